@@ -14,8 +14,8 @@ func TestWidthsBetweenPowersOfTwo(t *testing.T) {
 	for _, format := range []string{
 		"{op: conv, groups: cin, k: 3, pad: 1}\n- {op: conv, cout: 64, k: 1}\n",
 		"{op: conv, groups: cin, k: 3, stride: 2, pad: 1}\n- {op: conv, cout: 64, k: 1}\n",
-		"{name: b, op: conv, groups: cin, k: 3, pad: 1}\n- {op: add, from: [b, a]}\n",       // the planar engine reads a too
-		"{name: b, op: sigmoid}\n- {op: conv, k: 7, pad: 3, groups: cin}\n",             // a copy on the MAC engines
+		"{name: b, op: conv, groups: cin, k: 3, pad: 1}\n- {op: add, from: [b, a]}\n",           // the planar engine reads a too
+		"{name: b, op: sigmoid}\n- {op: conv, k: 7, pad: 3, groups: cin}\n",                     // a copy on the MAC engines
 		"{op: conv, cout: 64, k: 5, pad: 2}\n- {op: conv, cout: 64, k: 3, pad: 1, act: relu}\n", // dense
 	} {
 		cost := func(w int) (total, stall uint64) {

@@ -9,12 +9,15 @@ import (
 
 	"anesim/firmware/engine"
 	"anesim/hw/clock"
+	"anesim/hw/evidence"
+	"anesim/hw/host"
 	"anesim/loader/network/list"
 	"anesim/loader/network/placement"
 )
 
-// stageTime returns the host's time for a stage of a network: the time of a call plus the longer of
-// computing and moving data, at the rates that package placement assumes for a CPU.
+// stageTime returns how long the host computes the stage s of a network: the fixed time of a call
+// plus the time to compute or to move its data, whichever is longer. Package placement assumes the
+// rates of the CPU.
 func (r *Result) stageTime(s *list.Stage) clock.Nanoseconds {
 	m := r.Machine()
 	for i := range m.Backends {
@@ -25,8 +28,9 @@ func (r *Result) stageTime(s *list.Stage) clock.Nanoseconds {
 	return 0
 }
 
-// Stages returns the host's time for the stages of the network that it computes itself, over all
-// dispatches. It is part of [Result.Host].
+// Stages returns the time in which the host computes the layers of a network that the engine does
+// not support. The time covers all dispatches and is included in [Result.Host]. It is 0 if the
+// engine computes every layer.
 func (r *Result) Stages() (t clock.Nanoseconds) {
 	for i := range r.Layers {
 		t += r.Layers[i].Host
@@ -34,8 +38,8 @@ func (r *Result) Stages() (t clock.Nanoseconds) {
 	return t * clock.Nanoseconds(max(1, r.Options.Repeat))
 }
 
-// addHostTimes sets the host time of each layer that the host computes, and adds it to the host
-// time of the next program. Stages after the last program are added to the last program.
+// addHostTimes sets the time of each layer that the host computes. It also adds the time to the
+// program that runs next, or, if no program follows, to the last one.
 func (r *Result) addHostTimes() {
 	k, t := 0, clock.Nanoseconds(0)
 	for i := range r.Layers {
@@ -54,9 +58,8 @@ func (r *Result) addHostTimes() {
 	}
 }
 
-// runHostStages computes the values of layers first to last-1 that run on the host. Values that
-// such a layer needs and that no input provides are made up: ones for whole numbers, which are
-// table indices and masks, otherwise the values that programs get for missing inputs.
+// runHostStages computes the values of the layers first to last-1, as far as they run on the host.
+// A layer whose values cannot be computed gets a reason in r.failed.
 func (r *execution) runHostStages(first, last int) {
 	if !r.options.Values || r.model.kind != KindNetwork {
 		return
@@ -73,7 +76,8 @@ func (r *execution) runHostStages(first, last int) {
 	}
 }
 
-// runHostStage computes the outputs of one layer that runs on the host.
+// runHostStage computes the outputs of layer l on the host. It makes up the inputs of the network
+// that are missing. It returns an error if other values are missing or an operand is too large.
 func (r *execution) runHostStage(l *list.Layer) error {
 	var in []list.Array
 	for k, name := range l.Inputs {
@@ -83,7 +87,7 @@ func (r *execution) runHostStage(l *list.Layer) error {
 			if !made {
 				at := slices.IndexFunc(r.model.net.Inputs, func(t list.Tensor) bool { return t.Name == name })
 				if at < 0 {
-					return fmt.Errorf("%q has no values", name)
+					return fmt.Errorf("input %q has no values", name)
 				}
 				var err error
 				if data, err = r.makeUpInput(&r.model.net.Inputs[at]); err != nil {
@@ -91,7 +95,7 @@ func (r *execution) runHostStage(l *list.Layer) error {
 				}
 			}
 			if len(data) > mostStaged {
-				return fmt.Errorf("%q has %d elements; the host computes values of at most %d", name, len(data), mostStaged)
+				return fmt.Errorf("input %q has %d elements; want at most %d for values on the host", name, len(data), mostStaged)
 			}
 			v = make([]float64, len(data))
 			for k, h := range data {
@@ -123,8 +127,9 @@ func (r *execution) runHostStage(l *list.Layer) error {
 	return nil
 }
 
-// withActualShape returns the values of a tensor in the shape that it has in this run. A tensor x
-// from the engine has the largest shape and is cut.
+// withActualShape returns tensor x with the shape that it has in this run, which may depend on
+// values. A tensor that the engine wrote has the largest possible shape; withActualShape removes
+// the rest.
 func (r *execution) withActualShape(name string, x list.Array) (list.Array, error) {
 	dims, err := r.shape(name, x.Dims)
 	switch {
@@ -137,7 +142,8 @@ func (r *execution) withActualShape(name string, x list.Array) (list.Array, erro
 	return x, nil
 }
 
-// shape returns the shape of a tensor in this run, which is static if no values affect it.
+// shape returns the shape that the named tensor has in this run. It returns static if the shape
+// does not depend on values.
 func (r *execution) shape(name string, static []int) ([]int, error) {
 	dims, ok := r.extents[name]
 	cut := r.model.net.Cuts[name]
@@ -162,7 +168,7 @@ func (r *execution) shape(name string, static []int) ([]int, error) {
 	return dims, err
 }
 
-// engineReads reports whether a program has the tensor as an input.
+// engineReads reports whether the named tensor is an input of a program of the network.
 func (r *execution) engineReads(tensor string) bool {
 	for k := range r.lowered.programs {
 		for port := range r.lowered.programs[k].Inputs() {
@@ -174,11 +180,13 @@ func (r *execution) engineReads(tensor string) bool {
 	return false
 }
 
-// mostStaged is the largest number of elements of an operand that the host converts to float64.
+// mostStaged is the largest number of elements that an operand of a layer on the host may have. The
+// host converts operands to float64.
 const mostStaged = 1 << 26
 
-// makeUpInput returns made-up values for an input of the network. All layers that read it get the
-// same values.
+// makeUpInput returns values for an input of the network that was not given. They are ones for
+// integers, such as table indices and masks, and pseudo-random for other types. All layers get the
+// same values. It returns an error if made-up inputs exceed a size limit.
 func (r *execution) makeUpInput(in *list.Tensor) ([]float16.Float16, error) {
 	s := in.Shape
 	if s.Elements() > engine.MaxMadeUp-r.madeUpElements {
@@ -196,7 +204,7 @@ func (r *execution) makeUpInput(in *list.Tensor) ([]float16.Float16, error) {
 	return data, nil
 }
 
-// toHalves rounds numbers to fp16. Magnitudes beyond its range become infinite.
+// toHalves rounds each number to fp16. A number beyond the range of fp16 becomes an infinity.
 func toHalves(v []float64) []float16.Float16 {
 	out := make([]float16.Float16, len(v))
 	for i, x := range v {
@@ -207,4 +215,17 @@ func toHalves(v []float64) []float16.Float16 {
 		out[i] = float16.Fromfloat32(f)
 	}
 	return out
+}
+
+// Machine returns the processors on which the layers of a network may be placed, with their speeds.
+// A call of the engine costs the fixed time of the run's host, or, if the run has no host, the
+// measured time of a small call on an M1. The speeds of the other processors are the defaults of
+// package placement.
+func (r *Result) Machine() placement.Machine {
+	h := &r.Options.Host
+	launch := h.Floor
+	if launch.Value <= 0 {
+		launch = evidence.New(host.BudgetSum(), "us", evidence.Measured, "the stages of a small call on an M1 under macOS (package host)")
+	}
+	return placement.Preset(launch, h.In)
 }

@@ -14,20 +14,23 @@ import (
 	"anesim/loader/network/list"
 )
 
-// A LayerError reports an operation and keys that do not define a layer. It is a mistake of the
-// caller, not a limit of the engine. Err is the cause, a *[keys.KeyError] for a wrong key.
+// A LayerError reports that an operation and its keys do not define a layer. The caller made a
+// mistake; the error does not describe a limit of the engine. Err is the cause, a *[keys.KeyError]
+// if a key is wrong.
 type LayerError struct {
 	Op      string
 	Err     error
 	Nearest []string // similar operations or keys
 }
 
+// Error returns the message of e.Err, followed by the suggestions of e.Nearest if there are any.
 func (e *LayerError) Error() string { return e.Err.Error() + spelling.Hint(e.Nearest) }
 
-// Unwrap returns e.Err, the cause.
+// Unwrap returns e.Err.
 func (e *LayerError) Unwrap() error { return e.Err }
 
-// findOperation returns the operation with the given name. Its error suggests similar names.
+// findOperation returns the operation with the given name, such as "conv". If there is none, it
+// returns a *[LayerError] with similar names.
 func findOperation(name string) (*keys.Operation, error) {
 	if o, ok := keys.Find(name); ok {
 		return o, nil
@@ -36,8 +39,9 @@ func findOperation(name string) (*keys.Operation, error) {
 	return nil, &LayerError{name, fmt.Errorf("unknown operation %q; want one of %s", name, strings.Join(names, " ")), spelling.Nearest(name, names)}
 }
 
-// refuse returns the error for a layer that the engine does not support, extended by a similar
-// layer that works. Other errors become a *LayerError if the keys are wrong.
+// refuse returns an error for a layer that cannot be lowered because of err. If the engine does not
+// support the layer, the error suggests a similar layer that works. If a key is wrong, it is a
+// *[LayerError].
 func refuse(op string, words map[string]string, m layer.Memories, err error) error {
 	o, ok := keys.Find(op)
 	if !ok || !keys.Refused(err) {
@@ -46,7 +50,8 @@ func refuse(op string, words map[string]string, m layer.Memories, err error) err
 	return o.Refuse(words, m, err)
 }
 
-// wrapLayerError turns an error about a key into a *LayerError and returns other errors unchanged.
+// wrapLayerError returns err as a *[LayerError] with similar keys if it reports a wrong key. It
+// returns any other error unchanged.
 func wrapLayerError(op string, err error) error {
 	var key *keys.KeyError
 	switch {
@@ -60,10 +65,11 @@ func wrapLayerError(op string, err error) error {
 	return err
 }
 
-// weightNames are the names of the inputs of a single layer that hold its constants.
+// weightNames lists the names under which [Options.Inputs] can give the constants of a single
+// layer.
 var weightNames = [...]string{"weights", "bias", "second"}
 
-// givesWeights reports whether the options give at least one constant of a single layer.
+// givesWeights reports whether o.Inputs has at least one constant of a single layer.
 func (o *Options) givesWeights() bool {
 	for _, name := range weightNames {
 		if _, ok := o.Inputs[name]; ok {
@@ -73,8 +79,8 @@ func (o *Options) givesWeights() bool {
 	return false
 }
 
-// setWeights sets the constants of l that the options give. It returns an *InputError if one has
-// the wrong length.
+// setWeights copies the constants of layer l from o.Inputs. It returns an *[InputError] if one has
+// the wrong number of elements.
 func setWeights(l *list.Layer, o *Options) error {
 	need := list.Needs(&l.Lower)
 	for i, w := range [...]struct {
@@ -87,14 +93,14 @@ func setWeights(l *list.Layer, o *Options) error {
 			continue
 		}
 		if len(data) != w.n {
-			return &InputError{Name: name, What: fmt.Sprintf("found %d elements; %s of the layer has %d", len(data), name, w.n)}
+			return &InputError{Name: name, What: fmt.Sprintf("found %d elements; the layer wants %d", len(data), w.n)}
 		}
 		*w.to = data
 	}
 	return nil
 }
 
-// withoutWeights returns the inputs that are not constants of a single layer.
+// withoutWeights returns a copy of inputs without the constants of a single layer.
 func withoutWeights(inputs map[string][]float16.Float16) map[string][]float16.Float16 {
 	ports := make(map[string][]float16.Float16, len(inputs))
 	for name, data := range inputs {

@@ -16,7 +16,8 @@ import (
 	"anesim/loader/network/partition"
 )
 
-// A LayerResult holds the results of a layer.
+// A LayerResult holds the results of a run for one layer: its costs, and its values if they were
+// computed.
 type LayerResult struct {
 	Layer   *list.Layer
 	Program int        // number of the program that contains it, from 1; 0 for none
@@ -29,9 +30,10 @@ type LayerResult struct {
 	Host    clock.Nanoseconds // host time per dispatch of a layer that the engine does not compute; see [list.Stage]
 }
 
-// Weights returns the packings of the constant weights of a convolution or matmul: "fp16",
-// "zero-skipping", "masked", "palette-4", "palette-8" or "int8". Several are joined by "+". Weights
-// returns "" for a layer without constant weights.
+// Weights returns the form in which the engine reads the layer's constant weights: "fp16",
+// "zero-skipping", "masked", "palette-4", "palette-8" or "int8". If descriptors of the layer use
+// several forms, Weights joins them with "+". It returns "" if the layer has no constant weights or
+// is not modelled.
 func (l *LayerResult) Weights() string {
 	if l.Report == nil || list.Needs(&l.Layer.Lower).Filter == 0 {
 		return ""
@@ -56,10 +58,12 @@ func (l *LayerResult) Weights() string {
 	return strings.Join(forms, "+")
 }
 
-// Modelled reports whether the engine's or the host's totals include the layer.
+// Modelled reports whether the layer is included in the totals of the engine or of the host. A
+// layer that cannot be lowered, or that a device fault interrupted, is not.
 func (l *LayerResult) Modelled() bool { return l.Report != nil || l.Host > 0 }
 
-// recordLayers sets the results of the layers of the k-th program from its descriptors.
+// recordLayers fills the results of the layers that the k-th program computes: their descriptors,
+// their values, or the reason why there are none.
 func (r *Result) recordLayers(k int) {
 	p := &r.Programs[k]
 	for i, run := range p.Runs {
@@ -94,8 +98,9 @@ func (r *Result) recordLayers(k int) {
 	}
 }
 
-// record sums up the layer's descriptors in all dispatches of program p. If there is only one
-// dispatch, the layer's report shares its descriptors with the program's report.
+// record sets the layer's report from the descriptors run of program p, in all dispatches. The
+// report shares its descriptors with that of the program if there was only one dispatch. A layer at
+// or after a device fault gets a reason instead of a report.
 func (l *LayerResult) record(p *ProgramResult, run join.Run) {
 	all, r := p.Report, new(hw.Report)
 	for at := run.First; at+run.Tasks <= len(all.Descriptors); at += p.Program.TaskCount {
@@ -133,7 +138,8 @@ func (l *LayerResult) record(p *ProgramResult, run join.Run) {
 	}
 }
 
-// LayerOf returns the layer that descriptor d of program p belongs to, or nil if there is none.
+// LayerOf returns the layer that descriptor d of program p computes. It returns nil if d belongs to
+// no layer, as in a compiled program, which does not describe its layers.
 func (r *Result) LayerOf(p *ProgramResult, d *hw.DescriptorReport) *LayerResult {
 	if d.Index >= len(p.owner) || p.owner[d.Index] < 0 {
 		return nil
@@ -141,7 +147,8 @@ func (r *Result) LayerOf(p *ProgramResult, d *hw.DescriptorReport) *LayerResult 
 	return &r.Layers[p.First+p.owner[d.Index]]
 }
 
-// Missing returns the layers that no total includes.
+// Missing returns the layers that are in no total, in the order of the network. See
+// [LayerResult.Modelled].
 func (r *Result) Missing() (list []*LayerResult) {
 	for i := range r.Layers {
 		if !r.Layers[i].Modelled() {
@@ -151,8 +158,9 @@ func (r *Result) Missing() (list []*LayerResult) {
 	return list
 }
 
-// Coverage returns how much of a network the totals include. They exclude layers that could not be
-// lowered, programs that could not be dispatched, and layers that a fault interrupted.
+// Coverage returns which part of a network the totals include, as numbers of nodes,
+// multiply-accumulates and bytes. Layers that are not modelled count as missing; see
+// [LayerResult.Modelled].
 func (r *Result) Coverage() partition.Coverage {
 	reasons := make([]string, len(r.Layers))
 	for i := range r.Layers {

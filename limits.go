@@ -8,20 +8,22 @@ import (
 	"anesim/hw/evidence"
 )
 
-// Residency returns the assumption behind a network's totals: whether tensors between layers are
-// counted as kept in the L2 or as written to memory.
+// Residency returns the assumption on which a network's totals are based. The totals either assume
+// that a tensor between two layers stays in the L2 if it fits, or that all of them are written to
+// memory and read back.
 func (r *Result) Residency() evidence.Limit {
 	if n := r.Model.net; n != nil && n.InMemory {
-		return evidence.Limit{Kind: evidence.NotModelled, What: "tensors between layers go to memory and back: what a compiler keeps in the L2 is left out"}
+		return evidence.Limit{Kind: evidence.NotModelled, What: "tensors between layers are written to memory and read back, even if a compiler would keep them in the L2"}
 	}
 	return evidence.Limit{
 		Kind: evidence.RestsOnInference,
-		What: "which tensors stay in the L2 between layers follows chains of matrix products: that convolutions do the same is inferred",
+		What: "tensors stay in the L2 between layers as in programs with chains of matmuls; that convolutions do the same is inferred",
 	}
 }
 
-// Limits returns the limits of the model that the run met, each with all places where it occurred.
-// Limits that leave out values or time come before those that only qualify them.
+// Limits returns the limits of the model that affected the run, such as layers without a cost or
+// values that could not be computed. Each limit is listed once, with all places where it occurred.
+// Limits that leave out values or time come before limits that only make results less certain.
 func (r *Result) Limits() []evidence.Limit {
 	var g limitGroups
 	if r.Model.kind == KindNetwork {
@@ -61,13 +63,14 @@ func (r *Result) Limits() []evidence.Limit {
 	return g.list()
 }
 
-// limitGroups groups limits by kind and text.
+// A limitGroups collects limits. Limits of the same kind and text become one limit with several
+// places.
 type limitGroups struct {
 	limits []evidence.Limit
 	where  [][]string
 }
 
-// add adds a limit that occurred at where, "" for no place.
+// add adds a limit. The argument where is the place at which it occurred, or "".
 func (g *limitGroups) add(kind evidence.LimitKind, what, where string) {
 	i := slices.IndexFunc(g.limits, func(l evidence.Limit) bool { return l.Kind == kind && l.What == what })
 	if i < 0 {
@@ -79,7 +82,7 @@ func (g *limitGroups) add(kind evidence.LimitKind, what, where string) {
 	}
 }
 
-// list returns the limits, blocking ones first.
+// list returns the limits with their places. Limits that leave out values or time come first.
 func (g *limitGroups) list() []evidence.Limit {
 	for i := range g.limits {
 		g.limits[i].Where = strings.Join(g.where[i], ", ")

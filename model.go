@@ -26,7 +26,7 @@ import (
 	"anesim/loader/network/weights"
 )
 
-// A Kind is a kind of model.
+// A Kind is the origin of a model: a compiled program, a single layer or a network.
 type Kind uint8
 
 // Kinds of models.
@@ -36,7 +36,7 @@ const (
 	KindNetwork             // a network, lowered when it runs
 )
 
-// String returns the name of the kind.
+// String returns "program", "layer" or "network", or "Kind(n)" for any other value n.
 func (k Kind) String() string {
 	switch k {
 	case KindProgram:
@@ -49,8 +49,8 @@ func (k Kind) String() string {
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }
 
-// A Model can run on an engine: it is a compiled program, one layer, or a network. It may be run
-// any number of times, by several goroutines at once.
+// A Model is something that an engine can run: a compiled program, a single layer or a network.
+// Several goroutines may run the same model at once.
 type Model struct {
 	name    string
 	kind    Kind
@@ -62,7 +62,8 @@ type Model struct {
 	lowered *loweredModel // the most recent lowering, reused by the next run
 }
 
-// OpenOptions provides information that a model's file lacks.
+// OpenOptions provides information that a model's file lacks. The zero value reads the file as it
+// is.
 type OpenOptions struct {
 	// Dims gives the sizes of a network's dimensions by name; see [network.Options].
 	Dims map[string]int
@@ -76,8 +77,8 @@ type OpenOptions struct {
 	Program loader.Options
 }
 
-// Open opens the model in a file, or in the directory of a Core ML package. See [Read] for the
-// formats.
+// Open opens the model in the named file, or in the directory of a Core ML package. See [Read] for
+// the formats.
 func Open(path string) (*Model, error) { return new(OpenOptions).Open(path) }
 
 // Read reads a model of size bytes. The extension of name selects a network format: .yaml or .yml
@@ -92,7 +93,7 @@ func Read(name string, r io.ReaderAt, size int64) (*Model, error) {
 	return new(OpenOptions).Read(name, r, size)
 }
 
-// Open is like the function Open, with options.
+// Open opens the named model like the function [Open], and uses the options in o.
 func (o *OpenOptions) Open(path string) (*Model, error) {
 	info, err := os.Stat(path)
 	if err == nil && info.IsDir() && isNetwork(path) {
@@ -109,7 +110,7 @@ func (o *OpenOptions) Open(path string) (*Model, error) {
 		return nil, err
 	}
 	if info.IsDir() {
-		return nil, errors.New("is a directory")
+		return nil, errors.New("is a directory; want a file, or the directory of a Core ML package")
 	}
 	if extension, err := networkExtension(path, f, info.Size()); err != nil {
 		return nil, err
@@ -119,8 +120,9 @@ func (o *OpenOptions) Open(path string) (*Model, error) {
 	return o.Read(filepath.Base(path), f, info.Size())
 }
 
-// Read is like the function Read, with options. It does not read parts of a network that are in
-// other files.
+// Read reads a model like the function [Read], and uses the options in o. A network whose values
+// are in other files must be opened with [OpenOptions.Open], because Read has access to only one
+// file.
 func (o *OpenOptions) Read(name string, r io.ReaderAt, size int64) (*Model, error) {
 	if size == 0 {
 		return nil, errors.New("file is empty")
@@ -155,8 +157,8 @@ func (o *OpenOptions) Read(name string, r io.ReaderAt, size int64) (*Model, erro
 	})
 }
 
-// openNetwork returns the model of the network that read returns. name gives it a name if it has
-// none.
+// openNetwork returns a model of the network that read reads. If the network has no name, it gets
+// that of the file name without the extension.
 func (o *OpenOptions) openNetwork(name string, read func(network.Options) (*list.Network, error)) (*Model, error) {
 	n, err := read(network.Options{Dims: o.Dims, Tables: o.Tables})
 	if err != nil {
@@ -170,8 +172,9 @@ func (o *OpenOptions) openNetwork(name string, read func(network.Options) (*list
 	return FromNetwork(n), nil
 }
 
-// networkExtension returns the extension of a network's file: that of its name, or one derived from
-// its content, or "" if it is a compiled program.
+// networkExtension returns the extension that selects the reader of a network, such as ".onnx". It
+// is that of the file's name or, if the name has another extension, is derived from the file's
+// content. networkExtension returns "" for a compiled program.
 func networkExtension(name string, r io.ReaderAt, size int64) (string, error) {
 	head := make([]byte, min(4096, max(0, size)))
 	n, err := r.ReadAt(head, 0)
@@ -192,9 +195,10 @@ func networkExtension(name string, r io.ReaderAt, size int64) (string, error) {
 	return messageExtension(r, size), nil
 }
 
-// messageExtension returns the extension of a protocol-buffer message that is an ONNX or a Core ML
-// model, else "". Both start with a version. An ONNX model then has its graph in field 7, a Core ML
-// model its kind of model in a field from 200 on. The last field must end at the end of the file.
+// messageExtension returns ".onnx" or ".mlmodel" if a file is the protocol-buffer message of an
+// ONNX or a Core ML model, otherwise "". Both messages start with a version. ONNX then has its
+// graph in field 7; Core ML has its model in a field from 200 on. The last field must end at the
+// end of the file.
 func messageExtension(r io.ReaderAt, size int64) (extension string) {
 	const (
 		mostFields = 1 << 10
@@ -233,13 +237,13 @@ func messageExtension(r io.ReaderAt, size int64) (extension string) {
 	return extension
 }
 
-// isNetwork reports whether name has the extension of a network.
+// isNetwork reports whether the file name has the extension of a format of networks.
 func isNetwork(name string) bool {
 	return slices.Contains(network.Extensions(), strings.ToLower(filepath.Ext(filepath.Clean(name))))
 }
 
-// listsLayers reports whether head, the start of a file, is text with a key that only a list of
-// layers has. The last rune may be incomplete.
+// listsLayers reports whether head, the first bytes of a file, is UTF-8 text with a line that
+// starts with "layers:" or "inputs:", as a list of layers has. The last character may be cut off.
 func listsLayers(head []byte) bool {
 	cut := head
 	for i := 0; i < utf8.UTFMax && len(cut) > 0 && !utf8.Valid(cut); i++ {
@@ -256,18 +260,18 @@ func listsLayers(head []byte) bool {
 	return false
 }
 
-// FromProgram returns the model of a compiled program.
+// FromProgram returns a model that runs the compiled program p. The model has the program's name.
 func FromProgram(p *loader.Program) *Model {
 	return &Model{name: p.Name, kind: KindProgram, program: p}
 }
 
-// FromNetwork returns the model of a network. The caller must not change n afterwards.
+// FromNetwork returns a model that runs the network n. The caller must not change n afterwards.
 func FromNetwork(n *list.Network) *Model {
 	return &Model{name: n.Name, kind: KindNetwork, net: n}
 }
 
-// Identity returns the built-in program: a linear layer of 64 to 64 channels whose weights are the
-// identity matrix, in a container as the vendor's compiler writes it.
+// Identity returns the built-in program: a linear layer from 64 to 64 channels whose weights are
+// the identity matrix. The program is in the format of the vendor's compiler.
 func Identity() *Model {
 	p, err := lower.IdentityProgram()
 	if err != nil { // the program does not depend on any input
@@ -305,18 +309,20 @@ func Layer(op string, keys ...string) (*Model, error) {
 	return &Model{name: l.Name, kind: KindLayer, net: n, keys: values}, nil
 }
 
-// Name returns the name of the model's file or network, or a layer's operation and keys.
+// Name returns the name of the model. A program has the name of its file, a network the name in its
+// file, and a layer its operation and keys, such as "conv cin=16 cout=16".
 func (m *Model) Name() string { return m.name }
 
-// Kind returns the kind of the model.
+// Kind reports whether the model is a compiled program, a single layer or a network.
 func (m *Model) Kind() Kind { return m.kind }
 
-// Network returns the network of a model that is a network or a single layer, nil for a program.
-// The caller must not change it.
+// Network returns the layers of a network, or of a single layer as a network of one. It returns nil
+// for a compiled program. The caller must not change the result.
 func (m *Model) Network() *list.Network { return m.net }
 
-// Programs returns the programs that Run dispatches, in order. A program or a layer has one, a
-// network as few as its layers allow. Weights that the model lacks are generated from o.Seed.
+// Programs returns the programs that [Model.Run] would dispatch with the options o, in order. A
+// compiled program or a single layer has one program. A network has several if some of its layers
+// cannot share one. Weights that the model lacks are generated from o.Seed.
 func (m *Model) Programs(ctx context.Context, o Options) ([]*loader.Program, error) {
 	low, err := m.lower(ctx, &o, false)
 	if err != nil {
@@ -329,7 +335,7 @@ func (m *Model) Programs(ctx context.Context, o Options) ([]*loader.Program, err
 	return list, nil
 }
 
-// A loweredModel holds the programs of a model.
+// A loweredModel holds the programs of a model, and the options for which they were lowered.
 type loweredModel struct {
 	seed     uint64
 	memories layer.Memories // memory sizes that the programs were lowered for
@@ -340,8 +346,9 @@ type loweredModel struct {
 	entry    *cache.Entry // cache entry of the programs, nil without a cache
 }
 
-// Memories returns the memory sizes that layers are lowered for: the L2 of the chip, limited by its
-// address range, and the kernel memory per lane in multiples of 64 bytes.
+// Memories returns the sizes of the engine's memories for which layers are lowered, in bytes and
+// multiples of 64. A size is 0 if the memory of o.Chip is as large as the default of package layer,
+// or, for the L2, larger.
 func (o *Options) Memories() (m layer.Memories) {
 	if n := o.Chip.L2Bytes.Value; 0 < n && n < layer.MaxL2 {
 		m.L2 = int(n) &^ 63
@@ -352,8 +359,9 @@ func (o *Options) Memories() (m layer.Memories) {
 	return m
 }
 
-// lower returns the model's programs. It reuses those of the previous run if the options allow.
-// With sizes, programs that can only be timed are sufficient.
+// lower returns the programs of the model for the options o. It returns the programs of the
+// previous run again if they fit o. If sizes is true, the programs are only timed, so that they
+// need no weights.
 func (m *Model) lower(ctx context.Context, o *Options, sizes bool) (*loweredModel, error) {
 	if m.kind == KindProgram {
 		return wrapProgram(m.program), nil
@@ -378,7 +386,7 @@ func (m *Model) lower(ctx context.Context, o *Options, sizes bool) (*loweredMode
 	return low, nil
 }
 
-// lowerModel lowers a layer or a network without using the cache.
+// lowerModel fills low with the programs of a layer or a network, without the cache.
 func (m *Model) lowerModel(ctx context.Context, low *loweredModel, o *Options) (err error) {
 	if m.kind == KindLayer {
 		return m.lowerLayer(low, o)
@@ -389,7 +397,7 @@ func (m *Model) lowerModel(ctx context.Context, low *loweredModel, o *Options) (
 	return err
 }
 
-// lowerLayer lowers a single layer.
+// lowerLayer fills low with the program of a single layer. It uses the constants in o.Inputs.
 func (m *Model) lowerLayer(low *loweredModel, o *Options) error {
 	l := m.net.Layers[0]
 	if err := setWeights(&l, o); err != nil {

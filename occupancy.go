@@ -9,9 +9,9 @@ import (
 	"anesim/loader/layer"
 )
 
-// executedFunc returns the function that a run of a program with the given number of tasks calls
-// after each task. It records the L2 bytes that each descriptor of the first dispatch covers, and
-// counts the descriptors in m.
+// executedFunc returns a function to call after each task of a program with the given number of
+// tasks. It records which bytes of the L2 each task of the first dispatch uses, and adds a step to
+// m.
 func (p *ProgramResult) executedFunc(o *Options, tasks int, m *meter) func(*regs.Task) {
 	size, most := uint64(o.Chip.L2Bytes.Value), math.MaxInt
 	if o.Brief {
@@ -28,11 +28,12 @@ func (p *ProgramResult) executedFunc(o *Options, tasks int, m *meter) func(*regs
 	}
 }
 
-// maxBrief is the largest number of descriptors that a brief result lists.
+// maxBrief is the number of descriptors up to which [Options.Brief] has no effect.
 const maxBrief = 1 << 16
 
-// Occupancy returns, for each listed descriptor of the program, the bytes of the L2 that its tensors
-// and buffers occupy, including data there that a later descriptor reads.
+// Occupancy returns the number of bytes of the L2 in use during each listed descriptor of the
+// program. These are the tensors and buffers of the descriptor, and data in the L2 that later
+// descriptors read.
 func (p *ProgramResult) Occupancy() []int {
 	listed := 0
 	for i := range p.Dispatches {
@@ -59,10 +60,10 @@ func (p *ProgramResult) Occupancy() []int {
 	return list
 }
 
-// A span is an address range in the L2, without to.
+// A span is the range of L2 addresses from from to to-1.
 type span struct{ from, to uint32 }
 
-// subtractSpan returns the parts of the spans in list that lie outside s.
+// subtractSpan returns list without the addresses in s. A span that contains s becomes two.
 func subtractSpan(list []span, s span) []span {
 	var out []span
 	for _, x := range list {
@@ -76,8 +77,8 @@ func subtractSpan(list []span, s span) []span {
 	return out
 }
 
-// countBytes returns the number of bytes that the spans cover, counting shared ones once. It sorts
-// list.
+// countBytes returns the number of different addresses in the spans of list. It changes the order
+// of list.
 func countBytes(list []span) int {
 	slices.SortFunc(list, func(a, b span) int { return cmp.Compare(a.from, b.from) })
 	sum, end := uint32(0), uint32(0)
@@ -90,16 +91,17 @@ func countBytes(list []span) int {
 	return int(sum)
 }
 
-// A cover holds the L2 ranges of a task's operands. reads marks operands that an earlier task left
-// there.
+// A cover holds the L2 ranges that a task's operands occupy. An element of reads is true if an
+// earlier task left the operand in the L2.
 type cover struct {
 	spans [3]span
 	reads [3]bool
 	n     int
 }
 
-// coverOf returns the cover of a task in an L2 of the given size. A result on its way to memory
-// covers at most the space that the largest slice of a source leaves (inferred).
+// coverOf returns the L2 ranges that the operands of task t occupy, in an L2 of the given size in
+// bytes. A result on its way to memory occupies at most the space that the largest slice of a
+// source leaves (inferred).
 func coverOf(t *regs.Task, size uint64) (c cover) {
 	staged := size - uint64(layer.LargestTile(int(size)))
 	o := t.Operands

@@ -14,8 +14,8 @@ import (
 	"anesim/loader/cache"
 )
 
-// Options configures a run. The zero value times the model once on an M1, without a host and
-// without values. Time, bytes and energy do not depend on values.
+// Options configures a run. The zero value times one dispatch on an M1, without a host and without
+// computing values. Time, bytes and energy do not depend on the values.
 type Options struct {
 	Chip hw.Chip   // the zero value means hw.M1
 	Host host.Host // adds its part to the wall time; the zero value adds nothing
@@ -75,7 +75,8 @@ type Options struct {
 	Progress func(Progress)
 }
 
-// withDefaults returns o with defaults for unset options. The error is an *OptionError.
+// withDefaults returns o with defaults in place of zero values. It returns an *[OptionError] if an
+// option is not valid.
 func (o Options) withDefaults() (Options, error) {
 	switch {
 	case o.Repeat < 0:
@@ -89,7 +90,7 @@ func (o Options) withDefaults() (Options, error) {
 	return o, err
 }
 
-// engineOptions returns the options of the engine that runs the programs.
+// engineOptions returns the options of o that an engine has.
 func (o *Options) engineOptions() engine.Options {
 	return engine.Options{
 		Chip: o.Chip, Host: o.Host, Values: o.Values, Seed: o.Seed, Bind: o.Bind, Init: o.Init,
@@ -98,10 +99,10 @@ func (o *Options) engineOptions() engine.Options {
 	}
 }
 
-// maxRepeat limits Repeat so that sums do not overflow.
+// maxRepeat is the largest Options.Repeat. It keeps sums over all dispatches from overflowing.
 const maxRepeat = 1e9
 
-// A Stage is a progress phase of a run.
+// A Stage is a phase of a run, for reports of its progress.
 type Stage uint8
 
 // The phases of a run.
@@ -110,7 +111,7 @@ const (
 	StageRun                // descriptors run
 )
 
-// String returns the name of the phase.
+// String returns "lowering" or "running".
 func (s Stage) String() string {
 	if s == StageLower {
 		return "lowering"
@@ -118,26 +119,26 @@ func (s Stage) String() string {
 	return "running"
 }
 
-// A Progress reports how far a phase of a run has come.
+// A Progress reports how many steps of a phase are done, and how many there are.
 type Progress struct {
 	Stage Stage
 	Done  int // layers lowered, or descriptors run
 	Total int
 }
 
-// A meter counts the steps of a phase.
+// A meter counts the finished steps of a phase and reports them.
 type meter struct {
 	mu     sync.Mutex
 	now    Progress
 	report func(Progress)
 }
 
-// newMeter returns a meter that reports to o.Progress.
+// newMeter returns a meter for a phase of total steps that reports to o.Progress if it is not nil.
 func (o *Options) newMeter(s Stage, total int) *meter {
 	return &meter{now: Progress{s, 0, total}, report: o.Progress}
 }
 
-// add counts steps. Several goroutines may call it.
+// add counts finished steps and reports the new number. It is safe for concurrent use.
 func (m *meter) add(steps int) {
 	if m.report == nil {
 		return

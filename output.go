@@ -15,8 +15,8 @@ import (
 	"anesim/loader/network/list"
 )
 
-// An Output is an input or output tensor of a run: a port and its values. An output of a network
-// has the rank and the element type that the network's file declares.
+// An Output is an input or output tensor of a run with its values. An output of a network has the
+// shape and the element type that the network's file declares.
 type Output struct {
 	Port *loader.Port
 	Data []float16.Float16 // N, C, H, W order
@@ -27,7 +27,8 @@ type Output struct {
 	Numbers []float64
 }
 
-// Shape returns the tensor's extents.
+// Shape returns the size of each dimension: those in the network's file if it declares them,
+// otherwise N, C, H and W of the port.
 func (o *Output) Shape() []int {
 	if o.Dims != nil {
 		return o.Dims
@@ -35,7 +36,7 @@ func (o *Output) Shape() []int {
 	return o.Port.Shape[:]
 }
 
-// toOutputs converts tensors of ports. They have the port's shape and fp16 elements.
+// toOutputs returns the tensors of ports as outputs with the port's shape and fp16 elements.
 func toOutputs(tensors []engine.Tensor) []Output {
 	var list []Output
 	for _, t := range tensors {
@@ -44,8 +45,8 @@ func toOutputs(tensors []engine.Tensor) []Output {
 	return list
 }
 
-// setOutputs sets the outputs of a network's result. It omits outputs that depend on made-up values
-// of layers that were not computed, and clears the data of such layers.
+// setOutputs sets the outputs of a network's result. It leaves out outputs that depend on values
+// that were made up because a layer was not computed, and removes the values of such layers.
 func (r *execution) setOutputs(res *Result) {
 	if !r.options.Values {
 		return
@@ -106,8 +107,8 @@ func (r *execution) setOutputs(res *Result) {
 	}
 }
 
-// fitOutput gives an output the shape and values of this run if its size depends on values, and
-// sets Numbers if its elements are not floating-point.
+// fitOutput cuts output o to the shape of this run if that depends on values. It sets o.Numbers if
+// the elements are integers or bools.
 func (r *execution) fitOutput(o *Output, out *list.Output) error {
 	dims, err := r.shape(out.Tensor, out.Dims)
 	if err == nil && !slices.Equal(dims, out.Dims) {
@@ -119,7 +120,7 @@ func (r *execution) fitOutput(o *Output, out *list.Output) error {
 	return err
 }
 
-// resize cuts an output to a shape below the largest one.
+// resize cuts output o from the largest shape, which out declares, to dims.
 func (r *execution) resize(o *Output, out *list.Output, dims []int) (err error) {
 	if v, ok := r.numbers[out.Tensor]; ok {
 		o.Data = toHalves(v)
@@ -137,7 +138,7 @@ func (r *execution) resize(o *Output, out *list.Output, dims []int) (err error) 
 	return nil
 }
 
-// scale returns data multiplied by a factor.
+// scale returns a copy of data with each value multiplied by a factor and rounded to fp16.
 func scale(data []float16.Float16, by float64) []float16.Float16 {
 	out := make([]float16.Float16, len(data))
 	for i, h := range data {
@@ -146,8 +147,8 @@ func scale(data []float16.Float16, by float64) []float16.Float16 {
 	return out
 }
 
-// wholeNumbers returns the exact values of an output with integer or bool elements. data holds its
-// fp16 values.
+// wholeNumbers returns the values of an output whose elements are integers or bools. The values are
+// exact if the file or the host provides them. Otherwise they are the fp16 values in data.
 func (r *execution) wholeNumbers(out *list.Output, data []float16.Float16) []float64 {
 	if out.Numbers != nil {
 		return out.Numbers
@@ -167,7 +168,8 @@ func (r *execution) wholeNumbers(out *list.Output, data []float16.Float16) []flo
 	return numbers
 }
 
-// Summary returns the first elements of the tensor and the range of its values, on one line.
+// Summary returns the first four values of the tensor, and its smallest and largest value, on one
+// line, such as "[1 2 3 4 ...] in [1, 64]". It returns "no elements" for an empty tensor.
 func (o *Output) Summary() string {
 	const shown = 4
 	if len(o.Data) == 0 {
@@ -196,7 +198,7 @@ func (o *Output) Summary() string {
 	return b.String()
 }
 
-// valueRange returns the smallest and the largest value of data, or NaN twice if data contains a
+// valueRange returns the smallest and the largest value of data. Both are NaN if data contains a
 // NaN.
 func valueRange(data []float16.Float16) (lo, hi float64) {
 	// The bits of a half, inverted for negative values, have the same order as its values.

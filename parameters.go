@@ -10,9 +10,9 @@ import (
 	"anesim/loader/params"
 )
 
-// WithParameters returns the model with run-time parameters for [Options.Bind] and [Loaded.Bind].
-// The model must be a compiled program. Errors are an *[OptionError], a *[params.ApplyError] or a
-// *[loader.RelocError].
+// WithParameters returns a copy of a compiled program with the run-time parameters in s.
+// [Options.Bind] and [Loaded.Bind] give them values. The error is an *[OptionError] if the model is
+// not a compiled program, otherwise a *[params.ApplyError] or a *[loader.RelocError].
 func (m *Model) WithParameters(s *params.Set) (*Model, error) {
 	if m.kind != KindProgram {
 		return nil, &OptionError{Option: "Bind", What: fmt.Sprintf("%s is a %v; only a compiled program has run-time parameters", m.name, m.kind)}

@@ -9,13 +9,14 @@ import (
 	"anesim/loader/network/weights"
 )
 
-// minFlushedShare is the smallest reported share of a layer's weights, by norm, that the engine
-// reads as 0. Smaller shares are within the usual error of fp16.
+// minFlushedShare is the smallest share of a layer's weights that the engine must read as 0 for a
+// note to mention the layer. The share is one of norms. Smaller losses are within the usual error
+// of fp16.
 const minFlushedShare = 0.01
 
-// PrecisionNotes returns a sentence for each way in which fp16 affected the values of a run: the
-// first result with an infinity or NaN, and layers whose weights the engine reads as 0. It returns
-// nil for a run without values.
+// PrecisionNotes returns a sentence for each loss of precision in the values of a run: the first
+// descriptor whose result has an infinity or a NaN, and the layers with weights so small that the
+// engine reads them as 0. It returns nil if there was no loss, or if no values were computed.
 func (r *Result) PrecisionNotes() (notes []string) {
 	if !r.Options.Values {
 		return nil
@@ -29,8 +30,8 @@ func (r *Result) PrecisionNotes() (notes []string) {
 	return notes
 }
 
-// overflowNote describes the first descriptor, in order of execution, whose result is beyond fp16.
-// It returns "" if there is none.
+// overflowNote returns a sentence about the first descriptor that ran whose result contains an
+// infinity or a NaN. It returns "" if there is none.
 func (r *Result) overflowNote() string {
 	for k := range r.Programs {
 		p := &r.Programs[k]
@@ -52,7 +53,7 @@ func (r *Result) overflowNote() string {
 	return ""
 }
 
-// overflowText describes an overflow.
+// overflowText returns a clause with the number of infinite results and the largest finite one.
 func overflowText(o *hw.Overflow) string {
 	text := fmt.Sprintf("%d of %d results are beyond fp16", o.Infinite+o.NaN, o.Elements)
 	if o.NaN > 0 {
@@ -68,8 +69,8 @@ func overflowText(o *hw.Overflow) string {
 	return text
 }
 
-// flushedNote returns the number of layers that lose weights, and the layer that loses most, as a
-// sentence. It returns "" if there is none.
+// flushedNote returns a sentence with the number of layers that have weights too small for the
+// engine, and the layer that loses the largest share. It returns "" if there are none.
 func (r *Result) flushedNote() string {
 	type loser struct {
 		name  string

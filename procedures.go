@@ -12,7 +12,7 @@ import (
 	"anesim/loader/network/weights"
 )
 
-// maxJoined is the largest number of layers in a container.
+// maxJoined is the largest number of layers that [Procedures] accepts.
 const maxJoined = 16
 
 // Procedures returns a container with one procedure per layer. Each of layers is an operation with
@@ -67,9 +67,10 @@ func Procedures(seed uint64, layers ...string) (*Model, error) {
 	return Read(strings.Join(layers, " / "), bytes.NewReader(file), int64(len(file)))
 }
 
-// Procedures returns the programs of the model's procedures, for an engine with options o. A
-// container with several procedures has one program for each. Any other model must be a single
-// program. Errors are an *[OptionError], or say why the model cannot be lowered.
+// Procedures returns a program for each procedure of a container, lowered for an engine with
+// options o. A model that is not such a container must be a single program, which is the only
+// result; otherwise the error is an *[OptionError]. Any other error says why the model cannot be
+// lowered.
 func (m *Model) Procedures(ctx context.Context, o *engine.Options) ([]*loader.Program, error) {
 	if p := m.program; p != nil && len(p.Procedures) > 1 {
 		var list []*loader.Program

@@ -8,8 +8,8 @@ import (
 	"anesim/loader/network/bundle"
 )
 
-// cacheKey returns the cache key for the model's programs. It has a single segment, because no
-// other engine takes a part of the network.
+// cacheKey returns the key under which the cache stores the model's programs. The key depends on
+// the network's structure and weights, the options that affect lowering, and the chip's generation.
 func (m *Model) cacheKey(o *Options, sizes bool) (*cache.Key, error) {
 	structure, weights := cache.NewHasher(), cache.NewHasher()
 	if err := bundle.WriteStructure(m.net, structure); err != nil {
@@ -26,8 +26,8 @@ func (m *Model) cacheKey(o *Options, sizes bool) (*cache.Key, error) {
 	}, nil
 }
 
-// lowerCached reads the model's programs from the cache, or calls lower and stores its programs
-// there.
+// lowerCached fills low with the programs in the cache. If the cache does not have them, it calls
+// make, which lowers the model, and stores the programs.
 func (m *Model) lowerCached(low *loweredModel, o *Options, make func() error) error {
 	key, err := m.cacheKey(o, low.sizes)
 	if err != nil {

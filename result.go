@@ -10,7 +10,8 @@ import (
 	"anesim/loader/lower/join"
 )
 
-// A Result holds the results of a run.
+// A Result holds the results of a run: costs for the whole run, for each layer and for each
+// program, and the output values if they were computed.
 type Result struct {
 	Model   *Model
 	Options Options // options of the run, including defaults
@@ -33,7 +34,8 @@ type Result struct {
 	Cache *cache.Entry
 }
 
-// A ProgramResult holds the results of the dispatches of one program.
+// A ProgramResult holds the results of all dispatches of one program. A compiled program or a layer
+// has one; a network has one for each of its programs.
 type ProgramResult struct {
 	engine.Result
 	First int        // index of its first layer in a network
@@ -48,7 +50,7 @@ type ProgramResult struct {
 	covered []cover // L2 ranges of each descriptor of the first dispatch
 }
 
-// newResult assembles the result of the run from the results of its programs.
+// newResult returns the result of a run whose programs have all been dispatched.
 func (r *execution) newResult() *Result {
 	res := &Result{Model: r.model, Options: r.options, Programs: r.programs, Synthetic: r.synthetic, Cache: r.lowered.entry}
 	if r.model.kind == KindProgram {
@@ -74,8 +76,8 @@ func (r *execution) newResult() *Result {
 	return res
 }
 
-// sumReport sets r.Report from the dispatches of a network, in the order in which its descriptors
-// ran.
+// sumReport sets the report of a network. The report lists the descriptors of all programs in the
+// order in which they ran, with their sums.
 func (r *Result) sumReport() {
 	r.Report = new(hw.Report)
 	var dispatched []Dispatch
@@ -111,8 +113,8 @@ func (r *Result) sumReport() {
 	r.Report.AddDispatches(dispatches)
 }
 
-// Dispatches yields every dispatch with its program. It yields all programs in order, then all of
-// them again for each repetition.
+// Dispatches yields the listed dispatches in the order in which they ran, each with its program. A
+// repeated network dispatches all its programs once before it dispatches any of them again.
 func (r *Result) Dispatches() func(func(*Dispatch, *ProgramResult) bool) {
 	return func(yield func(*Dispatch, *ProgramResult) bool) {
 		rounds := 0
@@ -130,7 +132,7 @@ func (r *Result) Dispatches() func(func(*Dispatch, *ProgramResult) bool) {
 	}
 }
 
-// repeatedRounds returns the number of rounds of dispatches that are counted but not listed.
+// repeatedRounds returns how many further times the programs were dispatched without being listed.
 func (r *Result) repeatedRounds() (n int) {
 	for i := range r.Programs {
 		n = max(n, r.Programs[i].Again)
@@ -138,7 +140,8 @@ func (r *Result) repeatedRounds() (n int) {
 	return n
 }
 
-// lastRound yields the listed dispatches that stand for the counted rounds.
+// lastRound yields the last listed dispatch of each program that was dispatched further times. The
+// unlisted dispatches have the same costs.
 func (r *Result) lastRound() func(func(*Dispatch, *ProgramResult) bool) {
 	return func(yield func(*Dispatch, *ProgramResult) bool) {
 		for k := range r.Programs {
@@ -150,8 +153,8 @@ func (r *Result) lastRound() func(func(*Dispatch, *ProgramResult) bool) {
 	}
 }
 
-// Counted returns a copy of dispatch d of program p without the descriptors that the totals
-// exclude, which are those of a network's layers that a fault interrupted.
+// Counted returns a copy of dispatch d of program p with only the descriptors that the totals
+// include. A network's totals exclude all descriptors of a layer that a device fault interrupted.
 func (r *Result) Counted(p *ProgramResult, d *Dispatch) Dispatch {
 	if r.Model.kind != KindNetwork {
 		return *d
@@ -167,5 +170,6 @@ func (r *Result) Counted(p *ProgramResult, d *Dispatch) Dispatch {
 	return all
 }
 
-// Causes returns the engine's cycles by cause.
+// Causes returns how many cycles of the run the engine spent on each cause, such as computing or
+// waiting for memory.
 func (r *Result) Causes() hw.Accounting { return r.Report.Accounting() }

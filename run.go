@@ -15,7 +15,7 @@ import (
 	"anesim/loader"
 )
 
-// Run runs a compiled program like [Model.Run].
+// Run runs the compiled program p with the options o. It is a short form of [Model.Run].
 func Run(p *loader.Program, o Options) (*Result, error) {
 	return FromProgram(p).Run(context.Background(), o)
 }
@@ -57,7 +57,7 @@ func (m *Model) Run(ctx context.Context, o Options) (*Result, error) {
 	return r.newResult(), nil
 }
 
-// An execution is a run of a model in progress.
+// An execution is the state of a run of a model, from lowering to the result.
 type execution struct {
 	model   *Model
 	lowered *loweredModel
@@ -74,7 +74,8 @@ type execution struct {
 	madeUpElements int // number of made-up elements for layers on the host
 }
 
-// begin checks the options and inputs and prepares the run.
+// begin checks the options and the inputs. It returns an *[OptionError] or an *[InputError] if one
+// is not valid.
 func (r *execution) begin() error {
 	o := &r.options
 	total := 0
@@ -103,7 +104,9 @@ func (r *execution) begin() error {
 	return checkInputs(p, o)
 }
 
-// runProgram runs the k-th program on the given inputs and the results of earlier programs.
+// runProgram dispatches the k-th program. The inputs of a network's program are inputs of the
+// network and results of earlier programs. If a network's program cannot be dispatched, the reason
+// is part of its result.
 func (r *execution) runProgram(ctx context.Context, k int) error {
 	p := &r.lowered.programs[k]
 	o := r.options
@@ -147,7 +150,9 @@ func (r *execution) runProgram(ctx context.Context, k int) error {
 	return nil
 }
 
-// setNetworkInputs copies the values from the options and the network's file to r.tensors.
+// setNetworkInputs collects the values of the network's inputs from the options, and of its
+// constants from its file. It returns an *[InputError] if an input is unknown or has the wrong
+// size.
 func (r *execution) setNetworkInputs() error {
 	n, o := r.model.net, &r.options
 	for name, data := range n.Constants {
@@ -186,7 +191,8 @@ func (r *execution) setNetworkInputs() error {
 	return nil
 }
 
-// dispatch runs a program in a session of its own.
+// dispatch runs a program on a new engine and stores the result in p. The argument list is the
+// number of dispatches to list.
 func (p *ProgramResult) dispatch(ctx context.Context, program *loader.Program, o *Options, list int, m *meter) error {
 	job := engine.Job{Inputs: o.Inputs, State: o.State, Repeat: o.Repeat, List: list, Executed: p.executedFunc(o, program.TaskCount, m)}
 	res, err := engine.Run(ctx, program, o.engineOptions(), job)
@@ -197,9 +203,10 @@ func (p *ProgramResult) dispatch(ctx context.Context, program *loader.Program, o
 	return nil
 }
 
-// Replay runs a program of a brief result again and calls each for all of its descriptors in order,
-// with the number of L2 bytes that the descriptor's own operands cover. d is valid only until each
-// returns.
+// Replay runs program p of the result r again without listing its descriptors, and calls each for
+// every one of them, in order. The argument l2 is the number of bytes in the L2 that the operands
+// of d cover. The argument d is valid only until each returns. Replay serves runs with
+// [Options.Brief], which list only the first descriptors.
 func (r *Result) Replay(ctx context.Context, p *loader.Program, each func(d *hw.DescriptorReport, l2 int)) error {
 	o := r.Options.engineOptions()
 	var covered []cover // of descriptors for which each has not been called yet
@@ -214,7 +221,8 @@ func (r *Result) Replay(ctx context.Context, p *loader.Program, each func(d *hw.
 	return err
 }
 
-// checkInputs returns an error if an input of o is not an input of p or has the wrong size.
+// checkInputs returns an *[InputError] if one of o.Inputs is not an input of program p, or has
+// another size or shape.
 func checkInputs(p *loader.Program, o *Options) error {
 	for _, name := range slices.Sorted(maps.Keys(o.Inputs)) {
 		if err := engine.CheckInput(p, name, len(o.Inputs[name])); err != nil {
@@ -228,7 +236,8 @@ func checkInputs(p *loader.Program, o *Options) error {
 	return nil
 }
 
-// checkShape compares a shape with the wanted one, ignoring leading ones. It accepts a nil shape.
+// checkShape returns an *[InputError] if the shape got differs from want. It ignores leading
+// dimensions of 1, and accepts a nil shape.
 func checkShape(name string, got, want []int) error {
 	if got == nil {
 		return nil

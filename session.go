@@ -51,8 +51,8 @@ type Session struct {
 	options Options
 }
 
-// NewSession starts an engine. It ignores the options Inputs, Shapes, State and Repeat, which
-// belong to calls. Idle is the gap before each call.
+// NewSession starts an engine with the options o. It ignores the options Inputs, Shapes, State and
+// Repeat, which belong to a call. The engine idles for o.Idle before each call.
 func NewSession(o Options) (*Session, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -65,11 +65,9 @@ func NewSession(o Options) (*Session, error) {
 	return &Session{s, o}, nil
 }
 
-// Load loads a model's program into memory, at the addresses that it was linked for, or, if those
-// are taken, at the lowest free ones. The model must be a single program.
-//
-// Errors are a *[NoMemoryError], an *[OptionError] for a model of several programs, or an error in
-// the program.
+// Load copies the program of m into the session's memory. It uses the addresses for which the
+// program was linked, or the lowest free ones if those are taken. The error is a *[NoMemoryError]
+// if the program does not fit, and an *[OptionError] if m has several programs.
 func (s *Session) Load(ctx context.Context, m *Model) (*Loaded, error) {
 	low, err := m.lower(ctx, &s.options, !s.options.Values)
 	if err != nil {
@@ -85,8 +83,8 @@ func (s *Session) Load(ctx context.Context, m *Model) (*Loaded, error) {
 	return &Loaded{Loaded: l, session: s, model: m, lowered: low}, nil
 }
 
-// A Loaded is a model in a session's memory, valid until it is unloaded. See [engine.Loaded] for
-// the methods that bind and fill its ports.
+// A Loaded is a model in the memory of a session. It is valid until it is unloaded. See
+// [engine.Loaded] for the methods that give its ports buffers and values.
 type Loaded struct {
 	*engine.Loaded
 	session *Session
@@ -94,13 +92,14 @@ type Loaded struct {
 	lowered *loweredModel
 }
 
-// Connect makes an output of from the input of this model, in a shared buffer; see
-// [engine.Loaded.Connect].
+// Connect makes an output of the model from an input of this model. Both then use the same buffer,
+// so that no copy is needed. See [engine.Loaded.Connect] for the errors.
 func (l *Loaded) Connect(input string, from *Loaded, output string) error {
 	return l.Loaded.Connect(input, from.Loaded, output)
 }
 
-// Start begins a call; see [engine.Loaded.Start].
+// Start begins a call of the model, which the methods of [Call] then run. See [engine.Loaded.Start]
+// for the errors.
 func (l *Loaded) Start(ctx context.Context) (*Call, error) {
 	c, err := l.Loaded.Start(ctx)
 	if err != nil {
@@ -111,9 +110,9 @@ func (l *Loaded) Start(ctx context.Context) (*Call, error) {
 	return call, nil
 }
 
-// Call dispatches the model once on the inputs that were set. It starts a call and runs it to its
-// end. Inputs that were not set are pseudo-random from the session's seed; state starts at zero.
-// Call returns ErrWaiting if another call in progress shares a buffer.
+// Call dispatches the model once and returns its result. Inputs that were not set are filled with
+// pseudo-random values from the session's seed; state starts at zero. Call returns ErrWaiting if
+// the model shares a buffer with another call in progress.
 func (l *Loaded) Call(ctx context.Context) (*Result, error) {
 	if l.Blocked() {
 		return nil, ErrWaiting
@@ -128,15 +127,16 @@ func (l *Loaded) Call(ctx context.Context) (*Result, error) {
 	return c.Result()
 }
 
-// A Call is a call of a loaded model that runs a few descriptors at a time; see [engine.Call].
+// A Call is a call of a loaded model that is in progress. Its methods run a few descriptors at a
+// time; see [engine.Call].
 type Call struct {
 	*engine.Call
 	loaded *Loaded
 	result ProgramResult
 }
 
-// Result returns the result of a finished call. If the call is not finished, the error is
-// ErrOutstanding.
+// Result returns the result of a call that has ended. It returns ErrOutstanding if the call is
+// still in progress.
 func (c *Call) Result() (*Result, error) {
 	res, err := c.Call.Result()
 	if err != nil {
@@ -150,7 +150,7 @@ func (c *Call) Result() (*Result, error) {
 	return r.newResult(), nil
 }
 
-// wrapProgram returns a compiled program in the form of a lowered model.
+// wrapProgram returns a compiled program as the result of lowering a model.
 func wrapProgram(p *loader.Program) *loweredModel {
 	return &loweredModel{programs: []partition.Program{{Program: p}}}
 }

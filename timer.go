@@ -8,16 +8,15 @@ import (
 	"anesim/hw"
 )
 
-// A Timer times one model after another on one engine. It returns the figures of [Model.Run]
-// without values, for many models in a fraction of the time: the firmware boots once, and constants
-// of layers are never generated, only their sizes.
-//
-// A Timer must not be used by several goroutines at once.
+// A Timer times many models one after the other on the same engine. Its reports equal those of
+// [Model.Run] without values. A Timer is faster, because it boots the firmware only once and never
+// generates weights. A Timer must not be used by several goroutines at once.
 type Timer struct {
 	session *Session
 }
 
-// NewTimer starts an engine. It ignores the options about values, Repeat and Idle.
+// NewTimer starts an engine with the options o. It ignores the options Values, Inputs, Shapes,
+// State, Repeat, Idle, Workers and Progress.
 func NewTimer(o Options) (*Timer, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -31,13 +30,15 @@ func NewTimer(o Options) (*Timer, error) {
 	return &Timer{s}, nil
 }
 
-// Override sets the register values that all later timings use, replacing earlier ones.
+// Override sets the register fields that are changed in every descriptor of all later timings. It
+// replaces the list of an earlier call; nil ends all changes.
 func (t *Timer) Override(list []firmware.Override) {
 	t.session.options.Overrides = list
 	t.session.Override(list)
 }
 
-// Chip replaces the engine's chip. The error is an *OptionError.
+// Chip replaces the chip of the engine for all later timings. It returns an *[OptionError] if c is
+// not valid.
 func (t *Timer) Chip(c hw.Chip) error {
 	if err := t.session.SetChip(c); err != nil {
 		return err
@@ -46,8 +47,9 @@ func (t *Timer) Chip(c hw.Chip) error {
 	return nil
 }
 
-// Time returns the report of one dispatch of a program or a layer. It contains device faults. A
-// network is an *OptionError; other errors are those of [Model.Run].
+// Time returns the report of one dispatch of m, which must be a program or a single layer. Device
+// faults are part of the report. The error is an *[OptionError] if m is a network; other errors are
+// those of [Model.Run].
 func (t *Timer) Time(ctx context.Context, m *Model) (*hw.Report, error) {
 	if m.kind == KindNetwork {
 		return nil, &OptionError{Option: "Time", What: fmt.Sprintf("requires a program or a layer; %s is a network", m.name)}

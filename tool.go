@@ -12,14 +12,15 @@ import (
 	"anesim/hw/host"
 )
 
-// A Tool identifies the build of the model that created a document.
+// A Tool identifies the version of this module, and of its constants, that wrote a document.
 type Tool struct {
 	Version   string `json:"version"`            // of the module, "(devel)" if unknown
 	Revision  string `json:"revision,omitempty"` // of the source, followed by + if it was modified
 	Constants string `json:"constants"`          // hash of all constants of the chips and hosts
 }
 
-// ThisTool identifies the running build.
+// ThisTool returns the version, the revision and the constants of the running program. The version
+// is "(devel)" if the build does not record one.
 func ThisTool() Tool {
 	t := Tool{Version: "(devel)", Constants: constantsHash()}
 	info, ok := debug.ReadBuildInfo()
@@ -44,8 +45,8 @@ func ThisTool() Tool {
 
 const modulePath = "anesim"
 
-// moduleVersion returns the version of this module in a build, where it is the main module or a
-// dependency. It returns "" if it is neither.
+// moduleVersion returns the version of this module in a build, in which it may be the main module
+// or a dependency. It returns "" if the build does not contain it.
 func moduleVersion(info *debug.BuildInfo) string {
 	if info.Main.Path == modulePath {
 		return info.Main.Version
@@ -58,7 +59,7 @@ func moduleVersion(info *debug.BuildInfo) string {
 	return ""
 }
 
-// constantsHash returns a hash of all constants, which is equal for builds with the same constants.
+// constantsHash returns a hash of the names, values, units and evidence of all built-in constants.
 func constantsHash() string {
 	h := fnv.New128a()
 	for _, c := range hw.Chips() {

@@ -9,13 +9,15 @@ import (
 	"anesim/hw"
 )
 
-// A Group is the summary of rows with a common property.
+// A Group is the summary of the measured rows that have a property in common, such as a tier or an
+// operation. Name is the property's value.
 type Group struct {
 	Name string
 	Summary
 }
 
-// An Accuracy compares the model with measured rows.
+// An Accuracy holds the errors of the model's times and energies for measured rows, row by row and
+// summarized by group.
 type Accuracy struct {
 	Rows       []Residual // modelled rows in order
 	Unmodelled []error    // one error for each other row: an *UnmodelledError, or a lowering error
@@ -34,7 +36,8 @@ type Accuracy struct {
 	Roofline, Columns, Vendor []Group
 }
 
-// Compare compares the model with rows, using the given presets.
+// Compare returns how far the model's estimates with the constants p are from the measurements in
+// rows. Rows that cannot be modelled are listed in Unmodelled. The error is a *[PairError].
 func Compare(rows []measured.Row, p Presets) (*Accuracy, error) {
 	samples, unmodelled := Samples(rows)
 	a := &Accuracy{Unmodelled: unmodelled}
@@ -88,7 +91,8 @@ func (a *Accuracy) summarize(p *Presets) error {
 	return nil
 }
 
-// addState adds a row to the groups of its state.
+// addState adds the time of a row to the groups that compare ways of measuring: cold or warm calls,
+// and the fastest call or the mean of many.
 func (g groups) addState(r *Residual) {
 	row := r.Sample.Row
 	speed := Pair{r.Time.Model, row.Warm() * 1e3}
@@ -108,8 +112,8 @@ func (g groups) addState(r *Residual) {
 	}
 }
 
-// groupsOfTier returns the groups for rows of a tier. Rows of T3, without a full shape, are
-// only in their own group.
+// groupsOfTier returns the names of the groups that a row of the given tier belongs to. A row of
+// tier T3, whose shape was not fully published, is only in the group of its tier.
 func groupsOfTier(tier string) []string {
 	switch tier {
 	case "T0", "T1":
@@ -122,14 +126,14 @@ func groupsOfTier(tier string) []string {
 	return []string{tier, "all"}
 }
 
-// isEngineTier reports whether rows of a tier are engine-dominated or mixed.
+// isEngineTier reports whether the engine takes most of the time, or much of it, in rows of the
+// given tier. Tier T0 has the former, T1 the latter.
 func isEngineTier(tier string) bool { return tier == "T0" || tier == "T1" }
 
-// isMainEnergy reports whether an operation is one of those by whose energy the model is
-// judged.
+// isMainEnergy reports whether the summary of energies covers rows of this operation.
 func isMainEnergy(op string) bool { return op == "matmul" || op == "conv" || op == "decode_model" }
 
-// A groups maps names to pairs.
+// A groups holds the estimates and measurements of rows by the name of their group.
 type groups map[string][]Pair
 
 func (g groups) add(p Pair, names ...string) {
@@ -138,8 +142,8 @@ func (g groups) add(p Pair, names ...string) {
 	}
 }
 
-// summarize returns the summaries of the groups sorted by name, with the names in last at
-// the end.
+// summarize returns the summary of each group, sorted by name. Groups named in last come at the
+// end.
 func (g groups) summarize(last []string) ([]Group, error) {
 	var out []Group
 	for _, n := range sortNames(slices.Collect(maps.Keys(g)), last) {
@@ -154,7 +158,8 @@ func (g groups) summarize(last []string) ([]Group, error) {
 	return out, nil
 }
 
-// sortNames sorts names in place and returns them with those in last at the end.
+// sortNames sorts names and returns them with the ones in last moved to the end, in the order of
+// last.
 func sortNames(names, last []string) []string {
 	slices.Sort(names)
 	first := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(last, n) })
@@ -166,11 +171,12 @@ func sortNames(names, last []string) []string {
 	return first
 }
 
-// tierOrder lists the groups of tiers that come last.
+// tierOrder lists the groups of tiers that reports show after all others.
 var tierOrder = []string{"T0+T1", "all"}
 
-// roofline returns a naive estimate in nanoseconds: the longer of all multiply-accumulates
-// at the peak rate, and each input, weight and output once at the memory's rate.
+// roofline returns the time in nanoseconds that a naive estimate gives: the time of all
+// multiply-accumulates at the peak rate, or of moving each input, weight and output once, whichever
+// is longer.
 func (s *Sample) roofline(c *hw.Chip) float64 {
 	const lanes = 16 * 256
 	r := s.Row
@@ -194,4 +200,22 @@ func (s *Sample) roofline(c *hw.Chip) float64 {
 		macs += float64(float64(n) * float64(d.MACs))
 	}
 	return 1e9 * math.Max(macs/(lanes*c.Clock.Value), bytes/c.ReadRate.Value)
+}
+
+// A Residual holds the time and the energy of a measured row, and the model's estimates of them.
+type Residual struct {
+	Sample *Sample
+	Time   Pair    // nanoseconds; the reference is 0 if no latency was published
+	Engine float64 // engine's part of the model's time in nanoseconds
+	Energy Pair    // nanojoules; the reference is 0 if no energy was published
+}
+
+func (p *Presets) residual(s *Sample) Residual {
+	e := p.Estimate(s)
+	return Residual{
+		Sample: s,
+		Time:   Pair{float64(e.Wall()), s.Row.Latency * 1e3},
+		Engine: float64(e.Engine),
+		Energy: Pair{float64(e.Energy), s.Row.Energy * 1e6},
+	}
 }

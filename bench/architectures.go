@@ -20,8 +20,8 @@ func newArchitecture(name string) *architecture {
 	return a
 }
 
-// addLayer adds a layer after the previous one, or after the layers named by "from" in its
-// keys, and returns its name.
+// addLayer adds a layer and returns its name. The keys of the layer are formatted as by
+// fmt.Sprintf. The layer reads the result of the layer before it, unless its keys contain "from".
 func (a *architecture) addLayer(format string, v ...any) string {
 	a.n++
 	a.last = fmt.Sprintf("l%d", a.n)
@@ -36,9 +36,9 @@ func (a *architecture) addClassifier(channels int) string {
 	return a.b.String()
 }
 
-// mobileOne returns a MobileOne with merged branches, as deployed. widths are those of its
-// five stages. gated is the number of blocks at the end of the last two stages in which a
-// squeeze-and-excitation gate, a sixteenth as wide, follows each convolution.
+// mobileOne returns the layers of a MobileOne network as it is deployed, with merged branches. The
+// argument widths has the numbers of channels of its five stages. The argument gated has the
+// numbers of blocks at the end of the last two stages that have squeeze-and-excitation gates.
 func mobileOne(name string, widths [5]int, gated [2]int) string {
 	a := newArchitecture(name)
 	a.addLayer("op: conv, cout: %d, k: 3, stride: 2, pad: 1, bias: true, act: relu", widths[0])
@@ -60,7 +60,8 @@ func mobileOne(name string, widths [5]int, gated [2]int) string {
 	return a.addClassifier(widths[4])
 }
 
-// addUnit adds a convolution with a ReLU, and a gate between them if gate is set.
+// addUnit adds a convolution with the given keys, followed by a ReLU. If gate is true, a
+// squeeze-and-excitation gate over the given number of channels comes between them.
 func (a *architecture) addUnit(keys string, channels int, gate bool) {
 	if !gate {
 		a.addLayer("op: conv, %s, bias: true, act: relu", keys)
@@ -103,7 +104,7 @@ func denseNet121() string {
 	return a.addClassifier(channels)
 }
 
-// addNormalization adds a batch normalisation and a ReLU.
+// addNormalization adds a batch normalization, as a factor and an addend per channel, and a ReLU.
 func (a *architecture) addNormalization() {
 	a.addLayer("op: mul, second: constant")
 	a.addLayer("op: add, second: constant")

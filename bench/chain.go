@@ -16,21 +16,22 @@ import (
 	"anesim/loader/lower"
 )
 
-// A Step is a descriptor, or a run of steps, with its number of repetitions.
+// A Step is a descriptor, or a sequence of further steps, that is repeated Count times.
 type Step struct {
 	Task  *regs.Task // nil for a run of steps; shared between chains, never written to
 	Run   []Step
 	Count int
 }
 
-// A Chain holds a row's descriptors and the host's load of its call.
+// A Chain holds the descriptors that a measured row executes in one call, and the data that the
+// host copies for the call.
 type Chain struct {
 	Steps []Step
 	Host  host.Load
 	Zero  float64 // fraction of multiply-accumulates with a zero operand
 }
 
-// descriptors yields every descriptor of steps with its total number of repetitions.
+// descriptors yields each descriptor of steps once, with the number of times that it runs in total.
 func descriptors(steps []Step) iter.Seq2[int, *regs.Task] {
 	return func(yield func(int, *regs.Task) bool) { yieldTasks(steps, 1, yield) }
 }
@@ -49,7 +50,8 @@ func yieldTasks(steps []Step, times int, yield func(int, *regs.Task) bool) bool 
 	return true
 }
 
-// changeTasks returns steps in which change was applied to a copy of each descriptor.
+// changeTasks returns a copy of steps in which change was called for each task. The tasks of steps
+// themselves do not change.
 func changeTasks(steps []Step, change func(*regs.Task)) []Step {
 	out := make([]Step, len(steps))
 	for i, s := range steps {
@@ -76,11 +78,12 @@ const (
 	tensors    = uint64(4) << bufferBits
 )
 
-// tensorBuffer returns the address of a stack's i-th tensor. Two buffers alternate.
+// tensorBuffer returns the address of the i-th tensor of a stack of layers. Even tensors share one
+// address, odd tensors another one.
 func tensorBuffer(i int) uint64 { return tensors + uint64(i&1)<<bufferBits }
 
-// swapTensors changes steps that read tensor 0 and write tensor 1 so that they read tensor
-// i and write the next.
+// swapTensors returns the steps of a layer as the i-th layer of a stack. For an odd i, the buffer
+// that the steps read and the buffer that they write change places.
 func swapTensors(steps []Step, i int) []Step {
 	if i&1 == 0 {
 		return steps
@@ -94,8 +97,8 @@ func swapTensors(steps []Step, i int) []Step {
 	})
 }
 
-// stackLayers returns the steps of a stack of n layers. layer returns the steps of one
-// layer; first and last give its position. All layers in between are equal.
+// stackLayers returns the steps of a stack of n layers. It calls layer for the steps of the first
+// layer, of the last one, and of those between them, which are equal.
 func stackLayers(n int, layer func(first, last bool) []Step) []Step {
 	var out []Step
 	add := func(i, count int, steps ...Step) {
@@ -114,20 +117,22 @@ func stackLayers(n int, layer func(first, last bool) []Step) []Step {
 	return out
 }
 
-// An UnmodelledError reports a row for which no chain can be built.
+// An UnmodelledError reports why a measured row cannot be turned into descriptors.
 type UnmodelledError struct {
 	Row  string
 	What string
 }
 
+// Error returns the id of the row and the reason.
 func (e *UnmodelledError) Error() string { return fmt.Sprintf("row %s: %s", e.Row, e.What) }
 
-// A Lowerer makes chains of rows. It caches the descriptors of layers.
+// A Lowerer turns measured rows into chains of descriptors. It keeps the descriptors of layers,
+// which many rows share.
 type Lowerer struct {
 	layers map[string][]Step
 }
 
-// NewLowerer returns a Lowerer with an empty cache.
+// NewLowerer returns a Lowerer that has not lowered any layer yet.
 func NewLowerer() *Lowerer { return &Lowerer{make(map[string][]Step)} }
 
 // Chain returns the row's descriptors. Layers are compiled by package lower. For those it
@@ -141,7 +146,7 @@ func (l *Lowerer) Chain(r *measured.Row) (*Chain, error) {
 		return nil, &UnmodelledError{r.ID, fmt.Sprintf("operation %q is not modelled", r.Op)}
 	}
 	if what := build.missingDimension(r); what != "" {
-		return nil, &UnmodelledError{r.ID, fmt.Sprintf("%s lacks dimension %s", r.Op, what)}
+		return nil, &UnmodelledError{r.ID, fmt.Sprintf("row of operation %q lacks dimension %s", r.Op, what)}
 	}
 	if what := findExcess(r); what != "" {
 		return nil, &UnmodelledError{r.ID, what}
@@ -164,8 +169,8 @@ func (l *Lowerer) Chain(r *measured.Row) (*Chain, error) {
 	return c, nil
 }
 
-// findExcess describes a size of a row that exceeds any program of the engine, or returns
-// "".
+// findExcess returns a phrase with the size of row r that no program of the engine could have, or
+// "" if all sizes are possible.
 func findExcess(r *measured.Row) string {
 	const elements, layers = 1 << 33, 1 << 12
 	v := func(n int) float64 { return float64(max(1, n)) }
@@ -174,16 +179,16 @@ func findExcess(r *measured.Row) string {
 		v(r.N) * v(r.M) * v(r.K), v(r.N) * v(r.K) * v(r.Cols), v(r.N) * v(r.M) * v(r.Cols), v(r.N) * decoderKeys * decoderWidth,
 	} {
 		if t > elements {
-			return fmt.Sprintf("tensor has %.3g elements", t)
+			return fmt.Sprintf("tensor has %.3g elements; want at most %d", t, uint64(elements))
 		}
 	}
 	if r.Depth > layers {
-		return fmt.Sprintf("%d layers", r.Depth)
+		return fmt.Sprintf("stack has %d layers; want at most %d", r.Depth, layers)
 	}
 	return ""
 }
 
-// An operation describes how rows of an operation become chains.
+// An operation says which dimensions the rows of an operation need, and how to make their chains.
 type operation struct {
 	needs []string // required dimensions
 	make  func(*Lowerer, *Chain, *measured.Row) error
@@ -202,7 +207,8 @@ func (o operation) missingDimension(r *measured.Row) string {
 	return ""
 }
 
-// add appends a run of steps, count times.
+// add appends steps to the chain, to be repeated count times. It does nothing if count is not
+// positive.
 func (c *Chain) add(count int, steps ...Step) {
 	switch {
 	case count <= 0 || len(steps) == 0:
@@ -213,7 +219,8 @@ func (c *Chain) add(count int, steps ...Step) {
 	}
 }
 
-// lower returns a layer's descriptors.
+// lower returns the descriptors of layer x, compiled with made-up weights. It compiles each layer
+// only once. The caller must not change the tasks.
 func (l *Lowerer) lower(x layer.Layer) ([]Step, error) {
 	key := fmt.Sprintf("%+v", x)
 	if s, ok := l.layers[key]; ok {

@@ -10,8 +10,9 @@ import (
 	"anesim/hw/host"
 )
 
-// An EngineBand holds the bounds for the interval of a descriptor's time: quantiles of
-// measured over estimated engine time, from rows whose session the fit had not seen.
+// An EngineBand holds the bounds of the measured engine time relative to the estimated one, for one
+// kind of work. The bounds are quantiles over measured rows, each predicted by a fit that did not
+// use the row's session.
 type EngineBand struct {
 	Kind      string // window, point, product or pass, or unmeasured
 	Low, High float64
@@ -30,20 +31,17 @@ type engineRatio struct {
 	kind, session, op string
 }
 
-// EngineBands returns the bands derived from left-out predictions of the built-in rows.
+// EngineBands returns a band for each kind of work, and one for work that no measured row covers.
+// They are computed from the built-in rows.
 func EngineBands() ([]EngineBand, error) {
-	rows, err := measured.Rows()
-	if err != nil {
-		return nil, err
-	}
-	left, err := LeftOuts()
+	rows, left, err := readRows()
 	if err != nil {
 		return nil, err
 	}
 	return computeEngineBands(rows, left), nil
 }
 
-// Unmeasured is the kind of the band of work that no measured row covers.
+// Unmeasured is the Kind of the [EngineBand] for work that no measured row covers.
 const Unmeasured = "unmeasured"
 
 func computeEngineBands(rows []measured.Row, left map[string]LeftOut) (bands []EngineBand) {
@@ -58,16 +56,17 @@ func computeEngineBands(rows []measured.Row, left map[string]LeftOut) (bands []E
 	return append(bands, newUnmeasuredBand(engineRatios(rows, left, ByKind)))
 }
 
-// isEngineRow reports whether a row's time is mostly the engine's, as predicted without the
-// row's session. Hosts with memory in a slow state are excluded.
+// isEngineRow reports whether the engine takes more than half of a row's time, according to a fit
+// without the row's session. It excludes hosts whose memory was in a slow state.
 func isEngineRow(r *measured.Row, left map[string]LeftOut) bool {
 	l, ok := left[r.ID]
 	p := &l[BySession]
 	return ok && r.Warm() > 0 && p.Engine > p.Time/2 && !isSlowHost(RowHost(r))
 }
 
-// engineRatios returns the ratios of rows whose time is mostly the engine's. The host's
-// part is subtracted, from a fit without the row's session or kind.
+// engineRatios returns, for each row whose time is mostly the engine's, the measured engine time
+// divided by the predicted one. The measured engine time is the row's time without the predicted
+// time of the host. The protocol selects the predictions.
 func engineRatios(rows []measured.Row, left map[string]LeftOut, by Protocol) (list []engineRatio) {
 	for i := range rows {
 		r := &rows[i]
@@ -81,8 +80,8 @@ func engineRatios(rows []measured.Row, left map[string]LeftOut, by Protocol) (li
 	return list
 }
 
-// newEngineBand returns the band of ratios. To find the required width, it tests the bounds
-// from other sessions on each session's rows.
+// newEngineBand returns the band for a kind of work from its ratios. It widens the band until the
+// bounds that follow from all other sessions would hold the required share of each session's rows.
 func newEngineBand(kind string, list []engineRatio) EngineBand {
 	var trials []trial
 	for _, own := range list {
@@ -96,10 +95,9 @@ func newEngineBand(kind string, list []engineRatio) EngineBand {
 	return newBand(kind, list, trials, findTrialsWidth(trials))
 }
 
-// newUnmeasuredBand returns the band of work that no row covers. Such work is one more
-// operation, not one more row of those that have most rows. The band of all ratios is therefore
-// widened until it holds the required share of operations, each counted by the share of its
-// rows that it holds.
+// newUnmeasuredBand returns the band for work that no row covers. Such work is a further operation,
+// so the band must hold the required share of operations, not of rows. Each operation counts with
+// the share of its rows that the band holds.
 func newUnmeasuredBand(list []engineRatio) EngineBand {
 	low, high := band(valuesOf(list, ""))
 	var trials []trial
@@ -119,7 +117,8 @@ func newUnmeasuredBand(list []engineRatio) EngineBand {
 	return newBand(Unmeasured, list, trials, width)
 }
 
-// valuesOf returns the ratios of all sessions but one.
+// valuesOf returns the values of all ratios except those of one session. It returns all values if
+// except is "".
 func valuesOf(list []engineRatio, except string) (values []float64) {
 	for _, x := range list {
 		if x.session != except {
@@ -129,7 +128,8 @@ func valuesOf(list []engineRatio, except string) (values []float64) {
 	return values
 }
 
-// newBand returns the band of ratios, widened, with the trials that it holds.
+// newBand returns the band whose bounds are the quantiles of list, widened by the factor width. Its
+// Holds counts the trials that the band would hold.
 func newBand(kind string, list []engineRatio, trials []trial, width float64) EngineBand {
 	low, high := band(valuesOf(list, ""))
 	b := EngineBand{Kind: kind, Rows: len(list), Holds: countHeld(trials, width), Width: width}
@@ -138,22 +138,19 @@ func newBand(kind string, list []engineRatio, trials []trial, width float64) Eng
 	return b
 }
 
-// A WorkBand holds the number of rows that cover a kind of work, and the bounds of its interval.
-// A row covers the work on which the engine spends most of its time, if most of the row's time
-// is the engine's.
+// A WorkBand holds the bounds of the time of one kind of work, relative to the estimate, and the
+// number of measured rows that support them. A row counts for the kind of work with the largest
+// part of its engine time, if most of the row's time is engine time.
 type WorkBand struct {
 	Work      hw.Work
 	Rows      int
 	Low, High float64
 }
 
-// WorkBands returns the band of each kind of work by the built-in rows.
+// WorkBands returns a band for each kind of work that package hw distinguishes, in the order of the
+// kinds. They are computed from the built-in rows.
 func WorkBands() ([]WorkBand, error) {
-	rows, err := measured.Rows()
-	if err != nil {
-		return nil, err
-	}
-	left, err := LeftOuts()
+	rows, left, err := readRows()
 	if err != nil {
 		return nil, err
 	}
@@ -171,7 +168,7 @@ func WorkBands() ([]WorkBand, error) {
 	return list, nil
 }
 
-// band returns the kind of the engine band that the work has.
+// band returns the Kind of the [EngineBand] from which the work has its bounds.
 func (x *WorkBand) band() string {
 	switch {
 	case x.Rows == 0:
@@ -186,7 +183,7 @@ func (x *WorkBand) band() string {
 	return "pass"
 }
 
-// computeWorkBands returns the bands without bounds.
+// computeWorkBands counts the rows that cover each kind of work. It leaves the bounds zero.
 func computeWorkBands(rows []measured.Row, left map[string]LeftOut, p *Presets) ([]WorkBand, error) {
 	list := make([]WorkBand, hw.WorkKinds)
 	for i := range list {
@@ -209,7 +206,8 @@ func computeWorkBands(rows []measured.Row, left map[string]LeftOut, p *Presets) 
 	return list, nil
 }
 
-// mostWork returns the kind of work that takes more than half of a chain's time.
+// mostWork returns the kind of work to which more than half of the chain's time on the chip
+// belongs. It returns ok = false if there is no such kind.
 func (c *Chain) mostWork(chip hw.Chip) (most hw.Work, ok bool) {
 	var times [hw.WorkKinds]clock.Nanoseconds
 	var all clock.Nanoseconds
@@ -229,8 +227,8 @@ func (c *Chain) mostWork(chip hw.Chip) (most hw.Work, ok bool) {
 	return 0, false
 }
 
-// isSlowHost reports whether a host's sessions found memory in a slow state, so that its
-// constants include a time for every megabyte that the engine moves.
+// isSlowHost reports whether the memory of the named host was in a slow state when it was measured.
+// The constants of such a host include a time for each megabyte that the engine moves.
 func isSlowHost(name string) bool {
 	return slices.ContainsFunc(host.Presets(), func(h host.Host) bool { return h.Name == name && h.Memory.Value > 0 })
 }

@@ -1,6 +1,7 @@
 package bench
 
 import (
+	"anesim"
 	"anesim/bench/measured"
 	"anesim/hw"
 	"anesim/hw/clock"
@@ -9,7 +10,7 @@ import (
 	"anesim/hw/tiles"
 )
 
-// An Estimate is the model's estimate for a row.
+// An Estimate holds the model's costs for one call of a measured row.
 type Estimate struct {
 	Engine, Host clock.Nanoseconds
 	Energy       clock.Nanojoules
@@ -25,10 +26,10 @@ type Estimate struct {
 	Columns      clock.Nanoseconds // engine time by the columns of the vendor's cost dump
 }
 
-// Wall returns the total time of a call.
+// Wall returns the time of the call: engine and host together.
 func (e *Estimate) Wall() clock.Nanoseconds { return e.Engine + e.Host }
 
-// add adds n times the engine part of another estimate.
+// add adds the engine's costs of x to e, n times.
 func (e *Estimate) add(n int, x *Estimate) {
 	e.Engine += clock.Nanoseconds(clock.Nanoseconds(n) * x.Engine)
 	e.Vendor += clock.Nanoseconds(clock.Nanoseconds(n) * x.Vendor)
@@ -47,9 +48,9 @@ func (e *Estimate) add(n int, x *Estimate) {
 	e.DMA.Destination += uint64(n) * x.DMA.Destination
 }
 
-// estimate times steps one after the other. For a repeated run, it times the first two
-// repetitions. Descriptors overlap with the previous one, so all later repetitions take as
-// long as the second.
+// estimate adds the costs of steps to e. It times only the first two repetitions of a repeated
+// step: a descriptor overlaps with the one before, so that the first differs and all others are as
+// long as the second. The report of the last timed descriptor is stored in last.
 func (e *Estimate) estimate(steps []Step, timer *hw.Timer, last *hw.DescriptorReport) {
 	for i := range steps {
 		s := &steps[i]
@@ -74,9 +75,9 @@ func (e *Estimate) estimate(steps []Step, timer *hw.Timer, last *hw.DescriptorRe
 	}
 }
 
-// columnTime returns a descriptor's time in the vendor's cost dump: that of its slowest
-// column, where bytes move at 22 GB/s and weights count without padding (332 B take 15.0909
-// ns there).
+// columnTime returns the time that the vendor's cost dump gives a descriptor: that of its slowest
+// column. In that dump, bytes move at 22 GB/s, and weights count without padding (332 bytes take
+// 15.0909 ns).
 func columnTime(d *hw.DescriptorReport, f clock.Hertz) clock.Nanoseconds {
 	const bytesPerNanosecond = 22
 	u := &d.Units
@@ -84,7 +85,8 @@ func columnTime(d *hw.DescriptorReport, f clock.Hertz) clock.Nanoseconds {
 	return max(f.Time(max(u.NEDouble, u.Planar, u.L2Broadcast, u.L2Writeback)), clock.Nanoseconds(bytes)/bytesPerNanosecond)
 }
 
-// Estimate times a chain descriptor by descriptor and adds the host's part.
+// Estimate returns the costs of one call that dispatches the chain once, on the given chip and
+// host.
 func (c *Chain) Estimate(chip hw.Chip, h host.Host) Estimate {
 	var e Estimate
 	var last hw.DescriptorReport
@@ -98,11 +100,14 @@ func (c *Chain) Estimate(chip hw.Chip, h host.Host) Estimate {
 	chip = chip.Holding(h.Hold)
 	e.ZeroMACs = uint64(float64(c.Zero) * float64(e.MACs))
 	e.Energy -= clock.Nanojoules((chip.MACEnergy.Value - chip.ZeroMACEnergy.Value) * float64(e.ZeroMACs) / 1e3)
-	e.Energy += clock.Nanojoules(chip.DispatchEnergy.Value) + chip.Waiting(e.Engines, e.Host)
+	call := anesim.Timeline{Waiting: chip.Waiting}
+	call.Add(&anesim.Dispatch{Energy: clock.Nanojoules(chip.DispatchEnergy.Value), Rest: hw.Rest{Engines: e.Engines}}, e.Host)
+	e.Energy += call.Energy()
 	return e
 }
 
-// A Sample is a row with its chain.
+// A Sample is a measured row with the descriptors that it executes, and the presets for its
+// machine.
 type Sample struct {
 	Row     *measured.Row
 	Chain   *Chain
@@ -111,8 +116,8 @@ type Sample struct {
 	Session string
 }
 
-// Samples returns a sample for each row that can be lowered, and an error for each other
-// row: an *UnmodelledError or a lowering error.
+// Samples returns a sample for each row that can be modelled and, in unmodelled, an error for each
+// other row. The errors are *[UnmodelledError] or come from lowering a layer.
 func Samples(rows []measured.Row) (samples []Sample, unmodelled []error) {
 	l := NewLowerer()
 	for i := range rows {
@@ -123,7 +128,7 @@ func Samples(rows []measured.Row) (samples []Sample, unmodelled []error) {
 			continue
 		}
 		if r.Latency == 0 && r.Energy == 0 {
-			unmodelled = append(unmodelled, &UnmodelledError{r.ID, "missing latency and energy"})
+			unmodelled = append(unmodelled, &UnmodelledError{r.ID, "row has neither a latency nor an energy"})
 			continue
 		}
 		samples = append(samples, Sample{r, c, RowChip(r).Name, RowHost(r), RowSession(r)})
@@ -131,13 +136,13 @@ func Samples(rows []measured.Row) (samples []Sample, unmodelled []error) {
 	return samples, unmodelled
 }
 
-// Presets holds the constants that estimates use.
+// Presets holds the constants that estimates use: a chip and a host for each name.
 type Presets struct {
 	Chips map[string]hw.Chip
 	Hosts map[string]host.Host
 }
 
-// DefaultPresets returns the presets of packages hw and host.
+// DefaultPresets returns the built-in chips of package hw and hosts of package host.
 func DefaultPresets() Presets {
 	p := Presets{make(map[string]hw.Chip), make(map[string]host.Host)}
 	for _, c := range hw.Chips() {
@@ -149,7 +154,7 @@ func DefaultPresets() Presets {
 	return p
 }
 
-// Estimate returns the model's estimate for a sample.
+// Estimate returns the model's costs for a sample, on the sample's chip and host.
 func (p *Presets) Estimate(s *Sample) Estimate {
 	return s.Chain.Estimate(p.Chips[s.Chip], p.Hosts[s.Host])
 }

@@ -9,22 +9,23 @@ import (
 	"anesim/hw"
 )
 
-// An Interval is a prediction interval for a measurement of a row: it holds the fraction
-// [hw.IntervalShare] of measurements. Rows is the number of rows whose left-out errors it
-// is derived from.
+// An Interval is a prediction interval for the time of a call. It is meant to contain the fraction
+// [hw.IntervalShare] of measurements. Rows is the number of measured rows whose errors it is based
+// on.
 type Interval struct {
 	Low, High float64 // nanoseconds of a call
 	Rows      int
 }
 
-// Holds reports whether a time lies within the interval.
+// Holds reports whether the time ns, in nanoseconds, lies within the interval.
 func (i Interval) Holds(ns float64) bool { return i.Low <= ns && ns <= i.High }
 
-// leastRows is the minimum number of rows for an interval. Smaller groups are pooled with
-// others.
+// leastRows is the smallest number of rows from which an interval is computed. A group with fewer
+// rows uses the rows of a larger group.
 const leastRows = 8
 
-// A ratio is a measured call time divided by its left-out prediction.
+// A ratio is the measured time of a row divided by the prediction of a fit without it, with the
+// properties by which rows are grouped.
 type ratio struct {
 	value  float64
 	preset string
@@ -34,8 +35,8 @@ type ratio struct {
 	engine bool // the row is in a tier whose time is largely the engine's
 }
 
-// A Spreads holds the ratios from which intervals are computed. It must be used by one
-// goroutine at a time.
+// A Spreads computes prediction intervals from the errors that the model makes for measured rows.
+// It must be used by only one goroutine at a time.
 type Spreads struct {
 	ratios [numProtocols][]ratio
 	rows   map[string]int                    // by preset
@@ -43,13 +44,9 @@ type Spreads struct {
 	widen  map[string]map[widthGroup]float64 // by protocol and fold: see widths
 }
 
-// NewSpreads returns the spreads of the built-in rows.
+// NewSpreads returns a Spreads that is based on the built-in rows.
 func NewSpreads() (*Spreads, error) {
-	rows, err := measured.Rows()
-	if err != nil {
-		return nil, err
-	}
-	left, err := LeftOuts()
+	rows, left, err := readRows()
 	if err != nil {
 		return nil, err
 	}
@@ -87,10 +84,9 @@ type widthGroup struct {
 	engine bool
 }
 
-// computeWidths returns the widening factor for the bounds of each group, computed from the
-// rows outside a fold. Errors within one session are correlated, so quantiles of other
-// sessions hold fewer of its rows than their share. A group with few rows uses the rows of
-// its state.
+// computeWidths returns the factor by which the bounds of each group are widened, from all rows
+// outside the fold. Errors within a session are correlated, so that quantiles of other sessions
+// hold too few of its rows. A group with few rows gets the factor of all rows in its state.
 func (s *Spreads) computeWidths(by Protocol, fold string) map[widthGroup]float64 {
 	within, states := make(map[widthGroup][]trial), make(map[string][]trial)
 	for i := range s.ratios[by] {
@@ -121,7 +117,7 @@ func (s *Spreads) computeWidths(by Protocol, fold string) map[widthGroup]float64
 	return widths
 }
 
-// A trial is a ratio with bounds that were computed without it.
+// A trial is a ratio with the bounds that other rows predict for it.
 type trial struct{ value, low, high float64 }
 
 // countHeld counts the trials whose bounds, widened by the factor w, hold their ratio.
@@ -133,14 +129,15 @@ func countHeld(list []trial, w float64) (c Coverage) {
 	return c
 }
 
-// findTrialsWidth is findWidth for trials that count alike.
+// findTrialsWidth returns the smallest factor by which the bounds of the trials must be widened to
+// hold the required share of them.
 func findTrialsWidth(list []trial) float64 {
 	return findWidth(len(list), func(w float64) float64 { return float64(countHeld(list, w).Holds) })
 }
 
-// findWidth returns the smallest factor, in steps of a twentieth, for which the widened
-// bounds hold the fraction hw.IntervalShare of n trials plus one, since the next trial
-// may lie outside. held returns how many they hold.
+// findWidth returns the smallest factor, in steps of 0.05, for which held returns at least the
+// fraction [hw.IntervalShare] of n+1. The one more is the next trial, which may lie outside. The
+// argument held returns how many of n trials the bounds hold if they are widened by w.
 func findWidth(n int, held func(w float64) float64) float64 {
 	const perUnit, most = 20, 400
 	for step := range most {
@@ -152,12 +149,13 @@ func findWidth(n int, held func(w float64) float64) float64 {
 	return float64(perUnit+most) / perUnit
 }
 
-// widen returns bounds moved away from 1 by the factor w, the lower one by its reciprocal.
+// widen returns the bounds of a ratio with their distances from 1 multiplied by w. The distance of
+// the lower bound is that of its reciprocal.
 func widen(low, high, w float64) (float64, float64) {
 	return 1 / (1 + float64(w*(1/low-1))), 1 + float64(w*(high-1))
 }
 
-// newRatio returns the properties of a row as a ratio without a value.
+// newRatio returns a ratio with the properties of row r, but without a value.
 func (s *Spreads) newRatio(r *measured.Row, by Protocol) ratio {
 	m := hostOfMachine(r)
 	x := ratio{preset: m, folds: [...]string{ByShape: shapeOf(r), BySession: RowSession(r), ByKind: kindOf(r)}, kind: kindOf(r), engine: isEngineTier(r.Tier)}
@@ -165,9 +163,8 @@ func (s *Spreads) newRatio(r *measured.Row, by Protocol) ratio {
 	return x
 }
 
-// state classifies how well the fit knows a session: whether the machine's constants are
-// based on enough of its rows, or, with the session left out, whether there is another
-// session of the machine.
+// state returns a name for how well the fit knows the machine of a row: whether it has enough rows
+// of the machine, or, if sessions are left out, another session of it.
 func (s *Spreads) state(preset, session string, by Protocol) string {
 	if by == BySession {
 		for run := range s.runs[preset] {
@@ -183,9 +180,10 @@ func (s *Spreads) state(preset, session string, by Protocol) string {
 	return "few rows"
 }
 
-// Of returns the interval around the model's time of a row in nanoseconds. It does not use
-// the row's own fold. A machine without built-in rows gets the interval of a machine that
-// was left out.
+// Of returns the prediction interval for a row whose time the model estimates as model nanoseconds.
+// It is computed from rows outside the row's fold, which is the group of rows that the protocol
+// leaves out together. A machine without built-in rows gets the interval of a machine that was left
+// out of the fit.
 func (s *Spreads) Of(r *measured.Row, model float64, by Protocol) Interval {
 	own := s.newRatio(r, by)
 	if by == ByShape && s.rows[own.preset] == 0 {
@@ -204,8 +202,9 @@ func (s *Spreads) Of(r *measured.Row, model float64, by Protocol) Interval {
 	return Interval{float64(model * low), float64(model * high), n}
 }
 
-// bounds returns the quantiles of the ratios most similar to a row's, excluding its own
-// fold and another fold, and the number of these ratios.
+// bounds returns the quantiles of the ratios that are most similar to own, and their number. It
+// uses no ratio of own's fold or of the other fold given. The number is 0 if there are too few
+// ratios.
 func (s *Spreads) bounds(own *ratio, by Protocol, fold string) (low, high float64, n int) {
 	var near, alike, all []float64
 	for _, x := range s.ratios[by] {
@@ -229,9 +228,8 @@ func (s *Spreads) bounds(own *ratio, by Protocol, fold string) (low, high float6
 	return 0, 0, 0
 }
 
-// band returns the bounds between which the next value lies with probability
-// hw.IntervalShare: the values at the quantiles of one more than there are. The bounds
-// always include 1.
+// band returns the bounds between which a further value lies with the probability
+// [hw.IntervalShare], if it is like the given ones. The bounds always include 1. It sorts values.
 func band(values []float64) (low, high float64) {
 	slices.Sort(values)
 	at := func(p float64) float64 {
@@ -242,7 +240,7 @@ func band(values []float64) (low, high float64) {
 	return min(1, at(below)), max(1, at(1-below))
 }
 
-// A Coverage counts the measurements that lie within their intervals.
+// A Coverage counts measurements and how many of them lie within their prediction intervals.
 type Coverage struct {
 	Name     string
 	N, Holds int
@@ -256,16 +254,19 @@ func (c *Coverage) add(holds bool) {
 	}
 }
 
-// isSufficient reports whether the intervals hold their share.
+// isSufficient reports whether the intervals hold at least the fraction [hw.IntervalShare] of the
+// measurements.
 func (c *Coverage) isSufficient() bool {
 	return float64(c.Holds) >= float64(hw.IntervalShare*float64(c.N))
 }
 
-// Share returns the fraction of measurements within their intervals.
+// Share returns the fraction of the measurements that lie within their intervals. It returns 0 if
+// there are none.
 func (c Coverage) Share() float64 { return float64(c.Holds) / float64(max(1, c.N)) }
 
-// Coverage counts how many measurements lie within the intervals around left-out
-// predictions, by tier and by session.
+// Coverage counts how many measurements in left lie within their prediction intervals, for each
+// tier and for each session. The estimates in left come from fits with the protocol by; see
+// [Accuracy.LeftOut].
 func (s *Spreads) Coverage(left *Accuracy, by Protocol) (tiers, sessions []Coverage) {
 	count := make(map[string]*Coverage)
 	var names []string
@@ -303,7 +304,8 @@ func (s *Spreads) Coverage(left *Accuracy, by Protocol) (tiers, sessions []Cover
 
 const sessionGroup = "session "
 
-// kindOf returns the kind of descriptor that takes most of a row's time.
+// kindOf returns the kind of work that row r mostly measures: "window" or "point" for a
+// convolution, "product" for a matmul, otherwise "pass".
 func kindOf(r *measured.Row) string {
 	switch {
 	case r.Kh*r.Kw > 1:

@@ -5,24 +5,37 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"anesim/bench/measured"
 )
 
 //go:embed residuals.txt
 var residuals string
 
-// A Prediction is the model's estimate for a row from a fit without the row's fold.
+// A Prediction holds the model's estimates for a measured row, with constants that were fitted
+// without the row's fold (the rows that a [Protocol] leaves out together).
 type Prediction struct {
 	Time   float64 // nanoseconds of a call
 	Engine float64 // engine's part of Time in nanoseconds
 	Energy float64 // nanojoules
 }
 
-// A LeftOut holds a row's predictions by [Protocol].
+// A LeftOut holds a measured row's predictions, indexed by [Protocol].
 type LeftOut [numProtocols]Prediction
 
-// LeftOuts returns the left-out predictions of the built-in rows by row id, as written by
-// the last calibration.
+// LeftOuts returns the predictions of the built-in rows, by row id. The last calibration stored
+// them, so that they need not be fitted again.
 func LeftOuts() (map[string]LeftOut, error) { return parseLeftOuts(residuals) }
+
+// readRows returns the built-in rows and their left-out predictions by row id.
+func readRows() ([]measured.Row, map[string]LeftOut, error) {
+	rows, err := measured.Rows()
+	if err != nil {
+		return nil, nil, err
+	}
+	left, err := LeftOuts()
+	return rows, left, err
+}
 
 func parseLeftOuts(text string) (map[string]LeftOut, error) {
 	out := make(map[string]LeftOut)
@@ -54,8 +67,9 @@ func parseLeftOuts(text string) (map[string]LeftOut, error) {
 	return out, nil
 }
 
-// LeftOut returns the accuracy for fits without the rows' folds, which shows the errors to
-// expect for unseen rows. Rows without predictions are excluded.
+// LeftOut returns the accuracy that the model has for rows it was not fitted to: it replaces the
+// estimate of each row by its prediction in left for the protocol by. Rows without a prediction are
+// left out.
 func (a *Accuracy) LeftOut(left map[string]LeftOut, by Protocol) (*Accuracy, error) {
 	out := new(Accuracy)
 	for _, r := range a.Rows {
@@ -70,7 +84,7 @@ func (a *Accuracy) LeftOut(left map[string]LeftOut, by Protocol) (*Accuracy, err
 	return out, out.summarize(&p)
 }
 
-// predict replaces the model's estimate by a prediction.
+// predict replaces the estimates of the row by those of p.
 func (r *Residual) predict(p *Prediction) {
 	r.Time.Model, r.Engine, r.Energy.Model = p.Time, p.Engine, p.Energy
 }

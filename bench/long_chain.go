@@ -8,9 +8,9 @@ import (
 	"anesim/loader/lower"
 )
 
-// LongChain returns the add example with its descriptor repeated n times. All repetitions
-// but the first have only the first record. Task numbers are 0, because their 16 bits
-// cannot count so many.
+// LongChain returns a program that adds two tensors n times, with one descriptor each, for tests of
+// long programs. Only the first descriptor has all register records. All task numbers are 0,
+// because their 16 bits cannot count many descriptors.
 func LongChain(n int) (*loader.Program, error) {
 	b, err := lower.Example("add")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"anesim/loader/network"
 )
 
-// A NetworkRow is a published time of one run of a network on one image.
+// A NetworkRow is a published time for one run of a network, with a list of the network's layers.
 type NetworkRow struct {
 	ID, Network string
 	Chip        string  // preset
@@ -22,8 +22,8 @@ type NetworkRow struct {
 	text        func() string
 }
 
-// NetworkRows returns the published times of networks with known layers. The A14's engine
-// belongs to the M1's generation, but its memory differs.
+// NetworkRows returns the published times of networks whose layers are known. Times of the A14 are
+// compared with the model of the M1: the engine is of the same generation, but the memory differs.
 func NetworkRows() []NetworkRow {
 	one := func(name string, widths [5]int, gated [2]int) func() string {
 		return func() string { return mobileOne(name, widths, gated) }
@@ -37,8 +37,8 @@ func NetworkRows() []NetworkRow {
 	}
 }
 
-// A NetworkTime is the engine time of a network, with tensors between layers kept in L2 if
-// they fit, and with all of them in memory.
+// A NetworkTime holds two engine times of a network: Kept, if tensors between layers stay in the L2
+// where they fit, and InMemory, if all of them go through memory.
 type NetworkTime struct {
 	Kept, InMemory clock.Nanoseconds
 	Layers         []LayerTime
@@ -46,13 +46,14 @@ type NetworkTime struct {
 	Unmodelled     []string // names of layers that cannot be lowered, with the reason
 }
 
-// A LayerTime is one layer's part of a NetworkTime.
+// A LayerTime holds the times of one layer that are part of a [NetworkTime].
 type LayerTime struct {
 	Name, Op       string
 	Kept, InMemory clock.Nanoseconds
 }
 
-// TimeNetwork times a list of layers on a chip.
+// TimeNetwork returns the engine time of a network on the chip c. The text is a list of layers in
+// YAML.
 func TimeNetwork(text string, c hw.Chip) (*NetworkTime, error) {
 	out := new(NetworkTime)
 	for _, memory := range [...]bool{false, true} {
@@ -91,7 +92,7 @@ func TimeNetwork(text string, c hw.Chip) (*NetworkTime, error) {
 	return out, nil
 }
 
-// A NetworkResidual compares a network's published time with the model's.
+// A NetworkResidual holds a network's published time and the model's estimate of it.
 type NetworkResidual struct {
 	Row    NetworkRow
 	Engine *NetworkTime
@@ -106,9 +107,9 @@ const (
 	resultBytes  = 2 * 1000
 )
 
-// CompareNetworks compares the model with the published times of networks. The host's part
-// comes from the machine's preset. For a machine without a preset, it is the median of the
-// published times minus the engine times of the machine's other rows.
+// CompareNetworks estimates all networks with a published time. The time of the host comes from the
+// preset for the machine. If there is none, it is the median, over the machine's other networks, of
+// the published time minus the engine time.
 func CompareNetworks(p Presets) ([]NetworkResidual, error) {
 	var out []NetworkResidual
 	for _, r := range NetworkRows() {

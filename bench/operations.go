@@ -9,7 +9,8 @@ import (
 	"anesim/loader/layer"
 )
 
-// operationOf returns the description of an operation's rows.
+// operationOf returns how rows of the named operation become chains. It returns ok = false for an
+// unknown operation.
 func operationOf(op string) (operation, bool) {
 	conv := []string{"N", "Cin", "H", "W", "Cout", "Kh", "Kw"}
 	product, tensor := []string{"M", "K", "Ncols"}, []string{"M", "K"}
@@ -45,8 +46,8 @@ func operationOf(op string) (operation, bool) {
 // halfBytes returns the size of n fp16 elements in bytes.
 func halfBytes(n int) uint64 { return 2 * uint64(n) }
 
-// addConvolutions adds a convolution or a stack of them. Tensors between layers stay in L2
-// if they fit.
+// addConvolutions appends a convolution, or as many as the row is deep. A tensor between two of
+// them stays in the L2 if it fits.
 func (l *Lowerer) addConvolutions(c *Chain, r *measured.Row) error {
 	one, x, err := l.lowerConv(r)
 	if err != nil {
@@ -66,7 +67,7 @@ func (l *Lowerer) addConvolutions(c *Chain, r *measured.Row) error {
 	return nil
 }
 
-// lowerConv returns the convolution of one batch element.
+// lowerConv returns the steps of a row's convolution for one image, and the layer.
 func (l *Lowerer) lowerConv(r *measured.Row) ([]Step, layer.Layer, error) {
 	in := layer.Shape{N: 1, C: r.Cin, H: r.H, W: r.W}
 	stride := max(1, r.Stride)
@@ -83,15 +84,16 @@ func (l *Lowerer) lowerConv(r *measured.Row) ([]Step, layer.Layer, error) {
 	return steps, layer, err
 }
 
-// addConvSlope adds the steps by which one more layer extends a stack whose activations
-// stay in L2.
+// addConvSlope appends the steps that one more layer adds to a stack of convolutions whose tensors
+// stay in the L2.
 func (l *Lowerer) addConvSlope(c *Chain, r *measured.Row) error {
 	one, _, err := l.lowerConv(r)
 	c.add(max(1, r.N), keepInL2(one, true, true)...)
 	return err
 }
 
-// keepInL2 switches off the DMA of a source or a result that stays in L2.
+// keepInL2 returns steps that leave the source or the result in the L2 instead of moving it from or
+// to memory.
 func keepInL2(steps []Step, source, result bool) []Step {
 	return changeTasks(steps, func(t *regs.Task) {
 		g := &t.Groups
@@ -104,8 +106,8 @@ func keepInL2(steps []Step, source, result bool) []Step {
 	})
 }
 
-// lowerMatMul returns a matmul with a constant matrix. Columns beyond a task's maximum
-// become further matmuls of nearly equal size.
+// lowerMatMul returns the steps of a matmul of m rows, k elements and n columns with constant
+// weights. A matmul with more columns than one task can have becomes several of nearly equal size.
 func (l *Lowerer) lowerMatMul(m, k, n int) ([]Step, error) {
 	var c Chain
 	for parts := (n + maxColumns - 1) / maxColumns; parts > 0; parts-- {
@@ -123,8 +125,7 @@ func (l *Lowerer) lowerMatMul(m, k, n int) ([]Step, error) {
 // maxColumns is the maximum number of matrix columns in one task.
 const maxColumns = 1 << 14
 
-// lowerRows returns a matmul split by rows into parts that can be lowered. Each distinct
-// part is lowered once.
+// lowerRows returns the steps of a matmul that is split by rows into parts that can be lowered.
 func (l *Lowerer) lowerRows(m, k, n int) ([]Step, error) {
 	part := m
 	for part > 1 && transposeBytes(part, k) > layer.MaxTile {
@@ -145,7 +146,8 @@ func (l *Lowerer) lowerRows(m, k, n int) ([]Step, error) {
 	return c.Steps, nil
 }
 
-// transposeBytes returns the size in L2 of the two buffers of a transpose of m rows.
+// transposeBytes returns how many bytes of the L2 the two buffers of a transpose of m rows of k
+// elements occupy.
 func transposeBytes(m, k int) int {
 	align := func(n int) int { return (n + 15) &^ 15 }
 	channel := align(2 * m)
@@ -155,7 +157,7 @@ func transposeBytes(m, k int) int {
 	return k*channel + m*align(2*min(k, 128))
 }
 
-// addMatMuls adds a matmul with a constant matrix, or a stack of them.
+// addMatMuls appends a matmul with constant weights, or as many as the row is deep.
 func (l *Lowerer) addMatMuls(c *Chain, r *measured.Row) error {
 	one, err := l.lowerMatMul(r.M, r.K, r.Cols)
 	if err != nil {
@@ -171,7 +173,7 @@ func (l *Lowerer) addMatMuls(c *Chain, r *measured.Row) error {
 	return nil
 }
 
-// addMatMulSlope adds the steps by which one more layer extends a stack.
+// addMatMulSlope appends the steps that one more layer adds to a stack of matmuls.
 func (l *Lowerer) addMatMulSlope(c *Chain, r *measured.Row) error {
 	one, err := l.lowerMatMul(r.M, r.K, r.Cols)
 	c.add(1, stackMatMul(one, true, true, transposeBytes(r.M, r.K) <= layer.MaxTile)...)
@@ -216,7 +218,7 @@ func stackMatMul(steps []Step, before, after, resident bool) []Step {
 	return out
 }
 
-// addBatchedMatMul adds a matmul of two inputs for each of N heads.
+// addBatchedMatMul appends a matmul of two inputs for each of the row's heads.
 func (l *Lowerer) addBatchedMatMul(c *Chain, r *measured.Row) error {
 	steps, err := l.lowerPairs(r.M, r.K, r.Cols)
 	c.add(r.N, steps...)
@@ -249,8 +251,8 @@ func (l *Lowerer) lowerPairs(m, k, n int) ([]Step, error) {
 	return c.Steps, nil
 }
 
-// addAttention adds softmax(q k') v for N heads, with M queries of K elements over Cols
-// keys.
+// addAttention appends softmax(q k') v for each of the row's heads. Each has M queries of K
+// elements and Cols keys.
 func (l *Lowerer) addAttention(c *Chain, r *measured.Row) error {
 	if err := l.addHeads(c, r.N, r.M, r.K, r.Cols); err != nil {
 		return err
@@ -306,7 +308,7 @@ func tensor(r *measured.Row) (rows, k int, err error) {
 	case r.Cin > 0 && r.H > 0 && r.W > 0:
 		return n * r.Cin * r.H, r.W, nil
 	}
-	return 0, 0, &UnmodelledError{r.ID, r.Op + " lacks dimensions M and K, or Cin, H and W"}
+	return 0, 0, &UnmodelledError{r.ID, fmt.Sprintf("row of operation %q lacks dimensions M and K, or Cin, H and W", r.Op)}
 }
 
 func (l *Lowerer) addActivation(c *Chain, r *measured.Row) error {
@@ -340,7 +342,7 @@ func (l *Lowerer) addElementwise(c *Chain, r *measured.Row) error {
 	return err
 }
 
-// addPasses adds a reduction or normalisation along the rows of a tensor.
+// addPasses appends the passes of a reduction or a normalization along the rows of a tensor.
 func (l *Lowerer) addPasses(c *Chain, r *measured.Row) error {
 	m, k, err := tensor(r)
 	if err != nil {
@@ -414,15 +416,15 @@ func (l *Lowerer) addDecoder(c *Chain, r *measured.Row) error {
 	return nil
 }
 
-// addHead adds a matmul of one row with the weights that its row gives, in columns or
-// bytes.
+// addHead appends a matmul of a single row. The measured row gives the size of the weights as
+// columns or as bytes.
 func (l *Lowerer) addHead(c *Chain, r *measured.Row) error {
 	columns := r.Cols
 	if columns == 0 {
 		columns = int(r.Bytes / 2 / uint64(r.K))
 	}
 	if columns == 0 || columns > layer.MaxChannels || r.K > layer.MaxChannels {
-		return &UnmodelledError{r.ID, fmt.Sprintf("matmul with %d columns of %d exceeds the channel limit", columns, r.K)}
+		return &UnmodelledError{r.ID, fmt.Sprintf("matmul has %d columns of %d elements, more than a task can have channels", columns, r.K)}
 	}
 	steps, err := l.lowerMatMul(1, r.K, columns)
 	c.add(1, steps...)

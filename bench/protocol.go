@@ -6,7 +6,8 @@ import (
 	"anesim/bench/measured"
 )
 
-// A Protocol selects the rows that a fold of a cross-validation leaves out of the fit.
+// A Protocol selects which measured rows a cross-validation leaves out of the fit at the same time.
+// Such a group of rows is called a fold.
 type Protocol uint8
 
 const (
@@ -25,9 +26,10 @@ const (
 // numProtocols is the number of protocols.
 const numProtocols = 3
 
-// Protocols returns the protocols by which reports state errors.
+// Protocols returns the protocols whose errors reports show: by shape and by session.
 func Protocols() []Protocol { return []Protocol{ByShape, BySession} }
 
+// String returns "shape", "session" or "kind".
 func (p Protocol) String() string {
 	switch p {
 	case BySession:
@@ -38,5 +40,5 @@ func (p Protocol) String() string {
 	return "shape"
 }
 
-// shapeOf returns a key that rows of one shape share.
+// shapeOf returns a key that is equal for rows of the same operation, shape and weight format.
 func shapeOf(r *measured.Row) string { return fmt.Sprintf("%s %+v %s", r.Op, r.Shape, r.Weights) }

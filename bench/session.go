@@ -8,8 +8,8 @@ import (
 	"anesim/hw"
 )
 
-// RowChip returns the chip of a row's machine. The guide's runs name the H13g, and within
-// the M1 family only the M1 itself has the H13.
+// RowChip returns the preset of the chip on which a row was measured: the M1 for rows of an M1, and
+// the M1 Max for all others, whose engine is the H13g.
 func RowChip(r *measured.Row) hw.Chip {
 	if r.Chip == "M1" {
 		return hw.M1()
@@ -17,9 +17,8 @@ func RowChip(r *measured.Row) hw.Chip {
 	return hw.M1Max()
 }
 
-// RowHost returns the name of a row's host preset by its machine and chip. It is "none" for
-// rows whose latency excludes the host, and for machines with unknown software. Other M1
-// models use the preset of the Air, and larger chips that of the M1 Max.
+// RowHost returns the name of the host preset for a row's machine and chip. It returns "none" if
+// the measured time excludes the host, or if the software of the machine is unknown.
 func RowHost(r *measured.Row) string {
 	if r.NoHost {
 		return noHost
@@ -29,8 +28,8 @@ func RowHost(r *measured.Row) string {
 
 const noHost = "none"
 
-// hostOfMachine returns the host preset of a row's machine, even if its latency excludes the
-// host.
+// hostOfMachine returns the name of the host preset for a row's machine, even if the measured time
+// excludes the host. It returns "none" if no preset fits.
 func hostOfMachine(r *measured.Row) string {
 	m := r.Machine
 	switch {
@@ -54,9 +53,9 @@ func hostOfMachine(r *measured.Row) string {
 	return noHost
 }
 
-// RowSession returns the name of the session in which a row was measured: a machine with
-// its software, and the capture if the machine has several. The name of a capture's file
-// ends in eight hexadecimal digits.
+// RowSession returns the name of the session in which a row was measured. It is the name of the
+// machine's host preset, followed by the id of the capture if the row's source has one. The id is
+// the last eight hexadecimal digits in the name of the source file.
 func RowSession(r *measured.Row) string {
 	name := hostOfMachine(r)
 	file := strings.TrimSuffix(path.Base(r.Source), ".json")

@@ -9,24 +9,27 @@ import (
 // This file builds the passes over tensors larger than L2, and the batched matmuls with a
 // cache of keys, which package lower supports only as single tasks.
 
-// newStep returns a task that reads tensor 0 and writes tensor 1 if its DMAs are on.
+// newStep returns a step with the registers g. If its DMAs are on, it reads tensor 0 and writes
+// tensor 1.
 func newStep(g *regs.Groups) Step {
 	t := &regs.Task{Groups: *g}
 	t.Bases.Source1, t.Bases.Destination = tensorBuffer(0), tensorBuffer(1)
 	return Step{Task: t, Count: 1}
 }
 
-// planarPass returns a planar task over m rows of k elements.
+// planarPass returns a step of the planar engine over m rows of k elements. The arguments read and
+// write say whether its tensors are in memory.
 func planarPass(form regs.PlanarForm, m, k int, read, write bool) Step {
 	return newStep(task.PlanarPass(form, m, k, read, write))
 }
 
-// tablePass returns a pass of the MAC engines with a table.
+// tablePass returns a step of the MAC engines that looks up m rows of k elements in an activation
+// table. The arguments read and write say whether its tensors are in memory.
 func tablePass(m, k int, read, write bool) Step {
 	return newStep(task.TablePass(m, k, read, write))
 }
 
-// A sweep is one pass of an operation over its tensor.
+// A sweep is one pass of an operation over all elements of its tensor.
 type sweep struct {
 	write bool // the result is as large as the source, otherwise one element per row
 	table bool // on the MAC engines, otherwise planar
@@ -49,8 +52,8 @@ func sweepsOf(op string) []sweep {
 	return []sweep{reads, writes, reads, stats, writes, writes} // layer norm, group norm
 }
 
-// passesOf returns an operation's tasks over m rows of k elements. A tensor that fits in L2
-// is read once and written once.
+// passesOf returns the steps of an operation along m rows of k elements. A tensor that fits in the
+// L2 is read from memory once and written once.
 func passesOf(op string, m, k int) []Step {
 	sweeps := sweepsOf(op)
 	resident := halfBytes(m*k) <= layer.MaxTile
@@ -87,8 +90,8 @@ func cachedMatMul(n, heads, k, columns int) []Step {
 	return []Step{first, second}
 }
 
-// weightBits returns the number of bits of a weight in the given format, or 0 for unknown
-// formats.
+// weightBits returns how many bits a weight has in the named format. It returns 0 for an unknown
+// format.
 func weightBits(format string) uint32 {
 	switch format {
 	case "", "fp16":
@@ -103,8 +106,8 @@ func weightBits(format string) uint32 {
 	return 0
 }
 
-// narrowWeights scales the kernel sizes of weights to the given number of bits. Tables and
-// operands loaded as kernels do not change.
+// narrowWeights returns steps whose weights have the given number of bits instead of 16. Tables and
+// operands that are loaded like weights keep their size.
 func narrowWeights(steps []Step, bits uint32) []Step {
 	if bits == 16 {
 		return steps

@@ -6,17 +6,17 @@ import (
 	"slices"
 )
 
-// A Pair is a number of the model with its reference in the same unit.
+// A Pair holds an estimate of the model and the measured value, in the same unit.
 type Pair struct{ Model, Reference float64 }
 
-// Error returns the model's relative error; 0.1 means ten percent too much.
+// Error returns the relative error of the estimate, such as 0.1 if it is ten percent too large.
 func (p Pair) Error() float64 { return (p.Model - p.Reference) / p.Reference }
 
-// Near is the relative error up to which Summary.Near counts. Published models of such
-// engines call it good accuracy.
+// Near is the relative error up to which an estimate counts in Summary.Near. Publications about
+// models of similar engines call it good accuracy.
 const Near = 0.17
 
-// A Summary holds statistics of the magnitudes of the model's relative errors.
+// A Summary holds statistics of relative errors, without their signs.
 type Summary struct {
 	N      int
 	Median float64
@@ -24,20 +24,20 @@ type Summary struct {
 	Near   float64 // fraction of pairs with an error of at most Near
 }
 
-// A PairError reports a pair without a relative error, because a number is not finite or
-// the reference is not positive.
+// A PairError reports a pair that has no relative error, because a number is not finite or the
+// measured value is not positive.
 type PairError struct {
 	Index int
 	Pair  Pair
 }
 
+// Error returns a message with the index and the values of the pair.
 func (e *PairError) Error() string {
 	return fmt.Sprintf("pair %d has no relative error: model %g, reference %g", e.Index, e.Pair.Model, e.Pair.Reference)
 }
 
-// Summarize returns the summary of pairs, which is zero if there are none. The error is a
-// *PairError. Quantiles are interpolated linearly between the sorted errors, the first at 0
-// and the last at 1 (the usual median, and the default of most packages).
+// Summarize returns statistics of the relative errors of pairs, or a zero Summary if there are
+// none. Quantiles are interpolated linearly between the sorted errors. The error is a *[PairError].
 func Summarize(pairs []Pair) (Summary, error) {
 	if len(pairs) == 0 {
 		return Summary{}, nil
@@ -62,9 +62,9 @@ func Summarize(pairs []Pair) (Summary, error) {
 	}, nil
 }
 
-// quantile returns the quantile at p of sorted values by linear interpolation, where value
-// i of n is at i/(n-1). Its sums are not fused with products, unlike the library's, so the
-// result is the same on every machine.
+// quantile returns the quantile at p of sorted values. Value i of n is the quantile at i/(n-1);
+// others are interpolated linearly. The result is the same on every machine, because sums and
+// products are rounded separately.
 func quantile(p float64, sorted []float64) float64 {
 	at := float64(p * float64(len(sorted)-1))
 	i := int(at)
@@ -75,7 +75,7 @@ func quantile(p float64, sorted []float64) float64 {
 	return float64(sorted[i]*(1-part)) + float64(sorted[i+1]*part)
 }
 
-// String returns the summary on one line, with errors in percent.
+// String returns the number of pairs and the errors in percent, on one line.
 func (s Summary) String() string {
 	return fmt.Sprintf("n %d, median %.1f%%, p90 %.1f%%, within %.0f%%: %.0f%%",
 		s.N, 100*s.Median, 100*s.P90, 100*Near, 100*s.Near)

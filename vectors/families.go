@@ -48,7 +48,7 @@ func (r *Reduction) Operands() (x, w []float16.Float16) {
 
 func (r *Reduction) check() error {
 	if len(r.Terms) == 0 {
-		return errors.New("missing terms")
+		return errors.New("missing terms; want at least one product")
 	}
 	for _, t := range r.Terms {
 		if err := errors.Join(checkTimes(t.Times), checkTimes(r.Repeat*t.Times)); err != nil {
@@ -93,7 +93,7 @@ func numbers(h []Half) []float16.Float16 {
 
 func (s *Special) check() error {
 	if s.Op == "" || len(s.In) == 0 || len(s.Want) == 0 {
-		return errors.New("missing op, in or want")
+		return errors.New("missing op, in or want; want all three")
 	}
 	return nil
 }
@@ -119,7 +119,7 @@ func (r *Run) check() error {
 		return fmt.Errorf("found example %q and file %q; want exactly one of them", r.Example, r.File)
 	}
 	if len(r.Inputs) == 0 || len(r.Outputs) == 0 {
-		return errors.New("missing inputs or outputs")
+		return errors.New("missing inputs or outputs; want at least one of each")
 	}
 	for _, list := range [][]Values{r.Inputs, r.Outputs} {
 		for _, v := range list {
@@ -156,7 +156,7 @@ type CostDump struct {
 
 func (c *CostDump) check() error {
 	if c.File == "" || len(c.Columns) == 0 {
-		return errors.New("missing file or columns")
+		return errors.New("missing file or columns; want both")
 	}
 	return nil
 }
@@ -200,7 +200,7 @@ type GoldenOutput struct {
 
 func (g *Golden) check() error {
 	if g.Example == "" || g.Chip == "" || len(g.Descriptors) == 0 || len(g.Outputs) == 0 {
-		return errors.New("missing example, chip, descriptors or outputs")
+		return errors.New("missing example, chip, descriptors or outputs; want all four")
 	}
 	return nil
 }

@@ -1,16 +1,13 @@
 package agreement
 
 import (
-	"encoding/binary"
-	"fmt"
-	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"testing"
 
+	"anesim/bench/onnxruntime"
 	"anesim/bench/reference"
 	"anesim/loader/network/onnx"
 	ox "anesim/loader/network/onnx/onnxtest"
@@ -229,48 +226,11 @@ func readArrays(t *testing.T, dir, prefix string) map[string]*reference.Tensor {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x, err := parseArray(b)
+		x, err := onnxruntime.DecodeArray(b)
 		if err != nil {
 			t.Fatalf("%s: %v", file, err)
 		}
 		list[strings.TrimSuffix(strings.TrimPrefix(filepath.Base(file), prefix), ".npy")] = x
 	}
 	return list
-}
-
-var header = regexp.MustCompile(`'descr': '([^']*)', 'fortran_order': False, 'shape': \(([^)]*)\)`)
-
-// parseArray parses an .npy file of version 1.0.
-func parseArray(b []byte) (*reference.Tensor, error) {
-	if len(b) < 10 || len(b) < 10+int(binary.LittleEndian.Uint16(b[8:])) {
-		return nil, fmt.Errorf("%d bytes are no .npy file", len(b))
-	}
-	end := 10 + int(binary.LittleEndian.Uint16(b[8:]))
-	m := header.FindStringSubmatch(string(b[10:end]))
-	if m == nil {
-		return nil, fmt.Errorf("header %q", b[10:end])
-	}
-	types := map[string]onnx.DataType{"<f4": onnx.Float, "<i8": onnx.Int64, "|b1": onnx.Bool, "|u1": onnx.Uint8, "<i4": onnx.Int32}
-	x := &reference.Tensor{Type: types[m[1]], Dims: []int{}}
-	for d := range strings.SplitSeq(strings.TrimSuffix(m[2], ","), ",") {
-		var n int
-		if _, err := fmt.Sscan(d, &n); err == nil {
-			x.Dims = append(x.Dims, n)
-		}
-	}
-	for b = b[end:]; len(b) > 0; b = b[x.Type.Width():] {
-		switch x.Type {
-		case onnx.Float:
-			x.Data = append(x.Data, float64(math.Float32frombits(binary.LittleEndian.Uint32(b))))
-		case onnx.Int64:
-			x.Data = append(x.Data, float64(int64(binary.LittleEndian.Uint64(b))))
-		case onnx.Int32:
-			x.Data = append(x.Data, float64(int32(binary.LittleEndian.Uint32(b))))
-		case onnx.Bool, onnx.Uint8:
-			x.Data = append(x.Data, float64(b[0]))
-		default:
-			return nil, fmt.Errorf("elements of %q", m[1])
-		}
-	}
-	return x, nil
 }

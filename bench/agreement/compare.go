@@ -72,8 +72,8 @@ func Read(file []byte, inputs map[string]*reference.Tensor) (*Network, error) {
 	return n, nil
 }
 
-// roundHalf rounds results of nodes to fp16. It rounds inputs and constants to the nearest
-// finite fp16 value, as converters do.
+// roundHalf rounds the elements of tensors to fp16. Inputs and constants that exceed fp16 become
+// its largest number, as in converters of models; results become infinite.
 func roundHalf(op string, v float64) float64 {
 	h := reference.RoundHalf(op, v)
 	if op == "" && math.IsInf(h, 0) && !math.IsInf(v, 0) {
@@ -187,8 +187,9 @@ func (n *Network) Compare(results map[string]*Result) string {
 	return strings.Join(lines, "\n")
 }
 
-// compareOutput returns how an output differs from the definition, or "" if it agrees within
-// its tolerance.
+// compareOutput returns how the engine's result got differs from the output with the given name,
+// or "" if they agree within the output's tolerance. An element that fp16 rounding explains
+// exactly always agrees.
 func (n *Network) compareOutput(name string, got *Result) string {
 	want, half := n.Exact[name], n.Half[name]
 	switch {

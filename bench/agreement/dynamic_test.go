@@ -67,7 +67,7 @@ var tails = []struct {
 		ox.Node("Cast", "class float", inputNames("class"), ox.Int("to", 1)), ox.Node("Cast", "image float", inputNames("image"), ox.Int("to", 1)),
 		ox.Node("Concat", "table", inputNames("image float", "found", "class float", "column"), ox.Int("axis", 1)),
 	}, "table"},
-	{"centres and sizes", []ox.Message{
+	{"centers and sizes", []ox.Message{
 		ox.Node("Slice", "box", inputNames("kept", "[2]", "[3]", "[1]")), ox.Node("Reshape", "flat", inputNames("box", "[-1]")),
 		ox.Node("Gather", "some", inputNames("boxes", "flat"), ox.Int("axis", 1)), ox.Several("Split", inputNames("y1", "x1", "y2", "x2"), inputNames("some"), ox.Int("axis", 2)),
 		ox.Node("Sub", "h", inputNames("y2", "y1")), ox.Node("Sub", "w", inputNames("x2", "x1")), ox.Constant("half", nil, 0.5),

@@ -128,6 +128,9 @@ func diffBeyondTolerance(g *randomgraph.Graph, a, b outcome) string {
 			}
 			continue
 		}
+		if len(x.Data) != len(y.Data) {
+			return fmt.Sprintf("%s has %d elements, and in the other form %d", name, len(x.Data), len(y.Data))
+		}
 		tolerance := n.tolerance(name)
 		for i := range x.Data {
 			p, q := x.Data[i], y.Data[i]

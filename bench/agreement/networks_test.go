@@ -177,7 +177,7 @@ func formatPercent(v float64) string {
 }
 
 // singleTolerance is how far onnxruntime may be from the definition. MLSD keeps the scores
-// that equal the largest of their neighbours, and the last bit decides which ones do.
+// that equal the largest of their neighbors, and the last bit decides which ones do.
 const singleTolerance = 0.02
 
 // minDifference is a distance from the definition that an output may always have, even if

@@ -42,7 +42,8 @@ func PlausibleInputs(n *list.Network, m *onnx.Model, sizes map[string]int, seed 
 	return inputs, nil
 }
 
-// plausibleValues returns the elements of an input with this name and shape.
+// plausibleValues returns pseudo-random elements for an input with the given name and shape, of
+// a kind that both suggest: an image, audio, a small state or noise.
 func plausibleValues(name string, dims []int, rng *rand.Rand) []float64 {
 	elements := 1
 	for _, d := range dims {
@@ -108,7 +109,7 @@ func newPicture(height, width int, rng *rand.Rand) *picture {
 	return p
 }
 
-// draw draws three strokes into a cell of 24 rows and 14 columns.
+// draw draws three random strokes into the cell of 24 rows and 14 columns at (top, left).
 func (p *picture) draw(top, left int) {
 	for range 3 {
 		y, x, height, width := p.rng.IntN(20), p.rng.IntN(11), 3, 14
@@ -123,7 +124,7 @@ func (p *picture) draw(top, left int) {
 	}
 }
 
-// channel returns colour channel c of the picture, with some noise.
+// channel returns color channel c of the picture, with some noise.
 func (p *picture) channel(c int) []float64 {
 	data := make([]float64, len(p.light))
 	for i, v := range p.light {
@@ -132,7 +133,8 @@ func (p *picture) channel(c int) []float64 {
 	return data
 }
 
-// makeVoice returns n samples of a tone with overtones whose volume varies, with noise.
+// makeVoice returns n samples, at 16 kHz, of a tone of 140 Hz with overtones, a varying volume
+// and some noise.
 func makeVoice(n int, rng *rand.Rand) []float64 {
 	data := make([]float64, n)
 	for i := range data {
@@ -172,7 +174,7 @@ func measureDifference(got, want []float64) Difference {
 	return Difference{most / largest, math.Sqrt(squares / all)}
 }
 
-// maxDifference returns the larger of each figure of a and b.
+// maxDifference returns the larger Max and the larger RMS of two differences.
 func maxDifference(a, b Difference) Difference {
 	return Difference{max(a.Max, b.Max), max(a.RMS, b.RMS)}
 }

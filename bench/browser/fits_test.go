@@ -4,8 +4,10 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
@@ -126,4 +128,33 @@ func TestBaselineFits(t *testing.T) {
 		t.Errorf("the opened row says %q", text)
 	}
 	shoot(t, ctx, "baseline-open")
+}
+
+// The table of all layers fits a window of 1,200 pixels without its least important columns, which
+// a check box shows.
+func TestTableFits(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "page.html")
+	anesim(t, "model", "tools/anesim/examples/resnet50.yaml", "--html", file)
+	ctx := browse(t)
+	resize(t, ctx, 1200)
+	do(t, ctx, chromedp.Navigate("file://"+file), chromedp.Sleep(300*time.Millisecond))
+	type table struct {
+		Inner, Outer float64
+		Columns      []string
+	}
+	measure := func() table {
+		return eval[table](t, ctx, `(() => { const s = document.getElementById("scroll");
+			return { inner: s.scrollWidth, outer: s.clientWidth, columns: [...document.querySelectorAll("#table thead th")].map(th => th.textContent) }; })()`)
+	}
+	if x := measure(); x.Inner > x.Outer || !slices.Contains(x.Columns, "energy") || slices.Contains(x.Columns, "low") {
+		t.Errorf("the table is %.0f pixels wide in %.0f, with the columns %q", x.Inner, x.Outer, x.Columns)
+	}
+	shoot(t, ctx, "table-1200")
+	eval[bool](t, ctx, `document.getElementById("columns").click() || true`)
+	if x := measure(); !slices.Contains(x.Columns, "low") || !slices.Contains(x.Columns, "TFLOP/s") {
+		t.Errorf("all columns: %q", x.Columns)
+	}
+	if n := eval[int](t, ctx, `document.querySelector("#table tbody tr").cells.length`); n != len(measure().Columns) {
+		t.Errorf("a row has %d cells", n)
+	}
 }

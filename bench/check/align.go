@@ -1,18 +1,18 @@
 package check
 
-// A pair is two descriptors that correspond to each other. One of them is nil if it has no
-// counterpart.
+// A pair holds a descriptor of the baseline and the corresponding one of the current result. One of
+// them is nil if the other side has no such descriptor.
 type pair struct {
 	want, got     *Descriptor
 	wantAt, gotAt int
 }
 
-// maxAligned is the maximum length of chains that are aligned by content. Longer ones are
-// paired by position.
+// maxAligned is the largest number of descriptors that are paired by content. In longer chains,
+// descriptors are paired by position.
 const maxAligned = 4096
 
-// align pairs descriptors in order: equal registers at both ends first, then by registers
-// and operation in between.
+// align returns the pairs of corresponding descriptors, in order. Descriptors with equal registers
+// at both ends of the chains are paired first.
 func align(want, got []Descriptor) []pair {
 	head := 0
 	for head < len(want) && head < len(got) && want[head].Registers == got[head].Registers {
@@ -34,8 +34,9 @@ func align(want, got []Descriptor) []pair {
 	return list
 }
 
-// alignMiddle aligns the part between the equal ends. It pairs as many descriptors as
-// possible with the same operation in order, preferring equal registers.
+// alignMiddle pairs the descriptors that remain after head equal pairs at the start and tail equal
+// pairs at the end. It pairs descriptors of the same operation, as many as possible, and prefers
+// equal registers. If both sides have the same number, it pairs them by position.
 func alignMiddle(want, got []Descriptor, head, tail int) []pair {
 	a, b := want[head:len(want)-tail], got[head:len(got)-tail]
 	if len(a) == len(b) || len(a) > maxAligned || len(b) > maxAligned {

@@ -18,15 +18,15 @@ import (
 	"anesim/loader"
 )
 
-// A Baseline holds the costs of models at an earlier time, for [Baseline.Check]. Its file
-// is JSON with one line per descriptor, sorted by model, so that changes show as
-// differences of lines.
+// A Baseline holds the costs that models had at an earlier time; [Baseline.Check] compares others
+// with them. Its file is JSON, sorted by the name of the model, with one line per layer and
+// descriptor, so that version control shows which of them changed.
 type Baseline struct {
 	report.Header
 	Entries []Entry `json:"entries"`
 }
 
-// An Entry holds the costs of one model.
+// An Entry holds the costs of one model in a baseline.
 type Entry struct {
 	Input       string          `json:"input"` // name of the file or layer, chosen by the caller
 	Chip        string          `json:"chip"`
@@ -57,17 +57,14 @@ type Descriptor struct {
 	Cost
 }
 
-// A Cost holds the quantities that are compared. EnergyNJ excludes the dispatch's own
-// energy.
+// A Cost holds all quantities that a baseline compares: those of a [report.Cost], and further sums,
+// intervals and parts.
 type Cost struct {
-	Cycles     uint64            `json:"cycles"`
-	TimeNs     clock.Nanoseconds `json:"time_ns"`
-	EnergyNJ   clock.Nanojoules  `json:"energy_nj"`
-	DispatchNJ clock.Nanojoules  `json:"dispatch_energy_nj,omitempty"`
-	DMABytes   uint64            `json:"dma_bytes"`
-	MACs       uint64            `json:"macs"`
-	ExeCycles  uint64            `json:"exe_cycles"` // estimate by the vendor's rule in microseconds
-	Causes     report.Cycles     `json:"causes"`
+	report.Cost
+	DispatchNJ clock.Nanojoules `json:"dispatch_energy_nj,omitempty"` // energy of dispatches, which EnergyNJ excludes
+	MACs       uint64           `json:"macs"`
+	ExeCycles  uint64           `json:"exe_cycles"` // estimate by the vendor's rule in microseconds
+	Causes     report.Cycles    `json:"causes"`
 
 	// The interval of the time, and the parts of energy and bytes. Older baselines do not
 	// have these fields.
@@ -89,7 +86,7 @@ const (
 	measuredEstimate = "vendor's estimate"
 )
 
-// measures returns the quantities by which costs are compared.
+// measures returns the quantities that a check compares, each with its name and unit.
 func (c *Cost) measures() [7]struct {
 	name string
 	unit string
@@ -107,7 +104,8 @@ func (c *Cost) measures() [7]struct {
 	}
 }
 
-// A term is one part of a measure.
+// A term is a part of a quantity: the cycles of one cause, the energy of one unit, or the bytes of
+// one path.
 type term struct {
 	of   string // cycles, energy or bytes
 	name string
@@ -115,17 +113,17 @@ type term struct {
 	v    float64
 }
 
-// terms returns the parts of cycles, energy and bytes that the cost contains.
+// terms returns the parts of cycles, energy and bytes. It returns no parts of energy and bytes if
+// the baseline does not have them.
 func (c *Cost) terms() (list []term) {
 	for name, n := range c.Causes.All() {
 		list = append(list, term{"cycles", report.CauseText(name), "", float64(n)})
 	}
 	if e := c.EnergyOf; e != nil {
-		for _, x := range [...]struct {
-			name string
-			v    clock.Nanojoules
-		}{{"multiply-accumulates", e.MAC}, {"table look-ups", e.Table}, {"L2", e.L2}, {"memory", e.DRAM}, {"planar engine", e.Planar}, {"powered engines", e.Active}} {
-			list = append(list, term{"energy", x.name, "nJ", float64(x.v)})
+		parts := *e
+		parts.Dispatch = 0 // a measure of its own
+		for name, v := range parts.All() {
+			list = append(list, term{"energy", name, "nJ", float64(v)})
 		}
 	}
 	if d := c.DMA; d != nil {
@@ -139,17 +137,13 @@ func (c *Cost) terms() (list []term) {
 	return list
 }
 
-// basicCost returns a cost with only the quantities of c.
-func basicCost(c report.Cost) Cost {
-	return Cost{Cycles: c.Cycles, TimeNs: c.TimeNs, EnergyNJ: c.EnergyNJ, DMABytes: c.DMABytes}
-}
-
 func newCost(r *hw.Report) Cost {
 	a, parts := r.Accounting(), r.Parts()
 	energy, bytes := report.EnergyOf(&parts, r.Dispatch), report.DMAOf(&r.DMA)
-	c := basicCost(report.CostOf(r))
-	c.DispatchNJ, c.MACs, c.Causes = r.Dispatch, r.MACs, report.CyclesOf(&a)
-	c.EnergyOf, c.DMA, c.Counters = &energy, &bytes, new(report.Counters)
+	c := Cost{
+		Cost: report.CostOf(r), DispatchNJ: r.Dispatch, MACs: r.MACs, Causes: report.CyclesOf(&a),
+		EnergyOf: &energy, DMA: &bytes, Counters: new(report.Counters),
+	}
 	for i := range r.Descriptors {
 		d, n := &r.Descriptors[i], uint64(1)
 		if i >= len(r.Descriptors)-r.Per {
@@ -164,16 +158,16 @@ func newCost(r *hw.Report) Cost {
 	return c
 }
 
-// newDescriptorCost returns the cost of a listed descriptor.
+// newDescriptorCost returns the quantities of a descriptor that a check compares.
 func newDescriptorCost(d *report.Descriptor) Cost {
-	c := basicCost(d.Cost())
-	c.MACs, c.ExeCycles, c.Causes = d.MACs, uint64(d.Exe.Model), d.Cycles
-	c.TimeLowNs, c.TimeHighNs = d.TimeLowNs, d.TimeHighNs
-	c.EnergyOf, c.DMA, c.Counters = &d.EnergyOf, &d.DMA, &d.Counters
-	return c
+	return Cost{
+		Cost: d.Cost(), MACs: d.MACs, ExeCycles: uint64(d.Exe.Model), Causes: d.Cycles,
+		TimeLowNs: d.TimeLowNs, TimeHighNs: d.TimeHighNs, EnergyOf: &d.EnergyOf, DMA: &d.DMA, Counters: &d.Counters,
+	}
 }
 
-// NewEntry returns an entry with the costs of a result under the name input.
+// NewEntry returns an entry with the name input and the costs of the result r. It returns an error
+// if the registers of a program cannot be read.
 func NewEntry(r *anesim.Result, input string) (Entry, error) {
 	e := Entry{
 		Input: input, Chip: r.Options.Chip.Name, Total: newCost(r.Report),
@@ -214,7 +208,9 @@ func NewEntry(r *anesim.Result, input string) (Entry, error) {
 	return e, nil
 }
 
-// registerTexts returns, for each descriptor of a program, its registers that are not zero.
+// registerTexts returns a text for each descriptor of a program with its registers that are not
+// zero, such as "Common.InDim=0x10040". The argument set holds changes to registers that apply to
+// every descriptor.
 func registerTexts(p *loader.Program, set []firmware.Override) ([]string, error) {
 	var file regs.File
 	var texts []string
@@ -240,7 +236,8 @@ func registerTexts(p *loader.Program, set []firmware.Override) ([]string, error)
 	return texts, nil
 }
 
-// parseRegisters parses the words of a register text by name.
+// parseRegisters returns the values in a text that registerTexts made, by register. It skips
+// malformed words.
 func parseRegisters(text string) map[string]uint32 {
 	m := map[string]uint32{}
 	for word := range strings.FieldsSeq(text) {
@@ -252,18 +249,19 @@ func parseRegisters(text string) map[string]uint32 {
 	return m
 }
 
-// MaxBytes is the maximum size of a baseline's file. A descriptor takes about two
-// kilobytes.
+// MaxBytes is the size of the largest file that [Read] accepts. A descriptor occupies about 2 kB of
+// it.
 const MaxBytes = 256 << 20
 
-// Read parses a baseline's file. Errors of the format mention the byte offset.
+// Read reads the file of a baseline. It returns an error, with the byte offset, if the file is not
+// a baseline, has an unknown schema or exceeds [MaxBytes].
 func Read(r io.Reader) (*Baseline, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
 	if err != nil {
 		return nil, err
 	}
 	if len(data) > MaxBytes {
-		return nil, fmt.Errorf("file exceeds %d bytes", MaxBytes)
+		return nil, fmt.Errorf("file of the baseline is too large; want at most %d bytes", MaxBytes)
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
@@ -277,73 +275,77 @@ func Read(r io.Reader) (*Baseline, error) {
 	return &b, nil
 }
 
-// Write writes the baseline's file with sorted entries.
+// Write writes the file of the baseline. It first sorts the entries by the name of the model.
 func (b *Baseline) Write(w io.Writer) error {
 	slices.SortFunc(b.Entries, func(x, y Entry) int { return strings.Compare(x.Input, y.Input) })
-	var out bytes.Buffer
-	line := func(indent string, v any, last bool) error {
-		j, err := json.Marshal(v)
-		if err != nil {
-			return err
-		}
-		out.WriteString(indent)
-		out.Write(j)
-		if !last {
-			out.WriteByte(',')
-		}
-		out.WriteByte('\n')
-		return nil
-	}
-	field := func(indent, name string, v any) error {
-		j, err := json.Marshal(v)
-		if err == nil {
-			fmt.Fprintf(&out, "%s%q: %s,\n", indent, name, j)
-		}
-		return err
-	}
+	var out baselineWriter
 	out.WriteString("{\n")
-	if err := field(" ", "schema", b.Schema); err != nil {
-		return err
-	}
-	if err := field(" ", "tool", b.Tool); err != nil {
-		return err
-	}
+	out.writeMember(" ", "schema", b.Schema)
+	out.writeMember(" ", "tool", b.Tool)
 	out.WriteString(" \"entries\": [\n")
 	for i := range b.Entries {
-		e := &b.Entries[i]
-		out.WriteString("  {\n")
-		for _, f := range [...]struct {
-			name string
-			v    any
-		}{{"input", e.Input}, {"chip", e.Chip}, {"constants", e.Constants}, {"total", e.Total}, {"outputs", nonNil(e.Outputs)}} {
-			if f.name == "constants" && e.Constants == nil {
-				continue
-			}
-			if err := field("   ", f.name, f.v); err != nil {
-				return err
-			}
-		}
-		out.WriteString("   \"layers\": [\n")
-		for k := range e.Layers {
-			if err := line("    ", e.Layers[k], k == len(e.Layers)-1); err != nil {
-				return err
-			}
-		}
-		out.WriteString("   ],\n   \"descriptors\": [\n")
-		for k := range e.Descriptors {
-			if err := line("    ", e.Descriptors[k], k == len(e.Descriptors)-1); err != nil {
-				return err
-			}
-		}
-		out.WriteString("   ]\n  }")
-		if i < len(b.Entries)-1 {
-			out.WriteByte(',')
-		}
-		out.WriteByte('\n')
+		out.writeEntry(&b.Entries[i])
+		out.endElement(i, len(b.Entries))
 	}
 	out.WriteString(" ]\n}\n")
+	if out.err != nil {
+		return out.err
+	}
 	_, err := w.Write(out.Bytes())
 	return err
+}
+
+// A baselineWriter writes the JSON of a baseline with one line per member, layer and descriptor.
+type baselineWriter struct {
+	bytes.Buffer
+	err error // the first value that JSON cannot represent
+}
+
+func (out *baselineWriter) writeValue(v any) {
+	j, err := json.Marshal(v)
+	if out.err == nil {
+		out.err = err
+	}
+	out.Write(j)
+}
+
+// writeMember writes a line with a member of an object, and the comma before the next member.
+func (out *baselineWriter) writeMember(indent, name string, v any) {
+	fmt.Fprintf(out, "%s%q: ", indent, name)
+	out.writeValue(v)
+	out.WriteString(",\n")
+}
+
+// endElement ends the line of the i-th of n elements, with a comma unless it is the last.
+func (out *baselineWriter) endElement(i, n int) {
+	if i < n-1 {
+		out.WriteByte(',')
+	}
+	out.WriteByte('\n')
+}
+
+func (out *baselineWriter) writeEntry(e *Entry) {
+	out.WriteString("  {\n")
+	out.writeMember("   ", "input", e.Input)
+	out.writeMember("   ", "chip", e.Chip)
+	if e.Constants != nil {
+		out.writeMember("   ", "constants", e.Constants)
+	}
+	out.writeMember("   ", "total", e.Total)
+	out.writeMember("   ", "outputs", nonNil(e.Outputs))
+	out.WriteString("   \"layers\": [\n")
+	for i := range e.Layers {
+		out.WriteString("    ")
+		out.writeValue(&e.Layers[i])
+		out.endElement(i, len(e.Layers))
+	}
+	out.WriteString("   ],\n   \"descriptors\": [\n")
+	for i := range e.Descriptors {
+		out.WriteString("    ")
+		out.writeValue(&e.Descriptors[i])
+		out.endElement(i, len(e.Descriptors))
+	}
+	out.WriteString("   ]\n  }")
 }
 
 func nonNil[T any](list []T) []T {
@@ -353,12 +355,12 @@ func nonNil[T any](list []T) []T {
 	return list
 }
 
-// Has reports whether there is an entry with the given name.
+// Has reports whether the baseline has an entry for the model named input.
 func (b *Baseline) Has(input string) bool {
 	return slices.ContainsFunc(b.Entries, func(e Entry) bool { return e.Input == input })
 }
 
-// Rename renames entries.
+// Rename changes the name of every entry named from to the name to.
 func (b *Baseline) Rename(from, to string) {
 	for i := range b.Entries {
 		if b.Entries[i].Input == from {
@@ -367,7 +369,7 @@ func (b *Baseline) Rename(from, to string) {
 	}
 }
 
-// Set adds an entry, replacing one with the same name.
+// Set adds the entry e. It replaces the entry with the same name if there is one.
 func (b *Baseline) Set(e Entry) {
 	for i := range b.Entries {
 		if b.Entries[i].Input == e.Input {

@@ -13,7 +13,7 @@ import (
 	"anesim/hw"
 )
 
-// A Difference is a measure that differs from the baseline.
+// A Difference is a quantity of a model, such as its time, that differs from the baseline.
 type Difference struct {
 	Where    string // "total", a layer, or a descriptor
 	What     string // the measure
@@ -24,7 +24,7 @@ type Difference struct {
 	Appeared bool     // the item is new, gone or not comparable by number
 }
 
-// Relative returns the difference relative to Want. It is +Inf if Want is zero and Got is not.
+// Relative returns (Got-Want)/|Want|. It returns 0 if both are equal and +Inf if only Want is zero.
 func (d *Difference) Relative() float64 {
 	switch {
 	case d.Want == d.Got:
@@ -35,7 +35,7 @@ func (d *Difference) Relative() float64 {
 	return (d.Got - d.Want) / math.Abs(d.Want)
 }
 
-// String returns the difference on one line.
+// String returns the difference on one line, such as "total: cycles: want 100, got 110 (+10.00%)".
 func (d *Difference) String() string {
 	if d.Appeared {
 		return fmt.Sprintf("%s: %s", d.Where, d.What)
@@ -52,7 +52,7 @@ func (d *Difference) String() string {
 	return s
 }
 
-// A Verdict is the result of checking one model.
+// A Verdict is the outcome of comparing one model with a baseline.
 type Verdict struct {
 	Input string
 	// Unknown is set if the baseline does not have the model.
@@ -71,10 +71,12 @@ type Verdict struct {
 	Within    bool
 }
 
-// Passed reports whether the model is known and no difference exceeds the limit.
+// Passed reports whether the baseline has the model, and no quantity differs by more than the
+// limit.
 func (v *Verdict) Passed() bool { return !v.Unknown && len(v.Differences) == 0 }
 
-// Cause explains in a sentence whether the model or the program changed.
+// Cause returns a clause that says why costs may differ: because the program, the chip or the
+// version of this module changed, or several of them.
 func (v *Verdict) Cause() string {
 	switch {
 	case v.Unknown:
@@ -97,8 +99,9 @@ func (v *Verdict) Cause() string {
 	return "as in the baseline"
 }
 
-// Check compares an entry with the baseline's entry of the same name. A measure may differ
-// by the fraction most of the baseline's value. Checksums of outputs must not differ.
+// Check compares got with the entry of the same name in the baseline. A quantity passes if it
+// differs from the baseline by at most the fraction most, such as 0.02 for 2%. Checksums and shapes
+// of outputs must be equal. If the baseline has no such entry, the verdict is Unknown.
 func (b *Baseline) Check(got *Entry, most float64) Verdict {
 	v := Verdict{Input: got.Input}
 	at := slices.IndexFunc(b.Entries, func(e Entry) bool { return e.Input == got.Input })
@@ -140,8 +143,8 @@ func (b *Baseline) Check(got *Entry, most float64) Verdict {
 	return v
 }
 
-// listConstantChanges returns the constants that differ, sorted by name. It ignores
-// constants that one side lacks.
+// listConstantChanges returns the constants of the chip that differ, such as "Clock 1.428e+09 ->
+// 1e+09". It ignores constants that only one side has.
 func listConstantChanges(want, got map[string]float64) (list []string) {
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		if now, ok := got[name]; ok && now != want[name] {
@@ -151,7 +154,7 @@ func listConstantChanges(want, got map[string]float64) (list []string) {
 	return list
 }
 
-// joinFirst joins the first few items of a list and says how many more there are.
+// joinFirst joins the first six items of a list with commas, and says how many more there are.
 func joinFirst(list []string) string {
 	const most = 6
 	if len(list) > most {
@@ -164,7 +167,8 @@ func (v *Verdict) addAppeared(where, what string) {
 	v.Differences = append(v.Differences, Difference{Where: where, What: what, Appeared: true})
 }
 
-// compareCosts adds the measures that differ by more than most.
+// compareCosts adds a difference for each quantity that differs by more than the fraction most. The
+// argument where names the part of the model, and registers lists its changed registers.
 func (v *Verdict) compareCosts(where string, want, got *Cost, most float64, registers []string) {
 	a, b := want.measures(), got.measures()
 	var terms []string
@@ -189,8 +193,8 @@ func (v *Verdict) compareCosts(where string, want, got *Cost, most float64, regi
 	}
 }
 
-// formatTermChanges returns the terms that differ: cycles, then energy, then bytes, each
-// sorted by the size of the difference.
+// formatTermChanges returns the parts of cycles, energy and bytes that differ, in this order. The
+// largest differences of each come first.
 func formatTermChanges(want, got *Cost) []string {
 	list := slices.DeleteFunc(CostChanges(want, got), func(c CostChange) bool { return c.Of == "" || c.A == c.B })
 	kinds := []string{"cycles", "energy", "bytes"}
@@ -212,8 +216,8 @@ func formatTermChanges(want, got *Cost) []string {
 	return text
 }
 
-// formatCounterChanges returns the counters that differ by more than most on one line. It
-// omits counters that repeat a measure in missed.
+// formatCounterChanges returns a text with the counters that differ by more than the fraction most,
+// or "". It leaves out counters that repeat a quantity in missed.
 func formatCounterChanges(want, got *report.Counters, most float64, missed map[string]bool) string {
 	if want == nil || got == nil {
 		return ""

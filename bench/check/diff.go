@@ -2,6 +2,7 @@ package check
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -9,25 +10,27 @@ import (
 	"anesim/hw/dma"
 )
 
-// A Delta compares one descriptor in two entries. One side is nil if the other entry has no
-// such descriptor.
+// A Delta compares a descriptor of one entry with the corresponding descriptor of another. A or B
+// is nil if the other entry has no corresponding descriptor.
 type Delta struct {
 	A, B     *Descriptor
 	AAt, BAt int      // indices of A and B
 	Changes  []string // register fields that differ, if both sides have registers
 }
 
-// Changed reports whether anything about the descriptor differs.
+// Changed reports whether a cost or a register of the descriptor differs, or whether only one entry
+// has it.
 func (d *Delta) Changed() bool {
 	return d.A == nil || d.B == nil || len(d.Changes) > 0 ||
 		slices.ContainsFunc(CostChanges(&d.A.Cost, &d.B.Cost), func(c CostChange) bool { return c.A != c.B })
 }
 
-// ByLayer reports whether two entries are compared by layer, because the result of a
-// network has no descriptors.
+// ByLayer reports whether [Diff] compares the layers of two entries instead of their descriptors.
+// It does if one of them was read from the document of a network, which lists only layers.
 func ByLayer(a, b *Entry) bool { return a.Layered || b.Layered }
 
-// comparedUnits returns the items of an entry to compare: its descriptors, or its layers.
+// comparedUnits returns the descriptors of an entry or, if layers is true and the entry has layers,
+// its layers in the form of descriptors.
 func (e *Entry) comparedUnits(layers bool) []Descriptor {
 	if !layers || len(e.Layers) == 0 {
 		return e.Descriptors
@@ -39,8 +42,9 @@ func (e *Entry) comparedUnits(layers bool) []Descriptor {
 	return list
 }
 
-// Diff compares two entries. It pairs their descriptors in order by content, or their
-// layers if [ByLayer] is true.
+// Diff compares two entries. It pairs descriptors with equal registers or the same operation, in
+// order, and returns a Delta for each pair and for each descriptor without a partner. If [ByLayer]
+// is true, it compares layers in the same way.
 func Diff(a, b *Entry) []Delta {
 	var list []Delta
 	layers := ByLayer(a, b)
@@ -54,15 +58,16 @@ func Diff(a, b *Entry) []Delta {
 	return list
 }
 
-// A CostChange is one measure, or one term of a measure, on both sides.
+// A CostChange is the value of a quantity, or of a part of it, in each of two costs.
 type CostChange struct {
 	Of         string // for a term, its measure: cycles, energy or bytes
 	Name, Unit string
 	A, B       float64
 }
 
-// CostChanges returns the measures of two costs, followed by the terms of cycles, energy
-// and bytes. It omits values that are zero on both sides and terms that one side lacks.
+// CostChanges returns the quantities of two costs, followed by the parts of their cycles, energy
+// and bytes. It omits values that are zero in both costs, and parts that only one of them has
+// recorded.
 func CostChanges(a, b *Cost) []CostChange {
 	var list []CostChange
 	x, y := a.measures(), b.measures()
@@ -87,8 +92,8 @@ func CostChanges(a, b *Cost) []CostChange {
 	return list
 }
 
-// ReadEntry returns the entry of a result document written by [report.WriteJSON]. The entry
-// has no registers.
+// ReadEntry reads a JSON document that [report.WriteJSON] wrote and returns its costs as an entry
+// without registers. It returns an error if the document is of another kind or schema.
 func ReadEntry(document []byte) (*Entry, error) {
 	var head struct {
 		Schema  int     `json:"schema"`
@@ -140,13 +145,14 @@ func ReadEntry(document []byte) (*Entry, error) {
 		}
 		return e, nil
 	}
-	return nil, fmt.Errorf("unknown document; want the result of a program or a network")
+	return nil, errors.New("document has neither a \"program\" nor a \"network\"; want the JSON of a run")
 }
 
 func newTotalCost(t *report.Total, causes *report.Cycles) Cost {
-	c := basicCost(t.Cost())
-	c.DispatchNJ, c.MACs = t.DispatchNJ, t.MACs
-	c.TimeLowNs, c.TimeHighNs, c.EnergyOf = t.TimeLowNs, t.TimeHighNs, &t.EnergyOf
+	c := Cost{
+		Cost: t.Cost(), DispatchNJ: t.DispatchNJ, MACs: t.MACs,
+		TimeLowNs: t.TimeLowNs, TimeHighNs: t.TimeHighNs, EnergyOf: &t.EnergyOf,
+	}
 	if causes != nil {
 		c.Causes = *causes
 	}

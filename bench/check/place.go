@@ -11,15 +11,15 @@ import (
 	"anesim/hw/clock"
 )
 
-// A Place is a part of a model with everything that differs there: the total, a layer, a
-// descriptor or an output.
+// A Place is a part of a model with all its differences: the whole, a layer, a descriptor or an
+// output.
 type Place struct {
 	Where       string
 	Differences []Difference
 	Why         []string // what explains the differences, each reason once
 }
 
-// Measure returns the place's difference of a measure, or nil if the measure does not differ.
+// Measure returns the difference of the named quantity, or nil if the quantity does not differ.
 func (p *Place) Measure(name string) *Difference {
 	for i := range p.Differences {
 		if d := &p.Differences[i]; d.What == name && !d.Appeared {
@@ -29,7 +29,8 @@ func (p *Place) Measure(name string) *Difference {
 	return nil
 }
 
-// added returns the time that the place takes longer than in the baseline, in nanoseconds.
+// added returns by how many nanoseconds the place is slower than in the baseline. It is negative if
+// the place is faster.
 func (p *Place) added() float64 {
 	if d := p.Measure(MeasuredTime); d != nil {
 		return d.Got - d.Want
@@ -39,9 +40,9 @@ func (p *Place) added() float64 {
 
 const total = "total"
 
-// Places returns the verdict's differences by place: the total first, then outputs and parts
-// that only one side has, then the part that lost the most time. The descriptors of a network
-// are left out if its layers differ.
+// Places groups the differences of the verdict by place. The whole model comes first, then outputs
+// and parts that only one side has, then the other parts, those that became slower by the most time
+// first. If layers differ, it leaves out the descriptors of a network.
 func (v *Verdict) Places() []Place {
 	layered := slices.ContainsFunc(v.Differences, func(d Difference) bool { return strings.HasPrefix(d.Where, "layer ") })
 	at := map[string]int{}
@@ -78,7 +79,7 @@ func (v *Verdict) Places() []Place {
 	return list
 }
 
-// Values returns both sides in a unit that a person reads, such as "344.342 us".
+// Values returns Want and Got with a readable unit, such as "344.342 us" and "1.84 MB".
 func (d *Difference) Values() (want, got string) {
 	return valueText(d.Want, d.Unit), valueText(d.Got, d.Unit)
 }
@@ -97,7 +98,7 @@ func valueText(v float64, unit string) string {
 	return report.Thousands(uint64(v)) + " " + unit
 }
 
-// change returns the difference with both values, such as "12,123 -> 11,508 (-5.07 %)".
+// change returns both values and the relative difference, such as "12,123 -> 11,508 (-5.07 %)".
 func (d *Difference) change() string {
 	want, got := d.Values()
 	if math.IsInf(d.Relative(), 0) {
@@ -106,8 +107,9 @@ func (d *Difference) change() string {
 	return fmt.Sprintf("%s -> %s (%+.2f%%)", want, got, 100*d.Relative())
 }
 
-// Summary says in a sentence which totals got worse and by how much, and which part lost the
-// most time. If none got worse, it says that and names the first difference.
+// Summary returns a sentence that says which totals became worse, by how much, and which part of
+// the model became slower by the most time. If no total became worse, the sentence says so and
+// names the first difference.
 func (v *Verdict) Summary() string {
 	places := v.Places()
 	if v.Unknown || len(places) == 0 {

@@ -10,11 +10,11 @@ import (
 	"anesim/hw/regs"
 )
 
-// mostRegisters is the maximum number of register changes listed for a total.
+// mostRegisters is the largest number of changed registers that a difference of the total lists.
 const mostRegisters = 5
 
-// collectRegisterChanges returns the register changes of the whole, sorted by the number of
-// descriptors, of each layer, and of each pair.
+// collectRegisterChanges returns the changed registers of the whole model, those that changed in
+// most descriptors first, and the changed registers of each layer and of each pair.
 func collectRegisterChanges(pairs []pair) (everywhere []string, byLayer map[string][]string, each [][]string) {
 	type change struct {
 		text string
@@ -54,9 +54,9 @@ func collectRegisterChanges(pairs []pair) (everywhere []string, byLayer map[stri
 	return everywhere, byLayer, each
 }
 
-// RegisterChanges returns the fields that differ between two register texts of
-// [Descriptor], such as "Common.TileCfg.TileHeight 0x20 -> 0x40". Neighbours in an array of
-// registers share a line.
+// RegisterChanges compares two texts of registers as a [Descriptor] has them. It returns a line for
+// each field that differs, such as "Common.TileCfg.TileHeight 0x20 -> 0x40". Equal changes of
+// neighbors in an array of registers share a line.
 func RegisterChanges(want, got string) []string {
 	if want == got {
 		return nil
@@ -82,7 +82,8 @@ func RegisterChanges(want, got string) []string {
 	return list.format()
 }
 
-// A fieldChanges is a list of changed fields in which neighbours in an array are joined.
+// A fieldChanges is a list of changed fields. Equal changes of neighbors in an array of registers
+// are one element.
 type fieldChanges []fieldChange
 
 type fieldChange struct {

@@ -14,15 +14,16 @@ import (
 	"anesim/loader"
 )
 
-// Constants holds the constants that one descriptor reads: its weight lanes, and a source
-// stored in the constants. The parts share memory with the program.
+// Constants holds the bytes of a program's constants that one descriptor reads: its weights in the
+// order of the engine's lanes, and a source that is constant. The bytes are those of the program,
+// not a copy.
 type Constants struct {
 	Parts  [][]byte
 	Halves bool // all parts are plain fp16 numbers, not packed or palettised
 }
 
-// ConstantsOf returns the constants of a result's descriptors, in the order of an entry's.
-// They are empty for programs without contents.
+// ConstantsOf returns the constants that each descriptor of a result reads, in the order of
+// [Entry.Descriptors]. The constants are empty if the program was built without its weights.
 func ConstantsOf(r *anesim.Result) ([]Constants, error) {
 	var list []Constants
 	for k := range r.Programs {
@@ -43,7 +44,8 @@ func ConstantsOf(r *anesim.Result) ([]Constants, error) {
 	return list, nil
 }
 
-// programConstants returns the constants of each descriptor of a program.
+// programConstants returns the constants that each descriptor of a program reads. The argument set
+// holds changes to registers that apply to every descriptor.
 func programConstants(p *loader.Program, set []firmware.Override) ([]Constants, error) {
 	linked, err := p.LinkStream()
 	if err != nil {
@@ -84,7 +86,7 @@ func programConstants(p *loader.Program, set []firmware.Override) ([]Constants, 
 	return list, nil
 }
 
-// A ConstantsChange counts the differences between the constants of two descriptors.
+// A ConstantsChange counts how many constants differ between two descriptors.
 type ConstantsChange struct {
 	Bytes, OfBytes   int // bytes that differ, and bytes of the longer side
 	Values, OfValues int // likewise in fp16 values; OfValues is 0 for other formats
@@ -92,16 +94,16 @@ type ConstantsChange struct {
 	Largest float64
 }
 
-// Changed reports whether anything differs.
+// Changed reports whether at least one byte differs.
 func (c *ConstantsChange) Changed() bool { return c.Bytes > 0 }
 
-// MostCompared is the maximum number of bytes to compare for two programs, since
-// descriptors may read the same constants any number of times.
+// MostCompared limits the bytes of constants that are compared for two programs. It bounds the
+// time, since any number of descriptors may read the same constants.
 const MostCompared = 1 << 32
 
-// Compare compares the constants of two descriptors part by part. It subtracts their sizes
-// from left; known is false if left becomes negative. Bytes that one side lacks count as
-// different.
+// Compare counts the differences between c and o, part by part. Bytes that only one of them has
+// count as different. Compare subtracts the number of compared bytes from *left; if *left becomes
+// negative, it stops and returns known = false.
 func (c *Constants) Compare(o *Constants, left *int64) (d ConstantsChange, known bool) {
 	halves := c.Halves && o.Halves
 	for _, list := range [...][][]byte{c.Parts, o.Parts} {
@@ -125,7 +127,8 @@ func (c *Constants) Compare(o *Constants, left *int64) (d ConstantsChange, known
 	return d, true
 }
 
-// compareParts compares two parts.
+// compareParts adds the differences between two byte slices to d. If halves is true, the bytes are
+// fp16 values, whose differences are counted too.
 func (d *ConstantsChange) compareParts(a, b []byte, halves bool) {
 	if len(a) > len(b) {
 		a, b = b, a

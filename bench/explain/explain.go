@@ -16,7 +16,7 @@ import (
 	"anesim/loader/layer"
 )
 
-// Options configures [Explain] and the commands in its results.
+// Options says which changes [Explain] tries, and how the commands in its result name the model.
 type Options struct {
 	File  string   // name of the model in commands; empty for a layer
 	Flags []string // flags of commands, such as "--chip", "m1max", which match the options
@@ -27,7 +27,8 @@ type Options struct {
 	Work int
 }
 
-// An Explanation is the JSON document of Explain.
+// An Explanation is the JSON document that [Explain] returns: the bottlenecks of a model, and the
+// changes that make it faster.
 type Explanation struct {
 	report.Header
 	Model  string      `json:"model"`
@@ -42,7 +43,8 @@ type Explanation struct {
 	Machines []Change `json:"machines"`
 }
 
-// A Part is a layer of a network, or a descriptor, with its bottleneck.
+// A Part is a layer of a network, or a descriptor of a program, with its bottleneck: the cause that
+// most of its cycles have.
 type Part struct {
 	Name  string  `json:"name"`
 	Op    string  `json:"op"`
@@ -67,7 +69,11 @@ type Part struct {
 	Unmeasured bool `json:"unmeasured,omitempty"`
 }
 
-// A Change is a change that was run, with its gain.
+// LeastGain is the smallest fraction of the time that a change must save for reports to call it
+// faster.
+const LeastGain = 0.0005
+
+// A Change is a change to the model or the chip that was run, with the costs before and after it.
 type Change struct {
 	Part    string      `json:"part,omitempty"` // changed layer, "" for the whole model
 	Alike   int         `json:"alike"`          // number of layers that it applies to
@@ -86,7 +92,7 @@ type Change struct {
 	Command       string `json:"command"`
 }
 
-// A Tried counts the changes that were tried.
+// A Tried counts the changes that were run, by outcome.
 type Tried struct {
 	All          int `json:"all"`
 	Faster       int `json:"faster"` // faster, or equally fast with less energy
@@ -141,7 +147,7 @@ func Explain(ctx context.Context, m *anesim.Model, o anesim.Options, how Options
 	return x.doc, nil
 }
 
-// An explainer holds the state of Explain.
+// An explainer collects an [Explanation] of a model.
 type explainer struct {
 	model   *anesim.Model
 	options anesim.Options
@@ -154,10 +160,11 @@ type explainer struct {
 // defaultWork is the default of Options.Work.
 const defaultWork = 1 << 18
 
-// errWork is returned for a run that would exceed the limit on timed descriptors.
+// errWork says that a change was not tried, because running it would exceed Options.Work.
 var errWork = errors.New("limit on timed descriptors reached")
 
-// timeModel runs a model unless that would exceed the limit on timed descriptors.
+// timeModel runs model m without values. It returns errWork if that would exceed the limit on timed
+// descriptors.
 func (x *explainer) timeModel(ctx context.Context, m *anesim.Model, o anesim.Options) (*anesim.Result, error) {
 	need := 1
 	if m == x.model || m.Kind() == anesim.KindNetwork {
@@ -175,7 +182,7 @@ func (x *explainer) timeModel(ctx context.Context, m *anesim.Model, o anesim.Opt
 	return res, nil
 }
 
-// addDescriptors adds the descriptors of a program as parts.
+// addDescriptors adds a part for each descriptor of a compiled program.
 func (x *explainer) addDescriptors() {
 	rests := ""
 	if n := x.base.Model.Network(); n != nil && len(n.Layers) == 1 {
@@ -189,7 +196,8 @@ func (x *explainer) addDescriptors() {
 	x.sortParts()
 }
 
-// addPart adds a part with its bottleneck.
+// addPart adds part p, with its bottleneck from the cycles a and its least cycles from the work in
+// r. The argument working is the time in which the part works.
 func (x *explainer) addPart(p Part, a *hw.Accounting, r *hw.Report, working clock.Nanoseconds) {
 	p.Cycles, p.Bound = report.CyclesOf(a), a.Bound()
 	if all := x.doc.Now.Cycles; all > 0 {
@@ -212,8 +220,8 @@ func (x *explainer) sortParts() {
 	slices.SortStableFunc(x.doc.Parts, func(a, b Part) int { return cmp.Compare(b.Cycles.Total, a.Cycles.Total) })
 }
 
-// explainNetwork adds a network's layers as parts, and tries changes to its most expensive
-// layers and to the residency of tensors.
+// explainNetwork adds a part for each layer of a network. It then tries changes to the layers with
+// the most cycles, and to where tensors between layers are kept.
 func (x *explainer) explainNetwork(ctx context.Context) error {
 	type group struct {
 		layer  *layer.Layer
@@ -267,8 +275,9 @@ func (x *explainer) explainNetwork(ctx context.Context) error {
 	return x.tryResidency(ctx)
 }
 
-// tryRewrites tries the rewrites of a layer: within the network if only a reshape is
-// needed, otherwise alone. names are the names of the identical layers in the network.
+// tryRewrites tries other layers that compute the same values as l. Layers that only need a reshape
+// are tried in the whole network, others alone. The argument names lists the layers of the network
+// that are identical to l.
 func (x *explainer) tryRewrites(ctx context.Context, l *layer.Layer, names []string) error {
 	part, alike := "", max(1, len(names))
 	if len(names) > 0 {
@@ -317,8 +326,8 @@ func (x *explainer) tryRewrites(ctx context.Context, l *layer.Layer, names []str
 	return nil
 }
 
-// tryReshape tries a new shape on all identical layers at once. It compares the times of
-// the whole network.
+// tryReshape gives all layers in names the shape of rewrite r, and compares the times of the whole
+// network.
 func (x *explainer) tryReshape(ctx context.Context, names []string, r *rewrite) error {
 	var list []Reshape
 	var flags []string
@@ -342,7 +351,8 @@ func (x *explainer) tryReshape(ctx context.Context, names []string, r *rewrite) 
 	return nil
 }
 
-// residencyFlag returns the flag for the residency that the network was opened with.
+// residencyFlag returns the flag with which the network was opened if all its tensors go through
+// memory, otherwise nil.
 func (x *explainer) residencyFlag() []string {
 	if x.model.Network().InMemory {
 		return []string{"--in-memory"}
@@ -350,8 +360,8 @@ func (x *explainer) residencyFlag() []string {
 	return nil
 }
 
-// countFailure counts a change that could not be run. It returns an error only if ctx is
-// done.
+// countFailure counts a change that could not be run because of err. It returns an error only if
+// ctx is done, which ends all trials.
 func (x *explainer) countFailure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -457,8 +467,8 @@ func (x *explainer) fileCommand(command string, flags ...string) string {
 	return x.how.Command(command, flags...)
 }
 
-// Command returns a command line that runs a command on the model with its flags and
-// further ones.
+// Command returns a command line that a user can copy. It runs the anesim command with the given
+// name on the model, with the flags of h and those in flags.
 func (h *Options) Command(command string, flags ...string) string {
 	return quoteCommand(slices.Concat([]string{"anesim", command, h.File}, h.Flags, flags))
 }

@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 	"strconv"
@@ -12,14 +11,15 @@ import (
 	"anesim/loader/network/regroup"
 )
 
-// A Regroup merges several convolutions or matmuls with constants into one, or splits one.
-// Merged layers read the same tensor, or each is the only reader of the one before it.
+// A Regroup says which convolutions or matmuls to merge into one layer, or which layer to split.
+// Merged layers must have constant weights, and either read the same tensor or follow each other
+// without other readers in between.
 type Regroup struct {
 	Layers []string // layers to merge, or the one to split
 	Parts  int      // number of parts of a split; all but the last have a multiple of 16 channels
 }
 
-// String returns the regroup in the form that [ParseMerge] or [ParseSplit] reads.
+// String returns the text that [ParseMerge] or [ParseSplit] reads, such as "a,b" or "a=2".
 func (r Regroup) String() string {
 	if len(r.Layers) == 1 {
 		return r.Layers[0] + "=" + strconv.Itoa(r.Parts)
@@ -27,23 +27,25 @@ func (r Regroup) String() string {
 	return strings.Join(r.Layers, ",")
 }
 
-// ParseMerge parses "A,B,..." for [RegroupLayers].
+// ParseMerge parses "A,B,...", the names of layers to merge. It returns an error if there are fewer
+// than two.
 func ParseMerge(text string) (Regroup, error) {
 	r := Regroup{Layers: strings.Split(text, ",")}
 	if len(r.Layers) < 2 || slices.Contains(r.Layers, "") {
-		return Regroup{}, errors.New("malformed merge; want LAYER,LAYER,..., such as query,key,value")
+		return Regroup{}, fmt.Errorf("malformed merge %q; want LAYER,LAYER,..., such as query,key,value", text)
 	}
 	return r, nil
 }
 
-// ParseSplit parses "LAYER=PARTS" for [RegroupLayers].
+// ParseSplit parses "LAYER=PARTS", the name of a layer and the number of parts to split it into. It
+// returns an error if either is missing or the number is not valid.
 func ParseSplit(text string) (Regroup, error) {
 	if i := strings.LastIndexByte(text, '='); i > 0 {
 		if n, err := strconv.Atoi(text[i+1:]); err == nil && n > 1 && strconv.Itoa(n) == text[i+1:] {
 			return Regroup{[]string{text[:i]}, n}, nil
 		}
 	}
-	return Regroup{}, errors.New("malformed split; want LAYER=PARTS, such as conv1=2")
+	return Regroup{}, fmt.Errorf("malformed split %q; want LAYER=PARTS, such as conv1=2", text)
 }
 
 // RegroupLayers returns the network with layers merged and split:

@@ -1,7 +1,6 @@
 package explain
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -9,13 +8,13 @@ import (
 	"anesim/loader/network/arrange"
 )
 
-// A Reshape arranges a layer's pixels in H rows of W.
+// A Reshape gives a layer's pixels another arrangement: H rows of W pixels.
 type Reshape struct {
 	Layer string
 	H, W  int
 }
 
-// String returns the reshape in the form that [ParseReshape] reads.
+// String returns the text that [ParseReshape] reads, such as "conv1=1x3136".
 func (r Reshape) String() string { return fmt.Sprintf("%s=%dx%d", r.Layer, r.H, r.W) }
 
 // ReshapeLayers returns the network with a reshape before and after each of the given
@@ -57,7 +56,8 @@ func ReshapeLayers(m *anesim.Model, list []Reshape) (*anesim.Model, error) {
 	return anesim.FromNetwork(arrange.RearrangedCopy(&n)), nil
 }
 
-// ParseReshape parses "LAYER=HxW" for [ReshapeLayers].
+// ParseReshape parses "LAYER=HxW", the name of a layer and its new height and width. It returns an
+// error if the text has another form.
 func ParseReshape(text string) (layer string, h, w int, err error) {
 	i := len(text) - 1
 	for ; i >= 0 && text[i] != '='; i-- {
@@ -67,5 +67,5 @@ func ParseReshape(text string) (layer string, h, w int, err error) {
 			return text[:i], h, w, nil
 		}
 	}
-	return "", 0, 0, errors.New("malformed reshape; want LAYER=HxW, such as conv1=1x784")
+	return "", 0, 0, fmt.Errorf("malformed reshape %q; want LAYER=HxW, such as conv1=1x784", text)
 }

@@ -6,7 +6,8 @@ import (
 	"anesim/loader/layer"
 )
 
-// A rewrite is another layer that computes the same values.
+// A rewrite is a layer that computes the same values as another one, with a description of the
+// change.
 type rewrite struct {
 	change string // description of the difference
 	needs  string // required changes to the rest of the network
@@ -15,7 +16,7 @@ type rewrite struct {
 	reshaped bool
 }
 
-// listRewrites returns layers that compute the same values as l.
+// listRewrites returns all known layers that compute the same values as l in another way.
 func listRewrites(l *layer.Layer) (list []rewrite) {
 	for _, find := range [...]func(*layer.Layer) []rewrite{
 		flattenPixels, swapHeightWidth, moveAxis, padChannels, convertBatchToGroups, convertMatMulToConv, swapSides,
@@ -25,8 +26,8 @@ func listRewrites(l *layer.Layer) (list []rewrite) {
 	return list
 }
 
-// isPointwise reports whether each pixel of the result depends only on the same pixel of
-// the input.
+// isPointwise reports whether each pixel of a layer's result depends only on the pixel at the same
+// place of its input.
 func isPointwise(l *layer.Layer) bool {
 	switch l.Op {
 	case layer.Convolution:
@@ -43,7 +44,7 @@ func isPointwise(l *layer.Layer) bool {
 	return false
 }
 
-// withSize returns the layer with another height and width.
+// withSize returns a copy of layer l with the height h and the width w.
 func withSize(l layer.Layer, h, w int) layer.Layer {
 	if l.SecondShape == l.In && l.In != (layer.Shape{}) {
 		l.SecondShape.H, l.SecondShape.W = h, w
@@ -52,8 +53,8 @@ func withSize(l layer.Layer, h, w int) layer.Layer {
 	return l
 }
 
-// flattenPixels arranges the pixels of a pointwise layer in one row or one column. The
-// values keep their order in memory.
+// flattenPixels returns a pointwise layer with all its pixels in one row or in one column. The
+// order of the values in memory stays the same.
 func flattenPixels(l *layer.Layer) (list []rewrite) {
 	n := l.In.H * l.In.W
 	if !isPointwise(l) {
@@ -72,7 +73,7 @@ func flattenPixels(l *layer.Layer) (list []rewrite) {
 	return list
 }
 
-// swapHeightWidth swaps height and width of a layer.
+// swapHeightWidth returns layer l with the height and the width of its tensors and window swapped.
 func swapHeightWidth(l *layer.Layer) []rewrite {
 	if l.In.H == l.In.W || l.In.H == 1 || l.In.W == 1 || l.Op != layer.Convolution && l.Op != layer.Pool {
 		return nil // flattenPixels tries rows and columns
@@ -83,7 +84,7 @@ func swapHeightWidth(l *layer.Layer) []rewrite {
 	return []rewrite{{change: "swap height and width, in tensors and kernel", needs: "height and width swapped in its neighbours too, or a transpose on each side", layer: x}}
 }
 
-// extentOf returns a pointer to the extent of a single axis.
+// extentOf returns a pointer to the extent of a shape along one axis.
 func extentOf(s *layer.Shape, axis layer.Axes) *int {
 	switch axis {
 	case layer.AxisC:
@@ -94,8 +95,8 @@ func extentOf(s *layer.Shape, axis layer.Axes) *int {
 	return &s.W
 }
 
-// moveAxis applies a softmax, normalisation or reduction along another axis, with the
-// tensor's axes swapped.
+// moveAxis returns a softmax, normalization or reduction that works along another axis of a tensor
+// whose axes are swapped accordingly.
 func moveAxis(l *layer.Layer) (list []rewrite) {
 	switch l.Op {
 	case layer.Softmax, layer.LayerNorm, layer.ReduceSum, layer.ReduceMean, layer.ReduceMax, layer.ReduceMin:
@@ -128,7 +129,7 @@ func moveAxis(l *layer.Layer) (list []rewrite) {
 // engine.
 const channelGroup = 16
 
-// padChannels pads channels with zeros to multiples of channelGroup.
+// padChannels returns layer l with its channels padded with zeros to a multiple of channelGroup.
 func padChannels(l *layer.Layer) (list []rewrite) {
 	up := func(n int) int { return (n + channelGroup - 1) / channelGroup * channelGroup }
 	if l.Op != layer.Convolution || l.Groups > 1 {
@@ -150,7 +151,8 @@ func padChannels(l *layer.Layer) (list []rewrite) {
 	return list
 }
 
-// convertBatchToGroups converts the images of a batch to groups of channels.
+// convertBatchToGroups returns a layer of one image whose groups of channels are the images of l's
+// batch.
 func convertBatchToGroups(l *layer.Layer) []rewrite {
 	if l.Op != layer.Convolution || l.In.N == 1 {
 		return nil
@@ -164,8 +166,8 @@ func convertBatchToGroups(l *layer.Layer) []rewrite {
 	}}
 }
 
-// convertMatMulToConv converts a matmul with constants to a 1x1 convolution with rows as
-// pixels and columns as channels.
+// convertMatMulToConv returns a 1x1 convolution that computes a matmul with constant weights. Its
+// pixels are the rows of the matmul, its channels the columns.
 func convertMatMulToConv(l *layer.Layer) []rewrite {
 	if l.Op != layer.Linear && l.Op != layer.MatMul || l.Second != layer.Constant || l.In.N != 1 || l.In.C != 1 || l.TransposeX || l.TransposeY {
 		return nil
@@ -179,7 +181,8 @@ func convertMatMulToConv(l *layer.Layer) []rewrite {
 	}}
 }
 
-// swapSides computes the transposed matmul: its sides are swapped and transposed.
+// swapSides returns the matmul of the transposed operands in reverse order, whose result is the
+// transpose of l's.
 func swapSides(l *layer.Layer) []rewrite {
 	if l.Op != layer.MatMul || l.Second != layer.Runtime || l.TransposeX || l.TransposeY || l.In.H == l.Columns {
 		return nil

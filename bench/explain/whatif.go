@@ -20,14 +20,15 @@ import (
 	"anesim/loader/layer"
 )
 
-// A scaledChip is a chip with some constants multiplied.
+// A scaledChip describes a variant of a chip: the constants that differ and the factor.
 type scaledChip struct {
 	what      string
 	constants []string
 	factor    float64
 }
 
-// machines lists chips on which a model is timed to find out which constants limit it.
+// machines lists the variants of a chip on which a model is timed. A variant that is faster shows
+// which constant limits the model.
 var machines = [...]scaledChip{
 	{"clock x1.25", []string{"Clock"}, 1.25},
 	{"memory bandwidth x1.5", []string{"TotalRate", "ReadRate", "TileRate", "LaneRate"}, 1.5},
@@ -37,7 +38,7 @@ var machines = [...]scaledChip{
 	{"memory latency x0.5", []string{"MemoryLatency"}, 0.5},
 }
 
-// tryMachines times the model on other machines.
+// tryMachines times the model on each variant of the chip, and records the gains.
 func (x *explainer) tryMachines(ctx context.Context) error {
 	for _, m := range machines {
 		o := x.options
@@ -72,7 +73,7 @@ func (x *explainer) tryMachines(ctx context.Context) error {
 	return nil
 }
 
-// chipConstant returns the value of a chip's constant, or 0 if there is none.
+// chipConstant returns the value of the chip's constant with the given name, or 0 if there is none.
 func chipConstant(c *hw.Chip, name string) float64 {
 	for n, k := range c.Constants() {
 		if n == name {
@@ -82,7 +83,7 @@ func chipConstant(c *hw.Chip, name string) float64 {
 	return 0
 }
 
-// chipFlag returns the chip in the form of --chip.
+// chipFlag returns the value of the flag --chip for the chip of the run.
 func (x *explainer) chipFlag() string {
 	for i := 0; i+1 < len(x.how.Flags); i += 2 {
 		if x.how.Flags[i] == "--chip" {
@@ -92,7 +93,7 @@ func (x *explainer) chipFlag() string {
 	return x.base.Options.Chip.Name
 }
 
-// modelCommand returns the command that runs the model. flags replace the model's own.
+// modelCommand returns a command line that runs the model with the given flags instead of its own.
 func (x *explainer) modelCommand(flags ...string) string {
 	var list []string
 	switch x.model.Kind() {
@@ -123,14 +124,14 @@ const (
 	gatedTime   = 0.01
 )
 
-// gatingGains reports whether gating tiles saves enough energy for a small enough increase
-// of the time.
+// gatingGains reports whether a change that gates tiles saves enough energy for the time that it
+// costs.
 func gatingGains(before, after *report.Cost) bool {
 	return float64(after.TimeNs) <= (1+gatedTime)*float64(before.TimeNs) && float64(after.EnergyNJ) <= (1-gatedEnergy)*float64(before.EnergyNJ)
 }
 
-// tryGating tries to gate tiles, because a model that waits for memory does not need all of
-// them.
+// tryGating runs the model with parts of the array switched off. A model that waits for memory
+// saves energy without becoming slower.
 func (x *explainer) tryGating(ctx context.Context) error {
 	if x.options.GateTiles != 0 {
 		return nil
@@ -177,8 +178,8 @@ func (x *explainer) tryGating(ctx context.Context) error {
 // pruning.
 const maxPruned = 4 << 20
 
-// tryPruning tries a convolution in which every other weight is zero. It applies to strides
-// of two, for which the compiler has a sparse form.
+// tryPruning times convolution l with every other weight zero. It applies only to strides of two,
+// for which the compiler can skip zeros.
 func (x *explainer) tryPruning(ctx context.Context, l *layer.Layer, words, names []string, before *report.Cost) error {
 	w := &l.Window
 	n := l.Cout * l.In.C / max(1, l.Groups) * w.Kh * w.Kw

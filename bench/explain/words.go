@@ -10,8 +10,8 @@ import (
 	"anesim/loader/layer"
 )
 
-// formatLayer returns the operation and the keys from which [anesim.Layer] makes the layer,
-// or nil if there are none.
+// formatLayer returns the operation and the keys with which [anesim.Layer] makes layer l. It
+// returns nil if no keys describe l.
 func formatLayer(l *layer.Layer) []string {
 	w := layerText{}
 	switch l.Op {
@@ -60,7 +60,8 @@ func formatLayer(l *layer.Layer) []string {
 	return w.words
 }
 
-// A layerText collects an operation and its keys. Keys with default values are omitted.
+// A layerText collects the operation and the keys of a layer. It leaves out keys with default
+// values.
 type layerText struct{ words []string }
 
 func (w *layerText) addKey(key, value string) { w.words = append(w.words, key+"="+value) }

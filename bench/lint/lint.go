@@ -9,7 +9,7 @@ import (
 	"anesim/loader"
 )
 
-// A Rule identifies the kind of a finding.
+// A Rule is the kind of mistake that a finding reports.
 type Rule string
 
 // The rules.
@@ -21,7 +21,8 @@ const (
 	Hint      Rule = "hint"      // a field contradicts the addresses
 )
 
-// A Finding reports one mistake in a descriptor.
+// A Finding reports a probable mistake in one descriptor of a program, with the register to look
+// at.
 type Finding struct {
 	Descriptor int    `json:"descriptor"`
 	Register   string `json:"register"` // the register to look at, as BLOCK.REGISTER
@@ -30,11 +31,12 @@ type Finding struct {
 	Evidence   string `json:"evidence"` // evidence for the rule
 }
 
+// String returns the finding on one line, such as "td 3 L2.ResultBase: overlap: ...".
 func (f *Finding) String() string {
 	return fmt.Sprintf("td %d %s: %s: %s", f.Descriptor, f.Register, f.Rule, f.What)
 }
 
-// A Report holds the findings about a program.
+// A Report lists the mistakes that [Program] found in a program.
 type Report struct {
 	Descriptors int
 	Findings    []Finding // sorted by descriptor, at most MaxFindings
@@ -42,7 +44,7 @@ type Report struct {
 	Undecided   int       // number of surfaces that exceeded the limit on time
 }
 
-// MaxFindings is the largest number of findings that a report lists.
+// MaxFindings limits the findings that a report lists. Further findings are only counted.
 const MaxFindings = 10_000
 
 // Evidence for the rules. The counts refer to the 324 descriptors in 175 programs of the vendor's
@@ -63,8 +65,9 @@ const (
 	byRuns     = "bytes: no data in the L2 is needed after TSR and TSE close a run (185 of 185)"
 )
 
-// Program checks a program. It returns an error if the program cannot be walked; see
-// [loader.Program.Link].
+// Program looks for mistakes in a program that the engine would not report, such as a result that
+// overwrites data before they are read. It returns an error if the program cannot be linked or a
+// descriptor cannot be decoded.
 func Program(p *loader.Program) (*Report, error) {
 	l, err := p.LinkStream()
 	if err != nil {

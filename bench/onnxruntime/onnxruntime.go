@@ -93,7 +93,7 @@ func Outputs(dir string, m *onnx.Model) (map[string]*reference.Tensor, error) {
 		if err != nil {
 			return nil, err
 		}
-		if outputs[out.Name], err = decodeArray(data); err != nil {
+		if outputs[out.Name], err = DecodeArray(data); err != nil {
 			return nil, fmt.Errorf("output %q: %w", out.Name, err)
 		}
 	}
@@ -133,14 +133,15 @@ func encodeArray(t *reference.Tensor) ([]byte, error) {
 
 var headerFields = regexp.MustCompile(`'descr': '([^']*)', 'fortran_order': False, 'shape': \(([^)]*)\)`)
 
-// decodeArray parses an .npy file of version 1.
-func decodeArray(data []byte) (*reference.Tensor, error) {
+// DecodeArray returns the tensor in an .npy file of version 1, the format in which numpy stores
+// arrays. It accepts little-endian numbers and booleans in row-major order.
+func DecodeArray(data []byte) (*reference.Tensor, error) {
 	if !bytes.HasPrefix(data, []byte("\x93NUMPY\x01")) || len(data) < 10 {
 		return nil, errors.New("unsupported format; want an .npy file of version 1")
 	}
 	end := 10 + int(binary.LittleEndian.Uint16(data[8:]))
 	if end > len(data) {
-		return nil, errors.New("truncated header")
+		return nil, fmt.Errorf("truncated header: it ends at byte %d of %d", end, len(data))
 	}
 	field := headerFields.FindSubmatch(data[10:end])
 	if field == nil {

@@ -21,12 +21,12 @@ func TestArrays(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := decodeArray(data)
+		got, err := DecodeArray(data)
 		if err != nil || !reflect.DeepEqual(got, want) {
 			t.Errorf("%+v becomes %+v, %v", want, got, err)
 		}
 		for n := range data[:len(data)-1] {
-			if got, err := decodeArray(data[:n]); err == nil {
+			if got, err := DecodeArray(data[:n]); err == nil {
 				t.Fatalf("%d of %d bytes are read as %+v", n, len(data), got)
 			}
 		}

@@ -47,9 +47,9 @@ func addGate(b *builder, x string) bool {
 	return true
 }
 
-// addExcitation adds the second half of a gate to a matrix x: Gemm or MatMul, Reshape to one
+// addGateTail adds the second half of a gate to a matrix x: Gemm or MatMul, Reshape to one
 // pixel per channel, and an activation.
-func addExcitation(b *builder, x string) bool {
+func addGateTail(b *builder, x string) bool {
 	v := b.value(x)
 	if len(v.Dims) != 2 {
 		return false
@@ -135,7 +135,7 @@ func addMask(b *builder, s string) string {
 	r := len(v.Dims)
 	rows, columns := v.Dims[r-2], v.Dims[r-1]
 	if len(b.graph.Inputs) < 4 && b.chance(30) { // a row for each batch, or one matrix
-		dims := append(onesShape(r-1), columns)
+		dims := append(shapeOfOnes(r-1), columns)
 		if r > 2 {
 			dims[0] = v.Dims[0]
 		}
@@ -147,7 +147,7 @@ func addMask(b *builder, s string) string {
 			values[i] = pick(b, -10000.0, -100)
 		}
 	}
-	m := b.addConstant(onnx.Float, pick(b, []int{rows, columns}, append(onesShape(r-2), rows, columns)), values)
+	m := b.addConstant(onnx.Float, pick(b, []int{rows, columns}, append(shapeOfOnes(r-2), rows, columns)), values)
 	return b.addNode("Add", []string{s, m}, v.withRange(v.Low-10000, v.High))
 }
 

@@ -95,16 +95,16 @@ func (b *builder) addNodeWithOutputs(op string, inputs []string, out []Value, at
 func (b *builder) addInput(dims ...int) string {
 	prefix := byte('x')
 	t := &Tensor{Name: b.newName(prefix), Type: onnx.Float, Dims: slices.Clone(dims)}
-	t.Values = multiples(b.rng, elements(dims), -256, 256, 64)
+	t.Values = randomMultiples(b.rng, countElements(dims), -256, 256, 64)
 	b.graph.Inputs = append(b.graph.Inputs, t)
 	b.graph.Values[t.Name] = Value{Type: onnx.Float, Dims: t.Dims, Low: -4, High: 4, Exact: true}
 	b.names = append(b.names, t.Name)
 	return t.Name
 }
 
-// multiples returns n random multiples of 1/unit from low/unit to high/unit. The unit must be
+// randomMultiples returns n random multiples of 1/unit from low/unit to high/unit. The unit must be
 // a power of two, so that the values are the same on every machine.
-func multiples(rng *rand.Rand, n, low, high int, unit float64) []float64 {
+func randomMultiples(rng *rand.Rand, n, low, high int, unit float64) []float64 {
 	values := make([]float64, n)
 	for i := range values {
 		values[i] = float64(low+rng.IntN(high-low+1)) / unit
@@ -152,13 +152,13 @@ func (b *builder) addWeights(k int, dims ...int) string {
 	for n := k; n > 1; n /= 4 {
 		unit *= 2
 	}
-	return b.addConstant(onnx.Float, dims, multiples(b.rng, elements(dims), -64, 64, unit))
+	return b.addConstant(onnx.Float, dims, randomMultiples(b.rng, countElements(dims), -64, 64, unit))
 }
 
 // addScales adds a constant of factors or divisors with magnitudes from 0.5 to 2, either all
 // positive or with both signs.
 func (b *builder) addScales(dims ...int) string {
-	values := multiples(b.rng, elements(dims), 32, 128, 64)
+	values := randomMultiples(b.rng, countElements(dims), 32, 128, 64)
 	if b.chance(40) {
 		for i := range values {
 			if b.chance(50) {
@@ -171,12 +171,12 @@ func (b *builder) addScales(dims ...int) string {
 
 // addOffsets adds a constant of summands from -2 to 2.
 func (b *builder) addOffsets(dims ...int) string {
-	return b.addConstant(onnx.Float, dims, multiples(b.rng, elements(dims), -128, 128, 64))
+	return b.addConstant(onnx.Float, dims, randomMultiples(b.rng, countElements(dims), -128, 128, 64))
 }
 
 // addPositives adds a constant of values from 0.5 to 2.
 func (b *builder) addPositives(dims ...int) string {
-	return b.addConstant(onnx.Float, dims, multiples(b.rng, elements(dims), 32, 128, 64))
+	return b.addConstant(onnx.Float, dims, randomMultiples(b.rng, countElements(dims), 32, 128, 64))
 }
 
 // randomAxis returns a random axis of a tensor of the given rank.
@@ -250,10 +250,10 @@ func (b *builder) randomShape(rank int) []int {
 // maxElements is the largest number of elements of a tensor.
 const maxElements = 8192
 
-// broadcast returns the shape of an elementwise result of operands with shapes x and y. The
+// broadcastDims returns the shape of an elementwise result of operands with shapes x and y. The
 // result ok is false if they do not broadcast or the result would have more than maxElements
 // elements.
-func broadcast(x, y []int) (dims []int, ok bool) {
+func broadcastDims(x, y []int) (dims []int, ok bool) {
 	n := max(len(x), len(y))
 	dims = make([]int, n)
 	at := func(d []int, i int) int {
@@ -269,5 +269,5 @@ func broadcast(x, y []int) (dims []int, ok bool) {
 		}
 		dims[i] = max(p, q)
 	}
-	return dims, elements(dims) <= maxElements
+	return dims, countElements(dims) <= maxElements
 }

@@ -7,16 +7,23 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// addActivation adds an elementwise function of x alone, such as Relu, Sigmoid, Clip or Neg. It
-// returns false if the function does not fit the range of x.
-func addActivation(b *builder, x string) bool {
-	v := b.value(x)
+// pickActivation returns the name of an operator for addActivation. The operators that follow most
+// convolutions in real networks are frequent.
+func pickActivation(b *builder) string {
 	op := pick(b, "Relu", "Relu", "Relu", "LeakyRelu", "PRelu", "Sigmoid", "Sigmoid", "Tanh", "Erf", "HardSigmoid", "HardSwish",
 		"Elu", "Selu", "Softplus", "Softsign", "Gelu", "Clip", "Clip", "Min", "Max", "Abs", "Neg", "Identity", "Dropout", "Sin", "Cos",
 		"Celu", "Mish", "ThresholdedRelu", "Sum", "Mean")
 	if b.chance(45) {
 		op = pick(b, "Relu", "Relu", "Clip", "Sigmoid", "Tanh")
 	}
+	return op
+}
+
+// addActivation adds an elementwise function of x alone, such as Relu, Sigmoid, Clip or Neg. It
+// returns false if the function does not fit the range of x.
+func addActivation(b *builder, x string) bool {
+	v := b.value(x)
+	op := pickActivation(b)
 	m := b.magnitude(x)
 	switch op {
 	case "Relu":
@@ -42,20 +49,13 @@ func addActivation(b *builder, x string) bool {
 		b.addNode(op, []string{x}, v.withRange(0, 1))
 	case "HardSigmoid":
 		b.addNode(op, []string{x}, v.withRange(0, 1), floatAttribute("alpha", pick(b, float32(0.2), 0.2, 1.0/6, 0.5)), floatAttribute("beta", pick(b, float32(0.5), 0.5, 0.25)))
-	case "Tanh", "Erf", "Softsign", "Cos":
-		b.addNode(op, []string{x}, v.withRange(-1, 1))
-	case "Sin":
-		if m > 32 {
+	case "Tanh", "Erf", "Softsign", "Cos", "Sin":
+		if op == "Sin" && m > 32 {
 			return false
 		}
 		b.addNode(op, []string{x}, v.withRange(-1, 1))
 	case "Gelu":
-		if b.graph.Opset >= 20 && b.chance(50) {
-			b.addNode(op, []string{x}, v.withRange(-0.2, max(0, v.High)), textAttribute("approximate", pick(b, "none", "tanh")))
-			break
-		}
-		b.addNode(op, []string{x}, v.withRange(-0.2, max(0, v.High)))
-		b.graph.Nodes[len(b.graph.Nodes)-1].Domain = "com.microsoft"
+		addGelu(b, x)
 	case "HardSwish":
 		b.addNode(op, []string{x}, v.withRange(-0.4, max(0, v.High)))
 	case "Selu":
@@ -74,21 +74,40 @@ func addActivation(b *builder, x string) bool {
 		v.Low, v.High = -v.High, -v.Low
 		b.addNode(op, []string{x}, v)
 	case "Dropout":
-		in, a := []string{x}, []Attribute(nil)
-		switch {
-		case b.graph.Opset < 12 && b.chance(50):
-			a = append(a, floatAttribute("ratio", 0.25))
-		case b.graph.Opset >= 12 && b.chance(50):
-			in = append(in, b.addConstant(onnx.Float, nil, []float64{0.25}))
-			if b.chance(50) {
-				in = append(in, b.addConstant(onnx.Bool, nil, []float64{0}))
-			}
-		}
-		b.addNode(op, in, v, a...)
+		addDropout(b, x)
 	default:
 		b.addNode(op, []string{x}, v)
 	}
 	return true
+}
+
+// addGelu adds Gelu of x. The operator is in the domain com.microsoft, or from operator set 20 on
+// sometimes in the standard domain.
+func addGelu(b *builder, x string) {
+	v := b.value(x)
+	out := v.withRange(-0.2, max(0, v.High))
+	if b.graph.Opset >= 20 && b.chance(50) {
+		b.addNode("Gelu", []string{x}, out, textAttribute("approximate", pick(b, "none", "tanh")))
+		return
+	}
+	b.addNode("Gelu", []string{x}, out)
+	b.graph.Nodes[len(b.graph.Nodes)-1].Domain = "com.microsoft"
+}
+
+// addDropout adds Dropout of x, which inference ignores. The ratio is an attribute before operator
+// set 12 and an input from 12 on.
+func addDropout(b *builder, x string) {
+	in, a := []string{x}, []Attribute(nil)
+	switch {
+	case b.graph.Opset < 12 && b.chance(50):
+		a = append(a, floatAttribute("ratio", 0.25))
+	case b.graph.Opset >= 12 && b.chance(50):
+		in = append(in, b.addConstant(onnx.Float, nil, []float64{0.25}))
+		if b.chance(50) {
+			in = append(in, b.addConstant(onnx.Bool, nil, []float64{0}))
+		}
+	}
+	b.addNode("Dropout", in, b.value(x), a...)
 }
 
 // addVariadic adds Sum, Mean, Min or Max of x and up to two tensors that broadcast with it.
@@ -97,13 +116,13 @@ func addVariadic(b *builder, op, x string) bool {
 	v := b.value(x)
 	for range b.rng.IntN(3) {
 		y := b.findOther(x, func(u Value) bool {
-			_, ok := broadcast(v.Dims, u.Dims)
+			_, ok := broadcastDims(v.Dims, u.Dims)
 			return ok && u.Type == onnx.Float
 		})
 		if y == "" || b.chance(40) {
 			y = b.addOffsets(operandDims(b, v.Dims)...)
 		}
-		dims, ok := broadcast(v.Dims, b.dims(y))
+		dims, ok := broadcastDims(v.Dims, b.dims(y))
 		if !ok {
 			return false
 		}
@@ -149,10 +168,10 @@ func addClip(b *builder, x, op string) {
 		if b.chance(30) {
 			slices.Reverse(in)
 		}
-		if d, ok := broadcast(v.Dims, b.dims(in[0])); ok {
+		if d, ok := broadcastDims(v.Dims, b.dims(in[0])); ok {
 			v.Dims = d
 		}
-		if d, ok := broadcast(v.Dims, b.dims(in[1])); ok {
+		if d, ok := broadcastDims(v.Dims, b.dims(in[1])); ok {
 			v.Dims = d
 		}
 		b.addNode(op, in, v)
@@ -198,7 +217,7 @@ func addPRelu(b *builder, x string) bool {
 	dims := []int{1}
 	switch n := len(v.Dims); {
 	case n >= 2 && b.chance(70):
-		dims = onesShape(n - 1)
+		dims = shapeOfOnes(n - 1)
 		dims[0] = v.Dims[1]
 	case n >= 1 && b.chance(50):
 		dims = []int{v.Dims[n-1]}
@@ -206,13 +225,13 @@ func addPRelu(b *builder, x string) bool {
 	if n := len(v.Dims); n == 0 {
 		return false
 	}
-	slope := b.addConstant(onnx.Float, dims, multiples(b.rng, elements(dims), -32, 64, 128))
+	slope := b.addConstant(onnx.Float, dims, randomMultiples(b.rng, countElements(dims), -32, 64, 128))
 	m := b.magnitude(x)
 	b.addNode("PRelu", []string{x, slope}, v.withRange(-m, m))
 	return true
 }
 
-func onesShape(n int) []int {
+func shapeOfOnes(n int) []int {
 	d := make([]int, n)
 	for i := range d {
 		d[i] = 1
@@ -229,7 +248,7 @@ func operandDims(b *builder, x []int) []int {
 		return pick(b, []int{}, []int{1}, []int{3}, []int{1, 1})
 	}
 	along := func(axis int) []int {
-		d := onesShape(n)
+		d := shapeOfOnes(n)
 		d[axis] = x[axis]
 		if b.chance(60) {
 			d = d[axis:] // without the leading ones
@@ -270,7 +289,7 @@ func operandDims(b *builder, x []int) []int {
 // addConstantOperand adds Mul, Div, Add or Sub of x and a constant on either side.
 func addConstantOperand(b *builder, x string) bool {
 	dims := operandDims(b, b.dims(x))
-	out, ok := broadcast(b.dims(x), dims)
+	out, ok := broadcastDims(b.dims(x), dims)
 	if !ok {
 		return false
 	}
@@ -309,7 +328,7 @@ func addLargeScale(b *builder, x, op string, dims, out []int) bool {
 	if op == "Div" {
 		factor = 1 / factor
 	}
-	values := multiples(b.rng, elements(dims), 64, 256, 128)
+	values := randomMultiples(b.rng, countElements(dims), 64, 256, 128)
 	for i := range values {
 		values[i] = float64(float32(values[i] * factor))
 	}
@@ -379,19 +398,19 @@ func addCombination(b *builder, x string) bool {
 		y = x
 	case k < 70:
 		y = b.findOther(x, func(v Value) bool {
-			_, ok := broadcast(b.dims(x), v.Dims)
+			_, ok := broadcastDims(b.dims(x), v.Dims)
 			return ok && v.Type == onnx.Float
 		})
 	}
 	op := pick(b, "Add", "Add", "Sub", "Mul", "Mul", "Div", "Min", "Max")
 	if y == "" {
 		dims := operandDims(b, b.dims(x))
-		if _, ok := broadcast(b.dims(x), dims); !ok || len(b.graph.Inputs) >= 4 {
+		if _, ok := broadcastDims(b.dims(x), dims); !ok || len(b.graph.Inputs) >= 4 {
 			return false
 		}
 		y = b.addInput(dims...)
 	}
-	dims, ok := broadcast(b.dims(x), b.dims(y))
+	dims, ok := broadcastDims(b.dims(x), b.dims(y))
 	if !ok {
 		return false
 	}
@@ -404,7 +423,7 @@ func addCombination(b *builder, x string) bool {
 		if square {
 			x = y
 		}
-		if dims, ok = broadcast(b.dims(x), b.dims(y)); !ok {
+		if dims, ok = broadcastDims(b.dims(x), b.dims(y)); !ok {
 			return false
 		}
 	}
@@ -423,13 +442,13 @@ func makePositive(b *builder, x string) string {
 	}
 	c := b.addConstant(onnx.Float, pick(b, []int{}, []int{1}), []float64{pick(b, 0.5, 1, 1.5)})
 	v = b.value(x)
-	out, _ := broadcast(v.Dims, b.dims(c))
+	out, _ := broadcastDims(v.Dims, b.dims(c))
 	return b.addNode("Add", []string{x, c}, Value{Type: onnx.Float, Dims: out, Low: v.Low + 0.5, High: v.High + 1.5})
 }
 
-// addCurve adds Exp, Log, Sqrt, Reciprocal or Pow of x. If the function needs positive
+// addLimitedFunction adds Exp, Log, Sqrt, Reciprocal or Pow of x. If the function needs positive
 // arguments, it first adds nodes that make x positive.
-func addCurve(b *builder, x string) bool {
+func addLimitedFunction(b *builder, x string) bool {
 	op := pick(b, "Exp", "Log", "Sqrt", "Reciprocal", "Pow", "Pow")
 	v := b.value(x)
 	switch op {
@@ -454,7 +473,7 @@ func addCurve(b *builder, x string) bool {
 			low, high = 0, m*m
 		}
 		c := b.addNumber(power)
-		d, _ := broadcast(v.Dims, b.dims(c))
+		d, _ := broadcastDims(v.Dims, b.dims(c))
 		b.addNode(op, []string{x, c}, Value{Type: onnx.Float, Dims: d, Low: low, High: high})
 		return true
 	}

@@ -43,16 +43,16 @@ type choice struct {
 // choices are the choices for float32 tensors.
 var choices = []choice{
 	{10, addConv}, {6, addConvTranspose}, {9, addGemm}, {10, addConstantMatMul}, {9, addTensorMatMul}, {13, addPool},
-	{18, addConstantOperand}, {6, addBatchNormalization}, {16, addActivation}, {4, addActivationPieces}, {4, addCurve}, {14, addCombination},
-	{16, addView}, {4, addReshape}, {9, addMove}, {6, addSoftmax}, {5, addNormalization}, {8, addReduction},
-	{4, addAttention}, {4, addGate}, {2, addExcitation}, {3, addBetweenTransposes}, {3, addHeadProducts}, {2, addViewProducts}, {4, addComparison}, {2, addRounding}, {2, addSearch}, {5, addHostOperator}, {3, addQuantize}, {2, addComputedReshape}, {6, addRecurrent},
+	{18, addConstantOperand}, {6, addBatchNormalization}, {16, addActivation}, {4, addActivationPieces}, {4, addLimitedFunction}, {14, addCombination},
+	{16, addView}, {4, addReshape}, {9, addPartOperator}, {6, addSoftmax}, {5, addNormalization}, {8, addReduction},
+	{4, addAttention}, {4, addGate}, {2, addGateTail}, {3, addBetweenTransposes}, {3, addHeadProducts}, {2, addViewProducts}, {4, addComparison}, {2, addRounding}, {2, addIndexSearch}, {5, addHostOperator}, {3, addQuantize}, {2, addComputedReshape}, {6, addRecurrent},
 }
 
 // fusableChoices are picked after an operator of fusableOperators or viewOperators. They add
 // operators that a compiler may merge into the one before.
 var fusableChoices = []choice{
 	{26, addConstantOperand}, {10, addBatchNormalization}, {24, addActivation}, {8, addCombination}, {18, addView}, {6, addReshape}, {6, addConstantMatMul},
-	{6, addTensorMatMul}, {3, addActivationPieces}, {4, addConv}, {3, addSoftmax}, {3, addReduction}, {3, addHeadProducts}, {3, addMove},
+	{6, addTensorMatMul}, {3, addActivationPieces}, {4, addConv}, {3, addSoftmax}, {3, addReduction}, {3, addHeadProducts}, {3, addPartOperator},
 }
 
 // fusableOperators lists the operators into which a compiler may merge the operators that
@@ -88,7 +88,8 @@ func tryGenerate(rng *rand.Rand, o Options) *Graph {
 	rank := []int{0, 1, 1, 2, 2, 2, 2, 2, 3, 3, 3, 3, 3, 4, 4, 4, 4, 4, 4, 4, 4, 4, 5}[rng.IntN(23)]
 	x := b.addInput(b.randomShape(rank)...)
 	want := b.randomInt(o.MinNodes, max(o.MinNodes, o.MaxNodes))
-	for tries := 0; len(b.graph.Nodes) < want && tries < 60; tries++ {
+	// Some choices fail, so that a graph may remain too small.
+	for tries := max(60, 8*want); len(b.graph.Nodes) < want && tries > 0; tries-- {
 		b.tryChoice(b.chooseStart(x))
 	}
 	if len(b.graph.Nodes) < o.MinNodes {
@@ -116,7 +117,7 @@ func (b *builder) chooseStart(first string) string {
 func (b *builder) tryChoice(x string) {
 	v := b.value(x)
 	nodes, inputs, made := len(b.graph.Nodes), len(b.graph.Inputs), len(b.names)
-	if elements(v.Dims) == 0 || len(v.Dims) > 5 {
+	if countElements(v.Dims) == 0 || len(v.Dims) > 5 {
 		return
 	}
 	add := b.chooseOperator(x)

@@ -83,8 +83,8 @@ type Graph struct {
 	Values    map[string]Value // all tensors by name, including inputs and constants
 }
 
-// elements returns the number of elements of a tensor with the given dims.
-func elements(dims []int) int {
+// countElements returns the number of elements of a tensor with the given dims.
+func countElements(dims []int) int {
 	n := 1
 	for _, d := range dims {
 		n *= d

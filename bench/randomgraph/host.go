@@ -19,19 +19,7 @@ func addHostOperator(b *builder, x string) bool {
 	case "Scatter":
 		return addScatter(b, x)
 	case "GatherND":
-		depth := b.randomInt(1, min(2, n))
-		count := b.randomInt(1, 4)
-		indices := make([]float64, 0, count*depth)
-		for range count {
-			for _, d := range v.Dims[:depth] {
-				indices = append(indices, float64(b.rng.IntN(d)))
-			}
-		}
-		var a []Attribute
-		if b.graph.Opset >= 12 {
-			a = append(a, intAttribute("batch_dims", 0))
-		}
-		b.addNode("GatherND", []string{x, b.addConstant(onnx.Int64, []int{count, depth}, indices)}, v.withDims(append([]int{count}, v.Dims[depth:]...)...), a...)
+		addGatherND(b, x)
 	case "CumSum":
 		axis := b.randomAxis(n)
 		k := float64(v.Dims[axis])
@@ -43,24 +31,15 @@ func addHostOperator(b *builder, x string) bool {
 	case "Resize":
 		return addResize(b, x)
 	case "GridSample":
-		if n != 4 {
-			return false
-		}
-		h, w := b.randomInt(1, 6), b.randomInt(1, 6)
-		mode := "bilinear"
-		if b.graph.Opset >= 20 {
-			mode = "linear"
-		}
-		grid := b.addConstant(onnx.Float, []int{v.Dims[0], h, w, 2}, multiples(b.rng, v.Dims[0]*h*w*2, -64, 64, 64))
-		b.addNode("GridSample", []string{x, grid}, v.withRange(min(0, v.Low), max(0, v.High)).withDims(v.Dims[0], v.Dims[1], h, w), textAttribute("mode", mode), textAttribute("padding_mode", pick(b, "zeros", "border")), intAttribute("align_corners", b.rng.IntN(2)))
+		return addGridSample(b, x)
 	case "GatherElements":
 		axis := b.randomAxis(n)
 		dims := slices.Clone(v.Dims)
 		dims[axis] = b.randomInt(1, 4)
-		if elements(dims) > maxElements {
+		if countElements(dims) > maxElements {
 			return false
 		}
-		at := b.addConstant(onnx.Int64, dims, multiples(b.rng, elements(dims), 0, v.Dims[axis]-1, 1))
+		at := b.addConstant(onnx.Int64, dims, randomMultiples(b.rng, countElements(dims), 0, v.Dims[axis]-1, 1))
 		b.addNode("GatherElements", []string{x, at}, v.withDims(dims...), intAttribute("axis", axis))
 	case "Trilu":
 		if n < 2 {
@@ -75,9 +54,45 @@ func addHostOperator(b *builder, x string) bool {
 			return false
 		}
 		c := b.addNumber(2)
-		d, _ := broadcast(v.Dims, b.dims(c))
+		d, _ := broadcastDims(v.Dims, b.dims(c))
 		b.addNode("Mod", []string{x, c}, Value{Type: onnx.Float, Dims: d, Low: -2, High: 2, Exact: true}, intAttribute("fmod", 1))
 	}
+	return true
+}
+
+// addGatherND adds GatherND of up to four slices of x, whose one or two leading indices are
+// constants.
+func addGatherND(b *builder, x string) {
+	v := b.value(x)
+	depth := b.randomInt(1, min(2, len(v.Dims)))
+	count := b.randomInt(1, 4)
+	indices := make([]float64, 0, count*depth)
+	for range count {
+		for _, d := range v.Dims[:depth] {
+			indices = append(indices, float64(b.rng.IntN(d)))
+		}
+	}
+	var a []Attribute
+	if b.graph.Opset >= 12 {
+		a = append(a, intAttribute("batch_dims", 0))
+	}
+	b.addNode("GatherND", []string{x, b.addConstant(onnx.Int64, []int{count, depth}, indices)}, v.withDims(append([]int{count}, v.Dims[depth:]...)...), a...)
+}
+
+// addGridSample adds GridSample of x at random constant coordinates from -1 to 1. It returns
+// false unless x has rank 4.
+func addGridSample(b *builder, x string) bool {
+	v := b.value(x)
+	if len(v.Dims) != 4 {
+		return false
+	}
+	h, w := b.randomInt(1, 6), b.randomInt(1, 6)
+	mode := "bilinear"
+	if b.graph.Opset >= 20 {
+		mode = "linear"
+	}
+	grid := b.addConstant(onnx.Float, []int{v.Dims[0], h, w, 2}, randomMultiples(b.rng, v.Dims[0]*h*w*2, -64, 64, 64))
+	b.addNode("GridSample", []string{x, grid}, v.withRange(min(0, v.Low), max(0, v.High)).withDims(v.Dims[0], v.Dims[1], h, w), textAttribute("mode", mode), textAttribute("padding_mode", pick(b, "zeros", "border")), intAttribute("align_corners", b.rng.IntN(2)))
 	return true
 }
 
@@ -98,7 +113,7 @@ func addScatter(b *builder, x string) bool {
 		b.addNode("ScatterND", []string{x, b.addConstant(onnx.Int64, []int{len(rows), 1}, at), updates}, v)
 		return true
 	}
-	at := make([]float64, elements(dims))
+	at := make([]float64, countElements(dims))
 	for i := range at {
 		at[i] = float64(rows[i/(len(at)/len(rows))])
 	}
@@ -120,7 +135,7 @@ func addEinsum(b *builder, x string) bool {
 	}
 	w := b.addWeights(k, shape...)
 	dims := []int{v.Dims[0], v.Dims[1], m}
-	if elements(dims) > maxElements || elements(dims)*k > maxProducts {
+	if countElements(dims) > maxElements || countElements(dims)*k > maxProducts {
 		return false
 	}
 	b.addNode("Einsum", []string{x, w}, b.sumOfProducts(v, w, k, dims), textAttribute("equation", equation))
@@ -147,26 +162,18 @@ func addResize(b *builder, x string) bool {
 	}
 	factors := b.addConstant(onnx.Float, []int{4}, scales)
 	if b.graph.Opset < 11 {
-		if elements(dims) > maxElements {
+		if countElements(dims) > maxElements {
 			return false
 		}
 		b.addNode("Upsample", []string{x, factors}, v.withDims(dims...), textAttribute("mode", "nearest"))
 		return true
 	}
-	mode, coordinates, nearest := "nearest", "asymmetric", "floor"
-	switch {
-	case b.chance(50):
-		mode, coordinates = "linear", pick(b, "half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel")
-	case b.chance(20):
-		mode, coordinates = "cubic", pick(b, "half_pixel", "align_corners", "asymmetric")
-	case b.chance(50):
-		coordinates, nearest = "half_pixel", "round_prefer_floor"
-	}
+	mode, coordinates, nearest := randomInterpolation(b)
 	sized := b.chance(40)
 	if sized && mode != "nearest" {
 		dims[2], dims[3] = b.randomInt(1, 2*dims[2]), b.randomInt(1, 2*dims[3])
 	}
-	if elements(dims) > maxElements {
+	if countElements(dims) > maxElements {
 		return false
 	}
 	in := []string{x, "", factors}
@@ -194,6 +201,22 @@ func addResize(b *builder, x string) bool {
 	return true
 }
 
+// randomInterpolation returns random values of Resize's attributes mode,
+// coordinate_transformation_mode and nearest_mode, in a combination with which every element has one
+// correct value.
+func randomInterpolation(b *builder) (mode, coordinates, nearest string) {
+	mode, coordinates, nearest = "nearest", "asymmetric", "floor"
+	switch {
+	case b.chance(50):
+		mode, coordinates = "linear", pick(b, "half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel")
+	case b.chance(20):
+		mode, coordinates = "cubic", pick(b, "half_pixel", "align_corners", "asymmetric")
+	case b.chance(50):
+		coordinates, nearest = "half_pixel", "round_prefer_floor"
+	}
+	return mode, coordinates, nearest
+}
+
 // addComputedReshape adds nodes that compute a shape from the shape of x: a Reshape of x to
 // it, or a constant of that shape that is added to x.
 func addComputedReshape(b *builder, x string) bool {
@@ -209,7 +232,7 @@ func addComputedReshape(b *builder, x string) bool {
 		first := b.addNode("Gather", []string{shape, zero}, Value{Type: onnx.Int64, Dims: []int{}, High: 300, Exact: true}, intAttribute("axis", 0))
 		first = b.addWithAxes("Unsqueeze", first, Value{Type: onnx.Int64, Dims: []int{1}, High: 300, Exact: true}, 0)
 		dims := b.addNode("Concat", []string{first, b.addInts(-1)}, Value{Type: onnx.Int64, Dims: []int{2}, Low: -1, High: 300, Exact: true}, intAttribute("axis", 0))
-		b.addNode("Reshape", []string{x, dims}, v.withDims(v.Dims[0], elements(v.Dims[1:])))
+		b.addNode("Reshape", []string{x, dims}, v.withDims(v.Dims[0], countElements(v.Dims[1:])))
 	case 1: // all dims but the last, then 1 and -1
 		if b.graph.Opset < 10 {
 			return false

@@ -14,7 +14,7 @@ func addComparison(b *builder, x string) bool {
 		return false
 	}
 	dims := operandDims(b, v.Dims)
-	out, ok := broadcast(v.Dims, dims)
+	out, ok := broadcastDims(v.Dims, dims)
 	if !ok {
 		return false
 	}
@@ -36,13 +36,13 @@ func addBoolOperator(b *builder, x string) bool {
 		b.addNode("Not", []string{x}, v)
 	case 1:
 		y := b.findOther("", func(u Value) bool {
-			_, ok := broadcast(v.Dims, u.Dims)
+			_, ok := broadcastDims(v.Dims, u.Dims)
 			return ok && u.Type == onnx.Bool
 		})
 		if y == "" {
 			return false
 		}
-		dims, _ := broadcast(v.Dims, b.dims(y))
+		dims, _ := broadcastDims(v.Dims, b.dims(y))
 		b.addNode(pick(b, "And", "Or", "Xor"), []string{x, y}, v.withDims(dims...))
 	case 2:
 		to := pick(b, onnx.Float, onnx.Float, onnx.Int64, onnx.Int32, onnx.Uint8)
@@ -58,21 +58,21 @@ func addBoolOperator(b *builder, x string) bool {
 func addWhere(b *builder, x string) bool {
 	v := b.value(x)
 	y := b.findOther("", func(u Value) bool {
-		_, ok := broadcast(v.Dims, u.Dims)
+		_, ok := broadcastDims(v.Dims, u.Dims)
 		return ok && u.Type == onnx.Float
 	})
 	if y == "" {
 		return false
 	}
-	dims, _ := broadcast(v.Dims, b.dims(y))
+	dims, _ := broadcastDims(v.Dims, b.dims(y))
 	z := b.findOther(y, func(u Value) bool {
-		_, ok := broadcast(dims, u.Dims)
+		_, ok := broadcastDims(dims, u.Dims)
 		return ok && u.Type == onnx.Float
 	})
 	if z == "" || b.chance(50) {
 		z = b.addOffsets(operandDims(b, dims)...)
 	}
-	dims, ok := broadcast(dims, b.dims(z))
+	dims, ok := broadcastDims(dims, b.dims(z))
 	if !ok {
 		return false
 	}
@@ -127,20 +127,20 @@ func addIntOperator(b *builder, x string) bool {
 		return true
 	}
 	dims := operandDims(b, v.Dims)
-	out, ok := broadcast(v.Dims, dims)
+	out, ok := broadcastDims(v.Dims, dims)
 	if !ok {
 		return false
 	}
-	c := b.addConstant(v.Type, dims, multiples(b.rng, elements(dims), 1, 5, 1))
+	c := b.addConstant(v.Type, dims, randomMultiples(b.rng, countElements(dims), 1, 5, 1))
 	op := pick(b, "Add", "Sub", "Mul")
 	v.Low, v.High = 5*min(0, v.Low)-5, 5*max(0, v.High)+5
 	b.addNode(op, []string{x, c}, v.withDims(out...))
 	return true
 }
 
-// addSearch adds ArgMax, ArgMin or TopK of x along a random axis. It returns false unless the
+// addIndexSearch adds ArgMax, ArgMin or TopK of x along a random axis. It returns false unless the
 // elements of x are exact, because rounding to fp16 could change their order.
-func addSearch(b *builder, x string) bool {
+func addIndexSearch(b *builder, x string) bool {
 	v := b.value(x)
 	n := len(v.Dims)
 	if !v.Exact || v.Type != onnx.Float || n == 0 {

@@ -50,7 +50,7 @@ func addNormalization(b *builder, x string) bool {
 		return addGroupNormalizationPieces(b, x)
 	}
 	v := b.value(x)
-	if len(v.Dims) < 3 || elements(v.Dims[2:]) < 4 {
+	if len(v.Dims) < 3 || countElements(v.Dims[2:]) < 4 {
 		return false
 	}
 	c := v.Dims[1]
@@ -170,7 +170,7 @@ func addGroupNormalizationPieces(b *builder, x string) bool {
 		return false
 	}
 	n, c := v.Dims[0], v.Dims[1]
-	rest := elements(v.Dims) / n / 2
+	rest := countElements(v.Dims) / n / 2
 	if rest < 4 {
 		return false
 	}
@@ -288,7 +288,7 @@ func addPool(b *builder, x string) bool {
 	}
 	if op == "GlobalAveragePool" || op == "GlobalMaxPool" {
 		v.Exact = v.Exact && op == "GlobalMaxPool"
-		b.addNode(op, []string{x}, v.withDims(append(slices.Clone(v.Dims[:2]), onesShape(len(v.Dims)-2)...)...))
+		b.addNode(op, []string{x}, v.withDims(append(slices.Clone(v.Dims[:2]), shapeOfOnes(len(v.Dims)-2)...)...))
 		return true
 	}
 	ceil := op != "LpPool" && b.graph.Opset >= 10 && b.chance(25)
@@ -309,7 +309,7 @@ func addPool(b *builder, x string) bool {
 		a = append(a, intAttribute("ceil_mode", 0))
 	}
 	out := v.withDims(append(slices.Clone(v.Dims[:2]), w.extent...)...)
-	if elements(out.Dims) > maxElements {
+	if countElements(out.Dims) > maxElements {
 		return false
 	}
 	switch op {
@@ -317,7 +317,7 @@ func addPool(b *builder, x string) bool {
 		out.Exact, out.Low, out.High = false, min(0, out.Low), max(0, out.High)
 		a = append(a, intAttribute("count_include_pad", b.rng.IntN(2)))
 	case "LpPool":
-		out = Value{Type: onnx.Float, Dims: out.Dims, Low: 0, High: b.magnitude(x) * float64(elements(w.kernel))}
+		out = Value{Type: onnx.Float, Dims: out.Dims, Low: 0, High: b.magnitude(x) * float64(countElements(w.kernel))}
 		if out.High > maxMagnitude {
 			return false
 		}

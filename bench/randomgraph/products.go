@@ -106,8 +106,8 @@ func addConv(b *builder, x string) bool {
 		group, out = 2, 2*b.randomInt(1, 9)
 	}
 	dims := append([]int{v.Dims[0], out}, w.extent...)
-	k := c / group * elements(w.kernel)
-	if elements(dims) > maxElements || elements(dims)*k > maxProducts {
+	k := c / group * countElements(w.kernel)
+	if countElements(dims) > maxElements || countElements(dims)*k > maxProducts {
 		return false
 	}
 	in := []string{x, addMatrixWeights(b, k, 0, append([]int{out, c / group}, w.kernel...)...)}
@@ -149,7 +149,7 @@ func addMatrixWeights(b *builder, k, axis int, dims ...int) string {
 	}
 	in := []string{w, b.addConstant(onnx.Float, scaleDims, scales)}
 	if b.chance(50) {
-		in = append(in, b.addConstant(onnx.Int8, scaleDims, make([]float64, elements(scaleDims))))
+		in = append(in, b.addConstant(onnx.Int8, scaleDims, make([]float64, countElements(scaleDims))))
 	}
 	return b.addNode("DequantizeLinear", in, v.withRange(v.Low, v.High), a...)
 }
@@ -207,11 +207,11 @@ func addConvTranspose(b *builder, x string) bool {
 		kernel, stride, begin, end, more = append(kernel, k), append(stride, s), append(begin, p), append(end, q), append(more, extra)
 		dims = append(dims, d)
 	}
-	k := c / group * elements(kernel)
-	if elements(dims) > maxElements || elements(dims)*k > maxProducts {
+	k := c / group * countElements(kernel)
+	if countElements(dims) > maxElements || countElements(dims)*k > maxProducts {
 		return false
 	}
-	in := []string{x, b.addWeights(c/group*max(1, elements(kernel)/elements(stride)), append([]int{c, out / group}, kernel...)...)}
+	in := []string{x, b.addWeights(c/group*max(1, countElements(kernel)/countElements(stride)), append([]int{c, out / group}, kernel...)...)}
 	if b.chance(55) {
 		in = append(in, b.addOffsets(out))
 	}
@@ -231,8 +231,8 @@ func addGemm(b *builder, x string) bool {
 			return false
 		}
 		axis := b.randomInt(1, len(v.Dims)-1)
-		rows := elements(v.Dims[:axis])
-		x = b.addNode("Flatten", []string{x}, v.withDims(rows, elements(v.Dims)/rows), intAttribute("axis", axis))
+		rows := countElements(v.Dims[:axis])
+		x = b.addNode("Flatten", []string{x}, v.withDims(rows, countElements(v.Dims)/rows), intAttribute("axis", axis))
 		v = b.value(x)
 	}
 	transA := b.chance(20)
@@ -314,7 +314,7 @@ func addConstantMatMul(b *builder, x string) bool {
 // addMatMul adds MatMul of x and y, with a result of shape dims whose elements are sums of k
 // products. It returns false if the result or the work would be too large.
 func (b *builder) addMatMul(x, y string, k int, dims []int) bool {
-	if elements(dims) > maxElements || elements(dims)*k > maxProducts || elements(b.dims(x)) > 1<<16 || elements(b.dims(y)) > 1<<16 {
+	if countElements(dims) > maxElements || countElements(dims)*k > maxProducts || countElements(b.dims(x)) > 1<<16 || countElements(b.dims(y)) > 1<<16 {
 		return false
 	}
 	out := b.sumOfProducts(b.value(x), y, k, dims)
@@ -350,7 +350,7 @@ func addTensorMatMul(b *builder, x string) bool {
 		if b.chance(10) {
 			dims = []int{v.Dims[r-1]}
 		}
-		if elements(dims) > maxElements {
+		if countElements(dims) > maxElements {
 			return false
 		}
 		y = b.addInput(dims...)
@@ -390,9 +390,9 @@ func matMulDims(x, y []int) (dims []int, k int, ok bool) {
 	if y[len(y)-2] != k {
 		return nil, 0, false
 	}
-	lead, ok := broadcast(x[:len(x)-2], y[:len(y)-2])
+	lead, ok := broadcastDims(x[:len(x)-2], y[:len(y)-2])
 	dims = append(lead, x[len(x)-2], y[len(y)-1])
-	return dims, k, ok && elements(dims) <= maxElements
+	return dims, k, ok && countElements(dims) <= maxElements
 }
 
 // identityPermutation returns the integers from 0 to n-1.

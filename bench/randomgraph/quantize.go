@@ -62,13 +62,13 @@ func addQuantizedConv(b *builder, y, s, z string) bool {
 	}
 	c, out := v.Dims[1], b.randomExtent(17)
 	dims := append([]int{v.Dims[0], out}, w.extent...)
-	if elements(dims) > maxElements || elements(dims)*c*elements(w.kernel) > maxProducts {
+	if countElements(dims) > maxElements || countElements(dims)*c*countElements(w.kernel) > maxProducts {
 		return true
 	}
-	weights := b.addConstant(onnx.Int8, append([]int{out, c}, w.kernel...), multiples(b.rng, out*c*elements(w.kernel), -100, 100, 1))
+	weights := b.addConstant(onnx.Int8, append([]int{out, c}, w.kernel...), randomMultiples(b.rng, out*c*countElements(w.kernel), -100, 100, 1))
 	in := []string{y, s, z, weights, b.addConstant(onnx.Float, nil, []float64{1.0 / 128}), b.addConstant(onnx.Int8, nil, []float64{0}), b.addConstant(onnx.Float, nil, []float64{0.25}), b.addConstant(onnx.Uint8, nil, []float64{128})}
 	if b.chance(50) {
-		in = append(in, b.addConstant(onnx.Int32, []int{out}, multiples(b.rng, out, -500, 500, 1)))
+		in = append(in, b.addConstant(onnx.Int32, []int{out}, randomMultiples(b.rng, out, -500, 500, 1)))
 	}
 	q := b.addNode("QLinearConv", in, Value{Type: onnx.Uint8, Dims: dims, High: 255, Exact: true}, w.attributes(true)...)
 	if b.chance(85) {
@@ -82,11 +82,11 @@ func addQuantizedMatMul(b *builder, y, s, z string) bool {
 	v := b.value(y)
 	k, n := v.Dims[1], b.randomExtent(40)
 	dims := []int{v.Dims[0], n}
-	if elements(dims) > maxElements || elements(dims)*k > maxProducts {
+	if countElements(dims) > maxElements || countElements(dims)*k > maxProducts {
 		return true
 	}
 	scalar := func(t onnx.DataType, f float64) string { return b.addConstant(t, nil, []float64{f}) }
-	w := b.addConstant(onnx.Int8, []int{k, n}, multiples(b.rng, k*n, -100, 100, 1))
+	w := b.addConstant(onnx.Int8, []int{k, n}, randomMultiples(b.rng, k*n, -100, 100, 1))
 	in := []string{y, s, z, w, scalar(onnx.Float, 1.0/128), scalar(onnx.Int8, 0), scalar(onnx.Float, 0.25), scalar(onnx.Uint8, 128)}
 	q := b.addNode("QLinearMatMul", in, Value{Type: onnx.Uint8, Dims: dims, High: 255, Exact: true})
 	if b.chance(85) {
@@ -101,12 +101,12 @@ func addDynamicQuantize(b *builder, x string) bool {
 	r := len(v.Dims)
 	k, n := v.Dims[r-1], b.randomExtent(30)
 	dims := append(slices.Clone(v.Dims[:r-1]), n)
-	if r < 2 || elements(dims) > maxElements || elements(dims)*k > maxProducts {
+	if r < 2 || countElements(dims) > maxElements || countElements(dims)*k > maxProducts {
 		return false
 	}
 	scalar := Value{Type: onnx.Float, Dims: []int{}, Low: 0, High: 0.1}
 	q := b.addNodeWithOutputs("DynamicQuantizeLinear", []string{x}, []Value{{Type: onnx.Uint8, Dims: v.Dims, High: 255}, scalar, {Type: onnx.Uint8, Dims: []int{}, High: 255}})
-	w := b.addConstant(onnx.Int8, []int{k, n}, multiples(b.rng, k*n, -20, 20, 1))
+	w := b.addConstant(onnx.Int8, []int{k, n}, randomMultiples(b.rng, k*n, -20, 20, 1))
 	y := b.addNode("MatMulInteger", []string{q[0], w, q[2], b.addConstant(onnx.Int8, nil, []float64{0})}, Value{Type: onnx.Int32, Dims: dims, Low: -1e5, High: 1e5})
 	f := b.addNode("Cast", []string{y}, Value{Type: onnx.Float, Dims: dims, Low: -1e5, High: 1e5}, intAttribute("to", int(onnx.Float)))
 	factor := b.addNode("Mul", []string{q[1], b.addConstant(onnx.Float, pick(b, []int{}, []int{1}), []float64{1.0 / 64})}, Value{Type: onnx.Float, Dims: []int{}, Low: 0, High: 0.01})
@@ -119,6 +119,6 @@ func addDynamicQuantize(b *builder, x string) bool {
 // node with two operands that broadcast.
 func resultDims(b *builder, name string) []int {
 	n := b.graph.Nodes[b.graph.producers()[name]]
-	dims, _ := broadcast(b.dims(n.Inputs[0]), b.dims(n.Inputs[1]))
+	dims, _ := broadcastDims(b.dims(n.Inputs[0]), b.dims(n.Inputs[1]))
 	return dims
 }

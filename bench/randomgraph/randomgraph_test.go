@@ -69,7 +69,7 @@ func checkModel(t *testing.T, what string, g *Graph) {
 	}
 	for _, in := range m.Inputs {
 		add(in.Name)
-		if c := findTensor(g.Inputs, in.Name); c == nil || len(c.Values) != elements(c.Dims) {
+		if c := findTensor(g.Inputs, in.Name); c == nil || len(c.Values) != countElements(c.Dims) {
 			t.Errorf("%s of seed %s: input %q has no values, or not as many as elements", what, g.Seed, in.Name)
 		}
 	}
@@ -290,14 +290,18 @@ func TestRebatch(t *testing.T) {
 		t.Error("both items of the batch have the same input")
 	}
 
-	// A transpose that moves the batch, and a mean over it, depend on the other items.
-	for _, op := range []string{"Transpose", "ReduceMean"} {
+	// A transpose that moves the batch, and a mean over it, depend on the other items. The sizes of
+	// a Resize contain the number of items.
+	for _, op := range []string{"Transpose", "ReduceMean", "Resize"} {
 		b := newBuilder(rand.New(rand.NewPCG(1, 1)), 17)
 		x := b.addInput(1, 3)
-		if op == "Transpose" {
+		switch op {
+		case "Transpose":
 			b.addNode(op, []string{x}, b.value(x).withDims(3, 1), intsAttribute("perm", 1, 0))
-		} else {
+		case "ReduceMean":
 			b.addNode(op, []string{x}, b.value(x).withDims(1, 3), intsAttribute("axes", 0), intAttribute("keepdims", 1))
+		case "Resize":
+			b.addNode(op, []string{x, "", "", b.addInts(1, 6)}, b.value(x).withDims(1, 6))
 		}
 		b.chooseOutputs()
 		if _, _, ok := b.graph.Rebatch(rng); ok {
@@ -312,5 +316,16 @@ func TestNPY(t *testing.T) {
 	want += strings.Repeat(" ", 127-len(want)) + "\n" + "\x00\x00\x80\x3f\x00\x00\x00\xbf\x00\x00\x00\x40"
 	if got := string(x.NPY()); got != want {
 		t.Errorf("NPY gives %q, want %q", got, want)
+	}
+}
+
+// Generate ends for any number of nodes, and the bounds hold.
+func TestLargeGraph(t *testing.T) {
+	for _, want := range []int{1, 100, 1500} {
+		g := New(5, Options{MinNodes: want, MaxNodes: want})
+		made := len(g.Nodes)
+		if made < want/2 || made > 2*want+17 { // pruning removes nodes that no output needs
+			t.Errorf("a graph of %d nodes has %d", want, made)
+		}
 	}
 }

@@ -89,13 +89,13 @@ var pointwiseOperators = []string{
 	"Relu", "LeakyRelu", "Sigmoid", "Tanh", "Erf", "HardSigmoid", "HardSwish", "Elu", "Selu", "Softplus", "Softsign", "Clip",
 	"Abs", "Neg", "Identity", "Dropout", "Sin", "Cos", "Exp", "Log", "Sqrt", "Reciprocal", "Round", "Floor", "Ceil", "Sign",
 	"Cast", "IsNaN", "Not", "Gelu", "Conv", "ConvTranspose", "BatchNormalization", "InstanceNormalization", "MaxPool", "AveragePool",
-	"LpPool", "GlobalAveragePool", "GlobalMaxPool", "DepthToSpace", "SpaceToDepth", "Resize", "QuantizeLinear",
-	"DequantizeLinear", "QLinearConv",
+	"LpPool", "GlobalAveragePool", "GlobalMaxPool", "DepthToSpace", "SpaceToDepth", "QuantizeLinear",
+	"DequantizeLinear", "QLinearConv", "Celu", "Mish", "ThresholdedRelu", "Upsample",
 }
 
 // broadcastingOperators have operands that broadcast.
 var broadcastingOperators = []string{
-	"Add", "Sub", "Mul", "Div", "Min", "Max", "Pow", "PRelu", "Where", "Mod", "Greater", "Less", "GreaterOrEqual",
+	"Add", "Sub", "Mul", "Div", "Min", "Max", "Pow", "PRelu", "Where", "Mod", "Greater", "Less", "GreaterOrEqual", "Sum", "Mean",
 	"LessOrEqual", "Equal", "And", "Or", "Xor",
 }
 
@@ -127,6 +127,8 @@ func (r *rebatcher) isIndependent(n *Node) bool {
 		return n.intAttributeOr("transA", 0) == 0 && (len(n.Inputs) < 3 || len(r.g.Values[n.Inputs[2]].Dims) < 2 || r.g.Values[n.Inputs[2]].Dims[0] == 1)
 	case "Softmax", "LogSoftmax", "Hardmax", "LayerNormalization", "Split", "TopK", "ArgMax", "ArgMin", "Gather":
 		return inner([]int{r.axis(n)})
+	case "Resize":
+		return len(n.Inputs) < 4 // sizes contain the batch
 	case "Flatten":
 		return r.axis(n) == 1
 	case "Transpose":

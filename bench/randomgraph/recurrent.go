@@ -34,7 +34,7 @@ func addRecurrent(b *builder, x string) bool {
 		switch {
 		case i == 6 && op != "LSTM":
 		case b.chance(25):
-			in[i] = b.addConstant(onnx.Float, states, make([]float64, elements(states)))
+			in[i] = b.addConstant(onnx.Float, states, make([]float64, countElements(states)))
 		case b.chance(25):
 			in[i] = b.addOffsets(states...)
 		}

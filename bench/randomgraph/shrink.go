@@ -127,7 +127,7 @@ func sampleValues(v Value) []float64 {
 	if float64(first) < low*unit {
 		first++
 	}
-	return multiples(rand.New(rand.NewPCG(uint64(elements(v.Dims)), 1)), elements(v.Dims), first, max(first, last), unit)
+	return randomMultiples(rand.New(rand.NewPCG(uint64(countElements(v.Dims)), 1)), countElements(v.Dims), first, max(first, last), unit)
 }
 
 // bypassNodes yields g without one node, whose result is replaced by an operand of the same

@@ -46,11 +46,11 @@ func addReshape(b *builder, x string) bool {
 	dims := randomRegroup(b, v.Dims)
 	switch k := b.rng.IntN(100); {
 	case k < 15:
-		dims = []int{elements(v.Dims)}
-	case k < 25 && elements(v.Dims) == 1:
+		dims = []int{countElements(v.Dims)}
+	case k < 25 && countElements(v.Dims) == 1:
 		dims = []int{}
 	case k < 30:
-		dims = []int{1, elements(v.Dims), 1, 1}
+		dims = []int{1, countElements(v.Dims), 1, 1}
 	}
 	shape := slices.Clone(dims)
 	if len(shape) > 0 && b.chance(25) {
@@ -91,31 +91,18 @@ func addView(b *builder, x string) bool {
 		b.addNode("Transpose", []string{x}, v.withDims(permuteDims(v.Dims, perm)...), intsAttribute("perm", perm...))
 	case "Flatten":
 		axis := b.rng.IntN(n + 1)
-		rows := elements(v.Dims[:axis])
+		rows := countElements(v.Dims[:axis])
 		if axis < n {
 			axis = b.randomSign(axis, n)
 		}
-		b.addNode("Flatten", []string{x}, v.withDims(rows, elements(v.Dims)/rows), intAttribute("axis", axis))
+		b.addNode("Flatten", []string{x}, v.withDims(rows, countElements(v.Dims)/rows), intAttribute("axis", axis))
 	case "Squeeze":
 		return addSqueeze(b, x)
 	case "Unsqueeze":
-		if n >= 5 {
-			return false
-		}
-		if n <= 3 && b.chance(25) { // two axes in any order
-			axes := b.rng.Perm(n + 2)[:2]
-			dims := slices.Clone(v.Dims)
-			for _, axis := range slices.Sorted(slices.Values(axes)) {
-				dims = slices.Insert(dims, axis, 1)
-			}
-			b.addWithAxes("Unsqueeze", x, v.withDims(dims...), axes...)
-			break
-		}
-		axis := b.rng.IntN(n + 1)
-		b.addWithAxes("Unsqueeze", x, v.withDims(slices.Insert(slices.Clone(v.Dims), axis, 1)...), b.randomSign(axis, n+1))
+		return addUnsqueeze(b, x)
 	case "Expand":
 		dims := operandDims(b, v.Dims)
-		out, ok := broadcast(v.Dims, dims)
+		out, ok := broadcastDims(v.Dims, dims)
 		if !ok || len(out) > 5 {
 			return false
 		}
@@ -124,13 +111,13 @@ func addView(b *builder, x string) bool {
 		if n == 0 || v.Type != onnx.Float {
 			return false
 		}
-		repeats := onesShape(n)
+		repeats := shapeOfOnes(n)
 		repeats[b.randomAxis(n)] = b.randomInt(1, 3)
 		out := slices.Clone(v.Dims)
 		for i := range out {
 			out[i] *= repeats[i]
 		}
-		if elements(out) > maxElements {
+		if countElements(out) > maxElements {
 			return false
 		}
 		b.addNode("Tile", []string{x, b.addInts(repeats...)}, v.withDims(out...))
@@ -145,6 +132,27 @@ func (b *builder) addWithAxes(op, x string, out Value, axes ...int) string {
 		return b.addNode(op, []string{x}, out, intsAttribute("axes", axes...))
 	}
 	return b.addNode(op, []string{x, b.addInts(axes...)}, out)
+}
+
+// addUnsqueeze adds Unsqueeze of x by one or two axes. It returns false if x has rank 5.
+func addUnsqueeze(b *builder, x string) bool {
+	v := b.value(x)
+	n := len(v.Dims)
+	if n >= 5 {
+		return false
+	}
+	if n <= 3 && b.chance(25) { // two axes in any order
+		axes := b.rng.Perm(n + 2)[:2]
+		dims := slices.Clone(v.Dims)
+		for _, axis := range slices.Sorted(slices.Values(axes)) {
+			dims = slices.Insert(dims, axis, 1)
+		}
+		b.addWithAxes("Unsqueeze", x, v.withDims(dims...), axes...)
+		return true
+	}
+	axis := b.rng.IntN(n + 1)
+	b.addWithAxes("Unsqueeze", x, v.withDims(slices.Insert(slices.Clone(v.Dims), axis, 1)...), b.randomSign(axis, n+1))
+	return true
 }
 
 // addSqueeze adds Squeeze of one, two or all axes of x that have extent 1. It returns false if
@@ -182,9 +190,9 @@ func addSqueeze(b *builder, x string) bool {
 	return true
 }
 
-// addMove adds an operator that selects, joins, pads or rearranges parts of x, such as Slice,
+// addPartOperator adds an operator that selects, joins, pads or rearranges parts of x, such as Slice,
 // Concat or DepthToSpace. It returns false if x is a scalar or does not fit the operator.
-func addMove(b *builder, x string) bool {
+func addPartOperator(b *builder, x string) bool {
 	if b.rank(x) == 0 {
 		return false
 	}
@@ -300,7 +308,7 @@ func addConcat(b *builder, x string) bool {
 	if y == x && v.Type == onnx.Float && b.chance(40) {
 		dims := slices.Clone(v.Dims)
 		dims[axis] = b.randomInt(1, 4)
-		if elements(dims) <= maxElements {
+		if countElements(dims) <= maxElements {
 			y = b.addOffsets(dims...)
 		}
 	}
@@ -318,7 +326,7 @@ func addConcat(b *builder, x string) bool {
 		dims[axis] += u.Dims[axis]
 		v.Low, v.High, v.Exact = min(v.Low, u.Low), max(v.High, u.High), v.Exact && u.Exact
 	}
-	if elements(dims) > maxElements {
+	if countElements(dims) > maxElements {
 		return false
 	}
 	b.addNode("Concat", in, v.withDims(dims...), intAttribute("axis", b.randomSign(axis, len(dims))))
@@ -391,9 +399,9 @@ func addGather(b *builder, x string) bool {
 	if b.graph.Opset < 11 {
 		low = 0
 	}
-	indices := multiples(b.rng, elements(shape), low, n-1, 1)
+	indices := randomMultiples(b.rng, countElements(shape), low, n-1, 1)
 	dims := slices.Concat(v.Dims[:axis], shape, v.Dims[axis+1:])
-	if elements(dims) > maxElements {
+	if countElements(dims) > maxElements {
 		return false
 	}
 	b.addNode("Gather", []string{x, b.addConstant(pick(b, onnx.Int64, onnx.Int64, onnx.Int32), shape, indices)}, v.withDims(dims...), intAttribute("axis", b.randomSign(axis, len(v.Dims))))
@@ -422,7 +430,7 @@ func addPad(b *builder, x string) bool {
 		begin[axis], end[axis] = b.randomInt(least, most), b.randomInt(least, most)
 		dims[axis] += begin[axis] + end[axis]
 	}
-	if elements(dims) > maxElements {
+	if countElements(dims) > maxElements {
 		return false
 	}
 	fill := 0.0

@@ -8,9 +8,9 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// attentions has the operators that compute softmax(scale * q * k^T + mask) * v for each
+// attentionOperators has the operators that compute softmax(scale * q * k^T + mask) * v for each
 // head, and those that rotate q and k.
-var attentions = map[string]operator{
+var attentionOperators = map[string]operator{
 	"Attention": {1, computeAttention}, "MultiHeadAttention": {1, computeMultiHeadAttention}, "GroupQueryAttention": {1, computeGroupQueryAttention},
 	"RotaryEmbedding": {3, withOneResult(computeRotaryEmbedding)},
 }
@@ -452,8 +452,8 @@ func computeRotaryEmbedding(c *call) (*Tensor, error) {
 // cosines and sines are in tables [position][pair]. The positions are [batch][length], or the
 // position of the first element of each sequence. If positions is nil, the tables are
 // [batch][length][pair]. Only the first size elements are rotated, or all if size is 0. A
-// pair is two neighbours if neighbours is set, else element i of each half.
-func rotate(x, cos, sin, positions *Tensor, neighbours bool, size int) (*Tensor, error) {
+// pair is two neighbors if neighbors is set, else element i of each half.
+func rotate(x, cos, sin, positions *Tensor, neighbors bool, size int) (*Tensor, error) {
 	if len(x.Dims) != 4 || cos == nil || sin == nil {
 		return nil, fmt.Errorf("cannot rotate shape %v: want rank 4 and tables of cosines and sines", x.Dims)
 	}
@@ -490,7 +490,7 @@ func rotate(x, cos, sin, positions *Tensor, neighbours bool, size int) (*Tensor,
 		table := row[i/length/heads*length+i%length] * pairs
 		for p := range pairs {
 			first, second := i*all+p, i*all+p+pairs
-			if neighbours {
+			if neighbors {
 				first, second = i*all+2*p, i*all+2*p+1
 			}
 			a, b, c, s := x.Data[first], x.Data[second], cos.Data[table+p], sin.Data[table+p]

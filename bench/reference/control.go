@@ -7,8 +7,8 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// control has the operators whose attributes are graphs.
-var control = map[string]operator{"If": {1, runIf}, "Loop": {0, runLoop}, "Scan": {0, runScan}}
+// controlOperators has the operators whose attributes are graphs.
+var controlOperators = map[string]operator{"If": {1, runIf}, "Loop": {0, runLoop}, "Scan": {0, runScan}}
 
 // runBody runs the graph in an attribute on inputs and returns its outputs.
 func (c *call) runBody(attribute string, inputs ...*Tensor) ([]*Tensor, error) {
@@ -114,7 +114,7 @@ func stackIterations(iterations [][]*Tensor, k, axis int, reverse bool) (*Tensor
 		list = append(list, t)
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("cannot collect the results of 0 iterations")
+		return nil, fmt.Errorf("cannot collect the results of 0 iterations; their shape is unknown")
 	}
 	at, err := resolveAxis(axis, len(list[0].Dims))
 	if err != nil {

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// convolutions has the operators that slide a window of weights over a tensor.
-var convolutions = map[string]operator{
+// convolutionOperators has the operators that slide a window of weights over a tensor.
+var convolutionOperators = map[string]operator{
 	"Conv": {2, withOneResult(computeConv)}, "ConvTranspose": {2, withOneResult(computeConvTranspose)},
 }
 
@@ -18,8 +18,9 @@ type window struct {
 	begin, end, outputExtras []int
 }
 
-// newWindow reads the attributes of a window, except automatic padding. It leaves the output
-// extent empty.
+// newWindow returns the window that the attributes kernel_shape, strides, dilations and pads
+// describe for an input with spatial extents in. It ignores auto_pad and does not compute the
+// output extents.
 func (c *call) newWindow(in, kernel []int) (*window, error) {
 	w := &window{in: in, kernel: kernel}
 	rank := len(in)
@@ -61,8 +62,8 @@ func (c *call) newWindow(in, kernel []int) (*window, error) {
 // dilatedKernel returns the extent of the kernel along an axis with its dilation.
 func (w *window) dilatedKernel(axis int) int { return (w.kernel[axis]-1)*w.dilations[axis] + 1 }
 
-// readWindow reads the attributes of the window of a convolution or pooling, resolves
-// automatic padding and computes the output extent.
+// readWindow returns the window of a convolution or pooling of an input with spatial extents in.
+// It resolves auto_pad and computes the output extents, rounded up if ceil_mode is set.
 func (c *call) readWindow(in, kernel []int) (*window, error) {
 	w, err := c.newWindow(in, kernel)
 	if err != nil {
@@ -79,7 +80,7 @@ func (c *call) readWindow(in, kernel []int) (*window, error) {
 			total := max(0, ((n+stride-1)/stride-1)*stride+reach-n)
 			w.begin[i], w.end[i] = splitPadding(total, auto == "SAME_UPPER")
 		default:
-			return nil, fmt.Errorf("unknown auto_pad %q", auto)
+			return nil, fmt.Errorf("unknown auto_pad %q; want NOTSET, VALID, SAME_UPPER or SAME_LOWER", auto)
 		}
 		room := n + w.begin[i] + w.end[i] - reach
 		if room < 0 {
@@ -319,10 +320,10 @@ func (c *call) transposedWindow(in, kernel []int) (*window, error) {
 			}
 			w.in[i] = full - w.begin[i] - w.end[i]
 		default:
-			return nil, fmt.Errorf("unknown auto_pad %q", auto)
+			return nil, fmt.Errorf("unknown auto_pad %q; want NOTSET, VALID, SAME_UPPER or SAME_LOWER", auto)
 		}
 		if w.in[i] < 1 {
-			return nil, fmt.Errorf("output extent %d of axis %d is less than 1", w.in[i], i)
+			return nil, fmt.Errorf("spatial axis %d of the output has extent %d; want at least 1", i, w.in[i])
 		}
 	}
 	return w, nil

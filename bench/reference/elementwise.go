@@ -8,9 +8,9 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// elementwise has the operators whose result at an index depends only on the operands at that
+// elementwiseOperators has the operators whose result at an index depends only on the operands at that
 // index, after broadcasting.
-var elementwise = mergeTables(unaryOperators(), binaryOperators(), map[string]operator{
+var elementwiseOperators = mergeTables(unaryOperators(), binaryOperators(), map[string]operator{
 	"Sum":  {1, withOneResult(foldOperator(func(a, b float64) float64 { return a + b }))},
 	"Max":  {1, withOneResult(foldOperator(func(a, b float64) float64 { return max(a, b) }))},
 	"Min":  {1, withOneResult(foldOperator(func(a, b float64) float64 { return min(a, b) }))},
@@ -103,7 +103,7 @@ func binaryOperators() map[string]operator {
 }
 
 // combine returns f of the first two inputs, broadcast to one shape, as a tensor of type t.
-// It honours the attributes broadcast and axis of versions before 7.
+// It honors the attributes broadcast and axis of versions before 7.
 func (c *call) combine(t onnx.DataType, f func(a, b float64) float64) (*Tensor, error) {
 	b := c.in[1]
 	if axis := c.intAttribute("axis", -1); c.opset < 7 && c.flagAttribute("broadcast") && axis >= 0 {

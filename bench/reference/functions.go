@@ -17,8 +17,9 @@ var functions = map[string]func(float64) float64{
 	"HardSigmoid": func(x float64) float64 { return min(max(x/6+0.5, 0), 1) }, // with alpha 1/6
 }
 
-// elementaryFunction returns an elementary function by name, with the values that
-// Options.Function replaces.
+// elementaryFunction returns the elementary function with the given name, such as "Exp". The
+// function returns the values of Options.Function where that has one, and exact values
+// elsewhere.
 func (r *interpreter) elementaryFunction(name string) func(float64) float64 {
 	exact := functions[name]
 	if r.Function == nil {

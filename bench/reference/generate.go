@@ -7,8 +7,8 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// generators has the operators that create tensors from shapes and attributes.
-var generators = map[string]operator{
+// generatorOperators has the operators that create tensors from shapes and attributes.
+var generatorOperators = map[string]operator{
 	"Constant": {0, withOneResult(makeConstant)}, "ConstantOfShape": {1, withOneResult(fillShape)},
 	"Range": {3, withOneResult(makeRange)}, "EyeLike": {1, withOneResult(makeEyeLike)},
 }

@@ -8,8 +8,8 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// indexings has the operators whose inputs or results are indices.
-var indexings = map[string]operator{
+// indexOperators has the operators whose inputs or results are indices.
+var indexOperators = map[string]operator{
 	"Gather": {2, withOneResult(computeGather)}, "GatherElements": {2, withOneResult(computeGatherElements)}, "GatherND": {2, withOneResult(computeGatherND)},
 	"ScatterElements": {3, withOneResult(computeScatterElements)}, "Scatter": {3, withOneResult(computeScatterElements)}, "ScatterND": {3, withOneResult(computeScatterND)},
 	"OneHot": {3, withOneResult(computeOneHot)}, "TopK": {1, computeTopK}, "NonZero": {1, withOneResult(computeNonZero)}, "Compress": {2, withOneResult(computeCompress)},

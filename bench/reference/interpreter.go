@@ -103,14 +103,16 @@ func Run(m *onnx.Model, inputs map[string]*Tensor, o Options) (map[string]*Tenso
 // maxSteps is the largest number of nodes to run, so that every loop ends.
 const maxSteps = 1 << 20
 
-// An interpreter runs the graphs of one model.
+// An interpreter runs the graphs of one model with one set of options. It counts the nodes that
+// it runs, to end endless loops.
 type interpreter struct {
 	Options
 	opset int64 // of the standard domain
 	steps int   // remaining nodes that may run
 }
 
-// bindInputs checks the inputs of the model and adds them to the scope of its graph.
+// bindInputs checks the types and the shapes of the inputs against those that the graph g
+// declares. It stores the inputs in the scope s, rounded like results of nodes.
 func (r *interpreter) bindInputs(g *onnx.Graph, s *scope, inputs map[string]*Tensor) error {
 	known := map[string]bool{}
 	for _, v := range g.Inputs {
@@ -151,8 +153,8 @@ func (r *interpreter) bindInputs(g *onnx.Graph, s *scope, inputs map[string]*Ten
 	return nil
 }
 
-// matchesShape reports whether dims has the sizes that a model declares. A nil declaration
-// and named dimensions match anything.
+// matchesShape reports whether the shape dims agrees with the declared dimensions. A declared
+// dimension with a name agrees with any size, and a nil declaration with any shape.
 func matchesShape(dims []int, stated []onnx.Dim) bool {
 	if stated == nil {
 		return true
@@ -168,8 +170,8 @@ func matchesShape(dims []int, stated []onnx.Dim) bool {
 	return true
 }
 
-// A scope has the tensors of a graph by name. Graphs inside nodes also see the scopes around
-// them.
+// A scope has the tensors that the nodes of one graph can read, by name. The scope of a graph
+// inside a node, such as a loop body, also gives access to the scopes around it.
 type scope struct {
 	values    map[string]*Tensor
 	constants map[string]*onnx.Tensor
@@ -201,8 +203,8 @@ func countUses(g *onnx.Graph, uses map[string]int) {
 	}
 }
 
-// findTensor returns the tensor of a name in a scope or one around it. It converts constants
-// when they are first read.
+// findTensor returns the tensor with the given name in s or, if s has none, in the nearest scope
+// around it. A constant of the file is converted when it is first read.
 func (r *interpreter) findTensor(s *scope, name string) (*Tensor, error) {
 	for ; s != nil; s = s.outer {
 		if t := s.values[name]; t != nil {
@@ -218,10 +220,11 @@ func (r *interpreter) findTensor(s *scope, name string) (*Tensor, error) {
 			return t, nil
 		}
 	}
-	return nil, fmt.Errorf("no node computes %q", name)
+	return nil, fmt.Errorf("no node computes %q, and it is neither an input nor a constant", name)
 }
 
-// convertConstant converts a tensor of the file to float64.
+// convertConstant returns a constant of the file as a Tensor. It returns an *[UnsupportedError]
+// for strings.
 func convertConstant(c *onnx.Tensor) (*Tensor, error) {
 	if c.Type == onnx.String {
 		return nil, &UnsupportedError{Op: "Constant", Form: "strings"}
@@ -240,7 +243,8 @@ func convertConstant(c *onnx.Tensor) (*Tensor, error) {
 	return t, c.Each(func(i int, v float64) { t.Data[i] = v })
 }
 
-// release counts one read of a tensor, and forgets the tensor after its last read.
+// release counts one read of the named tensor, and removes the tensor from s after its last read
+// to free its memory.
 func (s *scope) release(name string) {
 	if s.uses[name]--; s.uses[name] <= 0 {
 		delete(s.values, name)
@@ -327,27 +331,28 @@ func (r *interpreter) runNode(n *onnx.Node, s *scope) error {
 	return nil
 }
 
-// roundOrWrap returns t with floats rounded by Options.Round and integers wrapped to their
-// type. It does not change t.
+// roundOrWrap returns t with its elements as a node of operator op would store them: floats
+// rounded by Options.Round, and integers wrapped to the range of their type. It returns t itself
+// if no element changes, and never changes t.
 func (r *interpreter) roundOrWrap(op string, t *Tensor) *Tensor {
 	if t.Type.IsFloat() && r.Round == nil {
 		return t
 	}
 	out := t
 	for i, v := range t.Data {
-		settled := v
+		stored := v
 		if t.Type.IsFloat() {
-			settled = r.Round(op, v)
+			stored = r.Round(op, v)
 		} else {
-			settled = wrapInteger(t.Type, v)
+			stored = wrapInteger(t.Type, v)
 		}
-		if settled == v || settled != settled && v != v {
+		if stored == v || stored != stored && v != v {
 			continue
 		}
 		if out == t { // another tensor may share the values
 			out = &Tensor{Type: t.Type, Dims: t.Dims, Data: slices.Clone(t.Data)}
 		}
-		out.Data[i] = settled
+		out.Data[i] = stored
 	}
 	return out
 }

@@ -8,9 +8,9 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// contributed has the operators of com.microsoft that are made of other operators, except
-// quantised ones and attention.
-var contributed = map[string]operator{
+// contributedOperators has the operators of com.microsoft that are made of other operators, except
+// quantized ones and attention.
+var contributedOperators = map[string]operator{
 	"FusedMatMul": {2, withOneResult(computeFusedMatMul)}, "TransposeMatMul": {2, withOneResult(computeFusedMatMul)},
 	"FusedConv": {2, withOneResult(computeFusedConv)}, "FusedGemm": {2, withOneResult(computeFusedGemm)}, "MatMulNBits": {3, withOneResult(computeMatMulNBits)},
 	"BiasGelu": {2, withOneResult(applyAfterBias(func(c *call) func(float64) float64 { return c.elementaryFunction("Gelu") }))}, "FastGelu": {1, withOneResult(applyAfterBias((*call).fastGeluFunction))}, "QuickGelu": {1, withOneResult(computeQuickGelu)},
@@ -175,13 +175,13 @@ func computeBiasSoftmax(c *call) (*Tensor, error) {
 	return x.mapRuns(numElements(x.Dims[axis:]), c.softmax), nil
 }
 
-// runLayerNormalization normalises the last axis of x. The bias may be nil.
+// runLayerNormalization normalizes the last axis of x. The bias may be nil.
 func (c *call) runLayerNormalization(x, scale, bias *Tensor) ([]*Tensor, error) {
 	epsilon := &onnx.Attribute{Float: float32(c.floatAttribute("epsilon", 1e-12))}
 	return c.runOperatorAll("LayerNormalization", map[string]*onnx.Attribute{"epsilon": epsilon}, x, scale, bias)
 }
 
-// computeSkipLayerNormalization computes SkipLayerNormalization: it normalises the sum of two
+// computeSkipLayerNormalization computes SkipLayerNormalization: it normalizes the sum of two
 // inputs and a bias. The sum is the last result.
 func computeSkipLayerNormalization(c *call) ([]*Tensor, error) {
 	x, err := addPresent(c.in[0], c.in[1], c.input(4))
@@ -224,7 +224,7 @@ func computeSimplifiedLayerNormalization(c *call) ([]*Tensor, error) {
 	return listOne(computeRMSNormalization(c))
 }
 
-// computeEmbedLayerNormalization computes EmbedLayerNormalization: it normalises sums of rows
+// computeEmbedLayerNormalization computes EmbedLayerNormalization: it normalizes sums of rows
 // from the tables of words, positions and segments.
 func computeEmbedLayerNormalization(c *call) ([]*Tensor, error) {
 	ids, segments, mask := c.in[0], c.input(1), c.input(7)

@@ -7,21 +7,22 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// An operator computes the nodes of one name. The first inputs are present whenever compute
-// is called; the others may be nil or absent.
+// An operator computes the nodes of one operator name. When compute is called, the first inputs
+// are present, in the number given by the field inputs. The others may be nil or absent.
 type operator struct {
 	inputs  int
 	compute func(*call) ([]*Tensor, error)
 }
 
-// operators has every supported operator. It is filled in init because the operators with
-// graphs inside look up their nodes in it.
+// operators maps the name of each supported operator to its implementation. An init function
+// fills the map, because operators that contain graphs look up the operators of their nodes in
+// it.
 var operators = map[string]operator{}
 
 func init() {
 	for _, family := range []map[string]operator{
-		elementwise, reductions, shapes, generators, products, convolutions, poolings, resamplings,
-		normalisations, indexings, recurrences, quantised, contributed, attentions, spectra, control,
+		elementwiseOperators, reductionOperators, shapeOperators, generatorOperators, productOperators, convolutionOperators, poolingOperators, resamplingOperators,
+		normalizationOperators, indexOperators, recurrentOperators, quantizedOperators, contributedOperators, attentionOperators, spectralOperators, controlOperators,
 	} {
 		maps.Copy(operators, family)
 	}
@@ -31,14 +32,16 @@ func init() {
 // order. It does not distinguish the domains ai.onnx and com.microsoft.
 func Operators() []string { return slices.Sorted(maps.Keys(operators)) }
 
-// withOneResult makes an operator's compute function from a function with one result.
+// withOneResult converts a function with one result to the form of the field compute of
+// operator, which returns a list.
 func withOneResult(f func(*call) (*Tensor, error)) func(*call) ([]*Tensor, error) {
 	return func(c *call) ([]*Tensor, error) { return listOne(f(c)) }
 }
 
 func listOne(t *Tensor, err error) ([]*Tensor, error) { return []*Tensor{t}, err }
 
-// A call is a node that is being computed.
+// A call is one node that is being computed: its inputs and attributes, and the scope in which
+// graphs inside the node find other tensors. Its methods read them.
 type call struct {
 	*interpreter
 	node  *onnx.Node
@@ -72,7 +75,8 @@ func (c *call) isConstant(i int) bool {
 	return false
 }
 
-// hasOutput reports whether the node has a name for output i, so that it must be computed.
+// hasOutput reports whether the node names output i. If it does not, the output need not be
+// computed.
 func (c *call) hasOutput(i int) bool { return i < len(c.node.Outputs) && c.node.Outputs[i] != "" }
 
 // isMicrosoft reports whether the operator is in the domain com.microsoft.
@@ -121,9 +125,9 @@ func (c *call) intsAttribute(name string) []int {
 	return list
 }
 
-// intsFromInput returns the integers in an input, or in an attribute if the input is left
-// out, and whether either is present. Newer operator sets have the input, older ones the
-// attribute.
+// intsFromInput returns a list of integers that is an input in newer operator sets and an
+// attribute in older ones. It prefers the input. The result given reports whether either is
+// present.
 func (c *call) intsFromInput(input int, attribute string) (list []int, given bool) {
 	if t := c.input(input); t != nil {
 		return t.ints(), true

@@ -8,8 +8,8 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// poolings has the operators that reduce windows of each channel, and MaxUnpool.
-var poolings = map[string]operator{
+// poolingOperators has the operators that reduce windows of each channel, and MaxUnpool.
+var poolingOperators = map[string]operator{
 	"MaxPool": {1, computeMaxPool}, "AveragePool": {1, withOneResult(computeAveragePool)}, "LpPool": {1, withOneResult(computeLpPool)},
 	"GlobalMaxPool":     {1, withOneResult(globalPoolOperator(maximum))},
 	"GlobalAveragePool": {1, withOneResult(globalPoolOperator(func(x []float64) float64 { return sumAll(x) / float64(len(x)) }))},
@@ -20,7 +20,7 @@ var poolings = map[string]operator{
 // poolWindow returns the window of a pooling of x and a tensor of zeros for its result.
 func (c *call) poolWindow(x *Tensor) (*window, *Tensor, error) {
 	if len(x.Dims) < 3 {
-		return nil, nil, fmt.Errorf("shape %v has no spatial axes", x.Dims)
+		return nil, nil, fmt.Errorf("input has shape %v; want at least one spatial axis after batch and channels", x.Dims)
 	}
 	w, err := c.readWindow(x.Dims[2:], c.intsAttribute("kernel_shape"))
 	if err != nil {

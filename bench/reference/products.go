@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// products has the operators that sum products of elements of several tensors, and Det.
-var products = map[string]operator{
+// productOperators has the operators that sum products of elements of several tensors, and Det.
+var productOperators = map[string]operator{
 	"MatMul": {2, withOneResult(computeMatMul)}, "Gemm": {2, withOneResult(computeGemm)}, "Einsum": {1, withOneResult(computeEinsum)}, "Det": {1, withOneResult(computeDet)},
 }
 
@@ -150,7 +150,7 @@ func computeEinsum(c *call) (*Tensor, error) {
 			if old, ok := extent[label]; !ok || old == 1 {
 				extent[label] = d
 			} else if d != old && d != 1 {
-				return nil, fmt.Errorf("label %c has extents %d and %d", label, old, d)
+				return nil, fmt.Errorf("label %c has extents %d and %d; want equal extents, or 1", label, old, d)
 			}
 			if !slices.Contains(labels, label) {
 				labels = append(labels, label)

@@ -6,15 +6,16 @@ import (
 	"slices"
 )
 
-// recurrences has the operators that carry a state from one element of a sequence to the
+// recurrentOperators has the operators that carry a state from one element of a sequence to the
 // next.
-var recurrences = map[string]operator{
+var recurrentOperators = map[string]operator{
 	"RNN":  {3, recurrentOperator(1, []string{"Tanh"}, (*cell).stepRNN)},
 	"GRU":  {3, recurrentOperator(3, []string{"Sigmoid", "Tanh"}, (*cell).stepGRU)},
 	"LSTM": {3, recurrentOperator(4, []string{"Sigmoid", "Tanh", "Tanh"}, (*cell).stepLSTM)},
 }
 
-// A cell has the weights and functions of one direction of a recurrent operator.
+// A cell has the weights, biases and activation functions of one direction of an RNN, GRU or
+// LSTM.
 type cell struct {
 	inputs, hidden   int
 	w, r             []float64 // [gates*hidden][inputs] and [gates*hidden][hidden]
@@ -234,7 +235,7 @@ func (c *call) unroll(x, h0, c0 *Tensor, cells []*cell, backward []bool, step fu
 	return []*Tensor{y, last, lastC}, nil
 }
 
-// dotProduct returns the dot product of two vectors, with the sum of Options.Reduce if it is
+// dotProduct returns the sum of the products of a and b, computed by Options.Reduce if it is
 // set.
 func (k *cell) dotProduct(a, b []float64) float64 {
 	total := 0.0
@@ -249,12 +250,14 @@ func (k *cell) dotProduct(a, b []float64) float64 {
 	return total
 }
 
-// inputTerm returns row i of the gates' weights times the input x, plus its bias.
+// inputTerm returns the product of row i of the input weights and the input x, plus the bias of
+// the row. Rows of all gates follow each other.
 func (k *cell) inputTerm(i int, x []float64) float64 {
 	return k.dotProduct(x, k.w[i*k.inputs:][:k.inputs]) + k.wBias[i]
 }
 
-// stateTerm returns row i of the gates' recurrent weights times the state h, plus its bias.
+// stateTerm returns the product of row i of the recurrent weights and the state h, plus the bias
+// of the row.
 func (k *cell) stateTerm(i int, h []float64) float64 {
 	return k.dotProduct(h, k.r[i*k.hidden:][:k.hidden]) + k.rBias[i]
 }

@@ -8,9 +8,9 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// reductions has the operators that work along axes. Some reduce the axes to one element,
+// reductionOperators has the operators that work along axes. Some reduce the axes to one element,
 // others compute a line from a line.
-var reductions = map[string]operator{
+var reductionOperators = map[string]operator{
 	"ReduceSum":  {1, withOneResult(reduceOperator(sumAll))},
 	"ReduceMean": {1, withOneResult(reduceOperator(func(x []float64) float64 { return sumAll(x) / float64(len(x)) }))},
 	"ReduceMax":  {1, withOneResult(reduceOperator(maximum))},
@@ -82,7 +82,8 @@ func (t *Tensor) reduceAxes(axes []int, f func(line []float64) float64) (*Tensor
 	return out, nil
 }
 
-// dropAxes returns t without the given axes, which must have length 1.
+// dropAxes returns t without the given axes. It returns an error unless each of them has length
+// 1.
 func (t *Tensor) dropAxes(axes []int) (*Tensor, error) {
 	dims := []int{}
 	for i, d := range t.Dims {
@@ -99,7 +100,8 @@ func reduceOperator(f func(line []float64) float64) func(*call) (*Tensor, error)
 	return reduceOperatorByCall(func(*call) func([]float64) float64 { return f })
 }
 
-// reduceOperatorByCall is like reduceOperator, with a function that depends on the call.
+// reduceOperatorByCall is like reduceOperator, but gets the function from the call, because it
+// depends on attributes or options.
 func reduceOperatorByCall(function func(*call) func(line []float64) float64) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
 		x, f := c.in[0], function(c)

@@ -6,13 +6,13 @@ import (
 	"slices"
 )
 
-// resamplings has the operators that interpolate between elements, and AffineGrid.
-var resamplings = map[string]operator{
+// resamplingOperators has the operators that interpolate between elements, and AffineGrid.
+var resamplingOperators = map[string]operator{
 	"Resize": {1, withOneResult(computeResize)}, "Upsample": {1, withOneResult(computeUpsample)},
 	"GridSample": {2, withOneResult(computeGridSample)}, "AffineGrid": {2, withOneResult(computeAffineGrid)},
 }
 
-// computeUpsample computes Upsample, which Resize has replaced.
+// computeUpsample computes Upsample, the older form of Resize with scales only.
 func computeUpsample(c *call) (*Tensor, error) {
 	scales, err := c.readScales(1)
 	if err != nil {
@@ -160,7 +160,8 @@ func (c *call) resizeTo(x *Tensor, scales []float64, sizes []int, mode, nearest 
 	return outside, nil
 }
 
-// A resampling computes an axis of out elements from an axis of n elements.
+// A resampling has the parameters with which Resize computes one axis of out elements from an
+// axis of n elements.
 type resampling struct {
 	n, out                int
 	scale                 float64 // out / n, before rounding to whole elements
@@ -170,7 +171,7 @@ type resampling struct {
 	exclude, antialias    bool
 }
 
-// resampleAxis returns x with an axis resampled.
+// resampleAxis returns x with the given axis resampled to r.out elements.
 func (r *resampling) resampleAxis(x *Tensor, axis int) (*Tensor, error) {
 	dims := slices.Clone(x.Dims)
 	dims[axis] = r.out
@@ -239,7 +240,7 @@ func (r *resampling) inputCoordinate(o float64) (float64, error) {
 		}
 		return r.start*(n-1) + o*(r.end-r.start)*(n-1)/(out-1), nil
 	}
-	return 0, fmt.Errorf("unknown coordinate_transformation_mode %q", r.mode)
+	return 0, fmt.Errorf("unknown coordinate_transformation_mode %q; want one of the specification, such as half_pixel or align_corners", r.mode)
 }
 
 // elementWeights returns the weights of the elements from first on that are interpolated at a
@@ -251,7 +252,7 @@ func (r *resampling) elementWeights(at float64) (first int, weights []float64, e
 		return first, []float64{1}, err
 	case "linear", "bilinear", "cubic":
 	default:
-		return 0, nil, fmt.Errorf("unknown mode %q", r.method)
+		return 0, nil, fmt.Errorf("unknown mode %q; want nearest, linear or cubic", r.method)
 	}
 	reach, kernel := 1.0, func(x float64) float64 { return max(0, 1-abs(x)) }
 	if r.method == "cubic" {
@@ -277,7 +278,8 @@ func (r *resampling) elementWeights(at float64) (first int, weights []float64, e
 	return first, weights, nil
 }
 
-// roundToElement rounds a coordinate to the index of an element as nearest_mode says.
+// roundToElement returns the index of the element nearest to the coordinate at, rounded as the
+// attribute nearest_mode says.
 func (r *resampling) roundToElement(at float64) (int, error) {
 	switch r.nearest {
 	case "round_prefer_floor":
@@ -289,7 +291,7 @@ func (r *resampling) roundToElement(at float64) (int, error) {
 	case "ceil":
 		return int(math.Ceil(at)), nil
 	}
-	return 0, fmt.Errorf("unknown nearest_mode %q", r.nearest)
+	return 0, fmt.Errorf("unknown nearest_mode %q; want round_prefer_floor, round_prefer_ceil, floor or ceil", r.nearest)
 }
 
 // cubicWeight returns the cubic convolution kernel of Keys with parameter a at distance x.
@@ -334,7 +336,8 @@ type gridSampler struct {
 	dims          []int
 }
 
-// sample returns the value of a plane at the coordinates of place.
+// sample returns the value of a plane at a place of the grid, whose coordinates are between -1
+// and 1 and start with the last axis. A place far outside of the plane has the value 0.
 func (g *gridSampler) sample(plane, place []float64) (float64, error) {
 	firsts, weights := make([]int, len(g.dims)), make([][]float64, len(g.dims))
 	taps := make([]int, len(g.dims))
@@ -347,13 +350,13 @@ func (g *gridSampler) sample(plane, place []float64) (float64, error) {
 		if !(abs(at) <= maxElements) {
 			return 0, nil
 		}
-		if at, g := g.padCoordinate(at, n), math.Floor(g.padCoordinate(at, n)); true {
-			firsts[i], weights[i] = int(g), []float64{1 - (at - g), at - g}
-		}
+		padded := g.padCoordinate(at, n)
 		switch g.mode {
 		case "linear", "bilinear":
+			floor := math.Floor(padded)
+			firsts[i], weights[i] = int(floor), []float64{1 - (padded - floor), padded - floor}
 		case "nearest":
-			firsts[i], weights[i] = int(math.RoundToEven(g.padCoordinate(at, n))), []float64{1}
+			firsts[i], weights[i] = int(math.RoundToEven(padded)), []float64{1}
 		case "cubic", "bicubic":
 			floor := math.Floor(at) // the elements are padded, not the coordinate
 			firsts[i], weights[i] = int(floor)-1, nil
@@ -361,7 +364,7 @@ func (g *gridSampler) sample(plane, place []float64) (float64, error) {
 				weights[i] = append(weights[i], cubicWeight(abs(at-floor+1-float64(k)), -0.75))
 			}
 		default:
-			return 0, fmt.Errorf("unknown mode %q", g.mode)
+			return 0, fmt.Errorf("unknown mode %q; want linear, nearest or cubic", g.mode)
 		}
 		taps[i] = len(weights[i])
 	}

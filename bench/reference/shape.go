@@ -7,8 +7,8 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// shapes has the operators that rearrange elements or return shapes.
-var shapes = map[string]operator{
+// shapeOperators has the operators that rearrange elements or return shapes.
+var shapeOperators = map[string]operator{
 	"Dropout": {1, computeDropout}, "Reshape": {1, withOneResult(computeReshape)}, "Flatten": {1, withOneResult(computeFlatten)},
 	"Squeeze": {1, withOneResult(computeSqueeze)}, "Unsqueeze": {1, withOneResult(computeUnsqueeze)},
 	"Shape": {1, withOneResult(computeShape)}, "Size": {1, withOneResult(computeSize)},
@@ -38,7 +38,7 @@ func computeDropout(c *call) ([]*Tensor, error) {
 func computeReshape(c *call) (*Tensor, error) {
 	want, given := c.intsFromInput(1, "shape")
 	if !given {
-		return nil, fmt.Errorf("missing shape")
+		return nil, fmt.Errorf("missing shape; want an input or an attribute")
 	}
 	x, rest, known := c.in[0], -1, 1
 	for i, d := range want {
@@ -102,7 +102,7 @@ func computeSqueeze(c *call) (*Tensor, error) {
 func computeUnsqueeze(c *call) (*Tensor, error) {
 	list, given := c.intsFromInput(1, "axes")
 	if !given {
-		return nil, fmt.Errorf("missing axes")
+		return nil, fmt.Errorf("missing axes; want an input or an attribute")
 	}
 	rank := len(c.in[0].Dims) + len(list)
 	axes, err := resolveAxes(list, rank)
@@ -155,7 +155,7 @@ func computeConcat(c *call) (*Tensor, error) {
 		return nil, err
 	}
 	if slices.Contains(c.in, nil) {
-		return nil, fmt.Errorf("missing input")
+		return nil, fmt.Errorf("missing inputs; want at least one tensor")
 	}
 	return concatenate(c.in, axis)
 }
@@ -479,7 +479,7 @@ func (t *Tensor) rearrange(split, perm, join []int) (*Tensor, error) {
 func computeTrilu(c *call) (*Tensor, error) {
 	x, diagonal := c.in[0], 0
 	if len(x.Dims) < 2 {
-		return nil, fmt.Errorf("shape %v has no matrices", x.Dims)
+		return nil, fmt.Errorf("input has shape %v; want rank 2 or more", x.Dims)
 	}
 	if t := c.input(1); t != nil && len(t.Data) == 1 {
 		diagonal = min(max(t.ints()[0], -maxElements), maxElements)

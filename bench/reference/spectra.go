@@ -8,8 +8,8 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// spectra has the Fourier transforms and their window functions.
-var spectra = map[string]operator{
+// spectralOperators has the Fourier transforms and their window functions.
+var spectralOperators = map[string]operator{
 	"DFT": {1, withOneResult(computeDFT)}, "STFT": {2, withOneResult(computeSTFT)},
 	"HannWindow":     {1, withOneResult(windowOperator(0.5, 0.5, 0))},
 	"HammingWindow":  {1, withOneResult(windowOperator(25./46, 21./46, 0))},

@@ -39,7 +39,8 @@ func countElements(dims []int) (int, error) {
 	return n, nil
 }
 
-// numElements returns the product of dims. Unlike countElements it does not check them.
+// numElements returns the number of elements of a tensor with shape dims, which must be valid.
+// Use countElements for shapes from a file.
 func numElements(dims []int) int {
 	n := 1
 	for _, d := range dims {
@@ -126,7 +127,7 @@ func (t *Tensor) ints() []int {
 	return out
 }
 
-// strides returns the distance between neighbours along each axis of a row-major tensor.
+// strides returns the distance between neighbors along each axis of a row-major tensor.
 func strides(dims []int) []int {
 	s := make([]int, len(dims))
 	for i, step := len(dims)-1, 1; i >= 0; i-- {
@@ -199,7 +200,8 @@ func isPermutation(perm []int, n int) bool {
 	return len(perm) == n
 }
 
-// permutationToEnd returns a permutation of rank axes that puts the given axes last.
+// permutationToEnd returns the permutation of rank axes that moves the given axes to the end and
+// keeps the order of the others.
 func permutationToEnd(rank int, axes ...int) []int {
 	var perm []int
 	for i := range rank {
@@ -268,7 +270,8 @@ func broadcastDims(shapes ...[]int) ([]int, error) {
 	return out, nil
 }
 
-// broadcast returns t repeated to a shape, or an error if t does not broadcast to it.
+// broadcast returns t repeated along its axes to the shape dims. It returns an error if t does
+// not broadcast to that shape.
 func (t *Tensor) broadcast(dims []int) (*Tensor, error) {
 	if slices.Equal(t.Dims, dims) {
 		return t, nil

@@ -6,8 +6,9 @@ import (
 	"anesim/hw"
 )
 
-// Advice says in a clause what bounds the descriptor and by how much. It does not say what
-// would help: that has to be tried.
+// Advice returns a clause that names the cause of most of a descriptor's cycles, such as "59% of
+// its 11,346 cycles wait for 229 kB of input". It does not suggest a change, since only running the
+// change shows whether it helps.
 func Advice(d *hw.DescriptorReport) string {
 	a := &d.Cycles
 	total := max(1, a.Total())
@@ -40,10 +41,9 @@ func Advice(d *hw.DescriptorReport) string {
 	return fmt.Sprintf("%s %s in %s%s", engines, verb, part(uint64(a.Compute)), gates(d))
 }
 
-// patchAdvice returns a phrase for a multiply-accumulate of one patch, in which no memory traffic
-// overlaps with the array. It returns "" for other descriptors. With more pixels, the results of a
-// patch leave while the source of the next arrives. So wider rows, which take no more bytes if
-// they are padded to 64, can take less time.
+// patchAdvice returns a phrase for a multiply-accumulate whose result is so small that the engine
+// moves it as a whole, so that loads and stores do not overlap with computing. It returns "" for
+// any other descriptor.
 func patchAdvice(d *hw.DescriptorReport) string {
 	if !d.SinglePatch() {
 		return ""
@@ -51,7 +51,8 @@ func patchAdvice(d *hw.DescriptorReport) string {
 	return fmt.Sprintf("; loads and stores do not overlap with the array, because up to %d pixels are moved as a whole (inferred)", hw.SinglePatchPixels)
 }
 
-// gates says what closed tiles cost the array. It returns "" if they cost nothing.
+// gates returns a clause that says how much longer the array works because some tiles are closed.
+// It returns "" if it does not work longer.
 func gates(d *hw.DescriptorReport) string {
 	c := &d.Crew
 	switch {

@@ -2,112 +2,135 @@ package report
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
 	"anesim/hw"
 )
 
-// A Column describes a column of a table of descriptors or layers. A format has the columns that
-// have a name for it, in the order of the list.
+// A Column describes a column of a table of descriptors or layers. CSV, the terminal and HTML pages
+// each show the columns that have a name or title for them, in the order of the list.
 type Column[R any] struct {
 	Name  string // in CSV
-	Title string // for people
+	Title string // on a terminal
+	Page  string // on an HTML page
+	Help  string // what the page says about the column
 
-	// Order ranks the columns for a line that is too narrow: columns of the highest order are
-	// left out first, and columns of order 0 never.
+	// Order ranks the columns for a terminal or a window that is too narrow: columns of the
+	// highest order are left out first, and columns of order 0 never.
 	Order int
-	Left  bool // text: numbers stand to the right
+	Left  bool // on a terminal, align cells to the left
 
 	Value func(*R) Value
 }
 
-// DescriptorColumns lists the columns of tables of descriptors.
-var DescriptorColumns = descriptorColumns()
+// DescriptorColumns lists the columns of the tables with one row per descriptor.
+var DescriptorColumns = slices.Concat(workColumns(), causeColumns(), costColumns())
 
-func descriptorColumns() []Column[Descriptor] {
+// workColumns returns the columns with a descriptor's place, shapes, engines and cycles.
+func workColumns() []Column[Descriptor] {
 	type d = Descriptor
-	list := []Column[d]{
-		{"index", "td", 0, false, func(x *d) Value { return placeOf(x.Index) }},
-		{"offset", "", 0, false, func(x *d) Value { return placeOf(x.Offset) }},
-		{"op", "op", 0, true, func(x *d) Value { return textOf(x.Op) }},
-		{"", "in", 0, false, func(x *d) Value { return textOf(Extent(x.Shape.Cin, x.Shape.Hin, x.Shape.Win)) }},
-		{"", "out", 0, false, func(x *d) Value { return textOf(Extent(x.Shape.Cout, x.Shape.Hout, x.Shape.Wout)) }},
-		{"", "kernel", 4, false, func(x *d) Value { return kernelOf(x) }},
-		{"", "engines", 6, false, func(x *d) Value { return textOf(enginesOf(x)) }},
-		{"win", "", 0, false, func(x *d) Value { return countOf(x.Shape.Win) }},
-		{"hin", "", 0, false, func(x *d) Value { return countOf(x.Shape.Hin) }},
-		{"cin", "", 0, false, func(x *d) Value { return countOf(x.Shape.Cin) }},
-		{"wout", "", 0, false, func(x *d) Value { return countOf(x.Shape.Wout) }},
-		{"hout", "", 0, false, func(x *d) Value { return countOf(x.Shape.Hout) }},
-		{"cout", "", 0, false, func(x *d) Value { return countOf(x.Shape.Cout) }},
-		{"kw", "", 0, false, func(x *d) Value { return countOf(x.Shape.Kw) }},
-		{"kh", "", 0, false, func(x *d) Value { return countOf(x.Shape.Kh) }},
-		{"groups", "", 0, false, func(x *d) Value { return countOf(x.Shape.Groups) }},
-		{"engines", "", 0, false, func(x *d) Value { return countOf(x.Engines) }},
-		{"tiles", "", 0, false, func(x *d) Value { return countOf(x.Tiles) }},
-		{"cycles", "cycles", 0, false, func(x *d) Value { return countOf(x.Cycles.Total) }},
-		{"", "compute", 7, false, func(x *d) Value { return shareOf(Percent(x.Cycles.Compute, x.Cycles.Total)) }},
+	return []Column[d]{
+		{"index", "td", "td", "place in the chain", 0, false, func(x *d) Value { return placeOf(x.Index) }},
+		csvOnly("offset", func(x *d) Value { return placeOf(x.Offset) }),
+		{"op", "op", "op", "operation", 0, true, func(x *d) Value { return textOf(x.Op) }},
+		{"", "in", "in", "source, C H W", 0, false, func(x *d) Value { return textOf(Extent(x.Shape.Cin, x.Shape.Hin, x.Shape.Win)) }},
+		{"", "out", "out", "result, C H W", 0, false, func(x *d) Value { return textOf(Extent(x.Shape.Cout, x.Shape.Hout, x.Shape.Wout)) }},
+		{"", "kernel", "kernel", "window, /groups", 4, false, func(x *d) Value { return kernelOf(x) }},
+		{"", "engines", "", "", 6, false, func(x *d) Value { return textOf(enginesOf(x)) }},
+		csvOnly("win", func(x *d) Value { return countOf(x.Shape.Win) }),
+		csvOnly("hin", func(x *d) Value { return countOf(x.Shape.Hin) }),
+		csvOnly("cin", func(x *d) Value { return countOf(x.Shape.Cin) }),
+		csvOnly("wout", func(x *d) Value { return countOf(x.Shape.Wout) }),
+		csvOnly("hout", func(x *d) Value { return countOf(x.Shape.Hout) }),
+		csvOnly("cout", func(x *d) Value { return countOf(x.Shape.Cout) }),
+		csvOnly("kw", func(x *d) Value { return countOf(x.Shape.Kw) }),
+		csvOnly("kh", func(x *d) Value { return countOf(x.Shape.Kh) }),
+		csvOnly("groups", func(x *d) Value { return countOf(x.Shape.Groups) }),
+		{"engines", "", "engines", "MAC engines at work", 6, false, func(x *d) Value { return countOf(x.Engines) }},
+		csvOnly("tiles", func(x *d) Value { return countOf(x.Tiles) }),
+		{"cycles", "cycles", "cycles", "engine cycles that it adds to the chain", 0, false, func(x *d) Value { return countOf(x.Cycles.Total) }},
+		{"", "compute", "", "", 7, false, func(x *d) Value { return shareOf(Percent(x.Cycles.Compute, x.Cycles.Total)) }},
 	}
+}
+
+// causeColumns returns a column for each cause of cycles.
+func causeColumns() (list []Column[Descriptor]) {
 	for cause := range hw.NumCauses {
-		list = append(list, Column[d]{Name: cause.String(), Value: func(x *d) Value { return countOf(uint64(*x.Cycles.Of(cause))) }})
+		list = append(list, csvOnly(cause.String(), func(x *Descriptor) Value { return countOf(uint64(*x.Cycles.Of(cause))) }))
 	}
-	return append(list, []Column[d]{
-		{"work_units", "", 0, false, func(x *d) Value { return countOf(x.Units.WorkUnits) }},
-		{"mac_cycles_per_wu", "", 0, false, func(x *d) Value { return countOf(x.Units.MACCycles) }},
-		{"post_cycles_per_wu", "", 0, false, func(x *d) Value { return countOf(x.Units.PostCycles) }},
-		{"ne_single", "", 0, false, func(x *d) Value { return countOf(x.Units.NESingle) }},
-		{"ne_double", "", 0, false, func(x *d) Value { return countOf(x.Units.NEDouble) }},
-		{"planar", "", 0, false, func(x *d) Value { return countOf(x.Units.Planar) }},
-		{"l2_broadcast", "", 0, false, func(x *d) Value { return countOf(x.Units.L2Broadcast) }},
-		{"l2_writeback", "", 0, false, func(x *d) Value { return countOf(x.Units.L2Writeback) }},
-		{"kernel_bytes", "", 0, false, func(x *d) Value { return sizeOf(x.Units.KernelBytes) }},
-		{"dma_source1", "", 0, false, func(x *d) Value { return sizeOf(x.DMA.Source1) }},
-		{"dma_source2", "", 0, false, func(x *d) Value { return sizeOf(x.DMA.Source2) }},
-		{"dma_kernel", "", 0, false, func(x *d) Value { return sizeOf(x.DMA.Kernel) }},
-		{"dma_destination", "", 0, false, func(x *d) Value { return sizeOf(x.DMA.Destination) }},
-		{"", "bound by", 0, true, func(x *d) Value { return causeOf(x.Bound) }},
-		{"dma_total", "moved", 2, false, func(x *d) Value { return sizeOf(x.DMA.Total) }},
-		{"", "GB/s", 5, false, func(x *d) Value { return rateOf(rates(0, x.DMA.Total, x.WorkingNs).GBPerS) }},
-		{"exe_stored", "", 0, false, func(x *d) Value { return countOf(x.Exe.Stored) }},
-		{"exe_model", "", 0, false, func(x *d) Value { return countOf(x.Exe.Model) }},
-		{"macs", "", 0, false, func(x *d) Value { return countOf(x.MACs) }},
-		{"bound", "", 0, false, func(x *d) Value { return causeOf(x.Bound) }},
-		{"time_ns", "time", 0, false, func(x *d) Value { return timeOf(x.TimeNs) }},
-		{"", "interval", 8, false, func(x *d) Value { return intervalOf(x) }},
-		{"energy_nj", "energy", 3, false, func(x *d) Value { return energyOf(x.EnergyNJ) }},
-		{"computed", "", 0, false, func(x *d) Value { return textOf(strconv.FormatBool(x.Computed)) }},
-		{"time_ns_low", "", 0, false, func(x *d) Value { return timeOf(x.TimeLowNs) }},
-		{"time_ns_high", "", 0, false, func(x *d) Value { return timeOf(x.TimeHighNs) }},
-		{"saved_cycles", "", 0, false, func(x *d) Value { return countOf(x.Saved) }},
-		{"power_w", "", 0, false, func(x *d) Value { return numberOf(x.PowerW) }},
-		{"working_ns", "", 0, false, func(x *d) Value { return timeOf(x.WorkingNs) }},
-		{"measured", "", 0, false, func(x *d) Value { return textOf(strconv.FormatBool(x.Measured)) }},
-		{"", "vendor us", 9, false, func(x *d) Value { return textOf(vendorOf(x)) }},
-	}...)
+	return list
 }
 
-// LayerColumns lists the columns of tables of layers. A layer that is not modelled has no Cost.
+// costColumns returns the columns of a descriptor's units, bytes, time and energy.
+func costColumns() []Column[Descriptor] {
+	type d = Descriptor
+	return []Column[d]{
+		csvOnly("work_units", func(x *d) Value { return countOf(x.Units.WorkUnits) }),
+		csvOnly("mac_cycles_per_wu", func(x *d) Value { return countOf(x.Units.MACCycles) }),
+		csvOnly("post_cycles_per_wu", func(x *d) Value { return countOf(x.Units.PostCycles) }),
+		csvOnly("ne_single", func(x *d) Value { return countOf(x.Units.NESingle) }),
+		csvOnly("ne_double", func(x *d) Value { return countOf(x.Units.NEDouble) }),
+		csvOnly("planar", func(x *d) Value { return countOf(x.Units.Planar) }),
+		csvOnly("l2_broadcast", func(x *d) Value { return countOf(x.Units.L2Broadcast) }),
+		csvOnly("l2_writeback", func(x *d) Value { return countOf(x.Units.L2Writeback) }),
+		csvOnly("kernel_bytes", func(x *d) Value { return sizeOf(x.Units.KernelBytes) }),
+		csvOnly("dma_source1", func(x *d) Value { return sizeOf(x.DMA.Source1) }),
+		csvOnly("dma_source2", func(x *d) Value { return sizeOf(x.DMA.Source2) }),
+		csvOnly("dma_kernel", func(x *d) Value { return sizeOf(x.DMA.Kernel) }),
+		csvOnly("dma_destination", func(x *d) Value { return sizeOf(x.DMA.Destination) }),
+		{"", "bound by", "bound by", "the cause with the most cycles", 0, true, func(x *d) Value { return causeOf(x.Bound) }},
+		{"dma_total", "moved", "moved", "bytes between device memory and the engine", 2, false, func(x *d) Value { return sizeOf(x.DMA.Total) }},
+		{"", "GB/s", "GB/s", "bytes over time", 5, false, func(x *d) Value { return rateOf(rates(0, x.DMA.Total, x.WorkingNs).GBPerS) }},
+		csvOnly("exe_stored", func(x *d) Value { return countOf(x.Exe.Stored) }),
+		csvOnly("exe_model", func(x *d) Value { return countOf(x.Exe.Model) }),
+		csvOnly("macs", func(x *d) Value { return countOf(x.MACs) }),
+		csvOnly("bound", func(x *d) Value { return causeOf(x.Bound) }),
+		{"time_ns", "time", "time", "engine time", 0, false, func(x *d) Value { return timeOf(x.TimeNs) }},
+		{"", "interval", "", "", 8, false, func(x *d) Value { return intervalOf(x) }},
+		{"energy_nj", "energy", "energy", "without the dispatch's own", 3, false, func(x *d) Value { return energyOf(x.EnergyNJ) }},
+		csvOnly("computed", func(x *d) Value { return textOf(strconv.FormatBool(x.Computed)) }),
+		{"time_ns_low", "", "low", "lower end of the time's " + hw.IntervalPercent + " interval", 9, false, func(x *d) Value { return timeOf(x.TimeLowNs) }},
+		{"time_ns_high", "", "high", "upper end of the time's " + hw.IntervalPercent + " interval", 9, false, func(x *d) Value { return timeOf(x.TimeHighNs) }},
+		csvOnly("saved_cycles", func(x *d) Value { return countOf(x.Saved) }),
+		csvOnly("power_w", func(x *d) Value { return numberOf(x.PowerW) }),
+		csvOnly("working_ns", func(x *d) Value { return timeOf(x.WorkingNs) }),
+		csvOnly("measured", func(x *d) Value { return textOf(strconv.FormatBool(x.Measured)) }),
+		{"", "", "TFLOP/s", "operations over time; a multiply-accumulate is two", 8, false, func(x *d) Value { return rateOf(rates(x.MACs, 0, x.WorkingNs).TFLOPS) }},
+		{"", "vendor us", "", "", 9, false, func(x *d) Value { return textOf(vendorOf(x)) }},
+	}
+}
+
+// LayerColumns lists the columns of the tables with one row per layer. Cells with costs are empty
+// for a layer that is not modelled.
 var LayerColumns = []Column[Layer]{
-	{"name", "layer", 0, true, func(x *Layer) Value { return nameOf(x.Name) }},
-	{"op", "", 0, true, func(x *Layer) Value { return nameOf(x.Op) }},
-	{"", "op", 0, true, func(x *Layer) Value { return nameOf(x.work()) }},
-	{"in", "in", 4, false, func(x *Layer) Value { return textOf(Dims(x.In)) }},
-	{"out", "out", 2, false, func(x *Layer) Value { return textOf(Dims(x.Out)) }},
-	{"kernel", "kernel", 5, false, func(x *Layer) Value { return textOf(x.Kernel) }},
-	{"folded", "", 0, false, func(x *Layer) Value { return nameOf(strings.Join(x.Folded, " ")) }},
-	{"descriptors", "tds", 6, false, cost(func(x *Layer) Value { return placeOf(x.Descriptors) })},
-	{"cycles", "cycles", 3, false, cost(func(x *Layer) Value { return countOf(x.Total.Cycles) })},
-	{"bound", "bound by", 0, true, cost(func(x *Layer) Value { return causeOf(x.Bound) })},
-	{"dma_bytes", "moved", 3, false, cost(func(x *Layer) Value { return sizeOf(x.Total.DMABytes) })},
-	{"", "GB/s", 7, false, cost(func(x *Layer) Value { return rateOf(x.Total.GBPerS) })},
-	{"time_ns", "time", 0, false, cost(func(x *Layer) Value { return timeOf(x.Total.TimeNs) })},
-	{"energy_nj", "energy", 1, false, cost(func(x *Layer) Value { return energyOf(x.Total.EnergyNJ) })},
-	{"macs", "", 0, false, cost(func(x *Layer) Value { return countOf(x.Total.MACs) })},
-	{"tflops", "TFLOP/s", 7, false, cost(func(x *Layer) Value { return rateOf(x.TFLOPS) })},
+	{"name", "layer", "layer", "name in the network", 0, true, func(x *Layer) Value { return nameOf(x.Name) }},
+	csvOnly("op", func(x *Layer) Value { return nameOf(x.Op) }),
+	{"", "op", "op", "operation", 0, true, func(x *Layer) Value { return nameOf(x.work()) }},
+	{"in", "in", "in", "N C H W", 4, false, func(x *Layer) Value { return textOf(Dims(x.In)) }},
+	{"out", "out", "out", "N C H W", 2, false, func(x *Layer) Value { return textOf(Dims(x.Out)) }},
+	{"kernel", "kernel", "kernel", "taps, /stride and :groups", 5, false, func(x *Layer) Value { return textOf(x.Kernel) }},
+	csvOnly("folded", func(x *Layer) Value { return nameOf(strings.Join(x.Folded, " ")) }),
+	{"descriptors", "tds", "tds", "descriptors of its own", 6, false, cost(func(x *Layer) Value { return placeOf(x.Descriptors) })},
+	{"cycles", "cycles", "cycles", "engine cycles that it adds to the chain", 3, false, cost(func(x *Layer) Value { return countOf(x.Total.Cycles) })},
+	{"bound", "bound by", "bound by", "the cause with the most cycles", 0, true, cost(func(x *Layer) Value { return causeOf(x.Bound) })},
+	{"dma_bytes", "moved", "moved", "bytes between device memory and the engine", 3, false, cost(func(x *Layer) Value { return sizeOf(x.Total.DMABytes) })},
+	{"", "GB/s", "GB/s", "bytes over time", 7, false, cost(func(x *Layer) Value { return rateOf(x.Total.GBPerS) })},
+	{"time_ns", "time", "time", "engine time", 0, false, cost(func(x *Layer) Value { return timeOf(x.Total.TimeNs) })},
+	{"energy_nj", "energy", "energy", "without the dispatch's own", 1, false, cost(func(x *Layer) Value { return energyOf(x.Total.EnergyNJ) })},
+	csvOnly("macs", cost(func(x *Layer) Value { return countOf(x.Total.MACs) })),
+	{"", "", "low", "lower end of the time's " + hw.IntervalPercent + " interval", 9, false, cost(func(x *Layer) Value { return timeOf(x.Total.TimeLowNs) })},
+	{"", "", "high", "upper end of the time's " + hw.IntervalPercent + " interval", 9, false, cost(func(x *Layer) Value { return timeOf(x.Total.TimeHighNs) })},
+	{"tflops", "TFLOP/s", "TFLOP/s", "operations over time; a multiply-accumulate is two", 7, false, cost(func(x *Layer) Value { return rateOf(x.TFLOPS) })},
 }
 
-// cost returns a function that calls value for a modelled layer and returns None for any other.
+// csvOnly returns a column that only CSV shows, under the given name.
+func csvOnly[R any](name string, value func(*R) Value) Column[R] {
+	return Column[R]{Name: name, Value: value}
+}
+
+// cost returns a function that returns the value of a modelled layer, and None for any other layer.
 func cost(value func(*Layer) Value) func(*Layer) Value {
 	return func(x *Layer) Value {
 		if !x.Modelled {
@@ -117,7 +140,8 @@ func cost(value func(*Layer) Value) func(*Layer) Value {
 	}
 }
 
-// work returns the layer's operation, followed by the operations that are fused into it.
+// work returns the layer's operation with the activation that is fused into it, such as
+// "conv+relu".
 func (l *Layer) work() string {
 	if l.Activation != "" {
 		return l.Op + "+" + l.Activation
@@ -125,7 +149,8 @@ func (l *Layer) work() string {
 	return l.Op
 }
 
-// kernelOf returns the window of a convolution or a matmul, or None.
+// kernelOf returns the window of a convolution or a matmul with the number of groups, such as
+// "3x3/32". It returns None for other operations.
 func kernelOf(d *Descriptor) Value {
 	if d.Op != "conv" && d.Op != "matmul" {
 		return None
@@ -144,10 +169,12 @@ func enginesOf(d *Descriptor) string {
 	return fmt.Sprintf("%d (%d tiles)", d.Engines, d.Tiles)
 }
 
-// UnmeasuredMark follows intervals and names of work that no measured row covers.
+// UnmeasuredMark follows a time interval, or the name of a layer, to show that no measurement
+// covers that kind of work.
 const UnmeasuredMark = "*"
 
-// intervalOf returns the descriptor's interval as percentages below and above its time.
+// intervalOf returns the bounds of the descriptor's time relative to the time, such as "-24 +40%".
+// It returns None if the descriptor takes no time.
 func intervalOf(d *Descriptor) Value {
 	if d.TimeNs == 0 {
 		return None
@@ -159,8 +186,8 @@ func intervalOf(d *Descriptor) Value {
 	return textOf(fmt.Sprintf("-%.0f +%.0f%%%s", 100*(1-float64(d.TimeLowNs/d.TimeNs)), 100*(float64(d.TimeHighNs/d.TimeNs)-1), mark))
 }
 
-// vendorOf returns the vendor's stored estimate, followed in parentheses by the estimate of its
-// rule if that differs or none is stored.
+// vendorOf returns the vendor's estimates of the descriptor's time in microseconds. The one that
+// its rule gives is in parentheses, and is left out if it equals the one stored in the program.
 func vendorOf(d *Descriptor) string {
 	if d.Exe.Stored == 0 {
 		return fmt.Sprintf("(%d)", d.Exe.Model)

@@ -5,8 +5,8 @@ import (
 	"anesim/hw/clock"
 )
 
-// A Cost holds the cycles, time, energy and bytes that work takes on the engine, without the
-// dispatch's own energy.
+// A Cost holds the costs of work on the engine: cycles, time, energy and bytes moved between the
+// engine and memory. The energy excludes the fixed energy of a dispatch.
 type Cost struct {
 	Cycles   uint64            `json:"cycles"`
 	TimeNs   clock.Nanoseconds `json:"time_ns"`
@@ -16,17 +16,18 @@ type Cost struct {
 	Unmeasured clock.Nanoseconds `json:"unmeasured_ns"`
 }
 
-// CostOf returns the cycles, time, energy and bytes of a run.
+// CostOf returns the cost of all descriptors of a report.
 func CostOf(r *hw.Report) Cost {
 	return Cost{uint64(r.Cycles), r.Time, r.DescriptorEnergy(), r.DMA.Total(), r.Bounds().Unmeasured}
 }
 
-// Cost returns the cycles, time, energy and bytes of the layer or the run.
+// Cost returns the costs of t without the energy of dispatches.
 func (t *Total) Cost() Cost {
 	return Cost{t.Cycles, t.TimeNs, t.EnergyNJ - t.DispatchNJ, t.DMABytes, t.Unmeasured}
 }
 
-// Cost returns the cycles, time, energy and bytes of the descriptor.
+// Cost returns the costs of the descriptor. All of its time counts as unmeasured if no measured row
+// covers its kind of work.
 func (d *Descriptor) Cost() Cost {
 	c := Cost{Cycles: d.Cycles.Total, TimeNs: d.TimeNs, EnergyNJ: d.EnergyNJ, DMABytes: d.DMA.Total}
 	if !d.Measured {
@@ -34,3 +35,30 @@ func (d *Descriptor) Cost() Cost {
 	}
 	return c
 }
+
+// Rates holds a rate of computation and a rate of memory traffic: the peaks of a chip, or the means
+// of a run.
+type Rates struct {
+	TFLOPS float64 `json:"tflops"`   // 1e12 operations per second; a multiply-accumulate counts as two
+	GBPerS float64 `json:"gb_per_s"` // 1e9 bytes per second between device memory and the engine
+}
+
+// Peak returns the highest rates of a chip: every multiplier of every MAC engine busy in every
+// cycle, and the most bytes that memory transfers per second.
+func Peak(c *hw.Chip) Rates {
+	macs := float64(c.Engines.Value * c.MACs.Value)
+	return Rates{2 * macs * c.Clock.Value / 1e12, c.TotalRate.Value / 1e9}
+}
+
+// rates returns the mean rates of macs multiply-accumulates and the given bytes in the time t. It
+// returns zero rates if t is not positive.
+func rates(macs, bytes uint64, t clock.Nanoseconds) Rates {
+	if t <= 0 {
+		return Rates{}
+	}
+	return Rates{tflops(macs, t), float64(bytes) / float64(t)}
+}
+
+// RatesOf returns the mean rates of a report over the time in which its descriptors work. The rates
+// are zero if they take no time.
+func RatesOf(r *hw.Report) Rates { return rates(r.MACs, r.DMA.Total(), r.Working()) }

@@ -8,8 +8,8 @@ import (
 	"anesim/hw"
 )
 
-// A RunCSV writes one row per descriptor, which begins with the name of its program if there are
-// several programs. Names that come from a file are written as by [Cell].
+// A RunCSV writes a CSV file with one row per descriptor. If the file covers several programs, each
+// row begins with the name of its program, which is escaped as by [Cell].
 type RunCSV struct {
 	w      *csv.Writer
 	name   []string
@@ -19,8 +19,9 @@ type RunCSV struct {
 	ends   []int  // of the fields in text
 }
 
-// NewRunCSV returns a writer for the descriptors of a program. Rows begin with the program's name
-// if several is set, and a line of column names comes first if header is set.
+// NewRunCSV returns a RunCSV that writes the descriptors of the named program to w. If several is
+// true, each row begins with the program's name. If header is true, a row of column names comes
+// first.
 func NewRunCSV(w io.Writer, program string, several, header bool) *RunCSV {
 	c := &RunCSV{w: csv.NewWriter(w)}
 	if several {
@@ -35,7 +36,7 @@ func NewRunCSV(w io.Writer, program string, several, header bool) *RunCSV {
 	return c
 }
 
-// names returns the names that the columns have in CSV.
+// names returns the names of the columns that CSV shows.
 func names[R any](columns []Column[R]) (list []string) {
 	for i := range columns {
 		if name := columns[i].Name; name != "" {
@@ -45,7 +46,7 @@ func names[R any](columns []Column[R]) (list []string) {
 	return list
 }
 
-// begin writes the header.
+// begin writes the row of column names unless it was written before or is not wanted.
 func (c *RunCSV) begin() {
 	if c.header != nil {
 		c.w.Write(c.header)
@@ -53,7 +54,7 @@ func (c *RunCSV) begin() {
 	}
 }
 
-// Descriptor writes the row of a descriptor.
+// Descriptor writes a row for d. Errors of the writer are reported by [RunCSV.End].
 func (c *RunCSV) Descriptor(d *Descriptor) {
 	c.begin()
 	c.text, c.ends = c.text[:0], c.ends[:0]
@@ -72,8 +73,8 @@ func (c *RunCSV) Descriptor(d *Descriptor) {
 	c.w.Write(c.row)
 }
 
-// Repeat writes the rows of the dispatches that a report counts but does not list. They repeat
-// the rows of the last listed dispatch.
+// Repeat writes rows for the dispatches that r counts without listing them. It writes the rows of
+// the last listed dispatch, with which listed must end, once for each such dispatch.
 func (c *RunCSV) Repeat(listed []Descriptor, r *hw.Report) {
 	last := listed[len(listed)-min(r.Per, len(listed)):]
 	for range r.Again {
@@ -83,19 +84,20 @@ func (c *RunCSV) Repeat(listed []Descriptor, r *hw.Report) {
 	}
 }
 
-// Flush writes buffered rows to the underlying writer.
+// Flush writes the buffered rows to the underlying writer.
 func (c *RunCSV) Flush() { c.w.Flush() }
 
-// End writes the header if there were no rows, flushes the buffer and returns the first error of
-// the writer.
+// End writes the buffered rows, and the header if there were no rows. It returns the first error of
+// the underlying writer.
 func (c *RunCSV) End() error {
 	c.begin()
 	c.w.Flush()
 	return c.w.Error()
 }
 
-// WriteNetworkCSV writes one row per layer, with the number of its program and, for a layer that
-// is not modelled, the reason.
+// WriteNetworkCSV writes a CSV file with one row per layer of a network. The last two columns are
+// the reason why the layer is not modelled, empty if it is, and the number of its program, 0 for
+// none.
 func WriteNetworkCSV(w io.Writer, d *Network) error {
 	c := csv.NewWriter(w)
 	c.Write(append(names(LayerColumns), "not_modelled", "program"))

@@ -22,7 +22,7 @@ type Header struct {
 	Tool   anesim.Tool `json:"tool"`
 }
 
-// NewHeader returns the header of documents that this build writes.
+// NewHeader returns the header of a document that the running program writes.
 func NewHeader() Header { return Header{Schema, anesim.ThisTool()} }
 
 // WriteJSON writes the document of a result: a [Run] for a program or a layer, or a
@@ -70,8 +70,9 @@ type Wall struct {
 	HostParts *HostParts `json:"host_parts,omitempty"`
 }
 
-// A HostParts is the host's part of a run. Each dispatch passes the stages, which sum to
-// the host's fixed time. DataNs is the rest: copies and conversions of tensors.
+// A HostParts divides the time that the host adds to a run. Every dispatch passes all stages, which
+// together take the host's fixed time. DataNs is the rest, in which the host copies and converts
+// tensors.
 type HostParts struct {
 	Stages     []Stage           `json:"stages"`
 	Dispatches int               `json:"dispatches"`
@@ -79,7 +80,7 @@ type HostParts struct {
 	Interrupts float64           `json:"interrupts_per_dispatch"`
 }
 
-// A Stage is one stage of a dispatch's cost outside the engine.
+// A Stage is one step of the host's work for a dispatch, with its duration.
 type Stage struct {
 	Name     string            `json:"name"`
 	TimeNs   clock.Nanoseconds `json:"time_ns"`
@@ -87,7 +88,8 @@ type Stage struct {
 	Source   string            `json:"source"`
 }
 
-// stagesOf converts a host's stages for the document. It returns nil if the host has none.
+// stagesOf returns the stages of the host's work for a dispatch. It returns nil if the host adds no
+// fixed time.
 func stagesOf(h *host.Host) []Stage {
 	var list []Stage
 	for _, s := range h.Stages() {
@@ -96,7 +98,7 @@ func stagesOf(h *host.Host) []Stage {
 	return list
 }
 
-// hostPartsOf returns the host's part of a run, or nil if the host has no stages.
+// hostPartsOf divides the host's time in a run. It returns nil if the host adds no fixed time.
 func hostPartsOf(r *anesim.Result) *HostParts {
 	list := stagesOf(&r.Options.Host)
 	if list == nil {
@@ -111,7 +113,8 @@ func hostPartsOf(r *anesim.Result) *HostParts {
 	return d
 }
 
-// An Energy is an energy by consumer. Dispatch is set only in totals.
+// An Energy divides an energy by the units that draw it. Dispatch, the fixed energy of dispatches,
+// is 0 in the energy of a layer or a descriptor.
 type Energy struct {
 	MAC      clock.Nanojoules `json:"mac"`
 	Table    clock.Nanojoules `json:"table"`
@@ -122,17 +125,39 @@ type Energy struct {
 	Dispatch clock.Nanojoules `json:"dispatch,omitempty"`
 }
 
+// All yields the parts of the energy, each with the name that reports use for it. It also yields
+// parts that are 0.
+func (e *Energy) All() iter.Seq2[string, clock.Nanojoules] {
+	return func(yield func(string, clock.Nanojoules) bool) {
+		for _, part := range [...]struct {
+			name   string
+			energy clock.Nanojoules
+		}{
+			{"multiply-accumulates", e.MAC}, {"table look-ups", e.Table}, {"L2", e.L2}, {"memory", e.DRAM},
+			{"planar engine", e.Planar}, {"powered engines", e.Active}, {"dispatch", e.Dispatch},
+		} {
+			if !yield(part.name, part.energy) {
+				return
+			}
+		}
+	}
+}
+
+// EnergyOf returns the parts p as an Energy. The argument dispatch is the fixed energy of the
+// dispatches.
 func EnergyOf(p *hw.EnergyParts, dispatch clock.Nanojoules) Energy {
 	return Energy{p.MAC, p.Table, p.L2, p.DRAM, p.Planar, p.Active, dispatch}
 }
 
-// A Cycles holds cycles by cause. The causes sum to the total.
+// A Cycles divides a number of cycles by cause, such as computing or waiting for input. Each cycle
+// counts for one cause, so the causes add up to Total.
 type Cycles struct {
 	Total uint64 `json:"total"`
 	hw.Accounting
 }
 
-// All yields the causes by name, without the total.
+// All yields the number of cycles of each cause with the cause's name in JSON, such as
+// "input_stall". It also yields causes without cycles, but not the total.
 func (c *Cycles) All() iter.Seq2[string, uint64] {
 	return func(yield func(string, uint64) bool) {
 		for cause, n := range c.Accounting.All() {
@@ -143,7 +168,7 @@ func (c *Cycles) All() iter.Seq2[string, uint64] {
 	}
 }
 
-// A Span is a period of wall time with constant power.
+// A Span is a part of a run's wall time in which the engine's power is constant.
 type Span struct {
 	AtNs     clock.Nanoseconds `json:"at_ns"`
 	ForNs    clock.Nanoseconds `json:"for_ns"`
@@ -154,8 +179,42 @@ type Span struct {
 	L2Bytes  int               `json:"l2_bytes"`        // bytes of L2 that a descriptor uses for tensors and tiles
 }
 
-// An Output is an output tensor: its shape (N, C, H, W, or as in the network's file) and
-// the CRC-32 (IEEE) of its little-endian fp16 values in that order.
+// powerSpans returns the spans of the timeline l. It adds the bottleneck and the use of the L2 to
+// the spans of descriptors.
+func powerSpans(r *anesim.Result, l *anesim.Timeline) []Span {
+	list := make([]Span, len(l.Spans))
+	for i := range l.Spans {
+		s := &l.Spans[i]
+		list[i] = Span{AtNs: s.At, ForNs: s.For, Watts: s.Watts(), EnergyNJ: s.Energy, What: s.What}
+	}
+	occupied := map[*anesim.ProgramResult][]int{}
+	at := 0
+	for d, p := range r.Dispatches() {
+		if _, ok := occupied[p]; !ok {
+			occupied[p] = p.Occupancy()
+		}
+		for at < len(list) && list[at].What != anesim.SpanHost && list[at].What != anesim.SpanDispatch {
+			at++ // what comes before a dispatch
+		}
+		at++
+		counted := r.Counted(p, d)
+		for i := range counted.Descriptors {
+			x := &counted.Descriptors[i]
+			if at < len(list) {
+				list[at].Bound = x.Cycles.Bound()
+				if x.Index < len(occupied[p]) {
+					list[at].L2Bytes = occupied[p][x.Index]
+				}
+			}
+			at++
+		}
+	}
+	return list
+}
+
+// An Output describes an output tensor. Shape is N, C, H, W, or the shape that the network's file
+// declares. CRC32 is the IEEE checksum of the fp16 values in little-endian order, as eight
+// hexadecimal digits.
 type Output struct {
 	Name  string `json:"name"`
 	Shape []int  `json:"shape"`
@@ -169,7 +228,7 @@ func (o Output) Equal(other Output) bool {
 	return o.Name == other.Name && slices.Equal(o.Shape, other.Shape) && o.CRC32 == other.CRC32
 }
 
-// A Fault is a fault of the modelled device.
+// A Fault is an error that the modelled engine would raise. It ends its program.
 type Fault struct {
 	Unit       string `json:"unit"`
 	Descriptor int    `json:"descriptor"`
@@ -177,14 +236,16 @@ type Fault struct {
 	What       string `json:"what"`
 }
 
-// A Limit is a limit of the model and the place where the run met it.
+// A Limit is something that the model leaves out or does not know, and the places of the run that
+// it affects.
 type Limit struct {
 	Kind  string `json:"kind"`
 	What  string `json:"what"`
 	Where string `json:"where,omitempty"`
 }
 
-// A Constant is a constant of the chip or the host with its evidence.
+// A Constant is a constant of the chip or the host: its value with a unit, the kind of evidence for
+// it, and its source.
 type Constant struct {
 	Name     string  `json:"name"`
 	Value    float64 `json:"value"`
@@ -193,7 +254,8 @@ type Constant struct {
 	Source   string  `json:"source"`
 }
 
-// ConstantsOf returns the constants of the run's chip, and of its host if it has one.
+// ConstantsOf returns all constants of the run's chip, followed by the constants of its host. The
+// host "none" has no constants.
 func ConstantsOf(r *anesim.Result) []Constant {
 	var list []Constant
 	add := func(name string, c evidence.Constant) {
@@ -210,7 +272,8 @@ func ConstantsOf(r *anesim.Result) []Constant {
 	return list
 }
 
-// totalOf returns the total of a report.
+// totalOf returns the costs of all descriptors and dispatches of a report. The wall time is that of
+// the engine.
 func totalOf(r *hw.Report) Total {
 	b := r.Bounds()
 	p := r.Parts()
@@ -222,7 +285,8 @@ func totalOf(r *hw.Report) Total {
 	}
 }
 
-// wallOf returns the run's total with the parts of the timeline l outside the engine.
+// wallOf returns the costs of a run with the time and energy of the host, of idling and of waking,
+// which it reads from the timeline l.
 func wallOf(r *anesim.Result, l *anesim.Timeline) Wall {
 	t := totalOf(r.Report)
 	t.WallNs += r.Host() + l.Idle.Time + l.Wake.Time
@@ -237,8 +301,11 @@ func wallOf(r *anesim.Result, l *anesim.Timeline) Wall {
 	}
 }
 
+// CyclesOf returns the cycles of a by cause, with their total.
 func CyclesOf(a *hw.Accounting) Cycles { return Cycles{uint64(a.Total()), *a} }
 
+// OutputsOf returns the outputs of a run. The list is empty, and not nil, if no values were
+// computed.
 func OutputsOf(r *anesim.Result) []Output { return outputDocuments(r.Outputs) }
 
 func outputDocuments(outputs []anesim.Output) []Output {

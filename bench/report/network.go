@@ -14,7 +14,7 @@ import (
 	"anesim/loader/network/list"
 )
 
-// A Network is the JSON document of a network's run.
+// A Network is the JSON document of the run of a network.
 type Network struct {
 	Header
 	Network     string            `json:"network"`
@@ -47,9 +47,9 @@ type Network struct {
 	Cache     *Cache     `json:"cache,omitempty"`
 }
 
-// A Cache describes the entry of the program cache. Outcome is fetched, made, or remade if
-// the entry was damaged, for the reason in Why. Key identifies the entry, and Hash is the
-// double SHA-256 at its end.
+// A Cache describes the cache entry with the network's programs. Outcome says whether the entry was
+// fetched, made, or remade because it was damaged; Why then names the damage. Key identifies the
+// entry and Hash its contents. Unkept is the reason why the entry could not be stored, or empty.
 type Cache struct {
 	Outcome string `json:"outcome"`
 	Path    string `json:"path"`
@@ -71,9 +71,9 @@ func newCache(e *cache.Entry) *Cache {
 	return d
 }
 
-// A Program is one of a network's programs. First and Last are names of its layers. Why is
-// the reason why the previous program ended, unless that was a layer that is not modelled.
-// File is the file it was written to.
+// A Program is one of the programs into which a network is divided. First and Last are the names of
+// its first and last layer. Why is the reason why it is separate from the program before; it is
+// empty if a layer between them is not modelled. File is the file to which the program was written.
 type Program struct {
 	First        string `json:"first"`
 	Last         string `json:"last"`
@@ -116,8 +116,8 @@ type Layer struct {
 	HostWhy string            `json:"host_why,omitempty"`
 }
 
-// An Operation sums all layers of an operation that the engine computes. Share is their
-// fraction of the engine time.
+// An Operation holds the sums of all layers of a network that have the same operation and run on
+// the engine. Share is their fraction of the engine time.
 type Operation struct {
 	Op       string            `json:"op"`
 	Layers   int               `json:"layers"`
@@ -128,7 +128,8 @@ type Operation struct {
 	EnergyNJ clock.Nanojoules  `json:"energy_nj"`
 }
 
-// sumOperations sums the layers by operation, sorted by time in descending order.
+// sumOperations returns the sums of the layers with the same operation, sorted by time in
+// descending order. It leaves out layers without descriptors.
 func (d *Network) sumOperations() []Operation {
 	list := []Operation{}
 	for i := range d.Layers {
@@ -154,8 +155,8 @@ func (d *Network) sumOperations() []Operation {
 	return list
 }
 
-// A Memory holds the device memory of a network's programs. They run one at a time, but all
-// are loaded, so the scratch memory and the tensors of each count.
+// A Memory holds the device memory that the programs of a network occupy together. All programs are
+// loaded at the same time, although they run one after the other.
 type Memory struct {
 	WeightBytes  uint64 `json:"weights"` // identical layers share weights that the file lacks
 	MadeUp       bool   `json:"weights_made_up"`
@@ -188,8 +189,8 @@ func memoryOf(r *anesim.Result) (m Memory) {
 	return m
 }
 
-// A Coverage shows how much of the file's network is in the totals. A node is an operator
-// of the file, or a layer of a list of layers.
+// A Coverage says how much of a network the totals include. A node is an operator of the network's
+// file, or a layer if the file is a list of layers.
 type Coverage struct {
 	Nodes     int    `json:"nodes"`
 	Done      int    `json:"nodes_done"`
@@ -202,14 +203,15 @@ type Coverage struct {
 	Lost      []Loss `json:"lost_outputs"`
 }
 
-// An Occupancy is the number of bytes of L2 that a descriptor uses for tensors and tiles.
+// An Occupancy is the number of bytes of the L2 that a descriptor's tensors and buffers use.
 type Occupancy struct {
 	Program    int `json:"program"` // from 1
 	Descriptor int `json:"descriptor"`
 	Bytes      int `json:"bytes"`
 }
 
-// A Spill is a tensor between layers of one program that is stored in memory.
+// A Spill is a tensor between two layers of one program that goes through memory instead of staying
+// in the L2, for the reason in Why.
 type Spill struct {
 	Program int    `json:"program"`
 	Tensor  string `json:"tensor"`
@@ -217,22 +219,22 @@ type Spill struct {
 	Why     string `json:"why"`
 }
 
-// A Loss is an output that no run computes, with the first layer on its path that is not
-// modelled.
+// A Loss is an output of the network that no program computes, because it depends on Layer, which
+// is not modelled.
 type Loss struct {
 	Output string `json:"output"`
 	Layer  string `json:"layer"`
 }
 
-// A Missing is a layer that is not in any total.
+// A Missing is a layer that no total includes, with the reason.
 type Missing struct {
 	Name   string `json:"name"`
 	Op     string `json:"op"`
 	Reason string `json:"reason"`
 }
 
-// Remarks returns the notes without the last one, which counts the layers that are not
-// modelled.
+// Remarks returns the notes of the document without the last one if that counts the layers that are
+// not modelled. Text reports list these layers one by one instead.
 func (d *Network) Remarks() []string {
 	if len(d.NotModelled) == 0 {
 		return d.Notes
@@ -240,7 +242,7 @@ func (d *Network) Remarks() []string {
 	return d.Notes[:len(d.Notes)-1]
 }
 
-// NewNetwork returns the document of a network's result.
+// NewNetwork returns the document of r, which must be the result of a network.
 func NewNetwork(r *anesim.Result) *Network {
 	line, a := r.Timeline(), r.Causes()
 	d := &Network{
@@ -335,8 +337,8 @@ func newLayer(l *anesim.LayerResult) Layer {
 
 func extents(s layer.Shape) [4]int { return [4]int{s.N, s.C, s.H, s.W} }
 
-// formatWindow returns the kernel of a convolution or a pool, such as 3x3/2 for a stride or
-// 3x3:32 for groups, or "-".
+// formatWindow returns the size of a layer's window with the stride and the number of groups if
+// they are not 1, such as "3x3/2:32". It returns "-" for a layer without a window.
 func formatWindow(l *list.Layer) string {
 	w := &l.Lower.Window
 	if w.Kh == 0 {
@@ -355,7 +357,8 @@ func formatWindow(l *list.Layer) string {
 	return s
 }
 
-// tflops returns a rate in TFLOP/s, counting a multiply-accumulate as two operations.
+// tflops returns the rate of macs multiply-accumulates in the time t, in 1e12 operations per
+// second. Each counts as two operations. It returns 0 if t is 0.
 func tflops(macs uint64, t clock.Nanoseconds) float64 {
 	if t == 0 {
 		return 0

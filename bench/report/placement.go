@@ -10,12 +10,13 @@ import (
 	"anesim/loader/network/placement"
 )
 
-// Computes returns the targets on which a network may be placed, named as in the vendor's
-// framework. The target engine includes the CPU for layers that the engine does not
-// support.
+// Computes returns the names of the targets on which [NewPlacement] can place a network: "engine"
+// (the engine, and the CPU for layers that the engine does not support), "all" (also the GPU) and
+// "cpu".
 func Computes() []string { return []string{"engine", "all", "cpu"} }
 
-// backendsOf returns the backends of a target.
+// backendsOf returns the names of the processors that belong to a target; see [Computes]. It
+// returns an *[anesim.OptionError] for an unknown target.
 func backendsOf(compute string) ([]string, error) {
 	switch compute {
 	case "engine":
@@ -28,8 +29,10 @@ func backendsOf(compute string) ([]string, error) {
 	return nil, &anesim.OptionError{Option: "Compute", What: fmt.Sprintf("unknown target %q; want one of %v", compute, Computes())}
 }
 
-// NewPlacement places the layers of a network on one of [Computes]. rates is YAML that
-// overrides the preset's rates (see [placement.Machine.With]), or nil. name is its source.
+// NewPlacement places each layer of a network on one of the processors of the target compute; see
+// [Computes]. The argument rates is YAML that changes assumed speeds of the processors (see
+// [placement.Machine.With]), or nil, and name is the file that it comes from. The error is an
+// *[anesim.OptionError] if the target is unknown or r is not a network's result.
 func NewPlacement(r *anesim.Result, compute, name string, rates []byte) (*Placement, error) {
 	names, err := backendsOf(compute)
 	if err != nil {
@@ -48,12 +51,13 @@ func NewPlacement(r *anesim.Result, compute, name string, rates []byte) (*Placem
 	return newPlacement(compute, p), nil
 }
 
-// Place computes where a network's layers would run on a machine. The engine's times are
-// those of this run, including its use of L2.
+// Place chooses the processor of machine m for each layer of the network in r, so that the total
+// time is shortest. The engine's times come from the run. The error is an *[anesim.OptionError] if
+// r is not a network's result.
 func Place(r *anesim.Result, m placement.Machine) (*placement.Plan, error) {
 	n := r.Model.Network()
 	if n == nil || r.Model.Kind() != anesim.KindNetwork {
-		return nil, &anesim.OptionError{Option: "Place", What: "unsupported model; want a network"}
+		return nil, &anesim.OptionError{Option: "Place", What: fmt.Sprintf("cannot place the layers of a %v; want a network", r.Model.Kind())}
 	}
 	net := &placement.Network{Outputs: n.Outputs, Bytes: map[string]uint64{}}
 	for _, in := range n.Inputs {
@@ -83,8 +87,8 @@ func Place(r *anesim.Result, m placement.Machine) (*placement.Plan, error) {
 	return placement.Solve(net, m)
 }
 
-// A Placement shows where the operations of a network would run. Keys are those of the
-// vendor's audit where it has them.
+// A Placement says on which processor each layer of a network would run, and why. The JSON keys are
+// those of the vendor's own audit of a model where it has the same quantity.
 type Placement struct {
 	Compute      string            `json:"compute"`
 	Runtime      clock.Nanoseconds `json:"estimated_runtime"` // total in nanoseconds
@@ -95,7 +99,8 @@ type Placement struct {
 	WithoutACost []string          `json:"without_a_cost"`
 }
 
-// A Placed is an operation with its backend.
+// A Placed is a layer of a network with the processor that was chosen for it and the times of the
+// alternatives.
 type Placed struct {
 	Path     string            `json:"op_path"`
 	Type     string            `json:"op_type"`
@@ -108,7 +113,7 @@ type Placed struct {
 	Messages []string          `json:"validation_messages"`
 }
 
-// A Support describes a backend's support for an operation.
+// A Support says whether a processor can run a layer, and how long it would take.
 type Support struct {
 	Backend   string            `json:"backend"`
 	Supported bool              `json:"supported"`

@@ -27,16 +27,17 @@ func WriteProfile(w io.Writer, r *anesim.Result, file string) error {
 	return WriteProfiles(w, r.Model.Name(), file, []ProfilePart{{Result: r, Times: 1}}, 0)
 }
 
-// A ProfilePart is one of several results in a profile, such as a client of a load or a
-// point of a sweep, with the number of runs of its model.
+// A ProfilePart is one of several results that share a profile, such as a client of a load or a
+// point of a sweep.
 type ProfilePart struct {
 	Name   string // name of a frame between the root and the model's frames; "" for none
 	Result *anesim.Result
 	Times  int // number of runs, each like Result
 }
 
-// WriteProfiles writes several results as one profile whose stacks start at name. waiting
-// is energy of the engine that belongs to none of them.
+// WriteProfiles writes a profile of several results, as [WriteProfile] does for one. All stacks
+// start with a frame called name, and file is the file of their models. The argument waiting is
+// energy that the engine draws between the runs; it gets a sample of its own.
 func WriteProfiles(w io.Writer, name, file string, parts []ProfilePart, waiting clock.Nanojoules) error {
 	b := newProfileBuilder(name, file)
 	for i := range parts {
@@ -69,7 +70,8 @@ func WriteProfiles(w io.Writer, name, file string, parts []ProfilePart, waiting 
 	return b.profile.Write(w)
 }
 
-// A descriptorSum sums one descriptor of the model over all its dispatches.
+// A descriptorSum holds the sums of one descriptor over all dispatches of its program, or of a
+// group of descriptors that the result does not list.
 type descriptorSum struct {
 	hw.DescriptorReport     // of the first dispatch, with the sums of all
 	program             int // from 0
@@ -77,8 +79,7 @@ type descriptorSum struct {
 	count               int // number of descriptors in an unlisted group; 0 for a listed descriptor
 }
 
-// frame returns the descriptor's name in a stack. The name of a group shows its common
-// operation and shape.
+// frame returns the name of the descriptor or the group in a stack, such as "td 3: conv".
 func (d *descriptorSum) frame() string {
 	if d.count == 0 {
 		return fmt.Sprintf("td %d: %v", d.Index, d.Op)
@@ -89,8 +90,8 @@ func (d *descriptorSum) frame() string {
 	return fmt.Sprintf("%d tds that are not listed: %v, of other shapes", d.count, d.Op)
 }
 
-// sumDescriptors sums the dispatches of each descriptor, in the order of the first
-// dispatch.
+// sumDescriptors returns the sums of each listed descriptor over all dispatches, in the order in
+// which the descriptors first ran.
 func sumDescriptors(r *anesim.Result) []descriptorSum {
 	type place struct{ program, index int }
 	at := make(map[place]int)
@@ -118,7 +119,8 @@ func sumDescriptors(r *anesim.Result) []descriptorSum {
 	return list
 }
 
-// A rounder rounds numbers to integers whose sum is the rounded sum of the numbers.
+// A rounder rounds a sequence of numbers to integers. It carries the rounding error along, so that
+// the integers add up to the rounded sum of the numbers.
 type rounder struct {
 	sum   float64
 	given int64
@@ -131,7 +133,7 @@ func (r *rounder) round(v float64) int64 {
 	return n
 }
 
-// A profileBuilder builds a profile.
+// A profileBuilder collects the samples of a profile for go tool pprof.
 type profileBuilder struct {
 	name      string
 	part      string
@@ -163,7 +165,8 @@ func newProfileBuilder(name, file string) *profileBuilder {
 	return &profileBuilder{name: name, file: file, profile: p, locations: map[profileFrame]*profile.Location{}}
 }
 
-// addDescriptor adds a descriptor's samples.
+// addDescriptor adds a sample for each cause of the descriptor's cycles, each part of its energy
+// and each path of its traffic.
 func (b *profileBuilder) addDescriptor(d *descriptorSum) {
 	hz := b.result.Options.Chip.Clock.Value
 	for cause, n := range d.Cycles.All() {
@@ -172,16 +175,10 @@ func (b *profileBuilder) addDescriptor(d *descriptorSum) {
 			b.addSample(b.frames(d, "cycles: "+cause.String()), int64(n)*int64(b.times), ns, 0, 0)
 		}
 	}
-	e := &d.Parts
-	for _, part := range [...]struct {
-		name string
-		nJ   float64
-	}{
-		{"multiply-accumulates", float64(e.MAC)}, {"table look-ups", float64(e.Table)}, {"L2", float64(e.L2)},
-		{"memory", float64(e.DRAM)}, {"planar engine", float64(e.Planar)}, {"powered engines", float64(e.Active)},
-	} {
-		if part.nJ > 0 {
-			b.addSample(b.frames(d, "energy: "+part.name), 0, 0, b.nJ.round(part.nJ*b.times), 0)
+	e := EnergyOf(&d.Parts, 0)
+	for name, nJ := range e.All() {
+		if nJ > 0 {
+			b.addSample(b.frames(d, "energy: "+name), 0, 0, b.nJ.round(float64(nJ)*b.times), 0)
 		}
 	}
 	for _, way := range [...]struct {
@@ -200,7 +197,8 @@ func (b *profileBuilder) addSample(stack []*profile.Location, cycles, ns, nJ, by
 	b.profile.Sample = append(b.profile.Sample, &profile.Sample{Location: stack, Value: []int64{cycles, ns, nJ, bytes}})
 }
 
-// frames returns a stack, starting with its leaf.
+// frames returns the stack of a sample as pprof wants it: the leaf first, then the descriptor d if
+// it is not nil, its layer, and the name of the profile last.
 func (b *profileBuilder) frames(d *descriptorSum, leaf string) []*profile.Location {
 	stack := []*profile.Location{b.location(leaf, 0)}
 	if d != nil {
@@ -222,7 +220,7 @@ func (b *profileBuilder) frames(d *descriptorSum, leaf string) []*profile.Locati
 	return append(stack, b.location(b.name, 0))
 }
 
-// location returns the location of a frame, adding it if necessary.
+// location returns the profile's location for a frame. It adds a new one if the frame has none.
 func (b *profileBuilder) location(name string, line int64) *profile.Location {
 	frame := profileFrame{name, line}
 	if l, ok := b.locations[frame]; ok {

@@ -12,7 +12,7 @@ import (
 	"anesim/hw/dma"
 )
 
-// A Run is the JSON document of a run of a program or a layer.
+// A Run is the JSON document of the run of a compiled program or a single layer.
 type Run struct {
 	Header
 	Program     string       `json:"program"`
@@ -35,8 +35,8 @@ type Run struct {
 	Constants   []Constant   `json:"constants,omitempty"` // set if requested
 }
 
-// A Descriptor holds the results of one descriptor. EnergyNJ excludes the dispatch's own
-// energy.
+// A Descriptor holds the costs of one descriptor, which is one task of the engine. EnergyNJ
+// excludes the fixed energy of the dispatch.
 type Descriptor struct {
 	Index      int               `json:"index"`
 	Offset     uint32            `json:"offset"`
@@ -71,7 +71,8 @@ type Descriptor struct {
 	Caveat     string            `json:"caveat,omitempty"`
 }
 
-// A Rest sums the descriptors after the listed ones. They are included in all totals.
+// A Rest holds the sums of the descriptors that the document does not list one by one. The totals
+// of the document include them.
 type Rest struct {
 	Descriptors int               `json:"descriptors"`
 	TimeNs      clock.Nanoseconds `json:"time_ns"`
@@ -79,8 +80,8 @@ type Rest struct {
 	Groups      []Group           `json:"-"` // for pages
 }
 
-// A Group sums descriptors with the same operation and shape. The shape is zero for the
-// last group, which has all other shapes.
+// A Group holds the sums of unlisted descriptors that have the same operation and shape. The last
+// group holds all remaining shapes, and its Shape is zero.
 type Group struct {
 	Op          string
 	Shape       Shape
@@ -93,7 +94,8 @@ type Group struct {
 	DMABytes    uint64
 }
 
-// A Shape describes a descriptor's work in whole tensors.
+// A Shape holds the sizes of a descriptor's source and result, of its window, and the number of
+// groups.
 type Shape struct {
 	Win    int `json:"win"`
 	Hin    int `json:"hin"`
@@ -106,7 +108,8 @@ type Shape struct {
 	Groups int `json:"groups"`
 }
 
-// A Units holds the columns of the vendor compiler's cost dump.
+// A Units holds the quantities that the vendor's compiler also prints for each descriptor in its
+// cost dump.
 type Units struct {
 	WorkUnits   int    `json:"work_units"`
 	MACCycles   int    `json:"mac_cycles_per_wu"`
@@ -119,7 +122,8 @@ type Units struct {
 	KernelBytes uint64 `json:"kernel_bytes"`
 }
 
-// A DMA holds the bytes that a descriptor moves, including padding of buffers.
+// A DMA holds the bytes that a descriptor moves between the engine and memory, by data path. The
+// bytes include padding of buffers.
 type DMA struct {
 	Source1     uint64 `json:"source1"`
 	Source2     uint64 `json:"source2"`
@@ -128,24 +132,26 @@ type DMA struct {
 	Total       uint64 `json:"total"`
 }
 
+// DMAOf returns the traffic t by data path, with its total.
 func DMAOf(t *dma.Traffic) DMA {
 	return DMA{t.Source1, t.Source2, t.Kernel, t.Destination, t.Total()}
 }
 
-// An Exe is the vendor compiler's estimate of a descriptor's time in microseconds: the
-// value stored in the program (0 for none) and the value by its rule.
+// An Exe holds the vendor compiler's estimates of a descriptor's time, in microseconds. Stored is
+// the estimate in the program, 0 if there is none. Model is the estimate that the compiler's rule
+// gives.
 type Exe struct {
 	Stored uint16 `json:"stored"`
 	Model  uint16 `json:"model"`
 }
 
-// Counters holds a descriptor's 24 statistics. Their order is kept in JSON.
+// Counters holds the 24 performance counters of a descriptor. JSON keeps their order.
 type Counters hw.Counters
 
-// All yields the counters by name, in order.
+// All yields the value of each counter with its name, in the order of the hardware.
 func (c *Counters) All() iter.Seq2[string, uint64] { return (*hw.Counters)(c).All() }
 
-// MarshalJSON returns the counters as a JSON object by name.
+// MarshalJSON returns a JSON object with one member per counter, in the order of [Counters.All].
 func (c Counters) MarshalJSON() ([]byte, error) {
 	var b bytes.Buffer
 	b.WriteByte('{')
@@ -159,8 +165,8 @@ func (c Counters) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// UnmarshalJSON sets the counters from a JSON object. It returns an error for unknown
-// names.
+// UnmarshalJSON sets all counters from a JSON object. Counters without a member become 0. It
+// returns an error if a member is not the name of a counter.
 func (c *Counters) UnmarshalJSON(b []byte) error {
 	var values map[string]uint64
 	if err := json.Unmarshal(b, &values); err != nil {
@@ -178,7 +184,8 @@ func (c *Counters) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// NewRun returns the document of a program's or a layer's result.
+// NewRun returns the document of r, which must be the result of a compiled program or a single
+// layer.
 func NewRun(r *anesim.Result) *Run {
 	p, line, a := r.Programs[0].Program, r.Timeline(), r.Causes()
 	d := &Run{
@@ -201,8 +208,9 @@ func NewRun(r *anesim.Result) *Run {
 	return d
 }
 
-// An Overflow describes the first result of a dispatch that is not finite in fp16. See
-// [hw.Overflow].
+// An Overflow describes the first result of a dispatch that contains an infinity or a NaN. Infinite
+// and NaN count them among Elements. Largest and Read are the largest finite magnitudes of the
+// result and of its input. Given is true if the input contained infinities or NaNs already.
 type Overflow struct {
 	Infinite uint64  `json:"infinite"`
 	NaN      uint64  `json:"nan"`
@@ -212,7 +220,7 @@ type Overflow struct {
 	Given    bool    `json:"given"`
 }
 
-// NewDescriptor returns the document of a descriptor's report.
+// NewDescriptor returns the document of the descriptor d.
 func NewDescriptor(d *hw.DescriptorReport) Descriptor {
 	a, u, e := &d.Cycles, &d.Units, &d.Parts
 	b := d.Bounds()

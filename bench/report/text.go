@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// Plural returns a number with a noun, which gets an s unless n is 1.
+// Plural returns n followed by the noun what, with an s unless n is 1, such as "2 layers".
 func Plural(n int, what string) string {
 	if n != 1 {
 		what += "s"
@@ -15,11 +15,11 @@ func Plural(n int, what string) string {
 	return fmt.Sprintf("%d %s", n, what)
 }
 
-// Thousands returns a number with commas between groups of three digits.
+// Thousands formats n with commas between groups of three digits, such as "11,346".
 func Thousands(n uint64) string { return GroupDigits(strconv.FormatUint(n, 10)) }
 
-// GroupDigits inserts commas between groups of three digits of the integer part of a decimal number,
-// such as "-1,234.5" for "-1234.5".
+// GroupDigits inserts commas between groups of three digits in the integer part of a decimal
+// number. It keeps a leading sign, such as in "-1,234.5" for "-1234.5".
 func GroupDigits(number string) string {
 	sign := len(number) - len(strings.TrimLeft(number, "+-"))
 	digits := strings.TrimLeft(number[sign:], "0123456789")
@@ -54,13 +54,14 @@ func Size(n uint64) string {
 	return fmt.Sprintf("%.0f %s", v, unit)
 }
 
-// Number formats a float with at most nine significant digits, the same on every machine.
+// Number formats v with at most nine significant digits. The text is the same on every machine.
 func Number[T ~float64](v T) string { return string(AppendNumber(nil, float64(v))) }
 
-// AppendNumber appends the result of Number to b.
+// AppendNumber appends v to b, formatted as by [Number], and returns the extended slice.
 func AppendNumber(b []byte, v float64) []byte { return strconv.AppendFloat(b, v, 'g', 9, 64) }
 
-// CauseText returns the name of a cause of cycles in words.
+// CauseText returns the name of a cause of cycles in words, such as "L2 read stall" for
+// "l2_read_stall".
 func CauseText(cause string) string {
 	cause = strings.ReplaceAll(cause, "_", " ")
 	if rest, ok := strings.CutPrefix(cause, "l2 "); ok {
@@ -69,9 +70,9 @@ func CauseText(cause string) string {
 	return cause
 }
 
-// Cell returns text from outside as a CSV cell: unprintable characters are escaped, and
-// text that a spreadsheet would interpret as a formula gets a leading quote. Numbers and
-// single signs are not changed.
+// Cell returns text from a file in a form that is safe in a CSV cell. It escapes unprintable
+// characters as [Printable] does. A text that a spreadsheet would run as a formula gets a leading
+// apostrophe. Numbers do not change.
 func Cell(s string) string {
 	s = Printable(s)
 	if len(s) < 2 || !strings.ContainsRune("=+-@＝＋－＠", firstRune(s)) || isNumber(s) {
@@ -85,18 +86,55 @@ func firstRune(s string) rune {
 	return c
 }
 
-// isNumber reports whether a text is a decimal number, as a spreadsheet reads one.
+// isNumber reports whether a spreadsheet reads s as a decimal number.
 func isNumber(s string) bool {
 	_, err := strconv.ParseFloat(s, 64)
 	return err == nil && strings.Trim(s, "0123456789.eE+-") == ""
 }
 
-// Printable returns text from a file with unprintable characters escaped, so that a
-// terminal does not interpret them.
+// Printable returns text from a file with unprintable characters replaced by Go escapes, such as
+// \n, so that they cannot control a terminal.
 func Printable(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		q := strconv.Quote(s)
 		return strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`)
 	}
 	return s
+}
+
+// Rate formats a rate with up to three digits and commas, such as "1,234", "23.4" or "0.12". It
+// returns "-" for 0.
+func Rate(v float64) string {
+	switch {
+	case v == 0:
+		return "-"
+	case v < 10:
+		return fmt.Sprintf("%.2f", v)
+	case v < 100:
+		return fmt.Sprintf("%.1f", v)
+	}
+	return GroupDigits(fmt.Sprintf("%.0f", v))
+}
+
+// Percent returns 100*part/whole. It returns 0 if whole is 0.
+func Percent[A, B ~uint64 | ~float64](part A, whole B) float64 {
+	if whole == 0 {
+		return 0
+	}
+	return 100 * float64(part) / float64(whole)
+}
+
+// Extent formats the size of a tensor as channels, height and width, such as "64x28x28".
+func Extent(c, h, w int) string { return fmt.Sprintf("%dx%dx%d", c, h, w) }
+
+// Dims formats a shape of N, C, H and W, such as "64x28x28". It shows N only if N is larger than 1,
+// and returns "?" if the shape is unknown (N is 0).
+func Dims(s [4]int) string {
+	switch {
+	case s[0] == 0:
+		return "?"
+	case s[0] == 1:
+		return Extent(s[1], s[2], s[3])
+	}
+	return fmt.Sprintf("%dx%s", s[0], Extent(s[1], s[2], s[3]))
 }

@@ -38,7 +38,7 @@ const (
 	trackFirstOfLoad // tracks of a load follow
 )
 
-// aboutBytes explains how traffic is drawn.
+// aboutBytes is the description of the tracks with memory traffic.
 const aboutBytes = "Bytes of a descriptor, drawn over all of it: the model times the traffic, but when within or before the descriptor each transfer runs is in no report."
 
 var traceTracks = [...]struct {
@@ -66,7 +66,7 @@ var traceTracks = [...]struct {
 	{trackKernelFill, "kernel memory fill", "bytes", "Weights of the descriptor in each MAC engine; what does not fit is streamed."},
 }
 
-// counters lists the tracks that are zero while the engine does nothing.
+// counters lists the counter tracks that are set to zero when the engine stops working.
 var counters = [...]track{trackWatts, trackRateIn, trackRateOut, trackTFLOPS, trackEngines, trackL2Fill, trackKernelFill}
 
 // WriteTrace writes the run over wall time as a trace for Perfetto (ui.perfetto.dev), in
@@ -78,8 +78,9 @@ func WriteTrace(w io.Writer, r *anesim.Result) error {
 	return WriteTraces(w, r.Model.Name()+" on "+r.Options.Chip.Name, func(yield func(string, *anesim.Result) bool) { yield("", r) })
 }
 
-// WriteTraces writes several results one after the other as one trace, such as the points
-// of a sweep. A result without a name has no slice of its own.
+// WriteTraces writes the results of the sequence, such as the points of a sweep, as one trace in
+// which they follow each other. Each result is a slice with the name that the sequence yields,
+// unless that is empty. The argument name is the name of the trace.
 func WriteTraces(w io.Writer, name string, results iter.Seq2[string, *anesim.Result]) error {
 	t := &tracer{traceWriter: newTraceWriter(w)}
 	t.describeProcess(trackProcess, name)
@@ -112,7 +113,7 @@ func WriteTraces(w io.Writer, name string, results iter.Seq2[string, *anesim.Res
 
 func roundTime(t clock.Nanoseconds) uint64 { return uint64(math.Round(float64(t))) }
 
-// A tracer draws results.
+// A tracer writes the dispatches of one result after the other to a trace.
 type tracer struct {
 	*traceWriter
 	result *anesim.Result
@@ -122,14 +123,15 @@ type tracer struct {
 	occupied map[*anesim.ProgramResult][]int
 }
 
-// A flows holds the tensors between layers with descriptors as numbered edges, by layer.
+// A flows holds the edges from a layer that writes a tensor to the layers that read it. Edges are
+// numbered; in and out list the numbers by layer. Layers without descriptors have none.
 type flows struct {
 	out, in map[*anesim.LayerResult][]uint64
 	edges   uint64
 }
 
-// flowsOf returns the edges between layers that write and read a tensor. A layer without
-// descriptors is computed by those of the layer before it.
+// flowsOf returns the edges between the layers of a result. The descriptors of the layer before
+// compute a layer without descriptors, so its edges belong to that layer.
 func flowsOf(r *anesim.Result) flows {
 	f := flows{out: map[*anesim.LayerResult][]uint64{}, in: map[*anesim.LayerResult][]uint64{}}
 	if r.Model.Kind() != anesim.KindNetwork {
@@ -163,7 +165,8 @@ func flowsOf(r *anesim.Result) flows {
 	return f
 }
 
-// flowIDs returns the flow ids of edges in one call of a result. Each call has its own ids.
+// flowIDs returns ids for edges that are unique in the trace. The same edge has another id in each
+// call.
 func (f *flows) flowIDs(edges []uint64, call uint64) []uint64 {
 	var list []uint64
 	for _, e := range edges {
@@ -172,7 +175,8 @@ func (f *flows) flowIDs(edges []uint64, call uint64) []uint64 {
 	return list
 }
 
-// drawDispatch draws one dispatch and the gap before it.
+// drawDispatch writes the slices and counters of dispatch d of program p, with the idle gap before
+// it.
 func (t *tracer) drawDispatch(d *anesim.Dispatch, p *anesim.ProgramResult, call uint64) error {
 	counted := t.result.Counted(p, d)
 	t.line.Spans = t.line.Spans[:0]
@@ -215,7 +219,8 @@ func (t *tracer) drawDispatch(d *anesim.Dispatch, p *anesim.ProgramResult, call 
 	return err
 }
 
-// spansOf returns how many of a dispatch's spans in a timeline belong to descriptors.
+// spansOf returns the number of spans that the descriptors of a dispatch have in a
+// [anesim.Timeline].
 func spansOf(d *anesim.Dispatch) int {
 	if d.Rest.Count > 0 {
 		return len(d.Descriptors) + 1
@@ -223,7 +228,8 @@ func spansOf(d *anesim.Dispatch) int {
 	return len(d.Descriptors)
 }
 
-// drawListed draws the descriptors of a dispatch.
+// drawListed writes a slice for each listed descriptor of dispatch d. The times come from the spans
+// of the timeline.
 func (t *tracer) drawListed(d *anesim.Dispatch, p *anesim.ProgramResult, spans []anesim.Span, call uint64) {
 	var layer *anesim.LayerResult
 	for i := range spans {
@@ -247,8 +253,9 @@ func (t *tracer) drawListed(d *anesim.Dispatch, p *anesim.ProgramResult, spans [
 	}
 }
 
-// drawReplay draws the descriptors of a program whose result does not list all of them. It
-// runs the program again and draws each descriptor as it ends, starting at time at.
+// drawReplay runs program p again and writes a slice for each of its descriptors when the
+// descriptor ends. The first one starts at the time at. It serves results that do not list all
+// descriptors.
 func (t *tracer) drawReplay(p *anesim.ProgramResult, at clock.Nanoseconds) error {
 	ctx, stopRun := context.WithCancel(context.Background())
 	defer stopRun()
@@ -266,27 +273,28 @@ func (t *tracer) drawReplay(p *anesim.ProgramResult, at clock.Nanoseconds) error
 	return cmp.Or(t.err, err)
 }
 
-// resetCounters sets the counters of an idle engine.
+// resetCounters sets the counters of the engine's work to zero at a time.
 func (t *tracer) resetCounters(at uint64) {
 	for _, k := range counters {
 		t.setCounter(k, at, 0)
 	}
 }
 
-// drawSlice draws a slice without children.
+// drawSlice writes a slice on a track from one time to another, in nanoseconds.
 func (t *tracer) drawSlice(on track, from, to uint64, category, name string, args ...argument) {
 	t.begin(on, from, category, name, nil, nil, args...)
 	t.end(on, to)
 }
 
-// causeOrder is the order in which causes occur in a descriptor: it starts, waits for
-// weights and source, computes while using L2, and writes its results.
+// causeOrder lists causes of cycles in the order in which they occur in a descriptor. A descriptor
+// starts, waits for weights and input, computes, and waits for its results to be stored.
 var causeOrder = [...]hw.Cause{
 	hw.CauseOverhead, hw.CauseKernelStall, hw.CauseInputStall, hw.CauseCompute, hw.CauseL2ReadStall,
 	hw.CauseL2WriteStall, hw.CauseThrottle, hw.CauseOutputStall, hw.CauseIdle,
 }
 
-// drawDescriptor draws a descriptor on its own track and the work of its units on theirs.
+// drawDescriptor writes the slice of a descriptor, slices for the units of the engine that work in
+// it, and the counters.
 func (t *tracer) drawDescriptor(d *hw.DescriptorReport, s *anesim.Span, from, to uint64) {
 	rate := func(n uint64) float64 { return rates(0, n, d.Working()).GBPerS }
 	t.setCounter(trackWatts, from, d.Watts())
@@ -338,4 +346,10 @@ func (t *tracer) drawDescriptor(d *hw.DescriptorReport, s *anesim.Span, from, to
 			t.drawSlice(way.on, from, to, "traffic", fmt.Sprintf("%d B", way.bytes), argument{"bytes", way.bytes}, argument{"descriptor", uint64(d.Index)})
 		}
 	}
+}
+
+// kernelFillBytes returns how many bytes of weights each MAC engine holds during descriptor d. It
+// is at most the size of the kernel memory, because larger weights stream through it.
+func kernelFillBytes(d *hw.DescriptorReport, chip *hw.Chip) uint64 {
+	return min(d.DMA.Kernel/uint64(max(1, d.Engines)), uint64(chip.KernelMemory.Value))
 }

@@ -11,9 +11,9 @@ import (
 	"anesim/firmware/traffic"
 )
 
-// WriteLoadTrace writes a load as a trace for Perfetto. It shows the runs on the engine by
-// client, the calls waiting at the gate and in each queue, and a track for each concurrent
-// call of a client with its current place. It simulates the load again.
+// WriteLoadTrace writes a load as a trace for Perfetto. The trace has a track with the work of the
+// engine, counters of the calls that wait, and a track for each concurrent call of a client.
+// WriteLoadTrace simulates the load again to get its events.
 func WriteLoadTrace(w io.Writer, l *scripts.Load) error {
 	t := &loadTracer{traceWriter: newTraceWriter(w), load: l, next: trackFirstOfLoad, calls: map[int]int{}, lanes: make([]lanes, len(l.Config.Clients))}
 	t.describeProcess(trackProcess, "load on "+l.Options.Chip.Name)
@@ -38,7 +38,7 @@ func WriteLoadTrace(w io.Writer, l *scripts.Load) error {
 	return t.w.Flush()
 }
 
-// A loadTracer draws a load while it is simulated.
+// A loadTracer writes the events of a load to a trace while the load is simulated.
 type loadTracer struct {
 	*traceWriter
 	load *scripts.Load
@@ -53,13 +53,14 @@ type loadTracer struct {
 	lanes []lanes     // lanes of each client
 }
 
-// A lanes holds the tracks of a client. Each has room for one call at a time.
+// A lanes holds the tracks of one client. A track shows one call at a time, so concurrent calls
+// need several.
 type lanes struct {
 	of   []track
 	free intHeap
 }
 
-// An intHeap is a heap of integers with the lowest first.
+// An intHeap is a heap of integers whose top is the smallest.
 type intHeap struct{ sort.IntSlice }
 
 func (h *intHeap) Push(x any) { h.IntSlice = append(h.IntSlice, x.(int)) }
@@ -71,7 +72,8 @@ func (h *intHeap) Pop() any {
 	return x
 }
 
-// addTrack describes a new track after the existing ones.
+// addTrack writes the description of a new track, which is shown below all earlier ones, and
+// returns the track.
 func (t *loadTracer) addTrack(name, description, unit string) track {
 	of := t.next
 	t.next++
@@ -79,8 +81,8 @@ func (t *loadTracer) addTrack(name, description, unit string) track {
 	return of
 }
 
-// drawEvent draws an event of a call. Within its slice, a call is always in exactly one of
-// the host, the gate, a queue, the wake of the power domains and the engine.
+// drawEvent writes the change that event e makes to the slices of a call. At any time, a call is in
+// exactly one place: the host, the gate, a queue, the wake-up of the power domains, or the engine.
 func (t *loadTracer) drawEvent(e traffic.Event) {
 	at, client := roundTime(e.At), &t.load.Config.Clients[e.Client]
 	if e.What == traffic.Arrived {
@@ -130,7 +132,8 @@ func (t *loadTracer) drawEvent(e traffic.Event) {
 	}
 }
 
-// drawArrival starts a call on the first free lane of its client.
+// drawArrival begins the slice of a call on the first track of its client that shows no other call.
+// It adds a track if there is none.
 func (t *loadTracer) drawArrival(e *traffic.Event, at uint64) {
 	client, lanes := &t.load.Config.Clients[e.Client], &t.lanes[e.Client]
 	if lanes.free.Len() == 0 {
@@ -148,8 +151,8 @@ func (t *loadTracer) drawArrival(e *traffic.Event, at uint64) {
 	t.begin(lanes.of[k], at, "call", "host", nil, nil)
 }
 
-// WriteLoadProfile writes a profile of the engine's work for each client for go tool pprof,
-// including the energy of waiting.
+// WriteLoadProfile writes a profile for go tool pprof of the engine's work, by client, and of the
+// energy that the engine draws while it waits. The argument file is the file of the models.
 func WriteLoadProfile(w io.Writer, l *scripts.Load, file string) error {
 	var parts []ProfilePart
 	for i := range l.Config.Clients {

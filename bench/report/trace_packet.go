@@ -51,7 +51,7 @@ const (
 	traceSequence, ourPID = 1, 1
 )
 
-// A traceWriter writes the packets of a trace.
+// A traceWriter encodes the packets of a Perfetto trace as protocol buffers.
 type traceWriter struct {
 	w             *bufio.Writer
 	packet, event []byte // message under construction
@@ -62,16 +62,18 @@ type traceWriter struct {
 
 func newTraceWriter(w io.Writer) *traceWriter { return &traceWriter{w: bufio.NewWriter(w)} }
 
-// A track is the UUID of a track.
+// A track is the id of a line in the trace viewer, which shows slices or a counter.
 type track uint64
 
-// An argument is a name with a value of an event: a uint64, a float64 or a string.
+// An argument is a named value that the trace viewer shows for a slice. The value is a uint64, a
+// float64 or a string.
 type argument struct {
 	name  string
 	value any
 }
 
-// writePacket writes the current packet. Flush reports errors again at the end.
+// writePacket writes the packet in the buffer and empties the buffer. Errors are reported when the
+// writer is flushed.
 func (t *traceWriter) writePacket() {
 	t.packet = appendUint(t.packet, packetSequence, traceSequence)
 	if !t.started {
@@ -91,7 +93,7 @@ func (t *traceWriter) writePacket() {
 // binaryMax is the maximum number of bytes in a varint.
 const binaryMax = 10
 
-// describeProcess describes the parent track of all others.
+// describeProcess writes the name of the track under which all other tracks are shown.
 func (t *traceWriter) describeProcess(of track, name string) {
 	p := appendUint(nil, processPID, ourPID)
 	p = appendText(p, processName, name)
@@ -102,7 +104,8 @@ func (t *traceWriter) describeProcess(of track, name string) {
 	t.writePacket()
 }
 
-// describe describes a track. A track with a unit is a counter.
+// describe writes the name, the description and the rank of a track below its parent. A track with
+// a unit is a counter; any other shows slices.
 func (t *traceWriter) describe(of, parent track, rank int, name, description, unit string) {
 	d := appendUint(nil, descriptorUUID, uint64(of))
 	d = appendText(d, descriptorName, name)
@@ -118,7 +121,8 @@ func (t *traceWriter) describe(of, parent track, rank int, name, description, un
 	t.writePacket()
 }
 
-// begin starts a slice. out are the flows that leave it, and in those that end at it.
+// begin writes the start of a slice at a time in nanoseconds. The arrows with the ids out leave the
+// slice, and those with the ids in end at it.
 func (t *traceWriter) begin(on track, at uint64, category, name string, out, in []uint64, args ...argument) {
 	t.event = appendUint(t.event[:0], eventType, typeBegin)
 	t.event = appendUint(t.event, eventTrack, uint64(on))
@@ -145,14 +149,14 @@ func (t *traceWriter) begin(on track, at uint64, category, name string, out, in 
 	t.emit(at)
 }
 
-// end ends the innermost slice of a track.
+// end writes the end of the innermost open slice of a track.
 func (t *traceWriter) end(on track, at uint64) {
 	t.event = appendUint(t.event[:0], eventType, typeEnd)
 	t.event = appendUint(t.event, eventTrack, uint64(on))
 	t.emit(at)
 }
 
-// setCounter sets a counter.
+// setCounter writes that a counter has the value v from the time at on.
 func (t *traceWriter) setCounter(on track, at uint64, v float64) {
 	t.event = appendUint(t.event[:0], eventType, typeCounter)
 	t.event = appendUint(t.event, eventTrack, uint64(on))

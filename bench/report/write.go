@@ -11,18 +11,19 @@ import (
 	"strings"
 )
 
-// A List is a list of a document whose elements are made while they are written. It
-// replaces the first empty list with the name Key.
+// A List is a list of a document whose elements are computed while they are written.
+// [WriteDocument] writes it in place of the first empty list with the name Key.
 type List struct {
 	Key      string
 	Elements iter.Seq2[any, error]
 }
 
-// longList is the minimum length of lists that are written element by element.
+// longList is the length from which a list of a document is written element by element.
 const longList = 256
 
-// WriteDocument writes a document as indented JSON. Long lists are written element by
-// element, so the memory needed does not grow with them.
+// WriteDocument writes a document as indented JSON. It writes the elements of lists, and of other
+// long lists in the document, one by one, so that memory use does not grow with their length. It
+// returns an error if the document has no empty list for one of lists.
 func WriteDocument(w io.Writer, document any, lists ...List) error {
 	document, long := cutLists(document)
 	lists = append(lists, long...)
@@ -42,7 +43,7 @@ func WriteDocument(w io.Writer, document any, lists ...List) error {
 			}
 		}
 		if first < 0 {
-			return fmt.Errorf("document has no empty list %q", lists[0].Key)
+			return fmt.Errorf("document has no empty list %q to write elements to", lists[0].Key)
 		}
 		b.Write(rest[:at])
 		if err := writeList(b, lists[first].Elements); err != nil {
@@ -56,8 +57,8 @@ func WriteDocument(w io.Writer, document any, lists ...List) error {
 	return b.Flush()
 }
 
-// writeList writes a list of the document. Members of the document are indented by one
-// space.
+// writeList writes the elements of a list as JSON, each on lines of its own, with the indent of a
+// list that is a member of a document.
 func writeList(b *bufio.Writer, elements iter.Seq2[any, error]) error {
 	b.WriteByte('[')
 	var text bytes.Buffer
@@ -86,7 +87,7 @@ func writeList(b *bufio.Writer, elements iter.Seq2[any, error]) error {
 	return nil
 }
 
-// writeIndented writes a value without a trailing newline.
+// writeIndented writes v as indented JSON without a newline at the end.
 func writeIndented(b *bytes.Buffer, v any, prefix string) error {
 	e := json.NewEncoder(b)
 	e.SetEscapeHTML(false)
@@ -98,7 +99,8 @@ func writeIndented(b *bytes.Buffer, v any, prefix string) error {
 	return nil
 }
 
-// cutLists returns a copy of a document with its long lists emptied, and these lists.
+// cutLists returns a copy of a document in which lists of at least [longList] structs are empty,
+// and the elements of these lists.
 func cutLists(document any) (any, []List) {
 	v := reflect.Indirect(reflect.ValueOf(document))
 	if v.Kind() != reflect.Struct {

@@ -50,7 +50,7 @@ func runAlone(ctx context.Context, c *traffic.ScriptClient, o anesim.Options, op
 	var err error
 	switch words := strings.Fields(c.Layer); {
 	case (c.Model == "") == (c.Layer == ""):
-		return nil, fmt.Errorf("want either model or layer")
+		return nil, fmt.Errorf("found model %q and layer %q; want exactly one of them", c.Model, c.Layer)
 	case c.Model != "":
 		m, err = open(c)
 	case len(words) == 0:

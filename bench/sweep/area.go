@@ -54,8 +54,8 @@ func parseExpression(text string) (*expression, error) {
 	}
 }
 
-// parseTerm parses factors joined by * and returns the text after them, which is empty or
-// starts with the operator that follows.
+// parseTerm parses a product such as "0.004*Engines*MACs" at the start of text. It returns the
+// rest of text, which is empty or starts with the operator after the term.
 func parseTerm(text string) (p term, rest string, err error) {
 	p.factor = 1
 	for {

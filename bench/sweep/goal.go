@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// A goal is a quantity to minimise: a column, or the quotient of two.
+// A goal is a quantity of a design that should be small: a column of its row, or the quotient of
+// two columns.
 type goal struct {
 	name   string
 	unit   string
@@ -57,8 +58,8 @@ func parseGoals(list string, header []string) ([]goal, error) {
 	return out, nil
 }
 
-// parseGoal returns the goal of a name such as "power" or "chip.Engines", and whether the
-// header has its columns.
+// parseGoal returns the goal with the given name, such as "power" or "chip.Engines". The result
+// ok is false if the name is unknown or the header lacks a column of the goal.
 func parseGoal(name string, header []string) (goal, bool) {
 	g := goal{name: name, over: -1}
 	column := name

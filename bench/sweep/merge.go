@@ -14,7 +14,7 @@ import (
 	"anesim/bench/report"
 )
 
-// A shardFile reads the rows of one shard from a file.
+// A shardFile reads the rows of one shard from a file, one row at a time.
 type shardFile struct {
 	name   string
 	file   *os.File
@@ -231,8 +231,8 @@ func openShards(names []string) (files []*shardFile, closeAll func(), err error)
 	return files, closeAll, nil
 }
 
-// A census collects the distinct values in each label column of a sweep's rows: the program
-// and the axes.
+// A census collects the distinct values in each label column of a sweep's rows. The labels are
+// the program and the axes, so the numbers of values give the size of the grid.
 type census struct {
 	names  []string
 	values []map[string]bool

@@ -15,9 +15,9 @@ import (
 	"anesim/hw/chip"
 )
 
-// originColumn is the name of the last column. It has the settings that all rows of a sweep
-// share and no other column has. Rows with different origins cannot be compared, even if
-// their labels are equal.
+// originColumn is the name of the last column of a row. The column identifies the chip, the
+// constants, the settings and the version with which the row was computed. Rows with different
+// origins cannot be compared.
 const originColumn = "origin"
 
 // describeOrigin returns the sweep's origin, such as "chip=m1 constants=... seed=1

@@ -25,7 +25,8 @@ func (s *Sweep) newTimer() (*timer, error) {
 	return &timer{s, t, varied, s.Options}, nil
 }
 
-// pointSettings returns the chip and the register overrides of a point with these values.
+// pointSettings returns the chip and the register overrides of the point whose axes have the
+// given values.
 func (s *Sweep) pointSettings(values []string) (c hw.Chip, overrides []firmware.Override, err error) {
 	c = s.Options.Chip
 	for i := range s.keys {
@@ -128,7 +129,8 @@ type timer struct {
 	options anesim.Options // of the current point
 }
 
-// configure gives the engine the chip's constants and the register overrides of a point.
+// configure sets the constants of the chip and the register overrides of the point whose axes
+// have the given values.
 func (t *timer) configure(values []string) error {
 	c, overrides, err := t.pointSettings(values)
 	if err != nil {
@@ -147,8 +149,8 @@ func (t *timer) configure(values []string) error {
 	return nil
 }
 
-// timeWorkload returns the report of a workload with a point's values. The problem is the
-// reason why the report is incomplete, or "".
+// timeWorkload times the program w with the given values of the axes and returns its report. If
+// the report is incomplete, problem is the reason; otherwise it is "".
 func (t *timer) timeWorkload(w *workload, values []string) (r *hw.Report, problem string, err error) {
 	m := w.model
 	if m == nil {

@@ -72,7 +72,8 @@ func (t *timer) timeRow(point int) []string {
 		strconv.FormatUint(r.MACs, 10), report.Number(report.RatesOf(r).TFLOPS), report.Number(low), report.Number(high), report.Cell(problem), t.Origin)
 }
 
-// A design sums consecutive rows, one for each program of a sweep, into one row.
+// A design adds up the rows of one combination of axis values, one row for each program of the
+// sweep, to one row.
 type design struct {
 	programs int
 	columns  map[string]int
@@ -80,8 +81,8 @@ type design struct {
 	rows     int      // rows in first
 }
 
-// addRow adds the row of the next program. With the last program it returns the summed row
-// and true.
+// addRow adds the row of the next program. After the row of the last program it returns the sum
+// and true, and the next row starts a new sum.
 func (d *design) addRow(row []string) ([]string, bool) {
 	if d.programs == 1 {
 		return row, true
@@ -107,7 +108,7 @@ func (d *design) addRow(row []string) ([]string, bool) {
 	return d.first, true
 }
 
-// accumulate adds a row to the design. The design keeps the first error of its programs.
+// accumulate adds the figures of row to d.first. It keeps the first error of any program.
 func (d *design) accumulate(row []string) {
 	failure := d.columns["error"]
 	if d.first[failure] == "" {

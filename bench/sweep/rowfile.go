@@ -120,8 +120,8 @@ var errLocked = errors.New("file is locked by another process")
 // maxRow is the largest length of a line in bytes. The axes of a command line need fewer.
 const maxRow = 1 << 20
 
-// A rowReader reads a file of rows, one per line, and records where the last complete row
-// ends.
+// A rowReader reads a file of rows, one per line. It records the offset of the end of the last
+// complete row.
 type rowReader struct {
 	r    *bufio.Reader
 	line []byte // last line, with its newline

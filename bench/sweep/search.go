@@ -130,7 +130,8 @@ func (s *Search) SetBudget(within string) error {
 	return nil
 }
 
-// timeDesign returns the design with these steps. It times a design only once.
+// timeDesign times the design in which knob i has the value of steps[i]. It returns the earlier
+// result if the design was timed before.
 func (s *Search) timeDesign(steps []int) (*Candidate, error) {
 	key := fmt.Sprint(steps)
 	if c, ok := s.seen[key]; ok {
@@ -251,9 +252,9 @@ func (s *Search) runSimplex(from []int) (best *Candidate, err error) {
 	return best, err
 }
 
-// descend moves from best to better neighbours until there are none, and returns the last. A
-// neighbour differs by a stride in one constant, or by opposite strides in two. The stride is
-// halved when no neighbour is better.
+// descend moves from best to better neighbors until there are none, and returns the last. A
+// neighbor differs by a stride in one constant, or by opposite strides in two. The stride is
+// halved when no neighbor is better.
 func (s *Search) descend(best *Candidate) (*Candidate, error) {
 	moves := s.directions()
 	for stride := knobSteps / 16; stride >= 1; {
@@ -281,8 +282,8 @@ func (s *Search) descend(best *Candidate) (*Candidate, error) {
 	return best, nil
 }
 
-// directions returns the directions in which descend moves: a step of 1 or -1 for one knob,
-// alone or with the opposite step for another.
+// directions returns the moves that descend tries. A move changes one knob by one step up or
+// down, alone or together with the opposite change of another knob.
 func (s *Search) directions() (list [][]int) {
 	n := len(s.knobs)
 	for i := range n {
@@ -349,14 +350,14 @@ func (s *Search) Designs() int { return len(s.seen) }
 // knobSteps is the number of steps into which the range of a knob is divided.
 const knobSteps = 1 << 12
 
-// A knob is a constant of the chip and the range in which a search varies it.
+// A knob is a constant of the chip that a search varies, and the range of its values.
 type knob struct {
 	name     string
 	low, top float64
 }
 
-// valueAt returns the value of a step from 0 to knobSteps. The ratio between consecutive
-// values is constant.
+// valueAt returns the value of the constant at a step from 0, the low end of the range, to
+// knobSteps, the top. Consecutive values have a constant ratio.
 func (k *knob) valueAt(step int) float64 {
 	switch step {
 	case 0:

@@ -126,8 +126,9 @@ func (s *Sweep) parseAxes(keys, fields []string) error {
 	return nil
 }
 
-// openWorkload returns the workload of a word: an operation, an operation with its keys, or a
-// file. The parameter several is whether the sweep has other programs.
+// openWorkload returns the workload for a word of the command line: an operation, an operation
+// with its keys, or a file. If several is set, the sweep has other programs, so that the keys of
+// an operation cannot be axes.
 func (d *Description) openWorkload(word string, several bool) (workload, error) {
 	if slices.Contains(keys.Names(), word) {
 		if several {

@@ -13,7 +13,8 @@ import (
 	"strconv"
 )
 
-// variable is the environment variable that selects a mutant by its number, or 0 for none.
+// variable is the name of the environment variable that selects a mutant by its number. 0
+// selects the unchanged code.
 const variable = "MUTANT"
 
 const switchFile = "mutantswitch_generated.go"

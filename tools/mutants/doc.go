@@ -1,11 +1,16 @@
-// Mutants counts the mutants of go-gremlins that a package's tests kill, in minutes where
-// gremlins itself takes hours: it builds a test binary for each mutant and runs the whole
-// suite, and one of loader/lower takes half a minute.
+// Mutants reports how many small changes of a package's code its tests notice. A mutant is the
+// package with one operator changed, such as + to -. The tests kill a mutant if one of them fails.
 //
 //	mutants [-C DIR] [-short] [-every N] [-skip TESTS] [-j JOBS] PACKAGE...
 //
-// Here every mutant of a package stands in one binary: each function begins with a switch
-// that runs a copy of its body with one operator changed, chosen by an environment variable,
+// The mutants are those of gremlins v0.6.0 with its default operators, and the percentage is
+// computed in the same way: the killed mutants divided by those that were killed or lived. A mutant
+// that does not compile counts as killed. One whose tests never end counts for neither.
+//
+// Gremlins builds a test binary for each mutant and runs all tests with it, which takes hours for
+// the larger packages here. This tool takes minutes. It puts all mutants of a package into one
+// binary: each function begins with a switch over an environment variable, whose cases run a copy
+// of the function's body with one operator changed:
 //
 //	func f(a, b int) int {
 //		switch mutantSwitch {
@@ -15,11 +20,8 @@
 //		return a + b
 //	}
 //
-// and of the tests those run that reach the operator, the quick ones first. Mutants, and
-// what counts as covered, are those of gremlins v0.6.0 with its default operators, and so is
-// the percentage: killed of those that are killed or live. A change that does not compile is
-// killed, as it is there; one that never ends counts for neither.
+// For each mutant it runs only the tests that reach the operator, the quick ones first.
 //
-// A test that fails in this binary unchanged, say for counting allocations, is named and
-// left out. So is one that does not pass alone.
+// A test that fails in this binary without a mutant, for instance because it counts allocations, is
+// reported and left out. So is a test that fails when it is run alone.
 package main

@@ -13,7 +13,8 @@ import (
 	"sync"
 )
 
-// A pkg is a package under test.
+// A pkg is the package whose mutants are tested, with the options of the command line. Its
+// exported fields are filled by go list.
 type pkg struct {
 	Dir, ImportPath, Name string
 	GoFiles               []string
@@ -121,8 +122,8 @@ func (p *pkg) classify(path string) ([]*mutant, error) {
 	return all, nil
 }
 
-// choose returns the mutants to run. It marks those that no test reaches as not covered, and
-// those outside the sample as left out.
+// choose returns the mutants to run. It sets the status of mutants that no test reaches to
+// notCovered, and of those outside the sample of every p.every-th mutant to leftOut.
 func (p *pkg) choose(all []*mutant, tests []test) (run []*mutant) {
 	n := 0
 	for _, m := range all {
@@ -140,7 +141,8 @@ func (p *pkg) choose(all []*mutant, tests []test) (run []*mutant) {
 	return run
 }
 
-// decide runs the mutants and sets their status.
+// decide runs the tests on each mutant and sets its status. Mutants outside of functions need a
+// binary of their own.
 func (p *pkg) decide(run []*mutant, bin string, tests []test) error {
 	work := make(chan *mutant)
 	var wg sync.WaitGroup
@@ -175,7 +177,8 @@ func (p *pkg) decide(run []*mutant, bin string, tests []test) error {
 	return nil
 }
 
-// summary formats the number of mutants by status, counted as in gremlins.
+// summary returns a line with the number of mutants of each status, and the percentage of killed
+// ones as gremlins computes it.
 func summary(path string, list []*mutant) string {
 	n := map[string]int{}
 	for _, m := range list {

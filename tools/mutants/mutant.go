@@ -9,7 +9,7 @@ import (
 	"path/filepath"
 )
 
-// A mutant is a change of one operator.
+// A mutant is a copy of the package in which the operator at one place is replaced by another.
 type mutant struct {
 	id        int
 	file      string
@@ -36,7 +36,8 @@ func (m *mutant) String() string {
 	return fmt.Sprintf("%s %s at %s:%d:%d", m.status, m.kind, m.file, m.line, m.col)
 }
 
-// A change is a kind of mutant. It maps operators to their replacements.
+// A change is one of gremlins' kinds of mutants. It maps each operator that it replaces to the
+// replacement.
 type change struct {
 	kind string
 	to   map[token.Token]token.Token
@@ -81,7 +82,8 @@ func parseFiles(set *token.FileSet, dir string, names []string) ([]source, error
 	return list, nil
 }
 
-// findMutants lists the mutants of the files in order.
+// findMutants returns all mutants of the files, in the order of the source. If two kinds of
+// changes give the same mutant, the later one refers to the earlier one.
 func findMutants(set *token.FileSet, files []source) (list []*mutant) {
 	for _, f := range files {
 		for _, d := range f.tree.Decls {
@@ -126,11 +128,11 @@ func operatorOf(n ast.Node) (token.Token, token.Pos) {
 	return token.ILLEGAL, token.NoPos
 }
 
-// apply returns text with the mutant's operator. The argument at is the offset of text in the
-// file.
+// apply returns text, which begins at offset at of the mutant's file, with the operator
+// replaced.
 func (m *mutant) apply(text []byte, at int) []byte {
 	off := m.off - at
 	b := append([]byte(nil), text[:off]...)
-	b = append(b, " "+m.to.String()+" "...) // spaces keep it apart from its neighbours, as in a - -b
+	b = append(b, " "+m.to.String()+" "...) // spaces keep it apart from its neighbors, as in a - -b
 	return append(b, text[off+len(m.from.String()):]...)
 }

@@ -17,7 +17,8 @@ import (
 	"time"
 )
 
-// A test is a test function and the blocks of code that it reaches.
+// A test is a test function of the package, with its duration and the blocks of code that it
+// reaches, by file.
 type test struct {
 	name   string
 	time   time.Duration
@@ -108,7 +109,8 @@ func (p *pkg) arguments(names []string, more ...string) []string {
 	return args
 }
 
-// try runs tests of a binary with a mutant selected, and returns the mutant's status.
+// try runs the named tests with mutant id, or without one if id is 0. It returns killed if a
+// test fails, timedOut if the tests exceed the limit, and lived otherwise.
 func (p *pkg) try(bin string, id int, names []string, limit time.Duration) string {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
@@ -128,10 +130,11 @@ func (p *pkg) try(bin string, id int, names []string, limit time.Duration) strin
 	return lived
 }
 
-// quickLimit is the most time of tests that run together in one process.
+// quickLimit is the total duration of the tests that judge runs together in one process.
 const quickLimit = 2 * time.Second
 
-// judge runs the tests that reach a mutant until one of them kills it.
+// judge runs the tests that reach the mutant m and returns its status. It runs quick tests
+// together and the others one by one, until one kills the mutant.
 func (p *pkg) judge(m *mutant, bin string, tests []test) string {
 	var quick []string
 	var slow []test

@@ -7,7 +7,7 @@ import (
 	"anesim/bench/report"
 )
 
-// A Document is the accuracy as written to JSON.
+// A Document is the JSON document of the model's accuracy.
 type Document struct {
 	report.Header
 	Rows        []jsonRow                `json:"rows"`
@@ -88,7 +88,7 @@ func toLeftOut(a *bench.Accuracy) map[string]jsonSummaries {
 	}
 }
 
-// WriteJSON writes the report as a Document.
+// WriteJSON writes the report to w as the JSON of a [Document].
 func (r *Report) WriteJSON(w io.Writer) error {
 	return report.WriteDocument(w, r.newDocument())
 }

@@ -33,8 +33,9 @@ type jsonNetLayer struct {
 	InMemoryUs float64 `json:"engine_in_memory_us"`
 }
 
-// WriteNetworks writes the comparison of whole networks with their published times, as JSON or as
-// a table. If layers is set, the text has a table of every network's layers.
+// WriteNetworks compares the modelled times of whole networks with their published times. It writes
+// JSON if asJSON is true, otherwise a table, followed by a table of each network's layers if layers
+// is true.
 func WriteNetworks(w io.Writer, asJSON, layers bool) error {
 	list, err := bench.CompareNetworks(bench.DefaultPresets())
 	if err != nil {

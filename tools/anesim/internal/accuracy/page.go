@@ -16,7 +16,7 @@ import (
 // errNoRows is returned if no row of an accuracy has a measured time.
 var errNoRows = errors.New("no row has a measured time")
 
-// View returns the report in the form that HTML pages show.
+// View returns the report in the form from which HTML pages are written.
 func (r *Report) View() (*view.Report, error) {
 	doc := r.newDocument()
 	p := &view.Report{Kind: "accuracy", Name: "The model against measurements", Tool: doc.Tool, Of: "row", Document: doc}

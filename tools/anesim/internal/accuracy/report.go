@@ -17,7 +17,8 @@ import (
 	"anesim/tools/anesim/internal/terminal"
 )
 
-// A Report is an accuracy together with the results of left-out fits.
+// A Report compares the model with measured rows. For the built-in rows, it also has the errors of
+// fits that did not use the row they predict.
 type Report struct {
 	*bench.Accuracy
 	left      []*bench.Accuracy // by protocol; nil for rows from a file
@@ -27,8 +28,8 @@ type Report struct {
 	intervals []bench.Interval   // one per row
 }
 
-// New compares the model with rows. If builtin is set, the rows are the built-in ones, and the
-// report also has the errors of left-out fits.
+// New returns a report on the given measured rows. The argument builtin says that they are the
+// built-in rows, whose predictions by fits without them are stored.
 func New(rows []measured.Row, builtin bool) (*Report, error) {
 	a, err := bench.Compare(rows, bench.DefaultPresets())
 	if err != nil {
@@ -85,7 +86,7 @@ func tables() []table {
 	}
 }
 
-// Write writes the report as text. If rows is set, it lists every row.
+// Write writes the report as text: summaries, and a line for every measured row if rows is true.
 func (r *Report) Write(w io.Writer, rows bool) error {
 	fmt.Fprintf(w, "%s modelled, %d not\n", report.Plural(len(r.Rows), "row"), len(r.Unmodelled))
 	if rows {

@@ -2,7 +2,6 @@ package dump
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"io"
 	"os"
@@ -22,8 +21,9 @@ type dispatchDumper struct {
 	containers map[string]string // file names by hash
 }
 
-// Containers finds the container files in file's directory that a dispatch descriptor refers to
-// by hash, and returns their names by hash. It returns nil for standard input, "-".
+// Containers looks for the containers that the dispatch descriptor p names by hash, in the
+// directory of its file. It returns the names of the files that it finds, by hash. It returns nil
+// if file is "-", the standard input.
 func Containers(file string, p *e5.Program) (map[string]string, error) {
 	if file == "-" {
 		return nil, nil
@@ -31,7 +31,9 @@ func Containers(file string, p *e5.Program) (map[string]string, error) {
 	return p.Find(os.DirFS(filepath.Dir(file)))
 }
 
-// WriteDispatch prints the dispatch descriptor p of the named file.
+// WriteDispatch prints p, the dispatch descriptor in the named file: the operations that the
+// vendor's runtime performs, one of which calls the engine. The argument containers has the names
+// of container files by hash; see [Containers].
 func WriteDispatch(w io.Writer, file string, p *e5.Program, containers map[string]string, o Options) error {
 	d := &dispatchDumper{w, p, containers}
 	if o.JSON {
@@ -103,7 +105,7 @@ func (d *dispatchDumper) symbolName(i uint32) string {
 	return fmt.Sprintf("symbol %d", i)
 }
 
-// A Dispatch is a dispatch descriptor as written to JSON.
+// A Dispatch is the JSON document of a dispatch descriptor.
 type Dispatch struct {
 	report.Header
 	Form       string          `json:"form"`
@@ -170,9 +172,7 @@ func (d *dispatchDumper) writeJSON() error {
 			last.Inference = &jsonInference{a.Procedure, a.Hash, d.containers[strings.ToUpper(a.Hash)], a.Symbol, a.Options}
 		}
 	}
-	e := json.NewEncoder(d.w)
-	e.SetIndent("", " ")
-	return e.Encode(&out)
+	return report.WriteDocument(d.w, &out)
 }
 
 func (d *dispatchDumper) toOperands(tensors []e5.Tensor, indices []uint32, first int) []jsonOperand {

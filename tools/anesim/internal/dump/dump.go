@@ -14,13 +14,13 @@ import (
 	"anesim/loader/describe"
 )
 
-// Options selects how a program is printed.
+// Options selects the format and the parts of a program that [Write] prints.
 type Options struct {
 	All  bool // print fields and registers that are zero, too
 	JSON bool
 }
 
-// Write prints a program as text or JSON.
+// Write prints the program p as text, or as JSON if o.JSON is true.
 func Write(w io.Writer, p *loader.Program, o Options) error {
 	b := bufio.NewWriter(w)
 	d := &dumper{b, p, o.All}
@@ -34,8 +34,8 @@ func Write(w io.Writer, p *loader.Program, o Options) error {
 	return b.Flush()
 }
 
-// Registers returns the registers that a program's descriptors write, as a text of several lines
-// for each descriptor.
+// Registers returns a text for each descriptor of a program, with a line for each register that the
+// descriptor writes.
 func Registers(p *loader.Program) ([]string, error) {
 	var list []string
 	for desc, err := range p.Descriptors() {

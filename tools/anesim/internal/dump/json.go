@@ -54,7 +54,7 @@ func (o Object) appendJSON(b []byte) (_ []byte, err error) {
 	return append(b, '}'), nil
 }
 
-// A Document is a program as written to JSON.
+// A Document is the JSON document of a program's contents.
 type Document struct {
 	report.Header
 	Form        loader.Form      `json:"form"`

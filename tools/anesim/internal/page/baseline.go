@@ -8,7 +8,7 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// A Baseline is a comparison of a result with a stored one.
+// A Baseline is the comparison of a result with a baseline that was stored in a file.
 type Baseline struct {
 	File  string
 	Cause string // what changed, as a sentence
@@ -16,7 +16,8 @@ type Baseline struct {
 	More  int // number of differences without a row
 }
 
-// A Difference is a row of the comparison: places that differ from the baseline in the same way.
+// A Difference is a row of a comparison: a part of the model that differs from the baseline, with
+// further parts that differ by the same values.
 type Difference struct {
 	Where              string
 	Alike              []string // further places with the same values
@@ -24,7 +25,8 @@ type Difference struct {
 	Why                []string // other measures, registers and causes
 }
 
-// Values holds a measure of both results. It is zero if the measure does not differ.
+// Values holds a quantity in the baseline and now, as text. It is zero if the quantity does not
+// differ.
 type Values struct {
 	Want, Got, Change string
 	Worse             bool
@@ -33,8 +35,8 @@ type Values struct {
 // maxDifferences is the most rows of a comparison.
 const maxDifferences = 200
 
-// Compare returns the comparison of a verdict with the baseline in a file. Parts that differ by
-// the same values share a row.
+// Compare returns the comparison v with the baseline in the named file, as a page shows it. Parts
+// that differ by the same values share a row.
 func Compare(file string, v *check.Verdict) *Baseline {
 	cause := v.Cause()
 	b := &Baseline{File: file, Cause: strings.ToUpper(cause[:1]) + cause[1:] + "."}

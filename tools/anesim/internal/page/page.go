@@ -12,6 +12,7 @@ import (
 
 	"anesim/bench/explain"
 	"anesim/bench/report"
+	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/picture"
 	"anesim/tools/anesim/internal/view"
 )
@@ -28,7 +29,7 @@ var tableScript string
 //go:embed timeline.js
 var timelineScript string
 
-// Options holds optional parts of a page.
+// Options holds the parts of a page that not every result has.
 type Options struct {
 	// Details has a text for each item that the page shows on request, such as the registers
 	// of a descriptor. It may be nil.
@@ -69,7 +70,7 @@ type pageData struct {
 	File        string // file name of the download
 }
 
-// Write writes the report as an HTML page.
+// Write writes the report r to w as an HTML page that loads nothing else.
 func Write(w io.Writer, r *view.Report, o Options) error {
 	t, err := template.New("page").Parse(source)
 	if err != nil {
@@ -145,13 +146,10 @@ func (d *pageData) addBottlenecks() {
 	}
 }
 
-// leastGain is the share of the time that a variant of the chip has to save to count as a gain.
-const leastGain = 0.0005
-
 // addMachines adds the variants of the chip on which the model is faster.
 func (d *pageData) addMachines() {
 	for i := range d.Explained.Machines {
-		if c := &d.Explained.Machines[i]; c.Gain >= leastGain {
+		if c := &d.Explained.Machines[i]; c.Gain >= explain.LeastGain {
 			d.Machines = append(d.Machines, tried{Change: c.Change, Gain: view.Gain(c), Effects: view.Effects(c)})
 		}
 	}
@@ -191,6 +189,7 @@ func (d *pageData) tableData() (template.JS, error) {
 		Title  string `json:"title"`
 		Help   string `json:"help"`
 		Number bool   `json:"number"`
+		Order  int    `json:"order"`
 	}
 	members := map[string]string{"program": "descriptors", "network": "layers", "load": "clients", "accuracy": "rows"}
 	data := struct {
@@ -230,4 +229,17 @@ func (d *pageData) tableData() (template.JS, error) {
 	}
 	b, err := json.Marshal(data)
 	return template.JS(b), err
+}
+
+// WriteFile writes the report r to the named file as an HTML page. It returns an error if the file
+// is one of inputs, which it would overwrite.
+func WriteFile(file string, r *view.Report, o Options, inputs ...string) error {
+	if err := outfile.CheckInputs(file, inputs...); err != nil {
+		return fmt.Errorf("--html: %w", err)
+	}
+	var b bytes.Buffer
+	if err := Write(&b, r, o); err != nil {
+		return err
+	}
+	return outfile.Write(file, b.Bytes())
 }

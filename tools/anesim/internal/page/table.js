@@ -16,29 +16,60 @@
   let rowHeight = 0, from = -1, to = -1, current = 0, printing = false;
   let haystack = null;
 
-  // widths are fixed, so that columns stay where they are while rows come and go.
-  function layOut() {
-    const wide = (c, i) => {
-      let n = c.title.length + 2;
-      for (const row of data.rows) n = Math.max(n, word(row[i]).length);
-      return Math.min(n, 24) + 1.8;
-    };
-    let sum = 0;
+  // Widths are fixed, so that columns stay where they are while rows come and go. They are in the
+  // width of a digit.
+  const barWidth = barAt < 0 ? 0 : 18, shortest = 24;
+  const longest = data.columns.map((c, i) => {
+    let n = c.title.length + 2;
+    for (const row of data.rows) n = Math.max(n, word(row[i]).length);
+    return n;
+  });
+  const widths = longest.map(n => Math.min(n, shortest) + 1.8);
+  let shown = [], layout = ""; // the columns in the table
+
+  // fit shows the columns that fit the window: those of the highest order are left out first. The
+  // first column takes what is left for its longest name.
+  function fit() {
+    const probe = document.createElement("div");
+    probe.style.width = "100ch";
+    probe.style.fontSize = getComputedStyle(table).fontSize;
+    scroll.append(probe);
+    const room = scroll.clientWidth / probe.getBoundingClientRect().width * 100;
+    probe.remove();
+    const sum = list => list.reduce((n, i) => n + widths[i], barWidth);
+    const all = data.columns.map((_, i) => i);
+    let list = all;
+    while (sum(list) > room) {
+      let drop = -1;
+      for (const i of list) if (data.columns[i].order > 0 && (drop < 0 || data.columns[i].order >= data.columns[drop].order)) drop = i;
+      if (drop < 0) break;
+      list = list.filter(i => i !== drop);
+    }
+    byId("columns").parentNode.hidden = list.length === all.length;
+    if (printing || byId("columns").checked) list = all;
+    const first = Math.min(longest[0] + 1.8, widths[0] + Math.max(0, room - sum(list)));
+    if (layout === list.join() + " " + first) return false;
+    layout = list.join() + " " + first;
+    shown = list;
+    columns.replaceChildren();
     const add = n => {
       const col = document.createElement("col");
       col.style.width = n + "ch";
       columns.append(col);
-      sum += n;
     };
-    data.columns.forEach((c, i) => {
-      if (i === barAt) add(18);
-      add(wide(c, i));
-    });
-    table.style.minWidth = sum + "ch";
+    for (const i of shown) {
+      if (i === barAt) add(barWidth);
+      add(i === 0 ? first : widths[i]);
+    }
+    table.style.minWidth = sum(shown) - widths[0] + first + "ch";
+    header();
+    return true;
   }
 
   function header() {
-    data.columns.forEach((c, i) => {
+    head.replaceChildren();
+    for (const i of shown) {
+      const c = data.columns[i];
       if (i === barAt) {
         const th = document.createElement("th");
         th.scope = "col";
@@ -48,7 +79,6 @@
       }
       const th = document.createElement("th"), b = document.createElement("button");
       th.scope = "col";
-      th.setAttribute("aria-sort", "none");
       th.dataset.column = i;
       if (c.number) th.className = "n";
       b.type = "button";
@@ -57,14 +87,19 @@
       b.addEventListener("click", () => sort(i));
       th.append(b);
       head.append(th);
-    });
+    }
+    markSorted();
+  }
+
+  function markSorted() {
+    head.querySelectorAll("th[data-column]").forEach(th =>
+      th.setAttribute("aria-sort", Number(th.dataset.column) !== sorted ? "none" : down ? "descending" : "ascending"));
   }
 
   function sort(i) {
     down = sorted === i ? !down : data.columns[i].number;
     sorted = i;
-    head.querySelectorAll("th[data-column]").forEach(th =>
-      th.setAttribute("aria-sort", Number(th.dataset.column) !== i ? "none" : down ? "descending" : "ascending"));
+    markSorted();
     const value = data.columns[i].number ? r => data.rows[r][i][1] : r => data.rows[r][i];
     order.sort((a, b) => {
       const x = value(a), y = value(b);
@@ -113,7 +148,8 @@
     const i = found[at], tr = document.createElement("tr");
     tr.setAttribute("aria-rowindex", String(at + 2));
     tr.dataset.at = at;
-    data.rows[i].forEach((cell, k) => {
+    for (const k of shown) {
+      const cell = data.rows[i][k];
       if (k === barAt) {
         const td = document.createElement("td");
         td.append(bar(i));
@@ -132,9 +168,9 @@
       } else {
         td.textContent = word(cell);
       }
-      td.title = td.textContent.length > 28 ? td.textContent : "";
+      td.title = td.textContent.length > shortest ? td.textContent : "";
       tr.append(td);
-    });
+    }
     return tr;
   }
 
@@ -218,12 +254,14 @@
     asked = true;
     requestAnimationFrame(() => { asked = false; draw(false); });
   });
-  new ResizeObserver(() => { if (!printing) draw(false); }).observe(scroll);
+  new ResizeObserver(() => { if (!printing) draw(fit()); }).observe(scroll);
+  byId("columns").addEventListener("change", () => draw(fit()));
 
   const print = on => () => {
     printing = on;
     byId("printed").hidden = !on || found.length <= printable;
     byId("printed").textContent = "The first " + printable + " of " + found.length + " rows are printed; the JSON has all.";
+    fit();
     draw(true);
   };
   addEventListener("beforeprint", print(true));
@@ -242,7 +280,6 @@
     setTimeout(() => URL.revokeObjectURL(a.href), 1000);
   });
 
-  layOut();
-  header();
+  fit();
   filter();
 })();

@@ -8,8 +8,8 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// Times draws the modelled times of measured rows against their measured times, with intervals.
-// Points on the diagonal are exact. It returns nil if there are no points.
+// Times draws the modelled time of each measured row against its measured time, with the interval
+// as a whisker. Exact points lie on the diagonal. It returns nil if there are no points.
 func Times(points []view.Point) *Picture {
 	if len(points) == 0 {
 		return nil

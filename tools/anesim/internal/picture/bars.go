@@ -40,7 +40,7 @@ func drawBar(width float64, name string, parts []segment) *canvas {
 	return c
 }
 
-// Causes draws all cycles of a report by cause.
+// Causes draws a bar of all cycles of a report, divided by cause.
 func Causes(r *view.Report) *Picture {
 	var sum report.Cycles
 	for i := range r.Items {
@@ -63,8 +63,8 @@ func Causes(r *view.Report) *Picture {
 
 // energySegments returns a segment for each part of an energy.
 func energySegments(e *report.Energy) (list []segment) {
-	for i, p := range view.EnergyParts(e) {
-		list = append(list, segment{fmt.Sprintf("e%d", i), p.Name, p.Energy.String(), float64(p.Energy)})
+	for name, part := range e.All() {
+		list = append(list, segment{fmt.Sprintf("e%d", len(list)), name, part.String(), float64(part)})
 	}
 	return list
 }

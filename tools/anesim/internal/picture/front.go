@@ -13,7 +13,8 @@ type Front struct {
 	Of        int // number of designs from which All is a sample
 }
 
-// Draw draws all designs and marks those on the front. It returns nil if there are none.
+// Draw draws a point for each design, at its values of two goals, and marks the designs on the
+// Pareto front. It returns nil if there are no designs.
 func (f *Front) Draw() *Picture {
 	if len(f.Best) == 0 {
 		return nil

@@ -1,8 +1,11 @@
 package picture
 
-import "html/template"
+import (
+	"errors"
+	"html/template"
+)
 
-// A Picture is a drawing with its title, note and legend.
+// A Picture is a drawing in SVG with its title, legend and note.
 type Picture struct {
 	ID, Title, Note string
 	SVG             template.HTML // colours come from Palette and Style
@@ -14,5 +17,8 @@ type Picture struct {
 	height float64
 }
 
-// A Legend is the name of a class of shapes in a picture.
+// A Legend is an entry of a legend: the name of the things that are drawn with a CSS class.
 type Legend struct{ Class, Name string }
+
+// ErrNothing says that a report lacks the numbers for the requested picture.
+var ErrNothing = errors.New("nothing to draw")

@@ -64,9 +64,9 @@ func Energy(r *view.Report) *Picture {
 		return c
 	}
 	var names []Legend
-	for i, p := range view.EnergyParts(&r.Energy) {
-		if p.Energy > 0 && (p.Name != "dispatch" || float64(p.Energy) < sum) {
-			names = append(names, Legend{fmt.Sprintf("e%d", i), p.Name})
+	for _, s := range energySegments(&r.Energy) {
+		if s.value > 0 && (s.name != "dispatch" || s.value < sum) {
+			names = append(names, Legend{s.class, s.name})
 		}
 	}
 	return newPicture(Picture{ID: "energy", Title: "Where the energy goes", Legend: names, Note: note,

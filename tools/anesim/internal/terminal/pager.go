@@ -17,7 +17,7 @@ type Pager struct {
 	Err   error // the first error of the writer
 }
 
-// NewPager returns a pager that prints on w.
+// NewPager returns a pager that prints on w and wraps lines if w is a terminal.
 func NewPager(w io.Writer) *Pager { return &Pager{W: w, Width: Width(w)} }
 
 // recordFirstError stores err in p.Err if that has no error yet.
@@ -27,7 +27,8 @@ func (p *Pager) recordFirstError(err error) {
 	}
 }
 
-// Printf prints a line of text, wrapped to the width of the terminal.
+// Printf formats its arguments like fmt.Printf and prints the result as a line, which it wraps to
+// the width of the terminal. The first error is stored in p.Err.
 func (p *Pager) Printf(format string, args ...any) {
 	const indent = "    "
 	var line []byte // bytes, since appending to a string copies the line for every word
@@ -58,32 +59,32 @@ func (p *Pager) Printf(format string, args ...any) {
 	flush()
 }
 
-// Whole prints a line without wrapping it.
+// Whole prints a line that must stay whole, such as a command to copy, without wrapping it.
 func (p *Pager) Whole(line string) {
 	_, err := fmt.Fprintln(p.W, line)
 	p.recordFirstError(err)
 }
 
-// Lines prints each element of list as a line of text.
+// Lines prints each string in list as a line, wrapped to the width of the terminal.
 func (p *Pager) Lines(list []string) {
 	for _, line := range list {
 		p.Printf("%s", line)
 	}
 }
 
-// Table prints a table with an indent. It uses the width of the terminal, or PipeWidth if there
-// is none.
+// Table prints t with the given indent, in the width of the terminal or, without a terminal, of
+// [PipeWidth].
 func (p *Pager) Table(t *Table, indent int) {
 	p.recordFirstError(t.Write(p.W, cmp.Or(p.Width, PipeWidth), indent))
 }
 
-// WideTable prints a table with an indent. It uses the width of the terminal, or all columns of the
-// table if there is none.
+// WideTable prints t with the given indent, in the width of the terminal or, without a terminal,
+// with all its columns.
 func (p *Pager) WideTable(t *Table, indent int) {
 	p.recordFirstError(t.Write(p.W, cmp.Or(p.Width, math.MaxInt), indent))
 }
 
-// TableWithin is like Table, but uses at most width columns.
+// TableWithin prints t with the given indent, in at most width characters per line.
 func (p *Pager) TableWithin(t *Table, width, indent int) {
 	p.recordFirstError(t.Write(p.W, min(cmp.Or(p.Width, width), width), indent))
 }

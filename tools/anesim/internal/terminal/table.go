@@ -6,17 +6,18 @@ import (
 	"math"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 
 	"golang.org/x/term"
 )
 
-// PipeWidth is the maximum width of a table that is not printed on a terminal.
+// PipeWidth is the largest width of a table, in characters, if the output is not a terminal.
 const PipeWidth = 140
 
-// Width returns the number of columns of the terminal that w writes to, or 0 if w is not a
-// terminal.
+// Width returns the number of characters in a line of the terminal that w writes to. It returns 0
+// if w is not a terminal.
 func Width(w io.Writer) int {
 	if f, ok := w.(*os.File); ok {
 		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
@@ -35,26 +36,28 @@ type Column struct {
 	Left  bool // aligned to the left, as text is
 }
 
-// Word returns a left-aligned column for text.
+// Word returns a column for text, aligned to the left. See [Column] for the order.
 func Word(title string, order int) Column { return Column{title, order, true} }
 
-// Number returns a right-aligned column for numbers.
+// Number returns a column for numbers, aligned to the right. See [Column] for the order.
 func Number(title string, order int) Column { return Column{title, order, false} }
 
-// A Table holds rows of cells, which it prints in aligned columns. The zero Table has no titles
-// and aligns its cells to the left.
+// A Table holds rows of text cells and prints them in aligned columns. The zero Table has no titles
+// and aligns all cells to the left.
 type Table struct {
 	columns []Column
 	rows    [][]string
 }
 
-// NewTable returns a table with the given columns.
+// NewTable returns a table with the given columns and no rows.
 func NewTable(columns ...Column) *Table { return &Table{columns: columns} }
 
-// Numbers returns a table with the given titles that aligns all cells to the right.
+// Numbers returns a table whose columns have the given titles and are aligned to the right. None of
+// them is ever left out.
 func Numbers(titles ...string) *Table { return newAligned(false, titles) }
 
-// Words returns a table with the given titles that aligns all cells to the left.
+// Words returns a table whose columns have the given titles and are aligned to the left. None of
+// them is ever left out.
 func Words(titles ...string) *Table { return newAligned(true, titles) }
 
 func newAligned(left bool, titles []string) *Table {
@@ -65,8 +68,8 @@ func newAligned(left bool, titles []string) *Table {
 	return t
 }
 
-// Add appends a row. Cells after the last column add untitled text columns to the table; missing
-// cells at the end of the row are left out.
+// Add appends a row. A cell beyond the last column adds an untitled column to the table. Cells that
+// are missing at the end of the row stay empty.
 func (t *Table) Add(cells ...string) {
 	for len(t.columns) < len(cells) {
 		t.columns = append(t.columns, Column{Left: true})
@@ -74,17 +77,19 @@ func (t *Table) Add(cells ...string) {
 	t.rows = append(t.rows, cells)
 }
 
-// Rows returns the number of rows.
+// Rows returns the number of rows, without the line of titles.
 func (t *Table) Rows() int { return len(t.rows) }
 
-// Print writes the table with all its columns, at full width, with an indent.
+// Print writes the table with all its columns. The argument indent is the number of spaces before
+// each line.
 func (t *Table) Print(w io.Writer, indent int) error { return t.Write(w, math.MaxInt, indent) }
 
 // Gap is the number of spaces between two columns.
 const Gap = 2
 
-// Write prints the table with an indent, in at most width columns of the terminal where that is
-// possible. It prints no title line if all titles are empty.
+// Write writes the table in lines of at most width characters, with indent spaces before each. It
+// leaves out columns and shortens texts to fit; a table that still does not fit is wider. The line
+// of titles is omitted if all titles are empty.
 func (t *Table) Write(w io.Writer, width, indent int) error {
 	for _, line := range t.Lines(width, indent) {
 		if _, err := fmt.Fprintln(w, line); err != nil {
@@ -94,7 +99,7 @@ func (t *Table) Write(w io.Writer, width, indent int) error {
 	return nil
 }
 
-// Lines returns the lines that Write prints, without trailing spaces.
+// Lines returns the lines that [Table.Write] writes, without spaces at their ends.
 func (t *Table) Lines(width, indent int) []string {
 	titles := make([]string, len(t.columns))
 	for i, c := range t.columns {
@@ -111,9 +116,15 @@ func (t *Table) Lines(width, indent int) []string {
 		}
 	}
 	t.fitColumns(widths, width-indent)
+	short := make([]map[string]string, len(widths))
+	for i, width := range widths {
+		if width != hidden {
+			short[i] = shortenCells(rows, i, width)
+		}
+	}
 	lines := make([]string, len(rows))
 	for i, row := range rows {
-		lines[i] = t.formatRow(row, widths, indent)
+		lines[i] = t.formatRow(row, widths, short, indent)
 	}
 	return lines
 }
@@ -160,8 +171,9 @@ func (t *Table) fitColumns(widths []int, width int) {
 	}
 }
 
-// formatRow returns a row with its cells padded to the given column widths.
-func (t *Table) formatRow(row []string, widths []int, indent int) string {
+// formatRow returns a row with its cells padded to the given column widths. Cells that are too
+// long are replaced by those in short, which has a map for each column.
+func (t *Table) formatRow(row []string, widths []int, short []map[string]string, indent int) string {
 	var b strings.Builder
 	b.WriteString(strings.Repeat(" ", indent))
 	first := true
@@ -173,7 +185,9 @@ func (t *Table) formatRow(row []string, widths []int, indent int) string {
 			b.WriteString(strings.Repeat(" ", Gap))
 		}
 		first = false
-		cell = Cut(cell, widths[i])
+		if s, ok := short[i][cell]; ok {
+			cell = s
+		}
 		pad := strings.Repeat(" ", widths[i]-utf8.RuneCountInString(cell))
 		if t.columns[i].Left {
 			b.WriteString(cell + pad)
@@ -184,11 +198,65 @@ func (t *Table) formatRow(row []string, widths []int, indent int) string {
 	return strings.TrimRight(b.String(), " ")
 }
 
-// Cut shortens s to at most width characters and replaces the end of a shortened text by "..".
-func Cut(s string, width int) string {
+// dots replaces the part that is left out of a shortened text.
+const dots = ".."
+
+// Cut returns s if it has at most width characters. Otherwise it returns the beginning of s,
+// followed by "..", in width characters.
+func Cut(s string, width int) string { return cutMiddle(s, width, 0, dots) }
+
+// cutMiddle shortens s to at most width characters. It keeps the last tail characters of a longer
+// text and replaces those before them by mark.
+func cutMiddle(s string, width, tail int, mark string) string {
 	if utf8.RuneCountInString(s) <= width {
 		return s
 	}
-	const dots = ".."
-	return string([]rune(s)[:max(0, width-len(dots))]) + dots
+	r := []rune(s)
+	head := max(0, width-tail-utf8.RuneCountInString(mark))
+	return string(r[:head]) + mark + string(r[len(r)-tail:])
+}
+
+// shortenCells returns the short forms of the cells in column i that are longer than width, by
+// cell. Names of layers often differ only at their start or their end, so it tries several places
+// to cut and takes the one that keeps most cells distinct. A number replaces the dots of the cells
+// that are still equal.
+func shortenCells(rows [][]string, i, width int) map[string]string {
+	var long []string
+	taken := make(map[string]bool) // what the column shows already
+	for _, row := range rows {
+		switch {
+		case i >= len(row) || taken[row[i]]:
+		case utf8.RuneCountInString(row[i]) > width:
+			taken[row[i]] = true
+			long = append(long, row[i])
+		default:
+			taken[row[i]] = true
+		}
+	}
+	if long == nil {
+		return nil
+	}
+	room := max(0, width-len(dots))
+	best, most := 0, -1
+	for _, tail := range [...]int{room / 2, room * 3 / 4, room, room / 4, 0} {
+		distinct := make(map[string]bool)
+		for _, s := range long {
+			distinct[cutMiddle(s, width, tail, dots)] = true
+		}
+		if len(distinct) > most {
+			best, most = tail, len(distinct)
+		}
+	}
+	short, equal := make(map[string]string), make(map[string]int)
+	for _, s := range long {
+		first := cutMiddle(s, width, best, dots)
+		x := first
+		for taken[x] {
+			equal[first]++
+			mark := "~" + strconv.Itoa(equal[first]+1)
+			x = cutMiddle(s, width, min(best, max(0, width-len(mark))), mark)
+		}
+		taken[x], short[s] = true, x
+	}
+	return short
 }

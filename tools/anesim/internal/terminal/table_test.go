@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -49,5 +50,34 @@ func TestPager(t *testing.T) {
 	NewPager(&b).Printf("%s", strings.Repeat("word ", 100)+"end")
 	if strings.Count(b.String(), "\n") != 1 {
 		t.Errorf("%q", b.String())
+	}
+}
+
+// Names that are too long lose their middle and stay distinct.
+func TestShortNamesAreDistinct(t *testing.T) {
+	for _, tc := range []struct {
+		names, want []string
+	}{
+		{
+			[]string{"/model/layers.0/attention/query/MatMul", "/model/layers.1/attention/query/MatMul", "short"},
+			[]string{"/model/layers.0..atMul", "/model/layers.1..atMul", "short"},
+		},
+		{
+			[]string{"backbone.stage_1.block_0.conv1.weight", "backbone.stage_1.block_0.conv1.bias"},
+			[]string{"backbone.s..nv1.weight", "backbone.s..conv1.bias"},
+		},
+		{ // only the middle differs
+			[]string{"convolution/of/backbone/a/of/the/whole/network/x", "convolution/of/backbone/b/of/the/whole/network/x", "convolution/of/backbone/c/of/the/whole/network/x"},
+			[]string{"convolutio../network/x", "convolutio~2/network/x", "convolutio~3/network/x"},
+		},
+	} {
+		x := NewTable(Word("layer", 0))
+		for _, n := range tc.names {
+			x.Add(n)
+		}
+		const width = 22
+		if got := x.Lines(width, 0)[1:]; !slices.Equal(got, tc.want) {
+			t.Errorf("got %q, want %q", got, tc.want)
+		}
 	}
 }

@@ -16,8 +16,9 @@ import (
 // printed unwrapped, each on its own line, so that they can be copied.
 const ExplanationWidth = 100
 
-// WriteExplanation writes what bounds a model, the parts that take most of its time, and the
-// changes that were tried to make it faster. It lists top parts, but at least five.
+// WriteExplanation writes the bottlenecks of a model and the changes that were tried to make it
+// faster. It lists the parts of the model with the most cycles: as many as top says, but at least
+// five.
 func WriteExplanation(w io.Writer, d *explain.Explanation, top int) error {
 	p := newPager(w)
 	if p.Width == 0 {
@@ -31,7 +32,7 @@ func WriteExplanation(w io.Writer, d *explain.Explanation, top int) error {
 		report.Thousands(d.Now.Cycles), d.Now.TimeNs, d.Now.EnergyNJ, report.Size(d.Now.DMABytes))
 	p.Printf("")
 	t := terminal.NewTable(
-		terminal.Word(what, 0), terminal.Word("op", 3), terminal.Number("cycles", 0), terminal.Number("share", 0), terminal.Word("bound by", 0), terminal.Number("of its cycles", 0),
+		terminal.Word(what, 0), terminal.Word("op", 0), terminal.Number("cycles", 0), terminal.Number("share", 0), terminal.Word("bound by", 0), terminal.Number("of its cycles", 0),
 		terminal.Number("works for", 1), terminal.Number("array needs", 1), terminal.Number("memory needs", 1),
 	)
 	shown := d.Parts[:min(len(d.Parts), max(top, 5))]
@@ -81,7 +82,7 @@ func (p pager) printMachines(list []explain.Change) {
 	var none []string
 	for i := range list {
 		c := &list[i]
-		if c.Gain < leastGain {
+		if c.Gain < explain.LeastGain {
 			none = append(none, c.Change)
 			continue
 		}
@@ -94,9 +95,6 @@ func (p pager) printMachines(list []explain.Change) {
 		p.Printf("  no gain: %s", strings.Join(none, ", "))
 	}
 }
-
-// leastGain is the share of the time that a variant of the chip has to save to count as a gain.
-const leastGain = 0.0005
 
 func sumShares(parts []explain.Part) (sum float64) {
 	for i := range parts {

@@ -28,8 +28,8 @@ func (p pager) printSpills(list []report.Spill) {
 	}
 }
 
-// WriteOccupancy draws how full L2 is over time as a bar chart. Each bar covers several
-// descriptors and shows the fullest of them.
+// WriteOccupancy draws a bar chart of the bytes in use in the L2 during the run of a network. Each
+// bar shows the largest use among several consecutive descriptors.
 func WriteOccupancy(w io.Writer, d *report.Network) error {
 	const lines, width, whole = 40, 50, 2 << 20
 	p := newPager(w)

@@ -11,7 +11,7 @@ import (
 	"anesim/tools/anesim/internal/terminal"
 )
 
-// WriteLoad writes the report of a load: the latency of each client, the use of the engine and
+// WriteLoad writes the results of a load: the latencies of each client, the use of the engine, and
 // its energy.
 func WriteLoad(w io.Writer, d *report.Load) error {
 	p := newPager(w)

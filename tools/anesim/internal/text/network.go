@@ -18,9 +18,9 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// WriteNetwork writes the report of a network. The argument x holds the changes that were tried
-// to make it faster; it may be nil. The argument explain is the command that prints more about
-// them. The report lists the top layers that take longest, or all layers if top is 0.
+// WriteNetwork writes the results of a network. The argument x holds the changes that were tried to
+// make it faster, or is nil, and explain is the command that prints more about them. If top is not
+// 0, the table has only the top layers that take longest.
 func WriteNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain.Explanation, explain string, top int) error {
 	p := newPager(w)
 	p.printUncovered(d)
@@ -128,7 +128,7 @@ func (p pager) printBottlenecks(d *report.Network, x *explain.Explanation, expla
 	p.Printf("%v of engine time (%v to %v), %v; %.0f%% of the time in %s:", t.TimeNs, t.TimeLowNs, t.TimeHighNs, t.EnergyNJ,
 		report.Percent(sum, t.Cycles), report.Plural(layers, "layer"))
 	rows := terminal.NewTable(
-		terminal.Word("layer", 0), terminal.Word("op", 1), terminal.Number("layers", 2), terminal.Number("share", 0), terminal.Number("time", 0), terminal.Word("bound by", 0), terminal.Number("of its cycles", 0),
+		terminal.Word("layer", 0), terminal.Word("op", 0), terminal.Number("layers", 2), terminal.Number("share", 0), terminal.Number("time", 0), terminal.Word("bound by", 0), terminal.Number("of its cycles", 0),
 	)
 	for _, k := range list {
 		first := &d.Layers[k.First]
@@ -180,17 +180,17 @@ func (p pager) printCauses(c *report.Cycles) {
 
 // printChanges prints the changes that were tried on the slowest layers, with their gains, and
 // the command that explains more. If x is nil, it prints the command only.
-func (p pager) printChanges(x *explain.Explanation, explain string) {
-	const most, least = 5, 0.0005 // lines, and what counts as faster
+func (p pager) printChanges(x *explain.Explanation, command string) {
+	const most = 5 // lines
 	if x == nil {
-		p.Whole("what to change: " + explain)
+		p.Whole("what to change: " + command)
 		return
 	}
 	var within, alone []string
 	unmeasured := false
 	for i := range x.Trials {
 		c := &x.Trials[i]
-		if c.Kind != "gating" && c.SavedNs < least*float64(x.Now.TimeNs) || len(within)+len(alone) == most {
+		if c.Kind != "gating" && c.SavedNs < explain.LeastGain*float64(x.Now.TimeNs) || len(within)+len(alone) == most {
 			continue
 		}
 		where := "all layers"
@@ -218,7 +218,7 @@ func (p pager) printChanges(x *explain.Explanation, explain string) {
 	}
 	if len(within)+len(alone) == 0 {
 		p.Printf("what to change: none of the %s tried makes it faster; to try them on more layers:", tried)
-		p.Whole("  " + explain + " --top 20")
+		p.Whole("  " + command + " --top 20")
 		return
 	}
 	if len(within) > 0 {
@@ -237,7 +237,7 @@ func (p pager) printChanges(x *explain.Explanation, explain string) {
 		p.Printf("%s %s", report.UnmeasuredMark, unmeasuredRemark)
 	}
 	p.Printf("how, and what each change needs:")
-	p.Whole("  " + explain)
+	p.Whole("  " + command)
 }
 
 // formatGain returns the share and the time that a change saves of the whole network. For a
@@ -259,7 +259,7 @@ func truncate(text string, columns int) string {
 	return string(r[:max(0, columns-3)]) + "..."
 }
 
-// HeadWidth is the maximum width of the first lines of a report.
+// HeadWidth is the largest width, in characters, of the summary at the start of a report.
 const HeadWidth = 100
 
 // printUncovered warns about layers without a cost before any figure that leaves them out. It

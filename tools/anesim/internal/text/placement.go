@@ -43,8 +43,8 @@ func (p pager) printPlacement(d *report.Placement) {
 	}
 }
 
-// WriteCache reports whether the compiled program came from the cache, was added to it, or could
-// not be stored. It writes nothing if d is nil.
+// WriteCache writes whether the program came from the cache, was stored in it, or could not be
+// stored. It writes nothing if d is nil, which means that no cache was used.
 func WriteCache(w io.Writer, d *report.Cache) error {
 	if d == nil {
 		return nil

@@ -11,6 +11,7 @@ import (
 	"anesim"
 	"anesim/bench/report"
 	"anesim/firmware/engine"
+	"anesim/hw/clock"
 	"anesim/tools/anesim/internal/terminal"
 )
 
@@ -19,7 +20,7 @@ type pager struct{ *terminal.Pager }
 
 func newPager(w io.Writer) pager { return pager{terminal.NewPager(w)} }
 
-// RunOptions selects optional parts of the report of a run.
+// RunOptions selects parts that [WriteRun] does not print by default.
 type RunOptions struct {
 	Counters  bool // print the counters of each descriptor
 	Constants bool // print the constants of chip and host, which the document must contain
@@ -47,7 +48,8 @@ func formatCells[R any](columns []report.Column[R], row *R) []string {
 	return list
 }
 
-// WriteRun writes the report of a run of a program or a single layer.
+// WriteRun writes the results of a compiled program or a single layer. The argument d is the
+// document of res.
 func WriteRun(w io.Writer, res *anesim.Result, d *report.Run, o RunOptions) error {
 	p := newPager(w)
 	p.Printf("%s  %s, %s, chip %s at %.3f GHz", report.Printable(d.Program), d.Form, report.Plural(res.Report.Count(), "descriptor"),
@@ -174,27 +176,22 @@ func (p pager) printCycles(c *report.Cycles, saved uint64) {
 // printEnergies prints the energy of a run by its consumers.
 func (p pager) printEnergies(t *report.Wall) {
 	var parts []string
-	e := &t.EnergyOf
-	all := e.MAC + e.Table + e.L2 + e.DRAM + e.Planar + e.Active + e.Dispatch
-	add := func(name string, n fmt.Stringer, share float64) {
-		if share > 0 {
-			parts = append(parts, fmt.Sprintf("%s %v (%.1f%%)", name, n, share))
+	var all clock.Nanojoules
+	for _, e := range t.EnergyOf.All() {
+		all += e
+	}
+	for name, e := range t.EnergyOf.All() {
+		if share := report.Percent(e, all); share > 0 {
+			parts = append(parts, fmt.Sprintf("%s %v (%.1f%%)", name, e, share))
 		}
 	}
-	add("multiply-accumulates", e.MAC, report.Percent(e.MAC, all))
-	add("table look-ups", e.Table, report.Percent(e.Table, all))
-	add("L2", e.L2, report.Percent(e.L2, all))
-	add("memory", e.DRAM, report.Percent(e.DRAM, all))
-	add("planar engine", e.Planar, report.Percent(e.Planar, all))
-	add("powered engines", e.Active, report.Percent(e.Active, all))
-	add("dispatch", e.Dispatch, report.Percent(e.Dispatch, all))
 	if len(parts) > 0 {
 		p.Printf("energy: %s", strings.Join(parts, ", "))
 	}
 }
 
-// printAdvice prints what bounds the descriptors that take at least a tenth of the cycles, one
-// descriptor for each cause. The explain command tries what helps.
+// printAdvice prints a line for each descriptor with at least a tenth of the cycles, which says
+// what most of its cycles are spent on. It prints only one descriptor for each cause.
 func (p pager) printAdvice(d *report.Run) {
 	const least = 10 // per cent of the cycles
 	list := make([]*report.Descriptor, len(d.Descriptors))

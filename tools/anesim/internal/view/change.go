@@ -7,8 +7,8 @@ import (
 	"anesim/bench/explain"
 )
 
-// Outcomes says how the changes that were tried turned out, such as "2 gain, 3 do not". It counts
-// changes that give other results or cannot run only if there are any.
+// Outcomes returns the number of changes with each outcome, such as "2 gain, 3 do not". It mentions
+// changes that give other results, or that cannot run, only if there are any.
 func Outcomes(n *explain.Tried) string {
 	list := []string{fmt.Sprintf("%d gain", n.Faster), fmt.Sprintf("%d do not", n.NotFaster)}
 	if n.OtherResults > 0 {
@@ -20,8 +20,8 @@ func Outcomes(n *explain.Tried) string {
 	return strings.Join(list, ", ")
 }
 
-// Gain returns the effect of a change that was tried, such as "-23.7%" of the time. For a change
-// that gates tiles it is the effect on energy.
+// Gain returns the relative change of the time, such as "-23.7%". For a change that gates tiles,
+// which saves energy, it returns the change of the energy, such as "-3.1% energy".
 func Gain(c *explain.Change) string {
 	if c.Kind == "gating" {
 		return fmt.Sprintf("%+.1f%% energy", 100*(float64(c.After.EnergyNJ/c.Before.EnergyNJ)-1))
@@ -29,8 +29,8 @@ func Gain(c *explain.Change) string {
 	return fmt.Sprintf("%+.1f%%", -100*c.Gain)
 }
 
-// Effects returns the time before and after a change, and what it does to energy and bytes, as a
-// sentence.
+// Effects returns a sentence with the time before and after a change, and the relative changes of
+// energy and of bytes moved.
 func Effects(c *explain.Change) string {
 	return fmt.Sprintf("Time %v to %v, energy %s, bytes moved %s", c.Before.TimeNs, c.After.TimeNs,
 		Change(float64(c.Before.EnergyNJ), float64(c.After.EnergyNJ)), Change(float64(c.Before.DMABytes), float64(c.After.DMABytes)))

@@ -8,7 +8,7 @@ import (
 	"anesim/hw"
 )
 
-// FromRun returns the report of a run of a program or a layer.
+// FromRun converts the document of a run for pages and pictures. Its items are the descriptors.
 func FromRun(d *report.Run) *Report {
 	r := &Report{
 		Kind: "program", Name: d.Program, Chip: d.Chip, Host: d.Host, Tool: d.Tool, Peak: d.Peak, Of: "descriptor",
@@ -35,7 +35,7 @@ func FromRun(d *report.Run) *Report {
 		Label: "Coverage", Text: fmt.Sprintf("%d of %d", all, all),
 		Name: "descriptors", Value: float64(all), Note: fmt.Sprintf("descriptors timed; values of %d computed", computed),
 	})
-	r.addDescriptorTable(d.Descriptors, d.Rest, d.Total.Cycles)
+	r.Table = newDescriptorTable(d.Descriptors, d.Rest, d.Total.Cycles)
 	return r
 }
 
@@ -58,7 +58,7 @@ func (r *Report) addUnlisted(d *report.Rest, listed int) {
 		listed+d.Descriptors, listed, d.Descriptors, len(d.Groups)))
 }
 
-// FromNetwork returns the report of a run of a network.
+// FromNetwork converts the document of a network for pages and pictures. Its items are the layers.
 func FromNetwork(d *report.Network) *Report {
 	r := &Report{
 		Kind: "network", Name: d.Network, Chip: d.Chip, Host: d.Host, Tool: d.Tool, Peak: d.Peak, Of: "layer",
@@ -86,7 +86,7 @@ func FromNetwork(d *report.Network) *Report {
 		Label: "Coverage", Text: fmt.Sprintf("%d of %d", modelled, len(d.Layers)),
 		Name: "layers", Value: float64(len(d.Layers)), Note: coverageNote(len(d.Layers) - modelled),
 	})
-	r.addLayerTable(d.Layers, d.Total.Cycles)
+	r.Table = newTable(report.LayerColumns, d.Layers, d.Total.Cycles)
 	return r
 }
 
@@ -118,7 +118,7 @@ func (r *Report) setFacts(t *report.Wall, peak report.Rates) {
 	}
 }
 
-// FromLoad returns the report of a load.
+// FromLoad converts the document of a load for pages and pictures. Its items are the clients.
 func FromLoad(d *report.Load) *Report {
 	r := &Report{Kind: "load", Name: "load", Chip: d.Chip, Host: d.Host, Tool: d.Tool, Of: "client", Document: d}
 	r.Facts = []Fact{
@@ -137,10 +137,10 @@ func FromLoad(d *report.Load) *Report {
 		r.Busy = append(r.Busy, b.Utilisation)
 	}
 	r.Table.Columns = []Column{
-		{"client", "name in the script", false}, {"program", "what it calls", false}, {"priority", "0 is the most urgent", true}, {"arrival", "how its calls come", false},
-		{"calls", "that were made", true}, {"calls/s", "over the simulated time", true}, {"alone", "latency with the engine to itself", true},
-		{"p50", "median latency", true}, {"p90", "latency", true}, {"p99", "latency", true}, {"p99 low", "lower end of its 95% interval", true},
-		{"p99 high", "upper end of its 95% interval", true}, {"max", "latency", true}, {"mean wait", "from call to let in", true}, {"stuck", "calls that never completed", true},
+		{Title: "client", Help: "name in the script"}, {Title: "program", Help: "what it calls"}, {Title: "priority", Help: "0 is the most urgent", Number: true}, {Title: "arrival", Help: "how its calls come"},
+		{Title: "calls", Help: "that were made", Number: true}, {Title: "calls/s", Help: "over the simulated time", Number: true}, {Title: "alone", Help: "latency with the engine to itself", Number: true},
+		{Title: "p50", Help: "median latency", Number: true}, {Title: "p90", Help: "latency", Number: true}, {Title: "p99", Help: "latency", Number: true}, {Title: "p99 low", Help: "lower end of its 95% interval", Number: true},
+		{Title: "p99 high", Help: "upper end of its 95% interval", Number: true}, {Title: "max", Help: "latency", Number: true}, {Title: "mean wait", Help: "from call to let in", Number: true}, {Title: "stuck", Help: "calls that never completed", Number: true},
 	}
 	const p50, p90, p99, most = 0, 1, 2, 4
 	for i := range d.Clients {

@@ -9,7 +9,7 @@ import (
 	"anesim/hw/clock"
 )
 
-// A Sweep holds the rows of a sweep and the names of their columns, as in its CSV.
+// A Sweep is the document of a sweep: the rows and the column names of its CSV file.
 type Sweep struct {
 	report.Header
 	Name    string     `json:"name"`
@@ -35,8 +35,8 @@ func (s *Sweep) parseCell(row []string, column string) float64 {
 	return v
 }
 
-// FromSweep returns the report of a sweep. Its items are points; they have no cycles by cause,
-// which the rows do not contain.
+// FromSweep converts the document of a sweep for pages and pictures. Its items are the points,
+// which have no cycles by cause. The argument peak holds the highest rates of the chip.
 func FromSweep(s *Sweep, peak report.Rates) *Report {
 	r := &Report{Kind: "sweep", Name: s.Name, Chip: s.Chip, Host: "none", Tool: s.Tool, Peak: peak, Of: "point", Document: s}
 	numeric := make([]bool, len(s.Columns))

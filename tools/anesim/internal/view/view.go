@@ -10,7 +10,8 @@ import (
 	"anesim/hw/clock"
 )
 
-// A Report is a result in the form that pictures and pages show.
+// A Report is a result in the form from which pages and pictures are made. Fields that the kind of
+// result does not have are zero.
 type Report struct {
 	Kind       string // "program", "network", "sweep", "load" or "accuracy"
 	Name       string
@@ -50,7 +51,7 @@ type NamedTable struct {
 	Table
 }
 
-// Intro returns a sentence that introduces the report.
+// Intro returns a sentence that names the kind of the result, the chip and the host.
 func (r *Report) Intro() string {
 	switch {
 	case r.Kind == "accuracy":
@@ -61,8 +62,8 @@ func (r *Report) Intro() string {
 	return fmt.Sprintf("A %s on the model of the neural engine of %s, host %s.", r.Kind, r.Chip, r.Host)
 }
 
-// A Fact is a number of the headline. Value is the number in the document and Name its path
-// there.
+// A Fact is a number in the headline of a page, as text and as the value in the document. Name is
+// the path of the value in the document.
 type Fact struct {
 	Label, Text string
 	Name        string
@@ -70,7 +71,8 @@ type Fact struct {
 	Note        string
 }
 
-// An Item is a layer, a descriptor, a point of a sweep or a client of a load.
+// An Item is one of the equal parts that a result consists of: a layer, a descriptor, a point of a
+// sweep or a client of a load.
 type Item struct {
 	Name      string
 	Op        string
@@ -87,8 +89,9 @@ type Item struct {
 	Bytes     uint64 // between device memory and the engine
 }
 
-// WorkingTime returns the time on which the item's rates are based if the item takes the time t.
-// It scales Working by t/Time.
+// WorkingTime returns the time by which the item's rates are computed if the item takes the time t.
+// The item may work longer than it adds to the chain, because it overlaps with others; Working/Time
+// is that ratio.
 func (x *Item) WorkingTime(t clock.Nanoseconds) clock.Nanoseconds {
 	if x.Working <= 0 || x.Time <= 0 {
 		return t
@@ -136,8 +139,9 @@ type Kind struct {
 	Time   clock.Nanoseconds
 }
 
-// Kinds groups the items by kind and returns the kinds with the most cycles first. An item with
-// an empty Work, such as a descriptor, is a kind of its own. Items without cycles are left out.
+// Kinds groups the items that do the same work and have the same bottleneck. It returns the groups
+// with the most cycles first. An item with an empty Work is a group of its own, and an item without
+// cycles is in no group.
 func (r *Report) Kinds() []Kind {
 	type key struct{ work, bound string }
 	found := map[key]int{}
@@ -165,20 +169,6 @@ func (r *Report) Kinds() []Kind {
 	}
 	slices.SortStableFunc(list, func(a, b Kind) int { return cmp.Compare(b.Cycles, a.Cycles) })
 	return list
-}
-
-// EnergyParts returns the parts of an energy in the order of the documents.
-func EnergyParts(e *report.Energy) []Part {
-	return []Part{
-		{"multiply-accumulates", e.MAC}, {"table look-ups", e.Table}, {"L2", e.L2},
-		{"device memory", e.DRAM}, {"planar engine", e.Planar}, {"powered engines", e.Active}, {"dispatch", e.Dispatch},
-	}
-}
-
-// A Part is one consumer's part of an energy.
-type Part struct {
-	Name   string
-	Energy clock.Nanojoules
 }
 
 // FormatRate formats a rate with three digits, or without decimals if it is larger.

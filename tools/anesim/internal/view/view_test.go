@@ -74,3 +74,46 @@ func TestSweepRows(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// A page has the columns of the reports' tables that have a title for it, in their order. The
+// groups of descriptors that are not listed are rows without an interval.
+func TestDescriptorTable(t *testing.T) {
+	d := report.Descriptor{Index: 3, Op: "conv", Bound: "overhead", Engines: 16, TimeNs: 2500, TimeLowNs: 2000, TimeHighNs: 3000}
+	d.Cycles.Total = 30
+	g := report.Group{Op: "pass", Descriptors: 7, TimeNs: 1000}
+	g.Cycles.Total, g.Cycles.Compute = 70, 70
+	x := newDescriptorTable([]report.Descriptor{d}, &report.Rest{Groups: []report.Group{g}}, 100)
+	var titles []string
+	for _, c := range x.Columns {
+		titles = append(titles, c.Title)
+	}
+	want := []string{"td", "op", "in", "out", "kernel", "engines", "cycles", "share", "bound by", "moved", "GB/s", "time", "energy", "low", "high", "TFLOP/s"}
+	if !slices.Equal(titles, want) {
+		t.Fatalf("columns %q, want %q", titles, want)
+	}
+	for column, want := range map[string][2]Cell{
+		"td":       {{"3", 3}, {"7 more", 1}},
+		"in":       {{"0x0x0", 0}, {"various", 0}},
+		"engines":  {{"16", 16}, {"-", 0}},
+		"cycles":   {{"30", 30}, {"70", 70}},
+		"share":    {{"30.0%", 30}, {"70.0%", 70}},
+		"bound by": {{"overhead", 0}, {"compute", 0}},
+		"time":     {{"2.500 us", 2500}, {"1.000 us", 1000}},
+		"low":      {{"2.000 us", 2000}, {"-", 0}},
+	} {
+		k := slices.Index(titles, column)
+		if got := [2]Cell{x.Rows[0][k], x.Rows[1][k]}; got != want {
+			t.Errorf("%s: got %v, want %v", column, got, want)
+		}
+	}
+}
+
+// Layers that are not modelled have no costs.
+func TestLayerTable(t *testing.T) {
+	x := newTable(report.LayerColumns, []report.Layer{{Name: "a", Op: "conv", Modelled: true}, {Name: "b", Op: "sort"}}, 10)
+	for i, c := range x.Columns {
+		if c.Title == "time" && (!c.Number || x.Rows[1][i].Text != "-" || x.Rows[0][i].Text == "-") {
+			t.Errorf("time: %+v, %v and %v", c, x.Rows[0][i], x.Rows[1][i])
+		}
+	}
+}

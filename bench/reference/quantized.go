@@ -8,8 +8,8 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// quantised has the operators on integers with a scale and a zero point.
-var quantised = map[string]operator{
+// quantizedOperators has the operators on integers with a scale and a zero point.
+var quantizedOperators = map[string]operator{
 	"QuantizeLinear": {2, withOneResult(computeQuantizeLinear)}, "DequantizeLinear": {2, withOneResult(computeDequantizeLinear)},
 	"DynamicQuantizeLinear": {1, computeDynamicQuantizeLinear},
 	"MatMulInteger":         {2, withOneResult(computeMatMulInteger)}, "ConvInteger": {2, withOneResult(computeConvInteger)},
@@ -96,7 +96,8 @@ func (t *Tensor) selectIndices(axis int, places []int) (*Tensor, error) {
 	return concatenate(parts, axis)
 }
 
-// A scaling is a scale and a zero point that both broadcast to a tensor.
+// A scaling has the scale and the zero point that relate quantized integers q to numbers: (q -
+// zero) * scale. Both broadcast to the tensor.
 type scaling struct{ scale, zero *Tensor }
 
 // scalingOf returns the scaling of x. If zero is nil, the zero point is 0 of type uint8.
@@ -264,7 +265,7 @@ func computeDynamicQuantizeMatMul(c *call) (*Tensor, error) {
 	return multiplyScaled(a, b, s.scale, c.in[2], c.input(4))
 }
 
-// dequantizeInput returns the quantised input i as floats. Its scale and zero point are the
+// dequantizeInput returns the quantized input i as floats. Its scale and zero point are the
 // next two inputs, which may have one element for each element of axis.
 func (c *call) dequantizeInput(i, axis int) (*Tensor, error) {
 	if c.input(i) == nil || c.input(i+1) == nil {
@@ -277,7 +278,7 @@ func (c *call) dequantizeInput(i, axis int) (*Tensor, error) {
 	return s.dequantize(c.in[i])
 }
 
-// requantize quantises a result with the scale in input i and the zero point in the input
+// requantize quantizes a result with the scale in input i and the zero point in the input
 // after it.
 func (c *call) requantize(y *Tensor, i int) (*Tensor, error) {
 	if c.input(i) == nil {
@@ -374,8 +375,8 @@ func computeQGemm(c *call) (*Tensor, error) {
 	return c.requantize(y, 7)
 }
 
-// quantizedBinaryOperator returns an operator that dequantises two inputs, applies op and
-// quantises the result.
+// quantizedBinaryOperator returns an operator that dequantizes two inputs, applies op and
+// quantizes the result.
 func quantizedBinaryOperator(op string) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
 		a, err := c.dequantizeInput(0, 1)
@@ -394,8 +395,8 @@ func quantizedBinaryOperator(op string) func(*call) (*Tensor, error) {
 	}
 }
 
-// quantizedUnaryOperator returns an operator that dequantises an input, applies op and
-// quantises the result.
+// quantizedUnaryOperator returns an operator that dequantizes an input, applies op and
+// quantizes the result.
 func quantizedUnaryOperator(op string) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
 		x, err := c.dequantizeInput(0, 1)

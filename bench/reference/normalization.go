@@ -6,9 +6,9 @@ import (
 	"slices"
 )
 
-// normalisations has the operators that divide by a deviation, a root mean square or a power
+// normalizationOperators has the operators that divide by a deviation, a root mean square or a power
 // of a sum of squares.
-var normalisations = map[string]operator{
+var normalizationOperators = map[string]operator{
 	"BatchNormalization":        {5, withOneResult(computeBatchNormalization)},
 	"InstanceNormalization":     {3, withOneResult(computeInstanceNormalization)},
 	"LayerNormalization":        {2, computeLayerNormalization},
@@ -67,7 +67,7 @@ func (t *Tensor) mapRuns(length int, f func(line []float64)) *Tensor {
 func computeInstanceNormalization(c *call) (*Tensor, error) {
 	x := c.in[0]
 	if len(x.Dims) < 3 {
-		return nil, fmt.Errorf("shape %v has no spatial axes", x.Dims)
+		return nil, fmt.Errorf("input has shape %v; want at least one spatial axis after batch and channels", x.Dims)
 	}
 	epsilon := c.floatAttribute("epsilon", float64(float32(1e-5)))
 	y := x.mapRuns(numElements(x.Dims[2:]), func(line []float64) { c.normalize(line, epsilon) })
@@ -146,7 +146,8 @@ func (t *Tensor) scaleAndAddBias(scale, bias *Tensor) (*Tensor, error) {
 	return add(t, bias)
 }
 
-// computeRMSNormalization computes RMSNormalization.
+// computeRMSNormalization computes RMSNormalization: it divides the elements of the last axes by
+// the root of their mean square, and multiplies them by a scale.
 func computeRMSNormalization(c *call) (*Tensor, error) {
 	x := c.in[0]
 	axis, err := resolveAxis(c.intAttribute("axis", -1), len(x.Dims))
@@ -190,7 +191,7 @@ func computeMeanVarianceNormalization(c *call) (*Tensor, error) {
 	return y.transpose(invertPermutation(permutationToEnd(len(x.Dims), axes...))...)
 }
 
-// computeLRN computes LRN: it divides by a power of the sum of squares over neighbouring
+// computeLRN computes LRN: it divides by a power of the sum of squares over neighboring
 // channels.
 func computeLRN(c *call) (*Tensor, error) {
 	x, size := c.in[0], c.intAttribute("size", 0)

@@ -7,7 +7,7 @@ import (
 	"anesim/hw/clock"
 )
 
-// A Span is an interval of a run's wall time with constant power.
+// A Span is a part of a run's wall time in which the engine's power is constant.
 type Span struct {
 	At, For clock.Nanoseconds // since the start of the run
 	Energy  clock.Nanojoules
@@ -20,7 +20,7 @@ const (
 	SpanDispatch = "dispatch"
 )
 
-// Watts returns the span's power, 0 for a span without duration.
+// Watts returns the mean power of the span in watts. It returns 0 for a span without duration.
 func (s *Span) Watts() float64 {
 	if s.For <= 0 {
 		return 0
@@ -28,7 +28,8 @@ func (s *Span) Watts() float64 {
 	return float64(s.Energy) / float64(s.For)
 }
 
-// A Part is the total time of one kind of span and the energy drawn in it.
+// A Part is the sum of all spans of one kind, such as the time in which the engine idles, and the
+// energy that the engine draws in them.
 type Part struct {
 	Time   clock.Nanoseconds
 	Energy clock.Nanojoules
@@ -58,7 +59,8 @@ type Timeline struct {
 	End   clock.Nanoseconds
 }
 
-// Add appends a dispatch and the host's part of it.
+// Add appends the spans of dispatch d to the timeline. The argument host is the time that the host
+// adds to the dispatch; if it is 0, the dispatch has no host span.
 func (l *Timeline) Add(d *Dispatch, host clock.Nanoseconds) {
 	engines := max(hw.Engines(d.Descriptors), d.Rest.Engines)
 	waiting := func(t clock.Nanoseconds) clock.Nanojoules { return l.Waiting(engines, t) }
@@ -87,8 +89,9 @@ func (l *Timeline) Add(d *Dispatch, host clock.Nanoseconds) {
 	}
 }
 
-// spreadEnergy moves energy between the spans of overlapping descriptors, so that the energy of
-// each is spread evenly over the time in which it works.
+// spreadEnergy distributes the energy of each descriptor in list evenly over the time in which it
+// works. That time overlaps with the spans of its neighbors. The first span of list is
+// l.Spans[first].
 func (l *Timeline) spreadEnergy(first int, list []hw.DescriptorReport) {
 	spans := l.Spans[first:]
 	// move moves energy of span i to its neighbours in direction step, up to a distance of within.
@@ -110,8 +113,8 @@ func (l *Timeline) spreadEnergy(first int, list []hw.DescriptorReport) {
 	}
 }
 
-// addRepeats appends another timeline times times. The energies of its spans without duration
-// become one span, everything else another one.
+// addRepeats appends as many copies of another timeline as times says, as one span. A second span
+// without duration has the energy of spans without duration.
 func (l *Timeline) addRepeats(round *Timeline, times int) {
 	n := float64(times)
 	var energy, instant clock.Nanojoules
@@ -133,8 +136,8 @@ func (l *Timeline) addRepeats(round *Timeline, times int) {
 	l.addSpan(clock.Nanoseconds(n*float64(round.End)), clock.Nanojoules(n*float64(energy)), what)
 }
 
-// addPart appends a span, and adds its time and energy to p. more is additional energy of the span
-// that does not belong to p.
+// addPart appends a span with the energy energy+more, and adds its time and energy, without more,
+// to p. It does nothing if time is not positive.
 func (l *Timeline) addPart(p *Part, time clock.Nanoseconds, energy, more clock.Nanojoules, what string) {
 	if time <= 0 {
 		return
@@ -144,13 +147,21 @@ func (l *Timeline) addPart(p *Part, time clock.Nanoseconds, energy, more clock.N
 	l.addSpan(time, energy+more, what)
 }
 
-// addSpan appends a span at the end of the timeline.
+// addSpan appends a span that starts at the end of the timeline.
 func (l *Timeline) addSpan(time clock.Nanoseconds, energy clock.Nanojoules, what string) {
 	l.Spans = append(l.Spans, Span{l.End, time, energy, what})
 	l.End += time
 }
 
-// Peak returns the highest power of a span in watts.
+// Energy returns the sum of the energies of all spans.
+func (l *Timeline) Energy() (e clock.Nanojoules) {
+	for i := range l.Spans {
+		e += l.Spans[i].Energy
+	}
+	return e
+}
+
+// Peak returns the highest power of any span in watts, or 0 if there are no spans.
 func (l *Timeline) Peak() (watts float64) {
 	for i := range l.Spans {
 		watts = max(watts, l.Spans[i].Watts())
@@ -158,9 +169,67 @@ func (l *Timeline) Peak() (watts float64) {
 	return watts
 }
 
-// RailsOff returns the idle time after which the rails are switched off, infinity if the power
-// policy keeps them on.
+// RailsOff returns how long the engine idles before its supply rails are switched off. It returns
+// infinity if the power policy never switches them off.
 func (r *Result) RailsOff() clock.Nanoseconds {
 	o := r.Options.engineOptions()
 	return o.PowerTimes().RailsOff
+}
+
+// Timeline returns the engine's power over the wall time of the run, with idle gaps and the time of
+// the host. Many equal dispatches at the end of a repeated run share one span.
+func (r *Result) Timeline() *Timeline {
+	l := &Timeline{Waiting: r.Waiting()}
+	for d, p := range r.Dispatches() {
+		if r.Model.kind == KindNetwork {
+			l.Label = func(d *hw.DescriptorReport) string {
+				return fmt.Sprintf("%s: descriptor %d: %v", r.LayerOf(p, d).Layer.Name, d.Index, d.Op)
+			}
+		}
+		c := r.Counted(p, d)
+		l.Add(&c, p.Host)
+	}
+	if len(r.Programs) == 0 { // the host alone
+		l.addPart(&l.Host, r.Stages(), 0, 0, SpanHost)
+	}
+	if n := r.repeatedRounds(); n > 0 {
+		round := &Timeline{Waiting: l.Waiting}
+		for d, p := range r.lastRound() {
+			c := r.Counted(p, d)
+			round.Add(&c, p.Host)
+		}
+		l.addRepeats(round, n)
+	}
+	return l
+}
+
+// Waiting returns the function that computes how much energy the engine draws while it waits for a
+// time t after work on a number of engines; see [engine.Options.Waiting].
+func (r *Result) Waiting() func(engines int, t clock.Nanoseconds) clock.Nanojoules {
+	o := r.Options.engineOptions()
+	return o.Waiting()
+}
+
+// Host returns the total time that the host adds to the engine's time, over all dispatches.
+func (r *Result) Host() (t clock.Nanoseconds) {
+	for i := range r.Programs {
+		p := &r.Programs[i]
+		t += p.Host * clock.Nanoseconds(len(p.Dispatches)+p.Again)
+	}
+	if len(r.Programs) == 0 {
+		t = r.Stages()
+	}
+	return t
+}
+
+// Time returns the time that the engine works, over all dispatches, and its prediction interval.
+func (r *Result) Time() (clock.Nanoseconds, hw.Interval) {
+	return r.Report.Time, r.Report.Bounds()
+}
+
+// Wall returns the time from the start to the end of the run: the time of the engine and of the
+// host, and the time in which the engine idles or wakes up.
+func (r *Result) Wall() clock.Nanoseconds {
+	l := r.Timeline()
+	return r.Report.Time + r.Host() + l.Idle.Time + l.Wake.Time
 }
