@@ -60,7 +60,7 @@ in memory; what they gain within the network also depends on the neighboring lay
 	s.StringVar(&f.layer, "layer", "", "explain a layer, `\"OP key=value...\"`, instead of a file")
 	f.Dims.Register(s)
 	s.BoolVar(&f.inMemory, "in-memory", false, "send every tensor between a network's layers to memory and back")
-	s.BoolVar(&f.tables, "tables", false, "use a lookup table for Elu and Softsign of ONNX, MIL and Core ML: cheaper than their exact forms, and less exact")
+	s.BoolVar(&f.tables, "tables", false, "use a lookup table for Elu, Selu, Celu and Softsign of ONNX, MIL and Core ML: cheaper than their exact forms, and less exact")
 	s.IntVar(&f.top, "top", 5, "try changes on the `N` kinds of layers that take most")
 	flags.CompleteFlags(c)
 	return c

@@ -119,7 +119,7 @@ and --backends replaces them:
 	s.BoolVar(&f.values, "values", false, "compute values as well")
 	f.Dims.Register(s)
 	s.BoolVar(&f.inMemory, "in-memory", false, "send every tensor between layers to memory and back")
-	s.BoolVar(&f.tables, "tables", false, "use a lookup table for Elu and Softsign of ONNX, MIL and Core ML: cheaper than their exact forms, and less exact")
+	s.BoolVar(&f.tables, "tables", false, "use a lookup table for Elu, Selu, Celu and Softsign of ONNX, MIL and Core ML: cheaper than their exact forms, and less exact")
 	s.BoolVar(&f.l2, "l2", false, "draw how full the L2 is, from descriptor to descriptor")
 	s.IntVar(&f.top, "top", 0, "rows of the `N` layers that take longest alone; 0 is all")
 	s.BoolVar(&f.strict, "strict", false, "exit 1 unless every node of the network is in the totals")
