@@ -48,7 +48,7 @@ banks), which shows limits that no change to the model can move.
 
 Layers of a network are reshaped, merged and split within the network; a change that needs
 more dispatches is left out. Other changes are tried on the layer alone with its tensors
-in memory; what they gain within the network also depends on the neighbouring layers.`,
+in memory; what they gain within the network also depends on the neighboring layers.`,
 		Example: `  anesim explain tools/anesim/examples/resnet50.yaml
   anesim explain model.hwx --json
   anesim explain --layer "softmax c=64 h=8 w=8"`,
