@@ -1,7 +1,6 @@
 package anesim
 
 import (
-	"cmp"
 	"math"
 	"slices"
 
@@ -40,20 +39,20 @@ func (p *ProgramResult) Occupancy() []int {
 		listed = max(listed, len(p.Dispatches[i].Descriptors))
 	}
 	list := make([]int, min(listed, len(p.covered)))
-	var live []span // read by later descriptors
+	var live spanSet // read by later descriptors
 	for i := len(p.covered) - 1; i >= 0; i-- {
 		c := &p.covered[i]
 		for k, s := range c.spans[:c.n] {
 			if !c.reads[k] {
-				live = subtractSpan(live, s)
+				live.remove(s)
 			}
 		}
 		if i < len(list) {
-			list[i] = countBytes(append(slices.Clone(live), c.spans[:c.n]...))
+			list[i] = live.bytesWith(c.spans[:c.n])
 		}
 		for k, s := range c.spans[:c.n] {
 			if c.reads[k] {
-				live = append(subtractSpan(live, s), s)
+				live.add(s)
 			}
 		}
 	}
@@ -63,32 +62,79 @@ func (p *ProgramResult) Occupancy() []int {
 // A span is the range of L2 addresses from from to to-1.
 type span struct{ from, to uint32 }
 
-// subtractSpan returns list without the addresses in s. A span that contains s becomes two.
-func subtractSpan(list []span, s span) []span {
-	var out []span
-	for _, x := range list {
-		if x.from < min(x.to, s.from) {
-			out = append(out, span{x.from, min(x.to, s.from)})
-		}
-		if max(x.from, s.to) < x.to {
-			out = append(out, span{max(x.from, s.to), x.to})
-		}
-	}
-	return out
+// A spanSet is a set of bytes. Its spans are sorted and do not touch each other.
+type spanSet struct {
+	spans []span
+	bytes int
 }
 
-// countBytes returns the number of different addresses in the spans of list. It changes the order
-// of list.
-func countBytes(list []span) int {
-	slices.SortFunc(list, func(a, b span) int { return cmp.Compare(a.from, b.from) })
-	sum, end := uint32(0), uint32(0)
-	for _, s := range list {
-		if s.to > max(end, s.from) {
-			sum += s.to - max(end, s.from)
-			end = s.to
+// overlapping returns the range of the spans that have bytes in common with s, which is not empty.
+func (set *spanSet) overlapping(s span) (i, j int) {
+	i, _ = slices.BinarySearchFunc(set.spans, s.from, func(x span, from uint32) int {
+		if x.to <= from {
+			return -1
+		}
+		return 1
+	})
+	for j = i; j < len(set.spans) && set.spans[j].from < s.to; {
+		j++
+	}
+	return i, j
+}
+
+// remove removes the bytes of s.
+func (set *spanSet) remove(s span) {
+	if s.from >= s.to {
+		return
+	}
+	i, j := set.overlapping(s)
+	var rest []span
+	for _, x := range set.spans[i:j] {
+		set.bytes -= int(min(x.to, s.to) - max(x.from, s.from))
+		if x.from < s.from {
+			rest = append(rest, span{x.from, s.from})
+		}
+		if s.to < x.to {
+			rest = append(rest, span{s.to, x.to})
 		}
 	}
-	return int(sum)
+	set.spans = slices.Replace(set.spans, i, j, rest...)
+}
+
+// add adds the bytes of s.
+func (set *spanSet) add(s span) {
+	if s.from >= s.to {
+		return
+	}
+	set.remove(s)
+	set.bytes += int(s.to - s.from)
+	i, _ := set.overlapping(s)
+	j := i
+	if i > 0 && set.spans[i-1].to == s.from {
+		i--
+		s.from = set.spans[i].from
+	}
+	if j < len(set.spans) && set.spans[j].from == s.to {
+		s.to = set.spans[j].to
+		j++
+	}
+	set.spans = slices.Replace(set.spans, i, j, s)
+}
+
+// bytesWith returns the number of bytes in the set and in list, counting shared ones once.
+func (set *spanSet) bytesWith(list []span) int {
+	var more spanSet
+	for _, s := range list {
+		more.add(s)
+	}
+	sum := set.bytes + more.bytes
+	for _, s := range more.spans {
+		i, j := set.overlapping(s)
+		for _, x := range set.spans[i:j] {
+			sum -= int(min(x.to, s.to) - max(x.from, s.from))
+		}
+	}
+	return sum
 }
 
 // A cover holds the L2 ranges that a task's operands occupy. An element of reads is true if an

@@ -213,7 +213,7 @@ func (r *Result) Replay(ctx context.Context, p *loader.Program, each func(d *hw.
 	o.Each = func(d *hw.DescriptorReport) {
 		n := covered[0]
 		covered = covered[1:]
-		each(d, countBytes(n.spans[:n.n]))
+		each(d, new(spanSet).bytesWith(n.spans[:n.n]))
 	}
 	_, err := engine.Run(ctx, p, o, engine.Job{Inputs: r.Options.Inputs, State: r.Options.State, Repeat: r.Options.Repeat, List: 1, Executed: func(t *regs.Task) {
 		covered = append(covered, coverOf(t, uint64(o.Chip.L2Bytes.Value)))

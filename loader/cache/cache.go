@@ -11,7 +11,7 @@ import (
 	"path/filepath"
 )
 
-// A Mode selects how entries are looked up.
+// A Mode selects whether [Cache.Do] uses stored entries.
 type Mode uint8
 
 // Modes. The documents have two options: force_recompilation makes the entry even if there
@@ -22,7 +22,7 @@ const (
 	ForceFetch
 )
 
-// An Outcome is the way a program was obtained.
+// An Outcome says where [Cache.Do] got a program from.
 type Outcome uint8
 
 // Outcomes.
@@ -40,7 +40,7 @@ func (o Outcome) String() string {
 	return fmt.Sprintf("outcome %d", uint8(o))
 }
 
-// A Cache is a directory of entries. Several goroutines and processes may use it at once.
+// A Cache is a directory of compiled programs. Several goroutines and processes may use it at once.
 type Cache struct {
 	Dir    string
 	Build  string // identifies the compiler and names its directory below Dir
@@ -48,9 +48,9 @@ type Cache struct {
 	Mode   Mode
 }
 
-// Open returns a cache in directory dir, which need not exist yet. Its Build is the start
-// of the SHA-256 of this executable, so a changed compiler never uses the entries of
-// another.
+// Open returns a cache in directory dir, which need not exist yet. Its Build is a hash of the
+// running executable, so that entries of another version of the compiler are not used. It returns
+// an *Error if the executable cannot be read.
 func Open(dir string) (*Cache, error) {
 	name, err := os.Executable()
 	if err != nil {
@@ -68,7 +68,7 @@ func Open(dir string) (*Cache, error) {
 	return &Cache{Dir: dir, Build: hex.EncodeToString(h.Sum(nil)[:8])}, nil
 }
 
-// An Error reports that the cache cannot be used.
+// An Error reports that a file of the cache, or the executable, cannot be read or written.
 type Error struct {
 	Op, Path string
 	Err      error
@@ -79,7 +79,7 @@ func (e *Error) Error() string { return fmt.Sprintf("cache: %s: %v", e.Op, e.Err
 // Unwrap returns e.Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// A MissError reports that a required entry is missing or damaged.
+// A MissError reports that mode ForceFetch found no entry or a damaged one.
 type MissError struct {
 	Path string
 	Why  string // damage found, or ""
@@ -92,7 +92,7 @@ func (e *MissError) Error() string {
 	return fmt.Sprintf("cache: missing entry %s", e.Path)
 }
 
-// An Entry describes the result of Cache.Do.
+// An Entry describes what [Cache.Do] did for a key.
 type Entry struct {
 	Outcome Outcome
 	Path    string
@@ -109,18 +109,18 @@ const (
 	bundleName = "model.bundle"
 )
 
-// Path returns the file name of the entry for a key.
+// Path returns the name of the file that holds the entry for k, which need not exist.
 func (c *Cache) Path(k *Key) string {
 	return filepath.Join(c.Dir, treeName, c.Build, k.Identifier().String(), bundleName)
 }
 
-// Do calls use with the content of the key's entry. If there is no valid entry, or the mode
-// is ForceRecompilation, Do calls make for the content, passes it to use and stores it. An
-// entry whose content use rejects counts as damaged. If the cache cannot be read or
-// written, Do still succeeds, except with ForceFetch, and Entry.Unkept holds the reason.
+// Do calls use with the stored content for key k. If there is none, or if the mode is
+// ForceRecompilation, Do calls make, passes the result to use and stores it. Content that is
+// damaged or that use rejects counts as missing. If the cache cannot be read or written, Do
+// succeeds nevertheless and stores the error in Entry.Unkept, unless the mode is ForceFetch.
 //
-// The error is a *MissError, an *Error, an error of make, or an error of use for content
-// that make returned.
+// The error is a *MissError, an *Error, an error of make, or an error of use for content that make
+// returned.
 func (c *Cache) Do(k *Key, use func([]byte) error, make func() ([]byte, error)) (Entry, error) {
 	id := k.Identifier()
 	e := Entry{Outcome: Made, Path: c.Path(k), Key: id}

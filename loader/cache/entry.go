@@ -22,7 +22,7 @@ const (
 	headBytes = sizeAt + 8
 )
 
-// A FormatError reports a damaged entry.
+// A FormatError reports a damaged entry. Off is the offset in bytes of the damage.
 type FormatError struct {
 	Off  int
 	What string

@@ -7,35 +7,35 @@ import (
 	"hash"
 )
 
-// A Hash is a double SHA-256: the SHA-256 of a SHA-256.
+// A Hash is the SHA-256 hash of a SHA-256 hash.
 type Hash [sha256.Size]byte
 
 // String returns the hash in hexadecimal.
 func (h Hash) String() string { return hex.EncodeToString(h[:]) }
 
-// A Hasher computes the Hash of the bytes written to it.
+// A Hasher computes the [Hash] of the bytes that are written to it.
 type Hasher struct{ inner hash.Hash }
 
-// NewHasher returns a Hasher to which nothing has been written.
+// NewHasher returns a Hasher for an empty sequence of bytes.
 func NewHasher() *Hasher { return &Hasher{sha256.New()} }
 
 // Write adds p to the hashed bytes. The error is always nil.
 func (h *Hasher) Write(p []byte) (int, error) { return h.inner.Write(p) }
 
-// Sum returns the hash of the bytes written so far.
+// Sum returns the hash of all bytes written so far. More bytes may follow.
 func (h *Hasher) Sum() Hash { return sha256.Sum256(h.inner.Sum(nil)) }
 
-// Sum returns the double SHA-256 of data.
+// Sum returns the hash of data.
 func Sum(data []byte) Hash {
 	first := sha256.Sum256(data)
 	return sha256.Sum256(first[:])
 }
 
-// A Segment holds the hashes of the structure and the weights of one segment, a part of a
-// network that runs on the engine as one program.
+// A Segment identifies a part of a network that runs on the engine as one program, by the hashes of
+// its structure and of its weights.
 type Segment struct{ Structure, Weights Hash }
 
-// A Key identifies an entry. Two compilations with equal keys have the same result.
+// A Key identifies a compilation. Two compilations with equal keys have the same result.
 type Key struct {
 	Segments []Segment
 	Source   string // resolved URL of the source, "" to identify by content only
@@ -43,7 +43,8 @@ type Key struct {
 	Platform string
 }
 
-// Identifier returns the double SHA-256 of the key's parts, each preceded by its length.
+// Identifier returns a hash of all fields of k. Each field is hashed with its length, so that
+// different keys have different input.
 func (k *Key) Identifier() Hash {
 	h := NewHasher()
 	part := func(p []byte) {

@@ -7,7 +7,8 @@ import (
 	"strings"
 )
 
-// An Enum is an enumeration of enums.txt.
+// An Enum is one of the enumerations listed in enums.txt, a table of the numbers that the vendor's
+// software uses.
 type Enum struct {
 	Name     string
 	Vendor   string // the vendor's name
@@ -17,14 +18,14 @@ type Enum struct {
 	Values   []Value // in order; if a number repeats, its first entry gives the name
 }
 
-// A Value is a number with its spelling.
+// A Value is a number of an enumeration with the name that the vendor gives it.
 type Value struct {
 	Number uint64
 	Name   string
 	Note   string
 }
 
-// All yields every enumeration in the order of enums.txt.
+// All returns an iterator over all enumerations, in the order of enums.txt.
 func All() iter.Seq[Enum] {
 	return func(yield func(Enum) bool) {
 		for _, e := range table() {
@@ -35,14 +36,14 @@ func All() iter.Seq[Enum] {
 	}
 }
 
-// A Match is a value together with its enumeration.
+// A Match is a value that Find found, with its enumeration.
 type Match struct {
 	Enum  Enum
 	Value Value
 }
 
-// Find yields every value whose spelling equals text, ignoring case, or whose number is
-// text.
+// Find returns an iterator over the values whose name equals text, ignoring case, or whose number
+// is text, in Go syntax such as 18 or 0x12.
 func Find(text string) iter.Seq[Match] {
 	number, err := strconv.ParseUint(text, 0, 64)
 	return func(yield func(Match) bool) {
@@ -56,8 +57,8 @@ func Find(text string) iter.Seq[Match] {
 	}
 }
 
-// find returns the first value with a number in an enumeration, or nil if the number has no
-// name.
+// find returns the first value with the given number in an enumeration. It returns nil if the
+// enumeration does not exist or has no such number.
 func find(enum string, number uint64) *Value {
 	for i := range table() {
 		e := &table()[i]

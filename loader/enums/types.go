@@ -32,7 +32,7 @@ type CatalogueType uint8
 // String returns the vendor's spelling, or CatalogueType(number) if the number has no name.
 func (v CatalogueType) String() string { return formatName("CatalogueType", uint64(v)) }
 
-// Known reports whether the number has a name.
+// Known reports whether the enumeration has a name for v.
 func (v CatalogueType) Known() bool { return find("CatalogueType", uint64(v)) != nil }
 
 // A Generation is the engine generation of a container, its subtype.
@@ -41,7 +41,7 @@ type Generation uint8
 // String returns the vendor's spelling, or Generation(number) if the number has no name.
 func (v Generation) String() string { return formatName("Generation", uint64(v)) }
 
-// Known reports whether the number has a name.
+// Known reports whether the enumeration has a name for v.
 func (v Generation) Known() bool { return find("Generation", uint64(v)) != nil }
 
 // A LoadCommand is the kind of a load command in a container.

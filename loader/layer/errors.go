@@ -2,7 +2,8 @@ package layer
 
 import "fmt"
 
-// A LimitError reports a layer that exceeds a limit of the engine.
+// A LimitError reports a layer that exceeds a limit of the engine, with the value found, the limit,
+// and how to change the layer.
 type LimitError struct {
 	Limit    string // the limited quantity, with its unit
 	Got, Max int
@@ -13,8 +14,8 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("%s: found %d, want at most %d; %s", e.Limit, e.Got, e.Max, e.Nearest)
 }
 
-// An UnsupportedError reports a layer whose registers are not known, because no compiled program
-// contains such a layer.
+// An UnsupportedError reports a layer that the engine may support, but whose registers are not
+// known because no compiled program contains such a layer.
 type UnsupportedError struct {
 	Op  Op
 	Why string
@@ -22,7 +23,8 @@ type UnsupportedError struct {
 
 func (e *UnsupportedError) Error() string { return fmt.Sprintf("%v: %s", e.Op, e.Why) }
 
-// A LayerError reports a layer that contradicts itself, or weights that do not match it.
+// A LayerError reports a layer whose fields contradict each other, or weights that do not match
+// their layer.
 type LayerError struct {
 	Op   Op
 	What string
@@ -30,19 +32,21 @@ type LayerError struct {
 
 func (e *LayerError) Error() string { return fmt.Sprintf("%v: %s", e.Op, e.What) }
 
-// Errorf returns a [*LayerError] for l with a formatted message.
+// Errorf returns a [*LayerError] for the operation of l, with a message formatted as by
+// [fmt.Sprintf].
 func (l *Layer) Errorf(format string, args ...any) error {
 	return &LayerError{l.Op, fmt.Sprintf(format, args...)}
 }
 
-// Unsupportedf returns an [*UnsupportedError] for l with a formatted message.
+// Unsupportedf returns an [*UnsupportedError] for the operation of l, with a message formatted as
+// by [fmt.Sprintf].
 func (l *Layer) Unsupportedf(format string, args ...any) error {
 	return &UnsupportedError{l.Op, fmt.Sprintf(format, args...)}
 }
 
 // CheckLimit returns a [*LimitError] if got is greater than most, and nil otherwise. limit names
-// the quantity and its unit. nearest is a format string for the advice; its only argument is
-// most.
+// the quantity with its unit. nearest says how to stay within the limit; it is a format string
+// whose only argument is most.
 func CheckLimit(limit string, got, most int, nearest string) error {
 	if got > most {
 		return &LimitError{limit, got, most, fmt.Sprintf(nearest, most)}

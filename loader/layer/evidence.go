@@ -6,9 +6,8 @@ import (
 	"anesim/hw/evidence"
 )
 
-// Caveat returns a sentence about the part of the layer's lowering that was never seen in a
-// compiled program, so that its values and times follow from an equivalent computation. It
-// returns "" if compiled programs show the whole lowering.
+// Caveat returns a sentence that says which part of the layer's lowering is not shown by any
+// compiled program and how it is computed instead. It returns "" if programs show all of it.
 func (l *Layer) Caveat() string {
 	w := &l.Window
 	switch {
@@ -46,9 +45,9 @@ func (l *Layer) Caveat() string {
 	return ""
 }
 
-// Evidence returns the kind of evidence behind the lowering of the usual forms of an operation.
-// It is evidence.Bytes if texts of the vendor's compiler are reproduced byte for byte
-// (testdata/identity.md), and evidence.Inferred otherwise.
+// Evidence returns how well the lowering of an operation is known. It is evidence.Bytes if
+// descriptors of the vendor's compiler are reproduced byte for byte in the usual forms of the
+// operation, and evidence.Inferred otherwise.
 func (o Op) Evidence() evidence.Kind {
 	switch o {
 	case Pool, Deconvolution, Pad, ReduceMin, PReLU, Sin, Cos, Cube, HardSwish, Floor, Average,
@@ -58,7 +57,8 @@ func (o Op) Evidence() evidence.Kind {
 	return evidence.Bytes
 }
 
-// Limits describes the limits of an operation, apart from the extents of its tensors.
+// Limits returns a sentence with the limits of an operation, apart from the limits of the shapes of
+// its tensors.
 func (o Op) Limits() string {
 	switch o {
 	case Convolution, Deconvolution, Pool:

@@ -16,7 +16,7 @@ const (
 	AxisW
 )
 
-// A SecondKind is the source of the second operand of an elementwise operation or a matmul.
+// A SecondKind says where the second operand of an elementwise operation or a matmul comes from.
 type SecondKind uint8
 
 // Sources of a second operand.
@@ -27,8 +27,8 @@ const (
 	Itself                     // the first input again, as in x + relu(x) with SecondReLU
 )
 
-// A Layer is one operation over fp16 tensors. Fields that the operation does not use are zero;
-// [Layer.Validate] checks the others.
+// A Layer describes one operation on fp16 tensors. Fields that the operation does not use are zero.
+// [Layer.Validate] checks the fields.
 type Layer struct {
 	Op Op
 	In Shape // shape of the first input
@@ -83,16 +83,18 @@ type Layer struct {
 	Memories    Memories
 }
 
-// IsDepthwise reports whether every output channel is computed from one input channel, for which
-// the engine has a mode of its own.
+// IsDepthwise reports whether l is a convolution with as many groups as input and output channels,
+// so that each output channel reads one input channel. The engine has a mode of its own for this.
 func (l *Layer) IsDepthwise() bool {
 	return l.Groups > 1 && l.Groups == l.In.C && l.Cout == l.In.C
 }
 
-// TapRows returns the number of rows of taps in the window, without the gaps of a dilation.
+// TapRows returns the number of rows of taps in the window. A dilated window has more rows than
+// taps.
 func (l *Layer) TapRows() int { return (l.Window.Kh-1)/max(1, l.Dilation) + 1 }
 
-// TapColumns returns the number of columns of taps in the window, without the gaps of a dilation.
+// TapColumns returns the number of columns of taps in the window. A dilated window has more columns
+// than taps.
 func (l *Layer) TapColumns() int { return (l.Window.Kw-1)/max(1, l.Dilation) + 1 }
 
 // Memories holds the sizes in bytes of a chip's memories, which limit its tasks. A size of 0
@@ -102,41 +104,45 @@ type Memories struct {
 	Lane int // bytes of weights that one engine holds; 0 means MaxLane
 }
 
-// L2Bytes returns the size in bytes of the L2 of the layer's chip.
+// L2Bytes returns the size in bytes of L2 on the chip that the layer is lowered for.
 func (l *Layer) L2Bytes() int { return cmp.Or(l.Memories.L2, MaxL2) }
 
-// LaneBytes returns how many bytes of weights one engine of the layer's chip holds.
+// LaneBytes returns how many bytes of weights one engine holds on the chip that the layer is
+// lowered for.
 func (l *Layer) LaneBytes() int { return cmp.Or(l.Memories.Lane, MaxLane) }
 
-// LargestTile returns the size in bytes of the largest source tile in the L2 of the layer's chip.
+// LargestTile returns the size in bytes of the largest source that fits in L2 as a whole, on the
+// chip that the layer is lowered for.
 func (l *Layer) LargestTile() int { return LargestTile(l.L2Bytes()) }
 
-// Conv returns a dense convolution with cout output channels.
+// Conv returns a convolution of input in with cout output channels, each of which reads all input
+// channels.
 func Conv(in Shape, cout int, w Window) Layer {
 	return Layer{Op: Convolution, In: in, Cout: cout, Window: w, Groups: 1}
 }
 
-// Depthwise returns a convolution of each channel on its own.
+// Depthwise returns a convolution that applies window w to each channel of in separately.
 func Depthwise(in Shape, w Window) Layer {
 	return Layer{Op: Convolution, In: in, Cout: in.C, Window: w, Groups: in.C}
 }
 
-// Product returns a matmul of an m x k input and a k x n right side. rhs says whether the right
-// side is a second input or constant.
+// Product returns a matmul of an m x k matrix by a k x n matrix. The left side is the input. rhs is
+// Runtime if the right side is a second input, or Constant if it is in the weights.
 func Product(m, k, n int, rhs SecondKind) Layer {
 	return Layer{Op: MatMul, In: Shape{1, 1, m, k}, Columns: n, Second: rhs}
 }
 
-// Unary returns a layer that applies op to each element of its input.
+// Unary returns a layer that applies op, such as ReLU, to an input of shape in.
 func Unary(op Op, in Shape) Layer { return Layer{Op: op, In: in} }
 
-// Binary returns an elementwise operation on inputs of the shapes in and second. Axes of extent 1
-// in second are broadcast.
+// Binary returns a layer that applies op, such as Add, to inputs of the shapes in and second. An
+// axis of extent 1 in second repeats to its extent in in.
 func Binary(op Op, in, second Shape) Layer {
 	return Layer{Op: op, In: in, SecondShape: second}
 }
 
-// Reduction returns a reduction, a softmax or a layer norm over the given axes.
+// Reduction returns a layer that applies op (a reduction, Softmax or LayerNorm) to an input of
+// shape in, over the given axes.
 func Reduction(op Op, in Shape, axes Axes) Layer { return Layer{Op: op, In: in, Axes: axes} }
 
 // Out returns the shape of the result.
@@ -181,8 +187,8 @@ func (l *Layer) Out() Shape {
 	return s
 }
 
-// Permutation returns the input axes that become the C, H and W of a transpose's result. It
-// returns W, H and C if Order is zero.
+// Permutation returns the input axes that become the C, H and W of a transpose's result, which are
+// W, H and C if Order is zero.
 func (l *Layer) Permutation() [3]Axes {
 	if l.Order == [3]Axes{} {
 		return [3]Axes{AxisW, AxisH, AxisC}
@@ -200,7 +206,8 @@ const (
 	FillReflect             // the tensor mirrored at its first and last row or column
 )
 
-// A Release is the year of the compiler whose form of descriptors a layer is lowered to.
+// A Release selects a compiler release, by its year. Layers are lowered to descriptors as that
+// release writes them.
 type Release int
 
 // Compiler releases. Newest is the zero value.
@@ -209,18 +216,19 @@ const (
 	Release2023 Release = 2023 // streams rows that exceed the L2 in patches (seen in 13 of 18 oracle programs)
 )
 
-// NeedsTable reports whether the layer has an activation that needs a table, unlike ReLU.
+// NeedsTable reports whether the layer has an activation that the engine computes with a table,
+// which is any activation but ReLU.
 func (l *Layer) NeedsTable() bool { return l.Activation != 0 && l.Activation != ReLU }
 
-// NeedsActivationTask reports whether the activation of an elementwise or planar operation takes
-// another task after those of the operation. The planar engine has no tables, and a task that
-// looks up its result in a table has no ReLU. It reports false for convolutions and matmuls.
+// NeedsActivationTask reports whether the layer's activation needs a task of its own because the
+// operation runs on the planar engine, which has no tables, or is itself a table lookup, after
+// which no ReLU is possible. It reports false for convolutions and matmuls.
 func (l *Layer) NeedsActivationTask() bool {
 	return l.Op > Linear && (l.NeedsTable() || l.Activation == ReLU && l.UsesOpTable() && l.Op != RealDiv)
 }
 
-// UsesOpTable reports whether the operation itself is computed with a table. A quotient is a
-// product with a table of 1/x, and the maximum or minimum with a number is a table.
+// UsesOpTable reports whether the operation itself is computed with a table. This is so for a
+// division, which multiplies by a table of 1/x, and for the maximum or minimum with a number.
 func (l *Layer) UsesOpTable() bool {
 	switch l.Op {
 	case RealDiv:
@@ -231,7 +239,7 @@ func (l *Layer) UsesOpTable() bool {
 	return false
 }
 
-// Taps returns the number of weights that a window has per input channel.
+// Taps returns the number of weights in the window for each input channel.
 func (l *Layer) Taps() int {
 	return l.TapRows() * l.TapColumns()
 }

@@ -67,8 +67,9 @@ const (
 	Pad // adds rows and columns around a tensor: Window's Py, Qy, Px and Qx
 )
 
-// IsSingleTable reports whether the activation o is exactly one table lookup, with no scale,
-// addend, mode or task of its own. The task that computes its input can then apply the table too.
+// IsSingleTable reports whether o is an activation that is exactly one table lookup, such as Tanh,
+// without a scale, an addend, or further tasks. The task that computes the input of such an
+// activation can apply the table itself.
 func (o Op) IsSingleTable() bool {
 	switch o {
 	case Sigmoid, Tanh, GELU, SiLU, Sqrt, LeakyReLU, ReLU6, Clip, ELU, SELU, HardSigmoid, Softplus, Softsign, Sign, Frac, Erf:
@@ -98,8 +99,8 @@ func (o Op) String() string {
 	return fmt.Sprintf("Op(%d)", uint8(o))
 }
 
-// ParseOp returns the operation with the given name. It reports false if there is none.
-func ParseOp(name string) (Op, bool) {
+// ParseOp returns the operation that [Op.String] spells as name. ok is false if there is none.
+func ParseOp(name string) (op Op, ok bool) {
 	for o, n := range opNames {
 		if n == name {
 			return o, true
@@ -108,8 +109,8 @@ func ParseOp(name string) (Op, bool) {
 	return 0, false
 }
 
-// TableCount returns how many activation tables the operation needs. The first is Weights.Table,
-// the others are Weights.Tables.
+// TableCount returns how many activation tables the operation needs: 0 for ReLU and operations that
+// are no activations, and up to 3. Weights.Table holds the first, and Weights.Tables the others.
 func (o Op) TableCount() int {
 	switch o {
 	case ReLU, Abs, Square, Cube, PReLU:
@@ -125,7 +126,8 @@ func (o Op) TableCount() int {
 	return 0
 }
 
-// IsActivation reports whether the operation is an elementwise function of one input.
+// IsActivation reports whether o is a function of one input that applies to each element
+// separately, such as ReLU or Sin.
 func (o Op) IsActivation() bool {
 	return o >= ReLU && o <= Rsqrt || o >= Abs && o <= LogicalNot
 }

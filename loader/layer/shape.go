@@ -6,7 +6,8 @@ type Shape struct{ N, C, H, W int }
 // rowUnit is the alignment in bytes of the rows of a tensor in memory.
 const rowUnit = 64
 
-// A Window describes how a convolution or a pooling moves over its source.
+// A Window describes how a convolution or a pooling moves over its input. Names end in h or y for
+// rows, and in w or x for columns.
 type Window struct {
 	Kh, Kw int // taps
 	Sy, Sx int // strides
@@ -16,8 +17,8 @@ type Window struct {
 	Qy, Qx int
 }
 
-// Phases groups the taps of the window, numbered by rows, by their row and column modulo the
-// strides. The phases are in row-major order.
+// Phases returns the taps of the window, numbered row by row, in groups whose rows and columns are
+// equal modulo the strides. Groups are ordered by these remainders, and the taps of a group ascend.
 func (w *Window) Phases() [][]int {
 	var all [][]int
 	for py := range min(w.Sy, w.Kh) {
@@ -34,12 +35,12 @@ func (w *Window) Phases() [][]int {
 	return all
 }
 
-// Valid returns a k x k window without padding.
+// Valid returns a k x k window without padding that moves by stride.
 func Valid(k, stride int) Window { return Window{Kh: k, Kw: k, Sy: stride, Sx: stride} }
 
-// Same returns a k x k window with padding, so that the output has ceil(in/stride) rows and
-// columns. If the padding is odd, the extra zero comes last (seen in both examples of a 3x3
-// window of stride 2).
+// Same returns a k x k window with as much padding as gives ceil(in/stride) output rows and
+// columns. If the padding of an axis is odd, the extra zero comes after the last element (seen in
+// both examples of a 3x3 window with stride 2).
 func Same(k, stride int, in Shape) Window {
 	w := Valid(k, stride)
 	w.Py, w.Qy = SamePad(k, stride, in.H)
@@ -47,25 +48,25 @@ func Same(k, stride int, in Shape) Window {
 	return w
 }
 
-// SamePad returns the padding before and after an axis of in elements that gives ceil(in/stride)
-// outputs.
+// SamePad returns the padding before and after an axis of in elements with which a window of k taps
+// gives ceil(in/stride) outputs.
 func SamePad(k, stride, in int) (before, after int) {
 	out := (in + stride - 1) / stride
 	total := max(0, (out-1)*stride+k-in)
 	return total / 2, total - total/2
 }
 
-// RoundUp returns the smallest multiple of unit that is at least n.
+// RoundUp returns the smallest multiple of unit that is at least n. n must not be negative.
 func RoundUp(n, unit int) int { return (n + unit - 1) / unit * unit }
 
-// Elements returns the number of elements.
+// Elements returns the number of elements of a tensor of shape s.
 func (s Shape) Elements() int { return s.N * s.C * s.H * s.W }
 
-// HasPackedRows reports whether each row fills whole units of 64 bytes. Such a tensor has no gaps
-// in memory, and can be read with any other row length that also fills whole units.
+// HasPackedRows reports whether a row has a multiple of 64 bytes. A tensor of such rows has no gaps
+// in memory, so it can be read with any other row length that is a multiple of 64 bytes too.
 func (s Shape) HasPackedRows() bool { return s.W*ElementBytes%rowUnit == 0 }
 
-// Dilate returns the window enlarged so that its taps are d rows and columns apart.
+// Dilate returns the window that covers the same taps d rows and columns apart.
 func (w Window) Dilate(d int) Window {
 	w.Kh, w.Kw = (w.Kh-1)*d+1, (w.Kw-1)*d+1
 	return w

@@ -2,14 +2,14 @@ package layer
 
 import "cmp"
 
-// Validate checks the layer against itself and against the engine's limits. The error is a
-// [*LayerError] or a [*LimitError].
+// Validate returns a [*LayerError] if the fields of the layer contradict each other, a
+// [*LimitError] if the layer exceeds a limit of the engine, and nil otherwise.
 func (l *Layer) Validate() error {
 	if _, ok := opNames[l.Op]; !ok {
-		return l.Errorf("unknown operation")
+		return l.Errorf("unknown operation %d", uint8(l.Op))
 	}
 	if min(l.In.N, l.In.C, l.In.H, l.In.W) < 1 {
-		return l.Errorf("input %v has an empty axis", l.In)
+		return l.Errorf("input %v has an empty axis; want at least one element along every axis", l.In)
 	}
 	var err error
 	switch l.Op {
@@ -51,7 +51,7 @@ func (l *Layer) Validate() error {
 		return l.Errorf("cannot divide an input by its own ReLU")
 	}
 	if a := l.Activation; a != 0 && (!a.IsActivation() || a.TableCount() > 1 || !l.Op.acceptsActivation()) {
-		return l.Errorf("activation %v cannot follow in the same layer", a)
+		return l.Errorf("activation %v cannot follow in the same layer; make it a layer of its own", a)
 	}
 	if l.Factor != 0 && (l.Op > Linear || !l.Factor.IsNormal()) {
 		return l.Errorf("factor %v: want a normal fp16 value, after a convolution or a matmul", l.Factor.Float32())
@@ -64,7 +64,8 @@ func (l *Layer) Validate() error {
 	return nil
 }
 
-// Validate checks a tensor against the limits of the registers. The error is a [*LimitError].
+// Validate returns a [*LimitError] if an extent of a tensor of shape s, or its size in bytes,
+// exceeds a limit of the registers.
 func (s Shape) Validate() error {
 	const split = "split it into parts of at most %d and run them one after the other"
 	if err := cmp.Or(
@@ -102,14 +103,14 @@ func (l *Layer) validateWindow() error {
 	case l.Op != Pool && (l.Cout < 1 || l.Groups < 0):
 		return l.Errorf("found %d output channels in %d groups, want at least 1 channel", l.Cout, l.Groups)
 	case l.Op != Pool && (l.In.C%groups != 0 || l.Cout%groups != 0):
-		return l.Errorf("%d groups do not divide %d and %d channels", groups, l.In.C, l.Cout)
+		return l.Errorf("%d groups do not divide the %d input and %d output channels", groups, l.In.C, l.Cout)
 	case l.Op == Deconvolution:
 		if o := l.Out(); min(o.H, o.W) < 1 || max(w.Py, w.Qy) >= w.Kh || max(w.Px, w.Qx) >= w.Kw {
-			return l.Errorf("window %+v leaves no output", *w)
+			return l.Errorf("window %+v leaves no output; want less padding than taps, and at least one output row and column", *w)
 		}
 		return nil
 	case l.In.H+w.Py+w.Qy < w.Kh || l.In.W+w.Px+w.Qx < w.Kw:
-		return l.Errorf("window of %dx%d taps does not fit the padded input", w.Kh, w.Kw)
+		return l.Errorf("window of %dx%d taps does not fit the padded input, want at most %dx%d", w.Kh, w.Kw, l.In.H+w.Py+w.Qy, l.In.W+w.Px+w.Qx)
 	case l.Op == Pool && (max(w.Py, w.Qy) >= w.Kh || max(w.Px, w.Qx) >= w.Kw):
 		return l.Errorf("padding reaches the size of the %dx%d window; want less, so that every window has a maximum", w.Kh, w.Kw)
 	case l.Op == Convolution && max(w.Kh, w.Kw, w.Py+1, w.Px+1, w.Qy+1, w.Qx+1) > MaxKernel:
@@ -122,10 +123,10 @@ func (l *Layer) validateWindow() error {
 // 1.
 func (l *Layer) validateSecond() error {
 	if l.Second > Itself {
-		return l.Errorf("unknown kind %d of second operand", l.Second)
+		return l.Errorf("unknown kind %d of second operand; want %d to %d", l.Second, Runtime, Itself)
 	}
 	if l.Bias && (l.Op != Mul || l.Second != Constant) {
-		return l.Errorf("bias must follow a mul with one constant per channel")
+		return l.Errorf("found a bias; want one only for a convolution, a matmul, or a mul with one constant per channel")
 	}
 	if l.Second == Constant {
 		return CheckLimit("channels with one constant each", l.In.C, MaxExtent, "split the channels into parts of at most %d")
@@ -151,7 +152,7 @@ func (l *Layer) validateParts() error {
 		sum += c
 	}
 	if sum != l.In.C {
-		return l.Errorf("inputs have %v channels, want a sum of %d", l.Parts, l.In.C)
+		return l.Errorf("inputs have %v channels, want numbers whose sum is %d", l.Parts, l.In.C)
 	}
 	const most = 27 // buffers 4 and 6 to 31; buffer 5 is the result
 	return CheckLimit("inputs", len(l.Parts), most, "join at most %d at a time")
@@ -161,14 +162,14 @@ func (l *Layer) validateSlice() error {
 	b, s, in := l.Begin, l.Size, l.In
 	for _, a := range [...][3]int{{b.N, s.N, in.N}, {b.C, s.C, in.C}, {b.H, s.H, in.H}, {b.W, s.W, in.W}} {
 		if a[0] < 0 || a[1] < 1 || a[0]+a[1] > a[2] {
-			return l.Errorf("slice of %v at %v exceeds input %v", s, b, in)
+			return l.Errorf("slice of size %v at %v exceeds the input %v", s, b, in)
 		}
 	}
 	return nil
 }
 
-// Validate checks that the weights have as many values as the layer takes. Missing values are
-// valid and count as zeros.
+// Validate returns a [*LayerError] if the number of weights, biases or constants is not the one
+// that l needs. Missing values are valid and count as zeros.
 func (w *Weights) Validate(l *Layer) error {
 	filter, bias, second := 0, 0, 0
 	switch l.Op {

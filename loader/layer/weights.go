@@ -6,9 +6,9 @@ import (
 	"github.com/x448/float16"
 )
 
-// A Form is the way in which a file stores the weights of a layer. It selects which of the
-// engine's own forms are tried first. A form is used only if it reproduces the same fp16 values
-// in fewer bytes; channels for which no form does stay dense.
+// A Form is an encoding in which a file stores the weights of a layer. The engine has similar
+// encodings; lowering tries the one of the same name first. It uses an encoding only if it
+// reproduces the same fp16 values in fewer bytes, and otherwise dense fp16.
 type Form uint8
 
 // The forms. The vendor's programs contain dense fp16 only. Where a lane's planes keep the
@@ -35,7 +35,7 @@ func (f Form) String() string {
 	return fmt.Sprintf("Form(%d)", uint8(f))
 }
 
-// Weights holds the constant values of a layer.
+// Weights holds the constant values of a layer. Missing values count as zeros.
 type Weights struct {
 	// Filter holds the weights: of a convolution in [Cout][Cin/Groups][Kh][Kw] order, of a matmul
 	// in [K][N] order, of Linear in [N][K] order. nil means zeros.
@@ -68,9 +68,9 @@ type Weights struct {
 	Inner []byte
 }
 
-// ChannelScale returns the scale of output channel n of weights in int8. A single scale applies
-// to all channels. It reports false if the channel has none.
-func (w *Weights) ChannelScale(n int) (float16.Float16, bool) {
+// ChannelScale returns the scale of output channel n, for weights that a file stores as signed
+// bytes. ok is false if there is none. A single scale applies to all channels.
+func (w *Weights) ChannelScale(n int) (scale float16.Float16, ok bool) {
 	switch {
 	case len(w.Scale) == 1:
 		return w.Scale[0], true
@@ -80,7 +80,7 @@ func (w *Weights) ChannelScale(n int) (float16.Float16, bool) {
 	return 0, false
 }
 
-// A Source generates weights in the order of Weights.Filter.
+// A Source generates the weights of a layer, in the order of Weights.Filter.
 type Source interface {
 	// Len returns the number of weights.
 	Len() int
@@ -89,8 +89,8 @@ type Source interface {
 	Values(dst []float16.Float16, first int)
 }
 
-// Weight returns weight i, or 0 if there are no weights. If the weights have a Source, the first
-// call generates and stores all of them.
+// Weight returns the weight with index i, or 0 if there are no weights. If the weights have a
+// Source, the first call generates and stores all of them, so concurrent calls are not safe.
 func (w *Weights) Weight(i int) float16.Float16 {
 	if len(w.Filter) == 0 && w.Source != nil {
 		w.Filter = make([]float16.Float16, w.Source.Len())
@@ -99,8 +99,8 @@ func (w *Weights) Weight(i int) float16.Float16 {
 	return ValueAt(w.Filter, i)
 }
 
-// ReadRun returns n weights, starting with number first, or nil if there are none. The result may
-// be part of buf, which must have room for n values.
+// ReadRun returns the n weights from index first on, or nil if there are none. The result may share
+// memory with w or with buf, which must have room for n values.
 func (w *Weights) ReadRun(buf []float16.Float16, first, n int) []float16.Float16 {
 	switch {
 	case len(w.Filter) > 0:
@@ -120,9 +120,10 @@ func ValueAt(values []float16.Float16, i int) float16.Float16 {
 	return values[i]
 }
 
-// Scale returns each value times factor(i), or nil for nil values. It reports false if a product
-// loses precision: the engine reads weights below 2^-14 as 0, and fp16 ends at 65504.
-func Scale(values []float16.Float16, factor func(i int) float32) ([]float16.Float16, bool) {
+// Scale returns each value multiplied by factor(i), rounded to fp16. It returns nil and true for
+// nil values. ok is false if a product loses precision, because the engine reads weights below
+// 2^-14 as 0 and fp16 ends at 65504.
+func Scale(values []float16.Float16, factor func(i int) float32) (scaled []float16.Float16, ok bool) {
 	if values == nil {
 		return nil, true
 	}

@@ -67,7 +67,8 @@ func Example(name string) ([]byte, error) {
 	return nil, fmt.Errorf("unknown example %q; want one of %q", name, Examples())
 }
 
-// ExampleProgram returns the example program with the given name, loaded from its container.
+// ExampleProgram returns the example program with the given name, loaded from its container. It
+// returns an error if the name is not one of [Examples].
 func ExampleProgram(name string) (*loader.Program, error) {
 	file, err := Example(name)
 	if err != nil {

@@ -51,8 +51,8 @@ zin_ane_compiler v9.509.0
 `
 )
 
-// Identity returns the container file of the worked identity layer, which is the model's default
-// program. Its output t2 equals its input t0, 64 fp16 values each.
+// Identity returns the container file of a program that copies 64 fp16 values from its input t0 to
+// its output t2. The model uses this program by default.
 func Identity() ([]byte, error) { return Example("identity") }
 
 // IdentityProgram returns the program of [Identity], loaded from its container.

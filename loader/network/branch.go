@@ -10,15 +10,15 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// readConditional reads the nodes of both branches of an If whose condition is computed, and a
-// selection between them.
+// readConditional makes layers for an If node whose condition is computed when the network runs:
+// the layers of both branches, and a selection between their results.
 func (n *nodeReader) readConditional() error {
 	c, err := n.AnyInput(0)
 	if err != nil {
 		return errors.New(n.undecidedReason())
 	}
 	if graph.Elements(c.Dims) != 1 {
-		return errors.New("condition has more than one element")
+		return fmt.Errorf("condition has shape %v; want one element", c.Dims)
 	}
 	if why := n.selectSides(c); why != nil {
 		return fmt.Errorf("%s; computing both branches fails: %v", n.undecidedReason(), why)
@@ -26,7 +26,9 @@ func (n *nodeReader) readConditional() error {
 	return nil
 }
 
-// undecidedReason says why the condition of an If is not known, and which input may decide it.
+// undecidedReason returns a text that says why the condition of an If node is not known while
+// the file is read. If a value for an integer input may decide the condition, the text names the
+// flag that sets it.
 func (n *nodeReader) undecidedReason() string {
 	for _, in := range n.Inputs() {
 		if in.Shape.Elements() == 1 && in.Type != "" && in.Type[0] != 'f' {

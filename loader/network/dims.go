@@ -10,22 +10,24 @@ import (
 	"anesim/loader/network/list"
 )
 
-// A DimError reports dimensions that need a size, or sizes for dimensions that do not exist.
+// A DimError reports the dimensions of a network that need a size, and the sizes that were given
+// for dimensions which the network does not have.
 type DimError struct {
 	Needed  []Dim
 	Unknown []string // given names that no dimension has
 	Known   []string // existing names, if Unknown is not empty
 }
 
-// A Dim is a named dimension: an axis of an input.
+// A Dim is a dimension that a network's file leaves open: an axis of an input with a name
+// instead of a size.
 type Dim struct {
 	Name, Input string
 	Axis, Rank  int
 }
 
-// example returns a plausible size for the dimension, as part of a batch, an image or a
-// sequence.
-func (d *Dim) example() int {
+// exampleSize returns a size that the dimension could have, for use in a message: 1 for a batch, 224
+// for the side of an image, and 128 for the length of a sequence.
+func (d *Dim) exampleSize() int {
 	switch {
 	case d.Axis == 0:
 		return 1
@@ -42,7 +44,7 @@ func (e *DimError) Error() string {
 		for i := range e.Needed {
 			d := &e.Needed[i]
 			list = append(list, fmt.Sprintf("%q of input %q", d.Name, d.Input))
-			example = append(example, fmt.Sprintf("%s=%d", d.Name, d.example()))
+			example = append(example, fmt.Sprintf("%s=%d", d.Name, d.exampleSize()))
 		}
 		parts = append(parts, fmt.Sprintf("dimensions have no size: %s; want a size for each, such as --dim %s",
 			strings.Join(list, ", "), strings.Join(example, ",")))
@@ -57,7 +59,9 @@ func (e *DimError) Error() string {
 	return list.OneLine.Replace(strings.Join(parts, "; "))
 }
 
-// ParseDims parses sizes of dimensions as the command line has them, such as N=1,height=640.
+// ParseDims parses a comma-separated list of sizes of named dimensions, such as
+// "N=1,height=640". It returns an error for a malformed pair, a size out of range, or a name
+// that is given twice.
 func ParseDims(text string) (map[string]int, error) {
 	sizes := map[string]int{}
 	for pair := range strings.SplitSeq(text, ",") {
@@ -99,7 +103,8 @@ func newBinder(sizes map[string]int, inputs ...graph.Port) *binder {
 	return b
 }
 
-// integerInput returns the value given for an input that is a single integer.
+// integerInput returns the value that the user gave for input v, which must be a single integer.
+// The second result is false for other inputs, and if the user gave no value.
 func (b *binder) integerInput(v graph.Port) (int, bool) {
 	if len(v.Dims) > 0 || v.Type.IsFloat() || v.Type.Width() == 0 {
 		return 0, false

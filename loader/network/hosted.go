@@ -83,13 +83,14 @@ func (n *nodeReader) hostStage(l *list.Layer) *list.Stage {
 	return s
 }
 
-// countTensor adds a tensor that a stage reads or writes to its counts.
+// countTensor adds a tensor with the given number of elements of type elem to the amounts of
+// data that stage s reads or writes.
 func countTensor(s *list.Stage, elements int, elem graph.Type) {
 	s.Elements += uint64(elements)
 	s.Bytes += uint64(elements) * uint64(max(1, elem.Width()))
 }
 
-// Run computes the stage, see [list.Stage].
+// Run computes the node for the given inputs. It is the Run function of a [list.Stage].
 func (s *hostedNode) Run(in []list.Array) ([]list.Array, error) {
 	out, err := s.compute(in)
 	if err != nil {

@@ -16,8 +16,8 @@ import (
 // maxProgramText is the size of the longest program text that is read.
 const maxProgramText = 64 << 20
 
-// ReadMIL reads a network from the text of a program, such as a model.mil. Weights are read
-// from Options.Dir. Errors are as for [ReadONNX].
+// ReadMIL reads a network from the text of a MIL program, such as the file model.mil of a
+// compiled Core ML model. Weights are read from files in o.Dir. Errors are those of [ReadONNX].
 func ReadMIL(data []byte, o Options) (*list.Network, error) {
 	if len(data) > maxProgramText {
 		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("file is too large; want at most %d bytes", maxProgramText)}
@@ -34,8 +34,8 @@ func ReadMIL(data []byte, o Options) (*list.Network, error) {
 	return readProgram(p, nil, len(data), true, o)
 }
 
-// ReadCoreML reads a network from a Core ML model, a .mlmodel. Weights are read from
-// Options.Dir. Errors are as for [ReadONNX].
+// ReadCoreML reads a network from the content of a Core ML model, an .mlmodel file. Weights are
+// read from files in o.Dir. Errors are those of [ReadONNX].
 func ReadCoreML(data []byte, o Options) (*list.Network, error) {
 	m, err := coreml.Read(data)
 	if err != nil {

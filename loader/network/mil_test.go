@@ -19,7 +19,7 @@ import (
 )
 
 // small is a network of what packages hold: weights in a file and here, batch
-// normalisation, a clamp, a mean, a product, several outputs.
+// normalization, a clamp, a mean, a product, several outputs.
 const small = `program(1.3)
 [buildInfo = dict<string, string>({{"k", "v"}})]
 {

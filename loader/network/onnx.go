@@ -9,9 +9,9 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// ReadONNX reads a network from an ONNX file. Errors are a *[list.FormatError] or, if named
-// dimensions have no size, a *[DimError]. Operators that the engine cannot run become layers
-// with a Reason.
+// ReadONNX reads a network from the content of an ONNX file. Operators that the engine cannot
+// run become layers with a Reason. ReadONNX returns a *[DimError] if dimensions have no size,
+// and a *[list.FormatError] if the file is malformed.
 func ReadONNX(data []byte, o Options) (*list.Network, error) {
 	m, err := onnx.Read(data)
 	if err != nil {
@@ -20,7 +20,8 @@ func ReadONNX(data []byte, o Options) (*list.Network, error) {
 	return readModel(m, nil, len(data), o)
 }
 
-// openONNX is like ReadONNX for a file, and reads large constants on demand.
+// openONNX reads a network from an ONNX file of size bytes. It leaves large constants in the
+// file until they are needed, so r must stay open until the network is complete.
 func openONNX(r io.ReaderAt, size int64, o Options) (*list.Network, error) {
 	m, err := onnx.ReadFrom(r, size)
 	if err != nil {
@@ -29,7 +30,8 @@ func openONNX(r io.ReaderAt, size int64, o Options) (*list.Network, error) {
 	return readModel(m, nil, int(size), o)
 }
 
-// formatError converts an error of package onnx, with its position.
+// formatError converts an error of package onnx to a [list.FormatError] with the same byte
+// offset. Other errors get offset 0.
 func formatError(err error) error {
 	f := &list.FormatError{What: err.Error(), Err: err}
 	var e *onnx.FormatError

@@ -43,7 +43,7 @@ func TestONNXLayers(t *testing.T) {
 		parts []ox.Message
 		want  []string
 	}{
-		{"convolution, batch normalisation, rectifier", []ox.Message{
+		{"convolution, batch normalization, rectifier", []ox.Message{
 			picture, ox.Constant("w", []int{8, 4, 3, 3}, zeros(8*4*9)...),
 			ox.Constant("s", []int{8}, zeros(8)...), ox.Constant("v", []int{8}, 1, 1, 1, 1, 1, 1, 1, 1),
 			ox.Node("Conv", "a", in("x", "w"), ox.List("pads", 1, 1, 1, 1), ox.List("strides", 2, 2)),
@@ -117,7 +117,7 @@ func TestONNXLayers(t *testing.T) {
 	}
 }
 
-// Batch normalisation is in the convolution's weights and bias.
+// Batch normalization is in the convolution's weights and bias.
 func TestBatchNormFoldsValues(t *testing.T) {
 	n, err := ReadONNX(ox.Model(
 		ox.Input("x", 1, 2, 1, 1), ox.Constant("w", []int{2, 2, 1, 1}, 1, 2, 3, 4), ox.Constant("b", []int{2}, 1, -1),

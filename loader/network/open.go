@@ -15,7 +15,7 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// Options holds the settings that a network's file leaves open.
+// Options provides information that a network's file leaves open. The zero value is valid.
 type Options struct {
 	// Dims holds the sizes of dimensions by name. A dimension without a name, or named "?", is
 	// called by its input and axis, such as "image:2". An input that is one integer takes its
@@ -24,13 +24,15 @@ type Options struct {
 	// Dir is the directory of the file. Values in other files are read from there, and never
 	// from outside it. If Dir is "", these values are not read.
 	Dir string
-	// Tables uses a single table for Elu and Softsign instead of several exact layers, which is
-	// cheaper but less exact.
+	// Tables uses a single lookup table for Elu, Selu, Celu and Softsign instead of several exact
+	// layers, which is cheaper but less exact. Selu and Celu have a table for their default
+	// parameters only.
 	Tables bool
 }
 
-// Read reads a network in the format that the extension of name says: .yaml, .yml, .onnx,
-// .mlmodel or .mil.
+// Read reads a network from data, the content of a file. The extension of name selects the
+// format: .yaml, .yml, .onnx, .mlmodel or .mil. Read returns an error for any other extension,
+// and otherwise the error of the format's reader.
 func Read(name string, data []byte, o Options) (*list.Network, error) {
 	read, err := readerFor(name)
 	if err != nil {
@@ -39,7 +41,8 @@ func Read(name string, data []byte, o Options) (*list.Network, error) {
 	return read(data, o)
 }
 
-// ReadYAML reads a network from a YAML list of layers. Errors are a *[list.FormatError].
+// ReadYAML reads a network from the content of a YAML file that lists its layers (see package
+// keys). Errors are of type *[list.FormatError].
 func ReadYAML(data []byte) (*list.Network, error) {
 	b, err := keys.ReadYAML(data)
 	if err != nil {
@@ -69,14 +72,15 @@ func readerFor(name string) (func([]byte, Options) (*list.Network, error), error
 	}
 }
 
-// Extensions returns the extensions of the files and packages that [Open] reads.
+// Extensions returns the file extensions that [Open] accepts, each with its dot.
 func Extensions() []string {
 	return []string{".yaml", ".yml", ".onnx", ".mlmodel", ".mlpackage", ".mlmodelc", ".mil"}
 }
 
-// Open reads a network from a file in a format that [Read] knows, or from a directory: an
-// .mlpackage, or an .mlmodelc whose program is text. The default for Options.Dir is the file's
-// directory.
+// Open reads a network from the file at path. Besides the formats of [Read], it reads two kinds
+// of directories: Core ML packages (.mlpackage), and compiled Core ML models (.mlmodelc) whose
+// program is text. If o.Dir is "", values in other files are read from the directory of the
+// file.
 func Open(path string, o Options) (*list.Network, error) {
 	switch strings.ToLower(filepath.Ext(filepath.Clean(path))) {
 	case ".mlpackage":

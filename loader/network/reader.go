@@ -72,7 +72,8 @@ type reading struct {
 	values map[string]*graph.Value // tensors of the file and of expansions
 }
 
-// valueOf returns the tensor with the given name.
+// valueOf returns the tensor with the given name. If no part of the file mentions the name, it
+// adds a tensor about which nothing is known.
 func (r *reading) valueOf(name string) *graph.Value {
 	v := r.values[name]
 	if v == nil {
@@ -191,7 +192,8 @@ func (r *composer) readNode(node *settle.Node) {
 	r.addNode(n)
 }
 
-// newReader returns a reader for a node, with a builder of its own.
+// newReader returns a reader for one node. It adds layers to a nested builder, so that they can
+// be dropped.
 func (r *composer) newReader(node *settle.Node) *nodeReader {
 	return newNodeReader(node, r.Builder, r.reading)
 }
@@ -201,7 +203,7 @@ func newNodeReader(node *settle.Node, outer *list.Builder, of *reading) *nodeRea
 	return &nodeReader{Chooser: c, reading: of, node: node, outer: outer, macs: node.MACs}
 }
 
-// keepNode adds the layers of a node to the network.
+// keepNode moves the layers of node n, and the tensors of its expansion, to the network.
 func (r *composer) keepNode(n *nodeReader) {
 	n.Keep()
 	for _, v := range n.values {
@@ -251,7 +253,8 @@ func (n *nodeReader) operandBytes() (sum uint64, unsized bool) {
 	return sum, unsized
 }
 
-// refuse turns the node into a single layer with the reason why the engine cannot run it.
+// refuse replaces the layers of the node by a single one that the engine cannot run, with the
+// reason why. If the host has a function for the node, the layer becomes a stage of the host.
 func (n *nodeReader) refuse(why error) {
 	fresh := newNodeReader(n.node, n.outer, n.reading)
 	n.Chooser, n.values, n.macs = fresh.Chooser, nil, fresh.macs

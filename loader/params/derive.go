@@ -12,7 +12,8 @@ import (
 // MaxValues is the maximum number of values for which Derive compiles a program.
 const MaxValues = 1 << 10
 
-// A DeriveError reports that a program does not depend linearly on a parameter.
+// A DeriveError reports that a parameter has no single program, because a field is not a linear
+// function of it or because the programs differ in other ways.
 type DeriveError struct {
 	Name  string // the parameter
 	Value uint64 // value at which the program differs
@@ -23,10 +24,11 @@ func (e *DeriveError) Error() string {
 	return fmt.Sprintf("cannot derive one program for every %s: at %s=%d %s", e.Name, e.Name, e.Value, e.What)
 }
 
-// Derive returns one program for all values of a parameter. It calls at for the program of
-// each value in the range, takes the program of the largest value, and adds a relocation
-// for every field that differs. It then checks that the result equals the program of each
-// value, word for word. The error is a *DeriveError or an error of at.
+// Derive returns one program that serves all values of a parameter in range r, and the set of
+// fields, sizes and strides that depend on the parameter. It calls at to compile the program for
+// each value. The returned program is that of the largest value. Derive checks that setting the
+// parameter gives the compiled program of every value, word for word. The error is a *DeriveError
+// or an error of at.
 func Derive(name string, r loader.Range, at func(value uint64) (*loader.Program, error)) (*loader.Program, *Set, error) {
 	bad := func(v uint64, format string, args ...any) (*loader.Program, *Set, error) {
 		return nil, nil, &DeriveError{name, v, fmt.Sprintf(format, args...)}
@@ -86,9 +88,9 @@ type derivation struct {
 	set       Set
 }
 
-// fitLine returns the linear function of the parameter that has the values a and b at the
-// ends of the range, in units of 1<<shift. shift is at least least. ok is false if no
-// function with integer coefficients fits.
+// fitLine returns the linear function of the parameter that is a at the start of the range and b at
+// its end, in units of 1<<shift. shift is the smallest value from least to 16 for which the
+// coefficients are integers; ok is false if there is none.
 func (d *derivation) fitLine(a, b uint64, least int) (scale, plus int64, shift int, ok bool) {
 	span := int64(d.r.Stop - d.r.Start)
 	for shift = least; shift <= 16; shift++ {
@@ -101,8 +103,8 @@ func (d *derivation) fitLine(a, b uint64, least int) (scale, plus int64, shift i
 	return 0, 0, 0, false
 }
 
-// compareFields adds a relocation for each field that differs between the programs. It
-// returns the reason why the programs cannot be combined, or "".
+// compareFields adds a relocation for each field that differs between the programs of the lowest
+// and the highest value. It returns why the programs cannot be combined, or "" if they can.
 func (d *derivation) compareFields() string {
 	low, err := listDescriptors(d.low)
 	if err != nil {
@@ -151,8 +153,9 @@ func (d *derivation) compareFields() string {
 	return ""
 }
 
-// comparePorts adds an axis for each extent and stride that differs. It returns the reason
-// why the programs cannot be combined, or "".
+// comparePorts adds an axis for each size and stride of a port that differs between the programs of
+// the lowest and the highest value. It returns why the programs cannot be combined, or "" if they
+// can.
 func (d *derivation) comparePorts() string {
 	if len(d.low.Ports) != len(d.high.Ports) {
 		return "the program has different ports"
@@ -196,8 +199,9 @@ func listDescriptors(p *loader.Program) (list []*regs.Descriptor, err error) {
 	return list, nil
 }
 
-// describeDifference describes how the program p for one value differs from the derived
-// program at that value. It returns "" if they are equal.
+// describeDifference sets the parameter in a copy of the derived program whole and compares it with
+// p, the program that was compiled for that value. It returns the first difference as a clause, or
+// "" if there is none.
 func describeDifference(whole, p *loader.Program, name string, value uint64) string {
 	q := *whole
 	q.Ports, q.Relocations = slices.Clone(whole.Ports), slices.Clone(whole.Relocations)
@@ -243,8 +247,8 @@ func describeDifference(whole, p *loader.Program, name string, value uint64) str
 	return ""
 }
 
-// findConstants returns the bytes from the weights buffer to the end of its segment, or nil
-// if there are none.
+// findConstants returns the program's constants, from the start of the weights buffer to the end of
+// its segment, or nil if the program has none.
 func findConstants(p *loader.Program) []byte {
 	at := p.BARs[regs.BARWeights]
 	for i := range p.Segments {
@@ -255,8 +259,8 @@ func findConstants(p *loader.Program) []byte {
 	return nil
 }
 
-// headerWithoutTime returns a descriptor's header without the compiler's estimate of its
-// time, which nothing reads.
+// headerWithoutTime returns a descriptor's header with a time of 0. The time is the compiler's
+// estimate, which nothing reads.
 func headerWithoutTime(d *regs.Descriptor) regs.Header {
 	h := d.Header
 	h.Timing = h.Timing.WithExeCycles(0)

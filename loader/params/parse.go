@@ -21,7 +21,7 @@ const (
 	valueBits = 42 // bits of a number, as many as in a device address
 )
 
-// A TextError reports a malformed line.
+// A TextError reports a malformed line in a text of parameters.
 type TextError struct {
 	Line int // from 1
 	What string
@@ -34,7 +34,8 @@ type TextError struct {
 
 func (e *TextError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.What) }
 
-// Parse parses a text. Every error is a *TextError.
+// Parse parses parameters and the fields, sizes and strides that depend on them. The package
+// comment describes the text. Every error is a *TextError.
 func Parse(data []byte) (*Set, error) {
 	if len(data) > MaxText {
 		return nil, &TextError{Line: 1, What: fmt.Sprintf("text exceeds %d bytes", MaxText)}
@@ -95,7 +96,7 @@ func (r *reader) readParam(words []string) error {
 	}
 	for _, p := range r.set.Parameters {
 		if p.Name == words[0] {
-			return r.errorf("duplicate parameter %s", p.Name)
+			return r.errorf("duplicate parameter %q", p.Name)
 		}
 	}
 	var v [4]uint64
@@ -232,12 +233,12 @@ func (r *reader) parseLinear(word string) (p *Parameter, scale, plus int64, err 
 	if !isName(name) {
 		return bad()
 	}
-	return nil, 0, 0, &TextError{r.line, fmt.Sprintf("undeclared parameter %s", name), name, known}
+	return nil, 0, 0, &TextError{r.line, fmt.Sprintf("undeclared parameter %q", name), name, known}
 }
 
 func (r *reader) readAxes(stride bool, words []string) error {
 	if len(words) < 2 || words[0] != "input" && words[0] != "output" {
-		return r.errorf("malformed line; want input or output, a port and four values, - for an unchanged one")
+		return r.errorf("found %q; want input or output, a port and four values, - for an unchanged one", strings.Join(words, " "))
 	}
 	d := loader.Input
 	if words[0] == "output" {

@@ -7,29 +7,31 @@ import (
 	"anesim/loader"
 )
 
-// A Parameter is a run-time parameter with its default value and its range.
+// A Parameter is a number that a program gets at run time, such as its number of channels, with its
+// default value and its range.
 type Parameter struct {
 	Name  string
 	Value uint64
 	Range loader.Range
 }
 
-// A Set holds a program's parameters and the fields, sizes and strides that depend on them.
-// In its relocations Off is unset; Apply computes it for each program.
+// A Set holds run-time parameters, and the register fields, sizes and strides that depend on them.
+// The field Off of its relocations is unset, because Apply finds the place in each program.
 type Set struct {
 	Parameters  []Parameter
 	Relocations []loader.Relocation
 	Axes        []loader.LiveAxis
 }
 
-// An ApplyError reports an item of a Set that a program has no place for.
+// An ApplyError reports that a program lacks a descriptor, register or port that a Set refers to,
+// or that a size is out of range.
 type ApplyError struct{ What string }
 
 func (e *ApplyError) Error() string { return "parameters: " + e.What }
 
-// Apply returns a copy of the program with the parameters added and set to their values. p
-// does not change. The error is an *ApplyError, a *loader.RelocError, or an error of the
-// program's chain.
+// Apply returns a copy of p with the parameters of s added and set to their default values. It does
+// not change p. The error is an *ApplyError, a *loader.RelocError, or an error in the descriptors
+// of p.
 func (s *Set) Apply(p *loader.Program) (*loader.Program, error) {
 	bad := func(format string, args ...any) (*loader.Program, error) {
 		return nil, &ApplyError{fmt.Sprintf(format, args...)}
@@ -70,9 +72,10 @@ func (s *Set) Apply(p *loader.Program) (*loader.Program, error) {
 	return &q, nil
 }
 
-// SetShape sets the sizes and strides of the program's ports that depend on a parameter to
-// their values. It modifies p.Ports in place. Windows keep the size of the largest shape,
-// and callers that fill or read a port check that its shape fits.
+// SetShape sets the sizes and strides of p.Ports that depend on the parameter with the given name.
+// It returns an *ApplyError if a size is below 1 or above 1<<31. The memory of a port keeps the
+// size of its largest shape, and a caller that fills or reads the port must check that the shape
+// fits.
 func SetShape(p *loader.Program, name string, value uint64) error {
 	for _, a := range p.LiveAxes {
 		if a.Name != name {

@@ -3,6 +3,7 @@ package patch
 import (
 	"encoding/binary"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -14,14 +15,14 @@ import (
 	"anesim/loader/lower/coeff"
 )
 
-// An Error reports a change that cannot be made.
+// An Error reports a change that cannot be made. It leaves the program as it was.
 type Error struct {
 	What string // requested change
 	Why  string
 	Err  error // the cause, or nil
 }
 
-// Unwrap returns e.Err.
+// Unwrap returns the error that caused e, or nil if there is none.
 func (e *Error) Unwrap() error { return e.Err }
 
 func (e *Error) Error() string {
@@ -32,15 +33,16 @@ func (e *Error) Error() string {
 	return s
 }
 
-// A Program is a program whose bytes are changed in place.
+// A Program is a compiled program whose bytes are changed in place.
 type Program struct {
 	*loader.Program
 	Done []string // descriptions of the changes made
 }
 
-// Set writes a field, BLOCK.REGISTER.FIELD=VALUE, or a whole word, BLOCK.REGISTER=VALUE,
-// into every descriptor that writes the register. A prefix N: restricts the change to
-// descriptor N. Values are written as in descriptor text.
+// Set changes a register in every descriptor that writes it. text is BLOCK.REGISTER.FIELD=VALUE for
+// a field or BLOCK.REGISTER=VALUE for a whole register, with values as in descriptor text; a prefix
+// N: restricts the change to descriptor N. If text is malformed or no descriptor writes the
+// register, Set returns an error and changes nothing.
 func (p *Program) Set(text string) error {
 	fail := func(format string, args ...any) error { return &Error{What: text, Why: fmt.Sprintf(format, args...)} }
 	only, rest := -1, text
@@ -55,30 +57,30 @@ func (p *Program) Set(text string) error {
 	if err != nil {
 		return &Error{What: text, Why: "cannot parse assignment", Err: err}
 	}
-	written := 0
+	var words []uint32 // offsets of the words to change
 	for d, err := range p.Descriptors() {
 		if err != nil {
 			return err
 		}
-		if only >= 0 && d.Index != only {
-			continue
-		}
-		for _, at := range p.WordsOf(d, r.Addr()) {
-			w := p.Text[at:]
-			binary.LittleEndian.PutUint32(w, regs.Masked(binary.LittleEndian.Uint32(w), mask, value))
-			written++
+		if only < 0 || d.Index == only {
+			words = append(words, p.WordsOf(d, r.Addr())...)
 		}
 	}
 	switch {
-	case written == 0 && only >= 0:
+	case len(words) == 0 && only >= 0:
 		return fail("descriptor %d does not write %s.%s", only, r.Block, r.Name)
-	case written == 0:
+	case len(words) == 0:
 		return fail("no descriptor writes %s.%s", r.Block, r.Name)
 	}
-	p.Done = append(p.Done, fmt.Sprintf("%s in %s", text, formatCount(written, "place")))
+	for _, at := range words {
+		w := p.Text[at:]
+		binary.LittleEndian.PutUint32(w, regs.Masked(binary.LittleEndian.Uint32(w), mask, value))
+	}
+	p.Done = append(p.Done, fmt.Sprintf("%s in %s", text, formatCount(len(words), "place")))
 	return nil
 }
 
+// formatCount returns n and the noun what, with an s unless n is 1.
 func formatCount(n int, what string) string {
 	if n != 1 {
 		what += "s"
@@ -86,16 +88,19 @@ func formatCount(n int, what string) string {
 	return fmt.Sprintf("%d %s", n, what)
 }
 
-// Bind sets a run-time parameter and writes the fields that depend on it.
+// Bind sets the run-time parameter with the given name and writes the fields that depend on it. If
+// there is no such parameter, or if the value is out of its range or does not fit in a field, Bind
+// returns an error and changes nothing.
 func (p *Program) Bind(name string, value uint64) error {
+	relocations, text := slices.Clone(p.Relocations), slices.Clone(p.Text)
 	written := 0
-	for i := range p.Relocations {
-		r := &p.Relocations[i]
+	for i := range relocations {
+		r := &relocations[i]
 		if r.Kind != loader.LiveIn || r.Name != name {
 			continue
 		}
 		r.Value = value
-		if err := r.Store(p.Text, &p.BARs); err != nil {
+		if err := r.Store(text, &p.BARs); err != nil {
 			return err
 		}
 		written++
@@ -103,13 +108,17 @@ func (p *Program) Bind(name string, value uint64) error {
 	if written == 0 {
 		return &Error{What: name, Why: "unknown run-time parameter"}
 	}
+	copy(p.Text, text)
+	copy(p.Relocations, relocations)
 	p.Done = append(p.Done, fmt.Sprintf("%s=%d in %s", name, value, formatCount(written, "place")))
 	return nil
 }
 
-// Weights replaces the weights of a descriptor, or its biases if name ends in .bias. name
-// is the descriptor's number, with or without "td" before it, or the beginning of the weight's
-// symbol, K and a digest. Values are in the order [group][channel][input][row][column].
+// Weights replaces the weights of a descriptor. name is the descriptor's number, as 3 or td3, or a
+// prefix of the symbol of its weights, K and a hash. With the suffix .bias it names the biases
+// instead. values are in the order [group][output channel][input channel][row][column], without
+// padding. If they are too few or too many, or if the descriptor has no weights in a known order,
+// Weights returns an *Error.
 func (p *Program) Weights(name string, values []float16.Float16) error {
 	who, bias := strings.CutSuffix(name, ".bias")
 	index, layout, err := p.findLayout(who)
@@ -131,8 +140,8 @@ func (p *Program) Weights(name string, values []float16.Float16) error {
 	return nil
 }
 
-// findConstants returns the bytes from the weights buffer to the end of its segment, or nil
-// if the file has none.
+// findConstants returns the program's constants, from the start of the weights buffer to the end of
+// its segment, or nil if the file has none.
 func (p *Program) findConstants() []byte {
 	at := p.BARs[regs.BARWeights]
 	for i := range p.Segments {
@@ -146,8 +155,8 @@ func (p *Program) findConstants() []byte {
 // isNumber reports whether s consists of decimal digits. No weight symbol does.
 func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// findLayout returns the index and the weight layout of the descriptor with the given name,
-// as in Weights.
+// findLayout returns the number and the weight layout of the descriptor with the given name. A name
+// has the form that Weights describes, without the suffix.
 func (p *Program) findLayout(name string) (int, *coeff.Layout, error) {
 	fail := func(format string, args ...any) (int, *coeff.Layout, error) {
 		return 0, nil, &Error{What: name, Why: fmt.Sprintf(format, args...)}
@@ -187,13 +196,13 @@ func (p *Program) findLayout(name string) (int, *coeff.Layout, error) {
 		return d.Index, l, nil
 	}
 	if only < 0 {
-		return fail("found no descriptor that reads it")
+		return fail("found no descriptor that reads the weights with this symbol")
 	}
 	return fail("unknown descriptor; the program has %s", formatCount(n, "descriptor"))
 }
 
-// findWeights returns the address of the weights whose symbol begins with name. ok is false
-// unless there is exactly one.
+// findWeights returns the device address of the weights whose symbol begins with name, ignoring
+// case. ok is false if there are none, or several.
 func (p *Program) findWeights(name string) (addr uint64, ok bool) {
 	found := ""
 	for _, t := range p.Tiles {
@@ -211,8 +220,8 @@ func (p *Program) findWeights(name string) (addr uint64, ok bool) {
 	return addr, found != ""
 }
 
-// readsAddress reports whether a lane of the descriptor reads the constants at device
-// address addr.
+// readsAddress reports whether an engine loads weights from device address addr for the descriptor
+// with registers g.
 func (p *Program) readsAddress(g *regs.Groups, addr uint64) bool {
 	k := &g.KernelDMASrc
 	for i, c := range k.CoeffDMAConfig {

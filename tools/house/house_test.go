@@ -17,7 +17,7 @@ const (
 //go:embed plan.txt
 var plan string
 
-// allowed is what each room may import, by plan.txt.
+// allowed has the rooms that each room may import, from plan.txt.
 var allowed = readPlan(plan)
 
 func readPlan(plan string) map[string][]string {
@@ -32,7 +32,8 @@ func readPlan(plan string) map[string][]string {
 	return m
 }
 
-// room is the entry of allowed that a directory falls under.
+// room returns the room of a directory: the nearest parent directory in plan.txt, or "" if there is
+// none.
 func room(dir string) string {
 	for d := dir; ; d = path.Dir(d) {
 		if _, ok := allowed[d]; ok && (d != "." || dir == ".") {
@@ -93,7 +94,7 @@ func TestImportsFollowThePlan(t *testing.T) {
 	}
 }
 
-// The plan permits what the code imports and no more.
+// The plan has no permission that the code does not use.
 func TestEveryPermissionIsUsed(t *testing.T) {
 	for _, p := range unused(allowed, rooms(t)) {
 		t.Errorf("plan.txt permits %s, which no file imports; remove the permission", p)
@@ -123,7 +124,7 @@ func TestUnused(t *testing.T) {
 	}
 }
 
-// Every package tells its story.
+// Every package has a doc.go, except commands with a main.go.
 func TestEveryPackageHasADoc(t *testing.T) {
 	docs, main := make(map[string]bool), make(map[string]bool)
 	imports(t, func(from *source, pkg string) {

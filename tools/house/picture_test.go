@@ -14,13 +14,13 @@ import (
 
 var update = flag.Bool("update", false, "write the picture of the house to ARCHITECTURE.md")
 
-// The picture stands in ARCHITECTURE.md between these lines.
+// The picture in ARCHITECTURE.md is between these lines.
 const (
 	pictureBegin = "<!-- the picture: go test ./tools/house -update -->\n```\n"
 	pictureEnd   = "```\n<!-- end of the picture -->\n"
 )
 
-// The picture that ARCHITECTURE.md shows is that of the imports.
+// The picture in ARCHITECTURE.md shows the actual imports.
 func TestPicture(t *testing.T) {
 	name := filepath.Join(root, "ARCHITECTURE.md")
 	b, err := os.ReadFile(name)
@@ -44,7 +44,7 @@ func TestPicture(t *testing.T) {
 	}
 }
 
-// rooms are the rooms with those that each imports.
+// rooms returns the rooms that each room imports.
 func rooms(t *testing.T) map[string]map[string]bool {
 	graph := make(map[string]map[string]bool)
 	imports(t, func(from *source, pkg string) {

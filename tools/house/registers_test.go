@@ -9,9 +9,9 @@ import (
 	"testing"
 )
 
-// Lowering sets registers in two packages, so that the words of another generation of the
-// engine need to be known in one place: what a task does by itself, and what follows from the
-// tasks around it.
+// Lowering sets registers in two packages only, so that support for another generation of the
+// engine changes only them. Package task sets the registers that follow from a task alone, and
+// package chain those that follow from the tasks around it.
 const (
 	registerOwners = "loader/lower/task loader/lower/chain"
 	withoutSetting = "loader/layer loader/lower loader/network"
@@ -34,8 +34,8 @@ func TestOnlyTasksSetRegisters(t *testing.T) {
 	}
 }
 
-// registerWrites are the places of a file that set a word of a descriptor: words have setters
-// called With and a field's name, and stand in groups and in a header.
+// registerWrites returns the places in a file that set a word of a descriptor: calls of setters,
+// which are named With and a field, and new values of a header or of all registers.
 func registerWrites(f *ast.File) []token.Pos {
 	var at []token.Pos
 	ast.Inspect(f, func(n ast.Node) bool {

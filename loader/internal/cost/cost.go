@@ -5,7 +5,7 @@ import (
 	"runtime/metrics"
 )
 
-// A Rule limits the total bytes that a reader allocates: Bytes, plus PerByte for each byte
+// A Rule limits how many bytes a reader may allocate for a file: Bytes, plus PerByte for each byte
 // of the file.
 type Rule struct {
 	Bytes, PerByte uint64
@@ -16,8 +16,8 @@ type Rule struct {
 // includes allocations of the fuzzing engine, which runs in the same process.
 var Reader = Rule{Bytes: 8 << 20, PerByte: 64}
 
-// Check calls read, which reads a file of n bytes, and returns an error if it allocates
-// more than the rule allows.
+// Check calls read, which must read a file of n bytes, and returns an error if the process
+// allocates more bytes meanwhile than r allows.
 func (r Rule) Check(n int, read func()) error {
 	s := [1]metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(s[:])

@@ -10,9 +10,9 @@ import (
 // maxChanges is the maximum number of changes that are listed for a case.
 const maxChanges = 12
 
-// Changes returns the differences between two outputs. Registers are listed by descriptor,
-// group and field with the old and the new value. Other lines are listed as they are. It
-// returns nil if the outputs are equal.
+// Changes returns one line for each difference between the expected and the actual lines of an
+// output, such as "td 1 Common.Cfg.ShPref 3 -> 2". It compares registers field by field. It lists
+// at most 12 differences, and returns nil if want and got are equal.
 func Changes(want, got []string) []string {
 	if slices.Equal(want, got) {
 		return nil

@@ -11,13 +11,13 @@ import (
 // reasonSeparator separates a register from the reason for its value.
 const reasonSeparator = " ; "
 
-// Explained is like [Test] for programs with one register per line. In the file, each
-// register is followed by the reason for its value:
+// Explained is like [Test] for programs whose registers are listed one per line. In the file, the
+// reason for the value of a register follows it:
 //
 //	Common.Cfg ShPref=3 ShMin=3 ShMax=3 ; a patch is 8 rows of 16 pixels
 //
-// A register without a reason is an error. -rewrite keeps the reasons of registers whose
-// values have not changed.
+// A register without a reason is an error. With -rewrite, registers whose values have not changed
+// keep their reasons.
 func Explained(t *testing.T, pattern string, program func(t *testing.T, c *Case) *loader.Program) {
 	t.Helper()
 	Test(t, pattern, func(t *testing.T, c *Case) string {

@@ -11,7 +11,7 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the current outputs to the golden files")
 
-// A Case is an input with its expected output.
+// A Case is an input from a golden file with the output that is expected for it.
 type Case struct {
 	File  string
 	Line  int      // of the input's first line, from 1
@@ -23,8 +23,8 @@ type Case struct {
 // dashes is the line between a case's input and output.
 const dashes = "----"
 
-// String returns the position of the case and its first input line. It uses the preceding
-// comment instead of a line that does not identify the case.
+// String returns the file and line of the case and its first input line. If that line says little,
+// such as a single word, String uses the comment before the case instead.
 func (c *Case) String() string {
 	name := c.Input[0]
 	if n := len(c.About); n > 0 && (strings.Contains(name, " = ") || !strings.Contains(name, " ")) {
@@ -35,9 +35,9 @@ func (c *Case) String() string {
 	return fmt.Sprintf("%s:%d: %s", filepath.ToSlash(c.File), c.Line, name)
 }
 
-// Test computes the output of every case in the files that match pattern, and reports each
-// difference from the expected output by name. With -rewrite it writes the outputs to the
-// files instead. It fails if no file matches.
+// Test compares the result of output with the expected output, for every case in the files that
+// match pattern, and reports each difference as an error of t. With the flag -rewrite it writes the
+// results to the files instead. It fails if no file matches.
 func Test(t *testing.T, pattern string, output func(t *testing.T, c *Case) string) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)
@@ -68,7 +68,8 @@ func Test(t *testing.T, pattern string, output func(t *testing.T, c *Case) strin
 	}
 }
 
-// Read returns the cases of a file.
+// Read returns the cases of a golden file. It stops the test if the file cannot be read or is
+// malformed.
 func Read(t *testing.T, file string) []Case {
 	t.Helper()
 	text, err := os.ReadFile(file)

@@ -25,8 +25,8 @@ var blankText string
 // width is the maximum length of a line of registers in bytes.
 const width = 120
 
-// Program returns a program as text: its ports and memory, and each descriptor in words and
-// registers.
+// Program returns a program as text for a golden file: its ports and its memory, and for each
+// descriptor its description and the registers that differ from a blank descriptor.
 func Program(p *loader.Program) (string, error) {
 	var b strings.Builder
 	for i := range p.Ports {
@@ -70,19 +70,19 @@ func writeMemory(b *strings.Builder, p *loader.Program) (constants []byte, sized
 	return constants, sized
 }
 
-// A Descriptor holds the description of a descriptor and the fields of its registers that
-// differ from a blank one.
+// A Descriptor holds the description of a descriptor, and the register fields that differ from a
+// blank descriptor.
 type Descriptor struct {
 	Index  int
 	About  *describe.Description
 	Fields []Field
 }
 
-// A Field is a field of a register with its value. Name is empty for a register that is a
-// single quantity.
+// A Field is a field of a register with its value as text. Name is empty for a register without
+// fields.
 type Field struct{ Group, Register, Name, Value string }
 
-// Key returns the field's full name.
+// Key returns the field's full name, such as "Common.Cfg.ShPref".
 func (f *Field) Key() string {
 	if f.Name == "" {
 		return f.Group + "." + f.Register
@@ -90,7 +90,8 @@ func (f *Field) Key() string {
 	return f.Group + "." + f.Register + "." + f.Name
 }
 
-// Registers returns the descriptors of a program.
+// Registers returns the descriptors of a program with the fields of their registers. It returns an
+// error if the program's descriptors are malformed.
 func Registers(p *loader.Program) ([]Descriptor, error) {
 	bare, err := (&loader.Options{FirstWords: p.FirstWords}).Read(p.Name, bytes.NewReader(p.Text), int64(len(p.Text)))
 	if err != nil {

@@ -10,15 +10,17 @@ import (
 	"strconv"
 )
 
-// A Rule is a rule of a reader, known by the error message for files that violate it.
+// A Rule is a check that a reader makes on its input. It is known by the error message for input
+// that fails the check.
 type Rule struct {
 	Place  string // file and line
 	Format string // of the message, as for fmt.Sprintf
 	match  *regexp.Regexp
 }
 
-// Find returns the rules in Go source files. Each call of a function or method with one of
-// the names is a rule, whose format is the first string literal among the arguments.
+// Find returns the rules in Go source files, which are the calls of functions with the given names,
+// such as errorf. The format of a rule is the first string literal among the arguments of the call;
+// calls without one are left out.
 func Find(names []string, files ...string) ([]Rule, error) {
 	var out []Rule
 	for _, name := range files {
@@ -79,7 +81,8 @@ func compilePattern(format string) *regexp.Regexp {
 	}
 }
 
-// ViolatedBy reports whether one of the messages matches the rule's format.
+// ViolatedBy reports whether one of the messages has the format of the rule, which means that a
+// test covers it.
 func (r *Rule) ViolatedBy(messages []string) bool {
 	return slices.ContainsFunc(messages, r.match.MatchString)
 }

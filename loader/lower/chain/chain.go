@@ -41,9 +41,10 @@ func newProgram(tasks []*task.Task) *program {
 	return p
 }
 
-// Finish returns the linked descriptors of tasks, in order. It adds the fields that depend on
-// other tasks: control and events in the header, routes in the L2 words, hints and order of the
-// tile DMA, and the estimated cycles. The tasks are not changed.
+// Finish returns the linked descriptors of tasks, in the same order, as the vendor's newest
+// compiler writes them. It computes the fields that depend on other tasks: which tasks wait for
+// each other, how data passes through L2, the order of DMA transfers, events in the header, and the
+// estimated cycles. It does not change the tasks.
 func Finish(tasks []*task.Task) []*regs.Descriptor {
 	p := newProgram(tasks)
 	return p.link(p.findRuns(), nil)
@@ -114,7 +115,8 @@ func isMantissaTable(table []byte) bool {
 	return len(table) > mode && table[mode]&0xf >= 5 && table[mode]&0xf <= 9
 }
 
-// SetDebugEvents sets the events of a descriptor that are logged for debugging.
+// SetDebugEvents sets the bits of a descriptor's header that select which events the firmware logs
+// for debugging.
 func SetDebugEvents(d *regs.Descriptor, events uint32) {
 	d.Header.DebugLogEvents = d.Header.DebugLogEvents.WithDebugLogEvents(events)
 }

@@ -6,8 +6,9 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// Finish2020 is like [Finish] for the compiler of 2020: every task waits for all earlier tasks,
-// and there is no estimate. It returns an error if a value does not fit its register.
+// Finish2020 is like [Finish] for the vendor's compiler of 2020. Every task waits for all earlier
+// tasks, and there is no estimate of cycles. It returns an error if a value does not fit its
+// register.
 func Finish2020(tasks []*task.Task) ([]*regs.Descriptor, error) {
 	p := newProgram(tasks)
 	p.link(p.findRuns(), nil)

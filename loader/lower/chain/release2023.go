@@ -9,9 +9,9 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// Finish2023 is like [Finish] for the compiler of 2023: every descriptor has the complete block
-// of weight registers, which is zero for planar tasks, and the first descriptor is not marked.
-// passed says whether tasks pass tensors through memory, see [PassThroughScratch].
+// Finish2023 is like [Finish] for the vendor's compiler of 2023. Every descriptor has all weight
+// registers, which are 0 for tasks of the planar engine. passed must be set if the tasks pass
+// tensors through rings and the scratch buffer, see [PassThroughScratch].
 func Finish2023(tasks []*task.Task, passed bool) []*regs.Descriptor {
 	p := newProgram(tasks)
 	for i := range p.steps {

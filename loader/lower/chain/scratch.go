@@ -20,10 +20,10 @@ type reader struct {
 	base  int
 }
 
-// PassThroughScratch makes tasks pass tensors to each other as the compiler of 2023 does. A
-// tensor goes through a ring if possible. Otherwise it gets the lowest address in the scratch
-// buffer that is free during its lifetime. PassThroughScratch returns the size of the scratch
-// buffer in bytes.
+// PassThroughScratch changes tasks so that they pass tensors to each other as the vendor's compiler
+// of 2023 does, and returns the size of the scratch buffer in bytes. A tensor passes through a ring
+// (a small buffer in L2 that one task fills while the next empties it) if possible. Otherwise it
+// gets the lowest address in the scratch buffer that is free while it is in use.
 func PassThroughScratch(tasks []*task.Task) int {
 	written := map[int]*passedTensor{} // by base
 	var list []*passedTensor
@@ -74,8 +74,8 @@ func PassThroughScratch(tasks []*task.Task) int {
 	return scratch
 }
 
-// scratchSources returns the sources that task t, number i of a chain, reads from the scratch
-// buffer.
+// scratchSources returns the sources that task t reads from the scratch buffer. i is the index of t
+// among the tasks.
 func scratchSources(t *task.Task, i int) []reader {
 	var list []reader
 	for _, which := range [...]task.Operand{task.Operand1, task.Operand2} {

@@ -9,16 +9,18 @@ import (
 	"anesim/loader/layer"
 )
 
-// A Share is the part of a layer that one task computes: Channels output channels, from First on,
-// of each of Groups groups, from Group on. A depthwise convolution counts as one group.
+// A Share describes the output channels that one task computes: Channels channels, starting with
+// channel First, of each of the groups Group to Group+Groups-1. A depthwise convolution counts as
+// one group.
 type Share struct{ Group, Groups, First, Channels int }
 
-// RoundToPasses returns how many channels an engine uses out of the room it has. It is a multiple
-// of 16, the channels of a pass, or, below that, an even number.
+// RoundToPasses returns how many channels an engine computes if its memory has room for the weights
+// of room channels. More than 16 channels are rounded down to a multiple of 16, because an engine
+// computes 16 at a time; fewer are rounded down to an even number, and 1 stays 1.
 //
-// This was seen in 11 of 11 convolution tasks, which use 14, 12 and 6 channels where there is
-// room for 14, 13 and 7, and in 2 of 2 tasks of a matmul with a table, which use 48 where there
-// is room for 63. That convolutions too use multiples of 16 is inferred.
+// Programs show 14, 12 and 6 channels where there is room for 14, 13 and 7 (in 11 of 11
+// convolutions), and 48 where there is room for 63 (in 2 of 2 matmuls with a table). That
+// convolutions use multiples of 16 as well is inferred.
 func RoundToPasses(room int) int {
 	switch {
 	case room > engineChannels:
@@ -33,10 +35,10 @@ func RoundToPasses(room int) int {
 // source.
 const engineChannels = 16
 
-// SplitChannels splits the output channels of one group so that the weights of each share fit in
-// a lane. bytes is the size of one channel's weights, lane that of a lane. The remainder comes
-// first, then the last channels down to the first. It returns a *layer.LimitError if a single
-// channel does not fit.
+// SplitChannels divides the output channels of one group into shares whose weights fit in the
+// memory of an engine. bytes is the size of one channel's weights, and lane the memory of an engine
+// in bytes. The first share holds the remainder, the last channels; the others follow in descending
+// order. If a single channel does not fit, the error is a *layer.LimitError.
 func SplitChannels(channels, bytes, lane int) ([]Share, error) {
 	each := RoundToPasses(lane / bytes)
 	if each == 0 {
@@ -55,7 +57,8 @@ func SplitChannels(channels, bytes, lane int) ([]Share, error) {
 	return s, nil
 }
 
-// BiasRows returns the number of rows of biases before the weights of a plane, 0 or 1.
+// BiasRows returns how many rows of biases precede a plane of weights: 1 if the task has a bias,
+// and 0 otherwise.
 func BiasRows(bias bool) int {
 	if bias {
 		return 1
@@ -63,7 +66,7 @@ func BiasRows(bias bool) int {
 	return 0
 }
 
-// A Convolution describes the weights of a convolution for packing.
+// A Convolution packs the weights of a convolution into the form in which the engines load them.
 type Convolution struct {
 	Layer   *layer.Layer
 	Weights *layer.Weights
@@ -73,7 +76,9 @@ type Convolution struct {
 	Table         []byte // activation table at the start of every lane; nil if there is none
 }
 
-// TaskGroups returns the number of groups in the layer's tasks. A depthwise convolution has one.
+// TaskGroups returns the number of groups of channels that the tasks of the layer compute
+// separately. It returns 1 for a depthwise convolution, which the engine computes in a mode of its
+// own.
 func (c *Convolution) TaskGroups() int {
 	if c.Layer.IsDepthwise() {
 		return 1
@@ -81,10 +86,10 @@ func (c *Convolution) TaskGroups() int {
 	return max(1, c.Layer.Groups)
 }
 
-// Pack packs the weights and biases of one share into planes of up to width channels, and puts
-// the convolution's table, if it has one, at the start of every lane. The taps of an input
-// channel are ordered by stride phase. reserve returns room for a number of bytes; it is used
-// for dense weights without a table.
+// Pack returns the packed weights and biases of share s. A plane interleaves the weights of up to
+// width output channels. If the convolution has an activation table, each engine's weights start
+// with it. For dense weights without a table, Pack calls reserve for the memory of its result;
+// reserve(n) must return n zero bytes.
 func (c *Convolution) Pack(s Share, width int, reserve func(n int) []byte) *Kernel {
 	win := &c.Layer.Window
 	phases := win.Phases()
@@ -103,7 +108,7 @@ func (c *Convolution) Pack(s Share, width int, reserve func(n int) []byte) *Kern
 }
 
 // shareWeights returns the weights and biases of a share. positions lists the positions of the
-// window in the order in which their taps are packed; shareWeights overwrites it.
+// window in the order in which their taps are packed; shareWeights overwrites the list.
 func (c *Convolution) shareWeights(s Share, positions []int) *ChannelWeights {
 	l, w := c.Layer, c.Weights
 	taps, stored := l.Window.Kh*l.Window.Kw, c.Rows*c.Columns
@@ -152,8 +157,9 @@ func (c *Convolution) shareWeights(s Share, positions []int) *ChannelWeights {
 	return f
 }
 
-// reorderTaps fills dst with the taps of from in the given order, one input channel of stored taps
-// after the other, and returns dst. A tap with order -1 is zero.
+// reorderTaps fills dst with weights from from, one input channel after the other, and returns dst.
+// order lists the taps of an input channel in their new order, with -1 for zero, and stored is the
+// number of taps that from has of each input channel.
 func reorderTaps(dst, from []float16.Float16, order []int, stored int) []float16.Float16 {
 	for c := range len(dst) / len(order) {
 		for i, tap := range order {
@@ -167,17 +173,17 @@ func reorderTaps(dst, from []float16.Float16, order []int, stored int) []float16
 	return dst
 }
 
-// usesZeroSkipping reports whether a share with the given number of channels may use the
-// zero-skipping form. Its stride must be 2, and it must be depthwise or have one group and a
-// multiple of 16 channels.
+// usesZeroSkipping reports whether a share of the given number of output channels may leave out
+// zero weights. The stride must be 2 in both directions, and the convolution must be depthwise or
+// have one group and a multiple of 16 channels.
 func (c *Convolution) usesZeroSkipping(channels int) bool {
 	l := c.Layer
 	form := l.IsDepthwise() || max(1, l.Groups) == 1 && channels%lanes.Count == 0
 	return !c.Weights.Dense && form && l.Window.Sy == 2 && l.Window.Sx == 2
 }
 
-// channelBytes returns how many bytes of a lane one output channel takes in a share with the
-// given number of channels.
+// channelBytes returns how many bytes the weights of one output channel occupy in an engine's
+// memory. channels is the number of output channels in the share, which decides the encoding.
 func (c *Convolution) channelBytes(channels int) int {
 	l := c.Layer
 	rows := l.Window.Kh*l.Window.Kw + BiasRows(l.Bias)
@@ -199,8 +205,9 @@ func (c *Convolution) channelBytes(channels int) int {
 	return bytes
 }
 
-// tapIndex returns the number of the tap at a position of the window. It returns -1 between the
-// taps of a dilated window, and beyond the taps of a window that padding has enlarged.
+// tapIndex returns the index in the weights of the tap at a position of the window, or -1 if there
+// is none: between the taps of a dilated window, and in the rows and columns by which the window
+// was enlarged for its padding.
 func (c *Convolution) tapIndex(position int) int {
 	l := c.Layer
 	y, x := position/l.Window.Kw, position%l.Window.Kw
@@ -211,8 +218,8 @@ func (c *Convolution) tapIndex(position int) int {
 	return y/d*c.Columns + x/d
 }
 
-// FitsTable reports whether a lane has room for a table and the weights of all channels. It
-// reports false if the convolution takes several shares.
+// FitsTable reports whether an engine's memory has room for an activation table in addition to the
+// weights. It reports false if the convolution needs several tasks for its output channels.
 func (c *Convolution) FitsTable() bool {
 	l := c.Layer
 	shares, err := c.Shares()
@@ -226,10 +233,11 @@ func (c *Convolution) FitsTable() bool {
 	return TableBytes+s.Groups*layer.RoundUp((s.Channels+lanes.Count-1)/lanes.Count*c.channelBytes(s.Channels), 64) <= l.LaneBytes()
 }
 
-// Shares splits a convolution so that the weights of each share fit in a lane. If the result has
-// at most one patch, there is no limit. Otherwise an engine holds 64 KiB and computes whole
-// passes of channels; the remainder comes first, then the last channels down to the first (seen
-// in 5 of 5 programs). Groups are split before their channels, which is assumed.
+// Shares divides the output channels into shares whose weights fit in the memories of the engines.
+// A result of up to 128 pixels needs only one share of any size, because its weights are used once.
+// Other results limit an engine to 64 KiB and to whole passes (multiples of 16 channels), in the
+// order of [SplitChannels] (seen in 5 of 5 programs). That groups are split before their channels
+// is assumed. If a single channel does not fit, the error is a *layer.LimitError.
 func (c *Convolution) Shares() ([]Share, error) {
 	l := c.Layer
 	out := l.Out()

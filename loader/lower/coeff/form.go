@@ -10,7 +10,7 @@ import (
 	"anesim/loader/layer"
 )
 
-// A Coding identifies how the planes of a kernel are encoded.
+// A Coding is an encoding of a task's weights. The zero value is dense fp16.
 type Coding uint8
 
 const (
@@ -22,7 +22,8 @@ const (
 	Int8s
 )
 
-// codingsFor returns the encodings to try for a form: the form's own, and then all others.
+// codingsFor returns two lists of encodings to try for weights that a file stores in form f: those
+// that match the form, and then the others. It returns empty lists for fp16.
 func codingsFor(f layer.Form) [2][]Coding {
 	switch f {
 	case layer.FormPalette:
@@ -35,10 +36,10 @@ func codingsFor(f layer.Form) [2][]Coding {
 	return [2][]Coding{}
 }
 
-// packSmallest returns the planes in the smallest encoding that reproduces their values. It tries
-// the form's own encodings first, and the others only if none of them works. The result must be
-// smaller than denseKernel, with no lane larger than there; packSmallest returns nil if there is
-// no such encoding.
+// packSmallest returns the planes in the smallest encoding that reproduces their values exactly. It
+// prefers the encodings that match the form of the weights. The result must be smaller than
+// denseKernel, and no lane of it larger than there; packSmallest returns nil if no encoding
+// achieves that.
 func (f *ChannelWeights) packSmallest(planes []plane, denseKernel *Kernel) *Kernel {
 	for _, list := range codingsFor(f.form) {
 		var best *Kernel
@@ -60,7 +61,8 @@ func (f *ChannelWeights) packSmallest(planes []plane, denseKernel *Kernel) *Kern
 	return nil
 }
 
-// isSmaller reports whether k is smaller than other as a whole and has no lane that is larger.
+// isSmaller reports whether k has fewer bytes than other, and no lane with more bytes than the same
+// lane of other.
 func (k *Kernel) isSmaller(other *Kernel) bool {
 	if len(k.Lanes) != len(other.Lanes) || k.Size() >= other.Size() {
 		return false
@@ -73,8 +75,8 @@ func (k *Kernel) isSmaller(other *Kernel) bool {
 	return true
 }
 
-// packCoded returns the planes in encoding c, or nil if it cannot reproduce their values. Each
-// group starts at a multiple of 64 bytes.
+// packCoded returns the planes in encoding c, or nil if that encoding cannot reproduce their values
+// exactly. Each group starts at a multiple of 64 bytes in every lane.
 func (f *ChannelWeights) packCoded(planes []plane, c Coding) *Kernel {
 	var perLane [lanes.Count][]byte
 	var books *[lanes.Count]codebook

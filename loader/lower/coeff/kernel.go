@@ -10,17 +10,18 @@ import (
 	"anesim/loader/layer"
 )
 
-// PutHalf writes the fp16 bits h to dst[:2] in little-endian order.
+// PutHalf writes the fp16 bits h to dst[0] and dst[1] in little-endian order.
 func PutHalf(dst []byte, h uint16) { dst[0], dst[1] = byte(h), byte(h>>8) }
 
-// A Kernel holds the packed weights of one task by lane. Sizes are multiples of 64.
+// A Kernel holds the packed weights of one task. Each engine loads one lane, a part of Data whose
+// size is a multiple of 64 bytes.
 type Kernel struct {
 	Data   []byte // nil for a program that is only timed
 	Lanes  []Lane
 	Coding Coding
 }
 
-// Size returns the number of bytes in all lanes, which follow each other.
+// Size returns the total number of bytes of all lanes, even if Data is nil.
 func (k *Kernel) Size() int {
 	if len(k.Lanes) == 0 {
 		return 0
@@ -29,11 +30,13 @@ func (k *Kernel) Size() int {
 	return last.Base + last.Size
 }
 
-// A Lane is the place of an engine's weights, relative to the start of the task's weights.
+// A Lane is the part of a task's weights that one engine loads. Base is its offset in bytes from
+// the start of the task's weights, and Size its length in bytes.
 type Lane struct{ Base, Size int }
 
-// ChannelWeights gives access to the weights and biases of a task's output channels. Weight
-// returns tap k of channel n in group g, and Bias the channel's bias.
+// ChannelWeights gives access to the weights and biases of the output channels of a task, for
+// packing. Weight(g, n, k) returns tap k of output channel n in group g, and Bias(g, n) the bias of
+// that channel.
 type ChannelWeights struct {
 	Groups, Channels, Taps int
 	Weight                 func(g, n, k int) float16.Float16
@@ -56,8 +59,9 @@ type ChannelWeights struct {
 	strided bool
 }
 
-// setForm sets the form and the scales of the weights of a layer. channel returns the layer's
-// output channel for channel n of group g. Missing weights have no form.
+// setForm sets the form in which a file stores the weights w, and their scales. channel(g, n) must
+// return the layer's output channel for channel n of group g. If w has no values, setForm does
+// nothing.
 func (f *ChannelWeights) setForm(w *layer.Weights, channel func(g, n int) int) {
 	if len(w.Filter) == 0 {
 		return
@@ -68,13 +72,13 @@ func (f *ChannelWeights) setForm(w *layer.Weights, channel func(g, n int) int) {
 	}
 }
 
-// Pack packs the weights into planes of up to width channels. The planes are distributed over the
-// lanes in turn (see package lanes):
+// Pack returns the packed weights. A plane interleaves the weights of up to width output channels,
+// and the planes go to the 16 engines' lanes in turn:
 //
 //	lane 0: [bias row][tap 0: w fp16 values][tap 1] ...   plane 0, plane 16, ...
 //	lane 1: [bias row][tap 0: w fp16 values][tap 1] ...   plane 1, plane 17, ...
 //
-// Groups follow each other, each padded to 64 bytes.
+// In each lane, the groups follow each other, padded to 64 bytes.
 func (f *ChannelWeights) Pack(width int) *Kernel {
 	if f.SizesOnly && f.form == layer.FormFP16 {
 		return f.packSizes(width)
@@ -92,7 +96,8 @@ func (f *ChannelWeights) Pack(width int) *Kernel {
 	return f.fillLanes(planes)
 }
 
-// packSizes returns the lanes of Pack without their bytes.
+// packSizes returns a kernel with the lanes that Pack would return for dense weights, but without
+// data.
 func (f *ChannelWeights) packSizes(width int) *Kernel {
 	rows := f.Taps + BiasRows(f.Bias != nil)
 	var group [lanes.Count]int // bytes of a group in each lane
@@ -257,9 +262,9 @@ func (k *Kernel) appendLane(b []byte) {
 	k.Data = append(k.Data, pad64(b)...)
 }
 
-// PrependTable returns the kernel with an activation table at the start of every lane, or k itself
-// if table is nil. Programs show that every lane of such a task holds the 128 bytes (seen in 5 of
-// 5 tasks). That the table comes first is assumed.
+// PrependTable returns a kernel in which each lane of k follows an activation table of 128 bytes.
+// It returns k itself if table is nil. Programs show that every lane grows by 128 bytes (5 of 5
+// tasks); that the table comes first is assumed.
 func (k *Kernel) PrependTable(table []byte) *Kernel {
 	if table == nil {
 		return k

@@ -10,9 +10,9 @@ import (
 	"anesim/loader/layer"
 )
 
-// A Layout maps the weights of a descriptor to their places in the constants. It supports dense
-// fp16 weights, and the zero-skipping form of a 1x1 window. The compiler's section hashes confirm
-// both.
+// A Layout locates the weights of a descriptor in the constants of its program, so that they can be
+// replaced. It supports dense fp16 weights, and weights without zeros of a 1x1 window. Hashes in
+// the vendor's programs confirm both orders.
 type Layout struct {
 	Groups, Channels int // per group
 	Taps             int // per channel: input channels times taps of the window
@@ -27,7 +27,8 @@ type Layout struct {
 // A laneSpan is the place of a lane in the constants.
 type laneSpan struct{ base, size uint64 }
 
-// A LayoutError reports that the weights of a descriptor cannot be replaced.
+// A LayoutError reports that the weights of a descriptor cannot be replaced, because their order is
+// not known or the new values do not fit.
 type LayoutError struct {
 	What string
 }
@@ -38,7 +39,9 @@ func layoutErrorf(format string, args ...any) error {
 	return &LayoutError{fmt.Sprintf(format, args...)}
 }
 
-// ReadLayout derives a layout from a descriptor's registers. The error is a *LayoutError.
+// ReadLayout returns the layout of a descriptor's weights, computed from its header and registers.
+// The error is a *LayoutError if the descriptor has no constant weights or if their order is not
+// known.
 func ReadLayout(h *regs.Header, g *regs.Groups) (*Layout, error) {
 	refuse := func(format string, args ...any) (*Layout, error) { return nil, layoutErrorf(format, args...) }
 	c, n := &g.Common, &g.NE
@@ -103,10 +106,12 @@ func ReadLayout(h *regs.Header, g *regs.Groups) (*Layout, error) {
 // kernel section.
 const maxCoefficients = 128 << 20 / layer.ElementBytes
 
-// Weights returns the number of weights. They are ordered [group][channel][input][tap].
+// Weights returns the number of weights, which is the length of the values for SetWeights. Their
+// order is [group][channel][input channel][row][column].
 func (l *Layout) Weights() int { return l.Groups * l.Channels * l.Taps }
 
-// Biases returns the number of biases: one per channel, or 0 if the descriptor has none.
+// Biases returns the number of biases: one for each output channel of each group, or 0 if the
+// descriptor has none.
 func (l *Layout) Biases() int {
 	if !l.Bias {
 		return 0
@@ -114,13 +119,15 @@ func (l *Layout) Biases() int {
 	return l.Groups * l.Channels
 }
 
-// Shape describes the weights that Weights counts, as in "64 channels of 9 weights".
+// Shape returns the numbers of output channels and of weights as text, such as "64 channels of 9
+// weights".
 func (l *Layout) Shape() string {
 	return fmt.Sprintf("%d channels of %d weights", l.Groups*l.Channels, l.Taps)
 }
 
-// SetWeights replaces the weights in the constants. len(values) must be l.Weights(). Biases and
-// padding keep their values.
+// SetWeights replaces the weights in the constants of a program, in the order that Weights
+// describes. It leaves biases and padding as they are. If len(values) is not l.Weights(), or if the
+// values cannot be encoded, SetWeights returns a *LayoutError.
 func (l *Layout) SetWeights(constants []byte, values []float16.Float16) error {
 	if len(values) != l.Weights() {
 		return &LayoutError{fmt.Sprintf("found %d weights, want %d: %s", len(values), l.Weights(), l.Shape())}
@@ -133,7 +140,8 @@ func (l *Layout) SetWeights(constants []byte, values []float16.Float16) error {
 	return l.merge(constants, l.packWith(at, nil), l.packWith(ones, nil))
 }
 
-// SetBiases replaces the biases in the constants. len(values) must be l.Biases().
+// SetBiases replaces the biases in the constants of a program. If len(values) is not l.Biases(), it
+// returns a *LayoutError.
 func (l *Layout) SetBiases(constants []byte, values []float16.Float16) error {
 	if len(values) != l.Biases() || !l.Bias {
 		return &LayoutError{fmt.Sprintf("found %d biases, want %d", len(values), l.Biases())}

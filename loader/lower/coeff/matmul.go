@@ -6,9 +6,10 @@ import (
 	"anesim/loader/layer"
 )
 
-// PackPairs packs the weights of a depthwise convolution that computes several pixels per step.
-// The pixels of a step share the columns that any of them needs, ordered by their place modulo
-// the stride of the step.
+// PackPairs returns the packed weights of a depthwise convolution of one row that computes several
+// pixels per step. The window is widened to the columns that any pixel of a step reads, and each
+// pixel has weights for all of them, zero for columns it does not read. The columns are ordered by
+// their number modulo pixels.
 func PackPairs(l *layer.Layer, w *layer.Weights, pixels int) *Kernel {
 	columns := layer.Window{Kh: 1, Kw: l.Window.Kw + pixels - 1, Sy: 1, Sx: pixels}
 	var order []int
@@ -33,9 +34,9 @@ func PackPairs(l *layer.Layer, w *layer.Weights, pixels int) *Kernel {
 	return f.packUniformPlanes(pixels)
 }
 
-// PackProduct packs the weights of one share of a matmul with a constant right side. width is the
-// largest number of channels per plane, and reserve returns room for dense weights; it may be
-// nil.
+// PackProduct returns the packed weights of share s of a matmul with a constant right side. A plane
+// interleaves the weights of up to width result columns. room(n) must return n zero bytes for dense
+// weights; if room is nil, PackProduct allocates them.
 func PackProduct(l *layer.Layer, w *layer.Weights, s Share, width int, room func(n int) []byte) *Kernel {
 	k, n := l.In.W, l.Columns
 	f := ChannelWeights{

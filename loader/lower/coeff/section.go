@@ -2,8 +2,8 @@ package coeff
 
 import "anesim/loader/layer"
 
-// A Section builds the constants of a program. If SizesOnly is set, it counts bytes without
-// storing them.
+// A Section builds the constants of a program: weights and activation tables, one after the other.
+// If SizesOnly is set, it counts bytes without storing them, for a program that is only timed.
 type Section struct {
 	Data      []byte
 	Bytes     int
@@ -12,7 +12,7 @@ type Section struct {
 	tables map[string]int // offset of each table, by its bytes
 }
 
-// Add appends b and returns its offset.
+// Add appends b to the section and returns the offset of its first byte.
 func (s *Section) Add(b []byte) int {
 	at := s.Bytes
 	s.Bytes += len(b)
@@ -22,8 +22,8 @@ func (s *Section) Add(b []byte) int {
 	return at
 }
 
-// AddKernel appends the bytes of k and returns their offset. The section may keep k.Data, so the
-// caller must not change it afterwards.
+// AddKernel appends the data of k to the section and returns the offset of its first byte. The
+// section may keep k.Data without copying it, so the caller must not change it afterwards.
 func (s *Section) AddKernel(k *Kernel) int {
 	at, n := s.Bytes, len(k.Data)
 	switch {
@@ -41,8 +41,9 @@ func (s *Section) AddKernel(k *Kernel) int {
 	return s.Bytes - k.Size()
 }
 
-// Reserve returns n zero bytes for a kernel that is added next. They are part of the section if
-// it has the capacity, so that adding the kernel copies nothing.
+// Reserve returns n zero bytes, into which the caller can pack a kernel before passing it to
+// AddKernel. If the section has spare capacity, they are a part of it and AddKernel does not copy
+// them. Nothing else may be added in between.
 func (s *Section) Reserve(n int) []byte {
 	if at := len(s.Data); n <= cap(s.Data)-at {
 		return s.Data[at : at+n : at+n]
@@ -50,7 +51,7 @@ func (s *Section) Reserve(n int) []byte {
 	return make([]byte, n)
 }
 
-// Copy appends n bytes of section from, starting at offset at.
+// Copy appends n bytes of another section, starting at its offset at.
 func (s *Section) Copy(from *Section, at, n int) {
 	if s.SizesOnly {
 		s.Bytes += n
@@ -59,15 +60,15 @@ func (s *Section) Copy(from *Section, at, n int) {
 	s.Add(from.Data[at : at+n])
 }
 
-// Pad appends zeros up to a multiple of unit.
+// Pad appends zeros until the length of the section is a multiple of unit.
 func (s *Section) Pad(unit int) {
 	if n := layer.RoundUp(s.Bytes, unit) - s.Bytes; n > 0 {
 		s.AddZeros(n)
 	}
 }
 
-// AddZeros appends n zeros and returns them for the caller to fill in. If the section stores no
-// bytes, the result is discarded memory.
+// AddZeros appends n zeros and returns them, so that the caller can fill them in. If SizesOnly is
+// set, the section does not keep the returned bytes.
 func (s *Section) AddZeros(n int) []byte {
 	s.Bytes += n
 	if s.SizesOnly {

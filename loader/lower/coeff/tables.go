@@ -13,8 +13,9 @@ func padTable(table []byte, lanes int) []byte {
 	return section
 }
 
-// PlaceTable returns the offset of a table for the given number of lanes. It appends the table if
-// the section does not contain it yet.
+// PlaceTable returns the offset of an activation table that the given number of engines use. If the
+// section does not have the table yet, PlaceTable appends it with zeros after it, 128 bytes for
+// each engine.
 func (s *Section) PlaceTable(table []byte, lanes int) int {
 	section := padTable(table, lanes)
 	at, ok := s.tables[string(section)]

@@ -8,8 +8,8 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// lowerConvolution lowers a convolution to one descriptor if its weights fit the engines, else
-// to one for each share of the output channels.
+// lowerConvolution appends the tasks of a convolution: one if the weights fit in the memories of
+// the engines, and otherwise one for each share of the output channels.
 //
 //	x --DMA--> source tile (L2) --> 16 engines, a share of the output channels each --> y
 //	                                  ^ weights, one lane for each engine
@@ -40,10 +40,9 @@ func lowerConvolution(o *Output, j job) error {
 	return lowerActivation(o, j, out, to, y)
 }
 
-// widenWindow returns the convolution of a job with the taps that its weights have. If the
-// window lies completely in the padding for some outputs, widenWindow first enlarges it in the
-// layer by taps with zero weights. (The compiler pads with a task of its own in the one program seen
-// that has this.)
+// widenWindow returns the convolution of a job with the taps of its weights. If padding is so wide
+// that some outputs read nothing but padding, widenWindow first enlarges the window of the layer by
+// taps of zero weight. (The vendor's compiler uses a separate task in the one such program seen.)
 func widenWindow(j job) *coeff.Convolution {
 	l := j.layer
 	c := &coeff.Convolution{Layer: l, Weights: j.weights, Rows: l.TapRows(), Columns: l.TapColumns()}
@@ -57,15 +56,16 @@ func widenWindow(j job) *coeff.Convolution {
 	return c
 }
 
-// ConvSource returns the shape in which the tasks of a convolution read their source. The
-// channels are divided into as many groups as one task computes.
+// ConvSource returns the shape of the source of convolution l as its tasks read it, with the
+// channels divided into groups that are convolved separately. A depthwise convolution counts as one
+// group.
 func ConvSource(l *layer.Layer) regs.Shape {
 	groups := (&coeff.Convolution{Layer: l}).TaskGroups()
 	return regs.Shape{Groups: groups, Channels: l.In.C / groups, Height: l.In.H, Width: l.In.W}
 }
 
-// convolveElement appends the tasks that convolve one batch element, one task for each of
-// shares.
+// convolveElement appends the tasks that convolve one element of the batch, from x to y. There is
+// one task for each of shares.
 func convolveElement(o *Output, c *coeff.Convolution, made kernels, shares []coeff.Share, x, y place.Memory) {
 	l := c.Layer
 	whole, out := ConvSource(l), l.Out()
@@ -114,18 +114,20 @@ func convolveElement(o *Output, c *coeff.Convolution, made kernels, shares []coe
 	}
 }
 
-// shareShape returns the shape of the result of a share.
+// shareShape returns the shape of the result of the task that computes share s of the layer.
 func shareShape(l *layer.Layer, s coeff.Share) regs.Shape {
 	out := l.Out()
 	return regs.Shape{Groups: s.Groups, Channels: s.Channels, Height: out.H, Width: out.W}
 }
 
-// ConvTask returns a task that convolves src to dst. The caller sets its operands.
+// ConvTask returns a task that convolves a source of shape src to a result of shape dst. The caller
+// must set its source, its result and its weights.
 func ConvTask(c *coeff.Convolution, src, dst regs.Shape) *task.Task {
 	return newMACTask(c.Layer, task.MAC{In: src, Out: dst, Window: &c.Layer.Window, PerChannel: c.Layer.IsDepthwise(), Table: c.Table})
 }
 
-// newMACTask returns a multiply-accumulate task with the factor, bias and ReLU of the layer.
+// newMACTask returns a multiply-accumulate task for m, with the factor, the bias and the ReLU of
+// the layer added.
 func newMACTask(l *layer.Layer, m task.MAC) *task.Task {
 	m.Op = regs.MultiplyAccumulate
 	m.Bias, m.ReLU = l.Bias, l.Activation == layer.ReLU
@@ -135,8 +137,8 @@ func newMACTask(l *layer.Layer, m task.MAC) *task.Task {
 	return m.Task()
 }
 
-// fusedTable returns the table that the layer's own tasks apply to their results, or nil if they
-// apply none.
+// fusedTable returns the activation table that the layer's own tasks apply to their sums, or nil if
+// they apply none.
 func fusedTable(j job) []byte {
 	if !fusesTable(j) {
 		return nil
@@ -144,14 +146,14 @@ func fusedTable(j job) []byte {
 	return j.weights.Table
 }
 
-// fusesTable reports whether the layer's own tasks apply its activation. The activation must
-// need a single table, and every lane must have room for it.
+// fusesTable reports whether the layer's own tasks can apply its activation. The activation must be
+// a single table lookup, and every engine must have room for the table next to its weights.
 func fusesTable(j job) bool {
 	return j.layer.Activation.IsSingleTable() && len(j.weights.Table) == coeff.TableBytes && holdsTable(j)
 }
 
-// holdsTable reports whether the layer multiplies by constants and its lanes have room for a
-// table.
+// holdsTable reports whether the layer multiplies by constants and every engine has room for an
+// activation table next to its weights.
 func holdsTable(j job) bool {
 	switch l := j.layer; {
 	case l.Op == layer.Convolution:

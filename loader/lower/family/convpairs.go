@@ -12,9 +12,9 @@ import (
 // step.
 const pairedPixels = 2
 
-// isPaired reports whether a convolution computes two outputs in one step. It must be depthwise
-// and have a single row, and both tiles must fit L2. (The only program with one row does so, and
-// none of six with several rows.)
+// isPaired reports whether a convolution computes two outputs per step of the engines. It must be
+// depthwise with a single row, and both tiles must fit in L2. (The only program with one row does
+// so, and none of six programs with several rows.)
 func isPaired(l *layer.Layer) bool {
 	w := &l.Window
 	if !l.IsDepthwise() || l.In.H != 1 || w.Kh != 1 || w.Sx != 1 || w.Sy != 1 || l.Out().W < pairedPixels {
@@ -24,9 +24,9 @@ func isPaired(l *layer.Layer) bool {
 	return source.Row+result.Row <= l.LargestTile()
 }
 
-// pairLayouts returns the layouts of the source and the result of a paired convolution. The
-// source is divided into pieces with the columns that a patch of steps reads, in units of 64
-// bytes.
+// pairLayouts returns the layouts in L2 of the source and the result of a convolution that computes
+// two outputs per step. The source is divided into pieces of columns, each read by one patch, the
+// block of pixels that the engines compute at the same time.
 func pairLayouts(l *layer.Layer) (source, result place.Layout) {
 	steps := (l.Out().W + pairedPixels - 1) / pairedPixels
 	source = place.Packed(regs.Shape{Channels: l.In.C, Width: l.In.W})
@@ -40,7 +40,8 @@ func pairLayouts(l *layer.Layer) (source, result place.Layout) {
 	return source.Rebase(result.Row), result
 }
 
-// convolvePairs appends a paired convolution and a planar copy. The convolution may compute one
+// convolvePairs appends two tasks for one element of the batch: a convolution that computes two
+// outputs per step, and a copy to y. If the number of columns is odd, the convolution computes one
 // column too many, which the copy leaves out.
 func convolvePairs(o *Output, j job, made kernels, x, y place.Memory) {
 	l := j.layer

@@ -12,11 +12,11 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// lowerDeconvolution lowers a transposed convolution to convolutions with stride 1, one for each
-// phase of its result. Row o uses the taps k with (o + padding - k) mod stride = 0, in reverse
-// order. The strides of the DMA interleave the phases of rows. The phases of columns are written
-// as rows or as channels of a tensor in between, by the cheaper of the two ways. All of this is
-// inferred.
+// lowerDeconvolution appends the tasks of a transposed convolution. A result with strides sy and sx
+// consists of sy*sx phases, each with every sy-th row and every sx-th column. Each phase is a
+// convolution without a stride: row o uses the taps k for which o + padding - k is a multiple of
+// sy, in reverse order. DMA strides interleave the rows of the phases. Columns are first written as
+// rows or as channels of an intermediate tensor, whichever is cheaper. All of this is inferred.
 func lowerDeconvolution(o *Output, j job) error {
 	l, w := j.layer, j.layer.Window
 	out := l.Out()
@@ -43,7 +43,7 @@ const (
 	elementCost     = 4 // of each element transposed
 )
 
-// transposedPhasesCost returns the cost of lowerTransposedPhases.
+// transposedPhasesCost returns the estimated cost of lowerTransposedPhases in bytes moved.
 func transposedPhasesCost(l *layer.Layer) int {
 	in, out, stride := l.In, l.Out(), l.Window.Sy
 	transposed := in
@@ -58,7 +58,7 @@ func transposedPhasesCost(l *layer.Layer) int {
 	return bytes + elementCost*(in.Elements()+out.Elements()) + convolutionCost*convolutions + transposeCost*(1+min(stride, out.H))
 }
 
-// columnPhasesCost returns the cost of lowerColumnPhases.
+// columnPhasesCost returns the estimated cost of lowerColumnPhases in bytes moved.
 func columnPhasesCost(l *layer.Layer) int {
 	in, out := l.In, l.Out()
 	convolutions := len(groupChannelPhases(l)) * min(l.Window.Sy, out.H)
@@ -67,11 +67,12 @@ func columnPhasesCost(l *layer.Layer) int {
 	return bytes + 2*elementCost*out.Elements() + convolutionCost*convolutions + transposeCost
 }
 
-// memoryBytes returns the size of a tensor in memory.
+// memoryBytes returns how many bytes a tensor of shape s occupies in memory, including the padding
+// of its rows.
 func memoryBytes(s layer.Shape) int { return place.Surface(0, s).Depth * s.N }
 
-// fitsColumnPhases reports whether lowerColumnPhases can lower the layer: L2 must hold the whole
-// input together with the results of one task, and no activation may need a task of its own.
+// fitsColumnPhases reports whether lowerColumnPhases can lower the layer. L2 must hold the whole
+// input together with the results of one task, and the activation must be absent or ReLU.
 func fitsColumnPhases(l *layer.Layer) bool {
 	if a := l.Activation; a != 0 && a != layer.ReLU {
 		return false
@@ -82,9 +83,9 @@ func fitsColumnPhases(l *layer.Layer) bool {
 	return rows+transposedTile(wide).Row*((out.H+l.Window.Sy-1)/l.Window.Sy) <= l.LargestTile()
 }
 
-// lowerTransposedPhases first transposes the input, so that DMA strides can write the phases of
-// its columns as rows. The phases of rows are then columns, which are transposed back to rows on
-// the way to their places.
+// lowerTransposedPhases appends the tasks of a transposed convolution from x to y by way of
+// transposed tensors: it transposes the input, computes the phases of its columns as rows, and
+// transposes the phases of rows back on the way to y.
 func lowerTransposedPhases(o *Output, j job, x, y place.Memory) error {
 	l, stride := j.layer, j.layer.Window.Sy
 	t := transposeDeconvolution(j)
@@ -114,8 +115,9 @@ func lowerTransposedPhases(o *Output, j job, x, y place.Memory) error {
 	return nil
 }
 
-// lowerColumnPhases writes the results of each phase with channels and columns transposed, as a
-// matmul does, so that strides can put columns next to each other. It then transposes them back.
+// lowerColumnPhases appends the tasks of a transposed convolution from x to y by way of a tensor
+// with channels and columns exchanged. In that tensor DMA strides can interleave the columns of the
+// phases. The last task exchanges channels and columns again.
 func lowerColumnPhases(o *Output, j job, x, y place.Memory) error {
 	l, stride := j.layer, j.layer.Window.Sx
 	out := l.Out()
@@ -133,8 +135,8 @@ func lowerColumnPhases(o *Output, j job, x, y place.Memory) error {
 	return lowerPieces(o, l, piece{layer.Unary(layer.Transpose, channels), &layer.Weights{}, ports{"x": columns, "y": y}})
 }
 
-// convolveTransposed convolves x and writes the result with channels and columns transposed, so
-// that the columns are the planes of y.
+// convolveTransposed appends the tasks that convolve x and write the result to y with channels and
+// columns exchanged, so that the planes of y are columns.
 func convolveTransposed(o *Output, j job, x, y place.Memory) error {
 	l := j.layer
 	c := &coeff.Convolution{Layer: l, Weights: j.weights, Rows: l.Window.Kh, Columns: l.Window.Kw}
@@ -167,14 +169,16 @@ func convolveTransposed(o *Output, j job, x, y place.Memory) error {
 	return nil
 }
 
-// phaseShape returns the shape of the phase of columns that starts at column px.
+// phaseShape returns the shape of every stride-th column of a result of shape out, starting at
+// column px.
 func phaseShape(out layer.Shape, px, stride int) layer.Shape {
 	out.W = (out.W - px + stride - 1) / stride
 	return out
 }
 
-// groupColumnPhases returns the phases of columns in groups that read the same columns of the
-// input, so that one convolution can compute the channels of all phases of a group.
+// groupColumnPhases returns the phases of columns (the numbers of their first columns) in groups
+// that read the same columns of the input. One convolution can compute all phases of a group as its
+// output channels.
 func groupColumnPhases(l *layer.Layer) (groups [][]int) {
 	w := &l.Window
 	count, first := 0, 0
@@ -191,8 +195,8 @@ func groupColumnPhases(l *layer.Layer) (groups [][]int) {
 	return groups
 }
 
-// groupChannelPhases returns all phases of columns as one group, if groupColumnPhases does and
-// their channels have no gaps in memory. Otherwise each phase is a group of its own.
+// groupChannelPhases returns all phases of columns as one group if they read the same columns of
+// the input and their channels have no gaps in memory. Otherwise each phase is a group of its own.
 func groupChannelPhases(l *layer.Layer) [][]int {
 	out, stride := l.Out(), l.Window.Sx
 	if groups := groupColumnPhases(l); len(groups) == 1 && out.W%stride == 0 && (layer.Shape{W: out.C}).HasPackedRows() {
@@ -213,7 +217,8 @@ type phaseGroup struct {
 	transposed bool        // channels and columns of the result are transposed
 }
 
-// lowerRowPhases convolves x for each phase of rows.
+// lowerRowPhases appends the tasks that convolve x for every phase of rows of p, and writes the
+// results to y.
 func lowerRowPhases(o *Output, j job, p phaseGroup, x, y place.Memory) error {
 	for py := range min(j.layer.Window.Sy, p.part.H) {
 		if err := lowerPhase(o, j, py, p, x, y); err != nil {
@@ -223,8 +228,8 @@ func lowerRowPhases(o *Output, j job, p phaseGroup, x, y place.Memory) error {
 	return nil
 }
 
-// transposeWindow returns the transposed convolution of the input with rows and columns
-// exchanged.
+// transposeWindow returns the transposed convolution l with rows and columns exchanged, in its
+// input as in its window.
 func transposeWindow(l *layer.Layer) *layer.Layer {
 	t := *l
 	w, v := &t.Window, l.Window
@@ -233,8 +238,8 @@ func transposeWindow(l *layer.Layer) *layer.Layer {
 	return &t
 }
 
-// transposeDeconvolution returns the job for the layer of transposeWindow, with the weights
-// transposed in the same way.
+// transposeDeconvolution returns job j with rows and columns exchanged, in its layer and in its
+// weights.
 func transposeDeconvolution(j job) job {
 	l, w := transposeWindow(j.layer), *j.weights
 	if k := l.Window; !w.SizesOnly {
@@ -250,7 +255,8 @@ func transposeDeconvolution(j job) job {
 	return job{layer: l, weights: &w}
 }
 
-// lowerPhase convolves x for the rows of phase py.
+// lowerPhase appends the task that computes the phase of rows that starts at row py. It reads x and
+// writes every stride-th row of to.
 func lowerPhase(o *Output, j job, py int, p phaseGroup, x, to place.Memory) error {
 	l, w, part := j.layer, j.layer.Window, p.part
 	part.H = (part.H - py + w.Sy - 1) / w.Sy
@@ -288,8 +294,9 @@ func lowerPhase(o *Output, j job, py int, p phaseGroup, x, to place.Memory) erro
 	return lowerPieces(o, l, piece{c, weights, ports{"x": from, "y": to}})
 }
 
-// appendTaps appends the weights at the given rows and columns of the window to filter. A
-// negative row or column has weights of zero.
+// appendTaps appends to filter the weights of the window's rows ys and columns xs, for each pair of
+// an output and an input channel, and returns the extended slice. A row or column of -1 gives
+// weights of zero.
 func appendTaps(filter []float16.Float16, j job, ys, xs []int) []float16.Float16 {
 	l, w := j.layer, j.layer.Window
 	for n := range l.Cout * l.In.C {
@@ -306,9 +313,9 @@ func appendTaps(filter []float16.Float16, j job, ys, xs []int) []float16.Float16
 	return filter
 }
 
-// reverseTaps returns the taps of a phase, last one first, and the input row that the first of
-// them reads for the first row of the phase. k is the number of taps of the whole window. If the
-// phase has no taps, reverseTaps returns one tap, -1, which has zero weight.
+// reverseTaps returns the taps of the phase that starts at row at, in descending order, and the
+// input row that the first of them reads for the first row of the phase; at includes the padding.
+// The window has k taps. A phase without taps gets one tap, -1, which has zero weight.
 func reverseTaps(at, k, stride int) (taps []int, first int) {
 	for tap := at % stride; tap < k; tap += stride {
 		taps = append([]int{tap}, taps...)
@@ -319,9 +326,10 @@ func reverseTaps(at, k, stride int) (taps []int, first int) {
 	return taps, (at - taps[0]) / stride
 }
 
-// splitOffset splits the offset of a window's first row into rows of padding, if it is negative,
-// or into rows of the input to skip. It returns the padding, the address of the first row to
-// read and the number of rows left.
+// splitOffset returns how a window whose first row reads input row first is placed: rows of padding
+// above the input if first is negative, and otherwise rows of the input to skip. base is the
+// address of the input, row the distance of its rows in bytes, and rows their number. at is the
+// address of the first row to read, and left the number of rows from there on.
 func splitOffset(first, base, row, rows int) (pad, at, left int) {
 	if first < 0 {
 		return -first, base, rows

@@ -14,8 +14,8 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// AddendBeforeFactor returns the value q for which (x + q) * f is x*f + a. It reports false if q
-// is not a normal fp16 value.
+// AddendBeforeFactor returns the q for which (x + q) * f equals x*f + a, apart from rounding. It is
+// a / f, or 0 if a is 0. AddendBeforeFactor reports false if q is not a normal fp16 value.
 func AddendBeforeFactor(a, f float16.Float16) (float16.Float16, bool) {
 	const least, most = 0x1p-14, 65504
 	if a&^SignBit == 0 {
@@ -26,8 +26,9 @@ func AddendBeforeFactor(a, f float16.Float16) (float16.Float16, bool) {
 	return float16.Fromfloat32(q), size >= least && size <= most
 }
 
-// lowerElementwise lowers an operation on two operands to one planar task. If the second operand
-// is broadcast, a task before it loads that operand into L2.
+// lowerElementwise appends the tasks of an operation on two operands. It needs one planar task, and
+// another one before it if the second operand repeats along an axis: that one loads the operand
+// into L2.
 //
 //	x --DMA--> L2 --+
 //	                planar engine --> y
@@ -81,9 +82,9 @@ func lowerElementwise(o *Output, j job) error {
 	return nil
 }
 
-// fitPlanarRows returns how many rows of n tiles with layout at fit L2 together. If that is less
-// than all rows, the choice is assumed. All rows fit in 25 of 25 programs. For tensors that
-// stream, it sets the task's patch and changes at.
+// fitPlanarRows returns how many rows of a tensor of shape s fit in L2 at a time, if n tiles with
+// layout at need room together. All rows fit in 25 of 25 programs; the choice of fewer is assumed.
+// If the 2023 compiler would stream the tensor, fitPlanarRows sets the patch of t and changes at.
 func fitPlanarRows(l *layer.Layer, t *task.Task, s regs.Shape, at *place.Layout, n int) (int, error) {
 	if usesStreamedPatch(l, s) {
 		t.SetPatch(task.StreamedPatch(s))
@@ -101,7 +102,8 @@ func fitPlanarRows(l *layer.Layer, t *task.Task, s regs.Shape, at *place.Layout,
 	return rows, nil
 }
 
-// lowerScalar adds or multiplies by one constant, using the bias and scale of the planar engine.
+// lowerScalar appends the task that combines each element of x with one constant. The constant goes
+// into the registers for the bias or the scale of the planar engine.
 func lowerScalar(o *Output, j job, in regs.Shape, x place.Memory) error {
 	y := o.placeOutput(j, "y", j.layer.Out())
 	op := pass.Scalar(j.layer, in, uint16(layer.ValueAt(j.weights.Second, 0)))
@@ -109,7 +111,8 @@ func lowerScalar(o *Output, j job, in regs.Shape, x place.Memory) error {
 	return addPlanar(o, j.layer, op.Task(), in, x, y)
 }
 
-// addPlanar appends a planar task that reads x and writes y.
+// addPlanar appends planar task t, which reads x of shape in and writes y. It returns an error if
+// no row fits in L2.
 func addPlanar(o *Output, l *layer.Layer, t *task.Task, in regs.Shape, x, y place.Memory) error {
 	at := t.PlanarTile()
 	rows, err := fitPlanarRows(l, t, in, &at, 1)
@@ -123,8 +126,9 @@ func addPlanar(o *Output, l *layer.Layer, t *task.Task, in regs.Shape, x, y plac
 	return nil
 }
 
-// lowerChannelTensor lowers an operation with one constant for each channel that rows of biases
-// and scales cannot express. The constants become a tensor with one pixel (assumed).
+// lowerChannelTensor appends the tasks that combine x with one constant for each channel, for
+// operations other than sums and products. The constants become a tensor of one pixel in the
+// program (assumed).
 func lowerChannelTensor(o *Output, j job, in regs.Shape, x place.Memory) error {
 	s := layer.Shape{N: 1, C: j.layer.In.C, H: 1, W: 1}
 	y := o.placeOutput(j, "y", j.layer.Out())
@@ -138,8 +142,8 @@ func lowerChannelTensor(o *Output, j job, in regs.Shape, x place.Memory) error {
 	return combineBroadcast(o, j, in, s, x, y, z)
 }
 
-// lowerQuotient lowers a division. It multiplies by the reciprocal of the second input, which a
-// table computes in L2, as in the one program seen.
+// lowerQuotient appends the tasks of a division. They compute the reciprocal of the second input
+// with a table, in L2, and multiply by it, as in the one program seen.
 func lowerQuotient(o *Output, j job, in regs.Shape, x place.Memory) error {
 	l := j.layer
 	y := o.placeOutput(j, "y", l.Out())
@@ -167,8 +171,9 @@ func lowerQuotient(o *Output, j job, in regs.Shape, x place.Memory) error {
 	return combineBroadcast(o, j, in, z2, x, y, z)
 }
 
-// lowerBroadcast loads the second input, which repeats along some axes, into L2 and then
-// combines it with the first. If both inputs have a batch, it does so for each element.
+// lowerBroadcast appends the tasks that combine x with a second input that repeats along some axes.
+// They load the second input into L2 first. If both inputs have a batch, each of its elements gets
+// tasks of its own.
 func lowerBroadcast(o *Output, j job, in regs.Shape, x place.Memory) error {
 	l := j.layer
 	s := l.SecondShape
@@ -186,8 +191,8 @@ func lowerBroadcast(o *Output, j job, in regs.Shape, x place.Memory) error {
 	return nil
 }
 
-// combineBroadcast loads z of shape s into L2 and combines it with x. For a division, a table
-// turns z into its reciprocal on the way.
+// combineBroadcast appends two tasks: one loads z, of shape s, into L2, and the other combines x
+// with it and writes y. For a division the first task also computes reciprocals with a table.
 func combineBroadcast(o *Output, j job, in regs.Shape, s layer.Shape, x, y, z place.Memory) error {
 	small := regs.Shape{Groups: 1, Channels: s.C, Height: s.H, Width: s.W}
 	prep := task.NewCopy(small)
@@ -211,8 +216,9 @@ func combineBroadcast(o *Output, j job, in regs.Shape, s layer.Shape, x, y, z pl
 	return appendWithSecondInL2(o, j.layer, op.Task(), in, x, y, kept, at, bytes)
 }
 
-// appendWithSecondInL2 appends t, which reads x into L2 after a second operand that is kept there, and
-// writes y. used is the number of bytes of L2 that the second operand occupies.
+// appendWithSecondInL2 appends t, which reads x from memory and its second operand from tile kept
+// in L2, and writes y. second is the layout of the second operand, which occupies the first used
+// bytes of L2.
 func appendWithSecondInL2(o *Output, l *layer.Layer, t *task.Task, in regs.Shape, x, y place.Memory, kept *task.Tile, second place.Layout, used int) error {
 	at := t.PlanarTile()
 	if used+at.Row*in.Height > l.LargestTile() {
@@ -234,9 +240,9 @@ func appendWithSecondInL2(o *Output, l *layer.Layer, t *task.Task, in regs.Shape
 // SignBit is the sign bit of an fp16 value.
 const SignBit = 0x8000
 
-// lowerChannelConstants lowers an operation with one constant for each channel. The constants
-// hold a row of addends and a row of factors, which a first task loads as an image with two
-// rows.
+// lowerChannelConstants appends the tasks that combine x with one constant for each channel, by a
+// sum or a product. The program stores a row of addends and a row of factors, which the first task
+// loads as an image with two rows.
 func lowerChannelConstants(o *Output, j job, in regs.Shape, x place.Memory) error {
 	l := j.layer
 	y := o.placeOutput(j, "y", l.Out())

@@ -22,9 +22,9 @@ type packedKernel struct {
 // kernels holds the packed kernels that the tasks of a layer have used so far.
 type kernels map[packKey]packedKernel
 
-// attachKernel gives a task its weights. It reuses the weights of an earlier task with the same
-// share and plane width. If there are none, it calls pack and appends the result to the
-// constants.
+// attachKernel gives task t the packed weights of share s, in planes of up to width channels. made
+// holds the weights of earlier tasks, which t shares if the share and the width are equal.
+// Otherwise attachKernel calls pack and appends the result to the constants of o.
 func attachKernel(o *Output, made kernels, t *task.Task, s coeff.Share, width int, pack func(s coeff.Share, width int) *coeff.Kernel) {
 	key := packKey{s, width}
 	a, ok := made[key]

@@ -58,8 +58,8 @@ func lowerLayerNorm(o *Output, j job) error {
 	})
 }
 
-// normalizeTransposed transposes the tensor so that it can be normalized over axes that programs
-// show, and transposes the result back (inferred).
+// normalizeTransposed appends tasks that transpose the tensor by order, normalize it over the given
+// axes, and transpose the result back (inferred).
 func normalizeTransposed(o *Output, j job, order [3]layer.Axes, axes layer.Axes) error {
 	l := j.layer
 	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
@@ -77,7 +77,7 @@ func normalizeTransposed(o *Output, j job, order [3]layer.Axes, axes layer.Axes)
 	)
 }
 
-// inverseOrder returns the order of axes that undoes the given one.
+// inverseOrder returns the axis order of the transpose that undoes a transpose by order.
 func inverseOrder(order [3]layer.Axes) [3]layer.Axes {
 	all := [3]layer.Axes{layer.AxisC, layer.AxisH, layer.AxisW}
 	var back [3]layer.Axes
@@ -92,21 +92,21 @@ func inverseOrder(order [3]layer.Axes) [3]layer.Axes {
 // The reason is not known.
 const maxStatistics = 192
 
-// statisticsLayout returns the layout of a row of means or deviations, one value for each
-// channel.
+// statisticsLayout returns the layout in L2 of one row with a mean or a deviation for each channel.
 func statisticsLayout(channels int) place.Layout {
 	return place.Packed(regs.Shape{Channels: 1, Width: channels}).Skew(place.PlanarFetch)
 }
 
-// newMeanPass returns the pass that computes the mean of the values that are normalized together.
+// newMeanPass returns the planar task that computes the mean of the values that l normalizes
+// together. previous and next say whether the neighboring tasks run on the planar engine.
 func newMeanPass(l *layer.Layer, s regs.Shape, previous, next bool) task.Planar {
 	m := newReductionPass(l, s)
 	m.Previous, m.Next = previous, next
 	return m
 }
 
-// newDeviationPass returns the pass that computes 1/sqrt(m + epsilon), where m is the mean squared
-// difference of its two sources.
+// newDeviationPass returns the planar task that computes 1/sqrt(m + epsilon), where m is the mean
+// of the squared differences of its two sources.
 func newDeviationPass(l *layer.Layer, s regs.Shape) task.Planar {
 	return task.Planar{
 		Form: regs.FormTwoReduced, In: s, Op: task.SquaredDifference, Mean: normalizedCount(l), Root: true,
@@ -114,23 +114,23 @@ func newDeviationPass(l *layer.Layer, s regs.Shape) task.Planar {
 	}
 }
 
-// newRootSquarePass returns the pass that computes 1/sqrt(m + epsilon), where m is the mean square
-// of its source.
+// newRootSquarePass returns the planar task that computes 1/sqrt(m + epsilon), where m is the mean
+// of the squares of its source.
 func newRootSquarePass(l *layer.Layer, s regs.Shape) task.Planar {
 	r := newDeviationPass(l, s)
 	r.Form, r.Op = regs.FormReduction, task.Squares
 	return r
 }
 
-// newAffinePass returns the pass that subtracts the first row of its second source, which is in L2,
-// and multiplies by the second row.
+// newAffinePass returns the planar task that computes (x - a) * b for each element x of its first
+// source. a and b come from the first and the second row of its second source, as second says.
 func newAffinePass(s regs.Shape, second task.SourceView, next bool) task.Planar {
 	a := pass.Affine(s)
 	a.Second, a.Previous, a.Next = second, true, next
 	return a
 }
 
-// normalizedCount returns how many values are normalized together.
+// normalizedCount returns the number of values that share a mean and a deviation.
 func normalizedCount(l *layer.Layer) int {
 	n := 1
 	for axis, extent := range map[layer.Axes]int{layer.AxisC: l.In.C, layer.AxisH: l.In.H, layer.AxisW: l.In.W} {
@@ -141,15 +141,15 @@ func normalizedCount(l *layer.Layer) int {
 	return n
 }
 
-// checkStatistics returns an error if a tile and its statistics, which have the given size, do
-// not fit L2.
+// checkStatistics returns a *layer.LimitError if a tile and its means and deviations, together the
+// given number of bytes, do not fit in L2.
 func checkStatistics(l *layer.Layer, bytes int) error {
 	return layer.CheckLimit("size in bytes of a tile and its statistics in L2", bytes, l.LargestTile(),
 		"split the other axes until they have at most %d bytes")
 }
 
-// normalize appends the three tasks that normalize each channel of a tile. The statistics of
-// several channels are stored in a row, transposed.
+// normalize appends the three tasks that normalize each channel of in and write the result to out:
+// mean, deviation, and the affine function of both.
 func normalize(o *Output, l *layer.Layer, in, out place.View) error {
 	s := in.S
 	many := s.Channels > 1
@@ -185,14 +185,15 @@ func normalize(o *Output, l *layer.Layer, in, out place.View) error {
 	return nil
 }
 
-// normalizeLines normalizes each row of one channel, or the row of each channel, by reading rows
-// as channels.
+// normalizeLines appends the tasks that normalize each row of in, which has one channel or one row.
+// They read the rows as channels.
 func normalizeLines(o *Output, l *layer.Layer, in, out place.View) error {
 	return normalize(o, l, in.RowsAsChannels(), out.RowsAsChannels())
 }
 
-// normalizeAll normalizes the whole tensor. The tasks that compute the statistics read channels
-// as rows and rows as depth. The third task loads the tensor again in its own shape.
+// normalizeAll appends the tasks that normalize all values of in together. The tasks that compute
+// mean and deviation read channels as rows and rows as depth. The third task loads the tensor again
+// in its own shape.
 func normalizeAll(o *Output, l *layer.Layer, in, out place.View) error {
 	if in.S.Channels == 1 {
 		return normalize(o, l, in, out)
@@ -235,9 +236,9 @@ func normalizeAll(o *Output, l *layer.Layer, in, out place.View) error {
 	return nil
 }
 
-// normalizeParts normalizes each row of one channel that has more than maxStatistics rows. It
-// reads rows as channels and computes their statistics in parts, the last part first, into one
-// row of values. Each task loads its rows again.
+// normalizeParts appends the tasks that normalize each row of in, which has one channel and more
+// rows than one task can reduce. Tasks compute the means and deviations of parts of the rows, the
+// last part first. Each task loads its rows again.
 func normalizeParts(o *Output, l *layer.Layer, in, out place.View) error {
 	v, w := in.RowsAsChannels(), out.RowsAsChannels()
 	rows := v.S.Channels
@@ -282,8 +283,8 @@ func normalizeParts(o *Output, l *layer.Layer, in, out place.View) error {
 	return nil
 }
 
-// normalizePixel normalizes the channels of one pixel as columns of a row. A planar task before
-// and one after the others transpose channel and x.
+// normalizePixel appends the tasks that normalize the channels of one pixel. A planar task
+// transposes them to columns first, and another one transposes the result back.
 func normalizePixel(o *Output, l *layer.Layer, in, out place.View) error {
 	s := in.S
 	row := regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: s.Channels}
@@ -325,24 +326,24 @@ func normalizePixel(o *Output, l *layer.Layer, in, out place.View) error {
 	return nil
 }
 
-// newSubtraction returns the task that subtracts the means, broadcast along the given axes, from
-// its first source.
+// newSubtraction returns the planar task that subtracts means, which repeat along the given axes,
+// from a tensor of shape s.
 func newSubtraction(s regs.Shape, along task.RepeatAxes) *task.Task {
 	d := pass.Difference(s)
 	d.Second.Repeat, d.Previous, d.Next = along, true, true
 	return d.Task()
 }
 
-// newScaling returns the task that multiplies by the reciprocal deviations, which repeat along
-// the given axes.
+// newScaling returns the planar task that multiplies a tensor of shape s by reciprocal deviations,
+// which repeat along the given axes.
 func newScaling(s regs.Shape, along task.RepeatAxes) *task.Task {
 	m := pass.Product(s)
 	m.Second.Repeat, m.Previous = along, true
 	return m.Task()
 }
 
-// normalizeRows normalizes each row of several channels. It reads the rows as groups of their
-// channels.
+// normalizeRows appends the tasks that normalize each row of each of several channels. They read
+// the rows as groups.
 func normalizeRows(o *Output, l *layer.Layer, in, out place.View) error {
 	s := in.S
 	rows := regs.Shape{Groups: s.Height, Channels: s.Channels, Height: 1, Width: s.Width}
@@ -388,8 +389,8 @@ func normalizeRows(o *Output, l *layer.Layer, in, out place.View) error {
 	return nil
 }
 
-// normalizeChannels normalizes the channels of each pixel. One task transposes them to columns
-// for the mean, another one for the variance.
+// normalizeChannels appends the tasks that normalize the channels of each pixel. Two tasks
+// transpose the channels to columns, one for the mean and one for the deviation.
 func normalizeChannels(o *Output, l *layer.Layer, in, out place.View) error {
 	s := in.S
 	transposed := transposedTile(s)

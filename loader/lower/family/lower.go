@@ -10,9 +10,10 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// Lower checks a layer and its weights and returns the tasks that compute it. It may set
-// l.Window to a larger window with taps of zero weight.
-// Errors are a *layer.LimitError, a *layer.UnsupportedError or a *layer.LayerError.
+// Lower returns the tasks that compute layer l with weights w, together with their constants, ports
+// and scratch memory. It checks the layer and the weights first. It may change l.Window to a larger
+// window with taps of zero weight. The error is a *layer.LimitError, a *layer.UnsupportedError or a
+// *layer.LayerError.
 func Lower(l *layer.Layer, w *layer.Weights) (*Output, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err
@@ -41,7 +42,7 @@ func Lower(l *layer.Layer, w *layer.Weights) (*Output, error) {
 	return o, task.FirstError(o.Tasks)
 }
 
-// An Output is a lowered layer: tasks, constants, ports and scratch memory of a program.
+// An Output holds everything that a lowered layer contributes to a program.
 type Output struct {
 	Tasks     []*task.Task
 	Constants coeff.Section
@@ -68,7 +69,7 @@ func (o *Output) add(t *task.Task) {
 	}
 }
 
-// lowerLayer appends the tasks of a layer. It is the table from operations to families.
+// lowerLayer appends the tasks of a layer. It calls the function for the layer's operation.
 func lowerLayer(o *Output, j job) error {
 	if j.layer.NeedsActivationTask() {
 		return lowerWithActivation(o, j)
@@ -115,8 +116,9 @@ func lowerLayer(o *Output, j job) error {
 	return j.layer.Unsupportedf("operation is not supported")
 }
 
-// placePort returns the place of a surface. A piece already has one. For a whole layer, placePort adds a
-// new port in buffer bar.
+// placePort returns the place of the surface with the given name. If the job is a piece of a larger
+// layer, the caller has chosen that place. Otherwise placePort adds a port to o, in buffer bar with
+// the strides of m.
 func (o *Output) placePort(j job, name string, d loader.Direction, bar uint32, s layer.Shape, m place.Memory) place.Memory {
 	if at, ok := j.at[name]; ok {
 		return at
@@ -126,7 +128,7 @@ func (o *Output) placePort(j job, name string, d loader.Direction, bar uint32, s
 	return m
 }
 
-// Builder returns the builder of a container with the program.
+// Builder returns a builder for a container file with the lowered layer as its only program.
 func (o *Output) Builder() *loader.Builder {
 	descriptors := o.buildDescriptors() // sets o.Scratch
 	return &loader.Builder{
@@ -139,7 +141,8 @@ func (o *Output) Builder() *loader.Builder {
 	}
 }
 
-// buildDescriptors returns the descriptors in the form that the compiler release of the layer writes.
+// buildDescriptors returns the linked descriptors of the tasks, in the form of the compiler release
+// that the layer asks for. For the 2023 compiler it may set o.Scratch.
 func (o *Output) buildDescriptors() []*regs.Descriptor {
 	if o.release == layer.Release2023 {
 		if o.streamed {
@@ -157,13 +160,14 @@ func (o *Output) placeInput(j job, name string, s layer.Shape) place.Memory {
 	return o.placeInBuffer(j, name, loader.Input, place.Bar4, place.Bar5, s)
 }
 
-// placeOutput returns the place of the result, see placeInput.
+// placeOutput returns the place of the result, which is in buffer 5, or in buffer 4 if the buffers
+// are swapped as for placeInput.
 func (o *Output) placeOutput(j job, name string, s layer.Shape) place.Memory {
 	return o.placeInBuffer(j, name, loader.Output, place.Bar5, place.Bar4, s)
 }
 
-// placeInBuffer returns the place of a surface of shape s in buffer bar, or in buffer swapped if
-// the layer's output comes before its inputs.
+// placeInBuffer returns the place of a surface of shape s: in buffer bar, or in buffer swapped if
+// the result of the layer comes before its inputs.
 func (o *Output) placeInBuffer(j job, name string, d loader.Direction, bar, swapped uint32, s layer.Shape) place.Memory {
 	if j.layer.OutputFirst || j.layer.Release == layer.Release2023 {
 		bar = swapped

@@ -69,14 +69,14 @@ func lowerMatMul(o *Output, j job) error {
 	return lowerActivation(o, j, l.Out(), to, y)
 }
 
-// maxColumnRows returns the largest number of rows that one task can transpose to memory, in
-// slices of 128 columns that fit L2.
+// maxColumnRows returns the largest number of rows that one task can transpose from memory to
+// memory, in slices of 128 columns that fit in L2.
 func maxColumnRows(l *layer.Layer) int {
 	return l.LargestTile() / (place.SliceColumns * layer.ElementBytes)
 }
 
-// transposeToMemory appends the task that writes m rows of k values to memory as k rows of m
-// values.
+// transposeToMemory appends the task that reads m rows of k values from src and writes them to dst
+// transposed, as k rows of m values.
 func transposeToMemory(o *Output, m, k int, src, dst place.Memory) {
 	t := task.NewTranspose(regs.Shape{Groups: 1, Channels: m, Height: 1, Width: k})
 	at := place.TransposeSource(m, k)
@@ -121,8 +121,8 @@ func multiplyColumns(o *Output, j job, made kernels, m, k, n int, src, dst place
 	return nil
 }
 
-// newMatMulTask returns the multiply-accumulate task that multiplies m pixels of k channels by a
-// share of the columns and transposes its result.
+// newMatMulTask returns the task that multiplies m pixels of k channels by the columns of share s.
+// It transposes the result back to rows.
 func newMatMulTask(j job, m, k int, s coeff.Share) *task.Task {
 	in := regs.Shape{Groups: 1, Channels: k, Height: 1, Width: m}
 	out := in
@@ -130,9 +130,9 @@ func newMatMulTask(j job, m, k int, s coeff.Share) *task.Task {
 	return newMACTask(j.layer, task.MAC{In: in, Out: out, Window: task.Pointwise, Transpose: true, Table: fusedTable(j)})
 }
 
-// tryLowerBlockMatMul lowers the matmul as a chain of one group: a transpose to columns of blocks,
-// the matmul, and a copy of the rows of blocks to memory. It reports false if that does not fit
-// L2.
+// tryLowerBlockMatMul appends the tasks of a matmul over blocks of eight pixels: a transpose to
+// columns, the matmul, and a copy of the result to memory. count is the number of rows. It reports
+// false, and appends nothing, if that does not fit in L2.
 func tryLowerBlockMatMul(o *Output, j job, count int, x, y place.Memory) bool {
 	l, w := j.layer, *j.weights
 	g := rows.Group{
@@ -154,14 +154,15 @@ func tryLowerBlockMatMul(o *Output, j job, count int, x, y place.Memory) bool {
 	return true
 }
 
-// transposeTileBytes returns the size of the two tiles of a transpose of m rows of k values.
+// transposeTileBytes returns how many bytes of L2 the two tiles of a transpose of m rows of k
+// values occupy.
 func transposeTileBytes(m, k int) int {
 	return transposedLayout(m, k).Row + m*place.TransposeSource(m, k).Channel
 }
 
-// transposedLayout returns the layout of the tile with k channels of m pixels that a transpose
-// writes. Channels of 128 or 256 bytes get 16 bytes more, so that they do not all start in the
-// same banks (seen in 5 of 5 programs).
+// transposedLayout returns the layout of a tile with k channels of m pixels that a transpose writes
+// to L2. Channels of 128 or 256 bytes are 16 bytes further apart, so that they begin in different
+// banks (seen in 5 of 5 programs).
 func transposedLayout(m, k int) place.Layout {
 	l := place.Packed(regs.Shape{Channels: k, Width: m})
 	if w := m * layer.ElementBytes; w == 128 || w == 256 {
@@ -172,7 +173,8 @@ func transposedLayout(m, k int) place.Layout {
 	return l
 }
 
-// multiplyRows appends the tasks that multiply m rows.
+// multiplyRows appends the tasks that multiply m rows of k values at src by a constant k x n matrix
+// and write the products to dst.
 func multiplyRows(o *Output, j job, made kernels, m, k, n int, src, dst place.Memory) error {
 	before := regs.Shape{Groups: 1, Channels: m, Height: 1, Width: k}
 	after := transposedLayout(m, k)
@@ -208,11 +210,12 @@ func multiplyRows(o *Output, j job, made kernels, m, k, n int, src, dst place.Me
 	return nil
 }
 
-// columnBytes returns how many bytes of a lane one column of the weights takes.
+// columnBytes returns how many bytes one column of the weights occupies in an engine's memory,
+// including its bias.
 func columnBytes(l *layer.Layer) int { return (l.In.W + coeff.BiasRows(l.Bias)) * layer.ElementBytes }
 
-// splitColumns splits the columns of a matmul into shares whose lanes, including the table, fit
-// an engine.
+// splitColumns divides the result columns of a matmul into shares whose weights, and table if there
+// is one, fit in an engine's memory.
 func splitColumns(j job) ([]coeff.Share, error) {
 	return coeff.SplitChannels(j.layer.Columns, columnBytes(j.layer), j.layer.LaneBytes()-len(fusedTable(j)))
 }
@@ -227,14 +230,14 @@ func packColumns(o *Output, j job, s coeff.Share, width int) *coeff.Kernel {
 }
 
 // CanReadColumns reports whether the engines can read the transposed left side of a matmul with
-// constants directly from memory. A slice of its rows must fit L2, and there must be too many
-// rows for the blocks in which the compiler stores a few.
+// constants directly from memory, without a task that transposes it. A slice of its rows must fit
+// in L2. The matmul must also have more rows than the compiler stores in blocks of eight pixels.
 func CanReadColumns(l *layer.Layer) bool {
 	return !rows.BlockRows(l.In.H) && l.In.W*place.SliceColumns*layer.ElementBytes <= l.LargestTile()
 }
 
-// lowerTransposedMatMul transposes the sides of a matmul that are given transposed, then
-// multiplies them.
+// lowerTransposedMatMul appends the tasks that transpose the sides of a matmul that TransposeX and
+// TransposeY name, and then multiply them.
 func lowerTransposedMatMul(o *Output, j job) error {
 	l := *j.layer
 	l.TransposeX, l.TransposeY = false, false
@@ -294,9 +297,9 @@ func lowerTransposedMatMul(o *Output, j job) error {
 	return lowerPieces(o, j.layer, piece{l, j.weights, to})
 }
 
-// transposeMatrices transposes the matrices of one side. If L2 cannot hold a matrix and its
-// transpose, one task for each matrix transposes it in slices of 128 columns. For 2048 by 2048,
-// a public table has 2 tasks at 16 rows and 3 at 128.
+// transposeMatrices appends the tasks that transpose each matrix of x, of shape s, to y. If L2
+// cannot hold a matrix and its transpose, each matrix gets one task that works in slices of 128
+// columns. (For a 2048 x 2048 matrix, a public table counts 2 tasks at 16 rows and 3 at 128.)
 func transposeMatrices(o *Output, l *layer.Layer, s layer.Shape, x, y place.Memory) error {
 	if transposeBytes(place.NewView(x, s).SwapChannelsAndRows().S, s.C) <= l.L2Bytes()-place.UnitBytes || s.H > maxColumnRows(l) || s.W < place.SliceColumns {
 		return transposeRows(o, l, s, x, y)

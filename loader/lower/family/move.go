@@ -10,7 +10,7 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// copyView appends the task that copies a surface.
+// copyView appends the task that copies in to out, both in memory.
 func copyView(o *Output, l *layer.Layer, in, out place.View) error {
 	if err := checkRowsFit(l, in.S, 1); err != nil {
 		return err
@@ -26,8 +26,8 @@ func copyView(o *Output, l *layer.Layer, in, out place.View) error {
 	return nil
 }
 
-// lowerConcat copies the inputs one after the other along the channels, with one task for each,
-// as in 2 of 2 programs.
+// lowerConcat appends one task for each input, which copies it to its channels of the result (as in
+// 2 of 2 programs).
 func lowerConcat(o *Output, j job) error {
 	l := j.layer
 	var y place.Memory
@@ -112,14 +112,16 @@ func lowerTranspose(o *Output, j job) error {
 	})
 }
 
-// transposeBytes returns how many bytes of L2 the given number of rows and their transpose take.
+// transposeBytes returns how many bytes of L2 the given number of rows of a tensor of shape s and
+// their transpose occupy.
 func transposeBytes(s regs.Shape, rows int) int {
 	s.Height = rows
 	from := task.NewTranspose(s).SourceTile()
 	return rows * (from.Row + transposedTile(s).Row)
 }
 
-// addTranspose appends the task that transposes channel and x through a tile in L2.
+// addTranspose appends the task that reads in from memory, exchanges channels and columns by way of
+// L2, and writes out.
 func addTranspose(o *Output, in, out place.View) {
 	s := in.S
 	t := task.NewTranspose(s)
@@ -153,9 +155,8 @@ func lowerSlice(o *Output, j job) error {
 	})
 }
 
-// copySlices copies rows with more than 128 columns, which source and result both hold in
-// slices. The rows of the result have the distance of two patches with their halos in the one
-// program seen.
+// copySlices appends the task that copies rows of more than 128 columns, in slices of 128. In the
+// one program seen, rows of the result in L2 have the distance of two patches with their margins.
 func copySlices(o *Output, l *layer.Layer, in, out place.View) error {
 	s := in.S
 	t := task.NewCopy(s)
@@ -174,7 +175,8 @@ func copySlices(o *Output, l *layer.Layer, in, out place.View) error {
 	return nil
 }
 
-// copyFromColumn copies in to out without its first columns.
+// copyFromColumn appends two tasks that copy in without its first columns to out. The first
+// transposes to L2, where columns are channels and can be left out, and the second transposes back.
 func copyFromColumn(o *Output, l *layer.Layer, in, out place.View, columns int) error {
 	s := in.S
 	transposed := place.Packed(regs.Shape{Channels: s.Width, Width: s.Channels})
@@ -236,8 +238,8 @@ func lowerTile(o *Output, j job) error {
 	return nil
 }
 
-// broadcastView appends the task that broadcasts in to the shape of out and applies the ReLU of
-// the layer.
+// broadcastView appends the planar task that repeats in to the shape of out, along axes where in
+// has extent 1, and applies the ReLU of the layer if it has one.
 func broadcastView(o *Output, l *layer.Layer, in, out place.View) error {
 	s := out.S
 	along := task.C.If(in.S.Channels < s.Channels) | task.H.If(in.S.Height < s.Height) | task.W.If(in.S.Width < s.Width)

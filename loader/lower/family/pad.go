@@ -40,8 +40,8 @@ func lowerPad(o *Output, j job) error {
 	return transposeRows(o, l, wide, padded, y)
 }
 
-// padRows copies x, of shape s, to y, which has before rows above it and after rows below it,
-// and fills these rows.
+// padRows appends the tasks that copy x, of shape s, to y, and fill the before rows above and the
+// after rows below it in y.
 func padRows(o *Output, l *layer.Layer, s layer.Shape, before, after int, x, y place.Memory) error {
 	move := func(rows, from, to int) piece {
 		part := s

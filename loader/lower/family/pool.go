@@ -43,7 +43,8 @@ func lowerPool(o *Output, j job) error {
 	return transposeRows(o, l, columns, both, y)
 }
 
-// transposeRows exchanges the rows and columns of x, of shape s.
+// transposeRows appends the tasks that exchange the rows and the columns of x, of shape s, and
+// write y.
 func transposeRows(o *Output, l *layer.Layer, s layer.Shape, x, y place.Memory) error {
 	turn := layer.Unary(layer.Transpose, s)
 	turn.Order = [3]layer.Axes{layer.AxisC, layer.AxisW, layer.AxisH}
@@ -55,13 +56,14 @@ func transposeRows(o *Output, l *layer.Layer, s layer.Shape, x, y place.Memory) 
 // tensor.
 type axisTaps struct{ count, stride, dilation, before int }
 
-// rowTaps returns the layer's windows along the height.
+// rowTaps returns the rows of the layer's window: their number, stride, distance and padding.
 func rowTaps(l *layer.Layer) axisTaps {
 	return axisTaps{l.TapRows(), l.Window.Sy, max(1, l.Dilation), l.Window.Py}
 }
 
-// maximizeRows computes n rows, each the maximum of the rows of x under the taps of its window.
-// It copies the row of the first tap and combines the others with it.
+// maximizeRows appends the tasks that compute n rows of y, each the maximum of the rows of x that a
+// window w covers. The first task copies the row of one tap, and the others combine it with the
+// rows of the other taps.
 func maximizeRows(o *Output, l *layer.Layer, in layer.Shape, n int, w axisTaps, x, y place.Memory) error {
 	begin, end := 0, 0 // range of rows of y that have a value
 	stride, before := w.stride, w.before
@@ -122,8 +124,8 @@ func maximizeRows(o *Output, l *layer.Layer, in layer.Shape, n int, w axisTaps, 
 	return nil
 }
 
-// convolutionStride returns stride if a convolution supports it, else 1. For a longer stride,
-// lowerLongStride selects rows and columns afterwards.
+// convolutionStride returns stride if the engine supports it in a convolution, and 1 otherwise. For
+// a longer stride, lowerLongStride selects rows and columns from the result.
 func convolutionStride(stride int) int {
 	if stride > layer.MaxStride {
 		return 1
@@ -131,8 +133,9 @@ func convolutionStride(stride int) int {
 	return stride
 }
 
-// lowerLongStride convolves without the long stride. It then selects rows with DMA strides while
-// it transposes rows and columns, once for each of the two axes.
+// lowerLongStride appends the tasks of a convolution whose stride is too long for the engine: the
+// convolution without that stride, and transposes that select every stride-th row and column by DMA
+// strides.
 func lowerLongStride(o *Output, j job) error {
 	l := *j.layer
 	w := l.Window

@@ -71,8 +71,8 @@ func lowerPow(o *Output, j job) error {
 	return nil
 }
 
-// lowerLargePow lowers pow of tensors that do not fit L2. Logarithm, product and power follow
-// each other and pass their results through the scratch buffer (assumed).
+// lowerLargePow appends the tasks of a power for tensors that do not fit in L2: logarithm, product
+// and power, which pass their results through the scratch buffer (assumed).
 func lowerLargePow(o *Output, j job, x, z, y place.Memory) error {
 	s := j.layer.In
 	logarithm, product := o.allocate(s), o.allocate(s)
@@ -83,7 +83,8 @@ func lowerLargePow(o *Output, j job, x, z, y place.Memory) error {
 	)
 }
 
-// newLookupPiece returns the piece that applies a table to each element of a tensor.
+// newLookupPiece returns the layer that applies an activation table to each element of the tensor
+// of shape s at from and writes to.
 func newLookupPiece(table []byte, s layer.Shape, from, to place.Memory) piece {
 	return piece{layer.Layer{Op: layer.Sigmoid, In: s}, &layer.Weights{Table: table}, ports{"x": from, "y": to}}
 }

@@ -75,7 +75,8 @@ func lowerReduction(o *Output, j job) error {
 	return l.Errorf("unknown axes %#x", uint8(l.Axes))
 }
 
-// forEachElement calls f for each element of the batch and stops at the first error.
+// forEachElement calls f with the views of each element of the batch. It returns the first error of
+// f.
 func forEachElement(in, out place.View, f func(in, out place.View) error) error {
 	for n := range in.S.Groups {
 		if err := f(in.BatchElement(n), out.BatchElement(n)); err != nil {
@@ -85,10 +86,10 @@ func forEachElement(in, out place.View, f func(in, out place.View) error) error 
 	return nil
 }
 
-// splitToFit calls f for in and out. If f fails with a LimitError, splitToFit splits both in
-// halves and tries again, until they fit. It splits the channels if they are not reduced, else
-// the rows if they are not. (No program shows how the compiler splits tensors that are too
-// large.)
+// splitToFit calls f for in and out. If f returns a *layer.LimitError, splitToFit undoes its tasks,
+// and calls itself for both halves of the tensors, until they fit. It divides the channels if l
+// does not reduce them, and otherwise the rows. It returns the error of f if neither is possible.
+// (No program shows how the compiler divides tensors that are too large.)
 func splitToFit(o *Output, l *layer.Layer, in, out place.View, f func(in, out place.View) error) error {
 	tasks, held, scratch := len(o.Tasks), o.held, o.Scratch
 	err := f(in, out)
@@ -110,8 +111,8 @@ func splitToFit(o *Output, l *layer.Layer, in, out place.View, f func(in, out pl
 	return splitToFit(o, l, cut(in, half, n-half), cut(out, half, n-half), f)
 }
 
-// lowerMinimum lowers a minimum to the negative of the maximum of the negated values, because no
-// program shows a minimum of the planar engine (assumed).
+// lowerMinimum appends the tasks of a minimum: the maximum of the negated values, negated (assumed,
+// because no program shows a minimum on the planar engine).
 func lowerMinimum(o *Output, j job) error {
 	l := j.layer
 	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.Out())
@@ -127,7 +128,7 @@ func lowerMinimum(o *Output, j job) error {
 	)
 }
 
-// lowerTwoReductions reduces the channels, then the rows.
+// lowerTwoReductions appends the tasks that reduce the channels, and then the rows of the result.
 func lowerTwoReductions(o *Output, j job) error {
 	l := j.layer
 	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.Out())
@@ -141,11 +142,13 @@ func lowerTwoReductions(o *Output, j job) error {
 	)
 }
 
-// valuesPerResult returns how many input values each result is computed from.
+// valuesPerResult returns the number of input values that each value of the result is computed
+// from.
 func valuesPerResult(l *layer.Layer) int { return l.In.Elements() / l.Out().Elements() }
 
-// reduceChannels reduces each channel of each group to one value. Several groups have their
-// results in L2 one after the other (seen in 16 of 16 programs).
+// reduceChannels appends the planar tasks that reduce each channel of each group of in to one
+// value. depth is the depth of the source. The results of several groups follow each other in L2
+// (seen in 16 of 16 programs).
 func reduceChannels(o *Output, l *layer.Layer, in, out place.View, depth int) error {
 	if err := layer.CheckLimit("number of row groups", in.S.Groups, layer.MaxGroups, "split the tensor into parts of at most %d rows"); err != nil {
 		return err
@@ -168,7 +171,8 @@ func reduceChannels(o *Output, l *layer.Layer, in, out place.View, depth int) er
 	return nil
 }
 
-// newReductionPass returns the planar pass that reduces each channel. For a mean it also divides.
+// newReductionPass returns the planar task that reduces each channel of a source of shape in by the
+// operation of l.
 func newReductionPass(l *layer.Layer, in regs.Shape) task.Planar {
 	r := task.Planar{Form: regs.FormReduction, In: in}
 	switch l.Op {
@@ -182,9 +186,9 @@ func newReductionPass(l *layer.Layer, in regs.Shape) task.Planar {
 	return r
 }
 
-// transposedTile returns the layout of the tile that a transpose of s writes: its channels have
-// as many columns as s has channels. Rows are skewed for the planar engine, unless there is one
-// row or the engine folds them, as in the one program seen.
+// transposedTile returns the layout in L2 of the result of a transpose of shape s, whose rows hold
+// the channels of s. Several rows are placed without bank conflicts, unless the engine folds them
+// (as in the one program seen).
 func transposedTile(s regs.Shape) place.Layout {
 	l := place.Packed(regs.Shape{Channels: s.Width, Width: s.Channels})
 	if s.Height == 1 || s.Channels%place.FoldColumns == 0 {
@@ -193,9 +197,9 @@ func transposedTile(s regs.Shape) place.Layout {
 	return l.Skew(place.TransposeFetch)
 }
 
-// sumPixels transposes channel and x, so that a row holds the channels of a pixel, and sums up
-// each row: rows become groups and pixels become channels. If there is a single row, it is
-// described in the scratch buffer on the way (seen in 2 of 2 programs).
+// sumPixels appends the tasks that sum the channels of each pixel: a transpose, after which a row
+// holds the channels of a pixel, and a planar reduction of the rows. If there is a single row, both
+// tasks describe it in the scratch buffer (seen in 2 of 2 programs).
 func sumPixels(o *Output, l *layer.Layer, in, out place.View) error {
 	s := in.S
 	transposed := transposedTile(s)
@@ -253,8 +257,9 @@ func sumPixels(o *Output, l *layer.Layer, in, out place.View) error {
 	return nil
 }
 
-// allocateMatrix returns a place in the scratch buffer for a matrix that a transpose describes
-// there. If used is false, it does not enlarge the buffer.
+// allocateMatrix returns a place in the scratch buffer for a rows x columns matrix, after the
+// tensors that are there. If used is false, tasks only describe the matrix, and the buffer keeps
+// its size.
 func (o *Output) allocateMatrix(rows, columns int, used bool) place.Memory {
 	m := place.Matrix(place.BarScratch, rows, columns)
 	m.Row = m.Plane
@@ -265,9 +270,9 @@ func (o *Output) allocateMatrix(rows, columns int, used bool) place.Memory {
 	return m
 }
 
-// reduceRows reduces the rows. With rows read as channels, one task transposes them to columns,
-// the planar engine reduces the columns, and a third task transposes the channels back. Every
-// program that reduces H has these three tasks.
+// reduceRows appends three tasks that reduce the rows of each channel: a transpose of rows to
+// columns, a planar reduction of the columns, and a transpose back. Every program that reduces H
+// has these tasks.
 func reduceRows(o *Output, l *layer.Layer, in, out place.View) error {
 	v, w := in.SwapChannelsAndRows(), out.SwapChannelsAndRows()
 	s := v.S // rows as channels, channels as rows
@@ -307,7 +312,7 @@ func checkMaximumChannels(channels int) error {
 	return layer.CheckLimit("number of channels of a maximum", channels, 1<<16-1, "take the maximum of at most %d channels at a time")
 }
 
-// maximizeChannels appends the task of the MAC engines that computes the maximum over channels.
+// maximizeChannels appends the MAC task that computes the maximum over the channels of each pixel.
 func maximizeChannels(o *Output, l *layer.Layer, in, out place.View) error {
 	if err := checkMaximumChannels(in.S.Channels); err != nil {
 		return err

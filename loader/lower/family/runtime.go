@@ -77,16 +77,17 @@ func lowerRuntimeMatMul(o *Output, j job) error {
 }
 
 // canReadLeftRows reports whether the engines can read the rows of the left side from memory as
-// weights.
+// weights without a task that reorders them. There must be at most one row for each engine, and a
+// row must have a multiple of 64 bytes.
 func canReadLeftRows(l *layer.Layer) bool {
 	return l.In.H <= task.Engines && l.In.W*layer.ElementBytes%64 == 0
 }
 
-// tryLowerPairedRows lowers the product as a chain of one group: it interleaves all rows of the left
-// side at once, transposes the right side in L2 if it is given transposed, and multiplies 128
-// rows with each task. It reports false if that does not fit L2. In a public table, [1,S,D] by
-// transposed [1,S,D] has 3 tasks at 64 and 128 rows, 4 at 256 and 6 at 512, and [1,S,S] by
-// [1,S,D] has 2, 2, 3 and 5.
+// tryLowerPairedRows appends the tasks of a matmul of two tensors in the form of a row chain: one
+// task reorders all rows of the left side, a transpose follows if the right side needs it, and each
+// further task multiplies 128 rows. It reports false, and appends nothing, if that does not fit in
+// L2. In a public table, [1,S,D] by transposed [1,S,D] has 3 tasks at 64 and 128 rows, 4 at 256 and
+// 6 at 512, and [1,S,S] by [1,S,D] has 2, 2, 3 and 5.
 func tryLowerPairedRows(o *Output, j job, x, z, y place.Memory) bool {
 	l := j.layer
 	if j.at != nil || o.Scratch > 0 || l.NeedsTable() || l.TransposeX {
@@ -114,8 +115,8 @@ func tryLowerPairedRows(o *Output, j job, x, z, y place.Memory) bool {
 	return true
 }
 
-// rowLanes returns the rows of the left side as the lanes of the weights. A row in memory has
-// the order in which its engine reads weights, as in the one program seen.
+// rowLanes returns rows of k values at m as weights, one row for each engine. In the one program
+// seen, the order of a row in memory is the one in which the engine reads weights.
 func rowLanes(m place.Memory, rows, k int) []coeff.Lane {
 	lanes := make([]coeff.Lane, rows)
 	for i := range lanes {
@@ -124,8 +125,10 @@ func rowLanes(m place.Memory, rows, k int) []coeff.Lane {
 	return lanes
 }
 
-// rowsPerPair returns how many rows of the left side one pair of tasks multiplies. Each engine
-// gets up to 8 of them, interleaved. (It gets 4 in the only example, which has 64 rows.)
+// rowsPerPair returns how many of m rows of the left side one pair of tasks multiplies, with up to
+// 8 rows for each engine. k is the length of a row, columns the number of result columns, and lane
+// the size of an engine's memory in bytes. (Engines have 4 rows in the only example, which has 64
+// rows.)
 func rowsPerPair(m, k, columns, lane int) int {
 	if m < task.Engines {
 		return m
@@ -143,8 +146,8 @@ func rowsPerPair(m, k, columns, lane int) int {
 	return each * task.Engines
 }
 
-// interleaveRows appends the task that copies rows of the left side to the scratch buffer at
-// base and interleaves the rows of each engine. It returns the lane of each engine.
+// interleaveRows appends the task that copies rows of k values from src to the scratch buffer at
+// offset base and interleaves the rows of each engine. It returns the weights of each engine.
 func interleaveRows(o *Output, src place.Memory, base, rows, k int) []coeff.Lane {
 	in := regs.Shape{Groups: 1, Channels: rows, Height: 1, Width: k}
 	each := max(1, rows/task.Engines)
@@ -166,7 +169,8 @@ func interleaveRows(o *Output, src place.Memory, base, rows, k int) []coeff.Lane
 	return lanes
 }
 
-// multiplyRuntime appends the convolution that reads its weights from buffer bar.
+// multiplyRuntime appends the task that multiplies a k x n matrix at src by rows that the engines
+// load as weights from buffer bar, and writes the products to dst.
 func multiplyRuntime(o *Output, l *layer.Layer, src, dst place.Memory, lanes []coeff.Lane, bar uint32, rows, k, n int) {
 	in := regs.Shape{Groups: 1, Channels: k, Height: 1, Width: n}
 	out := in

@@ -57,8 +57,8 @@ func lowerSoftmax(o *Output, j job) error {
 	return forEachElement(in, out, func(in, out place.View) error { return splitRowsToFit(o, l, in, out, each) })
 }
 
-// lowerSoftmaxAxes lowers softmax over several axes to pieces that pass their results through
-// the scratch buffer. No program shows this, so it is inferred.
+// lowerSoftmaxAxes appends the tasks of a softmax over several axes: separate layers that pass
+// their results through the scratch buffer (inferred, because no program shows this).
 func lowerSoftmaxAxes(o *Output, j job) error {
 	l := j.layer
 	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
@@ -75,8 +75,9 @@ func lowerSoftmaxAxes(o *Output, j job) error {
 	)
 }
 
-// splitRowsToFit calls f for as many rows at a time as fit L2. If softmax is over H, it splits
-// the channels instead, because H must stay whole.
+// splitRowsToFit calls f for as many rows of in and out at a time as fit in L2. For a softmax over
+// H it divides the channels instead, because H must stay whole. It returns a *layer.LimitError if a
+// single row does not fit.
 func splitRowsToFit(o *Output, l *layer.Layer, in, out place.View, f func(in, out place.View) error) error {
 	extent, overH := in.S.Height, l.Axes == layer.AxisH
 	if overH {
@@ -114,14 +115,15 @@ func splitRowsToFit(o *Output, l *layer.Layer, in, out place.View, f func(in, ou
 	return nil
 }
 
-// softmaxBytes returns an upper bound for the size of the tiles for s.
+// softmaxBytes returns an upper bound for how many bytes of L2 the tiles of a softmax over a tensor
+// of shape s occupy.
 func softmaxBytes(s regs.Shape) int {
 	row := place.Packed(s).Row + 0x100
 	return (3*row + s.Width*place.UnitBytes*2) * s.Height
 }
 
-// softmaxRowsBytes returns the size of the tiles of lowerSoftmaxRows: up to three copies, of
-// which one may be skewed, and a value for each row.
+// softmaxRowsBytes returns how many bytes of L2 the tiles of lowerSoftmaxRows occupy: up to three
+// copies of the tensor, and a value for each row.
 func softmaxRowsBytes(s regs.Shape) int {
 	held := place.Packed(s)
 	exps := held.Skew(place.PlanarFetch)
@@ -132,24 +134,26 @@ func softmaxRowsBytes(s regs.Shape) int {
 	return bytes * s.Height
 }
 
-// newDifferencePass returns the pass that subtracts the maximum, which is its second source. previous
-// is set if a planar task comes before it.
+// newDifferencePass returns the planar task that subtracts the maximum, which is its second source,
+// and scales the difference for a table of 2^x. previous says whether the task before it runs on
+// the planar engine.
 func newDifferencePass(s regs.Shape, second task.SourceView, previous bool) task.Planar {
 	e := pass.Exponent(s)
 	e.Second, e.Previous = second, previous
 	return e
 }
 
-// newQuotientPass returns the pass that multiplies the exponentials by the reciprocal of their sum,
-// which is its first source.
+// newQuotientPass returns the planar task that multiplies exponentials by the reciprocal of their
+// sum, which is its first source. previous says whether the task before it runs on the planar
+// engine.
 func newQuotientPass(s regs.Shape, first task.SourceView, previous bool) task.Planar {
 	q := pass.Product(s)
 	q.First, q.Previous = first, previous
 	return q
 }
 
-// addPowerTask appends and returns the task that computes the exponential of differences, which
-// a planar task passes on tile by tile.
+// addPowerTask appends and returns the MAC task that applies the table of 2^x to the differences in
+// tile from, with layout at, which a planar task computes tile by tile.
 func addPowerTask(o *Output, j job, s regs.Shape, from *task.Tile, at place.Layout) *task.Task {
 	t := task.NewCopy(s)
 	t.SetPatch(task.FixedPatch(task.LinkedPatchLog2(s)))
@@ -159,8 +163,8 @@ func addPowerTask(o *Output, j job, s regs.Shape, from *task.Tile, at place.Layo
 	return t
 }
 
-// lowerSoftmaxChannels appends softmax over channels. s is the shape of the result. If softmax
-// is over rows, in has channels and rows exchanged.
+// lowerSoftmaxChannels appends the tasks of a softmax over the channels of in, with a result of
+// shape s. For a softmax over rows, in is a view with channels and rows exchanged.
 func lowerSoftmaxChannels(o *Output, j job, in, out place.View, s regs.Shape) error {
 	v := in.S
 	if v.Channels == 1 {
@@ -239,10 +243,9 @@ func addPixelPowerTask(o *Output, j job, sub *task.Task, channels int, at place.
 	return exp
 }
 
-// addReciprocalSum appends the task that computes the reciprocal of the sum over channels and
-// returns its tile. The task is a multiply-accumulate with ones, followed by the table of 1/x,
-// which is stored after the table of 2^x. (Over W the planar engine computes the reciprocal, and
-// there is no second table.)
+// addReciprocalSum appends the MAC task that computes the reciprocals of sums over channels, and
+// returns their tile. The task multiplies by ones and applies the table of 1/x, which is stored
+// after the table of 2^x. (Over W, the planar engine computes the reciprocals, without a table.)
 func addReciprocalSum(o *Output, j job, s regs.Shape, from *task.Tile, to place.Layout, pixel bool) *task.Tile {
 	one := s
 	one.Channels = 1
@@ -257,8 +260,8 @@ func addReciprocalSum(o *Output, j job, s regs.Shape, from *task.Tile, to place.
 	return reciprocals
 }
 
-// lowerSoftmaxOneChannel appends softmax over channels for a single channel, whose differences
-// are zero.
+// lowerSoftmaxOneChannel appends the tasks of a softmax over a single channel, where every
+// difference from the maximum is zero.
 func lowerSoftmaxOneChannel(o *Output, j job, in, out place.View) error {
 	s := in.S
 	exps := place.Packed(s)
@@ -283,8 +286,8 @@ func lowerSoftmaxOneChannel(o *Output, j job, in, out place.View) error {
 	return nil
 }
 
-// lowerSoftmaxRow appends softmax over the columns of channels with one row. The maxima of
-// several channels are stored in a row.
+// lowerSoftmaxRow appends the tasks of a softmax over the columns of in, whose channels have one
+// row each. The maxima of several channels are stored as one row.
 func lowerSoftmaxRow(o *Output, j job, in, out place.View) error {
 	s := in.S
 	many := s.Channels > 1
@@ -319,8 +322,8 @@ func lowerSoftmaxRow(o *Output, j job, in, out place.View) error {
 	return nil
 }
 
-// lowerSoftmaxRows appends softmax over the columns of several rows, which are first copied to
-// L2. Rows are read as groups, or as channels in parts if there is one channel.
+// lowerSoftmaxRows appends the tasks of a softmax over the columns of several rows, after a task
+// that copies the rows to L2. Rows are read as groups, or as channels if in has one channel.
 func lowerSoftmaxRows(o *Output, j job, in, out place.View) error {
 	s := in.S
 	alone := s.Channels == 1
@@ -384,9 +387,9 @@ type rowTiles struct {
 	held, stats place.Layout
 }
 
-// reduce appends the tasks that reduce each row of a tile at base to a value at to, and returns
-// the tile of the values. It reads all rows as groups. If there is one channel, it reads runs of
-// rows as channels instead.
+// reduce appends the tasks that apply reduction r to each row of a tile and returns the tile of the
+// results. The source starts at address base in tile from, and the results at address to. Rows are
+// read as groups, or as channels if there is one channel.
 func (w rowTiles) reduce(o *Output, from *task.Tile, base, to int, r task.Planar) (last *task.Tile) {
 	s, alone, parts := w.s, w.s.Channels == 1, 1
 	if alone {

@@ -7,8 +7,9 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// placeSource returns the layout of a source that does not fit L2, and how many of its rows are
-// there at a time. result is zero if the result does not need a tile.
+// placeSource returns the layout in L2 of a source that does not fit there as a whole, and how many
+// of its rows L2 holds at a time. It sets the patch and the tile height of t. If the result needs a
+// tile of its own, result is its layout; otherwise it is zero.
 func placeSource(l *layer.Layer, t *task.Task, src regs.Shape, out layer.Shape, w *layer.Window) (at, result place.Layout, rows int) {
 	if at, result, ok := task.TakeColumns(t, w, l.L2Bytes()); ok {
 		return at, result, src.Height
@@ -19,19 +20,20 @@ func placeSource(l *layer.Layer, t *task.Task, src regs.Shape, out layer.Shape, 
 	return at, result, min(rows, src.Height)
 }
 
-// TileHeight returns how many source rows are in L2 at a time and how many result rows they
-// make. It may remove the skew of at.
+// TileHeight returns how many source rows the task of layer l keeps in L2 at a time, and how many
+// result rows (a tile) it computes from them. src and out are the shapes of source and result, w is
+// the window, and at the layout of the source in L2. TileHeight may remove the bytes that at has
+// between rows against bank conflicts.
 //
 // A source of at most [layer.Layer.LargestTile] bytes is loaded whole. A larger one is loaded in
-// whole patches, as many as leave room for 256 pixels, or 16 rows, of each result channel. It is
-// skewed unless a tile would then have fewer rows (seen in 11 of 11 programs, with the same height
-// in 7 of 11).
+// whole patches, as many as leave room for 256 pixels, or 16 rows, of each result channel. It keeps
+// the bytes between rows unless a tile would then have fewer rows (seen in 11 of 11 programs, with
+// the same height in 7 of 11).
 //
-// A source that fits L2 on its own but not together with its result is loaded one patch at a
-// time if the window has one row. With several rows and no stride, it is loaded in two halves.
-// If fixed is set, it is loaded as high as fits instead, provided that this needs no more runs
-// of 256 pixels. Programs show this for 5 of 5 sources of exactly 2 MiB; for smaller ones it is
-// inferred.
+// A source that fits in L2 on its own but not together with its result is loaded one patch at a
+// time if the window has one row. With several rows and no stride, it is loaded in two halves. If
+// fixed is set, it is loaded as high as fits instead, provided that this needs no more runs of 256
+// pixels. Programs show this for 5 of 5 sources of exactly 2 MiB; for smaller ones it is inferred.
 func TileHeight(l *layer.Layer, src regs.Shape, out layer.Shape, w *layer.Window, at *place.Layout, fixed bool) (rows, tile int) {
 	if at.Row*src.Height <= l.LargestTile() {
 		return src.Height, out.H
@@ -67,14 +69,15 @@ func TileHeight(l *layer.Layer, src regs.Shape, out layer.Shape, w *layer.Window
 	return min(src.Height, layer.RoundUp((tile-1)*w.Sy+w.Kh-w.Py, w.Sy)), tile
 }
 
-// checkRowsFit returns an error if the source rows of one window, kh rows of src, do not fit L2.
+// checkRowsFit returns a *layer.LimitError if kh rows of a source of shape src, as many as one
+// window covers, do not fit in L2.
 func checkRowsFit(l *layer.Layer, src regs.Shape, kh int) error {
 	return layer.CheckLimit("size in bytes of the rows of one window in L2", place.Packed(src).Row*kh, l.LargestTile(),
 		"split the width or the input channels until they have at most %d bytes")
 }
 
-// usesStreamedPatch reports whether the 2023 compiler streams a tensor in patches because it
-// does not fit L2.
+// usesStreamedPatch reports whether the layer asks for the 2023 compiler and a tensor of shape s is
+// too large for L2, so that this compiler streams it in small patches.
 func usesStreamedPatch(l *layer.Layer, s regs.Shape) bool {
 	return l.Release == layer.Release2023 && place.Packed(s).Row*s.Height > l.LargestTile()
 }

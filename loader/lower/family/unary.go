@@ -12,9 +12,9 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// lowerUnary lowers a function of one input. Most functions are a table that the MAC engines
-// apply as they pass the tensor through. [layer.Op.Tables] returns which ones need more than
-// one.
+// lowerUnary appends the tasks of a function of one input. For most functions that is one task,
+// which copies the tensor through the MAC engines and applies a table. Functions for which
+// [layer.Op.TableCount] is above 1 need several.
 func lowerUnary(o *Output, j job) error {
 	l := j.layer
 	switch l.Op {
@@ -47,9 +47,9 @@ func lowerUnary(o *Output, j job) error {
 
 const ln2 = 0x398c // ln 2 in fp16
 
-// placeBeforeActivation returns where a layer writes its result before its activation: y if the
-// layer's own tasks apply the activation or there is no table to apply, else a place in the
-// scratch buffer from which lowerActivation reads it.
+// placeBeforeActivation returns where a layer writes its result before its activation is applied.
+// This is y if no separate task applies the activation; otherwise it is a new place in the scratch
+// buffer, from which lowerActivation reads it.
 func placeBeforeActivation(o *Output, j job, y place.Memory, s layer.Shape) place.Memory {
 	if !j.layer.NeedsTable() || fusesTable(j) {
 		return y
@@ -57,8 +57,8 @@ func placeBeforeActivation(o *Output, j job, y place.Memory, s layer.Shape) plac
 	return o.allocate(s)
 }
 
-// lowerActivation appends the activation that placeBeforeActivation made room for, if any. It
-// applies it to from, of shape s, and writes y.
+// lowerActivation appends the task that applies the layer's activation to the tensor of shape s at
+// from and writes y. It does nothing if the layer's own tasks have applied it.
 func lowerActivation(o *Output, j job, s layer.Shape, from, y place.Memory) error {
 	l := j.layer
 	if !l.NeedsTable() || fusesTable(j) {
@@ -68,7 +68,8 @@ func lowerActivation(o *Output, j job, s layer.Shape, from, y place.Memory) erro
 	return lowerPieces(o, l, piece{act, &layer.Weights{Table: j.weights.Table, Tables: j.weights.Tables}, ports{"x": from, "y": y}})
 }
 
-// addActivation appends the task that applies an activation to x and writes y.
+// addActivation appends the task that applies activation op to a tensor of shape s at x and writes
+// y.
 func addActivation(o *Output, j job, op layer.Op, s layer.Shape, x, y place.Memory) error {
 	in := regs.Shape{Groups: s.N, Channels: s.C, Height: s.H, Width: s.W}
 	t := pass.Activation(op, in, j.layer.Epsilon).Task()
@@ -92,8 +93,8 @@ func addActivation(o *Output, j job, op layer.Op, s layer.Shape, x, y place.Memo
 	return nil
 }
 
-// setTable sets the table of a task. It returns an error if the table does not have
-// coeff.TableBytes bytes.
+// setTable stores an activation table in the constants of o and makes t apply it. It returns an
+// error if the table does not have coeff.TableBytes bytes.
 func setTable(o *Output, l *layer.Layer, t *task.Task, table []byte) error {
 	if len(table) != coeff.TableBytes {
 		return l.Errorf("table of %v has %d bytes, want %d", l.Op, len(table), coeff.TableBytes)
@@ -110,8 +111,9 @@ func lowerAbsolute(o *Output, j job) error {
 	return addPlanar(o, l, task.Planar{Form: regs.FormConstant, In: in, Absolute: true}.Task(), in, x, y)
 }
 
-// forEachRowRun calls f for runs of rows of each batch element. Runs are so short that n of
-// their tiles fit L2 together.
+// forEachRowRun calls f for runs of rows of each batch element, as views of x and y. The runs are
+// so short that n of their tiles fit in L2 at the same time. It returns an error if not even one
+// row does.
 func forEachRowRun(l *layer.Layer, x, y place.Memory, n int, f func(in, out place.View)) error {
 	s := l.In
 	return forEachElement(place.NewView(x, s), place.NewView(y, s), func(in, out place.View) error {
@@ -128,9 +130,8 @@ func forEachRowRun(l *layer.Layer, x, y place.Memory, n int, f func(in, out plac
 	})
 }
 
-// lowerScaledTable lowers the layer to a table, whose result stays in L2, and a multiplication
-// by factor. The compiler does this for tensors that do not fit L2, where the two tasks overlap,
-// in the one program seen.
+// lowerScaledTable appends two tasks: a table lookup whose result stays in L2, and a multiplication
+// by factor. For tensors that do not fit in L2 the two overlap, as in the one program seen.
 func lowerScaledTable(o *Output, j job, factor uint16) error {
 	table := j.weights.Table
 	return addTaskPair(o, j, func(in regs.Shape) (*task.Task, error) {
@@ -141,14 +142,14 @@ func lowerScaledTable(o *Output, j job, factor uint16) error {
 	})
 }
 
-// streamsBetweenTasks reports whether the layer's tasks pass tensors through rings and scratch
-// memory, as those of the 2023 compiler do if a tensor does not fit L2.
+// streamsBetweenTasks reports whether the layer's tasks pass tensors to each other through rings
+// and scratch memory, as tasks of the 2023 compiler do for tensors that do not fit in L2.
 func streamsBetweenTasks(l *layer.Layer) bool {
 	return l.In.N == 1 && usesStreamedPatch(l, place.NewView(place.Memory{}, l.In).S)
 }
 
-// lowerTableAndOp lowers the layer to a table look-up and a second operation, then, that is
-// applied to its result and a constant.
+// lowerTableAndOp appends a table lookup and the operation of layer then, which combines the
+// looked-up values with a constant.
 func lowerTableAndOp(o *Output, j job, then layer.Layer, constant uint16) error {
 	s := j.layer.In
 	x, y, between := o.placeInput(j, "x", s), o.placeOutput(j, "y", s), o.allocate(s)
@@ -159,14 +160,14 @@ func lowerTableAndOp(o *Output, j job, then layer.Layer, constant uint16) error 
 	)
 }
 
-// UsesShiftedSigmoid reports whether the layer is a SiLU that the 2023 compiler lowers to three
-// tasks, x * (table(x) + 1/2), where the table is that of sigmoid(x) - 1/2, as in the one
-// program seen.
+// UsesShiftedSigmoid reports whether l is a SiLU in the form of the 2023 compiler: three tasks that
+// compute x * (t(x) + 1/2), where t is a table of sigmoid(x) - 1/2 (as in the one program seen).
 func UsesShiftedSigmoid(l *layer.Layer) bool {
 	return l.Op == layer.SiLU && streamsBetweenTasks(l)
 }
 
-// lowerSigmoidProduct lowers SiLU with the table of sigmoid(x) - 1/2.
+// lowerSigmoidProduct appends the tasks of a SiLU that multiplies x by a table of sigmoid(x) - 1/2,
+// plus 1/2.
 func lowerSigmoidProduct(o *Output, j job) error {
 	s := j.layer.In
 	x, y, sigmoid := o.placeInput(j, "x", s), o.placeOutput(j, "y", s), o.allocate(s)
@@ -178,7 +179,7 @@ func lowerSigmoidProduct(o *Output, j job) error {
 	)
 }
 
-// lowerTableProduct lowers HardSwish to x multiplied by the table of HardSigmoid.
+// lowerTableProduct appends the tasks of HardSwish, which multiply x by a table of HardSigmoid.
 func lowerTableProduct(o *Output, j job) error {
 	l := j.layer
 	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
@@ -190,9 +191,9 @@ func lowerTableProduct(o *Output, j job) error {
 	)
 }
 
-// addTaskPair appends a task of the MAC engines that keeps its result in L2, and a planar task
-// that reads it from there, for as many rows at a time as fit. first and second create the tasks
-// for a given shape.
+// addTaskPair appends pairs of tasks, each for as many rows as fit in L2: a MAC task that keeps its
+// result there, and a planar task that reads it. first and second create the two tasks for a shape;
+// second also gets the first task.
 func addTaskPair(o *Output, j job, first func(regs.Shape) (*task.Task, error), second func(regs.Shape, *task.Task) *task.Task) error {
 	l := j.layer
 	var failed error
@@ -219,7 +220,7 @@ func addTaskPair(o *Output, j job, first func(regs.Shape) (*task.Task, error), s
 	return err
 }
 
-// lowerPower lowers Square and Cube to one or two multiplications.
+// lowerPower appends the multiplications of Square (one) or Cube (two).
 func lowerPower(o *Output, j job) error {
 	l := j.layer
 	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
@@ -266,8 +267,8 @@ func lowerSumOfTables(o *Output, j job) error {
 	return lowerPieces(o, l, lookup(w.Table, x, first), lookup(w.Tables[0], x, fraction), lookup(w.Tables[1], fraction, second), sum)
 }
 
-// lowerSine lowers sine and cosine. It computes x in turns, x/2pi, adds a quarter turn for the
-// cosine, and applies the tables of the fraction and of its sine.
+// lowerSine appends the tasks of a sine or cosine. They divide x by 2 pi, add a quarter for the
+// cosine, and look up the fraction and then its sine in tables.
 func lowerSine(o *Output, j job) error {
 	l, w := j.layer, j.weights
 	if len(w.Tables) != 1 {
@@ -289,8 +290,8 @@ func lowerSine(o *Output, j job) error {
 	)...)
 }
 
-// lowerPReLU lowers PReLU to relu(x) + slope * min(x, 0), with one slope for each channel, where
-// the minimum is computed as -relu(-x).
+// lowerPReLU appends the tasks of PReLU, relu(x) + slope * min(x, 0) with one slope for each
+// channel. They compute the minimum as -relu(-x).
 func lowerPReLU(o *Output, j job) error {
 	l := j.layer
 	var slopes []float16.Float16
@@ -308,9 +309,9 @@ func lowerPReLU(o *Output, j job) error {
 	)
 }
 
-// lowerLogicalNot lowers a logical negation to a table for 8-bit elements. DMA moves them as
-// fp16 elements with half as many columns, which is therefore the shape of the ports, as in the
-// one program seen.
+// lowerLogicalNot appends the task that negates 8-bit elements with a table. The ports have half as
+// many columns as the tensor, because DMA moves two elements as one fp16 element (as in the one
+// program seen).
 func lowerLogicalNot(o *Output, j job) error {
 	l := j.layer
 	in := regs.Shape{Groups: l.In.N, Channels: l.In.C, Height: l.In.H, Width: l.In.W}
@@ -332,8 +333,8 @@ func lowerLogicalNot(o *Output, j job) error {
 	return nil
 }
 
-// lowerWithActivation lowers an operation and an activation that needs a task of its own, see
-// [layer.Layer.NeedsActivationTask].
+// lowerWithActivation appends the tasks of an operation and of the activation after it, which needs
+// a task of its own (see [layer.Layer.NeedsActivationTask]).
 func lowerWithActivation(o *Output, j job) error {
 	l, w := *j.layer, *j.weights
 	l.Activation = 0

@@ -31,7 +31,7 @@ type chainFinder struct {
 	next    []int          // for each node, the first node from there on that startsChain reports
 }
 
-// newChainFinder returns a chainFinder for the given nodes of n.
+// newChainFinder returns a chainFinder for the nodes of n after fusion.
 func newChainFinder(n *Network, nodes []node) *chainFinder {
 	f := &chainFinder{n, nodes, map[string]layer.Shape{}, map[string]int{}, make([]int, len(nodes))}
 	for i := range n.Inputs {
@@ -55,8 +55,8 @@ func newChainFinder(n *Network, nodes []node) *chainFinder {
 	return f
 }
 
-// startsChain reports whether a layer makes it worthwhile to lower the layers around it as a row
-// chain.
+// startsChain reports whether a row chain with layer l saves time, as those with a matmul, a layer
+// norm or a softmax do.
 func startsChain(l *layer.Layer) bool {
 	switch l.Op {
 	case layer.Linear, layer.MatMul, layer.LayerNorm, layer.Softmax:
@@ -65,9 +65,9 @@ func startsChain(l *layer.Layer) bool {
 	return false
 }
 
-// findChain returns the row chains that replace the nodes from index first on, and the index of
-// the first node after them. It returns no chains if package rows does not support these nodes
-// or if a chain would save nothing.
+// findChain returns the row chains that replace the nodes from index first on, and the index of the
+// first node after them. A row chain computes consecutive layers on rows that stay in L2. findChain
+// returns no chains if package rows cannot lower these nodes or if a chain would save nothing.
 func (f *chainFinder) findChain(first int) ([]rowChain, int) {
 	if f.next[first] == len(f.nodes) {
 		return nil, first
@@ -97,9 +97,9 @@ func (f *chainFinder) findChain(first int) ([]rowChain, int) {
 	return list, ends[best-1]
 }
 
-// lowerLongest returns the longest chain that package rows can lower of the first groups, and
-// the number of these groups, which is one of the given numbers in ascending order. It returns 0
-// if not even the least of them fits.
+// lowerLongest returns the longest row chain that fits in L2, and the number of its groups. The
+// chain begins with the first of groups, and its length must be one of numbers, which ascend.
+// lowerLongest returns nil and 0 if no such chain fits.
 func (f *chainFinder) lowerLongest(groups []rows.Group, numbers []int) (longest *rowChain, best int) {
 	if k := len(numbers); k > 0 {
 		if all, ok := f.lower(slices.Clone(groups[:numbers[k-1]])); ok {
@@ -116,8 +116,9 @@ func (f *chainFinder) lowerLongest(groups []rows.Group, numbers []int) (longest 
 	return longest, best
 }
 
-// findClosed reports for each group whether its output is the only tensor that nodes outside
-// read of all tensors made by the nodes from first to the end of the group.
+// findClosed reports for each group whether a row chain may end with it: of all tensors that the
+// nodes from index first to the end of the group make, only the output of the group may be read by
+// other nodes. ends holds the index after the last node of each group.
 func (f *chainFinder) findClosed(groups []rows.Group, first int, ends []int) []bool {
 	closed := make([]bool, len(groups))
 	inside := map[string]int{} // number of readers among the nodes so far
@@ -143,8 +144,9 @@ func (f *chainFinder) findClosed(groups []rows.Group, first int, ends []int) []b
 	return closed
 }
 
-// collectGroups returns groups for as many nodes from first on as package rows supports, and the
-// index after the last node of each group.
+// collectGroups returns the operations of a row chain that starts with node first and goes on for
+// as long as package rows supports the nodes. ends holds the index after the last node of each
+// group.
 func (f *chainFinder) collectGroups(first int) (groups []rows.Group, ends []int) {
 	transposes := map[string]transposition{} // by the names of their results
 	var pending []int
@@ -181,8 +183,8 @@ type transposition struct {
 	matrices layer.Shape
 }
 
-// transposedMatrices returns the shape (1, count, rows, columns) of the matrices that the
-// transpose l produces. ok is false if l does not swap rows and columns of matrices.
+// transposedMatrices returns the shape (1, count, rows, columns) of the matrices that transpose l
+// produces. ok is false if l does something other than exchanging the rows and columns of matrices.
 func transposedMatrices(l *layer.Layer) (matrices layer.Shape, ok bool) {
 	if l.Op != layer.Transpose || l.In.N != 1 || l.Activation != 0 {
 		return layer.Shape{}, false
@@ -196,7 +198,9 @@ func transposedMatrices(l *layer.Layer) (matrices layer.Shape, ok bool) {
 	return layer.Shape{}, false
 }
 
-// makeGroup returns the group for a node. It reports false if package rows does not support it.
+// makeGroup returns the operation of a row chain for node n. transposes holds the results of
+// transposes that a matmul may read without running them. makeGroup reports false if package rows
+// does not support the node.
 func (f *chainFinder) makeGroup(n *Node, transposes map[string]transposition) (*rows.Group, bool) {
 	l := &n.Part.Layer
 	out := n.Part.Shape
@@ -237,7 +241,8 @@ func (f *chainFinder) makeGroup(n *Node, transposes map[string]transposition) (*
 	return nil, false
 }
 
-// setMatMulFields sets the fields of g for a matmul. It reports false if package rows does not support it.
+// setMatMulFields sets the fields of g that are specific to matmuls, from its layer. It reports
+// false if package rows does not support the matmul.
 func setMatMulFields(g *rows.Group, transposes map[string]transposition) bool {
 	l := &g.Layer
 	if l.TransposeX || l.TransposeY && l.Second != layer.Runtime {
@@ -271,8 +276,8 @@ func setMatMulFields(g *rows.Group, transposes map[string]transposition) bool {
 	return l.In.C == 1
 }
 
-// setElementwiseFields sets the fields of g for an elementwise operation. It reports false if package rows
-// does not support it.
+// setElementwiseFields sets the fields of g that are specific to elementwise operations, from its
+// layer. It reports false if package rows does not support the operation.
 func setElementwiseFields(g *rows.Group) bool {
 	l := &g.Layer
 	switch {

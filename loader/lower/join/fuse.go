@@ -8,7 +8,7 @@ import (
 	"anesim/loader/layer"
 )
 
-// A Step is a layer before it is lowered, with the names of the tensors that it reads and
+// A Step is one layer of a network before fusion, with the names of the tensors that it reads and
 // writes.
 type Step struct {
 	Layer   layer.Layer
@@ -33,7 +33,8 @@ type Step struct {
 	Merged []int
 }
 
-// A Fusion merges the steps of one network where a single task can do their work.
+// A Fusion merges the layers of one network where a single task can compute several of them, such
+// as a convolution and the ReLU after it.
 type Fusion struct {
 	// Outputs names the tensors that the network returns. No step merges the step that makes one.
 	Outputs []string
@@ -42,9 +43,9 @@ type Fusion struct {
 	Arranged bool
 }
 
-// Fuse returns steps with each step merged into the one that makes its input, if it is the only
-// reader of that input and one of the package's rules applies. It changes neither steps nor any
-// values that they share.
+// Fuse returns the steps of a network after merging. A step is merged into the one that makes its
+// input if nothing else reads that input and a rule of this package applies. The steps must be in
+// the order in which they run. Fuse changes neither steps nor any values that they share.
 func (f Fusion) Fuse(steps []Step) []Step {
 	readers, maker := map[string]int{}, map[string]int{}
 	for _, out := range f.Outputs {
@@ -74,8 +75,9 @@ func (f Fusion) Fuse(steps []Step) []Step {
 	return kept
 }
 
-// merge changes a into a step that does the work of a and b, using the first rule that applies,
-// and reports whether there is one. b reads the result of a as its operand number input.
+// merge changes a into a step that does the work of both a and b, by the first rule that applies. b
+// reads the result of a as its operand with index input. merge reports false and leaves a unchanged
+// if no rule applies.
 func (f Fusion) merge(a, b *Step, input int) bool {
 	if a.Unfusable || b.Unfusable || b.Rounds || !f.canView(a, b, input) {
 		return false
@@ -96,10 +98,9 @@ func (f Fusion) merge(a, b *Step, input int) bool {
 	return false
 }
 
-// canView reports whether a can write its result in the shape in which b reads it. The number of
-// elements must be the same, because the order of the elements does not depend on the shape.
-// Once tensors are arranged in rows, rows must also have the same width, and a result of the
-// network must keep its shape.
+// canView reports whether a can write its result directly in the shape in which b reads it as its
+// operand with index input. The number of elements must be the same. Once tensors are arranged in
+// rows, the rows must also have the same width, and a result of the network must keep its shape.
 func (f Fusion) canView(a, b *Step, input int) bool {
 	have, want := a.Layer.Out(), b.Layer.In
 	if input > 0 {
@@ -114,8 +115,8 @@ func (f Fusion) canView(a, b *Step, input int) bool {
 	return have.W == want.W && !slices.Contains(f.Outputs, b.Output)
 }
 
-// fuseNodes returns the nodes of the network after fusion. A node that merges several nodes has
-// a part of its own.
+// fuseNodes returns the nodes of the network after fusion. If a node merges several nodes, it gets
+// a new part that computes all of them.
 func (n *Network) fuseNodes() ([]node, error) {
 	values := map[string][]float16.Float16{}
 	for i := range n.Inputs {
@@ -146,8 +147,8 @@ func (n *Network) fuseNodes() ([]node, error) {
 	return nodes, nil
 }
 
-// lowerMerged returns the part for s, which merges several of the given steps. Two steps that
-// merge the same parts get the same part, so that a program stores its constants once.
+// lowerMerged returns the part for s, which merges several of the given steps. If another step
+// merges the same parts, both get the same part, so that a program stores its constants once.
 func (n *Network) lowerMerged(s *Step, given []Step) (*Part, error) {
 	p := n.Nodes[s.Merged[0]].Part
 	for k, i := range s.Merged[1:] {
@@ -170,8 +171,8 @@ func (n *Network) lowerMerged(s *Step, given []Step) (*Part, error) {
 	return p, nil
 }
 
-// lookupMerged returns the part that merges q and the part of key. It creates the part on the
-// first call, and the caller must lower it.
+// lookupMerged returns the part that merges q with the part of key. The first call creates it
+// without lowering it.
 func (q *Part) lookupMerged(key mergeKey) *Part {
 	q.mu.Lock()
 	defer q.mu.Unlock()

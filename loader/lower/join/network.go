@@ -20,8 +20,7 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// A Network is a list of layers that are joined to one program, which runs as one chain of
-// descriptors.
+// A Network is a list of layers that become one program, which runs as one chain of descriptors.
 type Network struct {
 	Inputs  []Tensor // ports, and constants in memory
 	Nodes   []Node   // each after the nodes whose results it reads
@@ -32,7 +31,7 @@ type Network struct {
 	Memories layer.Memories // the memory sizes that the parts were lowered for
 }
 
-// A Tensor is an input of a network or one of its constants.
+// A Tensor is an input of a network or a constant that its nodes read.
 type Tensor struct {
 	Name  string
 	Shape layer.Shape
@@ -41,10 +40,10 @@ type Tensor struct {
 	Values []float16.Float16
 }
 
-// A Node is a part together with the tensors that it reads and writes. It may read a tensor in
-// another shape with as many elements. A shape with the same row width is free, and so is one in
-// which rows have no gaps if the tensor's rows have none either. If channels become a row or a
-// row becomes channels, a task in front of the part transposes the tensor. Other changes of
+// A Node is a lowered layer together with the names of the tensors that it reads and writes. It may
+// read a tensor in another shape with the same number of elements. This costs nothing if the rows
+// have the same width, or if the rows of both shapes have no gaps in memory. If channels become a
+// row or a row becomes channels, a task before the node transposes the tensor. All other changes of
 // shape are errors.
 type Node struct {
 	Part   *Part
@@ -53,8 +52,8 @@ type Node struct {
 	Rounds bool // the result must be rounded on its own, see [Step]
 }
 
-// A Joined is a network joined to one program: its builder, and what each node contributes to
-// it.
+// A Joined is the program of a network, before its container is built, with the contribution of
+// each node.
 type Joined struct {
 	Builder *loader.Builder
 	Nodes   []Run // descriptors of each node; Tasks is 0 if another node does its work
@@ -65,17 +64,20 @@ type Joined struct {
 	Spilled []Spill // tensors that could not stay in L2, largest first
 }
 
-// A Spill is a tensor that goes through memory because it could not stay in L2, with the reason.
+// A Spill is a tensor between layers that goes through main memory, because it could not stay in
+// L2.
 type Spill struct {
 	Tensor string
 	Bytes  int
 	Why    string
 }
 
-// A Run is a range of consecutive descriptors of a chain.
+// A Run is a range of consecutive descriptors: Tasks descriptors, starting with number First.
 type Run struct{ First, Tasks int }
 
-// A NodeError reports a node that does not fit its inputs or the rest of its network.
+// A NodeError reports a node of a network that cannot be joined with the others. Node is its index
+// in Network.Nodes. It is 0 for an error in the inputs, and the number of nodes for an unknown
+// output.
 type NodeError struct {
 	Node int
 	What string
@@ -145,6 +147,7 @@ type joiner struct {
 	spilled  []Spill
 }
 
+// newJoiner returns a joiner for n without nodes, steps and tensors.
 func newJoiner(n *Network) *joiner {
 	j := &joiner{net: n, names: map[string]int{}, parts: map[*Part]int{}, transposes: map[transposeKey]int{}}
 	j.constants.SizesOnly = slices.ContainsFunc(n.Nodes, func(x Node) bool { return x.Part.Weights.SizesOnly })
@@ -190,8 +193,8 @@ func (j *joiner) errorf(node int, format string, args ...any) error {
 	return j.net.errorf(j.nodes[node].members[0], format, args...)
 }
 
-// wire turns the nodes into steps that refer to tensors by index. It returns an error if the
-// tensors' names or shapes do not fit.
+// wire merges the nodes, finds row chains among them, and turns them into steps that refer to
+// tensors by index. It returns a *NodeError if names or shapes of tensors do not match.
 func (j *joiner) wire() error {
 	if err := j.addInputs(); err != nil {
 		return err
@@ -266,8 +269,9 @@ func (j *joiner) addChain(f *rowChain) error {
 	return nil
 }
 
-// addNamedStep adds a step whose tensors are given by name. It reports an error for node if an
-// input does not exist or does not fit, or if the output exists already.
+// addNamedStep adds a step that runs part, reads the tensors with the given names and makes the
+// tensor output. It adds transposes of inputs where the part needs them. It returns a *NodeError
+// for node if an input does not exist or has the wrong size, or if output exists already.
 func (j *joiner) addNamedStep(node int, part *Part, names []string, output string) error {
 	shapes := part.Inputs()
 	inputs := make([]int, len(shapes))
@@ -289,7 +293,8 @@ func (j *joiner) addNamedStep(node int, part *Part, names []string, output strin
 	return nil
 }
 
-// addStep appends a step and returns the index of the tensor that it makes.
+// addStep appends a step that runs part and returns the index of the new tensor that it makes,
+// which has the given name.
 func (j *joiner) addStep(node int, part *Part, inputs []int, name string) int {
 	for _, in := range inputs {
 		j.tensors[in].last = len(j.steps)
@@ -299,9 +304,10 @@ func (j *joiner) addStep(node int, part *Part, inputs []int, name string) int {
 	return len(j.tensors) - 1
 }
 
-// findOrMakeView returns the index of a tensor with the values of tensor in the shape want. It is the
-// same tensor if its rows can be read in that shape, else the result of a transpose that findOrMakeView
-// adds for the given node.
+// findOrMakeView returns the index of a tensor that can be read in shape want and has the values of
+// tensor. This is tensor itself if its rows have that form in memory. Otherwise findOrMakeView adds
+// a step that transposes it, once for all readers. It returns a *NodeError for node if there is no
+// such step.
 func (j *joiner) findOrMakeView(node, tensor int, want layer.Shape) (int, error) {
 	have := j.tensors[tensor].shape
 	switch {
@@ -345,7 +351,8 @@ func (j *joiner) packParts() error {
 	return cmp.Or(errs...)
 }
 
-// packStep sets the part of a step to the same part with its weights.
+// packStep replaces the part of a step by the same part with its weights. The parts of row chains
+// get them here, because package rows packs them in another order.
 func (j *joiner) packStep(s *step) error {
 	if s.chain != nil {
 		low, ok := rows.Lower(s.chain.groups, j.chains.shapes, false)
@@ -372,8 +379,9 @@ func (j *joiner) checkTaskCount() error {
 	return layer.CheckLimit("number of descriptors in a network", count, task.MaxTasks, "split it into networks with at most %d descriptors")
 }
 
-// assignPorts assigns a buffer to each input and output and a place in the constant section to
-// each constant.
+// assignPorts gives each input and output of the network a buffer and a port, and stores the
+// constants that nodes read in the constant section. It returns a *layer.LimitError if there are
+// too many inputs and outputs.
 func (j *joiner) assignPorts() error {
 	bar := place.Bar4
 	addPort := func(index int, d loader.Direction) {
@@ -412,7 +420,7 @@ func (j *joiner) assignPorts() error {
 		"split the network into parts with at most %d inputs and outputs")
 }
 
-// hasMatMul reports whether a step has its result in buffer 4, as matmuls and row chains do.
+// hasMatMul reports whether any step writes its result to buffer 4, as matmuls and row chains do.
 func (j *joiner) hasMatMul() bool {
 	for i := range j.steps {
 		if p := j.steps[i].part; p.outputBAR == place.Bar4 {
@@ -448,8 +456,8 @@ func (j *joiner) addConstant(b []byte) int {
 	return j.constants.Add(b)
 }
 
-// placeSteps places the steps in memory and in L2. It returns their tasks, the run of tasks of each node
-// of the network, and for each node the node whose tasks do its work.
+// placeSteps gives all steps their places in memory and in L2. It returns their tasks, the range of
+// tasks of each node of the network, and for each node the node whose tasks do its work.
 func (j *joiner) placeSteps() (tasks []*task.Task, runs []Run, into []int) {
 	j.reserveConstants()
 	var kept map[access]*resident
@@ -489,7 +497,8 @@ func (j *joiner) placeSteps() (tasks []*task.Task, runs []Run, into []int) {
 	return tasks, runs, into
 }
 
-// reserveConstants allocates the constant section with room for the constants of all parts.
+// reserveConstants enlarges the capacity of the constant section once, to hold the constants of all
+// parts.
 func (j *joiner) reserveConstants() {
 	total := j.constants.Bytes
 	seen := map[*Part]bool{}
@@ -504,7 +513,8 @@ func (j *joiner) reserveConstants() {
 	}
 }
 
-// mergedNodes returns, for each node of the network, the node whose tasks do its work.
+// mergedNodes returns, for each node of the network, the index of the node whose tasks do its work.
+// This is the node itself unless it was merged.
 func (j *joiner) mergedNodes() []int {
 	into := make([]int, len(j.net.Nodes))
 	for i := range into {
@@ -525,7 +535,8 @@ func (j *joiner) mergedNodes() []int {
 	return into
 }
 
-// addRuns adds the tasks of a step to the runs of its nodes.
+// addRuns records which of the tasks in the range all belong to which nodes. A row chain has
+// several nodes. runs holds the range of each node so far.
 func (j *joiner) addRuns(s *step, all Run, runs []Run) {
 	if s.chain == nil {
 		j.addRun(s.node, all, runs)
@@ -547,9 +558,9 @@ func (j *joiner) addRun(node int, more Run, runs []Run) {
 	r.Tasks += more.Tasks
 }
 
-// placeInScratch places the tensors between steps that are not resident, and the scratch memory
-// that each step needs for itself, in the scratch buffer. It returns the offset of each step's
-// own scratch memory.
+// placeInScratch assigns scratch memory to the tensors between steps that do not stay in L2, and to
+// the steps that need some for themselves. It returns the offset of the latter for each step.
+// resident says which tensors stay in L2.
 func (j *joiner) placeInScratch(resident []bool) (own []int) {
 	steps, tensors := make([]place.Extent, len(j.steps)), make([]place.Extent, len(j.steps))
 	var list []*place.Extent
@@ -580,8 +591,9 @@ func (j *joiner) placeInScratch(resident []bool) (own []int) {
 	return own
 }
 
-// locateBuffers returns the places of a step's buffers, where own is the offset of its scratch
-// memory. The first call for a part appends the part's constants to the constant section.
+// locateBuffers returns where each buffer of a step's part is in the program. own is the offset of
+// the step's scratch memory. On the first call for a part, locateBuffers appends the constants of
+// the part to the constant section.
 func (j *joiner) locateBuffers(s *step, own int) *place.Spots {
 	p := s.part.output
 	var at place.Spots

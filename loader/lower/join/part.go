@@ -13,9 +13,9 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// A Part is a lowered layer whose tasks, constants and surfaces have no places in a program yet.
-// A network may use it several times and stores its constants once. The weights of a matmul are
-// not packed until the part is placed, because a row chain packs them differently.
+// A Part is a lowered layer before it has a place in a program. A network may use the same part
+// several times; the program then stores its constants once. The weights of a matmul are packed
+// only when the part is placed, because a row chain packs them in another order.
 type Part struct {
 	Layer   layer.Layer
 	Weights layer.Weights
@@ -38,7 +38,8 @@ type mergeKey struct {
 	values *float16.Float16
 }
 
-// NewPart lowers l with the weights w. It returns the errors of [family.Lower].
+// NewPart returns the part that computes layer l with weights w. Its errors are those of
+// [family.Lower].
 func NewPart(l layer.Layer, w layer.Weights) (*Part, error) {
 	q := &Part{}
 	if err := q.lower(l, w); err != nil {
@@ -47,16 +48,16 @@ func NewPart(l layer.Layer, w layer.Weights) (*Part, error) {
 	return q, nil
 }
 
-// lower sets q to the lowered layer l. For a matmul with constants it leaves the weights
-// unpacked.
+// lower sets q to the tasks of layer l. It leaves out the weights of a matmul with constants, which
+// packWeights adds.
 func (q *Part) lower(l layer.Layer, w layer.Weights) error {
 	matmul := l.Op == layer.Linear || l.Op == layer.MatMul && l.Second == layer.Constant
 	q.sizesOnly = matmul && !w.SizesOnly
 	return q.compile(l, w)
 }
 
-// compile lowers l into q. If q.sizesOnly is set, it computes the size of the weights but does
-// not pack them.
+// compile sets q to the tasks of layer l with weights w. If q.sizesOnly is set, the tasks get the
+// sizes of the weights but not their bytes.
 func (q *Part) compile(l layer.Layer, w layer.Weights) error {
 	given, values := l, w // family.Lower may widen the window of l
 	w.SizesOnly = w.SizesOnly || q.sizesOnly
@@ -78,8 +79,8 @@ func (q *Part) compile(l layer.Layer, w layer.Weights) error {
 	return nil
 }
 
-// packWeights returns q with its weights packed. The first call packs them and later calls
-// return the same part.
+// packWeights returns a part that equals q and has its weights. Only the first call packs them.
+// Several goroutines may call it at once.
 func (q *Part) packWeights() (*Part, error) {
 	if !q.sizesOnly {
 		return q, nil
@@ -96,7 +97,8 @@ func (q *Part) packWeights() (*Part, error) {
 	return q.packed, nil
 }
 
-// Inputs returns the shapes of the layer's inputs: x and z, or all inputs of a Concat.
+// Inputs returns the shapes of the inputs of the layer, in the order in which a node names them: x
+// and then z, or all inputs of a Concat.
 func (q *Part) Inputs() []layer.Shape {
 	shapes := make([]layer.Shape, len(q.inputs))
 	for i := range q.inputs {
@@ -109,10 +111,11 @@ func shapeOf(p *loader.Port) layer.Shape {
 	return layer.Shape{N: p.Shape[0], C: p.Shape[1], H: p.Shape[2], W: p.Shape[3]}
 }
 
-// Out returns the shape of the layer's result.
+// Out returns the shape of the result of the layer.
 func (q *Part) Out() layer.Shape { return q.Shape }
 
-// placeTasks returns copies of the part's tasks that use the buffers at the given places.
+// placeTasks returns copies of the tasks of q in which every buffer is at its place in the program.
+// at maps the index of a buffer to that place.
 func (q *Part) placeTasks(at *place.Spots) []*task.Task {
 	tiles := map[*task.Tile]*task.Tile{}
 	moved := make([]*task.Task, len(q.output.Tasks))

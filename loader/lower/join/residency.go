@@ -44,8 +44,9 @@ type resident struct {
 	loads []access
 }
 
-// findCandidates returns the tensors that all tasks address with plain strides. A tensor that a task
-// reads as weights is not one of them, because kernel DMA reads memory and never L2.
+// findCandidates returns the tensors that can stay in L2 between the steps, which are those that
+// every task addresses with plain strides. A tensor that a task reads as weights cannot, because
+// the engines load weights from memory only.
 func (j *joiner) findCandidates() []*resident {
 	list := make([]*resident, len(j.tensors))
 	for i, t := range j.tensors {
@@ -68,8 +69,9 @@ func (j *joiner) findCandidates() []*resident {
 	return out
 }
 
-// collectAccesses adds the accesses of a task to the tensors in list. It removes a tensor from list
-// if the task reads it as weights, or if the task reads the result of its own step.
+// collectAccesses adds to list the accesses of one task of a step, with the given index. list holds
+// a candidate, or nil, for each tensor. If the task reads a tensor as weights, or reads the result
+// of its own step, collectAccesses sets that tensor's candidate to nil.
 func (j *joiner) collectAccesses(list []*resident, step, index int) {
 	s := &j.steps[step]
 	t := s.part.output.Tasks[index]
@@ -108,11 +110,10 @@ func (j *joiner) collectAccesses(list []*resident, step, index int) {
 	}
 }
 
-// canKeepInput reports whether the first step that reads an input can leave it in L2 for later
-// steps, and sets r.loads. Each task of that step must load the whole input, or whole elements
-// of its batch that no other task loads, without splitting columns. (Programs show this, as
-// 0x171, in 22 of 22 later reads. That several tasks can load a batch is inferred, because no
-// program has one.)
+// canKeepInput reports whether the first step that reads input r can leave it in L2 for later
+// steps, and sets r.loads. Each task of that step must load the whole input, or whole elements of
+// its batch that no other task loads, without slices of columns. (Programs show this for 22 of 22
+// later reads. That several tasks can load a batch is inferred, because no program has one.)
 func (j *joiner) canKeepInput(r *resident) bool {
 	loaded, end := 0, 0 // elements loaded so far, and the lowest address of the next ones
 	r.loads = nil
@@ -135,12 +136,12 @@ func (j *joiner) canKeepInput(r *resident) bool {
 	return false
 }
 
-// isLoad reports whether a loads a part of the tensor.
+// isLoad reports whether a is one of the accesses that load r from memory.
 func (r *resident) isLoad(a access) bool { return slices.Contains(r.loads, a) }
 
-// chooseLayout sets the layout of r in L2 and reports whether all accesses can use it. It first
-// tries to store the tensor row by row, then plane by plane. A task that reads the tensor in
-// another shape needs the latter.
+// chooseLayout sets the layout of r in L2 and reports whether all accesses can use it. It tries
+// rows with all their channels first, and then planes with all their rows, which tasks that read
+// the tensor in another shape need.
 func (j *joiner) chooseLayout(r *resident) bool {
 	s := r.shape
 	if s.N == 1 {
@@ -165,7 +166,8 @@ func (j *joiner) chooseLayout(r *resident) bool {
 // skew of a source that would leave fewer rows per tile (seen in 11 of 11 programs).
 var compactFetches = []place.Fetch{place.PlanarFetch}
 
-// storeRows gives r a layout of whole rows without bank conflicts for fetches.
+// storeRows sets the layout of r to whole rows, far enough apart that the given fetches find no
+// bank conflicts.
 func (r *resident) storeRows(fetches []place.Fetch) {
 	s := r.shape
 	at := place.Packed(regs.Shape{Groups: 1, Channels: s.C, Height: s.H, Width: s.W})
@@ -176,8 +178,8 @@ func (r *resident) storeRows(fetches []place.Fetch) {
 	r.layout, r.byPlane = at, false
 }
 
-// compact drops the part of the skew of r that L2 can do without, and reports whether r became
-// smaller.
+// compact shortens the distance between the rows of r to the least that the planar engine needs. It
+// reports whether r became smaller.
 func (r *resident) compact() bool {
 	before := r.bytes()
 	if !r.byPlane {
@@ -215,7 +217,8 @@ func (j *joiner) l2Bytes() int { return cmp.Or(j.net.Memories.L2, layer.MaxL2) }
 // maxTileBytes returns the size of the largest tensor that L2 can hold.
 func (j *joiner) maxTileBytes() int { return layer.LargestTile(j.l2Bytes()) }
 
-// canMapToL2 reports whether r is small enough for L2 and all its accesses can use its layout.
+// canMapToL2 reports whether r fits in L2 and all its accesses can address it there in its current
+// layout.
 func (j *joiner) canMapToL2(r *resident) bool {
 	if r.bytes() > j.maxTileBytes() {
 		return false
@@ -232,9 +235,9 @@ func (j *joiner) canMapToL2(r *resident) bool {
 	return true
 }
 
-// visitReaders calls visit for each later task of the same step that reads the tile which access
-// a loads and keeps. at is the layout that the task uses. visitReaders reports false if a task
-// uses other strides, or if visit returns false.
+// visitReaders calls visit for each later task of the same step that reads the tile which access a
+// loads and keeps in L2. k is the index of that task and at the layout that it uses. visitReaders
+// reports false if a task uses other strides or if visit returns false.
 func (j *joiner) visitReaders(a access, visit func(k int, at *place.Layout) bool) bool {
 	part := j.steps[a.step].part
 	tasks := part.output.Tasks
@@ -267,8 +270,8 @@ type reader struct {
 	which task.Operand
 }
 
-// findReaders returns the readers of each tile of a part in task order. It computes them once
-// for each part, because a part may have many tasks and tiles.
+// findReaders returns the tasks of part p that read each tile, in their order. It keeps the result
+// for the next call, because a part may have many tasks.
 func (j *joiner) findReaders(p *Part) map[*task.Tile][]reader {
 	if m, ok := j.readers[p]; ok {
 		return m
@@ -288,8 +291,9 @@ func (j *joiner) findReaders(p *Part) map[*task.Tile][]reader {
 	return m
 }
 
-// locate returns the layout of a task's operand in the resident: its offset and strides in memory,
-// translated to L2. It reports false if the resident's layout has no strides for them.
+// locate returns the layout in L2 of operand which of task t, if the operand is r instead of a
+// tensor in memory. It translates the offset and the strides. It reports false if r has no such
+// strides in L2.
 func (r *resident) locate(t *task.Task, which task.Operand) (place.Layout, bool) {
 	m, groups, planes, rows, plain := t.MemoryOf(which)
 	s := place.Surface(0, r.shape)
@@ -340,8 +344,9 @@ type translation struct {
 	ok      bool         // false after a stride that the layout does not have
 }
 
-// translateStride returns the stride in L2 for n steps of the given number of bytes in memory, starting at
-// the operand's first element. It returns 0 if there is only one step.
+// translateStride returns the stride in L2 that corresponds to a stride of the given number of
+// bytes in memory, for an axis of n elements. It returns 0 if the axis has only one. If r has no
+// such stride, it sets t.ok to false.
 func (t *translation) translateStride(bytes, n int) int {
 	r, s := t.r, &t.surface
 	switch {
@@ -364,8 +369,8 @@ func (t *translation) translateStride(bytes, n int) int {
 	return 0
 }
 
-// stepTileRange returns the range of L2 addresses that the tasks of a step use for tiles that are
-// not resident. lo is 0 if no operand of the step is resident.
+// stepTileRange returns the range of L2 addresses that the tasks of a step use for operands that
+// are not resident. lo is 0 if no operand of the step is resident.
 func (j *joiner) stepTileRange(step int, kept map[access]*resident) (lo, hi int) {
 	lo = j.l2Bytes()
 	alone := true
@@ -402,10 +407,10 @@ func (j *joiner) stepTileRange(step int, kept map[access]*resident) (lo, hi int)
 	return lo &^ 63, min(j.l2Bytes(), layer.RoundUp(hi, 64))
 }
 
-// placeResidents chooses the tensors that stay in L2 and places them together with the tiles of
-// each step. kept holds the resident of each access. shift holds the distance by which the tiles
-// of each step move. The choice is made with compact tensors; then those that have room get the
-// skew that their readers want.
+// placeResidents chooses the tensors that stay in L2 between steps, and places them together with
+// the tiles of each step. kept maps each access to its resident, and shift holds how far the tiles
+// of each step move. The choice is made with the smallest layouts; then residents for which there
+// is room get rows without bank conflicts for all their readers.
 func (j *joiner) placeResidents() (kept map[access]*resident, shift []int) {
 	chosen := j.findCandidates()
 	live := make([]bool, len(j.tensors))
@@ -465,8 +470,8 @@ func (j *joiner) placeResidents() (kept map[access]*resident, shift []int) {
 	}
 }
 
-// skewAll lays out the residents for all their readers, and reports whether any of them became
-// larger.
+// skewAll gives all residents layouts without bank conflicts for all their readers. It reports
+// whether any resident became larger.
 func skewAll(list []*resident) bool {
 	larger := false
 	for _, r := range list {
@@ -478,8 +483,8 @@ func skewAll(list []*resident) bool {
 	return larger
 }
 
-// compactAt compacts the residents that are live at the same time as e. If they already were
-// compact, it compacts all residents.
+// compactAt compacts the residents that are in use at the same time as e. If none of them becomes
+// smaller, it compacts all residents.
 func compactAt(e *place.Extent, list []*resident) {
 	smaller := false
 	for _, r := range list {
@@ -494,9 +499,9 @@ func compactAt(e *place.Extent, list []*resident) {
 	}
 }
 
-// reuseSources gives a result the place of a source that no later step reads, if the step is a
-// single task that reads each element once. It returns list without the extents that are no
-// longer needed. Softmax does this in programs. That additions between convolutions do it too is
+// reuseSources lets a step overwrite one of its sources with its result, if no later step reads the
+// source and the step is a single elementwise task. It returns list without the extents that became
+// unnecessary. Programs show this for softmax; that additions between convolutions do it too is
 // inferred.
 func (j *joiner) reuseSources(chosen []*resident, kept map[access]*resident, list []*place.Extent) []*place.Extent {
 	gone := map[*place.Extent]bool{}

@@ -5,8 +5,8 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// retarget changes the tasks of a step, which have their places in memory, so that they read and
-// write resident tensors in L2. It moves their other tiles by shift bytes.
+// retarget changes the tasks of a step so that they read and write resident tensors in L2 instead
+// of memory. It adds shift to the L2 addresses of their other operands.
 func (j *joiner) retarget(step int, tasks []*task.Task, kept map[access]*resident, shift int) {
 	r := retargeter{
 		j: j, step: step, plan: j.steps[step].part.output.Tasks, tasks: tasks, kept: kept,
@@ -41,7 +41,7 @@ type retargeter struct {
 	gone  map[*task.Tile]bool // tiles of plan that a resident replaces
 }
 
-// moveTiles adds shift to the addresses of the tiles of task k, except for resident tiles.
+// moveTiles adds shift to the L2 addresses of the operands of task k, except for resident ones.
 func (r *retargeter) moveTiles(k, shift int) {
 	t := r.tasks[k]
 	for which := range task.OperandResult + 1 {
@@ -58,8 +58,8 @@ func (r *retargeter) moveTiles(k, shift int) {
 	}
 }
 
-// useResident makes operand which of task k read or write its resident in L2, if it has one.
-// Later tasks that read the same tile then read the resident as well.
+// useResident makes task k read or write operand which in L2, if it is resident. It does the same
+// for later tasks of the step that read the tile which task k loads.
 func (r *retargeter) useResident(k int, which task.Operand) {
 	a, t := access{r.step, k, which}, r.tasks[k]
 	in := r.kept[a]

@@ -39,7 +39,7 @@ var rules = [...]rule{
 	{name: "sum with its own ReLU", evidence: evidence.Bytes, basis: "x + relu(x) is one task in the only program that has it", keepsSecond: true, fuse: fuseSelfReLU},
 }
 
-// fuseReLU merges a ReLU into a.
+// fuseReLU merges ReLU b into a, whose tasks then apply it to their result.
 func fuseReLU(a, b *Step, _ int) bool {
 	if b.Layer.Op != layer.ReLU || b.Layer.Activation != 0 || !family.CanFuse(&a.Layer, &a.Weights).ReLU {
 		return false
@@ -48,8 +48,9 @@ func fuseReLU(a, b *Step, _ int) bool {
 	return true
 }
 
-// fuseTable merges an activation into a. The activation must need a single table, and every lane
-// of a must have room for it.
+// fuseTable merges activation b into a, whose tasks then apply it to their result. The activation
+// must be a single table lookup, and every engine must have room for the table next to the weights
+// of a.
 func fuseTable(a, b *Step, _ int) bool {
 	l := &b.Layer
 	if !l.Op.IsSingleTable() || l.Activation != 0 || family.UsesShiftedSigmoid(l) || !family.CanFuse(&a.Layer, &a.Weights).Table {
@@ -60,10 +61,10 @@ func fuseTable(a, b *Step, _ int) bool {
 	return true
 }
 
-// fuseFactor merges a multiplication by a number into a as its factor. The bias is added after
-// the factor, so it is multiplied as well. If a already has a factor, the product of the two is
-// rounded. The rule does not apply if the factor is not a normal fp16 value or if fp16 cannot
-// hold the bias.
+// fuseFactor merges b, a multiplication by a number, into a as the factor after its sums. The bias
+// of a is added after the factor, so it is multiplied as well. If a already has a factor, the
+// product of both is rounded. The rule does not apply if the factor is not a normal fp16 value or
+// if fp16 cannot hold the new bias.
 func fuseFactor(a, b *Step, _ int) bool {
 	l := &b.Layer
 	if l.Op != layer.Mul || l.Second != layer.Scalar || l.Bias || len(b.Weights.Second) == 0 || !family.CanFuse(&a.Layer, &a.Weights).Factor {
@@ -81,8 +82,9 @@ func fuseFactor(a, b *Step, _ int) bool {
 	return true
 }
 
-// mergeReLU merges the activation of b into a. It reports false and leaves a unchanged if that
-// activation is neither absent nor a ReLU that a can apply.
+// mergeReLU makes a apply the activation of b to its result. It reports false and leaves a
+// unchanged if that activation is a table or if a cannot apply a ReLU. It reports true if b has no
+// activation.
 func mergeReLU(a, b *Step) bool {
 	switch b.Layer.Activation {
 	case 0:
@@ -97,9 +99,9 @@ func mergeReLU(a, b *Step) bool {
 	return false
 }
 
-// channelConstants returns the second operand of b as one value for each output channel of a.
-// The columns of a matmul count as its output channels. The values are nil if they are not
-// known. ok is false if the operand is anything else.
+// channelConstants returns the constant operand of b as one value for each output channel of a, or
+// for each column if a is a matmul. values is nil if the constants are not known. ok is false if
+// the operand does not have this form.
 func channelConstants(a, b *Step) (values []float16.Float16, ok bool) {
 	x, y := &a.Layer, &b.Layer
 	channels := x.Cout
@@ -118,9 +120,10 @@ func channelConstants(a, b *Step) (values []float16.Float16, ok bool) {
 	return values, ok
 }
 
-// fuseChannelFactor merges a factor for each channel into the weights and the bias of a. It does
-// not apply if fp16 cannot hold a product, or if a is an average, whose weights follow from its
-// window. If the factors are not known, the weights become unknown too.
+// fuseChannelFactor merges b, a multiplication by one constant for each channel, into the weights
+// and the bias of a. The rule does not apply if a product loses precision in fp16, or if a is an
+// average, whose weights must stay equal. If the constants are not known, the weights become
+// unknown too.
 func fuseChannelFactor(a, b *Step, _ int) bool {
 	if b.Layer.Op != layer.Mul || b.Layer.Bias || a.Average || !family.CanFuse(&a.Layer, &a.Weights).Factor {
 		return false
@@ -154,8 +157,8 @@ func fuseChannelFactor(a, b *Step, _ int) bool {
 	return true
 }
 
-// fuseChannelAddend merges an addition or subtraction of one value for each channel into the
-// bias of a. It does not apply if a sum overflows fp16.
+// fuseChannelAddend merges b, an addition or subtraction of one constant for each channel, into the
+// bias of a. The rule does not apply if a sum overflows fp16.
 func fuseChannelAddend(a, b *Step, _ int) bool {
 	if b.Layer.Op != layer.Add && b.Layer.Op != layer.Sub || !family.CanFuse(&a.Layer, &a.Weights).Bias {
 		return false
@@ -202,10 +205,10 @@ func negateAll(values []float16.Float16) {
 	}
 }
 
-// fuseAffine merges a multiplication and an addition with constants for each channel into one
-// task. The task does not round the product before it adds, but rounds the addend divided by the
-// factor. Each changes the result by at most half a unit in the last place of the product or of
-// the addend.
+// fuseAffine merges a multiplication and an addition, each with one constant for each channel, into
+// one task. For factor f and addend q, the task computes (x + q/f) * f: it does not round the
+// product, but rounds q/f. Each of these changes the result by at most half a unit in the last
+// place.
 func fuseAffine(a, b *Step, _ int) bool {
 	x, y := &a.Layer, &b.Layer
 	if x.Op != layer.Mul || x.Second != layer.Constant || x.Bias || x.Activation != 0 || a.Stored || len(a.Weights.Second) != x.In.C ||
@@ -228,8 +231,8 @@ func fuseAffine(a, b *Step, _ int) bool {
 	return true
 }
 
-// fuseSelfReLU turns x + relu(x) into the sum of x and x, where the task applies ReLU to the
-// second operand as it reads it.
+// fuseSelfReLU merges ReLU a and the sum b = x + relu(x) of its input and its result. The merged
+// task adds x to itself and applies ReLU to its second operand as it reads it.
 func fuseSelfReLU(a, b *Step, input int) bool {
 	x, y := &a.Layer, &b.Layer
 	if x.Op != layer.ReLU || x.Activation != 0 || y.Op != layer.Add || y.Second != layer.Runtime || y.SecondReLU || y.SecondShape != y.In || x.In != y.In ||

@@ -12,7 +12,8 @@ const HalfHalf = 0x3800
 // LogE is log2(e) in fp16. It scales the argument of an exponential, whose table computes 2^x.
 const LogE = 0x3dc5
 
-// Elementwise returns the planar task for layer l on two sources of shape in.
+// Elementwise returns the planar task that computes the elementwise operation of l on two tensors
+// of shape in, such as a sum or a maximum.
 func Elementwise(l *layer.Layer, in regs.Shape) task.Planar {
 	p := task.Planar{Form: regs.FormTwoSources, In: in, Op: task.Sum, ReLU: l.Activation == layer.ReLU, SecondReLU: l.SecondReLU}
 	switch l.Op {
@@ -30,8 +31,8 @@ func Elementwise(l *layer.Layer, in regs.Shape) task.Planar {
 	return p
 }
 
-// Scalar returns the planar task for layer l with the constant v, given as fp16 bits. It uses the
-// bias and the scale of the planar engine.
+// Scalar returns the planar task that computes the elementwise operation of l (an addition,
+// subtraction, multiplication or average) on a tensor of shape in and the fp16 number with bits v.
 func Scalar(l *layer.Layer, in regs.Shape, v uint16) task.Planar {
 	p := task.Planar{Form: regs.FormConstant, In: in}
 	switch l.Op {
@@ -47,32 +48,35 @@ func Scalar(l *layer.Layer, in regs.Shape, v uint16) task.Planar {
 	return p
 }
 
-// Difference returns a planar task that subtracts the second source from the first.
+// Difference returns a planar task that subtracts the second source from the first. Both have shape
+// s.
 func Difference(s regs.Shape) task.Planar {
 	return task.Planar{Form: regs.FormTwoSources, In: s, Op: task.Difference}
 }
 
-// Exponent returns a planar task that computes the difference of two sources, scaled for the
-// table of 2^x.
+// Exponent returns a planar task that subtracts the second source from the first and multiplies the
+// difference by log2(e). A table of 2^x then gives the exponential of the difference. Both sources
+// have shape s.
 func Exponent(s regs.Shape) task.Planar {
 	p := Difference(s)
 	p.Scale = task.NewFactor(LogE)
 	return p
 }
 
-// Product returns a planar task that multiplies two sources.
+// Product returns a planar task that multiplies two sources of shape s element by element.
 func Product(s regs.Shape) task.Planar {
 	return task.Planar{Form: regs.FormTwoSources, In: s, Op: task.Product}
 }
 
-// Affine returns a planar task that subtracts the first row of the second source from the first
-// source and multiplies the result by the second row.
+// Affine returns a planar task that computes (x - a) * b for a source x of shape s. Rows a and b
+// are the first and second row of the second source.
 func Affine(s regs.Shape) task.Planar {
 	return task.Planar{Form: regs.FormBiasScale, In: s, Op: task.Difference}
 }
 
-// Activation returns the MAC task that applies the activation op to a source of shape in. The
-// caller must set the activation's table. epsilon is added to the source for Rsqrt and Inverse.
+// Activation returns the MAC task that applies activation op to a tensor of shape in. The caller
+// must set the activation table, except for ReLU. epsilon is added to the elements for Rsqrt and
+// Inverse, and ignored otherwise.
 func Activation(op layer.Op, in regs.Shape, epsilon float32) task.MAC {
 	m := task.MAC{Op: regs.PassThrough, In: in, Out: in, PerChannel: true}
 	switch op {

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// An Extent is a number of bytes in the L2 or in the scratch buffer, needed from step First
-// through step Last.
+// An Extent is a block of bytes, in L2 or in the scratch buffer, that is in use from step First
+// through step Last. Allocate and AllocateScratch set its address, Base.
 type Extent struct {
 	Bytes       int
 	First, Last int
@@ -20,24 +20,25 @@ type Extent struct {
 	Base  int
 }
 
-// Overlaps reports whether two extents are needed at the same step.
+// Overlaps reports whether there is a step at which both extents are in use.
 func (e *Extent) Overlaps(o *Extent) bool { return e.First <= o.Last && o.First <= e.Last }
 
-// Allocate sets the bases of extents in an L2 of size bytes, in the compiler's order: extents
-// that stay before those that stream, then the longest lifetime first, then the largest, then the
-// earliest. Each gets the lowest address that is free during its lifetime. Allocate returns the
-// first extent that does not fit, or nil.
+// Allocate sets the addresses of extents in an L2 of the given size in bytes, in the order of the
+// vendor's compiler: extents that several tasks need come before extents that stream, then those in
+// use for the most steps, then the largest, then the earliest. Each one gets the lowest address
+// that is free while it is in use. Allocate returns the first extent that does not fit, or nil if
+// all fit.
 //
-// The order is right for 5 of 7 chains. Attention, and a layer norm with a projection, place
-// small results lowest. No chain shows the order of two extents that are equal in all of this.
+// The order is right for 5 of 7 chains. Attention, and a layer norm with a projection, place small
+// results lowest. No chain shows the order of two extents that are equal in all of this.
 func Allocate(list []*Extent, size int) *Extent {
 	return allocateBy(list, size, func(a, b *Extent) int { return cmp.Compare(a.First, b.First) })
 }
 
-// AllocateScratch sets the bases of extents in the scratch buffer. It orders them like
-// [Allocate], except that the latest of otherwise equal extents comes first (seen in 11 of 11
-// tensors of six programs, for two of which it matters). There is no limit: a task refuses an
-// address that does not fit its register.
+// AllocateScratch sets the addresses of extents in the scratch buffer. It orders them like
+// [Allocate], except that of otherwise equal extents the latest comes first (seen in 11 of 11
+// tensors of six programs, for two of which it matters). The buffer has no limit here; tasks refuse
+// an address that does not fit its register.
 func AllocateScratch(list []*Extent) {
 	allocateBy(list, math.MaxInt, func(a, b *Extent) int { return cmp.Compare(b.First, a.First) })
 }

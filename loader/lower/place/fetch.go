@@ -1,8 +1,9 @@
 package place
 
-// A Fetch describes how a reader or writer accesses a tile: Rows rows at a time, Stride rows from
-// one to the next, whose first units must be at least Apart banks apart. R rows of n units together
-// are the 8 units of 128 bytes; one unit more is room for the halo of a window.
+// A Fetch describes how an engine accesses a tile in L2, so that its rows can be placed without
+// bank conflicts. The engine accesses Rows rows at the same time, Stride rows apart. Two of these
+// rows must begin at least Apart banks (of 16 bytes) from each other: as many as the engine reads
+// of a row, and usually one more for the margin of a window.
 type Fetch struct{ Rows, Stride, Apart int }
 
 // Fetches of the readers and writers of a tile.

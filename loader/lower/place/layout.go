@@ -7,22 +7,26 @@ import (
 	"anesim/loader/layer"
 )
 
-// A Layout places a tile in the L2: [row][channel][column]. The base and the strides are in
-// bytes.
+// A Layout describes where a tensor is stored in L2, in the order [row][channel][column]. Base is
+// the address of the first element. Channel, Row, Depth and Group are the strides of these axes.
+// All are in bytes.
 type Layout struct {
 	Base, Channel, Row, Depth, Group int
 }
 
-// Rebase returns the layout moved to another base address.
+// Rebase returns l with the address base and the same strides.
 func (l Layout) Rebase(base int) Layout {
 	l.Base = base
 	return l
 }
 
-// Packed returns a layout for s with whole rows and no skew.
+// Packed returns a layout at address 0 for a tensor of shape s. Rows are complete and follow each
+// other without gaps; columns of a channel are rounded up to 16 bytes.
 func Packed(s regs.Shape) Layout { return PackedColumns(s, s.Width) }
 
-// PackedColumns returns a layout for s with the given number of columns per channel and no skew.
+// PackedColumns returns a layout at address 0 for part of a tensor of shape s: rows with the given
+// number of columns of each channel. Rows follow each other without gaps; columns of a channel are
+// rounded up to 16 bytes.
 func PackedColumns(s regs.Shape, columns int) Layout {
 	channel := layer.RoundUp(columns*layer.ElementBytes, UnitBytes)
 	row := channel * s.Channels
@@ -35,11 +39,13 @@ const (
 	banks     = 64
 )
 
-// Skew returns the layout with rows long enough that the rows of each fetch do not share a bank.
-// The row stride is the smallest number of units u, not below that of the layout, with
-// d*Stride*u mod 64 >= Apart for every fetch and every d from 1 to Rows-1. The condition has one
-// side only: a row may end in the banks in which an earlier one begins. If no number of units
-// satisfies all fetches, Skew returns the layout unchanged.
+// Skew returns l with longer rows, so that the rows that a fetch accesses at the same time begin in
+// different banks. The row stride becomes the smallest number of 16-byte units u with
+//
+//	d*Stride*u mod 64 >= Apart    for every fetch and every d from 1 to Rows-1
+//
+// and with at least l.Group bytes. The condition has one side only: a row may end in the banks in
+// which an earlier one begins. If no stride meets it, Skew returns l unchanged.
 //
 //	row 0: | c0 c1 c2 ...            |skew|
 //	row 1:      | c0 c1 c2 ...            |skew|
@@ -64,7 +70,8 @@ func (l Layout) Skew(fetches ...Fetch) Layout {
 	return l
 }
 
-// ResultTile returns the layout of a result of shape s that the planar engine reads next.
+// ResultTile returns the layout at address 0 for a result of shape s that a planar task reads next.
+// Several rows are placed without bank conflicts for that task.
 func ResultTile(s regs.Shape) Layout {
 	l := Packed(s)
 	if s.Height == 1 {
@@ -73,22 +80,23 @@ func ResultTile(s regs.Shape) Layout {
 	return l.Skew(PlanarFetch)
 }
 
-// EngineColumns returns the number of columns per channel in a source of the MAC engines. Wider
-// sources are loaded in slices of 128 columns (seen in 156 of 160 tasks).
+// EngineColumns returns how many columns of a source with the given width the MAC engines hold in
+// L2 at a time: all, up to a slice of 128 (seen in 156 of 160 tasks).
 func EngineColumns(width int) int { return min(width, SliceColumns) }
 
 // SliceColumns is the number of columns in a slice of a wide source.
 const SliceColumns = 128
 
-// TransposeSource returns the layout of the source of a transpose with m channels of k pixels. It
-// holds at most 128 pixels per channel (seen in 7 of 7 tasks).
+// TransposeSource returns the layout at address 0 for the source of a transpose with m channels of
+// k pixels. It has room for up to 128 pixels of a channel at a time (seen in 7 of 7 tasks).
 func TransposeSource(m, k int) Layout {
 	return Packed(regs.Shape{Channels: m, Width: min(k, 128)})
 }
 
-// CompleteStrides returns the layout with the missing strides of axes of extent 1 computed as for a
-// packed tile, and with a depth stride. It reports false if a stride is not a multiple of 16 or
-// exceeds the L2.
+// CompleteStrides returns at with strides for axes of extent 1, whose strides are 0, and with a
+// depth stride. planes, rows and width are the extents of the tensor. The added strides are those
+// of a tensor without gaps. CompleteStrides reports false if a stride is not a multiple of 16 or is
+// too large for L2.
 func (at Layout) CompleteStrides(planes, rows, width int) (Layout, bool) {
 	if planes <= 1 {
 		at.Channel = cmp.Or(at.Channel, layer.RoundUp(width*layer.ElementBytes, 16))
@@ -104,9 +112,9 @@ func (at Layout) CompleteStrides(planes, rows, width int) (Layout, bool) {
 	return at, ok
 }
 
-// SecondBase returns the address of the second source, if the first occupies n bytes from address
-// 0. It is a multiple of 64 that is not in the bank in which the first source begins (seen in 8
-// of 8 tasks).
+// SecondBase returns the address in L2 of a task's second source if its first source occupies n
+// bytes from address 0. The result is a multiple of 64, and not of 1024, so that the two sources
+// begin in different banks (seen in 8 of 8 tasks).
 func SecondBase(n int) int {
 	n = layer.RoundUp(n, 64)
 	if n%0x400 == 0 {

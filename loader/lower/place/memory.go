@@ -15,15 +15,16 @@ const (
 	Bar6       = 6
 )
 
-// A Memory is a surface in the buffer with index Bar. The base and the strides are in bytes.
+// A Memory describes where a tensor is stored in main memory: at offset Base of the buffer with
+// index Bar, with strides for rows, planes (channels), depths and groups (batch elements). All are
+// in bytes.
 type Memory struct {
 	Bar                            uint32
 	Base, Row, Plane, Depth, Group int
 }
 
-// Surface returns the surface of a tensor in memory. Its rows are padded to 64 bytes, a plane is
-// the rows of a channel, and the elements of the batch follow each other. A group is one element
-// of the batch.
+// Surface returns the place of a tensor of shape s at the start of a buffer, as programs store
+// tensors: [batch][channel][row][column], with rows padded to a multiple of 64 bytes.
 func Surface(bar uint32, s layer.Shape) Memory {
 	row := max(64, layer.RoundUp(s.W*layer.ElementBytes, 64))
 	plane := row * s.H
@@ -31,20 +32,22 @@ func Surface(bar uint32, s layer.Shape) Memory {
 	return Memory{Bar: bar, Row: row, Plane: plane, Depth: depth, Group: depth}
 }
 
-// Matrix returns the surface of a rows x columns matrix in which each row is a channel.
+// Matrix returns the place of a matrix at the start of a buffer, with each row as a channel of its
+// own. Rows are padded to a multiple of 64 bytes.
 func Matrix(bar uint32, rows, columns int) Memory {
 	plane := max(64, layer.RoundUp(columns*layer.ElementBytes, 64))
 	depth := plane * rows
 	return Memory{Bar: bar, Row: depth, Plane: plane, Depth: depth, Group: depth}
 }
 
-// BatchElement returns the surface of element n of the batch.
+// BatchElement returns the place of element n of the batch.
 func (m Memory) BatchElement(n int) Memory {
 	m.Base += n * m.Depth
 	return m
 }
 
-// ToPort returns a program's port for the surface.
+// ToPort returns the port of a program (one of its inputs or outputs) for a tensor of shape s that
+// is stored at m.
 func (m Memory) ToPort(name string, d loader.Direction, s layer.Shape) loader.Port {
 	return loader.Port{
 		Name: name, Direction: d, BAR: int(m.Bar), Shape: [4]int{s.N, s.C, s.H, s.W},
@@ -53,11 +56,12 @@ func (m Memory) ToPort(name string, d loader.Direction, s layer.Shape) loader.Po
 	}
 }
 
-// A Spot is an offset in a buffer.
+// A Spot is the place of a surface: an offset in bytes within the buffer with index Bar.
 type Spot struct {
 	Bar  uint32
 	Base int
 }
 
-// Spots holds the places in a program for the buffers of one of its parts, by index.
+// Spots maps the index of each buffer that a part of a program uses to its place in the whole
+// program.
 type Spots [len(regs.BARs{})]Spot

@@ -6,10 +6,10 @@ import (
 	"anesim/loader/layer"
 )
 
-// A Scratch allocates the scratch buffer while steps are lowered, for rows that become weights. A
-// block lives from the step that interleaves the rows to the last step that needs them. It gets
-// the lowest address at which it fits, in whole pages. (Inferred from the sizes in
-// chain_facts.csv; [AllocateScratch] places tensors between steps.)
+// A Scratch allocates blocks of the scratch buffer for matrices that become weights. A block is in
+// use from the step that writes the matrix to the last step that reads it, and gets the lowest free
+// address. This is inferred from the sizes of scratch buffers in programs. [AllocateScratch] places
+// tensors between steps instead.
 type Scratch struct {
 	live []block // ordered by address
 	Size int     // bytes; the most that were in use at any step
@@ -21,8 +21,8 @@ type block struct{ base, end, last int }
 // ScratchPage is the unit of the scratch buffer in bytes.
 const ScratchPage = 0x4000
 
-// Allocate returns the address of n bytes that are free from step now through step last. Calls
-// must not go back to an earlier step.
+// Allocate returns the address of a block of n bytes, rounded up to whole pages, that is free from
+// step now through step last. now must not be less than in an earlier call.
 func (s *Scratch) Allocate(n, now, last int) int {
 	s.live = slices.DeleteFunc(s.live, func(b block) bool { return b.last < now })
 	n = layer.RoundUp(n, ScratchPage)

@@ -5,34 +5,38 @@ import (
 	"anesim/loader/layer"
 )
 
-// A View is a tensor in memory with its axes in the order of an operation. An operation may, for
-// example, read rows as channels, or channels as rows.
+// A View is a tensor in memory whose axes have new roles, so that an operation can, for example,
+// read the rows of the tensor as channels. S is the shape in these roles, and M the place in
+// memory.
 type View struct {
 	S      regs.Shape
 	M      Memory
 	Folded bool // one row, divided into four
 }
 
-// NewView returns a view of a tensor with its axes in their usual order.
+// NewView returns the view of a tensor of shape s at m in which each axis has its own role: batch
+// elements are groups, and channels, rows and columns keep theirs.
 func NewView(m Memory, s layer.Shape) View {
 	return View{S: regs.Shape{Groups: s.N, Channels: s.C, Height: s.H, Width: s.W}, M: m}
 }
 
-// SwapChannelsAndRows returns the view with channels and rows exchanged.
+// SwapChannelsAndRows returns the view in which rows are channels, and channels are rows.
 func (v View) SwapChannelsAndRows() View {
 	v.S.Channels, v.S.Height = v.S.Height, v.S.Channels
 	v.M.Plane, v.M.Row = v.M.Row, v.M.Plane
 	return v
 }
 
-// GroupRows returns the view with each row as a group of one row.
+// GroupRows returns the view in which each row is a group (an independent tensor) of one row. The
+// view must have one group.
 func (v View) GroupRows() View {
 	v.S.Groups, v.S.Height = v.S.Height, 1
 	v.M.Group, v.M.Row = v.M.Row, v.M.Depth
 	return v
 }
 
-// RowsAsChannels returns the view with each row as a channel of one row.
+// RowsAsChannels returns the view in which each row of each channel is a channel of its own, with
+// one row.
 func (v View) RowsAsChannels() View {
 	v.S.Channels, v.S.Height = v.S.Channels*v.S.Height, 1
 	v.M.Plane = v.M.Row
@@ -43,16 +47,17 @@ func (v View) RowsAsChannels() View {
 	return v
 }
 
-// ChannelsAsRows returns the view with each channel of one pixel as a row of a single channel.
+// ChannelsAsRows returns the view in which the channels are the rows of a single channel. Each
+// channel must have one row.
 func (v View) ChannelsAsRows() View {
 	v.S.Channels, v.S.Height = 1, v.S.Channels
 	v.M.Row = v.M.Plane
 	return v
 }
 
-// FoldRow returns the view with its only row divided into four rows, so that it fills the rows of
-// a patch. It returns v itself if there are several rows, or if a quarter is not a multiple of 64
-// bytes.
+// FoldRow returns the view in which the only row is divided into four rows, because the engine
+// computes several rows at a time. If the view has several rows, or if the width is not a multiple
+// of 128 columns, FoldRow returns v unchanged.
 func (v View) FoldRow() View {
 	if v.S.Height != 1 || v.S.Width%FoldColumns != 0 {
 		return v
@@ -74,14 +79,14 @@ func (v View) BatchElement(n int) View {
 	return v
 }
 
-// SliceChannels returns the view of m channels, starting with channel first.
+// SliceChannels returns the view of channels first to first+m-1.
 func (v View) SliceChannels(first, m int) View {
 	v.M.Base += first * v.M.Plane
 	v.S.Channels = m
 	return v
 }
 
-// SliceRows returns the view of m rows, starting with row first.
+// SliceRows returns the view of rows first to first+m-1.
 func (v View) SliceRows(first, m int) View {
 	v.M.Base += first * v.M.Row
 	v.S.Height = m

@@ -6,7 +6,7 @@ import (
 	"anesim/loader/layer"
 )
 
-// A Kind is the operation of a group.
+// A Kind is the operation of a group in a row chain.
 type Kind uint8
 
 // Kinds of groups.
@@ -20,10 +20,10 @@ const (
 	Softmax
 )
 
-// A Group is a set of layers that one or a few tasks compute together: a matmul with the bias,
-// factor and activation after it, or a single layer of another kind. The compiler never fuses a
-// residual addition, a table before a matmul, a second table, or anything after a layer norm or a
-// softmax (in all chains seen).
+// A Group is one operation of a row chain (consecutive layers that are computed on rows which stay
+// in L2). It holds a matmul with the bias, factor and activation after it, or a single layer of
+// another kind. As in all chains of the vendor's compiler seen, a group never includes a residual
+// addition, a table before a matmul, a second table, or anything after a layer norm or a softmax.
 type Group struct {
 	Kind    Kind
 	Nodes   []int // nodes of the network; the first one owns the descriptors

@@ -8,8 +8,8 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// interleave returns the rows of v as weights of matmuls whose left sides have m rows. If v has
-// none yet, it appends a planar task that copies all rows to the scratch buffer.
+// interleave returns the rows of v as weights in the scratch buffer, for matmuls whose left sides
+// have m rows. If they are not there yet, interleave appends a planar task that copies them.
 func (c *chain) interleave(v *value, m int) *kernelSurface {
 	if v.kernel != nil && v.kernel.m == m {
 		return v.kernel
@@ -30,13 +30,13 @@ func (c *chain) interleave(v *value, m int) *kernelSurface {
 	return v.kernel
 }
 
-// hasSeveralReaders reports whether more than one group reads v.
+// hasSeveralReaders reports whether more than one group of the chain reads v.
 func (c *chain) hasSeveralReaders(v *value) bool {
 	return c.reads[v.name] > 1
 }
 
-// interleavedRows returns how many of the given rows of a left side are interleaved per engine: a
-// power of two, at most task.MaxInterleave.
+// interleavedRows returns how many rows of a left side one engine multiplies at a time: the largest
+// power of two that is at most rows/16 and task.MaxInterleave, or 1.
 func interleavedRows(rows int) int {
 	each := 1
 	for 2*each <= min(task.MaxInterleave, rows/task.Engines) {
@@ -45,8 +45,8 @@ func interleavedRows(rows int) int {
 	return each
 }
 
-// writeKernel makes planar task t write the rows of v to the scratch buffer as weights of matmuls
-// whose left sides have m rows.
+// writeKernel makes planar task t write the rows of v to the scratch buffer as weights, for matmuls
+// whose left sides have m rows. It records their place in v.kernel.
 func (c *chain) writeKernel(t *task.Task, v *value, m int) {
 	each := interleavedRows(m)
 	plane := layer.RoundUp(each*v.width*layer.ElementBytes, 64)
@@ -74,7 +74,7 @@ func (c *chain) writeKernel(t *task.Task, v *value, m int) {
 	v.kernel = &kernelSurface{m, dst.Base, each, plane}
 }
 
-// lanes returns n of the interleaved rows, starting with row first, as lanes of weights.
+// lanes returns the weights of n rows, starting with row first, one lane for each engine.
 func (l *kernelSurface) lanes(first, n int) []coeff.Lane {
 	lanes := make([]coeff.Lane, max(1, n/l.each))
 	for i := range lanes {
@@ -83,9 +83,9 @@ func (l *kernelSurface) lanes(first, n int) []coeff.Lane {
 	return lanes
 }
 
-// rightSide returns the tile that holds the right side of a matmul of two tensors, and the layout
-// of one head's matrix in it. k is the number of rows of the matrix. The tile is nil if the right
-// side is in memory.
+// rightSide returns the tile that holds the right side z of a matmul of two tensors, and the layout
+// of one head's matrix of k rows in it. The tile is nil if z is in memory. If the group reads z
+// transposed, rightSide may append a transpose.
 func (c *chain) rightSide(g *Group, z *value, head, k int) (*heldTile, place.Layout) {
 	switch {
 	case g.Transposed:
@@ -98,10 +98,10 @@ func (c *chain) rightSide(g *Group, z *value, head, k int) (*heldTile, place.Lay
 	return nil, place.Layout{}
 }
 
-// emitPairProduct appends the tasks of a matmul of two tensors. The rows of the left tensor
-// become weights, in parts of 128. The rows of the right tensor are the channels of the source,
-// or its columns if it is transposed. It reports false if the shapes do not match or if the left
-// side does not split evenly.
+// emitPairProduct appends the tasks of a matmul of two tensors to make v. The rows of the left
+// tensor become weights, up to 128 in one task. The rows of the right tensor, or its columns if it
+// is transposed, are the channels of the source. emitPairProduct reports false if the shapes do not
+// match or the rows of the left tensor do not divide evenly. out says that v leaves the chain.
 func (c *chain) emitPairProduct(g *Group, v *value, out bool) bool {
 	x, z := c.values[g.Inputs[0]], c.values[g.Inputs[1]]
 	m, k, n := g.Rows, x.width, g.Width

@@ -10,7 +10,8 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// A Lowered holds the tasks of groups, and what they need in a program.
+// A Lowered holds the tasks of a row chain, and the constants, memory and ports that they need in a
+// program.
 type Lowered struct {
 	Tasks     []*task.Task
 	Starts    []int // index of the first task of each group
@@ -20,9 +21,11 @@ type Lowered struct {
 	Ports     []loader.Port // ports of the inputs
 }
 
-// Lower lowers consecutive groups. The result of the last group becomes a port in buffer 4, and
-// the inputs use the buffers after it. dryRun skips the weights, to find out whether the groups
-// fit. Lower reports false if the groups do not fit in the L2, or if they have too many inputs.
+// Lower returns the tasks for a row chain, consecutive groups whose intermediate results stay in
+// L2. shapes holds the shapes of the inputs and of the result by name. The result becomes a port in
+// buffer 4, and the inputs become ports in the buffers after it. If dryRun is set, the tasks have
+// no weights, which suffices to find out whether the groups fit. Lower reports false if the groups
+// do not fit in L2 or have too many inputs. It sets the Block field of the groups.
 func Lower(groups []Group, shapes map[string]layer.Shape, dryRun bool) (*Lowered, bool) {
 	c := newChain(groups)
 	c.dryRun = dryRun
@@ -61,14 +64,14 @@ func Lower(groups []Group, shapes map[string]layer.Shape, dryRun bool) (*Lowered
 	return out, c.finishInto(out)
 }
 
-// A Matrix is a surface of rows in memory.
+// A Matrix is a matrix in memory: its rows, their width in elements, and its place.
 type Matrix struct {
 	Rows, Width int
 	At          place.Memory
 }
 
-// LowerGroup lowers a single group. in and to are the surfaces of its inputs and of its result.
-// It reports false if the group does not fit in the L2.
+// LowerGroup returns the tasks for a single group. in holds the places of its inputs, and to is the
+// place of its result. It reports false if the group does not fit in L2.
 func LowerGroup(g Group, in []Matrix, to place.Memory) (*Lowered, bool) {
 	c := newChain([]Group{g})
 	c.output = to
@@ -80,6 +83,7 @@ func LowerGroup(g Group, in []Matrix, to place.Memory) (*Lowered, bool) {
 	return out, c.emitGroup(&c.groups[0], true) && c.finishInto(out)
 }
 
+// newChain returns a chain that lowers groups, for the L2 of the first group's chip.
 func newChain(groups []Group) *chain {
 	return &chain{
 		results: map[*place.Extent]*task.Tile{},
@@ -89,8 +93,8 @@ func newChain(groups []Group) *chain {
 	}
 }
 
-// finishInto places the tiles of the chain and stores its tasks in out. It reports false if the
-// chain does not fit in the L2.
+// finishInto assigns addresses in L2 to the tiles of the chain and stores its tasks and memory
+// sizes in out. It reports false if the chain does not fit in L2.
 func (c *chain) finishInto(out *Lowered) bool {
 	if !c.placeTiles() {
 		return false

@@ -8,9 +8,9 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// newStatistics returns an extent for n statistics of each of the given number of rows. It lies
-// below everything else for the whole chain (seen in 2 of 2 chains: a layer norm with a
-// projection, and attention).
+// newStatistics returns an extent in L2 for n numbers, such as a mean, of each of the given number
+// of rows. It has the lowest address for as long as the chain runs (seen in 2 of 2 chains: a layer
+// norm with a projection, and attention).
 func (c *chain) newStatistics(rows, n int) *place.Extent {
 	e := c.newExtent(n * layer.RoundUp(rows*layer.ElementBytes, 64))
 	e.First, e.Last = 0, task.MaxTasks
@@ -20,8 +20,8 @@ func (c *chain) newStatistics(rows, n int) *place.Extent {
 // A part is a run of n rows, starting with row first.
 type part struct{ first, n int }
 
-// splitRows returns the runs of rows whose statistics are computed by one task. A run has at most
-// 192 rows, and the remainder comes first, as in 183 and 192 of 375 rows.
+// splitRows divides rows into runs of up to 192, each of which one task reduces. The remainder
+// comes first, as in 183 and 192 of 375 rows.
 func splitRows(rows int) []part {
 	var parts []part
 	for at := 0; at < rows; {
@@ -35,9 +35,9 @@ func splitRows(rows int) []part {
 	return parts
 }
 
-// emitNorm appends the tasks of a layer norm over rows. They compute the mean and the reciprocal
-// deviation of every row, and then apply both. Each statistic is stored as one row of the
-// statistics tile.
+// emitNorm appends the tasks of a layer norm over rows to make v. They compute the mean and the
+// reciprocal standard deviation of every row, and then subtract and multiply. out says that v
+// leaves the chain.
 func (c *chain) emitNorm(g *Group, v *value, out bool) {
 	x, rows := c.values[g.Inputs[0]], v.rows
 	stats := c.newStatistics(rows, 2)
@@ -98,8 +98,8 @@ func (c *chain) emitNorm(g *Group, v *value, out bool) {
 	c.appendTask(normal)
 }
 
-// loadPart makes task t load part p of the rows of x to the layout src. It returns the tile of
-// all rows, which it creates if tile is nil.
+// loadPart makes task t load part p of the rows of x from memory with layout src, and returns the
+// tile of all rows. tile is that tile, or nil if this is the first part.
 func (c *chain) loadPart(t *task.Task, x *value, p part, src place.Layout, tile *heldTile) *heldTile {
 	m := x.channelsSurface()
 	m.Base += p.first * m.Plane
@@ -115,7 +115,7 @@ func (c *chain) loadPart(t *task.Task, x *value, p part, src place.Layout, tile 
 	return tile
 }
 
-// writeRows makes t write its channels as rows of the output.
+// writeRows makes t write its channels to memory as rows of the chain's output.
 func (c *chain) writeRows(t *task.Task, rows int) {
 	m := c.output
 	m.Plane = m.Row
@@ -124,9 +124,9 @@ func (c *chain) writeRows(t *task.Task, rows int) {
 	c.writeResult(t, m)
 }
 
-// emitSoftmax appends the tasks of a softmax over rows. Scores, the results of a matmul of two
-// tensors, are treated as channels of one row. Other rows are treated as one channel of rows up
-// to the table.
+// emitSoftmax appends the tasks of a softmax over rows to make v. If the input is the result of a
+// matmul of two tensors, its rows are channels of one row. Otherwise they are rows of one channel.
+// out says that v leaves the chain.
 func (c *chain) emitSoftmax(g *Group, v *value, out bool) {
 	x := c.values[g.Inputs[0]]
 	scores := x.scores
@@ -186,8 +186,9 @@ func (c *chain) emitSoftmax(g *Group, v *value, out bool) {
 	c.appendTask(mul)
 }
 
-// emitPowers appends the task that computes the powers of differences, and returns a tile with
-// the same layout. Scores are read as channels of one row, other values as rows of one channel.
+// emitPowers appends the task that applies the table of 2^x to differences, and returns a tile with
+// the same layout. If scores is set, the rows are channels of one row, and otherwise rows of one
+// channel.
 func (c *chain) emitPowers(g *Group, v *value, differences *heldTile, scores bool) *heldTile {
 	at := place.Packed(v.channelShape())
 	shape, view := v.channelShape(), at

@@ -7,8 +7,8 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// emitGroup appends the tasks of group g. out says that its result leaves the chain. It reports
-// false if the group cannot be lowered.
+// emitGroup appends the tasks of group g. out says that the result of g leaves the chain. It
+// reports false if the group cannot be lowered.
 func (c *chain) emitGroup(g *Group, out bool) bool {
 	v := &value{name: g.Output, rows: g.Heads * g.Rows, width: g.Width}
 	c.values[g.Output] = v
@@ -31,7 +31,7 @@ func (c *chain) emitGroup(g *Group, out bool) bool {
 	return true
 }
 
-// writeOrHold makes t write the rows of v to memory if out is set, and keep them in the L2
+// writeOrHold makes t write the rows of v to the chain's output if out is set, and leave them in L2
 // otherwise.
 func (c *chain) writeOrHold(t *task.Task, v *value, out bool) {
 	if out {
@@ -56,8 +56,9 @@ func wantsColumns(uses []use, block bool) bool {
 	return len(uses) > 0
 }
 
-// readSource sets the first source of t to v, read as channels or as rows of one channel. If v is
-// read as channels from memory and other groups read it too, its tile stays in the L2.
+// readSource makes t read v as its first source: as channels if channels is set, and as rows of one
+// channel otherwise. If v has to be loaded from memory as channels and other groups read it too,
+// its tile stays in L2.
 func (c *chain) readSource(t *task.Task, v *value, channels bool) {
 	switch {
 	case v.rowTile != nil && channels:
@@ -74,7 +75,8 @@ func (c *chain) readSource(t *task.Task, v *value, channels bool) {
 	}
 }
 
-// emitBinary appends the task of an operation on two tensors.
+// emitBinary appends the task of an elementwise operation on two tensors to make v. out says that v
+// leaves the chain.
 func (c *chain) emitBinary(g *Group, v *value, out bool) {
 	x, z := c.values[g.Inputs[0]], c.values[g.Inputs[1]]
 	if haveSiblingInputs(c.groups, g) && (g.Layer.Op == layer.Add || g.Layer.Op == layer.Mul) {
@@ -99,8 +101,8 @@ func (c *chain) emitBinary(g *Group, v *value, out bool) {
 	c.appendTask(t)
 }
 
-// haveSiblingInputs reports whether both inputs of g are results of matmuls of the same tensor.
-// The later one is then the first source (seen in 1 of 1 chains).
+// haveSiblingInputs reports whether both inputs of g are results of matmuls with constants that
+// read the same tensor. The task of g then reads the later one first (seen in 1 of 1 chains).
 func haveSiblingInputs(groups []Group, g *Group) bool {
 	from := ""
 	n := 0
@@ -115,7 +117,8 @@ func haveSiblingInputs(groups []Group, g *Group) bool {
 	return false
 }
 
-// emitScalar appends the task of an operation with one constant.
+// emitScalar appends the task of an elementwise operation on a tensor and a number to make v. out
+// says that v leaves the chain.
 func (c *chain) emitScalar(g *Group, v *value, out bool) {
 	s := v.rowsShape()
 	op := pass.Scalar(&g.Layer, s, uint16(layer.ValueAt(g.Weights.Second, 0)))
@@ -126,7 +129,8 @@ func (c *chain) emitScalar(g *Group, v *value, out bool) {
 	c.appendTask(t)
 }
 
-// emitActivation appends the task of a table or ReLU that is a group of its own.
+// emitActivation appends the task of a ReLU or a table lookup that is a group of its own, to make
+// v. out says that v leaves the chain.
 func (c *chain) emitActivation(g *Group, v *value, out bool) {
 	s := v.rowsShape()
 	t := pass.Activation(g.Layer.Op, s, g.Layer.Epsilon).Task()

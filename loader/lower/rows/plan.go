@@ -1,19 +1,19 @@
 package rows
 
-// BlockRows reports whether a matmul over the given number of rows works on blocks of eight
-// pixels at any width. The compiler takes three tasks for 16 and 32 rows, in blocks of two and
-// four rows, and two tasks for 1, 8, 64 and 128 rows, according to the counts of a public table.
-// The result for 24 rows is inferred.
+// BlockRows reports whether a matmul of the given number of rows works on blocks of eight pixels at
+// any width. The compiler emits three tasks for 16 and 32 rows, in blocks of two and four rows, and
+// two tasks for 1, 8, 64 and 128 rows, according to a public table of counts. The result for 24
+// rows is inferred.
 func BlockRows(rows int) bool { return rows >= 16 && rows <= 32 && rows%blockWidth == 0 }
 
-// planBlocks sets Block of the matmuls that work on blocks:
+// planBlocks decides which matmuls with constants work on blocks, eight rows at a time, and sets
+// their Block. These are
 //
-//   - matmuls with up to 32 rows, see [BlockRows];
-//   - matmuls with up to 64 rows, a multiple of 8, if one of the matmuls that share columns with them has more than
-//     256 results, so that the engines compute 32 channels per pass, and another matmul reads the result.
+//   - matmuls with 16 to 32 rows, see [BlockRows];
+//   - matmuls with 16 to 64 rows, a multiple of 8, if a matmul that shares columns with them has more than 256 results and another matmul reads a result.
 //
-// The second rule holds in 5 of 5 chains: 256 results stay a row of pixels and 1024 do not; a
-// matmul on its own has two tasks at 64 rows, and five after a layer norm.
+// The second rule holds in 5 of 5 chains: with 256 results there are no blocks, with 1024 there
+// are. A matmul on its own has two tasks at 64 rows, and five after a layer norm.
 func planBlocks(groups []Group) {
 	// Matmuls that share columns form a set. Its first matmul represents it.
 	set, from := make([]int, len(groups)), map[string]int{}
@@ -59,8 +59,8 @@ func planBlocks(groups []Group) {
 	}
 }
 
-// findLeftSides returns the tensors that are the left side of a matmul with constants, directly
-// or through elementwise operations.
+// findLeftSides returns the set of tensors that are the left side of a matmul with constants,
+// directly or through elementwise operations.
 func findLeftSides(groups []Group) map[string]bool {
 	names := map[string]bool{}
 	for i := len(groups) - 1; i >= 0; i-- {
@@ -76,8 +76,8 @@ func findLeftSides(groups []Group) map[string]bool {
 	return names
 }
 
-// loadShared loads the inputs of g into the L2 if several groups read them and the first reader
-// cannot keep them. It reports false if an input is missing.
+// loadShared appends tasks that load the inputs of g into L2, where several groups read them and
+// the first one cannot keep them there. It reports false if an input does not exist.
 func (c *chain) loadShared(g *Group) bool {
 	for k, name := range g.Inputs {
 		v := c.values[name]
@@ -96,7 +96,7 @@ func (c *chain) loadShared(g *Group) bool {
 	return true
 }
 
-// isReadAsColumns reports whether all uses of a tensor are matmuls that read its columns.
+// isReadAsColumns reports whether every use of a tensor is a matmul that reads its columns.
 func isReadAsColumns(uses []use) bool {
 	for _, u := range uses {
 		if g := u.group; g.Kind != Product && !(g.Kind == PairProduct && u.input == 1 && g.Transposed && g.Heads == 1) {

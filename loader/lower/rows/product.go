@@ -10,8 +10,10 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// emitProduct appends the tasks of a matmul with constants. Its source is columns, and its result
-// is columns, or rows if it is transposed. It reports false if the weights do not fit in a lane.
+// emitProduct appends the tasks of a matmul with constants to make v. The matmul reads the columns
+// of its input. It leaves columns in L2 if all readers of v want them, and rows otherwise. out says
+// that v leaves the chain. emitProduct reports false if the weights of one column do not fit in an
+// engine's memory.
 func (c *chain) emitProduct(g *Group, v *value, out bool) bool {
 	x := c.values[g.Inputs[0]]
 	cols := c.transposeToColumns(x, 1, 0, g.Block)
@@ -68,7 +70,8 @@ func (c *chain) emitProduct(g *Group, v *value, out bool) bool {
 	return true
 }
 
-// productTile returns the layout of a matmul's result in the L2, as columns or as rows.
+// productTile returns the layout in L2 of the result of matmul g with source shape in: columns if
+// columns is set, and rows otherwise.
 func (c *chain) productTile(g *Group, in regs.Shape, columns bool) place.Layout {
 	if columns {
 		at := place.Packed(regs.Shape{Channels: g.Width, Width: in.Width})
@@ -87,11 +90,11 @@ func (c *chain) productTile(g *Group, in regs.Shape, columns bool) place.Layout 
 	return place.Layout{Channel: pitch, Row: g.Rows * pitch, Depth: g.Rows * pitch}
 }
 
-// Shares splits the n columns of a matmul with k rows so that the weights and the table of each
-// share fit in a lane, as in 512, 768 and 768 of 2048 columns with a table (seen in 1 of 1
-// chains). The remainder comes first, and then the last channels down to the first. Without a
-// remainder the shares ascend (seen in 1 of 1 chains). It reports false if a channel does not
-// fit.
+// Shares divides the n result columns of a matmul whose left side has k columns, so that the
+// weights and the table of each share fit in an engine's memory. Shares of equal size ascend;
+// otherwise the remainder comes first, and the others descend from the last column. For example,
+// 2048 columns with a table become 512, 768 and 768 (each order seen in 1 of 1 chains). Shares
+// reports false if the weights of a single column do not fit.
 func (g *Group) Shares(n, k int) ([]coeff.Share, bool) {
 	each := coeff.RoundToPasses((g.Layer.LaneBytes() - len(g.Table)) / ((k + coeff.BiasRows(g.Bias != nil)) * layer.ElementBytes))
 	if each == 0 {
@@ -116,9 +119,9 @@ func (g *Group) Shares(n, k int) ([]coeff.Share, bool) {
 	return s, true
 }
 
-// setWeights packs the weights of share s and gives them to t. If the group has a table, it
-// precedes the weights in every lane. Programs show that a lane grows by the table (5 of 5
-// tasks); that the table comes first is inferred from tables without weights.
+// setWeights packs the weights of share s and makes t load them, unless this is a dry run. An
+// activation table comes first in the memory of every engine. Programs show that it is there (5 of
+// 5 tasks); that it comes first is inferred from tables without weights.
 func (c *chain) setWeights(t *task.Task, g *Group, s coeff.Share) {
 	if c.dryRun {
 		return
@@ -142,7 +145,7 @@ func (c *chain) setWeights(t *task.Task, g *Group, s coeff.Share) {
 	t.SetCoding(kernel.Coding)
 }
 
-// setEpilogue returns m as a matmul with the group's bias, scale, table and ReLU.
+// setEpilogue returns m with the bias, the factor, and the ReLU or table of the group.
 func (g *Group) setEpilogue(m task.MAC) task.MAC {
 	m.Op, m.Window = regs.MultiplyAccumulate, task.Pointwise
 	m.Bias, m.Table, m.ReLU = g.Bias != nil, g.Table, g.Activation == layer.ReLU

@@ -35,7 +35,7 @@ type use struct {
 	input int
 }
 
-// findUses returns all uses of each tensor, in order.
+// findUses returns the groups that read each tensor, by its name, in their order.
 func findUses(groups []Group) map[string][]use {
 	uses := map[string][]use{}
 	for i := range groups {
@@ -89,22 +89,23 @@ func (c *chain) taskIndex() int { return len(c.tasks) }
 
 func (c *chain) appendTask(t *task.Task) { c.tasks = append(c.tasks, t) }
 
-// newExtent returns a new extent in the L2 for the current task.
+// newExtent adds an extent of the given size in L2 for the task that is being built. Later tasks
+// may extend its lifetime.
 func (c *chain) newExtent(bytes int) *place.Extent {
 	e := &place.Extent{Bytes: layer.RoundUp(bytes, 16), First: c.taskIndex(), Last: c.taskIndex()}
 	c.extents = append(c.extents, e)
 	return e
 }
 
-// newStreamExtent returns a new extent for data that only the current task needs.
+// newStreamExtent adds an extent in L2 for data that only the task being built needs.
 func (c *chain) newStreamExtent(bytes int) *place.Extent {
 	e := c.newExtent(bytes)
 	e.Streams, e.Above = true, true
 	return e
 }
 
-// loadFirst makes t load its first source from memory, and returns the tile. keep leaves the tile
-// in the L2.
+// loadFirst makes t load its first source from m into L2 with layout at, and returns the tile. If
+// keep is set, the tile stays in L2 for later tasks.
 func (c *chain) loadFirst(t *task.Task, m place.Memory, at place.Layout, keep bool) *heldTile {
 	tl := t.LoadSource1(m, at, keep)
 	bytes := max(at.Row*t.InShape().Height, at.Base+at.Channel*t.InShape().Channels)
@@ -114,7 +115,7 @@ func (c *chain) loadFirst(t *task.Task, m place.Memory, at place.Layout, keep bo
 	return &heldTile{extent: e, at: at, pitch: at.Channel, tile: tl, source: true}
 }
 
-// loadSecond makes t load its second source from memory.
+// loadSecond makes t load its second source from m into L2 with layout at.
 func (c *chain) loadSecond(t *task.Task, m place.Memory, at place.Layout) {
 	t.LoadSource2(m, at)
 	e := c.newStreamExtent(at.Row * t.InShape().Height)
@@ -122,22 +123,24 @@ func (c *chain) loadSecond(t *task.Task, m place.Memory, at place.Layout) {
 	t.SetSourceFlags()
 }
 
-// readTile makes t read its first source from tile h. at is relative to the tile's extent.
+// readTile makes t read its first source from tile h. at is the layout that t uses, relative to the
+// start of the tile's extent.
 func (c *chain) readTile(t *task.Task, h *heldTile, at place.Layout) {
 	t.ReadTile(h.tile, at)
 	h.extent.Last = max(h.extent.Last, c.taskIndex())
 	c.fixups = append(c.fixups, fixup{t, task.Operand1, h.extent, nil})
 }
 
-// readSecondTile makes t read its second source from tile h. at is relative to the tile's extent.
+// readSecondTile makes t read its second source from tile h. at is the layout that t uses, relative
+// to the start of the tile's extent.
 func (c *chain) readSecondTile(t *task.Task, h *heldTile, at place.Layout) {
 	t.ReadSecondTile(h.tile, at)
 	h.extent.Last = max(h.extent.Last, c.taskIndex())
 	c.fixups = append(c.fixups, fixup{t, task.Operand2, h.extent, nil})
 }
 
-// holdResult makes t keep its result in the L2, in extent e or in a new one if e is nil, and
-// returns the tile.
+// holdResult makes t leave its result in L2 with layout at, and returns the tile. e is the extent
+// of a tile that earlier tasks began, or nil for a new extent of the given size.
 func (c *chain) holdResult(t *task.Task, at place.Layout, bytes int, e *place.Extent) *heldTile {
 	if e == nil {
 		e = c.newExtent(bytes)
@@ -149,28 +152,29 @@ func (c *chain) holdResult(t *task.Task, at place.Layout, bytes int, e *place.Ex
 	return &heldTile{extent: e, at: at, tile: tl}
 }
 
-// writeResult makes t stream its result to memory.
+// writeResult makes t stream its result to m in memory.
 func (c *chain) writeResult(t *task.Task, m place.Memory) {
 	t.WriteResult(m, 0)
 	c.placeStreamedResult(t)
 }
 
-// writeInterleaved makes t stream its result to memory, with interleave channels next to each
-// other.
+// writeInterleaved makes t stream its result to m in memory, where groups of interleave channels
+// alternate in each row.
 func (c *chain) writeInterleaved(t *task.Task, m place.Memory, interleave int) {
 	t.WriteInterleaved(m, 0, interleave)
 	c.placeStreamedResult(t)
 }
 
-// placeStreamedResult adds an extent for a result that streams to memory.
+// placeStreamedResult adds an extent in L2 for the buffer through which t streams its result to
+// memory.
 func (c *chain) placeStreamedResult(t *task.Task) {
 	o := t.OutShape()
 	e := c.newStreamExtent(min(c.l2-layer.LargestTile(c.l2), place.Packed(o).Row*o.Height))
 	c.fixups = append(c.fixups, fixup{t, task.OperandResult, e, t.Result})
 }
 
-// placeTiles assigns addresses to the tiles. It reports false if they do not fit in the L2 or a
-// value does not fit its register.
+// placeTiles assigns addresses in L2 to all tiles and writes them to the registers of the tasks. It
+// reports false if the tiles do not fit or if a value does not fit its register.
 func (c *chain) placeTiles() bool {
 	if place.Allocate(c.extents, c.l2) != nil {
 		return false
@@ -198,8 +202,7 @@ func (c *chain) placeTiles() bool {
 	return task.FirstError(c.tasks) == nil
 }
 
-// setTable gives an activation table to a task without weights. A program holds each table once,
-// in a section with 128 bytes for each engine of the task.
+// setTable makes t, a task without weights, apply an activation table, unless this is a dry run.
 func (c *chain) setTable(t *task.Task, table []byte) {
 	if c.dryRun {
 		return
@@ -217,7 +220,7 @@ func (v *value) channelShape() regs.Shape {
 	return regs.Shape{Groups: 1, Channels: v.rows, Height: 1, Width: v.width}
 }
 
-// rowsLayout returns the layout of h, which holds v, as rows of one channel.
+// rowsLayout returns the layout in which a task reads v from tile h as rows of one channel.
 func (h *heldTile) rowsLayout(v *value) place.Layout {
 	if h.at.Row == h.pitch && h.at.Channel != h.pitch {
 		return h.at
@@ -226,14 +229,16 @@ func (h *heldTile) rowsLayout(v *value) place.Layout {
 	return place.Layout{Base: h.at.Base, Channel: n, Row: h.pitch, Depth: n}
 }
 
-// channelsLayout returns the layout of h as channels of one row.
+// channelsLayout returns the layout in which a task reads the rows in tile h as channels of one
+// row.
 func (h *heldTile) channelsLayout() place.Layout {
 	at := h.at
 	at.Channel, at.Row = h.pitch, at.Depth
 	return at
 }
 
-// rowsSurface returns the surface of v in memory as rows of one channel.
+// rowsSurface returns the place of v in memory as rows of one channel. v must be an input of the
+// chain.
 func (v *value) rowsSurface() place.Memory {
 	m := *v.mem
 	m.Plane = m.Row * v.rows
@@ -241,7 +246,8 @@ func (v *value) rowsSurface() place.Memory {
 	return m
 }
 
-// channelsSurface returns the surface of v in memory as channels of one row.
+// channelsSurface returns the place of v in memory as channels of one row. v must be an input of
+// the chain.
 func (v *value) channelsSurface() place.Memory {
 	m := *v.mem
 	m.Plane = m.Row
@@ -250,15 +256,15 @@ func (v *value) channelsSurface() place.Memory {
 	return m
 }
 
-// pieceLayout returns the layout of a source from memory. Rows wider than 128 pixels are loaded
-// in pieces of 128 (seen in 156 of 160 tasks).
+// pieceLayout returns the layout in L2 of a source of shape s that is loaded from memory, in pieces
+// of up to 128 columns of each row (seen in 156 of 160 tasks).
 func pieceLayout(s regs.Shape) place.Layout {
 	return place.Packed(regs.Shape{Channels: s.Channels, Width: min(s.Width, task.PatchPixels)})
 }
 
-// copyToL2 returns the tile with the rows of v in the L2. If there is none, it appends a copy,
-// which is the chain's first task if the input of a matmul is added to its result (seen in 2 of 2
-// chains).
+// copyToL2 returns the tile in L2 that holds the rows of v. If there is none, it appends a task
+// that copies v from memory. That task is the first of the chain if the input of a matmul is added
+// to its result (seen in 2 of 2 chains).
 func (c *chain) copyToL2(v *value) *heldTile {
 	if v.rowTile != nil {
 		return v.rowTile
@@ -272,9 +278,9 @@ func (c *chain) copyToL2(v *value) *heldTile {
 	return h
 }
 
-// holdRows makes t keep its result in the L2 as rows of one channel. The pitch is skewed for the
-// planar engine, unless the chain has matmuls over blocks, which read or write rows without a
-// skew.
+// holdRows makes t leave its result in L2 as rows of one channel, and returns the tile. Rows are
+// placed without bank conflicts for the planar engine, unless the chain has matmuls over blocks,
+// which need rows without gaps.
 func (c *chain) holdRows(t *task.Task, v *value) *heldTile {
 	s := v.rowsShape()
 	at := planarRowLayout(s)
@@ -286,8 +292,8 @@ func (c *chain) holdRows(t *task.Task, v *value) *heldTile {
 	return h
 }
 
-// planarRowLayout returns a layout of rows for the planar engine, without bank conflicts between
-// rows that are read together.
+// planarRowLayout returns the layout of a tensor of shape s in L2 in which the planar engine reads
+// rows without bank conflicts.
 func planarRowLayout(s regs.Shape) place.Layout {
 	at := place.Packed(s)
 	if s.Height > 1 {
@@ -306,9 +312,10 @@ func hasBlocks(groups []Group) bool {
 	return false
 }
 
-// transposeToColumns returns a tile with the columns of one head of v. It appends a transpose
-// unless the tile exists: a value with a single matrix is transposed only once for all its
-// readers.
+// transposeToColumns returns the tile that holds the transposed matrix of one head of v. v consists
+// of the given number of heads. If there is no such tile, transposeToColumns appends a transpose;
+// it keeps the tile for other readers if v is a single matrix. block says that columns are stored
+// in blocks of eight.
 func (c *chain) transposeToColumns(v *value, heads, head int, block bool) *heldTile {
 	if v.columnTile != nil && heads == 1 && v.columnTile.block == block {
 		return v.columnTile
@@ -356,7 +363,8 @@ func (c *chain) transposeToColumns(v *value, heads, head int, block bool) *heldT
 	return h
 }
 
-// stagedSurface returns the surface that a transpose from memory describes in the scratch buffer.
+// stagedSurface returns the surface in the scratch buffer that a task describes in its registers
+// while it transposes v to L2. block says that columns are stored in blocks of eight.
 func (v *value) stagedSurface(block bool) place.Memory {
 	m := place.Matrix(place.BarScratch, v.width, v.rows)
 	m.Row = m.Plane
@@ -366,8 +374,8 @@ func (v *value) stagedSurface(block bool) place.Memory {
 	return m
 }
 
-// hasPairProduct reports whether the groups contain a matmul of two tensors. Transposes in such a
-// chain describe no surface.
+// hasPairProduct reports whether any group is a matmul of two tensors. Transposes in such a chain
+// describe no surface in the scratch buffer.
 func hasPairProduct(groups []Group) bool {
 	for i := range groups {
 		if groups[i].Kind == PairProduct {
@@ -380,9 +388,10 @@ func hasPairProduct(groups []Group) bool {
 // blockWidth is the number of columns in a block.
 const blockWidth = 8
 
-// columnLayout returns the layout of a tile that a transpose writes. A channel is an odd number
-// of 16-byte units, so that channels begin in different banks (seen in 20 of 20 tiles). Rows of a
-// block are three units apart, as the small source mode reads them.
+// columnLayout returns the layout in L2 of the result of a transpose with the given extents.
+// Channels are an odd number of 16-byte units apart, so that they begin in different banks (seen in
+// 20 of 20 tiles). If block is set, columns are stored in blocks of eight, whose rows are three
+// units apart.
 func columnLayout(channels, width, height int, block bool) place.Layout {
 	unit := (width + 7) / 8
 	if !block {

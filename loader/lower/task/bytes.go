@@ -6,8 +6,8 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// SetEightBit makes a pass-through move 8-bit elements. halves is the shape of its tensor counted
-// in fp16 elements (seen in the one program that does this).
+// SetEightBit makes t, a copy through the MAC engines, move 8-bit elements. halves is the shape of
+// its tensor if two bytes count as one fp16 element (seen in the one program that does this).
 func SetEightBit(t *Task, halves layer.Shape) {
 	c, n := &t.g.Common, &t.g.NE
 	c.ChCfg = c.ChCfg.WithInFmt(regs.FormatInt8A).WithOutFmt(regs.FormatInt8A)
@@ -16,8 +16,8 @@ func SetEightBit(t *Task, halves layer.Shape) {
 	setPassPatch(c, regs.Shape{Height: halves.H, Width: halves.W})
 }
 
-// ByteTile returns the layout of a source of 8-bit elements in the L2. halves is the shape of the
-// tensor counted in fp16 elements.
+// ByteTile returns the layout in L2 of a source of 8-bit elements that t loads. halves is the shape
+// of the tensor if two bytes count as one fp16 element.
 func ByteTile(t *Task, halves layer.Shape) place.Layout {
 	s := t.g.InShape()
 	s.Width = halves.W
@@ -28,8 +28,8 @@ func ByteTile(t *Task, halves layer.Shape) place.Layout {
 	return l.Skew(engineFetches(&t.g.Common)...)
 }
 
-// SetByteSurfaces declares that the operands in memory have 8-bit elements (seen in the one
-// program that has such operands).
+// SetByteSurfaces sets the formats of the first source and of the result of t in memory to 8-bit
+// elements (seen in the one program that has such operands).
 func SetByteSurfaces(t *Task) {
 	f := &t.g.TileDMASrc.Src1Fmt
 	*f = regs.SurfaceFmt(0).WithInterleave(1)

@@ -28,8 +28,9 @@ const columnTile = 32
 // (seen in 2 of 2 tasks).
 const columnPatches = 2
 
-// TakeColumns makes a convolution load its source by columns in an L2 of l2 bytes. It returns the
-// layouts of the source and the result. It reports false, and leaves t as it was, if the compiler
+// TakeColumns makes convolution t load its source in slices of columns over its whole height,
+// instead of tiles of rows. w is the window, and l2 the size of L2 in bytes. It returns the layouts
+// of the source and of the result in L2. ok is false, and t unchanged, if the vendor's compiler
 // would not load columns.
 func TakeColumns(t *Task, w *layer.Window, l2 int) (source, result place.Layout, ok bool) {
 	c := &t.g.Common

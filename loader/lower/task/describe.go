@@ -6,7 +6,7 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// An Operand selects one of the three operands of a task.
+// An Operand selects an operand of a task: its first source, its second source, or its result.
 type Operand int
 
 const (
@@ -15,10 +15,11 @@ const (
 	OperandResult
 )
 
-// MemoryOf returns the surface of an operand in memory and its number of groups, planes and rows.
-// The planes are channels, or columns if the result is transposed. plain is false if the task has
-// a depth or interleaves channels, in which case these numbers do not describe the surface
-// completely.
+// MemoryOf returns the surface of an operand in memory, with its buffer, offset and strides in
+// bytes, and the numbers of its groups, planes and rows. A plane holds one channel, or one column
+// of a transposed result. The operand must be in memory, see [Task.IsInMemory]. plain is false if
+// the task has a depth or interleaves channels, because the returned numbers then leave out a part
+// of the surface.
 func (t *registers) MemoryOf(which Operand) (m place.Memory, groups, planes, rows int, plain bool) {
 	g := &t.g
 	d, s := &g.TileDMASrc, g.InShape()
@@ -41,8 +42,9 @@ func (t *registers) MemoryOf(which Operand) (m place.Memory, groups, planes, row
 	return m, s.Groups, s.Channels, s.Height, plain
 }
 
-// TileBytes returns how many bytes of the L2 a source occupies: all of its rows, or the rows that
-// one tile of the result needs.
+// TileBytes returns how many bytes of L2 a source occupies. It counts all rows of the source, or
+// only the rows that one tile (a run of result rows) needs if the task computes its result in
+// several tiles. which must be Operand1 or Operand2.
 func (t *registers) TileBytes(which Operand) int {
 	at := t.L2Layout(which)
 	channel, row, group := at.Channel, at.Row, at.Group
@@ -58,7 +60,8 @@ func (t *registers) TileBytes(which Operand) int {
 	return spanBytes(s, channel, row, group, false) + row - min(row, channel*s.Channels)
 }
 
-// Source returns the tile of the first or second source, and nil for the result.
+// Source returns the tile in L2 of the first or second source. It returns nil for OperandResult and
+// for a source without a tile.
 func (t *Task) Source(which Operand) *Tile {
 	switch which {
 	case Operand1:
@@ -69,7 +72,9 @@ func (t *Task) Source(which Operand) *Tile {
 	return nil
 }
 
-// spanBytes returns the number of bytes from the first element of a tile to the end of its last.
+// spanBytes returns the number of bytes from the start of the first element of a tile to the end of
+// its last row, which is rounded up to 16 bytes. channel, row and group are strides in bytes. If
+// transposed is set, columns are planes and channels are the elements of a row.
 func spanBytes(s regs.Shape, channel, row, group int, transposed bool) int {
 	outer, inner := s.Channels, s.Width
 	if transposed {
@@ -78,8 +83,8 @@ func spanBytes(s regs.Shape, channel, row, group int, transposed bool) int {
 	return (s.Groups-1)*group + (s.Height-1)*row + (outer-1)*channel + layer.RoundUp(inner*layer.ElementBytes, 16)
 }
 
-// IsElementwise reports whether every element of the result depends only on the elements at the
-// same place in the sources.
+// IsElementwise reports whether each element of the result depends only on the elements of the
+// sources at the same position. It reports false for tasks that broadcast or transpose an operand.
 func (t *registers) IsElementwise() bool {
 	if t.g.ResultTransposed() || t.g.Common.PlanarOperands != 0 {
 		return false
@@ -91,7 +96,8 @@ func (t *registers) IsElementwise() bool {
 	return t.g.NE.MACCfg.OpMode() == regs.PassThrough
 }
 
-// IsInMemory reports whether the tile DMA reads or writes the operand in memory.
+// IsInMemory reports whether the task reads or writes the operand in memory by DMA, rather than in
+// L2.
 func (t *registers) IsInMemory(which Operand) bool {
 	switch which {
 	case Operand1:
@@ -102,7 +108,8 @@ func (t *registers) IsInMemory(which Operand) bool {
 	return t.g.DestinationOn()
 }
 
-// Bar returns the index of the buffer that holds an operand in memory.
+// Bar returns the index of the buffer in memory that holds an operand. The result is meaningless if
+// the operand stays in L2, see [Task.IsInMemory].
 func (t *registers) Bar(which Operand) uint32 {
 	switch which {
 	case Operand1:
@@ -113,14 +120,14 @@ func (t *registers) Bar(which Operand) uint32 {
 	return t.h.Bases.WBase()
 }
 
-// KernelBar returns the index of the buffer that holds the task's weights. It reports false if
-// the task has none.
-func (t *registers) KernelBar() (uint32, bool) {
+// KernelBar returns the index of the buffer in memory that holds the task's weights. ok is false if
+// the task has no weights.
+func (t *registers) KernelBar() (bar uint32, ok bool) {
 	return t.h.KernelBases.KBase0(), t.h.KernelBases.KBE0()
 }
 
-// L2Layout returns the layout of an operand in the L2. A result that streams to memory has a base
-// and no strides.
+// L2Layout returns the address and the strides of an operand in L2, in bytes. The strides of a
+// result that streams to memory are 0.
 func (t *registers) L2Layout(which Operand) place.Layout {
 	l := &t.g.L2
 	switch which {
@@ -132,19 +139,21 @@ func (t *registers) L2Layout(which Operand) place.Layout {
 	return place.Layout{Base: int(l.ResultBase.Bytes()), Channel: int(l.ResultChannelStride.Bytes()), Row: int(l.ResultRowStride.Bytes()), Group: int(l.ResultGroupStride.Bytes())}
 }
 
-// ResultBytes returns how many bytes of the L2 the result occupies. The result must have a layout
-// there.
+// ResultBytes returns how many bytes of L2 the result occupies, from its first element to the end
+// of its last row. The result must be stored in L2 with strides; for a result that streams to
+// memory the count is too small.
 func (t *registers) ResultBytes() int {
 	at := t.L2Layout(OperandResult)
 	return spanBytes(t.g.OutShape(), at.Channel, at.Row, at.Group, t.g.ResultTransposed())
 }
 
-// IsResultTransposed reports whether the task writes its result with channels and columns
-// exchanged.
+// IsResultTransposed reports whether the task exchanges the channels and the columns of its result
+// as it writes them.
 func (t *registers) IsResultTransposed() bool { return t.g.ResultTransposed() }
 
-// LoadsWholeSource reports whether the task loads all of its first source at once, without slices
-// of columns, and has no second source in memory.
+// LoadsWholeSource reports whether the task loads its whole first source from memory in one piece
+// and no second source. It reports false if the task computes its result in several tiles or loads
+// rows in slices of columns.
 func (t *registers) LoadsWholeSource() bool {
 	return t.g.L2.SourceCfg.Type() == 2 && t.g.Common.TileCfg.TileHeight() == t.g.Common.OutDim.Hout() &&
 		int(t.g.L2.Src1ChannelStride.Bytes()) >= t.g.InShape().Width*layer.ElementBytes && !t.g.Source2On()
@@ -155,30 +164,36 @@ func HaveSameSource(t, other *Task) bool {
 	return t.g.InShape() == other.g.InShape() && t.g.Common.InDepth == other.g.Common.InDepth
 }
 
-// SetFullTileHeight makes the task compute all rows of its result in one tile.
+// SetFullTileHeight makes the task compute all rows of its result as one tile instead of in several
+// runs of rows.
 func (t *registers) SetFullTileHeight() { t.SetTileHeight(int(t.g.Common.OutDim.Hout())) }
 
-// IsPassThrough reports whether the task copies its source through the MAC engines.
+// IsPassThrough reports whether the task copies its source through the MAC engines without
+// multiplying, as a copy, a transpose or a table lookup does.
 func (t *registers) IsPassThrough() bool {
 	return !t.Planar() && t.g.NE.MACCfg.OpMode() == regs.PassThrough
 }
 
-// HasActivation reports whether the task applies ReLU or a table after the accumulator.
+// HasActivation reports whether the MAC engines apply ReLU or an activation table to the sums of
+// the task.
 func (t *registers) HasActivation() bool { return t.g.NE.MACCfg.NonlinearMode() != regs.NoActivation }
 
-// InShape returns the shape of the first source.
+// InShape returns the shape of the task's first source.
 func (t *registers) InShape() regs.Shape { return t.g.InShape() }
 
-// OutShape returns the shape of the result.
+// OutShape returns the shape of the task's result.
 func (t *registers) OutShape() regs.Shape { return t.g.OutShape() }
 
-// TileHeight returns how many rows of the result the task computes per tile.
+// TileHeight returns the number of result rows in a tile. The task computes its result one tile
+// after the other.
 func (t *registers) TileHeight() int { return int(t.g.Common.TileCfg.TileHeight()) }
 
-// PatchLog2 returns log2 of the number of rows in the highest patch of the task.
+// PatchLog2 returns the base-2 logarithm of the number of rows in the highest patch that the task
+// may use. A patch is the block of pixels that the MAC engines compute at the same time.
 func (t *registers) PatchLog2() uint32 { return t.g.Common.Cfg.ShMax() }
 
-// HasFixedPatch reports whether all patches of the task have the same height.
+// HasFixedPatch reports whether the task computes its result in patches (blocks of pixels) of one
+// height only. Other tasks let the engine choose from a range of heights.
 func (t *registers) HasFixedPatch() bool {
 	c := t.g.Common.Cfg
 	return c.ShMin() > 0 && c.ShMin() == c.ShMax()

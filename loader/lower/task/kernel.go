@@ -6,12 +6,13 @@ import (
 	"anesim/loader/lower/coeff"
 )
 
-// PlaneWidth returns the largest number of channels in a plane of the task's weights, if each
-// channel has taps weights.
+// PlaneWidth returns the largest number of output channels whose weights the task interleaves in
+// one plane. taps is the number of weights of an output channel.
 func (t *registers) PlaneWidth(taps int) int { return lanes.Most(&t.g, taps) }
 
-// SetKernel enables the kernel DMA of the given lanes. base is the offset of the task's weights
-// in the program's constants. Lanes that stay disabled keep a buffer size of 64 bytes.
+// SetKernel makes the engines load their weights from memory: engine i loads lanes[i]. base is the
+// offset in bytes of the task's weights in the constants of the program, which the offsets of the
+// lanes are relative to. Engines without a lane load nothing.
 func (t *Task) SetKernel(base int, lanes []coeff.Lane) {
 	d := &t.g.KernelDMASrc
 	d.Reserved00 = kernelWord
@@ -26,12 +27,12 @@ func (t *Task) SetKernel(base int, lanes []coeff.Lane) {
 	t.h.KernelBases = t.h.KernelBases.WithKBase0(regs.BARWeights).WithKBE0(true)
 }
 
-// TableLanes returns how many engines look up results in a table: one per channel of the result,
-// at most 16 (seen in 44 of 44 tasks).
+// TableLanes returns how many engines need an activation table: one for each channel of the result,
+// up to 16 (seen in 44 of 44 tasks).
 func (t *registers) TableLanes() int { return min(Engines, int(t.g.Common.Cout.Cout())) }
 
-// SetTable makes the engines look up their results in an activation table, which is stored at
-// offset base of the program's constants. All engines read the same 128 bytes.
+// SetTable makes a task without weights apply an activation table to its results. base is the
+// offset of the table's 128 bytes in the constants of the program; all engines read the same bytes.
 func (t *Task) SetTable(base int, table []byte) {
 	lanes := make([]coeff.Lane, t.TableLanes())
 	for i := range lanes {
@@ -42,7 +43,8 @@ func (t *Task) SetTable(base int, table []byte) {
 	t.setNonlinear(regs.ActivationTable)
 }
 
-// SetCoding sets how the planes of the task's weights are encoded.
+// SetCoding sets the registers that say how the task's weights are encoded: dense, without zeros,
+// by palette or as signed bytes.
 func (t *Task) SetCoding(c coeff.Coding) {
 	n := &t.g.NE
 	switch c {

@@ -7,10 +7,10 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// engineFetches returns how a task on the MAC engines reads its source: one fetch for each patch
-// height it may use, with 1<<sh rows of 128>>sh pixels. Patches that are wider than the output are
-// only used if they are the highest. The rule holds for 111 of 114 tasks with convolutions, matmuls
-// or the small source mode, and for 303 of 317 tasks of all kinds.
+// engineFetches returns how a MAC task reads its source: one fetch for each height of a patch that
+// the task may use. A patch has 1<<sh rows of 128>>sh pixels. A patch that is wider than the output
+// counts only if it is the highest. The rule holds for 111 of 114 convolutions, matmuls and tasks
+// in the small source mode, and for 303 of 317 tasks of all kinds.
 func engineFetches(c *regs.Common) []place.Fetch {
 	cfg, stride := c.Cfg, max(1, int(c.ConvCfg.Sy()))
 	if cfg.SmallSourceMode() {
@@ -32,16 +32,17 @@ func engineFetches(c *regs.Common) []place.Fetch {
 	return list
 }
 
-// TileFetches returns the accesses that must be free of bank conflicts in a tile that stays in the
-// L2 between tasks. readers are the tasks that read the tile row by row; planar says whether the
-// planar engine reads or writes it. Every tile is laid out for the planar engine (seen in 107 of 108
-// tiles that the planar engine accesses and in 10 of 13 others) and for its readers on the MAC
-// engines.
+// TileFetches returns the accesses that must be free of bank conflicts in a tile that stays in L2
+// between tasks. readers lists the tasks that read the tile row by row. planar is set if the planar
+// engine reads or writes the tile.
 //
-// In tiles of up to 8 columns only a multiply-accumulate counts as a reader, and only if the planar
-// engine does not access the tile. Programs have no tile of 9 to 63 columns that one task on the MAC
-// engines reads and another task writes. That every reader of such a tile counts is inferred from
-// the tiles that a DMA loads (the rule holds for 303 of 317).
+// Every tile is laid out for the planar engine (seen in 107 of 108 tiles that it accesses, and in
+// 10 of 13 others) and for its readers on the MAC engines.
+//
+// For tiles of up to 8 columns, only multiply-accumulate tasks count as readers, and only if the
+// planar engine does not access the tile. Programs have no tile of 9 to 63 columns that one MAC
+// task writes and another reads. That every reader of such a tile counts is inferred from tiles
+// that a DMA loads (true of 303 of 317).
 func TileFetches(planar bool, readers []*Task) []place.Fetch {
 	list := []place.Fetch{place.PlanarFetch}
 	for _, t := range readers {
@@ -54,8 +55,9 @@ func TileFetches(planar bool, readers []*Task) []place.Fetch {
 	return list
 }
 
-// SourceTile returns the layout of the first source in the L2 if the DMA loads it. On the MAC
-// engines a single row of several pixels has no skew (seen in 90 of 93 tasks).
+// SourceTile returns the layout that the compiler gives the task's first source in L2 if the DMA
+// loads it. Rows get extra bytes against bank conflicts, except for a single row of several pixels
+// on the MAC engines (seen in 90 of 93 tasks).
 func (t *Task) SourceTile() place.Layout {
 	if t.Planar() {
 		return t.PlanarTile()
@@ -72,7 +74,8 @@ func (t *Task) SourceTile() place.Layout {
 	return l.Skew(engineFetches(c)...)
 }
 
-// PlanarTile returns the layout of a source of a planar task in the L2.
+// PlanarTile returns the layout in L2 of a source that a planar task loads. Rows get extra bytes
+// against bank conflicts, unless the source is a single row of several pixels.
 func (t *Task) PlanarTile() place.Layout {
 	if s := t.g.InShape(); s.Height == 1 && s.Width > 1 {
 		return t.PackedPlanarTile()
@@ -80,10 +83,10 @@ func (t *Task) PlanarTile() place.Layout {
 	return t.SkewedPlanarTile()
 }
 
-// KeptTile returns the layout of a planar task's source that stays in the L2 for later tasks. It
-// holds whole rows, whereas a source for one task holds only the columns of a patch. This is
-// inferred from a program in which three tasks each load 375 rows of 1024 and their tile has room
-// for 512 columns.
+// KeptTile returns the layout in L2 of a planar task's source that later tasks read too. It holds
+// whole rows, whereas a source for one task holds only the columns of one patch (block of pixels).
+// This is inferred from a program in which three tasks each load 375 rows of 1024 columns, with
+// room for 512 columns in L2.
 func (t *Task) KeptTile() place.Layout {
 	s := t.g.InShape()
 	l := place.Packed(s)
@@ -95,8 +98,9 @@ func (t *Task) KeptTile() place.Layout {
 	return l.Skew(place.PlanarFetch)
 }
 
-// PackedPlanarTile returns the layout of a planar task's source without a skew. A row has as many
-// columns as a patch (seen in 81 of 83 tasks).
+// PackedPlanarTile returns a layout for the source of a planar task without extra bytes between
+// rows. Each row of the layout has room for as many columns as a patch, the block of pixels that
+// the engine computes at a time (seen in 81 of 83 tasks).
 func (t *Task) PackedPlanarTile() place.Layout {
 	c := &t.g.Common
 	s := t.g.InShape()
@@ -106,15 +110,18 @@ func (t *Task) PackedPlanarTile() place.Layout {
 	return l
 }
 
-// SkewedPlanarTile returns a skewed layout for a planar source of any height. The source of a
-// reduction with no other reader is skewed even when it has one row (seen in 5 of 5 programs).
+// SkewedPlanarTile returns the layout of PackedPlanarTile with rows lengthened against bank
+// conflicts, even for a source of one row. The compiler lays out the only row of a reduction's
+// source like this if no other task reads it (seen in 5 of 5 programs).
 func (t *Task) SkewedPlanarTile() place.Layout {
 	return t.PackedPlanarTile().Skew(place.PlanarFetch)
 }
 
-// planarPatchLog2 returns log2 of the width and height of the planar engine's patch. A patch has
-// at most 256 pixels, or 512 in forms 4 and 5 and in form 6 if the source is at least 512 wide
-// (seen in 140 of 145 tasks). Form 6 fills rows before columns (seen in 2 of 2 tasks).
+// planarPatchLog2 returns the base-2 logarithms of the columns (w) and rows (h) of the planar
+// engine's patch, the block of pixels that it computes at a time. A patch has up to 256 pixels. It
+// has up to 512 for forms FormBiasScale and FormReduction, and for FormTwoReduced if the source has
+// at least 512 columns (seen in 140 of 145 tasks). FormTwoReduced fills rows before columns (seen
+// in 2 of 2 tasks).
 func planarPatchLog2(form regs.PlanarForm, width, height int) (w, h uint32) {
 	most := uint32(8)
 	if form == regs.FormBiasScale || form == regs.FormReduction || form == regs.FormTwoReduced && width >= 512 {
@@ -129,7 +136,7 @@ func planarPatchLog2(form regs.PlanarForm, width, height int) (w, h uint32) {
 	return w, min(Log2Ceil(height), most-w)
 }
 
-// Overlaps reports whether two tiles share bytes of the L2. A nil tile overlaps with nothing.
+// Overlaps reports whether two tiles share any byte of L2. It reports false if either tile is nil.
 func (t *Tile) Overlaps(u *Tile) bool {
 	if t == nil || u == nil {
 		return false

@@ -2,10 +2,10 @@ package task
 
 import "anesim/hw/regs"
 
-// IsLinked reports whether task i reads its first source tile by tile while the task before it
-// produces it. The source must then have the same extents, channels and strides as that task's
-// result (seen in 17 of 18 pairs), and task i must not read a source of that task. It reports
-// false for the first task and for an index out of range.
+// IsLinked reports whether task i of a program reads its first source tile by tile while task i-1
+// still computes it. For this, the source must have the extents, channels and strides of the result
+// of task i-1, and task i must not share a source with it (seen in 17 of 18 pairs). IsLinked
+// reports false if i is 0 or out of range.
 func IsLinked(tasks []*Task, i int) bool {
 	if i == 0 || i >= len(tasks) {
 		return false

@@ -6,8 +6,8 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// A MAC describes what a task of the MAC engines computes, without the addresses of its operands
-// and weights.
+// A MAC describes a task of the MAC (multiply-accumulate) engines: its operation, shapes and what
+// it applies to the sums. It leaves out the addresses of operands and weights.
 type MAC struct {
 	Op         regs.MACOp
 	In, Out    regs.Shape
@@ -23,7 +23,8 @@ type MAC struct {
 	Table      []byte // looked up with the results; stored before the weights of every lane
 }
 
-// Task returns a new task that computes m. Its operands and weights are not set.
+// Task returns a new task that computes m. The caller must set its sources, its result and its
+// weights.
 func (m MAC) Task() *Task {
 	t := newEngineTask(m.Op, m.In, m.Out)
 	c, n := &t.g.Common, &t.g.NE
@@ -61,12 +62,14 @@ func (m MAC) Task() *Task {
 	return t
 }
 
-// NewCopy returns a task that passes a source through the MAC engines unchanged.
+// NewCopy returns a task that copies a tensor of shape s through the MAC engines. The caller must
+// set its source and result.
 func NewCopy(s regs.Shape) *Task {
 	return MAC{Op: regs.PassThrough, In: s, Out: s, PerChannel: true}.Task()
 }
 
-// NewChannelMaximum returns a task that computes the maximum over all channels.
+// NewChannelMaximum returns a MAC task that computes, for each pixel of a source of shape in, the
+// maximum over its channels. The result has one channel.
 func NewChannelMaximum(in regs.Shape) *Task {
 	out := in
 	out.Channels = 1
@@ -84,8 +87,9 @@ const maximumPadding = 1
 // with a power.
 const elementProduct regs.MACOp = 10
 
-// NewChannelProduct returns a task that multiplies pairs of neighbouring channels. Its source has
-// twice as many channels as its result: the channels of two tensors in turn.
+// NewChannelProduct returns a MAC task that multiplies two tensors of shape out element by element.
+// Its source holds the channels of both tensors in turn, so it has twice as many channels: channels
+// 2i and 2i+1 give channel i of the result.
 func NewChannelProduct(out regs.Shape) *Task {
 	in := out
 	in.Channels *= 2
@@ -97,7 +101,8 @@ func NewChannelProduct(out regs.Shape) *Task {
 	return t
 }
 
-// NewTranspose returns a pass-through that exchanges channels and columns.
+// NewTranspose returns a MAC task that copies a source of shape in and exchanges its channels and
+// columns.
 func NewTranspose(in regs.Shape) *Task {
 	t := MAC{Op: regs.PassThrough, In: in, Out: in, PerChannel: true, Transpose: true}.Task()
 	// As many engines as result channels are active, at least 8, the number of values in a unit
@@ -116,8 +121,8 @@ func NewTranspose(in regs.Shape) *Task {
 	return t
 }
 
-// MarkPlanarNeighbours records whether the previous and the next task run on the planar engine
-// too. It returns t.
+// MarkPlanarNeighbours records in the task's registers whether the task before it and the task
+// after it run on the planar engine. It returns t.
 func (t *Task) MarkPlanarNeighbours(previous, next bool) *Task {
 	t.g.NE.KernelCfg = t.g.NE.KernelCfg.WithPreviousPlanar(previous).WithNextPlanar(next)
 	return t

@@ -9,8 +9,10 @@ import (
 // calls. No program shows how the compiler splits such tensors. Their registers determine time,
 // bytes and energy, and have no addresses.
 
-// PlanarPass returns the registers of a planar task over m rows of k elements. read and write say
-// whether its source is loaded from memory and its result is written there.
+// PlanarPass returns the registers of a planar task that processes m rows of k elements. read is
+// set if the task loads its source from memory, and write if it writes its result there. The
+// registers hold no addresses, so they suffice for estimating time, traffic and energy but not for
+// running.
 func PlanarPass(form regs.PlanarForm, m, k int, read, write bool) *regs.Groups {
 	g := new(regs.Groups)
 	setFoldedShape(g, regs.Shape{Groups: 1, Channels: 1, Height: m, Width: k})
@@ -19,8 +21,9 @@ func PlanarPass(form regs.PlanarForm, m, k int, read, write bool) *regs.Groups {
 	return g
 }
 
-// TablePass returns the registers of a task of the MAC engines that looks up m rows of k elements
-// in an activation table. read and write say whether it uses memory, as for [PlanarPass].
+// TablePass returns the registers of a MAC task that applies an activation table to m rows of k
+// elements. read and write have the meaning that they have for [PlanarPass]. The registers hold no
+// addresses.
 func TablePass(m, k int, read, write bool) *regs.Groups {
 	g := PlanarPass(0, m, k, read, write)
 	g.Common.TaskInfo = g.Common.TaskInfo.WithTaskNID(1)
@@ -30,9 +33,10 @@ func TablePass(m, k int, read, write bool) *regs.Groups {
 	return g
 }
 
-// CachedProduct returns the registers of a matmul in which each of several heads multiplies one
-// row by a k x n matrix that is an input. The first task writes the matrices to the scratch
-// buffer as weights, the second multiplies by them.
+// CachedProduct returns the registers of the two tasks of a batched matmul. Each of several heads
+// multiplies one row of k elements by its own k x n matrix, which is an input. Task interleave
+// writes the matrices to the scratch buffer as weights, and task multiply uses them. The registers
+// hold no addresses.
 func CachedProduct(heads, k, n int) (interleave, multiply *regs.Groups) {
 	in := regs.Shape{Groups: 1, Channels: heads, Height: k, Width: n}
 	interleave, multiply = new(regs.Groups), new(regs.Groups)
@@ -53,9 +57,9 @@ func CachedProduct(heads, k, n int) (interleave, multiply *regs.Groups) {
 	return interleave, multiply
 }
 
-// setFoldedShape sets the shape of a task. A shape that exceeds the limits of the registers is
-// folded: columns into rows, rows into channels, and channels into groups. The folded shape has
-// as many elements or a few more.
+// setFoldedShape sets source and result of a task to shape s. While an extent exceeds the limit of
+// its register, it is halved and the next axis doubled: columns become rows, rows become channels,
+// and channels become groups. Halving rounds up, so the task may have a few elements more than s.
 func setFoldedShape(g *regs.Groups, s regs.Shape) {
 	fold := func(from, to *int, most int) {
 		for *from > most {
@@ -74,7 +78,8 @@ func setFoldedShape(g *regs.Groups, s regs.Shape) {
 	c.ConvCfg = c.ConvCfg.WithKw(1).WithKh(1).WithSx(1).WithSy(1).WithOx(1).WithOy(1)
 }
 
-// enableDMA enables the tile DMA of the first source, of the result, or of both.
+// enableDMA makes a task load its first source from memory if read is set, and write its result
+// there if write is set.
 func enableDMA(g *regs.Groups, read, write bool) {
 	if read {
 		g.TileDMASrc.Src1DMAConfig = g.TileDMASrc.Src1DMAConfig.WithEn(true).WithDepMode(3)

@@ -5,8 +5,9 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// Rebase moves every surface of the task to the given places of its buffers. A surface that is
-// only described, because it stays in the L2, changes its buffer too.
+// Rebase changes the buffers and offsets of all surfaces of the task. A surface in buffer i moves
+// to buffer at[i].Bar, and its offset grows by at[i].Base. This includes surfaces that the task
+// describes but keeps in L2.
 func (t *registers) Rebase(at *place.Spots) {
 	b := t.h.Bases
 	move := func(w *regs.DMAWord, bar uint32) uint32 {
@@ -37,14 +38,14 @@ func (t *registers) Rebase(at *place.Spots) {
 	t.h.KernelBases = k.WithKBase0(at[bar].Bar)
 }
 
-// Shift moves an operand in the L2 by the given number of bytes.
+// Shift adds by bytes to the address of an operand in L2. The strides of the operand do not change.
 func (t *Task) Shift(which Operand, by int) {
 	l := &t.g.L2
 	w := [...]*regs.L2Word{&l.Src1Base, &l.Src2Base, &l.ResultBase}[which]
 	t.setL2(w, int(w.Bytes())+by)
 }
 
-// MoveTo sets the base of an operand within its buffer in memory.
+// MoveTo sets the offset in bytes of an operand within its buffer in memory.
 func (t *Task) MoveTo(which Operand, base int) {
 	w := [...]*regs.DMAWord{&t.g.TileDMASrc.Src1Base, &t.g.TileDMASrc.Src2Base, &t.g.TileDMADst.DstBase}[which]
 	t.setDMA(w, base)

@@ -5,20 +5,23 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// ReadTileGroups is like [Task.ReadTile] for a tile with a group stride.
+// ReadTileGroups is like [Task.ReadTile] for a source with several groups, whose stride is
+// at.Group.
 func (t *Task) ReadTileGroups(from *Tile, at place.Layout) {
 	t.ReadTile(from, at)
 	t.setL2(&t.g.L2.Src1GroupStride, at.Group)
 }
 
-// KeepResultGroups is like [Task.KeepResult] for a tile with a group stride.
+// KeepResultGroups is like [Task.KeepResult] for a result with several groups, whose stride is
+// at.Group.
 func (t *Task) KeepResultGroups(at place.Layout, bytes int) *Tile {
 	tile := t.KeepResult(at, bytes)
 	t.setL2(&t.g.L2.ResultGroupStride, at.Group)
 	return tile
 }
 
-// KeepResultInRing is like [Task.KeepResultGroups] for a ring. The next task empties it while
+// KeepResultInRing makes the task write its result to a ring of the given size in bytes, with
+// layout at, and returns the ring's tile. A ring is a buffer in L2 that the next task empties while
 // this task fills it.
 func (t *Task) KeepResultInRing(at place.Layout, bytes int) *Tile {
 	tile := t.KeepResultGroups(at, bytes)
@@ -26,14 +29,16 @@ func (t *Task) KeepResultInRing(at place.Layout, bytes int) *Tile {
 	return tile
 }
 
-// ReadRing makes the task read its first source from a ring instead of memory.
+// ReadRing makes the task read its first source from a ring, a buffer in L2 that the previous task
+// fills while this task empties it. It undoes an earlier [Task.LoadSource1].
 func (t *Task) ReadRing(at place.Layout, from *Tile) {
 	t.ReplaceSource1(at, from)
 	t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithType(TypeRing).WithDMAIntl(1)
 }
 
-// LoadOnlySource2 is like [Task.LoadSource2] for a task whose first source is in the L2. If
-// interleave is positive, memory holds groups of that many channels next to each other.
+// LoadOnlySource2 makes the task load its second source from surface m into L2, while its first
+// source already is in L2. interleave is the number of channels that alternate in each row of m; 0
+// leaves the format as it is.
 func (t *Task) LoadOnlySource2(m place.Memory, at place.Layout, interleave int) {
 	t.LoadSource2(m, at)
 	t.SetSourceFlags()
@@ -46,8 +51,8 @@ func (t *Task) LoadOnlySource2(m place.Memory, at place.Layout, interleave int) 
 	}
 }
 
-// WriteInterleaved is like [Task.WriteResult] for a surface in memory that holds groups of
-// interleave channels next to each other.
+// WriteInterleaved makes the task stream its result to surface m, where groups of interleave
+// channels alternate in each row. base is the address of its buffer in L2.
 func (t *Task) WriteInterleaved(m place.Memory, base, interleave int) {
 	t.WriteResult(m, base)
 	d := &t.g.TileDMADst
@@ -55,8 +60,9 @@ func (t *Task) WriteInterleaved(m place.Memory, base, interleave int) {
 	t.g.L2.ResultCfg = t.g.L2.ResultCfg.WithDMAIntl(uint32(interleave))
 }
 
-// MarkSourceDescribed records that the task before this one described the first source in the
-// scratch buffer, although it stays in the L2.
+// MarkSourceDescribed sets the memory registers of the first source to surface m in the scratch
+// buffer, although the task reads the source from L2. The previous task must describe its result in
+// the same way, see [Task.MarkResultDescribed].
 func (t *Task) MarkSourceDescribed(m place.Memory) {
 	t.setSource1Strides(m)
 	t.DescribesSource = true
@@ -65,22 +71,23 @@ func (t *Task) MarkSourceDescribed(m place.Memory) {
 	t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithDMAFmt(1)
 }
 
-// MarkResultDescribed describes the result, which stays in the L2, in the scratch buffer for the
-// next task.
+// MarkResultDescribed sets the memory registers of the result to surface m in the scratch buffer,
+// although the result stays in L2. The vendor's compiler does so for some pairs of tasks.
 func (t *Task) MarkResultDescribed(m place.Memory) {
 	t.setResultStrides(m)
 	t.DescribesResult = true
 }
 
-// SetKernelInBuffer is like [Task.SetKernel] for weights in a buffer other than the constants: an
-// input or the scratch buffer.
+// SetKernelInBuffer is like [Task.SetKernel] for weights that are computed at run time. They are in
+// the buffer with index bar: an input of the program or the scratch buffer.
 func (t *Task) SetKernelInBuffer(bar uint32, lanes []coeff.Lane) {
 	t.SetKernel(0, lanes)
 	t.h.KernelBases = t.h.KernelBases.WithKBase0(bar)
 	t.g.NE.KernelCfg = t.g.NE.KernelCfg.WithKernelFromScratch(true)
 }
 
-// WriteThroughTile makes the task write its result to memory through a tile in L2 at the layout at.
+// WriteThroughTile makes the task write its result to surface m in memory through a tile in L2 with
+// the layout at, rather than streaming it.
 func (t *Task) WriteThroughTile(m place.Memory, at place.Layout) {
 	t.WriteResult(m, at.Base)
 	l := &t.g.L2
@@ -90,7 +97,7 @@ func (t *Task) WriteThroughTile(m place.Memory, at place.Layout) {
 }
 
 // StageResult is like [Task.WriteThroughTile] for a task that only moves data, such as a slice, a
-// transpose or a tile (seen in 4 of 4 tasks).
+// transpose or a tile (seen in 4 of 4 tasks). It also records the size of the tile.
 func (t *Task) StageResult(m place.Memory, at place.Layout) {
 	t.WriteThroughTile(m, at)
 	t.g.L2.ResultCfg = t.g.L2.ResultCfg.WithType(2)
@@ -98,15 +105,15 @@ func (t *Task) StageResult(m place.Memory, at place.Layout) {
 	t.Result.Bytes = at.Row * t.g.OutShape().Height
 }
 
-// SetInterleave declares that the first source holds groups of n channels next to each other in
-// memory.
+// SetInterleave declares that n channels of the first source alternate in each row in memory.
 func (t *Task) SetInterleave(n int) {
 	f := &t.g.TileDMASrc.Src1Fmt
 	*f = f.WithInterleave(uint32(n))
 	t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithDMAIntl(uint32(n))
 }
 
-// setDepth sets the depth of the task's source and result. A depth out of range refuses the task.
+// setDepth sets the depth of the source and the result, an axis besides channels, rows and columns.
+// If the depth does not fit its register, FirstError later reports it.
 func (t *registers) setDepth(depth int) {
 	if depth < 1 || depth > maxField {
 		t.refuse("depth of a task", depth, maxField)

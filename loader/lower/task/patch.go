@@ -8,9 +8,10 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// setOutputGroups sets OCGSize, log2 of the channels that an engine computes in one pass. It is
-// at most 4, or 5 if the source is small, and 0 if every channel is convolved on its own (seen in
-// 104 of 104 tasks; the value 5 is known only from the layout of weights).
+// setOutputGroups sets OCGSize, the base-2 logarithm of the number of channels that an engine
+// computes in one pass. The value is at most 4, or 5 in the small source mode. It stays 0 if each
+// result channel reads only its own source channel, which unicast says (seen in 104 of 104 tasks;
+// the value 5 is known only from the order of weights).
 func setOutputGroups(c *regs.Common, channels int, unicast bool) {
 	if unicast || channels <= Engines {
 		return
@@ -44,10 +45,11 @@ func setDensePatch(c *regs.Common, out regs.Shape, unicast bool, w *layer.Window
 	}
 }
 
-// isLongReduction reports whether a reduction is long enough to fix the patch height of a result
-// with the given columns and channels (right for 81 of 84 tasks). Any threshold from 289 to 512
-// would fit up to 32 columns, and any from 576 to 2304 above. Results of up to 64 channels do not
-// fix it if they have a stride or more than 32 columns (seen in 6 of 6 tasks).
+// isLongReduction reports whether each result element sums so many products that the compiler fixes
+// the patch height of the task. columns and channels are the extents of the result. The rule is
+// right for 81 of 84 tasks: any threshold from 289 to 512 products fits results of up to 32
+// columns, and any from 576 to 2304 fits wider ones. Results of up to 64 channels never fix the
+// height if they have a stride or more than 32 columns (seen in 6 of 6 tasks).
 func isLongReduction(c *regs.Common, columns, channels int, w *layer.Window) bool {
 	long := 512
 	if columns > 32 {
@@ -57,9 +59,10 @@ func isLongReduction(c *regs.Common, columns, channels int, w *layer.Window) boo
 	return !few && int(c.Cin.Cin())*w.Kh*w.Kw >= long
 }
 
-// setPassPatch sets the patch of a task that passes its source through. Its log2 is 7 - log2 of
-// the columns, but no higher than the source and at most 4 (seen in 44 of 52 tasks). At up to 8
-// columns a log2 of 4 is fixed (seen in 6 of 6 tasks). A single row keeps 0.
+// setPassPatch sets the patch of a task that copies its source through the MAC engines to a result
+// of shape out. The base-2 logarithm of its height is 7 less that of the columns, limited to 4 and
+// to the height of the source (seen in 44 of 52 tasks). For up to 8 columns a height of 16 is fixed
+// (seen in 6 of 6 tasks). A single row has a patch of one row.
 func setPassPatch(c *regs.Common, out regs.Shape) {
 	if out.Height == 1 {
 		return
@@ -71,16 +74,18 @@ func setPassPatch(c *regs.Common, out regs.Shape) {
 	}
 }
 
-// A Patch sets how a task divides its result: the pixels of a patch, or the rows of a tile. A new
-// task has the patch that fits its computation, and [Task.SetPatch] replaces it.
+// A Patch changes how a task divides its result, either into patches (blocks of pixels that the
+// engine computes at the same time) or into tiles (runs of rows). New tasks have the patch that
+// fits their operation; use [Task.SetPatch] to replace it.
 type Patch func(t *Task)
 
-// SetPatch applies p to the task.
+// SetPatch calls p to replace the patches or the tile height of the task.
 func (t *Task) SetPatch(p Patch) { p(t) }
 
-// KeptPatch returns the patch of a pass-through or maximum whose source has shape s and is read
-// by a planar task later. It is fixed, and twice as high as the usual patch if the source is
-// lower than the patch (seen in 6 of 6 tasks). Sources of one row keep the usual patch.
+// KeptPatch returns the patch for a MAC copy or maximum whose source has shape s and is read again
+// by a planar task. The patch has a fixed height. It is twice as high as usual if the source has
+// fewer rows than the usual patch (seen in 6 of 6 tasks). A source of one row keeps the usual
+// patch.
 func KeptPatch(s regs.Shape) Patch {
 	return func(t *Task) {
 		if s.Height > 1 {
@@ -89,8 +94,9 @@ func KeptPatch(s regs.Shape) Patch {
 	}
 }
 
-// LinkedPatchLog2 returns log2 of the patch height for a planar task over shape s and the task
-// that reads its tiles while they are produced (seen in 14 of 15 tasks).
+// LinkedPatchLog2 returns the base-2 logarithm of the patch height for a linked pair: a planar task
+// with a source of shape s, and the task that reads its result tile by tile while it is computed
+// (seen in 14 of 15 tasks).
 func LinkedPatchLog2(s regs.Shape) uint32 {
 	if s.Height > 1 {
 		return 4
@@ -98,7 +104,8 @@ func LinkedPatchLog2(s regs.Shape) uint32 {
 	return 7 - min(7, Log2Ceil(s.Width))
 }
 
-// FixedPatch returns a patch of exactly 1<<sh rows for a task on the MAC engines.
+// FixedPatch returns a patch of exactly 1<<sh rows for a task on the MAC engines, so that the
+// engine does not choose the height.
 func FixedPatch(sh uint32) Patch {
 	return func(t *Task) {
 		c := &t.g.Common
@@ -107,11 +114,11 @@ func FixedPatch(sh uint32) Patch {
 }
 
 // LinkedPatch returns the patch of a planar task whose result the next task reads tile by tile
-// while it is produced. It matches the next task's patches of 1<<sh rows (seen in 15 of 15
-// tasks).
+// while it is computed. sh is the base-2 logarithm of the patch height of that next task (seen in
+// 15 of 15 tasks).
 func LinkedPatch(sh uint32) Patch { return PlanarPatch(max(4, 7-sh), sh) }
 
-// PlanarPatch returns a patch of 1<<w columns and 1<<h rows for the planar engine.
+// PlanarPatch returns a patch of 1<<w columns and 1<<h rows for a task on the planar engine.
 func PlanarPatch(w, h uint32) Patch {
 	return func(t *Task) {
 		c := &t.g.Common
@@ -119,12 +126,13 @@ func PlanarPatch(w, h uint32) Patch {
 	}
 }
 
-// SetTileHeight sets how many rows of the result the task computes per tile.
+// SetTileHeight makes the task compute its result in tiles of the given number of rows.
 func (t *registers) SetTileHeight(rows int) {
 	t.g.Common.TileCfg = t.g.Common.TileCfg.WithTileHeight(uint32(rows))
 }
 
-// OnePatchPerTile limits a task's tiles to the height of one patch.
+// OnePatchPerTile reduces the tile height of t to the height of one patch, if it is greater. A
+// patch is the block of pixels that the engine computes at the same time.
 func OnePatchPerTile(t *Task) {
 	high := t.g.Common.Cfg.ShMax()
 	if t.Planar() {
@@ -135,9 +143,9 @@ func OnePatchPerTile(t *Task) {
 	}
 }
 
-// SlicedPatch returns the patch of a copy of shape s. It is the highest possible one if the rows
-// are wider than 128 columns and not a multiple of 128 (seen in 2 of 2 tasks), and the usual one
-// otherwise.
+// SlicedPatch returns the patch of a MAC copy of a tensor of shape s. If its rows have more than
+// 128 columns and the number is not a multiple of 128, the patch has the greatest possible height
+// (seen in 2 of 2 tasks). Otherwise the task keeps its usual patch.
 func SlicedPatch(s regs.Shape) Patch {
 	return func(t *Task) {
 		if s.Width > place.SliceColumns && s.Width%place.SliceColumns != 0 && s.Height > 1 {
@@ -147,14 +155,15 @@ func SlicedPatch(s regs.Shape) Patch {
 	}
 }
 
-// FoldedPatch gives a planar task over a folded row the patch of the unfolded row, folded in the
-// same way (seen in 5 of 5 tasks).
+// FoldedPatch sets the patch of a planar task whose source is one long row, stored as four rows.
+// The patch covers the same pixels as the usual patch of the long row (seen in 5 of 5 tasks).
 func FoldedPatch(t *Task) {
 	w, _ := planarPatchLog2(regs.FormConstant, t.InShape().Width*place.FoldRows, 1)
 	t.SetPatch(PlanarPatch(w-place.FoldLog2, place.FoldLog2))
 }
 
-// ringPatch gives a task the patch and the tile height of a ring.
+// ringPatch sets the patch and the tile height of a task that passes its result through a ring, a
+// small buffer in L2 that the next task empties while this task fills it.
 func ringPatch(t *Task) {
 	if t.Planar() {
 		t.SetPatch(PlanarPatch(RingLog2, RingLog2))
@@ -164,8 +173,8 @@ func ringPatch(t *Task) {
 	t.SetTileHeight(RingRows)
 }
 
-// WidePatch returns the patch of a planar task over rows of the given width: 512 columns if they
-// are wider than 256, and the usual patch otherwise.
+// WidePatch returns the patch of a planar task whose rows have the given number of columns: one row
+// of 512 columns if there are more than 256, and otherwise the usual patch.
 func WidePatch(width int) Patch {
 	return func(t *Task) {
 		if width > 256 {
@@ -177,9 +186,9 @@ func WidePatch(width int) Patch {
 // smallHeight is the least height of a block that matmuls read in the small source mode.
 const smallHeight = 8
 
-// setBlockPatch sets the patch of a matmul over blocks. Blocks that are too low for the small
-// source mode have a patch of their own height (seen in 4 of 4 tasks: 2 and 4 rows have fixed
-// patches, 8 rows are like 64).
+// setBlockPatch sets the patch of a matmul that reads blocks of the given height, in rows of eight
+// pixels. Blocks of fewer than 8 rows have a patch of their own height, rounded down to a power of
+// two; others keep the usual patch (seen in 4 of 4 tasks, with 2, 4, 8 and 64 rows).
 func setBlockPatch(c *regs.Common, height int) {
 	if height >= smallHeight {
 		return
@@ -188,7 +197,8 @@ func setBlockPatch(c *regs.Common, height int) {
 	c.Cfg = c.Cfg.WithSmallSourceMode(false).WithShPref(sh).WithShMin(sh).WithShMax(sh)
 }
 
-// BlockFetch returns how a matmul reads blocks of the given height.
+// BlockFetch returns how the engines read the source of a matmul over blocks, which are pixels in
+// rows of eight and of the given height.
 func BlockFetch(height int) place.Fetch {
 	if height >= smallHeight {
 		return place.SmallFetch

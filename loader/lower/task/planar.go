@@ -2,8 +2,8 @@ package task
 
 import "anesim/hw/regs"
 
-// A Planar describes what a task of the planar engine computes, without the addresses of its
-// operands.
+// A Planar describes a task of the planar engine, which computes elementwise operations and
+// reductions of one or two sources. It leaves out the addresses of its operands.
 type Planar struct {
 	Form          regs.PlanarForm
 	In            regs.Shape // shape of the first source, and of the result unless the task reduces
@@ -24,7 +24,7 @@ type Planar struct {
 	Previous, Next bool
 }
 
-// An Operation selects how a planar task combines its operands.
+// An Operation combines the sources of a planar task.
 type Operation uint8
 
 // The operations. Those of a reduction apply to the reduced values.
@@ -40,13 +40,15 @@ const (
 	Largest                            // finds the maximum of one source
 )
 
-// A SourceView describes how a task reads one of its sources.
+// A SourceView describes how a planar task reads a source: repeated along some axes or transposed.
+// The zero value reads the source as it is.
 type SourceView struct {
 	Repeat     RepeatAxes // axes along which the source repeats
 	Transposed bool       // exchange channels and columns
 }
 
-// RepeatAxes is a set of axes along which a source repeats.
+// A RepeatAxes is a set of axes along which a source has extent 1 and is repeated to the extent of
+// the result.
 type RepeatAxes uint8
 
 // Axes of a source.
@@ -65,17 +67,17 @@ func (a RepeatAxes) If(cond bool) RepeatAxes {
 	return 0
 }
 
-// A Factor multiplies a result. The zero value multiplies by 1; a factor of 0 is made by
-// [NewFactor].
+// A Factor is an fp16 number that multiplies a result. The zero value multiplies by 1; [NewFactor]
+// makes other factors, including 0.
 type Factor struct {
 	bits  uint16
 	isSet bool
 }
 
-// NewFactor returns the factor with the given fp16 bits.
+// NewFactor returns the factor whose fp16 bits are half.
 func NewFactor(half uint16) Factor { return Factor{half, true} }
 
-// halfBits returns the factor as fp16 bits.
+// halfBits returns the fp16 bits of f, which are those of 1 for the zero value.
 func (f Factor) halfBits() uint16 {
 	if f.isSet {
 		return f.bits
@@ -83,7 +85,7 @@ func (f Factor) halfBits() uint16 {
 	return HalfOne
 }
 
-// Task returns a new task that computes p. Its operands are not set.
+// Task returns a new task that computes p. The caller must set its sources and its result.
 func (p Planar) Task() *Task {
 	t := newPlanarTask(p.Form, p.In, p.In)
 	pe := &t.g.PE

@@ -5,8 +5,9 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// NewCopy2020 is like [NewCopy] in the form of the compiler of 2020, with an optional ReLU. Its
-// patch is two rows high, and the unused weights have no format.
+// NewCopy2020 returns a task that copies a tensor of shape s through the MAC engines, with the
+// registers of the vendor's compiler of 2020. If relu is set, the task also applies ReLU. Its
+// patches have two rows.
 func NewCopy2020(s regs.Shape, relu bool) *Task {
 	t := MAC{Op: regs.PassThrough, In: s, Out: s, PerChannel: true, ReLU: relu}.Task()
 	t.SetPatch(FixedPatch(1))
@@ -17,23 +18,25 @@ func NewCopy2020(s regs.Shape, relu bool) *Task {
 	return t
 }
 
-// NewPointwise2020 returns a convolution with a window of one tap and a bias, in the form of the
-// compiler of 2020.
+// NewPointwise2020 returns a 1x1 convolution with a bias from shape in to shape out, with the
+// registers of the vendor's compiler of 2020. The caller must set its operands and weights.
 func NewPointwise2020(in, out regs.Shape) *Task {
 	t := MAC{Op: regs.MultiplyAccumulate, In: in, Out: out, Window: Pointwise, Bias: true}.Task()
 	t.g.Common.Cfg = t.g.Common.Cfg.WithAccDoubleBufEn(true)
 	return t
 }
 
-// NewSum2020 returns the sum of two sources in the form of the compiler of 2020, which leaves the
-// registers of the MAC engines at 0.
+// NewSum2020 returns a planar task that adds two tensors of shape s, with the registers of the
+// vendor's compiler of 2020, which leaves the registers of the MAC engines at 0.
 func NewSum2020(s regs.Shape) *Task {
 	t := Planar{Form: regs.FormTwoSources, In: s, Op: Sum}.Task()
 	t.g.NE.KernelCfg, t.g.NE.MACCfg = 0, 0
 	return t
 }
 
-// StageResult2020 is like [Task.StageResult] in the form of the compiler of 2020.
+// StageResult2020 makes t write its result to surface m in memory through a tile in L2 with the
+// layout at. Unlike [Task.StageResult], it sets the registers as the vendor's compiler of 2020
+// does.
 func StageResult2020(t *Task, m place.Memory, at place.Layout) {
 	t.WriteResult(m, at.Base)
 	t.g.TileDMADst.DstDMAConfig = t.g.TileDMADst.DstDMAConfig.WithB26(false)
@@ -42,16 +45,17 @@ func StageResult2020(t *Task, m place.Memory, at place.Layout) {
 	t.setLayout(at, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, &l.ResultGroupStride)
 }
 
-// WriteResult2020 is like [Task.WriteResult] for a planar task in the form of the compiler of
-// 2020, which does not pad rows.
+// WriteResult2020 makes planar task t stream its result to surface m in memory. base is the address
+// of its buffer in L2. As in programs of the vendor's compiler of 2020, the DMA does not fill the
+// padding of rows with zeros.
 func WriteResult2020(t *Task, m place.Memory, base int) {
 	t.WriteResult(m, base)
 	d := &t.g.TileDMADst
 	d.DstFmt = d.DstFmt.WithZeroPadLast(false).WithZeroPadFirst(false)
 }
 
-// UnlistScratch removes the scratch buffer from the header of a task that describes a surface in
-// it, for a program without a scratch segment.
+// UnlistScratch removes the scratch buffer from the header of t, if t only describes a surface
+// there without reading or writing it. Programs without a scratch segment need this.
 func UnlistScratch(t *Task) {
 	if t.DescribesResult {
 		t.h.Bases = t.h.Bases.WithWBE(false)

@@ -5,8 +5,8 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// KeepSource makes the task keep its first source in the L2 with layout at, after it has loaded
-// it from memory. Tile to takes the place of the source's tile.
+// KeepSource makes the task leave its first source in L2 after loading it from memory, for later
+// tasks. at is the layout of the source in L2, and to becomes its tile.
 func (t *Task) KeepSource(at place.Layout, to *Tile) {
 	l := &t.g.L2
 	l.SourceCfg = l.SourceCfg.WithType(1)
@@ -17,7 +17,8 @@ func (t *Task) KeepSource(at place.Layout, to *Tile) {
 	t.First = to
 }
 
-// ReplaceSource1 makes the task read its first source from a tile in the L2 instead of memory.
+// ReplaceSource1 makes the task read its first source from tile from in L2, with the layout at,
+// instead of loading it from memory.
 func (t *Task) ReplaceSource1(at place.Layout, from *Tile) {
 	blank := blankRegisters().TileDMASrc
 	d := &t.g.TileDMASrc
@@ -32,7 +33,8 @@ func (t *Task) ReplaceSource1(at place.Layout, from *Tile) {
 	t.SetSourceFlags()
 }
 
-// ReplaceSource2 makes the task read its second source from a tile in the L2 instead of memory.
+// ReplaceSource2 makes the task read its second source from tile from in L2, with the layout at,
+// instead of loading it from memory.
 func (t *Task) ReplaceSource2(at place.Layout, from *Tile) {
 	blank := blankRegisters().TileDMASrc
 	d := &t.g.TileDMASrc
@@ -47,8 +49,9 @@ func (t *Task) ReplaceSource2(at place.Layout, from *Tile) {
 	t.SetSourceFlags()
 }
 
-// SetSourceFlags sets which sources of a planar task with two sources come from memory. The flags
-// in Common.Cfg are 0x33 for both, 0x32 for the second, and 0x31 for the first or none.
+// SetSourceFlags updates the flags that say which sources a planar task with two sources loads from
+// memory. Call it after changing a source. It does nothing for other tasks. The flags in Common.Cfg
+// are 0x33 for both sources, 0x32 for the second, and 0x31 for the first or none.
 func (t *Task) SetSourceFlags() {
 	if !t.Planar() || t.g.Common.ChCfg&twoSourceChCfg == 0 {
 		return
@@ -71,8 +74,8 @@ func (t *Task) SetSourceFlags() {
 	}
 }
 
-// ReplaceResult makes the task keep its result in the L2 at the layout at instead of writing it
-// to memory. to becomes the tile of the result.
+// ReplaceResult makes the task leave its result in L2, with the layout at, instead of writing it to
+// memory. to becomes the tile of the result.
 func (t *Task) ReplaceResult(at place.Layout, to *Tile) {
 	blank := blankRegisters().TileDMADst
 	t.g.TileDMADst = blank

@@ -18,7 +18,8 @@ const (
 // task's result. They follow each other in the L2.
 type ring struct{ held, source, result place.Layout }
 
-// newRing returns the ring at address base of the L2 for tensors of shape s.
+// newRing returns the layouts for a pair of tasks that share a ring at address base of L2. s is the
+// shape of the tensor that passes through the ring.
 func newRing(s regs.Shape, base int) ring {
 	tile := func(columns, base int) place.Layout {
 		return place.PackedColumns(s, columns).Skew(place.PlanarFetch, place.RingFetch).Rebase(base)
@@ -28,7 +29,9 @@ func newRing(s regs.Shape, base int) ring {
 	return ring{held, source, tile(RingSource, source.Base+source.Row*RingRows)}
 }
 
-// ShareRing makes t pass its result to next through a ring at address base of the L2.
+// ShareRing makes t pass its result to the next task through a ring, a small buffer at address base
+// of L2 that next empties while t fills it. It also places the source of t and the result of next
+// after the ring.
 func ShareRing(t, next *Task, base int) {
 	r := newRing(t.g.InShape(), base)
 	t.SetPatch(ringPatch)
@@ -49,8 +52,9 @@ func ShareRing(t, next *Task, base int) {
 	next.Result = &Tile{At: r.result, Owner: next, Bytes: r.result.Row * RingRows, Result: true}
 }
 
-// CanShareRing reports whether t can pass its result to next through a ring. The tasks must run
-// on different engines and have no other source in memory.
+// CanShareRing reports whether t can pass its result to next through a ring, a small buffer in L2.
+// The tasks must run on different engines, t must load its only source from memory, and next must
+// read nothing but the result of t.
 func CanShareRing(t, next *Task) bool {
 	return t.Planar() != next.Planar() && t.LoadsFirst() && !t.g.Source2On() &&
 		!next.g.Source2On() && next.Second == nil &&

@@ -13,7 +13,7 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// Half rounds v to fp16 and returns the bits.
+// Half returns v rounded to the nearest fp16 value, as bits.
 func Half(v float32) uint16 { return uint16(float16.Fromfloat32(v)) }
 
 // reciprocalBits returns 1/n as fp32 bits.
@@ -21,8 +21,9 @@ func reciprocalBits(n int) uint32 {
 	return math.Float32bits(float32(1 / float64(n)))
 }
 
-// A Task is a descriptor under construction: its registers, and the tiles of its operands in the
-// L2. Package chain derives the routing words from the tiles.
+// A Task is a descriptor under construction: the registers of one pass of the engine, and the tiles
+// of its operands in L2. Package chain links tasks to a program and derives from the tiles which
+// tasks must wait for each other.
 type Task struct {
 	registers
 
@@ -48,8 +49,9 @@ type registers struct {
 // MaxTasks is the largest number of tasks in a program, because a task number has 16 bits.
 const MaxTasks = 1 << 16
 
-// FirstError returns the error of the first task with a value that does not fit its register. It
-// returns nil if there is none.
+// FirstError returns the error of the first task in which a value does not fit its register, or nil
+// if all values fit. Setters do not report such values, so call FirstError once after building the
+// tasks.
 func FirstError(tasks []*Task) error {
 	for _, t := range tasks {
 		if t.err != nil {
@@ -59,11 +61,11 @@ func FirstError(tasks []*Task) error {
 	return nil
 }
 
-// Registers returns copies of the header and the register groups.
+// Registers returns copies of the task's header and registers.
 func (t *registers) Registers() (regs.Header, regs.Groups) { return t.h, t.g }
 
-// A Tile is a surface in the L2: a source that its owner loads, or a result that its owner
-// computes.
+// A Tile is an operand in L2: a source that its owner loads from memory, or a result that its owner
+// computes. Tasks that share an operand point to the same Tile.
 type Tile struct {
 	At       place.Layout
 	Bytes    int
@@ -93,7 +95,8 @@ const (
 	singleOne      = 0x3f800000
 )
 
-// New returns a task with everything disabled.
+// New returns a task that does nothing: its DMA and engines are disabled, and all other registers
+// have the values that the vendor's compiler leaves in unused registers.
 func New() *Task { return &Task{registers: registers{g: blankRegisters()}} }
 
 // setDMA sets an offset, stride or size in memory. n must be a multiple of 64 bytes.
@@ -103,7 +106,7 @@ func (t *registers) setDMA(w *regs.DMAWord, n int) {
 		return
 	}
 	if n%64 != 0 {
-		t.refuse("bytes of an offset in memory beyond a multiple of 64", n%64, 0)
+		t.refuse(fmt.Sprintf("remainder of memory offset %d divided by 64", n), n%64, 0)
 		return
 	}
 	*w = w.WithBytes(uint32(n))
@@ -200,8 +203,8 @@ func (t *registers) setUnicast() {
 	t.g.Common.GroupConvCfg = t.g.Common.GroupConvCfg.WithUnicastEn(true)
 }
 
-// LoadSource1 makes the task load its first source from memory into the L2 at the layout at, and
-// returns the tile. keep leaves the tile in the L2 for later tasks.
+// LoadSource1 makes the task load its first source from surface m in memory into L2, with the
+// layout at, and returns the tile. If keep is set, the tile stays in L2 for later tasks.
 func (t *Task) LoadSource1(m place.Memory, at place.Layout, keep bool) *Tile {
 	t.setSource1Strides(m)
 	d := &t.g.TileDMASrc
@@ -235,7 +238,8 @@ func (t *registers) setSource1Strides(m place.Memory) {
 // surfaceFmt is the format of an fp16 surface in memory.
 var surfaceFmt = regs.SurfaceFmt(0).WithFmtMode(1).WithTruncate(3).WithMemFmt(2).WithInterleave(1)
 
-// LoadSource2 makes the task load its second source from memory. Its enable bit stays clear.
+// LoadSource2 makes the task load its second source from surface m in memory into L2, with the
+// layout at. Unlike the first source, it gets no [Tile].
 func (t *Task) LoadSource2(m place.Memory, at place.Layout) {
 	d := &t.g.TileDMASrc
 	t.setDMA(&d.Src2Base, m.Base)
@@ -253,8 +257,8 @@ func (t *Task) LoadSource2(m place.Memory, at place.Layout) {
 	t.g.Common.Cfg |= bothInMemory
 }
 
-// ReadTile makes the task read its first source from a tile that an earlier task loaded or
-// computed.
+// ReadTile makes the task read its first source from tile from in L2, which an earlier task loaded
+// or computed. at is the layout of the part that the task reads.
 func (t *Task) ReadTile(from *Tile, at place.Layout) {
 	l := &t.g.L2
 	l.SourceCfg = l.SourceCfg.WithDMAIntl(1)
@@ -262,24 +266,24 @@ func (t *Task) ReadTile(from *Tile, at place.Layout) {
 	t.First = from
 }
 
-// ReadSecondTile makes the task read its second source from a tile that an earlier task loaded or
-// computed.
+// ReadSecondTile makes the task read its second source from tile from in L2, which an earlier task
+// loaded or computed. at is the layout of the part that the task reads.
 func (t *Task) ReadSecondTile(from *Tile, at place.Layout) {
 	l := &t.g.L2
 	t.setLayout(at, &l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Src2DepthStride, nil)
 	t.Second = from
 }
 
-// ReadDescribedTile is like [Task.ReadTile] for a tile that the previous task described in the
-// scratch buffer as surface m.
+// ReadDescribedTile is like [Task.ReadTile], and also sets the memory registers of the source to
+// surface m in the scratch buffer, see [Task.MarkSourceDescribed].
 func (t *Task) ReadDescribedTile(from *Tile, at place.Layout, m place.Memory) {
 	t.ReadTile(from, at)
 	t.MarkSourceDescribed(m)
 }
 
-// WriteResult makes the task stream its result to memory. base is the address of its buffer in
-// the L2. Bit 26 of the destination is set together with bit 3 of the L2 result (seen in 83 of 83
-// tasks).
+// WriteResult makes the task stream its result to surface m in memory. base is the address in L2 of
+// the buffer that the data passes through. Bit 26 of the destination is set together with bit 3 of
+// the L2 result (seen in 83 of 83 tasks).
 func (t *Task) WriteResult(m place.Memory, base int) {
 	t.setResultStrides(m)
 	d := &t.g.TileDMADst
@@ -302,8 +306,8 @@ func (t *registers) setResultStrides(m place.Memory) {
 	t.h.Bases = t.h.Bases.WithWBase(m.Bar).WithWBE(true)
 }
 
-// KeepResult makes the task keep its result in the L2 at the layout at, and returns the tile of
-// the given size.
+// KeepResult makes the task leave its result in L2 for later tasks, with the layout at, and returns
+// the new tile. bytes is the size of the tile.
 func (t *Task) KeepResult(at place.Layout, bytes int) *Tile {
 	l := &t.g.L2
 	l.ResultCfg = l.ResultCfg.WithDMAFmt(1).WithDMAIntl(1)
@@ -312,8 +316,8 @@ func (t *Task) KeepResult(at place.Layout, bytes int) *Tile {
 	return t.Result
 }
 
-// KeepDescribedResult is like [Task.KeepResult], and describes the result in the scratch buffer
-// as surface m for the next task.
+// KeepDescribedResult is like [Task.KeepResult], and also sets the memory registers of the result
+// to surface m in the scratch buffer, see [Task.MarkResultDescribed].
 func (t *Task) KeepDescribedResult(at place.Layout, bytes int, m place.Memory) *Tile {
 	t.MarkResultDescribed(m)
 	return t.KeepResult(at, bytes)
@@ -324,11 +328,12 @@ func (t *registers) setNonlinear(n regs.Nonlinear) {
 	t.g.NE.MACCfg = t.g.NE.MACCfg.WithNonlinearMode(n)
 }
 
-// Planar reports whether the task runs on the planar engine.
+// Planar reports whether the task runs on the planar engine, which computes elementwise operations
+// and reductions, rather than on the MAC engines.
 func (t *registers) Planar() bool { return t.g.Planar() }
 
 // LoadsFirst reports whether the task loads its first source from memory.
 func (t *registers) LoadsFirst() bool { return t.g.Source1On() }
 
-// Log2Ceil returns the smallest k with 1<<k >= n.
+// Log2Ceil returns the smallest k >= 0 with 1<<k >= n.
 func Log2Ceil(n int) uint32 { return uint32(bits.Len(uint(max(1, n) - 1))) }

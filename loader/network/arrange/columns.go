@@ -66,7 +66,8 @@ type columnSharing struct {
 	removed        map[int]bool       // transposes that become part of a matmul
 }
 
-// findSharing finds the matmuls of a network that could share columns.
+// findSharing returns the matmuls of n that could read a shared transposed copy of their input:
+// those whose results are read by transposes only.
 func findSharing(n *list.Network) *columnSharing {
 	s := &columnSharing{
 		n: n, readers: map[string][]int{}, transposeAfter: map[int]int{}, columns: map[int]string{}, first: map[int]list.Layer{}, removed: map[int]bool{},
@@ -96,8 +97,8 @@ func findSharing(n *list.Network) *columnSharing {
 	return s
 }
 
-// shareFrom makes layer i, and the later matmuls that read the same tensor, share its columns
-// if that saves tasks.
+// shareFrom makes layer i and all later matmuls of the same tensor read one transposed copy of
+// it, if that needs fewer tasks than transposing the tensor for each.
 func (s *columnSharing) shareFrom(i int) {
 	x := &s.n.Layers[i]
 	if !canShareColumns(x) {

@@ -108,7 +108,8 @@ type rowKey struct {
 	width  int
 }
 
-// Rearrange replaces the transposes of a network with the cheapest equivalent ones.
+// Rearrange replaces the transposes of a network by other transposes that produce the same
+// tensors in less time. It may change the axis order in which a tensor is stored between layers.
 func Rearrange(n *list.Network) {
 	r := &rearranger{
 		n: n, made: map[string]layer.Shape{}, later: map[string]lineage{}, done: map[rowKey]string{},
@@ -161,8 +162,8 @@ func Rearrange(n *list.Network) {
 	n.Layers, n.Made = slices.Clip(r.layers), r.made
 }
 
-// RearrangedCopy returns a copy of the network after Rearrange and Tidy. Use it when layers
-// read tensors in other shapes than before.
+// RearrangedCopy returns a copy of n after [Rearrange] and [list.Network.Tidy]; n does not
+// change. Use it after layers of n were changed to read tensors in other shapes.
 func RearrangedCopy(n *list.Network) *list.Network {
 	c := *n
 	c.Nodes, c.Constants = slices.Clone(n.Nodes), maps.Clone(n.Constants)
@@ -176,8 +177,8 @@ func isTranspose(l *list.Layer) bool {
 	return l.Reason == "" && l.Lower.Op == layer.Transpose && l.Lower.Activation == 0 && len(l.Folded) == 0 && len(l.Inputs) == 1
 }
 
-// readShapes returns the shapes in which a layer reads its inputs, or nil if the engine cannot
-// run it.
+// readShapes returns the shapes in which layer l reads its inputs, in order. It returns nil for
+// a layer that the engine cannot run.
 func readShapes(l *list.Layer) []layer.Shape {
 	x := &l.Lower
 	swap := func(s layer.Shape, yes bool) layer.Shape {
@@ -214,9 +215,9 @@ func (r *rearranger) addLayer(l list.Layer) {
 	r.layers = append(r.layers, l)
 }
 
-// lineageOf returns the lineage of a tensor. The tensor is its own source if no pending
-// transpose produces it. Inputs and constants of the network are stored in the shape in which
-// they are first read.
+// lineageOf describes the tensor with the given name as a rearrangement of another tensor. A
+// tensor that no pending transpose produces is described by itself. Inputs and constants are
+// stored in the shape in which the first layer reads them.
 func (r *rearranger) lineageOf(name string, read layer.Shape) lineage {
 	if a, ok := r.later[name]; ok {
 		return a

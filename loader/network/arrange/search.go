@@ -16,7 +16,7 @@ type arrangement struct {
 	row   int // index in order
 }
 
-// elements returns the number of elements of the given axes together.
+// elements returns the product of the extents of the given axes.
 func (a *arrangement) elements(axes []int) int {
 	e := 1
 	for _, x := range axes {
@@ -189,7 +189,8 @@ func (a *searchNode) neighbors() (list []*searchNode) {
 	return list
 }
 
-// memoryBytes returns the size of a tensor in memory, in rows of whole 64 bytes.
+// memoryBytes returns the size in bytes of a tensor in memory, where each row is padded to a
+// multiple of 64 bytes.
 func memoryBytes(s layer.Shape) int {
 	const line = 64
 	return s.N * s.C * s.H * ((fp16Bytes*s.W + line - 1) / line * line)

@@ -31,8 +31,9 @@ func fitsOneTask(s layer.Shape, order [3]layer.Axes) bool {
 	return fp16Bytes*(other*up(s.W)+s.W*up(other)) <= l2
 }
 
-// Transposes returns the fewest transposes from one order of axes to another. size holds the
-// extent of each axis.
+// Transposes returns the shortest sequence of transposes that brings axes from the order start
+// into the order goal. Axes are numbered, and size holds their extents by number. It returns an
+// error if the sequence needs a tensor with an axis too long for the engine.
 func Transposes(start, goal []int, size map[int]int) ([]layer.Layer, error) {
 	type state struct {
 		order []int

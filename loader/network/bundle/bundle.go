@@ -34,7 +34,8 @@ type programEntry struct {
 	Timed     *loader.Program `json:",omitempty"`
 }
 
-// Encode returns the programs and reasons of a lowering as bytes.
+// Encode returns the programs of network n, and the reason why each other layer has none, as
+// bytes that [Decode] reads. programs and reasons are the results of [partition.Lower].
 func Encode(n *list.Network, programs []partition.Program, reasons []string) ([]byte, error) {
 	b := bundleTable{Reasons: reasons, Programs: []programEntry{}}
 	var containers [][]byte
@@ -61,7 +62,8 @@ func Encode(n *list.Network, programs []partition.Program, reasons []string) ([]
 	return out, nil
 }
 
-// An Error reports a bundle that cannot be read, or that belongs to another network.
+// An Error reports that bytes are not a bundle, that they are damaged, or that their programs
+// belong to another network.
 type Error struct {
 	Off  int // byte offset
 	What string
@@ -70,7 +72,7 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("bundle byte %#x: %s", e.Off, e.What) }
 
-// Unwrap returns the cause.
+// Unwrap returns the error of the program or field that could not be read, or nil.
 func (e *Error) Unwrap() error { return e.Err }
 
 const headBytes = 8 // size of the table's length
@@ -79,8 +81,9 @@ func newError(off int, err error, format string, args ...any) *Error {
 	return &Error{off, fmt.Sprintf(format, args...), err}
 }
 
-// Decode returns the programs and reasons that Encode was given for network n. It also records
-// the fused layers in n, as lowering does. Errors are a *Error.
+// Decode returns the programs and reasons that were passed to [Encode] for the same network n.
+// Like lowering, it adds the names of fused layers to the layers of n that compute them. Errors
+// are of type *[Error].
 func Decode(n *list.Network, data []byte) ([]partition.Program, []string, error) {
 	b, at, err := readTable(data)
 	if err != nil {
@@ -116,7 +119,8 @@ func Decode(n *list.Network, data []byte) ([]partition.Program, []string, error)
 	return programs, b.Reasons, nil
 }
 
-// readTable decodes the table of a bundle and returns the offset after it.
+// readTable decodes the table at the start of a bundle. end is the offset of the first container
+// after it.
 func readTable(data []byte) (b bundleTable, end int, err error) {
 	if len(data) < headBytes {
 		return b, 0, newError(0, nil, "found %d bytes, want %d or more", len(data), headBytes)

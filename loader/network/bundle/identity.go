@@ -13,9 +13,10 @@ import (
 	"anesim/loader/network/list"
 )
 
-// WriteStructure writes everything that the network's programs depend on, except the values of
-// weights and constants: names, shapes and all fields of its layers. Two networks with equal
-// structure and equal weights are lowered alike.
+// WriteStructure writes a description of n to w: the names, shapes and options of its layers,
+// but not the values of weights and constants. Networks with equal descriptions and equal
+// weights have equal programs, so that a hash of both can be the key of a cache. The error is
+// that of w.
 func WriteStructure(n *list.Network, w io.Writer) error {
 	_, err := fmt.Fprintf(w, "network %q in memory %t\ninputs %#v\noutputs %q\n", n.Name, n.InMemory, n.Inputs, n.Outputs)
 	for i := 0; i < len(n.Layers) && err == nil; i++ {
@@ -39,7 +40,8 @@ func WriteStructure(n *list.Network, w io.Writer) error {
 	return err
 }
 
-// WriteWeights writes the values of weights and constants, each preceded by its length.
+// WriteWeights writes the weights and constants of n to w, each with its length first. The error
+// is that of w.
 func WriteWeights(n *list.Network, w io.Writer) error {
 	var err error
 	for i := range n.Layers {

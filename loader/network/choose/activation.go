@@ -117,20 +117,33 @@ func isPerChannel(dims []int, s layer.Shape) bool {
 }
 
 // buildElu computes factor*(relu(x) + alpha*(exp(min(x/divisor, 0)) - 1)) for Elu, Selu and Celu.
-// The ELU table would need a single layer, but its error exceeds 0.01, so Elu uses it only if
-// tables are wanted.
+// One table computes an Elu with any alpha, a Celu with alpha 1, and a Selu with its default
+// parameters. Its error exceeds 0.01, so it is used only if tables are wanted.
 func buildElu(n *Chooser, x Operand) (Operand, error) {
 	alpha, factor, divisor := float64(n.Float("alpha", 1)), 1.0, 1.0
-	if n.Op == "Elu" && n.wantsTable(5) {
-		l := layer.Unary(layer.ELU, x.shape())
-		l.Alpha = float32(alpha)
-		return n.addLayer(l, layer.Weights{}, x.Dims, x)
-	}
+	table := layer.Unary(layer.ELU, x.shape())
+	table.Alpha = float32(alpha)
+	hasTable := true
 	switch n.Op {
 	case "Selu":
-		alpha, factor = float64(n.Float("alpha", 1.67326319)), float64(n.Float("gamma", 1.05070102))
+		const defaultAlpha, defaultGamma = 1.67326319, 1.05070102
+		alpha, factor = float64(n.Float("alpha", defaultAlpha)), float64(n.Float("gamma", defaultGamma))
+		table = layer.Unary(layer.SELU, x.shape())
+		hasTable = float32(alpha) == defaultAlpha && float32(factor) == defaultGamma
 	case "Celu":
 		divisor = alpha
+		hasTable = alpha == 1
+	}
+	if hasTable {
+		layers := 5 // ReLU, minimum, exponential and two sums
+		for _, by := range [...]float64{factor, 1 / divisor, alpha * factor} {
+			if by != 1 {
+				layers++
+			}
+		}
+		if n.wantsTable(layers) {
+			return n.addLayer(table, layer.Weights{}, x.Dims, x)
+		}
 	}
 	positive, err := n.applyUnary(layer.ReLU, x)
 	if err != nil {
@@ -178,7 +191,7 @@ func buildHardSigmoid(n *Chooser, x Operand) (Operand, error) {
 	return applyHardSigmoid(n, x, float64(n.Float("alpha", 0.2)), float64(n.Float("beta", 0.5)))
 }
 
-// buildQuickGelu computes x*sigmoid(alpha*x).
+// buildQuickGelu adds layers that compute x*sigmoid(alpha*x), an approximation of GELU.
 func buildQuickGelu(n *Chooser, x Operand) (Operand, error) {
 	y, err := n.mulScalar(x, float64(n.Float("alpha", 1.702)))
 	if err == nil {
@@ -220,7 +233,7 @@ func buildSoftsign(n *Chooser, x Operand) (Operand, error) {
 	return y, err
 }
 
-// buildRsqrt computes 1/sqrt(x + epsilon) in one layer.
+// buildRsqrt adds one layer that computes 1/sqrt(x + epsilon).
 func buildRsqrt(n *Chooser, x Operand) (Operand, error) {
 	l := layer.Unary(layer.Rsqrt, x.shape())
 	l.Epsilon = n.Float("epsilon", 0)
@@ -294,7 +307,7 @@ func keepBeyond(n *Chooser, x Operand, sign, limit, shift float64) (Operand, err
 	return n.ApplyBinary(layer.Mul, x, y)
 }
 
-// buildMish computes x*tanh(softplus(x)).
+// buildMish adds layers that compute x*tanh(softplus(x)).
 func buildMish(n *Chooser, x Operand) (Operand, error) {
 	y, err := n.applyUnary(layer.Softplus, x)
 	if err == nil {

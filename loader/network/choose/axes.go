@@ -11,8 +11,8 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// viewAxis returns an N, C, H, W shape for a tensor in which the given axis of dims is an axis of
-// its own, and that axis of the shape.
+// viewAxis returns an N, C, H, W shape for a tensor of shape dims in which the given axis is not
+// merged with others. The second result is the axis of the shape that it becomes.
 func viewAxis(dims []int, axis int) (layer.Shape, layer.Axes) {
 	if natural := axis + 4 - len(dims); len(dims) <= 4 && natural > 0 {
 		s, _ := ShapeOf(dims)

@@ -7,8 +7,8 @@ import (
 	"anesim/loader/network/weights"
 )
 
-// A Chooser builds the layers of one node. The shapes of the node's results must be known. Methods
-// that return an [Operand] add layers to the builder, and return the last layer's result.
+// A Chooser builds the engine layers for one node of a graph. The shapes of the node's results
+// must be known. Methods that return an [Operand] add the layers that compute it to the builder.
 type Chooser struct {
 	*graph.Node
 	*list.Builder
@@ -19,7 +19,7 @@ type Chooser struct {
 	What    string         // how it was handled if it has no layers, such as "view"
 }
 
-// Shared is the state that the choosers of all nodes of a file share.
+// A Shared holds the state that the choosers for all nodes of one file have in common.
 type Shared struct {
 	*graph.Budget
 	absentLeft int                // how many more values may be made up for constants in files that were not read
@@ -29,7 +29,8 @@ type Shared struct {
 	Tables     bool               // prefer table lookups, which are cheaper and less exact
 }
 
-// NewShared returns the shared state for a file. Computing constants is charged to budget.
+// NewShared returns the state for the choosers of one file. Memory for constants that they
+// compute is taken from budget.
 func NewShared(budget *graph.Budget) *Shared {
 	return &Shared{Budget: budget, absentLeft: weights.MaxCoefficients, noted: map[string]bool{}, paddings: map[string]padding{}}
 }
@@ -58,9 +59,9 @@ func setStoredForm(w *layer.Weights, p *graph.Packing) {
 	}
 }
 
-// Bytes charged to the budget for computed constants.
+// Sizes in bytes of the parts of computed constants, which are taken from the budget.
 const (
 	numberBytes = graph.NumberBytes // a float64 number
 	HalfBytes   = 2                 // an fp16 number
-	placeBytes  = 32                // an index in a list, including the runs that the list is split into
+	indexBytes  = 32                // an index in a list, including the runs that the list is split into
 )

@@ -11,14 +11,15 @@ import (
 	"anesim/loader/network/weights"
 )
 
-// An Operand is a named tensor viewed with dimensions Dims.
+// An Operand is a tensor that layers read: its name, and the dimensions in which a rule views
+// it.
 type Operand struct {
 	Name string
 	Dims []int
 }
 
-// As returns the operand viewed with other dimensions, which must have the same number of
-// elements.
+// As returns the operand with dimensions dims instead of its own. Both must have the same number
+// of elements; no layer is needed.
 func (x Operand) As(dims ...int) Operand { return Operand{x.Name, dims} }
 
 // shape returns the operand's dimensions as N, C, H and W. The dimensions must have been checked.
@@ -77,7 +78,7 @@ func (n *Chooser) storeConstant(c *graph.Const, name string) (Operand, error) {
 	return x, nil
 }
 
-// storeFilled stores a constant tensor whose elements are all v.
+// storeFilled adds a constant tensor of shape dims to the network, with v in every element.
 func (n *Chooser) storeFilled(name string, dims []int, v float64) (Operand, error) {
 	if n.HasConstant(name) {
 		return Operand{name, dims}, nil
@@ -135,9 +136,10 @@ func (n *Chooser) addListLayer(l list.Layer, dims []int, inputs ...Operand) (Ope
 	return Operand{l.Output, dims}, nil
 }
 
-// NameResult makes x the node's output i. If a layer of this node computes x, that layer's output
-// is renamed; otherwise the output's name becomes an alias of x. It does nothing if the output is
-// unused.
+// NameResult makes x the result i of the node. If a layer of this node computes x, the layer's
+// output gets the name of the result. Otherwise, the name becomes an alias of x. NameResult does
+// nothing if nothing reads the result. It returns an error if x has the wrong number of
+// elements.
 func (n *Chooser) NameResult(i int, x Operand) error {
 	out := n.Out[i].Name
 	if out == "" {
@@ -178,12 +180,13 @@ func (n *Chooser) NameResult(i int, x Operand) error {
 	return nil
 }
 
-// applyUnary applies op to each element of x.
+// applyUnary adds a layer that applies op to each element of x.
 func (n *Chooser) applyUnary(op layer.Op, x Operand) (Operand, error) {
 	return n.addLayer(layer.Unary(op, x.shape()), layer.Weights{}, x.Dims, x)
 }
 
-// mulScalar returns x*by. It adds no layer if by is 1.
+// mulScalar adds a layer that multiplies each element of x by the number by. It adds none, and
+// returns x, if by is 1.
 func (n *Chooser) mulScalar(x Operand, by float64) (Operand, error) {
 	if by == 1 {
 		return x, nil
@@ -191,7 +194,8 @@ func (n *Chooser) mulScalar(x Operand, by float64) (Operand, error) {
 	return n.applyScalar(layer.Mul, x, by)
 }
 
-// addScalar returns x+by. It adds no layer if by is 0.
+// addScalar adds a layer that adds the number by to each element of x. It adds none, and returns
+// x, if by is 0.
 func (n *Chooser) addScalar(x Operand, by float64) (Operand, error) {
 	if by == 0 {
 		return x, nil
@@ -213,7 +217,7 @@ func (n *Chooser) applyScalar(op layer.Op, x Operand, v float64) (Operand, error
 }
 
 // mergeAxes returns the shape out, and the shapes of tensors that broadcast to it, with at most
-// four axes. It merges neighbouring axes if each tensor is broadcast along both or neither. It
+// four axes. It merges neighboring axes if each tensor is broadcast along both or neither. It
 // returns an error if more than four axes remain.
 func mergeAxes(out []int, tensors ...[]int) ([]int, [][]int, error) {
 	full := make([][]int, len(tensors))
@@ -244,7 +248,8 @@ func mergeAxes(out []int, tensors ...[]int) ([]int, [][]int, error) {
 	return out, full, nil
 }
 
-// ApplyBinary combines the elements of a and b, which broadcast to each other.
+// ApplyBinary adds layers that apply op to each pair of elements of a and b, which are broadcast
+// to each other's shape. It returns an error if the shapes do not fit.
 func (n *Chooser) ApplyBinary(op layer.Op, a, b Operand) (Operand, error) {
 	out, err := graph.Broadcast(a.Dims, b.Dims)
 	if err != nil {
@@ -276,7 +281,7 @@ func (n *Chooser) ApplyBinary(op layer.Op, a, b Operand) (Operand, error) {
 }
 
 // applyBinaryRegrouped is like ApplyBinary, for operands whose axes cannot be merged to four. It
-// permutes the axes so that axes along which the same operand is broadcast are neighbours, and
+// permutes the axes so that axes along which the same operand is broadcast are neighbors, and
 // restores the order in the result.
 func (n *Chooser) applyBinaryRegrouped(op layer.Op, a, b Operand, out []int) (Operand, error) {
 	rank := len(out)
@@ -336,7 +341,8 @@ func (n *Chooser) broadcastTo(x Operand, dims []int) (Operand, error) {
 	return n.addLayer(layer.Binary(layer.Add, zeros.shape(), x.shape()), layer.Weights{}, dims, zeros, x)
 }
 
-// applyConstant combines the elements of x and c, which broadcast to each other.
+// applyConstant adds a layer that combines the elements of x and the constant c with op. The two
+// are broadcast to each other's shape.
 func (n *Chooser) applyConstant(op layer.Op, x Operand, c *graph.Const) (Operand, error) {
 	out, err := graph.Broadcast(x.Dims, c.Dims)
 	if err != nil {
@@ -391,8 +397,8 @@ func (n *Chooser) acceptsNarrow(t graph.Type) bool {
 	return ops.Of(n.Op).Has(ops.Narrow) && (t == graph.Uint8 || t == graph.Int8)
 }
 
-// ShapeOf returns dims as N, C, H and W. Missing leading axes are 1, and excess leading axes are
-// merged into N. It returns an error if the number of elements is too large.
+// ShapeOf returns the extents N, C, H and W of an engine tensor that holds a tensor of shape
+// dims, as [graph.EngineDims] does.
 func ShapeOf(dims []int) (layer.Shape, error) {
 	e, err := graph.EngineDims(dims)
 	if err != nil {

@@ -272,7 +272,7 @@ func buildConvTranspose(n *Chooser, x Operand) (Operand, error) {
 			return Operand{}, err
 		}
 		l.Bias = bias.given
-		y, err := n.addLayer(l, layer.Weights{Filter: k.swapped(&l), Bias: bias.v}, nil, x)
+		y, err := n.addLayer(l, layer.Weights{Filter: k.swapChannels(&l), Bias: bias.v}, nil, x)
 		return y.As(out...), err
 	}
 	// Output positions that no input element reaches hold only the bias. If there are any, they
@@ -310,8 +310,9 @@ func newDeconvolution(x Operand, k convWeights, w layer.Window, high, wide int) 
 	return l
 }
 
-// swapped returns the weights with the result's channels first, in the window of a layer.
-func (k *convWeights) swapped(l *layer.Layer) []float16.Float16 {
+// swapChannels returns the weights of a transposed convolution in the order in which a layer has
+// them: output channels first.
+func (k *convWeights) swapChannels(l *layer.Layer) []float16.Float16 {
 	w := &l.Window
 	v := make([]float16.Float16, k.cin*k.cout*w.Kh*w.Kw)
 	for o := range k.cin {
@@ -366,7 +367,7 @@ func convolvePhases(n *Chooser, x Operand, k convWeights, w layer.Window, groups
 		for o := range each {
 			for p := range places {
 				// The channels of a group stay together. The positions of one output channel
-				// are neighbouring channels.
+				// are neighboring channels.
 				ch := (g*each+o)*places + p
 				if b.v != nil {
 					repeated.v = append(repeated.v, b.v[g*each+o])

@@ -10,7 +10,7 @@ import (
 )
 
 // buildLRN divides each element by (bias + alpha/size * sum)^beta. The sum is over the squares of
-// a window of size neighbouring channels, and is computed with a band matrix of ones.
+// a window of size neighboring channels, and is computed with a band matrix of ones.
 func buildLRN(n *Chooser, x Operand) (Operand, error) {
 	size := n.Int("size", 0)
 	alpha, beta, bias := float64(n.Float("alpha", 1e-4)), float64(n.Float("beta", 0.75)), float64(n.Float("bias", 1))
@@ -54,7 +54,7 @@ func buildMeanVariance(n *Chooser, x Operand) (Operand, error) {
 		}
 		axes[a] = true
 	}
-	return normaliseInSteps(n, x, axes, 0)
+	return normalizeInSteps(n, x, axes, 0)
 }
 
 // buildLpNorm divides each vector along an axis by its length: the root of the sum of squares if p

@@ -13,9 +13,10 @@ import (
 // Truth values are ones and zeros in fp16. Comparisons use the sign of a difference. The sign
 // table is exact, and only equal values have a difference of zero.
 
-// AnyInput is like input, but also accepts computed integers and truth values, and inputs of the
-// network with such elements. The engine receives integer inputs as fp16, which is exact up to
-// 2048; a note says so. It returns an error if the tensor is not available on the engine.
+// AnyInput returns input i, whose elements may also be computed integers or truth values. If it
+// is an integer input of the network, a note says that the engine receives it as fp16, which is
+// exact up to 2048. AnyInput returns an error if the host computes the tensor or its shape is
+// unknown.
 func (n *Chooser) AnyInput(i int) (Operand, error) {
 	d, err := n.Dims(i)
 	if err != nil {
@@ -29,7 +30,7 @@ func (n *Chooser) AnyInput(i int) (Operand, error) {
 		return Operand{}, err
 	}
 	if _, ok := n.Shape(name); !ok {
-		return Operand{}, fmt.Errorf("%q is not available on the engine", name)
+		return Operand{}, fmt.Errorf("the engine has no tensor %q", name)
 	}
 	if n.In[i].Type != graph.Bool && !n.noted[name] && slices.ContainsFunc(n.Inputs(), func(in list.Tensor) bool { return in.Name == name }) {
 		n.noted[name] = true
@@ -58,7 +59,7 @@ func clampConstant(n *Chooser, i int) *graph.Const {
 	return out
 }
 
-// markPositive returns 1 where x > 0, and 0 elsewhere.
+// markPositive adds layers that return 1 where x > 0, and 0 elsewhere.
 func markPositive(n *Chooser, x Operand) (Operand, error) {
 	x, err := n.applyUnary(layer.Sign, x)
 	if err != nil {
@@ -67,7 +68,7 @@ func markPositive(n *Chooser, x Operand) (Operand, error) {
 	return n.applyUnary(layer.ReLU, x)
 }
 
-// Complement returns 1 - x.
+// Complement adds a layer that computes 1 - x for each element, which negates truth values.
 func (n *Chooser) Complement(x Operand) (Operand, error) {
 	x, err := n.mulScalar(x, -1)
 	if err != nil {
@@ -140,7 +141,7 @@ func buildEqual(n *Chooser) (Operand, error) {
 	return x, err
 }
 
-// markNonzero returns 1 where x is not 0, and 0 elsewhere.
+// markNonzero adds layers that return 1 where x is not 0, and 0 elsewhere.
 func markNonzero(n *Chooser, x Operand) (Operand, error) {
 	x, err := n.applyUnary(layer.Sign, x)
 	if err != nil {

@@ -27,7 +27,8 @@ func buildTranspose(n *Chooser, x Operand) (Operand, error) {
 	return x, err
 }
 
-// buildConcat concatenates the inputs and skips empty ones.
+// buildConcat concatenates the node's inputs along its axis. Inputs without elements are left
+// out.
 func buildConcat(n *Chooser) (Operand, error) {
 	axis, err := ops.Axis(len(n.Results[0].Dims), n.Int("axis", 1))
 	if err != nil {
@@ -75,7 +76,7 @@ func buildSlice(n *Chooser, x Operand) (Operand, error) {
 		if r.Step == 1 {
 			x, err = n.sliceAxis(x, axis, r.Begin, r.Count)
 		} else {
-			if err := n.Spend(placeBytes * r.Count); err != nil {
+			if err := n.Spend(indexBytes * r.Count); err != nil {
 				return Operand{}, err
 			}
 			index := make([]int, r.Count)
@@ -109,7 +110,7 @@ func buildGather(n *Chooser) (Operand, error) {
 	if err != nil {
 		return Operand{}, err
 	}
-	if err := n.Spend((numberBytes + placeBytes) * index.Elements()); err != nil {
+	if err := n.Spend((numberBytes + indexBytes) * index.Elements()); err != nil {
 		return Operand{}, err
 	}
 	places, err := index.Ints()
@@ -144,7 +145,7 @@ func buildTile(n *Chooser, x Operand) (Operand, error) {
 		if t == 1 {
 			continue
 		}
-		if err := n.Spend(placeBytes * t); err != nil {
+		if err := n.Spend(indexBytes * t); err != nil {
 			return Operand{}, err
 		}
 		if x.Dims[axis] == 1 {
@@ -261,7 +262,7 @@ func padConstant(n *Chooser, x Operand, axis, before, after int, value float64) 
 // "wrap".
 func padByCopying(n *Chooser, x Operand, axis, before, after int, mode string) (Operand, error) {
 	d := x.Dims[axis]
-	if err := n.Spend(placeBytes * (before + d + after)); err != nil {
+	if err := n.Spend(indexBytes * (before + d + after)); err != nil {
 		return x, err
 	}
 	var index []int
@@ -428,7 +429,7 @@ func roundCoordinate(x float64, mode string) float64 {
 
 // cubicWeight returns the weight of element i of an axis with in elements in the cubic
 // interpolation at x. The parameter a is the cubic coefficient. If exclude is set, taps outside
-// the axis are dropped and the other weights are normalised; otherwise, they are taken from the
+// the axis are dropped and the other weights are normalized; otherwise, they are taken from the
 // nearest element.
 func cubicWeight(x, a float64, in, i int, exclude bool) float64 {
 	low := math.Floor(x)

@@ -111,8 +111,8 @@ func globalPoolRule(op layer.Op) rule {
 }
 
 // readSoftmaxInput returns the input of a softmax, viewed with the shape in which it is
-// normalised, and the normalised axis. Before operator set 13 the node's axis and all later axes
-// are normalised together, so they are merged.
+// normalized, and the normalized axis. Before operator set 13 the node's axis and all later axes
+// are normalized together, so they are merged.
 func readSoftmaxInput(n *Chooser) (x Operand, axis int, err error) {
 	if x, err = n.input(0); err != nil {
 		return x, 0, err
@@ -187,7 +187,7 @@ func applyLayerNorm(n *Chooser, x Operand, first int, epsilon float32) (Operand,
 	var set layer.Axes
 	switch {
 	case len(inner) == 0:
-		return x, errors.New("norm has no axes to normalise")
+		return x, fmt.Errorf("list of axes is empty; want at least one axis of shape %v", dims)
 	case len(inner) == 1:
 		s, _ = ShapeOf(dims)
 		set = layer.AxisW
@@ -242,7 +242,8 @@ func applyAffine(n *Chooser, x Operand, scale, bias int, shape func(c *graph.Con
 	return x, nil
 }
 
-// constantShape returns the constant's own dimensions.
+// constantShape returns the dimensions of c. It is the shape argument of applyAffine for
+// parameters that broadcast as they are.
 func constantShape(c *graph.Const) []int { return c.Dims }
 
 func buildLayerNorm(n *Chooser, x Operand) (Operand, error) {
@@ -252,7 +253,7 @@ func buildLayerNorm(n *Chooser, x Operand) (Operand, error) {
 	}
 	first := max(0, slices.Index(axes, true))
 	if slices.Contains(axes[first:], false) {
-		return normaliseInSteps(n, x, axes, n.Float("epsilon", 1e-5))
+		return normalizeInSteps(n, x, axes, n.Float("epsilon", 1e-5))
 	}
 	y, err := applyLayerNorm(n, x, first, n.Float("epsilon", 1e-5))
 	if err == nil {
@@ -290,9 +291,9 @@ func readNormAxes(n *Chooser, rank int) ([]bool, error) {
 	return axes, nil
 }
 
-// normaliseInSteps returns (x - mean)/sqrt(variance + epsilon) over the given axes, which need not
+// normalizeInSteps returns (x - mean)/sqrt(variance + epsilon) over the given axes, which need not
 // be the last ones, in several layers.
-func normaliseInSteps(n *Chooser, x Operand, axes []bool, epsilon float32) (Operand, error) {
+func normalizeInSteps(n *Chooser, x Operand, axes []bool, epsilon float32) (Operand, error) {
 	mean, err := n.reduceAxes(layer.ReduceMean, x, axes)
 	if err != nil {
 		return x, err
@@ -389,7 +390,8 @@ func channelShape(dims []int) func(c *graph.Const) []int {
 	}
 }
 
-// buildGroupNorm normalises each group of channels.
+// buildGroupNorm subtracts the mean from each group of channels and divides it by its standard
+// deviation.
 func buildGroupNorm(n *Chooser, x Operand) (Operand, error) {
 	groups := n.Int("num_groups", 0)
 	if len(x.Dims) < 3 || groups < 1 || x.Dims[1]%groups != 0 {

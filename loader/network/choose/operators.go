@@ -27,11 +27,12 @@ func inputRule(build func(n *Chooser, x Operand) (Operand, error)) rule {
 // operators maps the name of an operator to its rule.
 var operators = newOperators()
 
-// Supports reports whether there is a rule for the operator.
+// Supports reports whether there is a rule that makes engine layers of the named operator. The
+// rule may still refuse some of its nodes.
 func Supports(op string) bool { return operators[op] != nil }
 
-// Choose adds the layers of the node and names its results. It returns an error if the engine
-// cannot compute the node.
+// Choose adds the layers that compute the node, and gives their outputs the names of the node's
+// results. It returns an error that says why, if the engine cannot compute the node.
 func (n *Chooser) Choose() error {
 	for _, r := range n.Results {
 		if graph.Elements(r.Dims) == 0 {
@@ -58,7 +59,8 @@ func (n *Chooser) Choose() error {
 	return n.NameResult(0, x)
 }
 
-// newOperators returns the rules of all operators that the engine computes.
+// newOperators returns the table of rules: for each operator that the engine can compute, the
+// function that adds its layers.
 func newOperators() map[string]rule {
 	t := map[string]rule{
 		"Conv": inputRule(buildConv), "ConvTranspose": inputRule(buildConvTranspose), "Gemm": buildGemm, "Linear": inputRule(buildLinear),

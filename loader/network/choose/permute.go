@@ -8,14 +8,15 @@ import (
 	"anesim/loader/network/arrange"
 )
 
-// swapChannelsColumns returns x, in the engine's four axes, with channels and columns transposed.
+// swapChannelsColumns adds a transpose that exchanges the channels and columns of x, seen as an
+// N, C, H, W tensor.
 func (n *Chooser) swapChannelsColumns(x Operand) (Operand, error) {
 	s := x.shape()
 	return n.addLayer(layer.Unary(layer.Transpose, s), layer.Weights{}, []int{s.N, s.W, s.H, s.C}, x.As(s.N, s.C, s.H, s.W))
 }
 
 // errAxes reports a permutation whose sequence of layers would take too long to find.
-var errAxes = errors.New("permutation has more than six axes after neighbours are merged")
+var errAxes = errors.New("permutation has more than six axes after neighbors are merged")
 
 // permute returns x with its axes reordered: axis i of the result is axis perm[i] of x. One layer
 // can put C, H and W in any order, for any grouping of the axes into four. The shortest sequence

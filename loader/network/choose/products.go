@@ -77,7 +77,8 @@ func multiplyGemmConstant(n *Chooser, x Operand, c *graph.Const, alpha, beta flo
 	return y, added, err
 }
 
-// multiplyGemmTensor returns alpha*x*B for a computed B.
+// multiplyGemmTensor adds layers that compute alpha*x*B, where B is an input that is computed
+// when the network runs.
 func multiplyGemmTensor(n *Chooser, x Operand, alpha float64) (Operand, error) {
 	z, err := n.input(1)
 	if err == nil && n.Int("transB", 0) != 0 {
@@ -93,7 +94,7 @@ func multiplyGemmTensor(n *Chooser, x Operand, alpha float64) (Operand, error) {
 	return n.mulScalar(y, alpha)
 }
 
-// addGemmAddend returns y + beta*C.
+// addGemmAddend adds layers that compute y + beta*C. The node must have a C.
 func addGemmAddend(n *Chooser, y Operand, beta float64) (Operand, error) {
 	if c := n.Const(2); c != nil {
 		v, err := c.Values()

@@ -83,7 +83,8 @@ func unroll(n *Chooser, gates int) (Operand, error) {
 	return Operand{}, nil
 }
 
-// checkUnrollable returns an error if the recurrent layer cannot be unrolled.
+// checkUnrollable returns an error if the recurrent node has options that unrolling does not
+// support, or too many steps.
 func checkUnrollable(n *Chooser, gates, steps, directions int) error {
 	switch {
 	case n.Attr["activations"] != nil && !hasDefaultActivations(n, gates), n.Attr["clip"] != nil, n.Int("input_forget", 0) != 0:
@@ -250,12 +251,12 @@ func addState(n *Chooser, q *recurrence, sum, h Operand, gate int) (Operand, err
 	return n.ApplyBinary(layer.Add, sum, p)
 }
 
-// addBias adds one value of v to each column of x.
+// addBias adds a layer that adds the value v[i] to column i of x.
 func addBias(n *Chooser, x Operand, v []float16.Float16) (Operand, error) {
 	return n.applyConstant(layer.Add, x, halvesConstant(v))
 }
 
-// halvesConstant returns a list of fp16 values as a constant.
+// halvesConstant returns a constant with one axis that holds the values v.
 func halvesConstant(v []float16.Float16) *graph.Const {
 	c := &graph.Const{Dims: []int{len(v)}}
 	for _, h := range v {

@@ -35,7 +35,7 @@ func poolByAxis(n *Chooser, x Operand, w ops.Window, average bool) (Operand, err
 		}
 		var y Operand
 		for t := range taps {
-			if err := n.Spend(placeBytes, w.Out[i]); err != nil {
+			if err := n.Spend(indexBytes, w.Out[i]); err != nil {
 				return x, err
 			}
 			part, err := n.pickElements(x, 2+i, stridedIndices(w.Out[i], w.Strides[i], t*w.Dilations[i]))
@@ -153,7 +153,7 @@ func convolve3D(n *Chooser, x Operand) (Operand, error) {
 	}
 	var sum Operand
 	for t := range depth {
-		if err := n.Spend(placeBytes * w.Out[0]); err != nil {
+		if err := n.Spend(indexBytes * w.Out[0]); err != nil {
 			return Operand{}, err
 		}
 		part, err := n.pickElements(x, 1, stridedIndices(w.Out[0], w.Strides[0], t*w.Dilations[0]))

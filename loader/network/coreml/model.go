@@ -9,7 +9,8 @@ import (
 	"anesim/loader/network/wire"
 )
 
-// A Model is a program with the description of its inputs and outputs.
+// A Model is a Core ML model: its program, and the description of the inputs and outputs that
+// users see.
 type Model struct {
 	Version int64 // of the specification
 	Inputs  []Feature
@@ -17,7 +18,7 @@ type Model struct {
 	Program *mil.Program
 }
 
-// A Feature describes an input or an output.
+// A Feature describes an input or an output of a model.
 type Feature struct {
 	Name string
 	Type string  // "image", or an array's element type as numpy spells it
@@ -28,11 +29,12 @@ type Feature struct {
 var otherKinds = map[protowire.Number]string{
 	200: "a pipeline (classifier)", 201: "a pipeline (regressor)", 202: "a pipeline", 300: "a linear model", 301: "a support vector machine",
 	302: "trees", 303: "a neural network of layers (regressor)", 304: "a Bayesian model", 400: "a linear model", 401: "a support vector machine",
-	402: "trees", 403: "a neural network of layers (classifier)", 404: "nearest neighbours", 500: "a neural network of layers",
+	402: "trees", 403: "a neural network of layers (classifier)", 404: "nearest neighbors", 500: "a neural network of layers",
 	501: "a recommender", 555: "a custom model", 556: "a link to a model", 900: "an identity", 3000: "a model in a model",
 }
 
-// Read reads a model. Errors are a *[wire.FormatError].
+// Read reads a Core ML model file. It returns a *[wire.FormatError] if the file is malformed, or
+// if the model is not a program but, for example, a neural network of layers.
 func Read(data []byte) (*Model, error) {
 	m := &Model{}
 	other := ""

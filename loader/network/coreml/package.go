@@ -10,10 +10,12 @@ import (
 	"strings"
 )
 
-// MaxBytes is the size of the largest file that is read.
+// MaxBytes is the largest size in bytes of a file in a package that is read.
 const MaxBytes = 1 << 31
 
-// ModelPath returns the path of the model file within a package, as its manifest states it.
+// ModelPath returns the path of the model file in the package dir. The package's Manifest.json
+// states it. ModelPath returns an error if the manifest is malformed or names a file outside the
+// package.
 func ModelPath(dir fs.FS) (string, error) {
 	const most = 1 << 20
 	data, err := ReadFile(dir, "Manifest.json", most)
@@ -40,7 +42,8 @@ func ModelPath(dir fs.FS) (string, error) {
 	return p, nil
 }
 
-// ReadFile reads a regular file of at most most bytes.
+// ReadFile returns the content of the named file in dir. It returns an error if the file is not
+// a regular file or has more than most bytes.
 func ReadFile(dir fs.FS, name string, most int64) ([]byte, error) {
 	info, err := fs.Stat(dir, name)
 	if err != nil {

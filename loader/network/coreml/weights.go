@@ -20,7 +20,8 @@ var blobTypes = map[uint32]mil.Elem{
 	11: "uint4", 12: "uint3", 13: "uint6", 14: "int32", 15: "uint32",
 }
 
-// A WeightsError reports that a weights file lacks the blob that a value names.
+// A WeightsError reports that a weights file has no blob of the wanted type and size at offset
+// Off.
 type WeightsError struct {
 	Off  uint64
 	What string
@@ -28,12 +29,14 @@ type WeightsError struct {
 
 func (e *WeightsError) Error() string { return fmt.Sprintf("weights at %#x: %s", e.Off, e.What) }
 
-// Weights is the content of a weights file.
+// A Weights is the content of a weights file, which stores the large constants of a program as
+// blobs.
 type Weights []byte
 
-// Values returns n elements of the blob whose record is at off. They are little-endian, and
-// elements of less than a byte take a byte each. The result shares memory with the file if it
-// can.
+// Values returns the n elements of the blob whose record starts at offset off, in little-endian
+// order. Elements of fewer than 8 bits are expanded to one byte each; all others share memory
+// with w. Values returns a *[WeightsError] if there is no record, or if its element type or size
+// is different.
 func (w Weights) Values(off uint64, elem mil.Elem, n int) ([]byte, error) {
 	fail := func(format string, v ...any) ([]byte, error) {
 		return nil, &WeightsError{off, fmt.Sprintf(format, v...)}

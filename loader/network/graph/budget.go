@@ -2,18 +2,20 @@ package graph
 
 import "errors"
 
-// A Budget is the number of bytes that computed constants may still take.
+// A Budget limits the memory for constants that are computed while a file is read. Bytes is the
+// amount that is left.
 type Budget struct{ Bytes int }
 
-// ErrBudget is returned for a node whose constants would exceed the budget of its file.
+// ErrBudget is the error of a node whose computed constants would need more memory than is left
+// in the [Budget] of the file.
 var ErrBudget = errors.New("computed constants exceed the limit for a file of this size")
 
-// NumberBytes is the size of a computed number.
+// NumberBytes is the size in bytes of an element of a computed constant, which is a float64.
 const NumberBytes = 8
 
-// Spend subtracts bytes times the product of counts from the budget. Callers spend before they
-// allocate, because a few bytes of a file can state any shape. If the budget is too small,
-// Spend leaves it unchanged and returns [ErrBudget].
+// Spend subtracts the product of bytes and all counts from the budget. If the budget is too
+// small, Spend returns [ErrBudget] and leaves the budget unchanged. Callers spend before they
+// allocate, because a few bytes in a file can state a shape of any size.
 func (b *Budget) Spend(bytes int, counts ...int) error {
 	for _, n := range counts {
 		if n > 0 && bytes > b.Bytes/n {

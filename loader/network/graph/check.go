@@ -2,16 +2,17 @@ package graph
 
 import "fmt"
 
-// An OrderError reports a node that reads a tensor that is neither known nor produced by an
-// earlier node.
+// An OrderError reports that a node reads a tensor that no earlier node produces, and that is
+// neither an input nor a constant.
 type OrderError struct{ Node, Tensor string }
 
 func (e *OrderError) Error() string {
 	return fmt.Sprintf("node %q reads %q, which no earlier node produces", e.Node, e.Tensor)
 }
 
-// Check reports an [OrderError] for the first node that reads anything but inputs, constants
-// and results of earlier nodes. A file may contain such nodes. A pass must not add any.
+// Check returns an [OrderError] for the first node that reads an unknown tensor. A tensor is
+// known if an earlier node produces it, if it has a shape or is a constant, or if Why says that
+// its shape is unknown. A pass that reorders nodes uses Check to find its own mistakes.
 func Check(nodes []*Node) error {
 	made := make(map[*Value]bool, len(nodes))
 	for _, n := range nodes {

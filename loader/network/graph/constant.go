@@ -8,9 +8,9 @@ import (
 	"github.com/x448/float16"
 )
 
-// A Const is a constant tensor, from the file or computed from constants of the file. Values
-// stay in the file until they are asked for. They are absent if they are stored in another file
-// that was not read.
+// A Const is a tensor whose elements do not depend on the inputs of the network. Its elements
+// come from the file, which is only read when they are needed, or were computed from other
+// constants. They are absent if the file refers to another file that was not read.
 type Const struct {
 	Dims    []int
 	Type    Type
@@ -21,15 +21,15 @@ type Const struct {
 	Clamped int      // number of finite values beyond fp16's range, counted by Halves
 }
 
-// A Packing describes how the file compresses values that are expanded here. The engine may
-// store them in a compressed form of its own.
+// A Packing records how the file compresses the elements of a constant, which are always
+// expanded when they are read. The engine may then store them compressed in its own way.
 type Packing struct {
 	Form  Packed
 	Scale []float16.Float16 // for Bytes: one scale for all values, or one for each element of an axis
 }
 
-// Scaled returns the packing of 8-bit values with one scale, or with one scale for each element
-// of an axis.
+// Scaled returns the packing of 8-bit integers that are multiplied by scale: one number for all
+// elements, or one for each position along an axis.
 func Scaled(scale []float64) *Packing {
 	p := &Packing{Form: Bytes, Scale: make([]float16.Float16, len(scale))}
 	for i, s := range scale {
@@ -38,17 +38,18 @@ func Scaled(scale []float64) *Packing {
 	return p
 }
 
-// Packed is a compressed form of values.
+// Packed is a way of compressing the elements of a constant.
 type Packed uint8
 
-// The compressed forms.
+// The ways in which files compress constants.
 const (
 	Bytes   Packed = iota + 1 // 8-bit integers times a scale
 	Palette                   // indices into a list of values
 	Sparse                    // a mask and the values in it
 )
 
-// A Source reads values that are stored in a file.
+// A Source reads the elements of a constant from a file. Each calls set with the index and the
+// value of every element in order.
 type Source interface {
 	External() bool // reports whether the file was not read
 	Numbers() ([]float64, error)
@@ -56,13 +57,15 @@ type Source interface {
 	Each(set func(i int, v float64)) error
 }
 
-// Elements returns the number of elements.
+// Elements returns the number of elements of c.
 func (c *Const) Elements() int { return Elements(c.Dims) }
 
-// Absent reports whether the values are stored in a file that was not read.
+// Absent reports whether the elements of c are in another file that was not read. Reading them
+// then fails.
 func (c *Const) Absent() bool { return c.Source != nil && c.Source.External() }
 
-// Values returns the elements in order.
+// Values returns the elements of c in order, as float64. The caller must not change them. The
+// error is that of reading the file.
 func (c *Const) Values() ([]float64, error) {
 	switch {
 	case c.Half != nil:
@@ -77,9 +80,9 @@ func (c *Const) Values() ([]float64, error) {
 	return c.Source.Numbers()
 }
 
-// Halves returns the elements rounded to fp16, or nil if they are absent. Finite elements
-// beyond fp16's range become its largest number, as converters to fp16 do. A mask of -3.4e38
-// therefore stays finite, and 0 times it is 0.
+// Halves returns the elements of c rounded to fp16, or nil without an error if they are absent.
+// Finite elements that exceed the range of fp16 become ±65504 and are counted in c.Clamped. A
+// mask of -3.4e38 therefore stays finite, and 0 times it is 0 instead of NaN.
 func (c *Const) Halves() ([]float16.Float16, error) {
 	switch {
 	case c.Absent():
@@ -123,15 +126,16 @@ func isInfinite(h float16.Float16) bool { return h.IsInf(0) }
 // largestHalf is the fp16 number 65504.
 const largestHalf = 0x7bff
 
-// As returns the constant with another shape. Both share their values.
+// As returns a constant of shape dims that shares the elements of c. The shape dims must have as
+// many elements as c.
 func (c *Const) As(dims []int) *Const {
 	d := *c
 	d.Dims = dims
 	return &d
 }
 
-// Ints returns the elements of an integer tensor, clamped to ±2^40 so that sums of a few of
-// them are exact.
+// Ints returns the elements of c, which must have an integer type. Elements are clamped to
+// ±2^40, so that sums of a few of them cannot overflow.
 func (c *Const) Ints() ([]int, error) {
 	if c.Type.IsFloat() {
 		return nil, fmt.Errorf("found elements of type %v, want integers", c.Type)
@@ -147,7 +151,8 @@ func (c *Const) Ints() ([]int, error) {
 	return out, nil
 }
 
-// Scalar returns the only element.
+// Scalar returns the element of a constant that has exactly one. It returns an error if c has
+// another number of elements, or if they are absent.
 func (c *Const) Scalar() (float64, error) {
 	if c.Elements() != 1 || c.Absent() {
 		return 0, fmt.Errorf("found a constant of shape %v, want one value", c.Dims)
@@ -159,9 +164,9 @@ func (c *Const) Scalar() (float64, error) {
 	return v[0], nil
 }
 
-// Detach returns the constant with its values in memory, so that the file can be closed. Floats
-// are rounded to fp16, as the engine gets no others. A constant with absent values is returned
-// unchanged.
+// Detach returns a copy of c that does not need the file any more. Floating-point elements are
+// rounded to fp16, the only precision that the engine reads. If c does not refer to the file, or
+// its elements are absent, Detach returns c itself.
 func (c *Const) Detach() (*Const, error) {
 	switch {
 	case c.Source == nil, c.Absent():

@@ -6,7 +6,9 @@ import (
 	"github.com/x448/float16"
 )
 
-// Rounded returns v rounded to an element of type elem. Integers wrap as in two's complement.
+// Rounded returns v as an element of type elem holds it: 0 or 1 for booleans, truncated to an
+// integer for integers, and with the precision of the type for floating-point numbers. Integers
+// of up to 32 bits wrap around if v exceeds their range.
 func Rounded(elem Type, v float64) float64 {
 	switch elem {
 	case Float:
@@ -38,7 +40,7 @@ func Rounded(elem Type, v float64) float64 {
 	return math.Trunc(v)
 }
 
-// Truth returns 1 for true and 0 for false.
+// Truth returns the number for a boolean: 1 for true and 0 for false.
 func Truth(b bool) float64 {
 	if b {
 		return 1

@@ -6,15 +6,16 @@ import (
 	"slices"
 )
 
-// A Graph is a list of nodes with inputs and outputs: a whole model, or a branch of a node that
-// has a condition.
+// A Graph is a list of operator calls with their outputs and constants. It is either a whole
+// model or one branch of an If node.
 type Graph struct {
 	Nodes   []*Node // in an order in which they can run
 	Outputs []*Value
 	Consts  map[string]*Const // by the names of their values
 }
 
-// A Value is a tensor that nodes read, with the facts known about it.
+// A Value is a tensor that nodes read or produce, with everything that is known about it. Nodes
+// that use the same tensor share its Value.
 type Value struct {
 	Name string // "" for an omitted input, or a result that nothing reads
 	Dims []int  // nil if unknown, empty for a single number
@@ -43,40 +44,44 @@ type Value struct {
 	Filled, Mixed bool
 }
 
-// A Range holds the least and the largest element of a tensor.
+// A Range is an interval that contains all elements of a tensor, such as 0 to 1 for the result
+// of a sigmoid.
 type Range struct{ Low, High float64 }
 
-// A Span holds the least and the largest value of every element of a tensor.
+// A Span gives each element of a tensor its own bounds. Low and High are constants of the
+// tensor's shape.
 type Span struct{ Low, High *Const }
 
-// A Result is the shape and the type of a tensor that a node produces.
+// A Result is the inferred shape and element type of one tensor that a node produces.
 type Result struct {
 	Dims []int
 	Type Type
 	MACs int // multiply-accumulates by the operator's definition
 }
 
-// Given reports whether the value is a tensor rather than an omitted input.
+// Given reports whether v is a tensor. It returns false for a nil v and for an omitted optional
+// input, which has no name.
 func (v *Value) Given() bool { return v != nil && v.Name != "" }
 
-// Shape sets the dimensions. A nil dims means a single number.
+// Shape sets the dimensions of v to dims. It stores a nil dims as an empty list, the shape of a
+// single number, because v.Dims is nil only while the shape is unknown.
 func (v *Value) Shape(dims []int) {
 	if v.Dims = dims; dims == nil {
 		v.Dims = []int{}
 	}
 }
 
-// Set makes the value a constant.
+// Set makes v a constant: it stores c and sets the type and shape of v to those of c.
 func (v *Value) Set(c *Const) {
 	v.Const, v.Type = c, c.Type
 	v.Shape(c.Dims)
 }
 
-// Forget clears the constant, shape and type that a node gave the value. It keeps the range and
-// the bounds.
+// Forget makes the constant, shape and type of v unknown again. It leaves the fields Range,
+// Least and Span unchanged.
 func (v *Value) Forget() { v.Const, v.Dims, v.Type = nil, nil, 0 }
 
-// A Node is a call of one operator.
+// A Node is one call of an operator, with its input and output tensors and its attributes.
 type Node struct {
 	Name       string // may be empty
 	Op, Domain string
@@ -87,7 +92,8 @@ type Node struct {
 	Off        int64 // byte offset in the file
 }
 
-// An Attr is an argument of a node that is not a tensor. Only the field of its kind is set.
+// An Attr is an attribute of a node: an argument that is fixed in the file, such as the strides
+// of a convolution. Only the field for its kind of value is set.
 type Attr struct {
 	Int    int64
 	Float  float32
@@ -99,7 +105,7 @@ type Attr struct {
 	Graph  *Graph
 }
 
-// ListOf returns a list attribute of integers.
+// ListOf returns an attribute that holds the integers v as a list.
 func ListOf(v ...int) *Attr {
 	a := &Attr{}
 	for _, x := range v {
@@ -108,7 +114,8 @@ func ListOf(v ...int) *Attr {
 	return a
 }
 
-// Operator returns the operator's name, with its domain unless that is the standard one.
+// Operator returns the name of the node's operator. An operator of a domain other than ONNX's
+// own is prefixed with the domain, as in "com.microsoft.Gelu".
 func (n *Node) Operator() string {
 	if n.Domain == "" || n.Domain == "ai.onnx" {
 		return n.Op
@@ -116,13 +123,16 @@ func (n *Node) Operator() string {
 	return n.Domain + "." + n.Op
 }
 
-// Given reports whether input i is present.
+// Given reports whether the node has input i. It returns false for an omitted input and for an i
+// that is out of range.
 func (n *Node) Given(i int) bool { return i >= 0 && i < len(n.In) && n.In[i].Given() }
 
-// Asked reports whether result i has a name, so that something can read it.
+// Asked reports whether result i has a name, without which no other node can read it. It returns
+// false for an i that is out of range.
 func (n *Node) Asked(i int) bool { return i >= 0 && i < len(n.Out) && n.Out[i].Given() }
 
-// Const returns the constant that input i is, or nil if it is not one.
+// Const returns the constant in input i. It returns nil if the input is missing or is computed
+// when the network runs.
 func (n *Node) Const(i int) *Const {
 	if !n.Given(i) {
 		return nil
@@ -130,7 +140,8 @@ func (n *Node) Const(i int) *Const {
 	return n.In[i].Const
 }
 
-// Type returns the type of input i, or 0 if it is unknown.
+// Type returns the element type of input i, or 0 if the type is unknown or the node has fewer
+// inputs.
 func (n *Node) Type(i int) Type {
 	if i < len(n.In) {
 		return n.In[i].Type
@@ -138,7 +149,8 @@ func (n *Node) Type(i int) Type {
 	return 0
 }
 
-// Dims returns the dimensions of input i, or an error if they are unknown.
+// Dims returns the shape of input i, which the caller must not change. It returns an error if
+// the input is missing or its shape is unknown. The error says why the shape is unknown.
 func (n *Node) Dims(i int) ([]int, error) {
 	if !n.Given(i) {
 		return nil, fmt.Errorf("input %d is missing", i)
@@ -153,8 +165,8 @@ func (n *Node) Dims(i int) ([]int, error) {
 	}
 }
 
-// Int returns an integer attribute, or missing if it is absent. The value is clamped so that a
-// product of two is exact.
+// Int returns the integer attribute with the given name, or missing if the node does not have
+// it. Values are clamped to ±[MaxExtent], so that the product of two of them cannot overflow.
 func (n *Node) Int(name string, missing int) int {
 	if a := n.Attr[name]; a != nil {
 		return int(max(-MaxExtent, min(MaxExtent, a.Int)))
@@ -162,7 +174,8 @@ func (n *Node) Int(name string, missing int) int {
 	return missing
 }
 
-// Float returns a float attribute, or missing if it is absent.
+// Float returns the floating-point attribute with the given name, or missing if the node does
+// not have it.
 func (n *Node) Float(name string, missing float32) float32 {
 	if a := n.Attr[name]; a != nil {
 		return a.Float
@@ -170,7 +183,8 @@ func (n *Node) Float(name string, missing float32) float32 {
 	return missing
 }
 
-// Text returns a string attribute, or missing if it is absent.
+// Text returns the string attribute with the given name, or missing if the node does not have
+// it.
 func (n *Node) Text(name, missing string) string {
 	if a := n.Attr[name]; a != nil {
 		return a.Text
@@ -178,10 +192,11 @@ func (n *Node) Text(name, missing string) string {
 	return missing
 }
 
-// List returns a list of integers: an attribute or, in later versions of an operator, a
-// constant input. An input of -1 means that there is none. List reports false if neither is
-// present. It returns an error if the list is longer than lists with that name can be, because
-// some take time that grows with the square of their length.
+// List returns a list of integers that older versions of an operator take as the attribute name,
+// and newer ones as the given input. An input of -1 means that no input has the list. The second
+// result is false if the node has neither. List returns an error if the input is computed when
+// the network runs. It also returns an error if the list is longer than lists with that name can
+// be, because some are processed in time that grows with the square of their length.
 func (n *Node) List(name string, input int) ([]int, bool, error) {
 	most := 2 * MaxRank // one or two numbers per axis
 	if name == "split" {

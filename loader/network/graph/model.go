@@ -1,6 +1,6 @@
 package graph
 
-// A Model is the network that a file describes.
+// A Model is a network as its file describes it, before any shape is inferred.
 type Model struct {
 	Graph
 	Name    string
@@ -9,21 +9,22 @@ type Model struct {
 	Values  map[string]*Value // all tensors by name
 }
 
-// A Port is the file's description of an input or an output of the network.
+// A Port is the description of an input or an output of the network in its file.
 type Port struct {
 	Name string
 	Type Type
 	Dims []Dim // nil if the file states no shape
 }
 
-// A Dim is one dimension of a port: a size, a name, or neither.
+// A Dim is one dimension of a port. It has a size, a name for a size that the user chooses, or
+// neither.
 type Dim struct {
 	Size int64
 	Name string
 }
 
-// Sizes returns the shape and type of the port. It returns nil if a dimension has no size or
-// one outside 1 to MaxExtent.
+// Sizes returns the shape and element type of the port. It returns nil if the file states no
+// shape, or if the size of a dimension is missing or not from 1 to [MaxExtent].
 func (p *Port) Sizes() *Result {
 	if p.Dims == nil {
 		return nil

@@ -1,9 +1,9 @@
 package graph
 
-// InReadingOrder returns nodes in the order in which a walk from the outputs meets them. All
-// nodes that a node depends on come before it, and the dependencies of its first input come
-// first. The order does not depend on the order of the file, so equal networks give equal
-// programs. Nodes that no output needs follow in file order.
+// InReadingOrder sorts nodes so that each comes after the nodes whose results it reads. The
+// order follows a walk from the outputs back through the first input of every node, then the
+// second, and so on. It does not depend on the order of the file, so that equal networks become
+// equal programs. Nodes that no output needs come last, in file order.
 func InReadingOrder(nodes []*Node, outputs []*Value) []*Node {
 	maker := map[*Value]int{}
 	for i := range nodes {

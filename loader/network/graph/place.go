@@ -5,7 +5,8 @@ import (
 	"slices"
 )
 
-// Elements returns the number of elements of a tensor with the given dimensions.
+// Elements returns the number of elements of a tensor of shape dims: 1 for an empty dims, the
+// shape of a single number.
 func Elements(dims []int) int {
 	e := 1
 	for _, d := range dims {
@@ -14,7 +15,8 @@ func Elements(dims []int) int {
 	return e
 }
 
-// Strides returns the step of each axis of a dense tensor, in elements.
+// Strides returns, for each axis of a dense row-major tensor of shape dims, the distance in
+// elements between neighbors along that axis.
 func Strides(dims []int) []int {
 	s := make([]int, len(dims))
 	step := 1
@@ -25,8 +27,9 @@ func Strides(dims []int) []int {
 	return s
 }
 
-// Each calls visit for every element of dims in order, with its index and its offset in a
-// tensor with the given steps, starting at offset first.
+// Each calls visit for every index of a tensor of shape dims, the last axis fastest. The
+// argument i counts the calls from 0. The argument at is an offset that starts at first and
+// changes by steps[k] for each step along axis k.
 func Each(dims, steps []int, first int, visit func(i, at int)) {
 	n := Elements(dims)
 	index := make([]int, len(dims))
@@ -46,7 +49,8 @@ func Each(dims, steps []int, first int, visit func(i, at int)) {
 }
 
 // Broadcast returns the shape of the result of an elementwise operation on tensors of the given
-// shapes.
+// shapes. Shapes are aligned at their last axes, and an axis of one element repeats. Broadcast
+// returns an error if two extents differ and neither is 1.
 func Broadcast(shapes ...[]int) ([]int, error) {
 	out := []int{} // nil would mean an unknown shape
 	for _, s := range shapes {
@@ -69,8 +73,9 @@ func Broadcast(shapes ...[]int) ([]int, error) {
 	return out, nil
 }
 
-// BroadcastStrides returns the steps of a tensor of shape dims that is broadcast to shape out.
-// The step of a repeated axis is 0.
+// BroadcastStrides returns the strides, in elements, for reading a dense tensor of shape dims as
+// if it had been broadcast to shape out. The stride of an axis along which the tensor repeats is
+// 0.
 func BroadcastStrides(dims, out []int) []int {
 	steps := make([]int, len(out))
 	own := Strides(dims)
@@ -82,24 +87,24 @@ func BroadcastStrides(dims, out []int) []int {
 	return steps
 }
 
-// Bounds on the dimensions of a tensor.
+// Bounds on the shape of a tensor and on lists in attributes. Larger ones are refused.
 const (
-	MaxRank     = 16
+	MaxRank     = 16      // axes of a tensor
 	MaxElements = 1 << 31 // along one axis
 	MaxExtent   = 1 << 24 // along an axis of an engine tensor; the engine's limit is far lower
 	MaxList     = 1 << 20 // of a list argument, such as axes, sizes or indices
 )
 
-// CheckExtents returns an error if dims has too many axes, or if the product of its extents
-// exceeds 2^40.
+// CheckExtents returns an error if dims has more than [MaxRank] axes, if an extent is not from 0
+// to [MaxElements], or if the product of the extents other than 0 exceeds 2^40.
 func CheckExtents(dims []int) error {
 	if len(dims) > MaxRank {
-		return fmt.Errorf("found %d dimensions; want at most 16", len(dims))
+		return fmt.Errorf("found %d dimensions; want at most %d", len(dims), MaxRank)
 	}
 	room := 1 << 40
 	for _, d := range dims {
 		if d < 0 || d > MaxElements || d > room {
-			return fmt.Errorf("shape %v is out of range", dims)
+			return fmt.Errorf("shape %v is out of range; want extents from 0 to %d and at most 2^40 elements", dims, MaxElements)
 		}
 		room /= max(1, d)
 	}

@@ -8,10 +8,11 @@ import (
 	"github.com/x448/float16"
 )
 
-// A Type is the element type of a tensor.
+// A Type is the element type of a tensor, with the number that ONNX gives it. The zero value is
+// an unknown type.
 type Type int64
 
-// The types, with the numbers that ONNX gives them.
+// The element types of tensors, with the numbers that ONNX gives them.
 const (
 	Float    Type = 1
 	Uint8    Type = 2
@@ -39,7 +40,8 @@ var types = map[Type]struct {
 	Double: {"float64", 8}, Uint32: {"uint32", 4}, Uint64: {"uint64", 8}, BFloat16: {"bfloat16", 2},
 }
 
-// String returns the type's name as numpy spells it.
+// String returns the name that numpy uses for the type, such as "float32". For an unknown number
+// it returns a text such as "type 17".
 func (t Type) String() string {
 	if x, ok := types[t]; ok {
 		return x.name
@@ -47,15 +49,17 @@ func (t Type) String() string {
 	return "type " + strconv.FormatInt(int64(t), 10)
 }
 
-// Width returns the size of an element in bytes, or 0 if the type is not supported.
+// Width returns the size of an element in bytes. It returns 0 for strings and for types that are
+// not supported.
 func (t Type) Width() int { return types[t].width }
 
-// IsFloat reports whether the type is a floating-point type.
+// IsFloat reports whether t is one of the four floating-point types.
 func (t Type) IsFloat() bool {
 	return t == Float || t == Float16 || t == Double || t == BFloat16
 }
 
-// Append appends v, encoded as a little-endian element of type t, to b.
+// Append converts v to an element of type t and appends its little-endian bytes to b. It returns
+// the extended slice.
 func (t Type) Append(b []byte, v float64) []byte {
 	le := binary.LittleEndian
 	switch t {
@@ -80,7 +84,8 @@ func (t Type) Append(b []byte, v float64) []byte {
 	return le.AppendUint64(b, i)
 }
 
-// Integer returns v truncated to an integer and clamped to 64 bits. NaN becomes 0.
+// Integer converts v to an int64. It truncates towards zero, and clamps values beyond the range
+// of int64. NaN becomes 0.
 func Integer(v float64) int64 {
 	switch {
 	case v >= math.MaxInt64:

@@ -13,7 +13,8 @@ import (
 	"anesim/loader/network/list"
 )
 
-// A KeyError reports an unknown key of an operation, or an invalid value.
+// A KeyError reports that a layer was given a key that its operation does not have, lacks a
+// required key, or has a key with an invalid value.
 type KeyError struct {
 	Op    string
 	Key   string
@@ -61,7 +62,8 @@ func (a *args) checkKeys() {
 
 func (a *args) has(key string) bool { return a.values[key] != "" }
 
-// count returns an integer of at least least, or missing if the key is absent.
+// count returns the integer value of a key, or missing if the key is not given. It records an
+// error for a value that is not an integer from least to the largest extent.
 func (a *args) count(key string, least, missing int) int {
 	v, ok := a.values[key]
 	if !ok {
@@ -75,7 +77,8 @@ func (a *args) count(key string, least, missing int) int {
 	return n
 }
 
-// requiredCount returns an integer of at least 1. It records an error if the key is absent.
+// requiredCount returns the integer value of a key, which must be given and at least 1. It
+// records an error otherwise.
 func (a *args) requiredCount(key string) int {
 	if !a.has(key) {
 		a.fail(key, "key is missing")
@@ -83,7 +86,8 @@ func (a *args) requiredCount(key string) int {
 	return a.count(key, 1, 1)
 }
 
-// choice returns the value of a key, which must be one of choices. The first is the default.
+// choice returns the value of a key, or the first of choices if the key is not given. It records
+// an error if the value is not one of choices.
 func (a *args) choice(key string, choices ...string) string {
 	v, ok := a.values[key]
 	if !ok {
@@ -177,8 +181,8 @@ func (a *args) parseParts(key string) []int {
 	return counts
 }
 
-// parseWindow reads k or kh and kw, stride or sy and sx, and pad. k is the default of the key
-// k.
+// parseWindow returns the window that the keys k, kh, kw, stride, sy, sx and pad describe over
+// an input of shape in. Without them, the window has k rows and columns.
 func (a *args) parseWindow(in layer.Shape, k int) layer.Window {
 	k = a.count("k", 1, k)
 	stride := a.count("stride", 1, 1)
@@ -197,7 +201,8 @@ func (a *args) parseWindow(in layer.Shape, k int) layer.Window {
 	return w
 }
 
-// parsePadding parses one number for all sides, or four: top, bottom, left, right.
+// parsePadding returns the padding that a text such as "1" (all sides) or "0,1,0,1" (top,
+// bottom, left, right) describes. It records an error for other texts.
 func (a *args) parsePadding(pad string) (top, bottom, left, right int) {
 	var sides []int
 	for s := range strings.SplitSeq(pad, ",") {
@@ -248,7 +253,8 @@ func (a *args) parseOrder(key, missing string) [3]layer.Axes {
 	return order
 }
 
-// parseReps returns four counts for N, C, H and W, joined by x.
+// parseReps returns the numbers of copies along N, C, H and W that a text such as "1x1x375x1"
+// describes. It records an error for other texts.
 func (a *args) parseReps(key string) layer.Shape {
 	parts := strings.Split(a.values[key], "x")
 	var n [4]int

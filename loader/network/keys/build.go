@@ -69,7 +69,7 @@ func concatInputs(a *args) []layer.Shape {
 	return in
 }
 
-// onlyInput returns the only input. It records an error if there are more.
+// onlyInput returns the shape of the only input. It records an error if the layer has more.
 func (a *args) onlyInput(in []layer.Shape) layer.Shape {
 	if len(in) != 1 {
 		a.fail("from", "found %d inputs, want 1 for %s", len(in), a.op)
@@ -132,7 +132,7 @@ func (a *args) parseDilatedWindow(s layer.Shape, k int) (w layer.Window, dilatio
 	return w, d
 }
 
-// buildDeconv builds a transposed convolution of one group.
+// buildDeconv builds a transposed convolution, always of one group, from its keys.
 func buildDeconv(a *args, in []layer.Shape) list.Layer {
 	s := a.onlyInput(in)
 	l := layer.Conv(s, a.requiredCount("cout"), a.parseWindow(s, 1))

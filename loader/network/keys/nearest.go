@@ -24,10 +24,10 @@ func Refused(err error) bool {
 	return errors.As(err, &limit) || errors.As(err, &unsupported) || errors.As(err, &wrong)
 }
 
-// Nearest finds the nearest layer to a refused one that can be lowered, and returns the keys
-// that differ as key=value words, in the operation's order. It changes one key by as little as
-// possible or, if that is not enough, all sizes together. Candidates are lowered without
-// weights for a chip with memories m. Nearest returns nil if it finds none.
+// Nearest looks for a layer similar to one that the engine refused. values are the keys of the
+// refused layer, and m the memory sizes of the chip. Nearest changes one key by as little as
+// possible or, if that is not enough, all sizes together. It returns the changed keys as words
+// such as "c=512", or nil if it finds no layer that can be lowered.
 func (o *Operation) Nearest(values map[string]string, m layer.Memories) []string {
 	s := search{o: o, memories: m, values: values}
 	for _, k := range o.AllKeys() {
@@ -68,10 +68,10 @@ type search struct {
 }
 
 // isLowered reports whether the layer with these values can be lowered.
-func (s *search) isLowered(values map[string]string) bool { return s.lower(values) == nil }
+func (s *search) isLowered(values map[string]string) bool { return s.tryLower(values) == nil }
 
-// lower lowers a layer without its weights and returns the error.
-func (s *search) lower(values map[string]string) error {
+// tryLower lowers the layer with the given values, without weights, and returns the error or nil.
+func (s *search) tryLower(values map[string]string) error {
 	l, err := s.o.Single(values)
 	if err != nil {
 		return err
@@ -143,7 +143,8 @@ func (s *search) varyKey(key string) {
 	s.try(s.withValue(key, strconv.Itoa(m)), change(max(m, 1)))
 }
 
-// minSize returns the least value of a size key.
+// minSize returns the least value that the search may give to a size key: 0 for keys that may be
+// 0, and otherwise 1.
 func minSize(key string) int {
 	if key == "begin" || key == "pad" {
 		return 0
@@ -165,7 +166,8 @@ func searchLargest(n int, ok func(int) bool) int {
 	return lo
 }
 
-// dropParts tries a concat with fewer inputs.
+// dropParts tries a concat of fewer inputs: the longest list of leading parts that can be
+// lowered.
 func (s *search) dropParts(parts []string) {
 	of := func(n int) map[string]string { return s.withValue("parts", strings.Join(parts[:n], "+")) }
 	if len(parts) < 2 || !s.isLowered(of(1)) {
@@ -214,8 +216,7 @@ func (s *search) shrink(from map[string]string) {
 	s.try(values, math.Inf(1))
 }
 
-// A RefusalError reports a layer that the engine refuses, and the nearest layer that it
-// accepts.
+// A RefusalError reports that the engine refuses a layer, and which keys would have to change.
 type RefusalError struct {
 	Op      string
 	Err     error    // the reason: a *layer.LimitError, *layer.UnsupportedError or *layer.LayerError
@@ -223,15 +224,17 @@ type RefusalError struct {
 	Bound   *Bound   // another limit that kept Nearest small, or nil
 }
 
-// A Bound is a limit that a size exceeds.
+// A Bound is the limit that stops a size from growing: Key is the smallest size that exceeds
+// Limit.
 type Bound struct {
 	Key   string // the size, such as "c=61440"
 	Limit *layer.LimitError
 }
 
-// Refuse returns the error for a layer that a chip with memories m refuses with err. The error
-// names the nearest layer that works. If that layer is smaller than the limit in err allows,
-// the error also names the limit that the next larger size exceeds.
+// Refuse returns the error for a layer with the given values that a chip with memory sizes m
+// refuses. err is the reason. The result names the changes that [Operation.Nearest] finds. If
+// these are smaller than the limit in err would allow, the result also names the limit that the
+// next larger size exceeds.
 func (o *Operation) Refuse(values map[string]string, m layer.Memories, err error) *RefusalError {
 	refused := &RefusalError{Op: o.Name, Err: err, Nearest: o.Nearest(values, m)}
 	var limit *layer.LimitError
@@ -246,7 +249,7 @@ func (o *Operation) Refuse(values map[string]string, m layer.Memories, err error
 	s := search{o: o, memories: m, values: values}
 	next := strconv.Itoa(n + 1)
 	var other *layer.LimitError
-	if errors.As(s.lower(s.withValue(key, next)), &other) && other.Limit != limit.Limit {
+	if errors.As(s.tryLower(s.withValue(key, next)), &other) && other.Limit != limit.Limit {
 		refused.Bound = &Bound{key + "=" + next, other}
 	}
 	return refused
@@ -268,5 +271,5 @@ func (e *RefusalError) Error() string {
 	return text
 }
 
-// Unwrap returns the cause.
+// Unwrap returns the reason why the engine refuses the layer.
 func (e *RefusalError) Unwrap() error { return e.Err }

@@ -12,7 +12,8 @@ import (
 	"anesim/loader/network/list"
 )
 
-// An Operation is a kind of layer, with a name and keys.
+// An Operation is a kind of layer that can be described in words, such as conv, with the keys
+// that describe it.
 type Operation struct {
 	Name string
 	// Shape lists the keys that state the input's shape, for a layer without a layer before it.
@@ -28,10 +29,12 @@ type Operation struct {
 	build  func(a *args, in []layer.Shape) list.Layer
 }
 
-// A Key is an argument of an operation.
+// A Key is the name of an argument of an operation, such as cout, with a help text that states
+// the default.
 type Key struct{ Name, Help string }
 
-// Operations returns all operations.
+// Operations returns all operations that can be described in words, in the order in which help
+// texts list them.
 func Operations() []Operation { return slices.Clone(operations()) }
 
 // operations returns all operations. They are built once, because the text of their limits
@@ -128,7 +131,7 @@ var parameters = map[layer.Op][]Key{
 	layer.Clip:      {{"low", "lower bound (-1)"}, {"high", "upper bound (1)"}},
 }
 
-// Find returns the operation with the given name.
+// Find returns the operation with the given name. The second result is false if there is none.
 func Find(name string) (*Operation, bool) {
 	for _, o := range operations() {
 		if o.Name == name {
@@ -138,7 +141,7 @@ func Find(name string) (*Operation, bool) {
 	return nil, false
 }
 
-// Names returns the names of all operations.
+// Names returns the names of all operations, in the order of [Operations].
 func Names() []string {
 	var names []string
 	for _, o := range operations() {
@@ -147,7 +150,8 @@ func Names() []string {
 	return names
 }
 
-// AllKeys returns the keys of a stand-alone layer, without duplicates.
+// AllKeys returns the keys that [Operation.Single] accepts: those of the input's shape and those
+// of the operation. A key that is in both lists appears once.
 func (o *Operation) AllKeys() []Key {
 	keys := slices.Clone(o.Shape)
 	for _, k := range o.Keys {
@@ -166,15 +170,17 @@ func keyNames(keys []Key) []string {
 	return names
 }
 
-// Single builds a stand-alone layer from its keys, including the keys of its shape. Errors are
-// a *KeyError for a bad key, or the error of [layer.Layer.Validate].
+// Single builds a layer without other layers before it, so that values must also hold the keys
+// of its input's shape. It returns a *[KeyError] if a key is unknown, missing or invalid, or the
+// error of [layer.Layer.Validate].
 func (o *Operation) Single(values map[string]string) (*list.Layer, error) {
 	a := &args{op: o.Name, known: keyNames(o.AllKeys()), values: values}
 	return o.buildLayer(a, o.inputs)
 }
 
-// After builds a layer whose inputs have the shapes in. If the layer exceeds a limit of the
-// engine, Reason of the result says so and the error is nil.
+// After builds a layer whose inputs have the shapes in. It returns a *[KeyError] if a key is
+// unknown, missing or invalid. If the layer only exceeds a limit of the engine, After returns it
+// without an error and says so in its Reason.
 func (o *Operation) After(in []layer.Shape, values map[string]string) (*list.Layer, error) {
 	a := &args{op: o.Name, known: keyNames(o.Keys), values: values}
 	l, err := o.buildLayer(a, func(a *args) []layer.Shape { return in })
@@ -212,7 +218,9 @@ func (o *Operation) buildLayer(a *args, inputs func(*args) []layer.Shape) (*list
 	return &l, l.Infer()
 }
 
-// ParseKeys splits key=value words.
+// ParseKeys splits words such as "cout=64" into keys and values. It returns a *[KeyError] for a
+// word without key or value, and for a key that is given twice. It does not check whether the
+// operation has the keys.
 func (o *Operation) ParseKeys(words []string) (map[string]string, error) {
 	values := make(map[string]string)
 	for _, w := range words {

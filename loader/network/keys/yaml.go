@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"go.yaml.in/yaml/v4"
@@ -20,7 +21,8 @@ const (
 	maxMarks = 1 << 19
 )
 
-// countMarks returns the number of characters that may begin a node.
+// countMarks returns the number of characters in data that may begin a YAML node, an upper bound
+// of the number of nodes.
 func countMarks(data []byte) int {
 	n := 0
 	for _, c := range data {
@@ -32,7 +34,8 @@ func countMarks(data []byte) int {
 	return n
 }
 
-// ReadYAML reads the layers of a YAML file into a builder. Errors are a *[list.FormatError].
+// ReadYAML reads a YAML file that lists the layers of a network. The package documentation
+// describes the file. Errors are of type *[list.FormatError] and state a line.
 func ReadYAML(data []byte) (*list.Builder, error) {
 	if len(data) > maxText {
 		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("file is too large; want at most %d bytes", maxText)}
@@ -215,7 +218,8 @@ func (r *yamlReader) readInput(name string, k, v *yaml.Node) error {
 	return nil
 }
 
-// parseShape returns the shape with the extents n, c, h and w.
+// parseShape returns the shape that the keys n, c, h and w describe. Extents that are not given
+// are 1.
 func (a *args) parseShape() (layer.Shape, error) {
 	a.checkKeys()
 	s := tensorInputs(a)[0]
@@ -235,7 +239,7 @@ func (r *yamlReader) readValues(n *yaml.Node, what string) (map[string]string, e
 	return values, err
 }
 
-// readNames reads a name or a list of names.
+// readNames returns the names in n: a single name, or a list of at least one.
 func (r *yamlReader) readNames(n *yaml.Node, what string) ([]string, error) {
 	if n.Kind != yaml.SequenceNode {
 		s, err := scalarValue(n, what)
@@ -250,7 +254,7 @@ func (r *yamlReader) readNames(n *yaml.Node, what string) ([]string, error) {
 		list = append(list, s)
 	}
 	if len(list) == 0 {
-		return nil, errorAt(n, "%s: list is empty", what)
+		return nil, errorAt(n, "%s: list is empty, want at least one name", what)
 	}
 	return list, nil
 }
@@ -303,9 +307,34 @@ func (r *yamlReader) readLayer(i int, n *yaml.Node) error {
 	if err != nil {
 		return layerError(n, l.Name, err)
 	}
+	if movesNoElement(&built.Lower) {
+		return r.Reshape(l.Name, l.Inputs[0], built.Out)
+	}
 	built.Name, built.Inputs, built.Output, built.Line = l.Name, l.Inputs, l.Output, n.Line
 	r.Add(*built)
 	return nil
+}
+
+// movesNoElement reports whether x is a transpose that keeps the order of all axes with more than
+// one element. Its result has the elements of its input in the same places, as a reshape's has.
+func movesNoElement(x *layer.Layer) bool {
+	if x.Op != layer.Transpose {
+		return false
+	}
+	extents := map[layer.Axes]int{layer.AxisC: x.In.C, layer.AxisH: x.In.H, layer.AxisW: x.In.W}
+	isLong := func(a layer.Axes) bool { return extents[a] > 1 }
+	var before, after []layer.Axes
+	for _, a := range [...]layer.Axes{layer.AxisC, layer.AxisH, layer.AxisW} {
+		if isLong(a) {
+			before = append(before, a)
+		}
+	}
+	for _, a := range x.Order {
+		if isLong(a) {
+			after = append(after, a)
+		}
+	}
+	return slices.Equal(before, after)
 }
 
 // layerError returns err with the layer's place. The message on an unknown key also lists the keys
@@ -319,7 +348,8 @@ func layerError(n *yaml.Node, name string, err error) error {
 	return &list.FormatError{Line: max(1, n.Line), What: what, Err: err}
 }
 
-// addReshape adds a reshape.
+// addReshape makes the result of l a view of its only input with the extents in values. It
+// returns an error if the extents have another number of elements.
 func (r *yamlReader) addReshape(n *yaml.Node, l *list.Layer, values map[string]string) error {
 	a := &args{op: l.Op, known: keyNames(extents), values: values}
 	s, err := a.parseShape()

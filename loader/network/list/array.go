@@ -5,14 +5,16 @@ import (
 	"slices"
 )
 
-// An Array holds numbers in a shape. The last axis varies fastest.
+// An Array is a tensor of float64 numbers of shape Dims, in row-major order. The host computes
+// its stages with arrays.
 type Array struct {
 	Dims    []int
 	Numbers []float64
 }
 
-// Filled returns the array padded with zeros to the shape dims. It returns an error unless dims
-// has as many axes as the array and no smaller extent.
+// Filled returns a copy of the array that is enlarged to shape dims. Elements keep their
+// indices, and new elements are 0. It returns an error if dims has another number of axes or a
+// smaller extent.
 func (a Array) Filled(dims []int) (Array, error) {
 	if err := a.checkFits(a.Dims, dims); err != nil || slices.Equal(a.Dims, dims) {
 		return a, err
@@ -20,8 +22,9 @@ func (a Array) Filled(dims []int) (Array, error) {
 	return a.resize(dims), nil
 }
 
-// Cut returns the leading elements of every axis, cropping the array to the shape dims. It
-// returns an error unless dims has as many axes as the array and no larger extent.
+// Cut returns a copy of the array that is cropped to shape dims: it keeps the first dims[k]
+// positions of every axis k. It returns an error if dims has another number of axes or a larger
+// extent.
 func (a Array) Cut(dims []int) (Array, error) {
 	if err := a.checkFits(dims, a.Dims); err != nil || slices.Equal(a.Dims, dims) {
 		return a, err
@@ -36,11 +39,11 @@ func (a Array) checkFits(small, large []int) error {
 		return fmt.Errorf("found %d numbers for shape %v", len(a.Numbers), a.Dims)
 	}
 	if len(small) != len(large) {
-		return fmt.Errorf("shape %v is too small for %v", large, small)
+		return fmt.Errorf("shape %v does not fit in %v; want as many axes and no larger extent", small, large)
 	}
 	for i, d := range small {
 		if d > large[i] {
-			return fmt.Errorf("shape %v is too small for %v", large, small)
+			return fmt.Errorf("shape %v does not fit in %v; want as many axes and no larger extent", small, large)
 		}
 	}
 	return nil
@@ -68,7 +71,7 @@ func copyShared(to, from []float64, toDims, fromDims []int) {
 	}
 }
 
-// volume returns the number of elements of a shape.
+// volume returns the product of dims, the number of elements of a tensor of that shape.
 func volume(dims []int) int {
 	n := 1
 	for _, d := range dims {

@@ -10,11 +10,13 @@ import (
 	"anesim/loader/layer"
 )
 
-// A Builder connects layers by the names of their tensors.
+// A Builder collects the layers of a network and keeps track of the shapes of their tensors.
+// Layers refer to tensors by name.
 //
-// Layers that may have to be dropped are added to a nested builder ([Builder.Try]). It sees
-// everything in the outer builder and adds nothing to it until [Builder.Keep]. A nested builder
-// that is not kept leaves no trace except its notes, which are about the file.
+// A reader that may have to take back some layers adds them to a nested builder, which
+// [Builder.Try] returns. The nested builder sees everything in the outer one. [Builder.Keep]
+// moves its content to the outer builder. If Keep is not called, only the nested builder's notes
+// remain, because they are about the file.
 type Builder struct {
 	Net   Network
 	outer *Builder // nil for the builder of the network
@@ -25,12 +27,13 @@ type Builder struct {
 	aliases map[string]string
 }
 
-// NewBuilder returns the builder of an empty network.
+// NewBuilder returns a builder for a network without inputs or layers.
 func NewBuilder() *Builder {
 	return &Builder{Net: Network{Constants: map[string][]float16.Float16{}}}
 }
 
-// Try returns a nested builder that continues b.
+// Try returns an empty builder that is nested in b. Tensors of b are visible in it. Nothing is
+// added to b until [Builder.Keep] is called on the result.
 func (b *Builder) Try() *Builder {
 	t := b.spare
 	if t == nil {
@@ -40,7 +43,8 @@ func (b *Builder) Try() *Builder {
 	return t
 }
 
-// Keep adds everything in b to its outer builder. b must not be used afterwards.
+// Keep moves the content of a nested builder to its outer builder. The caller must not use b
+// afterwards.
 func (b *Builder) Keep() {
 	o, n := b.outer, &b.Net
 	layers, nodes := len(o.Net.Layers), len(o.Net.Nodes)
@@ -72,8 +76,8 @@ func (b *Builder) Keep() {
 	o.spare = b
 }
 
-// putLazily adds an entry to a map, and makes the map first if it is nil. Most builders add
-// little.
+// putLazily sets (*m)[name] to v. It makes the map first if it is nil, because most nested
+// builders never need it.
 func putLazily[V any](m *map[string]V, name string, v V) {
 	if *m == nil {
 		*m = map[string]V{}
@@ -81,7 +85,7 @@ func putLazily[V any](m *map[string]V, name string, v V) {
 	(*m)[name] = v
 }
 
-// Len returns the number of layers, including those of outer builders.
+// Len returns the number of layers in b and in all builders in which b is nested.
 func (b *Builder) Len() int {
 	n := 0
 	for ; b != nil; b = b.outer {
@@ -90,13 +94,13 @@ func (b *Builder) Len() int {
 	return n
 }
 
-// Input adds an input of the network.
+// Input adds an input with the given name and shape to the network.
 func (b *Builder) Input(name string, s layer.Shape) {
 	b.Net.Inputs = append(b.Net.Inputs, Tensor{Name: name, Shape: s})
 	b.SetShape(name, s)
 }
 
-// Inputs returns the inputs of the network.
+// Inputs returns the inputs of the network, also if b is a nested builder.
 func (b *Builder) Inputs() []Tensor { return b.root().Net.Inputs }
 
 func (b *Builder) root() *Builder {
@@ -106,7 +110,7 @@ func (b *Builder) root() *Builder {
 	return b
 }
 
-// Shape returns the shape of a tensor, and false if it is unknown.
+// Shape returns the shape of the named tensor. The second result is false if no shape was set.
 func (b *Builder) Shape(name string) (layer.Shape, bool) {
 	for ; b != nil; b = b.outer {
 		if s, ok := b.shapes[name]; ok {
@@ -116,10 +120,13 @@ func (b *Builder) Shape(name string) (layer.Shape, bool) {
 	return layer.Shape{}, false
 }
 
-// SetShape sets the shape of a tensor.
+// SetShape sets the shape of the named tensor to s. In a nested builder, the shape in the outer
+// builder changes only with [Builder.Keep].
 func (b *Builder) SetShape(name string, s layer.Shape) { putLazily(&b.shapes, name, s) }
 
-// TensorOf returns the tensor that holds the values of a name.
+// TensorOf returns the name of the tensor that stores the values of name. Reshapes produce no
+// values of their own, so this may be another tensor. TensorOf returns name itself if the name
+// is no alias.
 func (b *Builder) TensorOf(name string) string {
 	for ; b != nil; b = b.outer {
 		if v, ok := b.aliases[name]; ok {
@@ -129,10 +136,10 @@ func (b *Builder) TensorOf(name string) string {
 	return name
 }
 
-// SetTensor makes name an alias for the values of a tensor.
+// SetTensor makes name an alias: layers that read it will read tensor instead.
 func (b *Builder) SetTensor(name, tensor string) { putLazily(&b.aliases, name, tensor) }
 
-// HasConstant reports whether a tensor is a constant of the network.
+// HasConstant reports whether [Builder.Constant] added a constant with the given name.
 func (b *Builder) HasConstant(name string) bool {
 	for ; b != nil; b = b.outer {
 		if _, ok := b.Net.Constants[name]; ok {
@@ -142,13 +149,15 @@ func (b *Builder) HasConstant(name string) bool {
 	return false
 }
 
-// Constant adds a constant that layers read from memory. v is nil if its values are absent.
+// Constant adds a tensor that layers read from memory and that is the same in every run. v holds
+// its elements in the order of s, or is nil if the file lacks them; they are then made up.
 func (b *Builder) Constant(name string, v []float16.Float16, s layer.Shape) {
 	putLazily(&b.Net.Constants, name, v)
 	b.SetShape(name, s)
 }
 
-// CutOf returns the cut of a tensor, or nil if it has none.
+// CutOf returns the description of the padding in the named tensor, or nil if the tensor has
+// none.
 func (b *Builder) CutOf(name string) *Cut {
 	for ; b != nil; b = b.outer {
 		if c := b.Net.Cuts[name]; c != nil {
@@ -158,10 +167,11 @@ func (b *Builder) CutOf(name string) *Cut {
 	return nil
 }
 
-// SetCut sets the cut of a tensor.
+// SetCut records that the named tensor is stored with padding, which c describes.
 func (b *Builder) SetCut(name string, c *Cut) { putLazily(&b.Net.Cuts, name, c) }
 
-// Add appends a layer whose inputs and output are names of the file.
+// Add appends l to the layers and sets the shape of its output to l.Out. It replaces the inputs
+// of l by the tensors for which they are aliases.
 func (b *Builder) Add(l Layer) {
 	for i, in := range l.Inputs {
 		l.Inputs[i] = b.TensorOf(in)
@@ -170,8 +180,9 @@ func (b *Builder) Add(l Layer) {
 	b.SetShape(l.Output, l.Out)
 }
 
-// Missing appends a layer that the engine cannot run, with the reason. out is the shape of its
-// output, or nil if that is unknown.
+// Missing appends l as a layer that the engine cannot run, for the given reason. out is the
+// shape of its output; nil leaves the shape unknown, so that the engine cannot run layers that
+// read it either.
 func (b *Builder) Missing(l Layer, out *layer.Shape, reason string) {
 	l.Reason = shorten(reason)
 	for i, in := range l.Inputs {
@@ -194,7 +205,8 @@ func shorten(reason string) string {
 	return strings.ToValidUTF8(reason[:most-end], "") + " ... " + strings.ToValidUTF8(reason[len(reason)-end:], "")
 }
 
-// Reshape makes name a view of tensor of with shape s.
+// Reshape makes name a view of the tensor of: an alias with the same values but shape s. It
+// returns an error if the two shapes have different numbers of elements.
 func (b *Builder) Reshape(name, of string, s layer.Shape) error {
 	if was, _ := b.Shape(of); was.Elements() != s.Elements() {
 		return fmt.Errorf("cannot reshape %s with %d elements to %s with %d", ShapeText(was), was.Elements(), ShapeText(s), s.Elements())
@@ -204,8 +216,9 @@ func (b *Builder) Reshape(name, of string, s layer.Shape) error {
 	return nil
 }
 
-// Network returns the finished network. It removes unused layers, and orders the stages of the
-// host so that they split as few programs as possible.
+// Network returns the finished network. It removes layers that no output needs, and moves layers
+// that the host runs so that they interrupt the engine as rarely as possible. The caller must
+// not use b afterwards.
 func (b *Builder) Network() *Network {
 	n := &b.Net
 	b.removeUnused()
@@ -288,7 +301,8 @@ func (n *Network) removeLayers(gone []bool) (unused []string) {
 	return unused
 }
 
-// Tidy removes constants that no layer reads, and recounts the layers of each node.
+// Tidy deletes constants that neither a layer nor a result reads, and updates the number of
+// layers of each operator in n.Nodes. Call it after the layers of a network have changed.
 func (n *Network) Tidy() {
 	read := map[string]bool{}
 	for i := range n.Layers {
@@ -324,7 +338,8 @@ func (n *Network) Tidy() {
 	}
 }
 
-// Store turns constants that no task can hold into tensors in memory.
+// Store changes elementwise layers whose constant second operand does not fit a descriptor. The
+// constant becomes a tensor in memory, which the layer reads as its second input.
 func (n *Network) Store() {
 	for i := range n.Layers {
 		l := &n.Layers[i]
@@ -338,7 +353,8 @@ func (n *Network) Store() {
 	}
 }
 
-// Note adds a remark about the file for its user.
+// Note adds a remark about the file to the network, formatted like [fmt.Sprintf]. Line breaks
+// are escaped. Notes of a nested builder stay even if its layers are not kept.
 func (b *Builder) Note(format string, v ...any) {
 	n := &b.root().Net
 	n.Notes = append(n.Notes, OneLine.Replace(fmt.Sprintf(format, v...)))

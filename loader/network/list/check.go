@@ -2,16 +2,16 @@ package list
 
 import "fmt"
 
-// An OrderError reports a layer that reads a tensor before anything produces it. It means that
-// a pass has a bug.
+// An OrderError reports that a layer reads a tensor that no earlier layer produces. The layers
+// are built by this program, so the error means that one of its passes has a bug.
 type OrderError struct{ Layer, Tensor string }
 
 func (e *OrderError) Error() string {
 	return fmt.Sprintf("layer %q reads %q, which nothing before it produces", e.Layer, e.Tensor)
 }
 
-// Check returns an [OrderError] unless every layer reads only inputs, constants and results of
-// earlier layers.
+// Check returns an [OrderError] for the first layer that reads a tensor which is neither an
+// input, a constant, nor a result of an earlier layer.
 func (n *Network) Check() error {
 	made := make(map[string]bool, len(n.Inputs)+len(n.Constants)+len(n.Layers))
 	for i := range n.Inputs {

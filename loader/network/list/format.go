@@ -8,7 +8,8 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// A FormatError reports a file that does not describe a network.
+// A FormatError reports that a file does not describe a network. Line is set for text files, and
+// Off for binary files.
 type FormatError struct {
 	Line int   // line of a text file, from 1; 0 for a binary file
 	Off  int64 // byte offset in a binary file
@@ -24,15 +25,16 @@ func (e *FormatError) Error() string {
 	return fmt.Sprintf("byte %#x: %s", e.Off, what)
 }
 
-// Unwrap returns the cause.
+// Unwrap returns the error that the format error reports in the words of the file, or nil.
 func (e *FormatError) Unwrap() error { return e.Err }
 
-// OneLine escapes line breaks, so that names of a file cannot break the line of an error.
+// OneLine escapes the line breaks in a text. Names from a file pass through it, so that an error
+// with such a name stays on one line.
 var OneLine = strings.NewReplacer("\n", `\n`, "\r", `\r`)
 
-// Limits on a network.
+// Limits on the size of a network. Readers refuse files that exceed them.
 const (
-	MaxLayers = 1 << 16
+	MaxLayers = 1 << 16         // layers of a network
 	MaxExtent = graph.MaxExtent // elements along one axis of a tensor
 )
 
@@ -40,12 +42,12 @@ const (
 // product is at most 2^40, which is the rule of [graph.FitsEngine].
 func CheckShape(s layer.Shape) error {
 	if !graph.FitsEngine([]int{s.N, s.C, s.H, s.W}) {
-		return fmt.Errorf("shape %s is out of range", ShapeText(s))
+		return fmt.Errorf("shape %s is out of range; want extents from 1 to %d and at most 2^40 elements", ShapeText(s), MaxExtent)
 	}
 	return nil
 }
 
-// ShapeText formats a shape as N, C, H and W joined by x, such as 1x64x28x28.
+// ShapeText returns the extents N, C, H and W of s, joined by the letter x, as in "1x64x28x28".
 func ShapeText(s layer.Shape) string {
 	return fmt.Sprintf("%dx%dx%dx%d", s.N, s.C, s.H, s.W)
 }

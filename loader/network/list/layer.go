@@ -2,7 +2,9 @@ package list
 
 import "anesim/loader/layer"
 
-// A Layer is one or more tasks of the engine, or the reason why the engine cannot run it.
+// A Layer is an operation of the engine with its inputs, weights and output. If Reason is set,
+// the engine cannot run the layer: the host does if Host is set, and otherwise the layer and
+// everything that depends on it is left out.
 type Layer struct {
 	Name    string
 	Op      string   // operator name in the file
@@ -32,8 +34,9 @@ type Layer struct {
 	Average bool
 }
 
-// MACs returns the number of multiply-accumulates by the operation's definition. It leaves out
-// the bias and the zeros between the taps of a dilated window.
+// MACs returns the number of multiply-accumulates in the layer's operation, as a definition of
+// the operation counts them. It does not count the bias, or the zeros between the taps of a
+// dilated window. It is 0 for operations other than convolutions and matmuls.
 func (l *Layer) MACs() uint64 {
 	if l.Reason != "" && l.Lower.Op == 0 {
 		return l.Work
@@ -53,7 +56,8 @@ func (l *Layer) MACs() uint64 {
 	return 0
 }
 
-// Bytes returns the size in fp16 of the layer's inputs, weights and result, counted once each.
+// Bytes returns the total size of the layer's operands, weights and result, with two bytes for
+// each element. It counts each tensor once, however often the engine reads it.
 func (l *Layer) Bytes() uint64 {
 	x := &l.Lower
 	n := l.Out.Elements()
@@ -70,29 +74,31 @@ func (l *Layer) Bytes() uint64 {
 	return uint64(n) * fp16Bytes
 }
 
-// Absorb fuses the next layer into l: it records the name and takes over the output. The caller
-// changes the operation.
+// Absorb records that the layer next is fused into l: the output of next becomes that of l, and
+// its name is added to l.Folded. The caller must change the operation of l to compute both.
 func (l *Layer) Absorb(next *Layer) {
 	l.Folded = append(append(l.Folded, next.Name), next.Folded...)
 	l.Output = next.Output
 }
 
-// AddOutput adds another result to a layer that the engine cannot run.
+// AddOutput records that a layer which the engine cannot run produces another tensor. It does
+// nothing if name is "" or the layer's output.
 func (l *Layer) AddOutput(name string) {
 	if name != "" && name != l.Output {
 		l.Others = append(l.Others, name)
 	}
 }
 
-// Infer sets the shape of the result and validates the layer against itself and the engine's
-// limits.
+// Infer sets l.Out to the shape of the result. It returns an error if the fields of the layer
+// contradict each other or exceed a limit of the engine.
 func (l *Layer) Infer() error {
 	l.Out = l.Lower.Out()
 	return l.Lower.Validate()
 }
 
-// Pooling returns a pooling layer. An average is a depthwise convolution with equal weights; a
-// maximum is an operation of its own.
+// Pooling returns a layer that pools a tensor of shape in over the window w. A maximum is an
+// operation of the engine. An average becomes a convolution of each channel on its own, with
+// equal weights.
 func Pooling(in layer.Shape, w layer.Window, average bool) Layer {
 	if !average {
 		return Layer{Lower: layer.Layer{Op: layer.Pool, In: in, Window: w}}
@@ -100,10 +106,12 @@ func Pooling(in layer.Shape, w layer.Window, average bool) Layer {
 	return Layer{Lower: layer.Depthwise(in, w), Average: true}
 }
 
-// A Need is the number of values of each kind that a layer holds.
+// A Need holds the numbers of weights, bias values and elements of a constant second operand
+// that a layer needs.
 type Need struct{ Filter, Bias, Second int }
 
-// Needs returns the number of weights, bias values and second-operand values of a layer.
+// Needs returns how many constant values a layer needs. A layer that reads its operands at run
+// time needs none.
 func Needs(l *layer.Layer) Need {
 	var n Need
 	switch l.Op {

@@ -11,10 +11,10 @@ import (
 // maxName is the largest size of a tensor's name in bytes. A container has no room for more.
 const maxName = 1 << 10
 
-// Rename gives tensors, layers and nodes names that later packages can use unchanged.
-// Containers end a name at a zero byte and escape control characters, so different names could
-// become equal. Characters that are not printable are escaped, and a name that would equal
-// another tensor's gets a numeric suffix.
+// Rename escapes unprintable characters in the names of tensors, layers and operators, and
+// shortens long names. Program files end a name at a zero byte and escape control characters, so
+// that different names could become equal there. If two tensors would get the same name, one
+// gets a suffix such as "~2".
 func (n *Network) Rename() {
 	r := renamer{names: map[string]string{}, taken: map[string]bool{}}
 	n.eachName(func(name *string) {

@@ -6,7 +6,8 @@ import (
 	"anesim/loader/layer"
 )
 
-// A Network is a list of layers in execution order.
+// A Network is a list of layers in an order in which they can run, with the inputs, constants
+// and results that they connect.
 type Network struct {
 	Name    string
 	Inputs  []Tensor
@@ -30,7 +31,8 @@ type Network struct {
 	InMemory bool
 }
 
-// A Tensor is a named tensor with its shape.
+// A Tensor describes a tensor of a network: its name, its shape for the engine, and its shape
+// and element type in the file.
 type Tensor struct {
 	Name  string
 	Shape layer.Shape
@@ -38,7 +40,8 @@ type Tensor struct {
 	Type  string // element type in the file, as numpy spells it; "" for float16
 }
 
-// An Output is a result of a network.
+// An Output is a result of the network under its name in the file, and the tensor that holds it.
+// Several results may share one tensor.
 type Output struct {
 	Name   string
 	Tensor string // tensor of a layer, an input or a constant
@@ -51,8 +54,9 @@ type Output struct {
 	Unit float64
 }
 
-// A Node is an operator of the file. It became Layers layers starting at First. If it became
-// none, What is "constant", "view", "folded" or [Unused].
+// A Node is an operator of the file and the part of the layer list that computes it: Layers
+// layers, starting at index First. An operator that needs no layer has a What that says why:
+// "constant", "view" (a reshape), "folded" (part of another operator) or [Unused].
 type Node struct {
 	Name, Op      string
 	First, Layers int
@@ -62,11 +66,11 @@ type Node struct {
 	Unsized       bool   // whether a result's shape is unknown, and so MACs and Bytes too
 }
 
-// Unused marks an operator that no output needs.
+// Unused is the What of a [Node] on which no output of the network depends.
 const Unused = "unused"
 
-// MACs returns the multiply-accumulates of all convolutions and matmuls, including layers that
-// cannot be lowered.
+// MACs returns the number of multiply-accumulates in all layers, including layers that the
+// engine cannot run.
 func (n *Network) MACs() uint64 {
 	sum := uint64(0)
 	for i := range n.Layers {
@@ -77,7 +81,8 @@ func (n *Network) MACs() uint64 {
 
 const fp16Bytes = 2 // size of an element
 
-// AllResults returns Results or, if that is nil, one result for each tensor of Outputs.
+// AllResults returns the results of the network. If n.Results is nil, as in a network that was
+// not read from a file, each tensor of n.Outputs is a result under its own name.
 func (n *Network) AllResults() []Output {
 	if n.Results != nil {
 		return n.Results

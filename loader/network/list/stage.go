@@ -1,11 +1,11 @@
 package list
 
-// A Stage is a node that the host computes between two programs, as the vendor's framework uses
-// the CPU for operations that the engine lacks: selecting table rows by computed index,
-// sorting, integer arithmetic. The Reason of its layer says why the engine cannot run it.
+// A Stage is an operator that the host computes between two engine programs, because the engine
+// lacks it: a table lookup with computed indices, sorting, or integer arithmetic. The vendor's
+// framework uses the CPU in the same way. The layer's Reason says what the engine lacks.
 //
-// The sizes of some results depend on values. Elements, Bytes, Inputs and Outputs then hold the
-// largest sizes, and Run returns the actual ones.
+// The sizes of some results depend on the values of the inputs. Elements, Bytes, Inputs and
+// Outputs then hold the largest sizes, and Run returns arrays of the actual sizes.
 type Stage struct {
 	Elements uint64  // elements read and written
 	Bytes    uint64  // their size in the file's types
@@ -16,8 +16,9 @@ type Stage struct {
 	Run func(in []Array) ([]Array, error)
 }
 
-// A Cut describes a tensor that the engine computes from one whose size depends on values. The
-// engine computes it in its largest shape, padded with zeros, so the excess has to be removed.
+// A Cut describes a tensor whose actual size is known only when the network runs. The engine
+// computes the tensor at its largest size, with zeros as padding, and the excess is removed from
+// results.
 type Cut struct {
 	Dims    []int    // the largest shape
 	Inputs  []string // tensors that the actual shape depends on

@@ -10,7 +10,8 @@ import (
 	"anesim/loader/network/wire"
 )
 
-// Decode reads a program from its protocol-buffer message. Errors are a *[wire.FormatError].
+// Decode reads a program from its protocol-buffer message m. Errors are of type
+// *[wire.FormatError] and state the byte offset.
 func Decode(m wire.Message) (*Program, error) {
 	p := &Program{}
 	d := &decoder{}
@@ -404,8 +405,8 @@ func appendVarints(f wire.Field, width int, data *[]byte) error {
 	return nil
 }
 
-// Unpack expands n elements of a few bits each to one byte each. The first element is in the
-// lowest bits of the first byte.
+// Unpack expands n elements of bits bits each to one byte each. The first element is in the
+// lowest bits of the first byte of packed.
 func Unpack(packed []byte, bits, n int) []byte {
 	out := make([]byte, n)
 	for i := range out {

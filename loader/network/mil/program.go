@@ -2,14 +2,15 @@ package mil
 
 import "slices"
 
-// A Program is a list of functions. The function main is the model.
+// A Program is a MIL program, the intermediate language of Core ML: a list of functions, of
+// which main computes the model.
 type Program struct {
 	Version   string
 	Functions []Function
 }
 
-// Main returns the function that a model runs: main, or the only one. It returns false if there
-// is no such function.
+// Main returns the function that computes the model: the one named main or, if there is only one
+// function, that one. The second result is false if the program has neither.
 func (p *Program) Main() (*Function, bool) {
 	at := slices.IndexFunc(p.Functions, func(f Function) bool { return f.Name == "main" })
 	if at < 0 && len(p.Functions) == 1 {
@@ -21,7 +22,8 @@ func (p *Program) Main() (*Function, bool) {
 	return &p.Functions[at], true
 }
 
-// A Function is a list of operations with inputs and outputs.
+// A Function is a list of operations in execution order, with the inputs that they read and the
+// names of the values that they return.
 type Function struct {
 	Name, Opset string
 	Inputs      []Var
@@ -29,13 +31,13 @@ type Function struct {
 	Outputs     []string
 }
 
-// A Var is a named value.
+// A Var is the name and type of a value that a function reads or an operation computes.
 type Var struct {
 	Name string
 	Type Type
 }
 
-// An Operation computes values from other values.
+// An Operation is one step of a function. It computes its outputs from named arguments.
 type Operation struct {
 	Type       string
 	Inputs     map[string][]Argument
@@ -45,16 +47,17 @@ type Operation struct {
 	Off        int64 // byte offset in a message, or line of a text
 }
 
-// An Argument is the name of a value or, if Name is "", the value itself.
+// An Argument is an argument of an operation. It is the name of an earlier value or, if Name is
+// "", a constant.
 type Argument struct {
 	Name  string
 	Value Value
 }
 
-// A Kind is the kind of a type.
+// A Kind says whether a type is a tensor or one of the compound types.
 type Kind uint8
 
-// The kinds of types. Only tensors are converted.
+// The kinds of types. A value of any other kind than Tensor is read, but cannot be used in a layer.
 const (
 	Tensor Kind = iota // a scalar is a tensor without dimensions
 	List
@@ -63,10 +66,10 @@ const (
 	State
 )
 
-// An Elem is the element type of a tensor, such as "fp16".
+// An Elem is the name of an element type, such as "fp16" or "int32".
 type Elem string
 
-// Bits returns the size of an element, or 0 for strings and unknown types.
+// Bits returns the size of an element in bits. It returns 0 for strings and for unknown types.
 func (e Elem) Bits() int {
 	switch e {
 	case "fp64", "int64", "uint64":
@@ -91,15 +94,16 @@ func (e Elem) Bits() int {
 	return 0
 }
 
-// A Type is the type of a value.
+// A Type is the type of a value: a tensor with an element type and a shape, or a compound of
+// other values.
 type Type struct {
 	Kind Kind
 	Elem Elem
 	Dims []int64 // -1 for an unknown size
 }
 
-// Elements returns the number of elements. It is -1 if a size is unknown or the product exceeds
-// the limit.
+// Elements returns the number of elements of a tensor type. It returns -1 if a dimension is
+// unknown or the tensor has more than 2^31 elements.
 func (t Type) Elements() int {
 	n := int64(1)
 	for _, d := range t.Dims {
@@ -111,7 +115,7 @@ func (t Type) Elements() int {
 	return int(n)
 }
 
-// A Value is a constant.
+// A Value is a constant in a program: a tensor, or a list or tuple of other constants.
 type Value struct {
 	Type    Type
 	Data    []byte // elements, little-endian; elements of less than a byte take a byte each

@@ -10,7 +10,7 @@ import (
 	"github.com/x448/float16"
 )
 
-// A SyntaxError reports a malformed text.
+// A SyntaxError reports that the text of a program is malformed, with the line.
 type SyntaxError struct {
 	Line int
 	What string
@@ -18,7 +18,8 @@ type SyntaxError struct {
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.What) }
 
-// Parse reads a program from its text. Errors are a *[SyntaxError].
+// Parse reads a program from its text, such as the file model.mil of a compiled model. Errors
+// are of type *[SyntaxError].
 func Parse(text string) (p *Program, err error) {
 	s := &parser{text: text, line: 1}
 	defer func() {
@@ -265,7 +266,7 @@ func (s *parser) enter() {
 	}
 }
 
-// parseType reads a type.
+// parseType reads a type, such as tensor<fp16, [1, 3, 224, 224]>.
 func (s *parser) parseType() Type {
 	s.enter()
 	defer func() { s.depth-- }()

@@ -11,20 +11,22 @@ import (
 	"slices"
 )
 
-// Files holds the open files that store values of tensors, by path.
+// A Files holds the open files in which a model stores values of tensors, by their path in the
+// model's directory.
 type Files map[string]*os.File
 
-// Close closes all files.
+// Close closes all files. The values of tensors that are stored in them can no longer be read.
 func (f Files) Close() {
 	for _, file := range f {
 		file.Close()
 	}
 }
 
-// Attach opens the files in dir that store values of tensors, and returns them. Values are read
-// when they are asked for. Notes name the files that do not exist; their values are absent. If
-// dir is "", all of these values are absent. Paths come from the model, so [os.Root] confines
-// them to dir, links included. Errors about a tensor are a *[FormatError].
+// Attach opens the files in dir in which the graph's constants store their values, and returns
+// them. The caller must keep them open while it reads values. The values are absent if dir is ""
+// or a file does not exist; notes then say so. Paths come from the model, so [os.Root] confines
+// them to dir, also through links. Attach returns a *[FormatError] if a file does not have the
+// values of a constant.
 func (g *Graph) Attach(dir string) (files Files, notes []string, err error) {
 	var external []*Tensor
 	for _, t := range g.Constants {
@@ -70,7 +72,7 @@ func (f Files) attachTensor(root *os.Root, t *Tensor, room map[string]int64) err
 	case t.Type.Width() == 0:
 		return fmt.Errorf("unsupported element type %v", t.Type)
 	case t.File.Location == "":
-		return errors.New("file name is missing")
+		return errors.New("external data has no location; want a file name")
 	case t.File.Length >= 0 && t.File.Length != want:
 		return fmt.Errorf("found %d bytes for shape %v of %v", t.File.Length, t.Dims, t.Type)
 	}

@@ -2,7 +2,8 @@ package onnx
 
 import "anesim/loader/network/graph"
 
-// Import converts the model to a graph. packings holds the compressed form of some constants.
+// Import converts the model to a graph, without reading the values of its constants. packings
+// holds the compressed form of constants that the file compresses, and may be nil.
 func (m *Model) Import(packings map[*Tensor]*graph.Packing) *graph.Model {
 	x := &importer{opset: m.Opsets[""], packings: packings, values: map[string]*graph.Value{}}
 	g := &graph.Model{Graph: *x.importGraph(&m.Graph), Name: m.Name, Inputs: m.Inputs, Results: m.Outputs, Values: x.values}
@@ -19,8 +20,8 @@ type importer struct {
 	values   map[string]*graph.Value
 }
 
-// valueOf returns the tensor with the given name. Every call with an empty name returns a new
-// tensor.
+// valueOf returns the tensor with the given name, and makes it on first use. Each call with an
+// empty name returns a new tensor, because such tensors are not the same.
 func (x *importer) valueOf(name string) *graph.Value {
 	if name == "" {
 		return &graph.Value{}

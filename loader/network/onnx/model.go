@@ -7,7 +7,7 @@ import (
 	"anesim/loader/network/wire"
 )
 
-// A FormatError reports a malformed ONNX file.
+// A FormatError reports that a file is not a well-formed ONNX model, with a byte offset.
 type FormatError = wire.FormatError
 
 // A Model is the content of an ONNX file.
@@ -17,8 +17,8 @@ type Model struct {
 	Opsets   map[string]int64 // version of each operator domain; "" is the standard domain
 }
 
-// A Graph is a list of nodes with inputs and outputs: a whole model, or a branch of a node that
-// has a condition.
+// A Graph is a list of nodes with inputs, constants and outputs. It is either a whole model or
+// one branch of an If node.
 type Graph struct {
 	Name      string
 	Nodes     []Node // in an order in which they can run
@@ -28,7 +28,7 @@ type Graph struct {
 	Known     map[string]Value // intermediate tensors whose shape is stated
 }
 
-// A Node is a call of one operator.
+// A Node is one call of an operator, with the names of its input and output tensors.
 type Node struct {
 	Name       string // may be empty
 	Op, Domain string
@@ -38,7 +38,8 @@ type Node struct {
 	Off        int64 // byte offset in the file
 }
 
-// An Attribute is a constant argument of a node. Only the field of its kind is set.
+// An Attribute is an argument of a node that is fixed in the file, such as the strides of a
+// convolution. Only the field for its kind of value is set.
 type Attribute struct {
 	Int     int64
 	Float   float32
@@ -50,14 +51,15 @@ type Attribute struct {
 	Graph   *Graph
 }
 
-// A Value is the name, type and shape of a tensor.
+// A Value is the name, element type and shape of a tensor, as far as the file states them.
 type Value = graph.Port
 
-// A Dim is one dimension of a value.
+// A Dim is one dimension of a value: a size, a name for a size that the user chooses, or
+// neither.
 type Dim = graph.Dim
 
-// Limits on the content of a file. No network comes near them. They keep the memory for a file
-// within a few times its size.
+// Limits on the content of an ONNX file. They bound the memory for a file to a few times its size.
+// All known networks stay far below them.
 const (
 	MaxBytes      = 1 << 31 // of a file; the limit of protocol buffers
 	maxNodes      = 1 << 16
@@ -69,8 +71,8 @@ const (
 	maxDepth      = 16 // nesting of graphs
 )
 
-// Read reads a model from data. Tensors refer to parts of data, which must not change. Errors
-// are a *[FormatError].
+// Read reads a model from the content of an ONNX file. Tensors share memory with data, which the
+// caller must not change. Errors are of type *[FormatError].
 func Read(data []byte) (*Model, error) {
 	if len(data) > MaxBytes {
 		return nil, &FormatError{Off: MaxBytes, What: "file is larger than 2 GB, the limit of protocol buffers"}

@@ -13,8 +13,8 @@ type deferredValues struct {
 	at, bytes int64
 }
 
-// ReadFromFile makes the tensor read its raw values from r on demand. They are the given number
-// of bytes at offset at.
+// ReadFromFile makes t read its values from r when they are needed. They are stored in bytes
+// bytes at offset at, in little-endian order. r must stay open.
 func (t *Tensor) ReadFromFile(r io.ReaderAt, at, bytes int64) {
 	t.raw, t.File, t.source = nil, nil, &deferredValues{r, at, bytes}
 }
@@ -39,8 +39,8 @@ func (t *Tensor) eachRun(visit func(first int, b []byte)) error {
 	return nil
 }
 
-// ReadFrom is like Read for a file of size bytes, but leaves the values of large tensors in the
-// file. They are read on demand, so r must stay open.
+// ReadFrom is like [Read] for a file of size bytes, but leaves the values of large tensors in
+// the file. They are read from r when they are needed, so r must stay open.
 func ReadFrom(r io.ReaderAt, size int64) (*Model, error) {
 	if size > MaxBytes {
 		return nil, &FormatError{Off: MaxBytes, What: "file is larger than 2 GB, the limit of protocol buffers"}

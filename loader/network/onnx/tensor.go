@@ -13,10 +13,10 @@ import (
 	"anesim/loader/network/wire"
 )
 
-// A DataType is the element type of a tensor, with the number that the format gives it.
+// A DataType is the element type of a tensor, with the number that ONNX gives it.
 type DataType = graph.Type
 
-// The element types.
+// The element types of tensors.
 const (
 	Float    = graph.Float
 	Uint8    = graph.Uint8
@@ -34,7 +34,8 @@ const (
 	BFloat16 = graph.BFloat16
 )
 
-// A Tensor is a constant.
+// A Tensor is a constant of a model, whose values may be in the file, in another file, or in
+// memory.
 type Tensor struct {
 	Name string
 	Dims []int64
@@ -50,14 +51,14 @@ type Tensor struct {
 	count   int    // number of varints
 }
 
-// An External is a range of bytes of another file.
+// An External is the range of bytes of another file in which a tensor's values are stored.
 type External struct {
 	Location       string // path relative to the model's directory
 	Offset, Length int64  // Length is -1 if the model does not state it
 }
 
-// Elements returns the number of elements. Read has checked that the product of the dimensions
-// does not overflow.
+// Elements returns the number of elements of t. The readers of this package check that it does
+// not overflow.
 func (t *Tensor) Elements() int {
 	n := 1
 	for _, d := range t.Dims {
@@ -66,18 +67,22 @@ func (t *Tensor) Elements() int {
 	return n
 }
 
-// NewTensor returns a tensor with the little-endian values in raw.
+// NewTensor returns a tensor of type t and shape dims. raw holds its elements in little-endian
+// order.
 func NewTensor(name string, t DataType, dims []int64, raw []byte) *Tensor {
 	return &Tensor{Name: name, Dims: dims, Type: t, raw: raw}
 }
 
-// Attach sets the bytes of a tensor whose values are stored in another file.
+// Attach sets the values of a tensor that are stored in another file. raw holds its elements in
+// little-endian order.
 func (t *Tensor) Attach(raw []byte) { t.raw, t.source, t.File = raw, nil, nil }
 
-// Bytes returns the size of the values if they are stored with a fixed width.
+// Bytes returns the size of t's values in bytes if each has the full width of its type. It is 0
+// for types without a width, such as strings.
 func (t *Tensor) Bytes() int64 { return int64(t.Elements()) * int64(t.Type.Width()) }
 
-// ReadTensor reads a file that holds one TensorProto.
+// ReadTensor reads a tensor from the content of a file that holds one protocol-buffer message
+// TensorProto, such as test data of ONNX. Errors are of type *[FormatError].
 func ReadTensor(data []byte) (*Tensor, error) { return readTensor(wire.Message{Data: data}, 0) }
 
 func readTensorField(f wire.Field) (*Tensor, error) {
@@ -217,10 +222,13 @@ func (t *Tensor) errorf(format string, args ...any) error {
 	return &FormatError{Off: t.Off, What: fmt.Sprintf("tensor %q: %s", t.Name, fmt.Sprintf(format, args...))}
 }
 
-// External reports whether the values are stored in another file that was not opened.
+// External reports whether the values of t are in another file that was not opened. Methods that
+// read values then return an error.
 func (t *Tensor) External() bool { return t.File != nil }
 
-// CheckValues returns an error unless the tensor has as many values as its shape needs.
+// CheckValues returns an error if the values of t cannot be read: because they are in a file
+// that was not opened, because their type is not supported, or because their number does not fit
+// the shape.
 func (t *Tensor) CheckValues() error {
 	n, w := t.Elements(), t.Type.Width()
 	switch {
@@ -239,7 +247,8 @@ func (t *Tensor) CheckValues() error {
 	return t.errorf("found %d bytes and %d integers for shape %v", len(t.raw), t.count, t.Dims)
 }
 
-// Each calls set for every value in order.
+// Each calls set with the index and the value of every element of t in order. It returns an
+// error if the values cannot be read, possibly after some calls.
 func (t *Tensor) Each(set func(i int, v float64)) error {
 	if err := t.CheckValues(); err != nil {
 		return err
@@ -307,7 +316,7 @@ func decodeVarint(t DataType, v uint64) float64 {
 	return float64(int64(v))
 }
 
-// Floats returns the values as float32.
+// Floats returns the elements of t converted to float32.
 func (t *Tensor) Floats() ([]float32, error) {
 	if err := t.CheckValues(); err != nil {
 		return nil, err
@@ -316,7 +325,8 @@ func (t *Tensor) Floats() ([]float32, error) {
 	return out, t.Each(func(i int, v float64) { out[i] = float32(v) })
 }
 
-// Numbers returns the values as float64. Only integers beyond 2^53 lose precision.
+// Numbers returns the elements of t converted to float64, which is exact except for integers
+// beyond ±2^53.
 func (t *Tensor) Numbers() ([]float64, error) {
 	if err := t.CheckValues(); err != nil {
 		return nil, err
@@ -325,8 +335,8 @@ func (t *Tensor) Numbers() ([]float64, error) {
 	return out, t.Each(func(i int, v float64) { out[i] = v })
 }
 
-// Halves returns the values rounded to fp16. Values of type float64 are rounded to float32
-// first.
+// Halves returns the elements of t rounded to fp16. Values beyond its range become infinite. A
+// float64 is rounded to float32 first.
 func (t *Tensor) Halves() ([]float16.Float16, error) {
 	if err := t.CheckValues(); err != nil {
 		return nil, err
@@ -351,7 +361,8 @@ func (t *Tensor) Halves() ([]float16.Float16, error) {
 	return out, t.Each(func(i int, v float64) { out[i] = float16.Fromfloat32(float32(v)) })
 }
 
-// Ints returns the values of an integer tensor.
+// Ints returns the elements of t, which must have an integer type. It returns an error
+// otherwise.
 func (t *Tensor) Ints() ([]int64, error) {
 	if err := t.CheckValues(); err != nil {
 		return nil, err

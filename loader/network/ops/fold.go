@@ -8,8 +8,8 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// FoldBytes returns the number of bytes that computing a node needs for each element of its
-// result. It is 0 for a node that only reshapes.
+// FoldBytes returns how many bytes of memory are needed to compute each element of a constant
+// result. It is 0 for operators that only change the shape.
 func FoldBytes(n *graph.Node) int {
 	const number = 8
 	switch {
@@ -21,8 +21,9 @@ func FoldBytes(n *graph.Node) int {
 	return 2 * number
 }
 
-// SortBytes returns the number of bytes that computing a node needs for each element of its first
-// input, besides the input and the results: TopK and Unique sort indices. It is 0 for others.
+// SortBytes returns how many bytes of memory are needed to compute a TopK or Unique node for each
+// element of its first input, besides the input and the results: both sort indices. It is 0 for
+// other operators.
 func SortBytes(n *graph.Node) int {
 	switch n.Op {
 	case "TopK":
@@ -33,12 +34,13 @@ func SortBytes(n *graph.Node) int {
 	return 0
 }
 
-// int64Const returns a constant of type int64.
+// int64Const returns a constant of shape dims and type int64 with the elements v.
 func int64Const(dims []int, v ...float64) *graph.Const {
 	return &graph.Const{Dims: dims, Type: graph.Int64, Numbers: v}
 }
 
-// Literal returns the constant that a Constant node holds.
+// Literal returns the constant that a Constant node states in one of its attributes. It returns
+// an error if the attribute holds strings or a sparse tensor.
 func Literal(n *graph.Node) (*graph.Const, error) {
 	for name, a := range n.Attr {
 		var v []float64

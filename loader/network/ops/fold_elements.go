@@ -178,8 +178,9 @@ func foldReduce(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	return resultConst(res, out), nil
 }
 
-// Repeatable returns c reshaped so that it broadcasts to the first operand of n. Only operators
-// before version 7, which name the axis in an attribute, need a new shape.
+// Repeatable returns the constant c, the second operand of the elementwise node n, with a shape
+// that broadcasts to the first operand. Before version 7 of ONNX's operators, the attribute axis
+// said where c starts. In later versions, c is returned unchanged.
 func Repeatable(n *graph.Node, c *graph.Const) *graph.Const {
 	if len(c.Dims) == 0 || !usesOldBroadcast(n) {
 		return c
@@ -191,8 +192,8 @@ func Repeatable(n *graph.Node, c *graph.Const) *graph.Const {
 	return c
 }
 
-// ClipBounds returns the bounds of a Clip, from its attributes or, since version 11, from its
-// inputs. A missing bound is infinite.
+// ClipBounds returns the lower and upper bound of a Clip node. Bounds are attributes or, since
+// version 11 of ONNX's operators, inputs. A bound that is not given is infinite.
 func ClipBounds(n *graph.Node) (low, high float64, err error) {
 	bound := [2]float64{math.Inf(-1), math.Inf(1)}
 	for i, name := range [...]string{"min", "max"} {

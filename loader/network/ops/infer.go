@@ -7,8 +7,9 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// Infer returns the shapes and types of a node's results. The first result carries the
-// multiply-accumulates of the whole node.
+// Infer returns the shape and element type of each result of a node whose input shapes are
+// known. The multiply-accumulates of the whole node are in the first result. Infer returns an
+// error for an unknown operator, or if the inputs do not fit together.
 func Infer(n *graph.Node) ([]graph.Result, error) {
 	f := Of(n.Op).Infer
 	if f == nil || n.Domain != "" && n.Domain != "ai.onnx" && n.Domain != "com.microsoft" {
@@ -29,7 +30,8 @@ func Infer(n *graph.Node) ([]graph.Result, error) {
 	return r, nil
 }
 
-// oneResult returns one result with the type of the first input.
+// oneResult returns a list with one result of shape dims, whose type is that of the node's first
+// input.
 func oneResult(n *graph.Node, dims []int) []graph.Result { return oneResultWithMACs(n, dims, 0) }
 
 // oneResultWithMACs is like oneResult for a node that needs macs multiply-accumulates.

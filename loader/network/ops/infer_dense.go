@@ -10,8 +10,8 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// Dilation returns the dilation of rows and of columns. A window with one axis has a row
-// dilation of 1.
+// Dilation returns the distance between neighboring taps vertically and horizontally. A window
+// over a single axis has a vertical distance of 1.
 func (w *Window) Dilation() (dy, dx int) {
 	if len(w.Dilations) == 1 {
 		return 1, w.Dilations[0]
@@ -19,7 +19,8 @@ func (w *Window) Dilation() (dy, dx int) {
 	return w.Dilations[0], w.Dilations[1]
 }
 
-// A Window describes how a convolution or a pool moves over the spatial axes.
+// A Window describes how a convolution or a pool moves over the spatial axes of its input. All
+// lists have one number for each spatial axis.
 type Window struct {
 	Taps, Strides, Dilations []int
 	Before, After            []int // padding, with Overhang
@@ -27,8 +28,9 @@ type Window struct {
 	Out                      []int
 }
 
-// WindowOf reads the window of a convolution or a pool over axes of extents in. The attribute
-// kernel_shape, if present, replaces taps.
+// WindowOf returns the window of a convolution or a pool. in holds the spatial extents of its
+// input, and taps the extents of its weights, which the attribute kernel_shape overrides. It
+// returns an error if an attribute has the wrong length or a number out of range.
 func WindowOf(n *graph.Node, in, taps []int) (Window, error) {
 	if k, ok, _ := n.List("kernel_shape", -1); ok {
 		taps = k
@@ -64,7 +66,7 @@ func WindowOf(n *graph.Node, in, taps []int) (Window, error) {
 		}
 	}
 	if w.Taps == nil {
-		return w, errors.New("kernel_shape, strides, dilations or pads are invalid")
+		return w, fmt.Errorf("kernel_shape, strides, dilations or pads are invalid; want numbers in range for each of %d spatial axes", len(in))
 	}
 	w.Out, w.Overhang = make([]int, len(in)), make([]int, len(in))
 	for i, e := range in {
@@ -140,8 +142,9 @@ func convShape(n *graph.Node) ([]graph.Result, error) {
 	return oneResultWithMACs(n, append([]int{d[0], f[0]}, w.Out...), graph.Elements(w.Out)*d[0]*f[0]*graph.Elements(f[1:])), nil
 }
 
-// TransposedWindow returns the window of a transposed convolution of input shape d and weights
-// shape f. Before and After are the number of elements cropped from the full result.
+// TransposedWindow returns the window of a transposed convolution whose input has shape d and
+// whose weights have shape f. The window's Before and After are the numbers of elements that are
+// cropped from the result.
 func TransposedWindow(n *graph.Node, d, f []int) (Window, error) {
 	in := d[2:]
 	w, err := WindowOf(n, slices.Repeat([]int{graph.MaxExtent}, len(in)), f[2:])
@@ -186,7 +189,7 @@ func TransposedWindow(n *graph.Node, d, f []int) (Window, error) {
 		}
 		w.After[i] -= extra[i] // the extra elements at the end are zeros too
 		if want < 1 {
-			return w, errors.New("result is empty")
+			return w, fmt.Errorf("result has %d elements along spatial axis %d; want at least 1", want, i)
 		}
 		w.Out[i] = want
 	}
@@ -280,7 +283,8 @@ func matmulShape(n *graph.Node) ([]graph.Result, error) {
 	return oneResultWithMACs(n, out, graph.Elements(out)*k), nil
 }
 
-// matmulDims returns the shape of a matrix product and the length of its reduction.
+// matmulDims returns the shape of the product of matrices of shapes a and b, whose leading axes
+// are broadcast, and the number of products in each of its elements.
 func matmulDims(a, b []int) ([]int, int, error) {
 	if len(a) == 0 || len(b) == 0 {
 		return nil, 0, fmt.Errorf("cannot multiply shapes %v and %v", a, b)
@@ -314,10 +318,11 @@ func matmulDims(a, b []int) ([]int, int, error) {
 // first.
 const ellipsisLabels = "0123456789"
 
-// EinsumTerms splits an einsum equation into one term per input and the term of the result. It
-// replaces an ellipsis by one digit for each axis that the letters of the term leave, so that the
-// last of those axes of all inputs share a label. Without an arrow, the result has the axes of the
-// ellipsis and then the labels that occur once, in alphabetical order.
+// EinsumTerms splits the equation of an Einsum node, such as "ij,jk->ik", into one term for each
+// of its inputs and the term of the result. It replaces an ellipsis by one digit for each axis that
+// the letters of the term leave, so that the last of those axes of all inputs share a label. If the
+// equation has no arrow, the result has the axes of the ellipsis and then the labels that occur
+// once, in alphabetical order.
 func EinsumTerms(n *graph.Node) (terms []string, out string, err error) {
 	eq := strings.ReplaceAll(n.Text("equation", ""), " ", "")
 	left, right, arrow := strings.Cut(eq, "->")
@@ -422,8 +427,8 @@ func spaceToDepthShape(n *graph.Node) ([]graph.Result, error) {
 	return oneResult(n, []int{d[0], d[1] * b * b, d[2] / b, d[3] / b}), nil
 }
 
-// Padding returns the number of elements that a Pad adds before and after each axis. Negative
-// numbers crop.
+// Padding returns the numbers of elements that a Pad node adds before and after each axis. A
+// negative number crops the axis instead.
 func Padding(n *graph.Node, rank int) (before, after []int, err error) {
 	pads, ok, err := n.List("pads", 1)
 	if !ok && n.Attr["paddings"] != nil { // version 1
@@ -474,7 +479,7 @@ func padShape(n *graph.Node) ([]graph.Result, error) {
 	return oneResult(n, out), nil
 }
 
-// Scales returns the factor by which a Resize or an Upsample scales each axis of an input of
+// Scales returns the factor by which a Resize or Upsample node enlarges each axis of an input of
 // shape d, and the shape of the result.
 func Scales(n *graph.Node, d []int) (scales []float64, out []int, err error) {
 	at, sizes := 1, 3

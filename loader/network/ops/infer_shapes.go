@@ -26,7 +26,7 @@ func reshapeShape(n *graph.Node) ([]graph.Result, error) {
 			free = i
 			continue
 		case d < 0 || d > graph.MaxElements:
-			return nil, fmt.Errorf("invalid shape %v", list)
+			return nil, fmt.Errorf("invalid shape %v; want extents of at least 0, and at most one -1", list)
 		}
 		if known *= to[i]; known > graph.Elements(from) && (graph.Elements(from) > 0 || known > graph.MaxElements) {
 			return nil, fmt.Errorf("cannot reshape %v to %v", from, list)
@@ -104,8 +104,9 @@ func unsqueezeShape(n *graph.Node) ([]graph.Result, error) {
 	return oneResult(n, out), nil
 }
 
-// Permutation returns the order of axes of a Transpose. Without an attribute, it reverses the
-// axes.
+// Permutation returns the order in which a Transpose node puts the axes of an input with rank
+// axes: axis i of the result is axis i of the order. The default reverses all axes. Permutation
+// returns an error if the order in the file is not a permutation.
 func Permutation(n *graph.Node, rank int) ([]int, error) {
 	perm, given, _ := n.List("perm", -1)
 	if !given {
@@ -116,7 +117,7 @@ func Permutation(n *graph.Node, rank int) ([]int, error) {
 	sorted := slices.Sorted(slices.Values(perm))
 	for i, p := range sorted {
 		if i != p {
-			return nil, fmt.Errorf("invalid permutation %v", perm)
+			return nil, fmt.Errorf("invalid permutation %v; want each number from 0 to %d once", perm, len(perm)-1)
 		}
 	}
 	if len(perm) != rank {
@@ -141,7 +142,8 @@ func transposeShape(n *graph.Node) ([]graph.Result, error) {
 	return oneResult(n, out), nil
 }
 
-// Axis returns axis counted from the front. A negative axis counts from the end.
+// Axis returns axis counted from the front of a tensor with rank axes. A negative axis counts
+// from the end, so that -1 is the last. Axis returns an error if the tensor has no such axis.
 func Axis(rank, axis int) (int, error) {
 	at := axis
 	if at < 0 {
@@ -185,7 +187,7 @@ func concatShape(n *graph.Node) ([]graph.Result, error) {
 		}
 	}
 	if len(n.In) == 0 {
-		return nil, errors.New("node has no input")
+		return nil, errors.New("node has no input; want at least one")
 	}
 	return oneResult(n, out), nil
 }
@@ -226,11 +228,13 @@ func splitShape(n *graph.Node) ([]graph.Result, error) {
 	return out, nil
 }
 
-// A run describes the elements of an axis that a slice selects.
-type run struct{ Begin, Count, Step int }
+// A Selection describes the elements of an axis that a Slice node selects: Count elements from
+// index Begin on, Step apart. Step is negative for elements in reverse order.
+type Selection struct{ Begin, Count, Step int }
 
-// Bounds returns the elements that a Slice selects on each axis.
-func Bounds(n *graph.Node, dims []int) ([]run, error) {
+// Bounds returns, for each axis of an input of shape dims, the elements that a Slice node
+// selects. It returns an error if the bounds are computed when the network runs.
+func Bounds(n *graph.Node, dims []int) ([]Selection, error) {
 	starts, _, err1 := n.List("starts", 1)
 	ends, _, err2 := n.List("ends", 2)
 	axes, given, err3 := n.List("axes", 3)
@@ -250,9 +254,9 @@ func Bounds(n *graph.Node, dims []int) ([]run, error) {
 	if len(ends) != len(starts) || len(axes) != len(starts) || len(steps) != len(starts) {
 		return nil, errors.New("starts, ends, axes and steps differ in length")
 	}
-	runs := make([]run, len(dims))
+	runs := make([]Selection, len(dims))
 	for i, d := range dims {
-		runs[i] = run{0, d, 1}
+		runs[i] = Selection{0, d, 1}
 	}
 	for i, s := range steps {
 		a, err := Axis(len(dims), axes[i])
@@ -263,7 +267,7 @@ func Bounds(n *graph.Node, dims []int) ([]run, error) {
 		switch {
 		case s > 0:
 			b, e := clampBound(starts[i], d), clampBound(ends[i], d)
-			runs[a] = run{b, max(0, (e-b+s-1)/s), s}
+			runs[a] = Selection{b, max(0, (e-b+s-1)/s), s}
 		case s < 0:
 			from := func(v int) int {
 				if v < 0 {
@@ -275,7 +279,7 @@ func Bounds(n *graph.Node, dims []int) ([]run, error) {
 			if ends[i] < -d {
 				e = -1
 			}
-			runs[a] = run{max(0, b), max(0, (b-e-s-1)/-s), s}
+			runs[a] = Selection{max(0, b), max(0, (b-e-s-1)/-s), s}
 		default:
 			return nil, errors.New("step is 0")
 		}

@@ -13,10 +13,11 @@ var (
 	positive = &graph.Range{Low: 0, High: math.Inf(1)}
 )
 
-// EvalComparison returns the result of comparing a tensor with a constant that lies outside the
-// range of the tensor's elements, such as a sigmoid's result with -1. ok is false if the range
-// does not decide the comparison, if the size of the tensor depends on values, or if the tensor
-// has more than 65,536 elements.
+// EvalComparison returns the result of a comparison that is the same for all values of its
+// inputs, such as whether the result of a sigmoid is above -1. One side must be a constant
+// outside the known range of the other side's elements. ok is false if the range does not decide
+// the comparison, if the size of the tensor depends on values, or if the tensor has more than
+// 65,536 elements.
 func EvalComparison(n *graph.Node) (result, ok bool) {
 	const few = 1 << 16
 	if len(n.In) != 2 || n.Const(1) == nil || n.Const(0) != nil {

@@ -14,7 +14,8 @@ import (
 // the smallest. Elements computed from these extents, such as the shape for a Reshape, have
 // bounds as well: a Span.
 
-// A Spread holds the bounds of a result whose extents or elements depend on values.
+// A Spread holds the bounds of a result whose shape or elements depend on values: the least
+// extents of its axes, and the bounds of its elements.
 type Spread struct {
 	Least []int       // nil if the extents are always the same
 	Span  *graph.Span // nil if the elements have no known bounds
@@ -49,7 +50,8 @@ func dynamicAxis(n *graph.Node, i int, r graph.Result) int {
 	return -1
 }
 
-// MakesDynamic reports whether the node has results whose size depends on values.
+// MakesDynamic reports whether the sizes of the node's results depend on the values of its
+// inputs, as those of NonZero do, and not only on their shapes.
 func MakesDynamic(n *graph.Node) bool {
 	return Of(n.Op).Has(Sizes) || hasComputedCut(n)
 }
@@ -69,8 +71,8 @@ func hasComputedCut(n *graph.Node) bool {
 	return false
 }
 
-// IsDynamic reports whether the node reads or produces a tensor whose size depends on values,
-// or reads elements that are computed from such sizes.
+// IsDynamic reports whether a size that depends on values is involved in the node: as the size
+// of an input or result, or as an element that is computed from such a size.
 func IsDynamic(n *graph.Node) bool {
 	return MakesDynamic(n) || slices.ContainsFunc(n.In, func(v *graph.Value) bool { return v.Least != nil || v.Span != nil })
 }
@@ -115,8 +117,9 @@ func eachCorner(n *graph.Node, visit func(at *graph.Node)) {
 	}
 }
 
-// InferBounds returns the largest shapes of a node's results, and the bounds of their extents
-// and elements.
+// InferBounds returns the largest shapes of a node's results, and a [Spread] with the bounds of
+// each. It infers the results for the largest and the least inputs. The error is that of [Infer]
+// for the largest inputs.
 func InferBounds(n *graph.Node) ([]graph.Result, []Spread, error) {
 	var least, most []graph.Result
 	var failed error // the error of Infer for the largest inputs
@@ -160,7 +163,7 @@ func InferBounds(n *graph.Node) ([]graph.Result, []Spread, error) {
 	return most, spreads, nil
 }
 
-// largestCut returns the largest results of a node that keeps part of a tensor of shape d.
+// largestCut returns the results that a node has if it keeps all of its input of shape d.
 func largestCut(n *graph.Node, d []int) []graph.Result {
 	r := []graph.Result{{Dims: slices.Clone(d), Type: n.Type(0)}}
 	if n.Op == "TopK" {
@@ -263,8 +266,9 @@ func isMonotone(n *graph.Node) bool {
 	return true
 }
 
-// IsRowwise reports whether no element of the node's results depends on other positions along
-// the axes whose extent varies. Zeros after the actual rows then change no other row.
+// IsRowwise reports whether the node computes each position along the axes of varying size from
+// that position alone. Inputs can then be padded with zeros along these axes without a change of
+// other positions in the results.
 func IsRowwise(n *graph.Node) bool {
 	for i, v := range n.In {
 		least, dims := v.Least, v.Dims

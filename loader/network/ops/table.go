@@ -6,7 +6,8 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// An Operator describes an operator, whether or not the engine can run it. Package choose turns
+// An Operator describes an operator of a graph: how to infer its results, how to compute them
+// from constants, and properties that passes use. Package choose has the rules that turn
 // operators into layers.
 type Operator struct {
 	// Infer returns the shapes and types of a node's results.
@@ -23,17 +24,18 @@ type Operator struct {
 	Refuse string
 }
 
-// A Rule infers the results of a node from its inputs.
+// A Rule infers the shapes and types of a node's results from its inputs.
 type Rule func(n *graph.Node) ([]graph.Result, error)
 
-// A Folder computes the results of a node whose inputs are constants. It returns nil and no
-// error for a form of the operator that it does not support.
+// A Folder computes the results of a node whose inputs are all constants. res holds the inferred
+// shapes and types of the results. A Folder returns nil without an error for a form of the
+// operator that it does not support.
 type Folder func(n *graph.Node, res []graph.Result) ([]*graph.Const, error)
 
-// A Property is a bit set of properties that several operators share.
+// A Property is a set of properties of operators, with one bit for each.
 type Property uint
 
-// The properties.
+// Properties of operators, for the field Is of [Operator].
 const (
 	Keeps       Property = 1 << iota // keeps the values and their order
 	Picks                            // reads only selected elements of its first input
@@ -45,11 +47,11 @@ const (
 	Transparent                      // commutes with a transpose
 )
 
-// Has reports whether the operator has property p.
+// Has reports whether the operator has at least one of the properties in p.
 func (o *Operator) Has(p Property) bool { return o.Is&p != 0 }
 
-// Host returns the function that computes the operator on the host: Fold, or else Sized. It is
-// nil if the operator has neither.
+// Host returns the function with which the host computes the operator. It is o.Fold or, if that
+// is nil, o.Sized; it is nil if the operator has neither.
 func (o *Operator) Host() Folder {
 	if o.Fold != nil {
 		return o.Fold
@@ -57,7 +59,8 @@ func (o *Operator) Host() Folder {
 	return o.Sized
 }
 
-// Of returns the operator with the given name, or an empty Operator if the name is unknown.
+// Of returns the description of the named operator. It returns a description without any content
+// for an unknown name, never nil.
 func Of(op string) *Operator {
 	if o := table[op]; o != nil {
 		return o

@@ -2,8 +2,7 @@ package partition
 
 import "anesim/loader/network/list"
 
-// A Coverage measures how much of a file's network the engine and the host compute. Reasons are
-// those of [Lower].
+// A Coverage says how much of a network is computed: by programs of the engine, or by the host.
 type Coverage struct {
 	Nodes, Done    int    // operators of the file, or layers if the file has no operators
 	MACs, DoneMACs uint64 // by the operators' definitions
@@ -15,88 +14,92 @@ type Coverage struct {
 	Lost             []Loss // outputs that are not computed
 }
 
-// Whole reports whether every node is computed.
+// Whole reports whether every operator of the network is computed.
 func (c *Coverage) Whole() bool { return c.Done == c.Nodes }
 
-// A Loss is an output that is not computed, and the first layer in its way that no program
-// runs.
+// A Loss is an output of the network that is not computed, and the index of the first layer on
+// its way that neither a program nor the host computes.
 type Loss struct {
 	Output string
 	Layer  int
 }
 
-// CoverageOf counts the nodes that are computed, and finds the outputs that depend on the
-// others. A partly computed network only gives outputs that do not depend on a missing layer.
+// CoverageOf returns the coverage of n. reasons holds for every layer why it is in no program, or
+// "", as [Lower] returns them. Operators that no output needs are not counted. An output is lost
+// if it depends on a layer that neither a program nor the host computes.
 func CoverageOf(n *list.Network, reasons []string) Coverage {
 	var c Coverage
-	lostTo := map[string]int{} // the missing layer that a tensor depends on
-	missing, hosted := make([]bool, max(len(n.Nodes), len(n.Layers))), make([]bool, max(len(n.Nodes), len(n.Layers)))
-	for i := range n.Layers {
-		l := &n.Layers[i]
-		at := i
-		if len(n.Nodes) > 0 {
-			at = l.Node
-		}
-		gone := i < len(reasons) && reasons[i] != "" && l.Host == nil
-		hosted[at] = hosted[at] || l.Host != nil
-		missing[at] = missing[at] || gone
-		if len(n.Nodes) == 0 {
-			c.count(l.MACs(), l.Bytes(), !gone)
+	isMissing := func(i int) bool { return i < len(reasons) && reasons[i] != "" && n.Layers[i].Host == nil }
+	if len(n.Nodes) == 0 {
+		for i := range n.Layers {
+			l := &n.Layers[i]
+			c.count(l.MACs(), l.Bytes(), !isMissing(i), l.Host != nil)
 			if l.Out.Elements() == 0 {
 				c.Unsized++
 			}
 		}
-		cause, lost := i, gone
+	} else {
+		missing, hosted := make([]bool, len(n.Nodes)), make([]bool, len(n.Nodes))
+		for i := range n.Layers {
+			node := n.Layers[i].Node
+			missing[node] = missing[node] || isMissing(i)
+			hosted[node] = hosted[node] || n.Layers[i].Host != nil
+		}
+		for i, x := range n.Nodes {
+			if x.What == list.Unused {
+				continue
+			}
+			c.count(x.MACs, x.Bytes, !missing[i], hosted[i])
+			if x.Unsized {
+				c.Unsized++
+			}
+		}
+	}
+	c.Lost = findLosses(n, isMissing)
+	return c
+}
+
+// findLosses returns the outputs that depend on a missing layer, each with the first such layer
+// on its way.
+func findLosses(n *list.Network, isMissing func(layer int) bool) []Loss {
+	causes := map[string]int{} // the missing layer that a tensor depends on
+	for i := range n.Layers {
+		l := &n.Layers[i]
+		cause, lost := i, isMissing(i)
 		for _, in := range l.Inputs {
-			if first, ok := lostTo[in]; ok && !lost {
+			if first, ok := causes[in]; ok && !lost {
 				cause, lost = first, true
 			}
 		}
 		if lost {
-			lostTo[l.Output] = cause
+			causes[l.Output] = cause
 			for _, out := range l.Others {
-				lostTo[out] = cause
+				causes[out] = cause
 			}
 		}
 	}
-	c.Nodes = len(n.Layers)
-	if len(n.Nodes) > 0 {
-		c.Nodes = len(n.Nodes)
-	}
-	for i := range c.Nodes {
-		if len(n.Nodes) > 0 && n.Nodes[i].What == list.Unused {
-			continue
-		}
-		if !missing[i] {
-			c.Done++
-			if hosted[i] {
-				c.Hosted++
-			}
-		}
-	}
-	for i, x := range n.Nodes {
-		if x.What == list.Unused {
-			c.Nodes--
-			continue
-		}
-		c.count(x.MACs, x.Bytes, !missing[i])
-		if x.Unsized {
-			c.Unsized++
-		}
-	}
+	var losses []Loss
 	for _, r := range n.AllResults() {
-		if layer, ok := lostTo[r.Tensor]; ok {
-			c.Lost = append(c.Lost, Loss{r.Name, layer})
+		if layer, ok := causes[r.Tensor]; ok {
+			losses = append(losses, Loss{r.Name, layer})
 		}
 	}
-	return c
+	return losses
 }
 
-func (c *Coverage) count(macs, bytes uint64, done bool) {
+// count adds a node or a layer with the given work to the coverage. done reports whether it is
+// computed, hosted whether the host computes at least a part of it.
+func (c *Coverage) count(macs, bytes uint64, done, hosted bool) {
+	c.Nodes++
 	c.MACs += macs
 	c.Bytes += bytes
-	if done {
-		c.DoneMACs += macs
-		c.DoneBytes += bytes
+	if !done {
+		return
+	}
+	c.Done++
+	c.DoneMACs += macs
+	c.DoneBytes += bytes
+	if hosted {
+		c.Hosted++
 	}
 }

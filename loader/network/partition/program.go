@@ -17,7 +17,7 @@ import (
 	"anesim/loader/network/weights"
 )
 
-// A Program is a run of consecutive layers that the engine computes in one dispatch.
+// A Program is a lowered run of consecutive layers, which the engine computes in one dispatch.
 type Program struct {
 	*loader.Program
 	First int // index of the first layer
@@ -33,7 +33,7 @@ type Program struct {
 	Into    []int // for each layer, the layer of the program that computes it
 }
 
-// A Lowering holds the options for lowering a network.
+// A Lowering holds the options of [Lower].
 type Lowering struct {
 	Seed uint64 // seed of weights that the file does not have
 	// SizesOnly builds programs that are only timed. They have descriptors, ports and sizes, but
@@ -45,13 +45,13 @@ type Lowering struct {
 	Done func(layers int)
 }
 
-// Lower builds as few programs from the network as its layers allow. A program ends at a layer
-// that cannot be lowered, or at a limit on its size. Ports of a program are named after their
-// tensors. Weights that the file does not have are those of [weights.Complete]; equal layers
-// share them.
+// Lower compiles the layers of n to programs for the engine, as few as possible. A program ends
+// before a layer that cannot be lowered, and at limits on its size. Its inputs and outputs have
+// the names of their tensors. Weights that the file does not have are made up by
+// [weights.Complete].
 //
-// The second result holds for every layer the reason why it is in no program, or "". The error
-// is that of the context, once it is done.
+// The second result holds for each layer the reason why no program computes it, or "". Lower
+// returns an error only if ctx is done.
 func Lower(ctx context.Context, n *list.Network, how Lowering) ([]Program, []string, error) {
 	done := how.Done
 	if done == nil {
@@ -144,7 +144,7 @@ func (c *cutter) buildLongest(at, end int) (best *Program, cut string, err error
 	return best, cut, nil
 }
 
-// buildProgram builds a program from the layers at to end-1.
+// buildProgram builds one program from the layers at to end-1, all of which are lowered.
 func (c *cutter) buildProgram(at, end int) (*Program, error) {
 	net := join.Network{InMemory: c.n.InMemory, Memories: c.how.Memories}
 	known, width := map[string]bool{}, map[string]int{}
@@ -267,7 +267,7 @@ func lowerParts(ctx context.Context, n *list.Network, how Lowering, done func(la
 	return parts, reasons
 }
 
-// lowerPart lowers one layer.
+// lowerPart lowers layer x on its own, with the weights that the options in how ask for.
 func lowerPart(x *list.Layer, how Lowering) (*join.Part, error) {
 	complete := weights.Complete
 	if how.SizesOnly {
@@ -282,8 +282,8 @@ func lowerPart(x *list.Layer, how Lowering) (*join.Part, error) {
 	return join.NewPart(l, w)
 }
 
-// RecordFolded adds the names of fused layers to the Folded lists of the layers that compute
-// them.
+// RecordFolded adds the name of each layer of p that was fused into another to the other's
+// Folded list in n. Names that are already listed are not repeated.
 func RecordFolded(n *list.Network, p *Program) {
 	for i, by := range p.Into {
 		if l := &n.Layers[p.First+by]; i != by && !slices.Contains(l.Folded, n.Layers[p.First+i].Name) {

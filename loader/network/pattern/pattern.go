@@ -8,15 +8,17 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// A Match is a group of nodes that together compute one operator.
+// A Match is a group of nodes that together compute one operator, such as the five nodes of a
+// GELU, and the node that replaces them.
 type Match struct {
 	Node   *graph.Node // the operator; it replaces the last node of the group
 	Inside []int       // indices of the other nodes, whose results nothing else reads
 }
 
-// Find returns the matches among nodes by the index of their last node, and the set of the
-// other nodes in them. It tries the last nodes first, so that it finds a pattern before a
-// smaller one inside it.
+// Find looks for groups of nodes that compute one operator together. The first result holds the
+// matches by the index of their last node. The second holds the indices of all other nodes in
+// matches. Find starts at the last node, so that it finds a group before a smaller group inside
+// it. outputs are the tensors that must still be computed.
 func Find(nodes []*graph.Node, outputs []*graph.Value) (map[int]*Match, map[int]bool) {
 	m := &matcher{nodes: nodes, maker: map[*graph.Value]int{}, readers: map[*graph.Value]int{}}
 	for i := range nodes {
@@ -48,8 +50,8 @@ func Find(nodes []*graph.Node, outputs []*graph.Value) (map[int]*Match, map[int]
 	return found, inside
 }
 
-// Replace returns nodes with each match reduced to its operator, at the position of its last
-// node.
+// Replace returns nodes with each group that [Find] found replaced by one node, at the position
+// of the group's last node.
 func Replace(nodes []*graph.Node, found map[int]*Match, inside map[int]bool) []*graph.Node {
 	var list []*graph.Node
 	for i, n := range nodes {
@@ -325,7 +327,8 @@ func (m *matcher) reducedAxes(n *graph.Node) (axes []int, ok bool) {
 	return slices.Clone(axes), len(axes) > 0
 }
 
-// unaryNode returns a node of an operator with one input.
+// unaryNode returns a node that applies the operator op with attributes attr to tensor x. Its
+// result is not set.
 func unaryNode(op string, x *graph.Value, attributes map[string]*graph.Attr) *graph.Node {
 	return &graph.Node{Op: op, In: []*graph.Value{x}, Attr: attributes}
 }

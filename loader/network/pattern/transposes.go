@@ -7,10 +7,10 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// CancelTransposes replaces two consecutive transposes with one, or with none if they cancel.
-// Operators for which [ops.Transparent] holds may be between them. A transpose is not moved
-// past a tensor that is an output of the network. Graphs with branches are left as they are,
-// because a branch may read any tensor.
+// CancelTransposes combines two transposes into one, or removes both if they cancel. Elementwise
+// operators may be between them; they then work on the untransposed tensor. Transposes that
+// produce an output of the network stay. Graphs with branches are not changed, because a branch
+// may read any tensor.
 func CancelTransposes(nodes []*graph.Node, outputs []*graph.Value) {
 	maker, readers := map[*graph.Value]int{}, map[*graph.Value]int{}
 	for _, out := range outputs {

@@ -10,7 +10,8 @@ import (
 	"anesim/hw/evidence"
 )
 
-// A Backend is a processor and its costs.
+// A Backend is a processor that can run operations of a network, with the constants from which
+// its times are computed.
 type Backend struct {
 	Name      string
 	Rate      evidence.Constant // 1e9 fp16 operations per second; unset for the engine, whose times are given
@@ -20,23 +21,23 @@ type Backend struct {
 	Interleaved bool
 }
 
-// A Machine holds the available backends and the cost of switching between them.
+// A Machine is a set of backends, with the costs of passing tensors from one to another.
 type Machine struct {
 	Backends []Backend
 	Repack   evidence.Constant // 1e9 bytes per second between the engine's layout and the host's
 	Switch   evidence.Constant // microseconds per boundary, plus the repacking
 }
 
-// Names of the backends.
+// Names of the backends that [Preset] returns, and that a file of rates can change.
 const (
 	Engine = "engine"
 	GPU    = "gpu"
 	CPU    = "cpu"
 )
 
-// Preset returns an M1. launch is the host's time for a dispatch of the engine, and repack the
-// host's time per megabyte of fp16, both in microseconds. A repack of 0 keeps the preset's
-// value.
+// Preset returns a machine with the engine, GPU and CPU of an M1. launch is the host's time in
+// microseconds for a call of the engine. repack is its time in microseconds for converting a
+// megabyte of fp16 to the engine's layout; if its value is 0, an assumed rate is used.
 func Preset(launch, repack evidence.Constant) Machine {
 	assumed := func(v float64, unit, source string) evidence.Constant {
 		return evidence.New(v, unit, evidence.Assumed, source)
@@ -59,7 +60,8 @@ func Preset(launch, repack evidence.Constant) Machine {
 	return m
 }
 
-// Only returns the machine with only the named backends, in the machine's order.
+// Only returns a copy of m that has only the named backends, in the order of m. Unknown names
+// are ignored.
 func (m Machine) Only(names ...string) Machine {
 	var list []Backend
 	for _, b := range m.Backends {
@@ -76,13 +78,15 @@ func (m Machine) Only(names ...string) Machine {
 // maxFile is the largest size of a file of rates in bytes.
 const maxFile = 1 << 16
 
-// With returns the machine with the rates of a YAML file, which count as assumed. name is the
-// source that their constants state:
+// With returns a copy of m with the constants that a YAML file sets, such as
 //
 //	engine: {launch_us: 190}
 //	gpu: {gflops: 5200, gb_per_s: 200, launch_us: 60}
 //	cpu: {gflops: 900, gb_per_s: 60, launch_us: 2}
 //	transfer: {gb_per_s: 12, switch_us: 5}
+//
+// The constants count as assumed, with name as their source. With returns an error for an
+// unknown key, and for a rate or time that is too small.
 func (m Machine) With(name string, data []byte) (Machine, error) {
 	type rates struct {
 		GFLOPS   *float64 `yaml:"gflops"`

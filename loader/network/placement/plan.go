@@ -1,6 +1,7 @@
 package placement
 
 import (
+	"errors"
 	"fmt"
 	"math"
 
@@ -10,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/graph/simple"
 )
 
-// An Operation is a step of a network. Operations are in an order in which they can run.
+// An Operation is one step of a network that a single backend runs.
 type Operation struct {
 	Name, Type string
 	Inputs     []string // tensors
@@ -24,7 +25,8 @@ type Operation struct {
 	Refused  string // why the engine cannot run it
 }
 
-// A Network is a list of operations and the sizes of their tensors.
+// A Network is a list of operations in an order in which they can run, and the sizes of the
+// tensors between them.
 type Network struct {
 	Operations []Operation
 	Inputs     []string          // inputs of the network, in the host's layout
@@ -32,7 +34,7 @@ type Network struct {
 	Bytes      map[string]uint64 // sizes of tensors in fp16
 }
 
-// A Support says whether a backend can run an operation, and for how long.
+// A Support says whether a backend can run an operation, and how long it would take.
 type Support struct {
 	Backend string
 	Ns      float64 // time in nanoseconds, 0 if not Taken
@@ -40,7 +42,7 @@ type Support struct {
 	Taken   bool
 }
 
-// A Choice is the backend chosen for an operation.
+// A Choice is the backend that a plan selects for an operation, with the costs that it causes.
 type Choice struct {
 	Operation *Operation
 	Backend   string // name of the backend
@@ -51,7 +53,8 @@ type Choice struct {
 	Crossing  uint64  // bytes repacked at that boundary
 }
 
-// A Plan is the cheapest path through a network.
+// A Plan is the cheapest assignment of operations to backends, with its cost. A segment is a run
+// of consecutive operations on one backend.
 type Plan struct {
 	Machine  Machine
 	Choices  []Choice
@@ -60,7 +63,8 @@ type Plan struct {
 	Segments int
 }
 
-// A RefusedError reports an operation that no backend can run.
+// A RefusedError reports that none of the machine's backends can run an operation. Support says
+// why for each backend.
 type RefusedError struct {
 	Operation string
 	Support   []Support
@@ -70,8 +74,9 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("no backend can run %s: %s: %s", e.Operation, e.Support[0].Backend, e.Support[0].Message)
 }
 
-// support returns whether the backend can run an operation. The time is the larger of compute
-// and memory time.
+// support reports whether b can run operation o, and how long it would need. The time on other
+// backends than the engine is that of the arithmetic or of the memory traffic, whichever is
+// longer.
 func (b *Backend) support(o *Operation) Support {
 	s := Support{Backend: b.Name, Taken: true}
 	switch {
@@ -91,11 +96,11 @@ func (b *Backend) support(o *Operation) Support {
 	return s
 }
 
-// Solve returns the cheapest plan. Errors are a *[RefusedError], or report a machine without
-// backends.
+// Solve returns the cheapest assignment of the operations of n to the backends of m. It returns
+// a *[RefusedError] if no backend can run an operation, and another error if m has no backends.
 func Solve(n *Network, m Machine) (*Plan, error) {
 	if len(m.Backends) == 0 {
-		return nil, fmt.Errorf("machine has no backends")
+		return nil, errors.New("machine has no backends; want at least one")
 	}
 	g := newCosts(n, m)
 	for i := range n.Operations {
@@ -205,8 +210,8 @@ func (g *costGraph) operationAt(id int64) (i, b int, ok bool) {
 	return int(id-1) / len(g.m.Backends), int(id-1) % len(g.m.Backends), true
 }
 
-// From returns the successors of a node, in a fixed order so that equal costs always give the
-// same plan.
+// From returns the nodes to which an edge leads from node id. Their order is fixed, so that
+// among plans of equal cost always the same one is chosen.
 func (g *costGraph) From(id int64) graph.Nodes {
 	next := 0
 	if i, _, ok := g.operationAt(id); ok {
@@ -227,7 +232,8 @@ func (g *costGraph) From(id int64) graph.Nodes {
 	return iterator.NewOrderedNodes(list)
 }
 
-// Edge returns the edge between two nodes, or nil if there is none.
+// Edge returns the edge from node u to node v, with its cost as the weight. It returns nil if
+// there is none.
 func (g *costGraph) Edge(u, v int64) graph.Edge {
 	if w, ok := g.Weight(u, v); !ok || u == v {
 		return nil
@@ -236,7 +242,9 @@ func (g *costGraph) Edge(u, v int64) graph.Edge {
 	}
 }
 
-// Weight returns the cost of a step: the boundary, the launch and the operation itself.
+// Weight returns the time in nanoseconds for going from node u to node v: for the change of
+// backends, for the launch of a segment, and for the operation of v. ok is false if there is no
+// such edge.
 func (g *costGraph) Weight(u, v int64) (w float64, ok bool) {
 	if u == v {
 		return 0, true

@@ -12,7 +12,7 @@ import (
 	"anesim/loader/network/list"
 )
 
-// A Group selects layers to merge, or a layer to split.
+// A Group is a change to a network: two or more layers to merge into one, or one layer to split.
 //
 //	x --+-- a --> y       x -- a+b --> slice --> y          parallel
 //	    +-- b --> z                  \-> slice --> z
@@ -30,9 +30,10 @@ type Group struct {
 // layers.
 const maxComposed = 1 << 31
 
-// MergeKey returns a string that is equal for layers that can be merged into one with more
-// output channels: it names the input and all properties except the channels. It returns "" for
-// a layer that cannot be merged.
+// MergeKey returns a string that is equal for parallel layers which can be merged into one layer
+// with more output channels. It contains everything that must agree: the input and the options
+// of the layer, except the number of output channels. It is "" for a layer that cannot be
+// merged.
 func MergeKey(l *list.Layer) string {
 	if !isDenseProduct(l) {
 		return ""
@@ -42,9 +43,10 @@ func MergeKey(l *list.Layer) string {
 	return fmt.Sprintf("%q %+v", l.Inputs[0], x)
 }
 
-// CanCompose reports whether layer b, the only reader of a's result, can be composed with a.
-// Layer a must have no activation or factor, one of the two must be pointwise, and a padded b
-// must not follow a bias.
+// CanCompose reports whether consecutive layers a and b can be merged into one layer with
+// composed weights. b must be the only reader of a's result. Both must be matmuls, or
+// convolutions of which one has a window of a single tap. a must not have an activation, and b
+// must not pad a result to which a adds a bias.
 func CanCompose(a, b *list.Layer) bool {
 	x, y := &a.Lower, &b.Lower
 	if !isDenseProduct(a) || !isDenseProduct(b) || x.Activation != 0 || x.Factor != 0 || y.Factor != 0 || a.Output != b.Inputs[0] || x.Op == layer.Convolution != (y.Op == layer.Convolution) {
@@ -58,8 +60,8 @@ func CanCompose(a, b *list.Layer) bool {
 	return a.Out == y.In && (isPointwise(y) || isPointwise(x) && !(x.Bias && padded))
 }
 
-// CanSplit reports whether a layer is a convolution whose output channels can be split into
-// parts.
+// CanSplit reports whether a layer can be split into layers with fewer output channels each. It
+// can if it is a convolution of one group on a single image.
 func CanSplit(l *list.Layer) bool {
 	return isDenseProduct(l) && l.Lower.Op == layer.Convolution && l.Lower.In.N == 1
 }
@@ -80,9 +82,10 @@ func isDenseProduct(l *list.Layer) bool {
 	return false
 }
 
-// Apply returns the network with layers merged and split. Layers keep the weights from the file
-// if weights is set. All groups must satisfy [MergeKey], [CanCompose] or [CanSplit], and a
-// layer may be in only one group.
+// Apply returns a copy of n with the layers in groups merged or split. The caller must have
+// checked each group with [MergeKey], [CanCompose] or [CanSplit], and no layer may be in two
+// groups. If weights is set, the new layers get the weights of the old ones; otherwise they have
+// none.
 func Apply(n *list.Network, groups []Group, weights bool) (*list.Network, error) {
 	c := *n
 	c.Layers = nil
@@ -119,7 +122,8 @@ func Apply(n *list.Network, groups []Group, weights bool) (*list.Network, error)
 	return arrange.RearrangedCopy(&c), nil
 }
 
-// outputChannels returns the number of a layer's output channels, or of a matmul's columns.
+// outputChannels returns the number of output channels of a convolution, or the number of
+// columns of a matmul.
 func outputChannels(l *list.Layer) int { return max(l.Lower.Cout, l.Lower.Columns) }
 
 // selectChannels returns a copy of a layer that computes n output channels from first on.

@@ -214,8 +214,11 @@ func expandProjectedAttention(e *expansion) error {
 		}
 	}
 	d := x.Dims
-	if len(d) != 3 || n < 1 || e.Int("do_rotary", 0) != 0 {
-		return fmt.Errorf("cannot split shape %v into %d heads, or found do_rotary", d, n)
+	if e.Int("do_rotary", 0) != 0 {
+		return errors.New("do_rotary is not supported")
+	}
+	if len(d) != 3 || n < 1 {
+		return fmt.Errorf("cannot split shape %v into %d heads; want 3 axes and at least 1 head", d, n)
 	}
 	sizes, given, err := e.List("qkv_hidden_sizes", -1)
 	if err != nil {
@@ -413,8 +416,11 @@ func expandONNXAttention(e *expansion) error {
 		}
 	}
 	q, k := in[0].Dims, in[1].Dims
-	if len(q) != 4 || len(k) != 4 || k[1] == 0 || q[1]%k[1] != 0 || e.output(3).Given() {
-		return fmt.Errorf("cannot attend from queries %v to keys %v, or found a scores output", q, k)
+	if e.output(3).Given() {
+		return errors.New("output qk_matmul_output, the scores, is used; it is not supported")
+	}
+	if len(q) != 4 || len(k) != 4 || k[1] == 0 || q[1]%k[1] != 0 {
+		return fmt.Errorf("cannot attend from queries %v to keys %v; want 4 axes each and a multiple of the keys' heads", q, k)
 	}
 	a := attentionArgs{
 		q: in[0], k: in[1], v: in[2], pastK: e.input(4), pastV: e.input(5), presentK: e.output(1), presentV: e.output(2),

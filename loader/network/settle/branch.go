@@ -53,8 +53,13 @@ func (s *settler) settleIf(n *Node) error {
 
 // branchGraph returns the graph of a branch attribute.
 func (s *settler) branchGraph(n *Node, a *graph.Attr) (*graph.Graph, error) {
-	if a == nil || a.Graph == nil || len(a.Graph.Outputs) < len(n.Out) || s.depth > maxDepth {
-		return nil, errors.New("branch is missing, too deep, or has too few outputs")
+	switch {
+	case a == nil || a.Graph == nil:
+		return nil, errors.New("branch is missing; want then_branch and else_branch")
+	case len(a.Graph.Outputs) < len(n.Out):
+		return nil, fmt.Errorf("branch has %d outputs; want %d", len(a.Graph.Outputs), len(n.Out))
+	case s.depth > maxDepth:
+		return nil, fmt.Errorf("branches are nested more than %d deep", maxDepth)
 	}
 	return a.Graph, nil
 }
@@ -110,8 +115,13 @@ func inferSides(n *Node) error {
 		var sides [2]*graph.Value
 		for k, side := range n.Sides {
 			v := side.Outputs[i]
-			if v.Const != nil || v.Type != 0 && !v.Type.IsFloat() || v.Dims == nil {
-				return fmt.Errorf("branch result %q is a constant, not a float or has no shape", v.Name)
+			switch {
+			case v.Const != nil:
+				return fmt.Errorf("branch result %q is a constant; want a computed tensor", v.Name)
+			case v.Type != 0 && !v.Type.IsFloat():
+				return fmt.Errorf("branch result %q has type %v; want a floating-point type", v.Name, v.Type)
+			case v.Dims == nil:
+				return fmt.Errorf("branch result %q has an unknown shape", v.Name)
 			}
 			sides[k] = v
 		}

@@ -22,7 +22,8 @@ type expansion struct {
 // attributes holds the attributes of a node that an expansion emits.
 type attributes map[string]*graph.Attr
 
-// HasExpansion reports whether an operator is rewritten as simpler nodes.
+// HasExpansion reports whether the named operator can be rewritten as simpler nodes, as an
+// attention can be with matmuls and a softmax.
 func HasExpansion(op string) bool { return expansionOf(op) != nil }
 
 // expansionOf returns the function that expands an operator, or nil if there is none.
@@ -189,12 +190,12 @@ func (e *expansion) newNumber(v float64) *graph.Value {
 	return e.newConstant(&graph.Const{Type: graph.Float, Numbers: []float64{v}})
 }
 
-// newFloats returns a float constant.
+// newFloats returns a constant of shape dims and type float32 with the elements v.
 func (e *expansion) newFloats(dims []int, v []float64) *graph.Value {
 	return e.newConstant(&graph.Const{Dims: dims, Type: graph.Float, Numbers: v})
 }
 
-// newInts returns a list of int64 as a constant.
+// newInts returns a constant list of the int64 values v.
 func (e *expansion) newInts(v ...int) *graph.Value {
 	c := &graph.Const{Dims: []int{len(v)}, Type: graph.Int64}
 	for _, x := range v {
@@ -253,7 +254,7 @@ func intsAttr(v ...int) *graph.Attr   { return graph.ListOf(v...) }
 func intAttr(v int) *graph.Attr       { return &graph.Attr{Int: int64(v)} }
 func floatAttr(v float64) *graph.Attr { return &graph.Attr{Float: float32(v)} }
 
-// reshape emits a Reshape of x to dims.
+// reshape emits a node that reshapes x to dims, and returns its result.
 func (e *expansion) reshape(out, x *graph.Value, dims ...int) (*graph.Value, error) {
 	return e.emit(out, "Reshape", nil, x, e.newInts(dims...))
 }

@@ -38,7 +38,8 @@ func expandFusedMatMul(e *expansion) error {
 	return err
 }
 
-// emitActivation emits the activation that an operator was fused with.
+// emitActivation emits the activation that the attribute activation of a fused operator names,
+// from x to out.
 func (e *expansion) emitActivation(out, x *graph.Value) error {
 	op := e.Text("activation", "")
 	a := attributes{}

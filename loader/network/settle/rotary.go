@@ -45,7 +45,7 @@ func expandRotary(e *expansion) error {
 // pair is two neighbors or the same element of both halves of the last axis. places selects
 // rows of the tables; a single place is the first of a sequence. part is the number of elements
 // to rotate, 0 for all.
-func (e *expansion) rotate(out, x, cos, sin, places *graph.Value, neighbours bool, part int) (*graph.Value, error) {
+func (e *expansion) rotate(out, x, cos, sin, places *graph.Value, neighbors bool, part int) (*graph.Value, error) {
 	d := x.Dims
 	if part == 0 {
 		part = d[3]
@@ -73,7 +73,7 @@ func (e *expansion) rotate(out, x, cos, sin, places *graph.Value, neighbours boo
 		}
 		x, rest = parts[0], parts[1]
 	}
-	pair, err := splitPairs(e, x, part, neighbours)
+	pair, err := splitPairs(e, x, part, neighbors)
 	if err != nil {
 		return nil, err
 	}
@@ -86,7 +86,7 @@ func (e *expansion) rotate(out, x, cos, sin, places *graph.Value, neighbours boo
 		return nil, err
 	}
 	parts := []*graph.Value{first, second}
-	if neighbours {
+	if neighbors {
 		y, err := interleave(e, parts, d[0], d[1], d[2], part/2)
 		if err != nil {
 			return nil, err
@@ -133,9 +133,9 @@ func gatherAngles(e *expansion, table, places *graph.Value, dims []int, part int
 }
 
 // splitPairs returns the first and the second elements of the pairs in the last axis.
-func splitPairs(e *expansion, x *graph.Value, part int, neighbours bool) (pair [2]*graph.Value, err error) {
+func splitPairs(e *expansion, x *graph.Value, part int, neighbors bool) (pair [2]*graph.Value, err error) {
 	for i := range pair {
-		if neighbours {
+		if neighbors {
 			pair[i], err = e.emit(nil, "Slice", nil, x, e.newInts(i), e.newInts(part), e.newInts(3), e.newInts(2))
 		} else {
 			pair[i], err = e.emit(nil, "Slice", nil, x, e.newInts(i*part/2), e.newInts((i+1)*part/2), e.newInts(3))
@@ -147,7 +147,7 @@ func splitPairs(e *expansion, x *graph.Value, part int, neighbours bool) (pair [
 	return pair, nil
 }
 
-// combine returns a times table[0], plus or minus b times table[1]. op is Add or Sub.
+// combine emits nodes that compute a*table[0] op b*table[1], where op is "Add" or "Sub".
 func combine(e *expansion, a, b *graph.Value, table [2]*graph.Value, op string) (*graph.Value, error) {
 	l, err := e.emit(nil, "Mul", nil, a, table[0])
 	if err != nil {

@@ -13,8 +13,8 @@ import (
 	"anesim/loader/network/pattern"
 )
 
-// A Node is a node of the graph with the facts that were inferred about it. The shapes of its
-// results are in Out.
+// A Node is a node of a graph with everything that was found out about it, such as its expansion
+// into simpler nodes and the reason why the host has to compute it.
 type Node struct {
 	*graph.Node
 	Label string // its name, or one made from its position
@@ -51,10 +51,11 @@ type Node struct {
 	Notes []string // remarks about the node for the user
 }
 
-// A Kind is the state of a settled node.
+// A Kind says whether a settled node is still open, or is already known to be a constant, an
+// alias or a branch.
 type Kind uint8
 
-// The kinds of nodes.
+// The kinds of settled nodes.
 const (
 	Open     Kind = iota // it may become layers
 	Constant             // its results are constants
@@ -62,20 +63,21 @@ const (
 	Branch               // Body is the branch that a constant condition selects
 )
 
-// A Side is one branch of a condition.
+// A Side is one of the two branches of an If node.
 type Side struct {
 	Nodes   []*Node
 	Outputs []*graph.Value
 }
 
-// A DuplicateError reports a name that two tensors have.
+// A DuplicateError reports that two nodes of a file produce a tensor of the same name.
 type DuplicateError struct{ Tensor string }
 
 func (e *DuplicateError) Error() string { return fmt.Sprintf("tensor %q is produced twice", e.Tensor) }
 
-// Model settles the nodes of a model and returns them in an order in which they can run.
-// Computed constants are charged to the budget. Errors are a *[DuplicateError], or report a bug
-// in a pass.
+// Model infers the shapes of all tensors of m, computes constants, rewrites operators as simpler
+// ones, and returns the nodes in an order in which they can run. Memory for constants is taken
+// from budget. Model returns a *[DuplicateError] if a name is used twice. A node that cannot be
+// settled is no error; it says so itself.
 func Model(m *graph.Model, budget *graph.Budget) ([]*Node, error) {
 	s := &settler{values: m.Values, budget: budget, taken: map[string]bool{}}
 	for _, in := range m.Inputs {
@@ -213,7 +215,7 @@ func (s *settler) settle(n *Node) {
 
 func (s *settler) settleKind(n *Node) error {
 	if len(n.Out) == 0 {
-		return errors.New("node has no output")
+		return errors.New("node has no output; want at least one")
 	}
 	if n.Op == "If" {
 		return s.settleIf(n)

@@ -237,7 +237,7 @@ func TestBranch(t *testing.T) {
 		{"0", "x = Neg x", "branch produces tensor \"x\", which is produced elsewhere too", "?"},
 		{"", "b = Neg x", "Relu | Neg", "[2 3] float32"},
 		{"", "b = Transpose x", "branches have shapes [2 3] and [3 2]; want equal shapes", "?"},
-		{"", "b = Shape x", "branch result \"b\" is a constant, not a float or has no shape", "?"},
+		{"", "b = Shape x", "branch result \"b\" is a constant; want a computed tensor", "?"},
 		{"", "a = Neg x", "tensor \"a\" is produced in both branches, or elsewhere too", "?"},
 	} {
 		f := newFile()
@@ -308,7 +308,7 @@ func TestBranchMissing(t *testing.T) {
 		}
 		f.node("y = If x", nil)
 		n := f.settled(t)[0]
-		if err := errors.Join(n.Err, n.Unstated); err == nil || err.Error() != "branch is missing, too deep, or has too few outputs" {
+		if err := errors.Join(n.Err, n.Unstated); err == nil || err.Error() != "branch is missing; want then_branch and else_branch" {
 			t.Errorf("an If without sides: %v", err)
 		}
 	}

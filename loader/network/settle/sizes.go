@@ -9,7 +9,7 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// MaxStaged is the largest number of elements of a result that the host computes.
+// MaxStaged is the largest number of elements in a result for which the host may compute a node.
 const MaxStaged = 1 << 26
 
 // settleDynamic settles a node that reads or produces a tensor whose size depends on values,
@@ -151,8 +151,9 @@ func (s *settler) atLargest(n *Node, out []*graph.Value) *Node {
 	return m
 }
 
-// CanHost reports whether the host has a function for the node. A function in Sized, which
-// rounds differently from the engine, only counts if a size depends on values.
+// CanHost reports whether the host can compute the node, because there is a function for its
+// operator and its results are not too large. Functions that round differently from the engine
+// count only if a size depends on values.
 func CanHost(n *Node) bool {
 	op := ops.Of(n.Op)
 	if n.Results == nil || op.Fold == nil && (n.Host == nil || op.Sized == nil) {

@@ -169,7 +169,7 @@ func expandDFT(e *expansion) error {
 	return err
 }
 
-// invertOrder returns the inverse of an order of axes.
+// invertOrder returns the inverse of a permutation: element order[i] of the result is i.
 func invertOrder(order []int) []int {
 	back := make([]int, len(order))
 	for to, from := range order {

@@ -2,6 +2,8 @@ package translate
 
 import (
 	"fmt"
+	"maps"
+	"slices"
 
 	"anesim/loader/network/graph"
 	"anesim/loader/network/mil"
@@ -106,7 +108,7 @@ func (x *operation) text(key, missing string) string {
 	return missing
 }
 
-// rank returns the number of dimensions of a value.
+// rank returns the number of axes of the named value, as the program declares it.
 func (x *operation) rank(name string) int { return len(x.dims[name]) }
 
 // An attribute is a named attribute of a node.
@@ -155,7 +157,7 @@ func (x *operation) emitUnknown() {
 		why = x.err.Error()
 	}
 	var in []string
-	for _, key := range sortedKeys(x.Inputs) {
+	for _, key := range slices.Sorted(maps.Keys(x.Inputs)) {
 		for _, a := range x.Inputs[key] {
 			if a.Name != "" && x.constants[a.Name] == nil && x.texts[a.Name] == "" {
 				in = append(in, a.Name)
@@ -165,7 +167,7 @@ func (x *operation) emitUnknown() {
 	x.emit("mil."+x.Operation.Type, in, textAttr("why", why))
 }
 
-// newConstant adds a constant and returns its name.
+// newConstant adds t to the constants of the graph under a new name, and returns the name.
 func (x *operation) newConstant(elem onnx.DataType, dims []int64, v ...float64) string {
 	x.numbers++
 	name := fmt.Sprintf("%s/value %d", x.name, x.numbers)

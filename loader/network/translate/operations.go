@@ -3,15 +3,12 @@ package translate
 import (
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 
 	"anesim/loader/network/graph"
 	"anesim/loader/network/list"
 	"anesim/loader/network/onnx"
 )
-
-func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // operations holds the conversion of each MIL operation.
 var operations = operationTable()
@@ -215,7 +212,7 @@ func emitConvTranspose(x *operation) {
 				return missing
 			}
 			if i+2 >= len(want) || i+2 >= len(have) {
-				x.err = errors.New("output_shape has too few dimensions")
+				x.err = fmt.Errorf("output_shape %v has too few dimensions; want %d", want, len(have))
 				return
 			}
 			full := (have[i+2]-1)*at(strides, i, 1) + at(dilations, i, 1)*(w[i+2]-1) + 1
@@ -227,7 +224,7 @@ func emitConvTranspose(x *operation) {
 		if t := x.text("pad_type", "valid"); t == "valid" || t == "custom" {
 			for _, e := range extra {
 				if e < 0 {
-					x.err = errors.New("output_shape is smaller than the padding implies")
+					x.err = fmt.Errorf("output_shape %v is smaller than the result without output padding", want)
 				}
 			}
 			a = append(a, intsAttr("output_padding", extra...))
@@ -276,7 +273,7 @@ func emitAttention(x *operation) {
 	q, k, v := x.inputName("query"), x.inputName("key"), x.inputName("value")
 	d := x.dims[q]
 	if len(d) < 2 || d[len(d)-1] < 1 {
-		x.err = errors.New("width of the query is unknown")
+		x.err = fmt.Errorf("shape of query %q is %v; want a known last dimension", q, d)
 		return
 	}
 	s := x.emitStep("MatMul", []string{q, x.transposeMatrix(k)})

@@ -21,7 +21,8 @@ func (x *operation) setResultTensor(like, of *onnx.Tensor) {
 	x.model.Constants[x.Outputs[0].Name], x.constants[x.Outputs[0].Name] = of, of
 }
 
-// setResultAbsent makes the result a constant with absent values.
+// setResultAbsent makes the operation's result a constant of its declared shape, whose values
+// are in a file that does not exist.
 func (x *operation) setResultAbsent() {
 	x.err = nil
 	v := mil.Value{Type: x.Outputs[0].Type, File: "absent"}

@@ -41,16 +41,16 @@ var elemTypes = map[mil.Elem]onnx.DataType{
 	"uint1": onnx.Uint8, "uint2": onnx.Uint8, "uint3": onnx.Uint8, "uint4": onnx.Uint8, "uint6": onnx.Uint8,
 }
 
-// A Graph is a program converted to a graph.
+// A Graph is a Core ML program that was converted to an ONNX model.
 type Graph struct {
 	Model    onnx.Model
 	Packings map[*onnx.Tensor]*graph.Packing // of packed constants
 	Bytes    int64                           // size of weights read
 }
 
-// Program converts a program's main function to a graph. Its operators are ONNX's and a few of
-// this package's own. Weights are read from dir, or left absent if dir is "". Errors are a
-// *[list.FormatError], whose position is a line if text is set and a byte otherwise.
+// Program converts the main function of p to an ONNX model, with a few operators that ONNX does
+// not have. Weights are read from files in dir, or left absent if dir is "". Errors are of type
+// *[list.FormatError]. Their position is a line if text is set, and a byte offset otherwise.
 func Program(p *mil.Program, dir string, text bool) (*Graph, error) {
 	f, ok := p.Main()
 	if !ok {
@@ -78,7 +78,7 @@ func Program(p *mil.Program, dir string, text bool) (*Graph, error) {
 	return &Graph{r.model, r.packings, r.bytes}, nil
 }
 
-// declare records the type of a value.
+// declare records the element type and the shape that the program declares for value v.
 func (r *reader) declare(v mil.Var) onnx.Value {
 	x := onnx.Value{Name: v.Name, Type: elemTypes[v.Type.Elem], Dims: []onnx.Dim{}}
 	for _, d := range v.Type.Dims {

@@ -39,23 +39,23 @@ func newRandom(n, scale int, seed uint64, name string) *randomSource {
 	return r
 }
 
-// Random returns n pseudo-random values between -1 and 1. They depend on seed and name, and are
-// the same on every machine.
+// Random returns n pseudo-random values between -1 and 1. Equal arguments give equal values on
+// every machine.
 func Random(n int, seed uint64, name string) []float16.Float16 {
 	return newRandom(n, 0, seed, name).allValues()
 }
 
-// allValues returns all values.
+// allValues returns all n values in a new slice.
 func (r *randomSource) allValues() []float16.Float16 {
 	out := make([]float16.Float16, r.n)
 	r.Values(out, 0)
 	return out
 }
 
-// Len returns the number of values.
+// Len returns the number of values that the source generates.
 func (r *randomSource) Len() int { return r.n }
 
-// Values fills dst with the values starting at first.
+// Values fills dst with consecutive values, starting at index first.
 func (r *randomSource) Values(dst []float16.Float16, first int) {
 	if first != r.at {
 		r.moveTo(first)

@@ -13,28 +13,31 @@ import (
 	"anesim/loader/network/list"
 )
 
-// MaxCoefficients is the largest number of weights that are generated for a layer. An engine
-// program has far fewer.
+// MaxCoefficients is the largest number of weights that are made up for a layer. Layers that fit
+// an engine program have far fewer.
 const MaxCoefficients = 1 << 28
 
-// Complete returns the layer's weights. Values that the file does not have are pseudo-random
-// from seed, and activation tables are those of [mac.TableOf].
+// Complete returns the weights with which layer x is lowered: those of the file, pseudo-random
+// values for those that the file does not have, and the tables of activations. It returns an
+// error if the layer needs more than [MaxCoefficients] values of one kind.
 //
-// Pseudo-random weights are odd multiples of a power of two between -s and s, so none is zero.
-// s is the power of two nearest to one over the square root of the reduction length, so that
-// results have about the magnitude of the inputs.
+// Pseudo-random weights depend on seed only, and none is zero. They lie between -s and s, where
+// s is a power of two near 1/sqrt(k) for a sum of k products. Results then have about the
+// magnitude of the inputs.
 func Complete(x *list.Layer, seed uint64) (layer.Weights, error) {
 	return completeWith(x, seed, completeAll)
 }
 
-// Streamed is like Complete, but generates missing weights while they are packed instead of
-// storing them. The values are the same. Use it for a layer that is lowered on its own.
+// Streamed is like [Complete], but generates pseudo-random weights only while they are packed,
+// so that they take no memory. The values are the same. Use it for a layer that is lowered on
+// its own.
 func Streamed(x *list.Layer, seed uint64) (layer.Weights, error) {
 	return completeWith(x, seed, completeSource)
 }
 
-// Sizes is like Complete for a program that is only timed: it omits weights that the file does
-// not have. Complete would generate no zeros for them, so the times do not change.
+// Sizes is like [Complete] for a program that is only timed: it does not make up weights. Times
+// do not change, because the engine saves time only for weights of zero, and Complete makes up
+// none.
 func Sizes(x *list.Layer, seed uint64) (layer.Weights, error) {
 	return completeWith(x, seed, completeSizes)
 }
@@ -175,11 +178,15 @@ func encodedTable(a mac.Activation) []byte {
 	return b[:]
 }
 
-// FlushedShare returns the share of the layer's weights that the engine reads as 0: the norm of
-// the weights below 2^-14 divided by the norm of all weights. It is 0 without weights.
+// FlushedShare returns how much of the layer's weights the engine loses because it reads numbers
+// below 2^-14 as 0. The result is the Euclidean norm of these weights divided by that of all
+// weights, and 0 for a layer without weights. Infinities and NaN are left out.
 func FlushedShare(x *list.Layer) float64 {
 	var small, all float64
 	for _, h := range x.Weights.Filter {
+		if !h.IsFinite() {
+			continue
+		}
 		v := float64(h.Float32())
 		all += v * v
 		if !h.IsNormal() {

@@ -2,8 +2,11 @@ package weights_test
 
 import (
 	"bytes"
+	"math"
 	"strings"
 	"testing"
+
+	"github.com/x448/float16"
 
 	"anesim/loader/layer"
 	"anesim/loader/lower"
@@ -81,5 +84,29 @@ func TestStreamed(t *testing.T) {
 	l.Weights.Filter = w.Filter
 	if made, err := weights.Streamed(l, 2); err != nil || made.Source != nil || &made.Filter[0] != &w.Filter[0] {
 		t.Errorf("a filter that is there became a source, %v", err)
+	}
+}
+
+// TestFlushedShare checks that only subnormal weights count as lost, and that infinities do not
+// make the share undefined.
+func TestFlushedShare(t *testing.T) {
+	for _, tc := range []struct {
+		filter []float32
+		want   float64
+	}{
+		{nil, 0},
+		{[]float32{0, 0}, 0},
+		{[]float32{1, 0.5}, 0},
+		{[]float32{1. / 32768, 1. / 65536}, 1},
+		{[]float32{3. / 65536, 4. / 65536}, 0.6},
+		{[]float32{3. / 65536, 4. / 65536, float32(math.Inf(1)), float32(math.NaN())}, 0.6},
+	} {
+		var l list.Layer
+		for _, v := range tc.filter {
+			l.Weights.Filter = append(l.Weights.Filter, float16.Fromfloat32(v))
+		}
+		if got := weights.FlushedShare(&l); got != tc.want {
+			t.Errorf("%v: share is %v, want %v", tc.filter, got, tc.want)
+		}
 	}
 }

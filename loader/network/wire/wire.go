@@ -7,7 +7,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// A FormatError reports a file that is not a message of the expected kind.
+// A FormatError reports that bytes are not a well-formed protocol-buffer message, or not the
+// message that was expected.
 type FormatError struct {
 	Off  int64 // byte offset in the file
 	What string
@@ -15,11 +16,11 @@ type FormatError struct {
 
 func (e *FormatError) Error() string { return fmt.Sprintf("byte %#x: %s", e.Off, e.What) }
 
-// MaxIntegers is the largest size in bytes of a list that [Field.Integers] reads.
+// MaxIntegers is the largest size in bytes of a packed list that [Field.Integers] accepts.
 const MaxIntegers = 1 << 20
 
-// A Field is one field of a message. Its value is N for numbers (varint, fixed) and Body for
-// bytes.
+// A Field is one field of a message. N holds the value of a number, and Body that of a string, a
+// list of bytes, or a nested message.
 type Field struct {
 	Num  protowire.Number
 	Wire protowire.Type
@@ -28,7 +29,8 @@ type Field struct {
 	Body Message
 }
 
-// A Message is a sequence of encoded fields and its offset in the file.
+// A Message is an encoded protocol-buffer message and its offset in the file, which errors
+// state.
 type Message struct {
 	Data []byte
 	Off  int
@@ -38,7 +40,8 @@ func (m Message) errorf(at int, format string, args ...any) error {
 	return &FormatError{int64(at), fmt.Sprintf(format, args...)}
 }
 
-// Fields calls visit for every field, until visit returns an error.
+// Fields calls visit for every field of m in order, and stops at the first error of visit, which
+// it returns. It returns a *[FormatError] if m is malformed.
 func (m Message) Fields(visit func(f Field) error) error {
 	for at := 0; at < len(m.Data); {
 		num, wire, n := protowire.ConsumeTag(m.Data[at:])
@@ -74,7 +77,7 @@ func (m Message) Fields(visit func(f Field) error) error {
 	return nil
 }
 
-// Want returns an error if the field has another wire type.
+// Want returns a *[FormatError] if the field is not encoded with the given wire type.
 func (f *Field) Want(wire protowire.Type) error {
 	if f.Wire != wire {
 		return &FormatError{int64(f.Off), fmt.Sprintf("field %d has wire type %d, want %d", f.Num, f.Wire, wire)}
@@ -82,7 +85,7 @@ func (f *Field) Want(wire protowire.Type) error {
 	return nil
 }
 
-// Text stores the value of a string field in *s.
+// Text stores the value of a string field in *s. It returns an error if f has another wire type.
 func (f *Field) Text(s *string) error {
 	if err := f.Want(protowire.BytesType); err != nil {
 		return err
@@ -91,7 +94,8 @@ func (f *Field) Text(s *string) error {
 	return nil
 }
 
-// Integer stores the value of a varint field in *n.
+// Integer stores the value of an integer field in *n. It returns an error if f has another wire
+// type.
 func (f *Field) Integer(n *int64) error {
 	if err := f.Want(protowire.VarintType); err != nil {
 		return err
@@ -100,7 +104,9 @@ func (f *Field) Integer(n *int64) error {
 	return nil
 }
 
-// Integers appends the values of a repeated varint field, packed or not, to *list.
+// Integers appends the values of a repeated integer field to *list. The field may hold one value
+// or a packed list of them. Integers returns an error if the list is malformed or has more than
+// [MaxIntegers] bytes.
 func (f *Field) Integers(list *[]int64) error {
 	if f.Wire == protowire.VarintType {
 		*list = append(*list, int64(f.N))
@@ -123,7 +129,8 @@ func (f *Field) Integers(list *[]int64) error {
 	return nil
 }
 
-// Fixed appends the bytes of a repeated fixed-width field, packed or not, to *b.
+// Fixed appends the bytes of a repeated field of numbers that are width bytes wide to *b. The
+// field may hold one number or a packed list of them.
 func (f *Field) Fixed(width int, b *[]byte) error {
 	switch {
 	case f.Wire == protowire.BytesType && len(f.Body.Data)%width == 0:
@@ -138,8 +145,9 @@ func (f *Field) Fixed(width int, b *[]byte) error {
 	return nil
 }
 
-// Reason returns the message for n, a negative length returned by protowire. Unlike the errors
-// of that package, whose spacing varies from build to build, the message is always the same.
+// Reason returns the text of the parse error for n, a negative length that package protowire
+// returned. That package varies the spaces in its errors from build to build; Reason always
+// returns the same text.
 func Reason(n int) string {
 	text := protowire.ParseError(n).Error()
 	if _, why, ok := strings.Cut(text, ":"); ok {

@@ -2,6 +2,7 @@ package coremltest
 
 import (
 	"encoding/binary"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -84,7 +85,8 @@ func value(v mil.Value) message {
 
 func variable(v mil.Var) message { return message{}.text(1, v.Name).bytes(2, typed(v.Type)) }
 
-// Model returns a model file whose function main is that of program p.
+// Model returns the bytes of a Core ML model file with program p. Inputs and outputs are those
+// of the function main.
 func Model(p *mil.Program) []byte {
 	f, _ := p.Main()
 	var block, function, description message
@@ -95,7 +97,7 @@ func Model(p *mil.Program) []byte {
 	for i := range f.Operations {
 		op := &f.Operations[i]
 		m := message{}.text(1, op.Type)
-		for _, key := range keys(op.Inputs) {
+		for _, key := range slices.Sorted(maps.Keys(op.Inputs)) {
 			var argument message
 			for _, a := range op.Inputs[key] {
 				if a.Name != "" {
@@ -109,7 +111,7 @@ func Model(p *mil.Program) []byte {
 		for _, out := range op.Outputs {
 			m = m.bytes(3, variable(out))
 		}
-		for _, key := range keys(op.Attributes) {
+		for _, key := range slices.Sorted(maps.Keys(op.Attributes)) {
 			m = m.entry(5, key, value(op.Attributes[key]))
 		}
 		block = block.bytes(3, m)
@@ -127,22 +129,15 @@ func Model(p *mil.Program) []byte {
 	return message{}.int(1, 8).bytes(2, description).bytes(502, program)
 }
 
-func keys[V any](m map[string]V) []string {
-	var list []string
-	for k := range m {
-		list = append(list, k)
-	}
-	slices.Sort(list)
-	return list
-}
-
-// Weights is a weights file under construction.
+// A Weights is the content of a weights file to which blobs are added. The zero value is an
+// empty file.
 type Weights []byte
 
 // blobTypes maps element types to their numbers.
 var blobTypes = map[mil.Elem]uint32{"fp16": 1, "fp32": 2, "uint8": 3, "int8": 4, "uint1": 9, "uint4": 11}
 
-// Add appends a blob and returns the offset of its record.
+// Add appends a blob to the file and returns the offset of its record, by which values of a
+// program refer to it.
 func (w *Weights) Add(elem mil.Elem, data []byte) uint64 {
 	le := binary.LittleEndian
 	if len(*w) == 0 {

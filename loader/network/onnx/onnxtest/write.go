@@ -8,23 +8,24 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// A Message is an encoded protocol-buffer message.
+// A Message is an encoded protocol-buffer message, or a part of one.
 type Message []byte
 
-// Bytes appends a field of bytes.
+// Bytes returns m with the bytes b appended as field num.
 func (m Message) Bytes(num protowire.Number, b []byte) Message {
 	return protowire.AppendBytes(protowire.AppendTag(m, num, protowire.BytesType), b)
 }
 
-// Text appends a string field.
+// Text returns m with the string s appended as field num.
 func (m Message) Text(num protowire.Number, s string) Message { return m.Bytes(num, []byte(s)) }
 
-// Int appends a varint field.
+// Int returns m with the integer v appended as field num.
 func (m Message) Int(num protowire.Number, v int) Message {
 	return protowire.AppendVarint(protowire.AppendTag(m, num, protowire.VarintType), uint64(v))
 }
 
-// Model returns the file of a graph of nodes, inputs, outputs and constants.
+// Model returns the bytes of an ONNX file whose graph has the given parts: inputs, outputs,
+// nodes and constants.
 func Model(parts ...Message) []byte {
 	graph := Message{}.Text(2, "graph")
 	for _, p := range parts {
@@ -33,13 +34,15 @@ func Model(parts ...Message) []byte {
 	return Message{}.Int(1, 8).Text(2, "onnxtest").Bytes(7, graph).Bytes(8, Message{}.Int(2, 17))
 }
 
-// Input returns an input of the graph. A dimension of 0 gets a name instead of a size.
+// Input returns a part that declares an input of type float32 and shape dims. A dimension of 0
+// gets a name instead of a size.
 func Input(name string, dims ...int) Message { return value(11, name, dims) }
 
-// Output returns an output of the graph.
+// Output returns a part that declares the tensor with the given name an output. Its shape is not
+// stated.
 func Output(name string) Message { return value(12, name, nil) }
 
-// Shape states the shape of a tensor between nodes.
+// Shape returns a part that states the shape of a tensor between nodes.
 func Shape(name string, dims ...int) Message { return value(13, name, dims) }
 
 func value(num protowire.Number, name string, dims []int) Message {
@@ -55,8 +58,8 @@ func value(num protowire.Number, name string, dims []int) Message {
 	return Message{}.Bytes(num, Message{}.Text(1, name).Bytes(2, Message{}.Bytes(1, tensor)))
 }
 
-// Constant returns an initializer of float32 values. Without values, it refers to another file,
-// weights.bin.
+// Constant returns a part with a float32 constant of shape dims. Without values, the constant
+// refers to the file weights.bin.
 func Constant(name string, dims []int, values ...float32) Message {
 	t := Message{}.Int(2, 1).Text(8, name)
 	for _, d := range dims {
@@ -72,7 +75,7 @@ func Constant(name string, dims []int, values ...float32) Message {
 	return Message{}.Bytes(5, t.Bytes(9, raw))
 }
 
-// Ints returns an initializer of int64 values.
+// Ints returns a part with a constant that is a list of int64 values.
 func Ints(name string, values ...int) Message {
 	t := Message{}.Int(2, 7).Text(8, name).Int(1, len(values))
 	var packed []byte
@@ -82,8 +85,9 @@ func Ints(name string, values ...int) Message {
 	return Message{}.Bytes(5, t.Bytes(7, packed))
 }
 
-// Whole returns an initializer of integers of ONNX type elem, each width bytes wide. Type 2 is
-// uint8, 3 is int8 and 6 is int32.
+// Whole returns a part with an integer constant of shape dims. elem is the number of its ONNX
+// type and width the size of an element in bytes: 2 and 1 for uint8, 3 and 1 for int8, 6 and 4
+// for int32.
 func Whole(name string, elem, width int, dims []int, values ...int) Message {
 	t := Message{}.Int(2, elem).Text(8, name)
 	for _, d := range dims {
@@ -96,12 +100,13 @@ func Whole(name string, elem, width int, dims []int, values ...int) Message {
 	return Message{}.Bytes(5, t.Bytes(9, raw))
 }
 
-// Node returns an operator with one output, which has the operator's name.
+// Node returns a part with a node that applies the operator op to inputs. Its only output is
+// called name, as is the node.
 func Node(op, name string, inputs []string, attributes ...Message) Message {
 	return NodeOf("", op, name, inputs, attributes...)
 }
 
-// NodeOf returns a node of a domain other than ONNX's own.
+// NodeOf is like [Node] for an operator of the given domain, such as "com.microsoft".
 func NodeOf(domain, op, name string, inputs []string, attributes ...Message) Message {
 	n := Message{}.Text(3, name).Text(4, op).Text(2, name)
 	if domain != "" {
@@ -116,7 +121,8 @@ func NodeOf(domain, op, name string, inputs []string, attributes ...Message) Mes
 	return Message{}.Bytes(1, n)
 }
 
-// Several returns an operator with several outputs, named after the first.
+// Several is like [Node] for an operator with several outputs. The node is named after the
+// first.
 func Several(op string, outputs, inputs []string, attributes ...Message) Message {
 	n := Message{}.Text(3, outputs[0]).Text(4, op)
 	for _, out := range outputs {
@@ -131,13 +137,13 @@ func Several(op string, outputs, inputs []string, attributes ...Message) Message
 	return Message{}.Bytes(1, n)
 }
 
-// Int returns an integer attribute.
+// Int returns an integer attribute for a node.
 func Int(name string, v int) Message { return Message{}.Text(1, name).Int(3, v).Int(20, 2) }
 
-// Text returns a string attribute.
+// Text returns a string attribute for a node.
 func Text(name, v string) Message { return Message{}.Text(1, name).Text(4, v).Int(20, 3) }
 
-// Texts returns an attribute that is a list of strings.
+// Texts returns an attribute for a node that is a list of strings.
 func Texts(name string, values ...string) Message {
 	a := Message{}.Text(1, name).Int(20, 8)
 	for _, v := range values {
@@ -146,7 +152,7 @@ func Texts(name string, values ...string) Message {
 	return a
 }
 
-// List returns an attribute that is a list of integers.
+// List returns an attribute for a node that is a list of integers.
 func List(name string, values ...int) Message {
 	a := Message{}.Text(1, name).Int(20, 7)
 	for _, v := range values {
@@ -155,12 +161,13 @@ func List(name string, values ...int) Message {
 	return a
 }
 
-// Graph returns an attribute that is a graph, such as a branch.
+// Graph returns an attribute for a node that is a graph of the given parts, such as a branch of
+// an If.
 func Graph(name string, parts ...Message) Message {
 	return Message{}.Text(1, name).Int(20, 5).Bytes(6, slices.Concat(parts...))
 }
 
-// Float returns a float attribute.
+// Float returns a floating-point attribute for a node.
 func Float(name string, v float32) Message {
 	m := Message{}.Text(1, name).Int(20, 1)
 	return binary.LittleEndian.AppendUint32(protowire.AppendTag(m, 2, protowire.Fixed32Type), math.Float32bits(v))

@@ -16,16 +16,17 @@ import (
 	ox "anesim/loader/network/onnx/onnxtest"
 )
 
-// What a command may take of a small file, whatever shapes the file states.
+// Limits of a command that reads a small file, whatever shapes the file declares.
 const (
 	attackMemory = 2 << 10 // MB resident
 	attackRoom   = 6 << 30 // bytes of address space, beyond which the process dies
 	attackTime   = 60 * time.Second
 )
 
-// TestLargeShapes has commands read small files that state shapes and counts of up to 2^40, each
-// in a process with a limit, and holds its memory and its time. LONG=1 draws thousands of files
-// for each reader; SEED and ATTACKS say which and how many.
+// TestLargeShapes runs commands on small random files whose shapes and counts reach 2^40. Each
+// command runs in a process of its own, whose memory and time must stay within attackMemory and
+// attackTime. LONG=1 draws a thousand files for each reader; SEED and ATTACKS set the seed and the
+// number of files.
 func TestLargeShapes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a process for each of many files is too slow for a short run")
@@ -109,8 +110,8 @@ func attacked(t *testing.T, args []string, ext string, data []byte) (mb int, too
 	return mb, took
 }
 
-// TestStatedShapes has files of a few bytes that state much: what each command made of them was
-// more than the process may have, or a minute's work.
+// TestStatedShapes runs commands on files of a few bytes with large shapes. An earlier version ran
+// out of memory or took a minute for each of them.
 func TestStatedShapes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("a process for each of many files is too slow for a short run")
@@ -154,10 +155,10 @@ func TestStatedShapes(t *testing.T) {
 	}
 }
 
-// An attacker draws files that state large shapes.
+// An attacker draws random files with large shapes.
 type attacker struct{ *rand.Rand }
 
-// size is a size: a small one, or one near a power of two up to 2^40.
+// size returns a random size: from 1 to 8, or near a power of two of at most 2^40.
 func (r *attacker) size() int {
 	if r.IntN(3) == 0 {
 		return 1 + r.IntN(8)
@@ -165,10 +166,11 @@ func (r *attacker) size() int {
 	return r.near(40)
 }
 
-// near is a size near a power of two.
+// near returns a random size that differs by at most 1 from a power of two of at most 2^most.
 func (r *attacker) near(most int) int { return max(1, 1<<r.IntN(most+1)+r.IntN(3)-1) }
 
-// shape has sizes of all magnitudes, or such whose product a reader may take.
+// shape returns a random shape with the given number of axes. In three of four cases the number of
+// elements is small enough for a reader to accept the shape.
 func (r *attacker) shape(rank int) []int {
 	dims, left := make([]int, rank), 12+r.IntN(28)
 	if r.IntN(4) == 0 {
@@ -191,7 +193,7 @@ func (r *attacker) shape(rank int) []int {
 	return dims
 }
 
-// partner is a shape that repeats to another, or a part of it is alike.
+// partner returns a random shape that often, but not always, broadcasts to dims.
 func (r *attacker) partner(dims []int) []int {
 	out := append([]int{}, dims...)
 	for i := range out {
@@ -282,7 +284,7 @@ func (r *attacker) onnx() (args []string, ext string, data []byte) {
 	return r.command(), ".onnx", ox.Model(parts...)
 }
 
-// command is what reads the file.
+// command returns the arguments of a random command that reads a network.
 func (r *attacker) command() []string {
 	return [][]string{{"model"}, {"model", "--values"}, {"explain"}, {"model", "--json"}}[r.IntN(4)]
 }
@@ -330,7 +332,7 @@ func (r *attacker) mil() (args []string, ext string, data []byte) {
 	return r.command(), ".mil", []byte(b.String())
 }
 
-// words are some of an operation's keys, most with values that it takes.
+// words returns some of the keys in list with random values, most of which are valid.
 func (r *attacker) words(list []keys.Key) (words [][2]string) {
 	for _, k := range list {
 		if r.IntN(5) == 0 {
@@ -355,7 +357,7 @@ func (r *attacker) words(list []keys.Key) (words [][2]string) {
 	return words
 }
 
-// attackWords are values of keys that take no number alone.
+// attackWords has values of keys whose values are words or lists, separated by spaces.
 var attackWords = map[string]string{
 	"release": "newest 2023", "first": "input output", "second": "runtime constant scalar itself", "act": "relu sigmoid tanh gelu",
 	"axis": "c h w hw chw", "axes": "c h w hw chw", "broadcast": "c h w hw chw", "bias": "true false", "tx": "true false", "ty": "true false",

@@ -15,13 +15,14 @@ import (
 	"time"
 )
 
-// asCommand makes the test's own program the command.
+// asCommand is an environment variable that makes the test binary run as the command.
 const asCommand = "ANESIM_TEST_AS_COMMAND"
 
-// roomVariable has the bytes of address space that the process may take.
+// roomVariable is an environment variable with the size of the address space of the process, in bytes.
 const roomVariable = "ANESIM_TEST_ROOM"
 
-// statusFile names a file for what the kernel says of the process at its end.
+// statusFile is an environment variable with the name of a file. When the process ends, it copies
+// its status from the kernel to that file.
 const statusFile = "ANESIM_TEST_STATUS"
 
 func TestMain(m *testing.M) {
@@ -44,7 +45,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// process is the command as a process of its own.
+// process returns the command with the given arguments, to be run in a process of its own.
 func process(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	c := exec.Command(os.Args[0], args...)
@@ -52,7 +53,7 @@ func process(t *testing.T, args ...string) *exec.Cmd {
 	return c
 }
 
-// whole runs a command to its end, and says how long that took.
+// whole runs a command to its end and returns the time it took.
 func whole(t *testing.T, args ...string) time.Duration {
 	t.Helper()
 	at := time.Now()
@@ -77,7 +78,7 @@ func stopped(t *testing.T, wait func(), signal os.Signal, args ...string) {
 	c.Wait()
 }
 
-// written returns once a directory has a file more than now, or after a time.
+// written waits until a directory has more files than now, or until a time limit.
 func written(t *testing.T, dir string, most time.Duration) (wait func()) {
 	entries := func() int {
 		list, err := os.ReadDir(dir)
@@ -103,7 +104,7 @@ func contents(t *testing.T, name string) []byte {
 	return b
 }
 
-// writers are commands that write a file, which stands at the path they are given.
+// writers lists commands that write a file to the path that they are given.
 func writers(t *testing.T) map[string]func(dir string) (file string, args []string) {
 	program := example(t, "add")
 	in := func(name string, args ...string) func(string) (string, []string) {
@@ -198,7 +199,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// fill writes a file for as long as there is room.
+// fill writes a file until the disk is full.
 func fill(t *testing.T, name string) {
 	t.Helper()
 	f, err := os.Create(name)

@@ -99,7 +99,7 @@ func firstDifference(want, got string) string {
 	return "the one ends where the other goes on"
 }
 
-// page runs a page's blocks and returns it with the transcripts as they came out.
+// page runs the blocks of a page and returns the page with the actual output in its transcripts.
 func (s *shell) page(t *testing.T, text string) (string, int) {
 	var out strings.Builder
 	var info, block string
@@ -164,7 +164,7 @@ func (s *shell) transcript(t *testing.T, block string) (string, int) {
 	return out.String(), n
 }
 
-// line runs a line: commands joined by | with > FILE at the end, without a comment.
+// line runs a line of a shell: commands joined by |, with an optional > FILE at the end.
 func (s *shell) line(t *testing.T, line string) (printed string, code int) {
 	words, err := split(line)
 	if err != nil {
@@ -200,7 +200,7 @@ func (s *shell) line(t *testing.T, line string) (printed string, code int) {
 	return printed + errs.String(), code
 }
 
-// command runs one command: anesim, and what a page needs of a shell's own.
+// command runs one command: anesim or one of the few shell commands that the pages use.
 func (s *shell) command(t *testing.T, words []string, in string, errs *bytes.Buffer) (string, int) {
 	switch words[0] {
 	case "anesim":
@@ -247,8 +247,7 @@ func (s *shell) command(t *testing.T, words []string, in string, errs *bytes.Buf
 	return "", 0
 }
 
-// split is the words of a line: quotes keep what is between them together, # begins a
-// comment.
+// split returns the words of a line. Quotes join words, and # begins a comment.
 func split(line string) ([]string, error) {
 	var words []string
 	var word strings.Builder

@@ -23,7 +23,7 @@ import (
 
 var updateGolden = flag.Bool("update", false, "write the golden files")
 
-// dumped runs dump and wants it to succeed.
+// dumped runs dump with the given arguments and returns its output. It fails the test if dump fails.
 func dumped(t *testing.T, args ...string) string {
 	t.Helper()
 	out, errs, code := invoke(append([]string{"dump"}, args...)...)
@@ -52,7 +52,7 @@ const capture = `# dimensions, and two bases
 0x4d2c 0x100
 `
 
-// toolOf is what of a document changes from build to build.
+// toolOf matches the part of a document that changes from build to build.
 var toolOf = regexp.MustCompile(`(?s)"tool": \{.*?\}`)
 
 func TestDumpGolden(t *testing.T) {
@@ -88,7 +88,7 @@ func TestDumpExamples(t *testing.T) {
 	}
 }
 
-// TestDumpReal dumps the reference programs, which stand beside the repository.
+// TestDumpReal dumps the reference programs, if they are in the directory next to the repository.
 func TestDumpReal(t *testing.T) {
 	const shared = "../../../../../shared/programs"
 	var files []string
@@ -154,7 +154,7 @@ type dumpedJSON struct {
 	}
 }
 
-// checkDump holds both forms of a dump against the program.
+// checkDump compares the text and the JSON of a dump with the program.
 func checkDump(t *testing.T, file string) {
 	t.Helper()
 	p, err := loader.Open(file)
@@ -273,7 +273,7 @@ func lookupRegister(name string) (regs.Register, bool) {
 	return regs.Lookup(block, register)
 }
 
-// TestDumpOrder holds registers in the order of the stream.
+// TestDumpOrder checks that registers are printed in the order of the stream.
 func TestDumpOrder(t *testing.T) {
 	out := dumped(t, "--json", example(t, "identity"))
 	at := 0
@@ -287,7 +287,7 @@ func TestDumpOrder(t *testing.T) {
 	}
 }
 
-// TestDumpUnknown sets bits that no field names, in the header too.
+// TestDumpUnknown checks that bits outside all named fields are printed, also in the header.
 func TestDumpUnknown(t *testing.T) {
 	p, err := lower.ExampleProgram("relu")
 	if err != nil {

@@ -48,7 +48,7 @@ banks), which shows limits that no change to the model can move.
 
 Layers of a network are reshaped, merged and split within the network; a change that needs
 more dispatches is left out. Other changes are tried on the layer alone with its tensors
-in memory; what they gain within the network also depends on the neighbouring layers.`,
+in memory; what they gain within the network also depends on the neighboring layers.`,
 		Example: `  anesim explain tools/anesim/examples/resnet50.yaml
   anesim explain model.hwx --json
   anesim explain --layer "softmax c=64 h=8 w=8"`,
@@ -60,7 +60,7 @@ in memory; what they gain within the network also depends on the neighbouring la
 	s.StringVar(&f.layer, "layer", "", "explain a layer, `\"OP key=value...\"`, instead of a file")
 	f.Dims.Register(s)
 	s.BoolVar(&f.inMemory, "in-memory", false, "send every tensor between a network's layers to memory and back")
-	s.BoolVar(&f.tables, "tables", false, "use a lookup table for Elu and Softsign of ONNX, MIL and Core ML: cheaper than their exact forms, and less exact")
+	s.BoolVar(&f.tables, "tables", false, "use a lookup table for Elu, Selu, Celu and Softsign of ONNX, MIL and Core ML: cheaper than their exact forms, and less exact")
 	s.IntVar(&f.top, "top", 5, "try changes on the `N` kinds of layers that take most")
 	flags.CompleteFlags(c)
 	return c

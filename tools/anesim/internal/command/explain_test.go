@@ -31,7 +31,7 @@ func explanation(t *testing.T, args ...string) *explain.Explanation {
 	return d
 }
 
-// Every printed command gives the numbers that stand beside it.
+// Every printed command gives the numbers that are printed with it.
 func TestExplainCommandsReproduce(t *testing.T) {
 	edge := writeFile(t, "edge.yaml", []byte("inputs: {x: {c: 160, h: 7, w: 7}}\nlayers:\n- {name: a, op: conv, cout: 960, k: 1}\n"))
 	small := writeFile(t, "small.yaml", []byte("inputs: {x: {c: 24, h: 40, w: 12}}\nlayers:\n"+
@@ -101,7 +101,7 @@ func TestExplainCommandsReproduce(t *testing.T) {
 	}
 }
 
-// What is known to be slow is found, and what to do about it.
+// Explain finds layers that are known to be slow, and the changes that help.
 func TestExplainFinds(t *testing.T) {
 	for _, c := range []struct{ layer, change string }{
 		{"softmax c=64 h=8 w=8", "axis=w"},
@@ -116,7 +116,7 @@ func TestExplainFinds(t *testing.T) {
 	}
 }
 
-// Text fits 100 columns but for the commands, which are whole.
+// Lines have at most 100 columns, except commands, which are not wrapped.
 func TestExplainFits(t *testing.T) {
 	for _, args := range [][]string{{exampleNetwork("resnet50.yaml")}, {"--layer", "softmax c=64 h=8 w=8"}, {example(t, "add")}} {
 		out, errs, code := invoke(append([]string{"explain"}, args...)...)

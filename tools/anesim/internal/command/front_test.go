@@ -133,7 +133,7 @@ func TestSeveralFiles(t *testing.T) {
 	}
 }
 
-// A file that is not the command's own is not written over.
+// A command does not overwrite a file that it did not write itself.
 func TestFilesAreNotOverwritten(t *testing.T) {
 	foreign := writeFile(t, "notes.txt", []byte("no newline"))
 	if _, errs, code := invoke("sweep", "relu", "c=1..4", "--resume", foreign); code != exitFailed || !strings.Contains(errs, "not the output of a sweep") {
@@ -158,7 +158,7 @@ func TestFilesAreNotOverwritten(t *testing.T) {
 	}
 }
 
-// No output is lost because its file's name is another's.
+// Outputs whose names would give the same file name get different files.
 func TestOutputsOfOneFileName(t *testing.T) {
 	long := strings.Repeat("a/path/é/", 40)
 	file := writeFile(t, "net.onnx", onnxtest.Model(

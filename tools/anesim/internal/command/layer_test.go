@@ -100,7 +100,8 @@ func TestLayerErrors(t *testing.T) {
 	}
 }
 
-// Weights and inputs that are given arrive; what --emit writes runs and gives the same.
+// A layer uses the given weights and inputs, and the program that --emit writes gives the same
+// results.
 func TestLayerGivenValues(t *testing.T) {
 	half := func(v ...float32) (h []float16.Float16) {
 		for _, x := range v {

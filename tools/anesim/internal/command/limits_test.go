@@ -48,7 +48,7 @@ func TestHelpToAFullDevice(t *testing.T) {
 	}
 }
 
-// A file has one network or one chip: what stands behind a second mark is not left aside.
+// A file has one network or one chip. A second YAML document in it is refused, not ignored.
 func TestSecondDocument(t *testing.T) {
 	chip, _, _ := invoke("chip", "m1")
 	for name, tc := range map[string]struct {
@@ -79,7 +79,7 @@ func TestInputWithoutAFile(t *testing.T) {
 	}
 }
 
-// An interrupt has the status that shells have for it, and words of its own.
+// An interrupt ends with the exit status of a shell, 130, and a message of its own.
 func TestInterrupted(t *testing.T) {
 	for err, want := range map[error]struct {
 		status int

@@ -31,10 +31,10 @@ func loadCommand() *cobra.Command {
 	var f loadFlags
 	c := &cobra.Command{
 		Use:   "load SCRIPT",
-		Short: "Simulate clients that share the engine: latency, utilisation, power",
+		Short: "Simulate clients that share the engine: latency, utilization, power",
 		Long: `Load times the program of each client in SCRIPT once on an idle engine, and then
 simulates all clients calling. It prints percentiles of the latency with 95% intervals,
-the engine's utilisation, energy and mean power. SCRIPT is YAML; - is standard input:
+the engine's utilization, energy and mean power. SCRIPT is YAML; - is standard input:
 
   chip: m1                 # ` + strings.Join(chip.Names(), " or ") + `
   host: macos-air          # cost of a call outside the engine; default none

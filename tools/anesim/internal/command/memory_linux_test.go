@@ -16,7 +16,7 @@ import (
 	"anesim/loader/lower"
 )
 
-// A hungry command is one that once took far more memory than what it was given.
+// A hungry command took far more memory than the size of its input in an earlier version.
 type hungry struct {
 	name string
 	args []string
@@ -26,9 +26,9 @@ type hungry struct {
 	most int                       // resident memory at its highest, MB
 }
 
-// TestPeakMemory runs commands on large inputs, each in a process of its own, and holds the
-// most memory that was resident to a bound that follows from the input. The program itself
-// takes 20 MB. LONG=1 has the inputs at their full size.
+// TestPeakMemory runs commands on large inputs, each in a process of its own, and compares the
+// peak of the resident memory with a limit for that input. The program itself takes 20 MB. LONG=1
+// uses the inputs at their full size.
 func TestPeakMemory(t *testing.T) {
 	if testing.Short() {
 		t.Skip("inputs of many megabytes, each in a process of its own, are too slow for a short run")
@@ -126,7 +126,8 @@ func TestPeakMemory(t *testing.T) {
 	}
 }
 
-// repeated is a text and another one as often as fits a size.
+// repeated returns a function that returns the text first, followed by as many copies of again as
+// fit in size bytes.
 func repeated(first, again string, size int) func(*testing.T) []byte {
 	return func(*testing.T) []byte {
 		return append([]byte(first), strings.Repeat(again, (size-len(first))/len(again))...)
@@ -137,12 +138,12 @@ func field(number protowire.Number, b []byte) []byte {
 	return protowire.AppendBytes(protowire.AppendTag(nil, number, protowire.BytesType), b)
 }
 
-// onnxModel is a file with a graph.
+// onnxModel returns an ONNX file with the given graph.
 func onnxModel(graph []byte) []byte {
 	return append(protowire.AppendVarint(protowire.AppendTag(nil, 1, protowire.VarintType), 8), field(7, graph)...)
 }
 
-// chainText returns a function that makes a bare text of n descriptors, once.
+// chainText returns a function that returns a bare chain of n descriptors, which it builds once.
 func chainText(n int) func(t *testing.T) []byte {
 	make := sync.OnceValues(func() ([]byte, error) {
 		p, err := bench.LongChain(n)

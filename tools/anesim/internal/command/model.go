@@ -63,7 +63,7 @@ are given for inputs only:
     - {name: b, op: conv, cout: 64, k: 1}
     - {op: add, from: [a, b]}
 
-Biases, batch normalisation and ReLU are fused into the layer before them. A layer that
+Biases, batch normalization and ReLU are fused into the layer before them. A layer that
 cannot be compiled is listed with the reason and is in no total. The layers before and
 after it become separate programs, with a dispatch each. The host computes what the engine
 cannot (gathers by computed indices, sorting, integers); its layers are listed with their
@@ -85,7 +85,7 @@ The gap comes before the network's first program; the other programs follow with
 The first lines say how much of the network the figures cover: nodes (the operators of
 the file), their multiply-accumulates, and the bytes of their operands and results.
 --strict fails unless everything is covered. An output that needs a layer which is not
-modelled is named with that layer and has no values. The next lines say how long the
+modeled is named with that layer and has no values. The next lines say how long the
 network takes, where, why, and which of the changes that anesim explain tries help.
 
 --cache DIR keeps compiled programs in DIR. The last line of the report, and "cache" in
@@ -119,7 +119,7 @@ and --backends replaces them:
 	s.BoolVar(&f.values, "values", false, "compute values as well")
 	f.Dims.Register(s)
 	s.BoolVar(&f.inMemory, "in-memory", false, "send every tensor between layers to memory and back")
-	s.BoolVar(&f.tables, "tables", false, "use a lookup table for Elu and Softsign of ONNX, MIL and Core ML: cheaper than their exact forms, and less exact")
+	s.BoolVar(&f.tables, "tables", false, "use a lookup table for Elu, Selu, Celu and Softsign of ONNX, MIL and Core ML: cheaper than their exact forms, and less exact")
 	s.BoolVar(&f.l2, "l2", false, "draw how full the L2 is, from descriptor to descriptor")
 	s.IntVar(&f.top, "top", 0, "rows of the `N` layers that take longest alone; 0 is all")
 	s.BoolVar(&f.strict, "strict", false, "exit 1 unless every node of the network is in the totals")

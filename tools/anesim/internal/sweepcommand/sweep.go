@@ -87,15 +87,15 @@ Values are separated by commas. Each is a word or a range:
   64..512*2      64 128 256 512
   1e9..2e9+0.5e9 1e9 1.5e9 2e9, for constants of the chip only
 
-A refused layer, a device fault and a network that is not modelled completely have a row
+A refused layer, a device fault and a network that is not modeled completely have a row
 with the reason in the error column.
 
 --pareto time,energy prints only the designs that no other design beats in both goals,
 after all are timed. A goal is time, energy, power (the mean, with the dispatch's energy),
-dma, area or a chip. key; it is minimised, and summed over several programs. --area adds a
+dma, area or a chip. key; it is minimized, and summed over several programs. --area adds a
 column with an estimate of the chip's area, a sum of products of its constants. --plot
 draws the first two goals. To find the best constants within a budget, see anesim sweep
-optimise.
+optimize.
 
 --resume FILE writes to FILE and continues after its last complete row. --shard 2/8 takes
 points 2, 10, 18, ... of the grid. anesim sweep status reports the progress of shards, and
@@ -124,7 +124,7 @@ to a Parquet file.`,
 	s.StringVar(&f.picture, "plot", "", "also draw the front to `OUT`.svg")
 	s.IntVar(&f.workers, "workers", runtime.GOMAXPROCS(0), "number of points to time at the same time")
 	flags.CompleteFlags(c)
-	c.AddCommand(mergeCommand(), statusCommand(), frontCommand(), optimiseCommand())
+	c.AddCommand(mergeCommand(), statusCommand(), frontCommand(), optimizeCommand())
 	return c
 }
 

@@ -22,7 +22,9 @@ type quantization struct {
 	axis        int
 }
 
-// readQuantization reads the scale and zero point inputs of a tensor of the given rank.
+// readQuantization returns the scales and zero points in inputs scale and zero, which belong to
+// a tensor with rank axes. A missing zero point is 0. It returns an error if they are not
+// constants of equal length, or if there is one for each block of the tensor.
 func (e *expansion) readQuantization(scale, zero, rank int) (s quantization, err error) {
 	c := e.Const(scale)
 	if c == nil {
@@ -62,8 +64,8 @@ func (e *expansion) inputQuantization(i int) (quantization, error) {
 	return e.readQuantization(i+1, i+2, len(d))
 }
 
-// integerRange returns the least and the largest number of a type. It reports false unless fp16
-// holds all of them.
+// integerRange returns the least and the largest number of type t. exact is false unless t is an
+// 8-bit type, all of whose numbers fp16 can hold.
 func integerRange(t graph.Type) (low, high float64, exact bool) {
 	switch t {
 	case graph.Uint8:
@@ -88,7 +90,8 @@ func (e *expansion) newAxisConstant(v []float64, axis, rank int) *graph.Value {
 	return e.newFloats(d, v)
 }
 
-// emitQuantized rounds x/scale to integers, adds the zero point and clamps the sum.
+// emitQuantized emits nodes that quantize x: they divide it by the scale, round it, add the zero
+// point and clamp the sum to the range of the quantized type. The result is out.
 func (e *expansion) emitQuantized(out, x *graph.Value, s quantization) error {
 	low, high, exact := integerRange(s.elem)
 	if !exact {
@@ -161,7 +164,8 @@ func (e *expansion) dequantizeInput(i int) (*graph.Value, error) {
 	return e.dequantize(nil, e.In[i], s)
 }
 
-// emitResult quantizes x as the node's result, with the scale and zero point of two inputs.
+// emitResult emits nodes that quantize x to the result of the node. Its scale and zero point are
+// in the given inputs.
 func (e *expansion) emitResult(x *graph.Value, scale, zero int) error {
 	s, err := e.readQuantization(scale, zero, len(x.Dims))
 	if err != nil {

@@ -15,31 +15,32 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// optimiseFlags holds the flags of sweep optimise.
-type optimiseFlags struct {
+// optimizeFlags holds the flags of sweep optimize.
+type optimizeFlags struct {
 	sweepFlags
 	least  string
 	within string
 }
 
-func optimiseCommand() *cobra.Command {
-	var f optimiseFlags
+func optimizeCommand() *cobra.Command {
+	var f optimizeFlags
 	c := &cobra.Command{
-		Use:   "optimise FILE|'OP key=value...'... chip.NAME=FROM..TO...",
-		Short: "Find the chip's constants with the least time or energy within a budget",
-		Long: `Optimise searches for values of the chip's constants, each within its range, that minimise
+		Use:     "optimize FILE|'OP key=value...'... chip.NAME=FROM..TO...",
+		Aliases: []string{"optimise"},
+		Short:   "Find the chip's constants with the least time or energy within a budget",
+		Long: `Optimize searches for values of the chip's constants, each within its range, that minimize
 a goal of anesim sweep --pareto (by default time) over all programs and stay within a
 budget: --within power=2,area=40 allows at most 2 W on average and 40 units of --area.
 
 The search uses Nelder and Mead's simplex method from several starts, and then varies each
-constant until no neighbour is better, on a logarithmic scale with 4,096 steps over each
+constant until no neighbor is better, on a logarithmic scale with 4,096 steps over each
 range. It may end in a local minimum; a sweep with --pareto shows the whole range. The
 result is the same on every machine.
 
 It prints the constants of the first design (the chip's, clamped to their ranges) and of
 the best one, with goal and budget for both. --csv prints the rows of the best design.`,
-		Example: `  anesim sweep optimise resnet50.yaml chip.ReadRate=10e9..200e9 chip.Clock=0.5e9..2e9 --within power=4
-  anesim sweep optimise 'conv cin=64 h=56 w=56 cout=64 k=3' chip.TotalRate=10e9..200e9 chip.ReadRate=10e9..200e9 \
+		Example: `  anesim sweep optimize resnet50.yaml chip.ReadRate=10e9..200e9 chip.Clock=0.5e9..2e9 --within power=4
+  anesim sweep optimize 'conv cin=64 h=56 w=56 cout=64 k=3' chip.TotalRate=10e9..200e9 chip.ReadRate=10e9..200e9 \
       chip.Clock=0.5e9..2e9 --area '1e-10*TotalRate + 1e-8*Clock' --within area=25`,
 		RunE: func(c *cobra.Command, args []string) error { return f.run(c.OutOrStdout(), args) },
 	}
@@ -49,13 +50,13 @@ the best one, with goal and budget for both. --csv prints the rows of the best d
 	s.Lookup("seed").Usage = "seed of the weights"
 	s.Lookup("csv").Usage = "print the best design's rows as CSV"
 	s.StringVar(&f.area, "area", "", "estimate of the chip's area, an `EXPRESSION` like '2 + 0.003*Engines*MACs'")
-	s.StringVar(&f.least, "least", "time", "the `GOAL` to minimise")
+	s.StringVar(&f.least, "least", "time", "the `GOAL` to minimize")
 	s.StringVar(&f.within, "within", "", "budget, `GOAL=MOST,...`")
 	flags.CompleteFlags(c)
 	return c
 }
 
-func (f *optimiseFlags) run(w io.Writer, args []string) error {
+func (f *optimizeFlags) run(w io.Writer, args []string) error {
 	s, err := f.newSearch(args)
 	if err != nil {
 		return err
@@ -77,7 +78,7 @@ func (f *optimiseFlags) run(w io.Writer, args []string) error {
 }
 
 // newSearch returns the search that the command line describes.
-func (f *optimiseFlags) newSearch(args []string) (*sweep.Search, error) {
+func (f *optimizeFlags) newSearch(args []string) (*sweep.Search, error) {
 	o, err := f.pointOptions()
 	if err != nil {
 		return nil, err

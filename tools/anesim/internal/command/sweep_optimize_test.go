@@ -14,7 +14,7 @@ import (
 func TestSweepOptimise(t *testing.T) {
 	const program = "conv cin=64 h=56 w=56 cout=64 k=3"
 	area := []string{"--area", "1e-10*TotalRate + 1e-8*Clock"}
-	args := append([]string{"sweep", "optimise", program, "chip.TotalRate=10e9..200e9", "chip.Clock=0.5e9..2e9", "--within", "area=20,power=8"}, area...)
+	args := append([]string{"sweep", "optimize", program, "chip.TotalRate=10e9..200e9", "chip.Clock=0.5e9..2e9", "--within", "area=20,power=8"}, area...)
 	out, errs, code := invoke(append(args, "--csv")...)
 	if code != exitDone {
 		t.Fatal(errs)
