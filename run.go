@@ -31,7 +31,7 @@ func Run(p *loader.Program, o Options) (*Result, error) {
 //	          outputs <-- output windows <-------------+
 //
 // Errors are an *[OptionError], an *[InputError], the error of ctx, or an error in the program.
-// Cancelling ctx ends a run between two descriptors.
+// Canceling ctx ends a run between two descriptors.
 func (m *Model) Run(ctx context.Context, o Options) (*Result, error) {
 	o, err := o.withDefaults()
 	if err != nil {

@@ -94,7 +94,7 @@ func (l *Timeline) Add(d *Dispatch, host clock.Nanoseconds) {
 // l.Spans[first].
 func (l *Timeline) spreadEnergy(first int, list []hw.DescriptorReport) {
 	spans := l.Spans[first:]
-	// move moves energy of span i to its neighbours in direction step, up to a distance of within.
+	// move moves energy of span i to its neighbors in direction step, up to a distance of within.
 	// Energy for times without a span stays.
 	move := func(i, step int, within clock.Nanoseconds, watts float64) {
 		for k := i + step; k >= 0 && k < len(spans) && within > 0; k += step {

@@ -6,7 +6,7 @@ import (
 )
 
 // An architecture writes a network as a list of layers for loader/network. Batch
-// normalisation after a convolution becomes its bias; elsewhere it is a factor and an
+// normalization after a convolution becomes its bias; elsewhere it is a factor and an
 // addend per channel. Weights are pseudo-random, because values do not affect the time.
 type architecture struct {
 	b    strings.Builder

@@ -180,7 +180,7 @@ func (l *Lowerer) addMatMulSlope(c *Chain, r *measured.Row) error {
 	return err
 }
 
-// stackMatMul returns a matmul with neighbours. The first of a stack transposes its input
+// stackMatMul returns a matmul with neighbors. The first of a stack transposes its input
 // and the last its result. In between, tensors keep their layout, in L2 if they fit and
 // otherwise in memory (assumed; no program shows a stack).
 func stackMatMul(steps []Step, before, after, resident bool) []Step {

@@ -12,13 +12,13 @@ type Protocol uint8
 
 const (
 	// ByShape leaves out all rows of a shape on every machine. The result shows how the fit
-	// generalises to unseen shapes.
+	// generalizes to unseen shapes.
 	ByShape Protocol = iota
 	// BySession leaves out all rows of a session. Its host constants then come from the
 	// machine's other sessions, or from a pool of similar machines. The result shows how
-	// the fit generalises to unseen machines.
+	// the fit generalizes to unseen machines.
 	BySession
-	// ByKind leaves out all rows of a kind. The result shows how the fit generalises to work
+	// ByKind leaves out all rows of a kind. The result shows how the fit generalizes to work
 	// that no row measures. Only the engine's band of such work is derived from it.
 	ByKind
 )

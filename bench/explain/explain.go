@@ -263,7 +263,7 @@ func (x *explainer) explainNetwork(ctx context.Context) error {
 	}
 	x.sortParts()
 	slices.SortStableFunc(groups, func(a, b *group) int { return cmp.Compare(b.cycles, a.cycles) })
-	b := findNeighbours(x.model.Network(), cmp.Or(x.base.Options.Memories().Lane, layer.MaxLane))
+	b := findNeighbors(x.model.Network(), cmp.Or(x.base.Options.Memories().Lane, layer.MaxLane))
 	for _, g := range groups[:min(len(groups), cmp.Or(x.how.Top, 5))] {
 		if err := x.tryRewrites(ctx, g.layer, g.names); err != nil {
 			return err

@@ -13,8 +13,8 @@ import (
 	"anesim/loader/network/regroup"
 )
 
-// A neighbours finds layers that can be merged with each other.
-type neighbours struct {
+// A neighbors finds layers that can be merged with each other.
+type neighbors struct {
 	n      *list.Network
 	at     map[string]int   // index of each layer by name
 	beside map[string][]int // layers that can be merged, by the key of [regroup.Beside]
@@ -23,8 +23,8 @@ type neighbours struct {
 	tried  map[string]bool
 }
 
-func findNeighbours(n *list.Network, lane int) *neighbours {
-	b := &neighbours{n: n, lane: lane, at: make(map[string]int, len(n.Layers)), beside: map[string][]int{}, reader: map[string]int{}, tried: map[string]bool{}}
+func findNeighbors(n *list.Network, lane int) *neighbors {
+	b := &neighbors{n: n, lane: lane, at: make(map[string]int, len(n.Layers)), beside: map[string][]int{}, reader: map[string]int{}, tried: map[string]bool{}}
 	for i := len(n.Layers) - 1; i >= 0; i-- {
 		b.at[n.Layers[i].Name] = i
 	}
@@ -54,7 +54,7 @@ type regrouping struct {
 }
 
 // listRegroupings returns the ways to merge and split the named identical layers.
-func (b *neighbours) listRegroupings(names []string) (list []regrouping) {
+func (b *neighbors) listRegroupings(names []string) (list []regrouping) {
 	for _, find := range [...]func([]string) regrouping{b.mergeParallel, b.mergeConsecutive, b.splitLarge} {
 		if r := find(names); len(r.list) > 0 && !b.tried[r.flag+r.list[0].String()] {
 			b.tried[r.flag+r.list[0].String()] = true
@@ -65,7 +65,7 @@ func (b *neighbours) listRegroupings(names []string) (list []regrouping) {
 }
 
 // mergeParallel merges layers that read the same input.
-func (b *neighbours) mergeParallel(names []string) regrouping {
+func (b *neighbors) mergeParallel(names []string) regrouping {
 	r := regrouping{flag: "--merge", needs: "their weights concatenated, and slices of the result in their place", results: "the same"}
 	done := map[int]bool{}
 	for _, name := range names {
@@ -89,7 +89,7 @@ func (b *neighbours) mergeParallel(names []string) regrouping {
 }
 
 // mergeConsecutive merges each layer with the only layer that reads its result.
-func (b *neighbours) mergeConsecutive(names []string) regrouping {
+func (b *neighbors) mergeConsecutive(names []string) regrouping {
 	r := regrouping{
 		flag: "--merge", needs: "the product of their weights, in the place of both",
 		results: "the same in exact arithmetic: the product of the weights is rounded, what was between the layers is not",
@@ -111,7 +111,7 @@ func (b *neighbours) mergeConsecutive(names []string) regrouping {
 
 // splitLarge splits convolutions whose weights exceed an engine's kernel memory into parts
 // that fit.
-func (b *neighbours) splitLarge(names []string) regrouping {
+func (b *neighbors) splitLarge(names []string) regrouping {
 	r := regrouping{flag: "--split", needs: "a concatenation of the parts behind them", results: "the same"}
 	for _, name := range names {
 		l := &b.n.Layers[b.at[name]]
@@ -154,12 +154,12 @@ func abbreviateNames(names []string) string {
 
 // tryRegrouping tries to merge and split identical layers. It compares the times of the
 // whole network.
-func (x *explainer) tryRegrouping(ctx context.Context, b *neighbours, names []string) error {
+func (x *explainer) tryRegrouping(ctx context.Context, b *neighbors, names []string) error {
 	for _, r := range b.listRegroupings(names) {
 		x.doc.Tried.All++
 		m, err := regroupModel(x.model, r.list, false)
 		if err == nil && m.Network().MACs() > x.model.Network().MACs() {
-			x.doc.Tried.NotFaster++ // the layer between is narrower than its neighbours
+			x.doc.Tried.NotFaster++ // the layer between is narrower than its neighbors
 			continue
 		}
 		var res *anesim.Result

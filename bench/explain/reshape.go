@@ -19,8 +19,8 @@ func (r Reshape) String() string { return fmt.Sprintf("%s=%dx%d", r.Layer, r.H, 
 
 // ReshapeLayers returns the network with a reshape before and after each of the given
 // layers, which must be pointwise. Values and their order in memory do not change. The
-// result of a run includes the cost of rearranging rows for the neighbouring layers. Two
-// neighbours with the same new shape need no rearrangement between them. Every error is an
+// result of a run includes the cost of rearranging rows for the neighboring layers. Two
+// neighbors with the same new shape need no rearrangement between them. Every error is an
 // *[anesim.OptionError].
 func ReshapeLayers(m *anesim.Model, list []Reshape) (*anesim.Model, error) {
 	bad := func(format string, args ...any) (*anesim.Model, error) {

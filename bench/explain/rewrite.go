@@ -81,7 +81,7 @@ func swapHeightWidth(l *layer.Layer) []rewrite {
 	x := withSize(*l, l.In.W, l.In.H)
 	w := &x.Window
 	w.Kh, w.Kw, w.Sy, w.Sx, w.Py, w.Px, w.Qy, w.Qx = w.Kw, w.Kh, w.Sx, w.Sy, w.Px, w.Py, w.Qx, w.Qy
-	return []rewrite{{change: "swap height and width, in tensors and kernel", needs: "height and width swapped in its neighbours too, or a transpose on each side", layer: x}}
+	return []rewrite{{change: "swap height and width, in tensors and kernel", needs: "height and width swapped in its neighbors too, or a transpose on each side", layer: x}}
 }
 
 // extentOf returns a pointer to the extent of a shape along one axis.
@@ -117,7 +117,7 @@ func moveAxis(l *layer.Layer) (list []rewrite) {
 			*a, *b = *b, *a
 			list = append(list, rewrite{
 				fmt.Sprintf("move the axis from %s to %s: axis=%s", formatAxes(from), formatAxes(to), formatAxes(to)),
-				fmt.Sprintf("%s and %s swapped in its neighbours too, or a transpose on each side", formatAxes(from), formatAxes(to)),
+				fmt.Sprintf("%s and %s swapped in its neighbors too, or a transpose on each side", formatAxes(from), formatAxes(to)),
 				x, false,
 			})
 		}
@@ -144,7 +144,7 @@ func padChannels(l *layer.Layer) (list []rewrite) {
 		x.In.C, x.Cout = to.in, to.out
 		list = append(list, rewrite{
 			fmt.Sprintf("fill channels up to multiples of %d: cin=%d cout=%d", channelGroup, to.in, to.out),
-			"zeros for the new weights, and the new channels in its neighbours",
+			"zeros for the new weights, and the new channels in its neighbors",
 			x, false,
 		})
 	}
@@ -176,7 +176,7 @@ func convertMatMulToConv(l *layer.Layer) []rewrite {
 	x.Bias, x.Activation = l.Bias, l.Activation
 	return []rewrite{{
 		"make it a 1x1 convolution, rows as pixels and columns as channels",
-		"rows along w and columns along c in its neighbours, or a transpose on each side",
+		"rows along w and columns along c in its neighbors, or a transpose on each side",
 		x, false,
 	}}
 }
@@ -192,7 +192,7 @@ func swapSides(l *layer.Layer) []rewrite {
 	x.SecondShape = layer.Shape{}
 	return []rewrite{{
 		fmt.Sprintf("swap the sides of the product, both transposed: m=%d n=%d", x.In.H, x.Columns),
-		"transposed matrices from and to its neighbours",
+		"transposed matrices from and to its neighbors",
 		x, false,
 	}}
 }

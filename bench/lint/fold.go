@@ -5,7 +5,7 @@ import (
 	"slices"
 )
 
-// foldSteps limits the search for two elements of one surface at the same address.
+// foldSteps limits how long a search for two elements at the same address may take, in steps.
 const foldSteps = 1 << 16
 
 // findFold returns the axis that puts two elements of a layout at the same address: the one with
@@ -48,7 +48,8 @@ func (l *layout) findFold(steps *int) (a *axis, known bool) {
 	return &list[len(list)-1-at], true
 }
 
-// A search looks for two elements at the same address. It varies their distance on each axis.
+// A search looks for two elements of a surface that are at the same address. It tries distances
+// between them along each axis.
 type search struct {
 	axes  []axis // longest stride first
 	inner int64

@@ -5,14 +5,15 @@ import (
 	"sort"
 )
 
-// A span is a byte range with one origin.
+// A span is a range of bytes with the same origin, which is a number that says where they come
+// from.
 type span struct {
 	lo, hi int64
 	by     int32
 }
 
-// A ground maps the bytes of a memory to their origins. It holds ordered spans that do not overlap,
-// in sheets of at most sheetSpans, so that few spans move when one is inserted.
+// A ground records the origin of each byte of a memory. Its spans are sorted and do not overlap.
+// They are stored in several slices of limited length, so that inserting one moves few others.
 type ground struct {
 	sheets [][]span
 }
@@ -29,7 +30,7 @@ func (g *ground) search(addr int64) (sheet, i int) {
 	return sheet, sort.Search(len(s), func(i int) bool { return s[i].hi > addr })
 }
 
-// visit calls f with the spans from lo to hi-1, clipped to that range.
+// visit calls f for each span between the addresses lo and hi-1. Spans that reach beyond are cut.
 func (g *ground) visit(lo, hi int64, f func(s span)) {
 	for sheet, i := g.search(lo); sheet < len(g.sheets); sheet, i = sheet+1, 0 {
 		for _, s := range g.sheets[sheet][i:] {

@@ -27,7 +27,8 @@ const (
 	besidePlanar = 2
 )
 
-// hints holds the expected values of the fields that declare dependencies.
+// A hints holds the facts about a descriptor and the one before it that their dependency fields
+// must agree with.
 type hints struct {
 	// About the current descriptor.
 	before  bool  // it reads a result of the previous descriptor from the L2
@@ -44,8 +45,8 @@ type hints struct {
 	readers    ground // of the scratch area, as twice the descriptor, plus 1 for a kernel DMA
 }
 
-// A part is the byte range of a buffer that a surface covers, from its first to its last byte, as
-// the compiler compares ranges.
+// A part is the range of a buffer from the first to the last byte of a surface. The compiler
+// compares such ranges, not single bytes.
 type part struct {
 	named  bool
 	bar    uint32
@@ -57,7 +58,8 @@ func (p part) meets(o part) bool {
 	return p.named && o.named && p.bar == o.bar && p.lo < o.hi && o.lo < p.hi
 }
 
-// partOf returns the part of a buffer that operand o covers, the zero part if named is false.
+// partOf returns the part of the buffer bar that operand o covers. It returns the zero part if
+// named is false, which means that the operand names no buffer.
 func partOf(o *regs.Operand, named bool, bar uint32) part {
 	l := inMemory(o, uint64(o.Base))
 	if !named || l.empty() {
@@ -67,8 +69,8 @@ func partOf(o *regs.Operand, named bool, bar uint32) part {
 	return part{true, bar, r.base, r.end()}
 }
 
-// begin starts the next descriptor and checks that a ring between it and the previous one is
-// written and read.
+// begin starts the checks of a descriptor. It reports a ring in the L2 that only one of this
+// descriptor and the one before uses.
 func (s *state) begin(t *regs.Task) {
 	s.before, s.writers, s.sources = false, s.writers[:0], s.sources[:0]
 	if s.ring && t.Operands.Source1.L2 != regs.Circular {
@@ -79,7 +81,7 @@ func (s *state) begin(t *regs.Task) {
 	}
 }
 
-// recordReads records that descriptor td reads the values from.
+// recordReads records that descriptor td reads the values with the numbers in from.
 func (s *state) recordReads(td int32, from []int32) {
 	for _, by := range from {
 		v := &s.values[by]
@@ -243,7 +245,7 @@ func (s *state) checkWriter(t *regs.Task) {
 	}
 }
 
-// finish records the state that the next descriptor is checked against.
+// finish stores the facts about a descriptor that the checks of the next one need.
 func (s *state) finish(t *regs.Task) {
 	o, b, td := t.Operands, t.Header.Bases, int32(t.Index)
 	s.hints.planar = t.Groups.Planar()

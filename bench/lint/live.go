@@ -17,7 +17,8 @@ const (
 	unknown   = -3 // a surface that was not decided, or a buffer that rows pass through
 )
 
-// A kind classifies values.
+// A kind says how a value came to a memory: as a result, as a source that stays in the L2, as a
+// ring between two descriptors, or as rows that pass through the L2.
 type kind uint8
 
 const (
@@ -89,7 +90,8 @@ const (
 	runsMost            = 1 << 16 // per surface
 )
 
-// A state holds the contents of the memories while the chain is walked.
+// A state records, while the descriptors are checked in order, which values are in memory and in
+// the L2.
 type state struct {
 	program *loader.Program
 	linked  *loader.Linked
@@ -140,13 +142,13 @@ func newState(p *loader.Program, l *loader.Linked) *state {
 	return s
 }
 
-// within reports whether addr lies in one of the ranges in list, which must be sorted.
+// within reports whether one of the ranges in list contains addr. The ranges must be sorted.
 func within(list [][2]int64, addr int64) bool {
 	i := sort.Search(len(list), func(i int) bool { return list[i][1] > addr })
 	return i < len(list) && list[i][0] <= addr
 }
 
-// find adds a finding to the report.
+// find adds a finding about a register of descriptor td. The text is formatted as by fmt.Sprintf.
 func (s *state) find(td int32, register string, rule Rule, evidence, format string, args ...any) {
 	if len(s.report.Findings) >= MaxFindings {
 		s.report.More++
@@ -155,8 +157,8 @@ func (s *state) find(td int32, register string, rule Rule, evidence, format stri
 	s.report.Findings = append(s.report.Findings, Finding{int(td), register, rule, fmt.Sprintf(format, args...), evidence})
 }
 
-// afford subtracts the runs of a region from the budget. It reports whether the budget was
-// sufficient.
+// afford reports whether the budget is enough to check region r byte range by byte range. It
+// subtracts the number of ranges from the budget.
 func (s *state) afford(r *region) bool {
 	n := r.runs(runsMost)
 	if n > runsMost || n > s.runs {
@@ -171,7 +173,8 @@ func (s *state) afford(r *region) bool {
 // tracked.
 func (s *state) isBlind() bool { return s.runs < 0 }
 
-// checkTask processes a descriptor: first its reads, then its writes.
+// checkTask checks the reads of a descriptor, its weights and its dependency fields, and then
+// records its writes.
 func (s *state) checkTask(t *regs.Task) {
 	o, td := t.Operands, int32(t.Index)
 	bases := [...]uint64{t.Bases.Source1, t.Bases.Source2, t.Bases.Destination}
@@ -286,7 +289,8 @@ func (s *state) readSource(td int32, role regs.Role, l *layout, g *ground) {
 	s.readRegion(td, register, &r, g)
 }
 
-// forget marks all values between two addresses as read, because a source there was not decided.
+// forget counts all values between the addresses lo and hi as read, because the source there could
+// not be checked.
 func (s *state) forget(lo, hi int64, g *ground) {
 	if s.isBlind() {
 		s.report.Undecided++
@@ -433,15 +437,16 @@ func (s *state) write(l *layout, v value) {
 	}
 }
 
-// markUnknown makes the bytes between two addresses unknown, because a result there was not
-// decided.
+// markUnknown makes the contents between the addresses lo and hi unknown, because the result there
+// could not be checked.
 func (s *state) markUnknown(lo, hi int64, g *ground) {
 	if s.forget(lo, hi, g); !s.isBlind() {
 		g.put(lo, hi, unknown)
 	}
 }
 
-// end reports overwritten outputs and unread values.
+// end reports outputs that were overwritten, and values that no descriptor read. It is called after
+// the last descriptor.
 func (s *state) end() {
 	if s.isBlind() {
 		return

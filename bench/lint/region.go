@@ -13,8 +13,8 @@ const (
 	l2Unit     = 16
 )
 
-// An axis describes n rows, planes or other parts of a region that are stride bytes apart. name is
-// the name of the register with the stride.
+// An axis describes n equal parts of a layout, such as rows, whose starts are stride bytes apart.
+// The name is that of the register with the stride.
 type axis struct {
 	n, stride int64
 	name      string
@@ -76,7 +76,7 @@ func inL2(o *regs.Operand) layout {
 	}, l2Unit}
 }
 
-// elementBytes returns the size of an element, 2 if n is 0.
+// elementBytes returns n, the size of an element in bytes, or 2 if n is 0.
 func elementBytes(n int) int64 { return int64(cmp.Or(n, 2)) }
 
 // drop removes the axes along which o, another layout of the same source, repeats. Their strides
@@ -135,7 +135,8 @@ func (l *layout) region() region {
 	return r
 }
 
-// runs returns the number of runs of the region, at most limit+1.
+// runs returns the number of contiguous byte ranges of the region, or limit+1 if there are more
+// than limit.
 func (r *region) runs(limit int64) int64 {
 	n := int64(1)
 	for _, a := range r.axes {
@@ -157,7 +158,7 @@ func (r *region) end() int64 {
 	return end
 }
 
-// each calls f with every run.
+// each calls f with the start and the end of every contiguous range of the region.
 func (r *region) each(f func(lo, hi int64)) { r.eachFrom(0, r.base, f) }
 
 // eachFrom calls f with the runs of the axes from k on, starting at address at.
@@ -171,7 +172,7 @@ func (r *region) eachFrom(k int, at int64, f func(lo, hi int64)) {
 	}
 }
 
-// meetSteps limits the search for a run of a region between two addresses.
+// meetSteps limits how long meets searches, in steps.
 const meetSteps = 256
 
 // meets reports whether a byte of the region lies from lo to hi-1. It returns false if the search

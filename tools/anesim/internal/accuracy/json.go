@@ -22,8 +22,8 @@ type Document struct {
 	Work     []jsonWork                         `json:"work,omitempty"`
 }
 
-// A jsonWork is a kind of the engine's work, with the rows that cover it and the bounds of
-// measured over estimated time.
+// A jsonWork holds the number of rows that cover a kind of work, and the bounds of the measured
+// time relative to the estimated time.
 type jsonWork struct {
 	Work string  `json:"work"`
 	Rows int     `json:"rows"`
@@ -80,7 +80,8 @@ func toSummaries(groups []bench.Group) jsonSummaries {
 	return m
 }
 
-// toLeftOut returns the summaries of a left-out fit by the name of the grouping.
+// toLeftOut returns the summaries of an accuracy that was computed without the predicted rows, by
+// the property that groups the rows.
 func toLeftOut(a *bench.Accuracy) map[string]jsonSummaries {
 	return map[string]jsonSummaries{
 		"latency": toSummaries(a.Tiers), "op": toSummaries(a.Ops), "session": toSummaries(a.Sessions),

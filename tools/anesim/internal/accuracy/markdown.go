@@ -17,7 +17,7 @@ type pageTable struct {
 	Rows  [][]string
 }
 
-// A markdown holds the tables and figures of a Markdown report.
+// A markdown collects the tables and figures of a report in Markdown.
 type markdown struct {
 	Modelled, Unmodelled int
 	Tables               []pageTable

@@ -13,7 +13,7 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// errNoRows is returned if no row of an accuracy has a measured time.
+// errNoRows says that no row has a measured time, so that there is nothing to draw.
 var errNoRows = errors.New("no row has a measured time")
 
 // View returns the report in the form from which HTML pages are written.
@@ -40,7 +40,8 @@ func (r *Report) View() (*view.Report, error) {
 	return p, nil
 }
 
-// points returns a point for each row that has a measured time, ordered by session.
+// points returns a point for each row with a measured time. The points of a session follow each
+// other.
 func (d *Document) points() (list []view.Point) {
 	for i := range d.Rows {
 		x := &d.Rows[i]

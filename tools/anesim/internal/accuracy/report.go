@@ -66,7 +66,7 @@ func New(rows []measured.Row, builtin bool) (*Report, error) {
 	return r, nil
 }
 
-// A table selects groups of an accuracy and gives them a title.
+// A table is a title with the groups of an accuracy that appear below it.
 type table struct {
 	title  string
 	groups func(*bench.Accuracy) []bench.Group
@@ -125,7 +125,8 @@ func (r *Report) Write(w io.Writer, rows bool) error {
 	return nil
 }
 
-// formatWorks returns the cells of the table of what rows cover.
+// formatWorks returns the rows of a table with the number of measured rows and the bounds for each
+// kind of work.
 func (r *Report) formatWorks() (rows [][]string) {
 	for i := range r.works {
 		x := &r.works[i]

@@ -13,8 +13,8 @@ import (
 	"anesim/tools/anesim/internal/terminal"
 )
 
-// A dispatchDumper prints a dispatch descriptor: the steps of the runtime in order, and the
-// containerName that holds the engine's part.
+// A dispatchDumper prints a dispatch descriptor: the operations that the vendor's runtime performs,
+// and the name of the container with the engine's part.
 type dispatchDumper struct {
 	w          io.Writer
 	p          *e5.Program
@@ -83,8 +83,8 @@ func (d *dispatchDumper) containerName(a *e5.Inference) string {
 	return fmt.Sprintf("the container with SHA-256 %s, which is not in this file's directory", quoteName(cmp.Or(a.Hash, "missing")))
 }
 
-// formatOperands returns the names and shapes of the tensors with the given symbol indices. The
-// argument first is the index of the first of them in tensors.
+// formatOperands returns the names of the symbols with the given indices, each with the shape of
+// its tensor. The tensor of the first symbol is tensors[first].
 func (d *dispatchDumper) formatOperands(tensors []e5.Tensor, indices []uint32, first int) string {
 	var names []string
 	for i, s := range indices {

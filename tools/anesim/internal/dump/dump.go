@@ -59,7 +59,7 @@ type dumper struct {
 	all bool
 }
 
-// A described descriptor comes with a description of its operation in words.
+// A described is a descriptor with a phrase that says what it computes.
 type described struct {
 	*regs.Descriptor
 	words *describe.Description

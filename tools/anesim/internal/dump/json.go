@@ -166,8 +166,8 @@ type jsonSymbol struct {
 	Value   uint64 `json:"value"`
 }
 
-// writeJSON writes the document one descriptor at a time, so that the memory it takes does not
-// grow with the number of descriptors.
+// writeJSON writes the document of the program. It writes one descriptor at a time, so that long
+// programs need no more memory than short ones.
 func (d *dumper) writeJSON() error {
 	document, err := d.newDocument()
 	if err != nil {

@@ -32,7 +32,7 @@ type Values struct {
 	Worse             bool
 }
 
-// maxDifferences is the most rows of a comparison.
+// maxDifferences is the largest number of rows in a comparison.
 const maxDifferences = 200
 
 // Compare returns the comparison v with the baseline in the named file, as a page shows it. Parts
@@ -77,8 +77,8 @@ func toValues(d *check.Difference) Values {
 	return x
 }
 
-// listReasons returns the differences of a place in measures without a column, followed by what
-// explains all of its differences.
+// listReasons returns the differences of a place in quantities that have no column, followed by the
+// registers and causes that explain its differences.
 func listReasons(p *check.Place) (list []string) {
 	for i := range p.Differences {
 		switch d := &p.Differences[i]; {

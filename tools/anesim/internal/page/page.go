@@ -46,12 +46,12 @@ type bottleneck struct {
 	Tried                                        []tried
 }
 
-// A tried change is one that was tried and gains.
+// A tried is a change that was run and found to gain, as the page describes it.
 type tried struct {
 	Part, Change, Gain, Effects, Needs, Results, Command string
 }
 
-// bottlenecks is the number of bottlenecks on a page, and maxTried that of changes.
+// bottlenecks and maxTried are the largest numbers of bottlenecks and of changes that a page lists.
 const bottlenecks, maxTried = 5, 12
 
 type pageData struct {
@@ -95,7 +95,8 @@ func Write(w io.Writer, r *view.Report, o Options) error {
 	return err
 }
 
-// hasCauses reports whether the items have cycles by cause and energy by part.
+// hasCauses reports whether the items of the report have cycles by cause, as descriptors and layers
+// do.
 func (d *pageData) hasCauses() bool { return d.Kind == "program" || d.Kind == "network" }
 
 // addBottlenecks adds the kinds of items with the most cycles, their causes, and the changes that
@@ -182,8 +183,8 @@ func (d *pageData) addPictures() {
 	}
 }
 
-// tableData returns the table as JSON for the script: columns, rows of texts and numbers, and the
-// cycles by cause of each row.
+// tableData returns the JSON from which the page's script draws the table: the columns, the cells
+// of each row, and the row's cycles by cause.
 func (d *pageData) tableData() (template.JS, error) {
 	type column struct {
 		Title  string `json:"title"`

@@ -9,7 +9,7 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// A segment is a part of a bar.
+// A segment is a part of a bar: its CSS class, its name and text in a tooltip, and its length.
 type segment struct {
 	class, name, text string
 	value             float64

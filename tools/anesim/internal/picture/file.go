@@ -11,12 +11,12 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// Palette is a style sheet that defines the colours for light and dark pages.
+// Palette is a style sheet that defines the colors for light and dark pages.
 //
 //go:embed palette.css
 var Palette string
 
-// Style is a style sheet that assigns colours of Palette to the classes of shapes.
+// Style is a style sheet that assigns colors of Palette to the classes of shapes.
 //
 //go:embed picture.css
 var Style string
@@ -64,7 +64,7 @@ const (
 )
 
 // File returns the picture as a standalone SVG file on a white background, with the lines of a
-// caption above it, its legend and its note. It writes colours out, since few programs other than
+// caption above it, its legend and its note. It writes colors out, since few programs other than
 // browsers support CSS variables.
 func (p *Picture) File(caption ...string) []byte {
 	var head, foot strings.Builder
@@ -120,7 +120,7 @@ func (p *Picture) writeLegend(b *strings.Builder, y float64) float64 {
 	return y
 }
 
-// fileStyle returns Style with the colours of the light palette, and without the font system-ui,
+// fileStyle returns Style with the colors of the light palette, and without the font system-ui,
 // which few programs know.
 func fileStyle() string {
 	light, _, _ := strings.Cut(Palette, "}")

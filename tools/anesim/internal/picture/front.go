@@ -5,7 +5,7 @@ import (
 	"math"
 )
 
-// A Front holds the designs of a sweep by two goals that are minimised. Best holds the designs on
+// A Front holds the designs of a sweep by two goals that are minimized. Best holds the designs on
 // the Pareto front of all goals, of which there may be more than two.
 type Front struct {
 	X, Y      string // names of the goals with their units

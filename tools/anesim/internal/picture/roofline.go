@@ -8,7 +8,7 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// maxDots is the most items of a roofline.
+// maxDots is the largest number of items that a roofline shows.
 const maxDots = 400
 
 // Roofline draws the rate of each item against its operations per byte, below the limits of the

@@ -9,7 +9,7 @@ import (
 	"strconv"
 )
 
-// A canvas is an SVG drawing of a fixed width in user units. The page scales it.
+// A canvas is an SVG drawing of a fixed width, which the page scales to its window.
 type canvas struct {
 	b             bytes.Buffer
 	width, height float64
@@ -99,7 +99,7 @@ func (c *canvas) drawText(x, y float64, anchor, s string) {
 	fmt.Fprintf(&c.b, `<text x="%s" y="%s" text-anchor="%s">%s</text>`, formatCoordinate(x), formatCoordinate(y), anchor, html.EscapeString(s))
 }
 
-// drawTextOn draws a text in a colour that is legible on a coloured area.
+// drawTextOn draws a text in a color that is legible on a colored area.
 func (c *canvas) drawTextOn(x, y float64, anchor, s string) {
 	fmt.Fprintf(&c.b, `<text x="%s" y="%s" text-anchor="%s" class="on">%s</text>`, formatCoordinate(x), formatCoordinate(y), anchor, html.EscapeString(s))
 }
@@ -150,8 +150,8 @@ func (s *scale) at(v float64) float64 {
 	return s.from + (v-a)/(b-a)*(s.to-s.from)
 }
 
-// ticks returns the values that have a label: the powers of ten on a logarithmic scale, and round
-// stepPath on a linear one. The optional argument is the approximate number of steps, six by
+// ticks returns the values that get a label: powers of ten on a logarithmic scale, and multiples of
+// a round number on a linear one. The optional argument is the approximate number of labels, six by
 // default.
 func (s *scale) ticks(some ...float64) []float64 {
 	var list []float64

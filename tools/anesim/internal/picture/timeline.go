@@ -10,7 +10,8 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// maxSteps is the most steps of a timeline. More spans than that are averaged.
+// maxSteps is the largest number of steps in a curve. If a report has more spans, they are
+// averaged.
 const maxSteps = 20_000
 
 // Size of a track in its own coordinates: time across, value down. The script zooms by
@@ -20,7 +21,7 @@ const (
 	unitsDown   = 1000
 )
 
-// A track is a curve over the time axis of a timeline.
+// A track is a curve of a timeline, such as the power over time.
 type track struct {
 	name, unit, class string
 	height            float64
@@ -189,7 +190,7 @@ func powerList(r *view.Report) string {
 	return "power"
 }
 
-// causeIndex returns the position of a cause among all causes, which selects its colour.
+// causeIndex returns the position of a cause among all causes, which selects its color.
 func causeIndex(name string) int {
 	i := 0
 	for cause := range new(report.Cycles).All() {

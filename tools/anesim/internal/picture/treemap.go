@@ -9,10 +9,10 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// maxLeaves is the most rectangles of a treemap. The remaining items share one.
+// maxLeaves is the largest number of rectangles in a treemap. All smaller items share one.
 const maxLeaves = 80
 
-// A leaf is an item of a treemap.
+// A leaf is a rectangle of a treemap, divided into parts.
 type leaf struct {
 	name  string
 	parts []segment
@@ -136,7 +136,7 @@ func squarify(c *canvas, list []leaf, b box, rest, all float64) {
 	}
 }
 
-// drawLeaf draws an item, divided into its parts along its longer side.
+// drawLeaf draws a rectangle of a treemap. Its parts are next to each other along its longer side.
 func (c *canvas) drawLeaf(x *leaf, b box, all float64) {
 	title := fmt.Sprintf("%s: %v, %.1f%% of all", x.name, clock.Nanojoules(x.value), 100*x.value/all)
 	for _, p := range x.parts {

@@ -132,9 +132,9 @@ func (t *Table) Lines(width, indent int) []string {
 // hidden is the width of a column that is left out.
 const hidden = -Gap
 
-// fitColumns changes the widths of the columns so that the table fits in width. It hides columns
-// in the order that Column documents, and then shortens text columns, the widest first, down to a
-// minimum of 8.
+// fitColumns reduces widths, the widths of the columns, until the table fits in width characters.
+// It first hides columns in the order that [Column] documents. It then shortens the widest column
+// of text, to at least 8 characters.
 func (t *Table) fitColumns(widths []int, width int) {
 	total := -Gap
 	for _, n := range widths {
@@ -216,10 +216,9 @@ func cutMiddle(s string, width, tail int, mark string) string {
 	return string(r[:head]) + mark + string(r[len(r)-tail:])
 }
 
-// shortenCells returns the short forms of the cells in column i that are longer than width, by
-// cell. Names of layers often differ only at their start or their end, so it tries several places
-// to cut and takes the one that keeps most cells distinct. A number replaces the dots of the cells
-// that are still equal.
+// shortenCells returns short forms of the cells in column i that have more than width characters.
+// Since names of layers often differ only at one end, it tries several places to cut and keeps most
+// cells distinct. Cells that are still equal get a number instead of dots.
 func shortenCells(rows [][]string, i, width int) map[string]string {
 	var long []string
 	taken := make(map[string]bool) // what the column shows already

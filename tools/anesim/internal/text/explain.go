@@ -71,8 +71,8 @@ func formatUntried(n *explain.Tried) string {
 	return fmt.Sprintf("%d more not tried: reached the limit of %s timed descriptors", n.Left, report.Thousands(uint64(n.Work)))
 }
 
-// printMachines prints how the same work performs on variants of the chip, which shows what
-// limits it. Variants that gain nothing are listed on one line.
+// printMachines prints how fast the model is on variants of the chip. A variant that is faster
+// shows which constant of the chip limits the model. Variants without a gain share a line.
 func (p pager) printMachines(list []explain.Change) {
 	if len(list) == 0 {
 		return

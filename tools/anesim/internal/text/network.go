@@ -110,8 +110,8 @@ func (p pager) printLayers(d *report.Network, top int) map[string]string {
 	return marked
 }
 
-// printBottlenecks prints the time of a network, the kinds of layers that take most of it, the
-// printCycles, and changes that help, in lines of at most HeadWidth columns.
+// printBottlenecks prints the time of a network, the kinds of layers with the most cycles, the
+// causes of these cycles, and changes that help. Its lines have at most HeadWidth characters.
 func (p pager) printBottlenecks(d *report.Network, x *explain.Explanation, explain string) {
 	const most = 5
 	list := view.FromNetwork(d).Kinds()
@@ -140,7 +140,7 @@ func (p pager) printBottlenecks(d *report.Network, x *explain.Explanation, expla
 	p.printChanges(x, explain)
 }
 
-// glosses explains causes in plain words for a first reader.
+// glosses explains causes of cycles to readers who do not know their names.
 var glosses = map[string]string{
 	"input_stall": "waiting for tensors", "output_stall": "results wait to leave", "kernel_stall": "waiting for weights",
 	"l2_read_stall": "waiting for L2 reads", "l2_write_stall": "waiting for L2 writes", "overhead": "starting descriptors",
@@ -347,8 +347,7 @@ func (p pager) printPrograms(d *report.Network) {
 	}
 }
 
-// printWeights prints in which form of the engine the weights are stored that the model's file
-// has packed.
+// printWeights prints in which form the engine reads weights that are packed in the model's file.
 func (p pager) printWeights(d *report.Network) {
 	type form struct{ as, in string }
 	layers := map[form][]string{}

@@ -26,8 +26,7 @@ type RunOptions struct {
 	Constants bool // print the constants of chip and host, which the document must contain
 }
 
-// newReportTable returns the columns that have a title, and an empty table of them. Columns
-// without a title are for CSV only.
+// newReportTable returns the columns that a terminal shows, and an empty table with these columns.
 func newReportTable[R any](all []report.Column[R]) (columns []report.Column[R], t *terminal.Table) {
 	var list []terminal.Column
 	for _, c := range all {
@@ -91,8 +90,8 @@ func WriteRun(w io.Writer, res *anesim.Result, d *report.Run, o RunOptions) erro
 	return p.Err
 }
 
-// printTotals prints cycles, time and energy of a run, and the rates it reaches compared with the
-// chip's peak. The argument dispatch says in words what caused the dispatch energy.
+// printTotals prints the cycles, time and energy of a run, and its rates next to the chip's peak
+// rates. The argument dispatch is a phrase for the dispatches that draw the fixed energy.
 func (p pager) printTotals(t *report.Wall, peak report.Rates, dispatch string) {
 	p.Printf("total: %s cycles, %v of engine time (%v to %v), %v (%v of it %s)",
 		report.Thousands(t.Cycles), t.TimeNs, t.TimeLowNs, t.TimeHighNs, t.EnergyNJ, t.DispatchNJ, dispatch)
@@ -131,8 +130,8 @@ func (p pager) printWall(res *anesim.Result, t *report.Wall, preset string) {
 	}
 }
 
-// formatHost says where the host's part of the wall time comes from: the overhead of calls, for
-// the host that preset names, and the layers that the host computes.
+// formatHost returns a phrase with the sources of the host's time: the overhead of calls on the
+// named host, and the layers that the host computes.
 func formatHost(res *anesim.Result, preset string) string {
 	const layers = "layers that the host computes"
 	switch stages := res.Stages(); {

@@ -98,7 +98,7 @@ func coverageNote(others int) string {
 	return fmt.Sprintf("layers modelled; the other %d are in no total", others)
 }
 
-// setFacts sets the headline from the totals of a run.
+// setFacts fills the headline of a page from the totals of a run.
 func (r *Report) setFacts(t *report.Wall, peak report.Rates) {
 	interval := "no interval"
 	if t.TimeHighNs > 0 {

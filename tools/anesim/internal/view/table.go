@@ -34,8 +34,8 @@ func countCell[T ~int | ~uint64](n T) Cell {
 	return Cell{report.Thousands(uint64(n)), float64(n)}
 }
 
-// newTable returns the table of a list with the columns that a page has, and a column with the
-// share that each row has in all cycles.
+// newTable returns a table with a row for each element of list and the columns that pages show. A
+// column with the share in all cycles follows the column of cycles.
 func newTable[R any](columns []report.Column[R], list []R, all uint64) Table {
 	var t Table
 	t.Rows = make([][]Cell, len(list))
