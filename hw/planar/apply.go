@@ -20,7 +20,7 @@ func (c *Config) ApplyConst(dst, a []float16.Float16, k float16.Float16) int {
 	return n
 }
 
-// apply applies the plan to slices of equal length.
+// apply computes dst[i] from a[i] and b[i] for slices of equal length.
 func (p *plan) apply(dst, a, b []float16.Float16) {
 	if p.neutral {
 		applyPlain(dst, a, b, &p.masks, p.op)
@@ -29,7 +29,7 @@ func (p *plan) apply(dst, a, b []float16.Float16) {
 	applyScaled(dst, a, b, p)
 }
 
-// applyConst applies the plan to a, with k as every element of source 2.
+// applyConst computes dst[i] from a[i] and k for slices of equal length.
 func (p *plan) applyConst(dst, a []float16.Float16, k float16.Float16) {
 	var repeated [128]float16.Float16
 	fill := repeated[:min(len(dst), len(repeated))]
@@ -61,9 +61,8 @@ func (c *Config) ApplyOne(dst, a []float16.Float16) int {
 	return n
 }
 
-// scalarForm returns an operation and a constant that are equivalent to a one-source task, if there
-// are any: a sum with Bias or a product with Scale. The zero that the omitted stage would add is
-// added by every operation.
+// scalarForm returns an operation and a constant to which a one-source task is equivalent: a sum
+// with Bias or a product with Scale. It returns false if there are none.
 func (c *Config) scalarForm(p *plan) (op Op, k float16.Float16, ok bool) {
 	switch {
 	case !p.tailless || c.Op == SumSquare:
@@ -76,13 +75,13 @@ func (c *Config) scalarForm(p *plan) (op Op, k float16.Float16, ok bool) {
 	return 0, 0, false
 }
 
-// masks holds the sign and ReLU switches of a task as masks of float32 bits.
+// masks holds bit masks that negate or apply ReLU to float32 values, as a task's switches require.
 type masks struct {
 	flip1, flip2 uint32 // 1<<31 flips the sign
 	relu2, relu  uint32 // all ones clears negative values
 }
 
-// masks returns the masks for the switches of c.
+// masks returns the bit masks for the switches of c.
 func (c *Config) masks() masks {
 	var m masks
 	if c.Negate1 {

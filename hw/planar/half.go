@@ -26,8 +26,8 @@ func init() {
 	}
 }
 
-// narrow rounds f to the nearest half, ties to even. From 65520 on the result is infinite. A NaN,
-// which no stage produces, would become +0.
+// narrow rounds f to the nearest fp16 value, ties to even. Magnitudes from 65520 on become
+// infinite. NaN, which no stage produces, becomes +0.
 func narrow(f float32) float16.Float16 {
 	const least, beyond = 113 << 23, 143 << 23 // 2^-14 and 2^16
 	u := math.Float32bits(f)
@@ -39,8 +39,8 @@ func narrow(f float32) float16.Float16 {
 	return narrowEdge(s, m)
 }
 
-// narrowEdge is narrow for the sign s and the magnitude m of a value outside the range of normal
-// halves.
+// narrowEdge rounds a value that is too small or too large for a normal fp16 value. The value has
+// sign s and magnitude bits m.
 func narrowEdge(s uint16, m uint32) float16.Float16 {
 	switch {
 	case m > 0x7f800000:

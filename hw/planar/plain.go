@@ -6,11 +6,11 @@ import (
 	"github.com/x448/float16"
 )
 
-// plainGo is Apply with neutral scales for the four simple operations.
+// plainGo computes one of the four simple operations in a task whose scales have no effect.
 //
-// Float32 is sufficient: it represents a product of halves exactly, and an inexact sum of halves
-// still rounds to the correct half, because 24 >= 2*11 + 2 makes the double rounding innocuous.
-// Adding +0 models the bias adder.
+// Float32 is sufficient: it represents a product of two fp16 values exactly, and an inexact sum
+// still rounds to the correct fp16 value, because 24 >= 2*11 + 2 makes the double rounding
+// innocuous. Adding +0 models the bias adder.
 func plainGo(dst, a, b []float16.Float16, m *masks, op Op) {
 	a, b = a[:len(dst)], b[:len(dst)]
 	switch op {
@@ -53,14 +53,14 @@ func (m *masks) loadSources(a, b float16.Float16) (x, y float32) {
 	return x, math.Float32frombits(u ^ m.flip2)
 }
 
-// scaledGo is Apply with all stages.
+// scaledGo computes a two-source task with all stages.
 func scaledGo(dst, a, b []float16.Float16, p *plan) {
 	for i := range dst {
 		dst[i] = p.finish(p.combine(p.loadFirst(a[i]), p.loadSecond(b[i])))
 	}
 }
 
-// singleGo is ApplyOne with all stages.
+// singleGo computes a one-source task with all stages.
 func singleGo(dst, a []float16.Float16, p *plan) {
 	for i := range dst {
 		dst[i] = p.finish(p.evalOne(p.loadFirst(a[i])))

@@ -16,13 +16,13 @@ const (
 	ReduceMax
 )
 
-// An accumulator combines the terms of one output element.
+// An accumulator combines the terms of one element of a reduction's result.
 type accumulator struct {
 	kind Reduction
 	v    float32
 }
 
-// identity returns an accumulator without terms.
+// identity returns an accumulator to which no terms were added.
 func (k Reduction) identity() accumulator {
 	switch k {
 	case ReduceMin:
@@ -93,8 +93,8 @@ func (c *Config) Reduce(dst []float16.Float16, axes Axes, a Source) error {
 	return nil
 }
 
-// reduceRows is Reduce of unmodified elements over axes that do not include the width. A row of
-// accumulators processes one row of elements after the other, each in the defined order.
+// reduceRows reduces over axes that do not include the width, if no stage changes the elements
+// before. It adds one row of elements after the other to a row of accumulators.
 func (c *Config) reduceRows(dst []float16.Float16, a Source, axes Axes, p *plan) {
 	s := a.Shape
 	count, rows, n := s.C, s.H, s.W // rows of accumulators, rows reduced into each, and elements per row
@@ -124,8 +124,8 @@ const rowBlock = 1024
 // so only different sums can be computed in parallel.
 const lanes = 16
 
-// reduceRuns is Reduce of unmodified elements over axes that include the width. The elements of a
-// run are adjacent, and runs are at equal distances.
+// reduceRuns reduces over axes that include the width, if no stage changes the elements before. A
+// sum consists of one or more runs of adjacent elements, which start at equal distances.
 func (c *Config) reduceRuns(dst []float16.Float16, a Source, axes Axes, p *plan) {
 	s := a.Shape
 	count, n := s.C*s.H, s.W // runs, and elements per run
@@ -155,7 +155,7 @@ func (c *Config) reduceRuns(dst []float16.Float16, a Source, axes Axes, p *plan)
 	}
 }
 
-// finishRow is finish for every accumulator.
+// finishRow applies the stages after a reduction to every accumulator in acc.
 func (p *plan) finishRow(dst []float16.Float16, acc []float32) {
 	dst = dst[:len(acc)]
 	if !p.tailless {
@@ -167,7 +167,7 @@ func (p *plan) finishRow(dst []float16.Float16, acc []float32) {
 	narrowRow(dst, acc, p.relu)
 }
 
-// narrowRowGo rounds accumulators for which only a ReLU is left.
+// narrowRowGo rounds accumulators to fp16 and applies ReLU if relu is set.
 func narrowRowGo(dst []float16.Float16, acc []float32, relu bool) {
 	for i, v := range acc {
 		v += 0 // -0 becomes +0
@@ -178,7 +178,8 @@ func narrowRowGo(dst []float16.Float16, acc []float32, relu bool) {
 	}
 }
 
-// accumulateRowsGo reduces rows rows of a, stride elements apart, into acc.
+// accumulateRowsGo adds the given number of rows of a, which start stride elements apart, to the
+// accumulators in acc.
 func accumulateRowsGo(k Reduction, acc []float32, a []float16.Float16, stride, rows int) {
 	for i := range acc {
 		acc[i] = k.identity().v
@@ -211,14 +212,14 @@ func accumulateRow(k Reduction, acc []float32, a []float16.Float16) {
 	}
 }
 
-// accumulateRunsGo adds n adjacent elements of a to each of acc.
+// accumulateRunsGo adds n adjacent elements of a to each accumulator in acc.
 func accumulateRunsGo(k Reduction, acc []float32, a []float16.Float16, n int) {
 	for i := range acc {
 		acc[i] = accumulateRun(k, acc[i], a[i*n:][:n])
 	}
 }
 
-// accumulateRun adds all of a to v.
+// accumulateRun returns v combined with all elements of a.
 func accumulateRun(k Reduction, v float32, a []float16.Float16) float32 {
 	switch k {
 	case ReduceSum:
@@ -282,7 +283,8 @@ func (c *Config) ReduceTwo(dst []float16.Float16, axes Axes, a, b Source) error 
 	return nil
 }
 
-// reducedExtents returns the number of elements of full that are combined along each axis into out.
+// reducedExtents returns, for each axis, the number of elements of shape full that are combined
+// into one of shape out.
 func reducedExtents(full, out Shape) Shape {
 	return Shape{full.C / out.C, full.H / out.H, full.W / out.W}
 }

@@ -79,7 +79,8 @@ func (s Source) check(operand string) error {
 	return nil
 }
 
-// checkFits returns an error unless s can be repeated to full.
+// checkFits returns a *[ShapeError] unless s has a valid shape and can be repeated to shape full.
+// The error names the operand.
 func (s Source) checkFits(full Shape, operand string) error {
 	if err := s.check(operand); err != nil {
 		return err
@@ -91,7 +92,8 @@ func (s Source) checkFits(full Shape, operand string) error {
 	return nil
 }
 
-// steps holds the distances between neighbouring elements on each axis, zero for a repeated axis.
+// steps holds the distance between adjacent elements of each axis, or 0 for an axis that is
+// repeated.
 type steps struct{ c, h, w int }
 
 func (s Shape) steps() steps {
@@ -108,5 +110,5 @@ func (s Shape) steps() steps {
 	return t
 }
 
-// broadcastShape returns the shape that both a and b can be repeated to.
+// broadcastShape returns the larger extent of a and b on each axis.
 func broadcastShape(a, b Shape) Shape { return Shape{max(a.C, b.C), max(a.H, b.H), max(a.W, b.W)} }

@@ -25,7 +25,8 @@ import (
 //   - The port has the whole range of fp16. The ceiling of 32768 belongs to the multiply-accumulate
 //     engines (measured).
 
-// A plan is a Config whose registers were widened once for a whole call.
+// A plan is a [Config] with its constants converted to float64, together with switches that select
+// faster loops. It is made once per call.
 type plan struct {
 	op                Op
 	flip1, flip2      float64
@@ -43,7 +44,7 @@ type plan struct {
 	masks             masks
 }
 
-// plan returns the plan for c.
+// plan returns the plan of c.
 func (c *Config) plan() plan {
 	p := plan{
 		op: c.Op, flip1: 1, flip2: 1, relu2: c.Relu2, relu: c.ReLU, post: c.Post,
@@ -66,7 +67,7 @@ func (c *Config) plan() plan {
 	return p
 }
 
-// rescale changes the plan's Bias and Scale.
+// rescale sets the bias and the scale of the plan.
 func (p *plan) rescale(bias, scale float64) {
 	p.bias, p.scale = bias, scale
 	p.finite = p.tailless && !math.IsInf(bias, 0) && !math.IsInf(scale, 0) && scale != 0
@@ -86,10 +87,10 @@ func zeroNaN(v float64) float64 {
 	return v
 }
 
-// loadFirst widens an element of source 1 and applies its sign.
+// loadFirst converts an element of source 1 to float64 and negates it if required.
 func (p *plan) loadFirst(a float16.Float16) float64 { return p.flip1 * float64(wide[a]) }
 
-// loadSecond widens an element of source 2 and applies its ReLU and sign.
+// loadSecond converts an element of source 2 to float64, applies ReLU and negates it if required.
 func (p *plan) loadSecond(b float16.Float16) float64 {
 	y := float64(wide[b])
 	if p.relu2 && y < 0 {
@@ -98,7 +99,7 @@ func (p *plan) loadSecond(b float16.Float16) float64 {
 	return p.flip2 * y
 }
 
-// combine applies the stages before a reduction to x and y.
+// combine applies the stages up to a reduction to elements x and y of the two sources.
 func (p *plan) combine(x, y float64) float64 {
 	var v float64
 	switch p.op {
@@ -123,7 +124,7 @@ func (p *plan) combine(x, y float64) float64 {
 	return p.scaleBy(v, p.bias, p.scale)
 }
 
-// evalOne is combine for a task with one source.
+// evalOne applies the stages up to a reduction to element x of a single source.
 func (p *plan) evalOne(x float64) float64 {
 	if p.op == SumSquare {
 		x = float64(x * x)
@@ -137,7 +138,7 @@ func (p *plan) scaleBy(v, bias, scale float64) float64 {
 	return zeroNaN(float64(v * scale))
 }
 
-// finish applies the stages after a reduction and rounds.
+// finish applies the stages after a reduction to v and rounds the result to fp16.
 func (p *plan) finish(v float64) float16.Float16 {
 	if p.tailless {
 		v += 0 // the effect of adding Epsilon on -0
@@ -150,7 +151,7 @@ func (p *plan) finish(v float64) float16.Float16 {
 	return narrow64(v)
 }
 
-// applyTail applies FinalScale, Epsilon, PreScale and Post.
+// applyTail applies FinalScale, Epsilon, PreScale and Post to v.
 func (p *plan) applyTail(v float64) float64 {
 	v = zeroNaN(float64(v * p.final))
 	v = zeroNaN(v + p.epsilon)

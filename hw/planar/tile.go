@@ -37,14 +37,14 @@ func (c *Config) ApplyTile(dst []float16.Float16, a, b Source) error {
 	return nil
 }
 
-// A grid is the broadcast shape of two sources with the steps of each.
+// A grid is the common shape of two sources, with the distance between their elements on each axis.
 type grid struct {
 	Shape
 	a, b steps
 }
 
-// merge merges axes to make rows as long as the steps of both sources allow: the whole tensor if
-// nothing is repeated, whole planes if there is one value per channel.
+// merge combines axes, so that rows become as long as possible: the whole tensor if no axis is
+// repeated, or whole channels if each channel has one value.
 func (g *grid) merge() {
 	if g.W == 1 {
 		g.W, g.H = g.H, 1
@@ -100,7 +100,8 @@ func (c *Config) ApplyChannel(dst []float16.Float16, a, addend, factor Source) e
 	return nil
 }
 
-// checkAll checks that a and b can be repeated to full and that dst has its size.
+// checkAll returns a *[ShapeError] unless a and b can be repeated to shape full and dst has as many
+// elements.
 func checkAll(dst []float16.Float16, full Shape, a, b Source) error {
 	if err := a.checkFits(full, "source 1"); err != nil {
 		return err

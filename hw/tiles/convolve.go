@@ -55,7 +55,8 @@ func NewConvolution(g *regs.Groups) Convolution {
 	}
 }
 
-// columns returns the number of source columns that the kernels of all pixels of a step cover.
+// columns returns the number of source columns that the windows of all pixels of one step cover
+// together.
 func columns(cc regs.ConvCfg) int {
 	pixels := max(1, cc.Ox())
 	return int(cc.Kw() + (pixels-1)*cc.Sx()/pixels)
@@ -99,10 +100,11 @@ func (c *Convolution) Run(dst Sink, src Source, workers int) {
 // results.
 func (c *Convolution) Staged() int { return c.Cin * min(c.Hin, c.sourceRows(1)) * c.Win }
 
-// sourceRows returns the number of source rows that the given number of output rows needs.
+// sourceRows returns the number of source rows from which the given number of result rows is
+// computed.
 func (c *Convolution) sourceRows(rows int) int { return (rows-1)*c.Sy + c.Kh }
 
-// taps returns the length of one reduction.
+// taps returns the number of products that one result is the sum of.
 func (c *Convolution) taps() int {
 	if c.Unicast {
 		return c.Kh * c.Kw
@@ -110,11 +112,12 @@ func (c *Convolution) taps() int {
 	return c.Cin * c.Kh * c.Kw
 }
 
-// A tap is a position in the kernel's window.
+// A tap is a position in the window of a convolution.
 type tap struct{ y, x int }
 
-// streamOrder returns the taps of an input channel in the order of the coefficient stream: by
-// stride phase, with row phases in the outer loop.
+// streamOrder returns the positions of the window in the order in which a weight stream stores
+// them. Positions are sorted by their row modulo the stride, then by their column modulo the
+// stride.
 func (c *Convolution) streamOrder() []tap {
 	taps := make([]tap, 0, c.Kh*c.Kw)
 	for py := range min(c.Sy, c.Kh) {
@@ -129,7 +132,7 @@ func (c *Convolution) streamOrder() []tap {
 	return taps
 }
 
-// A stage is a slice of source rows and the output rows computed from it.
+// A stage holds some source rows in host memory and computes the result rows that depend on them.
 type stage struct {
 	c      *Convolution
 	order  []tap
@@ -141,7 +144,7 @@ type stage struct {
 	tile   []float16.Float16
 }
 
-// fill copies the source rows that output rows first to first+rows-1 need.
+// fill copies the source rows that the result rows first to first+rows-1 depend on.
 func (s *stage) fill(src Source, first, rows, workers int) {
 	c := s.c
 	s.first, s.rows = first, rows
@@ -162,14 +165,14 @@ func (s *stage) fill(src Source, first, rows, workers int) {
 	})
 }
 
-// row returns row y of channel ch. The slice must contain it.
+// row returns row y of channel ch, which must be one of the rows that the stage holds.
 func (s *stage) row(ch, y int) []float16.Float16 {
 	at := (ch*s.height + y - s.top) * s.c.Win
 	return s.tile[at : at+s.c.Win]
 }
 
-// forEach calls work on several goroutines. The next functions that it passes return the jobs 0 to
-// n-1, each once, and then false.
+// forEach calls work in the given number of goroutines. Each call gets a function that returns the
+// next number from 0 to n-1 that no goroutine has had yet, or false if there is none.
 func forEach(n, workers int, work func(next func() (int, bool))) {
 	var taken atomic.Int64
 	next := func() (int, bool) {
@@ -188,8 +191,8 @@ func forEach(n, workers int, work func(next func() (int, bool))) {
 	wg.Wait()
 }
 
-// gather sets dst[i] to the source element that tap (ch, ky, kx) multiplies for output first+i, or
-// 0 where the window leaves the source.
+// gather sets dst[i] to the source element that window position (ky, kx) of channel ch multiplies
+// for result first+i. Elements outside the source are 0.
 func (s *stage) gather(dst []float32, scratch []float16.Float16, ch, ky, kx, first int) {
 	c := s.c
 	for len(dst) > 0 {
@@ -205,7 +208,7 @@ func (s *stage) gather(dst []float32, scratch []float16.Float16, ch, ky, kx, fir
 	}
 }
 
-// gatherRow widens row[x], row[x+Sx], ... to dst. Elements outside the row are 0.
+// gatherRow converts row[x], row[x+Sx] and so on to fp32 in dst. Elements outside the row are 0.
 func (s *stage) gatherRow(dst []float32, scratch, row []float16.Float16, x int) {
 	step := s.c.Sx
 	lead := 0
@@ -232,7 +235,8 @@ func (s *stage) gatherRow(dst []float32, scratch, row []float16.Float16, x int) 
 	mac.Widen(dst[lead:lead+inside], scratch[:inside])
 }
 
-// fillPanel fills a panel. Its k-th row holds tap k of the outputs first to first+lanes-1.
+// fillPanel fills the panel for lanes results from first on. Row k of the panel holds the source
+// elements that the k-th weight multiplies.
 func (s *stage) fillPanel(panel []float32, scratch []float16.Float16, lanes, first, channel, channels int) {
 	k := 0
 	for ch := channel; ch < channel+channels; ch++ {
@@ -243,8 +247,8 @@ func (s *stage) fillPanel(panel []float32, scratch []float16.Float16, lanes, fir
 	}
 }
 
-// writeRows writes the finished outputs of one channel to the sink, row by row, starting at output
-// first.
+// writeRows writes the results of one channel to the sink row by row. The slice out starts with
+// result number first.
 func (s *stage) writeRows(dst Sink, out []float16.Float16, channel, first int) {
 	for len(out) > 0 {
 		oy, ox := first/s.c.Wout, first%s.c.Wout
@@ -260,14 +264,15 @@ func (s *stage) writeRows(dst Sink, out []float16.Float16, channel, first int) {
 	}
 }
 
-// post returns the post-processing of one output channel.
+// post returns the post-processing of one output channel, with its bias.
 func (s *stage) post(channel int) mac.Post {
 	p := s.c.Post
 	p.Bias += s.c.Kernel.Bias(s.c.Group, channel, s.pixel).Float32()
 	return p
 }
 
-// lanesFor returns the number of outputs in a panel with the given number of taps.
+// lanesFor returns how many results a panel should hold if each is the sum of the given number of
+// products.
 func lanesFor(taps, outputs int) int {
 	lanes := panelLanes
 	for lanes > 1 && lanes*taps > panelFloats {
@@ -276,7 +281,7 @@ func lanesFor(taps, outputs int) int {
 	return min(lanes, outputs)
 }
 
-// widenTaps writes the widened weights of output channels first to first+n-1 to dst.
+// widenTaps converts the weights of output channels first to first+n-1 to fp32 in dst.
 func (s *stage) widenTaps(dst []float32, first, n, workers int) {
 	c, k := s.c, s.c.taps()
 	forEach(n, workers, func(next func() (int, bool)) {
@@ -288,7 +293,7 @@ func (s *stage) widenTaps(dst []float32, first, n, workers int) {
 	})
 }
 
-// reducePixels computes a stage with panels of adjacent pixels. One panel serves all output
+// reducePixels computes the results with panels of adjacent pixels, which serve all output
 // channels.
 func (s *stage) reducePixels(dst Sink, workers int) {
 	c, k := s.c, s.c.taps()
@@ -326,8 +331,8 @@ func (s *stage) reducePixels(dst Sink, workers int) {
 	}
 }
 
-// reduceChannels computes a stage with panels of output channels. It is for stages with fewer
-// pixels than a vector has elements.
+// reduceChannels computes the results with panels of output channels. It is faster than
+// reducePixels if there are fewer pixels than a vector register has elements.
 func (s *stage) reduceChannels(dst Sink, workers int) {
 	c, k := s.c, s.c.taps()
 	pixels := s.rows * c.Wout
@@ -369,9 +374,9 @@ func (s *stage) reduceChannels(dst Sink, workers int) {
 	})
 }
 
-// reduceUnicast computes a stage of a unicast task, which reduces each channel over its own taps
-// only. The channel's source is widened and padded into one plane per stride phase. A tap is then a
-// shift of its plane, and rows of outputs follow each other with a gap between them.
+// reduceUnicast computes a task in which each output channel depends on one source channel only. It
+// copies the source channel with its padding to one plane per position modulo the stride, so that
+// each weight multiplies a contiguous range of a plane.
 func (s *stage) reduceUnicast(dst Sink, workers int) {
 	c := s.c
 	p := s.phases()
@@ -396,7 +401,7 @@ func (s *stage) reduceUnicast(dst Sink, workers int) {
 	})
 }
 
-// phases describes the layout of a source channel in its planes, one per stride phase.
+// phases describes how a source channel is copied to planes, one per position modulo the stride.
 type phases struct {
 	width  int   // distance between rows
 	height int   // rows per phase
@@ -416,7 +421,7 @@ func (s *stage) phases() phases {
 	return p
 }
 
-// fill widens channel ch into its planes, with zeros where the window leaves the source.
+// fill copies channel ch to its planes as fp32, with zeros outside the source.
 func (p *phases) fill(s *stage, plane []float32, scratch []float16.Float16, ch int) {
 	c := s.c
 	for py := range min(c.Sy, c.Kh) {

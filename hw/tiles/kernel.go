@@ -37,7 +37,7 @@ type Kernel struct {
 	group [Engines]int // bytes between the planes of consecutive groups
 }
 
-// A layout describes the positions of a kernel's planes in its lanes.
+// A layout says where the weights of each output channel are in the weight streams.
 type layout struct {
 	channels int // output channels per group
 	inputs   int // input channels per output
@@ -50,7 +50,7 @@ type layout struct {
 	maxWidth int
 }
 
-// newLayout reads the layout of a multiply-accumulate task from its registers.
+// newLayout returns the layout that the registers of a multiply-accumulate select.
 func newLayout(g *regs.Groups) layout {
 	c := &g.Common
 	l := layout{
@@ -112,7 +112,7 @@ func NewKernel(g *regs.Groups, lanes [Engines][]byte) (*Kernel, error) {
 	return k, nil
 }
 
-// A chunk is a range of output channels in planes of the same width.
+// A chunk is a range of output channels that are stored in planes of the same width.
 type chunk struct {
 	first, channels int
 	width           int
@@ -120,7 +120,7 @@ type chunk struct {
 	planes          int // planes per lane
 }
 
-// chunks yields the kernel's chunks in channel order.
+// chunks yields the chunks of a group in the order of their channels.
 func (l *layout) chunks(yield func(chunk) bool) {
 	off := 0
 	for first := 0; first < l.channels; {
@@ -134,10 +134,10 @@ func (l *layout) chunks(yield func(chunk) bool) {
 	}
 }
 
-// planeHalves returns the number of values in a plane of width channels.
+// planeHalves returns the number of fp16 values in a plane of the given width in channels.
 func (l *layout) planeHalves(width int) int { return width * l.pixels * (l.taps + l.bias) }
 
-// laneBytes returns the number of bytes that one group needs in each lane.
+// laneBytes returns the number of bytes that each weight stream has for one group.
 func (l *layout) laneBytes() (need [Engines]int) {
 	for c := range l.chunks {
 		end := 2 * (c.off + c.planes*l.planeHalves(c.width))
@@ -148,8 +148,8 @@ func (l *layout) laneBytes() (need [Engines]int) {
 	return need
 }
 
-// locate returns the lane of one pixel of an output channel, the byte offset of its first value,
-// and the bytes between consecutive steps.
+// locate returns the stream with the weights of one output channel, the offset of the first of
+// them, and the distance between two of them, in bytes.
 func (k *Kernel) locate(group, channel, pixel int) (lane, at, step int) {
 	for c := range k.chunks {
 		if channel >= c.first+c.channels {

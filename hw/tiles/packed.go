@@ -64,7 +64,7 @@ func PackingOf(g *regs.Groups) (p Packing, note string) {
 	return p, ""
 }
 
-// unpack replaces packed lanes by dense ones, group by group.
+// unpack replaces the packed weights in all streams by dense ones.
 func (k *Kernel) unpack(g *regs.Groups, p Packing) error {
 	groups := g.GroupCount()
 	paletteBits := int(g.NE.KernelCfg.PalBits())
@@ -105,7 +105,7 @@ func (k *Kernel) unpack(g *regs.Groups, p Packing) error {
 	return nil
 }
 
-// A laneReader reads the planes of a packed lane in order.
+// A laneReader reads the planes of a packed weight stream one after the other.
 type laneReader struct {
 	*layout
 	lane     int
@@ -115,7 +115,7 @@ type laneReader struct {
 	bits     int
 }
 
-// readBytes returns the next n bytes.
+// readBytes returns the next n bytes of the stream, or an error if there are fewer.
 func (r *laneReader) readBytes(n int) ([]byte, error) {
 	if n > len(r.b)-r.at {
 		return nil, &KernelError{r.lane, r.at + n, len(r.b)}
@@ -125,7 +125,7 @@ func (r *laneReader) readBytes(n int) ([]byte, error) {
 	return b, nil
 }
 
-// align skips to the next multiple of 64 bytes.
+// align skips bytes up to the next multiple of 64.
 func (r *laneReader) align() { r.at = min((r.at+63)&^63, len(r.b)) }
 
 // readHalves reads len(dst) fp16 values.
@@ -140,7 +140,8 @@ func (r *laneReader) readHalves(dst []float16.Float16) error {
 	return nil
 }
 
-// readPlane reads a plane of width interleaved kernels and appends its dense form to dense.
+// readPlane reads a plane with the given width in channels and appends its weights in dense form to
+// dense.
 func (r *laneReader) readPlane(dense []byte, p Packing, width int) ([]byte, error) {
 	scale := make([]float16.Float16, width)
 	if p == Int8 {
@@ -182,8 +183,8 @@ func (r *laneReader) readPlane(dense []byte, p Packing, width int) ([]byte, erro
 	return dense, nil
 }
 
-// minBytes returns the smallest number of bytes of a plane of width kernels, without its bias row.
-// Each non-zero weight of a zero-skipping or masked plane adds two bytes.
+// minBytes returns the smallest size of a packed plane of the given width, without its row of
+// biases. In the formats that leave out zeros, each weight that is not zero adds two bytes.
 func (l *layout) minBytes(p Packing, width, paletteBits int) int {
 	n := width * l.taps
 	switch p {
@@ -215,7 +216,7 @@ func (l *layout) phases(yield func(taps int) bool) {
 	}
 }
 
-// countPhase returns how many of the n taps of a row are congruent to p modulo the stride s.
+// countPhase returns how many of the numbers from 0 to n-1 are congruent to p modulo s.
 func countPhase(n, s, p int) int { return int(uint32(n-p+s-1) / uint32(s)) }
 
 // maskBytes returns the number of mask and padding bytes of a phase with the given number of
@@ -228,8 +229,8 @@ func (l *layout) maskBytes(entries int) int {
 	return n + n&1
 }
 
-// isAligned reports whether every plane starts at a multiple of 64 bytes. That is so for
-// zero-skipping planes of unicast tasks (inferred from the bytes that two convolutions read).
+// isAligned reports whether every plane starts at a multiple of 64 bytes. This is the case for
+// zero-skipping weights of unicast tasks, as inferred from the sizes of two convolutions.
 func (l *layout) isAligned(p Packing) bool { return p == ZeroSkipping && l.unicast }
 
 // closingBytes returns the number of zero bytes after the body of zero-skipping weights.
@@ -283,7 +284,7 @@ func (r *laneReader) readZeroSkipping(w []float16.Float16, width int) error {
 	return err
 }
 
-// readInt8 reads a plane of signed bytes and multiplies each by the scale of its channel.
+// readInt8 reads a plane of signed bytes into w and multiplies each by the scale of its channel.
 func (r *laneReader) readInt8(w, scale []float16.Float16) error {
 	b, err := r.readBytes(len(w))
 	if err != nil {

@@ -64,8 +64,8 @@ type laneShare struct {
 	bytes   int // bytes apart from the non-zero values
 }
 
-// measure returns the steps per output in the busiest of the lanes from to to-1, averaged over its
-// outputs, and the number of zeros that these lanes omit.
+// measure returns the number of steps per output in the busiest of the streams from to to-1,
+// averaged over its outputs, and the number of zeros that these streams leave out.
 func (s laneShare) measure(k *regs.KernelDMASrc, from, to, table, groups, taps int) (steps, zeros int) {
 	if from == to || s.outputs == 0 {
 		return 0, 0
