@@ -125,7 +125,7 @@ func (n *Chooser) addListLayer(l list.Layer, dims []int, inputs ...Operand) (Ope
 	if k := len(n.Net.Layers) - n.First; k > 0 {
 		l.Name = fmt.Sprintf("%s/%d", n.Label, k+1)
 	}
-	l.Output = fmt.Sprintf("%s#%d", n.Out[0].Name, len(n.Net.Layers)-n.First)
+	l.Output = fmt.Sprintf("%s#%d", n.ResultName(), len(n.Net.Layers)-n.First)
 	for _, in := range inputs {
 		l.Inputs = append(l.Inputs, in.Name)
 	}
@@ -361,7 +361,7 @@ func (n *Chooser) applyConstant(op layer.Op, x Operand, c *graph.Const) (Operand
 	}
 	dims, full, err := mergeAxes(out, x.Dims, c.Dims)
 	if err != nil {
-		z, err := n.storeConstant(c, fmt.Sprintf("%s/constant %d", n.Out[0].Name, n.Len()))
+		z, err := n.storeConstant(c, fmt.Sprintf("%s/constant %d", n.ResultName(), n.Len()))
 		if err != nil {
 			return x, err
 		}

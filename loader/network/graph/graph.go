@@ -131,6 +131,17 @@ func (n *Node) Given(i int) bool { return i >= 0 && i < len(n.In) && n.In[i].Giv
 // false for an i that is out of range.
 func (n *Node) Asked(i int) bool { return i >= 0 && i < len(n.Out) && n.Out[i].Given() }
 
+// ResultName returns the name of the first output that the node has. Names of tensors inside the
+// node begin with it. Out[0] may have no name: a recurrent node can leave out its first output.
+func (n *Node) ResultName() string {
+	for _, v := range n.Out {
+		if v.Given() {
+			return v.Name
+		}
+	}
+	return ""
+}
+
 // Const returns the constant in input i. It returns nil if the input is missing or is computed
 // when the network runs.
 func (n *Node) Const(i int) *Const {

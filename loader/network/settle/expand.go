@@ -164,7 +164,7 @@ func (e *expansion) emitAll(out []*graph.Value, domain, op string, a attributes,
 	out = slices.Clone(out)
 	for i := range out {
 		if !out[i].Given() {
-			out[i] = &graph.Value{Name: fmt.Sprintf("%s/%s/%d:%d", e.Out[0].Name, op, e.made, i)}
+			out[i] = &graph.Value{Name: fmt.Sprintf("%s/%s/%d:%d", e.ResultName(), op, e.made, i)}
 		}
 	}
 	n := &Node{Label: fmt.Sprintf("%s/%s%d", e.label, op, e.made), Node: &graph.Node{
@@ -206,7 +206,7 @@ func (e *expansion) newInts(v ...int) *graph.Value {
 
 func (e *expansion) newConstant(c *graph.Const) *graph.Value {
 	e.made++
-	v := &graph.Value{Name: fmt.Sprintf("%s/constant/%d", e.Out[0].Name, e.made)}
+	v := &graph.Value{Name: fmt.Sprintf("%s/constant/%d", e.ResultName(), e.made)}
 	v.Set(c)
 	return v
 }
@@ -217,7 +217,7 @@ func (e *expansion) asFloat(x *graph.Value) *graph.Value {
 		return x
 	}
 	e.made++
-	v := &graph.Value{Name: fmt.Sprintf("%s/float/%d", e.Out[0].Name, e.made)}
+	v := &graph.Value{Name: fmt.Sprintf("%s/float/%d", e.ResultName(), e.made)}
 	e.body = append(e.body, aliasNode(v, x))
 	v.Type = graph.Float
 	return v
