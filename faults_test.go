@@ -34,26 +34,26 @@ const (
 func TestFaultsInRepeatedDispatches(t *testing.T) {
 	for _, tc := range []struct {
 		name       string
-		budget     uint64
+		budget     uint64 // of the three dispatches together
 		dispatches int    // begun
 		runs       [3]int // descriptors of each layer in the totals
 	}{
 		{"none", 3 * dispatchSteps, 3, [3]int{3, 3, 15}},
-		{"first of first", convolutionSteps - 1, 1, [3]int{}},
+		{"first of first", convolutionSteps - 3, 1, [3]int{}},
 		{"second of first", convolutionSteps, 1, [3]int{1, 0, 0}},
-		{"last of first", dispatchSteps - 1, 1, [3]int{1, 1, 0}},
+		{"last of first", dispatchSteps - 3, 1, [3]int{1, 1, 0}},
 		{"first of second", dispatchSteps, 2, [3]int{}},
 		{"second of second", dispatchSteps + convolutionSteps, 2, [3]int{2, 0, 0}},
 		{"third of second", dispatchSteps + 2*convolutionSteps, 2, [3]int{2, 2, 0}},
-		{"last of second", 2*dispatchSteps - 1, 2, [3]int{2, 2, 0}},
-		{"last of last", 3*dispatchSteps - 1, 3, [3]int{3, 3, 0}},
+		{"last of second", 2*dispatchSteps - 3, 2, [3]int{2, 2, 0}},
+		{"last of last", 3*dispatchSteps - 3, 3, [3]int{3, 3, 0}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			m, err := anesim.Read("faulting.yaml", strings.NewReader(faultingNetwork), int64(len(faultingNetwork)))
 			if err != nil {
 				t.Fatal(err)
 			}
-			res, err := m.Run(t.Context(), anesim.Options{Values: true, Repeat: 3, Budget: tc.budget})
+			res, err := m.Run(t.Context(), anesim.Options{Values: true, Repeat: 3, Budget: (tc.budget + 2) / 3})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -114,7 +114,6 @@ func TestFaultsOfProgramsWithState(t *testing.T) {
 	}
 	const steps = 64 * 16 // of a dispatch
 	for budget := uint64(1); budget <= 3*steps; budget += steps / 4 {
-		// The engine gives a run with state its budget once for each dispatch.
 		o := anesim.Options{Values: true, Repeat: 3, Budget: (budget + 2) / 3, State: []anesim.StateAlias{{Output: "y", Input: "z"}}}
 		res, err := m.Run(t.Context(), o)
 		if err != nil {

@@ -246,8 +246,12 @@ func (c *Call) deviceOptions() hw.Options {
 	l := c.loaded
 	s := l.session
 	o := hw.Options{Chip: s.options.Chip, Values: c.values, Workers: s.options.Workers, Budget: s.options.Budget, Each: s.options.Each}
-	if n := uint64(c.Repeat); c.isStateful() && o.Budget > 0 && o.Budget < ^uint64(0)/n {
-		o.Budget *= n
+	executed := uint64(c.List) // dispatches; the others repeat the last one
+	if c.isStateful() {
+		executed = uint64(c.Repeat)
+	}
+	if o.Budget > 0 && o.Budget < ^uint64(0)/executed {
+		o.Budget *= executed
 	}
 	if s.options.Brief && c.Repeat == 1 && !c.values && c.linked.Count > maxBrief && l.statistics == (addressRange{}) {
 		o.List = maxListed
