@@ -370,6 +370,8 @@ func TestConvolutionValues(t *testing.T) {
 	for _, l := range []layer.Layer{
 		grouped, deep, heavy,
 		layer.Conv(layer.Shape{N: 1, C: 256, H: 12, W: 12}, 256, layer.Same(3, 1, layer.Shape{N: 1, C: 256, H: 12, W: 12})), // two shares
+		layer.Conv(layer.Shape{N: 1, C: 256, H: 2, W: 200}, 256, layer.Same(3, 1, layer.Shape{N: 1, C: 256, H: 2, W: 200})), // of a source in slices
+		layer.Conv(layer.Shape{N: 1, C: 768, H: 1, W: 260}, 768, layer.Valid(1, 1)),
 		layer.Conv(layer.Shape{N: 1, C: 1, H: 1, W: 1}, 1, layer.Valid(1, 1)),
 		layer.Conv(layer.Shape{N: 1, C: 4097, H: 1, W: 1}, 3, layer.Valid(1, 1)),
 		layer.Conv(layer.Shape{N: 1, C: 2, H: 1, W: 1}, 4096, layer.Valid(1, 1)),

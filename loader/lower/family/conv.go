@@ -73,8 +73,10 @@ func convolveElement(o *Output, c *coeff.Convolution, made kernels, shares []coe
 	first := ConvTask(c, whole, shareShape(l, shares[0]))
 	at := first.SourceTile()
 	resident := at.Row*whole.Height <= l.LargestTile()
-	// A source that fits L2 is loaded once for all shares of the output channels.
-	shared := resident && whole.Groups == 1 && !l.IsDepthwise() && len(shares) > 1
+	// A source that fits L2 is loaded once for all shares of the output channels. A source of more
+	// than 128 columns is loaded in slices, which later tasks cannot read: each share loads it again,
+	// as the tasks of a matmul do.
+	shared := resident && whole.Width <= place.SliceColumns && whole.Groups == 1 && !l.IsDepthwise() && len(shares) > 1
 	x.Group, y.Group = x.Depth/whole.Groups, y.Depth/whole.Groups
 	var loaded *task.Tile
 	for _, s := range shares {
