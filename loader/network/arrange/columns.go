@@ -66,8 +66,8 @@ type columnSharing struct {
 	removed        map[int]bool       // transposes that become part of a matmul
 }
 
-// findSharing returns the matmuls of n that could read a shared transposed copy of their input:
-// those whose results are read by transposes only.
+// findSharing returns the matmuls of n whose results only transposes read. Such matmuls could read
+// a transposed copy of their input, which several of them can share.
 func findSharing(n *list.Network) *columnSharing {
 	s := &columnSharing{
 		n: n, readers: map[string][]int{}, transposeAfter: map[int]int{}, columns: map[int]string{}, first: map[int]list.Layer{}, removed: map[int]bool{},
@@ -188,8 +188,8 @@ func makesRows(l *list.Layer, s layer.Shape) bool {
 	return l.Lower.In == s && s.N == 1 && s.C == 1 && l.Lower.Order[2] == layer.AxisH
 }
 
-// toConvolution converts matmul l, which reads columns, and the transpose after it to a 1x1
-// convolution: columns become the channels of pixels.
+// toConvolution returns a 1x1 convolution that computes the matmul l and the transpose next after
+// it. l must read columns, which become pixels with a channel for each row.
 func toConvolution(l, next *list.Layer) list.Layer {
 	x, c := l.Lower, *l
 	c.Lower = layer.Conv(layer.Shape{N: 1, C: x.In.W, H: 1, W: x.In.H}, x.Columns, layer.Valid(1, 1))

@@ -21,8 +21,9 @@ type lineage struct {
 	via    []int // indices of the transposes in between
 }
 
-// splitAt splits an axis, if necessary, so that the last axes of the order have exactly inner
-// elements together. It reports whether that is possible.
+// splitAt makes an axis boundary in front of the last inner elements, if necessary by splitting an
+// axis: some number of the last axes then has exactly inner elements together. It returns false if
+// no axis can be split so.
 func (a *lineage) splitAt(inner int) bool {
 	behind := 1
 	for k := len(a.order) - 1; k >= 0 && behind < inner; k-- {
@@ -40,7 +41,8 @@ func (a *lineage) splitAt(inner int) bool {
 	return behind == inner
 }
 
-// splitAxis splits an axis in two. The second has the given number of elements.
+// splitAxis splits the given axis of the source into two axes. The second has the given number of
+// elements, which must divide the extent of the axis.
 func (a *lineage) splitAxis(axis, second int) {
 	a.size = slices.Insert(slices.Clone(a.size), axis+1, second)
 	a.size[axis] /= second
@@ -58,8 +60,9 @@ func (a *lineage) splitAxis(axis, second int) {
 	a.order = order
 }
 
-// afterTranspose returns the lineage of the result of transpose t, which is layer number at. It
-// reports whether the axes can be split as t needs.
+// afterTranspose returns the lineage of the result of transpose t, which reads the tensor that a
+// describes and is layer number at of the network. The result is false if the axes of the source
+// cannot be split along the axes of t.
 func (a lineage) afterTranspose(t *layer.Layer, at int) (lineage, bool) {
 	s := t.In
 	for _, inner := range [...]int{s.W, s.H * s.W, s.C * s.H * s.W} {
@@ -172,7 +175,8 @@ func RearrangedCopy(n *list.Network) *list.Network {
 	return &c
 }
 
-// isTranspose reports whether a layer only changes the order of axes.
+// isTranspose reports whether l is a transpose that the engine can run, without an activation and
+// without other layers fused into it.
 func isTranspose(l *list.Layer) bool {
 	return l.Reason == "" && l.Lower.Op == layer.Transpose && l.Lower.Activation == 0 && len(l.Folded) == 0 && len(l.Inputs) == 1
 }
@@ -215,9 +219,9 @@ func (r *rearranger) addLayer(l list.Layer) {
 	r.layers = append(r.layers, l)
 }
 
-// lineageOf describes the tensor with the given name as a rearrangement of another tensor. A
-// tensor that no pending transpose produces is described by itself. Inputs and constants are
-// stored in the shape in which the first layer reads them.
+// lineageOf returns the lineage of the named tensor: its source and the pending transposes in
+// between. A tensor that no pending transpose produces is its own source. If the shape of such a
+// tensor is unknown, as that of an input is, it becomes read.
 func (r *rearranger) lineageOf(name string, read layer.Shape) lineage {
 	if a, ok := r.later[name]; ok {
 		return a
@@ -230,8 +234,8 @@ func (r *rearranger) lineageOf(name string, read layer.Shape) lineage {
 	return lineage{source: name, row: s.W, size: []int{s.Elements() / s.W, s.W}, order: []int{0, 1}}
 }
 
-// readAs returns the tensor to read so that its shape is read, after adding the transposes that
-// this takes.
+// readAs returns the name of the tensor that the layer reader is to read in place of the named one,
+// in shape read. It adds the transposes that produce this tensor, if any are needed.
 func (r *rearranger) readAs(name string, read layer.Shape, reader *list.Layer) string {
 	if a := r.lineageOf(name, read); len(a.via) == 0 && canReadAs(r.made[name], read) {
 		return name
@@ -239,8 +243,9 @@ func (r *rearranger) readAs(name string, read layer.Shape, reader *list.Layer) s
 	return r.readInRows(name, read, reader)
 }
 
-// readInRows returns the tensor in rows of the length that a layer reads, after adding the
-// transposes that this takes.
+// readInRows returns the name of a tensor with the elements of the named one in rows of read.W
+// elements, after adding the transposes that produce it. If no transposes can, it returns name
+// itself.
 func (r *rearranger) readInRows(name string, read layer.Shape, reader *list.Layer) string {
 	a := r.lineageOf(name, read)
 	if len(a.via) == 0 && r.made[name].W == read.W {
@@ -299,8 +304,9 @@ func canReadAs(have, read layer.Shape) bool {
 	return have.W == read.W || have.H == 1 && min(have.C, have.W) == 1 && have.C*have.W == max(have.W, read.W) && min(have.W, read.W) == 1
 }
 
-// materialize adds the layers that produce a pending tensor. It adds the network's own
-// transposes if no cheaper ones are found.
+// materialize adds the layers that produce a tensor whose transposes are pending. It adds the
+// network's own last transpose if it finds no cheaper ones. It does nothing if the tensor is not
+// pending.
 func (r *rearranger) materialize(name string) {
 	a, ok := r.later[name]
 	if !ok {
@@ -316,8 +322,9 @@ func (r *rearranger) materialize(name string) {
 	r.addLayer(last)
 }
 
-// emit adds the transposes in steps, the last of which writes tensor to. They take their names
-// from the network's last transpose or, for a view, from the reader.
+// emit adds the transposes in steps as layers, starting at the source of a. The last one produces
+// the tensor named to. The layers are named after the network's last transpose of a or, if a has
+// none, after reader.
 func (r *rearranger) emit(a lineage, steps []layer.Layer, to string, reader *list.Layer) {
 	like, suffix := reader, "/rows"
 	if len(a.via) > 0 {
@@ -341,8 +348,9 @@ func (r *rearranger) emit(a lineage, steps []layer.Layer, to string, reader *lis
 	}
 }
 
-// findSteps returns the transposes from a tensor's source to the tensor in rows of the given
-// width. It reports whether the engine can run them.
+// findSteps returns the cheapest transposes that turn the source of a into the tensor that a
+// describes, in rows of the given width. It returns false if there are none or the engine cannot
+// run one of them.
 func (r *rearranger) findSteps(a lineage, width int) ([]layer.Layer, bool) {
 	if !a.splitAt(width) {
 		return nil, false

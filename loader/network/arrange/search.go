@@ -16,7 +16,8 @@ type arrangement struct {
 	row   int // index in order
 }
 
-// elements returns the product of the extents of the given axes.
+// elements returns the number of elements that the given axes have together, the product of their
+// extents.
 func (a *arrangement) elements(axes []int) int {
 	e := 1
 	for _, x := range axes {
@@ -25,8 +26,9 @@ func (a *arrangement) elements(axes []int) int {
 	return e
 }
 
-// endpoints returns the arrangement of the source, and that of the tensor in rows of the given
-// width. Axes that stay adjacent are merged, and axes of one element are dropped.
+// endpoints returns two arrangements of the same axes: that of the source, and that of the tensor
+// in rows of the given width. It merges axes that are neighbors in both, and drops axes of one
+// element.
 func (a *lineage) endpoints(width int) (from, to arrangement) {
 	place := make([]int, len(a.size)) // position in the order of the tensor, by axis
 	for i, x := range a.order {
@@ -109,10 +111,10 @@ const (
 	taskCost    = 5 << 10 // fixed cost of a task, as bytes moved in the same time
 )
 
-// transposesTo returns the cheapest transposes to another arrangement of the same axes, or nil
-// if there are none. The result is empty but not nil if no transpose is needed. The cost of a
-// transpose is the memory that it reads and writes, in rows of whole 64 bytes, plus a fixed
-// cost for each element of the batch, which is a task.
+// transposesTo returns the cheapest sequence of transposes that turns arrangement a into goal,
+// which has the same axes. It returns nil if it finds none, and an empty list if no transpose is
+// needed. A transpose costs the bytes that it reads and writes, with rows padded to 64 bytes, plus
+// a fixed number for each element of the batch, each of which is a task.
 func (a arrangement) transposesTo(goal arrangement) []layer.Layer {
 	if len(a.order) > maxArranged {
 		return nil
@@ -147,8 +149,8 @@ func (a arrangement) transposesTo(goal arrangement) []layer.Layer {
 	return nil
 }
 
-// withOtherRows returns the arrangements that are the same memory with rows of another length.
-// There are some only if rows have no gaps.
+// withOtherRows returns the arrangements that differ from a only in the length of rows, so that no
+// transpose is needed. It returns none if padding follows each row of a.
 func (a *searchNode) withOtherRows() (list []*searchNode) {
 	gapless := func(row int) bool { return (layer.Shape{W: a.elements(a.order[row:])}).HasPackedRows() }
 	if !gapless(a.row) {
@@ -162,8 +164,8 @@ func (a *searchNode) withOtherRows() (list []*searchNode) {
 	return list
 }
 
-// neighbors returns the arrangements that one transpose makes, and those that are the same
-// memory.
+// neighbors returns the arrangements that a single transpose makes from a, and those that differ
+// from a only in the length of rows.
 func (a *searchNode) neighbors() (list []*searchNode) {
 	list = a.withOtherRows()
 	o, row := a.order, a.row

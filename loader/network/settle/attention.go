@@ -30,7 +30,8 @@ type attentionArgs struct {
 
 const maskedScore = -65504 // the least finite fp16 number
 
-// emitAttention emits an attention. Its result has separate heads.
+// emitAttention emits nodes that compute the attention that a describes. It returns the result,
+// whose shape is [batch][heads][length][size].
 func (e *expansion) emitAttention(a attentionArgs) (*graph.Value, error) {
 	fresh := a.k.Dims // without past keys
 	err := prependPast(e, &a)
@@ -74,7 +75,9 @@ func (e *expansion) emitAttention(a attentionArgs) (*graph.Value, error) {
 	return e.emit(nil, "MatMul", nil, s, a.v)
 }
 
-// prependPast puts past keys and values before the new ones.
+// prependPast concatenates the past keys and values with the new ones in a, along the axis of
+// positions, and names the joined tensors as the outputs presentK and presentV. Without past keys,
+// the new tensors become these outputs.
 func prependPast(e *expansion, a *attentionArgs) (err error) {
 	if a.pastK.Given() && a.pastK.Dims != nil && graph.Elements(a.pastK.Dims) > 0 {
 		if a.k, err = e.emit(a.presentK, "Concat", attributes{"axis": intAttr(2)}, a.pastK, a.k); err == nil {
@@ -93,8 +96,8 @@ func prependPast(e *expansion, a *attentionArgs) (err error) {
 	return nil
 }
 
-// causalMask returns a mask that lets a query attend to all past keys, and to the new ones up
-// to its own position.
+// causalMask returns a constant of shape [1][1][rows][columns] to be added to attention scores. Row
+// i is 0 in columns up to i+past, which query i may attend to, and maskedScore in later columns.
 func causalMask(e *expansion, rows, columns, past int) (*graph.Value, error) {
 	if err := e.budget.Spend(2 * graph.NumberBytes * rows * columns); err != nil {
 		return nil, err
@@ -108,7 +111,8 @@ func causalMask(e *expansion, rows, columns, past int) (*graph.Value, error) {
 	return e.newFloats([]int{1, 1, rows, columns}, v), nil
 }
 
-// repeatHeads repeats each head of keys or values. The copies are adjacent.
+// repeatHeads emits nodes that repeat each head of x, whose shape is [batch][heads][length][size],
+// the given number of times. The copies of a head follow each other.
 func (e *expansion) repeatHeads(x *graph.Value, times int) (*graph.Value, error) {
 	d := x.Dims
 	x, err := e.reshape(nil, x, d[0], d[1], 1, d[2], d[3])
@@ -138,7 +142,8 @@ func (e *expansion) splitHeads(x *graph.Value, n int) (*graph.Value, error) {
 	return e.transpose(nil, x, 0, 2, 1, 3)
 }
 
-// joinHeads joins the heads in the last axis, the inverse of splitHeads.
+// joinHeads emits nodes that turn x, of shape [batch][heads][length][size], into out, of shape
+// [batch][length][heads*size]. It is the inverse of splitHeads.
 func (e *expansion) joinHeads(out, x *graph.Value) error {
 	d := x.Dims
 	x, err := e.transpose(nil, x, 0, 2, 1, 3)
@@ -148,9 +153,11 @@ func (e *expansion) joinHeads(out, x *graph.Value) error {
 	return err
 }
 
-// scoreMask returns the tensor to add to scores [batch][heads][rows][columns] for a mask of
-// ones and zeros. The mask has columns, or rows and columns, or is the number of columns. A
-// zero adds filter.
+// scoreMask emits nodes that turn a mask of ones and zeros into a tensor to be added to attention
+// scores of shape [batch][heads][rows][columns]: 0 for a one, and the larger of filter and
+// maskedScore for a zero. A mask with one axis gives the number of leading columns that are ones
+// for each batch element. Other masks have shape [batch][columns], [batch][rows][columns], or four
+// axes.
 func (e *expansion) scoreMask(mask *graph.Value, rows, columns int, filter float64) (*graph.Value, error) {
 	d := mask.Dims
 	if t := mask.Type; t.IsFloat() {
@@ -192,7 +199,8 @@ func (e *expansion) scoreMask(mask *graph.Value, rows, columns int, filter float
 	return e.chain(nil, seen, step{"Sub", nil, []*graph.Value{e.newNumber(1), nil}}, step{"Mul", nil, []*graph.Value{nil, e.newNumber(max(maskedScore, filter))}})
 }
 
-// expandAttention expands the Attention of either domain.
+// expandAttention rewrites an Attention node as matmuls and a softmax. Two operators have that
+// name: Microsoft's, which includes the projections of its input, and ONNX's.
 func expandAttention(e *expansion) error {
 	if e.Domain == "com.microsoft" {
 		return expandProjectedAttention(e)
@@ -200,8 +208,8 @@ func expandAttention(e *expansion) error {
 	return expandONNXAttention(e)
 }
 
-// expandProjectedAttention expands an attention that includes the projections to queries, keys
-// and values.
+// expandProjectedAttention rewrites Microsoft's Attention: one matmul projects the input to
+// queries, keys and values, which are split into heads for [expansion.emitAttention].
 func expandProjectedAttention(e *expansion) error {
 	n := e.Int("num_heads", 0)
 	x, err := e.emit(nil, "MatMul", nil, e.input(0), e.input(1))
@@ -250,7 +258,8 @@ func expandProjectedAttention(e *expansion) error {
 	return e.joinHeads(e.output(0), y)
 }
 
-// addMask adds the mask in the given input, if there is one, to the mask of the scores.
+// addMask adds the mask in the given input of the node to a.mask, the tensor that is added to the
+// attention scores. Without that input, a does not change.
 func (e *expansion) addMask(a *attentionArgs, input, rows, columns int) error {
 	m := e.input(input)
 	if !m.Given() {
@@ -264,8 +273,8 @@ func (e *expansion) addMask(a *attentionArgs, input, rows, columns int) error {
 	return err
 }
 
-// expandMultiHead expands an attention with queries, keys and values in one tensor or in
-// several.
+// expandMultiHead rewrites a MultiHeadAttention. Its queries, keys and values are separate inputs,
+// or two or all three of them are packed in one tensor with five axes.
 func expandMultiHead(e *expansion) error {
 	n := e.Int("num_heads", 0)
 	in := [3]*graph.Value{e.input(0), e.input(1), e.input(2)}
@@ -323,8 +332,8 @@ func expandMultiHead(e *expansion) error {
 	return e.joinHeads(e.output(0), y)
 }
 
-// unpackHeads splits n tensors that are packed along the fourth of five axes. It stores the
-// first len(to) of them in to.
+// unpackHeads emits nodes that split x, of shape [batch][length][heads][n][size], along its fourth
+// axis. It stores the first len(to) parts in to, each with shape [batch][heads][length][size].
 func (e *expansion) unpackHeads(to []*graph.Value, x *graph.Value, n int) error {
 	d := x.Dims
 	if d[3] != n {
@@ -346,9 +355,9 @@ func (e *expansion) unpackHeads(to []*graph.Value, x *graph.Value, n int) error 
 	return nil
 }
 
-// expandGroupQuery expands an attention with fewer heads of keys than of queries, which may
-// rotate both by their positions. Positions start after the past keys, whose number is the
-// length of that tensor.
+// expandGroupQuery rewrites a GroupQueryAttention, in which several heads of queries share one head
+// of keys and values. If do_rotary is set, queries and keys are first rotated by angles that depend
+// on their positions. Positions start at the number of past keys.
 func expandGroupQuery(e *expansion) error {
 	n, kv := e.Int("num_heads", 0), e.Int("kv_num_heads", 0)
 	if n < 1 || kv < 1 || n%kv != 0 || e.Int("local_window_size", -1) > 0 {
@@ -403,8 +412,9 @@ func expandGroupQuery(e *expansion) error {
 	return e.joinHeads(e.output(0), y)
 }
 
-// expandONNXAttention expands ONNX's own operator, since version 23. Heads are separate or
-// joined in the last axis.
+// expandONNXAttention rewrites ONNX's own Attention operator, which exists since version 23. Its
+// inputs have shape [batch][heads][length][size] or [batch][length][heads*size]; the result has the
+// layout of the queries.
 func expandONNXAttention(e *expansion) error {
 	in := [3]*graph.Value{e.input(0), e.input(1), e.input(2)}
 	apart := len(in[0].Dims) == 4

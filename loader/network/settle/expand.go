@@ -109,7 +109,8 @@ func expansionOf(op string) func(e *expansion) error {
 	return nil
 }
 
-// expand settles the expansion of a node as its Body. If it fails, only its notes remain.
+// expand calls f to rewrite node n as simpler nodes, and stores them in n.Body. If f fails, expand
+// returns its error and leaves n unchanged except for the notes of f, which it keeps.
 func (s *settler) expand(n *Node, f func(e *expansion) error) error {
 	own := *n.Node
 	own.Out = make([]*graph.Value, len(n.Out))
@@ -131,7 +132,8 @@ func (s *settler) expand(n *Node, f func(e *expansion) error) error {
 	return nil
 }
 
-// rename replaces tensor from with tensor to in nodes, their bodies and their largest forms.
+// rename replaces the tensor from by the tensor to in the inputs and outputs of nodes, of the nodes
+// in their bodies, and of the nodes in their field Largest.
 func rename(nodes []*Node, from, to *graph.Value) {
 	for _, n := range nodes {
 		for _, list := range [...][]*graph.Value{n.In, n.Out} {
@@ -148,8 +150,9 @@ func rename(nodes []*Node, from, to *graph.Value) {
 	}
 }
 
-// emit settles a node with the result out, or with a new tensor if out is nil. The host may
-// compute the node if the engine cannot.
+// emit adds a node that applies op to the inputs in, and returns its result: out, or a new tensor
+// if out is nil. It returns an error if the new node cannot be settled. A nil input is an omitted
+// optional one.
 func (e *expansion) emit(out *graph.Value, op string, a attributes, in ...*graph.Value) (*graph.Value, error) {
 	list, err := e.emitAll([]*graph.Value{out}, "", op, a, in...)
 	if err != nil {
@@ -158,7 +161,7 @@ func (e *expansion) emit(out *graph.Value, op string, a attributes, in ...*graph
 	return list[0], nil
 }
 
-// emitAll is like emit for a node with several results.
+// emitAll is like emit for an operator of any domain, with one result for each element of out.
 func (e *expansion) emitAll(out []*graph.Value, domain, op string, a attributes, in ...*graph.Value) ([]*graph.Value, error) {
 	e.made++
 	out = slices.Clone(out)
@@ -185,7 +188,7 @@ func (e *expansion) emitAll(out []*graph.Value, domain, op string, a attributes,
 	return slices.Clone(out), nil
 }
 
-// newNumber returns a constant of one float.
+// newNumber returns a float32 constant without axes that holds v.
 func (e *expansion) newNumber(v float64) *graph.Value {
 	return e.newConstant(&graph.Const{Type: graph.Float, Numbers: []float64{v}})
 }
@@ -195,7 +198,7 @@ func (e *expansion) newFloats(dims []int, v []float64) *graph.Value {
 	return e.newConstant(&graph.Const{Dims: dims, Type: graph.Float, Numbers: v})
 }
 
-// newInts returns a constant list of the int64 values v.
+// newInts returns an int64 constant with one axis that holds the elements of v.
 func (e *expansion) newInts(v ...int) *graph.Value {
 	c := &graph.Const{Dims: []int{len(v)}, Type: graph.Int64}
 	for _, x := range v {
@@ -211,7 +214,8 @@ func (e *expansion) newConstant(c *graph.Const) *graph.Value {
 	return v
 }
 
-// asFloat returns an integer tensor as a float tensor. Its integers must be exact in fp16.
+// asFloat returns x if its type is floating-point or unknown, and otherwise a float alias of x. The
+// integers in x must be exact in fp16, because nothing converts them.
 func (e *expansion) asFloat(x *graph.Value) *graph.Value {
 	if x.Type == 0 || x.Type.IsFloat() {
 		return x
@@ -239,7 +243,7 @@ func (e *expansion) output(i int) *graph.Value {
 	return e.Out[i]
 }
 
-// attrsWithout returns the attributes except the named ones.
+// attrsWithout returns a copy of the node's attributes without the named ones.
 func (e *expansion) attrsWithout(names ...string) attributes {
 	a := attributes{}
 	for k, v := range e.Attr {
@@ -254,12 +258,13 @@ func intsAttr(v ...int) *graph.Attr   { return graph.ListOf(v...) }
 func intAttr(v int) *graph.Attr       { return &graph.Attr{Int: int64(v)} }
 func floatAttr(v float64) *graph.Attr { return &graph.Attr{Float: float32(v)} }
 
-// reshape emits a node that reshapes x to dims, and returns its result.
+// reshape emits a Reshape of x to dims and returns the result: out, or a new tensor if out is nil.
 func (e *expansion) reshape(out, x *graph.Value, dims ...int) (*graph.Value, error) {
 	return e.emit(out, "Reshape", nil, x, e.newInts(dims...))
 }
 
-// transpose emits a Transpose of x.
+// transpose emits a Transpose of x with the permutation perm and returns the result: out, or a new
+// tensor if out is nil.
 func (e *expansion) transpose(out, x *graph.Value, perm ...int) (*graph.Value, error) {
 	return e.emit(out, "Transpose", attributes{"perm": intsAttr(perm...)}, x)
 }
@@ -271,7 +276,9 @@ type step struct {
 	in []*graph.Value // nil entries, or a nil list, mean the result of the previous step
 }
 
-// chain emits nodes one after the other. The last one produces out.
+// chain emits one node for each step. The first node reads x, and each later one reads the result
+// of the node before it. chain returns the result of the last node: out, or a new tensor if out is
+// nil.
 func (e *expansion) chain(out, x *graph.Value, steps ...step) (*graph.Value, error) {
 	for i, s := range steps {
 		var to *graph.Value
@@ -295,8 +302,8 @@ func (e *expansion) chain(out, x *graph.Value, steps ...step) (*graph.Value, err
 	return x, nil
 }
 
-// headScale returns the scale attribute, or one over the root of a head's size if there is
-// none.
+// headScale returns the node's attribute scale, the factor of the attention scores. If it is
+// missing or 0, headScale returns 1/sqrt(head), where head is the number of elements in a head.
 func (e *expansion) headScale(head int) float64 {
 	if s := float64(e.Float("scale", 0)); s != 0 {
 		return s
@@ -304,9 +311,10 @@ func (e *expansion) headScale(head int) float64 {
 	return 1 / math.Sqrt(float64(head))
 }
 
-// settleScaled settles a node with an operand that is stored divided by a power of two, and
-// reports whether it did. A Mul multiplies its other operand instead. An operator that keeps
-// values passes the factor on. For all others, the operand is multiplied first.
+// settleScaled settles a node of which an input has a Scale: its stored values must be multiplied
+// by this power of two. A Reshape or another node that only moves elements passes the Scale on to
+// its result. A Mul multiplies its other input instead, and all other nodes multiply the input
+// first. The result is false if the node itself is still to be settled.
 func (s *settler) settleScaled(n *Node) (bool, error) {
 	at := slices.IndexFunc(n.In, func(v *graph.Value) bool { return v.Scale > 1 })
 	if at < 0 {

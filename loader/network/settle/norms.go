@@ -9,7 +9,8 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// expandBiased expands an operator on a sum with an optional bias.
+// expandBiased returns a function that rewrites a node as op applied to its first input plus a
+// bias. The bias is the second input; without it, op reads the first input alone.
 func expandBiased(op string) func(e *expansion) error {
 	return func(e *expansion) error {
 		steps := []step{{op, nil, nil}}
@@ -21,7 +22,7 @@ func expandBiased(op string) func(e *expansion) error {
 	}
 }
 
-// expandBiasAdd expands x + bias + skip.
+// expandBiasAdd rewrites a BiasAdd as two nodes that compute x + bias + skip.
 func expandBiasAdd(e *expansion) error {
 	_, err := e.chain(e.output(0), e.input(0), step{"Add", nil, []*graph.Value{nil, e.input(1)}}, step{"Add", nil, []*graph.Value{nil, e.input(2)}})
 	return err
@@ -35,7 +36,9 @@ func expandBiasSoftmax(e *expansion) error {
 	return err
 }
 
-// expandSkipNorm expands the norm of a sum. The sum may be a result as well.
+// expandSkipNorm returns a function that rewrites a norm of a sum: nodes add the first two inputs
+// and an optional bias, and op normalizes the sum. The sum is also the node's fourth result, if
+// that is read.
 func expandSkipNorm(op string) func(e *expansion) error {
 	return func(e *expansion) error {
 		gamma, beta, bias := e.input(2), e.input(3), e.input(4)
@@ -62,7 +65,9 @@ func expandSkipNorm(op string) func(e *expansion) error {
 	}
 }
 
-// expandEmbedNorm expands the norm of a sum of table rows, and the number of ones in a mask.
+// expandEmbedNorm rewrites an EmbedLayerNormalization: nodes look up the embeddings of words,
+// positions and segments, add them, and normalize the sum. The second result counts the ones in
+// each row of the mask.
 func expandEmbedNorm(e *expansion) error {
 	ids := e.input(0).Dims
 	if len(ids) != 2 {
@@ -115,8 +120,9 @@ func expandEmbedNorm(e *expansion) error {
 	return err
 }
 
-// expandGroupNorm expands a norm over groups of channels, with an optional activation. Channels
-// are last by default.
+// expandGroupNorm rewrites Microsoft's GroupNorm as a GroupNormalization and, if the attribute
+// activation is set, a Swish. Transposes around the norm move the channels from the last axis and
+// back, unless the attribute channels_last is 0.
 func expandGroupNorm(e *expansion) error {
 	x, last := e.input(0), e.Int("channels_last", 1) != 0
 	var err error
@@ -148,8 +154,9 @@ func expandGroupNorm(e *expansion) error {
 	return err
 }
 
-// expandLpPool expands a pool of norms to an average: the sum of magnitudes, or the root of the
-// sum of squares.
+// expandLpPool rewrites an LpPool by means of an AveragePool multiplied by the size of the window.
+// For p=1 the nodes sum magnitudes; for p=2 they take the square root of a sum of squares. It
+// returns an error for any other p.
 func expandLpPool(e *expansion) error {
 	taps, ok, err := e.List("kernel_shape", -1)
 	if err != nil || !ok {

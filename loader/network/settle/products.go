@@ -6,7 +6,8 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// expandFusedMatMul expands alpha times a matmul whose sides may be transposed.
+// expandFusedMatMul rewrites a FusedMatMul, alpha times the product of two operands, as a MatMul, a
+// Mul if alpha is not 1, and a Transpose of each operand for which transA or transB is set.
 func expandFusedMatMul(e *expansion) error {
 	side := [2]*graph.Value{e.input(0), e.input(1)}
 	for i, name := range [...]string{"transA", "transB"} {
@@ -38,8 +39,8 @@ func expandFusedMatMul(e *expansion) error {
 	return err
 }
 
-// emitActivation emits the activation that the attribute activation of a fused operator names,
-// from x to out.
+// emitActivation emits the activation function that the node's attribute activation names, with the
+// parameters that the node's other attributes give it. The function reads x and produces out.
 func (e *expansion) emitActivation(out, x *graph.Value) error {
 	op := e.Text("activation", "")
 	a := attributes{}
@@ -59,7 +60,8 @@ func (e *expansion) emitActivation(out, x *graph.Value) error {
 	return err
 }
 
-// expandFusedConv expands a convolution with an optional sum and an optional activation.
+// expandFusedConv rewrites a FusedConv as a Conv, an Add if the node has a fourth input, and the
+// activation function that the node names, if any.
 func expandFusedConv(e *expansion) error {
 	activated := e.Text("activation", "") != ""
 	in := []*graph.Value{e.input(0), e.input(1)}
@@ -100,7 +102,9 @@ func expandFusedGemm(e *expansion) error {
 	return e.emitActivation(e.output(0), x)
 }
 
-// expandMatMulNBits expands a matmul with weights of a few bits, in blocks with one scale each.
+// expandMatMulNBits rewrites a MatMulNBits as a MatMul with unpacked weights and, if the node has a
+// bias, an Add. The weights are constants of 2, 4 or 8 bits, with one scale for each block of a
+// column.
 func expandMatMulNBits(e *expansion) error {
 	k, columns, bits, block := e.Int("K", 0), e.Int("N", 0), e.Int("bits", 4), e.Int("block_size", 32)
 	w, s := e.Const(1), e.Const(2)
@@ -150,8 +154,9 @@ func expandMatMulNBits(e *expansion) error {
 	return err
 }
 
-// blockZeros returns a function for the zero point of each column's blocks. The default is the
-// middle of the range.
+// blockZeros returns a function that gives the zero point of block b of column o. Zero points are
+// floats or packed integers, which field unpacks. If the node has none, the function returns the
+// middle of the range, 1<<(bits-1).
 func blockZeros(e *expansion, bits, columns, blocks int, field func(v []float64, at int) float64) (func(o, b int) float64, error) {
 	z := e.Const(3)
 	switch {

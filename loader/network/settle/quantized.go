@@ -64,8 +64,8 @@ func (e *expansion) inputQuantization(i int) (quantization, error) {
 	return e.readQuantization(i+1, i+2, len(d))
 }
 
-// integerRange returns the least and the largest number of type t. exact is false unless t is an
-// 8-bit type, all of whose numbers fp16 can hold.
+// integerRange returns the smallest and the largest integer of type t. exact reports whether t is
+// Int8 or Uint8, whose integers fp16 represents exactly; for any other type, all results are zero.
 func integerRange(t graph.Type) (low, high float64, exact bool) {
 	switch t {
 	case graph.Uint8:
@@ -76,8 +76,9 @@ func integerRange(t graph.Type) (low, high float64, exact bool) {
 	return 0, 0, false
 }
 
-// newAxisConstant returns a constant of one number, or of one number for each element of an
-// axis.
+// newAxisConstant returns a float32 constant that broadcasts to a tensor with rank axes. If all
+// elements of v are equal, the constant is that single number. Otherwise it has the elements of v
+// along the given axis and an extent of 1 along the other axes.
 func (e *expansion) newAxisConstant(v []float64, axis, rank int) *graph.Value {
 	if len(v) == 1 || !slices.ContainsFunc(v, func(x float64) bool { return x != v[0] }) {
 		return e.newNumber(v[0])
@@ -115,8 +116,8 @@ func (e *expansion) emitQuantized(out, x *graph.Value, s quantization) error {
 	return err
 }
 
-// dequantize subtracts the zero point from x and multiplies by the scale. The result is out, or
-// a new tensor if out is nil.
+// dequantize emits nodes that compute (x - zero)*scale, with the zero points and scales in s, and
+// returns the result. The result is out, or a new tensor if out is nil.
 func (e *expansion) dequantize(out, x *graph.Value, s quantization) (*graph.Value, error) {
 	rank := len(x.Dims)
 	steps := []step{{"Mul", nil, []*graph.Value{nil, e.newAxisConstant(s.scale, s.axis, rank)}}}
@@ -149,8 +150,8 @@ func expandDequantize(e *expansion) error {
 	return err
 }
 
-// dequantizeInput returns quantized input i as a float tensor. Its scale and zero point are the
-// next two inputs.
+// dequantizeInput emits nodes that dequantize input i, and returns the float tensor. The scale of
+// the input is in input i+1, and its zero point in input i+2.
 func (e *expansion) dequantizeInput(i int) (*graph.Value, error) {
 	s, err := e.inputQuantization(i)
 	if err != nil {
@@ -164,8 +165,9 @@ func (e *expansion) dequantizeInput(i int) (*graph.Value, error) {
 	return e.dequantize(nil, e.In[i], s)
 }
 
-// emitResult emits nodes that quantize x to the result of the node. Its scale and zero point are
-// in the given inputs.
+// emitResult emits nodes that quantize x, and makes the quantized tensor the first result of the
+// node. The arguments scale and zero are the numbers of the inputs that hold the scale and the zero
+// point.
 func (e *expansion) emitResult(x *graph.Value, scale, zero int) error {
 	s, err := e.readQuantization(scale, zero, len(x.Dims))
 	if err != nil {
@@ -186,8 +188,9 @@ func expandQLinearConv(e *expansion) error {
 	return e.emitResult(y, 6, 7)
 }
 
-// dequantizeSides returns both operands of a quantized operator, and the bias in the given
-// input if there is one. A bias of -1 means none.
+// dequantizeSides emits nodes that dequantize the two operands of the node, which are inputs 0 and
+// 3, and returns them as float tensors. If the node has an input with the number bias, a third
+// tensor holds that bias multiplied by both scales. Pass -1 for an operator without a bias.
 func (e *expansion) dequantizeSides(bias int) ([]*graph.Value, error) {
 	var in []*graph.Value
 	for i := range 2 {
@@ -208,7 +211,9 @@ func (e *expansion) dequantizeSides(bias int) ([]*graph.Value, error) {
 	return append(in, scaled), err
 }
 
-// scaleBias returns a bias times the scales of both sides, which are inputs x and w.
+// scaleBias returns a float constant: the integer bias b multiplied by the scales of both operands,
+// which are the constants in inputs x and w. Input x must hold one scale; input w holds one for all
+// elements of the bias or one for each.
 func (e *expansion) scaleBias(b *graph.Const, x, w int) (*graph.Value, error) {
 	v, err := b.Values()
 	if err != nil {
@@ -248,7 +253,8 @@ func expandQGemm(e *expansion) error {
 	return e.emitResult(y, 7, 8)
 }
 
-// expandQLinearBinary expands an operator of two tensors with quantized operands and result.
+// expandQLinearBinary returns a function that rewrites a quantized operator with two operands:
+// nodes dequantize both operands, apply op to them and quantize the result.
 func expandQLinearBinary(op string) func(e *expansion) error {
 	return func(e *expansion) error {
 		in, err := e.dequantizeSides(-1)
@@ -263,7 +269,8 @@ func expandQLinearBinary(op string) func(e *expansion) error {
 	}
 }
 
-// expandQLinearUnary expands an operator of one tensor with quantized operand and result.
+// expandQLinearUnary returns a function that rewrites a quantized operator with one operand: nodes
+// dequantize the operand, apply op to it and quantize the result.
 func expandQLinearUnary(op string) func(e *expansion) error {
 	return func(e *expansion) error {
 		if e.Int("channels_last", 0) != 0 {
@@ -281,7 +288,8 @@ func expandQLinearUnary(op string) func(e *expansion) error {
 	}
 }
 
-// expandQLinearConcat expands a concat of quantized tensors, each with its own scale.
+// expandQLinearConcat rewrites a QLinearConcat: nodes dequantize each input with its own scale,
+// concatenate the float tensors and quantize the result.
 func expandQLinearConcat(e *expansion) error {
 	var parts []*graph.Value
 	for i := 2; i+2 < len(e.In); i += 3 {
@@ -298,8 +306,9 @@ func expandQLinearConcat(e *expansion) error {
 	return e.emitResult(y, 0, 1)
 }
 
-// expandDynamicQuantize quantizes a tensor by its own range. The range, extended to include
-// zero, is divided into 255 steps, and the zero point represents 0.
+// expandDynamicQuantize rewrites a DynamicQuantizeLinear as nodes that compute the scale and the
+// zero point from the smallest and the largest element, and then quantize the tensor. The range
+// between these elements, extended to include zero, is divided into 255 steps.
 func expandDynamicQuantize(e *expansion) error {
 	d, err := e.Dims(0)
 	if err != nil {
@@ -350,7 +359,9 @@ func expandDynamicQuantize(e *expansion) error {
 	return err
 }
 
-// subtractZero returns an integer operand minus its optional zero point.
+// subtractZero emits a node that subtracts the zero point in input zero from the integer tensor in
+// input x, and returns the difference as a float tensor. It emits no node if the zero point is left
+// out or 0.
 func (e *expansion) subtractZero(x, zero int) (*graph.Value, error) {
 	name := e.asFloat(e.input(x))
 	if !e.Given(zero) {
@@ -378,8 +389,8 @@ func (e *expansion) subtractZero(x, zero int) (*graph.Value, error) {
 	return e.emit(nil, "Sub", nil, name, z)
 }
 
-// productScale returns the power of two by which to divide a sum of the given number of 8-bit
-// products so that it fits fp16.
+// productScale returns the smallest power of two, at least 1, that makes a sum of the given number
+// of 8-bit products fit fp16 when the sum is divided by it.
 func productScale(terms int) float64 {
 	const room = 1 << 15
 	f := 1.0
@@ -389,8 +400,9 @@ func productScale(terms int) float64 {
 	return f
 }
 
-// emitIntegerProduct emits an integer product as the node's result. It may be divided by a
-// power of two, which the result's Scale records.
+// emitIntegerProduct emits a node that applies op, a convolution or a matmul, to x and w, and makes
+// its output the first result of the node. If a sum of the given number of terms could overflow
+// fp16, w is first divided by a power of two, which the Scale of the result records.
 func (e *expansion) emitIntegerProduct(op string, a attributes, x, w *graph.Value, terms int) error {
 	by := productScale(terms)
 	if by > 1 {
@@ -408,7 +420,8 @@ func (e *expansion) emitIntegerProduct(op string, a attributes, x, w *graph.Valu
 	return err
 }
 
-// integerSides returns the operands of an integer product minus their zero points.
+// integerSides returns inputs 0 and 1 as float tensors, after subtracting the optional zero points
+// in inputs 2 and 3.
 func (e *expansion) integerSides() (x, w *graph.Value, err error) {
 	if x, err = e.subtractZero(0, 2); err == nil {
 		w, err = e.subtractZero(1, 3)
@@ -440,7 +453,9 @@ func expandMatMulInteger(e *expansion) error {
 	return e.emitIntegerProduct("MatMul", nil, x, w, d[len(d)-1])
 }
 
-// expandDynamicMatMul expands a matmul of a tensor that is quantized by its own range.
+// expandDynamicMatMul rewrites a DynamicQuantizeMatMul as nodes that quantize the first operand by
+// its own range, dequantize it again, and multiply it by the dequantized weights. The round trip
+// reproduces the rounding of the integer operands.
 func expandDynamicMatMul(e *expansion) error {
 	q, err := e.emitAll([]*graph.Value{nil, nil, nil}, "", "DynamicQuantizeLinear", nil, e.input(0))
 	if err != nil {
@@ -456,7 +471,8 @@ func expandDynamicMatMul(e *expansion) error {
 	return e.emitScaledProduct(x, 1, 2, 3, 4)
 }
 
-// expandScaledMatMul expands an integer matmul with scales of both sides.
+// expandScaledMatMul rewrites a MatMulIntegerToFloat as nodes that dequantize both operands with
+// their scales, multiply them, and add an optional bias.
 func expandScaledMatMul(e *expansion) error {
 	x, err := e.subtractZero(0, 4)
 	if err == nil {
@@ -468,8 +484,9 @@ func expandScaledMatMul(e *expansion) error {
 	return e.emitScaledProduct(x, 1, 3, 5, 6)
 }
 
-// emitScaledProduct multiplies by integer weights with a scale, and adds an optional bias. Its
-// arguments are input numbers.
+// emitScaledProduct emits nodes that dequantize the weights, multiply x by them and add the
+// optional bias. All arguments but x are numbers of inputs. The result is the first result of the
+// node.
 func (e *expansion) emitScaledProduct(x *graph.Value, weights, scale, zero, bias int) error {
 	d, err := e.Dims(weights)
 	if err != nil {

@@ -6,8 +6,9 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// expandRotary expands the rotary embedding of either domain, which rotates pairs of elements
-// by angles from tables.
+// expandRotary rewrites a RotaryEmbedding of ONNX or of Microsoft, which rotates pairs of elements
+// by angles that depend on their positions. Tables in the inputs hold the cosines and sines of the
+// angles.
 func expandRotary(e *expansion) error {
 	x, places, cos, sin := e.input(0), e.input(1), e.input(2), e.input(3)
 	if e.Domain != "com.microsoft" {
@@ -41,10 +42,11 @@ func expandRotary(e *expansion) error {
 	return err
 }
 
-// rotate rotates pairs of elements of x [batch][heads][length][size] by the angles of tables. A
-// pair is two neighbors or the same element of both halves of the last axis. places selects
-// rows of the tables; a single place is the first of a sequence. part is the number of elements
-// to rotate, 0 for all.
+// rotate emits nodes that rotate pairs of elements of x, of shape [batch][heads][length][size], by
+// the angles whose cosines and sines are in two tables. If neighbors is set, elements 2i and 2i+1
+// form a pair; otherwise elements i and i+part/2 do. places selects the rows of the tables; a
+// single place is that of the first row, and the others follow it. Only the first part elements of
+// the last axis are rotated; 0 means all.
 func (e *expansion) rotate(out, x, cos, sin, places *graph.Value, neighbors bool, part int) (*graph.Value, error) {
 	d := x.Dims
 	if part == 0 {
@@ -102,8 +104,8 @@ func (e *expansion) rotate(out, x, cos, sin, places *graph.Value, neighbors bool
 	return e.emit(out, "Concat", attributes{"axis": intAttr(3)}, parts...)
 }
 
-// rowPositions returns the positions of a row's elements. If only the first position is given,
-// the others follow it.
+// rowPositions returns the positions of length consecutive elements. If places holds one number, it
+// emits a node that adds 0, 1, 2 and so on to that number; otherwise it returns places.
 func rowPositions(e *expansion, places *graph.Value, length int) (*graph.Value, error) {
 	if graph.Elements(places.Dims) != 1 || length <= 1 {
 		return places, nil
@@ -115,8 +117,9 @@ func rowPositions(e *expansion, places *graph.Value, length int) (*graph.Value, 
 	return e.emit(nil, "Add", nil, places, e.newInts(row...))
 }
 
-// gatherAngles returns the rows of a table, selected by places if given, with one angle for
-// each pair of part elements.
+// gatherAngles emits nodes that select the rows of a table of cosines or sines that places lists,
+// or all rows if places is not given. The result has shape [batch or 1][1][dims[2]][part/2], one
+// number for each pair.
 func gatherAngles(e *expansion, table, places *graph.Value, dims []int, part int) (*graph.Value, error) {
 	length, each := dims[2], part/2
 	if places.Given() {
@@ -132,7 +135,8 @@ func gatherAngles(e *expansion, table, places *graph.Value, dims []int, part int
 	return e.reshape(nil, table, graph.Elements(t)/(length*part/2), 1, length, each)
 }
 
-// splitPairs returns the first and the second elements of the pairs in the last axis.
+// splitPairs emits slices of x that hold the first and the second element of each pair. Pairs are
+// those of [expansion.rotate]: neighbors in the last axis, or elements part/2 apart.
 func splitPairs(e *expansion, x *graph.Value, part int, neighbors bool) (pair [2]*graph.Value, err error) {
 	for i := range pair {
 		if neighbors {
@@ -160,7 +164,8 @@ func combine(e *expansion, a, b *graph.Value, table [2]*graph.Value, op string) 
 	return e.emit(nil, op, nil, l, r)
 }
 
-// interleave returns a tensor with the elements of two tensors alternating along the last axis.
+// interleave emits nodes that alternate the elements of two tensors along the last axis. Each has
+// shape [batch][heads][length][each]; the last extent of the result is 2*each.
 func interleave(e *expansion, parts []*graph.Value, batch, heads, length, each int) (*graph.Value, error) {
 	for i := range parts {
 		var err error

@@ -12,8 +12,9 @@ import (
 
 // A spectrum is a matmul with cosines and sines.
 
-// waveAt returns the cosine (part 0) or negative sine (part 1) of frequency k of n at an
-// element. It is exact if the angle is a multiple of a quarter turn.
+// waveAt returns the factor of element at, out of n, in frequency k of a discrete Fourier
+// transform: cos(2*pi*k*at/n) if part is 0, and -sin(2*pi*k*at/n) if it is 1. Multiples of a
+// quarter turn give exact results.
 func waveAt(k, at, n, part int) float64 {
 	turn := k * at % n
 	switch {
@@ -30,8 +31,8 @@ func waveAt(k, at, n, part int) float64 {
 // maxWaves is the largest number of constants in the matrix of a spectrum.
 const maxWaves = 1 << 26
 
-// expandSTFT expands spectra of overlapping parts of a signal to a convolution with one input
-// channel.
+// expandSTFT rewrites an STFT, the spectra of overlapping frames of a signal, as a convolution. Its
+// output channels hold the cosine and sine of each frequency, multiplied by the window.
 func expandSTFT(e *expansion) error {
 	d, err := e.Dims(0)
 	if err != nil {
@@ -75,8 +76,9 @@ func expandSTFT(e *expansion) error {
 	return err
 }
 
-// stftSizes returns the window of each frame, or nil, and the step and length of frames of a
-// signal.
+// stftSizes returns the window of an STFT node (nil if it has none), the number of elements from
+// the start of a frame to the start of the next, and the length of a frame. The signal has the
+// given number of elements. stftSizes returns an error if a size is computed or exceeds the signal.
 func stftSizes(e *expansion, elements int) (window []float64, step, length int, err error) {
 	if e.Given(2) {
 		c := e.Const(2)
@@ -110,7 +112,9 @@ func stftSizes(e *expansion, elements int) (window []float64, step, length int, 
 	return window, step, length, err
 }
 
-// expandDFT expands a discrete Fourier transform along an axis, of real or complex elements.
+// expandDFT rewrites a discrete Fourier transform along an axis as a matmul with a matrix of
+// cosines and sines. The last axis of the input holds a real number, or the real and imaginary
+// parts of a complex one.
 func expandDFT(e *expansion) error {
 	d, err := e.Dims(0)
 	if err != nil {
@@ -169,7 +173,8 @@ func expandDFT(e *expansion) error {
 	return err
 }
 
-// invertOrder returns the inverse of a permutation: element order[i] of the result is i.
+// invertOrder returns the inverse of the permutation order: if order[i] is k, then element k of the
+// result is i.
 func invertOrder(order []int) []int {
 	back := make([]int, len(order))
 	for to, from := range order {
@@ -178,7 +183,8 @@ func invertOrder(order []int) []int {
 	return back
 }
 
-// dftAxis returns the axis of a transform.
+// dftAxis returns the axis that a DFT node transforms, counted from the front of its input, whose
+// shape is d. It returns an error if the axis is computed or cannot be transformed.
 func dftAxis(e *expansion, d []int) (int, error) {
 	rank := len(d)
 	axis := e.Int("axis", 1)
@@ -201,8 +207,10 @@ func dftAxis(e *expansion, d []int) (int, error) {
 	return axis, nil
 }
 
-// dftMatrix returns the cosines and sines of a transform of n real or complex elements, as a
-// matrix whose products are complex numbers.
+// dftMatrix returns the row-major matrix by which expandDFT multiplies n elements to get bins
+// frequencies. It has n*parts rows and 2*bins columns: parts is 1 for real and 2 for complex
+// elements, and each frequency has a column for its real and one for its imaginary part. If inverse
+// is set, the matrix inverts the transform.
 func dftMatrix(n, parts, bins int, inverse bool) []float64 {
 	v := make([]float64, n*parts*bins*2)
 	for i := range v {

@@ -38,7 +38,8 @@ func emitSplit(x *operation) {
 	x.emit("Split", in, intAttr("axis", x.int("axis", 0)))
 }
 
-// bools returns a list of n bools. Missing entries are false.
+// bools returns n bools that the argument key lists as numbers. Bools that it does not list are
+// false.
 func (x *operation) bools(key string, n int) []bool {
 	out := make([]bool, n)
 	for i, v := range x.ints(key) {
@@ -108,7 +109,8 @@ func emitSliceBySize(x *operation) {
 	x.emit("Slice", []string{in, x.newInts(begin...), x.newInts(end...)})
 }
 
-// emitPad converts padding of the last axes.
+// emitPad emits a Pad. The program gives the padding of the last axes only; the other axes get
+// none.
 func emitPad(x *operation) {
 	p, rank := x.ints("pad"), x.rank(x.inputName("x"))
 	if len(p)%2 != 0 || len(p)/2 > rank {
@@ -136,7 +138,8 @@ func emitReverse(x *operation) {
 	x.emit("Slice", []string{x.inputName("x"), x.newInts(back...), x.newInts(slices.Repeat([]int64{-1 << 40}, n)...), x.newInts(axes...), x.newInts(back...)})
 }
 
-// newScales adds a constant with scales of the last two axes and returns its name.
+// newScales adds a constant with one scale for each axis of the input: h and w for the last two
+// axes, and 1 for all others. It returns the constant's name.
 func (x *operation) newScales(h, w float64) string {
 	rank := x.rank(x.inputName("x"))
 	if rank < 2 {

@@ -128,7 +128,8 @@ func operationTable() map[string]func(x *operation) {
 	return t
 }
 
-// positiveAxes returns axes counted from the front.
+// positiveAxes returns a copy of axes in which rank is added to negative numbers, so that all axes
+// count from the front.
 func (x *operation) positiveAxes(axes []int64, rank int) []int64 {
 	out := slices.Clone(axes)
 	for i := range out {
@@ -149,8 +150,8 @@ func alphaEmitter(op string, missing float64) func(x *operation) {
 	}
 }
 
-// windowAttrs returns the attributes of a convolution or a pool with the given number of
-// spatial axes.
+// windowAttrs returns the ONNX attributes for the strides, dilations, extents and padding of a
+// convolution's or pool's window. axes is the number of spatial axes.
 func (x *operation) windowAttrs(axes int) []attribute {
 	var a []attribute
 	for from, to := range map[string]string{"strides": "strides", "dilations": "dilations", "kernel_sizes": "kernel_shape"} {
@@ -241,7 +242,8 @@ func emitLinear(x *operation) {
 	x.emit("Linear", in)
 }
 
-// transposeMatrix swaps the last two axes and returns the name of the result.
+// transposeMatrix emits a Transpose that swaps the last two axes of the named tensor, and returns
+// the name of its result.
 func (x *operation) transposeMatrix(name string) string {
 	perm := make([]int64, x.rank(name))
 	for i := range perm {
@@ -268,7 +270,8 @@ func emitEinsum(x *operation) {
 	x.emit("Einsum", x.inputNames("values"), textAttr("equation", x.text("equation", "")))
 }
 
-// emitAttention converts an attention: softmax(q k' / sqrt(d) + mask) v.
+// emitAttention emits nodes that compute the attention softmax(q k'/sqrt(d) + mask) v, where k' is
+// k with its last two axes swapped and d is the last extent of q. The mask is optional.
 func emitAttention(x *operation) {
 	q, k, v := x.inputName("query"), x.inputName("key"), x.inputName("value")
 	d := x.dims[q]
@@ -299,8 +302,9 @@ func emitPool(x *operation) {
 	x.emit(op, []string{x.inputName("x")}, append(a, intAttr("ceil_mode", int64(graph.Truth(x.bool("ceil_mode")))))...)
 }
 
-// channelValues returns the name of a constant argument with one value per channel. If the
-// argument is absent, it adds a constant where every value is missing.
+// channelValues returns the name of the constant argument key, which has one value per channel. If
+// the operation lacks the argument, channelValues adds a constant with the value missing for every
+// channel.
 func (x *operation) channelValues(key string, missing float64) string {
 	if x.has(key) {
 		return x.inputName(key)
@@ -371,7 +375,8 @@ func emitLayerNorm(x *operation) {
 	x.emit("Transpose", []string{x.emitStep("LayerNormalization", args, at...)}, intsAttr("perm", back...))
 }
 
-// emitL2Norm divides by the root of the sum of squares over the last three axes.
+// emitL2Norm emits nodes that divide the input by sqrt(s + epsilon), where s is the sum of squares
+// over the last three axes.
 func emitL2Norm(x *operation) {
 	in := x.inputName("x")
 	s := x.emitStep("ReduceSumSquare", []string{in}, intsAttr("axes", -3, -2, -1))

@@ -11,8 +11,8 @@ import (
 	"anesim/loader/network/weights"
 )
 
-// setResultTensor makes tensor of the operation's result. The result is absent if one of the
-// tensors is nil.
+// setResultTensor makes the operation's result the constant tensor of. If either tensor is nil, the
+// values of the result are absent.
 func (x *operation) setResultTensor(like, of *onnx.Tensor) {
 	if of == nil || like == nil {
 		x.setResultAbsent()
@@ -21,8 +21,8 @@ func (x *operation) setResultTensor(like, of *onnx.Tensor) {
 	x.model.Constants[x.Outputs[0].Name], x.constants[x.Outputs[0].Name] = of, of
 }
 
-// setResultAbsent makes the operation's result a constant of its declared shape, whose values
-// are in a file that does not exist.
+// setResultAbsent makes the operation's result a constant of the declared shape without values, as
+// if the file that holds them did not exist. It clears an earlier error of the operation.
 func (x *operation) setResultAbsent() {
 	x.err = nil
 	v := mil.Value{Type: x.Outputs[0].Type, File: "absent"}
@@ -32,10 +32,11 @@ func (x *operation) setResultAbsent() {
 	}
 }
 
-// setResult makes the result a constant with values v, which the file packs as p says.
+// setResult makes the operation's first result a constant with the values v. p says how the file
+// packs them; it is nil for values that are not packed.
 func (x *operation) setResult(v []float64, p *graph.Packing) { x.setResultAt(0, v, p) }
 
-// setResultAt is like setResult for result i of several.
+// setResultAt is like setResult, but sets result i of an operation with several results.
 func (x *operation) setResultAt(i int, v []float64, p *graph.Packing) {
 	out := x.Outputs[i]
 	if out.Type.Elements() != len(v) {
@@ -54,7 +55,8 @@ func (x *operation) setResultAt(i int, v []float64, p *graph.Packing) {
 	}
 }
 
-// packedValues returns the values of a constant attribute or input, or nil if it is absent.
+// packedValues returns the values of the constant that the attribute or argument key holds. It
+// returns nil if the operation has no such key or the values are in a file that does not exist.
 func (x *operation) packedValues(key string) []float64 {
 	var t *onnx.Tensor
 	if v, ok := x.Attributes[key]; ok {
@@ -79,7 +81,7 @@ func (x *operation) packedValues(key string) []float64 {
 	return f
 }
 
-// argumentShape returns the shape of a constant argument.
+// argumentShape returns the shape of the attribute or argument key.
 func (x *operation) argumentShape(key string) []int64 {
 	if v, ok := x.Attributes[key]; ok {
 		return v.Type.Dims
@@ -87,7 +89,8 @@ func (x *operation) argumentShape(key string) []int64 {
 	return x.dims[x.inputName(key)]
 }
 
-// unpackAffine unpacks weights as (q - zero point)*scale along an axis.
+// unpackAffine unpacks quantized weights q and makes (q - zero point)*scale the result of the
+// operation. There is one scale for all weights, or one for each position along an axis.
 func unpackAffine(x *operation) {
 	q, scale, zero, axis := x.packedValues("quantized_data"), x.packedValues("scale"), x.packedValues("zero_point"), x.packedValues("axis")
 	d := x.argumentShape("quantized_data")
@@ -121,8 +124,8 @@ func unpackAffine(x *operation) {
 	x.setResult(q, graph.Scaled(scale))
 }
 
-// unpackPalette unpacks indices into a palette. There is one palette, or one for each group of
-// elements along an axis.
+// unpackPalette replaces indices by the palette entries that they select, and makes these the
+// result of the operation. All indices share one palette, or each block of the tensor has its own.
 func unpackPalette(x *operation) {
 	index, lut := x.packedValues("indices"), x.packedValues("lut")
 	if index == nil || lut == nil {
@@ -166,9 +169,10 @@ func unpackPalette(x *operation) {
 	}
 }
 
-// lookUp returns the palette entries for indices, or nil after an error. place returns the
-// position of an index in a tensor of the given shape. A table of groups has a palette for each
-// block: its shape is the number of blocks along each axis, the number of entries, and 1.
+// lookUp returns the palette entry for each element of index, or nil after an error. lut holds the
+// palettes. With two more axes than shape, lutShape gives the number of blocks along each axis,
+// each of which has its own palette, the number of entries, and 1; otherwise there is one palette.
+// place returns the position of element i of index in a tensor of the given shape.
 func (x *operation) lookUp(index, lut []float64, lutShape, shape []int64, place func(i int) int) []float64 {
 	groups, entries := slices.Repeat([]int64{1}, len(shape)), len(lut)
 	if k := len(lutShape) - 2; k == len(shape) {
@@ -195,8 +199,8 @@ func (x *operation) lookUp(index, lut []float64, lutShape, shape []int64, place 
 	return out
 }
 
-// dividesEvenly reports whether each axis of a shape can be divided into the given number of
-// equal blocks.
+// dividesEvenly reports whether each extent of shape is a multiple of the number of blocks along
+// that axis. It is false if the two lists have different lengths.
 func dividesEvenly(shape, blocks []int64) bool {
 	if len(shape) != len(blocks) {
 		return false
@@ -209,8 +213,9 @@ func dividesEvenly(shape, blocks []int64) bool {
 	return true
 }
 
-// blockIndex returns the block that contains element i of a tensor. The last axis counts
-// fastest.
+// blockIndex returns the number of the block that contains element i of a tensor of the given
+// shape. blocks holds the number of blocks along each axis. Elements and blocks are numbered in
+// row-major order.
 func blockIndex(shape, blocks []int64, i int) int {
 	step := 1
 	for _, d := range shape {
@@ -225,23 +230,27 @@ func blockIndex(shape, blocks []int64, i int) int {
 	return block
 }
 
-// unpackSparsePalette looks up palette indices of the elements in a mask. Its results are the
-// mask and the values, which unpackSparse combines.
+// unpackSparsePalette is like unpackPalette for a tensor of which the file has only the indices of
+// nonzero elements. Its results are the mask of these elements and their values, which unpackSparse
+// combines.
 func unpackSparsePalette(x *operation) {
 	x.unpackMasked("indices_mask", "indices_nonzero_data", "lut", func(index, lut []float64, lutShape, shape []int64, places []int) ([]float64, *graph.Packing) {
 		return x.lookUp(index, lut, lutShape, shape, func(i int) int { return places[i] }), &graph.Packing{Form: graph.Palette}
 	})
 }
 
-// unpackSparseBlocks is like unpackBlocks for the elements in a mask.
+// unpackSparseBlocks is like unpackBlocks for a tensor of which the file has only the nonzero
+// elements. Its results are the mask of these elements and their values, which unpackSparse
+// combines.
 func unpackSparseBlocks(x *operation) {
 	x.unpackMasked("data_mask", "nonzero_data", "scale", func(q, scale []float64, blocks, shape []int64, places []int) ([]float64, *graph.Packing) {
 		return x.scaleBlocks(q, scale, blocks, shape, func(i int) int { return places[i] })
 	})
 }
 
-// unpackMasked sets the two results, the mask and the values, of a packed constant that only
-// has the elements in a mask.
+// unpackMasked sets both results of an operation that unpacks only the elements in a mask: the
+// mask, and the unpacked elements. The function values unpacks data with a table of scales or
+// palettes; places holds the positions of the elements in a tensor of the given shape.
 func (x *operation) unpackMasked(maskKey, dataKey, tableKey string, values func(data, table []float64, tableShape, shape []int64, places []int) ([]float64, *graph.Packing)) {
 	mask, data, table := x.packedValues(maskKey), x.packedValues(dataKey), x.packedValues(tableKey)
 	shape := x.argumentShape(maskKey)
@@ -265,12 +274,14 @@ func (x *operation) unpackMasked(maskKey, dataKey, tableKey string, values func(
 	}
 }
 
-// maxUnpackedElements returns the largest number of elements that packed constants may expand to.
+// maxUnpackedElements returns the largest number of elements to which the operation may expand
+// packed or missing constants. The limit grows with the size of the model.
 func maxUnpackedElements(x *operation) int {
 	return int(min(weights.MaxCoefficients, 64*x.bytes+1<<20))
 }
 
-// unpackSparse puts values where a mask has ones, and zeros elsewhere.
+// unpackSparse makes the result of the operation a tensor that has the given values where the mask
+// is one, and zeros elsewhere. The mask has a byte or a bit for each element.
 func unpackSparse(x *operation) {
 	values, mask := x.packedValues("nonzero_data"), x.packedValues("mask")
 	if values == nil || mask == nil {
@@ -312,7 +323,8 @@ func unpackSparse(x *operation) {
 	x.setResult(out, p)
 }
 
-// unpackBlocks unpacks weights as (data - offset)*scale, with one scale per block.
+// unpackBlocks makes (data - offset)*scale the result of the operation. Each block of the weights
+// has its own scale and offset.
 func unpackBlocks(x *operation) {
 	q, scale := x.packedValues("data"), x.packedValues("scale")
 	if q == nil || scale == nil {
@@ -324,8 +336,10 @@ func unpackBlocks(x *operation) {
 	}
 }
 
-// scaleBlocks returns (q - offset)*scale for elements of a tensor of the given shape, or nil
-// after an error. place returns the position of an element in that tensor.
+// scaleBlocks returns (q - offset)*scale for each element of q, in q itself, and how the elements
+// were packed; it returns nil after an error. blocks is the number of blocks along each axis of a
+// tensor of the given shape, each of which has its own scale. place returns the position of element
+// i of q in that tensor.
 func (x *operation) scaleBlocks(q, scale []float64, blocks, shape []int64, place func(i int) int) ([]float64, *graph.Packing) {
 	offset := x.packedValues("offset")
 	if x.err != nil {

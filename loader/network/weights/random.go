@@ -45,7 +45,7 @@ func Random(n int, seed uint64, name string) []float16.Float16 {
 	return newRandom(n, 0, seed, name).allValues()
 }
 
-// allValues returns all n values in a new slice.
+// allValues returns all values of the source in a new slice.
 func (r *randomSource) allValues() []float16.Float16 {
 	out := make([]float16.Float16, r.n)
 	r.Values(out, 0)
@@ -85,7 +85,7 @@ func (r *randomSource) Values(dst []float16.Float16, first int) {
 	}
 }
 
-// moveTo makes the value at index to the next one.
+// moveTo positions the generator so that value number to comes next.
 func (r *randomSource) moveTo(to int) {
 	if r.at > to || r.at/randomMark < to/randomMark {
 		mark := min(to/randomMark, len(r.marks)-1)
