@@ -50,7 +50,8 @@ func (c *Controller) Pass(p *regs.Stream, d Timed) (*Pass, error) {
 	return x, nil
 }
 
-// advance reads the next task.
+// advance sets p.next to the next task of the chain, or to nil at its end. If the chain is
+// invalid, it sets p.Err.
 func (p *Pass) advance() {
 	var err error
 	if p.next, err = p.walk.Next(); err != nil {
@@ -90,7 +91,8 @@ func (p *Pass) Run() (took clock.Nanoseconds, more bool) {
 	return p.device.Elapsed() - before, p.next != nil
 }
 
-// observe calls Observe for a descriptor, if it is set.
+// observe calls p.Observe, unless it is nil, for task t. The time it passes is the device's
+// time since begun.
 func (p *Pass) observe(t *regs.Task, finish bool, begun clock.Nanoseconds) {
 	if p.Observe != nil {
 		p.Observe(t, finish, p.device.Elapsed()-begun)

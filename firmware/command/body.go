@@ -125,7 +125,7 @@ func ReadCall(id ID, b []byte) (c Call, err error) {
 	return c, c.validate(id)
 }
 
-// validate returns a *[LimitError] if the body has more entries than command id allows.
+// validate returns a *[LimitError] if a list in the body is longer than command id allows.
 func (c *Call) validate(id ID) error {
 	inputs := len(c.Buffers)
 	if id != ProcedureCallTriggerCacheRequest {
@@ -148,7 +148,7 @@ func (c *Call) validate(id ID) error {
 	return nil
 }
 
-// A reader reads words from a body and records the first error.
+// A reader reads words and lists from the body of a message and keeps the first error.
 type reader struct {
 	b    []byte
 	all  int

@@ -14,7 +14,9 @@ type cacheRequest struct {
 	out    int  // outputs that the host has not returned
 }
 
-// installCacheRequest prepares a call that the host can trigger later.
+// installCacheRequest stores the call in message m as the cache request of its procedure,
+// so that the host can trigger it later. The request becomes active if no other one of its
+// group is.
 func (c *Controller) installCacheRequest(m *Message, r *Reply) {
 	p := c.findProgram(m, r)
 	if p == nil {
@@ -43,7 +45,8 @@ func (c *Controller) installCacheRequest(m *Message, r *Reply) {
 	}
 }
 
-// isGroupInactive reports whether no prepared call of the group is active.
+// isGroupInactive reports whether none of the program's cache requests in the group is
+// active.
 func (c *Controller) isGroupInactive(program int32, group uint32) bool {
 	for k, x := range c.cache {
 		if k.program == program && x.call.Group == group && x.active {
@@ -53,7 +56,9 @@ func (c *Controller) isGroupInactive(program int32, group uint32) bool {
 	return true
 }
 
-// triggerCacheRequest runs a prepared call on the inputs in the message.
+// triggerCacheRequest runs the cache request of a procedure with the input buffers in
+// message m. It refuses the message if the request is not active or if the host has not
+// returned its last output buffers.
 func (c *Controller) triggerCacheRequest(m *Message, r *Reply) {
 	if _, _, ok := c.findProcess(m, r); !ok {
 		return
@@ -83,8 +88,8 @@ func (c *Controller) triggerCacheRequest(m *Message, r *Reply) {
 	}
 }
 
-// manageCacheRequest removes a prepared call, makes it the active one of its group, or
-// takes back its output buffer, depending on the command.
+// manageCacheRequest removes the cache request of a procedure, makes it the only active one
+// of its group, or takes back an output buffer set, depending on the command.
 func (c *Controller) manageCacheRequest(m *Message, r *Reply) {
 	k := cacheKey{m.Program, m.Process, m.Procedure}
 	x := c.cache[k]

@@ -280,7 +280,7 @@ func (c *Controller) returnProgramSlot(m *Message, r *Reply) {
 }
 
 // handleProcessID assigns the lowest free process number of a program, or takes a number
-// back. A number is free if no process has it, so nothing needs to be recorded.
+// back. Only running processes occupy a number, so neither step needs to be recorded.
 func (c *Controller) handleProcessID(m *Message, r *Reply) {
 	p := c.findProgram(m, r)
 	if p == nil {
@@ -338,7 +338,7 @@ func (c *Controller) unloadProgram(slot int32) {
 	c.dropCacheRequests(func(k cacheKey) bool { return k.program == slot })
 }
 
-// dropCacheRequests removes the cache requests that match.
+// dropCacheRequests removes every cache request for whose key match returns true.
 func (c *Controller) dropCacheRequests(match func(cacheKey) bool) {
 	for k := range c.cache {
 		if match(k) {
@@ -370,7 +370,7 @@ func (c *Controller) createProcess(m *Message, r *Reply) {
 	}
 }
 
-// terminateProcess ends a process and its unfinished calls.
+// terminateProcess ends a process of a program and drops its unfinished calls.
 func (c *Controller) terminateProcess(m *Message, r *Reply) {
 	p := c.findProgram(m, r)
 	if p == nil || !c.checkNoBody(m, r) {
@@ -447,8 +447,8 @@ func checkLists(id ID, c *Call) error {
 	return nil
 }
 
-// runCall passes a call to the engine. If that fails, it refuses the command and notifies
-// the host.
+// runCall passes a call to the engine. If the engine does not accept it, runCall refuses
+// the command with the engine's status and notifies the host of the error.
 func (c *Controller) runCall(h Header, call Call, r *Reply) {
 	if s := c.engine.Call(h, call); s != OK {
 		r.refuse(s, "engine did not run the procedure")

@@ -33,8 +33,8 @@ func (c *Controller) notify(id ID, h Header, n Notice) {
 // of the call.
 func (c *Controller) Ended(h Header, s Status) { c.notify(ProgramEvent, h, Notice{Status: s}) }
 
-// checkStatus reports whether s is OK. Otherwise it refuses the command with the message
-// that the engine was not, for example, suspended.
+// checkStatus reports whether the engine returned status OK. If not, it refuses the command
+// with status s; the message says that the engine was not what, such as "suspended".
 func (c *Controller) checkStatus(s Status, r *Reply, what string) bool {
 	if s != OK {
 		r.refuse(s, "engine was not %s", what)
@@ -50,7 +50,7 @@ func (c *Controller) checkNoBody(m *Message, r *Reply) bool {
 	return m.Size == 0
 }
 
-// boot boots the controller, or resumes a suspended engine.
+// boot boots the controller and, if it is suspended, first resumes the engine.
 func (c *Controller) boot(r *Reply) {
 	if c.paused && !c.checkStatus(c.engine.Pause(false), r, "resumed") || !c.checkStatus(c.engine.Boot(), r, "started") {
 		return
@@ -58,7 +58,8 @@ func (c *Controller) boot(r *Reply) {
 	c.paused, c.booted = false, true
 }
 
-// suspend stops the engine between two runs of descriptors, unless it is already stopped.
+// suspend pauses the engine between two runs of descriptors. It refuses the command if the
+// engine is already paused.
 func (c *Controller) suspend(r *Reply) {
 	if c.paused {
 		r.refuse(WrongState, "engine is already suspended")
@@ -67,7 +68,8 @@ func (c *Controller) suspend(r *Reply) {
 	}
 }
 
-// quiesce runs all queued calls to their end. A suspended engine cannot do so.
+// quiesce runs all queued calls to their end. It refuses the command if the engine is
+// suspended.
 func (c *Controller) quiesce(r *Reply) {
 	if c.paused {
 		r.refuse(WrongState, "engine is suspended and cannot finish calls")
@@ -76,7 +78,8 @@ func (c *Controller) quiesce(r *Reply) {
 	}
 }
 
-// setPower switches the device on or off. Switching off resets the controller.
+// setPower turns the engine's power on or off. Before it turns the power off, it resets the
+// controller and notifies the host of the reset.
 func (c *Controller) setPower(on bool, m *Message, r *Reply) {
 	if !on {
 		c.reset()
@@ -85,8 +88,8 @@ func (c *Controller) setPower(on bool, m *Message, r *Reply) {
 	c.checkStatus(c.engine.Power(on), r, "powered")
 }
 
-// reset returns the controller to its state before the boot. It keeps the counts of
-// messages.
+// reset returns the controller to its state before the boot: it unloads all programs and
+// clears all properties. Only the counts of messages remain.
 func (c *Controller) reset() {
 	for slot := range int32(MaxPrograms) {
 		if c.programs[slot] != nil {
@@ -131,8 +134,8 @@ func (c *Controller) setSecureMode(m *Message, r *Reply) {
 	}
 }
 
-// refuseBlocked refuses a call that the controller's state does not allow, and reports
-// whether it did.
+// refuseBlocked reports whether the controller's state does not allow calls of the
+// message's program now. If so, it refuses the message.
 func (c *Controller) refuseBlocked(m *Message, r *Reply) bool {
 	switch {
 	case c.paused:
@@ -145,7 +148,8 @@ func (c *Controller) refuseBlocked(m *Message, r *Reply) bool {
 	return true
 }
 
-// setPrefetch adds a prefetch program (AFPP) to a program or removes it.
+// setPrefetch records that a program has a prefetch program (AFPP), or that it no longer
+// has one, depending on the command.
 func (c *Controller) setPrefetch(m *Message, r *Reply) {
 	p := c.findProgram(m, r)
 	if p == nil {
@@ -189,7 +193,7 @@ func (c *Controller) handleProperty(m *Message, r *Reply) {
 	}
 }
 
-// checkData refuses the message unless it contains the checksum word of a valid command.
+// checkData refuses the message unless its body is the single word ChecksumValid.
 func (c *Controller) checkData(m *Message, r *Reply) {
 	w := reader{b: m.Body, all: len(m.Body)}
 	sum := w.readUint32()

@@ -213,7 +213,7 @@ func (c *Client) perform(s *Selector, a *Arguments, r *Results) Return {
 }
 
 // mapBuffer maps size bytes of a host buffer for the client and returns their device
-// address.
+// address. It returns NoMemory if the backend cannot map them.
 func (c *Client) mapBuffer(buffer, size uint64) (address uint64, r Return) {
 	address, ok := c.driver.backend.Map(buffer, size)
 	if !ok {
@@ -245,7 +245,8 @@ func (d *Driver) send(ch command.Channel, m *command.Message) command.Reply {
 	return r
 }
 
-// toReturn returns the return value that corresponds to the status of a reply.
+// toReturn translates the controller's reply to the return value that the driver gives to
+// its client.
 func toReturn(r *command.Reply) Return {
 	switch {
 	case r.Dropped:

@@ -34,7 +34,8 @@ type handle struct {
 // lower 32 bits and the process in the upper ones.
 func (x *instance) token() uint64 { return uint64(x.process)<<32 | uint64(x.program.slot+1) }
 
-// newMessage returns a command for the instance, with surfaces as its buffers.
+// newMessage returns the command id for a procedure of the instance. Unless the command has
+// no body, its body is a call that binds the address surfaces[i] to port i.
 func (x *instance) newMessage(id command.ID, procedure, priority uint32, surfaces []uint64) *command.Message {
 	m := &command.Message{Header: command.Header{ID: id, Priority: priority, Program: x.program.slot, Process: x.process, Procedure: procedure}}
 	switch id {
@@ -49,7 +50,8 @@ func (x *instance) newMessage(id command.ID, procedure, priority uint32, surface
 	return m
 }
 
-// sendProgramCommand sends command id without a body for the program in a slot.
+// sendProgramCommand sends command id, without a body, for the program in the given slot,
+// and returns the controller's reply.
 func (d *Driver) sendProgramCommand(id command.ID, slot int32) command.Reply {
 	return d.send(command.Control, &command.Message{Header: command.Header{ID: id, Program: slot, Process: -1}})
 }

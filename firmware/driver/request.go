@@ -19,8 +19,9 @@ const (
 	usageOther    = 2
 )
 
-// deviceOpen answers the open handshake: it copies the caller's struct and fills in the
-// device's numbers and a token.
+// deviceOpen answers the handshake that opens the device. It copies the caller's struct in
+// to out and then stores a new token, the driver's version and the properties of the chip
+// there. It returns Busy if the client has opened the device already.
 func (c *Client) deviceOpen(in, out []byte) Return {
 	switch in[0] {
 	case usageStandard:

@@ -329,8 +329,9 @@ func (c *Call) endDispatch() (more bool, err error) {
 	return more, nil
 }
 
-// finishSums divides the fixed energy among the dispatches and adds the figures of
-// dispatches that were only counted.
+// finishSums divides the fixed energy equally among the dispatches. It then adds to the
+// result the figures of the dispatches that were not executed because they equal the last
+// one that was.
 func (c *Call) finishSums() {
 	l, res := c.loaded, c.res
 	each := res.Report.Dispatch / clock.Nanojoules(c.ran)

@@ -161,8 +161,8 @@ func PseudoRandom(of string, n int, seed uint64) []float16.Float16 {
 	return data
 }
 
-// toTruthValues replaces generated values by pairs of bytes that are 0 or 1, for a port
-// with 8-bit elements.
+// toTruthValues replaces each generated fp16 value in data by two bytes that are 0 or 1
+// each, as a port with 8-bit elements expects.
 func toTruthValues(data []float16.Float16) {
 	for i, h := range data {
 		data[i] = h>>15 | h>>5&1<<8

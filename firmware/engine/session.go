@@ -158,13 +158,14 @@ func (s *Session) findFree(want addressRange) addressRange {
 	return addressRange{at, at + (want.hi - want.lo)}
 }
 
-// markTaken marks a range as in use.
+// markTaken adds r to the sorted list of address ranges in use.
 func (s *Session) markTaken(r addressRange) {
 	i, _ := slices.BinarySearchFunc(s.spans, r, func(a, b addressRange) int { return cmp.Compare(a.lo, b.lo) })
 	s.spans = slices.Insert(s.spans, i, r)
 }
 
-// markFree marks a range as free.
+// markFree removes r from the list of address ranges in use. It does nothing if r is not in
+// the list.
 func (s *Session) markFree(r addressRange) {
 	if i := slices.Index(s.spans, r); i >= 0 {
 		s.spans = slices.Delete(s.spans, i, i+1)

@@ -214,13 +214,13 @@ func (x *executor) Power(on bool) command.Status {
 	return command.OK
 }
 
-// wait lets time pass without work.
+// wait advances the clock of the queues by t, during which the engine is idle.
 func (x *executor) wait(t clock.Nanoseconds) {
 	x.queue.Wait(x.queue.Now() + t)
 	x.session.Controller().Idle(t)
 }
 
-// Boot starts the queues.
+// Boot starts the task queues. It does nothing if they were started before.
 func (x *executor) Boot() command.Status {
 	if x.queue.State() == queue.Init && x.queue.Start() != nil {
 		return command.WrongState
@@ -228,7 +228,8 @@ func (x *executor) Boot() command.Status {
 	return command.OK
 }
 
-// Pause stops the queues between two runs of descriptors, or starts them again.
+// Pause stops the task queues between two runs of descriptors if on is true, and restarts
+// them otherwise.
 func (x *executor) Pause(on bool) command.Status {
 	change := x.queue.Start
 	if on {
@@ -240,7 +241,8 @@ func (x *executor) Pause(on bool) command.Status {
 	return command.OK
 }
 
-// Secure enters or leaves secure mode. The queues quiesce and the power is cycled.
+// Secure enters or leaves secure mode. It first empties the task queues and then turns all
+// power domains off.
 func (x *executor) Secure(on bool) command.Status {
 	if _, err := x.queue.SecureBoundary(on, x.session.Controller().PowerDown); err != nil {
 		return command.WrongState

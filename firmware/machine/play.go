@@ -23,7 +23,7 @@ import (
 	"anesim/loader"
 )
 
-// sortedKeys returns the keys of a map in ascending order.
+// sortedKeys returns the keys of m in ascending order.
 func sortedKeys[V any](m map[string]V) []string { return slices.Sorted(maps.Keys(m)) }
 
 // A player executes the steps of a script on a machine and writes the transcript.
@@ -369,7 +369,8 @@ func (p *player) findClient(name string) (*scriptClient, error) {
 	return nil, fmt.Errorf("unknown client %q%s", name, spelling.Suggest(name, sortedKeys(p.clients)))
 }
 
-// reportReturn reports a return value of the driver.
+// reportReturn writes the driver's return value r as the outcome of the step. An expect
+// step may refer to it by its name or by its number.
 func (p *player) reportReturn(r driver.Return) {
 	text := r.String()
 	name, _, _ := strings.Cut(text, " ")

@@ -28,8 +28,8 @@ type request struct {
 	faults int
 }
 
-// validate returns OK if the buffers and ports that the call names exist and the buffers
-// are large enough, and another status otherwise.
+// validate returns OK if the call's buffers exist, its ports can be bound, and every buffer
+// is large enough for its port. Otherwise it returns the status to refuse the call with.
 func (q *request) validate() command.Status {
 	p := q.procedure.loaded.Program()
 	for _, b := range q.call.Buffers {
@@ -48,7 +48,8 @@ func (q *request) validate() command.Status {
 	return command.OK
 }
 
-// status returns the status of the finished call.
+// status returns Failed if the finished call ended with an error or with a device fault,
+// and OK otherwise.
 func (q *request) status() command.Status {
 	if q.err != nil || q.faults > 0 {
 		return command.Failed
@@ -101,7 +102,8 @@ func (x *executor) findBlocking(q *request) (first *request) {
 	return first
 }
 
-// begin binds the call's buffers and values and starts the call.
+// begin binds the buffers and parameter values of the call and starts it. If the call
+// cannot start, begin restores the previous bindings.
 func (q *request) begin() error {
 	l := q.procedure.loaded
 	err := q.bind(l)
@@ -132,7 +134,8 @@ func (q *request) bind(l *engine.Loaded) (err error) {
 	return err
 }
 
-// finish ends the call: it signals the call's events and notifies the host.
+// finish ends the call: it restores the program's bindings, signals the call's events, and
+// tells the machine that the call has ended.
 func (q *request) finish() {
 	q.done = true
 	if q.unbind != nil {
@@ -149,7 +152,8 @@ func (q *request) finish() {
 	q.executor.ended(q)
 }
 
-// Abort drops the descriptors that have not run.
+// Abort ends the call without executing its remaining descriptors, and restores the
+// bindings of its program.
 func (q *request) Abort() {
 	if q.pass != nil {
 		q.pass.Abort()

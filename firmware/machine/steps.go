@@ -129,7 +129,9 @@ func (p *player) ringDoorbell(text string) error {
 	return err
 }
 
-// reportReply reports a reply to a command that named a program and a process.
+// reportReply writes the controller's reply r as the outcome of the step. The arguments
+// program and process are the numbers in the command; others in the reply were assigned by
+// the controller and are shown.
 func (p *player) reportReply(r *command.Reply, program, process int32) {
 	switch {
 	case r.Dropped:

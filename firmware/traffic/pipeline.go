@@ -9,7 +9,7 @@ import (
 	"anesim/firmware/engine"
 )
 
-// namesBefore returns the names of the first i clients.
+// namesBefore returns the names of the script's first i clients, in their order.
 func (s *Script) namesBefore(i int) (list []string) {
 	for k := range s.Clients[:i] {
 		list = append(list, s.Clients[k].Name)
@@ -17,11 +17,13 @@ func (s *Script) namesBefore(i int) (list []string) {
 	return list
 }
 
-// indexBefore returns the index of a named client among the first i, or -1.
+// indexBefore returns the index of the client with the given name among the first i
+// clients, or -1 if there is none.
 func (s *Script) indexBefore(i int, name string) int { return slices.Index(s.namesBefore(i), name) }
 
-// connectClients connects the outputs of clients to the inputs of those that read them.
-// Both then spend less host time, because they copy less.
+// connectClients makes the inputs in every client's Reads use the buffers of the outputs
+// they name. It then calls the connected programs once more, because their calls spend less
+// host time on copies.
 func (l *Outcome) connectClients(ctx context.Context) error {
 	loaded := make([]*engine.Loaded, len(l.Alone))
 	var session *engine.Session

@@ -149,7 +149,7 @@ func (c *Config) Check() error {
 	return nil
 }
 
-// A call is a call in progress.
+// A call is a client's call from its arrival until it returns.
 type call struct {
 	client  int
 	arrived clock.Nanoseconds
@@ -158,7 +158,8 @@ type call struct {
 	number  int
 }
 
-// An event is a scheduled event.
+// An event is something that the simulation handles at a given simulated time. Events at
+// the same time are handled in the order of seq.
 type event struct {
 	at   clock.Nanoseconds
 	seq  uint64 // order of events at the same time
@@ -177,10 +178,11 @@ const (
 	leaves              // a call returns and the gate opens
 )
 
-// before reports whether e happens before o.
+// before reports whether e must be handled before o: because it is earlier, or because it
+// was scheduled first for the same time.
 func (e *event) before(o *event) bool { return e.at < o.at || e.at == o.at && e.seq < o.seq }
 
-// An events is a binary heap of events whose first element happens next.
+// An events is a heap of scheduled events. Its first element is the one to handle next.
 type events []event
 
 func (e *events) push(x event) {
@@ -220,7 +222,8 @@ func (e *events) pop() event {
 	return first
 }
 
-// A fifo is a queue of calls whose pop does not move the remaining ones.
+// A fifo is a first-in, first-out queue of calls. It advances head instead of moving the
+// remaining calls on every pop.
 type fifo struct {
 	list []*call
 	head int
@@ -245,7 +248,8 @@ func (f *fifo) pop() {
 	}
 }
 
-// A simulation is a load that is being simulated.
+// A simulation holds the state of a running simulation: the scheduled events, the queues of
+// calls, and the results so far.
 type simulation struct {
 	*Config
 	now    clock.Nanoseconds
@@ -316,7 +320,8 @@ func (s *simulation) schedule(t clock.Nanoseconds, e event) {
 	s.events.push(e)
 }
 
-// nextGap returns the time until a client's next arrival.
+// nextGap returns the time from now until the next arrival of the client with index i. The
+// gap is exponentially distributed unless the client's arrivals are Fixed.
 func (s *simulation) nextGap(i int) clock.Nanoseconds {
 	if s.Clients[i].Arrival == Fixed { // computed from the number of calls, because rounded gaps would add up
 		return clock.Nanoseconds(1e9*float64(s.result.Clients[i].Started)/s.Clients[i].Rate) - s.now
@@ -353,7 +358,9 @@ func (s *simulation) handle(e *event) {
 	}
 }
 
-// arrive starts a call of a client and schedules its next arrival.
+// arrive starts a call of the client with index i, and schedules the client's next arrival
+// if that does not depend on other calls. After Duration only clients that follow another
+// one still make calls. At the maximum number of calls, arrive sets Result.Cut instead.
 func (s *simulation) arrive(i int) {
 	follows := s.Clients[i].Arrival == After
 	if s.now >= s.Duration && !follows { // calls that follow another are still made
@@ -380,7 +387,8 @@ func (s *simulation) arrive(i int) {
 	}
 }
 
-// admit lets calls through the gate, most urgent first.
+// admit lets waiting calls through the driver's gate, the most urgent first, until InFlight
+// calls are behind it.
 func (s *simulation) admit() {
 	for s.inside < max(1, s.InFlight) {
 		c := takeFirst(&s.gate)
@@ -405,7 +413,8 @@ func takeFirst(lists *[queue.Queues]fifo) *call {
 	return nil
 }
 
-// dispatch starts a run of the most urgent call if the engine is free.
+// dispatch wakes the engine if necessary and starts the next run of the most urgent queued
+// call. It does nothing if the engine is busy or no call is queued.
 func (s *simulation) dispatch() {
 	if s.active != nil {
 		return
@@ -439,14 +448,16 @@ func (s *simulation) dispatch() {
 	}
 }
 
-// endIdle accounts for the engine's idle time since its last run.
+// endIdle adds to the result the energy that the engine drew while it was idle, from the
+// end of its last run to the time until.
 func (s *simulation) endIdle(until clock.Nanoseconds) {
 	if on := s.power.Idle(until - s.idleAt); on > 0 {
 		s.addWaitEnergy(s.idleAt, on)
 	}
 }
 
-// addWaitEnergy adds the energy of waiting with the rails on.
+// addWaitEnergy adds to the result the energy that the engine draws while it waits for time
+// t with its power rails on, starting at time from.
 func (s *simulation) addWaitEnergy(from, t clock.Nanoseconds) {
 	if s.Waiting == nil || t <= 0 {
 		return
@@ -456,8 +467,9 @@ func (s *simulation) addWaitEnergy(from, t clock.Nanoseconds) {
 	s.addToBins(-1, from, t, e, 0)
 }
 
-// addToBins distributes energy and engine time over the intervals that a period overlaps,
-// in proportion. client is -1 for none.
+// addToBins divides the energy e and the engine time busy among the bins that the period of
+// length t from time from overlaps, in proportion to the overlaps. The engine time also
+// goes to the bins of the client with the given index, unless that is -1.
 func (s *simulation) addToBins(client int, from, t clock.Nanoseconds, e clock.Nanojoules, busy clock.Nanoseconds) {
 	if s.Bins == 0 {
 		return
@@ -491,7 +503,8 @@ func (s *simulation) addToBins(client int, from, t clock.Nanoseconds, e clock.Na
 	}
 }
 
-// endRun ends a run. The call stays at the head of its queue until its last run.
+// endRun ends the run of call c on the engine and starts the next run. After its last run,
+// c leaves its queue and returns once the host has finished its part.
 func (s *simulation) endRun(c *call) {
 	s.active, s.idleAt = nil, s.now
 	s.observe(Ran, s.now, c)
@@ -504,7 +517,7 @@ func (s *simulation) endRun(c *call) {
 	s.dispatch()
 }
 
-// remove removes a call if it is the first of its list.
+// remove removes c from the queue if c is its first call, and does nothing otherwise.
 func (f *fifo) remove(c *call) {
 	if f.first() == c {
 		f.pop()

@@ -96,8 +96,8 @@ func errorAt(n *yaml.Node, format string, v ...any) error {
 	return &ScriptError{Line: max(1, n.Line), What: fmt.Sprintf(format, v...)}
 }
 
-// readKeys calls the function in read for each key of a mapping. It returns an error for
-// unknown and repeated keys.
+// readKeys calls read[key] with the value of each key in mapping n. It returns an error if
+// a key is unknown or repeated.
 func readKeys(n *yaml.Node, what string, read map[string]func(*yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
 		return errorAt(n, "invalid value; want a mapping for %s", what)
@@ -187,7 +187,8 @@ func readText(n *yaml.Node, to *string) error {
 	return nil
 }
 
-// readReads reads a mapping of inputs to the outputs that they share buffers with.
+// readReads decodes the key reads of a client, a nonempty mapping from its inputs to the
+// outputs that they share buffers with, into *to.
 func readReads(n *yaml.Node, to *map[string]string) error {
 	if n.Kind != yaml.MappingNode || len(n.Content) == 0 {
 		return errorAt(n, "malformed reads; want INPUT: OUTPUT, an input of this client and an output of the one it follows")
