@@ -51,7 +51,7 @@ func newLastAccesses(moves []access) lastAccesses {
 	return b
 }
 
-// recordReads records the DMAs of a task as the last readers of the bytes they read.
+// recordReads records the DMAs of a task as the last accesses to the bytes that they read.
 func (b lastAccesses) recordReads(m *access, task int) {
 	for k, s := range m.source {
 		if m.on[k] {
@@ -61,7 +61,7 @@ func (b lastAccesses) recordReads(m *access, task int) {
 	b.record(m.kernel, kernelDMA(task))
 }
 
-// record sets the last DMA of every byte in s.
+// record makes DMA r the last DMA of every byte in s.
 func (b lastAccesses) record(s byteRange, r dmaID) {
 	if g := b[s.bar]; g != nil && s.from < s.to {
 		from, to := g.findPieces(s)
@@ -87,7 +87,7 @@ type segments struct {
 	uniform []bool  // all pieces below the node have this DMA; the children are out of date
 }
 
-// findPieces returns the numbers of the first piece of s and of the piece after its last.
+// findPieces returns the numbers of the first piece that lies in s and of the first piece after s.
 func (g *segments) findPieces(s byteRange) (from, to int) {
 	from, _ = slices.BinarySearch(g.bounds, s.from)
 	to, _ = slices.BinarySearch(g.bounds, s.to)

@@ -30,6 +30,8 @@ type program struct {
 	index map[*task.Task]int
 }
 
+// newProgram returns a program with one step for each task. The steps start from copies of the
+// tasks' registers.
 func newProgram(tasks []*task.Task) *program {
 	p := &program{tasks: tasks, steps: make([]step, len(tasks)), index: make(map[*task.Task]int, len(tasks))}
 	for i, t := range tasks {
@@ -50,9 +52,9 @@ func Finish(tasks []*task.Task) []*regs.Descriptor {
 	return p.link(p.findRuns(), nil)
 }
 
-// link returns the descriptors of the steps. starts marks the first task of each run. later sets
-// the route of each task after the first; if it is nil, routes have the form of the newest
-// compiler.
+// link returns the linked descriptors of the steps. starts[i] says whether task i starts a run
+// (consecutive tasks that pass tiles to each other). link calls later to set the route of each task
+// after the first; if later is nil, it sets routes as the vendor's newest compiler does.
 func (p *program) link(starts []bool, later func(i int, starts bool)) []*regs.Descriptor {
 	out := make([]*regs.Descriptor, len(p.steps))
 	writers := p.setReuse()
@@ -79,8 +81,8 @@ func (p *program) link(starts []bool, later func(i int, starts bool)) []*regs.De
 	return loader.Sequence(out...)
 }
 
-// debugEvents returns the events of the step that are logged for debugging. first and last say
-// whether it is the first or last step of the chain.
+// debugEvents returns the bits for the header of the step's descriptor that select the events that
+// the firmware logs. first and last say whether the step is the first or the last of the chain.
 func (t *step) debugEvents(first, last bool) uint32 {
 	n := uint32(debugEvents)
 	switch {
@@ -98,18 +100,18 @@ func (t *step) debugEvents(first, last bool) uint32 {
 	return n
 }
 
-// onlyMovesData reports whether the task only copies data into the L2, out of it, or through a
-// tile in it. Such tasks have no debug events (seen in 16 of 16 tasks). It reports false for a
-// copy that streams through the L2.
+// onlyMovesData reports whether the task only copies data into L2, out of L2, or through a tile in
+// L2. It reports false for a copy that streams through L2. Tasks that only move data log no debug
+// events (seen in 16 of 16 tasks).
 func (t *step) onlyMovesData() bool {
 	m := t.g.NE.MACCfg
 	streams := t.g.DestinationOn() && t.LoadsFirst() && t.g.TileDMADst.DstDMAConfig.B26()
 	return !t.Planar() && m.OpMode() == regs.PassThrough && m.NonlinearMode() == regs.NoActivation && !streams
 }
 
-// isMantissaTable reports whether a table is indexed by mantissas. The low digit of its mode is
-// then 5 (square root), 6 (its reciprocal), 7 (reciprocal) or 9 (logarithm), as seen in 5 of 5
-// tables; other tables have 0, 1 or 10.
+// isMantissaTable reports whether an activation table is indexed by the mantissa of its input. The
+// low digit of the table's mode is then 5 (square root), 6 (its reciprocal), 7 (reciprocal) or 9
+// (logarithm), as seen in 5 of 5 tables. Other tables have 0, 1 or 10.
 func isMantissaTable(table []byte) bool {
 	const mode = 2 * 42
 	return len(table) > mode && table[mode]&0xf >= 5 && table[mode]&0xf <= 9

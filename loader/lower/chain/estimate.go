@@ -6,8 +6,8 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// estimateCycles returns the estimate in the ExeCycles field of task i. The first of two tasks
-// that share a ring has the estimate for both.
+// estimateCycles returns the cycle estimate for the ExeCycles field of task i. If two tasks share a
+// ring, the estimate of the first one covers both.
 func (p *program) estimateCycles(i int) uint32 {
 	t := &p.steps[i]
 	var o regs.Operands

@@ -58,8 +58,9 @@ func Finish2023(tasks []*task.Task, passed bool) []*regs.Descriptor {
 	return out
 }
 
-// findRuns2023 is like findRuns, but joins a task between two tasks that use memory with the task
-// after it (seen in 3 of 3 programs).
+// findRuns2023 is like findRuns, except that a task whose predecessor starts a run joins that run
+// instead of starting one (seen in 3 of 3 programs). The run of the first task is not extended like
+// this.
 func (p *program) findRuns2023() []bool {
 	starts := p.findRuns()
 	for i := 2; i < len(p.tasks); i++ {
@@ -122,8 +123,8 @@ func (p *program) setRoute2023(i int, starts bool) {
 	l.SourceCfg = s
 }
 
-// loadedTile returns the place of the tile that t loads from memory: that of the first source, or
-// of the second if the first is in the L2.
+// loadedTile returns the place in L2 of the tile that t loads from memory. This is the tile of the
+// first source, or that of the second source if the first is already in L2.
 func loadedTile(t *task.Task) *task.Tile {
 	which := task.Operand2
 	if t.LoadsFirst() {

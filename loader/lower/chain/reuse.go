@@ -90,8 +90,8 @@ func (p *program) setReuse() []uint32 {
 	return writers
 }
 
-// markOverwrite marks the result of task i as placed in the scratch buffer. by is the DMA that
-// last read the overwritten bytes, or noDMA.
+// markOverwrite records in the registers of task i that its result is in the scratch buffer. by is
+// the DMA that last accessed the bytes that the result overwrites, or noDMA.
 func (t *step) markOverwrite(i int, by dmaID) {
 	w := &t.g.TileDMADst.DstDMAConfig
 	*w |= scratchHint
@@ -105,8 +105,8 @@ func (t *step) markOverwrite(i int, by dmaID) {
 	*w |= kind | regs.DstDMAConfig(min(i-by.taskIndex()-1, overFarthest))<<overDistance
 }
 
-// setHints sets how long a cache should keep the sources of the task. again says which sources a
-// later task reads, and read holds the earlier reads.
+// setHints sets the cache hints for the sources of the task: whether their bytes will be read
+// again. again says which of the two sources a later task reads, and read holds the earlier reads.
 func (t *step) setHints(m *access, again [2]bool, read lastAccesses) {
 	sameBytes := m.on[0] && m.on[1] && m.source[0].overlaps(m.source[1])
 	d := &t.g.TileDMASrc
@@ -131,9 +131,9 @@ func (t *step) setHints(m *access, again [2]bool, read lastAccesses) {
 	}
 }
 
-// findRereads reports, for the two sources of every task, whether a later task reads any of their
-// bytes before they are overwritten. It counts reads by the tile DMA, and reads of weights from
-// the scratch buffer.
+// findRereads reports, for both sources of every task, whether a later task reads any of their
+// bytes before they are overwritten. Later reads count if a tile DMA makes them, or if they load
+// weights from the scratch buffer.
 func findRereads(moves []access) [][2]bool {
 	again := make([][2]bool, len(moves))
 	later := newLastAccesses(moves)
@@ -159,7 +159,8 @@ type access struct {
 	writes         bool      // the tile DMA writes the result
 }
 
-// memoryAccess returns the byte ranges of the step's operands, computed from its registers.
+// memoryAccess returns the byte ranges that the step's task reads and writes in memory, computed
+// from its registers.
 func (t *step) memoryAccess() access {
 	o, b, k := t.g.Operands(), t.h.Bases, t.h.KernelBases
 	m := access{on: [2]bool{t.g.Source1On(), t.g.Source2On()}, writes: t.g.DestinationOn()}

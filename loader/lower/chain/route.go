@@ -91,9 +91,9 @@ func (t *step) waitForStaging(other *task.Task) {
 	}
 }
 
-// addWaits returns r with the bits that a tile waits for. It waits for the source and the result
-// of other, the last task of the other engine, if they overlap with the tile. If own is set, it
-// waits for all earlier work of its own engine too.
+// addWaits returns r with the dependency bits that an access to the given tile needs. It waits for
+// the source and the result of other, the last task of the other engine, where they overlap with
+// the tile. If own is set, it also waits for all earlier work of its own engine.
 func (t *step) addWaits(r regs.L2Route, tile *task.Tile, other *task.Task, own bool) regs.L2Route {
 	source := other != nil && tile.Overlaps(other.First)
 	result := other != nil && tile.Overlaps(other.Result)

@@ -75,7 +75,7 @@ func PassThroughScratch(tasks []*task.Task) int {
 }
 
 // scratchSources returns the sources that task t reads from the scratch buffer. i is the index of t
-// among the tasks.
+// in the list of tasks.
 func scratchSources(t *task.Task, i int) []reader {
 	var list []reader
 	for _, which := range [...]task.Operand{task.Operand1, task.Operand2} {

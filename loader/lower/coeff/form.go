@@ -36,10 +36,10 @@ func codingsFor(f layer.Form) [2][]Coding {
 	return [2][]Coding{}
 }
 
-// packSmallest returns the planes in the smallest encoding that reproduces their values exactly. It
-// prefers the encodings that match the form of the weights. The result must be smaller than
-// denseKernel, and no lane of it larger than there; packSmallest returns nil if no encoding
-// achieves that.
+// packSmallest returns the planes in the smallest encoding that reproduces all weights exactly,
+// trying first the encodings that match the form of the weights in the file. It returns nil unless
+// the result is smaller than denseKernel and none of its lanes is larger than that lane of
+// denseKernel.
 func (f *ChannelWeights) packSmallest(planes []plane, denseKernel *Kernel) *Kernel {
 	for _, list := range codingsFor(f.form) {
 		var best *Kernel
@@ -75,8 +75,8 @@ func (k *Kernel) isSmaller(other *Kernel) bool {
 	return true
 }
 
-// packCoded returns the planes in encoding c, or nil if that encoding cannot reproduce their values
-// exactly. Each group starts at a multiple of 64 bytes in every lane.
+// packCoded returns the planes packed with encoding c, or nil if c cannot reproduce all weights
+// exactly. In each lane, every group starts at a multiple of 64 bytes.
 func (f *ChannelWeights) packCoded(planes []plane, c Coding) *Kernel {
 	var perLane [lanes.Count][]byte
 	var books *[lanes.Count]codebook
@@ -135,7 +135,8 @@ func (f *ChannelWeights) packCoded(planes []plane, c Coding) *Kernel {
 	return k
 }
 
-// appendPlane appends the weights of plane p: for each tap the values of all its channels.
+// appendPlane appends the weights of plane p to dst: for each tap, the weights of all channels of
+// the plane.
 func (f *ChannelWeights) appendPlane(dst []float16.Float16, p plane) []float16.Float16 {
 	for k := range f.Taps {
 		for n := range p.width {
@@ -190,8 +191,8 @@ func (f *ChannelWeights) collectCodebooks(planes []plane, entries int) *[lanes.C
 	return books
 }
 
-// appendTo appends the codebook and zeros up to the given number of entries. It appends nothing
-// for the empty codebook of an unused lane.
+// appendTo appends the codebook to dst, followed by zeros up to the given number of entries. For
+// the empty codebook of an unused lane it appends nothing.
 func (b *codebook) appendTo(dst []byte, entries int) []byte {
 	if len(b.list) == 0 {
 		return dst
@@ -202,8 +203,8 @@ func (b *codebook) appendTo(dst []byte, entries int) []byte {
 	return append(dst, make([]byte, layer.ElementBytes*(entries-len(b.list)))...)
 }
 
-// appendIndices appends the index of each weight in the codebook. Indices of 4 bits share a byte,
-// the first in the low bits.
+// appendIndices appends the codebook index of each weight in w to dst. For Palette4, two 4-bit
+// indices share a byte, with the first in the low bits; otherwise each index is a byte.
 func (b *codebook) appendIndices(dst []byte, w []float16.Float16, c Coding) []byte {
 	for i, h := range w {
 		n := b.at[h]
@@ -229,8 +230,8 @@ func appendMasked(dst []byte, w []float16.Float16) []byte {
 	return dst
 }
 
-// channelScale returns the scale of a channel. It reports false if there is none or it is not
-// finite.
+// channelScale returns the scale of channel n of group g. It reports false if the weights have no
+// scales or if this scale is not finite.
 func (f *ChannelWeights) channelScale(g, n int) (float16.Float16, bool) {
 	if f.scale == nil {
 		return 0, false

@@ -119,8 +119,8 @@ func (f *ChannelWeights) packSizes(width int) *Kernel {
 	return k
 }
 
-// packUniformPlanes is like Pack, but all planes have exactly w channels, however few channels
-// there are.
+// packUniformPlanes is like Pack, but every plane has exactly w channels, even if fewer channels
+// are left.
 func (f *ChannelWeights) packUniformPlanes(w int) *Kernel {
 	var planes []plane
 	for i := 0; i*w < f.Channels; i++ {
@@ -132,8 +132,8 @@ func (f *ChannelWeights) packUniformPlanes(w int) *Kernel {
 // A plane holds width channels of a group, starting with channel first, in a lane.
 type plane struct{ lane, group, first, width int }
 
-// fillLanes writes planes to their lanes, in the form of the weights if it is smaller. Each group
-// starts at a multiple of 64 bytes.
+// fillLanes returns a kernel with the given planes in their lanes. It uses the compressed encoding
+// of the weights if that is smaller. In each lane, every group starts at a multiple of 64 bytes.
 func (f *ChannelWeights) fillLanes(planes []plane) *Kernel {
 	rows := f.Taps + BiasRows(f.Bias != nil)
 	var size [lanes.Count]int
@@ -181,7 +181,8 @@ func (f *ChannelWeights) fillLanes(planes []plane) *Kernel {
 	return k
 }
 
-// putBiases writes the biases of a plane, if there are any, and returns the rest of dst.
+// putBiases writes the biases of plane p to the start of dst and returns the rest of dst. If the
+// weights have no biases, it returns dst.
 func (f *ChannelWeights) putBiases(dst []byte, p plane) []byte {
 	if f.Bias == nil {
 		return dst
@@ -192,7 +193,8 @@ func (f *ChannelWeights) putBiases(dst []byte, p plane) []byte {
 	return dst[layer.ElementBytes*p.width:]
 }
 
-// putByTap writes planes with readTap. at returns the place of a plane.
+// putByTap writes the biases and weights of the planes, one tap after the other, as readTap
+// delivers them. at(i) returns the memory of plane i.
 func (f *ChannelWeights) putByTap(planes []plane, at func(plane int) []byte) {
 	rows := make([][]byte, len(planes))
 	for i, p := range planes {
@@ -213,7 +215,8 @@ func (f *ChannelWeights) putByTap(planes []plane, at func(plane int) []byte) {
 	}
 }
 
-// putPlane writes the biases and weights of a plane. It returns buf, possibly enlarged.
+// putPlane writes the biases and weights of plane p to dst. It uses buf as working memory and
+// returns it, possibly enlarged, for the next call.
 func (f *ChannelWeights) putPlane(dst []byte, p plane, buf []float16.Float16) []float16.Float16 {
 	dst = f.putBiases(dst, p)
 	if f.readChannel == nil {
@@ -256,7 +259,7 @@ func pad64(b []byte) []byte {
 	return append(b, make([]byte, -len(b)&63)...)
 }
 
-// appendLane appends a lane with the bytes b.
+// appendLane adds a lane with contents b to k, padded with zeros to a multiple of 64 bytes.
 func (k *Kernel) appendLane(b []byte) {
 	k.Lanes = append(k.Lanes, Lane{len(k.Data), layer.RoundUp(len(b), 64)})
 	k.Data = append(k.Data, pad64(b)...)

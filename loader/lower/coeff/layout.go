@@ -154,8 +154,8 @@ func (l *Layout) SetBiases(constants []byte, values []float16.Float16) error {
 	return l.merge(constants, l.packWith(nil, at), l.packWith(nil, ones))
 }
 
-// packWith packs the given weights and biases in the order of the layout. nil functions give
-// zeros.
+// packWith packs weight(g, n, k) for each tap k of channel n of group g, and bias(g, n), in the
+// order of the layout. If weight or bias is nil, zeros take its place.
 func (l *Layout) packWith(weight func(g, n, k int) float16.Float16, bias func(g, n int) float16.Float16) *Kernel {
 	f := l.weights
 	if weight != nil {
@@ -167,7 +167,8 @@ func (l *Layout) packWith(weight func(g, n, k int) float16.Float16, bias func(g,
 	return f.Pack(l.width)
 }
 
-// merge copies those bits of values to the constants that are set in mask.
+// merge overwrites the bits of constants that are set in mask with those of values. It returns a
+// *LayoutError if a lane extends past the constants.
 func (l *Layout) merge(constants []byte, values, mask *Kernel) error {
 	for _, s := range l.lanes {
 		if s.base > uint64(len(constants)) || s.size > uint64(len(constants))-s.base {

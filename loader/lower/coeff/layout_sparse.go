@@ -21,7 +21,9 @@ func isSparsePointwise(g *regs.Groups) bool {
 		g.GroupCount() == 1 && !g.Common.GroupConvCfg.UnicastEn() && int(g.Common.Cout.Cout())%lanes.Count == 0
 }
 
-// setSparse replaces weights, biases or both. nil keeps the current values.
+// setSparse replaces the weights and biases of a zero-skipping kernel in constants. If weights or
+// biases is nil, the current values stay. It returns a *LayoutError if constants is not valid or if
+// the new weights need more bytes than a lane has.
 func (l *Layout) setSparse(constants []byte, weights, biases []float16.Float16) error {
 	old, err := l.readSparse(constants)
 	if err != nil {
@@ -54,7 +56,8 @@ func (l *Layout) setSparse(constants []byte, weights, biases []float16.Float16) 
 // sparseValues holds the weights and biases of zero-skipping lanes.
 type sparseValues struct{ weights, biases []float16.Float16 }
 
-// readSparse decodes the planes of every lane.
+// readSparse decodes the weights and biases of a zero-skipping kernel from constants. It returns a
+// *LayoutError if they are not valid.
 func (l *Layout) readSparse(constants []byte) (*sparseValues, error) {
 	if len(l.lanes) != lanes.Count {
 		return nil, layoutErrorf("found %d enabled lanes, want %d", len(l.lanes), lanes.Count)
@@ -92,8 +95,8 @@ func (s *sparseLane) take(n int) []byte {
 	return b
 }
 
-// readPlane decodes the next plane into channels first to first+g of v. It reports false if the
-// bytes are not a plane.
+// readPlane decodes the next plane of the lane and stores its weights and biases as those of
+// channels first to first+g-1 of v. It reports false if the bytes are not a valid plane.
 func (s *sparseLane) readPlane(l *Layout, v *sparseValues, first, g int) bool {
 	if l.Bias {
 		b := s.take(layer.ElementBytes * g)

@@ -44,7 +44,8 @@ func (f *ChannelWeights) fitsSparse(width, taps int, phases [][]int) bool {
 	return f.Taps/taps*channel <= math.MaxUint16
 }
 
-// packSparse is like Pack in the zero-skipping form. There must be one group.
+// packSparse returns the weights in the zero-skipping form, which stores only nonzero weights.
+// width is the largest number of channels in a plane. The weights must have one group.
 func (f *ChannelWeights) packSparse(width, taps int, phases [][]int) *Kernel {
 	if f.SizesOnly {
 		return f.packSparseSizes(width, taps, phases)
@@ -75,8 +76,8 @@ func (f *ChannelWeights) packSparse(width, taps int, phases [][]int) *Kernel {
 	return k
 }
 
-// maskBytes returns the number of mask bytes of a phase, with the zero byte before an odd number
-// of them or in a 1x1 window.
+// maskBytes returns the number of mask bytes for a phase with the given number of weights. It
+// includes the zero byte that is added if the count is odd or the window is 1x1.
 func maskBytes(entries, taps int) int {
 	n := (entries + 7) / 8
 	if n%2 == 1 || taps == 1 {
@@ -85,8 +86,8 @@ func maskBytes(entries, taps int) int {
 	return n
 }
 
-// appendSparsePlane appends the plane of channels first to first+g to dst. It uses body as a
-// buffer, and returns both slices.
+// appendSparsePlane appends the plane with channels first to first+g-1 to dst. It uses body as
+// working memory. It returns both slices, which may have grown.
 func (f *ChannelWeights) appendSparsePlane(dst, body []byte, first, g, taps int, phases [][]int) ([]byte, []byte) {
 	if f.Bias != nil {
 		for n := range g {
@@ -119,7 +120,7 @@ func (f *ChannelWeights) appendSparsePlane(dst, body []byte, first, g, taps int,
 	return append(dst, make([]byte, max(0, g/2-2))...), body
 }
 
-// packSparseSizes returns the lanes of packSparse without their bytes.
+// packSparseSizes returns a kernel with the same lanes as packSparse, but without data.
 func (f *ChannelWeights) packSparseSizes(width, taps int, phases [][]int) *Kernel {
 	k := &Kernel{Coding: ZeroSkipping}
 	var perLane [lanes.Count]int
@@ -144,7 +145,8 @@ func (f *ChannelWeights) packSparseSizes(width, taps int, phases [][]int) *Kerne
 	return k
 }
 
-// sparseBodyBytes returns the length of a plane's body.
+// sparseBodyBytes returns the number of bytes that the masks and nonzero weights of channels first
+// to first+g-1 occupy in the zero-skipping form.
 func (f *ChannelWeights) sparseBodyBytes(first, g, taps int, phases [][]int) (n int) {
 	channels := f.Taps / taps
 	if f.uniform {

@@ -43,7 +43,7 @@ const (
 	elementCost     = 4 // of each element transposed
 )
 
-// transposedPhasesCost returns the estimated cost of lowerTransposedPhases in bytes moved.
+// transposedPhasesCost estimates how many bytes lowerTransposedPhases moves for the layer.
 func transposedPhasesCost(l *layer.Layer) int {
 	in, out, stride := l.In, l.Out(), l.Window.Sy
 	transposed := in
@@ -58,7 +58,7 @@ func transposedPhasesCost(l *layer.Layer) int {
 	return bytes + elementCost*(in.Elements()+out.Elements()) + convolutionCost*convolutions + transposeCost*(1+min(stride, out.H))
 }
 
-// columnPhasesCost returns the estimated cost of lowerColumnPhases in bytes moved.
+// columnPhasesCost estimates how many bytes lowerColumnPhases moves for the layer.
 func columnPhasesCost(l *layer.Layer) int {
 	in, out := l.In, l.Out()
 	convolutions := len(groupChannelPhases(l)) * min(l.Window.Sy, out.H)
@@ -71,8 +71,9 @@ func columnPhasesCost(l *layer.Layer) int {
 // of its rows.
 func memoryBytes(s layer.Shape) int { return place.Surface(0, s).Depth * s.N }
 
-// fitsColumnPhases reports whether lowerColumnPhases can lower the layer. L2 must hold the whole
-// input together with the results of one task, and the activation must be absent or ReLU.
+// fitsColumnPhases reports whether lowerColumnPhases can lower the layer. L2 must have room for the
+// whole input together with the result of one task, and the layer may have no activation other than
+// ReLU.
 func fitsColumnPhases(l *layer.Layer) bool {
 	if a := l.Activation; a != 0 && a != layer.ReLU {
 		return false
@@ -136,7 +137,7 @@ func lowerColumnPhases(o *Output, j job, x, y place.Memory) error {
 }
 
 // convolveTransposed appends the tasks that convolve x and write the result to y with channels and
-// columns exchanged, so that the planes of y are columns.
+// columns exchanged: each plane of y holds one column.
 func convolveTransposed(o *Output, j job, x, y place.Memory) error {
 	l := j.layer
 	c := &coeff.Convolution{Layer: l, Weights: j.weights, Rows: l.Window.Kh, Columns: l.Window.Kw}
@@ -169,16 +170,15 @@ func convolveTransposed(o *Output, j job, x, y place.Memory) error {
 	return nil
 }
 
-// phaseShape returns the shape of every stride-th column of a result of shape out, starting at
-// column px.
+// phaseShape returns shape out with only every stride-th column, starting at column px.
 func phaseShape(out layer.Shape, px, stride int) layer.Shape {
 	out.W = (out.W - px + stride - 1) / stride
 	return out
 }
 
-// groupColumnPhases returns the phases of columns (the numbers of their first columns) in groups
-// that read the same columns of the input. One convolution can compute all phases of a group as its
-// output channels.
+// groupColumnPhases groups the column phases of a transposed convolution so that all phases of a
+// group read the same columns of the input. A phase is identified by the first of its columns in
+// the result. One convolution can compute a group, with the phases as its output channels.
 func groupColumnPhases(l *layer.Layer) (groups [][]int) {
 	w := &l.Window
 	count, first := 0, 0
@@ -195,8 +195,9 @@ func groupColumnPhases(l *layer.Layer) (groups [][]int) {
 	return groups
 }
 
-// groupChannelPhases returns all phases of columns as one group if they read the same columns of
-// the input and their channels have no gaps in memory. Otherwise each phase is a group of its own.
+// groupChannelPhases returns all column phases as one group if they read the same columns of the
+// input and their channels follow each other in memory without gaps. Otherwise it returns one group
+// for each phase.
 func groupChannelPhases(l *layer.Layer) [][]int {
 	out, stride := l.Out(), l.Window.Sx
 	if groups := groupColumnPhases(l); len(groups) == 1 && out.W%stride == 0 && (layer.Shape{W: out.C}).HasPackedRows() {
@@ -217,7 +218,7 @@ type phaseGroup struct {
 	transposed bool        // channels and columns of the result are transposed
 }
 
-// lowerRowPhases appends the tasks that convolve x for every phase of rows of p, and writes the
+// lowerRowPhases appends the tasks that convolve x once for each row phase of p and write the
 // results to y.
 func lowerRowPhases(o *Output, j job, p phaseGroup, x, y place.Memory) error {
 	for py := range min(j.layer.Window.Sy, p.part.H) {
@@ -228,8 +229,8 @@ func lowerRowPhases(o *Output, j job, p phaseGroup, x, y place.Memory) error {
 	return nil
 }
 
-// transposeWindow returns the transposed convolution l with rows and columns exchanged, in its
-// input as in its window.
+// transposeWindow returns the transposed convolution l with rows and columns exchanged, both in its
+// input and in its window.
 func transposeWindow(l *layer.Layer) *layer.Layer {
 	t := *l
 	w, v := &t.Window, l.Window
@@ -238,8 +239,8 @@ func transposeWindow(l *layer.Layer) *layer.Layer {
 	return &t
 }
 
-// transposeDeconvolution returns job j with rows and columns exchanged, in its layer and in its
-// weights.
+// transposeDeconvolution returns job j with rows and columns exchanged, both in its layer and in
+// its weights.
 func transposeDeconvolution(j job) job {
 	l, w := transposeWindow(j.layer), *j.weights
 	if k := l.Window; !w.SizesOnly {
@@ -255,8 +256,8 @@ func transposeDeconvolution(j job) job {
 	return job{layer: l, weights: &w}
 }
 
-// lowerPhase appends the task that computes the phase of rows that starts at row py. It reads x and
-// writes every stride-th row of to.
+// lowerPhase appends the task that computes every stride-th row of the result, starting at row py.
+// It reads x and writes to the same rows of to.
 func lowerPhase(o *Output, j job, py int, p phaseGroup, x, to place.Memory) error {
 	l, w, part := j.layer, j.layer.Window, p.part
 	part.H = (part.H - py + w.Sy - 1) / w.Sy
@@ -294,9 +295,9 @@ func lowerPhase(o *Output, j job, py int, p phaseGroup, x, to place.Memory) erro
 	return lowerPieces(o, l, piece{c, weights, ports{"x": from, "y": to}})
 }
 
-// appendTaps appends to filter the weights of the window's rows ys and columns xs, for each pair of
-// an output and an input channel, and returns the extended slice. A row or column of -1 gives
-// weights of zero.
+// appendTaps appends some of the layer's weights to filter and returns the extended slice. For each
+// pair of an output and an input channel it appends the taps at rows ys and columns xs of the
+// window. A row or column of -1 gives zeros.
 func appendTaps(filter []float16.Float16, j job, ys, xs []int) []float16.Float16 {
 	l, w := j.layer, j.layer.Window
 	for n := range l.Cout * l.In.C {
@@ -313,9 +314,10 @@ func appendTaps(filter []float16.Float16, j job, ys, xs []int) []float16.Float16
 	return filter
 }
 
-// reverseTaps returns the taps of the phase that starts at row at, in descending order, and the
-// input row that the first of them reads for the first row of the phase; at includes the padding.
-// The window has k taps. A phase without taps gets one tap, -1, which has zero weight.
+// reverseTaps returns the taps of one phase of a transposed convolution along one axis, in
+// descending order. at is the phase's first row in the result plus the padding, and k is the height
+// of the window. first is the input row that taps[0] reads for that row. A phase without taps gets
+// the single tap -1, which stands for a weight of zero.
 func reverseTaps(at, k, stride int) (taps []int, first int) {
 	for tap := at % stride; tap < k; tap += stride {
 		taps = append([]int{tap}, taps...)
@@ -326,10 +328,10 @@ func reverseTaps(at, k, stride int) (taps []int, first int) {
 	return taps, (at - taps[0]) / stride
 }
 
-// splitOffset returns how a window whose first row reads input row first is placed: rows of padding
-// above the input if first is negative, and otherwise rows of the input to skip. base is the
-// address of the input, row the distance of its rows in bytes, and rows their number. at is the
-// address of the first row to read, and left the number of rows from there on.
+// splitOffset turns the input row at which a window starts into an address and padding. The input
+// is at address base, with rows that are row bytes apart. If first is negative, the window starts
+// with pad rows of padding; otherwise at is the address of row first, and left is the number of
+// rows from there to the end.
 func splitOffset(first, base, row, rows int) (pad, at, left int) {
 	if first < 0 {
 		return -first, base, rows

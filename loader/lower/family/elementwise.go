@@ -82,9 +82,10 @@ func lowerElementwise(o *Output, j job) error {
 	return nil
 }
 
-// fitPlanarRows returns how many rows of a tensor of shape s fit in L2 at a time, if n tiles with
-// layout at need room together. All rows fit in 25 of 25 programs; the choice of fewer is assumed.
-// If the 2023 compiler would stream the tensor, fitPlanarRows sets the patch of t and changes at.
+// fitPlanarRows returns how many rows of a tensor of shape s fit in L2 at a time if n tiles with
+// layout at need room together. If the vendor's compiler of 2023 would stream the tensor,
+// fitPlanarRows also replaces the patch of t and the layout at. If not even one row fits, the error
+// is a *layer.LimitError. (All rows fit in 25 of 25 programs; the choice of fewer is assumed.)
 func fitPlanarRows(l *layer.Layer, t *task.Task, s regs.Shape, at *place.Layout, n int) (int, error) {
 	if usesStreamedPatch(l, s) {
 		t.SetPatch(task.StreamedPatch(s))
@@ -111,8 +112,8 @@ func lowerScalar(o *Output, j job, in regs.Shape, x place.Memory) error {
 	return addPlanar(o, j.layer, op.Task(), in, x, y)
 }
 
-// addPlanar appends planar task t, which reads x of shape in and writes y. It returns an error if
-// no row fits in L2.
+// addPlanar appends the planar task t, which reads x of shape in and writes y. The error is a
+// *layer.LimitError if not even one row fits in L2.
 func addPlanar(o *Output, l *layer.Layer, t *task.Task, in regs.Shape, x, y place.Memory) error {
 	at := t.PlanarTile()
 	rows, err := fitPlanarRows(l, t, in, &at, 1)
@@ -142,8 +143,9 @@ func lowerChannelTensor(o *Output, j job, in regs.Shape, x place.Memory) error {
 	return combineBroadcast(o, j, in, s, x, y, z)
 }
 
-// lowerQuotient appends the tasks of a division. They compute the reciprocal of the second input
-// with a table, in L2, and multiply by it, as in the one program seen.
+// lowerQuotient appends the tasks of a division x / z. They compute the reciprocal of z with a
+// table, keep it in L2, and multiply x by it, as the vendor's compiler does in the one known
+// program.
 func lowerQuotient(o *Output, j job, in regs.Shape, x place.Memory) error {
 	l := j.layer
 	y := o.placeOutput(j, "y", l.Out())
@@ -171,9 +173,9 @@ func lowerQuotient(o *Output, j job, in regs.Shape, x place.Memory) error {
 	return combineBroadcast(o, j, in, z2, x, y, z)
 }
 
-// lowerBroadcast appends the tasks that combine x with a second input that repeats along some axes.
-// They load the second input into L2 first. If both inputs have a batch, each of its elements gets
-// tasks of its own.
+// lowerBroadcast appends the tasks that combine x with a second input that is repeated along some
+// axes. They load the second input into L2 first. If both inputs have a batch, each of its elements
+// gets its own tasks.
 func lowerBroadcast(o *Output, j job, in regs.Shape, x place.Memory) error {
 	l := j.layer
 	s := l.SecondShape
@@ -191,8 +193,9 @@ func lowerBroadcast(o *Output, j job, in regs.Shape, x place.Memory) error {
 	return nil
 }
 
-// combineBroadcast appends two tasks: one loads z, of shape s, into L2, and the other combines x
-// with it and writes y. For a division the first task also computes reciprocals with a table.
+// combineBroadcast appends two tasks. The first loads z, which has shape s, into L2; for a division
+// it computes 1/z with a table. The second combines x with the tile in L2 and writes the result to
+// y.
 func combineBroadcast(o *Output, j job, in regs.Shape, s layer.Shape, x, y, z place.Memory) error {
 	small := regs.Shape{Groups: 1, Channels: s.C, Height: s.H, Width: s.W}
 	prep := task.NewCopy(small)
@@ -216,9 +219,10 @@ func combineBroadcast(o *Output, j job, in regs.Shape, s layer.Shape, x, y, z pl
 	return appendWithSecondInL2(o, j.layer, op.Task(), in, x, y, kept, at, bytes)
 }
 
-// appendWithSecondInL2 appends t, which reads x from memory and its second operand from tile kept
-// in L2, and writes y. second is the layout of the second operand, which occupies the first used
-// bytes of L2.
+// appendWithSecondInL2 appends t after setting its operands: it loads x from memory, reads its
+// second operand from tile kept with layout second, and writes the result to y. The first used
+// bytes of L2 are taken. If x does not fit in the rest, t works on a few rows at a time; the error
+// is a *layer.LimitError if not even one row fits.
 func appendWithSecondInL2(o *Output, l *layer.Layer, t *task.Task, in regs.Shape, x, y place.Memory, kept *task.Tile, second place.Layout, used int) error {
 	at := t.PlanarTile()
 	if used+at.Row*in.Height > l.LargestTile() {
@@ -240,9 +244,9 @@ func appendWithSecondInL2(o *Output, l *layer.Layer, t *task.Task, in regs.Shape
 // SignBit is the sign bit of an fp16 value.
 const SignBit = 0x8000
 
-// lowerChannelConstants appends the tasks that combine x with one constant for each channel, by a
-// sum or a product. The program stores a row of addends and a row of factors, which the first task
-// loads as an image with two rows.
+// lowerChannelConstants appends the tasks that combine x with one constant for each channel by a
+// sum, a difference, a product, a quotient or an average. The program stores a row of addends and a
+// row of factors, which the first task loads as an image of two rows.
 func lowerChannelConstants(o *Output, j job, in regs.Shape, x place.Memory) error {
 	l := j.layer
 	y := o.placeOutput(j, "y", l.Out())

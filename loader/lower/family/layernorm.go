@@ -58,8 +58,8 @@ func lowerLayerNorm(o *Output, j job) error {
 	})
 }
 
-// normalizeTransposed appends tasks that transpose the tensor by order, normalize it over the given
-// axes, and transpose the result back (inferred).
+// normalizeTransposed appends tasks that transpose the tensor to the axis order given by order,
+// normalize it over the given axes, and transpose the result back (inferred).
 func normalizeTransposed(o *Output, j job, order [3]layer.Axes, axes layer.Axes) error {
 	l := j.layer
 	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
@@ -77,7 +77,7 @@ func normalizeTransposed(o *Output, j job, order [3]layer.Axes, axes layer.Axes)
 	)
 }
 
-// inverseOrder returns the axis order of the transpose that undoes a transpose by order.
+// inverseOrder returns the axis order for a transpose that undoes a transpose to the given order.
 func inverseOrder(order [3]layer.Axes) [3]layer.Axes {
 	all := [3]layer.Axes{layer.AxisC, layer.AxisH, layer.AxisW}
 	var back [3]layer.Axes
@@ -97,8 +97,9 @@ func statisticsLayout(channels int) place.Layout {
 	return place.Packed(regs.Shape{Channels: 1, Width: channels}).Skew(place.PlanarFetch)
 }
 
-// newMeanPass returns the planar task that computes the mean of the values that l normalizes
-// together. previous and next say whether the neighboring tasks run on the planar engine.
+// newMeanPass returns the planar task that computes the means for layer norm l from a source of
+// shape s. previous and next say whether the task before it and the task after it run on the planar
+// engine.
 func newMeanPass(l *layer.Layer, s regs.Shape, previous, next bool) task.Planar {
 	m := newReductionPass(l, s)
 	m.Previous, m.Next = previous, next
@@ -123,7 +124,8 @@ func newRootSquarePass(l *layer.Layer, s regs.Shape) task.Planar {
 }
 
 // newAffinePass returns the planar task that computes (x - a) * b for each element x of its first
-// source. a and b come from the first and the second row of its second source, as second says.
+// source. second says where in the second source a and b are; they are its first and second row.
+// next says whether the task after it runs on the planar engine.
 func newAffinePass(s regs.Shape, second task.SourceView, next bool) task.Planar {
 	a := pass.Affine(s)
 	a.Second, a.Previous, a.Next = second, true, next
@@ -141,8 +143,8 @@ func normalizedCount(l *layer.Layer) int {
 	return n
 }
 
-// checkStatistics returns a *layer.LimitError if a tile and its means and deviations, together the
-// given number of bytes, do not fit in L2.
+// checkStatistics returns a *layer.LimitError if a tile and its means and deviations, which need
+// the given number of bytes together, do not fit in L2.
 func checkStatistics(l *layer.Layer, bytes int) error {
 	return layer.CheckLimit("size in bytes of a tile and its statistics in L2", bytes, l.LargestTile(),
 		"split the other axes until they have at most %d bytes")
@@ -185,8 +187,8 @@ func normalize(o *Output, l *layer.Layer, in, out place.View) error {
 	return nil
 }
 
-// normalizeLines appends the tasks that normalize each row of in, which has one channel or one row.
-// They read the rows as channels.
+// normalizeLines appends the tasks that normalize each row of in, which must have a single channel
+// or a single row. The tasks read each row as a channel.
 func normalizeLines(o *Output, l *layer.Layer, in, out place.View) error {
 	return normalize(o, l, in.RowsAsChannels(), out.RowsAsChannels())
 }
@@ -326,24 +328,24 @@ func normalizePixel(o *Output, l *layer.Layer, in, out place.View) error {
 	return nil
 }
 
-// newSubtraction returns the planar task that subtracts means, which repeat along the given axes,
-// from a tensor of shape s.
+// newSubtraction returns the planar task that subtracts its second source, the means, from a tensor
+// of shape s. The means are repeated along the given axes.
 func newSubtraction(s regs.Shape, along task.RepeatAxes) *task.Task {
 	d := pass.Difference(s)
 	d.Second.Repeat, d.Previous, d.Next = along, true, true
 	return d.Task()
 }
 
-// newScaling returns the planar task that multiplies a tensor of shape s by reciprocal deviations,
-// which repeat along the given axes.
+// newScaling returns the planar task that multiplies a tensor of shape s by its second source, the
+// reciprocals of deviations. They are repeated along the given axes.
 func newScaling(s regs.Shape, along task.RepeatAxes) *task.Task {
 	m := pass.Product(s)
 	m.Second.Repeat, m.Previous = along, true
 	return m.Task()
 }
 
-// normalizeRows appends the tasks that normalize each row of each of several channels. They read
-// the rows as groups.
+// normalizeRows appends the tasks that normalize each row of each channel of in. The tasks that
+// compute statistics read the rows as groups (independent tensors).
 func normalizeRows(o *Output, l *layer.Layer, in, out place.View) error {
 	s := in.S
 	rows := regs.Shape{Groups: s.Height, Channels: s.Channels, Height: 1, Width: s.Width}

@@ -61,15 +61,15 @@ type job struct {
 	at      ports // places of a piece's surfaces; nil for a whole layer, which gets ports
 }
 
-// add appends a task. It drops tasks after the first one that exceeds task.MaxTasks, for which
-// Lower returns an error.
+// add appends task t. Once there are more than task.MaxTasks tasks, for which Lower returns an
+// error, it drops t instead.
 func (o *Output) add(t *task.Task) {
 	if len(o.Tasks) <= task.MaxTasks {
 		o.Tasks = append(o.Tasks, t)
 	}
 }
 
-// lowerLayer appends the tasks of a layer. It calls the function for the layer's operation.
+// lowerLayer appends the tasks of a job's layer by calling the function for its operation.
 func lowerLayer(o *Output, j job) error {
 	if j.layer.NeedsActivationTask() {
 		return lowerWithActivation(o, j)
@@ -116,9 +116,9 @@ func lowerLayer(o *Output, j job) error {
 	return j.layer.Unsupportedf("operation is not supported")
 }
 
-// placePort returns the place of the surface with the given name. If the job is a piece of a larger
-// layer, the caller has chosen that place. Otherwise placePort adds a port to o, in buffer bar with
-// the strides of m.
+// placePort returns the place in memory of the input or output with the given name. If the job is a
+// piece of a larger layer, the caller has chosen that place. Otherwise placePort adds a port of
+// shape s to o, in buffer bar and with the strides of m.
 func (o *Output) placePort(j job, name string, d loader.Direction, bar uint32, s layer.Shape, m place.Memory) place.Memory {
 	if at, ok := j.at[name]; ok {
 		return at
@@ -153,15 +153,15 @@ func (o *Output) buildDescriptors() []*regs.Descriptor {
 	return chain.Finish(o.Tasks)
 }
 
-// placeInput returns the place of an input, which is in buffer 4, while the output is in buffer 5.
-// The two are swapped for a layer with OutputFirst and for the 2023 compiler. Matmuls use
-// another order.
+// placeInput returns the place of the input with the given name. It is in buffer 5 if the layer has
+// OutputFirst set or asks for the form of the 2023 compiler, and in buffer 4 otherwise. Matmuls
+// choose other buffers.
 func (o *Output) placeInput(j job, name string, s layer.Shape) place.Memory {
 	return o.placeInBuffer(j, name, loader.Input, place.Bar4, place.Bar5, s)
 }
 
-// placeOutput returns the place of the result, which is in buffer 5, or in buffer 4 if the buffers
-// are swapped as for placeInput.
+// placeOutput returns the place of the output with the given name. It is in buffer 4 if the layer
+// has OutputFirst set or asks for the form of the 2023 compiler, and in buffer 5 otherwise.
 func (o *Output) placeOutput(j job, name string, s layer.Shape) place.Memory {
 	return o.placeInBuffer(j, name, loader.Output, place.Bar5, place.Bar4, s)
 }

@@ -112,8 +112,8 @@ func lowerTranspose(o *Output, j job) error {
 	})
 }
 
-// transposeBytes returns how many bytes of L2 the given number of rows of a tensor of shape s and
-// their transpose occupy.
+// transposeBytes returns how many bytes of L2 a transpose needs for its source and its result, if
+// it works on the given number of rows of a tensor of shape s at a time.
 func transposeBytes(s regs.Shape, rows int) int {
 	s.Height = rows
 	from := task.NewTranspose(s).SourceTile()
@@ -155,8 +155,9 @@ func lowerSlice(o *Output, j job) error {
 	})
 }
 
-// copySlices appends the task that copies rows of more than 128 columns, in slices of 128. In the
-// one program seen, rows of the result in L2 have the distance of two patches with their margins.
+// copySlices appends the task that copies rows of more than 128 columns in slices of 128. As in the
+// one known program of the vendor's compiler, rows of the result in L2 are as far apart as two
+// patches with their margins.
 func copySlices(o *Output, l *layer.Layer, in, out place.View) error {
 	s := in.S
 	t := task.NewCopy(s)
@@ -175,8 +176,9 @@ func copySlices(o *Output, l *layer.Layer, in, out place.View) error {
 	return nil
 }
 
-// copyFromColumn appends two tasks that copy in without its first columns to out. The first
-// transposes to L2, where columns are channels and can be left out, and the second transposes back.
+// copyFromColumn appends two tasks that copy in, without its first columns columns, to out. The
+// first task transposes in to L2, so that columns become channels and the unwanted ones can be
+// skipped. The second one transposes the rest back.
 func copyFromColumn(o *Output, l *layer.Layer, in, out place.View, columns int) error {
 	s := in.S
 	transposed := place.Packed(regs.Shape{Channels: s.Width, Width: s.Channels})
@@ -198,8 +200,9 @@ func copyFromColumn(o *Output, l *layer.Layer, in, out place.View, columns int) 
 	return nil
 }
 
-// lowerTile repeats a tensor. One planar task broadcasts all axes with one element, as in the
-// one program seen. Other axes are copied once for each repetition.
+// lowerTile appends the tasks that repeat a tensor. One planar task broadcasts all axes of extent
+// 1, as the vendor's compiler does in the one known program. Other axes are copied once for each
+// repetition.
 func lowerTile(o *Output, j job) error {
 	l := j.layer
 	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.Out())
@@ -238,8 +241,8 @@ func lowerTile(o *Output, j job) error {
 	return nil
 }
 
-// broadcastView appends the planar task that repeats in to the shape of out, along axes where in
-// has extent 1, and applies the ReLU of the layer if it has one.
+// broadcastView appends the planar task that repeats in along the axes where it has extent 1, up to
+// the shape of out. If the layer has a ReLU, the task applies it.
 func broadcastView(o *Output, l *layer.Layer, in, out place.View) error {
 	s := out.S
 	along := task.C.If(in.S.Channels < s.Channels) | task.H.If(in.S.Height < s.Height) | task.W.If(in.S.Width < s.Width)

@@ -27,8 +27,8 @@ func (o *Output) allocate(s layer.Shape) place.Memory {
 	return m
 }
 
-// lowerPieces appends the tasks of pieces that together compute l. They use the compiler release
-// and the memory sizes of l.
+// lowerPieces appends the tasks of several pieces (smaller layers) that together compute l. The
+// pieces use the compiler release and the memory sizes of l.
 func lowerPieces(o *Output, l *layer.Layer, list ...piece) error {
 	for i := range list {
 		s := &list[i]

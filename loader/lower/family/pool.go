@@ -56,14 +56,15 @@ func transposeRows(o *Output, l *layer.Layer, s layer.Shape, x, y place.Memory) 
 // tensor.
 type axisTaps struct{ count, stride, dilation, before int }
 
-// rowTaps returns the rows of the layer's window: their number, stride, distance and padding.
+// rowTaps returns the layer's window along the rows: the number of taps, the stride, the dilation
+// and the padding before the first row.
 func rowTaps(l *layer.Layer) axisTaps {
 	return axisTaps{l.TapRows(), l.Window.Sy, max(1, l.Dilation), l.Window.Py}
 }
 
-// maximizeRows appends the tasks that compute n rows of y, each the maximum of the rows of x that a
-// window w covers. The first task copies the row of one tap, and the others combine it with the
-// rows of the other taps.
+// maximizeRows appends the tasks that compute n rows of y. Each is the maximum of the rows of x
+// that window w covers. One task copies the rows of x under one tap of the window, and further
+// tasks take the maximum with the rows under the other taps.
 func maximizeRows(o *Output, l *layer.Layer, in layer.Shape, n int, w axisTaps, x, y place.Memory) error {
 	begin, end := 0, 0 // range of rows of y that have a value
 	stride, before := w.stride, w.before
@@ -124,8 +125,8 @@ func maximizeRows(o *Output, l *layer.Layer, in layer.Shape, n int, w axisTaps, 
 	return nil
 }
 
-// convolutionStride returns stride if the engine supports it in a convolution, and 1 otherwise. For
-// a longer stride, lowerLongStride selects rows and columns from the result.
+// convolutionStride returns stride if the engine supports convolutions with that stride. Otherwise
+// it returns 1, and lowerLongStride selects rows and columns of the result.
 func convolutionStride(stride int) int {
 	if stride > layer.MaxStride {
 		return 1

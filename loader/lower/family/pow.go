@@ -71,8 +71,9 @@ func lowerPow(o *Output, j job) error {
 	return nil
 }
 
-// lowerLargePow appends the tasks of a power for tensors that do not fit in L2: logarithm, product
-// and power, which pass their results through the scratch buffer (assumed).
+// lowerLargePow appends the tasks of x to the power of z for tensors that do not fit in L2: a
+// logarithm, a product and a power of two. They pass their results through the scratch buffer
+// (assumed).
 func lowerLargePow(o *Output, j job, x, z, y place.Memory) error {
 	s := j.layer.In
 	logarithm, product := o.allocate(s), o.allocate(s)

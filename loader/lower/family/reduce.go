@@ -75,8 +75,8 @@ func lowerReduction(o *Output, j job) error {
 	return l.Errorf("unknown axes %#x", uint8(l.Axes))
 }
 
-// forEachElement calls f with the views of each element of the batch. It returns the first error of
-// f.
+// forEachElement calls f once for each element of the batch, with the views of that element in in
+// and out. It stops at the first error and returns it.
 func forEachElement(in, out place.View, f func(in, out place.View) error) error {
 	for n := range in.S.Groups {
 		if err := f(in.BatchElement(n), out.BatchElement(n)); err != nil {
@@ -86,10 +86,10 @@ func forEachElement(in, out place.View, f func(in, out place.View) error) error 
 	return nil
 }
 
-// splitToFit calls f for in and out. If f returns a *layer.LimitError, splitToFit undoes its tasks,
-// and calls itself for both halves of the tensors, until they fit. It divides the channels if l
-// does not reduce them, and otherwise the rows. It returns the error of f if neither is possible.
-// (No program shows how the compiler divides tensors that are too large.)
+// splitToFit calls f with in and out. If f returns a *layer.LimitError, splitToFit removes the
+// tasks that f appended and repeats this for each half of the tensors, until they fit. It divides
+// the channels if l does not reduce them, and otherwise the rows. If it can divide neither, it
+// returns the error of f. (How the vendor's compiler divides such tensors is not known.)
 func splitToFit(o *Output, l *layer.Layer, in, out place.View, f func(in, out place.View) error) error {
 	tasks, held, scratch := len(o.Tasks), o.held, o.Scratch
 	err := f(in, out)
@@ -111,8 +111,8 @@ func splitToFit(o *Output, l *layer.Layer, in, out place.View, f func(in, out pl
 	return splitToFit(o, l, cut(in, half, n-half), cut(out, half, n-half), f)
 }
 
-// lowerMinimum appends the tasks of a minimum: the maximum of the negated values, negated (assumed,
-// because no program shows a minimum on the planar engine).
+// lowerMinimum appends the tasks of a minimum, computed as -max(-x). (This is assumed: none of the
+// known programs computes a minimum on the planar engine.)
 func lowerMinimum(o *Output, j job) error {
 	l := j.layer
 	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.Out())
@@ -146,9 +146,9 @@ func lowerTwoReductions(o *Output, j job) error {
 // from.
 func valuesPerResult(l *layer.Layer) int { return l.In.Elements() / l.Out().Elements() }
 
-// reduceChannels appends the planar tasks that reduce each channel of each group of in to one
-// value. depth is the depth of the source. The results of several groups follow each other in L2
-// (seen in 16 of 16 programs).
+// reduceChannels appends the planar task that reduces each channel of each group of in to one
+// value. depth is the depth of the source. The error is a *layer.LimitError if there are too many
+// groups or the source does not fit in L2.
 func reduceChannels(o *Output, l *layer.Layer, in, out place.View, depth int) error {
 	if err := layer.CheckLimit("number of row groups", in.S.Groups, layer.MaxGroups, "split the tensor into parts of at most %d rows"); err != nil {
 		return err
@@ -171,8 +171,8 @@ func reduceChannels(o *Output, l *layer.Layer, in, out place.View, depth int) er
 	return nil
 }
 
-// newReductionPass returns the planar task that reduces each channel of a source of shape in by the
-// operation of l.
+// newReductionPass returns the planar task that reduces each channel of a source of shape in to one
+// value, by the operation of layer l.
 func newReductionPass(l *layer.Layer, in regs.Shape) task.Planar {
 	r := task.Planar{Form: regs.FormReduction, In: in}
 	switch l.Op {
@@ -186,9 +186,9 @@ func newReductionPass(l *layer.Layer, in regs.Shape) task.Planar {
 	return r
 }
 
-// transposedTile returns the layout in L2 of the result of a transpose of shape s, whose rows hold
-// the channels of s. Several rows are placed without bank conflicts, unless the engine folds them
-// (as in the one program seen).
+// transposedTile returns the layout in L2 of a tensor of shape s after a transpose, when its rows
+// hold the channels of s. The rows are spaced to avoid bank conflicts, unless s has one row or the
+// engine folds them, that is, splits a long row into four.
 func transposedTile(s regs.Shape) place.Layout {
 	l := place.Packed(regs.Shape{Channels: s.Width, Width: s.Channels})
 	if s.Height == 1 || s.Channels%place.FoldColumns == 0 {
@@ -257,9 +257,9 @@ func sumPixels(o *Output, l *layer.Layer, in, out place.View) error {
 	return nil
 }
 
-// allocateMatrix returns a place in the scratch buffer for a rows x columns matrix, after the
-// tensors that are there. If used is false, tasks only describe the matrix, and the buffer keeps
-// its size.
+// allocateMatrix returns a place in the scratch buffer, after the tensors allocated so far, for a
+// rows x columns matrix. If used is false, tasks only name that place in their registers without
+// accessing it, and the buffer does not grow.
 func (o *Output) allocateMatrix(rows, columns int, used bool) place.Memory {
 	m := place.Matrix(place.BarScratch, rows, columns)
 	m.Row = m.Plane
@@ -270,9 +270,9 @@ func (o *Output) allocateMatrix(rows, columns int, used bool) place.Memory {
 	return m
 }
 
-// reduceRows appends three tasks that reduce the rows of each channel: a transpose of rows to
-// columns, a planar reduction of the columns, and a transpose back. Every program that reduces H
-// has these tasks.
+// reduceRows appends three tasks that reduce the rows of each channel: one transposes rows to
+// columns, a planar task reduces the columns, and one transposes the result back. Every known
+// program that reduces rows has these three tasks.
 func reduceRows(o *Output, l *layer.Layer, in, out place.View) error {
 	v, w := in.SwapChannelsAndRows(), out.SwapChannelsAndRows()
 	s := v.S // rows as channels, channels as rows
@@ -308,6 +308,8 @@ func reduceRows(o *Output, l *layer.Layer, in, out place.View) error {
 	return nil
 }
 
+// checkMaximumChannels returns a *layer.LimitError if a task cannot compute a maximum over the
+// given number of channels.
 func checkMaximumChannels(channels int) error {
 	return layer.CheckLimit("number of channels of a maximum", channels, 1<<16-1, "take the maximum of at most %d channels at a time")
 }

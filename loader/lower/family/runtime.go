@@ -115,8 +115,9 @@ func tryLowerPairedRows(o *Output, j job, x, z, y place.Memory) bool {
 	return true
 }
 
-// rowLanes returns rows of k values at m as weights, one row for each engine. In the one program
-// seen, the order of a row in memory is the one in which the engine reads weights.
+// rowLanes returns the lanes (the weights of one engine each) for rows of k values that are stored
+// at m, one row for each engine. The engines read the values of a row in the order in which memory
+// holds them, as in the one known program.
 func rowLanes(m place.Memory, rows, k int) []coeff.Lane {
 	lanes := make([]coeff.Lane, rows)
 	for i := range lanes {
@@ -169,8 +170,9 @@ func interleaveRows(o *Output, src place.Memory, base, rows, k int) []coeff.Lane
 	return lanes
 }
 
-// multiplyRuntime appends the task that multiplies a k x n matrix at src by rows that the engines
-// load as weights from buffer bar, and writes the products to dst.
+// multiplyRuntime appends the task that multiplies the k x n matrix at src by the given number of
+// rows and writes the products to dst. The engines load the rows as weights from buffer bar, where
+// lanes says which bytes each engine loads.
 func multiplyRuntime(o *Output, l *layer.Layer, src, dst place.Memory, lanes []coeff.Lane, bar uint32, rows, k, n int) {
 	in := regs.Shape{Groups: 1, Channels: k, Height: 1, Width: n}
 	out := in

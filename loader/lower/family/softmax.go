@@ -57,8 +57,9 @@ func lowerSoftmax(o *Output, j job) error {
 	return forEachElement(in, out, func(in, out place.View) error { return splitRowsToFit(o, l, in, out, each) })
 }
 
-// lowerSoftmaxAxes appends the tasks of a softmax over several axes: separate layers that pass
-// their results through the scratch buffer (inferred, because no program shows this).
+// lowerSoftmaxAxes appends the tasks of a softmax over several axes. It lowers the softmax to
+// separate layers that pass their results through the scratch buffer (inferred; none of the known
+// programs does this).
 func lowerSoftmaxAxes(o *Output, j job) error {
 	l := j.layer
 	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
@@ -75,9 +76,9 @@ func lowerSoftmaxAxes(o *Output, j job) error {
 	)
 }
 
-// splitRowsToFit calls f for as many rows of in and out at a time as fit in L2. For a softmax over
-// H it divides the channels instead, because H must stay whole. It returns a *layer.LimitError if a
-// single row does not fit.
+// splitRowsToFit calls f for views of in and out with as many rows as fit in L2 at a time. A
+// softmax over H needs all rows, so splitRowsToFit divides its channels instead. It returns the
+// first error of f, or a *layer.LimitError if not even one row fits.
 func splitRowsToFit(o *Output, l *layer.Layer, in, out place.View, f func(in, out place.View) error) error {
 	extent, overH := in.S.Height, l.Axes == layer.AxisH
 	if overH {
@@ -152,8 +153,8 @@ func newQuotientPass(s regs.Shape, first task.SourceView, previous bool) task.Pl
 	return q
 }
 
-// addPowerTask appends and returns the MAC task that applies the table of 2^x to the differences in
-// tile from, with layout at, which a planar task computes tile by tile.
+// addPowerTask appends and returns the MAC task that computes 2^d by table for the differences d in
+// tile from. A planar task writes that tile piece by piece while this task reads it.
 func addPowerTask(o *Output, j job, s regs.Shape, from *task.Tile, at place.Layout) *task.Task {
 	t := task.NewCopy(s)
 	t.SetPatch(task.FixedPatch(task.LinkedPatchLog2(s)))
@@ -226,10 +227,10 @@ func lowerSoftmaxChannels(o *Output, j job, in, out place.View, s regs.Shape) er
 	return nil
 }
 
-// addPixelPowerTask appends sub, which computes the differences of one pixel, and the task that
-// computes their exponentials, which it returns. The channels of the pixel become a row, so that
-// sixteen engines share the work. The row is described in the scratch buffer on the way, as in
-// the only program.
+// addPixelPowerTask appends the planar task sub, which computes the differences of one pixel, and
+// the task that computes their exponentials. It returns the latter. Between the two, the pixel's
+// channels become a row, so that sixteen engines share the work. As in the only known program, the
+// registers of both tasks name a place in the scratch buffer for that row.
 func addPixelPowerTask(o *Output, j job, sub *task.Task, channels int, at place.Layout) *task.Task {
 	row := o.allocateMatrix(1, channels, true)
 	row.Row = row.Depth
@@ -243,9 +244,10 @@ func addPixelPowerTask(o *Output, j job, sub *task.Task, channels int, at place.
 	return exp
 }
 
-// addReciprocalSum appends the MAC task that computes the reciprocals of sums over channels, and
-// returns their tile. The task multiplies by ones and applies the table of 1/x, which is stored
-// after the table of 2^x. (Over W, the planar engine computes the reciprocals, without a table.)
+// addReciprocalSum appends the MAC task that computes 1 / (sum over the channels) for each pixel of
+// tile from, and returns the tile with the reciprocals. The task applies the table of 1/x to its
+// sums. Softmax over W does not need this table, because the planar engine computes reciprocals
+// itself.
 func addReciprocalSum(o *Output, j job, s regs.Shape, from *task.Tile, to place.Layout, pixel bool) *task.Tile {
 	one := s
 	one.Channels = 1
@@ -260,8 +262,9 @@ func addReciprocalSum(o *Output, j job, s regs.Shape, from *task.Tile, to place.
 	return reciprocals
 }
 
-// lowerSoftmaxOneChannel appends the tasks of a softmax over a single channel, where every
-// difference from the maximum is zero.
+// lowerSoftmaxOneChannel appends the tasks of a softmax over the channels of a tensor with a single
+// channel. There every element is its own maximum, so the first task subtracts the input from
+// itself.
 func lowerSoftmaxOneChannel(o *Output, j job, in, out place.View) error {
 	s := in.S
 	exps := place.Packed(s)
@@ -387,9 +390,9 @@ type rowTiles struct {
 	held, stats place.Layout
 }
 
-// reduce appends the tasks that apply reduction r to each row of a tile and returns the tile of the
-// results. The source starts at address base in tile from, and the results at address to. Rows are
-// read as groups, or as channels if there is one channel.
+// reduce appends the tasks that reduce each row of tile from to one value by r, and returns the
+// tile with the results. base and to are the L2 addresses of the source and of the results. The
+// tasks read rows as groups, or as channels if the tensor has one channel.
 func (w rowTiles) reduce(o *Output, from *task.Tile, base, to int, r task.Planar) (last *task.Tile) {
 	s, alone, parts := w.s, w.s.Channels == 1, 1
 	if alone {

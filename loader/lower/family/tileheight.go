@@ -69,15 +69,16 @@ func TileHeight(l *layer.Layer, src regs.Shape, out layer.Shape, w *layer.Window
 	return min(src.Height, layer.RoundUp((tile-1)*w.Sy+w.Kh-w.Py, w.Sy)), tile
 }
 
-// checkRowsFit returns a *layer.LimitError if kh rows of a source of shape src, as many as one
-// window covers, do not fit in L2.
+// checkRowsFit returns a *layer.LimitError if L2 cannot hold kh rows of a source of shape src, the
+// rows that one window covers.
 func checkRowsFit(l *layer.Layer, src regs.Shape, kh int) error {
 	return layer.CheckLimit("size in bytes of the rows of one window in L2", place.Packed(src).Row*kh, l.LargestTile(),
 		"split the width or the input channels until they have at most %d bytes")
 }
 
-// usesStreamedPatch reports whether the layer asks for the 2023 compiler and a tensor of shape s is
-// too large for L2, so that this compiler streams it in small patches.
+// usesStreamedPatch reports whether a task on a tensor of shape s streams it from memory in small
+// patches. That is the case if the layer asks for the form of the 2023 compiler and the tensor does
+// not fit in L2.
 func usesStreamedPatch(l *layer.Layer, s regs.Shape) bool {
 	return l.Release == layer.Release2023 && place.Packed(s).Row*s.Height > l.LargestTile()
 }

@@ -68,8 +68,8 @@ func lowerActivation(o *Output, j job, s layer.Shape, from, y place.Memory) erro
 	return lowerPieces(o, l, piece{act, &layer.Weights{Table: j.weights.Table, Tables: j.weights.Tables}, ports{"x": from, "y": y}})
 }
 
-// addActivation appends the task that applies activation op to a tensor of shape s at x and writes
-// y.
+// addActivation appends the task that applies activation op to the tensor of shape s at x and
+// writes the result to y.
 func addActivation(o *Output, j job, op layer.Op, s layer.Shape, x, y place.Memory) error {
 	in := regs.Shape{Groups: s.N, Channels: s.C, Height: s.H, Width: s.W}
 	t := pass.Activation(op, in, j.layer.Epsilon).Task()
@@ -93,8 +93,8 @@ func addActivation(o *Output, j job, op layer.Op, s layer.Shape, x, y place.Memo
 	return nil
 }
 
-// setTable stores an activation table in the constants of o and makes t apply it. It returns an
-// error if the table does not have coeff.TableBytes bytes.
+// setTable stores an activation table in the constants of o and makes task t apply it. It returns
+// an error if the table's length is not coeff.TableBytes.
 func setTable(o *Output, l *layer.Layer, t *task.Task, table []byte) error {
 	if len(table) != coeff.TableBytes {
 		return l.Errorf("table of %v has %d bytes, want %d", l.Op, len(table), coeff.TableBytes)
@@ -111,9 +111,9 @@ func lowerAbsolute(o *Output, j job) error {
 	return addPlanar(o, l, task.Planar{Form: regs.FormConstant, In: in, Absolute: true}.Task(), in, x, y)
 }
 
-// forEachRowRun calls f for runs of rows of each batch element, as views of x and y. The runs are
-// so short that n of their tiles fit in L2 at the same time. It returns an error if not even one
-// row does.
+// forEachRowRun calls f with views of x and y for consecutive runs of rows in each batch element. A
+// run has as many rows as fit in L2 if n tiles need room at the same time. The error is a
+// *layer.LimitError if not even one row fits.
 func forEachRowRun(l *layer.Layer, x, y place.Memory, n int, f func(in, out place.View)) error {
 	s := l.In
 	return forEachElement(place.NewView(x, s), place.NewView(y, s), func(in, out place.View) error {
@@ -130,8 +130,9 @@ func forEachRowRun(l *layer.Layer, x, y place.Memory, n int, f func(in, out plac
 	})
 }
 
-// lowerScaledTable appends two tasks: a table lookup whose result stays in L2, and a multiplication
-// by factor. For tensors that do not fit in L2 the two overlap, as in the one program seen.
+// lowerScaledTable appends two tasks: one looks up a table and leaves the result in L2, and the
+// other multiplies that result by factor. For tensors that do not fit in L2, the second task starts
+// before the first has ended, as in the one known program of the vendor's compiler.
 func lowerScaledTable(o *Output, j job, factor uint16) error {
 	table := j.weights.Table
 	return addTaskPair(o, j, func(in regs.Shape) (*task.Task, error) {
@@ -148,8 +149,8 @@ func streamsBetweenTasks(l *layer.Layer) bool {
 	return l.In.N == 1 && usesStreamedPatch(l, place.NewView(place.Memory{}, l.In).S)
 }
 
-// lowerTableAndOp appends a table lookup and the operation of layer then, which combines the
-// looked-up values with a constant.
+// lowerTableAndOp appends a task that looks up a table and a task that applies the operation of
+// layer then to the looked-up values and a constant.
 func lowerTableAndOp(o *Output, j job, then layer.Layer, constant uint16) error {
 	s := j.layer.In
 	x, y, between := o.placeInput(j, "x", s), o.placeOutput(j, "y", s), o.allocate(s)
@@ -166,8 +167,8 @@ func UsesShiftedSigmoid(l *layer.Layer) bool {
 	return l.Op == layer.SiLU && streamsBetweenTasks(l)
 }
 
-// lowerSigmoidProduct appends the tasks of a SiLU that multiplies x by a table of sigmoid(x) - 1/2,
-// plus 1/2.
+// lowerSigmoidProduct appends the tasks of a SiLU, computed as x * (t(x) + 1/2), where t is a table
+// of sigmoid(x) - 1/2.
 func lowerSigmoidProduct(o *Output, j job) error {
 	s := j.layer.In
 	x, y, sigmoid := o.placeInput(j, "x", s), o.placeOutput(j, "y", s), o.allocate(s)
@@ -220,7 +221,7 @@ func addTaskPair(o *Output, j job, first func(regs.Shape) (*task.Task, error), s
 	return err
 }
 
-// lowerPower appends the multiplications of Square (one) or Cube (two).
+// lowerPower appends one multiplication (x * x) for Square, or two for Cube.
 func lowerPower(o *Output, j job) error {
 	l := j.layer
 	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
@@ -309,9 +310,9 @@ func lowerPReLU(o *Output, j job) error {
 	)
 }
 
-// lowerLogicalNot appends the task that negates 8-bit elements with a table. The ports have half as
-// many columns as the tensor, because DMA moves two elements as one fp16 element (as in the one
-// program seen).
+// lowerLogicalNot appends the task that negates 8-bit elements with a table. As in the one known
+// program, the ports have half as many columns as the tensor, because the DMA moves two 8-bit
+// elements as one fp16 element.
 func lowerLogicalNot(o *Output, j job) error {
 	l := j.layer
 	in := regs.Shape{Groups: l.In.N, Channels: l.In.C, Height: l.In.H, Width: l.In.W}

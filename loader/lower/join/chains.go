@@ -55,8 +55,8 @@ func newChainFinder(n *Network, nodes []node) *chainFinder {
 	return f
 }
 
-// startsChain reports whether a row chain with layer l saves time, as those with a matmul, a layer
-// norm or a softmax do.
+// startsChain reports whether l is an operation for which a row chain saves time: a matmul, a layer
+// norm or a softmax.
 func startsChain(l *layer.Layer) bool {
 	switch l.Op {
 	case layer.Linear, layer.MatMul, layer.LayerNorm, layer.Softmax:
@@ -65,9 +65,10 @@ func startsChain(l *layer.Layer) bool {
 	return false
 }
 
-// findChain returns the row chains that replace the nodes from index first on, and the index of the
-// first node after them. A row chain computes consecutive layers on rows that stay in L2. findChain
-// returns no chains if package rows cannot lower these nodes or if a chain would save nothing.
+// findChain looks for a row chain (consecutive layers computed on rows that stay in L2) that starts
+// at the node with index first. It returns the row chains that replace these nodes, and the index
+// of the node after them. If package rows cannot lower the nodes, or if a chain would save nothing,
+// it returns nil and first.
 func (f *chainFinder) findChain(first int) ([]rowChain, int) {
 	if f.next[first] == len(f.nodes) {
 		return nil, first
@@ -97,9 +98,9 @@ func (f *chainFinder) findChain(first int) ([]rowChain, int) {
 	return list, ends[best-1]
 }
 
-// lowerLongest returns the longest row chain that fits in L2, and the number of its groups. The
-// chain begins with the first of groups, and its length must be one of numbers, which ascend.
-// lowerLongest returns nil and 0 if no such chain fits.
+// lowerLongest lowers the longest prefix of groups that fits in L2 as a row chain. It tries the
+// lengths in numbers, which must be in ascending order. It returns the chain and its length in
+// groups, or nil and 0 if no prefix fits.
 func (f *chainFinder) lowerLongest(groups []rows.Group, numbers []int) (longest *rowChain, best int) {
 	if k := len(numbers); k > 0 {
 		if all, ok := f.lower(slices.Clone(groups[:numbers[k-1]])); ok {
@@ -116,9 +117,9 @@ func (f *chainFinder) lowerLongest(groups []rows.Group, numbers []int) (longest 
 	return longest, best
 }
 
-// findClosed reports for each group whether a row chain may end with it: of all tensors that the
-// nodes from index first to the end of the group make, only the output of the group may be read by
-// other nodes. ends holds the index after the last node of each group.
+// findClosed reports for each group whether a row chain that starts at node first may end with that
+// group. It may if the group's output is the only tensor of the chain that other nodes read.
+// ends[i] is the index after the last node of group i.
 func (f *chainFinder) findClosed(groups []rows.Group, first int, ends []int) []bool {
 	closed := make([]bool, len(groups))
 	inside := map[string]int{} // number of readers among the nodes so far
@@ -144,9 +145,9 @@ func (f *chainFinder) findClosed(groups []rows.Group, first int, ends []int) []b
 	return closed
 }
 
-// collectGroups returns the operations of a row chain that starts with node first and goes on for
-// as long as package rows supports the nodes. ends holds the index after the last node of each
-// group.
+// collectGroups returns the groups (operations of a row chain) for the nodes starting at index
+// first, up to the first node that package rows does not support. ends[i] is the index after the
+// last node of group i.
 func (f *chainFinder) collectGroups(first int) (groups []rows.Group, ends []int) {
 	transposes := map[string]transposition{} // by the names of their results
 	var pending []int
@@ -241,8 +242,9 @@ func (f *chainFinder) makeGroup(n *Node, transposes map[string]transposition) (*
 	return nil, false
 }
 
-// setMatMulFields sets the fields of g that are specific to matmuls, from its layer. It reports
-// false if package rows does not support the matmul.
+// setMatMulFields derives the matmul fields of g (kind, scale, bias and activation) from its layer.
+// If a matmul of two tensors reads one of transposes, its input becomes the tensor before the
+// transpose. setMatMulFields reports false if package rows does not support the matmul.
 func setMatMulFields(g *rows.Group, transposes map[string]transposition) bool {
 	l := &g.Layer
 	if l.TransposeX || l.TransposeY && l.Second != layer.Runtime {
@@ -296,8 +298,8 @@ func setElementwiseFields(g *rows.Group) bool {
 	return l.Activation == 0 || l.Activation == layer.ReLU
 }
 
-// lower lowers groups to one part without weights, which [joiner.packStep] adds. It reports
-// false if the groups do not fit.
+// lower lowers groups to a row chain with one part. The part has no weights yet; [joiner.packStep]
+// adds them. lower reports false if the groups do not fit in L2.
 func (f *chainFinder) lower(groups []rows.Group) (*rowChain, bool) {
 	low, ok := rows.Lower(groups, f.shapes, true)
 	if !ok {

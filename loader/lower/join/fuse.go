@@ -75,9 +75,9 @@ func (f Fusion) Fuse(steps []Step) []Step {
 	return kept
 }
 
-// merge changes a into a step that does the work of both a and b, by the first rule that applies. b
-// reads the result of a as its operand with index input. merge reports false and leaves a unchanged
-// if no rule applies.
+// merge applies the first fusion rule that fits steps a and b: step a then does the work of both.
+// Step b reads the result of a as its operand with index input. If no rule fits, merge reports
+// false and leaves a unchanged.
 func (f Fusion) merge(a, b *Step, input int) bool {
 	if a.Unfusable || b.Unfusable || b.Rounds || !f.canView(a, b, input) {
 		return false

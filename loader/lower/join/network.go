@@ -188,7 +188,8 @@ func (n *Network) errorf(node int, format string, args ...any) error {
 	return &NodeError{node, fmt.Sprintf(format, args...)}
 }
 
-// errorf returns a *NodeError for the node with the given index after fusion.
+// errorf returns a *NodeError. node is an index into the nodes after fusion; the error names the
+// first of the network's nodes that were fused into that node.
 func (j *joiner) errorf(node int, format string, args ...any) error {
 	return j.net.errorf(j.nodes[node].members[0], format, args...)
 }
@@ -232,7 +233,9 @@ func (j *joiner) wire() error {
 	return nil
 }
 
-// addInputs adds the inputs and constants of the network as tensors.
+// addInputs appends the network's inputs and constants to the list of tensors. It returns an error
+// if a shape is invalid, if a constant has the wrong number of values, or if two inputs have the
+// same name.
 func (j *joiner) addInputs() error {
 	n := j.net
 	for i := range n.Inputs {
@@ -252,7 +255,8 @@ func (j *joiner) addInputs() error {
 	return nil
 }
 
-// addNode adds the step of a node, after steps that transpose its inputs if necessary.
+// addNode appends the step that computes a node. i is the node's index after fusion. If the node's
+// part needs an input transposed, addNode first appends a step that transposes it.
 func (j *joiner) addNode(i int, node *Node) error {
 	if want := len(node.Part.Inputs()); want != len(node.Inputs) {
 		return j.errorf(i, "found %d inputs, want %d", len(node.Inputs), want)
@@ -260,7 +264,8 @@ func (j *joiner) addNode(i int, node *Node) error {
 	return j.addNamedStep(i, node.Part, node.Inputs, node.Output)
 }
 
-// addChain adds the step of a row chain, after steps that transpose its inputs if necessary.
+// addChain appends the step that computes row chain f. If the chain needs an input transposed,
+// addChain first appends a step that transposes it.
 func (j *joiner) addChain(f *rowChain) error {
 	if err := j.addNamedStep(f.nodes[0], f.part, f.inputs, f.output); err != nil {
 		return err
@@ -269,9 +274,10 @@ func (j *joiner) addChain(f *rowChain) error {
 	return nil
 }
 
-// addNamedStep adds a step that runs part, reads the tensors with the given names and makes the
-// tensor output. It adds transposes of inputs where the part needs them. It returns a *NodeError
-// for node if an input does not exist or has the wrong size, or if output exists already.
+// addNamedStep appends a step that runs part on the tensors with the given names and adds its
+// result as tensor output. If part needs an input transposed, a step that does so comes first.
+// addNamedStep returns a *NodeError for node if an input does not exist or has the wrong size, or
+// if output already exists.
 func (j *joiner) addNamedStep(node int, part *Part, names []string, output string) error {
 	shapes := part.Inputs()
 	inputs := make([]int, len(shapes))
@@ -293,8 +299,8 @@ func (j *joiner) addNamedStep(node int, part *Part, names []string, output strin
 	return nil
 }
 
-// addStep appends a step that runs part and returns the index of the new tensor that it makes,
-// which has the given name.
+// addStep appends a step that runs part on the tensors with indices inputs. It adds a tensor called
+// name for the result and returns the index of that tensor.
 func (j *joiner) addStep(node int, part *Part, inputs []int, name string) int {
 	for _, in := range inputs {
 		j.tensors[in].last = len(j.steps)
@@ -304,10 +310,10 @@ func (j *joiner) addStep(node int, part *Part, inputs []int, name string) int {
 	return len(j.tensors) - 1
 }
 
-// findOrMakeView returns the index of a tensor that can be read in shape want and has the values of
-// tensor. This is tensor itself if its rows have that form in memory. Otherwise findOrMakeView adds
-// a step that transposes it, once for all readers. It returns a *NodeError for node if there is no
-// such step.
+// findOrMakeView returns the index of a tensor with the values of tensor that can be read in shape
+// want. This is tensor itself if its rows in memory suit that shape. Otherwise it is a transpose,
+// for which findOrMakeView adds a step on the first call. If a transpose does not help either, the
+// error is a *NodeError for node.
 func (j *joiner) findOrMakeView(node, tensor int, want layer.Shape) (int, error) {
 	have := j.tensors[tensor].shape
 	switch {
@@ -420,7 +426,7 @@ func (j *joiner) assignPorts() error {
 		"split the network into parts with at most %d inputs and outputs")
 }
 
-// hasMatMul reports whether any step writes its result to buffer 4, as matmuls and row chains do.
+// hasMatMul reports whether any step writes its result to buffer 4. Only matmuls and row chains do.
 func (j *joiner) hasMatMul() bool {
 	for i := range j.steps {
 		if p := j.steps[i].part; p.outputBAR == place.Bar4 {
@@ -430,6 +436,7 @@ func (j *joiner) hasMatMul() bool {
 	return false
 }
 
+// isRead reports whether any step reads the tensor with the given index.
 func (j *joiner) isRead(tensor int) bool {
 	for i := range j.steps {
 		if slices.Contains(j.steps[i].inputs, tensor) {
@@ -439,7 +446,8 @@ func (j *joiner) isRead(tensor int) bool {
 	return false
 }
 
-// encode returns the values of a constant in the layout that tensors have in memory.
+// encode returns the values of constant t as bytes, with the row padding that tensors have in
+// memory.
 func (t *Tensor) encode() []byte {
 	m := place.Surface(0, t.Shape)
 	b := make([]byte, m.Depth*t.Shape.N)
@@ -535,8 +543,9 @@ func (j *joiner) mergedNodes() []int {
 	return into
 }
 
-// addRuns records which of the tasks in the range all belong to which nodes. A row chain has
-// several nodes. runs holds the range of each node so far.
+// addRuns adds a step's tasks to the runs of the nodes that the step computes: several nodes for a
+// row chain, and one node otherwise. all is the range of the step's tasks in the program, and
+// runs[n] is the range of tasks of node n so far.
 func (j *joiner) addRuns(s *step, all Run, runs []Run) {
 	if s.chain == nil {
 		j.addRun(s.node, all, runs)
@@ -548,8 +557,8 @@ func (j *joiner) addRuns(s *step, all Run, runs []Run) {
 	}
 }
 
-// addRun appends the tasks of more to the run of a node. The run may already have tasks that
-// transpose an input of the node.
+// addRun extends the run of a node by the tasks in more. The run may already hold tasks that
+// transpose an input of the node. node is an index after fusion.
 func (j *joiner) addRun(node int, more Run, runs []Run) {
 	r := &runs[j.nodes[node].members[0]]
 	if r.Tasks == 0 {
@@ -558,9 +567,9 @@ func (j *joiner) addRun(node int, more Run, runs []Run) {
 	r.Tasks += more.Tasks
 }
 
-// placeInScratch assigns scratch memory to the tensors between steps that do not stay in L2, and to
-// the steps that need some for themselves. It returns the offset of the latter for each step.
-// resident says which tensors stay in L2.
+// placeInScratch assigns offsets in the scratch buffer to the tensors between steps, except for
+// those that stay in L2 (resident[i] is set for tensor i). It also reserves the scratch memory that
+// each step needs while it runs: own[i] is its offset for step i.
 func (j *joiner) placeInScratch(resident []bool) (own []int) {
 	steps, tensors := make([]place.Extent, len(j.steps)), make([]place.Extent, len(j.steps))
 	var list []*place.Extent
@@ -591,9 +600,9 @@ func (j *joiner) placeInScratch(resident []bool) (own []int) {
 	return own
 }
 
-// locateBuffers returns where each buffer of a step's part is in the program. own is the offset of
-// the step's scratch memory. On the first call for a part, locateBuffers appends the constants of
-// the part to the constant section.
+// locateBuffers returns the place in the program of each buffer that a step's part uses. own is the
+// offset of the step's own scratch memory. On the first call for a part, locateBuffers appends the
+// part's constants to the constant section.
 func (j *joiner) locateBuffers(s *step, own int) *place.Spots {
 	p := s.part.output
 	var at place.Spots

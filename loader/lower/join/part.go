@@ -48,16 +48,16 @@ func NewPart(l layer.Layer, w layer.Weights) (*Part, error) {
 	return q, nil
 }
 
-// lower sets q to the tasks of layer l. It leaves out the weights of a matmul with constants, which
-// packWeights adds.
+// lower fills q with the tasks of layer l. For a matmul with constants it computes only the size of
+// the weights; packWeights adds their bytes later.
 func (q *Part) lower(l layer.Layer, w layer.Weights) error {
 	matmul := l.Op == layer.Linear || l.Op == layer.MatMul && l.Second == layer.Constant
 	q.sizesOnly = matmul && !w.SizesOnly
 	return q.compile(l, w)
 }
 
-// compile sets q to the tasks of layer l with weights w. If q.sizesOnly is set, the tasks get the
-// sizes of the weights but not their bytes.
+// compile fills q with the tasks of layer l with weights w. If q.sizesOnly is set, the tasks know
+// the sizes of their weights, but the constants hold no bytes.
 func (q *Part) compile(l layer.Layer, w layer.Weights) error {
 	given, values := l, w // family.Lower may widen the window of l
 	w.SizesOnly = w.SizesOnly || q.sizesOnly
@@ -79,8 +79,8 @@ func (q *Part) compile(l layer.Layer, w layer.Weights) error {
 	return nil
 }
 
-// packWeights returns a part that equals q and has its weights. Only the first call packs them.
-// Several goroutines may call it at once.
+// packWeights returns a part equal to q that also has the bytes of its weights. The first call
+// packs them; later calls return the same part. Several goroutines may call packWeights at once.
 func (q *Part) packWeights() (*Part, error) {
 	if !q.sizesOnly {
 		return q, nil
@@ -107,6 +107,7 @@ func (q *Part) Inputs() []layer.Shape {
 	return shapes
 }
 
+// shapeOf returns the shape of port p as batch, channels, rows and columns.
 func shapeOf(p *loader.Port) layer.Shape {
 	return layer.Shape{N: p.Shape[0], C: p.Shape[1], H: p.Shape[2], W: p.Shape[3]}
 }
@@ -114,8 +115,9 @@ func shapeOf(p *loader.Port) layer.Shape {
 // Out returns the shape of the result of the layer.
 func (q *Part) Out() layer.Shape { return q.Shape }
 
-// placeTasks returns copies of the tasks of q in which every buffer is at its place in the program.
-// at maps the index of a buffer to that place.
+// placeTasks returns copies of the tasks of q whose buffers have their places in the program. at
+// maps each buffer of the part to its place. The copies share tiles with each other, but not with
+// q.
 func (q *Part) placeTasks(at *place.Spots) []*task.Task {
 	tiles := map[*task.Tile]*task.Tile{}
 	moved := make([]*task.Task, len(q.output.Tasks))

@@ -44,9 +44,9 @@ type resident struct {
 	loads []access
 }
 
-// findCandidates returns the tensors that can stay in L2 between the steps, which are those that
-// every task addresses with plain strides. A tensor that a task reads as weights cannot, because
-// the engines load weights from memory only.
+// findCandidates returns the tensors that can stay in L2 between the steps: those that every task
+// addresses with plain strides. Tensors that a task reads as weights are left out, because the
+// engines load weights only from memory.
 func (j *joiner) findCandidates() []*resident {
 	list := make([]*resident, len(j.tensors))
 	for i, t := range j.tensors {
@@ -69,9 +69,9 @@ func (j *joiner) findCandidates() []*resident {
 	return out
 }
 
-// collectAccesses adds to list the accesses of one task of a step, with the given index. list holds
-// a candidate, or nil, for each tensor. If the task reads a tensor as weights, or reads the result
-// of its own step, collectAccesses sets that tensor's candidate to nil.
+// collectAccesses records which tensors task index of a step reads and writes in memory. list[i] is
+// the candidate for staying in L2 of tensor i, or nil. If the task reads a tensor as weights, or
+// reads the result of its own step, collectAccesses sets the candidate of that tensor to nil.
 func (j *joiner) collectAccesses(list []*resident, step, index int) {
 	s := &j.steps[step]
 	t := s.part.output.Tasks[index]
@@ -166,8 +166,8 @@ func (j *joiner) chooseLayout(r *resident) bool {
 // skew of a source that would leave fewer rows per tile (seen in 11 of 11 programs).
 var compactFetches = []place.Fetch{place.PlanarFetch}
 
-// storeRows sets the layout of r to whole rows, far enough apart that the given fetches find no
-// bank conflicts.
+// storeRows gives r a layout of whole rows, spaced so that the given fetches cause no bank
+// conflicts.
 func (r *resident) storeRows(fetches []place.Fetch) {
 	s := r.shape
 	at := place.Packed(regs.Shape{Groups: 1, Channels: s.C, Height: s.H, Width: s.W})
@@ -178,8 +178,8 @@ func (r *resident) storeRows(fetches []place.Fetch) {
 	r.layout, r.byPlane = at, false
 }
 
-// compact shortens the distance between the rows of r to the least that the planar engine needs. It
-// reports whether r became smaller.
+// compact reduces the spacing between the rows of r to the minimum that the planar engine needs. It
+// reports whether r now occupies fewer bytes.
 func (r *resident) compact() bool {
 	before := r.bytes()
 	if !r.byPlane {
@@ -188,8 +188,8 @@ func (r *resident) compact() bool {
 	return r.bytes() < before
 }
 
-// tileFetches returns the accesses that must be free of bank conflicts in the layout of r. A task
-// that reads another view of the tensor does not count, because its rows are not rows of r.
+// tileFetches returns the fetches for which the layout of r must be free of bank conflicts. Tasks
+// that read the tensor in another shape do not count, because their rows are not the rows of r.
 func (j *joiner) tileFetches(r *resident) []place.Fetch {
 	planar, readers := false, []*task.Task(nil)
 	for _, a := range r.accesses {
@@ -211,7 +211,7 @@ func (r *resident) bytes() int {
 	return layer.RoundUp(n, 64)
 }
 
-// l2Bytes returns the size of L2.
+// l2Bytes returns the size in bytes of the L2 for which the network is joined.
 func (j *joiner) l2Bytes() int { return cmp.Or(j.net.Memories.L2, layer.MaxL2) }
 
 // maxTileBytes returns the size of the largest tensor that L2 can hold.
@@ -235,9 +235,9 @@ func (j *joiner) canMapToL2(r *resident) bool {
 	return true
 }
 
-// visitReaders calls visit for each later task of the same step that reads the tile which access a
-// loads and keeps in L2. k is the index of that task and at the layout that it uses. visitReaders
-// reports false if a task uses other strides or if visit returns false.
+// visitReaders calls visit for each later task of the same step that reads the tile that access a
+// loads into L2. k is the index of that task, and at is the layout that it uses. visitReaders
+// returns false if visit does, or if a task reads the tile with other strides.
 func (j *joiner) visitReaders(a access, visit func(k int, at *place.Layout) bool) bool {
 	part := j.steps[a.step].part
 	tasks := part.output.Tasks
@@ -270,8 +270,8 @@ type reader struct {
 	which task.Operand
 }
 
-// findReaders returns the tasks of part p that read each tile, in their order. It keeps the result
-// for the next call, because a part may have many tasks.
+// findReaders returns, for each tile, the tasks of part p that read it, in the order in which they
+// run. It caches the result, because a part may have many tasks.
 func (j *joiner) findReaders(p *Part) map[*task.Tile][]reader {
 	if m, ok := j.readers[p]; ok {
 		return m
@@ -291,9 +291,9 @@ func (j *joiner) findReaders(p *Part) map[*task.Tile][]reader {
 	return m
 }
 
-// locate returns the layout in L2 of operand which of task t, if the operand is r instead of a
-// tensor in memory. It translates the offset and the strides. It reports false if r has no such
-// strides in L2.
+// locate returns the layout with which task t can access operand which in L2, if the operand is r
+// instead of a tensor in memory. It translates the operand's offset and strides in memory to those
+// of r. It reports false if that is not possible.
 func (r *resident) locate(t *task.Task, which task.Operand) (place.Layout, bool) {
 	m, groups, planes, rows, plain := t.MemoryOf(which)
 	s := place.Surface(0, r.shape)
@@ -344,9 +344,9 @@ type translation struct {
 	ok      bool         // false after a stride that the layout does not have
 }
 
-// translateStride returns the stride in L2 that corresponds to a stride of the given number of
-// bytes in memory, for an axis of n elements. It returns 0 if the axis has only one. If r has no
-// such stride, it sets t.ok to false.
+// translateStride converts a stride in memory, in bytes, to the corresponding stride of the
+// resident in L2. n is the number of elements along the axis; for n = 1 the result is 0. If the
+// resident has no such stride, translateStride sets t.ok to false.
 func (t *translation) translateStride(bytes, n int) int {
 	r, s := t.r, &t.surface
 	switch {
@@ -369,8 +369,8 @@ func (t *translation) translateStride(bytes, n int) int {
 	return 0
 }
 
-// stepTileRange returns the range of L2 addresses that the tasks of a step use for operands that
-// are not resident. lo is 0 if no operand of the step is resident.
+// stepTileRange returns the range of L2 addresses that the tasks of a step use for operands other
+// than residents. If no operand of the step is a resident, the range starts at 0.
 func (j *joiner) stepTileRange(step int, kept map[access]*resident) (lo, hi int) {
 	lo = j.l2Bytes()
 	alone := true
@@ -470,8 +470,8 @@ func (j *joiner) placeResidents() (kept map[access]*resident, shift []int) {
 	}
 }
 
-// skewAll gives all residents layouts without bank conflicts for all their readers. It reports
-// whether any resident became larger.
+// skewAll gives the residents in list layouts that cause no bank conflicts for any of their
+// readers. It reports whether any resident became larger.
 func skewAll(list []*resident) bool {
 	larger := false
 	for _, r := range list {
@@ -483,8 +483,8 @@ func skewAll(list []*resident) bool {
 	return larger
 }
 
-// compactAt compacts the residents that are in use at the same time as e. If none of them becomes
-// smaller, it compacts all residents.
+// compactAt compacts the residents in list whose lifetimes overlap with that of e. If none of them
+// becomes smaller, it compacts all residents in list.
 func compactAt(e *place.Extent, list []*resident) {
 	smaller := false
 	for _, r := range list {
@@ -499,10 +499,10 @@ func compactAt(e *place.Extent, list []*resident) {
 	}
 }
 
-// reuseSources lets a step overwrite one of its sources with its result, if no later step reads the
-// source and the step is a single elementwise task. It returns list without the extents that became
-// unnecessary. Programs show this for softmax; that additions between convolutions do it too is
-// inferred.
+// reuseSources makes a step write its result over one of its sources where possible: the step must
+// be a single elementwise task, and no later step may read that source. It returns list without the
+// extents that are no longer needed. The vendor's compiler does so for softmax; that it does so for
+// additions between convolutions is inferred.
 func (j *joiner) reuseSources(chosen []*resident, kept map[access]*resident, list []*place.Extent) []*place.Extent {
 	gone := map[*place.Extent]bool{}
 	for _, r := range chosen {

@@ -41,7 +41,7 @@ type retargeter struct {
 	gone  map[*task.Tile]bool // tiles of plan that a resident replaces
 }
 
-// moveTiles adds shift to the L2 addresses of the operands of task k, except for resident ones.
+// moveTiles adds shift to the L2 addresses of the operands of task k, leaving out residents.
 func (r *retargeter) moveTiles(k, shift int) {
 	t := r.tasks[k]
 	for which := range task.OperandResult + 1 {
@@ -58,8 +58,8 @@ func (r *retargeter) moveTiles(k, shift int) {
 	}
 }
 
-// useResident makes task k read or write operand which in L2, if it is resident. It does the same
-// for later tasks of the step that read the tile which task k loads.
+// useResident makes task k access operand which in L2 if that operand is a resident; otherwise it
+// does nothing. If task k loads a tile for later tasks of the step, they read the resident too.
 func (r *retargeter) useResident(k int, which task.Operand) {
 	a, t := access{r.step, k, which}, r.tasks[k]
 	in := r.kept[a]

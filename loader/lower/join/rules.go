@@ -39,7 +39,9 @@ var rules = [...]rule{
 	{name: "sum with its own ReLU", evidence: evidence.Bytes, basis: "x + relu(x) is one task in the only program that has it", keepsSecond: true, fuse: fuseSelfReLU},
 }
 
-// fuseReLU merges ReLU b into a, whose tasks then apply it to their result.
+// fuseReLU merges step b, a ReLU, into step a, whose tasks then apply ReLU to their result. It
+// reports false, and leaves a unchanged, if b is not a plain ReLU or the tasks of a cannot apply
+// one.
 func fuseReLU(a, b *Step, _ int) bool {
 	if b.Layer.Op != layer.ReLU || b.Layer.Activation != 0 || !family.CanFuse(&a.Layer, &a.Weights).ReLU {
 		return false
@@ -48,9 +50,9 @@ func fuseReLU(a, b *Step, _ int) bool {
 	return true
 }
 
-// fuseTable merges activation b into a, whose tasks then apply it to their result. The activation
-// must be a single table lookup, and every engine must have room for the table next to the weights
-// of a.
+// fuseTable merges step b, an activation, into step a, whose tasks then apply it to their result.
+// The activation must be a single table lookup, and every engine must have room for the table next
+// to the weights of a. Otherwise fuseTable reports false.
 func fuseTable(a, b *Step, _ int) bool {
 	l := &b.Layer
 	if !l.Op.IsSingleTable() || l.Activation != 0 || family.UsesShiftedSigmoid(l) || !family.CanFuse(&a.Layer, &a.Weights).Table {
@@ -61,10 +63,10 @@ func fuseTable(a, b *Step, _ int) bool {
 	return true
 }
 
-// fuseFactor merges b, a multiplication by a number, into a as the factor after its sums. The bias
-// of a is added after the factor, so it is multiplied as well. If a already has a factor, the
-// product of both is rounded. The rule does not apply if the factor is not a normal fp16 value or
-// if fp16 cannot hold the new bias.
+// fuseFactor merges step b, which multiplies by a number, into step a. The tasks of a then multiply
+// their sums by that number before they add the bias, so the bias is multiplied as well. If a
+// already has a factor, the product of the two factors is rounded to fp16. fuseFactor reports false
+// if the factor is not a normal fp16 value or if fp16 cannot hold the new bias.
 func fuseFactor(a, b *Step, _ int) bool {
 	l := &b.Layer
 	if l.Op != layer.Mul || l.Second != layer.Scalar || l.Bias || len(b.Weights.Second) == 0 || !family.CanFuse(&a.Layer, &a.Weights).Factor {
@@ -82,9 +84,9 @@ func fuseFactor(a, b *Step, _ int) bool {
 	return true
 }
 
-// mergeReLU makes a apply the activation of b to its result. It reports false and leaves a
-// unchanged if that activation is a table or if a cannot apply a ReLU. It reports true if b has no
-// activation.
+// mergeReLU moves the activation of step b to step a, whose tasks then apply it to their result. It
+// returns true without a change if b has no activation. It returns false, and leaves a unchanged,
+// if the activation is not ReLU or the tasks of a cannot apply one.
 func mergeReLU(a, b *Step) bool {
 	switch b.Layer.Activation {
 	case 0:
@@ -199,6 +201,7 @@ func addBiases(x, y []float16.Float16) (sum []float16.Float16, ok bool) {
 	return sum, true
 }
 
+// negateAll changes the sign of each of values.
 func negateAll(values []float16.Float16) {
 	for i := range values {
 		values[i] ^= family.SignBit
@@ -231,8 +234,8 @@ func fuseAffine(a, b *Step, _ int) bool {
 	return true
 }
 
-// fuseSelfReLU merges ReLU a and the sum b = x + relu(x) of its input and its result. The merged
-// task adds x to itself and applies ReLU to its second operand as it reads it.
+// fuseSelfReLU merges step a, which computes relu(x), and step b, which computes x + relu(x), into
+// one task. That task reads x as both operands and applies ReLU to the second one.
 func fuseSelfReLU(a, b *Step, input int) bool {
 	x, y := &a.Layer, &b.Layer
 	if x.Op != layer.ReLU || x.Activation != 0 || y.Op != layer.Add || y.Second != layer.Runtime || y.SecondReLU || y.SecondShape != y.In || x.In != y.In ||

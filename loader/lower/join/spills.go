@@ -8,8 +8,8 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// measureOccupancy returns how many bytes of L2 are in use during each step, by resident tensors
-// and by the operands of the step's own tasks. Bytes that several of them share count once.
+// measureOccupancy returns how many bytes of L2 each step has in use, for resident tensors and for
+// the operands of its own tasks. Bytes where these overlap count once.
 func (j *joiner) measureOccupancy(kept map[access]*resident, shift []int) []int {
 	type span struct{ from, to int }
 	at := make([][]span, len(j.steps))
@@ -36,8 +36,9 @@ func (j *joiner) measureOccupancy(kept map[access]*resident, shift []int) []int 
 	return bytes
 }
 
-// listSpills sets j.spilled to the tensors between layers that go through memory and the inputs
-// that several layers read from memory, largest first, each with the reason.
+// listSpills sets j.spilled to the tensors that do not stay in L2: those passed between layers
+// through memory, and inputs that several layers read from memory. They are sorted from largest to
+// smallest, each with the reason.
 func (j *joiner) listSpills(kept map[access]*resident) {
 	inL2 := make([]bool, len(j.tensors))
 	for _, r := range kept {

@@ -101,7 +101,7 @@ func newTimeline(list []*Extent) *timeline {
 	return p
 }
 
-// stepRange returns the indices of the first step of e and of the step after its last.
+// stepRange returns the range [from, to) of indices in p.steps of the steps at which e is in use.
 func (p *timeline) stepRange(e *Extent) (from, to int) {
 	from, _ = slices.BinarySearch(p.steps, e.First)
 	to, _ = slices.BinarySearch(p.steps, e.Last+1)

@@ -8,8 +8,8 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// interleave returns the rows of v as weights in the scratch buffer, for matmuls whose left sides
-// have m rows. If they are not there yet, interleave appends a planar task that copies them.
+// interleave returns the place in the scratch buffer of the rows of v as weights, for matmuls whose
+// left sides have m rows. If the rows are not there yet, it appends a planar task that copies them.
 func (c *chain) interleave(v *value, m int) *kernelSurface {
 	if v.kernel != nil && v.kernel.m == m {
 		return v.kernel
@@ -35,8 +35,9 @@ func (c *chain) hasSeveralReaders(v *value) bool {
 	return c.reads[v.name] > 1
 }
 
-// interleavedRows returns how many rows of a left side one engine multiplies at a time: the largest
-// power of two that is at most rows/16 and task.MaxInterleave, or 1.
+// interleavedRows returns how many of the given rows of a left side one engine multiplies at a
+// time. This is the largest power of two that is at most rows/16 and at most task.MaxInterleave, or
+// 1 if there is none.
 func interleavedRows(rows int) int {
 	each := 1
 	for 2*each <= min(task.MaxInterleave, rows/task.Engines) {
@@ -74,7 +75,7 @@ func (c *chain) writeKernel(t *task.Task, v *value, m int) {
 	v.kernel = &kernelSurface{m, dst.Base, each, plane}
 }
 
-// lanes returns the weights of n rows, starting with row first, one lane for each engine.
+// lanes returns the lanes (the weights of one engine each) for n rows, starting at row first.
 func (l *kernelSurface) lanes(first, n int) []coeff.Lane {
 	lanes := make([]coeff.Lane, max(1, n/l.each))
 	for i := range lanes {
@@ -98,10 +99,11 @@ func (c *chain) rightSide(g *Group, z *value, head, k int) (*heldTile, place.Lay
 	return nil, place.Layout{}
 }
 
-// emitPairProduct appends the tasks of a matmul of two tensors to make v. The rows of the left
+// emitPairProduct appends the tasks that compute v, the matmul of two tensors. The rows of the left
 // tensor become weights, up to 128 in one task. The rows of the right tensor, or its columns if it
-// is transposed, are the channels of the source. emitPairProduct reports false if the shapes do not
-// match or the rows of the left tensor do not divide evenly. out says that v leaves the chain.
+// is transposed, become the channels of the source. out says whether v is the output of the chain.
+// emitPairProduct reports false if the shapes do not match or if the rows of the left tensor do not
+// divide evenly.
 func (c *chain) emitPairProduct(g *Group, v *value, out bool) bool {
 	x, z := c.values[g.Inputs[0]], c.values[g.Inputs[1]]
 	m, k, n := g.Rows, x.width, g.Width

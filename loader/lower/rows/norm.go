@@ -8,9 +8,9 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// newStatistics returns an extent in L2 for n numbers, such as a mean, of each of the given number
-// of rows. It has the lowest address for as long as the chain runs (seen in 2 of 2 chains: a layer
-// norm with a projection, and attention).
+// newStatistics returns an extent in L2 that holds n numbers, such as a mean, for each of the given
+// number of rows. It stays in use for the whole chain and has the lowest address, as seen in 2 of 2
+// chains (a layer norm with a projection, and attention).
 func (c *chain) newStatistics(rows, n int) *place.Extent {
 	e := c.newExtent(n * layer.RoundUp(rows*layer.ElementBytes, 64))
 	e.First, e.Last = 0, task.MaxTasks
@@ -20,8 +20,8 @@ func (c *chain) newStatistics(rows, n int) *place.Extent {
 // A part is a run of n rows, starting with row first.
 type part struct{ first, n int }
 
-// splitRows divides rows into runs of up to 192, each of which one task reduces. The remainder
-// comes first, as in 183 and 192 of 375 rows.
+// splitRows divides the given number of rows into runs of up to 192 rows, because one task reduces
+// at most that many. The remainder comes first: 375 rows become 183 and 192.
 func splitRows(rows int) []part {
 	var parts []part
 	for at := 0; at < rows; {
@@ -35,9 +35,9 @@ func splitRows(rows int) []part {
 	return parts
 }
 
-// emitNorm appends the tasks of a layer norm over rows to make v. They compute the mean and the
-// reciprocal standard deviation of every row, and then subtract and multiply. out says that v
-// leaves the chain.
+// emitNorm appends the tasks that compute v, a layer norm over the rows of its input. They compute
+// the mean and the reciprocal standard deviation of every row, subtract the first, and multiply by
+// the second. out says whether v is the output of the chain.
 func (c *chain) emitNorm(g *Group, v *value, out bool) {
 	x, rows := c.values[g.Inputs[0]], v.rows
 	stats := c.newStatistics(rows, 2)
@@ -98,8 +98,9 @@ func (c *chain) emitNorm(g *Group, v *value, out bool) {
 	c.appendTask(normal)
 }
 
-// loadPart makes task t load part p of the rows of x from memory with layout src, and returns the
-// tile of all rows. tile is that tile, or nil if this is the first part.
+// loadPart makes task t load part p of the rows of x from memory with layout src. It returns the
+// tile in L2 that holds all rows of x. tile is that tile from an earlier call, or nil for the first
+// part.
 func (c *chain) loadPart(t *task.Task, x *value, p part, src place.Layout, tile *heldTile) *heldTile {
 	m := x.channelsSurface()
 	m.Base += p.first * m.Plane
@@ -115,7 +116,8 @@ func (c *chain) loadPart(t *task.Task, x *value, p part, src place.Layout, tile 
 	return tile
 }
 
-// writeRows makes t write its channels to memory as rows of the chain's output.
+// writeRows makes task t write its result to the output of the chain, with each channel of the
+// result as a row.
 func (c *chain) writeRows(t *task.Task, rows int) {
 	m := c.output
 	m.Plane = m.Row
@@ -124,9 +126,9 @@ func (c *chain) writeRows(t *task.Task, rows int) {
 	c.writeResult(t, m)
 }
 
-// emitSoftmax appends the tasks of a softmax over rows to make v. If the input is the result of a
-// matmul of two tensors, its rows are channels of one row. Otherwise they are rows of one channel.
-// out says that v leaves the chain.
+// emitSoftmax appends the tasks that compute v, a softmax over the rows of its input. If the input
+// is the matmul of two tensors, the tasks read its rows as channels of one row; otherwise they read
+// them as rows of one channel. out says whether v is the output of the chain.
 func (c *chain) emitSoftmax(g *Group, v *value, out bool) {
 	x := c.values[g.Inputs[0]]
 	scores := x.scores
@@ -186,9 +188,9 @@ func (c *chain) emitSoftmax(g *Group, v *value, out bool) {
 	c.appendTask(mul)
 }
 
-// emitPowers appends the task that applies the table of 2^x to differences, and returns a tile with
-// the same layout. If scores is set, the rows are channels of one row, and otherwise rows of one
-// channel.
+// emitPowers appends the task that computes 2^d by table for the differences d, and returns the
+// tile with the results. If scores is set, the task reads the rows as channels of one row, and
+// otherwise as rows of one channel.
 func (c *chain) emitPowers(g *Group, v *value, differences *heldTile, scores bool) *heldTile {
 	at := place.Packed(v.channelShape())
 	shape, view := v.channelShape(), at

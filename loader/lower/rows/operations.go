@@ -7,8 +7,8 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// emitGroup appends the tasks of group g. out says that the result of g leaves the chain. It
-// reports false if the group cannot be lowered.
+// emitGroup appends the tasks of group g (one operation of the chain). out says whether the result
+// of g is the output of the chain. emitGroup reports false if it cannot lower the group.
 func (c *chain) emitGroup(g *Group, out bool) bool {
 	v := &value{name: g.Output, rows: g.Heads * g.Rows, width: g.Width}
 	c.values[g.Output] = v
@@ -31,8 +31,8 @@ func (c *chain) emitGroup(g *Group, out bool) bool {
 	return true
 }
 
-// writeOrHold makes t write the rows of v to the chain's output if out is set, and leave them in L2
-// otherwise.
+// writeOrHold makes task t write the rows of v to the output of the chain if out is set. Otherwise
+// the rows stay in L2 for later tasks.
 func (c *chain) writeOrHold(t *task.Task, v *value, out bool) {
 	if out {
 		m := c.output
@@ -44,8 +44,9 @@ func (c *chain) writeOrHold(t *task.Task, v *value, out bool) {
 	v.rowTile = c.holdRows(t, v)
 }
 
-// wantsColumns reports whether all uses of a tensor are matmuls that read its columns, and read
-// them in blocks if and only if block is set.
+// wantsColumns reports whether every use of a tensor is a matmul that reads its columns, in blocks
+// of eight if block is set and without blocks otherwise. It reports false for a tensor that nothing
+// uses.
 func wantsColumns(uses []use, block bool) bool {
 	for _, u := range uses {
 		g := u.group
@@ -75,8 +76,8 @@ func (c *chain) readSource(t *task.Task, v *value, channels bool) {
 	}
 }
 
-// emitBinary appends the task of an elementwise operation on two tensors to make v. out says that v
-// leaves the chain.
+// emitBinary appends the task that computes v, an elementwise operation on two tensors. out says
+// whether v is the output of the chain.
 func (c *chain) emitBinary(g *Group, v *value, out bool) {
 	x, z := c.values[g.Inputs[0]], c.values[g.Inputs[1]]
 	if haveSiblingInputs(c.groups, g) && (g.Layer.Op == layer.Add || g.Layer.Op == layer.Mul) {
@@ -117,8 +118,8 @@ func haveSiblingInputs(groups []Group, g *Group) bool {
 	return false
 }
 
-// emitScalar appends the task of an elementwise operation on a tensor and a number to make v. out
-// says that v leaves the chain.
+// emitScalar appends the task that computes v, an elementwise operation on a tensor and a number.
+// out says whether v is the output of the chain.
 func (c *chain) emitScalar(g *Group, v *value, out bool) {
 	s := v.rowsShape()
 	op := pass.Scalar(&g.Layer, s, uint16(layer.ValueAt(g.Weights.Second, 0)))
@@ -129,8 +130,8 @@ func (c *chain) emitScalar(g *Group, v *value, out bool) {
 	c.appendTask(t)
 }
 
-// emitActivation appends the task of a ReLU or a table lookup that is a group of its own, to make
-// v. out says that v leaves the chain.
+// emitActivation appends the task that computes v by a ReLU or a table lookup, for an activation
+// that is a group of its own. out says whether v is the output of the chain.
 func (c *chain) emitActivation(g *Group, v *value, out bool) {
 	s := v.rowsShape()
 	t := pass.Activation(g.Layer.Op, s, g.Layer.Epsilon).Task()

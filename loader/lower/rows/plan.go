@@ -59,8 +59,8 @@ func planBlocks(groups []Group) {
 	}
 }
 
-// findLeftSides returns the set of tensors that are the left side of a matmul with constants,
-// directly or through elementwise operations.
+// findLeftSides returns the set of tensors that reach the left side of a matmul with constants,
+// either directly or through elementwise operations.
 func findLeftSides(groups []Group) map[string]bool {
 	names := map[string]bool{}
 	for i := len(groups) - 1; i >= 0; i-- {
@@ -76,8 +76,8 @@ func findLeftSides(groups []Group) map[string]bool {
 	return names
 }
 
-// loadShared appends tasks that load the inputs of g into L2, where several groups read them and
-// the first one cannot keep them there. It reports false if an input does not exist.
+// loadShared appends tasks that load inputs of g into L2 if several groups read them and the first
+// of these cannot leave them there. It reports false if an input does not exist.
 func (c *chain) loadShared(g *Group) bool {
 	for k, name := range g.Inputs {
 		v := c.values[name]

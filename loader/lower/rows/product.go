@@ -10,10 +10,10 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// emitProduct appends the tasks of a matmul with constants to make v. The matmul reads the columns
-// of its input. It leaves columns in L2 if all readers of v want them, and rows otherwise. out says
-// that v leaves the chain. emitProduct reports false if the weights of one column do not fit in an
-// engine's memory.
+// emitProduct appends the tasks that compute v, a matmul with constants, from the columns of its
+// input. They leave v in L2 as columns if all readers of v want columns, and as rows otherwise. out
+// says whether v is the output of the chain. emitProduct reports false if the weights of one column
+// do not fit in an engine's memory.
 func (c *chain) emitProduct(g *Group, v *value, out bool) bool {
 	x := c.values[g.Inputs[0]]
 	cols := c.transposeToColumns(x, 1, 0, g.Block)
@@ -145,7 +145,7 @@ func (c *chain) setWeights(t *task.Task, g *Group, s coeff.Share) {
 	t.SetCoding(kernel.Coding)
 }
 
-// setEpilogue returns m with the bias, the factor, and the ReLU or table of the group.
+// setEpilogue returns m with the bias, the factor, and the activation (ReLU or a table) of group g.
 func (g *Group) setEpilogue(m task.MAC) task.MAC {
 	m.Op, m.Window = regs.MultiplyAccumulate, task.Pointwise
 	m.Bias, m.Table, m.ReLU = g.Bias != nil, g.Table, g.Activation == layer.ReLU

@@ -35,7 +35,8 @@ type use struct {
 	input int
 }
 
-// findUses returns the groups that read each tensor, by its name, in their order.
+// findUses returns the uses of each tensor, keyed by its name: the groups that read it, in the
+// order in which they run.
 func findUses(groups []Group) map[string][]use {
 	uses := map[string][]use{}
 	for i := range groups {
@@ -89,15 +90,16 @@ func (c *chain) taskIndex() int { return len(c.tasks) }
 
 func (c *chain) appendTask(t *task.Task) { c.tasks = append(c.tasks, t) }
 
-// newExtent adds an extent of the given size in L2 for the task that is being built. Later tasks
-// may extend its lifetime.
+// newExtent returns a new extent (a range of L2 addresses and the tasks during which it is in use)
+// of the given size, in use for the task that is being built. Later tasks may extend its lifetime.
 func (c *chain) newExtent(bytes int) *place.Extent {
 	e := &place.Extent{Bytes: layer.RoundUp(bytes, 16), First: c.taskIndex(), Last: c.taskIndex()}
 	c.extents = append(c.extents, e)
 	return e
 }
 
-// newStreamExtent adds an extent in L2 for data that only the task being built needs.
+// newStreamExtent is like newExtent for data that streams between memory and the engines, which no
+// later task reads.
 func (c *chain) newStreamExtent(bytes int) *place.Extent {
 	e := c.newExtent(bytes)
 	e.Streams, e.Above = true, true
@@ -115,7 +117,8 @@ func (c *chain) loadFirst(t *task.Task, m place.Memory, at place.Layout, keep bo
 	return &heldTile{extent: e, at: at, pitch: at.Channel, tile: tl, source: true}
 }
 
-// loadSecond makes t load its second source from m into L2 with layout at.
+// loadSecond makes task t load its second source from m in memory into L2, with layout at, for
+// itself only.
 func (c *chain) loadSecond(t *task.Task, m place.Memory, at place.Layout) {
 	t.LoadSource2(m, at)
 	e := c.newStreamExtent(at.Row * t.InShape().Height)
@@ -165,8 +168,7 @@ func (c *chain) writeInterleaved(t *task.Task, m place.Memory, interleave int) {
 	c.placeStreamedResult(t)
 }
 
-// placeStreamedResult adds an extent in L2 for the buffer through which t streams its result to
-// memory.
+// placeStreamedResult reserves the buffer in L2 through which task t streams its result to memory.
 func (c *chain) placeStreamedResult(t *task.Task) {
 	o := t.OutShape()
 	e := c.newStreamExtent(min(c.l2-layer.LargestTile(c.l2), place.Packed(o).Row*o.Height))
@@ -202,7 +204,8 @@ func (c *chain) placeTiles() bool {
 	return task.FirstError(c.tasks) == nil
 }
 
-// setTable makes t, a task without weights, apply an activation table, unless this is a dry run.
+// setTable makes t, a task without weights, apply an activation table, and stores the table in the
+// constants. In a dry run it does nothing.
 func (c *chain) setTable(t *task.Task, table []byte) {
 	if c.dryRun {
 		return
@@ -262,9 +265,9 @@ func pieceLayout(s regs.Shape) place.Layout {
 	return place.Packed(regs.Shape{Channels: s.Channels, Width: min(s.Width, task.PatchPixels)})
 }
 
-// copyToL2 returns the tile in L2 that holds the rows of v. If there is none, it appends a task
-// that copies v from memory. That task is the first of the chain if the input of a matmul is added
-// to its result (seen in 2 of 2 chains).
+// copyToL2 returns the tile in L2 that holds the rows of v. If there is none yet, it appends a task
+// that copies v from memory. If the input of a matmul is later added to its result, this copy is
+// the first task of the chain (seen in 2 of 2 chains).
 func (c *chain) copyToL2(v *value) *heldTile {
 	if v.rowTile != nil {
 		return v.rowTile
@@ -363,8 +366,9 @@ func (c *chain) transposeToColumns(v *value, heads, head int, block bool) *heldT
 	return h
 }
 
-// stagedSurface returns the surface in the scratch buffer that a task describes in its registers
-// while it transposes v to L2. block says that columns are stored in blocks of eight.
+// stagedSurface returns the place in the scratch buffer that a task names in its registers while it
+// transposes v to L2. The task does not access it. If block is set, columns are stored in blocks of
+// eight.
 func (v *value) stagedSurface(block bool) place.Memory {
 	m := place.Matrix(place.BarScratch, v.width, v.rows)
 	m.Row = m.Plane
@@ -374,8 +378,8 @@ func (v *value) stagedSurface(block bool) place.Memory {
 	return m
 }
 
-// hasPairProduct reports whether any group is a matmul of two tensors. Transposes in such a chain
-// describe no surface in the scratch buffer.
+// hasPairProduct reports whether any group is a matmul of two tensors. In such a chain, the
+// registers of transposes name no place in the scratch buffer.
 func hasPairProduct(groups []Group) bool {
 	for i := range groups {
 		if groups[i].Kind == PairProduct {

@@ -16,7 +16,7 @@ import (
 // Half returns v rounded to the nearest fp16 value, as bits.
 func Half(v float32) uint16 { return uint16(float16.Fromfloat32(v)) }
 
-// reciprocalBits returns 1/n as fp32 bits.
+// reciprocalBits returns the bits of 1/n as an fp32 number.
 func reciprocalBits(n int) uint32 {
 	return math.Float32bits(float32(1 / float64(n)))
 }
@@ -99,7 +99,8 @@ const (
 // have the values that the vendor's compiler leaves in unused registers.
 func New() *Task { return &Task{registers: registers{g: blankRegisters()}} }
 
-// setDMA sets an offset, stride or size in memory. n must be a multiple of 64 bytes.
+// setDMA sets *w to n, an offset, stride or size in memory. n must be a multiple of 64 bytes and at
+// most layer.MaxSurface; otherwise FirstError reports it.
 func (t *registers) setDMA(w *regs.DMAWord, n int) {
 	if n < 0 || n > layer.MaxSurface {
 		t.refuse("bytes of an offset or stride in memory", n, layer.MaxSurface)
@@ -112,7 +113,8 @@ func (t *registers) setDMA(w *regs.DMAWord, n int) {
 	*w = w.WithBytes(uint32(n))
 }
 
-// setL2 sets an address or stride in the L2.
+// setL2 sets *w to n, an address or stride in L2, in bytes. If n is outside L2, FirstError reports
+// it.
 func (t *registers) setL2(w *regs.L2Word, n int) {
 	if n < 0 || n >= layer.MaxL2 {
 		t.refuse("bytes of an address or stride in the L2", n, layer.MaxL2-16)
@@ -133,7 +135,8 @@ func (t *registers) setLayout(at place.Layout, base, channel, row, depth, group 
 	}
 }
 
-// refuse records the first value that does not fit its register. It makes lowering fail.
+// refuse records that the value got does not fit the register that what names, whose maximum is
+// most. Only the first call counts. FirstError returns the error.
 func (t *registers) refuse(what string, got, most int) {
 	if t.err == nil {
 		t.err = &layer.LimitError{Limit: what, Got: got, Max: most, Nearest: "split the layer into smaller ones"}
@@ -155,7 +158,8 @@ func newEngineTask(op regs.MACOp, in, out regs.Shape) *Task {
 	return t
 }
 
-// newPlanarTask returns a task of the planar engine with neutral scales.
+// newPlanarTask returns a task of the planar engine with the given form, from shape in to shape
+// out. All its scales are 1.
 func newPlanarTask(form regs.PlanarForm, in, out regs.Shape) *Task {
 	t := New()
 	t.setShape(in, out)
@@ -173,7 +177,8 @@ func newPlanarTask(form regs.PlanarForm, in, out regs.Shape) *Task {
 	return t
 }
 
-// setShape sets the shapes of the first source and the result, and a tile of all rows.
+// setShape sets the shapes of the first source and of the result. The task then computes all rows
+// of the result as one tile.
 func (t *registers) setShape(in, out regs.Shape) {
 	for _, s := range [...]regs.Shape{in, out} {
 		if s.Width > maxField || s.Height > maxField || s.Channels > layer.MaxChannels || s.Groups > layer.MaxGroups {
@@ -198,7 +203,7 @@ func (t *registers) setActiveEngines(channels int) {
 	t.h.Bases = t.h.Bases.WithENE(log2 + 1)
 }
 
-// setUnicast makes each result channel read only its own source channel.
+// setUnicast makes each channel of the result read only the source channel with the same number.
 func (t *registers) setUnicast() {
 	t.g.Common.GroupConvCfg = t.g.Common.GroupConvCfg.WithUnicastEn(true)
 }
@@ -323,7 +328,7 @@ func (t *Task) KeepDescribedResult(at place.Layout, bytes int, m place.Memory) *
 	return t.KeepResult(at, bytes)
 }
 
-// setNonlinear applies a table or ReLU after the engine's operation.
+// setNonlinear selects what the MAC engines apply to their sums: ReLU, a table or nothing.
 func (t *registers) setNonlinear(n regs.Nonlinear) {
 	t.g.NE.MACCfg = t.g.NE.MACCfg.WithNonlinearMode(n)
 }
