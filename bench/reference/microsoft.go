@@ -20,8 +20,8 @@ var contributedOperators = map[string]operator{
 	"EmbedLayerNormalization":      {1, computeEmbedLayerNormalization}, "GroupNorm": {3, withOneResult(computeGroupNorm)},
 }
 
-// computeFusedMatMul computes FusedMatMul: alpha*A*B. It transposes A if transA is set, and B if
-// transB is.
+// computeFusedMatMul computes FusedMatMul: alpha*A*B. It transposes the matrices of A if transA is
+// set, and those of B if transB is.
 func computeFusedMatMul(c *call) (*Tensor, error) {
 	if c.flagAttribute("transBatchA") || c.flagAttribute("transBatchB") {
 		return nil, c.unsupported("transposed batches")
