@@ -163,8 +163,8 @@ const defaultWork = 1 << 18
 // errWork says that a change was not tried, because running it would exceed Options.Work.
 var errWork = errors.New("limit on timed descriptors reached")
 
-// timeModel runs model m without values. It returns errWork if that would exceed the limit on timed
-// descriptors.
+// timeModel runs model m without computing values. It returns errWork if the run would exceed the
+// limit on timed descriptors in [Options].
 func (x *explainer) timeModel(ctx context.Context, m *anesim.Model, o anesim.Options) (*anesim.Result, error) {
 	need := 1
 	if m == x.model || m.Kind() == anesim.KindNetwork {
@@ -182,7 +182,7 @@ func (x *explainer) timeModel(ctx context.Context, m *anesim.Model, o anesim.Opt
 	return res, nil
 }
 
-// addDescriptors adds a part for each descriptor of a compiled program.
+// addDescriptors adds a [Part] to the explanation for each descriptor of a compiled program.
 func (x *explainer) addDescriptors() {
 	rests := ""
 	if n := x.base.Model.Network(); n != nil && len(n.Layers) == 1 {
@@ -196,8 +196,9 @@ func (x *explainer) addDescriptors() {
 	x.sortParts()
 }
 
-// addPart adds part p, with its bottleneck from the cycles a and its least cycles from the work in
-// r. The argument working is the time in which the part works.
+// addPart completes part p and adds it to the explanation. It finds the bottleneck among the causes
+// of the cycles in a, and derives the least cycles from the work in r. The argument working is the
+// time in which the part works.
 func (x *explainer) addPart(p Part, a *hw.Accounting, r *hw.Report, working clock.Nanoseconds) {
 	p.Cycles, p.Bound = report.CyclesOf(a), a.Bound()
 	if all := x.doc.Now.Cycles; all > 0 {
@@ -220,8 +221,9 @@ func (x *explainer) sortParts() {
 	slices.SortStableFunc(x.doc.Parts, func(a, b Part) int { return cmp.Compare(b.Cycles.Total, a.Cycles.Total) })
 }
 
-// explainNetwork adds a part for each layer of a network. It then tries changes to the layers with
-// the most cycles, and to where tensors between layers are kept.
+// explainNetwork adds a [Part] to the explanation for each layer of a network. It then tries
+// changes to the layers that take the most cycles, and to where the network keeps tensors between
+// layers.
 func (x *explainer) explainNetwork(ctx context.Context) error {
 	type group struct {
 		layer  *layer.Layer
@@ -275,9 +277,9 @@ func (x *explainer) explainNetwork(ctx context.Context) error {
 	return x.tryResidency(ctx)
 }
 
-// tryRewrites tries other layers that compute the same values as l. Layers that only need a reshape
-// are tried in the whole network, others alone. The argument names lists the layers of the network
-// that are identical to l.
+// tryRewrites times layers that compute the same values as l in another way. A rewrite that only
+// needs a reshape is timed within the network, any other on its own. The names are those of the
+// network's layers that are identical to l.
 func (x *explainer) tryRewrites(ctx context.Context, l *layer.Layer, names []string) error {
 	part, alike := "", max(1, len(names))
 	if len(names) > 0 {
@@ -326,8 +328,8 @@ func (x *explainer) tryRewrites(ctx context.Context, l *layer.Layer, names []str
 	return nil
 }
 
-// tryReshape gives all layers in names the shape of rewrite r, and compares the times of the whole
-// network.
+// tryReshape times the network with all the named layers reshaped to the height and width of
+// rewrite r, and records the change if it saves cycles.
 func (x *explainer) tryReshape(ctx context.Context, names []string, r *rewrite) error {
 	var list []Reshape
 	var flags []string
@@ -351,8 +353,8 @@ func (x *explainer) tryReshape(ctx context.Context, names []string, r *rewrite) 
 	return nil
 }
 
-// residencyFlag returns the flag with which the network was opened if all its tensors go through
-// memory, otherwise nil.
+// residencyFlag returns the flag --in-memory if the network was opened with it, so that all tensors
+// between layers go through memory. Otherwise it returns nil.
 func (x *explainer) residencyFlag() []string {
 	if x.model.Network().InMemory {
 		return []string{"--in-memory"}
@@ -360,8 +362,8 @@ func (x *explainer) residencyFlag() []string {
 	return nil
 }
 
-// countFailure counts a change that could not be run because of err. It returns an error only if
-// ctx is done, which ends all trials.
+// countFailure counts a change whose run failed with err in the explanation. It returns an error
+// only if ctx is done, so that the search ends.
 func (x *explainer) countFailure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -375,14 +377,15 @@ func (x *explainer) countFailure(ctx context.Context, err error) error {
 	return nil
 }
 
-// countUntried counts a change that is not tried.
+// countUntried counts, in the explanation, a change that is not tried because of the limit on timed
+// descriptors.
 func (x *explainer) countUntried() {
 	x.doc.Tried.Left++
 	x.doc.Tried.Work = cmp.Or(x.how.Work, defaultWork) - x.left
 }
 
-// addChange adds a change if it saves cycles. times is the number of layers that it applies
-// to.
+// addChange adds change c to the explanation if it saves cycles, and otherwise only counts it. The
+// change applies to the given number of identical layers.
 func (x *explainer) addChange(c Change, times int) {
 	if c.After.Cycles >= c.Before.Cycles {
 		x.doc.Tried.NotFaster++
@@ -392,7 +395,8 @@ func (x *explainer) addChange(c Change, times int) {
 	x.doc.Trials = append(x.doc.Trials, c.withGain(times))
 }
 
-// withGain returns the change with its gain for the given number of layers.
+// withGain returns c with its relative gain, and with the time saved in as many identical layers as
+// times says.
 func (c Change) withGain(times int) Change {
 	saved := float64(c.Before.TimeNs - c.After.TimeNs)
 	c.Gain, c.SavedNs = saved/float64(c.Before.TimeNs), saved*float64(times)
@@ -426,7 +430,8 @@ func (x *explainer) runCost(ctx context.Context, m *anesim.Model, o anesim.Optio
 	return &c, nil
 }
 
-// tryResidency tries the opposite way of keeping tensors between a network's layers.
+// tryResidency times the network with tensors between layers in memory if they are kept in the L2,
+// and the other way around.
 func (x *explainer) tryResidency(ctx context.Context) error {
 	n := *x.model.Network()
 	n.InMemory = !n.InMemory
@@ -453,7 +458,8 @@ func (x *explainer) layerCommand(words []string) string {
 	return quoteCommand(append(append(list, "--timing-only"), x.layerFlags()...))
 }
 
-// layerFlags returns the flags that apply to a single layer.
+// layerFlags returns the user's flags that also apply to the command anesim layer: --chip and
+// --gate-tiles, with their values.
 func (x *explainer) layerFlags() (list []string) {
 	for i := 0; i+1 < len(x.how.Flags); i += 2 {
 		if f := x.how.Flags[i]; f == "--chip" || f == "--gate-tiles" {
@@ -473,7 +479,7 @@ func (h *Options) Command(command string, flags ...string) string {
 	return quoteCommand(slices.Concat([]string{"anesim", command, h.File}, h.Flags, flags))
 }
 
-// quoteCommand returns a command line that a shell splits into the given words.
+// quoteCommand joins words to a command line that a shell splits into the same words again.
 func quoteCommand(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {

@@ -53,7 +53,8 @@ type regrouping struct {
 	list                         []Regroup
 }
 
-// listRegroupings returns the ways to merge and split the named identical layers.
+// listRegroupings returns the ways to merge or split the named layers, which are identical. It
+// leaves out those that it returned before.
 func (b *neighbors) listRegroupings(names []string) (list []regrouping) {
 	for _, find := range [...]func([]string) regrouping{b.mergeParallel, b.mergeConsecutive, b.splitLarge} {
 		if r := find(names); len(r.list) > 0 && !b.tried[r.flag+r.list[0].String()] {
@@ -64,7 +65,8 @@ func (b *neighbors) listRegroupings(names []string) (list []regrouping) {
 	return list
 }
 
-// mergeParallel merges layers that read the same input.
+// mergeParallel returns the change that merges each named layer with the other layers that read the
+// same input. Its list is empty if there are none.
 func (b *neighbors) mergeParallel(names []string) regrouping {
 	r := regrouping{flag: "--merge", needs: "their weights concatenated, and slices of the result in their place", results: "the same"}
 	done := map[int]bool{}
@@ -88,7 +90,8 @@ func (b *neighbors) mergeParallel(names []string) regrouping {
 	return r
 }
 
-// mergeConsecutive merges each layer with the only layer that reads its result.
+// mergeConsecutive returns the change that merges each named layer with the layer after it,
+// provided that no other layer reads the result between them.
 func (b *neighbors) mergeConsecutive(names []string) regrouping {
 	r := regrouping{
 		flag: "--merge", needs: "the product of their weights, in the place of both",
@@ -109,8 +112,8 @@ func (b *neighbors) mergeConsecutive(names []string) regrouping {
 	return r
 }
 
-// splitLarge splits convolutions whose weights exceed an engine's kernel memory into parts
-// that fit.
+// splitLarge returns the change that splits each named convolution whose weights exceed an engine's
+// kernel memory, so that the weights of every part fit.
 func (b *neighbors) splitLarge(names []string) regrouping {
 	r := regrouping{flag: "--split", needs: "a concatenation of the parts behind them", results: "the same"}
 	for _, name := range names {
@@ -129,8 +132,8 @@ func (b *neighbors) splitLarge(names []string) regrouping {
 	return r
 }
 
-// countParts returns the number of parts into which a layer must be split for its weights
-// to fit in lane bytes per engine.
+// countParts returns the number of parts into which layer l must be split so that the weights of a
+// part take at most lane bytes per engine.
 func countParts(l *layer.Layer, lane int) int {
 	const fp16Bytes = 2
 	each := (l.Cout + channelGroup - 1) / channelGroup * l.In.C * l.Taps() * fp16Bytes
@@ -141,7 +144,8 @@ func removeName(names []string, name string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == name })
 }
 
-// abbreviateNames returns the first names of a list and how many more there are.
+// abbreviateNames joins one or two names to a phrase. For longer lists it returns the first name
+// and the number of others, such as "conv1 and 3 more".
 func abbreviateNames(names []string) string {
 	switch len(names) {
 	case 1:
@@ -152,8 +156,8 @@ func abbreviateNames(names []string) string {
 	return fmt.Sprintf("%s and %d more", names[0], len(names)-1)
 }
 
-// tryRegrouping tries to merge and split identical layers. It compares the times of the
-// whole network.
+// tryRegrouping times the network with each way to merge or split the named layers, which are
+// identical, and records the changes that save cycles.
 func (x *explainer) tryRegrouping(ctx context.Context, b *neighbors, names []string) error {
 	for _, r := range b.listRegroupings(names) {
 		x.doc.Tried.All++
@@ -184,8 +188,9 @@ func (x *explainer) tryRegrouping(ctx context.Context, b *neighbors, names []str
 	return nil
 }
 
-// addNetworkChange adds a change to the network if it saves cycles and needs no more
-// dispatches, because a further dispatch takes the host longer than a change saves.
+// addNetworkChange records change c, whose run has the result res, if it saves cycles. It rejects a
+// change that needs more dispatches, because one more dispatch costs the host more time than the
+// change saves.
 func (x *explainer) addNetworkChange(res *anesim.Result, c Change) {
 	if len(res.Programs) > len(x.base.Programs) || len(res.Missing()) > len(x.base.Missing()) || len(res.Report.Faults) > 0 {
 		x.doc.Tried.NotFaster++

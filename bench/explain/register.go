@@ -25,7 +25,8 @@ type knob struct {
 	values func(now []uint32) []uint32
 }
 
-// valuesBelow returns a function that returns the values below n.
+// valuesBelow returns a function for the field values of a knob. The function ignores its argument
+// and returns 0 to n-1.
 func valuesBelow(n uint32) func([]uint32) []uint32 {
 	return func([]uint32) (list []uint32) {
 		for v := range n {
@@ -35,7 +36,8 @@ func valuesBelow(n uint32) func([]uint32) []uint32 {
 	}
 }
 
-// valuesAround returns halves and doubles of the current values, and the values plus one.
+// valuesAround returns the values to try instead of the current values in now: half of each, each
+// plus 1, and twice each. It leaves out 0 and duplicates.
 func valuesAround(now []uint32) (list []uint32) {
 	for _, v := range now {
 		for _, w := range [...]uint32{v / 2, v + 1, 2 * v} {
@@ -56,8 +58,8 @@ var knobs = [...]knob{
 	{"L2.ResultRowStride.Value", "row stride of the result in the L2", func(g *regs.Groups) uint32 { return uint32(g.L2.ResultRowStride.Bytes()) / 16 }, valuesAround},
 }
 
-// tryRegisters tries values of register fields. Like --set, each applies to all
-// descriptors.
+// tryRegisters times the program with other values in each of the register fields in knobs. Like
+// the flag --set, it changes a field in all descriptors at once.
 func (x *explainer) tryRegisters(ctx context.Context) error {
 	linked, err := x.base.Programs[0].Program.Link()
 	if err != nil {
@@ -86,7 +88,7 @@ func (x *explainer) tryRegisters(ctx context.Context) error {
 	return nil
 }
 
-// valuesOf returns the distinct values of a field in the program's descriptors.
+// valuesOf returns the distinct values that the field of knob k has in the program's descriptors.
 func valuesOf(l *loader.Linked, k *knob) (list []uint32) {
 	for _, t := range l.Tasks {
 		if v := k.of(&t.Groups); !slices.Contains(list, v) {
@@ -96,7 +98,9 @@ func valuesOf(l *loader.Linked, k *knob) (list []uint32) {
 	return list
 }
 
-// tryRegister tries one value.
+// tryRegister times the program with the register field of k overridden by set, whose text form is
+// text. If that saves cycles, it records the change, unless the outputs then differ from want. If
+// why is not empty, it is the reason why the outputs cannot be compared.
 func (x *explainer) tryRegister(ctx context.Context, k *knob, set firmware.Override, text string, want []report.Output, why string) error {
 	x.doc.Tried.All++
 	o := x.options
@@ -126,8 +130,8 @@ func (x *explainer) tryRegister(ctx context.Context, k *knob, set firmware.Overr
 	return nil
 }
 
-// computeOutputs returns the program's outputs on pseudo-random inputs, or the reason why
-// they are unknown.
+// computeOutputs runs the program on pseudo-random inputs and returns its outputs. If they cannot
+// be computed, or take too many operations, the text is the reason; otherwise it is "".
 func (x *explainer) computeOutputs(ctx context.Context, o anesim.Options) ([]report.Output, string, error) {
 	if x.base.Report.MACs > maxChecked {
 		return nil, fmt.Sprintf("more than %.0f million multiply-accumulates", maxChecked/1e6), nil

@@ -104,8 +104,8 @@ func regroupModel(m *anesim.Model, list []Regroup, weights bool) (*anesim.Model,
 	return anesim.FromNetwork(n), nil
 }
 
-// countReaders returns the number of readers of each tensor of a network. Being an output
-// counts as one.
+// countReaders returns, for each tensor of the network by name, the number of layers that read it,
+// plus one if the tensor is an output of the network.
 func countReaders(n *list.Network) map[string]int {
 	readers := make(map[string]int, len(n.Layers))
 	for i := range n.Layers {
@@ -119,7 +119,8 @@ func countReaders(n *list.Network) map[string]int {
 	return readers
 }
 
-// checkRegroup returns the reason why layers cannot be merged or split, or "".
+// checkRegroup returns the reason why the layers of g cannot be merged or split as g says, or "" if
+// they can.
 func checkRegroup(n *list.Network, g regroup.Group, readers map[string]int) string {
 	if len(g.Layers) == 0 {
 		return "missing layers; want at least one"

@@ -16,7 +16,8 @@ type rewrite struct {
 	reshaped bool
 }
 
-// listRewrites returns all known layers that compute the same values as l in another way.
+// listRewrites returns the layers that this package knows to compute the same values as l in
+// another way, each with a description of the change.
 func listRewrites(l *layer.Layer) (list []rewrite) {
 	for _, find := range [...]func(*layer.Layer) []rewrite{
 		flattenPixels, swapHeightWidth, moveAxis, padChannels, convertBatchToGroups, convertMatMulToConv, swapSides,
@@ -26,8 +27,8 @@ func listRewrites(l *layer.Layer) (list []rewrite) {
 	return list
 }
 
-// isPointwise reports whether each pixel of a layer's result depends only on the pixel at the same
-// place of its input.
+// isPointwise reports whether each pixel of the layer's result depends only on the input pixels at
+// the same place.
 func isPointwise(l *layer.Layer) bool {
 	switch l.Op {
 	case layer.Convolution:
@@ -44,7 +45,7 @@ func isPointwise(l *layer.Layer) bool {
 	return false
 }
 
-// withSize returns a copy of layer l with the height h and the width w.
+// withSize returns a copy of layer l whose tensors have the height h and the width w.
 func withSize(l layer.Layer, h, w int) layer.Layer {
 	if l.SecondShape == l.In && l.In != (layer.Shape{}) {
 		l.SecondShape.H, l.SecondShape.W = h, w
@@ -53,8 +54,8 @@ func withSize(l layer.Layer, h, w int) layer.Layer {
 	return l
 }
 
-// flattenPixels returns a pointwise layer with all its pixels in one row or in one column. The
-// order of the values in memory stays the same.
+// flattenPixels returns two variants of a pointwise layer: one with all pixels in a row and one
+// with all in a column. The values keep their order in memory.
 func flattenPixels(l *layer.Layer) (list []rewrite) {
 	n := l.In.H * l.In.W
 	if !isPointwise(l) {
@@ -73,7 +74,8 @@ func flattenPixels(l *layer.Layer) (list []rewrite) {
 	return list
 }
 
-// swapHeightWidth returns layer l with the height and the width of its tensors and window swapped.
+// swapHeightWidth returns layer l with the height and the width of its tensors, and those of its
+// window, swapped.
 func swapHeightWidth(l *layer.Layer) []rewrite {
 	if l.In.H == l.In.W || l.In.H == 1 || l.In.W == 1 || l.Op != layer.Convolution && l.Op != layer.Pool {
 		return nil // flattenPixels tries rows and columns
@@ -95,8 +97,8 @@ func extentOf(s *layer.Shape, axis layer.Axes) *int {
 	return &s.W
 }
 
-// moveAxis returns a softmax, normalization or reduction that works along another axis of a tensor
-// whose axes are swapped accordingly.
+// moveAxis returns variants of a softmax, normalization or reduction that work along another axis.
+// The axes of the tensor are swapped to match.
 func moveAxis(l *layer.Layer) (list []rewrite) {
 	switch l.Op {
 	case layer.Softmax, layer.LayerNorm, layer.ReduceSum, layer.ReduceMean, layer.ReduceMax, layer.ReduceMin:
@@ -151,8 +153,8 @@ func padChannels(l *layer.Layer) (list []rewrite) {
 	return list
 }
 
-// convertBatchToGroups returns a layer of one image whose groups of channels are the images of l's
-// batch.
+// convertBatchToGroups returns a layer that treats the images of l's batch as groups of channels of
+// a single image.
 func convertBatchToGroups(l *layer.Layer) []rewrite {
 	if l.Op != layer.Convolution || l.In.N == 1 {
 		return nil
@@ -166,8 +168,8 @@ func convertBatchToGroups(l *layer.Layer) []rewrite {
 	}}
 }
 
-// convertMatMulToConv returns a 1x1 convolution that computes a matmul with constant weights. Its
-// pixels are the rows of the matmul, its channels the columns.
+// convertMatMulToConv returns a 1x1 convolution that computes the same as a matmul with constant
+// weights. The rows of the matmul become pixels, and its columns become channels.
 func convertMatMulToConv(l *layer.Layer) []rewrite {
 	if l.Op != layer.Linear && l.Op != layer.MatMul || l.Second != layer.Constant || l.In.N != 1 || l.In.C != 1 || l.TransposeX || l.TransposeY {
 		return nil
@@ -181,8 +183,8 @@ func convertMatMulToConv(l *layer.Layer) []rewrite {
 	}}
 }
 
-// swapSides returns the matmul of the transposed operands in reverse order, whose result is the
-// transpose of l's.
+// swapSides returns the matmul that multiplies the transposed operands of l in reverse order. Its
+// result is the transpose of l's result.
 func swapSides(l *layer.Layer) []rewrite {
 	if l.Op != layer.MatMul || l.Second != layer.Runtime || l.TransposeX || l.TransposeY || l.In.H == l.Columns {
 		return nil

@@ -38,7 +38,8 @@ var machines = [...]scaledChip{
 	{"memory latency x0.5", []string{"MemoryLatency"}, 0.5},
 }
 
-// tryMachines times the model on each variant of the chip, and records the gains.
+// tryMachines times the model on each chip variant in machines, and adds the gains to the
+// explanation.
 func (x *explainer) tryMachines(ctx context.Context) error {
 	for _, m := range machines {
 		o := x.options
@@ -73,7 +74,7 @@ func (x *explainer) tryMachines(ctx context.Context) error {
 	return nil
 }
 
-// chipConstant returns the value of the chip's constant with the given name, or 0 if there is none.
+// chipConstant returns the value of the named constant of chip c, or 0 if it has none of that name.
 func chipConstant(c *hw.Chip, name string) float64 {
 	for n, k := range c.Constants() {
 		if n == name {
@@ -83,7 +84,8 @@ func chipConstant(c *hw.Chip, name string) float64 {
 	return 0
 }
 
-// chipFlag returns the value of the flag --chip for the chip of the run.
+// chipFlag returns a value of the flag --chip that selects the chip of the run: the user's own if
+// given, otherwise the chip's name.
 func (x *explainer) chipFlag() string {
 	for i := 0; i+1 < len(x.how.Flags); i += 2 {
 		if x.how.Flags[i] == "--chip" {
@@ -93,7 +95,8 @@ func (x *explainer) chipFlag() string {
 	return x.base.Options.Chip.Name
 }
 
-// modelCommand returns a command line that runs the model with the given flags instead of its own.
+// modelCommand returns a command line that runs the model with the user's flags and the given ones.
+// A given flag replaces the user's flag of the same name.
 func (x *explainer) modelCommand(flags ...string) string {
 	var list []string
 	switch x.model.Kind() {
@@ -124,14 +127,14 @@ const (
 	gatedTime   = 0.01
 )
 
-// gatingGains reports whether a change that gates tiles saves enough energy for the time that it
-// costs.
+// gatingGains reports whether gating tiles, which changes the cost from before to after, saves at
+// least the fraction gatedEnergy of the energy and adds at most the fraction gatedTime to the time.
 func gatingGains(before, after *report.Cost) bool {
 	return float64(after.TimeNs) <= (1+gatedTime)*float64(before.TimeNs) && float64(after.EnergyNJ) <= (1-gatedEnergy)*float64(before.EnergyNJ)
 }
 
-// tryGating runs the model with parts of the array switched off. A model that waits for memory
-// saves energy without becoming slower.
+// tryGating times the model with a quarter, a half and three quarters of the array's tiles gated,
+// and records the variant that saves the most energy for almost no extra time.
 func (x *explainer) tryGating(ctx context.Context) error {
 	if x.options.GateTiles != 0 {
 		return nil
@@ -178,8 +181,8 @@ func (x *explainer) tryGating(ctx context.Context) error {
 // pruning.
 const maxPruned = 4 << 20
 
-// tryPruning times convolution l with every other weight zero. It applies only to strides of two,
-// for which the compiler can skip zeros.
+// tryPruning times convolution l with every other weight set to zero. It tries only convolutions
+// with strides of two, for which the compiler can leave out zeros.
 func (x *explainer) tryPruning(ctx context.Context, l *layer.Layer, words, names []string, before *report.Cost) error {
 	w := &l.Window
 	n := l.Cout * l.In.C / max(1, l.Groups) * w.Kh * w.Kw

@@ -10,8 +10,8 @@ import (
 	"anesim/loader/layer"
 )
 
-// formatLayer returns the operation and the keys with which [anesim.Layer] makes layer l. It
-// returns nil if no keys describe l.
+// formatLayer returns the arguments with which [anesim.Layer] builds layer l: the operation,
+// followed by its keys. It returns nil if no keys describe l.
 func formatLayer(l *layer.Layer) []string {
 	w := layerText{}
 	switch l.Op {

@@ -26,8 +26,8 @@ type attentionArgs struct {
 	softcap      float64 // unless 0, a score s becomes softcap * tanh(s/softcap)
 }
 
-// attend computes the attention and returns the result, and the keys and values with the past
-// in front of them. Fewer heads of keys than of queries are repeated to match.
+// attend returns the result of the attention, and its keys and values with the past ones in front.
+// If there are fewer heads of keys and values than of queries, several heads of queries share one.
 func (a attentionArgs) attend(c *call) (y, k, v *Tensor, err error) {
 	k, v = a.k, a.v
 	for _, x := range [][2]*Tensor{{a.q, k}, {k, v}, {a.pastK, k}, {a.pastV, v}} {
@@ -69,8 +69,9 @@ func (a attentionArgs) attend(c *call) (y, k, v *Tensor, err error) {
 	return y, k, v, err
 }
 
-// attentionWeights returns the softmax of the masked scores. A causal query sees the keys of
-// the past and the keys up to its own position.
+// attentionWeights returns the softmax of the scores of all queries and keys with the masks added.
+// If the attention is causal, a query ignores the keys after its own position; past is the number
+// of keys that precede the first query.
 func (a attentionArgs) attentionWeights(c *call, keys *Tensor, past int) (*Tensor, error) {
 	transposed, err := keys.transpose(0, 1, 3, 2)
 	if err != nil {
@@ -121,14 +122,15 @@ func splitHeads(x *Tensor, heads int) (*Tensor, error) {
 	return x.rearrange([]int{d[0], d[1], heads, d[2] / heads}, []int{0, 2, 1, 3}, []int{d[0], heads, d[1], d[2] / heads})
 }
 
-// joinHeads undoes splitHeads.
+// joinHeads undoes splitHeads: it reshapes [batch][heads][length][size] to
+// [batch][length][heads*size].
 func joinHeads(x *Tensor) (*Tensor, error) {
 	d := x.Dims
 	return x.rearrange(d, []int{0, 2, 1, 3}, []int{d[0], d[2], d[1] * d[3]})
 }
 
-// splitQKV splits queries, keys and values into heads. Keys and values have groups heads,
-// queries have heads.
+// splitQKV splits the queries, keys and values of in into heads. The queries have the given number
+// of heads; the keys and the values have as many heads as groups says.
 func splitQKV(in [3]*Tensor, heads, groups int) (out [3]*Tensor, err error) {
 	for i, n := range [...]int{heads, groups, groups} {
 		if out[i], err = splitHeads(in[i], n); err != nil {
@@ -138,7 +140,8 @@ func splitQKV(in [3]*Tensor, heads, groups int) (out [3]*Tensor, err error) {
 	return out, nil
 }
 
-// scoreScale returns the attribute scale, or 1/sqrt(size) if it is 0 or left out.
+// scoreScale returns the factor for scores of heads with size elements: the attribute scale, or
+// 1/sqrt(size) if the attribute is 0 or left out.
 func (c *call) scoreScale(size int) float64 {
 	if s := c.floatAttribute("scale", 0); s != 0 {
 		return s
@@ -146,8 +149,8 @@ func (c *call) scoreScale(size int) float64 {
 	return 1 / math.Sqrt(float64(size))
 }
 
-// computeAttention computes ONNX's Attention with the inputs q, k, v, mask and past, or
-// com.microsoft's operator of the same name.
+// computeAttention computes ONNX's operator Attention or the one of com.microsoft with the same
+// name, whichever the node names.
 func computeAttention(c *call) ([]*Tensor, error) {
 	if c.isMicrosoft() {
 		return computeProjectedAttention(c)
@@ -181,10 +184,10 @@ func computeAttention(c *call) ([]*Tensor, error) {
 	return []*Tensor{y, k, v}, err
 }
 
-// maskToBias converts a mask of ones and zeros to a bias for scores
-// [batch][heads][rows][columns]. The mask has one element per column, per row and column, or
-// per score; a mask of rank 1 has the number of visible columns for each element of the
-// batch. The bias is 0 where the mask is 1, and hidden where it is 0.
+// maskToBias converts a mask of ones and zeros to a tensor to add to scores
+// [batch][heads][rows][columns]: 0 where the mask is 1, and hidden where it is 0. The mask has one
+// element per column, per row and column, or per score. A mask of rank 1 instead holds the number
+// of visible columns for each element of the batch.
 func maskToBias(mask *Tensor, rows, columns int, hidden float64) (*Tensor, error) {
 	d := mask.Dims
 	visible := mask
@@ -210,9 +213,9 @@ func maskToBias(mask *Tensor, rows, columns int, hidden float64) (*Tensor, error
 	return visible.mapElements(func(v float64) float64 { return (1 - v) * hidden }).withType(onnx.Float), nil
 }
 
-// scoreBiases returns the tensors to add to the scores: the bias for a padding mask,
-// which is the attribute mask_filter_value where the mask is 0, and another bias. Either may be
-// nil.
+// scoreBiases returns the tensors to add to scores with the given rows and columns: mask converted
+// by maskToBias, with the attribute mask_filter_value for hidden columns, and bias. It leaves out
+// either if it is nil.
 func (c *call) scoreBiases(mask, bias *Tensor, rows, columns int) (list []*Tensor, err error) {
 	if mask != nil {
 		if mask, err = maskToBias(mask, rows, columns, c.floatAttribute("mask_filter_value", -10000)); err != nil {
@@ -226,8 +229,8 @@ func (c *call) scoreBiases(mask, bias *Tensor, rows, columns int) (list []*Tenso
 	return list, nil
 }
 
-// computeProjectedAttention computes com.microsoft's Attention. Queries, keys and values are one
-// input times one matrix. The past and the present hold keys and values in one tensor
+// computeProjectedAttention computes com.microsoft's Attention, which multiplies one input by one
+// matrix to get the queries, keys and values. The past and the present keys and values are tensors
 // [2][batch][heads][length][size].
 func computeProjectedAttention(c *call) ([]*Tensor, error) {
 	if c.flagAttribute("do_rotary") || c.input(1) == nil {
@@ -284,8 +287,8 @@ func computeProjectedAttention(c *call) ([]*Tensor, error) {
 	return []*Tensor{y, present}, err
 }
 
-// splitProjection splits the last axis of x into queries, keys and values of the given sizes, or
-// into three equal parts unless there are three sizes.
+// splitProjection splits the last axis of x into queries, keys and values. They have the three
+// given sizes, or a third of the axis each if sizes has any other length.
 func splitProjection(x *Tensor, sizes []int) (in [3]*Tensor, err error) {
 	if len(sizes) != 3 {
 		sizes = []int{x.Dims[2] / 3, x.Dims[2] / 3, x.Dims[2] / 3}
@@ -303,8 +306,8 @@ func splitProjection(x *Tensor, sizes []int) (in [3]*Tensor, err error) {
 	return in, nil
 }
 
-// computeMultiHeadAttention computes MultiHeadAttention. Queries, keys and values are three
-// inputs, or packed as [batch][length][heads][3 or 2][size].
+// computeMultiHeadAttention computes com.microsoft's MultiHeadAttention. The queries, keys and
+// values are separate inputs, or are packed into tensors [batch][length][heads][3 or 2][size].
 func computeMultiHeadAttention(c *call) ([]*Tensor, error) {
 	heads := c.intAttribute("num_heads", 0)
 	in := [3]*Tensor{c.in[0], c.input(1), c.input(2)}
@@ -365,9 +368,9 @@ func computeMultiHeadAttention(c *call) ([]*Tensor, error) {
 	return []*Tensor{y, k, v}, err
 }
 
-// computeGroupQueryAttention computes GroupQueryAttention. It is causal and may have fewer
-// heads of keys than of queries. Every sequence of the batch must have the length of the
-// tensors.
+// computeGroupQueryAttention computes GroupQueryAttention, a causal attention in which several
+// heads of queries may share a head of keys and values. It returns an error unless all sequences of
+// the batch have the full length.
 func computeGroupQueryAttention(c *call) ([]*Tensor, error) {
 	heads, groups := c.intAttribute("num_heads", 0), c.intAttribute("kv_num_heads", 0)
 	if c.intAttribute("local_window_size", -1) > 0 || c.flagAttribute("smooth_softmax") || c.input(11) != nil {
@@ -448,11 +451,11 @@ func computeRotaryEmbedding(c *call) (*Tensor, error) {
 	return joinHeads(y)
 }
 
-// rotate rotates pairs of elements of x [batch][heads][length][size] by the angles whose
-// cosines and sines are in tables [position][pair]. The positions are [batch][length], or the
-// position of the first element of each sequence. If positions is nil, the tables are
-// [batch][length][pair]. Only the first size elements are rotated, or all if size is 0. A
-// pair is two neighbors if neighbors is set, else element i of each half.
+// rotate rotates pairs of elements of x [batch][heads][length][size] by angles whose cosines and
+// sines are in tables [position][pair]. The positions are [batch][length], or a single position for
+// the first element of each sequence. If positions is nil, the tables are [batch][length][pair]. A
+// pair is two adjacent elements if neighbors is set, and otherwise an element of each half. Only
+// the first size elements are rotated, or all if size is 0.
 func rotate(x, cos, sin, positions *Tensor, neighbors bool, size int) (*Tensor, error) {
 	if len(x.Dims) != 4 || cos == nil || sin == nil {
 		return nil, fmt.Errorf("cannot rotate shape %v: want rank 4 and tables of cosines and sines", x.Dims)

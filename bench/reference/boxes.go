@@ -9,8 +9,9 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// computeNonMaxSuppression selects boxes of each class by score, highest first. It skips a
-// box whose overlap with a selected one is above a threshold.
+// computeNonMaxSuppression computes NonMaxSuppression: for each class it selects boxes in
+// descending order of their scores, and skips boxes that overlap a selected one by more than a
+// threshold.
 func computeNonMaxSuppression(c *call) (*Tensor, error) {
 	boxes, scores := c.in[0], c.in[1]
 	if len(boxes.Dims) != 3 || len(scores.Dims) != 3 || boxes.Dims[2] != 4 || boxes.Dims[0] != scores.Dims[0] || boxes.Dims[1] != scores.Dims[2] {
@@ -52,9 +53,9 @@ func computeNonMaxSuppression(c *call) (*Tensor, error) {
 	return &Tensor{Type: onnx.Int64, Dims: []int{len(rows) / 3, 3}, Data: rows}, nil
 }
 
-// boxCorners returns the smallest y and x and the largest y and x of a box. If center is set, the
-// box is given as the x and y of its center, its width and its height. Otherwise it is given as
-// the y and x of two opposite corners.
+// boxCorners returns the smallest y and x and the largest y and x of a box. If center is set, box
+// holds the x and y of the center, the width and the height. Otherwise it holds the y and x of two
+// opposite corners.
 func boxCorners(box []float64, center bool) [4]float64 {
 	if center {
 		x, y, w, h := box[0], box[1], box[2], box[3]

@@ -10,7 +10,8 @@ import (
 // controlOperators has the operators whose attributes are graphs.
 var controlOperators = map[string]operator{"If": {1, runIf}, "Loop": {0, runLoop}, "Scan": {0, runScan}}
 
-// runBody runs the graph in an attribute on inputs and returns its outputs.
+// runBody runs the graph stored in the named attribute on the given inputs and returns the graph's
+// outputs.
 func (c *call) runBody(attribute string, inputs ...*Tensor) ([]*Tensor, error) {
 	a := c.attribute(attribute)
 	if a == nil || a.Graph == nil {
@@ -26,7 +27,8 @@ func (c *call) runBody(attribute string, inputs ...*Tensor) ([]*Tensor, error) {
 	return c.runGraph(a.Graph, s)
 }
 
-// runIf computes If: it runs the branch that the condition selects.
+// runIf computes If: it runs then_branch if the condition, a scalar, is not 0, and else_branch
+// otherwise.
 func runIf(c *call) ([]*Tensor, error) {
 	if len(c.in[0].Data) != 1 {
 		return nil, fmt.Errorf("condition has shape %v; want a scalar", c.in[0].Dims)
@@ -37,9 +39,9 @@ func runIf(c *call) ([]*Tensor, error) {
 	return c.runBody("else_branch")
 }
 
-// runLoop computes Loop. It runs the body up to a maximum number of iterations and while the
-// condition holds. The body returns the condition, the values for the next iteration, and
-// values that are collected along a new first axis.
+// runLoop computes Loop. It runs the body until the condition is 0 or the maximum number of
+// iterations is reached. The body returns the next condition, the values for the next iteration,
+// and values that the loop stacks along a new first axis.
 func runLoop(c *call) ([]*Tensor, error) {
 	maxIterations, condition := math.Inf(1), newScalar(onnx.Bool, 1)
 	if t := c.input(0); t != nil && len(t.Data) == 1 {
@@ -90,8 +92,9 @@ func runLoop(c *call) ([]*Tensor, error) {
 	return carried, nil
 }
 
-// stackIterations joins result k of every iteration along a new axis, in reverse order if
-// reverse is set.
+// stackIterations stacks result k of every iteration along a new axis. If reverse is set, the last
+// iteration comes first. It returns an error if there are no iterations, because the shape is then
+// unknown.
 func stackIterations(iterations [][]*Tensor, k, axis int, reverse bool) (*Tensor, error) {
 	var list []*Tensor
 	for i := range iterations {

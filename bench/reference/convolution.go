@@ -18,9 +18,9 @@ type window struct {
 	begin, end, outputExtras []int
 }
 
-// newWindow returns the window that the attributes kernel_shape, strides, dilations and pads
-// describe for an input with spatial extents in. It ignores auto_pad and does not compute the
-// output extents.
+// newWindow returns the window that the attributes strides, dilations, pads and output_padding
+// describe for an input with the spatial extents in and a kernel with the given extents. It ignores
+// auto_pad and leaves the output extents unset.
 func (c *call) newWindow(in, kernel []int) (*window, error) {
 	w := &window{in: in, kernel: kernel}
 	rank := len(in)
@@ -59,11 +59,13 @@ func (c *call) newWindow(in, kernel []int) (*window, error) {
 	return w, nil
 }
 
-// dilatedKernel returns the extent of the kernel along an axis with its dilation.
+// dilatedKernel returns the number of input elements along an axis that the kernel spans, including
+// the gaps of its dilation.
 func (w *window) dilatedKernel(axis int) int { return (w.kernel[axis]-1)*w.dilations[axis] + 1 }
 
-// readWindow returns the window of a convolution or pooling of an input with spatial extents in.
-// It resolves auto_pad and computes the output extents, rounded up if ceil_mode is set.
+// readWindow returns the window of a convolution or pooling for an input with the spatial extents
+// in. Unlike newWindow it resolves auto_pad and computes the output extents, which it rounds up if
+// ceil_mode is set.
 func (c *call) readWindow(in, kernel []int) (*window, error) {
 	w, err := c.newWindow(in, kernel)
 	if err != nil {
@@ -118,8 +120,9 @@ func splitPadding(total int, oddAtEnd bool) (begin, end int) {
 	return total - total/2, total / 2
 }
 
-// forEachPair calls f with the offsets of each output and of the input that a tap reads for
-// it, in row-major planes. It skips inputs in the padding.
+// forEachPair calls f for each output element whose input element at the given tap (position in the
+// kernel) is not padding. The arguments of f are the indices of both elements in their row-major
+// planes.
 func (w *window) forEachPair(tap []int, f func(out, in int)) {
 	last := len(w.in) - 1
 	width := w.out[last]
@@ -188,8 +191,8 @@ func (c *call) convolve(x, weights, bias *Tensor) (*Tensor, error) {
 	return y.addChannels(bias)
 }
 
-// reduceWindows adds a convolution of x with weights to y, which holds zeros. It adds products
-// with reduce, as [Options].Reduce describes.
+// reduceWindows computes the convolution of x with weights into y, which must hold zeros. It sums
+// products with the function reduce, as [Options].Reduce describes.
 func reduceWindows(y, x, weights *Tensor, w *window, groups int, reduce func(acc, panel, taps []float64)) {
 	plane, area, taps := numElements(w.in), numElements(w.out), numElements(w.kernel)
 	outputs, channels := weights.Dims[0]/groups, weights.Dims[1] // of a group
@@ -213,8 +216,8 @@ func reduceWindows(y, x, weights *Tensor, w *window, groups int, reduce func(acc
 	}
 }
 
-// addChannels returns t with element c of bias added to channel c, or t itself if bias is
-// nil.
+// addChannels returns t with bias[c] added to every element of channel c (axis 1). If bias is nil,
+// it returns t itself.
 func (t *Tensor) addChannels(bias *Tensor) (*Tensor, error) {
 	if bias == nil {
 		return t, nil
@@ -222,8 +225,8 @@ func (t *Tensor) addChannels(bias *Tensor) (*Tensor, error) {
 	return t.mapChannels(func(v float64, b []float64) float64 { return v + b[0] }, bias)
 }
 
-// mapChannels returns t with f applied to each element. The values are the elements of the
-// parameters for its channel (axis 1).
+// mapChannels returns t with f applied to each element. The second argument of f has one value from
+// each of the given parameters: the one for the element's channel (axis 1).
 func (t *Tensor) mapChannels(f func(v float64, parameters []float64) float64, parameters ...*Tensor) (*Tensor, error) {
 	channels := 1
 	if len(t.Dims) > 1 {
@@ -252,8 +255,9 @@ func (t *Tensor) mapChannels(f func(v float64, parameters []float64) float64, pa
 	return out, nil
 }
 
-// computeConvTranspose computes ConvTranspose: it adds each input times the weights
-// [channels][outputs/groups][...] to the outputs that a convolution would read it from.
+// computeConvTranspose computes ConvTranspose with weights [channels][outputs/groups][...]. It adds
+// each input element, times the weights, to all outputs from which the corresponding convolution
+// would compute that element.
 func computeConvTranspose(c *call) (*Tensor, error) {
 	x, weights := c.in[0], c.in[1]
 	rank, groups := len(x.Dims), c.intAttribute("group", 1)
@@ -290,8 +294,9 @@ func computeConvTranspose(c *call) (*Tensor, error) {
 	return y.addChannels(c.input(2))
 }
 
-// transposedWindow reads the window of a transposed convolution. The window's in is the
-// output of the transposed convolution, and the window's out its input.
+// transposedWindow returns the window of a transposed convolution whose input has the spatial
+// extents in. It describes the corresponding forward convolution, so that the field in has the
+// extents of the transposed output and the field out those of its input.
 func (c *call) transposedWindow(in, kernel []int) (*window, error) {
 	w, err := c.newWindow(in, kernel)
 	if err != nil {

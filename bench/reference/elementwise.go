@@ -35,7 +35,7 @@ var elementwiseOperators = mergeTables(unaryOperators(), binaryOperators(), map[
 	"Swish":           {1, withOneResult(computeSwish)},
 })
 
-// mergeTables returns one table with the entries of all tables.
+// mergeTables returns a table of operators with the entries of all the given tables.
 func mergeTables(tables ...map[string]operator) map[string]operator {
 	all := map[string]operator{}
 	for _, t := range tables {
@@ -46,7 +46,7 @@ func mergeTables(tables ...map[string]operator) map[string]operator {
 	return all
 }
 
-// unaryOperators returns the operators with one input and no attributes.
+// unaryOperators returns the table of the operators that have one input and no attributes.
 func unaryOperators() map[string]operator {
 	table := map[string]operator{}
 	for name, f := range map[string]func(float64) float64{
@@ -72,7 +72,7 @@ func unaryOperators() map[string]operator {
 	return table
 }
 
-// binaryOperators returns the operators with two inputs and no attributes.
+// binaryOperators returns the table of the operators that have two inputs and no attributes.
 func binaryOperators() map[string]operator {
 	table := map[string]operator{}
 	for name, f := range map[string]func(a, b float64) float64{
@@ -102,8 +102,9 @@ func binaryOperators() map[string]operator {
 	return table
 }
 
-// combine returns f of the first two inputs, broadcast to one shape, as a tensor of type t.
-// It honors the attributes broadcast and axis of versions before 7.
+// combine applies f to each pair of elements of the first two inputs, broadcast to a common shape,
+// and returns the results as a tensor of type t. In operator sets before 7 the attributes broadcast
+// and axis align the second input with the first.
 func (c *call) combine(t onnx.DataType, f func(a, b float64) float64) (*Tensor, error) {
 	b := c.in[1]
 	if axis := c.intAttribute("axis", -1); c.opset < 7 && c.flagAttribute("broadcast") && axis >= 0 {
@@ -120,8 +121,8 @@ func (c *call) combine(t onnx.DataType, f func(a, b float64) float64) (*Tensor, 
 	return combine(t, c.in[0], b, f)
 }
 
-// combine returns f of the elements of a and b, broadcast to one shape, as a tensor of type
-// t.
+// combine applies f to each pair of elements of a and b, broadcast to a common shape, and returns
+// the results as a tensor of type t.
 func combine(t onnx.DataType, a, b *Tensor, f func(a, b float64) float64) (*Tensor, error) {
 	dims, err := broadcastDims(a.Dims, b.Dims)
 	if err != nil {
@@ -141,13 +142,13 @@ func combine(t onnx.DataType, a, b *Tensor, f func(a, b float64) float64) (*Tens
 	return out, nil
 }
 
-// add returns a + b.
+// add returns a + b, broadcast to a common shape, as a tensor of a's type.
 func add(a, b *Tensor) (*Tensor, error) {
 	return combine(a.Type, a, b, func(x, y float64) float64 { return x + y })
 }
 
-// foldOperator returns an operator that combines all its inputs with f, from the first to the
-// last.
+// foldOperator returns an operator that combines all its inputs with f from left to right: f(f(a,
+// b), c) for three inputs.
 func foldOperator(f func(a, b float64) float64) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
 		out := c.in[0].mapElements(func(x float64) float64 { return x })
@@ -174,7 +175,8 @@ func computeMean(c *call) (*Tensor, error) {
 
 var errDivisionByZero = errors.New("integer divided by zero")
 
-// computeDiv computes Div. Quotients of integers are truncated toward zero.
+// computeDiv computes Div. Integer quotients are truncated toward zero, and an integer division by
+// zero is an error.
 func computeDiv(c *call) (*Tensor, error) {
 	if c.in[0].Type.IsFloat() {
 		if c.isConstant(1) { // the reciprocal of a constant is computed in advance, not looked up
@@ -197,8 +199,8 @@ func (t *Tensor) containsValue(v float64) bool {
 	return false
 }
 
-// computeMod computes Mod. The result has the sign of the divisor, or of the dividend if fmod is
-// set.
+// computeMod computes Mod. The remainder has the sign of the divisor or, if fmod is set, that of
+// the dividend.
 func computeMod(c *call) (*Tensor, error) {
 	if !c.in[0].Type.IsFloat() && c.in[1].containsValue(0) {
 		return nil, errDivisionByZero
@@ -215,8 +217,8 @@ func computeMod(c *call) (*Tensor, error) {
 	})
 }
 
-// computePow computes Pow. If Options.Function is set, square roots and negative exponents
-// use the replaced functions.
+// computePow computes Pow. If Options.Function is set, the exponents 0.5 and -0.5 use its Sqrt and
+// Rsqrt, and other negative exponents its Reciprocal.
 func computePow(c *call) (*Tensor, error) {
 	root, inverseRoot, reciprocal := c.elementaryFunction("Sqrt"), c.elementaryFunction("Rsqrt"), c.elementaryFunction("Reciprocal")
 	return c.combine(c.in[0].Type, func(x, e float64) float64 {
@@ -250,8 +252,8 @@ func computeBitShift(c *call) (*Tensor, error) {
 	}
 }
 
-// computePRelu computes PRelu. The slopes are broadcast to the input. Before version 7 a
-// vector of slopes has one per channel.
+// computePRelu computes PRelu: it multiplies negative elements by their slopes, which are broadcast
+// to the input. In operator sets before 7 a vector of slopes has one slope for each channel.
 func computePRelu(c *call) (*Tensor, error) {
 	x, slope := c.in[0], c.in[1]
 	if c.opset < 7 && len(slope.Dims) == 1 && slope.Dims[0] > 1 && len(x.Dims) > 2 {
@@ -272,7 +274,8 @@ func computePRelu(c *call) (*Tensor, error) {
 	})
 }
 
-// computeClip computes Clip. The bounds are inputs from version 11 on, and attributes before.
+// computeClip computes Clip. The bounds are inputs since operator set 11, and were attributes
+// before. A bound that is left out is infinite.
 func computeClip(c *call) (*Tensor, error) {
 	bounds := [2]float64{c.floatAttribute("min", math.Inf(-1)), c.floatAttribute("max", math.Inf(1))}
 	for i := range bounds {
@@ -456,7 +459,7 @@ func computeSwish(c *call) (*Tensor, error) {
 	return c.swish(c.in[0], c.floatAttribute("alpha", 1)), nil
 }
 
-// swish returns x*sigmoid(alpha*x).
+// swish returns x*sigmoid(alpha*x) for each element of x.
 func (r *interpreter) swish(x *Tensor, alpha float64) *Tensor {
 	if alpha == 1 {
 		return x.mapElements(r.elementaryFunction("SiLU"))

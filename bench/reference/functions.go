@@ -17,9 +17,9 @@ var functions = map[string]func(float64) float64{
 	"HardSigmoid": func(x float64) float64 { return min(max(x/6+0.5, 0), 1) }, // with alpha 1/6
 }
 
-// elementaryFunction returns the elementary function with the given name, such as "Exp". The
-// function returns the values of Options.Function where that has one, and exact values
-// elsewhere.
+// elementaryFunction returns the elementary function with the given name, such as "Exp". It takes
+// its values from Options.Function if that is set and defined at the argument, and is exact
+// otherwise.
 func (r *interpreter) elementaryFunction(name string) func(float64) float64 {
 	exact := functions[name]
 	if r.Function == nil {
@@ -51,8 +51,8 @@ func tanhGelu(x float64) float64 {
 	return x / 2 * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)))
 }
 
-// fastGeluFunction returns the tanh approximation of Gelu. If Options.Function is set, it
-// returns Gelu, because one table serves both.
+// fastGeluFunction returns the tanh approximation of Gelu. If Options.Function is set, it returns
+// the elementary function Gelu instead, because one table of a device serves both.
 func (r *interpreter) fastGeluFunction() func(float64) float64 {
 	if r.Function == nil {
 		return tanhGelu
@@ -60,7 +60,8 @@ func (r *interpreter) fastGeluFunction() func(float64) float64 {
 	return r.elementaryFunction("Gelu")
 }
 
-// expm1Function returns the function exp(x) - 1. It uses Exp if Options.Function is set.
+// expm1Function returns a function that computes exp(x) - 1. If Options.Function is set, the
+// function subtracts 1 from the elementary function Exp.
 func (r *interpreter) expm1Function() func(float64) float64 {
 	if r.Function == nil {
 		return math.Expm1
@@ -69,8 +70,8 @@ func (r *interpreter) expm1Function() func(float64) float64 {
 	return func(x float64) float64 { return exp(x) - 1 }
 }
 
-// divideFunction returns the function a/b. It multiplies by Reciprocal if Options.Function is
-// set.
+// divideFunction returns a function that computes a/b. If Options.Function is set, the function
+// multiplies a by the elementary function Reciprocal of b.
 func (r *interpreter) divideFunction() func(a, b float64) float64 {
 	if r.Function == nil {
 		return func(a, b float64) float64 { return a / b }

@@ -16,8 +16,8 @@ var indexOperators = map[string]operator{
 	"Unique": {1, computeUnique}, "NonMaxSuppression": {2, withOneResult(computeNonMaxSuppression)},
 }
 
-// resolveIndices returns indices into an axis of n elements, with negative ones counted from
-// the end. It returns an error if an index is out of range.
+// resolveIndices returns the values of a tensor of indices into an axis of n elements. It counts
+// negative indices from the end, and returns an error if an index is out of range.
 func resolveIndices(indices *Tensor, n int) ([]int, error) {
 	list := indices.ints()
 	for i, k := range list {
@@ -29,8 +29,8 @@ func resolveIndices(indices *Tensor, n int) ([]int, error) {
 	return list, nil
 }
 
-// resolveIndex returns an index into an axis of n elements, with a negative one counted from the
-// end. It returns an error unless -n <= k < n.
+// resolveIndex returns the position of index k in an axis of n elements. It counts a negative index
+// from the end, and returns an error unless -n <= k < n.
 func resolveIndex(k, n int) (int, error) {
 	if k < -n || k >= n {
 		return 0, fmt.Errorf("index %d is out of range for an axis of %d elements", k, n)
@@ -41,7 +41,8 @@ func resolveIndex(k, n int) (int, error) {
 	return k, nil
 }
 
-// computeGather computes Gather: it replaces an axis by the axes of the indices.
+// computeGather computes Gather: it selects slices along an axis. In the result's shape, the axis
+// is replaced by the shape of the indices.
 func computeGather(c *call) (*Tensor, error) {
 	x, indices := c.in[0], c.in[1]
 	axis, err := resolveAxis(c.intAttribute("axis", 0), len(x.Dims))
@@ -67,8 +68,8 @@ func computeGather(c *call) (*Tensor, error) {
 	return out, nil
 }
 
-// readOffsets returns the offsets into the first input that the indices in the second input
-// select along the attribute axis, as elementOffsets does.
+// readOffsets returns the offsets into the first input that the second input selects along the
+// attribute axis; see elementOffsets.
 func (c *call) readOffsets() ([]int, error) {
 	axis, err := resolveAxis(c.intAttribute("axis", 0), len(c.in[0].Dims))
 	if err != nil {
@@ -77,9 +78,9 @@ func (c *call) readOffsets() ([]int, error) {
 	return elementOffsets(c.in[0], c.in[1], axis)
 }
 
-// elementOffsets returns an offset in x for each element of indices: that of the element at
-// the same index, with the index along axis replaced by the element's value. The indices have
-// the rank of x.
+// elementOffsets returns, for each element of indices, the offset of the element of x that it
+// selects. That element is at the same place, except that its index along axis is the value of the
+// element of indices. Both tensors must have the same rank.
 func elementOffsets(x, indices *Tensor, axis int) ([]int, error) {
 	if len(indices.Dims) != len(x.Dims) {
 		return nil, fmt.Errorf("indices of shape %v do not match shape %v", indices.Dims, x.Dims)
@@ -134,9 +135,9 @@ func computeScatterElements(c *call) (*Tensor, error) {
 	return scatter(x, list, updates.Data, 1, c.textAttribute("reduction", "none"))
 }
 
-// scatter returns a copy of x with runs of length updates combined into it. Run i starts at
-// offsets[i]. The attribute reduction of the scatter operators says how: "none" and "" replace
-// elements of x, "add", "mul", "max" and "min" combine them with the updates.
+// scatter returns a copy of x with the updates combined into it. Run i of length updates goes to
+// the elements of x from offsets[i]. The reduction is that of ONNX's scatter operators: "none" and
+// "" replace elements of x; "add", "mul", "max" and "min" combine them with the updates.
 func scatter(x *Tensor, offsets []int, updates []float64, length int, reduction string) (*Tensor, error) {
 	var f func(old, update float64) float64
 	switch reduction {
@@ -162,8 +163,9 @@ func scatter(x *Tensor, offsets []int, updates []float64, length int, reduction 
 	return out, nil
 }
 
-// sliceOffsets returns the offset in x of the slice that each tuple in the last axis of
-// indices selects, and the length of a slice. The first batch axes are common to both.
+// sliceOffsets returns the offset in x of each slice that indices selects, and the length of a
+// slice in elements. The last axis of indices holds index tuples. The first batch axes of x and
+// indices correspond to each other.
 func sliceOffsets(x, indices *Tensor, batch int) (list []int, length int, err error) {
 	rank := len(indices.Dims)
 	if rank == 0 || batch < 0 || batch >= rank || batch > len(x.Dims) || !slices.Equal(x.Dims[:batch], indices.Dims[:batch]) || indices.Dims[rank-1] > len(x.Dims)-batch {
@@ -216,8 +218,8 @@ func computeScatterND(c *call) (*Tensor, error) {
 	return scatter(x, list, updates.Data, length, c.textAttribute("reduction", "none"))
 }
 
-// computeOneHot computes OneHot: it adds an axis with the second value at the index and the
-// first value elsewhere.
+// computeOneHot computes OneHot: it adds an axis to the indices. Along that axis, the element at
+// the index has the second of two given values, and all others have the first.
 func computeOneHot(c *call) (*Tensor, error) {
 	indices, values := c.in[0], c.in[2]
 	if len(c.in[1].Data) != 1 || len(values.Data) != 2 {
@@ -247,8 +249,8 @@ func computeOneHot(c *call) (*Tensor, error) {
 	return out, nil
 }
 
-// computeTopK computes TopK: it returns the k largest or smallest elements along an axis, and
-// their indices. Equal elements keep their order.
+// computeTopK computes TopK: it returns the k largest or smallest elements along an axis, and their
+// indices. Of equal elements, the one with the lower index comes first.
 func computeTopK(c *call) ([]*Tensor, error) {
 	x := c.in[0]
 	list, _ := c.intsFromInput(1, "k")
@@ -295,8 +297,8 @@ func computeTopK(c *call) ([]*Tensor, error) {
 	return []*Tensor{values, indices.withType(onnx.Int64)}, nil
 }
 
-// computeNonZero computes NonZero: each column of the result is the index of an element that
-// is not 0.
+// computeNonZero computes NonZero: it returns a matrix in which each column is the index of an
+// element that is not 0.
 func computeNonZero(c *call) (*Tensor, error) {
 	x := c.in[0]
 	var columns [][]int
@@ -319,8 +321,8 @@ func computeNonZero(c *call) (*Tensor, error) {
 	return out, nil
 }
 
-// readAxisOrFlatten returns the first input and the attribute axis. If the axis is left out, it
-// returns the input flattened to a vector, and axis 0.
+// readAxisOrFlatten returns the first input and the attribute axis. If the attribute is left out,
+// it returns the input flattened to a vector, and axis 0.
 func (c *call) readAxisOrFlatten() (x *Tensor, axis int, err error) {
 	x = c.in[0]
 	if c.attribute("axis") == nil {
@@ -331,8 +333,8 @@ func (c *call) readAxisOrFlatten() (x *Tensor, axis int, err error) {
 	return x, axis, err
 }
 
-// computeCompress computes Compress: it keeps the slices of an axis where the condition
-// holds, or the elements of the flattened tensor if no axis is given.
+// computeCompress computes Compress: it keeps the slices along an axis for which the condition is
+// not 0. Without the attribute axis it flattens the tensor first.
 func computeCompress(c *call) (*Tensor, error) {
 	x, axis, err := c.readAxisOrFlatten()
 	if err != nil {
@@ -358,9 +360,9 @@ func computeCompress(c *call) (*Tensor, error) {
 	return concatenate(kept, axis)
 }
 
-// computeUnique computes Unique: it returns the distinct slices of an axis, or the distinct
-// elements if no axis is given. The other results are the index of the first occurrence, the
-// index in the result for each input, and the counts.
+// computeUnique computes Unique: it returns the distinct slices along an axis or, without the
+// attribute axis, the distinct elements. The other results are the index of the first occurrence of
+// each, its place in the result for each input slice, and the number of occurrences.
 func computeUnique(c *call) ([]*Tensor, error) {
 	x, axis, err := c.readAxisOrFlatten()
 	if err != nil {

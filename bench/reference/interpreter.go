@@ -111,8 +111,9 @@ type interpreter struct {
 	steps int   // remaining nodes that may run
 }
 
-// bindInputs checks the types and the shapes of the inputs against those that the graph g
-// declares. It stores the inputs in the scope s, rounded like results of nodes.
+// bindInputs stores the inputs in the scope s, with elements rounded as those of results are. It
+// returns an *[InputError] if an input is missing, is unknown to the graph g, or differs from the
+// type or shape that g declares.
 func (r *interpreter) bindInputs(g *onnx.Graph, s *scope, inputs map[string]*Tensor) error {
 	known := map[string]bool{}
 	for _, v := range g.Inputs {
@@ -153,8 +154,9 @@ func (r *interpreter) bindInputs(g *onnx.Graph, s *scope, inputs map[string]*Ten
 	return nil
 }
 
-// matchesShape reports whether the shape dims agrees with the declared dimensions. A declared
-// dimension with a name agrees with any size, and a nil declaration with any shape.
+// matchesShape reports whether the shape dims agrees with the declared dimensions in stated. A
+// declared dimension that has a name or no size agrees with any size, and a nil declaration agrees
+// with any shape.
 func matchesShape(dims []int, stated []onnx.Dim) bool {
 	if stated == nil {
 		return true
@@ -223,8 +225,8 @@ func (r *interpreter) findTensor(s *scope, name string) (*Tensor, error) {
 	return nil, fmt.Errorf("no node computes %q, and it is neither an input nor a constant", name)
 }
 
-// convertConstant returns a constant of the file as a Tensor. It returns an *[UnsupportedError]
-// for strings.
+// convertConstant converts a constant of the model's file to a Tensor. It returns an
+// *[UnsupportedError] if the constant holds strings.
 func convertConstant(c *onnx.Tensor) (*Tensor, error) {
 	if c.Type == onnx.String {
 		return nil, &UnsupportedError{Op: "Constant", Form: "strings"}
@@ -243,15 +245,16 @@ func convertConstant(c *onnx.Tensor) (*Tensor, error) {
 	return t, c.Each(func(i int, v float64) { t.Data[i] = v })
 }
 
-// release counts one read of the named tensor, and removes the tensor from s after its last read
-// to free its memory.
+// release records that a node has read the named tensor. After the last read it removes the tensor
+// from s, so that its memory can be freed.
 func (s *scope) release(name string) {
 	if s.uses[name]--; s.uses[name] <= 0 {
 		delete(s.values, name)
 	}
 }
 
-// runGraph runs the nodes of g in a scope that has its inputs, and returns its outputs.
+// runGraph runs the nodes of g one by one and returns the graph's outputs. The scope s must already
+// hold the graph's inputs. Errors are of type *[NodeError].
 func (r *interpreter) runGraph(g *onnx.Graph, s *scope) ([]*Tensor, error) {
 	for i := range g.Nodes {
 		n := &g.Nodes[i]
@@ -278,7 +281,8 @@ func (r *interpreter) runGraph(g *onnx.Graph, s *scope) ([]*Tensor, error) {
 	return list, nil
 }
 
-// runNode runs a node on the tensors of a scope and adds its results to the scope.
+// runNode computes a node from the tensors in the scope s and stores its results there. It returns
+// an error once the model has run maxSteps nodes.
 func (r *interpreter) runNode(n *onnx.Node, s *scope) error {
 	if r.steps--; r.steps < 0 {
 		return fmt.Errorf("model runs more than %d nodes", maxSteps)

@@ -20,8 +20,8 @@ var contributedOperators = map[string]operator{
 	"EmbedLayerNormalization":      {1, computeEmbedLayerNormalization}, "GroupNorm": {3, withOneResult(computeGroupNorm)},
 }
 
-// computeFusedMatMul computes FusedMatMul: alpha*A*B, with the matrices of either side
-// transposed if its attribute is set.
+// computeFusedMatMul computes FusedMatMul: alpha*A*B. It transposes the matrices of A if transA is
+// set, and those of B if transB is.
 func computeFusedMatMul(c *call) (*Tensor, error) {
 	if c.flagAttribute("transBatchA") || c.flagAttribute("transBatchB") {
 		return nil, c.unsupported("transposed batches")
@@ -85,8 +85,9 @@ func computeFusedGemm(c *call) (*Tensor, error) {
 	return c.applyActivation(y)
 }
 
-// computeMatMulNBits computes MatMulNBits. The weights [N][blocks][bytes] have 2, 4 or 8 bits,
-// packed from the lowest bits on, with a scale and a zero point per block.
+// computeMatMulNBits computes MatMulNBits, the product of a matrix and quantized weights
+// [N][blocks][bytes]. Weights have 2, 4 or 8 bits, with the first one in the lowest bits of a byte.
+// Each block has a scale and a zero point.
 func computeMatMulNBits(c *call) (*Tensor, error) {
 	k, n, bits, block := c.intAttribute("K", 0), c.intAttribute("N", 0), c.intAttribute("bits", 4), c.intAttribute("block_size", 32)
 	packed, scales, zeros := c.in[1], c.in[2], c.input(3)
@@ -132,8 +133,8 @@ func computeMatMulNBits(c *call) (*Tensor, error) {
 	return y, err
 }
 
-// applyAfterBias returns an operator that adds its second input, if any, to the first and
-// applies a function to the sum.
+// applyAfterBias returns an operator that adds its two inputs and applies a function to each sum.
+// If the second input is left out, the function applies to the first alone.
 func applyAfterBias(function func(*call) func(float64) float64) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
 		x := c.in[0]
@@ -159,7 +160,8 @@ func computeBiasAdd(c *call) (*Tensor, error) {
 	return add(x, c.in[2])
 }
 
-// computeBiasSoftmax computes BiasSoftmax: the softmax of a sum, over all axes from one on.
+// computeBiasSoftmax computes BiasSoftmax: the softmax of the sum of both inputs, taken over the
+// attribute axis and all later axes together.
 func computeBiasSoftmax(c *call) (*Tensor, error) {
 	x, bias := c.in[0], c.in[1]
 	if c.intAttribute("is_inner_broadcast", 1) == 0 && !slices.Equal(x.Dims, bias.Dims) {
@@ -192,7 +194,7 @@ func computeSkipLayerNormalization(c *call) ([]*Tensor, error) {
 	return append(results, x), err
 }
 
-// addPresent returns x plus every tensor of rest that is not nil.
+// addPresent returns the sum of x and the tensors in rest, of which it skips those that are nil.
 func addPresent(x *Tensor, rest ...*Tensor) (*Tensor, error) {
 	for _, t := range rest {
 		if t == nil {
@@ -224,8 +226,8 @@ func computeSimplifiedLayerNormalization(c *call) ([]*Tensor, error) {
 	return listOne(computeRMSNormalization(c))
 }
 
-// computeEmbedLayerNormalization computes EmbedLayerNormalization: it normalizes sums of rows
-// from the tables of words, positions and segments.
+// computeEmbedLayerNormalization computes EmbedLayerNormalization: it sums the rows of the word,
+// position and segment tables that the inputs select, and normalizes each sum.
 func computeEmbedLayerNormalization(c *call) ([]*Tensor, error) {
 	ids, segments, mask := c.in[0], c.input(1), c.input(7)
 	for _, i := range [...]int{2, 3, 5, 6} {
@@ -275,8 +277,9 @@ func computeEmbedLayerNormalization(c *call) ([]*Tensor, error) {
 	return []*Tensor{results[0], counts, x}, err
 }
 
-// computeGroupNorm computes com.microsoft's GroupNorm: GroupNormalization with the channels
-// in the last axis unless channels_last is 0, then x*sigmoid(x) if activation is set.
+// computeGroupNorm computes com.microsoft's GroupNorm, a GroupNormalization. The channels are in
+// the last axis unless channels_last is 0. If activation is set, it returns x*sigmoid(x) of each
+// normalized element x.
 func computeGroupNorm(c *call) (*Tensor, error) {
 	x, last := c.in[0], c.intAttribute("channels_last", 1) != 0
 	if len(x.Dims) != 4 {

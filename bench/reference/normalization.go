@@ -18,8 +18,8 @@ var normalizationOperators = map[string]operator{
 	"LRN":                       {1, withOneResult(computeLRN)},
 }
 
-// computeBatchNormalization computes BatchNormalization for inference, with the means and
-// variances of its inputs.
+// computeBatchNormalization computes BatchNormalization for inference: it normalizes each channel
+// with the mean and the variance that are inputs.
 func computeBatchNormalization(c *call) (*Tensor, error) {
 	if c.flagAttribute("training_mode") || c.opset < 7 && c.intAttribute("is_test", 0) == 0 && len(c.node.Outputs) > 1 {
 		return nil, c.unsupported("training mode")
@@ -43,7 +43,8 @@ func meanAndVariance(line []float64) (mean, variance float64) {
 	return mean, variance / float64(len(line))
 }
 
-// normalize subtracts the mean from a line in place and divides by sqrt(variance + epsilon).
+// normalize changes line in place: it subtracts the mean of the line from each element and divides
+// the difference by sqrt(variance + epsilon).
 func (r *interpreter) normalize(line []float64, epsilon float64) {
 	mean, variance := meanAndVariance(line)
 	inverse := r.elementaryFunction("Rsqrt")(variance + epsilon)
@@ -52,8 +53,8 @@ func (r *interpreter) normalize(line []float64, epsilon float64) {
 	}
 }
 
-// mapRuns returns a copy of t with f applied in place to consecutive runs of length elements.
-// The length must divide the number of elements; f is not called if it is 0.
+// mapRuns returns a copy of t in which f has changed, in place, each run of length consecutive
+// elements. The length must divide the number of elements. If it is 0, f is not called.
 func (t *Tensor) mapRuns(length int, f func(line []float64)) *Tensor {
 	out := t.mapElements(func(v float64) float64 { return v })
 	if length > 0 {
@@ -76,8 +77,8 @@ func computeInstanceNormalization(c *call) (*Tensor, error) {
 
 func scaleAndShift(v float64, p []float64) float64 { return v*p[0] + p[1] }
 
-// computeGroupNormalization computes GroupNormalization. There is a scale for each channel from
-// version 21 on, and for each group in version 18.
+// computeGroupNormalization computes GroupNormalization. In operator sets before 21 the scale and
+// the bias may have one element for each group; otherwise they have one for each channel.
 func computeGroupNormalization(c *call) (*Tensor, error) {
 	x, groups := c.in[0], c.intAttribute("num_groups", 0)
 	if len(x.Dims) < 2 || groups < 1 || x.Dims[1]%groups != 0 {
@@ -93,7 +94,7 @@ func computeGroupNormalization(c *call) (*Tensor, error) {
 	return y.mapChannels(scaleAndShift, scale, bias)
 }
 
-// repeatEach returns a vector with n copies of each element.
+// repeatEach returns a vector in which each element of t is repeated n times in a row.
 func (t *Tensor) repeatEach(n int) *Tensor {
 	out := &Tensor{Type: t.Type, Dims: []int{len(t.Data) * n}}
 	for _, v := range t.Data {
@@ -102,8 +103,8 @@ func (t *Tensor) repeatEach(n int) *Tensor {
 	return out
 }
 
-// computeLayerNormalization computes LayerNormalization. The second and third results are the
-// means and the inverse deviations.
+// computeLayerNormalization computes LayerNormalization. It also returns the mean of each
+// normalized row and the reciprocal of its standard deviation.
 func computeLayerNormalization(c *call) ([]*Tensor, error) {
 	x := c.in[0]
 	axis, err := resolveAxis(c.intAttribute("axis", -1), len(x.Dims))
@@ -130,8 +131,8 @@ func computeLayerNormalization(c *call) ([]*Tensor, error) {
 	return []*Tensor{y, means, inverses}, err
 }
 
-// scaleAndAddBias returns t times a scale plus a bias, both broadcast to t. The bias may be
-// nil.
+// scaleAndAddBias returns t*scale + bias, with both broadcast to the shape of t. A nil bias adds
+// nothing.
 func (t *Tensor) scaleAndAddBias(scale, bias *Tensor) (*Tensor, error) {
 	scale, err := scale.broadcast(t.Dims)
 	if err != nil {
@@ -147,7 +148,7 @@ func (t *Tensor) scaleAndAddBias(scale, bias *Tensor) (*Tensor, error) {
 }
 
 // computeRMSNormalization computes RMSNormalization: it divides the elements of the last axes by
-// the root of their mean square, and multiplies them by a scale.
+// the square root of their mean square plus epsilon, and multiplies them by a scale.
 func computeRMSNormalization(c *call) (*Tensor, error) {
 	x := c.in[0]
 	axis, err := resolveAxis(c.intAttribute("axis", -1), len(x.Dims))
@@ -157,8 +158,8 @@ func computeRMSNormalization(c *call) (*Tensor, error) {
 	return c.divideByRMS(x, numElements(x.Dims[axis:]), c.floatAttribute("epsilon", float64(float32(1e-5)))).scaleAndAddBias(c.in[1], nil)
 }
 
-// divideByRMS returns t with each run of length elements divided by the root of its mean
-// square plus epsilon.
+// divideByRMS returns t with each run of length elements divided by sqrt(m + epsilon), where m is
+// the mean of their squares.
 func (r *interpreter) divideByRMS(t *Tensor, length int, epsilon float64) *Tensor {
 	return t.mapRuns(length, func(line []float64) {
 		inverse := r.elementaryFunction("Rsqrt")(sumSquares(line)/float64(len(line)) + epsilon)
@@ -191,8 +192,8 @@ func computeMeanVarianceNormalization(c *call) (*Tensor, error) {
 	return y.transpose(invertPermutation(permutationToEnd(len(x.Dims), axes...))...)
 }
 
-// computeLRN computes LRN: it divides by a power of the sum of squares over neighboring
-// channels.
+// computeLRN computes LRN: it divides each element by a power of the sum of the squares of the
+// elements in neighboring channels, scaled by alpha/size and offset by bias.
 func computeLRN(c *call) (*Tensor, error) {
 	x, size := c.in[0], c.intAttribute("size", 0)
 	if len(x.Dims) < 2 || size < 1 {

@@ -32,8 +32,8 @@ func init() {
 // order. It does not distinguish the domains ai.onnx and com.microsoft.
 func Operators() []string { return slices.Sorted(maps.Keys(operators)) }
 
-// withOneResult converts a function with one result to the form of the field compute of
-// operator, which returns a list.
+// withOneResult adapts f, which returns a single tensor, to the field compute of operator, which
+// returns a list.
 func withOneResult(f func(*call) (*Tensor, error)) func(*call) ([]*Tensor, error) {
 	return func(c *call) ([]*Tensor, error) { return listOne(f(c)) }
 }
@@ -49,7 +49,7 @@ type call struct {
 	scope *scope
 }
 
-// input returns input i, or nil if it is left out.
+// input returns input i of the node, or nil if the node leaves it out.
 func (c *call) input(i int) *Tensor {
 	if i < len(c.in) {
 		return c.in[i]
@@ -57,8 +57,8 @@ func (c *call) input(i int) *Tensor {
 	return nil
 }
 
-// isConstant reports whether input i is a constant of the graph or the result of a Constant
-// node.
+// isConstant reports whether input i of the node is a constant of the graph or the result of a
+// Constant node.
 func (c *call) isConstant(i int) bool {
 	if i >= len(c.node.Inputs) {
 		return false
@@ -135,8 +135,7 @@ func (c *call) intsFromInput(input int, attribute string) (list []int, given boo
 	return c.intsAttribute(attribute), c.attribute(attribute) != nil
 }
 
-// unsupported returns the error for a form of the operator that this package does not
-// implement.
+// unsupported returns an *[UnsupportedError] for the given form of the node's operator.
 func (c *call) unsupported(form string) error {
 	return &UnsupportedError{Domain: c.node.Domain, Op: c.node.Op, Form: form}
 }

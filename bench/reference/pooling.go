@@ -17,7 +17,8 @@ var poolingOperators = map[string]operator{
 	"MaxUnpool":         {2, withOneResult(computeMaxUnpool)}, "RoiAlign": {3, withOneResult(computeRoiAlign)}, "MaxRoiPool": {2, withOneResult(computeMaxRoiPool)},
 }
 
-// poolWindow returns the window of a pooling of x and a tensor of zeros for its result.
+// poolWindow returns the window with which a pooling operator reads x, and a tensor of zeros in the
+// shape of the result.
 func (c *call) poolWindow(x *Tensor) (*window, *Tensor, error) {
 	if len(x.Dims) < 3 {
 		return nil, nil, fmt.Errorf("input has shape %v; want at least one spatial axis after batch and channels", x.Dims)
@@ -30,8 +31,8 @@ func (c *call) poolWindow(x *Tensor) (*window, *Tensor, error) {
 	return w, y, err
 }
 
-// forEachTap calls f for each plane of x and y and each tap of the window. The parameter
-// first is the number of the plane.
+// forEachTap calls f for each plane of x and each tap (position in the kernel). The arguments of f
+// are the number of the plane, the plane of x, the plane of y with the same number, and the tap.
 func (w *window) forEachTap(x, y *Tensor, f func(first int, in, out []float64, tap []int)) {
 	plane, area := numElements(w.in), numElements(w.out)
 	for p := range numElements(x.Dims[:2]) {
@@ -43,8 +44,8 @@ func (w *window) forEachTap(x, y *Tensor, f func(first int, in, out []float64, t
 	}
 }
 
-// computeMaxPool computes MaxPool: it returns the largest element of each window and its
-// index in the input.
+// computeMaxPool computes MaxPool: it returns the largest element of each window, and the indices
+// of these elements in the input.
 func computeMaxPool(c *call) ([]*Tensor, error) {
 	x := c.in[0]
 	w, y, err := c.poolWindow(x)
@@ -93,8 +94,8 @@ func computeAveragePool(c *call) (*Tensor, error) {
 	return y, nil
 }
 
-// countElements returns the number of elements in each window. If padding is set, elements of
-// the padding count too, but not elements beyond it that ceil_mode adds.
+// countElements returns the number of elements in each window. If padding is set, it includes
+// elements of the padding, but not those that only ceil_mode adds beyond it.
 func (w *window) countElements(padding bool) []float64 {
 	padded := *w
 	if padding {
@@ -124,7 +125,8 @@ func computeLpPool(c *call) (*Tensor, error) {
 	return y.mapElements(func(v float64) float64 { return math.Pow(v, 1/p) }), nil
 }
 
-// globalPoolOperator returns an operator that reduces all spatial axes with f.
+// globalPoolOperator returns an operator that replaces all elements of each channel by f of them.
+// The spatial axes have length 1 in the result.
 func globalPoolOperator(f func(line []float64) float64) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
 		var axes []int
@@ -148,8 +150,8 @@ func computeGlobalLpPool(c *call) (*Tensor, error) {
 	})(c)
 }
 
-// computeMaxUnpool computes MaxUnpool: it writes values to the indices that MaxPool took them
-// from, and zeros elsewhere.
+// computeMaxUnpool computes MaxUnpool, which undoes MaxPool: it writes each value to the index at
+// which MaxPool found it. All other elements are 0.
 func computeMaxUnpool(c *call) (*Tensor, error) {
 	x, indices := c.in[0], c.in[1].ints()
 	if len(x.Dims) < 3 || len(indices) != len(x.Data) {
@@ -197,8 +199,9 @@ type roi struct {
 	x1, y1, x2, y2 float64
 }
 
-// readRegions returns the regions of boxes [n][4] with images [n], or of boxes [n][5] with
-// the image in the first column if images is nil.
+// readRegions returns one region for each row of boxes. If images is nil, a row holds the number of
+// the image and four coordinates. Otherwise it holds only the coordinates, and images[i] is the
+// image of row i. The number of an image must be less than batch.
 func readRegions(boxes, images *Tensor, batch int) ([]roi, error) {
 	columns := 5
 	if images != nil {
@@ -228,8 +231,8 @@ func readRegions(boxes, images *Tensor, batch int) ([]roi, error) {
 	return list, nil
 }
 
-// computeRoiAlign computes RoiAlign: it divides each region into bins, and averages interpolated
-// samples in each or takes their maximum.
+// computeRoiAlign computes RoiAlign: it divides each region into bins, interpolates samples in each
+// bin, and returns their mean or their maximum.
 func computeRoiAlign(c *call) (*Tensor, error) {
 	x := c.in[0]
 	if len(x.Dims) != 4 {
@@ -286,8 +289,9 @@ func computeRoiAlign(c *call) (*Tensor, error) {
 	return y, nil
 }
 
-// sampleRegion returns the bilinear interpolation of a channel at (y, x), 0 outside of it. It
-// also returns the largest of the four weighted elements, which mode max compares.
+// sampleRegion interpolates a channel of an image bilinearly at (y, x). It returns the value and
+// the largest of the four weighted elements, which the mode max needs. Both are 0 more than one
+// element outside the image.
 func (t *Tensor) sampleRegion(image, channel int, y, x float64) (value, greatest float64) {
 	h, w := t.Dims[2], t.Dims[3]
 	if !(y >= -1 && y <= float64(h) && x >= -1 && x <= float64(w)) || h == 0 || w == 0 {
@@ -305,8 +309,8 @@ func (t *Tensor) sampleRegion(image, channel int, y, x float64) (value, greatest
 	return sumAll(corners[:]), slices.Max(corners[:])
 }
 
-// computeMaxRoiPool computes MaxRoiPool: it takes the largest element of each bin of whole
-// elements, or 0 if the bin is empty.
+// computeMaxRoiPool computes MaxRoiPool: it divides each region into bins with bounds on whole
+// elements, and returns the largest element of each bin, or 0 if the bin is empty.
 func computeMaxRoiPool(c *call) (*Tensor, error) {
 	x, size := c.in[0], c.intsAttribute("pooled_shape")
 	if len(x.Dims) != 4 || len(size) != 2 || size[0] < 1 || size[1] < 1 {
@@ -338,8 +342,8 @@ func computeMaxRoiPool(c *call) (*Tensor, error) {
 	return y, nil
 }
 
-// binRange returns the range of elements in bin o of an axis of n elements, clamped to the
-// axis.
+// binRange divides the interval between from and to on an axis of n elements into bins, and returns
+// the elements first to end-1 of bin o, clamped to the axis.
 func binRange(from, to float64, o, bins, n int) (first, end int) {
 	start := math.Round(from)
 	size := max(math.Round(to)-start+1, 1) / float64(bins)

@@ -13,8 +13,8 @@ var productOperators = map[string]operator{
 
 func computeMatMul(c *call) (*Tensor, error) { return c.multiply(c.in[0], c.in[1]) }
 
-// multiply returns the matrix products of a and b, with the sums of Options.Reduce if it is
-// set.
+// multiply returns the matrix products of a and b, like multiplyMatrices. It computes the sums with
+// Options.Reduce if that is set.
 func (r *interpreter) multiply(a, b *Tensor) (*Tensor, error) {
 	if r.Reduce == nil {
 		return multiplyMatrices(a, b)
@@ -27,10 +27,12 @@ func (r *interpreter) multiply(a, b *Tensor) (*Tensor, error) {
 }
 
 // multiplyMatrices returns the products of the matrices in the last two axes of a and b. It
-// broadcasts the axes before them. A vector is a row on the left and a column on the right.
+// broadcasts the axes before them. A vector acts as a row on the left side and as a column on the
+// right.
 func multiplyMatrices(a, b *Tensor) (*Tensor, error) { return multiplyMatricesBy(a, b, multiplyMatrix) }
 
-// multiplyMatricesBy is like multiplyMatrices, with a function that multiplies two matrices.
+// multiplyMatricesBy is like multiplyMatrices, but calls multiplyMatrix to add each product of two
+// matrices a [m][k] and b [k][n] to out [m][n].
 func multiplyMatricesBy(a, b *Tensor, multiplyMatrix func(out, a, b []float64, m, k, n int)) (*Tensor, error) {
 	row, column := len(a.Dims) == 1, len(b.Dims) == 1
 	var err error
@@ -76,7 +78,7 @@ func multiplyMatricesBy(a, b *Tensor, multiplyMatrix func(out, a, b []float64, m
 	return out.reshape(dims...)
 }
 
-// multiplyMatrix adds a [m][k] times b [k][n] to out [m][n].
+// multiplyMatrix adds the product of the matrices a [m][k] and b [k][n] to out [m][n].
 func multiplyMatrix(out, a, b []float64, m, k, n int) {
 	for i := range m {
 		for j := range k {
@@ -85,7 +87,7 @@ func multiplyMatrix(out, a, b []float64, m, k, n int) {
 	}
 }
 
-// addScaled adds x times factor to out, element by element.
+// addScaled adds factor*x[i] to out[i] for each i.
 func addScaled(out, x []float64, factor float64) {
 	x = x[:len(out)]
 	for i := range out {
@@ -115,7 +117,8 @@ func computeGemm(c *call) (*Tensor, error) {
 	return combine(y.Type, y, bias, func(v, w float64) float64 { return v + beta*w })
 }
 
-// readMatrices returns the first two inputs, each transposed if its attribute is set.
+// readMatrices returns the first two inputs. It transposes the first if the attribute named transA
+// is set, and the second if the one named transB is.
 func (c *call) readMatrices(transA, transB string) (a, b *Tensor, err error) {
 	in := [2]*Tensor{c.in[0], c.in[1]}
 	for i, name := range [...]string{transA, transB} {
@@ -131,8 +134,8 @@ func (c *call) readMatrices(transA, transB string) (a, b *Tensor, err error) {
 	return in[0], in[1], nil
 }
 
-// computeEinsum computes Einsum: it sums products of elements of all inputs over the labels
-// that are not in the result.
+// computeEinsum computes Einsum: it multiplies elements of all inputs at matching indices, and sums
+// the products over the labels that the result does not have.
 func computeEinsum(c *call) (*Tensor, error) {
 	if slices.Contains(c.in, nil) {
 		return nil, fmt.Errorf("missing input")
@@ -181,9 +184,9 @@ func computeEinsum(c *call) (*Tensor, error) {
 	return out, nil
 }
 
-// sumProducts adds to each element of out the products of the inputs' elements at all
-// matching indices of dims. The first axes of dims are the axes of out; steps has the strides
-// of each input.
+// sumProducts multiplies the elements of all inputs at each index of the shape dims, and adds the
+// product to the element of out at the leading axes of that index. In steps, each input has one
+// stride for each axis of dims.
 func sumProducts(out *Tensor, in []*Tensor, dims []int, steps [][]int) {
 	if slices.Contains(dims, 0) {
 		return
@@ -206,8 +209,8 @@ func sumProducts(out *Tensor, in []*Tensor, dims []int, steps [][]int) {
 	}
 }
 
-// parseEinsum returns the labels of each input and of the result. It replaces an ellipsis by
-// one label for each axis that it covers.
+// parseEinsum parses an Einsum equation and returns the labels of each input and of the result. It
+// replaces an ellipsis by one label for each axis that it stands for.
 func parseEinsum(equation string, in []*Tensor) (terms [][]rune, result []rune, err error) {
 	left, right, explicit := strings.Cut(strings.ReplaceAll(equation, " ", ""), "->")
 	parts := strings.Split(left, ",")
@@ -255,7 +258,8 @@ func parseEinsum(equation string, in []*Tensor) (terms [][]rune, result []rune, 
 	return terms, result, nil
 }
 
-// computeDet computes Det by Gaussian elimination with partial pivoting.
+// computeDet computes Det, the determinant of each matrix, by Gaussian elimination with partial
+// pivoting.
 func computeDet(c *call) (*Tensor, error) {
 	x := c.in[0]
 	rank := len(x.Dims)

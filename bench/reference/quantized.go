@@ -24,8 +24,8 @@ var quantizedOperators = map[string]operator{
 	"QLinearReduceMean":        {1, withOneResult(quantizedUnaryOperator("ReduceMean"))},
 }
 
-// runOperator computes another operator on the given inputs and attributes, and returns its
-// first result.
+// runOperator computes the operator named op on the inputs in with the given attributes, in the
+// context of the node of c. It returns the operator's first result.
 func (c *call) runOperator(op string, attributes map[string]*onnx.Attribute, in ...*Tensor) (*Tensor, error) {
 	results, err := c.runOperatorAll(op, attributes, in...)
 	if err != nil {
@@ -50,9 +50,10 @@ func (c *call) runOperatorAll(op string, attributes map[string]*onnx.Attribute, 
 	return o.compute(inner)
 }
 
-// broadcastParameter returns a scale or zero point p in a shape that broadcasts to x. It has
-// one element, one for each element of an axis, or, with the rank of x, one for each block of
-// elements along the axis.
+// broadcastParameter returns p, a scale or zero point for the tensor x, in a shape that broadcasts
+// to x. The parameter p has a single element, or one for each index of the given axis. If block is
+// positive and p has the rank of x, p may instead have one element for every block consecutive
+// indices of the axis.
 func broadcastParameter(p, x *Tensor, axis, block int) (*Tensor, error) {
 	if len(p.Data) == 1 {
 		return newScalar(p.Type, p.Data[0]), nil
@@ -79,8 +80,8 @@ func broadcastParameter(p, x *Tensor, axis, block int) (*Tensor, error) {
 	return p.reshape(dims...)
 }
 
-// selectIndices returns the elements of an axis at the given indices. The caller ensures that
-// the indices are in range.
+// selectIndices returns the slices of t at the given indices of an axis, joined along that axis.
+// The caller ensures that the indices are in range.
 func (t *Tensor) selectIndices(axis int, places []int) (*Tensor, error) {
 	if len(places) == 0 {
 		return t.sliceRange(axis, 0, 0)
@@ -100,7 +101,8 @@ func (t *Tensor) selectIndices(axis int, places []int) (*Tensor, error) {
 // zero) * scale. Both broadcast to the tensor.
 type scaling struct{ scale, zero *Tensor }
 
-// scalingOf returns the scaling of x. If zero is nil, the zero point is 0 of type uint8.
+// scalingOf returns the scaling of x, with the scale and the zero point broadcast as
+// [broadcastParameter] describes. If zero is nil, the zero point is 0 of type uint8.
 func scalingOf(x, scale, zero *Tensor, axis, block int) (s scaling, err error) {
 	if zero == nil {
 		zero = scale.zerosLike().withType(onnx.Uint8)
@@ -111,8 +113,8 @@ func scalingOf(x, scale, zero *Tensor, axis, block int) (s scaling, err error) {
 	return s, err
 }
 
-// quantize returns x/scale + zero, with the quotient rounded to even and the sum clamped to
-// the zero point's type.
+// quantize returns x/scale + zero. It rounds each quotient to the nearest integer, ties to even,
+// and clamps each sum to the range of the zero point's type.
 func (s scaling) quantize(x *Tensor) (*Tensor, error) {
 	to := s.zero.Type
 	if to.IsFloat() || to.Width() == 0 {
@@ -155,7 +157,8 @@ func computeDequantizeLinear(c *call) (*Tensor, error) {
 	return s.dequantize(c.in[0])
 }
 
-// dynamicScaling returns the scaling of x to uint8. The range of x is extended to include 0.
+// dynamicScaling returns a scaling that maps the range of the elements of x, extended to include 0,
+// to the range of uint8.
 func dynamicScaling(x *Tensor) scaling {
 	low, high := min(0, minimum(x.Data)), max(0, maximum(x.Data))
 	scale := (high - low) / 255
@@ -174,8 +177,8 @@ func computeDynamicQuantizeLinear(c *call) ([]*Tensor, error) {
 	return []*Tensor{y, s.scale, s.zero}, err
 }
 
-// subtractZero returns x minus a zero point, which has one element or one for each element of
-// an axis. If zero is nil, it returns x. The result has type int32.
+// subtractZero returns x minus its zero point as an int32 tensor. The zero point has a single
+// element or one for each index of axis; nil means 0, in which case x is returned.
 func subtractZero(x, zero *Tensor, axis int) (*Tensor, error) {
 	if zero == nil {
 		return x.withType(onnx.Int32), nil
@@ -228,8 +231,8 @@ func computeMatMulIntegerToFloat(c *call) (*Tensor, error) {
 	return multiplyScaled(a, b, c.in[2], c.in[3], c.input(6))
 }
 
-// multiplyScaled multiplies matrices of integers, multiplies the result by both scales and
-// adds a bias unless it is nil.
+// multiplyScaled returns the matrix product of the integers a and b, multiplied by scaleA and
+// scaleB, plus the bias unless it is nil.
 func multiplyScaled(a, b, scaleA, scaleB, bias *Tensor) (*Tensor, error) {
 	y, err := multiplyMatrices(a, b)
 	if err != nil {
@@ -265,8 +268,8 @@ func computeDynamicQuantizeMatMul(c *call) (*Tensor, error) {
 	return multiplyScaled(a, b, s.scale, c.in[2], c.input(4))
 }
 
-// dequantizeInput returns the quantized input i as floats. Its scale and zero point are the
-// next two inputs, which may have one element for each element of axis.
+// dequantizeInput returns input i, which is quantized, as floats. Input i+1 is its scale and input
+// i+2 its zero point; both have a single element or one for each index of axis.
 func (c *call) dequantizeInput(i, axis int) (*Tensor, error) {
 	if c.input(i) == nil || c.input(i+1) == nil {
 		return nil, fmt.Errorf("missing input %d or its scale", i)
@@ -278,8 +281,7 @@ func (c *call) dequantizeInput(i, axis int) (*Tensor, error) {
 	return s.dequantize(c.in[i])
 }
 
-// requantize quantizes a result with the scale in input i and the zero point in the input
-// after it.
+// requantize returns y quantized with the scale in input i and the zero point in input i+1.
 func (c *call) requantize(y *Tensor, i int) (*Tensor, error) {
 	if c.input(i) == nil {
 		return nil, fmt.Errorf("missing input %d, the scale of the result", i)
@@ -311,8 +313,8 @@ func computeQLinearConv(c *call) (*Tensor, error) {
 	return c.requantize(y, 6)
 }
 
-// dequantizeBias returns the bias of integers in input i times the scales in inputs 1 and 4,
-// or nil if there is no bias.
+// dequantizeBias returns the integer bias in input i multiplied by the scales in inputs 1 and 4. It
+// returns nil if the bias is left out.
 func (c *call) dequantizeBias(i int) (*Tensor, error) {
 	bias := c.input(i)
 	for _, k := range [...]int{1, 4} {
@@ -343,7 +345,8 @@ func computeQLinearMatMul(c *call) (*Tensor, error) {
 	return c.requantize(y, 6)
 }
 
-// computeQGemm computes QGemm. Its result is float if there is no scale for it.
+// computeQGemm computes QGemm, a Gemm of quantized matrices. The result is quantized if the node
+// has a scale for it (input 7), and float otherwise.
 func computeQGemm(c *call) (*Tensor, error) {
 	a, err := c.dequantizeInput(0, -1)
 	if err != nil {
@@ -375,8 +378,8 @@ func computeQGemm(c *call) (*Tensor, error) {
 	return c.requantize(y, 7)
 }
 
-// quantizedBinaryOperator returns an operator that dequantizes two inputs, applies op and
-// quantizes the result.
+// quantizedBinaryOperator returns an operator that dequantizes its two inputs, applies the operator
+// named op, and quantizes the result.
 func quantizedBinaryOperator(op string) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
 		a, err := c.dequantizeInput(0, 1)
@@ -395,8 +398,8 @@ func quantizedBinaryOperator(op string) func(*call) (*Tensor, error) {
 	}
 }
 
-// quantizedUnaryOperator returns an operator that dequantizes an input, applies op and
-// quantizes the result.
+// quantizedUnaryOperator returns an operator that dequantizes its input, applies the operator named
+// op, and quantizes the result.
 func quantizedUnaryOperator(op string) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
 		x, err := c.dequantizeInput(0, 1)
@@ -430,8 +433,8 @@ func permutationToChannelsFirst(rank int) []int {
 	return perm
 }
 
-// computeQLinearConcat computes QLinearConcat. Its first two inputs are the result's scale
-// and zero point; each tensor is three inputs after them.
+// computeQLinearConcat computes QLinearConcat. Inputs 0 and 1 are the scale and the zero point of
+// the result. The other inputs come in threes: a tensor, its scale and its zero point.
 func computeQLinearConcat(c *call) (*Tensor, error) {
 	var parts []*Tensor
 	for i := 2; i < len(c.in); i += 3 {

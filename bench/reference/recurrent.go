@@ -27,8 +27,9 @@ type cell struct {
 	reduce           func(acc, panel, taps []float64)
 }
 
-// recurrentOperator returns a recurrent operator with the given number of gates. The function
-// step updates the state h and the cell state c in place.
+// recurrentOperator returns a recurrent operator whose cells have the given number of gates. The
+// list activations names the default activation functions. The function step updates the state h
+// and the cell state c of cell k in place for the input x.
 func recurrentOperator(gates int, activations []string, step func(k *cell, x, h, c []float64)) func(*call) ([]*Tensor, error) {
 	return func(c *call) ([]*Tensor, error) {
 		batchFirst := c.flagAttribute("layout")
@@ -70,7 +71,8 @@ func recurrentOperator(gates int, activations []string, step func(k *cell, x, h,
 	}
 }
 
-// readCells returns the cell of each direction, and whether the direction runs backward.
+// readCells returns the cell of each direction of a recurrent node, and whether the direction runs
+// backward. The list missing names the activation functions to use if the node names none.
 func (c *call) readCells(x *Tensor, gates int, missing []string) (cells []*cell, backward []bool, err error) {
 	switch direction := c.textAttribute("direction", "forward"); direction {
 	case "forward":
@@ -117,8 +119,9 @@ func (c *call) readCells(x *Tensor, gates int, missing []string) (cells []*cell,
 	return cells, backward, nil
 }
 
-// readActivations returns the activation functions of all directions. They clip their
-// arguments to the attribute clip.
+// readActivations returns the activation functions of all directions, one direction after another.
+// They clip their arguments to the range that the attribute clip gives. The list missing names the
+// functions of one direction if the node names none.
 func (c *call) readActivations(missing []string, directions int) ([]func(float64) float64, error) {
 	names := slices.Repeat(missing, directions)
 	if a := c.attribute("activations"); a != nil && len(a.Strings) > 0 {
@@ -145,9 +148,9 @@ func (c *call) readActivations(missing []string, directions int) ([]func(float64
 	return list, nil
 }
 
-// activationFunction returns an activation function by name, or nil if it is unknown. It
-// removes the function's parameters from the front of the lists, and uses ONNX's defaults if
-// these are empty.
+// activationFunction returns the activation function with the given name, or nil if the name is
+// unknown. It takes the function's parameters from the front of the lists, which it shortens, and
+// uses the defaults of ONNX once they are empty.
 func (r *interpreter) activationFunction(name string, alphas, betas *[]float32) func(x float64) float64 {
 	next := func(list *[]float32, missing float64) float64 {
 		if len(*list) == 0 {
@@ -188,9 +191,8 @@ func (r *interpreter) activationFunction(name string, alphas, betas *[]float32) 
 	return nil
 }
 
-// unroll runs the cells over sequences x [length][batch][inputs]. It returns the state after
-// each step, the last states and the last cell states. The initial states h0 and c0 may be
-// nil.
+// unroll runs each cell over the sequences x [length][batch][inputs]. It returns the states after
+// every step, the last states, and the last cell states. If h0 or c0 is nil, the states start at 0.
 func (c *call) unroll(x, h0, c0 *Tensor, cells []*cell, backward []bool, step func(k *cell, x, h, c []float64)) ([]*Tensor, error) {
 	length, batch, hidden, inputs := x.Dims[0], x.Dims[1], cells[0].hidden, cells[0].inputs
 	lengths := slices.Repeat([]int{length}, batch)
@@ -235,8 +237,7 @@ func (c *call) unroll(x, h0, c0 *Tensor, cells []*cell, backward []bool, step fu
 	return []*Tensor{y, last, lastC}, nil
 }
 
-// dotProduct returns the sum of the products of a and b, computed by Options.Reduce if it is
-// set.
+// dotProduct returns the sum of the products a[i]*b[i]. It uses Options.Reduce if that is set.
 func (k *cell) dotProduct(a, b []float64) float64 {
 	total := 0.0
 	if k.reduce != nil {
@@ -250,14 +251,14 @@ func (k *cell) dotProduct(a, b []float64) float64 {
 	return total
 }
 
-// inputTerm returns the product of row i of the input weights and the input x, plus the bias of
-// the row. Rows of all gates follow each other.
+// inputTerm returns the product of row i of the input weights and the input x, plus the row's bias.
+// The rows of a gate follow those of the gate before it.
 func (k *cell) inputTerm(i int, x []float64) float64 {
 	return k.dotProduct(x, k.w[i*k.inputs:][:k.inputs]) + k.wBias[i]
 }
 
-// stateTerm returns the product of row i of the recurrent weights and the state h, plus the bias
-// of the row.
+// stateTerm returns the product of row i of the recurrent weights and the state h, plus the row's
+// bias.
 func (k *cell) stateTerm(i int, h []float64) float64 {
 	return k.dotProduct(h, k.r[i*k.hidden:][:k.hidden]) + k.rBias[i]
 }
@@ -269,8 +270,8 @@ func (k *cell) stepRNN(x, h, _ []float64) {
 	}
 }
 
-// stepGRU updates the state of a GRU in place. The gates are in the order update, reset,
-// hidden.
+// stepGRU replaces the state h of a GRU by its next state for the input x. The rows of weights are
+// in the order of ONNX: the update gate, the reset gate, the hidden gate.
 func (k *cell) stepGRU(x, h, _ []float64) {
 	n := k.hidden
 	old, gated, reset := slices.Clone(h), make([]float64, n), make([]float64, n)
@@ -288,8 +289,9 @@ func (k *cell) stepGRU(x, h, _ []float64) {
 	}
 }
 
-// stepLSTM updates the state h and the cell state c of an LSTM in place. The gates are in the
-// order input, output, forget, cell.
+// stepLSTM replaces the state h and the cell state c of an LSTM by their next values for the input
+// x. The rows of weights are in the order of ONNX: the input gate, the output gate, the forget
+// gate, the cell gate.
 func (k *cell) stepLSTM(x, h, c []float64) {
 	n, old := k.hidden, slices.Clone(h)
 	row := func(i int) float64 { return k.inputTerm(i, x) + k.stateTerm(i, old) }

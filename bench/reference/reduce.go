@@ -38,8 +38,8 @@ var reductionOperators = map[string]operator{
 	"LpNormalization": {1, withOneResult(computeLpNormalization)},
 }
 
-// moveAxesLast returns t with the given axes moved to the end, and the product of their
-// lengths. Each run of that many elements in the result has one index in all other axes.
+// moveAxesLast returns t with the given axes moved to the end, and the product of their lengths. In
+// moved, each run of that many elements shares one index in all other axes.
 func (t *Tensor) moveAxesLast(axes []int) (moved *Tensor, length int, err error) {
 	length = 1
 	for _, a := range axes {
@@ -49,7 +49,8 @@ func (t *Tensor) moveAxesLast(axes []int) (moved *Tensor, length int, err error)
 	return moved, length, err
 }
 
-// mapLines returns a copy of t with f applied in place to each line of an axis.
+// mapLines returns a copy of t in which f has changed, in place, each line of elements along the
+// given axis.
 func (t *Tensor) mapLines(axis int, f func(line []float64)) (*Tensor, error) {
 	moved, length, err := t.moveAxesLast([]int{axis})
 	if err != nil || length == 0 {
@@ -61,8 +62,8 @@ func (t *Tensor) mapLines(axis int, f func(line []float64)) (*Tensor, error) {
 	return moved.transpose(invertPermutation(permutationToEnd(len(t.Dims), axis))...)
 }
 
-// reduceAxes returns f of the elements along some axes. These axes have length 1 in the
-// result.
+// reduceAxes returns t with the elements along the given axes replaced by f of them. These axes
+// have length 1 in the result.
 func (t *Tensor) reduceAxes(axes []int, f func(line []float64) float64) (*Tensor, error) {
 	dims := slices.Clone(t.Dims)
 	for _, a := range axes {
@@ -94,14 +95,15 @@ func (t *Tensor) dropAxes(axes []int) (*Tensor, error) {
 	return t.reshape(dims...)
 }
 
-// reduceOperator returns an operator that reduces axes with f. The axes are an attribute, or an
-// input in newer operator sets. If there are none, all axes are reduced.
+// reduceOperator returns an operator that replaces the elements along some axes by f of them. The
+// axes are an attribute or, in newer operator sets, an input. If none are listed, the operator
+// reduces all axes.
 func reduceOperator(f func(line []float64) float64) func(*call) (*Tensor, error) {
 	return reduceOperatorByCall(func(*call) func([]float64) float64 { return f })
 }
 
-// reduceOperatorByCall is like reduceOperator, but gets the function from the call, because it
-// depends on attributes or options.
+// reduceOperatorByCall is like reduceOperator, but calls function to get the reduction, for
+// reductions that depend on the attributes of the node or on the options.
 func reduceOperatorByCall(function func(*call) func(line []float64) float64) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
 		x, f := c.in[0], function(c)
@@ -188,8 +190,9 @@ func (r *interpreter) logSumExp(x []float64) float64 {
 	return most + r.elementaryFunction("Log")(total)
 }
 
-// argOperator returns an operator for the index of the best element along an axis: the first of
-// several equal ones, or the last if select_last_index is set.
+// argOperator returns an operator that finds the index of the best element along an axis, where
+// better reports whether a is better than b. Of several equal elements it chooses the first, or the
+// last if select_last_index is set.
 func argOperator(better func(a, b float64) bool) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
 		x := c.in[0]
@@ -220,8 +223,9 @@ func argOperator(better func(a, b float64) bool) func(*call) (*Tensor, error) {
 	}
 }
 
-// normalizeOperator returns an operator that applies a function in place to the lines of an
-// axis. Before version 13 a line extends over all axes from the given one on.
+// normalizeOperator returns an operator that calls function to change each line of elements along
+// the attribute axis in place. In operator sets before 13, a line extends over that axis and all
+// later ones.
 func normalizeOperator(function func(*call, []float64)) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
 		x, f := c.in[0], func(line []float64) { function(c, line) }

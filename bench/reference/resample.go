@@ -21,8 +21,8 @@ func computeUpsample(c *call) (*Tensor, error) {
 	return c.resizeTo(c.in[0], scales, nil, "asymmetric", "floor")
 }
 
-// readScales returns the scales in an input, or in the attributes of old versions. It returns
-// nil if there are none.
+// readScales returns the scales in the given input or, in old operator sets, in the attributes. It
+// returns nil if the node has none.
 func (c *call) readScales(input int) ([]float64, error) {
 	if t := c.input(input); t != nil && len(t.Data) > 0 {
 		return t.Data, nil
@@ -40,8 +40,8 @@ func (c *call) readScales(input int) ([]float64, error) {
 	return nil, nil
 }
 
-// computeResize computes Resize. Its inputs are X and scales in version 10, and X, region,
-// scales and sizes from version 11 on.
+// computeResize computes Resize. Its inputs are X and the scales in operator set 10, and X, the
+// region, the scales and the sizes since operator set 11.
 func computeResize(c *call) (*Tensor, error) {
 	x, input := c.in[0], 2
 	if c.opset == 10 {
@@ -90,10 +90,10 @@ func computeResize(c *call) (*Tensor, error) {
 	return c.resizeTo(x, scales, sizes, c.textAttribute("coordinate_transformation_mode", mode), c.textAttribute("nearest_mode", nearest))
 }
 
-// keepAspectRatio applies a keep_aspect_ratio_policy of Resize to the sizes of an input with shape
-// dims. For the policy "stretch" it returns sizes and nil. Otherwise it returns sizes and scales in
-// which the given axes have one common scale: the smallest one that the sizes ask for, or the
-// largest one for the policy "not_smaller".
+// keepAspectRatio applies a keep_aspect_ratio_policy of Resize to the requested sizes of an input
+// with shape dims. For the policy "stretch" it returns the sizes and nil. Otherwise it returns
+// sizes and scales with a common scale for the given axes: the largest requested one for
+// "not_smaller", and the smallest for any other policy.
 func keepAspectRatio(policy string, dims, sizes, axes []int) ([]int, []float64) {
 	if policy == "stretch" || len(axes) == 0 {
 		return sizes, nil
@@ -114,8 +114,8 @@ func keepAspectRatio(policy string, dims, sizes, axes []int) ([]int, []float64) 
 	return sizes, scales
 }
 
-// resizeTo resizes x one axis after the other, to sizes or by scales. If only sizes are
-// given, it derives the scales from them.
+// resizeTo resizes x along one axis after another to the given sizes, or by the given scales. If
+// scales is nil, the scales follow from the sizes.
 func (c *call) resizeTo(x *Tensor, scales []float64, sizes []int, mode, nearest string) (*Tensor, error) {
 	rank := len(x.Dims)
 	if sizes == nil && len(scales) != rank || sizes != nil && (len(sizes) != rank || scales != nil && len(scales) != rank) {
@@ -210,7 +210,8 @@ func (r *resampling) resampleAxis(x *Tensor, axis int) (*Tensor, error) {
 	return y, nil
 }
 
-// inputCoordinate returns the coordinate in the input for element o of the output.
+// inputCoordinate returns the coordinate along the input axis from which output element o is
+// interpolated. It returns an error if the coordinate_transformation_mode is unknown.
 func (r *resampling) inputCoordinate(o float64) (float64, error) {
 	n, out := float64(r.n), float64(r.out)
 	switch r.mode {
@@ -243,8 +244,9 @@ func (r *resampling) inputCoordinate(o float64) (float64, error) {
 	return 0, fmt.Errorf("unknown coordinate_transformation_mode %q; want one of the specification, such as half_pixel or align_corners", r.mode)
 }
 
-// elementWeights returns the weights of the elements from first on that are interpolated at a
-// coordinate. An index outside of the axis means the element at that end.
+// elementWeights returns the weights with which consecutive input elements, starting at index
+// first, are interpolated at the coordinate at. An index outside the axis stands for the element at
+// that end.
 func (r *resampling) elementWeights(at float64) (first int, weights []float64, err error) {
 	switch r.method {
 	case "nearest":
@@ -278,8 +280,8 @@ func (r *resampling) elementWeights(at float64) (first int, weights []float64, e
 	return first, weights, nil
 }
 
-// roundToElement returns the index of the element nearest to the coordinate at, rounded as the
-// attribute nearest_mode says.
+// roundToElement rounds the coordinate at to the index of an element, as the attribute nearest_mode
+// says. It returns an error if the mode is unknown.
 func (r *resampling) roundToElement(at float64) (int, error) {
 	switch r.nearest {
 	case "round_prefer_floor":
@@ -294,7 +296,8 @@ func (r *resampling) roundToElement(at float64) (int, error) {
 	return 0, fmt.Errorf("unknown nearest_mode %q; want round_prefer_floor, round_prefer_ceil, floor or ceil", r.nearest)
 }
 
-// cubicWeight returns the cubic convolution kernel of Keys with parameter a at distance x.
+// cubicWeight returns the value of Keys' cubic convolution kernel with parameter a at the distance
+// x, which must not be negative.
 func cubicWeight(x, a float64) float64 {
 	switch {
 	case x < 1:
@@ -305,8 +308,9 @@ func cubicWeight(x, a float64) float64 {
 	return 0
 }
 
-// computeGridSample computes GridSample: it samples x [batch][channels][...] at the
-// coordinates of a grid, which are between -1 and 1 and start with the last axis.
+// computeGridSample computes GridSample: it samples x [batch][channels][...] at the coordinates in
+// a grid. Coordinates run from -1 to 1 across each axis, and the coordinate of the last axis comes
+// first.
 func computeGridSample(c *call) (*Tensor, error) {
 	x, grid := c.in[0], c.in[1]
 	rank := len(x.Dims) - 2
@@ -336,8 +340,9 @@ type gridSampler struct {
 	dims          []int
 }
 
-// sample returns the value of a plane at a place of the grid, whose coordinates are between -1
-// and 1 and start with the last axis. A place far outside of the plane has the value 0.
+// sample returns the interpolated value of a plane at place. The coordinates of place run from -1
+// to 1 across each axis, and that of the last axis comes first. Far outside the plane the value is
+// 0.
 func (g *gridSampler) sample(plane, place []float64) (float64, error) {
 	firsts, weights := make([]int, len(g.dims)), make([][]float64, len(g.dims))
 	taps := make([]int, len(g.dims))
@@ -387,8 +392,8 @@ func (g *gridSampler) sample(plane, place []float64) (float64, error) {
 	return total, nil
 }
 
-// padCoordinate moves a coordinate outside of an axis of n elements into it, unless the
-// padding is zeros.
+// padCoordinate moves a coordinate that lies outside an axis of n elements into the axis, as the
+// padding mode says. It returns the coordinate unchanged if the mode is zeros.
 func (g *gridSampler) padCoordinate(at float64, n int) float64 {
 	low, high := -0.5, float64(n)-0.5
 	if g.corners {

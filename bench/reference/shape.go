@@ -18,7 +18,8 @@ var shapeOperators = map[string]operator{
 	"Trilu": {1, withOneResult(computeTrilu)}, "ReverseSequence": {2, withOneResult(computeReverseSequence)},
 }
 
-// computeDropout computes Dropout for inference: it keeps every element.
+// computeDropout computes Dropout for inference: it returns the input unchanged, and a mask that is
+// 1 everywhere. Training mode is unsupported unless the ratio is 0.
 func computeDropout(c *call) ([]*Tensor, error) {
 	if t := c.input(2); t != nil && t.containsValue(1) {
 		if ratio := c.input(1); ratio == nil || !ratio.containsValue(0) {
@@ -32,9 +33,9 @@ func computeDropout(c *call) ([]*Tensor, error) {
 	return []*Tensor{c.in[0], mask}, nil
 }
 
-// computeReshape computes Reshape. The shape is an input from version 5 on, and an attribute
-// before. A 0 keeps the dimension unless allowzero is set. One -1 is computed from the number
-// of elements.
+// computeReshape computes Reshape. The shape is input 1 or, in operator sets before 5, an
+// attribute. A 0 in the shape keeps the input's dimension unless allowzero is set. A single -1 is
+// replaced by the dimension that preserves the number of elements.
 func computeReshape(c *call) (*Tensor, error) {
 	want, given := c.intsFromInput(1, "shape")
 	if !given {
@@ -80,8 +81,8 @@ func computeFlatten(c *call) (*Tensor, error) {
 	return c.in[0].reshape(numElements(dims[:axis]), numElements(dims[axis:]))
 }
 
-// computeSqueeze computes Squeeze: it removes the listed axes, or all axes of length 1 if
-// none are listed.
+// computeSqueeze computes Squeeze: it removes the listed axes, which must have length 1. If the
+// list is left out, it removes all axes of length 1.
 func computeSqueeze(c *call) (*Tensor, error) {
 	x := c.in[0]
 	list, given := c.intsFromInput(1, "axes")
@@ -126,8 +127,8 @@ func computeShape(c *call) (*Tensor, error) {
 	return newVector(dims[from:max(from, to)]...), nil
 }
 
-// clampIndex returns a position in an axis of n elements. A negative index counts from the
-// end; the result is clamped to 0 and n.
+// clampIndex converts an index of an axis of n elements to a position between 0 and n. A negative
+// index counts from the end; an index out of range becomes the nearer bound.
 func clampIndex(at, n int) int {
 	if at < 0 {
 		at += n
@@ -160,8 +161,8 @@ func computeConcat(c *call) (*Tensor, error) {
 	return concatenate(c.in, axis)
 }
 
-// concatenate joins tensors along an axis. The caller ensures that the first tensor has the
-// axis.
+// concatenate joins the tensors in list along an axis. It returns an error if they differ in any
+// other dimension. The caller ensures that the first tensor has the axis.
 func concatenate(list []*Tensor, axis int) (*Tensor, error) {
 	dims := slices.Clone(list[0].Dims)
 	dims[axis] = 0
@@ -190,9 +191,9 @@ func concatenate(list []*Tensor, axis int) (*Tensor, error) {
 	return out, nil
 }
 
-// computeSplit computes Split. An input or attribute lists the sizes of the parts. If there
-// is none, all parts are as large as the first, except for the last ones, which may be
-// smaller.
+// computeSplit computes Split. The sizes of the parts are an input or an attribute. If they are
+// left out, the axis is divided evenly with rounding up, so that the last parts may be smaller or
+// empty.
 func computeSplit(c *call) ([]*Tensor, error) {
 	x := c.in[0]
 	axis, err := resolveAxis(c.intAttribute("axis", 0), len(x.Dims))
@@ -228,16 +229,16 @@ func computeSplit(c *call) ([]*Tensor, error) {
 	return parts, nil
 }
 
-// sliceRange returns the elements whose index along an axis is at least from and less than
-// to. The caller ensures that the axis has them.
+// sliceRange returns the slice of t with the indices from <= k < to along an axis. The caller
+// ensures that these indices are in range.
 func (t *Tensor) sliceRange(axis, from, to int) (*Tensor, error) {
 	dims, steps := slices.Clone(t.Dims), strides(t.Dims)
 	dims[axis] = to - from
 	return t.view(dims, steps, from*steps[axis])
 }
 
-// computeSlice computes Slice. Starts, ends, axes and steps are inputs from version 10 on, and
-// attributes before.
+// computeSlice computes Slice. The starts, ends, axes and steps are inputs since operator set 10,
+// and were attributes before.
 func computeSlice(c *call) (*Tensor, error) {
 	x := c.in[0]
 	starts, _ := c.intsFromInput(1, "starts")
@@ -276,8 +277,9 @@ func computeSlice(c *call) (*Tensor, error) {
 	return x.view(dims, by, offset)
 }
 
-// sliceAxis returns the first index and the number of indices of a slice of an axis of n
-// elements. Negative bounds count from the end; bounds outside of the axis are clamped.
+// sliceAxis returns the first index and the number of indices that start:end:step selects from an
+// axis of n elements. Negative bounds count from the end, and bounds out of range are clamped. A
+// negative step goes backward.
 func sliceAxis(start, end, step, n int) (from, length int) {
 	clamp := func(at, low, high int) int {
 		if at < 0 {
@@ -326,8 +328,8 @@ func computeTile(c *call) (*Tensor, error) {
 	return x, nil
 }
 
-// computePad computes Pad. The amounts, value and axes are inputs from version 11 on. Negative
-// amounts remove elements.
+// computePad computes Pad. The amounts, the value and the axes are inputs since operator set 11,
+// and were attributes before. A negative amount removes elements.
 func computePad(c *call) (*Tensor, error) {
 	x := c.in[0]
 	name := "pads"
@@ -365,9 +367,10 @@ func computePad(c *call) (*Tensor, error) {
 	return x, nil
 }
 
-// padAxis returns x with before and after elements added at the ends of one axis. The mode of Pad
-// decides which elements they repeat; in the mode "constant" they are value. Padding one axis
-// after the other has the same result as padding all at once.
+// padAxis returns x extended along one axis by the given numbers of elements before and after it; a
+// negative number removes elements. The mode is that of the operator Pad: "constant" adds elements
+// equal to value, any other mode repeats elements of x. Padding the axes one by one gives the same
+// result as padding them all at once.
 func padAxis(x *Tensor, axis, before, after int, mode string, value float64) (*Tensor, error) {
 	n := x.Dims[axis]
 	if max(before, -before, after, -after) > maxElements {
@@ -412,8 +415,9 @@ func padAxis(x *Tensor, axis, before, after int, mode string, value float64) (*T
 	return out, nil
 }
 
-// reflectIndex returns the index in an axis of n elements for index k of the axis continued by
-// reflection at both ends, without repeating the end elements.
+// reflectIndex maps k, an index that may lie outside an axis of n elements, into the axis by
+// reflecting it at the first and last element as often as needed. The end elements are not
+// repeated: -1 becomes 1.
 func reflectIndex(k, n int) int {
 	if n == 1 {
 		return 0
@@ -423,7 +427,8 @@ func reflectIndex(k, n int) int {
 	return min(k, period-k)
 }
 
-// blockSize returns the shape [n, c, h, w] of the first input and the attribute blocksize.
+// blockSize returns the shape of the first input, which must be [n, c, h, w], and the attribute
+// blocksize.
 func (c *call) blockSize() (d []int, block int, err error) {
 	d, block = c.in[0].Dims, c.intAttribute("blocksize", 0)
 	if len(d) != 4 || block < 1 || block > maxElements {
@@ -463,7 +468,8 @@ func computeSpaceToDepth(c *call) (*Tensor, error) {
 	return c.in[0].rearrange([]int{d[0], d[1], d[2] / b, b, d[3] / b, b}, []int{0, 3, 5, 1, 2, 4}, []int{d[0], d[1] * b * b, d[2] / b, d[3] / b})
 }
 
-// rearrange reshapes t to split, transposes it by perm and reshapes it to join.
+// rearrange reshapes t to the shape split, permutes the axes of that by perm, and reshapes the
+// result to the shape join.
 func (t *Tensor) rearrange(split, perm, join []int) (*Tensor, error) {
 	t, err := t.reshape(split...)
 	if err != nil {
@@ -475,7 +481,8 @@ func (t *Tensor) rearrange(split, perm, join []int) (*Tensor, error) {
 	return t.reshape(join...)
 }
 
-// computeTrilu computes Trilu: it keeps the upper or lower triangle of each matrix.
+// computeTrilu computes Trilu: it keeps the upper or lower triangle of each matrix and sets the
+// other elements to 0.
 func computeTrilu(c *call) (*Tensor, error) {
 	x, diagonal := c.in[0], 0
 	if len(x.Dims) < 2 {
@@ -496,8 +503,8 @@ func computeTrilu(c *call) (*Tensor, error) {
 	return out, nil
 }
 
-// computeReverseSequence computes ReverseSequence: it reverses the first elements of each
-// sequence along the time axis.
+// computeReverseSequence computes ReverseSequence. In each sequence of the batch it reverses as
+// many leading elements along the time axis as the input sequence_lens says, and keeps the rest.
 func computeReverseSequence(c *call) (*Tensor, error) {
 	x, lengths := c.in[0], c.in[1].ints()
 	batch, time := c.intAttribute("batch_axis", 1), c.intAttribute("time_axis", 0)

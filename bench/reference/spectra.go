@@ -16,7 +16,8 @@ var spectralOperators = map[string]operator{
 	"BlackmanWindow": {1, withOneResult(windowOperator(0.42, 0.5, 0.08))},
 }
 
-// windowOperator returns an operator for the window a - b*cos(x) + c*cos(2x) over one period.
+// windowOperator returns an operator that computes the window function a - b*cos(x) + c*cos(2x),
+// with x from 0 to one period.
 func windowOperator(a, b, c float64) func(*call) (*Tensor, error) {
 	return func(k *call) (*Tensor, error) {
 		if len(k.in[0].Data) != 1 {
@@ -41,8 +42,8 @@ func windowOperator(a, b, c float64) func(*call) (*Tensor, error) {
 // maxTransform is the largest length of a transform, which takes quadratic time here.
 const maxTransform = 1 << 14
 
-// fourierTransform returns the first bins of the discrete Fourier transform of a line, or of
-// the inverse transform.
+// fourierTransform returns the first bins elements of the discrete Fourier transform of line or, if
+// inverse is set, of the inverse transform.
 func fourierTransform(line []complex128, bins int, inverse bool) []complex128 {
 	n := len(line)
 	turn := -2 * math.Pi / float64(n)
@@ -62,8 +63,8 @@ func fourierTransform(line []complex128, bins int, inverse bool) []complex128 {
 	return out
 }
 
-// computeDFT computes DFT: it transforms an axis of real numbers [...][1] or complex numbers
-// [...][2]. The axis is an attribute before version 20 and an input from then on.
+// computeDFT computes DFT: it transforms real numbers [...][1] or complex numbers [...][2] along an
+// axis. The axis is an input since operator set 20, and was an attribute before.
 func computeDFT(c *call) (*Tensor, error) {
 	x := c.in[0]
 	rank := len(x.Dims)
@@ -110,8 +111,8 @@ func computeDFT(c *call) (*Tensor, error) {
 	return y.transpose(invertPermutation(perm)...)
 }
 
-// toComplex returns the first n numbers in from, each of one or two parts, as complex
-// numbers. It fills up with zeros if there are fewer.
+// toComplex converts the first n numbers in from to complex numbers. Each number has the given
+// count of parts: 1 if it is real, 2 if it is complex. Missing numbers become 0.
 func toComplex(from []float64, parts, n int) []complex128 {
 	line := make([]complex128, n)
 	for i := range min(n, len(from)/parts) {

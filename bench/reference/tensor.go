@@ -49,7 +49,8 @@ func numElements(dims []int) int {
 	return n
 }
 
-// newTensor returns a tensor of zeros.
+// newTensor returns a tensor of zeros. It returns an error if the shape dims is invalid or has more
+// than maxElements elements.
 func newTensor(t onnx.DataType, dims ...int) (*Tensor, error) {
 	n, err := countElements(dims)
 	if err != nil {
@@ -58,12 +59,12 @@ func newTensor(t onnx.DataType, dims ...int) (*Tensor, error) {
 	return &Tensor{Type: t, Dims: slices.Clone(dims), Data: make([]float64, n)}, nil
 }
 
-// newScalar returns a tensor of rank 0.
+// newScalar returns a tensor of rank 0 with the type t and the value v.
 func newScalar(t onnx.DataType, v float64) *Tensor {
 	return &Tensor{Type: t, Dims: []int{}, Data: []float64{v}}
 }
 
-// newVector returns an int64 tensor of rank 1.
+// newVector returns an int64 tensor of rank 1 that holds the given values.
 func newVector(values ...int) *Tensor {
 	t := &Tensor{Type: onnx.Int64, Dims: []int{len(values)}, Data: make([]float64, len(values))}
 	for i, v := range values {
@@ -86,12 +87,13 @@ func (t *Tensor) zerosLike() *Tensor {
 	return &Tensor{Type: t.Type, Dims: slices.Clone(t.Dims), Data: make([]float64, len(t.Data))}
 }
 
-// withType returns a tensor with another type and the values of t, which it shares.
+// withType returns a tensor of another type that shares the shape and the values of t.
 func (t *Tensor) withType(to onnx.DataType) *Tensor {
 	return &Tensor{Type: to, Dims: t.Dims, Data: t.Data}
 }
 
-// reshape returns a tensor with another shape and the values of t, which it shares.
+// reshape returns a tensor of shape dims that shares the values of t. It returns an error if the
+// number of elements would change.
 func (t *Tensor) reshape(dims ...int) (*Tensor, error) {
 	n, err := countElements(dims)
 	if err == nil && n != len(t.Data) {
@@ -100,7 +102,8 @@ func (t *Tensor) reshape(dims ...int) (*Tensor, error) {
 	return &Tensor{Type: t.Type, Dims: slices.Clone(dims), Data: t.Data}, err
 }
 
-// mapElements returns a tensor with f of every element of t.
+// mapElements returns a tensor with the type and the shape of t whose elements are f of t's
+// elements.
 func (t *Tensor) mapElements(f func(float64) float64) *Tensor {
 	out := t.zerosLike()
 	for i, v := range t.Data {
@@ -109,8 +112,8 @@ func (t *Tensor) mapElements(f func(float64) float64) *Tensor {
 	return out
 }
 
-// ints returns the values of t as integers, without their fractions. Values that do not fit
-// become the nearest ones that do, and NaN becomes 0.
+// ints returns the values of t as integers. It truncates fractions, replaces values out of range by
+// the nearest integer in range, and replaces NaN by 0.
 func (t *Tensor) ints() []int {
 	out := make([]int, len(t.Data))
 	for i, v := range t.Data {
@@ -127,7 +130,8 @@ func (t *Tensor) ints() []int {
 	return out
 }
 
-// strides returns the distance between neighbors along each axis of a row-major tensor.
+// strides returns, for each axis of a row-major tensor of shape dims, the distance in elements
+// between neighbors along that axis.
 func strides(dims []int) []int {
 	s := make([]int, len(dims))
 	for i, step := len(dims)-1, 1; i >= 0; i-- {
@@ -136,8 +140,8 @@ func strides(dims []int) []int {
 	return s
 }
 
-// view returns a new tensor of shape dims with the elements of t at offset +
-// sum(index[i]*steps[i]). The caller ensures that t has all of them.
+// view returns a copy of elements of t as a tensor of shape dims. The element at index comes from
+// offset + sum(index[i]*steps[i]) in t.Data, which the caller ensures is in range.
 func (t *Tensor) view(dims, steps []int, offset int) (*Tensor, error) {
 	out, err := newTensor(t.Type, dims...)
 	if err != nil || len(out.Data) == 0 {
@@ -163,8 +167,8 @@ func (t *Tensor) view(dims, steps []int, offset int) (*Tensor, error) {
 	return out, nil
 }
 
-// advance moves index to the next index of a shape in row-major order. After the last one it
-// returns false and index is all zeros.
+// advance changes index in place to the next index of the shape dims in row-major order. After the
+// last index it returns false and sets all of index to 0.
 func advance(index, dims []int) bool {
 	for i := len(index) - 1; i >= 0; i-- {
 		if index[i]++; index[i] < dims[i] {
@@ -175,7 +179,7 @@ func advance(index, dims []int) bool {
 	return false
 }
 
-// transpose returns t with its axes in the order perm.
+// transpose returns t with its axes permuted: axis i of the result is axis perm[i] of t.
 func (t *Tensor) transpose(perm ...int) (*Tensor, error) {
 	if !isPermutation(perm, len(t.Dims)) {
 		return nil, fmt.Errorf("%v is not a permutation of the axes of %v", perm, t.Dims)
@@ -188,7 +192,7 @@ func (t *Tensor) transpose(perm ...int) (*Tensor, error) {
 	return t.view(dims, steps, 0)
 }
 
-// isPermutation reports whether perm has each of 0 to n-1 exactly once.
+// isPermutation reports whether perm contains each of the numbers 0 to n-1 exactly once.
 func isPermutation(perm []int, n int) bool {
 	seen := make([]bool, n)
 	for _, p := range perm {
@@ -221,8 +225,8 @@ func invertPermutation(perm []int) []int {
 	return back
 }
 
-// resolveAxis returns axis, with a negative one counted from the end. It returns an error
-// unless -rank <= axis < rank.
+// resolveAxis returns the number of an axis, from 0 to rank-1, where a negative axis counts from
+// the last one. It returns an error unless -rank <= axis < rank.
 func resolveAxis(axis, rank int) (int, error) {
 	if axis < -rank || axis >= rank {
 		return 0, fmt.Errorf("axis %d is out of range for a tensor of rank %d", axis, rank)
@@ -233,8 +237,8 @@ func resolveAxis(axis, rank int) (int, error) {
 	return axis, nil
 }
 
-// resolveAxes resolves a list of axes like resolveAxis. It returns an error if an axis is
-// listed twice.
+// resolveAxes resolves each of the axes as resolveAxis does. It also returns an error if two are
+// the same.
 func resolveAxes(axes []int, rank int) ([]int, error) {
 	out := make([]int, len(axes))
 	for i, a := range axes {
@@ -270,8 +274,8 @@ func broadcastDims(shapes ...[]int) ([]int, error) {
 	return out, nil
 }
 
-// broadcast returns t repeated along its axes to the shape dims. It returns an error if t does
-// not broadcast to that shape.
+// broadcast returns t expanded to the shape dims by repeating it along axes of length 1 and missing
+// leading axes. It returns an error if t does not broadcast to that shape.
 func (t *Tensor) broadcast(dims []int) (*Tensor, error) {
 	if slices.Equal(t.Dims, dims) {
 		return t, nil
@@ -296,8 +300,8 @@ func boolToFloat(b bool) float64 {
 	return 0
 }
 
-// wrapInteger returns v as a value of an integer type: without its fraction and, for up to 32
-// bits, modulo the type's range. NaN and infinities become 0.
+// wrapInteger converts v to a value of the integer type t. It truncates fractions and, for types of
+// up to 32 bits, wraps around as integer overflow does. NaN and infinities become 0.
 func wrapInteger(t onnx.DataType, v float64) float64 {
 	if math.IsNaN(v) || math.IsInf(v, 0) {
 		return 0

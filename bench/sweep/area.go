@@ -22,8 +22,8 @@ type term struct {
 // maxTerms is the largest number of terms of an expression.
 const maxTerms = 64
 
-// parseExpression parses an expression. It returns an error if a name is not a constant of
-// the default chip.
+// parseExpression parses an expression for the area, such as "0.004*Engines*MACs+1.5". It returns
+// an error if a name in it is not a constant of the default chip.
 func parseExpression(text string) (*expression, error) {
 	var e expression
 	rest := strings.TrimSpace(text)
@@ -110,8 +110,8 @@ func factorLength(text string) int {
 	return len(text)
 }
 
-// lookupConstant returns the value of a chip's constant, and whether there is one of that
-// name.
+// lookupConstant returns the value of the named constant of chip c. It returns false if the chip
+// has no constant of that name.
 func lookupConstant(c *hw.Chip, name string) (float64, bool) {
 	for n, k := range c.Constants() {
 		if n == name {
@@ -121,7 +121,7 @@ func lookupConstant(c *hw.Chip, name string) (float64, bool) {
 	return 0, false
 }
 
-// evaluate returns the expression's value for the constants of c.
+// evaluate returns the value of the expression for the constants of chip c.
 func (e *expression) evaluate(c *hw.Chip) float64 {
 	sum := 0.0
 	for _, p := range *e {

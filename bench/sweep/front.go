@@ -150,7 +150,8 @@ type cloud struct {
 	seen   int
 }
 
-// addDesign counts a design and keeps its goals if it is in the sample.
+// addDesign counts a design of the sweep, and stores the values of its goals if the design belongs
+// to the sample for the plot.
 func (c *cloud) addDesign(goals []float64) {
 	c.step = max(c.step, 1)
 	if c.seen++; (c.seen-1)%c.step != 0 {

@@ -16,8 +16,8 @@ type goal struct {
 	over   int // column to divide by, -1 for none
 }
 
-// value returns the goal's value in row, or an error if a column has no number or the divisor
-// is 0.
+// value returns the value of the goal in a row of results. It returns an error if a column that the
+// goal needs is not a number, or if the divisor is 0.
 func (g *goal) value(row []string) (float64, error) {
 	v, err := strconv.ParseFloat(row[g.column], 64)
 	if err != nil || g.over < 0 {
@@ -40,7 +40,8 @@ func (g *goal) label() string {
 	}
 }
 
-// parseGoals parses goals joined by commas. Each must be in the header and occur once.
+// parseGoals parses a comma-separated list of goals. It returns an error if a goal is listed twice,
+// is unknown, or needs a column that the header lacks.
 func parseGoals(list string, header []string) ([]goal, error) {
 	var out []goal
 	for name := range strings.SplitSeq(list, ",") {

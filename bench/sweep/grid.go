@@ -27,7 +27,7 @@ type axis struct {
 // axis changes fastest.
 type grid []axis
 
-// parseAxis parses NAME=VALUES, where VALUES are values and ranges joined by commas.
+// parseAxis parses NAME=VALUES, where VALUES is a comma-separated list of values and ranges.
 func parseAxis(s string) (axis, error) {
 	name, list, ok := strings.Cut(s, "=")
 	if !ok || name == "" || list == "" {
@@ -51,8 +51,9 @@ func parseAxis(s string) (axis, error) {
 	return a, nil
 }
 
-// expandItem returns the values of one item. An item is a value, or a range of integers
-// FROM..TO, FROM..TO+STEP or FROM..TO*FACTOR. The list ends above maxValues values.
+// expandItem returns the values that one element of a list of values stands for. The element is a
+// value, or a range of integers FROM..TO, FROM..TO+STEP or FROM..TO*FACTOR. The list stops growing
+// above maxValues values.
 func expandItem(item string) ([]string, error) {
 	first, rest, ok := strings.Cut(item, "..")
 	if !ok {
@@ -148,8 +149,8 @@ func expandReal(item string) ([]string, error) {
 	return values, nil
 }
 
-// parseRangeNumber parses a 32-bit integer, so that products of two do not overflow. The
-// prefix 0x marks a hexadecimal one.
+// parseRangeNumber parses a decimal integer, or a hexadecimal one with the prefix 0x. It accepts
+// only 32 bits, so that the product of two numbers cannot overflow.
 func parseRangeNumber(s string) (int, error) {
 	v, err := strconv.ParseInt(s, 0, 32)
 	if err != nil {
@@ -158,7 +159,8 @@ func parseRangeNumber(s string) (int, error) {
 	return int(v), nil
 }
 
-// countPoints returns the number of combinations.
+// countPoints returns the number of points: the product of the numbers of values of all axes. It
+// returns an error if there are too many.
 func (g grid) countPoints() (int, error) {
 	n := 1
 	for _, a := range g {
@@ -170,7 +172,7 @@ func (g grid) countPoints() (int, error) {
 	return n, nil
 }
 
-// valuesAt returns the values of a point, one for each axis.
+// valuesAt returns the value of each axis at the point with the given number.
 func (g grid) valuesAt(point int) []string {
 	values := make([]string, len(g))
 	for i := len(g) - 1; i >= 0; i-- {

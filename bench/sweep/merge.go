@@ -163,8 +163,8 @@ func (f *shardFile) readHeader() error {
 	return nil
 }
 
-// readRow reads the next row. It sets f.point to -1 at the end of the file, and f.torn if the
-// file ends inside a row.
+// readRow reads the next row of the file. At the end it sets f.point to -1. It sets f.torn if the
+// file ends in the middle of a row.
 func (f *shardFile) readRow() error {
 	before := f.point
 	row, err := f.rows.next()
@@ -238,7 +238,8 @@ type census struct {
 	values []map[string]bool
 }
 
-// addRow records the labels of a row. It returns an error if a column has too many values.
+// addRow records the program and the axis values in a row. It returns an error if a column has more
+// different values than a sweep may have.
 func (c *census) addRow(row []string) error {
 	for i, v := range c.values {
 		if w := row[1+i]; !v[w] {
@@ -250,8 +251,8 @@ func (c *census) addRow(row []string) error {
 	return nil
 }
 
-// countPoints returns the number of combinations of the values, or MaxPoints+1 if there are
-// more than MaxPoints.
+// countPoints returns the number of combinations of the recorded values, or MaxPoints+1 if there
+// are more than MaxPoints.
 func (c *census) countPoints() int {
 	n := 1
 	for _, v := range c.values {

@@ -20,9 +20,9 @@ import (
 // origins cannot be compared.
 const originColumn = "origin"
 
-// describeOrigin returns the sweep's origin, such as "chip=m1 constants=... seed=1
-// version=...". It has the chip, a hash of the chip's constants, the seed and the version,
-// and the other settings that differ from their defaults.
+// describeOrigin returns the settings on which the results of the sweep depend, such as "chip=m1
+// constants=... seed=1 version=...": the chip, a hash of its constants, the seed, the version, and
+// every other setting that differs from its default.
 func (s *Sweep) describeOrigin() (string, error) {
 	o := &s.Options
 	words := []string{"chip=" + formatChip(&o.Chip), "constants=" + hashConstants(&o.Chip), fmt.Sprintf("seed=%d", o.Seed)}
@@ -130,8 +130,8 @@ func hashDigits(sum []byte) string {
 	return hex.EncodeToString(sum)[:digits]
 }
 
-// diffOrigins returns the settings in which two origins differ, such as "seed 1 here, 2
-// there".
+// diffOrigins describes the settings in which the origins here and there differ, such as "seed 1
+// here, 2 there".
 func diffOrigins(here, there string) string {
 	if here == "" || there == "" {
 		return fmt.Sprintf("origin %q here, %q there", here, there)
@@ -149,7 +149,7 @@ func diffOrigins(here, there string) string {
 	return strings.Join(list, "; ")
 }
 
-// parseOrigin returns the values of an origin by key.
+// parseOrigin parses an origin, as describeOrigin returns it, into its settings and their values.
 func parseOrigin(text string) map[string]string {
 	m := map[string]string{}
 	for _, w := range strings.Fields(text) {
@@ -176,8 +176,9 @@ func lacksOrigin(header []string) bool {
 	return len(header) >= n+2 && header[0] == "point" && header[1] == "program" && header[len(header)-1] == resultColumns[n-1]
 }
 
-// rowProblem returns the reason why a row has no figures or incomplete ones, or "".
+// rowProblem returns the reason why the results of a row are missing or incomplete, or "" if they
+// are complete.
 func rowProblem(row []string) string { return row[len(row)-2] }
 
-// rowOrigin returns the origin of a row.
+// rowOrigin returns the last column of a row: the settings of the sweep that wrote it.
 func rowOrigin(row []string) string { return row[len(row)-1] }

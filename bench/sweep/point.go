@@ -15,7 +15,7 @@ import (
 	"anesim/hw/chip"
 )
 
-// newTimer returns a timer for points of s.
+// newTimer returns a timer that can time any point of s, one at a time.
 func (s *Sweep) newTimer() (*timer, error) {
 	t, err := anesim.NewTimer(s.Options)
 	if err != nil {
@@ -52,8 +52,8 @@ func (s *Sweep) pointSettings(values []string) (c hw.Chip, overrides []firmware.
 	return c, overrides, nil
 }
 
-// describeMissing returns why the totals of a network are incomplete: the first faulting
-// layer, or the number of layers that are not modelled. It returns "" if they are complete.
+// describeMissing returns why the totals of a network are incomplete: the first layer that faults,
+// or the number of layers that the model does not support. It returns "" if they are complete.
 func describeMissing(res *anesim.Result) string {
 	n, why := 0, ""
 	for i := range res.Layers {
@@ -129,8 +129,8 @@ type timer struct {
 	options anesim.Options // of the current point
 }
 
-// configure sets the constants of the chip and the register overrides of the point whose axes
-// have the given values.
+// configure applies the values of a point's axes to the chip's constants and to the register
+// overrides of the timer.
 func (t *timer) configure(values []string) error {
 	c, overrides, err := t.pointSettings(values)
 	if err != nil {

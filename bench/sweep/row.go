@@ -81,8 +81,8 @@ type design struct {
 	rows     int      // rows in first
 }
 
-// addRow adds the row of the next program. After the row of the last program it returns the sum
-// and true, and the next row starts a new sum.
+// addRow adds the row of the design's next program to the sum of its rows. After the last program
+// it returns the sum and true, and the next row starts a new design.
 func (d *design) addRow(row []string) ([]string, bool) {
 	if d.programs == 1 {
 		return row, true
@@ -108,7 +108,8 @@ func (d *design) addRow(row []string) ([]string, bool) {
 	return d.first, true
 }
 
-// accumulate adds the figures of row to d.first. It keeps the first error of any program.
+// accumulate adds the numbers in row to those in d.first. Of all programs' errors, it keeps the
+// first.
 func (d *design) accumulate(row []string) {
 	failure := d.columns["error"]
 	if d.first[failure] == "" {

@@ -53,7 +53,7 @@ func (o *Output) Flush() error {
 	return err
 }
 
-// formatLine returns a row as a line of CSV.
+// formatLine returns a row as a CSV line.
 func formatLine(row []string) []byte {
 	var b []byte
 	for i, field := range row {
@@ -68,7 +68,7 @@ func formatLine(row []string) []byte {
 	return append(b, '\n')
 }
 
-// quoteLine returns a row as a line of CSV, with quotes around the fields that need them.
+// quoteLine returns a row as a CSV line in which the fields that need quotes have them.
 func quoteLine(row []string) []byte {
 	var b bytes.Buffer
 	c := csv.NewWriter(&b)

@@ -41,8 +41,8 @@ type Candidate struct {
 	excess float64    // relative excess over the budget, 0 within it
 }
 
-// isBetter reports whether a exceeds the budgets by less than b or, if they are equal in
-// that, has the lower goal.
+// isBetter reports whether design a is better than b: it exceeds the budgets by less or, if the
+// excess is equal, has the lower value of the goal.
 func (a *Candidate) isBetter(b *Candidate) bool {
 	if a.excess != b.excess {
 		return a.excess < b.excess
@@ -130,8 +130,8 @@ func (s *Search) SetBudget(within string) error {
 	return nil
 }
 
-// timeDesign times the design in which knob i has the value of steps[i]. It returns the earlier
-// result if the design was timed before.
+// timeDesign times the programs on the design in which constant i has the value at steps[i] of its
+// range. If the design was timed before, it returns the earlier result.
 func (s *Search) timeDesign(steps []int) (*Candidate, error) {
 	key := fmt.Sprint(steps)
 	if c, ok := s.seen[key]; ok {
@@ -209,8 +209,8 @@ func (s *Search) Run() (start, best *Candidate, err error) {
 	return start, best, nil
 }
 
-// runSimplex returns the best design that the Nelder-Mead method visits from the given steps.
-// A design outside the budgets gets a high cost that grows with its excess.
+// runSimplex runs the Nelder-Mead method from the design with the given steps, and returns the best
+// design that it visits. A design beyond the budgets has a high cost that grows with the excess.
 func (s *Search) runSimplex(from []int) (best *Candidate, err error) {
 	if best, err = s.timeDesign(from); err != nil {
 		return nil, err
@@ -252,9 +252,9 @@ func (s *Search) runSimplex(from []int) (best *Candidate, err error) {
 	return best, err
 }
 
-// descend moves from best to better neighbors until there are none, and returns the last. A
-// neighbor differs by a stride in one constant, or by opposite strides in two. The stride is
-// halved when no neighbor is better.
+// descend moves repeatedly to a better neighbor of the design best and returns the design that has
+// none. A neighbor differs by one stride in one constant, or by opposite strides in two. When no
+// neighbor is better, the stride is halved.
 func (s *Search) descend(best *Candidate) (*Candidate, error) {
 	moves := s.directions()
 	for stride := knobSteps / 16; stride >= 1; {
@@ -282,8 +282,8 @@ func (s *Search) descend(best *Candidate) (*Candidate, error) {
 	return best, nil
 }
 
-// directions returns the moves that descend tries. A move changes one knob by one step up or
-// down, alone or together with the opposite change of another knob.
+// directions returns the moves that descend tries, each as the change of every constant in steps. A
+// move changes one constant by one step, or two constants by one step in opposite directions.
 func (s *Search) directions() (list [][]int) {
 	n := len(s.knobs)
 	for i := range n {
@@ -356,8 +356,8 @@ type knob struct {
 	low, top float64
 }
 
-// valueAt returns the value of the constant at a step from 0, the low end of the range, to
-// knobSteps, the top. Consecutive values have a constant ratio.
+// valueAt returns the value of the constant at the given step: 0 is the low end of the range and
+// knobSteps the high end. The ratio of consecutive values is the same everywhere.
 func (k *knob) valueAt(step int) float64 {
 	switch step {
 	case 0:
@@ -371,14 +371,15 @@ func (k *knob) valueAt(step int) float64 {
 	return min(max(v, k.low), k.top)
 }
 
-// nearestStep returns the step whose value is nearest to v on a logarithmic scale. A value
-// out of range counts as the end of the range.
+// nearestStep returns the step whose value is nearest to v on a logarithmic scale. If v is out of
+// range, that is the step at the nearer end.
 func (k *knob) nearestStep(v float64) int {
 	v = min(max(v, k.low), k.top)
 	return int(math.Round(knobSteps * math.Log(v/k.low) / math.Log(k.top/k.low)))
 }
 
-// parseKnob parses chip.NAME=FROM..TO. It refuses constants that take whole numbers only.
+// parseKnob parses chip.NAME=FROM..TO, a constant of the chip and its range. It returns an error
+// for a constant that takes only whole numbers.
 func parseKnob(word string) (knob, error) {
 	name, list, _ := strings.Cut(word, "=")
 	name, isChip := strings.CutPrefix(name, ChipPrefix)

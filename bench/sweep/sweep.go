@@ -93,7 +93,8 @@ func New(d *Description) (*Sweep, error) {
 	return s, err
 }
 
-// isAxis reports whether a word has the form KEY=VALUES, without spaces.
+// isAxis reports whether a word of the command line describes an axis: it has the form KEY=VALUES
+// and no spaces.
 func isAxis(word string) bool { return strings.Contains(word, "=") && !strings.Contains(word, " ") }
 
 // parseAxes adds the axes of keys and of register fields.
@@ -147,8 +148,8 @@ func (d *Description) openWorkload(word string, several bool) (workload, error) 
 	return workload{word, m}, err
 }
 
-// quoteLayer prefixes err with the layer's word from the command line. An anesim.LayerError
-// becomes an ArgumentError.
+// quoteLayer returns err with the layer's word from the command line as a prefix. It converts an
+// *anesim.LayerError to an *[ArgumentError].
 func quoteLayer(word string, err error) error {
 	err = fmt.Errorf("%q: %w", word, err)
 	if errors.As(err, new(*anesim.LayerError)) {
@@ -177,7 +178,8 @@ func (s *Sweep) CheckFirstPoint() error {
 	return nil
 }
 
-// buildLayer returns the operation as a model with the keys of a point.
+// buildLayer returns a model of the sweep's operation with the given value for each of its keys
+// that is an axis.
 func (s *Sweep) buildLayer(values []string) (*anesim.Model, error) {
 	keys := make([]string, 0, s.keys)
 	for i := range s.keys {
@@ -198,7 +200,8 @@ func (s *Sweep) Points() (int, error) {
 	return n * len(s.workloads), err
 }
 
-// programAt returns the program of a point and the values of its axes.
+// programAt returns the program of the point with the given number, and the value of each axis
+// there.
 func (s *Sweep) programAt(point int) (*workload, []string) {
 	n := len(s.workloads)
 	return &s.workloads[point%n], s.grid.valuesAt(point / n)
@@ -225,13 +228,13 @@ type ArgumentError struct{ Err error }
 func (e *ArgumentError) Error() string { return e.Err.Error() }
 func (e *ArgumentError) Unwrap() error { return e.Err }
 
-// argumentErrorf formats an ArgumentError.
+// argumentErrorf returns an *[ArgumentError] with a formatted message.
 func argumentErrorf(format string, args ...any) error {
 	return &ArgumentError{fmt.Errorf(format, args...)}
 }
 
-// addFileName prefixes err with the file's name unless err is a *fs.PathError, which has it
-// already.
+// addFileName returns err with the file's name as a prefix. An *fs.PathError is returned unchanged,
+// because it has the name already.
 func addFileName(name string, err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
