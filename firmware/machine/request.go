@@ -135,7 +135,7 @@ func (q *request) bind(l *engine.Loaded) (err error) {
 }
 
 // finish ends the call: it restores the program's bindings, signals the call's events, and
-// tells the machine that the call has ended.
+// informs the machine that the call has ended.
 func (q *request) finish() {
 	q.done = true
 	if q.unbind != nil {

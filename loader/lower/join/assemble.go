@@ -1,0 +1,258 @@
+package join
+
+import (
+	"slices"
+
+	"anesim/hw/regs"
+	"anesim/loader"
+	"anesim/loader/layer"
+	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/place"
+	"anesim/loader/lower/task"
+)
+
+// checkTaskCount returns an error if the steps have more tasks than a program can have.
+func (j *joiner) checkTaskCount() error {
+	count := 0
+	for i := range j.steps {
+		count += len(j.steps[i].part.output.Tasks)
+	}
+	return layer.CheckLimit("number of descriptors in a network", count, task.MaxTasks, "split it into networks with at most %d descriptors")
+}
+
+// assignPorts gives each input and output of the network a buffer and a port, and stores the
+// constants that nodes read in the constant section. It returns a *layer.LimitError if there are
+// too many inputs and outputs.
+func (j *joiner) assignPorts() error {
+	bar := place.Bar4
+	addPort := func(index int, d loader.Direction) {
+		t := &j.tensors[index]
+		t.port = true
+		t.spot = place.Spot{Bar: uint32(bar), Base: 0}
+		if bar < len(regs.BARs{}) {
+			m := place.Surface(t.spot.Bar, t.shape)
+			j.builder = append(j.builder, m.ToPort(t.name, d, t.shape))
+		}
+		bar++
+	}
+	addOutputs := func() {
+		for _, name := range j.net.Outputs {
+			if at := j.names[name]; !j.tensors[at].port {
+				addPort(at, loader.Output)
+			}
+		}
+	}
+	// Outputs come before inputs if there is a matmul (seen in 8 of 8 programs).
+	outputsFirst := j.hasMatMul()
+	if outputsFirst {
+		addOutputs()
+	}
+	for i := range j.net.Inputs {
+		if in := &j.net.Inputs[i]; in.Values == nil {
+			addPort(i, loader.Input)
+		} else if j.isRead(i) {
+			j.tensors[i].spot = place.Spot{Bar: regs.BARWeights, Base: j.addConstant(in.encode())}
+		}
+	}
+	if !outputsFirst {
+		addOutputs()
+	}
+	return layer.CheckLimit("number of inputs and outputs", bar-place.Bar4, maxNetworkPorts,
+		"split the network into parts with at most %d inputs and outputs")
+}
+
+// hasMatMul reports whether any step writes its result to buffer 4. Only matmuls and row chains do.
+func (j *joiner) hasMatMul() bool {
+	for i := range j.steps {
+		if p := j.steps[i].part; p.outputBAR == place.Bar4 {
+			return true
+		}
+	}
+	return false
+}
+
+// isRead reports whether any step reads the tensor with the given index.
+func (j *joiner) isRead(tensor int) bool {
+	for i := range j.steps {
+		if slices.Contains(j.steps[i].inputs, tensor) {
+			return true
+		}
+	}
+	return false
+}
+
+// encode returns the values of constant t as bytes, with the row padding that tensors have in
+// memory.
+func (t *Tensor) encode() []byte {
+	m := place.Surface(0, t.Shape)
+	b := make([]byte, m.Depth*t.Shape.N)
+	for i, v := range t.Values {
+		coeff.PutHalf(b[i/t.Shape.W*m.Row+i%t.Shape.W*layer.ElementBytes:], uint16(v))
+	}
+	return b
+}
+
+// addConstant appends b to the constant section at a multiple of 64 bytes and returns its
+// offset.
+func (j *joiner) addConstant(b []byte) int {
+	j.constants.Pad(64)
+	return j.constants.Add(b)
+}
+
+// placeSteps gives all steps their places in memory and in L2. It returns their tasks, the range of
+// tasks of each node of the network, and for each node the node whose tasks do its work.
+func (j *joiner) placeSteps() (tasks []*task.Task, runs []Run, into []int) {
+	j.reserveConstants()
+	var kept map[access]*resident
+	var shift []int
+	var filled []int
+	if !j.net.InMemory {
+		kept, shift = j.placeResidents()
+		filled = j.measureOccupancy(kept, shift)
+	}
+	resident := make([]bool, len(j.tensors))
+	for _, r := range kept {
+		resident[r.tensor] = r.loads == nil
+	}
+	if !j.net.InMemory {
+		j.listSpills(kept)
+	}
+	scratch := j.placeInScratch(resident)
+	runs = make([]Run, len(j.net.Nodes))
+	for i := range j.steps {
+		s := &j.steps[i]
+		placed := s.part.placeTasks(j.locateBuffers(s, scratch[i]))
+		if shift != nil {
+			j.retarget(i, placed, kept, shift[i])
+			for range placed {
+				j.occupied = append(j.occupied, filled[i])
+			}
+		}
+		j.addRuns(s, Run{len(tasks), len(placed)}, runs)
+		tasks = append(tasks, placed...)
+	}
+	into = j.mergedNodes()
+	for n, by := range into {
+		if n != by {
+			runs[n] = Run{First: runs[by].First}
+		}
+	}
+	return tasks, runs, into
+}
+
+// reserveConstants enlarges the capacity of the constant section once, to hold the constants of all
+// parts.
+func (j *joiner) reserveConstants() {
+	total := j.constants.Bytes
+	seen := map[*Part]bool{}
+	for i := range j.steps {
+		if p := j.steps[i].part; !seen[p] {
+			seen[p] = true
+			total += layer.RoundUp(p.output.Constants.Bytes, 64)
+		}
+	}
+	if total > 0 && !j.constants.SizesOnly {
+		j.constants.Data = append(make([]byte, 0, layer.RoundUp(total, 64)+64), j.constants.Data...)
+	}
+}
+
+// mergedNodes returns, for each node of the network, the index of the node whose tasks do its work.
+// This is the node itself unless it was merged.
+func (j *joiner) mergedNodes() []int {
+	into := make([]int, len(j.net.Nodes))
+	for i := range into {
+		into[i] = i
+	}
+	for i := range j.steps {
+		if f := j.steps[i].chain; f != nil {
+			for n, by := range f.none {
+				into[j.nodes[n].members[0]] = j.nodes[by].members[0]
+			}
+		}
+	}
+	for _, n := range j.nodes {
+		for _, other := range n.members[1:] {
+			into[other] = into[n.members[0]]
+		}
+	}
+	return into
+}
+
+// addRuns adds a step's tasks to the runs of the nodes that the step computes: several nodes for a
+// row chain, and one node otherwise. all is the range of the step's tasks in the program, and
+// runs[n] is the range of tasks of node n so far.
+func (j *joiner) addRuns(s *step, all Run, runs []Run) {
+	if s.chain == nil {
+		j.addRun(s.node, all, runs)
+		return
+	}
+	for k, n := range s.chain.nodes {
+		r := s.chain.runs[k]
+		j.addRun(n, Run{all.First + r.First, r.Tasks}, runs)
+	}
+}
+
+// addRun extends the run of a node by the tasks in more. The run may already hold tasks that
+// transpose an input of the node. node is an index after fusion.
+func (j *joiner) addRun(node int, more Run, runs []Run) {
+	r := &runs[j.nodes[node].members[0]]
+	if r.Tasks == 0 {
+		r.First = more.First
+	}
+	r.Tasks += more.Tasks
+}
+
+// placeInScratch assigns offsets in the scratch buffer to the tensors between steps, except for
+// those that stay in L2 (resident[i] is set for tensor i). It also reserves the scratch memory that
+// each step needs while it runs: own[i] is its offset for step i.
+func (j *joiner) placeInScratch(resident []bool) (own []int) {
+	steps, tensors := make([]place.Extent, len(j.steps)), make([]place.Extent, len(j.steps))
+	var list []*place.Extent
+	add := func(e *place.Extent, bytes, first, last int) {
+		*e = place.Extent{Bytes: layer.RoundUp(bytes, place.ScratchPage), First: first, Last: last}
+		list = append(list, e)
+	}
+	for i := range j.steps {
+		s := &j.steps[i]
+		if n := s.part.output.Scratch; n > 0 {
+			add(&steps[i], n, i, i)
+		}
+		if out := &j.tensors[s.output]; !out.port && !resident[s.output] {
+			add(&tensors[i], place.Surface(regs.BARScratch, out.shape).Depth*out.shape.N, i, out.last)
+		}
+	}
+	place.AllocateScratch(list)
+	for _, e := range list {
+		j.scratch = max(j.scratch, e.Base+e.Bytes)
+	}
+	own = make([]int, len(j.steps))
+	for i := range j.steps {
+		own[i] = steps[i].Base
+		if tensors[i].Bytes > 0 {
+			j.tensors[j.steps[i].output].spot = place.Spot{Bar: regs.BARScratch, Base: tensors[i].Base}
+		}
+	}
+	return own
+}
+
+// locateBuffers returns the place in the program of each buffer that a step's part uses. own is the
+// offset of the step's own scratch memory. On the first call for a part, locateBuffers appends the
+// part's constants to the constant section.
+func (j *joiner) locateBuffers(s *step, own int) *place.Spots {
+	p := s.part.output
+	var at place.Spots
+	at[regs.BARScratch] = place.Spot{Bar: regs.BARScratch, Base: own}
+	base, ok := j.parts[s.part]
+	if !ok && p.Constants.Bytes > 0 {
+		j.constants.Pad(64)
+		base = j.constants.Bytes
+		j.constants.Copy(&p.Constants, 0, p.Constants.Bytes)
+		j.parts[s.part] = base
+	}
+	at[regs.BARWeights] = place.Spot{Bar: regs.BARWeights, Base: base}
+	at[s.part.outputBAR] = j.tensors[s.output].spot
+	for k, in := range s.inputs {
+		at[s.part.inputs[k].BAR] = j.tensors[in].spot
+	}
+	return &at
+}
