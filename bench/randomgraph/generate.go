@@ -9,7 +9,7 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// Options bound the graphs that New and Generate return. A field that is 0 or false stands for
+// Options bound the graphs that New and Generate return. A field that is 0 or false means
 // its default.
 type Options struct {
 	// MinNodes and MaxNodes bound the number of nodes. The defaults are 2 and 8. A graph can

@@ -39,7 +39,7 @@ func randomRegroup(b *builder, dims []int) []int {
 	return out
 }
 
-// addReshape adds Reshape of x to a random shape. In the shape, 0 sometimes stands for an extent
+// addReshape adds Reshape of x to a random shape. In the shape, 0 sometimes means an extent
 // of x and -1 for the extent that follows from the others.
 func addReshape(b *builder, x string) bool {
 	v := b.value(x)

@@ -210,7 +210,7 @@ func sumProducts(out *Tensor, in []*Tensor, dims []int, steps [][]int) {
 }
 
 // parseEinsum parses an Einsum equation and returns the labels of each input and of the result. It
-// replaces an ellipsis by one label for each axis that it stands for.
+// replaces an ellipsis by one label for each axis that it replaces.
 func parseEinsum(equation string, in []*Tensor) (terms [][]rune, result []rune, err error) {
 	left, right, explicit := strings.Cut(strings.ReplaceAll(equation, " ", ""), "->")
 	parts := strings.Split(left, ",")

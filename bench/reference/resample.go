@@ -245,7 +245,7 @@ func (r *resampling) inputCoordinate(o float64) (float64, error) {
 }
 
 // elementWeights returns the weights with which consecutive input elements, starting at index
-// first, are interpolated at the coordinate at. An index outside the axis stands for the element at
+// first, are interpolated at the coordinate at. An index outside the axis means the element at
 // that end.
 func (r *resampling) elementWeights(at float64) (first int, weights []float64, err error) {
 	switch r.method {

@@ -51,7 +51,7 @@ func parseAxis(s string) (axis, error) {
 	return a, nil
 }
 
-// expandItem returns the values that one element of a list of values stands for. The element is a
+// expandItem returns the values that one element of a list of values represents. The element is a
 // value, or a range of integers FROM..TO, FROM..TO+STEP or FROM..TO*FACTOR. The list stops growing
 // above maxValues values.
 func expandItem(item string) ([]string, error) {

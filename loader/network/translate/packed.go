@@ -56,7 +56,7 @@ func (x *operation) setResultAt(i int, v []float64, p *graph.Packing) {
 }
 
 // packedValues returns the values of the constant that the attribute or argument key holds. It
-// returns nil if the operation has no such key or the values are in a file that does not exist.
+// returns nil if the operation lacks it or the values are in a file that does not exist.
 func (x *operation) packedValues(key string) []float64 {
 	var t *onnx.Tensor
 	if v, ok := x.Attributes[key]; ok {
