@@ -189,7 +189,8 @@ func makesRows(l *list.Layer, s layer.Shape) bool {
 }
 
 // toConvolution returns a 1x1 convolution that computes the matmul l and the transpose next after
-// it. l must read columns, which become pixels with a channel for each row.
+// it. l reads columns. The convolution reads the transposed copy of the input of l: a row of that
+// matrix becomes a pixel, and a column a channel.
 func toConvolution(l, next *list.Layer) list.Layer {
 	x, c := l.Lower, *l
 	c.Lower = layer.Conv(layer.Shape{N: 1, C: x.In.W, H: 1, W: x.In.H}, x.Columns, layer.Valid(1, 1))
