@@ -59,6 +59,15 @@ func hostInput(n int, node ox.Message) sizedInput {
 	return in
 }
 
+// unit returns the number of layers or descriptors that a size of 1 stands for: short, or long in
+// the long job.
+func unit(short, long int) int {
+	if os.Getenv("LONG") != "" {
+		return long
+	}
+	return short
+}
+
 // growthRows has the rows of docs/limits.md, each with an input for a size from 1.
 var growthRows = []struct {
 	name, ext string
@@ -101,8 +110,11 @@ var growthRows = []struct {
 		n *= 4 << 20 // elements
 		return networkInput(n, ox.Input("x", 1, n>>10, 1, 1), ox.Constant("w", []int{1 << 10, n >> 10, 1, 1}), ox.Output("y"), ox.Node("Conv", "y", []string{"x", "w"}))
 	}, 2, 0, 10 * time.Nanosecond},
-	{"layers of YAML", ".yaml", func(n int) sizedInput { return sizedInput{[]string{"model"}, reluLayers(1000 * n), 1000 * n} }, 64 << 10, 0, 500 * time.Microsecond},
-	{"products of a batch", ".onnx", func(n int) sizedInput { return batchedProducts(400 * n) }, 64 << 10, 0, 150 * time.Microsecond},
+	{"layers of YAML", ".yaml", func(n int) sizedInput {
+		n *= unit(400, 1000)
+		return sizedInput{[]string{"model"}, reluLayers(n), n}
+	}, 64 << 10, 0, 500 * time.Microsecond},
+	{"products of a batch", ".onnx", func(n int) sizedInput { return batchedProducts(unit(150, 400) * n) }, 64 << 10, 0, 150 * time.Microsecond},
 	{"products of a batch, checked", ".onnx", func(n int) sizedInput {
 		in := batchedProducts(100 * n)
 		in.args = []string{"check", "--update", "--baseline", "FILE.json"}
@@ -121,7 +133,7 @@ var growthRows = []struct {
 		return in
 	}, 16 << 10, 0, 50 * time.Microsecond},
 	{"steps of an LSTM", ".onnx", func(n int) sizedInput {
-		n = min(512, 16*n)
+		n = min(512, unit(6, 16)*n)
 		return networkInput(26*n, ox.Input("x", n, 1, 16), ox.Constant("w", []int{1, 64, 16}), ox.Constant("r", []int{1, 64, 16}), ox.Output("y"),
 			ox.Node("LSTM", "y", []string{"x", "w", "r"}, ox.Int("hidden_size", 16)))
 	}, 96 << 10, 0, time.Millisecond},
