@@ -137,7 +137,7 @@ func (p *pkg) buildAlone(m *mutant) (string, error) {
 	return "", fmt.Errorf("no file %s", m.file)
 }
 
-// compile builds the package's tests with some source files replaced.
+// compile builds the tests with some source files of the package replaced.
 func (p *pkg) compile(out string, replace map[string]string, flags ...string) ([]byte, error) {
 	js, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
@@ -148,5 +148,5 @@ func (p *pkg) compile(out string, replace map[string]string, flags ...string) ([
 		return nil, err
 	}
 	args := append([]string{"test", "-c", "-vet=off", "-ldflags=-w", "-overlay", overlay, "-o", out}, flags...)
-	return exec.Command("go", append(args, p.ImportPath)...).CombinedOutput()
+	return exec.Command("go", append(args, p.tests.ImportPath)...).CombinedOutput()
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"flag"
@@ -18,6 +19,8 @@ import (
 type pkg struct {
 	Dir, ImportPath, Name string
 	GoFiles               []string
+
+	tests struct{ Dir, ImportPath string } // the package whose tests run
 
 	set   *token.FileSet
 	files []source
@@ -43,6 +46,7 @@ func run(args []string) error {
 	skip := flags.String("skip", "", "skip tests that match the `PATTERN`")
 	every := flags.Int("every", 1, "test only every `N`th covered mutant, starting with the Nth")
 	jobs := flags.Int("j", 1, "number of mutants to run at the same time")
+	from := flags.String("tests", "", "run the tests of `PACKAGE` instead of the mutants' own")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -64,7 +68,7 @@ func run(args []string) error {
 	}
 	for _, path := range flags.Args() {
 		p := &pkg{set: token.NewFileSet(), short: *short, skip: skipped, every: *every, jobs: *jobs}
-		list, err := p.classify(path)
+		list, err := p.classify(path, cmp.Or(*from, path))
 		if err != nil {
 			return err
 		}
@@ -73,14 +77,25 @@ func run(args []string) error {
 	return nil
 }
 
-// classify determines the status of every mutant of the package with the given path. It prints the
-// mutants that live or do not end, and returns all of them.
-func (p *pkg) classify(path string) ([]*mutant, error) {
+// describe sets the fields of to, which are named as in the output of go list, for the package with
+// the given path.
+func describe(path string, to any) error {
 	text, err := exec.Command("go", "list", "-json=Dir,ImportPath,Name,GoFiles", path).Output()
 	if err != nil {
-		return nil, fmt.Errorf("%s: %w", path, err)
+		return fmt.Errorf("%s: %w", path, err)
 	}
-	if err := json.Unmarshal(text, p); err != nil {
+	return json.Unmarshal(text, to)
+}
+
+// classify determines the status of every mutant of the package with the given path, by the tests
+// of the package with the path from. It prints the mutants that live or do not end, and returns all
+// of them.
+func (p *pkg) classify(path, from string) ([]*mutant, error) {
+	if err := describe(path, p); err != nil {
+		return nil, err
+	}
+	err := describe(from, &p.tests)
+	if err != nil {
 		return nil, err
 	}
 	if p.temp, err = os.MkdirTemp("", "mutants"); err != nil {

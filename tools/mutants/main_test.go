@@ -66,7 +66,7 @@ func TestCount(t *testing.T) {
 	}
 	t.Chdir(dir)
 	p := &pkg{set: token.NewFileSet(), every: 1, jobs: 2}
-	list, err := p.classify(".")
+	list, err := p.classify(".", ".")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -95,11 +95,46 @@ func TestCount(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 	p = &pkg{set: token.NewFileSet(), every: 4, jobs: 1}
-	if list, err = p.classify("."); err != nil {
+	if list, err = p.classify(".", "."); err != nil {
 		t.Fatal(err)
 	}
 	if got, want := summary("m", list), "m: 2 of 2 killed, 100.0%; 1 not covered; 9 not in the sample"; got != want {
 		t.Errorf("%q, want %q", got, want)
+	}
+}
+
+// Mutants of a package without tests are tested by those of the package above it.
+func TestTestsOfAnotherPackage(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{
+		"go.mod":      "module m\n\ngo 1.26\n",
+		"m.go":        "package m\n\nimport \"m/below\"\n\nfunc Half(a int) int { return below.Divide(a, 2) }\n",
+		"m_test.go":   "package m\n\nimport \"testing\"\n\nfunc TestHalf(t *testing.T) {\n\tif Half(6) != 3 {\n\t\tt.Error(\"wrong\")\n\t}\n}\n",
+		"below/b.go":  "package below\n\nfunc Divide(a, b int) int { return a / b }\n",
+		"other/o.go":  "package other\n",
+		"other/o2.go": "package other\n\nfunc Sum(a, b int) int { return a + b }\n",
+	} {
+		file := filepath.Join(dir, filepath.FromSlash(name))
+		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	t.Chdir(dir)
+	for path, want := range map[string]string{
+		"./below": "./below: 1 of 1 killed, 100.0%",
+		"./other": "./other: 0 of 0 killed, 0.0%; 1 not covered",
+	} {
+		p := &pkg{set: token.NewFileSet(), every: 1, jobs: 1}
+		list, err := p.classify(path, ".")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := summary(path, list); got != want {
+			t.Errorf("found %q, want %q", got, want)
+		}
 	}
 }
 

@@ -17,7 +17,7 @@ import (
 	"time"
 )
 
-// A test is a test function of the package, with its duration and the blocks of code that it
+// A test is a test function, with its duration and the blocks of code that it
 // reaches, by file.
 type test struct {
 	name   string
@@ -48,11 +48,11 @@ func (t *test) reaches(m *mutant) bool {
 // package.
 func (p *pkg) runTests() (list []test, err error) {
 	bin := filepath.Join(p.temp, "cover.test")
-	if text, err := p.compile(bin, nil, "-cover"); err != nil {
+	if text, err := p.compile(bin, nil, "-cover", "-coverpkg="+p.ImportPath); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, text)
 	}
 	cmd := exec.Command(bin, "-test.list", ".")
-	cmd.Dir = p.Dir
+	cmd.Dir = p.tests.Dir
 	text, err := cmd.Output()
 	if err != nil {
 		return nil, err
@@ -64,7 +64,7 @@ func (p *pkg) runTests() (list []test, err error) {
 		profile := filepath.Join(p.temp, "profile")
 		os.Remove(profile)
 		cmd := exec.Command(bin, p.arguments([]string{name}, "-test.coverprofile", profile)...)
-		cmd.Dir = p.Dir
+		cmd.Dir = p.tests.Dir
 		start := time.Now()
 		if text, err := cmd.CombinedOutput(); err != nil {
 			fmt.Fprintf(os.Stderr, "skipping %s: it fails when run alone: %v\n%s", name, err, text)
@@ -115,7 +115,7 @@ func (p *pkg) try(bin string, id int, names []string, limit time.Duration) strin
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, bin, p.arguments(names)...)
-	cmd.Dir = p.Dir
+	cmd.Dir = p.tests.Dir
 	cmd.Env = append(os.Environ(), variable+"="+strconv.Itoa(id), "GOMEMLIMIT=3GiB")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	cmd.Cancel = func() error { return syscall.Kill(-cmd.Process.Pid, syscall.SIGKILL) }
