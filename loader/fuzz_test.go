@@ -217,9 +217,12 @@ func TestMutations(t *testing.T) {
 		}
 		files = append(files, file)
 	}
-	n := 10_000
-	if testing.Short() {
+	n := 5_000
+	switch {
+	case testing.Short():
 		n = 1_000
+	case os.Getenv("LONG") != "":
+		n = 20_000
 	}
 	// What a container of 48 KiB costs to read, link and write, and room for a chain
 	// that a broken size makes longer.

@@ -414,9 +414,12 @@ func TestMutations(t *testing.T) {
 		}
 		texts = append(texts, text[:min(len(text), 4000)])
 	}
-	n := 5_000
-	if testing.Short() {
+	n := 2_500
+	switch {
+	case testing.Short():
 		n = 500
+	case os.Getenv("LONG") != "":
+		n = 10_000
 	}
 	r := rand.New(rand.NewPCG(5, 14))
 	for i := range n {

@@ -33,8 +33,8 @@ func transposedConvolution(l *layer.Layer, w *layer.Weights, x tensor) []float64
 // one tap, strides beyond the window, and padding that leaves phases without a row.
 func TestDeconvolutionExtremes(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 1))
-	tried := 0
-	for range rounds(400) {
+	tried, n := 0, rounds(240)
+	for range n {
 		s := layer.Shape{N: 1 + r.IntN(2), C: 1 + r.IntN(3), H: 1 + r.IntN(3), W: 1 + r.IntN(3)}
 		win := layer.Window{Kh: 1 + r.IntN(4), Kw: 1 + r.IntN(4), Sy: 1 + r.IntN(7), Sx: 1 + r.IntN(7)}
 		win.Py, win.Qy, win.Px, win.Qx = r.IntN(win.Kh), r.IntN(win.Kh), r.IntN(win.Kw), r.IntN(win.Kw)
@@ -58,7 +58,7 @@ func TestDeconvolutionExtremes(t *testing.T) {
 		}
 		tried++
 	}
-	if tried < 250 {
-		t.Errorf("%d layers are valid, want most of them", tried)
+	if tried < n*5/8 {
+		t.Errorf("%d of %d layers are valid, want most of them", tried, n)
 	}
 }

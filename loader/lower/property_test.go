@@ -16,7 +16,7 @@ import (
 
 // The counts are small here; .ci/long runs 5,000 layers and 500 chains.
 var (
-	layers = flag.Int("layers", 150, "random layers of TestAnyLayerValues")
+	layers = flag.Int("layers", 90, "random layers of TestAnyLayerValues")
 	seed   = flag.Uint64("seed", 10, "seed of random layers and chains")
 )
 

@@ -329,22 +329,22 @@ func randomConv(r *rand.Rand) (layer.Layer, layer.Weights) {
 	return l, wts
 }
 
-// rounds returns how many random layers a test tries of a kind: n, and three times as many with
+// rounds returns how many random layers a test tries of a kind: n, and five times as many with
 // LONG=1.
 func rounds(n int) int {
 	if os.Getenv("LONG") != "" {
-		return 3 * n
+		return 5 * n
 	}
 	return n
 }
 
 func TestConvolutionValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 1))
-	for range rounds(150) {
+	for range rounds(90) {
 		l, w := randomConv(r)
 		check(t, r, l, w, 0.01)
 	}
-	for range rounds(20) {
+	for range rounds(12) {
 		in := layer.Shape{N: 1 + r.IntN(2), C: 2 + r.IntN(40), H: 1, W: 2 + r.IntN(400)}
 		k := 1 + r.IntN(9)
 		l := layer.Depthwise(in, layer.Window{Kh: 1, Kw: k, Sy: 1, Sx: 1, Px: k / 2, Qx: (k - 1) / 2})
@@ -386,7 +386,7 @@ func TestConvolutionValues(t *testing.T) {
 
 func TestProductValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(2, 1))
-	for range rounds(80) {
+	for range rounds(48) {
 		m, k, n := 1+r.IntN(150), 1+r.IntN(150), 1+r.IntN(140)
 		l := layer.Product(m, k, n, layer.Constant)
 		if r.IntN(2) == 0 {
@@ -405,7 +405,7 @@ func TestProductValues(t *testing.T) {
 	// The left side goes through memory, or stands there as columns.
 	check(t, r, layer.Product(300, 3300, 24, layer.Constant), layer.Weights{Filter: halves(r, 3300*24)}, 0.1)
 	check(t, r, layer.Product(200, 600, 1000, layer.Constant), layer.Weights{Filter: halves(r, 600*1000)}, 0.05)
-	for range rounds(60) {
+	for range rounds(36) {
 		m, k, n := 1+r.IntN(200), 1+r.IntN(100), 1+r.IntN(150)
 		l := layer.Product(m, k, n, layer.Runtime)
 		l.In.N, l.In.C = 1+r.IntN(2), 1+r.IntN(3)
@@ -416,7 +416,7 @@ func TestProductValues(t *testing.T) {
 func TestElementwiseValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(3, 1))
 	ops := []layer.Op{layer.Add, layer.Sub, layer.Mul, layer.Max, layer.Min}
-	for range rounds(120) {
+	for range rounds(72) {
 		s := layer.Shape{N: 1 + r.IntN(3), C: 1 + r.IntN(70), H: 1 + r.IntN(20), W: 1 + r.IntN(70)}
 		l := layer.Binary(ops[r.IntN(5)], s, s)
 		var w layer.Weights
@@ -456,7 +456,7 @@ func TestQuotientByItself(t *testing.T) {
 
 func TestMoveValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(4, 1))
-	for range rounds(80) {
+	for range rounds(48) {
 		s := layer.Shape{N: 1 + r.IntN(3), C: 1 + r.IntN(40), H: 1 + r.IntN(10), W: 1 + r.IntN(70)}
 		check(t, r, layer.Unary(layer.Transpose, s), layer.Weights{}, 0)
 		l := layer.Layer{Op: layer.Slice, In: s}
@@ -468,7 +468,7 @@ func TestMoveValues(t *testing.T) {
 
 func TestConcatValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(7, 1))
-	for range rounds(30) {
+	for range rounds(18) {
 		l := layer.Layer{Op: layer.Concat, In: layer.Shape{N: 1 + r.IntN(3), C: 0, H: 1 + r.IntN(10), W: 1 + r.IntN(50)}}
 		for range 1 + r.IntN(4) {
 			l.Parts = append(l.Parts, 1+r.IntN(20))
@@ -498,7 +498,7 @@ func TestConcatValues(t *testing.T) {
 
 func TestReductionValues(t *testing.T) {
 	r := rand.New(rand.NewPCG(5, 1))
-	for range rounds(60) {
+	for range rounds(36) {
 		s := layer.Shape{N: 1 + r.IntN(2), C: 1 + r.IntN(40), H: 1 + r.IntN(10), W: 1 + r.IntN(40)}
 		axes := []layer.Axes{layer.AxisC, layer.AxisH, layer.AxisW, layer.AxisH | layer.AxisW, layer.AxisC | layer.AxisH | layer.AxisW}
 		l := layer.Reduction([]layer.Op{layer.ReduceSum, layer.ReduceMean}[r.IntN(2)], s, axes[r.IntN(5)])
@@ -519,14 +519,14 @@ func TestTableValues(t *testing.T) {
 	sigmoid, tanh := Fitted(mac.Sigmoid), Fitted(mac.Tanh)
 	// As many rows as channels.
 	check(t, r, layer.Reduction(layer.Softmax, layer.Shape{N: 2, C: 8, H: 8, W: 5}, layer.AxisH), tables, 0.01)
-	for range rounds(60) {
+	for range rounds(36) {
 		s := layer.Shape{N: 1 + r.IntN(2), C: 1 + r.IntN(40), H: 1 + r.IntN(10), W: 1 + r.IntN(40)}
 		check(t, r, layer.Reduction(layer.Softmax, s, []layer.Axes{layer.AxisC, layer.AxisH, layer.AxisW}[r.IntN(3)]), tables, 0.01)
 		check(t, r, layer.Unary(layer.Sigmoid, s), layer.Weights{Table: sigmoid}, 0.01)
 		check(t, r, layer.Unary(layer.Tanh, s), layer.Weights{Table: tanh}, 0.01)
 		check(t, r, layer.Unary(layer.ReLU, s), layer.Weights{}, 0)
 	}
-	for range rounds(30) {
+	for range rounds(18) {
 		l, w := randomConv(r)
 		l.Activation, w.Table = layer.Sigmoid, sigmoid
 		check(t, r, l, w, 0.01)

@@ -22,7 +22,7 @@ import (
 )
 
 var (
-	layers = flag.Int("layers", 60, "how many random `layers` the relations are tested on")
+	layers = flag.Int("layers", 40, "how many random `layers` the relations are tested on")
 	seed   = flag.Uint64("seed", 1, "seed of the random layers")
 )
 
