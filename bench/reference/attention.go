@@ -32,7 +32,7 @@ func (a attentionArgs) attend(c *call) (y, k, v *Tensor, err error) {
 	k, v = a.k, a.v
 	for _, x := range [][2]*Tensor{{a.q, k}, {k, v}, {a.pastK, k}, {a.pastV, v}} {
 		if x[0] != nil && (len(x[0].Dims) != 4 || len(x[1].Dims) != 4 || x[0].Dims[0] != x[1].Dims[0]) {
-			return nil, nil, nil, fmt.Errorf("shapes %v and %v of heads differ; want rank 4 and one batch size", x[0].Dims, x[1].Dims)
+			return nil, nil, nil, fmt.Errorf("shapes %v and %v of queries, keys or values: want rank 4 and equal batch sizes", x[0].Dims, x[1].Dims)
 		}
 	}
 	past := 0
@@ -46,8 +46,11 @@ func (a attentionArgs) attend(c *call) (y, k, v *Tensor, err error) {
 		}
 	}
 	heads, groups := a.q.Dims[1], k.Dims[1]
-	if groups == 0 || heads%groups != 0 || v.Dims[1] != groups {
-		return nil, nil, nil, fmt.Errorf("found %d query heads for %d key heads and %d value heads; want equal key and value heads that divide the query heads", heads, groups, v.Dims[1])
+	if v.Dims[1] != groups {
+		return nil, nil, nil, fmt.Errorf("found %d key heads and %d value heads; want equal numbers", groups, v.Dims[1])
+	}
+	if groups == 0 || heads%groups != 0 {
+		return nil, nil, nil, fmt.Errorf("%d query heads are not a multiple of %d key heads", heads, groups)
 	}
 	keyHeads := make([]int, heads) // the head of the keys for each head of the queries
 	for i := range keyHeads {
@@ -110,14 +113,17 @@ func (a attentionArgs) attentionWeights(c *call, keys *Tensor, past int) (*Tenso
 // tensors of rank 4 unchanged, and an error if x is nil.
 func splitHeads(x *Tensor, heads int) (*Tensor, error) {
 	if x == nil {
-		return nil, fmt.Errorf("missing queries, keys or values")
+		return nil, fmt.Errorf("missing tensor of queries, keys or values")
 	}
 	d := x.Dims
 	if len(d) == 4 {
 		return x, nil
 	}
-	if len(d) != 3 || heads < 1 || d[2]%heads != 0 {
-		return nil, fmt.Errorf("cannot split shape %[2]v into %[1]d heads", heads, d)
+	if len(d) != 3 {
+		return nil, fmt.Errorf("queries, keys or values have shape %v; want rank 3 or 4", d)
+	}
+	if heads < 1 || d[2]%heads != 0 {
+		return nil, fmt.Errorf("cannot divide the last axis of shape %v into %d heads", d, heads)
 	}
 	return x.rearrange([]int{d[0], d[1], heads, d[2] / heads}, []int{0, 2, 1, 3}, []int{d[0], heads, d[1], d[2] / heads})
 }
@@ -205,7 +211,7 @@ func maskToBias(mask *Tensor, rows, columns int, hidden float64) (*Tensor, error
 	case len(d) == 3 && d[1] == rows && d[2] == columns:
 		visible, err = mask.reshape(d[0], 1, rows, columns)
 	case len(d) != 4:
-		return nil, fmt.Errorf("mask has shape %v, which does not match %d x %d scores", d, rows, columns)
+		return nil, fmt.Errorf("mask shape %v does not match %d queries and %d keys", d, rows, columns)
 	}
 	if err != nil {
 		return nil, err
@@ -294,7 +300,7 @@ func splitProjection(x *Tensor, sizes []int) (in [3]*Tensor, err error) {
 		sizes = []int{x.Dims[2] / 3, x.Dims[2] / 3, x.Dims[2] / 3}
 	}
 	if least := slices.Min(sizes); least < 0 || sizes[0]+sizes[1]+sizes[2] != x.Dims[2] {
-		return in, fmt.Errorf("qkv_hidden_sizes are %v for shape %v; want a sum equal to the last axis", sizes, x.Dims)
+		return in, fmt.Errorf("sizes %v of queries, keys and values do not add up to the last axis of shape %v", sizes, x.Dims)
 	}
 	from := 0
 	for i, n := range sizes {
@@ -314,7 +320,7 @@ func computeMultiHeadAttention(c *call) ([]*Tensor, error) {
 	for first, n := range map[int]int{0: 3, 1: 2} {
 		if t := c.input(first); t != nil && len(t.Dims) == 5 {
 			if t.Dims[3] != n {
-				return nil, fmt.Errorf("packed input has shape %v; want %d in the fourth axis", t.Dims, n)
+				return nil, fmt.Errorf("packed input has shape %v; want a fourth axis of length %d", t.Dims, n)
 			}
 			for i := range n {
 				part, err := t.sliceRange(3, i, i+1)
@@ -379,7 +385,7 @@ func computeGroupQueryAttention(c *call) ([]*Tensor, error) {
 	in := [3]*Tensor{c.in[0], c.input(1), c.input(2)}
 	if d := in[0].Dims; in[1] == nil { // all three are packed in one input
 		if len(d) != 3 || heads < 1 || groups < 1 || d[2]%(heads+2*groups) != 0 {
-			return nil, fmt.Errorf("cannot split shape %[3]v into %[1]d query heads and twice %[2]d key heads", heads, groups, d)
+			return nil, fmt.Errorf("cannot divide the last axis of shape %[3]v into %[1]d query heads, %[2]d key heads and %[2]d value heads", heads, groups, d)
 		}
 		size, from := d[2]/(heads+2*groups), 0
 		all := in[0]
@@ -457,16 +463,22 @@ func computeRotaryEmbedding(c *call) (*Tensor, error) {
 // pair is two adjacent elements if neighbors is set, and otherwise an element of each half. Only
 // the first size elements are rotated, or all if size is 0.
 func rotate(x, cos, sin, positions *Tensor, neighbors bool, size int) (*Tensor, error) {
-	if len(x.Dims) != 4 || cos == nil || sin == nil {
-		return nil, fmt.Errorf("cannot rotate shape %v: want rank 4 and tables of cosines and sines", x.Dims)
+	if cos == nil || sin == nil {
+		return nil, fmt.Errorf("missing cosines or sines; want a table of each")
+	}
+	if len(x.Dims) != 4 {
+		return nil, fmt.Errorf("input has shape %v; want rank 4", x.Dims)
 	}
 	batch, heads, length, all := x.Dims[0], x.Dims[1], x.Dims[2], x.Dims[3]
 	if size == 0 {
 		size = all
 	}
 	pairs := size / 2
-	if size < 2 || size%2 != 0 || size > all || len(cos.Data)%pairs != 0 || len(cos.Data) != len(sin.Data) {
-		return nil, fmt.Errorf("cannot rotate %d elements of %v with tables of shape %v and %v", size, x.Dims, cos.Dims, sin.Dims)
+	if size < 2 || size%2 != 0 || size > all {
+		return nil, fmt.Errorf("cannot rotate %d of the %d elements of a head; want an even number of at least 2", size, all)
+	}
+	if len(cos.Data)%pairs != 0 || len(cos.Data) != len(sin.Data) {
+		return nil, fmt.Errorf("cosines have shape %v and sines %v; want equal sizes that are a multiple of %d", cos.Dims, sin.Dims, pairs)
 	}
 	row := make([]int, batch*length) // of the tables
 	var list []int
@@ -482,10 +494,10 @@ func rotate(x, cos, sin, positions *Tensor, neighbors bool, size int) (*Tensor, 
 		case len(list) == 1:
 			row[i] = list[0] + i%length
 		default:
-			return nil, fmt.Errorf("positions have shape %v, which does not match shape %v", positions.Dims, x.Dims)
+			return nil, fmt.Errorf("positions have shape %v; want 1 element or %d x %d", positions.Dims, batch, length)
 		}
 		if row[i] < 0 || row[i] >= len(cos.Data)/pairs {
-			return nil, fmt.Errorf("position %d is outside of tables of shape %v", row[i], cos.Dims)
+			return nil, fmt.Errorf("position %d is out of range; the table of cosines has %d rows", row[i], len(cos.Data)/pairs)
 		}
 	}
 	y := x.mapElements(func(v float64) float64 { return v })

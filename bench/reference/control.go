@@ -15,10 +15,10 @@ var controlOperators = map[string]operator{"If": {1, runIf}, "Loop": {0, runLoop
 func (c *call) runBody(attribute string, inputs ...*Tensor) ([]*Tensor, error) {
 	a := c.attribute(attribute)
 	if a == nil || a.Graph == nil {
-		return nil, fmt.Errorf("attribute %s has no graph", attribute)
+		return nil, fmt.Errorf("attribute %q is missing or is not a graph", attribute)
 	}
 	if len(a.Graph.Inputs) != len(inputs) {
-		return nil, fmt.Errorf("graph %s has %d inputs; want %d", attribute, len(a.Graph.Inputs), len(inputs))
+		return nil, fmt.Errorf("graph %q has %d inputs; want %d", attribute, len(a.Graph.Inputs), len(inputs))
 	}
 	s := newScope(a.Graph, c.scope)
 	for i, v := range a.Graph.Inputs {
@@ -67,14 +67,14 @@ func runLoop(c *call) ([]*Tensor, error) {
 			break
 		}
 		if c.steps--; c.steps < 0 {
-			return nil, fmt.Errorf("loops run more than %d iterations", maxSteps)
+			return nil, fmt.Errorf("model runs more than %d nodes and loop iterations", maxSteps)
 		}
 		results, err := c.runBody("body", append([]*Tensor{newScalar(onnx.Int64, float64(iteration)), condition}, carried...)...)
 		if err != nil {
 			return nil, err
 		}
 		if len(results) < 1+len(carried) {
-			return nil, fmt.Errorf("body has %d outputs; want a condition and %d values", len(results), len(carried))
+			return nil, fmt.Errorf("body has %d outputs; want at least %d: the condition and the carried values", len(results), 1+len(carried))
 		}
 		condition, carried = results[0], results[1:1+len(carried)]
 		scanned = append(scanned, results[1+len(carried):])
@@ -103,7 +103,7 @@ func stackIterations(iterations [][]*Tensor, k, axis int, reverse bool) (*Tensor
 			results = iterations[len(iterations)-1-i]
 		}
 		if k >= len(results) {
-			return nil, fmt.Errorf("body has no output %d to collect", k)
+			return nil, fmt.Errorf("iteration has only %d results to collect; want at least %d", len(results), k+1)
 		}
 		t := results[k]
 		at, err := resolveAxis(axis, len(t.Dims)+1)
@@ -117,7 +117,7 @@ func stackIterations(iterations [][]*Tensor, k, axis int, reverse bool) (*Tensor
 		list = append(list, t)
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("cannot collect the results of 0 iterations; their shape is unknown")
+		return nil, fmt.Errorf("there are no iterations, so the shape of the collected results is unknown")
 	}
 	at, err := resolveAxis(axis, len(list[0].Dims))
 	if err != nil {
@@ -149,7 +149,7 @@ func runScan(c *call) ([]*Tensor, error) {
 		var in []*Tensor
 		for _, t := range c.in[1:] {
 			if t == nil || len(t.Dims) == 0 || b >= t.Dims[0] {
-				return nil, fmt.Errorf("an input has no element %d in its batch axis", b)
+				return nil, fmt.Errorf("an input is missing or has a batch size of at most %d; want %d", b, c.in[1].Dims[0])
 			}
 			part, err := t.sliceRange(0, b, b+1)
 			if err == nil {
@@ -193,14 +193,14 @@ func (c *call) scanSlices(in []*Tensor, attribute func(name string) []int) ([]*T
 	axes := make([]int, n)
 	for i, t := range inputs {
 		if t == nil {
-			return nil, fmt.Errorf("missing input")
+			return nil, fmt.Errorf("missing input %d to scan", i)
 		}
 		var err error
 		if axes[i], err = resolveAxis(elementOrZero(attribute("scan_input_axes"), i), len(t.Dims)); err != nil {
 			return nil, err
 		}
 		if d := t.Dims[axes[i]]; length >= 0 && d != length {
-			return nil, fmt.Errorf("inputs have %d and %d slices; want equal numbers", length, d)
+			return nil, fmt.Errorf("scanned inputs have %d and %d slices; want equal numbers", length, d)
 		}
 		length = t.Dims[axes[i]]
 	}
@@ -226,7 +226,7 @@ func (c *call) scanSlices(in []*Tensor, attribute func(name string) []int) ([]*T
 			return nil, err
 		}
 		if len(results) < len(states) {
-			return nil, fmt.Errorf("body has %d outputs; want at least %d", len(results), len(states))
+			return nil, fmt.Errorf("body has %d outputs; want at least one for each of %d states", len(results), len(states))
 		}
 		states, scanned = results[:len(states)], append(scanned, results[len(states):])
 	}

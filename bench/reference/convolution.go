@@ -25,7 +25,7 @@ func (c *call) newWindow(in, kernel []int) (*window, error) {
 	w := &window{in: in, kernel: kernel}
 	rank := len(in)
 	if rank == 0 || len(kernel) != rank {
-		return nil, fmt.Errorf("kernel %v does not match spatial extents %v", kernel, in)
+		return nil, fmt.Errorf("kernel %v must have one extent for each spatial axis of input %v", kernel, in)
 	}
 	for _, x := range []struct {
 		to      *[]int
@@ -35,9 +35,12 @@ func (c *call) newWindow(in, kernel []int) (*window, error) {
 		if *x.to = c.intsAttribute(x.name); len(*x.to) == 0 {
 			*x.to = slices.Repeat([]int{x.missing}, rank)
 		}
+		if len(*x.to) != rank {
+			return nil, fmt.Errorf("%s is %v; want one value for each of %d spatial axes", x.name, *x.to, rank)
+		}
 		for _, v := range *x.to {
-			if v < x.missing || v > maxElements || len(*x.to) != rank {
-				return nil, fmt.Errorf("%s %v do not match spatial extents %v", x.name, *x.to, in)
+			if v < x.missing || v > maxElements {
+				return nil, fmt.Errorf("%s is %v; want values from %d to %d", x.name, *x.to, x.missing, maxElements)
 			}
 		}
 	}
@@ -45,14 +48,17 @@ func (c *call) newWindow(in, kernel []int) (*window, error) {
 	if len(pads) == 0 {
 		pads = make([]int, 2*rank)
 	}
+	if len(pads) != 2*rank {
+		return nil, fmt.Errorf("pads is %v; want two values for each of %d spatial axes", pads, rank)
+	}
 	for _, v := range pads {
-		if v < 0 || v > maxElements || len(pads) != 2*rank {
-			return nil, fmt.Errorf("pads %v do not match spatial extents %v", pads, in)
+		if v < 0 || v > maxElements {
+			return nil, fmt.Errorf("pads is %v; want values from 0 to %d", pads, maxElements)
 		}
 	}
 	for _, v := range kernel {
 		if v < 1 || v > maxElements {
-			return nil, fmt.Errorf("kernel is %v; want 1 to %d per axis", kernel, maxElements)
+			return nil, fmt.Errorf("kernel is %v; want extents from 1 to %d", kernel, maxElements)
 		}
 	}
 	w.begin, w.end = pads[:rank:rank], pads[rank:]
@@ -86,7 +92,7 @@ func (c *call) readWindow(in, kernel []int) (*window, error) {
 		}
 		room := n + w.begin[i] + w.end[i] - reach
 		if room < 0 {
-			return nil, fmt.Errorf("kernel of extent %d does not fit in %d elements with padding %d and %d", reach, n, w.begin[i], w.end[i])
+			return nil, fmt.Errorf("dilated kernel of extent %d is larger than the padded input of extent %d", reach, n+w.begin[i]+w.end[i])
 		}
 		out := room/stride + 1
 		if c.flagAttribute("ceil_mode") && auto != "VALID" {
@@ -102,7 +108,7 @@ func (c *call) readWindow(in, kernel []int) (*window, error) {
 		taps *= float64(w.kernel[i]) * float64(w.out[i])
 	}
 	if taps > maxTaps {
-		return nil, fmt.Errorf("kernel %v at %v outputs reads more than %d elements", w.kernel, w.out, maxTaps)
+		return nil, fmt.Errorf("kernel %v reads more than %d elements for an output of extents %v", w.kernel, maxTaps, w.out)
 	}
 	return w, nil
 }
@@ -156,7 +162,7 @@ func (c *call) convolve(x, weights, bias *Tensor) (*Tensor, error) {
 	rank := len(x.Dims)
 	groups := c.intAttribute("group", 1)
 	if rank < 3 || len(weights.Dims) != rank || groups < 1 || x.Dims[1] != weights.Dims[1]*groups || weights.Dims[0]%groups != 0 {
-		return nil, fmt.Errorf("input %v does not match weights %v in %d groups", x.Dims, weights.Dims, groups)
+		return nil, fmt.Errorf("input shape %v is incompatible with weight shape %v for %d groups", x.Dims, weights.Dims, groups)
 	}
 	w, err := c.readWindow(x.Dims[2:], weights.Dims[2:])
 	if err != nil {
@@ -234,7 +240,7 @@ func (t *Tensor) mapChannels(f func(v float64, parameters []float64) float64, pa
 	}
 	for _, p := range parameters {
 		if len(p.Data) != channels {
-			return nil, fmt.Errorf("parameters have shape %v; want one for each channel of %v", p.Dims, t.Dims)
+			return nil, fmt.Errorf("parameter has shape %v; want one element for each of %d channels", p.Dims, channels)
 		}
 	}
 	out := t.zerosLike()
@@ -262,7 +268,7 @@ func computeConvTranspose(c *call) (*Tensor, error) {
 	x, weights := c.in[0], c.in[1]
 	rank, groups := len(x.Dims), c.intAttribute("group", 1)
 	if rank < 3 || len(weights.Dims) != rank || groups < 1 || x.Dims[1] != weights.Dims[0] || weights.Dims[0]%groups != 0 {
-		return nil, fmt.Errorf("input %v does not match weights %v in %d groups", x.Dims, weights.Dims, groups)
+		return nil, fmt.Errorf("input shape %v is incompatible with weight shape %v for %d groups", x.Dims, weights.Dims, groups)
 	}
 	w, err := c.transposedWindow(x.Dims[2:], weights.Dims[2:])
 	if err != nil {
@@ -308,7 +314,7 @@ func (c *call) transposedWindow(in, kernel []int) (*window, error) {
 		want = want[2:]
 	}
 	if len(want) != 0 && len(want) != len(in) {
-		return nil, fmt.Errorf("output_shape %v does not match spatial extents %v", want, in)
+		return nil, fmt.Errorf("output_shape %v must have one extent for each of %d spatial axes", want, len(in))
 	}
 	for i, n := range in {
 		full := w.strides[i]*(n-1) + w.outputExtras[i] + w.dilatedKernel(i)

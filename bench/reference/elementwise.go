@@ -173,7 +173,7 @@ func computeMean(c *call) (*Tensor, error) {
 	return sum.mapElements(func(x float64) float64 { return x / float64(len(c.in)) }), nil
 }
 
-var errDivisionByZero = errors.New("integer divided by zero")
+var errDivisionByZero = errors.New("integer division by zero")
 
 // computeDiv computes Div. Integer quotients are truncated toward zero, and an integer division by
 // zero is an error.
@@ -248,7 +248,7 @@ func computeBitShift(c *call) (*Tensor, error) {
 	case "RIGHT":
 		return c.combine(c.in[0].Type, func(a, b float64) float64 { return math.Floor(a / math.Exp2(b)) })
 	default:
-		return nil, fmt.Errorf("direction is %q; want LEFT or RIGHT", direction)
+		return nil, fmt.Errorf("unknown direction %q; want LEFT or RIGHT", direction)
 	}
 }
 
@@ -281,7 +281,7 @@ func computeClip(c *call) (*Tensor, error) {
 	for i := range bounds {
 		if t := c.input(1 + i); t != nil {
 			if len(t.Data) != 1 {
-				return nil, fmt.Errorf("bound has shape %v; want a scalar", t.Dims)
+				return nil, fmt.Errorf("bound in input %d has shape %v; want a scalar", 1+i, t.Dims)
 			}
 			bounds[i] = t.Data[0]
 		}

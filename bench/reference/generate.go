@@ -70,7 +70,7 @@ func makeRange(c *call) (*Tensor, error) {
 	}
 	n := max(0, math.Ceil((v[1]-v[0])/v[2]))
 	if !(n <= maxElements) {
-		return nil, fmt.Errorf("range from %g to %g by %g is not finite or has too many elements", v[0], v[1], v[2])
+		return nil, fmt.Errorf("range from %g to %g in steps of %g is infinite or has more than %d elements", v[0], v[1], v[2], maxElements)
 	}
 	out, err := newTensor(c.in[0].Type, int(n))
 	if err != nil {

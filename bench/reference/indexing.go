@@ -83,11 +83,11 @@ func (c *call) readOffsets() ([]int, error) {
 // element of indices. Both tensors must have the same rank.
 func elementOffsets(x, indices *Tensor, axis int) ([]int, error) {
 	if len(indices.Dims) != len(x.Dims) {
-		return nil, fmt.Errorf("indices of shape %v do not match shape %v", indices.Dims, x.Dims)
+		return nil, fmt.Errorf("indices have shape %v and data %v; want equal ranks", indices.Dims, x.Dims)
 	}
 	for i, d := range indices.Dims {
 		if i != axis && d > x.Dims[i] {
-			return nil, fmt.Errorf("indices of shape %v do not match shape %v", indices.Dims, x.Dims)
+			return nil, fmt.Errorf("indices shape %v exceeds data shape %v in axis %d", indices.Dims, x.Dims, i)
 		}
 	}
 	list, err := resolveIndices(indices, x.Dims[axis])
@@ -169,7 +169,7 @@ func scatter(x *Tensor, offsets []int, updates []float64, length int, reduction 
 func sliceOffsets(x, indices *Tensor, batch int) (list []int, length int, err error) {
 	rank := len(indices.Dims)
 	if rank == 0 || batch < 0 || batch >= rank || batch > len(x.Dims) || !slices.Equal(x.Dims[:batch], indices.Dims[:batch]) || indices.Dims[rank-1] > len(x.Dims)-batch {
-		return nil, 0, fmt.Errorf("indices of shape %v do not match shape %v with %d batch axes", indices.Dims, x.Dims, batch)
+		return nil, 0, fmt.Errorf("indices shape %v is incompatible with data shape %v for %d batch axes", indices.Dims, x.Dims, batch)
 	}
 	n := indices.Dims[rank-1]
 	steps := strides(x.Dims)
@@ -213,7 +213,7 @@ func computeScatterND(c *call) (*Tensor, error) {
 		return nil, err
 	}
 	if len(updates.Data) != len(list)*length {
-		return nil, fmt.Errorf("updates of shape %v do not fit indices of shape %v into data of shape %v", updates.Dims, indices.Dims, x.Dims)
+		return nil, fmt.Errorf("updates have shape %v; want %d elements for each of %d index tuples", updates.Dims, length, len(list))
 	}
 	return scatter(x, list, updates.Data, length, c.textAttribute("reduction", "none"))
 }
@@ -222,8 +222,11 @@ func computeScatterND(c *call) (*Tensor, error) {
 // the index has the second of two given values, and all others have the first.
 func computeOneHot(c *call) (*Tensor, error) {
 	indices, values := c.in[0], c.in[2]
-	if len(c.in[1].Data) != 1 || len(values.Data) != 2 {
-		return nil, fmt.Errorf("depth has shape %v and values %v; want one and two elements", c.in[1].Dims, values.Dims)
+	if len(c.in[1].Data) != 1 {
+		return nil, fmt.Errorf("depth has shape %v; want a scalar", c.in[1].Dims)
+	}
+	if len(values.Data) != 2 {
+		return nil, fmt.Errorf("values have shape %v; want two elements", values.Dims)
 	}
 	depth := c.in[1].ints()[0]
 	axis, err := resolveAxis(c.intAttribute("axis", -1), len(indices.Dims)+1)

@@ -141,7 +141,7 @@ func (r *interpreter) bindInputs(g *onnx.Graph, s *scope, inputs map[string]*Ten
 			continue
 		}
 		if g.Constants[name] == nil {
-			return &InputError{name, "graph has no such input"}
+			return &InputError{name, "not an input or constant of the graph"}
 		}
 		if err := t.checkLength(); err != nil {
 			return &InputError{name, err.Error()}
@@ -222,7 +222,7 @@ func (r *interpreter) findTensor(s *scope, name string) (*Tensor, error) {
 			return t, nil
 		}
 	}
-	return nil, fmt.Errorf("no node computes %q, and it is neither an input nor a constant", name)
+	return nil, fmt.Errorf("unknown tensor %q; want an input, a constant or the output of an earlier node", name)
 }
 
 // convertConstant converts a constant of the model's file to a Tensor. It returns an
@@ -285,7 +285,7 @@ func (r *interpreter) runGraph(g *onnx.Graph, s *scope) ([]*Tensor, error) {
 // an error once the model has run maxSteps nodes.
 func (r *interpreter) runNode(n *onnx.Node, s *scope) error {
 	if r.steps--; r.steps < 0 {
-		return fmt.Errorf("model runs more than %d nodes", maxSteps)
+		return fmt.Errorf("model runs more than %d nodes and loop iterations", maxSteps)
 	}
 	op, ok := operators[n.Op]
 	if !ok || n.Domain != "" && n.Domain != "ai.onnx" && n.Domain != "com.microsoft" {

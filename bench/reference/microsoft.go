@@ -95,15 +95,18 @@ func computeMatMulNBits(c *call) (*Tensor, error) {
 		return nil, c.unsupported(fmt.Sprintf("weights of %d bits, or reordered groups", bits))
 	}
 	if k < 1 || n < 1 || block < 1 || max(k, n, block) > maxElements {
-		return nil, fmt.Errorf("found K %d, N %d and block_size %d; want positive numbers", k, n, block)
+		return nil, fmt.Errorf("K is %d, N is %d and block_size is %d; want 1 to %d each", k, n, block, maxElements)
 	}
 	blocks, bytes := (k+block-1)/block, (block*bits+7)/8
 	zeroBytes := (blocks*bits + 7) / 8
-	if len(packed.Data) != n*blocks*bytes || len(scales.Data) != n*blocks {
-		return nil, fmt.Errorf("weights of shape %v and scales of shape %v do not match %d x %d in blocks of %d", packed.Dims, scales.Dims, k, n, block)
+	if len(packed.Data) != n*blocks*bytes {
+		return nil, fmt.Errorf("weights have shape %v; want %d bytes in each of %d x %d blocks", packed.Dims, bytes, n, blocks)
+	}
+	if len(scales.Data) != n*blocks {
+		return nil, fmt.Errorf("scales have shape %v; want one for each of %d x %d blocks", scales.Dims, n, blocks)
 	}
 	if zeros != nil && (zeros.Type.IsFloat() && len(zeros.Data) != n*blocks || !zeros.Type.IsFloat() && len(zeros.Data) != n*zeroBytes) {
-		return nil, fmt.Errorf("zero points of shape %v do not match scales of shape %v", zeros.Dims, scales.Dims)
+		return nil, fmt.Errorf("zero points have shape %v; want one for each of %d x %d blocks", zeros.Dims, n, blocks)
 	}
 	unpack := func(from []float64, i int) float64 {
 		each := 8 / bits
@@ -210,8 +213,11 @@ func addPresent(x *Tensor, rest ...*Tensor) (*Tensor, error) {
 
 func computeSkipSimplified(c *call) ([]*Tensor, error) {
 	x, err := addPresent(c.in[0], c.in[1], c.input(3))
-	if err != nil || len(x.Dims) == 0 {
-		return nil, fmt.Errorf("cannot add shapes %v and %v: %w", c.in[0].Dims, c.in[1].Dims, err)
+	if err != nil {
+		return nil, err
+	}
+	if len(x.Dims) == 0 {
+		return nil, fmt.Errorf("input is a scalar; want at least one axis")
 	}
 	y, err := c.divideByRMS(x, x.Dims[len(x.Dims)-1], c.floatAttribute("epsilon", 1e-12)).scaleAndAddBias(c.in[2], nil)
 	return []*Tensor{y, nil, nil, x}, err
@@ -268,7 +274,7 @@ func computeEmbedLayerNormalization(c *call) ([]*Tensor, error) {
 	counts, err := newTensor(onnx.Int32, ids.Dims[0])
 	if err == nil && mask != nil {
 		if len(mask.Dims) != 2 || mask.Dims[0] != ids.Dims[0] {
-			return nil, fmt.Errorf("mask of shape %v does not match input_ids of shape %v", mask.Dims, ids.Dims)
+			return nil, fmt.Errorf("mask has shape %v; want rank 2 and the batch size %d of input_ids", mask.Dims, ids.Dims[0])
 		}
 		if counts, err = mask.reduceAxes([]int{1}, sumAll); err == nil {
 			counts, err = counts.withType(onnx.Int32).dropAxes([]int{1})

@@ -82,7 +82,7 @@ func scaleAndShift(v float64, p []float64) float64 { return v*p[0] + p[1] }
 func computeGroupNormalization(c *call) (*Tensor, error) {
 	x, groups := c.in[0], c.intAttribute("num_groups", 0)
 	if len(x.Dims) < 2 || groups < 1 || x.Dims[1]%groups != 0 {
-		return nil, fmt.Errorf("cannot divide the channels of %[2]v into %[1]d groups", groups, x.Dims)
+		return nil, fmt.Errorf("cannot divide the channels (axis 1) of shape %v into %d groups", x.Dims, groups)
 	}
 	epsilon := c.floatAttribute("epsilon", float64(float32(1e-5)))
 	channelsPerGroup := x.Dims[1] / groups
@@ -196,8 +196,11 @@ func computeMeanVarianceNormalization(c *call) (*Tensor, error) {
 // elements in neighboring channels, scaled by alpha/size and offset by bias.
 func computeLRN(c *call) (*Tensor, error) {
 	x, size := c.in[0], c.intAttribute("size", 0)
-	if len(x.Dims) < 2 || size < 1 {
-		return nil, fmt.Errorf("size is %d for shape %v; want at least 1 and rank 2 or more", size, x.Dims)
+	if len(x.Dims) < 2 {
+		return nil, fmt.Errorf("input has shape %v; want rank 2 or more", x.Dims)
+	}
+	if size < 1 {
+		return nil, fmt.Errorf("size is %d; want at least 1", size)
 	}
 	alpha, beta, bias := c.floatAttribute("alpha", float64(float32(1e-4))), c.floatAttribute("beta", 0.75), c.floatAttribute("bias", 1)
 	return x.mapLines(1, func(line []float64) {

@@ -154,8 +154,11 @@ func computeGlobalLpPool(c *call) (*Tensor, error) {
 // which MaxPool found it. All other elements are 0.
 func computeMaxUnpool(c *call) (*Tensor, error) {
 	x, indices := c.in[0], c.in[1].ints()
-	if len(x.Dims) < 3 || len(indices) != len(x.Data) {
-		return nil, fmt.Errorf("input %v does not match indices %v", x.Dims, c.in[1].Dims)
+	if len(x.Dims) < 3 {
+		return nil, fmt.Errorf("input has shape %v; want at least one spatial axis after batch and channels", x.Dims)
+	}
+	if len(indices) != len(x.Data) {
+		return nil, fmt.Errorf("indices have shape %v; want one for each element of input shape %v", c.in[1].Dims, x.Dims)
 	}
 	w, err := c.newWindow(x.Dims[2:], c.intsAttribute("kernel_shape"))
 	if err != nil {
@@ -174,19 +177,19 @@ func computeMaxUnpool(c *call) (*Tensor, error) {
 		return nil, err
 	}
 	if len(dims) != len(small) {
-		return nil, fmt.Errorf("output_shape %v does not match input %v", dims, x.Dims)
+		return nil, fmt.Errorf("output_shape is %v; want rank %d, like the input", dims, len(x.Dims))
 	}
 	for i, at := range indices {
 		// The indices refer to the smallest output shape that the window allows.
 		to, rest, step := 0, at, 1
 		for axis := len(dims) - 1; axis >= 0; axis-- {
 			if small[axis] < 1 {
-				return nil, fmt.Errorf("output shape is %v; want positive dimensions", small)
+				return nil, fmt.Errorf("kernel, strides and pads give the output shape %v; want positive dimensions", small)
 			}
 			to, rest, step = to+rest%small[axis]*step, rest/small[axis], step*dims[axis]
 		}
 		if to < 0 || to >= len(y.Data) {
-			return nil, fmt.Errorf("index %d is outside of an output of shape %v", at, dims)
+			return nil, fmt.Errorf("index %d is out of range for output shape %v", at, dims)
 		}
 		y.Data[to] = x.Data[i]
 	}
@@ -207,8 +210,11 @@ func readRegions(boxes, images *Tensor, batch int) ([]roi, error) {
 	if images != nil {
 		columns = 4
 	}
-	if len(boxes.Dims) != 2 || boxes.Dims[1] != columns || images != nil && len(images.Data) != boxes.Dims[0] {
-		return nil, fmt.Errorf("boxes have shape %v; want %d columns and one image per box", boxes.Dims, columns)
+	if len(boxes.Dims) != 2 || boxes.Dims[1] != columns {
+		return nil, fmt.Errorf("boxes have shape %v; want [boxes][%d]", boxes.Dims, columns)
+	}
+	if images != nil && len(images.Data) != boxes.Dims[0] {
+		return nil, fmt.Errorf("found %d image numbers for %d boxes; want one for each", len(images.Data), boxes.Dims[0])
 	}
 	list := make([]roi, boxes.Dims[0])
 	for i := range list {
@@ -218,12 +224,12 @@ func readRegions(boxes, images *Tensor, batch int) ([]roi, error) {
 			image = images.Data[i]
 		}
 		if !(image >= 0 && image < float64(batch)) {
-			return nil, fmt.Errorf("box %d is in image %g; want less than %d", i, image, batch)
+			return nil, fmt.Errorf("box %d is in image %g; want 0 to %d", i, image, batch-1)
 		}
 		row = row[columns-4:]
 		for _, v := range row {
 			if !(math.Abs(v) <= maxElements) {
-				return nil, fmt.Errorf("box %d is %v; want coordinates up to %d", i, row, maxElements)
+				return nil, fmt.Errorf("box %d has coordinates %v; want magnitudes of at most %d", i, row, maxElements)
 			}
 		}
 		list[i] = roi{int(image), row[0], row[1], row[2], row[3]}
@@ -269,7 +275,7 @@ func computeRoiAlign(c *call) (*Tensor, error) {
 			rows, columns = int(math.Ceil(binH)), int(math.Ceil(binW))
 		}
 		if max(rows, columns) > 1<<12 {
-			return nil, fmt.Errorf("bin has %d x %d samples, which is too many", rows, columns)
+			return nil, fmt.Errorf("bins of box %d have %d x %d samples; want at most %d x %[4]d", i, rows, columns, 1<<12)
 		}
 		for at := range x.Dims[1] * high * wide {
 			ch, oy, ox := at/wide/high, at/wide%high, at%wide
@@ -313,8 +319,11 @@ func (t *Tensor) sampleRegion(image, channel int, y, x float64) (value, greatest
 // elements, and returns the largest element of each bin, or 0 if the bin is empty.
 func computeMaxRoiPool(c *call) (*Tensor, error) {
 	x, size := c.in[0], c.intsAttribute("pooled_shape")
-	if len(x.Dims) != 4 || len(size) != 2 || size[0] < 1 || size[1] < 1 {
-		return nil, fmt.Errorf("pooled_shape is %v for shape %v; want two positive numbers and rank 4", size, x.Dims)
+	if len(x.Dims) != 4 {
+		return nil, fmt.Errorf("input has shape %v; want rank 4", x.Dims)
+	}
+	if len(size) != 2 || size[0] < 1 || size[1] < 1 {
+		return nil, fmt.Errorf("pooled_shape is %v; want two positive numbers", size)
 	}
 	list, err := readRegions(c.in[1], nil, x.Dims[0])
 	if err != nil {

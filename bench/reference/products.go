@@ -48,7 +48,7 @@ func multiplyMatricesBy(a, b *Tensor, multiplyMatrix func(out, a, b []float64, m
 	}
 	ra, rb := len(a.Dims), len(b.Dims)
 	if ra < 2 || rb < 2 || a.Dims[ra-1] != b.Dims[rb-2] {
-		return nil, fmt.Errorf("cannot multiply %v by %v", a.Dims, b.Dims)
+		return nil, fmt.Errorf("cannot multiply a matrix of shape %v by one of shape %v", a.Dims, b.Dims)
 	}
 	batch, err := broadcastDims(a.Dims[:ra-2], b.Dims[:rb-2])
 	if err != nil {
@@ -137,8 +137,8 @@ func (c *call) readMatrices(transA, transB string) (a, b *Tensor, err error) {
 // computeEinsum computes Einsum: it multiplies elements of all inputs at matching indices, and sums
 // the products over the labels that the result does not have.
 func computeEinsum(c *call) (*Tensor, error) {
-	if slices.Contains(c.in, nil) {
-		return nil, fmt.Errorf("missing input")
+	if i := slices.Index(c.in, nil); i >= 0 {
+		return nil, fmt.Errorf("missing input %d", i)
 	}
 	terms, result, err := parseEinsum(c.textAttribute("equation", ""), c.in)
 	if err != nil {
@@ -153,7 +153,7 @@ func computeEinsum(c *call) (*Tensor, error) {
 			if old, ok := extent[label]; !ok || old == 1 {
 				extent[label] = d
 			} else if d != old && d != 1 {
-				return nil, fmt.Errorf("label %c has extents %d and %d; want equal extents, or 1", label, old, d)
+				return nil, fmt.Errorf("label %q has extents %d and %d; want equal extents, or 1", label, old, d)
 			}
 			if !slices.Contains(labels, label) {
 				labels = append(labels, label)
@@ -164,7 +164,7 @@ func computeEinsum(c *call) (*Tensor, error) {
 	for k, label := range labels {
 		d, ok := extent[label]
 		if !ok {
-			return nil, fmt.Errorf("result label %c is not in any input", label)
+			return nil, fmt.Errorf("label %q of the result is not in any input", label)
 		}
 		dims[k] = d
 	}
@@ -215,7 +215,7 @@ func parseEinsum(equation string, in []*Tensor) (terms [][]rune, result []rune, 
 	left, right, explicit := strings.Cut(strings.ReplaceAll(equation, " ", ""), "->")
 	parts := strings.Split(left, ",")
 	if len(parts) != len(in) {
-		return nil, nil, fmt.Errorf("equation %q does not have one term for each of %d inputs", equation, len(in))
+		return nil, nil, fmt.Errorf("equation %q has %d terms; want one for each of %d inputs", equation, len(parts), len(in))
 	}
 	const ellipsis = '0' // the labels of an ellipsis are the runes before this one
 	widest := 0
@@ -239,7 +239,7 @@ func parseEinsum(equation string, in []*Tensor) (terms [][]rune, result []rune, 
 		width := max(0, len(in[i].Dims)-len(part)+3)
 		term := expandEllipsis(part, width)
 		if len(term) != len(in[i].Dims) {
-			return nil, nil, fmt.Errorf("equation %q: term %q does not match shape %v", equation, part, in[i].Dims)
+			return nil, nil, fmt.Errorf("equation %q: term %q has %d labels; want one for each axis of shape %v", equation, part, len(term), in[i].Dims)
 		}
 		for _, label := range term {
 			uses[label]++

@@ -64,7 +64,7 @@ func broadcastParameter(p, x *Tensor, axis, block int) (*Tensor, error) {
 	}
 	if block > 0 && len(p.Dims) == len(x.Dims) {
 		if p.Dims[axis] == 0 || p.Dims[axis] != (x.Dims[axis]+block-1)/block {
-			return nil, fmt.Errorf("scales of shape %v in blocks of %d do not match shape %v", p.Dims, block, x.Dims)
+			return nil, fmt.Errorf("scales or zero points have shape %v; want one for each block of %d along axis %d of shape %v", p.Dims, block, axis, x.Dims)
 		}
 		places := make([]int, x.Dims[axis])
 		for i := range places {
@@ -73,7 +73,7 @@ func broadcastParameter(p, x *Tensor, axis, block int) (*Tensor, error) {
 		return p.selectIndices(axis, places)
 	}
 	if len(p.Data) != x.Dims[axis] {
-		return nil, fmt.Errorf("found %d scales for axis %d of %v; want one or one per element", len(p.Data), axis, x.Dims)
+		return nil, fmt.Errorf("scales or zero points have shape %v; want 1 element, or %d for axis %d", p.Dims, x.Dims[axis], axis)
 	}
 	dims := slices.Repeat([]int{1}, len(x.Dims))
 	dims[axis] = len(p.Data)
@@ -272,7 +272,7 @@ func computeDynamicQuantizeMatMul(c *call) (*Tensor, error) {
 // i+2 its zero point; both have a single element or one for each index of axis.
 func (c *call) dequantizeInput(i, axis int) (*Tensor, error) {
 	if c.input(i) == nil || c.input(i+1) == nil {
-		return nil, fmt.Errorf("missing input %d or its scale", i)
+		return nil, fmt.Errorf("missing input %d or its scale, input %d", i, i+1)
 	}
 	s, err := scalingOf(c.in[i], c.in[i+1], c.input(i+2), axis, 0)
 	if err != nil {

@@ -44,7 +44,7 @@ func recurrentOperator(gates int, activations []string, step func(k *cell, x, h,
 					continue
 				}
 				if len((*t).Dims) != 3 {
-					return nil, fmt.Errorf("input has shape %v; want rank 3", (*t).Dims)
+					return nil, fmt.Errorf("input or initial state has shape %v; want rank 3", (*t).Dims)
 				}
 				if *t, err = (*t).transpose(1, 0, 2); err != nil {
 					return nil, err
@@ -82,16 +82,19 @@ func (c *call) readCells(x *Tensor, gates int, missing []string) (cells []*cell,
 	case "bidirectional":
 		backward = []bool{false, true}
 	default:
-		return nil, nil, fmt.Errorf("direction is %q; want forward, reverse or bidirectional", direction)
+		return nil, nil, fmt.Errorf("unknown direction %q; want forward, reverse or bidirectional", direction)
 	}
 	n, w, r := len(backward), c.in[1], c.in[2]
 	if len(x.Dims) != 3 || len(r.Dims) != 3 {
-		return nil, nil, fmt.Errorf("input has shape %v and recurrent weights %v; want rank 3", x.Dims, r.Dims)
+		return nil, nil, fmt.Errorf("input has shape %v and recurrent weights %v; want rank 3 for both", x.Dims, r.Dims)
 	}
 	inputs, hidden := x.Dims[2], r.Dims[2]
 	rows := gates * hidden
-	if !slices.Equal(w.Dims, []int{n, rows, inputs}) || !slices.Equal(r.Dims, []int{n, rows, hidden}) {
-		return nil, nil, fmt.Errorf("input %v does not match weights %v and %v in %d directions", x.Dims, w.Dims, r.Dims, n)
+	if want := []int{n, rows, inputs}; !slices.Equal(w.Dims, want) {
+		return nil, nil, fmt.Errorf("input weights have shape %v; want %v", w.Dims, want)
+	}
+	if want := []int{n, rows, hidden}; !slices.Equal(r.Dims, want) {
+		return nil, nil, fmt.Errorf("recurrent weights have shape %v; want %v", r.Dims, want)
 	}
 	bias := make([]float64, 2*rows*n)
 	if t := c.input(3); t != nil {
@@ -126,7 +129,7 @@ func (c *call) readActivations(missing []string, directions int) ([]func(float64
 	names := slices.Repeat(missing, directions)
 	if a := c.attribute("activations"); a != nil && len(a.Strings) > 0 {
 		if names = a.Strings; len(names) != directions*len(missing) {
-			return nil, fmt.Errorf("found %d activations, want %d", len(names), directions*len(missing))
+			return nil, fmt.Errorf("found %d activations; want %d for each of %d directions", len(names), len(missing), directions)
 		}
 	}
 	var alphas, betas []float32
@@ -198,7 +201,7 @@ func (c *call) unroll(x, h0, c0 *Tensor, cells []*cell, backward []bool, step fu
 	lengths := slices.Repeat([]int{length}, batch)
 	if t := c.input(4); t != nil {
 		if lengths = t.ints(); len(lengths) != batch {
-			return nil, fmt.Errorf("found %d lengths for a batch of %d", len(lengths), batch)
+			return nil, fmt.Errorf("found %d sequence lengths; want one for each of %d sequences", len(lengths), batch)
 		}
 	}
 	y, err := newTensor(x.Type, length, len(cells), batch, hidden)
@@ -221,7 +224,7 @@ func (c *call) unroll(x, h0, c0 *Tensor, cells []*cell, backward []bool, step fu
 	for d, k := range cells {
 		for b, n := range lengths {
 			if n < 0 || n > length {
-				return nil, fmt.Errorf("length is %d; want 0 to %d", n, length)
+				return nil, fmt.Errorf("sequence length is %d; want 0 to %d", n, length)
 			}
 			h, state := last.Data[(d*batch+b)*hidden:][:hidden], lastC.Data[(d*batch+b)*hidden:][:hidden]
 			for i := range n {

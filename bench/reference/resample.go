@@ -62,7 +62,7 @@ func computeResize(c *call) (*Tensor, error) {
 			return nil, err
 		}
 		if sizes != nil && len(sizes) != len(axes) || sizes == nil && len(scales) != len(axes) {
-			return nil, fmt.Errorf("found %d scales and %d sizes for axes %v", len(scales), len(sizes), axes)
+			return nil, fmt.Errorf("found %d scales or sizes; want one for each of axes %v", max(len(scales), len(sizes)), axes)
 		}
 		allScales, allSizes := slices.Repeat([]float64{1}, len(x.Dims)), slices.Clone(x.Dims)
 		for i, a := range axes {
@@ -119,12 +119,12 @@ func keepAspectRatio(policy string, dims, sizes, axes []int) ([]int, []float64) 
 func (c *call) resizeTo(x *Tensor, scales []float64, sizes []int, mode, nearest string) (*Tensor, error) {
 	rank := len(x.Dims)
 	if sizes == nil && len(scales) != rank || sizes != nil && (len(sizes) != rank || scales != nil && len(scales) != rank) {
-		return nil, fmt.Errorf("found %d scales and %d sizes for shape %v", len(scales), len(sizes), x.Dims)
+		return nil, fmt.Errorf("found %d scales or sizes; want one for each axis of shape %v", max(len(scales), len(sizes)), x.Dims)
 	}
 	var region []float64
 	if t := c.input(1); t != nil && mode == "tf_crop_and_resize" {
 		if region = t.Data; len(region) != 2*rank {
-			return nil, fmt.Errorf("region has %d values for shape %v; want two per axis", len(region), x.Dims)
+			return nil, fmt.Errorf("roi has %d values; want two for each axis of shape %v", len(region), x.Dims)
 		}
 	}
 	outside := x
@@ -139,15 +139,18 @@ func (c *call) resizeTo(x *Tensor, scales []float64, sizes []int, mode, nearest 
 			r.scale = scales[axis]
 			length := math.Floor(float64(n) * r.scale)
 			if !(length >= 0 && length <= maxElements) {
-				return nil, fmt.Errorf("scale %g of axis %d is out of range", r.scale, axis)
+				return nil, fmt.Errorf("scale of axis %d is %g; want a result of 0 to %d elements", axis, r.scale, maxElements)
 			}
 			r.out = int(length)
 		}
 		if region != nil {
 			r.start, r.end, r.value = region[axis], region[axis+rank], c.floatAttribute("extrapolation_value", 0)
 		}
-		if n == 0 || r.out < 0 || r.out > maxElements {
-			return nil, fmt.Errorf("cannot resize axis %d of %v to %d elements", axis, x.Dims, r.out)
+		if n == 0 {
+			return nil, fmt.Errorf("axis %d of shape %v has no elements to resize", axis, x.Dims)
+		}
+		if r.out < 0 || r.out > maxElements {
+			return nil, fmt.Errorf("size of axis %d is %d; want 0 to %d", axis, r.out, maxElements)
 		}
 		if r.scale == 1 && r.out == n && region == nil {
 			continue
@@ -241,7 +244,7 @@ func (r *resampling) inputCoordinate(o float64) (float64, error) {
 		}
 		return r.start*(n-1) + o*(r.end-r.start)*(n-1)/(out-1), nil
 	}
-	return 0, fmt.Errorf("unknown coordinate_transformation_mode %q; want one of the specification, such as half_pixel or align_corners", r.mode)
+	return 0, fmt.Errorf("unknown coordinate_transformation_mode %q; want a mode of ONNX, such as half_pixel or align_corners", r.mode)
 }
 
 // elementWeights returns the weights with which consecutive input elements, starting at index
@@ -315,7 +318,7 @@ func computeGridSample(c *call) (*Tensor, error) {
 	x, grid := c.in[0], c.in[1]
 	rank := len(x.Dims) - 2
 	if rank < 1 || len(grid.Dims) != len(x.Dims) || grid.Dims[rank+1] != rank || grid.Dims[0] != x.Dims[0] || numElements(x.Dims[2:]) == 0 {
-		return nil, fmt.Errorf("grid of shape %v does not match shape %v", grid.Dims, x.Dims)
+		return nil, fmt.Errorf("grid shape %v is incompatible with input shape %v", grid.Dims, x.Dims)
 	}
 	y, err := newTensor(x.Type, slices.Concat(x.Dims[:2], grid.Dims[1:rank+1])...)
 	if err != nil {
@@ -419,7 +422,7 @@ func computeAffineGrid(c *call) (*Tensor, error) {
 	theta, size := c.in[0], c.in[1].ints()
 	rank := len(size) - 2
 	if rank != 2 && rank != 3 || !slices.Equal(theta.Dims, []int{size[0], rank, rank + 1}) {
-		return nil, fmt.Errorf("matrices of shape %v do not match size %v", theta.Dims, size)
+		return nil, fmt.Errorf("size is %v and theta has shape %v; want a size of rank 4 or 5 and [batch][rank-2][rank-1]", size, theta.Dims)
 	}
 	y, err := newTensor(theta.Type, slices.Concat(size[:1], size[2:], []int{rank})...)
 	if err != nil {

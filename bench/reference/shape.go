@@ -51,18 +51,18 @@ func computeReshape(c *call) (*Tensor, error) {
 			continue
 		case d == 0 && !c.flagAttribute("allowzero"):
 			if i >= len(x.Dims) {
-				return nil, fmt.Errorf("shape %v keeps dimension %d, which %v does not have", want, i, x.Dims)
+				return nil, fmt.Errorf("shape %v keeps dimension %d, which input shape %v does not have", want, i, x.Dims)
 			}
 			want[i] = x.Dims[i]
 		}
 		if want[i] < 0 || want[i] > maxElements || known > maxElements {
-			return nil, fmt.Errorf("cannot reshape %v to %v", x.Dims, want)
+			return nil, fmt.Errorf("shape %v has a negative dimension or more than %d elements", want, maxElements)
 		}
 		known *= want[i]
 	}
 	if rest >= 0 {
 		if known == 0 || len(x.Data)%known != 0 {
-			return nil, fmt.Errorf("cannot reshape %v to %v", x.Dims, want)
+			return nil, fmt.Errorf("cannot reshape %v to %v: no value of -1 preserves the %d elements", x.Dims, want, len(x.Data))
 		}
 		want[rest] = len(x.Data) / known
 	}
@@ -155,8 +155,8 @@ func computeConcat(c *call) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if slices.Contains(c.in, nil) {
-		return nil, fmt.Errorf("missing inputs; want at least one tensor")
+	if i := slices.Index(c.in, nil); i >= 0 {
+		return nil, fmt.Errorf("missing input %d", i)
 	}
 	return concatenate(c.in, axis)
 }
@@ -172,7 +172,7 @@ func concatenate(list []*Tensor, axis int) (*Tensor, error) {
 			rest[axis] = dims[axis]
 		}
 		if !slices.Equal(rest, dims) {
-			return nil, fmt.Errorf("cannot concatenate %v and %v along axis %d", list[0].Dims, t.Dims, axis)
+			return nil, fmt.Errorf("cannot concatenate shapes %v and %v along axis %d: other dimensions differ", list[0].Dims, t.Dims, axis)
 		}
 		dims[axis] += t.Dims[axis]
 	}
@@ -204,7 +204,7 @@ func computeSplit(c *call) ([]*Tensor, error) {
 	if !given {
 		n := c.intAttribute("num_outputs", len(c.node.Outputs))
 		if n < 1 || n > len(c.node.Outputs) {
-			return nil, fmt.Errorf("found %d outputs for num_outputs %d", len(c.node.Outputs), n)
+			return nil, fmt.Errorf("num_outputs is %d; want 1 to %d, the number of outputs", n, len(c.node.Outputs))
 		}
 		each := (x.Dims[axis] + n - 1) / n
 		for i := range n {
@@ -215,7 +215,7 @@ func computeSplit(c *call) ([]*Tensor, error) {
 	from := 0
 	for _, size := range sizes {
 		if size < 0 || size > x.Dims[axis]-from {
-			return nil, fmt.Errorf("cannot split axis %d of %v into %v", axis, x.Dims, sizes)
+			return nil, fmt.Errorf("split sizes %v are negative or exceed the length %d of axis %d", sizes, x.Dims[axis], axis)
 		}
 		part, err := x.sliceRange(axis, from, from+size)
 		if err != nil {
@@ -224,7 +224,7 @@ func computeSplit(c *call) ([]*Tensor, error) {
 		parts, from = append(parts, part), from+size
 	}
 	if from != x.Dims[axis] {
-		return nil, fmt.Errorf("cannot split axis %d of %v into %v", axis, x.Dims, sizes)
+		return nil, fmt.Errorf("split sizes %v add up to %d; want the length %d of axis %d", sizes, from, x.Dims[axis], axis)
 	}
 	return parts, nil
 }
@@ -265,7 +265,7 @@ func computeSlice(c *call) (*Tensor, error) {
 		n := x.Dims[a]
 		step := min(max(steps[i], -n-1), n+1) // a longer step also selects one element
 		if step == 0 {
-			return nil, fmt.Errorf("step of axis %d is 0; want another number", a)
+			return nil, fmt.Errorf("step of axis %d is 0; want a positive or negative step", a)
 		}
 		var from int
 		from, dims[a] = sliceAxis(starts[i], ends[i], step, n)
@@ -306,11 +306,11 @@ func computeExpand(c *call) (*Tensor, error) {
 func computeTile(c *call) (*Tensor, error) {
 	x, repeats := c.in[0], c.in[1].ints()
 	if c.opset < 6 || len(repeats) != len(x.Dims) {
-		return nil, fmt.Errorf("found %d repeats for shape %v; want one per axis", len(repeats), x.Dims)
+		return nil, fmt.Errorf("found %d repeats in operator set %d; want operator set 6 or later and one repeat for each axis of shape %v", len(repeats), c.opset, x.Dims)
 	}
 	for axis, n := range repeats {
 		if n < 0 || n > maxElements {
-			return nil, fmt.Errorf("axis %d has %d repeats; want 0 or a larger number in range", axis, n)
+			return nil, fmt.Errorf("axis %d has %d repeats; want 0 to %d", axis, n, maxElements)
 		}
 		// [before][axis*after] repeated n times is [before][n][axis*after].
 		before := numElements(x.Dims[:axis])
@@ -352,7 +352,7 @@ func computePad(c *call) (*Tensor, error) {
 		}
 	}
 	if len(amounts) != 2*len(axes) {
-		return nil, fmt.Errorf("found %d amounts for %d axes; want two per axis", len(amounts), len(axes))
+		return nil, fmt.Errorf("found %d pads; want two for each of %d axes", len(amounts), len(axes))
 	}
 	mode := c.textAttribute("mode", "constant")
 	if !slices.Contains([]string{"constant", "edge", "wrap", "reflect"}, mode) {
@@ -374,7 +374,7 @@ func computePad(c *call) (*Tensor, error) {
 func padAxis(x *Tensor, axis, before, after int, mode string, value float64) (*Tensor, error) {
 	n := x.Dims[axis]
 	if max(before, -before, after, -after) > maxElements {
-		return nil, fmt.Errorf("padding of axis %d by %d and %d is out of range", axis, before, after)
+		return nil, fmt.Errorf("pads of axis %d are %d and %d; want magnitudes of at most %d", axis, before, after, maxElements)
 	}
 	dims := slices.Clone(x.Dims)
 	dims[axis] += before + after
@@ -431,8 +431,11 @@ func reflectIndex(k, n int) int {
 // blocksize.
 func (c *call) blockSize() (d []int, block int, err error) {
 	d, block = c.in[0].Dims, c.intAttribute("blocksize", 0)
-	if len(d) != 4 || block < 1 || block > maxElements {
-		err = fmt.Errorf("blocksize is %d for shape %v; want a positive number and rank 4", block, d)
+	switch {
+	case len(d) != 4:
+		err = fmt.Errorf("input has shape %v; want rank 4", d)
+	case block < 1 || block > maxElements:
+		err = fmt.Errorf("blocksize is %d; want 1 to %d", block, maxElements)
 	}
 	return d, block, err
 }
@@ -443,7 +446,7 @@ func computeDepthToSpace(c *call) (*Tensor, error) {
 		return nil, err
 	}
 	if d[1]/b%b != 0 || d[1]%b != 0 {
-		return nil, fmt.Errorf("%d channels are not a multiple of %d*%d", d[1], b, b)
+		return nil, fmt.Errorf("%d channels are not a multiple of the square of blocksize %d", d[1], b)
 	}
 	depth := d[1] / b / b
 	split, perm := []int{d[0], b, b, depth, d[2], d[3]}, []int{0, 3, 4, 1, 5, 2}
@@ -452,7 +455,7 @@ func computeDepthToSpace(c *call) (*Tensor, error) {
 	case "CRD":
 		split, perm = []int{d[0], depth, b, b, d[2], d[3]}, []int{0, 1, 4, 2, 5, 3}
 	default:
-		return nil, fmt.Errorf("mode is %q; want DCR or CRD", mode)
+		return nil, fmt.Errorf("unknown mode %q; want DCR or CRD", mode)
 	}
 	return c.in[0].rearrange(split, perm, []int{d[0], depth, d[2] * b, d[3] * b})
 }
@@ -463,7 +466,7 @@ func computeSpaceToDepth(c *call) (*Tensor, error) {
 		return nil, err
 	}
 	if d[2]%b != 0 || d[3]%b != 0 {
-		return nil, fmt.Errorf("extents of %v are not multiples of %d", d, b)
+		return nil, fmt.Errorf("blocksize %d does not divide the height and width of shape %v", b, d)
 	}
 	return c.in[0].rearrange([]int{d[0], d[1], d[2] / b, b, d[3] / b, b}, []int{0, 3, 5, 1, 2, 4}, []int{d[0], d[1] * b * b, d[2] / b, d[3] / b})
 }
@@ -508,11 +511,14 @@ func computeTrilu(c *call) (*Tensor, error) {
 func computeReverseSequence(c *call) (*Tensor, error) {
 	x, lengths := c.in[0], c.in[1].ints()
 	batch, time := c.intAttribute("batch_axis", 1), c.intAttribute("time_axis", 0)
-	if len(x.Dims) < 2 || batch+time != 1 || batch*time != 0 {
-		return nil, fmt.Errorf("batch_axis is %d and time_axis %d for shape %v; want 0 and 1 in either order", batch, time, x.Dims)
+	if len(x.Dims) < 2 {
+		return nil, fmt.Errorf("input has shape %v; want rank 2 or more", x.Dims)
+	}
+	if batch+time != 1 || batch*time != 0 {
+		return nil, fmt.Errorf("batch_axis is %d and time_axis is %d; want 0 and 1 in either order", batch, time)
 	}
 	if len(lengths) != x.Dims[batch] {
-		return nil, fmt.Errorf("found %d lengths for a batch of %d", len(lengths), x.Dims[batch])
+		return nil, fmt.Errorf("found %d sequence lengths; want one for each of %d sequences", len(lengths), x.Dims[batch])
 	}
 	out := x.zerosLike()
 	inner := numElements(x.Dims[2:])
@@ -521,7 +527,7 @@ func computeReverseSequence(c *call) (*Tensor, error) {
 		from := slices.Clone(index)
 		n := lengths[index[batch]]
 		if n < 0 || n > x.Dims[time] {
-			return nil, fmt.Errorf("length is %d; want 0 to %d", n, x.Dims[time])
+			return nil, fmt.Errorf("sequence length is %d; want 0 to %d", n, x.Dims[time])
 		}
 		if from[time] < n {
 			from[time] = n - 1 - from[time]

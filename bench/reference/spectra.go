@@ -76,8 +76,14 @@ func computeDFT(c *call) (*Tensor, error) {
 		}
 	}
 	axis, err := resolveAxis(axis, rank)
-	if err != nil || axis == rank-1 || x.Dims[rank-1] < 1 || x.Dims[rank-1] > 2 {
-		return nil, fmt.Errorf("cannot transform axis %d of shape %v", axis, x.Dims)
+	if err != nil {
+		return nil, err
+	}
+	if axis == rank-1 {
+		return nil, fmt.Errorf("cannot transform axis %d, which holds the real and imaginary parts", axis)
+	}
+	if x.Dims[rank-1] < 1 || x.Dims[rank-1] > 2 {
+		return nil, fmt.Errorf("input has shape %v; want 1 or 2 in the last axis, for real or complex numbers", x.Dims)
 	}
 	n := x.Dims[axis]
 	if t := c.input(1); t != nil && len(t.Data) == 1 {
@@ -142,8 +148,14 @@ func computeSTFT(c *call) (*Tensor, error) {
 	if t := c.input(3); t != nil && len(t.Data) == 1 {
 		n = t.ints()[0]
 	}
-	if len(step) != 1 || step[0] < 1 || n < 1 || n > x.Dims[1] || window != nil && len(window.Data) != n {
-		return nil, fmt.Errorf("frames of %d elements with step %v do not fit a signal of shape %v", n, step, x.Dims)
+	if len(step) != 1 || step[0] < 1 {
+		return nil, fmt.Errorf("frame_step is %v; want one positive number", step)
+	}
+	if n < 1 || n > x.Dims[1] {
+		return nil, fmt.Errorf("frame length is %d; want 1 to %d, the length of the signal", n, x.Dims[1])
+	}
+	if window != nil && len(window.Data) != n {
+		return nil, fmt.Errorf("window has shape %v; want one element for each of the %d elements of a frame", window.Dims, n)
 	}
 	if n > maxTransform {
 		return nil, c.unsupported(fmt.Sprintf("transform of %d elements", n))

@@ -77,7 +77,7 @@ func newVector(values ...int) *Tensor {
 func (t *Tensor) checkLength() error {
 	n, err := countElements(t.Dims)
 	if err == nil && n != len(t.Data) {
-		err = fmt.Errorf("found %d values for shape %v; want %d", len(t.Data), t.Dims, n)
+		err = fmt.Errorf("shape %v needs %d values, but tensor has %d", t.Dims, n, len(t.Data))
 	}
 	return err
 }
@@ -97,7 +97,7 @@ func (t *Tensor) withType(to onnx.DataType) *Tensor {
 func (t *Tensor) reshape(dims ...int) (*Tensor, error) {
 	n, err := countElements(dims)
 	if err == nil && n != len(t.Data) {
-		err = fmt.Errorf("cannot reshape %v to %v", t.Dims, dims)
+		err = fmt.Errorf("cannot reshape %v to %v: the number of elements differs", t.Dims, dims)
 	}
 	return &Tensor{Type: t.Type, Dims: slices.Clone(dims), Data: t.Data}, err
 }
@@ -182,7 +182,7 @@ func advance(index, dims []int) bool {
 // transpose returns t with its axes permuted: axis i of the result is axis perm[i] of t.
 func (t *Tensor) transpose(perm ...int) (*Tensor, error) {
 	if !isPermutation(perm, len(t.Dims)) {
-		return nil, fmt.Errorf("%v is not a permutation of the axes of %v", perm, t.Dims)
+		return nil, fmt.Errorf("perm %v is not a permutation of the %d axes of the tensor", perm, len(t.Dims))
 	}
 	from := strides(t.Dims)
 	dims, steps := make([]int, len(perm)), make([]int, len(perm))
@@ -267,7 +267,7 @@ func broadcastDims(shapes ...[]int) ([]int, error) {
 			case *o == 1:
 				*o = d
 			case d != 1 && d != *o:
-				return nil, fmt.Errorf("shapes %v do not broadcast", shapes)
+				return nil, fmt.Errorf("cannot broadcast shapes %v to a common shape", shapes)
 			}
 		}
 	}
@@ -282,7 +282,7 @@ func (t *Tensor) broadcast(dims []int) (*Tensor, error) {
 	}
 	all, err := broadcastDims(t.Dims, dims)
 	if err != nil || !slices.Equal(all, dims) {
-		return nil, fmt.Errorf("shape %v does not broadcast to %v", t.Dims, dims)
+		return nil, fmt.Errorf("cannot broadcast shape %v to %v", t.Dims, dims)
 	}
 	steps := make([]int, len(dims))
 	for i, s := range strides(t.Dims) {
