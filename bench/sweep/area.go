@@ -48,7 +48,7 @@ func parseExpression(text string) (*expression, error) {
 		case after[0] == '-':
 			sign = -1
 		default:
-			return nil, fmt.Errorf("malformed expression %q; want + or - or * at %q", text, after)
+			return nil, fmt.Errorf("malformed expression %q: want +, - or * before %q", text, after)
 		}
 		rest = after[1:]
 	}
@@ -64,8 +64,10 @@ func parseTerm(text string) (p term, rest string, err error) {
 		word := text[:n]
 		text = strings.TrimSpace(text[n:])
 		switch {
+		case word == "" && text == "":
+			return p, "", fmt.Errorf("unexpected end of expression; want a number or a constant of the chip")
 		case word == "":
-			return p, "", fmt.Errorf("missing number or constant of the chip at %q", text)
+			return p, "", fmt.Errorf("unexpected %q; want a number or a constant of the chip", text)
 		case isNumber(word):
 			v, err := strconv.ParseFloat(word, 64)
 			if err != nil {

@@ -35,7 +35,7 @@ func NewFront(list string, header []string, programs int) (*Front, error) {
 		return nil, err
 	}
 	if len(g) < 2 {
-		return nil, argumentErrorf("%s: want two goals or more", list)
+		return nil, argumentErrorf("found a single goal %q; want two or more", list)
 	}
 	return &Front{Header: header, goals: g, design: newDesign(header, programs)}, nil
 }
@@ -102,7 +102,7 @@ func ReadFront(goals string, programs int, names []string) (*Front, error) {
 	}
 	best, err := NewFront(goals, files[0].row, programs)
 	if err != nil {
-		return nil, argumentErrorf("goal %v", err)
+		return nil, err
 	}
 	total, err := mergeRows(files, func(m *shardFile) error {
 		best.Add(m.row)

@@ -48,11 +48,11 @@ func parseGoals(list string, header []string) ([]goal, error) {
 		g, ok := parseGoal(name, header)
 		switch {
 		case !ok && name == areaColumn:
-			return nil, argumentErrorf("%s requires --area, the area as a function of the chip's constants", name)
+			return nil, argumentErrorf("goal %q requires --area, which defines the area as a function of the chip's constants", name)
 		case !ok:
-			return nil, argumentErrorf("%s: unknown goal; want time, energy, power, dma, area or a chip. key of the sweep", name)
+			return nil, argumentErrorf("unknown goal %q; want time, energy, power, dma, area or a chip. key of the sweep", name)
 		case slices.ContainsFunc(out, func(o goal) bool { return o.name == name }):
-			return nil, argumentErrorf("%s: duplicate goal", name)
+			return nil, argumentErrorf("duplicate goal %q", name)
 		}
 		out = append(out, g)
 	}

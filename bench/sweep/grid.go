@@ -84,7 +84,7 @@ func expandItem(item string) ([]string, error) {
 	case err != nil:
 		return nil, err
 	case from > to || step == 0 && (factor < 2 || from < 1) || factor == 1 && step < 1:
-		return nil, fmt.Errorf("invalid range %q; want a start at or below the end and a positive step or a factor above 1", item)
+		return nil, fmt.Errorf("invalid range %q; want a start that does not exceed the end, and a positive step or a factor above 1", item)
 	}
 	var values []string
 	for v := from; v <= to && len(values) <= maxValues; v = v*factor + step {
@@ -112,7 +112,7 @@ func expandReal(item string) ([]string, error) {
 	if !ok {
 		return []string{text(from)}, nil
 	}
-	// A plus or a minus after an e belongs to the exponent.
+	// A plus after an e belongs to the exponent.
 	cut := -1
 	for i := range rest {
 		if rest[i] == '*' || rest[i] == '+' && i > 0 && rest[i-1] != 'e' && rest[i-1] != 'E' {
@@ -133,7 +133,7 @@ func expandReal(item string) ([]string, error) {
 	}
 	times := rest[cut] == '*'
 	if from > to || times && (by <= 1 || from <= 0) || !times && by <= 0 {
-		return nil, fmt.Errorf("invalid range %q; want a start at or below the end and a positive step or a factor above 1", item)
+		return nil, fmt.Errorf("invalid range %q; want a start that does not exceed the end, and a positive step or a factor above 1", item)
 	}
 	var values []string
 	for i := 0; len(values) <= maxValues; i++ {
@@ -203,10 +203,10 @@ func ParseShard(s string) (Shard, error) {
 	i, err1 := strconv.Atoi(first)
 	n, err2 := strconv.Atoi(second)
 	if err1 == nil && err2 == nil && n > MaxPoints {
-		return Shard{}, argumentErrorf("%q has more than %d parts", s, MaxPoints)
+		return Shard{}, argumentErrorf("shard %q has more than %d parts", s, MaxPoints)
 	}
 	if err1 != nil || err2 != nil || i < 1 || i > n {
-		return Shard{}, argumentErrorf("%q is not a shard; want I/N with I from 1 to N", s)
+		return Shard{}, argumentErrorf("malformed shard %q; want I/N with I from 1 to N", s)
 	}
 	return Shard{i, n}, nil
 }

@@ -80,10 +80,10 @@ func checkShards(files []*shardFile, points int) error {
 		want = c.countPoints()
 	}
 	if want = max(want, 1); total < want {
-		return fmt.Errorf("found %d points of %d; a shard is missing or incomplete", total, want)
+		return fmt.Errorf("found %d of %d points; a shard is missing or incomplete", total, want)
 	}
 	if points > 0 && total > points {
-		return fmt.Errorf("found %d points, more than --points %d", total, points)
+		return fmt.Errorf("found %d points; want %d, as set by --points", total, points)
 	}
 	return nil
 }
@@ -98,7 +98,7 @@ func mergeRows(files []*shardFile, visit func(*shardFile) error) (total int, err
 			return 0, err
 		}
 		if first := files[0]; !bytes.Equal(f.header, first.header) {
-			return 0, f.errorf("belongs to another sweep than %s", report.Printable(first.name))
+			return 0, f.errorf("columns differ from those of %s; want files of one sweep", report.Printable(first.name))
 		}
 		if err := f.readRow(); err != nil {
 			return 0, err
@@ -121,7 +121,7 @@ func mergeRows(files []*shardFile, visit func(*shardFile) error) (total int, err
 		if total == 0 {
 			first, origin = f, rowOrigin(f.row)
 		} else if o := rowOrigin(f.row); o != origin {
-			return total, f.errorf("belongs to another sweep than %s: %s", report.Printable(first.name), diffOrigins(o, origin))
+			return total, f.errorf("sweep differs from that of %s: %s", report.Printable(first.name), diffOrigins(o, origin))
 		}
 		if err := visit(f); err != nil {
 			return total, err
@@ -156,7 +156,7 @@ func (f *shardFile) readHeader() error {
 		return addFileName(f.name, errNoOrigin)
 	}
 	if err != nil || len(row) < n+2 || row[0] != "point" || row[1] != "program" || !slices.Equal(row[len(row)-n:], resultColumns[:]) {
-		return f.errorf("not the output of a sweep")
+		return f.errorf("file is not the output of a sweep")
 	}
 	f.header = bytes.Clone(f.rows.line)
 	f.row, f.columns = row, row
@@ -183,9 +183,9 @@ func (f *shardFile) readRow() error {
 	at, err := strconv.Atoi(row[0])
 	switch {
 	case err != nil || at < 0 || at >= MaxPoints || len(row) != len(f.columns):
-		return f.errorf("not the output of a sweep")
+		return f.errorf("file is not the output of a sweep")
 	case at <= before:
-		return f.errorf("found point %d after point %d", at, before)
+		return f.errorf("found point %d after point %d; want ascending points", at, before)
 	}
 	f.row, f.point = row, at
 	return nil

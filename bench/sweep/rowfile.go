@@ -179,7 +179,7 @@ func (o *Output) Resume(f rows, most int, origin string, label func(row int) []s
 			// The rest after the last complete row is the start of a row if the file is
 			// ours.
 			if i == 0 && !bytes.HasPrefix(formatLine(o.header), r.line) {
-				return errors.New("not the output of a sweep; choose another file")
+				return errors.New("file is not the output of a sweep; choose another file")
 			}
 			break
 		}
@@ -187,7 +187,7 @@ func (o *Output) Resume(f rows, most int, origin string, label func(row int) []s
 			return fmt.Errorf("line %d: %w", i+1, err)
 		}
 		if i > most {
-			return errors.New("file has more rows than the grid")
+			return fmt.Errorf("file has more rows than the %d of this sweep", most)
 		}
 		want := o.header
 		if i > 0 {
@@ -197,10 +197,10 @@ func (o *Output) Resume(f rows, most int, origin string, label func(row int) []s
 			return errNoOrigin
 		}
 		if len(row) != len(o.header) || !slices.Equal(row[:len(want)], want) {
-			return fmt.Errorf("line %d belongs to another sweep", i+1)
+			return fmt.Errorf("line %d does not match this sweep; want a file that the same command wrote", i+1)
 		}
 		if i > 0 && rowOrigin(row) != origin {
-			return fmt.Errorf("line %d belongs to another sweep: %s", i+1, diffOrigins(origin, rowOrigin(row)))
+			return fmt.Errorf("line %d is of a different sweep: %s", i+1, diffOrigins(origin, rowOrigin(row)))
 		}
 		o.hasHeader, o.Rows = true, i
 	}

@@ -86,7 +86,7 @@ func NewSearch(d *Description) (*Search, error) {
 		return nil, err
 	}
 	if s.workloads[0].model == nil {
-		return nil, argumentErrorf("missing keys of %s; want them with the operation, as in '%[1]s c=64 h=56 w=56'", s.workloads[0].name)
+		return nil, argumentErrorf("missing keys of operation %s; write them after it, as in '%[1]s c=64 h=56 w=56'", s.workloads[0].name)
 	}
 	if err := s.CheckFirstPoint(); err != nil {
 		return nil, err
@@ -103,7 +103,7 @@ func (s *Search) SetGoal(goal string) error {
 		return err
 	}
 	if len(list) != 1 {
-		return argumentErrorf("%s: found several goals; want one", goal)
+		return argumentErrorf("found several goals %q; want one", goal)
 	}
 	s.least = list[0]
 	return nil
@@ -119,7 +119,7 @@ func (s *Search) SetBudget(within string) error {
 		name, most, _ := strings.Cut(item, "=")
 		v, err := strconv.ParseFloat(most, 64)
 		if err != nil || !(v > 0) || math.IsInf(v, 0) {
-			return argumentErrorf("malformed budget %q; want GOAL=MOST", item)
+			return argumentErrorf("malformed budget %q; want GOAL=MOST with a positive number", item)
 		}
 		list, err := parseGoals(name, s.Header())
 		if err != nil {
@@ -403,7 +403,7 @@ func parseKnob(word string) (knob, error) {
 	}
 	// A value between two whole numbers is refused only for a count.
 	if chip.Set(&c, name, low+min(0.5, top-low)) != nil {
-		return knob{}, argumentErrorf("%s has whole numbers only; vary it with anesim sweep", name)
+		return knob{}, argumentErrorf("constant %s takes only whole numbers; vary it with anesim sweep", name)
 	}
 	return knob{name, low, top}, nil
 }

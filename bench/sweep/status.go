@@ -70,9 +70,9 @@ func ReadStatus(names []string, over time.Duration) []Status {
 		}
 		switch f := &list[first]; {
 		case !slices.Equal(f.header, s.header):
-			s.Err = errors.New("belongs to another sweep than " + report.Printable(names[first]))
+			s.Err = fmt.Errorf("columns differ from those of %s; want files of one sweep", report.Printable(names[first]))
 		case f.origin != s.origin:
-			s.Err = fmt.Errorf("belongs to another sweep than %s: %s", report.Printable(names[first]), diffOrigins(s.origin, f.origin))
+			s.Err = fmt.Errorf("sweep differs from that of %s: %s", report.Printable(names[first]), diffOrigins(s.origin, f.origin))
 		}
 	}
 	return list

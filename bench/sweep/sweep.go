@@ -103,7 +103,7 @@ func (s *Sweep) parseAxes(keys, fields []string) error {
 		if i < len(keys) && s.workloads[0].model != nil && !strings.HasPrefix(word, ChipPrefix) {
 			switch m := s.workloads[0].model; {
 			case !isAxis(word):
-				return argumentErrorf("unexpected %q after keys; want programs first", word)
+				return argumentErrorf("unexpected program %q after keys; want all programs before the keys", word)
 			case len(s.workloads) > 1:
 				return argumentErrorf("unexpected key %s; several programs share only keys of the chip, so write the keys of a layer in quotes with its operation", word)
 			case m.Kind() == anesim.KindLayer:
@@ -133,7 +133,7 @@ func (s *Sweep) parseAxes(keys, fields []string) error {
 func (d *Description) openWorkload(word string, several bool) (workload, error) {
 	if slices.Contains(keys.Names(), word) {
 		if several {
-			return workload{}, argumentErrorf("missing keys of %s; with several programs want them with the operation, as in '%[1]s c=64 h=56 w=56'", word)
+			return workload{}, argumentErrorf("missing keys of operation %s; with several programs, write them after it, as in '%[1]s c=64 h=56 w=56'", word)
 		}
 		return workload{name: word}, nil
 	}
@@ -195,7 +195,7 @@ func (s *Sweep) buildLayer(values []string) (*anesim.Model, error) {
 func (s *Sweep) Points() (int, error) {
 	n, err := s.grid.countPoints()
 	if n > MaxPoints/len(s.workloads) {
-		return 0, argumentErrorf("more than %d points", MaxPoints)
+		return 0, argumentErrorf("sweep has more than %d points", MaxPoints)
 	}
 	return n * len(s.workloads), err
 }

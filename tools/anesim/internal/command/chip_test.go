@@ -99,7 +99,7 @@ func TestSweepChipConstants(t *testing.T) {
 		{"conv cin=3 cout=1 chip.Clock=NaN", "is not a number"},
 		{"conv cin=3 cout=1 chip.Clock=1e9..2e9", "want FROM..TO+STEP"},
 		{"conv cin=3 cout=1 chip.Clock=1e9..2e9+0", "invalid range"},
-		{"conv cin=3 cout=1 --pareto time", "want two goals"},
+		{"conv cin=3 cout=1 --pareto time", "want two or more"},
 		{"conv cin=3 cout=1 --pareto time,speed", "unknown goal"},
 		{"conv cin=3 cout=1 --pareto time,time", "duplicate goal"},
 		{"conv cin=3 cout=1 --pareto time,energy --resume x.csv", "mutually exclusive"},

@@ -49,8 +49,8 @@ func TestSweepMerge(t *testing.T) {
 		{"cut", append([]string{write("cut.csv", string(last[:len(last)-3]))}, files[1:]...), "ends in the middle of a row"},
 		{"other", append([]string{write("other.csv", "point,program,x\n")}, files...), "not the output of a sweep"},
 		{"order", append([]string{write("order.csv", lines[0]+lines[1]+lines[1])}, files[1:]...), "found point 3 after point 3"},
-		{"more points", append([]string{"--points", "10"}, files...), "9 points of 10"},
-		{"fewer points", append([]string{"--points", "8"}, files...), "more than --points 8"},
+		{"more points", append([]string{"--points", "10"}, files...), "9 of 10 points"},
+		{"fewer points", append([]string{"--points", "8"}, files...), "want 8, as set by --points"},
 		{"none", []string{filepath.Join(dir, "none.csv")}, "no such file"},
 		{"a device", []string{os.DevNull}, "is not a regular file"},
 	} {
@@ -61,7 +61,7 @@ func TestSweepMerge(t *testing.T) {
 	}
 	// The last points of all shards are gone: no gap says so, the values do.
 	short := strings.Join(strings.SplitAfter(whole, "\n")[:6], "")
-	if out, errs, code := merged(write("short.csv", short)); code == exitDone || out != "" || !strings.Contains(errs, "5 points of 6") {
+	if out, errs, code := merged(write("short.csv", short)); code == exitDone || out != "" || !strings.Contains(errs, "5 of 6 points") {
 		t.Errorf("exit %d, %q: %s", code, out, errs)
 	}
 }

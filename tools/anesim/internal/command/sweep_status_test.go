@@ -60,7 +60,7 @@ func TestSweepStatus(t *testing.T) {
 		t.Fatal(errs)
 	}
 	out, errs, code = invoke("sweep", "status", files[0], other, filepath.Join(dir, "none.csv"))
-	if code != exitFailed || !strings.Contains(out, "belongs to another sweep") || !strings.Contains(out, "no such file") || !strings.Contains(errs, "cannot read 2 files") {
+	if code != exitFailed || !strings.Contains(out, "columns differ") || !strings.Contains(out, "no such file") || !strings.Contains(errs, "cannot read 2 files") {
 		t.Errorf("exit %d: %s%s", code, out, errs)
 	}
 }

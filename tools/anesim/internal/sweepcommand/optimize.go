@@ -88,10 +88,10 @@ func (f *optimizeFlags) newSearch(args []string) (*sweep.Search, error) {
 		return nil, err
 	}
 	if err := s.SetGoal(f.least); err != nil {
-		return nil, usage.Errorf("--least %v", err)
+		return nil, usage.Errorf("--least: %v", err)
 	}
 	if err := s.SetBudget(f.within); err != nil {
-		return nil, usage.Errorf("--within %v", err)
+		return nil, usage.Errorf("--within: %v", err)
 	}
 	return s, nil
 }

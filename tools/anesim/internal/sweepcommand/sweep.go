@@ -143,7 +143,7 @@ func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 	}
 	part, err := sweep.ParseShard(f.shard)
 	if err != nil {
-		return usage.Errorf("--shard %v", err)
+		return usage.Errorf("--shard: %v", err)
 	}
 	if f.workers < 1 || f.workers > maxWorkers {
 		return usage.Errorf("--workers %d: want 1 to %d", f.workers, maxWorkers)
@@ -224,7 +224,7 @@ func (f *sweepFlags) countPoints(s *sweep.Sweep, part sweep.Shard) (int, error) 
 	}
 	n := part.Points(total)
 	if (f.Pprof != "" || f.Trace != "") && n > maxProfiled {
-		return 0, usage.Errorf("--pprof and --trace: want at most %d points, found %d; reduce them with --shard", maxProfiled, n)
+		return 0, usage.Errorf("--pprof and --trace: want at most %d points, found %d; time fewer with --shard", maxProfiled, n)
 	}
 	return n, nil
 }
@@ -299,7 +299,7 @@ func (f *sweepFlags) newFront(s *sweep.Sweep) (*sweep.Front, error) {
 	}
 	best, err := sweep.NewFront(f.pareto, s.Header(), s.Programs())
 	if err != nil {
-		return nil, usage.Errorf("--pareto %v", err)
+		return nil, usage.Errorf("--pareto: %v", err)
 	}
 	return best, nil
 }
