@@ -87,7 +87,7 @@ func (r *execution) runHostStage(l *list.Layer) error {
 			if !made {
 				at := slices.IndexFunc(r.model.net.Inputs, func(t list.Tensor) bool { return t.Name == name })
 				if at < 0 {
-					return fmt.Errorf("input %q has no values", name)
+					return fmt.Errorf("values of tensor %q are missing", name)
 				}
 				var err error
 				if data, err = r.makeUpInput(&r.model.net.Inputs[at]); err != nil {
@@ -95,7 +95,7 @@ func (r *execution) runHostStage(l *list.Layer) error {
 				}
 			}
 			if len(data) > mostStaged {
-				return fmt.Errorf("input %q has %d elements; want at most %d for values on the host", name, len(data), mostStaged)
+				return fmt.Errorf("tensor %q has %d elements; the host computes values of at most %d", name, len(data), mostStaged)
 			}
 			v = make([]float64, len(data))
 			for k, h := range data {
@@ -190,7 +190,7 @@ const mostStaged = 1 << 26
 func (r *execution) makeUpInput(in *list.Tensor) ([]float16.Float16, error) {
 	s := in.Shape
 	if s.Elements() > engine.MaxMadeUp-r.madeUpElements {
-		return nil, fmt.Errorf("input %q of shape %s is missing; made-up inputs may have at most %d elements in total", in.Name, list.ShapeText(s), engine.MaxMadeUp)
+		return nil, fmt.Errorf("missing input %q; with its shape %s, generated inputs would exceed %d elements in total", in.Name, list.ShapeText(s), engine.MaxMadeUp)
 	}
 	r.madeUpElements += s.Elements()
 	var data []float16.Float16

@@ -93,7 +93,7 @@ func setWeights(l *list.Layer, o *Options) error {
 			continue
 		}
 		if len(data) != w.n {
-			return &InputError{Name: name, What: fmt.Sprintf("found %d elements; the layer wants %d", len(data), w.n)}
+			return &InputError{Name: name, What: fmt.Sprintf("found %d elements; want %d for this layer", len(data), w.n)}
 		}
 		*w.to = data
 	}

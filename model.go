@@ -133,7 +133,7 @@ func (o *OpenOptions) Read(name string, r io.ReaderAt, size int64) (*Model, erro
 	}
 	if extension == "" {
 		if len(o.Dims) > 0 {
-			return nil, &OptionError{Option: "Dims", What: "compiled program has no dimensions to set"}
+			return nil, &OptionError{Option: "Dims", What: "compiled program has fixed dimensions; want a network"}
 		}
 		p, err := o.Program.Read(name, r, size)
 		if err != nil {

@@ -80,7 +80,7 @@ type Options struct {
 func (o Options) withDefaults() (Options, error) {
 	switch {
 	case o.Repeat < 0:
-		return o, &OptionError{Option: "Repeat", What: fmt.Sprintf("found %d dispatches; want 0 (for one) or more", o.Repeat)}
+		return o, &OptionError{Option: "Repeat", What: fmt.Sprintf("found %d dispatches; want 0 or more", o.Repeat)}
 	case o.Repeat > maxRepeat:
 		return o, &OptionError{Option: "Repeat", What: fmt.Sprintf("found %d dispatches; want at most %d", o.Repeat, int(maxRepeat))}
 	}

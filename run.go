@@ -168,7 +168,7 @@ func (r *execution) setNetworkInputs() error {
 			continue
 		}
 		if want := in.Shape.Elements(); want != len(data) {
-			return &InputError{Name: in.Name, What: fmt.Sprintf("found %d elements; the network wants %d", len(data), want)}
+			return &InputError{Name: in.Name, What: fmt.Sprintf("found %d elements; want %d", len(data), want)}
 		}
 		s := in.Shape
 		want := in.Dims
@@ -185,7 +185,7 @@ func (r *execution) setNetworkInputs() error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.Inputs)) {
 		if !slices.Contains(names, name) {
-			return &InputError{Name: name, What: fmt.Sprintf("unknown input; the network has %q", names)}
+			return &InputError{Name: name, What: fmt.Sprintf("unknown input; want one of %q", names)}
 		}
 	}
 	return nil
@@ -249,7 +249,7 @@ func checkShape(name string, got, want []int) error {
 		return s
 	}
 	if !slices.Equal(trim(got), trim(want)) {
-		return &InputError{Name: name, What: fmt.Sprintf("found shape %v; the input has %v", got, want)}
+		return &InputError{Name: name, What: fmt.Sprintf("found shape %v; want %v", got, want)}
 	}
 	return nil
 }

@@ -232,7 +232,7 @@ func (l *Lowerer) lower(x layer.Layer) ([]Step, error) {
 		// none.
 		n := x.Cout * (x.In.C / x.Groups) * win.Kh * win.Kw
 		if n > maxStridedWeights {
-			return nil, fmt.Errorf("found %d weights of a convolution with strides; want at most %d", n, maxStridedWeights)
+			return nil, fmt.Errorf("strided convolution has %d weights; want at most %d", n, maxStridedWeights)
 		}
 		w.Filter = slices.Repeat([]float16.Float16{float16.Fromfloat32(1)}, n)
 	}

@@ -424,7 +424,7 @@ func (l *Lowerer) addHead(c *Chain, r *measured.Row) error {
 		columns = int(r.Bytes / 2 / uint64(r.K))
 	}
 	if columns == 0 || columns > layer.MaxChannels || r.K > layer.MaxChannels {
-		return &UnmodelledError{r.ID, fmt.Sprintf("matmul has %d columns of %d elements, more than a task can have channels", columns, r.K)}
+		return &UnmodelledError{r.ID, fmt.Sprintf("matmul has %d columns of %d elements; want 1 to %d columns of at most %[3]d", columns, r.K, layer.MaxChannels)}
 	}
 	steps, err := l.lowerMatMul(1, r.K, columns)
 	c.add(1, steps...)

@@ -33,7 +33,7 @@ type PairError struct {
 
 // Error returns a message with the index and the values of the pair.
 func (e *PairError) Error() string {
-	return fmt.Sprintf("pair %d has no relative error: model %g, reference %g", e.Index, e.Pair.Model, e.Pair.Reference)
+	return fmt.Sprintf("pair %d has no relative error: model is %g and reference is %g; want finite numbers and a positive reference", e.Index, e.Pair.Model, e.Pair.Reference)
 }
 
 // Summarize returns statistics of the relative errors of pairs, or a zero Summary if there are

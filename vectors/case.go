@@ -81,7 +81,7 @@ type checker interface{ check() error }
 func Load[T any](fsys fs.FS, family string) ([]Case[T], error) {
 	names, err := fs.Glob(fsys, path.Join(family, "*.json"))
 	if err != nil {
-		return nil, &CaseError{family, "invalid name of a family", err}
+		return nil, &CaseError{family, "invalid family name", err}
 	}
 	if len(names) == 0 {
 		return nil, &CaseError{family, "found no cases", nil}
@@ -107,7 +107,7 @@ func (c *Case[T]) read(fsys fs.FS, name string) error {
 		return &CaseError{name, fmt.Sprintf("invalid JSON before byte %d", d.InputOffset()), err}
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return &CaseError{name, fmt.Sprintf("found a second value at byte %d", d.InputOffset()), nil}
+		return &CaseError{name, fmt.Sprintf("unexpected second JSON value at byte %d", d.InputOffset()), nil}
 	}
 	c.File = name
 	return c.check()

@@ -48,7 +48,7 @@ func (r *Reduction) Operands() (x, w []float16.Float16) {
 
 func (r *Reduction) check() error {
 	if len(r.Terms) == 0 {
-		return errors.New("missing terms; want at least one product")
+		return errors.New("missing terms; want at least one")
 	}
 	for _, t := range r.Terms {
 		if err := errors.Join(checkTimes(t.Times), checkTimes(r.Repeat*t.Times)); err != nil {

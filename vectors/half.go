@@ -41,7 +41,7 @@ func (h *Half) UnmarshalJSON(b []byte) error {
 	}
 	v, err := strconv.ParseUint(s, 0, 16)
 	if err != nil || len(s) != len("0x3b9f") {
-		return fmt.Errorf("invalid fp16 value %q; want a number, inf, -inf, nan or 0x and four digits", s)
+		return fmt.Errorf("invalid fp16 value %q; want a number, \"inf\", \"-inf\", \"nan\" or \"0x\" with four hexadecimal digits", s)
 	}
 	*h = Half(v)
 	return nil
@@ -83,7 +83,7 @@ const maxTimes = 1 << 20
 // checkTimes returns an error if n is negative or too large.
 func checkTimes(n int) error {
 	if n < 0 || n > maxTimes {
-		return fmt.Errorf("found %d times, want 0 to %d", n, maxTimes)
+		return fmt.Errorf("repeat count is %d; want 0 to %d", n, maxTimes)
 	}
 	return nil
 }

@@ -261,7 +261,7 @@ func Read(r io.Reader) (*Baseline, error) {
 		return nil, err
 	}
 	if len(data) > MaxBytes {
-		return nil, fmt.Errorf("file of the baseline is too large; want at most %d bytes", MaxBytes)
+		return nil, fmt.Errorf("baseline file is larger than %d bytes", MaxBytes)
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()

@@ -161,7 +161,7 @@ type explainer struct {
 const defaultWork = 1 << 18
 
 // errWork says that a change was not tried, because running it would exceed Options.Work.
-var errWork = errors.New("limit on timed descriptors reached")
+var errWork = errors.New("reached the limit on timed descriptors")
 
 // timeModel runs model m without computing values. It returns errWork if the run would exceed the
 // limit on timed descriptors in [Options].

@@ -131,7 +131,7 @@ func checkRegroup(n *list.Network, g regroup.Group, readers map[string]int) stri
 		case !regroup.CanSplit(first):
 			return "unsupported layer; want a dense convolution of one image with constant weights"
 		case g.Parts < 2 || (g.Parts-1)*channelGroup >= first.Lower.Cout:
-			return fmt.Sprintf("cannot split %d channels into %d parts of multiples of %d", first.Lower.Cout, g.Parts, channelGroup)
+			return fmt.Sprintf("cannot split %d channels into %d parts; want at least 2 parts, all but the last a multiple of %d channels", first.Lower.Cout, g.Parts, channelGroup)
 		}
 		return ""
 	}

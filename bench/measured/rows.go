@@ -74,7 +74,7 @@ func (r *Row) set(name, v string) (err error) {
 	case name == "valid":
 		r.Valid = true
 	default:
-		err = fmt.Errorf("unknown key")
+		err = fmt.Errorf("unknown key %q", name)
 	}
 	return err
 }
@@ -87,7 +87,7 @@ const maxDimension = 1 << 24
 func dimension(v string) (int, error) {
 	n, err := strconv.Atoi(v)
 	if err == nil && (n < 0 || n > maxDimension) {
-		err = fmt.Errorf("%d is out of range; want 0 to %d", n, maxDimension)
+		err = fmt.Errorf("dimension %d is out of range; want 0 to %d", n, maxDimension)
 	}
 	return n, err
 }

@@ -108,7 +108,7 @@ func TestReadCSVErrors(t *testing.T) {
 		{"", "line 1: missing header line"},
 		{"id,op\n", `line 1: missing column "latency_us"`},
 		{"op,latency_us,M\nmatmul,1,x\n", `line 2: M: strconv.Atoi: parsing "x": invalid syntax`},
-		{"op,latency_us,M\nmatmul,1,-1\n", "line 2: M: -1 is out of range; want 0 to 16777216"},
+		{"op,latency_us,M\nmatmul,1,-1\n", "line 2: M: dimension -1 is out of range; want 0 to 16777216"},
 		{"op,latency_us\nmatmul,NaN\n", "line 2: latency_us: invalid measurement NaN"},
 		{"op,latency_us\n\"matmul,1\n", "parse error"},
 	} {

@@ -141,7 +141,7 @@ func DecodeArray(data []byte) (*reference.Tensor, error) {
 	}
 	end := 10 + int(binary.LittleEndian.Uint16(data[8:]))
 	if end > len(data) {
-		return nil, fmt.Errorf("truncated header: it ends at byte %d of %d", end, len(data))
+		return nil, fmt.Errorf("truncated header: file has %d bytes; want at least %d", len(data), end)
 	}
 	field := headerFields.FindSubmatch(data[10:end])
 	if field == nil {

@@ -143,7 +143,7 @@ func TestLayerGivenValues(t *testing.T) {
 	}
 	check()
 	_, errs, code := invoke("layer", "conv", "cin=2", "cout=4", "--in", "weights="+x)
-	if code != exitFailed || !strings.Contains(errs, "found 2 elements; the layer wants 8") {
+	if code != exitFailed || !strings.Contains(errs, "found 2 elements; want 8") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }
