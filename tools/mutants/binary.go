@@ -134,7 +134,7 @@ func (p *pkg) buildAlone(m *mutant) (string, error) {
 		}
 		return out, nil
 	}
-	return "", fmt.Errorf("no file %s", m.file)
+	return "", fmt.Errorf("package has no file %s", m.file)
 }
 
 // compile builds the tests with some source files of the package replaced.

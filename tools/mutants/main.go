@@ -54,7 +54,7 @@ func run(args []string) error {
 		return errors.New("missing package; want mutants [FLAGS] PACKAGE..., as in mutants ./hw/regs")
 	}
 	if *every < 1 || *jobs < 1 {
-		return fmt.Errorf("-every is %d and -j %d; want at least 1", *every, *jobs)
+		return fmt.Errorf("-every is %d and -j is %d; want at least 1 for both", *every, *jobs)
 	}
 	var skipped *regexp.Regexp
 	if *skip != "" {

@@ -87,7 +87,7 @@ func parseShare(text string) (float64, error) {
 		return 0, usage.Errorf("--max %q: want a share of 0 or more, like 2%%", text)
 	}
 	if !percent && v > 1 {
-		return 0, usage.Errorf("--max %s is %g%%: write %[1]s%% or %[3]g", strings.TrimSpace(number), 100*v, v/100)
+		return 0, usage.Errorf("--max %s means %g%%: write %[1]s%% or %[3]g instead", strings.TrimSpace(number), 100*v, v/100)
 	}
 	return v, nil
 }
@@ -271,7 +271,7 @@ func readBaseline(name string, update bool) (*check.Baseline, error) {
 	}
 	defer file.Close()
 	if info, err := file.Stat(); err == nil && info.Size() > check.MaxBytes {
-		return nil, fmt.Errorf("found %d bytes, want at most %d", info.Size(), check.MaxBytes)
+		return nil, fmt.Errorf("file has %d bytes, want at most %d", info.Size(), check.MaxBytes)
 	}
 	b, err := check.Read(file)
 	if err != nil {

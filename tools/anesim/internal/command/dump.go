@@ -112,7 +112,7 @@ func (f *dumpFlags) run(w io.Writer, stdin io.Reader, name string) error {
 		return dump.WriteDispatch(w, name, dispatch, containers, how)
 	}
 	if f.firstWords != 0 && p.Form != loader.FormText {
-		return usage.Errorf("--first-words does not apply to %s; want a bare text", name)
+		return usage.Errorf("--first-words does not apply to %s; want a bare descriptor text", name)
 	}
 	if f.text {
 		if err := asm.Write(w, p); err != nil {

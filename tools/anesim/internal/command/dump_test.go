@@ -335,7 +335,7 @@ func TestDumpErrors(t *testing.T) {
 		{nil, exitUsage, []string{"missing FILE argument"}},
 		{[]string{"--frob", good}, exitUsage, []string{"--frob"}},
 		{[]string{"--first-words", "9", good}, exitUsage, []string{"--first-words 9: want 10 to 512"}},
-		{[]string{"--first-words", "157", good}, exitUsage, []string{"--first-words", good, "bare text"}},
+		{[]string{"--first-words", "157", good}, exitUsage, []string{"--first-words", good, "bare descriptor text"}},
 		{[]string{filepath.Join(dir, "missing")}, exitFailed, []string{filepath.Join(dir, "missing"), "no such file"}},
 		{[]string{dir}, exitFailed, []string{dir}},
 		{[]string{junk}, exitFailed, []string{junk + ": byte 0x"}},

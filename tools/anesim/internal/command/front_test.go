@@ -88,8 +88,8 @@ func TestDidYouMean(t *testing.T) {
 		{[]string{"layer", "relu", "c=4", "--set", "Foo.Bar=1"}, `override "Foo.Bar=1": unknown register group "Foo"; want one of KernelDMASrc, Common, `},
 		{[]string{"layer", "relu", "c=4", "--set", "PE.Cfg.OpMod=1"}, "; did you mean OpMode?"},
 		{[]string{"layer", "relu", "c=4", "--set", "Header.Bases=1"}, `Header.Bases is in the descriptor's header, which has no registers to set; edit it in the output of "dump --text"`},
-		{[]string{"run", net}, net + " is a network: anesim model " + net}, {[]string{"run", bare}, "is a network"},
-		{[]string{"model", program}, program + " is a compiled program: anesim run " + program},
+		{[]string{"run", net}, net + " is a network, not a compiled program; try anesim model " + net}, {[]string{"run", bare}, "is a network"},
+		{[]string{"model", program}, program + " is a compiled program, not a network; try anesim run " + program},
 	} {
 		_, errs, code := invoke(tc.args...)
 		if code != exitUsage || !strings.Contains(errs, tc.want) || strings.Count(errs, "\n") != 1 {
@@ -186,7 +186,7 @@ func TestInputsAreChecked(t *testing.T) {
 		want string
 	}{
 		{"relu c=2 h=3 w=4 --in x=" + fits, exitDone, ""},
-		{"relu c=2 h=3 w=4 --in x=" + flat, exitFailed, "found shape [24]; the input has [1 2 3 4]"},
+		{"relu c=2 h=3 w=4 --in x=" + flat, exitFailed, "found shape [24]; want [1 2 3 4]"},
 		{"conv cin=2 cout=2 --in weights=" + four + " --in weights=" + four, exitUsage, "duplicate --in weights"},
 	} {
 		_, errs, code := invoke(append([]string{"layer"}, strings.Fields(tc.line)...)...)

@@ -78,7 +78,7 @@ func TestPeakMemory(t *testing.T) {
 		{"rows without an end", []string{"accuracy", "--csv", "/dev/zero"}, nil, 0, "file exceeds 16777216 bytes", 130},
 		{"a sweep to go on with without an end", []string{"sweep", "relu", "c=4", "--resume", "/dev/zero"}, nil, 0, "is not a regular file", 40},
 		{"a line of rows without an end", []string{"sweep", "relu", "c=4", "--resume", "FILE.csv"}, nil, 1 << 30, "line exceeds 1048576 bytes", 60},
-		{"a program without an end", []string{"run", "/dev/zero"}, nil, 0, "more than 268435456 bytes in a pipe", 700},
+		{"a program without an end", []string{"run", "/dev/zero"}, nil, 0, "pipe has more than 268435456 bytes", 700},
 	} {
 		t.Run(h.name, func(t *testing.T) {
 			file := filepath.Join(t.TempDir(), "x")

@@ -287,7 +287,7 @@ func (f *modelFlags) explainNetwork(ctx context.Context, m *anesim.Model, o anes
 func writeResults(dir string, res *anesim.Result, doc *report.Network, others []string) error {
 	missing := missingOutputs(res, doc)
 	if len(res.Outputs) == 0 {
-		return fmt.Errorf("--out %s: found no outputs to write: %s", dir, cmp.Or(missing, "the network has no outputs"))
+		return fmt.Errorf("--out %s: no outputs were computed: %s", dir, cmp.Or(missing, "the network has no outputs"))
 	}
 	if err := output.Write(dir, res, others); err != nil {
 		return err
@@ -334,7 +334,7 @@ func (f *modelFlags) openNetwork(file string, c *cobra.Command) (*anesim.Model, 
 	m, err := f.Dims.Open(anesim.OpenOptions{InMemory: f.inMemory, Tables: f.tables}, file, []string{file}, c.InOrStdin())
 	switch ext := strings.ToLower(filepath.Ext(filepath.Clean(file))); {
 	case err == nil && m.Kind() != anesim.KindNetwork:
-		return nil, usage.Errorf("%s is a compiled program: anesim run %[1]s", report.Printable(file))
+		return nil, usage.Errorf("%s is a compiled program, not a network; try anesim run %[1]s", report.Printable(file))
 	case err != nil && file != "-" && !slices.Contains(network.Extensions(), ext) && !errors.As(err, new(*input.MissingError)):
 		return nil, input.InFile(file, fmt.Errorf("unknown extension %q: want one of %s", ext, strings.Join(network.Extensions(), ", ")))
 	}
@@ -382,7 +382,7 @@ func (f *modelFlags) parseRegroups() (list []explain.Regroup, err error) {
 // returns their names. It returns an error if a file is one of the inputs.
 func writePrograms[P interface{ Bytes() []byte }](file string, programs []P, inputs []string) ([]string, error) {
 	if len(programs) == 0 {
-		return nil, fmt.Errorf("--emit %s: found no program to write: no layer was compiled", file)
+		return nil, fmt.Errorf("--emit %s: no layer was compiled, so there is no program to write", file)
 	}
 	names := []string{file}
 	if ext := filepath.Ext(file); len(programs) > 1 {

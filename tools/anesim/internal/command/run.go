@@ -100,7 +100,7 @@ func (f *runFlags) runFiles(c *cobra.Command, files []string, o anesim.Options) 
 			return err
 		}
 		if m.Kind() == anesim.KindNetwork {
-			return usage.Errorf("%s is a network: anesim model %[1]s", report.Printable(file))
+			return usage.Errorf("%s is a network, not a compiled program; try anesim model %[1]s", report.Printable(file))
 		}
 		if m, err = input.WithParameters(m, file); err != nil {
 			return err

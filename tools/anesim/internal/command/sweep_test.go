@@ -110,7 +110,7 @@ func TestSweepShardsAndResume(t *testing.T) {
 		}
 	}
 	_, errs, code := invoke("sweep", "add", "c=16", "h=1..3", "w=9", "--resume", file)
-	if code != exitFailed || !strings.Contains(errs, "line 2 belongs to another sweep") {
+	if code != exitFailed || !strings.Contains(errs, "line 2 does not match this sweep") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }
@@ -178,7 +178,7 @@ func TestSweepErrors(t *testing.T) {
 		{"conv cin=3 cout=1 dilations=2", "conv: dilations: unknown key; conv has"},
 		{"conv cin=3 cin=4 cout=1", "duplicate axis cin"},
 		{"conv cin=8..4 cout=1", `cin: invalid range "8..4"`},
-		{"conv cin=3 cout=1 --shard 0/2", `--shard "0/2" is not a shard; want I/N`},
+		{"conv cin=3 cout=1 --shard 0/2", `--shard: malformed shard "0/2"; want I/N`},
 		{"conv cin=3 cout=1 --set X=1", `override "X=1"`},
 		{"relu c=1..60000 h=1..60000", "grid has more than 268435456 points"},
 	} {

@@ -175,7 +175,7 @@ func (f *Run) check() error {
 	case f.Record != "" && (len(f.In) > 0 || len(f.State) > 0 || f.GateTiles != "" || f.Watts != 0 || f.Power != "" || len(f.Bind) > 0 || len(f.Set) > 0 || f.Init != "" || f.idle != 0):
 		return usage.Errorf("--record cannot record --in, --state, --gate-tiles, --power-budget, --power, --bind, --set, --init or --idle")
 	case f.TimingOnly && f.Out != "":
-		return usage.Errorf("--out requires values; remove --timing-only")
+		return usage.Errorf("--out and --timing-only are mutually exclusive: outputs need values")
 	}
 	return nil
 }

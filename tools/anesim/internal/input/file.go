@@ -57,7 +57,7 @@ const MaxPiped = 256 << 20
 func ReadAll(r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxPiped+1))
 	if err == nil && len(data) > MaxPiped {
-		return nil, fmt.Errorf("found more than %d bytes in a pipe; use a file instead", MaxPiped)
+		return nil, fmt.Errorf("pipe has more than %d bytes; use a file instead", MaxPiped)
 	}
 	return data, err
 }
@@ -75,12 +75,12 @@ func ReadFile(file string, stdin io.Reader, most int64) (data []byte, err error)
 // ReadWhole returns the size bytes of r. It returns an error if size exceeds most.
 func ReadWhole(r io.ReaderAt, size, most int64) ([]byte, error) {
 	if size > most {
-		return nil, fmt.Errorf("found %d bytes, want at most %d", size, most)
+		return nil, fmt.Errorf("file has %d bytes, want at most %d", size, most)
 	}
 	data := make([]byte, size)
 	n, err := r.ReadAt(data, 0)
 	if int64(n) < size {
-		return nil, fmt.Errorf("found %d of %d bytes: %w", n, size, err)
+		return nil, fmt.Errorf("cannot read more than %d of %d bytes: %w", n, size, err)
 	}
 	return data, nil
 }

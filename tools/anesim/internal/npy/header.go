@@ -201,7 +201,7 @@ func (p *parser) parseTuple() ([]int, error) {
 			continue
 		}
 		if len(shape) == 1 || !p.accept(')') {
-			return nil, p.errorf("missing ',' after extent %d", d)
+			return nil, p.errorf("missing ',' or ')' after extent %d", d)
 		}
 		break
 	}

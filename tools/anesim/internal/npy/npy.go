@@ -99,7 +99,7 @@ func readHeader(r io.ReaderAt, size int64) (text []byte, off int64, err error) {
 	const short, long = 10, 12
 	var b [long]byte
 	if size < short {
-		return nil, 0, malformed(0, "found %d bytes, too few for a .npy file", size)
+		return nil, 0, malformed(0, "file has only %d bytes, too few for a .npy file", size)
 	}
 	if err := readAt(r, b[:short], 0); err != nil {
 		return nil, 0, err
@@ -223,7 +223,7 @@ func writeAs(w io.Writer, descr string, e element, shape []int, data []float16.F
 		return fmt.Errorf("npy: found %d axes, want at most %d", len(shape), maxAxes)
 	}
 	if n != len(data) {
-		return fmt.Errorf("npy: found %d elements, want shape %v with %d", len(data), shape, n)
+		return fmt.Errorf("npy: found %d elements, want %d for shape %v", len(data), n, shape)
 	}
 	if _, err := w.Write(appendHeader(nil, descr, shape)); err != nil {
 		return err

@@ -103,8 +103,12 @@ func WriteNumbers(w io.Writer, typ string, shape []int, data []float64) error {
 	if !ok {
 		kind.descr, kind.bytes = "<f8", 8
 	}
-	if n, err := countElements(shape); err != nil || n != len(data) {
-		return fmt.Errorf("npy: found %d elements, which do not fill shape %v", len(data), shape)
+	n, err := countElements(shape)
+	if err != nil {
+		return fmt.Errorf("npy: %w", err)
+	}
+	if n != len(data) {
+		return fmt.Errorf("npy: found %d elements, want %d for shape %v", len(data), n, shape)
 	}
 	if _, err := w.Write(appendHeader(nil, kind.descr, shape)); err != nil {
 		return err

@@ -19,7 +19,7 @@ import (
 // one of others, the other files named on the command line.
 func Write(dir string, res *anesim.Result, others []string) error {
 	if len(res.Outputs) == 0 {
-		return fmt.Errorf("--out %s: found no outputs to write: %s", dir, text.WhyNoOutputs(res))
+		return fmt.Errorf("--out %s: no outputs were computed: %s", dir, text.WhyNoOutputs(res))
 	}
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return err
@@ -33,7 +33,7 @@ func Write(dir string, res *anesim.Result, others []string) error {
 		names[i] = filepath.Join(dir, names[i]+".npy")
 		for _, other := range others {
 			if outfile.Same(names[i], other) {
-				return usage.Errorf("--out: output %q would be written to %s, which the command line names for something else", ports[i], names[i])
+				return usage.Errorf("--out: output %q would overwrite %s, which another argument names", ports[i], names[i])
 			}
 		}
 	}
