@@ -26,9 +26,10 @@ type attentionArgs struct {
 	softcap      float64 // unless 0, a score s becomes softcap * tanh(s/softcap)
 }
 
-// attend returns the result of the attention, and its keys and values with the past ones in front.
-// If there are fewer heads of keys and values than of queries, several heads of queries share one.
-func (a attentionArgs) attend(c *call) (y, k, v *Tensor, err error) {
+// computeOutput returns the result of the attention, and its keys and values with the past ones in
+// front. If there are fewer heads of keys and values than of queries, several heads of queries
+// share one.
+func (a attentionArgs) computeOutput(c *call) (y, k, v *Tensor, err error) {
 	k, v = a.k, a.v
 	for _, x := range [][2]*Tensor{{a.q, k}, {k, v}, {a.pastK, k}, {a.pastV, v}} {
 		if x[0] != nil && (len(x[0].Dims) != 4 || len(x[1].Dims) != 4 || x[0].Dims[0] != x[1].Dims[0]) {
@@ -64,7 +65,7 @@ func (a attentionArgs) attend(c *call) (y, k, v *Tensor, err error) {
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	scores, err := a.attentionWeights(c, keys, past)
+	scores, err := a.computeWeights(c, keys, past)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -72,10 +73,10 @@ func (a attentionArgs) attend(c *call) (y, k, v *Tensor, err error) {
 	return y, k, v, err
 }
 
-// attentionWeights returns the softmax of the scores of all queries and keys with the masks added.
+// computeWeights returns the softmax of the scores of all queries and keys with the masks added.
 // If the attention is causal, a query ignores the keys after its own position; past is the number
 // of keys that precede the first query.
-func (a attentionArgs) attentionWeights(c *call, keys *Tensor, past int) (*Tensor, error) {
+func (a attentionArgs) computeWeights(c *call, keys *Tensor, past int) (*Tensor, error) {
 	transposed, err := keys.transpose(0, 1, 3, 2)
 	if err != nil {
 		return nil, err
@@ -96,7 +97,7 @@ func (a attentionArgs) attentionWeights(c *call, keys *Tensor, past int) (*Tenso
 		if err != nil {
 			return nil, err
 		}
-		if s, err = add(s, m); err != nil {
+		if s, err = addTensors(s, m); err != nil {
 			return nil, err
 		}
 	}
@@ -125,14 +126,14 @@ func splitHeads(x *Tensor, heads int) (*Tensor, error) {
 	if heads < 1 || d[2]%heads != 0 {
 		return nil, fmt.Errorf("cannot divide the last axis of shape %v into %d heads", d, heads)
 	}
-	return x.rearrange([]int{d[0], d[1], heads, d[2] / heads}, []int{0, 2, 1, 3}, []int{d[0], heads, d[1], d[2] / heads})
+	return x.splitTransposeJoin([]int{d[0], d[1], heads, d[2] / heads}, []int{0, 2, 1, 3}, []int{d[0], heads, d[1], d[2] / heads})
 }
 
 // joinHeads undoes splitHeads: it reshapes [batch][heads][length][size] to
 // [batch][length][heads*size].
 func joinHeads(x *Tensor) (*Tensor, error) {
 	d := x.Dims
-	return x.rearrange(d, []int{0, 2, 1, 3}, []int{d[0], d[2], d[1] * d[3]})
+	return x.splitTransposeJoin(d, []int{0, 2, 1, 3}, []int{d[0], d[2], d[1] * d[3]})
 }
 
 // splitQKV splits the queries, keys and values of in into heads. The queries have the given number
@@ -166,7 +167,7 @@ func computeAttention(c *call) ([]*Tensor, error) {
 		return nil, err
 	}
 	if c.hasOutput(3) || c.input(6) != nil {
-		return nil, c.unsupported("output of scores, or input of key lengths")
+		return nil, c.newUnsupportedError("output of scores, or input of key lengths")
 	}
 	a := attentionArgs{
 		q: in[0], k: in[1], v: in[2], pastK: c.input(4), pastV: c.input(5), causal: c.flagAttribute("is_causal"),
@@ -183,7 +184,7 @@ func computeAttention(c *call) ([]*Tensor, error) {
 		}
 		a.masks = append(a.masks, m)
 	}
-	y, k, v, err := a.attend(c)
+	y, k, v, err := a.computeOutput(c)
 	if err == nil && len(c.in[0].Dims) == 3 {
 		y, err = joinHeads(y)
 	}
@@ -219,10 +220,10 @@ func maskToBias(mask *Tensor, rows, columns int, hidden float64) (*Tensor, error
 	return visible.mapElements(func(v float64) float64 { return (1 - v) * hidden }).withType(onnx.Float), nil
 }
 
-// scoreBiases returns the tensors to add to scores with the given rows and columns: mask converted
-// by maskToBias, with the attribute mask_filter_value for hidden columns, and bias. It leaves out
-// either if it is nil.
-func (c *call) scoreBiases(mask, bias *Tensor, rows, columns int) (list []*Tensor, err error) {
+// listScoreBiases returns the tensors to add to scores with the given rows and columns: mask
+// converted by maskToBias, with the attribute mask_filter_value for hidden columns, and bias. It
+// leaves out either if it is nil.
+func (c *call) listScoreBiases(mask, bias *Tensor, rows, columns int) (list []*Tensor, err error) {
 	if mask != nil {
 		if mask, err = maskToBias(mask, rows, columns, c.floatAttribute("mask_filter_value", -10000)); err != nil {
 			return nil, err
@@ -240,11 +241,11 @@ func (c *call) scoreBiases(mask, bias *Tensor, rows, columns int) (list []*Tenso
 // [2][batch][heads][length][size].
 func computeProjectedAttention(c *call) ([]*Tensor, error) {
 	if c.flagAttribute("do_rotary") || c.input(1) == nil {
-		return nil, c.unsupported("do_rotary, or missing weights")
+		return nil, c.newUnsupportedError("do_rotary, or missing weights")
 	}
 	x, err := multiplyMatrices(c.in[0], c.in[1])
 	if err == nil {
-		x, err = addPresent(x, c.input(2))
+		x, err = addNonNil(x, c.input(2))
 	}
 	if err != nil {
 		return nil, err
@@ -276,10 +277,10 @@ func computeProjectedAttention(c *call) ([]*Tensor, error) {
 		}
 		columns += past.Dims[3]
 	}
-	if a.masks, err = c.scoreBiases(c.input(3), c.input(5), in[0].Dims[2], columns); err != nil {
+	if a.masks, err = c.listScoreBiases(c.input(3), c.input(5), in[0].Dims[2], columns); err != nil {
 		return nil, err
 	}
-	y, k, v, err := a.attend(c)
+	y, k, v, err := a.computeOutput(c)
 	if err != nil {
 		return nil, err
 	}
@@ -338,11 +339,11 @@ func computeMultiHeadAttention(c *call) ([]*Tensor, error) {
 		from := 0
 		for i, x := range in {
 			if x == nil || len(x.Dims) != 3 || len(bias.Dims) != 1 || from+x.Dims[2] > len(bias.Data) {
-				return nil, c.unsupported("bias for keys or values that are split into heads")
+				return nil, c.newUnsupportedError("bias for keys or values that are split into heads")
 			}
 			part, err := bias.sliceRange(0, from, from+x.Dims[2])
 			if err == nil {
-				in[i], err = add(x, part)
+				in[i], err = addTensors(x, part)
 			}
 			if err != nil {
 				return nil, err
@@ -359,15 +360,15 @@ func computeMultiHeadAttention(c *call) ([]*Tensor, error) {
 	if a.causal && columns != in[0].Dims[2] {
 		// The result of onnxruntime matches neither masks aligned at the first element nor
 		// masks aligned at the last.
-		return nil, c.unsupported("unidirectional with fewer or more keys than queries")
+		return nil, c.newUnsupportedError("unidirectional with fewer or more keys than queries")
 	}
 	if p := a.pastK; p != nil && len(p.Dims) == 4 {
 		columns += p.Dims[2]
 	}
-	if a.masks, err = c.scoreBiases(c.input(4), c.input(5), in[0].Dims[2], columns); err != nil {
+	if a.masks, err = c.listScoreBiases(c.input(4), c.input(5), in[0].Dims[2], columns); err != nil {
 		return nil, err
 	}
-	y, k, v, err := a.attend(c)
+	y, k, v, err := a.computeOutput(c)
 	if err == nil {
 		y, err = joinHeads(y)
 	}
@@ -380,7 +381,7 @@ func computeMultiHeadAttention(c *call) ([]*Tensor, error) {
 func computeGroupQueryAttention(c *call) ([]*Tensor, error) {
 	heads, groups := c.intAttribute("num_heads", 0), c.intAttribute("kv_num_heads", 0)
 	if c.intAttribute("local_window_size", -1) > 0 || c.flagAttribute("smooth_softmax") || c.input(11) != nil {
-		return nil, c.unsupported("local window or smooth softmax")
+		return nil, c.newUnsupportedError("local window or smooth softmax")
 	}
 	in := [3]*Tensor{c.in[0], c.input(1), c.input(2)}
 	if d := in[0].Dims; in[1] == nil { // all three are packed in one input
@@ -409,7 +410,7 @@ func computeGroupQueryAttention(c *call) ([]*Tensor, error) {
 	if lengths := c.input(5); lengths != nil {
 		for _, last := range lengths.ints() {
 			if last+1 != past+in[0].Dims[2] {
-				return nil, c.unsupported("sequences of different lengths, or a past with unused space")
+				return nil, c.newUnsupportedError("sequences of different lengths, or a past with unused space")
 			}
 		}
 	}
@@ -419,16 +420,16 @@ func computeGroupQueryAttention(c *call) ([]*Tensor, error) {
 			positions = newVector(past)
 		}
 		for i := range in[:2] {
-			if in[i], err = rotate(in[i], c.input(7), c.input(8), positions, c.flagAttribute("rotary_interleaved"), 0); err != nil {
+			if in[i], err = rotatePairs(in[i], c.input(7), c.input(8), positions, c.flagAttribute("rotary_interleaved"), 0); err != nil {
 				return nil, err
 			}
 		}
 	}
-	if a.masks, err = c.scoreBiases(nil, c.input(10), 0, 0); err != nil {
+	if a.masks, err = c.listScoreBiases(nil, c.input(10), 0, 0); err != nil {
 		return nil, err
 	}
 	a.q, a.k, a.v = in[0], in[1], in[2]
-	y, k, v, err := a.attend(c)
+	y, k, v, err := a.computeOutput(c)
 	if err == nil {
 		y, err = joinHeads(y)
 	}
@@ -450,19 +451,19 @@ func computeRotaryEmbedding(c *call) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	y, err := rotate(split, cos, sin, positions, c.flagAttribute("interleaved"), c.intAttribute("rotary_embedding_dim", 0))
+	y, err := rotatePairs(split, cos, sin, positions, c.flagAttribute("interleaved"), c.intAttribute("rotary_embedding_dim", 0))
 	if err != nil || len(x.Dims) == 4 {
 		return y, err
 	}
 	return joinHeads(y)
 }
 
-// rotate rotates pairs of elements of x [batch][heads][length][size] by angles whose cosines and
-// sines are in tables [position][pair]. The positions are [batch][length], or a single position for
-// the first element of each sequence. If positions is nil, the tables are [batch][length][pair]. A
-// pair is two adjacent elements if neighbors is set, and otherwise an element of each half. Only
-// the first size elements are rotated, or all if size is 0.
-func rotate(x, cos, sin, positions *Tensor, neighbors bool, size int) (*Tensor, error) {
+// rotatePairs rotates pairs of elements of x [batch][heads][length][size] by angles whose cosines
+// and sines are in tables [position][pair]. The positions are [batch][length], or a single
+// position for the first element of each sequence. If positions is nil, the tables are
+// [batch][length][pair]. A pair is two adjacent elements if neighbors is set, and otherwise an
+// element of each half. Only the first size elements are rotated, or all if size is 0.
+func rotatePairs(x, cos, sin, positions *Tensor, neighbors bool, size int) (*Tensor, error) {
 	if cos == nil || sin == nil {
 		return nil, fmt.Errorf("missing cosines or sines; want a table of each")
 	}

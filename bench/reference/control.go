@@ -81,7 +81,7 @@ func runLoop(c *call) ([]*Tensor, error) {
 	}
 	for i := len(carried); i < len(c.node.Outputs); i++ {
 		if iteration == 0 {
-			return nil, c.unsupported("output that collects results of 0 iterations")
+			return nil, c.newUnsupportedError("output that collects results of 0 iterations")
 		}
 		t, err := stackIterations(scanned, i-len(carried), 0, false)
 		if err != nil {
@@ -142,7 +142,7 @@ func runScan(c *call) ([]*Tensor, error) {
 		return c.scanSlices(c.in, c.intsAttribute)
 	}
 	if c.input(0) != nil {
-		return nil, c.unsupported("sequence lengths")
+		return nil, c.newUnsupportedError("sequence lengths")
 	}
 	var batches [][]*Tensor
 	for b := 0; len(c.in) > 1 && c.in[1] != nil && len(c.in[1].Dims) > 0 && b < c.in[1].Dims[0]; b++ {

@@ -65,21 +65,21 @@ func (c *call) newWindow(in, kernel []int) (*window, error) {
 	return w, nil
 }
 
-// dilatedKernel returns the number of input elements along an axis that the kernel spans, including
+// dilatedExtent returns the number of input elements along an axis that the kernel spans, including
 // the gaps of its dilation.
-func (w *window) dilatedKernel(axis int) int { return (w.kernel[axis]-1)*w.dilations[axis] + 1 }
+func (w *window) dilatedExtent(axis int) int { return (w.kernel[axis]-1)*w.dilations[axis] + 1 }
 
-// readWindow returns the window of a convolution or pooling for an input with the spatial extents
-// in. Unlike newWindow it resolves auto_pad and computes the output extents, which it rounds up if
-// ceil_mode is set.
-func (c *call) readWindow(in, kernel []int) (*window, error) {
+// newForwardWindow returns the window of a convolution or pooling for an input with the spatial
+// extents in. Unlike newWindow it resolves auto_pad and computes the output extents, which it
+// rounds up if ceil_mode is set.
+func (c *call) newForwardWindow(in, kernel []int) (*window, error) {
 	w, err := c.newWindow(in, kernel)
 	if err != nil {
 		return nil, err
 	}
 	auto := c.textAttribute("auto_pad", "NOTSET")
 	for i, n := range in {
-		stride, reach := w.strides[i], w.dilatedKernel(i)
+		stride, reach := w.strides[i], w.dilatedExtent(i)
 		switch auto {
 		case "NOTSET", "":
 		case "VALID":
@@ -148,7 +148,7 @@ func (w *window) forEachPair(tap []int, f func(out, in int)) {
 				}
 			}
 		}
-		advance(index, w.out)
+		advanceIndex(index, w.out)
 	}
 }
 
@@ -164,7 +164,7 @@ func (c *call) convolve(x, weights, bias *Tensor) (*Tensor, error) {
 	if rank < 3 || len(weights.Dims) != rank || groups < 1 || x.Dims[1] != weights.Dims[1]*groups || weights.Dims[0]%groups != 0 {
 		return nil, fmt.Errorf("input shape %v is incompatible with weight shape %v for %d groups", x.Dims, weights.Dims, groups)
 	}
-	w, err := c.readWindow(x.Dims[2:], weights.Dims[2:])
+	w, err := c.newForwardWindow(x.Dims[2:], weights.Dims[2:])
 	if err != nil {
 		return nil, err
 	}
@@ -175,7 +175,7 @@ func (c *call) convolve(x, weights, bias *Tensor) (*Tensor, error) {
 	}
 	if c.Reduce != nil {
 		reduceWindows(y, x, weights, w, groups, c.Reduce)
-		return y.addChannels(bias)
+		return y.addChannelBias(bias)
 	}
 	plane, area, taps := numElements(w.in), numElements(w.out), numElements(w.kernel)
 	line := make([]float64, area) // the inputs of a tap in one channel
@@ -190,11 +190,11 @@ func (c *call) convolve(x, weights, bias *Tensor) (*Tensor, error) {
 				for o := group * outputs / groups; o < (group+1)*outputs/groups; o++ {
 					addScaled(y.Data[(n*outputs+o)*area:][:area], line, weights.Data[(o*weights.Dims[1]+of)*taps+k])
 				}
-				advance(tap, w.kernel)
+				advanceIndex(tap, w.kernel)
 			}
 		}
 	}
-	return y.addChannels(bias)
+	return y.addChannelBias(bias)
 }
 
 // reduceWindows computes the convolution of x with weights into y, which must hold zeros. It sums
@@ -212,7 +212,7 @@ func reduceWindows(y, x, weights *Tensor, w *window, groups int, reduce func(acc
 				for k := range taps {
 					line := panel[(ch*taps+k)*area:][:area]
 					w.forEachPair(tap, func(out, at int) { line[out] = in[at] })
-					advance(tap, w.kernel)
+					advanceIndex(tap, w.kernel)
 				}
 			}
 			for o := group * outputs; o < (group+1)*outputs; o++ {
@@ -222,9 +222,9 @@ func reduceWindows(y, x, weights *Tensor, w *window, groups int, reduce func(acc
 	}
 }
 
-// addChannels returns t with bias[c] added to every element of channel c (axis 1). If bias is nil,
-// it returns t itself.
-func (t *Tensor) addChannels(bias *Tensor) (*Tensor, error) {
+// addChannelBias returns t with bias[c] added to every element of channel c (axis 1). If bias is
+// nil, it returns t itself.
+func (t *Tensor) addChannelBias(bias *Tensor) (*Tensor, error) {
 	if bias == nil {
 		return t, nil
 	}
@@ -270,7 +270,7 @@ func computeConvTranspose(c *call) (*Tensor, error) {
 	if rank < 3 || len(weights.Dims) != rank || groups < 1 || x.Dims[1] != weights.Dims[0] || weights.Dims[0]%groups != 0 {
 		return nil, fmt.Errorf("input shape %v is incompatible with weight shape %v for %d groups", x.Dims, weights.Dims, groups)
 	}
-	w, err := c.transposedWindow(x.Dims[2:], weights.Dims[2:])
+	w, err := c.newTransposedWindow(x.Dims[2:], weights.Dims[2:])
 	if err != nil {
 		return nil, err
 	}
@@ -293,17 +293,17 @@ func computeConvTranspose(c *call) (*Tensor, error) {
 					addScaled(line, x.Data[(n*channels+ch)*plane:][:plane], weights.Data[(ch*outputsPerGroup+o%outputsPerGroup)*taps+k])
 				}
 				w.forEachPair(tap, func(out, in int) { to[in] += line[out] })
-				advance(tap, w.kernel)
+				advanceIndex(tap, w.kernel)
 			}
 		}
 	}
-	return y.addChannels(c.input(2))
+	return y.addChannelBias(c.input(2))
 }
 
-// transposedWindow returns the window of a transposed convolution whose input has the spatial
+// newTransposedWindow returns the window of a transposed convolution whose input has the spatial
 // extents in. It describes the corresponding forward convolution, so that the field in has the
 // extents of the transposed output and the field out those of its input.
-func (c *call) transposedWindow(in, kernel []int) (*window, error) {
+func (c *call) newTransposedWindow(in, kernel []int) (*window, error) {
 	w, err := c.newWindow(in, kernel)
 	if err != nil {
 		return nil, err
@@ -317,7 +317,7 @@ func (c *call) transposedWindow(in, kernel []int) (*window, error) {
 		return nil, fmt.Errorf("output_shape %v must have one extent for each of %d spatial axes", want, len(in))
 	}
 	for i, n := range in {
-		full := w.strides[i]*(n-1) + w.outputExtras[i] + w.dilatedKernel(i)
+		full := w.strides[i]*(n-1) + w.outputExtras[i] + w.dilatedExtent(i)
 		switch {
 		case len(want) > 0:
 			w.in[i] = want[i]

@@ -8,12 +8,12 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// elementwiseOperators has the operators whose result at an index depends only on the operands at that
-// index, after broadcasting.
+// elementwiseOperators has the operators whose result at an index depends only on the operands at
+// that index, after broadcasting.
 var elementwiseOperators = mergeTables(unaryOperators(), binaryOperators(), map[string]operator{
-	"Sum":  {1, withOneResult(foldOperator(func(a, b float64) float64 { return a + b }))},
-	"Max":  {1, withOneResult(foldOperator(func(a, b float64) float64 { return max(a, b) }))},
-	"Min":  {1, withOneResult(foldOperator(func(a, b float64) float64 { return min(a, b) }))},
+	"Sum":  {1, withOneResult(newFoldOperator(func(a, b float64) float64 { return a + b }))},
+	"Max":  {1, withOneResult(newFoldOperator(func(a, b float64) float64 { return max(a, b) }))},
+	"Min":  {1, withOneResult(newFoldOperator(func(a, b float64) float64 { return min(a, b) }))},
 	"Mean": {1, withOneResult(computeMean)},
 
 	"Div": {2, withOneResult(computeDiv)}, "Mod": {2, withOneResult(computeMod)}, "Pow": {2, withOneResult(computePow)}, "BitShift": {2, withOneResult(computeBitShift)},
@@ -83,7 +83,7 @@ func binaryOperators() map[string]operator {
 		"BitwiseOr":  func(a, b float64) float64 { return float64(int64(a) | int64(b)) },
 		"BitwiseXor": func(a, b float64) float64 { return float64(int64(a) ^ int64(b)) },
 	} {
-		table[name] = operator{2, withOneResult(func(c *call) (*Tensor, error) { return c.combine(c.in[0].Type, f) })}
+		table[name] = operator{2, withOneResult(func(c *call) (*Tensor, error) { return c.combineInputs(c.in[0].Type, f) })}
 	}
 	for name, f := range map[string]func(a, b float64) bool{
 		"Equal":          func(a, b float64) bool { return a == b },
@@ -96,16 +96,16 @@ func binaryOperators() map[string]operator {
 		"Xor":            func(a, b float64) bool { return (a != 0) != (b != 0) },
 	} {
 		table[name] = operator{2, withOneResult(func(c *call) (*Tensor, error) {
-			return c.combine(onnx.Bool, func(a, b float64) float64 { return boolToFloat(f(a, b)) })
+			return c.combineInputs(onnx.Bool, func(a, b float64) float64 { return boolToFloat(f(a, b)) })
 		})}
 	}
 	return table
 }
 
-// combine applies f to each pair of elements of the first two inputs, broadcast to a common shape,
-// and returns the results as a tensor of type t. In operator sets before 7 the attributes broadcast
-// and axis align the second input with the first.
-func (c *call) combine(t onnx.DataType, f func(a, b float64) float64) (*Tensor, error) {
+// combineInputs applies f to each pair of elements of the first two inputs, broadcast to a common
+// shape, and returns the results as a tensor of type t. In operator sets before 7 the attributes
+// broadcast and axis align the second input with the first.
+func (c *call) combineInputs(t onnx.DataType, f func(a, b float64) float64) (*Tensor, error) {
 	b := c.in[1]
 	if axis := c.intAttribute("axis", -1); c.opset < 7 && c.flagAttribute("broadcast") && axis >= 0 {
 		// Before version 7 the attribute axis aligns the first axis of b with an axis of a.
@@ -118,12 +118,12 @@ func (c *call) combine(t onnx.DataType, f func(a, b float64) float64) (*Tensor, 
 			return nil, err
 		}
 	}
-	return combine(t, c.in[0], b, f)
+	return combineTensors(t, c.in[0], b, f)
 }
 
-// combine applies f to each pair of elements of a and b, broadcast to a common shape, and returns
-// the results as a tensor of type t.
-func combine(t onnx.DataType, a, b *Tensor, f func(a, b float64) float64) (*Tensor, error) {
+// combineTensors applies f to each pair of elements of a and b, broadcast to a common shape, and
+// returns the results as a tensor of type t.
+func combineTensors(t onnx.DataType, a, b *Tensor, f func(a, b float64) float64) (*Tensor, error) {
 	dims, err := broadcastDims(a.Dims, b.Dims)
 	if err != nil {
 		return nil, err
@@ -142,14 +142,14 @@ func combine(t onnx.DataType, a, b *Tensor, f func(a, b float64) float64) (*Tens
 	return out, nil
 }
 
-// add returns a + b, broadcast to a common shape, as a tensor of a's type.
-func add(a, b *Tensor) (*Tensor, error) {
-	return combine(a.Type, a, b, func(x, y float64) float64 { return x + y })
+// addTensors returns a + b, broadcast to a common shape, as a tensor of a's type.
+func addTensors(a, b *Tensor) (*Tensor, error) {
+	return combineTensors(a.Type, a, b, func(x, y float64) float64 { return x + y })
 }
 
-// foldOperator returns an operator that combines all its inputs with f from left to right: f(f(a,
-// b), c) for three inputs.
-func foldOperator(f func(a, b float64) float64) func(*call) (*Tensor, error) {
+// newFoldOperator returns an operator that combines all its inputs with f from left to right:
+// f(f(a, b), c) for three inputs.
+func newFoldOperator(f func(a, b float64) float64) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
 		out := c.in[0].mapElements(func(x float64) float64 { return x })
 		for i, t := range c.in[1:] {
@@ -157,7 +157,7 @@ func foldOperator(f func(a, b float64) float64) func(*call) (*Tensor, error) {
 				return nil, fmt.Errorf("missing input %d", i+1)
 			}
 			var err error
-			if out, err = combine(out.Type, out, t, f); err != nil {
+			if out, err = combineTensors(out.Type, out, t, f); err != nil {
 				return nil, err
 			}
 		}
@@ -166,7 +166,7 @@ func foldOperator(f func(a, b float64) float64) func(*call) (*Tensor, error) {
 }
 
 func computeMean(c *call) (*Tensor, error) {
-	sum, err := foldOperator(func(a, b float64) float64 { return a + b })(c)
+	sum, err := newFoldOperator(func(a, b float64) float64 { return a + b })(c)
 	if err != nil {
 		return nil, err
 	}
@@ -180,14 +180,14 @@ var errDivisionByZero = errors.New("integer division by zero")
 func computeDiv(c *call) (*Tensor, error) {
 	if c.in[0].Type.IsFloat() {
 		if c.isConstant(1) { // the reciprocal of a constant is computed in advance, not looked up
-			return c.combine(c.in[0].Type, func(a, b float64) float64 { return a / b })
+			return c.combineInputs(c.in[0].Type, func(a, b float64) float64 { return a / b })
 		}
-		return c.combine(c.in[0].Type, c.divideFunction())
+		return c.combineInputs(c.in[0].Type, c.newDivideFunction())
 	}
 	if c.in[1].containsValue(0) {
 		return nil, errDivisionByZero
 	}
-	return c.combine(c.in[0].Type, func(a, b float64) float64 { return math.Trunc(a / b) })
+	return c.combineInputs(c.in[0].Type, func(a, b float64) float64 { return math.Trunc(a / b) })
 }
 
 func (t *Tensor) containsValue(v float64) bool {
@@ -206,9 +206,9 @@ func computeMod(c *call) (*Tensor, error) {
 		return nil, errDivisionByZero
 	}
 	if c.flagAttribute("fmod") {
-		return c.combine(c.in[0].Type, math.Mod)
+		return c.combineInputs(c.in[0].Type, math.Mod)
 	}
-	return c.combine(c.in[0].Type, func(a, b float64) float64 {
+	return c.combineInputs(c.in[0].Type, func(a, b float64) float64 {
 		r := math.Mod(a, b)
 		if r != 0 && (r < 0) != (b < 0) {
 			r += b
@@ -221,7 +221,7 @@ func computeMod(c *call) (*Tensor, error) {
 // Rsqrt, and other negative exponents its Reciprocal.
 func computePow(c *call) (*Tensor, error) {
 	root, inverseRoot, reciprocal := c.elementaryFunction("Sqrt"), c.elementaryFunction("Rsqrt"), c.elementaryFunction("Reciprocal")
-	return c.combine(c.in[0].Type, func(x, e float64) float64 {
+	return c.combineInputs(c.in[0].Type, func(x, e float64) float64 {
 		switch {
 		case c.Function == nil || e > 0 && e == math.Trunc(e):
 			return math.Pow(x, e)
@@ -239,14 +239,14 @@ func computePow(c *call) (*Tensor, error) {
 func computeBitShift(c *call) (*Tensor, error) {
 	switch direction := c.textAttribute("direction", ""); direction {
 	case "LEFT":
-		return c.combine(c.in[0].Type, func(a, b float64) float64 {
+		return c.combineInputs(c.in[0].Type, func(a, b float64) float64 {
 			if b >= float64(8*c.in[0].Type.Width()) {
 				return 0
 			}
 			return a * math.Exp2(b)
 		})
 	case "RIGHT":
-		return c.combine(c.in[0].Type, func(a, b float64) float64 { return math.Floor(a / math.Exp2(b)) })
+		return c.combineInputs(c.in[0].Type, func(a, b float64) float64 { return math.Floor(a / math.Exp2(b)) })
 	default:
 		return nil, fmt.Errorf("unknown direction %q; want LEFT or RIGHT", direction)
 	}
@@ -266,7 +266,7 @@ func computePRelu(c *call) (*Tensor, error) {
 			return nil, err
 		}
 	}
-	return combine(x.Type, x, slope, func(a, b float64) float64 {
+	return combineTensors(x.Type, x, slope, func(a, b float64) float64 {
 		if a < 0 {
 			return a * b
 		}
@@ -319,7 +319,7 @@ func computeCastLike(c *call) (*Tensor, error) { return c.castTo(c.in[1].Type) }
 // kept in float64.
 func (c *call) castTo(to onnx.DataType) (*Tensor, error) {
 	if to.Width() == 0 {
-		return nil, c.unsupported("cast to " + to.String())
+		return nil, c.newUnsupportedError("cast to " + to.String())
 	}
 	x := c.in[0]
 	f := func(v float64) float64 { return v }
@@ -369,7 +369,7 @@ func computeLeakyRelu(c *call) (*Tensor, error) {
 }
 
 func computeElu(c *call) (*Tensor, error) {
-	alpha, expm1 := c.floatAttribute("alpha", 1), c.expm1Function()
+	alpha, expm1 := c.floatAttribute("alpha", 1), c.newExpm1Function()
 	return c.in[0].mapElements(func(x float64) float64 {
 		if x < 0 {
 			return alpha * expm1(x)
@@ -380,7 +380,7 @@ func computeElu(c *call) (*Tensor, error) {
 
 func computeSelu(c *call) (*Tensor, error) {
 	alpha, gamma := c.floatAttribute("alpha", 1.67326319217681884765625), c.floatAttribute("gamma", 1.05070102214813232421875)
-	expm1 := c.expm1Function()
+	expm1 := c.newExpm1Function()
 	return c.in[0].mapElements(func(x float64) float64 {
 		if x <= 0 {
 			return gamma * alpha * expm1(x)
@@ -390,7 +390,7 @@ func computeSelu(c *call) (*Tensor, error) {
 }
 
 func computeCelu(c *call) (*Tensor, error) {
-	alpha, expm1 := c.floatAttribute("alpha", 1), c.expm1Function()
+	alpha, expm1 := c.floatAttribute("alpha", 1), c.newExpm1Function()
 	return c.in[0].mapElements(func(x float64) float64 {
 		return max(0, x) + min(0, alpha*expm1(x/alpha))
 	}), nil
@@ -425,7 +425,7 @@ func computeMish(c *call) (*Tensor, error) {
 }
 
 func computeSoftsign(c *call) (*Tensor, error) {
-	quotient := c.divideFunction()
+	quotient := c.newDivideFunction()
 	return c.in[0].mapElements(func(x float64) float64 { return quotient(x, 1+math.Abs(x)) }), nil
 }
 
@@ -449,18 +449,18 @@ func computeGelu(c *call) (*Tensor, error) {
 	case "none":
 		return c.in[0].mapElements(c.elementaryFunction("Gelu")), nil
 	case "tanh":
-		return c.in[0].mapElements(c.fastGeluFunction()), nil
+		return c.in[0].mapElements(c.newFastGeluFunction()), nil
 	default:
-		return nil, c.unsupported(fmt.Sprintf("approximate %q", form))
+		return nil, c.newUnsupportedError(fmt.Sprintf("approximate %q", form))
 	}
 }
 
 func computeSwish(c *call) (*Tensor, error) {
-	return c.swish(c.in[0], c.floatAttribute("alpha", 1)), nil
+	return c.computeSwishWithAlpha(c.in[0], c.floatAttribute("alpha", 1)), nil
 }
 
-// swish returns x*sigmoid(alpha*x) for each element of x.
-func (r *interpreter) swish(x *Tensor, alpha float64) *Tensor {
+// computeSwishWithAlpha returns x*sigmoid(alpha*x) for each element of x.
+func (r *interpreter) computeSwishWithAlpha(x *Tensor, alpha float64) *Tensor {
 	if alpha == 1 {
 		return x.mapElements(r.elementaryFunction("SiLU"))
 	}

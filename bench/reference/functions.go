@@ -51,18 +51,18 @@ func tanhGelu(x float64) float64 {
 	return x / 2 * (1 + math.Tanh(math.Sqrt(2/math.Pi)*(x+0.044715*x*x*x)))
 }
 
-// fastGeluFunction returns the tanh approximation of Gelu. If Options.Function is set, it returns
-// the elementary function Gelu instead, because one table of a device serves both.
-func (r *interpreter) fastGeluFunction() func(float64) float64 {
+// newFastGeluFunction returns the tanh approximation of Gelu. If Options.Function is set, it
+// returns the elementary function Gelu instead, because one table of a device serves both.
+func (r *interpreter) newFastGeluFunction() func(float64) float64 {
 	if r.Function == nil {
 		return tanhGelu
 	}
 	return r.elementaryFunction("Gelu")
 }
 
-// expm1Function returns a function that computes exp(x) - 1. If Options.Function is set, the
+// newExpm1Function returns a function that computes exp(x) - 1. If Options.Function is set, the
 // function subtracts 1 from the elementary function Exp.
-func (r *interpreter) expm1Function() func(float64) float64 {
+func (r *interpreter) newExpm1Function() func(float64) float64 {
 	if r.Function == nil {
 		return math.Expm1
 	}
@@ -70,9 +70,9 @@ func (r *interpreter) expm1Function() func(float64) float64 {
 	return func(x float64) float64 { return exp(x) - 1 }
 }
 
-// divideFunction returns a function that computes a/b. If Options.Function is set, the function
+// newDivideFunction returns a function that computes a/b. If Options.Function is set, the function
 // multiplies a by the elementary function Reciprocal of b.
-func (r *interpreter) divideFunction() func(a, b float64) float64 {
+func (r *interpreter) newDivideFunction() func(a, b float64) float64 {
 	if r.Function == nil {
 		return func(a, b float64) float64 { return a / b }
 	}

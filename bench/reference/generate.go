@@ -9,11 +9,11 @@ import (
 
 // generatorOperators has the operators that create tensors from shapes and attributes.
 var generatorOperators = map[string]operator{
-	"Constant": {0, withOneResult(makeConstant)}, "ConstantOfShape": {1, withOneResult(fillShape)},
-	"Range": {3, withOneResult(makeRange)}, "EyeLike": {1, withOneResult(makeEyeLike)},
+	"Constant": {0, withOneResult(computeConstant)}, "ConstantOfShape": {1, withOneResult(computeConstantOfShape)},
+	"Range": {3, withOneResult(computeRange)}, "EyeLike": {1, withOneResult(computeEyeLike)},
 }
 
-func makeConstant(c *call) (*Tensor, error) {
+func computeConstant(c *call) (*Tensor, error) {
 	for name, a := range c.node.Attributes {
 		switch {
 		case a == nil:
@@ -36,10 +36,10 @@ func makeConstant(c *call) (*Tensor, error) {
 			return t, nil
 		}
 	}
-	return nil, c.unsupported("value that is neither numbers nor a dense tensor")
+	return nil, c.newUnsupportedError("value that is neither numbers nor a dense tensor")
 }
 
-func fillShape(c *call) (*Tensor, error) {
+func computeConstantOfShape(c *call) (*Tensor, error) {
 	value := newScalar(onnx.Float, 0)
 	if a := c.attribute("value"); a != nil && a.Tensor != nil {
 		var err error
@@ -60,7 +60,7 @@ func fillShape(c *call) (*Tensor, error) {
 	return out, nil
 }
 
-func makeRange(c *call) (*Tensor, error) {
+func computeRange(c *call) (*Tensor, error) {
 	var v [3]float64
 	for i := range v {
 		if len(c.in[i].Data) != 1 {
@@ -82,7 +82,7 @@ func makeRange(c *call) (*Tensor, error) {
 	return out, nil
 }
 
-func makeEyeLike(c *call) (*Tensor, error) {
+func computeEyeLike(c *call) (*Tensor, error) {
 	x := c.in[0]
 	if len(x.Dims) != 2 {
 		return nil, fmt.Errorf("input has shape %v; want a matrix", x.Dims)

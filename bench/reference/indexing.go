@@ -102,7 +102,7 @@ func elementOffsets(x, indices *Tensor, axis int) ([]int, error) {
 				list[i] += at * steps[a]
 			}
 		}
-		advance(index, indices.Dims)
+		advanceIndex(index, indices.Dims)
 	}
 	return list, nil
 }
@@ -310,7 +310,7 @@ func computeNonZero(c *call) (*Tensor, error) {
 		if v != 0 {
 			columns = append(columns, slices.Clone(index))
 		}
-		advance(index, x.Dims)
+		advanceIndex(index, x.Dims)
 	}
 	out, err := newTensor(onnx.Int64, len(x.Dims), len(columns))
 	if err != nil {

@@ -13,9 +13,9 @@ import (
 var contributedOperators = map[string]operator{
 	"FusedMatMul": {2, withOneResult(computeFusedMatMul)}, "TransposeMatMul": {2, withOneResult(computeFusedMatMul)},
 	"FusedConv": {2, withOneResult(computeFusedConv)}, "FusedGemm": {2, withOneResult(computeFusedGemm)}, "MatMulNBits": {3, withOneResult(computeMatMulNBits)},
-	"BiasGelu": {2, withOneResult(applyAfterBias(func(c *call) func(float64) float64 { return c.elementaryFunction("Gelu") }))}, "FastGelu": {1, withOneResult(applyAfterBias((*call).fastGeluFunction))}, "QuickGelu": {1, withOneResult(computeQuickGelu)},
+	"BiasGelu": {2, withOneResult(newBiasedOperator(func(c *call) func(float64) float64 { return c.elementaryFunction("Gelu") }))}, "FastGelu": {1, withOneResult(newBiasedOperator((*call).newFastGeluFunction))}, "QuickGelu": {1, withOneResult(computeQuickGelu)},
 	"BiasAdd": {3, withOneResult(computeBiasAdd)}, "BiasSoftmax": {2, withOneResult(computeBiasSoftmax)},
-	"SkipLayerNormalization": {3, computeSkipLayerNormalization}, "SkipSimplifiedLayerNormalization": {3, computeSkipSimplified},
+	"SkipLayerNormalization": {3, computeSkipLayerNormalization}, "SkipSimplifiedLayerNormalization": {3, computeSkipSimplifiedLayerNormalization},
 	"SimplifiedLayerNormalization": {2, computeSimplifiedLayerNormalization},
 	"EmbedLayerNormalization":      {1, computeEmbedLayerNormalization}, "GroupNorm": {3, withOneResult(computeGroupNorm)},
 }
@@ -24,7 +24,7 @@ var contributedOperators = map[string]operator{
 // set, and those of B if transB is.
 func computeFusedMatMul(c *call) (*Tensor, error) {
 	if c.flagAttribute("transBatchA") || c.flagAttribute("transBatchB") {
-		return nil, c.unsupported("transposed batches")
+		return nil, c.newUnsupportedError("transposed batches")
 	}
 	in := [2]*Tensor{c.in[0], c.in[1]}
 	for i, name := range [...]string{"transA", "transB"} {
@@ -60,7 +60,7 @@ func (c *call) applyActivation(x *Tensor) (*Tensor, error) {
 		}
 	}
 	if names == nil && !slices.Contains([]string{"Relu", "Sigmoid", "Tanh", "HardSwish", "Softplus", "Softsign"}, op) {
-		return nil, c.unsupported(fmt.Sprintf("activation %q", op))
+		return nil, c.newUnsupportedError(fmt.Sprintf("activation %q", op))
 	}
 	return c.runOperator(op, attributes, x)
 }
@@ -69,7 +69,7 @@ func (c *call) applyActivation(x *Tensor) (*Tensor, error) {
 func computeFusedConv(c *call) (*Tensor, error) {
 	y, err := computeConv(c)
 	if z := c.input(3); err == nil && z != nil {
-		y, err = add(y, z)
+		y, err = addTensors(y, z)
 	}
 	if err != nil {
 		return nil, err
@@ -92,7 +92,7 @@ func computeMatMulNBits(c *call) (*Tensor, error) {
 	k, n, bits, block := c.intAttribute("K", 0), c.intAttribute("N", 0), c.intAttribute("bits", 4), c.intAttribute("block_size", 32)
 	packed, scales, zeros := c.in[1], c.in[2], c.input(3)
 	if c.input(4) != nil || bits != 2 && bits != 4 && bits != 8 {
-		return nil, c.unsupported(fmt.Sprintf("weights of %d bits, or reordered groups", bits))
+		return nil, c.newUnsupportedError(fmt.Sprintf("weights of %d bits, or reordered groups", bits))
 	}
 	if k < 1 || n < 1 || block < 1 || max(k, n, block) > maxElements {
 		return nil, fmt.Errorf("K is %d, N is %d and block_size is %d; want 1 to %d each", k, n, block, maxElements)
@@ -131,19 +131,19 @@ func computeMatMulNBits(c *call) (*Tensor, error) {
 	}
 	y, err := multiplyMatrices(c.in[0], w)
 	if bias := c.input(5); err == nil && bias != nil {
-		y, err = add(y, bias)
+		y, err = addTensors(y, bias)
 	}
 	return y, err
 }
 
-// applyAfterBias returns an operator that adds its two inputs and applies a function to each sum.
-// If the second input is left out, the function applies to the first alone.
-func applyAfterBias(function func(*call) func(float64) float64) func(*call) (*Tensor, error) {
+// newBiasedOperator returns an operator that adds its two inputs and applies a function to each
+// sum. If the second input is left out, the function applies to the first alone.
+func newBiasedOperator(function func(*call) func(float64) float64) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
 		x := c.in[0]
 		if b := c.input(1); b != nil {
 			var err error
-			if x, err = add(x, b); err != nil {
+			if x, err = addTensors(x, b); err != nil {
 				return nil, err
 			}
 		}
@@ -152,15 +152,15 @@ func applyAfterBias(function func(*call) func(float64) float64) func(*call) (*Te
 }
 
 func computeQuickGelu(c *call) (*Tensor, error) {
-	return c.swish(c.in[0], c.floatAttribute("alpha", float64(float32(1.702)))), nil
+	return c.computeSwishWithAlpha(c.in[0], c.floatAttribute("alpha", float64(float32(1.702)))), nil
 }
 
 func computeBiasAdd(c *call) (*Tensor, error) {
-	x, err := add(c.in[0], c.in[1])
+	x, err := addTensors(c.in[0], c.in[1])
 	if err != nil {
 		return nil, err
 	}
-	return add(x, c.in[2])
+	return addTensors(x, c.in[2])
 }
 
 // computeBiasSoftmax computes BiasSoftmax: the softmax of the sum of both inputs, taken over the
@@ -168,13 +168,13 @@ func computeBiasAdd(c *call) (*Tensor, error) {
 func computeBiasSoftmax(c *call) (*Tensor, error) {
 	x, bias := c.in[0], c.in[1]
 	if c.intAttribute("is_inner_broadcast", 1) == 0 && !slices.Equal(x.Dims, bias.Dims) {
-		return nil, c.unsupported("bias that is repeated inside the batch")
+		return nil, c.newUnsupportedError("bias that is repeated inside the batch")
 	}
 	axis, err := resolveAxis(c.intAttribute("axis", 1), len(x.Dims))
 	if err != nil {
 		return nil, err
 	}
-	if x, err = add(x, bias); err != nil {
+	if x, err = addTensors(x, bias); err != nil {
 		return nil, err
 	}
 	return x.mapRuns(numElements(x.Dims[axis:]), c.softmax), nil
@@ -183,13 +183,13 @@ func computeBiasSoftmax(c *call) (*Tensor, error) {
 // runLayerNormalization normalizes the last axis of x. The bias may be nil.
 func (c *call) runLayerNormalization(x, scale, bias *Tensor) ([]*Tensor, error) {
 	epsilon := &onnx.Attribute{Float: float32(c.floatAttribute("epsilon", 1e-12))}
-	return c.runOperatorAll("LayerNormalization", map[string]*onnx.Attribute{"epsilon": epsilon}, x, scale, bias)
+	return c.runOperatorForAll("LayerNormalization", map[string]*onnx.Attribute{"epsilon": epsilon}, x, scale, bias)
 }
 
 // computeSkipLayerNormalization computes SkipLayerNormalization: it normalizes the sum of two
 // inputs and a bias. The sum is the last result.
 func computeSkipLayerNormalization(c *call) ([]*Tensor, error) {
-	x, err := addPresent(c.in[0], c.in[1], c.input(4))
+	x, err := addNonNil(c.in[0], c.in[1], c.input(4))
 	if err != nil {
 		return nil, err
 	}
@@ -197,22 +197,22 @@ func computeSkipLayerNormalization(c *call) ([]*Tensor, error) {
 	return append(results, x), err
 }
 
-// addPresent returns the sum of x and the tensors in rest, of which it skips those that are nil.
-func addPresent(x *Tensor, rest ...*Tensor) (*Tensor, error) {
+// addNonNil returns the sum of x and the tensors in rest, of which it skips those that are nil.
+func addNonNil(x *Tensor, rest ...*Tensor) (*Tensor, error) {
 	for _, t := range rest {
 		if t == nil {
 			continue
 		}
 		var err error
-		if x, err = add(x, t); err != nil {
+		if x, err = addTensors(x, t); err != nil {
 			return nil, err
 		}
 	}
 	return x, nil
 }
 
-func computeSkipSimplified(c *call) ([]*Tensor, error) {
-	x, err := addPresent(c.in[0], c.in[1], c.input(3))
+func computeSkipSimplifiedLayerNormalization(c *call) ([]*Tensor, error) {
+	x, err := addNonNil(c.in[0], c.in[1], c.input(3))
 	if err != nil {
 		return nil, err
 	}
@@ -227,9 +227,9 @@ func computeSkipSimplified(c *call) ([]*Tensor, error) {
 // RMSNormalization. Its second result, the inverse deviations, is not supported.
 func computeSimplifiedLayerNormalization(c *call) ([]*Tensor, error) {
 	if c.hasOutput(1) {
-		return nil, c.unsupported("output of inverse deviations")
+		return nil, c.newUnsupportedError("output of inverse deviations")
 	}
-	return listOne(computeRMSNormalization(c))
+	return listResult(computeRMSNormalization(c))
 }
 
 // computeEmbedLayerNormalization computes EmbedLayerNormalization: it sums the rows of the word,
@@ -261,7 +261,7 @@ func computeEmbedLayerNormalization(c *call) ([]*Tensor, error) {
 		}
 		y, err := c.runOperator("Gather", nil, rows[0], rows[1])
 		if err == nil {
-			x, err = add(x, y)
+			x, err = addTensors(x, y)
 		}
 		if err != nil {
 			return nil, err
@@ -306,7 +306,7 @@ func computeGroupNorm(c *call) (*Tensor, error) {
 		return nil, err
 	}
 	if c.flagAttribute("activation") {
-		x = c.swish(x, 1)
+		x = c.computeSwishWithAlpha(x, 1)
 	}
 	if last {
 		return x.transpose(invertPermutation(permutationToChannelsFirst(4))...)

@@ -6,8 +6,8 @@ import (
 	"slices"
 )
 
-// normalizationOperators has the operators that divide by a deviation, a root mean square or a power
-// of a sum of squares.
+// normalizationOperators has the operators that divide by a deviation, a root mean square or a
+// power of a sum of squares.
 var normalizationOperators = map[string]operator{
 	"BatchNormalization":        {5, withOneResult(computeBatchNormalization)},
 	"InstanceNormalization":     {3, withOneResult(computeInstanceNormalization)},
@@ -22,10 +22,10 @@ var normalizationOperators = map[string]operator{
 // with the mean and the variance that are inputs.
 func computeBatchNormalization(c *call) (*Tensor, error) {
 	if c.flagAttribute("training_mode") || c.opset < 7 && c.intAttribute("is_test", 0) == 0 && len(c.node.Outputs) > 1 {
-		return nil, c.unsupported("training mode")
+		return nil, c.newUnsupportedError("training mode")
 	}
 	if c.intAttribute("spatial", 1) == 0 {
-		return nil, c.unsupported("spatial 0")
+		return nil, c.newUnsupportedError("spatial 0")
 	}
 	epsilon := c.floatAttribute("epsilon", float64(float32(1e-5)))
 	return c.in[0].mapChannels(func(v float64, p []float64) float64 {
@@ -72,10 +72,10 @@ func computeInstanceNormalization(c *call) (*Tensor, error) {
 	}
 	epsilon := c.floatAttribute("epsilon", float64(float32(1e-5)))
 	y := x.mapRuns(numElements(x.Dims[2:]), func(line []float64) { c.normalize(line, epsilon) })
-	return y.mapChannels(scaleAndShift, c.in[1], c.in[2])
+	return y.mapChannels(applyScaleAndBias, c.in[1], c.in[2])
 }
 
-func scaleAndShift(v float64, p []float64) float64 { return v*p[0] + p[1] }
+func applyScaleAndBias(v float64, p []float64) float64 { return v*p[0] + p[1] }
 
 // computeGroupNormalization computes GroupNormalization. In operator sets before 21 the scale and
 // the bias may have one element for each group; otherwise they have one for each channel.
@@ -91,7 +91,7 @@ func computeGroupNormalization(c *call) (*Tensor, error) {
 	if c.opset < 21 && len(scale.Data) == groups && len(bias.Data) == groups && channelsPerGroup > 1 {
 		scale, bias = scale.repeatEach(channelsPerGroup), bias.repeatEach(channelsPerGroup)
 	}
-	return y.mapChannels(scaleAndShift, scale, bias)
+	return y.mapChannels(applyScaleAndBias, scale, bias)
 }
 
 // repeatEach returns a vector in which each element of t is repeated n times in a row.
@@ -138,13 +138,13 @@ func (t *Tensor) scaleAndAddBias(scale, bias *Tensor) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	if t, err = combine(t.Type, t, scale, func(v, s float64) float64 { return v * s }); err != nil || bias == nil {
+	if t, err = combineTensors(t.Type, t, scale, func(v, s float64) float64 { return v * s }); err != nil || bias == nil {
 		return t, err
 	}
 	if bias, err = bias.broadcast(t.Dims); err != nil {
 		return nil, err
 	}
-	return add(t, bias)
+	return addTensors(t, bias)
 }
 
 // computeRMSNormalization computes RMSNormalization: it divides the elements of the last axes by

@@ -35,10 +35,10 @@ func Operators() []string { return slices.Sorted(maps.Keys(operators)) }
 // withOneResult adapts f, which returns a single tensor, to the field compute of operator, which
 // returns a list.
 func withOneResult(f func(*call) (*Tensor, error)) func(*call) ([]*Tensor, error) {
-	return func(c *call) ([]*Tensor, error) { return listOne(f(c)) }
+	return func(c *call) ([]*Tensor, error) { return listResult(f(c)) }
 }
 
-func listOne(t *Tensor, err error) ([]*Tensor, error) { return []*Tensor{t}, err }
+func listResult(t *Tensor, err error) ([]*Tensor, error) { return []*Tensor{t}, err }
 
 // A call is one node that is being computed: its inputs and attributes, and the scope in which
 // graphs inside the node find other tensors. Its methods read them.
@@ -135,7 +135,7 @@ func (c *call) intsFromInput(input int, attribute string) (list []int, given boo
 	return c.intsAttribute(attribute), c.attribute(attribute) != nil
 }
 
-// unsupported returns an *[UnsupportedError] for the given form of the node's operator.
-func (c *call) unsupported(form string) error {
+// newUnsupportedError returns an *[UnsupportedError] for the given form of the node's operator.
+func (c *call) newUnsupportedError(form string) error {
 	return &UnsupportedError{Domain: c.node.Domain, Op: c.node.Op, Form: form}
 }

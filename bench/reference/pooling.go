@@ -11,19 +11,19 @@ import (
 // poolingOperators has the operators that reduce windows of each channel, and MaxUnpool.
 var poolingOperators = map[string]operator{
 	"MaxPool": {1, computeMaxPool}, "AveragePool": {1, withOneResult(computeAveragePool)}, "LpPool": {1, withOneResult(computeLpPool)},
-	"GlobalMaxPool":     {1, withOneResult(globalPoolOperator(maximum))},
-	"GlobalAveragePool": {1, withOneResult(globalPoolOperator(func(x []float64) float64 { return sumAll(x) / float64(len(x)) }))},
+	"GlobalMaxPool":     {1, withOneResult(newGlobalPoolOperator(maximum))},
+	"GlobalAveragePool": {1, withOneResult(newGlobalPoolOperator(func(x []float64) float64 { return sumAll(x) / float64(len(x)) }))},
 	"GlobalLpPool":      {1, withOneResult(computeGlobalLpPool)},
 	"MaxUnpool":         {2, withOneResult(computeMaxUnpool)}, "RoiAlign": {3, withOneResult(computeRoiAlign)}, "MaxRoiPool": {2, withOneResult(computeMaxRoiPool)},
 }
 
-// poolWindow returns the window with which a pooling operator reads x, and a tensor of zeros in the
-// shape of the result.
-func (c *call) poolWindow(x *Tensor) (*window, *Tensor, error) {
+// newPoolWindow returns the window with which a pooling operator reads x, and a tensor of zeros in
+// the shape of the result.
+func (c *call) newPoolWindow(x *Tensor) (*window, *Tensor, error) {
 	if len(x.Dims) < 3 {
 		return nil, nil, fmt.Errorf("input has shape %v; want at least one spatial axis after batch and channels", x.Dims)
 	}
-	w, err := c.readWindow(x.Dims[2:], c.intsAttribute("kernel_shape"))
+	w, err := c.newForwardWindow(x.Dims[2:], c.intsAttribute("kernel_shape"))
 	if err != nil {
 		return nil, nil, err
 	}
@@ -39,7 +39,7 @@ func (w *window) forEachTap(x, y *Tensor, f func(first int, in, out []float64, t
 		tap := make([]int, len(w.kernel))
 		for range numElements(w.kernel) {
 			f(p, x.Data[p*plane:(p+1)*plane], y.Data[p*area:(p+1)*area], tap)
-			advance(tap, w.kernel)
+			advanceIndex(tap, w.kernel)
 		}
 	}
 }
@@ -48,7 +48,7 @@ func (w *window) forEachTap(x, y *Tensor, f func(first int, in, out []float64, t
 // of these elements in the input.
 func computeMaxPool(c *call) ([]*Tensor, error) {
 	x := c.in[0]
-	w, y, err := c.poolWindow(x)
+	w, y, err := c.newPoolWindow(x)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func computeMaxPool(c *call) ([]*Tensor, error) {
 
 func computeAveragePool(c *call) (*Tensor, error) {
 	x := c.in[0]
-	w, y, err := c.poolWindow(x)
+	w, y, err := c.newPoolWindow(x)
 	if err != nil {
 		return nil, err
 	}
@@ -108,14 +108,14 @@ func (w *window) countElements(padding bool) []float64 {
 	tap := make([]int, len(w.kernel))
 	for range numElements(w.kernel) {
 		padded.forEachPair(tap, func(o, _ int) { counts[o]++ })
-		advance(tap, w.kernel)
+		advanceIndex(tap, w.kernel)
 	}
 	return counts
 }
 
 func computeLpPool(c *call) (*Tensor, error) {
 	x, p := c.in[0], float64(c.intAttribute("p", 2))
-	w, y, err := c.poolWindow(x)
+	w, y, err := c.newPoolWindow(x)
 	if err != nil {
 		return nil, err
 	}
@@ -125,9 +125,9 @@ func computeLpPool(c *call) (*Tensor, error) {
 	return y.mapElements(func(v float64) float64 { return math.Pow(v, 1/p) }), nil
 }
 
-// globalPoolOperator returns an operator that replaces all elements of each channel by f of them.
-// The spatial axes have length 1 in the result.
-func globalPoolOperator(f func(line []float64) float64) func(*call) (*Tensor, error) {
+// newGlobalPoolOperator returns an operator that replaces all elements of each channel by f of
+// them. The spatial axes have length 1 in the result.
+func newGlobalPoolOperator(f func(line []float64) float64) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
 		var axes []int
 		for i := range c.in[0].Dims {
@@ -141,7 +141,7 @@ func globalPoolOperator(f func(line []float64) float64) func(*call) (*Tensor, er
 
 func computeGlobalLpPool(c *call) (*Tensor, error) {
 	p := float64(c.intAttribute("p", 2))
-	return globalPoolOperator(func(line []float64) float64 {
+	return newGlobalPoolOperator(func(line []float64) float64 {
 		total := 0.0
 		for _, v := range line {
 			total += math.Pow(math.Abs(v), p)

@@ -19,7 +19,7 @@ func (r *interpreter) multiply(a, b *Tensor) (*Tensor, error) {
 	if r.Reduce == nil {
 		return multiplyMatrices(a, b)
 	}
-	return multiplyMatricesBy(a, b, func(out, a, b []float64, m, k, n int) {
+	return multiplyMatricesWith(a, b, func(out, a, b []float64, m, k, n int) {
 		for i := range m {
 			r.Reduce(out[i*n:(i+1)*n], b, a[i*k:(i+1)*k])
 		}
@@ -29,11 +29,13 @@ func (r *interpreter) multiply(a, b *Tensor) (*Tensor, error) {
 // multiplyMatrices returns the products of the matrices in the last two axes of a and b. It
 // broadcasts the axes before them. A vector acts as a row on the left side and as a column on the
 // right.
-func multiplyMatrices(a, b *Tensor) (*Tensor, error) { return multiplyMatricesBy(a, b, multiplyMatrix) }
+func multiplyMatrices(a, b *Tensor) (*Tensor, error) {
+	return multiplyMatricesWith(a, b, multiplyMatrix)
+}
 
-// multiplyMatricesBy is like multiplyMatrices, but calls multiplyMatrix to add each product of two
-// matrices a [m][k] and b [k][n] to out [m][n].
-func multiplyMatricesBy(a, b *Tensor, multiplyMatrix func(out, a, b []float64, m, k, n int)) (*Tensor, error) {
+// multiplyMatricesWith is like multiplyMatrices, but calls multiplyMatrix to add each product of
+// two matrices a [m][k] and b [k][n] to out [m][n].
+func multiplyMatricesWith(a, b *Tensor, multiplyMatrix func(out, a, b []float64, m, k, n int)) (*Tensor, error) {
 	row, column := len(a.Dims) == 1, len(b.Dims) == 1
 	var err error
 	if row {
@@ -114,7 +116,7 @@ func computeGemm(c *call) (*Tensor, error) {
 	if bias, err = bias.broadcast(y.Dims); err != nil {
 		return nil, err
 	}
-	return combine(y.Type, y, bias, func(v, w float64) float64 { return v + beta*w })
+	return combineTensors(y.Type, y, bias, func(v, w float64) float64 { return v + beta*w })
 }
 
 // readMatrices returns the first two inputs. It transposes the first if the attribute named transA
@@ -204,7 +206,7 @@ func sumProducts(out *Tensor, in []*Tensor, dims []int, steps [][]int) {
 				p *= t.Data[at]
 			}
 			out.Data[i] += p
-			advance(index, dims)
+			advanceIndex(index, dims)
 		}
 	}
 }

@@ -15,32 +15,32 @@ var quantizedOperators = map[string]operator{
 	"MatMulInteger":         {2, withOneResult(computeMatMulInteger)}, "ConvInteger": {2, withOneResult(computeConvInteger)},
 	"MatMulIntegerToFloat": {4, withOneResult(computeMatMulIntegerToFloat)}, "DynamicQuantizeMatMul": {3, withOneResult(computeDynamicQuantizeMatMul)},
 	"QLinearConv": {1, withOneResult(computeQLinearConv)}, "QLinearMatMul": {1, withOneResult(computeQLinearMatMul)}, "QGemm": {1, withOneResult(computeQGemm)},
-	"QLinearAdd": {1, withOneResult(quantizedBinaryOperator("Add"))}, "QLinearMul": {1, withOneResult(quantizedBinaryOperator("Mul"))},
+	"QLinearAdd": {1, withOneResult(newQuantizedBinaryOperator("Add"))}, "QLinearMul": {1, withOneResult(newQuantizedBinaryOperator("Mul"))},
 	"QLinearConcat":  {1, withOneResult(computeQLinearConcat)},
-	"QLinearSigmoid": {1, withOneResult(quantizedUnaryOperator("Sigmoid"))}, "QLinearLeakyRelu": {1, withOneResult(quantizedUnaryOperator("LeakyRelu"))},
-	"QLinearSoftmax":           {1, withOneResult(quantizedUnaryOperator("Softmax"))},
-	"QLinearGlobalAveragePool": {1, withOneResult(quantizedUnaryOperator("GlobalAveragePool"))},
-	"QLinearAveragePool":       {1, withOneResult(quantizedUnaryOperator("AveragePool"))},
-	"QLinearReduceMean":        {1, withOneResult(quantizedUnaryOperator("ReduceMean"))},
+	"QLinearSigmoid": {1, withOneResult(newQuantizedUnaryOperator("Sigmoid"))}, "QLinearLeakyRelu": {1, withOneResult(newQuantizedUnaryOperator("LeakyRelu"))},
+	"QLinearSoftmax":           {1, withOneResult(newQuantizedUnaryOperator("Softmax"))},
+	"QLinearGlobalAveragePool": {1, withOneResult(newQuantizedUnaryOperator("GlobalAveragePool"))},
+	"QLinearAveragePool":       {1, withOneResult(newQuantizedUnaryOperator("AveragePool"))},
+	"QLinearReduceMean":        {1, withOneResult(newQuantizedUnaryOperator("ReduceMean"))},
 }
 
 // runOperator computes the operator named op on the inputs in with the given attributes, in the
 // context of the node of c. It returns the operator's first result.
 func (c *call) runOperator(op string, attributes map[string]*onnx.Attribute, in ...*Tensor) (*Tensor, error) {
-	results, err := c.runOperatorAll(op, attributes, in...)
+	results, err := c.runOperatorForAll(op, attributes, in...)
 	if err != nil {
 		return nil, err
 	}
 	return results[0], nil
 }
 
-// runOperatorAll is like runOperator but returns all results.
-func (c *call) runOperatorAll(op string, attributes map[string]*onnx.Attribute, in ...*Tensor) ([]*Tensor, error) {
+// runOperatorForAll is like runOperator but returns all results.
+func (c *call) runOperatorForAll(op string, attributes map[string]*onnx.Attribute, in ...*Tensor) ([]*Tensor, error) {
 	node := &onnx.Node{Name: c.node.Name, Op: op, Outputs: c.node.Outputs, Attributes: attributes}
 	inner := &call{interpreter: c.interpreter, node: node, in: in, scope: c.scope}
 	o, ok := operators[op]
 	if !ok {
-		return nil, c.unsupported(op)
+		return nil, c.newUnsupportedError(op)
 	}
 	for i := range o.inputs {
 		if inner.input(i) == nil {
@@ -101,9 +101,9 @@ func (t *Tensor) selectIndices(axis int, places []int) (*Tensor, error) {
 // zero) * scale. Both broadcast to the tensor.
 type scaling struct{ scale, zero *Tensor }
 
-// scalingOf returns the scaling of x, with the scale and the zero point broadcast as
+// newScaling returns the scaling of x, with the scale and the zero point broadcast as
 // [broadcastParameter] describes. If zero is nil, the zero point is 0 of type uint8.
-func scalingOf(x, scale, zero *Tensor, axis, block int) (s scaling, err error) {
+func newScaling(x, scale, zero *Tensor, axis, block int) (s scaling, err error) {
 	if zero == nil {
 		zero = scale.zerosLike().withType(onnx.Uint8)
 	}
@@ -121,20 +121,20 @@ func (s scaling) quantize(x *Tensor) (*Tensor, error) {
 		return nil, &UnsupportedError{Op: "QuantizeLinear", Form: "result of type " + to.String()}
 	}
 	low, high := integerRange(to)
-	y, err := combine(x.Type, x, s.scale, func(v, scale float64) float64 { return math.RoundToEven(v / scale) })
+	y, err := combineTensors(x.Type, x, s.scale, func(v, scale float64) float64 { return math.RoundToEven(v / scale) })
 	if err != nil {
 		return nil, err
 	}
-	return combine(to, y, s.zero, func(v, zero float64) float64 { return min(max(v+zero, low), high) })
+	return combineTensors(to, y, s.zero, func(v, zero float64) float64 { return min(max(v+zero, low), high) })
 }
 
 // dequantize returns (x - zero) * scale.
 func (s scaling) dequantize(x *Tensor) (*Tensor, error) {
-	y, err := combine(s.scale.Type, x, s.zero, func(v, zero float64) float64 { return v - zero })
+	y, err := combineTensors(s.scale.Type, x, s.zero, func(v, zero float64) float64 { return v - zero })
 	if err != nil {
 		return nil, err
 	}
-	return combine(s.scale.Type, y, s.scale, func(v, scale float64) float64 { return v * scale })
+	return combineTensors(s.scale.Type, y, s.scale, func(v, scale float64) float64 { return v * scale })
 }
 
 func computeQuantizeLinear(c *call) (*Tensor, error) {
@@ -142,7 +142,7 @@ func computeQuantizeLinear(c *call) (*Tensor, error) {
 	if t := onnx.DataType(c.intAttribute("output_dtype", 0)); zero == nil && t != 0 {
 		zero = c.in[1].zerosLike().withType(t)
 	}
-	s, err := scalingOf(c.in[0], c.in[1], zero, c.intAttribute("axis", 1), c.intAttribute("block_size", 0))
+	s, err := newScaling(c.in[0], c.in[1], zero, c.intAttribute("axis", 1), c.intAttribute("block_size", 0))
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func computeQuantizeLinear(c *call) (*Tensor, error) {
 }
 
 func computeDequantizeLinear(c *call) (*Tensor, error) {
-	s, err := scalingOf(c.in[0], c.in[1], c.input(2), c.intAttribute("axis", 1), c.intAttribute("block_size", 0))
+	s, err := newScaling(c.in[0], c.in[1], c.input(2), c.intAttribute("axis", 1), c.intAttribute("block_size", 0))
 	if err != nil {
 		return nil, err
 	}
@@ -191,7 +191,7 @@ func subtractZero(x, zero *Tensor, axis int) (*Tensor, error) {
 	} else if len(zero.Data) == 1 {
 		zero = newScalar(zero.Type, zero.Data[0])
 	}
-	return combine(onnx.Int32, x, zero, func(v, z float64) float64 { return v - z })
+	return combineTensors(onnx.Int32, x, zero, func(v, z float64) float64 { return v - z })
 }
 
 // subtractZeros returns the first two inputs minus their zero points. For each of the two,
@@ -228,26 +228,26 @@ func computeMatMulIntegerToFloat(c *call) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return multiplyScaled(a, b, c.in[2], c.in[3], c.input(6))
+	return multiplyAndScale(a, b, c.in[2], c.in[3], c.input(6))
 }
 
-// multiplyScaled returns the matrix product of the integers a and b, multiplied by scaleA and
+// multiplyAndScale returns the matrix product of the integers a and b, multiplied by scaleA and
 // scaleB, plus the bias unless it is nil.
-func multiplyScaled(a, b, scaleA, scaleB, bias *Tensor) (*Tensor, error) {
+func multiplyAndScale(a, b, scaleA, scaleB, bias *Tensor) (*Tensor, error) {
 	y, err := multiplyMatrices(a, b)
 	if err != nil {
 		return nil, err
 	}
 	y = y.withType(scaleA.Type)
 	for _, s := range []*Tensor{scaleA, scaleB} {
-		if y, err = combine(y.Type, y, s, func(v, s float64) float64 { return v * s }); err != nil {
+		if y, err = combineTensors(y.Type, y, s, func(v, s float64) float64 { return v * s }); err != nil {
 			return nil, err
 		}
 	}
 	if bias == nil {
 		return y, nil
 	}
-	return add(y, bias)
+	return addTensors(y, bias)
 }
 
 // computeDynamicQuantizeMatMul computes DynamicQuantizeMatMul. Its inputs are a, b, and b's
@@ -265,7 +265,7 @@ func computeDynamicQuantizeMatMul(c *call) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return multiplyScaled(a, b, s.scale, c.in[2], c.input(4))
+	return multiplyAndScale(a, b, s.scale, c.in[2], c.input(4))
 }
 
 // dequantizeInput returns input i, which is quantized, as floats. Input i+1 is its scale and input
@@ -274,7 +274,7 @@ func (c *call) dequantizeInput(i, axis int) (*Tensor, error) {
 	if c.input(i) == nil || c.input(i+1) == nil {
 		return nil, fmt.Errorf("missing input %d or its scale, input %d", i, i+1)
 	}
-	s, err := scalingOf(c.in[i], c.in[i+1], c.input(i+2), axis, 0)
+	s, err := newScaling(c.in[i], c.in[i+1], c.input(i+2), axis, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -286,7 +286,7 @@ func (c *call) requantize(y *Tensor, i int) (*Tensor, error) {
 	if c.input(i) == nil {
 		return nil, fmt.Errorf("missing input %d, the scale of the result", i)
 	}
-	s, err := scalingOf(y, c.in[i], c.input(i+1), 1, 0)
+	s, err := newScaling(y, c.in[i], c.input(i+1), 1, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -322,7 +322,7 @@ func (c *call) dequantizeBias(i int) (*Tensor, error) {
 			break
 		}
 		var err error
-		if bias, err = combine(c.in[k].Type, bias, c.in[k], func(v, s float64) float64 { return v * s }); err != nil {
+		if bias, err = combineTensors(c.in[k].Type, bias, c.in[k], func(v, s float64) float64 { return v * s }); err != nil {
 			return nil, err
 		}
 	}
@@ -370,7 +370,7 @@ func computeQGemm(c *call) (*Tensor, error) {
 	}
 	y, err := c.runOperator("Gemm", attributes, a, b)
 	if err == nil && bias != nil {
-		y, err = add(y, bias)
+		y, err = addTensors(y, bias)
 	}
 	if err != nil || c.input(7) == nil {
 		return y, err
@@ -378,9 +378,9 @@ func computeQGemm(c *call) (*Tensor, error) {
 	return c.requantize(y, 7)
 }
 
-// quantizedBinaryOperator returns an operator that dequantizes its two inputs, applies the operator
-// named op, and quantizes the result.
-func quantizedBinaryOperator(op string) func(*call) (*Tensor, error) {
+// newQuantizedBinaryOperator returns an operator that dequantizes its two inputs, applies the
+// operator named op, and quantizes the result.
+func newQuantizedBinaryOperator(op string) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
 		a, err := c.dequantizeInput(0, 1)
 		if err != nil {
@@ -398,9 +398,9 @@ func quantizedBinaryOperator(op string) func(*call) (*Tensor, error) {
 	}
 }
 
-// quantizedUnaryOperator returns an operator that dequantizes its input, applies the operator named
-// op, and quantizes the result.
-func quantizedUnaryOperator(op string) func(*call) (*Tensor, error) {
+// newQuantizedUnaryOperator returns an operator that dequantizes its input, applies the operator
+// named op, and quantizes the result.
+func newQuantizedUnaryOperator(op string) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
 		x, err := c.dequantizeInput(0, 1)
 		if err != nil {

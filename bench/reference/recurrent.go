@@ -9,9 +9,9 @@ import (
 // recurrentOperators has the operators that carry a state from one element of a sequence to the
 // next.
 var recurrentOperators = map[string]operator{
-	"RNN":  {3, recurrentOperator(1, []string{"Tanh"}, (*cell).stepRNN)},
-	"GRU":  {3, recurrentOperator(3, []string{"Sigmoid", "Tanh"}, (*cell).stepGRU)},
-	"LSTM": {3, recurrentOperator(4, []string{"Sigmoid", "Tanh", "Tanh"}, (*cell).stepLSTM)},
+	"RNN":  {3, newRecurrentOperator(1, []string{"Tanh"}, (*cell).stepRNN)},
+	"GRU":  {3, newRecurrentOperator(3, []string{"Sigmoid", "Tanh"}, (*cell).stepGRU)},
+	"LSTM": {3, newRecurrentOperator(4, []string{"Sigmoid", "Tanh", "Tanh"}, (*cell).stepLSTM)},
 }
 
 // A cell has the weights, biases and activation functions of one direction of an RNN, GRU or
@@ -27,10 +27,10 @@ type cell struct {
 	reduce           func(acc, panel, taps []float64)
 }
 
-// recurrentOperator returns a recurrent operator whose cells have the given number of gates. The
+// newRecurrentOperator returns a recurrent operator whose cells have the given number of gates. The
 // list activations names the default activation functions. The function step updates the state h
 // and the cell state c of cell k in place for the input x.
-func recurrentOperator(gates int, activations []string, step func(k *cell, x, h, c []float64)) func(*call) ([]*Tensor, error) {
+func newRecurrentOperator(gates int, activations []string, step func(k *cell, x, h, c []float64)) func(*call) ([]*Tensor, error) {
 	return func(c *call) ([]*Tensor, error) {
 		batchFirst := c.flagAttribute("layout")
 		x, h0, c0 := c.in[0], c.input(5), c.input(6)
@@ -144,7 +144,7 @@ func (c *call) readActivations(missing []string, directions int) ([]func(float64
 	for _, name := range names {
 		f := c.activationFunction(name, &alphas, &betas)
 		if f == nil {
-			return nil, c.unsupported(fmt.Sprintf("activation %q", name))
+			return nil, c.newUnsupportedError(fmt.Sprintf("activation %q", name))
 		}
 		list = append(list, func(x float64) float64 { return f(min(max(x, -limit), limit)) })
 	}
@@ -169,7 +169,7 @@ func (r *interpreter) activationFunction(name string, alphas, betas *[]float32) 
 	case "Relu":
 		return relu
 	case "Softsign":
-		quotient := r.divideFunction()
+		quotient := r.newDivideFunction()
 		return func(x float64) float64 { return quotient(x, 1+math.Abs(x)) }
 	case "Affine":
 		alpha, beta := next(alphas, 1), next(betas, 0)
@@ -185,7 +185,7 @@ func (r *interpreter) activationFunction(name string, alphas, betas *[]float32) 
 		alpha := next(alphas, 0.01)
 		return func(x float64) float64 { return max(x, 0) + alpha*min(x, 0) }
 	case "Elu":
-		alpha, expm1 := next(alphas, 1), r.expm1Function()
+		alpha, expm1 := next(alphas, 1), r.newExpm1Function()
 		return func(x float64) float64 { return max(x, 0) + alpha*expm1(min(x, 0)) }
 	case "ThresholdedRelu":
 		alpha := next(alphas, 1)

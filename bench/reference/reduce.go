@@ -11,29 +11,29 @@ import (
 // reductionOperators has the operators that work along axes. Some reduce the axes to one element,
 // others compute a line from a line.
 var reductionOperators = map[string]operator{
-	"ReduceSum":  {1, withOneResult(reduceOperator(sumAll))},
-	"ReduceMean": {1, withOneResult(reduceOperator(func(x []float64) float64 { return sumAll(x) / float64(len(x)) }))},
-	"ReduceMax":  {1, withOneResult(reduceOperator(maximum))},
-	"ReduceMin":  {1, withOneResult(reduceOperator(minimum))},
-	"ReduceProd": {1, withOneResult(reduceOperator(multiplyAll))},
-	"ReduceL1":   {1, withOneResult(reduceOperator(sumAbs))},
-	"ReduceL2": {1, withOneResult(reduceOperatorByCall(func(c *call) func([]float64) float64 {
+	"ReduceSum":  {1, withOneResult(newReduceOperator(sumAll))},
+	"ReduceMean": {1, withOneResult(newReduceOperator(func(x []float64) float64 { return sumAll(x) / float64(len(x)) }))},
+	"ReduceMax":  {1, withOneResult(newReduceOperator(maximum))},
+	"ReduceMin":  {1, withOneResult(newReduceOperator(minimum))},
+	"ReduceProd": {1, withOneResult(newReduceOperator(multiplyAll))},
+	"ReduceL1":   {1, withOneResult(newReduceOperator(sumAbs))},
+	"ReduceL2": {1, withOneResult(newReduceOperatorPerCall(func(c *call) func([]float64) float64 {
 		root := c.elementaryFunction("Sqrt")
 		return func(x []float64) float64 { return root(sumSquares(x)) }
 	}))},
-	"ReduceSumSquare": {1, withOneResult(reduceOperator(sumSquares))},
-	"ReduceLogSum": {1, withOneResult(reduceOperatorByCall(func(c *call) func([]float64) float64 {
+	"ReduceSumSquare": {1, withOneResult(newReduceOperator(sumSquares))},
+	"ReduceLogSum": {1, withOneResult(newReduceOperatorPerCall(func(c *call) func([]float64) float64 {
 		log := c.elementaryFunction("Log")
 		return func(x []float64) float64 { return log(sumAll(x)) }
 	}))},
-	"ReduceLogSumExp": {1, withOneResult(reduceOperatorByCall(func(c *call) func([]float64) float64 { return c.logSumExp }))},
+	"ReduceLogSumExp": {1, withOneResult(newReduceOperatorPerCall(func(c *call) func([]float64) float64 { return c.logSumExp }))},
 
-	"ArgMax": {1, withOneResult(argOperator(func(a, b float64) bool { return a > b }))},
-	"ArgMin": {1, withOneResult(argOperator(func(a, b float64) bool { return a < b }))},
+	"ArgMax": {1, withOneResult(newArgOperator(func(a, b float64) bool { return a > b }))},
+	"ArgMin": {1, withOneResult(newArgOperator(func(a, b float64) bool { return a < b }))},
 
-	"Softmax":         {1, withOneResult(normalizeOperator((*call).softmax))},
-	"LogSoftmax":      {1, withOneResult(normalizeOperator((*call).logSoftmax))},
-	"Hardmax":         {1, withOneResult(normalizeOperator((*call).hardmax))},
+	"Softmax":         {1, withOneResult(newNormalizeOperator((*call).softmax))},
+	"LogSoftmax":      {1, withOneResult(newNormalizeOperator((*call).logSoftmax))},
+	"Hardmax":         {1, withOneResult(newNormalizeOperator((*call).hardmax))},
 	"CumSum":          {2, withOneResult(computeCumSum)},
 	"LpNormalization": {1, withOneResult(computeLpNormalization)},
 }
@@ -95,16 +95,16 @@ func (t *Tensor) dropAxes(axes []int) (*Tensor, error) {
 	return t.reshape(dims...)
 }
 
-// reduceOperator returns an operator that replaces the elements along some axes by f of them. The
-// axes are an attribute or, in newer operator sets, an input. If none are listed, the operator
+// newReduceOperator returns an operator that replaces the elements along some axes by f of them.
+// The axes are an attribute or, in newer operator sets, an input. If none are listed, the operator
 // reduces all axes.
-func reduceOperator(f func(line []float64) float64) func(*call) (*Tensor, error) {
-	return reduceOperatorByCall(func(*call) func([]float64) float64 { return f })
+func newReduceOperator(f func(line []float64) float64) func(*call) (*Tensor, error) {
+	return newReduceOperatorPerCall(func(*call) func([]float64) float64 { return f })
 }
 
-// reduceOperatorByCall is like reduceOperator, but calls function to get the reduction, for
+// newReduceOperatorPerCall is like newReduceOperator, but calls function to get the reduction, for
 // reductions that depend on the attributes of the node or on the options.
-func reduceOperatorByCall(function func(*call) func(line []float64) float64) func(*call) (*Tensor, error) {
+func newReduceOperatorPerCall(function func(*call) func(line []float64) float64) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
 		x, f := c.in[0], function(c)
 		list, _ := c.intsFromInput(1, "axes")
@@ -190,10 +190,10 @@ func (r *interpreter) logSumExp(x []float64) float64 {
 	return most + r.elementaryFunction("Log")(total)
 }
 
-// argOperator returns an operator that finds the index of the best element along an axis, where
+// newArgOperator returns an operator that finds the index of the best element along an axis, where
 // better reports whether a is better than b. Of several equal elements it chooses the first, or the
 // last if select_last_index is set.
-func argOperator(better func(a, b float64) bool) func(*call) (*Tensor, error) {
+func newArgOperator(better func(a, b float64) bool) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
 		x := c.in[0]
 		axis, err := resolveAxis(c.intAttribute("axis", 0), len(x.Dims))
@@ -223,10 +223,10 @@ func argOperator(better func(a, b float64) bool) func(*call) (*Tensor, error) {
 	}
 }
 
-// normalizeOperator returns an operator that calls function to change each line of elements along
-// the attribute axis in place. In operator sets before 13, a line extends over that axis and all
-// later ones.
-func normalizeOperator(function func(*call, []float64)) func(*call) (*Tensor, error) {
+// newNormalizeOperator returns an operator that calls function to change each line of elements
+// along the attribute axis in place. In operator sets before 13, a line extends over that axis and
+// all later ones.
+func newNormalizeOperator(function func(*call, []float64)) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
 		x, f := c.in[0], func(line []float64) { function(c, line) }
 		missing := -1
@@ -258,7 +258,7 @@ func normalizeOperator(function func(*call, []float64)) func(*call) (*Tensor, er
 
 func (r *interpreter) softmax(line []float64) {
 	most, total := maximum(line), 0.0
-	exp, quotient := r.elementaryFunction("Exp"), r.divideFunction()
+	exp, quotient := r.elementaryFunction("Exp"), r.newDivideFunction()
 	for i, v := range line {
 		line[i] = exp(v - most)
 		total += line[i]
@@ -328,7 +328,7 @@ func computeLpNormalization(c *call) (*Tensor, error) {
 	if p != 1 && p != 2 {
 		return nil, fmt.Errorf("p is %d; want 1 or 2", p)
 	}
-	root, quotient := c.elementaryFunction("Sqrt"), c.divideFunction()
+	root, quotient := c.elementaryFunction("Sqrt"), c.newDivideFunction()
 	return c.in[0].mapLines(axis, func(line []float64) {
 		norm := sumAbs(line)
 		if p == 2 {

@@ -329,7 +329,7 @@ func computeGridSample(c *call) (*Tensor, error) {
 	for i := range y.Data {
 		image := i / area / x.Dims[1]
 		place := grid.Data[(image*area+i%area)*rank:][:rank]
-		if y.Data[i], err = g.sample(x.Data[i/area*plane:][:plane], place); err != nil {
+		if y.Data[i], err = g.interpolate(x.Data[i/area*plane:][:plane], place); err != nil {
 			return nil, err
 		}
 	}
@@ -343,10 +343,10 @@ type gridSampler struct {
 	dims          []int
 }
 
-// sample returns the interpolated value of a plane at place. The coordinates of place run from -1
-// to 1 across each axis, and that of the last axis comes first. Far outside the plane the value is
-// 0.
-func (g *gridSampler) sample(plane, place []float64) (float64, error) {
+// interpolate returns the interpolated value of a plane at place. The coordinates of place run
+// from -1 to 1 across each axis, and that of the last axis comes first. Far outside the plane the
+// value is 0.
+func (g *gridSampler) interpolate(plane, place []float64) (float64, error) {
 	firsts, weights := make([]int, len(g.dims)), make([][]float64, len(g.dims))
 	taps := make([]int, len(g.dims))
 	for i, n := range g.dims {
@@ -390,7 +390,7 @@ func (g *gridSampler) sample(plane, place []float64) (float64, error) {
 		if inside && w != 0 {
 			total += w * plane[at]
 		}
-		advance(tap, taps)
+		advanceIndex(tap, taps)
 	}
 	return total, nil
 }
@@ -443,7 +443,7 @@ func computeAffineGrid(c *call) (*Tensor, error) {
 				y.Data[i+k] += row[a] * p
 			}
 		}
-		advance(index, size[2:])
+		advanceIndex(index, size[2:])
 	}
 	return y, nil
 }

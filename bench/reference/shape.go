@@ -23,7 +23,7 @@ var shapeOperators = map[string]operator{
 func computeDropout(c *call) ([]*Tensor, error) {
 	if t := c.input(2); t != nil && t.containsValue(1) {
 		if ratio := c.input(1); ratio == nil || !ratio.containsValue(0) {
-			return nil, c.unsupported("training mode, whose result is random")
+			return nil, c.newUnsupportedError("training mode, whose result is random")
 		}
 	}
 	mask := c.in[0].mapElements(func(float64) float64 { return 1 })
@@ -234,7 +234,7 @@ func computeSplit(c *call) ([]*Tensor, error) {
 func (t *Tensor) sliceRange(axis, from, to int) (*Tensor, error) {
 	dims, steps := slices.Clone(t.Dims), strides(t.Dims)
 	dims[axis] = to - from
-	return t.view(dims, steps, from*steps[axis])
+	return t.copyStrided(dims, steps, from*steps[axis])
 }
 
 // computeSlice computes Slice. The starts, ends, axes and steps are inputs since operator set 10,
@@ -274,7 +274,7 @@ func computeSlice(c *call) (*Tensor, error) {
 		}
 		by[a] *= step
 	}
-	return x.view(dims, by, offset)
+	return x.copyStrided(dims, by, offset)
 }
 
 // sliceAxis returns the first index and the number of indices that start:end:step selects from an
@@ -317,7 +317,7 @@ func computeTile(c *call) (*Tensor, error) {
 		dims := slices.Clone(x.Dims)
 		dims[axis] *= n
 		row := len(x.Data) / max(1, before)
-		rows, err := x.view([]int{before, n, row}, []int{row, 0, 1}, 0)
+		rows, err := x.copyStrided([]int{before, n, row}, []int{row, 0, 1}, 0)
 		if err != nil {
 			return nil, err
 		}
@@ -356,7 +356,7 @@ func computePad(c *call) (*Tensor, error) {
 	}
 	mode := c.textAttribute("mode", "constant")
 	if !slices.Contains([]string{"constant", "edge", "wrap", "reflect"}, mode) {
-		return nil, c.unsupported(fmt.Sprintf("mode %q", mode))
+		return nil, c.newUnsupportedError(fmt.Sprintf("mode %q", mode))
 	}
 	for i, axis := range axes {
 		var err error
@@ -427,9 +427,9 @@ func reflectIndex(k, n int) int {
 	return min(k, period-k)
 }
 
-// blockSize returns the shape of the first input, which must be [n, c, h, w], and the attribute
+// readBlockSize returns the shape of the first input, which must be [n, c, h, w], and the attribute
 // blocksize.
-func (c *call) blockSize() (d []int, block int, err error) {
+func (c *call) readBlockSize() (d []int, block int, err error) {
 	d, block = c.in[0].Dims, c.intAttribute("blocksize", 0)
 	switch {
 	case len(d) != 4:
@@ -441,7 +441,7 @@ func (c *call) blockSize() (d []int, block int, err error) {
 }
 
 func computeDepthToSpace(c *call) (*Tensor, error) {
-	d, b, err := c.blockSize()
+	d, b, err := c.readBlockSize()
 	if err != nil {
 		return nil, err
 	}
@@ -457,23 +457,23 @@ func computeDepthToSpace(c *call) (*Tensor, error) {
 	default:
 		return nil, fmt.Errorf("unknown mode %q; want DCR or CRD", mode)
 	}
-	return c.in[0].rearrange(split, perm, []int{d[0], depth, d[2] * b, d[3] * b})
+	return c.in[0].splitTransposeJoin(split, perm, []int{d[0], depth, d[2] * b, d[3] * b})
 }
 
 func computeSpaceToDepth(c *call) (*Tensor, error) {
-	d, b, err := c.blockSize()
+	d, b, err := c.readBlockSize()
 	if err != nil {
 		return nil, err
 	}
 	if d[2]%b != 0 || d[3]%b != 0 {
 		return nil, fmt.Errorf("blocksize %d does not divide the height and width of shape %v", b, d)
 	}
-	return c.in[0].rearrange([]int{d[0], d[1], d[2] / b, b, d[3] / b, b}, []int{0, 3, 5, 1, 2, 4}, []int{d[0], d[1] * b * b, d[2] / b, d[3] / b})
+	return c.in[0].splitTransposeJoin([]int{d[0], d[1], d[2] / b, b, d[3] / b, b}, []int{0, 3, 5, 1, 2, 4}, []int{d[0], d[1] * b * b, d[2] / b, d[3] / b})
 }
 
-// rearrange reshapes t to the shape split, permutes the axes of that by perm, and reshapes the
-// result to the shape join.
-func (t *Tensor) rearrange(split, perm, join []int) (*Tensor, error) {
+// splitTransposeJoin reshapes t to the shape split, permutes the axes of that by perm, and
+// reshapes the result to the shape join.
+func (t *Tensor) splitTransposeJoin(split, perm, join []int) (*Tensor, error) {
 	t, err := t.reshape(split...)
 	if err != nil {
 		return nil, err
@@ -533,7 +533,7 @@ func computeReverseSequence(c *call) (*Tensor, error) {
 			from[time] = n - 1 - from[time]
 		}
 		copy(out.Data[at:at+inner], x.Data[(from[0]*x.Dims[1]+from[1])*inner:])
-		advance(index, x.Dims[:2])
+		advanceIndex(index, x.Dims[:2])
 	}
 	return out, nil
 }

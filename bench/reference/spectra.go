@@ -11,14 +11,14 @@ import (
 // spectralOperators has the Fourier transforms and their window functions.
 var spectralOperators = map[string]operator{
 	"DFT": {1, withOneResult(computeDFT)}, "STFT": {2, withOneResult(computeSTFT)},
-	"HannWindow":     {1, withOneResult(windowOperator(0.5, 0.5, 0))},
-	"HammingWindow":  {1, withOneResult(windowOperator(25./46, 21./46, 0))},
-	"BlackmanWindow": {1, withOneResult(windowOperator(0.42, 0.5, 0.08))},
+	"HannWindow":     {1, withOneResult(newWindowOperator(0.5, 0.5, 0))},
+	"HammingWindow":  {1, withOneResult(newWindowOperator(25./46, 21./46, 0))},
+	"BlackmanWindow": {1, withOneResult(newWindowOperator(0.42, 0.5, 0.08))},
 }
 
-// windowOperator returns an operator that computes the window function a - b*cos(x) + c*cos(2x),
+// newWindowOperator returns an operator that computes the window function a - b*cos(x) + c*cos(2x),
 // with x from 0 to one period.
-func windowOperator(a, b, c float64) func(*call) (*Tensor, error) {
+func newWindowOperator(a, b, c float64) func(*call) (*Tensor, error) {
 	return func(k *call) (*Tensor, error) {
 		if len(k.in[0].Data) != 1 {
 			return nil, fmt.Errorf("size has shape %v; want a scalar", k.in[0].Dims)
@@ -94,7 +94,7 @@ func computeDFT(c *call) (*Tensor, error) {
 		bins = n/2 + 1
 	}
 	if n < 1 || n > maxTransform {
-		return nil, c.unsupported(fmt.Sprintf("transform of %d elements", n))
+		return nil, c.newUnsupportedError(fmt.Sprintf("transform of %d elements", n))
 	}
 	perm := permutationToEnd(rank, axis, rank-1)
 	moved, err := x.transpose(perm...)
@@ -158,7 +158,7 @@ func computeSTFT(c *call) (*Tensor, error) {
 		return nil, fmt.Errorf("window has shape %v; want one element for each of the %d elements of a frame", window.Dims, n)
 	}
 	if n > maxTransform {
-		return nil, c.unsupported(fmt.Sprintf("transform of %d elements", n))
+		return nil, c.newUnsupportedError(fmt.Sprintf("transform of %d elements", n))
 	}
 	bins := n
 	if c.intAttribute("onesided", 1) != 0 && parts == 1 {

@@ -140,9 +140,9 @@ func strides(dims []int) []int {
 	return s
 }
 
-// view returns a copy of elements of t as a tensor of shape dims. The element at index comes from
-// offset + sum(index[i]*steps[i]) in t.Data, which the caller ensures is in range.
-func (t *Tensor) view(dims, steps []int, offset int) (*Tensor, error) {
+// copyStrided returns a copy of elements of t as a tensor of shape dims. The element at index
+// comes from offset + sum(index[i]*steps[i]) in t.Data, which the caller ensures is in range.
+func (t *Tensor) copyStrided(dims, steps []int, offset int) (*Tensor, error) {
 	out, err := newTensor(t.Type, dims...)
 	if err != nil || len(out.Data) == 0 {
 		return out, err
@@ -162,14 +162,14 @@ func (t *Tensor) view(dims, steps []int, offset int) (*Tensor, error) {
 		for i := range width {
 			out.Data[row+i] = t.Data[at+i*step]
 		}
-		advance(index, dims)
+		advanceIndex(index, dims)
 	}
 	return out, nil
 }
 
-// advance changes index in place to the next index of the shape dims in row-major order. After the
-// last index it returns false and sets all of index to 0.
-func advance(index, dims []int) bool {
+// advanceIndex changes index in place to the next index of the shape dims in row-major order.
+// After the last index it returns false and sets all of index to 0.
+func advanceIndex(index, dims []int) bool {
 	for i := len(index) - 1; i >= 0; i-- {
 		if index[i]++; index[i] < dims[i] {
 			return true
@@ -189,7 +189,7 @@ func (t *Tensor) transpose(perm ...int) (*Tensor, error) {
 	for i, p := range perm {
 		dims[i], steps[i] = t.Dims[p], from[p]
 	}
-	return t.view(dims, steps, 0)
+	return t.copyStrided(dims, steps, 0)
 }
 
 // isPermutation reports whether perm contains each of the numbers 0 to n-1 exactly once.
@@ -290,7 +290,7 @@ func (t *Tensor) broadcast(dims []int) (*Tensor, error) {
 			steps[len(dims)-len(t.Dims)+i] = s
 		}
 	}
-	return t.view(dims, steps, 0)
+	return t.copyStrided(dims, steps, 0)
 }
 
 func boolToFloat(b bool) float64 {
