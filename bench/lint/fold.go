@@ -8,16 +8,16 @@ import (
 // foldSteps limits how long a search for two elements at the same address may take, in steps.
 const foldSteps = 1 << 16
 
-// findFold returns the axis that puts two elements of a layout at the same address: the one with
-// the smallest stride among the axes whose stride is shorter than the parts inside them. It returns
-// nil if there is none. known is false if the search ran out of steps. The steps used are
-// subtracted from *steps.
+// findAliasingAxis returns the axis that puts two elements of a layout at the same address: the
+// one with the smallest stride among the axes whose stride is shorter than the parts inside them.
+// It returns nil if there is none. known is false if the search ran out of steps. The steps used
+// are subtracted from *steps.
 //
-// If each stride is at least as long as the parts inside it, nothing overlaps. Otherwise findFold
-// searches for a difference between two elements, as whole numbers per axis, whose sum of strides
-// is shorter than a run.
-func (l *layout) findFold(steps *int) (a *axis, known bool) {
-	if l.empty() {
+// If each stride is at least as long as the parts inside it, nothing overlaps. Otherwise
+// findAliasingAxis searches for a difference between two elements, as whole numbers per axis,
+// whose sum of strides is shorter than a run.
+func (l *layout) findAliasingAxis(steps *int) (a *axis, known bool) {
+	if l.isEmpty() {
 		return nil, true
 	}
 	var list []axis
@@ -40,7 +40,7 @@ func (l *layout) findFold(steps *int) (a *axis, known bool) {
 	slices.Reverse(list)
 	s := search{list, l.inner, min(*steps, foldSteps)}
 	before := s.steps
-	found := s.from(0, 0, long-l.inner, false)
+	found := s.findAliases(0, 0, long-l.inner, false)
 	*steps -= before - max(0, s.steps)
 	if !found {
 		return nil, s.steps >= 0
@@ -56,10 +56,11 @@ type search struct {
 	steps int
 }
 
-// from searches the axes from k on for two elements that are at bytes apart on the axes before k.
-// apart says whether they already differ on one of those. reach is the largest distance that the
-// axes from k on can add.
-func (s *search) from(k int, at, reach int64, apart bool) bool {
+// findAliases reports whether two elements have the same address. It tries distances along the
+// axes k and later; at is their distance in bytes along the earlier axes. The argument apart says
+// whether the elements already differ on an earlier axis, and reach is the largest distance that
+// the remaining axes can add.
+func (s *search) findAliases(k int, at, reach int64, apart bool) bool {
 	if s.steps--; s.steps < 0 {
 		return false
 	}
@@ -68,7 +69,7 @@ func (s *search) from(k int, at, reach int64, apart bool) bool {
 	}
 	a := &s.axes[k]
 	if a.stride == 0 {
-		return at < s.inner && -at < s.inner || s.from(k+1, at, reach, apart)
+		return at < s.inner && -at < s.inner || s.findAliases(k+1, at, reach, apart)
 	}
 	reach -= (a.n - 1) * a.stride
 	// at + d*stride must come back to zero within reach and a run.
@@ -78,7 +79,7 @@ func (s *search) from(k int, at, reach int64, apart bool) bool {
 		low = max(low, 0) // negative distances swap the same two elements
 	}
 	for d := low; d <= high; d++ {
-		if s.from(k+1, at+d*a.stride, reach, apart || d != 0) {
+		if s.findAliases(k+1, at+d*a.stride, reach, apart || d != 0) {
 			return true
 		}
 		if s.steps < 0 {

@@ -20,8 +20,8 @@ type ground struct {
 
 const sheetSpans = 512
 
-// search returns the position of the first span that ends after addr.
-func (g *ground) search(addr int64) (sheet, i int) {
+// findSpan returns the position of the first span that ends after addr.
+func (g *ground) findSpan(addr int64) (sheet, i int) {
 	sheet = sort.Search(len(g.sheets), func(i int) bool { s := g.sheets[i]; return s[len(s)-1].hi > addr })
 	if sheet == len(g.sheets) {
 		return sheet, 0
@@ -30,9 +30,10 @@ func (g *ground) search(addr int64) (sheet, i int) {
 	return sheet, sort.Search(len(s), func(i int) bool { return s[i].hi > addr })
 }
 
-// visit calls f for each span between the addresses lo and hi-1. Spans that reach beyond are cut.
-func (g *ground) visit(lo, hi int64, f func(s span)) {
-	for sheet, i := g.search(lo); sheet < len(g.sheets); sheet, i = sheet+1, 0 {
+// visitSpans calls f for each span between the addresses lo and hi-1. Spans that reach beyond are
+// cut.
+func (g *ground) visitSpans(lo, hi int64, f func(s span)) {
+	for sheet, i := g.findSpan(lo); sheet < len(g.sheets); sheet, i = sheet+1, 0 {
 		for _, s := range g.sheets[sheet][i:] {
 			if s.lo >= hi {
 				return
@@ -42,12 +43,12 @@ func (g *ground) visit(lo, hi int64, f func(s span)) {
 	}
 }
 
-// put sets the origin of the bytes from lo to hi-1.
-func (g *ground) put(lo, hi int64, by int32) {
+// setOrigin sets the origin of the bytes from lo to hi-1.
+func (g *ground) setOrigin(lo, hi int64, by int32) {
 	if lo >= hi {
 		return
 	}
-	first, i := g.search(lo)
+	first, i := g.findSpan(lo)
 	if first == len(g.sheets) {
 		if first == 0 || len(g.sheets[first-1]) >= sheetSpans {
 			g.sheets = append(g.sheets, []span{{lo, hi, by}})
@@ -62,7 +63,7 @@ func (g *ground) put(lo, hi int64, by int32) {
 		in = append(in, span{s.lo, lo, s.by})
 	}
 	in = append(in, span{lo, hi, by})
-	last, j := g.search(hi) // the first span that ends after hi
+	last, j := g.findSpan(hi) // the first span that ends after hi
 	if last < len(g.sheets) {
 		if s := g.sheets[last][j]; s.lo < hi {
 			in = append(in, span{hi, s.hi, s.by})

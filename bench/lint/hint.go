@@ -53,31 +53,31 @@ type part struct {
 	lo, hi int64
 }
 
-// meets reports whether two parts overlap.
-func (p part) meets(o part) bool {
+// overlaps reports whether two parts overlap.
+func (p part) overlaps(o part) bool {
 	return p.named && o.named && p.bar == o.bar && p.lo < o.hi && o.lo < p.hi
 }
 
-// partOf returns the part of the buffer bar that operand o covers. It returns the zero part if
+// bufferPart returns the part of the buffer bar that operand o covers. It returns the zero part if
 // named is false, which means that the operand names no buffer.
-func partOf(o *regs.Operand, named bool, bar uint32) part {
-	l := inMemory(o, uint64(o.Base))
-	if !named || l.empty() {
+func bufferPart(o *regs.Operand, named bool, bar uint32) part {
+	l := memoryLayout(o, uint64(o.Base))
+	if !named || l.isEmpty() {
 		return part{}
 	}
-	r := l.region()
-	return part{true, bar, r.base, r.end()}
+	r := l.coveredRegion()
+	return part{true, bar, r.base, r.endAddress()}
 }
 
-// begin starts the checks of a descriptor. It reports a ring in the L2 that only one of this
+// beginTask starts the checks of a descriptor. It reports a ring in the L2 that only one of this
 // descriptor and the one before uses.
-func (s *state) begin(t *regs.Task) {
+func (s *state) beginTask(t *regs.Task) {
 	s.before, s.writers, s.sources = false, s.writers[:0], s.sources[:0]
 	if s.ring && t.Operands.Source1.L2 != regs.Circular {
-		s.find(int32(t.Index)-1, "L2.ResultCfg", Hint, byRings, "leaves a ring in the L2 (type 3), which td %d does not read", t.Index)
+		s.addFinding(int32(t.Index)-1, "L2.ResultCfg", Hint, byRings, "leaves a ring in the L2 (type 3), which td %d does not read", t.Index)
 	}
 	if !s.ring && t.Operands.Source1.L2 == regs.Circular {
-		s.find(int32(t.Index), "L2.SourceCfg", Hint, byRings, "reads a ring in the L2 (type 3), which the previous descriptor does not leave")
+		s.addFinding(int32(t.Index), "L2.SourceCfg", Hint, byRings, "reads a ring in the L2 (type 3), which the previous descriptor does not leave")
 	}
 }
 
@@ -93,7 +93,7 @@ func (s *state) recordReads(td int32, from []int32) {
 		}
 		if v.td <= s.closed && s.closedTold != s.closed {
 			s.closedTold = s.closed
-			s.find(s.closed, "Header.Control", Hint, byRuns, "closes a run (TSR and TSE), after which another program may use the L2, but %v is still needed there: td %d reads it", v, td)
+			s.addFinding(s.closed, "Header.Control", Hint, byRuns, "closes a run (TSR and TSE), after which another program may use the L2, but %v is still needed there: td %d reads it", v, td)
 		}
 	}
 }
@@ -112,12 +112,12 @@ func (s *state) checkKernel(t *regs.Task) {
 		}
 		lo := int64(t.Bases.Kernel) + int64(d.CoeffBaseAddr[i].Bytes())
 		r := region{base: lo, run: n}
-		if !within(s.scratch, lo) && !within(s.outputs, lo) {
+		if !containsAddress(s.scratch, lo) && !containsAddress(s.outputs, lo) {
 			continue
 		}
-		if s.afford(&r) {
+		if s.spendBudget(&r) {
 			s.readRegion(td, fmt.Sprintf("KernelDMASrc.CoeffBaseAddr[%d]", i), &r, &s.memory)
-			s.memory.visit(lo, lo+n, func(x span) {
+			s.memory.visitSpans(lo, lo+n, func(x span) {
 				if x.by >= 0 {
 					s.writers = append(s.writers, int(s.values[x.by].td))
 				}
@@ -140,19 +140,19 @@ func (s *state) checkHints(t *regs.Task) {
 func (s *state) checkTypes(t *regs.Task) {
 	g, td := &t.Groups, int32(t.Index)
 	if on := g.Source1On() || g.Source2On(); on != t.Header.Control.SrcLoc() {
-		s.find(td, "Header.Control", Hint, byLocation, "SrcLoc is %d, but the tile DMA reads %s", bit(!on), map[bool]string{false: "no source", true: "a source"}[on])
+		s.addFinding(td, "Header.Control", Hint, byLocation, "SrcLoc is %d, but the tile DMA reads %s", boolToInt(!on), map[bool]string{false: "no source", true: "a source"}[on])
 	}
 	switch kind := g.L2.SourceCfg.Type(); {
 	case g.Source1On() && kind == 0:
-		s.find(td, "L2.SourceCfg", Hint, byTypes, "type 0 says that source 1 is in the L2, but the tile DMA reads it from memory")
+		s.addFinding(td, "L2.SourceCfg", Hint, byTypes, "type 0 says that source 1 is in the L2, but the tile DMA reads it from memory")
 	case !g.Source1On() && (kind == 1 || kind == 2):
-		s.find(td, "L2.SourceCfg", Hint, byTypes, "type %d says that the tile DMA reads source 1, which is off", kind)
+		s.addFinding(td, "L2.SourceCfg", Hint, byTypes, "type %d says that the tile DMA reads source 1, which is off", kind)
 	}
 	switch kind := g.L2.ResultCfg.Type(); {
 	case g.DestinationOn() && kind == 0:
-		s.find(td, "L2.ResultCfg", Hint, byTypes, "type 0 says that the result stays in the L2, but the tile DMA writes it to memory")
+		s.addFinding(td, "L2.ResultCfg", Hint, byTypes, "type 0 says that the result stays in the L2, but the tile DMA writes it to memory")
 	case !g.DestinationOn() && (kind == 1 || kind == 2):
-		s.find(td, "L2.ResultCfg", Hint, byTypes, "type %d says that the tile DMA writes the result, which is off", kind)
+		s.addFinding(td, "L2.ResultCfg", Hint, byTypes, "type %d says that the tile DMA writes the result, which is off", kind)
 	}
 }
 
@@ -170,67 +170,67 @@ func (s *state) checkWaits(t *regs.Task) {
 			waits, name = c.APlnrRslt() || beside == besidePlanar, "the planar engine (APlnrRslt, or bits 2-3 = 2)"
 		}
 		if !waits && c>>secondWaits&3 == 0 {
-			s.find(td, "L2.SourceCfg", Hint, byWaits, "reads the result of td %d from the L2, but does not wait for %s", td-1, name)
+			s.addFinding(td, "L2.SourceCfg", Hint, byWaits, "reads the result of td %d from the L2, but does not wait for %s", td-1, name)
 		}
 	}
 	switch {
 	case beside != besideMAC && beside != besidePlanar:
 	case !s.before:
-		s.find(td, "L2.SourceCfg", Hint, byTiles, "bits 2-3 are %d: runs tile by tile after the previous descriptor, which left none of its sources in the L2", beside)
+		s.addFinding(td, "L2.SourceCfg", Hint, byTiles, "bits 2-3 are %d: runs tile by tile after the previous descriptor, which left none of its sources in the L2", beside)
 	case s.hints.planar != (beside == besidePlanar):
-		s.find(td, "L2.SourceCfg", Hint, byTiles, "bits 2-3 are %d, but the previous descriptor runs on the other engine", beside)
+		s.addFinding(td, "L2.SourceCfg", Hint, byTiles, "bits 2-3 are %d, but the previous descriptor runs on the other engine", beside)
 	}
 }
 
 // checkPrevious compares the bit for a source of the previous descriptor with the addresses.
 func (s *state) checkPrevious(t *regs.Task) {
 	o, b := t.Operands, t.Header.Bases
-	first, second := partOf(&o.Source1, b.RBE0(), b.RBase0()), partOf(&o.Source2, b.RBE1(), b.RBase1())
-	is := first.meets(s.wrote) || second.meets(s.wrote)
+	first, second := bufferPart(&o.Source1, b.RBE0(), b.RBase0()), bufferPart(&o.Source2, b.RBE1(), b.RBase1())
+	is := first.overlaps(s.wrote) || second.overlaps(s.wrote)
 	if says := t.Groups.TileDMASrc.Src1DMAConfig&fromPrevious != 0; says != is {
 		what := "bit 18 is clear, but the previous descriptor writes or describes a source"
 		if says {
 			what = "bit 18 says that the previous descriptor writes or describes a source, but no source overlaps its result"
 		}
-		s.find(int32(t.Index), "TileDMASrc.Src1DMAConfig", Hint, byPrevious, "%s", what)
+		s.addFinding(int32(t.Index), "TileDMASrc.Src1DMAConfig", Hint, byPrevious, "%s", what)
 	}
 }
 
 // checkDistance compares the field for the last read of a scratch area with the recorded reads.
 func (s *state) checkDistance(t *regs.Task) {
 	o, td := t.Operands, int32(t.Index)
-	if !t.Groups.DestinationOn() || !within(s.scratch, int64(t.Bases.Destination)) {
+	if !t.Groups.DestinationOn() || !containsAddress(s.scratch, int64(t.Bases.Destination)) {
 		return
 	}
-	l := inMemory(&o.Result, t.Bases.Destination)
-	if l.empty() {
+	l := memoryLayout(&o.Result, t.Bases.Destination)
+	if l.isEmpty() {
 		return
 	}
-	r := l.region()
+	r := l.coveredRegion()
 	last := int32(-1)
-	s.readers.visit(r.base, r.end(), func(x span) { last = max(last, x.by) })
+	s.readers.visitSpans(r.base, r.endAddress(), func(x span) { last = max(last, x.by) })
 	w := uint32(t.Groups.TileDMADst.DstDMAConfig)
 	gotKind, got := w>>overKind&3, int32(w>>overDistance&farthest)
 	const register = "TileDMADst.DstDMAConfig"
 	switch back := td - last/2 - 1; {
 	case last < 0 && gotKind != 0:
-		s.find(td, register, Hint, byDistance, "bits 18-25 say that td %d read the area of the result; no descriptor did", td-got-1)
+		s.addFinding(td, register, Hint, byDistance, "bits 18-25 say that td %d read the area of the result; no descriptor did", td-got-1)
 	case last < 0:
 	case gotKind == 0:
-		s.find(td, register, Hint, byDistance, "result overwrites an area of scratch that td %d read; bits 18-25 do not say so", last/2)
+		s.addFinding(td, register, Hint, byDistance, "result overwrites an area of scratch that td %d read; bits 18-25 do not say so", last/2)
 	case got != min(back, farthest):
-		s.find(td, register, Hint, byDistance, "bits 22-25 say that td %d was the last to read the area of the result; it was td %d", td-got-1, last/2)
+		s.addFinding(td, register, Hint, byDistance, "bits 22-25 say that td %d was the last to read the area of the result; it was td %d", td-got-1, last/2)
 	case gotKind == overTileDMA && last%2 != 0, gotKind == overKernelDMA && last%2 == 0:
-		s.find(td, register, Hint, byDistance, "bits 18-19 are %d, but td %d read the area by the other DMA", gotKind, last/2)
+		s.addFinding(td, register, Hint, byDistance, "bits 18-19 are %d, but td %d read the area by the other DMA", gotKind, last/2)
 	}
-	s.readers.put(r.base, r.end(), -1)
+	s.readers.setOrigin(r.base, r.endAddress(), -1)
 }
 
 // checkWriter compares the header's extra word with the descriptors that wrote the kernel.
 func (s *state) checkWriter(t *regs.Task) {
 	td := int32(t.Index)
 	if tde := t.Header.Control.TDE(); tde != (len(s.writers) > 0) {
-		s.find(td, "Header.Control", Hint, byKernel, "TDE is %d, but the chain wrote %s", bit(tde), map[bool]string{false: "the kernel", true: "none of the kernel"}[tde])
+		s.addFinding(td, "Header.Control", Hint, byKernel, "TDE is %d, but the chain wrote %s", boolToInt(tde), map[bool]string{false: "the kernel", true: "none of the kernel"}[tde])
 	}
 	at := int(t.Offset) + regs.HeaderBytes
 	if len(s.writers) == 0 || t.Header.KernelBases&3 != 3 || at+4 > len(s.program.Text) {
@@ -241,33 +241,33 @@ func (s *state) checkWriter(t *regs.Task) {
 		last = max(last, w)
 	}
 	if says != last {
-		s.find(td, "Header.KernelBases", Hint, byKernel, "word after the header says that td %d wrote the kernel; it was td %d", says, last)
+		s.addFinding(td, "Header.KernelBases", Hint, byKernel, "word after the header says that td %d wrote the kernel; it was td %d", says, last)
 	}
 }
 
-// finish stores the facts about a descriptor that the checks of the next one need.
-func (s *state) finish(t *regs.Task) {
+// finishTask stores the facts about a descriptor that the checks of the next one need.
+func (s *state) finishTask(t *regs.Task) {
 	o, b, td := t.Operands, t.Header.Bases, int32(t.Index)
 	s.hints.planar = t.Groups.Planar()
-	s.wrote = partOf(&o.Result, b.WBE(), b.WBase())
+	s.wrote = bufferPart(&o.Result, b.WBE(), b.WBase())
 	s.ring = o.Result.L2 == regs.Circular
 	if c := t.Header.Control; c.TSR() && c.TSE() && !c.DPC() && !c.DisallowAbort() {
 		s.closed = td
 	}
 	for i, x := range [...]*regs.Operand{&o.Source1, &o.Source2} {
-		if addr := [...]uint64{t.Bases.Source1, t.Bases.Source2}[i]; x.DRAM && within(s.scratch, int64(addr)) {
-			if l := inMemory(x, addr); !l.empty() {
-				r := l.region()
-				s.readers.put(r.base, r.end(), 2*td)
+		if addr := [...]uint64{t.Bases.Source1, t.Bases.Source2}[i]; x.DRAM && containsAddress(s.scratch, int64(addr)) {
+			if l := memoryLayout(x, addr); !l.isEmpty() {
+				r := l.coveredRegion()
+				s.readers.setOrigin(r.base, r.endAddress(), 2*td)
 			}
 		}
 	}
-	if k := &o.Kernel; k.On && within(s.scratch, int64(t.Bases.Kernel+k.Low)) {
-		s.readers.put(int64(t.Bases.Kernel+k.Low), int64(t.Bases.Kernel+k.End), 2*td+1)
+	if k := &o.Kernel; k.On && containsAddress(s.scratch, int64(t.Bases.Kernel+k.Low)) {
+		s.readers.setOrigin(int64(t.Bases.Kernel+k.Low), int64(t.Bases.Kernel+k.End), 2*td+1)
 	}
 }
 
-func bit(b bool) int {
+func boolToInt(b bool) int {
 	if b {
 		return 1
 	}

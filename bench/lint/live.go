@@ -44,8 +44,9 @@ type value struct {
 	parts [4]int64 // strides between channels, rows, planes in depth and groups, 0 if there is only one
 }
 
-// begins reports whether the value, or one of its channels, rows, planes or groups, begins at address at.
-func (v *value) begins(at int64) bool {
+// beginsAt reports whether the value, or one of its channels, rows, planes or groups, begins at
+// address at.
+func (v *value) beginsAt(at int64) bool {
 	off := at - v.at.base
 	for _, stride := range v.parts {
 		if stride > 0 && off > 0 && off%stride == 0 {
@@ -55,8 +56,8 @@ func (v *value) begins(at int64) bool {
 	return off == 0
 }
 
-// register returns the name of the register with the value's address.
-func (v *value) register() string {
+// registerName returns the name of the register with the value's address.
+func (v *value) registerName() string {
 	if v.l2 {
 		return l2Bases[v.role]
 	}
@@ -120,7 +121,7 @@ func newState(p *loader.Program, l *loader.Linked) *state {
 		m := &l.Map[i]
 		lo, hi := int64(m.Addr), int64(m.End())
 		if m.Data != nil || m.Unmade || m.Prot&loader.ProtWrite == 0 || m.Prot&loader.ProtExec != 0 {
-			s.memory.put(lo, hi, given)
+			s.memory.setOrigin(lo, hi, given)
 			continue
 		}
 		if bar := p.BARs[regs.BARScratch]; m.Section == "__bss" || bar >= m.Addr && bar < m.End() {
@@ -133,7 +134,7 @@ func newState(p *loader.Program, l *loader.Linked) *state {
 		switch m := l.Segment(q.Address, 1); {
 		case m == nil:
 		case q.Direction == loader.Input:
-			s.memory.put(lo, max(hi, int64(m.End())), given)
+			s.memory.setOrigin(lo, max(hi, int64(m.End())), given)
 		default:
 			s.outputs = append(s.outputs, [2]int64{lo, max(hi, int64(m.End()))})
 		}
@@ -142,14 +143,16 @@ func newState(p *loader.Program, l *loader.Linked) *state {
 	return s
 }
 
-// within reports whether one of the ranges in list contains addr. The ranges must be sorted.
-func within(list [][2]int64, addr int64) bool {
+// containsAddress reports whether one of the ranges in list contains addr. The ranges must be
+// sorted.
+func containsAddress(list [][2]int64, addr int64) bool {
 	i := sort.Search(len(list), func(i int) bool { return list[i][1] > addr })
 	return i < len(list) && list[i][0] <= addr
 }
 
-// find adds a finding about a register of descriptor td. The text is formatted as by fmt.Sprintf.
-func (s *state) find(td int32, register string, rule Rule, evidence, format string, args ...any) {
+// addFinding adds a finding about a register of descriptor td. The text is formatted as by
+// fmt.Sprintf.
+func (s *state) addFinding(td int32, register string, rule Rule, evidence, format string, args ...any) {
 	if len(s.report.Findings) >= MaxFindings {
 		s.report.More++
 		return
@@ -157,10 +160,10 @@ func (s *state) find(td int32, register string, rule Rule, evidence, format stri
 	s.report.Findings = append(s.report.Findings, Finding{int(td), register, rule, fmt.Sprintf(format, args...), evidence})
 }
 
-// afford reports whether the budget is enough to check region r byte range by byte range. It
+// spendBudget reports whether the budget is enough to check region r byte range by byte range. It
 // subtracts the number of ranges from the budget.
-func (s *state) afford(r *region) bool {
-	n := r.runs(runsMost)
+func (s *state) spendBudget(r *region) bool {
+	n := r.countRuns(runsMost)
 	if n > runsMost || n > s.runs {
 		s.report.Undecided++
 		return false
@@ -169,9 +172,9 @@ func (s *state) afford(r *region) bool {
 	return true
 }
 
-// isBlind reports whether the budget is used up, so that the contents of memories are no longer
-// tracked.
-func (s *state) isBlind() bool { return s.runs < 0 }
+// isBudgetSpent reports whether the budget is used up, so that the contents of memories are no
+// longer tracked.
+func (s *state) isBudgetSpent() bool { return s.runs < 0 }
 
 // checkTask checks the reads of a descriptor, its weights and its dependency fields, and then
 // records its writes.
@@ -179,17 +182,17 @@ func (s *state) checkTask(t *regs.Task) {
 	o, td := t.Operands, int32(t.Index)
 	bases := [...]uint64{t.Bases.Source1, t.Bases.Source2, t.Bases.Destination}
 	sources := [...]*regs.Operand{&o.Source1, &o.Source2}
-	s.begin(t)
+	s.beginTask(t)
 	for _, x := range sources {
 		switch {
 		case x.DRAM:
-			l := inMemory(x, bases[x.Role])
+			l := memoryLayout(x, bases[x.Role])
 			once := l
-			once.drop(&l)
-			s.checkFold(td, &once)
+			once.dropRepeatedAxes(&l)
+			s.checkAliasing(td, &once)
 			s.readSource(td, x.Role, &l, &s.memory)
 		case x.Used && x.L2 == regs.Resident:
-			l := inL2(x)
+			l := l2Layout(x)
 			s.readSource(td, x.Role, &l, &s.l2)
 		case x.Used && x.L2 == regs.Circular:
 			l := ringLayout(t, x)
@@ -202,38 +205,38 @@ func (s *state) checkTask(t *regs.Task) {
 		if !x.DRAM {
 			continue
 		}
-		if l := inL2(x); x.L2 == regs.Resident {
-			once, from := l, inMemory(x, 0)
+		if l := l2Layout(x); x.L2 == regs.Resident {
+			once, from := l, memoryLayout(x, 0)
 			from.axes[0], from.axes[1] = from.axes[1], from.axes[0] // rows and planes, as in the L2
-			once.drop(&from)
-			s.checkFold(td, &once)
-			// A source that repeats along an axis is kept for its own descriptor (from the bytes of
-			// tile).
+			once.dropRepeatedAxes(&from)
+			s.checkAliasing(td, &once)
+			// A source that repeats along an axis is kept for its own descriptor (from
+			// the bytes of tile).
 			again := x.Shape != o.In
-			s.write(&l, value{td: td, kind: kept, role: x.Role, l2: true, planar: t.Groups.Planar(), read: again})
+			s.recordWrite(&l, value{td: td, kind: kept, role: x.Role, l2: true, planar: t.Groups.Planar(), read: again})
 			continue
 		}
-		s.writePassing(t, x)
+		s.recordPassingRows(t, x)
 	}
 	x := &o.Result
 	planar := t.Groups.Planar()
 	switch x.L2 {
 	case regs.Resident:
-		l := inL2(x)
+		l := l2Layout(x)
 		if !x.DRAM { // otherwise nobody needs to read it there, and groups have no stride (from the bytes of sums over channels)
-			s.checkFold(td, &l)
+			s.checkAliasing(td, &l)
 		}
-		s.write(&l, value{td: td, role: x.Role, l2: true, planar: planar, read: x.DRAM})
+		s.recordWrite(&l, value{td: td, role: x.Role, l2: true, planar: planar, read: x.DRAM})
 	case regs.Circular:
 		l := ringLayout(t, x)
-		s.write(&l, value{td: td, kind: ring, role: x.Role, l2: true, planar: planar})
+		s.recordWrite(&l, value{td: td, kind: ring, role: x.Role, l2: true, planar: planar})
 	}
 	if x.DRAM {
-		l := inMemory(x, bases[x.Role])
-		s.checkFold(td, &l)
-		s.write(&l, value{td: td, role: x.Role, planar: planar, output: within(s.outputs, l.base)})
+		l := memoryLayout(x, bases[x.Role])
+		s.checkAliasing(td, &l)
+		s.recordWrite(&l, value{td: td, role: x.Role, planar: planar, output: containsAddress(s.outputs, l.base)})
 	}
-	s.finish(t)
+	s.finishTask(t)
 }
 
 // ringLayout returns the layout of a ring: the rows of a slice, each as long as a row in the L2.
@@ -243,8 +246,8 @@ func ringLayout(t *regs.Task, x *regs.Operand) layout {
 		axes: [4]axis{{n: int64(rows), stride: int64(x.Tile.Row)}, {n: 1}, {n: 1}, {n: 1}}}
 }
 
-// writePassing records the rows of a source on their way through the L2.
-func (s *state) writePassing(t *regs.Task, x *regs.Operand) {
+// recordPassingRows records the rows of a source on their way through the L2.
+func (s *state) recordPassingRows(t *regs.Task, x *regs.Operand) {
 	c := &t.Groups.Common
 	rows := x.Height
 	if h := int(c.TileCfg.TileHeight()); h > 0 {
@@ -256,17 +259,17 @@ func (s *state) writePassing(t *regs.Task, x *regs.Operand) {
 	}
 	l := layout{base: int64(x.Tile.Base), inner: int64(x.Tile.Row), unit: l2Unit,
 		axes: [4]axis{{n: int64(rows), stride: int64(x.Tile.Row)}, {n: 1}, {n: 1}, {n: 1}}}
-	s.write(&l, value{td: int32(t.Index), kind: passing, role: x.Role, l2: true, read: true})
+	s.recordWrite(&l, value{td: int32(t.Index), kind: passing, role: x.Role, l2: true, read: true})
 }
 
-// checkFold reports a surface with several elements at the same address.
-func (s *state) checkFold(td int32, l *layout) {
-	a, known := l.findFold(&s.steps)
+// checkAliasing reports a surface with several elements at the same address.
+func (s *state) checkAliasing(td int32, l *layout) {
+	a, known := l.findAliasingAxis(&s.steps)
 	switch {
 	case !known:
 		s.report.Undecided++
 	case a != nil:
-		s.find(td, a.name, Fold, byStrides, "%d parts are %d bytes apart, less than the size of one: they overlap", a.n, a.stride)
+		s.addFinding(td, a.name, Fold, byStrides, "%d parts are %d bytes apart, less than the size of one: they overlap", a.n, a.stride)
 	}
 }
 
@@ -277,26 +280,26 @@ func (s *state) readSource(td int32, role regs.Role, l *layout, g *ground) {
 	if g == &s.l2 {
 		register = l2Bases[role]
 	}
-	if l.empty() {
+	if l.isEmpty() {
 		return
 	}
-	r := l.region()
-	if s.isBlind() || !s.afford(&r) {
-		s.forget(r.base, r.end(), g)
+	r := l.coveredRegion()
+	if s.isBudgetSpent() || !s.spendBudget(&r) {
+		s.markRead(r.base, r.endAddress(), g)
 		return
 	}
 	s.sources = append(s.sources, place{r, g})
 	s.readRegion(td, register, &r, g)
 }
 
-// forget counts all values between the addresses lo and hi as read, because the source there could
-// not be checked.
-func (s *state) forget(lo, hi int64, g *ground) {
-	if s.isBlind() {
+// markRead counts all values between the addresses lo and hi as read, because the source there
+// could not be checked.
+func (s *state) markRead(lo, hi int64, g *ground) {
+	if s.isBudgetSpent() {
 		s.report.Undecided++
 		return
 	}
-	g.visit(lo, hi, func(x span) {
+	g.visitSpans(lo, hi, func(x span) {
 		s.runs--
 		if x.by >= 0 {
 			s.values[x.by].read, s.values[x.by].told = true, true
@@ -312,10 +315,10 @@ func (s *state) readRegion(td int32, register string, r *region, g *ground) {
 	var missing, total int64
 	var from []int32
 	last := int32(unwritten)
-	r.each(func(lo, hi int64) {
+	r.eachRun(func(lo, hi int64) {
 		at := lo
 		total += hi - lo
-		g.visit(lo, hi, func(x span) {
+		g.visitSpans(lo, hi, func(x span) {
 			s.runs--
 			missing += x.lo - at
 			at = x.hi
@@ -338,18 +341,18 @@ func (s *state) readRegion(td int32, register string, r *region, g *ground) {
 	if s.checkOverwritten(td, r, g, from) || g == &s.l2 && s.checkStale(td, r, from) {
 		return
 	}
-	if missing > 0 && (g == &s.l2 || s.isChainOnly(r.base)) {
+	if missing > 0 && (g == &s.l2 || s.isWrittenOnlyByChain(r.base)) {
 		what := "the L2"
 		if g == &s.memory {
 			what = "memory"
 		}
-		s.find(td, register, Unwritten, byPlaces, "reads %d bytes of %s at %#x; %d of them were never written", total, what, r.base, missing)
+		s.addFinding(td, register, Unwritten, byPlaces, "reads %d bytes of %s at %#x; %d of them were never written", total, what, r.base, missing)
 	}
 }
 
-// isChainOnly reports whether only the chain writes to addr in device memory.
-func (s *state) isChainOnly(addr int64) bool {
-	return within(s.scratch, addr) || within(s.outputs, addr)
+// isWrittenOnlyByChain reports whether only the chain writes to addr in device memory.
+func (s *state) isWrittenOnlyByChain(addr int64) bool {
+	return containsAddress(s.scratch, addr) || containsAddress(s.outputs, addr)
 }
 
 // checkOverwritten reports values of which a source reads some bytes although the rest of the
@@ -361,13 +364,13 @@ func (s *state) checkOverwritten(td int32, r *region, g *ground, from []int32) (
 			continue
 		}
 		over := int32(-1)
-		if !s.afford(r) {
+		if !s.spendBudget(r) {
 			return found
 		}
-		r.each(func(lo, hi int64) {
-			g.visit(lo, hi, func(x span) {
+		r.eachRun(func(lo, hi int64) {
+			g.visitSpans(lo, hi, func(x span) {
 				s.runs--
-				if over < 0 && (x.by > by || x.by == unknown) && v.at.meets(x.lo, x.hi) {
+				if over < 0 && (x.by > by || x.by == unknown) && v.at.intersects(x.lo, x.hi) {
 					over = v.lostTo
 				}
 			})
@@ -388,7 +391,7 @@ func (s *state) checkStale(td int32, r *region, from []int32) bool {
 		return false
 	}
 	v, w := &s.values[by], &s.values[from[0]]
-	if v.lostTo < 0 || v.told || w.begins(r.base) && w.kind != passing {
+	if v.lostTo < 0 || v.told || w.beginsAt(r.base) && w.kind != passing {
 		return false
 	}
 	s.reportOverlap(v, v.lostTo, fmt.Sprintf("td %d reads there after that", td))
@@ -399,38 +402,38 @@ func (s *state) checkStale(td int32, r *region, from []int32) bool {
 func (s *state) reportOverlap(v *value, by int32, needed string) {
 	v.told = true
 	w := &s.values[by]
-	s.find(w.td, w.register(), Overlap, byPlaces, "%v, at %#x to %#x, overwrites %v, at %#x to %#x: %s", w, w.at.base, w.at.end(), v, v.at.base, v.at.end(), needed)
+	s.addFinding(w.td, w.registerName(), Overlap, byPlaces, "%v, at %#x to %#x, overwrites %v, at %#x to %#x: %s", w, w.at.base, w.at.endAddress(), v, v.at.base, v.at.endAddress(), needed)
 }
 
-// write records a value that a descriptor writes.
-func (s *state) write(l *layout, v value) {
+// recordWrite records a value that a descriptor writes.
+func (s *state) recordWrite(l *layout, v value) {
 	g := &s.memory
 	if v.l2 {
 		g = &s.l2
 	}
-	if l.empty() {
+	if l.isEmpty() {
 		return
 	}
-	v.at, v.lostTo = l.region(), -1
+	v.at, v.lostTo = l.coveredRegion(), -1
 	for i, a := range l.axes {
 		if a.n > 1 {
 			v.parts[i] = a.stride
 		}
 	}
 	by := int32(len(s.values))
-	if s.isBlind() || !s.afford(&v.at) {
-		s.markUnknown(v.at.base, v.at.end(), g)
+	if s.isBudgetSpent() || !s.spendBudget(&v.at) {
+		s.markUnknown(v.at.base, v.at.endAddress(), g)
 		return
 	}
 	s.values = append(s.values, v)
 	update := slices.Contains(s.sources, place{v.at, g}) // a descriptor may update a region that it reads
-	v.at.each(func(lo, hi int64) {
-		g.visit(lo, hi, func(x span) {
+	v.at.eachRun(func(lo, hi int64) {
+		g.visitSpans(lo, hi, func(x span) {
 			if x.by >= 0 && !update && s.values[x.by].lostTo < 0 {
 				s.values[x.by].lostTo = by
 			}
 		})
-		g.put(lo, hi, by)
+		g.setOrigin(lo, hi, by)
 	})
 	if v.l2 && v.kind != passing {
 		s.ended[v.at] = by
@@ -440,19 +443,19 @@ func (s *state) write(l *layout, v value) {
 // markUnknown makes the contents between the addresses lo and hi unknown, because the result there
 // could not be checked.
 func (s *state) markUnknown(lo, hi int64, g *ground) {
-	if s.forget(lo, hi, g); !s.isBlind() {
-		g.put(lo, hi, unknown)
+	if s.markRead(lo, hi, g); !s.isBudgetSpent() {
+		g.setOrigin(lo, hi, unknown)
 	}
 }
 
-// end reports outputs that were overwritten, and values that no descriptor read. It is called after
-// the last descriptor.
-func (s *state) end() {
-	if s.isBlind() {
+// reportLeftovers reports outputs that were overwritten, and values that no descriptor read. It is
+// called after the last descriptor.
+func (s *state) reportLeftovers() {
+	if s.isBudgetSpent() {
 		return
 	}
 	for _, x := range s.outputs {
-		s.memory.visit(x[0], x[1], func(x span) {
+		s.memory.visitSpans(x[0], x[1], func(x span) {
 			if x.by < 0 {
 				return
 			}
@@ -485,8 +488,8 @@ func (s *state) reportUnread(v *value) {
 	if v.lostTo >= 0 {
 		w := &s.values[v.lostTo]
 		why = fmt.Sprintf("%v overwrites it before it is read", w)
-	} else if !v.l2 && !s.isChainOnly(v.at.base) {
+	} else if !v.l2 && !s.isWrittenOnlyByChain(v.at.base) {
 		return // memory that others may read
 	}
-	s.find(v.td, v.register(), Unread, evidence, "%v is stored in %s at %#x to %#x; %s", v, where, v.at.base, v.at.end(), why)
+	s.addFinding(v.td, v.registerName(), Unread, evidence, "%v is stored in %s at %#x to %#x; %s", v, where, v.at.base, v.at.endAddress(), why)
 }

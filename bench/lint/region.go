@@ -46,8 +46,8 @@ var (
 	l2Bases     = [...]string{"L2.Src1Base", "L2.Src2Base", "L2.ResultBase"}
 )
 
-// inMemory returns the layout of an operand in device memory.
-func inMemory(o *regs.Operand, addr uint64) layout {
+// memoryLayout returns the layout of an operand in device memory.
+func memoryLayout(o *regs.Operand, addr uint64) layout {
 	planes, row := o.Channels, o.Width
 	switch {
 	case o.Transposed:
@@ -62,8 +62,8 @@ func inMemory(o *regs.Operand, addr uint64) layout {
 	}, memoryUnit}
 }
 
-// inL2 returns the layout of an operand's buffer in the L2.
-func inL2(o *regs.Operand) layout {
+// l2Layout returns the layout of an operand's buffer in the L2.
+func l2Layout(o *regs.Operand) layout {
 	channels, row := o.Channels, o.Width
 	t := &o.Tile
 	if t.Transposed {
@@ -79,9 +79,9 @@ func inL2(o *regs.Operand) layout {
 // elementBytes returns n, the size of an element in bytes, or 2 if n is 0.
 func elementBytes(n int) int64 { return int64(cmp.Or(n, 2)) }
 
-// drop removes the axes along which o, another layout of the same source, repeats. Their strides
-// are zero if groups share an operand.
-func (l *layout) drop(o *layout) {
+// dropRepeatedAxes removes the axes along which o, another layout of the same source, repeats.
+// Their strides are zero if groups share an operand.
+func (l *layout) dropRepeatedAxes(o *layout) {
 	for i := range l.axes {
 		if l.axes[i].stride == 0 && o.axes[i].stride == 0 {
 			l.axes[i].n = min(l.axes[i].n, 1)
@@ -89,8 +89,8 @@ func (l *layout) drop(o *layout) {
 	}
 }
 
-// empty reports whether the layout has no elements.
-func (l *layout) empty() bool {
+// isEmpty reports whether the layout has no elements.
+func (l *layout) isEmpty() bool {
 	return l.inner <= 0 || slices.ContainsFunc(l.axes[:], func(a axis) bool { return a.n <= 0 })
 }
 
@@ -104,8 +104,8 @@ type region struct {
 	} // longest stride first, zero after the last
 }
 
-// region returns the bytes of a layout, in whole units. The layout must not be empty.
-func (l *layout) region() region {
+// coveredRegion returns the bytes of a layout, in whole units. The layout must not be empty.
+func (l *layout) coveredRegion() region {
 	r := region{base: l.base, run: (l.inner + l.unit - 1) / l.unit * l.unit}
 	if l.base%l.unit != 0 { // a buffer at an odd address: rows may end within a unit
 		r.run = l.inner
@@ -135,9 +135,9 @@ func (l *layout) region() region {
 	return r
 }
 
-// runs returns the number of contiguous byte ranges of the region, or limit+1 if there are more
-// than limit.
-func (r *region) runs(limit int64) int64 {
+// countRuns returns the number of contiguous byte ranges of the region, or limit+1 if there are
+// more than limit.
+func (r *region) countRuns(limit int64) int64 {
 	n := int64(1)
 	for _, a := range r.axes {
 		if a.n > 1 {
@@ -147,8 +147,8 @@ func (r *region) runs(limit int64) int64 {
 	return n
 }
 
-// end returns the address after the region's last byte.
-func (r *region) end() int64 {
+// endAddress returns the address after the region's last byte.
+func (r *region) endAddress() int64 {
 	end := r.base + r.run
 	for _, a := range r.axes {
 		if a.n > 1 {
@@ -158,33 +158,33 @@ func (r *region) end() int64 {
 	return end
 }
 
-// each calls f with the start and the end of every contiguous range of the region.
-func (r *region) each(f func(lo, hi int64)) { r.eachFrom(0, r.base, f) }
+// eachRun calls f with the start and the end of every contiguous range of the region.
+func (r *region) eachRun(f func(lo, hi int64)) { r.eachRunFrom(0, r.base, f) }
 
-// eachFrom calls f with the runs of the axes from k on, starting at address at.
-func (r *region) eachFrom(k int, at int64, f func(lo, hi int64)) {
+// eachRunFrom calls f with the runs of the axes from k on, starting at address at.
+func (r *region) eachRunFrom(k int, at int64, f func(lo, hi int64)) {
 	if k == len(r.axes) || r.axes[k].n == 0 {
 		f(at, at+r.run)
 		return
 	}
 	for i := range int64(r.axes[k].n) {
-		r.eachFrom(k+1, at+i*int64(r.axes[k].stride), f)
+		r.eachRunFrom(k+1, at+i*int64(r.axes[k].stride), f)
 	}
 }
 
-// meetSteps limits how long meets searches, in steps.
+// meetSteps limits how long intersects searches, in steps.
 const meetSteps = 256
 
-// meets reports whether a byte of the region lies from lo to hi-1. It returns false if the search
-// takes too long.
-func (r *region) meets(lo, hi int64) bool {
+// intersects reports whether a byte of the region lies from lo to hi-1. It returns false if the
+// search takes too long.
+func (r *region) intersects(lo, hi int64) bool {
 	steps := meetSteps
-	return r.meetsFrom(0, r.base, r.end()-r.base, lo, hi, &steps)
+	return r.intersectsFrom(0, r.base, r.endAddress()-r.base, lo, hi, &steps)
 }
 
-// meetsFrom is meets for the part of the region that consists of the axes from k on, starts at
-// address at and is long bytes long.
-func (r *region) meetsFrom(k int, at, long, lo, hi int64, steps *int) bool {
+// intersectsFrom is intersects for the part of the region that consists of the axes from k on,
+// starts at address at and is long bytes long.
+func (r *region) intersectsFrom(k int, at, long, lo, hi int64, steps *int) bool {
 	if *steps--; *steps < 0 || at >= hi || at+long <= lo {
 		return false
 	}
@@ -198,7 +198,7 @@ func (r *region) meetsFrom(k int, at, long, lo, hi int64, steps *int) bool {
 		first = d/stride + 1
 	}
 	for i := first; i < n && at+i*stride < hi; i++ {
-		if r.meetsFrom(k+1, at+i*stride, long, lo, hi, steps) {
+		if r.intersectsFrom(k+1, at+i*stride, long, lo, hi, steps) {
 			return true
 		}
 		if *steps < 0 {

@@ -52,7 +52,7 @@ func TestFoldsAgainstBytes(t *testing.T) {
 			want = want || n > 1
 		}
 		steps := 1 << 20
-		a, known := l.findFold(&steps)
+		a, known := l.findAliasingAxis(&steps)
 		if !known || (a != nil) != want {
 			t.Fatalf("%+v: %v, known %t, want %t", l, a, known, want)
 		}
@@ -78,18 +78,18 @@ func TestRegionsAgainstBytes(t *testing.T) {
 			want[u] = true
 			low, end = min(low, u), max(end, u+unit)
 		}
-		g := l.region()
-		if g.base != low || g.end() != end {
-			t.Fatalf("%+v: from %d to %d, want %d to %d", l, g.base, g.end(), low, end)
+		g := l.coveredRegion()
+		if g.base != low || g.endAddress() != end {
+			t.Fatalf("%+v: from %d to %d, want %d to %d", l, g.base, g.endAddress(), low, end)
 		}
 		got, runs := map[int64]bool{}, int64(0)
-		g.each(func(lo, hi int64) {
+		g.eachRun(func(lo, hi int64) {
 			runs++
 			for u := lo; u < hi; u += unit {
 				got[u] = true
 			}
 		})
-		if runs != g.runs(1<<20) || len(got) != len(want) {
+		if runs != g.countRuns(1<<20) || len(got) != len(want) {
 			t.Fatalf("%+v: %d units in %d runs, want %d", l, len(got), runs, len(want))
 		}
 		for u := range want {
@@ -104,7 +104,7 @@ func TestRegionsAgainstBytes(t *testing.T) {
 			for u := lo; u < hi; u += unit {
 				meets = meets || want[u]
 			}
-			if g.meets(lo, hi) != meets {
+			if g.intersects(lo, hi) != meets {
 				t.Fatalf("%+v: %d to %d: want %t", l, lo, hi, meets)
 			}
 		}
@@ -126,7 +126,7 @@ func TestGroundAgainstArray(t *testing.T) {
 			long = r.Int64N(12_000)
 		}
 		hi := min(lo+long, int64(len(want)))
-		g.put(lo, hi, int32(n))
+		g.setOrigin(lo, hi, int32(n))
 		for i := lo; i < hi; i++ {
 			want[i] = int32(n)
 		}
@@ -134,7 +134,7 @@ func TestGroundAgainstArray(t *testing.T) {
 			continue
 		}
 		at := int64(0)
-		g.visit(0, int64(len(want)), func(s span) {
+		g.visitSpans(0, int64(len(want)), func(s span) {
 			for ; at < s.lo; at++ {
 				if want[at] != unwritten {
 					t.Fatalf("after %d: %d is empty, want %d", n, at, want[at])
