@@ -42,7 +42,7 @@ func Compare(rows []measured.Row, p Presets) (*Accuracy, error) {
 	samples, unmodelled := Samples(rows)
 	a := &Accuracy{Unmodelled: unmodelled}
 	for i := range samples {
-		a.Rows = append(a.Rows, p.residual(&samples[i]))
+		a.Rows = append(a.Rows, p.newResidual(&samples[i]))
 	}
 	return a, a.summarize(&p)
 }
@@ -54,13 +54,13 @@ func (a *Accuracy) summarize(p *Presets) error {
 		r := &a.Rows[i]
 		row := r.Sample.Row
 		if r.Time.Reference > 0 {
-			names := groupsOfTier(row.Tier)
+			names := listTierGroups(row.Tier)
 			tiers.add(r.Time, names...)
 			ops.add(r.Time, row.Op)
 			sessions.add(r.Time, r.Sample.Session)
-			states.addState(r)
+			states.addToStateGroups(r)
 			chip := p.Chips[r.Sample.Chip]
-			roof.add(Pair{r.Sample.roofline(&chip), r.Time.Reference}, names...)
+			roof.add(Pair{r.Sample.rooflineTime(&chip), r.Time.Reference}, names...)
 			e := p.Estimate(r.Sample)
 			vendor.add(Pair{float64(e.Vendor), r.Time.Reference}, names...)
 			columns.add(Pair{float64(e.Columns), r.Time.Reference}, names...)
@@ -91,9 +91,9 @@ func (a *Accuracy) summarize(p *Presets) error {
 	return nil
 }
 
-// addState adds the time of a row to the groups that compare ways of measuring: cold or warm calls,
-// and the fastest call or the mean of many.
-func (g groups) addState(r *Residual) {
+// addToStateGroups adds the time of a row to the groups that compare ways of measuring: cold or
+// warm calls, and the fastest call or the mean of many.
+func (g groups) addToStateGroups(r *Residual) {
 	row := r.Sample.Row
 	speed := Pair{r.Time.Model, row.Warm() * 1e3}
 	if row.Tier != "T3" {
@@ -112,9 +112,9 @@ func (g groups) addState(r *Residual) {
 	}
 }
 
-// groupsOfTier returns the names of the groups that a row of the given tier belongs to. A row of
+// listTierGroups returns the names of the groups that a row of the given tier belongs to. A row of
 // tier T3, whose shape was not fully published, is only in the group of its tier.
-func groupsOfTier(tier string) []string {
+func listTierGroups(tier string) []string {
 	switch tier {
 	case "T0", "T1":
 		return []string{tier, "T0+T1", "all"}
@@ -174,10 +174,10 @@ func sortNames(names, last []string) []string {
 // tierOrder lists the groups of tiers that reports show after all others.
 var tierOrder = []string{"T0+T1", "all"}
 
-// roofline returns the time in nanoseconds that a naive estimate gives: the time of all
+// rooflineTime returns the time in nanoseconds that a naive estimate gives: the time of all
 // multiply-accumulates at the peak rate, or of moving each input, weight and output once, whichever
 // is longer.
-func (s *Sample) roofline(c *hw.Chip) float64 {
+func (s *Sample) rooflineTime(c *hw.Chip) float64 {
 	const lanes = 16 * 256
 	r := s.Row
 	var weights float64
@@ -210,7 +210,7 @@ type Residual struct {
 	Energy Pair    // nanojoules; the reference is 0 if no energy was published
 }
 
-func (p *Presets) residual(s *Sample) Residual {
+func (p *Presets) newResidual(s *Sample) Residual {
 	e := p.Estimate(s)
 	return Residual{
 		Sample: s,

@@ -36,10 +36,11 @@ func (a *architecture) addClassifier(channels int) string {
 	return a.b.String()
 }
 
-// mobileOne returns the layers of a MobileOne network as it is deployed, with merged branches. The
-// argument widths has the numbers of channels of its five stages. The argument gated has the
-// numbers of blocks at the end of the last two stages that have squeeze-and-excitation gates.
-func mobileOne(name string, widths [5]int, gated [2]int) string {
+// buildMobileOne returns the layers of a MobileOne network as it is deployed, with merged
+// branches. The argument widths has the numbers of channels of its five stages. The argument gated
+// has the numbers of blocks at the end of the last two stages that have squeeze-and-excitation
+// gates.
+func buildMobileOne(name string, widths [5]int, gated [2]int) string {
 	a := newArchitecture(name)
 	a.addLayer("op: conv, cout: %d, k: 3, stride: 2, pad: 1, bias: true, act: relu", widths[0])
 	for stage, blocks := range [...]int{2, 8, 10, 1} {
@@ -76,9 +77,9 @@ func (a *architecture) addUnit(keys string, channels int, gate bool) {
 	a.addLayer("op: relu")
 }
 
-// denseNet121 returns DenseNet-121, in which each layer of a block reads all earlier
+// buildDenseNet121 returns DenseNet-121, in which each layer of a block reads all earlier
 // outputs of the block.
-func denseNet121() string {
+func buildDenseNet121() string {
 	const growth, bottleneck = 32, 128
 	a := newArchitecture("densenet121")
 	a.addLayer("op: conv, cout: 64, k: 7, stride: 2, pad: 3, bias: true, act: relu")

@@ -256,7 +256,7 @@ func TestKnownGaps(t *testing.T) {
 	p := DefaultPresets()
 	samples := builtin(t)
 	for i := range samples {
-		r := p.residual(&samples[i])
+		r := p.newResidual(&samples[i])
 		id := samples[i].Row.ID
 		gap, known := gaps[id]
 		delete(gaps, id)

@@ -50,9 +50,9 @@ func yieldTasks(steps []Step, times int, yield func(int, *regs.Task) bool) bool 
 	return true
 }
 
-// changeTasks returns a copy of steps in which change was called for each task. The tasks of steps
-// themselves do not change.
-func changeTasks(steps []Step, change func(*regs.Task)) []Step {
+// copyWithChanges returns a copy of steps in which change was called for each task. The tasks of
+// steps themselves do not change.
+func copyWithChanges(steps []Step, change func(*regs.Task)) []Step {
 	out := make([]Step, len(steps))
 	for i, s := range steps {
 		if s.Task != nil {
@@ -61,7 +61,7 @@ func changeTasks(steps []Step, change func(*regs.Task)) []Step {
 			change(&t)
 			s.Task = &t
 		}
-		s.Run = changeTasks(s.Run, change)
+		s.Run = copyWithChanges(s.Run, change)
 		out[i] = s
 	}
 	return out
@@ -78,9 +78,9 @@ const (
 	tensors    = uint64(4) << bufferBits
 )
 
-// tensorBuffer returns the address of the i-th tensor of a stack of layers. Even tensors share one
+// tensorAddress returns the address of the i-th tensor of a stack of layers. Even tensors share one
 // address, odd tensors another one.
-func tensorBuffer(i int) uint64 { return tensors + uint64(i&1)<<bufferBits }
+func tensorAddress(i int) uint64 { return tensors + uint64(i&1)<<bufferBits }
 
 // swapTensors returns the steps of a layer as the i-th layer of a stack. For an odd i, the buffer
 // that the steps read and the buffer that they write change places.
@@ -88,7 +88,7 @@ func swapTensors(steps []Step, i int) []Step {
 	if i&1 == 0 {
 		return steps
 	}
-	return changeTasks(steps, func(t *regs.Task) {
+	return copyWithChanges(steps, func(t *regs.Task) {
 		for _, b := range [...]*uint64{&t.Bases.Source1, &t.Bases.Destination} {
 			if *b >= tensors {
 				*b ^= 1 << bufferBits
@@ -141,14 +141,14 @@ func NewLowerer() *Lowerer { return &Lowerer{make(map[string][]Step)} }
 // lowering error.
 func (l *Lowerer) Chain(r *measured.Row) (*Chain, error) {
 	c := new(Chain)
-	build, ok := operationOf(r.Op)
+	build, ok := findOperation(r.Op)
 	if !ok {
 		return nil, &UnmodelledError{r.ID, fmt.Sprintf("operation %q is not modelled", r.Op)}
 	}
 	if what := build.missingDimension(r); what != "" {
 		return nil, &UnmodelledError{r.ID, fmt.Sprintf("row of operation %q lacks dimension %s", r.Op, what)}
 	}
-	if what := findExcess(r); what != "" {
+	if what := describeExcess(r); what != "" {
 		return nil, &UnmodelledError{r.ID, what}
 	}
 	if err := build.make(l, c, r); err != nil {
@@ -169,9 +169,9 @@ func (l *Lowerer) Chain(r *measured.Row) (*Chain, error) {
 	return c, nil
 }
 
-// findExcess returns a phrase with the size of row r that no program of the engine could have, or
-// "" if all sizes are possible.
-func findExcess(r *measured.Row) string {
+// describeExcess returns a phrase with the size of row r that no program of the engine could have,
+// or "" if all sizes are possible.
+func describeExcess(r *measured.Row) string {
 	const elements, layers = 1 << 33, 1 << 12
 	v := func(n int) float64 { return float64(max(1, n)) }
 	for _, t := range [...]float64{
@@ -241,10 +241,10 @@ func (l *Lowerer) lower(x layer.Layer) ([]Step, error) {
 		return nil, err
 	}
 	bars := regs.BARs{regs.BARWeights: constants, regs.BARScratch: scratch}
-	input := tensorBuffer(0)
+	input := tensorAddress(0)
 	for _, p := range out.Builder.Ports {
 		if p.Direction == loader.Output {
-			bars[p.BAR] = tensorBuffer(1)
+			bars[p.BAR] = tensorAddress(1)
 			continue
 		}
 		bars[p.BAR], input = input, operand

@@ -21,7 +21,7 @@ func TestEngineHold(t *testing.T) {
 		p.fitEnergy(samples)
 		var a Accuracy
 		for i := range samples {
-			a.Rows = append(a.Rows, p.residual(&samples[i]))
+			a.Rows = append(a.Rows, p.newResidual(&samples[i]))
 		}
 		if err := a.summarize(&p); err != nil {
 			t.Fatal(err)

@@ -75,7 +75,7 @@ func engineRatios(rows []measured.Row, left map[string]LeftOut, by Protocol) (li
 		}
 		l := left[r.ID]
 		p := &l[by]
-		list = append(list, engineRatio{(r.Warm()*1e3 - (p.Time - p.Engine)) / p.Engine, kindOf(r), RowSession(r), r.Op})
+		list = append(list, engineRatio{(r.Warm()*1e3 - (p.Time - p.Engine)) / p.Engine, workKind(r), RowSession(r), r.Op})
 	}
 	return list
 }
@@ -85,21 +85,21 @@ func engineRatios(rows []measured.Row, left map[string]LeftOut, by Protocol) (li
 func newEngineBand(kind string, list []engineRatio) EngineBand {
 	var trials []trial
 	for _, own := range list {
-		others := valuesOf(list, own.session)
+		others := listRatioValues(list, own.session)
 		if len(others) < 2 {
 			continue
 		}
-		low, high := band(others)
+		low, high := quantileBounds(others)
 		trials = append(trials, trial{own.value, low, high})
 	}
-	return newBand(kind, list, trials, findTrialsWidth(trials))
+	return newWidenedBand(kind, list, trials, findWidthOfTrials(trials))
 }
 
 // newUnmeasuredBand returns the band for work that no row covers. Such work is a further operation,
 // so the band must hold the required share of operations, not of rows. Each operation counts with
 // the share of its rows that the band holds.
 func newUnmeasuredBand(list []engineRatio) EngineBand {
-	low, high := band(valuesOf(list, ""))
+	low, high := quantileBounds(listRatioValues(list, ""))
 	var trials []trial
 	operations := make(map[string][]trial)
 	for _, x := range list {
@@ -114,12 +114,12 @@ func newUnmeasuredBand(list []engineRatio) EngineBand {
 		}
 		return held
 	})
-	return newBand(Unmeasured, list, trials, width)
+	return newWidenedBand(Unmeasured, list, trials, width)
 }
 
-// valuesOf returns the values of all ratios except those of one session. It returns all values if
-// except is "".
-func valuesOf(list []engineRatio, except string) (values []float64) {
+// listRatioValues returns the values of all ratios except those of one session. It returns all
+// values if except is "".
+func listRatioValues(list []engineRatio, except string) (values []float64) {
 	for _, x := range list {
 		if x.session != except {
 			values = append(values, x.value)
@@ -128,12 +128,12 @@ func valuesOf(list []engineRatio, except string) (values []float64) {
 	return values
 }
 
-// newBand returns the band whose bounds are the quantiles of list, widened by the factor width. Its
-// Holds counts the trials that the band would hold.
-func newBand(kind string, list []engineRatio, trials []trial, width float64) EngineBand {
-	low, high := band(valuesOf(list, ""))
+// newWidenedBand returns the band whose bounds are the quantiles of list, widened by the factor
+// width. Its Holds counts the trials that the band would hold.
+func newWidenedBand(kind string, list []engineRatio, trials []trial, width float64) EngineBand {
+	low, high := quantileBounds(listRatioValues(list, ""))
 	b := EngineBand{Kind: kind, Rows: len(list), Holds: countHeld(trials, width), Width: width}
-	b.Low, b.High = widen(low, high, width)
+	b.Low, b.High = widenBounds(low, high, width)
 	b.Holds.Name = kind
 	return b
 }
@@ -162,14 +162,14 @@ func WorkBands() ([]WorkBand, error) {
 	bands := computeEngineBands(rows, left)
 	for i := range list {
 		x := &list[i]
-		b := &bands[slices.IndexFunc(bands, func(b EngineBand) bool { return b.Kind == x.band() })]
+		b := &bands[slices.IndexFunc(bands, func(b EngineBand) bool { return b.Kind == x.bandKind() })]
 		x.Low, x.High = b.Low, b.High
 	}
 	return list, nil
 }
 
-// band returns the Kind of the [EngineBand] from which the work has its bounds.
-func (x *WorkBand) band() string {
+// bandKind returns the Kind of the [EngineBand] from which the work has its bounds.
+func (x *WorkBand) bandKind() string {
 	switch {
 	case x.Rows == 0:
 		return Unmeasured
@@ -199,16 +199,16 @@ func computeWorkBands(rows []measured.Row, left map[string]LeftOut, p *Presets) 
 		if err != nil {
 			return nil, err
 		}
-		if w, ok := c.mostWork(p.Chips[RowChip(r).Name]); ok {
+		if w, ok := c.dominantWork(p.Chips[RowChip(r).Name]); ok {
 			list[w].Rows++
 		}
 	}
 	return list, nil
 }
 
-// mostWork returns the kind of work to which more than half of the chain's time on the chip
+// dominantWork returns the kind of work to which more than half of the chain's time on the chip
 // belongs. It returns ok = false if there is no such kind.
-func (c *Chain) mostWork(chip hw.Chip) (most hw.Work, ok bool) {
+func (c *Chain) dominantWork(chip hw.Chip) (most hw.Work, ok bool) {
 	var times [hw.WorkKinds]clock.Nanoseconds
 	var all clock.Nanoseconds
 	var d hw.DescriptorReport

@@ -48,10 +48,10 @@ func (e *Estimate) add(n int, x *Estimate) {
 	e.DMA.Destination += uint64(n) * x.DMA.Destination
 }
 
-// estimate adds the costs of steps to e. It times only the first two repetitions of a repeated
+// addSteps adds the costs of steps to e. It times only the first two repetitions of a repeated
 // step: a descriptor overlaps with the one before, so that the first differs and all others are as
 // long as the second. The report of the last timed descriptor is stored in last.
-func (e *Estimate) estimate(steps []Step, timer *hw.Timer, last *hw.DescriptorReport) {
+func (e *Estimate) addSteps(steps []Step, timer *hw.Timer, last *hw.DescriptorReport) {
 	for i := range steps {
 		s := &steps[i]
 		for _, n := range [...]int{min(1, s.Count), s.Count - 1} {
@@ -60,12 +60,12 @@ func (e *Estimate) estimate(steps []Step, timer *hw.Timer, last *hw.DescriptorRe
 			}
 			var x Estimate
 			if s.Task == nil {
-				x.estimate(s.Run, timer, last)
+				x.addSteps(s.Run, timer, last)
 			} else {
 				timer.Time(last, s.Task)
 				d := last
 				x = Estimate{
-					Engine: d.Time, Vendor: clock.Nanoseconds(d.Exe.Model) * 1e3, Columns: columnTime(d, timer.Frequency()), Energy: d.Energy,
+					Engine: d.Time, Vendor: clock.Nanoseconds(d.Exe.Model) * 1e3, Columns: costDumpTime(d, timer.Frequency()), Energy: d.Energy,
 					Descriptors: 1, MACs: d.MACs - d.Skipped, Lookups: d.Lookups, L2: d.L2.Read + d.L2.Written, Planar: d.PlanarElements, DMA: d.DMA,
 					Engines: d.Engines, Spared: clock.Nanoseconds(tiles.Engines-d.Engines) * d.Time,
 				}
@@ -75,10 +75,10 @@ func (e *Estimate) estimate(steps []Step, timer *hw.Timer, last *hw.DescriptorRe
 	}
 }
 
-// columnTime returns the time that the vendor's cost dump gives a descriptor: that of its slowest
+// costDumpTime returns the time that the vendor's cost dump gives a descriptor: that of its slowest
 // column. In that dump, bytes move at 22 GB/s, and weights count without padding (332 bytes take
 // 15.0909 ns).
-func columnTime(d *hw.DescriptorReport, f clock.Hertz) clock.Nanoseconds {
+func costDumpTime(d *hw.DescriptorReport, f clock.Hertz) clock.Nanoseconds {
 	const bytesPerNanosecond = 22
 	u := &d.Units
 	bytes := u.KernelBytes + d.DMA.Source1 + d.DMA.Source2 + d.DMA.Destination
@@ -91,7 +91,7 @@ func (c *Chain) Estimate(chip hw.Chip, h host.Host) Estimate {
 	var e Estimate
 	var last hw.DescriptorReport
 	timer := hw.NewTimer(chip)
-	e.estimate(c.Steps, timer, &last)
+	e.addSteps(c.Steps, timer, &last)
 	time, energy := last.Time, last.Energy
 	timer.Finish(&last)
 	e.Engine += last.Time - time

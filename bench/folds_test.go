@@ -44,7 +44,7 @@ func (f *Fit) without(samples []Sample, by Protocol, fold string) (list []Residu
 	}
 	for i := range samples {
 		if by.fold(&samples[i]) == fold {
-			list = append(list, g.Presets.residual(&samples[i]))
+			list = append(list, g.Presets.newResidual(&samples[i]))
 		}
 	}
 	return list, nil
@@ -93,9 +93,9 @@ func (p Protocol) fold(s *Sample) string {
 	case BySession:
 		return s.Session
 	case ByKind:
-		return kindOf(s.Row)
+		return workKind(s.Row)
 	}
-	return shapeOf(s.Row)
+	return shapeKey(s.Row)
 }
 
 // hostKind is what presets have in common whose constants stand in for each other's: the

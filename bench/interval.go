@@ -56,7 +56,7 @@ func NewSpreads() (*Spreads, error) {
 		if _, ok := left[r.ID]; !ok || r.Latency == 0 {
 			continue
 		}
-		m := hostOfMachine(r)
+		m := hostPreset(r)
 		s.rows[m]++
 		if s.runs[m] == nil {
 			s.runs[m] = make(map[string]bool)
@@ -94,7 +94,7 @@ func (s *Spreads) computeWidths(by Protocol, fold string) map[widthGroup]float64
 		if x.folds[by] == fold {
 			continue
 		}
-		low, high, n := s.bounds(x, by, fold)
+		low, high, n := s.similarBounds(x, by, fold)
 		if n == 0 {
 			continue
 		}
@@ -108,9 +108,9 @@ func (s *Spreads) computeWidths(by Protocol, fold string) map[widthGroup]float64
 		for _, engine := range [...]bool{false, true} {
 			g := widthGroup{state, engine}
 			if len(within[g]) >= leastRows {
-				widths[g] = findTrialsWidth(within[g])
+				widths[g] = findWidthOfTrials(within[g])
 			} else {
-				widths[g] = findTrialsWidth(all)
+				widths[g] = findWidthOfTrials(all)
 			}
 		}
 	}
@@ -123,15 +123,15 @@ type trial struct{ value, low, high float64 }
 // countHeld counts the trials whose bounds, widened by the factor w, hold their ratio.
 func countHeld(list []trial, w float64) (c Coverage) {
 	for _, x := range list {
-		low, high := widen(x.low, x.high, w)
+		low, high := widenBounds(x.low, x.high, w)
 		c.add(low <= x.value && x.value <= high)
 	}
 	return c
 }
 
-// findTrialsWidth returns the smallest factor by which the bounds of the trials must be widened to
-// hold the required share of them.
-func findTrialsWidth(list []trial) float64 {
+// findWidthOfTrials returns the smallest factor by which the bounds of the trials must be widened
+// to hold the required share of them.
+func findWidthOfTrials(list []trial) float64 {
 	return findWidth(len(list), func(w float64) float64 { return float64(countHeld(list, w).Holds) })
 }
 
@@ -149,23 +149,23 @@ func findWidth(n int, held func(w float64) float64) float64 {
 	return float64(perUnit+most) / perUnit
 }
 
-// widen returns the bounds of a ratio with their distances from 1 multiplied by w. The distance of
-// the lower bound is that of its reciprocal.
-func widen(low, high, w float64) (float64, float64) {
+// widenBounds returns the bounds of a ratio with their distances from 1 multiplied by w. The
+// distance of the lower bound is that of its reciprocal.
+func widenBounds(low, high, w float64) (float64, float64) {
 	return 1 / (1 + float64(w*(1/low-1))), 1 + float64(w*(high-1))
 }
 
 // newRatio returns a ratio with the properties of row r, but without a value.
 func (s *Spreads) newRatio(r *measured.Row, by Protocol) ratio {
-	m := hostOfMachine(r)
-	x := ratio{preset: m, folds: [...]string{ByShape: shapeOf(r), BySession: RowSession(r), ByKind: kindOf(r)}, kind: kindOf(r), engine: isEngineTier(r.Tier)}
-	x.state = s.state(m, x.folds[BySession], by)
+	m := hostPreset(r)
+	x := ratio{preset: m, folds: [...]string{ByShape: shapeKey(r), BySession: RowSession(r), ByKind: workKind(r)}, kind: workKind(r), engine: isEngineTier(r.Tier)}
+	x.state = s.machineState(m, x.folds[BySession], by)
 	return x
 }
 
-// state returns a name for how well the fit knows the machine of a row: whether it has enough rows
-// of the machine, or, if sessions are left out, another session of it.
-func (s *Spreads) state(preset, session string, by Protocol) string {
+// machineState returns a name for how well the fit knows the machine of a row: whether it has
+// enough rows of the machine, or, if sessions are left out, another session of it.
+func (s *Spreads) machineState(preset, session string, by Protocol) string {
 	if by == BySession {
 		for run := range s.runs[preset] {
 			if run != session {
@@ -190,7 +190,7 @@ func (s *Spreads) Of(r *measured.Row, model float64, by Protocol) Interval {
 		by = BySession
 		own = s.newRatio(r, by)
 	}
-	low, high, n := s.bounds(&own, by, "")
+	low, high, n := s.similarBounds(&own, by, "")
 	if n == 0 {
 		return Interval{0, math.Inf(1), 0}
 	}
@@ -198,14 +198,14 @@ func (s *Spreads) Of(r *measured.Row, model float64, by Protocol) Interval {
 	if s.widen[name] == nil {
 		s.widen[name] = s.computeWidths(by, own.folds[by])
 	}
-	low, high = widen(low, high, max(1, s.widen[name][widthGroup{own.state, own.engine}]))
+	low, high = widenBounds(low, high, max(1, s.widen[name][widthGroup{own.state, own.engine}]))
 	return Interval{float64(model * low), float64(model * high), n}
 }
 
-// bounds returns the quantiles of the ratios that are most similar to own, and their number. It
-// uses no ratio of own's fold or of the other fold given. The number is 0 if there are too few
-// ratios.
-func (s *Spreads) bounds(own *ratio, by Protocol, fold string) (low, high float64, n int) {
+// similarBounds returns the quantiles of the ratios that are most similar to own, and their
+// number. It uses no ratio of own's fold or of the other fold given. The number is 0 if there are
+// too few ratios.
+func (s *Spreads) similarBounds(own *ratio, by Protocol, fold string) (low, high float64, n int) {
 	var near, alike, all []float64
 	for _, x := range s.ratios[by] {
 		if f := x.folds[by]; f == own.folds[by] || f == fold {
@@ -221,16 +221,16 @@ func (s *Spreads) bounds(own *ratio, by Protocol, fold string) (low, high float6
 	}
 	for _, list := range [...][]float64{near, alike, all} {
 		if len(list) >= leastRows {
-			low, high = band(list)
+			low, high = quantileBounds(list)
 			return low, high, len(list)
 		}
 	}
 	return 0, 0, 0
 }
 
-// band returns the bounds between which a further value lies with the probability
+// quantileBounds returns the bounds between which a further value lies with the probability
 // [hw.IntervalShare], if it is like the given ones. The bounds always include 1. It sorts values.
-func band(values []float64) (low, high float64) {
+func quantileBounds(values []float64) (low, high float64) {
 	slices.Sort(values)
 	at := func(p float64) float64 {
 		n := float64(len(values))
@@ -285,7 +285,7 @@ func (s *Spreads) Coverage(left *Accuracy, by Protocol) (tiers, sessions []Cover
 			continue
 		}
 		holds := s.Of(r.Sample.Row, r.Time.Model, by).Holds(r.Time.Reference)
-		for _, n := range groupsOfTier(r.Sample.Row.Tier) {
+		for _, n := range listTierGroups(r.Sample.Row.Tier) {
 			add(n, holds)
 		}
 		add(sessionGroup+r.Sample.Session, holds)
@@ -304,9 +304,9 @@ func (s *Spreads) Coverage(left *Accuracy, by Protocol) (tiers, sessions []Cover
 
 const sessionGroup = "session "
 
-// kindOf returns the kind of work that row r mostly measures: "window" or "point" for a
+// workKind returns the kind of work that row r mostly measures: "window" or "point" for a
 // convolution, "product" for a matmul, otherwise "pass".
-func kindOf(r *measured.Row) string {
+func workKind(r *measured.Row) string {
 	switch {
 	case r.Kh*r.Kw > 1:
 		return "window"

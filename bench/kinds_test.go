@@ -21,7 +21,7 @@ func TestKindOfRows(t *testing.T) {
 		{measured.Row{Op: "relu"}, "pass"},
 		{measured.Row{Op: "softmax"}, "pass"},
 	} {
-		if got := kindOf(&tc.row); got != tc.want {
+		if got := workKind(&tc.row); got != tc.want {
 			t.Errorf("%s with a %dx%d window is of kind %q, want %q", tc.row.Op, tc.row.Kh, tc.row.Kw, got, tc.want)
 		}
 	}
@@ -31,7 +31,7 @@ func TestKindOfRows(t *testing.T) {
 	}
 	count := map[string]int{}
 	for i := range rows {
-		count[kindOf(&rows[i])]++
+		count[workKind(&rows[i])]++
 	}
 	for _, kind := range []string{"window", "point", "product", "pass"} {
 		if count[kind] == 0 {

@@ -77,14 +77,14 @@ func (a *Accuracy) LeftOut(left map[string]LeftOut, by Protocol) (*Accuracy, err
 		if !ok {
 			continue
 		}
-		r.predict(&l[by])
+		r.setPrediction(&l[by])
 		out.Rows = append(out.Rows, r)
 	}
 	p := DefaultPresets()
 	return out, out.summarize(&p)
 }
 
-// predict replaces the estimates of the row by those of p.
-func (r *Residual) predict(p *Prediction) {
+// setPrediction replaces the estimates of the row by those of p.
+func (r *Residual) setPrediction(p *Prediction) {
 	r.Time.Model, r.Engine, r.Energy.Model = p.Time, p.Engine, p.Energy
 }

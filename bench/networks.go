@@ -26,14 +26,14 @@ type NetworkRow struct {
 // compared with the model of the M1: the engine is of the same generation, but the memory differs.
 func NetworkRows() []NetworkRow {
 	one := func(name string, widths [5]int, gated [2]int) func() string {
-		return func() string { return mobileOne(name, widths, gated) }
+		return func() string { return buildMobileOne(name, widths, gated) }
 	}
 	const phone, apple = "iPhone 12 (A14)", "apple/ml-mobileone README"
 	return []NetworkRow{
 		{"r0214", "MobileOne-S0", "m1", "", phone, 790, apple, one("mobileone_s0", [5]int{48, 48, 128, 256, 1024}, [2]int{})},
 		{"r0216", "MobileOne-S2", "m1", "", phone, 1180, apple, one("mobileone_s2", [5]int{64, 96, 256, 640, 2048}, [2]int{})},
 		{"r0218", "MobileOne-S4", "m1", "", phone, 1860, apple, one("mobileone_s4", [5]int{64, 192, 448, 896, 2048}, [2]int{5, 1})},
-		{"r0189", "DenseNet-121", "m1max", "macos-max", "MacBookPro M1 Max (2021)", 2050.815, "woolfel/ml-macos-performance results.md", denseNet121},
+		{"r0189", "DenseNet-121", "m1max", "macos-max", "MacBookPro M1 Max (2021)", 2050.815, "woolfel/ml-macos-performance results.md", buildDenseNet121},
 	}
 }
 

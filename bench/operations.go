@@ -9,20 +9,20 @@ import (
 	"anesim/loader/layer"
 )
 
-// operationOf returns how rows of the named operation become chains. It returns ok = false for an
+// findOperation returns how rows of the named operation become chains. It returns ok = false for an
 // unknown operation.
-func operationOf(op string) (operation, bool) {
+func findOperation(op string) (operation, bool) {
 	conv := []string{"N", "Cin", "H", "W", "Cout", "Kh", "Kw"}
 	product, tensor := []string{"M", "K", "Ncols"}, []string{"M", "K"}
 	switch op {
 	case "conv", "chain_conv":
 		return operation{conv, (*Lowerer).addConvolutions}, true
 	case "conv_slope":
-		return operation{conv, (*Lowerer).addConvSlope}, true
+		return operation{conv, (*Lowerer).addConvIncrement}, true
 	case "matmul", "linear", "chain_matmul":
 		return operation{product, (*Lowerer).addMatMuls}, true
 	case "chain_matmul_slope":
-		return operation{product, (*Lowerer).addMatMulSlope}, true
+		return operation{product, (*Lowerer).addMatMulIncrement}, true
 	case "bmm":
 		return operation{append(product, "N"), (*Lowerer).addBatchedMatMul}, true
 	case "sdpa":
@@ -38,13 +38,13 @@ func operationOf(op string) (operation, bool) {
 	case "decode_model":
 		return operation{[]string{"N", "depth"}, (*Lowerer).addDecoder}, true
 	case "lm_head":
-		return operation{[]string{"K"}, (*Lowerer).addHead}, true
+		return operation{[]string{"K"}, (*Lowerer).addOutputHead}, true
 	}
 	return operation{}, false
 }
 
-// halfBytes returns the size of n fp16 elements in bytes.
-func halfBytes(n int) uint64 { return 2 * uint64(n) }
+// fp16Bytes returns the size of n fp16 elements in bytes.
+func fp16Bytes(n int) uint64 { return 2 * uint64(n) }
 
 // addConvolutions appends a convolution, or as many as the row is deep. A tensor between two of
 // them stays in the L2 if it fits.
@@ -54,16 +54,16 @@ func (l *Lowerer) addConvolutions(c *Chain, r *measured.Row) error {
 		return err
 	}
 	out := x.Out()
-	resident := halfBytes(max(x.In.Elements(), out.Elements())) <= layer.MaxTile
+	resident := fp16Bytes(max(x.In.Elements(), out.Elements())) <= layer.MaxTile
 	depth := max(1, r.Depth)
 	c.add(1, stackLayers(depth, func(first, last bool) []Step {
 		return []Step{{Run: keepInL2(one, resident && !first, resident && !last), Count: max(1, r.N)}}
 	})...)
-	c.Host.In, c.Host.Out = halfBytes(r.N*x.In.Elements()), halfBytes(r.N*out.Elements())
+	c.Host.In, c.Host.Out = fp16Bytes(r.N*x.In.Elements()), fp16Bytes(r.N*out.Elements())
 	// A stack has a ReLU between its layers, and half of normally distributed values are
 	// negative.
 	c.Zero = float64(depth-1) / float64(2*depth)
-	c.Host.Weights = halfBytes(depth * r.Cout * r.Cin / max(1, r.Groups) * r.Kh * r.Kw)
+	c.Host.Weights = fp16Bytes(depth * r.Cout * r.Cin / max(1, r.Groups) * r.Kh * r.Kw)
 	return nil
 }
 
@@ -84,9 +84,9 @@ func (l *Lowerer) lowerConv(r *measured.Row) ([]Step, layer.Layer, error) {
 	return steps, layer, err
 }
 
-// addConvSlope appends the steps that one more layer adds to a stack of convolutions whose tensors
-// stay in the L2.
-func (l *Lowerer) addConvSlope(c *Chain, r *measured.Row) error {
+// addConvIncrement appends the steps that one more layer adds to a stack of convolutions whose
+// tensors stay in the L2.
+func (l *Lowerer) addConvIncrement(c *Chain, r *measured.Row) error {
 	one, _, err := l.lowerConv(r)
 	c.add(max(1, r.N), keepInL2(one, true, true)...)
 	return err
@@ -95,7 +95,7 @@ func (l *Lowerer) addConvSlope(c *Chain, r *measured.Row) error {
 // keepInL2 returns steps that leave the source or the result in the L2 instead of moving it from or
 // to memory.
 func keepInL2(steps []Step, source, result bool) []Step {
-	return changeTasks(steps, func(t *regs.Task) {
+	return copyWithChanges(steps, func(t *regs.Task) {
 		g := &t.Groups
 		if source {
 			g.TileDMASrc.Src1DMAConfig = g.TileDMASrc.Src1DMAConfig.WithEn(false).WithDepMode(0)
@@ -112,7 +112,7 @@ func (l *Lowerer) lowerMatMul(m, k, n int) ([]Step, error) {
 	var c Chain
 	for parts := (n + maxColumns - 1) / maxColumns; parts > 0; parts-- {
 		columns := (n + parts - 1) / parts
-		steps, err := l.lowerRows(m, k, columns)
+		steps, err := l.lowerInRowParts(m, k, columns)
 		if err != nil {
 			return nil, err
 		}
@@ -125,8 +125,9 @@ func (l *Lowerer) lowerMatMul(m, k, n int) ([]Step, error) {
 // maxColumns is the maximum number of matrix columns in one task.
 const maxColumns = 1 << 14
 
-// lowerRows returns the steps of a matmul that is split by rows into parts that can be lowered.
-func (l *Lowerer) lowerRows(m, k, n int) ([]Step, error) {
+// lowerInRowParts returns the steps of a matmul that is split by rows into parts that can be
+// lowered.
+func (l *Lowerer) lowerInRowParts(m, k, n int) ([]Step, error) {
 	part := m
 	for part > 1 && transposeBytes(part, k) > layer.MaxTile {
 		part = (part + 1) / 2
@@ -166,15 +167,15 @@ func (l *Lowerer) addMatMuls(c *Chain, r *measured.Row) error {
 	c.add(1, stackLayers(max(1, r.Depth), func(first, last bool) []Step {
 		return stackMatMul(one, !first, !last, transposeBytes(r.M, r.K) <= layer.MaxTile)
 	})...)
-	c.Host.In, c.Host.Out = halfBytes(r.M*r.K), halfBytes(r.M*r.Cols)
+	c.Host.In, c.Host.Out = fp16Bytes(r.M*r.K), fp16Bytes(r.M*r.Cols)
 	if r.Op == "linear" {
-		c.Host.Weights = halfBytes(max(1, r.Depth) * r.K * r.Cols)
+		c.Host.Weights = fp16Bytes(max(1, r.Depth) * r.K * r.Cols)
 	}
 	return nil
 }
 
-// addMatMulSlope appends the steps that one more layer adds to a stack of matmuls.
-func (l *Lowerer) addMatMulSlope(c *Chain, r *measured.Row) error {
+// addMatMulIncrement appends the steps that one more layer adds to a stack of matmuls.
+func (l *Lowerer) addMatMulIncrement(c *Chain, r *measured.Row) error {
 	one, err := l.lowerMatMul(r.M, r.K, r.Cols)
 	c.add(1, stackMatMul(one, true, true, transposeBytes(r.M, r.K) <= layer.MaxTile)...)
 	return err
@@ -199,13 +200,13 @@ func stackMatMul(steps []Step, before, after, resident bool) []Step {
 		}
 		reads := first && !resident
 		first = false
-		out = append(out, changeTasks([]Step{s}, func(t *regs.Task) {
+		out = append(out, copyWithChanges([]Step{s}, func(t *regs.Task) {
 			g := &t.Groups
 			if reads {
 				d := &g.TileDMASrc
 				d.Src1DMAConfig = d.Src1DMAConfig.WithEn(true).WithDepMode(3)
 				d.Src1RowStride, d.Src1PlaneStride, d.Src1DepthStride = 0, 0, 0
-				t.Bases.Source1 = tensorBuffer(0)
+				t.Bases.Source1 = tensorAddress(0)
 			}
 			if after {
 				g.Common.Cfg = g.Common.Cfg.WithTranspose(false)
@@ -220,19 +221,19 @@ func stackMatMul(steps []Step, before, after, resident bool) []Step {
 
 // addBatchedMatMul appends a matmul of two inputs for each of the row's heads.
 func (l *Lowerer) addBatchedMatMul(c *Chain, r *measured.Row) error {
-	steps, err := l.lowerPairs(r.M, r.K, r.Cols)
+	steps, err := l.lowerTwoInputMatMul(r.M, r.K, r.Cols)
 	c.add(r.N, steps...)
-	c.Host.In = halfBytes(r.N * (r.M*r.K + r.K*r.Cols))
-	c.Host.Out = halfBytes(r.N * r.M * r.Cols)
+	c.Host.In = fp16Bytes(r.N * (r.M*r.K + r.K*r.Cols))
+	c.Host.Out = fp16Bytes(r.N * r.M * r.Cols)
 	return err
 }
 
-// lowerPairs returns a matmul of two inputs. A program of 375 rows and 8 heads has 208
+// lowerTwoInputMatMul returns a matmul of two inputs. A program of 375 rows and 8 heads has 208
 // descriptors for any other extents (seen in 2 of 2 programs). These are 13 pairs per head:
 // 11 with two rows per engine, one with one row, and one with the 7 remaining rows. Row
 // counts that are multiples of 64 use four or more rows per engine (seen in 1 of 1
 // program).
-func (l *Lowerer) lowerPairs(m, k, n int) ([]Step, error) {
+func (l *Lowerer) lowerTwoInputMatMul(m, k, n int) ([]Step, error) {
 	const aligned, least = 64, 32
 	if m%aligned == 0 || m <= least {
 		return l.lower(layer.Product(m, k, n, layer.Runtime))
@@ -254,22 +255,22 @@ func (l *Lowerer) lowerPairs(m, k, n int) ([]Step, error) {
 // addAttention appends softmax(q k') v for each of the row's heads. Each has M queries of K
 // elements and Cols keys.
 func (l *Lowerer) addAttention(c *Chain, r *measured.Row) error {
-	if err := l.addHeads(c, r.N, r.M, r.K, r.Cols); err != nil {
+	if err := l.addAttentionHeads(c, r.N, r.M, r.K, r.Cols); err != nil {
 		return err
 	}
-	c.Host.In = halfBytes(r.N * (r.M*r.K + 2*r.Cols*r.K))
-	c.Host.Out = halfBytes(r.N * r.M * r.K)
+	c.Host.In = fp16Bytes(r.N * (r.M*r.K + 2*r.Cols*r.K))
+	c.Host.Out = fp16Bytes(r.N * r.M * r.K)
 	return nil
 }
 
-func (l *Lowerer) addHeads(c *Chain, n, m, k, keys int) error {
-	scores, err := l.lowerPairs(m, k, keys)
+func (l *Lowerer) addAttentionHeads(c *Chain, n, m, k, keys int) error {
+	scores, err := l.lowerTwoInputMatMul(m, k, keys)
 	if err != nil {
 		return err
 	}
-	values, err := l.lowerPairs(m, keys, k)
+	values, err := l.lowerTwoInputMatMul(m, keys, k)
 	c.add(n, scores...)
-	c.add(n, passesOf("softmax", m, keys)...)
+	c.add(n, newPasses("softmax", m, keys)...)
 	c.add(n, values...)
 	return err
 }
@@ -291,13 +292,13 @@ func (l *Lowerer) addMultiHead(c *Chain, r *measured.Row) error {
 	if keys == 0 {
 		keys = r.M
 	}
-	c.Host.In, c.Host.Out = halfBytes(r.M*width), halfBytes(r.M*width)
-	return l.addHeads(c, r.N, r.M, size, keys)
+	c.Host.In, c.Host.Out = fp16Bytes(r.M*width), fp16Bytes(r.M*width)
+	return l.addAttentionHeads(c, r.N, r.M, size, keys)
 }
 
-// tensor returns a row's tensor as rows of elements: M and K for each of N, or the rows of
+// tensorRows returns a row's tensor as rows of elements: M and K for each of N, or the rows of
 // a tensor N, C, H, W. For group norm, each group is a row.
-func tensor(r *measured.Row) (rows, k int, err error) {
+func tensorRows(r *measured.Row) (rows, k int, err error) {
 	n := max(1, r.N)
 	switch {
 	case r.M > 0 && r.K > 0:
@@ -312,14 +313,14 @@ func tensor(r *measured.Row) (rows, k int, err error) {
 }
 
 func (l *Lowerer) addActivation(c *Chain, r *measured.Row) error {
-	m, k, err := tensor(r)
+	m, k, err := tensorRows(r)
 	if err != nil {
 		return err
 	}
 	op, _ := layer.ParseOp(r.Op)
 	steps, err := l.lower(layer.Unary(op, layer.Shape{N: 1, C: 1, H: m, W: k}))
 	c.add(1, steps...)
-	c.Host.In, c.Host.Out = halfBytes(m*k), halfBytes(m*k)
+	c.Host.In, c.Host.Out = fp16Bytes(m*k), fp16Bytes(m*k)
 	if op == layer.ReLU {
 		c.Host.Zero = uint64(m * k / 2) // half of normally distributed inputs are negative
 	}
@@ -327,7 +328,7 @@ func (l *Lowerer) addActivation(c *Chain, r *measured.Row) error {
 }
 
 func (l *Lowerer) addElementwise(c *Chain, r *measured.Row) error {
-	m, k, err := tensor(r)
+	m, k, err := tensorRows(r)
 	if err != nil {
 		return err
 	}
@@ -338,21 +339,21 @@ func (l *Lowerer) addElementwise(c *Chain, r *measured.Row) error {
 	s := layer.Shape{N: 1, C: 1, H: m, W: k}
 	steps, err := l.lower(layer.Binary(op, s, s))
 	c.add(1, steps...)
-	c.Host.In, c.Host.Out = halfBytes(2*m*k), halfBytes(m*k)
+	c.Host.In, c.Host.Out = fp16Bytes(2*m*k), fp16Bytes(m*k)
 	return err
 }
 
 // addPasses appends the passes of a reduction or a normalization along the rows of a tensor.
 func (l *Lowerer) addPasses(c *Chain, r *measured.Row) error {
-	m, k, err := tensor(r)
+	m, k, err := tensorRows(r)
 	if err != nil {
 		return err
 	}
-	c.add(1, passesOf(r.Op, m, k)...)
-	c.Host.In, c.Host.Out = halfBytes(m*k), halfBytes(m*k)
+	c.add(1, newPasses(r.Op, m, k)...)
+	c.Host.In, c.Host.Out = fp16Bytes(m*k), fp16Bytes(m*k)
 	switch r.Op {
 	case "reduce_sum":
-		c.Host.Out = halfBytes(m)
+		c.Host.Out = fp16Bytes(m)
 	case "softmax":
 		c.Host.Subnormal = uint64(float64(m*k) * subnormalShare(k))
 	}
@@ -381,7 +382,7 @@ const (
 
 func (l *Lowerer) addDecoder(c *Chain, r *measured.Row) error {
 	n := r.N
-	block := passesOf("rms_norm", n, decoderWidth)
+	block := newPasses("rms_norm", n, decoderWidth)
 	linear := func(in, out int) error {
 		steps, err := l.lowerMatMul(n, in, out)
 		block = append(block, steps...)
@@ -393,17 +394,17 @@ func (l *Lowerer) addDecoder(c *Chain, r *measured.Row) error {
 		}
 	}
 	size := decoderWidth / decoderHeads
-	block = append(block, cachedMatMul(n, decoderHeads, size, decoderKeys)...)
-	block = append(block, passesOf("softmax", n*decoderHeads, decoderKeys)...)
-	block = append(block, cachedMatMul(n, decoderHeads, decoderKeys, size)...)
-	block = append(block, passesOf("rms_norm", n, decoderWidth)...)
+	block = append(block, newCachedMatMul(n, decoderHeads, size, decoderKeys)...)
+	block = append(block, newPasses("softmax", n*decoderHeads, decoderKeys)...)
+	block = append(block, newCachedMatMul(n, decoderHeads, decoderKeys, size)...)
+	block = append(block, newPasses("rms_norm", n, decoderWidth)...)
 	for _, s := range [...][2]int{{decoderWidth, decoderInner}, {decoderWidth, decoderInner}, {decoderInner, decoderWidth}} {
 		if err := linear(s[0], s[1]); err != nil {
 			return err
 		}
 	}
 	for range 4 { // gate, its multiplication, two sums
-		block = append(block, planarPass(regs.FormTwoSources, n, decoderWidth, false, false))
+		block = append(block, newPlanarPass(regs.FormTwoSources, n, decoderWidth, false, false))
 	}
 	c.add(r.Depth, block...)
 	words, err := l.lowerMatMul(n, decoderWidth, decoderWords)
@@ -411,14 +412,14 @@ func (l *Lowerer) addDecoder(c *Chain, r *measured.Row) error {
 		return err
 	}
 	c.add(1, words...)
-	c.Host.In = halfBytes(n*decoderWidth + r.Depth*2*n*decoderKeys*decoderWidth)
-	c.Host.Out = halfBytes(n * decoderWords)
+	c.Host.In = fp16Bytes(n*decoderWidth + r.Depth*2*n*decoderKeys*decoderWidth)
+	c.Host.Out = fp16Bytes(n * decoderWords)
 	return nil
 }
 
-// addHead appends a matmul of a single row. The measured row gives the size of the weights as
+// addOutputHead appends a matmul of a single row. The measured row gives the size of the weights as
 // columns or as bytes.
-func (l *Lowerer) addHead(c *Chain, r *measured.Row) error {
+func (l *Lowerer) addOutputHead(c *Chain, r *measured.Row) error {
 	columns := r.Cols
 	if columns == 0 {
 		columns = int(r.Bytes / 2 / uint64(r.K))
@@ -428,6 +429,6 @@ func (l *Lowerer) addHead(c *Chain, r *measured.Row) error {
 	}
 	steps, err := l.lowerMatMul(1, r.K, columns)
 	c.add(1, steps...)
-	c.Host.In, c.Host.Out = halfBytes(r.K), halfBytes(columns)
+	c.Host.In, c.Host.Out = fp16Bytes(r.K), fp16Bytes(columns)
 	return err
 }

@@ -40,5 +40,5 @@ func (p Protocol) String() string {
 	return "shape"
 }
 
-// shapeOf returns a key that is equal for rows of the same operation, shape and weight format.
-func shapeOf(r *measured.Row) string { return fmt.Sprintf("%s %+v %s", r.Op, r.Shape, r.Weights) }
+// shapeKey returns a key that is equal for rows of the same operation, shape and weight format.
+func shapeKey(r *measured.Row) string { return fmt.Sprintf("%s %+v %s", r.Op, r.Shape, r.Weights) }

@@ -23,14 +23,14 @@ func RowHost(r *measured.Row) string {
 	if r.NoHost {
 		return noHost
 	}
-	return hostOfMachine(r)
+	return hostPreset(r)
 }
 
 const noHost = "none"
 
-// hostOfMachine returns the name of the host preset for a row's machine, even if the measured time
+// hostPreset returns the name of the host preset for a row's machine, even if the measured time
 // excludes the host. It returns "none" if no preset fits.
-func hostOfMachine(r *measured.Row) string {
+func hostPreset(r *measured.Row) string {
 	m := r.Machine
 	switch {
 	case strings.Contains(m, "Linux") && r.Chip == "M1":
@@ -57,7 +57,7 @@ func hostOfMachine(r *measured.Row) string {
 // machine's host preset, followed by the id of the capture if the row's source has one. The id is
 // the last eight hexadecimal digits in the name of the source file.
 func RowSession(r *measured.Row) string {
-	name := hostOfMachine(r)
+	name := hostPreset(r)
 	file := strings.TrimSuffix(path.Base(r.Source), ".json")
 	if i := strings.LastIndexByte(file, '-'); i >= 0 {
 		if run := file[i+1:]; len(run) == 8 && strings.Trim(run, "0123456789abcdef") == "" {

@@ -97,7 +97,7 @@ func studyEstimates(t *testing.T, w io.Writer) {
 	}
 	samples := builtin(t)
 	for i := range samples {
-		r := p.residual(&samples[i])
+		r := p.newResidual(&samples[i])
 		fmt.Fprintf(w, "%s %.6g %.6g %.6g\n", samples[i].Row.ID, r.Time.Model, r.Engine, r.Energy.Model)
 	}
 }

@@ -13,19 +13,19 @@ import (
 // tensor 1.
 func newStep(g *regs.Groups) Step {
 	t := &regs.Task{Groups: *g}
-	t.Bases.Source1, t.Bases.Destination = tensorBuffer(0), tensorBuffer(1)
+	t.Bases.Source1, t.Bases.Destination = tensorAddress(0), tensorAddress(1)
 	return Step{Task: t, Count: 1}
 }
 
-// planarPass returns a step of the planar engine over m rows of k elements. The arguments read and
-// write say whether its tensors are in memory.
-func planarPass(form regs.PlanarForm, m, k int, read, write bool) Step {
+// newPlanarPass returns a step of the planar engine over m rows of k elements. The arguments read
+// and write say whether its tensors are in memory.
+func newPlanarPass(form regs.PlanarForm, m, k int, read, write bool) Step {
 	return newStep(task.PlanarPass(form, m, k, read, write))
 }
 
-// tablePass returns a step of the MAC engines that looks up m rows of k elements in an activation
-// table. The arguments read and write say whether its tensors are in memory.
-func tablePass(m, k int, read, write bool) Step {
+// newTablePass returns a step of the MAC engines that looks up m rows of k elements in an
+// activation table. The arguments read and write say whether its tensors are in memory.
+func newTablePass(m, k int, read, write bool) Step {
 	return newStep(task.TablePass(m, k, read, write))
 }
 
@@ -36,10 +36,10 @@ type sweep struct {
 	rows  bool // over one element per row, a table of the statistics
 }
 
-// sweepsOf returns the passes of an operation along rows. A reduction reads the tensor, and
+// listSweeps returns the passes of an operation along rows. A reduction reads the tensor, and
 // a change reads and writes it. The order of softmax and layer norm on tensors larger than
 // L2 was studied, and the other norms are assumed to be alike.
-func sweepsOf(op string) []sweep {
+func listSweeps(op string) []sweep {
 	reads, writes, exps, stats := sweep{}, sweep{write: true}, sweep{write: true, table: true}, sweep{table: true, rows: true}
 	switch op {
 	case "reduce_sum":
@@ -52,11 +52,11 @@ func sweepsOf(op string) []sweep {
 	return []sweep{reads, writes, reads, stats, writes, writes} // layer norm, group norm
 }
 
-// passesOf returns the steps of an operation along m rows of k elements. A tensor that fits in the
+// newPasses returns the steps of an operation along m rows of k elements. A tensor that fits in the
 // L2 is read from memory once and written once.
-func passesOf(op string, m, k int) []Step {
-	sweeps := sweepsOf(op)
-	resident := halfBytes(m*k) <= layer.MaxTile
+func newPasses(op string, m, k int) []Step {
+	sweeps := listSweeps(op)
+	resident := fp16Bytes(m*k) <= layer.MaxTile
 	var steps []Step
 	written := 0 // tensors so far
 	for i, s := range sweeps {
@@ -64,13 +64,13 @@ func passesOf(op string, m, k int) []Step {
 		var step Step
 		switch {
 		case s.rows:
-			step = tablePass(1, min(m, layer.MaxExtent), false, false)
+			step = newTablePass(1, min(m, layer.MaxExtent), false, false)
 		case s.table:
-			step = tablePass(m, k, read, write)
+			step = newTablePass(m, k, read, write)
 		case s.write:
-			step = planarPass(regs.FormTwoSources, m, k, read, write)
+			step = newPlanarPass(regs.FormTwoSources, m, k, read, write)
 		default:
-			step = planarPass(regs.FormReduction, m, k, read, write)
+			step = newPlanarPass(regs.FormReduction, m, k, read, write)
 		}
 		steps = append(steps, swapTensors([]Step{step}, written)...)
 		if write {
@@ -80,9 +80,9 @@ func passesOf(op string, m, k int) []Step {
 	return steps
 }
 
-// cachedMatMul returns a matmul of one row per head with a cache that is an input. It is a
+// newCachedMatMul returns a matmul of one row per head with a cache that is an input. It is a
 // pair of tasks, as in any matmul of two inputs, over all heads of n sequences.
-func cachedMatMul(n, heads, k, columns int) []Step {
+func newCachedMatMul(n, heads, k, columns int) []Step {
 	write, multiply := task.CachedProduct(n*heads, k, columns)
 	first, second := newStep(write), newStep(multiply)
 	first.Task.Bases.Destination, second.Task.Bases.Kernel = scratch, scratch
@@ -112,7 +112,7 @@ func narrowWeights(steps []Step, bits uint32) []Step {
 	if bits == 16 {
 		return steps
 	}
-	return changeTasks(steps, func(t *regs.Task) {
+	return copyWithChanges(steps, func(t *regs.Task) {
 		g := &t.Groups
 		if g.NE.MACCfg.OpMode() != regs.MultiplyAccumulate || g.NE.KernelCfg.KernelFromScratch() {
 			return

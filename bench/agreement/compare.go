@@ -28,8 +28,9 @@ type Network struct {
 	Half    map[string]*reference.Tensor // outputs if each node's results are rounded to fp16
 	Largest float64                      // largest finite magnitude of any float tensor, including inner ones
 	Added   map[string]*reference.Tensor // outputs like Half, with sums computed by the engine's adder
-	// Tabled has three versions of the outputs, with the largest errors of the engine's activation
-	// tables: all downwards, in random directions, and all upwards. It is nil if no node uses a table.
+	// Tabled has three versions of the outputs, with the largest errors of the engine's
+	// activation tables: all downwards, in random directions, and all upwards. It is nil if no
+	// node uses a table.
 	Tabled []map[string]*reference.Tensor
 }
 
@@ -59,7 +60,7 @@ func Read(file []byte, inputs map[string]*reference.Tensor) (*Network, error) {
 		return nil, err
 	}
 	for _, direction := range [...]int{-1, 0, 1} {
-		noise := tableErrorNoise(m, direction)
+		noise := newTableErrorNoise(m, direction)
 		if noise == nil {
 			break
 		}

@@ -56,7 +56,7 @@ func plausibleValues(name string, dims []int, rng *rand.Rand) []float64 {
 		data := make([]float64, 0, elements)
 		for range dims[0] {
 			for c := range dims[1] {
-				data = append(data, picture.channel(c)...)
+				data = append(data, picture.noisyChannel(c)...)
 			}
 		}
 		return data
@@ -64,13 +64,13 @@ func plausibleValues(name string, dims []int, rng *rand.Rand) []float64 {
 		picture := newPicture(dims[1], dims[2], rng)
 		data := make([]float64, elements)
 		for c := range dims[3] {
-			for i, v := range picture.channel(c) {
+			for i, v := range picture.noisyChannel(c) {
 				data[i*dims[3]+c] = v
 			}
 		}
 		return data
 	case rank == 2 && dims[1] >= 256:
-		return makeVoice(elements, rng)
+		return synthesizeVoice(elements, rng)
 	}
 	amplitude := 1.0
 	if strings.HasPrefix(name, "state") || name == "h" || name == "c" {
@@ -102,15 +102,15 @@ func newPicture(height, width int, rng *rand.Rand) *picture {
 	for top := 8; top+24 <= height; top += row {
 		for left := 8; left+glyph <= width; left += glyph {
 			if rng.IntN(6) > 0 { // else a space
-				p.draw(top, left)
+				p.drawStrokes(top, left)
 			}
 		}
 	}
 	return p
 }
 
-// draw draws three random strokes into the cell of 24 rows and 14 columns at (top, left).
-func (p *picture) draw(top, left int) {
+// drawStrokes draws three random strokes into the cell of 24 rows and 14 columns at (top, left).
+func (p *picture) drawStrokes(top, left int) {
 	for range 3 {
 		y, x, height, width := p.rng.IntN(20), p.rng.IntN(11), 3, 14
 		if p.rng.IntN(2) == 0 {
@@ -124,8 +124,8 @@ func (p *picture) draw(top, left int) {
 	}
 }
 
-// channel returns color channel c of the picture, with some noise.
-func (p *picture) channel(c int) []float64 {
+// noisyChannel returns color channel c of the picture, with some noise.
+func (p *picture) noisyChannel(c int) []float64 {
 	data := make([]float64, len(p.light))
 	for i, v := range p.light {
 		data[i] = max(-1, min(1, v+0.05*float64(c)+0.03*p.rng.NormFloat64()))
@@ -133,9 +133,9 @@ func (p *picture) channel(c int) []float64 {
 	return data
 }
 
-// makeVoice returns n samples, at 16 kHz, of a tone of 140 Hz with overtones, a varying volume
-// and some noise.
-func makeVoice(n int, rng *rand.Rand) []float64 {
+// synthesizeVoice returns n samples, at 16 kHz, of a tone of 140 Hz with overtones, a varying
+// volume and some noise.
+func synthesizeVoice(n int, rng *rand.Rand) []float64 {
 	data := make([]float64, n)
 	for i := range data {
 		t := float64(i) / 16000

@@ -22,10 +22,10 @@ var tableErrors = map[string]float64{
 	"ReduceLogSumExp": 0.008, "ReduceLogSum": 0.004, "Attention": 0.006, "SkipLayerNormalization": 0.004, "Einsum": 0.001,
 }
 
-// tableErrorNoise returns a function that shifts the result of each operator that the engine
+// newTableErrorNoise returns a function that shifts the result of each operator that the engine
 // looks up in a table by the table's error: up if direction is 1, down if it is -1, at random
 // if it is 0. It returns nil for a model without such operators.
-func tableErrorNoise(m *onnx.Model, direction int) func(op string, v float64) float64 {
+func newTableErrorNoise(m *onnx.Model, direction int) func(op string, v float64) float64 {
 	gated := false // the engine may merge x times a function of x into one table
 	any := false
 	for i := range m.Nodes {
@@ -74,7 +74,7 @@ func (n *Network) tolerance(output string) float64 {
 	adder := n.Largest * 0x1p-11
 	for i := range n.Model.Nodes {
 		if x := &n.Model.Nodes[i]; strings.HasPrefix(x.Op, "QLinear") || strings.HasPrefix(x.Op, "DynamicQuantize") || x.Op == "QGemm" {
-			share, step = 0.1, 1.01*n.largestStep()
+			share, step = 0.1, 1.01*n.largestQuantizationStep()
 		}
 	}
 	t := 10*distance(n.Half[output].Data) + max(share*largest, step) + adder + 0x1p-14
@@ -85,9 +85,9 @@ func (n *Network) tolerance(output string) float64 {
 	return t
 }
 
-// largestStep returns the largest constant scale of a DequantizeLinear in the model, or 0 if
-// there is none.
-func (n *Network) largestStep() (step float64) {
+// largestQuantizationStep returns the largest constant scale of a DequantizeLinear in the model,
+// or 0 if there is none.
+func (n *Network) largestQuantizationStep() (step float64) {
 	for i := range n.Model.Nodes {
 		x := &n.Model.Nodes[i]
 		if x.Op != "DequantizeLinear" || len(x.Inputs) < 2 || n.Model.Constants[x.Inputs[1]] == nil {

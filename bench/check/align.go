@@ -11,9 +11,9 @@ type pair struct {
 // descriptors are paired by position.
 const maxAligned = 4096
 
-// align returns the pairs of corresponding descriptors, in order. Descriptors with equal registers
-// at both ends of the chains are paired first.
-func align(want, got []Descriptor) []pair {
+// pairDescriptors returns the pairs of corresponding descriptors, in order. Descriptors with equal
+// registers at both ends of the chains are paired first.
+func pairDescriptors(want, got []Descriptor) []pair {
 	head := 0
 	for head < len(want) && head < len(got) && want[head].Registers == got[head].Registers {
 		head++
@@ -26,7 +26,7 @@ func align(want, got []Descriptor) []pair {
 	for i := range head {
 		list = append(list, pair{&want[i], &got[i], i, i})
 	}
-	list = append(list, alignMiddle(want, got, head, tail)...)
+	list = append(list, pairMiddle(want, got, head, tail)...)
 	for i := tail; i > 0; i-- {
 		a, b := len(want)-i, len(got)-i
 		list = append(list, pair{&want[a], &got[b], a, b})
@@ -34,10 +34,10 @@ func align(want, got []Descriptor) []pair {
 	return list
 }
 
-// alignMiddle pairs the descriptors that remain after head equal pairs at the start and tail equal
+// pairMiddle pairs the descriptors that remain after head equal pairs at the start and tail equal
 // pairs at the end. It pairs descriptors of the same operation, as many as possible, and prefers
 // equal registers. If both sides have the same number, it pairs them by position.
-func alignMiddle(want, got []Descriptor, head, tail int) []pair {
+func pairMiddle(want, got []Descriptor, head, tail int) []pair {
 	a, b := want[head:len(want)-tail], got[head:len(got)-tail]
 	if len(a) == len(b) || len(a) > maxAligned || len(b) > maxAligned {
 		var list []pair

@@ -86,8 +86,8 @@ const (
 	measuredEstimate = "vendor's estimate"
 )
 
-// measures returns the quantities that a check compares, each with its name and unit.
-func (c *Cost) measures() [7]struct {
+// listQuantities returns the quantities that a check compares, each with its name and unit.
+func (c *Cost) listQuantities() [7]struct {
 	name string
 	unit string
 	v    float64
@@ -113,9 +113,9 @@ type term struct {
 	v    float64
 }
 
-// terms returns the parts of cycles, energy and bytes. It returns no parts of energy and bytes if
-// the baseline does not have them.
-func (c *Cost) terms() (list []term) {
+// listTerms returns the parts of cycles, energy and bytes. It returns no parts of energy and bytes
+// if the baseline does not have them.
+func (c *Cost) listTerms() (list []term) {
 	for name, n := range c.Causes.All() {
 		list = append(list, term{"cycles", report.CauseText(name), "", float64(n)})
 	}
@@ -188,7 +188,7 @@ func NewEntry(r *anesim.Result, input string) (Entry, error) {
 		if p.Report == nil {
 			continue
 		}
-		texts, err := registerTexts(p.Program, r.Options.Overrides)
+		texts, err := formatRegisters(p.Program, r.Options.Overrides)
 		if err != nil {
 			return e, err
 		}
@@ -208,10 +208,10 @@ func NewEntry(r *anesim.Result, input string) (Entry, error) {
 	return e, nil
 }
 
-// registerTexts returns a text for each descriptor of a program with its registers that are not
+// formatRegisters returns a text for each descriptor of a program with its registers that are not
 // zero, such as "Common.InDim=0x10040". The argument set holds changes to registers that apply to
 // every descriptor.
-func registerTexts(p *loader.Program, set []firmware.Override) ([]string, error) {
+func formatRegisters(p *loader.Program, set []firmware.Override) ([]string, error) {
 	var file regs.File
 	var texts []string
 	linked, err := p.LinkStream()
@@ -236,7 +236,7 @@ func registerTexts(p *loader.Program, set []firmware.Override) ([]string, error)
 	return texts, nil
 }
 
-// parseRegisters returns the values in a text that registerTexts made, by register. It skips
+// parseRegisters returns the values in a text that formatRegisters made, by register. It skips
 // malformed words.
 func parseRegisters(text string) map[string]uint32 {
 	m := map[string]uint32{}
@@ -285,7 +285,7 @@ func (b *Baseline) Write(w io.Writer) error {
 	out.WriteString(" \"entries\": [\n")
 	for i := range b.Entries {
 		out.writeEntry(&b.Entries[i])
-		out.endElement(i, len(b.Entries))
+		out.endLine(i, len(b.Entries))
 	}
 	out.WriteString(" ]\n}\n")
 	if out.err != nil {
@@ -316,8 +316,8 @@ func (out *baselineWriter) writeMember(indent, name string, v any) {
 	out.WriteString(",\n")
 }
 
-// endElement ends the line of the i-th of n elements, with a comma unless it is the last.
-func (out *baselineWriter) endElement(i, n int) {
+// endLine ends the line of the i-th of n elements, with a comma unless it is the last.
+func (out *baselineWriter) endLine(i, n int) {
 	if i < n-1 {
 		out.WriteByte(',')
 	}
@@ -332,23 +332,23 @@ func (out *baselineWriter) writeEntry(e *Entry) {
 		out.writeMember("   ", "constants", e.Constants)
 	}
 	out.writeMember("   ", "total", e.Total)
-	out.writeMember("   ", "outputs", nonNil(e.Outputs))
+	out.writeMember("   ", "outputs", emptyIfNil(e.Outputs))
 	out.WriteString("   \"layers\": [\n")
 	for i := range e.Layers {
 		out.WriteString("    ")
 		out.writeValue(&e.Layers[i])
-		out.endElement(i, len(e.Layers))
+		out.endLine(i, len(e.Layers))
 	}
 	out.WriteString("   ],\n   \"descriptors\": [\n")
 	for i := range e.Descriptors {
 		out.WriteString("    ")
 		out.writeValue(&e.Descriptors[i])
-		out.endElement(i, len(e.Descriptors))
+		out.endLine(i, len(e.Descriptors))
 	}
 	out.WriteString("   ]\n  }")
 }
 
-func nonNil[T any](list []T) []T {
+func emptyIfNil[T any](list []T) []T {
 	if list == nil {
 		return []T{}
 	}

@@ -114,9 +114,9 @@ func (b *Baseline) Check(got *Entry, most float64) Verdict {
 	v.ModelChanged = b.Tool.Version != now.Version || b.Tool.Revision != now.Revision || b.Tool.Constants != now.Constants
 	v.Constants = listConstantChanges(want.Constants, got.Constants)
 	if want.Chip != got.Chip {
-		v.addAppeared(total, fmt.Sprintf("chip %s, the baseline is of %s", got.Chip, want.Chip))
+		v.addAppearance(total, fmt.Sprintf("chip %s, the baseline is of %s", got.Chip, want.Chip))
 	}
-	pairs := align(want.Descriptors, got.Descriptors)
+	pairs := pairDescriptors(want.Descriptors, got.Descriptors)
 	for _, p := range pairs {
 		if p.want == nil || p.got == nil || p.want.Registers != p.got.Registers {
 			v.ProgramChanged = true
@@ -133,9 +133,9 @@ func (b *Baseline) Check(got *Entry, most float64) Verdict {
 	for i, p := range pairs {
 		switch {
 		case p.got == nil:
-			v.addAppeared(fmt.Sprintf("descriptor %d of the baseline (%s)", p.wantAt, p.want.Op), "gone")
+			v.addAppearance(fmt.Sprintf("descriptor %d of the baseline (%s)", p.wantAt, p.want.Op), "gone")
 		case p.want == nil:
-			v.addAppeared(fmt.Sprintf("descriptor %d (%s)", p.gotAt, p.got.Op), "new")
+			v.addAppearance(fmt.Sprintf("descriptor %d (%s)", p.gotAt, p.got.Op), "new")
 		default:
 			v.compareCosts(fmt.Sprintf("descriptor %d (%s)", p.gotAt, p.got.Op), &p.want.Cost, &p.got.Cost, most, each[i])
 		}
@@ -163,14 +163,14 @@ func joinFirst(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-func (v *Verdict) addAppeared(where, what string) {
+func (v *Verdict) addAppearance(where, what string) {
 	v.Differences = append(v.Differences, Difference{Where: where, What: what, Appeared: true})
 }
 
 // compareCosts adds a difference for each quantity that differs by more than the fraction most. The
 // argument where names the part of the model, and registers lists its changed registers.
 func (v *Verdict) compareCosts(where string, want, got *Cost, most float64, registers []string) {
-	a, b := want.measures(), got.measures()
+	a, b := want.listQuantities(), got.listQuantities()
 	var terms []string
 	missed := map[string]bool{}
 	for i := range a {
@@ -250,16 +250,16 @@ func (v *Verdict) compareOutputs(want, got []report.Output) {
 		at := slices.IndexFunc(got, func(o report.Output) bool { return o.Name == w.Name })
 		switch {
 		case at < 0:
-			v.addAppeared("output "+w.Name, "gone")
+			v.addAppearance("output "+w.Name, "gone")
 		case !slices.Equal(got[at].Shape, w.Shape):
-			v.addAppeared("output "+w.Name, fmt.Sprintf("shape: want %v, got %v", w.Shape, got[at].Shape))
+			v.addAppearance("output "+w.Name, fmt.Sprintf("shape: want %v, got %v", w.Shape, got[at].Shape))
 		case got[at].CRC32 != w.CRC32:
-			v.addAppeared("output "+w.Name, fmt.Sprintf("checksum: want %s, got %s", w.CRC32, got[at].CRC32))
+			v.addAppearance("output "+w.Name, fmt.Sprintf("checksum: want %s, got %s", w.CRC32, got[at].CRC32))
 		}
 	}
 	for _, g := range got {
 		if !slices.ContainsFunc(want, func(o report.Output) bool { return o.Name == g.Name }) {
-			v.addAppeared("output "+g.Name, "new")
+			v.addAppearance("output "+g.Name, "new")
 		}
 	}
 }
@@ -275,12 +275,12 @@ func (v *Verdict) compareLayers(want, got []Layer, most float64, registers map[s
 			v.compareCosts("layer "+w.Name, &w.Cost, &g.Cost, most, registers[w.Name])
 			delete(named, w.Name)
 		} else {
-			v.addAppeared("layer "+w.Name, "gone")
+			v.addAppearance("layer "+w.Name, "gone")
 		}
 	}
 	for i := range got {
 		if named[got[i].Name] != nil {
-			v.addAppeared("layer "+got[i].Name, "new")
+			v.addAppearance("layer "+got[i].Name, "new")
 		}
 	}
 }

@@ -29,9 +29,9 @@ func (d *Delta) Changed() bool {
 // It does if one of them was read from the document of a network, which lists only layers.
 func ByLayer(a, b *Entry) bool { return a.Layered || b.Layered }
 
-// comparedUnits returns the descriptors of an entry or, if layers is true and the entry has layers,
-// its layers in the form of descriptors.
-func (e *Entry) comparedUnits(layers bool) []Descriptor {
+// listComparedUnits returns the descriptors of an entry or, if layers is true and the entry has
+// layers, its layers in the form of descriptors.
+func (e *Entry) listComparedUnits(layers bool) []Descriptor {
 	if !layers || len(e.Layers) == 0 {
 		return e.Descriptors
 	}
@@ -48,7 +48,7 @@ func (e *Entry) comparedUnits(layers bool) []Descriptor {
 func Diff(a, b *Entry) []Delta {
 	var list []Delta
 	layers := ByLayer(a, b)
-	for _, p := range align(a.comparedUnits(layers), b.comparedUnits(layers)) {
+	for _, p := range pairDescriptors(a.listComparedUnits(layers), b.listComparedUnits(layers)) {
 		d := Delta{A: p.want, B: p.got, AAt: p.wantAt, BAt: p.gotAt}
 		if p.want != nil && p.got != nil && p.want.Registers != "" && p.got.Registers != "" {
 			d.Changes = RegisterChanges(p.want.Registers, p.got.Registers)
@@ -70,7 +70,7 @@ type CostChange struct {
 // recorded.
 func CostChanges(a, b *Cost) []CostChange {
 	var list []CostChange
-	x, y := a.measures(), b.measures()
+	x, y := a.listQuantities(), b.listQuantities()
 	for i := range x {
 		if x[i].name == measuredEstimate && (a.Unestimated || b.Unestimated) {
 			continue
@@ -81,10 +81,10 @@ func CostChanges(a, b *Cost) []CostChange {
 	}
 	before := map[[2]string]float64{}
 	has := map[string]bool{}
-	for _, t := range a.terms() {
+	for _, t := range a.listTerms() {
 		before[[2]string{t.of, t.name}], has[t.of] = t.v, true
 	}
-	for _, t := range b.terms() {
+	for _, t := range b.listTerms() {
 		if v := before[[2]string{t.of, t.name}]; has[t.of] && (v != 0 || t.v != 0) {
 			list = append(list, CostChange{t.of, t.name, t.unit, v, t.v})
 		}

@@ -29,9 +29,9 @@ func (p *Place) Measure(name string) *Difference {
 	return nil
 }
 
-// added returns by how many nanoseconds the place is slower than in the baseline. It is negative if
-// the place is faster.
-func (p *Place) added() float64 {
+// addedTime returns by how many nanoseconds the place is slower than in the baseline. It is
+// negative if the place is faster.
+func (p *Place) addedTime() float64 {
 	if d := p.Measure(MeasuredTime); d != nil {
 		return d.Got - d.Want
 	}
@@ -74,17 +74,17 @@ func (v *Verdict) Places() []Place {
 		return 2
 	}
 	slices.SortStableFunc(list, func(a, b Place) int {
-		return cmp.Or(cmp.Compare(rank(&a), rank(&b)), cmp.Compare(b.added(), a.added()))
+		return cmp.Or(cmp.Compare(rank(&a), rank(&b)), cmp.Compare(b.addedTime(), a.addedTime()))
 	})
 	return list
 }
 
 // Values returns Want and Got with a readable unit, such as "344.342 us" and "1.84 MB".
 func (d *Difference) Values() (want, got string) {
-	return valueText(d.Want, d.Unit), valueText(d.Got, d.Unit)
+	return formatValue(d.Want, d.Unit), formatValue(d.Got, d.Unit)
 }
 
-func valueText(v float64, unit string) string {
+func formatValue(v float64, unit string) string {
 	switch unit {
 	case "ns":
 		return clock.Nanoseconds(v).String()
@@ -98,8 +98,9 @@ func valueText(v float64, unit string) string {
 	return report.Thousands(uint64(v)) + " " + unit
 }
 
-// change returns both values and the relative difference, such as "12,123 -> 11,508 (-5.07 %)".
-func (d *Difference) change() string {
+// formatChange returns both values and the relative difference, such as "12,123 -> 11,508 (-5.07
+// %)".
+func (d *Difference) formatChange() string {
 	want, got := d.Values()
 	if math.IsInf(d.Relative(), 0) {
 		return fmt.Sprintf("%s -> %s", want, got)
@@ -118,21 +119,21 @@ func (v *Verdict) Summary() string {
 	var worse []string
 	for i := range places[0].Differences {
 		if d := &places[0].Differences[i]; places[0].Where == total && !d.Appeared && d.Got > d.Want {
-			worse = append(worse, d.What+" "+d.change())
+			worse = append(worse, d.What+" "+d.formatChange())
 		}
 	}
 	if len(worse) == 0 {
 		d := &places[0].Differences[0]
 		text := d.Where + ": " + d.What
 		if !d.Appeared {
-			text += " " + d.change()
+			text += " " + d.formatChange()
 		}
 		return "no total got worse, but " + text
 	}
 	text := strings.Join(worse, ", ")
 	for i := range places[1:] {
-		if p := &places[1+i]; p.added() > 0 {
-			return text + "; most of it in " + p.Where + ": " + MeasuredTime + " " + p.Measure(MeasuredTime).change()
+		if p := &places[1+i]; p.addedTime() > 0 {
+			return text + "; most of it in " + p.Where + ": " + MeasuredTime + " " + p.Measure(MeasuredTime).formatChange()
 		}
 	}
 	return text

@@ -290,7 +290,7 @@ func (x *explainer) tryRewrites(ctx context.Context, l *layer.Layer, names []str
 	if from == nil {
 		return nil
 	}
-	before, err := x.runLayer(ctx, from)
+	before, err := x.measureLayer(ctx, from)
 	if err != nil {
 		if errors.Is(err, errWork) {
 			x.doc.Tried.All++ // count all changes of the layer as one
@@ -312,7 +312,7 @@ func (x *explainer) tryRewrites(ctx context.Context, l *layer.Layer, names []str
 			}
 			continue
 		}
-		after, err := x.runLayer(ctx, to)
+		after, err := x.measureLayer(ctx, to)
 		if err != nil {
 			if err := x.countFailure(ctx, err); err != nil {
 				return err
@@ -392,25 +392,25 @@ func (x *explainer) addChange(c Change, times int) {
 		return
 	}
 	x.doc.Tried.Faster++
-	x.doc.Trials = append(x.doc.Trials, c.withGain(times))
+	x.doc.Trials = append(x.doc.Trials, c.withComputedGain(times))
 }
 
-// withGain returns c with its relative gain, and with the time saved in as many identical layers as
-// times says.
-func (c Change) withGain(times int) Change {
+// withComputedGain returns c with its relative gain, and with the time saved in as many identical
+// layers as times says.
+func (c Change) withComputedGain(times int) Change {
 	saved := float64(c.Before.TimeNs - c.After.TimeNs)
 	c.Gain, c.SavedNs = saved/float64(c.Before.TimeNs), saved*float64(times)
 	return c
 }
 
-func (x *explainer) runLayer(ctx context.Context, words []string) (*report.Cost, error) {
+func (x *explainer) measureLayer(ctx context.Context, words []string) (*report.Cost, error) {
 	m, err := anesim.Layer(words[0], words[1:]...)
 	if err != nil {
 		return nil, err
 	}
 	o := x.options
 	o.Inputs, o.Shapes, o.State, o.Overrides = nil, nil, nil, nil
-	return x.runCost(ctx, m, o)
+	return x.measureModel(ctx, m, o)
 }
 
 // A faultError reports a fault of the modelled device.
@@ -418,7 +418,7 @@ type faultError struct{ hw.Fault }
 
 func (e *faultError) Error() string { return e.String() }
 
-func (x *explainer) runCost(ctx context.Context, m *anesim.Model, o anesim.Options) (*report.Cost, error) {
+func (x *explainer) measureModel(ctx context.Context, m *anesim.Model, o anesim.Options) (*report.Cost, error) {
 	res, err := x.timeModel(ctx, m, o)
 	if err != nil {
 		return nil, err
@@ -436,7 +436,7 @@ func (x *explainer) tryResidency(ctx context.Context) error {
 	n := *x.model.Network()
 	n.InMemory = !n.InMemory
 	x.doc.Tried.All++
-	after, err := x.runCost(ctx, anesim.FromNetwork(&n), x.options)
+	after, err := x.measureModel(ctx, anesim.FromNetwork(&n), x.options)
 	if err != nil {
 		return x.countFailure(ctx, err)
 	}

@@ -22,7 +22,7 @@ func TestGatingGains(t *testing.T) {
 	} {
 		after := *before
 		after.TimeNs, after.EnergyNJ = clock.Nanoseconds(tc.time), clock.Nanojoules(tc.energy)
-		if got := gatingGains(before, &after); got != tc.want {
+		if got := isGatingWorthwhile(before, &after); got != tc.want {
 			t.Errorf("from 1000 ns, 1000 nJ to %g ns, %g nJ: a gain is %v, want %v", tc.time, tc.energy, got, tc.want)
 		}
 	}

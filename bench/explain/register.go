@@ -25,9 +25,9 @@ type knob struct {
 	values func(now []uint32) []uint32
 }
 
-// valuesBelow returns a function for the field values of a knob. The function ignores its argument
-// and returns 0 to n-1.
-func valuesBelow(n uint32) func([]uint32) []uint32 {
+// newValuesBelow returns a function for the field values of a knob. The function ignores its
+// argument and returns 0 to n-1.
+func newValuesBelow(n uint32) func([]uint32) []uint32 {
 	return func([]uint32) (list []uint32) {
 		for v := range n {
 			list = append(list, v)
@@ -50,8 +50,8 @@ func valuesAround(now []uint32) (list []uint32) {
 }
 
 var knobs = [...]knob{
-	{"Common.Cfg.ActiveNE", "MAC engines at work, log2", func(g *regs.Groups) uint32 { return g.Common.Cfg.ActiveNE() }, valuesBelow(5)},
-	{"Common.ConvCfg.OCGSize", "output channels an engine makes in one pass, log2", func(g *regs.Groups) uint32 { return g.Common.ConvCfg.OCGSize() }, valuesBelow(5)},
+	{"Common.Cfg.ActiveNE", "MAC engines at work, log2", func(g *regs.Groups) uint32 { return g.Common.Cfg.ActiveNE() }, newValuesBelow(5)},
+	{"Common.ConvCfg.OCGSize", "output channels an engine makes in one pass, log2", func(g *regs.Groups) uint32 { return g.Common.ConvCfg.OCGSize() }, newValuesBelow(5)},
 	{"Common.TileCfg.TileHeight", "rows of a tile", func(g *regs.Groups) uint32 { return g.Common.TileCfg.TileHeight() }, valuesAround},
 	{"L2.Src1RowStride.Value", "row stride of the first source in the L2", func(g *regs.Groups) uint32 { return uint32(g.L2.Src1RowStride.Bytes()) / 16 }, valuesAround},
 	{"L2.Src2RowStride.Value", "row stride of the second source in the L2", func(g *regs.Groups) uint32 { return uint32(g.L2.Src2RowStride.Bytes()) / 16 }, valuesAround},
@@ -70,7 +70,7 @@ func (x *explainer) tryRegisters(ctx context.Context) error {
 		return err
 	}
 	for _, k := range knobs {
-		now := valuesOf(linked, &k)
+		now := listFieldValues(linked, &k)
 		for _, v := range k.values(now) {
 			if len(now) == 1 && now[0] == v {
 				continue
@@ -88,8 +88,9 @@ func (x *explainer) tryRegisters(ctx context.Context) error {
 	return nil
 }
 
-// valuesOf returns the distinct values that the field of knob k has in the program's descriptors.
-func valuesOf(l *loader.Linked, k *knob) (list []uint32) {
+// listFieldValues returns the distinct values that the field of knob k has in the program's
+// descriptors.
+func listFieldValues(l *loader.Linked, k *knob) (list []uint32) {
 	for _, t := range l.Tasks {
 		if v := k.of(&t.Groups); !slices.Contains(list, v) {
 			list = append(list, v)
@@ -105,7 +106,7 @@ func (x *explainer) tryRegister(ctx context.Context, k *knob, set firmware.Overr
 	x.doc.Tried.All++
 	o := x.options
 	o.Overrides = append(slices.Clone(o.Overrides), set)
-	after, err := x.runCost(ctx, x.model, o)
+	after, err := x.measureModel(ctx, x.model, o)
 	if err != nil {
 		return x.countFailure(ctx, err)
 	}

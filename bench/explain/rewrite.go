@@ -86,8 +86,8 @@ func swapHeightWidth(l *layer.Layer) []rewrite {
 	return []rewrite{{change: "swap height and width, in tensors and kernel", needs: "height and width swapped in its neighbors too, or a transpose on each side", layer: x}}
 }
 
-// extentOf returns a pointer to the extent of a shape along one axis.
-func extentOf(s *layer.Shape, axis layer.Axes) *int {
+// extentPointer returns a pointer to the extent of a shape along one axis.
+func extentPointer(s *layer.Shape, axis layer.Axes) *int {
 	switch axis {
 	case layer.AxisC:
 		return &s.C
@@ -115,7 +115,7 @@ func moveAxis(l *layer.Layer) (list []rewrite) {
 			}
 			x := *l
 			x.Axes = to
-			a, b := extentOf(&x.In, from), extentOf(&x.In, to)
+			a, b := extentPointer(&x.In, from), extentPointer(&x.In, to)
 			*a, *b = *b, *a
 			list = append(list, rewrite{
 				fmt.Sprintf("move the axis from %s to %s: axis=%s", formatAxes(from), formatAxes(to), formatAxes(to)),

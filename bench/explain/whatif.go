@@ -54,7 +54,7 @@ func (x *explainer) tryMachines(ctx context.Context) error {
 		if failed {
 			continue
 		}
-		after, err := x.runCost(ctx, x.model, o)
+		after, err := x.measureModel(ctx, x.model, o)
 		if err != nil {
 			if ctx.Err() != nil {
 				return ctx.Err()
@@ -68,7 +68,7 @@ func (x *explainer) tryMachines(ctx context.Context) error {
 			Alike: 1, Kind: "chip", Change: m.what, Needs: "another machine", Results: "the same", Before: x.doc.Now, After: *after,
 			CommandBefore: x.modelCommand(), Command: x.modelCommand("--chip", strings.Join(words, ",")),
 		}
-		x.doc.Machines = append(x.doc.Machines, c.withGain(1))
+		x.doc.Machines = append(x.doc.Machines, c.withComputedGain(1))
 	}
 	slices.SortStableFunc(x.doc.Machines, func(a, b Change) int { return cmp.Compare(b.SavedNs, a.SavedNs) })
 	return nil
@@ -127,9 +127,10 @@ const (
 	gatedTime   = 0.01
 )
 
-// gatingGains reports whether gating tiles, which changes the cost from before to after, saves at
-// least the fraction gatedEnergy of the energy and adds at most the fraction gatedTime to the time.
-func gatingGains(before, after *report.Cost) bool {
+// isGatingWorthwhile reports whether gating tiles, which changes the cost from before to after,
+// saves at least the fraction gatedEnergy of the energy and adds at most the fraction gatedTime to
+// the time.
+func isGatingWorthwhile(before, after *report.Cost) bool {
 	return float64(after.TimeNs) <= (1+gatedTime)*float64(before.TimeNs) && float64(after.EnergyNJ) <= (1-gatedEnergy)*float64(before.EnergyNJ)
 }
 
@@ -148,7 +149,7 @@ func (x *explainer) tryGating(ctx context.Context) error {
 			return err
 		}
 		x.doc.Tried.All++
-		after, err := x.runCost(ctx, x.model, o)
+		after, err := x.measureModel(ctx, x.model, o)
 		if err != nil {
 			if err := x.countFailure(ctx, err); err != nil {
 				return err
@@ -157,7 +158,7 @@ func (x *explainer) tryGating(ctx context.Context) error {
 		}
 		ran++
 		before := &x.doc.Now
-		if !gatingGains(before, after) {
+		if !isGatingWorthwhile(before, after) {
 			continue
 		}
 		if best == nil || after.EnergyNJ < best.After.EnergyNJ {
@@ -171,7 +172,7 @@ func (x *explainer) tryGating(ctx context.Context) error {
 	if best != nil {
 		ran--
 		x.doc.Tried.Faster++
-		x.doc.Trials = append(x.doc.Trials, best.withGain(1))
+		x.doc.Trials = append(x.doc.Trials, best.withComputedGain(1))
 	}
 	x.doc.Tried.NotFaster += ran
 	return nil
@@ -203,7 +204,7 @@ func (x *explainer) tryPruning(ctx context.Context, l *layer.Layer, words, names
 	o := x.options
 	o.Shapes, o.State, o.Overrides = nil, nil, nil
 	o.Inputs = map[string][]float16.Float16{"weights": weights}
-	after, err := x.runCost(ctx, m, o)
+	after, err := x.measureModel(ctx, m, o)
 	if err != nil {
 		return x.countFailure(ctx, err)
 	}

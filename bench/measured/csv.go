@@ -20,7 +20,7 @@ import (
 // has more than MaxRows rows.
 func ReadCSV(r io.Reader) ([]Row, error) {
 	b := &boundedReader{from: r, left: MaxBytes}
-	rows, err := readCSV(b)
+	rows, err := readRecords(b)
 	if b.over {
 		return nil, &RowError{len(rows) + 2, fmt.Sprintf("file exceeds %d bytes", MaxBytes), nil}
 	}
@@ -58,8 +58,8 @@ func (b *boundedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readCSV is ReadCSV without the limit on bytes.
-func readCSV(r io.Reader) ([]Row, error) {
+// readRecords is ReadCSV without the limit on bytes.
+func readRecords(r io.Reader) ([]Row, error) {
 	c := csv.NewReader(r)
 	c.ReuseRecord = true
 	c.FieldsPerRecord = -1
@@ -124,7 +124,7 @@ func parseRow(cell func(string) string, line int) (Row, error) {
 	} {
 		if v := cell(d.name); v != "" {
 			var err error
-			if *d.to, err = dimension(v); err != nil {
+			if *d.to, err = parseDimension(v); err != nil {
 				return Row{}, &RowError{line, d.name, err}
 			}
 		}

@@ -11,10 +11,10 @@ import (
 var rows string
 
 // Rows returns the measurements that are built into the program, in the order of rows.txt.
-func Rows() ([]Row, error) { return parse(rows) }
+func Rows() ([]Row, error) { return parseRows(rows) }
 
-// parse parses the format of rows.txt, which is described at the start of that file.
-func parse(text string) ([]Row, error) {
+// parseRows parses the format of rows.txt, which is described at the start of that file.
+func parseRows(text string) ([]Row, error) {
 	var out []Row
 	sources, n := make(map[string]string), 0
 	for line := range strings.Lines(text) {
@@ -37,7 +37,7 @@ func parse(text string) ([]Row, error) {
 		}
 		for _, word := range strings.Fields(f[5]) {
 			name, v, _ := strings.Cut(word, "=")
-			if err := r.set(name, v); err != nil {
+			if err := r.setShapeValue(name, v); err != nil {
 				return nil, &RowError{n, name, err}
 			}
 		}
@@ -54,15 +54,15 @@ func parse(text string) ([]Row, error) {
 	return out, nil
 }
 
-// set sets one value of a shape.
-func (r *Row) set(name, v string) (err error) {
+// setShapeValue sets one value of a shape.
+func (r *Row) setShapeValue(name, v string) (err error) {
 	ints := map[string]*int{
 		"n": &r.N, "cin": &r.Cin, "h": &r.H, "w": &r.W, "cout": &r.Cout, "kh": &r.Kh, "kw": &r.Kw,
 		"stride": &r.Stride, "groups": &r.Groups, "m": &r.M, "k": &r.K, "cols": &r.Cols, "depth": &r.Depth,
 	}
 	switch dst := ints[name]; {
 	case dst != nil:
-		*dst, err = dimension(v)
+		*dst, err = parseDimension(v)
 	case name == "weights":
 		r.Weights = v
 	case name == "bytes":
@@ -83,8 +83,8 @@ func (r *Row) set(name, v string) (err error) {
 // cannot overflow.
 const maxDimension = 1 << 24
 
-// dimension parses a dimension.
-func dimension(v string) (int, error) {
+// parseDimension parses a dimension.
+func parseDimension(v string) (int, error) {
 	n, err := strconv.Atoi(v)
 	if err == nil && (n < 0 || n > maxDimension) {
 		err = fmt.Errorf("dimension %d is out of range; want 0 to %d", n, maxDimension)

@@ -184,7 +184,7 @@ func TestParseErrors(t *testing.T) {
 		{"source\ts1\tx\na\tT0\tM1\tx\tconv\tn=q\t-\t-\t-\t-\ts1\n", "line 2: n: "},
 		{"source\ts1\tx\na\tT0\tM1\tx\tconv\t\tz\t-\t-\t-\ts1\n", "line 2: field 7: "},
 	} {
-		if _, err := parse(tt.text); err == nil || !strings.HasPrefix(err.Error(), tt.want) {
+		if _, err := parseRows(tt.text); err == nil || !strings.HasPrefix(err.Error(), tt.want) {
 			t.Errorf("%q: %v, want %s", tt.text, err, tt.want)
 		}
 	}

@@ -52,7 +52,7 @@ func Save(dir string, file []byte, inputs map[string]*reference.Tensor) error {
 		if err != nil {
 			return fmt.Errorf("input %q: %w", name, err)
 		}
-		if err := os.WriteFile(filepath.Join(dir, "in_"+escape(name)+".npy"), data, 0o666); err != nil {
+		if err := os.WriteFile(filepath.Join(dir, "in_"+escapeName(name)+".npy"), data, 0o666); err != nil {
 			return err
 		}
 	}
@@ -89,7 +89,7 @@ func Outputs(dir string, m *onnx.Model) (map[string]*reference.Tensor, error) {
 	}
 	outputs := map[string]*reference.Tensor{}
 	for _, out := range m.Outputs {
-		data, err := os.ReadFile(filepath.Join(dir, "ort_"+escape(out.Name)+".npy"))
+		data, err := os.ReadFile(filepath.Join(dir, "ort_"+escapeName(out.Name)+".npy"))
 		if err != nil {
 			return nil, err
 		}
@@ -100,8 +100,8 @@ func Outputs(dir string, m *onnx.Model) (map[string]*reference.Tensor, error) {
 	return outputs, nil
 }
 
-// escape turns a tensor's name into a part of a file name, in the same way as run.mjs.
-func escape(name string) string {
+// escapeName turns a tensor's name into a part of a file name, in the same way as run.mjs.
+func escapeName(name string) string {
 	return strings.NewReplacer("%", "%25", "/", "%2F", `\`, "%5C").Replace(name)
 }
 

@@ -48,7 +48,7 @@ func (p *paper) compareDescriptors() error {
 	if err != nil {
 		return err
 	}
-	p.addExact(area, "bytes that six operations take more than one", "", 0, uint64(len(six)-len(one)), how, "")
+	p.addExactClaim(area, "bytes that six operations take more than one", "", 0, uint64(len(six)-len(one)), how, "")
 	linear := func(k int) string {
 		return fmt.Sprintf("inputs: {x: {w: %d}}\nlayers:\n- {name: y, op: linear, n: 32}\n", k)
 	}
@@ -60,20 +60,20 @@ func (p *paper) compareDescriptors() error {
 	if err != nil {
 		return err
 	}
-	p.addExact(area, "bytes that K=256 takes more than K=64", "", 0, uint64(len(k256)-len(k64)), how, "")
-	p.addExact(area, "operations of one network: cast, inference, cast", "", 3, uint64(len(chain.Chain())), how, "")
-	p.addExact(area, "sections of one network, two an operation", "", 6, uint64(len(chain.Sections)), how, "")
-	p.addExact(area, "pairs of build information", "", 7, uint64(len(chain.Build)), how, "")
-	p.addExact(area, "format version", "", 4, uint64(chain.Version), how, "")
+	p.addExactClaim(area, "bytes that K=256 takes more than K=64", "", 0, uint64(len(k256)-len(k64)), how, "")
+	p.addExactClaim(area, "operations of one network: cast, inference, cast", "", 3, uint64(len(chain.Chain())), how, "")
+	p.addExactClaim(area, "sections of one network, two an operation", "", 6, uint64(len(chain.Sections)), how, "")
+	p.addExactClaim(area, "pairs of build information", "", 7, uint64(len(chain.Build)), how, "")
+	p.addExactClaim(area, "format version", "", 4, uint64(chain.Version), how, "")
 	le := binary.LittleEndian
 	root := le.Uint32(one)
 	vtable := uint32(int32(root) - int32(le.Uint32(one[root:])))
 	for i, want := range []uint64{4, 8, 12, 16} {
 		at := vtable + 4 + 2*uint32(i)
-		p.addExact(area, fmt.Sprintf("place of field %d in the root table", i), "", want, uint64(le.Uint16(one[at:])), how, "the writer of the tables chooses the order of the fields")
+		p.addExactClaim(area, fmt.Sprintf("place of field %d in the root table", i), "", want, uint64(le.Uint16(one[at:])), how, "the writer of the tables chooses the order of the fields")
 	}
-	p.addExact(area, "bytes of the root's table of offsets", "hex", 0xc, uint64(le.Uint16(one[vtable:])), how, "")
-	p.addExact(area, "bytes of the root table", "hex", 0x14, uint64(le.Uint16(one[vtable+2:])), how, "")
+	p.addExactClaim(area, "bytes of the root's table of offsets", "hex", 0xc, uint64(le.Uint16(one[vtable:])), how, "")
+	p.addExactClaim(area, "bytes of the root table", "hex", 0x14, uint64(le.Uint16(one[vtable+2:])), how, "")
 	return nil
 }
 
@@ -86,6 +86,6 @@ func (p *paper) compareGating() error {
 	if err := c.GateTiles(1 << 7); err != nil {
 		return err
 	}
-	p.addExact("register init", "tiles that are on once one is gated", "", 31, uint64(bits.OnesCount32(c.TileEnables())), "tile enables read back", "")
+	p.addExactClaim("register init", "tiles that are on once one is gated", "", 31, uint64(bits.OnesCount32(c.TileEnables())), "tile enables read back", "")
 	return nil
 }

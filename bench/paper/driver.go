@@ -18,10 +18,10 @@ func (p *paper) compareDriver() error {
 		return err
 	}
 	exact := func(claim string, document, model uint64, against string) {
-		p.addExact(area, claim, "", document, model, how, against)
+		p.addExactClaim(area, claim, "", document, model, how, against)
 	}
 	hex := func(claim string, document, model uint64, against string) {
-		p.addExact(area, claim, "hex", document, model, how, against)
+		p.addExactClaim(area, claim, "hex", document, model, how, against)
 	}
 	refused := uint64(0)
 	for _, kind := range [...]driver.Kind{driver.Control, driver.DirectPath} {
@@ -119,7 +119,7 @@ func (p *paper) compareCommands() error {
 			}
 		}
 	}
-	p.addExact(area, "highest priority number", "", 7, highest, how, "")
-	p.addExact(area, "priorities of the realtime band", "", 2, realtime, how, "")
+	p.addExactClaim(area, "highest priority number", "", 7, highest, how, "")
+	p.addExactClaim(area, "priorities of the realtime band", "", 2, realtime, how, "")
 	return nil
 }

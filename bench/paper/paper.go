@@ -74,8 +74,8 @@ func Compare(ctx context.Context) (*Document, error) {
 	return d, nil
 }
 
-// add adds a claim. tolerance is a fraction of the document's figure.
-func (p *paper) add(area, claim, unit string, document, model, tolerance float64, shownBy, against string) {
+// addClaim adds a claim. tolerance is a fraction of the document's figure.
+func (p *paper) addClaim(area, claim, unit string, document, model, tolerance float64, shownBy, against string) {
 	verdict := "differs"
 	if math.Abs(model-document) <= tolerance*math.Abs(document) {
 		verdict = "agrees"
@@ -83,9 +83,9 @@ func (p *paper) add(area, claim, unit string, document, model, tolerance float64
 	p.rows = append(p.rows, Row{area, claim, unit, document, model, tolerance, verdict, "computed", against, shownBy})
 }
 
-// addBound adds a claim that a figure is at most document.
-func (p *paper) addBound(area, claim, unit string, document, model float64, shownBy, against string) {
-	p.add(area, claim+", at most", unit, document, model, 0, shownBy, against)
+// addUpperBound adds a claim that a figure is at most document.
+func (p *paper) addUpperBound(area, claim, unit string, document, model float64, shownBy, against string) {
+	p.addClaim(area, claim+", at most", unit, document, model, 0, shownBy, against)
 	if r := &p.rows[len(p.rows)-1]; model <= document {
 		r.Verdict = "agrees"
 	}
@@ -119,9 +119,9 @@ func (p *paper) compareLatency() error {
 			return err
 		}
 		wall := float64(res.Wall())
-		p.add(area, "a call of a small graph, 2000 calls", "us", 190, wall/1e3, callTolerance, graph+", --host "+name,
+		p.addClaim(area, "a call of a small graph, 2000 calls", "us", 190, wall/1e3, callTolerance, graph+", --host "+name,
 			"its stages sum to 183.5 us, and the floor fitted to this host's rows is "+fmt.Sprintf("%.1f us", h.Floor.Value))
-		p.add(area, "share of the call that is overhead", "%", 98, 100*float64(res.Host())/wall, 0.01, graph+", --host "+name, "190 us less 2 % leaves 3.8 us to the engine")
+		p.addClaim(area, "share of the call that is overhead", "%", 98, 100*float64(res.Host())/wall, 0.01, graph+", --host "+name, "190 us less 2 % leaves 3.8 us to the engine")
 	}
 	air, err := engine.HostByName("macos-air")
 	if err != nil {
@@ -130,19 +130,19 @@ func (p *paper) compareLatency() error {
 	document := map[string]float64{"binding and copies": 25, "request": 16, "kick": 2.5, "firmware": 130, "completion": 10}
 	sum, past := 0.0, 0.0
 	for _, s := range air.Stages() {
-		p.add(area, "stage: "+s.Name, "us", document[s.Name], s.Time.Value, 0.1, "--host macos-air: the split scaled to its floor", "")
+		p.addClaim(area, "stage: "+s.Name, "us", document[s.Name], s.Time.Value, 0.1, "--host macos-air: the split scaled to its floor", "")
 		sum += document[s.Name]
 		if s.Name != "binding and copies" {
 			past += document[s.Name]
 		}
 	}
-	p.add(area, "sum of the stages", "us", 190, sum, 0.02, "the documents' own stages", "190 us a call: 6.5 us are in no stage")
-	p.add(area, "SendRequest, entry to return", "us", 163, past, 0.02, "the documents' own stages past the binding", "the stages past the binding sum to 158.5 us")
+	p.addClaim(area, "sum of the stages", "us", 190, sum, 0.02, "the documents' own stages", "190 us a call: 6.5 us are in no stage")
+	p.addClaim(area, "SendRequest, entry to return", "us", 163, past, 0.02, "the documents' own stages past the binding", "the stages past the binding sum to 158.5 us")
 	linux, err := engine.HostByName("linux")
 	if err != nil {
 		return err
 	}
-	p.add(area, "a submit under Linux, 38 to 42 us", "us", 40, linux.Floor.Value, 0.05, "--host linux", "linux-m1 rows are fitted at 21.5 us")
+	p.addClaim(area, "a submit under Linux, 38 to 42 us", "us", 40, linux.Floor.Value, 0.05, "--host linux", "linux-m1 rows are fitted at 21.5 us")
 	res, err := anesim.Identity().Run(p.ctx, anesim.Options{})
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ func (p *paper) compareLatency() error {
 	for i := range res.Report.Descriptors {
 		most = max(most, float64(res.Report.Descriptors[i].Time)/1e3)
 	}
-	p.addBound(area, "a small descriptor", "us", 2.8, most, "anesim run", "the vendor's model has 44 cycles, 0.03 us")
+	p.addUpperBound(area, "a small descriptor", "us", 2.8, most, "anesim run", "the vendor's model has 44 cycles, 0.03 us")
 	return nil
 }
 
@@ -174,13 +174,13 @@ func (p *paper) compareSharing() error {
 		}
 		n[i] = float64(len(l.Result.Clients[0].Latencies))
 	}
-	p.add("sharing", "two submitting threads against one", "x", 1.04, n[1]/n[0], 0.01, "anesim load, back to back on macos-air; what runs beside the gate was inferred from this figure", "")
+	p.addClaim("sharing", "two submitting threads against one", "x", 1.04, n[1]/n[0], 0.01, "anesim load, back to back on macos-air; what runs beside the gate was inferred from this figure", "")
 	p.rows[len(p.rows)-1].Basis = "inferred from it"
 	l, err := calls("streams: 2")
 	if err != nil {
 		return err
 	}
-	p.addExact("sharing", "overlapped streams of one process, of two, that never complete", "", 1, uint64(l.Result.Clients[0].Stuck), "anesim load, streams: 2", "")
+	p.addExactClaim("sharing", "overlapped streams of one process, of two, that never complete", "", 1, uint64(l.Result.Clients[0].Stuck), "anesim load, streams: 2", "")
 	return nil
 }
 
@@ -210,7 +210,7 @@ func (p *paper) compareState() error {
 		if err != nil {
 			return err
 		}
-		p.add("state", fmt.Sprintf("resident accumulator, call %d", n), "", float64(n), float64(res.Outputs[0].Data[0].Float32()), 0, "anesim layer add c=4 --state y=z --repeat 4, x all ones", "")
+		p.addClaim("state", fmt.Sprintf("resident accumulator, call %d", n), "", float64(n), float64(res.Outputs[0].Data[0].Float32()), 0, "anesim layer add c=4 --state y=z --repeat 4, x all ones", "")
 	}
 	return nil
 }

@@ -13,15 +13,15 @@ import (
 	"anesim/loader/lower"
 )
 
-// addExact adds a computed claim without tolerance.
-func (p *paper) addExact(area, claim, unit string, document, model uint64, shownBy, against string) {
-	p.add(area, claim, unit, float64(document), float64(model), 0, shownBy, against)
+// addExactClaim adds a computed claim without tolerance.
+func (p *paper) addExactClaim(area, claim, unit string, document, model uint64, shownBy, against string) {
+	p.addClaim(area, claim, unit, float64(document), float64(model), 0, shownBy, against)
 }
 
-// addData adds a claim of one document that is compared with a table of another, which the model
-// contains as data.
-func (p *paper) addData(area, claim, unit string, document, model uint64, shownBy, against string) {
-	p.addExact(area, claim, unit, document, model, shownBy, against)
+// addDataClaim adds a claim of one document that is compared with a table of another, which the
+// model contains as data.
+func (p *paper) addDataClaim(area, claim, unit string, document, model uint64, shownBy, against string) {
+	p.addExactClaim(area, claim, unit, document, model, shownBy, against)
 	p.rows[len(p.rows)-1].Basis = "data"
 }
 
@@ -47,7 +47,7 @@ func (p *paper) compareIdentity() error {
 	file := q.Bytes()
 	le := binary.LittleEndian
 	word := func(claim string, at int, want uint32) {
-		p.addExact(area, claim, "hex", uint64(want), uint64(le.Uint32(file[at:])), how, "")
+		p.addExactClaim(area, claim, "hex", uint64(want), uint64(le.Uint32(file[at:])), how, "")
 	}
 	word("magic of a container", 0, 0xbeefface)
 	word("CPU type", 4, 0x80)
@@ -67,27 +67,27 @@ func (p *paper) compareIdentity() error {
 			threads++
 		}
 	}
-	p.addExact(area, "segment commands", "", 7, uint64(segments), how, "")
-	p.addExact(area, "port commands", "", 2, uint64(ports), how, "")
-	p.addExact(area, "thread commands: the program and two operands", "", 3, uint64(threads), how, "they are context-restore blobs of registers in another chapter")
+	p.addExactClaim(area, "segment commands", "", 7, uint64(segments), how, "")
+	p.addExactClaim(area, "port commands", "", 2, uint64(ports), how, "")
+	p.addExactClaim(area, "thread commands: the program and two operands", "", 3, uint64(threads), how, "they are context-restore blobs of registers in another chapter")
 	for _, s := range []struct {
 		what       string
 		addr, size uint64
 		at         func() *loader.Segment
 	}{
-		{"input", 0x30008000, 0x80, func() *loader.Segment { in, _ := q.Port("t0", loader.Input); return segmentAt(q, in.Address) }},
-		{"output", 0x3000c000, 0x80, func() *loader.Segment { out, _ := q.Port("t2", loader.Output); return segmentAt(q, out.Address) }},
-		{"text", 0x30010000, 0x474, func() *loader.Segment { return segmentAt(q, q.TextAddr) }},
-		{"weights", 0x30018000, 0x2000, func() *loader.Segment { return segmentAt(q, q.BARs[regs.BARWeights]) }},
+		{"input", 0x30008000, 0x80, func() *loader.Segment { in, _ := q.Port("t0", loader.Input); return findSegment(q, in.Address) }},
+		{"output", 0x3000c000, 0x80, func() *loader.Segment { out, _ := q.Port("t2", loader.Output); return findSegment(q, out.Address) }},
+		{"text", 0x30010000, 0x474, func() *loader.Segment { return findSegment(q, q.TextAddr) }},
+		{"weights", 0x30018000, 0x2000, func() *loader.Segment { return findSegment(q, q.BARs[regs.BARWeights]) }},
 	} {
 		if got := s.at(); got != nil {
-			p.addExact(area, "address of the "+s.what, "hex", s.addr, got.Addr, how, "")
-			p.addExact(area, "bytes of the "+s.what, "hex", s.size, got.Size, how, "")
+			p.addExactClaim(area, "address of the "+s.what, "hex", s.addr, got.Addr, how, "")
+			p.addExactClaim(area, "bytes of the "+s.what, "hex", s.size, got.Size, how, "")
 		}
 	}
 	in, _ := q.Port("t0", loader.Input)
-	p.addExact(area, "elements of the input's row", "", 64, uint64(in.Shape[3]), how, "")
-	p.addExact(area, "stride of the input's row", "bytes", 128, in.Strides[2], how, "")
+	p.addExactClaim(area, "elements of the input's row", "", 64, uint64(in.Shape[3]), how, "")
+	p.addExactClaim(area, "stride of the input's row", "bytes", 128, in.Strides[2], how, "")
 	same := func(at, n int, want uint32) uint64 {
 		c := 0
 		for c < n && le.Uint32(q.Text[at+4*c:]) == want {
@@ -95,27 +95,27 @@ func (p *paper) compareIdentity() error {
 		}
 		return uint64(c)
 	}
-	p.addExact(area, "words 0x80 from 0x34 of the text: lanes that are off", "", 16, same(0x34, 16, 0x80), how, "")
-	p.addExact(area, "words 0x81 from 0x234: lanes that are on", "", 16, same(0x234, 16, 0x81), how, "")
+	p.addExactClaim(area, "words 0x80 from 0x34 of the text: lanes that are off", "", 16, same(0x34, 16, 0x80), how, "")
+	p.addExactClaim(area, "words 0x81 from 0x234: lanes that are on", "", 16, same(0x234, 16, 0x81), how, "")
 	steps := uint64(1)
 	for steps < 16 && le.Uint32(q.Text[0x274+4*steps:])-le.Uint32(q.Text[0x274+4*steps-4:]) == 512 {
 		steps++
 	}
-	p.addExact(area, "lanes of coefficients 512 bytes apart, from 0x274", "", 16, steps, how, "")
-	weights := segmentAt(q, q.BARs[regs.BARWeights])
-	p.addExact(area, "bytes of the weights that are not zero", "", 64, uint64(len(weights.Data)-bytes.Count(weights.Data, []byte{0})), how, "")
+	p.addExactClaim(area, "lanes of coefficients 512 bytes apart, from 0x274", "", 16, steps, how, "")
+	weights := findSegment(q, q.BARs[regs.BARWeights])
+	p.addExactClaim(area, "bytes of the weights that are not zero", "", 64, uint64(len(weights.Data)-bytes.Count(weights.Data, []byte{0})), how, "")
 	ones := 0
 	for i := 0; i+2 <= len(weights.Data); i += 2 {
 		if le.Uint16(weights.Data[i:]) == 0x3c00 {
 			ones++
 		}
 	}
-	p.addExact(area, "weights of 1.0, 0x3c00", "", 64, uint64(ones), how, "")
-	configs, err := convCfgs(q)
+	p.addExactClaim(area, "weights of 1.0, 0x3c00", "", 64, uint64(ones), how, "")
+	configs, err := listConvCfgs(q)
 	if err != nil {
 		return err
 	}
-	p.addExact(area, "word of the mean that the documents call its opcode", "hex", 0x5000a021, configs[0], how, "it is the value of Common.ConvCfg, here of a copy")
+	p.addExactClaim(area, "word of the mean that the documents call its opcode", "hex", 0x5000a021, configs[0], how, "it is the value of Common.ConvCfg, here of a copy")
 	wide, err := anesim.Layer("linear", "m=1", "k=64", "n=256")
 	if err != nil {
 		return err
@@ -124,17 +124,17 @@ func (p *paper) compareIdentity() error {
 	if err != nil {
 		return err
 	}
-	if configs, err = convCfgs(list[0]); err != nil {
+	if configs, err = listConvCfgs(list[0]); err != nil {
 		return err
 	}
-	p.addExact(area, "word of a matrix product that the documents call its opcode", "hex", 0x5000b021, configs[len(configs)-1], "anesim layer linear m=1 k=64 n=256", "it is Common.ConvCfg of 16 channels an engine")
+	p.addExactClaim(area, "word of a matrix product that the documents call its opcode", "hex", 0x5000b021, configs[len(configs)-1], "anesim layer linear m=1 k=64 n=256", "it is Common.ConvCfg of 16 channels an engine")
 	align := uint64(0)
 	for i := range q.Segments {
 		if s := &q.Segments[i]; strings.HasPrefix(s.Name, "__FVMLIB") {
 			align |= s.Addr
 		}
 	}
-	p.addExact(area, "windows stand at multiples of", "hex", 0x4000, 1<<bits.TrailingZeros64(align), how, "")
+	p.addExactClaim(area, "windows stand at multiples of", "hex", 0x4000, 1<<bits.TrailingZeros64(align), how, "")
 	return nil
 }
 
@@ -159,39 +159,39 @@ func (p *paper) compareGraph() error {
 	}
 	for i, want := range []uint64{0, 0x300, 0x500} {
 		if i < len(at) {
-			p.addExact(area, fmt.Sprintf("place of descriptor %d in the text", i), "hex", want, at[i], how, "")
+			p.addExactClaim(area, fmt.Sprintf("place of descriptor %d in the text", i), "hex", want, at[i], how, "")
 		}
 	}
-	p.addExact(area, "relocations of the text", "", 12, uint64(len(q.Relocations)), how, "")
+	p.addExactClaim(area, "relocations of the text", "", 12, uint64(len(q.Relocations)), how, "")
 	live := uint64(0)
 	for _, t := range q.Tiles {
 		if t.Live && t.Digest == q.Tiles[0].Digest {
 			live++
 		}
 	}
-	p.addExact(area, "weight tiles of the convolution", "", 8, live, how, "min(8, lanes): matrix products have 16")
-	configs, err := convCfgs(q)
+	p.addExactClaim(area, "weight tiles of the convolution", "", 8, live, how, "min(8, lanes): matrix products have 16")
+	configs, err := listConvCfgs(q)
 	if err != nil {
 		return err
 	}
-	p.addExact(area, "word of the convolution that the documents call its opcode", "hex", 0x5042a063, configs[0], how, "it is the value of Common.ConvCfg")
+	p.addExactClaim(area, "word of the convolution that the documents call its opcode", "hex", 0x5042a063, configs[0], how, "it is the value of Common.ConvCfg")
 	linked, err := q.Link()
 	if err != nil {
 		return err
 	}
 	lane := func(k int) uint64 { return uint64(linked.Tasks[k].Groups.KernelDMASrc.CoeffBfrSize[0].Bytes()) }
-	p.addExact(area, "bytes of a lane's coefficients, conv 3x3 of 8 channels", "hex", 0xc0, lane(0), how, "")
-	p.addExact(area, "bytes of a lane's coefficients, conv 1x1 of 8 channels", "hex", 0x40, lane(2), how, "")
+	p.addExactClaim(area, "bytes of a lane's coefficients, conv 3x3 of 8 channels", "hex", 0xc0, lane(0), how, "")
+	p.addExactClaim(area, "bytes of a lane's coefficients, conv 1x1 of 8 channels", "hex", 0x40, lane(2), how, "")
 	in, _ := q.Port("x", loader.Input)
 	for axis, want := range []uint64{8192, 1024, 64, 2} {
-		p.addExact(area, "stride of the input along "+[...]string{"n", "c", "h", "w"}[axis], "bytes", want, in.Strides[axis], how, "")
+		p.addExactClaim(area, "stride of the input along "+[...]string{"n", "c", "h", "w"}[axis], "bytes", want, in.Strides[axis], how, "")
 	}
-	p.addExact(area, "debug-event word of the last descriptor", "hex", 0xfff86a, uint64(linked.Tasks[2].Header.DebugLogEvents), how, "documents read it as a mask of configurations")
+	p.addExactClaim(area, "debug-event word of the last descriptor", "hex", 0xfff86a, uint64(linked.Tasks[2].Header.DebugLogEvents), how, "documents read it as a mask of configurations")
 	return nil
 }
 
-// segmentAt returns the segment that contains addr, or nil.
-func segmentAt(p *loader.Program, addr uint64) *loader.Segment {
+// findSegment returns the segment that contains addr, or nil.
+func findSegment(p *loader.Program, addr uint64) *loader.Segment {
 	for i := range p.Segments {
 		if s := &p.Segments[i]; s.Addr <= addr && addr < s.End() {
 			return s
@@ -200,8 +200,8 @@ func segmentAt(p *loader.Program, addr uint64) *loader.Segment {
 	return nil
 }
 
-// convCfgs returns the ConvCfg words of a program's descriptors.
-func convCfgs(p *loader.Program) (words []uint64, err error) {
+// listConvCfgs returns the ConvCfg words of a program's descriptors.
+func listConvCfgs(p *loader.Program) (words []uint64, err error) {
 	var file regs.File
 	var g regs.Groups
 	for d, err := range p.Descriptors() {

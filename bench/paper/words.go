@@ -53,7 +53,7 @@ func (p *paper) compareLimits() error {
 			}
 			most = n
 		}
-		p.add("limits", x.what+", at most", "", float64(x.want), float64(most), 0, "calls with one more each time, until one is refused", "")
+		p.addClaim("limits", x.what+", at most", "", float64(x.want), float64(most), 0, "calls with one more each time, until one is refused", "")
 	}
 	most := 0
 	for n := 1; n <= 200; n++ {
@@ -65,6 +65,6 @@ func (p *paper) compareLimits() error {
 		m.Send(command.Control, &command.Message{Header: command.Header{ID: command.UnloadProgram, Program: 1}})
 		most = n
 	}
-	p.add("limits", "custom bars of a program, at most", "", 128, float64(most), 0, "loads with one more each time, until one is refused", "32 on the wire")
+	p.addClaim("limits", "custom bars of a program, at most", "", 128, float64(most), 0, "loads with one more each time, until one is refused", "32 on the wire")
 	return nil
 }

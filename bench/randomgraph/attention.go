@@ -15,32 +15,32 @@ func addGate(b *builder, x string) bool {
 	}
 	n, c := v.Dims[0], v.Dims[1]
 	y := ""
-	if b.chance(70) {
+	if b.randomBool(70) {
 		y = b.addNode("GlobalAveragePool", []string{x}, v.withRange(v.Low, v.High).withDims(n, c, 1, 1))
 	} else {
 		y = b.addReduce("ReduceMean", x, v.withRange(v.Low, v.High).withDims(n, c, 1, 1), 1, 2, 3)
 	}
 	middle := pick(b, max(1, c/2), b.randomExtent(16))
-	if b.chance(50) {
+	if b.randomBool(50) {
 		w := b.addWeights(c, middle, c, 1, 1)
-		y = b.addNode("Conv", []string{y, w, b.addOffsets(middle)}, b.sumOfProducts(b.value(y), w, c, []int{n, middle, 1, 1}))
+		y = b.addNode("Conv", []string{y, w, b.addOffsets(middle)}, b.describeProductSum(b.value(y), w, c, []int{n, middle, 1, 1}))
 		y = b.addNode("Relu", []string{y}, b.value(y))
 		w = b.addWeights(middle, c, middle, 1, 1)
-		y = b.addNode("Conv", []string{y, w, b.addOffsets(c)}, b.sumOfProducts(b.value(y), w, middle, []int{n, c, 1, 1}))
+		y = b.addNode("Conv", []string{y, w, b.addOffsets(c)}, b.describeProductSum(b.value(y), w, middle, []int{n, c, 1, 1}))
 	} else {
 		y = b.addNode("Flatten", []string{y}, b.value(y).withDims(n, c), intAttribute("axis", 1))
 		w := b.addWeights(c, c, middle)
-		y = b.addNode("Gemm", []string{y, w, b.addOffsets(middle)}, b.sumOfProducts(b.value(y), w, c, []int{n, middle}))
+		y = b.addNode("Gemm", []string{y, w, b.addOffsets(middle)}, b.describeProductSum(b.value(y), w, c, []int{n, middle}))
 		y = b.addNode("Relu", []string{y}, b.value(y))
-		if middle != c || b.chance(60) {
+		if middle != c || b.randomBool(60) {
 			w = b.addWeights(middle, middle, c)
-			y = b.addNode("Gemm", []string{y, w, b.addOffsets(c)}, b.sumOfProducts(b.value(y), w, middle, []int{n, c}))
+			y = b.addNode("Gemm", []string{y, w, b.addOffsets(c)}, b.describeProductSum(b.value(y), w, middle, []int{n, c}))
 		}
 		y = b.addNode("Reshape", []string{y, b.addInts(n, c, 1, 1)}, b.value(y).withDims(n, c, 1, 1))
 	}
 	y = b.addNode(pick(b, "Sigmoid", "HardSigmoid"), []string{y}, b.value(y).withRange(0, 1))
 	in := []string{x, y}
-	if b.chance(40) {
+	if b.randomBool(40) {
 		slices.Reverse(in)
 	}
 	b.addNode("Mul", in, v.withRange(v.Low, v.High))
@@ -61,7 +61,7 @@ func addGateTail(b *builder, x string) bool {
 	if b.graph.Opset < 11 {
 		op = "MatMul" // Gemm requires an offset
 	}
-	y := b.addNode(op, []string{x, w}, b.sumOfProducts(v, w, k, []int{n, c}))
+	y := b.addNode(op, []string{x, w}, b.describeProductSum(v, w, k, []int{n, c}))
 	y = b.addNode("Reshape", []string{y, b.addInts(n, c, 1, 1)}, b.value(y).withDims(n, c, 1, 1))
 	return addActivation(b, y)
 }
@@ -74,13 +74,13 @@ func addAttention(b *builder, x string) bool {
 	if r < 2 || r > 4 || v.Dims[r-1] < 2 || v.Dims[r-2] > 70 || b.magnitude(x) > 30 {
 		return false
 	}
-	if r == 3 && b.chance(50) {
+	if r == 3 && b.randomBool(50) {
 		return addMultiHeadAttention(b, x)
 	}
 	q, k, w := x, x, x
-	if b.chance(60) && len(b.graph.Inputs) < 3 {
+	if b.randomBool(60) && len(b.graph.Inputs) < 3 {
 		k = b.addInput(v.Dims...)
-		if b.chance(50) {
+		if b.randomBool(50) {
 			w = k
 		}
 	}
@@ -98,7 +98,7 @@ func addScaledAttention(b *builder, q, k, w string) string {
 	perm[r-1], perm[r-2] = perm[r-2], perm[r-1]
 	kd := permuteDims(b.dims(k), perm)
 	scale := b.addConstant(onnx.Float, pick(b, []int{}, []int{1}), []float64{pick(b, 0.125, 0.25, 0.0625)})
-	before := b.chance(35)
+	before := b.randomBool(35)
 	if before {
 		q = addScale(b, q, scale)
 	}
@@ -108,10 +108,10 @@ func addScaledAttention(b *builder, q, k, w string) string {
 	if !before {
 		s = addScale(b, s, scale)
 	}
-	if b.chance(35) {
+	if b.randomBool(35) {
 		s = addMask(b, s)
 	}
-	s = b.addNode("Softmax", []string{s}, b.value(s).withRange(0, 1), intAttribute("axis", b.randomSign(r-1, r)))
+	s = b.addNode("Softmax", []string{s}, b.value(s).withRange(0, 1), intAttribute("axis", b.maybeNegativeAxis(r-1, r)))
 	u := b.value(w)
 	return b.addNode("MatMul", []string{s, w}, u.withRange(u.Low, u.High).withDims(append(slices.Clone(dims[:r-1]), u.Dims[r-1])...))
 }
@@ -121,7 +121,7 @@ func addScale(b *builder, x, scale string) string {
 	v := b.value(x)
 	c := b.graph.Constant(scale)
 	out := v.withRange(v.Low*c.Values[0], v.High*c.Values[0])
-	if b.chance(30) {
+	if b.randomBool(30) {
 		d := b.addConstant(onnx.Float, c.Dims, []float64{1 / c.Values[0]})
 		return b.addNode("Div", []string{x, d}, out)
 	}
@@ -134,8 +134,8 @@ func addMask(b *builder, s string) string {
 	v := b.value(s)
 	r := len(v.Dims)
 	rows, columns := v.Dims[r-2], v.Dims[r-1]
-	if len(b.graph.Inputs) < 4 && b.chance(30) { // a row for each batch, or one matrix
-		dims := append(shapeOfOnes(r-1), columns)
+	if len(b.graph.Inputs) < 4 && b.randomBool(30) { // a row for each batch, or one matrix
+		dims := append(onesShape(r-1), columns)
 		if r > 2 {
 			dims[0] = v.Dims[0]
 		}
@@ -147,7 +147,7 @@ func addMask(b *builder, s string) string {
 			values[i] = pick(b, -10000.0, -100)
 		}
 	}
-	m := b.addConstant(onnx.Float, pick(b, []int{rows, columns}, append(shapeOfOnes(r-2), rows, columns)), values)
+	m := b.addConstant(onnx.Float, pick(b, []int{rows, columns}, append(onesShape(r-2), rows, columns)), values)
 	return b.addNode("Add", []string{s, m}, v.withRange(v.Low-10000, v.High))
 }
 
@@ -164,14 +164,14 @@ func addMultiHeadAttention(b *builder, x string) bool {
 		return false
 	}
 	var parts []string
-	if b.chance(50) {
+	if b.randomBool(50) {
 		w := b.addWeights(columns, columns, 3*width)
-		y := b.addNode("MatMul", []string{x, w}, b.sumOfProducts(v, w, columns, []int{n, rows, 3 * width}))
-		if b.chance(50) {
+		y := b.addNode("MatMul", []string{x, w}, b.describeProductSum(v, w, columns, []int{n, rows, 3 * width}))
+		if b.randomBool(50) {
 			y = b.addNode("Add", []string{b.addOffsets(3 * width), y}, b.value(y))
 		}
 		part := b.value(y).withDims(n, rows, width)
-		a := intAttribute("axis", b.randomSign(2, 3))
+		a := intAttribute("axis", b.maybeNegativeAxis(2, 3))
 		if b.graph.Opset < 13 {
 			parts = b.addNodeWithOutputs("Split", []string{y}, []Value{part, part, part}, a, intsAttribute("split", width, width, width))
 		} else {
@@ -180,7 +180,7 @@ func addMultiHeadAttention(b *builder, x string) bool {
 	} else {
 		for range 3 {
 			w := b.addWeights(columns, columns, width)
-			parts = append(parts, b.addNode("MatMul", []string{x, w}, b.sumOfProducts(v, w, columns, []int{n, rows, width})))
+			parts = append(parts, b.addNode("MatMul", []string{x, w}, b.describeProductSum(v, w, columns, []int{n, rows, width})))
 		}
 	}
 	for i, p := range parts {
@@ -192,16 +192,16 @@ func addMultiHeadAttention(b *builder, x string) bool {
 	u := b.value(y)
 	y = b.addNode("Transpose", []string{y}, u.withDims(n, rows, heads, size), intsAttribute("perm", 0, 2, 1, 3))
 	y = b.addNode("Reshape", []string{y, b.addInts(n, rows, width)}, u.withDims(n, rows, width))
-	if b.chance(50) {
+	if b.randomBool(50) {
 		w := b.addWeights(width, width, columns)
-		b.addNode("MatMul", []string{y, w}, b.sumOfProducts(b.value(y), w, width, []int{n, rows, columns}))
+		b.addNode("MatMul", []string{y, w}, b.describeProductSum(b.value(y), w, width, []int{n, rows, columns}))
 	}
 	return true
 }
 
-// addActivationPieces adds GELU, SiLU or HardSwish as the separate nodes that exporters
+// addActivationParts adds GELU, SiLU or HardSwish as the separate nodes that exporters
 // write.
-func addActivationPieces(b *builder, x string) bool {
+func addActivationParts(b *builder, x string) bool {
 	v := b.value(x)
 	m := b.magnitude(x)
 	if m > 100 {
@@ -213,7 +213,7 @@ func addActivationPieces(b *builder, x string) bool {
 	case 0: // x * sigmoid(x)
 		s := b.addNode("Sigmoid", []string{x}, v.withRange(0, 1))
 		in := []string{x, s}
-		if b.chance(50) {
+		if b.randomBool(50) {
 			slices.Reverse(in)
 		}
 		b.addNode("Mul", in, out)
@@ -243,7 +243,7 @@ func addBetweenTransposes(b *builder, x string) bool {
 		return false
 	}
 	perm, back := b.rng.Perm(n), make([]int, n)
-	if b.chance(50) {
+	if b.randomBool(50) {
 		perm = identityPermutation(n)
 		perm[n-1], perm[n-2] = perm[n-2], perm[n-1]
 	}
@@ -258,7 +258,7 @@ func addBetweenTransposes(b *builder, x string) bool {
 			return false
 		}
 		y = b.names[len(b.names)-1]
-		if b.chance(40) {
+		if b.randomBool(40) {
 			b.outputs = append(b.outputs, y)
 		}
 	}
@@ -289,7 +289,7 @@ func addHeadProducts(b *builder, x string) bool {
 	n := b.randomExtent(20)
 	right := []int{dims[0], dims[2], n}
 	z := ""
-	if b.chance(60) {
+	if b.randomBool(60) {
 		z = b.addInput(right...)
 	} else {
 		z = b.addWeights(dims[2], right...)

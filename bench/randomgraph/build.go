@@ -32,8 +32,8 @@ func (b *builder) newName(prefix byte) string {
 	return fmt.Sprintf("%c%d", prefix, b.counts[prefix])
 }
 
-// chance returns true with a probability of percent/100.
-func (b *builder) chance(percent int) bool { return b.rng.IntN(100) < percent }
+// randomBool returns true with a probability of percent/100.
+func (b *builder) randomBool(percent int) bool { return b.rng.IntN(100) < percent }
 
 // randomInt returns a random integer from low to high, inclusive.
 func (b *builder) randomInt(low, high int) int { return low + b.rng.IntN(high-low+1) }
@@ -76,7 +76,7 @@ func (b *builder) addNodeWithOutputs(op string, inputs []string, out []Value, at
 	b.tooNew = b.tooNew || b.graph.Opset < introduced[op]
 	n := &Node{Op: op, Inputs: inputs}
 	for _, a := range attributes {
-		if !isDefault(op, a, b.graph.Opset) || b.chance(50) {
+		if !isDefault(op, a, b.graph.Opset) || b.randomBool(50) {
 			n.Attributes = append(n.Attributes, a)
 		}
 	}
@@ -130,7 +130,7 @@ func (b *builder) addConstant(t onnx.DataType, dims []int, values []float64) str
 // addNumber adds a float32 constant with one element, of rank 0 or sometimes of shape [1].
 func (b *builder) addNumber(v float64) string {
 	dims := []int{}
-	if b.chance(30) {
+	if b.randomBool(30) {
 		dims = []int{1}
 	}
 	return b.addConstant(onnx.Float, dims, []float64{float64(float32(v))})
@@ -159,9 +159,9 @@ func (b *builder) addWeights(k int, dims ...int) string {
 // positive or with both signs.
 func (b *builder) addScales(dims ...int) string {
 	values := randomMultiples(b.rng, countElements(dims), 32, 128, 64)
-	if b.chance(40) {
+	if b.randomBool(40) {
 		for i := range values {
-			if b.chance(50) {
+			if b.randomBool(50) {
 				values[i] = -values[i]
 			}
 		}
@@ -182,10 +182,10 @@ func (b *builder) addPositives(dims ...int) string {
 // randomAxis returns a random axis of a tensor of the given rank.
 func (b *builder) randomAxis(rank int) int { return b.rng.IntN(rank) }
 
-// randomSign returns axis, or sometimes axis - rank, which means the same axis from operator
+// maybeNegativeAxis returns axis, or sometimes axis - rank, which means the same axis from operator
 // set 11 on.
-func (b *builder) randomSign(axis, rank int) int {
-	if b.graph.Opset >= 11 && b.chance(40) {
+func (b *builder) maybeNegativeAxis(axis, rank int) int {
+	if b.graph.Opset >= 11 && b.randomBool(40) {
 		return axis - rank
 	}
 	return axis
@@ -235,13 +235,13 @@ func (b *builder) randomShape(rank int) []int {
 	room := pick(b, 64, 512, 2048, maxElements)
 	for _, i := range b.rng.Perm(rank) {
 		limit := 20
-		if b.chance(20) {
+		if b.randomBool(20) {
 			limit = 300
 		}
 		dims[i] = b.randomExtent(min(limit, room))
 		room = max(1, room/dims[i])
 	}
-	if rank > 1 && b.chance(50) {
+	if rank > 1 && b.randomBool(50) {
 		dims[0] = 1
 	}
 	return dims

@@ -19,7 +19,7 @@ type Coverage struct {
 // "Conv>Relu>Mul" for length 3. Each node of a path reads a result of the one before. A string
 // occurs once for each path that has these operators.
 func (g *Graph) Chains(length int) []string {
-	makers := g.producers()
+	makers := g.mapProducers()
 	var chains []string
 	var extend func(i int, ops []string)
 	extend = func(i int, ops []string) {

@@ -13,7 +13,7 @@ func pickActivation(b *builder) string {
 	op := pick(b, "Relu", "Relu", "Relu", "LeakyRelu", "PRelu", "Sigmoid", "Sigmoid", "Tanh", "Erf", "HardSigmoid", "HardSwish",
 		"Elu", "Selu", "Softplus", "Softsign", "Gelu", "Clip", "Clip", "Min", "Max", "Abs", "Neg", "Identity", "Dropout", "Sin", "Cos",
 		"Celu", "Mish", "ThresholdedRelu", "Sum", "Mean")
-	if b.chance(45) {
+	if b.randomBool(45) {
 		op = pick(b, "Relu", "Relu", "Clip", "Sigmoid", "Tanh")
 	}
 	return op
@@ -63,7 +63,7 @@ func addActivation(b *builder, x string) bool {
 	case "Softplus":
 		b.addNode(op, []string{x}, v.withRange(0, max(0, v.High)+1))
 	case "Clip", "Min", "Max":
-		if op != "Clip" && b.chance(25) {
+		if op != "Clip" && b.randomBool(25) {
 			return addVariadic(b, op, x)
 		}
 		addClip(b, x, op)
@@ -86,7 +86,7 @@ func addActivation(b *builder, x string) bool {
 func addGelu(b *builder, x string) {
 	v := b.value(x)
 	out := v.withRange(-0.2, max(0, v.High))
-	if b.graph.Opset >= 20 && b.chance(50) {
+	if b.graph.Opset >= 20 && b.randomBool(50) {
 		b.addNode("Gelu", []string{x}, out, textAttribute("approximate", pick(b, "none", "tanh")))
 		return
 	}
@@ -99,11 +99,11 @@ func addGelu(b *builder, x string) {
 func addDropout(b *builder, x string) {
 	in, a := []string{x}, []Attribute(nil)
 	switch {
-	case b.graph.Opset < 12 && b.chance(50):
+	case b.graph.Opset < 12 && b.randomBool(50):
 		a = append(a, floatAttribute("ratio", 0.25))
-	case b.graph.Opset >= 12 && b.chance(50):
+	case b.graph.Opset >= 12 && b.randomBool(50):
 		in = append(in, b.addConstant(onnx.Float, nil, []float64{0.25}))
-		if b.chance(50) {
+		if b.randomBool(50) {
 			in = append(in, b.addConstant(onnx.Bool, nil, []float64{0}))
 		}
 	}
@@ -119,8 +119,8 @@ func addVariadic(b *builder, op, x string) bool {
 			_, ok := broadcastDims(v.Dims, u.Dims)
 			return ok && u.Type == onnx.Float
 		})
-		if y == "" || b.chance(40) {
-			y = b.addOffsets(operandDims(b, v.Dims)...)
+		if y == "" || b.randomBool(40) {
+			y = b.addOffsets(randomOperandDims(b, v.Dims)...)
 		}
 		dims, ok := broadcastDims(v.Dims, b.dims(y))
 		if !ok {
@@ -165,7 +165,7 @@ func addClip(b *builder, x, op string) {
 		} else {
 			v.Low, v.High = max(v.Low, bound), max(v.High, bound)
 		}
-		if b.chance(30) {
+		if b.randomBool(30) {
 			slices.Reverse(in)
 		}
 		if d, ok := broadcastDims(v.Dims, b.dims(in[0])); ok {
@@ -204,7 +204,7 @@ func addClipNode(b *builder, x, low, high string, out Value) string {
 		return b.addNode("Clip", []string{x}, out, a...)
 	}
 	in := []string{x, low, high}
-	for len(in) > 1 && in[len(in)-1] == "" && b.chance(70) {
+	for len(in) > 1 && in[len(in)-1] == "" && b.randomBool(70) {
 		in = in[:len(in)-1]
 	}
 	return b.addNode("Clip", in, out)
@@ -216,10 +216,10 @@ func addPRelu(b *builder, x string) bool {
 	v := b.value(x)
 	dims := []int{1}
 	switch n := len(v.Dims); {
-	case n >= 2 && b.chance(70):
-		dims = shapeOfOnes(n - 1)
+	case n >= 2 && b.randomBool(70):
+		dims = onesShape(n - 1)
 		dims[0] = v.Dims[1]
-	case n >= 1 && b.chance(50):
+	case n >= 1 && b.randomBool(50):
 		dims = []int{v.Dims[n-1]}
 	}
 	if n := len(v.Dims); n == 0 {
@@ -231,7 +231,7 @@ func addPRelu(b *builder, x string) bool {
 	return true
 }
 
-func shapeOfOnes(n int) []int {
+func onesShape(n int) []int {
 	d := make([]int, n)
 	for i := range d {
 		d[i] = 1
@@ -239,18 +239,18 @@ func shapeOfOnes(n int) []int {
 	return d
 }
 
-// operandDims returns the shape of an operand that broadcasts with a tensor of shape x. It is a
-// number, a vector along one axis, x itself, or x with some axes of extent 1. A few shapes make
-// the result larger than x.
-func operandDims(b *builder, x []int) []int {
+// randomOperandDims returns the shape of an operand that broadcasts with a tensor of shape x. It
+// is a number, a vector along one axis, x itself, or x with some axes of extent 1. A few shapes
+// make the result larger than x.
+func randomOperandDims(b *builder, x []int) []int {
 	n := len(x)
 	if n == 0 {
 		return pick(b, []int{}, []int{1}, []int{3}, []int{1, 1})
 	}
 	along := func(axis int) []int {
-		d := shapeOfOnes(n)
+		d := onesShape(n)
 		d[axis] = x[axis]
-		if b.chance(60) {
+		if b.randomBool(60) {
 			d = d[axis:] // without the leading ones
 		}
 		return d
@@ -272,15 +272,15 @@ func operandDims(b *builder, x []int) []int {
 	d := slices.Clone(x)
 	for i := range d {
 		switch {
-		case b.chance(45):
+		case b.randomBool(45):
 			d[i] = 1
-		case d[i] == 1 && b.chance(30):
+		case d[i] == 1 && b.randomBool(30):
 			d[i] = b.randomInt(2, 5) // the result is larger than x
 		}
 	}
-	if b.chance(30) {
+	if b.randomBool(30) {
 		d = d[b.randomAxis(n):]
-	} else if n < 5 && b.chance(10) {
+	} else if n < 5 && b.randomBool(10) {
 		d = append([]int{b.randomInt(1, 3)}, d...)
 	}
 	return d
@@ -288,16 +288,16 @@ func operandDims(b *builder, x []int) []int {
 
 // addConstantOperand adds Mul, Div, Add or Sub of x and a constant on either side.
 func addConstantOperand(b *builder, x string) bool {
-	dims := operandDims(b, b.dims(x))
+	dims := randomOperandDims(b, b.dims(x))
 	out, ok := broadcastDims(b.dims(x), dims)
 	if !ok {
 		return false
 	}
 	op := pick(b, "Mul", "Mul", "Div", "Add", "Add", "Sub")
-	if b.chance(8) && (op == "Mul" || op == "Div") {
+	if b.randomBool(8) && (op == "Mul" || op == "Div") {
 		return addLargeScale(b, x, op, dims, out)
 	}
-	left := b.chance(35)
+	left := b.randomBool(35)
 	c := ""
 	switch op {
 	case "Mul", "Div":
@@ -404,7 +404,7 @@ func addCombination(b *builder, x string) bool {
 	}
 	op := pick(b, "Add", "Add", "Sub", "Mul", "Mul", "Div", "Min", "Max")
 	if y == "" {
-		dims := operandDims(b, b.dims(x))
+		dims := randomOperandDims(b, b.dims(x))
 		if _, ok := broadcastDims(b.dims(x), dims); !ok || len(b.graph.Inputs) >= 4 {
 			return false
 		}
@@ -414,7 +414,7 @@ func addCombination(b *builder, x string) bool {
 	if !ok {
 		return false
 	}
-	if b.chance(40) {
+	if b.randomBool(40) {
 		x, y = y, x
 	}
 	if op == "Div" && !b.isDivisor(y) {
@@ -501,7 +501,7 @@ func addBatchNormalization(b *builder, x string) bool {
 	}
 	c := v.Dims[1]
 	scale := b.addScales(c)
-	if b.chance(10) {
+	if b.randomBool(10) {
 		values := b.graph.Constant(scale).Values
 		f := math.Pow10(b.randomInt(-5, 0))
 		for i := range values {

@@ -43,16 +43,16 @@ type choice struct {
 // choices are the choices for float32 tensors.
 var choices = []choice{
 	{10, addConv}, {6, addConvTranspose}, {9, addGemm}, {10, addConstantMatMul}, {9, addTensorMatMul}, {13, addPool},
-	{18, addConstantOperand}, {6, addBatchNormalization}, {16, addActivation}, {4, addActivationPieces}, {4, addLimitedFunction}, {14, addCombination},
-	{16, addView}, {4, addReshape}, {9, addPartOperator}, {6, addSoftmax}, {5, addNormalization}, {8, addReduction},
-	{4, addAttention}, {4, addGate}, {2, addGateTail}, {3, addBetweenTransposes}, {3, addHeadProducts}, {2, addViewProducts}, {4, addComparison}, {2, addRounding}, {2, addIndexSearch}, {5, addHostOperator}, {3, addQuantize}, {2, addComputedReshape}, {6, addRecurrent},
+	{18, addConstantOperand}, {6, addBatchNormalization}, {16, addActivation}, {4, addActivationParts}, {4, addLimitedFunction}, {14, addCombination},
+	{16, addViewOperator}, {4, addReshape}, {9, addPartOperator}, {6, addSoftmax}, {5, addNormalization}, {8, addReduction},
+	{4, addAttention}, {4, addGate}, {2, addGateTail}, {3, addBetweenTransposes}, {3, addHeadProducts}, {2, addViewProducts}, {4, addComparison}, {2, addRounding}, {2, addArgOrTopK}, {5, addHostOperator}, {3, addQuantize}, {2, addComputedReshape}, {6, addRecurrent},
 }
 
 // fusableChoices are picked after an operator of fusableOperators or viewOperators. They add
 // operators that a compiler may merge into the one before.
 var fusableChoices = []choice{
-	{26, addConstantOperand}, {10, addBatchNormalization}, {24, addActivation}, {8, addCombination}, {18, addView}, {6, addReshape}, {6, addConstantMatMul},
-	{6, addTensorMatMul}, {3, addActivationPieces}, {4, addConv}, {3, addSoftmax}, {3, addReduction}, {3, addHeadProducts}, {3, addPartOperator},
+	{26, addConstantOperand}, {10, addBatchNormalization}, {24, addActivation}, {8, addCombination}, {18, addViewOperator}, {6, addReshape}, {6, addConstantMatMul},
+	{6, addTensorMatMul}, {3, addActivationParts}, {4, addConv}, {3, addSoftmax}, {3, addReduction}, {3, addHeadProducts}, {3, addPartOperator},
 }
 
 // fusableOperators lists the operators into which a compiler may merge the operators that
@@ -106,7 +106,7 @@ func (b *builder) chooseStart(first string) string {
 		return first
 	}
 	last := b.graph.Nodes[len(b.graph.Nodes)-1].Outputs
-	if b.chance(75) {
+	if b.randomBool(75) {
 		return cmp.Or(last[b.rng.IntN(len(last))], last[len(last)-1]) // the first may be left out
 	}
 	return pick(b, b.names...)
@@ -133,20 +133,20 @@ func (b *builder) chooseOperator(x string) func(*builder, string) bool {
 	v := b.value(x)
 	switch v.Type {
 	case onnx.Bool:
-		return pick(b, addBoolOperator, addBoolOperator, addBoolOperator, addView)
+		return pick(b, addBoolOperator, addBoolOperator, addBoolOperator, addViewOperator)
 	case onnx.Int64, onnx.Int32:
-		return pick(b, addIntOperator, addIntOperator, addView)
+		return pick(b, addIntOperator, addIntOperator, addViewOperator)
 	case onnx.Float:
 	default:
-		return addView
+		return addViewOperator
 	}
 	table := choices
-	if i, ok := b.graph.producers()[x]; ok {
+	if i, ok := b.graph.mapProducers()[x]; ok {
 		n := b.graph.Nodes[i]
 		switch {
-		case slices.Contains(fusableOperators, n.Op) && b.chance(70):
+		case slices.Contains(fusableOperators, n.Op) && b.randomBool(70):
 			table = fusableChoices
-		case slices.Contains(viewOperators, n.Op) && b.chance(40):
+		case slices.Contains(viewOperators, n.Op) && b.randomBool(40):
 			table = fusableChoices
 		}
 	}
@@ -160,7 +160,7 @@ func (b *builder) chooseOperator(x string) func(*builder, string) bool {
 			return c.add
 		}
 	}
-	return addView
+	return addViewOperator
 }
 
 // chooseOutputs makes every tensor that no node reads an output of the graph, and some that
@@ -178,13 +178,13 @@ func (b *builder) chooseOutputs() {
 			if out == "" {
 				continue
 			}
-			if !read[out] || b.chance(8) || slices.Contains(b.outputs, out) {
+			if !read[out] || b.randomBool(8) || slices.Contains(b.outputs, out) {
 				g.Outputs = append(g.Outputs, out)
 			}
 		}
 	}
 	g.Prune()
-	if b.chance(2) && len(g.Constants) > 0 {
+	if b.randomBool(2) && len(g.Constants) > 0 {
 		g.Outputs = append(g.Outputs, pick(b, g.Constants...).Name)
 	}
 }

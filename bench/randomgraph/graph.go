@@ -16,8 +16,8 @@ type Value struct {
 	// Low and High estimate the smallest and the largest element. The generator uses them to
 	// avoid divisors near zero and results that fp16 cannot hold.
 	Low, High float64
-	// Exact is true if fp16 arithmetic computes every element without rounding. Only then does a
-	// comparison or a rounding to an integer have one correct result.
+	// Exact is true if fp16 arithmetic computes every element without rounding. Only then does
+	// a comparison or a rounding to an integer have one correct result.
 	Exact bool
 }
 
@@ -138,8 +138,8 @@ func findTensor(list []*Tensor, name string) *Tensor {
 // Constant returns the constant of g with the given name, or nil if there is none.
 func (g *Graph) Constant(name string) *Tensor { return findTensor(g.Constants, name) }
 
-// producers maps the name of each tensor to the index of the node that produces it.
-func (g *Graph) producers() map[string]int {
+// mapProducers maps the name of each tensor to the index of the node that produces it.
+func (g *Graph) mapProducers() map[string]int {
 	m := map[string]int{}
 	for i, n := range g.Nodes {
 		for _, out := range n.Outputs {
@@ -159,7 +159,7 @@ func (g *Graph) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "graph %s opset %d\n", g.Seed, g.Opset)
 	for _, in := range g.Inputs {
-		fmt.Fprintf(&b, "input %s\n", g.label(in.Name))
+		fmt.Fprintf(&b, "input %s\n", g.formatTensor(in.Name))
 	}
 	for _, n := range g.Nodes {
 		b.WriteString(g.formatNode(n))
@@ -172,10 +172,10 @@ func (g *Graph) String() string {
 func (g *Graph) formatNode(n *Node) string {
 	var in, out []string
 	for _, name := range n.Inputs {
-		in = append(in, g.label(name))
+		in = append(in, g.formatTensor(name))
 	}
 	for _, name := range n.Outputs {
-		out = append(out, g.label(name))
+		out = append(out, g.formatTensor(name))
 	}
 	op := n.Op
 	if n.Domain != "" {
@@ -188,9 +188,9 @@ func (g *Graph) formatNode(n *Node) string {
 	return s
 }
 
-// label returns a tensor's name and shape, and its values if it is a constant of up to eight
+// formatTensor returns a tensor's name and shape, and its values if it is a constant of up to eight
 // elements.
-func (g *Graph) label(name string) string {
+func (g *Graph) formatTensor(name string) string {
 	if name == "" {
 		return "_"
 	}

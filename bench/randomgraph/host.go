@@ -105,7 +105,7 @@ func addScatter(b *builder, x string) bool {
 	updates := b.addOffsets(dims...)
 	u := b.value(updates)
 	v.Low, v.High = min(v.Low, u.Low), max(v.High, u.High)
-	if b.chance(50) {
+	if b.randomBool(50) {
 		at := make([]float64, len(rows))
 		for i, r := range rows {
 			at[i] = float64(r)
@@ -117,7 +117,7 @@ func addScatter(b *builder, x string) bool {
 	for i := range at {
 		at[i] = float64(rows[i/(len(at)/len(rows))])
 	}
-	b.addNode("ScatterElements", []string{x, b.addConstant(onnx.Int64, dims, at), updates}, v, intAttribute("axis", b.randomSign(0, len(v.Dims))))
+	b.addNode("ScatterElements", []string{x, b.addConstant(onnx.Int64, dims, at), updates}, v, intAttribute("axis", b.maybeNegativeAxis(0, len(v.Dims))))
 	return true
 }
 
@@ -130,7 +130,7 @@ func addEinsum(b *builder, x string) bool {
 	}
 	k, m := v.Dims[2], b.randomExtent(20)
 	shape, equation := []int{m, k}, pick(b, "bij,kj->bik", "bij,kj->bik", "bij, kj -> bik", "...j,kj->...k")
-	if b.chance(30) {
+	if b.randomBool(30) {
 		shape, equation = []int{k, m}, "bij,jk"
 	}
 	w := b.addWeights(k, shape...)
@@ -138,7 +138,7 @@ func addEinsum(b *builder, x string) bool {
 	if countElements(dims) > maxElements || countElements(dims)*k > maxProducts {
 		return false
 	}
-	b.addNode("Einsum", []string{x, w}, b.sumOfProducts(v, w, k, dims), textAttribute("equation", equation))
+	b.addNode("Einsum", []string{x, w}, b.describeProductSum(v, w, k, dims), textAttribute("equation", equation))
 	return true
 }
 
@@ -152,7 +152,7 @@ func addResize(b *builder, x string) bool {
 	}
 	dims := slices.Clone(v.Dims)
 	scales := []float64{1, 1, 1, 1}
-	down := b.graph.Opset >= 11 && b.chance(25)
+	down := b.graph.Opset >= 11 && b.randomBool(25)
 	for axis := 2; axis < 4; axis++ {
 		scales[axis] = float64(b.randomInt(1, 3))
 		if down && dims[axis]%2 == 0 {
@@ -169,7 +169,7 @@ func addResize(b *builder, x string) bool {
 		return true
 	}
 	mode, coordinates, nearest := randomInterpolation(b)
-	sized := b.chance(40)
+	sized := b.randomBool(40)
 	if sized && mode != "nearest" {
 		dims[2], dims[3] = b.randomInt(1, 2*dims[2]), b.randomInt(1, 2*dims[3])
 	}
@@ -202,16 +202,16 @@ func addResize(b *builder, x string) bool {
 }
 
 // randomInterpolation returns random values of Resize's attributes mode,
-// coordinate_transformation_mode and nearest_mode, in a combination with which every element has one
-// correct value.
+// coordinate_transformation_mode and nearest_mode, in a combination with which every element has
+// one correct value.
 func randomInterpolation(b *builder) (mode, coordinates, nearest string) {
 	mode, coordinates, nearest = "nearest", "asymmetric", "floor"
 	switch {
-	case b.chance(50):
+	case b.randomBool(50):
 		mode, coordinates = "linear", pick(b, "half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel")
-	case b.chance(20):
+	case b.randomBool(20):
 		mode, coordinates = "cubic", pick(b, "half_pixel", "align_corners", "asymmetric")
-	case b.chance(50):
+	case b.randomBool(50):
 		coordinates, nearest = "half_pixel", "round_prefer_floor"
 	}
 	return mode, coordinates, nearest

@@ -13,18 +13,18 @@ func addComparison(b *builder, x string) bool {
 	if !v.Exact || v.Type != onnx.Float {
 		return false
 	}
-	dims := operandDims(b, v.Dims)
+	dims := randomOperandDims(b, v.Dims)
 	out, ok := broadcastDims(v.Dims, dims)
 	if !ok {
 		return false
 	}
 	op := pick(b, "Greater", "Less", "GreaterOrEqual", "LessOrEqual", "Equal")
 	in := []string{x, b.addOffsets(dims...)}
-	if b.chance(30) {
+	if b.randomBool(30) {
 		slices.Reverse(in)
 	}
 	y := b.addNode(op, in, Value{Type: onnx.Bool, Dims: out, High: 1, Exact: true})
-	return !b.chance(70) || addBoolOperator(b, y)
+	return !b.randomBool(70) || addBoolOperator(b, y)
 }
 
 // addBoolOperator adds Not, a Cast, Where, or And, Or or Xor of the bool tensor x and another
@@ -69,14 +69,14 @@ func addWhere(b *builder, x string) bool {
 		_, ok := broadcastDims(dims, u.Dims)
 		return ok && u.Type == onnx.Float
 	})
-	if z == "" || b.chance(50) {
-		z = b.addOffsets(operandDims(b, dims)...)
+	if z == "" || b.randomBool(50) {
+		z = b.addOffsets(randomOperandDims(b, dims)...)
 	}
 	dims, ok := broadcastDims(dims, b.dims(z))
 	if !ok {
 		return false
 	}
-	if b.chance(50) {
+	if b.randomBool(50) {
 		y, z = z, y
 	}
 	p, q := b.value(y), b.value(z)
@@ -102,7 +102,7 @@ func addRounding(b *builder, x string) bool {
 			out.Low, out.High = 0, 1
 		}
 		y := b.addNode(op, []string{x}, out, intAttribute("to", int(to)))
-		if b.chance(40) {
+		if b.randomBool(40) {
 			b.addNode(op, []string{y}, Value{Type: onnx.Float, Dims: v.Dims, Low: out.Low, High: out.High, Exact: true}, intAttribute("to", int(onnx.Float)))
 		}
 	case "IsNaN":
@@ -122,11 +122,11 @@ func addIntOperator(b *builder, x string) bool {
 	if v.Type != onnx.Int64 && v.Type != onnx.Int32 {
 		return false
 	}
-	if b.chance(60) || max(-v.Low, v.High) > 500 {
+	if b.randomBool(60) || max(-v.Low, v.High) > 500 {
 		b.addNode("Cast", []string{x}, Value{Type: onnx.Float, Dims: v.Dims, Low: v.Low, High: v.High, Exact: max(-v.Low, v.High) <= 16}, intAttribute("to", int(onnx.Float)))
 		return true
 	}
-	dims := operandDims(b, v.Dims)
+	dims := randomOperandDims(b, v.Dims)
 	out, ok := broadcastDims(v.Dims, dims)
 	if !ok {
 		return false
@@ -138,9 +138,9 @@ func addIntOperator(b *builder, x string) bool {
 	return true
 }
 
-// addIndexSearch adds ArgMax, ArgMin or TopK of x along a random axis. It returns false unless the
+// addArgOrTopK adds ArgMax, ArgMin or TopK of x along a random axis. It returns false unless the
 // elements of x are exact, because rounding to fp16 could change their order.
-func addIndexSearch(b *builder, x string) bool {
+func addArgOrTopK(b *builder, x string) bool {
 	v := b.value(x)
 	n := len(v.Dims)
 	if !v.Exact || v.Type != onnx.Float || n == 0 {
@@ -148,7 +148,7 @@ func addIndexSearch(b *builder, x string) bool {
 	}
 	axis := b.randomAxis(n)
 	dims := slices.Clone(v.Dims)
-	if b.chance(40) {
+	if b.randomBool(40) {
 		k := b.randomInt(1, min(6, dims[axis]))
 		dims[axis] = k
 		out := []Value{v.withDims(dims...), {Type: onnx.Int64, Dims: dims, High: float64(v.Dims[axis]), Exact: true}}
@@ -156,7 +156,7 @@ func addIndexSearch(b *builder, x string) bool {
 			b.addNodeWithOutputs("TopK", []string{x}, out, intAttribute("axis", axis), intAttribute("k", k))
 			return true
 		}
-		a := []Attribute{intAttribute("axis", b.randomSign(axis, n))}
+		a := []Attribute{intAttribute("axis", b.maybeNegativeAxis(axis, n))}
 		if b.graph.Opset >= 11 {
 			a = append(a, intAttribute("largest", b.rng.IntN(2)))
 		}
@@ -168,12 +168,12 @@ func addIndexSearch(b *builder, x string) bool {
 	if keep == 0 {
 		dims = slices.Delete(dims, axis, axis+1)
 	}
-	a := []Attribute{intAttribute("axis", b.randomSign(axis, n)), intAttribute("keepdims", keep)}
-	if b.graph.Opset >= 12 && b.chance(25) {
+	a := []Attribute{intAttribute("axis", b.maybeNegativeAxis(axis, n)), intAttribute("keepdims", keep)}
+	if b.graph.Opset >= 12 && b.randomBool(25) {
 		a = append(a, intAttribute("select_last_index", b.rng.IntN(2)))
 	}
 	y := b.addNode(pick(b, "ArgMax", "ArgMin"), []string{x}, Value{Type: onnx.Int64, Dims: dims, High: float64(v.Dims[axis]), Exact: true}, a...)
-	if b.chance(40) {
+	if b.randomBool(40) {
 		return addIntOperator(b, y)
 	}
 	return true

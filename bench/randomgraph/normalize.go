@@ -15,21 +15,21 @@ func addSoftmax(b *builder, x string) bool {
 	if n == 0 || b.magnitude(x) > 60 {
 		return false
 	}
-	if m := b.magnitude(x); m <= 8 && b.chance(25) { // logits that differ by tens
+	if m := b.magnitude(x); m <= 8 && b.randomBool(25) { // logits that differ by tens
 		x = b.addNode("Mul", []string{x, b.addNumber(4)}, v.withRange(4*v.Low, 4*v.High))
 		v = b.value(x)
 	}
 	axis := b.randomAxis(n)
-	if b.chance(50) {
+	if b.randomBool(50) {
 		axis = n - 1
 	}
 	op, out := "Softmax", v.withRange(0, 1)
-	if b.chance(25) {
+	if b.randomBool(25) {
 		op, out = "LogSoftmax", v.withRange(v.Low-v.High-6, 0)
-	} else if v.Exact && b.chance(10) {
+	} else if v.Exact && b.randomBool(10) {
 		op, out.Exact = "Hardmax", true
 	}
-	b.addNode(op, []string{x}, out, intAttribute("axis", b.randomSign(axis, n)))
+	b.addNode(op, []string{x}, out, intAttribute("axis", b.maybeNegativeAxis(axis, n)))
 	return true
 }
 
@@ -43,11 +43,11 @@ func addNormalization(b *builder, x string) bool {
 	case 0:
 		return addLayerNormalization(b, x)
 	case 1:
-		return addLayerNormalizationPieces(b, x)
+		return addLayerNormalizationParts(b, x)
 	case 2:
-		return addRMSNormalizationPieces(b, x)
+		return addRMSNormalizationParts(b, x)
 	case 3:
-		return addGroupNormalizationPieces(b, x)
+		return addGroupNormalizationParts(b, x)
 	}
 	v := b.value(x)
 	if len(v.Dims) < 3 || countElements(v.Dims[2:]) < 4 {
@@ -67,29 +67,29 @@ func addLayerNormalization(b *builder, x string) bool {
 		return false
 	}
 	axis := n - 1
-	if n > 1 && b.chance(30) {
+	if n > 1 && b.randomBool(30) {
 		axis = b.randomInt(1, n-1)
 	}
 	dims := v.Dims[axis:]
 	in := []string{x, b.addScales(dims...)}
-	if b.chance(70) {
+	if b.randomBool(70) {
 		in = append(in, b.addOffsets(dims...))
 	}
-	b.addNode("LayerNormalization", in, v.withRange(-20, 20), intAttribute("axis", b.randomSign(axis, n)), floatAttribute("epsilon", 0.0625))
+	b.addNode("LayerNormalization", in, v.withRange(-20, 20), intAttribute("axis", b.maybeNegativeAxis(axis, n)), floatAttribute("epsilon", 0.0625))
 	return true
 }
 
-// addLayerNormalizationPieces adds a layer normalization of x as exporters write it in older
+// addLayerNormalizationParts adds a layer normalization of x as exporters write it in older
 // operator sets: ReduceMean, Sub, Pow or Mul, ReduceMean, Add, Sqrt and Div, and sometimes a
 // scale and an offset.
-func addLayerNormalizationPieces(b *builder, x string) bool {
+func addLayerNormalizationParts(b *builder, x string) bool {
 	v := b.value(x)
 	n := len(v.Dims)
 	if v.Dims[n-1] < 4 {
 		return false
 	}
 	axes := []int{-1}
-	if n > 2 && b.chance(25) {
+	if n > 2 && b.randomBool(25) {
 		axes = []int{n - 2, n - 1}
 	}
 	one := slices.Clone(v.Dims)
@@ -100,7 +100,7 @@ func addLayerNormalizationPieces(b *builder, x string) bool {
 	mean := b.addReduce("ReduceMean", x, v.withRange(-m, m).withDims(one...), 1, axes...)
 	d := b.addNode("Sub", []string{x, mean}, v.withRange(-2*m, 2*m))
 	square := ""
-	if b.chance(60) {
+	if b.randomBool(60) {
 		square = b.addNode("Pow", []string{d, b.addConstant(onnx.Float, nil, []float64{2})}, v.withRange(0, 4*m*m))
 	} else {
 		square = b.addNode("Mul", []string{d, d}, v.withRange(0, 4*m*m))
@@ -117,7 +117,7 @@ func addDivisionByRoot(b *builder, x, variance string, out Value) string {
 	u := b.value(variance)
 	e := b.addNode("Add", []string{variance, b.addConstant(onnx.Float, nil, []float64{0.0625})}, u.withRange(0.0625, u.High+1))
 	s := b.addNode("Sqrt", []string{e}, u.withRange(0.25, u.High+1))
-	if b.chance(30) {
+	if b.randomBool(30) {
 		r := b.addNode("Reciprocal", []string{s}, u.withRange(0, 4))
 		return b.addNode("Mul", []string{x, r}, out)
 	}
@@ -128,21 +128,21 @@ func addDivisionByRoot(b *builder, x, variance string, out Value) string {
 func addScaleAndOffset(b *builder, x string) {
 	v := b.value(x)
 	columns := v.Dims[len(v.Dims)-1]
-	if b.chance(60) {
+	if b.randomBool(60) {
 		in := []string{x, b.addScales(columns)}
-		if b.chance(30) {
+		if b.randomBool(30) {
 			slices.Reverse(in)
 		}
 		x = b.addNode("Mul", in, v.withRange(2*v.Low, 2*v.High))
 	}
-	if b.chance(60) {
+	if b.randomBool(60) {
 		b.addNode("Add", []string{x, b.addOffsets(columns)}, v.withRange(2*v.Low-2, 2*v.High+2))
 	}
 }
 
-// addRMSNormalizationPieces adds a division of x by the root of its mean square as separate
+// addRMSNormalizationParts adds a division of x by the root of its mean square as separate
 // nodes: Pow or Mul, ReduceMean, Add, Sqrt, and then Div, or Reciprocal and Mul.
-func addRMSNormalizationPieces(b *builder, x string) bool {
+func addRMSNormalizationParts(b *builder, x string) bool {
 	v := b.value(x)
 	n := len(v.Dims)
 	if v.Dims[n-1] < 4 || b.magnitude(x) > 30 {
@@ -152,7 +152,7 @@ func addRMSNormalizationPieces(b *builder, x string) bool {
 	one[n-1] = 1
 	m := b.magnitude(x)
 	square := ""
-	if b.chance(60) {
+	if b.randomBool(60) {
 		square = b.addNode("Pow", []string{x, b.addConstant(onnx.Float, nil, []float64{2})}, v.withRange(0, m*m))
 	} else {
 		square = b.addNode("Mul", []string{x, x}, v.withRange(0, m*m))
@@ -162,9 +162,9 @@ func addRMSNormalizationPieces(b *builder, x string) bool {
 	return true
 }
 
-// addGroupNormalizationPieces adds Reshape, InstanceNormalization and Reshape, then a scale
+// addGroupNormalizationParts adds Reshape, InstanceNormalization and Reshape, then a scale
 // and an offset for each channel, as exporters write a group normalization.
-func addGroupNormalizationPieces(b *builder, x string) bool {
+func addGroupNormalizationParts(b *builder, x string) bool {
 	v := b.value(x)
 	if len(v.Dims) != 4 || v.Dims[1]%2 != 0 {
 		return false
@@ -179,7 +179,7 @@ func addGroupNormalizationPieces(b *builder, x string) bool {
 	bias := b.addConstant(onnx.Float, []int{2}, []float64{0, 0})
 	y := b.addNode("InstanceNormalization", []string{three, scale, bias}, v.withRange(-8, 8).withDims(n, 2, rest), floatAttribute("epsilon", 0.0625))
 	y = b.addNode("Reshape", []string{y, b.addInts(v.Dims...)}, v.withRange(-8, 8))
-	if b.chance(70) {
+	if b.randomBool(70) {
 		y = b.addNode("Mul", []string{y, b.addScales(c, 1, 1)}, v.withRange(-16, 16))
 		b.addNode("Add", []string{y, b.addOffsets(c, 1, 1)}, v.withRange(-18, 18))
 	}
@@ -219,12 +219,12 @@ func addReduction(b *builder, x string) bool {
 		return false // a sum that cancels is less exact than its terms if fp16 holds partial sums
 	}
 	op := pick(b, "ReduceMean", "ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSumExp", "ReduceProd")
-	out, ok := reducedRange(b, op, x, count)
+	out, ok := describeReduction(b, op, x, count)
 	if out.Dims = dims; !ok || max(-out.Low, out.High) > 4*maxMagnitude && !b.extreme {
 		return false
 	}
 	for i := range axes {
-		axes[i] = b.randomSign(axes[i], n)
+		axes[i] = b.maybeNegativeAxis(axes[i], n)
 	}
 	b.addReduce(op, x, out, keep, axes...)
 	return true
@@ -239,7 +239,7 @@ func (b *builder) addReduce(op, x string, out Value, keep int, axes ...int) stri
 			axes[i] += b.rank(x)
 		}
 	}
-	if len(axes) == b.rank(x) && b.chance(40) {
+	if len(axes) == b.rank(x) && b.randomBool(40) {
 		return b.addNode(op, []string{x}, out, keepdims)
 	}
 	if b.graph.Opset >= 18 || op == "ReduceSum" && b.graph.Opset >= 13 {
@@ -248,9 +248,9 @@ func (b *builder) addReduce(op, x string, out Value, keep int, axes ...int) stri
 	return b.addNode(op, []string{x}, out, intsAttribute("axes", axes...), keepdims)
 }
 
-// reducedRange returns the type and the range of a reduction op of count elements of x. The
+// describeReduction returns the type and the range of a reduction op of count elements of x. The
 // result ok is false if the reduction might exceed fp16.
-func reducedRange(b *builder, op, x string, count int) (out Value, ok bool) {
+func describeReduction(b *builder, op, x string, count int) (out Value, ok bool) {
 	v := b.value(x)
 	m, k := b.magnitude(x), float64(count)
 	within := func(low, high float64) (Value, bool) { return Value{Type: onnx.Float, Low: low, High: high}, true }
@@ -283,15 +283,15 @@ func addPool(b *builder, x string) bool {
 		return false
 	}
 	op := pick(b, "AveragePool", "AveragePool", "AveragePool", "MaxPool", "MaxPool", "GlobalAveragePool", "GlobalAveragePool", "GlobalMaxPool")
-	if b.chance(3) {
+	if b.randomBool(3) {
 		op = "LpPool"
 	}
 	if op == "GlobalAveragePool" || op == "GlobalMaxPool" {
 		v.Exact = v.Exact && op == "GlobalMaxPool"
-		b.addNode(op, []string{x}, v.withDims(append(slices.Clone(v.Dims[:2]), shapeOfOnes(len(v.Dims)-2)...)...))
+		b.addNode(op, []string{x}, v.withDims(append(slices.Clone(v.Dims[:2]), onesShape(len(v.Dims)-2)...)...))
 		return true
 	}
-	ceil := op != "LpPool" && b.graph.Opset >= 10 && b.chance(25)
+	ceil := op != "LpPool" && b.graph.Opset >= 10 && b.randomBool(25)
 	dilated := op == "MaxPool" && b.graph.Opset >= 10
 	w, ok := randomWindow(b, v.Dims[2:], dilated, ceil)
 	if !ok || ceil && w.auto == "VALID" { // onnxruntime disagrees with itself about the shape

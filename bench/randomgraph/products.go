@@ -22,16 +22,16 @@ type window struct {
 // result ok is false if the window does not fit.
 func randomWindow(b *builder, x []int, dilated, ceil bool) (window, bool) {
 	var w window
-	same := b.chance(40) // use an odd kernel that keeps the extents
-	if b.chance(20) {
+	same := b.randomBool(40) // use an odd kernel that keeps the extents
+	if b.randomBool(20) {
 		w.auto = pick(b, "NOTSET", "VALID", "SAME_UPPER", "SAME_UPPER", "SAME_LOWER")
 	}
 	for _, n := range x {
 		k, s, d := b.randomInt(1, min(5, n)), 1, 1
-		if b.chance(30) {
+		if b.randomBool(30) {
 			s = b.randomInt(2, 3)
 		}
-		if dilated && b.chance(20) {
+		if dilated && b.randomBool(20) {
 			d = 2
 		}
 		begin, end := 0, 0
@@ -50,7 +50,7 @@ func randomWindow(b *builder, x []int, dilated, ceil bool) (window, bool) {
 		case same:
 			k = pick(b, 1, 3, 3, 5)
 			begin, end = (k-1)*d/2, (k-1)*d/2
-		case k > 1 && b.chance(50):
+		case k > 1 && b.randomBool(50):
 			begin, end = b.rng.IntN(k), b.rng.IntN(k)
 		}
 		room := n + begin + end - (k-1)*d - 1
@@ -90,7 +90,7 @@ func (w window) attributes(dilated bool) []Attribute {
 // too large.
 func addConv(b *builder, x string) bool {
 	v := b.value(x)
-	if len(v.Dims) < 3 || len(v.Dims) > 5 || (len(v.Dims) == 5 && b.chance(50)) {
+	if len(v.Dims) < 3 || len(v.Dims) > 5 || (len(v.Dims) == 5 && b.randomBool(50)) {
 		return false
 	}
 	c := v.Dims[1]
@@ -99,10 +99,10 @@ func addConv(b *builder, x string) bool {
 		return false
 	}
 	group, out := 1, b.randomExtent(40)
-	if b.chance(25) {
+	if b.randomBool(25) {
 		group = c
 		out = c * pick(b, 1, 1, 2)
-	} else if c%2 == 0 && b.chance(15) {
+	} else if c%2 == 0 && b.randomBool(15) {
 		group, out = 2, 2*b.randomInt(1, 9)
 	}
 	dims := append([]int{v.Dims[0], out}, w.extent...)
@@ -112,13 +112,13 @@ func addConv(b *builder, x string) bool {
 	}
 	in := []string{x, addMatrixWeights(b, k, 0, append([]int{out, c / group}, w.kernel...)...)}
 	switch {
-	case b.chance(55):
+	case b.randomBool(55):
 		in = append(in, b.addOffsets(out))
-	case b.chance(10):
+	case b.randomBool(10):
 		in = append(in, "")
 	}
 	a := append(w.attributes(true), intAttribute("group", group))
-	b.addNode("Conv", in, b.sumOfProducts(v, in[1], k, dims), a...)
+	b.addNode("Conv", in, b.describeProductSum(v, in[1], k, dims), a...)
 	return true
 }
 
@@ -127,7 +127,7 @@ func addConv(b *builder, x string) bool {
 // zero point is left out or 0.
 func addMatrixWeights(b *builder, k, axis int, dims ...int) string {
 	w := b.addWeights(k, dims...)
-	if b.graph.Opset < 10 || len(dims) < 2 || b.chance(85) {
+	if b.graph.Opset < 10 || len(dims) < 2 || b.randomBool(85) {
 		return w
 	}
 	c := b.graph.Constant(w)
@@ -140,24 +140,24 @@ func addMatrixWeights(b *builder, k, axis int, dims ...int) string {
 	b.graph.Values[w] = Value{Type: onnx.Int8, Dims: v.Dims, Low: -64, High: 64, Exact: true}
 	scaleDims, scales := []int{}, []float64{scale}
 	var a []Attribute
-	if b.graph.Opset >= 13 && b.chance(60) {
+	if b.graph.Opset >= 13 && b.randomBool(60) {
 		scaleDims, scales = []int{dims[axis]}, make([]float64, dims[axis])
 		for i := range scales {
 			scales[i] = scale / float64(int(1)<<b.rng.IntN(2))
 		}
-		a = append(a, intAttribute("axis", b.randomSign(axis, len(dims))))
+		a = append(a, intAttribute("axis", b.maybeNegativeAxis(axis, len(dims))))
 	}
 	in := []string{w, b.addConstant(onnx.Float, scaleDims, scales)}
-	if b.chance(50) {
+	if b.randomBool(50) {
 		in = append(in, b.addConstant(onnx.Int8, scaleDims, make([]float64, countElements(scaleDims))))
 	}
 	return b.addNode("DequantizeLinear", in, v.withRange(v.Low, v.High), a...)
 }
 
-// sumOfProducts returns the description of a result of a convolution or a matmul with shape
+// describeProductSum returns the description of a result of a convolution or a matmul with shape
 // dims. Its elements are sums of k products of v and the constant weights, plus an offset of at
 // most 2. The range covers the sums that random factors are likely to reach.
-func (b *builder) sumOfProducts(v Value, weights string, k int, dims []int) Value {
+func (b *builder) describeProductSum(v Value, weights string, k int, dims []int) Value {
 	m := max(-v.Low, v.High) * b.magnitude(weights) * 0.58 * powerOfTwoRoot(k) * 2.5
 	if w := max(-v.Low, v.High) * b.magnitude(weights) * float64(k); w < m {
 		m = w
@@ -184,9 +184,9 @@ func addConvTranspose(b *builder, x string) bool {
 	}
 	c := v.Dims[1]
 	group, out := 1, b.randomExtent(24)
-	if b.chance(25) {
+	if b.randomBool(25) {
 		group, out = c, c
-	} else if c%2 == 0 && b.chance(15) {
+	} else if c%2 == 0 && b.randomBool(15) {
 		group, out = 2, 2*b.randomInt(1, 9)
 	}
 	var kernel, stride, begin, end, more []int
@@ -194,10 +194,10 @@ func addConvTranspose(b *builder, x string) bool {
 	for _, n := range v.Dims[2:] {
 		k, s := b.randomInt(1, 4), b.randomInt(1, 3)
 		p, q, extra := 0, 0, 0
-		if b.chance(40) {
+		if b.randomBool(40) {
 			p, q = b.rng.IntN(k), b.rng.IntN(k)
 		}
-		if s > 1 && b.chance(40) {
+		if s > 1 && b.randomBool(40) {
 			extra = b.rng.IntN(s)
 		}
 		d := (n-1)*s + k - p - q + extra
@@ -212,12 +212,12 @@ func addConvTranspose(b *builder, x string) bool {
 		return false
 	}
 	in := []string{x, b.addWeights(c/group*max(1, countElements(kernel)/countElements(stride)), append([]int{c, out / group}, kernel...)...)}
-	if b.chance(55) {
+	if b.randomBool(55) {
 		in = append(in, b.addOffsets(out))
 	}
 	a := []Attribute{intsAttribute("kernel_shape", kernel...), intsAttribute("strides", stride...), intsAttribute("pads", slices.Concat(begin, end)...)}
 	a = append(a, intsAttribute("output_padding", more...), intAttribute("group", group))
-	b.addNode("ConvTranspose", in, b.sumOfProducts(v, in[1], k, dims), a...)
+	b.addNode("ConvTranspose", in, b.describeProductSum(v, in[1], k, dims), a...)
 	return true
 }
 
@@ -235,7 +235,7 @@ func addGemm(b *builder, x string) bool {
 		x = b.addNode("Flatten", []string{x}, v.withDims(rows, countElements(v.Dims)/rows), intAttribute("axis", axis))
 		v = b.value(x)
 	}
-	transA := b.chance(20)
+	transA := b.randomBool(20)
 	m, k := v.Dims[0], v.Dims[1]
 	if transA {
 		m, k = k, m
@@ -251,20 +251,20 @@ func addGemm(b *builder, x string) bool {
 		right, columns = []int{n, k}, 0
 	}
 	in := []string{x, ""}
-	if b.chance(10) && len(b.graph.Inputs) < 4 {
+	if b.randomBool(10) && len(b.graph.Inputs) < 4 {
 		in[1] = b.addInput(right...)
 	} else {
 		in[1] = addMatrixWeights(b, k, columns, right...)
 	}
-	out := b.sumOfProducts(v, in[1], k, []int{m, n})
-	if b.chance(25) {
+	out := b.describeProductSum(v, in[1], k, []int{m, n})
+	if b.randomBool(25) {
 		alpha := pick(b, float32(0.5), 2, -1, 0.125, 1e-3)
 		a = append(a, floatAttribute("alpha", alpha))
 		out.Low, out.High = out.Low*2, out.High*2
 	}
-	if b.graph.Opset < 11 || b.chance(70) {
+	if b.graph.Opset < 11 || b.randomBool(70) {
 		in = append(in, b.addOffsets(pick(b, []int{n}, []int{n}, []int{}, []int{1}, []int{1, n}, []int{m, 1}, []int{m, n})...))
-		if b.chance(20) {
+		if b.randomBool(20) {
 			a = append(a, floatAttribute("beta", pick(b, float32(0.5), 0, 2, -1)))
 			out.Low, out.High = out.Low-2, out.High+2
 		}
@@ -317,7 +317,7 @@ func (b *builder) addMatMul(x, y string, k int, dims []int) bool {
 	if countElements(dims) > maxElements || countElements(dims)*k > maxProducts || countElements(b.dims(x)) > 1<<16 || countElements(b.dims(y)) > 1<<16 {
 		return false
 	}
-	out := b.sumOfProducts(b.value(x), y, k, dims)
+	out := b.describeProductSum(b.value(x), y, k, dims)
 	if out.High > maxMagnitude && !b.extreme {
 		return false
 	}
@@ -332,7 +332,7 @@ func addTensorMatMul(b *builder, x string) bool {
 	if r < 2 {
 		return false
 	}
-	if b.chance(30) {
+	if b.randomBool(30) {
 		return addTransposedMatMul(b, x)
 	}
 	y := b.findOther(x, func(u Value) bool {
@@ -344,10 +344,10 @@ func addTensorMatMul(b *builder, x string) bool {
 			return false
 		}
 		dims := append(slices.Clone(v.Dims[:r-2]), v.Dims[r-1], b.randomExtent(pick(b, 20, 40, 200)))
-		if r > 2 && b.chance(25) {
+		if r > 2 && b.randomBool(25) {
 			dims = dims[r-2:]
 		}
-		if b.chance(10) {
+		if b.randomBool(10) {
 			dims = []int{v.Dims[r-1]}
 		}
 		if countElements(dims) > maxElements {
@@ -370,7 +370,7 @@ func addTransposedMatMul(b *builder, x string) bool {
 		v = b.value(x)
 	}
 	t := b.addNode("Transpose", []string{x}, v.withDims(permuteDims(v.Dims, perm)...), intsAttribute("perm", perm...))
-	if b.chance(30) {
+	if b.randomBool(30) {
 		x, t = t, x
 	}
 	dims, k, _ := matMulDims(b.dims(x), b.dims(t))

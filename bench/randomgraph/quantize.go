@@ -14,13 +14,13 @@ func addQuantize(b *builder, x string) bool {
 	if !v.Exact || v.Type != onnx.Float || len(v.Dims) == 0 {
 		return false
 	}
-	if b.chance(25) {
+	if b.randomBool(25) {
 		return addDynamicQuantize(b, x)
 	}
 	scale, zero := pick(b, 0.0625, 0.03125, 0.125), float64(b.randomInt(100, 140))
 	s := b.addConstant(onnx.Float, nil, []float64{scale})
 	z := b.addConstant(onnx.Uint8, nil, []float64{zero})
-	if b.chance(40) {
+	if b.randomBool(40) {
 		return addQuantizePair(b, x, s, scale)
 	}
 	y := b.addNode("QuantizeLinear", []string{x, s, z}, Value{Type: onnx.Uint8, Dims: v.Dims, High: 255, Exact: true})
@@ -42,7 +42,7 @@ func addQuantize(b *builder, x string) bool {
 func addQuantizePair(b *builder, x, scale string, step float64) bool {
 	v := b.value(x)
 	tail, to, low, high := []string{scale}, onnx.Uint8, 0.0, 255.0
-	if b.chance(50) {
+	if b.randomBool(50) {
 		zero := float64(b.randomInt(-8, 8))
 		tail = append(tail, b.addConstant(onnx.Int8, nil, []float64{zero}))
 		to, low, high = onnx.Int8, -128-zero, 127-zero
@@ -67,11 +67,11 @@ func addQuantizedConv(b *builder, y, s, z string) bool {
 	}
 	weights := b.addConstant(onnx.Int8, append([]int{out, c}, w.kernel...), randomMultiples(b.rng, out*c*countElements(w.kernel), -100, 100, 1))
 	in := []string{y, s, z, weights, b.addConstant(onnx.Float, nil, []float64{1.0 / 128}), b.addConstant(onnx.Int8, nil, []float64{0}), b.addConstant(onnx.Float, nil, []float64{0.25}), b.addConstant(onnx.Uint8, nil, []float64{128})}
-	if b.chance(50) {
+	if b.randomBool(50) {
 		in = append(in, b.addConstant(onnx.Int32, []int{out}, randomMultiples(b.rng, out, -500, 500, 1)))
 	}
 	q := b.addNode("QLinearConv", in, Value{Type: onnx.Uint8, Dims: dims, High: 255, Exact: true}, w.attributes(true)...)
-	if b.chance(85) {
+	if b.randomBool(85) {
 		b.addNode("DequantizeLinear", []string{q, in[6], in[7]}, Value{Type: onnx.Float, Dims: dims, Low: -32, High: 32})
 	}
 	return true
@@ -89,7 +89,7 @@ func addQuantizedMatMul(b *builder, y, s, z string) bool {
 	w := b.addConstant(onnx.Int8, []int{k, n}, randomMultiples(b.rng, k*n, -100, 100, 1))
 	in := []string{y, s, z, w, scalar(onnx.Float, 1.0/128), scalar(onnx.Int8, 0), scalar(onnx.Float, 0.25), scalar(onnx.Uint8, 128)}
 	q := b.addNode("QLinearMatMul", in, Value{Type: onnx.Uint8, Dims: dims, High: 255, Exact: true})
-	if b.chance(85) {
+	if b.randomBool(85) {
 		b.addNode("DequantizeLinear", []string{q, in[6], in[7]}, Value{Type: onnx.Float, Dims: dims, Low: -32, High: 32})
 	}
 	return true
@@ -118,7 +118,7 @@ func addDynamicQuantize(b *builder, x string) bool {
 // resultDims returns the shape of the tensor with the given name, which must be the result of a
 // node with two operands that broadcast.
 func resultDims(b *builder, name string) []int {
-	n := b.graph.Nodes[b.graph.producers()[name]]
+	n := b.graph.Nodes[b.graph.mapProducers()[name]]
 	dims, _ := broadcastDims(b.dims(n.Inputs[0]), b.dims(n.Inputs[1]))
 	return dims
 }

@@ -72,7 +72,7 @@ func (r *rebatcher) doubleBatch(name string) bool {
 // rebatchNode doubles the leading axes of the outputs of n. It returns false if n does not
 // compute each item independently.
 func (r *rebatcher) rebatchNode(n *Node) bool {
-	if !r.isIndependent(n) {
+	if !r.rebatchOperands(n) {
 		return false
 	}
 	for _, out := range n.Outputs {
@@ -99,9 +99,9 @@ var broadcastingOperators = []string{
 	"LessOrEqual", "Equal", "And", "Or", "Xor",
 }
 
-// isIndependent reports whether n computes each item of the leading axis independently. It
-// also rewrites constant shapes that contain the axis.
-func (r *rebatcher) isIndependent(n *Node) bool {
+// rebatchOperands rewrites constant shapes among the operands of n that contain the leading axis.
+// It reports whether n computes each item of that axis independently.
+func (r *rebatcher) rebatchOperands(n *Node) bool {
 	first := n.Inputs[0]
 	rank := len(r.g.Values[first].Dims)
 	switch {
@@ -113,7 +113,7 @@ func (r *rebatcher) isIndependent(n *Node) bool {
 		if slices.ContainsFunc(n.Inputs, func(s string) bool { return !r.batched[s] }) {
 			return false
 		}
-		return r.axis(n) > 0 || r.axis(n) > -rank && r.axis(n) < 0
+		return r.axisAttribute(n) > 0 || r.axisAttribute(n) > -rank && r.axisAttribute(n) < 0
 	case !r.batched[first] || slices.ContainsFunc(n.Inputs[1:], func(s string) bool { return r.batched[s] }):
 		return false
 	case slices.Contains(pointwiseOperators, n.Op):
@@ -126,23 +126,23 @@ func (r *rebatcher) isIndependent(n *Node) bool {
 	case "Gemm":
 		return n.intAttributeOr("transA", 0) == 0 && (len(n.Inputs) < 3 || len(r.g.Values[n.Inputs[2]].Dims) < 2 || r.g.Values[n.Inputs[2]].Dims[0] == 1)
 	case "Softmax", "LogSoftmax", "Hardmax", "LayerNormalization", "Split", "TopK", "ArgMax", "ArgMin", "Gather":
-		return inner([]int{r.axis(n)})
+		return inner([]int{r.axisAttribute(n)})
 	case "Resize":
 		return len(n.Inputs) < 4 // sizes contain the batch
 	case "Flatten":
-		return r.axis(n) == 1
+		return r.axisAttribute(n) == 1
 	case "Transpose":
 		perm := n.intsAttributeOrNil("perm")
 		return len(perm) > 0 && perm[0] == 0
 	case "Reshape":
 		return r.rebatchReshape(n)
 	case "ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSumExp", "ReduceProd", "Squeeze":
-		return inner(r.nodeAxes(n, 1))
+		return inner(r.axesOfNode(n, 1))
 	case "Unsqueeze":
-		axes := r.nodeAxes(n, 1)
+		axes := r.axesOfNode(n, 1)
 		return len(axes) == 1 && axes[0] != 0 && axes[0] != -rank-1
 	case "Slice":
-		return inner(r.nodeAxes(n, 3))
+		return inner(r.axesOfNode(n, 3))
 	case "Pad":
 		if len(n.Inputs) < 2 || len(n.Inputs) > 3 {
 			return false
@@ -153,9 +153,9 @@ func (r *rebatcher) isIndependent(n *Node) bool {
 	return false
 }
 
-// nodeAxes returns the axes of n, from its attribute or from the constant that is its input
+// axesOfNode returns the axes of n, from its attribute or from the constant that is its input
 // i.
-func (r *rebatcher) nodeAxes(n *Node, i int) []int {
+func (r *rebatcher) axesOfNode(n *Node, i int) []int {
 	if axes := n.intsAttributeOrNil("axes"); axes != nil || len(n.Inputs) <= i {
 		return axes
 	}
@@ -226,8 +226,8 @@ func (r *rebatcher) rebatchReshape(n *Node) bool {
 	return true
 }
 
-// axis returns the attribute axis of n, or its default value if n leaves it out.
-func (r *rebatcher) axis(n *Node) int {
+// axisAttribute returns the attribute axis of n, or its default value if n leaves it out.
+func (r *rebatcher) axisAttribute(n *Node) int {
 	axis, _ := defaultAxis(n.Op, r.g.Opset)
 	return n.intAttributeOr("axis", axis)
 }

@@ -26,16 +26,16 @@ func addRecurrent(b *builder, x string) bool {
 	}
 	steps, batch, k, hidden := v.Dims[0], v.Dims[1], v.Dims[2], pick(b, 1, 3, 5, 8)
 	in := []string{x, b.addWeights(k, directions, gates*hidden, k), b.addWeights(hidden, directions, gates*hidden, hidden), "", "", "", ""}
-	if b.chance(70) {
+	if b.randomBool(70) {
 		in[3] = b.addOffsets(directions, 2*gates*hidden)
 	}
 	states := []int{directions, batch, hidden}
 	for i := 5; i < 7; i++ {
 		switch {
 		case i == 6 && op != "LSTM":
-		case b.chance(25):
+		case b.randomBool(25):
 			in[i] = b.addConstant(onnx.Float, states, make([]float64, countElements(states)))
-		case b.chance(25):
+		case b.randomBool(25):
 			in[i] = b.addOffsets(states...)
 		}
 	}

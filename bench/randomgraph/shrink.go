@@ -13,7 +13,7 @@ import (
 // caller must ensure that fails(g) is true.
 func (g *Graph) Minimize(fails func(*Graph) bool) *Graph {
 	for {
-		smaller := g.shrinkOnce(fails)
+		smaller := g.findFailingShrinking(fails)
 		if smaller == nil {
 			return g
 		}
@@ -21,8 +21,8 @@ func (g *Graph) Minimize(fails func(*Graph) bool) *Graph {
 	}
 }
 
-// shrinkOnce returns the first graph of Shrinkings that fails, or nil.
-func (g *Graph) shrinkOnce(fails func(*Graph) bool) *Graph {
+// findFailingShrinking returns the first graph of Shrinkings that fails, or nil.
+func (g *Graph) findFailingShrinking(fails func(*Graph) bool) *Graph {
 	for c := range g.Shrinkings() {
 		if fails(c) {
 			return c
@@ -36,7 +36,7 @@ func (g *Graph) shrinkOnce(fails func(*Graph) bool) *Graph {
 // removes a node, or simplifies the values of a constant.
 func (g *Graph) Shrinkings() iter.Seq[*Graph] {
 	return func(yield func(*Graph) bool) {
-		for _, steps := range []iter.Seq[*Graph]{g.cutOutputs(), g.replaceNodes(), g.bypassNodes(), g.roundConstants()} {
+		for _, steps := range []iter.Seq[*Graph]{g.yieldFewerOutputs(), g.yieldReplacedNodes(), g.yieldBypassedNodes(), g.yieldSimplerConstants()} {
 			for c := range steps {
 				c.Seed = g.Seed + " shrunk"
 				if !yield(c) {
@@ -47,9 +47,9 @@ func (g *Graph) Shrinkings() iter.Seq[*Graph] {
 	}
 }
 
-// cutOutputs yields g with a single tensor as its output, early ones first, and then g
+// yieldFewerOutputs yields g with a single tensor as its output, early ones first, and then g
 // without one of its outputs.
-func (g *Graph) cutOutputs() iter.Seq[*Graph] {
+func (g *Graph) yieldFewerOutputs() iter.Seq[*Graph] {
 	return func(yield func(*Graph) bool) {
 		for _, n := range g.Nodes {
 			for _, out := range n.Outputs {
@@ -75,9 +75,9 @@ func (g *Graph) cutOutputs() iter.Seq[*Graph] {
 	}
 }
 
-// replaceNodes yields g with one node replaced by new inputs of the same shapes, late nodes
+// yieldReplacedNodes yields g with one node replaced by new inputs of the same shapes, late nodes
 // first.
-func (g *Graph) replaceNodes() iter.Seq[*Graph] {
+func (g *Graph) yieldReplacedNodes() iter.Seq[*Graph] {
 	return func(yield func(*Graph) bool) {
 		for i := len(g.Nodes) - 1; i >= 0; i-- {
 			if c := g.replaceNode(i); c != nil && !yield(c) {
@@ -130,9 +130,9 @@ func sampleValues(v Value) []float64 {
 	return randomMultiples(rand.New(rand.NewPCG(uint64(countElements(v.Dims)), 1)), countElements(v.Dims), first, max(first, last), unit)
 }
 
-// bypassNodes yields g without one node, whose result is replaced by an operand of the same
+// yieldBypassedNodes yields g without one node, whose result is replaced by an operand of the same
 // shape and type.
-func (g *Graph) bypassNodes() iter.Seq[*Graph] {
+func (g *Graph) yieldBypassedNodes() iter.Seq[*Graph] {
 	return func(yield func(*Graph) bool) {
 		for i, n := range g.Nodes {
 			for _, in := range n.Inputs {
@@ -166,9 +166,9 @@ func (g *Graph) canSubstitute(from, to string) bool {
 		(w.Low <= 0 && w.High >= 0 || v.Low >= w.Low && v.High <= w.High)
 }
 
-// roundConstants yields g with the values of one float32 constant simplified: negative values
-// become -1, the others alternate between 1 and 2.
-func (g *Graph) roundConstants() iter.Seq[*Graph] {
+// yieldSimplerConstants yields g with the values of one float32 constant simplified: negative
+// values become -1, the others alternate between 1 and 2.
+func (g *Graph) yieldSimplerConstants() iter.Seq[*Graph] {
 	return func(yield func(*Graph) bool) {
 		for i, t := range g.Constants {
 			if t.Type != onnx.Float || len(t.Values) < 2 || g.hasReader(t.Name, "Resize") {

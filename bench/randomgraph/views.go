@@ -6,9 +6,9 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// randomRegroup returns another shape with as many elements as dims. It merges and splits axes,
+// randomReshape returns another shape with as many elements as dims. It merges and splits axes,
 // adds axes of extent 1, and exchanges the extents of neighbors.
-func randomRegroup(b *builder, dims []int) []int {
+func randomReshape(b *builder, dims []int) []int {
 	out := slices.Clone(dims)
 	for range b.randomInt(1, 3) {
 		switch k := b.rng.IntN(4); {
@@ -43,7 +43,7 @@ func randomRegroup(b *builder, dims []int) []int {
 // of x and -1 for the extent that follows from the others.
 func addReshape(b *builder, x string) bool {
 	v := b.value(x)
-	dims := randomRegroup(b, v.Dims)
+	dims := randomReshape(b, v.Dims)
 	switch k := b.rng.IntN(100); {
 	case k < 15:
 		dims = []int{countElements(v.Dims)}
@@ -53,23 +53,23 @@ func addReshape(b *builder, x string) bool {
 		dims = []int{1, countElements(v.Dims), 1, 1}
 	}
 	shape := slices.Clone(dims)
-	if len(shape) > 0 && b.chance(25) {
+	if len(shape) > 0 && b.randomBool(25) {
 		shape[b.randomAxis(len(shape))] = -1
 	}
-	if len(shape) > 0 && len(v.Dims) > 0 && shape[0] == v.Dims[0] && b.chance(30) {
+	if len(shape) > 0 && len(v.Dims) > 0 && shape[0] == v.Dims[0] && b.randomBool(30) {
 		shape[0] = 0
 	}
 	var a []Attribute
-	if b.graph.Opset >= 14 && b.chance(15) && !slices.Contains(shape, 0) {
+	if b.graph.Opset >= 14 && b.randomBool(15) && !slices.Contains(shape, 0) {
 		a = append(a, intAttribute("allowzero", b.rng.IntN(2)))
 	}
 	b.addNode("Reshape", []string{x, b.addInts(shape...)}, v.withDims(dims...), a...)
 	return true
 }
 
-// addView adds an operator that only rearranges or repeats the elements of x, such as Reshape,
-// Transpose or Expand. It returns false if the operator does not fit the shape of x.
-func addView(b *builder, x string) bool {
+// addViewOperator adds an operator that only rearranges or repeats the elements of x, such as
+// Reshape, Transpose or Expand. It returns false if the operator does not fit the shape of x.
+func addViewOperator(b *builder, x string) bool {
 	v := b.value(x)
 	n := len(v.Dims)
 	switch pick(b, "Reshape", "Reshape", "Reshape", "Transpose", "Transpose", "Flatten", "Squeeze", "Unsqueeze", "Expand", "Tile") {
@@ -81,10 +81,10 @@ func addView(b *builder, x string) bool {
 		}
 		perm := b.rng.Perm(n)
 		switch {
-		case b.chance(50):
+		case b.randomBool(50):
 			perm = identityPermutation(n)
 			perm[n-1], perm[n-2] = perm[n-2], perm[n-1]
-		case b.chance(25):
+		case b.randomBool(25):
 			perm = identityPermutation(n)
 			slices.Reverse(perm)
 		}
@@ -93,7 +93,7 @@ func addView(b *builder, x string) bool {
 		axis := b.rng.IntN(n + 1)
 		rows := countElements(v.Dims[:axis])
 		if axis < n {
-			axis = b.randomSign(axis, n)
+			axis = b.maybeNegativeAxis(axis, n)
 		}
 		b.addNode("Flatten", []string{x}, v.withDims(rows, countElements(v.Dims)/rows), intAttribute("axis", axis))
 	case "Squeeze":
@@ -101,7 +101,7 @@ func addView(b *builder, x string) bool {
 	case "Unsqueeze":
 		return addUnsqueeze(b, x)
 	case "Expand":
-		dims := operandDims(b, v.Dims)
+		dims := randomOperandDims(b, v.Dims)
 		out, ok := broadcastDims(v.Dims, dims)
 		if !ok || len(out) > 5 {
 			return false
@@ -111,7 +111,7 @@ func addView(b *builder, x string) bool {
 		if n == 0 || v.Type != onnx.Float {
 			return false
 		}
-		repeats := shapeOfOnes(n)
+		repeats := onesShape(n)
 		repeats[b.randomAxis(n)] = b.randomInt(1, 3)
 		out := slices.Clone(v.Dims)
 		for i := range out {
@@ -141,7 +141,7 @@ func addUnsqueeze(b *builder, x string) bool {
 	if n >= 5 {
 		return false
 	}
-	if n <= 3 && b.chance(25) { // two axes in any order
+	if n <= 3 && b.randomBool(25) { // two axes in any order
 		axes := b.rng.Perm(n + 2)[:2]
 		dims := slices.Clone(v.Dims)
 		for _, axis := range slices.Sorted(slices.Values(axes)) {
@@ -151,7 +151,7 @@ func addUnsqueeze(b *builder, x string) bool {
 		return true
 	}
 	axis := b.rng.IntN(n + 1)
-	b.addWithAxes("Unsqueeze", x, v.withDims(slices.Insert(slices.Clone(v.Dims), axis, 1)...), b.randomSign(axis, n+1))
+	b.addWithAxes("Unsqueeze", x, v.withDims(slices.Insert(slices.Clone(v.Dims), axis, 1)...), b.maybeNegativeAxis(axis, n+1))
 	return true
 }
 
@@ -168,12 +168,12 @@ func addSqueeze(b *builder, x string) bool {
 	if len(at) == 0 {
 		return false
 	}
-	if b.chance(30) {
+	if b.randomBool(30) {
 		dims := slices.DeleteFunc(slices.Clone(v.Dims), func(d int) bool { return d == 1 })
 		b.addNode("Squeeze", []string{x}, v.withDims(dims...))
 		return true
 	}
-	if len(at) > 1 && b.chance(40) {
+	if len(at) > 1 && b.randomBool(40) {
 		b.rng.Shuffle(len(at), func(i, j int) { at[i], at[j] = at[j], at[i] })
 		at = at[:2]
 		var dims []int
@@ -182,16 +182,16 @@ func addSqueeze(b *builder, x string) bool {
 				dims = append(dims, d)
 			}
 		}
-		b.addWithAxes("Squeeze", x, v.withDims(dims...), b.randomSign(at[0], len(v.Dims)), b.randomSign(at[1], len(v.Dims)))
+		b.addWithAxes("Squeeze", x, v.withDims(dims...), b.maybeNegativeAxis(at[0], len(v.Dims)), b.maybeNegativeAxis(at[1], len(v.Dims)))
 		return true
 	}
 	i := pick(b, at...)
-	b.addWithAxes("Squeeze", x, v.withDims(slices.Delete(slices.Clone(v.Dims), i, i+1)...), b.randomSign(i, len(v.Dims)))
+	b.addWithAxes("Squeeze", x, v.withDims(slices.Delete(slices.Clone(v.Dims), i, i+1)...), b.maybeNegativeAxis(i, len(v.Dims)))
 	return true
 }
 
-// addPartOperator adds an operator that selects, joins, pads or rearranges parts of x, such as Slice,
-// Concat or DepthToSpace. It returns false if x is a scalar or does not fit the operator.
+// addPartOperator adds an operator that selects, joins, pads or rearranges parts of x, such as
+// Slice, Concat or DepthToSpace. It returns false if x is a scalar or does not fit the operator.
 func addPartOperator(b *builder, x string) bool {
 	if b.rank(x) == 0 {
 		return false
@@ -213,7 +213,7 @@ func addPartOperator(b *builder, x string) bool {
 		return false
 	}
 	n, c, h, w := v.Dims[0], v.Dims[1], v.Dims[2], v.Dims[3]
-	if c%4 == 0 && b.chance(50) {
+	if c%4 == 0 && b.randomBool(50) {
 		a := []Attribute{intAttribute("blocksize", 2)}
 		if b.graph.Opset >= 11 {
 			a = append(a, textAttribute("mode", pick(b, "DCR", "CRD")))
@@ -235,7 +235,7 @@ func addSlice(b *builder, x string) bool {
 	n := len(v.Dims)
 	dims := slices.Clone(v.Dims)
 	var starts, ends, axes, steps []int
-	leading := b.chance(25) // slice the first axes
+	leading := b.randomBool(25) // slice the first axes
 	for i, axis := range b.rng.Perm(n)[:b.randomInt(1, min(2, n))] {
 		if leading {
 			axis = i
@@ -254,16 +254,16 @@ func addSlice(b *builder, x string) bool {
 			if end < 0 {
 				end = -d - 1
 			}
-		} else if to == d && b.chance(40) {
+		} else if to == d && b.randomBool(40) {
 			end = 1 << 62 // encoded as the largest int64, as exporters write it
 		}
-		if start > 0 && b.chance(20) {
+		if start > 0 && b.randomBool(20) {
 			start -= d
 		}
 		dims[axis] = count
-		starts, ends, axes, steps = append(starts, start), append(ends, end), append(axes, b.randomSign(axis, n)), append(steps, step)
+		starts, ends, axes, steps = append(starts, start), append(ends, end), append(axes, b.maybeNegativeAxis(axis, n)), append(steps, step)
 	}
-	leading = leading && b.chance(70)
+	leading = leading && b.randomBool(70)
 	if b.graph.Opset < 10 {
 		a := []Attribute{intsAttribute("starts", starts...), intsAttribute("ends", ends...)}
 		if !leading {
@@ -276,7 +276,7 @@ func addSlice(b *builder, x string) bool {
 	if !leading {
 		in = append(in, b.addInts(axes...))
 	}
-	if slices.ContainsFunc(steps, func(s int) bool { return s != 1 }) || b.chance(50) {
+	if slices.ContainsFunc(steps, func(s int) bool { return s != 1 }) || b.randomBool(50) {
 		if leading {
 			in = append(in, "")
 		}
@@ -302,10 +302,10 @@ func addConcat(b *builder, x string) bool {
 		return true
 	}
 	y := b.findOther(x, fits)
-	if y == "" || b.chance(15) {
+	if y == "" || b.randomBool(15) {
 		y = x
 	}
-	if y == x && v.Type == onnx.Float && b.chance(40) {
+	if y == x && v.Type == onnx.Float && b.randomBool(40) {
 		dims := slices.Clone(v.Dims)
 		dims[axis] = b.randomInt(1, 4)
 		if countElements(dims) <= maxElements {
@@ -313,10 +313,10 @@ func addConcat(b *builder, x string) bool {
 		}
 	}
 	in := []string{x, y}
-	if b.chance(40) {
+	if b.randomBool(40) {
 		slices.Reverse(in)
 	}
-	if b.chance(15) {
+	if b.randomBool(15) {
 		in = append(in, x)
 	}
 	dims := slices.Clone(v.Dims)
@@ -329,7 +329,7 @@ func addConcat(b *builder, x string) bool {
 	if countElements(dims) > maxElements {
 		return false
 	}
-	b.addNode("Concat", in, v.withDims(dims...), intAttribute("axis", b.randomSign(axis, len(dims))))
+	b.addNode("Concat", in, v.withDims(dims...), intAttribute("axis", b.maybeNegativeAxis(axis, len(dims))))
 	return true
 }
 
@@ -344,7 +344,7 @@ func addSplit(b *builder, x string) bool {
 	}
 	parts := b.randomInt(2, min(3, n))
 	sizes := make([]int, parts)
-	equal := b.chance(30) && (n%parts == 0 || b.graph.Opset >= 18) // the sizes can be left out
+	equal := b.randomBool(30) && (n%parts == 0 || b.graph.Opset >= 18) // the sizes can be left out
 	for i := range sizes {
 		sizes[i] = n / parts
 	}
@@ -359,7 +359,7 @@ func addSplit(b *builder, x string) bool {
 		}
 	case !equal:
 		sizes[0] += n - n/parts*parts
-		if b.chance(40) && sizes[0] > 1 {
+		if b.randomBool(40) && sizes[0] > 1 {
 			sizes[0], sizes[1] = sizes[0]-1, sizes[1]+1
 		}
 	}
@@ -369,7 +369,7 @@ func addSplit(b *builder, x string) bool {
 		dims[axis] = s
 		out = append(out, v.withDims(dims...))
 	}
-	a := intAttribute("axis", b.randomSign(axis, len(v.Dims)))
+	a := intAttribute("axis", b.maybeNegativeAxis(axis, len(v.Dims)))
 	switch {
 	case equal && b.graph.Opset >= 18:
 		b.addNodeWithOutputs("Split", []string{x}, out, a, intAttribute("num_outputs", parts))
@@ -404,7 +404,7 @@ func addGather(b *builder, x string) bool {
 	if countElements(dims) > maxElements {
 		return false
 	}
-	b.addNode("Gather", []string{x, b.addConstant(pick(b, onnx.Int64, onnx.Int64, onnx.Int32), shape, indices)}, v.withDims(dims...), intAttribute("axis", b.randomSign(axis, len(v.Dims))))
+	b.addNode("Gather", []string{x, b.addConstant(pick(b, onnx.Int64, onnx.Int64, onnx.Int32), shape, indices)}, v.withDims(dims...), intAttribute("axis", b.maybeNegativeAxis(axis, len(v.Dims))))
 	return true
 }
 
@@ -424,7 +424,7 @@ func addPad(b *builder, x string) bool {
 		if mode == "reflect" {
 			most = min(most, v.Dims[axis]-1)
 		}
-		if mode == "constant" && b.chance(15) {
+		if mode == "constant" && b.randomBool(15) {
 			least = -(v.Dims[axis] - 1) / 2
 		}
 		begin[axis], end[axis] = b.randomInt(least, most), b.randomInt(least, most)
@@ -443,10 +443,10 @@ func addPad(b *builder, x string) bool {
 		return true
 	}
 	in := []string{x, "", "", ""}
-	if b.graph.Opset >= 18 && b.chance(40) {
+	if b.graph.Opset >= 18 && b.randomBool(40) {
 		var pads, signed []int
 		for _, axis := range axes {
-			pads, signed = append(pads, begin[axis]), append(signed, b.randomSign(axis, n))
+			pads, signed = append(pads, begin[axis]), append(signed, b.maybeNegativeAxis(axis, n))
 		}
 		for _, axis := range axes {
 			pads = append(pads, end[axis])
@@ -455,7 +455,7 @@ func addPad(b *builder, x string) bool {
 	} else {
 		in[1] = b.addInts(slices.Concat(begin, end)...)
 	}
-	if mode == "constant" && (fill != 0 || b.chance(50)) {
+	if mode == "constant" && (fill != 0 || b.randomBool(50)) {
 		in[2] = b.addConstant(onnx.Float, nil, []float64{fill})
 	}
 	for in[len(in)-1] == "" {

@@ -38,7 +38,7 @@ func Advice(d *hw.DescriptorReport) string {
 	if d.Engines == 1 {
 		verb = "computes"
 	}
-	return fmt.Sprintf("%s %s in %s%s", engines, verb, part(uint64(a.Compute)), gates(d))
+	return fmt.Sprintf("%s %s in %s%s", engines, verb, part(uint64(a.Compute)), gatedTilesClause(d))
 }
 
 // patchAdvice returns a phrase for a multiply-accumulate whose result is so small that the engine
@@ -51,9 +51,9 @@ func patchAdvice(d *hw.DescriptorReport) string {
 	return fmt.Sprintf("; loads and stores do not overlap with the array, because up to %d pixels are moved as a whole (inferred)", hw.SinglePatchPixels)
 }
 
-// gates returns a clause that says how much longer the array works because some tiles are closed.
-// It returns "" if it does not work longer.
-func gates(d *hw.DescriptorReport) string {
+// gatedTilesClause returns a clause that says how much longer the array works because some tiles
+// are closed. It returns "" if it does not work longer.
+func gatedTilesClause(d *hw.DescriptorReport) string {
 	c := &d.Crew
 	switch {
 	case c.Pace() == c.Own:

@@ -26,79 +26,79 @@ type Column[R any] struct {
 }
 
 // DescriptorColumns lists the columns of the tables with one row per descriptor.
-var DescriptorColumns = slices.Concat(workColumns(), causeColumns(), costColumns())
+var DescriptorColumns = slices.Concat(listWorkColumns(), listCauseColumns(), listCostColumns())
 
-// workColumns returns the columns with a descriptor's place, shapes, engines and cycles.
-func workColumns() []Column[Descriptor] {
+// listWorkColumns returns the columns with a descriptor's place, shapes, engines and cycles.
+func listWorkColumns() []Column[Descriptor] {
 	type d = Descriptor
 	return []Column[d]{
 		{"index", "td", "td", "place in the chain", 0, false, func(x *d) Value { return placeOf(x.Index) }},
-		csvOnly("offset", func(x *d) Value { return placeOf(x.Offset) }),
+		newCSVColumn("offset", func(x *d) Value { return placeOf(x.Offset) }),
 		{"op", "op", "op", "operation", 0, true, func(x *d) Value { return textOf(x.Op) }},
 		{"", "in", "in", "source, C H W", 0, false, func(x *d) Value { return textOf(Extent(x.Shape.Cin, x.Shape.Hin, x.Shape.Win)) }},
 		{"", "out", "out", "result, C H W", 0, false, func(x *d) Value { return textOf(Extent(x.Shape.Cout, x.Shape.Hout, x.Shape.Wout)) }},
 		{"", "kernel", "kernel", "window, /groups", 4, false, func(x *d) Value { return kernelOf(x) }},
 		{"", "engines", "", "", 6, false, func(x *d) Value { return textOf(enginesOf(x)) }},
-		csvOnly("win", func(x *d) Value { return countOf(x.Shape.Win) }),
-		csvOnly("hin", func(x *d) Value { return countOf(x.Shape.Hin) }),
-		csvOnly("cin", func(x *d) Value { return countOf(x.Shape.Cin) }),
-		csvOnly("wout", func(x *d) Value { return countOf(x.Shape.Wout) }),
-		csvOnly("hout", func(x *d) Value { return countOf(x.Shape.Hout) }),
-		csvOnly("cout", func(x *d) Value { return countOf(x.Shape.Cout) }),
-		csvOnly("kw", func(x *d) Value { return countOf(x.Shape.Kw) }),
-		csvOnly("kh", func(x *d) Value { return countOf(x.Shape.Kh) }),
-		csvOnly("groups", func(x *d) Value { return countOf(x.Shape.Groups) }),
+		newCSVColumn("win", func(x *d) Value { return countOf(x.Shape.Win) }),
+		newCSVColumn("hin", func(x *d) Value { return countOf(x.Shape.Hin) }),
+		newCSVColumn("cin", func(x *d) Value { return countOf(x.Shape.Cin) }),
+		newCSVColumn("wout", func(x *d) Value { return countOf(x.Shape.Wout) }),
+		newCSVColumn("hout", func(x *d) Value { return countOf(x.Shape.Hout) }),
+		newCSVColumn("cout", func(x *d) Value { return countOf(x.Shape.Cout) }),
+		newCSVColumn("kw", func(x *d) Value { return countOf(x.Shape.Kw) }),
+		newCSVColumn("kh", func(x *d) Value { return countOf(x.Shape.Kh) }),
+		newCSVColumn("groups", func(x *d) Value { return countOf(x.Shape.Groups) }),
 		{"engines", "", "engines", "MAC engines at work", 6, false, func(x *d) Value { return countOf(x.Engines) }},
-		csvOnly("tiles", func(x *d) Value { return countOf(x.Tiles) }),
+		newCSVColumn("tiles", func(x *d) Value { return countOf(x.Tiles) }),
 		{"cycles", "cycles", "cycles", "engine cycles that it adds to the chain", 0, false, func(x *d) Value { return countOf(x.Cycles.Total) }},
 		{"", "compute", "", "", 7, false, func(x *d) Value { return shareOf(Percent(x.Cycles.Compute, x.Cycles.Total)) }},
 	}
 }
 
-// causeColumns returns a column for each cause of cycles.
-func causeColumns() (list []Column[Descriptor]) {
+// listCauseColumns returns a column for each cause of cycles.
+func listCauseColumns() (list []Column[Descriptor]) {
 	for cause := range hw.NumCauses {
-		list = append(list, csvOnly(cause.String(), func(x *Descriptor) Value { return countOf(uint64(*x.Cycles.Of(cause))) }))
+		list = append(list, newCSVColumn(cause.String(), func(x *Descriptor) Value { return countOf(uint64(*x.Cycles.Of(cause))) }))
 	}
 	return list
 }
 
-// costColumns returns the columns of a descriptor's units, bytes, time and energy.
-func costColumns() []Column[Descriptor] {
+// listCostColumns returns the columns of a descriptor's units, bytes, time and energy.
+func listCostColumns() []Column[Descriptor] {
 	type d = Descriptor
 	return []Column[d]{
-		csvOnly("work_units", func(x *d) Value { return countOf(x.Units.WorkUnits) }),
-		csvOnly("mac_cycles_per_wu", func(x *d) Value { return countOf(x.Units.MACCycles) }),
-		csvOnly("post_cycles_per_wu", func(x *d) Value { return countOf(x.Units.PostCycles) }),
-		csvOnly("ne_single", func(x *d) Value { return countOf(x.Units.NESingle) }),
-		csvOnly("ne_double", func(x *d) Value { return countOf(x.Units.NEDouble) }),
-		csvOnly("planar", func(x *d) Value { return countOf(x.Units.Planar) }),
-		csvOnly("l2_broadcast", func(x *d) Value { return countOf(x.Units.L2Broadcast) }),
-		csvOnly("l2_writeback", func(x *d) Value { return countOf(x.Units.L2Writeback) }),
-		csvOnly("kernel_bytes", func(x *d) Value { return sizeOf(x.Units.KernelBytes) }),
-		csvOnly("dma_source1", func(x *d) Value { return sizeOf(x.DMA.Source1) }),
-		csvOnly("dma_source2", func(x *d) Value { return sizeOf(x.DMA.Source2) }),
-		csvOnly("dma_kernel", func(x *d) Value { return sizeOf(x.DMA.Kernel) }),
-		csvOnly("dma_destination", func(x *d) Value { return sizeOf(x.DMA.Destination) }),
+		newCSVColumn("work_units", func(x *d) Value { return countOf(x.Units.WorkUnits) }),
+		newCSVColumn("mac_cycles_per_wu", func(x *d) Value { return countOf(x.Units.MACCycles) }),
+		newCSVColumn("post_cycles_per_wu", func(x *d) Value { return countOf(x.Units.PostCycles) }),
+		newCSVColumn("ne_single", func(x *d) Value { return countOf(x.Units.NESingle) }),
+		newCSVColumn("ne_double", func(x *d) Value { return countOf(x.Units.NEDouble) }),
+		newCSVColumn("planar", func(x *d) Value { return countOf(x.Units.Planar) }),
+		newCSVColumn("l2_broadcast", func(x *d) Value { return countOf(x.Units.L2Broadcast) }),
+		newCSVColumn("l2_writeback", func(x *d) Value { return countOf(x.Units.L2Writeback) }),
+		newCSVColumn("kernel_bytes", func(x *d) Value { return sizeOf(x.Units.KernelBytes) }),
+		newCSVColumn("dma_source1", func(x *d) Value { return sizeOf(x.DMA.Source1) }),
+		newCSVColumn("dma_source2", func(x *d) Value { return sizeOf(x.DMA.Source2) }),
+		newCSVColumn("dma_kernel", func(x *d) Value { return sizeOf(x.DMA.Kernel) }),
+		newCSVColumn("dma_destination", func(x *d) Value { return sizeOf(x.DMA.Destination) }),
 		{"", "bound by", "bound by", "the cause with the most cycles", 0, true, func(x *d) Value { return causeOf(x.Bound) }},
 		{"dma_total", "moved", "moved", "bytes between device memory and the engine", 2, false, func(x *d) Value { return sizeOf(x.DMA.Total) }},
-		{"", "GB/s", "GB/s", "bytes over time", 5, false, func(x *d) Value { return rateOf(rates(0, x.DMA.Total, x.WorkingNs).GBPerS) }},
-		csvOnly("exe_stored", func(x *d) Value { return countOf(x.Exe.Stored) }),
-		csvOnly("exe_model", func(x *d) Value { return countOf(x.Exe.Model) }),
-		csvOnly("macs", func(x *d) Value { return countOf(x.MACs) }),
-		csvOnly("bound", func(x *d) Value { return causeOf(x.Bound) }),
+		{"", "GB/s", "GB/s", "bytes over time", 5, false, func(x *d) Value { return rateOf(newRates(0, x.DMA.Total, x.WorkingNs).GBPerS) }},
+		newCSVColumn("exe_stored", func(x *d) Value { return countOf(x.Exe.Stored) }),
+		newCSVColumn("exe_model", func(x *d) Value { return countOf(x.Exe.Model) }),
+		newCSVColumn("macs", func(x *d) Value { return countOf(x.MACs) }),
+		newCSVColumn("bound", func(x *d) Value { return causeOf(x.Bound) }),
 		{"time_ns", "time", "time", "engine time", 0, false, func(x *d) Value { return timeOf(x.TimeNs) }},
 		{"", "interval", "", "", 8, false, func(x *d) Value { return intervalOf(x) }},
 		{"energy_nj", "energy", "energy", "without the dispatch's own", 3, false, func(x *d) Value { return energyOf(x.EnergyNJ) }},
-		csvOnly("computed", func(x *d) Value { return textOf(strconv.FormatBool(x.Computed)) }),
+		newCSVColumn("computed", func(x *d) Value { return textOf(strconv.FormatBool(x.Computed)) }),
 		{"time_ns_low", "", "low", "lower end of the time's " + hw.IntervalPercent + " interval", 9, false, func(x *d) Value { return timeOf(x.TimeLowNs) }},
 		{"time_ns_high", "", "high", "upper end of the time's " + hw.IntervalPercent + " interval", 9, false, func(x *d) Value { return timeOf(x.TimeHighNs) }},
-		csvOnly("saved_cycles", func(x *d) Value { return countOf(x.Saved) }),
-		csvOnly("power_w", func(x *d) Value { return numberOf(x.PowerW) }),
-		csvOnly("working_ns", func(x *d) Value { return timeOf(x.WorkingNs) }),
-		csvOnly("measured", func(x *d) Value { return textOf(strconv.FormatBool(x.Measured)) }),
-		{"", "", "TFLOP/s", "operations over time; a multiply-accumulate is two", 8, false, func(x *d) Value { return rateOf(rates(x.MACs, 0, x.WorkingNs).TFLOPS) }},
-		{"", "vendor us", "", "", 9, false, func(x *d) Value { return textOf(vendorOf(x)) }},
+		newCSVColumn("saved_cycles", func(x *d) Value { return countOf(x.Saved) }),
+		newCSVColumn("power_w", func(x *d) Value { return numberOf(x.PowerW) }),
+		newCSVColumn("working_ns", func(x *d) Value { return timeOf(x.WorkingNs) }),
+		newCSVColumn("measured", func(x *d) Value { return textOf(strconv.FormatBool(x.Measured)) }),
+		{"", "", "TFLOP/s", "operations over time; a multiply-accumulate is two", 8, false, func(x *d) Value { return rateOf(newRates(x.MACs, 0, x.WorkingNs).TFLOPS) }},
+		{"", "vendor us", "", "", 9, false, func(x *d) Value { return textOf(vendorEstimates(x)) }},
 	}
 }
 
@@ -106,32 +106,33 @@ func costColumns() []Column[Descriptor] {
 // for a layer that is not modelled.
 var LayerColumns = []Column[Layer]{
 	{"name", "layer", "layer", "name in the network", 0, true, func(x *Layer) Value { return nameOf(x.Name) }},
-	csvOnly("op", func(x *Layer) Value { return nameOf(x.Op) }),
-	{"", "op", "op", "operation", 0, true, func(x *Layer) Value { return nameOf(x.work()) }},
+	newCSVColumn("op", func(x *Layer) Value { return nameOf(x.Op) }),
+	{"", "op", "op", "operation", 0, true, func(x *Layer) Value { return nameOf(x.workName()) }},
 	{"in", "in", "in", "N C H W", 4, false, func(x *Layer) Value { return textOf(Dims(x.In)) }},
 	{"out", "out", "out", "N C H W", 2, false, func(x *Layer) Value { return textOf(Dims(x.Out)) }},
 	{"kernel", "kernel", "kernel", "taps, /stride and :groups", 5, false, func(x *Layer) Value { return textOf(x.Kernel) }},
-	csvOnly("folded", func(x *Layer) Value { return nameOf(strings.Join(x.Folded, " ")) }),
-	{"descriptors", "tds", "tds", "descriptors of its own", 6, false, cost(func(x *Layer) Value { return placeOf(x.Descriptors) })},
-	{"cycles", "cycles", "cycles", "engine cycles that it adds to the chain", 3, false, cost(func(x *Layer) Value { return countOf(x.Total.Cycles) })},
-	{"bound", "bound by", "bound by", "the cause with the most cycles", 0, true, cost(func(x *Layer) Value { return causeOf(x.Bound) })},
-	{"dma_bytes", "moved", "moved", "bytes between device memory and the engine", 3, false, cost(func(x *Layer) Value { return sizeOf(x.Total.DMABytes) })},
-	{"", "GB/s", "GB/s", "bytes over time", 7, false, cost(func(x *Layer) Value { return rateOf(x.Total.GBPerS) })},
-	{"time_ns", "time", "time", "engine time", 0, false, cost(func(x *Layer) Value { return timeOf(x.Total.TimeNs) })},
-	{"energy_nj", "energy", "energy", "without the dispatch's own", 1, false, cost(func(x *Layer) Value { return energyOf(x.Total.EnergyNJ) })},
-	csvOnly("macs", cost(func(x *Layer) Value { return countOf(x.Total.MACs) })),
-	{"", "", "low", "lower end of the time's " + hw.IntervalPercent + " interval", 9, false, cost(func(x *Layer) Value { return timeOf(x.Total.TimeLowNs) })},
-	{"", "", "high", "upper end of the time's " + hw.IntervalPercent + " interval", 9, false, cost(func(x *Layer) Value { return timeOf(x.Total.TimeHighNs) })},
-	{"tflops", "TFLOP/s", "TFLOP/s", "operations over time; a multiply-accumulate is two", 7, false, cost(func(x *Layer) Value { return rateOf(x.TFLOPS) })},
+	newCSVColumn("folded", func(x *Layer) Value { return nameOf(strings.Join(x.Folded, " ")) }),
+	{"descriptors", "tds", "tds", "descriptors of its own", 6, false, valueIfModelled(func(x *Layer) Value { return placeOf(x.Descriptors) })},
+	{"cycles", "cycles", "cycles", "engine cycles that it adds to the chain", 3, false, valueIfModelled(func(x *Layer) Value { return countOf(x.Total.Cycles) })},
+	{"bound", "bound by", "bound by", "the cause with the most cycles", 0, true, valueIfModelled(func(x *Layer) Value { return causeOf(x.Bound) })},
+	{"dma_bytes", "moved", "moved", "bytes between device memory and the engine", 3, false, valueIfModelled(func(x *Layer) Value { return sizeOf(x.Total.DMABytes) })},
+	{"", "GB/s", "GB/s", "bytes over time", 7, false, valueIfModelled(func(x *Layer) Value { return rateOf(x.Total.GBPerS) })},
+	{"time_ns", "time", "time", "engine time", 0, false, valueIfModelled(func(x *Layer) Value { return timeOf(x.Total.TimeNs) })},
+	{"energy_nj", "energy", "energy", "without the dispatch's own", 1, false, valueIfModelled(func(x *Layer) Value { return energyOf(x.Total.EnergyNJ) })},
+	newCSVColumn("macs", valueIfModelled(func(x *Layer) Value { return countOf(x.Total.MACs) })),
+	{"", "", "low", "lower end of the time's " + hw.IntervalPercent + " interval", 9, false, valueIfModelled(func(x *Layer) Value { return timeOf(x.Total.TimeLowNs) })},
+	{"", "", "high", "upper end of the time's " + hw.IntervalPercent + " interval", 9, false, valueIfModelled(func(x *Layer) Value { return timeOf(x.Total.TimeHighNs) })},
+	{"tflops", "TFLOP/s", "TFLOP/s", "operations over time; a multiply-accumulate is two", 7, false, valueIfModelled(func(x *Layer) Value { return rateOf(x.TFLOPS) })},
 }
 
-// csvOnly returns a column that only CSV shows, under the given name.
-func csvOnly[R any](name string, value func(*R) Value) Column[R] {
+// newCSVColumn returns a column that only CSV shows, under the given name.
+func newCSVColumn[R any](name string, value func(*R) Value) Column[R] {
 	return Column[R]{Name: name, Value: value}
 }
 
-// cost returns a function that returns the value of a modelled layer, and None for any other layer.
-func cost(value func(*Layer) Value) func(*Layer) Value {
+// valueIfModelled returns a function that returns the value of a modelled layer, and None for any
+// other layer.
+func valueIfModelled(value func(*Layer) Value) func(*Layer) Value {
 	return func(x *Layer) Value {
 		if !x.Modelled {
 			return None
@@ -140,9 +141,9 @@ func cost(value func(*Layer) Value) func(*Layer) Value {
 	}
 }
 
-// work returns the layer's operation with the activation that is fused into it, such as
+// workName returns the layer's operation with the activation that is fused into it, such as
 // "conv+relu".
-func (l *Layer) work() string {
+func (l *Layer) workName() string {
 	if l.Activation != "" {
 		return l.Op + "+" + l.Activation
 	}
@@ -186,9 +187,10 @@ func intervalOf(d *Descriptor) Value {
 	return textOf(fmt.Sprintf("-%.0f +%.0f%%%s", 100*(1-float64(d.TimeLowNs/d.TimeNs)), 100*(float64(d.TimeHighNs/d.TimeNs)-1), mark))
 }
 
-// vendorOf returns the vendor's estimates of the descriptor's time in microseconds. The one that
-// its rule gives is in parentheses, and is left out if it equals the one stored in the program.
-func vendorOf(d *Descriptor) string {
+// vendorEstimates returns the vendor's estimates of the descriptor's time in microseconds. The one
+// that its rule gives is in parentheses, and is left out if it equals the one stored in the
+// program.
+func vendorEstimates(d *Descriptor) string {
 	if d.Exe.Stored == 0 {
 		return fmt.Sprintf("(%d)", d.Exe.Model)
 	}

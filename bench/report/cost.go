@@ -50,9 +50,9 @@ func Peak(c *hw.Chip) Rates {
 	return Rates{2 * macs * c.Clock.Value / 1e12, c.TotalRate.Value / 1e9}
 }
 
-// rates returns the mean rates of macs multiply-accumulates and the given bytes in the time t. It
-// returns zero rates if t is not positive.
-func rates(macs, bytes uint64, t clock.Nanoseconds) Rates {
+// newRates returns the mean rates of macs multiply-accumulates and the given bytes in the time t.
+// It returns zero rates if t is not positive.
+func newRates(macs, bytes uint64, t clock.Nanoseconds) Rates {
 	if t <= 0 {
 		return Rates{}
 	}
@@ -61,4 +61,4 @@ func rates(macs, bytes uint64, t clock.Nanoseconds) Rates {
 
 // RatesOf returns the mean rates of a report over the time in which its descriptors work. The rates
 // are zero if they take no time.
-func RatesOf(r *hw.Report) Rates { return rates(r.MACs, r.DMA.Total(), r.Working()) }
+func RatesOf(r *hw.Report) Rates { return newRates(r.MACs, r.DMA.Total(), r.Working()) }

@@ -31,13 +31,13 @@ func NewRunCSV(w io.Writer, program string, several, header bool) *RunCSV {
 		if several {
 			c.header = []string{"program"}
 		}
-		c.header = append(c.header, names(DescriptorColumns)...)
+		c.header = append(c.header, listNames(DescriptorColumns)...)
 	}
 	return c
 }
 
-// names returns the names of the columns that CSV shows.
-func names[R any](columns []Column[R]) (list []string) {
+// listNames returns the names of the columns that CSV shows.
+func listNames[R any](columns []Column[R]) (list []string) {
 	for i := range columns {
 		if name := columns[i].Name; name != "" {
 			list = append(list, name)
@@ -46,8 +46,8 @@ func names[R any](columns []Column[R]) (list []string) {
 	return list
 }
 
-// begin writes the row of column names unless it was written before or is not wanted.
-func (c *RunCSV) begin() {
+// writeHeader writes the row of column names unless it was written before or is not wanted.
+func (c *RunCSV) writeHeader() {
 	if c.header != nil {
 		c.w.Write(c.header)
 		c.header = nil
@@ -56,7 +56,7 @@ func (c *RunCSV) begin() {
 
 // Descriptor writes a row for d. Errors of the writer are reported by [RunCSV.End].
 func (c *RunCSV) Descriptor(d *Descriptor) {
-	c.begin()
+	c.writeHeader()
 	c.text, c.ends = c.text[:0], c.ends[:0]
 	for i := range DescriptorColumns {
 		if x := &DescriptorColumns[i]; x.Name != "" {
@@ -90,7 +90,7 @@ func (c *RunCSV) Flush() { c.w.Flush() }
 // End writes the buffered rows, and the header if there were no rows. It returns the first error of
 // the underlying writer.
 func (c *RunCSV) End() error {
-	c.begin()
+	c.writeHeader()
 	c.w.Flush()
 	return c.w.Error()
 }
@@ -100,7 +100,7 @@ func (c *RunCSV) End() error {
 // none.
 func WriteNetworkCSV(w io.Writer, d *Network) error {
 	c := csv.NewWriter(w)
-	c.Write(append(names(LayerColumns), "not_modelled", "program"))
+	c.Write(append(listNames(LayerColumns), "not_modelled", "program"))
 	missing := d.NotModelled
 	for i := range d.Layers {
 		l := &d.Layers[i]

@@ -305,7 +305,7 @@ func newProgram(r *anesim.Result, p *anesim.ProgramResult) Program {
 func newLayer(l *anesim.LayerResult) Layer {
 	x := l.Layer
 	d := Layer{
-		Name: x.Name, Op: x.Op, In: extents(x.Lower.In), Out: extents(x.Out), Kernel: formatWindow(x),
+		Name: x.Name, Op: x.Op, In: shapeExtents(x.Lower.In), Out: shapeExtents(x.Out), Kernel: formatWindow(x),
 		Folded: append([]string{}, x.Folded...), Program: l.Program, Modelled: l.Modelled(), Note: l.Note, Caveat: l.Caveat,
 	}
 	if l.Modelled() {
@@ -335,7 +335,7 @@ func newLayer(l *anesim.LayerResult) Layer {
 	return d
 }
 
-func extents(s layer.Shape) [4]int { return [4]int{s.N, s.C, s.H, s.W} }
+func shapeExtents(s layer.Shape) [4]int { return [4]int{s.N, s.C, s.H, s.W} }
 
 // formatWindow returns the size of a layer's window with the stride and the number of groups if
 // they are not 1, such as "3x3/2:32". It returns "-" for a layer without a window.

@@ -15,9 +15,9 @@ import (
 // "cpu".
 func Computes() []string { return []string{"engine", "all", "cpu"} }
 
-// backendsOf returns the names of the processors that belong to a target; see [Computes]. It
+// findBackends returns the names of the processors that belong to a target; see [Computes]. It
 // returns an *[anesim.OptionError] for an unknown target.
-func backendsOf(compute string) ([]string, error) {
+func findBackends(compute string) ([]string, error) {
 	switch compute {
 	case "engine":
 		return []string{placement.Engine, placement.CPU}, nil
@@ -34,7 +34,7 @@ func backendsOf(compute string) ([]string, error) {
 // [placement.Machine.With]), or nil, and name is the file that it comes from. The error is an
 // *[anesim.OptionError] if the target is unknown or r is not a network's result.
 func NewPlacement(r *anesim.Result, compute, name string, rates []byte) (*Placement, error) {
-	names, err := backendsOf(compute)
+	names, err := findBackends(compute)
 	if err != nil {
 		return nil, err
 	}

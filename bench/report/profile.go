@@ -52,7 +52,7 @@ func WriteProfiles(w io.Writer, name, file string, parts []ProfilePart, waiting 
 			})
 		}
 		if n := p.Result.Report.Dispatch; n > 0 {
-			b.addSample(b.frames(nil, "energy: dispatch"), 0, 0, b.nJ.round(float64(n)*b.times), 0)
+			b.addSample(b.stackFrames(nil, "energy: dispatch"), 0, 0, b.nJ.round(float64(n)*b.times), 0)
 		}
 		b.time += p.Result.Report.Time * clock.Nanoseconds(p.Times)
 		if i == 0 {
@@ -61,7 +61,7 @@ func WriteProfiles(w io.Writer, name, file string, parts []ProfilePart, waiting 
 	}
 	if waiting > 0 {
 		b.part, b.result = "", nil
-		b.addSample(b.frames(nil, "energy: waiting"), 0, 0, b.nJ.round(float64(waiting)), 0)
+		b.addSample(b.stackFrames(nil, "energy: waiting"), 0, 0, b.nJ.round(float64(waiting)), 0)
 	}
 	b.profile.DurationNanos = int64(math.Round(float64(b.time)))
 	if err := b.profile.CheckValid(); err != nil {
@@ -79,8 +79,8 @@ type descriptorSum struct {
 	count               int // number of descriptors in an unlisted group; 0 for a listed descriptor
 }
 
-// frame returns the name of the descriptor or the group in a stack, such as "td 3: conv".
-func (d *descriptorSum) frame() string {
+// frameName returns the name of the descriptor or the group in a stack, such as "td 3: conv".
+func (d *descriptorSum) frameName() string {
 	if d.count == 0 {
 		return fmt.Sprintf("td %d: %v", d.Index, d.Op)
 	}
@@ -172,13 +172,13 @@ func (b *profileBuilder) addDescriptor(d *descriptorSum) {
 	for cause, n := range d.Cycles.All() {
 		if n > 0 {
 			ns := b.ns.round(float64(n) / hz * 1e9 * b.times)
-			b.addSample(b.frames(d, "cycles: "+cause.String()), int64(n)*int64(b.times), ns, 0, 0)
+			b.addSample(b.stackFrames(d, "cycles: "+cause.String()), int64(n)*int64(b.times), ns, 0, 0)
 		}
 	}
 	e := EnergyOf(&d.Parts, 0)
 	for name, nJ := range e.All() {
 		if nJ > 0 {
-			b.addSample(b.frames(d, "energy: "+name), 0, 0, b.nJ.round(float64(nJ)*b.times), 0)
+			b.addSample(b.stackFrames(d, "energy: "+name), 0, 0, b.nJ.round(float64(nJ)*b.times), 0)
 		}
 	}
 	for _, way := range [...]struct {
@@ -188,7 +188,7 @@ func (b *profileBuilder) addDescriptor(d *descriptorSum) {
 		{"source 1", d.DMA.Source1}, {"source 2", d.DMA.Source2}, {"kernel", d.DMA.Kernel}, {"destination", d.DMA.Destination},
 	} {
 		if way.bytes > 0 {
-			b.addSample(b.frames(d, "traffic: "+way.name), 0, 0, 0, int64(way.bytes)*int64(b.times))
+			b.addSample(b.stackFrames(d, "traffic: "+way.name), 0, 0, 0, int64(way.bytes)*int64(b.times))
 		}
 	}
 }
@@ -197,31 +197,31 @@ func (b *profileBuilder) addSample(stack []*profile.Location, cycles, ns, nJ, by
 	b.profile.Sample = append(b.profile.Sample, &profile.Sample{Location: stack, Value: []int64{cycles, ns, nJ, bytes}})
 }
 
-// frames returns the stack of a sample as pprof wants it: the leaf first, then the descriptor d if
-// it is not nil, its layer, and the name of the profile last.
-func (b *profileBuilder) frames(d *descriptorSum, leaf string) []*profile.Location {
-	stack := []*profile.Location{b.location(leaf, 0)}
+// stackFrames returns the stack of a sample as pprof wants it: the leaf first, then the descriptor
+// d if it is not nil, its layer, and the name of the profile last.
+func (b *profileBuilder) stackFrames(d *descriptorSum, leaf string) []*profile.Location {
+	stack := []*profile.Location{b.findLocation(leaf, 0)}
 	if d != nil {
-		name := d.frame()
+		name := d.frameName()
 		if len(b.result.Programs) > 1 {
 			name = fmt.Sprintf("program %d %s", d.program+1, name)
 		}
-		stack = append(stack, b.location(name, 0))
+		stack = append(stack, b.findLocation(name, 0))
 		if d.layer != nil && b.result.Model.Kind() == anesim.KindNetwork {
-			stack = append(stack, b.location(d.layer.Layer.Name, int64(d.layer.Layer.Line)))
+			stack = append(stack, b.findLocation(d.layer.Layer.Name, int64(d.layer.Layer.Line)))
 		}
 	}
 	if b.part != "" {
 		if b.result != nil && b.part != b.result.Model.Name() {
-			stack = append(stack, b.location(b.result.Model.Name(), 0))
+			stack = append(stack, b.findLocation(b.result.Model.Name(), 0))
 		}
-		stack = append(stack, b.location(b.part, 0))
+		stack = append(stack, b.findLocation(b.part, 0))
 	}
-	return append(stack, b.location(b.name, 0))
+	return append(stack, b.findLocation(b.name, 0))
 }
 
-// location returns the profile's location for a frame. It adds a new one if the frame has none.
-func (b *profileBuilder) location(name string, line int64) *profile.Location {
+// findLocation returns the profile's location for a frame. It adds a new one if the frame has none.
+func (b *profileBuilder) findLocation(name string, line int64) *profile.Location {
 	frame := profileFrame{name, line}
 	if l, ok := b.locations[frame]; ok {
 		return l

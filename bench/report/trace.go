@@ -85,12 +85,12 @@ func WriteTraces(w io.Writer, name string, results iter.Seq2[string, *anesim.Res
 	t := &tracer{traceWriter: newTraceWriter(w)}
 	t.describeProcess(trackProcess, name)
 	for rank, k := range traceTracks {
-		t.describe(k.of, trackProcess, rank, k.name, k.description, k.unit)
+		t.describeTrack(k.of, trackProcess, rank, k.name, k.description, k.unit)
 	}
 	for name, r := range results {
 		t.result, t.line.Waiting, t.flows = r, r.Waiting(), flowsOf(r)
 		if name != "" {
-			t.begin(trackPoints, roundTime(t.line.End), "point", name, nil, nil, argument{"cycles", uint64(r.Report.Cycles)}, argument{"energy nJ", float64(r.Report.Energy)})
+			t.beginSlice(trackPoints, roundTime(t.line.End), "point", name, nil, nil, argument{"cycles", uint64(r.Report.Cycles)}, argument{"energy nJ", float64(r.Report.Energy)})
 		}
 		calls := make(map[*anesim.ProgramResult]uint64)
 		t.occupied = make(map[*anesim.ProgramResult][]int)
@@ -104,7 +104,7 @@ func WriteTraces(w io.Writer, name string, results iter.Seq2[string, *anesim.Res
 			calls[p]++
 		}
 		if name != "" {
-			t.end(trackPoints, roundTime(t.line.End))
+			t.endSlice(trackPoints, roundTime(t.line.End))
 		}
 	}
 	t.resetCounters(roundTime(t.line.End))
@@ -189,7 +189,7 @@ func (t *tracer) drawDispatch(d *anesim.Dispatch, p *anesim.ProgramResult, call 
 		rail := s.What
 		switch s.What {
 		case anesim.SpanHost, anesim.SpanDispatch:
-			t.begin(trackDispatches, from, "dispatch", p.Program.Name, nil, nil,
+			t.beginSlice(trackDispatches, from, "dispatch", p.Program.Name, nil, nil,
 				argument{"call", call + 1}, argument{"energy nJ", float64(counted.Energy)})
 			begun, rail = true, "on"
 			if s.For > 0 {
@@ -215,7 +215,7 @@ func (t *tracer) drawDispatch(d *anesim.Dispatch, p *anesim.ProgramResult, call 
 	} else {
 		t.drawListed(&counted, p, spans, call)
 	}
-	t.end(trackDispatches, roundTime(t.line.End))
+	t.endSlice(trackDispatches, roundTime(t.line.End))
 	return err
 }
 
@@ -237,10 +237,10 @@ func (t *tracer) drawListed(d *anesim.Dispatch, p *anesim.ProgramResult, spans [
 		from, to := roundTime(spans[i].At), roundTime(spans[i].At+spans[i].For)
 		if l := t.result.LayerOf(p, x); l != nil && l != layer {
 			if layer != nil {
-				t.end(trackLayers, from)
+				t.endSlice(trackLayers, from)
 			}
 			layer = l
-			t.begin(trackLayers, from, "layer", l.Layer.Name, t.flows.flowIDs(t.flows.out[l], call), t.flows.flowIDs(t.flows.in[l], call),
+			t.beginSlice(trackLayers, from, "layer", l.Layer.Name, t.flows.flowIDs(t.flows.out[l], call), t.flows.flowIDs(t.flows.in[l], call),
 				argument{"op", l.Layer.Op}, argument{"line", uint64(l.Layer.Line)})
 		}
 		if list := t.occupied[p]; x.Index < len(list) {
@@ -249,7 +249,7 @@ func (t *tracer) drawListed(d *anesim.Dispatch, p *anesim.ProgramResult, spans [
 		t.drawDescriptor(x, &spans[i], from, to)
 	}
 	if layer != nil {
-		t.end(trackLayers, roundTime(t.line.End))
+		t.endSlice(trackLayers, roundTime(t.line.End))
 	}
 }
 
@@ -282,8 +282,8 @@ func (t *tracer) resetCounters(at uint64) {
 
 // drawSlice writes a slice on a track from one time to another, in nanoseconds.
 func (t *tracer) drawSlice(on track, from, to uint64, category, name string, args ...argument) {
-	t.begin(on, from, category, name, nil, nil, args...)
-	t.end(on, to)
+	t.beginSlice(on, from, category, name, nil, nil, args...)
+	t.endSlice(on, to)
 }
 
 // causeOrder lists causes of cycles in the order in which they occur in a descriptor. A descriptor
@@ -296,16 +296,16 @@ var causeOrder = [...]hw.Cause{
 // drawDescriptor writes the slice of a descriptor, slices for the units of the engine that work in
 // it, and the counters.
 func (t *tracer) drawDescriptor(d *hw.DescriptorReport, s *anesim.Span, from, to uint64) {
-	rate := func(n uint64) float64 { return rates(0, n, d.Working()).GBPerS }
+	rate := func(n uint64) float64 { return newRates(0, n, d.Working()).GBPerS }
 	t.setCounter(trackWatts, from, d.Watts())
 	t.setCounter(trackRateIn, from, rate(d.DMA.Read()))
 	t.setCounter(trackRateOut, from, rate(d.DMA.Destination))
-	t.setCounter(trackTFLOPS, from, rates(d.MACs, 0, d.Working()).TFLOPS)
+	t.setCounter(trackTFLOPS, from, newRates(d.MACs, 0, d.Working()).TFLOPS)
 	t.setCounter(trackEngines, from, float64(d.Engines))
 	t.setCounter(trackKernelFill, from, float64(kernelFillBytes(d, &t.result.Options.Chip)))
 
 	x := &d.Shape
-	t.begin(trackDescriptors, from, "descriptor", fmt.Sprintf("td %d: %v", d.Index, d.Op), nil, nil,
+	t.beginSlice(trackDescriptors, from, "descriptor", fmt.Sprintf("td %d: %v", d.Index, d.Op), nil, nil,
 		argument{"index", uint64(d.Index)}, argument{"offset", uint64(d.Offset)},
 		argument{"in", fmt.Sprintf("%dx%dx%d", x.Cin, x.Hin, x.Win)}, argument{"out", fmt.Sprintf("%dx%dx%d", x.Cout, x.Hout, x.Wout)},
 		argument{"kernel", fmt.Sprintf("%dx%d", x.Kh, x.Kw)}, argument{"groups", uint64(x.Groups)},
@@ -337,7 +337,7 @@ func (t *tracer) drawDescriptor(d *hw.DescriptorReport, s *anesim.Span, from, to
 		}
 		t.drawSlice(unit, begin, end, "unit", cause.String(), argument{"cycles", uint64(n)}, argument{"descriptor", uint64(d.Index)})
 	}
-	t.end(trackDescriptors, to)
+	t.endSlice(trackDescriptors, to)
 	for _, way := range [...]struct {
 		on    track
 		bytes uint64

@@ -77,7 +77,7 @@ func (h *intHeap) Pop() any {
 func (t *loadTracer) addTrack(name, description, unit string) track {
 	of := t.next
 	t.next++
-	t.describe(of, trackProcess, int(of), name, description, unit)
+	t.describeTrack(of, trackProcess, int(of), name, description, unit)
 	return of
 }
 
@@ -92,8 +92,8 @@ func (t *loadTracer) drawEvent(e traffic.Event) {
 	lanes := &t.lanes[e.Client]
 	on := lanes.of[t.calls[e.Call]]
 	in := func(where string, args ...argument) {
-		t.end(on, at)
-		t.begin(on, at, "call", where, nil, nil, args...)
+		t.endSlice(on, at)
+		t.beginSlice(on, at, "call", where, nil, nil, args...)
 	}
 	queued := func(n int) {
 		t.waiting[client.Priority] += n
@@ -115,9 +115,9 @@ func (t *loadTracer) drawEvent(e traffic.Event) {
 		in("wake")
 	case traffic.Began:
 		in("engine", argument{"run", uint64(e.Run)})
-		t.begin(t.engine, at, "run", client.Name, nil, nil, argument{"call", uint64(e.Call)}, argument{"run", uint64(e.Run)})
+		t.beginSlice(t.engine, at, "run", client.Name, nil, nil, argument{"call", uint64(e.Call)}, argument{"run", uint64(e.Run)})
 	case traffic.Ran:
-		t.end(t.engine, at)
+		t.endSlice(t.engine, at)
 		if e.Run+1 < len(client.Runs) {
 			in(fmt.Sprintf("queue %d", client.Priority))
 			return
@@ -125,8 +125,8 @@ func (t *loadTracer) drawEvent(e traffic.Event) {
 		in("host")
 		queued(-1)
 	case traffic.Left:
-		t.end(on, at)
-		t.end(on, at)
+		t.endSlice(on, at)
+		t.endSlice(on, at)
 		heap.Push(&lanes.free, t.calls[e.Call])
 		delete(t.calls, e.Call)
 	}
@@ -147,8 +147,8 @@ func (t *loadTracer) drawArrival(e *traffic.Event, at uint64) {
 	}
 	k := heap.Pop(&lanes.free).(int)
 	t.calls[e.Call] = k
-	t.begin(lanes.of[k], at, "call", fmt.Sprintf("call %d", e.Call), nil, nil, argument{"priority", uint64(client.Priority)})
-	t.begin(lanes.of[k], at, "call", "host", nil, nil)
+	t.beginSlice(lanes.of[k], at, "call", fmt.Sprintf("call %d", e.Call), nil, nil, argument{"priority", uint64(client.Priority)})
+	t.beginSlice(lanes.of[k], at, "call", "host", nil, nil)
 }
 
 // WriteLoadProfile writes a profile for go tool pprof of the engine's work, by client, and of the

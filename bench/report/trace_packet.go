@@ -104,9 +104,9 @@ func (t *traceWriter) describeProcess(of track, name string) {
 	t.writePacket()
 }
 
-// describe writes the name, the description and the rank of a track below its parent. A track with
-// a unit is a counter; any other shows slices.
-func (t *traceWriter) describe(of, parent track, rank int, name, description, unit string) {
+// describeTrack writes the name, the description and the rank of a track below its parent. A track
+// with a unit is a counter; any other shows slices.
+func (t *traceWriter) describeTrack(of, parent track, rank int, name, description, unit string) {
 	d := appendUint(nil, descriptorUUID, uint64(of))
 	d = appendText(d, descriptorName, name)
 	d = appendUint(d, descriptorParent, uint64(parent))
@@ -121,9 +121,9 @@ func (t *traceWriter) describe(of, parent track, rank int, name, description, un
 	t.writePacket()
 }
 
-// begin writes the start of a slice at a time in nanoseconds. The arrows with the ids out leave the
-// slice, and those with the ids in end at it.
-func (t *traceWriter) begin(on track, at uint64, category, name string, out, in []uint64, args ...argument) {
+// beginSlice writes the start of a slice at a time in nanoseconds. The arrows with the ids out
+// leave the slice, and those with the ids in end at it.
+func (t *traceWriter) beginSlice(on track, at uint64, category, name string, out, in []uint64, args ...argument) {
 	t.event = appendUint(t.event[:0], eventType, typeBegin)
 	t.event = appendUint(t.event, eventTrack, uint64(on))
 	t.event = appendText(t.event, eventCategory, category)
@@ -146,14 +146,14 @@ func (t *traceWriter) begin(on track, at uint64, category, name string, out, in 
 		}
 		t.event = appendBytes(t.event, eventAnnotation, t.inner)
 	}
-	t.emit(at)
+	t.writeTimedPacket(at)
 }
 
-// end writes the end of the innermost open slice of a track.
-func (t *traceWriter) end(on track, at uint64) {
+// endSlice writes the end of the innermost open slice of a track.
+func (t *traceWriter) endSlice(on track, at uint64) {
 	t.event = appendUint(t.event[:0], eventType, typeEnd)
 	t.event = appendUint(t.event, eventTrack, uint64(on))
-	t.emit(at)
+	t.writeTimedPacket(at)
 }
 
 // setCounter writes that a counter has the value v from the time at on.
@@ -161,10 +161,10 @@ func (t *traceWriter) setCounter(on track, at uint64, v float64) {
 	t.event = appendUint(t.event[:0], eventType, typeCounter)
 	t.event = appendUint(t.event, eventTrack, uint64(on))
 	t.event = appendDouble(t.event, eventCounter, v)
-	t.emit(at)
+	t.writeTimedPacket(at)
 }
 
-func (t *traceWriter) emit(at uint64) {
+func (t *traceWriter) writeTimedPacket(at uint64) {
 	t.packet = appendUint(t.packet, packetTimestamp, at)
 	t.packet = appendBytes(t.packet, packetEvent, t.event)
 	t.writePacket()

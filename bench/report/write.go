@@ -25,7 +25,7 @@ const longList = 256
 // long lists in the document, one by one, so that memory use does not grow with their length. It
 // returns an error if the document has no empty list for one of lists.
 func WriteDocument(w io.Writer, document any, lists ...List) error {
-	document, long := cutLists(document)
+	document, long := extractLists(document)
 	lists = append(lists, long...)
 	b := bufio.NewWriterSize(w, 1<<16)
 	var frame bytes.Buffer
@@ -99,9 +99,9 @@ func writeIndented(b *bytes.Buffer, v any, prefix string) error {
 	return nil
 }
 
-// cutLists returns a copy of a document in which lists of at least [longList] structs are empty,
-// and the elements of these lists.
-func cutLists(document any) (any, []List) {
+// extractLists returns a copy of a document in which lists of at least [longList] structs are
+// empty, and the elements of these lists.
+func extractLists(document any) (any, []List) {
 	v := reflect.Indirect(reflect.ValueOf(document))
 	if v.Kind() != reflect.Struct {
 		return document, nil

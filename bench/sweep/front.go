@@ -129,7 +129,7 @@ type Plane struct {
 // at most 8,192 of all designs that were added.
 func (f *Front) Plane() Plane {
 	two := func(goals []float64) [2]float64 { return [2]float64{goals[0], goals[1]} }
-	p := Plane{X: f.goals[0].label(), Y: f.goals[1].label(), Of: f.cloud.seen}
+	p := Plane{X: f.goals[0].axisTitle(), Y: f.goals[1].axisTitle(), Of: f.cloud.seen}
 	for _, goals := range f.cloud.points {
 		p.All = append(p.All, two(goals))
 	}

@@ -30,8 +30,8 @@ func (g *goal) value(row []string) (float64, error) {
 	return v / over, err
 }
 
-// label returns the title of the goal's axis in a plot, such as "time, ns".
-func (g *goal) label() string {
+// axisTitle returns the title of the goal's axis in a plot, such as "time, ns".
+func (g *goal) axisTitle() string {
 	switch {
 	case g.unit == "":
 		return g.name

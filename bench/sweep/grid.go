@@ -37,7 +37,7 @@ func parseAxis(s string) (axis, error) {
 	for item := range strings.SplitSeq(list, ",") {
 		expand := expandItem
 		if strings.HasPrefix(name, ChipPrefix) {
-			expand = expandReal
+			expand = expandRealItem
 		}
 		values, err := expand(item)
 		if err != nil {
@@ -93,9 +93,9 @@ func expandItem(item string) ([]string, error) {
 	return values, nil
 }
 
-// expandReal is like expandItem for real numbers. A range requires a step or a factor. Every
+// expandRealItem is like expandItem for real numbers. A range requires a step or a factor. Every
 // number is returned in its shortest form.
-func expandReal(item string) ([]string, error) {
+func expandRealItem(item string) ([]string, error) {
 	number := func(s string) (float64, error) {
 		v, err := strconv.ParseFloat(s, 64)
 		if err != nil || math.IsInf(v, 0) || math.IsNaN(v) {

@@ -149,7 +149,7 @@ func (f *shardFile) readHeader() error {
 		return err
 	}
 	f.rows, f.line, f.point = newRowReader(f.file), 1, -1
-	row, err := f.rows.next()
+	row, err := f.rows.readRow()
 	f.torn = err == io.ErrUnexpectedEOF
 	n := len(resultColumns)
 	if err == nil && lacksOrigin(row) {
@@ -167,7 +167,7 @@ func (f *shardFile) readHeader() error {
 // file ends in the middle of a row.
 func (f *shardFile) readRow() error {
 	before := f.point
-	row, err := f.rows.next()
+	row, err := f.rows.readRow()
 	f.line++
 	if err == io.EOF {
 		f.point = -1

@@ -130,9 +130,9 @@ type rowReader struct {
 
 func newRowReader(r io.Reader) *rowReader { return &rowReader{r: bufio.NewReaderSize(r, 1<<16)} }
 
-// next reads a row. It returns io.EOF at the end of the file, and io.ErrUnexpectedEOF if the
+// readRow reads a row. It returns io.EOF at the end of the file, and io.ErrUnexpectedEOF if the
 // file ends inside a row.
-func (r *rowReader) next() ([]string, error) {
+func (r *rowReader) readRow() ([]string, error) {
 	r.line = r.line[:0]
 	for {
 		part, err := r.r.ReadSlice('\n')
@@ -171,7 +171,7 @@ type rows interface {
 func (o *Output) Resume(f rows, most int, origin string, label func(row int) []string) error {
 	r := newRowReader(f)
 	for i := 0; ; i++ {
-		row, err := r.next()
+		row, err := r.readRow()
 		if err == io.EOF {
 			break
 		}

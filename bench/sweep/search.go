@@ -224,8 +224,8 @@ func (s *Search) runSimplex(from []int) (best *Candidate, err error) {
 	problem := optimize.Problem{Func: func(x []float64) float64 {
 		at := make([]int, len(x))
 		for i, v := range x {
-			// Round so that the last digits, which differ between machines, do not decide
-			// halves.
+			// Round so that the last digits, which differ between machines, do not
+			// decide halves.
 			const digits = 1e6
 			v = math.Round(digits*knobSteps*min(max(v, 0), 1)) / digits
 			at[i] = int(math.Round(v))
@@ -256,7 +256,7 @@ func (s *Search) runSimplex(from []int) (best *Candidate, err error) {
 // none. A neighbor differs by one stride in one constant, or by opposite strides in two. When no
 // neighbor is better, the stride is halved.
 func (s *Search) descend(best *Candidate) (*Candidate, error) {
-	moves := s.directions()
+	moves := s.listMoves()
 	for stride := knobSteps / 16; stride >= 1; {
 		moved := false
 		for _, m := range moves {
@@ -282,9 +282,9 @@ func (s *Search) descend(best *Candidate) (*Candidate, error) {
 	return best, nil
 }
 
-// directions returns the moves that descend tries, each as the change of every constant in steps. A
+// listMoves returns the moves that descend tries, each as the change of every constant in steps. A
 // move changes one constant by one step, or two constants by one step in opposite directions.
-func (s *Search) directions() (list [][]int) {
+func (s *Search) listMoves() (list [][]int) {
 	n := len(s.knobs)
 	for i := range n {
 		for _, d := range [...]int{1, -1} {
@@ -330,7 +330,7 @@ func (s *Search) Compare(start, best *Candidate) ([]Line, error) {
 			return err
 		}
 		b, err := g.value(best.row)
-		list = append(list, Line{g.label(), report.Number(a), report.Number(b), most})
+		list = append(list, Line{g.axisTitle(), report.Number(a), report.Number(b), most})
 		return err
 	}
 	if err := add(&s.least, ""); err != nil {

@@ -42,10 +42,11 @@ type Description struct {
 	Area    string   // the chip's area as a sum of products of its constants, or ""
 	Options anesim.Options
 
-	// Open opens the model in the named file. New calls it for each program that is not an operation.
+	// Open opens the model in the named file. New calls it for each program that is not an
+	// operation.
 	Open func(name string) (*anesim.Model, error)
-	// Dims lists the sizes that Open gives to dimensions of networks, NAME=SIZE. They are part of
-	// the rows' origin.
+	// Dims lists the sizes that Open gives to dimensions of networks, NAME=SIZE. They are part
+	// of the rows' origin.
 	Dims []string
 }
 
@@ -140,7 +141,7 @@ func (d *Description) openWorkload(word string, several bool) (workload, error) 
 	if op, rest, ok := strings.Cut(word, " "); ok && slices.Contains(keys.Names(), op) {
 		m, err := anesim.Layer(op, strings.Fields(rest)...)
 		if err != nil {
-			return workload{}, quoteLayer(word, err)
+			return workload{}, wrapLayerError(word, err)
 		}
 		return workload{word, m}, nil
 	}
@@ -148,9 +149,9 @@ func (d *Description) openWorkload(word string, several bool) (workload, error) 
 	return workload{word, m}, err
 }
 
-// quoteLayer returns err with the layer's word from the command line as a prefix. It converts an
-// *anesim.LayerError to an *[ArgumentError].
-func quoteLayer(word string, err error) error {
+// wrapLayerError returns err with the layer's word from the command line as a prefix. It converts
+// an *anesim.LayerError to an *[ArgumentError].
+func wrapLayerError(word string, err error) error {
 	err = fmt.Errorf("%q: %w", word, err)
 	if errors.As(err, new(*anesim.LayerError)) {
 		return &ArgumentError{err}
