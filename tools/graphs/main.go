@@ -24,14 +24,14 @@ func main() {
 		fmt.Fprintln(os.Stderr, "usage: graphs [-n N] [-seed S] [-nodes K] DIR")
 		os.Exit(2)
 	}
-	if err := write(flag.Arg(0), *seed, *n, randomgraph.Options{MaxNodes: *nodes}); err != nil {
+	if err := writeGraphs(flag.Arg(0), *seed, *n, randomgraph.Options{MaxNodes: *nodes}); err != nil {
 		fmt.Fprintln(os.Stderr, "graphs:", err)
 		os.Exit(1)
 	}
 }
 
-// write writes n graphs to subdirectories of dir, with consecutive seeds starting at seed.
-func write(dir string, seed, n uint64, o randomgraph.Options) error {
+// writeGraphs writes n graphs to subdirectories of dir, with consecutive seeds starting at seed.
+func writeGraphs(dir string, seed, n uint64, o randomgraph.Options) error {
 	for i := range n {
 		g := randomgraph.New(seed+i, o)
 		if err := g.Save(filepath.Join(dir, fmt.Sprint(seed+i))); err != nil {

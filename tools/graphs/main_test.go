@@ -13,10 +13,10 @@ import (
 // same network whatever the first seed was.
 func TestWrite(t *testing.T) {
 	first, second := t.TempDir(), t.TempDir()
-	if err := write(first, 7, 2, randomgraph.Options{}); err != nil {
+	if err := writeGraphs(first, 7, 2, randomgraph.Options{}); err != nil {
 		t.Fatal(err)
 	}
-	if err := write(second, 8, 1, randomgraph.Options{}); err != nil {
+	if err := writeGraphs(second, 8, 1, randomgraph.Options{}); err != nil {
 		t.Fatal(err)
 	}
 	a, err := os.ReadFile(filepath.Join(first, "8", "net.onnx"))

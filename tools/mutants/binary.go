@@ -76,9 +76,9 @@ func addSwitches(set *token.FileSet, f *source, list []*mutant) (text []byte, wh
 
 var message = regexp.MustCompile(`(?m)([^\s/]+\.go):(\d+):\d+: `)
 
-// build builds a binary with all mutants and returns its name. It marks mutants that do not
+// buildMutants builds a binary with all mutants and returns its name. It marks mutants that do not
 // compile as unbuilt and leaves them out.
-func (p *pkg) build(list []*mutant) (string, error) {
+func (p *pkg) buildMutants(list []*mutant) (string, error) {
 	out := filepath.Join(p.temp, "mutants.test")
 	for {
 		replace := map[string]string{}

@@ -68,11 +68,11 @@ func run(args []string) error {
 	}
 	for _, path := range flags.Args() {
 		p := &pkg{set: token.NewFileSet(), short: *short, skip: skipped, every: *every, jobs: *jobs}
-		list, err := p.classify(path, cmp.Or(*from, path))
+		list, err := p.classifyMutants(path, cmp.Or(*from, path))
 		if err != nil {
 			return err
 		}
-		fmt.Println(summary(path, list))
+		fmt.Println(formatSummary(path, list))
 	}
 	return nil
 }
@@ -87,10 +87,10 @@ func describe(path string, to any) error {
 	return json.Unmarshal(text, to)
 }
 
-// classify determines the status of every mutant of the package with the given path, by the tests
+// classifyMutants determines the status of every mutant of the package with the given path, by the tests
 // of the package with the path from. It prints the mutants that live or do not end, and returns all
 // of them.
-func (p *pkg) classify(path, from string) ([]*mutant, error) {
+func (p *pkg) classifyMutants(path, from string) ([]*mutant, error) {
 	if err := describe(path, p); err != nil {
 		return nil, err
 	}
@@ -110,20 +110,20 @@ func (p *pkg) classify(path, from string) ([]*mutant, error) {
 		return nil, err
 	}
 	all := findMutants(p.set, p.files)
-	run := p.choose(all, tests)
-	bin, err := p.build(run)
+	run := p.chooseMutants(all, tests)
+	bin, err := p.buildMutants(run)
 	if err != nil {
 		return nil, err
 	}
 	tests = slices.DeleteFunc(tests, func(t test) bool {
-		status := p.try(bin, 0, []string{t.name}, 10*quickLimit+20*t.time)
+		status := p.runMutant(bin, 0, []string{t.name}, 10*quickLimit+20*t.time)
 		if status != lived {
 			fmt.Fprintf(os.Stderr, "skipping %s: it fails in this binary without a mutant\n", t.name)
 		}
 		return status != lived
 	})
 	slices.SortStableFunc(tests, func(a, b test) int { return int(a.time - b.time) })
-	if err := p.decide(run, bin, tests); err != nil {
+	if err := p.setStatuses(run, bin, tests); err != nil {
 		return nil, err
 	}
 	for _, m := range all {
@@ -137,9 +137,9 @@ func (p *pkg) classify(path, from string) ([]*mutant, error) {
 	return all, nil
 }
 
-// choose returns the mutants to run. It sets the status of mutants that no test reaches to
+// chooseMutants returns the mutants to run. It sets the status of mutants that no test reaches to
 // notCovered, and of those outside the sample of every p.every-th mutant to leftOut.
-func (p *pkg) choose(all []*mutant, tests []test) (run []*mutant) {
+func (p *pkg) chooseMutants(all []*mutant, tests []test) (run []*mutant) {
 	n := 0
 	for _, m := range all {
 		if !slices.ContainsFunc(tests, func(t test) bool { return t.reaches(m) }) {
@@ -156,15 +156,15 @@ func (p *pkg) choose(all []*mutant, tests []test) (run []*mutant) {
 	return run
 }
 
-// decide runs the tests on each mutant and sets its status. Mutants outside of functions need a
-// binary of their own.
-func (p *pkg) decide(run []*mutant, bin string, tests []test) error {
+// setStatuses runs the tests on each mutant and sets its status. Mutants outside of functions need
+// a binary of their own.
+func (p *pkg) setStatuses(run []*mutant, bin string, tests []test) error {
 	work := make(chan *mutant)
 	var wg sync.WaitGroup
 	for range p.jobs {
 		wg.Go(func() {
 			for m := range work {
-				m.status = p.judge(m, bin, tests)
+				m.status = p.testMutant(m, bin, tests)
 			}
 		})
 	}
@@ -186,15 +186,15 @@ func (p *pkg) decide(run []*mutant, bin string, tests []test) error {
 			return err
 		}
 		if m.status = unbuilt; one != "" {
-			m.status = p.judge(m, one, tests)
+			m.status = p.testMutant(m, one, tests)
 		}
 	}
 	return nil
 }
 
-// summary returns a line with the number of mutants of each status, and the percentage of killed
-// ones as gremlins computes it.
-func summary(path string, list []*mutant) string {
+// formatSummary returns a line with the number of mutants of each status, and the percentage of
+// killed ones as gremlins computes it.
+func formatSummary(path string, list []*mutant) string {
 	n := map[string]int{}
 	for _, m := range list {
 		n[m.status]++

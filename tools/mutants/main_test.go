@@ -55,8 +55,8 @@ func TestOdd(t *testing.T) { // of one alone, which a*2 leaves alone
 func TestOutside(t *testing.T) { t.Skip("a test that reaches no code") }
 `
 
-// Mutants of a small module: those that live, those that do not compile, those of one
-// operatorOf that gremlins counts twice, and those outside functions.
+// Mutants of a small module: those that live, those that do not compile, those of an operator that
+// gremlins counts twice, and those outside functions.
 func TestCount(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"go.mod": "module m\n\ngo 1.26\n", "m.go": code, "m_test.go": tests} {
@@ -66,7 +66,7 @@ func TestCount(t *testing.T) {
 	}
 	t.Chdir(dir)
 	p := &pkg{set: token.NewFileSet(), every: 1, jobs: 2}
-	list, err := p.classify(".", ".")
+	list, err := p.classifyMutants(".", ".")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,14 +91,14 @@ func TestCount(t *testing.T) {
 	if strings.Join(got, "\n") != strings.Join(want, "\n") {
 		t.Errorf("got\n%s\nwant\n%s", strings.Join(got, "\n"), strings.Join(want, "\n"))
 	}
-	if got, want := summary("m", list), "m: 9 of 11 killed, 81.8%; 1 of them do not compile; 1 not covered"; got != want {
+	if got, want := formatSummary("m", list), "m: 9 of 11 killed, 81.8%; 1 of them do not compile; 1 not covered"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	p = &pkg{set: token.NewFileSet(), every: 4, jobs: 1}
-	if list, err = p.classify(".", "."); err != nil {
+	if list, err = p.classifyMutants(".", "."); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := summary("m", list), "m: 2 of 2 killed, 100.0%; 1 not covered; 9 not in the sample"; got != want {
+	if got, want := formatSummary("m", list), "m: 2 of 2 killed, 100.0%; 1 not covered; 9 not in the sample"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
@@ -128,11 +128,11 @@ func TestTestsOfAnotherPackage(t *testing.T) {
 		"./other": "./other: 0 of 0 killed, 0.0%; 1 not covered",
 	} {
 		p := &pkg{set: token.NewFileSet(), every: 1, jobs: 1}
-		list, err := p.classify(path, ".")
+		list, err := p.classifyMutants(path, ".")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if got := summary(path, list); got != want {
+		if got := formatSummary(path, list); got != want {
 			t.Errorf("found %q, want %q", got, want)
 		}
 	}
@@ -147,7 +147,7 @@ func TestRunRefusesArguments(t *testing.T) {
 		{nil, "missing package"},
 		{[]string{"-skip", "(", "."}, "-skip: error parsing regexp"},
 		{[]string{"-every", "0", "."}, "-every is 0"},
-		{[]string{"-j", "-1", "."}, "-j -1"},
+		{[]string{"-j", "-1", "."}, "-j is -1"},
 	} {
 		if err := run(tc.args); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("run(%q) returns %v, want an error with %q", tc.args, err, tc.want)

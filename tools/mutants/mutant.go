@@ -89,7 +89,7 @@ func findMutants(set *token.FileSet, files []source) (list []*mutant) {
 		for _, d := range f.tree.Decls {
 			in, _ := d.(*ast.FuncDecl)
 			ast.Inspect(d, func(n ast.Node) bool {
-				op, pos := operatorOf(n)
+				op, pos := findOperator(n)
 				p := set.Position(pos)
 				var first *mutant
 				for _, c := range changes {
@@ -114,7 +114,7 @@ func findMutants(set *token.FileSet, files []source) (list []*mutant) {
 	return list
 }
 
-func operatorOf(n ast.Node) (token.Token, token.Pos) {
+func findOperator(n ast.Node) (token.Token, token.Pos) {
 	switch n := n.(type) {
 	case *ast.BinaryExpr:
 		return n.Op, n.OpPos

@@ -63,7 +63,7 @@ func (p *pkg) runTests() (list []test, err error) {
 		}
 		profile := filepath.Join(p.temp, "profile")
 		os.Remove(profile)
-		cmd := exec.Command(bin, p.arguments([]string{name}, "-test.coverprofile", profile)...)
+		cmd := exec.Command(bin, p.testArguments([]string{name}, "-test.coverprofile", profile)...)
 		cmd.Dir = p.tests.Dir
 		start := time.Now()
 		if text, err := cmd.CombinedOutput(); err != nil {
@@ -101,7 +101,7 @@ func readBlocks(profile, pkg string) map[string][]block {
 	return list
 }
 
-func (p *pkg) arguments(names []string, more ...string) []string {
+func (p *pkg) testArguments(names []string, more ...string) []string {
 	args := append([]string{"-test.failfast", "-test.run", "^(" + strings.Join(names, "|") + ")$"}, more...)
 	if p.short {
 		args = append(args, "-test.short")
@@ -109,12 +109,12 @@ func (p *pkg) arguments(names []string, more ...string) []string {
 	return args
 }
 
-// try runs the named tests with mutant id, or without one if id is 0. It returns killed if a
+// runMutant runs the named tests with mutant id, or without one if id is 0. It returns killed if a
 // test fails, timedOut if the tests exceed the limit, and lived otherwise.
-func (p *pkg) try(bin string, id int, names []string, limit time.Duration) string {
+func (p *pkg) runMutant(bin string, id int, names []string, limit time.Duration) string {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, bin, p.arguments(names)...)
+	cmd := exec.CommandContext(ctx, bin, p.testArguments(names)...)
 	cmd.Dir = p.tests.Dir
 	cmd.Env = append(os.Environ(), variable+"="+strconv.Itoa(id), "GOMEMLIMIT=3GiB")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -130,12 +130,12 @@ func (p *pkg) try(bin string, id int, names []string, limit time.Duration) strin
 	return lived
 }
 
-// quickLimit is the total duration of the tests that judge runs together in one process.
+// quickLimit is the total duration of the tests that testMutant runs together in one process.
 const quickLimit = 2 * time.Second
 
-// judge runs the tests that reach the mutant m and returns its status. It runs quick tests
+// testMutant runs the tests that reach the mutant m and returns its status. It runs quick tests
 // together and the others one by one, until one kills the mutant.
-func (p *pkg) judge(m *mutant, bin string, tests []test) string {
+func (p *pkg) testMutant(m *mutant, bin string, tests []test) string {
 	var quick []string
 	var slow []test
 	sum := time.Duration(0)
@@ -151,13 +151,13 @@ func (p *pkg) judge(m *mutant, bin string, tests []test) string {
 	}
 	status := lived
 	if len(quick) > 0 {
-		status = p.try(bin, m.id, quick, 10*quickLimit)
+		status = p.runMutant(bin, m.id, quick, 10*quickLimit)
 	}
 	for _, t := range slow {
 		if status != lived {
 			break
 		}
-		status = p.try(bin, m.id, []string{t.name}, 5*quickLimit+8*t.time)
+		status = p.runMutant(bin, m.id, []string{t.name}, 5*quickLimit+8*t.time)
 	}
 	return status
 }

@@ -90,7 +90,7 @@ func newSchema(header []string) (*schema, error) {
 func (s *schema) inspect(row []string) {
 	for i := range s.axes {
 		a := &s.axes[i]
-		whole, real := numberKind(row[a.column])
+		whole, real := classifyNumber(row[a.column])
 		a.whole, a.real = a.whole && whole, a.real && real
 	}
 }
@@ -110,9 +110,9 @@ func (s *schema) setTypes() {
 	}
 }
 
-// numberKind reports whether v is an integer, and whether it is any number. A text that formats
+// classifyNumber reports whether v is an integer, and whether it is any number. A text that formats
 // differently after parsing, such as 007 or 0x10, is neither.
-func numberKind(v string) (whole, real bool) {
+func classifyNumber(v string) (whole, real bool) {
 	n, err := strconv.ParseInt(v, 10, 64)
 	whole = err == nil && strconv.FormatInt(n, 10) == v
 	f, err := strconv.ParseFloat(v, 64)

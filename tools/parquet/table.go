@@ -32,7 +32,7 @@ func convert(in io.ReadSeeker, w io.Writer) error {
 	}
 	s.setTypes()
 	t := newTable(w, s)
-	if err := readRows(in, func([]string) error { return nil }, t.add); err != nil {
+	if err := readRows(in, func([]string) error { return nil }, t.writeRow); err != nil {
 		return err
 	}
 	return t.w.Close()
@@ -129,8 +129,8 @@ func (g orderedGroup) Fields() []parquet.Field {
 	return fields
 }
 
-// add writes a row. An empty field becomes a null.
-func (t *table) add(row []string) error {
+// writeRow writes a row. An empty field becomes a null.
+func (t *table) writeRow(row []string) error {
 	t.row = t.row[:0]
 	for i, text := range row {
 		v, err := parseValue(text, t.columns[i].kind)

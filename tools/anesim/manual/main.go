@@ -29,15 +29,15 @@ import (
 func main() {
 	dir := flag.String("o", "share", "write below `DIR`")
 	flag.Parse()
-	if err := write(*dir, date()); err != nil {
+	if err := writeManual(*dir, revisionTime()); err != nil {
 		fmt.Fprintln(os.Stderr, "manual:", err)
 		os.Exit(1)
 	}
 }
 
-// date returns the time of the revision, so that one revision always gives the same manual. It
-// returns the current time if the revision is unknown.
-func date() time.Time {
+// revisionTime returns the time of the revision, so that one revision always gives the same
+// manual. It returns the current time if the revision is unknown.
+func revisionTime() time.Time {
 	if info, ok := debug.ReadBuildInfo(); ok {
 		for _, s := range info.Settings {
 			if t, err := time.Parse(time.RFC3339, s.Value); s.Key == "vcs.time" && err == nil {
@@ -48,8 +48,8 @@ func date() time.Time {
 	return time.Now()
 }
 
-// write writes the manual to a directory.
-func write(dir string, date time.Time) error {
+// writeManual writes the manual to a directory.
+func writeManual(dir string, date time.Time) error {
 	root := command.Root(io.Discard)
 	root.DisableAutoGenTag = true
 	man := filepath.Join(dir, "man", "man1")

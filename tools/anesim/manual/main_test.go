@@ -17,7 +17,7 @@ import (
 func manual(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
-	if err := write(dir, time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)); err != nil {
+	if err := writeManual(dir, time.Date(2026, 1, 2, 0, 0, 0, 0, time.UTC)); err != nil {
 		t.Fatal(err)
 	}
 	return dir

@@ -216,8 +216,8 @@ func (f *figures) page() []figure {
 
 // coverage is what intervals around the predictions of one protocol hold.
 func (f *figures) coverage(by bench.Protocol) []bench.Coverage {
-	i := slices.IndexFunc(f.coverages(), func(c coverage) bool { return c.key == by.String() })
-	return f.coverages()[i].rows
+	i := slices.IndexFunc(f.listCoverages(), func(c coverage) bool { return c.key == by.String() })
+	return f.listCoverages()[i].rows
 }
 
 func (f *figures) held(by bench.Protocol, name string) string {

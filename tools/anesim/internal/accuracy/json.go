@@ -112,7 +112,7 @@ func (r *Report) newDocument() *Document {
 	if r.left != nil {
 		out.LeftOut, out.LeftSession = toLeftOut(r.left[bench.ByShape]), toLeftOut(r.left[bench.BySession])
 	}
-	for _, c := range r.coverages() {
+	for _, c := range r.listCoverages() {
 		m := make(map[string]jsonCoverage)
 		for _, x := range c.rows {
 			m[x.Name] = jsonCoverage{x.N, x.Holds, x.Share()}

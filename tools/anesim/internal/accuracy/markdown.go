@@ -26,7 +26,7 @@ type markdown struct {
 
 func (r *Report) newMarkdown() (*markdown, error) {
 	p := &markdown{Modelled: len(r.Rows), Unmodelled: len(r.Unmodelled)}
-	for _, x := range tables() {
+	for _, x := range listTables() {
 		if len(x.groups(r.Accuracy)) > 0 {
 			p.Tables = append(p.Tables, r.newPageTable(&x))
 		}

@@ -22,11 +22,11 @@ func (r *Report) View() (*view.Report, error) {
 	p := &view.Report{Kind: "accuracy", Name: "The model against measurements", Tool: doc.Tool, Of: "row", Document: doc}
 	p.Facts = []view.Fact{{Label: "Rows modelled", Text: fmt.Sprint(len(doc.Rows)), Name: "rows", Value: float64(len(doc.Rows)), Note: fmt.Sprintf("%d not modelled", len(doc.NotModelled))}}
 	p.Facts = append(p.Facts, r.newFacts(doc)...)
-	if p.Points = doc.points(); len(p.Points) == 0 {
+	if p.Points = doc.listPoints(); len(p.Points) == 0 {
 		return nil, errNoRows
 	}
 	p.Table = r.newRowTable(doc)
-	for _, x := range tables() {
+	for _, x := range listTables() {
 		if len(x.groups(r.Accuracy)) > 0 {
 			p.Tables = append(p.Tables, toNamedTable(r.newPageTable(&x)))
 		}
@@ -40,9 +40,9 @@ func (r *Report) View() (*view.Report, error) {
 	return p, nil
 }
 
-// points returns a point for each row with a measured time. The points of a session follow each
+// listPoints returns a point for each row with a measured time. The points of a session follow each
 // other.
-func (d *Document) points() (list []view.Point) {
+func (d *Document) listPoints() (list []view.Point) {
 	for i := range d.Rows {
 		x := &d.Rows[i]
 		if x.MeasuredUs != nil {
@@ -56,7 +56,7 @@ func (d *Document) points() (list []view.Point) {
 // Pictures returns two SVG files: the model's times against the measured times, and the errors by
 // measured time. It returns errNoRows if there is nothing to draw.
 func (r *Report) Pictures() (times, misses []byte, err error) {
-	list := r.newDocument().points()
+	list := r.newDocument().listPoints()
 	if len(list) == 0 {
 		return nil, nil, errNoRows
 	}
@@ -145,7 +145,7 @@ func (r *Report) newRowTable(doc *Document) (t view.Table) {
 // newCoverageTables returns a table for each protocol that says how many measurements lie in
 // their interval.
 func (r *Report) newCoverageTables() (list []pageTable) {
-	for _, c := range r.coverages() {
+	for _, c := range r.listCoverages() {
 		t := pageTable{"Measurements inside their interval" + c.what, []string{"", "n", "held", "share"}, nil}
 		for _, x := range c.rows {
 			t.Rows = append(t.Rows, []string{x.Name, fmt.Sprint(x.N), fmt.Sprint(x.Holds), fmt.Sprintf("%.0f%%", 100*x.Share())})
@@ -153,7 +153,7 @@ func (r *Report) newCoverageTables() (list []pageTable) {
 		list = append(list, t)
 	}
 	if len(r.works) > 0 {
-		list = append(list, pageTable{"Work of the engine, the rows that cover it and its interval", []string{"", "rows", "low", "high"}, r.formatWorks()})
+		list = append(list, pageTable{"Work of the engine, the rows that cover it and its interval", []string{"", "rows", "low", "high"}, r.formatWorkRows()})
 	}
 	return list
 }

@@ -73,7 +73,7 @@ type table struct {
 	left   bool // whether left-out fits have these groups, too
 }
 
-func tables() []table {
+func listTables() []table {
 	return []table{
 		{"latency by tier", func(a *bench.Accuracy) []bench.Group { return a.Tiers }, true},
 		{"latency by operation", func(a *bench.Accuracy) []bench.Group { return a.Ops }, true},
@@ -94,7 +94,7 @@ func (r *Report) Write(w io.Writer, rows bool) error {
 			return err
 		}
 	}
-	for _, t := range tables() {
+	for _, t := range listTables() {
 		if len(t.groups(r.Accuracy)) == 0 {
 			continue
 		}
@@ -103,7 +103,7 @@ func (r *Report) Write(w io.Writer, rows bool) error {
 			return err
 		}
 	}
-	for _, c := range r.coverages() {
+	for _, c := range r.listCoverages() {
 		fmt.Fprintf(w, "\nmeasurements inside their interval%s\n", c.what)
 		t := terminal.NewTable(terminal.Word("", 0), terminal.Number("", 0), terminal.Number("", 0))
 		for _, x := range c.rows {
@@ -125,9 +125,9 @@ func (r *Report) Write(w io.Writer, rows bool) error {
 	return nil
 }
 
-// formatWorks returns the rows of a table with the number of measured rows and the bounds for each
-// kind of work.
-func (r *Report) formatWorks() (rows [][]string) {
+// formatWorkRows returns the rows of a table with the number of measured rows and the bounds for
+// each kind of work.
+func (r *Report) formatWorkRows() (rows [][]string) {
 	for i := range r.works {
 		x := &r.works[i]
 		rows = append(rows, []string{x.Work.String(), strconv.Itoa(x.Rows), fmt.Sprintf("%+.0f%%", 100*(x.Low-1)), fmt.Sprintf("%+.0f%%", 100*(x.High-1))})
@@ -142,7 +142,7 @@ func (r *Report) writeWorks(w io.Writer) error {
 	}
 	fmt.Fprintf(w, "\nwork of the engine, the rows that cover it and its interval\n")
 	t := terminal.NewTable(terminal.Word("", 0), terminal.Number("rows", 0), terminal.Number("low", 0), terminal.Number("high", 0))
-	for _, row := range r.formatWorks() {
+	for _, row := range r.formatWorkRows() {
 		t.Add(row...)
 	}
 	return t.Print(w, 0)
@@ -171,7 +171,7 @@ func (r *Report) writeGroups(w io.Writer, x *table) error {
 	lines := t.Lines(math.MaxInt, 0)
 	if left != nil {
 		const fitted = 4 // column of the last title of the fit to all rows
-		ends := titleEnds(lines[0])
+		ends := findTitleEnds(lines[0])
 		over := fmt.Sprintf("%*s", ends[fitted-1], "fitted to all")
 		for i, by := range bench.Protocols() {
 			end := ends[fitted-1+2*(i+1)]
@@ -189,8 +189,8 @@ func (r *Report) writeGroups(w io.Writer, x *table) error {
 
 func formatPercent(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) }
 
-// titleEnds returns the column after the last character of each word in a line of titles.
-func titleEnds(line string) (ends []int) {
+// findTitleEnds returns the column after the last character of each word in a line of titles.
+func findTitleEnds(line string) (ends []int) {
 	column := 0
 	for field := range strings.FieldsSeq(line) {
 		column += strings.Index(line, field)
@@ -216,9 +216,9 @@ type coverage struct {
 	rows []bench.Coverage
 }
 
-// coverages returns the coverage of each left-out fit and of the engine's part, or one coverage
+// listCoverages returns the coverage of each left-out fit and of the engine's part, or one coverage
 // if the rows come from a file.
-func (r *Report) coverages() (list []coverage) {
+func (r *Report) listCoverages() (list []coverage) {
 	add := func(a *bench.Accuracy, by bench.Protocol, what string) {
 		tiers, sessions := r.spreads.Coverage(a, by)
 		if rows := slices.Concat(tiers, sessions); len(rows) > 0 {
@@ -246,7 +246,8 @@ func (r *Report) coverages() (list []coverage) {
 	return list
 }
 
-// writeRows writes a table of all rows. On a terminal it leaves out columns that do not fit in its width.
+// writeRows writes a table of all rows. On a terminal it leaves out columns that do not fit in its
+// width.
 func (r *Report) writeRows(w io.Writer) error {
 	p := terminal.NewPager(w)
 	p.Printf("")

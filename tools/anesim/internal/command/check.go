@@ -208,15 +208,15 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 		verdicts = append(verdicts, v)
 	}
 	if f.update {
-		err = f.write(c.OutOrStdout(), base, len(models))
+		err = f.writeBaseline(c.OutOrStdout(), base, len(models))
 	} else {
-		err = f.report(c.OutOrStdout(), verdicts, linted, most)
+		err = f.printReport(c.OutOrStdout(), verdicts, linted, most)
 	}
 	if f.lint {
 		if e := writeFindings(c.OutOrStdout(), linted); e != nil && !errors.Is(e, syscall.EPIPE) {
 			return e
 		}
-		err = cmp.Or(err, lintError(linted))
+		err = cmp.Or(err, newLintError(linted))
 	}
 	return err
 }
@@ -247,8 +247,8 @@ func lintResult(name string, res *anesim.Result) ([]jsonLintedProgram, error) {
 	return lintPrograms(name, programs)
 }
 
-// report reports the differences from the baseline.
-func (f *checkFlags) report(w io.Writer, verdicts []check.Verdict, linted []jsonLintedProgram, most float64) error {
+// printReport reports the differences from the baseline.
+func (f *checkFlags) printReport(w io.Writer, verdicts []check.Verdict, linted []jsonLintedProgram, most float64) error {
 	if f.junit != "" {
 		if err := writeJUnit(f.junit, verdicts, linted); err != nil {
 			return err
@@ -286,8 +286,8 @@ func readBaseline(name string, update bool) (*check.Baseline, error) {
 	return b, nil
 }
 
-// write writes the baseline, in which the entries of n models are new or updated.
-func (f *checkFlags) write(w io.Writer, b *check.Baseline, n int) error {
+// writeBaseline writes the baseline, in which the entries of n models are new or updated.
+func (f *checkFlags) writeBaseline(w io.Writer, b *check.Baseline, n int) error {
 	var text strings.Builder
 	if err := b.Write(&text); err != nil {
 		return err
@@ -335,12 +335,12 @@ func printVerdicts(w io.Writer, verdicts []check.Verdict, most float64) error {
 			}
 		}
 	}
-	return verdictsError(missed, unknown, len(verdicts), most)
+	return newVerdictsError(missed, unknown, len(verdicts), most)
 }
 
-// verdictsError returns an error that says how many of all models differ from the baseline by more
-// than most and how many are missing from it, or nil if there are none of either.
-func verdictsError(differ, missing, all int, most float64) error {
+// newVerdictsError returns an error that says how many of all models differ from the baseline by
+// more than most and how many are missing from it, or nil if there are none of either.
+func newVerdictsError(differ, missing, all int, most float64) error {
 	count := func(n int, one, several string) string {
 		if n == 1 {
 			several = one

@@ -24,12 +24,12 @@ var converters = [...]struct {
 	extension, what string
 	write           func(programs []e5.Part) ([]byte, error)
 }{
-	{".hwx", "a hardware container", toContainer},
+	{".hwx", "a hardware container", buildContainer},
 	{".anec", "the Linux driver's form", func(p []e5.Part) ([]byte, error) { return p[0].Program.ANEC() }},
-	{".anefw", "a firmware container", toFirmware},
+	{".anefw", "a firmware container", buildFirmware},
 	{".bin", "the bare chain", func(p []e5.Part) ([]byte, error) { return bytes.Clone(p[0].Program.Text), nil }},
 	{".td", "descriptor text", func(p []e5.Part) ([]byte, error) { return asm.Disassemble(p[0].Program) }},
-	{".e5", "the dispatch descriptor of the containers", toDispatch},
+	{".e5", "the dispatch descriptor of the containers", buildDispatch},
 }
 
 func convertCommand() *cobra.Command {
@@ -57,7 +57,7 @@ hardware container. anesim run and anesim dump read all of these files.`,
 			return nil
 		},
 		RunE: func(c *cobra.Command, args []string) error {
-			return convert(c.OutOrStdout(), c.InOrStdin(), args, out, procedure)
+			return convertPrograms(c.OutOrStdout(), c.InOrStdin(), args, out, procedure)
 		},
 	}
 	s := c.Flags()
@@ -71,7 +71,7 @@ hardware container. anesim run and anesim dump read all of these files.`,
 // whole.
 const maxConverted = 1 << 30
 
-func convert(w io.Writer, stdin io.Reader, names []string, out, procedure string) error {
+func convertPrograms(w io.Writer, stdin io.Reader, names []string, out, procedure string) error {
 	if out == "" {
 		return usage.Errorf("missing -o FILE")
 	}
@@ -112,8 +112,8 @@ func convert(w io.Writer, stdin io.Reader, names []string, out, procedure string
 	return usage.Errorf("unknown extension %q: want one of %s", extension, strings.Join(known, ", "))
 }
 
-// toContainer returns the bytes of a container. It builds one if the program has another form.
-func toContainer(programs []e5.Part) ([]byte, error) {
+// buildContainer returns the bytes of a container. It builds one if the program has another form.
+func buildContainer(programs []e5.Part) ([]byte, error) {
 	p := programs[0].Program
 	if p.Form == loader.FormContainer {
 		return p.Bytes(), nil
@@ -125,9 +125,9 @@ func toContainer(programs []e5.Part) ([]byte, error) {
 	return made.Bytes(), nil
 }
 
-// toFirmware returns a firmware container with all programs. Several programs are named by their
+// buildFirmware returns a firmware container with all programs. Several programs are named by their
 // files.
-func toFirmware(programs []e5.Part) ([]byte, error) {
+func buildFirmware(programs []e5.Part) ([]byte, error) {
 	all := new(loader.Package)
 	for i, p := range programs {
 		one, err := p.Program.Package()
@@ -144,7 +144,7 @@ func toFirmware(programs []e5.Part) ([]byte, error) {
 	return all.Bytes(), nil
 }
 
-func toDispatch(programs []e5.Part) ([]byte, error) {
+func buildDispatch(programs []e5.Part) ([]byte, error) {
 	p, err := e5.New([]e5.Entry{
 		{Key: "built-for-profiling", Value: "false"},
 		{Key: "input-file-path", Value: programs[0].Program.Name},

@@ -68,7 +68,7 @@ have no descriptors: their words are listed by position in the image, and under 
 
 // runFiles prints the programs in files one after the other.
 func (f *dumpFlags) runFiles(c *cobra.Command, files []string) error {
-	return eachFile(c, files, func(i int, file string) error {
+	return forEachFile(c, files, func(i int, file string) error {
 		if i > 0 && !f.json {
 			fmt.Fprintln(c.OutOrStdout())
 		}

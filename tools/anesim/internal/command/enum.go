@@ -49,13 +49,13 @@ func listEnums(w io.Writer) error {
 		for range e.Values() {
 			n++
 		}
-		t.Add(e.Type, strings.Join(registerFields(e), ", "), strconv.Itoa(n), "registers of real programs", "bytes")
+		t.Add(e.Type, strings.Join(listRegisterFields(e), ", "), strconv.Itoa(n), "registers of real programs", "bytes")
 	}
 	return t.Print(w, 0)
 }
 
-// registerFields returns the register fields whose values an enumeration names.
-func registerFields(e regs.Enum) (fields []string) {
+// listRegisterFields returns the register fields whose values an enumeration names.
+func listRegisterFields(e regs.Enum) (fields []string) {
 	for r := range regs.Registers() {
 		for _, f := range r.Fields {
 			if f.Type == e.Type {
@@ -99,7 +99,7 @@ func findEnum(w io.Writer, text string) error {
 // its enumeration. It returns false if there is no such field.
 func findField(w io.Writer, text string) (found bool, err error) {
 	for e := range regs.Enums() {
-		fields := registerFields(e)
+		fields := listRegisterFields(e)
 		if !strings.EqualFold(e.Type, text) && !slices.ContainsFunc(fields, func(f string) bool { return strings.EqualFold(f, text) }) {
 			continue
 		}

@@ -12,9 +12,9 @@ import (
 	"anesim/tools/anesim/internal/terminal"
 )
 
-// fitHelp makes help texts wrap at the width of the terminal. Errors of the writer are kept in
-// full.
-func fitHelp(root *cobra.Command, full *errorWriter) {
+// wrapHelpToTerminal makes help texts wrap at the width of the terminal. Errors of the writer are
+// kept in full.
+func wrapHelpToTerminal(root *cobra.Command, full *errorWriter) {
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(c *cobra.Command, args []string) {
 		full.w = c.OutOrStdout()

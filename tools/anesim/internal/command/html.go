@@ -110,14 +110,14 @@ const maxExplained = 2000
 // explainRun tries changes to a program or a layer. It returns nil if the program is too long,
 // has faulted, or ran with options for which explain has no flags.
 func (f *runFlags) explainRun(ctx context.Context, res *anesim.Result, file string) (*explain.Explanation, error) {
-	if res.Report.Count() > maxExplained || len(res.Report.Faults) > 0 || f.isAltered() {
+	if res.Report.Count() > maxExplained || len(res.Report.Faults) > 0 || f.hasUnexplainableOptions() {
 		return nil, nil
 	}
 	return explain.Explain(ctx, res.Model, res.Options, f.explainOptions(file))
 }
 
-// isAltered reports whether a run used options for which explain has no flags.
-func (f *runFlags) isAltered() bool {
+// hasUnexplainableOptions reports whether a run used options for which explain has no flags.
+func (f *runFlags) hasUnexplainableOptions() bool {
 	return len(f.State)+len(f.Set)+len(f.Bind) > 0 || f.Init != "" || f.Watts != 0 || f.Power != ""
 }
 

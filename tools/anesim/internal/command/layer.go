@@ -38,7 +38,7 @@ size. A layer whose descriptors are not linear in the size is refused.
 
 ` + profilesHelp + `
 
-` + operationsHelp(),
+` + formatOperationsHelp(),
 		Example: `  anesim layer conv n=1 cin=256 h=28 w=28 cout=256 k=3 pad=1 --timing-only
   anesim layer matmul m=128 k=768 n=768 rhs=runtime --json
   anesim layer add c=4 --state y=z --repeat 4
@@ -51,7 +51,7 @@ size. A layer whose descriptors are not linear in the size is refused.
 	c.Flags().StringVar(&f.emit, "emit", "", "write the program to `OUT.hwx`")
 	c.Flags().StringVar(&f.over, "over", "", "write one program for all sizes of a range, `KEY=FROM..TO+STEP`; --bind KEY=VALUE selects one")
 	flags.CompleteFlags(c)
-	c.SetHelpFunc(helpWithOperation)
+	c.SetHelpFunc(showOperationHelp)
 	return c
 }
 
@@ -60,7 +60,7 @@ func (f *layerFlags) run(c *cobra.Command, words []string) error {
 	defer stop()
 	make := func() (*anesim.Model, error) { return input.ParseLayer(words) }
 	if f.over != "" {
-		make = func() (*anesim.Model, error) { return f.newLayerOver(ctx, words) }
+		make = func() (*anesim.Model, error) { return f.newLayerOverRange(ctx, words) }
 	}
 	m, err := make()
 	if err != nil {

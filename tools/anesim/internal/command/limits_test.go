@@ -92,7 +92,7 @@ func TestInterrupted(t *testing.T) {
 		usage.Errorf("worse"):                     {2, "anesim: worse\n"},
 	} {
 		var b strings.Builder
-		if got := conclude(&b, err); got != want.status || b.String() != want.text {
+		if got := reportError(&b, err); got != want.status || b.String() != want.text {
 			t.Errorf("%v: status %d, %q; want %d, %q", err, got, b.String(), want.status, want.text)
 		}
 	}

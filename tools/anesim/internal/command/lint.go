@@ -120,7 +120,7 @@ func (f *lintFlags) run(c *cobra.Command, files []string) error {
 	if err := write(c.OutOrStdout(), doc.Programs); err != nil {
 		return err
 	}
-	return lintError(doc.Programs)
+	return newLintError(doc.Programs)
 }
 
 // openText opens a model. If the file is descriptor text, it is assembled first.
@@ -215,8 +215,8 @@ func writeFindings(w io.Writer, list []jsonLintedProgram) error {
 	return p.Err
 }
 
-// lintError returns an error if there are findings.
-func lintError(list []jsonLintedProgram) error {
+// newLintError returns an error if there are findings.
+func newLintError(list []jsonLintedProgram) error {
 	n, programs := 0, 0
 	for i := range list {
 		if k := len(list[i].Findings) + list[i].More; k > 0 {

@@ -178,14 +178,14 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	for k, name := range written {
 		doc.Programs[k].File = name
 	}
-	if doc.Placement, err = f.place(res); err != nil {
+	if doc.Placement, err = f.newPlacement(res); err != nil {
 		return input.InFile(file, err)
 	}
 	x, err := f.explainNetwork(ctx, m, o, file)
 	if err != nil {
 		return input.InFile(file, err)
 	}
-	if err := f.print(c.OutOrStdout(), res, doc, x); err != nil {
+	if err := f.printReport(c.OutOrStdout(), res, doc, x); err != nil {
 		return err
 	}
 	if f.HTML != "" {
@@ -209,8 +209,8 @@ func (f *modelFlags) check() error {
 	return f.placeFlags.check()
 }
 
-// print writes the report as text, JSON or CSV.
-func (f *modelFlags) print(w io.Writer, res *anesim.Result, doc *report.Network, x *explain.Explanation) error {
+// printReport writes the report as text, JSON or CSV.
+func (f *modelFlags) printReport(w io.Writer, res *anesim.Result, doc *report.Network, x *explain.Explanation) error {
 	switch {
 	case f.JSON:
 		return report.WriteDocument(w, doc)
@@ -276,7 +276,7 @@ func (f *modelFlags) explainNetwork(ctx context.Context, m *anesim.Model, o anes
 	if f.HTML == "" && (f.JSON || f.CSV) {
 		return nil, nil // JSON and CSV have no explanation
 	}
-	if f.isAltered() || len(f.reshape)+len(f.merge)+len(f.split) > 0 {
+	if f.hasUnexplainableOptions() || len(f.reshape)+len(f.merge)+len(f.split) > 0 {
 		return nil, nil // explain would describe the network without these changes
 	}
 	return explain.Explain(ctx, m, o, f.explainOptions(file))
@@ -285,7 +285,7 @@ func (f *modelFlags) explainNetwork(ctx context.Context, m *anesim.Model, o anes
 // writeResults writes the computed outputs of a network to dir. It returns an error with the
 // reasons if any output was not computed.
 func writeResults(dir string, res *anesim.Result, doc *report.Network, others []string) error {
-	missing := missingOutputs(res, doc)
+	missing := listMissingOutputs(res, doc)
 	if len(res.Outputs) == 0 {
 		return fmt.Errorf("--out %s: no outputs were computed: %s", dir, cmp.Or(missing, "the network has no outputs"))
 	}
@@ -298,9 +298,9 @@ func writeResults(dir string, res *anesim.Result, doc *report.Network, others []
 	return nil
 }
 
-// missingOutputs returns the outputs of a network without values, with the reason for each, or ""
-// if there are none.
-func missingOutputs(res *anesim.Result, doc *report.Network) string {
+// listMissingOutputs returns the outputs of a network without values, with the reason for each, or
+// "" if there are none.
+func listMissingOutputs(res *anesim.Result, doc *report.Network) string {
 	given := map[string]bool{}
 	for i := range res.Outputs {
 		given[res.Outputs[i].Port.Name] = true

@@ -47,11 +47,11 @@ func describeEvidence(group []keys.Operation) string {
 	return strings.Join(kinds, "; ")
 }
 
-// operationsHelp returns the help on all operations. It describes a key that several groups of
-// operations share once, and the other keys with their operations.
-func operationsHelp() string {
+// formatOperationsHelp returns the help on all operations. It describes a key that several groups
+// of operations share once, and the other keys with their operations.
+func formatOperationsHelp() string {
 	groups := groupOperations()
-	shared := sharedKeys(groups)
+	shared := listSharedKeys(groups)
 	var b strings.Builder
 	b.WriteString(`A key has its default in parentheses, if it has one. anesim layer OP -h describes all keys
 of one operation. These keys mean the same for all operations that have them, unless an
@@ -79,9 +79,9 @@ operation describes the key itself:
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// sharedKeys returns the keys that several groups have, in the order of the groups. Of several keys
-// with one name, it returns the one that most groups have.
-func sharedKeys(groups [][]keys.Operation) (shared []keys.Key) {
+// listSharedKeys returns the keys that several groups have, in the order of the groups. Of several
+// keys with one name, it returns the one that most groups have.
+func listSharedKeys(groups [][]keys.Operation) (shared []keys.Key) {
 	uses := map[keys.Key]int{}
 	for _, g := range groups {
 		for _, k := range g[0].AllKeys() {
@@ -103,8 +103,8 @@ func sharedKeys(groups [][]keys.Operation) (shared []keys.Key) {
 	return shared
 }
 
-// operationHelp returns the help on one operation with the descriptions of all its keys.
-func operationHelp(o *keys.Operation) string {
+// formatOperationHelp returns the help on one operation with the descriptions of all its keys.
+func formatOperationHelp(o *keys.Operation) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "The operation %s has these keys, with their defaults in parentheses:\n\n", o.Name)
 	writeKeys(&b, o.AllKeys())
@@ -119,13 +119,13 @@ func writeKeys(b *strings.Builder, list []keys.Key) {
 	}
 }
 
-// helpWithOperation shows the help of command c. If args name an operation, it shows the help on
+// showOperationHelp shows the help of command c. If args name an operation, it shows the help on
 // that operation instead of the description of c.
-func helpWithOperation(c *cobra.Command, args []string) {
+func showOperationHelp(c *cobra.Command, args []string) {
 	for _, arg := range args {
 		if o, ok := keys.Find(arg); ok {
 			c.Use = strings.Replace(c.Use, "OP", o.Name, 1)
-			c.Long, c.Example = operationHelp(o), ""
+			c.Long, c.Example = formatOperationHelp(o), ""
 			break
 		}
 	}

@@ -38,7 +38,7 @@ type namedFile struct {
 // checkPaths returns an error if a command line writes a file that it also reads or writes under
 // another flag. Links and different spellings of a path count as the same file.
 func checkPaths(c *cobra.Command, args []string) error {
-	files := namedFiles(c, args)
+	files := listNamedFiles(c, args)
 	for i := range files {
 		for k := range files {
 			a, b := &files[i], &files[k]
@@ -54,8 +54,8 @@ func checkPaths(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// namedFiles returns the files on a command line, from flags and arguments.
-func namedFiles(c *cobra.Command, args []string) (files []namedFile) {
+// listNamedFiles returns the files on a command line, from flags and arguments.
+func listNamedFiles(c *cobra.Command, args []string) (files []namedFile) {
 	c.Flags().Visit(func(f *pflag.Flag) {
 		use := fileFlags[f.Name]
 		if f.Name == "baseline" && c.Flags().Changed("update") {

@@ -34,8 +34,8 @@ func (f *placeFlags) check() error {
 	return nil
 }
 
-// place returns the placement selected by --compute, or nil without that flag.
-func (f *placeFlags) place(res *anesim.Result) (*report.Placement, error) {
+// newPlacement returns the placement selected by --compute, or nil without that flag.
+func (f *placeFlags) newPlacement(res *anesim.Result) (*report.Placement, error) {
 	if f.compute == "" {
 		return nil, nil
 	}

@@ -79,15 +79,15 @@ func (f *plotFlags) run(c *cobra.Command, args []string) error {
 	if err := flags.CheckSVG("-o", f.file); err != nil {
 		return err
 	}
-	b, err := f.draw(c, what, files)
+	b, err := f.drawPicture(c, what, files)
 	if err != nil {
 		return err
 	}
 	return outfile.Write(f.file, b)
 }
 
-// draw returns a picture as an SVG file.
-func (f *plotFlags) draw(c *cobra.Command, what string, files []string) ([]byte, error) {
+// drawPicture returns a picture as an SVG file.
+func (f *plotFlags) drawPicture(c *cobra.Command, what string, files []string) ([]byte, error) {
 	if what == "accuracy" {
 		return drawAccuracy(strings.Join(files, ""))
 	}

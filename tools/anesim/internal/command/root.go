@@ -31,16 +31,16 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	root.SetErr(stderr)
 	// The command library drops errors of writing help.
 	full := new(errorWriter)
-	fitHelp(root, full)
+	wrapHelpToTerminal(root, full)
 	err := root.Execute()
 	if err == nil {
 		err = full.err
 	}
-	return conclude(stderr, err)
+	return reportError(stderr, err)
 }
 
-// conclude prints the error of a command, if any, and returns the exit status.
-func conclude(stderr io.Writer, err error) int {
+// reportError prints the error of a command, if any, and returns the exit status.
+func reportError(stderr io.Writer, err error) int {
 	var u *usage.Error
 	switch {
 	case err == nil:
@@ -112,7 +112,7 @@ they wait for, the bytes moved and the energy.`,
 		if c.Name() == "help" {
 			c.Short, c.Long = "Help about a command", "Help prints what a command does, its flags and examples."
 			c.Example = "  anesim help run"
-			c.RunE, c.Run = helpOn, nil
+			c.RunE, c.Run = printHelpOf, nil
 		}
 		if c.Name() == "completion" {
 			c.Hidden = false
@@ -163,8 +163,8 @@ func printVersion(w io.Writer) error {
 	return err
 }
 
-// helpOn prints the help of the command that args names.
-func helpOn(c *cobra.Command, args []string) error {
+// printHelpOf prints the help of the command that args names.
+func printHelpOf(c *cobra.Command, args []string) error {
 	root := c.Root()
 	found, rest, err := root.Find(args)
 	if err != nil || found == nil || len(rest) > 0 && found == root {

@@ -92,7 +92,7 @@ documents, one after the other.
 
 // runFiles runs the programs in files one after the other.
 func (f *runFlags) runFiles(c *cobra.Command, files []string, o anesim.Options) error {
-	return eachFile(c, files, func(i int, file string) error {
+	return forEachFile(c, files, func(i int, file string) error {
 		var open anesim.OpenOptions
 		open.Program.InFile = o.Brief && !o.Values
 		m, err := input.OpenModelWith(&open, file, c.InOrStdin())
@@ -112,9 +112,9 @@ func (f *runFlags) runFiles(c *cobra.Command, files []string, o anesim.Options) 
 	})
 }
 
-// eachFile calls do for each file. It continues with the next file after an error, unless the
+// forEachFile calls do for each file. It continues with the next file after an error, unless the
 // error is about the command line.
-func eachFile(c *cobra.Command, files []string, do func(i int, file string) error) error {
+func forEachFile(c *cobra.Command, files []string, do func(i int, file string) error) error {
 	failed := 0
 	for i, file := range files {
 		err := do(i, file)

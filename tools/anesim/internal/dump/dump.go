@@ -44,7 +44,7 @@ func Registers(p *loader.Program) ([]string, error) {
 		}
 		var b strings.Builder
 		fmt.Fprintf(&b, "registers of td %d, at byte %#x\n", desc.Index, desc.Offset)
-		for _, w := range writtenWords(desc) {
+		for _, w := range listWrittenWords(desc) {
 			fmt.Fprintf(&b, "%s.%s = %#x  %s\n", w.reg.Block, w.reg.Name, w.word, formatFields(w, false))
 		}
 		list = append(list, b.String())
@@ -65,8 +65,8 @@ type described struct {
 	words *describe.Description
 }
 
-// descriptors returns an iterator over the program's descriptors and their descriptions.
-func (d *dumper) descriptors() iter.Seq2[described, error] {
+// describeDescriptors returns an iterator over the program's descriptors and their descriptions.
+func (d *dumper) describeDescriptors() iter.Seq2[described, error] {
 	return func(yield func(described, error) bool) {
 		words, stop := iter.Pull2(d.p.Describe())
 		defer stop()
@@ -85,8 +85,8 @@ type registerWord struct {
 	word uint32
 }
 
-// headerWords returns the words of a descriptor's header with their registers.
-func headerWords(d *regs.Descriptor) []registerWord {
+// listHeaderWords returns the words of a descriptor's header with their registers.
+func listHeaderWords(d *regs.Descriptor) []registerWord {
 	var words []registerWord
 	encoded := (&regs.Descriptor{Header: d.Header}).Append(nil)
 	for r := range regs.HeaderRegisters() {
@@ -95,10 +95,10 @@ func headerWords(d *regs.Descriptor) []registerWord {
 	return words
 }
 
-// writtenWords returns the registers that a descriptor writes, in the order in which it writes
+// listWrittenWords returns the registers that a descriptor writes, in the order in which it writes
 // them. A register that is written twice is listed once, at its first position and with its last
 // value.
-func writtenWords(desc *regs.Descriptor) []registerWord {
+func listWrittenWords(desc *regs.Descriptor) []registerWord {
 	var words []registerWord
 	at := make(map[uint32]int)
 	for _, r := range desc.Records {

@@ -103,7 +103,7 @@ func (r run) name() string {
 	return strings.TrimSuffix(first, "]") + "-" + end
 }
 
-func (r run) text(all bool) string {
+func (r run) format(all bool) string {
 	if r.step == 0 {
 		return formatFields(r.words[0], all)
 	}

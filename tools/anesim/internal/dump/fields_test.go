@@ -90,7 +90,7 @@ func TestRuns(t *testing.T) {
 	} {
 		var got []string
 		for _, r := range groupRuns(test.words) {
-			got = append(got, r.name()+" "+r.text(false))
+			got = append(got, r.name()+" "+r.format(false))
 		}
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)
@@ -117,14 +117,14 @@ func TestLegible(t *testing.T) {
 
 func TestProtection(t *testing.T) {
 	for p, want := range map[loader.Protection]string{0: "---", 1: "r--", 2: "-w-", 5: "r-x", 7: "rwx"} {
-		if got := protection(p); got != want {
+		if got := formatProtection(p); got != want {
 			t.Errorf("%d is %s, want %s", p, got, want)
 		}
 	}
 }
 
 func TestWrittenTwice(t *testing.T) {
-	words := writtenWords(&regs.Descriptor{Records: []regs.Record{{Addr: 0, Values: []uint32{1, 2}}, {Addr: 0, Values: []uint32{3}}}})
+	words := listWrittenWords(&regs.Descriptor{Records: []regs.Record{{Addr: 0, Values: []uint32{1, 2}}, {Addr: 0, Values: []uint32{3}}}})
 	if len(words) != 2 || words[0].reg.Name != "InDim" || words[0].word != 3 || words[1].word != 2 {
 		t.Errorf("%v", words)
 	}

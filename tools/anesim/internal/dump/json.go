@@ -177,7 +177,7 @@ func (d *dumper) writeJSON() error {
 		if d.p.Form == loader.FormRegisters || d.p.Subtype != loader.SubtypeM1 {
 			return
 		}
-		for desc, err := range d.descriptors() {
+		for desc, err := range d.describeDescriptors() {
 			if err != nil {
 				yield(nil, err)
 				return
@@ -211,14 +211,14 @@ func (d *dumper) newDocument() (*Document, error) {
 	}
 	for i := range p.Segments {
 		s := &p.Segments[i]
-		out.Segments = append(out.Segments, jsonSegment{s.Name, s.Section, s.Addr, s.Size, len(s.Data), protection(s.Prot)})
+		out.Segments = append(out.Segments, jsonSegment{s.Name, s.Section, s.Addr, s.Size, len(s.Data), formatProtection(s.Prot)})
 	}
 	for i := range p.Ports {
 		q := &p.Ports[i]
 		out.Ports = append(out.Ports, jsonPort{q.Name, q.Direction.String(), q.Shape, q.Strides, q.Address, q.Bytes, q.Type.String(), q.BAR})
 	}
 	if p.Form == loader.FormRegisters {
-		out.V10 = d.toV10()
+		out.V10 = d.toV10Registers()
 		transfers, err := p.Transfers()
 		if err != nil {
 			return nil, err
@@ -248,7 +248,7 @@ func (d *dumper) toDescriptor(desc described) *jsonDescriptor {
 		Description: jsonDescription{w.Operation, w.Sources, w.Weights, w.Result},
 	}
 	var unknown Object
-	for _, w := range headerWords(desc.Descriptor) {
+	for _, w := range listHeaderWords(desc.Descriptor) {
 		out.Header = append(out.Header, toFields(w)...)
 		if u := w.reg.Unknown(w.word); u != 0 {
 			unknown.add(w.reg.Name, u)
@@ -260,7 +260,7 @@ func (d *dumper) toDescriptor(desc described) *jsonDescriptor {
 	if unknown != nil {
 		out.Header.add("unknown", unknown)
 	}
-	for _, w := range writtenWords(desc.Descriptor) {
+	for _, w := range listWrittenWords(desc.Descriptor) {
 		r := Object{{"value", w.word}, {"fields", toFields(w)}}
 		if u := w.reg.Unknown(w.word); u != 0 {
 			r.add("unknown", u)
@@ -300,7 +300,7 @@ func registerName(addr uint32) string {
 	return fmt.Sprintf("%#x", addr)
 }
 
-func (d *dumper) toV10() Object {
+func (d *dumper) toV10Registers() Object {
 	out := Object{}
 	for _, w := range d.p.Registers.Words() {
 		out.add(w.Name(), jsonV10Register{

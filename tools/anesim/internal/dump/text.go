@@ -28,7 +28,7 @@ func (d *dumper) writeText() error {
 		d.printf("\nDescriptors of this generation are not supported: want subtype %d, %v.\n", uint32(loader.SubtypeM1), loader.SubtypeM1)
 		return nil
 	}
-	for desc, err := range d.descriptors() {
+	for desc, err := range d.describeDescriptors() {
 		if err != nil {
 			return err
 		}
@@ -61,13 +61,13 @@ func (d *dumper) printSummary() {
 	var memory, ports terminal.Table
 	for i := range p.Segments {
 		s := &p.Segments[i]
-		memory.Add(quoteName(s.String()), formatAddress(s.Addr), formatAddress(s.Size)+" bytes", protection(s.Prot), d.bufferName(s.Addr))
+		memory.Add(quoteName(s.String()), formatAddress(s.Addr), formatAddress(s.Size)+" bytes", formatProtection(s.Prot), d.bufferName(s.Addr))
 	}
 	d.printTable(&memory)
 	d.printf("\nports\n")
 	for i := range p.Ports {
 		q := &p.Ports[i]
-		ports.Add(q.Direction.String(), quoteName(q.Name), joinAxes(q.Shape, "x"), "strides "+joinAxes(q.Strides, " "), formatAddress(q.Address), formatAddress(q.Bytes)+" bytes", buffer(q.BAR))
+		ports.Add(q.Direction.String(), quoteName(q.Name), joinAxes(q.Shape, "x"), "strides "+joinAxes(q.Strides, " "), formatAddress(q.Address), formatAddress(q.Bytes)+" bytes", bufferLabel(q.BAR))
 	}
 	d.printTable(&ports)
 	if p.Form == loader.FormContainer {
@@ -118,8 +118,8 @@ func (d *dumper) printDescriptor(desc described) {
 	if desc.Extended {
 		d.printf("  extra header word %#x\n", desc.Extra)
 	}
-	d.printBlock("Header", headerWords(desc.Descriptor))
-	words := writtenWords(desc.Descriptor)
+	d.printBlock("Header", listHeaderWords(desc.Descriptor))
+	words := listWrittenWords(desc.Descriptor)
 	for len(words) > 0 {
 		block := words[0].reg.Block
 		var mine, rest []registerWord
@@ -154,7 +154,7 @@ func (d *dumper) formatBuffers(h *regs.Header) string {
 		{"kernel 3", k.KBE3(), k.KBase3()},
 	} {
 		if u.on {
-			list = append(list, u.name+" "+buffer(int(u.bar))+d.portSuffix(int(u.bar)))
+			list = append(list, u.name+" "+bufferLabel(int(u.bar))+d.portSuffix(int(u.bar)))
 		}
 	}
 	return strings.Join(list, ", ")
@@ -164,7 +164,7 @@ func (d *dumper) formatBuffers(h *regs.Header) string {
 // has no name of its own.
 func (d *dumper) portSuffix(bar int) string {
 	for i := range d.p.Ports {
-		if p := &d.p.Ports[i]; p.BAR == bar && p.Name != buffer(bar) {
+		if p := &d.p.Ports[i]; p.BAR == bar && p.Name != bufferLabel(bar) {
 			return " (" + quoteName(p.Name) + ")"
 		}
 	}
@@ -190,14 +190,14 @@ func (d *dumper) printBlock(block string, words []registerWord) {
 		width = max(width, len(r.name()))
 	}
 	for _, r := range lines {
-		d.printf("    %-*s  %s\n", width, r.name(), r.text(d.all))
+		d.printf("    %-*s  %s\n", width, r.name(), r.format(d.all))
 	}
 	d.printNames("zero", zeros)
-	d.printNames("not written", d.missingRegisters(block, words))
+	d.printNames("not written", d.listMissingRegisters(block, words))
 }
 
-// missingRegisters returns the names of the registers of a block that are not in words.
-func (d *dumper) missingRegisters(block string, words []registerWord) []string {
+// listMissingRegisters returns the names of the registers of a block that are not in words.
+func (d *dumper) listMissingRegisters(block string, words []registerWord) []string {
 	there := make(map[int]bool)
 	for _, w := range words {
 		there[w.reg.Word] = true
@@ -274,7 +274,7 @@ func (d *dumper) printCaptured() {
 func (d *dumper) bufferName(addr uint64) string {
 	for i, a := range d.p.BARs {
 		if a != 0 && a == addr {
-			return buffer(i)
+			return bufferLabel(i)
 		}
 	}
 	return ""
@@ -282,7 +282,7 @@ func (d *dumper) bufferName(addr uint64) string {
 
 func formatAddress(v uint64) string { return fmt.Sprintf("%#x", v) }
 
-func buffer(bar int) string {
+func bufferLabel(bar int) string {
 	if bar < 0 {
 		return ""
 	}
@@ -296,7 +296,7 @@ func memoryName(dram bool) string {
 	return "L2"
 }
 
-func protection(p loader.Protection) string {
+func formatProtection(p loader.Protection) string {
 	b := []byte("---")
 	for i, bit := range [...]loader.Protection{loader.ProtRead, loader.ProtWrite, loader.ProtExec} {
 		if p&bit != 0 {

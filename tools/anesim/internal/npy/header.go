@@ -57,7 +57,7 @@ type parser struct {
 }
 
 func (p *parser) errorf(format string, args ...any) error {
-	return malformed(p.off+int64(p.at), format, args...)
+	return newFormatError(p.off+int64(p.at), format, args...)
 }
 
 func (p *parser) parseHeader() (h header, err error) {

@@ -45,7 +45,7 @@ func (e *DTypeError) Error() string {
 	return fmt.Sprintf("unsupported dtype %q: want %q; convert it with array.astype('%[2]s')", e.DType, dtype)
 }
 
-func malformed(off int64, format string, args ...any) error {
+func newFormatError(off int64, format string, args ...any) error {
 	return &FormatError{off, fmt.Sprintf(format, args...)}
 }
 
@@ -70,13 +70,13 @@ func readAs(r io.ReaderAt, size int64, types map[string]element) (Array, error) 
 	off += int64(len(text))
 	n, err := countElements(h.shape)
 	if err != nil {
-		return Array{}, malformed(h.shapeOff, "%v", err)
+		return Array{}, newFormatError(h.shapeOff, "%v", err)
 	}
 	switch got, want := size-off, int64(e.bytes)*int64(n); {
 	case got < want:
-		return Array{}, malformed(off, "found %d bytes of data, want %d for shape %v", got, want, h.shape)
+		return Array{}, newFormatError(off, "found %d bytes of data, want %d for shape %v", got, want, h.shape)
 	case got > want:
-		return Array{}, malformed(off+want, "found %d extra bytes after the data of shape %v", got-want, h.shape)
+		return Array{}, newFormatError(off+want, "found %d extra bytes after the data of shape %v", got-want, h.shape)
 	}
 	a := Array{Shape: h.shape, Data: make([]float16.Float16, n)}
 	if e.number != nil {
@@ -86,9 +86,9 @@ func readAs(r io.ReaderAt, size int64, types map[string]element) (Array, error) 
 		return Array{}, err
 	}
 	if h.fortran {
-		a.Data = fromFortran(a.Shape, a.Data)
+		a.Data = toCOrder(a.Shape, a.Data)
 		if a.Numbers != nil {
-			a.Numbers = fromFortran(a.Shape, a.Numbers)
+			a.Numbers = toCOrder(a.Shape, a.Numbers)
 		}
 	}
 	return a, nil
@@ -99,22 +99,22 @@ func readHeader(r io.ReaderAt, size int64) (text []byte, off int64, err error) {
 	const short, long = 10, 12
 	var b [long]byte
 	if size < short {
-		return nil, 0, malformed(0, "file has only %d bytes, too few for a .npy file", size)
+		return nil, 0, newFormatError(0, "file has only %d bytes, too few for a .npy file", size)
 	}
 	if err := readAt(r, b[:short], 0); err != nil {
 		return nil, 0, err
 	}
 	if string(b[:6]) != magic {
-		return nil, 0, malformed(0, "found magic %q, want %q", b[:6], magic)
+		return nil, 0, newFormatError(0, "found magic %q, want %q", b[:6], magic)
 	}
 	off = short
 	n := int64(binary.LittleEndian.Uint16(b[8:]))
 	switch major, minor := b[6], b[7]; {
 	case minor != 0 || major < 1 || major > 3:
-		return nil, 0, malformed(6, "unsupported version %d.%d: want 1.0, 2.0 or 3.0", major, minor)
+		return nil, 0, newFormatError(6, "unsupported version %d.%d: want 1.0, 2.0 or 3.0", major, minor)
 	case major > 1:
 		if off = long; size < long {
-			return nil, 0, malformed(8, "unexpected end of file in the length of the header")
+			return nil, 0, newFormatError(8, "unexpected end of file in the length of the header")
 		}
 		if err := readAt(r, b[short:], short); err != nil {
 			return nil, 0, err
@@ -122,7 +122,7 @@ func readHeader(r io.ReaderAt, size int64) (text []byte, off int64, err error) {
 		n = int64(binary.LittleEndian.Uint32(b[8:]))
 	}
 	if n > min(size-off, maxHeader) {
-		return nil, 0, malformed(8, "header is %d bytes long: want at most %d", n, min(size-off, maxHeader))
+		return nil, 0, newFormatError(8, "header is %d bytes long: want at most %d", n, min(size-off, maxHeader))
 	}
 	text = make([]byte, n)
 	return text, off, readAt(r, text, off)
@@ -188,8 +188,8 @@ func countElements(shape []int) (int, error) {
 	return n, nil
 }
 
-// fromFortran returns the elements of src, whose first axis varies fastest, in C order.
-func fromFortran[T any](shape []int, src []T) []T {
+// toCOrder returns the elements of src, whose first axis varies fastest, in C order.
+func toCOrder[T any](shape []int, src []T) []T {
 	dst := make([]T, len(src))
 	at := make([]int, len(shape))
 	for i := range dst {

@@ -26,11 +26,11 @@ type File struct {
 // Write writes to the file. Its errors contain the final name, not that of the temporary file.
 func (f *File) Write(b []byte) (int, error) {
 	n, err := f.file.Write(b)
-	return n, f.renameError(err)
+	return n, f.withFinalName(err)
 }
 
-// renameError returns err with the final name of the file instead of that of the temporary file.
-func (f *File) renameError(err error) error {
+// withFinalName returns err with the final name of the file instead of that of the temporary file.
+func (f *File) withFinalName(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError
 	switch {
@@ -143,7 +143,7 @@ func (f *File) Commit() error {
 	}
 	f.done = true
 	if f.special {
-		return f.renameError(f.file.Close())
+		return f.withFinalName(f.file.Close())
 	}
 	temp := f.file.Name()
 	err := f.file.Sync()
@@ -155,7 +155,7 @@ func (f *File) Commit() error {
 	}
 	if err != nil {
 		os.Remove(temp)
-		return f.renameError(err)
+		return f.withFinalName(err)
 	}
 	// Flush the directory, so that the rename survives a crash. Errors are ignored, since
 	// some file systems cannot flush a directory.

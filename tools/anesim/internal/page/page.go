@@ -84,7 +84,7 @@ func Write(w io.Writer, r *view.Report, o Options) error {
 		return fmt.Errorf("page: %w", err)
 	}
 	d.JSON = template.JS(document)
-	if d.Data, err = d.tableData(); err != nil {
+	if d.Data, err = d.marshalTable(); err != nil {
 		return fmt.Errorf("page: %w", err)
 	}
 	var b bytes.Buffer
@@ -183,9 +183,9 @@ func (d *pageData) addPictures() {
 	}
 }
 
-// tableData returns the JSON from which the page's script draws the table: the columns, the cells
-// of each row, and the row's cycles by cause.
-func (d *pageData) tableData() (template.JS, error) {
+// marshalTable returns the JSON from which the page's script draws the table: the columns, the
+// cells of each row, and the row's cycles by cause.
+func (d *pageData) marshalTable() (template.JS, error) {
 	type column struct {
 		Title  string `json:"title"`
 		Help   string `json:"help"`

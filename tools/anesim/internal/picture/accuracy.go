@@ -28,8 +28,8 @@ func Times(points []view.Point) *Picture {
 		c.drawPath([][2]float64{{h.from, v.from}, {h.to, v.to}}, "right")
 		for i := range points {
 			p := &points[i]
-			c.drawLine(h.at(p.Measured), v.at(max(v.low, p.Low)), h.at(p.Measured), v.at(min(v.high, p.High)), "whisker")
-			c.drawDot(h.at(p.Measured), v.at(p.Model), 3.5, classes[p.Group], describePoint(p))
+			c.drawLine(h.position(p.Measured), v.position(max(v.low, p.Low)), h.position(p.Measured), v.position(min(v.high, p.High)), "whisker")
+			c.drawDot(h.position(p.Measured), v.position(p.Model), 3.5, classes[p.Group], describePoint(p))
 		}
 		return c
 	}
@@ -54,12 +54,12 @@ func Errors(points []view.Point) *Picture {
 	draw := func(width float64) *canvas {
 		c := newCanvas(width, 520, "The error of the model's time over the measured time")
 		h := scale{powerOfTen(shortest, 0), powerOfTen(longest, 1), 60, c.width - 20, true}
-		v := linearScale(least, most, c.height-44, 12)
+		v := newLinearScale(least, most, c.height-44, 12)
 		c.drawAxes(&h, &v, "measured", "error, %", formatMicroseconds, formatNumber)
-		c.drawLine(h.from, v.at(0), h.to, v.at(0), "right")
+		c.drawLine(h.from, v.position(0), h.to, v.position(0), "right")
 		for i := range points {
 			p := &points[i]
-			c.drawDot(h.at(p.Measured), v.at(errorPercent(p)), 3.5, classes[p.Group], describePoint(p))
+			c.drawDot(h.position(p.Measured), v.position(errorPercent(p)), 3.5, classes[p.Group], describePoint(p))
 		}
 		return c
 	}

@@ -25,7 +25,7 @@ func drawBar(width float64, name string, parts []segment) *canvas {
 	}
 	x, at := scale{high: sum, from: 0, to: c.width}, 0.0
 	for _, s := range parts {
-		from, to := x.at(at), x.at(at+s.value)
+		from, to := x.position(at), x.position(at+s.value)
 		at += s.value
 		if s.value <= 0 || sum <= 0 {
 			continue
@@ -61,8 +61,8 @@ func Causes(r *view.Report) *Picture {
 		func(width float64) *canvas { return drawBar(width, "All cycles by cause", parts) })
 }
 
-// energySegments returns a segment for each part of an energy.
-func energySegments(e *report.Energy) (list []segment) {
+// listEnergySegments returns a segment for each part of an energy.
+func listEnergySegments(e *report.Energy) (list []segment) {
 	for name, part := range e.All() {
 		list = append(list, segment{fmt.Sprintf("e%d", len(list)), name, part.String(), float64(part)})
 	}
@@ -88,7 +88,7 @@ func Latencies(d *report.Load) *Picture {
 	if n == 0 || low <= 0 {
 		return nil
 	}
-	return newPicture(Picture{ID: "latencies", Title: "Latency of the calls", Legend: latencyLegend()}, func(width float64) *canvas {
+	return newPicture(Picture{ID: "latencies", Title: "Latency of the calls", Legend: newLatencyLegend()}, func(width float64) *canvas {
 		return drawLatencies(width, d, n, low, high)
 	})
 }
@@ -104,10 +104,10 @@ func drawLatencies(width float64, d *report.Load, n int, low, high float64) *can
 	h := scale{low / 1.3, high * 1.3, left, c.width - 30, true}
 	bottom := float64(pitch*n + 12)
 	last := math.Inf(-1)
-	for _, t := range h.denseTicks() {
-		c.drawLine(h.at(t), 6, h.at(t), bottom, "grid")
-		if h.at(t) >= last+label {
-			last = h.at(t)
+	for _, t := range h.listDenseTicks() {
+		c.drawLine(h.position(t), 6, h.position(t), bottom, "grid")
+		if h.position(t) >= last+label {
+			last = h.position(t)
 			c.drawText(last, bottom+15, "middle", formatTime(t))
 		}
 	}
@@ -121,27 +121,27 @@ func drawLatencies(width float64, d *report.Load, n int, low, high float64) *can
 		row++
 		c.drawText(left-10, y+4, "end", truncate(x.Name, letters))
 		last := len(x.Latency) - 1
-		c.drawLine(h.at(float64(x.Latency[0].LatencyNs)), y, h.at(float64(x.Latency[last].LatencyNs)), y, "range")
+		c.drawLine(h.position(float64(x.Latency[0].LatencyNs)), y, h.position(float64(x.Latency[last].LatencyNs)), y, "range")
 		for k, p := range x.Latency {
 			name := fmt.Sprintf("p%g", 100*p.Share)
 			if k == last {
 				name = "longest"
 			}
-			c.drawDot(h.at(float64(p.LatencyNs)), y, 4.5, fmt.Sprintf("q%d", k), fmt.Sprintf("%s, %s: %v (%v to %v)", x.Name, name, p.LatencyNs, p.LowNs, p.HighNs))
+			c.drawDot(h.position(float64(p.LatencyNs)), y, 4.5, fmt.Sprintf("q%d", k), fmt.Sprintf("%s, %s: %v (%v to %v)", x.Name, name, p.LatencyNs, p.LowNs, p.HighNs))
 		}
-		c.drawDot(h.at(float64(x.Alone.LatencyNs)), y, 5.5, "alone", fmt.Sprintf("%s, with the engine to itself: %v", x.Name, x.Alone.LatencyNs))
+		c.drawDot(h.position(float64(x.Alone.LatencyNs)), y, 5.5, "alone", fmt.Sprintf("%s, with the engine to itself: %v", x.Name, x.Alone.LatencyNs))
 	}
 	return c
 }
 
 // formatTime formats a time in nanoseconds for an axis.
 func formatTime(t float64) string {
-	unit, name := timeUnit(clock.Nanoseconds(t))
+	unit, name := chooseTimeUnit(clock.Nanoseconds(t))
 	return fmt.Sprintf("%g %s", t/float64(unit), name)
 }
 
-// latencyLegend returns the legend of the dots in a picture of latencies.
-func latencyLegend() []Legend {
+// newLatencyLegend returns the legend of the dots in a picture of latencies.
+func newLatencyLegend() []Legend {
 	return []Legend{{"alone", "alone"}, {"q0", "median"}, {"q1", "90%"}, {"q2", "99%"}, {"q3", "99.9%"}, {"q4", "longest"}}
 }
 

@@ -98,7 +98,7 @@ func (p *Picture) File(caption ...string) []byte {
 %[5]s
 %[6]s
 </svg>
-`, pageWidth, height, fileStyle(), head.String(), drawing, foot.String())
+`, pageWidth, height, lightStyle(), head.String(), drawing, foot.String())
 }
 
 // writeLegend writes the legend in rows below y and returns the y coordinate of the last row.
@@ -120,9 +120,9 @@ func (p *Picture) writeLegend(b *strings.Builder, y float64) float64 {
 	return y
 }
 
-// fileStyle returns Style with the colors of the light palette, and without the font system-ui,
+// lightStyle returns Style with the colors of the light palette, and without the font system-ui,
 // which few programs know.
-func fileStyle() string {
+func lightStyle() string {
 	light, _, _ := strings.Cut(Palette, "}")
 	replacements := []string{"system-ui, ", ""}
 	for _, m := range regexp.MustCompile(`(--\w+): ([^;]+);`).FindAllStringSubmatch(light, -1) {

@@ -25,11 +25,11 @@ func (f *Front) Draw() *Picture {
 	}
 	draw := func(width float64) *canvas {
 		c := newCanvas(width, 520, title)
-		h, v := f.goalScale(0, 70, c.width-20), f.goalScale(1, c.height-44, 12)
+		h, v := f.newGoalScale(0, 70, c.width-20), f.newGoalScale(1, c.height-44, 12)
 		c.drawAxes(&h, &v, f.X, f.Y, formatNumber, formatNumber)
 		dots := func(points [][2]float64, radius float64, class string) {
 			for _, p := range points {
-				c.drawDot(h.at(p[0]), v.at(p[1]), radius, class, fmt.Sprintf("%s %.6g, %s %.6g", f.X, p[0], f.Y, p[1]))
+				c.drawDot(h.position(p[0]), v.position(p[1]), radius, class, fmt.Sprintf("%s %.6g, %s %.6g", f.X, p[0], f.Y, p[1]))
 			}
 		}
 		dots(f.All, 2, "s8")
@@ -39,9 +39,9 @@ func (f *Front) Draw() *Picture {
 	return newPicture(Picture{ID: "front", Title: title, Legend: []Legend{{"s8", "designs"}, {"s1", "on the front"}}}, draw)
 }
 
-// goalScale returns the axis of a goal between two positions on the canvas. The axis is
+// newGoalScale returns the axis of a goal between two positions on the canvas. The axis is
 // logarithmic if all values are positive and the largest is over 20 times the smallest.
-func (f *Front) goalScale(goal int, from, to float64) scale {
+func (f *Front) newGoalScale(goal int, from, to float64) scale {
 	const far = 20
 	low, high := math.Inf(1), math.Inf(-1)
 	for _, list := range [][][2]float64{f.All, f.Best} {
@@ -52,11 +52,11 @@ func (f *Front) goalScale(goal int, from, to float64) scale {
 	if low > 0 && high > far*low {
 		return scale{powerOfTen(low, 0), powerOfTen(high, 1), from, to, true}
 	}
-	return linearScale(low, high, from, to)
+	return newLinearScale(low, high, from, to)
 }
 
-// linearScale returns a scale from low to high with a margin of a twentieth at both ends.
-func linearScale(low, high, from, to float64) scale {
+// newLinearScale returns a scale from low to high with a margin of a twentieth at both ends.
+func newLinearScale(low, high, from, to float64) scale {
 	room := (high - low) / 20
 	if room == 0 {
 		room = max(math.Abs(high)/20, 1)

@@ -119,7 +119,7 @@ func TestFrontScales(t *testing.T) {
 		{[][2]float64{{40, 0}}, false, 38, 42},
 	} {
 		f := Front{All: x.all, Best: x.all}
-		if s := f.goalScale(0, 0, 1); s.log != x.log || s.low != x.low || s.high != x.high {
+		if s := f.newGoalScale(0, 0, 1); s.log != x.log || s.low != x.low || s.high != x.high {
 			t.Errorf("%v: from %v to %v, logarithmic %v; want %v to %v, %v", x.all, s.low, s.high, s.log, x.low, x.high, x.log)
 		}
 	}

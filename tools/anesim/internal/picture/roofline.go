@@ -45,17 +45,17 @@ func Roofline(r *view.Report) *Picture {
 		// The slope begins at the bottom of the picture or at its left edge.
 		slope := func(x float64) float64 { return x * r.Peak.GBPerS / 1e3 }
 		from := max(h.low, v.low*1e3/r.Peak.GBPerS)
-		c.drawPath([][2]float64{{h.at(from), v.at(slope(from))}, {h.at(ridge), v.at(r.Peak.TFLOPS)}, {h.to, v.at(r.Peak.TFLOPS)}}, "roof")
-		c.drawText(h.to-4, v.at(r.Peak.TFLOPS)-6, "end", fmt.Sprintf("array %.4g TFLOP/s", r.Peak.TFLOPS))
+		c.drawPath([][2]float64{{h.position(from), v.position(slope(from))}, {h.position(ridge), v.position(r.Peak.TFLOPS)}, {h.to, v.position(r.Peak.TFLOPS)}}, "roof")
+		c.drawText(h.to-4, v.position(r.Peak.TFLOPS)-6, "end", fmt.Sprintf("array %.4g TFLOP/s", r.Peak.TFLOPS))
 		const along = 4 // the label of the slope ends at a quarter of the ridge
-		c.drawText(h.at(ridge/along)-8, v.at(r.Peak.TFLOPS/along), "end", fmt.Sprintf("memory %.4g GB/s", r.Peak.GBPerS))
+		c.drawText(h.position(ridge/along)-8, v.position(r.Peak.TFLOPS/along), "end", fmt.Sprintf("memory %.4g GB/s", r.Peak.GBPerS))
 		for _, x := range list {
-			px, title := h.at(x.Intensity()), fmt.Sprintf("%s %s: %s TFLOP/s at %s operations a byte, %v", x.Name, x.Op, view.FormatRate(x.TFLOPS(x.Time)), view.FormatRate(x.Intensity()), x.Time)
+			px, title := h.position(x.Intensity()), fmt.Sprintf("%s %s: %s TFLOP/s at %s operations a byte, %v", x.Name, x.Op, view.FormatRate(x.TFLOPS(x.Time)), view.FormatRate(x.Intensity()), x.Time)
 			if x.Low > 0 && x.High > 0 {
 				title += fmt.Sprintf(" (%v to %v)", x.Low, x.High)
-				c.drawLine(px, v.at(x.TFLOPS(x.High)), px, v.at(x.TFLOPS(x.Low)), "whisker")
+				c.drawLine(px, v.position(x.TFLOPS(x.High)), px, v.position(x.TFLOPS(x.Low)), "whisker")
 			}
-			c.drawDot(px, v.at(x.TFLOPS(x.Time)), 3.5, "dot", title)
+			c.drawDot(px, v.position(x.TFLOPS(x.Time)), 3.5, "dot", title)
 		}
 		return c
 	}
@@ -80,13 +80,13 @@ func powerOfTen(v, towards float64) float64 { return math.Pow(10, towards+math.F
 
 // drawAxes draws a grid, the labels of both axes, and their names across and up.
 func (c *canvas) drawAxes(h, v *scale, across, up string, labelAcross, labelUp func(float64) string) {
-	for _, t := range h.ticks() {
-		c.drawLine(h.at(t), v.from, h.at(t), v.to, "grid")
-		c.drawText(h.at(t), v.from+15, "middle", labelAcross(t))
+	for _, t := range h.listTicks() {
+		c.drawLine(h.position(t), v.from, h.position(t), v.to, "grid")
+		c.drawText(h.position(t), v.from+15, "middle", labelAcross(t))
 	}
-	for _, t := range v.ticks() {
-		c.drawLine(h.from, v.at(t), h.to, v.at(t), "grid")
-		c.drawText(h.from-6, v.at(t)+4, "end", labelUp(t))
+	for _, t := range v.listTicks() {
+		c.drawLine(h.from, v.position(t), h.to, v.position(t), "grid")
+		c.drawText(h.from-6, v.position(t)+4, "end", labelUp(t))
 	}
 	c.drawText((h.from+h.to)/2, c.height-8, "middle", across)
 	c.drawText(h.from+4, v.to+10, "start", up)

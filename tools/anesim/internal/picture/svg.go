@@ -38,7 +38,7 @@ func (c *canvas) addAttributes(text string) {
 // isNarrow reports whether the picture is for a narrow window.
 func (c *canvas) isNarrow() bool { return c.width < pageWidth }
 
-func (c *canvas) raw(text string) { c.b.WriteString(text) }
+func (c *canvas) writeRaw(text string) { c.b.WriteString(text) }
 
 // openWindow begins a nested drawing with its own coordinates, which a script changes to zoom.
 func (c *canvas) openWindow(x, y, w, h float64) {
@@ -46,7 +46,7 @@ func (c *canvas) openWindow(x, y, w, h float64) {
 		formatCoordinate(x), formatCoordinate(y), formatCoordinate(w), formatCoordinate(h), formatCoordinate(unitsAcross), unitsDown)
 }
 
-func (c *canvas) closeWindow() { c.raw("</svg>") }
+func (c *canvas) closeWindow() { c.writeRaw("</svg>") }
 
 // fillPath fills the area inside a path. Since the path can be long, the narrow picture refers to
 // that of the wide one by its identifier.
@@ -63,7 +63,7 @@ func (c *canvas) openGroup(title string) {
 	fmt.Fprintf(&c.b, `<g><title>%s</title>`, html.EscapeString(title))
 }
 
-func (c *canvas) closeGroup() { c.raw("</g>") }
+func (c *canvas) closeGroup() { c.writeRaw("</g>") }
 
 // drawFrame draws the outline of a rectangle.
 func (c *canvas) drawFrame(x, y, w, h float64, class string) {
@@ -80,7 +80,7 @@ func (c *canvas) drawRect(x, y, w, h float64, class, title string) {
 	}
 	fmt.Fprintf(&c.b, `<rect x="%s" y="%s" width="%s" height="%s" class="%s"`, formatCoordinate(x), formatCoordinate(y), formatCoordinate(max(w, 0.1)), formatCoordinate(max(h, 0.1)), class)
 	if title == "" {
-		c.raw("/>")
+		c.writeRaw("/>")
 		return
 	}
 	fmt.Fprintf(&c.b, `><title>%s</title></rect>`, html.EscapeString(title))
@@ -119,8 +119,8 @@ func (c *canvas) drawPath(points [][2]float64, class string) {
 	}
 }
 
-// finish ends the drawing and returns it as SVG.
-func (c *canvas) finish() template.HTML {
+// closeSVG ends the drawing and returns it as SVG.
+func (c *canvas) closeSVG() template.HTML {
 	c.b.WriteString("</svg>")
 	return template.HTML(c.b.String())
 }
@@ -128,7 +128,7 @@ func (c *canvas) finish() template.HTML {
 // newPicture returns p with the drawings that draw returns for both widths.
 func newPicture(p Picture, draw func(width float64) *canvas) *Picture {
 	c := draw(pageWidth)
-	p.SVG, p.height, p.Narrow = c.finish(), c.height, draw(narrowWidth).finish()
+	p.SVG, p.height, p.Narrow = c.closeSVG(), c.height, draw(narrowWidth).closeSVG()
 	return &p
 }
 
@@ -139,7 +139,7 @@ type scale struct {
 	log       bool
 }
 
-func (s *scale) at(v float64) float64 {
+func (s *scale) position(v float64) float64 {
 	a, b := s.low, s.high
 	if s.log {
 		v, a, b = math.Log(v), math.Log(a), math.Log(b)
@@ -150,10 +150,10 @@ func (s *scale) at(v float64) float64 {
 	return s.from + (v-a)/(b-a)*(s.to-s.from)
 }
 
-// ticks returns the values that get a label: powers of ten on a logarithmic scale, and multiples of
-// a round number on a linear one. The optional argument is the approximate number of labels, six by
-// default.
-func (s *scale) ticks(some ...float64) []float64 {
+// listTicks returns the values that get a label: powers of ten on a logarithmic scale, and
+// multiples of a round number on a linear one. The optional argument is the approximate number of
+// labels, six by default.
+func (s *scale) listTicks(some ...float64) []float64 {
 	var list []float64
 	if s.log {
 		for e := math.Ceil(math.Log10(s.low) - 1e-9); e <= math.Log10(s.high)+1e-9; e++ {
@@ -165,7 +165,7 @@ func (s *scale) ticks(some ...float64) []float64 {
 	if len(some) > 0 {
 		most = max(1, some[0])
 	}
-	step := niceStep((s.high - s.low) / most)
+	step := roundUpStep((s.high - s.low) / most)
 	if step <= 0 {
 		return []float64{s.low}
 	}
@@ -175,8 +175,8 @@ func (s *scale) ticks(some ...float64) []float64 {
 	return list
 }
 
-// denseTicks returns 1, 2 and 5 times the powers of ten on a logarithmic scale.
-func (s *scale) denseTicks() []float64 {
+// listDenseTicks returns 1, 2 and 5 times the powers of ten on a logarithmic scale.
+func (s *scale) listDenseTicks() []float64 {
 	var list []float64
 	for e := math.Floor(math.Log10(s.low)); e <= math.Log10(s.high); e++ {
 		for _, m := range [...]float64{1, 2, 5} {
@@ -188,9 +188,9 @@ func (s *scale) denseTicks() []float64 {
 	return list
 }
 
-// niceStep returns the smallest of 1, 2 and 5 times a power of ten that is at least v. It returns
-// 0 if v is not positive and finite.
-func niceStep(v float64) float64 {
+// roundUpStep returns the smallest of 1, 2 and 5 times a power of ten that is at least v. It
+// returns 0 if v is not positive and finite.
+func roundUpStep(v float64) float64 {
 	if !(v > 0) || math.IsInf(v, 0) {
 		return 0
 	}

@@ -65,10 +65,10 @@ func Timeline(r *view.Report) *Picture {
 	t := &timeline{spans: spans, tracks: tracks, bounds: bounds, first: first, last: last, list: powerList(r)}
 	var names []Legend
 	if bounds {
-		names = t.boundLegend()
+		names = t.newBoundLegend()
 	}
 	return newPicture(Picture{ID: "timeline", Title: "Timeline", Legend: names, Note: strings.TrimSpace(note), Zoom: true,
-		Rests: []string{"ActivePower", "MACEnergy", "DRAMEnergy", "PlanarEnergy"}}, t.draw)
+		Rests: []string{"ActivePower", "MACEnergy", "DRAMEnergy", "PlanarEnergy"}}, t.drawTimeline)
 }
 
 // A timeline holds the spans and tracks that a picture shows.
@@ -80,8 +80,8 @@ type timeline struct {
 	list        string // list of the document that holds the spans
 }
 
-// boundLegend returns a legend of the causes that bound a span.
-func (t *timeline) boundLegend() (names []Legend) {
+// newBoundLegend returns a legend of the causes that bound a span.
+func (t *timeline) newBoundLegend() (names []Legend) {
 	bound := map[string]bool{}
 	for i := range t.spans {
 		bound[t.spans[i].Bound] = true
@@ -100,7 +100,7 @@ const (
 	trackTitle, boundStrip, timeAxis      = 14, 12, 14
 )
 
-func (t *timeline) draw(width float64) *canvas {
+func (t *timeline) drawTimeline(width float64) *canvas {
 	height := float64(timeTop)
 	if t.bounds {
 		height += boundStrip + timeGap
@@ -116,15 +116,15 @@ func (t *timeline) draw(width float64) *canvas {
 	}
 	c.addAttributes(fmt.Sprintf(`id="%s" class="time" data-from="%s" data-to="%s" data-left="%d" data-right="%s" data-bottom="%s" data-list="%s"`,
 		id, formatCoordinate(float64(t.first)), formatCoordinate(float64(t.last)), timeLeft, formatCoordinate(c.width-timeRight), formatCoordinate(height), t.list))
-	c.raw(`<g class="ticks">`)
-	unit, suffix := timeUnit(t.last - t.first)
+	c.writeRaw(`<g class="ticks">`)
+	unit, suffix := chooseTimeUnit(t.last - t.first)
 	h := scale{float64(t.first / unit), float64(t.last / unit), timeLeft, c.width - timeRight, false}
-	for _, at := range h.ticks() {
-		c.drawLine(h.at(at), timeTop, h.at(at), height-timeAxis, "grid")
-		c.drawText(h.at(at), height, "middle", fmt.Sprintf("%.6g", at))
+	for _, at := range h.listTicks() {
+		c.drawLine(h.position(at), timeTop, h.position(at), height-timeAxis, "grid")
+		c.drawText(h.position(at), height, "middle", fmt.Sprintf("%.6g", at))
 	}
 	c.drawText((timeLeft+c.width-timeRight)/2, height+22, "middle", "wall time, "+suffix)
-	c.raw(`</g>`)
+	c.writeRaw(`</g>`)
 	y := float64(timeTop)
 	if t.bounds {
 		t.drawBounds(c, y)
@@ -138,21 +138,21 @@ func (t *timeline) draw(width float64) *canvas {
 	return c
 }
 
-// timeScale returns the scale from time to the tracks' own coordinates.
-func (t *timeline) timeScale() scale {
+// newTimeScale returns the scale from time to the tracks' own coordinates.
+func (t *timeline) newTimeScale() scale {
 	return scale{float64(t.first), float64(t.last), 0, unitsAcross, false}
 }
 
 // drawBounds draws a strip of the causes that bound each span, with its top at y.
 func (t *timeline) drawBounds(c *canvas, y float64) {
-	across := t.timeScale()
+	across := t.newTimeScale()
 	c.drawText(timeLeft-6, y+boundStrip-2, "end", "bound by")
 	c.openWindow(timeLeft, y, c.width-timeLeft-timeRight, boundStrip)
 	for name := range new(report.Cycles).All() {
 		var b strings.Builder
 		for i := range t.spans {
 			if s := &t.spans[i]; s.Bound == name {
-				from, to := across.at(float64(s.AtNs)), across.at(float64(s.AtNs+s.ForNs))
+				from, to := across.position(float64(s.AtNs)), across.position(float64(s.AtNs+s.ForNs))
 				fmt.Fprintf(&b, "M%s 0H%sV%dH%sZ", formatCoordinate(from), formatCoordinate(to), unitsDown, formatCoordinate(from))
 			}
 		}
@@ -166,19 +166,19 @@ func (t *timeline) drawBounds(c *canvas, y float64) {
 
 // drawTrack draws track i with its top at y.
 func (t *timeline) drawTrack(c *canvas, i int, y float64) {
-	x, across := &t.tracks[i], t.timeScale()
+	x, across := &t.tracks[i], t.newTimeScale()
 	c.drawText(timeLeft, y-4, "start", x.name+", "+x.unit)
 	most := 0.0
 	for k := range t.spans {
 		most = max(most, x.of(&t.spans[k])*x.scale)
 	}
 	v := scale{0, max(most, 1e-9) * 1.06, y + x.height, y, false}
-	for _, tick := range v.ticks(x.height / 28) {
-		c.drawLine(timeLeft, v.at(tick), c.width-timeRight, v.at(tick), "grid")
-		c.drawText(timeLeft-6, v.at(tick)+4, "end", fmt.Sprintf("%.4g", tick))
+	for _, tick := range v.listTicks(x.height / 28) {
+		c.drawLine(timeLeft, v.position(tick), c.width-timeRight, v.position(tick), "grid")
+		c.drawText(timeLeft-6, v.position(tick)+4, "end", fmt.Sprintf("%.4g", tick))
 	}
 	c.openWindow(timeLeft, y, c.width-timeLeft-timeRight, x.height)
-	c.fillPath("track-"+x.name, stepPath(t.spans, &across, &scale{0, v.high, unitsDown, 0, false}, x), x.class)
+	c.fillPath("track-"+x.name, formatStepPath(t.spans, &across, &scale{0, v.high, unitsDown, 0, false}, x), x.class)
 	c.closeWindow()
 }
 
@@ -202,8 +202,8 @@ func causeIndex(name string) int {
 	return i
 }
 
-// timeUnit returns a unit in which a length of time is easy to read, and its name.
-func timeUnit(t clock.Nanoseconds) (clock.Nanoseconds, string) {
+// chooseTimeUnit returns a unit in which a length of time is easy to read, and its name.
+func chooseTimeUnit(t clock.Nanoseconds) (clock.Nanoseconds, string) {
 	switch {
 	case t >= 1e9:
 		return 1e9, "s"
@@ -215,23 +215,23 @@ func timeUnit(t clock.Nanoseconds) (clock.Nanoseconds, string) {
 	return 1, "ns"
 }
 
-// stepPath returns the outline of a track's values as an SVG path that begins and ends at the
+// formatStepPath returns the outline of a track's values as an SVG path that begins and ends at the
 // bottom.
-func stepPath(spans []report.Span, h, v *scale, t *track) string {
+func formatStepPath(spans []report.Span, h, v *scale, t *track) string {
 	var b strings.Builder
 	at := -1.0 // value at the current point of the path
 	for i := range spans {
 		s := &spans[i]
 		if i == 0 {
-			fmt.Fprintf(&b, "M%s %d", formatCoordinate(h.at(float64(s.AtNs))), unitsDown)
+			fmt.Fprintf(&b, "M%s %d", formatCoordinate(h.position(float64(s.AtNs))), unitsDown)
 		}
 		if x := t.of(s) * t.scale; x != at {
-			fmt.Fprintf(&b, "H%sV%s", formatCoordinate(h.at(float64(s.AtNs))), formatCoordinate(v.at(x)))
+			fmt.Fprintf(&b, "H%sV%s", formatCoordinate(h.position(float64(s.AtNs))), formatCoordinate(v.position(x)))
 			at = x
 		}
 	}
 	last := &spans[len(spans)-1]
-	fmt.Fprintf(&b, "H%sV%dZ", formatCoordinate(h.at(float64(last.AtNs+last.ForNs))), unitsDown)
+	fmt.Fprintf(&b, "H%sV%dZ", formatCoordinate(h.position(float64(last.AtNs+last.ForNs))), unitsDown)
 	return b.String()
 }
 

@@ -26,7 +26,7 @@ func Energy(r *view.Report) *Picture {
 	for i := range r.Items {
 		x := &r.Items[i]
 		if x.Energy > 0 {
-			list = append(list, leaf{x.Name + " " + x.Op, energySegments(&x.Parts), float64(x.Energy)})
+			list = append(list, leaf{x.Name + " " + x.Op, listEnergySegments(&x.Parts), float64(x.Energy)})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b leaf) int {
@@ -39,7 +39,7 @@ func Energy(r *view.Report) *Picture {
 		return 0
 	})
 	if len(list) > maxLeaves {
-		list = append(list[:maxLeaves:maxLeaves], addLeaves(list[maxLeaves:]))
+		list = append(list[:maxLeaves:maxLeaves], sumLeaves(list[maxLeaves:]))
 	}
 	sum := 0.0
 	for _, x := range list {
@@ -52,7 +52,7 @@ func Energy(r *view.Report) *Picture {
 	switch n := r.Energy.Dispatch; {
 	case n <= 0:
 	case float64(n) < sum:
-		list = append(list, leaf{"dispatch", energySegments(&report.Energy{Dispatch: n}), float64(n)})
+		list = append(list, leaf{"dispatch", listEnergySegments(&report.Energy{Dispatch: n}), float64(n)})
 		sum += float64(n)
 		note += " The dispatch itself takes a fixed energy."
 	default: // it would leave too little room for the items
@@ -60,11 +60,11 @@ func Energy(r *view.Report) *Picture {
 	}
 	draw := func(width float64) *canvas {
 		c := newCanvas(width, 380, "Energy of each "+r.Of+" by part")
-		squarify(c, list, box{0, 0, c.width, c.height}, sum, sum)
+		drawSquarified(c, list, box{0, 0, c.width, c.height}, sum, sum)
 		return c
 	}
 	var names []Legend
-	for _, s := range energySegments(&r.Energy) {
+	for _, s := range listEnergySegments(&r.Energy) {
 		if s.value > 0 && (s.name != "dispatch" || s.value < sum) {
 			names = append(names, Legend{s.class, s.name})
 		}
@@ -73,9 +73,9 @@ func Energy(r *view.Report) *Picture {
 		Rests: []string{"MACEnergy", "DRAMEnergy", "L2Energy", "ActivePower"}}, draw)
 }
 
-// addLeaves returns a leaf with the energies of all leaves in list.
-func addLeaves(list []leaf) leaf {
-	rest := leaf{name: fmt.Sprintf("%d others", len(list)), parts: energySegments(new(report.Energy))}
+// sumLeaves returns a leaf with the energies of all leaves in list.
+func sumLeaves(list []leaf) leaf {
+	rest := leaf{name: fmt.Sprintf("%d others", len(list)), parts: listEnergySegments(new(report.Energy))}
 	for _, x := range list {
 		rest.value += x.value
 		for i := range x.parts {
@@ -90,10 +90,10 @@ func addLeaves(list []leaf) leaf {
 
 type box struct{ x, y, w, h float64 }
 
-// squarify fills a box with leaves, largest first, in rows along its shorter side. It ends a row
-// when another leaf would make the rectangles more elongated (Bruls, Huizing and van Wijk,
+// drawSquarified fills a box with leaves, largest first, in rows along its shorter side. It ends a
+// row when another leaf would make the rectangles more elongated (Bruls, Huizing and van Wijk,
 // Squarified Treemaps).
-func squarify(c *canvas, list []leaf, b box, rest, all float64) {
+func drawSquarified(c *canvas, list []leaf, b box, rest, all float64) {
 	for len(list) > 0 && rest > 0 {
 		area := b.w * b.h / rest
 		short := min(b.w, b.h)

@@ -54,13 +54,13 @@ func NewTable(columns ...Column) *Table { return &Table{columns: columns} }
 
 // Numbers returns a table whose columns have the given titles and are aligned to the right. None of
 // them is ever left out.
-func Numbers(titles ...string) *Table { return newAligned(false, titles) }
+func Numbers(titles ...string) *Table { return newTable(false, titles) }
 
 // Words returns a table whose columns have the given titles and are aligned to the left. None of
 // them is ever left out.
-func Words(titles ...string) *Table { return newAligned(true, titles) }
+func Words(titles ...string) *Table { return newTable(true, titles) }
 
-func newAligned(left bool, titles []string) *Table {
+func newTable(left bool, titles []string) *Table {
 	t := new(Table)
 	for _, title := range titles {
 		t.columns = append(t.columns, Column{Title: title, Left: left})

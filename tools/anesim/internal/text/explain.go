@@ -123,7 +123,7 @@ func (p pager) printChange(n int, c *explain.Change, whole clock.Nanoseconds) {
 	if whole > 0 && c.Before.TimeNs != whole {
 		p.Printf("   of the whole at most %+.1f%%: %v less if it gains as much there", -100*c.SavedNs/float64(whole), clock.Nanoseconds(c.SavedNs))
 	}
-	if isUnmeasured(c) {
+	if isMostlyUnmeasured(c) {
 		p.Printf("   %s %s", report.UnmeasuredMark, unmeasuredRemark)
 	}
 	p.Printf("   needs %s", c.Needs)

@@ -69,7 +69,7 @@ func WriteNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain
 // It returns the footnote marks of layers with inferred figures, by what was assumed.
 func (p pager) printLayers(d *report.Network, top int) map[string]string {
 	columns, t := newReportTable(report.LayerColumns)
-	marked := inferenceMarks(d)
+	marked := assignMarks(d)
 	shown := selectLayers(d, top)
 	for i := range d.Layers {
 		l := &d.Layers[i]
@@ -201,7 +201,7 @@ func (p pager) printChanges(x *explain.Explanation, command string) {
 			where += fmt.Sprintf(" and %d more", c.Alike-1)
 		}
 		gain := formatGain(c, x.Now.TimeNs)
-		if isUnmeasured(c) {
+		if isMostlyUnmeasured(c) {
 			gain += " " + report.UnmeasuredMark
 			unmeasured = true
 		}
@@ -289,11 +289,11 @@ func (p pager) printCoverage(c *report.Coverage) {
 		return
 	}
 	if c.Done == c.Nodes {
-		p.Printf("covers: all of %s%s, %s multiply-accumulates needed, %s of operands and results", report.Plural(c.Nodes, "node"), formatHosted(c), report.Thousands(c.MACs), report.Size(c.Bytes))
+		p.Printf("covers: all of %s%s, %s multiply-accumulates needed, %s of operands and results", report.Plural(c.Nodes, "node"), formatHostNodes(c), report.Thousands(c.MACs), report.Size(c.Bytes))
 		return
 	}
 	line := fmt.Sprintf("covers: %d of %s (%s%s), %s of multiply-accumulates, %s of bytes", c.Done, report.Plural(c.Nodes, "node"),
-		formatShare(uint64(c.Done), uint64(c.Nodes)), formatHosted(c), formatShareOfAny(c.DoneMACs, c.MACs), formatShareOfAny(c.DoneBytes, c.Bytes))
+		formatShare(uint64(c.Done), uint64(c.Nodes)), formatHostNodes(c), formatShareOrNone(c.DoneMACs, c.MACs), formatShareOrNone(c.DoneBytes, c.Bytes))
 	if c.Unsized > 0 {
 		line += fmt.Sprintf(", %s of unknown shape left out of both", report.Plural(c.Unsized, "node"))
 	}
@@ -303,9 +303,9 @@ func (p pager) printCoverage(c *report.Coverage) {
 	}
 }
 
-// formatHosted returns how many nodes run on the host, as the end of a phrase, or "" if none
+// formatHostNodes returns how many nodes run on the host, as the end of a phrase, or "" if none
 // does.
-func formatHosted(c *report.Coverage) string {
+func formatHostNodes(c *report.Coverage) string {
 	if c.Hosted == 0 {
 		return ""
 	}
@@ -321,8 +321,9 @@ func formatShare(part, whole uint64) string {
 	return fmt.Sprintf("%.1f%%", min(99.9, report.Percent(part, whole)))
 }
 
-// formatShareOfAny works like formatShare, but returns "none" if whole is 0: nothing is covered then.
-func formatShareOfAny(part, whole uint64) string {
+// formatShareOrNone works like formatShare, but returns "none" if whole is 0: nothing is covered
+// then.
+func formatShareOrNone(part, whole uint64) string {
 	if whole == 0 {
 		return "none"
 	}

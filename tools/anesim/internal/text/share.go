@@ -14,19 +14,19 @@ import (
 // notedShare is the share of the time above which inferred figures are marked in a report.
 const notedShare = 0.05
 
-// inferenceMarks returns the footnote mark for each assumption behind layers without an example
+// assignMarks returns the footnote mark for each assumption behind layers without an example
 // program, such as " [1]". Assumptions that affect at most notedShare of the time have no mark.
-func inferenceMarks(d *report.Network) map[string]string {
+func assignMarks(d *report.Network) map[string]string {
 	marks := map[string]string{}
-	for _, what := range notedAssumptions(d) {
+	for _, what := range listNotedAssumptions(d) {
 		marks[what] = fmt.Sprintf(" [%d]", len(marks)+1)
 	}
 	return marks
 }
 
-// notedAssumptions returns the assumptions whose layers together take more than notedShare of the
-// time, in the order of the layers.
-func notedAssumptions(d *report.Network) (list []string) {
+// listNotedAssumptions returns the assumptions whose layers together take more than notedShare of
+// the time, in the order of the layers.
+func listNotedAssumptions(d *report.Network) (list []string) {
 	share := map[string]float64{}
 	for i := range d.Layers {
 		l := &d.Layers[i]
@@ -45,7 +45,7 @@ func notedAssumptions(d *report.Network) (list []string) {
 // printInferred prints the footnotes of a network's table: each marked assumption and the share
 // of the time that depends on it.
 func (p pager) printInferred(d *report.Network, marks map[string]string) {
-	for _, what := range notedAssumptions(d) {
+	for _, what := range listNotedAssumptions(d) {
 		share := 0.0
 		for i := range d.Layers {
 			if d.Layers[i].Rests == what {

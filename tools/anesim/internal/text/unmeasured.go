@@ -39,9 +39,9 @@ func (p pager) printUnmeasured(r *hw.Report) {
 // unmeasuredRemark is the remark on changes whose gain is in work that no measured row covers.
 const unmeasuredRemark = "the time changes in operations without measurements"
 
-// isUnmeasured reports whether more than notedShare of the time that a change saves or adds is in
-// work that no measured row covers.
-func isUnmeasured(c *explain.Change) bool {
+// isMostlyUnmeasured reports whether more than notedShare of the time that a change saves or adds
+// is in work that no measured row covers.
+func isMostlyUnmeasured(c *explain.Change) bool {
 	abs := func(t clock.Nanoseconds) clock.Nanoseconds { return max(t, -t) }
 	return abs(c.After.Unmeasured-c.Before.Unmeasured) > notedShare*abs(c.After.TimeNs-c.Before.TimeNs)
 }

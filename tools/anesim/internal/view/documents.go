@@ -39,8 +39,8 @@ func FromRun(d *report.Run) *Report {
 	return r
 }
 
-// addUnlisted adds an item for each operation and shape of the descriptors that are not listed one by
-// one. A document that was read from a file has no such groups, and gets a note instead.
+// addUnlisted adds an item for each operation and shape of the descriptors that are not listed one
+// by one. A document that was read from a file has no such groups, and gets a note instead.
 func (r *Report) addUnlisted(d *report.Rest, listed int) {
 	if len(d.Groups) == 0 { // the document was read from a file
 		r.Notes = append(r.Notes, fmt.Sprintf("Of %d descriptors the first %d are listed. The other %d are in every total.", listed+d.Descriptors, listed, d.Descriptors))
@@ -84,14 +84,14 @@ func FromNetwork(d *report.Network) *Report {
 	}
 	r.Facts = append(r.Facts, Fact{
 		Label: "Coverage", Text: fmt.Sprintf("%d of %d", modelled, len(d.Layers)),
-		Name: "layers", Value: float64(len(d.Layers)), Note: coverageNote(len(d.Layers) - modelled),
+		Name: "layers", Value: float64(len(d.Layers)), Note: formatCoverageNote(len(d.Layers) - modelled),
 	})
 	r.Table = newTable(report.LayerColumns, d.Layers, d.Total.Cycles)
 	return r
 }
 
-// coverageNote returns a note on how many layers the totals leave out.
-func coverageNote(others int) string {
+// formatCoverageNote returns a note on how many layers the totals leave out.
+func formatCoverageNote(others int) string {
 	if others == 0 {
 		return "layers modelled"
 	}
