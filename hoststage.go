@@ -116,7 +116,7 @@ func (r *execution) runHostStage(l *list.Layer) error {
 		r.numbers[t.Name] = out[k].Numbers
 		if !slices.Equal(out[k].Dims, t.Dims) {
 			r.extents[t.Name] = out[k].Dims
-			if r.engineReads(t.Name) {
+			if r.isEngineInput(t.Name) {
 				if out[k], err = out[k].Filled(t.Dims); err != nil {
 					return fmt.Errorf("%q: %w", t.Name, err)
 				}
@@ -131,7 +131,7 @@ func (r *execution) runHostStage(l *list.Layer) error {
 // values. A tensor that the engine wrote has the largest possible shape; withActualShape removes
 // the rest.
 func (r *execution) withActualShape(name string, x list.Array) (list.Array, error) {
-	dims, err := r.shape(name, x.Dims)
+	dims, err := r.actualShape(name, x.Dims)
 	switch {
 	case err != nil:
 		return x, err
@@ -142,9 +142,9 @@ func (r *execution) withActualShape(name string, x list.Array) (list.Array, erro
 	return x, nil
 }
 
-// shape returns the shape that the named tensor has in this run. It returns static if the shape
-// does not depend on values.
-func (r *execution) shape(name string, static []int) ([]int, error) {
+// actualShape returns the shape that the named tensor has in this run. It returns static if the
+// shape does not depend on values.
+func (r *execution) actualShape(name string, static []int) ([]int, error) {
 	dims, ok := r.extents[name]
 	cut := r.model.net.Cuts[name]
 	if ok || cut == nil {
@@ -155,7 +155,7 @@ func (r *execution) shape(name string, static []int) ([]int, error) {
 	}
 	var in [][]int
 	for k, input := range cut.Inputs {
-		d, err := r.shape(input, cut.Largest[k])
+		d, err := r.actualShape(input, cut.Largest[k])
 		if err != nil {
 			return nil, err
 		}
@@ -168,8 +168,8 @@ func (r *execution) shape(name string, static []int) ([]int, error) {
 	return dims, err
 }
 
-// engineReads reports whether the named tensor is an input of a program of the network.
-func (r *execution) engineReads(tensor string) bool {
+// isEngineInput reports whether the named tensor is an input of a program of the network.
+func (r *execution) isEngineInput(tensor string) bool {
 	for k := range r.lowered.programs {
 		for port := range r.lowered.programs[k].Inputs() {
 			if port.Name == tensor {

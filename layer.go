@@ -39,10 +39,10 @@ func findOperation(name string) (*keys.Operation, error) {
 	return nil, &LayerError{name, fmt.Errorf("unknown operation %q; want one of %s", name, strings.Join(names, " ")), spelling.Nearest(name, names)}
 }
 
-// refuse returns an error for a layer that cannot be lowered because of err. If the engine does not
-// support the layer, the error suggests a similar layer that works. If a key is wrong, it is a
-// *[LayerError].
-func refuse(op string, words map[string]string, m layer.Memories, err error) error {
+// newRefusalError returns an error for a layer that cannot be lowered because of err. If the
+// engine does not support the layer, the error suggests a similar layer that works. If a key is
+// wrong, it is a *[LayerError].
+func newRefusalError(op string, words map[string]string, m layer.Memories, err error) error {
 	o, ok := keys.Find(op)
 	if !ok || !keys.Refused(err) {
 		return wrapLayerError(op, err)
@@ -69,8 +69,8 @@ func wrapLayerError(op string, err error) error {
 // layer.
 var weightNames = [...]string{"weights", "bias", "second"}
 
-// givesWeights reports whether o.Inputs has at least one constant of a single layer.
-func (o *Options) givesWeights() bool {
+// hasWeights reports whether o.Inputs has at least one constant of a single layer.
+func (o *Options) hasWeights() bool {
 	for _, name := range weightNames {
 		if _, ok := o.Inputs[name]; ok {
 			return true

@@ -81,7 +81,7 @@ func (r *Result) recordLayers(k int) {
 			l.Reason = p.Err.Error()
 			continue
 		}
-		l.record(p, p.Runs[i])
+		l.setReport(p, p.Runs[i])
 		if p.Runs[i].Tasks == 0 && i > 0 { // the descriptors of the layer before compute this one too
 			if before := &r.Layers[p.First+i-1]; !before.Modelled() {
 				l.Report, l.Reason = nil, "follows a device fault"
@@ -98,10 +98,10 @@ func (r *Result) recordLayers(k int) {
 	}
 }
 
-// record sets the layer's report from the descriptors run of program p, in all dispatches. The
+// setReport sets the layer's report from the descriptors run of program p, in all dispatches. The
 // report shares its descriptors with that of the program if there was only one dispatch. A layer at
 // or after a device fault gets a reason instead of a report.
-func (l *LayerResult) record(p *ProgramResult, run join.Run) {
+func (l *LayerResult) setReport(p *ProgramResult, run join.Run) {
 	all, r := p.Report, new(hw.Report)
 	for at := run.First; at+run.Tasks <= len(all.Descriptors); at += p.Program.TaskCount {
 		own := all.Descriptors[at : at+run.Tasks : at+run.Tasks]

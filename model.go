@@ -187,7 +187,7 @@ func networkExtension(name string, r io.ReaderAt, size int64) (string, error) {
 		return "", nil
 	case isNetwork(name):
 		return strings.ToLower(filepath.Ext(filepath.Clean(name))), nil
-	case listsLayers(head):
+	case isLayerList(head):
 		return ".yaml", nil
 	case bytes.HasPrefix(head, []byte("program(")):
 		return ".mil", nil
@@ -242,9 +242,9 @@ func isNetwork(name string) bool {
 	return slices.Contains(network.Extensions(), strings.ToLower(filepath.Ext(filepath.Clean(name))))
 }
 
-// listsLayers reports whether head, the first bytes of a file, is UTF-8 text with a line that
+// isLayerList reports whether head, the first bytes of a file, is UTF-8 text with a line that
 // starts with "layers:" or "inputs:", as a list of layers has. The last character may be cut off.
-func listsLayers(head []byte) bool {
+func isLayerList(head []byte) bool {
 	cut := head
 	for i := 0; i < utf8.UTFMax && len(cut) > 0 && !utf8.Valid(cut); i++ {
 		cut = cut[:len(cut)-1]
@@ -301,7 +301,7 @@ func Layer(op string, keys ...string) (*Model, error) {
 	}
 	l, err := o.Single(values)
 	if err != nil {
-		return nil, refuse(op, values, layer.Memories{}, err)
+		return nil, newRefusalError(op, values, layer.Memories{}, err)
 	}
 	l.Name = strings.Join(append([]string{op}, keys...), " ")
 	l.Output = "y"
@@ -368,14 +368,14 @@ func (m *Model) lower(ctx context.Context, o *Options, sizes bool) (*loweredMode
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	if l := m.lowered; l != nil && l.seed == o.Seed && l.memories == o.Memories() && (!l.sizes || sizes) && !l.given && !o.givesWeights() {
+	if l := m.lowered; l != nil && l.seed == o.Seed && l.memories == o.Memories() && (!l.sizes || sizes) && !l.given && !o.hasWeights() {
 		return l, nil
 	}
-	low := &loweredModel{seed: o.Seed, memories: o.Memories(), sizes: sizes, given: o.givesWeights()}
+	low := &loweredModel{seed: o.Seed, memories: o.Memories(), sizes: sizes, given: o.hasWeights()}
 	make := func() error { return m.lowerModel(ctx, low, o) }
 	var err error
 	if o.Cache != nil && !low.given {
-		err = m.lowerCached(low, o, make)
+		err = m.lowerWithCache(low, o, make)
 	} else {
 		err = make()
 	}
@@ -409,12 +409,12 @@ func (m *Model) lowerLayer(low *loweredModel, o *Options) error {
 	}
 	w, err := complete(&l, o.Seed)
 	if err != nil {
-		return refuse(l.Op, m.keys, low.memories, err)
+		return newRefusalError(l.Op, m.keys, low.memories, err)
 	}
 	l.Lower.Memories = low.memories
 	p, err := make(l.Lower, w)
 	if err != nil {
-		return refuse(l.Op, m.keys, low.memories, err)
+		return newRefusalError(l.Op, m.keys, low.memories, err)
 	}
 	p.Name = m.name
 	low.programs = []partition.Program{{Program: p, Runs: []join.Run{{First: 0, Tasks: p.TaskCount}}}}

@@ -8,10 +8,10 @@ import (
 	"anesim/loader/layer"
 )
 
-// executedFunc returns a function to call after each task of a program with the given number of
+// newTaskRecorder returns a function to call after each task of a program with the given number of
 // tasks. It records which bytes of the L2 each task of the first dispatch uses, and adds a step to
 // m.
-func (p *ProgramResult) executedFunc(o *Options, tasks int, m *meter) func(*regs.Task) {
+func (p *ProgramResult) newTaskRecorder(o *Options, tasks int, m *meter) func(*regs.Task) {
 	size, most := uint64(o.Chip.L2Bytes.Value), math.MaxInt
 	if o.Brief {
 		most = maxBrief // longer programs list fewer
@@ -21,7 +21,7 @@ func (p *ProgramResult) executedFunc(o *Options, tasks int, m *meter) func(*regs
 			if p.covered == nil {
 				p.covered = make([]cover, 0, min(tasks, most))
 			}
-			p.covered = append(p.covered, coverOf(t, size))
+			p.covered = append(p.covered, findOperandCover(t, size))
 		}
 		m.add(1)
 	}
@@ -48,7 +48,7 @@ func (p *ProgramResult) Occupancy() []int {
 			}
 		}
 		if i < len(list) {
-			list[i] = live.bytesWith(c.spans[:c.n])
+			list[i] = live.countUnion(c.spans[:c.n])
 		}
 		for k, s := range c.spans[:c.n] {
 			if c.reads[k] {
@@ -68,8 +68,8 @@ type spanSet struct {
 	bytes int
 }
 
-// overlapping returns the range of the spans that have bytes in common with s, which is not empty.
-func (set *spanSet) overlapping(s span) (i, j int) {
+// findOverlap returns the range of the spans that have bytes in common with s, which is not empty.
+func (set *spanSet) findOverlap(s span) (i, j int) {
 	i, _ = slices.BinarySearchFunc(set.spans, s.from, func(x span, from uint32) int {
 		if x.to <= from {
 			return -1
@@ -87,7 +87,7 @@ func (set *spanSet) remove(s span) {
 	if s.from >= s.to {
 		return
 	}
-	i, j := set.overlapping(s)
+	i, j := set.findOverlap(s)
 	var rest []span
 	for _, x := range set.spans[i:j] {
 		set.bytes -= int(min(x.to, s.to) - max(x.from, s.from))
@@ -108,7 +108,7 @@ func (set *spanSet) add(s span) {
 	}
 	set.remove(s)
 	set.bytes += int(s.to - s.from)
-	i, _ := set.overlapping(s)
+	i, _ := set.findOverlap(s)
 	j := i
 	if i > 0 && set.spans[i-1].to == s.from {
 		i--
@@ -121,15 +121,15 @@ func (set *spanSet) add(s span) {
 	set.spans = slices.Replace(set.spans, i, j, s)
 }
 
-// bytesWith returns the number of bytes in the set and in list, counting shared ones once.
-func (set *spanSet) bytesWith(list []span) int {
+// countUnion returns the number of bytes in the set and in list, counting shared ones once.
+func (set *spanSet) countUnion(list []span) int {
 	var more spanSet
 	for _, s := range list {
 		more.add(s)
 	}
 	sum := set.bytes + more.bytes
 	for _, s := range more.spans {
-		i, j := set.overlapping(s)
+		i, j := set.findOverlap(s)
 		for _, x := range set.spans[i:j] {
 			sum -= int(min(x.to, s.to) - max(x.from, s.from))
 		}
@@ -145,10 +145,10 @@ type cover struct {
 	n     int
 }
 
-// coverOf returns the L2 ranges that the operands of task t occupy, in an L2 of the given size in
-// bytes. A result on its way to memory occupies at most the space that the largest slice of a
-// source leaves (inferred).
-func coverOf(t *regs.Task, size uint64) (c cover) {
+// findOperandCover returns the L2 ranges that the operands of task t occupy, in an L2 of the given
+// size in bytes. A result on its way to memory occupies at most the space that the largest slice
+// of a source leaves (inferred).
+func findOperandCover(t *regs.Task, size uint64) (c cover) {
 	staged := size - uint64(layer.LargestTile(int(size)))
 	o := t.Operands
 	for _, x := range o.List() {

@@ -47,7 +47,7 @@ func TestSpanSet(t *testing.T) {
 					n++
 				}
 			}
-			if b := set.bytesWith(more); b != n {
+			if b := set.countUnion(more); b != n {
 				t.Fatalf("seed %d: %v with %v has %d bytes, want %d", seed, set.spans, more, b, n)
 			}
 		}

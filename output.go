@@ -22,8 +22,9 @@ type Output struct {
 	Data []float16.Float16 // N, C, H, W order
 	Dims []int             // from a network's file; nil if the tensor has the port's shape
 	Type string            // element type in the file, as numpy spells it; "" for float16
-	// Numbers holds the values if Type is an integer type or bool. They are the values of Data, or
-	// the exact values of a constant or of a layer that the host computed, which Data has rounded.
+	// Numbers holds the values if Type is an integer type or bool. They are the values of
+	// Data, or the exact values of a constant or of a layer that the host computed, which Data
+	// has rounded.
 	Numbers []float64
 }
 
@@ -97,31 +98,31 @@ func (r *execution) setOutputs(res *Result) {
 			port.Shape = [4]int{s.N, s.C, s.H, s.W}
 		}
 		if strings.HasPrefix(out.Type, "float") && out.Unit > 1 {
-			data = scale(data, out.Unit)
+			data = scaleValues(data, out.Unit)
 		}
 		o := Output{Port: port, Data: data, Dims: out.Dims, Type: out.Type}
-		if err := r.fitOutput(&o, &out); err != nil {
+		if err := r.cropOutput(&o, &out); err != nil {
 			continue
 		}
 		res.Outputs = append(res.Outputs, o)
 	}
 }
 
-// fitOutput cuts output o to the shape of this run if that depends on values. It sets o.Numbers if
+// cropOutput cuts output o to the shape of this run if that depends on values. It sets o.Numbers if
 // the elements are integers or bools.
-func (r *execution) fitOutput(o *Output, out *list.Output) error {
-	dims, err := r.shape(out.Tensor, out.Dims)
+func (r *execution) cropOutput(o *Output, out *list.Output) error {
+	dims, err := r.actualShape(out.Tensor, out.Dims)
 	if err == nil && !slices.Equal(dims, out.Dims) {
-		err = r.resize(o, out, dims)
+		err = r.cropTo(o, out, dims)
 	}
 	if !strings.HasPrefix(out.Type, "float") && out.Type != "" && err == nil {
-		o.Numbers = r.wholeNumbers(out, o.Data)
+		o.Numbers = r.exactNumbers(out, o.Data)
 	}
 	return err
 }
 
-// resize cuts output o from the largest shape, which out declares, to dims.
-func (r *execution) resize(o *Output, out *list.Output, dims []int) (err error) {
+// cropTo cuts output o from the largest shape, which out declares, to dims.
+func (r *execution) cropTo(o *Output, out *list.Output, dims []int) (err error) {
 	if v, ok := r.numbers[out.Tensor]; ok {
 		o.Data = toHalves(v)
 	} else {
@@ -138,8 +139,8 @@ func (r *execution) resize(o *Output, out *list.Output, dims []int) (err error) 
 	return nil
 }
 
-// scale returns a copy of data with each value multiplied by a factor and rounded to fp16.
-func scale(data []float16.Float16, by float64) []float16.Float16 {
+// scaleValues returns a copy of data with each value multiplied by a factor and rounded to fp16.
+func scaleValues(data []float16.Float16, by float64) []float16.Float16 {
 	out := make([]float16.Float16, len(data))
 	for i, h := range data {
 		out[i] = float16.Fromfloat32(h.Float32() * float32(by))
@@ -147,9 +148,9 @@ func scale(data []float16.Float16, by float64) []float16.Float16 {
 	return out
 }
 
-// wholeNumbers returns the values of an output whose elements are integers or bools. The values are
+// exactNumbers returns the values of an output whose elements are integers or bools. The values are
 // exact if the file or the host provides them. Otherwise they are the fp16 values in data.
-func (r *execution) wholeNumbers(out *list.Output, data []float16.Float16) []float64 {
+func (r *execution) exactNumbers(out *list.Output, data []float16.Float16) []float64 {
 	if out.Numbers != nil {
 		return out.Numbers
 	}

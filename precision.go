@@ -24,7 +24,7 @@ func (r *Result) PrecisionNotes() (notes []string) {
 	if note := r.overflowNote(); note != "" {
 		notes = append(notes, note)
 	}
-	if note := r.flushedNote(); note != "" {
+	if note := r.flushedWeightsNote(); note != "" {
 		notes = append(notes, note)
 	}
 	return notes
@@ -69,9 +69,9 @@ func overflowText(o *hw.Overflow) string {
 	return text
 }
 
-// flushedNote returns a sentence with the number of layers that have weights too small for the
-// engine, and the layer that loses the largest share. It returns "" if there are none.
-func (r *Result) flushedNote() string {
+// flushedWeightsNote returns a sentence with the number of layers that have weights too small for
+// the engine, and the layer that loses the largest share. It returns "" if there are none.
+func (r *Result) flushedWeightsNote() string {
 	type loser struct {
 		name  string
 		share float64

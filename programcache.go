@@ -26,9 +26,9 @@ func (m *Model) cacheKey(o *Options, sizes bool) (*cache.Key, error) {
 	}, nil
 }
 
-// lowerCached fills low with the programs in the cache. If the cache does not have them, it calls
-// make, which lowers the model, and stores the programs.
-func (m *Model) lowerCached(low *loweredModel, o *Options, make func() error) error {
+// lowerWithCache fills low with the programs in the cache. If the cache does not have them, it
+// calls make, which lowers the model, and stores the programs.
+func (m *Model) lowerWithCache(low *loweredModel, o *Options, make func() error) error {
 	key, err := m.cacheKey(o, low.sizes)
 	if err != nil {
 		return err

@@ -17,11 +17,11 @@ type Result struct {
 	Options Options // options of the run, including defaults
 
 	// Report lists every descriptor in the order of execution, with cycles by cause, bytes and
-	// energy, their sums, and the device's faults. For a network it excludes layers that a fault
-	// interrupted.
+	// energy, their sums, and the device's faults. For a network it excludes layers that a
+	// fault interrupted.
 	Report *hw.Report
-	// Layers holds all layers of a network or a single layer, modelled or not. It is empty for a
-	// compiled program, which does not describe its layers.
+	// Layers holds all layers of a network or a single layer, modelled or not. It is empty for
+	// a compiled program, which does not describe its layers.
 	Layers []LayerResult
 	// Programs holds the dispatched programs, in order.
 	Programs []ProgramResult
@@ -71,14 +71,14 @@ func (r *execution) newResult() *Result {
 		return res
 	}
 	res.addHostTimes()
-	res.sumReport()
+	res.setReport()
 	r.setOutputs(res)
 	return res
 }
 
-// sumReport sets the report of a network. The report lists the descriptors of all programs in the
+// setReport sets the report of a network. The report lists the descriptors of all programs in the
 // order in which they ran, with their sums.
-func (r *Result) sumReport() {
+func (r *Result) setReport() {
 	r.Report = new(hw.Report)
 	var dispatched []Dispatch
 	descriptors := 0
@@ -99,10 +99,10 @@ func (r *Result) sumReport() {
 		r.Report.Add(&r.Report.Descriptors[i])
 	}
 	last := 0
-	for d, p := range r.lastRound() {
+	for d, p := range r.yieldLastRound() {
 		last += len(r.Counted(p, d).Descriptors)
 	}
-	r.Report.Repeat(r.repeatedRounds(), last)
+	r.Report.Repeat(r.countUnlistedRounds(), last)
 	var dispatches clock.Nanojoules
 	for i := range r.Programs {
 		if rep := r.Programs[i].Report; rep != nil {
@@ -132,17 +132,18 @@ func (r *Result) Dispatches() func(func(*Dispatch, *ProgramResult) bool) {
 	}
 }
 
-// repeatedRounds returns how many further times the programs were dispatched without being listed.
-func (r *Result) repeatedRounds() (n int) {
+// countUnlistedRounds returns how many further times the programs were dispatched without being
+// listed.
+func (r *Result) countUnlistedRounds() (n int) {
 	for i := range r.Programs {
 		n = max(n, r.Programs[i].Again)
 	}
 	return n
 }
 
-// lastRound yields the last listed dispatch of each program that was dispatched further times. The
-// unlisted dispatches have the same costs.
-func (r *Result) lastRound() func(func(*Dispatch, *ProgramResult) bool) {
+// yieldLastRound yields the last listed dispatch of each program that was dispatched further
+// times. The unlisted dispatches have the same costs.
+func (r *Result) yieldLastRound() func(func(*Dispatch, *ProgramResult) bool) {
 	return func(yield func(*Dispatch, *ProgramResult) bool) {
 		for k := range r.Programs {
 			p := &r.Programs[k]

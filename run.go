@@ -42,7 +42,7 @@ func (m *Model) Run(ctx context.Context, o Options) (*Result, error) {
 		return nil, err
 	}
 	r := &execution{model: m, lowered: low, options: o, tensors: map[string][]float16.Float16{}, numbers: map[string][]float64{}, extents: map[string][]int{}, failed: map[int]string{}}
-	if err := r.begin(); err != nil {
+	if err := r.prepare(); err != nil {
 		return nil, err
 	}
 	done := 0
@@ -74,9 +74,9 @@ type execution struct {
 	madeUpElements int // number of made-up elements for layers on the host
 }
 
-// begin checks the options and the inputs. It returns an *[OptionError] or an *[InputError] if one
-// is not valid.
-func (r *execution) begin() error {
+// prepare checks the options and the inputs. It returns an *[OptionError] or an *[InputError] if
+// one is not valid.
+func (r *execution) prepare() error {
 	o := &r.options
 	total := 0
 	for i := range r.lowered.programs {
@@ -194,7 +194,7 @@ func (r *execution) setNetworkInputs() error {
 // dispatch runs a program on a new engine and stores the result in p. The argument list is the
 // number of dispatches to list.
 func (p *ProgramResult) dispatch(ctx context.Context, program *loader.Program, o *Options, list int, m *meter) error {
-	job := engine.Job{Inputs: o.Inputs, State: o.State, Repeat: o.Repeat, List: list, Executed: p.executedFunc(o, program.TaskCount, m)}
+	job := engine.Job{Inputs: o.Inputs, State: o.State, Repeat: o.Repeat, List: list, Executed: p.newTaskRecorder(o, program.TaskCount, m)}
 	res, err := engine.Run(ctx, program, o.engineOptions(), job)
 	if err != nil {
 		return err
@@ -213,10 +213,10 @@ func (r *Result) Replay(ctx context.Context, p *loader.Program, each func(d *hw.
 	o.Each = func(d *hw.DescriptorReport) {
 		n := covered[0]
 		covered = covered[1:]
-		each(d, new(spanSet).bytesWith(n.spans[:n.n]))
+		each(d, new(spanSet).countUnion(n.spans[:n.n]))
 	}
 	_, err := engine.Run(ctx, p, o, engine.Job{Inputs: r.Options.Inputs, State: r.Options.State, Repeat: r.Options.Repeat, List: 1, Executed: func(t *regs.Task) {
-		covered = append(covered, coverOf(t, uint64(o.Chip.L2Bytes.Value)))
+		covered = append(covered, findOperandCover(t, uint64(o.Chip.L2Bytes.Value)))
 	}})
 	return err
 }

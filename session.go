@@ -106,7 +106,7 @@ func (l *Loaded) Start(ctx context.Context) (*Call, error) {
 		return nil, err
 	}
 	call := &Call{Call: c, loaded: l}
-	call.Executed = call.result.executedFunc(&l.session.options, l.Program().TaskCount, l.session.options.newMeter(StageRun, l.Program().TaskCount))
+	call.Executed = call.result.newTaskRecorder(&l.session.options, l.Program().TaskCount, l.session.options.newMeter(StageRun, l.Program().TaskCount))
 	return call, nil
 }
 

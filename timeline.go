@@ -94,8 +94,8 @@ func (l *Timeline) Add(d *Dispatch, host clock.Nanoseconds) {
 // l.Spans[first].
 func (l *Timeline) spreadEnergy(first int, list []hw.DescriptorReport) {
 	spans := l.Spans[first:]
-	// move moves energy of span i to its neighbors in direction step, up to a distance of within.
-	// Energy for times without a span stays.
+	// move moves energy of span i to its neighbors in direction step, up to a distance of
+	// within. Energy for times without a span stays.
 	move := func(i, step int, within clock.Nanoseconds, watts float64) {
 		for k := i + step; k >= 0 && k < len(spans) && within > 0; k += step {
 			part := min(within, spans[k].For)
@@ -192,9 +192,9 @@ func (r *Result) Timeline() *Timeline {
 	if len(r.Programs) == 0 { // the host alone
 		l.addPart(&l.Host, r.Stages(), 0, 0, SpanHost)
 	}
-	if n := r.repeatedRounds(); n > 0 {
+	if n := r.countUnlistedRounds(); n > 0 {
 		round := &Timeline{Waiting: l.Waiting}
-		for d, p := range r.lastRound() {
+		for d, p := range r.yieldLastRound() {
 			c := r.Counted(p, d)
 			round.Add(&c, p.Host)
 		}

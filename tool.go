@@ -22,7 +22,7 @@ type Tool struct {
 // ThisTool returns the version, the revision and the constants of the running program. The version
 // is "(devel)" if the build does not record one.
 func ThisTool() Tool {
-	t := Tool{Version: "(devel)", Constants: constantsHash()}
+	t := Tool{Version: "(devel)", Constants: hashConstants()}
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
 		return t
@@ -59,8 +59,8 @@ func moduleVersion(info *debug.BuildInfo) string {
 	return ""
 }
 
-// constantsHash returns a hash of the names, values, units and evidence of all built-in constants.
-func constantsHash() string {
+// hashConstants returns a hash of the names, values, units and evidence of all built-in constants.
+func hashConstants() string {
 	h := fnv.New128a()
 	for _, c := range hw.Chips() {
 		fmt.Fprintf(h, "chip %s\n", c.Name)

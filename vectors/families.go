@@ -81,9 +81,11 @@ type Special struct {
 }
 
 // Operands returns In and Want as fp16 values.
-func (s *Special) Operands() (in, want []float16.Float16) { return numbers(s.In), numbers(s.Want) }
+func (s *Special) Operands() (in, want []float16.Float16) {
+	return toFloat16s(s.In), toFloat16s(s.Want)
+}
 
-func numbers(h []Half) []float16.Float16 {
+func toFloat16s(h []Half) []float16.Float16 {
 	f := make([]float16.Float16, len(h))
 	for i := range h {
 		f[i] = float16.Float16(h[i])
