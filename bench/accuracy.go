@@ -25,14 +25,14 @@ type Accuracy struct {
 	Tiers, Ops []Group // latencies by tier and operation; tiers end with T0+T1 and all
 	Sessions   []Group // latencies by session
 	Energy     []Group // energies by operation; the last two groups are the main operations and all
-	// States summarises latencies of rows whose source also gives the mean of a sustained
-	// loop. Cold rows, whose least call took longer than that mean, are compared with both
-	// times, and so are warm ones. "all, at speed" has all rows, each compared with the
+	// States summarizes rows whose source gives both the shortest call and the mean of calls
+	// in a loop. Cold rows, whose shortest call took longer than that mean, and warm rows are
+	// each compared with both times. The group "all, at speed" compares every row with the
 	// lesser of its two times.
 	States []Group
-	// Roofline, Columns and Vendor are baselines on the same latencies: the larger of
-	// arithmetic and bytes at their peak rates, the columns of the vendor's cost dump, and
-	// the vendor compiler's estimate.
+	// Roofline, Columns and Vendor summarize the errors of three simpler estimates of the same
+	// latencies: the longer of the arithmetic and the transfers at peak rates, the columns of
+	// the vendor's cost dump, and the vendor compiler's own estimate.
 	Roofline, Columns, Vendor []Group
 }
 

@@ -67,9 +67,9 @@ func copyWithChanges(steps []Step, change func(*regs.Task)) []Step {
 	return out
 }
 
-// Addresses of a chain's tensors in device memory, far apart: the input of a layer, its
-// output, and tensors that do not change with the layer. They only matter for the question
-// whether a descriptor reads what an earlier one wrote.
+// Addresses of a chain's tensors in device memory, far apart: the input of a layer, its output,
+// and tensors that do not change with the layer. They only decide whether a descriptor reads what
+// an earlier one wrote.
 const (
 	bufferBits = 36
 	constants  = uint64(1) << bufferBits

@@ -17,8 +17,8 @@ type EngineBand struct {
 	Kind      string // window, point, product or pass, or unmeasured
 	Low, High float64
 	Rows      int
-	// Holds counts the rows that lie within the bounds derived from other sessions, or, of
-	// work that no row covers, those predicted without their kind that lie within the bounds.
+	// Holds counts the rows that lie within bounds derived from other sessions only. For work
+	// that no row covers, it counts rows that were predicted without any row of their kind.
 	Holds Coverage
 	// Width is the factor by which the distance of the bounds from 1 exceeds that of the
 	// quantiles, so that they hold the required share.

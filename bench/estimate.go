@@ -106,8 +106,8 @@ func (c *Chain) Estimate(chip hw.Chip, h host.Host) Estimate {
 	return e
 }
 
-// A Sample is a measured row with the descriptors that it executes, and the presets for its
-// machine.
+// A Sample is a measured row with the descriptors that it executes, and the name of the host
+// presets for its machine.
 type Sample struct {
 	Row     *measured.Row
 	Chain   *Chain

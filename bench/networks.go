@@ -14,9 +14,9 @@ import (
 // A NetworkRow is a published time for one run of a network, with a list of the network's layers.
 type NetworkRow struct {
 	ID, Network string
-	Chip        string  // preset
-	Host        string  // preset; "" if the machine has none
-	Machine     string  // as published
+	Chip        string  // name of the chip preset
+	Host        string  // name of the host preset; "" if the machine has none
+	Machine     string  // name as published
 	Latency     float64 // microseconds, including the host's part
 	Source      string
 	text        func() string
@@ -46,7 +46,7 @@ type NetworkTime struct {
 	Unmodelled     []string // names of layers that cannot be lowered, with the reason
 }
 
-// A LayerTime holds the times of one layer that are part of a [NetworkTime].
+// A LayerTime holds the engine times of one layer of a [NetworkTime], in the same two cases.
 type LayerTime struct {
 	Name, Op       string
 	Kept, InMemory clock.Nanoseconds

@@ -19,7 +19,7 @@ const (
 	// the fit generalizes to unseen machines.
 	BySession
 	// ByKind leaves out all rows of a kind. The result shows how the fit generalizes to work
-	// that no row measures. Only the engine's band of such work is derived from it.
+	// that no row measures. Only the [EngineBand] of such work is derived from it.
 	ByKind
 )
 

@@ -14,8 +14,8 @@ import (
 // PlausibleInputs returns pseudo-random float32 inputs of a kind that the network was made for:
 // drawn strokes for inputs with the shape of an image, a tone with overtones for inputs with the
 // shape of audio, small values for recurrent states, and normally distributed noise for other
-// inputs. An input that is named in sizes gets that number. The same seed gives the same inputs.
-// It is an error if an input has no shape or an integer type.
+// inputs. A scalar input that is named in sizes gets that value. The same seed gives the same
+// inputs. It is an error if an input has no shape or an integer type.
 func PlausibleInputs(n *list.Network, m *onnx.Model, sizes map[string]int, seed uint64) (map[string]*reference.Tensor, error) {
 	dims := map[string][]int{}
 	for _, in := range n.Inputs {

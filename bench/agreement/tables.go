@@ -44,9 +44,9 @@ func EngineFunction(name string, x float64) (y float64, ok bool) {
 }
 
 // EngineReduce adds products like the engine, four at a time in an adder that keeps twelve bits.
-// It first rounds the operands to the eleven bits of fp16, and replaces subnormal ones by 0. The
-// engine adds the products in another order. Use EngineReduce as the Reduce of
-// [reference.Options].
+// It first rounds the operands to the eleven bits of fp16, and replaces subnormal ones by 0.
+// Unlike EngineReduce, the engine adds the products in an order of its own. Use EngineReduce as
+// the Reduce of [reference.Options].
 func EngineReduce(acc, panel, taps []float64) {
 	if len(acc) == 0 || len(taps) == 0 {
 		return

@@ -77,7 +77,7 @@ type Cost struct {
 	Unestimated bool `json:"-"` // ExeCycles is unknown
 }
 
-// Names of measures.
+// Names of quantities, for [Place.Measure] and Difference.What.
 const (
 	MeasuredCycles   = "cycles"
 	MeasuredTime     = "engine time"

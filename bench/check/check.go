@@ -16,7 +16,7 @@ import (
 // A Difference is a quantity of a model, such as its time, that differs from the baseline.
 type Difference struct {
 	Where    string // "total", a layer, or a descriptor
-	What     string // the measure
+	What     string // name of the quantity, such as "cycles"
 	Unit     string
 	Want     float64
 	Got      float64

@@ -14,7 +14,7 @@ import (
 // is nil if the other entry has no corresponding descriptor.
 type Delta struct {
 	A, B     *Descriptor
-	AAt, BAt int      // indices of A and B
+	AAt, BAt int      // indices of A and B in their entries
 	Changes  []string // register fields that differ, if both sides have registers
 }
 
@@ -60,7 +60,7 @@ func Diff(a, b *Entry) []Delta {
 
 // A CostChange is the value of a quantity, or of a part of it, in each of two costs.
 type CostChange struct {
-	Of         string // for a term, its measure: cycles, energy or bytes
+	Of         string // for a part of a quantity, that quantity: cycles, energy or bytes; otherwise ""
 	Name, Unit string
 	A, B       float64
 }

@@ -19,7 +19,7 @@ import (
 // Options says which changes [Explain] tries, and how the commands in its result name the model.
 type Options struct {
 	File  string   // name of the model in commands; empty for a layer
-	Flags []string // flags of commands, such as "--chip", "m1max", which match the options
+	Flags []string // flags that select the same options in commands, such as "--chip", "m1max"
 	Top   int      // number of a network's most expensive layers to try changes on; 0 means 5
 	// Work limits the number of descriptors that are timed to try changes; 0 means 2^18.
 	// Changes beyond that are not tried. The limit is not a time, so the same model gives
@@ -36,15 +36,15 @@ type Explanation struct {
 	Chip   string      `json:"chip"`
 	Now    report.Cost `json:"now"`
 	Parts  []Part      `json:"parts"`  // sorted by cycles, most first
-	Trials []Change    `json:"trials"` // changes that gain, sorted by gain
+	Trials []Change    `json:"trials"` // changes that make the model faster, sorted by gain
 	Tried  Tried       `json:"tried"`
 	// Machines lists other machines that the whole model was timed on, sorted by gain. It
 	// shows limits that no change to the model removes.
 	Machines []Change `json:"machines"`
 }
 
-// A Part is a layer of a network, or a descriptor of a program, with its bottleneck: the cause that
-// most of its cycles have.
+// A Part is a layer of a network, or a descriptor of a program, with its bottleneck: the cause of
+// most of its cycles.
 type Part struct {
 	Name  string  `json:"name"`
 	Op    string  `json:"op"`
@@ -62,10 +62,11 @@ type Part struct {
 	// array, and MemoryCycles the minimum for the bytes of memory.
 	ArrayCycles  uint64 `json:"array_floor_cycles"`
 	MemoryCycles uint64 `json:"memory_floor_cycles"`
-	// Rests describes the assumptions behind the part's descriptors if no program shows
-	// them.
+	// Rests describes the assumptions behind the part's descriptors. It is "" if a program of
+	// the vendor's compiler shows descriptors of this kind.
 	Rests string `json:"rests,omitempty"`
-	// Unmeasured is whether most of the part's time is work that no measured row covers.
+	// Unmeasured is true if no measured row covers the work that takes most of the part's
+	// time.
 	Unmeasured bool `json:"unmeasured,omitempty"`
 }
 
@@ -99,10 +100,10 @@ type Tried struct {
 	NotFaster    int `json:"not_faster"`
 	OtherResults int `json:"other_results"` // computed other values than before
 	Failed       int `json:"failed"`        // could not be compiled or run
-	// Left counts the changes and machines that were not tried because Work descriptors had
-	// been timed. They are in none of the other counts.
+	// Left counts the changes and machines that were not tried because of the limit
+	// [Options].Work. They are in none of the other counts.
 	Left int `json:"left,omitempty"`
-	Work int `json:"work,omitempty"` // descriptors timed by then
+	Work int `json:"work,omitempty"` // number of descriptors that were timed
 }
 
 // Explain finds the bottlenecks of the model's layers or descriptors. It then runs changes

@@ -48,8 +48,8 @@ type Report struct {
 const MaxFindings = 10_000
 
 // Evidence for the rules. The counts refer to the 324 descriptors in 175 programs of the vendor's
-// compiler that TestVendorPrograms reads. Those of three and nine include programs that were read
-// elsewhere.
+// compiler that TestVendorPrograms reads. The counts of three and of nine also include programs
+// outside that set.
 const (
 	byPlaces   = "bytes: a descriptor names addresses, and reads the values written there last"
 	byStrides  = "bytes: elements are stored at base + sums of strides; that one of two at the same address is lost is inferred"

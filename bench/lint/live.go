@@ -45,7 +45,7 @@ type value struct {
 }
 
 // beginsAt reports whether the value, or one of its channels, rows, planes or groups, begins at
-// address at.
+// the given address.
 func (v *value) beginsAt(at int64) bool {
 	off := at - v.at.base
 	for _, stride := range v.parts {
@@ -84,7 +84,8 @@ type place struct {
 	g  *ground
 }
 
-// Limits on runs of bytes and on steps of searches for folds, per descriptor and as a base.
+// Limits on the work for a program: on contiguous byte ranges, and on steps of searches for
+// elements at the same address. Each is a base (All) plus an amount for each descriptor (Each).
 const (
 	runsEach, runsAll   = 64, 1 << 22
 	stepsEach, stepsAll = 256, 1 << 22

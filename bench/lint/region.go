@@ -161,7 +161,8 @@ func (r *region) endAddress() int64 {
 // eachRun calls f with the start and the end of every contiguous range of the region.
 func (r *region) eachRun(f func(lo, hi int64)) { r.eachRunFrom(0, r.base, f) }
 
-// eachRunFrom calls f with the runs of the axes from k on, starting at address at.
+// eachRunFrom calls f with the runs of the axes k and later. The argument at is the address of
+// their first byte.
 func (r *region) eachRunFrom(k int, at int64, f func(lo, hi int64)) {
 	if k == len(r.axes) || r.axes[k].n == 0 {
 		f(at, at+r.run)
@@ -182,8 +183,9 @@ func (r *region) intersects(lo, hi int64) bool {
 	return r.intersectsFrom(0, r.base, r.endAddress()-r.base, lo, hi, &steps)
 }
 
-// intersectsFrom is intersects for the part of the region that consists of the axes from k on,
-// starts at address at and is long bytes long.
+// intersectsFrom is like intersects, but for the part of the region that consists of the axes k
+// and later. The argument at is the address of the part's first byte, and long its length in
+// bytes.
 func (r *region) intersectsFrom(k int, at, long, lo, hi int64, steps *int) bool {
 	if *steps--; *steps < 0 || at >= hi || at+long <= lo {
 		return false

@@ -1,6 +1,6 @@
-// Package reference computes ONNX graphs in float64, one node after the other, as the
-// operator specification says. The values of networks that the engine runs are compared with
-// its results. It has no layouts, fuses no layers and keeps every tensor row-major.
+// Package reference computes ONNX graphs in float64, one node after the other, as the operator
+// specification says. Tests compare its results with the values that the engine computes for the
+// same networks. It has no layouts, fuses no layers and keeps every tensor row-major.
 //
 //	onnx.Read(file) --> *onnx.Model --+
 //	inputs by name -------------------+--> Run --> results by name

@@ -135,9 +135,10 @@ func computeScatterElements(c *call) (*Tensor, error) {
 	return scatter(x, list, updates.Data, 1, c.textAttribute("reduction", "none"))
 }
 
-// scatter returns a copy of x with the updates combined into it. Run i of length updates goes to
-// the elements of x from offsets[i]. The reduction is that of ONNX's scatter operators: "none" and
-// "" replace elements of x; "add", "mul", "max" and "min" combine them with the updates.
+// scatter returns a copy of x with the updates combined into it. The updates are in runs of the
+// given length: run i changes the elements of x from offsets[i] on. The reduction is that of
+// ONNX's scatter operators: "none" and "" replace elements of x; "add", "mul", "max" and "min"
+// combine them with the updates.
 func scatter(x *Tensor, offsets []int, updates []float64, length int, reduction string) (*Tensor, error) {
 	var f func(old, update float64) float64
 	switch reduction {

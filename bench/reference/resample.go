@@ -247,9 +247,8 @@ func (r *resampling) inputCoordinate(o float64) (float64, error) {
 	return 0, fmt.Errorf("unknown coordinate_transformation_mode %q; want a mode of ONNX, such as half_pixel or align_corners", r.mode)
 }
 
-// elementWeights returns the weights with which consecutive input elements, starting at index
-// first, are interpolated at the coordinate at. An index outside the axis means the element at
-// that end.
+// elementWeights returns the weights of consecutive input elements, starting at index first, for
+// the interpolation at a coordinate. An index outside the axis means the element at that end.
 func (r *resampling) elementWeights(at float64) (first int, weights []float64, err error) {
 	switch r.method {
 	case "nearest":
@@ -283,7 +282,7 @@ func (r *resampling) elementWeights(at float64) (first int, weights []float64, e
 	return first, weights, nil
 }
 
-// roundToElement rounds the coordinate at to the index of an element, as the attribute nearest_mode
+// roundToElement rounds a coordinate to the index of an element, as the attribute nearest_mode
 // says. It returns an error if the mode is unknown.
 func (r *resampling) roundToElement(at float64) (int, error) {
 	switch r.nearest {

@@ -73,8 +73,8 @@ func (c *RunCSV) Descriptor(d *Descriptor) {
 	c.w.Write(c.row)
 }
 
-// Repeat writes rows for the dispatches that r counts without listing them. It writes the rows of
-// the last listed dispatch, with which listed must end, once for each such dispatch.
+// Repeat writes rows for the dispatches that r counts but does not list. For each of them it
+// writes the rows of the last listed dispatch again, which must be the last elements of listed.
 func (c *RunCSV) Repeat(listed []Descriptor, r *hw.Report) {
 	last := listed[len(listed)-min(r.Per, len(listed)):]
 	for range r.Again {

@@ -12,10 +12,10 @@ import (
 type Repeat struct {
 	Dispatches   int               `json:"dispatches"`
 	Listed       int               `json:"listed"`
-	FirstNs      clock.Nanoseconds `json:"first_ns"`       // of the engine
-	SteadyNs     clock.Nanoseconds `json:"steady_ns"`      // of the engine
-	FirstWallNs  clock.Nanoseconds `json:"first_wall_ns"`  // with the host, the gap before it and the wake
-	SteadyWallNs clock.Nanoseconds `json:"steady_wall_ns"` // likewise
+	FirstNs      clock.Nanoseconds `json:"first_ns"`       // engine time of the first dispatch
+	SteadyNs     clock.Nanoseconds `json:"steady_ns"`      // engine time of each later dispatch
+	FirstWallNs  clock.Nanoseconds `json:"first_wall_ns"`  // wall time of the first dispatch: engine, host, the gap before it and the wake-up
+	SteadyWallNs clock.Nanoseconds `json:"steady_wall_ns"` // wall time of each later dispatch
 }
 
 // repeatOf returns the numbers and the times of the dispatches of a run. It returns nil if the run

@@ -108,7 +108,7 @@ type Layer struct {
 	CRC32       string   `json:"crc32,omitempty"`
 	Note        string   `json:"note,omitempty"`
 	Caveat      string   `json:"caveat,omitempty"`
-	Rests       string   `json:"rests,omitempty"` // assumptions behind its descriptors if no program shows them
+	Rests       string   `json:"rests,omitempty"` // assumptions behind its descriptors; empty if a program of the vendor's compiler shows such descriptors
 	Total       Total    `json:"total"`
 	// HostNs is the time of a layer that the host computes, and HostWhy the reason why the
 	// engine does not.
@@ -233,8 +233,8 @@ type Missing struct {
 	Reason string `json:"reason"`
 }
 
-// Remarks returns the notes of the document without the last one if that counts the layers that are
-// not modelled. Text reports list these layers one by one instead.
+// Remarks returns the notes of the document, except for a final note that counts the layers that
+// are not modelled. Text reports list these layers one by one instead.
 func (d *Network) Remarks() []string {
 	if len(d.NotModelled) == 0 {
 		return d.Notes

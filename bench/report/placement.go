@@ -87,8 +87,8 @@ func Place(r *anesim.Result, m placement.Machine) (*placement.Plan, error) {
 	return placement.Solve(net, m)
 }
 
-// A Placement says on which processor each layer of a network would run, and why. The JSON keys are
-// those of the vendor's own audit of a model where it has the same quantity.
+// A Placement says on which processor each layer of a network would run, and why. JSON keys are
+// those of the vendor's own placement audit, for each quantity that the audit has.
 type Placement struct {
 	Compute      string            `json:"compute"`
 	Runtime      clock.Nanoseconds `json:"estimated_runtime"` // total in nanoseconds
@@ -105,7 +105,7 @@ type Placed struct {
 	Path     string            `json:"op_path"`
 	Type     string            `json:"op_type"`
 	Backend  string            `json:"selected_backend"`
-	Runtime  clock.Nanoseconds `json:"estimated_runtime"` // without launch and boundary
+	Runtime  clock.Nanoseconds `json:"estimated_runtime"` // computation only, without launch and transfer
 	LaunchNs clock.Nanoseconds `json:"launch_ns"`
 	CrossNs  clock.Nanoseconds `json:"transfer_ns"`
 	Crossing uint64            `json:"transfer_bytes"`

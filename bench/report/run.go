@@ -77,7 +77,7 @@ type Rest struct {
 	Descriptors int               `json:"descriptors"`
 	TimeNs      clock.Nanoseconds `json:"time_ns"`
 	EnergyNJ    clock.Nanojoules  `json:"energy_nj"`
-	Groups      []Group           `json:"-"` // for pages
+	Groups      []Group           `json:"-"` // sums by operation and shape, for HTML pages
 }
 
 // A Group holds the sums of unlisted descriptors that have the same operation and shape. The last
@@ -108,7 +108,7 @@ type Shape struct {
 	Groups int `json:"groups"`
 }
 
-// A Units holds the quantities that the vendor's compiler also prints for each descriptor in its
+// Units holds the quantities that the vendor's compiler also prints for each descriptor in its
 // cost dump.
 type Units struct {
 	WorkUnits   int    `json:"work_units"`

@@ -254,8 +254,8 @@ func (t *tracer) drawListed(d *anesim.Dispatch, p *anesim.ProgramResult, spans [
 }
 
 // drawReplay runs program p again and writes a slice for each of its descriptors when the
-// descriptor ends. The first one starts at the time at. It serves results that do not list all
-// descriptors.
+// descriptor ends. The argument at is the time at which the first one starts. It serves results
+// that do not list all descriptors.
 func (t *tracer) drawReplay(p *anesim.ProgramResult, at clock.Nanoseconds) error {
 	ctx, stopRun := context.WithCancel(context.Background())
 	defer stopRun()

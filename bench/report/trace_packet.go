@@ -156,7 +156,7 @@ func (t *traceWriter) endSlice(on track, at uint64) {
 	t.writeTimedPacket(at)
 }
 
-// setCounter writes that a counter has the value v from the time at on.
+// setCounter writes that a counter has the value v from a time on.
 func (t *traceWriter) setCounter(on track, at uint64, v float64) {
 	t.event = appendUint(t.event[:0], eventType, typeCounter)
 	t.event = appendUint(t.event, eventTrack, uint64(on))

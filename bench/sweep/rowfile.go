@@ -29,8 +29,8 @@ func NewOutput(w io.Writer, header []string) *Output { return &Output{w: w, head
 // flushBytes is the number of pending bytes above which Write flushes.
 const flushBytes = 32 << 10
 
-// Write adds a row, after the header if it is the first one. It writes the buffered rows once
-// they exceed 32 KiB, and returns the error of that.
+// Write adds a row, after the header if it is the first one. It writes the buffered rows once they
+// exceed 32 KiB, and returns an error if that fails.
 func (o *Output) Write(row []string) error {
 	if !o.hasHeader {
 		o.pending = append(o.pending, formatLine(o.header)...)

@@ -30,9 +30,9 @@ type Status struct {
 	Err    error  // why the file could not be read, or nil
 }
 
-// Points returns the number of points of the shard, if the sweep has points points in shards
-// shards. It returns 0 if points is 0 or the file has no rows: the first row identifies the
-// shard.
+// Points returns the number of points of the shard. The arguments are the total numbers of points
+// and of shards of the sweep. It returns 0 if points is 0 or the file has no rows, because only
+// the first row shows which shard it is.
 func (s *Status) Points(points, shards int) int {
 	if points == 0 || s.first < 0 || s.first >= shards {
 		return 0
@@ -41,10 +41,10 @@ func (s *Status) Points(points, shards int) int {
 }
 
 // ReadStatus reads the named files, one for each shard of a sweep. If over is positive, it reads
-// them twice, that long apart, to measure their rates in rows per second. Otherwise it divides
-// the number of rows by the time between the creation and the last change of the file. A file
-// that cannot be read, or that belongs to another sweep than the first readable one, has the
-// error in its Status.
+// the files twice, with a pause of that length in between, and measures their rates in rows per
+// second. Otherwise the rate is the number of rows divided by the time between the creation and
+// the last change of the file. If a file cannot be read, or its sweep is not that of the first
+// readable file, its Status has the error.
 func ReadStatus(names []string, over time.Duration) []Status {
 	list := make([]Status, len(names))
 	for i, name := range names {
@@ -78,8 +78,9 @@ func ReadStatus(names []string, over time.Duration) []Status {
 	return list
 }
 
-// State returns the state of the shard in words, such as "done" or "stale, last row 2m0s ago",
-// and whether its process seems to be running. The shard has all points, 0 if that is unknown.
+// State returns the state of the shard in words, such as "done" or "stale, last row 2m0s ago", and
+// whether its process seems to be running. The argument all is the number of points of the shard,
+// or 0 if it is unknown; now is the current time.
 func (s *Status) State(all int, now time.Time) (string, bool) {
 	age := now.Sub(s.wrote).Round(time.Second)
 	switch {
