@@ -128,8 +128,8 @@ func findOperator(n ast.Node) (token.Token, token.Pos) {
 	return token.ILLEGAL, token.NoPos
 }
 
-// apply returns text, which begins at offset at of the mutant's file, with the operator
-// replaced.
+// apply returns text with the operator replaced. The argument at is the offset of text in the
+// mutant's file.
 func (m *mutant) apply(text []byte, at int) []byte {
 	off := m.off - at
 	b := append([]byte(nil), text[:off]...)

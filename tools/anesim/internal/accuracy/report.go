@@ -28,8 +28,8 @@ type Report struct {
 	intervals []bench.Interval   // one per row
 }
 
-// New returns a report on the given measured rows. The argument builtin says that they are the
-// built-in rows, whose predictions by fits without them are stored.
+// New returns a report on the given measured rows. The argument builtin must be true for the
+// built-in rows only: for each of them, predictions by fits without the row are stored.
 func New(rows []measured.Row, builtin bool) (*Report, error) {
 	a, err := bench.Compare(rows, bench.DefaultPresets())
 	if err != nil {

@@ -72,7 +72,7 @@ func ReadFile(file string, stdin io.Reader, most int64) (data []byte, err error)
 	return data, err
 }
 
-// ReadWhole returns the size bytes of r. It returns an error if size exceeds most.
+// ReadWhole reads all of r, which is size bytes long. It returns an error if size exceeds most.
 func ReadWhole(r io.ReaderAt, size, most int64) ([]byte, error) {
 	if size > most {
 		return nil, fmt.Errorf("file has %d bytes, want at most %d", size, most)

@@ -22,7 +22,7 @@ func OpenModel(file string, stdin io.Reader) (*anesim.Model, error) {
 	return OpenModelWith(new(anesim.OpenOptions), file, stdin)
 }
 
-// OpenModelWith is like OpenModel with options.
+// OpenModelWith is like OpenModel, but opens the model with the options o.
 func OpenModelWith(o *anesim.OpenOptions, file string, stdin io.Reader) (*anesim.Model, error) {
 	if info, err := os.Stat(file); file != "-" && err == nil && (info.IsDir() || info.Mode().IsRegular()) {
 		m, err := o.Open(file)

@@ -91,7 +91,7 @@ func toFloat16(x float64) float16.Float16 {
 func ReadRounded(r io.ReaderAt, size int64) (Array, error) { return readAs(r, size, allTypes) }
 
 // WriteNumbers is like WriteAs, but writes integers. The argument typ is numpy's name of an
-// toInteger type or bool; any other type is written as float64. Numbers beyond the range of 64 bits
+// integer type or bool; any other type is written as float64. Numbers beyond the range of 64 bits
 // are clamped to it, and NaN becomes 0.
 func WriteNumbers(w io.Writer, typ string, shape []int, data []float64) error {
 	kind, ok := map[string]struct {

@@ -59,8 +59,8 @@ func Write(dir string, res *anesim.Result, others []string) error {
 }
 
 // FileNames returns a file name for each port, with characters that are not allowed in file names
-// replaceUnsafe by "_". If two names would be equal, ignoring case, the replaced characters are
-// written in hexadecimal instead; a port whose name needs no replacement keeps it.
+// replaced by "_". If two names would be equal, ignoring case, the replaced characters are written
+// in hexadecimal instead; a port whose name needs no replacement keeps it.
 func FileNames(ports []string) []string {
 	names := make([]string, len(ports))
 	count := make(map[string]int)

@@ -75,7 +75,7 @@ func Roofline(r *view.Report) *Picture {
 // formatNumber formats a number for an axis.
 func formatNumber(v float64) string { return fmt.Sprintf("%.6g", v) }
 
-// powerOfTen returns the power of ten at or below v, times 10 to the power of towards.
+// powerOfTen returns 10^towards times the largest power of ten that is at most v.
 func powerOfTen(v, towards float64) float64 { return math.Pow(10, towards+math.Floor(math.Log10(v))) }
 
 // drawAxes draws a grid, the labels of both axes, and their names across and up.

@@ -71,8 +71,8 @@ type Fact struct {
 	Note        string
 }
 
-// An Item is one of the equal parts that a result consists of: a layer, a descriptor, a point of a
-// sweep or a client of a load.
+// An Item is one of the parts that a result lists: a layer, a descriptor, a point of a sweep or a
+// client of a load.
 type Item struct {
 	Name      string
 	Op        string
@@ -89,9 +89,9 @@ type Item struct {
 	Bytes     uint64 // between device memory and the engine
 }
 
-// WorkingTime returns the time by which the item's rates are computed if the item takes the time t.
-// The item may work longer than it adds to the chain, because it overlaps with others; Working/Time
-// is that ratio.
+// WorkingTime returns the time on which the item's rates are based if the item takes the time t: t
+// multiplied by Working/Time. The item may work longer than the time that it adds to the total,
+// because it overlaps with others.
 func (x *Item) WorkingTime(t clock.Nanoseconds) clock.Nanoseconds {
 	if x.Working <= 0 || x.Time <= 0 {
 		return t
@@ -171,7 +171,8 @@ func (r *Report) Kinds() []Kind {
 	return list
 }
 
-// FormatRate formats a rate with three digits, or without decimals if it is larger.
+// FormatRate formats a rate with three significant digits, or as a whole number with commas if it
+// is 1,000 or more.
 func FormatRate(v float64) string {
 	if v >= 999.5 {
 		return report.Rate(v)
