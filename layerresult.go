@@ -22,7 +22,7 @@ type LayerResult struct {
 	Layer   *list.Layer
 	Program int        // number of the program that contains it, from 1; 0 for none
 	Reason  string     // why the layer is not modelled, "" if it is
-	Report  *hw.Report // of its descriptors in all dispatches, without the fixed energy of dispatches; nil if the layer is not modelled
+	Report  *hw.Report // sums its descriptors over all dispatches, without the fixed energy of dispatches; nil if the layer is not modelled
 	Fault   *hw.Fault
 	Data    []float16.Float16 // the layer's result, if its program returns it with values
 	Note    string            // why requested values were not computed
@@ -147,8 +147,8 @@ func (r *Result) LayerOf(p *ProgramResult, d *hw.DescriptorReport) *LayerResult 
 	return &r.Layers[p.First+p.owner[d.Index]]
 }
 
-// Missing returns the layers that are in no total, in the order of the network. See
-// [LayerResult.Modelled].
+// Missing returns the layers that no total includes, because they could not be lowered or because
+// a device fault interrupted them. They are in the order of the network.
 func (r *Result) Missing() (list []*LayerResult) {
 	for i := range r.Layers {
 		if !r.Layers[i].Modelled() {

@@ -70,10 +70,10 @@ type OpenOptions struct {
 	// InMemory keeps every tensor between layers of a network in memory, where a compiler would
 	// keep tensors that fit in the L2.
 	InMemory bool
-	// Tables uses one activation table for functions that otherwise take several exact layers;
-	// see [network.Options].
+	// Tables uses a single lookup table for some activation functions, such as Elu, instead of
+	// several layers that compute them exactly; see [network.Options].
 	Tables bool
-	// Program provides information that a bare text lacks.
+	// Program provides information that a bare descriptor text lacks.
 	Program loader.Options
 }
 
@@ -346,9 +346,9 @@ type loweredModel struct {
 	entry    *cache.Entry // cache entry of the programs, nil without a cache
 }
 
-// Memories returns the sizes of the engine's memories for which layers are lowered, in bytes and
-// multiples of 64. A size is 0 if the memory of o.Chip is as large as the default of package layer,
-// or, for the L2, larger.
+// Memories returns the sizes of the memories of o.Chip for which layers are lowered, in bytes
+// rounded down to multiples of 64. A size is 0, which means the default of package layer, if the
+// memory of the chip has the default size or if its L2 is larger than the default.
 func (o *Options) Memories() (m layer.Memories) {
 	if n := o.Chip.L2Bytes.Value; 0 < n && n < layer.MaxL2 {
 		m.L2 = int(n) &^ 63

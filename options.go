@@ -24,14 +24,14 @@ type Options struct {
 	// Inputs holds values by name, in N, C, H, W order. A run uses them without a copy and may
 	// return them in its result, so they must not change meanwhile.
 	Inputs map[string][]float16.Float16
-	Shapes map[string][]int // of Inputs, checked if given
+	Shapes map[string][]int // shapes of Inputs by name; a shape that differs from the model's is an error
 	// Numbers gives exact values of some of Inputs that fp16 may not represent, such as table
 	// indices. The host uses them for the layers that it computes.
 	Numbers map[string][]float64
-	Seed    uint64 // for inputs and weights that are not given
+	Seed    uint64 // seed of the pseudo-random inputs and weights that replace missing ones
 
-	// State lists outputs that become inputs of the next dispatch; see [Loaded.Alias]. State that
-	// no input gives starts at zero.
+	// State lists outputs that become inputs of the next dispatch; see [Loaded.Alias]. Such an
+	// input starts at zero unless Inputs has values for it.
 	State []StateAlias
 
 	Bind map[string]uint64 // run-time parameters of each program; see [Loaded.Bind]
@@ -65,7 +65,7 @@ type Options struct {
 
 	Memory  uint64 // bytes of device memory; 0 means engine.DefaultMemory
 	Workers int    // goroutines that compute values; 0 means one per processor
-	Budget  uint64 // limit on the steps of values of one dispatch; 0 means hw.DefaultBudget per layer
+	Budget  uint64 // limit on the steps that compute the values of one dispatch; 0 means hw.DefaultBudget per layer
 
 	// Cache stores the programs that layers and networks are lowered to. nil means no cache.
 	Cache *cache.Cache

@@ -26,7 +26,7 @@ type Result struct {
 	// Programs holds the dispatched programs, in order.
 	Programs []ProgramResult
 
-	Inputs  []Output // of a program or layer: given or generated
+	Inputs  []Output // inputs of a program or a layer, given or generated
 	Outputs []Output // only outputs whose values were computed completely
 	// Synthetic names the inputs that were not given and are pseudo-random.
 	Synthetic []string
@@ -40,7 +40,7 @@ type ProgramResult struct {
 	engine.Result
 	First int        // index of its first layer in a network
 	Runs  []join.Run // descriptors of each layer, starting with First; empty for a compiled program
-	Why   string     // why the previous program ended here, if not because of a layer that is not modelled
+	Why   string     // why the previous program could not continue; "" if a layer that is not modelled ended it
 	// Spilled lists the tensors between layers of a network that go through memory.
 	Spilled []join.Spill
 

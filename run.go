@@ -203,10 +203,10 @@ func (p *ProgramResult) dispatch(ctx context.Context, program *loader.Program, o
 	return nil
 }
 
-// Replay runs program p of the result r again without listing its descriptors, and calls each for
-// every one of them, in order. The argument l2 is the number of bytes in the L2 that the operands
-// of d cover. The argument d is valid only until each returns. Replay serves runs with
-// [Options.Brief], which list only the first descriptors.
+// Replay runs program p of r again and calls the function each for every descriptor, in order. The
+// argument d of each is the report of the descriptor and is valid only until each returns; l2 is
+// the number of bytes in the L2 that its operands cover. Replay gives access to the descriptors
+// that a run with [Options.Brief] does not list.
 func (r *Result) Replay(ctx context.Context, p *loader.Program, each func(d *hw.DescriptorReport, l2 int)) error {
 	o := r.Options.engineOptions()
 	var covered []cover // of descriptors for which each has not been called yet

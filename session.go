@@ -18,9 +18,10 @@ type (
 
 	// An OptionError reports an invalid option.
 	OptionError = engine.OptionError
-	// An InputError reports an input that does not fit the model.
+	// An InputError reports an input that the model does not have, or whose size or shape is
+	// wrong.
 	InputError = engine.InputError
-	// An AliasError reports an output that cannot become an input.
+	// An AliasError reports an output that cannot become an input of the next call.
 	AliasError = engine.AliasError
 	// A BindError reports a run-time parameter that the program does not have.
 	BindError = engine.BindError
@@ -36,7 +37,7 @@ type (
 var (
 	ErrUnloaded    = engine.ErrUnloaded    // the program is unloaded
 	ErrOutstanding = engine.ErrOutstanding // a call of the program is in progress
-	ErrWaiting     = engine.ErrWaiting     // another call uses a buffer of the call
+	ErrWaiting     = engine.ErrWaiting     // another call in progress uses a buffer of this call
 	ErrAborted     = engine.ErrAborted     // the call was aborted
 )
 
@@ -92,8 +93,8 @@ type Loaded struct {
 	lowered *loweredModel
 }
 
-// Connect makes an output of the model from an input of this model. Both then use the same buffer,
-// so that no copy is needed. See [engine.Loaded.Connect] for the errors.
+// Connect makes an output of another loaded model, from, the source of an input of l. Both then
+// use the same buffer, so that no copy is needed. See [engine.Loaded.Connect] for the errors.
 func (l *Loaded) Connect(input string, from *Loaded, output string) error {
 	return l.Loaded.Connect(input, from.Loaded, output)
 }

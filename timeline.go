@@ -9,12 +9,13 @@ import (
 
 // A Span is a part of a run's wall time in which the engine's power is constant.
 type Span struct {
-	At, For clock.Nanoseconds // since the start of the run
+	At, For clock.Nanoseconds // start, counted from the start of the run, and duration
 	Energy  clock.Nanojoules
 	What    string
 }
 
-// The first span of a dispatch: the host's, or an instant span without a host.
+// Values of Span.What for the first span of a dispatch: the host's time or, without a host, a span
+// without duration.
 const (
 	SpanHost     = "host"
 	SpanDispatch = "dispatch"
@@ -40,13 +41,14 @@ type Part struct {
 //
 //	idle | rails off | wake | host | descriptor | descriptor | ...
 //
-// without the spans that take no time. While the engine idles with the rails on, wakes up, or waits
-// for the host, it draws the energy that Waiting returns: the power of work as long as the rail
-// holds, then nothing. The host's time is assumed to precede the descriptors and includes the fixed
-// energy of the dispatch. Without a host this energy is in a span "dispatch" without duration, so
-// that the energies of the spans always sum to the total.
+// without the spans that take no time. While the engine idles with the rails on, wakes up, or
+// waits for the host, it draws the energy that Waiting returns: the power of work until the hold
+// time of the supply rail is over, then nothing. The host's time is assumed to precede the
+// descriptors and includes the fixed energy of the dispatch. Without a host this energy is in a
+// span "dispatch" without duration, so that the energies of the spans always sum to the total.
 type Timeline struct {
-	// Waiting returns the energy of a wait after work on a number of engines: Chip.Waiting.
+	// Waiting returns the energy that the engine draws while it waits for a time t after work
+	// on the given number of MAC engines. It is usually Chip.Waiting.
 	Waiting func(engines int, t clock.Nanoseconds) clock.Nanojoules
 	// Label returns the text of a descriptor's span. If Label is nil, it is the index and
 	// operation.
@@ -113,8 +115,8 @@ func (l *Timeline) spreadEnergy(first int, list []hw.DescriptorReport) {
 	}
 }
 
-// addRepeats appends as many copies of another timeline as times says, as one span. A second span
-// without duration has the energy of spans without duration.
+// addRepeats appends several copies of the timeline round, times of them, as one span. The energy
+// of spans without duration is in a second span without duration.
 func (l *Timeline) addRepeats(round *Timeline, times int) {
 	n := float64(times)
 	var energy, instant clock.Nanojoules
@@ -136,8 +138,8 @@ func (l *Timeline) addRepeats(round *Timeline, times int) {
 	l.addSpan(clock.Nanoseconds(n*float64(round.End)), clock.Nanojoules(n*float64(energy)), what)
 }
 
-// addPart appends a span with the energy energy+more, and adds its time and energy, without more,
-// to p. It does nothing if time is not positive.
+// addPart appends a span that draws the sum of energy and more. It adds the time and the first of
+// the two energies to p. It does nothing if time is not positive.
 func (l *Timeline) addPart(p *Part, time clock.Nanoseconds, energy, more clock.Nanojoules, what string) {
 	if time <= 0 {
 		return

@@ -42,7 +42,7 @@ func Shared(t *testing.T) []*anesim.Model {
 	return append(list, Read(t, Residual), Read(t, Observed))
 }
 
-// Read reads a network's YAML, and ends the test where that fails.
+// Read returns the network in a YAML text. It ends the test if the text is not valid.
 func Read(t *testing.T, text string) *anesim.Model {
 	t.Helper()
 	m, err := anesim.Read("net.yaml", strings.NewReader(text), int64(len(text)))
@@ -52,7 +52,7 @@ func Read(t *testing.T, text string) *anesim.Model {
 	return m
 }
 
-// Run runs a model, and ends the test where that fails.
+// Run runs a model and returns the result. It ends the test if the run fails.
 func Run(t *testing.T, m *anesim.Model, o anesim.Options) *anesim.Result {
 	t.Helper()
 	res, err := m.Run(t.Context(), o)
@@ -62,7 +62,7 @@ func Run(t *testing.T, m *anesim.Model, o anesim.Options) *anesim.Result {
 	return res
 }
 
-// Residual is a network with a branch, so that a tensor is live past other layers.
+// Residual is the YAML of a network with a branch: a tensor stays in use while other layers run.
 const Residual = `
 inputs: {x: {c: 16, h: 12, w: 12}}
 layers:
@@ -73,7 +73,8 @@ layers:
   - {name: e, op: softmax, from: d}
 `
 
-// Observed is a network whose tensors all leave it, so that its chain has several runs.
+// Observed is the YAML of a network in which the result of every layer is an output, so that its
+// chain consists of several runs.
 const Observed = `
 inputs: {x: {c: 16, h: 12, w: 12}}
 layers:
@@ -84,7 +85,8 @@ layers:
 outputs: [a, b, c, d]
 `
 
-// LiveRows makes the height of a program of one descriptor a run-time parameter, "rows".
+// LiveRows returns a copy of p, a program with one descriptor, in which the height of the tensors
+// is a run-time parameter named "rows". The argument height is its value in p.
 func LiveRows(p *loader.Program, height int) (*loader.Program, error) {
 	q := *p
 	q.Relocations = slices.Clone(p.Relocations)
