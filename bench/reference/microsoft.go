@@ -106,7 +106,7 @@ func computeMatMulNBits(c *call) (*Tensor, error) {
 		return nil, fmt.Errorf("scales have shape %v; want one for each of %d x %d blocks", scales.Dims, n, blocks)
 	}
 	if zeros != nil && (zeros.Type.IsFloat() && len(zeros.Data) != n*blocks || !zeros.Type.IsFloat() && len(zeros.Data) != n*zeroBytes) {
-		return nil, fmt.Errorf("zero points have shape %v; want one for each of %d x %d blocks", zeros.Dims, n, blocks)
+		return nil, fmt.Errorf("zero points have shape %v; want one for each of %d x %d blocks, with integers packed into bytes", zeros.Dims, n, blocks)
 	}
 	unpack := func(from []float64, i int) float64 {
 		each := 8 / bits
