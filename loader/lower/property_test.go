@@ -1,15 +1,20 @@
 package lower_test
 
 import (
+	"bytes"
 	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/x448/float16"
 
+	"anesim/loader"
 	"anesim/loader/layer"
+	. "anesim/loader/lower"
 	"anesim/loader/network/list"
 	"anesim/loader/network/weights"
 )
@@ -451,6 +456,63 @@ func TestAnyLayerValues(t *testing.T) {
 			t.Errorf("%d: %+v: %v", i, l, err)
 			if failed++; failed > 40 {
 				t.FailNow()
+			}
+		}
+	}
+}
+
+// TestSizedProgramsEqualLowered compares random layers, and packed weights, that are lowered with
+// their weights and with sizes alone. Both programs have the same descriptors and the same sizes of
+// all segments, so the same times.
+func TestSizedProgramsEqualLowered(t *testing.T) {
+	r := rand.New(rand.NewPCG(*seed, 11))
+	compare := func(l layer.Layer, w layer.Weights) {
+		t.Helper()
+		whole, err := Lower(l, w)
+		if err != nil {
+			t.Fatalf("%+v: %v", l, err)
+		}
+		sized, err := Sized(l, w)
+		if err != nil {
+			t.Fatalf("%+v: %v", l, err)
+		}
+		if !bytes.Equal(sized.Text, whole.Text) {
+			t.Errorf("%+v: the descriptors differ", l)
+		}
+		place := func(p *loader.Program) (list []string) {
+			for _, s := range p.Segments {
+				list = append(list, fmt.Sprintf("%s,%s: %#x bytes at %#x", s.Name, s.Section, s.Size, s.Addr))
+			}
+			slices.Sort(list)
+			return list
+		}
+		if d := cmp.Diff(place(whole), place(sized)); d != "" {
+			t.Errorf("%+v: segments differ (-with weights +sizes only)\n%s", l, d)
+		}
+	}
+	for range *layers {
+		l, w, _, _, _ := aLayer(r)
+		w, err := weights.Complete(&list.Layer{Lower: l, Weights: w}, 1)
+		if err != nil {
+			t.Fatal(err)
+		}
+		compare(l, w)
+	}
+	for _, cout := range []int{1, 16, 37, 200} { // planes of several widths
+		for _, groups := range []int{1, 4} {
+			l := layer.Conv(layer.Shape{N: 1, C: 64, H: 6, W: 6}, cout*groups, layer.Same(3, 1, layer.Shape{N: 1, C: 64, H: 6, W: 6}))
+			l.Groups, l.Bias = groups, cout > 16
+			w := layer.Weights{Filter: halves(r, l.Cout*l.In.C/groups*9)}
+			if l.Bias {
+				w.Bias = halves(r, l.Cout)
+			}
+			compare(l, w)
+			for range len(w.Filter) { // a third of the weights is zero
+				w.Filter[r.IntN(len(w.Filter))&^1] = 0
+			}
+			compare(l, w)
+			for _, form := range []string{"palette", "sparse", "int8"} {
+				compare(l, goldenWeights(t, &l, form))
 			}
 		}
 	}
