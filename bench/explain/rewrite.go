@@ -36,13 +36,8 @@ func isPointwise(l *layer.Layer) bool {
 		return w.Kh == 1 && w.Kw == 1 && w.Sy == 1 && w.Sx == 1 && w.Py|w.Px|w.Qy|w.Qx == 0
 	case layer.Add, layer.Sub, layer.Mul, layer.Max, layer.Min, layer.RealDiv, layer.Average:
 		return l.Second != layer.Runtime || l.SecondShape == l.In
-	case layer.ReLU, layer.Sigmoid, layer.Tanh, layer.GELU, layer.SiLU, layer.Exp, layer.Sqrt, layer.Rsqrt, layer.Abs,
-		layer.Square, layer.Cube, layer.LeakyReLU, layer.PReLU, layer.ReLU6, layer.Clip, layer.ELU, layer.SELU,
-		layer.HardSigmoid, layer.HardSwish, layer.Softplus, layer.Softsign, layer.Sign, layer.Ceil, layer.Floor,
-		layer.Frac, layer.Log, layer.Inverse, layer.Sin, layer.Cos, layer.Atan, layer.Erf:
-		return true
 	}
-	return false
+	return l.Op.IsActivation()
 }
 
 // withSize returns a copy of layer l whose tensors have the height h and the width w.

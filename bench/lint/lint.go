@@ -14,12 +14,24 @@ type Rule string
 
 // The rules.
 const (
-	Overlap   Rule = "overlap"   // a result overwrites another one that is still read
-	Unread    Rule = "unread"    // a result is never read
-	Unwritten Rule = "unwritten" // bytes are read that were never written
-	Fold      Rule = "fold"      // strides put elements of a surface at the same address
-	Hint      Rule = "hint"      // a field contradicts the addresses
+	Overlap   Rule = "overlap"
+	Unread    Rule = "unread"
+	Unwritten Rule = "unwritten"
+	Fold      Rule = "fold"
+	Hint      Rule = "hint"
 )
+
+// Rules lists the rules with the mistake that each of them reports.
+var Rules = [...]struct {
+	Rule    Rule
+	Mistake string
+}{
+	{Overlap, "a result that overwrites another, in memory or in L2, while that is still to be read or is an output"},
+	{Unread, "a result or a kept source that no descriptor and no output reads"},
+	{Unwritten, "a read of scratch memory, of L2 or of an output before anything is written there"},
+	{Fold, "strides that place rows, planes, channels or groups over each other"},
+	{Hint, "a field that contradicts the addresses: what a descriptor waits for, whose bytes it reads, or where a tensor is"},
+}
 
 // A Finding reports a probable mistake in one descriptor of a program, with the register to look
 // at.

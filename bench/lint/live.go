@@ -338,7 +338,8 @@ func (s *state) readRegion(td int32, register string, r *region, g *ground) {
 		})
 		missing += hi - at
 	})
-	s.recordReads(td, from)
+	s.notePreviousResult(td, from)
+	s.checkRunEnds(td, from)
 	if s.checkOverwritten(td, r, g, from) || g == &s.l2 && s.checkStale(td, r, from) {
 		return
 	}

@@ -36,15 +36,7 @@ func lintCommand() *cobra.Command {
 		Long: `Lint reads compiled programs, descriptor text (.td), networks and layers, which it
 compiles, and checks their descriptors. It reports findings by descriptor, with
 the register to look at:
-  overlap    a result that overwrites another, in memory or in L2, while that is
-             still to be read or is an output
-  unread     a result or a kept source that no descriptor and no output reads
-  unwritten  a read of scratch memory, of L2 or of an output before anything is
-             written there
-  fold       strides that place rows, planes, channels or groups over each other
-  hint       a field that contradicts the addresses: what a descriptor waits for,
-             whose bytes it reads, or where a tensor is
-Each rule is based on what the programs of the vendor's compiler do; every
+` + listRules() + `Each rule is based on what the programs of the vendor's compiler do; every
 finding states its evidence. Nothing is run, and no cost depends on a finding.
 The exit status is 0 without findings and 1 with any.`,
 		Example: `  anesim lint model.hwx
@@ -60,6 +52,15 @@ The exit status is 0 without findings and 1 with any.`,
 	s.BoolVar(&f.inMemory, "in-memory", false, "send tensors between layers to memory and back")
 	s.BoolVar(&f.json, "json", false, "print the findings as JSON (docs/json.md)")
 	return c
+}
+
+// listRules returns a line for each rule of lint, with the mistake that it reports.
+func listRules() string {
+	var b strings.Builder
+	for _, r := range lint.Rules {
+		wrapLine(&b, fmt.Sprintf("  %-11s%s", r.Rule, r.Mistake), 13, 80)
+	}
+	return b.String()
 }
 
 // jsonLint is the document that lint --json prints.

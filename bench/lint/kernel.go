@@ -1,0 +1,55 @@
+package lint
+
+import (
+	"encoding/binary"
+	"fmt"
+
+	"anesim/hw/regs"
+)
+
+// checkKernel checks the weights that a descriptor reads, and records which descriptors wrote them.
+func (s *state) checkKernel(t *regs.Task) {
+	if !t.Operands.Kernel.On || !t.Header.KernelBases.KBE0() {
+		return
+	}
+	td := int32(t.Index)
+	d := &t.Groups.KernelDMASrc
+	for i, c := range d.CoeffDMAConfig {
+		n := int64(d.CoeffBfrSize[i].Bytes())
+		if !c.En() || n == 0 {
+			continue
+		}
+		lo := int64(t.Bases.Kernel) + int64(d.CoeffBaseAddr[i].Bytes())
+		r := region{base: lo, run: n}
+		if !containsAddress(s.scratch, lo) && !containsAddress(s.outputs, lo) {
+			continue
+		}
+		if s.spendBudget(&r) {
+			s.readRegion(td, fmt.Sprintf("KernelDMASrc.CoeffBaseAddr[%d]", i), &r, &s.memory)
+			s.memory.visitSpans(lo, lo+n, func(x span) {
+				if x.by >= 0 {
+					s.writers = append(s.writers, int(s.values[x.by].td))
+				}
+			})
+		}
+	}
+}
+
+// checkWriter compares the header's extra word with the descriptors that wrote the kernel.
+func (s *state) checkWriter(t *regs.Task) {
+	td := int32(t.Index)
+	if tde := t.Header.Control.TDE(); tde != (len(s.writers) > 0) {
+		s.addFinding(td, "Header.Control", Hint, byKernel, "TDE is %d, but the chain wrote %s", boolToInt(tde), map[bool]string{false: "the kernel", true: "none of the kernel"}[tde])
+	}
+	at := int(t.Offset) + regs.HeaderBytes
+	if len(s.writers) == 0 || t.Header.KernelBases&3 != 3 || at+4 > len(s.program.Text) {
+		return
+	}
+	says, last := int(binary.LittleEndian.Uint32(s.program.Text[at:])), 0
+	for _, w := range s.writers {
+		last = max(last, w)
+	}
+	if says != last {
+		s.addFinding(td, "Header.KernelBases", Hint, byKernel, "word after the header says that td %d wrote the kernel; it was td %d", says, last)
+	}
+}
