@@ -21,7 +21,7 @@ func (n *nodeReader) readConditional() error {
 		return fmt.Errorf("condition has shape %v; want one element", c.Dims)
 	}
 	if why := n.selectSides(c); why != nil {
-		return fmt.Errorf("%s; computing both branches fails: %v", n.undecidedReason(), why)
+		return fmt.Errorf("%s; cannot compute both branches: %v", n.undecidedReason(), why)
 	}
 	return nil
 }

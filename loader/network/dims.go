@@ -71,7 +71,7 @@ func ParseDims(text string) (map[string]int, error) {
 		}
 		n, err := strconv.Atoi(pair[at+1:])
 		if err != nil || n < 0 || n > list.MaxExtent {
-			return nil, fmt.Errorf("found %q, want a size from 0 to %d", pair, list.MaxExtent)
+			return nil, fmt.Errorf("invalid size in %q; want an integer from 0 to %d", pair, list.MaxExtent)
 		}
 		if _, twice := sizes[pair[:at]]; twice {
 			return nil, fmt.Errorf("dimension %q is given twice", pair[:at])

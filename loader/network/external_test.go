@@ -42,12 +42,12 @@ func TestExternalData(t *testing.T) {
 	}
 	for _, tc := range []struct{ location, offset, want string }{
 		{"sub/w.bin", "8", ""},
-		{"sub/w.bin", "9", "16 bytes at offset 9 exceed the file of 24 bytes"},
+		{"sub/w.bin", "9", "16 bytes at offset 9 exceed the file size of 24 bytes"},
 		{"sub/w.bin", "-1", "external data"},
 		{"../secret.bin", "8", "escapes"},
 		{filepath.Join(dir, "secret.bin"), "8", "escapes"},
 		{"link.bin", "8", "escapes"},
-		{"sub", "0", "of"},
+		{"sub", "0", "not a regular file"},
 		{"absent.bin", "8", ""},
 	} {
 		file := ox.Model(ox.Input("x", 1, 2), external("w", tc.location, tc.offset, 2, 2), ox.Node("MatMul", "y", in("x", "w")), ox.Output("y"))

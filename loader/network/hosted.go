@@ -1,7 +1,6 @@
 package network
 
 import (
-	"errors"
 	"fmt"
 
 	"anesim/loader/network/graph"
@@ -109,11 +108,11 @@ func (s *hostedNode) compute(in []list.Array) ([]list.Array, error) {
 	}
 	f := ops.Of(node.Op).Host()
 	if f == nil {
-		return nil, errors.New("host has no function for the operator")
+		return nil, fmt.Errorf("host has no function for operator %s", node.Operator())
 	}
 	if each := ops.SortBytes(node); each > 0 {
 		if n := graph.Elements(node.In[0].Dims); n > maxSort/each {
-			return nil, fmt.Errorf("input has %d elements; want at most %d to sort", n, maxSort/each)
+			return nil, fmt.Errorf("cannot sort %d elements; want at most %d", n, maxSort/each)
 		}
 	}
 	made, err := ops.Infer(node)
@@ -122,7 +121,7 @@ func (s *hostedNode) compute(in []list.Array) ([]list.Array, error) {
 	}
 	for i, r := range made {
 		if i < len(s.most) && graph.Elements(r.Dims) > graph.Elements(s.most[i].Dims) {
-			return nil, fmt.Errorf("result %d has shape %v, want at most %v", i, r.Dims, s.most[i].Dims)
+			return nil, fmt.Errorf("result %d of shape %v has more elements than its largest shape, %v", i, r.Dims, s.most[i].Dims)
 		}
 	}
 	results, err := f(node, made)
@@ -143,7 +142,7 @@ func (s *hostedNode) compute(in []list.Array) ([]list.Array, error) {
 			return nil, err
 		}
 		if len(v) != graph.Elements(results[i].Dims) || len(v) > graph.Elements(s.most[i].Dims) {
-			return nil, fmt.Errorf("%q has %d elements of shape %v, want at most %v", name, len(v), results[i].Dims, s.most[i].Dims)
+			return nil, fmt.Errorf("result %q has %d elements, which does not match its shape %v or exceeds its largest shape %v", name, len(v), results[i].Dims, s.most[i].Dims)
 		}
 		out = append(out, list.Array{Dims: results[i].Dims, Numbers: v})
 	}
@@ -163,14 +162,18 @@ func (s *hostedNode) bindInputs(in []list.Array, shapes [][]int) (*graph.Node, e
 			continue
 		case shapes != nil:
 			if len(shapes[x.index]) != len(v.Dims) {
-				return nil, fmt.Errorf("%q has shape %v, want as many axes as %v", v.Name, shapes[x.index], v.Dims)
+				return nil, fmt.Errorf("input %q has shape %v, want as many axes as %v", v.Name, shapes[x.index], v.Dims)
 			}
 			v.Shape(shapes[x.index])
 			continue
 		case v.Const != nil && v.Const.Absent():
 			return nil, fmt.Errorf("values of %q are in a file that was not read", v.Name)
-		case v.Const == nil && (x.index >= len(in) || len(in[x.index].Numbers) != graph.Elements(in[x.index].Dims) || len(in[x.index].Numbers) > graph.Elements(v.Dims)):
-			return nil, fmt.Errorf("%q has no values that fit shape %v", v.Name, v.Dims)
+		case v.Const == nil && x.index >= len(in):
+			return nil, fmt.Errorf("missing input %q", v.Name)
+		case v.Const == nil && len(in[x.index].Numbers) != graph.Elements(in[x.index].Dims):
+			return nil, fmt.Errorf("input %q has %d values, which is the wrong number for its shape %v", v.Name, len(in[x.index].Numbers), in[x.index].Dims)
+		case v.Const == nil && len(in[x.index].Numbers) > graph.Elements(v.Dims):
+			return nil, fmt.Errorf("input %q has shape %v, which exceeds %v", v.Name, in[x.index].Dims, v.Dims)
 		case v.Const == nil:
 			a := in[x.index]
 			if x.filled {

@@ -133,9 +133,9 @@ func TestCoreMLErrors(t *testing.T) {
 	head := "program(1.3)\n{ func main<ios18>(tensor<fp16, [1, 2]> x) {\n"
 	for _, tc := range []struct{ text, want string }{
 		{"", `line 1: found "", want a name`},
-		{"func", `line 1: not a program; want "program"`},
+		{"func", `line 1: found "func", want "program"`},
 		{head + "tensor<fp16, [1, 2]> y = relu(x = x)\n} -> (y); }", `line 4: found "}", want ";"`},
-		{head + "tensor<fp16, [2]> w = const()[val = tensor<fp16, [2]>([1])];\n} -> (w); }", "line 3: found 2 bytes and 0 strings for fp16 of shape [2]"},
+		{head + "tensor<fp16, [2]> w = const()[val = tensor<fp16, [2]>([1])];\n} -> (w); }", "line 3: 1 elements are the wrong number for shape [2]"},
 		{head + "tensor<fp16, [2]> w = const();\n} -> (w); }", "line 3: constant has no value"},
 		{strings.Repeat("program(1.0)[a = ", 1) + strings.Repeat("(", 99), "line 1: values are nested more than 32 deep"},
 	} {

@@ -136,7 +136,7 @@ func regularSize(f fs.File, most int64) (int64, error) {
 		return 0, errors.New("not a regular file")
 	}
 	if info.Size() > most {
-		return 0, fmt.Errorf("found %d bytes, want at most %d", info.Size(), most)
+		return 0, fmt.Errorf("file has %d bytes, want at most %d", info.Size(), most)
 	}
 	return info.Size(), nil
 }

@@ -87,7 +87,7 @@ func (r *composer) addInputs(ports []graph.Port, sizes map[string]int) error {
 	b := newBinder(sizes, ports...)
 	for _, in := range ports {
 		if in.Dims == nil {
-			return &list.FormatError{What: fmt.Sprintf("input %q has no stated shape", in.Name)}
+			return &list.FormatError{What: fmt.Sprintf("input %q has no shape in the file", in.Name)}
 		}
 		if v, ok := b.integerInput(in); ok {
 			r.valueOf(in.Name).Set(&graph.Const{Dims: b.bind(in), Type: in.Type, Numbers: []float64{float64(v)}})

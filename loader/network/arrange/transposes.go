@@ -82,5 +82,5 @@ func Transposes(start, goal []int, size map[int]int) ([]layer.Layer, error) {
 			}
 		}
 	}
-	return nil, fmt.Errorf("cannot reach axis order %v from %v with axes of at most %d elements", goal, start, layer.MaxExtent)
+	return nil, fmt.Errorf("cannot transpose axis order %v to %v with axes of at most %d elements", start, goal, layer.MaxExtent)
 }

@@ -90,7 +90,7 @@ func Decode(n *list.Network, data []byte) ([]partition.Program, []string, error)
 		return nil, nil, err
 	}
 	if len(b.Reasons) != len(n.Layers) {
-		return nil, nil, newError(headBytes, nil, "found reasons for %d layers, want %d", len(b.Reasons), len(n.Layers))
+		return nil, nil, newError(headBytes, nil, "table describes %d layers, but the network has %d", len(b.Reasons), len(n.Layers))
 	}
 	next := 0
 	var programs []partition.Program
@@ -111,7 +111,7 @@ func Decode(n *list.Network, data []byte) ([]partition.Program, []string, error)
 		programs = append(programs, partition.Program{Program: p, First: x.First, Runs: x.Runs, Why: x.Why, L2: x.L2, Spilled: x.Spilled, Into: x.Into})
 	}
 	if at != len(data) {
-		return nil, nil, newError(at, nil, "found %d bytes after the programs", len(data)-at)
+		return nil, nil, newError(at, nil, "found %d bytes after the last program, want none", len(data)-at)
 	}
 	for i := range programs {
 		partition.RecordFolded(n, &programs[i])
@@ -123,11 +123,11 @@ func Decode(n *list.Network, data []byte) ([]partition.Program, []string, error)
 // after it.
 func readTable(data []byte) (b bundleTable, end int, err error) {
 	if len(data) < headBytes {
-		return b, 0, newError(0, nil, "found %d bytes, want %d or more", len(data), headBytes)
+		return b, 0, newError(0, nil, "bundle has %d bytes, want at least %d", len(data), headBytes)
 	}
 	size := bin.LittleEndian.Uint64(data)
 	if size > uint64(len(data)-headBytes) {
-		return b, 0, newError(0, nil, "table has %d bytes, but %d bytes follow", size, len(data)-headBytes)
+		return b, 0, newError(0, nil, "table needs %d bytes, but only %d are left", size, len(data)-headBytes)
 	}
 	end = headBytes + int(size)
 	if err := json.Unmarshal(data[headBytes:end], &b); err != nil {
@@ -139,11 +139,14 @@ func readTable(data []byte) (b bundleTable, end int, err error) {
 // checkLayers returns an error unless the layers of program i are at or after next and exist in
 // the network.
 func (x *programEntry) checkLayers(i, next, layers int) error {
-	if x.First < next || len(x.Runs) == 0 || len(x.Runs) > layers-x.First || len(x.Into) != 0 && len(x.Into) != len(x.Runs) {
-		return newError(headBytes, nil, "program %d: invalid range of %d layers from %d with %d entries in Into", i, len(x.Runs), x.First, len(x.Into))
+	if x.First < next || len(x.Runs) == 0 || len(x.Runs) > layers-x.First {
+		return newError(headBytes, nil, "program %d: invalid range of %d layers from layer %d on; want at least one, from layer %d to %d", i, len(x.Runs), x.First, next, layers-1)
+	}
+	if len(x.Into) != 0 && len(x.Into) != len(x.Runs) {
+		return newError(headBytes, nil, "program %d: Into has %d entries, want none or one for each of %d layers", i, len(x.Into), len(x.Runs))
 	}
 	if slices.ContainsFunc(x.Into, func(by int) bool { return by < 0 || by >= len(x.Runs) }) {
-		return newError(headBytes, nil, "program %d: layer is fused into a layer outside the program", i)
+		return newError(headBytes, nil, "program %d: a layer is fused into a layer outside the program", i)
 	}
 	return nil
 }
@@ -152,10 +155,12 @@ func (x *programEntry) checkLayers(i, next, layers int) error {
 func (x *programEntry) readProgram(i int, data []byte, at int) (*loader.Program, error) {
 	p := x.Timed
 	switch {
-	case (p == nil) == (x.Container == 0):
-		return nil, newError(headBytes, nil, "program %d: want either a container or sizes", i)
+	case p == nil && x.Container == 0:
+		return nil, newError(headBytes, nil, "program %d has neither a container nor timing data", i)
+	case p != nil && x.Container != 0:
+		return nil, newError(headBytes, nil, "program %d has both a container and timing data; want one", i)
 	case x.Container < 0 || x.Container > len(data)-at:
-		return nil, newError(at, nil, "program %d: container has %d bytes, but %d bytes are left", i, x.Container, len(data)-at)
+		return nil, newError(at, nil, "program %d: container needs %d bytes, but %d are left", i, x.Container, len(data)-at)
 	case p == nil:
 		file := data[at : at+x.Container]
 		var err error
@@ -175,11 +180,11 @@ func (x *programEntry) checkDescriptors(i int, p *loader.Program, end int) error
 	}
 	for _, r := range x.Runs {
 		if r.First < 0 || r.Tasks < 0 || r.First > p.TaskCount-r.Tasks {
-			return newError(headBytes, nil, "program %d: descriptors %d to %d are out of range; want at most %d", i, r.First, r.First+r.Tasks-1, p.TaskCount)
+			return newError(headBytes, nil, "program %d: descriptors %d to %d are out of range; the program has %d", i, r.First, r.First+r.Tasks-1, p.TaskCount)
 		}
 	}
 	if len(x.L2) > 0 && len(x.L2) != p.TaskCount {
-		return newError(headBytes, nil, "program %d: found the L2 use of %d descriptors, want %d", i, len(x.L2), p.TaskCount)
+		return newError(headBytes, nil, "program %d: table lists the L2 use of %d descriptors, but the program has %d", i, len(x.L2), p.TaskCount)
 	}
 	if _, err := p.Link(); err != nil {
 		return newError(end, err, "program %d: %v", i, err)

@@ -38,7 +38,7 @@ func (n *Chooser) input(i int) (Operand, error) {
 	}
 	name := n.In[i].Name
 	if t := n.In[i].Type; t != 0 && !t.IsFloat() && !n.acceptsNarrow(t) {
-		return Operand{}, fmt.Errorf("%q has elements of type %v; the engine computes in fp16", name, t)
+		return Operand{}, fmt.Errorf("%q has element type %v, but the engine computes in fp16", name, t)
 	}
 	if c := n.In[i].Const; c != nil {
 		return n.storeConstant(c, name)
@@ -66,7 +66,7 @@ func (n *Chooser) storeConstant(c *graph.Const, name string) (Operand, error) {
 	}
 	if c.Absent() {
 		if e := c.Elements(); e > n.absentLeft {
-			return x, fmt.Errorf("%q has %d values in a file that was not read; at most %d such values are made up for a network", name, e, weights.MaxCoefficients)
+			return x, fmt.Errorf("cannot make up %d values of %q, which are in a file that was not read; want at most %d such values in a network", e, name, weights.MaxCoefficients)
 		}
 		n.absentLeft -= c.Elements()
 	}
@@ -147,7 +147,7 @@ func (n *Chooser) NameResult(i int, x Operand) error {
 	}
 	dims := n.Results[i].Dims
 	if graph.Elements(dims) != graph.Elements(x.Dims) {
-		return fmt.Errorf("computed result has shape %v; want as many elements as %v", x.Dims, dims)
+		return fmt.Errorf("computed shape %v has %d elements; want %d for result shape %v", x.Dims, graph.Elements(x.Dims), graph.Elements(dims), dims)
 	}
 	s, err := ShapeOf(dims)
 	if err == nil {
@@ -237,7 +237,7 @@ func mergeAxes(out []int, tensors ...[]int) ([]int, [][]int, error) {
 			}
 		}
 		if at < 0 {
-			return nil, nil, fmt.Errorf("cannot merge the axes of shapes %v, broadcast to %v, into four", full, out)
+			return nil, nil, fmt.Errorf("cannot broadcast shapes %v to %v; want at most four axes after merging neighbors", full, out)
 		}
 		merge := func(d []int) []int { return slices.Replace(d, at, at+2, d[at]*d[at+1]) }
 		out = merge(out)

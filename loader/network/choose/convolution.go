@@ -398,7 +398,7 @@ func convolvePhases(n *Chooser, x Operand, k convWeights, w layer.Window, groups
 // corrected by a factor for each output position.
 func buildPool(n *Chooser, x Operand) (Operand, error) {
 	if len(n.Out) > 1 && n.Out[1].Given() {
-		return Operand{}, errors.New("output Indices is used; the engine computes only the maxima")
+		return Operand{}, errors.New("output Indices is not supported; the engine computes only the maxima")
 	}
 	w, err := ops.WindowOf(n.Node, x.Dims[2:], nil)
 	if err != nil {

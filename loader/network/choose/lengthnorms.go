@@ -14,8 +14,11 @@ import (
 func buildLRN(n *Chooser, x Operand) (Operand, error) {
 	size := n.Int("size", 0)
 	alpha, beta, bias := float64(n.Float("alpha", 1e-4)), float64(n.Float("beta", 0.75)), float64(n.Float("bias", 1))
-	if size < 1 || len(x.Dims) < 3 {
-		return Operand{}, fmt.Errorf("size is %d and input has shape %v; want a size of at least 1 and at least 3 axes", size, x.Dims)
+	if size < 1 {
+		return Operand{}, fmt.Errorf("size is %d; want at least 1", size)
+	}
+	if len(x.Dims) < 3 {
+		return Operand{}, fmt.Errorf("input has shape %v; want at least 3 axes", x.Dims)
 	}
 	y, err := n.ApplyBinary(layer.Mul, x, x)
 	if err != nil {

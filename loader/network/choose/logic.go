@@ -30,7 +30,7 @@ func (n *Chooser) AnyInput(i int) (Operand, error) {
 		return Operand{}, err
 	}
 	if _, ok := n.Shape(name); !ok {
-		return Operand{}, fmt.Errorf("the engine has no tensor %q", name)
+		return Operand{}, fmt.Errorf("no engine layer produces tensor %q", name)
 	}
 	if n.In[i].Type != graph.Bool && !n.noted[name] && slices.ContainsFunc(n.Inputs(), func(in list.Tensor) bool { return in.Name == name }) {
 		n.noted[name] = true
@@ -86,7 +86,7 @@ func subtractInputs(n *Chooser, swapped bool) (Operand, error) {
 		if n.Const(i) == nil {
 			// Different values may round to the same fp16 number, and would compare equal.
 			if t := n.Type(i); t == graph.Int64 || t == graph.Int32 || t == graph.Uint32 || t == graph.Uint64 {
-				return Operand{}, fmt.Errorf("operand has elements of type %v; fp16 does not represent all of them", t)
+				return Operand{}, fmt.Errorf("operand %d has element type %v, but fp16 does not represent all its values", i, t)
 			}
 			var err error
 			if side[i], err = n.AnyInput(i); err != nil {
@@ -225,7 +225,7 @@ func buildCast(n *Chooser) (Operand, error) {
 	integer := from != 0 && !from.IsFloat()
 	switch {
 	case !integer && to != 0 && !to.IsFloat() && to != graph.Bool:
-		return Operand{}, fmt.Errorf("cannot cast %v to %v; the engine computes in fp16", from, to)
+		return Operand{}, fmt.Errorf("cannot cast to %v; the engine computes in fp16", to)
 	case to == graph.Bool && from != graph.Bool:
 		x, err := n.AnyInput(0)
 		if err == nil {

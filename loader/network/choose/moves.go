@@ -98,7 +98,7 @@ func buildGather(n *Chooser) (Operand, error) {
 	index := n.Const(1)
 	switch {
 	case index == nil && n.Const(0) != nil:
-		return Operand{}, errors.New("indices into a constant table are computed (an embedding); the host looks them up")
+		return Operand{}, errors.New("indices into a constant table (an embedding) are computed; the host looks them up")
 	case index == nil:
 		return Operand{}, errors.New("indices are computed; the host gathers the elements")
 	}

@@ -394,8 +394,11 @@ func channelShape(dims []int) func(c *graph.Const) []int {
 // deviation.
 func buildGroupNorm(n *Chooser, x Operand) (Operand, error) {
 	groups := n.Int("num_groups", 0)
-	if len(x.Dims) < 3 || groups < 1 || x.Dims[1]%groups != 0 {
-		return Operand{}, fmt.Errorf("cannot split the channels of shape %v into %d groups", x.Dims, groups)
+	if len(x.Dims) < 3 {
+		return Operand{}, fmt.Errorf("input has shape %v; want at least 3 axes", x.Dims)
+	}
+	if groups < 1 || x.Dims[1]%groups != 0 {
+		return Operand{}, fmt.Errorf("num_groups is %d; want a divisor of the %d channels", groups, x.Dims[1])
 	}
 	d := x.Dims
 	y, err := applyLayerNorm(n, x.As(d[0]*groups, d[1]/groups, graph.Elements(d[2:len(d)-1]), d[len(d)-1]), 1, n.Float("epsilon", 1e-5))
@@ -428,8 +431,12 @@ func buildBatchNorm(n *Chooser, x Operand) (Operand, error) {
 	channels, absent := x.Dims[1], false
 	for i := range v {
 		c := n.Const(1 + i)
-		if c == nil || c.Elements() != channels {
-			return Operand{}, errors.New("scale, bias, mean or variance is not a constant with one value per channel")
+		name := [...]string{"scale", "bias", "mean", "variance"}[i]
+		if c == nil {
+			return Operand{}, fmt.Errorf("%s is computed; want a constant", name)
+		}
+		if c.Elements() != channels {
+			return Operand{}, fmt.Errorf("%s has shape %v; want one value for each of %d channels", name, c.Dims, channels)
 		}
 		if absent = absent || c.Absent(); absent {
 			continue

@@ -44,10 +44,10 @@ func (n *Chooser) Choose() error {
 		if reason := ops.Of(n.Op).Refuse; reason != "" {
 			return errors.New(reason)
 		}
-		return errors.New("operator is not supported by the engine")
+		return errors.New("engine does not support the operator")
 	}
 	if len(n.In) == 0 {
-		return errors.New("node has no input")
+		return errors.New("node has no input; want at least one")
 	}
 	if r := ops.Of(n.Op).Range; r != nil {
 		n.Out[0].Range = r

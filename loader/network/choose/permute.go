@@ -16,7 +16,7 @@ func (n *Chooser) swapChannelsColumns(x Operand) (Operand, error) {
 }
 
 // errAxes reports a permutation whose sequence of layers would take too long to find.
-var errAxes = errors.New("permutation has more than six axes after neighbors are merged")
+var errAxes = errors.New("permutation has more than six axes after merging neighbors")
 
 // permute returns x with its axes reordered: axis i of the result is axis perm[i] of x. One layer
 // can put C, H and W in any order, for any grouping of the axes into four. The shortest sequence

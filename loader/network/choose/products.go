@@ -253,8 +253,11 @@ func buildEinsum(n *Chooser) (Operand, error) {
 			return Operand{}, err
 		}
 		for k, l := range terms[i] {
-			if strings.IndexRune(terms[i], l) != k || !strings.ContainsRune(right+terms[1-i], l) {
-				return Operand{}, fmt.Errorf("equation %q takes a diagonal or sums over one input alone; want a product of matrices", n.Text("equation", ""))
+			if strings.IndexRune(terms[i], l) != k {
+				return Operand{}, fmt.Errorf("equation %q repeats a label in one term; diagonals are not supported", n.Text("equation", ""))
+			}
+			if !strings.ContainsRune(right+terms[1-i], l) {
+				return Operand{}, fmt.Errorf("equation %q sums over label %q of one input alone; want the label in both inputs or in the result", n.Text("equation", ""), l)
 			}
 			sizes[l] = side[i].Dims[k]
 		}

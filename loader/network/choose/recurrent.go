@@ -88,7 +88,7 @@ func unroll(n *Chooser, gates int) (Operand, error) {
 func checkUnrollable(n *Chooser, gates, steps, directions int) error {
 	switch {
 	case n.Attr["activations"] != nil && !hasDefaultActivations(n, gates), n.Attr["clip"] != nil, n.Int("input_forget", 0) != 0:
-		return errors.New("custom activations, clip and input_forget are not supported; unroll the layer into matrix products")
+		return errors.New("custom activations, clip and input_forget are not supported; unroll the layer into matmuls")
 	case steps > maxSteps:
 		return fmt.Errorf("sequence has %d steps; want at most %d", steps, maxSteps)
 	case directions == 0:
@@ -102,7 +102,7 @@ func checkUnrollable(n *Chooser, gates, steps, directions int) error {
 			return errors.New("sequence lengths are computed; want constants")
 		}
 		if v, err := c.Ints(); err != nil || slices.ContainsFunc(v, func(l int) bool { return l != steps }) {
-			return fmt.Errorf("sequence lengths differ from the number of steps, %d", steps)
+			return fmt.Errorf("sequence lengths differ from the number of steps; want %d for each", steps)
 		}
 	}
 	return nil
@@ -122,8 +122,11 @@ func readDirection(n *Chooser, d, gates int, x Operand) (*recurrence, error) {
 	wd, rd := n.Const(1).Dims, n.Const(2).Dims
 	q := &recurrence{gates: gates, hidden: rd[2], in: x.Dims[2], batch: x.Dims[1]}
 	rows := gates * q.hidden
-	if wd[1] != rows || rd[1] != rows || wd[2] != q.in || d >= wd[0] || d >= rd[0] {
-		return nil, fmt.Errorf("weights %v and recurrence weights %v do not fit %d inputs", wd, rd, q.in)
+	if d >= wd[0] || wd[1] != rows || wd[2] != q.in {
+		return nil, fmt.Errorf("weight shape %v is invalid for direction %d; want %d rows and %d columns", wd, d, rows, q.in)
+	}
+	if d >= rd[0] || rd[1] != rows {
+		return nil, fmt.Errorf("recurrence weight shape %v is invalid for direction %d; want %d rows", rd, d, rows)
 	}
 	readPart := func(i, size int) ([]float16.Float16, error) {
 		c := n.Const(i)

@@ -1,6 +1,7 @@
 package choose
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 
@@ -19,7 +20,7 @@ func buildCumSum(n *Chooser, x Operand) (Operand, error) {
 	}
 	v, err := c.Ints()
 	if err != nil || len(v) != 1 {
-		return Operand{}, errors.Join(err, fmt.Errorf("axis has %d values; want 1", len(v)))
+		return Operand{}, cmp.Or(err, fmt.Errorf("axis has %d values; want 1", len(v)))
 	}
 	axis, err := ops.Axis(len(x.Dims), v[0])
 	if err != nil {

@@ -2,7 +2,6 @@ package coreml
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
 	"io/fs"
@@ -33,7 +32,7 @@ func ModelPath(dir fs.FS) (string, error) {
 	}
 	item, ok := m.Items[m.Root]
 	if !ok || item.Path == "" {
-		return "", errors.New("found no item with a path for rootModelIdentifier in Manifest.json")
+		return "", fmt.Errorf("Manifest.json has no path for rootModelIdentifier %q", m.Root)
 	}
 	p := path.Join("Data", item.Path)
 	if !fs.ValidPath(p) || !strings.HasPrefix(p, "Data/") {
@@ -53,7 +52,7 @@ func ReadFile(dir fs.FS, name string, most int64) ([]byte, error) {
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s: not a regular file", name)
 	case info.Size() > most:
-		return nil, fmt.Errorf("%s: found %d bytes, want at most %d", name, info.Size(), most)
+		return nil, fmt.Errorf("%s: file has %d bytes, want at most %d", name, info.Size(), most)
 	}
 	f, err := dir.Open(name)
 	if err != nil {

@@ -1,6 +1,7 @@
 package coreml
 
 import (
+	"cmp"
 	"encoding/binary"
 	"fmt"
 
@@ -46,21 +47,23 @@ func (w Weights) Values(off uint64, elem mil.Elem, n int) ([]byte, error) {
 	case size < align || le.Uint32(w[4:]) != version:
 		return fail("not a weights file of version %d", version)
 	case off%align != 0 || off < align || off > size-align:
-		return fail("not the offset of a record in %d bytes", size)
+		return fail("invalid record offset; want a multiple of %d from %[1]d to %d", align, size-align)
 	}
 	r := w[off : off+align]
 	if le.Uint32(r) != sentinel {
-		return fail("not the start of a record")
+		return fail("found %#x, want %#x at the start of a record", le.Uint32(r), uint32(sentinel))
 	}
 	kind, bytes, data := le.Uint32(r[4:]), le.Uint64(r[8:]), le.Uint64(r[16:])
 	bits := elem.Bits()
 	switch {
-	case data%align != 0 || data > size || bytes > size-data:
-		return fail("%d bytes at %#x exceed the file of %d bytes", bytes, data, size)
+	case data%align != 0:
+		return fail("values start at %#x, want a multiple of %d", data, align)
+	case data > size || bytes > size-data:
+		return fail("%d bytes at %#x exceed the file size of %d bytes", bytes, data, size)
 	case blobTypes[kind] != elem:
-		return fail("found element type %d (%s), want %s", kind, blobTypes[kind], elem)
+		return fail("found element type %d (%s), want %s", kind, cmp.Or(blobTypes[kind], "unknown"), elem)
 	case n < 0 || uint64(n) > 8*size || bytes != (uint64(n)*uint64(bits)+7)/8:
-		return fail("found %d bytes for %d elements of type %s", bytes, n, elem)
+		return fail("%d bytes do not hold exactly %d elements of type %s", bytes, n, elem)
 	}
 	values := w[data : data+bytes]
 	if bits < 8 {

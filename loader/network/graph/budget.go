@@ -8,7 +8,7 @@ type Budget struct{ Bytes int }
 
 // ErrBudget is the error of a node whose computed constants would need more memory than is left
 // in the [Budget] of the file.
-var ErrBudget = errors.New("computed constants exceed the limit for a file of this size")
+var ErrBudget = errors.New("computed constants exceed the memory limit for a file of this size")
 
 // NumberBytes is the size in bytes of an element of a computed constant, which is a float64.
 const NumberBytes = 8

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -138,7 +139,7 @@ func (c *Const) As(dims []int) *Const {
 // ±2^40, so that sums of a few of them cannot overflow.
 func (c *Const) Ints() ([]int, error) {
 	if c.Type.IsFloat() {
-		return nil, fmt.Errorf("found elements of type %v, want integers", c.Type)
+		return nil, fmt.Errorf("constant has element type %v, want an integer type", c.Type)
 	}
 	v, err := c.Values()
 	if err != nil {
@@ -154,8 +155,11 @@ func (c *Const) Ints() ([]int, error) {
 // Scalar returns the element of a constant that has exactly one. It returns an error if c has
 // another number of elements, or if they are absent.
 func (c *Const) Scalar() (float64, error) {
-	if c.Elements() != 1 || c.Absent() {
-		return 0, fmt.Errorf("found a constant of shape %v, want one value", c.Dims)
+	if c.Elements() != 1 {
+		return 0, fmt.Errorf("constant has shape %v, want one element", c.Dims)
+	}
+	if c.Absent() {
+		return 0, errors.New("value of the constant is in a file that was not read")
 	}
 	v, err := c.Values()
 	if err != nil {

@@ -1,6 +1,7 @@
 package graph
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -230,12 +231,12 @@ func (n *Node) List(name string, input int) ([]int, bool, error) {
 	if input < 0 || !n.Given(input) {
 		return nil, false, nil
 	}
-	c := n.Const(input)
+	c, what := n.Const(input), cmp.Or(name, "input")
 	if c == nil {
-		return nil, false, fmt.Errorf("%s is computed; want a constant", n.In[input].Name)
+		return nil, false, fmt.Errorf("%s %q is computed; want a constant", what, n.In[input].Name)
 	}
 	if c.Elements() > most {
-		return nil, false, fmt.Errorf("%s has %d elements; want at most %d", n.In[input].Name, c.Elements(), most)
+		return nil, false, fmt.Errorf("%s %q has %d elements; want at most %d", what, n.In[input].Name, c.Elements(), most)
 	}
 	v, err := c.Ints()
 	return slices.Clone(v), true, err

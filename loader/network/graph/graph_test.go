@@ -65,11 +65,11 @@ func TestAttributes(t *testing.T) {
 		{"one", -1, []int{4}, ""}, // as old files have a list of one
 		{"huge", -1, []int{-1 << 40}, ""},
 		{"none", 0, []int{3, -1}, ""},
-		{"none", 1, nil, "computed is computed; want a constant"},
-		{"none", 2, nil, "long has 1048577 elements; want at most 32"},
-		{"split", 2, nil, "long has 1048577 elements; want at most 1048576"},
+		{"none", 1, nil, `none "computed" is computed; want a constant`},
+		{"none", 2, nil, `none "long" has 1048577 elements; want at most 32`},
+		{"split", 2, nil, `split "long" has 1048577 elements; want at most 1048576`},
 		{"split", 3, make([]int, 40), ""},
-		{"pads", 3, nil, "parts has 40 elements; want at most 32"},
+		{"pads", 3, nil, `pads "parts" has 40 elements; want at most 32`},
 		{"axes", -1, nil, "axes has 33 elements; want at most 32"},
 	} {
 		got, ok, err := n.List(c.name, c.input)

@@ -66,7 +66,7 @@ func Broadcast(shapes ...[]int) ([]int, error) {
 			case *o == 1:
 				*o = d
 			default:
-				return nil, fmt.Errorf("cannot broadcast shapes %v and %v", shapes[0], s)
+				return nil, fmt.Errorf("cannot broadcast shapes %v and %v; want extents that are equal or 1", shapes[0], s)
 			}
 		}
 	}
@@ -99,7 +99,7 @@ const (
 // to [MaxElements], or if the product of the extents other than 0 exceeds 2^40.
 func CheckExtents(dims []int) error {
 	if len(dims) > MaxRank {
-		return fmt.Errorf("found %d dimensions; want at most %d", len(dims), MaxRank)
+		return fmt.Errorf("shape has %d dimensions; want at most %d", len(dims), MaxRank)
 	}
 	room := 1 << 40
 	for _, d := range dims {

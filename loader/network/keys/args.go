@@ -71,7 +71,7 @@ func (a *args) count(key string, least, missing int) int {
 	}
 	n, err := strconv.Atoi(v)
 	if err != nil || n < least || n > list.MaxExtent {
-		a.fail(key, "found %q, want a number from %d to %d", v, least, list.MaxExtent)
+		a.fail(key, "found %q, want an integer from %d to %d", v, least, list.MaxExtent)
 		return max(1, least)
 	}
 	return n
@@ -156,7 +156,7 @@ func (a *args) parseAxes(key, missing string) layer.Axes {
 	for _, c := range letters {
 		axis := map[rune]layer.Axes{'c': layer.AxisC, 'h': layer.AxisH, 'w': layer.AxisW}[c]
 		if axis == 0 || set&axis != 0 {
-			a.fail(key, "found %q, want axes among c, h and w, such as hw, or 1, 2 and 3", v)
+			a.fail(key, "found %q, want axes out of c, h and w, such as hw, or out of 1, 2 and 3, such as 2,3", v)
 		}
 		set |= axis
 	}
@@ -219,7 +219,7 @@ func (a *args) parsePadding(pad string) (top, bottom, left, right int) {
 	case 4:
 		return sides[0], sides[1], sides[2], sides[3]
 	}
-	a.fail("pad", "found %q, want a number, top,bottom,left,right, same or valid", pad)
+	a.fail("pad", "found %q, want same, valid, one number, or four numbers top,bottom,left,right", pad)
 	return 0, 0, 0, 0
 }
 

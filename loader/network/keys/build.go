@@ -155,7 +155,7 @@ func buildMatMul(a *args, in []layer.Shape) list.Layer {
 		l.Columns = a.requiredCount("n")
 	case 2:
 		if a.choice("rhs", "runtime", "constant") == "constant" {
-			a.fail("rhs", "found constant and 2 inputs, want runtime or 1 input")
+			a.fail("rhs", "found rhs=constant with 2 inputs, want rhs=runtime or 1 input")
 		}
 		if l.TransposeY {
 			in[1].H, in[1].W = in[1].W, in[1].H
@@ -164,11 +164,11 @@ func buildMatMul(a *args, in []layer.Shape) list.Layer {
 		if n := a.count("n", 1, l.Columns); n != l.Columns {
 			a.fail("n", "found %d, want the %d columns of the second input", n, l.Columns)
 		}
-		if in[1] != (layer.Shape{N: in[0].N, C: in[0].C, H: in[0].W, W: in[1].W}) {
-			a.fail("from", "cannot multiply %s and %s", list.ShapeText(in[0]), list.ShapeText(in[1]))
+		if want := (layer.Shape{N: in[0].N, C: in[0].C, H: in[0].W, W: in[1].W}); in[1] != want {
+			a.fail("from", "cannot multiply %s by %s, want %s as the second input", list.ShapeText(in[0]), list.ShapeText(in[1]), list.ShapeText(want))
 		}
 		if l.Bias {
-			a.fail("bias", "matmul of two inputs has no bias")
+			a.fail("bias", "matmul of two inputs cannot have a bias")
 		}
 	default:
 		a.fail("from", "found %d inputs, want 1 or 2 for %s", len(in), a.op)
@@ -304,7 +304,7 @@ func buildConcat(a *args, in []layer.Shape) list.Layer {
 	l.In.C = 0
 	for _, s := range in {
 		if s.N != in[0].N || s.H != in[0].H || s.W != in[0].W {
-			a.fail("from", "cannot concatenate %s and %s", list.ShapeText(in[0]), list.ShapeText(s))
+			a.fail("from", "cannot concatenate %s and %s; want shapes that differ in channels only", list.ShapeText(in[0]), list.ShapeText(s))
 		}
 		l.In.C += s.C
 		l.Parts = append(l.Parts, s.C)
@@ -340,7 +340,7 @@ func sliceLayer(s layer.Shape, axis string, begin, size int, a *args) list.Layer
 		first, extent = &l.Begin.W, &l.Size.W
 	}
 	if begin+size > *extent {
-		a.fail("size", "%d elements from %d exceed the extent of %d", size, begin, *extent)
+		a.fail("size", "%d elements from index %d on exceed the extent of %d", size, begin, *extent)
 	}
 	*first, *extent = begin, size
 	return list.Layer{Lower: l}

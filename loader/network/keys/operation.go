@@ -227,7 +227,7 @@ func (o *Operation) ParseKeys(words []string) (map[string]string, error) {
 		k, v, ok := strings.Cut(w, "=")
 		switch {
 		case !ok || k == "" || v == "":
-			return nil, &KeyError{o.Name, w, "not a key and value; want key=value", keyNames(o.AllKeys())}
+			return nil, &KeyError{o.Name, w, "missing key or value; want key=value", keyNames(o.AllKeys())}
 		case values[k] != "":
 			return nil, &KeyError{o.Name, k, "key is given twice", keyNames(o.AllKeys())}
 		}

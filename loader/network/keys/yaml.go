@@ -41,7 +41,7 @@ func ReadYAML(data []byte) (*list.Builder, error) {
 		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("file is too large; want at most %d bytes", maxText)}
 	}
 	if n := countMarks(data); n > maxMarks {
-		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("found %d marks that may begin a value, want at most %d", n, maxMarks)}
+		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("file has %d characters that may begin a value, want at most %d", n, maxMarks)}
 	}
 	var doc yaml.Node
 	d := yaml.NewDecoder(bytes.NewReader(data))
@@ -54,7 +54,7 @@ func ReadYAML(data []byte) (*list.Builder, error) {
 		return nil, &list.FormatError{Line: 1, What: "found a second document; want one network"}
 	}
 	if len(doc.Content) != 1 {
-		return nil, &list.FormatError{Line: 1, What: "found no mapping; want a network"}
+		return nil, &list.FormatError{Line: 1, What: "document has no content; want a network"}
 	}
 	r := &yamlReader{Builder: list.NewBuilder(), read: map[string]bool{}}
 	if err := r.readNetwork(doc.Content[0]); err != nil {
@@ -122,7 +122,7 @@ func eachPair(n *yaml.Node, what, example string, visit func(key string, k, v *y
 			return errorAt(k, "%s has a key that is not plain text", what)
 		}
 		if seen[k.Value] {
-			return errorAt(k, "%s: %s is given twice", what, k.Value)
+			return errorAt(k, "%s: key %s is given twice", what, k.Value)
 		}
 		seen[k.Value] = true
 		if err := visit(k.Value, k, v); err != nil {
@@ -176,7 +176,7 @@ func (r *yamlReader) readNetwork(n *yaml.Node) error {
 	case err != nil:
 		return err
 	case inputs == nil || layers == nil:
-		return errorAt(n, "inputs or layers are missing; want both")
+		return errorAt(n, "missing inputs or layers; want both")
 	}
 	if err := eachPair(inputs, "inputs", "{x: {c: 3, h: 224, w: 224}}", r.readInput); err != nil {
 		return err

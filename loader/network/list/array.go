@@ -36,14 +36,14 @@ func (a Array) Cut(dims []int) (Array, error) {
 // fits in large.
 func (a Array) checkFits(small, large []int) error {
 	if len(a.Numbers) != volume(a.Dims) {
-		return fmt.Errorf("found %d numbers for shape %v", len(a.Numbers), a.Dims)
+		return fmt.Errorf("shape %v needs %d numbers, but array has %d", a.Dims, volume(a.Dims), len(a.Numbers))
 	}
 	if len(small) != len(large) {
-		return fmt.Errorf("shape %v does not fit in %v; want as many axes and no larger extent", small, large)
+		return fmt.Errorf("shapes %v and %v have different numbers of axes", small, large)
 	}
 	for i, d := range small {
 		if d > large[i] {
-			return fmt.Errorf("shape %v does not fit in %v; want as many axes and no larger extent", small, large)
+			return fmt.Errorf("shape %v exceeds shape %v along axis %d", small, large, i)
 		}
 	}
 	return nil

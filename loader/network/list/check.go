@@ -7,7 +7,7 @@ import "fmt"
 type OrderError struct{ Layer, Tensor string }
 
 func (e *OrderError) Error() string {
-	return fmt.Sprintf("layer %q reads %q, which nothing before it produces", e.Layer, e.Tensor)
+	return fmt.Sprintf("layer %q reads %q, which no earlier layer produces", e.Layer, e.Tensor)
 }
 
 // Check returns an [OrderError] for the first layer that reads a tensor which is neither an

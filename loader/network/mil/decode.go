@@ -351,7 +351,7 @@ func (d *decoder) decodeTensorValue(f wire.Field, v *Value) error {
 				var s string
 				err := f.Text(&s)
 				if v.Strings = append(v.Strings, s); len(v.Strings) > max(n, 0) {
-					return formatError(f, "found more than %d strings", n)
+					return formatError(f, "found more than %d strings for shape %v", max(n, 0), v.Type.Dims)
 				}
 				return err
 			case 7:
@@ -372,11 +372,11 @@ func (d *decoder) decodeTensorValue(f wire.Field, v *Value) error {
 	switch v.Type.Elem {
 	case "string":
 		if len(v.Strings) != n {
-			return formatError(f, "found %d strings for shape %v", len(v.Strings), v.Type.Dims)
+			return formatError(f, "%d strings are the wrong number for shape %v", len(v.Strings), v.Type.Dims)
 		}
 	default:
 		if v.Type.Elem.Bits() > 0 && (n < 0 || len(v.Data) != n*width) {
-			return formatError(f, "found %d bytes for %s of shape %v", len(v.Data), v.Type.Elem, v.Type.Dims)
+			return formatError(f, "%d bytes are the wrong size for %s elements of shape %v", len(v.Data), v.Type.Elem, v.Type.Dims)
 		}
 	}
 	return nil

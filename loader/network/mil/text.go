@@ -141,8 +141,8 @@ func (s *parser) parseName() string {
 
 func (s *parser) parseProgram() *Program {
 	p := &Program{}
-	if s.parseName() != "program" {
-		s.fail(`not a program; want "program"`)
+	if word := s.parseName(); word != "program" {
+		s.fail(`found %q, want "program"`, word)
 	}
 	s.expect("(")
 	p.Version = s.parseName()
@@ -152,13 +152,13 @@ func (s *parser) parseProgram() *Program {
 	}
 	s.expect("{")
 	for !s.accept("}") {
-		if s.parseName() != "func" {
-			s.fail(`not a function; want "func"`)
+		if word := s.parseName(); word != "func" {
+			s.fail(`found %q, want "func"`, word)
 		}
 		p.Functions = append(p.Functions, s.parseFunction())
 	}
 	if s.token != "" || s.quoted {
-		s.fail("found %q after the program", s.token)
+		s.fail("found %q after the program; want the end of the text", s.token)
 	}
 	return p
 }
@@ -373,8 +373,13 @@ func (s *parser) parseLiteral(t Type) Value {
 		s.parseElements(&v)
 	}
 	s.expect(")")
-	if n := t.Elements(); v.File == "" && (t.Elem == "string" && len(v.Strings) != n || t.Elem.Bits() > 0 && len(v.Data) != n*max(8, t.Elem.Bits())/8) {
-		s.fail("found %d bytes and %d strings for %s of shape %v", len(v.Data), len(v.Strings), t.Elem, t.Dims)
+	if n := t.Elements(); v.File == "" {
+		switch bits := t.Elem.Bits(); {
+		case t.Elem == "string" && len(v.Strings) != n:
+			s.fail("%d strings are the wrong number for shape %v", len(v.Strings), t.Dims)
+		case bits > 0 && len(v.Data) != n*max(8, bits)/8:
+			s.fail("%d elements are the wrong number for shape %v", len(v.Data)/(max(8, bits)/8), t.Dims)
+		}
 	}
 	return v
 }

@@ -74,7 +74,7 @@ func (f Files) attachTensor(root *os.Root, t *Tensor, room map[string]int64) err
 	case t.File.Location == "":
 		return errors.New("external data has no location; want a file name")
 	case t.File.Length >= 0 && t.File.Length != want:
-		return fmt.Errorf("found %d bytes for shape %v of %v", t.File.Length, t.Dims, t.Type)
+		return fmt.Errorf("external data has %d bytes, want %d for %v elements of shape %v", t.File.Length, want, t.Type, t.Dims)
 	}
 	path := filepath.FromSlash(t.File.Location)
 	info, err := root.Stat(path)
@@ -85,10 +85,13 @@ func (f Files) attachTensor(root *os.Root, t *Tensor, room map[string]int64) err
 		room[path] = 4 * info.Size()
 	}
 	if room[path] -= want; room[path] < 0 {
-		return errors.New("tensors read more than 4 times the size of the file")
+		return errors.New("tensors that share the file read more than 4 times its size")
 	}
-	if !info.Mode().IsRegular() || t.File.Offset > info.Size()-want {
-		return fmt.Errorf("%d bytes at offset %d exceed the file of %d bytes", want, t.File.Offset, info.Size())
+	if !info.Mode().IsRegular() {
+		return errors.New("not a regular file")
+	}
+	if t.File.Offset > info.Size()-want {
+		return fmt.Errorf("%d bytes at offset %d exceed the file size of %d bytes", want, t.File.Offset, info.Size())
 	}
 	file := f[path]
 	if file == nil {

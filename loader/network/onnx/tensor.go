@@ -211,7 +211,7 @@ func (t *Tensor) checkShape() error {
 	room := int64(MaxBytes)
 	for _, d := range t.Dims {
 		if d < 0 || d > room {
-			return t.errorf("shape %v is out of range", t.Dims)
+			return t.errorf("shape %v is out of range; want extents of at least 0, and at most %d elements", t.Dims, MaxBytes)
 		}
 		room /= max(1, d)
 	}
@@ -240,11 +240,11 @@ func (t *Tensor) CheckValues() error {
 		if t.source.bytes == int64(n*w) {
 			return nil
 		}
-		return t.errorf("found %d bytes for shape %v", t.source.bytes, t.Dims)
+		return t.errorf("shape %v of %v needs %d bytes, but tensor has %d", t.Dims, t.Type, n*w, t.source.bytes)
 	case len(t.raw) == n*w, len(t.raw) == 0 && t.count == n:
 		return nil
 	}
-	return t.errorf("found %d bytes and %d integers for shape %v", len(t.raw), t.count, t.Dims)
+	return t.errorf("shape %v needs %d elements, but tensor has %d raw bytes and %d integers", t.Dims, n, len(t.raw), t.count)
 }
 
 // Each calls set with the index and the value of every element of t in order. It returns an
@@ -368,7 +368,7 @@ func (t *Tensor) Ints() ([]int64, error) {
 		return nil, err
 	}
 	if t.Type.IsFloat() {
-		return nil, t.errorf("found elements of type %v, want integers", t.Type)
+		return nil, t.errorf("element type is %v, want an integer type", t.Type)
 	}
 	out := make([]int64, t.Elements())
 	return out, t.Each(func(i int, v float64) { out[i] = graph.Integer(v) })

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -66,7 +67,7 @@ func Literal(n *graph.Node) (*graph.Const, error) {
 			return &graph.Const{Dims: []int{len(v)}, Type: graph.Float, Numbers: v}, nil
 		}
 	}
-	return nil, errors.New("found no dense numbers; want value, value_int, value_ints, value_float or value_floats")
+	return nil, errors.New("constant has no dense value; want attribute value, value_int, value_ints, value_float or value_floats")
 }
 
 // foldSize returns the extents of a tensor (Shape) or their product (Size).
@@ -129,7 +130,7 @@ func foldConstantOfShape(n *graph.Node, res []graph.Result) ([]*graph.Const, err
 	if a := n.Attr["value"]; a != nil && a.Const != nil {
 		v, err := a.Const.Values()
 		if err != nil || len(v) != 1 {
-			return nil, errors.Join(err, errors.New(`attribute "value" is not a single number`))
+			return nil, cmp.Or(err, errors.New(`attribute "value" is not a single number`))
 		}
 		fill = v[0]
 	}

@@ -79,8 +79,11 @@ func foldGridSample(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		return nil, err
 	}
 	v, d, grid, g := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims
-	if len(d) != 4 || len(g) != 4 || g[3] != 2 || g[0] != d[0] || d[2]*d[3] == 0 && graph.Elements(g) > 0 {
-		return nil, fmt.Errorf("grid of shape %v does not fit input shape %v", g, d)
+	if err := checkGrid(d, g); err != nil {
+		return nil, err
+	}
+	if d[2]*d[3] == 0 && graph.Elements(g) > 0 {
+		return nil, fmt.Errorf("cannot sample images of shape %v, which have no pixels", d)
 	}
 	mode := n.Text("mode", "linear")
 	from := imageSampler{numbers: v, h: d[2], w: d[3], outside: n.Text("padding_mode", "zeros"), corners: n.Int("align_corners", 0) != 0}
@@ -203,8 +206,13 @@ func foldRoiAlign(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	}
 	v, d, boxes, r, batch := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims, in[2].numbers
 	to := res[0].Dims
-	if len(d) != 4 || len(r) != 2 || r[1] != 4 || len(batch) != r[0] || d[2]*d[3] == 0 && r[0] > 0 {
-		return nil, fmt.Errorf("boxes of shape %v do not fit input shape %v", r, d)
+	switch {
+	case len(d) != 4 || len(r) != 2 || r[1] != 4:
+		return nil, fmt.Errorf("input has shape %v and boxes have shape %v; want 4 axes and [boxes 4]", d, r)
+	case len(batch) != r[0]:
+		return nil, fmt.Errorf("found %d batch indices for %d boxes; want one per box", len(batch), r[0])
+	case d[2]*d[3] == 0 && r[0] > 0:
+		return nil, fmt.Errorf("cannot sample images of shape %v, which have no pixels", d)
 	}
 	oh, ow, c := to[2], to[3], d[1]
 	scale, ratio := float64(n.Float("spatial_scale", 1)), n.Int("sampling_ratio", 0)
@@ -234,7 +242,7 @@ func foldRoiAlign(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 			ny, nx = int(math.Ceil(sy)), int(math.Ceil(sx))
 		}
 		if ny > 1<<10 || nx > 1<<10 {
-			return nil, fmt.Errorf("found %d x %d sample points in a cell; want at most 1024 x 1024", ny, nx)
+			return nil, fmt.Errorf("cell needs %d x %d sample points; want at most 1024 x 1024", ny, nx)
 		}
 		for i := range c * oh * ow {
 			p, y, x := i/(oh*ow), i/ow%oh, i%ow

@@ -1,7 +1,7 @@
 package ops
 
 import (
-	"errors"
+	"cmp"
 	"fmt"
 	"math"
 	"math/rand/v2"
@@ -59,11 +59,11 @@ func foldGatherElements(n *graph.Node, res []graph.Result) ([]*graph.Const, erro
 	v, d, at, to := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims
 	axis, err := Axis(len(d), n.Int("axis", 0))
 	if err != nil || len(to) != len(d) {
-		return nil, errors.Join(err, fmt.Errorf("indices of shape %v do not fit data of shape %v", to, d))
+		return nil, cmp.Or(err, fmt.Errorf("index shape %v must have as many axes as data shape %v", to, d))
 	}
 	for i := range d {
 		if i != axis && to[i] > d[i] {
-			return nil, fmt.Errorf("indices of shape %v do not fit data of shape %v", to, d)
+			return nil, fmt.Errorf("index shape %v exceeds data shape %v along axis %d", to, d, i)
 		}
 	}
 	out := make([]float64, len(at))
@@ -88,8 +88,11 @@ func foldGatherND(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	}
 	v, d, at, to := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims
 	batch := n.Int("batch_dims", 0)
-	if len(to) == 0 || batch < 0 || batch >= len(to) || batch+to[len(to)-1] > len(d) {
-		return nil, fmt.Errorf("indices of shape %v do not fit data of shape %v with batch_dims %d", to, d, batch)
+	if batch < 0 || batch >= len(to) {
+		return nil, fmt.Errorf("batch_dims %d is out of range for index shape %v", batch, to)
+	}
+	if batch+to[len(to)-1] > len(d) {
+		return nil, fmt.Errorf("last extent of index shape %v is too large for data shape %v with batch_dims %d", to, d, batch)
 	}
 	k, own := to[len(to)-1], graph.Strides(d)
 	size := graph.Elements(d[batch+k:])
@@ -144,10 +147,10 @@ func foldScatterElements(n *graph.Node, res []graph.Result) ([]*graph.Const, err
 	}
 	put, err := reductionFunc(n)
 	if err == nil && len(to) != len(d) {
-		err = fmt.Errorf("indices of shape %v do not fit data of shape %v", to, d)
+		err = fmt.Errorf("index shape %v must have as many axes as data shape %v", to, d)
 	}
 	if err != nil || len(with) != len(at) {
-		return nil, errors.Join(err, fmt.Errorf("found %d updates for %d indices", len(with), len(at)))
+		return nil, cmp.Or(err, fmt.Errorf("found %d updates for %d indices; want one per index", len(with), len(at)))
 	}
 	out := slices.Clone(v)
 	own := graph.Strides(d)
@@ -156,7 +159,7 @@ func foldScatterElements(n *graph.Node, res []graph.Result) ([]*graph.Const, err
 	graph.Each(to, own, 0, func(k, base int) {
 		p, bad := resolveIndex(at[k], d[axis])
 		if bad == nil && base+p*step >= len(out) {
-			bad = fmt.Errorf("indices of shape %v do not fit data of shape %v", to, d)
+			bad = fmt.Errorf("index shape %v exceeds data shape %v", to, d)
 		}
 		if bad != nil {
 			err = bad
@@ -175,13 +178,13 @@ func foldScatterND(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	v, d, at, to, with := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims, in[2].numbers
 	put, err := reductionFunc(n)
 	if err != nil || len(to) == 0 || to[len(to)-1] > len(d) {
-		return nil, errors.Join(err, fmt.Errorf("indices of shape %v do not fit data of shape %v", to, d))
+		return nil, cmp.Or(err, fmt.Errorf("index shape %v is invalid for data shape %v; want a last extent of at most %d", to, d, len(d)))
 	}
 	k := to[len(to)-1]
 	size := graph.Elements(d[k:])
 	out, own := slices.Clone(v), graph.Strides(d)
 	if len(with) != len(at)/max(1, k)*size {
-		return nil, fmt.Errorf("found %d updates for %d indices", len(with), len(at)/max(1, k))
+		return nil, fmt.Errorf("found %d update values for %d indices; want %d per index", len(with), len(at)/max(1, k), size)
 	}
 	for r := range len(at) / max(1, k) {
 		base := 0
@@ -206,7 +209,7 @@ func foldOneHot(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	}
 	v, _, err := operandValues(n, 2)
 	if err != nil || len(v) != 2 {
-		return nil, errors.Join(err, errors.New("values input does not have 2 elements"))
+		return nil, cmp.Or(err, fmt.Errorf("values input has %d elements; want 2", len(v)))
 	}
 	to := res[0].Dims
 	axis, err := Axis(len(d)+1, n.Int("axis", -1))
@@ -232,7 +235,7 @@ func foldTrilu(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		return nil, err
 	}
 	if len(d) < 2 {
-		return nil, fmt.Errorf("found shape %v, want at least 2 axes", d)
+		return nil, fmt.Errorf("input has shape %v; want at least 2 axes", d)
 	}
 	k := 0.0
 	if n.Given(1) {

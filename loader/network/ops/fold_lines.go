@@ -2,7 +2,6 @@ package ops
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -36,7 +35,7 @@ func foldArgMax(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	}
 	out := make([]float64, graph.Elements(res[0].Dims))
 	if d[axis] == 0 && len(out) > 0 {
-		return nil, fmt.Errorf("axis %d of shape %v is empty", axis, d)
+		return nil, fmt.Errorf("axis %d of shape %v has no elements; want at least one", axis, d)
 	}
 	last, least := n.Int("select_last_index", 0) != 0, n.Op == "ArgMin"
 	eachLine(d, axis, func(k, first, step int) {
@@ -96,7 +95,7 @@ func foldCumSum(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	}
 	which, _, err := operandValues(n, 1)
 	if err != nil || len(which) != 1 {
-		return nil, errors.Join(err, errors.New("axis is not a single number"))
+		return nil, cmp.Or(err, fmt.Errorf("axis has %d values; want 1", len(which)))
 	}
 	axis, err := Axis(len(d), int(max(-graph.MaxRank, min(graph.MaxRank, which[0]))))
 	if err != nil {
@@ -164,8 +163,13 @@ func foldReverseSequence(n *graph.Node, res []graph.Result) ([]*graph.Const, err
 	}
 	v, d, lengths := in[0].numbers, in[0].dims, in[1].numbers
 	time, batch := n.Int("time_axis", 0), n.Int("batch_axis", 1)
-	if len(d) < 2 || time+batch != 1 || time*batch != 0 || len(lengths) != d[batch] {
-		return nil, fmt.Errorf("lengths %s do not fit shape %v with time axis %d", formatNumbers(lengths), d, time)
+	switch {
+	case len(d) < 2:
+		return nil, fmt.Errorf("input has shape %v; want at least 2 axes", d)
+	case time+batch != 1 || time*batch != 0:
+		return nil, fmt.Errorf("time_axis is %d and batch_axis is %d; want 0 and 1, in either order", time, batch)
+	case len(lengths) != d[batch]:
+		return nil, fmt.Errorf("found %d sequence lengths for %d batch elements; want one per element", len(lengths), d[batch])
 	}
 	out, own := make([]float64, len(v)), graph.Strides(d)
 	size := graph.Elements(d[2:])
@@ -180,15 +184,6 @@ func foldReverseSequence(n *graph.Node, res []graph.Result) ([]*graph.Const, err
 		}
 	}
 	return resultConst(res, out), nil
-}
-
-// formatNumbers formats a list, cutting it after 32 numbers.
-func formatNumbers(v []float64) string {
-	const most = 32
-	if len(v) <= most {
-		return fmt.Sprint(v)
-	}
-	return fmt.Sprintf("%v and %d more", v[:most], len(v)-most)
 }
 
 // foldCompress keeps the elements along an axis for which the condition is true.

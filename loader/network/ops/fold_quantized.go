@@ -1,7 +1,6 @@
 package ops
 
 import (
-	"errors"
 	"fmt"
 	"math"
 
@@ -75,12 +74,19 @@ func foldBlocks(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	}
 	axis, err := Axis(len(d), n.Int("axis", 1))
 	block := n.Int("block_size", 1)
-	if err != nil || len(to) != len(d) || block < 1 || to[axis] != (d[axis]+block-1)/block || len(zero) != len(scale) {
-		return nil, errors.Join(err, fmt.Errorf("scales of shape %v in blocks of %d do not fit weights of shape %v", to, block, d))
+	switch {
+	case err != nil:
+		return nil, err
+	case block < 1:
+		return nil, fmt.Errorf("block_size is %d; want at least 1", block)
+	case len(to) != len(d) || to[axis] != (d[axis]+block-1)/block:
+		return nil, fmt.Errorf("scale shape %v does not match weight shape %v with blocks of %d along axis %d", to, d, block, axis)
+	case len(zero) != len(scale):
+		return nil, fmt.Errorf("found %d zero points for %d scales; want one per scale", len(zero), len(scale))
 	}
 	for i := range d {
 		if i != axis && to[i] != d[i] {
-			return nil, fmt.Errorf("scales of shape %v do not fit weights of shape %v", to, d)
+			return nil, fmt.Errorf("scale shape %v and weight shape %v differ along axis %d; want equal extents", to, d, i)
 		}
 	}
 	out, own, of := make([]float64, len(v)), graph.Strides(d), graph.Strides(to)

@@ -94,7 +94,7 @@ func oldBroadcastShape(n *graph.Node, a, b []int) ([]int, error) {
 		axis += len(a)
 	}
 	if axis < 0 || axis+len(b) > len(a) {
-		return nil, fmt.Errorf("shape %v does not fit at axis %d of shape %v", b, axis, a)
+		return nil, fmt.Errorf("shape %v, placed at axis %d, extends beyond shape %v", b, axis, a)
 	}
 	return append(slices.Clone(b), slices.Repeat([]int{1}, len(a)-len(b)-axis)...), nil
 }

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -37,7 +38,7 @@ func WindowOf(n *graph.Node, in, taps []int) (Window, error) {
 	}
 	w := Window{Taps: taps}
 	if len(taps) != len(in) || len(in) == 0 {
-		return w, fmt.Errorf("window has %d dimensions for %d spatial axes", len(taps), len(in))
+		return w, fmt.Errorf("window has %d dimensions; want one for each of %d spatial axes", len(taps), len(in))
 	}
 	ones := slices.Repeat([]int{1}, len(in))
 	read := func(name string, missing []int, least int) []int {
@@ -66,7 +67,7 @@ func WindowOf(n *graph.Node, in, taps []int) (Window, error) {
 		}
 	}
 	if w.Taps == nil {
-		return w, fmt.Errorf("kernel_shape, strides, dilations or pads are invalid; want numbers in range for each of %d spatial axes", len(in))
+		return w, fmt.Errorf("kernel_shape, strides, dilations or pads are invalid; want one number in range for each of %d spatial axes", len(in))
 	}
 	w.Out, w.Overhang = make([]int, len(in)), make([]int, len(in))
 	for i, e := range in {
@@ -75,7 +76,7 @@ func WindowOf(n *graph.Node, in, taps []int) (Window, error) {
 		}
 		room := e + w.Before[i] + w.After[i] - w.span(i)
 		if room < 0 {
-			return w, fmt.Errorf("window %v does not fit input %v", taps, in)
+			return w, fmt.Errorf("window %v is larger than input %v plus padding", taps, in)
 		}
 		w.Out[i] = room/w.Strides[i] + 1
 		if n.Int("ceil_mode", 0) != 0 && room%w.Strides[i] != 0 && w.Out[i]*w.Strides[i] < e+w.Before[i] {
@@ -130,11 +131,11 @@ func convShape(n *graph.Node) ([]graph.Result, error) {
 	}
 	groups := n.Int("group", 1)
 	if len(f) != len(d) || groups < 1 || f[1]*groups != d[1] || f[0]%groups != 0 {
-		return nil, fmt.Errorf("weights of shape %v do not fit input shape %v in %d groups", f, d, groups)
+		return nil, fmt.Errorf("input shape %v is incompatible with weight shape %v for %d groups", d, f, groups)
 	}
 	w, err := WindowOf(n, d[2:], f[2:])
 	if err == nil && !slices.Equal(w.Taps, f[2:]) {
-		err = fmt.Errorf("weights of shape %v do not match kernel_shape %v", f, w.Taps)
+		err = fmt.Errorf("weight shape %v does not match kernel_shape %v", f, w.Taps)
 	}
 	if err != nil {
 		return nil, err
@@ -207,7 +208,7 @@ func convTransposeShape(n *graph.Node) ([]graph.Result, error) {
 	}
 	groups := n.Int("group", 1)
 	if len(f) != len(d) || groups < 1 || f[0] != d[1] || f[0]%groups != 0 {
-		return nil, fmt.Errorf("weights of shape %v do not fit input shape %v in %d groups", f, d, groups)
+		return nil, fmt.Errorf("input shape %v is incompatible with weight shape %v for %d groups", d, f, groups)
 	}
 	w, err := TransposedWindow(n, d, f)
 	if err != nil {
@@ -238,7 +239,7 @@ func gemmShape(n *graph.Node) ([]graph.Result, error) {
 		return nil, err
 	}
 	if len(a) != 2 || len(b) != 2 {
-		return nil, fmt.Errorf("cannot multiply shapes %v and %v", a, b)
+		return nil, fmt.Errorf("cannot multiply shapes %v and %v; want 2 axes each", a, b)
 	}
 	m, k, j, p := a[0], a[1], b[0], b[1]
 	if n.Int("transA", 0) != 0 {
@@ -248,7 +249,7 @@ func gemmShape(n *graph.Node) ([]graph.Result, error) {
 		j, p = p, j
 	}
 	if k != j {
-		return nil, fmt.Errorf("cannot multiply shapes %v and %v", a, b)
+		return nil, fmt.Errorf("cannot multiply shapes %v and %v: the summed axes have %d and %d elements", a, b, k, j)
 	}
 	return oneResultWithMACs(n, []int{m, p}, m*k*p), nil
 }
@@ -260,7 +261,7 @@ func linearShape(n *graph.Node) ([]graph.Result, error) {
 	}
 	w, err := n.Dims(1)
 	if err != nil || len(a) == 0 || len(w) != 2 || a[len(a)-1] != w[1] {
-		return nil, errors.Join(err, fmt.Errorf("cannot multiply shape %v by transposed weights of shape %v", a, w))
+		return nil, cmp.Or(err, fmt.Errorf("input shape %v is incompatible with weight shape %v; want weights with 2 axes and equal last extents", a, w))
 	}
 	out := slices.Clone(a)
 	out[len(a)-1] = w[0]
@@ -287,7 +288,7 @@ func matmulShape(n *graph.Node) ([]graph.Result, error) {
 // are broadcast, and the number of products in each of its elements.
 func matmulDims(a, b []int) ([]int, int, error) {
 	if len(a) == 0 || len(b) == 0 {
-		return nil, 0, fmt.Errorf("cannot multiply shapes %v and %v", a, b)
+		return nil, 0, fmt.Errorf("cannot multiply shapes %v and %v; want at least 1 axis each", a, b)
 	}
 	x, y := a, b
 	if len(a) == 1 {
@@ -298,11 +299,11 @@ func matmulDims(a, b []int) ([]int, int, error) {
 	}
 	k := x[len(x)-1]
 	if k != y[len(y)-2] {
-		return nil, 0, fmt.Errorf("cannot multiply shapes %v and %v", a, b)
+		return nil, 0, fmt.Errorf("cannot multiply shapes %v and %v: the summed axes have %d and %d elements", a, b, k, y[len(y)-2])
 	}
 	out, err := graph.Broadcast(x[:len(x)-2], y[:len(y)-2])
 	if err != nil {
-		return nil, 0, fmt.Errorf("cannot multiply shapes %v and %v", a, b)
+		return nil, 0, fmt.Errorf("cannot multiply shapes %v and %v: the leading axes do not broadcast", a, b)
 	}
 	out = slices.Clone(out)
 	if len(a) > 1 {
@@ -347,7 +348,7 @@ func EinsumTerms(n *graph.Node) (terms []string, out string, err error) {
 		case dots == 0:
 			continue
 		case dots != 3 || !strings.Contains(t, "..."):
-			return nil, "", fmt.Errorf("term %q of equation %q has dots that are not one ellipsis", t, eq)
+			return nil, "", fmt.Errorf("term %q of equation %q has dots other than one ellipsis", t, eq)
 		}
 		d, err := n.Dims(i)
 		if err != nil {
@@ -355,7 +356,7 @@ func EinsumTerms(n *graph.Node) (terms []string, out string, err error) {
 		}
 		axes := len(d) - (len(t) - len("..."))
 		if axes < 0 || axes > len(ellipsisLabels) {
-			return nil, "", fmt.Errorf("term %q does not fit shape %v", t, d)
+			return nil, "", fmt.Errorf("term %q leaves %d axes of shape %v to its ellipsis; want 0 to %d", t, axes, d, len(ellipsisLabels))
 		}
 		labels := []byte(ellipsisLabels[:axes])
 		slices.Reverse(labels)
@@ -366,7 +367,7 @@ func EinsumTerms(n *graph.Node) (terms []string, out string, err error) {
 	}
 	out = strings.Replace(right, "...", longest, 1)
 	if strings.Contains(out, ".") {
-		return nil, "", fmt.Errorf("term %q of equation %q has dots that are not one ellipsis", right, eq)
+		return nil, "", fmt.Errorf("term %q of equation %q has dots other than one ellipsis", right, eq)
 	}
 	return terms, out, nil
 }
@@ -383,7 +384,7 @@ func einsumShape(n *graph.Node) ([]graph.Result, error) {
 			return nil, err
 		}
 		if len(t) != len(d) {
-			return nil, fmt.Errorf("term %q does not fit shape %v", t, d)
+			return nil, fmt.Errorf("term %q does not have one label for each axis of shape %v", t, d)
 		}
 		for k, l := range t {
 			switch old, ok := sizes[l]; {
@@ -398,7 +399,7 @@ func einsumShape(n *graph.Node) ([]graph.Result, error) {
 	out := []int{}
 	for _, l := range right {
 		if _, ok := sizes[l]; !ok {
-			return nil, fmt.Errorf("label %q of the result is in no input", l)
+			return nil, fmt.Errorf("label %q of the result does not occur in any input", l)
 		}
 		out = append(out, sizes[l])
 	}
@@ -409,20 +410,41 @@ func einsumShape(n *graph.Node) ([]graph.Result, error) {
 	return oneResultWithMACs(n, out, int(min(all, 1<<50))), nil
 }
 
+// readBlockSize returns the shape of the first input, which must have four axes, and the attribute
+// blocksize of a DepthToSpace or SpaceToDepth.
+func readBlockSize(n *graph.Node) (dims []int, size int, err error) {
+	const most = 1 << 10
+	dims, err = n.Dims(0)
+	size = n.Int("blocksize", 0)
+	switch {
+	case err != nil:
+		return nil, 0, err
+	case len(dims) != 4:
+		return nil, 0, fmt.Errorf("input has shape %v; want 4 axes", dims)
+	case size < 1 || size > most:
+		return nil, 0, fmt.Errorf("blocksize is %d; want 1 to %d", size, most)
+	}
+	return dims, size, nil
+}
+
 func depthToSpaceShape(n *graph.Node) ([]graph.Result, error) {
-	d, err := n.Dims(0)
-	b := n.Int("blocksize", 0)
-	if err != nil || len(d) != 4 || b < 1 || b > 1<<10 || d[1]%(b*b) != 0 {
-		return nil, errors.Join(err, fmt.Errorf("blocksize %d does not fit shape %v", b, d))
+	d, b, err := readBlockSize(n)
+	if err != nil {
+		return nil, err
+	}
+	if d[1]%(b*b) != 0 {
+		return nil, fmt.Errorf("square of blocksize %d does not divide the channels of shape %v", b, d)
 	}
 	return oneResult(n, []int{d[0], d[1] / (b * b), d[2] * b, d[3] * b}), nil
 }
 
 func spaceToDepthShape(n *graph.Node) ([]graph.Result, error) {
-	d, err := n.Dims(0)
-	b := n.Int("blocksize", 0)
-	if err != nil || len(d) != 4 || b < 1 || b > 1<<10 || d[2]%b != 0 || d[3]%b != 0 {
-		return nil, errors.Join(err, fmt.Errorf("blocksize %d does not fit shape %v", b, d))
+	d, b, err := readBlockSize(n)
+	if err != nil {
+		return nil, err
+	}
+	if d[2]%b != 0 || d[3]%b != 0 {
+		return nil, fmt.Errorf("blocksize %d does not divide the height and width of shape %v", b, d)
 	}
 	return oneResult(n, []int{d[0], d[1] * b * b, d[2] / b, d[3] / b}), nil
 }
@@ -435,7 +457,7 @@ func Padding(n *graph.Node, rank int) (before, after []int, err error) {
 		pads, ok, err = n.List("paddings", -1)
 	}
 	if err != nil || !ok {
-		return nil, nil, errors.Join(err, errors.New("pads are computed; want constants"))
+		return nil, nil, cmp.Or(err, errors.New("pads are computed; want constants"))
 	}
 	before, after = make([]int, rank), make([]int, rank)
 	axes, given, err := n.List("axes", 3)
@@ -457,7 +479,7 @@ func Padding(n *graph.Node, rank int) (before, after []int, err error) {
 		}
 		before[at], after[at] = pads[i], pads[i+len(axes)]
 		if max(before[at], after[at]) > graph.MaxExtent || min(before[at], after[at]) < -graph.MaxExtent {
-			return nil, nil, fmt.Errorf("pads %v are out of range", pads)
+			return nil, nil, fmt.Errorf("pads %v are out of range; want at most %d elements per side", pads, graph.MaxExtent)
 		}
 	}
 	return before, after, nil
@@ -506,7 +528,7 @@ func Scales(n *graph.Node, d []int) (scales []float64, out []int, err error) {
 	if scales == nil {
 		list, ok, err := n.List("", sizes)
 		if err != nil || !ok || len(list) != len(axes) {
-			return nil, nil, errors.Join(err, errors.New("scales or sizes are invalid; want one constant per axis"))
+			return nil, nil, cmp.Or(err, errors.New("scales or sizes are invalid; want one constant per axis"))
 		}
 		for i, a := range axes {
 			k, err := Axis(len(d), a)
@@ -532,7 +554,7 @@ func Scales(n *graph.Node, d []int) (scales []float64, out []int, err error) {
 		whole[k] = scales[i]
 		e := math.Floor(float64(d[k]) * scales[i])
 		if !(e >= 0 && e < graph.MaxElements) {
-			return nil, nil, fmt.Errorf("scales %v are out of range", scales)
+			return nil, nil, fmt.Errorf("scale %g gives axis %d an invalid extent; want 0 to %d elements", scales[i], k, graph.MaxElements)
 		}
 		out[k] = int(e)
 	}
@@ -560,11 +582,11 @@ func recurrentShape(n *graph.Node) ([]graph.Result, error) {
 	}
 	w, err := n.Dims(1)
 	if err != nil || len(d) != 3 || len(w) != 3 {
-		return nil, errors.Join(err, fmt.Errorf("found input shape %v and weights shape %v; want 3 axes each", d, w))
+		return nil, cmp.Or(err, fmt.Errorf("input has shape %v and weights have shape %v; want 3 axes each", d, w))
 	}
 	r, err := n.Dims(2)
 	if err != nil || len(r) != 3 {
-		return nil, errors.Join(err, fmt.Errorf("recurrence weights have shape %v; want 3 axes", r))
+		return nil, cmp.Or(err, fmt.Errorf("recurrence weights have shape %v; want 3 axes", r))
 	}
 	steps, batch, hidden := d[0], d[1], r[2]
 	y, last := []int{steps, w[0], batch, hidden}, []int{w[0], batch, hidden}

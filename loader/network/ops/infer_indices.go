@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -35,8 +36,13 @@ func gatherNDShape(n *graph.Node) ([]graph.Result, error) {
 		return nil, err
 	}
 	batch := n.Int("batch_dims", 0)
-	if len(at) == 0 || batch < 0 || batch >= len(at) || at[len(at)-1] < 1 || batch+at[len(at)-1] > len(d) || !slices.Equal(at[:batch], d[:batch]) {
-		return nil, fmt.Errorf("indices of shape %v do not fit data of shape %v", at, d)
+	switch {
+	case batch < 0 || batch >= len(at):
+		return nil, fmt.Errorf("batch_dims %d is out of range for index shape %v", batch, at)
+	case at[len(at)-1] < 1 || batch+at[len(at)-1] > len(d):
+		return nil, fmt.Errorf("index shape %v is invalid for data shape %v with batch_dims %d; want a last extent from 1 to %d", at, d, batch, len(d)-batch)
+	case !slices.Equal(at[:batch], d[:batch]):
+		return nil, fmt.Errorf("index shape %v and data shape %v differ in the first %d extents (batch_dims)", at, d, batch)
 	}
 	return oneResult(n, slices.Concat(at[:len(at)-1], d[batch+at[len(at)-1]:])), nil
 }
@@ -52,7 +58,7 @@ func oneHotShape(n *graph.Node) ([]graph.Result, error) {
 	}
 	depth, err := c.Scalar()
 	if err != nil || depth < 1 || depth > graph.MaxExtent {
-		return nil, errors.Join(err, fmt.Errorf("depth %g is out of range", depth))
+		return nil, cmp.Or(err, fmt.Errorf("depth %g is out of range; want 1 to %d", depth, graph.MaxExtent))
 	}
 	axis, err := Axis(len(d)+1, n.Int("axis", -1))
 	if err != nil {
@@ -67,10 +73,22 @@ func gridSampleShape(n *graph.Node) ([]graph.Result, error) {
 		return nil, err
 	}
 	g, err := n.Dims(1)
-	if err != nil || len(d) != 4 || len(g) != 4 || g[3] != 2 || g[0] != d[0] {
-		return nil, errors.Join(err, fmt.Errorf("grid of shape %v does not fit input shape %v", g, d))
+	if err != nil {
+		return nil, err
+	}
+	if err := checkGrid(d, g); err != nil {
+		return nil, err
 	}
 	return oneResult(n, []int{d[0], d[1], g[1], g[2]}), nil
+}
+
+// checkGrid returns an error unless a GridSample can read images of shape d at the positions in a
+// grid of shape g.
+func checkGrid(d, g []int) error {
+	if len(d) != 4 || len(g) != 4 || g[3] != 2 || g[0] != d[0] {
+		return fmt.Errorf("grid shape %v is incompatible with input shape %v; want 4 axes each, equal batch sizes and a last grid extent of 2", g, d)
+	}
+	return nil
 }
 
 func roiAlignShape(n *graph.Node) ([]graph.Result, error) {
@@ -80,8 +98,11 @@ func roiAlignShape(n *graph.Node) ([]graph.Result, error) {
 	}
 	r, err := n.Dims(1)
 	h, w := n.Int("output_height", 1), n.Int("output_width", 1)
-	if err != nil || len(d) != 4 || len(r) != 2 || h < 1 || w < 1 {
-		return nil, errors.Join(err, fmt.Errorf("boxes of shape %v do not fit input shape %v", r, d))
+	if err != nil || len(d) != 4 || len(r) != 2 {
+		return nil, cmp.Or(err, fmt.Errorf("input has shape %v and boxes have shape %v; want 4 and 2 axes", d, r))
+	}
+	if h < 1 || w < 1 {
+		return nil, fmt.Errorf("output_height is %d and output_width is %d; want at least 1 each", h, w)
 	}
 	return oneResult(n, []int{r[0], d[1], h, w}), nil
 }
@@ -105,7 +126,7 @@ func suppressionShape(n *graph.Node) ([]graph.Result, error) {
 	}
 	s, err := n.Dims(1)
 	if err != nil || len(b) != 3 || len(s) != 3 || b[2] != 4 || b[0] != s[0] || b[1] != s[2] {
-		return nil, errors.Join(err, fmt.Errorf("scores of shape %v do not fit boxes of shape %v", s, b))
+		return nil, cmp.Or(err, fmt.Errorf("box shape %v is incompatible with score shape %v; want [batch boxes 4] and [batch classes boxes]", b, s))
 	}
 	each := 0
 	if c := n.Const(2); c != nil {
@@ -201,7 +222,7 @@ func generatedShape(n *graph.Node) ([]graph.Result, error) {
 		d, err = n.Dims(0)
 	}
 	if err != nil || n.Op == "EyeLike" && len(d) != 2 {
-		return nil, errors.Join(err, fmt.Errorf("invalid shape %v", d))
+		return nil, cmp.Or(err, fmt.Errorf("input has shape %v; want 2 axes", d))
 	}
 	elem := graph.Type(n.Int("dtype", 0))
 	if elem == 0 {

@@ -1,7 +1,9 @@
 package ops
 
 import (
+	"cmp"
 	"errors"
+	"fmt"
 	"slices"
 
 	"anesim/loader/network/graph"
@@ -54,7 +56,7 @@ func reduceShape(n *graph.Node) ([]graph.Result, error) {
 func globalPoolShape(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil || len(d) < 3 {
-		return nil, errors.Join(err, errors.New("input has fewer than 3 axes"))
+		return nil, cmp.Or(err, fmt.Errorf("input has shape %v; want at least 3 axes", d))
 	}
 	return oneResult(n, append(slices.Clone(d[:2]), slices.Repeat([]int{1}, len(d)-2)...)), nil
 }
@@ -86,7 +88,7 @@ func topKShape(n *graph.Node) ([]graph.Result, error) {
 	}
 	k, ok, err := n.List("k", 1)
 	if err != nil || !ok || len(k) != 1 || k[0] < 0 {
-		return nil, errors.Join(err, errors.New("k is not a constant count"))
+		return nil, cmp.Or(err, errors.New("k is invalid; want one constant of at least 0"))
 	}
 	out := slices.Clone(d)
 	out[axis] = k[0]

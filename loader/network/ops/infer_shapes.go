@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"slices"
@@ -15,7 +16,7 @@ func reshapeShape(n *graph.Node) ([]graph.Result, error) {
 	}
 	list, ok, err := n.List("shape", 1)
 	if err != nil || !ok {
-		return nil, errors.Join(err, errors.New("shape is computed; want a constant"))
+		return nil, cmp.Or(err, errors.New("shape is computed; want a constant"))
 	}
 	to, known, free := slices.Clone(list), 1, -1
 	for i, d := range to {
@@ -29,14 +30,14 @@ func reshapeShape(n *graph.Node) ([]graph.Result, error) {
 			return nil, fmt.Errorf("invalid shape %v; want extents of at least 0, and at most one -1", list)
 		}
 		if known *= to[i]; known > graph.Elements(from) && (graph.Elements(from) > 0 || known > graph.MaxElements) {
-			return nil, fmt.Errorf("cannot reshape %v to %v", from, list)
+			return nil, fmt.Errorf("cannot reshape %v to %v: the numbers of elements differ", from, list)
 		}
 	}
 	if free >= 0 {
 		to[free] = graph.Elements(from) / max(1, known)
 	}
 	if graph.Elements(to) != graph.Elements(from) {
-		return nil, fmt.Errorf("cannot reshape %v to %v", from, list)
+		return nil, fmt.Errorf("cannot reshape %v to %v: the numbers of elements differ", from, list)
 	}
 	return oneResult(n, to), nil
 }
@@ -121,7 +122,7 @@ func Permutation(n *graph.Node, rank int) ([]int, error) {
 		}
 	}
 	if len(perm) != rank {
-		return nil, fmt.Errorf("permutation has %d axes; want %d", len(perm), rank)
+		return nil, fmt.Errorf("permutation %v has %d axes; want %d", perm, len(perm), rank)
 	}
 	return perm, nil
 }
@@ -175,15 +176,15 @@ func concatShape(n *graph.Node) ([]graph.Result, error) {
 			continue
 		}
 		if len(d) != len(out) {
-			return nil, fmt.Errorf("cannot concatenate shapes %v and %v", out, d)
+			return nil, fmt.Errorf("cannot concatenate shapes %v and %v; want equal numbers of axes", out, d)
 		}
 		for j := range d {
 			if j != axis && d[j] != out[j] {
-				return nil, fmt.Errorf("cannot concatenate shapes %v and %v", out, d)
+				return nil, fmt.Errorf("cannot concatenate shapes %v and %v along axis %d: extents of axis %d differ", out, d, axis, j)
 			}
 		}
 		if out[axis] += d[axis]; out[axis] > graph.MaxElements {
-			return nil, fmt.Errorf("shape %v is too large", out)
+			return nil, fmt.Errorf("concatenated shape %v is too large; want at most %d elements along an axis", out, graph.MaxElements)
 		}
 	}
 	if len(n.In) == 0 {
@@ -215,15 +216,18 @@ func splitShape(n *graph.Node) ([]graph.Result, error) {
 	var out []graph.Result
 	for _, s := range sizes {
 		if s < 0 || s > d[axis] {
-			return nil, fmt.Errorf("parts %v do not add up to %d elements", sizes, d[axis])
+			return nil, fmt.Errorf("part sizes %v are invalid; want sizes from 0 to %d", sizes, d[axis])
 		}
 		sum += s
 		part := slices.Clone(d)
 		part[axis] = s
 		out = append(out, graph.Result{Dims: part, Type: n.Type(0)})
 	}
-	if len(sizes) != len(n.Out) || sum != d[axis] {
-		return nil, fmt.Errorf("parts %v do not add up to %d elements", sizes, d[axis])
+	if len(sizes) != len(n.Out) {
+		return nil, fmt.Errorf("found %d part sizes for %d outputs; want one per output", len(sizes), len(n.Out))
+	}
+	if sum != d[axis] {
+		return nil, fmt.Errorf("part sizes %v do not add up to the %d elements of axis %d", sizes, d[axis], axis)
 	}
 	return out, nil
 }
@@ -239,8 +243,8 @@ func Bounds(n *graph.Node, dims []int) ([]Selection, error) {
 	ends, _, err2 := n.List("ends", 2)
 	axes, given, err3 := n.List("axes", 3)
 	steps, stepped, err4 := n.List("steps", 4)
-	if err := errors.Join(err1, err2, err3, err4); err != nil {
-		return nil, errors.New("bounds are computed; want constants")
+	if err := cmp.Or(err1, err2, err3, err4); err != nil {
+		return nil, err
 	}
 	if !given {
 		axes = nil
@@ -252,7 +256,7 @@ func Bounds(n *graph.Node, dims []int) ([]Selection, error) {
 		steps = slices.Repeat([]int{1}, len(starts))
 	}
 	if len(ends) != len(starts) || len(axes) != len(starts) || len(steps) != len(starts) {
-		return nil, errors.New("starts, ends, axes and steps differ in length")
+		return nil, errors.New("starts, ends, axes and steps have different lengths")
 	}
 	runs := make([]Selection, len(dims))
 	for i, d := range dims {
@@ -281,7 +285,7 @@ func Bounds(n *graph.Node, dims []int) ([]Selection, error) {
 			}
 			runs[a] = Selection{max(0, b), max(0, (b-e-s-1)/-s), s}
 		default:
-			return nil, errors.New("step is 0")
+			return nil, fmt.Errorf("step of axis %d is 0; want a nonzero step", a)
 		}
 		if runs[a].Count == 0 {
 			runs[a].Begin, runs[a].Step = 0, 1
@@ -338,7 +342,7 @@ func expandShape(n *graph.Node) ([]graph.Result, error) {
 	}
 	to, ok, err := n.List("shape", 1)
 	if err != nil || !ok {
-		return nil, errors.Join(err, errors.New("shape is computed; want a constant"))
+		return nil, cmp.Or(err, errors.New("shape is computed; want a constant"))
 	}
 	out, err := graph.Broadcast(d, to)
 	if err != nil {
@@ -354,12 +358,12 @@ func tileShape(n *graph.Node) ([]graph.Result, error) {
 	}
 	times, ok, err := n.List("repeats", 1)
 	if err != nil || !ok || len(times) != len(d) {
-		return nil, errors.Join(err, errors.New("repeats are invalid; want one constant per axis"))
+		return nil, cmp.Or(err, errors.New("repeats are invalid; want one constant per axis"))
 	}
 	out := slices.Clone(d)
 	for i, t := range times {
 		if t < 0 || t > graph.MaxElements/max(1, out[i]) {
-			return nil, fmt.Errorf("repeats %v are out of range", times)
+			return nil, fmt.Errorf("repeats %v are out of range; want 0 or more, and at most %d elements along an axis", times, graph.MaxElements)
 		}
 		out[i] *= t
 	}
@@ -379,7 +383,7 @@ func rangeShape(n *graph.Node) ([]graph.Result, error) {
 	for i := range v {
 		c := n.Const(i)
 		if c == nil {
-			return nil, errors.New("bounds are computed; want constants")
+			return nil, fmt.Errorf("%s is computed; want a constant", [...]string{"start", "limit", "delta"}[i])
 		}
 		var err error
 		if v[i], err = c.Scalar(); err != nil {
@@ -388,7 +392,7 @@ func rangeShape(n *graph.Node) ([]graph.Result, error) {
 	}
 	count := (v[1] - v[0]) / v[2]
 	if !(count < graph.MaxElements) {
-		return nil, fmt.Errorf("range from %g to %g by %g has too many elements", v[0], v[1], v[2])
+		return nil, fmt.Errorf("range from %g to %g by %g has too many elements; want at most %d", v[0], v[1], v[2], graph.MaxElements)
 	}
 	whole := int(max(0, count))
 	if float64(whole) < count {
@@ -400,7 +404,7 @@ func rangeShape(n *graph.Node) ([]graph.Result, error) {
 func filledShape(n *graph.Node) ([]graph.Result, error) {
 	d, ok, err := n.List("", 0)
 	if err != nil || !ok {
-		return nil, errors.Join(err, errors.New("shape is computed; want a constant"))
+		return nil, cmp.Or(err, errors.New("shape is computed; want a constant"))
 	}
 	elem := graph.Float
 	if a := n.Attr["value"]; a != nil && a.Const != nil {

@@ -133,7 +133,7 @@ func (e *expansion) splitHeads(x *graph.Value, n int) (*graph.Value, error) {
 		return x, nil
 	}
 	if len(d) != 3 || n < 1 || d[2]%n != 0 {
-		return nil, fmt.Errorf("cannot split shape %v into %d heads", d, n)
+		return nil, fmt.Errorf("cannot split shape %v into %d heads; want 3 axes, and a last extent divisible by the number of heads", d, n)
 	}
 	x, err := e.reshape(nil, x, d[0], d[1], n, d[2]/n)
 	if err != nil {
@@ -161,7 +161,7 @@ func (e *expansion) joinHeads(out, x *graph.Value) error {
 func (e *expansion) scoreMask(mask *graph.Value, rows, columns int, filter float64) (*graph.Value, error) {
 	d := mask.Dims
 	if t := mask.Type; t.IsFloat() {
-		return nil, errors.New("mask is not of integers or bools")
+		return nil, fmt.Errorf("mask has element type %v; want integers or bools", t)
 	}
 	switch {
 	case len(d) == 1: // the number of columns
@@ -190,7 +190,7 @@ func (e *expansion) scoreMask(mask *graph.Value, rows, columns int, filter float
 		}
 	case len(d) == 4:
 	default:
-		return nil, fmt.Errorf("mask of shape %v does not fit %d x %d scores", d, rows, columns)
+		return nil, fmt.Errorf("mask shape %v is incompatible with scores of %d rows and %d columns", d, rows, columns)
 	}
 	seen, err := e.emit(nil, "Cast", attributes{"to": intAttr(int(graph.Float))}, mask)
 	if err != nil {
@@ -299,8 +299,11 @@ func expandMultiHead(e *expansion) error {
 		}
 		for i, x := range in {
 			d := x.Dims
-			if len(d) != 3 || len(v) < d[2] {
-				return fmt.Errorf("bias of %d elements does not fit shape %v", len(v), d)
+			if len(d) != 3 {
+				return fmt.Errorf("input %d has shape %v; want 3 axes to add a bias", i, d)
+			}
+			if len(v) < d[2] {
+				return fmt.Errorf("bias has %d elements left for input %d; want at least %d", len(v), i, d[2])
 			}
 			if in[i], err = e.emit(nil, "Add", nil, x, e.newFloats([]int{d[2]}, v[:d[2]])); err != nil {
 				return err
@@ -337,7 +340,7 @@ func expandMultiHead(e *expansion) error {
 func (e *expansion) unpackHeads(to []*graph.Value, x *graph.Value, n int) error {
 	d := x.Dims
 	if d[3] != n {
-		return fmt.Errorf("found shape %v, want %d tensors along axis 3", d, n)
+		return fmt.Errorf("packed shape %v is invalid; want %d tensors along axis 3", d, n)
 	}
 	for i := range to {
 		y, err := e.emit(nil, "Slice", nil, x, e.newInts(i), e.newInts(i+1), e.newInts(3))
@@ -360,15 +363,18 @@ func (e *expansion) unpackHeads(to []*graph.Value, x *graph.Value, n int) error 
 // on their positions. Positions start at the number of past keys.
 func expandGroupQuery(e *expansion) error {
 	n, kv := e.Int("num_heads", 0), e.Int("kv_num_heads", 0)
-	if n < 1 || kv < 1 || n%kv != 0 || e.Int("local_window_size", -1) > 0 {
-		return fmt.Errorf("cannot group %d heads by %d key heads in windows of %d", n, kv, e.Int("local_window_size", -1))
+	if n < 1 || kv < 1 || n%kv != 0 {
+		return fmt.Errorf("num_heads %d is not a positive multiple of kv_num_heads %d", n, kv)
+	}
+	if size := e.Int("local_window_size", -1); size > 0 {
+		return fmt.Errorf("local_window_size %d is not supported", size)
 	}
 	in := [3]*graph.Value{e.input(0), e.input(1), e.input(2)}
 	var err error
 	if !in[1].Given() {
 		d := in[0].Dims
 		if len(d) != 3 || d[2]%(n+2*kv) != 0 {
-			return fmt.Errorf("cannot split shape %v into %d query heads and twice %d key heads", d, n, kv)
+			return fmt.Errorf("cannot split shape %v into %d query, %d key and %[3]d value heads of equal size", d, n, kv)
 		}
 		size := d[2] / (n + 2*kv)
 		parts, err := e.emitAll([]*graph.Value{nil, nil, nil}, "", "Split", attributes{"axis": intAttr(2)}, in[0], e.newInts(n*size, kv*size, kv*size))
@@ -427,10 +433,10 @@ func expandONNXAttention(e *expansion) error {
 	}
 	q, k := in[0].Dims, in[1].Dims
 	if e.output(3).Given() {
-		return errors.New("output qk_matmul_output, the scores, is used; it is not supported")
+		return errors.New("output qk_matmul_output is not supported")
 	}
 	if len(q) != 4 || len(k) != 4 || k[1] == 0 || q[1]%k[1] != 0 {
-		return fmt.Errorf("cannot attend from queries %v to keys %v; want 4 axes each and a multiple of the keys' heads", q, k)
+		return fmt.Errorf("cannot attend from queries %v to keys %v; want 4 axes each, and query heads that are a multiple of the key heads", q, k)
 	}
 	a := attentionArgs{
 		q: in[0], k: in[1], v: in[2], pastK: e.input(4), pastV: e.input(5), presentK: e.output(1), presentV: e.output(2),

@@ -35,7 +35,7 @@ func (s *settler) settleIf(n *Node) error {
 		return err
 	}
 	if name := s.findDuplicate(g.Nodes); name != "" {
-		return fmt.Errorf("branch produces tensor %q, which is produced elsewhere too", name)
+		return fmt.Errorf("branch produces tensor %q, which another node also produces", name)
 	}
 	s.declare(g)
 	s.depth++
@@ -101,7 +101,7 @@ func (s *settler) claimNames(g *graph.Graph) error {
 	own = append(own, slices.Sorted(maps.Keys(g.Consts))...)
 	for _, name := range own {
 		if name != "" && s.taken[name] {
-			return fmt.Errorf("tensor %q is produced in both branches, or elsewhere too", name)
+			return fmt.Errorf("tensor %q of a branch is also produced in the other branch or elsewhere", name)
 		}
 		s.taken[name] = true
 	}

@@ -30,7 +30,7 @@ func expandBiasAdd(e *expansion) error {
 
 func expandBiasSoftmax(e *expansion) error {
 	if e.Int("is_inner_broadcast", 0) == 0 && !slices.Equal(e.input(0).Dims, e.input(1).Dims) {
-		return fmt.Errorf("bias of shape %v does not match shape %v without is_inner_broadcast", e.input(1).Dims, e.input(0).Dims)
+		return fmt.Errorf("bias shape %v must equal input shape %v unless is_inner_broadcast is set", e.input(1).Dims, e.input(0).Dims)
 	}
 	_, err := e.chain(e.output(0), e.input(0), step{"Add", nil, []*graph.Value{nil, e.input(1)}}, step{"Softmax", attributes{"axis": intAttr(e.Int("axis", 1))}, nil})
 	return err
@@ -71,7 +71,7 @@ func expandSkipNorm(op string) func(e *expansion) error {
 func expandEmbedNorm(e *expansion) error {
 	ids := e.input(0).Dims
 	if len(ids) != 2 {
-		return fmt.Errorf("found ids of shape %v, want 2 axes", ids)
+		return fmt.Errorf("ids have shape %v; want 2 axes", ids)
 	}
 	sum, err := e.emit(nil, "Gather", nil, e.input(2), e.input(0))
 	if err != nil {
@@ -133,7 +133,7 @@ func expandGroupNorm(e *expansion) error {
 	}
 	d := x.Dims
 	if len(d) != 4 {
-		return fmt.Errorf("found input shape %v, want 4 axes", d)
+		return fmt.Errorf("input has shape %v; want 4 axes", d)
 	}
 	names := [2]*graph.Value{e.input(1), e.input(2)}
 	if x, err = e.emit(nil, "GroupNormalization", attributes{

@@ -1,6 +1,7 @@
 package settle
 
 import (
+	"errors"
 	"fmt"
 
 	"anesim/loader/network/graph"
@@ -108,8 +109,13 @@ func expandFusedGemm(e *expansion) error {
 func expandMatMulNBits(e *expansion) error {
 	k, columns, bits, block := e.Int("K", 0), e.Int("N", 0), e.Int("bits", 4), e.Int("block_size", 32)
 	w, s := e.Const(1), e.Const(2)
-	if w == nil || s == nil || bits != 2 && bits != 4 && bits != 8 || block < 1 || k < 1 || columns < 1 || k > graph.MaxExtent || columns > graph.MaxExtent || k*columns > 1<<31 {
-		return fmt.Errorf("unsupported weights of %d bits in blocks of %d, %d x %d; want constants of 2, 4 or 8 bits", bits, block, k, columns)
+	switch {
+	case w == nil || s == nil:
+		return errors.New("weights or scales are computed; want constants")
+	case bits != 2 && bits != 4 && bits != 8:
+		return fmt.Errorf("weights have %d bits; want 2, 4 or 8", bits)
+	case block < 1 || k < 1 || columns < 1 || k > graph.MaxExtent || columns > graph.MaxExtent || k*columns > 1<<31:
+		return fmt.Errorf("K=%d, N=%d or block_size=%d is out of range; want at least 1 each, and at most 2^31 weights", k, columns, block)
 	}
 	if err := e.budget.Spend(2 * graph.NumberBytes * k * columns); err != nil {
 		return err
@@ -124,8 +130,11 @@ func expandMatMulNBits(e *expansion) error {
 	}
 	blocks := (k + block - 1) / block
 	row := (block*bits + 7) / 8
-	if len(packed) != columns*blocks*row || len(scales) < columns*blocks {
-		return fmt.Errorf("found %d bytes and %d scales for %d columns of %d", len(packed), len(scales), columns, k)
+	if len(packed) != columns*blocks*row {
+		return fmt.Errorf("packed weights have %d bytes; want %d for %d columns of %d blocks", len(packed), columns*blocks*row, columns, blocks)
+	}
+	if len(scales) < columns*blocks {
+		return fmt.Errorf("found %d scales for %d columns of %d blocks; want one per block", len(scales), columns, blocks)
 	}
 	if e.Given(4) {
 		return fmt.Errorf("group indices (g_idx) are not supported")
@@ -176,5 +185,5 @@ func blockZeros(e *expansion, bits, columns, blocks int, field func(v []float64,
 	case !z.Type.IsFloat() && len(v) >= columns*each:
 		return func(o, b int) float64 { return field(v[o*each:], b) }, nil
 	}
-	return nil, fmt.Errorf("found %d zero points for %d columns of %d blocks", len(v), columns, blocks)
+	return nil, fmt.Errorf("%d elements are too few zero points for %d columns of %d blocks", len(v), columns, blocks)
 }

@@ -44,8 +44,11 @@ func (e *expansion) readQuantization(scale, zero, rank int) (s quantization, err
 			return s, err
 		}
 	}
-	if len(s.zero) != len(s.scale) || len(s.scale) == 0 || e.Int("block_size", 0) != 0 {
-		return s, fmt.Errorf("found %d scales and %d zero points, want equally many and no blocks", len(s.scale), len(s.zero))
+	if len(s.zero) != len(s.scale) || len(s.scale) == 0 {
+		return s, fmt.Errorf("found %d scales and %d zero points; want equally many, and at least one", len(s.scale), len(s.zero))
+	}
+	if size := e.Int("block_size", 0); size != 0 {
+		return s, fmt.Errorf("block_size %d is not supported; want 0", size)
 	}
 	s.axis = 1
 	if len(s.scale) > 1 {
@@ -102,7 +105,7 @@ func (e *expansion) emitQuantized(out, x *graph.Value, s quantization) error {
 	by := make([]float64, len(s.scale))
 	for i := range by {
 		if by[i] = 1 / s.scale[i]; s.scale[i] == 0 || math.IsNaN(s.scale[i]) {
-			return fmt.Errorf("invalid scale %g", s.scale[i])
+			return fmt.Errorf("scale is %g; want a nonzero number", s.scale[i])
 		}
 	}
 	steps := []step{{"Mul", nil, []*graph.Value{nil, e.newAxisConstant(by, s.axis, rank)}}, {"RoundSmall", nil, nil}}
@@ -228,7 +231,7 @@ func (e *expansion) scaleBias(b *graph.Const, x, w int) (*graph.Value, error) {
 		return nil, err
 	}
 	if len(sw) != 1 && len(sw) != len(v) {
-		return nil, fmt.Errorf("found %d scales for a bias of %d elements", len(sw), len(v))
+		return nil, fmt.Errorf("found %d scales for a bias of %d elements; want 1, or one per element", len(sw), len(v))
 	}
 	out := make([]float64, len(v))
 	for i := range v {

@@ -27,7 +27,7 @@ func expandRotary(e *expansion) error {
 		}
 	}
 	if len(x.Dims) != 4 {
-		return fmt.Errorf("found shape %v, want 3 or 4 axes", d)
+		return fmt.Errorf("input has shape %v; want 3 or 4 axes", d)
 	}
 	name := e.output(0)
 	if joined {
@@ -53,7 +53,7 @@ func (e *expansion) rotate(out, x, cos, sin, places *graph.Value, neighbors bool
 		part = d[3]
 	}
 	if part < 2 || part%2 != 0 || part > d[3] {
-		return nil, fmt.Errorf("cannot rotate %d elements of shape %v; want an even number of at least 2", part, d)
+		return nil, fmt.Errorf("cannot rotate %d elements of shape %v; want an even number from 2 to %d", part, d, d[3])
 	}
 	var err error
 	if places.Given() {
@@ -130,7 +130,7 @@ func gatherAngles(e *expansion, table, places *graph.Value, dims []int, part int
 	}
 	t := table.Dims
 	if graph.Elements(t)%(length*part/2) != 0 {
-		return nil, fmt.Errorf("angles of shape %v do not fit shape %v", t, dims)
+		return nil, fmt.Errorf("angle shape %v is incompatible with input shape %v; want a multiple of %d angles", t, dims, length*part/2)
 	}
 	return e.reshape(nil, table, graph.Elements(t)/(length*part/2), 1, length, each)
 }

@@ -234,11 +234,11 @@ func TestBranch(t *testing.T) {
 	for _, c := range []struct{ condition, second, kind, y string }{
 		{"1", "b = Neg x", "Relu same", "[2 3] float32"},
 		{"0", "b = Transpose x", "Transpose same", "[3 2] float32"},
-		{"0", "x = Neg x", "branch produces tensor \"x\", which is produced elsewhere too", "?"},
+		{"0", "x = Neg x", "branch produces tensor \"x\", which another node also produces", "?"},
 		{"", "b = Neg x", "Relu | Neg", "[2 3] float32"},
 		{"", "b = Transpose x", "branches have shapes [2 3] and [3 2]; want equal shapes", "?"},
 		{"", "b = Shape x", "branch result \"b\" is a constant; want a computed tensor", "?"},
-		{"", "a = Neg x", "tensor \"a\" is produced in both branches, or elsewhere too", "?"},
+		{"", "a = Neg x", "tensor \"a\" of a branch is also produced in the other branch or elsewhere", "?"},
 	} {
 		f := newFile()
 		if c.condition == "" {

@@ -1,6 +1,7 @@
 package settle
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -39,7 +40,7 @@ func expandSTFT(e *expansion) error {
 		return err
 	}
 	if len(d) != 2 && (len(d) != 3 || d[2] != 1) {
-		return fmt.Errorf("found a signal of shape %v, want a real one", d)
+		return fmt.Errorf("signal has shape %v; want real values, with shape [batch length] or [batch length 1]", d)
 	}
 	window, step, length, err := stftSizes(e, d[1])
 	if err != nil {
@@ -49,8 +50,11 @@ func expandSTFT(e *expansion) error {
 	if e.Int("onesided", 1) != 0 {
 		bins = length/2 + 1
 	}
-	if bins*length > maxWaves/2 || length > d[1] {
-		return fmt.Errorf("frame length %d does not fit a signal of %d elements", length, d[1])
+	if length > d[1] {
+		return fmt.Errorf("frame length %d exceeds the signal of %d elements", length, d[1])
+	}
+	if bins*length > maxWaves/2 {
+		return fmt.Errorf("frame length %d is too large; want at most %d matrix elements", length, maxWaves)
 	}
 	if err := e.budget.Spend(2 * graph.NumberBytes * bins * length); err != nil {
 		return err
@@ -89,25 +93,25 @@ func stftSizes(e *expansion, elements int) (window []float64, step, length int, 
 			return nil, 0, 0, err
 		}
 	}
-	size := func(i, missing int) (int, error) {
+	size := func(i int, name string, missing int) (int, error) {
 		c := e.Const(i)
 		if c == nil {
 			if e.Given(i) || missing == 0 {
-				return 0, errors.New("step or length is computed; want a constant")
+				return 0, fmt.Errorf("%s is missing or computed; want a constant", name)
 			}
 			return missing, nil
 		}
 		v, err := c.Scalar()
 		if err != nil || v < 1 || v > float64(elements) {
-			return 0, errors.Join(err, fmt.Errorf("step or length %g is out of range for %d elements", v, elements))
+			return 0, cmp.Or(err, fmt.Errorf("%s %g is out of range; want 1 to the %d elements of the signal", name, v, elements))
 		}
 		return int(v), nil
 	}
-	if step, err = size(1, 0); err == nil {
-		length, err = size(3, len(window))
+	if step, err = size(1, "frame_step", 0); err == nil {
+		length, err = size(3, "frame_length", len(window))
 	}
 	if err == nil && window != nil && len(window) != length {
-		err = fmt.Errorf("window has %d elements; want %d", len(window), length)
+		err = fmt.Errorf("window has %d elements; want the frame length, %d", len(window), length)
 	}
 	return window, step, length, err
 }
@@ -129,18 +133,21 @@ func expandDFT(e *expansion) error {
 	if e.Given(1) {
 		c := e.Const(1)
 		if c == nil {
-			return errors.New("length is computed; want a constant")
+			return errors.New("dft_length is computed; want a constant")
 		}
 		if v, err := c.Scalar(); err != nil || int(v) != n {
-			return errors.Join(err, fmt.Errorf("found length %g, want %d", v, n))
+			return cmp.Or(err, fmt.Errorf("dft_length is %g; want %d, the extent of the axis", v, n))
 		}
 	}
 	bins, inverse := n, e.Int("inverse", 0) != 0
 	if e.Int("onesided", 0) != 0 {
 		bins = n/2 + 1
 	}
-	if n*parts*bins*2 > maxWaves || inverse && bins != n {
-		return fmt.Errorf("DFT length %d is not supported", n)
+	if inverse && bins != n {
+		return errors.New("inverse of a one-sided DFT is not supported")
+	}
+	if n*parts*bins*2 > maxWaves {
+		return fmt.Errorf("DFT length %d is too large; want at most %d matrix elements", n, maxWaves)
 	}
 	if err := e.budget.Spend(graph.NumberBytes * n * parts * bins * 2); err != nil {
 		return err
@@ -202,7 +209,7 @@ func dftAxis(e *expansion, d []int) (int, error) {
 	}
 	axis, err := ops.Axis(rank, axis)
 	if err != nil || rank < 2 || axis == rank-1 || d[rank-1] > 2 {
-		return 0, errors.Join(err, fmt.Errorf("cannot transform shape %v along axis %d", d, axis))
+		return 0, cmp.Or(err, fmt.Errorf("cannot transform shape %v along axis %d; want another axis than the last, whose extent must be 1 or 2", d, axis))
 	}
 	return axis, nil
 }

@@ -39,7 +39,7 @@ func emitCrop(x *operation) {
 	rows, columns := x.ints("crop_height"), x.ints("crop_width")
 	d := x.dims[in]
 	if len(rows) != 2 || len(columns) != 2 || len(d) < 2 {
-		x.err = fmt.Errorf("cannot crop %v and %v from shape %v; want two edges each", rows, columns, d)
+		x.err = fmt.Errorf("cannot crop rows %v and columns %v from shape %v; want two numbers each and at least 2 axes", rows, columns, d)
 		return
 	}
 	h, w := int64(d[len(d)-2]), int64(d[len(d)-1])

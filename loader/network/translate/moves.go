@@ -58,7 +58,7 @@ func emitSlice(x *operation) {
 		stride = slices.Repeat([]int64{1}, rank)
 	}
 	if len(begin) != rank || len(end) != rank || len(stride) != rank {
-		x.err = fmt.Errorf("found bounds for %d and %d axes, want %d", len(begin), len(end), rank)
+		x.err = fmt.Errorf("begin, end and stride have %d, %d and %d elements; want %d, the number of axes", len(begin), len(end), len(stride), rank)
 		return
 	}
 	first, last, drop := x.bools("begin_mask", rank), x.bools("end_mask", rank), x.bools("squeeze_mask", rank)
@@ -97,7 +97,7 @@ func emitSliceBySize(x *operation) {
 	in := x.inputName("x")
 	begin, size := x.ints("begin"), x.ints("size")
 	if len(begin) != x.rank(in) || len(size) != len(begin) {
-		x.err = fmt.Errorf("found bounds for %d and %d axes, want %d", len(begin), len(size), x.rank(in))
+		x.err = fmt.Errorf("begin and size have %d and %d elements; want %d, the number of axes", len(begin), len(size), x.rank(in))
 		return
 	}
 	end := make([]int64, len(size))
@@ -114,7 +114,7 @@ func emitSliceBySize(x *operation) {
 func emitPad(x *operation) {
 	p, rank := x.ints("pad"), x.rank(x.inputName("x"))
 	if len(p)%2 != 0 || len(p)/2 > rank {
-		x.err = fmt.Errorf("pads %v do not fit %d dimensions", p, rank)
+		x.err = fmt.Errorf("pads %v are invalid for %d dimensions; want two numbers for each padded one", p, rank)
 		return
 	}
 	pads := make([]int64, 2*rank)
@@ -143,7 +143,7 @@ func emitReverse(x *operation) {
 func (x *operation) newScales(h, w float64) string {
 	rank := x.rank(x.inputName("x"))
 	if rank < 2 {
-		x.err = errors.New("input has fewer than 2 axes")
+		x.err = fmt.Errorf("input has %d axes; want at least 2", rank)
 		return ""
 	}
 	s := slices.Repeat([]float64{1}, rank)
@@ -172,7 +172,7 @@ var coordinateModes = map[string]string{
 func (x *operation) emitResizeTo(mode, place string, h, w int64) {
 	rank, d := x.rank(x.inputName("x")), x.dims[x.inputName("x")]
 	if rank < 2 {
-		x.err = errors.New("input has fewer than 2 axes")
+		x.err = fmt.Errorf("input has %d axes; want at least 2", rank)
 		return
 	}
 	size := slices.Clone(d)
@@ -194,7 +194,7 @@ func resizeEmitter(mode string) func(x *operation) {
 func emitResize(x *operation) {
 	shape, d := x.ints("shape"), x.dims[x.inputName("x")]
 	if len(shape) < 2 || len(d) < 2 {
-		x.err = errors.New("shape has fewer than 2 axes")
+		x.err = fmt.Errorf("shape has %d elements and input has %d axes; want at least 2 each", len(shape), len(d))
 		return
 	}
 	mode := map[string]string{"LINEAR": "linear", "NEAREST_NEIGHBOR": "nearest"}[x.text("interpolation_mode", "LINEAR")]

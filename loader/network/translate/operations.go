@@ -202,7 +202,7 @@ func emitConvTranspose(x *operation) {
 	if x.has("output_shape") {
 		// Keep the padding, and add the missing elements at the end.
 		want, have := x.ints("output_shape"), x.dims[in[0]]
-		var extra []int64
+		var full, extra []int64 // extents of the result without output padding, and the padding
 		w := x.dims[in[1]]
 		strides, dilations, pads := x.ints("strides"), x.ints("dilations"), x.ints("pad")
 		for i := range len(w) - 2 {
@@ -216,16 +216,17 @@ func emitConvTranspose(x *operation) {
 				x.err = fmt.Errorf("output_shape %v has too few dimensions; want %d", want, len(have))
 				return
 			}
-			full := (have[i+2]-1)*at(strides, i, 1) + at(dilations, i, 1)*(w[i+2]-1) + 1
+			size := (have[i+2]-1)*at(strides, i, 1) + at(dilations, i, 1)*(w[i+2]-1) + 1
 			if x.text("pad_type", "valid") == "custom" {
-				full -= at(pads, 2*i, 0) + at(pads, 2*i+1, 0)
+				size -= at(pads, 2*i, 0) + at(pads, 2*i+1, 0)
 			}
-			extra = append(extra, want[i+2]-full)
+			full = append(full, size)
+			extra = append(extra, want[i+2]-size)
 		}
 		if t := x.text("pad_type", "valid"); t == "valid" || t == "custom" {
 			for _, e := range extra {
 				if e < 0 {
-					x.err = fmt.Errorf("output_shape %v is smaller than the result without output padding", want)
+					x.err = fmt.Errorf("output_shape %v is smaller than the computed spatial extents %v", want, full)
 				}
 			}
 			a = append(a, intsAttr("output_padding", extra...))
@@ -311,11 +312,11 @@ func (x *operation) channelValues(key string, missing float64) string {
 	}
 	d := x.dims[x.inputName("x")]
 	if len(d) < 2 || d[1] < 1 || d[1] > list.MaxExtent {
-		x.err = errors.New("number of channels is unknown")
+		x.err = fmt.Errorf("input has shape %v; want a known number of channels in axis 1", d)
 		return ""
 	}
 	if x.generated += int(d[1]); x.generated > maxUnpackedElements(x) {
-		x.err = fmt.Errorf("%s is missing for %d channels, too many to fill in", key, d[1])
+		x.err = fmt.Errorf("%s is missing, and default values for %d channels exceed the limit of %d", key, d[1], maxUnpackedElements(x))
 		return ""
 	}
 	return x.newConstant(onnx.Float, []int64{d[1]}, slices.Repeat([]float64{missing}, int(d[1]))...)

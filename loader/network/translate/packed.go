@@ -40,7 +40,7 @@ func (x *operation) setResult(v []float64, p *graph.Packing) { x.setResultAt(0, 
 func (x *operation) setResultAt(i int, v []float64, p *graph.Packing) {
 	out := x.Outputs[i]
 	if out.Type.Elements() != len(v) {
-		x.err = fmt.Errorf("found %d values for shape %v", len(v), out.Type.Dims)
+		x.err = fmt.Errorf("unpacked %d values, which is the wrong number for result shape %v", len(v), out.Type.Dims)
 		return
 	}
 	elem := elemTypes[out.Type.Elem]
@@ -105,8 +105,12 @@ func unpackAffine(x *operation) {
 	if at < 0 {
 		at += len(d)
 	}
-	if at < 0 || at >= len(d) || len(scale) != 1 && int64(len(scale)) != d[at] || len(zero) > 1 && len(zero) != len(scale) && len(scale) != 1 {
-		x.err = fmt.Errorf("found %d scales and %d zero points for axis %d of shape %v; want one per element", len(scale), len(zero), at, d)
+	if at < 0 || at >= len(d) {
+		x.err = fmt.Errorf("axis %d is out of range for shape %v", at, d)
+		return
+	}
+	if len(scale) != 1 && int64(len(scale)) != d[at] || len(zero) > 1 && len(zero) != len(scale) && len(scale) != 1 {
+		x.err = fmt.Errorf("found %d scales and %d zero points for axis %d of shape %v; want one of each, or one per element", len(scale), len(zero), at, d)
 		return
 	}
 	after := 1
@@ -135,7 +139,7 @@ func unpackPalette(x *operation) {
 	shape, lutShape := x.Outputs[0].Type.Dims, x.argumentShape("lut")
 	n := x.Outputs[0].Type.Elements()
 	if n < 0 || n > maxUnpackedElements(x) {
-		x.err = fmt.Errorf("shape %v is too large for its packed values", shape)
+		x.err = fmt.Errorf("result shape %v is unknown, or too large for the size of the model", shape)
 		return
 	}
 	if x.Attributes["shape"].Type.Elem != "" || x.has("shape") {
@@ -150,7 +154,7 @@ func unpackPalette(x *operation) {
 				packed[i] = byte(v)
 			}
 			if len(packed) != (n*bits+7)/8 {
-				x.err = fmt.Errorf("found %d bytes of %d-bit indices for shape %v", len(packed), bits, shape)
+				x.err = fmt.Errorf("%d bytes of %d-bit indices are the wrong number for shape %v; want %d bytes", len(packed), bits, shape, (n*bits+7)/8)
 				return
 			}
 			index = index[:0]
@@ -161,7 +165,7 @@ func unpackPalette(x *operation) {
 		lutShape = nil
 	}
 	if len(index) != n {
-		x.err = fmt.Errorf("found %d indices for shape %v", len(index), shape)
+		x.err = fmt.Errorf("found %d indices for shape %v; want %d", len(index), shape, n)
 		return
 	}
 	if out := x.lookUp(index, lut, lutShape, shape, func(i int) int { return i }); out != nil {
@@ -184,7 +188,7 @@ func (x *operation) lookUp(index, lut []float64, lutShape, shape []int64, place 
 		entries = int(lutShape[k])
 	}
 	if !dividesEvenly(shape, groups) {
-		x.err = fmt.Errorf("palettes of shape %v do not divide shape %v", lutShape, shape)
+		x.err = fmt.Errorf("palette shape %v does not divide shape %v into equal blocks", lutShape, shape)
 		return nil
 	}
 	out := make([]float64, len(index))
@@ -265,7 +269,7 @@ func (x *operation) unpackMasked(maskKey, dataKey, tableKey string, values func(
 		}
 	}
 	if len(places) != len(data) {
-		x.err = fmt.Errorf("found %d values for a mask of %d elements", len(data), len(places))
+		x.err = fmt.Errorf("mask selects %d elements, but data has %d values", len(places), len(data))
 		return
 	}
 	if v, p := values(data, table, x.argumentShape(tableKey), shape, places); v != nil {
@@ -290,7 +294,7 @@ func unpackSparse(x *operation) {
 	}
 	n := x.Outputs[0].Type.Elements()
 	if n < 0 || n > maxUnpackedElements(x) {
-		x.err = fmt.Errorf("shape %v is too large for its packed values", x.Outputs[0].Type.Dims)
+		x.err = fmt.Errorf("result shape %v is unknown, or too large for the size of the model", x.Outputs[0].Type.Dims)
 		return
 	}
 	bits := make([]byte, len(mask))
@@ -299,7 +303,7 @@ func unpackSparse(x *operation) {
 	}
 	if len(bits) != n {
 		if len(bits) != (n+7)/8 {
-			x.err = fmt.Errorf("found a mask of %d bytes for %d elements", len(bits), n)
+			x.err = fmt.Errorf("mask has %d bytes for %d elements; want one byte or one bit per element", len(bits), n)
 			return
 		}
 		bits = mil.Unpack(bits, 1, n)
@@ -310,7 +314,7 @@ func unpackSparse(x *operation) {
 			continue
 		}
 		if at >= len(values) {
-			x.err = fmt.Errorf("found %d values, want one per bit of the mask", len(values))
+			x.err = fmt.Errorf("mask selects more elements than the %d values", len(values))
 			return
 		}
 		out[i] = values[at]
@@ -345,8 +349,12 @@ func (x *operation) scaleBlocks(q, scale []float64, blocks, shape []int64, place
 	if x.err != nil {
 		return nil, nil
 	}
-	if !dividesEvenly(shape, blocks) || offset != nil && len(offset) != len(scale) {
-		x.err = fmt.Errorf("scales of shape %v do not fit weights of shape %v", blocks, shape)
+	if !dividesEvenly(shape, blocks) {
+		x.err = fmt.Errorf("scale shape %v does not divide weight shape %v into equal blocks", blocks, shape)
+		return nil, nil
+	}
+	if offset != nil && len(offset) != len(scale) {
+		x.err = fmt.Errorf("found %d offsets for %d scales; want one per scale", len(offset), len(scale))
 		return nil, nil
 	}
 	for i := range q {

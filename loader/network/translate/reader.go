@@ -157,8 +157,11 @@ func (r *reader) addConstant(name string, v mil.Value) error {
 	}
 	elem, ok := elemTypes[v.Type.Elem]
 	n := v.Type.Elements()
-	if !ok || n < 0 || len(v.Type.Dims) > graph.MaxRank {
-		return fmt.Errorf("unsupported type %s of shape %v", v.Type.Elem, v.Type.Dims)
+	if !ok {
+		return fmt.Errorf("unsupported element type %q", string(v.Type.Elem))
+	}
+	if n < 0 || len(v.Type.Dims) > graph.MaxRank {
+		return fmt.Errorf("shape %v is unknown or too large; want at most %d axes", v.Type.Dims, graph.MaxRank)
 	}
 	raw := v.Data
 	t := onnx.NewTensor(name, elem, v.Type.Dims, raw)
