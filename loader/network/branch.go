@@ -20,7 +20,7 @@ func (n *nodeReader) readConditional() error {
 	if graph.Elements(c.Dims) != 1 {
 		return fmt.Errorf("condition has shape %v; want one element", c.Dims)
 	}
-	if why := n.selectSides(c); why != nil {
+	if why := n.computeBothSides(c); why != nil {
 		return fmt.Errorf("%s; cannot compute both branches: %v", n.undecidedReason(), why)
 	}
 	return nil
@@ -38,9 +38,9 @@ func (n *nodeReader) undecidedReason() string {
 	return "condition is computed, not a constant; the host decides"
 }
 
-// selectSides reads both branches, and computes each result as the sum of both: one times the
+// computeBothSides reads both branches, and computes each result as the sum of both: one times the
 // condition, and the other times its negation.
-func (n *nodeReader) selectSides(c choose.Operand) error {
+func (n *nodeReader) computeBothSides(c choose.Operand) error {
 	if err := n.node.Unstated; err != nil {
 		return err
 	}

@@ -78,9 +78,9 @@ func (n *nodeReader) readAtLargest() error {
 	return nil
 }
 
-// notePadded adds a note for each engine layer that reads a tensor whose size depends on
+// notePaddedReads adds a note for each engine layer that reads a tensor whose size depends on
 // values.
-func (r *composer) notePadded() {
+func (r *composer) notePaddedReads() {
 	for i := range r.Net.Layers {
 		l := &r.Net.Layers[i]
 		if l.Reason != "" {

@@ -25,8 +25,8 @@ type Dim struct {
 	Axis, Rank  int
 }
 
-// exampleSize returns a size that the dimension could have, for use in a message: 1 for a batch, 224
-// for the side of an image, and 128 for the length of a sequence.
+// exampleSize returns a size that the dimension could have, for use in a message: 1 for a batch,
+// 224 for the side of an image, and 128 for the length of a sequence.
 func (d *Dim) exampleSize() int {
 	switch {
 	case d.Axis == 0:
@@ -123,7 +123,7 @@ func dimName(d graph.Dim) string {
 	return d.Name
 }
 
-func (b *binder) bind(v graph.Port) []int {
+func (b *binder) bindDims(v graph.Port) []int {
 	dims := []int{}
 	for i, d := range v.Dims {
 		if d.Size > 0 && d.Size <= list.MaxExtent {

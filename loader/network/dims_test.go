@@ -14,11 +14,11 @@ import (
 func TestUnknownDims(t *testing.T) {
 	v := onnx.Value{Name: "x", Type: onnx.Float, Dims: []onnx.Dim{{Name: "?"}, {Size: 3}, {Name: "?"}, {Name: "?"}}}
 	b := newBinder(map[string]int{"x:2": 48, "x:3": 320}, v)
-	if got := b.bind(v); !slices.Equal(got, []int{1, 3, 48, 320}) || b.checkNames() != nil {
+	if got := b.bindDims(v); !slices.Equal(got, []int{1, 3, 48, 320}) || b.checkNames() != nil {
 		t.Errorf("the sizes are %v, %v; want [1 3 48 320]", got, b.checkNames())
 	}
 	b = newBinder(nil, v)
-	b.bind(v)
+	b.bindDims(v)
 	want := `dimensions have no size: "x:2" of input "x", "x:3" of input "x"; want a size for each, such as --dim x:2=224,x:3=224`
 	if err := b.checkNames(); err == nil || err.Error() != want {
 		t.Errorf("without sizes: %v; want %s", err, want)

@@ -15,16 +15,16 @@ var passes = [...]struct {
 	do   func(*list.Network)
 }{
 	{"naming tensors", (*list.Network).Rename},
-	{"fusing layers", fuse},
+	{"fusing layers", fuseLayers},
 	{"storing constants", (*list.Network).Store},
 	{"arranging tensors", arrange.Rearrange},
 	{"sharing columns", arrange.ShareColumns},
 	{"tidying", (*list.Network).Tidy},
 }
 
-// finish runs the passes on the finished list. It checks the list after each pass, because a
+// runPasses runs the passes on the finished list. It checks the list after each pass, because a
 // tensor that is read before it is produced would only show as wrong values.
-func finish(b *list.Builder) (*list.Network, error) {
+func runPasses(b *list.Builder) (*list.Network, error) {
 	n := b.Network()
 	if err := n.Check(); err != nil {
 		return nil, fmt.Errorf("reading layers: %w", err)

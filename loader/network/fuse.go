@@ -8,9 +8,9 @@ import (
 	"anesim/loader/network/list"
 )
 
-// fuse merges layers into the layer before them if one task can compute both, by the rules of
+// fuseLayers merges layers into the layer before them if one task can compute both, by the rules of
 // package join. It runs before tensors are arranged, while any view of a tensor is free.
-func fuse(n *list.Network) {
+func fuseLayers(n *list.Network) {
 	steps := make([]join.Step, len(n.Layers))
 	for i := range n.Layers {
 		l := &n.Layers[i]

@@ -15,7 +15,7 @@ import (
 func ReadONNX(data []byte, o Options) (*list.Network, error) {
 	m, err := onnx.Read(data)
 	if err != nil {
-		return nil, formatError(err)
+		return nil, toFormatError(err)
 	}
 	return readModel(m, nil, len(data), o)
 }
@@ -25,14 +25,14 @@ func ReadONNX(data []byte, o Options) (*list.Network, error) {
 func openONNX(r io.ReaderAt, size int64, o Options) (*list.Network, error) {
 	m, err := onnx.ReadFrom(r, size)
 	if err != nil {
-		return nil, formatError(err)
+		return nil, toFormatError(err)
 	}
 	return readModel(m, nil, int(size), o)
 }
 
-// formatError converts an error of package onnx to a [list.FormatError] with the same byte
+// toFormatError converts an error of package onnx to a [list.FormatError] with the same byte
 // offset. Other errors get offset 0.
-func formatError(err error) error {
+func toFormatError(err error) error {
 	f := &list.FormatError{What: err.Error(), Err: err}
 	var e *onnx.FormatError
 	if errors.As(err, &e) {
@@ -48,7 +48,7 @@ func readModel(m *onnx.Model, packings map[*onnx.Tensor]*graph.Packing, size int
 	var format *onnx.FormatError
 	switch {
 	case errors.As(err, &format):
-		return nil, formatError(err)
+		return nil, toFormatError(err)
 	case err != nil:
 		return nil, err
 	}

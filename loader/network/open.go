@@ -48,7 +48,7 @@ func ReadYAML(data []byte) (*list.Network, error) {
 	if err != nil {
 		return nil, err
 	}
-	return finish(b)
+	return runPasses(b)
 }
 
 // readerFor returns the function that reads files with the extension of name.
@@ -99,7 +99,7 @@ func Open(path string, o Options) (*list.Network, error) {
 	}
 	defer f.Close()
 	if strings.EqualFold(filepath.Ext(path), ".onnx") {
-		size, err := regularSize(f, onnx.MaxBytes)
+		size, err := regularFileSize(f, onnx.MaxBytes)
 		if err != nil {
 			return nil, err
 		}
@@ -114,7 +114,7 @@ func Open(path string, o Options) (*list.Network, error) {
 
 // readAtMost reads a file of at most most bytes.
 func readAtMost(f fs.File, most int64) ([]byte, error) {
-	size, err := regularSize(f, most)
+	size, err := regularFileSize(f, most)
 	if err != nil {
 		return nil, err
 	}
@@ -125,9 +125,9 @@ func readAtMost(f fs.File, most int64) ([]byte, error) {
 	return data, nil
 }
 
-// regularSize returns the size of a regular file. It returns an error if the file has more than
+// regularFileSize returns the size of a regular file. It returns an error if the file has more than
 // most bytes.
-func regularSize(f fs.File, most int64) (int64, error) {
+func regularFileSize(f fs.File, most int64) (int64, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return 0, err

@@ -54,8 +54,8 @@ func readGraph(m *graph.Model, size int, notes []string, o Options) (*list.Netwo
 	if r.Saturated > 0 {
 		r.Note("%d constant values exceed fp16 and become 65504 or -65504", r.Saturated)
 	}
-	r.notePadded()
-	return finish(r.Builder)
+	r.notePaddedReads()
+	return runPasses(r.Builder)
 }
 
 // A composer builds a network from nodes with ONNX's operators, to which other formats are
@@ -90,10 +90,10 @@ func (r *composer) addInputs(ports []graph.Port, sizes map[string]int) error {
 			return &list.FormatError{What: fmt.Sprintf("input %q has no shape in the file", in.Name)}
 		}
 		if v, ok := b.integerInput(in); ok {
-			r.valueOf(in.Name).Set(&graph.Const{Dims: b.bind(in), Type: in.Type, Numbers: []float64{float64(v)}})
+			r.valueOf(in.Name).Set(&graph.Const{Dims: b.bindDims(in), Type: in.Type, Numbers: []float64{float64(v)}})
 			continue
 		}
-		r.valueOf(in.Name).Dims, r.valueOf(in.Name).Type = b.bind(in), in.Type
+		r.valueOf(in.Name).Dims, r.valueOf(in.Name).Type = b.bindDims(in), in.Type
 	}
 	if err := b.checkNames(); err != nil {
 		return err
@@ -288,7 +288,7 @@ func (n *nodeReader) refuse(why error) {
 // read turns the node into layers. It clears the shapes of results that the layers do not
 // produce, such as the indices of a pool.
 func (n *nodeReader) read() error {
-	if err := n.readKind(); err != nil {
+	if err := n.readByKind(); err != nil {
 		return err
 	}
 	for _, out := range n.Out {
@@ -299,7 +299,7 @@ func (n *nodeReader) read() error {
 	return nil
 }
 
-func (n *nodeReader) readKind() error {
+func (n *nodeReader) readByKind() error {
 	for _, note := range n.node.Notes {
 		n.Note("%s", note)
 	}
@@ -323,11 +323,11 @@ func (n *nodeReader) readKind() error {
 	if n.node.Host != nil {
 		return n.node.Host
 	}
-	return n.readLayers()
+	return n.makeLayers()
 }
 
-// readLayers makes layers of the node's expansion or, if it has none, of the node itself.
-func (n *nodeReader) readLayers() error {
+// makeLayers makes layers of the node's expansion or, if it has none, of the node itself.
+func (n *nodeReader) makeLayers() error {
 	whole := n.node.Unstated
 	if n.node.Body != nil {
 		if whole = n.readExpansion(); whole == nil || n.node.Only {

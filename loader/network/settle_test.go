@@ -8,8 +8,9 @@ import (
 	ox "anesim/loader/network/onnx/onnxtest"
 )
 
-// TestUnmadeResult holds that what reads a result that no layer makes is refused, whatever shape the
-// file states for that result: one that an operator does not have, from its node or from a branch.
+// TestUnmadeResult holds that what reads a result that no layer makes is refused, whatever shape
+// the file states for that result: one that an operator does not have, from its node or from a
+// branch.
 func TestUnmadeResult(t *testing.T) {
 	pair := ox.Several("Relu", []string{"m", "i"}, []string{"x"})
 	branch := ox.Several("If", []string{"m", "j"}, []string{"one"},

@@ -33,7 +33,7 @@ import (
 func ShareColumns(n *list.Network) {
 	s := findSharing(n)
 	for i := range n.Layers {
-		s.shareFrom(i)
+		s.shareColumnsFrom(i)
 	}
 	if len(s.first) == 0 {
 		return
@@ -97,9 +97,9 @@ func findSharing(n *list.Network) *columnSharing {
 	return s
 }
 
-// shareFrom makes layer i and all later matmuls of the same tensor read one transposed copy of
-// it, if that needs fewer tasks than transposing the tensor for each.
-func (s *columnSharing) shareFrom(i int) {
+// shareColumnsFrom makes layer i and all later matmuls of the same tensor read one transposed copy
+// of it, if that needs fewer tasks than transposing the tensor for each.
+func (s *columnSharing) shareColumnsFrom(i int) {
 	x := &s.n.Layers[i]
 	if !canShareColumns(x) {
 		return
@@ -109,7 +109,7 @@ func (s *columnSharing) shareFrom(i int) {
 	if len(all) == 0 || all[0] != i {
 		return
 	}
-	all = slices.DeleteFunc(all, func(k int) bool { return s.n.Layers[k].Lower.In != x.Lower.In || !s.worksWithColumns(k) })
+	all = slices.DeleteFunc(all, func(k int) bool { return s.n.Layers[k].Lower.In != x.Lower.In || !s.tryColumns(k) })
 	saved := len(all) - 1
 	for _, k := range all {
 		if _, ok := s.transposeAfter[k]; ok {
@@ -148,9 +148,9 @@ func (s *columnSharing) withColumns(l list.Layer, i int) list.Layer {
 	return l
 }
 
-// worksWithColumns reports whether matmul i can be lowered as a layer that reads columns. If it
-// can only be lowered apart from the transpose after it, worksWithColumns separates the two.
-func (s *columnSharing) worksWithColumns(i int) bool {
+// tryColumns reports whether matmul i can be lowered as a layer that reads columns. If it
+// can only be lowered apart from the transpose after it, tryColumns separates the two.
+func (s *columnSharing) tryColumns(i int) bool {
 	x := s.n.Layers[i]
 	x.Weights.Filter = nil // whether a layer can be lowered depends on their number only
 	lowered := func() bool {

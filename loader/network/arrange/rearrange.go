@@ -21,10 +21,10 @@ type lineage struct {
 	via    []int // indices of the transposes in between
 }
 
-// splitAt makes an axis boundary in front of the last inner elements, if necessary by splitting an
-// axis: some number of the last axes then has exactly inner elements together. It returns false if
-// no axis can be split so.
-func (a *lineage) splitAt(inner int) bool {
+// splitAxisBefore makes an axis boundary in front of the last inner elements, if necessary by
+// splitting an axis: some number of the last axes then has exactly inner elements together. It
+// returns false if no axis can be split so.
+func (a *lineage) splitAxisBefore(inner int) bool {
 	behind := 1
 	for k := len(a.order) - 1; k >= 0 && behind < inner; k-- {
 		axis := a.order[k]
@@ -66,7 +66,7 @@ func (a *lineage) splitAxis(axis, second int) {
 func (a lineage) afterTranspose(t *layer.Layer, at int) (lineage, bool) {
 	s := t.In
 	for _, inner := range [...]int{s.W, s.H * s.W, s.C * s.H * s.W} {
-		if !a.splitAt(inner) {
+		if !a.splitAxisBefore(inner) {
 			return a, false
 		}
 	}
@@ -138,7 +138,7 @@ func Rearrange(n *list.Network) {
 			in := l.Lower.In
 			a, ok := r.lineageOf(l.Inputs[0], in).afterTranspose(&l.Lower, i)
 			for from := l.Inputs[0]; !ok; {
-				if from = r.commonView(from, in, &l); from == "" {
+				if from = r.findCommonView(from, in, &l); from == "" {
 					break
 				}
 				a, ok = r.lineageOf(from, in).afterTranspose(&l.Lower, i)
@@ -152,10 +152,10 @@ func Rearrange(n *list.Network) {
 			}
 		}
 		l.Inputs = slices.Clone(l.Inputs)
-		reads := readShapes(&l)
+		reads := inputShapes(&l)
 		for k, in := range l.Inputs {
 			if k < len(reads) {
-				l.Inputs[k] = r.readAs(in, reads[k], &l)
+				l.Inputs[k] = r.provideInput(in, reads[k], &l)
 			} else {
 				r.materialize(in)
 			}
@@ -181,9 +181,9 @@ func isTranspose(l *list.Layer) bool {
 	return l.Reason == "" && l.Lower.Op == layer.Transpose && l.Lower.Activation == 0 && len(l.Folded) == 0 && len(l.Inputs) == 1
 }
 
-// readShapes returns the shapes in which layer l reads its inputs, in order. It returns nil for
+// inputShapes returns the shapes in which layer l reads its inputs, in order. It returns nil for
 // a layer that the engine cannot run.
-func readShapes(l *list.Layer) []layer.Shape {
+func inputShapes(l *list.Layer) []layer.Shape {
 	x := &l.Lower
 	swap := func(s layer.Shape, yes bool) layer.Shape {
 		if yes {
@@ -234,19 +234,19 @@ func (r *rearranger) lineageOf(name string, read layer.Shape) lineage {
 	return lineage{source: name, row: s.W, size: []int{s.Elements() / s.W, s.W}, order: []int{0, 1}}
 }
 
-// readAs returns the name of the tensor that the layer reader is to read in place of the named one,
-// in shape read. It adds the transposes that produce this tensor, if any are needed.
-func (r *rearranger) readAs(name string, read layer.Shape, reader *list.Layer) string {
+// provideInput returns the name of the tensor that the layer reader is to read in place of the
+// named one, in shape read. It adds the transposes that produce this tensor, if any are needed.
+func (r *rearranger) provideInput(name string, read layer.Shape, reader *list.Layer) string {
 	if a := r.lineageOf(name, read); len(a.via) == 0 && canReadAs(r.made[name], read) {
 		return name
 	}
-	return r.readInRows(name, read, reader)
+	return r.provideRows(name, read, reader)
 }
 
-// readInRows returns the name of a tensor with the elements of the named one in rows of read.W
+// provideRows returns the name of a tensor with the elements of the named one in rows of read.W
 // elements, after adding the transposes that produce it. If no transposes can, it returns name
 // itself.
-func (r *rearranger) readInRows(name string, read layer.Shape, reader *list.Layer) string {
+func (r *rearranger) provideRows(name string, read layer.Shape, reader *list.Layer) string {
 	a := r.lineageOf(name, read)
 	if len(a.via) == 0 && r.made[name].W == read.W {
 		return name
@@ -255,14 +255,14 @@ func (r *rearranger) readInRows(name string, read layer.Shape, reader *list.Laye
 	if at, ok := r.done[key]; ok {
 		return at
 	}
-	steps, ok := r.findSteps(a, read.W)
+	steps, ok := r.findTransposes(a, read.W)
 	switch {
 	case !ok:
-		common := r.commonView(name, read, reader)
+		common := r.findCommonView(name, read, reader)
 		if common == "" {
 			return name
 		}
-		return r.readAs(common, read, reader)
+		return r.provideInput(common, read, reader)
 	case len(steps) == 0:
 		return a.source
 	}
@@ -270,15 +270,15 @@ func (r *rearranger) readInRows(name string, read layer.Shape, reader *list.Laye
 	if len(a.via) == 0 || r.n.Layers[a.via[len(a.via)-1]].Out.W != read.W {
 		to = fmt.Sprintf("%s in rows of %d", name, read.W)
 	}
-	r.emit(a, steps, to, reader)
+	r.emitTransposes(a, steps, to, reader)
 	r.done[key] = to
 	return to
 }
 
-// commonView returns a version of the tensor from which the wanted view can be made: the tensor
+// findCommonView returns a version of the tensor from which the wanted view can be made: the tensor
 // as its last transpose leaves it, or in rows whose length divides both the present and the
 // wanted length (rows of 2 for rows of 10 and 4). It returns "" if there is no further version.
-func (r *rearranger) commonView(name string, read layer.Shape, reader *list.Layer) string {
+func (r *rearranger) findCommonView(name string, read layer.Shape, reader *list.Layer) string {
 	if _, ok := r.later[name]; ok {
 		r.materialize(name)
 		return name
@@ -291,7 +291,7 @@ func (r *rearranger) commonView(name string, read layer.Shape, reader *list.Laye
 	if w == have || w == read.W {
 		return ""
 	}
-	to := r.readInRows(name, layer.Shape{N: 1, C: read.Elements() / w, H: 1, W: w}, reader)
+	to := r.provideRows(name, layer.Shape{N: 1, C: read.Elements() / w, H: 1, W: w}, reader)
 	if r.made[to].W != w {
 		return ""
 	}
@@ -314,18 +314,18 @@ func (r *rearranger) materialize(name string) {
 	}
 	delete(r.later, name)
 	last := r.n.Layers[a.via[len(a.via)-1]]
-	if steps, ok := r.findSteps(a, last.Out.W); ok && len(steps) > 0 {
-		r.emit(a, steps, name, nil)
+	if steps, ok := r.findTransposes(a, last.Out.W); ok && len(steps) > 0 {
+		r.emitTransposes(a, steps, name, nil)
 		return
 	}
 	r.materialize(last.Inputs[0])
 	r.addLayer(last)
 }
 
-// emit adds the transposes in steps as layers, starting at the source of a. The last one produces
-// the tensor named to. The layers are named after the network's last transpose of a or, if a has
-// none, after reader.
-func (r *rearranger) emit(a lineage, steps []layer.Layer, to string, reader *list.Layer) {
+// emitTransposes adds the transposes in steps as layers, starting at the source of a. The last one
+// produces the tensor named to. The layers are named after the network's last transpose of a or, if
+// a has none, after reader.
+func (r *rearranger) emitTransposes(a lineage, steps []layer.Layer, to string, reader *list.Layer) {
 	like, suffix := reader, "/rows"
 	if len(a.via) > 0 {
 		like, suffix = &r.n.Layers[a.via[len(a.via)-1]], ""
@@ -348,11 +348,11 @@ func (r *rearranger) emit(a lineage, steps []layer.Layer, to string, reader *lis
 	}
 }
 
-// findSteps returns the cheapest transposes that turn the source of a into the tensor that a
+// findTransposes returns the cheapest transposes that turn the source of a into the tensor that a
 // describes, in rows of the given width. It returns false if there are none or the engine cannot
 // run one of them.
-func (r *rearranger) findSteps(a lineage, width int) ([]layer.Layer, bool) {
-	if !a.splitAt(width) {
+func (r *rearranger) findTransposes(a lineage, width int) ([]layer.Layer, bool) {
+	if !a.splitAxisBefore(width) {
 		return nil, false
 	}
 	from, to := a.endpoints(width)

@@ -149,9 +149,9 @@ func (a arrangement) transposesTo(goal arrangement) []layer.Layer {
 	return nil
 }
 
-// withOtherRows returns the arrangements that differ from a only in the length of rows, so that no
+// rowVariants returns the arrangements that differ from a only in the length of rows, so that no
 // transpose is needed. It returns none if padding follows each row of a.
-func (a *searchNode) withOtherRows() (list []*searchNode) {
+func (a *searchNode) rowVariants() (list []*searchNode) {
 	gapless := func(row int) bool { return (layer.Shape{W: a.elements(a.order[row:])}).HasPackedRows() }
 	if !gapless(a.row) {
 		return nil
@@ -167,7 +167,7 @@ func (a *searchNode) withOtherRows() (list []*searchNode) {
 // neighbors returns the arrangements that a single transpose makes from a, and those that differ
 // from a only in the length of rows.
 func (a *searchNode) neighbors() (list []*searchNode) {
-	list = a.withOtherRows()
+	list = a.rowVariants()
 	o, row := a.order, a.row
 	for c := 0; c <= row; c++ {
 		for h := c; h <= row; h++ {

@@ -271,32 +271,33 @@ func buildRoundSmall(n *Chooser, x Operand) (Operand, error) {
 
 // buildThresholdedRelu returns x where it is above the threshold alpha, and 0 elsewhere.
 func buildThresholdedRelu(n *Chooser, x Operand) (Operand, error) {
-	return keepBeyond(n, x, 1, float64(n.Float("alpha", 1)), 0)
+	return keepElementsBeyond(n, x, 1, float64(n.Float("alpha", 1)), 0)
 }
 
 // buildShrink returns 0 for elements within lambd of zero, and moves all others towards zero by
 // bias.
 func buildShrink(n *Chooser, x Operand) (Operand, error) {
 	limit, bias := float64(n.Float("lambd", 0.5)), float64(n.Float("bias", 0))
-	above, err := keepBeyond(n, x, 1, limit, -bias)
+	above, err := keepElementsBeyond(n, x, 1, limit, -bias)
 	if err != nil {
 		return Operand{}, err
 	}
-	below, err := keepBeyond(n, x, -1, limit, bias)
+	below, err := keepElementsBeyond(n, x, -1, limit, bias)
 	if err != nil {
 		return Operand{}, err
 	}
 	return n.ApplyBinary(layer.Add, above, below)
 }
 
-// keepBeyond returns x + shift where sign*x is above limit, and 0 elsewhere. The sign is 1 or -1.
-func keepBeyond(n *Chooser, x Operand, sign, limit, shift float64) (Operand, error) {
+// keepElementsBeyond returns x + shift where sign*x is above limit, and 0 elsewhere. The sign is 1
+// or -1.
+func keepElementsBeyond(n *Chooser, x Operand, sign, limit, shift float64) (Operand, error) {
 	y, err := n.mulScalar(x, sign)
 	if err == nil {
 		y, err = n.addScalar(y, -limit)
 	}
 	if err == nil {
-		y, err = markPositive(n, y)
+		y, err = markPositiveElements(n, y)
 	}
 	if err != nil {
 		return x, err

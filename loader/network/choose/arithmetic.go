@@ -144,7 +144,7 @@ func buildWhere(n *Chooser) (Operand, error) {
 	for i := range sides {
 		var x Operand
 		if k := n.Const(1 + i); k != nil {
-			x, err = storeSelected(n, k, mask(i == 0), out, i)
+			x, err = storeSelectedValues(n, k, mask(i == 0), out, i)
 		} else if x, err = n.input(1 + i); err == nil {
 			x, err = n.applyConstant(layer.Mul, x, mask(i == 0))
 		}
@@ -160,10 +160,10 @@ func buildWhere(n *Chooser) (Operand, error) {
 	return x, err
 }
 
-// storeSelected stores a constant tensor that has the values of c where mask is one, and zeros
-// elsewhere. The side, 0 or 1, is part of the tensor's name. The constants broadcast to each
+// storeSelectedValues stores a constant tensor that has the values of c where mask is one, and
+// zeros elsewhere. The side, 0 or 1, is part of the tensor's name. The constants broadcast to each
 // other, and the result must not have more elements than out, the shape of the node's result.
-func storeSelected(n *Chooser, c, mask *graph.Const, out []int, side int) (Operand, error) {
+func storeSelectedValues(n *Chooser, c, mask *graph.Const, out []int, side int) (Operand, error) {
 	dims, err := graph.Broadcast(c.Dims, mask.Dims)
 	if err != nil {
 		return Operand{}, err

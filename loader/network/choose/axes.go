@@ -197,7 +197,7 @@ func (n *Chooser) concatenate(axis int, parts []Operand) (Operand, error) {
 		swapped := make([]Operand, len(parts))
 		for i, p := range parts {
 			var err error
-			if swapped[i], err = n.swapChannelsColumns(p); err != nil {
+			if swapped[i], err = n.swapChannelsAndColumns(p); err != nil {
 				return p, err
 			}
 		}
@@ -211,7 +211,7 @@ func (n *Chooser) concatenate(axis int, parts []Operand) (Operand, error) {
 		if err != nil {
 			return y, err
 		}
-		y, err = n.swapChannelsColumns(y)
+		y, err = n.swapChannelsAndColumns(y)
 		return y.As(d...), err
 	}
 	s, set := viewAxis(d, axis)

@@ -42,8 +42,8 @@ type padding struct {
 	before, after []int // zeros per spatial axis
 }
 
-// setStoredForm sets the stored form and the scale of weights that were made from a packed constant.
-// It does nothing if p is nil or the weights have no values.
+// setStoredForm sets the stored form and the scale of weights that were made from a packed
+// constant. It does nothing if p is nil or the weights have no values.
 func setStoredForm(w *layer.Weights, p *graph.Packing) {
 	if p == nil || w.Filter == nil {
 		return

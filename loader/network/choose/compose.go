@@ -37,7 +37,7 @@ func (n *Chooser) input(i int) (Operand, error) {
 		return Operand{}, err
 	}
 	name := n.In[i].Name
-	if t := n.In[i].Type; t != 0 && !t.IsFloat() && !n.acceptsNarrow(t) {
+	if t := n.In[i].Type; t != 0 && !t.IsFloat() && !n.acceptsNarrowType(t) {
 		return Operand{}, fmt.Errorf("%q has element type %v, but the engine computes in fp16", name, t)
 	}
 	if c := n.In[i].Const; c != nil {
@@ -78,8 +78,8 @@ func (n *Chooser) storeConstant(c *graph.Const, name string) (Operand, error) {
 	return x, nil
 }
 
-// storeFilled adds a constant tensor of shape dims to the network, with v in every element.
-func (n *Chooser) storeFilled(name string, dims []int, v float64) (Operand, error) {
+// storeFilledConstant adds a constant tensor of shape dims to the network, with v in every element.
+func (n *Chooser) storeFilledConstant(name string, dims []int, v float64) (Operand, error) {
 	if n.HasConstant(name) {
 		return Operand{name, dims}, nil
 	}
@@ -257,7 +257,7 @@ func (n *Chooser) ApplyBinary(op layer.Op, a, b Operand) (Operand, error) {
 	}
 	dims, full, err := mergeAxes(out, a.Dims, b.Dims)
 	if err != nil {
-		return n.applyBinaryRegrouped(op, a, b, out)
+		return n.applyBinaryPermuted(op, a, b, out)
 	}
 	x, z := a.As(full[0]...), b.As(full[1]...)
 	if !slices.Equal(x.Dims, dims) {
@@ -280,10 +280,10 @@ func (n *Chooser) ApplyBinary(op layer.Op, a, b Operand) (Operand, error) {
 	return n.addLayer(layer.Binary(op, x.shape(), z.shape()), layer.Weights{}, out, x, z)
 }
 
-// applyBinaryRegrouped is like ApplyBinary, for operands whose axes cannot be merged to four. It
+// applyBinaryPermuted is like ApplyBinary, for operands whose axes cannot be merged to four. It
 // permutes the axes so that axes along which the same operand is broadcast are neighbors, and
 // restores the order in the result.
-func (n *Chooser) applyBinaryRegrouped(op layer.Op, a, b Operand, out []int) (Operand, error) {
+func (n *Chooser) applyBinaryPermuted(op layer.Op, a, b Operand, out []int) (Operand, error) {
 	rank := len(out)
 	align := func(x Operand) Operand {
 		return x.As(append(slices.Repeat([]int{1}, rank-len(x.Dims)), x.Dims...)...)
@@ -333,7 +333,7 @@ func (n *Chooser) broadcastTo(x Operand, dims []int) (Operand, error) {
 	if err != nil {
 		return x, err
 	}
-	zeros, err := n.storeFilled(fmt.Sprintf("zeros %v", out), out, 0)
+	zeros, err := n.storeFilledConstant(fmt.Sprintf("zeros %v", out), out, 0)
 	if err != nil {
 		return x, err
 	}
@@ -390,10 +390,10 @@ func (n *Chooser) applyConstant(op layer.Op, x Operand, c *graph.Const) (Operand
 	return n.addListLayer(l, out, x)
 }
 
-// acceptsNarrow reports whether the engine can compute the node's operator on 8-bit integers of
+// acceptsNarrowType reports whether the engine can compute the node's operator on 8-bit integers of
 // type t. Such operators only move or compare elements, and fp16 represents them exactly. Integer
 // arithmetic would wrap, which the engine's does not.
-func (n *Chooser) acceptsNarrow(t graph.Type) bool {
+func (n *Chooser) acceptsNarrowType(t graph.Type) bool {
 	return ops.Of(n.Op).Has(ops.Narrow) && (t == graph.Uint8 || t == graph.Int8)
 }
 

@@ -94,7 +94,7 @@ func buildConv(n *Chooser, x Operand) (Operand, error) {
 	if err != nil {
 		return Operand{}, err
 	}
-	if p, ok := n.paddings[n.In[0].Name]; ok && canAbsorb(n, p, w) {
+	if p, ok := n.paddings[n.In[0].Name]; ok && canAbsorbPadding(n, p, w) {
 		x = p.source
 		for i := range w.Before {
 			w.Before[i] += p.before[i]
@@ -113,14 +113,14 @@ func buildConv(n *Chooser, x Operand) (Operand, error) {
 	if k, err = k.dilate(n, dy, dx); err != nil {
 		return Operand{}, err
 	}
-	y, err := convolve(n, x, k, lw, n.Int("group", 1), bias)
+	y, err := convolveImage(n, x, k, lw, n.Int("group", 1), bias)
 	return y.As(n.Results[0].Dims...), err
 }
 
-// canAbsorb reports whether a convolution with window w can add the padding p to its own. The
-// convolution must have explicit padding, and the sum must be less than the extent of the dilated
-// window along every axis.
-func canAbsorb(n *Chooser, p padding, w ops.Window) bool {
+// canAbsorbPadding reports whether a convolution with window w can add the padding p to its own.
+// The convolution must have explicit padding, and the sum must be less than the extent of the
+// dilated window along every axis.
+func canAbsorbPadding(n *Chooser, p padding, w ops.Window) bool {
 	if len(p.before) != len(w.Taps) || n.Text("auto_pad", "NOTSET") != "NOTSET" {
 		return false
 	}
@@ -156,13 +156,14 @@ func readBias(n *Chooser, i, channels int) (b biasValues, err error) {
 	return b, err
 }
 
-// convolve convolves an N, C, H, W tensor. Padding as large as the window is added by a separate
-// layer. Strides or strided windows above the engine's limits are handled by [convolveBlocks].
-func convolve(n *Chooser, x Operand, k convWeights, w layer.Window, groups int, b biasValues) (Operand, error) {
+// convolveImage convolves an N, C, H, W tensor. Padding as large as the window is added by a
+// separate layer. Strides or strided windows above the engine's limits are handled by
+// [convolveBlocks].
+func convolveImage(n *Chooser, x Operand, k convWeights, w layer.Window, groups int, b biasValues) (Operand, error) {
 	if max(w.Py, w.Qy) >= w.Kh || max(w.Px, w.Qx) >= w.Kw {
 		var err error
-		if x, err = padConstant(n, x, 2, w.Py, w.Qy, 0); err == nil {
-			x, err = padConstant(n, x, 3, w.Px, w.Qx, 0)
+		if x, err = padWithConstant(n, x, 2, w.Py, w.Qy, 0); err == nil {
+			x, err = padWithConstant(n, x, 3, w.Px, w.Qx, 0)
 		}
 		if err != nil {
 			return x, err
@@ -191,7 +192,7 @@ func convolveBlocks(n *Chooser, x Operand, k convWeights, w layer.Window, groups
 	// The height and width of the image that the windows cover, in whole blocks.
 	high, wide := (outY+ky-1)*w.Sy, (outX+kx-1)*w.Sx
 	fitExtent := func(x Operand, axis, before, extent int) (Operand, error) {
-		x, err := padConstant(n, x, axis, before, max(0, extent-before-x.Dims[axis]), 0)
+		x, err := padWithConstant(n, x, axis, before, max(0, extent-before-x.Dims[axis]), 0)
 		if err == nil && x.Dims[axis] > extent {
 			x, err = n.sliceAxis(x, axis, 0, extent)
 		}
@@ -298,8 +299,8 @@ func buildConvTranspose(n *Chooser, x Operand) (Operand, error) {
 	return y.As(out...), nil
 }
 
-// newDeconvolution returns the transposed convolution as a layer. Where the result ends behind the last
-// tap, taps of zero follow it.
+// newDeconvolution returns the transposed convolution as a layer. Where the result ends behind the
+// last tap, taps of zero follow it.
 func newDeconvolution(x Operand, k convWeights, w layer.Window, high, wide int) layer.Layer {
 	l := layer.Conv(x.shape(), k.cin, w)
 	l.Op = layer.Deconvolution
@@ -332,13 +333,13 @@ func cropImage(n *Chooser, y Operand, parts [2][2]int) (Operand, error) {
 	for i, p := range parts {
 		axis := 2 + i
 		if before := -p[0]; before > 0 {
-			if y, err = padConstant(n, y, axis, before, 0, 0); err != nil {
+			if y, err = padWithConstant(n, y, axis, before, 0, 0); err != nil {
 				return y, err
 			}
 			p[0] = 0
 		}
 		if short := p[0] + p[1] - y.Dims[axis]; short > 0 {
-			if y, err = padConstant(n, y, axis, 0, short, 0); err != nil {
+			if y, err = padWithConstant(n, y, axis, 0, short, 0); err != nil {
 				return y, err
 			}
 		}
@@ -385,7 +386,7 @@ func convolvePhases(n *Chooser, x Operand, k convWeights, w layer.Window, groups
 			}
 		}
 	}
-	y, err := convolve(n, x, m, layer.Window{Kh: ky, Kw: kx, Sy: 1, Sx: 1, Py: ky - 1, Qy: ky - 1, Px: kx - 1, Qx: kx - 1}, groups, repeated)
+	y, err := convolveImage(n, x, m, layer.Window{Kh: ky, Kw: kx, Sy: 1, Sx: 1, Py: ky - 1, Qy: ky - 1, Px: kx - 1, Qx: kx - 1}, groups, repeated)
 	if err != nil || places == 1 {
 		return y, err
 	}

@@ -40,9 +40,9 @@ func buildLRN(n *Chooser, x Operand) (Operand, error) {
 	return y, err
 }
 
-// buildMeanVariance returns (x - mean)/sqrt(variance) over the node's axes. The default axes are
-// 0, 2 and 3.
-func buildMeanVariance(n *Chooser, x Operand) (Operand, error) {
+// buildMeanVarianceNorm returns (x - mean)/sqrt(variance) over the node's axes. The default axes
+// are 0, 2 and 3.
+func buildMeanVarianceNorm(n *Chooser, x Operand) (Operand, error) {
 	list, given, err := n.List("axes", -1)
 	if err != nil {
 		return Operand{}, err

@@ -59,8 +59,8 @@ func clampConstant(n *Chooser, i int) *graph.Const {
 	return out
 }
 
-// markPositive adds layers that return 1 where x > 0, and 0 elsewhere.
-func markPositive(n *Chooser, x Operand) (Operand, error) {
+// markPositiveElements adds layers that return 1 where x > 0, and 0 elsewhere.
+func markPositiveElements(n *Chooser, x Operand) (Operand, error) {
 	x, err := n.applyUnary(layer.Sign, x)
 	if err != nil {
 		return x, err
@@ -113,13 +113,13 @@ func subtractInputs(n *Chooser, swapped bool) (Operand, error) {
 	return n.ApplyBinary(layer.Sub, side[a], side[b])
 }
 
-// compareRule returns the rule of a comparison: whether the first input is greater than the
+// comparisonRule returns the rule of a comparison: whether the first input is greater than the
 // second. If swapped is set, the inputs change places; if not is set, the result is inverted.
-func compareRule(swapped, not bool) rule {
+func comparisonRule(swapped, not bool) rule {
 	return func(n *Chooser) (Operand, error) {
 		x, err := subtractInputs(n, swapped)
 		if err == nil {
-			x, err = markPositive(n, x)
+			x, err = markPositiveElements(n, x)
 		}
 		if err == nil && not {
 			x, err = n.Complement(x)
@@ -133,7 +133,7 @@ func compareRule(swapped, not bool) rule {
 func buildEqual(n *Chooser) (Operand, error) {
 	x, err := subtractInputs(n, false)
 	if err == nil {
-		x, err = markNonzero(n, x)
+		x, err = markNonzeroElements(n, x)
 	}
 	if err == nil {
 		x, err = n.Complement(x)
@@ -141,8 +141,8 @@ func buildEqual(n *Chooser) (Operand, error) {
 	return x, err
 }
 
-// markNonzero adds layers that return 1 where x is not 0, and 0 elsewhere.
-func markNonzero(n *Chooser, x Operand) (Operand, error) {
+// markNonzeroElements adds layers that return 1 where x is not 0, and 0 elsewhere.
+func markNonzeroElements(n *Chooser, x Operand) (Operand, error) {
 	x, err := n.applyUnary(layer.Sign, x)
 	if err != nil {
 		return x, err
@@ -229,7 +229,7 @@ func buildCast(n *Chooser) (Operand, error) {
 	case to == graph.Bool && from != graph.Bool:
 		x, err := n.AnyInput(0)
 		if err == nil {
-			x, err = markNonzero(n, x)
+			x, err = markNonzeroElements(n, x)
 		}
 		return x, err
 	case integer:

@@ -194,7 +194,7 @@ func buildPad(n *Chooser, x Operand) (Operand, error) {
 			continue
 		}
 		if mode == "constant" {
-			x, err = padConstant(n, x, axis, b, a, value)
+			x, err = padWithConstant(n, x, axis, b, a, value)
 		} else {
 			x, err = padByCopying(n, x, axis, b, a, mode)
 		}
@@ -214,10 +214,10 @@ func buildPad(n *Chooser, x Operand) (Operand, error) {
 	return Operand{}, nil
 }
 
-// padConstant adds elements with the given value before and after an axis of x. A few zeros around
-// the rows or columns of an image are added by a depthwise convolution, whose only nonzero tap is
-// one. Everything else is a concatenation with constant tensors.
-func padConstant(n *Chooser, x Operand, axis, before, after int, value float64) (Operand, error) {
+// padWithConstant adds elements with the given value before and after an axis of x. A few zeros
+// around the rows or columns of an image are added by a depthwise convolution, whose only nonzero
+// tap is one. Everything else is a concatenation with constant tensors.
+func padWithConstant(n *Chooser, x Operand, axis, before, after int, value float64) (Operand, error) {
 	rank := len(x.Dims)
 	if k := before + after + 1; value == 0 && rank == 4 && axis >= 2 && k <= layer.MaxKernel {
 		w := layer.Valid(1, 1)
@@ -249,7 +249,7 @@ func padConstant(n *Chooser, x Operand, axis, before, after int, value float64) 
 		}
 		d := slices.Clone(x.Dims)
 		d[axis] = size
-		border, err := n.storeFilled(fmt.Sprintf("border %g of %v", value, d), d, value)
+		border, err := n.storeFilledConstant(fmt.Sprintf("border %g of %v", value, d), d, value)
 		if err != nil {
 			return x, err
 		}
@@ -345,7 +345,7 @@ func interpolationWeights(n *Chooser, in, out int, scale float64) (func(o, i int
 	if n.Int("antialias", 0) != 0 && scale < 1 {
 		return nil, errors.New("antialiasing is not supported when an axis shrinks")
 	}
-	source, err := mapCoordinates(coordinates, in, out, scale)
+	source, err := coordinateMapper(coordinates, in, out, scale)
 	if err != nil {
 		return nil, err
 	}
@@ -379,9 +379,9 @@ func interpolationWeights(n *Chooser, in, out int, scale float64) (func(o, i int
 	return nil, fmt.Errorf("unknown resize mode %q; want nearest, linear or cubic", mode)
 }
 
-// mapCoordinates returns a function that maps an index on a resized axis to a coordinate on the
+// coordinateMapper returns a function that maps an index on a resized axis to a coordinate on the
 // original one. The mode is an ONNX coordinate_transformation_mode.
-func mapCoordinates(mode string, in, out int, scale float64) (func(o int) float64, error) {
+func coordinateMapper(mode string, in, out int, scale float64) (func(o int) float64, error) {
 	switch mode {
 	case "half_pixel", "pytorch_half_pixel", "align_corners", "tf_half_pixel_for_nn", "asymmetric", "half_pixel_symmetric":
 	default:

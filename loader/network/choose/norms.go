@@ -11,9 +11,9 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// reduceNode reduces the axes of x that the node names, and drops them from the result if the node
-// says so.
-func reduceNode(n *Chooser, op layer.Op, x Operand) (Operand, error) {
+// reduceNodeAxes reduces the axes of x that the node names, and drops them from the result if the
+// node says so.
+func reduceNodeAxes(n *Chooser, op layer.Op, x Operand) (Operand, error) {
 	axes, err := ops.ReducedAxes(n.Node, len(x.Dims))
 	if err != nil {
 		return x, err
@@ -56,7 +56,7 @@ func buildReduceProd(n *Chooser, x Operand) (Operand, error) {
 func buildReduceL1(n *Chooser, x Operand) (Operand, error) {
 	x, err := n.applyUnary(layer.Abs, x)
 	if err == nil {
-		x, err = reduceNode(n, layer.ReduceSum, x)
+		x, err = reduceNodeAxes(n, layer.ReduceSum, x)
 	}
 	return x, err
 }
@@ -67,7 +67,7 @@ func buildReduceSumSquare(n *Chooser) (Operand, error) {
 		x, err = n.ApplyBinary(layer.Mul, x, x)
 	}
 	if err == nil {
-		x, err = reduceNode(n, layer.ReduceSum, x)
+		x, err = reduceNodeAxes(n, layer.ReduceSum, x)
 	}
 	return x, err
 }
@@ -84,7 +84,7 @@ func buildReduceL2(n *Chooser) (Operand, error) {
 // ReduceLogSumExp.
 func buildReduceLogSum(n *Chooser, x Operand) (Operand, error) {
 	if n.Op == "ReduceLogSum" {
-		x, err := reduceNode(n, layer.ReduceSum, x)
+		x, err := reduceNodeAxes(n, layer.ReduceSum, x)
 		if err == nil {
 			x, err = n.applyUnary(layer.Log, x)
 		}
@@ -94,7 +94,7 @@ func buildReduceLogSum(n *Chooser, x Operand) (Operand, error) {
 	if err != nil {
 		return Operand{}, err
 	}
-	_, largest, y, err := shiftedLogSumExp(n, x, axes)
+	_, largest, y, err := computeShiftedLogSumExp(n, x, axes)
 	if err == nil {
 		y, err = n.ApplyBinary(layer.Add, y, largest)
 	}
@@ -152,16 +152,16 @@ func buildLogSoftmax(n *Chooser) (Operand, error) {
 	}
 	axes := make([]bool, len(x.Dims))
 	axes[axis] = true
-	d, _, sum, err := shiftedLogSumExp(n, x, axes)
+	d, _, sum, err := computeShiftedLogSumExp(n, x, axes)
 	if err == nil {
 		d, err = n.ApplyBinary(layer.Sub, d, sum)
 	}
 	return d.As(n.Results[0].Dims...), err
 }
 
-// shiftedLogSumExp returns the largest elements of x along the given axes, the differences x - largest,
-// and log(sum(exp(x - largest))). Subtracting the largest element keeps exp within fp16.
-func shiftedLogSumExp(n *Chooser, x Operand, axes []bool) (difference, largest, sum Operand, err error) {
+// computeShiftedLogSumExp returns the largest elements of x along the given axes, the differences x
+// - largest, and log(sum(exp(x - largest))). Subtracting the largest element keeps exp within fp16.
+func computeShiftedLogSumExp(n *Chooser, x Operand, axes []bool) (difference, largest, sum Operand, err error) {
 	largest, err = n.reduceAxes(layer.ReduceMax, x, axes)
 	if err == nil {
 		difference, err = n.ApplyBinary(layer.Sub, x, largest)
@@ -205,10 +205,10 @@ func applyLayerNorm(n *Chooser, x Operand, first int, epsilon float32) (Operand,
 	return y.As(dims...), err
 }
 
-// applyAffine multiplies x by input scale and adds input bias, each if it is present. The function
-// shape returns the dimensions with which a parameter broadcasts to x. Constants of only ones or
-// zeros, respectively, add no layer.
-func applyAffine(n *Chooser, x Operand, scale, bias int, shape func(c *graph.Const) []int) (Operand, error) {
+// applyScaleAndBias multiplies x by input scale and adds input bias, each if it is present. The
+// function shape returns the dimensions with which a parameter broadcasts to x. Constants of only
+// ones or zeros, respectively, add no layer.
+func applyScaleAndBias(n *Chooser, x Operand, scale, bias int, shape func(c *graph.Const) []int) (Operand, error) {
 	for i, at := range [...]int{scale, bias} {
 		if !n.Given(at) {
 			continue
@@ -242,7 +242,7 @@ func applyAffine(n *Chooser, x Operand, scale, bias int, shape func(c *graph.Con
 	return x, nil
 }
 
-// constantShape returns the dimensions of c. It is the shape argument of applyAffine for
+// constantShape returns the dimensions of c. It is the shape argument of applyScaleAndBias for
 // parameters that broadcast as they are.
 func constantShape(c *graph.Const) []int { return c.Dims }
 
@@ -257,12 +257,12 @@ func buildLayerNorm(n *Chooser, x Operand) (Operand, error) {
 	}
 	y, err := applyLayerNorm(n, x, first, n.Float("epsilon", 1e-5))
 	if err == nil {
-		y, err = applyAffine(n, y, 1, 2, constantShape)
+		y, err = applyScaleAndBias(n, y, 1, 2, constantShape)
 	}
 	if err != nil || len(n.Out) < 2 {
 		return y, err
 	}
-	return Operand{}, errors.Join(n.NameResult(0, y), buildStatistics(n, x, first))
+	return Operand{}, errors.Join(n.NameResult(0, y), buildNormStatistics(n, x, first))
 }
 
 // readNormAxes marks the axes that a norm covers: those in the attribute axes if it is present,
@@ -302,16 +302,16 @@ func normalizeInSteps(n *Chooser, x Operand, axes []bool, epsilon float32) (Oper
 	if err != nil {
 		return x, err
 	}
-	v, err := inverseRMS(n, d, axes, epsilon)
+	v, err := computeInverseRMS(n, d, axes, epsilon)
 	if err != nil {
 		return x, err
 	}
 	return n.ApplyBinary(layer.Mul, d, v)
 }
 
-// inverseRMS returns 1/sqrt(mean(x*x) + epsilon). The mean is taken over the given axes, whose
-// extents become 1.
-func inverseRMS(n *Chooser, x Operand, axes []bool, epsilon float32) (Operand, error) {
+// computeInverseRMS returns 1/sqrt(mean(x*x) + epsilon). The mean is taken over the given axes,
+// whose extents become 1.
+func computeInverseRMS(n *Chooser, x Operand, axes []bool, epsilon float32) (Operand, error) {
 	y, err := n.ApplyBinary(layer.Mul, x, x)
 	if err == nil {
 		y, err = n.reduceAxes(layer.ReduceMean, y, axes)
@@ -324,9 +324,9 @@ func inverseRMS(n *Chooser, x Operand, axes []bool, epsilon float32) (Operand, e
 	return n.addLayer(l, layer.Weights{}, y.Dims, y)
 }
 
-// buildStatistics builds the optional outputs of a layer norm: the mean, and 1/sqrt(variance +
+// buildNormStatistics builds the optional outputs of a layer norm: the mean, and 1/sqrt(variance +
 // epsilon).
-func buildStatistics(n *Chooser, x Operand, first int) error {
+func buildNormStatistics(n *Chooser, x Operand, first int) error {
 	axes := make([]bool, len(x.Dims))
 	for i := range axes {
 		axes[i] = i >= first
@@ -343,7 +343,7 @@ func buildStatistics(n *Chooser, x Operand, first int) error {
 	}
 	d, err := n.ApplyBinary(layer.Sub, x, mean)
 	if err == nil {
-		d, err = inverseRMS(n, d, axes, n.Float("epsilon", 1e-5))
+		d, err = computeInverseRMS(n, d, axes, n.Float("epsilon", 1e-5))
 	}
 	if err != nil {
 		return err
@@ -357,12 +357,12 @@ func buildRMSNorm(n *Chooser, x Operand) (Operand, error) {
 	if err != nil {
 		return Operand{}, err
 	}
-	y, err := inverseRMS(n, x, axes, n.Float("epsilon", 1e-5))
+	y, err := computeInverseRMS(n, x, axes, n.Float("epsilon", 1e-5))
 	if err == nil {
 		y, err = n.ApplyBinary(layer.Mul, x, y)
 	}
 	if err == nil {
-		y, err = applyAffine(n, y, 1, -1, constantShape)
+		y, err = applyScaleAndBias(n, y, 1, -1, constantShape)
 	}
 	return y, err
 }
@@ -377,14 +377,14 @@ func buildInstanceNorm(n *Chooser, x Operand) (Operand, error) {
 	}
 	y, err := applyLayerNorm(n, x, 2, n.Float("epsilon", 1e-5))
 	if err == nil {
-		y, err = applyAffine(n, y, 1, 2, channelShape(y.Dims))
+		y, err = applyScaleAndBias(n, y, 1, 2, channelShapeFunc(y.Dims))
 	}
 	return y.As(d...), err
 }
 
-// channelShape returns a function that gives the dimensions with which a list of values, one per
-// channel, broadcasts to a tensor with dimensions dims.
-func channelShape(dims []int) func(c *graph.Const) []int {
+// channelShapeFunc returns a function that gives the dimensions with which a list of values, one
+// per channel, broadcasts to a tensor with dimensions dims.
+func channelShapeFunc(dims []int) func(c *graph.Const) []int {
 	return func(c *graph.Const) []int {
 		return append([]int{c.Elements()}, slices.Repeat([]int{1}, len(dims)-2)...)
 	}
@@ -405,15 +405,15 @@ func buildGroupNorm(n *Chooser, x Operand) (Operand, error) {
 	if err != nil {
 		return Operand{}, err
 	}
-	shape := func(c *graph.Const) []int { return channelShape(d)(c) }
+	shape := func(c *graph.Const) []int { return channelShapeFunc(d)(c) }
 	if c := n.Const(1); c != nil && c.Elements() == groups && groups != d[1] {
 		// Before operator set 21 there is one scale per group.
 		y = y.As(d[0], groups, graph.Elements(d[1:])/groups/d[len(d)-1], d[len(d)-1])
-		shape = channelShape(y.Dims)
+		shape = channelShapeFunc(y.Dims)
 	} else {
 		y = y.As(d...)
 	}
-	y, err = applyAffine(n, y, 1, 2, shape)
+	y, err = applyScaleAndBias(n, y, 1, 2, shape)
 	return y.As(d...), err
 }
 
@@ -447,7 +447,7 @@ func buildBatchNorm(n *Chooser, x Operand) (Operand, error) {
 	}
 	dims := append([]int{channels}, slices.Repeat([]int{1}, len(x.Dims)-2)...)
 	if absent {
-		return applyAbsentAffine(n, x, dims)
+		return applyAbsentScaleAndBias(n, x, dims)
 	}
 	factor := &graph.Const{Dims: dims, Type: graph.Float, Numbers: make([]float64, channels)}
 	addend := &graph.Const{Dims: dims, Type: graph.Float, Numbers: make([]float64, channels)}
@@ -464,9 +464,9 @@ func buildBatchNorm(n *Chooser, x Operand) (Operand, error) {
 	return y, err
 }
 
-// applyAbsentAffine multiplies x by a factor and adds a constant per channel whose values are in a
-// file that was not read. The input must have four axes.
-func applyAbsentAffine(n *Chooser, x Operand, dims []int) (Operand, error) {
+// applyAbsentScaleAndBias multiplies x by a factor and adds a constant per channel whose values are
+// in a file that was not read. The input must have four axes.
+func applyAbsentScaleAndBias(n *Chooser, x Operand, dims []int) (Operand, error) {
 	s := x.shape()
 	if len(x.Dims) != 4 {
 		return Operand{}, errors.New("scale, bias, mean or variance is in a file that was not read")

@@ -63,7 +63,7 @@ func (n *Chooser) Choose() error {
 // function that adds its layers.
 func newOperators() map[string]rule {
 	t := map[string]rule{
-		"Conv": inputRule(buildConv), "ConvTranspose": inputRule(buildConvTranspose), "Gemm": buildGemm, "Linear": inputRule(buildLinear),
+		"Conv": inputRule(buildConv), "ConvTranspose": inputRule(buildConvTranspose), "Gemm": buildGemm, "Linear": inputRule(buildLinearLayer),
 		"MatMul": buildMatMul, "Einsum": buildEinsum,
 		"MaxPool": inputRule(buildPool), "AveragePool": inputRule(buildPool),
 		"GlobalAveragePool": globalPoolRule(layer.ReduceMean), "GlobalMaxPool": globalPoolRule(layer.ReduceMax),
@@ -74,13 +74,13 @@ func newOperators() map[string]rule {
 		"Elu": inputRule(buildElu), "Selu": inputRule(buildElu), "Celu": inputRule(buildElu),
 		"HardSigmoid": inputRule(buildHardSigmoid), "HardSwish": unaryRule(layer.HardSwish), "ThresholdedRelu": inputRule(buildThresholdedRelu),
 		"Shrink": inputRule(buildShrink), "Mish": inputRule(buildMish), "CumSum": inputRule(buildCumSum), "Trilu": inputRule(buildTrilu),
-		"LRN": inputRule(buildLRN), "MeanVarianceNormalization": inputRule(buildMeanVariance), "LpNormalization": inputRule(buildLpNorm), "RNN": recurrentRule(1),
+		"LRN": inputRule(buildLRN), "MeanVarianceNormalization": inputRule(buildMeanVarianceNorm), "LpNormalization": inputRule(buildLpNorm), "RNN": recurrentRule(1),
 		"Neg": inputRule(buildNeg),
 		"Erf": unaryRule(layer.Erf), "Softplus": unaryRule(layer.Softplus), "Log": unaryRule(layer.Log), "Floor": unaryRule(layer.Floor), "Ceil": unaryRule(layer.Ceil),
 		"Sign": unaryRule(layer.Sign), "Abs": unaryRule(layer.Abs), "Reciprocal": unaryRule(layer.Inverse), "Softsign": inputRule(buildSoftsign), "Sin": unaryRule(layer.Sin), "Cos": unaryRule(layer.Cos),
 		"Relu": unaryRule(layer.ReLU), "Sigmoid": unaryRule(layer.Sigmoid), "Tanh": unaryRule(layer.Tanh), "Exp": unaryRule(layer.Exp),
 		"Sqrt": unaryRule(layer.Sqrt), "Gelu": unaryRule(layer.GELU), "FastGelu": unaryRule(layer.GELU), "Swish": unaryRule(layer.SiLU), "SiLU": unaryRule(layer.SiLU),
-		"Greater": compareRule(false, false), "Less": compareRule(true, false), "GreaterOrEqual": compareRule(true, true), "LessOrEqual": compareRule(false, true),
+		"Greater": comparisonRule(false, false), "Less": comparisonRule(true, false), "GreaterOrEqual": comparisonRule(true, true), "LessOrEqual": comparisonRule(false, true),
 		"Equal": buildEqual, "Not": buildNot, "And": logicRule(layer.Mul), "Or": logicRule(layer.Max), "Xor": logicRule(layer.Sub),
 		"Rsqrt": inputRule(buildRsqrt), "RoundSmall": inputRule(buildRoundSmall), "QuickGelu": inputRule(buildQuickGelu),
 		"Softmax": buildSoftmax, "LogSoftmax": buildLogSoftmax,
@@ -98,7 +98,7 @@ func newOperators() map[string]rule {
 		"ReduceLogSum": inputRule(buildReduceLogSum), "ReduceLogSumExp": inputRule(buildReduceLogSum),
 	}
 	for name, op := range map[string]layer.Op{"ReduceMean": layer.ReduceMean, "ReduceSum": layer.ReduceSum, "ReduceMax": layer.ReduceMax, "ReduceMin": layer.ReduceMin} {
-		t[name] = inputRule(func(n *Chooser, x Operand) (Operand, error) { return reduceNode(n, op, x) })
+		t[name] = inputRule(func(n *Chooser, x Operand) (Operand, error) { return reduceNodeAxes(n, op, x) })
 	}
 	return t
 }

@@ -8,9 +8,9 @@ import (
 	"anesim/loader/network/arrange"
 )
 
-// swapChannelsColumns adds a transpose that exchanges the channels and columns of x, seen as an
+// swapChannelsAndColumns adds a transpose that exchanges the channels and columns of x, seen as an
 // N, C, H, W tensor.
-func (n *Chooser) swapChannelsColumns(x Operand) (Operand, error) {
+func (n *Chooser) swapChannelsAndColumns(x Operand) (Operand, error) {
 	s := x.shape()
 	return n.addLayer(layer.Unary(layer.Transpose, s), layer.Weights{}, []int{s.N, s.W, s.H, s.C}, x.As(s.N, s.C, s.H, s.W))
 }

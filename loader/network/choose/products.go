@@ -161,8 +161,8 @@ func buildMatMul(n *Chooser) (Operand, error) {
 	return y.As(out...), err
 }
 
-// buildLinear multiplies the input by constant weights [columns][k] and adds an optional bias.
-func buildLinear(n *Chooser, x Operand) (Operand, error) {
+// buildLinearLayer multiplies the input by constant weights [columns][k] and adds an optional bias.
+func buildLinearLayer(n *Chooser, x Operand) (Operand, error) {
 	c := n.Const(1)
 	if c == nil {
 		return Operand{}, errors.New("weights are computed; want constants")

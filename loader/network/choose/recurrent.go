@@ -27,11 +27,11 @@ type recurrence struct {
 // recurrentRule returns the rule that unrolls a recurrent layer with the given number of gates: 4
 // for LSTM, 3 for GRU and 1 for RNN.
 func recurrentRule(gates int) rule {
-	return func(n *Chooser) (Operand, error) { return unroll(n, gates) }
+	return func(n *Chooser) (Operand, error) { return unrollLayer(n, gates) }
 }
 
-// unroll builds a recurrent layer step by step and names its results.
-func unroll(n *Chooser, gates int) (Operand, error) {
+// unrollLayer builds a recurrent layer step by step and names its results.
+func unrollLayer(n *Chooser, gates int) (Operand, error) {
 	x, err := n.input(0)
 	if err != nil {
 		return Operand{}, err
@@ -178,9 +178,9 @@ func readDirection(n *Chooser, d, gates int, x Operand) (*recurrence, error) {
 	return q, nil
 }
 
-// applyLinear multiplies x by rows of the weights, from row first on, and adds the same rows of
-// the bias. The layer has no bias if bias is nil, and no values if weights is nil.
-func applyLinear(n *Chooser, x Operand, weights, bias []float16.Float16, first, rows int) (Operand, error) {
+// applyLinearLayer multiplies x by rows of the weights, from row first on, and adds the same rows
+// of the bias. The layer has no bias if bias is nil, and no values if weights is nil.
+func applyLinearLayer(n *Chooser, x Operand, weights, bias []float16.Float16, first, rows int) (Operand, error) {
 	k := x.Dims[len(x.Dims)-1]
 	l := layer.Layer{Op: layer.Linear, In: x.shape(), Second: layer.Constant, Columns: rows}
 	var w layer.Weights
@@ -203,7 +203,7 @@ func unrollDirection(n *Chooser, q *recurrence, x Operand, reverse bool) (Operan
 	gates := make([]Operand, q.gates)
 	for g := range gates {
 		var err error
-		if gates[g], err = applyLinear(n, x, q.w, q.wb, g*q.hidden, q.hidden); err != nil {
+		if gates[g], err = applyLinearLayer(n, x, q.w, q.wb, g*q.hidden, q.hidden); err != nil {
 			return x, err
 		}
 	}
@@ -224,11 +224,11 @@ func unrollDirection(n *Chooser, q *recurrence, x Operand, reverse bool) (Operan
 		var err error
 		switch q.gates {
 		case 4:
-			err = stepLSTM(n, q, now)
+			err = addLSTMStep(n, q, now)
 		case 3:
-			err = stepGRU(n, q, now)
+			err = addGRUStep(n, q, now)
 		default:
-			err = stepRNN(n, q, now[0])
+			err = addRNNStep(n, q, now[0])
 		}
 		if err != nil {
 			return x, err
@@ -247,7 +247,7 @@ func addState(n *Chooser, q *recurrence, sum, h Operand, gate int) (Operand, err
 		}
 		return addBias(n, sum, q.rb[gate*q.hidden:(gate+1)*q.hidden])
 	}
-	p, err := applyLinear(n, h, q.r, q.rb, gate*q.hidden, q.hidden)
+	p, err := applyLinearLayer(n, h, q.r, q.rb, gate*q.hidden, q.hidden)
 	if err != nil {
 		return sum, err
 	}
@@ -256,11 +256,11 @@ func addState(n *Chooser, q *recurrence, sum, h Operand, gate int) (Operand, err
 
 // addBias adds a layer that adds the value v[i] to column i of x.
 func addBias(n *Chooser, x Operand, v []float16.Float16) (Operand, error) {
-	return n.applyConstant(layer.Add, x, halvesConstant(v))
+	return n.applyConstant(layer.Add, x, newHalvesConstant(v))
 }
 
-// halvesConstant returns a constant with one axis that holds the values v.
-func halvesConstant(v []float16.Float16) *graph.Const {
+// newHalvesConstant returns a constant with one axis that holds the values v.
+func newHalvesConstant(v []float16.Float16) *graph.Const {
 	c := &graph.Const{Dims: []int{len(v)}}
 	for _, h := range v {
 		c.Numbers = append(c.Numbers, float64(h.Float32()))
@@ -268,8 +268,8 @@ func halvesConstant(v []float16.Float16) *graph.Const {
 	return c
 }
 
-// stepRNN computes h = tanh(sum + R*h), where sum is the product of the step's input.
-func stepRNN(n *Chooser, q *recurrence, sum Operand) error {
+// addRNNStep computes h = tanh(sum + R*h), where sum is the product of the step's input.
+func addRNNStep(n *Chooser, q *recurrence, sum Operand) error {
 	sum, err := addState(n, q, sum, q.h, 0)
 	if err == nil {
 		q.h, err = n.applyUnary(layer.Tanh, sum)
@@ -277,15 +277,15 @@ func stepRNN(n *Chooser, q *recurrence, sum Operand) error {
 	return err
 }
 
-// stepLSTM computes c = f*c + i*g and h = o*tanh(c). The elements of g are the products of the
+// addLSTMStep computes c = f*c + i*g and h = o*tanh(c). The elements of g are the products of the
 // step's input for the gates i, o, f and g, in this order.
-func stepLSTM(n *Chooser, q *recurrence, g []Operand) error {
+func addLSTMStep(n *Chooser, q *recurrence, g []Operand) error {
 	var err error
 	addPeephole := func(x Operand, k int) (Operand, error) {
 		if q.peephole == nil || q.c.Name == "" {
 			return x, nil
 		}
-		p, err := n.applyConstant(layer.Mul, q.c, halvesConstant(q.peephole[k*q.hidden:(k+1)*q.hidden]))
+		p, err := n.applyConstant(layer.Mul, q.c, newHalvesConstant(q.peephole[k*q.hidden:(k+1)*q.hidden]))
 		if err != nil {
 			return x, err
 		}
@@ -337,9 +337,9 @@ func stepLSTM(n *Chooser, q *recurrence, g []Operand) error {
 	return err
 }
 
-// stepGRU computes h = (1-z)*h' + z*h. The elements of g are the products of the step's input for
-// z, r and h', in this order.
-func stepGRU(n *Chooser, q *recurrence, g []Operand) error {
+// addGRUStep computes h = (1-z)*h' + z*h. The elements of g are the products of the step's input
+// for z, r and h', in this order.
+func addGRUStep(n *Chooser, q *recurrence, g []Operand) error {
 	var err error
 	for k := range 2 {
 		if g[k], err = addState(n, q, g[k], q.h, k); err == nil {
@@ -378,7 +378,7 @@ func computeGRUCandidate(n *Chooser, q *recurrence, g []Operand) (Operand, error
 	linearFirst := n.Int("linear_before_reset", 0) != 0
 	switch {
 	case linearFirst && q.h.Name != "":
-		p, err := applyLinear(n, q.h, q.r, q.rb, 2*q.hidden, q.hidden)
+		p, err := applyLinearLayer(n, q.h, q.r, q.rb, 2*q.hidden, q.hidden)
 		if err == nil {
 			p, err = n.ApplyBinary(layer.Mul, g[1], p)
 		}
@@ -387,7 +387,7 @@ func computeGRUCandidate(n *Chooser, q *recurrence, g []Operand) (Operand, error
 		}
 		return n.ApplyBinary(layer.Add, h, p)
 	case linearFirst && q.rb != nil:
-		p, err := n.applyConstant(layer.Mul, g[1], halvesConstant(q.rb[2*q.hidden:]))
+		p, err := n.applyConstant(layer.Mul, g[1], newHalvesConstant(q.rb[2*q.hidden:]))
 		if err != nil {
 			return h, err
 		}

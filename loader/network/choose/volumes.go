@@ -30,7 +30,7 @@ func poolByAxis(n *Chooser, x Operand, w ops.Window, average bool) (Operand, err
 		}
 		var err error
 		need := (w.Out[i]-1)*w.Strides[i] + (taps-1)*w.Dilations[i] + 1
-		if x, err = padIfNeeded(n, x, 2+i, w.Before[i], max(0, need-w.Before[i]-x.Dims[2+i]), border); err != nil {
+		if x, err = padWithConstantIfNeeded(n, x, 2+i, w.Before[i], max(0, need-w.Before[i]-x.Dims[2+i]), border); err != nil {
 			return x, err
 		}
 		var y Operand
@@ -102,12 +102,13 @@ func countTaps(low, high, first, taps, dilation int) int {
 	return max(0, firstTapAt(high)-firstTapAt(low))
 }
 
-// padIfNeeded is like padConstant, but returns x unchanged if there is nothing to add.
-func padIfNeeded(n *Chooser, x Operand, axis, before, after int, value float64) (Operand, error) {
+// padWithConstantIfNeeded is like padWithConstant, but returns x unchanged if there is nothing to
+// add.
+func padWithConstantIfNeeded(n *Chooser, x Operand, axis, before, after int, value float64) (Operand, error) {
 	if before == 0 && after == 0 {
 		return x, nil
 	}
-	return padConstant(n, x, axis, before, after, value)
+	return padWithConstant(n, x, axis, before, after, value)
 }
 
 // stridedIndices returns count indices that start at first and are step apart.
@@ -144,7 +145,7 @@ func convolve3D(n *Chooser, x Operand) (Operand, error) {
 		return Operand{}, err
 	}
 	need := (w.Out[0]-1)*w.Strides[0] + (depth-1)*w.Dilations[0] + 1
-	if x, err = padIfNeeded(n, x, 1, w.Before[0], max(0, need-w.Before[0]-d[2]), 0); err != nil {
+	if x, err = padWithConstantIfNeeded(n, x, 1, w.Before[0], max(0, need-w.Before[0]-d[2]), 0); err != nil {
 		return Operand{}, err
 	}
 	lw := layer.Window{
@@ -164,7 +165,7 @@ func convolve3D(n *Chooser, x Operand) (Operand, error) {
 		if k, err = k.dilate(n, w.Dilations[1], w.Dilations[2]); err != nil {
 			return Operand{}, err
 		}
-		y, err := convolve(n, part.As(d[0]*w.Out[0], d[1], d[3], d[4]), k, lw, n.Int("group", 1), bias)
+		y, err := convolveImage(n, part.As(d[0]*w.Out[0], d[1], d[3], d[4]), k, lw, n.Int("group", 1), bias)
 		if err == nil && t > 0 {
 			y, err = n.ApplyBinary(layer.Add, sum, y)
 		}

@@ -95,7 +95,7 @@ func (c *Const) Halves() ([]float16.Float16, error) {
 		for i, v := range c.Numbers {
 			out[i] = float16.Fromfloat32(float32(v))
 		}
-		c.clamp(out, c.Numbers)
+		c.clampInfinities(out, c.Numbers)
 		return out, nil
 	}
 	out, err := c.Source.Halves()
@@ -106,13 +106,13 @@ func (c *Const) Halves() ([]float16.Float16, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.clamp(out, v)
+	c.clampInfinities(out, v)
 	return out, nil
 }
 
-// clamp replaces infinities in out that are finite in v with the largest fp16 number, and
+// clampInfinities replaces infinities in out that are finite in v with the largest fp16 number, and
 // counts them.
-func (c *Const) clamp(out []float16.Float16, v []float64) {
+func (c *Const) clampInfinities(out []float16.Float16, v []float64) {
 	c.Clamped = 0
 	for i, h := range out {
 		if isInfinite(h) && !math.IsInf(v[i], 0) {

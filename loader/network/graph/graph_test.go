@@ -41,8 +41,8 @@ func TestNode(t *testing.T) {
 	}
 }
 
-// TestAttributes holds that an argument is the node's or the operator's own, bounded, and that a list may be
-// an input too, which has to be a constant.
+// TestAttributes holds that an argument is the node's or the operator's own, bounded, and that a
+// list may be an input too, which has to be a constant.
 func TestAttributes(t *testing.T) {
 	c, long := &Value{Name: "c"}, &Value{Name: "long"}
 	c.Set(&Const{Dims: []int{2}, Type: Int64, Numbers: []float64{3, -1}})
@@ -90,7 +90,8 @@ func TestAttributes(t *testing.T) {
 	}
 }
 
-// TestValue holds that one number has known, empty dimensions, and that a value forgets all but its bounds.
+// TestValue holds that one number has known, empty dimensions, and that a value forgets all but its
+// bounds.
 func TestValue(t *testing.T) {
 	v := &Value{Name: "v", Range: &Range{0, 1}}
 	v.Set(&Const{Type: Float, Numbers: []float64{1}})
@@ -139,8 +140,8 @@ func TestPlaces(t *testing.T) {
 	}
 }
 
-// TestBounds holds which dimensions can be counted, and which the engine may take: four axes, of which
-// the first may be several together.
+// TestBounds holds which dimensions can be counted, and which the engine may take: four axes, of
+// which the first may be several together.
 func TestBounds(t *testing.T) {
 	for _, c := range []struct {
 		dims            []int

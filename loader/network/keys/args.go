@@ -47,8 +47,8 @@ func (a *args) fail(key, format string, v ...any) {
 	}
 }
 
-// checkKeys records an error for the first unknown key in alphabetical order.
-func (a *args) checkKeys() {
+// checkUnknownKeys records an error for the first unknown key in alphabetical order.
+func (a *args) checkUnknownKeys() {
 	var unknown []string
 	for k := range a.values {
 		if !slices.Contains(a.known, k) {
@@ -60,11 +60,11 @@ func (a *args) checkKeys() {
 	}
 }
 
-func (a *args) has(key string) bool { return a.values[key] != "" }
+func (a *args) isGiven(key string) bool { return a.values[key] != "" }
 
-// count returns the integer value of a key, or missing if the key is not given. It records an
+// intValue returns the integer value of a key, or missing if the key is not given. It records an
 // error for a value that is not an integer from least to the largest extent.
-func (a *args) count(key string, least, missing int) int {
+func (a *args) intValue(key string, least, missing int) int {
 	v, ok := a.values[key]
 	if !ok {
 		return missing
@@ -77,13 +77,13 @@ func (a *args) count(key string, least, missing int) int {
 	return n
 }
 
-// requiredCount returns the integer value of a key, which must be given and at least 1. It
+// requiredInt returns the integer value of a key, which must be given and at least 1. It
 // records an error otherwise.
-func (a *args) requiredCount(key string) int {
-	if !a.has(key) {
+func (a *args) requiredInt(key string) int {
+	if !a.isGiven(key) {
 		a.fail(key, "key is missing")
 	}
-	return a.count(key, 1, 1)
+	return a.intValue(key, 1, 1)
 }
 
 // choice returns the value of a key, or the first of choices if the key is not given. It records
@@ -184,11 +184,11 @@ func (a *args) parseParts(key string) []int {
 // parseWindow returns the window that the keys k, kh, kw, stride, sy, sx and pad describe over
 // an input of shape in. Without them, the window has k rows and columns.
 func (a *args) parseWindow(in layer.Shape, k int) layer.Window {
-	k = a.count("k", 1, k)
-	stride := a.count("stride", 1, 1)
+	k = a.intValue("k", 1, k)
+	stride := a.intValue("stride", 1, 1)
 	w := layer.Window{
-		Kh: a.count("kh", 1, k), Kw: a.count("kw", 1, k),
-		Sy: a.count("sy", 1, stride), Sx: a.count("sx", 1, stride),
+		Kh: a.intValue("kh", 1, k), Kw: a.intValue("kw", 1, k),
+		Sy: a.intValue("sy", 1, stride), Sx: a.intValue("sx", 1, stride),
 	}
 	switch pad := a.values["pad"]; pad {
 	case "same":

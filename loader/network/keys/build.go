@@ -10,24 +10,24 @@ import (
 )
 
 func tensorInputs(a *args) []layer.Shape {
-	return []layer.Shape{{N: a.count("n", 1, 1), C: a.count("c", 1, 1), H: a.count("h", 1, 1), W: a.count("w", 1, 1)}}
+	return []layer.Shape{{N: a.intValue("n", 1, 1), C: a.intValue("c", 1, 1), H: a.intValue("h", 1, 1), W: a.intValue("w", 1, 1)}}
 }
 
 func convInputs(a *args) []layer.Shape {
-	return []layer.Shape{{N: a.count("n", 1, 1), C: a.requiredCount("cin"), H: a.count("h", 1, 1), W: a.count("w", 1, 1)}}
+	return []layer.Shape{{N: a.intValue("n", 1, 1), C: a.requiredInt("cin"), H: a.intValue("h", 1, 1), W: a.intValue("w", 1, 1)}}
 }
 
 func linearInputs(a *args) []layer.Shape {
 	if a.boolean("tx") {
-		return []layer.Shape{{N: 1, C: a.count("c", 1, 1), H: a.requiredCount("k"), W: a.requiredCount("m")}}
+		return []layer.Shape{{N: 1, C: a.intValue("c", 1, 1), H: a.requiredInt("k"), W: a.requiredInt("m")}}
 	}
-	return []layer.Shape{{N: 1, C: a.count("c", 1, 1), H: a.requiredCount("m"), W: a.requiredCount("k")}}
+	return []layer.Shape{{N: 1, C: a.intValue("c", 1, 1), H: a.requiredInt("m"), W: a.requiredInt("k")}}
 }
 
 func matmulInputs(a *args) []layer.Shape {
 	in := linearInputs(a)
 	if a.choice("rhs", "constant", "runtime") == "runtime" {
-		right := layer.Shape{N: 1, C: in[0].C, H: a.requiredCount("k"), W: a.requiredCount("n")}
+		right := layer.Shape{N: 1, C: in[0].C, H: a.requiredInt("k"), W: a.requiredInt("n")}
 		if a.boolean("ty") {
 			right.H, right.W = right.W, right.H
 		}
@@ -38,7 +38,7 @@ func matmulInputs(a *args) []layer.Shape {
 
 func binaryInputs(a *args) []layer.Shape {
 	in := tensorInputs(a)
-	if a.choice("second", "runtime", "constant", "scalar", "itself") != "runtime" || a.has("value") && !a.has("second") {
+	if a.choice("second", "runtime", "constant", "scalar", "itself") != "runtime" || a.isGiven("value") && !a.isGiven("second") {
 		return in
 	}
 	second := in[0]
@@ -54,17 +54,17 @@ func binaryInputs(a *args) []layer.Shape {
 func concatInputs(a *args) []layer.Shape {
 	var parts []int
 	switch {
-	case a.has("parts"):
+	case a.isGiven("parts"):
 		parts = a.parseParts("parts")
-	case a.has("c"):
-		c := a.count("c", 1, 1)
+	case a.isGiven("c"):
+		c := a.intValue("c", 1, 1)
 		parts = []int{c, c}
 	default:
 		a.fail("parts", "key is missing; want parts or c")
 	}
 	var in []layer.Shape
 	for _, c := range parts {
-		in = append(in, layer.Shape{N: a.count("n", 1, 1), C: c, H: a.count("h", 1, 1), W: a.count("w", 1, 1)})
+		in = append(in, layer.Shape{N: a.intValue("n", 1, 1), C: c, H: a.intValue("h", 1, 1), W: a.intValue("w", 1, 1)})
 	}
 	return in
 }
@@ -103,10 +103,10 @@ func buildConv(a *args, in []layer.Shape) list.Layer {
 	groups, cout := 1, 0
 	if a.values["groups"] == "cin" {
 		groups = s.C
-		cout = a.count("cout", 1, s.C)
+		cout = a.intValue("cout", 1, s.C)
 	} else {
-		groups = a.count("groups", 1, 1)
-		cout = a.requiredCount("cout")
+		groups = a.intValue("groups", 1, 1)
+		cout = a.requiredInt("cout")
 	}
 	w, dilation := a.parseDilatedWindow(s, 1)
 	l := layer.Conv(s, cout, w)
@@ -120,7 +120,7 @@ func buildConv(a *args, in []layer.Shape) list.Layer {
 // side.
 func (a *args) parseDilatedWindow(s layer.Shape, k int) (w layer.Window, dilation int) {
 	w = a.parseWindow(s, k)
-	d := a.count("dilation", 1, 1)
+	d := a.intValue("dilation", 1, 1)
 	if d == 1 {
 		return w, 0
 	}
@@ -135,7 +135,7 @@ func (a *args) parseDilatedWindow(s layer.Shape, k int) (w layer.Window, dilatio
 // buildDeconv builds a transposed convolution, always of one group, from its keys.
 func buildDeconv(a *args, in []layer.Shape) list.Layer {
 	s := a.onlyInput(in)
-	l := layer.Conv(s, a.requiredCount("cout"), a.parseWindow(s, 1))
+	l := layer.Conv(s, a.requiredInt("cout"), a.parseWindow(s, 1))
 	l.Op, l.Bias, l.Activation = layer.Deconvolution, a.boolean("bias"), a.parseActivation()
 	return list.Layer{Lower: l}
 }
@@ -152,7 +152,7 @@ func buildMatMul(a *args, in []layer.Shape) list.Layer {
 		if a.choice("rhs", "constant", "runtime") == "runtime" {
 			a.fail("from", "found 1 input, want 2 for rhs=runtime")
 		}
-		l.Columns = a.requiredCount("n")
+		l.Columns = a.requiredInt("n")
 	case 2:
 		if a.choice("rhs", "runtime", "constant") == "constant" {
 			a.fail("rhs", "found rhs=constant with 2 inputs, want rhs=runtime or 1 input")
@@ -161,7 +161,7 @@ func buildMatMul(a *args, in []layer.Shape) list.Layer {
 			in[1].H, in[1].W = in[1].W, in[1].H
 		}
 		l.Second, l.Columns = layer.Runtime, in[1].W
-		if n := a.count("n", 1, l.Columns); n != l.Columns {
+		if n := a.intValue("n", 1, l.Columns); n != l.Columns {
 			a.fail("n", "found %d, want the %d columns of the second input", n, l.Columns)
 		}
 		if want := (layer.Shape{N: in[0].N, C: in[0].C, H: in[0].W, W: in[1].W}); in[1] != want {
@@ -176,14 +176,14 @@ func buildMatMul(a *args, in []layer.Shape) list.Layer {
 	return list.Layer{Lower: l}
 }
 
-func buildLinear(a *args, in []layer.Shape) list.Layer {
+func buildLinearLayer(a *args, in []layer.Shape) list.Layer {
 	return list.Layer{Lower: layer.Layer{
-		Op: layer.Linear, In: a.onlyInput(in), Second: layer.Constant, Columns: a.requiredCount("n"),
+		Op: layer.Linear, In: a.onlyInput(in), Second: layer.Constant, Columns: a.requiredInt("n"),
 		Bias: a.boolean("bias"), Activation: a.parseActivation(),
 	}}
 }
 
-func buildBinary(op layer.Op) func(*args, []layer.Shape) list.Layer {
+func binaryBuilder(op layer.Op) func(*args, []layer.Shape) list.Layer {
 	return func(a *args, in []layer.Shape) list.Layer {
 		l := list.Layer{Lower: layer.Layer{Op: op, In: in[0], Activation: a.parseActivation()}}
 		if len(in) > 2 {
@@ -191,7 +191,7 @@ func buildBinary(op layer.Op) func(*args, []layer.Shape) list.Layer {
 		}
 		if len(in) == 2 {
 			a.choice("second", "runtime")
-			if a.has("value") {
+			if a.isGiven("value") {
 				a.fail("value", "found a value and 2 inputs, want second=scalar with 1 input")
 			}
 			if !broadcastsTo(in[1], in[0]) {
@@ -200,12 +200,12 @@ func buildBinary(op layer.Op) func(*args, []layer.Shape) list.Layer {
 			l.Lower.SecondShape = in[1]
 			return l
 		}
-		if !a.has("second") && !a.has("value") {
+		if !a.isGiven("second") && !a.isGiven("value") {
 			a.fail("from", "found 1 input, want 2 for %s, or second: itself, constant or scalar", a.op)
 		}
 		second := a.choice("second", "itself", "constant", "scalar")
-		if a.has("value") && second != "scalar" {
-			if a.has("second") {
+		if a.isGiven("value") && second != "scalar" {
+			if a.isGiven("second") {
 				a.fail("value", "second=%s has no value; want second=scalar", second)
 			}
 			second = "scalar"
@@ -229,7 +229,7 @@ func broadcastsTo(s, t layer.Shape) bool {
 	return same(s.N, t.N) && same(s.C, t.C) && same(s.H, t.H) && same(s.W, t.W)
 }
 
-func buildUnary(op layer.Op) func(*args, []layer.Shape) list.Layer {
+func unaryBuilder(op layer.Op) func(*args, []layer.Shape) list.Layer {
 	return func(a *args, in []layer.Shape) list.Layer {
 		l := layer.Unary(op, a.onlyInput(in))
 		switch op {
@@ -314,14 +314,14 @@ func buildConcat(a *args, in []layer.Shape) list.Layer {
 
 func buildSlice(a *args, in []layer.Shape) list.Layer {
 	s := a.onlyInput(in)
-	return sliceLayer(s, a.choice("axis", "c", "h", "w"), a.count("begin", 0, 0), a.requiredCount("size"), a)
+	return newSlice(s, a.choice("axis", "c", "h", "w"), a.intValue("begin", 0, 0), a.requiredInt("size"), a)
 }
 
 func buildPad(a *args, in []layer.Shape) list.Layer {
 	l := layer.Unary(layer.Pad, a.onlyInput(in))
 	w := &l.Window
 	w.Py, w.Qy, w.Px, w.Qx = 1, 1, 1, 1
-	if a.has("pad") {
+	if a.isGiven("pad") {
 		w.Py, w.Qy, w.Px, w.Qx = a.parsePadding(a.values["pad"])
 	}
 	l.Fill = map[string]layer.Fill{"value": layer.FillValue, "edge": layer.FillEdge, "reflect": layer.FillReflect}[a.choice("fill", "value", "edge", "reflect")]
@@ -329,8 +329,8 @@ func buildPad(a *args, in []layer.Shape) list.Layer {
 	return list.Layer{Lower: l}
 }
 
-// sliceLayer returns a layer that selects size elements of an axis, starting at begin.
-func sliceLayer(s layer.Shape, axis string, begin, size int, a *args) list.Layer {
+// newSlice returns a layer that selects size elements of an axis, starting at begin.
+func newSlice(s layer.Shape, axis string, begin, size int, a *args) list.Layer {
 	l := layer.Layer{Op: layer.Slice, In: s, Size: s}
 	first, extent := &l.Begin.C, &l.Size.C
 	switch axis {

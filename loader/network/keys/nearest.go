@@ -34,17 +34,17 @@ func (o *Operation) Nearest(values map[string]string, m layer.Memories) []string
 		s.varyKey(k.Name)
 	}
 	if s.best == nil {
-		s.shrink(values)
+		s.shrinkSizes(values)
 	}
 	for _, k := range o.AllKeys() { // one word and all sizes
 		for _, w := range wordValues[k.Name] {
 			if v, ok := values[k.Name]; s.best == nil && ok && v != w {
-				s.shrink(s.withValue(k.Name, w))
+				s.shrinkSizes(s.withValue(k.Name, w))
 			}
 		}
 	}
 	if s.best == nil && len(values["parts"]) > 0 {
-		s.shrink(s.withValue("parts", "1+1"))
+		s.shrinkSizes(s.withValue("parts", "1+1"))
 	}
 	if s.best == nil {
 		return nil
@@ -67,8 +67,8 @@ type search struct {
 	change   float64 // of best: the logarithm of the ratio between sizes
 }
 
-// isLowered reports whether the layer with these values can be lowered.
-func (s *search) isLowered(values map[string]string) bool { return s.tryLower(values) == nil }
+// canLower reports whether the layer with these values can be lowered.
+func (s *search) canLower(values map[string]string) bool { return s.tryLower(values) == nil }
 
 // tryLower lowers the layer with the given values, without weights, and returns the error or nil.
 func (s *search) tryLower(values map[string]string) error {
@@ -85,10 +85,10 @@ func (s *search) tryLower(values map[string]string) error {
 	return err
 }
 
-// try replaces the best candidate with values if they change less and can be lowered. It
+// tryCandidate replaces the best candidate with values if they change less and can be lowered. It
 // reports whether it did.
-func (s *search) try(values map[string]string, change float64) bool {
-	if s.best != nil && change >= s.change || !s.isLowered(values) {
+func (s *search) tryCandidate(values map[string]string, change float64) bool {
+	if s.best != nil && change >= s.change || !s.canLower(values) {
 		return false
 	}
 	s.best, s.change = values, change
@@ -115,7 +115,7 @@ func (s *search) varyKey(key string) {
 	if list := wordValues[key]; given {
 		for _, w := range list {
 			if w != value {
-				s.try(s.withValue(key, w), word)
+				s.tryCandidate(s.withValue(key, w), word)
 			}
 		}
 	}
@@ -130,17 +130,17 @@ func (s *search) varyKey(key string) {
 	change := func(m int) float64 { return math.Abs(math.Log(float64(m) / float64(n))) }
 	for _, m := range [...]int{n &^ 31, (n + 31) &^ 31} {
 		if m > 0 && m != n {
-			s.try(s.withValue(key, strconv.Itoa(m)), change(m))
+			s.tryCandidate(s.withValue(key, strconv.Itoa(m)), change(m))
 		}
 	}
 	least := minSize(key)
-	works := func(m int) bool { return s.isLowered(s.withValue(key, strconv.Itoa(m))) }
+	works := func(m int) bool { return s.canLower(s.withValue(key, strconv.Itoa(m))) }
 	if n <= least || !works(least) {
 		return
 	}
 	// Find the largest size that works.
 	m := least + searchLargest(n-least, func(d int) bool { return works(least + d) })
-	s.try(s.withValue(key, strconv.Itoa(m)), change(max(m, 1)))
+	s.tryCandidate(s.withValue(key, strconv.Itoa(m)), change(max(m, 1)))
 }
 
 // minSize returns the least value that the search may give to a size key: 0 for keys that may be
@@ -170,16 +170,16 @@ func searchLargest(n int, ok func(int) bool) int {
 // lowered.
 func (s *search) dropParts(parts []string) {
 	of := func(n int) map[string]string { return s.withValue("parts", strings.Join(parts[:n], "+")) }
-	if len(parts) < 2 || !s.isLowered(of(1)) {
+	if len(parts) < 2 || !s.canLower(of(1)) {
 		return
 	}
-	n := 1 + searchLargest(len(parts)-1, func(d int) bool { return s.isLowered(of(1 + d)) })
-	s.try(of(n), math.Log(float64(len(parts))/float64(n)))
+	n := 1 + searchLargest(len(parts)-1, func(d int) bool { return s.canLower(of(1 + d)) })
+	s.tryCandidate(of(n), math.Log(float64(len(parts))/float64(n)))
 }
 
-// shrink halves the largest size until the layer works. Then it grows each size again as far as
-// possible.
-func (s *search) shrink(from map[string]string) {
+// shrinkSizes halves the largest size until the layer works. Then it grows each size again as far
+// as possible.
+func (s *search) shrinkSizes(from map[string]string) {
 	type size struct {
 		key         string
 		n, m, least int
@@ -191,7 +191,7 @@ func (s *search) shrink(from map[string]string) {
 		}
 	}
 	values := maps.Clone(from)
-	for !s.isLowered(values) {
+	for !s.canLower(values) {
 		if len(sizes) == 0 {
 			return
 		}
@@ -206,14 +206,14 @@ func (s *search) shrink(from map[string]string) {
 		with := func(d int) bool {
 			v := maps.Clone(values)
 			v[l.key] = strconv.Itoa(l.m + d)
-			return s.isLowered(v)
+			return s.canLower(v)
 		}
 		if l.m < l.n {
 			l.m += searchLargest(l.n-l.m+1, with)
 			values[l.key] = strconv.Itoa(l.m)
 		}
 	}
-	s.try(values, math.Inf(1))
+	s.tryCandidate(values, math.Inf(1))
 }
 
 // A RefusalError reports that the engine refuses a layer, and which keys would have to change.

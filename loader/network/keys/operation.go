@@ -44,18 +44,18 @@ var operations = sync.OnceValue(func() []Operation {
 		newOperation("conv", convShape, convKeys, convInputs, buildConv),
 		newOperation("deconv", convShape, deconvKeys, convInputs, buildDeconv),
 		newOperation("matmul", productShape, matmulKeys, matmulInputs, buildMatMul),
-		newOperation("linear", productShape, linearKeys, linearInputs, buildLinear),
+		newOperation("linear", productShape, linearKeys, linearInputs, buildLinearLayer),
 	}
 	for _, op := range []layer.Op{layer.Add, layer.Sub, layer.Mul, layer.Max, layer.Min, layer.RealDiv, layer.Average} {
-		list = append(list, newOperation(op.String(), binaryShape, binaryKeys, binaryInputs, buildBinary(op)))
+		list = append(list, newOperation(op.String(), binaryShape, binaryKeys, binaryInputs, binaryBuilder(op)))
 	}
 	for _, op := range activations {
-		list = append(list, newOperation(op.String(), tensorShape, parameters[op], tensorInputs, buildUnary(op)))
+		list = append(list, newOperation(op.String(), tensorShape, parameters[op], tensorInputs, unaryBuilder(op)))
 	}
 	return append(list,
 		newOperation("pow", tensorShape, nil, powInputs, buildPow),
-		newOperation("prelu", tensorShape, nil, tensorInputs, buildUnary(layer.PReLU)),
-		newOperation("logical_not", tensorShape, nil, tensorInputs, buildUnary(layer.LogicalNot)),
+		newOperation("prelu", tensorShape, nil, tensorInputs, unaryBuilder(layer.PReLU)),
+		newOperation("logical_not", tensorShape, nil, tensorInputs, unaryBuilder(layer.LogicalNot)),
 		newOperation("pool", tensorShape, poolKeys, tensorInputs, buildPool),
 		newOperation("softmax", tensorShape, []Key{{"axis", "axes, like c or hw (c)"}}, tensorInputs, buildSoftmax),
 		newOperation("reduce", tensorShape, reduceKeys, tensorInputs, buildReduce),
@@ -193,7 +193,7 @@ func (o *Operation) After(in []layer.Shape, values map[string]string) (*list.Lay
 }
 
 func (o *Operation) buildLayer(a *args, inputs func(*args) []layer.Shape) (*list.Layer, error) {
-	a.checkKeys()
+	a.checkUnknownKeys()
 	in := inputs(a)
 	for _, s := range in {
 		if err := list.CheckShape(s); err != nil && a.err == nil {

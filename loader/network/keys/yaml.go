@@ -48,7 +48,7 @@ func ReadYAML(data []byte) (*list.Builder, error) {
 	if err := d.Decode(&doc); errors.Is(err, io.EOF) {
 		return nil, &list.FormatError{Line: 1, What: "file is empty"}
 	} else if err != nil {
-		return nil, convertError(err)
+		return nil, toFormatError(err)
 	}
 	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
 		return nil, &list.FormatError{Line: 1, What: "found a second document; want one network"}
@@ -64,7 +64,7 @@ func ReadYAML(data []byte) (*list.Builder, error) {
 	return r.Builder, nil
 }
 
-func convertError(err error) error {
+func toFormatError(err error) error {
 	f := &list.FormatError{Line: 1, What: err.Error(), Err: err}
 	var e *yaml.LoadError
 	if errors.As(err, &e) {
@@ -221,7 +221,7 @@ func (r *yamlReader) readInput(name string, k, v *yaml.Node) error {
 // parseShape returns the shape that the keys n, c, h and w describe. Extents that are not given
 // are 1.
 func (a *args) parseShape() (layer.Shape, error) {
-	a.checkKeys()
+	a.checkUnknownKeys()
 	s := tensorInputs(a)[0]
 	if a.err != nil {
 		return s, a.err
@@ -305,9 +305,9 @@ func (r *yamlReader) readLayer(i int, n *yaml.Node) error {
 	}
 	built, err := op.After(in, values)
 	if err != nil {
-		return layerError(n, l.Name, err)
+		return toLayerError(n, l.Name, err)
 	}
-	if movesNoElement(&built.Lower) {
+	if keepsElementOrder(&built.Lower) {
 		return r.Reshape(l.Name, l.Inputs[0], built.Out)
 	}
 	built.Name, built.Inputs, built.Output, built.Line = l.Name, l.Inputs, l.Output, n.Line
@@ -315,9 +315,10 @@ func (r *yamlReader) readLayer(i int, n *yaml.Node) error {
 	return nil
 }
 
-// movesNoElement reports whether x is a transpose that keeps the order of all axes with more than
-// one element. Its result has the elements of its input in the same places, as a reshape's has.
-func movesNoElement(x *layer.Layer) bool {
+// keepsElementOrder reports whether x is a transpose that keeps the order of all axes with more
+// than one element. Its result has the elements of its input in the same places, as a reshape's
+// has.
+func keepsElementOrder(x *layer.Layer) bool {
 	if x.Op != layer.Transpose {
 		return false
 	}
@@ -337,9 +338,9 @@ func movesNoElement(x *layer.Layer) bool {
 	return slices.Equal(before, after)
 }
 
-// layerError returns err with the layer's place. The message on an unknown key also lists the keys
-// that every layer of a file has.
-func layerError(n *yaml.Node, name string, err error) error {
+// toLayerError returns err with the layer's place. The message on an unknown key also lists the
+// keys that every layer of a file has.
+func toLayerError(n *yaml.Node, name string, err error) error {
 	what := fmt.Sprintf("layer %s: %v", name, err)
 	var key *KeyError
 	if errors.As(err, &key) && key.What == unknownKey {

@@ -16,7 +16,7 @@ type Array struct {
 // indices, and new elements are 0. It returns an error if dims has another number of axes or a
 // smaller extent.
 func (a Array) Filled(dims []int) (Array, error) {
-	if err := a.checkFits(a.Dims, dims); err != nil || slices.Equal(a.Dims, dims) {
+	if err := a.checkFit(a.Dims, dims); err != nil || slices.Equal(a.Dims, dims) {
 		return a, err
 	}
 	return a.resize(dims), nil
@@ -26,15 +26,15 @@ func (a Array) Filled(dims []int) (Array, error) {
 // positions of every axis k. It returns an error if dims has another number of axes or a larger
 // extent.
 func (a Array) Cut(dims []int) (Array, error) {
-	if err := a.checkFits(dims, a.Dims); err != nil || slices.Equal(a.Dims, dims) {
+	if err := a.checkFit(dims, a.Dims); err != nil || slices.Equal(a.Dims, dims) {
 		return a, err
 	}
 	return a.resize(dims), nil
 }
 
-// checkFits returns an error unless the array has as many numbers as its shape needs and small
+// checkFit returns an error unless the array has as many numbers as its shape needs and small
 // fits in large.
-func (a Array) checkFits(small, large []int) error {
+func (a Array) checkFit(small, large []int) error {
 	if len(a.Numbers) != volume(a.Dims) {
 		return fmt.Errorf("shape %v needs %d numbers, but array has %d", a.Dims, volume(a.Dims), len(a.Numbers))
 	}
@@ -53,13 +53,13 @@ func (a Array) checkFits(small, large []int) error {
 // zeros elsewhere.
 func (a Array) resize(dims []int) Array {
 	out := Array{dims, make([]float64, volume(dims))}
-	copyShared(out.Numbers, a.Numbers, dims, a.Dims)
+	copyCommonElements(out.Numbers, a.Numbers, dims, a.Dims)
 	return out
 }
 
-// copyShared copies the elements that two shapes have in common. Both have the same number of
-// axes, at least one.
-func copyShared(to, from []float64, toDims, fromDims []int) {
+// copyCommonElements copies the elements that two shapes have in common. Both have the same number
+// of axes, at least one.
+func copyCommonElements(to, from []float64, toDims, fromDims []int) {
 	n := min(toDims[0], fromDims[0])
 	if len(toDims) == 1 {
 		copy(to[:n], from)
@@ -67,7 +67,7 @@ func copyShared(to, from []float64, toDims, fromDims []int) {
 	}
 	a, b := volume(toDims[1:]), volume(fromDims[1:])
 	for i := range n {
-		copyShared(to[i*a:][:a], from[i*b:][:b], toDims[1:], fromDims[1:])
+		copyCommonElements(to[i*a:][:a], from[i*b:][:b], toDims[1:], fromDims[1:])
 	}
 }
 

@@ -184,7 +184,7 @@ func (b *Builder) Add(l Layer) {
 // shape of its output; nil leaves the shape unknown, so that the engine cannot run layers that
 // read it either.
 func (b *Builder) Missing(l Layer, out *layer.Shape, reason string) {
-	l.Reason = shorten(reason)
+	l.Reason = shortenReason(reason)
 	for i, in := range l.Inputs {
 		l.Inputs[i] = b.TensorOf(in)
 	}
@@ -195,9 +195,9 @@ func (b *Builder) Missing(l Layer, out *layer.Shape, reason string) {
 	b.Net.Layers = append(b.Net.Layers, l)
 }
 
-// shorten replaces the middle of a reason by "..." if it is longer than 400 bytes, because a reason
-// may show a list or a name of the file.
-func shorten(reason string) string {
+// shortenReason replaces the middle of a reason by "..." if it is longer than 400 bytes, because a
+// reason may show a list or a name of the file.
+func shortenReason(reason string) string {
 	const most, end = 400, 120
 	if len(reason) <= most {
 		return reason
@@ -221,7 +221,7 @@ func (b *Builder) Reshape(name, of string, s layer.Shape) error {
 // not use b afterwards.
 func (b *Builder) Network() *Network {
 	n := &b.Net
-	b.removeUnused()
+	b.removeUnusedLayers()
 	b.orderStages()
 	listed := map[string]bool{}
 	for i := range n.Results {
@@ -237,12 +237,12 @@ func (b *Builder) Network() *Network {
 	return n
 }
 
-// removeUnused removes layers that no result needs. Some were added so that another layer could
-// replace them, such as zeros around an image whose convolution pads by itself. Others are in
-// the file but not used; a note names them. If the list has no results, or has a layer that
-// neither the engine nor the host can run, only layers marked Spare are removed, because later
-// uses may be unknown.
-func (b *Builder) removeUnused() {
+// removeUnusedLayers removes layers that no result needs. Some were added so that another layer
+// could replace them, such as zeros around an image whose convolution pads by itself. Others are in
+// the file but not used; a note names them. If the list has no results, or has a layer that neither
+// the engine nor the host can run, only layers marked Spare are removed, because later uses may be
+// unknown.
+func (b *Builder) removeUnusedLayers() {
 	n := &b.Net
 	read := map[string]bool{}
 	for _, r := range n.Results {

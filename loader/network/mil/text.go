@@ -68,14 +68,14 @@ func (s *parser) next() {
 			}
 			s.at += end
 		default:
-			s.scan()
+			s.scanToken()
 			return
 		}
 	}
 	s.token, s.quoted = "", false
 }
 
-func (s *parser) scan() {
+func (s *parser) scanToken() {
 	begin := s.at
 	c := s.text[begin]
 	s.quoted = c == '"'
@@ -260,7 +260,7 @@ func (s *parser) parseValues() []Argument {
 	return list
 }
 
-func (s *parser) enter() {
+func (s *parser) enterValue() {
 	if s.depth++; s.depth > maxDepth {
 		s.fail("values are nested more than %d deep", maxDepth)
 	}
@@ -268,7 +268,7 @@ func (s *parser) enter() {
 
 // parseType reads a type, such as tensor<fp16, [1, 3, 224, 224]>.
 func (s *parser) parseType() Type {
-	s.enter()
+	s.enterValue()
 	defer func() { s.depth-- }()
 	var t Type
 	switch name := s.parseName(); name {
@@ -313,7 +313,7 @@ func (s *parser) parseType() Type {
 
 // parseArgument reads a name, a tuple, or a type with a value in parentheses.
 func (s *parser) parseArgument() Argument {
-	s.enter()
+	s.enterValue()
 	defer func() { s.depth-- }()
 	if s.arguments++; s.arguments > maxArguments {
 		s.fail("found more than %d arguments", maxArguments)

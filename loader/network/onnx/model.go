@@ -136,9 +136,9 @@ type reader struct {
 	depth                                       int
 }
 
-// countOne increments *n. It returns an error if the result exceeds most, which what states in
+// countElement increments *n. It returns an error if the result exceeds most, which what states in
 // words.
-func countOne(n *int, most int, f wire.Field, what string) error {
+func countElement(n *int, most int, f wire.Field, what string) error {
 	if *n++; *n > most {
 		return &FormatError{Off: int64(f.Off), What: "found more than " + what}
 	}
@@ -157,14 +157,14 @@ func (r *reader) readGraph(f wire.Field) (*Graph, error) {
 	err := f.Body.Fields(func(f wire.Field) error {
 		switch f.Num {
 		case 1:
-			if err := countOne(&r.nodes, maxNodes, f, "65536 nodes"); err != nil {
+			if err := countElement(&r.nodes, maxNodes, f, "65536 nodes"); err != nil {
 				return err
 			}
 			return r.readNode(f, g)
 		case 2:
 			return f.Text(&g.Name)
 		case 5:
-			if err := countOne(&r.constants, maxConstants, f, "131072 constants"); err != nil {
+			if err := countElement(&r.constants, maxConstants, f, "131072 constants"); err != nil {
 				return err
 			}
 			t, err := readTensorField(f)
@@ -173,7 +173,7 @@ func (r *reader) readGraph(f wire.Field) (*Graph, error) {
 			}
 			return err
 		case 11, 12, 13:
-			if err := countOne(&r.values, maxValues, f, "131072 stated shapes"); err != nil {
+			if err := countElement(&r.values, maxValues, f, "131072 stated shapes"); err != nil {
 				return err
 			}
 			v, err := readValue(f)
@@ -210,7 +210,7 @@ func (r *reader) readNode(f wire.Field, g *Graph) error {
 		var s string
 		switch f.Num {
 		case 1, 2:
-			if err := countOne(&r.names, maxNames, f, "262144 inputs and outputs of nodes"); err != nil {
+			if err := countElement(&r.names, maxNames, f, "262144 inputs and outputs of nodes"); err != nil {
 				return err
 			}
 			err := f.Text(&s)
@@ -225,7 +225,7 @@ func (r *reader) readNode(f wire.Field, g *Graph) error {
 		case 4:
 			return f.Text(&n.Op)
 		case 5:
-			if err := countOne(&r.attributes, maxAttributes, f, "262144 attributes"); err != nil {
+			if err := countElement(&r.attributes, maxAttributes, f, "262144 attributes"); err != nil {
 				return err
 			}
 			return r.readAttribute(f, &n)
@@ -270,7 +270,7 @@ func (r *reader) readAttribute(f wire.Field, n *Node) error {
 		case 8:
 			err = f.Integers(&a.Ints)
 		case 9:
-			if err = countOne(&r.names, maxNames, f, "262144 inputs and outputs of nodes"); err == nil {
+			if err = countElement(&r.names, maxNames, f, "262144 inputs and outputs of nodes"); err == nil {
 				var s string
 				err = f.Text(&s)
 				a.Strings = append(a.Strings, s)

@@ -19,9 +19,9 @@ func (t *Tensor) ReadFromFile(r io.ReaderAt, at, bytes int64) {
 	t.raw, t.File, t.source = nil, nil, &deferredValues{r, at, bytes}
 }
 
-// eachRun calls visit for successive parts of the tensor's bytes, with the index of the first
+// eachChunk calls visit for successive parts of the tensor's bytes, with the index of the first
 // element. Each part holds whole elements.
-func (t *Tensor) eachRun(visit func(first int, b []byte)) error {
+func (t *Tensor) eachChunk(visit func(first int, b []byte)) error {
 	if t.source == nil {
 		visit(0, t.raw)
 		return nil
@@ -46,7 +46,7 @@ func ReadFrom(r io.ReaderAt, size int64) (*Model, error) {
 		return nil, &FormatError{Off: MaxBytes, What: "file is larger than 2 GB, the limit of protocol buffers"}
 	}
 	s := &skimmer{r: r, data: make([]byte, size), deferred: map[int64]int64{}}
-	if err := s.skim(0, size, 0); err != nil {
+	if err := s.skimMessage(0, size, 0); err != nil {
 		if err != errNotMessage {
 			return nil, err
 		}
@@ -93,8 +93,9 @@ func (s *skimmer) read(at, end int64) error {
 	return err
 }
 
-// skim reads the fields of a message from at to end, nested at the given depth of valuesPath.
-func (s *skimmer) skim(at, end int64, depth int) error {
+// skimMessage reads the fields of a message from at to end, nested at the given depth of
+// valuesPath.
+func (s *skimmer) skimMessage(at, end int64, depth int) error {
 	const longest = 20 // bytes of a tag and a length
 	for at < end {
 		if err := s.read(at, min(at+longest, end)); err != nil {
@@ -126,7 +127,7 @@ func (s *skimmer) skim(at, end int64, depth int) error {
 		case large && num == valuesPath[depth] && depth == len(valuesPath)-1:
 			s.deferred[at] = int64(length)
 		case large && num == valuesPath[depth]:
-			if err := s.skim(at, body, depth+1); err != nil {
+			if err := s.skimMessage(at, body, depth+1); err != nil {
 				return err
 			}
 		default:

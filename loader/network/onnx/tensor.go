@@ -256,7 +256,7 @@ func (t *Tensor) Each(set func(i int, v float64)) error {
 	n := t.Elements()
 	if len(t.raw) > 0 || n == 0 || t.source != nil {
 		w := t.Type.Width()
-		return t.eachRun(func(first int, b []byte) {
+		return t.eachChunk(func(first int, b []byte) {
 			for i := range len(b) / w {
 				set(first+i, decodeElement(t.Type, b[i*w:]))
 			}
@@ -345,13 +345,13 @@ func (t *Tensor) Halves() ([]float16.Float16, error) {
 	if len(t.raw) > 0 || t.source != nil {
 		switch t.Type { // fast paths for large weights, without float64
 		case Float:
-			return out, t.eachRun(func(first int, b []byte) {
+			return out, t.eachChunk(func(first int, b []byte) {
 				for i := range len(b) / 4 {
 					out[first+i] = float16.Fromfloat32(float32FromBits(binary.LittleEndian.Uint32(b[4*i:])))
 				}
 			})
 		case Float16:
-			return out, t.eachRun(func(first int, b []byte) {
+			return out, t.eachChunk(func(first int, b []byte) {
 				for i := range len(b) / 2 {
 					out[first+i] = float16.Frombits(binary.LittleEndian.Uint16(b[2*i:]))
 				}

@@ -35,8 +35,8 @@ func SortBytes(n *graph.Node) int {
 	return 0
 }
 
-// int64Const returns a constant of shape dims and type int64 with the elements v.
-func int64Const(dims []int, v ...float64) *graph.Const {
+// newInt64Const returns a constant of shape dims and type int64 with the elements v.
+func newInt64Const(dims []int, v ...float64) *graph.Const {
 	return &graph.Const{Dims: dims, Type: graph.Int64, Numbers: v}
 }
 
@@ -52,12 +52,12 @@ func Literal(n *graph.Node) (*graph.Const, error) {
 			}
 			return a.Const.As(a.Const.Dims), nil
 		case "value_int":
-			return int64Const(nil, float64(a.Int)), nil
+			return newInt64Const(nil, float64(a.Int)), nil
 		case "value_ints":
 			for _, x := range a.Ints {
 				v = append(v, float64(x))
 			}
-			return int64Const([]int{len(v)}, v...), nil
+			return newInt64Const([]int{len(v)}, v...), nil
 		case "value_float":
 			return &graph.Const{Type: graph.Float, Numbers: []float64{float64(a.Float)}}, nil
 		case "value_floats":
@@ -77,14 +77,14 @@ func foldSize(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		return nil, err
 	}
 	if n.Op == "Size" {
-		return []*graph.Const{int64Const(nil, float64(graph.Elements(dims)))}, nil
+		return []*graph.Const{newInt64Const(nil, float64(graph.Elements(dims)))}, nil
 	}
-	first, last := clampBound(n.Int("start", 0), len(dims)), clampBound(n.Int("end", len(dims)), len(dims))
+	first, last := resolveBound(n.Int("start", 0), len(dims)), resolveBound(n.Int("end", len(dims)), len(dims))
 	v := []float64{}
 	for _, d := range dims[first:max(first, last)] {
 		v = append(v, float64(d))
 	}
-	return []*graph.Const{int64Const([]int{len(v)}, v...)}, nil
+	return []*graph.Const{newInt64Const([]int{len(v)}, v...)}, nil
 }
 
 func foldView(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
@@ -172,14 +172,14 @@ func broadcastOffset(k int, out, dims []int) int {
 	return at
 }
 
-// foldDequantize multiplies integer weights by their scale, after subtracting the zero point.
-func foldDequantize(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+// foldDequantizeLinear multiplies integer weights by their scale, after subtracting the zero point.
+func foldDequantizeLinear(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	c, scale := n.Const(0), n.Const(1)
 	if scale == nil {
 		return nil, nil
 	}
 	if n.Int("block_size", 0) != 0 {
-		return foldBlocks(n, res)
+		return dequantizeBlocks(n, res)
 	}
 	s, err := scale.Values()
 	if err != nil {

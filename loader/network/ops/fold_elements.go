@@ -8,24 +8,24 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// foldUnary returns a Folder that applies f to each element.
-func foldUnary(f func(float64) float64) Folder {
+// unaryFolder returns a Folder that applies f to each element.
+func unaryFolder(f func(float64) float64) Folder {
 	return func(n *graph.Node, res []graph.Result) ([]*graph.Const, error) { return mapElements(n, res, f) }
 }
 
-// foldBinary returns a Folder that combines the inputs element by element with f, from the
+// binaryFolder returns a Folder that combines the inputs element by element with f, from the
 // first input on.
-func foldBinary(f func(a, b float64) float64) Folder {
-	return foldBinaryTyped(func(a, b float64, _ bool) float64 { return f(a, b) })
+func binaryFolder(f func(a, b float64) float64) Folder {
+	return typedBinaryFolder(func(a, b float64, _ bool) float64 { return f(a, b) })
 }
 
-// foldComparison is like foldBinary for a function that returns a bool, stored as 0 or 1.
-func foldComparison(f func(a, b float64) bool) Folder {
-	return foldBinary(func(a, b float64) float64 { return graph.Truth(f(a, b)) })
+// comparisonFolder is like binaryFolder for a function that returns a bool, stored as 0 or 1.
+func comparisonFolder(f func(a, b float64) bool) Folder {
+	return binaryFolder(func(a, b float64) float64 { return graph.Truth(f(a, b)) })
 }
 
-// foldBinaryTyped is like foldBinary, and also passes f whether the elements are integers.
-func foldBinaryTyped(f func(a, b float64, whole bool) float64) Folder {
+// typedBinaryFolder is like binaryFolder, and also passes f whether the elements are integers.
+func typedBinaryFolder(f func(a, b float64, whole bool) float64) Folder {
 	return func(n *graph.Node, res []graph.Result) ([]*graph.Const, error) { return combineElements(n, res, f) }
 }
 
@@ -123,7 +123,7 @@ func foldHardSigmoid(n *graph.Node, res []graph.Result) ([]*graph.Const, error) 
 	return mapElements(n, res, func(x float64) float64 { return min(max(float64(alpha*x)+beta, 0), 1) })
 }
 
-func foldReduce(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+func foldReduction(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	c := n.Const(0)
 	axes, err := ReducedAxes(n, len(c.Dims))
 	if err != nil {

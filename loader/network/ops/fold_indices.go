@@ -297,9 +297,9 @@ func foldNonZero(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	return resultConst(res, out), nil
 }
 
-// foldRandom draws pseudo-random numbers. They are the same in every run, but differ from the
-// numbers that another runtime draws.
-func foldRandom(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+// foldRandomNumbers draws pseudo-random numbers. They are the same in every run, but differ from
+// the numbers that another runtime draws.
+func foldRandomNumbers(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	seed := math.Float32bits(n.Float("seed", 0))
 	r := rand.New(rand.NewPCG(uint64(seed), uint64(len(n.Out[0].Name))))
 	out := make([]float64, graph.Elements(res[0].Dims))

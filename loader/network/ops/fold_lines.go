@@ -193,7 +193,7 @@ func foldCompress(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		return nil, err
 	}
 	v, keep := in[0].numbers, in[1].numbers
-	d, axis, err := alongOptionalAxis(n, in[0].dims)
+	d, axis, err := readOptionalAxis(n, in[0].dims)
 	if err != nil {
 		return nil, err
 	}
@@ -221,14 +221,14 @@ func foldUnique(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	if err != nil {
 		return nil, err
 	}
-	d, axis, err := alongOptionalAxis(n, d)
+	d, axis, err := readOptionalAxis(n, d)
 	if err != nil {
 		return nil, err
 	}
 	var lines []int // index of the first element of each line along the axis
 	stride := 1
 	eachLine(d, axis, func(_, first, step int) { lines, stride = append(lines, first), step })
-	firsts, group := groupEqual(d[axis], func(a, b int) int {
+	firsts, group := groupEqualParts(d[axis], func(a, b int) int {
 		for _, first := range lines {
 			if c := cmp.Compare(v[first+a*stride], v[first+b*stride]); c != 0 {
 				return c
@@ -264,14 +264,14 @@ func foldUnique(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		where[k] = float64(firsts[g])
 	}
 	return []*graph.Const{
-		{Dims: to, Type: n.Const(0).Type, Numbers: out}, int64Const([]int{len(where)}, where...),
-		int64Const([]int{len(which)}, which...), int64Const([]int{len(counts)}, counts...),
+		{Dims: to, Type: n.Const(0).Type, Numbers: out}, newInt64Const([]int{len(where)}, where...),
+		newInt64Const([]int{len(which)}, which...), newInt64Const([]int{len(counts)}, counts...),
 	}, nil
 }
 
-// groupEqual groups the parts 0 to n-1 that compare as equal. It returns the index of the first part
-// of each group, with groups in ascending order, and the group of every part.
-func groupEqual(n int, compare func(a, b int) int) (firsts, group []int) {
+// groupEqualParts groups the parts 0 to n-1 that compare as equal. It returns the index of the
+// first part of each group, with groups in ascending order, and the group of every part.
+func groupEqualParts(n int, compare func(a, b int) int) (firsts, group []int) {
 	order := make([]int, n)
 	for i := range order {
 		order[i] = i

@@ -6,9 +6,9 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// foldStrided returns a constant of shape dims whose elements are read from the first input at
+// stridedConst returns a constant of shape dims whose elements are read from the first input at
 // offset first with the given steps.
-func foldStrided(n *graph.Node, dims, steps []int, first int) ([]*graph.Const, error) {
+func stridedConst(n *graph.Node, dims, steps []int, first int) ([]*graph.Const, error) {
 	v, err := n.Const(0).Values()
 	if err != nil {
 		return nil, err
@@ -28,12 +28,12 @@ func foldTranspose(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	for _, p := range perm {
 		steps = append(steps, own[p])
 	}
-	return foldStrided(n, res[0].Dims, steps, 0)
+	return stridedConst(n, res[0].Dims, steps, 0)
 }
 
 func foldExpand(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	dims := res[0].Dims
-	return foldStrided(n, dims, graph.BroadcastStrides(n.Const(0).Dims, dims), 0)
+	return stridedConst(n, dims, graph.BroadcastStrides(n.Const(0).Dims, dims), 0)
 }
 
 func foldTile(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
@@ -66,7 +66,7 @@ func foldSlice(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		first += p.Begin * steps[i]
 		steps[i] *= p.Step
 	}
-	return foldStrided(n, res[0].Dims, steps, first)
+	return stridedConst(n, res[0].Dims, steps, first)
 }
 
 func foldSplit(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
@@ -78,7 +78,7 @@ func foldSplit(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	var out []*graph.Const
 	steps, first := graph.Strides(c.Dims), 0
 	for _, r := range res {
-		p, err := foldStrided(n, r.Dims, steps, first)
+		p, err := stridedConst(n, r.Dims, steps, first)
 		if err != nil {
 			return nil, err
 		}

@@ -7,8 +7,8 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// zeroPoints returns the third input, or as many zeros as there are scales if it is left out.
-func zeroPoints(n *graph.Node, scales int) ([]float64, error) {
+// readZeroPoints returns the third input, or as many zeros as there are scales if it is left out.
+func readZeroPoints(n *graph.Node, scales int) ([]float64, error) {
 	if !n.Given(2) {
 		return make([]float64, scales), nil
 	}
@@ -16,9 +16,9 @@ func zeroPoints(n *graph.Node, scales int) ([]float64, error) {
 	return zero, err
 }
 
-// foldQuantize divides by the scale, rounds halves to even, adds the zero point and clamps to
+// foldQuantizeLinear divides by the scale, rounds halves to even, adds the zero point and clamps to
 // the range of the result's type.
-func foldQuantize(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+func foldQuantizeLinear(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	v, d, err := operandValues(n, 0)
 	if err != nil {
 		return nil, err
@@ -27,7 +27,7 @@ func foldQuantize(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	if err != nil || n.Int("block_size", 0) != 0 {
 		return nil, err
 	}
-	zero, err := zeroPoints(n, len(scale))
+	zero, err := readZeroPoints(n, len(scale))
 	if err != nil {
 		return nil, err
 	}
@@ -61,14 +61,14 @@ func foldQuantize(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	return resultConst(res, out), nil
 }
 
-// foldBlocks dequantizes integer weights with one scale for each block along an axis.
-func foldBlocks(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+// dequantizeBlocks dequantizes integer weights with one scale for each block along an axis.
+func dequantizeBlocks(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	in, err := readOperands(n, 2)
 	if err != nil {
 		return nil, err
 	}
 	v, d, scale, to := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims
-	zero, err := zeroPoints(n, len(scale))
+	zero, err := readZeroPoints(n, len(scale))
 	if err != nil {
 		return nil, err
 	}

@@ -39,7 +39,7 @@ func oneResultWithMACs(n *graph.Node, dims []int, macs int) []graph.Result {
 	return []graph.Result{{Dims: dims, Type: n.Type(0), MACs: macs}}
 }
 
-func sameShape(n *graph.Node) ([]graph.Result, error) {
+func inferSameShape(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func sameShape(n *graph.Node) ([]graph.Result, error) {
 	return oneResult(n, d), nil
 }
 
-func broadcastShape(elem graph.Type) Rule {
+func broadcastRule(elem graph.Type) Rule {
 	return func(n *graph.Node) ([]graph.Result, error) {
 		var shapes [][]int
 		for i := range n.In {
@@ -99,8 +99,8 @@ func oldBroadcastShape(n *graph.Node, a, b []int) ([]int, error) {
 	return append(slices.Clone(b), slices.Repeat([]int{1}, len(a)-len(b)-axis)...), nil
 }
 
-func castShape(n *graph.Node) ([]graph.Result, error) {
-	r, err := sameShape(n)
+func inferCast(n *graph.Node) ([]graph.Result, error) {
+	r, err := inferSameShape(n)
 	if err == nil {
 		r[0].Type = n.Type(1)
 		if n.Op == "Cast" {

@@ -110,9 +110,9 @@ func (w *Window) applyAutoPad(auto string, axis, extent int) error {
 	return nil
 }
 
-// imageDims returns the shape of the first input, which must have a spatial axis after batch
+// imageShape returns the shape of the first input, which must have a spatial axis after batch
 // and channels.
-func imageDims(n *graph.Node) ([]int, error) {
+func imageShape(n *graph.Node) ([]int, error) {
 	d, err := n.Dims(0)
 	if err == nil && len(d) < 3 {
 		err = fmt.Errorf("input has %d dimensions; want batch, channels and at least one more", len(d))
@@ -120,8 +120,8 @@ func imageDims(n *graph.Node) ([]int, error) {
 	return d, err
 }
 
-func convShape(n *graph.Node) ([]graph.Result, error) {
-	d, err := imageDims(n)
+func inferConv(n *graph.Node) ([]graph.Result, error) {
+	d, err := imageShape(n)
 	if err != nil {
 		return nil, err
 	}
@@ -197,8 +197,8 @@ func TransposedWindow(n *graph.Node, d, f []int) (Window, error) {
 	return w, nil
 }
 
-func convTransposeShape(n *graph.Node) ([]graph.Result, error) {
-	d, err := imageDims(n)
+func inferConvTranspose(n *graph.Node) ([]graph.Result, error) {
+	d, err := imageShape(n)
 	if err != nil {
 		return nil, err
 	}
@@ -217,8 +217,8 @@ func convTransposeShape(n *graph.Node) ([]graph.Result, error) {
 	return oneResultWithMACs(n, append([]int{d[0], f[1] * groups}, w.Out...), graph.Elements(d)*graph.Elements(f[1:])), nil
 }
 
-func poolShape(n *graph.Node) ([]graph.Result, error) {
-	d, err := imageDims(n)
+func inferPool(n *graph.Node) ([]graph.Result, error) {
+	d, err := imageShape(n)
 	if err != nil {
 		return nil, err
 	}
@@ -229,7 +229,7 @@ func poolShape(n *graph.Node) ([]graph.Result, error) {
 	return oneResult(n, append([]int{d[0], d[1]}, w.Out...)), nil
 }
 
-func gemmShape(n *graph.Node) ([]graph.Result, error) {
+func inferGemm(n *graph.Node) ([]graph.Result, error) {
 	a, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -254,7 +254,7 @@ func gemmShape(n *graph.Node) ([]graph.Result, error) {
 	return oneResultWithMACs(n, []int{m, p}, m*k*p), nil
 }
 
-func linearShape(n *graph.Node) ([]graph.Result, error) {
+func inferLinear(n *graph.Node) ([]graph.Result, error) {
 	a, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -268,7 +268,7 @@ func linearShape(n *graph.Node) ([]graph.Result, error) {
 	return oneResultWithMACs(n, out, graph.Elements(out)*w[1]), nil
 }
 
-func matmulShape(n *graph.Node) ([]graph.Result, error) {
+func inferMatMul(n *graph.Node) ([]graph.Result, error) {
 	a, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -277,16 +277,16 @@ func matmulShape(n *graph.Node) ([]graph.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	out, k, err := matmulDims(a, b)
+	out, k, err := matmulShape(a, b)
 	if err != nil {
 		return nil, err
 	}
 	return oneResultWithMACs(n, out, graph.Elements(out)*k), nil
 }
 
-// matmulDims returns the shape of the product of matrices of shapes a and b, whose leading axes
+// matmulShape returns the shape of the product of matrices of shapes a and b, whose leading axes
 // are broadcast, and the number of products in each of its elements.
-func matmulDims(a, b []int) ([]int, int, error) {
+func matmulShape(a, b []int) ([]int, int, error) {
 	if len(a) == 0 || len(b) == 0 {
 		return nil, 0, fmt.Errorf("cannot multiply shapes %v and %v; want at least 1 axis each", a, b)
 	}
@@ -372,7 +372,7 @@ func EinsumTerms(n *graph.Node) (terms []string, out string, err error) {
 	return terms, out, nil
 }
 
-func einsumShape(n *graph.Node) ([]graph.Result, error) {
+func inferEinsum(n *graph.Node) ([]graph.Result, error) {
 	terms, right, err := EinsumTerms(n)
 	if err != nil {
 		return nil, err
@@ -427,7 +427,7 @@ func readBlockSize(n *graph.Node) (dims []int, size int, err error) {
 	return dims, size, nil
 }
 
-func depthToSpaceShape(n *graph.Node) ([]graph.Result, error) {
+func inferDepthToSpace(n *graph.Node) ([]graph.Result, error) {
 	d, b, err := readBlockSize(n)
 	if err != nil {
 		return nil, err
@@ -438,7 +438,7 @@ func depthToSpaceShape(n *graph.Node) ([]graph.Result, error) {
 	return oneResult(n, []int{d[0], d[1] / (b * b), d[2] * b, d[3] * b}), nil
 }
 
-func spaceToDepthShape(n *graph.Node) ([]graph.Result, error) {
+func inferSpaceToDepth(n *graph.Node) ([]graph.Result, error) {
 	d, b, err := readBlockSize(n)
 	if err != nil {
 		return nil, err
@@ -485,7 +485,7 @@ func Padding(n *graph.Node, rank int) (before, after []int, err error) {
 	return before, after, nil
 }
 
-func padShape(n *graph.Node) ([]graph.Result, error) {
+func inferPad(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -561,7 +561,7 @@ func Scales(n *graph.Node, d []int) (scales []float64, out []int, err error) {
 	return whole, out, nil
 }
 
-func resizeShape(n *graph.Node) ([]graph.Result, error) {
+func inferResize(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -573,9 +573,9 @@ func resizeShape(n *graph.Node) ([]graph.Result, error) {
 	return oneResult(n, out), nil
 }
 
-// recurrentShape infers the results of a recurrent operator: the output of every step, the last
+// inferRecurrent infers the results of a recurrent operator: the output of every step, the last
 // output and, for an LSTM, the last cell state.
-func recurrentShape(n *graph.Node) ([]graph.Result, error) {
+func inferRecurrent(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err

@@ -9,9 +9,9 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// shapeOfInput returns a Rule for one result with the type of the first input and the shape of
+// inputShapeRule returns a Rule for one result with the type of the first input and the shape of
 // input i.
-func shapeOfInput(i int) Rule {
+func inputShapeRule(i int) Rule {
 	return func(n *graph.Node) ([]graph.Result, error) {
 		d, err := n.Dims(i)
 		if err != nil {
@@ -21,12 +21,12 @@ func shapeOfInput(i int) Rule {
 	}
 }
 
-func boolShape(n *graph.Node) ([]graph.Result, error) {
+func inferBools(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	return []graph.Result{{Dims: d, Type: graph.Bool}}, err
 }
 
-func gatherNDShape(n *graph.Node) ([]graph.Result, error) {
+func inferGatherND(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -47,7 +47,7 @@ func gatherNDShape(n *graph.Node) ([]graph.Result, error) {
 	return oneResult(n, slices.Concat(at[:len(at)-1], d[batch+at[len(at)-1]:])), nil
 }
 
-func oneHotShape(n *graph.Node) ([]graph.Result, error) {
+func inferOneHot(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -67,7 +67,7 @@ func oneHotShape(n *graph.Node) ([]graph.Result, error) {
 	return []graph.Result{{Dims: slices.Insert(slices.Clone(d), axis, int(depth)), Type: n.Type(2)}}, nil
 }
 
-func gridSampleShape(n *graph.Node) ([]graph.Result, error) {
+func inferGridSample(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -91,7 +91,7 @@ func checkGrid(d, g []int) error {
 	return nil
 }
 
-func roiAlignShape(n *graph.Node) ([]graph.Result, error) {
+func inferRoiAlign(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -107,19 +107,19 @@ func roiAlignShape(n *graph.Node) ([]graph.Result, error) {
 	return oneResult(n, []int{r[0], d[1], h, w}), nil
 }
 
-// sizeShape infers the result of Size, a single number, or of Shape, a list of extents.
-func sizeShape(n *graph.Node) ([]graph.Result, error) {
+// inferSize infers the result of Size, a single number, or of Shape, a list of extents.
+func inferSize(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil || n.Op == "Size" {
 		return []graph.Result{{Dims: []int{}, Type: graph.Int64}}, err
 	}
-	first, last := clampBound(n.Int("start", 0), len(d)), clampBound(n.Int("end", len(d)), len(d))
+	first, last := resolveBound(n.Int("start", 0), len(d)), resolveBound(n.Int("end", len(d)), len(d))
 	return []graph.Result{{Dims: []int{max(0, last-first)}, Type: graph.Int64}}, nil
 }
 
-// suppressionShape infers the largest result of a NonMaxSuppression: one row for each box that
+// inferSuppression infers the largest result of a NonMaxSuppression: one row for each box that
 // may be selected.
-func suppressionShape(n *graph.Node) ([]graph.Result, error) {
+func inferSuppression(n *graph.Node) ([]graph.Result, error) {
 	b, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -141,9 +141,9 @@ func suppressionShape(n *graph.Node) ([]graph.Result, error) {
 	return []graph.Result{{Dims: []int{s[0] * s[1] * each, 3}, Type: graph.Int64}}, nil
 }
 
-// nonZeroShape infers the largest result of a NonZero: one column for each element that may be
+// inferNonZero infers the largest result of a NonZero: one column for each element that may be
 // nonzero. The nonzero elements of a constant are counted.
-func nonZeroShape(n *graph.Node) ([]graph.Result, error) {
+func inferNonZero(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -165,9 +165,9 @@ func nonZeroShape(n *graph.Node) ([]graph.Result, error) {
 	return []graph.Result{{Dims: []int{max(1, len(d)), count}, Type: graph.Int64}}, nil
 }
 
-// alongOptionalAxis returns dims and the axis attribute of n. Without the attribute, n works on
+// readOptionalAxis returns dims and the axis attribute of n. Without the attribute, n works on
 // the flattened tensor: the shape is its number of elements, and the axis is 0.
-func alongOptionalAxis(n *graph.Node, dims []int) (shape []int, axis int, err error) {
+func readOptionalAxis(n *graph.Node, dims []int) (shape []int, axis int, err error) {
 	if n.Attr["axis"] == nil {
 		return []int{graph.Elements(dims)}, 0, nil
 	}
@@ -175,12 +175,12 @@ func alongOptionalAxis(n *graph.Node, dims []int) (shape []int, axis int, err er
 	return slices.Clone(dims), axis, err
 }
 
-func compressShape(n *graph.Node) ([]graph.Result, error) {
+func inferCompress(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
-	out, axis, err := alongOptionalAxis(n, d)
+	out, axis, err := readOptionalAxis(n, d)
 	if err != nil {
 		return nil, err
 	}
@@ -200,13 +200,13 @@ func compressShape(n *graph.Node) ([]graph.Result, error) {
 	return oneResult(n, out), nil
 }
 
-// uniqueShape infers the largest result of a Unique, where all elements differ.
-func uniqueShape(n *graph.Node) ([]graph.Result, error) {
+// inferUnique infers the largest result of a Unique, where all elements differ.
+func inferUnique(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
 	}
-	out, axis, err := alongOptionalAxis(n, d)
+	out, axis, err := readOptionalAxis(n, d)
 	if err != nil {
 		return nil, err
 	}
@@ -214,9 +214,9 @@ func uniqueShape(n *graph.Node) ([]graph.Result, error) {
 	return []graph.Result{{Dims: out, Type: n.Type(0)}, places, places, places}, nil
 }
 
-// generatedShape infers the result of an operator that reads no values, such as RandomUniform.
+// inferGenerated infers the result of an operator that reads no values, such as RandomUniform.
 // The shape is an attribute or the shape of the first input.
-func generatedShape(n *graph.Node) ([]graph.Result, error) {
+func inferGenerated(n *graph.Node) ([]graph.Result, error) {
 	d, given, err := n.List("shape", -1)
 	if err == nil && !given {
 		d, err = n.Dims(0)

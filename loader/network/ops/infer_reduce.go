@@ -32,7 +32,7 @@ func ReducedAxes(n *graph.Node, rank int) ([]bool, error) {
 	return axes, nil
 }
 
-func reduceShape(n *graph.Node) ([]graph.Result, error) {
+func inferReduction(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -53,7 +53,7 @@ func reduceShape(n *graph.Node) ([]graph.Result, error) {
 	return oneResult(n, out), nil
 }
 
-func globalPoolShape(n *graph.Node) ([]graph.Result, error) {
+func inferGlobalPool(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil || len(d) < 3 {
 		return nil, cmp.Or(err, fmt.Errorf("input has shape %v; want at least 3 axes", d))
@@ -61,7 +61,7 @@ func globalPoolShape(n *graph.Node) ([]graph.Result, error) {
 	return oneResult(n, append(slices.Clone(d[:2]), slices.Repeat([]int{1}, len(d)-2)...)), nil
 }
 
-func argMaxShape(n *graph.Node) ([]graph.Result, error) {
+func inferArgMax(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -77,7 +77,7 @@ func argMaxShape(n *graph.Node) ([]graph.Result, error) {
 	return []graph.Result{{Dims: out, Type: graph.Int64}}, nil
 }
 
-func topKShape(n *graph.Node) ([]graph.Result, error) {
+func inferTopK(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -95,9 +95,9 @@ func topKShape(n *graph.Node) ([]graph.Result, error) {
 	return []graph.Result{{Dims: out, Type: n.Type(0)}, {Dims: out, Type: graph.Int64}}, nil
 }
 
-// layerNormShape infers the results of a layer norm: the normalized tensor, the mean, and the
+// inferLayerNorm infers the results of a layer norm: the normalized tensor, the mean, and the
 // reciprocal of the standard deviation.
-func layerNormShape(n *graph.Node) ([]graph.Result, error) {
+func inferLayerNorm(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -111,16 +111,16 @@ func layerNormShape(n *graph.Node) ([]graph.Result, error) {
 	return []graph.Result{{Dims: d, Type: e}, {Dims: ones, Type: e}, {Dims: ones, Type: e}}, nil
 }
 
-func dequantizeShape(n *graph.Node) ([]graph.Result, error) {
-	r, err := sameShape(n)
+func inferDequantizeLinear(n *graph.Node) ([]graph.Result, error) {
+	r, err := inferSameShape(n)
 	if err == nil {
 		r[0].Type = n.Type(1)
 	}
 	return r, err
 }
 
-func quantizeShape(n *graph.Node) ([]graph.Result, error) {
-	r, err := sameShape(n)
+func inferQuantizeLinear(n *graph.Node) ([]graph.Result, error) {
+	r, err := inferSameShape(n)
 	if err == nil {
 		r[0].Type = graph.Uint8
 		if len(n.In) > 2 {

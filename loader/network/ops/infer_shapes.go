@@ -9,7 +9,7 @@ import (
 	"anesim/loader/network/graph"
 )
 
-func reshapeShape(n *graph.Node) ([]graph.Result, error) {
+func inferReshape(n *graph.Node) ([]graph.Result, error) {
 	from, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -42,7 +42,7 @@ func reshapeShape(n *graph.Node) ([]graph.Result, error) {
 	return oneResult(n, to), nil
 }
 
-func flattenShape(n *graph.Node) ([]graph.Result, error) {
+func inferFlatten(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func flattenShape(n *graph.Node) ([]graph.Result, error) {
 	return oneResult(n, []int{graph.Elements(d[:axis]), graph.Elements(d[axis:])}), nil
 }
 
-func squeezeShape(n *graph.Node) ([]graph.Result, error) {
+func inferSqueeze(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func squeezeShape(n *graph.Node) ([]graph.Result, error) {
 	return oneResult(n, out), nil
 }
 
-func unsqueezeShape(n *graph.Node) ([]graph.Result, error) {
+func inferUnsqueeze(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -127,7 +127,7 @@ func Permutation(n *graph.Node, rank int) ([]int, error) {
 	return perm, nil
 }
 
-func transposeShape(n *graph.Node) ([]graph.Result, error) {
+func inferTranspose(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -156,7 +156,7 @@ func Axis(rank, axis int) (int, error) {
 	return at, nil
 }
 
-func concatShape(n *graph.Node) ([]graph.Result, error) {
+func inferConcat(n *graph.Node) ([]graph.Result, error) {
 	var out []int
 	missing := 0
 	if n.Opset < 4 {
@@ -193,7 +193,7 @@ func concatShape(n *graph.Node) ([]graph.Result, error) {
 	return oneResult(n, out), nil
 }
 
-func splitShape(n *graph.Node) ([]graph.Result, error) {
+func inferSplit(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -270,7 +270,7 @@ func Bounds(n *graph.Node, dims []int) ([]Selection, error) {
 		d := dims[a]
 		switch {
 		case s > 0:
-			b, e := clampBound(starts[i], d), clampBound(ends[i], d)
+			b, e := resolveBound(starts[i], d), resolveBound(ends[i], d)
 			runs[a] = Selection{b, max(0, (e-b+s-1)/s), s}
 		case s < 0:
 			from := func(v int) int {
@@ -294,16 +294,16 @@ func Bounds(n *graph.Node, dims []int) ([]Selection, error) {
 	return runs, nil
 }
 
-// clampBound returns a slice bound of an axis of n elements, clamped to 0 through n. A negative
+// resolveBound returns a slice bound of an axis of n elements, clamped to 0 through n. A negative
 // bound counts from the end.
-func clampBound(bound, n int) int {
+func resolveBound(bound, n int) int {
 	if bound < 0 {
 		bound += n
 	}
 	return max(0, min(n, bound))
 }
 
-func sliceShape(n *graph.Node) ([]graph.Result, error) {
+func inferSlice(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -319,7 +319,7 @@ func sliceShape(n *graph.Node) ([]graph.Result, error) {
 	return oneResult(n, out), nil
 }
 
-func gatherShape(n *graph.Node) ([]graph.Result, error) {
+func inferGather(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -335,7 +335,7 @@ func gatherShape(n *graph.Node) ([]graph.Result, error) {
 	return oneResult(n, slices.Concat(d[:axis], index, d[axis+1:])), nil
 }
 
-func expandShape(n *graph.Node) ([]graph.Result, error) {
+func inferExpand(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -351,7 +351,7 @@ func expandShape(n *graph.Node) ([]graph.Result, error) {
 	return oneResult(n, out), nil
 }
 
-func tileShape(n *graph.Node) ([]graph.Result, error) {
+func inferTile(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -370,15 +370,15 @@ func tileShape(n *graph.Node) ([]graph.Result, error) {
 	return oneResult(n, out), nil
 }
 
-func whereShape(n *graph.Node) ([]graph.Result, error) {
-	r, err := broadcastShape(0)(n)
+func inferWhere(n *graph.Node) ([]graph.Result, error) {
+	r, err := broadcastRule(0)(n)
 	if err == nil {
 		r[0].Type = n.Type(1)
 	}
 	return r, err
 }
 
-func rangeShape(n *graph.Node) ([]graph.Result, error) {
+func inferRange(n *graph.Node) ([]graph.Result, error) {
 	var v [3]float64
 	for i := range v {
 		c := n.Const(i)
@@ -401,7 +401,7 @@ func rangeShape(n *graph.Node) ([]graph.Result, error) {
 	return oneResult(n, []int{whole}), nil
 }
 
-func filledShape(n *graph.Node) ([]graph.Result, error) {
+func inferConstantOfShape(n *graph.Node) ([]graph.Result, error) {
 	d, ok, err := n.List("", 0)
 	if err != nil || !ok {
 		return nil, cmp.Or(err, errors.New("shape is computed; want a constant"))

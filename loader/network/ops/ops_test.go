@@ -104,7 +104,8 @@ func TestInfer(t *testing.T) {
 		{node("GlobalAveragePool", 1, nil, picture), "[1 8 1 1] float32", 0},
 		{node("DepthToSpace", 1, attributes{"blocksize": of1(2)}, picture), "[1 2 28 28] float32", 0},
 		{node("SpaceToDepth", 1, attributes{"blocksize": of1(7)}, picture), "[1 392 2 2] float32", 0},
-		// An odd place of padding stands behind, or with SAME_LOWER before; both leave as many places.
+		// An odd place of padding stands behind, or with SAME_LOWER before; both leave as many
+		// places.
 		{node("MaxPool", 1, attributes{"kernel_shape": many(2, 2), "auto_pad": {Text: "SAME_UPPER"}}, picture), "[1 8 14 14] float32", 0},
 		{node("MaxPool", 1, attributes{"kernel_shape": many(3, 3), "auto_pad": {Text: "VALID"}, "dilations": many(2, 1)}, picture), "[1 8 10 12] float32", 0},
 		{node("ConvTranspose", 1, attributes{"strides": many(2, 2), "auto_pad": {Text: "SAME_LOWER"}}, picture, tensor(8, 4, 3, 3)), "[1 4 28 28] float32", 8 * 14 * 14 * 4 * 9},
@@ -334,7 +335,8 @@ func TestFold(t *testing.T) {
 		{node("DequantizeLinear", 1, nil, ints([]int{2, 2}, 1, 2, 3, 4), floats([]int{3}, 1, 1, 1)), "error: found 3 scales and 3 zero points for 2 channels; want one of each per channel"},
 		{node("QuantizeLinear", 1, attributes{"axis": of1(0)}, floats([]int{2, 1}, 100, 100), floats([]int{2}, 1, 0.5), constant(graph.Int8, []int{2}, []float64{1, 0})), "[101 127]"},
 		{node("QuantizeLinear", 1, nil, floats([]int{2, 1}, 1, 2), floats([]int{2}, 1, 1)), "error: found 2 scales and 2 zero points for 1 channels; want one of each per channel"},
-		// The middle between four pixels, a corner, and a place outside, which is zero or the border's.
+		// The middle between four pixels, a corner, and a place outside, which is zero or the
+		// border's.
 		{node("GridSample", 1, nil, pixels, floats([]int{1, 1, 3, 2}, 0, 0, -1, -1, 9, 9)), "[2.5 0.25 0]"},
 		{node("GridSample", 1, attributes{"align_corners": of1(1), "mode": {Text: "nearest"}, "padding_mode": {Text: "border"}}, pixels, floats([]int{1, 1, 3, 2}, 1, -1, -1, 1, 9, 9)), "[2 3 4]"},
 		{node("GridSample", 1, attributes{"padding_mode": {Text: "reflection"}}, pixels, floats([]int{1, 1, 1, 2}, -1.5, -0.5)), "[1]"},

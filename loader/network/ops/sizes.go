@@ -133,7 +133,7 @@ func InferBounds(n *graph.Node) ([]graph.Result, []Spread, error) {
 		case most == nil:
 			most, least = cloneResults(made), cloneResults(made)
 		default:
-			loose = !widen(least, most, made) || loose
+			loose = !widenBounds(least, most, made) || loose
 		}
 	})
 	if most == nil && hasComputedCut(n) {
@@ -180,9 +180,9 @@ func cloneResults(list []graph.Result) []graph.Result {
 	return out
 }
 
-// widen extends the bounds least and most to include more. It reports false if the results in
+// widenBounds extends the bounds least and most to include more. It reports false if the results in
 // more have a different number or rank.
-func widen(least, most, more []graph.Result) bool {
+func widenBounds(least, most, more []graph.Result) bool {
 	if len(more) != len(most) {
 		return false
 	}

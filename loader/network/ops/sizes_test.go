@@ -99,8 +99,8 @@ func TestRowByRow(t *testing.T) {
 	}
 }
 
-// TestDynamic holds which nodes make tensors whose size depends on values, and which have to do with
-// such a size.
+// TestDynamic holds which nodes make tensors whose size depends on values, and which have to do
+// with such a size.
 func TestDynamic(t *testing.T) {
 	for _, c := range []struct {
 		n             *graph.Node

@@ -33,7 +33,7 @@ func CoverageOf(n *list.Network, reasons []string) Coverage {
 	if len(n.Nodes) == 0 {
 		for i := range n.Layers {
 			l := &n.Layers[i]
-			c.count(l.MACs(), l.Bytes(), !isMissing(i), l.Host != nil)
+			c.addWork(l.MACs(), l.Bytes(), !isMissing(i), l.Host != nil)
 			if l.Out.Elements() == 0 {
 				c.Unsized++
 			}
@@ -49,7 +49,7 @@ func CoverageOf(n *list.Network, reasons []string) Coverage {
 			if x.What == list.Unused {
 				continue
 			}
-			c.count(x.MACs, x.Bytes, !missing[i], hosted[i])
+			c.addWork(x.MACs, x.Bytes, !missing[i], hosted[i])
 			if x.Unsized {
 				c.Unsized++
 			}
@@ -87,9 +87,9 @@ func findLosses(n *list.Network, isMissing func(layer int) bool) []Loss {
 	return losses
 }
 
-// count adds a node or a layer with the given work to the coverage. done reports whether it is
+// addWork adds a node or a layer with the given work to the coverage. done reports whether it is
 // computed, hosted whether the host computes at least a part of it.
-func (c *Coverage) count(macs, bytes uint64, done, hosted bool) {
+func (c *Coverage) addWork(macs, bytes uint64, done, hosted bool) {
 	c.Nodes++
 	c.MACs += macs
 	c.Bytes += bytes

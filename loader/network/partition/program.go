@@ -85,7 +85,7 @@ func Lower(ctx context.Context, n *list.Network, how Lowering) ([]Program, []str
 			at, why = at+1, ""
 			continue
 		}
-		p, cut, err := c.buildLongest(at, end)
+		p, cut, err := c.buildLongestProgram(at, end)
 		if err != nil {
 			reasons[at] = err.Error()
 			continue
@@ -109,10 +109,10 @@ type cutter struct {
 	most   int // layers of the last program that hit a limit, 0 if none did
 }
 
-// buildLongest builds a program from as many of the layers at to end-1 as fit, starting at the
-// first. cut says why it does not hold them all. If a limit cuts the program, it has at least
+// buildLongestProgram builds a program from as many of the layers at to end-1 as fit, starting at
+// the first. cut says why it does not hold them all. If a limit cuts the program, it has at least
 // about 7/8 of the possible layers.
-func (c *cutter) buildLongest(at, end int) (best *Program, cut string, err error) {
+func (c *cutter) buildLongestProgram(at, end int) (best *Program, cut string, err error) {
 	fits, fails := 0, end-at+1
 	for try := end - at; fails-fits > max(1, fits/8); try = (fits + fails) / 2 {
 		if c.most > 0 && fits == 0 {

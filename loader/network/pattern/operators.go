@@ -20,10 +20,10 @@ func (m *matcher) matchGELU(out *graph.Value) *graph.Node {
 			continue
 		}
 		if arg := m.argumentOf(t, "Erf"); arg != nil && m.isMultiple(arg, math.Sqrt2/2, x) {
-			return unaryNode("Gelu", x, nil)
+			return newUnaryNode("Gelu", x, nil)
 		}
 		if arg := m.argumentOf(t, "Tanh"); arg != nil && m.isGELUCubic(arg, x) {
-			return unaryNode("Gelu", x, map[string]*graph.Attr{"approximate": {Text: "tanh"}})
+			return newUnaryNode("Gelu", x, map[string]*graph.Attr{"approximate": {Text: "tanh"}})
 		}
 	}
 	return nil
@@ -71,7 +71,7 @@ func (m *matcher) matchSiLU(out *graph.Value) *graph.Node {
 	if d := m.makerOf(out, "Div"); d != nil && len(d.In) == 2 {
 		if t, one, ok := m.splitSum(d.In[1]); ok && one == 1 {
 			if arg := m.argumentOf(t, "Exp"); arg != nil && m.isMultiple(arg, -1, d.In[0]) {
-				return unaryNode("Swish", d.In[0], nil)
+				return newUnaryNode("Swish", d.In[0], nil)
 			}
 		}
 		return nil
@@ -86,10 +86,10 @@ func (m *matcher) matchSiLU(out *graph.Value) *graph.Node {
 			continue
 		}
 		if arg == x {
-			return unaryNode("Swish", x, nil)
+			return newUnaryNode("Swish", x, nil)
 		}
 		if a, g := m.splitProduct(arg); len(g) == 1 && g[0] == x {
-			return unaryNode("QuickGelu", x, map[string]*graph.Attr{"alpha": {Float: float32(a)}})
+			return newUnaryNode("QuickGelu", x, map[string]*graph.Attr{"alpha": {Float: float32(a)}})
 		}
 	}
 	return nil
@@ -103,11 +103,11 @@ func (m *matcher) matchHardSwish(out *graph.Value) *graph.Node {
 	}
 	for i, x := range f {
 		if isNear(c, 1./6) && m.relu6Operand(f[1-i]) == x {
-			return unaryNode("HardSwish", x, nil)
+			return newUnaryNode("HardSwish", x, nil)
 		}
 		if n := m.makerOf(f[1-i], "HardSigmoid"); n != nil && c == 1 && n.In[0] == x &&
 			isNear(float64(floatAttr(n, "alpha", 0.2)), 1./6) && floatAttr(n, "beta", 0.5) == 0.5 {
-			return unaryNode("HardSwish", x, nil)
+			return newUnaryNode("HardSwish", x, nil)
 		}
 	}
 	return nil
@@ -122,7 +122,7 @@ func floatAttr(n *graph.Node, name string, missing float32) float32 {
 
 // relu6Operand returns the x of clip(x + 3, 0, 6), or nil if the tensor has another form.
 func (m *matcher) relu6Operand(name *graph.Value) *graph.Value {
-	t, low, high, ok := m.clipBounds(name)
+	t, low, high, ok := m.clipBoundsOf(name)
 	if !ok || low != 0 || high != 6 {
 		return nil
 	}
@@ -140,7 +140,7 @@ func (m *matcher) matchHardSigmoid(out *graph.Value) *graph.Node {
 		return nil
 	}
 	if x := m.relu6Operand(f[0]); x != nil {
-		return unaryNode("HardSigmoid", x, map[string]*graph.Attr{"alpha": {Float: 1. / 6}, "beta": {Float: 0.5}})
+		return newUnaryNode("HardSigmoid", x, map[string]*graph.Attr{"alpha": {Float: 1. / 6}, "beta": {Float: 0.5}})
 	}
 	return nil
 }
@@ -152,7 +152,7 @@ func (m *matcher) matchSoftplus(out *graph.Value) *graph.Node {
 		return nil
 	}
 	if x := m.argumentOf(t, "Exp"); x != nil {
-		return unaryNode("Softplus", x, nil)
+		return newUnaryNode("Softplus", x, nil)
 	}
 	return nil
 }
@@ -173,7 +173,7 @@ func (m *matcher) matchScaledLog(out *graph.Value) *graph.Node {
 	if len(f) != 1 || c < small || shift < 0 {
 		return nil
 	}
-	return unaryNode("ScaledLog", f[0], map[string]*graph.Attr{"scale": {Float: float32(c)}, "shift": {Float: float32(shift)}})
+	return newUnaryNode("ScaledLog", f[0], map[string]*graph.Attr{"scale": {Float: float32(c)}, "shift": {Float: float32(shift)}})
 }
 
 // matchSoftmax matches exp(x - max)/sum over one axis, with or without the maximum.
@@ -186,7 +186,7 @@ func (m *matcher) matchSoftmax(out *graph.Value) *graph.Node {
 	if sum == nil || sum.In[0] != d.In[0] {
 		return nil
 	}
-	axes, ok := m.reducedAxes(sum)
+	axes, ok := m.reducedAxesOf(sum)
 	// Before version 13, a Softmax runs over all axes from axis on.
 	if !ok || len(axes) != 1 || sum.Opset < 13 && axes[0] != -1 {
 		return nil
@@ -197,7 +197,7 @@ func (m *matcher) matchSoftmax(out *graph.Value) *graph.Node {
 	}
 	if s := m.makerOf(x, "Sub"); s != nil && len(s.In) == 2 {
 		if most := m.makerOf(s.In[1], "ReduceMax"); most != nil && most.In[0] == s.In[0] {
-			if a, ok := m.reducedAxes(most); ok && slices.Equal(a, axes) {
+			if a, ok := m.reducedAxesOf(most); ok && slices.Equal(a, axes) {
 				x = s.In[0]
 			}
 		}
@@ -205,7 +205,7 @@ func (m *matcher) matchSoftmax(out *graph.Value) *graph.Node {
 			m.visited = slices.DeleteFunc(m.visited, func(k int) bool { return slices.Contains(m.nodes[k].Out, x) || m.nodes[k].Op == "ReduceMax" })
 		}
 	}
-	return unaryNode("Softmax", x, map[string]*graph.Attr{"axis": {Int: int64(axes[0])}})
+	return newUnaryNode("Softmax", x, map[string]*graph.Attr{"axis": {Int: int64(axes[0])}})
 }
 
 // matchNorm matches d/sqrt(mean(d*d) + epsilon). It is a layer norm of x if d is x - mean(x),
@@ -223,7 +223,7 @@ func (m *matcher) matchNorm(out *graph.Value) *graph.Node {
 	if mean == nil {
 		return nil
 	}
-	axes, ok := m.reducedAxes(mean)
+	axes, ok := m.reducedAxesOf(mean)
 	if !ok {
 		return nil
 	}
@@ -235,38 +235,38 @@ func (m *matcher) matchNorm(out *graph.Value) *graph.Node {
 	if square.Op == "Mul" && square.In[1] != e {
 		return nil
 	}
-	if two, ok := m.scalar(square.In[1]); square.Op == "Pow" && (!ok || two != 2) {
+	if two, ok := m.scalarOf(square.In[1]); square.Op == "Pow" && (!ok || two != 2) {
 		return nil
 	}
 	a := map[string]*graph.Attr{"axes": graph.ListOf(axes...), "epsilon": {Float: float32(epsilon)}}
 	reached := len(m.visited)
 	if x := m.centeredOperand(d, axes); x != nil && (d == e || m.centeredOperand(e, axes) == x) {
-		return unaryNode("LayerNormalization", x, a)
+		return newUnaryNode("LayerNormalization", x, a)
 	}
 	m.visited = m.visited[:reached]
 	if d != e {
 		return nil
 	}
-	return unaryNode("RMSNormalization", d, a)
+	return newUnaryNode("RMSNormalization", d, a)
 }
 
 // splitRootQuotient splits d/sqrt(v), in any of the forms in which exporters write it. It
 // returns nil tensors if the form is unknown.
 func (m *matcher) splitRootQuotient(out *graph.Value) (d, v *graph.Value) {
 	if n := m.makerOf(out, "Div"); n != nil && len(n.In) == 2 {
-		return n.In[0], m.radicand(n.In[1], 0.5)
+		return n.In[0], m.radicandOf(n.In[1], 0.5)
 	}
 	n := m.makerOf(out, "Mul")
 	if n == nil || len(n.In) != 2 {
 		return nil, nil
 	}
 	for i, in := range n.In {
-		v := m.radicand(in, -0.5)
+		v := m.radicandOf(in, -0.5)
 		if r := m.argumentOf(in, "Reciprocal"); r != nil {
-			v = m.radicand(r, 0.5)
+			v = m.radicandOf(r, 0.5)
 		} else if r := m.makerOf(in, "Div"); v == nil && r != nil {
-			if one, ok := m.scalar(r.In[0]); ok && one == 1 {
-				v = m.radicand(r.In[1], 0.5)
+			if one, ok := m.scalarOf(r.In[0]); ok && one == 1 {
+				v = m.radicandOf(r.In[1], 0.5)
 			} else {
 				m.visited = m.visited[:len(m.visited)-1]
 			}
@@ -278,9 +278,9 @@ func (m *matcher) splitRootQuotient(out *graph.Value) (d, v *graph.Value) {
 	return nil, nil
 }
 
-// radicand returns v if the tensor is v to the given power, which is 0.5 or -0.5. It returns
+// radicandOf returns v if the tensor is v to the given power, which is 0.5 or -0.5. It returns
 // nil otherwise.
-func (m *matcher) radicand(name *graph.Value, power float64) *graph.Value {
+func (m *matcher) radicandOf(name *graph.Value, power float64) *graph.Value {
 	if power > 0 {
 		if v := m.argumentOf(name, "Sqrt"); v != nil {
 			return v
@@ -289,7 +289,7 @@ func (m *matcher) radicand(name *graph.Value, power float64) *graph.Value {
 		return v
 	}
 	if n := m.makerOf(name, "Pow"); n != nil && len(n.In) == 2 {
-		if e, ok := m.scalar(n.In[1]); ok && e == power {
+		if e, ok := m.scalarOf(n.In[1]); ok && e == power {
 			return n.In[0]
 		}
 	}
@@ -306,7 +306,7 @@ func (m *matcher) centeredOperand(name *graph.Value, axes []int) *graph.Value {
 	if mean == nil || mean.In[0] != s.In[0] {
 		return nil
 	}
-	if a, ok := m.reducedAxes(mean); !ok || !slices.Equal(a, axes) {
+	if a, ok := m.reducedAxesOf(mean); !ok || !slices.Equal(a, axes) {
 		return nil
 	}
 	return s.In[0]

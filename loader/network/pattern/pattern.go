@@ -185,9 +185,9 @@ func (m *matcher) constantOf(name *graph.Value) *graph.Const {
 	return nil
 }
 
-// scalar returns a constant of one element with at most one axis, which broadcasts without
+// scalarOf returns a constant of one element with at most one axis, which broadcasts without
 // changing a shape.
-func (m *matcher) scalar(name *graph.Value) (float64, bool) {
+func (m *matcher) scalarOf(name *graph.Value) (float64, bool) {
 	c := m.constantOf(name)
 	if c == nil || c.Absent() || len(c.Dims) > 1 || c.Elements() != 1 {
 		return 0, false
@@ -206,7 +206,7 @@ func (m *matcher) splitProduct(name *graph.Value) (float64, []*graph.Value) {
 
 // collectFactors splits a product like splitProduct, through at most depth nodes.
 func (m *matcher) collectFactors(name *graph.Value, depth int) (float64, []*graph.Value) {
-	if v, ok := m.scalar(name); ok {
+	if v, ok := m.scalarOf(name); ok {
 		return v, nil
 	}
 	if m.readers[name] > 1 || depth == 0 {
@@ -224,7 +224,7 @@ func (m *matcher) collectFactors(name *graph.Value, depth int) (float64, []*grap
 		d, g := m.collectFactors(n.In[1], depth-1)
 		return float64(c * d), append(f, g...)
 	case n.Op == "Div" && len(n.In) == 2:
-		if v, ok := m.scalar(n.In[1]); ok && v != 0 {
+		if v, ok := m.scalarOf(n.In[1]); ok && v != 0 {
 			c, f := m.collectFactors(n.In[0], depth-1)
 			return c / v, f
 		}
@@ -246,13 +246,13 @@ func (m *matcher) splitSum(name *graph.Value) (x *graph.Value, c float64, ok boo
 	if n == nil || len(n.In) != 2 {
 		return nil, 0, false
 	}
-	if v, ok := m.scalar(n.In[1]); ok {
+	if v, ok := m.scalarOf(n.In[1]); ok {
 		if n.Op == "Sub" {
 			v = -v
 		}
 		return n.In[0], v, true
 	}
-	if v, ok := m.scalar(n.In[0]); ok && n.Op == "Add" {
+	if v, ok := m.scalarOf(n.In[0]); ok && n.Op == "Add" {
 		return n.In[1], v, true
 	}
 	return nil, 0, false
@@ -274,7 +274,7 @@ func (m *matcher) isPower(factors []*graph.Value, x *graph.Value, e float64) boo
 		if f == x {
 			sum++
 		} else if n := m.makerOf(f, "Pow"); n != nil && len(n.In) == 2 && n.In[0] == x {
-			v, _ := m.scalar(n.In[1])
+			v, _ := m.scalarOf(n.In[1])
 			sum += v
 		} else if n := m.makerOf(f, "Mul"); n != nil && len(n.In) == 2 && n.In[0] == x && n.In[1] == x {
 			sum += 2
@@ -285,8 +285,8 @@ func (m *matcher) isPower(factors []*graph.Value, x *graph.Value, e float64) boo
 	return sum == e
 }
 
-// clipBounds returns the input and the bounds of the Clip that produces a tensor.
-func (m *matcher) clipBounds(name *graph.Value) (x *graph.Value, low, high float64, ok bool) {
+// clipBoundsOf returns the input and the bounds of the Clip that produces a tensor.
+func (m *matcher) clipBoundsOf(name *graph.Value) (x *graph.Value, low, high float64, ok bool) {
 	n := m.makerOf(name, "Clip")
 	if n == nil {
 		return nil, 0, 0, false
@@ -297,16 +297,16 @@ func (m *matcher) clipBounds(name *graph.Value) (x *graph.Value, low, high float
 			*v = float64(a.Float)
 		} else if len(n.In) <= 1+i {
 			return nil, 0, 0, false
-		} else if *v, ok = m.scalar(n.In[1+i]); !ok {
+		} else if *v, ok = m.scalarOf(n.In[1+i]); !ok {
 			return nil, 0, 0, false
 		}
 	}
 	return n.In[0], low, high, true
 }
 
-// reducedAxes returns the axes of a reduction that keeps its dimensions. It reports false for
+// reducedAxesOf returns the axes of a reduction that keeps its dimensions. It reports false for
 // any other reduction.
-func (m *matcher) reducedAxes(n *graph.Node) (axes []int, ok bool) {
+func (m *matcher) reducedAxesOf(n *graph.Node) (axes []int, ok bool) {
 	if a := n.Attr["keepdims"]; a != nil && a.Int == 0 {
 		return nil, false
 	}
@@ -327,8 +327,8 @@ func (m *matcher) reducedAxes(n *graph.Node) (axes []int, ok bool) {
 	return slices.Clone(axes), len(axes) > 0
 }
 
-// unaryNode returns a node that applies the operator op with attributes attr to tensor x. Its
+// newUnaryNode returns a node that applies the operator op with attributes attr to tensor x. Its
 // result is not set.
-func unaryNode(op string, x *graph.Value, attributes map[string]*graph.Attr) *graph.Node {
+func newUnaryNode(op string, x *graph.Value, attributes map[string]*graph.Attr) *graph.Node {
 	return &graph.Node{Op: op, In: []*graph.Value{x}, Attr: attributes}
 }

@@ -10,8 +10,8 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// A file is a graph in lines like "y = Mul a b" or "y = ReduceMean x axes=-1"; a number stands for a
-// constant.
+// A file is a graph in lines like "y = Mul a b" or "y = ReduceMean x axes=-1"; a number stands for
+// a constant.
 type file struct {
 	nodes  []*graph.Node
 	values map[string]*graph.Value
@@ -144,8 +144,8 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// TestConstants holds that a number is one behind nodes that leave values as they are, but not where it
-// has more elements or is computed.
+// TestConstants holds that a number is one behind nodes that leave values as they are, but not
+// where it has more elements or is computed.
 func TestConstants(t *testing.T) {
 	f := read("i = Identity 3; c = Cast i; a = Add x c; m = Clip a 0 6; y = Div m 6")
 	if found, _ := Find(f.nodes, []*graph.Value{f.value("y")}); found[4] == nil || found[4].Node.Op != "HardSigmoid" {

@@ -27,7 +27,7 @@ func CancelTransposes(nodes []*graph.Node, outputs []*graph.Value) {
 		}
 	}
 	for i, node := range nodes {
-		if outer := permutation(node); outer != nil {
+		if outer := permutationOf(node); outer != nil {
 			at, between := node.In[0], []int(nil)
 			k, ok := maker[at]
 			for ok && readers[at] == 1 && ops.Of(nodes[k].Op).Has(ops.Transparent) && nodes[k].Domain == "" && len(nodes[k].In) > 0 {
@@ -37,7 +37,7 @@ func CancelTransposes(nodes []*graph.Node, outputs []*graph.Value) {
 				k, ok = before, made && before < k // nodes of a file may form a cycle
 			}
 			if ok && len(between) == 0 || ok && readers[at] == 1 {
-				if inner := permutation(nodes[k]); len(inner) == len(outer) {
+				if inner := permutationOf(nodes[k]); len(inner) == len(outer) {
 					mergeTransposes(nodes, node, nodes[k], between, inner, outer)
 				}
 			}
@@ -78,9 +78,9 @@ func mergeTransposes(nodes []*graph.Node, outer, inner *graph.Node, between, fir
 	outer.Attr = map[string]*graph.Attr{"perm": perm}
 }
 
-// permutation returns the permutation of a Transpose, or nil if the node is not a Transpose
+// permutationOf returns the permutation of a Transpose, or nil if the node is not a Transpose
 // with a valid one.
-func permutation(n *graph.Node) []int {
+func permutationOf(n *graph.Node) []int {
 	if n.Op != "Transpose" || n.Domain != "" || len(n.In) != 1 || n.Attr["perm"] == nil {
 		return nil
 	}

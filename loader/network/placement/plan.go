@@ -74,10 +74,10 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("no backend can run %s: %s: %s", e.Operation, e.Support[0].Backend, e.Support[0].Message)
 }
 
-// support reports whether b can run operation o, and how long it would need. The time on other
+// supportFor reports whether b can run operation o, and how long it would need. The time on other
 // backends than the engine is that of the arithmetic or of the memory traffic, whichever is
 // longer.
-func (b *Backend) support(o *Operation) Support {
+func (b *Backend) supportFor(o *Operation) Support {
 	s := Support{Backend: b.Name, Taken: true}
 	switch {
 	case b.Interleaved && o.Refused != "":
@@ -102,7 +102,7 @@ func Solve(n *Network, m Machine) (*Plan, error) {
 	if len(m.Backends) == 0 {
 		return nil, errors.New("machine has no backends; want at least one")
 	}
-	g := newCosts(n, m)
+	g := newCostGraph(n, m)
 	for i := range n.Operations {
 		taken := false
 		for _, s := range g.support[i] {
@@ -143,7 +143,7 @@ type costGraph struct {
 	live    []uint64 // bytes that cross the boundary before each operation, and after the last
 }
 
-func newCosts(n *Network, m Machine) *costGraph {
+func newCostGraph(n *Network, m Machine) *costGraph {
 	g := &costGraph{n: n, m: m, live: make([]uint64, len(n.Operations)+1)}
 	last, first := map[string]int{}, map[string]int{}
 	for _, in := range n.Inputs {
@@ -153,7 +153,7 @@ func newCosts(n *Network, m Machine) *costGraph {
 		o := &n.Operations[i]
 		var list []Support
 		for k := range m.Backends {
-			list = append(list, m.Backends[k].support(o))
+			list = append(list, m.Backends[k].supportFor(o))
 		}
 		g.support = append(g.support, list)
 		for _, in := range o.Inputs {

@@ -116,15 +116,15 @@ func Apply(n *list.Network, groups []Group, weights bool) (*list.Network, error)
 			for _, k := range r.Layers {
 				all = append(all, &n.Layers[k])
 			}
-			c.Layers = append(c.Layers, mergeParallel(all, weights)...)
+			c.Layers = append(c.Layers, mergeParallelLayers(all, weights)...)
 		}
 	}
 	return arrange.RearrangedCopy(&c), nil
 }
 
-// outputChannels returns the number of output channels of a convolution, or the number of
+// countOutputChannels returns the number of output channels of a convolution, or the number of
 // columns of a matmul.
-func outputChannels(l *list.Layer) int { return max(l.Lower.Cout, l.Lower.Columns) }
+func countOutputChannels(l *list.Layer) int { return max(l.Lower.Cout, l.Lower.Columns) }
 
 // selectChannels returns a copy of a layer that computes n output channels from first on.
 func selectChannels(l *list.Layer, first, n int, weights bool) list.Layer {
@@ -136,7 +136,7 @@ func selectChannels(l *list.Layer, first, n int, weights bool) list.Layer {
 		x.Lower.Columns = n
 	}
 	x.Out = x.Lower.Out()
-	w, all := l.Weights, outputChannels(l)
+	w, all := l.Weights, countOutputChannels(l)
 	x.Weights = w
 	x.Weights.Filter, x.Weights.Bias = nil, nil
 	if !weights {
@@ -185,9 +185,9 @@ func splitChannels(l *list.Layer, parts int, weights bool) []list.Layer {
 	return append(list, join)
 }
 
-// mergeParallel returns one layer that computes all given layers of the same input, and slices
-// of its result.
-func mergeParallel(all []*list.Layer, weights bool) []list.Layer {
+// mergeParallelLayers returns one layer that computes all given layers of the same input, and
+// slices of its result.
+func mergeParallelLayers(all []*list.Layer, weights bool) []list.Layer {
 	first := all[0]
 	x := *first
 	x.Inputs = slices.Clone(first.Inputs)
@@ -196,7 +196,7 @@ func mergeParallel(all []*list.Layer, weights bool) []list.Layer {
 	x.Lower.Bias, x.Folded = false, nil
 	for _, l := range all {
 		names = append(names, l.Name)
-		columns += outputChannels(l)
+		columns += countOutputChannels(l)
 		x.Lower.Bias = x.Lower.Bias || l.Lower.Bias
 		x.Folded = append(x.Folded, l.Folded...)
 		known = known && l.Weights.Filter != nil && (!l.Lower.Bias || l.Weights.Bias != nil)
@@ -218,7 +218,7 @@ func mergeParallel(all []*list.Layer, weights bool) []list.Layer {
 		} else {
 			s.Begin.W = at
 		}
-		at += outputChannels(l)
+		at += countOutputChannels(l)
 		layers = append(layers, list.Layer{
 			Name: l.Name, Op: "Slice", Inputs: []string{x.Output}, Output: l.Output, Lower: s, Out: l.Out, Node: l.Node, Line: l.Line,
 		})
@@ -239,14 +239,14 @@ func joinWeights(all []*list.Layer, bias, known bool) layer.Weights {
 		if l.Weights.Form != w.Form {
 			w.Form = layer.FormFP16 // the layers differ; fp16 holds them all
 		}
-		switch n := outputChannels(l); {
+		switch n := countOutputChannels(l); {
 		case !bias:
 		case l.Lower.Bias:
 			w.Bias = append(w.Bias, l.Weights.Bias...)
 		default:
 			w.Bias = append(w.Bias, make([]float16.Float16, n)...)
 		}
-		switch n := outputChannels(l); len(l.Weights.Scale) {
+		switch n := countOutputChannels(l); len(l.Weights.Scale) {
 		case n:
 			w.Scale = append(w.Scale, l.Weights.Scale...)
 		case 1:
@@ -261,7 +261,7 @@ func joinWeights(all []*list.Layer, bias, known bool) layer.Weights {
 	}
 	for k := range all[0].Lower.In.W {
 		for _, l := range all {
-			n := outputChannels(l)
+			n := countOutputChannels(l)
 			w.Filter = append(w.Filter, l.Weights.Filter[k*n:][:n]...)
 		}
 	}

@@ -24,7 +24,7 @@ func isPointwise(l *layer.Layer) bool {
 }
 
 func newComposition(first, second *list.Layer) composition {
-	s := composition{first: first, second: second, outer: outputChannels(second), middle: outputChannels(first), firstTaps: 1, secondTaps: 1}
+	s := composition{first: first, second: second, outer: countOutputChannels(second), middle: countOutputChannels(first), firstTaps: 1, secondTaps: 1}
 	s.inner = first.Lower.In.W
 	if first.Lower.Op == layer.Convolution {
 		s.inner = first.Lower.In.C

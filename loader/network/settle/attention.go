@@ -34,7 +34,7 @@ const maskedScore = -65504 // the least finite fp16 number
 // whose shape is [batch][heads][length][size].
 func (e *expansion) emitAttention(a attentionArgs) (*graph.Value, error) {
 	fresh := a.k.Dims // without past keys
-	err := prependPast(e, &a)
+	err := prependPastKeys(e, &a)
 	if err != nil {
 		return nil, err
 	}
@@ -49,20 +49,20 @@ func (e *expansion) emitAttention(a attentionArgs) (*graph.Value, error) {
 			}
 		}
 	}
-	turned, err := e.transpose(nil, a.k, 0, 1, 3, 2)
+	turned, err := e.emitTranspose(nil, a.k, 0, 1, 3, 2)
 	if err != nil {
 		return nil, err
 	}
-	s, err := e.chain(nil, a.q, step{"Mul", nil, []*graph.Value{nil, e.newNumber(a.scale)}}, step{"MatMul", nil, []*graph.Value{nil, turned}})
+	s, err := e.emitChain(nil, a.q, step{"Mul", nil, []*graph.Value{nil, e.newNumber(a.scale)}}, step{"MatMul", nil, []*graph.Value{nil, turned}})
 	if err == nil && a.softcap != 0 {
-		s, err = e.chain(nil, s, step{"Mul", nil, []*graph.Value{nil, e.newNumber(1 / a.softcap)}}, step{"Tanh", nil, nil}, step{"Mul", nil, []*graph.Value{nil, e.newNumber(a.softcap)}})
+		s, err = e.emitChain(nil, s, step{"Mul", nil, []*graph.Value{nil, e.newNumber(1 / a.softcap)}}, step{"Tanh", nil, nil}, step{"Mul", nil, []*graph.Value{nil, e.newNumber(a.softcap)}})
 	}
 	if err == nil && a.mask.Given() {
 		s, err = e.emit(nil, "Add", nil, s, a.mask)
 	}
 	if err == nil && a.causal {
 		var mask *graph.Value
-		if mask, err = causalMask(e, q[2], k[2], k[2]-fresh[2]); err == nil {
+		if mask, err = newCausalMask(e, q[2], k[2], k[2]-fresh[2]); err == nil {
 			s, err = e.emit(nil, "Add", nil, s, mask)
 		}
 	}
@@ -75,10 +75,10 @@ func (e *expansion) emitAttention(a attentionArgs) (*graph.Value, error) {
 	return e.emit(nil, "MatMul", nil, s, a.v)
 }
 
-// prependPast concatenates the past keys and values with the new ones in a, along the axis of
+// prependPastKeys concatenates the past keys and values with the new ones in a, along the axis of
 // positions, and names the joined tensors as the outputs presentK and presentV. Without past keys,
 // the new tensors become these outputs.
-func prependPast(e *expansion, a *attentionArgs) (err error) {
+func prependPastKeys(e *expansion, a *attentionArgs) (err error) {
 	if a.pastK.Given() && a.pastK.Dims != nil && graph.Elements(a.pastK.Dims) > 0 {
 		if a.k, err = e.emit(a.presentK, "Concat", attributes{"axis": intAttr(2)}, a.pastK, a.k); err == nil {
 			a.v, err = e.emit(a.presentV, "Concat", attributes{"axis": intAttr(2)}, a.pastV, a.v)
@@ -96,9 +96,10 @@ func prependPast(e *expansion, a *attentionArgs) (err error) {
 	return nil
 }
 
-// causalMask returns a constant of shape [1][1][rows][columns] to be added to attention scores. Row
-// i is 0 in columns up to i+past, which query i may attend to, and maskedScore in later columns.
-func causalMask(e *expansion, rows, columns, past int) (*graph.Value, error) {
+// newCausalMask returns a constant of shape [1][1][rows][columns] to be added to attention scores.
+// Row i is 0 in columns up to i+past, which query i may attend to, and maskedScore in later
+// columns.
+func newCausalMask(e *expansion, rows, columns, past int) (*graph.Value, error) {
 	if err := e.budget.Spend(2 * graph.NumberBytes * rows * columns); err != nil {
 		return nil, err
 	}
@@ -115,12 +116,12 @@ func causalMask(e *expansion, rows, columns, past int) (*graph.Value, error) {
 // the given number of times. The copies of a head follow each other.
 func (e *expansion) repeatHeads(x *graph.Value, times int) (*graph.Value, error) {
 	d := x.Dims
-	x, err := e.reshape(nil, x, d[0], d[1], 1, d[2], d[3])
+	x, err := e.emitReshape(nil, x, d[0], d[1], 1, d[2], d[3])
 	if err == nil {
 		x, err = e.emit(nil, "Expand", nil, x, e.newInts(d[0], d[1], times, d[2], d[3]))
 	}
 	if err == nil {
-		x, err = e.reshape(nil, x, d[0], d[1]*times, d[2], d[3])
+		x, err = e.emitReshape(nil, x, d[0], d[1]*times, d[2], d[3])
 	}
 	return x, err
 }
@@ -135,30 +136,30 @@ func (e *expansion) splitHeads(x *graph.Value, n int) (*graph.Value, error) {
 	if len(d) != 3 || n < 1 || d[2]%n != 0 {
 		return nil, fmt.Errorf("cannot split shape %v into %d heads; want 3 axes, and a last extent divisible by the number of heads", d, n)
 	}
-	x, err := e.reshape(nil, x, d[0], d[1], n, d[2]/n)
+	x, err := e.emitReshape(nil, x, d[0], d[1], n, d[2]/n)
 	if err != nil {
 		return nil, err
 	}
-	return e.transpose(nil, x, 0, 2, 1, 3)
+	return e.emitTranspose(nil, x, 0, 2, 1, 3)
 }
 
 // joinHeads emits nodes that turn x, of shape [batch][heads][length][size], into out, of shape
 // [batch][length][heads*size]. It is the inverse of splitHeads.
 func (e *expansion) joinHeads(out, x *graph.Value) error {
 	d := x.Dims
-	x, err := e.transpose(nil, x, 0, 2, 1, 3)
+	x, err := e.emitTranspose(nil, x, 0, 2, 1, 3)
 	if err == nil {
-		_, err = e.reshape(out, x, d[0], d[2], d[1]*d[3])
+		_, err = e.emitReshape(out, x, d[0], d[2], d[1]*d[3])
 	}
 	return err
 }
 
-// scoreMask emits nodes that turn a mask of ones and zeros into a tensor to be added to attention
-// scores of shape [batch][heads][rows][columns]: 0 for a one, and the larger of filter and
-// maskedScore for a zero. A mask with one axis gives the number of leading columns that are ones
-// for each batch element. Other masks have shape [batch][columns], [batch][rows][columns], or four
-// axes.
-func (e *expansion) scoreMask(mask *graph.Value, rows, columns int, filter float64) (*graph.Value, error) {
+// emitScoreMask emits nodes that turn a mask of ones and zeros into a tensor to be added to
+// attention scores of shape [batch][heads][rows][columns]: 0 for a one, and the larger of filter
+// and maskedScore for a zero. A mask with one axis gives the number of leading columns that are
+// ones for each batch element. Other masks have shape [batch][columns], [batch][rows][columns], or
+// four axes.
+func (e *expansion) emitScoreMask(mask *graph.Value, rows, columns int, filter float64) (*graph.Value, error) {
 	d := mask.Dims
 	if t := mask.Type; t.IsFloat() {
 		return nil, fmt.Errorf("mask has element type %v; want integers or bools", t)
@@ -169,7 +170,7 @@ func (e *expansion) scoreMask(mask *graph.Value, rows, columns int, filter float
 		for i := range places {
 			places[i] = float64(i)
 		}
-		count, err := e.reshape(nil, mask, d[0], 1, 1, 1)
+		count, err := e.emitReshape(nil, mask, d[0], 1, 1, 1)
 		if err != nil {
 			return nil, err
 		}
@@ -180,12 +181,12 @@ func (e *expansion) scoreMask(mask *graph.Value, rows, columns int, filter float
 		mask = less
 	case len(d) == 2 && d[1] == columns:
 		var err error
-		if mask, err = e.reshape(nil, mask, d[0], 1, 1, columns); err != nil {
+		if mask, err = e.emitReshape(nil, mask, d[0], 1, 1, columns); err != nil {
 			return nil, err
 		}
 	case len(d) == 3 && d[1] == rows && d[2] == columns:
 		var err error
-		if mask, err = e.reshape(nil, mask, d[0], 1, rows, columns); err != nil {
+		if mask, err = e.emitReshape(nil, mask, d[0], 1, rows, columns); err != nil {
 			return nil, err
 		}
 	case len(d) == 4:
@@ -196,7 +197,7 @@ func (e *expansion) scoreMask(mask *graph.Value, rows, columns int, filter float
 	if err != nil {
 		return nil, err
 	}
-	return e.chain(nil, seen, step{"Sub", nil, []*graph.Value{e.newNumber(1), nil}}, step{"Mul", nil, []*graph.Value{nil, e.newNumber(max(maskedScore, filter))}})
+	return e.emitChain(nil, seen, step{"Sub", nil, []*graph.Value{e.newNumber(1), nil}}, step{"Mul", nil, []*graph.Value{nil, e.newNumber(max(maskedScore, filter))}})
 }
 
 // expandAttention rewrites an Attention node as matmuls and a softmax. Two operators have that
@@ -265,7 +266,7 @@ func (e *expansion) addMask(a *attentionArgs, input, rows, columns int) error {
 	if !m.Given() {
 		return nil
 	}
-	mask, err := e.scoreMask(m, rows, columns, float64(e.Float("mask_filter_value", -10000)))
+	mask, err := e.emitScoreMask(m, rows, columns, float64(e.Float("mask_filter_value", -10000)))
 	if err == nil && a.mask.Given() {
 		mask, err = e.emit(nil, "Add", nil, a.mask, mask)
 	}
@@ -273,9 +274,9 @@ func (e *expansion) addMask(a *attentionArgs, input, rows, columns int) error {
 	return err
 }
 
-// expandMultiHead rewrites a MultiHeadAttention. Its queries, keys and values are separate inputs,
-// or two or all three of them are packed in one tensor with five axes.
-func expandMultiHead(e *expansion) error {
+// expandMultiHeadAttention rewrites a MultiHeadAttention. Its queries, keys and values are separate
+// inputs, or two or all three of them are packed in one tensor with five axes.
+func expandMultiHeadAttention(e *expansion) error {
 	n := e.Int("num_heads", 0)
 	in := [3]*graph.Value{e.input(0), e.input(1), e.input(2)}
 	var err error
@@ -345,10 +346,10 @@ func (e *expansion) unpackHeads(to []*graph.Value, x *graph.Value, n int) error 
 	for i := range to {
 		y, err := e.emit(nil, "Slice", nil, x, e.newInts(i), e.newInts(i+1), e.newInts(3))
 		if err == nil {
-			y, err = e.reshape(nil, y, d[0], d[1], d[2], d[4])
+			y, err = e.emitReshape(nil, y, d[0], d[1], d[2], d[4])
 		}
 		if err == nil {
-			y, err = e.transpose(nil, y, 0, 2, 1, 3)
+			y, err = e.emitTranspose(nil, y, 0, 2, 1, 3)
 		}
 		if err != nil {
 			return err
@@ -358,10 +359,10 @@ func (e *expansion) unpackHeads(to []*graph.Value, x *graph.Value, n int) error 
 	return nil
 }
 
-// expandGroupQuery rewrites a GroupQueryAttention, in which several heads of queries share one head
-// of keys and values. If do_rotary is set, queries and keys are first rotated by angles that depend
-// on their positions. Positions start at the number of past keys.
-func expandGroupQuery(e *expansion) error {
+// expandGroupQueryAttention rewrites a GroupQueryAttention, in which several heads of queries share
+// one head of keys and values. If do_rotary is set, queries and keys are first rotated by angles
+// that depend on their positions. Positions start at the number of past keys.
+func expandGroupQueryAttention(e *expansion) error {
 	n, kv := e.Int("num_heads", 0), e.Int("kv_num_heads", 0)
 	if n < 1 || kv < 1 || n%kv != 0 {
 		return fmt.Errorf("num_heads %d is not a positive multiple of kv_num_heads %d", n, kv)
@@ -447,7 +448,7 @@ func expandONNXAttention(e *expansion) error {
 		if !m.Type.IsFloat() {
 			seen, err := e.emit(nil, "Cast", attributes{"to": intAttr(int(graph.Float))}, m)
 			if err == nil {
-				a.mask, err = e.chain(nil, seen, step{"Sub", nil, []*graph.Value{e.newNumber(1), nil}}, step{"Mul", nil, []*graph.Value{nil, e.newNumber(maskedScore)}})
+				a.mask, err = e.emitChain(nil, seen, step{"Sub", nil, []*graph.Value{e.newNumber(1), nil}}, step{"Mul", nil, []*graph.Value{nil, e.newNumber(maskedScore)}})
 			}
 			if err != nil {
 				return err

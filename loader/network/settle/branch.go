@@ -37,7 +37,7 @@ func (s *settler) settleIf(n *Node) error {
 	if name := s.findDuplicate(g.Nodes); name != "" {
 		return fmt.Errorf("branch produces tensor %q, which another node also produces", name)
 	}
-	s.declare(g)
+	s.declareConstants(g)
 	s.depth++
 	body, err := s.settleGraph(g)
 	s.depth--
@@ -45,7 +45,7 @@ func (s *settler) settleIf(n *Node) error {
 		return err
 	}
 	for i, out := range n.Out {
-		body = append(body, aliasNode(out, g.Outputs[i]))
+		body = append(body, newAliasNode(out, g.Outputs[i]))
 	}
 	n.Kind, n.Body = Branch, body
 	return nil
@@ -79,7 +79,7 @@ func (s *settler) settleSides(n *Node) error {
 	}
 	s.depth++
 	for i, g := range graphs {
-		s.declare(g)
+		s.declareConstants(g)
 		side := &Side{Outputs: g.Outputs}
 		for k, node := range g.Nodes {
 			side.Nodes = append(side.Nodes, s.settleNode(k, node))

@@ -2,17 +2,17 @@ package settle
 
 import "anesim/loader/network/graph"
 
-// check returns a *[graph.OrderError] if a node, or a node of an expansion, reads a tensor that
-// a later node produces.
-func check(list []*Node) error {
+// checkOrder returns a *[graph.OrderError] if a node, or a node of an expansion, reads a tensor
+// that a later node produces.
+func checkOrder(list []*Node) error {
 	later := map[*graph.Value]bool{}
-	walk(list, func(n *Node) error {
+	walkNodes(list, func(n *Node) error {
 		for _, v := range n.Out {
 			later[v] = v.Given()
 		}
 		return nil
 	})
-	return walk(list, func(n *Node) error {
+	return walkNodes(list, func(n *Node) error {
 		for _, v := range n.In {
 			if later[v] && v.Const == nil {
 				return &graph.OrderError{Node: n.Label, Tensor: v.Name}
@@ -27,8 +27,8 @@ func check(list []*Node) error {
 	})
 }
 
-// walk visits nodes and all alternatives that may replace them.
-func walk(list []*Node, visit func(n *Node) error) error {
+// walkNodes visits nodes and all alternatives that may replace them.
+func walkNodes(list []*Node, visit func(n *Node) error) error {
 	for _, n := range list {
 		if err := visit(n); err != nil {
 			return err
@@ -43,7 +43,7 @@ func walk(list []*Node, visit func(n *Node) error) error {
 			}
 		}
 		for _, x := range inner {
-			if err := walk(x, visit); err != nil {
+			if err := walkNodes(x, visit); err != nil {
 				return err
 			}
 		}

@@ -38,17 +38,17 @@ func expansionOf(op string) func(e *expansion) error {
 	case "FusedGemm":
 		return expandFusedGemm
 	case "BiasGelu":
-		return expandBiased("Gelu")
+		return biasedExpander("Gelu")
 	case "FastGelu":
-		return expandBiased("FastGelu")
+		return biasedExpander("FastGelu")
 	case "BiasAdd":
 		return expandBiasAdd
 	case "BiasSoftmax":
 		return expandBiasSoftmax
 	case "SkipLayerNormalization":
-		return expandSkipNorm("LayerNormalization")
+		return skipNormExpander("LayerNormalization")
 	case "SkipSimplifiedLayerNormalization":
-		return expandSkipNorm("SimplifiedLayerNormalization")
+		return skipNormExpander("SimplifiedLayerNormalization")
 	case "EmbedLayerNormalization":
 		return expandEmbedNorm
 	case "GroupNorm":
@@ -56,9 +56,9 @@ func expansionOf(op string) func(e *expansion) error {
 	case "Attention":
 		return expandAttention
 	case "MultiHeadAttention":
-		return expandMultiHead
+		return expandMultiHeadAttention
 	case "GroupQueryAttention":
-		return expandGroupQuery
+		return expandGroupQueryAttention
 	case "RotaryEmbedding":
 		return expandRotary
 	case "MatMulNBits":
@@ -68,15 +68,15 @@ func expansionOf(op string) func(e *expansion) error {
 	case "DFT":
 		return expandDFT
 	case "QuantizeLinear":
-		return expandQuantize
+		return expandQuantizeLinear
 	case "DequantizeLinear":
-		return expandDequantize
+		return expandDequantizeLinear
 	case "DynamicQuantizeLinear":
-		return expandDynamicQuantize
+		return expandDynamicQuantizeLinear
 	case "QLinearConv":
 		return expandQLinearConv
 	case "QLinearMatMul":
-		return expandQLinearBinary("MatMul")
+		return qLinearBinaryExpander("MatMul")
 	case "QGemm":
 		return expandQGemm
 	case "ConvInteger":
@@ -88,23 +88,23 @@ func expansionOf(op string) func(e *expansion) error {
 	case "MatMulIntegerToFloat":
 		return expandScaledMatMul
 	case "QLinearAdd":
-		return expandQLinearBinary("Add")
+		return qLinearBinaryExpander("Add")
 	case "QLinearMul":
-		return expandQLinearBinary("Mul")
+		return qLinearBinaryExpander("Mul")
 	case "QLinearConcat":
 		return expandQLinearConcat
 	case "QLinearSigmoid":
-		return expandQLinearUnary("Sigmoid")
+		return qLinearUnaryExpander("Sigmoid")
 	case "QLinearLeakyRelu":
-		return expandQLinearUnary("LeakyRelu")
+		return qLinearUnaryExpander("LeakyRelu")
 	case "QLinearSoftmax":
-		return expandQLinearUnary("Softmax")
+		return qLinearUnaryExpander("Softmax")
 	case "QLinearGlobalAveragePool":
-		return expandQLinearUnary("GlobalAveragePool")
+		return qLinearUnaryExpander("GlobalAveragePool")
 	case "QLinearAveragePool":
-		return expandQLinearUnary("AveragePool")
+		return qLinearUnaryExpander("AveragePool")
 	case "QLinearReduceMean":
-		return expandQLinearUnary("ReduceMean")
+		return qLinearUnaryExpander("ReduceMean")
 	}
 	return nil
 }
@@ -126,15 +126,15 @@ func (s *settler) expand(n *Node, f func(e *expansion) error) error {
 	}
 	for i, out := range n.Out {
 		*out = *own.Out[i]
-		rename(e.body, own.Out[i], out)
+		renameTensor(e.body, own.Out[i], out)
 	}
 	n.Body = e.body
 	return nil
 }
 
-// rename replaces the tensor from by the tensor to in the inputs and outputs of nodes, of the nodes
-// in their bodies, and of the nodes in their field Largest.
-func rename(nodes []*Node, from, to *graph.Value) {
+// renameTensor replaces the tensor from by the tensor to in the inputs and outputs of nodes, of the
+// nodes in their bodies, and of the nodes in their field Largest.
+func renameTensor(nodes []*Node, from, to *graph.Value) {
 	for _, n := range nodes {
 		for _, list := range [...][]*graph.Value{n.In, n.Out} {
 			for i, v := range list {
@@ -143,9 +143,9 @@ func rename(nodes []*Node, from, to *graph.Value) {
 				}
 			}
 		}
-		rename(n.Body, from, to)
+		renameTensor(n.Body, from, to)
 		if n.Largest != nil {
-			rename([]*Node{n.Largest}, from, to)
+			renameTensor([]*Node{n.Largest}, from, to)
 		}
 	}
 }
@@ -222,7 +222,7 @@ func (e *expansion) asFloat(x *graph.Value) *graph.Value {
 	}
 	e.made++
 	v := &graph.Value{Name: fmt.Sprintf("%s/float/%d", e.ResultName(), e.made)}
-	e.body = append(e.body, aliasNode(v, x))
+	e.body = append(e.body, newAliasNode(v, x))
 	v.Type = graph.Float
 	return v
 }
@@ -258,14 +258,15 @@ func intsAttr(v ...int) *graph.Attr   { return graph.ListOf(v...) }
 func intAttr(v int) *graph.Attr       { return &graph.Attr{Int: int64(v)} }
 func floatAttr(v float64) *graph.Attr { return &graph.Attr{Float: float32(v)} }
 
-// reshape emits a Reshape of x to dims and returns the result: out, or a new tensor if out is nil.
-func (e *expansion) reshape(out, x *graph.Value, dims ...int) (*graph.Value, error) {
+// emitReshape emits a Reshape of x to dims and returns the result: out, or a new tensor if out is
+// nil.
+func (e *expansion) emitReshape(out, x *graph.Value, dims ...int) (*graph.Value, error) {
 	return e.emit(out, "Reshape", nil, x, e.newInts(dims...))
 }
 
-// transpose emits a Transpose of x with the permutation perm and returns the result: out, or a new
-// tensor if out is nil.
-func (e *expansion) transpose(out, x *graph.Value, perm ...int) (*graph.Value, error) {
+// emitTranspose emits a Transpose of x with the permutation perm and returns the result: out, or a
+// new tensor if out is nil.
+func (e *expansion) emitTranspose(out, x *graph.Value, perm ...int) (*graph.Value, error) {
 	return e.emit(out, "Transpose", attributes{"perm": intsAttr(perm...)}, x)
 }
 
@@ -276,10 +277,10 @@ type step struct {
 	in []*graph.Value // nil entries, or a nil list, mean the result of the previous step
 }
 
-// chain emits one node for each step. The first node reads x, and each later one reads the result
-// of the node before it. chain returns the result of the last node: out, or a new tensor if out is
-// nil.
-func (e *expansion) chain(out, x *graph.Value, steps ...step) (*graph.Value, error) {
+// emitChain emits one node for each step. The first node reads x, and each later one reads the
+// result of the node before it. emitChain returns the result of the last node: out, or a new tensor
+// if out is nil.
+func (e *expansion) emitChain(out, x *graph.Value, steps ...step) (*graph.Value, error) {
 	for i, s := range steps {
 		var to *graph.Value
 		if i == len(steps)-1 {
@@ -311,11 +312,11 @@ func (e *expansion) headScale(head int) float64 {
 	return 1 / math.Sqrt(float64(head))
 }
 
-// settleScaled settles a node of which an input has a Scale: its stored values must be multiplied
-// by this power of two. A Reshape or another node that only moves elements passes the Scale on to
-// its result. A Mul multiplies its other input instead, and all other nodes multiply the input
-// first. The result is false if the node itself is still to be settled.
-func (s *settler) settleScaled(n *Node) (bool, error) {
+// settleScaledNode settles a node of which an input has a Scale: its stored values must be
+// multiplied by this power of two. A Reshape or another node that only moves elements passes the
+// Scale on to its result. A Mul multiplies its other input instead, and all other nodes multiply
+// the input first. The result is false if the node itself is still to be settled.
+func (s *settler) settleScaledNode(n *Node) (bool, error) {
 	at := slices.IndexFunc(n.In, func(v *graph.Value) bool { return v.Scale > 1 })
 	if at < 0 {
 		return false, nil

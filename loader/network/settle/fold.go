@@ -7,9 +7,9 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// fold computes a node whose inputs are constants, or that only needs a shape, and reports
+// foldNode computes a node whose inputs are constants, or that only needs a shape, and reports
 // whether it did.
-func (s *settler) fold(n *Node) (bool, error) {
+func (s *settler) foldNode(n *Node) (bool, error) {
 	switch n.Op {
 	case "Constant":
 		c, err := ops.Literal(n.Node)

@@ -9,22 +9,22 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// expandBiased returns a function that rewrites a node as op applied to its first input plus a
+// biasedExpander returns a function that rewrites a node as op applied to its first input plus a
 // bias. The bias is the second input; without it, op reads the first input alone.
-func expandBiased(op string) func(e *expansion) error {
+func biasedExpander(op string) func(e *expansion) error {
 	return func(e *expansion) error {
 		steps := []step{{op, nil, nil}}
 		if b := e.input(1); b.Given() {
 			steps = append([]step{{"Add", nil, []*graph.Value{nil, b}}}, steps...)
 		}
-		_, err := e.chain(e.output(0), e.input(0), steps...)
+		_, err := e.emitChain(e.output(0), e.input(0), steps...)
 		return err
 	}
 }
 
 // expandBiasAdd rewrites a BiasAdd as two nodes that compute x + bias + skip.
 func expandBiasAdd(e *expansion) error {
-	_, err := e.chain(e.output(0), e.input(0), step{"Add", nil, []*graph.Value{nil, e.input(1)}}, step{"Add", nil, []*graph.Value{nil, e.input(2)}})
+	_, err := e.emitChain(e.output(0), e.input(0), step{"Add", nil, []*graph.Value{nil, e.input(1)}}, step{"Add", nil, []*graph.Value{nil, e.input(2)}})
 	return err
 }
 
@@ -32,14 +32,14 @@ func expandBiasSoftmax(e *expansion) error {
 	if e.Int("is_inner_broadcast", 0) == 0 && !slices.Equal(e.input(0).Dims, e.input(1).Dims) {
 		return fmt.Errorf("bias shape %v must equal input shape %v unless is_inner_broadcast is set", e.input(1).Dims, e.input(0).Dims)
 	}
-	_, err := e.chain(e.output(0), e.input(0), step{"Add", nil, []*graph.Value{nil, e.input(1)}}, step{"Softmax", attributes{"axis": intAttr(e.Int("axis", 1))}, nil})
+	_, err := e.emitChain(e.output(0), e.input(0), step{"Add", nil, []*graph.Value{nil, e.input(1)}}, step{"Softmax", attributes{"axis": intAttr(e.Int("axis", 1))}, nil})
 	return err
 }
 
-// expandSkipNorm returns a function that rewrites a norm of a sum: nodes add the first two inputs
+// skipNormExpander returns a function that rewrites a norm of a sum: nodes add the first two inputs
 // and an optional bias, and op normalizes the sum. The sum is also the node's fourth result, if
 // that is read.
-func expandSkipNorm(op string) func(e *expansion) error {
+func skipNormExpander(op string) func(e *expansion) error {
 	return func(e *expansion) error {
 		gamma, beta, bias := e.input(2), e.input(3), e.input(4)
 		if op != "LayerNormalization" {
@@ -127,7 +127,7 @@ func expandGroupNorm(e *expansion) error {
 	x, last := e.input(0), e.Int("channels_last", 1) != 0
 	var err error
 	if last {
-		if x, err = e.transpose(nil, x, 0, 3, 1, 2); err != nil {
+		if x, err = e.emitTranspose(nil, x, 0, 3, 1, 2); err != nil {
 			return err
 		}
 	}
@@ -147,7 +147,7 @@ func expandGroupNorm(e *expansion) error {
 		}
 	}
 	if last {
-		_, err = e.transpose(e.output(0), x, 0, 2, 3, 1)
+		_, err = e.emitTranspose(e.output(0), x, 0, 2, 3, 1)
 	} else {
 		_, err = e.emit(e.output(0), "Identity", nil, x)
 	}
@@ -169,9 +169,9 @@ func expandLpPool(e *expansion) error {
 	x := e.input(0)
 	switch p {
 	case 1:
-		_, err = e.chain(e.output(0), x, append([]step{{"Abs", nil, nil}}, sum...)...)
+		_, err = e.emitChain(e.output(0), x, append([]step{{"Abs", nil, nil}}, sum...)...)
 	case 2:
-		_, err = e.chain(e.output(0), x, append(append([]step{{"Mul", nil, []*graph.Value{nil, nil}}}, sum...), step{"Sqrt", nil, nil})...)
+		_, err = e.emitChain(e.output(0), x, append(append([]step{{"Mul", nil, []*graph.Value{nil, nil}}}, sum...), step{"Sqrt", nil, nil})...)
 	default:
 		err = fmt.Errorf("unsupported p=%d; want 1 or 2", p)
 	}

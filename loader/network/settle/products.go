@@ -28,12 +28,12 @@ func expandFusedMatMul(e *expansion) error {
 		}
 		perm[rank-1], perm[rank-2] = rank-2, rank-1
 		var err error
-		if side[i], err = e.transpose(nil, side[i], perm...); err != nil {
+		if side[i], err = e.emitTranspose(nil, side[i], perm...); err != nil {
 			return err
 		}
 	}
 	if alpha := float64(e.Float("alpha", 1)); alpha != 1 {
-		_, err := e.chain(e.output(0), side[0], step{"MatMul", nil, side[:]}, step{"Mul", nil, []*graph.Value{nil, e.newNumber(alpha)}})
+		_, err := e.emitChain(e.output(0), side[0], step{"MatMul", nil, side[:]}, step{"Mul", nil, []*graph.Value{nil, e.newNumber(alpha)}})
 		return err
 	}
 	_, err := e.emit(e.output(0), "MatMul", nil, side[:]...)
@@ -156,7 +156,7 @@ func expandMatMulNBits(e *expansion) error {
 		}
 	}
 	if bias := e.input(5); bias.Given() {
-		_, err = e.chain(e.output(0), e.input(0), step{"MatMul", nil, []*graph.Value{nil, e.newFloats([]int{k, columns}, out)}}, step{"Add", nil, []*graph.Value{nil, bias}})
+		_, err = e.emitChain(e.output(0), e.input(0), step{"MatMul", nil, []*graph.Value{nil, e.newFloats([]int{k, columns}, out)}}, step{"Add", nil, []*graph.Value{nil, bias}})
 		return err
 	}
 	_, err = e.emit(e.output(0), "MatMul", nil, e.input(0), e.newFloats([]int{k, columns}, out))

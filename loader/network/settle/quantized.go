@@ -94,9 +94,9 @@ func (e *expansion) newAxisConstant(v []float64, axis, rank int) *graph.Value {
 	return e.newFloats(d, v)
 }
 
-// emitQuantized emits nodes that quantize x: they divide it by the scale, round it, add the zero
+// emitQuantize emits nodes that quantize x: they divide it by the scale, round it, add the zero
 // point and clamp the sum to the range of the quantized type. The result is out.
-func (e *expansion) emitQuantized(out, x *graph.Value, s quantization) error {
+func (e *expansion) emitQuantize(out, x *graph.Value, s quantization) error {
 	low, high, exact := integerRange(s.elem)
 	if !exact {
 		return fmt.Errorf("unsupported type %v; want int8 or uint8, which fp16 holds exactly", s.elem)
@@ -112,25 +112,25 @@ func (e *expansion) emitQuantized(out, x *graph.Value, s quantization) error {
 	if slices.ContainsFunc(s.zero, func(z float64) bool { return z != 0 }) {
 		steps = append(steps, step{"Add", nil, []*graph.Value{nil, e.newAxisConstant(s.zero, s.axis, rank)}})
 	}
-	_, err := e.chain(out, x, append(steps, step{"Clip", attributes{"min": floatAttr(low), "max": floatAttr(high)}, nil})...)
+	_, err := e.emitChain(out, x, append(steps, step{"Clip", attributes{"min": floatAttr(low), "max": floatAttr(high)}, nil})...)
 	if err == nil {
 		out.Type = s.elem
 	}
 	return err
 }
 
-// dequantize emits nodes that compute (x - zero)*scale, with the zero points and scales in s, and
-// returns the result. The result is out, or a new tensor if out is nil.
-func (e *expansion) dequantize(out, x *graph.Value, s quantization) (*graph.Value, error) {
+// emitDequantize emits nodes that compute (x - zero)*scale, with the zero points and scales in s,
+// and returns the result. The result is out, or a new tensor if out is nil.
+func (e *expansion) emitDequantize(out, x *graph.Value, s quantization) (*graph.Value, error) {
 	rank := len(x.Dims)
 	steps := []step{{"Mul", nil, []*graph.Value{nil, e.newAxisConstant(s.scale, s.axis, rank)}}}
 	if slices.ContainsFunc(s.zero, func(z float64) bool { return z != 0 }) {
 		steps = append([]step{{"Sub", nil, []*graph.Value{nil, e.newAxisConstant(s.zero, s.axis, rank)}}}, steps...)
 	}
-	return e.chain(out, e.asFloat(x), steps...)
+	return e.emitChain(out, e.asFloat(x), steps...)
 }
 
-func expandQuantize(e *expansion) error {
+func expandQuantizeLinear(e *expansion) error {
 	s, err := e.inputQuantization(0)
 	if err != nil {
 		return err
@@ -138,10 +138,10 @@ func expandQuantize(e *expansion) error {
 	if t := e.Int("output_dtype", 0); !e.Given(2) && t != 0 {
 		s.elem = graph.Type(t)
 	}
-	return e.emitQuantized(e.output(0), e.input(0), s)
+	return e.emitQuantize(e.output(0), e.input(0), s)
 }
 
-func expandDequantize(e *expansion) error {
+func expandDequantizeLinear(e *expansion) error {
 	s, err := e.inputQuantization(0)
 	if err != nil {
 		return err
@@ -149,7 +149,7 @@ func expandDequantize(e *expansion) error {
 	if _, _, exact := integerRange(e.Type(0)); !exact && e.Const(0) == nil {
 		return fmt.Errorf("unsupported type %v; want int8 or uint8, which fp16 holds exactly", e.Type(0))
 	}
-	_, err = e.dequantize(e.output(0), e.input(0), s)
+	_, err = e.emitDequantize(e.output(0), e.input(0), s)
 	return err
 }
 
@@ -165,18 +165,18 @@ func (e *expansion) dequantizeInput(i int) (*graph.Value, error) {
 			s.axis = len(e.In[i].Dims) - 1
 		}
 	}
-	return e.dequantize(nil, e.In[i], s)
+	return e.emitDequantize(nil, e.In[i], s)
 }
 
-// emitResult emits nodes that quantize x, and makes the quantized tensor the first result of the
-// node. The arguments scale and zero are the numbers of the inputs that hold the scale and the zero
-// point.
-func (e *expansion) emitResult(x *graph.Value, scale, zero int) error {
+// emitQuantizedResult emits nodes that quantize x, and makes the quantized tensor the first result
+// of the node. The arguments scale and zero are the numbers of the inputs that hold the scale and
+// the zero point.
+func (e *expansion) emitQuantizedResult(x *graph.Value, scale, zero int) error {
 	s, err := e.readQuantization(scale, zero, len(x.Dims))
 	if err != nil {
 		return err
 	}
-	return e.emitQuantized(e.output(0), x, s)
+	return e.emitQuantize(e.output(0), x, s)
 }
 
 func expandQLinearConv(e *expansion) error {
@@ -188,7 +188,7 @@ func expandQLinearConv(e *expansion) error {
 	if err != nil {
 		return err
 	}
-	return e.emitResult(y, 6, 7)
+	return e.emitQuantizedResult(y, 6, 7)
 }
 
 // dequantizeSides emits nodes that dequantize the two operands of the node, which are inputs 0 and
@@ -253,12 +253,12 @@ func expandQGemm(e *expansion) error {
 	if err != nil || name.Given() {
 		return err
 	}
-	return e.emitResult(y, 7, 8)
+	return e.emitQuantizedResult(y, 7, 8)
 }
 
-// expandQLinearBinary returns a function that rewrites a quantized operator with two operands:
+// qLinearBinaryExpander returns a function that rewrites a quantized operator with two operands:
 // nodes dequantize both operands, apply op to them and quantize the result.
-func expandQLinearBinary(op string) func(e *expansion) error {
+func qLinearBinaryExpander(op string) func(e *expansion) error {
 	return func(e *expansion) error {
 		in, err := e.dequantizeSides(-1)
 		if err != nil {
@@ -268,13 +268,13 @@ func expandQLinearBinary(op string) func(e *expansion) error {
 		if err != nil {
 			return err
 		}
-		return e.emitResult(y, 6, 7)
+		return e.emitQuantizedResult(y, 6, 7)
 	}
 }
 
-// expandQLinearUnary returns a function that rewrites a quantized operator with one operand: nodes
-// dequantize the operand, apply op to it and quantize the result.
-func expandQLinearUnary(op string) func(e *expansion) error {
+// qLinearUnaryExpander returns a function that rewrites a quantized operator with one operand:
+// nodes dequantize the operand, apply op to it and quantize the result.
+func qLinearUnaryExpander(op string) func(e *expansion) error {
 	return func(e *expansion) error {
 		if e.Int("channels_last", 0) != 0 {
 			return errors.New("channels_last is not supported")
@@ -287,7 +287,7 @@ func expandQLinearUnary(op string) func(e *expansion) error {
 		if err != nil {
 			return err
 		}
-		return e.emitResult(y, 3, 4)
+		return e.emitQuantizedResult(y, 3, 4)
 	}
 }
 
@@ -306,13 +306,13 @@ func expandQLinearConcat(e *expansion) error {
 	if err != nil {
 		return err
 	}
-	return e.emitResult(y, 0, 1)
+	return e.emitQuantizedResult(y, 0, 1)
 }
 
-// expandDynamicQuantize rewrites a DynamicQuantizeLinear as nodes that compute the scale and the
-// zero point from the smallest and the largest element, and then quantize the tensor. The range
+// expandDynamicQuantizeLinear rewrites a DynamicQuantizeLinear as nodes that compute the scale and
+// the zero point from the smallest and the largest element, and then quantize the tensor. The range
 // between these elements, extended to include zero, is divided into 255 steps.
-func expandDynamicQuantize(e *expansion) error {
+func expandDynamicQuantizeLinear(e *expansion) error {
 	d, err := e.Dims(0)
 	if err != nil {
 		return err
@@ -334,7 +334,7 @@ func expandDynamicQuantize(e *expansion) error {
 	}
 	// In fp16, the scale and its reciprocal have the same relative error.
 	scale, zero := e.output(1), e.output(2)
-	if scale, err = e.chain(scale, bound[0], step{"Sub", nil, []*graph.Value{nil, bound[1]}}, step{"Mul", nil, []*graph.Value{nil, e.newNumber(1. / 255)}}); err != nil {
+	if scale, err = e.emitChain(scale, bound[0], step{"Sub", nil, []*graph.Value{nil, bound[1]}}, step{"Mul", nil, []*graph.Value{nil, e.newNumber(1. / 255)}}); err != nil {
 		return err
 	}
 	// The scale of a tensor of zeros is 0, which has no inverse.
@@ -347,12 +347,12 @@ func expandDynamicQuantize(e *expansion) error {
 		return err
 	}
 	clip := attributes{"min": floatAttr(0), "max": floatAttr(255)}
-	if zero, err = e.chain(zero, bound[1], step{"Mul", nil, []*graph.Value{nil, steps}}, step{"Neg", nil, nil},
+	if zero, err = e.emitChain(zero, bound[1], step{"Mul", nil, []*graph.Value{nil, steps}}, step{"Neg", nil, nil},
 		step{"RoundSmall", nil, nil}, step{"Clip", clip, nil}); err != nil {
 		return err
 	}
 	at := *zero // the fp16 value, before its type changes
-	_, err = e.chain(e.output(0), e.input(0), step{"Mul", nil, []*graph.Value{nil, steps}}, step{"RoundSmall", nil, nil},
+	_, err = e.emitChain(e.output(0), e.input(0), step{"Mul", nil, []*graph.Value{nil, steps}}, step{"RoundSmall", nil, nil},
 		step{"Add", nil, []*graph.Value{nil, &at}}, step{"Clip", clip, nil})
 	for _, name := range [...]*graph.Value{e.output(0), e.output(2)} {
 		if name.Given() {
@@ -362,10 +362,10 @@ func expandDynamicQuantize(e *expansion) error {
 	return err
 }
 
-// subtractZero emits a node that subtracts the zero point in input zero from the integer tensor in
-// input x, and returns the difference as a float tensor. It emits no node if the zero point is left
-// out or 0.
-func (e *expansion) subtractZero(x, zero int) (*graph.Value, error) {
+// subtractZeroPoint emits a node that subtracts the zero point in input zero from the integer
+// tensor in input x, and returns the difference as a float tensor. It emits no node if the zero
+// point is left out or 0.
+func (e *expansion) subtractZeroPoint(x, zero int) (*graph.Value, error) {
 	name := e.asFloat(e.input(x))
 	if !e.Given(zero) {
 		return name, nil
@@ -423,17 +423,17 @@ func (e *expansion) emitIntegerProduct(op string, a attributes, x, w *graph.Valu
 	return err
 }
 
-// integerSides returns inputs 0 and 1 as float tensors, after subtracting the optional zero points
-// in inputs 2 and 3.
-func (e *expansion) integerSides() (x, w *graph.Value, err error) {
-	if x, err = e.subtractZero(0, 2); err == nil {
-		w, err = e.subtractZero(1, 3)
+// emitIntegerSides returns inputs 0 and 1 as float tensors, after subtracting the optional zero
+// points in inputs 2 and 3.
+func (e *expansion) emitIntegerSides() (x, w *graph.Value, err error) {
+	if x, err = e.subtractZeroPoint(0, 2); err == nil {
+		w, err = e.subtractZeroPoint(1, 3)
 	}
 	return x, w, err
 }
 
 func expandConvInteger(e *expansion) error {
-	x, w, err := e.integerSides()
+	x, w, err := e.emitIntegerSides()
 	if err != nil {
 		return err
 	}
@@ -445,7 +445,7 @@ func expandConvInteger(e *expansion) error {
 }
 
 func expandMatMulInteger(e *expansion) error {
-	x, w, err := e.integerSides()
+	x, w, err := e.emitIntegerSides()
 	if err != nil {
 		return err
 	}
@@ -477,7 +477,7 @@ func expandDynamicMatMul(e *expansion) error {
 // expandScaledMatMul rewrites a MatMulIntegerToFloat as nodes that dequantize both operands with
 // their scales, multiply them, and add an optional bias.
 func expandScaledMatMul(e *expansion) error {
-	x, err := e.subtractZero(0, 4)
+	x, err := e.subtractZeroPoint(0, 4)
 	if err == nil {
 		x, err = e.emit(nil, "Mul", nil, x, e.input(2))
 	}
@@ -500,12 +500,12 @@ func (e *expansion) emitScaledProduct(x *graph.Value, weights, scale, zero, bias
 		return err
 	}
 	s.axis = len(d) - 1
-	w, err := e.dequantize(nil, e.In[weights], s)
+	w, err := e.emitDequantize(nil, e.In[weights], s)
 	if err != nil {
 		return err
 	}
 	if b := e.input(bias); b.Given() {
-		_, err = e.chain(e.output(0), x, step{"MatMul", nil, []*graph.Value{nil, w}}, step{"Add", nil, []*graph.Value{nil, b}})
+		_, err = e.emitChain(e.output(0), x, step{"MatMul", nil, []*graph.Value{nil, w}}, step{"Add", nil, []*graph.Value{nil, b}})
 		return err
 	}
 	_, err = e.emit(e.output(0), "MatMul", nil, x, w)

@@ -79,17 +79,17 @@ func (e *expansion) rotate(out, x, cos, sin, places *graph.Value, neighbors bool
 	if err != nil {
 		return nil, err
 	}
-	first, err := combine(e, pair[0], pair[1], table, "Sub")
+	first, err := combineProducts(e, pair[0], pair[1], table, "Sub")
 	if err != nil {
 		return nil, err
 	}
-	second, err := combine(e, pair[1], pair[0], table, "Add")
+	second, err := combineProducts(e, pair[1], pair[0], table, "Add")
 	if err != nil {
 		return nil, err
 	}
 	parts := []*graph.Value{first, second}
 	if neighbors {
-		y, err := interleave(e, parts, d[0], d[1], d[2], part/2)
+		y, err := interleaveElements(e, parts, d[0], d[1], d[2], part/2)
 		if err != nil {
 			return nil, err
 		}
@@ -132,7 +132,7 @@ func gatherAngles(e *expansion, table, places *graph.Value, dims []int, part int
 	if graph.Elements(t)%(length*part/2) != 0 {
 		return nil, fmt.Errorf("angle shape %v is incompatible with input shape %v; want a multiple of %d angles", t, dims, length*part/2)
 	}
-	return e.reshape(nil, table, graph.Elements(t)/(length*part/2), 1, length, each)
+	return e.emitReshape(nil, table, graph.Elements(t)/(length*part/2), 1, length, each)
 }
 
 // splitPairs emits slices of x that hold the first and the second element of each pair. Pairs are
@@ -151,8 +151,8 @@ func splitPairs(e *expansion, x *graph.Value, part int, neighbors bool) (pair [2
 	return pair, nil
 }
 
-// combine emits nodes that compute a*table[0] op b*table[1], where op is "Add" or "Sub".
-func combine(e *expansion, a, b *graph.Value, table [2]*graph.Value, op string) (*graph.Value, error) {
+// combineProducts emits nodes that compute a*table[0] op b*table[1], where op is "Add" or "Sub".
+func combineProducts(e *expansion, a, b *graph.Value, table [2]*graph.Value, op string) (*graph.Value, error) {
 	l, err := e.emit(nil, "Mul", nil, a, table[0])
 	if err != nil {
 		return nil, err
@@ -164,12 +164,12 @@ func combine(e *expansion, a, b *graph.Value, table [2]*graph.Value, op string) 
 	return e.emit(nil, op, nil, l, r)
 }
 
-// interleave emits nodes that alternate the elements of two tensors along the last axis. Each has
-// shape [batch][heads][length][each]; the last extent of the result is 2*each.
-func interleave(e *expansion, parts []*graph.Value, batch, heads, length, each int) (*graph.Value, error) {
+// interleaveElements emits nodes that alternate the elements of two tensors along the last axis.
+// Each has shape [batch][heads][length][each]; the last extent of the result is 2*each.
+func interleaveElements(e *expansion, parts []*graph.Value, batch, heads, length, each int) (*graph.Value, error) {
 	for i := range parts {
 		var err error
-		if parts[i], err = e.reshape(nil, parts[i], batch, heads, length, each, 1); err != nil {
+		if parts[i], err = e.emitReshape(nil, parts[i], batch, heads, length, each, 1); err != nil {
 			return nil, err
 		}
 	}
@@ -177,5 +177,5 @@ func interleave(e *expansion, parts []*graph.Value, batch, heads, length, each i
 	if err != nil {
 		return nil, err
 	}
-	return e.reshape(nil, y, batch, heads, length, 2*each)
+	return e.emitReshape(nil, y, batch, heads, length, 2*each)
 }

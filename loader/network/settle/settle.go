@@ -86,12 +86,12 @@ func Model(m *graph.Model, budget *graph.Budget) ([]*Node, error) {
 	if name := s.findDuplicate(m.Nodes); name != "" {
 		return nil, &DuplicateError{name}
 	}
-	s.declare(&m.Graph)
+	s.declareConstants(&m.Graph)
 	list, err := s.settleGraph(&m.Graph)
 	if err != nil {
 		return nil, err
 	}
-	if err := check(list); !s.broken && err != nil {
+	if err := checkOrder(list); !s.broken && err != nil {
 		return nil, fmt.Errorf("settled graph: %w", err)
 	}
 	return list, nil
@@ -106,8 +106,8 @@ type settler struct {
 	broken bool            // whether a node of the file reads a tensor that no earlier node produces
 }
 
-// declare sets the values of a graph's constants.
-func (s *settler) declare(g *graph.Graph) {
+// declareConstants sets the values of a graph's constants.
+func (s *settler) declareConstants(g *graph.Graph) {
 	for name, c := range g.Consts {
 		v := s.values[name]
 		if v == nil {
@@ -186,7 +186,7 @@ func (s *settler) settlePattern(i int, f *pattern.Match, nodes []*graph.Node) []
 	if last.Dims == nil {
 		*last = made
 	}
-	rename([]*Node{n}, &made, last)
+	renameTensor([]*Node{n}, &made, last)
 	n.Pieces = list
 	return []*Node{n}
 }
@@ -207,20 +207,20 @@ func (s *settler) settleNode(i int, node *graph.Node) *Node {
 
 // settle infers the facts about a node's results.
 func (s *settler) settle(n *Node) {
-	n.Err = s.settleKind(n)
+	n.Err = s.settleByKind(n)
 	if n.Kind == Open && n.Body == nil && (n.Largest == nil || n.Host != nil || n.Err != nil) {
 		setShapes(n)
 	}
 }
 
-func (s *settler) settleKind(n *Node) error {
+func (s *settler) settleByKind(n *Node) error {
 	if len(n.Out) == 0 {
 		return errors.New("node has no output; want at least one")
 	}
 	if n.Op == "If" {
 		return s.settleIf(n)
 	}
-	if done, err := s.fold(n); done {
+	if done, err := s.foldNode(n); done {
 		return nil
 	} else if err != nil && !errors.Is(err, graph.ErrBudget) {
 		return err
@@ -228,15 +228,15 @@ func (s *settler) settleKind(n *Node) error {
 	if name, ok := strings.CutPrefix(n.Op, "mil."); ok {
 		return errors.New(cmp.Or(n.Text("why", ""), "engine has no layer for "+name))
 	}
-	if done, err := s.settleDynamic(n); done || err != nil {
+	if done, err := s.settleDynamicNode(n); done || err != nil {
 		return err
 	}
-	return s.settleOpen(n)
+	return s.settleOpenNode(n)
 }
 
-// settleOpen settles a node that the engine may run.
-func (s *settler) settleOpen(n *Node) error {
-	if done, err := s.settleScaled(n); done || err != nil {
+// settleOpenNode settles a node that the engine may run.
+func (s *settler) settleOpenNode(n *Node) error {
+	if done, err := s.settleScaledNode(n); done || err != nil {
 		n.Only = err == nil
 		n.Unsized = inferResults(n)
 		return err
@@ -288,8 +288,8 @@ func setShapes(n *Node) {
 	}
 }
 
-// aliasNode gives v the facts about tensor of, and returns a node that makes v an alias for it.
-func aliasNode(v, of *graph.Value) *Node {
+// newAliasNode gives v the facts about tensor of, and returns a node that makes v an alias for it.
+func newAliasNode(v, of *graph.Value) *Node {
 	if of.Dims != nil {
 		v.Dims = of.Dims
 	}

@@ -267,8 +267,8 @@ func TestBranch(t *testing.T) {
 	}
 }
 
-// TestScale holds that a tensor that is a power of two too small, since fp16 has no room for its whole
-// numbers, is made up for: by a product that follows, and else in front of what reads it.
+// TestScale holds that a tensor that is a power of two too small, since fp16 has no room for its
+// whole numbers, is made up for: by a product that follows, and else in front of what reads it.
 func TestScale(t *testing.T) {
 	f := newFile()
 	f.input("x", graph.Uint8, 2, 64)
@@ -338,7 +338,8 @@ func TestSizes(t *testing.T) {
 		"p": "[2 20] int64 [2 0] host", "q": "[20 2] int64 [0 2] host", "f": "[20 2] float32 [0 2] host",
 		// The engine may go on with rows that are its own.
 		"r": "[20 2] float32 [0 2] host largest",
-		// The host has no function for products. Rows stay apart in one, and are mixed by a norm over them.
+		// The host has no function for products. Rows stay apart in one, and are mixed by a norm
+		// over them.
 		"m": "[20 3] float32 [0 3] largest", "n": "[20 3] float32 largest",
 		"s": "[2] int64 span host", "k": "[] int64 of [2]",
 	} {
@@ -402,15 +403,15 @@ func TestCheck(t *testing.T) {
 	}
 	whole := node(y, a)
 	whole.Body = []*Node{node(b, a), node(y, b)}
-	if err := check([]*Node{node(a, x), whole}); err != nil {
+	if err := checkOrder([]*Node{node(a, x), whole}); err != nil {
 		t.Errorf("nodes in order: %v", err)
 	}
 	whole.Body = []*Node{node(y, b), node(b, a)}
 	var e *graph.OrderError
-	if err := check([]*Node{node(a, x), whole}); !errors.As(err, &e) || e.Tensor != "b" {
+	if err := checkOrder([]*Node{node(a, x), whole}); !errors.As(err, &e) || e.Tensor != "b" {
 		t.Errorf("a body out of order: %v", err)
 	}
-	if err := check([]*Node{node(y, a), node(a, x)}); !errors.As(err, &e) || e.Node != "y" {
+	if err := checkOrder([]*Node{node(y, a), node(a, x)}); !errors.As(err, &e) || e.Node != "y" {
 		t.Errorf("nodes out of order: %v", err)
 	}
 }

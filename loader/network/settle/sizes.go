@@ -12,13 +12,13 @@ import (
 // MaxStaged is the largest number of elements in a result for which the host may compute a node.
 const MaxStaged = 1 << 26
 
-// settleDynamic settles a node that reads or produces a tensor whose size depends on values,
+// settleDynamicNode settles a node that reads or produces a tensor whose size depends on values,
 // and reports whether it did. If the host has a function for the operator, it computes the node
 // in the sizes of a run, unless the engine can continue with its own results. Otherwise the
 // engine reads the tensor at its largest.
-func (s *settler) settleDynamic(n *Node) (bool, error) {
+func (s *settler) settleDynamicNode(n *Node) (bool, error) {
 	reads := slices.ContainsFunc(n.In, func(v *graph.Value) bool { return v.Least != nil })
-	done, err := s.settleHosted(n)
+	done, err := s.settleHostedNode(n)
 	if err != nil || n.Kind == Constant {
 		return true, err
 	}
@@ -26,7 +26,7 @@ func (s *settler) settleDynamic(n *Node) (bool, error) {
 		return done, nil
 	}
 	if !done {
-		return true, s.settleAtLargest(n)
+		return true, s.settleLargestNode(n)
 	}
 	if !ops.IsRowwise(n.Node) || slices.ContainsFunc(n.In, func(v *graph.Value) bool { return v.Span != nil }) {
 		return true, nil
@@ -35,9 +35,9 @@ func (s *settler) settleDynamic(n *Node) (bool, error) {
 	for i, v := range n.Out {
 		out[i] = &graph.Value{Name: v.Name, Stated: v.Stated}
 	}
-	if m := s.atLargest(n, out); m.Err == nil && !shapesDiffer(out, n.Results) {
+	if m := s.newLargestNode(n, out); m.Err == nil && !shapesDiffer(out, n.Results) {
 		for i, v := range n.Out {
-			rename([]*Node{m}, out[i], v)
+			renameTensor([]*Node{m}, out[i], v)
 		}
 		n.Largest = m
 	}
@@ -54,10 +54,10 @@ func shapesDiffer(out []*graph.Value, results []graph.Result) bool {
 	return false
 }
 
-// settleHosted settles a node that the host computes because a size depends on values, and
+// settleHostedNode settles a node that the host computes because a size depends on values, and
 // reports whether it does. A node whose result is always the same becomes a constant, such as
 // the extent of an axis that does not vary.
-func (s *settler) settleHosted(n *Node) (bool, error) {
+func (s *settler) settleHostedNode(n *Node) (bool, error) {
 	if !ops.IsDynamic(n.Node) || ops.Of(n.Op).Host() == nil || slices.ContainsFunc(n.In, func(v *graph.Value) bool { return v.Scale > 1 }) {
 		return false, nil
 	}
@@ -113,13 +113,13 @@ func (n *Node) hostReason() error {
 	return errors.New("node reads sizes that depend on values; runs on the host")
 }
 
-// settleAtLargest settles a node that the engine computes with its inputs at their largest. If
+// settleLargestNode settles a node that the engine computes with its inputs at their largest. If
 // no result mixes rows, the number of actual rows is known.
-func (s *settler) settleAtLargest(n *Node) error {
+func (s *settler) settleLargestNode(n *Node) error {
 	if ops.IsRowwise(n.Node) {
 		n.Bound, n.Spreads, _ = ops.InferBounds(n.Node)
 	}
-	n.Largest = s.atLargest(n, n.Out)
+	n.Largest = s.newLargestNode(n, n.Out)
 	if n.Largest.Err != nil {
 		return n.Largest.Err
 	}
@@ -132,8 +132,8 @@ func (s *settler) settleAtLargest(n *Node) error {
 	return nil
 }
 
-// atLargest returns the node with its inputs at their largest. It produces the tensors out.
-func (s *settler) atLargest(n *Node, out []*graph.Value) *Node {
+// newLargestNode returns the node with its inputs at their largest. It produces the tensors out.
+func (s *settler) newLargestNode(n *Node, out []*graph.Value) *Node {
 	own := *n.Node
 	own.In, own.Out = slices.Clone(n.In), out
 	for i, v := range own.In {
@@ -144,7 +144,7 @@ func (s *settler) atLargest(n *Node, out []*graph.Value) *Node {
 		}
 	}
 	m := &Node{Node: &own, Label: n.Label}
-	m.Err = s.settleOpen(m)
+	m.Err = s.settleOpenNode(m)
 	if m.Err == nil && m.Body == nil {
 		setShapes(m)
 	}

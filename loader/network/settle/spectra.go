@@ -66,7 +66,7 @@ func expandSTFT(e *expansion) error {
 			v[i] *= window[at]
 		}
 	}
-	x, err := e.reshape(nil, e.input(0), d[0], 1, d[1])
+	x, err := e.emitReshape(nil, e.input(0), d[0], 1, d[1])
 	if err == nil {
 		x, err = e.emit(nil, "Conv", attributes{"strides": intsAttr(step)}, x, e.newFloats([]int{2 * bins, 1, length}, v))
 	}
@@ -74,8 +74,8 @@ func expandSTFT(e *expansion) error {
 		return err
 	}
 	count := x.Dims[2]
-	if x, err = e.reshape(nil, x, d[0], 2, bins, count); err == nil {
-		_, err = e.transpose(e.output(0), x, 0, 3, 2, 1)
+	if x, err = e.emitReshape(nil, x, d[0], 2, bins, count); err == nil {
+		_, err = e.emitTranspose(e.output(0), x, 0, 3, 2, 1)
 	}
 	return err
 }
@@ -161,22 +161,22 @@ func expandDFT(e *expansion) error {
 		}
 	}
 	order = append(order, axis, rank-1)
-	x, err := e.transpose(nil, e.input(0), order...)
+	x, err := e.emitTranspose(nil, e.input(0), order...)
 	if err != nil {
 		return err
 	}
 	rest := slices.Delete(slices.Clone(d[:rank-1]), axis, axis+1)
-	x, err = e.reshape(nil, x, append(slices.Clip(rest), n*parts)...)
+	x, err = e.emitReshape(nil, x, append(slices.Clip(rest), n*parts)...)
 	if err == nil {
 		x, err = e.emit(nil, "MatMul", nil, x, e.newFloats([]int{n * parts, bins * 2}, v))
 	}
 	if err == nil {
-		x, err = e.reshape(nil, x, append(slices.Clip(rest), bins, 2)...)
+		x, err = e.emitReshape(nil, x, append(slices.Clip(rest), bins, 2)...)
 	}
 	if err != nil {
 		return err
 	}
-	_, err = e.transpose(e.output(0), x, invertOrder(order)...)
+	_, err = e.emitTranspose(e.output(0), x, invertOrder(order)...)
 	return err
 }
 

@@ -150,8 +150,8 @@ func (x *operation) appendNode(op string, in, out []string, attributes []attribu
 	x.model.Nodes = append(x.model.Nodes, n)
 }
 
-// emitUnknown appends a node with the operation's own name, which no layer implements.
-func (x *operation) emitUnknown() {
+// emitUnknownOperation appends a node with the operation's own name, which no layer implements.
+func (x *operation) emitUnknownOperation() {
 	why := ""
 	if x.err != nil {
 		why = x.err.Error()

@@ -11,11 +11,11 @@ import (
 )
 
 // operations holds the conversion of each MIL operation.
-var operations = operationTable()
+var operations = newOperations()
 
-func operationTable() map[string]func(x *operation) {
+func newOperations() map[string]func(x *operation) {
 	t := map[string]func(x *operation){
-		"conv": emitConv, "conv_transpose": emitConvTranspose, "linear": emitLinear, "matmul": emitMatMul, "einsum": emitEinsum,
+		"conv": emitConv, "conv_transpose": emitConvTranspose, "linear": emitLinearLayer, "matmul": emitMatMul, "einsum": emitEinsum,
 		"max_pool": emitPool, "avg_pool": emitPool,
 		"batch_norm": emitBatchNorm, "instance_norm": emitInstanceNorm, "layer_norm": emitLayerNorm, "l2_norm": emitL2Norm,
 		"softmax": func(x *operation) { x.emit("Softmax", []string{x.inputName("x")}, intAttr("axis", x.int("axis", -1))) },
@@ -53,7 +53,7 @@ func operationTable() map[string]func(x *operation) {
 		},
 		"flatten2d": func(x *operation) { x.emit("Flatten", []string{x.inputName("x")}, intAttr("axis", x.int("axis", 1))) },
 		"transpose": func(x *operation) {
-			x.emit("Transpose", []string{x.inputName("x")}, intsAttr("perm", x.positiveAxes(x.ints("perm"), x.rank(x.inputName("x")))...))
+			x.emit("Transpose", []string{x.inputName("x")}, intsAttr("perm", x.countAxesFromFront(x.ints("perm"), x.rank(x.inputName("x")))...))
 		},
 		"concat": emitConcat, "stack": emitStack, "split": emitSplit, "slice_by_index": emitSlice, "slice_by_size": emitSliceBySize,
 		"pad": emitPad, "tile": func(x *operation) { x.emit("Tile", []string{x.inputName("x"), x.inputName("reps")}) }, "reverse": emitReverse,
@@ -86,7 +86,7 @@ func operationTable() map[string]func(x *operation) {
 			x.emit("Range", []string{x.inputName("start"), x.inputName("end"), x.inputName("step")})
 		},
 		"scaled_dot_product_attention": emitAttention,
-		"constexpr_affine_dequantize":  unpackAffine, "constexpr_lut_to_dense": unpackPalette, "constexpr_sparse_to_dense": unpackSparse,
+		"constexpr_affine_dequantize":  unpackAffineWeights, "constexpr_lut_to_dense": unpackPalette, "constexpr_sparse_to_dense": unpackSparseTensor,
 		"constexpr_cast": func(x *operation) { x.setResultTensor(x.constantTensor("source_val"), x.constantTensor("source_val")) }, "constexpr_blockwise_shift_scale": unpackBlocks,
 		"constexpr_lut_to_sparse": unpackSparsePalette, "constexpr_sparse_blockwise_shift_scale": unpackSparseBlocks,
 		"dequantize": func(x *operation) {
@@ -128,9 +128,9 @@ func operationTable() map[string]func(x *operation) {
 	return t
 }
 
-// positiveAxes returns a copy of axes in which rank is added to negative numbers, so that all axes
-// count from the front.
-func (x *operation) positiveAxes(axes []int64, rank int) []int64 {
+// countAxesFromFront returns a copy of axes in which rank is added to negative numbers, so that all
+// axes count from the front.
+func (x *operation) countAxesFromFront(axes []int64, rank int) []int64 {
 	out := slices.Clone(axes)
 	for i := range out {
 		if out[i] < 0 {
@@ -235,7 +235,7 @@ func emitConvTranspose(x *operation) {
 	x.emit("ConvTranspose", in, a...)
 }
 
-func emitLinear(x *operation) {
+func emitLinearLayer(x *operation) {
 	in := []string{x.inputName("x"), x.inputName("weight")}
 	if x.has("bias") {
 		in = append(in, x.inputName("bias"))
@@ -337,7 +337,7 @@ func emitLayerNorm(x *operation) {
 	in, rank := x.inputName("x"), x.rank(x.inputName("x"))
 	var axes []int64
 	if x.has("axes") {
-		axes = x.positiveAxes(x.ints("axes"), rank)
+		axes = x.countAxesFromFront(x.ints("axes"), rank)
 	} else {
 		for i := range rank {
 			axes = append(axes, int64(i))

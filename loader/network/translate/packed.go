@@ -15,15 +15,15 @@ import (
 // values of the result are absent.
 func (x *operation) setResultTensor(like, of *onnx.Tensor) {
 	if of == nil || like == nil {
-		x.setResultAbsent()
+		x.setAbsentResult()
 		return
 	}
 	x.model.Constants[x.Outputs[0].Name], x.constants[x.Outputs[0].Name] = of, of
 }
 
-// setResultAbsent makes the operation's result a constant of the declared shape without values, as
+// setAbsentResult makes the operation's result a constant of the declared shape without values, as
 // if the file that holds them did not exist. It clears an earlier error of the operation.
-func (x *operation) setResultAbsent() {
+func (x *operation) setAbsentResult() {
 	x.err = nil
 	v := mil.Value{Type: x.Outputs[0].Type, File: "absent"}
 	x.files["absent"] = nil
@@ -89,13 +89,13 @@ func (x *operation) argumentShape(key string) []int64 {
 	return x.dims[x.inputName(key)]
 }
 
-// unpackAffine unpacks quantized weights q and makes (q - zero point)*scale the result of the
-// operation. There is one scale for all weights, or one for each position along an axis.
-func unpackAffine(x *operation) {
+// unpackAffineWeights unpacks quantized weights q and makes (q - zero point)*scale the result of
+// the operation. There is one scale for all weights, or one for each position along an axis.
+func unpackAffineWeights(x *operation) {
 	q, scale, zero, axis := x.packedValues("quantized_data"), x.packedValues("scale"), x.packedValues("zero_point"), x.packedValues("axis")
 	d := x.argumentShape("quantized_data")
 	if q == nil || scale == nil {
-		x.setResultAbsent()
+		x.setAbsentResult()
 		return
 	}
 	at := 0
@@ -133,7 +133,7 @@ func unpackAffine(x *operation) {
 func unpackPalette(x *operation) {
 	index, lut := x.packedValues("indices"), x.packedValues("lut")
 	if index == nil || lut == nil {
-		x.setResultAbsent()
+		x.setAbsentResult()
 		return
 	}
 	shape, lutShape := x.Outputs[0].Type.Dims, x.argumentShape("lut")
@@ -168,16 +168,16 @@ func unpackPalette(x *operation) {
 		x.err = fmt.Errorf("found %d indices for shape %v; want %d", len(index), shape, n)
 		return
 	}
-	if out := x.lookUp(index, lut, lutShape, shape, func(i int) int { return i }); out != nil {
+	if out := x.lookUpPalette(index, lut, lutShape, shape, func(i int) int { return i }); out != nil {
 		x.setResult(out, &graph.Packing{Form: graph.Palette})
 	}
 }
 
-// lookUp returns the palette entry for each element of index, or nil after an error. lut holds the
-// palettes. With two more axes than shape, lutShape gives the number of blocks along each axis,
-// each of which has its own palette, the number of entries, and 1; otherwise there is one palette.
-// place returns the position of element i of index in a tensor of the given shape.
-func (x *operation) lookUp(index, lut []float64, lutShape, shape []int64, place func(i int) int) []float64 {
+// lookUpPalette returns the palette entry for each element of index, or nil after an error. lut
+// holds the palettes. With two more axes than shape, lutShape gives the number of blocks along each
+// axis, each of which has its own palette, the number of entries, and 1; otherwise there is one
+// palette. place returns the position of element i of index in a tensor of the given shape.
+func (x *operation) lookUpPalette(index, lut []float64, lutShape, shape []int64, place func(i int) int) []float64 {
 	groups, entries := slices.Repeat([]int64{1}, len(shape)), len(lut)
 	if k := len(lutShape) - 2; k == len(shape) {
 		if lutShape[k+1] != 1 {
@@ -235,27 +235,27 @@ func blockIndex(shape, blocks []int64, i int) int {
 }
 
 // unpackSparsePalette is like unpackPalette for a tensor of which the file has only the indices of
-// nonzero elements. Its results are the mask of these elements and their values, which unpackSparse
-// combines.
+// nonzero elements. Its results are the mask of these elements and their values, which
+// unpackSparseTensor combines.
 func unpackSparsePalette(x *operation) {
-	x.unpackMasked("indices_mask", "indices_nonzero_data", "lut", func(index, lut []float64, lutShape, shape []int64, places []int) ([]float64, *graph.Packing) {
-		return x.lookUp(index, lut, lutShape, shape, func(i int) int { return places[i] }), &graph.Packing{Form: graph.Palette}
+	x.unpackMaskedElements("indices_mask", "indices_nonzero_data", "lut", func(index, lut []float64, lutShape, shape []int64, places []int) ([]float64, *graph.Packing) {
+		return x.lookUpPalette(index, lut, lutShape, shape, func(i int) int { return places[i] }), &graph.Packing{Form: graph.Palette}
 	})
 }
 
 // unpackSparseBlocks is like unpackBlocks for a tensor of which the file has only the nonzero
-// elements. Its results are the mask of these elements and their values, which unpackSparse
+// elements. Its results are the mask of these elements and their values, which unpackSparseTensor
 // combines.
 func unpackSparseBlocks(x *operation) {
-	x.unpackMasked("data_mask", "nonzero_data", "scale", func(q, scale []float64, blocks, shape []int64, places []int) ([]float64, *graph.Packing) {
+	x.unpackMaskedElements("data_mask", "nonzero_data", "scale", func(q, scale []float64, blocks, shape []int64, places []int) ([]float64, *graph.Packing) {
 		return x.scaleBlocks(q, scale, blocks, shape, func(i int) int { return places[i] })
 	})
 }
 
-// unpackMasked sets both results of an operation that unpacks only the elements in a mask: the
-// mask, and the unpacked elements. The function values unpacks data with a table of scales or
+// unpackMaskedElements sets both results of an operation that unpacks only the elements in a mask:
+// the mask, and the unpacked elements. The function values unpacks data with a table of scales or
 // palettes; places holds the positions of the elements in a tensor of the given shape.
-func (x *operation) unpackMasked(maskKey, dataKey, tableKey string, values func(data, table []float64, tableShape, shape []int64, places []int) ([]float64, *graph.Packing)) {
+func (x *operation) unpackMaskedElements(maskKey, dataKey, tableKey string, values func(data, table []float64, tableShape, shape []int64, places []int) ([]float64, *graph.Packing)) {
 	mask, data, table := x.packedValues(maskKey), x.packedValues(dataKey), x.packedValues(tableKey)
 	shape := x.argumentShape(maskKey)
 	if len(x.Outputs) != 2 || mask == nil || data == nil || table == nil {
@@ -284,12 +284,12 @@ func maxUnpackedElements(x *operation) int {
 	return int(min(weights.MaxCoefficients, 64*x.bytes+1<<20))
 }
 
-// unpackSparse makes the result of the operation a tensor that has the given values where the mask
-// is one, and zeros elsewhere. The mask has a byte or a bit for each element.
-func unpackSparse(x *operation) {
+// unpackSparseTensor makes the result of the operation a tensor that has the given values where the
+// mask is one, and zeros elsewhere. The mask has a byte or a bit for each element.
+func unpackSparseTensor(x *operation) {
 	values, mask := x.packedValues("nonzero_data"), x.packedValues("mask")
 	if values == nil || mask == nil {
-		x.setResultAbsent()
+		x.setAbsentResult()
 		return
 	}
 	n := x.Outputs[0].Type.Elements()
@@ -332,7 +332,7 @@ func unpackSparse(x *operation) {
 func unpackBlocks(x *operation) {
 	q, scale := x.packedValues("data"), x.packedValues("scale")
 	if q == nil || scale == nil {
-		x.setResultAbsent()
+		x.setAbsentResult()
 		return
 	}
 	if v, p := x.scaleBlocks(q, scale, x.argumentShape("scale"), x.argumentShape("data"), func(i int) int { return i }); v != nil {

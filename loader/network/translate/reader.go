@@ -64,7 +64,7 @@ func Program(p *mil.Program, dir string, text bool) (*Graph, error) {
 	r.model.Opsets = map[string]int64{"": opset}
 	r.model.Constants, r.model.Known = map[string]*onnx.Tensor{}, map[string]onnx.Value{}
 	for _, in := range f.Inputs {
-		r.model.Inputs = append(r.model.Inputs, r.declare(in))
+		r.model.Inputs = append(r.model.Inputs, r.declareValue(in))
 	}
 	for i := range f.Operations {
 		if err := r.translateOperation(&f.Operations[i]); err != nil {
@@ -78,8 +78,8 @@ func Program(p *mil.Program, dir string, text bool) (*Graph, error) {
 	return &Graph{r.model, r.packings, r.bytes}, nil
 }
 
-// declare records the element type and the shape that the program declares for value v.
-func (r *reader) declare(v mil.Var) onnx.Value {
+// declareValue records the element type and the shape that the program declares for value v.
+func (r *reader) declareValue(v mil.Var) onnx.Value {
 	x := onnx.Value{Name: v.Name, Type: elemTypes[v.Type.Elem], Dims: []onnx.Dim{}}
 	for _, d := range v.Type.Dims {
 		x.Dims = append(x.Dims, onnx.Dim{Size: max(0, d)})
@@ -102,7 +102,7 @@ func (r *reader) errorAt(op *mil.Operation, format string, v ...any) error {
 // translateOperation converts one operation.
 func (r *reader) translateOperation(op *mil.Operation) error {
 	for _, out := range op.Outputs {
-		r.declare(out)
+		r.declareValue(out)
 	}
 	if op.Type == "const" {
 		v, ok := op.Attributes["val"]
@@ -139,7 +139,7 @@ func (r *reader) translateOperation(op *mil.Operation) error {
 		}
 		r.model.Nodes = r.model.Nodes[:first]
 	}
-	x.emitUnknown()
+	x.emitUnknownOperation()
 	return nil
 }
 

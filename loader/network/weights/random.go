@@ -26,7 +26,7 @@ type randomSource struct {
 	draw uint64 // unused digits of the last draw
 }
 
-func newRandom(n, scale int, seed uint64, name string) *randomSource {
+func newRandomSource(n, scale int, seed uint64, name string) *randomSource {
 	r := &randomSource{n: n}
 	for i := range r.values {
 		odd := 2*i + 1 - 1<<randomDigits
@@ -42,7 +42,7 @@ func newRandom(n, scale int, seed uint64, name string) *randomSource {
 // Random returns n pseudo-random values between -1 and 1. Equal arguments give equal values on
 // every machine.
 func Random(n int, seed uint64, name string) []float16.Float16 {
-	return newRandom(n, 0, seed, name).allValues()
+	return newRandomSource(n, 0, seed, name).allValues()
 }
 
 // allValues returns all values of the source in a new slice.

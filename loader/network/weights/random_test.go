@@ -26,12 +26,12 @@ func TestRandom(t *testing.T) {
 		}
 	}
 	want = want[:n]
-	r := newRandom(n, scale, seed, "x")
+	r := newRandomSource(n, scale, seed, "x")
 	if r.Len() != n || !slices.Equal(r.allValues(), want) || slices.Contains(want, 0) {
 		t.Fatal("other values")
 	}
 	rng := rand.New(rand.NewPCG(1, 2))
-	for _, r := range []*randomSource{r, newRandom(n, scale, seed, "x")} {
+	for _, r := range []*randomSource{r, newRandomSource(n, scale, seed, "x")} {
 		buf := make([]float16.Float16, n)
 		for range 2000 {
 			first := rng.IntN(n)
@@ -47,7 +47,7 @@ func TestRandom(t *testing.T) {
 // to the next, and the same for a seed and a name.
 func TestMadeUpWeights(t *testing.T) {
 	for _, scale := range []int{0, 3} {
-		v := newRandom(1000, scale, 1, "weights").allValues()
+		v := newRandomSource(1000, scale, 1, "weights").allValues()
 		unit := float64(int(1) << (11 + scale))
 		same := 0
 		for i, h := range v {
@@ -63,7 +63,7 @@ func TestMadeUpWeights(t *testing.T) {
 		if same > 5 { // of two thousand values each is as likely as another
 			t.Errorf("%d of 1000 values are those ahead of them", same)
 		}
-		other, again := newRandom(1000, scale, 2, "weights").allValues(), newRandom(1000, scale, 1, "weights").allValues()
+		other, again := newRandomSource(1000, scale, 2, "weights").allValues(), newRandomSource(1000, scale, 1, "weights").allValues()
 		differ := 0
 		for i := range v {
 			if again[i] != v[i] {

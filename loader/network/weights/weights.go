@@ -25,21 +25,21 @@ const MaxCoefficients = 1 << 28
 // s is a power of two near 1/sqrt(k) for a sum of k products. Results then have about the
 // magnitude of the inputs.
 func Complete(x *list.Layer, seed uint64) (layer.Weights, error) {
-	return completeWith(x, seed, completeAll)
+	return completeWeights(x, seed, completeAll)
 }
 
 // Streamed is like [Complete], but generates pseudo-random weights only while they are packed,
 // so that they take no memory. The values are the same. Use it for a layer that is lowered on
 // its own.
 func Streamed(x *list.Layer, seed uint64) (layer.Weights, error) {
-	return completeWith(x, seed, completeSource)
+	return completeWeights(x, seed, completeSource)
 }
 
 // Sizes is like [Complete] for a program that is only timed: it does not make up weights. Times
 // do not change, because the engine saves time only for weights of zero, and Complete makes up
 // none.
 func Sizes(x *list.Layer, seed uint64) (layer.Weights, error) {
-	return completeWith(x, seed, completeSizes)
+	return completeWeights(x, seed, completeSizes)
 }
 
 // A completion is a way to supply missing weights.
@@ -51,7 +51,7 @@ const (
 	completeSizes                    // not at all
 )
 
-func completeWith(x *list.Layer, seed uint64, how completion) (layer.Weights, error) {
+func completeWeights(x *list.Layer, seed uint64, how completion) (layer.Weights, error) {
 	l, w := &x.Lower, x.Weights
 	w.SizesOnly = how == completeSizes
 	if w.Filter == nil {
@@ -71,7 +71,7 @@ func completeWith(x *list.Layer, seed uint64, how completion) (layer.Weights, er
 		w.Filter = slices.Repeat([]float16.Float16{one}, need.Filter)
 	default:
 		reduction := need.Filter / max(1, l.Cout+l.Columns)
-		src := newRandom(need.Filter, (bits.Len(uint(reduction))-1)/2, seed, "weights")
+		src := newRandomSource(need.Filter, (bits.Len(uint(reduction))-1)/2, seed, "weights")
 		if how == completeSource {
 			w.Source = src
 			break
@@ -92,13 +92,13 @@ func addTables(l *layer.Layer, w *layer.Weights) error {
 	op := l.Op
 	switch {
 	case op == layer.Softmax:
-		w.Table, w.Reciprocal = encodedTable(mac.Exp), encodedTable(mac.Reciprocal)
+		w.Table, w.Reciprocal = encodeTable(mac.Exp), encodeTable(mac.Reciprocal)
 		return nil
 	case op == layer.Pow:
-		w.Table, w.Tables = encodedTable(mac.Log2), [][]byte{encodedTable(mac.Exp2)}
+		w.Table, w.Tables = encodeTable(mac.Log2), [][]byte{encodeTable(mac.Exp2)}
 		return nil
 	case l.UsesOpTable():
-		own := encodedTable(mac.Reciprocal)
+		own := encodeTable(mac.Reciprocal)
 		if op != layer.RealDiv {
 			t, err := parameterTable(op, l, w)
 			if err != nil {
@@ -116,13 +116,13 @@ func addTables(l *layer.Layer, w *layer.Weights) error {
 		op = l.Activation
 	}
 	if family.UsesShiftedSigmoid(l) {
-		w.Table = encodedTable(mac.OddSigmoid)
+		w.Table = encodeTable(mac.OddSigmoid)
 		return nil
 	}
 	if list, ok := activationTables[op]; ok {
-		w.Table, w.Tables = encodedTable(list[0]), nil
+		w.Table, w.Tables = encodeTable(list[0]), nil
 		for _, a := range list[1:] {
-			w.Tables = append(w.Tables, encodedTable(a))
+			w.Tables = append(w.Tables, encodeTable(a))
 		}
 		return nil
 	}
@@ -172,7 +172,7 @@ var activationTables = map[layer.Op][]mac.Activation{
 	layer.LogicalNot: {mac.Not},
 }
 
-func encodedTable(a mac.Activation) []byte {
+func encodeTable(a mac.Activation) []byte {
 	t, _ := mac.TableOf(a)
 	b := t.Encode()
 	return b[:]

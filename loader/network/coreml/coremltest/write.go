@@ -15,19 +15,21 @@ import (
 // A message is an encoded protocol-buffer message.
 type message []byte
 
-func (m message) bytes(num protowire.Number, b []byte) message {
+func (m message) appendBytes(num protowire.Number, b []byte) message {
 	return protowire.AppendBytes(protowire.AppendTag(m, num, protowire.BytesType), b)
 }
 
-func (m message) text(num protowire.Number, s string) message { return m.bytes(num, []byte(s)) }
+func (m message) appendText(num protowire.Number, s string) message {
+	return m.appendBytes(num, []byte(s))
+}
 
-func (m message) int(num protowire.Number, v uint64) message {
+func (m message) appendInt(num protowire.Number, v uint64) message {
 	return protowire.AppendVarint(protowire.AppendTag(m, num, protowire.VarintType), v)
 }
 
-// entry appends an entry of a map.
-func (m message) entry(num protowire.Number, key string, value message) message {
-	return m.bytes(num, message{}.text(1, key).bytes(2, value))
+// appendEntry appends an entry of a map.
+func (m message) appendEntry(num protowire.Number, key string, value message) message {
+	return m.appendBytes(num, message{}.appendText(1, key).appendBytes(2, value))
 }
 
 // elems maps element types to their numbers.
@@ -35,33 +37,33 @@ var elems = map[mil.Elem]uint64{
 	"bool": 1, "string": 2, "fp16": 10, "fp32": 11, "int32": 23, "uint8": 31, "uint32": 33, "int8": 21, "uint4": 35, "uint1": 37,
 }
 
-func typed(t mil.Type) message {
-	m := message{}.int(1, elems[t.Elem]).int(2, uint64(len(t.Dims)))
+func encodeType(t mil.Type) message {
+	m := message{}.appendInt(1, elems[t.Elem]).appendInt(2, uint64(len(t.Dims)))
 	for _, d := range t.Dims {
-		dim := message{}.bytes(1, message{}.int(1, uint64(d)))
+		dim := message{}.appendBytes(1, message{}.appendInt(1, uint64(d)))
 		if d < 0 {
-			dim = message{}.bytes(2, nil)
+			dim = message{}.appendBytes(2, nil)
 		}
-		m = m.bytes(3, dim)
+		m = m.appendBytes(3, dim)
 	}
-	return message{}.bytes(1, m)
+	return message{}.appendBytes(1, m)
 }
 
-func value(v mil.Value) message {
-	m := message{}.bytes(2, typed(v.Type))
+func encodeValue(v mil.Value) message {
+	m := message{}.appendBytes(2, encodeType(v.Type))
 	if v.File != "" {
-		return m.bytes(5, message{}.text(1, v.File).int(2, v.Offset))
+		return m.appendBytes(5, message{}.appendText(1, v.File).appendInt(2, v.Offset))
 	}
 	var t message
 	switch v.Type.Elem {
 	case "string":
 		var list message
 		for _, s := range v.Strings {
-			list = list.text(1, s)
+			list = list.appendText(1, s)
 		}
-		t = t.bytes(4, list)
+		t = t.appendBytes(4, list)
 	case "fp32":
-		t = t.bytes(1, message{}.bytes(1, v.Data))
+		t = t.appendBytes(1, message{}.appendBytes(1, v.Data))
 	case "int32", "bool":
 		var packed []byte
 		width := len(v.Data) / max(1, v.Type.Elements())
@@ -76,14 +78,16 @@ func value(v mil.Value) message {
 		if v.Type.Elem == "bool" {
 			num = 3
 		}
-		t = t.bytes(num, message{}.bytes(1, packed))
+		t = t.appendBytes(num, message{}.appendBytes(1, packed))
 	default:
-		t = t.bytes(7, message{}.bytes(1, v.Data))
+		t = t.appendBytes(7, message{}.appendBytes(1, v.Data))
 	}
-	return m.bytes(3, message{}.bytes(1, t))
+	return m.appendBytes(3, message{}.appendBytes(1, t))
 }
 
-func variable(v mil.Var) message { return message{}.text(1, v.Name).bytes(2, typed(v.Type)) }
+func encodeVariable(v mil.Var) message {
+	return message{}.appendText(1, v.Name).appendBytes(2, encodeType(v.Type))
+}
 
 // Model returns the bytes of a Core ML model file with program p. Inputs and outputs are those
 // of the function main.
@@ -91,42 +95,42 @@ func Model(p *mil.Program) []byte {
 	f, _ := p.Main()
 	var block, function, description message
 	for _, out := range f.Outputs {
-		block = block.text(2, out)
-		description = description.bytes(10, message{}.text(1, out))
+		block = block.appendText(2, out)
+		description = description.appendBytes(10, message{}.appendText(1, out))
 	}
 	for i := range f.Operations {
 		op := &f.Operations[i]
-		m := message{}.text(1, op.Type)
+		m := message{}.appendText(1, op.Type)
 		for _, key := range slices.Sorted(maps.Keys(op.Inputs)) {
 			var argument message
 			for _, a := range op.Inputs[key] {
 				if a.Name != "" {
-					argument = argument.bytes(1, message{}.text(1, a.Name))
+					argument = argument.appendBytes(1, message{}.appendText(1, a.Name))
 				} else {
-					argument = argument.bytes(1, message{}.bytes(2, value(a.Value)))
+					argument = argument.appendBytes(1, message{}.appendBytes(2, encodeValue(a.Value)))
 				}
 			}
-			m = m.entry(2, key, argument)
+			m = m.appendEntry(2, key, argument)
 		}
 		for _, out := range op.Outputs {
-			m = m.bytes(3, variable(out))
+			m = m.appendBytes(3, encodeVariable(out))
 		}
 		for _, key := range slices.Sorted(maps.Keys(op.Attributes)) {
-			m = m.entry(5, key, value(op.Attributes[key]))
+			m = m.appendEntry(5, key, encodeValue(op.Attributes[key]))
 		}
-		block = block.bytes(3, m)
+		block = block.appendBytes(3, m)
 	}
 	for _, in := range f.Inputs {
-		function = function.bytes(1, variable(in))
-		array := message{}.int(2, 65568)
+		function = function.appendBytes(1, encodeVariable(in))
+		array := message{}.appendInt(2, 65568)
 		for _, d := range in.Type.Dims {
-			array = array.int(1, uint64(d))
+			array = array.appendInt(1, uint64(d))
 		}
-		description = description.bytes(1, message{}.text(1, in.Name).bytes(3, message{}.bytes(5, array)))
+		description = description.appendBytes(1, message{}.appendText(1, in.Name).appendBytes(3, message{}.appendBytes(5, array)))
 	}
-	function = function.text(2, f.Opset).entry(3, f.Opset, block)
-	program := message{}.int(1, 1).entry(2, "main", function)
-	return message{}.int(1, 8).bytes(2, description).bytes(502, program)
+	function = function.appendText(2, f.Opset).appendEntry(3, f.Opset, block)
+	program := message{}.appendInt(1, 1).appendEntry(2, "main", function)
+	return message{}.appendInt(1, 8).appendBytes(2, description).appendBytes(502, program)
 }
 
 // A Weights is the content of a weights file to which blobs are added. The zero value is an

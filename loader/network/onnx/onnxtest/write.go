@@ -36,16 +36,16 @@ func Model(parts ...Message) []byte {
 
 // Input returns a part that declares an input of type float32 and shape dims. A dimension of 0
 // gets a name instead of a size.
-func Input(name string, dims ...int) Message { return value(11, name, dims) }
+func Input(name string, dims ...int) Message { return valueInfo(11, name, dims) }
 
 // Output returns a part that declares the tensor with the given name an output. Its shape is not
 // stated.
-func Output(name string) Message { return value(12, name, nil) }
+func Output(name string) Message { return valueInfo(12, name, nil) }
 
 // Shape returns a part that states the shape of a tensor between nodes.
-func Shape(name string, dims ...int) Message { return value(13, name, dims) }
+func Shape(name string, dims ...int) Message { return valueInfo(13, name, dims) }
 
-func value(num protowire.Number, name string, dims []int) Message {
+func valueInfo(num protowire.Number, name string, dims []int) Message {
 	var shape Message
 	for _, d := range dims {
 		if d == 0 {
