@@ -21,8 +21,8 @@ type DimError struct {
 // A Dim is a dimension that a network's file leaves open: an axis of an input with a name
 // instead of a size.
 type Dim struct {
-	Name, Input string
-	Axis, Rank  int
+	Name, Input string // of the dimension, and of the input that has it
+	Axis, Rank  int    // number of the axis, and number of axes of the input
 }
 
 // exampleSize returns a size that the dimension could have, for use in a message: 1 for a batch,

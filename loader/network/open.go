@@ -18,8 +18,8 @@ import (
 // Options provides information that a network's file leaves open. The zero value is valid.
 type Options struct {
 	// Dims holds the sizes of dimensions by name. A dimension without a name, or named "?", is
-	// called by its input and axis, such as "image:2". An input that is one integer takes its
-	// value by its own name. The default for a first dimension is 1.
+	// called by its input and axis, such as "image:2". Dims also gives an input that is a single
+	// integer its value, by the name of the input. The default for a first dimension is 1.
 	Dims map[string]int
 	// Dir is the directory of the file. Values in other files are read from there, and never
 	// from outside it. If Dir is "", these values are not read.

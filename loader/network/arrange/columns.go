@@ -26,10 +26,11 @@ import (
 // columns by itself (see package lower). That they share columns anyway is inferred: the
 // compiler's chains hold a single head and prepare columns once for all their readers.
 
-// ShareColumns makes matmuls of one tensor, whose results are only transposed, share one
-// transposed copy of the tensor. It changes only layers that can still be lowered for a chip
-// with the largest memories; the chip of a run is not known yet, and one with a smaller L2 may
-// refuse the new layers. Call ShareColumns after [Rearrange].
+// ShareColumns changes matmuls of n that read the same tensor and whose results only transposes
+// read. These matmuls then read one transposed copy of the tensor, and produce the transposed
+// results themselves. ShareColumns changes only layers that can afterwards be lowered for a chip
+// with the largest memories; the chip is not known yet, and one with a smaller L2 may refuse the
+// new layers. Call ShareColumns after [Rearrange].
 func ShareColumns(n *list.Network) {
 	s := findSharing(n)
 	for i := range n.Layers {

@@ -21,24 +21,23 @@ type lineage struct {
 	via    []int // indices of the transposes in between
 }
 
-// splitAxisBefore makes an axis boundary in front of the last inner elements, if necessary by
-// splitting an axis: some number of the last axes then has exactly inner elements together. It
-// returns false if no axis can be split so.
+// splitAxisBefore splits an axis of the source, if necessary, so that the last axes together have
+// exactly inner elements. It returns false if no axis can be split at that boundary.
 func (a *lineage) splitAxisBefore(inner int) bool {
-	behind := 1
-	for k := len(a.order) - 1; k >= 0 && behind < inner; k-- {
+	after := 1
+	for k := len(a.order) - 1; k >= 0 && after < inner; k-- {
 		axis := a.order[k]
-		if size := a.size[axis]; behind*size > inner {
-			if inner%behind != 0 || size%(inner/behind) != 0 {
+		if size := a.size[axis]; after*size > inner {
+			if inner%after != 0 || size%(inner/after) != 0 {
 				return false
 			}
-			a.splitAxis(axis, inner/behind)
-			behind = inner
+			a.splitAxis(axis, inner/after)
+			after = inner
 			break
 		}
-		behind *= a.size[axis]
+		after *= a.size[axis]
 	}
-	return behind == inner
+	return after == inner
 }
 
 // splitAxis splits the given axis of the source into two axes. The second has the given number of
@@ -111,8 +110,8 @@ type rowKey struct {
 	width  int
 }
 
-// Rearrange replaces the transposes of a network by other transposes that produce the same
-// tensors in less time. It may change the axis order in which a tensor is stored between layers.
+// Rearrange replaces the transposes of network n by other transposes that produce the same tensors
+// in less time. It may change the axis order in which a tensor is stored between layers.
 func Rearrange(n *list.Network) {
 	r := &rearranger{
 		n: n, made: map[string]layer.Shape{}, later: map[string]lineage{}, done: map[rowKey]string{},
@@ -221,54 +220,54 @@ func (r *rearranger) addLayer(l list.Layer) {
 
 // lineageOf returns the lineage of the named tensor: its source and the pending transposes in
 // between. A tensor that no pending transpose produces is its own source. If the shape of such a
-// tensor is unknown, as that of an input is, it becomes read.
-func (r *rearranger) lineageOf(name string, read layer.Shape) lineage {
+// tensor is unknown, as that of an input is, lineageOf records the shape wanted for it.
+func (r *rearranger) lineageOf(name string, wanted layer.Shape) lineage {
 	if a, ok := r.later[name]; ok {
 		return a
 	}
 	s, ok := r.made[name]
 	if !ok {
-		s = read
+		s = wanted
 		r.made[name] = s
 	}
 	return lineage{source: name, row: s.W, size: []int{s.Elements() / s.W, s.W}, order: []int{0, 1}}
 }
 
-// provideInput returns the name of the tensor that the layer reader is to read in place of the
-// named one, in shape read. It adds the transposes that produce this tensor, if any are needed.
-func (r *rearranger) provideInput(name string, read layer.Shape, reader *list.Layer) string {
-	if a := r.lineageOf(name, read); len(a.via) == 0 && canReadAs(r.made[name], read) {
+// provideInput returns the name of a tensor with the elements of the named one that layer reader
+// can read in the wanted shape. It adds the transposes that produce this tensor, if any are needed.
+func (r *rearranger) provideInput(name string, wanted layer.Shape, reader *list.Layer) string {
+	if a := r.lineageOf(name, wanted); len(a.via) == 0 && canReadAs(r.made[name], wanted) {
 		return name
 	}
-	return r.provideRows(name, read, reader)
+	return r.provideRows(name, wanted, reader)
 }
 
-// provideRows returns the name of a tensor with the elements of the named one in rows of read.W
-// elements, after adding the transposes that produce it. If no transposes can, it returns name
-// itself.
-func (r *rearranger) provideRows(name string, read layer.Shape, reader *list.Layer) string {
-	a := r.lineageOf(name, read)
-	if len(a.via) == 0 && r.made[name].W == read.W {
+// provideRows returns the name of a tensor with the elements of the named one in rows of wanted.W
+// elements, after adding the transposes that produce it for layer reader. If no transposes can, it
+// returns name itself.
+func (r *rearranger) provideRows(name string, wanted layer.Shape, reader *list.Layer) string {
+	a := r.lineageOf(name, wanted)
+	if len(a.via) == 0 && r.made[name].W == wanted.W {
 		return name
 	}
-	key := rowKey{name, read.W}
+	key := rowKey{name, wanted.W}
 	if at, ok := r.done[key]; ok {
 		return at
 	}
-	steps, ok := r.findTransposes(a, read.W)
+	steps, ok := r.findTransposes(a, wanted.W)
 	switch {
 	case !ok:
-		common := r.findCommonView(name, read, reader)
+		common := r.findCommonView(name, wanted, reader)
 		if common == "" {
 			return name
 		}
-		return r.provideInput(common, read, reader)
+		return r.provideInput(common, wanted, reader)
 	case len(steps) == 0:
 		return a.source
 	}
 	to := name
-	if len(a.via) == 0 || r.n.Layers[a.via[len(a.via)-1]].Out.W != read.W {
-		to = fmt.Sprintf("%s in rows of %d", name, read.W)
+	if len(a.via) == 0 || r.n.Layers[a.via[len(a.via)-1]].Out.W != wanted.W {
+		to = fmt.Sprintf("%s in rows of %d", name, wanted.W)
 	}
 	r.emitTransposes(a, steps, to, reader)
 	r.done[key] = to
@@ -278,30 +277,31 @@ func (r *rearranger) provideRows(name string, read layer.Shape, reader *list.Lay
 // findCommonView returns a version of the tensor from which the wanted view can be made: the tensor
 // as its last transpose leaves it, or in rows whose length divides both the present and the
 // wanted length (rows of 2 for rows of 10 and 4). It returns "" if there is no further version.
-func (r *rearranger) findCommonView(name string, read layer.Shape, reader *list.Layer) string {
+func (r *rearranger) findCommonView(name string, wanted layer.Shape, reader *list.Layer) string {
 	if _, ok := r.later[name]; ok {
 		r.materialize(name)
 		return name
 	}
 	have := r.made[name].W
 	w := have
-	for k := read.W; k > 0; {
+	for k := wanted.W; k > 0; {
 		w, k = k, w%k
 	}
-	if w == have || w == read.W {
+	if w == have || w == wanted.W {
 		return ""
 	}
-	to := r.provideRows(name, layer.Shape{N: 1, C: read.Elements() / w, H: 1, W: w}, reader)
+	to := r.provideRows(name, layer.Shape{N: 1, C: wanted.Elements() / w, H: 1, W: w}, reader)
 	if r.made[to].W != w {
 		return ""
 	}
 	return to
 }
 
-// canReadAs reports whether a program can read a tensor of shape have in shape read without a
-// task: rows have the same length, or the channels of one pixel are a row or a row is channels.
-func canReadAs(have, read layer.Shape) bool {
-	return have.W == read.W || have.H == 1 && min(have.C, have.W) == 1 && have.C*have.W == max(have.W, read.W) && min(have.W, read.W) == 1
+// canReadAs reports whether a program can read a tensor of shape have in the wanted shape without a
+// task. It can if rows have the same length, or if a row in one shape is the channels of a pixel in
+// the other.
+func canReadAs(have, wanted layer.Shape) bool {
+	return have.W == wanted.W || have.H == 1 && min(have.C, have.W) == 1 && have.C*have.W == max(have.W, wanted.W) && min(have.W, wanted.W) == 1
 }
 
 // materialize adds the layers that produce a tensor whose transposes are pending. It adds the

@@ -34,8 +34,9 @@ type programEntry struct {
 	Timed     *loader.Program `json:",omitempty"`
 }
 
-// Encode returns the programs of network n, and the reason why each other layer has none, as
-// bytes that [Decode] reads. programs and reasons are the results of [partition.Lower].
+// Encode returns a bundle, the programs and reasons as bytes that [Decode] reads. programs and
+// reasons are the results of [partition.Lower] for network n; reasons[i] says why no program
+// computes layer i, or is empty.
 func Encode(n *list.Network, programs []partition.Program, reasons []string) ([]byte, error) {
 	b := bundleTable{Reasons: reasons, Programs: []programEntry{}}
 	var containers [][]byte
@@ -65,9 +66,9 @@ func Encode(n *list.Network, programs []partition.Program, reasons []string) ([]
 // An Error reports that bytes are not a bundle, that they are damaged, or that their programs
 // belong to another network.
 type Error struct {
-	Off  int // byte offset
-	What string
-	Err  error
+	Off  int    // byte offset in the bundle
+	What string // what is wrong
+	Err  error  // the error of the program or field that could not be read, or nil
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("bundle byte %#x: %s", e.Off, e.What) }

@@ -40,7 +40,7 @@ func WriteStructure(n *list.Network, w io.Writer) error {
 	return err
 }
 
-// WriteWeights writes the weights and constants of n to w, each with its length first. The error
+// WriteWeights writes the weights and constants of n to w, each preceded by its length. The error
 // is that of w.
 func WriteWeights(n *list.Network, w io.Writer) error {
 	var err error

@@ -15,8 +15,8 @@ type Chooser struct {
 	*Shared
 	Label   string         // the node's name, or one made from its position in the file
 	Results []graph.Result // the shape and type of each output
-	First   int            // index of its first layer; earlier ones belong to its branches
-	What    string         // how it was handled if it has no layers, such as "view"
+	First   int            // index of the node's first layer; earlier ones belong to its branches
+	What    string         // how the node was handled if it has no layers, such as "view"
 }
 
 // A Shared holds the state that the choosers for all nodes of one file have in common.

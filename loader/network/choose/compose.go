@@ -11,8 +11,8 @@ import (
 	"anesim/loader/network/weights"
 )
 
-// An Operand is a tensor that layers read: its name, and the dimensions in which a rule views
-// it.
+// An Operand is a tensor that layers read: its name, and the dimensions in which a rule views it.
+// They may differ from the dimensions in which the tensor is stored.
 type Operand struct {
 	Name string
 	Dims []int
@@ -248,8 +248,8 @@ func mergeAxes(out []int, tensors ...[]int) ([]int, [][]int, error) {
 	return out, full, nil
 }
 
-// ApplyBinary adds layers that apply op to each pair of elements of a and b, which are broadcast
-// to each other's shape. It returns an error if the shapes do not fit.
+// ApplyBinary adds layers that apply op to each pair of elements of a and b, which are broadcast to
+// each other's shape. It returns an error if the shapes do not broadcast.
 func (n *Chooser) ApplyBinary(op layer.Op, a, b Operand) (Operand, error) {
 	out, err := graph.Broadcast(a.Dims, b.Dims)
 	if err != nil {

@@ -27,12 +27,12 @@ func inputRule(build func(n *Chooser, x Operand) (Operand, error)) rule {
 // operators maps the name of an operator to its rule.
 var operators = newOperators()
 
-// Supports reports whether there is a rule that makes engine layers of the named operator. The
-// rule may still refuse some of its nodes.
+// Supports reports whether the package has a rule that turns the named operator into engine layers.
+// The rule may still refuse some nodes of the operator.
 func Supports(op string) bool { return operators[op] != nil }
 
 // Choose adds the layers that compute the node, and gives their outputs the names of the node's
-// results. It returns an error that says why, if the engine cannot compute the node.
+// results. If the engine cannot compute the node, Choose returns an error that says why.
 func (n *Chooser) Choose() error {
 	for _, r := range n.Results {
 		if graph.Elements(r.Dims) == 0 {

@@ -268,7 +268,8 @@ func newHalvesConstant(v []float16.Float16) *graph.Const {
 	return c
 }
 
-// addRNNStep computes h = tanh(sum + R*h), where sum is the product of the step's input.
+// addRNNStep adds layers that compute h = tanh(sum + R*h), where sum is the product of the step's
+// input.
 func addRNNStep(n *Chooser, q *recurrence, sum Operand) error {
 	sum, err := addState(n, q, sum, q.h, 0)
 	if err == nil {
@@ -277,8 +278,8 @@ func addRNNStep(n *Chooser, q *recurrence, sum Operand) error {
 	return err
 }
 
-// addLSTMStep computes c = f*c + i*g and h = o*tanh(c). The elements of g are the products of the
-// step's input for the gates i, o, f and g, in this order.
+// addLSTMStep adds layers that compute c = f*c + i*g and h = o*tanh(c). The elements of g are the
+// products of the step's input for the gates i, o, f and g, in this order.
 func addLSTMStep(n *Chooser, q *recurrence, g []Operand) error {
 	var err error
 	addPeephole := func(x Operand, k int) (Operand, error) {
@@ -337,8 +338,8 @@ func addLSTMStep(n *Chooser, q *recurrence, g []Operand) error {
 	return err
 }
 
-// addGRUStep computes h = (1-z)*h' + z*h. The elements of g are the products of the step's input
-// for z, r and h', in this order.
+// addGRUStep adds layers that compute h = (1-z)*h' + z*h. The elements of g are the products of the
+// step's input for z, r and h', in this order.
 func addGRUStep(n *Chooser, q *recurrence, g []Operand) error {
 	var err error
 	for k := range 2 {

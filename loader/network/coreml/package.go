@@ -9,7 +9,7 @@ import (
 	"strings"
 )
 
-// MaxBytes is the largest size in bytes of a file in a package that is read.
+// MaxBytes is the size limit for files of a package, in bytes. Larger files are refused.
 const MaxBytes = 1 << 31
 
 // ModelPath returns the path of the model file in the package dir. The package's Manifest.json

@@ -21,8 +21,8 @@ var blobTypes = map[uint32]mil.Elem{
 	11: "uint4", 12: "uint3", 13: "uint6", 14: "int32", 15: "uint32",
 }
 
-// A WeightsError reports that a weights file has no blob of the wanted type and size at offset
-// Off.
+// A WeightsError reports that a weights file has no blob of the wanted type and size at offset Off.
+// What says what is wrong.
 type WeightsError struct {
 	Off  uint64
 	What string
@@ -34,10 +34,10 @@ func (e *WeightsError) Error() string { return fmt.Sprintf("weights at %#x: %s",
 // blobs.
 type Weights []byte
 
-// Values returns the n elements of the blob whose record starts at offset off, in little-endian
-// order. Elements of fewer than 8 bits are expanded to one byte each; all others share memory
-// with w. Values returns a *[WeightsError] if there is no record, or if its element type or size
-// is different.
+// Values returns the n elements of type elem of a blob, in little-endian order. off is the offset
+// of the record that describes the blob. Elements of fewer than 8 bits are expanded to one byte
+// each; all others share memory with w. Values returns a *[WeightsError] if there is no record at
+// off, or if the element type or size in the record is different.
 func (w Weights) Values(off uint64, elem mil.Elem, n int) ([]byte, error) {
 	fail := func(format string, v ...any) ([]byte, error) {
 		return nil, &WeightsError{off, fmt.Sprintf(format, v...)}

@@ -15,18 +15,18 @@ import (
 type Const struct {
 	Dims    []int
 	Type    Type
-	Source  Source    // reads the values, in the order of Dims; or
-	Numbers []float64 // computed values, or
-	Half    []float16.Float16
-	Packing *Packing // nil if the file stores plain values
-	Clamped int      // number of finite values beyond fp16's range, counted by Halves
+	Source  Source            // reads the values from the file, in the order of Dims; or nil
+	Numbers []float64         // values computed from other constants, or nil
+	Half    []float16.Float16 // values rounded to fp16, or nil
+	Packing *Packing          // nil if the file stores plain values
+	Clamped int               // number of finite values beyond fp16's range, counted by Halves
 }
 
 // A Packing records how the file compresses the elements of a constant, which are always
 // expanded when they are read. The engine may then store them compressed in its own way.
 type Packing struct {
 	Form  Packed
-	Scale []float16.Float16 // for Bytes: one scale for all values, or one for each element of an axis
+	Scale []float16.Float16 // for Bytes: one scale for all values, or one for each position along an axis
 }
 
 // Scaled returns the packing of 8-bit integers that are multiplied by scale: one number for all

@@ -38,10 +38,10 @@ type Value struct {
 	// Least holds the least extents of a tensor whose extents depend on values. Dims then holds
 	// the largest. It is nil for all other tensors.
 	Least []int
-	// Span bounds elements that are computed from such extents.
+	// Span bounds the elements of a tensor that is computed from such extents, or is nil.
 	Span *Span
-	// Filled reports whether a node reads a tensor with Least at its largest, padded with zeros.
-	// Mixed reports whether the engine mixes its rows.
+	// Filled reports whether a node reads a tensor with Least padded with zeros to Dims, its
+	// largest extents. Mixed reports whether the engine mixes the tensor's rows.
 	Filled, Mixed bool
 }
 
@@ -128,12 +128,13 @@ func (n *Node) Operator() string {
 // that is out of range.
 func (n *Node) Given(i int) bool { return i >= 0 && i < len(n.In) && n.In[i].Given() }
 
-// Asked reports whether result i has a name, without which no other node can read it. It returns
-// false for an i that is out of range.
+// Asked reports whether result i has a name. Other nodes can read only results with a name. Asked
+// returns false for an i that is out of range.
 func (n *Node) Asked(i int) bool { return i >= 0 && i < len(n.Out) && n.Out[i].Given() }
 
-// ResultName returns the name of the first output that the node has. Names of tensors inside the
-// node begin with it. Out[0] may have no name: a recurrent node can leave out its first output.
+// ResultName returns the name of the first output that the node does not leave out. Names of
+// tensors inside the node begin with it. Out[0] may have no name: a recurrent node can leave out
+// its first output.
 func (n *Node) ResultName() string {
 	for _, v := range n.Out {
 		if v.Given() {
@@ -204,11 +205,12 @@ func (n *Node) Text(name, missing string) string {
 	return missing
 }
 
-// List returns a list of integers that older versions of an operator take as the attribute name,
-// and newer ones as the given input. An input of -1 means that no input has the list. The second
-// result is false if the node has neither. List returns an error if the input is computed when
-// the network runs. It also returns an error if the list is longer than lists with that name can
-// be, because some are processed in time that grows with the square of their length.
+// List returns a list of integers: the attribute with the given name, as in older versions of an
+// operator, or the constant in the given input, as in newer ones. If input is -1, only the
+// attribute is read. The second result is false if the node has neither. List returns an error if
+// the input is computed when the network runs. It also returns an error if the list is longer than
+// lists with that name can be, because some are processed in time that grows with the square of
+// their length.
 func (n *Node) List(name string, input int) ([]int, bool, error) {
 	most := 2 * MaxRank // one or two numbers per axis
 	if name == "split" {

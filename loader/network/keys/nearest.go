@@ -15,8 +15,8 @@ import (
 	"anesim/loader/network/weights"
 )
 
-// Refused reports whether an error says that the engine cannot run a layer or that the layer
-// contradicts itself. [Operation.Nearest] looks for a way around these errors.
+// Refused reports whether an error says that the engine cannot run a layer, or that the keys of the
+// layer contradict each other. [Operation.Nearest] looks for a way around these errors.
 func Refused(err error) bool {
 	var limit *layer.LimitError
 	var unsupported *layer.UnsupportedError
@@ -224,17 +224,17 @@ type RefusalError struct {
 	Bound   *Bound   // another limit that kept Nearest small, or nil
 }
 
-// A Bound is the limit that stops a size from growing: Key is the smallest size that exceeds
-// Limit.
+// A Bound is the limit that stops a size from growing: Limit is the limit that the next larger size
+// exceeds.
 type Bound struct {
-	Key   string // the size, such as "c=61440"
+	Key   string // the smallest size that exceeds Limit, such as "c=61440"
 	Limit *layer.LimitError
 }
 
-// Refuse returns the error for a layer with the given values that a chip with memory sizes m
-// refuses. err is the reason. The result names the changes that [Operation.Nearest] finds. If
-// these are smaller than the limit in err would allow, the result also names the limit that the
-// next larger size exceeds.
+// Refuse returns the error for a layer that the engine refuses. values are the keys of the layer, m
+// is the memory sizes of the chip, and err is the reason. The result names the changes that
+// [Operation.Nearest] finds. If the changed size is smaller than the limit in err would allow, the
+// result also names the limit that the next larger size exceeds.
 func (o *Operation) Refuse(values map[string]string, m layer.Memories, err error) *RefusalError {
 	refused := &RefusalError{Op: o.Name, Err: err, Nearest: o.Nearest(values, m)}
 	var limit *layer.LimitError

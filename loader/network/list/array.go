@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// An Array is a tensor of float64 numbers of shape Dims, in row-major order. The host computes
-// its stages with arrays.
+// An Array is a tensor of float64 numbers of shape Dims, in row-major order. The stages that the
+// host computes read and return arrays.
 type Array struct {
 	Dims    []int
 	Numbers []float64

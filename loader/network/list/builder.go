@@ -205,14 +205,14 @@ func shortenReason(reason string) string {
 	return strings.ToValidUTF8(reason[:most-end], "") + " ... " + strings.ToValidUTF8(reason[len(reason)-end:], "")
 }
 
-// Reshape makes name a view of the tensor of: an alias with the same values but shape s. It
-// returns an error if the two shapes have different numbers of elements.
-func (b *Builder) Reshape(name, of string, s layer.Shape) error {
-	if was, _ := b.Shape(of); was.Elements() != s.Elements() {
+// Reshape makes name an alias of tensor, with the same values but shape s. It returns an error if
+// the two shapes have different numbers of elements.
+func (b *Builder) Reshape(name, tensor string, s layer.Shape) error {
+	if was, _ := b.Shape(tensor); was.Elements() != s.Elements() {
 		return fmt.Errorf("cannot reshape %s with %d elements to %s with %d", ShapeText(was), was.Elements(), ShapeText(s), s.Elements())
 	}
 	b.SetShape(name, s)
-	b.SetTensor(name, b.TensorOf(of))
+	b.SetTensor(name, b.TensorOf(tensor))
 	return nil
 }
 

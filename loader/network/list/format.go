@@ -14,7 +14,7 @@ type FormatError struct {
 	Line int   // line of a text file, from 1; 0 for a binary file
 	Off  int64 // byte offset in a binary file
 	What string
-	Err  error
+	Err  error // underlying error, or nil
 }
 
 func (e *FormatError) Error() string {
@@ -25,7 +25,7 @@ func (e *FormatError) Error() string {
 	return fmt.Sprintf("byte %#x: %s", e.Off, what)
 }
 
-// Unwrap returns the error that the format error reports in the words of the file, or nil.
+// Unwrap returns the underlying error, or nil if there is none.
 func (e *FormatError) Unwrap() error { return e.Err }
 
 // OneLine escapes the line breaks in a text. Names from a file pass through it, so that an error

@@ -10,15 +10,15 @@ type Layer struct {
 	Op      string   // operator name in the file
 	Inputs  []string // tensors, in the order of the layer's operands
 	Output  string
-	Lower   layer.Layer
+	Lower   layer.Layer   // operation that the engine computes
 	Weights layer.Weights // weights from the file, if any
-	Out     layer.Shape
-	Folded  []string // names of layers fused into this one
-	Reason  string   // why the engine cannot run it, or ""
-	Node    int      // index into the network's Nodes, if it has any
-	Line    int      // line of a text file, from 1; 0 for a binary file
-	Others  []string // other results of a layer that the engine cannot run
-	Host    *Stage   // the host's work for a layer with a Reason, or nil
+	Out     layer.Shape   // shape of the output
+	Folded  []string      // names of layers fused into this one
+	Reason  string        // why the engine cannot run it, or ""
+	Node    int           // index into the network's Nodes, if it has any
+	Line    int           // line of a text file, from 1; 0 for a binary file
+	Others  []string      // other results of a layer that the engine cannot run
+	Host    *Stage        // the host's work for a layer with a Reason, or nil
 
 	Work uint64 // multiply-accumulates by definition, for a layer that the engine cannot run
 
@@ -81,8 +81,8 @@ func (l *Layer) Absorb(next *Layer) {
 	l.Output = next.Output
 }
 
-// AddOutput records that a layer which the engine cannot run produces another tensor. It does
-// nothing if name is "" or the layer's output.
+// AddOutput records that a layer which the engine cannot run also produces the named tensor. It
+// does nothing if name is "" or the layer's output.
 func (l *Layer) AddOutput(name string) {
 	if name != "" && name != l.Output {
 		l.Others = append(l.Others, name)

@@ -79,19 +79,20 @@ type renamer struct {
 	unsafe bool // whether any name has to change
 }
 
-// rename returns the new name of a tensor. The same tensor always gets the same name.
-func (r *renamer) rename(of string) string {
-	name := escapeName(of)
-	if name == of {
-		return of
+// rename returns the new name of the tensor with the name old in the file. The same tensor always
+// gets the same name.
+func (r *renamer) rename(old string) string {
+	name := escapeName(old)
+	if name == old {
+		return old
 	}
-	if given, ok := r.names[of]; ok {
+	if given, ok := r.names[old]; ok {
 		return given
 	}
 	for i, first := 2, name; r.taken[name]; i++ {
 		name = fmt.Sprintf("%s~%d", first, i)
 	}
-	r.names[of], r.taken[name] = name, true
+	r.names[old], r.taken[name] = name, true
 	return name
 }
 

@@ -122,7 +122,7 @@ type Value struct {
 	Strings []string
 	Values  []Value // of a list or a tuple
 	File    string  // file that stores the elements, "" if Data holds them
-	Offset  uint64
+	Offset  uint64  // of the elements' record in File
 }
 
 // Limits on the size of a program.

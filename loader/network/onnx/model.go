@@ -136,11 +136,11 @@ type reader struct {
 	depth                                       int
 }
 
-// countElement increments *n. It returns an error if the result exceeds most, which what states in
-// words.
-func countElement(n *int, most int, f wire.Field, what string) error {
+// countElement increments *n, and returns an error if the result exceeds most. limit names most and
+// the elements for the message, such as "65536 nodes".
+func countElement(n *int, most int, f wire.Field, limit string) error {
 	if *n++; *n > most {
-		return &FormatError{Off: int64(f.Off), What: "found more than " + what}
+		return &FormatError{Off: int64(f.Off), What: "found more than " + limit}
 	}
 	return nil
 }

@@ -13,10 +13,10 @@ type deferredValues struct {
 	at, bytes int64
 }
 
-// ReadFromFile makes t read its values from r when they are needed. They are stored in bytes
-// bytes at offset at, in little-endian order. r must stay open.
-func (t *Tensor) ReadFromFile(r io.ReaderAt, at, bytes int64) {
-	t.raw, t.File, t.source = nil, nil, &deferredValues{r, at, bytes}
+// ReadFromFile makes t read its values from r when they are needed. They occupy size bytes from
+// offset on, in little-endian order. r must stay open.
+func (t *Tensor) ReadFromFile(r io.ReaderAt, offset, size int64) {
+	t.raw, t.File, t.source = nil, nil, &deferredValues{r, offset, size}
 }
 
 // eachChunk calls visit for successive parts of the tensor's bytes, with the index of the first

@@ -9,8 +9,8 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// FoldBytes returns how many bytes of memory are needed to compute each element of a constant
-// result. It is 0 for operators that only change the shape.
+// FoldBytes returns the number of bytes of memory that computing the results of constant node n
+// needs for each element of a result. It is 0 for operators that only change the shape.
 func FoldBytes(n *graph.Node) int {
 	const number = 8
 	switch {
@@ -22,9 +22,9 @@ func FoldBytes(n *graph.Node) int {
 	return 2 * number
 }
 
-// SortBytes returns how many bytes of memory are needed to compute a TopK or Unique node for each
-// element of its first input, besides the input and the results: both sort indices. It is 0 for
-// other operators.
+// SortBytes returns the number of bytes of memory that a TopK or Unique node needs to sort, for
+// each element of its first input. The input and the results are not included. SortBytes returns 0
+// for other operators.
 func SortBytes(n *graph.Node) int {
 	switch n.Op {
 	case "TopK":

@@ -178,9 +178,10 @@ func foldReduction(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	return resultConst(res, out), nil
 }
 
-// Repeatable returns the constant c, the second operand of the elementwise node n, with a shape
-// that broadcasts to the first operand. Before version 7 of ONNX's operators, the attribute axis
-// said where c starts. In later versions, c is returned unchanged.
+// Repeatable returns the constant c, the second operand of the elementwise node n, in a shape that
+// broadcasts to the first operand by the current rules. Before version 7 of ONNX's operators, an
+// attribute named the axis at which c is aligned. For later versions, Repeatable returns c
+// unchanged.
 func Repeatable(n *graph.Node, c *graph.Const) *graph.Const {
 	if len(c.Dims) == 0 || !usesOldBroadcast(n) {
 		return c

@@ -7,9 +7,9 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// Infer returns the shape and element type of each result of a node whose input shapes are
-// known. The multiply-accumulates of the whole node are in the first result. Infer returns an
-// error for an unknown operator, or if the inputs do not fit together.
+// Infer returns the shape and element type of each result of a node whose input shapes are known.
+// The multiply-accumulates of the whole node are in the first result. Infer returns an error for an
+// unknown operator, or if the shapes of the inputs are incompatible.
 func Infer(n *graph.Node) ([]graph.Result, error) {
 	f := Of(n.Op).Infer
 	if f == nil || n.Domain != "" && n.Domain != "ai.onnx" && n.Domain != "com.microsoft" {

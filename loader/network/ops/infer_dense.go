@@ -24,9 +24,9 @@ func (w *Window) Dilation() (dy, dx int) {
 // lists have one number for each spatial axis.
 type Window struct {
 	Taps, Strides, Dilations []int
-	Before, After            []int // padding, with Overhang
-	Overhang                 []int // part of After that only ceil_mode adds: it is no padding
-	Out                      []int
+	Before, After            []int // padding at both ends; After includes Overhang
+	Overhang                 []int // elements that ceil_mode adds to After; they do not count as padding
+	Out                      []int // extents of the result
 }
 
 // WindowOf returns the window of a convolution or a pool. in holds the spatial extents of its
@@ -319,11 +319,11 @@ func matmulShape(a, b []int) ([]int, int, error) {
 // first.
 const ellipsisLabels = "0123456789"
 
-// EinsumTerms splits the equation of an Einsum node, such as "ij,jk->ik", into one term for each
-// of its inputs and the term of the result. It replaces an ellipsis by one digit for each axis that
-// the letters of the term leave, so that the last of those axes of all inputs share a label. If the
-// equation has no arrow, the result has the axes of the ellipsis and then the labels that occur
-// once, in alphabetical order.
+// EinsumTerms splits the equation of an Einsum node, such as "ij,jk->ik", into one term for each of
+// its inputs and the term of the result. It replaces an ellipsis by one digit for each axis without
+// a letter. Digits are assigned from the last of these axes, so that the ellipses of all inputs
+// share labels. If the equation has no arrow, the result has the axes of the ellipsis and then the
+// labels that occur once, in alphabetical order.
 func EinsumTerms(n *graph.Node) (terms []string, out string, err error) {
 	eq := strings.ReplaceAll(n.Text("equation", ""), " ", "")
 	left, right, arrow := strings.Cut(eq, "->")

@@ -105,9 +105,9 @@ func inferUnsqueeze(n *graph.Node) ([]graph.Result, error) {
 	return oneResult(n, out), nil
 }
 
-// Permutation returns the order in which a Transpose node puts the axes of an input with rank
-// axes: axis i of the result is axis i of the order. The default reverses all axes. Permutation
-// returns an error if the order in the file is not a permutation.
+// Permutation returns the permutation of a Transpose node whose input has rank axes: axis i of the
+// result is the input's axis with the number in element i. The default reverses all axes.
+// Permutation returns an error if the attribute is not a permutation of rank axes.
 func Permutation(n *graph.Node, rank int) ([]int, error) {
 	perm, given, _ := n.List("perm", -1)
 	if !given {
@@ -294,8 +294,8 @@ func Bounds(n *graph.Node, dims []int) ([]Selection, error) {
 	return runs, nil
 }
 
-// resolveBound returns a slice bound of an axis of n elements, clamped to 0 through n. A negative
-// bound counts from the end.
+// resolveBound returns a slice bound of an axis of n elements, counted from the front and clamped
+// to 0 through n. A negative bound counts from the end.
 func resolveBound(bound, n int) int {
 	if bound < 0 {
 		bound += n

@@ -19,7 +19,8 @@ type Operator struct {
 	Sized Folder
 	// Range bounds the elements of a result. It is nil if they have no bounds.
 	Range *graph.Range
-	Is    Property
+	// Is holds the properties of the operator.
+	Is Property
 	// Refuse says why the operator cannot be a layer. It is empty if there is no special reason.
 	Refuse string
 }

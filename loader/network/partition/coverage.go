@@ -17,16 +17,16 @@ type Coverage struct {
 // Whole reports whether every operator of the network is computed.
 func (c *Coverage) Whole() bool { return c.Done == c.Nodes }
 
-// A Loss is an output of the network that is not computed, and the index of the first layer on
-// its way that neither a program nor the host computes.
+// A Loss is an output of the network that is not computed. Layer is the index of the first layer
+// that the output depends on and that neither a program nor the host computes.
 type Loss struct {
 	Output string
 	Layer  int
 }
 
-// CoverageOf returns the coverage of n. reasons holds for every layer why it is in no program, or
-// "", as [Lower] returns them. Operators that no output needs are not counted. An output is lost
-// if it depends on a layer that neither a program nor the host computes.
+// CoverageOf returns the coverage of n. reasons is the second result of [Lower] for n: for each
+// layer the reason why no program computes it, or "". Operators that no output needs are not
+// counted. An output is lost if it depends on a layer that neither a program nor the host computes.
 func CoverageOf(n *list.Network, reasons []string) Coverage {
 	var c Coverage
 	isMissing := func(i int) bool { return i < len(reasons) && reasons[i] != "" && n.Layers[i].Host == nil }

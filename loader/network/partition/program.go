@@ -30,7 +30,7 @@ type Program struct {
 	// L2 and Spilled are as in [lower.Joined].
 	L2      []int
 	Spilled []join.Spill
-	Into    []int // for each layer, the layer of the program that computes it
+	Into    []int // for each layer, the index in Runs of the layer that computes it
 }
 
 // A Lowering holds the options of [Lower].

@@ -157,8 +157,8 @@ func (m *matcher) matchSoftplus(out *graph.Value) *graph.Node {
 	return nil
 }
 
-// matchScaledLog matches log(c*x + a) for a factor c of at least 64. Spectra are scaled so
-// before their logarithm, and c*x can exceed fp16.
+// matchScaledLog matches log(c*x + a) for a factor c of at least 64. Exporters write such a factor
+// before the logarithm of a spectrum, and c*x can exceed fp16.
 func (m *matcher) matchScaledLog(out *graph.Value) *graph.Node {
 	const small = 64
 	arg := m.argumentOf(out, "Log")

@@ -50,8 +50,8 @@ func Find(nodes []*graph.Node, outputs []*graph.Value) (map[int]*Match, map[int]
 	return found, inside
 }
 
-// Replace returns nodes with each group that [Find] found replaced by one node, at the position
-// of the group's last node.
+// Replace returns nodes with each group that [Find] found replaced by one node, at the position of
+// the group's last node. found and inside are the results of Find for nodes.
 func Replace(nodes []*graph.Node, found map[int]*Match, inside map[int]bool) []*graph.Node {
 	var list []*graph.Node
 	for i, n := range nodes {

@@ -17,7 +17,7 @@ type Backend struct {
 	Rate      evidence.Constant // 1e9 fp16 operations per second; unset for the engine, whose times are given
 	Bandwidth evidence.Constant // 1e9 bytes per second
 	Launch    evidence.Constant // microseconds per segment
-	// Interleaved reports whether tensors are in the engine's layout.
+	// Interleaved reports whether the backend reads and writes tensors in the engine's layout.
 	Interleaved bool
 }
 
@@ -25,7 +25,7 @@ type Backend struct {
 type Machine struct {
 	Backends []Backend
 	Repack   evidence.Constant // 1e9 bytes per second between the engine's layout and the host's
-	Switch   evidence.Constant // microseconds per boundary, plus the repacking
+	Switch   evidence.Constant // microseconds per change of backend, in addition to the repacking
 }
 
 // Names of the backends that [Preset] returns, and that a file of rates can change.

@@ -20,8 +20,9 @@ type Node struct {
 	Label string // its name, or one made from its position
 	Kind  Kind
 
-	// Results are inferred by the operator's own rule, at their largest if the size depends on
-	// values. They are nil if the rule fails. MACs is the number of multiply-accumulates.
+	// Results holds the shapes and types that the operator's rule infers: the largest shapes if
+	// a size depends on values. It is nil if the rule fails. MACs is the number of
+	// multiply-accumulates.
 	Results []graph.Result
 	MACs    int
 	// Spreads and Bound hold the bounds and the largest shapes of results whose size depends on
@@ -51,7 +52,7 @@ type Node struct {
 	Notes []string // remarks about the node for the user
 }
 
-// A Kind says whether a settled node is still open, or is already known to be a constant, an
+// A Kind says whether a node may still become layers, or is already known to be a constant, an
 // alias or a branch.
 type Kind uint8
 
@@ -75,9 +76,9 @@ type DuplicateError struct{ Tensor string }
 func (e *DuplicateError) Error() string { return fmt.Sprintf("tensor %q is produced twice", e.Tensor) }
 
 // Model infers the shapes of all tensors of m, computes constants, rewrites operators as simpler
-// ones, and returns the nodes in an order in which they can run. Memory for constants is taken
-// from budget. Model returns a *[DuplicateError] if a name is used twice. A node that cannot be
-// settled is no error; it says so itself.
+// ones, and returns the nodes in an order in which they can run. Memory for constants is taken from
+// budget. Model returns a *[DuplicateError] if a name is used twice. A node that cannot be settled
+// is not an error of Model; its field Err says what is wrong.
 func Model(m *graph.Model, budget *graph.Budget) ([]*Node, error) {
 	s := &settler{values: m.Values, budget: budget, taken: map[string]bool{}}
 	for _, in := range m.Inputs {
@@ -288,23 +289,24 @@ func setShapes(n *Node) {
 	}
 }
 
-// newAliasNode gives v the facts about tensor of, and returns a node that makes v an alias for it.
-func newAliasNode(v, of *graph.Value) *Node {
-	if of.Dims != nil {
-		v.Dims = of.Dims
+// newAliasNode returns a node that makes v an alias for the tensor source. It also gives v the
+// facts about source, such as its shape.
+func newAliasNode(v, source *graph.Value) *Node {
+	if source.Dims != nil {
+		v.Dims = source.Dims
 	}
 	if v.Dims == nil {
-		v.Why = fmt.Sprintf("shape of %q is unknown", of.Name)
+		v.Why = fmt.Sprintf("shape of %q is unknown", source.Name)
 	}
-	v.Type = of.Type
-	if of.Const != nil {
-		v.Const = of.Const
+	v.Type = source.Type
+	if source.Const != nil {
+		v.Const = source.Const
 	}
-	if of.Least != nil {
-		v.Least = of.Least
+	if source.Least != nil {
+		v.Least = source.Least
 	}
-	if of.Span != nil {
-		v.Span = of.Span
+	if source.Span != nil {
+		v.Span = source.Span
 	}
-	return &Node{Node: &graph.Node{In: []*graph.Value{of}, Out: []*graph.Value{v}}, Kind: Same}
+	return &Node{Node: &graph.Node{In: []*graph.Value{source}, Out: []*graph.Value{v}}, Kind: Same}
 }

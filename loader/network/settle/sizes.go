@@ -9,7 +9,7 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// MaxStaged is the largest number of elements in a result for which the host may compute a node.
+// MaxStaged is the largest number of elements that a result may have if the host computes it.
 const MaxStaged = 1 << 26
 
 // settleDynamicNode settles a node that reads or produces a tensor whose size depends on values,

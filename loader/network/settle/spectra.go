@@ -13,11 +13,11 @@ import (
 
 // A spectrum is a matmul with cosines and sines.
 
-// waveAt returns the factor of element at, out of n, in frequency k of a discrete Fourier
-// transform: cos(2*pi*k*at/n) if part is 0, and -sin(2*pi*k*at/n) if it is 1. Multiples of a
-// quarter turn give exact results.
-func waveAt(k, at, n, part int) float64 {
-	turn := k * at % n
+// waveAt returns the factor of element i, out of n, in frequency k of a discrete Fourier transform:
+// cos(2*pi*k*i/n) if part is 0, and -sin(2*pi*k*i/n) if it is 1. Multiples of a quarter turn give
+// exact results.
+func waveAt(k, i, n, part int) float64 {
+	turn := k * i % n
 	switch {
 	case part == 0 && 4*turn%n == 0:
 		return [...]float64{1, 0, -1, 0}[4*turn/n]

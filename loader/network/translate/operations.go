@@ -87,7 +87,7 @@ func newOperations() map[string]func(x *operation) {
 		},
 		"scaled_dot_product_attention": emitAttention,
 		"constexpr_affine_dequantize":  unpackAffineWeights, "constexpr_lut_to_dense": unpackPalette, "constexpr_sparse_to_dense": unpackSparseTensor,
-		"constexpr_cast": func(x *operation) { x.setResultTensor(x.constantTensor("source_val"), x.constantTensor("source_val")) }, "constexpr_blockwise_shift_scale": unpackBlocks,
+		"constexpr_cast": func(x *operation) { x.setResultTensor(x.constantTensor("source_val")) }, "constexpr_blockwise_shift_scale": unpackBlocks,
 		"constexpr_lut_to_sparse": unpackSparsePalette, "constexpr_sparse_blockwise_shift_scale": unpackSparseBlocks,
 		"dequantize": func(x *operation) {
 			in := []string{x.inputName("input"), x.inputName("scale")}

@@ -11,14 +11,14 @@ import (
 	"anesim/loader/network/weights"
 )
 
-// setResultTensor makes the operation's result the constant tensor of. If either tensor is nil, the
-// values of the result are absent.
-func (x *operation) setResultTensor(like, of *onnx.Tensor) {
-	if of == nil || like == nil {
+// setResultTensor makes the operation's result the constant tensor t. If t is nil, the values of
+// the result are absent.
+func (x *operation) setResultTensor(t *onnx.Tensor) {
+	if t == nil {
 		x.setAbsentResult()
 		return
 	}
-	x.model.Constants[x.Outputs[0].Name], x.constants[x.Outputs[0].Name] = of, of
+	x.model.Constants[x.Outputs[0].Name], x.constants[x.Outputs[0].Name] = t, t
 }
 
 // setAbsentResult makes the operation's result a constant of the declared shape without values, as

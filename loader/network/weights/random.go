@@ -85,21 +85,21 @@ func (r *randomSource) Values(dst []float16.Float16, first int) {
 	}
 }
 
-// moveTo positions the generator so that value number to comes next.
-func (r *randomSource) moveTo(to int) {
-	if r.at > to || r.at/randomMark < to/randomMark {
-		mark := min(to/randomMark, len(r.marks)-1)
+// moveTo positions the generator so that it generates the value with index next.
+func (r *randomSource) moveTo(next int) {
+	if r.at > next || r.at/randomMark < next/randomMark {
+		mark := min(next/randomMark, len(r.marks)-1)
 		r.at, r.pcg = mark*randomMark, r.marks[mark]
 	} else if part := r.at % randomDraw; part > 0 {
-		n := min(to-r.at, randomDraw-part)
+		n := min(next-r.at, randomDraw-part)
 		r.at, r.draw = r.at+n, r.draw>>(n*randomDigits)
 	}
-	for r.at < to {
+	for r.at < next {
 		if r.at == len(r.marks)*randomMark {
 			r.marks = append(r.marks, r.pcg)
 		}
 		r.draw = r.pcg.Uint64()
-		n := min(to-r.at, randomDraw)
+		n := min(next-r.at, randomDraw)
 		r.at, r.draw = r.at+n, r.draw>>(n*randomDigits)
 	}
 }

@@ -35,9 +35,9 @@ func Streamed(x *list.Layer, seed uint64) (layer.Weights, error) {
 	return completeWeights(x, seed, completeSource)
 }
 
-// Sizes is like [Complete] for a program that is only timed: it does not make up weights. Times
-// do not change, because the engine saves time only for weights of zero, and Complete makes up
-// none.
+// Sizes is like [Complete] for a program that is only timed: it does not make up weights. Times do
+// not change, because the engine saves time only for weights of zero, and Complete never makes up a
+// zero.
 func Sizes(x *list.Layer, seed uint64) (layer.Weights, error) {
 	return completeWeights(x, seed, completeSizes)
 }

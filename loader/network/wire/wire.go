@@ -129,8 +129,8 @@ func (f *Field) Integers(list *[]int64) error {
 	return nil
 }
 
-// Fixed appends the bytes of a repeated field of numbers that are width bytes wide to *b. The
-// field may hold one number or a packed list of them.
+// Fixed appends the numbers of a repeated field to *b as little-endian bytes. Each number has width
+// bytes, which must be 4 or 8. The field may hold one number or a packed list of them.
 func (f *Field) Fixed(width int, b *[]byte) error {
 	switch {
 	case f.Wire == protowire.BytesType && len(f.Body.Data)%width == 0:

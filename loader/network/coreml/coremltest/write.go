@@ -140,8 +140,8 @@ type Weights []byte
 // blobTypes maps element types to their numbers.
 var blobTypes = map[mil.Elem]uint32{"fp16": 1, "fp32": 2, "uint8": 3, "int8": 4, "uint1": 9, "uint4": 11}
 
-// Add appends a blob to the file and returns the offset of its record, by which values of a
-// program refer to it.
+// Add appends a blob to the file and returns the offset of its record. Values of a program refer to
+// the blob by this offset.
 func (w *Weights) Add(elem mil.Elem, data []byte) uint64 {
 	le := binary.LittleEndian
 	if len(*w) == 0 {
@@ -160,7 +160,7 @@ func (w *Weights) Add(elem mil.Elem, data []byte) uint64 {
 	return uint64(at)
 }
 
-// Package writes an .mlpackage to dir.
+// Package writes an .mlpackage with the given model file and weights file to dir.
 func Package(dir string, model []byte, w Weights) error {
 	const manifest = `{"fileFormatVersion":"1.0.0","itemInfoEntries":{` +
 		`"A":{"name":"model.mlmodel","path":"com.apple.CoreML/model.mlmodel"},` +
