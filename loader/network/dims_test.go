@@ -29,7 +29,7 @@ func TestUnknownDims(t *testing.T) {
 func TestDims(t *testing.T) {
 	file := ox.Model(
 		ox.Input("x", 0, 4, 0, 8), ox.Output("y"),
-		ox.Node("Relu", "y", in("x")),
+		ox.Node("Relu", "y", names("x")),
 	)
 	_, err := ReadONNX(file, Options{Dims: map[string]int{"other": 1}})
 	if want := `unknown dimension other; the network has batch`; err == nil || err.Error() != want {

@@ -9,8 +9,9 @@ import (
 	ox "anesim/loader/network/onnx/onnxtest"
 )
 
-// chosen is a network whose rows are the places of what is above zero, and what reads them.
-func chosen(t *testing.T, parts ...ox.Message) *list.Network {
+// newSelection returns a network that computes the indices of the positive rows of its input,
+// followed by the given parts, which read them.
+func newSelection(t *testing.T, parts ...ox.Message) *list.Network {
 	t.Helper()
 	n, err := ReadONNX(ox.Model(append([]ox.Message{
 		ox.Input("x", 4, 6), ox.Constant("zero", nil, 0), ox.Node("Greater", "above", []string{"x", "zero"}),
@@ -57,7 +58,7 @@ func TestLargestShapes(t *testing.T) {
 			ox.Node("Reshape", "end", []string{"column", "flat"}), ox.Node("Slice", "part", []string{"end", "none", "one", "none"}),
 			ox.Node("Slice", "y", []string{"x", "none", "part", "none"})}, []int{4, 6}},
 	} {
-		n := chosen(t, append(tc.parts, ox.Output(tc.name))...)
+		n := newSelection(t, append(tc.parts, ox.Output(tc.name))...)
 		if s := stageOf(t, n, tc.name); !slices.Equal(s.Outputs[0].Dims, tc.want) {
 			t.Errorf("%s has the largest shape %v, want %v", tc.name, s.Outputs[0].Dims, tc.want)
 		}
@@ -69,7 +70,7 @@ func TestLargestShapes(t *testing.T) {
 
 // An extent that is the same whatever is chosen is a constant, though the tensor's others vary.
 func TestSizeOfFixedAxis(t *testing.T) {
-	n := chosen(t, ox.Node("Shape", "shape", []string{"rows"}), ox.Whole("1", 7, 8, nil, 1), ox.Node("Gather", "axes", []string{"shape", "1"}),
+	n := newSelection(t, ox.Node("Shape", "shape", []string{"rows"}), ox.Whole("1", 7, 8, nil, 1), ox.Node("Gather", "axes", []string{"shape", "1"}),
 		ox.Output("axes"), ox.Output("shape"))
 	if v := n.Results[0].Numbers; !slices.Equal(v, []float64{2}) {
 		t.Errorf("the second extent is %v, want 2", v)
@@ -83,7 +84,7 @@ func TestSizeOfFixedAxis(t *testing.T) {
 // A stage gives its results in the shape of the run, and names its node where inputs do not
 // fit.
 func TestStageRun(t *testing.T) {
-	n := chosen(t, ox.Ints("to", -1, 4), ox.Node("Reshape", "y", []string{"values", "to"}), ox.Output("y"))
+	n := newSelection(t, ox.Ints("to", -1, 4), ox.Node("Reshape", "y", []string{"values", "to"}), ox.Output("y"))
 	x := list.Array{Dims: []int{4, 6}, Numbers: make([]float64, 24)}
 	for i := range x.Numbers {
 		x.Numbers[i] = float64(i)

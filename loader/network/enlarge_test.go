@@ -18,9 +18,9 @@ var largest = [...]int{1 << 14, 1<<16 + 1, 1 << 20, 1<<24 - 1, 1 << 29, 1 << 31,
 // of 512 MB and what goes with them.
 var folded = cost.Rule{Bytes: 1 << 30, PerByte: 1 << 14}
 
-// largeNumber is a text with its number at a place, counted from 0 and starting again at the end,
-// replaced by a large one.
-func largeNumber(data []byte, at, size int) []byte {
+// enlargeNumber returns a text in which one number is replaced by a large one. The number is
+// selected by its index, which starts again at 0 after the last number.
+func enlargeNumber(data []byte, at, size int) []byte {
 	places := numberInText.FindAllIndex(data, -1)
 	if len(places) == 0 {
 		return data
@@ -32,9 +32,10 @@ func largeNumber(data []byte, at, size int) []byte {
 
 var numberInText = regexp.MustCompile(`\b[0-9]+\b`)
 
-// largeVarint is a message with its varint at a place, counted from 0 through all messages in it,
-// replaced by a large one. It returns the varints that it went past.
-func largeVarint(data []byte, at, size int) (out []byte, seen int) {
+// enlargeVarint returns a message in which one varint is replaced by a large one. The varint is
+// selected by its index, counted through all nested messages. The second result is the number of
+// varints that were visited.
+func enlargeVarint(data []byte, at, size int) (out []byte, seen int) {
 	for rest := data; len(rest) > 0; {
 		num, typ, n := protowire.ConsumeTag(rest)
 		if n < 0 {
@@ -55,7 +56,7 @@ func largeVarint(data []byte, at, size int) (out []byte, seen int) {
 			seen++
 		case protowire.BytesType:
 			body, _ := protowire.ConsumeBytes(value)
-			inner, more := largeVarint(body, at-seen, size)
+			inner, more := enlargeVarint(body, at-seen, size)
 			seen += more
 			value = protowire.AppendBytes(nil, inner)
 		}
@@ -64,15 +65,16 @@ func largeVarint(data []byte, at, size int) (out []byte, seen int) {
 	return out, seen
 }
 
-// readLarge reads a file with one of its numbers made large, within the rule.
-func readLarge(t *testing.T, data []byte, text bool, at, size int, read func([]byte) error) {
+// checkEnlarged enlarges one number of a file and checks that reading the file stays within the
+// memory rule.
+func checkEnlarged(t *testing.T, data []byte, text bool, at, size int, read func([]byte) error) {
 	t.Helper()
 	var large []byte
 	if text {
-		large = largeNumber(data, at, size)
+		large = enlargeNumber(data, at, size)
 	} else {
-		_, n := largeVarint(data, -1, 0)
-		large, _ = largeVarint(data, at%max(1, n), size)
+		_, n := enlargeVarint(data, -1, 0)
+		large, _ = enlargeVarint(data, at%max(1, n), size)
 	}
 	if err := folded.Check(len(large), func() { _ = read(large) }); err != nil {
 		t.Errorf("%v: %q", err, large[:min(len(large), 4<<10)])
@@ -106,11 +108,11 @@ func TestLargeNumbers(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			n := len(numberInText.FindAll(c.data, -1))
 			if !c.text {
-				_, n = largeVarint(c.data, -1, 0)
+				_, n = enlargeVarint(c.data, -1, 0)
 			}
 			for at := range n {
 				for size := range largest {
-					readLarge(t, c.data, c.text, at, size, c.read)
+					checkEnlarged(t, c.data, c.text, at, size, c.read)
 				}
 			}
 		})

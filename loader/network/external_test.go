@@ -10,8 +10,8 @@ import (
 	ox "anesim/loader/network/onnx/onnxtest"
 )
 
-// external is a constant of float32 whose values stand in another file.
-func external(name, location, offset string, dims ...int) ox.Message {
+// newExternalConstant returns a float32 constant whose values are stored in another file.
+func newExternalConstant(name, location, offset string, dims ...int) ox.Message {
 	t := ox.Message{}.Int(2, 1).Text(8, name).Int(14, 1)
 	for _, d := range dims {
 		t = t.Int(1, d)
@@ -50,7 +50,7 @@ func TestExternalData(t *testing.T) {
 		{"sub", "0", "not a regular file"},
 		{"absent.bin", "8", ""},
 	} {
-		file := ox.Model(ox.Input("x", 1, 2), external("w", tc.location, tc.offset, 2, 2), ox.Node("MatMul", "y", in("x", "w")), ox.Output("y"))
+		file := ox.Model(ox.Input("x", 1, 2), newExternalConstant("w", tc.location, tc.offset, 2, 2), ox.Node("MatMul", "y", names("x", "w")), ox.Output("y"))
 		n, err := ReadONNX(file, Options{Dir: filepath.Join(dir, "model")})
 		switch {
 		case tc.want != "":

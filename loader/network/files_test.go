@@ -32,10 +32,10 @@ const pictureMIL = `program(1.3)
 }
 `
 
-// decoderStep is a token's way through a layer of a language model: a norm by the root mean
-// square, two heads over a cache of 31 positions and the token's own, and a gated layer,
-// all in pieces as exporters write them.
-func decoderStep() []byte {
+// newDecoderStep returns an ONNX file that computes one token in a layer of a language model: an
+// RMS norm, two heads over a cache of 31 positions and the new token, and a gated layer, all as the
+// separate operators that exporters write.
+func newDecoderStep() []byte {
 	const width, heads, head, past, hidden = 32, 2, 16, 31, 64
 	parts := []ox.Message{
 		ox.Input("token", 1, 1, width), ox.Input("past_keys", 1, heads, past, head), ox.Input("past_values", 1, heads, past, head),
@@ -59,30 +59,30 @@ func decoderStep() []byte {
 		return name
 	}
 	norm := func(name, x string) string {
-		q := node("Pow", name+"/square", in(x, "two"))
-		v := node("Add", name+"/shifted", in(node("ReduceMean", name+"/mean", in(q), ox.List("axes", -1)), "epsilon"))
-		r := node("Reciprocal", name+"/reciprocal", in(node("Sqrt", name+"/root", in(v))))
-		return node("Mul", name, in(node("Mul", name+"/scaled", in(x, r)), weight(name+"/weight", width)))
+		q := node("Pow", name+"/square", names(x, "two"))
+		v := node("Add", name+"/shifted", names(node("ReduceMean", name+"/mean", names(q), ox.List("axes", -1)), "epsilon"))
+		r := node("Reciprocal", name+"/reciprocal", names(node("Sqrt", name+"/root", names(v))))
+		return node("Mul", name, names(node("Mul", name+"/scaled", names(x, r)), weight(name+"/weight", width)))
 	}
 	x := norm("norm1", "token")
 	project := func(name string) string {
-		y := node("Reshape", name+"/heads", in(node("MatMul", name, in(x, weight(name+"/weight", width, width))), "heads"))
-		return node("Transpose", name+"/turned", in(y), ox.List("perm", 0, 2, 1, 3))
+		y := node("Reshape", name+"/heads", names(node("MatMul", name, names(x, weight(name+"/weight", width, width))), "heads"))
+		return node("Transpose", name+"/turned", names(y), ox.List("perm", 0, 2, 1, 3))
 	}
 	q := project("query")
-	k := node("Concat", "keys", in("past_keys", project("key")), ox.Int("axis", 2))
-	v := node("Concat", "values", in("past_values", project("value")), ox.Int("axis", 2))
-	s := node("MatMul", "scores", in(q, node("Transpose", "keys/turned", in(k), ox.List("perm", 0, 1, 3, 2))))
-	p := node("Softmax", "attention", in(node("Div", "scaled", in(s, "root"))), ox.Int("axis", -1))
-	c := node("Transpose", "context/turned", in(node("MatMul", "context", in(p, v))), ox.List("perm", 0, 2, 1, 3))
-	c = node("MatMul", "out", in(node("Reshape", "context/joined", in(c, "joined")), weight("out/weight", width, width)))
-	sum := node("Add", "residual1", in(c, "token"))
+	k := node("Concat", "keys", names("past_keys", project("key")), ox.Int("axis", 2))
+	v := node("Concat", "values", names("past_values", project("value")), ox.Int("axis", 2))
+	s := node("MatMul", "scores", names(q, node("Transpose", "keys/turned", names(k), ox.List("perm", 0, 1, 3, 2))))
+	p := node("Softmax", "attention", names(node("Div", "scaled", names(s, "root"))), ox.Int("axis", -1))
+	c := node("Transpose", "context/turned", names(node("MatMul", "context", names(p, v))), ox.List("perm", 0, 2, 1, 3))
+	c = node("MatMul", "out", names(node("Reshape", "context/joined", names(c, "joined")), weight("out/weight", width, width)))
+	sum := node("Add", "residual1", names(c, "token"))
 	x = norm("norm2", sum)
-	gate := node("MatMul", "gate", in(x, weight("gate/weight", width, hidden)))
-	gate = node("Mul", "silu", in(gate, node("Sigmoid", "gate/sigmoid", in(gate))))
-	up := node("MatMul", "up", in(x, weight("up/weight", width, hidden)))
-	down := node("MatMul", "down", in(node("Mul", "gated", in(gate, up)), weight("down/weight", hidden, width)))
-	node("Add", "next", in(down, sum))
+	gate := node("MatMul", "gate", names(x, weight("gate/weight", width, hidden)))
+	gate = node("Mul", "silu", names(gate, node("Sigmoid", "gate/sigmoid", names(gate))))
+	up := node("MatMul", "up", names(x, weight("up/weight", width, hidden)))
+	down := node("MatMul", "down", names(node("Mul", "gated", names(gate, up)), weight("down/weight", hidden, width)))
+	node("Add", "next", names(down, sum))
 	return ox.Model(append(parts, ox.Output("next"), ox.Output("keys"), ox.Output("values"))...)
 }
 
@@ -93,10 +93,10 @@ func TestExampleFiles(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := coremltest.Package(filepath.Join(dir, "classifier.mlpackage"), coremltest.Model(p), smallWeights()); err != nil {
+	if err := coremltest.Package(filepath.Join(dir, "classifier.mlpackage"), coremltest.Model(p), newSmallWeights()); err != nil {
 		t.Fatal(err)
 	}
-	for name, data := range map[string][]byte{"picture.mil": []byte(pictureMIL), "decoder-step.onnx": decoderStep()} {
+	for name, data := range map[string][]byte{"picture.mil": []byte(pictureMIL), "decoder-step.onnx": newDecoderStep()} {
 		if err := os.WriteFile(filepath.Join(dir, name), data, 0o666); err != nil {
 			t.Fatal(err)
 		}

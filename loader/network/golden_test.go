@@ -29,8 +29,8 @@ import (
 // folded into each, constants, notes, refusals and what the host does, and the descriptors
 // of some. -rewrite writes the files anew.
 //
-// A case is an ONNX file in lines (see [graphFile]); behind a line "yaml" or "mil" a network in
-// that language, behind "mil operations" such a network in lines (see [milFile]), behind
+// A case is an ONNX file in lines (see [parseGraphLines]); behind a line "yaml" or "mil" a network
+// in that language, behind "mil operations" such a network in lines (see [parseMILLines]), behind
 // "layers" layers in key=value words. A first line "lowered" asks for descriptors as well,
 // "regrouped 0+1 3/2" for layers merged and split.
 func TestNetworks(t *testing.T) {
@@ -39,7 +39,7 @@ func TestNetworks(t *testing.T) {
 		var groups []regroup.Group
 		for ; ; lines = lines[1:] {
 			if list, ok := strings.CutPrefix(lines[0], "regrouped "); ok {
-				groups = regroupsOf(t, list)
+				groups = parseRegroups(t, list)
 			} else if lines[0] == "lowered" {
 				lowered = true
 			} else {
@@ -50,15 +50,15 @@ func TestNetworks(t *testing.T) {
 		var err error
 		switch text := strings.Join(lines[1:], "\n"); lines[0] {
 		case "layers":
-			return keysText(t, lines[1:])
+			return layersText(t, lines[1:])
 		case "yaml":
 			n, err = ReadYAML([]byte(text))
 		case "mil":
 			n, err = ReadMIL([]byte(text), Options{})
 		case "mil operations":
-			n, err = ReadMIL(milFile(lines[1:]), Options{})
+			n, err = ReadMIL(parseMILLines(lines[1:]), Options{})
 		default:
-			n, err = ReadONNX(graphFile(t, lines), Options{})
+			n, err = ReadONNX(parseGraphLines(t, lines), Options{})
 		}
 		if err == nil && groups != nil {
 			n, err = regroup.Apply(n, groups, true)
@@ -74,7 +74,7 @@ func TestNetworks(t *testing.T) {
 	})
 }
 
-// networkText is what a network is read as.
+// networkText describes a network as text: its layers, constants, notes and host stages.
 func networkText(n *list.Network) string {
 	var b strings.Builder
 	for i := range n.Layers {
@@ -84,7 +84,7 @@ func networkText(n *list.Network) string {
 			fmt.Fprintf(&b, "  also makes %s\n", other)
 		}
 		if l.Host != nil {
-			hostText(&b, l.Host)
+			writeHostText(&b, l.Host)
 		}
 	}
 	for _, node := range n.Nodes {
@@ -111,7 +111,8 @@ func networkText(n *list.Network) string {
 	return b.String()
 }
 
-// layerText is a layer: its operation, operands and settings, or why it is none.
+// layerText describes a layer: its operation, operands and settings, or the reason why the engine
+// cannot run it.
 func layerText(l *list.Layer) string {
 	if l.Reason != "" {
 		return fmt.Sprintf("(%s): %s", l.Op, l.Reason)
@@ -159,7 +160,7 @@ func layerText(l *list.Layer) string {
 	return text
 }
 
-// axesText are axes by their letters.
+// axesText returns the letters of the axes in a set.
 func axesText(a layer.Axes) (text string) {
 	for i, letter := range [...]string{"c", "h", "w"} {
 		if a&(1<<i) != 0 {
@@ -172,7 +173,8 @@ func axesText(a layer.Axes) (text string) {
 // mostValues is how many values are printed one by one.
 const mostValues = 6
 
-// valuesText are a few values, or how many there are, the first, and a checksum.
+// valuesText lists a few values. For a longer list it returns the number of values, the first one
+// and a checksum.
 func valuesText(v []float16.Float16) string {
 	var words []string
 	for _, h := range v[:min(len(v), mostValues)] {
@@ -188,19 +190,20 @@ func valuesText(v []float16.Float16) string {
 	return fmt.Sprintf("%d of [%s ...] %08x", len(v), strings.Join(words[:3], " "), crc32.ChecksumIEEE(raw))
 }
 
-// hostText is what the host does of a layer, and what it gives for inputs of 0, 1, 2 and so on.
-func hostText(b *strings.Builder, s *list.Stage) {
+// writeHostText describes what the host does in a stage, and what the stage returns for inputs of
+// 0, 1, 2 and so on.
+func writeHostText(b *strings.Builder, s *list.Stage) {
 	fmt.Fprintf(b, "  host: %d elements, %d bytes\n", s.Elements, s.Bytes)
 	for _, out := range s.Outputs {
 		fmt.Fprintf(b, "  host makes %s %v %s\n", out.Name, out.Dims, out.Type)
 	}
-	for _, v := range hostResults(s) {
+	for _, v := range runOnSmallNumbers(s) {
 		fmt.Fprintf(b, "  host gives %s\n", v)
 	}
 }
 
-// hostResults works a stage out on small whole numbers.
-func hostResults(s *list.Stage) (texts []string) {
+// runOnSmallNumbers runs a stage on small integers and describes the results.
+func runOnSmallNumbers(s *list.Stage) (texts []string) {
 	var in []list.Array
 	for _, dims := range s.Inputs {
 		v := make([]float64, graph.Elements(dims))
@@ -219,7 +222,7 @@ func hostResults(s *list.Stage) (texts []string) {
 	return texts
 }
 
-// programText are a network's programs as they are timed.
+// programText describes the programs of a network as they are timed.
 func programText(t *testing.T, n *list.Network) string {
 	t.Helper()
 	programs, reasons, err := partition.Lower(t.Context(), n, partition.Lowering{Seed: 1, SizesOnly: true})
@@ -247,8 +250,8 @@ func programText(t *testing.T, n *list.Network) string {
 	return b.String()
 }
 
-// keysText are layers in key=value words, each by itself: what it is, or why it is none.
-func keysText(t *testing.T, lines []string) string {
+// layersText describes layers that are given as key=value words, each on its own.
+func layersText(t *testing.T, lines []string) string {
 	t.Helper()
 	var b strings.Builder
 	for _, line := range lines {
@@ -271,9 +274,9 @@ func keysText(t *testing.T, lines []string) string {
 	return b.String()
 }
 
-// regroupsOf reads which layers are merged or split: 0+1 3/2 are the first two as one and the
-// fourth in two parts.
-func regroupsOf(t *testing.T, text string) (groups []regroup.Group) {
+// parseRegroups parses which layers are merged or split. For example, 0+1 3/2 merges the first two
+// layers and splits the fourth into two parts.
+func parseRegroups(t *testing.T, text string) (groups []regroup.Group) {
 	t.Helper()
 	for word := range strings.FieldsSeq(text) {
 		var g regroup.Group
@@ -291,7 +294,7 @@ func regroupsOf(t *testing.T, text string) (groups []regroup.Group) {
 	return groups
 }
 
-// milFile is a network in MIL of lines:
+// parseMILLines returns a MIL program for lines such as:
 //
 //	x = [1, 4, 6, 6]
 //	a = relu(x = x)
@@ -299,7 +302,7 @@ func regroupsOf(t *testing.T, text string) (groups []regroup.Group) {
 //	output b c
 //
 // Results are declared with the input's shape, which readers work out anew.
-func milFile(lines []string) []byte {
+func parseMILLines(lines []string) []byte {
 	var inputs, body, outputs []string
 	shape := ""
 	for _, line := range lines {
@@ -322,7 +325,7 @@ func milFile(lines []string) []byte {
 		strings.Join(inputs, ", "), strings.Join(body, "\n    "), strings.Join(outputs, ", ")))
 }
 
-// graphFile is an ONNX file of lines:
+// parseGraphLines returns an ONNX file for lines such as:
 //
 //	x = input 1x8x4x4            float, a size of 0 has a name instead
 //	m = input int32 2x6          of another type
@@ -338,7 +341,7 @@ func milFile(lines []string) []byte {
 //
 // An operand that is left out is "-". A constant of float16 values is the float one: readers
 // round it.
-func graphFile(t *testing.T, lines []string) []byte {
+func parseGraphLines(t *testing.T, lines []string) []byte {
 	t.Helper()
 	var parts []ox.Message
 	graphs := map[string][]ox.Message{}
@@ -349,16 +352,16 @@ func graphFile(t *testing.T, lines []string) []byte {
 			for i++; lines[i] != "end"; i++ {
 				inner = append(inner, lines[i])
 			}
-			graphs[name] = graphParts(t, inner, nil)
+			graphs[name] = parseGraphParts(t, inner, nil)
 			continue
 		}
-		parts = append(parts, graphParts(t, []string{line}, graphs)...)
+		parts = append(parts, parseGraphParts(t, []string{line}, graphs)...)
 	}
 	return ox.Model(parts...)
 }
 
-// graphParts are the parts of a graph.
-func graphParts(t *testing.T, lines []string, graphs map[string][]ox.Message) (parts []ox.Message) {
+// parseGraphParts parses the lines of a graph.
+func parseGraphParts(t *testing.T, lines []string, graphs map[string][]ox.Message) (parts []ox.Message) {
 	t.Helper()
 	for _, line := range lines {
 		if name, ok := strings.CutPrefix(line, "output "); ok {
@@ -367,7 +370,7 @@ func graphParts(t *testing.T, lines []string, graphs map[string][]ox.Message) (p
 		}
 		if text, ok := strings.CutPrefix(line, "shape "); ok {
 			name, dims, _ := strings.Cut(text, " ")
-			parts = append(parts, ox.Shape(name, dimsOf(t, dims)...))
+			parts = append(parts, ox.Shape(name, parseDims(t, dims)...))
 			continue
 		}
 		left, right, ok := strings.Cut(line, " = ")
@@ -375,15 +378,15 @@ func graphParts(t *testing.T, lines []string, graphs map[string][]ox.Message) (p
 			t.Fatalf("line %q: want NAME = ...", line)
 		}
 		if strings.Contains(right, "(") {
-			parts = append(parts, nodeOf(t, strings.Split(left, ", "), right, graphs))
+			parts = append(parts, parseNode(t, strings.Split(left, ", "), right, graphs))
 			continue
 		}
-		parts = append(parts, valueOf(t, left, right))
+		parts = append(parts, parseValue(t, left, right))
 	}
 	return parts
 }
 
-func dimsOf(t *testing.T, text string) (dims []int) {
+func parseDims(t *testing.T, text string) (dims []int) {
 	t.Helper()
 	if text == "scalar" {
 		return nil
@@ -398,8 +401,8 @@ func dimsOf(t *testing.T, text string) (dims []int) {
 	return dims
 }
 
-// valueOf is an input or a constant.
-func valueOf(t *testing.T, name, text string) ox.Message {
+// parseValue parses an input or a constant.
+func parseValue(t *testing.T, name, text string) ox.Message {
 	t.Helper()
 	kind, rest, _ := strings.Cut(text, " ")
 	whole := map[string][2]int{"uint8": {2, 1}, "int8": {3, 1}, "int32": {6, 4}, "bool": {9, 1}, "int64": {7, 8}}
@@ -416,7 +419,7 @@ func valueOf(t *testing.T, name, text string) ox.Message {
 		}
 		numbers = append(numbers, v)
 	}
-	dims := dimsOf(t, shape)
+	dims := parseDims(t, shape)
 	count := 1
 	for _, d := range dims {
 		count *= d
@@ -462,8 +465,8 @@ func valueOf(t *testing.T, name, text string) ox.Message {
 
 var attributePattern = regexp.MustCompile(`(\w+)=("[^"]*"|\[[^\]]*\]|\S+)`)
 
-// nodeOf is an operator.
-func nodeOf(t *testing.T, outputs []string, text string, graphs map[string][]ox.Message) ox.Message {
+// parseNode parses a node.
+func parseNode(t *testing.T, outputs []string, text string, graphs map[string][]ox.Message) ox.Message {
 	t.Helper()
 	op, rest, _ := strings.Cut(text, "(")
 	operands, rest, _ := strings.Cut(rest, ")")
@@ -488,12 +491,12 @@ func nodeOf(t *testing.T, outputs []string, text string, graphs map[string][]ox.
 			node = node.Bytes(5, ox.Graph(m[1], parts...))
 			continue
 		}
-		node = node.Bytes(5, attributeOf(t, m[1], m[2]))
+		node = node.Bytes(5, parseAttribute(t, m[1], m[2]))
 	}
 	return ox.Message{}.Bytes(1, node)
 }
 
-func attributeOf(t *testing.T, name, text string) ox.Message {
+func parseAttribute(t *testing.T, name, text string) ox.Message {
 	t.Helper()
 	switch {
 	case text[0] == '"':

@@ -14,8 +14,8 @@ import (
 	ox "anesim/loader/network/onnx/onnxtest"
 )
 
-// cast is an attribute of Cast.
-func cast(to onnx.DataType) ox.Message { return ox.Int("to", int(to)) }
+// newCast returns the attribute of a Cast to the given type.
+func newCast(to onnx.DataType) ox.Message { return ox.Int("to", int(to)) }
 
 // Comparisons are exact, those of equal values and of the smallest differences too.
 func TestComparisons(t *testing.T) {
@@ -44,12 +44,12 @@ func TestComparisons(t *testing.T) {
 			}
 			net, err := ReadONNX(ox.Model(
 				ox.Input("x", 1, 1, 1, n), ox.Constant("c", []int{1, 1, 1, n}, right...), ox.Output("y"),
-				ox.Node(op, "b", sides), ox.Node("Cast", "y", []string{"b"}, cast(onnx.Float)),
+				ox.Node(op, "b", sides), ox.Node("Cast", "y", []string{"b"}, newCast(onnx.Float)),
 			), Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			for i, v := range results(t, net, in) {
+			for i, v := range runProgram(t, net, in) {
 				a, b := left[i], right[i]
 				if constantFirst {
 					a, b = b, a
@@ -112,7 +112,7 @@ func TestComputedConditions(t *testing.T) {
 		{"logic", []ox.Message{
 			ox.Node("Greater", "a", []string{"x", "one"}), ox.Node("Less", "b", []string{"x", "limit"}), ox.Node("And", "c", []string{"a", "b"}),
 			ox.Node("Not", "d", []string{"a"}), ox.Node("Or", "e", []string{"c", "d"}), ox.Node("Xor", "f", []string{"e", "b"}),
-			ox.Node("Not", "g", []string{"f"}), ox.Node("Cast", "h", []string{"g"}, cast(onnx.Float)), ox.Node("Mul", "y", []string{"h", "x"}),
+			ox.Node("Not", "g", []string{"f"}), ox.Node("Cast", "h", []string{"g"}, newCast(onnx.Float)), ox.Node("Mul", "y", []string{"h", "x"}),
 		}, []float32{-3, 0, 2, 40}},
 		{"If above", []ox.Message{
 			ox.Node("ReduceMax", "m", []string{"x"}, ox.Int("keepdims", 0)), ox.Node("Greater", "b", []string{"m", "limit"}),
@@ -127,7 +127,7 @@ func TestComputedConditions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for i, v := range results(t, n, in) {
+		for i, v := range runProgram(t, n, in) {
 			if v.Float32() != tc.want[i] {
 				t.Errorf("%s: element %d is %v, want %g", tc.name, i, v, tc.want[i])
 			}

@@ -23,9 +23,9 @@ func TestMemoryOfReading(t *testing.T) {
 		{"5 MB of nodes", onnx(ox.Model(bytes.Repeat(node, 5<<20/len(node)))), 64 << 20},
 		{"5 MB of names", onnx(ox.Model(ox.Message{}.Bytes(1, append(bytes.Repeat(ox.Message{}.Text(1, ""), 5<<19), ox.Message{}.Text(4, "A")...)))), 64 << 20},
 		{"16 MB of integers, worked on", onnx(ox.Model(ox.Input("x", 1, 4), ox.Message{}.Bytes(5, ones),
-			ox.Node("Neg", "z", in("w")), ox.Node("MatMul", "y", in("x", "w")))), 512 << 20},
+			ox.Node("Neg", "z", names("w")), ox.Node("MatMul", "y", names("x", "w")))), 512 << 20},
 		{"zeros out of nothing", onnx(ox.Model(ox.Input("x", 1, 4), ox.Ints("n", 1<<30),
-			ox.Node("ConstantOfShape", "z", in("n")), ox.Node("Add", "y", in("x", "z")))), 16 << 20},
+			ox.Node("ConstantOfShape", "z", names("n")), ox.Node("Add", "y", names("x", "z")))), 16 << 20},
 		{"16 MB of YAML", func() error {
 			_, err := ReadYAML(append([]byte("a: ["), bytes.Repeat([]byte("a,"), 8<<20-8)...))
 			return err

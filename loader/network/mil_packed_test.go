@@ -21,9 +21,10 @@ import (
 	"anesim/loader/network/partition"
 )
 
-// packedPackage is a network of a convolution, a product and a linear layer whose weights are
-// packed: by a palette of 16 values, bytes with a scale a column, and a mask.
-func packedPackage(t *testing.T) string {
+// writePackedPackage writes a package with a convolution, a matmul and a linear layer whose weights
+// are packed: as a palette of 16 values, as bytes with a scale for each column, and as a mask. It
+// returns the path.
+func writePackedPackage(t *testing.T) string {
 	t.Helper()
 	r := rand.New(rand.NewPCG(3, 9))
 	var w coremltest.Weights
@@ -70,7 +71,7 @@ func packedPackage(t *testing.T) string {
 
 // Weights that a package has packed keep their form up to the layers.
 func TestPackedWeightsKeepTheirForm(t *testing.T) {
-	n, err := Open(packedPackage(t), Options{})
+	n, err := Open(writePackedPackage(t), Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -148,7 +149,7 @@ func TestSparselyPackedConstants(t *testing.T) {
 		}
 		form := map[string]layer.Form{"palette": layer.FormPalette, "bytes": layer.FormInt8}[name]
 		if !slices.Equal(got, []float32{1, 2, -2, 0}) || n.Layers[0].Weights.Form != form {
-			t.Errorf("%s: %v as %v, %v", name, got, n.Layers[0].Weights.Form, text(n))
+			t.Errorf("%s: %v as %v, %v", name, got, n.Layers[0].Weights.Form, layerTexts(n))
 		}
 	}
 }

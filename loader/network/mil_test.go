@@ -41,7 +41,7 @@ const small = `program(1.3)
 }
 `
 
-func smallWeights() coremltest.Weights {
+func newSmallWeights() coremltest.Weights {
 	var w coremltest.Weights
 	var data []byte
 	for i := range 8 * 4 * 9 {
@@ -51,14 +51,14 @@ func smallWeights() coremltest.Weights {
 	return w
 }
 
-func smallPackage(t *testing.T) string {
+func writeSmallPackage(t *testing.T) string {
 	t.Helper()
 	p, err := mil.Parse(small)
 	if err != nil {
 		t.Fatal(err)
 	}
 	dir := filepath.Join(t.TempDir(), "small.mlpackage")
-	if err := coremltest.Package(dir, coremltest.Model(p), smallWeights()); err != nil {
+	if err := coremltest.Package(dir, coremltest.Model(p), newSmallWeights()); err != nil {
 		t.Fatal(err)
 	}
 	return dir
@@ -66,7 +66,7 @@ func smallPackage(t *testing.T) string {
 
 // A program's text and its package are the same network.
 func TestPackage(t *testing.T) {
-	dir := smallPackage(t)
+	dir := writeSmallPackage(t)
 	n, err := Open(dir, Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +76,7 @@ func TestPackage(t *testing.T) {
 		"stem conv(x) 1x8x4x4 +bn+bn/2+relu", "mean reduce_mean(r) 1x8x1x1", "halves slice(m) 1x1x1x4", "halves/2 slice(m) 1x1x1x4",
 		"join concat(left,right) 1x8x1x1", "head linear(j) 1x1x1x3",
 	}
-	if d := cmp.Diff(want, text(n)); d != "" {
+	if d := cmp.Diff(want, layerTexts(n)); d != "" {
 		t.Errorf("layers (-want +got):\n%s", d)
 	}
 	l := &n.Layers[0]
@@ -124,7 +124,7 @@ func TestPackedConstants(t *testing.T) {
 			got = append(got, h.Float32())
 		}
 		if d := cmp.Diff(want, got); d != "" {
-			t.Errorf("%s, %v (-want +got):\n%s", tc.name, text(n), d)
+			t.Errorf("%s, %v (-want +got):\n%s", tc.name, layerTexts(n), d)
 		}
 	}
 }
@@ -162,7 +162,7 @@ func TestCoreMLErrors(t *testing.T) {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
-	w := smallWeights()
+	w := newSmallWeights()
 	for _, tc := range []struct {
 		off  uint64
 		elem mil.Elem
@@ -207,7 +207,7 @@ func FuzzReadMIL(f *testing.F) {
 	f.Add([]byte(small))
 	f.Add([]byte("program(1.0) { func main<ios16>(tensor<fp16, [1, 10]> x) { tensor<fp16, [1, 10]> y = mul(x = x, y = tensor<fp16, []>(0x1p-3))[name = tensor<string, []>(\"m\")]; } -> (y); }"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		readLarge(t, data, true, len(data), len(data), func(b []byte) error { _, err := ReadMIL(b, Options{}); return err })
+		checkEnlarged(t, data, true, len(data), len(data), func(b []byte) error { _, err := ReadMIL(b, Options{}); return err })
 		checkRead(t, ReadMIL, data)
 	})
 }
@@ -219,12 +219,12 @@ func FuzzReadCoreML(f *testing.F) {
 	}
 	f.Add(coremltest.Model(p))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		readLarge(t, data, false, len(data), len(data), func(b []byte) error { _, err := ReadCoreML(b, Options{}); return err })
+		checkEnlarged(t, data, false, len(data), len(data), func(b []byte) error { _, err := ReadCoreML(b, Options{}); return err })
 		checkRead(t, ReadCoreML, data)
 	})
 }
 
-// checkRead makes sure that a reader gives a network that stands, or an error of a line.
+// checkRead checks that a reader returns either a consistent network or an error with a position.
 func checkRead(t *testing.T, read func([]byte, Options) (*list.Network, error), data []byte) {
 	n, err := read(data, Options{})
 	var format *list.FormatError
@@ -254,7 +254,7 @@ func TestBandsOfMIL(t *testing.T) {
 			t.Errorf("%s: %v", op, err)
 			continue
 		}
-		list := text(n)
+		list := layerTexts(n)
 		if programs, _, _ := partition.Lower(t.Context(), n, partition.Lowering{Seed: 1}); want != "" && (len(programs) != 1 || !strings.Contains(strings.Join(list, "\n"), want)) || want == "" && len(list) != 0 {
 			t.Errorf("%s: %q", op, list)
 		}

@@ -14,8 +14,8 @@ import (
 	ox "anesim/loader/network/onnx/onnxtest"
 )
 
-// text is a network a line a layer.
-func text(n *list.Network) []string {
+// layerTexts returns one line of text for each layer of a network.
+func layerTexts(n *list.Network) []string {
 	var lines []string
 	for _, l := range n.Layers {
 		s := fmt.Sprintf("%s %v(%s) %s", l.Name, l.Lower.Op, strings.Join(l.Inputs, ","), list.ShapeText(l.Out))
@@ -32,7 +32,7 @@ func text(n *list.Network) []string {
 
 func zeros(n int) []float32 { return make([]float32, n) }
 
-func in(names ...string) []string { return names }
+func names(names ...string) []string { return names }
 
 func TestONNXLayers(t *testing.T) {
 	picture := ox.Input("x", 0, 4, 8, 8)
@@ -46,63 +46,63 @@ func TestONNXLayers(t *testing.T) {
 		{"convolution, batch normalization, rectifier", []ox.Message{
 			picture, ox.Constant("w", []int{8, 4, 3, 3}, zeros(8*4*9)...),
 			ox.Constant("s", []int{8}, zeros(8)...), ox.Constant("v", []int{8}, 1, 1, 1, 1, 1, 1, 1, 1),
-			ox.Node("Conv", "a", in("x", "w"), ox.List("pads", 1, 1, 1, 1), ox.List("strides", 2, 2)),
-			ox.Node("BatchNormalization", "b", in("a", "s", "s", "s", "v")),
-			ox.Node("Relu", "y", in("b")), ox.Output("y"),
+			ox.Node("Conv", "a", names("x", "w"), ox.List("pads", 1, 1, 1, 1), ox.List("strides", 2, 2)),
+			ox.Node("BatchNormalization", "b", names("a", "s", "s", "s", "v")),
+			ox.Node("Relu", "y", names("b")), ox.Output("y"),
 		}, []string{"a conv(x) 1x8x4x4 +b+b/2+y"}},
 		{"an auto pad", []ox.Message{
 			picture, ox.Constant("w", []int{4, 1, 3, 3}),
-			ox.Node("Conv", "a", in("x", "w"), ox.Int("group", 4), ox.Message{}.Text(1, "auto_pad").Text(4, "SAME_UPPER")),
+			ox.Node("Conv", "a", names("x", "w"), ox.Int("group", 4), ox.Message{}.Text(1, "auto_pad").Text(4, "SAME_UPPER")),
 		}, []string{"a conv(x) 1x4x8x8"}},
 		{"taps apart", []ox.Message{
 			picture, ox.Constant("w", []int{4, 4, 3, 3}),
-			ox.Node("Conv", "a", in("x", "w"), ox.List("dilations", 2, 2)), ox.Node("Relu", "y", in("a")),
+			ox.Node("Conv", "a", names("x", "w"), ox.List("dilations", 2, 2)), ox.Node("Relu", "y", names("a")),
 		}, []string{"a conv(x) 1x4x4x4 +y"}},
 		{"a classifier", []ox.Message{
 			picture, ox.Constant("w", []int{10, 4}), ox.Constant("c", []int{10}),
-			ox.Node("GlobalAveragePool", "a", in("x")), ox.Node("Flatten", "b", in("a")),
-			ox.Node("Dropout", "d", in("b")), ox.Node("Gemm", "y", in("d", "w", "c"), ox.Int("transB", 1)),
-			ox.Node("Softmax", "p", in("y"), ox.Int("axis", -1)), ox.Output("p"),
+			ox.Node("GlobalAveragePool", "a", names("x")), ox.Node("Flatten", "b", names("a")),
+			ox.Node("Dropout", "d", names("b")), ox.Node("Gemm", "y", names("d", "w", "c"), ox.Int("transB", 1)),
+			ox.Node("Softmax", "p", names("y"), ox.Int("axis", -1)), ox.Output("p"),
 		}, []string{"a reduce_mean(x) 1x4x1x1", "y linear(a) 1x1x1x10", "p softmax(y) 1x1x1x10"}},
 		{"a bias of columns", []ox.Message{
 			rows, ox.Constant("w", []int{16, 5}), ox.Constant("c", []int{5}),
-			ox.Node("MatMul", "a", in("x", "w")), ox.Node("Add", "b", in("a", "c")), ox.Node("Relu", "y", in("b")),
+			ox.Node("MatMul", "a", names("x", "w")), ox.Node("Add", "b", names("a", "c")), ox.Node("Relu", "y", names("b")),
 		}, []string{"a matmul(x) 1x1x6x5 +b+y"}},
 		{"layer norm with its scale", []ox.Message{
 			rows, ox.Constant("s", []int{16}, zeros(16)...), ox.Constant("b", []int{16}, zeros(16)...),
-			ox.Node("LayerNormalization", "a", in("x", "s", "b")),
+			ox.Node("LayerNormalization", "a", names("x", "s", "b")),
 		}, []string{"a layernorm(x) 1x1x6x16", "a/2 mul(a#0,a/2/constant) 1x1x6x16"}},
 		{"attention", []ox.Message{
 			heads, ox.Constant("eighth", nil, 8),
-			ox.Node("Transpose", "q", in("x"), ox.List("perm", 0, 1, 3, 2)),
-			ox.Node("MatMul", "s", in("x", "q")), ox.Node("Div", "d", in("s", "eighth")),
-			ox.Node("Softmax", "p", in("d")), ox.Node("MatMul", "y", in("p", "x")),
+			ox.Node("Transpose", "q", names("x"), ox.List("perm", 0, 1, 3, 2)),
+			ox.Node("MatMul", "s", names("x", "q")), ox.Node("Div", "d", names("s", "eighth")),
+			ox.Node("Softmax", "p", names("d")), ox.Node("MatMul", "y", names("p", "x")),
 		}, []string{
 			"q transpose(x) 1x10x4x3", "s matmul(x,q) 1x10x3x3 +d",
 			"p softmax(d) 1x10x3x3", "y matmul(p,x) 1x10x3x4",
 		}},
 		{"views", []ox.Message{
 			rows, ox.Ints("shape", 1, 0, -1), ox.Ints("axes", 0),
-			ox.Node("Unsqueeze", "a", in("x", "axes")), ox.Node("Squeeze", "b", in("a", "axes")),
-			ox.Node("Reshape", "c", in("b", "shape")), ox.Node("Tanh", "y", in("c")),
+			ox.Node("Unsqueeze", "a", names("x", "axes")), ox.Node("Squeeze", "b", names("a", "axes")),
+			ox.Node("Reshape", "c", names("b", "shape")), ox.Node("Tanh", "y", names("c")),
 		}, []string{"y tanh(x) 1x1x16x6"}},
 		{"parts", []ox.Message{
 			heads, ox.Ints("zero", 0), ox.Ints("two", 2), ox.Ints("one", 1),
-			ox.Node("Slice", "a", in("x", "zero", "two", "one")), ox.Node("Slice", "b", in("x", "two", "two", "one")),
-			ox.Node("Concat", "y", in("a", "x"), ox.Int("axis", 1)), ox.Node("Concat", "z", in("x", "x"), ox.Int("axis", 3)),
+			ox.Node("Slice", "a", names("x", "zero", "two", "one")), ox.Node("Slice", "b", names("x", "two", "two", "one")),
+			ox.Node("Concat", "y", names("a", "x"), ox.Int("axis", 1)), ox.Node("Concat", "z", names("x", "x"), ox.Int("axis", 3)),
 		}, []string{
 			"a slice(x) 1x2x3x4", "b: result has shape [1 0 3 4]; want at least one element", "y concat(a,x) 1x12x3x4",
 			"z transpose(x) 1x4x3x10", "z/2 transpose(x) 1x4x3x10", "z/3 concat(z#0,z#1) 1x8x3x10", "z/4 transpose(z#2) 1x10x3x8",
 		}},
 		{"what is no layer", []ox.Message{
-			picture, ox.Node("Resize", "a", in("x")), ox.Node("Relu", "y", in("nothing")),
-			ox.Node("Transpose", "t", in("x"), ox.List("perm", 0, 2, 1, 3)),
+			picture, ox.Node("Resize", "a", names("x")), ox.Node("Relu", "y", names("nothing")),
+			ox.Node("Transpose", "t", names("x"), ox.List("perm", 0, 2, 1, 3)),
 		}, []string{
 			"a: scales or sizes are invalid; want one constant per axis", `y: no earlier node produces "nothing"`,
 			"t transpose(x) 1x8x4x8",
 		}},
 		{"sum over axes", []ox.Message{
-			picture, ox.Node("ReduceSum", "a", in("x"), ox.List("axes", 2, 3), ox.Int("keepdims", 0)), ox.Node("Relu", "y", in("a")),
+			picture, ox.Node("ReduceSum", "a", names("x"), ox.List("axes", 2, 3), ox.Int("keepdims", 0)), ox.Node("Relu", "y", names("a")),
 		}, []string{"a reduce_sum(x) 1x4x1x1", "y relu(a) 1x1x1x4"}},
 	} {
 		n, err := ReadONNX(ox.Model(tc.parts...), Options{})
@@ -111,7 +111,7 @@ func TestONNXLayers(t *testing.T) {
 			continue
 		}
 		checkNetwork(t, n)
-		if d := cmp.Diff(tc.want, text(n)); d != "" {
+		if d := cmp.Diff(tc.want, layerTexts(n)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.name, d)
 		}
 	}
@@ -123,8 +123,8 @@ func TestBatchNormFoldsValues(t *testing.T) {
 		ox.Input("x", 1, 2, 1, 1), ox.Constant("w", []int{2, 2, 1, 1}, 1, 2, 3, 4), ox.Constant("b", []int{2}, 1, -1),
 		ox.Constant("scale", []int{2}, 2, 1), ox.Constant("shift", []int{2}, 0.5, 0),
 		ox.Constant("mean", []int{2}, 1, 0), ox.Constant("variance", []int{2}, 3.75, 0.75),
-		ox.Node("Conv", "c", in("x", "w", "b")),
-		ox.Node("BatchNormalization", "y", in("c", "scale", "shift", "mean", "variance"),
+		ox.Node("Conv", "c", names("x", "w", "b")),
+		ox.Node("BatchNormalization", "y", names("c", "scale", "shift", "mean", "variance"),
 			ox.Message{}.Text(1, "epsilon").Bytes(99, nil).Int(20, 1)),
 		ox.Output("y"),
 	), Options{})
@@ -184,13 +184,13 @@ func TestONNXErrors(t *testing.T) {
 func FuzzReadONNX(f *testing.F) {
 	f.Add(ox.Model(
 		ox.Input("x", 1, 4, 8, 8), ox.Constant("w", []int{8, 4, 3, 3}, zeros(8*4*9)...), ox.Ints("s", 1, -1),
-		ox.Node("Conv", "a", in("x", "w"), ox.List("pads", 1, 1, 1, 1)), ox.Node("Relu", "b", in("a")),
-		ox.Node("AveragePool", "p", in("b"), ox.List("kernel_shape", 2, 2)), ox.Node("Reshape", "r", in("p", "s")),
-		ox.Node("Transpose", "t", in("p"), ox.List("perm", 0, 3, 2, 1)), ox.Node("Split", "q", in("t"), ox.Int("axis", 1)),
-		ox.Node("LayerNormalization", "n", in("r")), ox.Node("Softmax", "y", in("n")), ox.Output("y"),
+		ox.Node("Conv", "a", names("x", "w"), ox.List("pads", 1, 1, 1, 1)), ox.Node("Relu", "b", names("a")),
+		ox.Node("AveragePool", "p", names("b"), ox.List("kernel_shape", 2, 2)), ox.Node("Reshape", "r", names("p", "s")),
+		ox.Node("Transpose", "t", names("p"), ox.List("perm", 0, 3, 2, 1)), ox.Node("Split", "q", names("t"), ox.Int("axis", 1)),
+		ox.Node("LayerNormalization", "n", names("r")), ox.Node("Softmax", "y", names("n")), ox.Output("y"),
 	))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		readLarge(t, data, false, len(data), len(data), func(b []byte) error { _, err := ReadONNX(b, Options{}); return err })
+		checkEnlarged(t, data, false, len(data), len(data), func(b []byte) error { _, err := ReadONNX(b, Options{}); return err })
 		n, err := ReadONNX(data, Options{})
 		var format *list.FormatError
 		var open *DimError // a dimension that the caller has to give

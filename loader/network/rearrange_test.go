@@ -15,19 +15,19 @@ import (
 	"anesim/loader/network/partition"
 )
 
-// computed runs a network of one program on an input of numbers that all are different and
-// returns both it and the result.
-func computed(t *testing.T, n *list.Network, scale float32) (in, out []float16.Float16) {
+// runOnDistinct runs a network of one program on an input whose elements all differ. It returns the
+// input and the result.
+func runOnDistinct(t *testing.T, n *list.Network, scale float32) (in, out []float16.Float16) {
 	t.Helper()
 	in = make([]float16.Float16, n.Inputs[0].Shape.Elements())
 	for i := range in {
 		in[i] = float16.Fromfloat32(float32(i+1) * scale)
 	}
-	return in, results(t, n, in)
+	return in, runProgram(t, n, in)
 }
 
-// results are those of a network of one program on an input.
-func results(t *testing.T, n *list.Network, in []float16.Float16) []float16.Float16 {
+// runProgram runs a network of one program on an input and returns the result.
+func runProgram(t *testing.T, n *list.Network, in []float16.Float16) []float16.Float16 {
 	t.Helper()
 	programs, reasons, _ := partition.Lower(t.Context(), n, partition.Lowering{Seed: 1})
 	if len(programs) != 1 || slices.ContainsFunc(reasons, func(s string) bool { return s != "" }) {
@@ -81,7 +81,7 @@ func TestRearrangedValues(t *testing.T) {
 				break
 			}
 			parts = append(parts, ox.Node("Transpose", turned, []string{next}, ox.List("perm", perm...)))
-			want, at = permuted(want, view, perm), turned
+			want, at = permuteElements(want, view, perm), turned
 		}
 		parts = append(parts, ox.Ints("last", factors(e)...), ox.Node("Reshape", "b", []string{at, "last"}),
 			ox.Node("Relu", "y", []string{"b"}), ox.Output("y"))
@@ -89,7 +89,7 @@ func TestRearrangedValues(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		in, out := computed(t, n, 1)
+		in, out := runOnDistinct(t, n, 1)
 		for i := range out {
 			if out[i] != in[want[i]] {
 				t.Fatalf("element %d is %v, want %v\n%+v", i, out[i], in[want[i]], n.Layers)
@@ -98,8 +98,8 @@ func TestRearrangedValues(t *testing.T) {
 	}
 }
 
-// permuted are elements of a tensor with its axes in another order.
-func permuted(v, dims, perm []int) []int {
+// permuteElements returns the elements of a tensor with its axes in another order.
+func permuteElements(v, dims, perm []int) []int {
 	step, s := make([]int, len(dims)), 1
 	for i := len(dims) - 1; i >= 0; i-- {
 		step[i], s = s, s*dims[i]
@@ -134,7 +134,7 @@ func TestHeadsOfAttention(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	in, out := computed(t, n, 1.0/64)
+	in, out := runOnDistinct(t, n, 1.0/64)
 	x := func(token, head, i int) float64 { return float64(in[token*width+head*each+i].Float32()) }
 	for h := range heads {
 		for q := range tokens {

@@ -96,7 +96,7 @@ func TestLimitIsNoError(t *testing.T) {
 func FuzzReadYAML(f *testing.F) {
 	f.Add([]byte("inputs: {x: {c: 4, h: 8, w: 8}}\nlayers:\n- {op: conv, cout: 4, k: 3, pad: same}\n- {op: relu}\noutputs: relu1"))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		readLarge(t, data, true, len(data), len(data), func(b []byte) error { _, err := ReadYAML(b); return err })
+		checkEnlarged(t, data, true, len(data), len(data), func(b []byte) error { _, err := ReadYAML(b); return err })
 		n, err := ReadYAML(data)
 		var format *list.FormatError
 		switch {

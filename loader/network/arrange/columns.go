@@ -48,7 +48,7 @@ func ShareColumns(n *list.Network) {
 			layers = append(layers, t)
 		}
 		if from, ok := s.columns[i]; ok {
-			l = s.withColumns(l, i)
+			l = s.columnReader(l, i)
 			l.Inputs = []string{from}
 		}
 		layers = append(layers, l)
@@ -91,7 +91,7 @@ func findSharing(n *list.Network) *columnSharing {
 			continue
 		}
 		s.readers[l.Inputs[0]] = append(s.readers[l.Inputs[0]], i)
-		if len(next) == 1 && makesRows(&n.Layers[next[0]], l.Out) {
+		if len(next) == 1 && turnsIntoRows(&n.Layers[next[0]], l.Out) {
 			s.transposeAfter[i] = next[0]
 		}
 	}
@@ -138,10 +138,10 @@ func (s *columnSharing) shareColumnsFrom(i int) {
 	}
 }
 
-// withColumns returns matmul l, which is layer i, as a layer that reads columns: a convolution
+// columnReader returns matmul l, which is layer i, as a layer that reads columns: a convolution
 // that includes the transpose after it, or the matmul with a transposed input. The result still
 // names the input of l.
-func (s *columnSharing) withColumns(l list.Layer, i int) list.Layer {
+func (s *columnSharing) columnReader(l list.Layer, i int) list.Layer {
 	if at, ok := s.transposeAfter[i]; ok {
 		return toConvolution(&l, &s.n.Layers[at])
 	}
@@ -155,7 +155,7 @@ func (s *columnSharing) tryColumns(i int) bool {
 	x := s.n.Layers[i]
 	x.Weights.Filter = nil // whether a layer can be lowered depends on their number only
 	lowered := func() bool {
-		l := s.withColumns(x, i)
+		l := s.columnReader(x, i)
 		w, err := weights.Sizes(&l, 0)
 		if err == nil {
 			_, err = join.NewPart(l.Lower, w)
@@ -183,9 +183,9 @@ func canShareColumns(l *list.Layer) bool {
 	return x.In.H > 1 && family.CanReadColumns(x)
 }
 
-// makesRows reports whether transpose l turns the columns of a single matrix of shape s into
+// turnsIntoRows reports whether transpose l turns the columns of a single matrix of shape s into
 // rows.
-func makesRows(l *list.Layer, s layer.Shape) bool {
+func turnsIntoRows(l *list.Layer, s layer.Shape) bool {
 	return l.Lower.In == s && s.N == 1 && s.C == 1 && l.Lower.Order[2] == layer.AxisH
 }
 

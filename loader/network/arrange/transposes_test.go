@@ -9,8 +9,8 @@ import (
 	"anesim/loader/network/arrange"
 )
 
-// moved is what a transpose makes of elements.
-func moved(v []int, l *layer.Layer) []int {
+// transposeElements returns elements v in the order in which transpose l writes them.
+func transposeElements(v []int, l *layer.Layer) []int {
 	s := l.In
 	order := l.Order
 	if order == [3]layer.Axes{} {
@@ -52,9 +52,9 @@ func TestTransposes(t *testing.T) {
 			v[i] = i
 		}
 		for i := range steps {
-			v = moved(v, &steps[i])
+			v = transposeElements(v, &steps[i])
 		}
-		if want := permuted(start, goal, size); !slices.Equal(v, want) {
+		if want := permuteElements(start, goal, size); !slices.Equal(v, want) {
 			t.Fatalf("%v to %v of %v by %d transposes: %v, want %v", start, goal, size, len(steps), v, want)
 		}
 		if len(steps) > 3 || slices.Equal(start, goal) != (len(steps) == 0) {
@@ -63,8 +63,9 @@ func TestTransposes(t *testing.T) {
 	}
 }
 
-// permuted are the places in an order of axes of the elements in another order.
-func permuted(start, goal []int, size map[int]int) []int {
+// permuteElements returns, for each element of a tensor with its axes in order goal, the index of
+// that element in order start.
+func permuteElements(start, goal []int, size map[int]int) []int {
 	step, s := map[int]int{}, 1
 	for _, a := range slices.Backward(start) {
 		step[a], s = s, s*size[a]

@@ -40,7 +40,7 @@ func (s stored) Halves() ([]float16.Float16, error) {
 
 func (s stored) Each(func(i int, v float64)) error { return nil }
 
-func halves(v ...float32) []float16.Float16 {
+func newHalves(v ...float32) []float16.Float16 {
 	h := make([]float16.Float16, len(v))
 	for i, x := range v {
 		h[i] = float16.Fromfloat32(x)
@@ -62,14 +62,14 @@ func TestConst(t *testing.T) {
 			t.Errorf("values are %v, %v", v, err)
 		}
 		h, err := c.Halves()
-		if err != nil || !slices.Equal(h, halves(want...)) || c.Clamped != 2 {
+		if err != nil || !slices.Equal(h, newHalves(want...)) || c.Clamped != 2 {
 			t.Errorf("halves are %v with %d beyond fp16, %v", h, c.Clamped, err)
 		}
 		if c.Elements() != 5 || c.Absent() {
 			t.Errorf("%d elements, absent: %t", c.Elements(), c.Absent())
 		}
 	}
-	c := &Const{Dims: []int{2}, Type: Float16, Half: halves(2, 0.25)}
+	c := &Const{Dims: []int{2}, Type: Float16, Half: newHalves(2, 0.25)}
 	if v, err := c.Values(); err != nil || !slices.Equal(v, []float64{2, 0.25}) {
 		t.Errorf("values of halves are %v, %v", v, err)
 	}
@@ -113,7 +113,7 @@ func TestKept(t *testing.T) {
 		t.Errorf("a whole number is kept as %+v, %v", whole, err)
 	}
 	third, err := (&Const{Dims: []int{1}, Type: Float, Source: stored{v: []float64{1. / 3}}}).Detach()
-	if err != nil || third.Source != nil || !slices.Equal(third.Half, halves(1./3)) {
+	if err != nil || third.Source != nil || !slices.Equal(third.Half, newHalves(1./3)) {
 		t.Errorf("a third is kept as %+v, %v", third, err)
 	}
 }
@@ -139,7 +139,7 @@ func TestIntegersOfConst(t *testing.T) {
 // TestScaled holds that the scales of bytes are kept in fp16, as the engine has them.
 func TestScaled(t *testing.T) {
 	p := Scaled([]float64{0.5, 1. / 3})
-	if p.Form != Bytes || !slices.Equal(p.Scale, halves(0.5, 1./3)) {
+	if p.Form != Bytes || !slices.Equal(p.Scale, newHalves(0.5, 1./3)) {
 		t.Errorf("bytes with scales are %+v", p)
 	}
 }

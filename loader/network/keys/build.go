@@ -286,7 +286,7 @@ func buildSoftmax(a *args, in []layer.Shape) list.Layer {
 	return list.Layer{Lower: layer.Reduction(layer.Softmax, a.onlyInput(in), a.parseAxes("axis", "c"))}
 }
 
-func buildReduce(a *args, in []layer.Shape) list.Layer {
+func buildReduction(a *args, in []layer.Shape) list.Layer {
 	op := map[string]layer.Op{
 		"sum": layer.ReduceSum, "mean": layer.ReduceMean, "max": layer.ReduceMax, "min": layer.ReduceMin,
 	}[a.choice("kind", "sum", "mean", "max", "min")]

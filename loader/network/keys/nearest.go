@@ -120,7 +120,7 @@ func (s *search) varyKey(key string) {
 		}
 	}
 	if key == "parts" {
-		s.dropParts(strings.Split(value, "+"))
+		s.tryFewerParts(strings.Split(value, "+"))
 		return
 	}
 	n, err := strconv.Atoi(value)
@@ -166,9 +166,9 @@ func searchLargest(n int, ok func(int) bool) int {
 	return lo
 }
 
-// dropParts tries a concat of fewer inputs: the longest list of leading parts that can be
+// tryFewerParts tries a concat of fewer inputs: the longest list of leading parts that can be
 // lowered.
-func (s *search) dropParts(parts []string) {
+func (s *search) tryFewerParts(parts []string) {
 	of := func(n int) map[string]string { return s.withValue("parts", strings.Join(parts[:n], "+")) }
 	if len(parts) < 2 || !s.canLower(of(1)) {
 		return

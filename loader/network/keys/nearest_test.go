@@ -14,8 +14,8 @@ import (
 	"anesim/loader/network/weights"
 )
 
-// sized lowers a layer of an operation without its weights.
-func sized(o *keys.Operation, values map[string]string) error {
+// lowerSizes lowers a layer of an operation without its weights.
+func lowerSizes(o *keys.Operation, values map[string]string) error {
 	l, err := o.Single(values)
 	if err != nil {
 		return err
@@ -28,8 +28,8 @@ func sized(o *keys.Operation, values map[string]string) error {
 	return err
 }
 
-// unlikely are random keys of an operation, sizes of a few powers of ten among them.
-func unlikely(r *rand.Rand, o *keys.Operation) map[string]string {
+// randomKeys returns random keys for a layer of an operation, with sizes up to a few powers of ten.
+func randomKeys(r *rand.Rand, o *keys.Operation) map[string]string {
 	values := map[string]string{}
 	for _, k := range o.AllKeys() {
 		size := func(most int) string { return strconv.Itoa(1 + r.IntN(most)) }
@@ -87,8 +87,8 @@ func TestNearestWorks(t *testing.T) {
 	for _, o := range keys.Operations() {
 		n := 0
 		for range tries {
-			values := unlikely(r, &o)
-			if err := sized(&o, values); err == nil || !keys.Refused(err) {
+			values := randomKeys(r, &o)
+			if err := lowerSizes(&o, values); err == nil || !keys.Refused(err) {
 				continue
 			}
 			n++
@@ -101,7 +101,7 @@ func TestNearestWorks(t *testing.T) {
 				key, v, _ := strings.Cut(k, "=")
 				near[key] = v
 			}
-			if err := sized(&o, near); err != nil {
+			if err := lowerSizes(&o, near); err != nil {
 				t.Errorf("%s %v with %v: %v", o.Name, values, keys, err)
 			}
 			if n == each {
@@ -133,7 +133,7 @@ func TestRefuseNamesTheBound(t *testing.T) {
 		{"transpose", map[string]string{"c": "70000", "w": "70000"}, "; with c=856 w=1096 it works"}, // two sizes
 	} {
 		o, _ := keys.Find(tc.op)
-		err := sized(o, tc.values)
+		err := lowerSizes(o, tc.values)
 		if !keys.Refused(err) {
 			t.Fatalf("%s %v: %v, want a refusal", tc.op, tc.values, err)
 		}

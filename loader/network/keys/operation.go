@@ -58,7 +58,7 @@ var operations = sync.OnceValue(func() []Operation {
 		newOperation("logical_not", tensorShape, nil, tensorInputs, unaryBuilder(layer.LogicalNot)),
 		newOperation("pool", tensorShape, poolKeys, tensorInputs, buildPool),
 		newOperation("softmax", tensorShape, []Key{{"axis", "axes, like c or hw (c)"}}, tensorInputs, buildSoftmax),
-		newOperation("reduce", tensorShape, reduceKeys, tensorInputs, buildReduce),
+		newOperation("reduce", tensorShape, reduceKeys, tensorInputs, buildReduction),
 		newOperation("layernorm", tensorShape, []Key{{"axis", "axes, like w or chw (w)"}, epsKey}, tensorInputs, buildLayerNorm),
 		newOperation("concat", concatShape, nil, concatInputs, buildConcat),
 		newOperation("transpose", tensorShape, transposeKeys, tensorInputs, buildTranspose),

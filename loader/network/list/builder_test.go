@@ -13,18 +13,18 @@ import (
 	"anesim/loader/network/list"
 )
 
-// relu is a layer that reads a tensor of eight channels.
-func relu(name, from string) list.Layer {
+// newReLU returns a ReLU layer that reads a tensor with eight channels.
+func newReLU(name, from string) list.Layer {
 	l := layer.Unary(layer.ReLU, layer.Shape{N: 1, C: 8, H: 1, W: 1})
 	return list.Layer{Name: name, Inputs: []string{from}, Output: name, Lower: l, Out: l.Out()}
 }
 
-// hosted is a layer that the host works out.
-func hosted(name string, from ...string) list.Layer {
+// newHosted returns a layer that the host computes.
+func newHosted(name string, from ...string) list.Layer {
 	return list.Layer{Name: name, Inputs: from, Output: name, Reason: "no form", Host: &list.Stage{}}
 }
 
-func names(n *list.Network) (names []string) {
+func layerNames(n *list.Network) (names []string) {
 	for i := range n.Layers {
 		names = append(names, n.Layers[i].Name)
 	}
@@ -36,19 +36,19 @@ func names(n *list.Network) (names []string) {
 func TestListOrdersStages(t *testing.T) {
 	b := list.NewBuilder()
 	b.Input("x", layer.Shape{N: 1, C: 8, H: 1, W: 1})
-	b.Add(relu("a", "x"))
-	b.Add(hosted("chosen", "a"))
-	b.Add(relu("b", "a"))
-	b.Add(hosted("table", "x"))
-	vain := relu("vain", "b")
+	b.Add(newReLU("a", "x"))
+	b.Add(newHosted("chosen", "a"))
+	b.Add(newReLU("b", "a"))
+	b.Add(newHosted("table", "x"))
+	vain := newReLU("vain", "b")
 	vain.Spare = true
 	b.Add(vain)
-	b.Add(hosted("between", "b"))
-	b.Add(relu("c", "between"))
+	b.Add(newHosted("between", "b"))
+	b.Add(newReLU("c", "between"))
 	b.Net.Results = []list.Output{{Name: "c", Tensor: "c"}, {Name: "chosen", Tensor: "chosen"}, {Name: "table", Tensor: "table"}}
 	n := b.Network()
-	if want := []string{"table", "a", "b", "between", "c", "chosen"}; !slices.Equal(names(n), want) {
-		t.Errorf("%q, want %q", names(n), want)
+	if want := []string{"table", "a", "b", "between", "c", "chosen"}; !slices.Equal(layerNames(n), want) {
+		t.Errorf("%q, want %q", layerNames(n), want)
 	}
 	if !slices.Equal(n.Outputs, []string{"c", "chosen", "table"}) {
 		t.Errorf("outputs %q", n.Outputs)
@@ -71,14 +71,14 @@ func TestReshape(t *testing.T) {
 	if err := b.Reshape("larger", "x", layer.Shape{N: 1, C: 9, H: 1, W: 1}); err == nil {
 		t.Error("a view of nine of eight elements")
 	}
-	b.Add(relu("a", "again"))
+	b.Add(newReLU("a", "again"))
 	if in := b.Net.Layers[0].Inputs[0]; in != "x" {
 		t.Errorf("a reads %q, want x", in)
 	}
 }
 
 func TestCheck(t *testing.T) {
-	n := &list.Network{Inputs: []list.Tensor{{Name: "x"}}, Layers: []list.Layer{relu("b", "a"), relu("a", "x")}}
+	n := &list.Network{Inputs: []list.Tensor{{Name: "x"}}, Layers: []list.Layer{newReLU("b", "a"), newReLU("a", "x")}}
 	var e *list.OrderError
 	if err := n.Check(); !errors.As(err, &e) || e.Layer != "b" || e.Tensor != "a" {
 		t.Errorf("%v, want b to read a", err)
@@ -91,7 +91,7 @@ func TestCheck(t *testing.T) {
 
 // Tidy leaves out constants that nobody reads, and counts the layers of nodes.
 func TestTidy(t *testing.T) {
-	a, b := relu("a", "x"), relu("b", "kept")
+	a, b := newReLU("a", "x"), newReLU("b", "kept")
 	a.Node, b.Node = 1, 1
 	n := &list.Network{Layers: []list.Layer{a, b}, Nodes: make([]list.Node, 2)}
 	n.Constants = map[string][]float16.Float16{"kept": nil, "gone": nil}

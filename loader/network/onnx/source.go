@@ -52,7 +52,7 @@ func ReadFrom(r io.ReaderAt, size int64) (*Model, error) {
 		}
 		// Read the whole file, so that Read reports the error.
 		clear(s.deferred)
-		if err := s.read(0, size); err != nil {
+		if err := s.readRange(0, size); err != nil {
 			return nil, err
 		}
 	}
@@ -85,7 +85,7 @@ var valuesPath = [...]protowire.Number{7, 5, 9}
 // minDeferred is the smallest size of values that are left in the file.
 const minDeferred = 16 << 10
 
-func (s *skimmer) read(at, end int64) error {
+func (s *skimmer) readRange(at, end int64) error {
 	n, err := s.r.ReadAt(s.data[at:end], at)
 	if int64(n) == end-at {
 		return nil
@@ -98,7 +98,7 @@ func (s *skimmer) read(at, end int64) error {
 func (s *skimmer) skimMessage(at, end int64, depth int) error {
 	const longest = 20 // bytes of a tag and a length
 	for at < end {
-		if err := s.read(at, min(at+longest, end)); err != nil {
+		if err := s.readRange(at, min(at+longest, end)); err != nil {
 			return err
 		}
 		head := s.data[at:min(at+longest, end)]
@@ -131,7 +131,7 @@ func (s *skimmer) skimMessage(at, end int64, depth int) error {
 				return err
 			}
 		default:
-			if err := s.read(at, body); err != nil {
+			if err := s.readRange(at, body); err != nil {
 				return err
 			}
 		}

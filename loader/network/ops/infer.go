@@ -30,12 +30,12 @@ func Infer(n *graph.Node) ([]graph.Result, error) {
 	return r, nil
 }
 
-// oneResult returns a list with one result of shape dims, whose type is that of the node's first
+// singleResult returns a list with one result of shape dims, whose type is that of the node's first
 // input.
-func oneResult(n *graph.Node, dims []int) []graph.Result { return oneResultWithMACs(n, dims, 0) }
+func singleResult(n *graph.Node, dims []int) []graph.Result { return singleResultWithMACs(n, dims, 0) }
 
-// oneResultWithMACs is like oneResult for a node that needs macs multiply-accumulates.
-func oneResultWithMACs(n *graph.Node, dims []int, macs int) []graph.Result {
+// singleResultWithMACs is like singleResult for a node that needs macs multiply-accumulates.
+func singleResultWithMACs(n *graph.Node, dims []int, macs int) []graph.Result {
 	return []graph.Result{{Dims: dims, Type: n.Type(0), MACs: macs}}
 }
 
@@ -44,7 +44,7 @@ func inferSameShape(n *graph.Node) ([]graph.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return oneResult(n, d), nil
+	return singleResult(n, d), nil
 }
 
 func broadcastRule(elem graph.Type) Rule {
@@ -68,7 +68,7 @@ func broadcastRule(elem graph.Type) Rule {
 		if err != nil {
 			return nil, err
 		}
-		r := oneResult(n, d)
+		r := singleResult(n, d)
 		if elem != 0 {
 			r[0].Type = elem
 		}

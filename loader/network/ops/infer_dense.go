@@ -140,7 +140,7 @@ func inferConv(n *graph.Node) ([]graph.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return oneResultWithMACs(n, append([]int{d[0], f[0]}, w.Out...), graph.Elements(w.Out)*d[0]*f[0]*graph.Elements(f[1:])), nil
+	return singleResultWithMACs(n, append([]int{d[0], f[0]}, w.Out...), graph.Elements(w.Out)*d[0]*f[0]*graph.Elements(f[1:])), nil
 }
 
 // TransposedWindow returns the window of a transposed convolution whose input has shape d and
@@ -214,7 +214,7 @@ func inferConvTranspose(n *graph.Node) ([]graph.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return oneResultWithMACs(n, append([]int{d[0], f[1] * groups}, w.Out...), graph.Elements(d)*graph.Elements(f[1:])), nil
+	return singleResultWithMACs(n, append([]int{d[0], f[1] * groups}, w.Out...), graph.Elements(d)*graph.Elements(f[1:])), nil
 }
 
 func inferPool(n *graph.Node) ([]graph.Result, error) {
@@ -226,7 +226,7 @@ func inferPool(n *graph.Node) ([]graph.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return oneResult(n, append([]int{d[0], d[1]}, w.Out...)), nil
+	return singleResult(n, append([]int{d[0], d[1]}, w.Out...)), nil
 }
 
 func inferGemm(n *graph.Node) ([]graph.Result, error) {
@@ -251,7 +251,7 @@ func inferGemm(n *graph.Node) ([]graph.Result, error) {
 	if k != j {
 		return nil, fmt.Errorf("cannot multiply shapes %v and %v: the summed axes have %d and %d elements", a, b, k, j)
 	}
-	return oneResultWithMACs(n, []int{m, p}, m*k*p), nil
+	return singleResultWithMACs(n, []int{m, p}, m*k*p), nil
 }
 
 func inferLinear(n *graph.Node) ([]graph.Result, error) {
@@ -265,7 +265,7 @@ func inferLinear(n *graph.Node) ([]graph.Result, error) {
 	}
 	out := slices.Clone(a)
 	out[len(a)-1] = w[0]
-	return oneResultWithMACs(n, out, graph.Elements(out)*w[1]), nil
+	return singleResultWithMACs(n, out, graph.Elements(out)*w[1]), nil
 }
 
 func inferMatMul(n *graph.Node) ([]graph.Result, error) {
@@ -281,7 +281,7 @@ func inferMatMul(n *graph.Node) ([]graph.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return oneResultWithMACs(n, out, graph.Elements(out)*k), nil
+	return singleResultWithMACs(n, out, graph.Elements(out)*k), nil
 }
 
 // matmulShape returns the shape of the product of matrices of shapes a and b, whose leading axes
@@ -407,7 +407,7 @@ func inferEinsum(n *graph.Node) ([]graph.Result, error) {
 	for _, s := range sizes {
 		all *= float64(s)
 	}
-	return oneResultWithMACs(n, out, int(min(all, 1<<50))), nil
+	return singleResultWithMACs(n, out, int(min(all, 1<<50))), nil
 }
 
 // readBlockSize returns the shape of the first input, which must have four axes, and the attribute
@@ -435,7 +435,7 @@ func inferDepthToSpace(n *graph.Node) ([]graph.Result, error) {
 	if d[1]%(b*b) != 0 {
 		return nil, fmt.Errorf("square of blocksize %d does not divide the channels of shape %v", b, d)
 	}
-	return oneResult(n, []int{d[0], d[1] / (b * b), d[2] * b, d[3] * b}), nil
+	return singleResult(n, []int{d[0], d[1] / (b * b), d[2] * b, d[3] * b}), nil
 }
 
 func inferSpaceToDepth(n *graph.Node) ([]graph.Result, error) {
@@ -446,7 +446,7 @@ func inferSpaceToDepth(n *graph.Node) ([]graph.Result, error) {
 	if d[2]%b != 0 || d[3]%b != 0 {
 		return nil, fmt.Errorf("blocksize %d does not divide the height and width of shape %v", b, d)
 	}
-	return oneResult(n, []int{d[0], d[1] * b * b, d[2] / b, d[3] / b}), nil
+	return singleResult(n, []int{d[0], d[1] * b * b, d[2] / b, d[3] / b}), nil
 }
 
 // Padding returns the numbers of elements that a Pad node adds before and after each axis. A
@@ -498,7 +498,7 @@ func inferPad(n *graph.Node) ([]graph.Result, error) {
 	for i := range out {
 		out[i] += before[i] + after[i]
 	}
-	return oneResult(n, out), nil
+	return singleResult(n, out), nil
 }
 
 // Scales returns the factor by which a Resize or Upsample node enlarges each axis of an input of
@@ -570,12 +570,12 @@ func inferResize(n *graph.Node) ([]graph.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return oneResult(n, out), nil
+	return singleResult(n, out), nil
 }
 
-// inferRecurrent infers the results of a recurrent operator: the output of every step, the last
-// output and, for an LSTM, the last cell state.
-func inferRecurrent(n *graph.Node) ([]graph.Result, error) {
+// inferRecurrentLayer infers the results of a recurrent operator: the output of every step, the
+// last output and, for an LSTM, the last cell state.
+func inferRecurrentLayer(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
 		return nil, err

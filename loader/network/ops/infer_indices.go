@@ -17,7 +17,7 @@ func inputShapeRule(i int) Rule {
 		if err != nil {
 			return nil, err
 		}
-		return oneResult(n, d), nil
+		return singleResult(n, d), nil
 	}
 }
 
@@ -44,7 +44,7 @@ func inferGatherND(n *graph.Node) ([]graph.Result, error) {
 	case !slices.Equal(at[:batch], d[:batch]):
 		return nil, fmt.Errorf("index shape %v and data shape %v differ in the first %d extents (batch_dims)", at, d, batch)
 	}
-	return oneResult(n, slices.Concat(at[:len(at)-1], d[batch+at[len(at)-1]:])), nil
+	return singleResult(n, slices.Concat(at[:len(at)-1], d[batch+at[len(at)-1]:])), nil
 }
 
 func inferOneHot(n *graph.Node) ([]graph.Result, error) {
@@ -79,7 +79,7 @@ func inferGridSample(n *graph.Node) ([]graph.Result, error) {
 	if err := checkGrid(d, g); err != nil {
 		return nil, err
 	}
-	return oneResult(n, []int{d[0], d[1], g[1], g[2]}), nil
+	return singleResult(n, []int{d[0], d[1], g[1], g[2]}), nil
 }
 
 // checkGrid returns an error unless a GridSample can read images of shape d at the positions in a
@@ -104,7 +104,7 @@ func inferRoiAlign(n *graph.Node) ([]graph.Result, error) {
 	if h < 1 || w < 1 {
 		return nil, fmt.Errorf("output_height is %d and output_width is %d; want at least 1 each", h, w)
 	}
-	return oneResult(n, []int{r[0], d[1], h, w}), nil
+	return singleResult(n, []int{r[0], d[1], h, w}), nil
 }
 
 // inferSize infers the result of Size, a single number, or of Shape, a list of extents.
@@ -197,7 +197,7 @@ func inferCompress(n *graph.Node) ([]graph.Result, error) {
 		}
 		out[axis] = count
 	}
-	return oneResult(n, out), nil
+	return singleResult(n, out), nil
 }
 
 // inferUnique infers the largest result of a Unique, where all elements differ.
@@ -214,9 +214,9 @@ func inferUnique(n *graph.Node) ([]graph.Result, error) {
 	return []graph.Result{{Dims: out, Type: n.Type(0)}, places, places, places}, nil
 }
 
-// inferGenerated infers the result of an operator that reads no values, such as RandomUniform.
-// The shape is an attribute or the shape of the first input.
-func inferGenerated(n *graph.Node) ([]graph.Result, error) {
+// inferGeneratedTensor infers the result of an operator that reads no values, such as
+// RandomUniform. The shape is an attribute or the shape of the first input.
+func inferGeneratedTensor(n *graph.Node) ([]graph.Result, error) {
 	d, given, err := n.List("shape", -1)
 	if err == nil && !given {
 		d, err = n.Dims(0)

@@ -21,8 +21,8 @@ import (
 	"anesim/loader/network/weights"
 )
 
-// example reads an example with some of its numbers replaced.
-func example(t *testing.T, name string, numbers map[string]string) *list.Network {
+// readExample reads an example file after replacing some of its numbers.
+func readExample(t *testing.T, name string, numbers map[string]string) *list.Network {
 	t.Helper()
 	text, err := os.ReadFile("../../../tools/anesim/examples/" + name)
 	if err != nil {
@@ -41,9 +41,9 @@ func example(t *testing.T, name string, numbers map[string]string) *list.Network
 	return n
 }
 
-// alone runs every layer by a program of its own on what those before it made, and
-// returns all tensors and the cycles of each layer. What cannot be lowered makes zeros.
-func alone(t *testing.T, n *list.Network, o anesim.Options) (map[string][]float16.Float16, []uint64) {
+// runAlone runs every layer as a program of its own, on the results of the layers before it. It
+// returns all tensors and the cycles of each layer. A layer that cannot be lowered produces zeros.
+func runAlone(t *testing.T, n *list.Network, o anesim.Options) (map[string][]float16.Float16, []uint64) {
 	t.Helper()
 	tensors := map[string][]float16.Float16{}
 	for _, in := range n.Inputs {
@@ -100,14 +100,14 @@ func TestLowerExamples(t *testing.T) {
 		{"mobilenetv2.yaml", map[string]string{"224": "32"}, []int{0}, "classes", false},
 		{"transformer.yaml", map[string]string{"768": "96", "3072": "384", "64": "8", "128": "16"}, []int{0}, "", true},
 	} {
-		n := example(t, tc.name, tc.numbers)
+		n := readExample(t, tc.name, tc.numbers)
 		o := anesim.Options{Chip: hw.M1(), Values: true, Seed: 1}
-		tensors, cycles := alone(t, n, o)
+		tensors, cycles := runAlone(t, n, o)
 		if tc.fused {
-			tensors = fused(t, n, o, tensors)
+			tensors = checkFused(t, n, o, tensors)
 			cycles = nil
 		}
-		resident(t, n, o, tensors)
+		checkResident(t, n, o, tensors)
 		n.InMemory = true
 		programs, _, _ := partition.Lower(t.Context(), n, partition.Lowering{Seed: o.Seed})
 		var first []int
@@ -141,7 +141,7 @@ func TestLowerExamples(t *testing.T) {
 					alone += cycles[p.First+i]
 				}
 			}
-			if tc.fused || folds(n) {
+			if tc.fused || sharesDescriptors(n) {
 				continue
 			}
 			if exact := tc.turned == "" || len(p.Runs) == 1; exact && together != alone || together > alone || together < alone-alone/100 {
@@ -154,14 +154,14 @@ func TestLowerExamples(t *testing.T) {
 	}
 }
 
-// folds reports whether layers share descriptors.
-func folds(n *list.Network) bool {
+// sharesDescriptors reports whether any layer has another one fused into it.
+func sharesDescriptors(n *list.Network) bool {
 	return slices.ContainsFunc(n.Layers, func(l list.Layer) bool { return len(l.Folded) > 0 })
 }
 
-// fused are the tensors of the network with its tensors in memory, the outputs of which
-// stay near those of the layers by themselves.
-func fused(t *testing.T, n *list.Network, o anesim.Options, alone map[string][]float16.Float16) map[string][]float16.Float16 {
+// checkFused runs the network with all tensors in memory and checks that its results are close to
+// those of the separate layers. It returns the tensors.
+func checkFused(t *testing.T, n *list.Network, o anesim.Options, alone map[string][]float16.Float16) map[string][]float16.Float16 {
 	t.Helper()
 	n.InMemory = true
 	defer func() { n.InMemory = false }()
@@ -189,8 +189,8 @@ func fused(t *testing.T, n *list.Network, o anesim.Options, alone map[string][]f
 	return tensors
 }
 
-// resident checks that the layers make the same with tensors in the L2.
-func resident(t *testing.T, n *list.Network, o anesim.Options, tensors map[string][]float16.Float16) {
+// checkResident checks that the network computes the same tensors when they stay in L2.
+func checkResident(t *testing.T, n *list.Network, o anesim.Options, tensors map[string][]float16.Float16) {
 	t.Helper()
 	programs, _, _ := partition.Lower(t.Context(), n, partition.Lowering{Seed: o.Seed})
 	for _, p := range programs {

@@ -17,7 +17,7 @@ type file struct {
 	values map[string]*graph.Value
 }
 
-func (f *file) value(name string) *graph.Value {
+func (f *file) valueOf(name string) *graph.Value {
 	v := f.values[name]
 	if v == nil {
 		v = &graph.Value{Name: name}
@@ -30,25 +30,26 @@ func (f *file) value(name string) *graph.Value {
 	return v
 }
 
-func read(text string) *file {
+func parseGraph(text string) *file {
 	f := &file{values: map[string]*graph.Value{}}
 	for line := range strings.SplitSeq(text, "; ") {
 		w := strings.Fields(line)
-		n := &graph.Node{Op: w[2], Opset: 20, Out: []*graph.Value{f.value(w[0])}, Attr: map[string]*graph.Attr{}}
+		n := &graph.Node{Op: w[2], Opset: 20, Out: []*graph.Value{f.valueOf(w[0])}, Attr: map[string]*graph.Attr{}}
 		for _, x := range w[3:] {
 			if name, value, ok := strings.Cut(x, "="); ok {
-				n.Attr[name] = attribute(name, value)
+				n.Attr[name] = parseAttribute(name, value)
 				continue
 			}
-			n.In = append(n.In, f.value(x))
+			n.In = append(n.In, f.valueOf(x))
 		}
 		f.nodes = append(f.nodes, n)
 	}
 	return f
 }
 
-// attribute is an argument: axes of one digit each, whole numbers, or a number with a fraction.
-func attribute(name, value string) *graph.Attr {
+// parseAttribute returns an attribute: a list of axes with one digit each, an integer, or a number
+// with a fraction.
+func parseAttribute(name, value string) *graph.Attr {
 	a := &graph.Attr{}
 	switch name {
 	case "perm":
@@ -127,8 +128,8 @@ func TestFind(t *testing.T) {
 		{"q = Mul x x; v = ReduceSum q axes=-1; e = Add v 1e-05; s = Sqrt e; y = Div x s", ""},
 		{"q = Mul k k; v = ReduceMean q axes=-1; e = Add v 1e-05; s = Sqrt e; y = Div x s", ""},
 	} {
-		f := read(c.text)
-		found, inside := Find(f.nodes, []*graph.Value{f.value("y"), f.value("z")})
+		f := parseGraph(c.text)
+		found, inside := Find(f.nodes, []*graph.Value{f.valueOf("y"), f.valueOf("z")})
 		var got []string
 		for i, m := range found {
 			got = append(got, strings.Trim(fmt.Sprintf("%d: %s %s for %v", i, m.Node.Op, m.Node.In[0].Name, fmt.Sprint(m.Inside)), "]"))
@@ -147,19 +148,19 @@ func TestFind(t *testing.T) {
 // TestConstants holds that a number is one behind nodes that leave values as they are, but not
 // where it has more elements or is computed.
 func TestConstants(t *testing.T) {
-	f := read("i = Identity 3; c = Cast i; a = Add x c; m = Clip a 0 6; y = Div m 6")
-	if found, _ := Find(f.nodes, []*graph.Value{f.value("y")}); found[4] == nil || found[4].Node.Op != "HardSigmoid" {
+	f := parseGraph("i = Identity 3; c = Cast i; a = Add x c; m = Clip a 0 6; y = Div m 6")
+	if found, _ := Find(f.nodes, []*graph.Value{f.valueOf("y")}); found[4] == nil || found[4].Node.Op != "HardSigmoid" {
 		t.Errorf("behind an Identity and a Cast 3 is no number: %v", found)
 	}
-	f = read("k = Constant; e = Exp x; a = Add e k; y = Log a")
+	f = parseGraph("k = Constant; e = Exp x; a = Add e k; y = Log a")
 	f.nodes[0].Attr["value_float"] = &graph.Attr{Float: 1}
-	if found, _ := Find(f.nodes, []*graph.Value{f.value("y")}); found[3] == nil || found[3].Node.Op != "Softplus" {
+	if found, _ := Find(f.nodes, []*graph.Value{f.valueOf("y")}); found[3] == nil || found[3].Node.Op != "Softplus" {
 		t.Errorf("a Constant is no number: %v", found)
 	}
 	for _, dims := range [][]int{{2}, {1, 1}} { // the second makes the result one of two axes
-		f = read("e = Exp x; a = Add e k; y = Log a")
-		f.value("k").Set(&graph.Const{Dims: dims, Type: graph.Float, Numbers: []float64{1, 1}[:graph.Elements(dims)]})
-		if found, _ := Find(f.nodes, []*graph.Value{f.value("y")}); len(found) != 0 {
+		f = parseGraph("e = Exp x; a = Add e k; y = Log a")
+		f.valueOf("k").Set(&graph.Const{Dims: dims, Type: graph.Float, Numbers: []float64{1, 1}[:graph.Elements(dims)]})
+		if found, _ := Find(f.nodes, []*graph.Value{f.valueOf("y")}); len(found) != 0 {
 			t.Errorf("a constant of shape %v is a number: %+v", dims, found)
 		}
 	}
@@ -167,9 +168,9 @@ func TestConstants(t *testing.T) {
 
 // TestAxesAsInput holds that the axes of a reduction may be a constant input.
 func TestAxesAsInput(t *testing.T) {
-	f := read("e = Exp x; s = ReduceSum e k; y = Div e s")
-	f.value("k").Set(&graph.Const{Dims: []int{1}, Type: graph.Int64, Numbers: []float64{-1}})
-	found, _ := Find(f.nodes, []*graph.Value{f.value("y")})
+	f := parseGraph("e = Exp x; s = ReduceSum e k; y = Div e s")
+	f.valueOf("k").Set(&graph.Const{Dims: []int{1}, Type: graph.Int64, Numbers: []float64{-1}})
+	found, _ := Find(f.nodes, []*graph.Value{f.valueOf("y")})
 	if m := found[2]; m == nil || m.Node.Op != "Softmax" || m.Node.Int("axis", 0) != -1 {
 		t.Errorf("a sum along a constant axis is %+v", m)
 	}
@@ -178,8 +179,8 @@ func TestAxesAsInput(t *testing.T) {
 // TestTaken holds that a match stands in the place of its last piece, and that nothing is one
 // whose pieces a branch reads.
 func TestTaken(t *testing.T) {
-	f := read("r = Relu x; e = Exp r; a = Add e 1; y = Log a; z = Neg y")
-	outputs := []*graph.Value{f.value("z")}
+	f := parseGraph("r = Relu x; e = Exp r; a = Add e 1; y = Log a; z = Neg y")
+	outputs := []*graph.Value{f.valueOf("z")}
 	found, inside := Find(f.nodes, outputs)
 	var got []string
 	for _, n := range Replace(f.nodes, found, inside) {
@@ -188,9 +189,9 @@ func TestTaken(t *testing.T) {
 	if want := []string{"Relu", "Softplus", "Neg"}; !slices.Equal(got, want) {
 		t.Errorf("the nodes are %v, want %v", got, want)
 	}
-	inner := read("w = Neg u")
-	inner.nodes[0].In[0] = f.value("a")
-	f.nodes = append(f.nodes, &graph.Node{Op: "If", In: []*graph.Value{f.value("c")}, Out: []*graph.Value{f.value("v")}, Attr: map[string]*graph.Attr{
+	inner := parseGraph("w = Neg u")
+	inner.nodes[0].In[0] = f.valueOf("a")
+	f.nodes = append(f.nodes, &graph.Node{Op: "If", In: []*graph.Value{f.valueOf("c")}, Out: []*graph.Value{f.valueOf("v")}, Attr: map[string]*graph.Attr{
 		"then_branch": {Graph: &graph.Graph{Nodes: inner.nodes, Outputs: inner.nodes[0].Out}},
 	}})
 	if found, _ := Find(f.nodes, outputs); len(found) != 0 {
@@ -209,8 +210,8 @@ func TestStraighten(t *testing.T) {
 		// An output in the order of the first transpose keeps it.
 		{"a = Transpose x perm=0231; z = Relu a; y = Transpose z perm=0312", "y = Transpose z [0 3 1 2], z = Relu a"},
 	} {
-		f := read(c.text)
-		CancelTransposes(f.nodes, []*graph.Value{f.value("y"), f.value("z")})
+		f := parseGraph(c.text)
+		CancelTransposes(f.nodes, []*graph.Value{f.valueOf("y"), f.valueOf("z")})
 		var got []string
 		for _, n := range slices.Backward(f.nodes[1:]) {
 			text := fmt.Sprintf("%s = %s %s", n.Out[0].Name, n.Op, n.In[0].Name)

@@ -11,23 +11,23 @@ import (
 	"anesim/hw/evidence"
 )
 
-func constant(v float64) evidence.Constant { return evidence.Constant{Value: v} }
+func newConstant(v float64) evidence.Constant { return evidence.Constant{Value: v} }
 
-// machine has round numbers.
-func machine(repack float64) Machine {
+// newMachine returns a machine whose constants are round numbers.
+func newMachine(repack float64) Machine {
 	return Machine{
 		Backends: []Backend{
-			{Name: Engine, Launch: constant(1), Interleaved: true},
-			{Name: GPU, Rate: constant(1000), Bandwidth: constant(100), Launch: constant(0.5)},
-			{Name: CPU, Rate: constant(100), Bandwidth: constant(50), Launch: constant(0.1)},
+			{Name: Engine, Launch: newConstant(1), Interleaved: true},
+			{Name: GPU, Rate: newConstant(1000), Bandwidth: newConstant(100), Launch: newConstant(0.5)},
+			{Name: CPU, Rate: newConstant(100), Bandwidth: newConstant(50), Launch: newConstant(0.1)},
 		},
-		Repack: constant(repack), Switch: constant(0.2),
+		Repack: newConstant(repack), Switch: newConstant(0.2),
 	}
 }
 
-// chain is operations one behind the other, each of a megabyte; those of odd places are
-// cheaper on the GPU by 50 us.
-func chain(n int) *Network {
+// newChain returns n operations, each of which reads the result of the one before it and moves a
+// megabyte. Every second one is 50 us cheaper on the GPU.
+func newChain(n int) *Network {
 	net := &Network{Inputs: []string{"t0"}, Bytes: map[string]uint64{"t0": 1 << 20}}
 	for i := range n {
 		in, out := fmt.Sprintf("t%d", i), fmt.Sprintf("t%d", i+1)
@@ -42,7 +42,7 @@ func chain(n int) *Network {
 	return net
 }
 
-func places(p *Plan) string {
+func joinBackends(p *Plan) string {
 	var s []string
 	for _, c := range p.Choices {
 		s = append(s, c.Backend)
@@ -52,48 +52,48 @@ func places(p *Plan) string {
 
 // Raising what a transfer costs merges segments.
 func TestTransfersMergeSegments(t *testing.T) {
-	cheap, err := Solve(chain(6), machine(1e6))
+	cheap, err := Solve(newChain(6), newMachine(1e6))
 	if err != nil {
 		t.Fatal(err)
 	}
-	dear, err := Solve(chain(6), machine(10))
+	dear, err := Solve(newChain(6), newMachine(10))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if cheap.Segments != 6 || places(cheap) != "engine gpu engine gpu engine gpu" {
-		t.Errorf("cheap transfers: %d segments: %s", cheap.Segments, places(cheap))
+	if cheap.Segments != 6 || joinBackends(cheap) != "engine gpu engine gpu engine gpu" {
+		t.Errorf("cheap transfers: %d segments: %s", cheap.Segments, joinBackends(cheap))
 	}
 	if dear.Segments != 1 {
-		t.Errorf("dear transfers: %d segments: %s", dear.Segments, places(dear))
+		t.Errorf("dear transfers: %d segments: %s", dear.Segments, joinBackends(dear))
 	}
 }
 
 // What the engine does not take is routed around it, and back where that pays.
 func TestRoutesAroundARefusal(t *testing.T) {
-	n := chain(5)
+	n := newChain(5)
 	for i := range n.Operations {
 		n.Operations[i].EngineNs = 1e3
 		n.Operations[i].MACs = 1e9
 	}
 	n.Operations[2].Refused, n.Operations[2].MACs = "sorting runs on the host", 0
-	p, err := Solve(n, machine(50))
+	p, err := Solve(n, newMachine(50))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if want := "engine engine cpu engine engine"; places(p) != want && places(p) != strings.Replace(want, "cpu", "gpu", 1) {
-		t.Errorf("%s, want %s", places(p), want)
+	if want := "engine engine cpu engine engine"; joinBackends(p) != want && joinBackends(p) != strings.Replace(want, "cpu", "gpu", 1) {
+		t.Errorf("%s, want %s", joinBackends(p), want)
 	}
 	if s := p.Choices[2].Support[0]; s.Taken || s.Message != "sorting runs on the host" || p.Choices[2].Crossing != 1<<20 {
 		t.Errorf("%+v", p.Choices[2])
 	}
 	var refused *RefusedError
-	if _, err := Solve(n, machine(50).Only(Engine)); !errors.As(err, &refused) || refused.Operation != "t3" {
+	if _, err := Solve(n, newMachine(50).Only(Engine)); !errors.As(err, &refused) || refused.Operation != "t3" {
 		t.Errorf("engine alone: %v", err)
 	}
 }
 
-// The parts of a plan add up to the whole.
-func (p *Plan) sum() float64 {
+// sumTimes returns the sum of all times of a plan, which must be the total time.
+func (p *Plan) sumTimes() float64 {
 	s := p.LeaveNs
 	for _, c := range p.Choices {
 		s += c.Ns + c.LaunchNs + c.CrossNs
@@ -105,8 +105,8 @@ func (p *Plan) sum() float64 {
 func TestPlanIsTheBestOfAll(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for trial := range 60 {
-		n := chain(2 + r.IntN(5))
-		m := machine(math.Exp(r.Float64()*8 - 1))
+		n := newChain(2 + r.IntN(5))
+		m := newMachine(math.Exp(r.Float64()*8 - 1))
 		for i := range n.Operations {
 			o := &n.Operations[i]
 			o.EngineNs, o.MACs, o.Bytes = r.Float64()*50e3, r.Uint64N(20e6), r.Uint64N(1<<20)
@@ -124,17 +124,17 @@ func TestPlanIsTheBestOfAll(t *testing.T) {
 		}
 		best := math.Inf(1)
 		for k := range int(math.Pow(3, float64(len(n.Operations)))) {
-			best = min(best, tried(n, m, k))
+			best = min(best, planCost(n, m, k))
 		}
-		if math.Abs(p.Ns-best) > 1e-6*best || math.Abs(p.sum()-p.Ns) > 1e-6*best {
-			t.Errorf("trial %d: %g ns, parts %g, best of all %g", trial, p.Ns, p.sum(), best)
+		if math.Abs(p.Ns-best) > 1e-6*best || math.Abs(p.sumTimes()-p.Ns) > 1e-6*best {
+			t.Errorf("trial %d: %g ns, parts %g, best of all %g", trial, p.Ns, p.sumTimes(), best)
 		}
 	}
 }
 
-// tried is what a plan costs by the definition, without the graph: k has a digit of three
-// for each operation.
-func tried(n *Network, m Machine, k int) float64 {
+// planCost computes the cost of an assignment from the definition, without the graph. Digit i of k,
+// in base 3, is the backend of operation i.
+func planCost(n *Network, m Machine, k int) float64 {
 	sum, before := 0.0, -1
 	repack := func(at int) float64 {
 		bytes := 0.0
@@ -194,14 +194,14 @@ func tried(n *Network, m Machine, k int) float64 {
 
 // A file's rates take the place of the preset's; what is no rate is refused.
 func TestRatesOfAFile(t *testing.T) {
-	m, err := Preset(constant(190), constant(100)).With("b.yaml", []byte("gpu: {gflops: 5200}\ntransfer: {gb_per_s: 3}\n"))
+	m, err := Preset(newConstant(190), newConstant(100)).With("b.yaml", []byte("gpu: {gflops: 5200}\ntransfer: {gb_per_s: 3}\n"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	if g := m.Backends[1]; g.Rate.Value != 5200 || g.Rate.Evidence != evidence.Assumed || g.Rate.Source != "b.yaml" || m.Repack.Value != 3 || m.Backends[0].Launch.Value != 190 {
 		t.Errorf("%+v", m)
 	}
-	if m := Preset(constant(190), constant(100)); m.Repack.Value != 10 {
+	if m := Preset(newConstant(190), newConstant(100)); m.Repack.Value != 10 {
 		t.Errorf("100 us a megabyte are %g GB/s", m.Repack.Value)
 	}
 	for _, bad := range []string{"gpu: {gflops: 0}", "gpu: {gflops: .nan}", "tpu: {}", "engine: {gflops: 3}", "cpu: {launch_us: -1}", "[", "gpu: 3"} {

@@ -120,12 +120,12 @@ func TestInOthers(t *testing.T) {
 		{"y = com.microsoft.MatMulIntegerToFloat x w xs ws", nil, "x uint8 2x4; w int8 4x3:1; xs :0.5; ws :0.5", "same Mul same (Mul) MatMul: [2 3] float32"},
 	} {
 		f := newFile()
-		n := f.node(c.node, c.a)
-		declare(f, c.shapes)
+		n := f.addNode(c.node, c.a)
+		declareTensors(f, c.shapes)
 		s := &settler{values: f.Values, budget: &graph.Budget{Bytes: 1 << 20}}
 		node := &Node{Node: n, Label: "n"}
 		s.settle(node)
-		got := parts(node.Body)
+		got := describeBody(node.Body)
 		switch {
 		case node.Err != nil:
 			got = "error: " + node.Err.Error()
@@ -137,7 +137,7 @@ func TestInOthers(t *testing.T) {
 		if node.Err == nil {
 			var results []string
 			for _, v := range n.Out {
-				results = append(results, is(v))
+				results = append(results, describeValue(v))
 			}
 			got += ": " + strings.Join(results, ", ")
 		}
@@ -147,8 +147,9 @@ func TestInOthers(t *testing.T) {
 	}
 }
 
-// declare gives tensors of a file their types, shapes and values: "x 2x3; c int8 4:1; number :0.5".
-func declare(f *file, text string) {
+// declareTensors sets the types, shapes and values of tensors from a text such as "x 2x3; c int8
+// 4:1; number :0.5".
+func declareTensors(f *file, text string) {
 	elems := map[string]graph.Type{"uint8": graph.Uint8, "int8": graph.Int8, "int16": graph.Int16, "int32": graph.Int32, "int64": graph.Int64, "bool": graph.Bool}
 	for line := range strings.SplitSeq(text, "; ") {
 		w := strings.Split(line, " ")
@@ -164,9 +165,9 @@ func declare(f *file, text string) {
 			}
 		}
 		if constant {
-			f.constant(w[0], elem, dims, atof(number))
+			f.addConstant(w[0], elem, dims, atof(number))
 		} else {
-			f.input(w[0], elem, dims...)
+			f.addInput(w[0], elem, dims...)
 		}
 	}
 }

@@ -143,7 +143,7 @@ func expandMatMulNBits(e *expansion) error {
 		each := 8 / bits
 		return float64(int(v[at/each]) >> (at % each * bits) & (1<<bits - 1))
 	}
-	zero, err := blockZeros(e, bits, columns, blocks, field)
+	zero, err := blockZeroPoints(e, bits, columns, blocks, field)
 	if err != nil {
 		return err
 	}
@@ -163,10 +163,10 @@ func expandMatMulNBits(e *expansion) error {
 	return err
 }
 
-// blockZeros returns a function that gives the zero point of block b of column o. Zero points are
-// floats or packed integers, which field unpacks. If the node has none, the function returns the
-// middle of the range, 1<<(bits-1).
-func blockZeros(e *expansion, bits, columns, blocks int, field func(v []float64, at int) float64) (func(o, b int) float64, error) {
+// blockZeroPoints returns a function that gives the zero point of block b of column o. Zero points
+// are floats or packed integers, which field unpacks. If the node has none, the function returns
+// the middle of the range, 1<<(bits-1).
+func blockZeroPoints(e *expansion, bits, columns, blocks int, field func(v []float64, at int) float64) (func(o, b int) float64, error) {
 	z := e.Const(3)
 	switch {
 	case z == nil && e.Given(3):

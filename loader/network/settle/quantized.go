@@ -94,9 +94,9 @@ func (e *expansion) newAxisConstant(v []float64, axis, rank int) *graph.Value {
 	return e.newFloats(d, v)
 }
 
-// emitQuantize emits nodes that quantize x: they divide it by the scale, round it, add the zero
+// emitQuantization emits nodes that quantize x: they divide it by the scale, round it, add the zero
 // point and clamp the sum to the range of the quantized type. The result is out.
-func (e *expansion) emitQuantize(out, x *graph.Value, s quantization) error {
+func (e *expansion) emitQuantization(out, x *graph.Value, s quantization) error {
 	low, high, exact := integerRange(s.elem)
 	if !exact {
 		return fmt.Errorf("unsupported type %v; want int8 or uint8, which fp16 holds exactly", s.elem)
@@ -119,9 +119,9 @@ func (e *expansion) emitQuantize(out, x *graph.Value, s quantization) error {
 	return err
 }
 
-// emitDequantize emits nodes that compute (x - zero)*scale, with the zero points and scales in s,
-// and returns the result. The result is out, or a new tensor if out is nil.
-func (e *expansion) emitDequantize(out, x *graph.Value, s quantization) (*graph.Value, error) {
+// emitDequantization emits nodes that compute (x - zero)*scale, with the zero points and scales in
+// s, and returns the result. The result is out, or a new tensor if out is nil.
+func (e *expansion) emitDequantization(out, x *graph.Value, s quantization) (*graph.Value, error) {
 	rank := len(x.Dims)
 	steps := []step{{"Mul", nil, []*graph.Value{nil, e.newAxisConstant(s.scale, s.axis, rank)}}}
 	if slices.ContainsFunc(s.zero, func(z float64) bool { return z != 0 }) {
@@ -138,7 +138,7 @@ func expandQuantizeLinear(e *expansion) error {
 	if t := e.Int("output_dtype", 0); !e.Given(2) && t != 0 {
 		s.elem = graph.Type(t)
 	}
-	return e.emitQuantize(e.output(0), e.input(0), s)
+	return e.emitQuantization(e.output(0), e.input(0), s)
 }
 
 func expandDequantizeLinear(e *expansion) error {
@@ -149,7 +149,7 @@ func expandDequantizeLinear(e *expansion) error {
 	if _, _, exact := integerRange(e.Type(0)); !exact && e.Const(0) == nil {
 		return fmt.Errorf("unsupported type %v; want int8 or uint8, which fp16 holds exactly", e.Type(0))
 	}
-	_, err = e.emitDequantize(e.output(0), e.input(0), s)
+	_, err = e.emitDequantization(e.output(0), e.input(0), s)
 	return err
 }
 
@@ -165,7 +165,7 @@ func (e *expansion) dequantizeInput(i int) (*graph.Value, error) {
 			s.axis = len(e.In[i].Dims) - 1
 		}
 	}
-	return e.emitDequantize(nil, e.In[i], s)
+	return e.emitDequantization(nil, e.In[i], s)
 }
 
 // emitQuantizedResult emits nodes that quantize x, and makes the quantized tensor the first result
@@ -176,7 +176,7 @@ func (e *expansion) emitQuantizedResult(x *graph.Value, scale, zero int) error {
 	if err != nil {
 		return err
 	}
-	return e.emitQuantize(e.output(0), x, s)
+	return e.emitQuantization(e.output(0), x, s)
 }
 
 func expandQLinearConv(e *expansion) error {
@@ -500,7 +500,7 @@ func (e *expansion) emitScaledProduct(x *graph.Value, weights, scale, zero, bias
 		return err
 	}
 	s.axis = len(d) - 1
-	w, err := e.emitDequantize(nil, e.In[weights], s)
+	w, err := e.emitDequantization(nil, e.In[weights], s)
 	if err != nil {
 		return err
 	}

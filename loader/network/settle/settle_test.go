@@ -14,7 +14,7 @@ type file struct{ graph.Model }
 
 func newFile() *file { return &file{graph.Model{Values: map[string]*graph.Value{}}} }
 
-func (f *file) value(name string) *graph.Value {
+func (f *file) valueOf(name string) *graph.Value {
 	if name == "" {
 		return &graph.Value{}
 	}
@@ -24,30 +24,31 @@ func (f *file) value(name string) *graph.Value {
 	return f.Values[name]
 }
 
-// input adds an input.
-func (f *file) input(name string, t graph.Type, dims ...int) {
-	v := f.value(name)
+// addInput adds an input to the file.
+func (f *file) addInput(name string, t graph.Type, dims ...int) {
+	v := f.valueOf(name)
 	v.Type = t
 	v.Shape(dims)
 	f.Inputs = append(f.Inputs, graph.Port{Name: name, Type: t})
 }
 
-// constant adds a tensor of the file.
-func (f *file) constant(name string, t graph.Type, dims []int, numbers ...float64) {
+// addConstant adds a constant to the file.
+func (f *file) addConstant(name string, t graph.Type, dims []int, numbers ...float64) {
 	for len(numbers) < graph.Elements(dims) {
 		numbers = append(numbers, numbers...)
 	}
-	f.value(name).Set(&graph.Const{Dims: dims, Type: t, Numbers: numbers[:graph.Elements(dims)]})
+	f.valueOf(name).Set(&graph.Const{Dims: dims, Type: t, Numbers: numbers[:graph.Elements(dims)]})
 }
 
-// node adds a node in words: "y, z = domain.Op x - w". A dash is an input that is left out.
-func (f *file) node(text string, a attributes) *graph.Node {
-	n := parse(text, a, f.value)
+// addNode adds a node described in words, such as "y, z = domain.Op x - w". A dash is an omitted
+// input.
+func (f *file) addNode(text string, a attributes) *graph.Node {
+	n := parseNode(text, a, f.valueOf)
 	f.Nodes = append(f.Nodes, n)
 	return n
 }
 
-func parse(text string, a attributes, value func(string) *graph.Value) *graph.Node {
+func parseNode(text string, a attributes, value func(string) *graph.Value) *graph.Node {
 	out, rest, _ := strings.Cut(text, " = ")
 	w := strings.Fields(rest)
 	n := &graph.Node{Op: w[0], Attr: a, Opset: 20}
@@ -63,8 +64,8 @@ func parse(text string, a attributes, value func(string) *graph.Value) *graph.No
 	return n
 }
 
-// settled settles the file, which must have no fault of a pass.
-func (f *file) settled(t *testing.T) []*Node {
+// settle settles the file. It fails the test if a pass has a fault.
+func (f *file) settle(t *testing.T) []*Node {
 	t.Helper()
 	for _, n := range f.Nodes {
 		f.Outputs = append(f.Outputs, n.Out...)
@@ -76,8 +77,9 @@ func (f *file) settled(t *testing.T) []*Node {
 	return list
 }
 
-// is is a tensor in words: its shape and type, and its elements where they are known.
-func is(v *graph.Value) string {
+// describeValue returns the shape and type of a tensor in words, and its elements if they are
+// known.
+func describeValue(v *graph.Value) string {
 	if v.Dims == nil {
 		return "?"
 	}
@@ -89,8 +91,8 @@ func is(v *graph.Value) string {
 	return s
 }
 
-// parts are the operators of a body.
-func parts(list []*Node) string {
+// describeBody returns the operators of a body.
+func describeBody(list []*Node) string {
 	var s []string
 	for _, n := range list {
 		switch {
@@ -99,7 +101,7 @@ func parts(list []*Node) string {
 		case n.Kind == Constant:
 			s = append(s, "("+n.Op+")")
 		case n.Body != nil:
-			s = append(s, n.Op+"["+parts(n.Body)+"]")
+			s = append(s, n.Op+"["+describeBody(n.Body)+"]")
 		default:
 			s = append(s, n.Op)
 		}
@@ -111,27 +113,27 @@ func parts(list []*Node) string {
 // and that a node of which too much would have to be worked out stays what it is, with a shape.
 func TestConstants(t *testing.T) {
 	f := newFile()
-	f.input("x", graph.Float, 2, 3)
-	f.constant("c", graph.Float, []int{2}, 1, 2)
-	f.constant("wide", graph.Int64, []int{1}, 1<<20)
-	f.node("k = Constant", attributes{"value_int": {Int: 5}})
-	f.node("s = Shape x", nil)
-	f.node("d = Add c c", nil)
-	f.node("g = Greater p m", nil)
-	f.node("large = Expand d0 wide", nil)
-	f.constant("d0", graph.Float, []int{1}, 1)
-	f.node("r = Sigmoid x", nil)
-	f.constant("m", graph.Float, []int{}, -1)
-	f.node("p = Add r r", nil)
+	f.addInput("x", graph.Float, 2, 3)
+	f.addConstant("c", graph.Float, []int{2}, 1, 2)
+	f.addConstant("wide", graph.Int64, []int{1}, 1<<20)
+	f.addNode("k = Constant", attributes{"value_int": {Int: 5}})
+	f.addNode("s = Shape x", nil)
+	f.addNode("d = Add c c", nil)
+	f.addNode("g = Greater p m", nil)
+	f.addNode("large = Expand d0 wide", nil)
+	f.addConstant("d0", graph.Float, []int{1}, 1)
+	f.addNode("r = Sigmoid x", nil)
+	f.addConstant("m", graph.Float, []int{}, -1)
+	f.addNode("p = Add r r", nil)
 	list := map[string]*Node{}
-	for _, n := range f.settled(t) {
+	for _, n := range f.settle(t) {
 		list[n.Out[0].Name] = n
 	}
 	for name, want := range map[string]string{
 		"k": "[] int64 of [5]", "s": "[2] int64 of [2 3]", "d": "[2] float32 of [2 4]",
 		"large": "[1048576] float32", "r": "[2 3] float32", "g": "[2 3] bool",
 	} {
-		if got := is(f.value(name)); got != want {
+		if got := describeValue(f.valueOf(name)); got != want {
 			t.Errorf("%s is %s, want %s", name, got, want)
 		}
 	}
@@ -147,21 +149,21 @@ func TestConstants(t *testing.T) {
 // the file states, and where there is none those behind it say which node has none.
 func TestShapes(t *testing.T) {
 	f := newFile()
-	f.input("x", graph.Float, 2, 3)
-	f.node("a = Nonesuch x", nil)
-	f.node("b = Relu a", nil)
-	f.node("c = Nonesuch x", nil)
-	f.node("d = Relu c", nil)
-	f.node("e = mil.odd x", attributes{"why": {Text: "it is odd"}})
-	f.node("h = Relu nowhere", nil)
-	f.value("a").Stated = &graph.Result{Dims: []int{7}, Type: graph.Float16}
-	f.value("h").Stated = &graph.Result{Dims: []int{0}, Type: graph.Float16}
+	f.addInput("x", graph.Float, 2, 3)
+	f.addNode("a = Nonesuch x", nil)
+	f.addNode("b = Relu a", nil)
+	f.addNode("c = Nonesuch x", nil)
+	f.addNode("d = Relu c", nil)
+	f.addNode("e = mil.odd x", attributes{"why": {Text: "it is odd"}})
+	f.addNode("h = Relu nowhere", nil)
+	f.valueOf("a").Stated = &graph.Result{Dims: []int{7}, Type: graph.Float16}
+	f.valueOf("h").Stated = &graph.Result{Dims: []int{0}, Type: graph.Float16}
 	errs := map[string]error{}
-	for _, n := range f.settled(t) {
+	for _, n := range f.settle(t) {
 		errs[n.Out[0].Name] = n.Err
 	}
 	for name, want := range map[string]string{"a": "[7] float16", "b": "[7] float16", "c": "?", "d": "?", "e": "?", "h": "?"} {
-		if got := is(f.value(name)); got != want {
+		if got := describeValue(f.valueOf(name)); got != want {
 			t.Errorf("%s is %s, want %s", name, got, want)
 		}
 	}
@@ -181,9 +183,9 @@ func TestShapes(t *testing.T) {
 // TestTwice holds that a name is one tensor's, in a graph and in its branches.
 func TestTwice(t *testing.T) {
 	f := newFile()
-	f.input("x", graph.Float, 2)
-	f.node("y = Relu x", nil)
-	f.node("x = Neg y", nil)
+	f.addInput("x", graph.Float, 2)
+	f.addNode("y = Relu x", nil)
+	f.addNode("x = Neg y", nil)
 	var e *DuplicateError
 	if _, err := Model(&f.Model, &graph.Budget{}); !errors.As(err, &e) || e.Tensor != "x" {
 		t.Errorf("a node that makes an input: %v", err)
@@ -195,37 +197,38 @@ func TestTwice(t *testing.T) {
 func TestPieces(t *testing.T) {
 	write := func() *file {
 		f := newFile()
-		f.node("s = Sigmoid x", nil)
-		f.node("y = Mul x s", nil)
-		f.Outputs = []*graph.Value{f.value("y")}
+		f.addNode("s = Sigmoid x", nil)
+		f.addNode("y = Mul x s", nil)
+		f.Outputs = []*graph.Value{f.valueOf("y")}
 		return f
 	}
 	f := write()
-	f.input("x", graph.Float, 2, 3)
+	f.addInput("x", graph.Float, 2, 3)
 	list, err := Model(&f.Model, &graph.Budget{Bytes: 1 << 10})
-	if err != nil || len(list) != 1 || list[0].Op != "Swish" || parts(list[0].Pieces) != "Sigmoid Mul" || list[0].Out[0] != f.value("y") {
-		t.Errorf("a Swish in pieces is %s: %v", parts(list), err)
+	if err != nil || len(list) != 1 || list[0].Op != "Swish" || describeBody(list[0].Pieces) != "Sigmoid Mul" || list[0].Out[0] != f.valueOf("y") {
+		t.Errorf("a Swish in pieces is %s: %v", describeBody(list), err)
 	}
-	if got := is(f.value("y")); got != "[2 3] float32" {
+	if got := describeValue(f.valueOf("y")); got != "[2 3] float32" {
 		t.Errorf("its result is %s", got)
 	}
 	f = write()
-	f.constant("x", graph.Float, []int{1}, 0)
+	f.addConstant("x", graph.Float, []int{1}, 0)
 	list, err = Model(&f.Model, &graph.Budget{Bytes: 1 << 10})
-	if err != nil || parts(list) != "(Sigmoid) (Mul)" || is(f.value("y")) != "[1] float32 of [0]" {
-		t.Errorf("a Swish of a constant is %s, %s: %v", parts(list), is(f.value("y")), err)
+	if err != nil || describeBody(list) != "(Sigmoid) (Mul)" || describeValue(f.valueOf("y")) != "[1] float32 of [0]" {
+		t.Errorf("a Swish of a constant is %s, %s: %v", describeBody(list), describeValue(f.valueOf("y")), err)
 	}
 }
 
-// branches has an If by c whose sides are Relu and Neg of x, in shapes of their own.
-func branches(f *file, second string) {
-	f.input("x", graph.Float, 2, 3)
+// addBranches adds an If with condition c whose branches are a Relu and a Neg of x, each in its own
+// shape.
+func addBranches(f *file, second string) {
+	f.addInput("x", graph.Float, 2, 3)
 	side := func(text string) *graph.Attr {
-		g := &graph.Graph{Nodes: []*graph.Node{parse(text, attributes{"perm": graph.ListOf(1, 0)}, f.value)}}
+		g := &graph.Graph{Nodes: []*graph.Node{parseNode(text, attributes{"perm": graph.ListOf(1, 0)}, f.valueOf)}}
 		g.Outputs = g.Nodes[0].Out
 		return &graph.Attr{Graph: g}
 	}
-	f.node("y = If c", attributes{"then_branch": side("a = Relu x"), "else_branch": side(second)})
+	f.addNode("y = If c", attributes{"then_branch": side("a = Relu x"), "else_branch": side(second)})
 }
 
 // TestBranch holds that a constant condition leaves one side, and a computed one both, of which the
@@ -242,12 +245,12 @@ func TestBranch(t *testing.T) {
 	} {
 		f := newFile()
 		if c.condition == "" {
-			f.input("c", graph.Bool, 1)
+			f.addInput("c", graph.Bool, 1)
 		} else {
-			f.constant("c", graph.Bool, []int{1}, float64(c.condition[0]-'0'))
+			f.addConstant("c", graph.Bool, []int{1}, float64(c.condition[0]-'0'))
 		}
-		branches(f, c.second)
-		n := f.settled(t)[0]
+		addBranches(f, c.second)
+		n := f.settle(t)[0]
 		var kind string
 		switch {
 		case n.Err != nil:
@@ -257,12 +260,12 @@ func TestBranch(t *testing.T) {
 		case n.Unsized != nil:
 			kind = n.Unsized.Error()
 		case n.Kind == Branch:
-			kind = parts(n.Body)
+			kind = describeBody(n.Body)
 		default:
-			kind = parts(n.Sides[0].Nodes) + " | " + parts(n.Sides[1].Nodes)
+			kind = describeBody(n.Sides[0].Nodes) + " | " + describeBody(n.Sides[1].Nodes)
 		}
-		if kind != c.kind || is(f.value("y")) != c.y {
-			t.Errorf("If %s, else %s: %s and y %s; want %s and %s", c.condition, c.second, kind, is(f.value("y")), c.kind, c.y)
+		if kind != c.kind || describeValue(f.valueOf("y")) != c.y {
+			t.Errorf("If %s, else %s: %s and y %s; want %s and %s", c.condition, c.second, kind, describeValue(f.valueOf("y")), c.kind, c.y)
 		}
 	}
 }
@@ -271,17 +274,17 @@ func TestBranch(t *testing.T) {
 // whole numbers, is made up for: by a product that follows, and else in front of what reads it.
 func TestScale(t *testing.T) {
 	f := newFile()
-	f.input("x", graph.Uint8, 2, 64)
-	f.constant("w", graph.Int8, []int{64, 3}, 1)
-	f.constant("c", graph.Float, []int{}, 0.5)
-	f.node("i = MatMulInteger x w", nil)
-	f.node("v = Reshape i shape", nil)
-	f.constant("shape", graph.Int64, []int{1}, -1)
-	f.node("f = Cast v", attributes{"to": {Int: int64(graph.Float)}})
-	f.node("m = Mul f c", nil)
-	f.node("a = Relu f", nil)
+	f.addInput("x", graph.Uint8, 2, 64)
+	f.addConstant("w", graph.Int8, []int{64, 3}, 1)
+	f.addConstant("c", graph.Float, []int{}, 0.5)
+	f.addNode("i = MatMulInteger x w", nil)
+	f.addNode("v = Reshape i shape", nil)
+	f.addConstant("shape", graph.Int64, []int{1}, -1)
+	f.addNode("f = Cast v", attributes{"to": {Int: int64(graph.Float)}})
+	f.addNode("m = Mul f c", nil)
+	f.addNode("a = Relu f", nil)
 	list := map[string]*Node{}
-	for _, n := range f.settled(t) {
+	for _, n := range f.settle(t) {
 		list[n.Out[0].Name] = n
 	}
 	for name, want := range map[string]struct {
@@ -292,8 +295,8 @@ func TestScale(t *testing.T) {
 		"m": {0, "(Mul) Mul"}, "a": {0, "Mul Relu"},
 	} {
 		n := list[name]
-		if n.Out[0].Scale != want.scale || parts(n.Body) != want.body || n.Only != (name == "m" || name == "a") {
-			t.Errorf("%s is %g times too small, stated as %s, only so: %t", name, n.Out[0].Scale, parts(n.Body), n.Only)
+		if n.Out[0].Scale != want.scale || describeBody(n.Body) != want.body || n.Only != (name == "m" || name == "a") {
+			t.Errorf("%s is %g times too small, stated as %s, only so: %t", name, n.Out[0].Scale, describeBody(n.Body), n.Only)
 		}
 	}
 }
@@ -302,12 +305,12 @@ func TestScale(t *testing.T) {
 func TestBranchMissing(t *testing.T) {
 	for _, constant := range []bool{true, false} {
 		f := newFile()
-		f.input("x", graph.Bool, 1)
+		f.addInput("x", graph.Bool, 1)
 		if constant {
-			f.constant("x", graph.Bool, []int{1}, 1)
+			f.addConstant("x", graph.Bool, []int{1}, 1)
 		}
-		f.node("y = If x", nil)
-		n := f.settled(t)[0]
+		f.addNode("y = If x", nil)
+		n := f.settle(t)[0]
 		if err := errors.Join(n.Err, n.Unstated); err == nil || err.Error() != "branch is missing; want then_branch and else_branch" {
 			t.Errorf("an If without sides: %v", err)
 		}
@@ -318,20 +321,20 @@ func TestBranchMissing(t *testing.T) {
 // the least, who computes them, and what is constant after all.
 func TestSizes(t *testing.T) {
 	f := newFile()
-	f.input("x", graph.Float, 4, 5)
-	f.constant("w", graph.Float, []int{2, 3}, 1)
-	f.node("p = NonZero x", nil) // [2 0..20]
-	f.node("q = Transpose p", attributes{"perm": graph.ListOf(1, 0)})
-	f.node("f = Cast q", attributes{"to": {Int: int64(graph.Float)}})
-	f.node("r = Relu f", nil)
-	f.node("m = MatMul r w", nil)
-	f.node("n = LayerNormalization m o", attributes{"axis": {Int: 0}})
-	f.constant("o", graph.Float, []int{20, 3}, 1)
-	f.node("s = Shape p", nil)
-	f.node("k = Gather s zero", nil)
-	f.constant("zero", graph.Int64, []int{}, 0)
+	f.addInput("x", graph.Float, 4, 5)
+	f.addConstant("w", graph.Float, []int{2, 3}, 1)
+	f.addNode("p = NonZero x", nil) // [2 0..20]
+	f.addNode("q = Transpose p", attributes{"perm": graph.ListOf(1, 0)})
+	f.addNode("f = Cast q", attributes{"to": {Int: int64(graph.Float)}})
+	f.addNode("r = Relu f", nil)
+	f.addNode("m = MatMul r w", nil)
+	f.addNode("n = LayerNormalization m o", attributes{"axis": {Int: 0}})
+	f.addConstant("o", graph.Float, []int{20, 3}, 1)
+	f.addNode("s = Shape p", nil)
+	f.addNode("k = Gather s zero", nil)
+	f.addConstant("zero", graph.Int64, []int{}, 0)
 	list := map[string]*Node{}
-	for _, n := range f.settled(t) {
+	for _, n := range f.settle(t) {
 		list[n.Out[0].Name] = n
 	}
 	for name, want := range map[string]string{
@@ -344,7 +347,7 @@ func TestSizes(t *testing.T) {
 		"s": "[2] int64 span host", "k": "[] int64 of [2]",
 	} {
 		n := list[name]
-		got := is(n.Out[0])
+		got := describeValue(n.Out[0])
 		if v := n.Out[0]; v.Least != nil {
 			got += fmt.Sprintf(" %v", v.Least)
 		}

@@ -50,7 +50,7 @@ func (x *operation) inputNames(key string) []string {
 	return names
 }
 
-func (x *operation) has(key string) bool { return len(x.Inputs[key]) > 0 }
+func (x *operation) hasArgument(key string) bool { return len(x.Inputs[key]) > 0 }
 
 // constantTensor returns the tensor of a constant argument. It returns nil if the argument is
 // absent, and also records an error if it is not a constant.
@@ -58,7 +58,7 @@ func (x *operation) constantTensor(key string) *onnx.Tensor {
 	if t := x.constants[x.inputName(key)]; t != nil && !t.External() {
 		return t
 	}
-	if x.has(key) && x.err == nil {
+	if x.hasArgument(key) && x.err == nil {
 		x.err = fmt.Errorf("%s is computed; want a constant", key)
 	}
 	return nil
@@ -108,8 +108,8 @@ func (x *operation) text(key, missing string) string {
 	return missing
 }
 
-// rank returns the number of axes of the named value, as the program declares it.
-func (x *operation) rank(name string) int { return len(x.dims[name]) }
+// rankOf returns the number of axes of the named value, as the program declares it.
+func (x *operation) rankOf(name string) int { return len(x.dims[name]) }
 
 // An attribute is a named attribute of a node.
 type attribute struct {

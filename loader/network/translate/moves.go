@@ -23,7 +23,7 @@ func emitStack(x *operation) {
 	axis := x.int("axis", 0)
 	for _, v := range x.inputNames("values") {
 		if axis < 0 {
-			axis += int64(x.rank(v)) + 1
+			axis += int64(x.rankOf(v)) + 1
 		}
 		parts = append(parts, x.emitStep("Unsqueeze", []string{v, x.newInts(axis)}))
 	}
@@ -32,7 +32,7 @@ func emitStack(x *operation) {
 
 func emitSplit(x *operation) {
 	in := []string{x.inputName("x")}
-	if x.has("split_sizes") {
+	if x.hasArgument("split_sizes") {
 		in = append(in, x.inputName("split_sizes"))
 	}
 	x.emit("Split", in, intAttr("axis", x.int("axis", 0)))
@@ -52,7 +52,7 @@ func (x *operation) bools(key string, n int) []bool {
 
 func emitSlice(x *operation) {
 	in := x.inputName("x")
-	rank := x.rank(in)
+	rank := x.rankOf(in)
 	begin, end, stride := slices.Clone(x.ints("begin")), slices.Clone(x.ints("end")), slices.Clone(x.ints("stride"))
 	if stride == nil {
 		stride = slices.Repeat([]int64{1}, rank)
@@ -96,8 +96,8 @@ func emitSlice(x *operation) {
 func emitSliceBySize(x *operation) {
 	in := x.inputName("x")
 	begin, size := x.ints("begin"), x.ints("size")
-	if len(begin) != x.rank(in) || len(size) != len(begin) {
-		x.err = fmt.Errorf("begin and size have %d and %d elements; want %d, the number of axes", len(begin), len(size), x.rank(in))
+	if len(begin) != x.rankOf(in) || len(size) != len(begin) {
+		x.err = fmt.Errorf("begin and size have %d and %d elements; want %d, the number of axes", len(begin), len(size), x.rankOf(in))
 		return
 	}
 	end := make([]int64, len(size))
@@ -112,7 +112,7 @@ func emitSliceBySize(x *operation) {
 // emitPad emits a Pad. The program gives the padding of the last axes only; the other axes get
 // none.
 func emitPad(x *operation) {
-	p, rank := x.ints("pad"), x.rank(x.inputName("x"))
+	p, rank := x.ints("pad"), x.rankOf(x.inputName("x"))
 	if len(p)%2 != 0 || len(p)/2 > rank {
 		x.err = fmt.Errorf("pads %v are invalid for %d dimensions; want two numbers for each padded one", p, rank)
 		return
@@ -128,8 +128,8 @@ func emitPad(x *operation) {
 
 func emitReverse(x *operation) {
 	axes := x.ints("axes")
-	if !x.has("axes") {
-		for i := range x.rank(x.inputName("x")) {
+	if !x.hasArgument("axes") {
+		for i := range x.rankOf(x.inputName("x")) {
 			axes = append(axes, int64(i))
 		}
 	}
@@ -141,7 +141,7 @@ func emitReverse(x *operation) {
 // newScales adds a constant with one scale for each axis of the input: h and w for the last two
 // axes, and 1 for all others. It returns the constant's name.
 func (x *operation) newScales(h, w float64) string {
-	rank := x.rank(x.inputName("x"))
+	rank := x.rankOf(x.inputName("x"))
 	if rank < 2 {
 		x.err = fmt.Errorf("input has %d axes; want at least 2", rank)
 		return ""
@@ -170,7 +170,7 @@ var coordinateModes = map[string]string{
 }
 
 func (x *operation) emitResizeTo(mode, place string, h, w int64) {
-	rank, d := x.rank(x.inputName("x")), x.dims[x.inputName("x")]
+	rank, d := x.rankOf(x.inputName("x")), x.dims[x.inputName("x")]
 	if rank < 2 {
 		x.err = fmt.Errorf("input has %d axes; want at least 2", rank)
 		return

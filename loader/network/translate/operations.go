@@ -46,14 +46,14 @@ func newOperations() map[string]func(x *operation) {
 		"expand_dims": func(x *operation) { x.emit("Unsqueeze", []string{x.inputName("x"), x.inputName("axes")}) },
 		"squeeze": func(x *operation) {
 			in := []string{x.inputName("x")}
-			if x.has("axes") {
+			if x.hasArgument("axes") {
 				in = append(in, x.inputName("axes"))
 			}
 			x.emit("Squeeze", in)
 		},
 		"flatten2d": func(x *operation) { x.emit("Flatten", []string{x.inputName("x")}, intAttr("axis", x.int("axis", 1))) },
 		"transpose": func(x *operation) {
-			x.emit("Transpose", []string{x.inputName("x")}, intsAttr("perm", x.countAxesFromFront(x.ints("perm"), x.rank(x.inputName("x")))...))
+			x.emit("Transpose", []string{x.inputName("x")}, intsAttr("perm", x.countAxesFromFront(x.ints("perm"), x.rankOf(x.inputName("x")))...))
 		},
 		"concat": emitConcat, "stack": emitStack, "split": emitSplit, "slice_by_index": emitSlice, "slice_by_size": emitSliceBySize,
 		"pad": emitPad, "tile": func(x *operation) { x.emit("Tile", []string{x.inputName("x"), x.inputName("reps")}) }, "reverse": emitReverse,
@@ -91,7 +91,7 @@ func newOperations() map[string]func(x *operation) {
 		"constexpr_lut_to_sparse": unpackSparsePalette, "constexpr_sparse_blockwise_shift_scale": unpackSparseBlocks,
 		"dequantize": func(x *operation) {
 			in := []string{x.inputName("input"), x.inputName("scale")}
-			if x.has("zero_point") {
+			if x.hasArgument("zero_point") {
 				in = append(in, x.inputName("zero_point"))
 			}
 			x.emit("DequantizeLinear", in, intAttr("axis", x.int("axis", 0)))
@@ -119,7 +119,7 @@ func newOperations() map[string]func(x *operation) {
 	} {
 		t[mil] = func(x *operation) {
 			a := []attribute{intAttr("keepdims", x.int("keep_dims", 0))}
-			if x.has("axes") {
+			if x.hasArgument("axes") {
 				a = append(a, intsAttr("axes", x.ints("axes")...))
 			}
 			x.emit(op, []string{x.inputName("x")}, a...)
@@ -155,7 +155,7 @@ func alphaEmitter(op string, missing float64) func(x *operation) {
 func (x *operation) windowAttrs(axes int) []attribute {
 	var a []attribute
 	for from, to := range map[string]string{"strides": "strides", "dilations": "dilations", "kernel_sizes": "kernel_shape"} {
-		if x.has(from) {
+		if x.hasArgument(from) {
 			a = append(a, intsAttr(to, x.ints(from)...))
 		}
 	}
@@ -179,7 +179,7 @@ func (x *operation) windowAttrs(axes int) []attribute {
 	default:
 		x.err = fmt.Errorf("unknown pad_type %q; want valid, custom, same or same_lower", kind)
 	}
-	if x.has("groups") {
+	if x.hasArgument("groups") {
 		a = append(a, intAttr("group", x.int("groups", 1)))
 	}
 	return a
@@ -187,19 +187,19 @@ func (x *operation) windowAttrs(axes int) []attribute {
 
 func emitConv(x *operation) {
 	in := []string{x.inputName("x"), x.inputName("weight")}
-	if x.has("bias") {
+	if x.hasArgument("bias") {
 		in = append(in, x.inputName("bias"))
 	}
-	x.emit("Conv", in, x.windowAttrs(x.rank(in[1])-2)...)
+	x.emit("Conv", in, x.windowAttrs(x.rankOf(in[1])-2)...)
 }
 
 func emitConvTranspose(x *operation) {
 	in := []string{x.inputName("x"), x.inputName("weight")}
-	if x.has("bias") {
+	if x.hasArgument("bias") {
 		in = append(in, x.inputName("bias"))
 	}
-	a := x.windowAttrs(x.rank(in[1]) - 2)
-	if x.has("output_shape") {
+	a := x.windowAttrs(x.rankOf(in[1]) - 2)
+	if x.hasArgument("output_shape") {
 		// Keep the padding, and add the missing elements at the end.
 		want, have := x.ints("output_shape"), x.dims[in[0]]
 		var full, extra []int64 // extents of the result without output padding, and the padding
@@ -237,7 +237,7 @@ func emitConvTranspose(x *operation) {
 
 func emitLinearLayer(x *operation) {
 	in := []string{x.inputName("x"), x.inputName("weight")}
-	if x.has("bias") {
+	if x.hasArgument("bias") {
 		in = append(in, x.inputName("bias"))
 	}
 	x.emit("Linear", in)
@@ -246,7 +246,7 @@ func emitLinearLayer(x *operation) {
 // transposeMatrix emits a Transpose that swaps the last two axes of the named tensor, and returns
 // the name of its result.
 func (x *operation) transposeMatrix(name string) string {
-	perm := make([]int64, x.rank(name))
+	perm := make([]int64, x.rankOf(name))
 	for i := range perm {
 		perm[i] = int64(i)
 	}
@@ -282,7 +282,7 @@ func emitAttention(x *operation) {
 	}
 	s := x.emitStep("MatMul", []string{q, x.transposeMatrix(k)})
 	s = x.emitStep("Div", []string{s, x.emitStep("Sqrt", []string{x.newFloat(float64(d[len(d)-1]))})})
-	if x.has("attn_mask") {
+	if x.hasArgument("attn_mask") {
 		mask := x.inputName("attn_mask")
 		if x.elems[mask] == onnx.Bool {
 			mask = x.emitStep("Where", []string{mask, x.newFloat(0), x.newFloat(-60000)})
@@ -299,7 +299,7 @@ func emitPool(x *operation) {
 		op = "AveragePool"
 		a = append(a, intAttr("count_include_pad", int64(1-graph.Truth(x.bool("exclude_padding_from_average")))))
 	}
-	a = append(a, x.windowAttrs(x.rank(x.inputName("x"))-2)...)
+	a = append(a, x.windowAttrs(x.rankOf(x.inputName("x"))-2)...)
 	x.emit(op, []string{x.inputName("x")}, append(a, intAttr("ceil_mode", int64(graph.Truth(x.bool("ceil_mode")))))...)
 }
 
@@ -307,7 +307,7 @@ func emitPool(x *operation) {
 // the operation lacks the argument, channelValues adds a constant with the value missing for every
 // channel.
 func (x *operation) channelValues(key string, missing float64) string {
-	if x.has(key) {
+	if x.hasArgument(key) {
 		return x.inputName(key)
 	}
 	d := x.dims[x.inputName("x")]
@@ -334,9 +334,9 @@ func emitInstanceNorm(x *operation) {
 // emitLayerNorm converts a layer norm. If its axes are not the last ones, transposes move them
 // there and back.
 func emitLayerNorm(x *operation) {
-	in, rank := x.inputName("x"), x.rank(x.inputName("x"))
+	in, rank := x.inputName("x"), x.rankOf(x.inputName("x"))
 	var axes []int64
-	if x.has("axes") {
+	if x.hasArgument("axes") {
 		axes = x.countAxesFromFront(x.ints("axes"), rank)
 	} else {
 		for i := range rank {
@@ -358,10 +358,10 @@ func emitLayerNorm(x *operation) {
 	perm = append(perm, axes...)
 	at := []attribute{intAttr("axis", first), floatAttr("epsilon", x.float("epsilon", 1e-5))}
 	args := []string{in, "", ""}
-	if x.has("gamma") {
+	if x.hasArgument("gamma") {
 		args[1] = x.inputName("gamma")
 	}
-	if x.has("beta") {
+	if x.hasArgument("beta") {
 		args[2] = x.inputName("beta")
 	}
 	if slices.IsSorted(perm) {
@@ -393,7 +393,7 @@ func emitClampedReLU(x *operation) {
 func emitPReLU(x *operation) {
 	d := x.dims[x.inputName("alpha")]
 	shape := []int64{-1}
-	for range x.rank(x.inputName("x")) - 2 {
+	for range x.rankOf(x.inputName("x")) - 2 {
 		shape = append(shape, 1)
 	}
 	if len(d) != 1 {

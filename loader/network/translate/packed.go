@@ -68,7 +68,7 @@ func (x *operation) packedValues(key string) []float64 {
 		}
 		t = x.constants[name]
 		delete(x.model.Constants, name)
-	} else if x.has(key) {
+	} else if x.hasArgument(key) {
 		t = x.constants[x.inputName(key)]
 	}
 	if t == nil || t.External() {
@@ -142,7 +142,7 @@ func unpackPalette(x *operation) {
 		x.err = fmt.Errorf("result shape %v is unknown, or too large for the size of the model", shape)
 		return
 	}
-	if x.Attributes["shape"].Type.Elem != "" || x.has("shape") {
+	if x.Attributes["shape"].Type.Elem != "" || x.hasArgument("shape") {
 		// The older form has indices packed into bytes, and one palette.
 		bits := 0
 		for 1<<bits < len(lut) {
