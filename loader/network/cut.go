@@ -21,7 +21,7 @@ func (s *hostedNode) shapeOfResult(index int, dims [][]int) ([]int, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", s.name, err)
 	case index >= len(made):
-		return nil, fmt.Errorf("%s: unknown result %d; operator has %d", s.name, index, len(made))
+		return nil, fmt.Errorf("%s: unknown result %d; operator has %d results", s.name, index, len(made))
 	}
 	return made[index].Dims, nil
 }

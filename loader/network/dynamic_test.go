@@ -102,7 +102,7 @@ func TestStageRun(t *testing.T) {
 		{"values", []list.Array{x, rows(1, 0, 0, 0, 0, 0)}, list.Array{}, "values: result 0 of shape [5 6] has more elements than its largest shape, [24]"},
 		{"values", []list.Array{x, rows(3, 1, 1, 1)}, list.Array{}, "values: index shape [1 3] is invalid for data shape [4 6] with batch_dims 0; want a last extent from 1 to 2"},
 		{"values", []list.Array{x}, list.Array{}, `values: missing input "rows"`},
-		{"values", []list.Array{x, {Dims: []int{3, 2}, Numbers: nil}}, list.Array{}, `values: input "rows" has 0 values, which is the wrong number for its shape [3 2]`},
+		{"values", []list.Array{x, {Dims: []int{3, 2}, Numbers: nil}}, list.Array{}, `values: input "rows" has shape [3 2], but 0 values`},
 		{"values", []list.Array{x, rows(2, make([]float64, 50)...)}, list.Array{}, `values: input "rows" has shape [25 2], which exceeds [24 2]`},
 		{"y", []list.Array{{Dims: []int{8}, Numbers: x.Numbers[:8]}}, list.Array{Dims: []int{2, 4}, Numbers: x.Numbers[:8]}, ""},
 		{"y", []list.Array{{Dims: []int{0}, Numbers: nil}}, list.Array{Dims: []int{0, 4}, Numbers: nil}, ""},

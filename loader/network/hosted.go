@@ -171,7 +171,7 @@ func (s *hostedNode) bindInputs(in []list.Array, shapes [][]int) (*graph.Node, e
 		case v.Const == nil && x.index >= len(in):
 			return nil, fmt.Errorf("missing input %q", v.Name)
 		case v.Const == nil && len(in[x.index].Numbers) != graph.Elements(in[x.index].Dims):
-			return nil, fmt.Errorf("input %q has %d values, which is the wrong number for its shape %v", v.Name, len(in[x.index].Numbers), in[x.index].Dims)
+			return nil, fmt.Errorf("input %q has shape %v, but %d values", v.Name, in[x.index].Dims, len(in[x.index].Numbers))
 		case v.Const == nil && len(in[x.index].Numbers) > graph.Elements(v.Dims):
 			return nil, fmt.Errorf("input %q has shape %v, which exceeds %v", v.Name, in[x.index].Dims, v.Dims)
 		case v.Const == nil:

@@ -25,7 +25,7 @@ type KeyError struct {
 func (e *KeyError) Error() string {
 	known := "no keys"
 	if len(e.Known) > 0 {
-		known = strings.Join(e.Known, " ")
+		known = "keys " + strings.Join(e.Known, " ")
 	}
 	return fmt.Sprintf("%s: %s: %s; %s has %s", e.Op, e.Key, e.What, e.Op, known)
 }

@@ -372,11 +372,11 @@ func (d *decoder) decodeTensorValue(f wire.Field, v *Value) error {
 	switch v.Type.Elem {
 	case "string":
 		if len(v.Strings) != n {
-			return newFormatError(f, "%d strings are the wrong number for shape %v", len(v.Strings), v.Type.Dims)
+			return newFormatError(f, "found %d strings, which is not the number of elements of shape %v", len(v.Strings), v.Type.Dims)
 		}
 	default:
 		if v.Type.Elem.Bits() > 0 && (n < 0 || len(v.Data) != n*width) {
-			return newFormatError(f, "%d bytes are the wrong size for %s elements of shape %v", len(v.Data), v.Type.Elem, v.Type.Dims)
+			return newFormatError(f, "found %d bytes, which is not the size of %s elements of shape %v", len(v.Data), v.Type.Elem, v.Type.Dims)
 		}
 	}
 	return nil

@@ -376,9 +376,9 @@ func (s *parser) parseLiteral(t Type) Value {
 	if n := t.Elements(); v.File == "" {
 		switch bits := t.Elem.Bits(); {
 		case t.Elem == "string" && len(v.Strings) != n:
-			s.fail("%d strings are the wrong number for shape %v", len(v.Strings), t.Dims)
+			s.fail("found %d strings, which is not the number of elements of shape %v", len(v.Strings), t.Dims)
 		case bits > 0 && len(v.Data) != n*max(8, bits)/8:
-			s.fail("%d elements are the wrong number for shape %v", len(v.Data)/(max(8, bits)/8), t.Dims)
+			s.fail("found %d elements, which is not the number of elements of shape %v", len(v.Data)/(max(8, bits)/8), t.Dims)
 		}
 	}
 	return v

@@ -242,7 +242,7 @@ func foldRoiAlign(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 			ny, nx = int(math.Ceil(sy)), int(math.Ceil(sx))
 		}
 		if ny > 1<<10 || nx > 1<<10 {
-			return nil, fmt.Errorf("cell needs %d x %d sample points; want at most 1024 x 1024", ny, nx)
+			return nil, fmt.Errorf("cell of a box needs %d x %d sample points; want at most 1024 x 1024", ny, nx)
 		}
 		for i := range c * oh * ow {
 			p, y, x := i/(oh*ow), i/ow%oh, i%ow

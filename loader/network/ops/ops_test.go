@@ -346,7 +346,7 @@ func TestFold(t *testing.T) {
 		{newNode("RoiAlign", 1, attributes{"spatial_scale": {Float: 0.5}, "sampling_ratio": newIntAttr(1)}, pixels, newFloats([]int{1, 4}, 1, 1, 3, 3), newList(0)), "[2.5]"},
 		{newNode("RoiAlign", 1, attributes{"sampling_ratio": newIntAttr(1), "mode": {Text: "max"}}, pixels, newFloats([]int{1, 4}, 0.5, 0.5, 1.5, 1.5), newList(0)), "[1]"},
 		{newNode("RoiAlign", 1, nil, pixels, newFloats([]int{1, 4}, 0, 0, 1, 1), newList(1)), "error: index 1 is out of range for 1 elements"},
-		{newNode("RoiAlign", 1, nil, pixels, newFloats([]int{1, 4}, 0, 0, 1e9, 1), newList(0)), "error: cell needs 1 x 1000000000 sample points; want at most 1024 x 1024"},
+		{newNode("RoiAlign", 1, nil, pixels, newFloats([]int{1, 4}, 0, 0, 1e9, 1), newList(0)), "error: cell of a box needs 1 x 1000000000 sample points; want at most 1024 x 1024"},
 	} {
 		var got []string
 		res, err := Infer(c.n)

@@ -341,7 +341,7 @@ func expandMultiHeadAttention(e *expansion) error {
 func (e *expansion) unpackHeads(to []*graph.Value, x *graph.Value, n int) error {
 	d := x.Dims
 	if d[3] != n {
-		return fmt.Errorf("packed shape %v is invalid; want %d tensors along axis 3", d, n)
+		return fmt.Errorf("packed tensor has shape %v; want %d tensors along axis 3", d, n)
 	}
 	for i := range to {
 		y, err := e.emit(nil, "Slice", nil, x, e.newInts(i), e.newInts(i+1), e.newInts(3))

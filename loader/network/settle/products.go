@@ -178,12 +178,15 @@ func blockZeroPoints(e *expansion, bits, columns, blocks int, field func(v []flo
 	if err != nil {
 		return nil, err
 	}
-	each := (blocks*bits + 7) / 8
+	each, packed := blocks, !z.Type.IsFloat() // elements of v for a column
+	if packed {
+		each = (blocks*bits + 7) / 8
+	}
 	switch {
-	case z.Type.IsFloat() && len(v) >= columns*blocks:
-		return func(o, b int) float64 { return v[o*blocks+b] }, nil
-	case !z.Type.IsFloat() && len(v) >= columns*each:
+	case len(v) < columns*each:
+		return nil, fmt.Errorf("zero points have %d elements; want at least %d for %d columns", len(v), columns*each, columns)
+	case packed:
 		return func(o, b int) float64 { return field(v[o*each:], b) }, nil
 	}
-	return nil, fmt.Errorf("%d elements are too few zero points for %d columns of %d blocks", len(v), columns, blocks)
+	return func(o, b int) float64 { return v[o*each+b] }, nil
 }

@@ -209,7 +209,7 @@ func dftAxis(e *expansion, d []int) (int, error) {
 	}
 	axis, err := ops.Axis(rank, axis)
 	if err != nil || rank < 2 || axis == rank-1 || d[rank-1] > 2 {
-		return 0, cmp.Or(err, fmt.Errorf("cannot transform shape %v along axis %d; want another axis than the last, whose extent must be 1 or 2", d, axis))
+		return 0, cmp.Or(err, fmt.Errorf("cannot transform shape %v along axis %d; want an axis other than the last, which must have 1 or 2 elements", d, axis))
 	}
 	return axis, nil
 }

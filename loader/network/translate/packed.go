@@ -40,7 +40,7 @@ func (x *operation) setResult(v []float64, p *graph.Packing) { x.setResultAt(0, 
 func (x *operation) setResultAt(i int, v []float64, p *graph.Packing) {
 	out := x.Outputs[i]
 	if out.Type.Elements() != len(v) {
-		x.err = fmt.Errorf("unpacked %d values, which is the wrong number for result shape %v", len(v), out.Type.Dims)
+		x.err = fmt.Errorf("unpacked %d values, but result shape %v does not have as many elements", len(v), out.Type.Dims)
 		return
 	}
 	elem := elemTypes[out.Type.Elem]
@@ -154,7 +154,7 @@ func unpackPalette(x *operation) {
 				packed[i] = byte(v)
 			}
 			if len(packed) != (n*bits+7)/8 {
-				x.err = fmt.Errorf("%d bytes of %d-bit indices are the wrong number for shape %v; want %d bytes", len(packed), bits, shape, (n*bits+7)/8)
+				x.err = fmt.Errorf("found %d bytes of %d-bit indices for shape %v; want %d bytes", len(packed), bits, shape, (n*bits+7)/8)
 				return
 			}
 			index = index[:0]
@@ -314,7 +314,7 @@ func unpackSparseTensor(x *operation) {
 			continue
 		}
 		if at >= len(values) {
-			x.err = fmt.Errorf("mask selects more elements than the %d values", len(values))
+			x.err = fmt.Errorf("mask selects more than %d elements, the number of values", len(values))
 			return
 		}
 		out[i] = values[at]
