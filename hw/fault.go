@@ -69,9 +69,9 @@ func findHang(g *regs.Groups) (unit, what string) {
 	case g.NE.MACCfg.NonlinearMode() == regs.ActivationTable && !kernel:
 		return "kernel-dma", "activation table without kernel data: the engine never finishes"
 	case op == regs.PassThrough && c.Cin.Cin() != c.Cout.Cout():
-		return "ne", fmt.Sprintf("pass-through from %d to %d channels: the engine never finishes", c.Cin.Cin(), c.Cout.Cout())
+		return "ne", fmt.Sprintf("pass-through has %d input channels but %d output channels: the engine never finishes", c.Cin.Cin(), c.Cout.Cout())
 	case op == regs.MultiplyAccumulate && (c.ConvCfg.Kw() == 0 || c.ConvCfg.Kh() == 0 || c.ConvCfg.Sx() == 0 || c.ConvCfg.Sy() == 0):
-		return "ne", fmt.Sprintf("kernel %dx%d at stride %dx%d: want at least 1 in each", c.ConvCfg.Kw(), c.ConvCfg.Kh(), c.ConvCfg.Sx(), c.ConvCfg.Sy())
+		return "ne", fmt.Sprintf("kernel is %dx%d with stride %dx%d; want every extent and stride to be at least 1", c.ConvCfg.Kw(), c.ConvCfg.Kh(), c.ConvCfg.Sx(), c.ConvCfg.Sy())
 	}
 	return "", ""
 }

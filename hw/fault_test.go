@@ -48,17 +48,17 @@ func TestFaults(t *testing.T) {
 		}, "kernel-dma", "activation table without kernel data: the engine never finishes"},
 		{"pass-through of unlike channels", pass, func(t *regs.Task) {
 			t.Groups.Common.Cout = t.Groups.Common.Cout.WithCout(3)
-		}, "ne", "pass-through from 4 to 3 channels: the engine never finishes"},
+		}, "ne", "pass-through has 4 input channels but 3 output channels: the engine never finishes"},
 		{"no step", conv, func(t *regs.Task) {
 			t.Groups.Common.ConvCfg = t.Groups.Common.ConvCfg.WithSx(0)
-		}, "ne", "kernel 1x1 at stride 0x1: want at least 1 in each"},
+		}, "ne", "kernel is 1x1 with stride 0x1; want every extent and stride to be at least 1"},
 
 		{"source outside memory", conv, func(t *regs.Task) { t.Bases.Source1 = 0x100 }, "dma", "source 1: 0x1c4 bytes at address 0x100 lie outside all segments"},
 		{"second source outside memory", planar, func(t *regs.Task) {
 			secondFromMemory(t)
 			t.Bases.Source2 = memoryAt + memory
 		}, "dma", "source 2: 0x1c4 bytes at address 0x5000 lie outside all segments"},
-		{"destination leaves memory", pass, func(t *regs.Task) { t.Bases.Destination = memoryAt + memory - 64 }, "dma", "destination: 0x1c4 bytes at address 0x4fc0 exceed segment memory, which ends at 0x5000"},
+		{"destination leaves memory", pass, func(t *regs.Task) { t.Bases.Destination = memoryAt + memory - 64 }, "dma", "destination: 0x1c4 bytes at address 0x4fc0 extend past segment memory, which ends at 0x5000"},
 		{"kernel outside memory", conv, func(t *regs.Task) { t.Bases.Kernel = memoryAt + memory - 128 }, "dma", "coefficient lane 2: 0x40 bytes at address 0x5000 lie outside all segments"},
 		{"kept source beyond the L2", pass, func(t *regs.Task) {
 			l := &t.Groups.L2
@@ -185,14 +185,14 @@ func TestUnmodelled(t *testing.T) {
 		{"L2.Cfg sets bits 0x20", pass, func(g *regs.Groups) { g.L2.Cfg |= 1 << 5 }},
 		{"L2.SourceCfg sets bits 0x1000", pass, func(g *regs.Groups) { g.L2.SourceCfg = g.L2.SourceCfg.WithCmpVec(1) }},
 		{"Common.GroupConvCfg sets bits 0x8000", pass, common(func(c *regs.Common) { c.GroupConvCfg = c.GroupConvCfg.WithElemMultMode(true) })},
-		{"maximum bit is set without a reduction", planar(regs.FormConstant), func(g *regs.Groups) { g.PE.Cfg = g.PE.Cfg.WithMaximum(true) }},
-		{"two functions", planar(regs.FormReduction), func(g *regs.Groups) { g.PE.Cfg = g.PE.Cfg.WithReciprocal(true).WithRsqrt(true) }},
+		{"Maximum is set; want it only in a reduction", planar(regs.FormConstant), func(g *regs.Groups) { g.PE.Cfg = g.PE.Cfg.WithMaximum(true) }},
+		{"more than one of Absolute", planar(regs.FormReduction), func(g *regs.Groups) { g.PE.Cfg = g.PE.Cfg.WithReciprocal(true).WithRsqrt(true) }},
 		{"padding mode 1 in a task other than a maximum", planar(regs.FormReduction), func(g *regs.Groups) { g.L2.Cfg = g.L2.Cfg.WithPaddingMode(1) }},
 		{"a window of 3x1", planar(regs.FormConstant), common(func(c *regs.Common) { c.ConvCfg = c.ConvCfg.WithKh(3) })},
 		{"MAC task from depth 2 to 1", pass, common(func(c *regs.Common) { c.InDepth = 2 })},
 		{"bias stream without a kernel", pass, mac(func(m regs.MACCfg) regs.MACCfg { return m.WithBiasMode(true) })},
 		{"nonlinear mode 3", pass, mac(func(m regs.MACCfg) regs.MACCfg { return m.WithNonlinearMode(3) })},
-		{"pass-through from 2x2 to 1x2", pass, common(func(c *regs.Common) { c.OutDim = c.OutDim.WithHout(1) })},
+		{"pass-through from a source of 2x2 to a result of 1x2", pass, common(func(c *regs.Common) { c.OutDim = c.OutDim.WithHout(1) })},
 		{"maximum over 1 of 4", pass, mac(func(m regs.MACCfg) regs.MACCfg { return m.WithOpMode(regs.ChannelMaximum) })},
 		{"channel sum with 4", pass, mac(func(m regs.MACCfg) regs.MACCfg { return m.WithOpMode(regs.MantissaTable) })},
 		{"MAC operation 13", pass, mac(func(m regs.MACCfg) regs.MACCfg { return m.WithOpMode(13) })},
@@ -213,8 +213,8 @@ func TestUnmodelled(t *testing.T) {
 			g.KernelDMASrc = conv().Groups.KernelDMASrc // 64 bytes hold no table
 		}},
 		{"planar form", planar(1), func(*regs.Groups) {}},
-		{"from 4 to 3 channels", planar(regs.FormConstant), common(func(c *regs.Common) { c.Cout = c.Cout.WithCout(3) })},
-		{"from 2x2 to 2x1", planar(regs.FormConstant), common(func(c *regs.Common) { c.OutDim = c.OutDim.WithWout(1) })},
+		{"from 4 input channels to 3 output channels", planar(regs.FormConstant), common(func(c *regs.Common) { c.Cout = c.Cout.WithCout(3) })},
+		{"from a source of 2x2 to a result of 2x1", planar(regs.FormConstant), common(func(c *regs.Common) { c.OutDim = c.OutDim.WithWout(1) })},
 		{"unknown", planar(regs.FormConstant), func(g *regs.Groups) { g.PE.Cfg |= 1 << 31 }},
 	} {
 		task := tc.task()

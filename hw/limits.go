@@ -128,7 +128,7 @@ func overlapLimit(o *regs.Operand) *evidence.Limit {
 		stride uint32
 	}{{s.Channels, t.Channel}, {s.Height, t.Row}, {s.Planes(), t.Depth}, {s.Groups, t.Group}} {
 		if step := int(axis.stride); axis.extent > 1 && 0 < step && step < row {
-			return unspecified("%v stays in the L2 with rows of %d bytes %d bytes apart; no program shows which row wins", o.Role, row, step)
+			return unspecified("%v is kept in the L2 with rows of %d bytes that start only %d bytes apart; no program shows which row wins", o.Role, row, step)
 		}
 	}
 	return nil
@@ -192,7 +192,7 @@ func engineLimit(g *regs.Groups) *evidence.Limit {
 	case regs.MultiplyAccumulate:
 		return convolutionLimit(g)
 	default:
-		return unspecified("MAC operation %d: gave zeros on silicon or was never tried", op)
+		return unspecified("MAC operation %d, which gave zeros on silicon or was never tried", op)
 	}
 }
 
@@ -202,13 +202,13 @@ func channelLimit(g *regs.Groups, op regs.MACOp, in, out regs.Shape) *evidence.L
 	u := g.Common.GroupConvCfg
 	switch {
 	case in.Height != out.Height || in.Width != out.Width:
-		return unspecified("%v from %dx%d to %dx%d", op, in.Height, in.Width, out.Height, out.Width)
+		return unspecified("%v from a source of %dx%d to a result of %dx%d", op, in.Height, in.Width, out.Height, out.Width)
 	case op == regs.ChannelProduct && (!u.ElemMultMode() || u.UnicastCin() != 2 || in.Channels != 2*out.Channels):
-		return unspecified("channel product of %d of %d channels with %d results", u.UnicastCin(), in.Channels, out.Channels)
+		return unspecified("channel product over %d of %d input channels with %d output channels", u.UnicastCin(), in.Channels, out.Channels)
 	case op == regs.ChannelMaximum && (out.Channels != 1 || int(u.UnicastCin()) != in.Channels):
-		return unspecified("channel maximum over %d of %d channels with %d results", u.UnicastCin(), in.Channels, out.Channels)
+		return unspecified("channel maximum over %d of %d input channels with %d output channels", u.UnicastCin(), in.Channels, out.Channels)
 	case op == regs.MantissaTable && !u.UnicastEn() && out.Channels != 1:
-		return unspecified("channel sum with %d results", out.Channels)
+		return unspecified("channel sum with %d output channels", out.Channels)
 	case op == regs.MantissaTable && u.UnicastEn() && out.Channels != in.Channels:
 		return unspecified("unicast with several results per channel")
 	}

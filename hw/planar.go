@@ -34,13 +34,13 @@ func (p *planarTask) prepare(g *regs.Groups, o *regs.Operands) (*evidence.Limit,
 	in, out := g.InShape(), g.OutShape()
 	switch {
 	case in.Channels != out.Channels:
-		return unspecified("planar task from %d to %d channels", in.Channels, out.Channels), nil
+		return unspecified("planar task from %d input channels to %d output channels", in.Channels, out.Channels), nil
 	case p.form.Reduces():
 		if n := in.Height * in.Width * in.Planes(); n > maxPlane {
 			return nil, &Fault{Unit: "planar", What: fmt.Sprintf("reduction holds %d elements of a channel at once; want at most %d", n, maxPlane)}
 		}
 	case in.Height != out.Height || in.Width != out.Width:
-		return unspecified("planar task from %dx%d to %dx%d", in.Height, in.Width, out.Height, out.Width), nil
+		return unspecified("planar task from a source of %dx%d to a result of %dx%d", in.Height, in.Width, out.Height, out.Width), nil
 	case in.Planes() != out.Planes():
 		return unspecified("planar task from depth %d to %d", in.Planes(), out.Planes()), nil
 	}

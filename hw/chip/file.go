@@ -97,7 +97,7 @@ func Read(r io.Reader) (hw.Chip, error) {
 		return none, &Error{What: "found a second document; want one chip per file"}
 	}
 	if doc.Kind != yaml.DocumentNode || len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode {
-		return none, &Error{What: "want a mapping with the keys name and constants"}
+		return none, &Error{What: "malformed chip file; want a mapping with the keys name and constants"}
 	}
 	var c hw.Chip
 	var list *yaml.Node

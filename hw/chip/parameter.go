@@ -137,7 +137,7 @@ func (p *parameter) refuse(v float64) string {
 	case p.whole && v != math.Trunc(v):
 		return fmt.Sprintf("%g %s is not a whole number", v, p.unit)
 	case p.name == "Engines" && v > tiles.Engines && math.Mod(v, tiles.Engines) != 0:
-		return fmt.Sprintf("%g %s: want at most %[3]d or a multiple of it, because the engines share %[3]d coefficient lanes", v, p.unit, tiles.Engines)
+		return fmt.Sprintf("%g %s is above %[3]d and not a multiple of it; the engines share %[3]d coefficient lanes", v, p.unit, tiles.Engines)
 	}
 	return ""
 }

@@ -339,7 +339,7 @@ func TestAccessErrors(t *testing.T) {
 		addr, n uint64
 		want    string
 	}{
-		{0x1070, 0x20, "0x20 bytes at address 0x1070 exceed segment a, which ends at 0x1080"},
+		{0x1070, 0x20, "0x20 bytes at address 0x1070 extend past segment a, which ends at 0x1080"},
 		{0x1080, 1, "0x1 bytes at address 0x1080 lie outside all segments"},
 	} {
 		if err := m.Check(tc.addr, tc.n); err == nil || err.Error() != tc.want {

@@ -25,7 +25,7 @@ func (e *AccessError) Error() string {
 	if e.Segment == "" {
 		return fmt.Sprintf("%#x bytes at address %#x lie outside all segments", e.Bytes, e.Addr)
 	}
-	return fmt.Sprintf("%#x bytes at address %#x exceed segment %s, which ends at %#x", e.Bytes, e.Addr, e.Segment, e.End)
+	return fmt.Sprintf("%#x bytes at address %#x extend past segment %s, which ends at %#x", e.Bytes, e.Addr, e.Segment, e.End)
 }
 
 // Memory models device memory: a set of segments that do not overlap.
@@ -70,7 +70,7 @@ func (m *Memory) Add(s Segment) error {
 	}
 	i := m.search(s.Addr)
 	if s.Addr+s.Size < s.Addr {
-		return fmt.Errorf("segment %s at address %#x ends beyond the address space", s.Name, s.Addr)
+		return fmt.Errorf("segment %s of %#x bytes at address %#x extends past the 64-bit address space", s.Name, s.Size, s.Addr)
 	}
 	if i < len(m.segments) && m.segments[i].addr < s.Addr+s.Size {
 		b := &m.segments[i]

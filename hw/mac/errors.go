@@ -13,7 +13,7 @@ type FormatError struct {
 func (e *FormatError) Error() string {
 	s := fmt.Sprintf("mac: %s: byte %d: %s", e.Form, e.Off, e.What)
 	if e.Val != nil {
-		s += fmt.Sprintf(" (%v)", e.Val)
+		s += fmt.Sprintf(": %v", e.Val)
 	}
 	return s
 }

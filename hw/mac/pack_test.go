@@ -11,7 +11,7 @@ import (
 // in order of their first use; more than 2^bits distinct ones are an error.
 func packPalette(w []float16.Float16, bits int) (codebook []float16.Float16, indices []byte, err error) {
 	if bits != 4 && bits != 8 {
-		return nil, nil, &FormatError{"palette", 0, "unsupported width in bits, want 4 or 8", bits}
+		return nil, nil, &FormatError{"palette", 0, "index width is not 4 or 8 bits", bits}
 	}
 	indices = make([]byte, (len(w)*bits+7)/8)
 	index := make(map[float16.Float16]int)

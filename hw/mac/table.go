@@ -52,7 +52,7 @@ type Table struct {
 // not known.
 func ParseTable(b []byte) (*Table, error) {
 	if len(b) != TableBytes {
-		return nil, &FormatError{"table", min(len(b), TableBytes), "wrong size of a table, want 128 bytes", len(b)}
+		return nil, &FormatError{"table", min(len(b), TableBytes), "size is not 128 bytes", len(b)}
 	}
 	t := new(Table)
 	for i := range t.raw {
@@ -67,12 +67,12 @@ func ParseTable(b []byte) (*Table, error) {
 	}
 	t.step = int(int16(t.raw[atStep]))
 	if !t.mode.fits(t.step) {
-		return nil, &FormatError{"table", 2 * atStep, "step does not fit the mode: log2(1/step)", t.step}
+		return nil, &FormatError{"table", 2 * atStep, "log2(1/step) is not one that the mode supports", t.step}
 	}
 	if t.mode == ModeFraction || t.mode == ModeInteger {
 		for i, h := range t.raw[atKnots : atHighIntercept+1] {
 			if h != 0 {
-				return nil, &FormatError{"table", 2 * (atKnots + i), "found a knot or tail that is not zero", uint16(h)}
+				return nil, &FormatError{"table", 2 * (atKnots + i), "knot or tail is not zero in a table of integer parts or fractions", uint16(h)}
 			}
 		}
 	}

@@ -255,14 +255,14 @@ func TestParseTableErrors(t *testing.T) {
 		b    []byte
 		want FormatError
 	}{
-		{"empty", nil, FormatError{"table", 0, "wrong size of a table, want 128 bytes", 0}},
-		{"short", good[:127], FormatError{"table", 127, "wrong size of a table, want 128 bytes", 127}},
-		{"long", append(good[:], 0), FormatError{"table", 128, "wrong size of a table, want 128 bytes", 129}},
+		{"empty", nil, FormatError{"table", 0, "size is not 128 bytes", 0}},
+		{"short", good[:127], FormatError{"table", 127, "size is not 128 bytes", 127}},
+		{"long", append(good[:], 0), FormatError{"table", 128, "size is not 128 bytes", 129}},
 		{"mode", edit(atMode, 3), FormatError{"table", 84, "unknown mode", uint16(3)}},
-		{"step", edit(atStep, 16), FormatError{"table", 82, "step does not fit the mode: log2(1/step)", 16}},
-		{"step of the mode", edit(atMode, uint16(ModeSqrt)), FormatError{"table", 82, "step does not fit the mode: log2(1/step)", 1}},
-		{"signed step", edit(atStep, 0xfff4), FormatError{"table", 82, "step does not fit the mode: log2(1/step)", -12}},
-		{"step between", edit(atStep, 63), FormatError{"table", 82, "step does not fit the mode: log2(1/step)", 63}},
+		{"step", edit(atStep, 16), FormatError{"table", 82, "log2(1/step) is not one that the mode supports", 16}},
+		{"step of the mode", edit(atMode, uint16(ModeSqrt)), FormatError{"table", 82, "log2(1/step) is not one that the mode supports", 1}},
+		{"signed step", edit(atStep, 0xfff4), FormatError{"table", 82, "log2(1/step) is not one that the mode supports", -12}},
+		{"step between", edit(atStep, 63), FormatError{"table", 82, "log2(1/step) is not one that the mode supports", 63}},
 		{"knot", edit(atKnots, 0x7e00), FormatError{"table", 8, "found NaN; want a number", nil}},
 	} {
 		_, err := ParseTable(tt.b)
@@ -280,7 +280,7 @@ func TestParseTableErrors(t *testing.T) {
 		b := table.Encode()
 		b[2*atKnots+8] = 1
 		_, err := ParseTable(b[:])
-		want := &FormatError{"table", 2*atKnots + 8, "found a knot or tail that is not zero", uint16(1)}
+		want := &FormatError{"table", 2*atKnots + 8, "knot or tail is not zero in a table of integer parts or fractions", uint16(1)}
 		if d := cmp.Diff(error(want), err); d != "" {
 			t.Errorf("knots in %v: %s", a, d)
 		}

@@ -62,7 +62,7 @@ func FitTable(f func(float64) float64, spec TableSpec) (*Table, Deviation, error
 	put := func(i int, v float64) {
 		h := Round(v, NearestEven)
 		if (math.IsNaN(v) || h.IsInf(0) && !math.IsInf(v, 0)) && bad == nil {
-			bad = fmt.Errorf("mac: fit: value %d of the table is %g; want a number that fp16 can hold", i, v)
+			bad = fmt.Errorf("mac: fit: value %d of the table is %g; want a number within the range of fp16", i, v)
 		}
 		binary.LittleEndian.PutUint16(b[2*i:], uint16(h))
 	}
@@ -74,7 +74,7 @@ func FitTable(f func(float64) float64, spec TableSpec) (*Table, Deviation, error
 	binary.LittleEndian.PutUint16(b[2*atMode:], uint16(spec.Mode))
 
 	if !spec.Mode.fits(spec.StepLog) {
-		return nil, Deviation{}, fmt.Errorf("mac: fit: log2(1/step) = %d does not fit table mode %#x", spec.StepLog, uint16(spec.Mode))
+		return nil, Deviation{}, fmt.Errorf("mac: fit: table mode %#x does not support log2(1/step) = %d", uint16(spec.Mode), spec.StepLog)
 	}
 	place, first := spec.knotPositions()
 	for i := first; i < numKnots; i++ {

@@ -2,7 +2,7 @@ package mac
 
 import (
 	"encoding/binary"
-
+	"fmt"
 	"github.com/x448/float16"
 )
 
@@ -16,10 +16,10 @@ import (
 // len(codebook).
 func UnpackPalette(dst, codebook []float16.Float16, indices []byte, bits int) error {
 	if bits != 4 && bits != 8 {
-		return &FormatError{"palette", 0, "unsupported width in bits, want 4 or 8", bits}
+		return &FormatError{"palette", 0, "index width is not 4 or 8 bits", bits}
 	}
 	if need := (len(dst)*bits + 7) / 8; len(indices) < need {
-		return &FormatError{"palette", len(indices), "indices end early, want this many bytes", need}
+		return &FormatError{"palette", len(indices), fmt.Sprintf("indices have %d bytes; want at least %d", len(indices), need), nil}
 	}
 	for i := range dst {
 		at := i
@@ -31,7 +31,7 @@ func UnpackPalette(dst, codebook []float16.Float16, indices []byte, bits int) er
 			index = index >> (i % 2 * 4) & 15
 		}
 		if int(index) >= len(codebook) {
-			return &FormatError{"palette", at, "index beyond the codebook", index}
+			return &FormatError{"palette", at, fmt.Sprintf("index is not below %d, the length of the codebook", len(codebook)), index}
 		}
 		dst[i] = codebook[index]
 	}
@@ -45,7 +45,7 @@ func UnpackPalette(dst, codebook []float16.Float16, indices []byte, bits int) er
 func UnpackSparse(dst []float16.Float16, src []byte) (int, error) {
 	at := (len(dst) + 7) / 8
 	if len(src) < at {
-		return 0, &FormatError{"sparse", len(src), "mask ends early, want this many bytes", at}
+		return 0, &FormatError{"sparse", len(src), fmt.Sprintf("mask has %d bytes; want %d", len(src), at), nil}
 	}
 	mask := src[:at]
 	for i := range dst {
@@ -54,7 +54,7 @@ func UnpackSparse(dst []float16.Float16, src []byte) (int, error) {
 			continue
 		}
 		if len(src)-at < 2 {
-			return 0, &FormatError{"sparse", len(src), "values end early, at index", i}
+			return 0, &FormatError{"sparse", len(src), "data ends before the value at index", i}
 		}
 		dst[i] = float16.Float16(binary.LittleEndian.Uint16(src[at:]))
 		at += 2
@@ -69,13 +69,13 @@ func UnpackSparse(dst []float16.Float16, src []byte) (int, error) {
 // -128.
 func UnpackInt8(dst []float16.Float16, q []byte, scale []float16.Float16) error {
 	if len(q) < len(dst) {
-		return &FormatError{"int8", len(q), "values end early, want this many bytes", len(dst)}
+		return &FormatError{"int8", len(q), fmt.Sprintf("found %d values; want at least %d", len(q), len(dst)), nil}
 	}
 	if len(dst) == 0 {
 		return nil
 	}
 	if len(scale) == 0 || len(dst)%len(scale) != 0 {
-		return &FormatError{"int8", 0, "number of values is not a multiple of the channels", len(scale)}
+		return &FormatError{"int8", 0, fmt.Sprintf("number of values, %d, is not a multiple of the number of scales", len(dst)), len(scale)}
 	}
 	row := len(dst) / len(scale)
 	for i := range dst {

@@ -65,11 +65,11 @@ type ShapeError struct {
 func (e *ShapeError) Error() string {
 	switch {
 	case e.Want != Shape{}:
-		return fmt.Sprintf("planar: %s is %v, want %v", e.Operand, e.Got, e.Want)
+		return fmt.Sprintf("planar: %s has shape %v; want %v, or 1 along any axis", e.Operand, e.Got, e.Want)
 	case e.Got.C <= 0 || e.Got.H <= 0 || e.Got.W <= 0:
-		return fmt.Sprintf("planar: %s is %v; want positive extents", e.Operand, e.Got)
+		return fmt.Sprintf("planar: %s has shape %v; want positive extents", e.Operand, e.Got)
 	}
-	return fmt.Sprintf("planar: %s is %v, but its slice has length %d", e.Operand, e.Got, e.Have)
+	return fmt.Sprintf("planar: %s has shape %v, but its slice has %d elements", e.Operand, e.Got, e.Have)
 }
 
 func (s Source) check(operand string) error {

@@ -117,13 +117,13 @@ func TestShapeErrors(t *testing.T) {
 	ok := Source{d, Shape{1, 2, 3}}
 	huge := Source{d, Shape{1 << 40, 1 << 40, 1 << 40}}
 	for name, err := range map[string]error{
-		"planar: source 1 is 1x2x3, want 1x3x3":                                                     c.ApplyTile(d, ok, Source{d, Shape{1, 3, 2}}),
-		"planar: source 1 is 0x2x3; want positive extents":                                          c.ApplyTile(d, Source{d, Shape{0, 2, 3}}, ok),
-		"planar: source 2 is 1x2x3, but its slice has length 5":                                     c.ApplyTile(d, ok, Source{d[:5], ok.Shape}),
-		"planar: destination is 1x2x3, but its slice has length 2":                                  c.ApplyTile(d[:2], ok, ok),
-		"planar: destination is 1x2x1, but its slice has length 1":                                  c.Reduce(d[:1], AxisW, ok),
-		"planar: factor is 2x1x1, want 1x2x3":                                                       c.ApplyChannel(d, ok, ok, Source{d, Shape{2, 1, 1}}),
-		"planar: source 1 is 1099511627776x1099511627776x1099511627776, but its slice has length 6": c.Reduce(d, AxisC, huge),
+		"planar: source 1 has shape 1x2x3; want 1x3x3, or 1 along any axis":                                  c.ApplyTile(d, ok, Source{d, Shape{1, 3, 2}}),
+		"planar: source 1 has shape 0x2x3; want positive extents":                                            c.ApplyTile(d, Source{d, Shape{0, 2, 3}}, ok),
+		"planar: source 2 has shape 1x2x3, but its slice has 5 elements":                                     c.ApplyTile(d, ok, Source{d[:5], ok.Shape}),
+		"planar: destination has shape 1x2x3, but its slice has 2 elements":                                  c.ApplyTile(d[:2], ok, ok),
+		"planar: destination has shape 1x2x1, but its slice has 1 elements":                                  c.Reduce(d[:1], AxisW, ok),
+		"planar: factor has shape 2x1x1; want 1x2x3, or 1 along any axis":                                    c.ApplyChannel(d, ok, ok, Source{d, Shape{2, 1, 1}}),
+		"planar: source 1 has shape 1099511627776x1099511627776x1099511627776, but its slice has 6 elements": c.Reduce(d, AxisC, huge),
 	} {
 		var se *ShapeError
 		if err == nil || err.Error() != name || !errors.As(err, &se) {

@@ -121,17 +121,17 @@ func FromWords(form Form, w Words, relu2 bool) (Config, error) {
 	case cfgAbs:
 		c.Post = PostAbs
 		if form != FormOne || w.Cfg != cfgAbs || w.BiasScale != neutralScale || w.PreScale != neutralScale || w.FinalScale != neutralFinal {
-			return fail("cannot combine the absolute value with other stages")
+			return fail("absolute value cannot be combined with other stages")
 		}
 	case cfgInverse:
 		c.Post = PostReciprocal
 	case cfgRsqrt:
 		c.Post = PostRsqrt
 	default:
-		return fail("found two functions of one result; want at most one")
+		return fail("more than one of Absolute, Reciprocal and Rsqrt is set; want at most one")
 	}
 	if w.Cfg&cfgMaximum != 0 && (form != FormReduce || op != Add) {
-		return fail("maximum bit is set without a reduction with OpMode 0")
+		return fail("Maximum is set; want it only in a reduction with OpMode 0")
 	}
 	c.Bias, c.Scale = splitHalves(w.BiasScale)
 	c.Epsilon, c.PreScale = splitHalves(w.PreScale)
@@ -147,7 +147,7 @@ func FromWords(form Form, w Words, relu2 bool) (Config, error) {
 		case Min:
 			c.Op, c.Kind = Add, ReduceMin
 		case Mul:
-			return fail("unsupported reduction by multiplication")
+			return fail("reduction by multiplication (OpMode 1) is not supported")
 		}
 	}
 	return c, nil
@@ -160,17 +160,17 @@ func checkForm(form Form, w Words, op Op) error {
 	switch form {
 	case FormTwo, FormChannel, FormReduceTwo:
 		if !second {
-			return &WordError{"PE.Cfg", w.Cfg, "want SecSrc 2 or 3 in a form with two sources"}
+			return &WordError{"PE.Cfg", w.Cfg, "invalid SecSrc; want 2 or 3 in a form with two sources"}
 		}
 	case FormOne, FormReduce:
 		if second || w.Cfg&cfgNegate2 != 0 {
-			return &WordError{"PE.Cfg", w.Cfg, "want SecSrc 0 in a form with one source"}
+			return &WordError{"PE.Cfg", w.Cfg, "invalid SecSrc; want 0 in a form with one source"}
 		}
 	default:
 		return &WordError{"Common.Cfg.PlanarForm", uint32(form), "unknown planar form"}
 	}
 	if (form == FormOne || form == FormChannel) && op != Add {
-		return &WordError{"PE.Cfg", w.Cfg, "want OpMode 0 in this form"}
+		return &WordError{"PE.Cfg", w.Cfg, "invalid OpMode; want 0 in this form"}
 	}
 	return nil
 }

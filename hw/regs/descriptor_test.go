@@ -116,8 +116,8 @@ func TestChainErrors(t *testing.T) {
 		{"size one long", func(b []byte) []byte { size(b, 0, 13); return b }, 0, 1, 0x100 + record + 8, "runs past the descriptor's end"},
 		{"size cuts the extra header word", func(b []byte) []byte { size(b, 1, 10); return b }, 0, 2, 0x300 + record, "extra header word"},
 		{"next misaligned", func(b []byte) []byte { next(b, 0, 0x180); return b }, 0, 0, 0x1c, "not a multiple of 0x100"},
-		{"next outside", func(b []byte) []byte { next(b, 1, 0x500); return b }, 0, 1, 0x11c, "leaves the 0x430 bytes of text"},
-		{"next far outside", func(b []byte) []byte { next(b, 1, 0xffff_ff00); return b }, 0, 1, 0x11c, "leaves the 0x430 bytes of text"},
+		{"next outside", func(b []byte) []byte { next(b, 1, 0x500); return b }, 0, 1, 0x11c, "is outside the 0x430 bytes of text"},
+		{"next far outside", func(b []byte) []byte { next(b, 1, 0xffff_ff00); return b }, 0, 1, 0x11c, "is outside the 0x430 bytes of text"},
 		{"next is itself", func(b []byte) []byte { next(b, 1, 0x100); return b }, 0, 1, 0x11c, "descriptor 1"},
 		{"next loops back", func(b []byte) []byte { next(b, 2, 0x100); return b }, 0, 2, 0x31c, "descriptor 1"},
 		{"next inside an earlier one", func(b []byte) []byte { next(b, 2, 0x400); return b }, 0, 2, 0x31c, "descriptor 2"},
@@ -170,7 +170,7 @@ func TestDecodeTooLong(t *testing.T) {
 	}
 	_, err := regs.Decode(d.Append(nil), 3, 0, 0)
 	var e *regs.StreamError
-	if !errors.As(err, &e) || e.Index != 3 || !strings.Contains(e.What, "found 514 words or more") {
+	if !errors.As(err, &e) || e.Index != 3 || !strings.Contains(e.What, "descriptor has 514 or more words") {
 		t.Errorf("error %v", err)
 	}
 }

@@ -47,7 +47,7 @@ func (f *frame) read(text *window, index int, off uint32, words int) error {
 	at := base + HeaderBytes
 	if f.Header.isExtended() {
 		if at+4 > end {
-			return fail(at, "missing extra header word, which bits 0 and 1 of header word 9 announce")
+			return fail(at, "missing extra header word; header word 9 declares one")
 		}
 		f.Extended, f.Extra = true, le.Uint32(b[at-base:])
 		at += 4
@@ -70,7 +70,7 @@ func (f *frame) read(text *window, index int, off uint32, words int) error {
 	}
 	f.Words = int(at-base) / 4
 	if f.Words > MaxWords {
-		return fail(base, "found %d words or more; want at most %d in a descriptor", f.Words, MaxWords)
+		return fail(base, "descriptor has %d or more words; want at most %d", f.Words, MaxWords)
 	}
 	f.records = b[first-base : at-base]
 	return nil
@@ -191,7 +191,7 @@ func checkNext(size uint64, owner []int32, d *Descriptor, next uint32) error {
 	case next%Alignment != 0:
 		return &StreamError{Index: d.Index, Off: at, What: fmt.Sprintf("next pointer %#x is not a multiple of %#x", next, Alignment)}
 	case uint64(next) >= size:
-		return &StreamError{Index: d.Index, Off: at, What: fmt.Sprintf("next pointer %#x leaves the %#x bytes of text", next, size)}
+		return &StreamError{Index: d.Index, Off: at, What: fmt.Sprintf("next pointer %#x is outside the %#x bytes of text", next, size)}
 	case owner[next/Alignment] != 0:
 		return &StreamError{Index: d.Index, Off: at, What: fmt.Sprintf("next pointer %#x loops back to descriptor %d", next, owner[next/Alignment]-1)}
 	}

@@ -142,7 +142,7 @@ func TestWrittenOutsideTheWindows(t *testing.T) {
 
 // The program's own text is buffer 0, and an error names it as any other.
 func TestErrorNamesBufferZero(t *testing.T) {
-	for bar, want := range map[int]string{-1: "kernel DMA is on: missing", 0: "kernel DMA is on: buffer 0 missing"} {
+	for bar, want := range map[int]string{-1: "kernel DMA is enabled, but missing", 0: "kernel DMA is enabled, but buffer 0 missing"} {
 		if got := (&regs.BaseError{Unit: "kernel", BAR: bar, What: "missing"}).Error(); got != want {
 			t.Errorf("%q, want %q", got, want)
 		}

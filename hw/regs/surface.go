@@ -167,9 +167,9 @@ type BaseError struct {
 
 func (e *BaseError) Error() string {
 	if e.BAR < 0 {
-		return e.Unit + " DMA is on: " + e.What
+		return e.Unit + " DMA is enabled, but " + e.What
 	}
-	return fmt.Sprintf("%s DMA is on: buffer %d %s", e.Unit, e.BAR, e.What)
+	return fmt.Sprintf("%s DMA is enabled, but buffer %d %s", e.Unit, e.BAR, e.What)
 }
 
 // Resolve returns the device addresses of a task's DMAs: for each, the address in bars of the
@@ -193,14 +193,14 @@ func Resolve(h *Header, g *Groups, bars *BARs) (Bases, error) {
 			continue
 		}
 		if !u.named {
-			return Bases{}, &BaseError{u.unit, -1, "header names no buffer"}
+			return Bases{}, &BaseError{u.unit, -1, "the header names no buffer"}
 		}
 		if bars[u.bar] == 0 {
 			return Bases{}, &BaseError{u.unit, int(u.bar), "is not in the program"}
 		}
 		addr[i] = bars[u.bar] + uint64(u.off)
 		if addr[i]>>AddressBits != 0 {
-			return Bases{}, &BaseError{u.unit, int(u.bar), fmt.Sprintf("resolves to %#x, beyond %d bits", addr[i], AddressBits)}
+			return Bases{}, &BaseError{u.unit, int(u.bar), fmt.Sprintf("resolves to address %#x, which exceeds %d bits", addr[i], AddressBits)}
 		}
 	}
 	return Bases{Source1: addr[0], Source2: addr[1], Destination: addr[2], Kernel: addr[3]}, nil

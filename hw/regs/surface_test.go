@@ -66,10 +66,10 @@ func TestResolve(t *testing.T) {
 		err   string
 	}{
 		{"base and offset", regs.HeaderBases(0).WithRBase0(4).WithRBE0(true), 0x3000_0080, ""},
-		{"no buffer named", regs.HeaderBases(0).WithRBase0(4), 0, "source 1 DMA is on: header names no buffer"},
-		{"buffer not there", regs.HeaderBases(0).WithRBase0(31).WithRBE0(true), 0, "source 1 DMA is on: buffer 31 is not in the program"},
+		{"no buffer named", regs.HeaderBases(0).WithRBase0(4), 0, "source 1 DMA is enabled, but the header names no buffer"},
+		{"buffer not there", regs.HeaderBases(0).WithRBase0(31).WithRBE0(true), 0, "source 1 DMA is enabled, but buffer 31 is not in the program"},
 		{"beyond the address bits", regs.HeaderBases(0).WithRBase0(5).WithRBE0(true), 0,
-			"source 1 DMA is on: buffer 5 resolves to 0x40000000040, beyond 42 bits"},
+			"source 1 DMA is enabled, but buffer 5 resolves to address 0x40000000040, which exceeds 42 bits"},
 	} {
 		b, err := regs.Resolve(&regs.Header{Bases: tc.bases}, &on, &bars)
 		var be *regs.BaseError

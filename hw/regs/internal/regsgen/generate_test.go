@@ -45,7 +45,7 @@ func TestTableErrors(t *testing.T) {
 	for _, tc := range []struct{ name, line, want string }{
 		{"columns", "G1\t0\tInDim\tWin", "columns"},
 		{"word", "G1\tx\tInDim\tWin\t0\t15\tuint\tbytes\t-", "invalid syntax"},
-		{"bits", "G1\t0\tInDim\tWin\t20\t15\tuint\tbytes\t-", "do not fit a 32-bit word"},
+		{"bits", "G1\t0\tInDim\tWin\t20\t15\tuint\tbytes\t-", "are not inside a 32-bit word"},
 		{"evidence", "G1\t0\tInDim\tWin\t0\t15\tuint\trumour\t-", "evidence"},
 		{"overlap", "G1\t0\tInDim\tWin\t0\t15\tuint\tbytes\t-\nG1\t0\tInDim\tHin\t14\t15\tuint\tbytes\t-", "overlaps"},
 	} {

@@ -56,7 +56,7 @@ func parse(text []byte) ([]Group, error) {
 // addLine adds the field of one line of the table to its register.
 func addLine(groups *[]Group, col []string) error {
 	if len(col) != 9 {
-		return fmt.Errorf("found %d columns, want 9", len(col))
+		return fmt.Errorf("found %d columns; want 9", len(col))
 	}
 	word, err := strconv.Atoi(col[1])
 	if err != nil {
@@ -71,7 +71,7 @@ func addLine(groups *[]Group, col []string) error {
 		return err
 	}
 	if low < 0 || width < 1 || low+width > 32 {
-		return fmt.Errorf("field %s: bits %d to %d do not fit a 32-bit word", col[3], low, low+width-1)
+		return fmt.Errorf("field %s: bits %d to %d are not inside a 32-bit word", col[3], low, low+width-1)
 	}
 	if !slices.Contains(evidences, col[7]) {
 		return fmt.Errorf("field %s: unknown evidence %q; want one of %v", col[3], col[7], evidences)
