@@ -56,18 +56,18 @@ type binaryReader struct {
 // them, named what, is at offset at.
 func (b *binaryReader) readBytes(at, off, n uint64, what string) ([]byte, error) {
 	fail := func(err error, format string, args ...any) ([]byte, error) {
-		return nil, &InitError{Index: len(b.t.Records), Off: int64(at), What: what + fmt.Sprintf(format, args...), Err: err}
+		return nil, &InitError{Index: len(b.t.Records), Off: int64(at), What: "cannot read " + what + ": " + fmt.Sprintf(format, args...), Err: err}
 	}
 	size := uint64(b.size)
 	if off >= size {
-		return fail(nil, " at %#x: the file has %#x bytes", off, size)
+		return fail(nil, "offset %#x is past the end of the file (%#x bytes)", off, size)
 	}
 	if n > size-off {
-		return fail(nil, " at %#x, %d bytes: the file has %#x", off, n, size)
+		return fail(nil, "%d bytes at %#x extend past the end of the file (%#x bytes)", n, off, size)
 	}
 	p := make([]byte, n)
 	if _, err := b.r.ReadAt(p, int64(off)); err != nil && !(errors.Is(err, io.EOF) && off+n == size) {
-		return fail(err, ": %v", err)
+		return fail(err, "%v", err)
 	}
 	return p, nil
 }
@@ -115,7 +115,7 @@ func (b *binaryReader) readBlock(at, name, base, records, count uint64) error {
 	case base != block.Base:
 		return fail(block.Name, 8, "MMIO base is %#x; want %#x", base, block.Base)
 	case b.check.counts[block.Name] != 0:
-		return fail(block.Name, 0, "found a second descriptor of the block")
+		return fail(block.Name, 0, "duplicate block descriptor")
 	case count != uint64(block.Records):
 		// Index of the first record that is missing or superfluous.
 		index := len(b.t.Records) + int(min(count, uint64(block.Records)))

@@ -71,7 +71,7 @@ func ParsePowerPolicy(list string) (p PowerPolicy, err error) {
 		}
 	}
 	if p.AlwaysOn && p.Hysteresis > 0 {
-		return PowerPolicy{}, &PolicyError{list, "hysteresis has no effect without management"}
+		return PowerPolicy{}, &PolicyError{list, "hysteresis has no effect if management is off"}
 	}
 	return p, nil
 }

@@ -83,19 +83,19 @@ func TestReadInitErrors(t *testing.T) {
 		want   string
 	}{
 		{"file is empty", func([]byte) []byte { return nil }, -1, 0, "file is empty"},
-		{"descriptor cut", func(b []byte) []byte { return b[:8] }, 0, 0, "block descriptor at 0x0, 32 bytes: the file has 0x8"},
-		{"no end of the descriptors", func(b []byte) []byte { return b[:320] }, 0, 0, "block name at 0x160: the file has 0x140 bytes"},
+		{"descriptor cut", func(b []byte) []byte { return b[:8] }, 0, 0, "cannot read block descriptor: 32 bytes at 0x0 extend past the end of the file (0x8 bytes)"},
+		{"no end of the descriptors", func(b []byte) []byte { return b[:320] }, 0, 0, "cannot read block name: offset 0x160 is past the end of the file (0x140 bytes)"},
 		{"only the end", func([]byte) []byte { return make([]byte, 32) }, 0, -1, "missing records; a full table has 24"},
-		{"records cut", func(b []byte) []byte { return b[:len(b)-1] }, 1985, 32*9 + 16, "records of aneDpePpt_soc_dpe_lee at"},
-		{"records outside", field(3, records, 1<<40), 41, 32*3 + 16, "records of ANE at 0x10000000000"},
-		{"records at the address's end", field(3, records, 1<<64-12), 41, 32*3 + 16, "the file has"},
-		{"name outside", field(3, name, 1<<63), 41, 32 * 3, "block name at 0x8000000000000000"},
+		{"records cut", func(b []byte) []byte { return b[:len(b)-1] }, 1985, 32*9 + 16, "cannot read records of aneDpePpt_soc_dpe_lee"},
+		{"records outside", field(3, records, 1<<40), 41, 32*3 + 16, "cannot read records of ANE: offset 0x10000000000"},
+		{"records at the address's end", field(3, records, 1<<64-12), 41, 32*3 + 16, "is past the end of the file"},
+		{"name outside", field(3, name, 1<<63), 41, 32 * 3, "cannot read block name: offset 0x8000000000000000"},
 		{"name without end", func(b []byte) []byte {
 			le.PutUint64(b, uint64(len(b)))
 			return append(b, bytes.Repeat([]byte{'A'}, 80)...)
 		}, 0, 0, "is not terminated within 64 bytes"},
 		{"unknown block", func(b []byte) []byte { b[le.Uint64(b)] = 'a'; return b }, 0, 0, `unknown block "aSC_CHINOOK"`},
-		{"block twice", func(b []byte) []byte { copy(b[32:], b[:32]); return b }, 24, 32, "a second descriptor"},
+		{"block twice", func(b []byte) []byte { copy(b[32:], b[:32]); return b }, 24, 32, "duplicate block descriptor"},
 		{"block missing", func(b []byte) []byte { clear(b[32*9 : 32*10]); return b }, 1985, -1, "missing records; a full table has 9"},
 		{"base of another block", field(0, base, 0x2_6b40_0000), 0, 8, "MMIO base is 0x26b400000; want 0x26b000000"},
 		{"count too small", field(3, count, 46), 24 + 2 + 15 + 46, 32*3 + 24, "record count is 46; want 47"},

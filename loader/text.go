@@ -101,7 +101,7 @@ func (p *Program) gatherBuffers() ([]*buffer, error) {
 		for i := range list {
 			a := &list[i]
 			if a.bar < 0 {
-				return nil, wrap(uint64(d.Offset), &regs.BaseError{Unit: a.name(), BAR: -1, What: "header names no buffer"}, "descriptor %d", d.Index)
+				return nil, wrap(uint64(d.Offset), &regs.BaseError{Unit: a.name(), BAR: -1, What: "the header names no buffer"}, "descriptor %d", d.Index)
 			}
 			b := byBAR[a.bar]
 			if b == nil {

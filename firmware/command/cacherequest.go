@@ -36,7 +36,7 @@ func (c *Controller) installCacheRequest(m *Message, r *Reply) {
 	case !running:
 		r.refuse(NotFound, "program %d has no process %d", m.Program, m.Process)
 	case m.Procedure >= p.Procedures:
-		r.refuse(NotFound, "procedure %d is out of range; program %d has %d", m.Procedure, m.Program, p.Procedures)
+		r.refuse(NotFound, "procedure %d is out of range; program %d has %d procedures", m.Procedure, m.Program, p.Procedures)
 	case c.cache[k] != nil:
 		r.refuse(WrongState, "procedure %d of process %d already has a cache request", m.Procedure, m.Process)
 	default:
@@ -74,9 +74,9 @@ func (c *Controller) triggerCacheRequest(m *Message, r *Reply) {
 	case x == nil:
 		r.refuse(NotFound, "procedure %d of process %d has no cache request", m.Procedure, m.Process)
 	case !x.active:
-		r.refuse(WrongState, "cache request is not the active one of its group")
+		r.refuse(WrongState, "another cache request of the group is active")
 	case x.out >= OutputSets:
-		r.refuse(NoRoom, "output buffer set has not been returned")
+		r.refuse(NoRoom, "all output buffer sets are in use; return one first")
 	case c.refuseBlocked(m, r):
 	default:
 		call := x.call
@@ -100,7 +100,7 @@ func (c *Controller) manageCacheRequest(m *Message, r *Reply) {
 	case m.ID == ProcedureCallInvalidateCacheRequest:
 		delete(c.cache, k)
 	case m.ID == ProcedureCallRecycleOutputBuffer && x.out == 0:
-		r.refuse(WrongState, "found no output buffer to return")
+		r.refuse(WrongState, "no output buffer set is in use, so none can be returned")
 	case m.ID == ProcedureCallRecycleOutputBuffer:
 		x.out--
 	default:

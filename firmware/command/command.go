@@ -155,11 +155,11 @@ func Read(b []byte) (m Message, rest []byte, err error) {
 		return m, nil, &FormatError{8, fmt.Sprintf("priority %d exceeds 7", m.Priority)}
 	}
 	if m.Program < -1 || m.Process < -1 {
-		return m, nil, &FormatError{12, fmt.Sprintf("invalid program %d or process %d; want -1 or more", m.Program, m.Process)}
+		return m, nil, &FormatError{12, fmt.Sprintf("program is %d and process is %d; want both to be -1 or more", m.Program, m.Process)}
 	}
 	b = b[HeaderBytes:]
 	if m.Size > MaxBody || uint64(m.Size) > uint64(len(b)) {
-		return m, nil, &FormatError{4, fmt.Sprintf("body size is %d; want at most %d, the rest of the message, and at most %d", m.Size, len(b), MaxBody)}
+		return m, nil, &FormatError{4, fmt.Sprintf("body size is %d; want at most the %d bytes left in the message and at most %d", m.Size, len(b), MaxBody)}
 	}
 	m.Body, b = b[:m.Size], b[m.Size:]
 	for pad := 0; pad < int(-m.Size&3) && len(b) > 0; pad++ {

@@ -185,11 +185,11 @@ func (c *Controller) handle(ch Channel, m *Message, r *Reply) {
 	info, _ := m.ID.Info()
 	switch {
 	case info.Direction == Up:
-		r.refuse(Unsupported, "%v is a notification, which only the controller sends", m.ID)
+		r.refuse(Unsupported, "%v is a notification; only the controller sends it", m.ID)
 	case ch == Execution && !isExecutionCommand(m.ID):
-		r.refuse(Unsupported, "%v does not belong on the execution channel", m.ID)
+		r.refuse(Unsupported, "%v must be sent on the control channel", m.ID)
 	case ch == Control && isExecutionCommand(m.ID):
-		r.refuse(Unsupported, "%v belongs on the execution channel", m.ID)
+		r.refuse(Unsupported, "%v must be sent on the execution channel", m.ID)
 	case !c.booted && m.ID != Boot && m.ID != Ping && m.ID != Buildinfo && m.ID != PlatformInfo && m.ID != Reset:
 		r.refuse(WrongState, "controller has not booted")
 	case info.Body == BodyNone && m.Size > 0:
@@ -265,7 +265,7 @@ func (c *Controller) assignProgramSlot(r *Reply) {
 			return
 		}
 	}
-	r.refuse(NoRoom, "all %d program slots are taken", MaxPrograms)
+	r.refuse(NoRoom, "all %d program slots are in use", MaxPrograms)
 }
 
 func (c *Controller) returnProgramSlot(m *Message, r *Reply) {
@@ -273,7 +273,7 @@ func (c *Controller) returnProgramSlot(m *Message, r *Reply) {
 	case !c.isProgramSlot(m.Program) || !c.slots[m.Program]:
 		r.refuse(NotFound, "program slot %d was not requested", m.Program)
 	case c.programs[m.Program] != nil:
-		r.refuse(WrongState, "program slot %d holds a program", m.Program)
+		r.refuse(WrongState, "program slot %d already holds a program", m.Program)
 	default:
 		c.slots[m.Program] = false
 	}
@@ -298,13 +298,13 @@ func (c *Controller) handleProcessID(m *Message, r *Reply) {
 			return
 		}
 	}
-	r.refuse(NoRoom, "all %d processes of program %d are taken", MaxProcesses, m.Program)
+	r.refuse(NoRoom, "all %d process numbers of program %d are in use", MaxProcesses, m.Program)
 }
 
 func (c *Controller) findProgram(m *Message, r *Reply) *program {
 	p := c.programs[m.Program]
 	if p == nil {
-		r.refuse(NotFound, "found no program in slot %d", m.Program)
+		r.refuse(NotFound, "program slot %d holds no program", m.Program)
 	}
 	return p
 }
@@ -317,11 +317,11 @@ func (c *Controller) loadProgram(m *Message, r *Reply) {
 	case !c.isProgramSlot(m.Program):
 		r.refuse(NotFound, "program slot %d is not between 0 and %d", m.Program, MaxPrograms-1)
 	case c.programs[m.Program] != nil:
-		r.refuse(WrongState, "program slot %d holds a program", m.Program)
+		r.refuse(WrongState, "program slot %d already holds a program", m.Program)
 	default:
 		n, s := c.engine.Load(m.Program, p)
 		if s != OK {
-			r.refuse(s, "engine did not load the program")
+			r.refuse(s, "engine failed to load the program")
 			return
 		}
 		p.Procedures = n
@@ -411,7 +411,7 @@ func (c *Controller) callProcedure(m *Message, r *Reply) {
 	case err != nil:
 		r.refuseError(err)
 	case m.Procedure >= p.Procedures:
-		r.refuse(NotFound, "procedure %d is out of range; program %d has %d", m.Procedure, m.Program, p.Procedures)
+		r.refuse(NotFound, "procedure %d is out of range; program %d has %d procedures", m.Procedure, m.Program, p.Procedures)
 	case c.refuseBlocked(m, r):
 	default:
 		call.Buffers = mergeBuffers(bindings.Buffers, call.Buffers)
@@ -451,7 +451,7 @@ func checkLists(id ID, c *Call) error {
 // the command with the engine's status and notifies the host of the error.
 func (c *Controller) runCall(h Header, call Call, r *Reply) {
 	if s := c.engine.Call(h, call); s != OK {
-		r.refuse(s, "engine did not run the procedure")
+		r.refuse(s, "engine failed to run the procedure")
 		c.notify(CHErrorNotification, h, Notice{Status: s})
 	}
 }

@@ -25,6 +25,9 @@ type LimitError struct {
 }
 
 func (e *LimitError) Error() string {
+	if e.Limit == 0 {
+		return fmt.Sprintf("%v: found %d %s; want none", e.ID, e.Have, e.What)
+	}
 	return fmt.Sprintf("%v: found %d %s; want at most %d", e.ID, e.Have, e.What, e.Limit)
 }
 

@@ -147,7 +147,7 @@ func ReadReply(data []byte) (Reply, error) {
 	}
 	body := data[HeaderBytes+head:]
 	if uint64(n.Value) > uint64(len(body)) || len(body)-int(n.Value) > 3 {
-		return Reply{}, &FormatError{HeaderBytes + 4, fmt.Sprintf("answer size is %d; found %d bytes", n.Value, len(body))}
+		return Reply{}, &FormatError{HeaderBytes + 4, fmt.Sprintf("answer declares %d bytes but has %d", n.Value, len(body))}
 	}
 	r.Status, r.Body = n.Status, body[:n.Value]
 	return r, nil

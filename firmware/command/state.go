@@ -34,10 +34,10 @@ func (c *Controller) notify(id ID, h Header, n Notice) {
 func (c *Controller) Ended(h Header, s Status) { c.notify(ProgramEvent, h, Notice{Status: s}) }
 
 // checkStatus reports whether the engine returned status OK. If not, it refuses the command
-// with status s; the message says that the engine was not what, such as "suspended".
-func (c *Controller) checkStatus(s Status, r *Reply, what string) bool {
+// with status s and the message that the engine could not be done, such as "suspended".
+func (c *Controller) checkStatus(s Status, r *Reply, done string) bool {
 	if s != OK {
-		r.refuse(s, "engine was not %s", what)
+		r.refuse(s, "engine could not be %s", done)
 	}
 	return s == OK
 }
@@ -114,15 +114,15 @@ func (c *Controller) setSecureMode(m *Message, r *Reply) {
 	on := m.ID == SecureModeStart
 	switch {
 	case m.ID == SecureModeResumeTransition:
-		r.refuse(WrongState, "found no paused transition of secure mode")
+		r.refuse(WrongState, "no secure-mode transition is paused")
 	case on == c.secure:
 		r.refuse(WrongState, "secure mode is already %s", map[bool]string{true: "on", false: "off"}[on])
 	case c.paused:
 		r.refuse(WrongState, "engine is suspended and cannot finish calls")
 	case on && m.Program >= 0 && c.programs[m.Program] == nil:
-		r.refuse(NotFound, "found no program in slot %d", m.Program)
+		r.refuse(NotFound, "program slot %d holds no program", m.Program)
 	default:
-		if !c.checkStatus(c.engine.Secure(on), r, "at a secure boundary") {
+		if !c.checkStatus(c.engine.Secure(on), r, "switched to or from secure mode") {
 			return
 		}
 		c.secure, c.claimed = on, -1
@@ -187,7 +187,7 @@ func (c *Controller) handleProperty(m *Message, r *Reply) {
 	case m.ID == CHPropertyRead:
 		r.Body = binary.LittleEndian.AppendUint64(nil, v)
 	case !there && len(c.property) == MaxProperties:
-		r.refuse(NoRoom, "property count exceeds %d", MaxProperties)
+		r.refuse(NoRoom, "all %d properties are in use", MaxProperties)
 	default:
 		c.property[p.Number] = p.Value
 	}

@@ -22,6 +22,9 @@ type BufferError struct {
 }
 
 func (e *BufferError) Error() string {
+	if e.Address == 0 {
+		return fmt.Sprintf("port %s: %s", e.Port, e.What)
+	}
 	return fmt.Sprintf("port %s at %#x: %s", e.Port, e.Address, e.What)
 }
 
@@ -40,7 +43,7 @@ func (l *Loaded) Buffer(port string, d loader.Direction) (address, size uint64, 
 	}
 	p, ok := l.program.Port(port, d)
 	if !ok {
-		return 0, 0, &BufferError{port, 0, fmt.Sprintf("unknown %v of the program", d)}
+		return 0, 0, &BufferError{port, 0, fmt.Sprintf("program has no %v with this name", d)}
 	}
 	return p.Address, spanBytes(p), nil
 }
@@ -66,7 +69,7 @@ func (l *Loaded) BindBuffer(port string, d loader.Direction, address uint64) err
 	}
 	p, ok := l.program.Port(port, d)
 	if !ok {
-		return bad("unknown %v of the program", d)
+		return bad("program has no %v with this name", d)
 	}
 	for _, a := range l.state {
 		if a.Output == port && d == loader.Output || a.Input == port && d == loader.Input {
@@ -74,7 +77,7 @@ func (l *Loaded) BindBuffer(port string, d loader.Direction, address uint64) err
 		}
 	}
 	if p.BAR < 0 || l.program.BARs[p.BAR] != p.Address {
-		return bad("port has no buffer register of its own")
+		return bad("no buffer register holds the port's address")
 	}
 	for i := range l.program.Ports {
 		if q := &l.program.Ports[i]; q != p && q.BAR == p.BAR {
@@ -100,10 +103,10 @@ func (l *Loaded) moveTo(p *loader.Port, address uint64, bad func(string, ...any)
 	if address != home {
 		var ok bool
 		if s, ok = l.session.findBuffer(address); !ok {
-			return bad("found no buffer of the session at this address")
+			return bad("session has no buffer at this address")
 		}
 		if n := spanBytes(p); address+n > s.End() {
-			return bad("%d bytes extend past %s, %#x bytes at %#x", n, s.Name, s.Size, s.Addr)
+			return bad("port needs %d bytes, which extend past the end of buffer %s at %#x", n, s.Name, s.End())
 		}
 	}
 	before, linked, lent := *l.program, l.linked, l.lent
@@ -146,9 +149,9 @@ func (l *Loaded) Connect(input string, from *Loaded, output string) error {
 		return &BufferError{input, address, "programs belong to different sessions"}
 	case !ok: // BindBuffer returns the error
 	case in.Shape != out.Shape:
-		return &BufferError{input, address, fmt.Sprintf("shapes %v and %v differ", in.Shape, out.Shape)}
+		return &BufferError{input, address, fmt.Sprintf("input shape %v does not equal output shape %v", in.Shape, out.Shape)}
 	case in.Strides != out.Strides:
-		return &BufferError{input, address, fmt.Sprintf("strides %v and %v differ", in.Strides, out.Strides)}
+		return &BufferError{input, address, fmt.Sprintf("input strides %v do not equal output strides %v", in.Strides, out.Strides)}
 	}
 	for _, a := range from.state {
 		if a.Output == output {

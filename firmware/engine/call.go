@@ -222,7 +222,7 @@ func (c *Call) begin() (err error) {
 		c.values = len(c.res.Limits) == 0
 	}
 	if c.isStateful() && c.Repeat > maxEvolving/max(1, c.linked.Count) {
-		return &OptionError{"Repeat", fmt.Sprintf("found %d dispatches of %d descriptors with state; want at most %d together", c.Repeat, c.linked.Count, maxEvolving)}
+		return &OptionError{"Repeat", fmt.Sprintf("found %d dispatches of a program with state; want at most %d for its %d descriptors", c.Repeat, maxEvolving/max(1, c.linked.Count), c.linked.Count)}
 	}
 	if c.values {
 		if err := prepareMemory(s.mem, c.linked); err != nil {

@@ -113,16 +113,16 @@ func (l *Loaded) Alias(output, input string) error {
 	}
 	switch {
 	case out.Shape != in.Shape:
-		return bad("shapes %v and %v differ", out.Shape, in.Shape)
+		return bad("output shape %v does not equal input shape %v", out.Shape, in.Shape)
 	case out.Strides != in.Strides:
-		return bad("strides %v and %v differ", out.Strides, in.Strides)
+		return bad("output strides %v do not equal input strides %v", out.Strides, in.Strides)
 	}
 	for _, p := range [...]*loader.Port{out, in} {
 		if _, ok := l.lent[portKey{p.Name, p.Direction}]; ok || l.staysOnDevice(p) {
 			return bad("%s shares its buffer with another program", p.Name)
 		}
 		if p.BAR < 0 || l.program.BARs[p.BAR] != p.Address {
-			return bad("%s has no buffer register of its own", p.Name)
+			return bad("no buffer register holds the address of %s", p.Name)
 		}
 		for i := range l.program.Ports {
 			if q := &l.program.Ports[i]; q != p && q.BAR == p.BAR {
@@ -231,7 +231,7 @@ func (l *Loaded) checkFit() error {
 				return err
 			}
 			if n := spanBytes(p); n > p.Bytes {
-				return &PortError{p, fmt.Sprintf("%d bytes do not fit in its window of %d", n, p.Bytes), nil}
+				return &PortError{p, fmt.Sprintf("tensor needs %d bytes, but the port's window has %d", n, p.Bytes), nil}
 			}
 		}
 	}
@@ -239,7 +239,7 @@ func (l *Loaded) checkFit() error {
 		out, _ := l.program.Port(a.Output, loader.Output)
 		in, _ := l.program.Port(a.Input, loader.Input)
 		if out.Shape != in.Shape || out.Strides != in.Strides {
-			return &AliasError{a, fmt.Sprintf("shapes %v and %v, strides %v and %v differ", out.Shape, in.Shape, out.Strides, in.Strides)}
+			return &AliasError{a, fmt.Sprintf("output has shape %v and strides %v, but input has shape %v and strides %v", out.Shape, out.Strides, in.Shape, in.Strides)}
 		}
 	}
 	return nil

@@ -83,9 +83,9 @@ func (o Options) WithDefaults() (Options, error) {
 	case o.Power.Hysteresis < 0 || !(o.Power.Hysteresis < 1e18):
 		return bad("Power", "hysteresis is %v; want 0 (for the chip's) or more", o.Power.Hysteresis)
 	case o.Power.AlwaysOn && o.Power.Hysteresis > 0:
-		return bad("Power", "hysteresis has no effect without management")
+		return bad("Power", "hysteresis has no effect if management is off")
 	case o.Workers < 0:
-		return bad("Workers", "found %d goroutines; want 0 (for one per processor) or more", o.Workers)
+		return bad("Workers", "count is %d; want 0 (for one per processor) or more", o.Workers)
 	}
 	if o.Memory == 0 {
 		o.Memory = DefaultMemory

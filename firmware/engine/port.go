@@ -41,7 +41,7 @@ func Elements(p *loader.Port) int {
 func portLimits(p *loader.Program) (list []evidence.Limit) {
 	for i := range p.Ports {
 		if q := &p.Ports[i]; q.Shape[3] > 1 && q.Strides[3] == 1 {
-			list = append(list, evidence.Limit{Kind: evidence.NotModelled, What: "8-bit elements: values are computed of fp16 alone", Where: "port " + q.Name})
+			list = append(list, evidence.Limit{Kind: evidence.NotModelled, What: "8-bit elements: values are computed for fp16 elements only", Where: "port " + q.Name})
 		}
 	}
 	return list
@@ -97,12 +97,12 @@ func isDense(p *loader.Port) bool {
 // apart, the port fits in its window, and the window is in memory.
 func checkPort(mem *dma.Memory, p *loader.Port) error {
 	if p.Shape[3] > 1 && p.Strides[3] != 2 {
-		return &PortError{p, fmt.Sprintf("elements are %d bytes apart; want fp16 elements two bytes apart", p.Strides[3]), nil}
+		return &PortError{p, fmt.Sprintf("elements are %d bytes apart; want fp16 elements 2 bytes apart", p.Strides[3]), nil}
 	}
 	room := p.Bytes / 2
 	for _, d := range p.Shape {
 		if d < 0 || uint64(d) > room {
-			return &PortError{p, fmt.Sprintf("shape %v does not fit in its window of %#x bytes", p.Shape, p.Bytes), nil}
+			return &PortError{p, fmt.Sprintf("shape %v needs more fp16 elements than the port's window of %#x bytes holds", p.Shape, p.Bytes), nil}
 		}
 		if d > 0 {
 			room /= uint64(d)
@@ -186,7 +186,7 @@ func CheckInput(p *loader.Program, name string, n int) error {
 		return &InputError{name, fmt.Sprintf("unknown input; the program has %q", append([]string{}, portNames(p.Inputs())...))}
 	}
 	if want := Elements(port); want != n {
-		return &InputError{name, fmt.Sprintf("found %d elements; want %d (%v)", n, want, port.Shape)}
+		return &InputError{name, fmt.Sprintf("found %d elements; want %d for shape %v", n, want, port.Shape)}
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ type NoMemoryError struct {
 }
 
 func (e *NoMemoryError) Error() string {
-	return fmt.Sprintf("%s takes %d bytes of device memory; %d of %d are free", e.What, e.Need, e.Free, e.Memory)
+	return fmt.Sprintf("%s needs %d bytes of device memory, but only %d of %d are free", e.What, e.Need, e.Free, e.Memory)
 }
 
 // New starts an engine with options o. It returns an *[OptionError] or a

@@ -52,7 +52,7 @@ func (c *Call) inputLimits() []evidence.Limit {
 		if n > room {
 			return []evidence.Limit{{
 				Kind: evidence.MissingInput, Where: "port " + port.Name,
-				What: fmt.Sprintf("values of a port of shape %v are not made up: inputs that nobody gives have at most %d elements together", port.Shape, MaxMadeUp),
+				What: fmt.Sprintf("no values were given for shape %v, and missing inputs are filled only up to %d elements together", port.Shape, MaxMadeUp),
 			}}
 		}
 		room -= n
@@ -85,7 +85,7 @@ func (c *Call) memoryLimits() []evidence.Limit {
 	}
 	return []evidence.Limit{{
 		Kind: evidence.NotModelled, Where: "its tensors",
-		What: fmt.Sprintf("values are computed of tensors of at most %d bytes of memory together, with what stands between rows", maxWritten),
+		What: fmt.Sprintf("values are computed only if all tensors, with the padding between rows, take at most %d bytes of memory", maxWritten),
 	}}
 }
 

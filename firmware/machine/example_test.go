@@ -97,6 +97,6 @@ func ExampleMachine() {
 	// LOAD_PROGRAM: ok
 	// CREATE_PROCESS: ok
 	// PROCEDURE_CALL: ok
-	// UNLOAD_PROGRAM: unsupported: UNLOAD_PROGRAM does not belong on the execution channel
+	// UNLOAD_PROGRAM: unsupported: UNLOAD_PROGRAM must be sent on the control channel
 	// 5 true
 }

@@ -150,7 +150,7 @@ func (m *Machine) Procedure(slot int32, procedure uint32) *engine.Loaded {
 func (m *Machine) Result(slot int32) (*engine.Result, error) {
 	r := m.engine.programs[slot]
 	if r == nil {
-		return nil, fmt.Errorf("found no program in slot %d", slot)
+		return nil, fmt.Errorf("slot %d holds no program", slot)
 	}
 	return r.last, r.err
 }

@@ -213,7 +213,7 @@ func (p *player) stepRuns(words []string) (err error) {
 	n := 1
 	if len(words) > 0 {
 		if n, err = strconv.Atoi(words[0]); err != nil || n < 1 {
-			return fmt.Errorf("invalid step count %q; want a number of runs", words[0])
+			return fmt.Errorf("invalid number of runs %q; want 1 or more", words[0])
 		}
 	}
 	for range n {
@@ -228,7 +228,7 @@ func (p *player) stepRuns(words []string) (err error) {
 func (p *player) wait(text string) error {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
-		return fmt.Errorf("invalid wait %q; want a duration", text)
+		return fmt.Errorf("invalid wait %q; want a duration of 0 or more, such as 1.5ms", text)
 	}
 	p.machine.engine.wait(clock.Nanoseconds(d.Nanoseconds()))
 	return nil
@@ -240,7 +240,7 @@ func (p *player) wait(text string) error {
 func (p *player) runUntil(text string) error {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
-		return fmt.Errorf("invalid time %q; want a duration since the start", text)
+		return fmt.Errorf("invalid time %q; want the duration since the start, such as 1.5ms", text)
 	}
 	m, at := p.machine, clock.Nanoseconds(d.Nanoseconds())
 	for m.engine.queue.Now() < at {
@@ -386,7 +386,7 @@ func parseNumber(kv map[string]string, key string, other, most int64) (int64, er
 	}
 	n, err := strconv.ParseInt(v, 0, 64)
 	if err != nil || n < -1 || n > most {
-		return 0, fmt.Errorf("invalid %s=%s; want a number up to %d", key, v, most)
+		return 0, fmt.Errorf("invalid %s=%s; want a number from -1 to %d", key, v, most)
 	}
 	return n, nil
 }
@@ -406,7 +406,7 @@ func (p *player) findPort(slot, name string, d loader.Direction) (*engine.Loaded
 	l := p.machine.Procedure(int32(n), uint32(at))
 	switch {
 	case p.machine.Program(int32(n)) == nil:
-		return nil, nil, fmt.Errorf("found no program in slot %d", n)
+		return nil, nil, fmt.Errorf("slot %d holds no program", n)
 	case l == nil:
 		return nil, nil, fmt.Errorf("program in slot %d has no procedure %d", n, at)
 	}

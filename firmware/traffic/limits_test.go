@@ -33,13 +33,13 @@ func TestLoadLimits(t *testing.T) {
 		{"a run of no length beside another", 0, func(c *traffic.Client) { c.Runs = []clock.Nanoseconds{0, 1} }, ""},
 		{"runs of no length at all", 0, func(c *traffic.Client) { c.Runs = []clock.Nanoseconds{0} }, "takes no time"},
 		{"whose host takes some", 0, func(c *traffic.Client) { c.Runs, c.Host.After = []clock.Nanoseconds{0}, 1 }, ""},
-		{"a negative run", 0, func(c *traffic.Client) { c.Runs = []clock.Nanoseconds{5, -1} }, "negative length"},
-		{"a run that is no number", 0, func(c *traffic.Client) { c.Runs = []clock.Nanoseconds{clock.Nanoseconds(math.NaN())} }, "negative length"},
-		{"a run without an end", 0, func(c *traffic.Client) { c.Runs = []clock.Nanoseconds{clock.Nanoseconds(math.Inf(1))} }, "never ends"},
-		{"a host that takes less than no time", 0, func(c *traffic.Client) { c.Host.Before = -1 }, "host time is negative"},
+		{"a negative run", 0, func(c *traffic.Client) { c.Runs = []clock.Nanoseconds{5, -1} }, "want 0 or more"},
+		{"a run that is no number", 0, func(c *traffic.Client) { c.Runs = []clock.Nanoseconds{clock.Nanoseconds(math.NaN())} }, "want 0 or more"},
+		{"a run without an end", 0, func(c *traffic.Client) { c.Runs = []clock.Nanoseconds{clock.Nanoseconds(math.Inf(1))} }, "takes an infinite time"},
+		{"a host that takes less than no time", 0, func(c *traffic.Client) { c.Host.Before = -1 }, "host times are 0.0 ns, -1.0 ns and 0.0 ns; want 0 or more"},
 		{"no rate", 0, func(c *traffic.Client) { c.Arrival = traffic.Fixed }, "rate above 0"},
 		{"a rate of a call a nanosecond", 0, func(c *traffic.Client) { c.Arrival, c.Rate = traffic.Fixed, 1e9 }, "below 1e9"},
-		{"following itself", 0, func(c *traffic.Client) { c.Arrival = traffic.After }, "is not an earlier client"},
+		{"following itself", 0, func(c *traffic.Client) { c.Arrival = traffic.After }, "follows client 0; want the number of an earlier client"},
 	} {
 		c := traffic.Config{Duration: 1, Bins: tc.bins, Clients: []traffic.Client{client(tc.change)}}
 		if err := c.Check(); tc.err == "" && err != nil || tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {

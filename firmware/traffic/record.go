@@ -23,10 +23,10 @@ func (l *Outcome) WriteMachineScript(w io.Writer, model func(*ScriptClient) stri
 		return &engine.OptionError{Option: "Record", What: fmt.Sprintf(format, args...)}
 	}
 	if l.Config.Observe != nil || l.Script.Events < MaxEvents || len(l.Events) >= MaxEvents {
-		return fail("events are incomplete; want all events of the simulation, at most %d", MaxEvents)
+		return fail("some events were not recorded; want a simulation that records all events, fewer than %d", MaxEvents)
 	}
 	if l.Script.Power != (firmware.PowerPolicy{}) {
-		return fail("power settings are not supported in scripts")
+		return fail("power settings cannot be written to a script")
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "option chip=%s host=%s seed=1 values=off\n", l.Options.Chip.Name, l.Options.Host.Name)
@@ -34,7 +34,7 @@ func (l *Outcome) WriteMachineScript(w io.Writer, model func(*ScriptClient) stri
 		c := &l.Script.Clients[i]
 		text := model(c)
 		if strings.ContainsAny(text, "#\n\r") {
-			return fail("cannot name %q in a script", text)
+			return fail("model %q contains # or a line break, which a script cannot hold", text)
 		}
 		fmt.Fprintf(&b, "# client %q\nmodel client%d %s\n", c.Name, i, text)
 	}
@@ -50,7 +50,7 @@ func (l *Outcome) WriteMachineScript(w io.Writer, model func(*ScriptClient) stri
 			continue
 		}
 		if calls++; calls > MaxRecordedCalls {
-			return fail("found more than %d calls; want a shorter load", MaxRecordedCalls)
+			return fail("simulation has more than %d calls; want a shorter one", MaxRecordedCalls)
 		}
 		fmt.Fprintf(&b, "until %.0fns\nsend execution PROCEDURE_CALL program=%d process=0 priority=%d\n", float64(e.At), e.Client, l.Script.Clients[e.Client].Priority)
 	}

@@ -140,11 +140,11 @@ func TestPipelineUnderLoad(t *testing.T) {
 		t.Errorf("%+v", d.Clients)
 	}
 	for tail, want := range map[string]string{
-		", reads: {x: q}":                  `line 5: client "b": port q at 0x0: unknown output of the program`,
+		", reads: {x: q}":                  `line 5: client "b": port q: program has no output with this name`,
 		", reads: {q: y}":                  `line 5: client "b": port q`,
 		", reads: 3":                       "line 5: malformed reads; want INPUT: OUTPUT",
 		", reads: {}":                      "line 5: malformed reads; want INPUT: OUTPUT",
-		", rate: 3":                        `line 5: client "b": calls that follow another cannot have a rate`,
+		", rate: 3":                        `line 5: client "b": calls with after cannot have a rate`,
 		", arrival: fixed":                 `line 5: client "b": after and arrival`,
 		", reads: {x: y}, after: b":        "line 5: ",
 		"}\n- {layer: relu, after: bb":     `line 6: client "client 3": unknown earlier client "bb"; did you mean b?`,
@@ -172,7 +172,7 @@ func TestLoadRefusals(t *testing.T) {
 		"duration: -1s\nclients: [{layer: x}]": `line 1: invalid duration "-1s"; want a positive one such as 500ms`,
 		"duration: 1s\nhost: macos-ai":         `line 2: unknown value "macos-ai"; want one of none, linux, linux-m1, macos-air, macos-mbp, macos-max, macos-max-b, macos-guide; did you mean macos-air or macos-max?`,
 		"duration: 1s\nduration: 1s":           "line 2: ",
-		"duration: 1s\nclients:\n- {name: a}":  `line 3: client "a": want either model or layer`,
+		"duration: 1s\nclients:\n- {name: a}":  `line 3: client "a": want exactly one of model and layer`,
 		"duration: 1s\nclients:\n- {layer: relu, priority: 8}":                `line 3: invalid number "8"; want 0 to 7`,
 		"duration: 1s\nclients:\n- {layer: relu, arrival: poisson}":           `line 3: client "client 1": poisson arrivals require a rate`,
 		"duration: 1s\nclients:\n- {layer: relu, rate: 3}":                    `line 3: client "client 1": back-to-back calls cannot have a rate`,

@@ -104,13 +104,13 @@ func (e *ConfigError) Error() string {
 // otherwise.
 func (c *Config) Check() error {
 	if !(c.Duration > 0) || math.IsInf(float64(c.Duration), 0) {
-		return &ConfigError{What: "duration must be positive"}
+		return &ConfigError{What: "duration must be positive and finite"}
 	}
 	if len(c.Clients) == 0 {
 		return &ConfigError{What: "missing clients; want at least one"}
 	}
 	if c.Bins < 0 || c.Bins > MaxBins {
-		return &ConfigError{What: fmt.Sprintf("found %d intervals; want 0 to %d", c.Bins, MaxBins)}
+		return &ConfigError{What: fmt.Sprintf("number of intervals is %d; want 0 to %d", c.Bins, MaxBins)}
 	}
 	for i := range c.Clients {
 		x := &c.Clients[i]
@@ -123,27 +123,27 @@ func (c *Config) Check() error {
 		case x.Arrival != BackToBack && x.Arrival != Fixed && x.Arrival != Poisson && x.Arrival != After:
 			return fail("unknown arrival %q; want %s, %s, %s or %s", x.Arrival, BackToBack, Fixed, Poisson, After)
 		case x.Arrival == After && (x.After < 0 || x.After >= i):
-			return fail("client %d, which it follows, is not an earlier client", x.After)
+			return fail("follows client %d; want the number of an earlier client", x.After)
 		case (x.Arrival == Fixed || x.Arrival == Poisson) && !(x.Rate > 0 && x.Rate < 1e9):
 			return fail("%s arrivals require a rate above 0 and below 1e9 calls a second", x.Arrival)
 		case x.Threads < 0 || x.Threads > 1024 || x.Streams < 0 || x.Streams > 1024:
-			return fail("found %d threads and %d streams; want at most 1024 of each", x.Threads, x.Streams)
+			return fail("found %d threads and %d streams; want 0 to 1024 of each", x.Threads, x.Streams)
 		}
 		total := x.Host.Total()
 		for _, r := range x.Runs {
 			if !(r >= 0) {
-				return fail("run has a negative length")
+				return fail("run takes %v; want 0 or more", r)
 			}
 			total += r
 		}
 		if h := x.Host; !(min(h.Outside, h.Before, h.After) >= 0) {
-			return fail("host time is negative")
+			return fail("host times are %v, %v and %v; want 0 or more", h.Outside, h.Before, h.After)
 		}
 		if !(total > 0) {
 			return fail("call takes no time")
 		}
 		if math.IsInf(float64(total), 0) {
-			return fail("call never ends")
+			return fail("call takes an infinite time")
 		}
 	}
 	return nil

@@ -162,13 +162,13 @@ func (s *Script) readClients(n *yaml.Node) error {
 		timed := c.Arrival == "fixed" || c.Arrival == "poisson"
 		switch {
 		case (c.Model == "") == (c.Layer == ""):
-			return errorAt(item, "client %q: want either model or layer", c.Name)
+			return errorAt(item, "client %q: want exactly one of model and layer", c.Name)
 		case c.Dim != "" && c.Model == "":
 			return errorAt(item, "client %q: dim requires a model", c.Name)
 		case timed && c.Rate == 0:
 			return errorAt(item, "client %q: %s arrivals require a rate", c.Name, c.Arrival)
 		case c.After != "" && c.Rate != 0:
-			return errorAt(item, "client %q: calls that follow another cannot have a rate", c.Name)
+			return errorAt(item, "client %q: calls with after cannot have a rate", c.Name)
 		case !timed && c.Rate != 0:
 			return errorAt(item, "client %q: back-to-back calls cannot have a rate", c.Name)
 		case (timed || c.After != "") && c.Threads != 0:

@@ -21,11 +21,11 @@ func Generate(table string) ([]byte, error) {
 		}
 		f := strings.Split(text, "\t")
 		if len(f) != 5 {
-			return nil, fmt.Errorf("line %d: found %d columns, want 5", line, len(f))
+			return nil, fmt.Errorf("line %d: found %d columns; want 5", line, len(f))
 		}
 		n, err := strconv.ParseUint(f[0], 0, 32)
 		if err != nil || n != next {
-			return nil, fmt.Errorf("line %d: found number %q, want %#02x", line, f[0], next)
+			return nil, fmt.Errorf("line %d: found number %q; want %#02x", line, f[0], next)
 		}
 		next++
 		if !slices.Contains([]string{"down", "up", "both"}, f[2]) {
