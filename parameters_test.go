@@ -99,7 +99,7 @@ func TestRangesThatHaveNoProgram(t *testing.T) {
 		want       string
 	}{
 		{"conv h=8 w=8 cout=16 k=1", "cin", loader.Range{Start: 16, Stop: 64, Step: 16}, ""},
-		{"add c=8 w=32", "h", loader.Range{Start: 2, Stop: 12, Step: 2}, "at h=2 Common.PlanarPatch.Log2H of descriptor 0 is 1, at 12 it is 3: not linear"},
+		{"add c=8 w=32", "h", loader.Range{Start: 2, Stop: 12, Step: 2}, "at h=2 Common.PlanarPatch.Log2H of descriptor 0 is 1, but 3 at h=12, which is not linear"},
 		{"relu c=8 w=32", "h", loader.Range{Start: 4, Stop: 4, Step: 1}, "the range is invalid"},
 		{"relu c=8 w=32", "h", loader.Range{Start: 1, Stop: 1 << 20, Step: 1}, "more than 1024 values"},
 		{"conv cin=8 h=8 w=32 cout=16 k=3", "n", loader.Range{Start: 1, Stop: 3, Step: 1}, "descriptors"},

@@ -246,7 +246,7 @@ func (p *Program) anecPorts() (ports []*Port, to map[uint32]uint32, err error) {
 				return nil, nil, &UnsupportedError{string(p.Form), "weights are missing from the file; the Linux driver's form stores them"}
 			}
 			if q.BAR < 0 {
-				return nil, nil, &UnsupportedError{"port " + q.Name, "found no buffer at its address"}
+				return nil, nil, &UnsupportedError{"port " + q.Name, "no buffer has the port's address"}
 			}
 			ports = append(ports, q)
 		}

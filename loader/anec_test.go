@@ -76,7 +76,7 @@ func TestANEC(t *testing.T) {
 // anecVectors are broken programs in the Linux driver's form.
 func anecVectors(t *testing.T) []vector {
 	return vectors(anecExample(t, "conv"), []broken{
-		{"chain", func(b []byte) []byte { le.PutUint32(b[0x800+0x1c:], 0x10000); return b }, 0x800 + 0x1c, "leaves the"},
+		{"chain", func(b []byte) []byte { le.PutUint32(b[0x800+0x1c:], 0x10000); return b }, 0x800 + 0x1c, "is outside the"},
 		{"first size", func(b []byte) []byte { le.PutUint32(b[8:], 9); return b }, 8, "found no valid chain"},
 		{"pages", func(b []byte) []byte { le.PutUint32(b[0x28+16:], 1<<24); return b }, 0x28 + 16, "exceeds"},
 		{"extent", func(b []byte) []byte { le.PutUint64(b[0xa8+4*48:], 0); return b }, 0xa8 + 4*48, "extent of axis n"},

@@ -42,7 +42,7 @@ func TestPlacesOfRelocations(t *testing.T) {
 		{"the first section", RelocPair{44, good&^0xffffff | 1}, ""},
 		{"none", RelocPair{44, good &^ 0xffffff}, "section 0 is not between 1 and 2"},
 		{"one beyond", RelocPair{44, good&^0xffffff | 3}, "section 3 is not between 1 and 2"},
-		{"another kind", RelocPair{44, 0x04000002}, "unknown relocation info"},
+		{"another kind", RelocPair{44, 0x04000002}, "unknown relocation type"},
 	} {
 		m := imaged(RelocPair{44, good}, tc.pair)
 		err := m.readChain()

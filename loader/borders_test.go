@@ -22,8 +22,8 @@ func TestSizesOfFiles(t *testing.T) {
 		what string // of the error, "" for none
 	}{
 		{-1, nil, "unsupported file size of -1 bytes; want at most"},
-		{0, nil, "file of 0 bytes is not a program"},
-		{3, make([]byte, 3), "file of 3 bytes is not a program"},
+		{0, nil, "file has 0 bytes; want at least 4 in a program"},
+		{3, make([]byte, 3), "file has 3 bytes; want at least 4 in a program"},
 		{4, make([]byte, 4), "neither a container"},
 		{MaxFile, make([]byte, 64), "unexpected end of file"},
 		{MaxFile + 1, make([]byte, 64), "want at most"},
@@ -165,9 +165,9 @@ func TestGivenWindows(t *testing.T) {
 		w    Window
 		what string // of the error, "" for none
 	}{
-		{Window{BAR: -1}, "index -1 of a given window is not between 0 and 31"},
+		{Window{BAR: -1}, "window has buffer index -1; want 0 to 31"},
 		{Window{BAR: 31}, ""},
-		{Window{BAR: 32}, "not between 0 and 31"},
+		{Window{BAR: 32}, "window has buffer index 32; want 0 to 31"},
 		{Window{BAR: 4, Bytes: MaxAddressRange}, ""},
 		{Window{BAR: 4, Bytes: MaxAddressRange + 1}, "buffer 4 needs"},
 		{Window{BAR: regs.BARWeights, Bytes: MaxAddressRange}, ""},

@@ -46,7 +46,7 @@ func (b *Builder) Build(name string) (*Program, error) {
 		return nil, err
 	}
 	if c.Size > MaxFile {
-		return nil, fail(0, nil, "file of %d bytes, want at most %d", c.Size, int64(MaxFile))
+		return nil, fail(0, nil, "container has %d bytes; want at most %d", c.Size, int64(MaxFile))
 	}
 	if c, err = parseContainer(*c.encode(c.largestSection())); err != nil {
 		return nil, err

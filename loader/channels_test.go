@@ -63,11 +63,11 @@ func TestANECScratch(t *testing.T) {
 	q := *from
 	q.Ports = append([]Port(nil), from.Ports...)
 	q.Ports[0].BAR = -1
-	if _, err := q.ANEC(); err == nil || !strings.Contains(err.Error(), "found no buffer") {
+	if _, err := q.ANEC(); err == nil || !strings.Contains(err.Error(), "no buffer has the port's address") {
 		t.Errorf("%v", err)
 	}
 	q.Ports[0].BAR = 0
-	if _, err := q.ANEC(); err != nil && strings.Contains(err.Error(), "found no buffer") {
+	if _, err := q.ANEC(); err != nil && strings.Contains(err.Error(), "no buffer has the port's address") {
 		t.Errorf("buffer 0 is one: %v", err)
 	}
 	q.Ports = nil

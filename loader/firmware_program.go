@@ -221,7 +221,7 @@ func (p *Program) readPackagePort(s *PackageSection) error {
 		}
 	}
 	if n := q.span(); n > q.Bytes {
-		return fail(s.off+72, q.Bytes, "port %s needs %#x bytes; size", q.Name, n)
+		return fail(s.off+72, q.Bytes, "port %s needs %#x bytes, more than its size", q.Name, n)
 	}
 	p.Ports = append(p.Ports, q)
 	return nil

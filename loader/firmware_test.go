@@ -118,7 +118,7 @@ func firmwareVectors(t *testing.T) []vector {
 		{"section's size", put(generic-16, 1<<30), generic - 16, "extends past its program"},
 		{"reserved word of the section", put(generic-8, 1), generic - 8, "reserved"},
 		{"text declares less", put(text+8, 4), text + 8, "more than its declared size"},
-		{"chain", put(text+packageMemory+0x1c, 0x10000), text + packageMemory + 0x1c, "leaves the"},
+		{"chain", put(text+packageMemory+0x1c, 0x10000), text + packageMemory + 0x1c, "is outside the"},
 		{"direction", put(port, 3), port, "direction"},
 		{"buffer", put(port+4, 40), port + 4, "buffer"},
 		{"name", put(port+12, 9), port + 12, "name"},

@@ -99,7 +99,7 @@ func (m *imager) addLoad(at uint64, l Load) error {
 	case *ProgramLoad:
 		for _, other := range m.programs {
 			if other.load.Procedure == l.Procedure {
-				return fail(at, l.Procedure, "found a second program descriptor for the procedure")
+				return fail(at, l.Procedure, "duplicate program descriptor for procedure")
 			}
 		}
 		if len(m.programs) == maxProcedures {
@@ -230,7 +230,7 @@ func (m *imager) readRelocation(owner []*regs.Descriptor, pair RelocPair, start 
 		Bit: 6, Width: 26, Shift: 6,
 	}
 	if pair.Info>>24 != relocSection>>24 {
-		return r, fmt.Errorf("unknown relocation info %#x; want a section-relative word, %#x", pair.Info, relocSection)
+		return r, fmt.Errorf("unknown relocation type %#x; want %#x, a section-relative word", pair.Info, relocSection)
 	}
 	if section < 1 || section > len(m.sections) {
 		return r, fmt.Errorf("section %d is not between 1 and %d", section, len(m.sections))
@@ -254,7 +254,7 @@ func (m *imager) makePorts() error {
 	byName := make(map[string]loadAt[*PortLoad], len(m.ports))
 	for _, l := range m.ports {
 		if _, ok := byName[l.load.Name]; ok {
-			return fail(l.at, l.load.Name, "found a second port with the name")
+			return fail(l.at, l.load.Name, "duplicate port")
 		}
 		byName[l.load.Name] = l
 	}
@@ -266,7 +266,7 @@ func (m *imager) makePorts() error {
 			}
 			l, ok := byName[op.load.Port]
 			if !ok {
-				return fail(op.at, op.load.Port, "operation has no port command")
+				return fail(op.at, op.load.Port, "operation names a port without a port command")
 			}
 			named[op.load.Port] = true
 			if err := m.addPort(l, op.load, d); err != nil {
@@ -328,7 +328,7 @@ func (m *imager) addPort(l loadAt[*PortLoad], op *OperationLoad, d Direction) er
 		return fail(l.at+0x10, l.load.Addr, "no __FVMLIB section starts at the address of port %s", l.load.Name)
 	}
 	if need := [...]Protection{Input: ProtRead, Output: ProtWrite}[d]; s.Prot&need == 0 {
-		return fail(l.at+0x10, l.load.Addr, "window of %v port %s has protection %d, which does not allow its use; address", d, l.load.Name, s.Prot)
+		return fail(l.at+0x10, l.load.Addr, "window of %v port %s has protection %d, which does not allow this direction; address", d, l.load.Name, s.Prot)
 	}
 	port := Port{Name: l.load.Name, Direction: d, Address: s.Addr, Bytes: s.Size, BAR: -1}
 	for i, a := range p.BARs {

@@ -94,7 +94,7 @@ func TestBaseErrors(t *testing.T) {
 	link(p, "chain has 2 descriptors; want 3 as declared", new(*FormatError))
 	p = get()
 	p.BARs[4] = 1 << 42
-	link(p, "beyond 42 bits", new(*regs.BaseError))
+	link(p, "exceeds 42 bits", new(*regs.BaseError))
 	p = get()
 	p.BARs[5] = 0
 	p.Segments = nil

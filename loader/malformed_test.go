@@ -163,7 +163,7 @@ func containerVectors(t *testing.T) []vector {
 		{"two procedures of a name", func(b []byte) []byte {
 			copy(b[at["other"]:], b[at["program"]:at["program"]+programSize+0x20])
 			return put32(at["other"]+4, uint32(at["symtab"]-at["other"]))(b)
-		}, at["other"], "a second program descriptor"},
+		}, at["other"], "duplicate program descriptor"},
 		{"text between tiles", both(put64(text+24, identityText+0x20), put64(sec+32, identityText+0x20)), sec + 32, "not aligned to 0x40"},
 		{"window between pages", both(put64(at["__const"]+24, identityInput+0x40), put64(at["__const"]+segmentSize+32, identityInput+0x40)),
 			at["__const"] + segmentSize + 32, "not aligned to 0x4000"},
@@ -171,7 +171,7 @@ func containerVectors(t *testing.T) []vector {
 			at["__KERN_0"] + segmentSize + 40, "exceeds"},
 		{"no program", unknown("program"), at["end"], "missing program descriptor"},
 		{"loop in the chain", put32(0x4000+0x200+0x1c, 0x200), 0x4000 + 0x200 + 0x1c, "loops back"},
-		{"chain leaves the text", put32(0x4000+0x1c, 0x10000), 0x4000 + 0x1c, "leaves the"},
+		{"chain leaves the text", put32(0x4000+0x1c, 0x10000), 0x4000 + 0x1c, "is outside the"},
 		{"record leaves the registers", put32(0x4000+0x28, 0x3f<<26|0x1f800), 0x4000 + 0x28, "register window"},
 		{"port's name", put32(at["t0"]+8, 0x20), at["t0"] + 8, "name of port"},
 		{"port's name without an end", func(b []byte) []byte {
@@ -185,11 +185,11 @@ func containerVectors(t *testing.T) []vector {
 		{"two ports of a name", func(b []byte) []byte {
 			b[at["t2"]+0x19] = '0'
 			return b
-		}, at["t2"], "a second port"},
-		{"operation has no port", func(b []byte) []byte {
+		}, at["t2"], "duplicate port"},
+		{"port without a port command", func(b []byte) []byte {
 			b[at["t0"]+0x19] = '9'
 			return b
-		}, at["op t0"], "operation has no port"},
+		}, at["op t0"], "port without a port command"},
 		{"operation too short", put32(at["op t0"]+4, 0x80), at["op t0"] + 4, "size of operation"},
 		{"thread command too short", put32(at["op t0"]+4, 8), at["op t0"] + 4, "size of thread"},
 		{"operation's direction", put32(at["op t0"]+operationDirection, 3), at["op t0"] + operationDirection, "direction"},
@@ -235,7 +235,7 @@ func containerVectors(t *testing.T) []vector {
 		}, len(file), "relocation count exceeds"},
 		{"window of one byte", both(put64(at["__const"]+32, 1), put64(at["__const"]+segmentSize+40, 1)), at["t0"], "smaller than one element"},
 		{"a file cut off", cut(0x4100), text + 40, "extends past the end of the file"},
-		{"a file of three bytes", cut(3), 0, "not a program"},
+		{"a file of three bytes", cut(3), 0, "want at least 4 in a program"},
 	})
 }
 

@@ -91,7 +91,7 @@ func (o *Options) Read(name string, r io.ReaderAt, size int64) (*Program, error)
 		return nil, err
 	}
 	if len(head) < 4 {
-		return nil, fail(0, nil, "file of %d bytes is not a program", len(head))
+		return nil, fail(0, nil, "file has %d bytes; want at least 4 in a program", len(head))
 	}
 	if form := foreignForm(head); form != "" {
 		return nil, &UnsupportedError{form, foreignAdvice(form)}

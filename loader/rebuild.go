@@ -22,7 +22,7 @@ func (p *Program) Rebuild() (*Program, error) {
 			return nil, &UnsupportedError{string(p.Form), "weights are missing from the file; a container stores them"}
 		}
 		if q.BAR <= regs.BARScratch {
-			return nil, &UnsupportedError{"port " + q.Name, fmt.Sprintf("found buffer %d at its address; a container's ports have buffers above %d", q.BAR, regs.BARScratch)}
+			return nil, &UnsupportedError{"port " + q.Name, fmt.Sprintf("port uses buffer %d; a container's ports use buffers above %d", q.BAR, regs.BARScratch)}
 		}
 		if p.BARs[regs.BARScratch] != 0 {
 			q.Address = 0 // the scratch memory is placed first

@@ -154,7 +154,7 @@ func (o *Options) placeWindows(p *Program, buffers []*buffer) error {
 	given := make(map[int]Window, len(o.Windows))
 	for _, w := range o.Windows {
 		if w.BAR < 0 || w.BAR >= len(p.BARs) {
-			return fail(0, nil, "buffer index %d of a given window is not between 0 and %d", w.BAR, len(p.BARs)-1)
+			return fail(0, nil, "window has buffer index %d; want 0 to %d", w.BAR, len(p.BARs)-1)
 		}
 		given[w.BAR] = w
 	}

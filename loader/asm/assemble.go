@@ -131,7 +131,7 @@ func (a *assembler) finish() (*Unit, error) {
 		if t.Extended {
 			t.Words++
 		} else if t.Extra != 0 {
-			return nil, t.at.fail(t.at.tokens[0], "unexpected Header.Extra; Header.KernelBases does not enable it")
+			return nil, t.at.fail(t.at.tokens[0], "Header.Extra is set, but Header.KernelBases does not enable it")
 		}
 		for _, r := range t.Records {
 			t.Words += 1 + len(r.Values)
@@ -143,7 +143,7 @@ func (a *assembler) finish() (*Unit, error) {
 		end = max(end, uint64(t.Offset)+4*uint64(t.Words))
 	}
 	if limit := a.byteLimit(); end > limit {
-		return nil, fmt.Errorf("chain of %#x bytes exceeds %#x, the limit for a text of %d bytes", end, limit, a.source)
+		return nil, fmt.Errorf("chain of %#x bytes exceeds the limit of %#x bytes for a text of %d bytes", end, limit, a.source)
 	}
 	if err := a.checkBindings(); err != nil {
 		return nil, err
@@ -200,12 +200,12 @@ func (a *assembler) encode(end uint64) (*Unit, error) {
 	if s := a.size.text; s != "" {
 		n, err := parseNumber(s)
 		if err != nil || n < int64(end) || n > int64(end)+maxLineBytes {
-			return nil, a.sizeLine.fail(a.size, "text size %s is not between the end of the chain, %#x, and %#x", s, end, end+maxLineBytes)
+			return nil, a.sizeLine.fail(a.size, "text size %s is not between %#x, the end of the chain, and %#x", s, end, end+maxLineBytes)
 		}
 		end = uint64(n)
 	}
 	if len(a.raw) > 0 && len(u.Ports) > 0 {
-		return nil, a.raw[0].at.fail(a.raw[0].at.tokens[0], "unexpected .at; a text with .port cannot have it")
+		return nil, a.raw[0].at.fail(a.raw[0].at.tokens[0], ".at cannot be combined with .port")
 	}
 	u.Text = make([]byte, end)
 	file, textOff := u.Text, uint64(0)
@@ -217,7 +217,7 @@ func (a *assembler) encode(end uint64) (*Unit, error) {
 	}
 	for _, r := range a.raw {
 		if r.off > uint64(len(file)) || uint64(len(r.data)) > uint64(len(file))-r.off {
-			return nil, r.at.fail(r.at.tokens[1], "found %d bytes at %#x, which extend past the file's %#x bytes", len(r.data), r.off, len(file))
+			return nil, r.at.fail(r.at.tokens[1], "%d bytes at %#x extend past the end of the file (%#x bytes)", len(r.data), r.off, len(file))
 		}
 		copy(file[r.off:], r.data)
 	}
@@ -235,7 +235,7 @@ func (a *assembler) encode(end uint64) (*Unit, error) {
 		copy(u.Text[t.Offset:], t.Append(nil))
 	}
 	if len(u.Ports) == 0 && !a.container && (u.Constants != nil || u.Scratch != 0 || u.Procedure != "") {
-		return nil, fmt.Errorf("missing .port; .weights, .values, .scratch and .procedure need one")
+		return nil, fmt.Errorf("missing .port; .weights, .values, .scratch and .procedure require one")
 	}
 	return u, nil
 }
@@ -257,7 +257,7 @@ func (a *assembler) resolveParam(l line, t token) (uint64, error) {
 	}
 	r := loader.Relocation{Kind: loader.LiveIn, Width: 32, Value: p.Value, Name: p.Name, Range: p.Range}
 	if !p.Range.Contains(p.Value) {
-		return 0, &Error{Line: l.number, Col: t.col, What: "parameter is out of its range", Err: &loader.RelocError{Relocation: r,
+		return 0, &Error{Line: l.number, Col: t.col, What: "invalid parameter value", Err: &loader.RelocError{Relocation: r,
 			What: fmt.Sprintf("%s is %d; want %d to %d in steps of %d", p.Name, p.Value, p.Range.Start, p.Range.Stop, p.Range.Step)}}
 	}
 	return p.Value, nil

@@ -35,7 +35,7 @@ func ParseAssignment(text string) (r regs.Register, mask, value uint32, err erro
 		return r, 0, 0, addPosition("assignment", 1, err)
 	}
 	if len(list) != 1 {
-		return r, 0, 0, addPosition("assignment", 1, l.fail(whole, "%s names several registers; want one", register))
+		return r, 0, 0, addPosition("assignment", 1, l.fail(whole, "%s names more than one register; want one", register))
 	}
 	r = list[0]
 	value1 := token{text1, len(name) + 2}

@@ -130,7 +130,7 @@ func (a *assembler) beginContainer(l line) error {
 		}
 	}
 	if limit := a.byteLimit(); uint64(n[0]) > limit {
-		return l.fail(l.tokens[1], "container of %#x bytes exceeds %#x, the limit for a text of %d bytes", n[0], limit, a.source)
+		return l.fail(l.tokens[1], "container of %#x bytes exceeds the limit of %#x bytes for a text of %d bytes", n[0], limit, a.source)
 	}
 	a.container, a.unit.file, a.unit.textOff = true, make([]byte, n[0]), uint64(n[1])
 	return nil
@@ -213,7 +213,7 @@ func parseFour(l line, t token, separator string, most int64, dst []int) error {
 	for i, s := range parts {
 		n, err := parseNumber(s)
 		if err != nil || n < 1 || n > most {
-			return l.fail(t, "%q of %q is not between 1 and %d", s, t.text, most)
+			return l.fail(t, "extent %q in %q is not between 1 and %d", s, t.text, most)
 		}
 		dst[i] = int(n)
 	}
@@ -223,7 +223,7 @@ func parseFour(l line, t token, separator string, most int64, dst []int) error {
 func (a *assembler) setScratch(l line) error {
 	n, err := parseNumber(l.tokens[1].text)
 	if err != nil || n < 1 || n > loader.MaxScratch {
-		return l.fail(l.tokens[1], "%q is not between 1 and %#x bytes", l.tokens[1].text, loader.MaxScratch)
+		return l.fail(l.tokens[1], "scratch size %q is not between 1 and %#x bytes", l.tokens[1].text, loader.MaxScratch)
 	}
 	a.unit.Scratch = uint64(n)
 	return nil
@@ -237,7 +237,7 @@ func (a *assembler) appendWeights(l line) error {
 		name = unquoted
 	}
 	if a.options.Weights == nil {
-		return l.fail(t, "unsupported .weights; no files can be read here")
+		return l.fail(t, ".weights is not supported here, because no files can be read")
 	}
 	b, err := a.options.Weights(name)
 	if err != nil {
@@ -280,7 +280,7 @@ func (a *assembler) declareParam(l line) error {
 	for i, t := range l.tokens[2:] {
 		v, err := parseNumber(t.text)
 		if err != nil || v < 0 {
-			return l.fail(t, "invalid parameter value %q; want 0 or a positive number", t.text)
+			return l.fail(t, "invalid parameter value %q; want 0 or more", t.text)
 		}
 		n[i] = uint64(v)
 	}

@@ -87,7 +87,7 @@ func TestTextLimits(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	_, err = Assemble("f.td", []byte(".size 0x200000"+td), nil)
-	if err == nil || !strings.Contains(err.Error(), "0x28, and 0x100028") {
+	if err == nil || !strings.Contains(err.Error(), "0x28, the end of the chain, and 0x100028") {
 		t.Errorf("%v", err)
 	}
 }

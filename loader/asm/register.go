@@ -29,7 +29,7 @@ func (a *assembler) assembleRegister(l line) error {
 			return l.fail(values[n-1], "%v", err)
 		}
 		if n != 3 || !list[0].Sole() {
-			return l.fail(values[n-2], "unexpected step; want one number before it, for registers with a single field")
+			return l.fail(values[n-2], "invalid step; want exactly one number before it and registers with a single field")
 		}
 		values = values[:1]
 	}

@@ -34,7 +34,7 @@ const maxSharing = 16
 
 func (b *buffer) spend(at, n int) error {
 	if b.cost += n; b.cost > maxSharing*len(b.b) {
-		return b.fail(at, "parts of the buffer are referred to more than %d times its size", maxSharing)
+		return b.fail(at, "referenced parts add up to more than %d times the size of the buffer", maxSharing)
 	}
 	return nil
 }
@@ -76,8 +76,11 @@ func (b *buffer) readTable(at int, what string) (t table, err error) {
 	}
 	vtable := int(v)
 	size, inline := int(binary.LittleEndian.Uint16(b.b[vtable:])), int(binary.LittleEndian.Uint16(b.b[vtable+2:]))
-	if size < 4 || size%2 != 0 || inline < 4 {
-		return t, b.fail(vtable, "virtual table of %s has %d bytes for a table of %d", what, size, inline)
+	if size < 4 || size%2 != 0 {
+		return t, b.fail(vtable, "virtual table of %s has %d bytes; want an even number of at least 4", what, size)
+	}
+	if inline < 4 {
+		return t, b.fail(vtable, "table of %s has %d bytes; want at least 4", what, inline)
 	}
 	if err := b.checkRange(vtable, size, "virtual table of "+what); err != nil {
 		return t, err
@@ -87,7 +90,7 @@ func (b *buffer) readTable(at int, what string) (t table, err error) {
 	}
 	for f := 4; f < size; f += 2 {
 		if o := int(binary.LittleEndian.Uint16(b.b[vtable+f:])); o != 0 && (o < 4 || o > inline) {
-			return t, b.fail(vtable+f, "field of %s is outside its %d bytes", what, inline)
+			return t, b.fail(vtable+f, "field at offset %d of %s is outside its %d bytes", o, what, inline)
 		}
 	}
 	if err := b.spend(at, inline); err != nil {

@@ -114,10 +114,10 @@ func TestReadRefuses(t *testing.T) {
 		{"evidence", strings.Replace(head, "bytes", "rumour", 1), "evidence"},
 		{"no enumeration", "1\ta\t-", "before the first"},
 		{"number", head + "x\ta\t-", "invalid syntax"},
-		{"twice", head + "1\ta\t-\n2\tA\t-", "twice"},
+		{"twice", head + "1\ta\t-\n2\tA\t-", "duplicate value"},
 		{"empty column", head + "1\t\t-", "column 2 is empty"},
 	} {
-		if _, err := parse(tt.text); err == nil || !strings.Contains(err.Error(), tt.want) {
+		if _, err := parseTable(tt.text); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: error %v, want one with %q", tt.name, err, tt.want)
 		}
 	}

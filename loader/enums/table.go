@@ -14,15 +14,18 @@ var text string
 
 // table returns the enumerations of enums.txt, which is parsed once.
 var table = sync.OnceValue(func() []Enum {
-	enums, err := parse(text)
+	enums, err := parseTable(text)
 	if err != nil {
 		panic("enums.txt: " + err.Error()) // a test checks the file
 	}
 	return enums
 })
 
-// parse parses a table in the form of enums.txt. Errors name the line.
-func parse(text string) ([]Enum, error) {
+// evidences lists the words for the evidence of an enumeration.
+var evidences = []string{"measured", "bytes", "decompiled", "fitted", "inferred", "assumed"}
+
+// parseTable parses a table in the form of enums.txt. Errors name the line.
+func parseTable(text string) ([]Enum, error) {
 	var enums []Enum
 	n := 0
 	for line := range strings.Lines(text) {
@@ -44,8 +47,8 @@ func parse(text string) ([]Enum, error) {
 			if len(columns) != 6 {
 				return nil, fmt.Errorf("line %d: found %d columns; want 6", n, len(columns))
 			}
-			if !slices.Contains([]string{"measured", "bytes", "decompiled", "fitted", "inferred", "assumed"}, columns[4]) {
-				return nil, fmt.Errorf("line %d: unknown evidence %q", n, columns[4])
+			if !slices.Contains(evidences, columns[4]) {
+				return nil, fmt.Errorf("line %d: unknown evidence %q; want one of %q", n, columns[4], evidences)
 			}
 			enums = append(enums, Enum{columns[1], columns[2], columns[3], columns[4], columns[5], nil})
 			continue
@@ -62,7 +65,7 @@ func parse(text string) ([]Enum, error) {
 		}
 		e := &enums[len(enums)-1]
 		if slices.ContainsFunc(e.Values, func(o Value) bool { return strings.EqualFold(o.Name, columns[1]) }) {
-			return nil, fmt.Errorf("line %d: %s has %q twice", n, e.Name, columns[1])
+			return nil, fmt.Errorf("line %d: duplicate value %q of %s", n, columns[1], e.Name)
 		}
 		e.Values = append(e.Values, Value{v, columns[1], columns[2]})
 	}

@@ -17,25 +17,25 @@ func (l *Layer) Validate() error {
 		err = l.validateWindow()
 	case MatMul, Linear:
 		if l.Columns < 1 {
-			err = l.Errorf("found %d columns, want at least 1", l.Columns)
+			err = l.Errorf("found %d columns; want at least 1", l.Columns)
 		}
 	case Add, Sub, Mul, Max, Min, RealDiv, Average, Pow:
 		err = l.validateSecond()
 	case ReduceSum, ReduceMean, ReduceMax, ReduceMin, Softmax, LayerNorm:
 		if l.Axes == 0 || l.Axes > AxisC|AxisH|AxisW {
-			err = l.Errorf("axes %#x: want a nonempty set of C, H and W", uint8(l.Axes))
+			err = l.Errorf("invalid axes %#x; want a nonempty set of C, H and W", uint8(l.Axes))
 		}
 	case Tile:
 		if r := l.Reps; min(r.N, r.C, r.H, r.W) < 1 {
-			err = l.Errorf("repetitions %v: want at least 1 along every axis", r)
+			err = l.Errorf("invalid repetitions %v; want at least 1 along every axis", r)
 		}
 	case Transpose:
 		if o := l.Permutation(); o[0]|o[1]|o[2] != AxisC|AxisH|AxisW {
-			err = l.Errorf("axis order %v: want each of C, H and W once", o)
+			err = l.Errorf("invalid axis order %v; want each of C, H and W once", o)
 		}
 	case Clip:
 		if !(l.Low <= l.High) {
-			err = l.Errorf("range %v to %v: the low end must not exceed the high end", l.Low, l.High)
+			err = l.Errorf("lower bound %v must be at most the upper bound, %v", l.Low, l.High)
 		}
 	case Concat:
 		err = l.validateParts()
@@ -51,10 +51,13 @@ func (l *Layer) Validate() error {
 		return l.Errorf("cannot divide an input by its own ReLU")
 	}
 	if a := l.Activation; a != 0 && (!a.IsActivation() || a.TableCount() > 1 || !l.Op.acceptsActivation()) {
-		return l.Errorf("activation %v cannot follow in the same layer; make it a layer of its own", a)
+		return l.Errorf("activation %v cannot be part of this layer; make it a layer of its own", a)
 	}
-	if l.Factor != 0 && (l.Op > Linear || !l.Factor.IsNormal()) {
-		return l.Errorf("factor %v: want a normal fp16 value, after a convolution or a matmul", l.Factor.Float32())
+	if l.Factor != 0 && l.Op > Linear {
+		return l.Errorf("found a factor; only convolutions and matmuls can have one")
+	}
+	if l.Factor != 0 && !l.Factor.IsNormal() {
+		return l.Errorf("factor %v is not a normal fp16 value", l.Factor.Float32())
 	}
 	for _, s := range [...]Shape{l.In, l.Out()} {
 		if err := s.Validate(); err != nil {
@@ -95,22 +98,29 @@ func (l *Layer) validateWindow() error {
 	groups := max(1, l.Groups)
 	switch {
 	case min(w.Kh, w.Kw, w.Sy, w.Sx) < 1 || min(w.Py, w.Px, w.Qy, w.Qx) < 0:
-		return l.Errorf("window %+v: want positive extents and strides, and no negative padding", *w)
-	case l.Dilation < 0 || l.Dilation > 1 && ((w.Kh-1)%l.Dilation != 0 || (w.Kw-1)%l.Dilation != 0):
-		return l.Errorf("dilation %d does not match a %dx%d window", l.Dilation, w.Kh, w.Kw)
+		return l.Errorf("invalid window %+v; want positive extents and strides, and padding of 0 or more", *w)
+	case l.Dilation < 0:
+		return l.Errorf("dilation is %d; want 0 or more", l.Dilation)
+	case l.Dilation > 1 && ((w.Kh-1)%l.Dilation != 0 || (w.Kw-1)%l.Dilation != 0):
+		return l.Errorf("dilation %d does not divide %d and %d, the extents of the window minus 1", l.Dilation, w.Kh-1, w.Kw-1)
 	case l.Op == Deconvolution && (l.Groups > 1 || l.Dilation > 1):
-		return l.Errorf("found %d groups and dilation %d, want one group and no dilation", l.Groups, l.Dilation)
-	case l.Op != Pool && (l.Cout < 1 || l.Groups < 0):
-		return l.Errorf("found %d output channels in %d groups, want at least 1 channel", l.Cout, l.Groups)
+		return l.Errorf("found %d groups and dilation %d; want one group and no dilation", l.Groups, l.Dilation)
+	case l.Op != Pool && l.Cout < 1:
+		return l.Errorf("found %d output channels; want at least 1", l.Cout)
+	case l.Op != Pool && l.Groups < 0:
+		return l.Errorf("found %d groups; want 0 or more", l.Groups)
 	case l.Op != Pool && (l.In.C%groups != 0 || l.Cout%groups != 0):
 		return l.Errorf("%d groups do not divide the %d input and %d output channels", groups, l.In.C, l.Cout)
 	case l.Op == Deconvolution:
-		if o := l.Out(); min(o.H, o.W) < 1 || max(w.Py, w.Qy) >= w.Kh || max(w.Px, w.Qx) >= w.Kw {
-			return l.Errorf("window %+v leaves no output; want less padding than taps, and at least one output row and column", *w)
+		if max(w.Py, w.Qy) >= w.Kh || max(w.Px, w.Qx) >= w.Kw {
+			return l.Errorf("padding reaches the size of the %dx%d window; want less", w.Kh, w.Kw)
+		}
+		if o := l.Out(); min(o.H, o.W) < 1 {
+			return l.Errorf("output has %d rows and %d columns; want at least 1 of each", o.H, o.W)
 		}
 		return nil
 	case l.In.H+w.Py+w.Qy < w.Kh || l.In.W+w.Px+w.Qx < w.Kw:
-		return l.Errorf("window of %dx%d taps does not fit the padded input, want at most %dx%d", w.Kh, w.Kw, l.In.H+w.Py+w.Qy, l.In.W+w.Px+w.Qx)
+		return l.Errorf("window of %dx%d taps is larger than the padded input of %dx%d", w.Kh, w.Kw, l.In.H+w.Py+w.Qy, l.In.W+w.Px+w.Qx)
 	case l.Op == Pool && (max(w.Py, w.Qy) >= w.Kh || max(w.Px, w.Qx) >= w.Kw):
 		return l.Errorf("padding reaches the size of the %dx%d window; want less, so that every window has a maximum", w.Kh, w.Kw)
 	case l.Op == Convolution && max(w.Kh, w.Kw, w.Py+1, w.Px+1, w.Qy+1, w.Qx+1) > MaxKernel:
@@ -126,7 +136,7 @@ func (l *Layer) validateSecond() error {
 		return l.Errorf("unknown kind %d of second operand; want %d to %d", l.Second, Runtime, Itself)
 	}
 	if l.Bias && (l.Op != Mul || l.Second != Constant) {
-		return l.Errorf("found a bias; want one only for a convolution, a matmul, or a mul with one constant per channel")
+		return l.Errorf("found a bias; only a convolution, a matmul and a mul with one constant per channel can have one")
 	}
 	if l.Second == Constant {
 		return CheckLimit("channels with one constant each", l.In.C, MaxExtent, "split the channels into parts of at most %d")
@@ -137,7 +147,7 @@ func (l *Layer) validateSecond() error {
 	s, in := l.SecondShape, l.In
 	for _, a := range [...][2]int{{s.N, in.N}, {s.C, in.C}, {s.H, in.H}, {s.W, in.W}} {
 		if a[0] != a[1] && a[0] != 1 {
-			return l.Errorf("cannot broadcast second input %v to %v", s, in)
+			return l.Errorf("cannot broadcast second input of shape %v to shape %v", s, in)
 		}
 	}
 	return nil
@@ -147,12 +157,12 @@ func (l *Layer) validateParts() error {
 	sum := 0
 	for _, c := range l.Parts {
 		if c < 1 {
-			return l.Errorf("input has %d channels, want at least 1", c)
+			return l.Errorf("input has %d channels; want at least 1", c)
 		}
 		sum += c
 	}
 	if sum != l.In.C {
-		return l.Errorf("inputs have %v channels, want numbers whose sum is %d", l.Parts, l.In.C)
+		return l.Errorf("inputs have %v channels, %d in total; want %d", l.Parts, sum, l.In.C)
 	}
 	const most = 27 // buffers 4 and 6 to 31; buffer 5 is the result
 	return CheckLimit("inputs", len(l.Parts), most, "join at most %d at a time")
@@ -162,7 +172,7 @@ func (l *Layer) validateSlice() error {
 	b, s, in := l.Begin, l.Size, l.In
 	for _, a := range [...][3]int{{b.N, s.N, in.N}, {b.C, s.C, in.C}, {b.H, s.H, in.H}, {b.W, s.W, in.W}} {
 		if a[0] < 0 || a[1] < 1 || a[0]+a[1] > a[2] {
-			return l.Errorf("slice of size %v at %v exceeds the input %v", s, b, in)
+			return l.Errorf("slice of shape %v at %v is empty or not inside the input of shape %v", s, b, in)
 		}
 	}
 	return nil
@@ -199,7 +209,7 @@ func (w *Weights) Validate(l *Layer) error {
 		got, want int
 	}{{"weights", given, filter}, {"biases", len(w.Bias), bias}, {"constants", len(w.Second), second}} {
 		if v.got != 0 && v.got != v.want {
-			return l.Errorf("found %d %s, want %d", v.got, v.name, v.want)
+			return l.Errorf("found %d %s; want %d", v.got, v.name, v.want)
 		}
 	}
 	return nil
@@ -208,8 +218,11 @@ func (w *Weights) Validate(l *Layer) error {
 // validatePad checks the padding of Pad. Reflected padding must be smaller than the tensor.
 func (l *Layer) validatePad() error {
 	w := &l.Window
-	if min(w.Py, w.Qy, w.Px, w.Qx) < 0 || l.Fill > FillReflect {
-		return l.Errorf("found padding of %d and %d rows, %d and %d columns with fill %d; want no negative padding and a known fill", w.Py, w.Qy, w.Px, w.Qx, l.Fill)
+	if min(w.Py, w.Qy, w.Px, w.Qx) < 0 {
+		return l.Errorf("padding is %d and %d rows, %d and %d columns; want 0 or more of each", w.Py, w.Qy, w.Px, w.Qx)
+	}
+	if l.Fill > FillReflect {
+		return l.Errorf("unknown fill %d; want 0 to %d", l.Fill, FillReflect)
 	}
 	if l.Fill != FillReflect {
 		return nil

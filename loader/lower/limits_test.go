@@ -108,7 +108,7 @@ func TestNumbersOfTables(t *testing.T) {
 	for _, l := range []layer.Layer{layer.Binary(layer.Pow, s, s), layer.Unary(layer.Sin, s), layer.Unary(layer.Atan, s)} {
 		for given, ok := range map[int]bool{0: false, 1: true, 2: false} {
 			_, err := Compile(l, layer.Weights{Table: table, Tables: slices.Repeat([][]byte{table}, given)})
-			want := map[int]string{0: "1 tables, want 2", 2: "3 tables, want 2"}[given]
+			want := map[int]string{0: "1 tables; want 2", 2: "3 tables; want 2"}[given]
 			if (err == nil) != ok || err != nil && !strings.Contains(err.Error(), want) {
 				t.Errorf("%v with %d further tables: %v, want %q", l.Op, given, err, want)
 			}

@@ -414,9 +414,9 @@ func TestNetworkErrors(t *testing.T) {
 	}{
 		{join.Network{Inputs: x}, 0, "no layers"},
 		{join.Network{Inputs: append(x, x[0])}, 0, `duplicate input name "x"`},
-		{join.Network{Inputs: []join.Tensor{{Name: "x", Shape: in, Values: make([]float16.Float16, 3)}}}, 0, "3 values, want 128"},
+		{join.Network{Inputs: []join.Tensor{{Name: "x", Shape: in, Values: make([]float16.Float16, 3)}}}, 0, "3 values; want 128"},
 		{join.Network{Inputs: x, Nodes: []join.Node{{Part: relu, Inputs: []string{"x"}, Output: "y"}, {Part: relu, Inputs: []string{"z"}, Output: "w"}}}, 1, `unknown input "z"`},
-		{join.Network{Inputs: x, Nodes: []join.Node{{Part: relu, Inputs: []string{"x", "x"}, Output: "y"}}}, 0, "found 2 inputs, want 1"},
+		{join.Network{Inputs: x, Nodes: []join.Node{{Part: relu, Inputs: []string{"x", "x"}, Output: "y"}}}, 0, "found 2 inputs; want 1"},
 		{join.Network{Inputs: x, Nodes: []join.Node{{Part: relu, Inputs: []string{"x"}, Output: "x"}}}, 0, `duplicate tensor name "x"`},
 		{join.Network{Inputs: x, Nodes: []join.Node{{Part: wide, Inputs: []string{"x"}, Output: "y"}}}, 0, "padded to different widths"},
 		{join.Network{Inputs: x, Nodes: []join.Node{{Part: relu, Inputs: []string{"x"}, Output: "y"}}, Outputs: []string{"x"}}, 1, `unknown output "x"`},

@@ -115,14 +115,14 @@ func (d *derivation) compareFields() string {
 		return err.Error()
 	}
 	if len(low) != len(high) {
-		return fmt.Sprintf("the chain has %d descriptors, at %d it has %d", len(low), d.r.Stop, len(high))
+		return fmt.Sprintf("the chain has %d descriptors, but %d at %s=%d", len(low), len(high), d.name, d.r.Stop)
 	}
 	for k := range low {
 		if headerWithoutTime(low[k]) != headerWithoutTime(high[k]) {
-			return fmt.Sprintf("descriptor %d has a different header", k)
+			return fmt.Sprintf("descriptor %d has another header than at %s=%d", k, d.name, d.r.Stop)
 		}
 		if !slices.EqualFunc(low[k].Records, high[k].Records, func(a, b regs.Record) bool { return a.Addr == b.Addr && len(a.Values) == len(b.Values) }) {
-			return fmt.Sprintf("descriptor %d writes different registers", k)
+			return fmt.Sprintf("descriptor %d writes other registers than at %s=%d", k, d.name, d.r.Stop)
 		}
 		for i, rec := range low[k].Records {
 			for j, a := range rec.Values {
@@ -132,7 +132,7 @@ func (d *derivation) compareFields() string {
 				}
 				reg, ok := regs.RegisterAt(rec.Addr + 4*uint32(j))
 				if !ok || reg.Unknown(a) != reg.Unknown(b) {
-					return fmt.Sprintf("descriptor %d has different unnamed bits in register %#x", k, rec.Addr+4*uint32(j))
+					return fmt.Sprintf("descriptor %d has other unnamed bits in register %#x than at %s=%d", k, rec.Addr+4*uint32(j), d.name, d.r.Stop)
 				}
 				for _, f := range reg.Fields {
 					if f.Of(a) == f.Of(b) {
@@ -140,7 +140,7 @@ func (d *derivation) compareFields() string {
 					}
 					scale, plus, shift, ok := d.fitLine(uint64(f.Of(a)), uint64(f.Of(b)), f.Unit())
 					if !ok || scale == 0 {
-						return fmt.Sprintf("%s.%s.%s of descriptor %d is %d, at %d it is %d: not linear", reg.Block, reg.Name, f.Name, k, f.Of(a), d.r.Stop, f.Of(b))
+						return fmt.Sprintf("%s.%s.%s of descriptor %d is %d, but %d at %s=%d, which is not linear", reg.Block, reg.Name, f.Name, k, f.Of(a), f.Of(b), d.name, d.r.Stop)
 					}
 					d.set.Relocations = append(d.set.Relocations, loader.Relocation{
 						Kind: loader.LiveIn, Task: k, Register: reg.Addr(), Bit: f.Low, Width: f.Width, Shift: shift,
@@ -158,12 +158,12 @@ func (d *derivation) compareFields() string {
 // can.
 func (d *derivation) comparePorts() string {
 	if len(d.low.Ports) != len(d.high.Ports) {
-		return "the program has different ports"
+		return fmt.Sprintf("the program has %d ports, but %d at %s=%d", len(d.low.Ports), len(d.high.Ports), d.name, d.r.Stop)
 	}
 	for i := range d.low.Ports {
 		a, b := &d.low.Ports[i], &d.high.Ports[i]
 		if a.Name != b.Name || a.Direction != b.Direction || a.BAR != b.BAR {
-			return "the program has different ports"
+			return fmt.Sprintf("%v %s is not a port at %s=%d", a.Direction, a.Name, d.name, d.r.Stop)
 		}
 		add := func(axis int, stride bool, from, to uint64) bool {
 			if from == to {
@@ -228,7 +228,7 @@ func describeDifference(whole, p *loader.Program, name string, value uint64) str
 		return err.Error()
 	}
 	if len(got) != len(want) {
-		return fmt.Sprintf("the chain has %d descriptors, with parameters %d", len(want), len(got))
+		return fmt.Sprintf("the chain has %d descriptors; want %d as in the derived program", len(want), len(got))
 	}
 	for k := range got {
 		if headerWithoutTime(got[k]) != headerWithoutTime(want[k]) || !slices.EqualFunc(got[k].Records, want[k].Records, func(a, b regs.Record) bool { return a.Addr == b.Addr && slices.Equal(a.Values, b.Values) }) {
@@ -238,7 +238,7 @@ func describeDifference(whole, p *loader.Program, name string, value uint64) str
 	for i := range p.Ports {
 		a, b := &q.Ports[i], &p.Ports[i]
 		if a.Shape != b.Shape || a.Strides != b.Strides || b.Bytes > a.Bytes {
-			return fmt.Sprintf("%v %s has a different layout", b.Direction, b.Name)
+			return fmt.Sprintf("%v %s has another layout than in the derived program", b.Direction, b.Name)
 		}
 	}
 	if !bytes.Equal(findConstants(&q), findConstants(p)) {

@@ -238,7 +238,7 @@ func (r *reader) parseLinear(word string) (p *Parameter, scale, plus int64, err 
 
 func (r *reader) readAxes(stride bool, words []string) error {
 	if len(words) < 2 || words[0] != "input" && words[0] != "output" {
-		return r.errorf("found %q; want input or output, a port and four values, - for an unchanged one", strings.Join(words, " "))
+		return r.errorf("found %q; want input or output, a port and four values (- for an unchanged one)", strings.Join(words, " "))
 	}
 	d := loader.Input
 	if words[0] == "output" {
@@ -252,7 +252,7 @@ func (r *reader) readAxes(stride bool, words []string) error {
 		return r.errorf("invalid quoted name %s", words[1])
 	}
 	if len(list) != 4 {
-		return r.errorf("found %d values; want four (N, C, H, W), - for an unchanged one", len(list))
+		return r.errorf("found %d values; want four: N, C, H and W (- for an unchanged one)", len(list))
 	}
 	for axis, w := range list {
 		if w == "-" {

@@ -44,7 +44,7 @@ func (s *Set) Apply(p *loader.Program) (*loader.Program, error) {
 	q.Relocations, q.LiveAxes, q.Ports = slices.Clone(p.Relocations), slices.Clone(p.LiveAxes), slices.Clone(p.Ports)
 	for _, r := range s.Relocations {
 		if r.Task >= len(list) {
-			return bad("unknown descriptor %d; the program has %d", r.Task, len(list))
+			return bad("unknown descriptor %d; the program has %d descriptors", r.Task, len(list))
 		}
 		words := p.WordsOf(list[r.Task], r.Register)
 		if len(words) == 0 {

@@ -51,22 +51,22 @@ func ReadLayout(h *regs.Header, g *regs.Groups) (*Layout, error) {
 	case g.Planar() || n.MACCfg.OpMode() != regs.MultiplyAccumulate:
 		return refuse("descriptor does not multiply by weights")
 	case !h.KernelBases.KBE0() || h.KernelBases.KBase0() != regs.BARWeights:
-		return refuse("weights are a tensor of the program, want constants")
+		return refuse("found a tensor of the program; want constants")
 	case n.KernelCfg.KernelFmt() != regs.FormatFP16:
-		return refuse("unsupported format %v; want fp16", n.KernelCfg.KernelFmt())
+		return refuse("format is %v; want fp16", n.KernelCfg.KernelFmt())
 	case n.KernelCfg.PalEn():
-		return refuse("unsupported format palette; want fp16")
+		return refuse("format is a palette; want fp16")
 	case n.KernelCfg.Sparse() && !isSparsePointwise(g):
-		return refuse("unsupported window or stride of zero-skipping weights; want a 1x1 window with stride 2")
+		return refuse("zero-skipping format is supported only for 1x1 windows with stride 2")
 	case taps > 1 && (v.Sx() > 1 || v.Sy() > 1):
-		return refuse("unsupported %dx%d window with a stride: its order of taps is not known", v.Kh(), v.Kw())
+		return refuse("%dx%d window with a stride is not supported, because its order of taps is not known", v.Kh(), v.Kw())
 	case v.Ox() > 1 || v.Oy() > 1:
-		return refuse("unsupported task with several outputs per step: its order of taps is not known")
+		return refuse("task with several outputs per step is not supported, because its order of taps is not known")
 	}
 	l := &Layout{Groups: g.GroupCount(), Channels: int(c.Cout.Cout()), Bias: n.MACCfg.BiasMode()}
 	if c.GroupConvCfg.UnicastEn() {
 		if c.GroupConvCfg.UnicastCin() != 1 {
-			return refuse("found %d inputs per channel of a depthwise convolution, want 1", c.GroupConvCfg.UnicastCin())
+			return refuse("depthwise convolution reads %d input channels per output channel; want 1", c.GroupConvCfg.UnicastCin())
 		}
 		l.Taps = taps
 	} else {
@@ -92,11 +92,11 @@ func ReadLayout(h *regs.Header, g *regs.Groups) (*Layout, error) {
 	}
 	k := l.weights.Pack(l.width)
 	if len(k.Lanes) != len(l.lanes) {
-		return refuse("found %d enabled lanes, want %d for %d channels of %d taps", len(l.lanes), len(k.Lanes), l.Channels, l.Taps)
+		return refuse("found %d enabled lanes; want %d for %d channels of %d taps", len(l.lanes), len(k.Lanes), l.Channels, l.Taps)
 	}
 	for i := range k.Lanes {
 		if uint64(k.Lanes[i].Size) != l.lanes[i].size {
-			return refuse("lane %d has %d bytes, want %d for its channels", i, l.lanes[i].size, k.Lanes[i].Size)
+			return refuse("lane %d has %d bytes; want %d for its channels", i, l.lanes[i].size, k.Lanes[i].Size)
 		}
 	}
 	return l, nil
@@ -130,7 +130,7 @@ func (l *Layout) Shape() string {
 // values cannot be encoded, SetWeights returns a *LayoutError.
 func (l *Layout) SetWeights(constants []byte, values []float16.Float16) error {
 	if len(values) != l.Weights() {
-		return &LayoutError{fmt.Sprintf("found %d weights, want %d: %s", len(values), l.Weights(), l.Shape())}
+		return &LayoutError{fmt.Sprintf("found %d weights; want %d (%s)", len(values), l.Weights(), l.Shape())}
 	}
 	if l.sparse {
 		return l.setSparse(constants, values, nil)
@@ -144,7 +144,7 @@ func (l *Layout) SetWeights(constants []byte, values []float16.Float16) error {
 // returns a *LayoutError.
 func (l *Layout) SetBiases(constants []byte, values []float16.Float16) error {
 	if len(values) != l.Biases() || !l.Bias {
-		return &LayoutError{fmt.Sprintf("found %d biases, want %d", len(values), l.Biases())}
+		return &LayoutError{fmt.Sprintf("found %d biases; want %d", len(values), l.Biases())}
 	}
 	if l.sparse {
 		return l.setSparse(constants, nil, values)

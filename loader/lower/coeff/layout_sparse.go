@@ -43,7 +43,7 @@ func (l *Layout) setSparse(constants []byte, weights, biases []float16.Float16) 
 	k := f.packSparse(l.width, 1, [][]int{{0}})
 	for i, s := range l.lanes {
 		if n := uint64(k.Lanes[i].Size); n > s.size {
-			return layoutErrorf("lane %d has %d bytes, want %d for the new weights: too many of them are nonzero", i, s.size, n)
+			return layoutErrorf("lane %d has %d bytes, but the new weights need %d, because too many are nonzero", i, s.size, n)
 		}
 	}
 	for i, s := range l.lanes {
@@ -60,7 +60,7 @@ type sparseValues struct{ weights, biases []float16.Float16 }
 // *LayoutError if they are not valid.
 func (l *Layout) readSparse(constants []byte) (*sparseValues, error) {
 	if len(l.lanes) != lanes.Count {
-		return nil, layoutErrorf("found %d enabled lanes, want %d", len(l.lanes), lanes.Count)
+		return nil, layoutErrorf("found %d enabled lanes; want %d", len(l.lanes), lanes.Count)
 	}
 	v := &sparseValues{make([]float16.Float16, l.Channels*l.Taps), make([]float16.Float16, l.Channels)}
 	var read [lanes.Count]sparseLane

@@ -220,7 +220,7 @@ func lowerTile(o *Output, j job) error {
 		}
 	}
 	if reps.W > 1 && l.In.W*layer.ElementBytes%64 != 0 {
-		return l.Unsupportedf("cannot repeat rows of %d columns, want a multiple of 32; pad them to %d", l.In.W, layer.RoundUp(l.In.W, 32))
+		return l.Unsupportedf("cannot repeat rows of %d columns; pad them to %d, a multiple of 32", l.In.W, layer.RoundUp(l.In.W, 32))
 	}
 	if err := layer.CheckLimit("number of copies", reps.N*reps.C*reps.H*reps.W, task.MaxTasks, "repeat at most %d times"); err != nil {
 		return err

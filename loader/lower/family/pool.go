@@ -105,7 +105,7 @@ func maximizeRows(o *Output, l *layer.Layer, in layer.Shape, n int, w axisTaps, 
 			begin, end = first, first
 		}
 		if first > end || last < begin {
-			return l.Unsupportedf("cannot pool with dilation %d over %d rows, because some windows have no tap inside; pool without dilation", w.dilation, in.H)
+			return l.Unsupportedf("some windows with dilation %d have no tap inside the %d rows of the input; pool without dilation", w.dilation, in.H)
 		}
 		joinFirst, joinLast := max(first, begin), min(last, end)
 		if err := one(tap, joinFirst, joinLast, true); err != nil {

@@ -19,7 +19,7 @@ import (
 func lowerPow(o *Output, j job) error {
 	l, w := j.layer, j.weights
 	if len(w.Tables) != 1 {
-		return l.Errorf("found %d tables, want 2", 1+len(w.Tables))
+		return l.Errorf("found %d tables; want 2", 1+len(w.Tables))
 	}
 	if l.Second != layer.Runtime || l.SecondShape != l.In {
 		return l.Unsupportedf("exponent must be an input with shape %v; repeat it with tile", l.In)

@@ -21,7 +21,7 @@ import (
 func lowerSoftmax(o *Output, j job) error {
 	l := j.layer
 	if len(j.weights.Table) != coeff.TableBytes || len(j.weights.Reciprocal) != coeff.TableBytes {
-		return l.Errorf("found tables of %d bytes for 2^x and %d bytes for 1/x, want %d bytes each", len(j.weights.Table), len(j.weights.Reciprocal), coeff.TableBytes)
+		return l.Errorf("tables of 2^x and 1/x have %d and %d bytes; want %d each", len(j.weights.Table), len(j.weights.Reciprocal), coeff.TableBytes)
 	}
 	if l.Axes&(l.Axes-1) != 0 {
 		return lowerSoftmaxAxes(o, j)

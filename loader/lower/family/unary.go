@@ -97,7 +97,7 @@ func addActivation(o *Output, j job, op layer.Op, s layer.Shape, x, y place.Memo
 // an error if the table's length is not coeff.TableBytes.
 func setTable(o *Output, l *layer.Layer, t *task.Task, table []byte) error {
 	if len(table) != coeff.TableBytes {
-		return l.Errorf("table of %v has %d bytes, want %d", l.Op, len(table), coeff.TableBytes)
+		return l.Errorf("table of %v has %d bytes; want %d", l.Op, len(table), coeff.TableBytes)
 	}
 	t.SetTable(o.Constants.PlaceTable(table, t.TableLanes()), table)
 	return nil
@@ -242,7 +242,7 @@ func lowerPower(o *Output, j job) error {
 func lowerSumOfTables(o *Output, j job) error {
 	l, w := j.layer, j.weights
 	if len(w.Tables) != l.Op.TableCount()-1 {
-		return l.Errorf("found %d tables, want %d", 1+len(w.Tables), l.Op.TableCount())
+		return l.Errorf("found %d tables; want %d", 1+len(w.Tables), l.Op.TableCount())
 	}
 	if streamsBetweenTasks(l) {
 		// The order of the constants and of the tasks is that of the one program seen for each.
@@ -273,7 +273,7 @@ func lowerSumOfTables(o *Output, j job) error {
 func lowerSine(o *Output, j job) error {
 	l, w := j.layer, j.weights
 	if len(w.Tables) != 1 {
-		return l.Errorf("found %d tables, want 2", 1+len(w.Tables))
+		return l.Errorf("found %d tables; want 2", 1+len(w.Tables))
 	}
 	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
 	turns, fraction := o.allocate(l.In), o.allocate(l.In)

@@ -224,11 +224,11 @@ func (j *joiner) wire() error {
 	}
 	for _, name := range n.Outputs {
 		if at, ok := j.names[name]; !ok || at < len(n.Inputs) {
-			return n.errorf(len(n.Nodes), "unknown output %q; no layer makes it", name)
+			return n.errorf(len(n.Nodes), "unknown output %q; no layer produces it", name)
 		}
 	}
 	if len(n.Nodes) == 0 {
-		return n.errorf(0, "network has no layers, want at least one")
+		return n.errorf(0, "network has no layers; want at least one")
 	}
 	return nil
 }
@@ -244,7 +244,7 @@ func (j *joiner) addInputs() error {
 			return err
 		}
 		if in.Values != nil && len(in.Values) != in.Shape.Elements() {
-			return n.errorf(0, "input %q has %d values, want %d", in.Name, len(in.Values), in.Shape.Elements())
+			return n.errorf(0, "input %q has %d values; want %d", in.Name, len(in.Values), in.Shape.Elements())
 		}
 		if _, ok := j.names[in.Name]; ok {
 			return n.errorf(0, "duplicate input name %q", in.Name)
@@ -259,7 +259,7 @@ func (j *joiner) addInputs() error {
 // part needs an input transposed, addNode first appends a step that transposes it.
 func (j *joiner) addNode(i int, node *Node) error {
 	if want := len(node.Part.Inputs()); want != len(node.Inputs) {
-		return j.errorf(i, "found %d inputs, want %d", len(node.Inputs), want)
+		return j.errorf(i, "found %d inputs; want %d", len(node.Inputs), want)
 	}
 	return j.addNamedStep(i, node.Part, node.Inputs, node.Output)
 }
@@ -284,7 +284,7 @@ func (j *joiner) addNamedStep(node int, part *Part, names []string, output strin
 	for k, name := range names {
 		at, ok := j.names[name]
 		if !ok {
-			return j.errorf(node, "unknown input %q; no earlier layer makes it", name)
+			return j.errorf(node, "unknown input %q; no earlier layer produces it", name)
 		}
 		at, err := j.findOrMakeView(node, at, shapes[k])
 		if err != nil {
@@ -318,7 +318,7 @@ func (j *joiner) findOrMakeView(node, tensor int, want layer.Shape) (int, error)
 	have := j.tensors[tensor].shape
 	switch {
 	case have.Elements() != want.Elements():
-		return 0, j.errorf(node, "input %q has shape %v, want as many elements as %v", j.tensors[tensor].name, have, want)
+		return 0, j.errorf(node, "input %q has shape %v; want a shape with %d elements, like %v", j.tensors[tensor].name, have, want.Elements(), want)
 	case have.W == want.W || have.HasPackedRows() && want.HasPackedRows():
 		return tensor, nil // the same rows, or rows without gaps
 	case have.H != 1 || min(have.C, have.W) != 1 || have.C*have.W != max(have.W, want.W) || min(have.W, want.W) != 1:

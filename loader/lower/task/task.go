@@ -107,7 +107,7 @@ func (t *registers) setDMA(w *regs.DMAWord, n int) {
 		return
 	}
 	if n%64 != 0 {
-		t.refuse(fmt.Sprintf("remainder of memory offset %d divided by 64", n), n%64, 0)
+		t.refuse(fmt.Sprintf("bytes of memory offset %d after the last multiple of 64", n), n%64, 0)
 		return
 	}
 	*w = w.WithBytes(uint32(n))

@@ -30,7 +30,7 @@ func TestYAMLErrors(t *testing.T) {
 		{"inputs: {x: {c: 4, c: 5}}\nlayers:\n- {op: relu}", "line 1: input x: key c is given twice"},
 		{"inputs: {x: {c: 4}}\nlayers:\n- {op: sub}", "line 3: layer sub0: sub: from: found 1 input, want 2 for sub, or second: itself, constant or scalar; sub has keys second value act"},
 		{"a: [", "line 2: did not find expected node content"},
-		{"inputs: {x: {c: 4}}\nlayers:\n- {op: conv, cout: 4, k: 3}", "line 3: layer conv0: conv: window of 3x3 taps does not fit the padded input, want at most 1x1"},
+		{"inputs: {x: {c: 4}}\nlayers:\n- {op: conv, cout: 4, k: 3}", "line 3: layer conv0: conv: window of 3x3 taps is larger than the padded input of 1x1"},
 	} {
 		_, err := keys.ReadYAML([]byte(tc.text))
 		var f *list.FormatError

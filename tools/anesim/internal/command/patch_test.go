@@ -140,13 +140,13 @@ func TestPatchErrors(t *testing.T) {
 		{[]string{in, "-o", out, "--set", "3:PE.Cfg.OpMode=1"}, exitFailed, "descriptor 3 does not write"},
 		{[]string{in, "-o", out, "--bind", "n=3"}, exitFailed, "unknown run-time parameter"},
 		{[]string{in, "-o", out, "--weights", "td0"}, exitUsage, "NAME=FILE"},
-		{[]string{in, "-o", out, "--weights", "td0=" + few}, exitFailed, "2 weights, want 15"},
-		{[]string{in, "-o", out, "--weights", "td0.bias=" + few}, exitFailed, "2 biases, want 3"},
+		{[]string{in, "-o", out, "--weights", "td0=" + few}, exitFailed, "2 weights; want 15"},
+		{[]string{in, "-o", out, "--weights", "td0.bias=" + few}, exitFailed, "2 biases; want 3"},
 		{[]string{in, "-o", out, "--weights", "td7=" + few}, exitFailed, "1 descriptor"},
 		{[]string{in, "-o", out, "--weights", "tdx=" + few}, exitFailed, `invalid descriptor number "x"`},
 		{[]string{in, "-o", out, "--weights", "Kzz=" + few}, exitFailed, "no unique weight symbol"},
 		{[]string{in, "-o", out, "--set", "NE.KernelCfg.Sparse=1", "--weights", "td0=" + few}, exitFailed, "zero-skipping"},
-		{[]string{in, "-o", out, "--set", "NE.KernelCfg.KernelFmt=0", "--weights", "td0=" + few}, exitFailed, "unsupported format 8-bit(0); want fp16"},
+		{[]string{in, "-o", out, "--set", "NE.KernelCfg.KernelFmt=0", "--weights", "td0=" + few}, exitFailed, "format is 8-bit(0); want fp16"},
 		{[]string{in, "-o", out, "--set", "NE.KernelCfg.PalEn=1", "--weights", "td0=" + few}, exitFailed, "palette"},
 		{[]string{in, "-o", in, "--set", "PE.Cfg.OpMode=1"}, exitFailed, "is the input"},
 		{[]string{example(t, "relu"), "-o", out, "--weights", "td0=" + few}, exitFailed, "does not multiply"},
@@ -224,7 +224,7 @@ func TestPatchZeroSkipping(t *testing.T) {
 	}
 	in, out := writeFile(t, "sparse.hwx", p.Bytes()), filepath.Join(t.TempDir(), "out.hwx")
 	_, stderr, code := invoke("patch", in, "-o", out, "--weights", "td0="+writeNPY(t, []int{64, 32}, dense))
-	if _, err := os.Stat(out); code != exitFailed || !strings.Contains(stderr, "too many of them are nonzero") || err == nil {
+	if _, err := os.Stat(out); code != exitFailed || !strings.Contains(stderr, "too many are nonzero") || err == nil {
 		t.Errorf("status %d, %s, output %v", code, stderr, err == nil)
 	}
 	// Other values at the same places, and fewer.
