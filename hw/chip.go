@@ -63,7 +63,7 @@ const (
 
 // M1 returns the constants of the M1's engine, which its firmware calls H13.
 func M1() Chip {
-	c := h13Chip()
+	c := newH13Chip()
 	c.Name = "m1"
 	c.Clock = evidence.New(1.428e9, "Hz", evidence.Decompiled, "vendor clock table, H13")
 	c.ReadRate = evidence.New(m1ReadRate, "B/s", evidence.Fitted, study+"; GEMV, decode, GEMM 4096; a study had 61-66e9")
@@ -80,7 +80,7 @@ func M1() Chip {
 // M1Max returns the constants of the engine in the M1 Pro, Max and Ultra, which the firmware calls
 // H13g.
 func M1Max() Chip {
-	c := h13Chip()
+	c := newH13Chip()
 	c.Name = "m1max"
 	c.Clock = evidence.New(1.464e9, "Hz", evidence.Decompiled, "vendor clock table, H13g")
 	c.ReadRate = evidence.New(m1maxReadRate, "B/s", evidence.Fitted, study+"; GEMV, decode, GEMM 4096; a study had 55-57e9")
@@ -94,8 +94,8 @@ func M1Max() Chip {
 	return c
 }
 
-// h13Chip returns the constants that are the same for all chips with an H13 engine.
-func h13Chip() Chip {
+// newH13Chip returns the constants that are the same for all chips with an H13 engine.
+func newH13Chip() Chip {
 	return Chip{
 		Engines:       evidence.New(tiles.Engines, "engines", evidence.Bytes, "coefficient buffers of a descriptor; 32 tile enables, two an engine"),
 		MACs:          evidence.New(256, "MACs/engine", evidence.Inferred, "peak of equal-I/O differences: 16 engines x 256 MAC"),

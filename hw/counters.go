@@ -58,8 +58,8 @@ func (c *Counters) All() iter.Seq2[string, uint64] {
 	}
 }
 
-// makeCounters derives the statistics counters from the other figures of d.
-func makeCounters(d *DescriptorReport) (c Counters) {
+// newCounters derives the statistics counters from the other figures of d.
+func newCounters(d *DescriptorReport) (c Counters) {
 	a, total := &d.Cycles, uint64(d.Cycles.Total())
 	if d.Planar {
 		c[L2PECompute] = uint64(a.Compute)

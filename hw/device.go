@@ -75,7 +75,7 @@ func New(mem *dma.Memory, opts Options) *Device {
 // the fixed energy of a dispatch to the report. Memory and L2 keep their contents. The first
 // dispatch starts with [New], without a call to Dispatch.
 func (d *Device) Dispatch() {
-	d.finish()
+	d.finishChain()
 	d.broken, d.lost = -1, false
 	d.line = pipeline{}
 	d.report.AddDispatches(d.p.dispatch)
@@ -85,7 +85,7 @@ func (d *Device) Dispatch() {
 // Their figures stay in the sums, where they count as one more run of the same number of
 // descriptors listed before index first. The caller must ensure that both runs took equally long.
 func (d *Device) Count(first int) {
-	d.finish()
+	d.finishChain()
 	d.line = pipeline{}
 	rep := &d.report
 	rep.Again, rep.Per = rep.Again+1, len(rep.Descriptors)-first
@@ -116,18 +116,18 @@ func (d *Device) Execute(t *regs.Task) (halt bool) {
 	rep.Descriptors = append(rep.Descriptors, DescriptorReport{})
 	r, before := &rep.Descriptors[n], d.line
 	d.ops = t.Resolved(&d.room)
-	d.p.time(r, t, d.ops, d.open, &d.line)
+	d.p.computeFigures(r, t, d.ops, d.open, &d.line)
 	if d.held != nil && d.ops.Source1.L2 != regs.Circular {
-		d.abandon()
+		d.dropPostponed()
 	}
-	if f := d.check(r, t); f != nil {
-		d.abandon()
+	if f := d.checkTask(r, t); f != nil {
+		d.dropPostponed()
 		rep.Descriptors, d.line = rep.Descriptors[:n], before
 		f.Descriptor, f.Cycle = t.Index, rep.Cycles
 		rep.Faults = append(rep.Faults, *f)
 		return true
 	}
-	if n > 0 && r.preparedBy(&rep.Descriptors[n-1], &before, &d.line) {
+	if n > 0 && r.isPreparedBy(&rep.Descriptors[n-1], &before, &d.line) {
 		rep.Descriptors[n-1].Prepares = true
 	}
 	d.sums = rep.sums()
@@ -156,9 +156,9 @@ func (d *Device) trimList(open int) {
 	}
 }
 
-// check returns the fault that stops task t on the silicon, or nil. If values were asked for, it
-// also computes them.
-func (d *Device) check(r *DescriptorReport, t *regs.Task) *Fault {
+// checkTask returns the fault that stops task t on the silicon, or nil. If values were asked for,
+// it also computes them.
+func (d *Device) checkTask(r *DescriptorReport, t *regs.Task) *Fault {
 	if unit, what := d.findFault(t); what != "" {
 		return &Fault{Unit: unit, What: what}
 	}
@@ -171,17 +171,17 @@ func (d *Device) check(r *DescriptorReport, t *regs.Task) *Fault {
 // Report ends the chain and returns the figures of all work since [New]. A task that is executed
 // later starts after all earlier ones have finished.
 func (d *Device) Report() *Report {
-	d.finish()
+	d.finishChain()
 	return &d.report
 }
 
-// finish ends a chain: it adds the time to store the last results to the last descriptor.
-func (d *Device) finish() {
-	d.abandon()
+// finishChain ends a chain: it adds the time to store the last results to the last descriptor.
+func (d *Device) finishChain() {
+	d.dropPostponed()
 	if n := len(d.report.Descriptors); n > 0 && d.line.drain > 0 {
 		r := &d.report.Descriptors[n-1]
-		d.p.finish(r, d.open, &d.line)
-		d.report.restore(d.sums)
+		d.p.addLastStores(r, d.open, &d.line)
+		d.report.restoreSums(d.sums)
 		d.report.Add(r)
 	}
 	d.trimList(0)
@@ -201,7 +201,7 @@ func NewTimer(c Chip) *Timer { return &Timer{p: c.params()} }
 
 // Time sets d to the figures of t as the next descriptor of the chain.
 func (m *Timer) Time(d *DescriptorReport, t *regs.Task) {
-	m.p.time(d, t, t.Resolved(&m.ops), m.p.tiles.Present(), &m.line)
+	m.p.computeFigures(d, t, t.Resolved(&m.ops), m.p.tiles.Present(), &m.line)
 }
 
 // Frequency returns the frequency of the engine's clock.
@@ -210,7 +210,7 @@ func (m *Timer) Frequency() clock.Hertz { return m.p.clock }
 // Finish ends the chain whose last descriptor is d. It adds to d the cycles that memory needs to
 // store the last results. The next call of Time starts a new chain.
 func (m *Timer) Finish(d *DescriptorReport) {
-	m.p.finish(d, m.p.tiles.Present(), &m.line)
+	m.p.addLastStores(d, m.p.tiles.Present(), &m.line)
 	m.line = pipeline{}
 }
 

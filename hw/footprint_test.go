@@ -63,7 +63,7 @@ func TestPrefetchAsks(t *testing.T) {
 		{"nothing to bring", pipeline{}, demand{fills: 1, l2: apart}, Accounting{Overhead: 10}},
 	} {
 		a := Accounting{Overhead: p.overhead}
-		tt.l.prefetch(p, &a, &tt.d)
+		tt.l.planPrefetch(p, &a, &tt.d)
 		if diff := cmp.Diff(tt.want, a); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
@@ -97,7 +97,7 @@ func TestJoinWithL2Stalls(t *testing.T) {
 	l := pipeline{running: true, ring: 100, slack: 50, drain: 7}
 	d := demand{drains: 1, reads: true, mem: dma.Cycles{Total: 2000}}
 	a := Accounting{Compute: 1100, L2ReadStall: 200, L2WriteStall: 50}
-	after := l.step(p, &a, &d)
+	after := l.accountFor(p, &a, &d)
 	// The ring's 100 cycles hide as much of the reads; memory has 50 + 1250 cycles for 2007.
 	want := Accounting{Overhead: 10, Compute: 1100, L2ReadStall: 100, L2WriteStall: 50, OutputStall: 2007 - 1300}
 	if diff := cmp.Diff(want, a); diff != "" {
@@ -109,7 +109,7 @@ func TestJoinWithL2Stalls(t *testing.T) {
 	// Without a ring before it, a reader runs as any descriptor does on the other engine.
 	l = pipeline{running: true, slack: 2000}
 	a = Accounting{Compute: 600}
-	l.step(p, &a, &demand{planar: true, reads: true, fills: 1, drains: 1})
+	l.accountFor(p, &a, &demand{planar: true, reads: true, fills: 1, drains: 1})
 	if diff := cmp.Diff(Accounting{Overhead: 10}, a); diff != "" {
 		t.Errorf("no ring (-want +got):\n%s", diff)
 	}

@@ -161,10 +161,10 @@ func (d *DescriptorReport) Measured() bool {
 	return d.Work().Rows() > 0 || d.Prepares && ProductWork.Rows() > 0
 }
 
-// preparedBy reports whether the previous descriptor, before, prepares an operand of d: d is a
+// isPreparedBy reports whether the previous descriptor, before, prepares an operand of d: d is a
 // matmul and reads the result of a pass or a copy. The arguments then and now are the states of the
 // pipeline after the two descriptors.
-func (d *DescriptorReport) preparedBy(before *DescriptorReport, then, now *pipeline) bool {
+func (d *DescriptorReport) isPreparedBy(before *DescriptorReport, then, now *pipeline) bool {
 	return d.Op == MatMul && (before.Op == Pass || before.Op == Copy) && then.running &&
 		(now.dram.reads(then.dram.result) || now.l2.reads(then.l2.result))
 }

@@ -9,13 +9,13 @@ import (
 	"anesim/hw/tiles"
 )
 
-// unspecified returns a limit for something that no program or document specifies.
-func unspecified(format string, args ...any) *evidence.Limit {
+// unspecifiedLimit returns a limit for something that no program or document specifies.
+func unspecifiedLimit(format string, args ...any) *evidence.Limit {
 	return &evidence.Limit{Kind: evidence.MissingSpecification, What: fmt.Sprintf(format, args...)}
 }
 
-// notModeled returns a limit for something that is known but that the model leaves out.
-func notModeled(format string, args ...any) *evidence.Limit {
+// notModeledLimit returns a limit for something that is known but that the model leaves out.
+func notModeledLimit(format string, args ...any) *evidence.Limit {
 	return &evidence.Limit{Kind: evidence.NotModelled, What: fmt.Sprintf(format, args...)}
 }
 
@@ -71,7 +71,7 @@ func unknownBits(g *regs.Groups) *evidence.Limit {
 	check := func(masks []mask) *evidence.Limit {
 		for _, m := range masks {
 			if u := m.word &^ m.known; u != 0 {
-				return unspecified("%s sets bits %#x; no program shows their meaning", m.register, u)
+				return unspecifiedLimit("%s sets bits %#x; no program shows their meaning", m.register, u)
 			}
 		}
 		return nil
@@ -128,7 +128,7 @@ func overlapLimit(o *regs.Operand) *evidence.Limit {
 		stride uint32
 	}{{s.Channels, t.Channel}, {s.Height, t.Row}, {s.Planes(), t.Depth}, {s.Groups, t.Group}} {
 		if step := int(axis.stride); axis.extent > 1 && 0 < step && step < row {
-			return unspecified("%v is kept in the L2 with rows of %d bytes that start only %d bytes apart; no program shows which row wins", o.Role, row, step)
+			return unspecifiedLimit("%v is kept in the L2 with rows of %d bytes that start only %d bytes apart; no program shows which row wins", o.Role, row, step)
 		}
 	}
 	return nil
@@ -144,7 +144,7 @@ func findLimit(g *regs.Groups, o *regs.Operands) *evidence.Limit {
 	}
 	if g.Planar() {
 		if cc := g.Common.ConvCfg; cc.Kw() != 1 || cc.Kh() != 1 || cc.Sx() != 1 || cc.Sy() != 1 || cc.Px() != 0 || cc.Py() != 0 {
-			return unspecified("planar task with a window of %dx%d at stride %dx%d", cc.Kh(), cc.Kw(), cc.Sy(), cc.Sx())
+			return unspecifiedLimit("planar task with a window of %dx%d at stride %dx%d", cc.Kh(), cc.Kw(), cc.Sy(), cc.Sx())
 		}
 		return nil
 	}
@@ -156,14 +156,14 @@ func findLimit(g *regs.Groups, o *regs.Operands) *evidence.Limit {
 func operandLimit(g *regs.Groups, o *regs.Operands) *evidence.Limit {
 	maximum := g.Planar() && g.PE.Cfg.Maximum() || !g.Planar() && g.NE.MACCfg.OpMode() == regs.ChannelMaximum
 	if mode := g.L2.Cfg.PaddingMode(); mode > 1 || mode == 1 && !maximum {
-		return unspecified("padding mode %d in a task other than a maximum", mode)
+		return unspecifiedLimit("padding mode %d in a task other than a maximum", mode)
 	}
 	for _, s := range o.List() {
 		if s.DRAM && s.Role != regs.Destination && s.Used && s.Tile.Transposed {
-			return unspecified("%v is transposed as it comes from memory", s.Role)
+			return unspecifiedLimit("%v is transposed as it comes from memory", s.Role)
 		}
 		if s.DRAM && s.Transposed && s.Interleave > 1 {
-			return unspecified("%v is transposed and interleaved", s.Role)
+			return unspecifiedLimit("%v is transposed and interleaved", s.Role)
 		}
 		if l := overlapLimit(s); l != nil {
 			return l
@@ -178,13 +178,13 @@ func engineLimit(g *regs.Groups) *evidence.Limit {
 	n, in, out := &g.NE, g.InShape(), g.OutShape()
 	switch {
 	case g.L2.Cfg.InputReLU() || g.L2.Cfg.InputReLU2():
-		return unspecified("MAC task with a ReLU on a source")
+		return unspecifiedLimit("MAC task with a ReLU on a source")
 	case in.Planes() != out.Planes(), in.Planes() > 1 && n.MACCfg.OpMode() != regs.PassThrough:
-		return unspecified("MAC task from depth %d to %d", in.Planes(), out.Planes())
+		return unspecifiedLimit("MAC task from depth %d to %d", in.Planes(), out.Planes())
 	case n.MACCfg.OpMode() != regs.MultiplyAccumulate && n.MACCfg.BiasMode():
-		return unspecified("bias stream without a kernel")
+		return unspecifiedLimit("bias stream without a kernel")
 	case n.MACCfg.NonlinearMode() > regs.ActivationTable:
-		return unspecified("nonlinear mode %d", n.MACCfg.NonlinearMode())
+		return unspecifiedLimit("nonlinear mode %d", n.MACCfg.NonlinearMode())
 	}
 	switch op := n.MACCfg.OpMode(); op {
 	case regs.PassThrough, regs.ChannelProduct, regs.ChannelMaximum, regs.MantissaTable:
@@ -192,7 +192,7 @@ func engineLimit(g *regs.Groups) *evidence.Limit {
 	case regs.MultiplyAccumulate:
 		return convolutionLimit(g)
 	default:
-		return unspecified("MAC operation %d, which gave zeros on silicon or was never tried", op)
+		return unspecifiedLimit("MAC operation %d, which gave zeros on silicon or was never tried", op)
 	}
 }
 
@@ -202,15 +202,15 @@ func channelLimit(g *regs.Groups, op regs.MACOp, in, out regs.Shape) *evidence.L
 	u := g.Common.GroupConvCfg
 	switch {
 	case in.Height != out.Height || in.Width != out.Width:
-		return unspecified("%v from a source of %dx%d to a result of %dx%d", op, in.Height, in.Width, out.Height, out.Width)
+		return unspecifiedLimit("%v from a source of %dx%d to a result of %dx%d", op, in.Height, in.Width, out.Height, out.Width)
 	case op == regs.ChannelProduct && (!u.ElemMultMode() || u.UnicastCin() != 2 || in.Channels != 2*out.Channels):
-		return unspecified("channel product over %d of %d input channels with %d output channels", u.UnicastCin(), in.Channels, out.Channels)
+		return unspecifiedLimit("channel product over %d of %d input channels with %d output channels", u.UnicastCin(), in.Channels, out.Channels)
 	case op == regs.ChannelMaximum && (out.Channels != 1 || int(u.UnicastCin()) != in.Channels):
-		return unspecified("channel maximum over %d of %d input channels with %d output channels", u.UnicastCin(), in.Channels, out.Channels)
+		return unspecifiedLimit("channel maximum over %d of %d input channels with %d output channels", u.UnicastCin(), in.Channels, out.Channels)
 	case op == regs.MantissaTable && !u.UnicastEn() && out.Channels != 1:
-		return unspecified("channel sum with %d output channels", out.Channels)
+		return unspecifiedLimit("channel sum with %d output channels", out.Channels)
 	case op == regs.MantissaTable && u.UnicastEn() && out.Channels != in.Channels:
-		return unspecified("unicast with several results per channel")
+		return unspecifiedLimit("unicast with several results per channel")
 	}
 	return nil
 }
@@ -221,14 +221,14 @@ func convolutionLimit(g *regs.Groups) *evidence.Limit {
 	c := &g.Common
 	switch cc := c.ConvCfg; {
 	case cc.Oy() != 1 || cc.Ox() == 0 || cc.Sx()%cc.Ox() != 0:
-		return unspecified("%dx%d outputs per step at stride %dx%d", cc.Oy(), cc.Ox(), cc.Sy(), cc.Sx())
+		return unspecifiedLimit("%dx%d outputs per step at stride %dx%d", cc.Oy(), cc.Ox(), cc.Sy(), cc.Sx())
 	case c.GroupConvCfg.UnicastEn() && c.GroupConvCfg.UnicastCin() != 1:
-		return unspecified("unicast over several input channels")
+		return unspecifiedLimit("unicast over several input channels")
 	case c.GroupConvCfg.UnicastEn() && c.Cin.Cin() != c.Cout.Cout():
-		return unspecified("unicast with several results per channel")
+		return unspecifiedLimit("unicast with several results per channel")
 	}
 	if _, note := tiles.PackingOf(g); note != "" {
-		return unspecified("%s", note)
+		return unspecifiedLimit("%s", note)
 	}
 	return nil
 }

@@ -102,7 +102,7 @@ func (l *pipeline) place(p *params, a *Accounting, d *demand) placement {
 	}
 	var first pipeline
 	alone, drain := *a, l.drain
-	first.step(p, &alone, d)
+	first.accountFor(p, &alone, d)
 	l.add(p, a, d)
 	needs, adds := alone.Total(), a.Total()
 	return placement{saved: needs + drain - adds, lead: needs - min(needs, adds), trail: l.drain}
@@ -110,18 +110,18 @@ func (l *pipeline) place(p *params, a *Accounting, d *demand) placement {
 
 // add appends a descriptor to the chain as place does, but does not compute the placement.
 func (l *pipeline) add(p *params, a *Accounting, d *demand) {
-	after := l.step(p, a, d)
+	after := l.accountFor(p, a, d)
 	l.record(d, &after)
 }
 
-// step fills in the causes of a descriptor's cycles that depend on the descriptors before it. It
-// does not change l.
-func (l *pipeline) step(p *params, a *Accounting, d *demand) aftermath {
+// accountFor fills in the causes of a descriptor's cycles that depend on the descriptors before it.
+// It does not change l.
+func (l *pipeline) accountFor(p *params, a *Accounting, d *demand) aftermath {
 	a.Overhead = p.overhead
 	if l.ring > 0 && d.reads {
 		return l.joinRing(a, d)
 	}
-	pre := l.prefetch(p, a, d)
+	pre := l.planPrefetch(p, a, d)
 	return l.runArray(a, d, &pre)
 }
 
@@ -146,22 +146,22 @@ type prefetch struct {
 	held     uint64       // bytes of a lane that may be in use at the end
 }
 
-// initialWeights returns the number of bytes of a weight stream that must arrive before the array
-// starts. This is the whole stream if it has at most p.part bytes, the kernel memory of an M1
+// initialWeightBytes returns the number of bytes of a weight stream that must arrive before the
+// array starts. This is the whole stream if it has at most p.part bytes, the kernel memory of an M1
 // engine. For a longer stream, which no task for the M1 has, it is the remainder of a division into
 // parts of that size. The other parts arrive while the array runs (inferred).
-func (p *params) initialWeights(lane uint64) uint64 {
+func (p *params) initialWeightBytes(lane uint64) uint64 {
 	if rest := lane % p.part; lane > p.part && rest > 0 {
 		return rest
 	}
 	return min(lane, p.part)
 }
 
-// prefetch computes which traffic must arrive before the array can start, and how much of it memory
-// could fetch while the previous descriptor was in the array. Weights are fetched early as far as
-// kernel memory has room, and the first part of the source if no earlier result is in its place.
-// prefetch adds the remaining waits to a.
-func (l *pipeline) prefetch(p *params, a *Accounting, d *demand) prefetch {
+// planPrefetch computes which traffic must arrive before the array can start, and how much of it
+// memory could fetch while the previous descriptor was in the array. Weights are fetched early as
+// far as kernel memory has room, and the first part of the source if no earlier result is in its
+// place. prefetch adds the remaining waits to a.
+func (l *pipeline) planPrefetch(p *params, a *Accounting, d *demand) prefetch {
 	lands := d.dram.reads(l.dram.result) // the previous descriptor must write its result before this one reads it
 	mem := &d.mem
 	pre := prefetch{streamed: mem.Kernel, total: mem.Total, behind: l.drain, held: p.part}
@@ -169,7 +169,7 @@ func (l *pipeline) prefetch(p *params, a *Accounting, d *demand) prefetch {
 	pre.resident = d.reread && d.lane > 0 && d.lane <= p.kernelMemory
 	switch {
 	case pre.resident:
-		kernel = mem.Kernel * clock.Cycles(p.initialWeights(d.lane)) / clock.Cycles(d.lane)
+		kernel = mem.Kernel * clock.Cycles(p.initialWeightBytes(d.lane)) / clock.Cycles(d.lane)
 		pre.streamed -= kernel
 	case d.reread:
 		// Weights that do not stay are read again for each part. No known program has such a task.
@@ -183,7 +183,7 @@ func (l *pipeline) prefetch(p *params, a *Accounting, d *demand) prefetch {
 	if l.running && mem.Kernel > 0 && !d.dram.kernel.overlaps(l.dram.result) {
 		if room := min(d.lane, p.kernelMemory-l.lane); room > 0 {
 			asked = true
-			if first := p.initialWeights(d.lane); kernel > 0 {
+			if first := p.initialWeightBytes(d.lane); kernel > 0 {
 				kernel -= min(l.slack, kernel*clock.Cycles(min(room, first))/clock.Cycles(first))
 			}
 		}
@@ -226,7 +226,7 @@ func (l *pipeline) runArray(a *Accounting, d *demand, pre *prefetch) aftermath {
 
 	// On the other engine it may have started together with the previous descriptor.
 	if l.running && l.planar != d.planar && !d.dram.conflicts(&l.dram) && !d.l2.conflicts(&l.l2) {
-		a.hide(l.slack)
+		a.hideCycles(l.slack)
 	}
 	after := aftermath{body: body, busy: rest, drain: drain}
 	if pre.resident {
@@ -252,7 +252,7 @@ func (l *pipeline) record(d *demand, after *aftermath) {
 // time in which memory is idle.
 func (l *pipeline) joinRing(a *Accounting, d *demand) aftermath {
 	alone := a.Compute + a.L2ReadStall + a.L2WriteStall
-	a.hide(l.ring)
+	a.hideCycles(l.ring)
 	drain := d.mem.Destination / clock.Cycles(max(1, d.drains))
 	rest := l.drain + d.mem.Total - min(d.mem.Total, drain)
 	added := a.Compute + a.L2ReadStall + a.L2WriteStall
@@ -263,9 +263,9 @@ func (l *pipeline) joinRing(a *Accounting, d *demand) aftermath {
 	return aftermath{body: max(alone, l.ring), busy: rest, drain: drain}
 }
 
-// hide subtracts up to n cycles from the causes in a, starting with the earliest in a descriptor's
-// course. It does not change Overhead, because descriptors start one after the other.
-func (a *Accounting) hide(n clock.Cycles) {
+// hideCycles subtracts up to n cycles from the causes in a, starting with the earliest in a
+// descriptor's course. It does not change Overhead, because descriptors start one after the other.
+func (a *Accounting) hideCycles(n clock.Cycles) {
 	for _, c := range [...]*clock.Cycles{
 		&a.KernelStall, &a.InputStall, &a.L2ReadStall, &a.Compute, &a.L2WriteStall, &a.OutputStall,
 	} {

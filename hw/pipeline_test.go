@@ -212,7 +212,7 @@ func TestPrefetch(t *testing.T) {
 			Accounting{Overhead: 10}},
 	} {
 		a := Accounting{Overhead: p.overhead, Compute: 1000}
-		got := tt.l.prefetch(p, &a, &tt.d)
+		got := tt.l.planPrefetch(p, &a, &tt.d)
 		if got != tt.want {
 			t.Errorf("%s: %+v, want %+v", tt.name, got, tt.want)
 		}

@@ -29,20 +29,20 @@ func (p *planarTask) prepare(g *regs.Groups, o *regs.Operands) (*evidence.Limit,
 		PreScale: uint32(g.PE.PreScale), FinalScale: uint32(g.PE.FinalScale),
 	}, g.L2.Cfg.InputReLU2())
 	if err != nil {
-		return unspecified("%v", err), nil
+		return unspecifiedLimit("%v", err), nil
 	}
 	in, out := g.InShape(), g.OutShape()
 	switch {
 	case in.Channels != out.Channels:
-		return unspecified("planar task from %d input channels to %d output channels", in.Channels, out.Channels), nil
+		return unspecifiedLimit("planar task from %d input channels to %d output channels", in.Channels, out.Channels), nil
 	case p.form.Reduces():
 		if n := in.Height * in.Width * in.Planes(); n > maxPlane {
 			return nil, &Fault{Unit: "planar", What: fmt.Sprintf("reduction holds %d elements of a channel at once; want at most %d", n, maxPlane)}
 		}
 	case in.Height != out.Height || in.Width != out.Width:
-		return unspecified("planar task from a source of %dx%d to a result of %dx%d", in.Height, in.Width, out.Height, out.Width), nil
+		return unspecifiedLimit("planar task from a source of %dx%d to a result of %dx%d", in.Height, in.Width, out.Height, out.Width), nil
 	case in.Planes() != out.Planes():
-		return unspecified("planar task from depth %d to %d", in.Planes(), out.Planes()), nil
+		return unspecifiedLimit("planar task from depth %d to %d", in.Planes(), out.Planes()), nil
 	}
 	return nil, nil
 }
@@ -64,9 +64,9 @@ func (p *planarTask) run(d *Device, j *job, at part, first, last int) *Fault {
 	var err error
 	switch p.form {
 	case regs.FormConstant:
-		e.eachRow(e.applyOne)
+		e.eachRow(e.applyOneSource)
 	case regs.FormTwoSources:
-		e.eachRow(e.applyTwo)
+		e.eachRow(e.applyTwoSources)
 	case regs.FormBiasScale:
 		err = e.applyBiasScale()
 	default:
@@ -137,9 +137,9 @@ func (e *element) eachRow(f func(a, b []half, c, y int)) {
 	}
 }
 
-func (e *element) applyOne(a, _ []half, _, _ int) { e.cfg.ApplyOne(a, a) }
+func (e *element) applyOneSource(a, _ []half, _, _ int) { e.cfg.ApplyOne(a, a) }
 
-func (e *element) applyTwo(a, b []half, c, y int) {
+func (e *element) applyTwoSources(a, b []half, c, y int) {
 	if e.b.shape.Width == 1 {
 		e.b.readRow(b[:1], c, y)
 		e.cfg.ApplyConst(a, a, b[0])
@@ -176,11 +176,11 @@ func (e *element) reduce(d *Device, j *job, group int) error {
 		if err != nil {
 			return err
 		}
-		return e.writeReduced(1, func(out []half, c int) error {
+		return e.writeReducedChannels(1, func(out []half, c int) error {
 			return e.cfg.ReduceTwo(out, planar.AxisH|planar.AxisW, first.readChannels(c, 1), second.readChannels(c, 1))
 		})
 	}
-	return e.writeReduced(max(1, min(reduceChannels, maxPlane/first.planeSize())), func(out []half, c int) error {
+	return e.writeReducedChannels(max(1, min(reduceChannels, maxPlane/first.planeSize())), func(out []half, c int) error {
 		return e.cfg.Reduce(out, planar.AxisH|planar.AxisW, first.readChannels(c, len(out)))
 	})
 }
@@ -189,9 +189,9 @@ func (e *element) reduce(d *Device, j *job, group int) error {
 // loops for sixteen.
 const reduceChannels = 16
 
-// writeReduced calls f for groups of up to n channels, each starting at channel c, and writes the
-// len(out) results of each call.
-func (e *element) writeReduced(n int, f func(out []half, c int) error) error {
+// writeReducedChannels calls f for groups of up to n channels, each starting at channel c, and
+// writes the len(out) results of each call.
+func (e *element) writeReducedChannels(n int, f func(out []half, c int) error) error {
 	room := make([]half, n)
 	for c := 0; c < e.shape.Channels; c += n {
 		out := room[:min(n, e.shape.Channels-c)]

@@ -206,7 +206,7 @@ type sums struct {
 
 func (r *Report) sums() sums { return sums{r.Cycles, r.Time, r.Energy, r.MACs, r.DMA} }
 
-func (r *Report) restore(s sums) {
+func (r *Report) restoreSums(s sums) {
 	r.Cycles, r.Time, r.Energy, r.MACs, r.DMA = s.cycles, s.time, s.energy, s.macs, s.dma
 }
 

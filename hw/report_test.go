@@ -75,7 +75,7 @@ func TestAccountOverlapsUnits(t *testing.T) {
 		{"each a little slower", Units{NEDouble: 10, L2Broadcast: 11, L2Writeback: 13},
 			Accounting{Compute: 10, L2ReadStall: 1, L2WriteStall: 2}},
 	} {
-		if d := cmp.Diff(tc.want, tc.u.account(max(tc.u.NEDouble, tc.u.Planar))); d != "" {
+		if d := cmp.Diff(tc.want, tc.u.splitByCause(max(tc.u.NEDouble, tc.u.Planar))); d != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.name, d)
 		}
 	}

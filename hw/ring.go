@@ -35,15 +35,15 @@ type heldTask struct {
 	report int // index in Report.Descriptors
 }
 
-// hold postpones task t, whose result is a ring buffer, until the task that reads the ring runs.
-func (d *Device) hold(t *regs.Task) (*evidence.Limit, *Fault) {
+// postpone delays task t, whose result is a ring buffer, until the task that reads the ring runs.
+func (d *Device) postpone(t *regs.Task) (*evidence.Limit, *Fault) {
 	d.held = &heldTask{task: *t, ops: *d.ops, report: len(d.report.Descriptors) - 1}
 	return nil, nil
 }
 
-// abandon drops a postponed task if no other task reads its ring buffer, and adds a limit to its
-// report.
-func (d *Device) abandon() {
+// dropPostponed drops a postponed task if no other task reads its ring buffer, and adds a limit to
+// its report.
+func (d *Device) dropPostponed() {
 	if h := d.held; h != nil {
 		d.report.Descriptors[h.report].addLimit(&evidence.Limit{
 			Kind: evidence.NotModelled, What: "next descriptor does not read the ring that this one leaves in the L2",
@@ -66,7 +66,7 @@ func (d *Device) runPair(second *job) (*evidence.Limit, *Fault) {
 		return l
 	}
 	var first job
-	if limit, f := d.prepare(&first, &h.task, &h.ops); f != nil {
+	if limit, f := d.prepareJob(&first, &h.task, &h.ops); f != nil {
 		return nil, f
 	} else if limit != nil {
 		return fail(limit), nil
@@ -95,10 +95,10 @@ func (d *Device) runPair(second *job) (*evidence.Limit, *Fault) {
 	}
 	for y := 0; y < s.Height; y += rows {
 		end := min(y+rows, s.Height)
-		if f := d.run(&first, from, y, end); f != nil {
+		if f := d.runPart(&first, from, y, end); f != nil {
 			return nil, f
 		}
-		if f := d.run(second, to, y, end); f != nil {
+		if f := d.runPart(second, to, y, end); f != nil {
 			return nil, f
 		}
 	}

@@ -11,7 +11,7 @@ func (d *Device) Elapsed() clock.Nanoseconds { return d.report.Time }
 // took. The next descriptor does not overlap with earlier ones.
 func (d *Device) SwitchOut() clock.Nanoseconds {
 	before := d.report.Time
-	d.finish()
+	d.finishChain()
 	d.line = pipeline{}
 	if d.l2 != nil { // values were computed in it
 		d.l2.Spoil()

@@ -15,28 +15,30 @@ type ExeCycles struct {
 	Model  uint16 // computed by the rule derived from real programs
 }
 
-// time fills in all figures of a task with operands o, except values. It does not allocate memory.
+// computeFigures fills in all figures of a task with operands o, except values. It does not
+// allocate memory.
 //
 // If the array has several engines per lane, which no known chip has, the task runs on as many of
 // them as are fastest. More engines finish their last results together, so less of the traffic
 // overlaps with the array.
-func (p *params) time(d *DescriptorReport, t *regs.Task, o *regs.Operands, open tiles.Enables, l *pipeline) {
+func (p *params) computeFigures(d *DescriptorReport, t *regs.Task, o *regs.Operands, open tiles.Enables, l *pipeline) {
 	if p.fewer == nil {
-		p.timeOnAll(d, t, o, open, l)
+		p.computeFiguresOnAll(d, t, o, open, l)
 		return
 	}
 	var few DescriptorReport
 	fewer := *l
-	p.fewer.time(&few, t, o, open, &fewer)
-	p.timeOnAll(d, t, o, open, l)
+	p.fewer.computeFigures(&few, t, o, open, &fewer)
+	p.computeFiguresOnAll(d, t, o, open, l)
 	if few.Cycles.Total()+fewer.drain < d.Cycles.Total()+l.drain {
 		*d, *l = few, fewer
 		p.conclude(d, open, l)
 	}
 }
 
-// timeOnAll computes the same figures as time, with all engines that share a weight stream.
-func (p *params) timeOnAll(d *DescriptorReport, t *regs.Task, o *regs.Operands, open tiles.Enables, l *pipeline) {
+// computeFiguresOnAll computes the same figures as computeFigures, with all engines that share a
+// weight stream.
+func (p *params) computeFiguresOnAll(d *DescriptorReport, t *regs.Task, o *regs.Operands, open tiles.Enables, l *pipeline) {
 	g := &t.Groups
 	*d = DescriptorReport{} // cleared in place: a literal with fields would be copied
 	d.Index, d.Offset, d.Planar = t.Index, t.Offset, g.Planar()
@@ -77,7 +79,7 @@ func (p *params) timeOnAll(d *DescriptorReport, t *regs.Task, o *regs.Operands, 
 			need.drains *= o.Out.Channels
 		}
 	}
-	d.Cycles = d.Units.account(array)
+	d.Cycles = d.Units.splitByCause(array)
 	at := l.place(p, &d.Cycles, &need)
 	d.Saved = at.saved
 	d.Lead, d.Trail = p.clock.Time(at.lead), p.clock.Time(at.trail)
@@ -102,12 +104,12 @@ func (p *params) conclude(d *DescriptorReport, open tiles.Enables, l *pipeline) 
 		p.throttle(d, open, l.earlier.spareEnergy(p.budget, d.Lead)+trailing)
 		l.power = powerDraw{d.Watts(), trailing}
 	}
-	d.Counters = makeCounters(d)
+	d.Counters = newCounters(d)
 }
 
-// finish adds to d, the last descriptor of a chain, the cycles in which memory stores its last
-// results.
-func (p *params) finish(d *DescriptorReport, open tiles.Enables, l *pipeline) {
+// addLastStores adds to d, the last descriptor of a chain, the cycles in which memory stores its
+// last results.
+func (p *params) addLastStores(d *DescriptorReport, open tiles.Enables, l *pipeline) {
 	if l.drain > 0 {
 		d.Cycles.OutputStall += l.drain
 		l.drain, d.Trail = 0, 0

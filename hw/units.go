@@ -92,9 +92,9 @@ func (p *params) planarUnits(g *regs.Groups, o *regs.Operands) (Units, l2.Traffi
 	}
 }
 
-// account splits the cycles in the array or the planar engine by cause. All of them overlap: the
-// first array cycles count as computing, and the cycles by which L2 is slower as L2 stalls.
-func (u *Units) account(array clock.Cycles) Accounting {
+// splitByCause splits the cycles in the array or the planar engine by cause. All of them overlap:
+// the first array cycles count as computing, and the cycles by which L2 is slower as L2 stalls.
+func (u *Units) splitByCause(array clock.Cycles) Accounting {
 	a := Accounting{Compute: array}
 	at := a.Compute
 	wait := func(cause *clock.Cycles, until clock.Cycles) {

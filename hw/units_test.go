@@ -181,7 +181,7 @@ func TestFinishDrains(t *testing.T) {
 	p := M1().params()
 	d := DescriptorReport{Cycles: Accounting{Compute: 100, OutputStall: 1}}
 	l := pipeline{drain: 30}
-	p.finish(&d, p.tiles.Present(), &l)
+	p.addLastStores(&d, p.tiles.Present(), &l)
 	if d.Cycles.OutputStall != 31 || l.drain != 0 || d.Time != p.clock.Time(131) {
 		t.Errorf("%+v, %v, %d left", d.Cycles, d.Time, l.drain)
 	}
@@ -212,7 +212,7 @@ func TestRepeatCountsTheLastOnes(t *testing.T) {
 
 // Stalls of both ways through the L2 are the planar engine's.
 func TestPlanarCounters(t *testing.T) {
-	c := makeCounters(&DescriptorReport{Planar: true, Cycles: Accounting{InputStall: 1, L2ReadStall: 2, OutputStall: 4, L2WriteStall: 8}})
+	c := newCounters(&DescriptorReport{Planar: true, Cycles: Accounting{InputStall: 1, L2ReadStall: 2, OutputStall: 4, L2WriteStall: 8}})
 	if c[L2PEInputStall] != 3 || c[L2PEOutputStall] != 12 {
 		t.Errorf("%d and %d cycles", c[L2PEInputStall], c[L2PEOutputStall])
 	}

@@ -25,7 +25,7 @@ func (d *Device) computeValues(r *DescriptorReport, t *regs.Task) *Fault {
 	limit := findLimit(g, d.ops)
 	if limit == nil {
 		var f *Fault
-		if limit, f = d.compute(r, t); f != nil {
+		if limit, f = d.computeTask(r, t); f != nil {
 			return f
 		}
 	}
@@ -73,8 +73,8 @@ type part struct {
 	src          tiles.Source
 }
 
-// prepare reads the operation and the weights of task t into j.
-func (d *Device) prepare(j *job, t *regs.Task, o *regs.Operands) (limit *evidence.Limit, f *Fault) {
+// prepareJob reads the operation and the weights of task t into j.
+func (d *Device) prepareJob(j *job, t *regs.Task, o *regs.Operands) (limit *evidence.Limit, f *Fault) {
 	*j = job{task: t, ops: o, beyond: new(atomic.Bool)}
 	if d.l2 == nil {
 		d.l2 = l2.New(d.p.l2.Bytes)
@@ -88,14 +88,14 @@ func (d *Device) prepare(j *job, t *regs.Task, o *regs.Operands) (limit *evidenc
 	return d.prepareEngine(&j.engine, t)
 }
 
-// compute computes the values of task t, part by part. If the result is a ring buffer, it postpones
-// the task until the reader runs.
-func (d *Device) compute(r *DescriptorReport, t *regs.Task) (limit *evidence.Limit, f *Fault) {
+// computeTask computes the values of task t, part by part. If the result is a ring buffer, it
+// postpones the task until the reader runs.
+func (d *Device) computeTask(r *DescriptorReport, t *regs.Task) (limit *evidence.Limit, f *Fault) {
 	if d.ops.Result.L2 == regs.Circular {
-		return d.hold(t)
+		return d.postpone(t)
 	}
 	var j job
-	if limit, f = d.prepare(&j, t, d.ops); limit != nil || f != nil {
+	if limit, f = d.prepareJob(&j, t, d.ops); limit != nil || f != nil {
 		return limit, f
 	}
 	if d.ops.Source1.L2 == regs.Circular {
@@ -110,7 +110,7 @@ func (d *Device) compute(r *DescriptorReport, t *regs.Task) (limit *evidence.Lim
 			if f != nil {
 				return nil, f
 			}
-			if f := d.run(&j, p, 0, j.ops.Result.Height); f != nil {
+			if f := d.runPart(&j, p, 0, j.ops.Result.Height); f != nil {
 				return nil, f
 			}
 		}
@@ -147,8 +147,8 @@ func (d *Device) openPart(j *job, group, depth int) (p part, f *Fault) {
 	return p, nil
 }
 
-// run computes rows first to last-1 of part p.
-func (d *Device) run(j *job, p part, first, last int) *Fault {
+// runPart computes rows first to last-1 of part p.
+func (d *Device) runPart(j *job, p part, first, last int) *Fault {
 	if j.task.Groups.Planar() {
 		return j.planar.run(d, j, p, first, last)
 	}

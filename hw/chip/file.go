@@ -58,7 +58,7 @@ func Write(w io.Writer, c *hw.Chip) error {
 			return err
 		}
 		key := text(name)
-		key.HeadComment = find(name).comment()
+		key.HeadComment = findParameter(name).comment()
 		constants.Content = append(constants.Content, key, &v)
 	}
 	root.Content = append(root.Content, text("constants"), constants)
@@ -101,7 +101,7 @@ func Read(r io.Reader) (hw.Chip, error) {
 	}
 	var c hw.Chip
 	var list *yaml.Node
-	for key, v := range pairs(doc.Content[0]) {
+	for key, v := range mappingPairs(doc.Content[0]) {
 		switch key.Value {
 		case "name":
 			if v.Kind != yaml.ScalarNode || v.Value == "" || len(v.Value) > 64 {
@@ -129,17 +129,17 @@ func Read(r io.Reader) (hw.Chip, error) {
 // readConstants fills in every constant of a chip from the given mapping.
 func readConstants(c *hw.Chip, list *yaml.Node) error {
 	seen := map[string]bool{}
-	for key, v := range pairs(list) {
+	for key, v := range mappingPairs(list) {
 		name := key.Value
 		fail := func(line int, format string, args ...any) error {
 			return &Error{line, name, fmt.Sprintf(format, args...)}
 		}
-		p := find(name)
+		p := findParameter(name)
 		if p == nil {
-			if near := spelling.Nearest(name, names()); len(near) > 0 {
+			if near := spelling.Nearest(name, parameterNames()); len(near) > 0 {
 				return fail(key.Line, "unknown constant%s", spelling.Hint(near))
 			}
-			return fail(key.Line, "unknown constant; want one of %s", strings.Join(names(), ", "))
+			return fail(key.Line, "unknown constant; want one of %s", strings.Join(parameterNames(), ", "))
 		}
 		if seen[name] {
 			return fail(key.Line, "duplicate constant")
@@ -149,7 +149,7 @@ func readConstants(c *hw.Chip, list *yaml.Node) error {
 		if err := readConstant(&k, v, fail); err != nil {
 			return err
 		}
-		what := p.refuse(k.Value)
+		what := p.violation(k.Value)
 		switch {
 		case k.Unit != p.unit:
 			return fail(v.Line, "unit is %q; want %q", k.Unit, p.unit)
@@ -160,9 +160,9 @@ func readConstants(c *hw.Chip, list *yaml.Node) error {
 		case k.Source == "":
 			return fail(v.Line, "missing source; want the origin of the value")
 		}
-		*field(c, name) = evidence.Constant(k)
+		*constantField(c, name) = evidence.Constant(k)
 	}
-	for _, name := range names() {
+	for _, name := range parameterNames() {
 		if !seen[name] {
 			return &Error{Constant: name, What: "missing constant"}
 		}
@@ -180,7 +180,7 @@ func readConstant(k *fileConstant, v *yaml.Node, fail func(line int, format stri
 		return fail(v.Line, "malformed constant; want value, unit, evidence and source")
 	}
 	seen := map[string]bool{}
-	for key, item := range pairs(v) {
+	for key, item := range mappingPairs(v) {
 		switch {
 		case !slices.Contains(constantKeys, key.Value):
 			return fail(key.Line, "unknown key %q%s", key.Value, spelling.Suggest(key.Value, constantKeys))
@@ -204,8 +204,8 @@ func readConstant(k *fileConstant, v *yaml.Node, fail func(line int, format stri
 
 var kinds = [...]evidence.Kind{evidence.Measured, evidence.Bytes, evidence.Decompiled, evidence.Fitted, evidence.Inferred, evidence.Assumed}
 
-// pairs yields the keys and values of a mapping.
-func pairs(m *yaml.Node) func(func(k, v *yaml.Node) bool) {
+// mappingPairs yields the keys and values of a mapping.
+func mappingPairs(m *yaml.Node) func(func(k, v *yaml.Node) bool) {
 	return func(yield func(k, v *yaml.Node) bool) {
 		for i := 0; i+1 < len(m.Content); i += 2 {
 			if !yield(m.Content[i], m.Content[i+1]) {

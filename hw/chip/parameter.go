@@ -64,8 +64,8 @@ const (
 	maxL2      = 1 << 17 << 4
 )
 
-// find returns the parameter with the given name, or nil if there is none.
-func find(name string) *parameter {
+// findParameter returns the parameter with the given name, or nil if there is none.
+func findParameter(name string) *parameter {
 	for i := range parameters {
 		if parameters[i].name == name {
 			return &parameters[i]
@@ -74,8 +74,8 @@ func find(name string) *parameter {
 	return nil
 }
 
-// names returns the names of all parameters.
-func names() []string {
+// parameterNames returns the names of all parameters.
+func parameterNames() []string {
 	var list []string
 	for i := range parameters {
 		list = append(list, parameters[i].name)
@@ -96,7 +96,7 @@ func (p *parameter) comment() string {
 // returns nil if there is none.
 func Check(c *hw.Chip) error {
 	for name, k := range c.Constants() {
-		if what := find(name).refuse(k.Value); what != "" {
+		if what := findParameter(name).violation(k.Value); what != "" {
 			return &Error{Constant: name, What: what}
 		}
 	}
@@ -107,26 +107,27 @@ func Check(c *hw.Chip) error {
 // already has this value keeps its evidence. Set returns an *[Error], and does not change c, if no
 // constant has that name or if value is out of range.
 func Set(c *hw.Chip, name string, value float64) error {
-	p := find(name)
+	p := findParameter(name)
 	if p == nil {
-		return &Error{Constant: name, What: "unknown constant" + spelling.Suggest(name, names())}
+		return &Error{Constant: name, What: "unknown constant" + spelling.Suggest(name, parameterNames())}
 	}
-	if what := p.refuse(value); what != "" {
+	if what := p.violation(value); what != "" {
 		return &Error{Constant: name, What: what}
 	}
-	if k := field(c, name); value != k.Value {
+	if k := constantField(c, name); value != k.Value {
 		*k = evidence.New(value, p.unit, evidence.Assumed, "given")
 	}
 	return nil
 }
 
-// field returns a pointer to the constant with the given name. There must be such a constant.
-func field(c *hw.Chip, name string) *evidence.Constant {
+// constantField returns a pointer to the constant with the given name. There must be such a
+// constant.
+func constantField(c *hw.Chip, name string) *evidence.Constant {
 	return reflect.ValueOf(c).Elem().FieldByName(name).Addr().Interface().(*evidence.Constant)
 }
 
-// refuse returns what is wrong with the value v, or "" if the parameter may have it.
-func (p *parameter) refuse(v float64) string {
+// violation returns what is wrong with the value v, or "" if the parameter may have it.
+func (p *parameter) violation(v float64) string {
 	switch {
 	case !(v >= p.least && v <= p.most):
 		what := fmt.Sprintf("%g %s is out of range; want %g to %g", v, p.unit, p.least, p.most)

@@ -16,11 +16,11 @@ func TestParametersAreTheConstants(t *testing.T) {
 		var constants []string
 		for name, k := range c.Constants() {
 			constants = append(constants, name)
-			if p := find(name); p != nil && p.unit != k.Unit {
+			if p := findParameter(name); p != nil && p.unit != k.Unit {
 				t.Errorf("%s of %s is in %s, the table has %s", name, c.Name, k.Unit, p.unit)
 			}
 		}
-		if d := cmp.Diff(constants, names()); d != "" {
+		if d := cmp.Diff(constants, parameterNames()); d != "" {
 			t.Errorf("the constants of %s (-) and the table (+):\n%s", c.Name, d)
 		}
 		if err := Check(&c); err != nil {
@@ -36,7 +36,7 @@ func TestCheckRefusesWhatSetDoes(t *testing.T) {
 		for _, v := range [...]float64{p.least - 1, p.most * 2, p.least, p.most, p.least + 0.25} {
 			given, made := hw.M1(), hw.M1()
 			set := Set(&given, p.name, v)
-			field(&made, p.name).Value = v
+			constantField(&made, p.name).Value = v
 			check := Check(&made)
 			if (set == nil) != (check == nil) || set != nil && set.Error() != check.Error() {
 				t.Errorf("%s=%g: Set: %v; Check: %v", p.name, v, set, check)

@@ -94,12 +94,12 @@ var activations = [numActivations]activation{
 	Log:   {"log", log2, logSpec, 0},
 	Log10: {"log10", log2, logSpec, 0},
 
-	ReLU6:    {"relu6", func(x float64) float64 { return min(max(x, 0), 6) }, linesSpec(0, 6, 0, 6, Line{1, 0}, Line{1, 0}), 0},
+	ReLU6:    {"relu6", func(x float64) float64 { return min(max(x, 0), 6) }, newLinesSpec(0, 6, 0, 6, Line{1, 0}, Line{1, 0}), 0},
 	Sign:     {"sign", sign, TableSpec{Mode: ModeOdd, StepLog: noKnots, Low: 0, High: 1, Below: 0, Above: 1, HighTail: &Line{0, 1}}, 0},
 	SELU:     {"selu", selu, TableSpec{Mode: ModeNegative, StepLog: 2, Low: -8, High: inf, Below: -seluScale * seluAlpha, Above: inf, LowTail: &Line{0, -seluScale * seluAlpha}, HighTail: &Line{seluScale, 0}}, 0},
 	Softsign: {"softsign", softsign, TableSpec{Mode: ModeOdd, StepLog: 2, Low: 0, High: 24, Below: 0, Above: 24.5 / 25}, 0},
 
-	HardSigmoid: {"hard-sigmoid", hardSigmoid, linesSpec(-3, 3, 0, 1, Line{1. / 6, 0.5}, Line{1. / 6, 0.5}), 0},
+	HardSigmoid: {"hard-sigmoid", hardSigmoid, newLinesSpec(-3, 3, 0, 1, Line{1. / 6, 0.5}, Line{1. / 6, 0.5}), 0},
 	HardSwish:   {"hard-swish", func(x float64) float64 { return x * hardSigmoid(x) }, TableSpec{Mode: ModePlain, StepLog: 2, Low: -3, High: inf, Below: 0, Above: inf}, 0},
 	Mish:        {"mish", mish, TableSpec{Mode: ModePlain, StepLog: 1, Low: -12, High: inf, Below: 0, Above: inf}, 0},
 	Square:      {"square", func(x float64) float64 { return x * x }, TableSpec{Mode: ModePlain, StepLog: 1, Low: -8, High: 8, Below: 64, Above: 64}, 8},
@@ -107,14 +107,14 @@ var activations = [numActivations]activation{
 
 	OddSigmoid: {"sigmoid-1/2", func(x float64) float64 { return logistic(x) - 0.5 }, TableSpec{Mode: ModeOdd, StepLog: 2, Low: -1, High: 10, Below: 0, Above: 0.5}, 0},
 	AtanNear:   {"atan-near", func(x float64) float64 { return math.Atan(max(-2, min(2, x))) }, TableSpec{Mode: ModeOdd, StepLog: 4, Low: 0, High: 2, Below: 0, Above: math.Atan(2), LowTail: &Line{1, 0}}, 0},
-	AtanFar:    {"atan-far", atanFar, TableSpec{Mode: ModeOdd, StepLog: -1, Low: 2, High: 2000, Below: 0, Above: math.Atan(2000) - math.Atan(2), HighTail: &Line{(math.Atan(2000) - math.Atan(64)) / (2000 - 64), math.Atan(64) - math.Atan(2)}}, 0},
+	AtanFar:    {"atan-far", atanTail, TableSpec{Mode: ModeOdd, StepLog: -1, Low: 2, High: 2000, Below: 0, Above: math.Atan(2000) - math.Atan(2), HighTail: &Line{(math.Atan(2000) - math.Atan(64)) / (2000 - 64), math.Atan(64) - math.Atan(2)}}, 0},
 	Integer:    {"integer", math.Trunc, TableSpec{Mode: ModeInteger, StepLog: 5, Low: -inf, High: inf, Below: -inf, Above: inf}, 0},
 	Fraction:   {"fraction", func(x float64) float64 { return x - math.Trunc(x) }, TableSpec{Mode: ModeFraction, Low: -inf, High: inf}, 0},
-	Positive:   {"positive", func(x float64) float64 { return max(sign(x), 0) }, linesSpec(-smallest, smallest, 0, 1, Line{}, Line{0, 1}), 0},
-	Negative:   {"negative", func(x float64) float64 { return min(sign(x), 0) }, linesSpec(-smallest, smallest, -1, 0, Line{0, -1}, Line{}), 0},
+	Positive:   {"positive", func(x float64) float64 { return max(sign(x), 0) }, newLinesSpec(-smallest, smallest, 0, 1, Line{}, Line{0, 1}), 0},
+	Negative:   {"negative", func(x float64) float64 { return min(sign(x), 0) }, newLinesSpec(-smallest, smallest, -1, 0, Line{0, -1}, Line{}), 0},
 	SineTurn:   {"sine-turn", func(x float64) float64 { return math.Sin(2 * math.Pi * x) }, TableSpec{Mode: ModeOdd, StepLog: 5, Low: 0, High: 1, Below: 0, Above: 0, Balance: true}, 1},
 	Atan:       {"atan", math.Atan, TableSpec{Mode: ModeOdd, StepLog: 1, Low: 0, High: 48, Below: 0, Above: math.Pi/2 - 1./96, Balance: true}, 0},
-	Not:        {"not", func(x float64) float64 { return max(0, min(1, 1-x)) }, linesSpec(0, 1, 1, 0, Line{-1, 1}, Line{-1, 1}), 0},
+	Not:        {"not", func(x float64) float64 { return max(0, min(1, 1-x)) }, newLinesSpec(0, 1, 1, 0, Line{-1, 1}, Line{-1, 1}), 0},
 }
 
 var (
@@ -219,7 +219,7 @@ func selu(x float64) float64 {
 func hardSigmoid(x float64) float64 { return min(max(x/6+0.5, 0), 1) }
 func mish(x float64) float64        { return x * math.Tanh(softplus(x)) }
 
-func atanFar(x float64) float64 {
+func atanTail(x float64) float64 {
 	if math.Abs(x) <= 2 {
 		return 0
 	}

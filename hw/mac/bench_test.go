@@ -30,7 +30,7 @@ func BenchmarkReduce(b *testing.B) {
 		panel := gaussian(rng, size.k*size.lanes)
 		taps := gaussian(rng, size.k*size.vectors)
 		acc := make([]float32, size.lanes*size.vectors)
-		for _, lv := range levels() {
+		for _, lv := range supportedLevels() {
 			b.Run(fmt.Sprintf("%v/k%d_lanes%d_vectors%d", lv, size.k, size.lanes, size.vectors), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
@@ -52,7 +52,7 @@ func BenchmarkReduceUnsigned(b *testing.B) {
 		panel[i] = max(v, 0)
 	}
 	acc := make([]float32, lanes*vectors)
-	for _, lv := range levels() {
+	for _, lv := range supportedLevels() {
 		b.Run(lv.String(), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
@@ -75,7 +75,7 @@ func BenchmarkReduceSparse(b *testing.B) {
 			}
 		}
 		acc := make([]float32, lanes*vectors)
-		for _, lv := range levels() {
+		for _, lv := range supportedLevels() {
 			b.Run(fmt.Sprintf("%v/%d%%", lv, zeros), func(b *testing.B) {
 				b.ReportAllocs()
 				for b.Loop() {
@@ -97,7 +97,7 @@ func BenchmarkReduceSaturated(b *testing.B) {
 		panel[i] *= 1 << 11
 	}
 	acc := make([]float32, lanes*vectors)
-	for _, lv := range levels() {
+	for _, lv := range supportedLevels() {
 		b.Run(lv.String(), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
@@ -134,7 +134,7 @@ func BenchmarkWiden(b *testing.B) {
 	for i := range src {
 		src[i] = anyHalf(rng, 0)
 	}
-	for _, lv := range levels() {
+	for _, lv := range supportedLevels() {
 		b.Run(lv.String(), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
@@ -149,7 +149,7 @@ func BenchmarkPost(b *testing.B) {
 	rng := rand.New(rand.NewPCG(1, 2))
 	acc, dst := gaussian(rng, rowElements), make([]float16.Float16, rowElements)
 	post := Post{Scale: 1.5, Bias: 0.25, ReLU: true}
-	for _, lv := range levels() {
+	for _, lv := range supportedLevels() {
 		b.Run(lv.String(), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {

@@ -107,11 +107,11 @@ func (t *Table) lookUp(v float32) float16.Float16 {
 		}
 		// Rounded once, after the sum (assumed).
 		m, e := math.Frexp(float64(v))
-		return nearestHalf(add(t.interpolateFloat32(float32(float32(m)*t.unit)+t.base), float32(e)))
+		return roundToHalf(add(t.interpolateFloat32(float32(float32(m)*t.unit)+t.base), float32(e)))
 	case ModeFraction:
-		return nearestHalf(float32(v - float32(math.Trunc(float64(v)))))
+		return roundToHalf(float32(v - float32(math.Trunc(float64(v)))))
 	case ModeInteger:
-		return nearestHalf(float32(math.Trunc(float64(v))))
+		return roundToHalf(float32(math.Trunc(float64(v))))
 	}
 
 	pos := float32(v * t.unit)
@@ -134,7 +134,7 @@ func (t *Table) lookUp(v float32) float16.Float16 {
 // of sigmoid to 0.0032 and of tanh to 0.0015, while silicon has 0.0034 and 0.0017, like plain
 // interpolation. Different knots in the measured programs would explain everything.
 func (t *Table) interpolate(pos float32) float16.Float16 {
-	return nearestHalf(t.interpolateFloat32(pos))
+	return roundToHalf(t.interpolateFloat32(pos))
 }
 
 // interpolateFloat32 is like interpolate, but does not round the result to fp16.
@@ -146,7 +146,7 @@ func (t *Table) interpolateFloat32(pos float32) float32 {
 
 // evalLine returns slope*v + intercept, rounded to fp16.
 func evalLine(slope, v, intercept float32) float16.Float16 {
-	return nearestHalf(add(multiply(slope, v), intercept))
+	return roundToHalf(add(multiply(slope, v), intercept))
 }
 
 // scaleHalf returns h * 2^n, rounded once.

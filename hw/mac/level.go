@@ -16,4 +16,4 @@ func (l level) String() string {
 }
 
 // active is the level that this machine uses: the last one that it supports.
-var active = levels()[len(levels())-1]
+var active = supportedLevels()[len(supportedLevels())-1]

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// levels returns the levels that this machine supports, slowest first.
-func levels() []level {
+// supportedLevels returns the levels that this machine supports, slowest first.
+func supportedLevels() []level {
 	l := []level{portable}
 	if cpu.X86.HasAVX2 && cpu.X86.HasF16C {
 		l = append(l, avx2)
@@ -193,7 +193,7 @@ func narrowAtLevel(lv level, dst []float16.Float16, acc []float32, p *Post) {
 	}
 	n := len(acc) &^ 7
 	if n > 0 {
-		floor, top := p.bounds()
+		floor, top := p.narrowingBounds()
 		narrowF16C(&dst[0], &acc[0], n, p.Scale, p.Bias, floor, top)
 	}
 	narrowPortable(dst[n:], acc[n:], p)

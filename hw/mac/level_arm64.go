@@ -9,8 +9,8 @@ import (
 	"golang.org/x/sys/cpu"
 )
 
-// levels returns the levels that this machine supports, slowest first.
-func levels() []level {
+// supportedLevels returns the levels that this machine supports, slowest first.
+func supportedLevels() []level {
 	if cpu.ARM64.HasASIMD {
 		return []level{portable, neon}
 	}
@@ -75,7 +75,7 @@ func narrowAtLevel(lv level, dst []float16.Float16, acc []float32, p *Post) {
 	n := 0
 	if lv == neon {
 		if n = len(acc) &^ 3; n > 0 {
-			floor, top := p.bounds()
+			floor, top := p.narrowingBounds()
 			narrowNEON(&dst[0], &acc[0], n, p.Scale, p.Bias, floor, top)
 		}
 	}

@@ -4,7 +4,7 @@ package mac
 
 import "github.com/x448/float16"
 
-func levels() []level { return []level{portable} }
+func supportedLevels() []level { return []level{portable} }
 
 func reduceAtLevel(_ level, acc, panel, taps []float32, lanes, k int, port Port) {
 	reducePortable(acc, panel, taps, lanes, k, port)

@@ -62,7 +62,7 @@ func TestReduceLevels(t *testing.T) {
 		port := Port(round / 7 % 2)
 		want := make([]float32, lanes*vectors)
 		reducePortable(want, panel, taps, lanes, k, port)
-		for _, lv := range levels()[1:] {
+		for _, lv := range supportedLevels()[1:] {
 			got := make([]float32, len(want)+1)
 			got[len(want)] = 42
 			reduceAtLevel(lv, got[:len(want)], panel, taps, lanes, k, port)
@@ -104,7 +104,7 @@ func TestReduceTiles(t *testing.T) {
 		panel, taps := draw(lanes*k, round%2 == 0, round%3 == 0), draw(vectors*k, round%5 > 0, round%7 < 3)
 		want := make([]float32, lanes*vectors)
 		reducePortable(want, panel, taps, lanes, k, PortCeiling)
-		for _, lv := range levels()[1:] {
+		for _, lv := range supportedLevels()[1:] {
 			got := make([]float32, len(want))
 			reduceAtLevel(lv, got, panel, taps, lanes, k, PortCeiling)
 			for i := range want {
@@ -132,7 +132,7 @@ func TestReduceRows(t *testing.T) {
 		}
 		want := make([]float32, n)
 		reducePortable(want, panel, taps, n, k, PortCeiling)
-		for _, lv := range levels() {
+		for _, lv := range supportedLevels() {
 			got := make([]float32, n+1)
 			got[n] = 42
 			reduceRowsAtLevel(lv, got[:n], plane, at, taps, PortCeiling)

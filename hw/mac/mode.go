@@ -46,10 +46,10 @@ func (m TableMode) isKnown() bool {
 	return false
 }
 
-// fits reports whether a table in mode m may have its 33 knots 2^-stepLog apart. Modes that split
-// the input have a fixed range to cover. In the other modes, steps above 2^11 would put the last
-// knots beyond fp16. Real tables use a stepLog of -1, 0 to 5, or 64 for no knots.
-func (m TableMode) fits(stepLog int) bool {
+// supportsStep reports whether a table in mode m may have its 33 knots 2^-stepLog apart. Modes that
+// split the input have a fixed range to cover. In the other modes, steps above 2^11 would put the
+// last knots beyond fp16. Real tables use a stepLog of -1, 0 to 5, or 64 for no knots.
+func (m TableMode) supportsStep(stepLog int) bool {
 	switch m {
 	case ModeExponent, ModeInteger:
 		return stepLog == 5 // [0,1]

@@ -38,7 +38,7 @@ var oracles = []struct {
 	{"ceil", 0, activations[Fraction].f, 0, made(Fraction), ""},
 	{"ceil", 128, math.Trunc, 0, made(Integer), ""},
 	{"ceil", 256, activations[Positive].f, 0, made(Positive), ""},
-	{"atan", 0, atanFar, 0.033284, made(AtanFar), ""},
+	{"atan", 0, atanTail, 0.033284, made(AtanFar), ""},
 	{"atan", 128, activations[AtanNear].f, 0.000878, made(AtanNear), ""},
 	{"silu", 0, activations[OddSigmoid].f, 0.000823, made(OddSigmoid), ""},
 	{"gelu", 0, gelu, 0.006159, made(GELU), "knots off the function"},

@@ -45,15 +45,15 @@ func (p Port) Limit() float32 {
 // more into infinity. NaN becomes +0. These rules were measured on silicon. That results may be
 // subnormal is assumed.
 func (p Port) Narrow(v float32) float16.Float16 {
-	h := nearestHalf(v)
+	h := roundToHalf(v)
 	if p == PortCeiling && h&^halfSign >= half32768 {
 		h = h&halfSign | halfInf
 	}
 	return h
 }
 
-// nearestHalf rounds v to fp16, half to even. NaN becomes +0.
-func nearestHalf(v float32) float16.Float16 {
+// roundToHalf rounds v to fp16, half to even. NaN becomes +0.
+func roundToHalf(v float32) float16.Float16 {
 	bits := math.Float32bits(v)
 	sign, abs := float16.Float16(bits>>16&halfSign), bits&^(1<<31)
 	switch {

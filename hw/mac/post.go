@@ -57,7 +57,7 @@ func (p *Post) Apply(dst []float16.Float16, acc []float32) {
 		narrowAtLevel(active, dst, acc, p)
 		return
 	}
-	_, top := p.bounds()
+	_, top := p.narrowingBounds()
 	row := tableRow{scale: p.Scale, bias: p.Bias, top: top}
 	evalAtLevel(active, dst, acc, p.Table, &row)
 }
@@ -67,9 +67,9 @@ func (p *Post) scaleAndBias(a float32) float32 {
 	return add(multiply(a, p.Scale), p.Bias)
 }
 
-// bounds returns two numbers for narrowing: floor, the smallest possible result, and the bits of
-// the largest magnitude that stays finite.
-func (p *Post) bounds() (floor float32, top uint16) {
+// narrowingBounds returns two numbers for narrowing: floor, the smallest possible result, and the
+// bits of the largest magnitude that stays finite.
+func (p *Post) narrowingBounds() (floor float32, top uint16) {
 	floor, top = float32(math.Inf(-1)), halfMax
 	if p.ReLU {
 		floor = 0

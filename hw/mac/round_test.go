@@ -101,7 +101,7 @@ func TestNarrowings(t *testing.T) {
 		step = 1
 	}
 	post := Post{Scale: 1, Bias: negZero, Port: PortFull} // v + -0 is v
-	fast := levels()[len(levels())-1]
+	fast := supportedLevels()[len(supportedLevels())-1]
 	reference := func(v float32) float16.Float16 {
 		if v != v {
 			return 0
@@ -159,7 +159,7 @@ func TestNarrowLevels(t *testing.T) {
 	} {
 		want := make([]float16.Float16, len(src))
 		narrowPortable(want, src, &post)
-		for _, lv := range levels()[1:] {
+		for _, lv := range supportedLevels()[1:] {
 			for _, n := range []int{1, 3, 4, 7, 8, 9, 31, len(src)} {
 				got := make([]float16.Float16, n)
 				narrowAtLevel(lv, got, src[:n], &post)
@@ -202,7 +202,7 @@ func TestWiden(t *testing.T) {
 			want[i] = h.Float32()
 		}
 	}
-	for _, lv := range levels() {
+	for _, lv := range supportedLevels() {
 		for _, r := range [][2]int{{0, len(src)}, {1, 16}, {3, 4}, {0x3fd, 0x40e}, {0x7bf9, 0x7c02}, {5, 5}} {
 			s, w := src[r[0]:r[1]], want[r[0]:r[1]]
 			got := make([]float32, len(s)+1)
@@ -243,7 +243,7 @@ func TestWidenExact(t *testing.T) {
 	for i := range every {
 		every[i] = float16.Float16(i)
 	}
-	for _, lv := range levels() {
+	for _, lv := range supportedLevels() {
 		check := func(src []float16.Float16) {
 			t.Helper()
 			got := make([]float32, len(src)+1)

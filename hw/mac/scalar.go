@@ -25,7 +25,7 @@ func LeakyReLU(alpha float64) (*Table, Deviation, error) {
 	if alpha == 0 {
 		below = 0
 	}
-	return FitTable(f, linesSpec(-inf, inf, below, inf, Line{alpha, 0}, Line{1, 0}))
+	return FitTable(f, newLinesSpec(-inf, inf, below, inf, Line{alpha, 0}, Line{1, 0}))
 }
 
 // Maximum returns a table for max(v, m). It returns an error if m is NaN or exceeds the range of
@@ -35,14 +35,14 @@ func Maximum(m float64) (*Table, Deviation, error) {
 	if m < 0 {
 		low = Line{1, 0}
 	}
-	return FitTable(func(x float64) float64 { return max(x, m) }, linesSpec(m, inf, m, inf, low, Line{1, 0}))
+	return FitTable(func(x float64) float64 { return max(x, m) }, newLinesSpec(m, inf, m, inf, low, Line{1, 0}))
 }
 
 // Minimum returns a table for min(v, m). It returns an error if m is NaN or exceeds the range of
 // fp16. For low inputs its line has slope 1; the published copy of the vendor's table omits this
 // slope, which would give 0 for all negative v.
 func Minimum(m float64) (*Table, Deviation, error) {
-	return FitTable(func(x float64) float64 { return min(x, m) }, linesSpec(-inf, m, -inf, m, Line{1, 0}, Line{1, 0}))
+	return FitTable(func(x float64) float64 { return min(x, m) }, newLinesSpec(-inf, m, -inf, m, Line{1, 0}, Line{1, 0}))
 }
 
 // Clip returns a table for v limited to the range from low to high. For example, Clip(0, 6) is
@@ -53,7 +53,7 @@ func Clip(low, high float64) (*Table, Deviation, error) {
 		return nil, Deviation{}, fmt.Errorf("mac: clip: lower bound %g is above upper bound %g", low, high)
 	}
 	f := func(x float64) float64 { return min(max(x, low), high) }
-	return FitTable(f, linesSpec(low, high, low, high, Line{1, 0}, Line{1, 0}))
+	return FitTable(f, newLinesSpec(low, high, low, high, Line{1, 0}, Line{1, 0}))
 }
 
 // ELU returns a table for the function that is v for v > 0 and alpha*(e^v - 1) otherwise. Its knots

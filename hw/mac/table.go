@@ -66,7 +66,7 @@ func ParseTable(b []byte) (*Table, error) {
 		return nil, &FormatError{"table", 2 * atMode, "unknown mode", uint16(t.mode)}
 	}
 	t.step = int(int16(t.raw[atStep]))
-	if !t.mode.fits(t.step) {
+	if !t.mode.supportsStep(t.step) {
 		return nil, &FormatError{"table", 2 * atStep, "log2(1/step) is not one that the mode supports", t.step}
 	}
 	if t.mode == ModeFraction || t.mode == ModeInteger {

@@ -30,8 +30,9 @@ type TableSpec struct {
 // A Line is the function Slope*v + Intercept.
 type Line struct{ Slope, Intercept float64 }
 
-// linesSpec returns the spec of a table that consists of two lines that meet at 0, and the clamps.
-func linesSpec(low, high, below, above float64, lowTail, highTail Line) TableSpec {
+// newLinesSpec returns the spec of a table that consists of two lines that meet at 0, and the
+// clamps.
+func newLinesSpec(low, high, below, above float64, lowTail, highTail Line) TableSpec {
 	return TableSpec{
 		Mode: ModePlain, StepLog: noKnots, Low: low, High: high, Below: below, Above: above,
 		LowTail: &lowTail, HighTail: &highTail,
@@ -73,14 +74,14 @@ func FitTable(f func(float64) float64, spec TableSpec) (*Table, Deviation, error
 	binary.LittleEndian.PutUint16(b[2*atStep:], uint16(spec.StepLog))
 	binary.LittleEndian.PutUint16(b[2*atMode:], uint16(spec.Mode))
 
-	if !spec.Mode.fits(spec.StepLog) {
+	if !spec.Mode.supportsStep(spec.StepLog) {
 		return nil, Deviation{}, fmt.Errorf("mac: fit: table mode %#x does not support log2(1/step) = %d", uint16(spec.Mode), spec.StepLog)
 	}
 	place, first := spec.knotPositions()
 	for i := first; i < numKnots; i++ {
 		v := f(place(i))
 		if spec.Balance && !(i == 0 && spec.Mode == ModeOdd) { // the errors on both sides of 0 cancel
-			v -= balanceOffset(f, place, i, first)
+			v -= knotOffset(f, place, i, first)
 		}
 		put(atKnots+i, v)
 	}
@@ -131,9 +132,9 @@ func (spec *TableSpec) knotPositions() (place func(i int) float64, first int) {
 	return func(i int) float64 { return base + float64(float64(i)*step) }, first
 }
 
-// balanceOffset returns half of the mean distance by which the chords on both sides of knot i
+// knotOffset returns half of the mean distance by which the chords on both sides of knot i
 // exceed f at their middle.
-func balanceOffset(f func(float64) float64, place func(int) float64, i, first int) float64 {
+func knotOffset(f func(float64) float64, place func(int) float64, i, first int) float64 {
 	sum, n := 0.0, 0.0
 	for _, j := range [2]int{i - 1, i} {
 		if j < first || j >= segments {

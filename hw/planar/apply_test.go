@@ -257,7 +257,7 @@ func TestApplyAgainstBig(t *testing.T) {
 	}
 }
 
-// The claim in plainGo: with one operand fixed at every significand of one
+// The claim in applyPlainGo: with one operand fixed at every significand of one
 // binade and the other at every half, float32 never rounds twice to harm. The
 // fixed operands cover ties, all ones and single bits.
 func TestFloat32RoundsOnce(t *testing.T) {
@@ -409,7 +409,7 @@ func BenchmarkElementwise(b *testing.B) {
 	for op := Add; op <= Min; op++ {
 		c := Neutral(op)
 		m := c.masks()
-		run("portable-"+op.String(), func() { plainGo(dst, x, y, &m, op) })
+		run("portable-"+op.String(), func() { applyPlainGo(dst, x, y, &m, op) })
 	}
 	c := Neutral(Add)
 	c.Scale = half(1.4427)

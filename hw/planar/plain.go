@@ -6,12 +6,12 @@ import (
 	"github.com/x448/float16"
 )
 
-// plainGo computes one of the four simple operations in a task whose scales have no effect.
+// applyPlainGo computes one of the four simple operations in a task whose scales have no effect.
 //
 // Float32 is sufficient: it represents a product of two fp16 values exactly, and an inexact sum
 // still rounds to the correct fp16 value, because 24 >= 2*11 + 2 makes the double rounding
 // innocuous. Adding +0 models the bias adder.
-func plainGo(dst, a, b []float16.Float16, m *masks, op Op) {
+func applyPlainGo(dst, a, b []float16.Float16, m *masks, op Op) {
 	a, b = a[:len(dst)], b[:len(dst)]
 	switch op {
 	case Add:
@@ -53,15 +53,15 @@ func (m *masks) loadSources(a, b float16.Float16) (x, y float32) {
 	return x, math.Float32frombits(u ^ m.flip2)
 }
 
-// scaledGo computes a two-source task with all stages.
-func scaledGo(dst, a, b []float16.Float16, p *plan) {
+// applyScaledGo computes a two-source task with all stages.
+func applyScaledGo(dst, a, b []float16.Float16, p *plan) {
 	for i := range dst {
 		dst[i] = p.finish(p.combine(p.loadFirst(a[i]), p.loadSecond(b[i])))
 	}
 }
 
-// singleGo computes a one-source task with all stages.
-func singleGo(dst, a []float16.Float16, p *plan) {
+// applySingleGo computes a one-source task with all stages.
+func applySingleGo(dst, a []float16.Float16, p *plan) {
 	for i := range dst {
 		dst[i] = p.finish(p.evalOne(p.loadFirst(a[i])))
 	}

@@ -41,7 +41,7 @@ func minAVX2(dst, a, b *float16.Float16, n int, m *masks)
 func applyPlain(dst, a, b []float16.Float16, m *masks, op Op) {
 	switch {
 	case !hasAVX512 || len(dst) == 0:
-		plainAVX2(dst, a, b, m, op)
+		applyPlainAVX2(dst, a, b, m, op)
 	case op == Add:
 		addAVX512(&dst[0], &a[0], &b[0], len(dst), m)
 	case op == Mul:
@@ -53,10 +53,10 @@ func applyPlain(dst, a, b []float16.Float16, m *masks, op Op) {
 	}
 }
 
-func plainAVX2(dst, a, b []float16.Float16, m *masks, op Op) {
+func applyPlainAVX2(dst, a, b []float16.Float16, m *masks, op Op) {
 	n := len(dst) &^ 7
 	if n == 0 || !hasAVX2 {
-		plainGo(dst, a, b, m, op)
+		applyPlainGo(dst, a, b, m, op)
 		return
 	}
 	switch op {
@@ -69,7 +69,7 @@ func plainAVX2(dst, a, b []float16.Float16, m *masks, op Op) {
 	case Min:
 		minAVX2(&dst[0], &a[0], &b[0], n, m)
 	}
-	plainGo(dst[n:], a[n:], b[n:], m, op)
+	applyPlainGo(dst[n:], a[n:], b[n:], m, op)
 }
 
 // Loops for all stages, in float64. The AVX-512 loops need at least one fp16 value, the AVX2 loops
@@ -151,7 +151,7 @@ func applyScaledAVX2(dst, a, b []float16.Float16, p *plan) {
 			scaledAVX2(&dst[0], &a[0], &b[0], n, p)
 		}
 	}
-	scaledGo(dst[n:], a[n:], b[n:], p)
+	applyScaledGo(dst[n:], a[n:], b[n:], p)
 }
 
 // isDirect reports whether applySingle is as fast as the plain loops for a plan that both support.
@@ -187,5 +187,5 @@ func applySingleAVX2(dst, a []float16.Float16, p *plan) {
 			singleAVX2(&dst[0], &a[0], nil, n, p)
 		}
 	}
-	singleGo(dst[n:], a[n:], p)
+	applySingleGo(dst[n:], a[n:], p)
 }

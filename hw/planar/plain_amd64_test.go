@@ -14,7 +14,7 @@ func TestAVX2(t *testing.T) {
 	if !hasAVX512 {
 		t.Skip("the processor has nothing wider than AVX2: the other tests are of its loops")
 	}
-	t.Run("plain", func(t *testing.T) { testPlain(t, plainAVX2) })
+	t.Run("plain", func(t *testing.T) { testPlain(t, applyPlainAVX2) })
 	t.Run("scaled", func(t *testing.T) { testScaled(t, applyScaledAVX2, applySingleAVX2) })
 }
 
@@ -49,7 +49,7 @@ func TestShortSums(t *testing.T) {
 		}
 		p := c.plan()
 		applyScaled(got, a, b, &p)
-		scaledGo(want, a, b, &p)
+		applyScaledGo(want, a, b, &p)
 		for i := range got {
 			if got[i] != want[i] {
 				t.Fatalf("(%v + %v) * %v is %v, want %v", a[i], b[i], c.Scale, got[i], want[i])
@@ -61,7 +61,7 @@ func TestShortSums(t *testing.T) {
 		c.Bias = b[0]
 		p = c.plan()
 		applySingle(got, a, &p)
-		singleGo(want, a, &p)
+		applySingleGo(want, a, &p)
 		for i := range got {
 			if got[i] != want[i] {
 				t.Fatalf("(%v + %v) * %v of one source is %v, want %v", a[i], c.Bias, c.Scale, got[i], want[i])

@@ -4,10 +4,10 @@ package planar
 
 import "github.com/x448/float16"
 
-func applyPlain(dst, a, b []float16.Float16, m *masks, op Op) { plainGo(dst, a, b, m, op) }
+func applyPlain(dst, a, b []float16.Float16, m *masks, op Op) { applyPlainGo(dst, a, b, m, op) }
 
-func applyScaled(dst, a, b []float16.Float16, p *plan) { scaledGo(dst, a, b, p) }
-func applySingle(dst, a []float16.Float16, p *plan)    { singleGo(dst, a, p) }
+func applyScaled(dst, a, b []float16.Float16, p *plan) { applyScaledGo(dst, a, b, p) }
+func applySingle(dst, a []float16.Float16, p *plan)    { applySingleGo(dst, a, p) }
 
 func (p *plan) isDirect() bool { return false }
 

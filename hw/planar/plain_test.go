@@ -29,7 +29,7 @@ func testPlain(t *testing.T, plain func(dst, a, b []float16.Float16, m *masks, o
 				off := n % 5
 				got, want := make([]float16.Float16, room), make([]float16.Float16, room)
 				plain(got[off:][:n], a[1:][:n], b[2:][:n], &m, op)
-				plainGo(want[off:][:n], a[1:][:n], b[2:][:n], &m, op)
+				applyPlainGo(want[off:][:n], a[1:][:n], b[2:][:n], &m, op)
 				if !slices.Equal(got, want) {
 					t.Fatalf("%v, %d elements, flags %d", op, n, flags)
 				}
@@ -87,12 +87,12 @@ func testScaled(t *testing.T, scaled func(dst, a, b []float16.Float16, p *plan),
 		p := c.plan()
 		want, got := make([]float16.Float16, n), make([]float16.Float16, n+1)
 		got[n] = 42
-		scaledGo(want, a, b, &p)
+		applyScaledGo(want, a, b, &p)
 		scaled(got[:n], a, b, &p)
 		if !slices.Equal(want, got[:n]) || got[n] != 42 {
 			t.Fatalf("%+v of\n%v,\n%v:\n%v, want\n%v", c, a, b, got, want)
 		}
-		singleGo(want, a, &p)
+		applySingleGo(want, a, &p)
 		single(got[:n], a, &p)
 		if !slices.Equal(want, got[:n]) || got[n] != 42 {
 			t.Fatalf("%+v of one source\n%v:\n%v, want\n%v", c, a, got, want)
@@ -116,16 +116,16 @@ func TestEveryHalf(t *testing.T) {
 				c.Bias, c.Scale = 0x2e66, 0x3555 // 0.1, a third
 			}
 			p := c.plan()
-			scaledGo(want, a, b, &p)
+			applyScaledGo(want, a, b, &p)
 			if applyScaled(got, a, b, &p); !slices.Equal(got, want) {
 				t.Errorf("%v, flags %#x", op, flags)
 			}
-			singleGo(want, a, &p)
+			applySingleGo(want, a, &p)
 			if applySingle(got, a, &p); !slices.Equal(got, want) {
 				t.Errorf("%v of one source, flags %#x", op, flags)
 			}
 			if op <= Min {
-				plainGo(want, a, b, &p.masks, op)
+				applyPlainGo(want, a, b, &p.masks, op)
 				if applyPlain(got, a, b, &p.masks, op); !slices.Equal(got, want) {
 					t.Errorf("%v at neutral scales, flags %#x", op, flags)
 				}

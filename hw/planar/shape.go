@@ -14,9 +14,9 @@ type Shape struct{ C, H, W int }
 // Len returns the number of elements, C*H*W.
 func (s Shape) Len() int { return s.C * s.H * s.W }
 
-// fitsLen reports whether s is a valid shape with at most n elements. It divides instead of
+// fitsSlice reports whether s is a valid shape with at most n elements. It divides instead of
 // multiplying, so that no extent overflows.
-func (s Shape) fitsLen(n int) bool {
+func (s Shape) fitsSlice(n int) bool {
 	return s.C > 0 && s.H > 0 && s.W > 0 && s.W <= n/s.C/s.H
 }
 
@@ -73,7 +73,7 @@ func (e *ShapeError) Error() string {
 }
 
 func (s Source) check(operand string) error {
-	if !s.Shape.fitsLen(len(s.Data)) {
+	if !s.Shape.fitsSlice(len(s.Data)) {
 		return &ShapeError{Operand: operand, Got: s.Shape, Have: len(s.Data)}
 	}
 	return nil

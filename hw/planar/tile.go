@@ -8,12 +8,12 @@ import "github.com/x448/float16"
 // match.
 func (c *Config) ApplyTile(dst []float16.Float16, a, b Source) error {
 	full := broadcastShape(a.Shape, b.Shape)
-	if err := checkAll(dst, full, a, b); err != nil {
+	if err := checkOperands(dst, full, a, b); err != nil {
 		return err
 	}
 	p := c.plan()
 	g := grid{full, a.Shape.steps(), b.Shape.steps()}
-	g.merge()
+	g.mergeAxes()
 	as, bs := g.a, g.b
 	i := 0
 	for z := range g.C {
@@ -43,9 +43,9 @@ type grid struct {
 	a, b steps
 }
 
-// merge combines axes, so that rows become as long as possible: the whole tensor if no axis is
+// mergeAxes combines axes, so that rows become as long as possible: the whole tensor if no axis is
 // repeated, or whole channels if each channel has one value.
-func (g *grid) merge() {
+func (g *grid) mergeAxes() {
 	if g.W == 1 {
 		g.W, g.H = g.H, 1
 		g.a.w, g.b.w = g.a.h, g.b.h
@@ -69,7 +69,7 @@ func (g *grid) merge() {
 // (Common.Cfg 0x41), such as the normalization in layer norm. It returns a *[ShapeError] and writes
 // nothing if the shapes do not match.
 func (c *Config) ApplyChannel(dst []float16.Float16, a, addend, factor Source) error {
-	if err := checkAll(dst, a.Shape, a, addend); err != nil {
+	if err := checkOperands(dst, a.Shape, a, addend); err != nil {
 		return err
 	}
 	if err := factor.checkFits(a.Shape, "factor"); err != nil {
@@ -100,9 +100,9 @@ func (c *Config) ApplyChannel(dst []float16.Float16, a, addend, factor Source) e
 	return nil
 }
 
-// checkAll returns a *[ShapeError] unless a and b can be repeated to shape full and dst has as many
-// elements.
-func checkAll(dst []float16.Float16, full Shape, a, b Source) error {
+// checkOperands returns a *[ShapeError] unless a and b can be repeated to shape full and dst has as
+// many elements.
+func checkOperands(dst []float16.Float16, full Shape, a, b Source) error {
 	if err := a.checkFits(full, "source 1"); err != nil {
 		return err
 	}

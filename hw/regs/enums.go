@@ -20,7 +20,7 @@ const (
 var formatNames = [...]string{FormatInt8A: "8-bit(0)", FormatInt8B: "8-bit(1)", FormatFP16: "fp16"}
 
 // String returns the name of the format, such as "fp16".
-func (f Format) String() string { return nameOf(formatNames[:], "Format", uint32(f)) }
+func (f Format) String() string { return enumName(formatNames[:], "Format", uint32(f)) }
 
 // A MACOp is an operation of the MAC engines. The values equal the register field NE.MACCfg.OpMode.
 type MACOp uint8
@@ -40,7 +40,7 @@ var macOpNames = [...]string{
 }
 
 // String returns the name of the operation, or its number if the operation is unknown.
-func (o MACOp) String() string { return nameOf(macOpNames[:], "MACOp", uint32(o)) }
+func (o MACOp) String() string { return enumName(macOpNames[:], "MACOp", uint32(o)) }
 
 // A Nonlinear is a function that the MAC engines apply to their accumulators. The values equal the
 // register field NE.MACCfg.NonlinearMode.
@@ -56,7 +56,7 @@ const (
 var nonlinearNames = [...]string{NoActivation: "none", ReLU: "relu", ActivationTable: "table"}
 
 // String returns the name of the function, or its number if the function is unknown.
-func (n Nonlinear) String() string { return nameOf(nonlinearNames[:], "Nonlinear", uint32(n)) }
+func (n Nonlinear) String() string { return enumName(nonlinearNames[:], "Nonlinear", uint32(n)) }
 
 // A PlanarOp is an operation of the planar engine on two sources. The values equal the register
 // field PE.Cfg.OpMode.
@@ -74,7 +74,7 @@ const (
 var planarOpNames = [...]string{PlanarAdd: "add", PlanarMul: "mul", PlanarMax: "max", PlanarMin: "min", PlanarSumSquare: "sum-square"}
 
 // String returns the name of the operation, or its number if the operation is unknown.
-func (o PlanarOp) String() string { return nameOf(planarOpNames[:], "PlanarOp", uint32(o)) }
+func (o PlanarOp) String() string { return enumName(planarOpNames[:], "PlanarOp", uint32(o)) }
 
 // A PlanarForm selects the operands of a planar task. The values equal bits 4 to 6 of Common.Cfg;
 // their meaning is inferred from programs.
@@ -107,10 +107,10 @@ var planarFormNames = [...]string{
 }
 
 // String returns the name of the form, or its number if the form is unknown.
-func (f PlanarForm) String() string { return nameOf(planarFormNames[:], "PlanarForm", uint32(f)) }
+func (f PlanarForm) String() string { return enumName(planarFormNames[:], "PlanarForm", uint32(f)) }
 
-// nameOf returns names[v], or "kind(v)" if v has no name.
-func nameOf(names []string, kind string, v uint32) string {
+// enumName returns names[v], or "kind(v)" if v has no name.
+func enumName(names []string, kind string, v uint32) string {
 	if v < uint32(len(names)) && names[v] != "" {
 		return names[v]
 	}

@@ -74,9 +74,9 @@ type File struct {
 	written [(atV7 + 63) / 64]uint64
 }
 
-// slot returns the index of addr in File.words, and the number of words from there to the end of
-// the window. room is 0 if addr is outside the windows or misaligned.
-func slot(addr uint32) (at, room int) {
+// findSlot returns the index of addr in File.words, and the number of words from there to the end
+// of the window. room is 0 if addr is outside the windows or misaligned.
+func findSlot(addr uint32) (at, room int) {
 	if addr&3 != 0 {
 		return 0, 0
 	}
@@ -108,7 +108,7 @@ func slot(addr uint32) (at, room int) {
 // Load returns the register at the byte address addr. It returns false if addr is not in any
 // window.
 func (f *File) Load(addr uint32) (v uint32, ok bool) {
-	at, room := slot(addr)
+	at, room := findSlot(addr)
 	if room == 0 {
 		return 0, false
 	}
@@ -117,7 +117,7 @@ func (f *File) Load(addr uint32) (v uint32, ok bool) {
 
 // Written reports whether the register at addr has been written since the reset.
 func (f *File) Written(addr uint32) bool {
-	at, room := slot(addr)
+	at, room := findSlot(addr)
 	return room > 0 && f.written[at/64]>>(at%64)&1 != 0
 }
 
@@ -133,7 +133,7 @@ func (f *File) CountWritten() int {
 // Store writes values to consecutive registers, starting at the byte address addr. If they do not
 // all fit in one window, Store writes nothing and returns an *[AddressError].
 func (f *File) Store(addr uint32, values ...uint32) error {
-	at, room := slot(addr)
+	at, room := findSlot(addr)
 	if room < len(values) || room == 0 {
 		return &AddressError{addr + 4*uint32(room)}
 	}
@@ -145,7 +145,7 @@ func (f *File) Store(addr uint32, values ...uint32) error {
 // storeBytes writes the little-endian words in b from addr on. The caller must have checked that
 // they stay inside the window.
 func (f *File) storeBytes(addr uint32, b []byte) {
-	at, _ := slot(addr)
+	at, _ := findSlot(addr)
 	words := f.words[at:][:len(b)/4]
 	f.markWritten(at, len(words))
 	// Every word of a walk passes through here. Storing two words per step makes a walk a fifth

@@ -62,7 +62,7 @@ func (f *frame) read(text *window, index int, off uint32, words int) error {
 		if at+4+4*n > end {
 			return fail(at, "record of %d words at register %#x runs past the descriptor's end at %#x", n, addr, end)
 		}
-		if _, room := slot(addr); uint64(room) < n {
+		if _, room := findSlot(addr); uint64(room) < n {
 			return fail(at, "record of %d words at register %#x is not inside a register window", n, addr)
 		}
 		at += 4 + 4*n

@@ -92,7 +92,7 @@ func registersOf(kind byte) iter.Seq[Register] {
 // RegisterAt returns the M1's task register at the byte address addr. It returns false if there is
 // none.
 func RegisterAt(addr uint32) (r Register, ok bool) {
-	at, room := slot(addr)
+	at, room := findSlot(addr)
 	if room == 0 {
 		return Register{}, false
 	}

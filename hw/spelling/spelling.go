@@ -18,11 +18,11 @@ func Nearest(name string, names []string) []string {
 	var list []near
 	low := strings.ToLower(name)
 	for _, n := range names {
-		d := distance(low, strings.ToLower(n))
+		d := editDistance(low, strings.ToLower(n))
 		switch {
 		case d == 0:
 			return []string{n}
-		case d <= max(1, min(len(low), len(n))/3), isPart(low, strings.ToLower(n)), isPart(strings.ToLower(n), low):
+		case d <= max(1, min(len(low), len(n))/3), isAbbreviation(low, strings.ToLower(n)), isAbbreviation(strings.ToLower(n), low):
 			list = append(list, near{n, d})
 		}
 	}
@@ -51,23 +51,23 @@ func Suggest(name string, names []string) string { return Hint(Nearest(name, nam
 // known names and suggests similar ones. The argument what is the kind of thing that is named, such
 // as "chip".
 func Unknown(what, name string, known []string) error {
-	return fmt.Errorf("unknown %s %q; want %s%s", what, name, alternatives(known), Suggest(name, known))
+	return fmt.Errorf("unknown %s %q; want %s%s", what, name, joinAlternatives(known), Suggest(name, known))
 }
 
-// alternatives joins names as in "a, b or c".
-func alternatives(names []string) string {
+// joinAlternatives joins names as in "a, b or c".
+func joinAlternatives(names []string) string {
 	if n := len(names); n > 1 {
 		return strings.Join(names[:n-1], ", ") + " or " + names[n-1]
 	}
 	return strings.Join(names, "")
 }
 
-// isPart reports whether part has at least three letters and name starts with it.
-func isPart(part, name string) bool { return len(part) >= 3 && strings.HasPrefix(name, part) }
+// isAbbreviation reports whether part has at least three letters and name starts with it.
+func isAbbreviation(part, name string) bool { return len(part) >= 3 && strings.HasPrefix(name, part) }
 
-// distance returns the number of letters to insert, remove, replace or swap with the next one to
-// turn a into b.
-func distance(a, b string) int {
+// editDistance returns the number of letters to insert, remove, replace or swap with the next one
+// to turn a into b.
+func editDistance(a, b string) int {
 	if len(a) > 64 || len(b) > 64 {
 		return max(len(a), len(b))
 	}

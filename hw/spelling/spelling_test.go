@@ -25,7 +25,7 @@ func TestDistance(t *testing.T) {
 		{"kitten", "sitting", 3}, {"flaw", "lawn", 2}, {"cfg", "cgf", 1}, {"abcdef", "uvwxyz", 6},
 		{strings.Repeat("a", 65), "a", 65}, // too long to be a misspelt name
 	} {
-		if got := distance(tc.a, tc.b); got != tc.want {
+		if got := editDistance(tc.a, tc.b); got != tc.want {
 			t.Errorf("from %q to %q it takes %d letters, want %d", tc.a, tc.b, got, tc.want)
 		}
 	}

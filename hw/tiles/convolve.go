@@ -46,7 +46,7 @@ func NewConvolution(g *regs.Groups) Convolution {
 	return Convolution{
 		Cin: in.Channels, Hin: in.Height, Win: in.Width,
 		Cout: out.Channels, Hout: out.Height, Wout: out.Width / pixels,
-		Kh: int(cc.Kh()), Kw: columns(cc),
+		Kh: int(cc.Kh()), Kw: stepColumns(cc),
 		Sy: int(cc.Sy()), Sx: int(cc.Sx()),
 		Py: int(cc.Py()), Px: int(cc.Px()),
 		Pixels:   pixels,
@@ -55,9 +55,9 @@ func NewConvolution(g *regs.Groups) Convolution {
 	}
 }
 
-// columns returns the number of source columns that the windows of all pixels of one step cover
+// stepColumns returns the number of source columns that the windows of all pixels of one step cover
 // together.
-func columns(cc regs.ConvCfg) int {
+func stepColumns(cc regs.ConvCfg) int {
 	pixels := max(1, cc.Ox())
 	return int(cc.Kw() + (pixels-1)*cc.Sx()/pixels)
 }
@@ -156,7 +156,7 @@ func (s *stage) fill(src Source, first, rows, workers int) {
 		s.tile = make([]float16.Float16, n)
 	}
 	s.tile = s.tile[:n]
-	forEach(c.Cin, workers, func(next func() (int, bool)) {
+	forEachParallel(c.Cin, workers, func(next func() (int, bool)) {
 		for ch, ok := next(); ok; ch, ok = next() {
 			for y := range s.height {
 				src.Row(s.row(ch, s.top+y), ch, s.top+y)
@@ -171,9 +171,9 @@ func (s *stage) row(ch, y int) []float16.Float16 {
 	return s.tile[at : at+s.c.Win]
 }
 
-// forEach calls work in the given number of goroutines. Each call gets a function that returns the
-// next number from 0 to n-1 that no goroutine has had yet, or false if there is none.
-func forEach(n, workers int, work func(next func() (int, bool))) {
+// forEachParallel calls work in the given number of goroutines. Each call gets a function that
+// returns the next number from 0 to n-1 that no goroutine has had yet, or false if there is none.
+func forEachParallel(n, workers int, work func(next func() (int, bool))) {
 	var taken atomic.Int64
 	next := func() (int, bool) {
 		i := int(taken.Add(1)) - 1
@@ -191,9 +191,9 @@ func forEach(n, workers int, work func(next func() (int, bool))) {
 	wg.Wait()
 }
 
-// gather sets dst[i] to the source element that window position (ky, kx) of channel ch multiplies
-// for result first+i. Elements outside the source are 0.
-func (s *stage) gather(dst []float32, scratch []float16.Float16, ch, ky, kx, first int) {
+// gatherInputs sets dst[i] to the source element that window position (ky, kx) of channel ch
+// multiplies for result first+i. Elements outside the source are 0.
+func (s *stage) gatherInputs(dst []float32, scratch []float16.Float16, ch, ky, kx, first int) {
 	c := s.c
 	for len(dst) > 0 {
 		oy, ox := first/c.Wout, first%c.Wout
@@ -241,7 +241,7 @@ func (s *stage) fillPanel(panel []float32, scratch []float16.Float16, lanes, fir
 	k := 0
 	for ch := channel; ch < channel+channels; ch++ {
 		for _, t := range s.order {
-			s.gather(panel[k*lanes:(k+1)*lanes], scratch, ch, t.y, t.x, first)
+			s.gatherInputs(panel[k*lanes:(k+1)*lanes], scratch, ch, t.y, t.x, first)
 			k++
 		}
 	}
@@ -271,9 +271,9 @@ func (s *stage) post(channel int) mac.Post {
 	return p
 }
 
-// lanesFor returns how many results a panel should hold if each is the sum of the given number of
+// panelWidth returns how many results a panel should hold if each is the sum of the given number of
 // products.
-func lanesFor(taps, outputs int) int {
+func panelWidth(taps, outputs int) int {
 	lanes := panelLanes
 	for lanes > 1 && lanes*taps > panelFloats {
 		lanes /= 2
@@ -284,7 +284,7 @@ func lanesFor(taps, outputs int) int {
 // widenTaps converts the weights of output channels first to first+n-1 to fp32 in dst.
 func (s *stage) widenTaps(dst []float32, first, n, workers int) {
 	c, k := s.c, s.c.taps()
-	forEach(n, workers, func(next func() (int, bool)) {
+	forEachParallel(n, workers, func(next func() (int, bool)) {
 		half := make([]float16.Float16, k)
 		for i, ok := next(); ok; i, ok = next() {
 			c.Kernel.Taps(half, c.Group, first+i, s.pixel)
@@ -298,7 +298,7 @@ func (s *stage) widenTaps(dst []float32, first, n, workers int) {
 func (s *stage) reducePixels(dst Sink, workers int) {
 	c, k := s.c, s.c.taps()
 	pixels := s.rows * c.Wout
-	lanes := lanesFor(k, pixels)
+	lanes := panelWidth(k, pixels)
 	blocks := (pixels + lanes - 1) / lanes
 	batch := min(c.Cout, max(1, tapFloats/k), maxBatch)
 	taps := make([]float32, batch*k)
@@ -312,7 +312,7 @@ func (s *stage) reducePixels(dst Sink, workers int) {
 	for first := 0; first < c.Cout; first += batch {
 		n := min(batch, c.Cout-first)
 		s.widenTaps(taps[:n*k], first, n, workers)
-		forEach(blocks, workers, func(next func() (int, bool)) {
+		forEachParallel(blocks, workers, func(next func() (int, bool)) {
 			r := rooms.Get().(*room)
 			defer rooms.Put(r)
 			panel, acc, half := r.panel, r.acc, r.half
@@ -345,9 +345,9 @@ func (s *stage) reduceChannels(dst Sink, workers int) {
 			copy(taps[p*k:], column)
 		}
 	}
-	lanes := lanesFor(k, c.Cout)
+	lanes := panelWidth(k, c.Cout)
 	blocks := (c.Cout + lanes - 1) / lanes
-	forEach(blocks, workers, func(next func() (int, bool)) {
+	forEachParallel(blocks, workers, func(next func() (int, bool)) {
 		panel := make([]float32, k*lanes)
 		acc := make([]float32, pixels*lanes)
 		half, wide := make([]float16.Float16, k), make([]float32, k)
@@ -382,7 +382,7 @@ func (s *stage) reduceUnicast(dst Sink, workers int) {
 	p := s.phases()
 	// A few more outputs than needed round the count up for the assembly kernels.
 	outputs := (s.rows*p.width + 63) &^ 63
-	forEach(c.Cout, workers, func(next func() (int, bool)) {
+	forEachParallel(c.Cout, workers, func(next func() (int, bool)) {
 		plane := make([]float32, p.size+outputs)
 		acc := make([]float32, outputs)
 		half := make([]float16.Float16, max(outputs, len(s.order), c.Win))

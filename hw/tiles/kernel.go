@@ -56,7 +56,7 @@ func newLayout(g *regs.Groups) layout {
 	l := layout{
 		channels: int(c.Cout.Cout()),
 		inputs:   int(c.Cin.Cin()),
-		kh:       int(c.ConvCfg.Kh()), kw: columns(c.ConvCfg),
+		kh:       int(c.ConvCfg.Kh()), kw: stepColumns(c.ConvCfg),
 		sy: max(1, int(c.ConvCfg.Sy())), sx: max(1, int(c.ConvCfg.Sx())),
 		pixels: max(1, int(c.ConvCfg.Ox())),
 	}

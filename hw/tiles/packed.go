@@ -91,12 +91,12 @@ func (k *Kernel) unpack(g *regs.Groups, p Packing) error {
 						return err
 					}
 					if k.isAligned(p) {
-						r.align()
+						r.skipPadding()
 					}
 				}
 			}
 			if group+1 < groups {
-				r.align()
+				r.skipPadding()
 				dense = append(dense, make([]byte, (group+1)*k.group[lane]-len(dense))...)
 			}
 		}
@@ -125,8 +125,8 @@ func (r *laneReader) readBytes(n int) ([]byte, error) {
 	return b, nil
 }
 
-// align skips bytes up to the next multiple of 64.
-func (r *laneReader) align() { r.at = min((r.at+63)&^63, len(r.b)) }
+// skipPadding skips bytes up to the next multiple of 64.
+func (r *laneReader) skipPadding() { r.at = min((r.at+63)&^63, len(r.b)) }
 
 // readHalves reads len(dst) fp16 values.
 func (r *laneReader) readHalves(dst []float16.Float16) error {

@@ -106,7 +106,7 @@ func TestPanelsFit(t *testing.T) {
 		{1, 1000, 64}, {1, 20, 20}, {1 << 14, 1000, 64}, {1<<14 + 1, 1000, 32}, {1 << 19, 1000, 2},
 		{1 << 20, 1000, 1}, {1 << 22, 1000, 1},
 	} {
-		if got := lanesFor(tc.taps, tc.outputs); got != tc.want {
+		if got := panelWidth(tc.taps, tc.outputs); got != tc.want {
 			t.Errorf("%d taps, %d outputs: %d lanes, want %d", tc.taps, tc.outputs, got, tc.want)
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // are, even those of subnormal values and -0, as measured on silicon. NaN becomes +Inf.
 func PassThrough(dst Sink, src Source, s regs.Shape, post mac.Post, workers int) {
 	exact := post.Scale == 1 && post.Bias == 0 && !post.ReLU && post.Table == nil
-	forEach(s.Channels, workers, func(next func() (int, bool)) {
+	forEachParallel(s.Channels, workers, func(next func() (int, bool)) {
 		row := make([]float16.Float16, s.Width)
 		acc := make([]float32, s.Width)
 		for c, ok := next(); ok; c, ok = next() {
@@ -85,7 +85,7 @@ func ChannelProduct(dst Sink, src Source, s regs.Shape, post mac.Post) {
 // multiply-accumulate with all weights equal to one.
 func ChannelSum(dst Sink, src Source, s regs.Shape, channels int, post mac.Post) {
 	row := make([]float16.Float16, s.Width)
-	lanes := lanesFor(channels, s.Width)
+	lanes := panelWidth(channels, s.Width)
 	panel := make([]float32, channels*lanes)
 	acc := make([]float32, lanes)
 	ones := make([]float32, channels)

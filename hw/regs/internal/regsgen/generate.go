@@ -25,7 +25,7 @@ var shared = map[string]bool{"DMAWord": true, "L2Word": true}
 
 // Generate parses the table and returns the Go files for it by file name.
 func Generate(text []byte) (map[string][]byte, error) {
-	groups, err := parse(text)
+	groups, err := parseTable(text)
 	if err != nil {
 		return nil, err
 	}
@@ -105,7 +105,7 @@ func groupSource(b block, g Group, uses map[string]int, seen map[string]bool) []
 			continue
 		}
 		seen[t] = true
-		wordSource(&w, t, "register "+b.name+"."+r.Name, r.Fields)
+		writeWordSource(&w, t, "register "+b.name+"."+r.Name, r.Fields)
 	}
 	return w.Bytes()
 }
@@ -141,22 +141,22 @@ func headerSource(g Group) []byte {
 	}
 	w.WriteString("}\n\n")
 	for _, r := range g.Registers {
-		wordSource(&w, r.WordType, fmt.Sprintf("header word %d", r.Word), r.Fields)
+		writeWordSource(&w, r.WordType, fmt.Sprintf("header word %d", r.Word), r.Fields)
 	}
 	return w.Bytes()
 }
 
-// wordSource writes a word type t with its getters and setters to w. The description of the word
-// is for its comment.
-func wordSource(w *bytes.Buffer, t, description string, fields []Field) {
+// writeWordSource writes a word type t with its getters and setters to w. The description of the
+// word is for its comment.
+func writeWordSource(w *bytes.Buffer, t, description string, fields []Field) {
 	fmt.Fprintf(w, "// %s is the type of %s.\ntype %s uint32\n\n", t, description, t)
 	for _, f := range fields {
-		fieldSource(w, t, f)
+		writeFieldSource(w, t, f)
 	}
 }
 
-// fieldSource writes the getter and the setter of a field to w.
-func fieldSource(w *bytes.Buffer, t string, f Field) {
+// writeFieldSource writes the getter and the setter of a field to w.
+func writeFieldSource(w *bytes.Buffer, t string, f Field) {
 	name := strings.ToUpper(f.Name[:1]) + f.Name[1:] // the table keeps the spelling of the documents, such as b26
 	doc := fmt.Sprintf("// %s returns bits %d-%d (%s).", name, f.Low, f.Low+f.Width-1, f.Evidence)
 	if f.Width == 1 {

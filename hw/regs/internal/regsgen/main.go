@@ -11,14 +11,14 @@ import (
 )
 
 func main() {
-	if err := run("fields.txt", "."); err != nil {
+	if err := generateFiles("fields.txt", "."); err != nil {
 		fmt.Fprintln(os.Stderr, "regsgen:", err)
 		os.Exit(1)
 	}
 }
 
-// run generates the files for a table into a directory.
-func run(table, dir string) error {
+// generateFiles generates the files for a table into a directory.
+func generateFiles(table, dir string) error {
 	text, err := os.ReadFile(table)
 	if err != nil {
 		return err

@@ -36,9 +36,9 @@ type Group struct {
 // evidences are the ways in which a field may be known.
 var evidences = []string{"measured", "bytes", "decompiled", "fitted", "inferred", "assumed"}
 
-// parse parses the table. It returns an error with the line number if a line is malformed or two
-// fields of a word overlap.
-func parse(text []byte) ([]Group, error) {
+// parseTable parses the table. It returns an error with the line number if a line is malformed or
+// two fields of a word overlap.
+func parseTable(text []byte) ([]Group, error) {
 	var groups []Group
 	sc := bufio.NewScanner(bytes.NewReader(text))
 	for n := 1; sc.Scan(); n++ {
