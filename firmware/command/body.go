@@ -155,7 +155,7 @@ type reader struct {
 	fail error
 }
 
-func (r *reader) take(n int) []byte {
+func (r *reader) takeBytes(n int) []byte {
 	if r.fail == nil && len(r.b) < n {
 		r.fail = &FormatError{HeaderBytes + r.all - len(r.b), fmt.Sprintf("body has %d bytes left; want %d", len(r.b), n)}
 	}
@@ -167,8 +167,8 @@ func (r *reader) take(n int) []byte {
 	return b
 }
 
-func (r *reader) readUint32() uint32 { return binary.LittleEndian.Uint32(r.take(4)) }
-func (r *reader) readUint64() uint64 { return binary.LittleEndian.Uint64(r.take(8)) }
+func (r *reader) readUint32() uint32 { return binary.LittleEndian.Uint32(r.takeBytes(4)) }
+func (r *reader) readUint64() uint64 { return binary.LittleEndian.Uint64(r.takeBytes(8)) }
 
 // readCount reads the length of a list whose entries have the given size in bytes. It
 // records an error if the body has fewer entries.

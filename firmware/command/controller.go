@@ -155,7 +155,7 @@ func (c *Controller) Handle(ch Channel, b []byte) Reply {
 	if err != nil {
 		r.Status, r.Why = Malformed, err.Error()
 	} else {
-		c.handle(ch, &m, &r)
+		c.handleMessage(ch, &m, &r)
 	}
 	switch {
 	case r.Dropped:
@@ -181,7 +181,7 @@ func isExecutionCommand(id ID) bool {
 	return false
 }
 
-func (c *Controller) handle(ch Channel, m *Message, r *Reply) {
+func (c *Controller) handleMessage(ch Channel, m *Message, r *Reply) {
 	info, _ := m.ID.Info()
 	switch {
 	case info.Direction == Up:
@@ -195,11 +195,11 @@ func (c *Controller) handle(ch Channel, m *Message, r *Reply) {
 	case info.Body == BodyNone && m.Size > 0:
 		r.refuse(Malformed, "%v has no body; found %d bytes", m.ID, m.Size)
 	default:
-		c.perform(m, r)
+		c.performCommand(m, r)
 	}
 }
 
-func (c *Controller) perform(m *Message, r *Reply) {
+func (c *Controller) performCommand(m *Message, r *Reply) {
 	switch m.ID {
 	case Ping, Buildinfo, PlatformInfo, ResourceInfoGet:
 	case Boot:

@@ -112,19 +112,19 @@ func (d *Driver) NewUserClient(k Kind, rights Entitlements, privileged bool) (*C
 // Close closes the client. Later calls on it return ExclusiveAccess.
 func (c *Client) Close() {
 	if !c.closed {
-		c.release()
+		c.releaseAll()
 		c.closed = true
 		c.driver.clients--
 	}
 }
 
-// release unloads the programs and unmaps the buffers that the client holds.
-func (c *Client) release() {
+// releaseAll unloads the programs and unmaps the buffers that the client holds.
+func (c *Client) releaseAll() {
 	for _, token := range slices.Sorted(maps.Keys(c.programs)) {
 		c.releaseHandle(token)
 	}
 	for _, address := range slices.Sorted(maps.Keys(c.buffers)) {
-		c.unmap(address)
+		c.unmapBuffer(address)
 	}
 	if c.persistent {
 		c.persistent = false
@@ -148,15 +148,15 @@ func (c *Client) Call(number uint32, a Arguments) Results {
 		return Results{Return: ExclusiveAccess}
 	}
 	r := Results{Scalars: make([]uint64, s.ScalarsOut), Struct: make([]byte, s.StructOut)}
-	if r.Return = c.perform(s, &a, &r); r.Return != Success {
+	if r.Return = c.performSelector(s, &a, &r); r.Return != Success {
 		return Results{Return: r.Return}
 	}
 	return r
 }
 
-func (c *Client) perform(s *Selector, a *Arguments, r *Results) Return {
+func (c *Client) performSelector(s *Selector, a *Arguments, r *Results) Return {
 	if s.Name == "ANE_DeviceOpen" {
-		return c.deviceOpen(a.Struct, r.Struct)
+		return c.openDevice(a.Struct, r.Struct)
 	}
 	if s.Name == "ANE_LoadFirmware" {
 		return Unsupported // the firmware is loaded when the driver starts
@@ -166,21 +166,21 @@ func (c *Client) perform(s *Selector, a *Arguments, r *Results) Return {
 	}
 	switch s.Name {
 	case "ANE_DeviceClose":
-		c.release()
+		c.releaseAll()
 		return Success
 	case "ANE_ProgramSendRequest":
 		return c.sendRequest(a.Struct, r.Struct)
 	case "ANE_ProgramCreate":
-		return c.create(a.Struct)
+		return c.createProgram(a.Struct)
 	case "ANE_ProgramCreateInstance":
 		return c.createInstance(a.Struct)
 	case "ANE_ProgramPrepare":
 		copy(r.Struct, a.Struct)
-		return c.prepare(a.Struct, true)
+		return c.setPrepared(a.Struct, true)
 	case "ANE_ProgramUnprepare":
-		return c.prepare(a.Struct, false)
+		return c.setPrepared(a.Struct, false)
 	case "ANE_ProgramDestroy":
-		return c.destroy(a.Struct)
+		return c.destroyProgram(a.Struct)
 	case "ANE_GetStatus":
 		binary.LittleEndian.PutUint64(r.Struct, uint64(len(c.programs)))
 		return Success
@@ -194,14 +194,14 @@ func (c *Client) perform(s *Selector, a *Arguments, r *Results) Return {
 	case "ANE_ProgramOutputSetEnqueue":
 		return c.sendChaining(a.Struct, command.ProcedureCallRecycleOutputBuffer)
 	case "ANE_ProgramInputsReady":
-		return c.inputsReady(a.Struct)
+		return c.signalInputsReady(a.Struct)
 	case "ANE_MemoryMapRequest":
 		le := binary.LittleEndian
 		var ret Return
 		r.Scalars[0], ret = c.mapBuffer(le.Uint64(a.Struct), le.Uint64(a.Struct[8:]))
 		return ret
 	case "ANE_MemoryUnMapRequest":
-		return c.unmap(binary.LittleEndian.Uint64(a.Struct))
+		return c.unmapBuffer(binary.LittleEndian.Uint64(a.Struct))
 	case "ANE_SessionHintRequest":
 		if !c.rights.Has(SetHints) {
 			return Unsupported // as for all features whose entitlement is missing
@@ -225,8 +225,8 @@ func (c *Client) mapBuffer(buffer, size uint64) (address uint64, r Return) {
 	return address, Success
 }
 
-// unmap frees the buffer of the client at a device address.
-func (c *Client) unmap(address uint64) Return {
+// unmapBuffer frees the buffer of the client at a device address.
+func (c *Client) unmapBuffer(address uint64) Return {
 	size, ok := c.buffers[address]
 	if !ok || !c.driver.backend.Unmap(address) {
 		return NotFound
@@ -237,8 +237,8 @@ func (c *Client) unmap(address uint64) Return {
 	return Success
 }
 
-// send sends a message and records that a command is in progress.
-func (d *Driver) send(ch command.Channel, m *command.Message) command.Reply {
+// sendMessage sends a message and records that a command is in progress.
+func (d *Driver) sendMessage(ch command.Channel, m *command.Message) command.Reply {
 	d.pending = true
 	r := d.backend.Send(ch, m)
 	d.pending = false

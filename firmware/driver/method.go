@@ -136,7 +136,7 @@ func (c *Client) callMethod(name string, args []uint64) ([]uint64, Return) {
 		}
 		return []uint64{address}, Success
 	case "ANE_MPMMemoryUnmapRequest":
-		return nil, c.unmap(args[0])
+		return nil, c.unmapBuffer(args[0])
 	case "ANE_GetClientsInfo":
 		return []uint64{uint64(d.clients), uint64(d.persistent)}, Success
 	case "ANE_ShowSharedMemoryAllocations":
@@ -197,6 +197,6 @@ func (c *Client) sendCommand(args []uint64) ([]uint64, Return) {
 	if err != nil || len(rest) > 0 {
 		return nil, BadArgument
 	}
-	r := c.driver.send(command.Channel(args[0]), &m)
+	r := c.driver.sendMessage(command.Channel(args[0]), &m)
 	return []uint64{uint64(r.Status)}, toReturn(&r)
 }

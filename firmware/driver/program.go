@@ -53,20 +53,20 @@ func (x *instance) newMessage(id command.ID, procedure, priority uint32, surface
 // sendProgramCommand sends command id, without a body, for the program in the given slot,
 // and returns the controller's reply.
 func (d *Driver) sendProgramCommand(id command.ID, slot int32) command.Reply {
-	return d.send(command.Control, &command.Message{Header: command.Header{ID: id, Program: slot, Process: -1}})
+	return d.sendMessage(command.Control, &command.Message{Header: command.Header{ID: id, Program: slot, Process: -1}})
 }
 
-// create loads a program. The struct in starts with the address and the size of the image,
-// the number of procedures that can be called (0 for all) and the number of run-time
+// createProgram loads a program. The struct in starts with the address and the size of the
+// image, the number of procedures that can be called (0 for all) and the number of run-time
 // parameters. The layout is assumed, because only the size of the struct is documented.
-func (c *Client) create(in []byte) Return {
+func (c *Client) createProgram(in []byte) Return {
 	le := binary.LittleEndian
 	id := c.driver.sendProgramCommand(command.RequestProgramID, -1)
 	if id.Status != command.OK {
 		return toReturn(&id)
 	}
 	p := command.Program{Address: le.Uint64(in), Bytes: le.Uint32(in[8:]), Procedures: le.Uint32(in[12:]), Bars: le.Uint32(in[16:])}
-	load := c.driver.send(command.Control, &command.Message{Header: command.Header{ID: command.LoadProgram, Program: id.Program, Process: -1}, Body: p.Append(nil)})
+	load := c.driver.sendMessage(command.Control, &command.Message{Header: command.Header{ID: command.LoadProgram, Program: id.Program, Process: -1}, Body: p.Append(nil)})
 	if load.Status != command.OK {
 		c.driver.sendProgramCommand(command.ReturnProgramID, id.Program)
 		return toReturn(&load)
@@ -139,8 +139,9 @@ func (c *Client) findHandle(in []byte) (*handle, uint64) {
 	return c.programs[token], token
 }
 
-// prepare creates the process in which requests run if on is true, and ends it otherwise.
-func (c *Client) prepare(in []byte, on bool) Return {
+// setPrepared creates the process in which requests run if on is true, and ends it
+// otherwise.
+func (c *Client) setPrepared(in []byte, on bool) Return {
 	h, _ := c.findHandle(in)
 	switch {
 	case h == nil || h.program.gone:
@@ -156,14 +157,14 @@ func (c *Client) prepare(in []byte, on bool) Return {
 	if on {
 		id = command.CreateProcess
 	}
-	r := c.driver.send(command.Control, h.newMessage(id, 0, 0, nil))
+	r := c.driver.sendMessage(command.Control, h.newMessage(id, 0, 0, nil))
 	if r.Status == command.OK {
 		h.prepared = on
 	}
 	return toReturn(&r)
 }
 
-func (c *Client) destroy(in []byte) Return {
+func (c *Client) destroyProgram(in []byte) Return {
 	h, token := c.findHandle(in)
 	if h == nil {
 		return NotFound
@@ -182,7 +183,7 @@ func (c *Client) releaseHandle(token uint64) Return {
 	}
 	if h.program.handles--; h.program.handles > 0 {
 		if h.prepared {
-			c.driver.send(command.Control, h.newMessage(command.TerminateProcess, 0, 0, nil))
+			c.driver.sendMessage(command.Control, h.newMessage(command.TerminateProcess, 0, 0, nil))
 		}
 		h.prepared = false
 		return Success
@@ -207,16 +208,16 @@ func (c *Client) sendChaining(in []byte, id command.ID) Return {
 		return NotFound
 	}
 	procedure := binary.LittleEndian.Uint32(in[8:])
-	r := c.driver.send(command.Control, h.newMessage(id, procedure, 0, nil))
+	r := c.driver.sendMessage(command.Control, h.newMessage(id, procedure, 0, nil))
 	if r.Status == command.OK && id != command.ProcedureCallRecycleOutputBuffer {
 		h.active = procedure
 	}
 	return toReturn(&r)
 }
 
-// inputsReady triggers the cache request of the active procedure. The struct is the token,
-// the number of surfaces, at most 16, and their addresses (assumed).
-func (c *Client) inputsReady(in []byte) Return {
+// signalInputsReady triggers the cache request of the active procedure. The struct is the
+// token, the number of surfaces, at most 16, and their addresses (assumed).
+func (c *Client) signalInputsReady(in []byte) Return {
 	if !c.chaining {
 		return Unsupported
 	}
@@ -233,6 +234,6 @@ func (c *Client) inputsReady(in []byte) Return {
 	for i := range n {
 		surfaces = append(surfaces, le.Uint64(in[16+8*i:]))
 	}
-	r := c.driver.send(command.Execution, h.newMessage(command.ProcedureCallTriggerCacheRequest, h.active, 5, surfaces))
+	r := c.driver.sendMessage(command.Execution, h.newMessage(command.ProcedureCallTriggerCacheRequest, h.active, 5, surfaces))
 	return toReturn(&r)
 }

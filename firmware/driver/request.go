@@ -19,10 +19,10 @@ const (
 	usageOther    = 2
 )
 
-// deviceOpen answers the handshake that opens the device. It copies the caller's struct in
+// openDevice answers the handshake that opens the device. It copies the caller's struct in
 // to out and then stores a new token, the driver's version and the properties of the chip
 // there. It returns Busy if the client has opened the device already.
-func (c *Client) deviceOpen(in, out []byte) Return {
+func (c *Client) openDevice(in, out []byte) Return {
 	switch in[0] {
 	case usageStandard:
 	case usageOther:
@@ -129,7 +129,7 @@ func (c *Client) sendRequest(in, out []byte) Return {
 	case c.driver.pending:
 		return Busy
 	}
-	r := c.driver.send(command.Execution, h.newMessage(command.ProcedureCall, h.active, priority, q.Surfaces))
+	r := c.driver.sendMessage(command.Execution, h.newMessage(command.ProcedureCall, h.active, priority, q.Surfaces))
 	le := binary.LittleEndian
 	le.PutUint64(out, q.Sequence)
 	le.PutUint64(out[8:], q.Token)

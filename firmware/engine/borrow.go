@@ -88,7 +88,7 @@ func (l *Loaded) keepBufferValues(b Binding) error {
 	}
 	port, _ := l.program.Port(b.Port, b.Direction)
 	data := make([]float16.Float16, Elements(port))
-	if err := transfer(l.session.mem, port, data, false); err != nil {
+	if err := transferPort(l.session.mem, port, data, false); err != nil {
 		return err
 	}
 	if l.inputs == nil {

@@ -84,12 +84,12 @@ func (l *Loaded) BindBuffer(port string, d loader.Direction, address uint64) err
 			return bad("%s and %s share a buffer register", p.Name, q.Name)
 		}
 	}
-	return l.moveTo(p, address, bad)
+	return l.movePort(p, address, bad)
 }
 
-// moveTo makes port p use the buffer at address, or its own buffer if address is 0. It
+// movePort makes port p use the buffer at address, or its own buffer if address is 0. It
 // reports errors with bad. After an error, the port keeps its buffer.
-func (l *Loaded) moveTo(p *loader.Port, address uint64, bad func(string, ...any) error) error {
+func (l *Loaded) movePort(p *loader.Port, address uint64, bad func(string, ...any) error) error {
 	port, d := p.Name, p.Direction
 	key := portKey{port, d}
 	home, moved := l.home[key]
@@ -123,7 +123,7 @@ func (l *Loaded) moveTo(p *loader.Port, address uint64, bad func(string, ...any)
 	}
 	l.program.Segments = l.allSegments()
 	l.linked = make(map[bindings]*loader.Linked)
-	if err := l.checkFit(); err != nil {
+	if err := l.checkPortsFit(); err != nil {
 		*l.program, l.linked, l.lent = before, linked, lent
 		return err
 	}

@@ -204,7 +204,7 @@ func (l *Loaded) Bind(name string, value uint64) error {
 		return err
 	}
 	*l.program, l.linked = *bound, make(map[bindings]*loader.Linked)
-	if err := l.checkFit(); err != nil {
+	if err := l.checkPortsFit(); err != nil {
 		*l.program, l.linked = before, linked
 		return err
 	}
@@ -219,9 +219,9 @@ func (l *Loaded) Bind(name string, value uint64) error {
 	return nil
 }
 
-// checkFit returns an error unless the program links, its ports fit in their memory, and
-// the two ports of each state have the same shape and strides.
-func (l *Loaded) checkFit() error {
+// checkPortsFit returns an error unless the program links, its ports fit in their memory,
+// and the two ports of each state have the same shape and strides.
+func (l *Loaded) checkPortsFit() error {
 	if _, err := l.link(); err != nil {
 		return err
 	}

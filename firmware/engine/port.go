@@ -114,9 +114,9 @@ func checkPort(mem *dma.Memory, p *loader.Port) error {
 	return nil
 }
 
-// transfer copies values between data, in N, C, H, W order, and the memory of port p. It
-// writes the memory if write is true and reads it otherwise.
-func transfer(mem *dma.Memory, p *loader.Port, data []float16.Float16, write bool) error {
+// transferPort copies values between data, in N, C, H, W order, and the memory of port p.
+// It writes the memory if write is true and reads it otherwise.
+func transferPort(mem *dma.Memory, p *loader.Port, data []float16.Float16, write bool) error {
 	b, err := mem.Bytes(p.Address, spanBytes(p))
 	if err != nil {
 		return &PortError{p, err.Error(), err}
@@ -161,9 +161,9 @@ func PseudoRandom(of string, n int, seed uint64) []float16.Float16 {
 	return data
 }
 
-// toTruthValues replaces each generated fp16 value in data by two bytes that are 0 or 1
-// each, as a port with 8-bit elements expects.
-func toTruthValues(data []float16.Float16) {
+// convertToTruthValues replaces each generated fp16 value in data by two bytes that are 0
+// or 1 each, as a port with 8-bit elements expects.
+func convertToTruthValues(data []float16.Float16) {
 	for i, h := range data {
 		data[i] = h>>15 | h>>5&1<<8
 	}

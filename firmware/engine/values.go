@@ -107,7 +107,7 @@ func (c *Call) writeInputs() error {
 		default:
 			data = PseudoRandom(port.Name, Elements(port), s.options.Seed)
 			if c.linked.ReadsEightBit(port.BAR) {
-				toTruthValues(data)
+				convertToTruthValues(data)
 			}
 			c.res.Synthetic = append(c.res.Synthetic, port.Name)
 			mark = s.mem.MakeUp
@@ -116,7 +116,7 @@ func (c *Call) writeInputs() error {
 			return err
 		}
 		if lent := c.canShare(port) && s.mem.Lend(port.Address, data); !lent {
-			if err := transfer(s.mem, port, data, true); err != nil {
+			if err := transferPort(s.mem, port, data, true); err != nil {
 				return err
 			}
 		}
@@ -143,7 +143,7 @@ func (c *Call) readOutputs() (list []Tensor, err error) {
 		}
 		if !shared {
 			data = make([]float16.Float16, Elements(port))
-			if err := transfer(l.session.mem, port, data, false); err != nil {
+			if err := transferPort(l.session.mem, port, data, false); err != nil {
 				return nil, err
 			}
 		}

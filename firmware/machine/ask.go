@@ -7,8 +7,9 @@ import (
 	"anesim/firmware/driver"
 )
 
-// ask handles the step "ask CLIENT program=N", which sends a request through the broker.
-func (p *player) ask(words []string) error {
+// askBroker handles the step "ask CLIENT program=N", which sends a request through the
+// broker.
+func (p *player) askBroker(words []string) error {
 	c, err := p.findClient(words[0])
 	if err != nil {
 		return err

@@ -69,10 +69,10 @@ func (p *player) mapBuffer(words []string) error {
 	return nil
 }
 
-// lend handles the step "lend OWNER CLIENT program=N", which gives a client a handle to
-// another client's program. If both are connected to the broker, the broker compares their
-// identities.
-func (p *player) lend(words []string) error {
+// lendProgram handles the step "lend OWNER CLIENT program=N", which gives a client a handle
+// to another client's program. If both are connected to the broker, the broker compares
+// their identities.
+func (p *player) lendProgram(words []string) error {
 	from, err := p.findClient(words[0])
 	if err != nil {
 		return err
@@ -108,8 +108,8 @@ func (p *player) lend(words []string) error {
 	return nil
 }
 
-// signal handles the step "signal EVENT VALUE", which raises an event from the host.
-func (p *player) signal(words []string) error {
+// signalEvent handles the step "signal EVENT VALUE", which raises an event from the host.
+func (p *player) signalEvent(words []string) error {
 	id, err := strconv.ParseUint(words[0], 0, 32)
 	if err != nil {
 		return fmt.Errorf("invalid event %q; want a number", words[0])

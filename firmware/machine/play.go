@@ -152,11 +152,11 @@ func (p *player) playLine(words []string) (expected bool, err error) {
 	case "client":
 		return false, p.addClient(rest)
 	case "send", "post":
-		return false, p.send(rest, words[0] == "post")
+		return false, p.sendCommand(rest, words[0] == "post")
 	case "call":
 		return false, p.callSelector(rest)
 	case "ask":
-		return false, p.ask(rest)
+		return false, p.askBroker(rest)
 	case "raw":
 		c, err := p.findClient(rest[0])
 		if err != nil {
@@ -166,9 +166,9 @@ func (p *player) playLine(words []string) (expected bool, err error) {
 	case "map":
 		return false, p.mapBuffer(rest)
 	case "lend":
-		return false, p.lend(rest)
+		return false, p.lendProgram(rest)
 	case "signal":
-		return false, p.signal(rest)
+		return false, p.signalEvent(rest)
 	case "close":
 		return false, p.closeClient(rest[0])
 	case "doorbell":

@@ -13,9 +13,9 @@ import (
 	"anesim/hw/spelling"
 )
 
-// send handles the step "send CHANNEL COMMAND key=value...", which puts a command on the
-// ring. If post is set, it does not ring the doorbell.
-func (p *player) send(words []string, post bool) error {
+// sendCommand handles the step "send CHANNEL COMMAND key=value...", which puts a command on
+// the ring. If post is set, it does not ring the doorbell.
+func (p *player) sendCommand(words []string, post bool) error {
 	channels := map[string]command.Channel{"control": command.Control, "execution": command.Execution}
 	ch, ok := channels[words[0]]
 	if !ok {
@@ -79,7 +79,7 @@ func (p *player) commandBody(id command.ID, kv map[string]string, n map[string]i
 	case id == command.LoadProgram:
 		at, ok := p.machine.Image(kv["model"])
 		if !ok {
-			return nil, p.unknownModelError(kv["model"])
+			return nil, p.newUnknownModelError(kv["model"])
 		}
 		bars, err := parseNumber(kv, "bars", 0, mostNumber)
 		if err != nil {
@@ -162,8 +162,9 @@ func selectorNames(table []driver.Selector) (names []string) {
 	return names
 }
 
-// unknownModelError returns the error for a model name that no earlier step has introduced.
-func (p *player) unknownModelError(name string) error {
+// newUnknownModelError returns the error for a model name that no earlier step has
+// introduced.
+func (p *player) newUnknownModelError(name string) error {
 	var names []string
 	for _, x := range p.machine.engine.models {
 		names = append(names, x.name)
@@ -346,7 +347,7 @@ func (p *player) fillStruct(in []byte, selector, model string, n map[string]int6
 	case "ANE_ProgramCreate":
 		address, ok := p.machine.Image(model)
 		if !ok {
-			return p.unknownModelError(model)
+			return p.newUnknownModelError(model)
 		}
 		word(0, address)
 		word(8, uint64(n["procedures"])<<32)

@@ -46,7 +46,7 @@ func ReadScript(data []byte) (*Script, error) {
 	if err := yaml.NewDecoder(bytes.NewReader(data)).Decode(&doc); errors.Is(err, io.EOF) {
 		return nil, &ScriptError{Line: 1, What: "file is empty"}
 	} else if err != nil {
-		return nil, yamlError(err)
+		return nil, newYAMLError(err)
 	}
 	if len(doc.Content) != 1 {
 		return nil, &ScriptError{Line: 1, What: "malformed script; want one mapping"}
@@ -64,7 +64,7 @@ func ReadScript(data []byte) (*Script, error) {
 			var list string
 			if err = readText(n, &list); err == nil {
 				if s.Power, err = firmware.ParsePowerPolicy(list); err != nil {
-					return errorAt(n, "%v", err)
+					return newErrorAt(n, "%v", err)
 				}
 			}
 			return err
@@ -75,14 +75,14 @@ func ReadScript(data []byte) (*Script, error) {
 	case err != nil:
 		return nil, err
 	case s.Duration == 0:
-		return nil, errorAt(root, "missing duration; want a time such as 2s")
+		return nil, newErrorAt(root, "missing duration; want a time such as 2s")
 	case len(s.Clients) == 0:
-		return nil, errorAt(root, "missing clients; want at least one")
+		return nil, newErrorAt(root, "missing clients; want at least one")
 	}
 	return s, nil
 }
 
-func yamlError(err error) error {
+func newYAMLError(err error) error {
 	f := &ScriptError{Line: 1, What: err.Error(), Err: err}
 	var e *yaml.LoadError
 	if errors.As(err, &e) {
@@ -92,7 +92,7 @@ func yamlError(err error) error {
 	return f
 }
 
-func errorAt(n *yaml.Node, format string, v ...any) error {
+func newErrorAt(n *yaml.Node, format string, v ...any) error {
 	return &ScriptError{Line: max(1, n.Line), What: fmt.Sprintf(format, v...)}
 }
 
@@ -100,7 +100,7 @@ func errorAt(n *yaml.Node, format string, v ...any) error {
 // a key is unknown or repeated.
 func readKeys(n *yaml.Node, what string, read map[string]func(*yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
-		return errorAt(n, "invalid value; want a mapping for %s", what)
+		return newErrorAt(n, "invalid value; want a mapping for %s", what)
 	}
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -109,9 +109,9 @@ func readKeys(n *yaml.Node, what string, read map[string]func(*yaml.Node) error)
 		switch {
 		case k.Kind != yaml.ScalarNode || !known:
 			names := slices.Sorted(maps.Keys(read))
-			return errorAt(k, "unknown key %q of %s; want %s%s", k.Value, what, strings.Join(names, ", "), spelling.Suggest(k.Value, names))
+			return newErrorAt(k, "unknown key %q of %s; want %s%s", k.Value, what, strings.Join(names, ", "), spelling.Suggest(k.Value, names))
 		case seen[k.Value]:
-			return errorAt(k, "duplicate key %q", k.Value)
+			return newErrorAt(k, "duplicate key %q", k.Value)
 		}
 		seen[k.Value] = true
 		if err := f(v); err != nil {
@@ -124,9 +124,9 @@ func readKeys(n *yaml.Node, what string, read map[string]func(*yaml.Node) error)
 func (s *Script) readClients(n *yaml.Node) error {
 	switch {
 	case n.Kind != yaml.SequenceNode || len(n.Content) == 0:
-		return errorAt(n, "malformed clients; want a list")
+		return newErrorAt(n, "malformed clients; want a list")
 	case len(n.Content) > maxClients:
-		return errorAt(n, "found %d clients; want at most %d", len(n.Content), maxClients)
+		return newErrorAt(n, "found %d clients; want at most %d", len(n.Content), maxClients)
 	}
 	for _, item := range n.Content {
 		c := ScriptClient{Line: item.Line}
@@ -154,7 +154,7 @@ func (s *Script) readClients(n *yaml.Node) error {
 			c.Name = fmt.Sprintf("client %d", len(s.Clients)+1)
 		}
 		if c.After != "" && c.Arrival != "" {
-			return errorAt(item, "client %q: after and arrival are mutually exclusive", c.Name)
+			return newErrorAt(item, "client %q: after and arrival are mutually exclusive", c.Name)
 		}
 		if c.After != "" {
 			c.Arrival = string(After)
@@ -162,17 +162,17 @@ func (s *Script) readClients(n *yaml.Node) error {
 		timed := c.Arrival == "fixed" || c.Arrival == "poisson"
 		switch {
 		case (c.Model == "") == (c.Layer == ""):
-			return errorAt(item, "client %q: want exactly one of model and layer", c.Name)
+			return newErrorAt(item, "client %q: want exactly one of model and layer", c.Name)
 		case c.Dim != "" && c.Model == "":
-			return errorAt(item, "client %q: dim requires a model", c.Name)
+			return newErrorAt(item, "client %q: dim requires a model", c.Name)
 		case timed && c.Rate == 0:
-			return errorAt(item, "client %q: %s arrivals require a rate", c.Name, c.Arrival)
+			return newErrorAt(item, "client %q: %s arrivals require a rate", c.Name, c.Arrival)
 		case c.After != "" && c.Rate != 0:
-			return errorAt(item, "client %q: calls with after cannot have a rate", c.Name)
+			return newErrorAt(item, "client %q: calls with after cannot have a rate", c.Name)
 		case !timed && c.Rate != 0:
-			return errorAt(item, "client %q: back-to-back calls cannot have a rate", c.Name)
+			return newErrorAt(item, "client %q: back-to-back calls cannot have a rate", c.Name)
 		case (timed || c.After != "") && c.Threads != 0:
-			return errorAt(item, "client %q: threads require back-to-back calls", c.Name)
+			return newErrorAt(item, "client %q: threads require back-to-back calls", c.Name)
 		}
 		s.Clients = append(s.Clients, c)
 	}
@@ -181,7 +181,7 @@ func (s *Script) readClients(n *yaml.Node) error {
 
 func readText(n *yaml.Node, to *string) error {
 	if n.Kind != yaml.ScalarNode || n.Value == "" {
-		return errorAt(n, "malformed value; want a scalar")
+		return newErrorAt(n, "malformed value; want a scalar")
 	}
 	*to = n.Value
 	return nil
@@ -191,7 +191,7 @@ func readText(n *yaml.Node, to *string) error {
 // outputs that they share buffers with, into *to.
 func readReads(n *yaml.Node, to *map[string]string) error {
 	if n.Kind != yaml.MappingNode || len(n.Content) == 0 {
-		return errorAt(n, "malformed reads; want INPUT: OUTPUT, an input of this client and an output of the one it follows")
+		return newErrorAt(n, "malformed reads; want INPUT: OUTPUT, an input of this client and an output of the one it follows")
 	}
 	*to = map[string]string{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -216,13 +216,13 @@ func readName(n *yaml.Node, to *string, known []string) error {
 			return nil
 		}
 	}
-	return errorAt(n, "unknown value %q; want one of %s%s", *to, strings.Join(known, ", "), spelling.Suggest(*to, known))
+	return newErrorAt(n, "unknown value %q; want one of %s%s", *to, strings.Join(known, ", "), spelling.Suggest(*to, known))
 }
 
 func readDuration(n *yaml.Node, to *time.Duration) error {
 	d, err := time.ParseDuration(n.Value)
 	if n.Kind != yaml.ScalarNode || err != nil || d <= 0 {
-		return errorAt(n, "invalid duration %q; want a positive one such as 500ms", n.Value)
+		return newErrorAt(n, "invalid duration %q; want a positive one such as 500ms", n.Value)
 	}
 	*to = d
 	return nil
@@ -231,7 +231,7 @@ func readDuration(n *yaml.Node, to *time.Duration) error {
 func readSeed(n *yaml.Node, to *uint64) error {
 	v, err := strconv.ParseUint(n.Value, 10, 64)
 	if n.Kind != yaml.ScalarNode || err != nil || v == 0 {
-		return errorAt(n, "invalid number %q; want 1 or more", n.Value)
+		return newErrorAt(n, "invalid number %q; want 1 or more", n.Value)
 	}
 	*to = v
 	return nil
@@ -240,7 +240,7 @@ func readSeed(n *yaml.Node, to *uint64) error {
 func readCount(n *yaml.Node, to *int, least, most int) error {
 	v, err := strconv.Atoi(n.Value)
 	if n.Kind != yaml.ScalarNode || err != nil || v < least || v > most {
-		return errorAt(n, "invalid number %q; want %d to %d", n.Value, least, most)
+		return newErrorAt(n, "invalid number %q; want %d to %d", n.Value, least, most)
 	}
 	*to = v
 	return nil
@@ -249,7 +249,7 @@ func readCount(n *yaml.Node, to *int, least, most int) error {
 func readRate(n *yaml.Node, to *float64) error {
 	v, err := strconv.ParseFloat(n.Value, 64)
 	if n.Kind != yaml.ScalarNode || err != nil || !(v > 0) || math.IsInf(v, 0) {
-		return errorAt(n, "invalid rate %q; want a positive number of calls per second", n.Value)
+		return newErrorAt(n, "invalid rate %q; want a positive number of calls per second", n.Value)
 	}
 	*to = v
 	return nil

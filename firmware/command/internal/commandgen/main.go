@@ -9,14 +9,14 @@ import (
 )
 
 func main() {
-	if err := run("commands.txt", "commands_gen.go"); err != nil {
+	if err := generateFile("commands.txt", "commands_gen.go"); err != nil {
 		fmt.Fprintln(os.Stderr, "commandgen:", err)
 		os.Exit(1)
 	}
 }
 
-// run generates the file out for a table.
-func run(table, out string) error {
+// generateFile generates the file out for a table.
+func generateFile(table, out string) error {
 	text, err := os.ReadFile(table)
 	if err != nil {
 		return err
