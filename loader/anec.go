@@ -35,10 +35,10 @@ type anec struct {
 	sources, results   int
 }
 
-// readAnecHeader parses the header of a file in the Linux driver's form, given the first
-// bytes of the file and its size. The form has no magic number. readAnecHeader returns
+// readANECHeader parses the header of a file in the Linux driver's form, given the first
+// bytes of the file and its size. The form has no magic number. readANECHeader returns
 // false if head is too short or the sizes in the header contradict each other.
-func readAnecHeader(head []byte, size int64) (h anec, ok bool) {
+func readANECHeader(head []byte, size int64) (h anec, ok bool) {
 	if len(head) < anecHeader {
 		return h, false
 	}
@@ -56,9 +56,9 @@ func readAnecHeader(head []byte, size int64) (h anec, ok bool) {
 		h.firstSize > 0 && uint64(h.firstSize) <= h.task && h.count > 0 && uint64(h.count) <= h.task
 }
 
-// readAnec reads a program in the Linux driver's form. It places the scratch memory, the
+// readANEC reads a program in the Linux driver's form. It places the scratch memory, the
 // outputs, the inputs, the descriptors and the weights in this order from ApertureBase on.
-func readAnec(name string, file []byte, h anec) (*Program, error) {
+func readANEC(name string, file []byte, h anec) (*Program, error) {
 	p := &Program{Name: name, Form: FormANEC, Subtype: SubtypeM1, TaskCount: int(h.count), file: file}
 	weights, err := p.findANECText(file, h)
 	if err != nil {

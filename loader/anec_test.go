@@ -87,6 +87,6 @@ func anecVectors(t *testing.T) []vector {
 }
 
 func isAnec(file []byte) bool {
-	_, ok := readAnecHeader(file, int64(len(file)))
+	_, ok := readANECHeader(file, int64(len(file)))
 	return ok
 }

@@ -73,7 +73,7 @@ func (b *Builder) Layout(name string) (*Program, error) {
 		return nil, err
 	}
 	l := &layout{Builder: b, parts: []*part{q}, sizes: b.Constants == nil && b.ConstantBytes > 0}
-	l.placeAll()
+	l.placeSegments()
 	p := &Program{
 		Name: name, Form: FormContainer, Subtype: SubtypeM1,
 		Text: l.text.Data, TextAddr: l.text.Addr, FirstWords: b.Chain[0].Words, TaskCount: len(b.Chain), BARs: q.bars,
@@ -124,7 +124,7 @@ func (b *Builder) Container() (*Container, error) {
 		}
 		l.parts = append(l.parts, r)
 	}
-	l.placeAll()
+	l.placeSegments()
 	c := &Container{CPUType: cpuTypeEngine, Subtype: SubtypeM1, FileType: fileExecutable, Flags: headerFlags}
 	for _, s := range l.segments {
 		c.Loads = append(c.Loads, s)
@@ -202,9 +202,9 @@ const (
 	tileAlign = 6
 )
 
-// placeAll assigns device addresses to the scratch memory, the ports, the text and the
+// placeSegments assigns device addresses to the scratch memory, the ports, the text and the
 // constants, and makes the segments.
-func (l *layout) placeAll() {
+func (l *layout) placeSegments() {
 	l.segments = []*SegmentLoad{newSegment("__PAGEZERO", 0, PageSize, 0, SegmentPadded)}
 	at := uint64(ApertureBase)
 	// Procedures do not run at the same time, so they share one scratch memory.
@@ -263,7 +263,7 @@ func (l *layout) placeText(at uint64) {
 	var text, constants []byte
 	flags := SegmentPadded
 	for _, q := range l.parts {
-		text = padTo(text, regs.Alignment)
+		text = appendPadding(text, regs.Alignment)
 		q.text = uint64(len(text))
 		if chain := regs.EncodeChain(q.Chain); text == nil {
 			text = chain
@@ -278,7 +278,7 @@ func (l *layout) placeText(at uint64) {
 		} else {
 			flags = 0
 		}
-		constants = padTo(constants, TileSize)
+		constants = appendPadding(constants, TileSize)
 		if q.data = uint64(len(constants)); constants == nil {
 			constants = slices.Clip(q.constants) // most programs have no others
 			continue
@@ -309,7 +309,7 @@ func (l *layout) placeText(at uint64) {
 		newSegment("__KERN_0", l.consts.Addr, l.consts.Size, ProtRead, 0, l.consts))
 }
 
-func padTo(b []byte, unit uint64) []byte {
+func appendPadding(b []byte, unit uint64) []byte {
 	return append(b, make([]byte, roundUp(uint64(len(b)), unit)-uint64(len(b)))...)
 }
 

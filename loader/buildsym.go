@@ -86,7 +86,7 @@ func (l *layout) addTiles(q *part, d *regs.Descriptor) []Symbol {
 		base, size := uint64(g.KernelDMASrc.CoeffBaseAddr[i].Bytes()), uint64(g.KernelDMASrc.CoeffBfrSize[i].Bytes())
 		if !c.En() || base+size > uint64(len(q.constants)) || words[i] == 0 {
 			if l.Late {
-				out = append(out, l.sentinelTile(i))
+				out = append(out, l.newSentinelTile(i))
 			}
 			continue
 		}
@@ -104,8 +104,8 @@ func (l *layout) addTiles(q *part, d *regs.Descriptor) []Symbol {
 	return out
 }
 
-// sentinelTile returns the symbol that marks a weight stream as unused. Its address is the
-// end of the constants.
-func (l *layout) sentinelTile(lane int) Symbol {
+// newSentinelTile returns the symbol that marks a weight stream as unused. Its address is
+// the end of the constants.
+func (l *layout) newSentinelTile(lane int) Symbol {
 	return Symbol{Name: fmt.Sprintf("_ne_%d", lane), Type: SymbolDefined, Value: l.consts.Addr + l.consts.Size}
 }

@@ -212,7 +212,7 @@ func parseContainer(in pieces) (*Container, error) {
 		return nil, fail(4, c.CPUType, "processor type is not the engine's %#x", cpuTypeEngine)
 	}
 	if !c.Subtype.isKnown() {
-		return nil, c.unsupportedError()
+		return nil, c.newUnsupportedError()
 	}
 	r.foreign = c.Subtype != SubtypeM1
 	if c.FileType != fileExecutable {
@@ -257,8 +257,8 @@ func parseContainer(in pieces) (*Container, error) {
 	return c, nil
 }
 
-// unsupportedError returns an *UnsupportedError for a container of another generation.
-func (c *Container) unsupportedError() error {
+// newUnsupportedError returns an *UnsupportedError for a container of another generation.
+func (c *Container) newUnsupportedError() error {
 	return &UnsupportedError{"container for " + c.Subtype.String(),
 		fmt.Sprintf("unsupported subtype %d; want %d, %v", uint32(c.Subtype), uint32(SubtypeM1), SubtypeM1)}
 }
@@ -280,9 +280,9 @@ func (r *reader) decodeLoad(at uint64, b []byte) (Load, error) {
 	return LoadBytes(b), nil
 }
 
-// shortCommandError returns the error for a command that is too small for its fields. want
-// is the minimum size in bytes.
-func shortCommandError(at uint64, b []byte, want int, what string) error {
+// newShortCommandError returns the error for a command that is too small for its fields.
+// want is the minimum size in bytes.
+func newShortCommandError(at uint64, b []byte, want int, what string) error {
 	return fail(at+4, uint64(len(b)), "size of %s is below %#x", what, want)
 }
 
@@ -315,7 +315,7 @@ func (r *reader) decodePort(at uint64, b []byte) (Load, error) {
 		want, addr = 0x18, func() uint64 { return le.Uint64(b[0x10:]) }
 	}
 	if len(b) < want {
-		return nil, shortCommandError(at, b, want, "port command")
+		return nil, newShortCommandError(at, b, want, "port command")
 	}
 	p.Addr = addr()
 	var err error
@@ -335,7 +335,7 @@ func (p *PortLoad) store(dst []byte) {
 
 func (r *reader) decodeThread(at uint64, b []byte) (Load, error) {
 	if len(b) < 12 {
-		return nil, shortCommandError(at, b, 12, "thread command")
+		return nil, newShortCommandError(at, b, 12, "thread command")
 	}
 	l, err := Load(LoadBytes(b)), error(nil)
 	switch Flavor(le.Uint32(b[8:])) {
@@ -352,7 +352,7 @@ func (r *reader) decodeThread(at uint64, b []byte) (Load, error) {
 
 func (r *reader) decodeProgram(at uint64, b []byte) (Load, error) {
 	if len(b) < programSize {
-		return nil, shortCommandError(at, b, programSize, "program descriptor")
+		return nil, newShortCommandError(at, b, programSize, "program descriptor")
 	}
 	p := &ProgramLoad{LoadBytes: b, Start: le.Uint64(b[programStart:])}
 	for i := range p.BARs {
@@ -384,7 +384,7 @@ func (p *ProgramLoad) store(dst []byte) {
 
 func (r *reader) decodeOperation(at uint64, b []byte) (Load, error) {
 	if len(b) < operationSize {
-		return nil, shortCommandError(at, b, operationSize, "operation descriptor")
+		return nil, newShortCommandError(at, b, operationSize, "operation descriptor")
 	}
 	o := &OperationLoad{LoadBytes: b, Type: le.Uint32(b[operationType:])}
 	switch d := le.Uint32(b[operationDirection:]); d {

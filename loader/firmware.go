@@ -201,7 +201,7 @@ func (p *Package) Bytes() []byte {
 func (q *PackageProgram) appendTo(out []byte) []byte {
 	start := len(out)
 	out = append(out, make([]byte, packageHeader)...)
-	out = padTo(append(out, q.Name...), packageAlign)
+	out = appendPadding(append(out, q.Name...), packageAlign)
 	h := len(out) - start
 	for i := range q.Sections {
 		s := &q.Sections[i]
@@ -212,7 +212,7 @@ func (q *PackageProgram) appendTo(out []byte) []byte {
 		le.PutUint32(out[at+8:], uint32(s.Kind))
 		le.PutUint32(out[at+12:], s.Flags)
 		le.PutUint64(out[at+16:], uint64(len(s.Data)))
-		out = padTo(append(out, s.Data...), packageAlign)
+		out = appendPadding(append(out, s.Data...), packageAlign)
 	}
 	b := out[start:]
 	le.PutUint32(b, magicFirmwareProg)

@@ -261,7 +261,7 @@ func (m *imager) makePorts() error {
 	for _, d := range [...]Direction{Input, Output} {
 		named := make(map[string]bool, len(m.ops))
 		for _, op := range m.ops {
-			if op.load.Direction != d || named[op.load.Port] || !m.belongs(op.load) {
+			if op.load.Direction != d || named[op.load.Port] || !m.isOfProcedure(op.load) {
 				continue
 			}
 			l, ok := byName[op.load.Port]
@@ -304,9 +304,9 @@ func (m *imager) addUnnamedPorts() error {
 	return nil
 }
 
-// belongs reports whether operation op belongs to the selected procedure. If the container
+// isOfProcedure reports whether operation op belongs to the selected procedure. If the container
 // has only one procedure, all operations do.
-func (m *imager) belongs(op *OperationLoad) bool {
+func (m *imager) isOfProcedure(op *OperationLoad) bool {
 	return len(m.programs) < 2 || op.Procedure == m.main.Procedure
 }
 

@@ -218,14 +218,14 @@ func TestANECLimits(t *testing.T) {
 	} {
 		b := bytes.Clone(file)
 		tc.edit(b)
-		if _, ok := readAnecHeader(b, int64(len(b))); ok != tc.ok {
+		if _, ok := readANECHeader(b, int64(len(b))); ok != tc.ok {
 			t.Errorf("%s: taken for a header %v, want %v", tc.name, ok, tc.ok)
 		}
 	}
-	if _, ok := readAnecHeader(file[:anecHeader], int64(len(file))); !ok {
+	if _, ok := readANECHeader(file[:anecHeader], int64(len(file))); !ok {
 		t.Error("the header alone is not taken for one")
 	}
-	if _, ok := readAnecHeader(file[:anecHeader-1], int64(len(file))); ok {
+	if _, ok := readANECHeader(file[:anecHeader-1], int64(len(file))); ok {
 		t.Error("less than a header is taken for one")
 	}
 

@@ -101,7 +101,7 @@ func (p *Program) link(show func(t *regs.Task, most int)) (*Linked, error) {
 		return nil, &UnsupportedError{"captured registers", "cannot run: no document says where version 10 has " + strings.Join(missingFields(), ", ")}
 	}
 	if p.Subtype != SubtypeM1 {
-		return nil, p.Container.unsupportedError()
+		return nil, p.Container.newUnsupportedError()
 	}
 	m, err := newMemoryMap(p.Segments)
 	if err != nil {

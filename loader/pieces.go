@@ -31,20 +31,20 @@ func (f *pieces) slice(off, end uint64) []byte {
 	case off >= a.off && end <= a.end():
 		return a.data[off-a.off : end-a.off : end-a.off]
 	}
-	return f.join()[off:end:end]
+	return f.joinPieces()[off:end:end]
 }
 
-// writable returns the n bytes at file offset off for writing. They must be outside the
-// separate part.
-func (f *pieces) writable(off, n uint64) []byte {
+// writableBytes returns the n bytes at file offset off for writing. They must be outside
+// the separate part.
+func (f *pieces) writableBytes(off, n uint64) []byte {
 	if k := uint64(len(f.apart.data)); k > 0 && off >= f.apart.end() {
 		off -= k
 	}
 	return f.rest[off : off+n]
 }
 
-// join returns the whole file in one slice.
-func (f *pieces) join() []byte {
+// joinPieces returns the whole file in one slice.
+func (f *pieces) joinPieces() []byte {
 	if len(f.apart.data) == 0 {
 		return f.rest
 	}

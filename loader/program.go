@@ -78,17 +78,17 @@ func (p *Program) Describe() iter.Seq2[*describe.Description, error] {
 				return
 			}
 			ops.Resolve(&s.Groups)
-			if !yield(describe.Descriptor(&s.Header, &s.Groups, &ops, p.portOfBuffer), nil) {
+			if !yield(describe.Descriptor(&s.Header, &s.Groups, &ops, p.bufferPortName), nil) {
 				return
 			}
 		}
 	}
 }
 
-// portOfBuffer returns the direction and the name of a port whose memory is buffer bar, or ""
-// if there is none. If there are several, it prefers an output if write is true and an input
-// otherwise.
-func (p *Program) portOfBuffer(bar uint32, write bool) (text string) {
+// bufferPortName returns the direction and the name of a port whose memory is buffer bar,
+// or "" if there is none. If there are several, it prefers an output if write is true and
+// an input otherwise.
+func (p *Program) bufferPortName(bar uint32, write bool) (text string) {
 	for i := range p.Ports {
 		q := &p.Ports[i]
 		if q.BAR != int(bar) {

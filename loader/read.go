@@ -97,7 +97,7 @@ func (o *Options) Read(name string, r io.ReaderAt, size int64) (*Program, error)
 		return nil, &UnsupportedError{form, foreignAdvice(form)}
 	}
 	// Do not read the rest of a file that cannot be a program.
-	read, err := o.recognise(name, head, size)
+	read, err := o.chooseReader(name, head, size)
 	if err != nil {
 		return nil, err
 	}
@@ -143,10 +143,10 @@ func readExact(r io.ReaderAt, size int64) ([]byte, error) {
 	return b, at(b, 0)
 }
 
-// recognise returns the function that reads a file of size bytes, chosen by its first
+// chooseReader returns the function that reads a file of size bytes, chosen by its first
 // bytes, head. The function is nil for a bare text. An error means that the file cannot be
 // a program.
-func (o *Options) recognise(name string, head []byte, size int64) (func(file []byte) (*Program, error), error) {
+func (o *Options) chooseReader(name string, head []byte, size int64) (func(file []byte) (*Program, error), error) {
 	switch le.Uint32(head) {
 	case magicFirmware:
 		return func(file []byte) (*Program, error) { return readFirmware(name, o.Procedure, file) }, nil
@@ -164,17 +164,17 @@ func (o *Options) recognise(name string, head []byte, size int64) (func(file []b
 			return func([]byte) (*Program, error) { return &Program{Name: name, Form: FormRegisters, Registers: v}, nil }, nil
 		}
 	}
-	if h, ok := readAnecHeader(head, size); ok {
-		return func(file []byte) (*Program, error) { return readAnec(name, file, h) }, nil
+	if h, ok := readANECHeader(head, size); ok {
+		return func(file []byte) (*Program, error) { return readANEC(name, file, h) }, nil
 	}
 	if o.FirstWords < 0 || o.FirstWords > maxWords {
 		return nil, fail(0, nil, "first descriptor has %d words; want 0 to %d", o.FirstWords, maxWords)
 	}
 	switch d, err := regs.Decode(head, 0, 0, o.FirstWords); {
 	case err != nil:
-		return nil, notChainError(err)
+		return nil, newNotChainError(err)
 	case len(d.Records) == 0:
-		return nil, noRecordsError(d.Index, d.Offset)
+		return nil, newNoRecordsError(d.Index, d.Offset)
 	}
 	return nil, nil
 }
@@ -187,13 +187,13 @@ func (o *Options) readContainer(name string, file []byte) (*Program, error) {
 		return nil, err
 	}
 	if c.Subtype != SubtypeM1 && !o.Inspect {
-		return nil, c.unsupportedError()
+		return nil, c.newUnsupportedError()
 	}
 	return c.toProgram(name, o.Procedure)
 }
 
-// notChainError returns the error for a file whose first bytes are not a descriptor.
-func notChainError(err error) error {
+// newNotChainError returns the error for a file whose first bytes are not a descriptor.
+func newNotChainError(err error) error {
 	var broken *regs.StreamError
 	if !errors.As(err, &broken) {
 		return err
@@ -201,9 +201,9 @@ func notChainError(err error) error {
 	return wrap(broken.Off, err, "unrecognised file: neither a container, captured registers nor a chain")
 }
 
-// noRecordsError returns the error for a descriptor that writes no register. Zeros decode
-// to such descriptors.
-func noRecordsError(index int, off uint32) error {
+// newNoRecordsError returns the error for a descriptor that writes no register. Zeros
+// decode to such descriptors.
+func newNoRecordsError(index int, off uint32) error {
 	return fail(uint64(off), nil, "not a program: descriptor %d has no register records", index)
 }
 
@@ -226,7 +226,7 @@ func foreignForm(file []byte) string {
 	case magicMachO32, magicMachO64:
 		return "Mach-O file, big-endian"
 	}
-	if isDispatch(file) {
+	if isDispatchDescriptor(file) {
 		return DispatchDescriptor
 	}
 	text := bytes.TrimLeft(file[:min(len(file), 4096)], " \t\r\n\ufeff")
@@ -257,10 +257,10 @@ func foreignAdvice(form string) string {
 	return "unsupported; want a hardware or firmware container, the Linux driver's form, a bare text or captured registers"
 }
 
-// isDispatch reports whether the file is a dispatch descriptor. It recognises the virtual
-// table that the root tables of all dispatch descriptors share: 12 bytes, for a table of 20
-// bytes with fields at 4, 8, 12 and 16 (decompiled).
-func isDispatch(file []byte) bool {
+// isDispatchDescriptor reports whether the file is a dispatch descriptor. It recognises the
+// virtual table that the root tables of all dispatch descriptors share: 12 bytes, for a
+// table of 20 bytes with fields at 4, 8, 12 and 16 (decompiled).
+func isDispatchDescriptor(file []byte) bool {
 	root := uint64(le.Uint32(file))
 	if root%4 != 0 || root+4 > uint64(len(file)) {
 		return false

@@ -8,7 +8,7 @@ import (
 
 func (r *reader) decodeSegment(at uint64, b []byte) (Load, error) {
 	if len(b) < segmentSize {
-		return nil, shortCommandError(at, b, segmentSize, "segment command")
+		return nil, newShortCommandError(at, b, segmentSize, "segment command")
 	}
 	s := &SegmentLoad{
 		LoadBytes: b, Name: cString(b[8:24]),

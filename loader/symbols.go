@@ -84,7 +84,7 @@ const maxExtent = 1<<17 - 1
 
 func (r *reader) decodeSymtab(at uint64, b []byte) (Load, error) {
 	if len(b) < 24 {
-		return nil, shortCommandError(at, b, 24, "symbol table command")
+		return nil, newShortCommandError(at, b, 24, "symbol table command")
 	}
 	t := &SymtabLoad{LoadBytes: b, Offset: le.Uint32(b[8:]), StringOffset: le.Uint32(b[16:])}
 	n := uint64(le.Uint32(b[12:]))
@@ -166,7 +166,7 @@ func (s *Symbol) parseElementType() (ElementType, bool) {
 //
 //	image:t11=ar1;0;1;12=s192n:ar1;0;3;13=s64c:ar1;0;1;14=s64h:ar1;0;77;15=s2w:5
 func (s *Symbol) parseShape() (Shape, bool) {
-	name, rest, ok := cutLast(s.Name, ":t", "=")
+	name, rest, ok := splitAtLast(s.Name, ":t", "=")
 	if !ok || s.Type != SymbolShape {
 		return Shape{}, false
 	}
@@ -198,9 +198,9 @@ func (s *Symbol) parseShape() (Shape, bool) {
 	return sh, err == nil && sh.Type >= 0
 }
 
-// cutLast splits text at the last mark before the first end. The text before it, a port's
-// name, may contain the mark too. ok is false unless a number follows the mark.
-func cutLast(text, mark, end string) (before, after string, ok bool) {
+// splitAtLast splits text at the last mark before the first end. The text before it, a
+// port's name, may contain the mark too. ok is false unless a number follows the mark.
+func splitAtLast(text, mark, end string) (before, after string, ok bool) {
 	head, after, ok := strings.Cut(text, end)
 	i := strings.LastIndex(head, mark)
 	if !ok || i < 1 {

@@ -84,13 +84,13 @@ func (p *Program) gatherBuffers() ([]*buffer, error) {
 	for d, err := range p.States() {
 		var broken *regs.StreamError
 		if errors.As(err, &broken) && broken.Index == 0 {
-			return nil, notChainError(err)
+			return nil, newNotChainError(err)
 		}
 		if err != nil {
 			return nil, p.wrapStreamError(err)
 		}
 		if d.Records == 0 {
-			return nil, noRecordsError(d.Index, d.Offset)
+			return nil, newNoRecordsError(d.Index, d.Offset)
 		}
 		if d.Index == 0 {
 			p.FirstWords = d.Words

@@ -229,7 +229,7 @@ func TestDispatchTags(t *testing.T) {
 		{"behind it", make(16, 4, 16), false},
 		{"a root at no word", make(13, 4, 20), false},
 	} {
-		if got := isDispatch(tc.file); got != tc.want {
+		if got := isDispatchDescriptor(tc.file); got != tc.want {
 			t.Errorf("%s: %v, want %v", tc.name, got, tc.want)
 		}
 	}

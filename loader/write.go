@@ -41,7 +41,7 @@ func (c *Container) encode(apart *SectionHeader) *pieces {
 	f.rest = make([]byte, c.Size-uint64(len(f.apart.data)))
 	put := func(off uint64, data []byte) {
 		if len(data) > 0 { // the offset of a window, which has no data, is meaningless
-			copy(f.writable(off, uint64(len(data))), data)
+			copy(f.writableBytes(off, uint64(len(data))), data)
 		}
 	}
 	for _, g := range c.gaps {
@@ -49,7 +49,7 @@ func (c *Container) encode(apart *SectionHeader) *pieces {
 	}
 	at := uint64(headerSize)
 	for _, l := range c.Loads {
-		dst := f.writable(at, uint64(len(l.Raw())))
+		dst := f.writableBytes(at, uint64(len(l.Raw())))
 		copy(dst, l.Raw())
 		l.store(dst)
 		at += uint64(len(dst))
@@ -61,19 +61,19 @@ func (c *Container) encode(apart *SectionHeader) *pieces {
 					put(uint64(s.Offset), s.Data)
 				}
 				for i, r := range s.Relocs {
-					b := f.writable(uint64(s.RelocOffset)+relocSize*uint64(i), relocSize)
+					b := f.writableBytes(uint64(s.RelocOffset)+relocSize*uint64(i), relocSize)
 					le.PutUint32(b, r.Off)
 					le.PutUint32(b[4:], r.Info)
 				}
 			}
 		case *SymtabLoad:
 			for i := range l.Symbols {
-				l.Symbols[i].store(f.writable(uint64(l.Offset)+symbolSize*uint64(i), symbolSize))
+				l.Symbols[i].store(f.writableBytes(uint64(l.Offset)+symbolSize*uint64(i), symbolSize))
 			}
 			put(uint64(l.StringOffset), l.Strings)
 		}
 	}
-	head := f.writable(0, headerSize)
+	head := f.writableBytes(0, headerSize)
 	for i, v := range [...]uint32{
 		MagicContainer, c.CPUType, uint32(c.Subtype), c.FileType,
 		uint32(len(c.Loads)), uint32(at - headerSize), c.Flags, c.Reserved,

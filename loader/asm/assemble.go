@@ -187,7 +187,7 @@ const (
 func (a *assembler) checkBindings() error {
 	for _, name := range slices.Sorted(maps.Keys(a.options.Bind)) {
 		if _, ok := a.params[name]; !ok {
-			return &Error{Line: 1, Col: 1, What: fmt.Sprintf("unknown parameter %q", name), Nearest: nearest(name, slices.Values(slices.Sorted(maps.Keys(a.params))))}
+			return &Error{Line: 1, Col: 1, What: fmt.Sprintf("unknown parameter %q", name), Nearest: nearestName(name, slices.Values(slices.Sorted(maps.Keys(a.params))))}
 		}
 	}
 	return nil
@@ -246,7 +246,7 @@ func (a *assembler) resolveParam(l line, t token) (uint64, error) {
 	p, ok := a.params[name]
 	if !ok {
 		e := l.fail(t, "undeclared parameter %s; want a .bind before it", t.text)
-		e.Nearest = nearest(name, func(yield func(string) bool) {
+		e.Nearest = nearestName(name, func(yield func(string) bool) {
 			for _, p := range a.unit.Params {
 				if !yield(p.Name) {
 					return

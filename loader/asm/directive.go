@@ -46,12 +46,12 @@ func (a *assembler) assembleDirective(l line) error {
 			if n > d.most {
 				at = l.tokens[d.most+1]
 			}
-			return l.fail(at, "%s has %d operands; want %s", d.name, n, formatSpan(d.least, d.most))
+			return l.fail(at, "%s has %d operands; want %s", d.name, n, formatOperandCount(d.least, d.most))
 		}
 		return d.read(a, l)
 	}
 	e := l.fail(head, "unknown directive %q", head.text)
-	e.Nearest = nearest(head.text, func(yield func(string) bool) {
+	e.Nearest = nearestName(head.text, func(yield func(string) bool) {
 		for _, d := range directives {
 			if !yield(d.name) {
 				return
@@ -61,7 +61,7 @@ func (a *assembler) assembleDirective(l line) error {
 	return e
 }
 
-func formatSpan(least, most int) string {
+func formatOperandCount(least, most int) string {
 	switch {
 	case least == most:
 		return strconv.Itoa(least)
@@ -151,7 +151,7 @@ func (a *assembler) addPort(l line) error {
 		p.Direction = loader.Output
 	default:
 		e := l.fail(l.tokens[1], "unknown direction %q; want input or output", l.tokens[1].text)
-		e.Nearest = nearest(l.tokens[1].text, slices.Values([]string{"input", "output"}))
+		e.Nearest = nearestName(l.tokens[1].text, slices.Values([]string{"input", "output"}))
 		return e
 	}
 	digits, ok := strings.CutPrefix(l.tokens[3].text, "b")
@@ -191,7 +191,7 @@ func (a *assembler) addPort(l line) error {
 			p.Bytes = uint64(n)
 		default:
 			e := l.fail(t, "unknown option %q of .port; want strides or bytes", t.text)
-			e.Nearest = nearest(name, slices.Values([]string{"strides", "bytes"}))
+			e.Nearest = nearestName(name, slices.Values([]string{"strides", "bytes"}))
 			return e
 		}
 	}

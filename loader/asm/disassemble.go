@@ -38,7 +38,7 @@ func Write(w io.Writer, p *loader.Program) error {
 	for r := range regs.HeaderRegisters() {
 		d.header = append(d.header, r)
 	}
-	d.writeAbout(p)
+	d.writeProgramComments(p)
 	file, textOff := p.Text, p.TextOffset()
 	if p.Form != loader.FormText {
 		file = p.Bytes()
@@ -51,7 +51,7 @@ func Write(w io.Writer, p *loader.Program) error {
 	if p.Form == loader.FormText && d.end < uint64(len(p.Text)) {
 		fmt.Fprintf(d.out, "\n.size %s\n", formatHex(uint64(len(p.Text))))
 	}
-	d.writeRest(file, textOff, owned)
+	d.writeRemainingBytes(file, textOff, owned)
 	return d.out.Flush()
 }
 
@@ -66,19 +66,19 @@ func (d *disassembler) writeChain(p *loader.Program) (owned []extent, err error)
 			return nil, err
 		}
 		if held != nil {
-			if err := d.writeDescribed(held, t, words); err != nil {
+			if err := d.writeDescribedTask(held, t, words); err != nil {
 				return nil, err
 			}
 		}
 		owned = append(owned, extent{uint64(t.Offset), uint64(t.Offset) + 4*uint64(t.Words)})
 		held = t
 	}
-	return owned, d.writeDescribed(held, nil, words)
+	return owned, d.writeDescribedTask(held, nil, words)
 }
 
-// writeDescribed writes descriptor t, preceded by its description as a comment. The
+// writeDescribedTask writes descriptor t, preceded by its description as a comment. The
 // function words returns the next description.
-func (d *disassembler) writeDescribed(t, next *regs.Descriptor, words func() (*describe.Description, error, bool)) error {
+func (d *disassembler) writeDescribedTask(t, next *regs.Descriptor, words func() (*describe.Description, error, bool)) error {
 	w, err, _ := words()
 	if err != nil {
 		return err
@@ -103,9 +103,9 @@ type disassembler struct {
 	end    uint64 // end of the descriptors written so far
 }
 
-// writeAbout writes comments with facts that descriptor text cannot express: the name and
-// form of the program, and its ports.
-func (d *disassembler) writeAbout(p *loader.Program) {
+// writeProgramComments writes comments with facts that descriptor text cannot express: the
+// name and form of the program, and its ports.
+func (d *disassembler) writeProgramComments(p *loader.Program) {
 	fmt.Fprintf(d.out, "# %s: %s\n", sanitizeComment(p.Name), p.Form)
 	for i := range p.Ports {
 		q := &p.Ports[i]
@@ -248,8 +248,9 @@ func countRun(rec *regs.Record, i int, r *regs.Register) (n int, step uint32) {
 	return n, step
 }
 
-// writeRest writes the nonzero bytes of the file that are not in any of the ranges owned.
-func (d *disassembler) writeRest(file []byte, textOff uint64, owned []extent) {
+// writeRemainingBytes writes the nonzero bytes of the file that are not in any of the
+// ranges owned.
+func (d *disassembler) writeRemainingBytes(file []byte, textOff uint64, owned []extent) {
 	slices.SortFunc(owned, func(a, b extent) int { return cmp.Compare(a.from, b.from) })
 	d.out.WriteByte('\n')
 	at := uint64(0)

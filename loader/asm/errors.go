@@ -31,9 +31,9 @@ func (e *Error) Error() string {
 	return s
 }
 
-// nearest returns the known name closest to the unknown name, or "" if none is close
+// nearestName returns the known name closest to the unknown name, or "" if none is close
 // enough.
-func nearest(name string, names iter.Seq[string]) string {
+func nearestName(name string, names iter.Seq[string]) string {
 	for _, n := range spelling.Nearest(name, slices.Collect(names)) {
 		return n
 	}

@@ -100,7 +100,7 @@ func (a *assembler) findRegisters(l line, t token) ([]regs.Register, error) {
 		return nil, l.fail(t, "unknown register %q: %v", t.text, e)
 	}
 	e := l.fail(t, "unknown register %q", t.text)
-	e.Nearest = nearest(t.text, func(yield func(string) bool) {
+	e.Nearest = nearestName(t.text, func(yield func(string) bool) {
 		for r := range regs.HeaderRegisters() {
 			if !yield("Header." + r.Name) {
 				return
@@ -174,7 +174,7 @@ func (a *assembler) parseAssignment(l line, r *regs.Register, t token) (f regs.F
 	switch {
 	case !ok:
 		e := l.fail(t, "unknown field %q of %s.%s", name, r.Block, r.Name)
-		e.Nearest = nearest(name, func(yield func(string) bool) {
+		e.Nearest = nearestName(name, func(yield func(string) bool) {
 			for _, f := range r.Fields {
 				if !yield(f.Name) {
 					return
@@ -204,7 +204,7 @@ func (a *assembler) parseField(l line, f regs.Field, t token) (uint32, error) {
 	v, err := parseValue(f, text)
 	if err != nil {
 		e := l.fail(t, "%v", err)
-		e.Nearest = nearest(t.text, func(yield func(string) bool) {
+		e.Nearest = nearestName(t.text, func(yield func(string) bool) {
 			values, _ := f.Enum()
 			for _, name := range values.Values() {
 				if !yield(name) {

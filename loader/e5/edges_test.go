@@ -162,7 +162,7 @@ func TestElementsFit(t *testing.T) {
 		}
 	}
 	b := &buffer{b: make([]byte, 4)}
-	if b.spend(0, maxSharing*4) != nil || b.spend(0, 1) == nil {
+	if b.countShared(0, maxSharing*4) != nil || b.countShared(0, 1) == nil {
 		t.Errorf("a buffer may be referred to %d times and no more", maxSharing)
 	}
 }

@@ -32,7 +32,7 @@ func (b *buffer) fail(at int, format string, args ...any) error {
 // multiple of its size. The sum may exceed the size, because parts may share bytes.
 const maxSharing = 16
 
-func (b *buffer) spend(at, n int) error {
+func (b *buffer) countShared(at, n int) error {
 	if b.cost += n; b.cost > maxSharing*len(b.b) {
 		return b.fail(at, "referenced parts add up to more than %d times the size of the buffer", maxSharing)
 	}
@@ -93,7 +93,7 @@ func (b *buffer) readTable(at int, what string) (t table, err error) {
 			return t, b.fail(vtable+f, "field at offset %d of %s is outside its %d bytes", o, what, inline)
 		}
 	}
-	if err := b.spend(at, inline); err != nil {
+	if err := b.countShared(at, inline); err != nil {
 		return t, err
 	}
 	return table{b, flatbuffers.Table{Bytes: b.b, Pos: flatbuffers.UOffsetT(at)}}, nil
@@ -165,7 +165,7 @@ func (b *buffer) readElements(at, size int, what string) (int, int, error) {
 	if err := b.checkRange(at+4, int(n)*size, what); err != nil {
 		return 0, 0, err
 	}
-	return at + 4, int(n), b.spend(at, 4+int(n)*size)
+	return at + 4, int(n), b.countShared(at, 4+int(n)*size)
 }
 
 func (t table) readBytes(slot int, what string) ([]byte, int, error) {

@@ -57,9 +57,9 @@ func Find(text string) iter.Seq[Match] {
 	}
 }
 
-// find returns the first value with the given number in an enumeration. It returns nil if the
+// findValue returns the first value with the given number in an enumeration. It returns nil if the
 // enumeration does not exist or has no such number.
-func find(enum string, number uint64) *Value {
+func findValue(enum string, number uint64) *Value {
 	for i := range table() {
 		e := &table()[i]
 		if e.Name != enum {
@@ -77,7 +77,7 @@ func find(enum string, number uint64) *Value {
 // formatName returns the name of a number in an enumeration, or ENUM(number) if it has
 // none.
 func formatName(enum string, number uint64) string {
-	if v := find(enum, number); v != nil {
+	if v := findValue(enum, number); v != nil {
 		return v.Name
 	}
 	return fmt.Sprintf("%s(%d)", enum, number)

@@ -33,7 +33,7 @@ type CatalogueType uint8
 func (v CatalogueType) String() string { return formatName("CatalogueType", uint64(v)) }
 
 // Known reports whether the enumeration has a name for v.
-func (v CatalogueType) Known() bool { return find("CatalogueType", uint64(v)) != nil }
+func (v CatalogueType) Known() bool { return findValue("CatalogueType", uint64(v)) != nil }
 
 // A Generation is the engine generation of a container, its subtype.
 type Generation uint8
@@ -42,7 +42,7 @@ type Generation uint8
 func (v Generation) String() string { return formatName("Generation", uint64(v)) }
 
 // Known reports whether the enumeration has a name for v.
-func (v Generation) Known() bool { return find("Generation", uint64(v)) != nil }
+func (v Generation) Known() bool { return findValue("Generation", uint64(v)) != nil }
 
 // A LoadCommand is the kind of a load command in a container.
 type LoadCommand uint32

@@ -93,7 +93,7 @@ func rowPort(name string, d loader.Direction, bar uint32, c, w int) loader.Port 
 	return p
 }
 
-func oneRow(channels, width int) regs.Shape {
+func rowShape(channels, width int) regs.Shape {
 	return regs.Shape{Groups: 1, Channels: channels, Height: 1, Width: width}
 }
 
@@ -105,10 +105,10 @@ func buildConv() (*loader.Builder, error) {
 		Bias:   func(_, n int) float16.Float16 { return float16.Fromfloat32(float32(n) - 1) },
 	}
 	k := f.Pack(1)
-	t := task.NewPointwise2020(oneRow(cin, 1), oneRow(cout, 1))
+	t := task.NewPointwise2020(rowShape(cin, 1), rowShape(cout, 1))
 	t.SetKernel(0, k.Lanes)
-	t.LoadSource1(rowSurface(place.Bar5, cin, 1), place.Packed(oneRow(cin, 1)), false)
-	task.StageResult2020(t, rowSurface(place.Bar4, cout, 1), place.Packed(oneRow(cout, 1)).Rebase(channelBytes*cin))
+	t.LoadSource1(rowSurface(place.Bar5, cin, 1), place.Packed(rowShape(cin, 1)), false)
+	task.StageResult2020(t, rowSurface(place.Bar4, cout, 1), place.Packed(rowShape(cout, 1)).Rebase(channelBytes*cin))
 	descriptors, err := chain.Finish2020([]*task.Task{t})
 	return &loader.Builder{
 		Chain:     descriptors,
@@ -119,7 +119,7 @@ func buildConv() (*loader.Builder, error) {
 
 // newRowCopy returns a task that copies one row per channel, with or without ReLU.
 func newRowCopy(src, dst place.Memory, channels, width int, relu bool) *task.Task {
-	s := oneRow(channels, width)
+	s := rowShape(channels, width)
 	t := task.NewCopy2020(s, relu)
 	at := place.Packed(s)
 	t.LoadSource1(src, at, false)
@@ -157,7 +157,7 @@ func buildConcat() (*loader.Builder, error) {
 
 func buildAdd() (*loader.Builder, error) {
 	const channels = 32
-	s := oneRow(channels, 1)
+	s := rowShape(channels, 1)
 	t := task.NewSum2020(s)
 	at := t.PlanarTile()
 	at.Row = at.Depth + 2*place.UnitBytes // the compiler of 2020 adds two units

@@ -99,7 +99,7 @@ func lowerIdentityProduct(n int) ([]*task.Task, []byte) {
 		return task.HalfOne
 	}}
 	k := f.Pack(16)
-	in, out := oneRow(1, n), oneRow(n, 1)
+	in, out := rowShape(1, n), rowShape(n, 1)
 	values := place.Memory{Row: n * layer.ElementBytes, Plane: n * layer.ElementBytes, Depth: n * layer.ElementBytes, Group: n * layer.ElementBytes}
 	x, y := values, values
 	x.Bar, y.Bar = place.Bar5, place.Bar4

@@ -38,7 +38,7 @@ func (s *Set) Append(b []byte) []byte {
 		}
 		b = fmt.Appendf(b, "%s %v %s", what, a.Direction, strconv.Quote(a.Port))
 		for axis := range 4 {
-			if i < len(s.Axes) && sameList(&s.Axes[i], &a) && s.Axes[i].Axis == axis {
+			if i < len(s.Axes) && isSameLine(&s.Axes[i], &a) && s.Axes[i].Axis == axis {
 				b = append(b, ' ')
 				b = append(b, formatLinear(s.Axes[i].Name, s.Axes[i].Scale, s.Axes[i].Plus)...)
 				i++
@@ -73,8 +73,8 @@ func formatLinear(name string, scale, plus int64) string {
 	return s
 }
 
-// sameList reports whether two sizes or strides belong to the same port, and so to the same line of
-// text.
-func sameList(a, b *loader.LiveAxis) bool {
+// isSameLine reports whether two sizes or strides belong to the same port, and so to the same line
+// of text.
+func isSameLine(a, b *loader.LiveAxis) bool {
 	return a.Port == b.Port && a.Direction == b.Direction && a.Stride == b.Stride
 }

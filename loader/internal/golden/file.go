@@ -76,15 +76,15 @@ func Read(t *testing.T, file string) []Case {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cases, err := parse(file, string(text))
+	cases, err := parseCases(file, string(text))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return cases
 }
 
-// parse splits a file's text into cases. file is its name, for errors and Case.File.
-func parse(file, text string) (cases []Case, err error) {
+// parseCases splits a file's text into cases. file is its name, for errors and Case.File.
+func parseCases(file, text string) (cases []Case, err error) {
 	lines := strings.Split(strings.TrimRight(text, "\n"), "\n")
 	for at := 0; at < len(lines); {
 		c := Case{File: file}

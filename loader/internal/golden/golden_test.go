@@ -70,7 +70,7 @@ func TestManyChanges(t *testing.T) {
 // TestFormat checks that formatting parsed cases gives the same text.
 func TestFormat(t *testing.T) {
 	text := "# Why.\n\nconv cin=4\nwith l2=64\n----\ntd 0: copy\n  Common: Cin=4\n\nrelu c=1\n----\nrefused: no\n"
-	cases, err := parse("layers.txt", text)
+	cases, err := parseCases("layers.txt", text)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -84,7 +84,7 @@ func TestFormat(t *testing.T) {
 		t.Errorf("case %q", s)
 	}
 	for _, text := range []string{"conv cin=4\n", "----\ntd 0: copy\n", "# Why.\n"} {
-		if _, err := parse("layers.txt", text); err == nil || !strings.Contains(err.Error(), "want an input, a line ---- and an output") {
+		if _, err := parseCases("layers.txt", text); err == nil || !strings.Contains(err.Error(), "want an input, a line ---- and an output") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}
@@ -93,7 +93,7 @@ func TestFormat(t *testing.T) {
 // TestDescriptorText checks that descriptor text is parsed and printed as registers.
 func TestDescriptorText(t *testing.T) {
 	fields := parseDescriptors(".td\nCommon.Cfg ShPref=3 Transpose +0x1\nCommon.Cin 64\nCommon.InDepth Din=1\nKernelDMASrc.CoeffBfrSize[0-15] 0x200\nKernelDMASrc.CoeffBaseAddr[1-3] 0x200 step 0x200\n")[0]
-	fields = dropBlank(fields, blankFields())
+	fields = dropBlankFields(fields, blankFields())
 	var got []string
 	for _, r := range joinRegisters(fields) {
 		got = append(got, r.group+"."+r.String())

@@ -109,7 +109,7 @@ func Registers(p *loader.Program) ([]Descriptor, error) {
 			return nil, err
 		}
 		i := len(list)
-		list = append(list, Descriptor{i, about, dropBlank(all[i], blank)})
+		list = append(list, Descriptor{i, about, dropBlankFields(all[i], blank)})
 	}
 	return list, nil
 }
@@ -196,9 +196,9 @@ func isSole(group, name string) bool {
 	return false
 }
 
-// dropBlank returns the fields whose values differ from a blank descriptor's. These include
+// dropBlankFields returns the fields whose values differ from a blank descriptor's. These include
 // fields that are zero but not zero in the blank one.
-func dropBlank(fields, blank []Field) (list []Field) {
+func dropBlankFields(fields, blank []Field) (list []Field) {
 	want := map[string]string{}
 	ofRegister := map[string][]Field{}
 	for _, f := range blank {

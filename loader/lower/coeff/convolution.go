@@ -99,7 +99,7 @@ func (c *Convolution) Pack(s Share, width int, reserve func(n int) []byte) *Kern
 		f.reserve = reserve
 	}
 	k := f.Pack(width)
-	if taps := win.Kh * win.Kw; zeroSkipping && f.fitsSparse(width, taps, phases) {
+	if taps := win.Kh * win.Kw; zeroSkipping && f.canPackSparse(width, taps, phases) {
 		if skipping := f.packSparse(width, taps, phases); k.Coding == dense || c.Weights.Form == layer.FormSparse || skipping.Size() < k.Size() {
 			k = skipping
 		}

@@ -47,7 +47,7 @@ func (f *ChannelWeights) packSmallest(planes []plane, denseKernel *Kernel) *Kern
 			if c == Masked && f.strided {
 				continue // with a stride the bit means the zero-skipping coding
 			}
-			if k := f.packCoded(planes, c); k != nil && k.isSmaller(denseKernel) && (best == nil || k.Size() < best.Size()) {
+			if k := f.packWithCoding(planes, c); k != nil && k.isSmaller(denseKernel) && (best == nil || k.Size() < best.Size()) {
 				best = k
 			}
 		}
@@ -75,9 +75,9 @@ func (k *Kernel) isSmaller(other *Kernel) bool {
 	return true
 }
 
-// packCoded returns the planes packed with encoding c, or nil if c cannot reproduce all weights
-// exactly. In each lane, every group starts at a multiple of 64 bytes.
-func (f *ChannelWeights) packCoded(planes []plane, c Coding) *Kernel {
+// packWithCoding returns the planes packed with encoding c, or nil if c cannot reproduce all
+// weights exactly. In each lane, every group starts at a multiple of 64 bytes.
+func (f *ChannelWeights) packWithCoding(planes []plane, c Coding) *Kernel {
 	var perLane [lanes.Count][]byte
 	var books *[lanes.Count]codebook
 	if c == Palette4 || c == Palette8 {

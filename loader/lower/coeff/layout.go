@@ -137,7 +137,7 @@ func (l *Layout) SetWeights(constants []byte, values []float16.Float16) error {
 	}
 	at := func(g, n, k int) float16.Float16 { return values[(g*l.Channels+n)*l.Taps+k] }
 	ones := func(_, _, _ int) float16.Float16 { return 0xffff }
-	return l.merge(constants, l.packWith(at, nil), l.packWith(ones, nil))
+	return l.mergeMasked(constants, l.packWith(at, nil), l.packWith(ones, nil))
 }
 
 // SetBiases replaces the biases in the constants of a program. If len(values) is not l.Biases(), it
@@ -151,7 +151,7 @@ func (l *Layout) SetBiases(constants []byte, values []float16.Float16) error {
 	}
 	at := func(g, n int) float16.Float16 { return values[g*l.Channels+n] }
 	ones := func(_, _ int) float16.Float16 { return 0xffff }
-	return l.merge(constants, l.packWith(nil, at), l.packWith(nil, ones))
+	return l.mergeMasked(constants, l.packWith(nil, at), l.packWith(nil, ones))
 }
 
 // packWith packs weight(g, n, k) for each tap k of channel n of group g, and bias(g, n), in the
@@ -167,9 +167,9 @@ func (l *Layout) packWith(weight func(g, n, k int) float16.Float16, bias func(g,
 	return f.Pack(l.width)
 }
 
-// merge overwrites the bits of constants that are set in mask with those of values. It returns a
-// *LayoutError if a lane extends past the constants.
-func (l *Layout) merge(constants []byte, values, mask *Kernel) error {
+// mergeMasked overwrites the bits of constants that are set in mask with those of values. It
+// returns a *LayoutError if a lane extends past the constants.
+func (l *Layout) mergeMasked(constants []byte, values, mask *Kernel) error {
 	for _, s := range l.lanes {
 		if s.base > uint64(len(constants)) || s.size > uint64(len(constants))-s.base {
 			return &LayoutError{fmt.Sprintf("lane of %#x bytes at %#x extends past the %#x bytes of constants", s.size, s.base, len(constants))}

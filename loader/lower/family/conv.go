@@ -16,7 +16,7 @@ import (
 func lowerConvolution(o *Output, j job) error {
 	l := j.layer
 	if w := &l.Window; max(w.Sy, w.Sx) > layer.MaxStride {
-		return lowerLongStride(o, j)
+		return lowerLongStrideConvolution(o, j)
 	}
 	c := widenWindow(j)
 	in, out := l.In, l.Out()
@@ -31,10 +31,10 @@ func lowerConvolution(o *Output, j job) error {
 	}
 	made := kernels{}
 	for n := range in.N {
-		if isPaired(l) {
-			convolvePairs(o, j, made, x.BatchElement(n), to.BatchElement(n))
+		if computesOutputPairs(l) {
+			convolveOutputPairs(o, j, made, x.BatchElement(n), to.BatchElement(n))
 		} else {
-			convolveElement(o, c, made, shares, x.BatchElement(n), to.BatchElement(n))
+			convolveBatchElement(o, c, made, shares, x.BatchElement(n), to.BatchElement(n))
 		}
 	}
 	return lowerActivation(o, j, out, to, y)
@@ -50,7 +50,7 @@ func widenWindow(j job) *coeff.Convolution {
 	y, x := max(0, w.Py+1-w.Kh), max(0, w.Px+1-w.Kw)
 	w.Kh, w.Kw = w.Kh+y, w.Kw+x
 	w.Qy, w.Qx = w.Qy+y, w.Qx+x
-	if fusesTable(j) {
+	if canFuseTable(j) {
 		c.Table = j.weights.Table
 	}
 	return c
@@ -64,9 +64,9 @@ func ConvSource(l *layer.Layer) regs.Shape {
 	return regs.Shape{Groups: groups, Channels: l.In.C / groups, Height: l.In.H, Width: l.In.W}
 }
 
-// convolveElement appends the tasks that convolve one element of the batch, from x to y. There is
-// one task for each of shares.
-func convolveElement(o *Output, c *coeff.Convolution, made kernels, shares []coeff.Share, x, y place.Memory) {
+// convolveBatchElement appends the tasks that convolve one element of the batch, from x to y. There
+// is one task for each of shares.
+func convolveBatchElement(o *Output, c *coeff.Convolution, made kernels, shares []coeff.Share, x, y place.Memory) {
 	l := c.Layer
 	whole, out := ConvSource(l), l.Out()
 	w := &l.Window
@@ -142,24 +142,24 @@ func newMACTask(l *layer.Layer, m task.MAC) *task.Task {
 // fusedTable returns the activation table that the layer's own tasks apply to their sums, or nil if
 // they apply none.
 func fusedTable(j job) []byte {
-	if !fusesTable(j) {
+	if !canFuseTable(j) {
 		return nil
 	}
 	return j.weights.Table
 }
 
-// fusesTable reports whether the layer's own tasks can apply its activation. The activation must be
-// a single table lookup, and every engine must have room for the table next to its weights.
-func fusesTable(j job) bool {
-	return j.layer.Activation.IsSingleTable() && len(j.weights.Table) == coeff.TableBytes && holdsTable(j)
+// canFuseTable reports whether the layer's own tasks can apply its activation. The activation must
+// be a single table lookup, and every engine must have room for the table next to its weights.
+func canFuseTable(j job) bool {
+	return j.layer.Activation.IsSingleTable() && len(j.weights.Table) == coeff.TableBytes && hasRoomForTable(j)
 }
 
-// holdsTable reports whether the layer multiplies by constants and every engine has room for an
-// activation table next to its weights.
-func holdsTable(j job) bool {
+// hasRoomForTable reports whether the layer multiplies by constants and every engine has room for
+// an activation table next to its weights.
+func hasRoomForTable(j job) bool {
 	switch l := j.layer; {
 	case l.Op == layer.Convolution:
-		return !isPaired(l) && (&coeff.Convolution{Layer: l, Weights: j.weights}).FitsTable()
+		return !computesOutputPairs(l) && (&coeff.Convolution{Layer: l, Weights: j.weights}).FitsTable()
 	case l.Op == layer.MatMul && l.Second == layer.Constant || l.Op == layer.Linear:
 		return l.In.N*l.In.C*l.In.H <= task.PatchPixels || columnBytes(l)+coeff.TableBytes <= l.LaneBytes()
 	}

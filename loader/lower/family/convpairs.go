@@ -12,10 +12,10 @@ import (
 // step.
 const pairedPixels = 2
 
-// isPaired reports whether a convolution computes two outputs per step of the engines. It must be
-// depthwise with a single row, and both tiles must fit in L2. (The only program with one row does
-// so, and none of six programs with several rows.)
-func isPaired(l *layer.Layer) bool {
+// computesOutputPairs reports whether a convolution computes two outputs per step of the engines.
+// It must be depthwise with a single row, and both tiles must fit in L2. (The only program with one
+// row does so, and none of six programs with several rows.)
+func computesOutputPairs(l *layer.Layer) bool {
 	w := &l.Window
 	if !l.IsDepthwise() || l.In.H != 1 || w.Kh != 1 || w.Sx != 1 || w.Sy != 1 || l.Out().W < pairedPixels {
 		return false
@@ -40,10 +40,10 @@ func pairLayouts(l *layer.Layer) (source, result place.Layout) {
 	return source.Rebase(result.Row), result
 }
 
-// convolvePairs appends two tasks for one element of the batch: a convolution that computes two
-// outputs per step, and a copy to y. If the number of columns is odd, the convolution computes one
-// column too many, which the copy leaves out.
-func convolvePairs(o *Output, j job, made kernels, x, y place.Memory) {
+// convolveOutputPairs appends two tasks for one element of the batch: a convolution that computes
+// two outputs per step, and a copy to y. If the number of columns is odd, the convolution computes
+// one column too many, which the copy leaves out.
+func convolveOutputPairs(o *Output, j job, made kernels, x, y place.Memory) {
 	l := j.layer
 	out := l.Out()
 	in := regs.Shape{Groups: 1, Channels: l.In.C, Height: 1, Width: l.In.W}

@@ -109,12 +109,12 @@ func lowerScalar(o *Output, j job, in regs.Shape, x place.Memory) error {
 	y := o.placeOutput(j, "y", j.layer.Out())
 	op := pass.Scalar(j.layer, in, uint16(layer.ValueAt(j.weights.Second, 0)))
 	op.ReLU = j.layer.Activation == layer.ReLU
-	return addPlanar(o, j.layer, op.Task(), in, x, y)
+	return addPlanarTask(o, j.layer, op.Task(), in, x, y)
 }
 
-// addPlanar appends the planar task t, which reads x of shape in and writes y. The error is a
+// addPlanarTask appends the planar task t, which reads x of shape in and writes y. The error is a
 // *layer.LimitError if not even one row fits in L2.
-func addPlanar(o *Output, l *layer.Layer, t *task.Task, in regs.Shape, x, y place.Memory) error {
+func addPlanarTask(o *Output, l *layer.Layer, t *task.Task, in regs.Shape, x, y place.Memory) error {
 	at := t.PlanarTile()
 	rows, err := fitPlanarRows(l, t, in, &at, 1)
 	if err != nil {
@@ -216,14 +216,14 @@ func combineBroadcast(o *Output, j job, in regs.Shape, s layer.Shape, x, y, z pl
 	o.add(prep)
 
 	op.Second.Repeat = task.W.If(s.W < in.Width) | task.H.If(s.H < in.Height) | task.C.If(s.C < in.Channels)
-	return appendWithSecondInL2(o, j.layer, op.Task(), in, x, y, kept, at, bytes)
+	return appendTaskWithL2Operand(o, j.layer, op.Task(), in, x, y, kept, at, bytes)
 }
 
-// appendWithSecondInL2 appends t after setting its operands: it loads x from memory, reads its
+// appendTaskWithL2Operand appends t after setting its operands: it loads x from memory, reads its
 // second operand from tile kept with layout second, and writes the result to y. The first used
 // bytes of L2 are taken. If x does not fit in the rest, t works on a few rows at a time; the error
 // is a *layer.LimitError if not even one row fits.
-func appendWithSecondInL2(o *Output, l *layer.Layer, t *task.Task, in regs.Shape, x, y place.Memory, kept *task.Tile, second place.Layout, used int) error {
+func appendTaskWithL2Operand(o *Output, l *layer.Layer, t *task.Task, in regs.Shape, x, y place.Memory, kept *task.Tile, second place.Layout, used int) error {
 	at := t.PlanarTile()
 	if used+at.Row*in.Height > l.LargestTile() {
 		rows := (l.LargestTile() - used) / at.Row
@@ -295,5 +295,5 @@ func lowerChannelConstants(o *Output, j job, in regs.Shape, x place.Memory) erro
 		Form: regs.FormBiasScale, In: in, Op: task.Sum, Second: task.SourceView{Transposed: true},
 		ReLU: l.Activation == layer.ReLU,
 	}
-	return appendWithSecondInL2(o, l, t.Task(), in, x, y, kept, at, 2*at.Row)
+	return appendTaskWithL2Operand(o, l, t.Task(), in, x, y, kept, at, 2*at.Row)
 }

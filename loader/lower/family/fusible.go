@@ -47,7 +47,7 @@ func CanFuse(l *layer.Layer, w *layer.Weights) Fusible {
 		in.Window.Sy, in.Window.Sx = convolutionStride(in.Window.Sy), convolutionStride(in.Window.Sx)
 		j := job{layer: &in, weights: w}
 		widenWindow(j)
-		t.Table = holdsTable(j)
+		t.Table = hasRoomForTable(j)
 	}
 	return t
 }

@@ -23,11 +23,11 @@ func lowerLayerNorm(o *Output, j job) error {
 	l := j.layer
 	switch l.Axes {
 	case layer.AxisH:
-		return normalizeTransposed(o, j, [3]layer.Axes{layer.AxisC, layer.AxisW, layer.AxisH}, layer.AxisW)
+		return normalizeWithTransposes(o, j, [3]layer.Axes{layer.AxisC, layer.AxisW, layer.AxisH}, layer.AxisW)
 	case layer.AxisC | layer.AxisH:
-		return normalizeTransposed(o, j, [3]layer.Axes{layer.AxisW, layer.AxisC, layer.AxisH}, layer.AxisH|layer.AxisW)
+		return normalizeWithTransposes(o, j, [3]layer.Axes{layer.AxisW, layer.AxisC, layer.AxisH}, layer.AxisH|layer.AxisW)
 	case layer.AxisC | layer.AxisW:
-		return normalizeTransposed(o, j, [3]layer.Axes{layer.AxisH, layer.AxisC, layer.AxisW}, layer.AxisH|layer.AxisW)
+		return normalizeWithTransposes(o, j, [3]layer.Axes{layer.AxisH, layer.AxisC, layer.AxisW}, layer.AxisH|layer.AxisW)
 	}
 	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
 	in, out := place.NewView(x, l.In), place.NewView(y, l.In)
@@ -36,11 +36,11 @@ func lowerLayerNorm(o *Output, j job) error {
 	case layer.AxisH | layer.AxisW:
 		each = normalize
 	case layer.AxisC | layer.AxisH | layer.AxisW:
-		each = normalizeAll
+		each = normalizeAllValues
 	case layer.AxisW:
 		switch {
 		case l.In.C == 1 && l.In.H > maxStatistics:
-			each = normalizeParts
+			each = normalizeRowParts
 		case l.In.C == 1 || l.In.H == 1:
 			each = normalizeLines
 		default:
@@ -54,13 +54,13 @@ func lowerLayerNorm(o *Output, j job) error {
 		}
 	}
 	return forEachElement(in, out, func(in, out place.View) error {
-		return splitToFit(o, l, in, out, func(in, out place.View) error { return each(o, l, in, out) })
+		return splitTensorToFit(o, l, in, out, func(in, out place.View) error { return each(o, l, in, out) })
 	})
 }
 
-// normalizeTransposed appends tasks that transpose the tensor to the axis order given by order,
+// normalizeWithTransposes appends tasks that transpose the tensor to the axis order given by order,
 // normalize it over the given axes, and transpose the result back (inferred).
-func normalizeTransposed(o *Output, j job, order [3]layer.Axes, axes layer.Axes) error {
+func normalizeWithTransposes(o *Output, j job, order [3]layer.Axes, axes layer.Axes) error {
 	l := j.layer
 	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
 	turn := layer.Unary(layer.Transpose, l.In)
@@ -193,10 +193,10 @@ func normalizeLines(o *Output, l *layer.Layer, in, out place.View) error {
 	return normalize(o, l, in.RowsAsChannels(), out.RowsAsChannels())
 }
 
-// normalizeAll appends the tasks that normalize all values of in together. The tasks that compute
-// mean and deviation read channels as rows and rows as depth. The third task loads the tensor again
-// in its own shape.
-func normalizeAll(o *Output, l *layer.Layer, in, out place.View) error {
+// normalizeAllValues appends the tasks that normalize all values of in together. The tasks that
+// compute mean and deviation read channels as rows and rows as depth. The third task loads the
+// tensor again in its own shape.
+func normalizeAllValues(o *Output, l *layer.Layer, in, out place.View) error {
 	if in.S.Channels == 1 {
 		return normalize(o, l, in, out)
 	}
@@ -238,10 +238,10 @@ func normalizeAll(o *Output, l *layer.Layer, in, out place.View) error {
 	return nil
 }
 
-// normalizeParts appends the tasks that normalize each row of in, which has one channel and more
+// normalizeRowParts appends the tasks that normalize each row of in, which has one channel and more
 // rows than one task can reduce. Tasks compute the means and deviations of parts of the rows, the
 // last part first. Each task loads its rows again.
-func normalizeParts(o *Output, l *layer.Layer, in, out place.View) error {
+func normalizeRowParts(o *Output, l *layer.Layer, in, out place.View) error {
 	v, w := in.RowsAsChannels(), out.RowsAsChannels()
 	rows := v.S.Channels
 	stats := place.Layout{Channel: place.UnitBytes, Row: rows * place.UnitBytes, Depth: rows * place.UnitBytes}

@@ -29,7 +29,7 @@ func lowerMatMul(o *Output, j job) error {
 	y := o.placePort(j, "y", loader.Output, place.Bar4, l.Out(), place.Surface(place.Bar4, l.Out()))
 	x := o.placePort(j, "x", loader.Input, place.Bar5, l.In, place.Surface(place.Bar5, l.In))
 	to, made := placeBeforeActivation(o, j, y, l.Out()), kernels{}
-	if rows.BlockRows(count) && o.Constants.Bytes == 0 && (!l.NeedsTable() || fusesTable(j)) {
+	if rows.BlockRows(count) && o.Constants.Bytes == 0 && (!l.NeedsTable() || canFuseTable(j)) {
 		if tryLowerBlockMatMul(o, j, count, x, y) {
 			return nil
 		}

@@ -151,7 +151,7 @@ func lowerSlice(o *Output, j job) error {
 	column := l.Begin.W % 32
 	in.S.Width += column
 	return forEachElement(in, out, func(in, out place.View) error {
-		return splitToFit(o, l, in, out, func(in, out place.View) error { return copyFromColumn(o, l, in, out, column) })
+		return splitTensorToFit(o, l, in, out, func(in, out place.View) error { return copyFromColumn(o, l, in, out, column) })
 	})
 }
 

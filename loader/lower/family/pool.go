@@ -126,7 +126,7 @@ func maximizeRows(o *Output, l *layer.Layer, in layer.Shape, n int, w axisTaps, 
 }
 
 // convolutionStride returns stride if the engine supports convolutions with that stride. Otherwise
-// it returns 1, and lowerLongStride selects rows and columns of the result.
+// it returns 1, and lowerLongStrideConvolution selects rows and columns of the result.
 func convolutionStride(stride int) int {
 	if stride > layer.MaxStride {
 		return 1
@@ -134,10 +134,10 @@ func convolutionStride(stride int) int {
 	return stride
 }
 
-// lowerLongStride appends the tasks of a convolution whose stride is too long for the engine: the
-// convolution without that stride, and transposes that select every stride-th row and column by DMA
-// strides.
-func lowerLongStride(o *Output, j job) error {
+// lowerLongStrideConvolution appends the tasks of a convolution whose stride is too long for the
+// engine: the convolution without that stride, and transposes that select every stride-th row and
+// column by DMA strides.
+func lowerLongStrideConvolution(o *Output, j job) error {
 	l := *j.layer
 	w := l.Window
 	x, out := o.placeInput(j, "x", l.In), l.Out()

@@ -36,7 +36,7 @@ func lowerReduction(o *Output, j job) error {
 	in, out := place.NewView(x, l.In), place.NewView(y, l.Out())
 	switch l.Axes {
 	case layer.AxisH | layer.AxisW:
-		return splitToFit(o, l, in, out, func(in, out place.View) error { return reduceChannels(o, l, in, out, 1) })
+		return splitTensorToFit(o, l, in, out, func(in, out place.View) error { return reduceChannels(o, l, in, out, 1) })
 	case layer.AxisC | layer.AxisH | layer.AxisW:
 		return forEachElement(in, out, func(in, out place.View) error {
 			depth := in.S.Height
@@ -59,7 +59,7 @@ func lowerReduction(o *Output, j job) error {
 		})
 	case layer.AxisH:
 		return forEachElement(in, out, func(in, out place.View) error {
-			return splitToFit(o, l, in, out, func(in, out place.View) error { return reduceRows(o, l, in, out) })
+			return splitTensorToFit(o, l, in, out, func(in, out place.View) error { return reduceRows(o, l, in, out) })
 		})
 	case layer.AxisC:
 		switch {
@@ -69,7 +69,7 @@ func lowerReduction(o *Output, j job) error {
 			return reduceChannels(o, l, in.ChannelsAsRows(), out, 1)
 		}
 		return forEachElement(in, out, func(in, out place.View) error {
-			return splitToFit(o, l, in, out, func(in, out place.View) error { return sumPixels(o, l, in, out) })
+			return splitTensorToFit(o, l, in, out, func(in, out place.View) error { return sumPixels(o, l, in, out) })
 		})
 	}
 	return l.Errorf("unknown axes %#x", uint8(l.Axes))
@@ -86,11 +86,12 @@ func forEachElement(in, out place.View, f func(in, out place.View) error) error 
 	return nil
 }
 
-// splitToFit calls f with in and out. If f returns a *layer.LimitError, splitToFit removes the
-// tasks that f appended and repeats this for each half of the tensors, until they fit. It divides
-// the channels if l does not reduce them, and otherwise the rows. If it can divide neither, it
-// returns the error of f. (How the vendor's compiler divides such tensors is not known.)
-func splitToFit(o *Output, l *layer.Layer, in, out place.View, f func(in, out place.View) error) error {
+// splitTensorToFit calls f with in and out. If f returns a *layer.LimitError, splitTensorToFit
+// removes the tasks that f appended and repeats this for each half of the tensors, until they fit.
+// It divides the channels if l does not reduce them, and otherwise the rows. If it can divide
+// neither, it returns the error of f. (How the vendor's compiler divides such tensors is not
+// known.)
+func splitTensorToFit(o *Output, l *layer.Layer, in, out place.View, f func(in, out place.View) error) error {
 	tasks, held, scratch := len(o.Tasks), o.held, o.Scratch
 	err := f(in, out)
 	if limit := (*layer.LimitError)(nil); !errors.As(err, &limit) {
@@ -105,10 +106,10 @@ func splitToFit(o *Output, l *layer.Layer, in, out place.View, f func(in, out pl
 	}
 	o.Tasks, o.held, o.Scratch = o.Tasks[:tasks], held, scratch
 	half := (n + 1) / 2
-	if err := splitToFit(o, l, cut(in, 0, half), cut(out, 0, half), f); err != nil {
+	if err := splitTensorToFit(o, l, cut(in, 0, half), cut(out, 0, half), f); err != nil {
 		return err
 	}
-	return splitToFit(o, l, cut(in, half, n-half), cut(out, half, n-half), f)
+	return splitTensorToFit(o, l, cut(in, half, n-half), cut(out, half, n-half), f)
 }
 
 // lowerMinimum appends the tasks of a minimum, computed as -max(-x). (This is assumed: none of the

@@ -68,7 +68,7 @@ func lowerRuntimeMatMul(o *Output, j job) error {
 				if fromMemory {
 					bar = lhs.Bar
 				}
-				multiplyRuntime(o, l, src, dst, lanes, bar, rows, k, width)
+				multiplyInputs(o, l, src, dst, lanes, bar, rows, k, width)
 			}
 			first += rows
 		}
@@ -170,10 +170,10 @@ func interleaveRows(o *Output, src place.Memory, base, rows, k int) []coeff.Lane
 	return lanes
 }
 
-// multiplyRuntime appends the task that multiplies the k x n matrix at src by the given number of
+// multiplyInputs appends the task that multiplies the k x n matrix at src by the given number of
 // rows and writes the products to dst. The engines load the rows as weights from buffer bar, where
 // lanes says which bytes each engine loads.
-func multiplyRuntime(o *Output, l *layer.Layer, src, dst place.Memory, lanes []coeff.Lane, bar uint32, rows, k, n int) {
+func multiplyInputs(o *Output, l *layer.Layer, src, dst place.Memory, lanes []coeff.Lane, bar uint32, rows, k, n int) {
 	in := regs.Shape{Groups: 1, Channels: k, Height: 1, Width: n}
 	out := in
 	out.Channels = rows

@@ -48,7 +48,7 @@ func lowerSoftmax(o *Output, j job) error {
 			each = func(in, out place.View) error { return lowerSoftmaxRows(o, j, in, out) }
 		}
 		if streamsBetweenTasks(l) {
-			return lowerSoftmaxStreamed(o, j, in, out)
+			return lowerStreamedSoftmax(o, j, in, out)
 		}
 		if s := in.S; s.Groups == 1 && s.Height > 1 && place.Packed(s).Row*s.Height > l.LargestTile() && tryLowerSoftmaxRing(o, j, in, out) {
 			return nil
@@ -83,7 +83,7 @@ func splitRowsToFit(o *Output, l *layer.Layer, in, out place.View, f func(in, ou
 	extent, overH := in.S.Height, l.Axes == layer.AxisH
 	if overH {
 		// Rows cannot be split, because softmax is over all rows of a column.
-		return splitToFit(o, l, in, out, func(in, out place.View) error {
+		return splitTensorToFit(o, l, in, out, func(in, out place.View) error {
 			if err := layer.CheckLimit("size in bytes of the tiles in L2", softmaxBytes(in.SwapChannelsAndRows().S), l.LargestTile(),
 				"split the other axes until they have at most %d bytes"); err != nil {
 				return err

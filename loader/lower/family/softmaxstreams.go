@@ -17,13 +17,13 @@ import (
 // A ring is as narrow as a patch of 16x16 pixels, and the two tasks run at the same time (seen in
 // 9 of 9 programs).
 
-// lowerSoftmaxStreamed appends softmax over the columns of a tensor that does not fit L2, in the
+// lowerStreamedSoftmax appends softmax over the columns of a tensor that does not fit L2, in the
 // form of the 2023 compiler. A value for each row stays in L2, and the powers pass through the
 // scratch buffer, as in the one program seen.
 //
 //	x --> largest (L2)    x - largest --> ring --> 2^d (scratch)
 //	1/sum of the powers (L2), overwrites largest    powers / sum --> y
-func lowerSoftmaxStreamed(o *Output, j job, in, out place.View) error {
+func lowerStreamedSoftmax(o *Output, j job, in, out place.View) error {
 	s := in.S
 	each := s.Channels * place.UnitBytes
 	stats := place.Layout{Channel: place.UnitBytes, Row: s.Height * each, Depth: each, Group: s.Height * each}.Skew(place.PlanarFetch)

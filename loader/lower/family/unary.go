@@ -51,7 +51,7 @@ const ln2 = 0x398c // ln 2 in fp16
 // This is y if no separate task applies the activation; otherwise it is a new place in the scratch
 // buffer, from which lowerActivation reads it.
 func placeBeforeActivation(o *Output, j job, y place.Memory, s layer.Shape) place.Memory {
-	if !j.layer.NeedsTable() || fusesTable(j) {
+	if !j.layer.NeedsTable() || canFuseTable(j) {
 		return y
 	}
 	return o.allocate(s)
@@ -61,7 +61,7 @@ func placeBeforeActivation(o *Output, j job, y place.Memory, s layer.Shape) plac
 // from and writes y. It does nothing if the layer's own tasks have applied it.
 func lowerActivation(o *Output, j job, s layer.Shape, from, y place.Memory) error {
 	l := j.layer
-	if !l.NeedsTable() || fusesTable(j) {
+	if !l.NeedsTable() || canFuseTable(j) {
 		return nil
 	}
 	act := layer.Layer{Op: l.Activation, In: s, Epsilon: l.Epsilon, Alpha: l.Alpha, Low: l.Low, High: l.High}
@@ -108,7 +108,7 @@ func lowerAbsolute(o *Output, j job) error {
 	l := j.layer
 	in := regs.Shape{Groups: l.In.N, Channels: l.In.C, Height: l.In.H, Width: l.In.W}
 	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
-	return addPlanar(o, l, task.Planar{Form: regs.FormConstant, In: in, Absolute: true}.Task(), in, x, y)
+	return addPlanarTask(o, l, task.Planar{Form: regs.FormConstant, In: in, Absolute: true}.Task(), in, x, y)
 }
 
 // forEachRowRun calls f with views of x and y for consecutive runs of rows in each batch element. A

@@ -123,7 +123,7 @@ func (j *joiner) placeSteps() (tasks []*task.Task, runs []Run, into []int) {
 		s := &j.steps[i]
 		placed := s.part.placeTasks(j.locateBuffers(s, scratch[i]))
 		if shift != nil {
-			j.retarget(i, placed, kept, shift[i])
+			j.retargetTasks(i, placed, kept, shift[i])
 			for range placed {
 				j.occupied = append(j.occupied, filled[i])
 			}

@@ -75,12 +75,12 @@ func (f *chainFinder) findChain(first int) ([]rowChain, int) {
 	}
 	groups, ends := f.collectGroups(first)
 	var ready []int // numbers of groups with nothing but their last output in use elsewhere
-	for n, closed := range f.findClosed(groups, first, ends) {
+	for n, closed := range f.findChainEnds(groups, first, ends) {
 		if closed && f.next[first] < ends[n] {
 			ready = append(ready, n+1)
 		}
 	}
-	longest, best := f.lowerLongest(groups, ready)
+	longest, best := f.lowerLongestPrefix(groups, ready)
 	switch {
 	case best == 0 || best == 1 && len(groups[0].Nodes) == 1:
 		return nil, first
@@ -98,10 +98,10 @@ func (f *chainFinder) findChain(first int) ([]rowChain, int) {
 	return list, ends[best-1]
 }
 
-// lowerLongest lowers the longest prefix of groups that fits in L2 as a row chain. It tries the
-// lengths in numbers, which must be in ascending order. It returns the chain and its length in
+// lowerLongestPrefix lowers the longest prefix of groups that fits in L2 as a row chain. It tries
+// the lengths in numbers, which must be in ascending order. It returns the chain and its length in
 // groups, or nil and 0 if no prefix fits.
-func (f *chainFinder) lowerLongest(groups []rows.Group, numbers []int) (longest *rowChain, best int) {
+func (f *chainFinder) lowerLongestPrefix(groups []rows.Group, numbers []int) (longest *rowChain, best int) {
 	if k := len(numbers); k > 0 {
 		if all, ok := f.lower(slices.Clone(groups[:numbers[k-1]])); ok {
 			return all, numbers[k-1]
@@ -117,10 +117,10 @@ func (f *chainFinder) lowerLongest(groups []rows.Group, numbers []int) (longest 
 	return longest, best
 }
 
-// findClosed reports for each group whether a row chain that starts at node first may end with that
-// group. It may if the group's output is the only tensor of the chain that other nodes read.
+// findChainEnds reports for each group whether a row chain that starts at node first may end with
+// that group. It may if the group's output is the only tensor of the chain that other nodes read.
 // ends[i] is the index after the last node of group i.
-func (f *chainFinder) findClosed(groups []rows.Group, first int, ends []int) []bool {
+func (f *chainFinder) findChainEnds(groups []rows.Group, first int, ends []int) []bool {
 	closed := make([]bool, len(groups))
 	inside := map[string]int{} // number of readers among the nodes so far
 	made := map[string]bool{}  // tensors made by the nodes so far
@@ -207,7 +207,7 @@ func (f *chainFinder) makeGroup(n *Node, transposes map[string]transposition) (*
 	out := n.Part.Shape
 	g := &rows.Group{Layer: *l, Weights: n.Part.Weights, Inputs: slices.Clone(n.Inputs), Output: n.Output, Heads: 1, Rows: out.N * out.C * out.H, Width: out.W}
 	for k, in := range n.Inputs {
-		read := shapeOf(&n.Part.inputs[k])
+		read := portShape(&n.Part.inputs[k])
 		t, transposed := transposes[in]
 		if !transposed && f.shapes[in].W != read.W {
 			return nil, false

@@ -61,7 +61,7 @@ func (f Fusion) Fuse(steps []Step) []Step {
 		s.Merged = []int{i}
 		at := -1
 		for k, in := range s.Inputs {
-			if m, ok := maker[in]; ok && readers[in] == 1 && f.merge(&kept[m], &s, k) {
+			if m, ok := maker[in]; ok && readers[in] == 1 && f.mergeSteps(&kept[m], &s, k) {
 				at = m
 				break
 			}
@@ -75,11 +75,11 @@ func (f Fusion) Fuse(steps []Step) []Step {
 	return kept
 }
 
-// merge applies the first fusion rule that fits steps a and b: step a then does the work of both.
-// Step b reads the result of a as its operand with index input. If no rule fits, merge reports
-// false and leaves a unchanged.
-func (f Fusion) merge(a, b *Step, input int) bool {
-	if a.Unfusable || b.Unfusable || b.Rounds || !f.canView(a, b, input) {
+// mergeSteps applies the first fusion rule that fits steps a and b: step a then does the work of
+// both. Step b reads the result of a as its operand with index input. If no rule fits, merge
+// reports false and leaves a unchanged.
+func (f Fusion) mergeSteps(a, b *Step, input int) bool {
+	if a.Unfusable || b.Unfusable || b.Rounds || !f.canWriteInShape(a, b, input) {
 		return false
 	}
 	for i := range rules {
@@ -98,10 +98,11 @@ func (f Fusion) merge(a, b *Step, input int) bool {
 	return false
 }
 
-// canView reports whether a can write its result directly in the shape in which b reads it as its
-// operand with index input. The number of elements must be the same. Once tensors are arranged in
-// rows, the rows must also have the same width, and a result of the network must keep its shape.
-func (f Fusion) canView(a, b *Step, input int) bool {
+// canWriteInShape reports whether a can write its result directly in the shape in which b reads it
+// as its operand with index input. The number of elements must be the same. Once tensors are
+// arranged in rows, the rows must also have the same width, and a result of the network must keep
+// its shape.
+func (f Fusion) canWriteInShape(a, b *Step, input int) bool {
 	have, want := a.Layer.Out(), b.Layer.In
 	if input > 0 {
 		want = b.Layer.SecondShape
@@ -156,7 +157,7 @@ func (n *Network) lowerMerged(s *Step, given []Step) (*Part, error) {
 		if given[i].ByColumn {
 			key.values = &given[i].Columns[0]
 		}
-		next := p.lookupMerged(key)
+		next := p.lookUpMergedPart(key)
 		if k == len(s.Merged)-2 {
 			next.mu.Lock()
 			defer next.mu.Unlock()
@@ -171,9 +172,9 @@ func (n *Network) lowerMerged(s *Step, given []Step) (*Part, error) {
 	return p, nil
 }
 
-// lookupMerged returns the part that merges q with the part of key. The first call creates it
+// lookUpMergedPart returns the part that merges q with the part of key. The first call creates it
 // without lowering it.
-func (q *Part) lookupMerged(key mergeKey) *Part {
+func (q *Part) lookUpMergedPart(key mergeKey) *Part {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	next, ok := q.merged[key]

@@ -101,7 +101,7 @@ const (
 // Errors are a *NodeError, or a *layer.LimitError if the network is too large for one program.
 func (n *Network) Join() (*Joined, error) {
 	j := newJoiner(n)
-	if err := j.wire(); err != nil {
+	if err := j.wireSteps(); err != nil {
 		return nil, err
 	}
 	if err := j.assignPorts(); err != nil {
@@ -194,9 +194,9 @@ func (j *joiner) errorf(node int, format string, args ...any) error {
 	return j.net.errorf(j.nodes[node].members[0], format, args...)
 }
 
-// wire merges the nodes, finds row chains among them, and turns them into steps that refer to
+// wireSteps merges the nodes, finds row chains among them, and turns them into steps that refer to
 // tensors by index. It returns a *NodeError if names or shapes of tensors do not match.
-func (j *joiner) wire() error {
+func (j *joiner) wireSteps() error {
 	if err := j.addInputs(); err != nil {
 		return err
 	}

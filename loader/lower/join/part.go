@@ -102,13 +102,13 @@ func (q *Part) packWeights() (*Part, error) {
 func (q *Part) Inputs() []layer.Shape {
 	shapes := make([]layer.Shape, len(q.inputs))
 	for i := range q.inputs {
-		shapes[i] = shapeOf(&q.inputs[i])
+		shapes[i] = portShape(&q.inputs[i])
 	}
 	return shapes
 }
 
-// shapeOf returns the shape of port p as batch, channels, rows and columns.
-func shapeOf(p *loader.Port) layer.Shape {
+// portShape returns the shape of port p as batch, channels, rows and columns.
+func portShape(p *loader.Port) layer.Shape {
 	return layer.Shape{N: p.Shape[0], C: p.Shape[1], H: p.Shape[2], W: p.Shape[3]}
 }
 

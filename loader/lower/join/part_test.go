@@ -73,7 +73,7 @@ func TestRefusedNetworkPacksNothing(t *testing.T) {
 	n := &Network{Inputs: []Tensor{{Name: "x", Shape: s}}, Outputs: []string{"y"},
 		Nodes: []Node{{Part: product, Inputs: []string{"x"}, Output: "a"}, {Part: product, Inputs: []string{"a"}, Output: "y"}}}
 	j := newJoiner(n)
-	for _, step := range []func() error{j.wire, j.assignPorts, j.checkTaskCount} {
+	for _, step := range []func() error{j.wireSteps, j.assignPorts, j.checkTaskCount} {
 		if err := step(); err != nil {
 			t.Fatal(err)
 		}

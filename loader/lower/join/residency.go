@@ -439,7 +439,7 @@ func (j *joiner) placeResidents() (kept map[access]*resident, shift []int) {
 			list = append(list, arenas[i])
 		}
 		bad := place.Allocate(list, j.l2Bytes())
-		if bad == nil && !skewed && skewAll(chosen) {
+		if bad == nil && !skewed && skewLayouts(chosen) {
 			skewed = true
 			continue
 		}
@@ -451,7 +451,7 @@ func (j *joiner) placeResidents() (kept map[access]*resident, shift []int) {
 			return kept, shift
 		}
 		if skewed {
-			compactAt(bad, chosen)
+			compactOverlapping(bad, chosen)
 			continue
 		}
 		// At the step that is full, the tensor with the longest lifetime is spilled, then the largest.
@@ -470,9 +470,9 @@ func (j *joiner) placeResidents() (kept map[access]*resident, shift []int) {
 	}
 }
 
-// skewAll gives the residents in list layouts that cause no bank conflicts for any of their
+// skewLayouts gives the residents in list layouts that cause no bank conflicts for any of their
 // readers. It reports whether any resident became larger.
-func skewAll(list []*resident) bool {
+func skewLayouts(list []*resident) bool {
 	larger := false
 	for _, r := range list {
 		if before := r.bytes(); !r.byPlane {
@@ -483,9 +483,9 @@ func skewAll(list []*resident) bool {
 	return larger
 }
 
-// compactAt compacts the residents in list whose lifetimes overlap with that of e. If none of them
-// becomes smaller, it compacts all residents in list.
-func compactAt(e *place.Extent, list []*resident) {
+// compactOverlapping compacts the residents in list whose lifetimes overlap with that of e. If none
+// of them becomes smaller, it compacts all residents in list.
+func compactOverlapping(e *place.Extent, list []*resident) {
 	smaller := false
 	for _, r := range list {
 		if r.extent.Overlaps(e) && r.compact() {

@@ -5,9 +5,9 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// retarget changes the tasks of a step so that they read and write resident tensors in L2 instead
-// of memory. It adds shift to the L2 addresses of their other operands.
-func (j *joiner) retarget(step int, tasks []*task.Task, kept map[access]*resident, shift int) {
+// retargetTasks changes the tasks of a step so that they read and write resident tensors in L2
+// instead of memory. It adds shift to the L2 addresses of their other operands.
+func (j *joiner) retargetTasks(step int, tasks []*task.Task, kept map[access]*resident, shift int) {
 	r := retargeter{
 		j: j, step: step, plan: j.steps[step].part.output.Tasks, tasks: tasks, kept: kept,
 		moved: map[*task.Tile]bool{}, gone: map[*task.Tile]bool{},

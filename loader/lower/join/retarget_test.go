@@ -32,7 +32,7 @@ func TestResidentTilesStay(t *testing.T) {
 		Outputs: []string{"y", "z"},
 	}
 	j := newJoiner(n)
-	for _, step := range []func() error{j.wire, j.assignPorts, j.packParts} {
+	for _, step := range []func() error{j.wireSteps, j.assignPorts, j.packParts} {
 		if err := step(); err != nil {
 			t.Fatal(err)
 		}
@@ -40,7 +40,7 @@ func TestResidentTilesStay(t *testing.T) {
 	kept, shift := j.placeResidents()
 	for i := range j.steps {
 		s := &j.steps[i]
-		j.retarget(i, s.part.placeTasks(j.locateBuffers(s, 0)), kept, shift[i])
+		j.retargetTasks(i, s.part.placeTasks(j.locateBuffers(s, 0)), kept, shift[i])
 	}
 	if len(kept) != 5 || shift[2] == 0 {
 		t.Errorf("%d accesses of residents and shifts %v; want 5, and a shift of the third step", len(kept), shift)

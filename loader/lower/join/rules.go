@@ -171,7 +171,7 @@ func fuseChannelAddend(a, b *Step, _ int) bool {
 	}
 	by = slices.Clone(by)
 	if b.Layer.Op == layer.Sub {
-		negateAll(by)
+		negateValues(by)
 	}
 	if a.Layer.Bias {
 		if by, ok = addBiases(a.Weights.Bias, by); !ok {
@@ -201,8 +201,8 @@ func addBiases(x, y []float16.Float16) (sum []float16.Float16, ok bool) {
 	return sum, true
 }
 
-// negateAll changes the sign of each of values.
-func negateAll(values []float16.Float16) {
+// negateValues changes the sign of each of values.
+func negateValues(values []float16.Float16) {
 	for i := range values {
 		values[i] ^= family.SignBit
 	}
@@ -220,7 +220,7 @@ func fuseAffine(a, b *Step, _ int) bool {
 	}
 	by := slices.Clone(b.Weights.Second)
 	if y.Op == layer.Sub {
-		negateAll(by)
+		negateValues(by)
 	}
 	for c := range by {
 		if _, ok := family.AddendBeforeFactor(by[c], a.Weights.Second[c]); !ok {

@@ -32,7 +32,7 @@ func (e *Extent) Overlaps(o *Extent) bool { return e.First <= o.Last && o.First 
 // The order is right for 5 of 7 chains. Attention, and a layer norm with a projection, place small
 // results lowest. No chain shows the order of two extents that are equal in all of this.
 func Allocate(list []*Extent, size int) *Extent {
-	return allocateBy(list, size, func(a, b *Extent) int { return cmp.Compare(a.First, b.First) })
+	return allocateOrdered(list, size, func(a, b *Extent) int { return cmp.Compare(a.First, b.First) })
 }
 
 // AllocateScratch sets the addresses of extents in the scratch buffer. It orders them like
@@ -40,11 +40,12 @@ func Allocate(list []*Extent, size int) *Extent {
 // tensors of six programs, for two of which it matters). The buffer has no limit here; tasks refuse
 // an address that does not fit its register.
 func AllocateScratch(list []*Extent) {
-	allocateBy(list, math.MaxInt, func(a, b *Extent) int { return cmp.Compare(b.First, a.First) })
+	allocateOrdered(list, math.MaxInt, func(a, b *Extent) int { return cmp.Compare(b.First, a.First) })
 }
 
-// allocateBy implements Allocate. compareEqual compares extents that are equal in everything else.
-func allocateBy(list []*Extent, size int, compareEqual func(a, b *Extent) int) *Extent {
+// allocateOrdered implements Allocate. compareEqual compares extents that are equal in everything
+// else.
+func allocateOrdered(list []*Extent, size int, compareEqual func(a, b *Extent) int) *Extent {
 	order := slices.Clone(list)
 	slices.SortStableFunc(order, func(a, b *Extent) int {
 		if a.Streams != b.Streams {

@@ -8,9 +8,10 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// interleave returns the place in the scratch buffer of the rows of v as weights, for matmuls whose
-// left sides have m rows. If the rows are not there yet, it appends a planar task that copies them.
-func (c *chain) interleave(v *value, m int) *kernelSurface {
+// interleaveRows returns the place in the scratch buffer of the rows of v as weights, for matmuls
+// whose left sides have m rows. If the rows are not there yet, it appends a planar task that copies
+// them.
+func (c *chain) interleaveRows(v *value, m int) *kernelSurface {
 	if v.kernel != nil && v.kernel.m == m {
 		return v.kernel
 	}
@@ -84,10 +85,10 @@ func (l *kernelSurface) lanes(first, n int) []coeff.Lane {
 	return lanes
 }
 
-// rightSide returns the tile that holds the right side z of a matmul of two tensors, and the layout
-// of one head's matrix of k rows in it. The tile is nil if z is in memory. If the group reads z
-// transposed, rightSide may append a transpose.
-func (c *chain) rightSide(g *Group, z *value, head, k int) (*heldTile, place.Layout) {
+// placeRightSide returns the tile that holds the right side z of a matmul of two tensors, and the
+// layout of one head's matrix of k rows in it. The tile is nil if z is in memory. If the group
+// reads z transposed, placeRightSide may append a transpose.
+func (c *chain) placeRightSide(g *Group, z *value, head, k int) (*heldTile, place.Layout) {
 	switch {
 	case g.Transposed:
 		src := c.transposeToColumns(z, g.Heads, head, false)
@@ -117,11 +118,11 @@ func (c *chain) emitPairProduct(g *Group, v *value, out bool) bool {
 	if x.rows != g.Heads*m || z.rows != g.Heads*rows || z.width != width {
 		return false
 	}
-	left := c.interleave(x, m)
+	left := c.interleaveRows(x, m)
 	columns := !out && wantsColumns(c.uses[g.Output], false) && g.Heads == 1
 	var e *place.Extent
 	for head := range g.Heads {
-		src, from := c.rightSide(g, z, head, k)
+		src, from := c.placeRightSide(g, z, head, k)
 		pixels := n
 		if columns {
 			pixels = min(n, task.PatchPixels) // a transposed result has at most 128 columns (seen in 2 of 2 chains, from the number of tasks)
@@ -133,7 +134,7 @@ func (c *chain) emitPairProduct(g *Group, v *value, out bool) bool {
 				in := regs.Shape{Groups: 1, Channels: k, Height: 1, Width: min(pixels, n-p)}
 				to := in
 				to.Channels = rows
-				t := g.setEpilogue(task.MAC{In: in, Out: to, Transpose: columns}).Task()
+				t := g.addEpilogue(task.MAC{In: in, Out: to, Transpose: columns}).Task()
 				t.SetKernelInBuffer(place.BarScratch, left.lanes(head*m+first, rows))
 				if src != nil {
 					c.readTile(t, src, from.Rebase(from.Base+p*layer.ElementBytes))

@@ -57,11 +57,11 @@ func Lower(groups []Group, shapes map[string]layer.Shape, dryRun bool) (*Lowered
 	for i := range groups {
 		c.step = i
 		out.Starts = append(out.Starts, c.taskIndex())
-		if !c.loadShared(&groups[i]) || !c.emitGroup(&groups[i], i == len(groups)-1) {
+		if !c.loadSharedInputs(&groups[i]) || !c.emitGroup(&groups[i], i == len(groups)-1) {
 			return nil, false
 		}
 	}
-	return out, c.finishInto(out)
+	return out, c.finishChain(out)
 }
 
 // A Matrix is a matrix in memory: its rows, their width in elements, and its place.
@@ -80,7 +80,7 @@ func LowerGroup(g Group, in []Matrix, to place.Memory) (*Lowered, bool) {
 		c.values[name] = &value{name: name, rows: in[i].Rows, width: in[i].Width, mem: &in[i].At}
 	}
 	out := &Lowered{Starts: []int{0}}
-	return out, c.emitGroup(&c.groups[0], true) && c.finishInto(out)
+	return out, c.emitGroup(&c.groups[0], true) && c.finishChain(out)
 }
 
 // newChain returns a chain that lowers groups, for the L2 of the first group's chip.
@@ -93,9 +93,9 @@ func newChain(groups []Group) *chain {
 	}
 }
 
-// finishInto assigns addresses in L2 to the tiles of the chain and stores its tasks and memory
+// finishChain assigns addresses in L2 to the tiles of the chain and stores its tasks and memory
 // sizes in out. It reports false if the chain does not fit in L2.
-func (c *chain) finishInto(out *Lowered) bool {
+func (c *chain) finishChain(out *Lowered) bool {
 	if !c.placeTiles() {
 		return false
 	}

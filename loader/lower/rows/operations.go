@@ -31,9 +31,9 @@ func (c *chain) emitGroup(g *Group, out bool) bool {
 	return true
 }
 
-// writeOrHold makes task t write the rows of v to the output of the chain if out is set. Otherwise
-// the rows stay in L2 for later tasks.
-func (c *chain) writeOrHold(t *task.Task, v *value, out bool) {
+// writeOrHoldResult makes task t write the rows of v to the output of the chain if out is set.
+// Otherwise the rows stay in L2 for later tasks.
+func (c *chain) writeOrHoldResult(t *task.Task, v *value, out bool) {
 	if out {
 		m := c.output
 		m.Plane = m.Row * v.rows
@@ -98,7 +98,7 @@ func (c *chain) emitBinary(g *Group, v *value, out bool) {
 		c.loadSecond(t, z.rowsSurface(), planarRowLayout(s))
 	}
 	t.SetSourceFlags()
-	c.writeOrHold(t, v, out)
+	c.writeOrHoldResult(t, v, out)
 	c.appendTask(t)
 }
 
@@ -126,7 +126,7 @@ func (c *chain) emitScalar(g *Group, v *value, out bool) {
 	op.ReLU = g.Activation == layer.ReLU
 	t := op.Task()
 	c.readSource(t, c.values[g.Inputs[0]], false)
-	c.writeOrHold(t, v, out)
+	c.writeOrHoldResult(t, v, out)
 	c.appendTask(t)
 }
 
@@ -139,6 +139,6 @@ func (c *chain) emitActivation(g *Group, v *value, out bool) {
 	if g.Layer.Op != layer.ReLU {
 		c.setTable(t, g.Weights.Table)
 	}
-	c.writeOrHold(t, v, out)
+	c.writeOrHoldResult(t, v, out)
 	c.appendTask(t)
 }

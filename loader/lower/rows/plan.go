@@ -76,9 +76,9 @@ func findLeftSides(groups []Group) map[string]bool {
 	return names
 }
 
-// loadShared appends tasks that load inputs of g into L2 if several groups read them and the first
-// of these cannot leave them there. It reports false if an input does not exist.
-func (c *chain) loadShared(g *Group) bool {
+// loadSharedInputs appends tasks that load inputs of g into L2 if several groups read them and the
+// first of these cannot leave them there. It reports false if an input does not exist.
+func (c *chain) loadSharedInputs(g *Group) bool {
 	for k, name := range g.Inputs {
 		v := c.values[name]
 		if v == nil {

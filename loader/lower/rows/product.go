@@ -35,7 +35,7 @@ func (c *chain) emitProduct(g *Group, v *value, out bool) bool {
 	for i, s := range shares {
 		to := in
 		to.Channels = s.Channels
-		t := g.setEpilogue(task.MAC{In: in, Out: to, Transpose: !columns, Blocks: g.Block}).Task()
+		t := g.addEpilogue(task.MAC{In: in, Out: to, Transpose: !columns, Blocks: g.Block}).Task()
 		from := cols.at
 		c.readTile(t, cols, from)
 		if i == 0 && len(c.tasks) > 0 && c.tasks[len(c.tasks)-1].DescribesResult && c.tasks[len(c.tasks)-1].Result == cols.tile {
@@ -145,8 +145,8 @@ func (c *chain) setWeights(t *task.Task, g *Group, s coeff.Share) {
 	t.SetCoding(kernel.Coding)
 }
 
-// setEpilogue returns m with the bias, the factor, and the activation (ReLU or a table) of group g.
-func (g *Group) setEpilogue(m task.MAC) task.MAC {
+// addEpilogue returns m with the bias, the factor, and the activation (ReLU or a table) of group g.
+func (g *Group) addEpilogue(m task.MAC) task.MAC {
 	m.Op, m.Window = regs.MultiplyAccumulate, task.Pointwise
 	m.Bias, m.Table, m.ReLU = g.Bias != nil, g.Table, g.Activation == layer.ReLU
 	if g.Scale != 0 {

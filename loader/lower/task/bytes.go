@@ -13,7 +13,7 @@ func SetEightBit(t *Task, halves layer.Shape) {
 	c.ChCfg = c.ChCfg.WithInFmt(regs.FormatInt8A).WithOutFmt(regs.FormatInt8A)
 	n.KernelCfg = n.KernelCfg.WithKernelFmt(regs.FormatInt8A)
 	n.MACCfg = n.MACCfg.WithBinaryPoint(0)
-	setPassPatch(c, regs.Shape{Height: halves.H, Width: halves.W})
+	setCopyPatch(c, regs.Shape{Height: halves.H, Width: halves.W})
 }
 
 // ByteTile returns the layout in L2 of a source of 8-bit elements that t loads. halves is the shape

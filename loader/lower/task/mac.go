@@ -41,7 +41,7 @@ func (m MAC) Task() *Task {
 	c.Cfg = c.Cfg.WithTranspose(m.Transpose)
 	t.setActiveEngines(m.Out.Channels)
 	if m.Window == nil {
-		setPassPatch(c, m.Out)
+		setCopyPatch(c, m.Out)
 	} else {
 		setDensePatch(c, m.Out, m.PerChannel, m.Window)
 		if m.Blocks {

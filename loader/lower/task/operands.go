@@ -116,7 +116,7 @@ func (t *Task) SetInterleave(n int) {
 // If the depth does not fit its register, FirstError later reports it.
 func (t *registers) setDepth(depth int) {
 	if depth < 1 || depth > maxField {
-		t.refuse("depth of a task", depth, maxField)
+		t.recordLimitError("depth of a task", depth, maxField)
 		return
 	}
 	c := &t.g.Common

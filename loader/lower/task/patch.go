@@ -59,11 +59,11 @@ func isLongReduction(c *regs.Common, columns, channels int, w *layer.Window) boo
 	return !few && int(c.Cin.Cin())*w.Kh*w.Kw >= long
 }
 
-// setPassPatch sets the patch of a task that copies its source through the MAC engines to a result
+// setCopyPatch sets the patch of a task that copies its source through the MAC engines to a result
 // of shape out. The base-2 logarithm of its height is 7 less that of the columns, limited to 4 and
 // to the height of the source (seen in 44 of 52 tasks). For up to 8 columns a height of 16 is fixed
 // (seen in 6 of 6 tasks). A single row has a patch of one row.
-func setPassPatch(c *regs.Common, out regs.Shape) {
+func setCopyPatch(c *regs.Common, out regs.Shape) {
 	if out.Height == 1 {
 		return
 	}
@@ -162,9 +162,9 @@ func FoldedPatch(t *Task) {
 	t.SetPatch(PlanarPatch(w-place.FoldLog2, place.FoldLog2))
 }
 
-// ringPatch sets the patch and the tile height of a task that passes its result through a ring, a
-// small buffer in L2 that the next task empties while this task fills it.
-func ringPatch(t *Task) {
+// setRingPatch sets the patch and the tile height of a task that passes its result through a ring,
+// a small buffer in L2 that the next task empties while this task fills it.
+func setRingPatch(t *Task) {
 	if t.Planar() {
 		t.SetPatch(PlanarPatch(RingLog2, RingLog2))
 	} else {

@@ -34,7 +34,7 @@ func newRing(s regs.Shape, base int) ring {
 // after the ring.
 func ShareRing(t, next *Task, base int) {
 	r := newRing(t.g.InShape(), base)
-	t.SetPatch(ringPatch)
+	t.SetPatch(setRingPatch)
 	l := &t.g.L2
 	t.setLayout(r.source, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, &l.Src1GroupStride)
 	t.First = &Tile{At: r.source, Owner: t, Bytes: r.source.Row * RingRows}
@@ -42,7 +42,7 @@ func ShareRing(t, next *Task, base int) {
 	t.ReplaceResult(r.held, shared)
 	l.ResultCfg = l.ResultCfg.WithType(TypeRing)
 
-	next.SetPatch(ringPatch)
+	next.SetPatch(setRingPatch)
 	next.ReplaceSource1(r.held, shared)
 	l = &next.g.L2
 	l.SourceCfg = l.SourceCfg.WithType(TypeRing)

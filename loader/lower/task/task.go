@@ -103,11 +103,11 @@ func New() *Task { return &Task{registers: registers{g: blankRegisters()}} }
 // most layer.MaxSurface; otherwise FirstError reports it.
 func (t *registers) setDMA(w *regs.DMAWord, n int) {
 	if n < 0 || n > layer.MaxSurface {
-		t.refuse("bytes of an offset or stride in memory", n, layer.MaxSurface)
+		t.recordLimitError("bytes of an offset or stride in memory", n, layer.MaxSurface)
 		return
 	}
 	if n%64 != 0 {
-		t.refuse(fmt.Sprintf("bytes of memory offset %d after the last multiple of 64", n), n%64, 0)
+		t.recordLimitError(fmt.Sprintf("bytes of memory offset %d after the last multiple of 64", n), n%64, 0)
 		return
 	}
 	*w = w.WithBytes(uint32(n))
@@ -117,7 +117,7 @@ func (t *registers) setDMA(w *regs.DMAWord, n int) {
 // it.
 func (t *registers) setL2(w *regs.L2Word, n int) {
 	if n < 0 || n >= layer.MaxL2 {
-		t.refuse("bytes of an address or stride in the L2", n, layer.MaxL2-16)
+		t.recordLimitError("bytes of an address or stride in the L2", n, layer.MaxL2-16)
 		return
 	}
 	*w = w.WithBytes(uint32(n))
@@ -135,11 +135,12 @@ func (t *registers) setLayout(at place.Layout, base, channel, row, depth, group 
 	}
 }
 
-// refuse records that the value got does not fit the register that what names, whose maximum is
-// most. Only the first call counts. FirstError returns the error.
-func (t *registers) refuse(what string, got, most int) {
+// recordLimitError records that a quantity exceeds the maximum of its register. limit names the
+// quantity with its unit, got is its value and most the maximum. Only the first call counts.
+// FirstError returns the error.
+func (t *registers) recordLimitError(limit string, got, most int) {
 	if t.err == nil {
-		t.err = &layer.LimitError{Limit: what, Got: got, Max: most, Nearest: "split the layer into smaller ones"}
+		t.err = &layer.LimitError{Limit: limit, Got: got, Max: most, Nearest: "split the layer into smaller ones"}
 	}
 }
 
@@ -182,7 +183,7 @@ func newPlanarTask(form regs.PlanarForm, in, out regs.Shape) *Task {
 func (t *registers) setShape(in, out regs.Shape) {
 	for _, s := range [...]regs.Shape{in, out} {
 		if s.Width > maxField || s.Height > maxField || s.Channels > layer.MaxChannels || s.Groups > layer.MaxGroups {
-			t.refuse(fmt.Sprintf("extent of a task with %d groups and %d channels of %dx%d", s.Groups, s.Channels, s.Height, s.Width),
+			t.recordLimitError(fmt.Sprintf("extent of a task with %d groups and %d channels of %dx%d", s.Groups, s.Channels, s.Height, s.Width),
 				max(s.Width, s.Height, s.Channels, s.Groups), maxField)
 			return
 		}
@@ -221,7 +222,7 @@ func (t *Task) LoadSource1(m place.Memory, at place.Layout, keep bool) *Tile {
 	l.SourceCfg = l.SourceCfg.WithType(2).WithDMAFmt(1).WithDMAIntl(1)
 	if keep {
 		if width := int(t.g.Common.InDim.Win()) * layer.ElementBytes; at.Channel < width && !t.g.Common.PlanarOperands.Src1BroadcastW() {
-			t.refuse("bytes of a row that is kept", width, at.Channel)
+			t.recordLimitError("bytes of a row that is kept", width, at.Channel)
 		}
 		l.SourceCfg = l.SourceCfg.WithType(KeptTile)
 	}
