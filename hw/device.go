@@ -20,7 +20,7 @@ type Options struct {
 	Chip    Chip
 	Values  bool   // compute values as well as timing
 	Workers int    // goroutines that compute values; 0 means one per processor
-	Budget  uint64 // limit on the steps of values; 0 means DefaultBudget
+	Budget  uint64 // largest number of multiply-accumulates to compute; 0 means DefaultBudget
 	// List is the number of descriptors to keep in Report.Descriptors. The figures of later ones
 	// are added up in Report.Rest. List has no effect if it is 0 or if Values is set.
 	List int
@@ -81,9 +81,9 @@ func (d *Device) Dispatch() {
 	d.report.AddDispatches(d.p.dispatch)
 }
 
-// Count ends the chain and removes the descriptors from index first on from the report's list.
-// Their figures stay in the sums, where they count as one more run of the same number of
-// descriptors listed before index first. The caller must ensure that both runs took equally long.
+// Count ends the chain and drops the descriptors with index first or higher from the report's list.
+// It keeps their figures in the sums, where they count as a repetition of as many descriptors
+// before index first. The caller must ensure that both runs have the same figures.
 func (d *Device) Count(first int) {
 	d.finishChain()
 	d.line = pipeline{}

@@ -96,8 +96,9 @@ func findSpread(d *DescriptorReport) spread {
 	return spread{passLow, passHigh, passRows}
 }
 
-// A Work is a class of descriptors that measurements of one member speak for: the operation and,
-// for convolutions, whether they have a window or groups.
+// A Work is a class of descriptors that do the same kind of work, such as 1x1 convolutions. It
+// depends on the operation and, for convolutions, on the window and the groups. A measurement of
+// one member of a class is taken to apply to all members.
 type Work uint8
 
 // Classes of work.

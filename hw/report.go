@@ -46,8 +46,8 @@ type DescriptorReport struct {
 	// Saved is the number of cycles by which overlapping with the previous descriptor shortens the
 	// chain. It includes the time in which the previous descriptor's last results are stored.
 	Saved clock.Cycles
-	// Lead is how long the descriptor works before the time that it adds to the chain, and Trail
-	// how long its last results are still being stored afterwards.
+	// Time is only what the descriptor adds to the chain. Lead is how long it already works before
+	// that time, and Trail how long its last results are still being stored after it.
 	Lead, Trail clock.Nanoseconds
 	Units       Units
 	DMA         dma.Traffic
@@ -163,9 +163,9 @@ func (r *Report) AddDispatches(e clock.Nanojoules) {
 // dispatches. It is the number to compare two programs by.
 func (r *Report) DescriptorEnergy() clock.Nanojoules { return r.Energy - r.Dispatch }
 
-// Repeat adds the figures of the last per descriptors to the sums times more times, without listing
-// them. It does nothing if times is not positive. Repeat may be called only once, after the last
-// descriptor was added.
+// Repeat adds the figures of the last per descriptors to the sums as if they had run again as often
+// as times says, but does not list the repetitions. It does nothing if times is not positive.
+// Repeat may be called only once, after the last descriptor was added.
 func (r *Report) Repeat(times, per int) {
 	if times <= 0 {
 		return

@@ -13,8 +13,8 @@ type Rest struct {
 	Count   int
 	Time    clock.Nanoseconds
 	Energy  clock.Nanojoules
-	Engines int    // largest number of engines that one of them used
-	Weights uint64 // bytes of weights read by the convolutions among them
+	Engines int    // largest number of engines that an unlisted descriptor used
+	Weights uint64 // bytes of weights that the unlisted convolutions read
 
 	// The following fields are sums over all descriptors of the chain, listed or not. They are
 	// added up in chain order, so they equal the sums of a report that lists all descriptors to the

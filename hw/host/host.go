@@ -16,8 +16,8 @@ type Host struct {
 	Floor evidence.Constant // microseconds per call, independent of its work
 	In    evidence.Constant // microseconds per megabyte of fp16 inputs
 	Out   evidence.Constant // microseconds per megabyte of fp16 outputs
-	// Weights is the time in microseconds per megabyte of weights that a call is the first to use.
-	// It applies to convolutions and linear layers. Such weights arrive at 8 to 15 GB/s.
+	// Weights is the time in microseconds per megabyte of weights that a call uses for the first
+	// time. It applies to convolutions and linear layers. Such weights arrive at 8 to 15 GB/s.
 	Weights evidence.Constant
 	// Zero and Subnormal are times in nanoseconds per output element that is zero or subnormal. The
 	// software that converts outputs is slower for such elements.
@@ -25,8 +25,8 @@ type Host struct {
 	// Memory is the time in microseconds per megabyte that the engine moves, for sessions in which
 	// the machine's memory was left in a slow state.
 	Memory evidence.Constant
-	// Spill is the additional time in microseconds per megabyte of fp16 outputs that are so large
-	// that their fp32 copy does not fit the cache.
+	// Spill is the additional time in microseconds per megabyte of fp16 outputs. It applies only if
+	// their fp32 copy is larger than the cache.
 	Spill evidence.Constant
 
 	// Hold is the time in nanoseconds for which the machine's software keeps the engine's power

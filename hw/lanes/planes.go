@@ -7,8 +7,8 @@ const Count = 16
 
 // Planes splits channels into planes, groups of channels whose weights are stored together. It
 // returns the width in channels of the next planes and the number n of consecutive planes with that
-// width. Of the current group, left channels are not yet in a plane, and no plane may have more
-// than most channels.
+// width. The argument left is the number of channels of the current group that are not yet in a
+// plane, and most is the largest width of a plane.
 func Planes(left, most int) (width, n int) {
 	if left < Count {
 		return 1, left
@@ -25,9 +25,9 @@ const PatchPixels = 128
 // It is the 64 KiB of kernel memory (inferred in the reference for layouts).
 const planeHalves = 1 << 15
 
-// Most returns the largest number of channels in one plane of a task with registers g, which has
-// taps weights per input channel. It is 2^OCGSize, or less for a matmul, which is a task with a
-// transposed result.
+// Most returns the largest number of channels in one plane of a task with registers g. The argument
+// taps is the number of weights per input channel. It is 2^OCGSize, or less for a matmul, which is
+// a task with a transposed result.
 func Most(g *regs.Groups, taps int) int {
 	c := &g.Common
 	most := 1 << c.ConvCfg.OCGSize()

@@ -37,8 +37,9 @@ const (
 	PostAbs             // |x|
 )
 
-// A Config describes one planar task without its shapes: the four PE words and the input ReLU of
-// the L2, as values. The stages run in this order, each on the result of the previous one:
+// A Config describes one planar task without its shapes: the decoded contents of the four PE words,
+// and the ReLU that L2 applies to source 2. The stages run in this order, each on the result of the
+// previous one:
 //
 //	x = ±source 1           Negate1
 //	y = ±relu(source 2)     Relu2, Negate2

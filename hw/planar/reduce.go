@@ -6,8 +6,9 @@ import (
 	"github.com/x448/float16"
 )
 
-// A Reduction combines the terms of a reducing task. The numbers are those of the compiler's
-// ZinIrReductionType. Its 3, the mean, is a sum with FinalScale 1/N.
+// A Reduction combines the terms of a reducing task. The values equal those of the compiler's
+// ZinIrReductionType. The compiler's value 3, the mean, has no constant here, because it is a sum
+// with FinalScale 1/N.
 type Reduction uint8
 
 const (

@@ -44,7 +44,7 @@ type Descriptor struct {
 	Offset   uint32 // byte offset in __text
 	Words    int    // size in words, header and records
 	Header   Header
-	Extended bool   // the extra word of W9&3 == 3 is present
+	Extended bool   // an extra word follows the header, because bits 0 and 1 of header word 9 are set
 	Extra    uint32 // the extra word
 	Records  []Record
 }

@@ -35,7 +35,7 @@ type Operand struct {
 	// memory, which is meaningful only if DRAM is set.
 	Surface
 	Tile  Tile   // position in the L2
-	Bytes uint64 // moved by the tile DMA, counted as in the stored ExeCycles
+	Bytes uint64 // bytes that the tile DMA moves, counted as in the stored ExeCycles
 }
 
 // InL2 reports whether L2 must hold the whole tensor at once.
@@ -44,7 +44,7 @@ func (o *Operand) InL2() bool { return o.Used && o.L2 == Resident }
 // A KernelOperand describes the weights that a task reads from device memory.
 type KernelOperand struct {
 	On       bool
-	Bytes    uint64 // moved: a buffer that several lanes read counts once
+	Bytes    uint64 // bytes moved; a buffer that several lanes read counts once
 	Lane     uint64 // bytes of the longest lane
 	Low, End uint64 // offsets of the first byte and of the end
 }
@@ -52,7 +52,7 @@ type KernelOperand struct {
 // Operands describes all tensors and weights that a task reads and writes, and how many bytes of
 // each move.
 type Operands struct {
-	In, Out                  Shape // of the task, before axes are repeated
+	In, Out                  Shape // shapes of the task's source and result, before axes are repeated
 	Source1, Source2, Result Operand
 	Kernel                   KernelOperand
 }
