@@ -30,7 +30,7 @@ type Event struct {
 type Program struct {
 	Address    uint64 // address of the firmware container
 	Bytes      uint32
-	Procedures uint32 // number that calls may name, 0 for all
+	Procedures uint32 // number of procedures that calls may use, 0 for all
 	Bars       uint32 // maximum number of custom bars in its calls
 }
 

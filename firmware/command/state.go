@@ -29,12 +29,12 @@ func (c *Controller) notify(id ID, h Header, n Notice) {
 	}
 }
 
-// Ended notifies the host that a queued call has ended with status s. The header h is that
-// of the call.
+// Ended notifies the host that the queued call with header h has ended with status s.
 func (c *Controller) Ended(h Header, s Status) { c.notify(ProgramEvent, h, Notice{Status: s}) }
 
 // checkStatus reports whether the engine returned status OK. If not, it refuses the command
-// with status s and the message that the engine could not be done, such as "suspended".
+// with status s. The message names the failed operation by done, a participle such as
+// "suspended".
 func (c *Controller) checkStatus(s Status, r *Reply, done string) bool {
 	if s != OK {
 		r.refuse(s, "engine could not be %s", done)

@@ -270,8 +270,8 @@ func (c *Call) Waiting() bool {
 // Saved counts the bytes that the calls of a session did not copy, because programs share
 // buffers or keep state on the device.
 type Saved struct {
-	HostCopyBytes uint64 // out of the device and into it again
-	DRAMBytes     uint64 // each copied byte is read once and written once
+	HostCopyBytes uint64 // bytes that the host would have copied from the device and back
+	DRAMBytes     uint64 // bytes that these copies would have read and written in device memory
 }
 
 // Saved returns the number of bytes that calls have not copied so far.

@@ -49,7 +49,8 @@ func (l *Loaded) Unloaded() bool { return l.session == nil }
 // UnderWay returns the program's call in progress, or nil if there is none.
 func (l *Loaded) UnderWay() *Call { return l.current }
 
-// State returns the pairs of ports that [Loaded.Alias] connected, in that order.
+// State returns the pairs of ports that [Loaded.Alias] connected, in the order of the
+// calls.
 func (l *Loaded) State() []StateAlias { return slices.Clone(l.state) }
 
 // A StateAlias names an output whose values become an input of the program's next call.

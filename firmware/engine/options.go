@@ -49,7 +49,7 @@ type Options struct {
 
 	Memory  uint64 // bytes of device memory; 0 means DefaultMemory
 	Workers int    // goroutines that compute values; 0 means one per processor
-	Budget  uint64 // maximum steps of computing values in one dispatch; 0 means hw.DefaultBudget
+	Budget  uint64 // largest number of multiply-accumulates to compute in one dispatch; 0 means hw.DefaultBudget
 }
 
 // An OptionError reports an option with an invalid value.

@@ -144,11 +144,11 @@ func transferPort(mem *dma.Memory, p *loader.Port, data []float16.Float16, write
 }
 
 // PseudoRandom returns n fp16 values in the range -1 to 1, excluding 1. They depend only on
-// the name and the seed.
-func PseudoRandom(of string, n int, seed uint64) []float16.Float16 {
-	name := fnv.New64a()
-	name.Write([]byte(of))
-	r := rand.New(rand.NewPCG(seed, name.Sum64()))
+// name, such as that of an input, and on seed.
+func PseudoRandom(name string, n int, seed uint64) []float16.Float16 {
+	hash := fnv.New64a()
+	hash.Write([]byte(name))
+	r := rand.New(rand.NewPCG(seed, hash.Sum64()))
 	// With eleven bits, every value is exact in fp16.
 	var values [1 << 11]float16.Float16
 	for i := range values {

@@ -24,7 +24,7 @@ type Tensor struct {
 type Result struct {
 	Program    *loader.Program
 	Report     *hw.Report        // covers all dispatches
-	Dispatches []Dispatch        // listed dispatches that began, with their parts of the report
+	Dispatches []Dispatch        // dispatches that began, except those not listed, each with its part of the report
 	Again      int               // further dispatches, each like the last of Dispatches
 	Host       clock.Nanoseconds // time that the host adds to each dispatch
 	Inputs     []Tensor          // inputs that the call wrote

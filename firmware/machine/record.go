@@ -12,10 +12,11 @@ import (
 const maxCalls = 1 << 16
 
 // WriteRecording writes a script that repeats a run of a program and expects the same
-// results. The argument model follows the name in the script's model step: "builtin", "file
-// NAME" or "layer OP KEYS". The run had the options o and the result r. The script expects
-// the given outputs. WriteRecording returns an *[engine.OptionError] if a script cannot
-// name the model or if there were too many calls, or the error of w.
+// results. The argument model is the text after the name in the script's model step:
+// "builtin", "file NAME" or "layer OP KEYS". The options and the result of the run are o
+// and r. The script expects the given outputs. WriteRecording returns an
+// *[engine.OptionError] if a script cannot name the model or if there were too many calls,
+// or the error of w.
 func WriteRecording(w io.Writer, model string, o *engine.Options, r *engine.Result, outputs []engine.Tensor) error {
 	if strings.ContainsAny(model, "#\n\r") {
 		return &engine.OptionError{Option: "Record", What: fmt.Sprintf("model %q contains # or a line break, which a script cannot hold", model)}

@@ -47,8 +47,7 @@ type Work interface {
 }
 
 // A Waiter is a [Work] that may have to wait for a call that shares its buffers. While
-// Waiting returns true, the scheduler skips the queue of which the work is the first
-// request.
+// Waiting returns true, the scheduler skips the queue whose first request is this work.
 type Waiter interface {
 	Work
 	Waiting() bool

@@ -20,7 +20,7 @@ import (
 type Script struct {
 	Chip     string        // preset; "" means m1
 	Host     string        // preset; "" means none
-	Duration time.Duration // time during which calls arrive; they are all finished
+	Duration time.Duration // time during which calls arrive; all of them run to their end
 	Seed     uint64        // seed of random arrivals; 0 means 1
 	InFlight int           // commands in flight at a time; 0 means one, as macOS allows
 	MaxCalls int           // number of calls at which arrivals stop; 0 means DefaultMaxCalls
@@ -37,7 +37,7 @@ type ScriptClient struct {
 	Name     string
 	Model    string // file of a program or a network, for the function that opens it
 	Dim      string // sizes of a network's dimensions, as in "batch=1,height=640"
-	Layer    string // or one layer's operation and keys, as in "conv cin=64 cout=64"
+	Layer    string // operation and keys of a single layer, instead of Model, as in "conv cin=64 cout=64"
 	Priority uint8  // 0, the most urgent, to 7
 	Arrival  string // "back-to-back", "fixed" or "poisson"; "" means back-to-back
 	Rate     float64
@@ -175,9 +175,9 @@ func (l *Outcome) keepEvents(most int) {
 	}
 }
 
-// FirstEvents returns the first most events of list, and the later events that end runs
-// which began among them. A simulation with Script.Events set to most keeps the same
-// events.
+// FirstEvents returns up to most events from the start of list, and those later events that
+// end a run whose start it returns. A simulation with Script.Events set to most keeps the
+// same events.
 func FirstEvents(list []Event, most int) (first []Event) {
 	keep := eventFilter(most)
 	for i := range list {

@@ -63,7 +63,7 @@ func (h *Host) Total() clock.Nanoseconds { return h.Outside + h.Before + h.After
 // Config describes the clients and the duration of a simulation.
 type Config struct {
 	Clients  []Client
-	Duration clock.Nanoseconds // time during which calls arrive; they are all finished
+	Duration clock.Nanoseconds // time during which calls arrive; all of them run to their end
 	Seed     uint64
 	InFlight int // commands past the gate at a time; 0 means one, the documents' default
 	Power    firmware.PowerTimes
