@@ -73,7 +73,7 @@ type RelocPair struct {
 	Info uint32
 }
 
-// A PortLoad is a load command that names the window of device memory at an address.
+// A PortLoad is a load command that gives a name to the window of device memory at an address.
 type PortLoad struct {
 	LoadBytes
 	Addr uint64
@@ -99,7 +99,7 @@ type OperationLoad struct {
 	Direction Direction
 	Procedure string
 	Operand   string // of the operation
-	Port      string // the symbol: that of the port command and its shape
+	Port      string // name of the port, which its port command and its shape symbol share
 	Type      uint32
 	Shape     [4]int    // N, C, H, W
 	Strides   [4]uint64 // bytes
@@ -280,8 +280,8 @@ func (r *reader) decodeLoad(at uint64, b []byte) (Load, error) {
 	return LoadBytes(b), nil
 }
 
-// newShortCommandError returns the error for a command that is too small for its fields.
-// want is the minimum size in bytes.
+// newShortCommandError returns the error for a command that is too small for its fields. The
+// argument want is the minimum size in bytes.
 func newShortCommandError(at uint64, b []byte, want int, what string) error {
 	return fail(at+4, uint64(len(b)), "size of %s is below %#x", what, want)
 }

@@ -15,7 +15,7 @@ type RelocKind uint8
 // Kinds of relocations. Known containers use only the first. The names of the others were
 // read from the vendor's code.
 const (
-	SectionRelative RelocKind = iota // nothing; the word is already relative to its section
+	SectionRelative RelocKind = iota // the word as it is, already relative to its section
 	DeviceAddress                    // the address of buffer Target, plus Value
 	DataSet                          // the on-chip data-set id Value
 	BufferOffset                     // the offset Value in a buffer

@@ -8,8 +8,8 @@ import (
 
 // ParseAssignment parses an assignment such as BLOCK.REGISTER.FIELD=VALUE or
 // BLOCK.REGISTER=VALUE, in the notation of descriptor text. It returns the register, a mask
-// of the bits that are assigned, and their values at the places of the mask. All errors are
-// of type *[Error], with line 1.
+// of the bits that are assigned, and the values of these bits, shifted to their positions
+// in the register. All errors are of type *[Error], with line 1.
 func ParseAssignment(text string) (r regs.Register, mask, value uint32, err error) {
 	name, text1, ok := strings.Cut(text, "=")
 	l := line{number: 1}

@@ -38,9 +38,9 @@ func (w *Window) Phases() [][]int {
 // Valid returns a k x k window without padding that moves by stride.
 func Valid(k, stride int) Window { return Window{Kh: k, Kw: k, Sy: stride, Sx: stride} }
 
-// Same returns a k x k window with as much padding as gives ceil(in/stride) output rows and
-// columns. If the padding of an axis is odd, the extra zero comes after the last element (seen in
-// both examples of a 3x3 window with stride 2).
+// Same returns a k x k window that is padded to give ceil(in/stride) output rows and columns. If
+// the padding of an axis is odd, the extra zero comes after the last element (seen in both examples
+// of a 3x3 window with stride 2).
 func Same(k, stride int, in Shape) Window {
 	w := Valid(k, stride)
 	w.Py, w.Qy = SamePad(k, stride, in.H)
@@ -48,8 +48,8 @@ func Same(k, stride int, in Shape) Window {
 	return w
 }
 
-// SamePad returns the padding before and after an axis of in elements with which a window of k taps
-// gives ceil(in/stride) outputs.
+// SamePad returns the padding to add before and after an axis of in elements, so that a window of k
+// taps gives ceil(in/stride) outputs.
 func SamePad(k, stride, in int) (before, after int) {
 	out := (in + stride - 1) / stride
 	total := max(0, (out-1)*stride+k-in)
@@ -66,7 +66,7 @@ func (s Shape) Elements() int { return s.N * s.C * s.H * s.W }
 // in memory, so it can be read with any other row length that is a multiple of 64 bytes too.
 func (s Shape) HasPackedRows() bool { return s.W*ElementBytes%rowUnit == 0 }
 
-// Dilate returns the window that covers the same taps d rows and columns apart.
+// Dilate returns the window with its taps spaced d rows and d columns apart.
 func (w Window) Dilate(d int) Window {
 	w.Kh, w.Kw = (w.Kh-1)*d+1, (w.Kw-1)*d+1
 	return w

@@ -114,11 +114,11 @@ func (p *Program) Bind(name string, value uint64) error {
 	return nil
 }
 
-// Weights replaces the weights of a descriptor. name is the descriptor's number, as 3 or td3, or a
-// prefix of the symbol of its weights, K and a hash. With the suffix .bias it names the biases
-// instead. values are in the order [group][output channel][input channel][row][column], without
-// padding. If they are too few or too many, or if the descriptor has no weights in a known order,
-// Weights returns an *Error.
+// Weights replaces the weights of a descriptor. name is the descriptor's number, such as 3 or td3,
+// or a prefix of the symbol of its weights (the letter K and a hash). With the suffix .bias it
+// names the biases instead. values are in the order [group][output channel][input
+// channel][row][column], without padding. If they are too few or too many, or if the descriptor has
+// no weights in a known order, Weights returns an *Error.
 func (p *Program) Weights(name string, values []float16.Float16) error {
 	who, bias := strings.CutSuffix(name, ".bias")
 	index, layout, err := p.findLayout(who)

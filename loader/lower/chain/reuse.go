@@ -90,8 +90,8 @@ func (p *program) setReuse() []uint32 {
 	return writers
 }
 
-// markOverwrite records in the registers of task i that its result is in the scratch buffer. by is
-// the DMA that last accessed the bytes that the result overwrites, or noDMA.
+// markOverwrite records in the registers of task i that its result is in the scratch buffer. The
+// argument by is the DMA that last accessed the bytes that the result overwrites, or noDMA.
 func (t *step) markOverwrite(i int, by dmaID) {
 	w := &t.g.TileDMADst.DstDMAConfig
 	*w |= scratchHint
@@ -106,7 +106,8 @@ func (t *step) markOverwrite(i int, by dmaID) {
 }
 
 // setHints sets the cache hints for the sources of the task: whether their bytes will be read
-// again. again says which of the two sources a later task reads, and read holds the earlier reads.
+// again. The argument again says which of the two sources a later task reads, and the argument read
+// holds the earlier reads.
 func (t *step) setHints(m *access, again [2]bool, read lastAccesses) {
 	sameBytes := m.on[0] && m.on[1] && m.source[0].overlaps(m.source[1])
 	d := &t.g.TileDMASrc

@@ -51,7 +51,7 @@ func (s *Section) Reserve(n int) []byte {
 	return make([]byte, n)
 }
 
-// Copy appends n bytes of another section, starting at its offset at.
+// Copy appends the n bytes at offset at of section from.
 func (s *Section) Copy(from *Section, at, n int) {
 	if s.SizesOnly {
 		s.Bytes += n

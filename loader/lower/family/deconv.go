@@ -315,9 +315,9 @@ func appendTaps(filter []float16.Float16, j job, ys, xs []int) []float16.Float16
 }
 
 // reverseTaps returns the taps of one phase of a transposed convolution along one axis, in
-// descending order. at is the phase's first row in the result plus the padding, and k is the height
-// of the window. first is the input row that taps[0] reads for that row. A phase without taps gets
-// the single tap -1, which stands for a weight of zero.
+// descending order. The argument at is the phase's first row in the result plus the padding, and k
+// is the height of the window. first is the input row that taps[0] reads for that row. A phase
+// without taps gets the single tap -1, which stands for a weight of zero.
 func reverseTaps(at, k, stride int) (taps []int, first int) {
 	for tap := at % stride; tap < k; tap += stride {
 		taps = append([]int{tap}, taps...)

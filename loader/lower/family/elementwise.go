@@ -14,8 +14,9 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// AddendBeforeFactor returns the q for which (x + q) * f equals x*f + a, apart from rounding. It is
-// a / f, or 0 if a is 0. AddendBeforeFactor reports false if q is not a normal fp16 value.
+// AddendBeforeFactor returns a number q such that (x + q) * f equals x*f + a, apart from rounding.
+// The number is a/f, or 0 if a is 0. AddendBeforeFactor returns false if it is not a normal fp16
+// value.
 func AddendBeforeFactor(a, f float16.Float16) (float16.Float16, bool) {
 	const least, most = 0x1p-14, 65504
 	if a&^SignBit == 0 {

@@ -124,7 +124,7 @@ func newRootSquarePass(l *layer.Layer, s regs.Shape) task.Planar {
 }
 
 // newAffinePass returns the planar task that computes (x - a) * b for each element x of its first
-// source. second says where in the second source a and b are; they are its first and second row.
+// source. The view second locates a and b, the first and second row of the second source. The flag
 // next says whether the task after it runs on the planar engine.
 func newAffinePass(s regs.Shape, second task.SourceView, next bool) task.Planar {
 	a := pass.Affine(s)

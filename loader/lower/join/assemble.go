@@ -179,8 +179,8 @@ func (j *joiner) mergedNodes() []int {
 }
 
 // addRuns adds a step's tasks to the runs of the nodes that the step computes: several nodes for a
-// row chain, and one node otherwise. all is the range of the step's tasks in the program, and
-// runs[n] is the range of tasks of node n so far.
+// row chain, and one node otherwise. The argument all is the range of the step's tasks in the
+// program, and runs[n] is the range of tasks of node n so far.
 func (j *joiner) addRuns(s *step, all Run, runs []Run) {
 	if s.chain == nil {
 		j.addRun(s.node, all, runs)
@@ -235,9 +235,9 @@ func (j *joiner) placeInScratch(resident []bool) (own []int) {
 	return own
 }
 
-// locateBuffers returns the place in the program of each buffer that a step's part uses. own is the
-// offset of the step's own scratch memory. On the first call for a part, locateBuffers appends the
-// part's constants to the constant section.
+// locateBuffers returns the place in the program of each buffer that a step's part uses. The
+// argument own is the offset of the step's own scratch memory. On the first call for a part,
+// locateBuffers appends the part's constants to the constant section.
 func (j *joiner) locateBuffers(s *step, own int) *place.Spots {
 	p := s.part.output
 	var at place.Spots

@@ -22,9 +22,10 @@ type Step struct {
 	// Stored is set if the constant operand does not have one value for each channel, even if
 	// Layer.Second is layer.Constant.
 	Stored bool
-	// Rounds is set if the result must be rounded on its own. No other step merges such a step.
+	// Rounds is set if the result must be rounded on its own. Such a step is never merged into the
+	// step before it.
 	Rounds bool
-	// Average is set if all weights are one over their number and must stay so.
+	// Average is set if each of the n weights is 1/n and must stay so.
 	Average bool
 	// Unfusable is set for a step that the engine cannot run. Such a step stays as it is.
 	Unfusable bool
@@ -36,7 +37,8 @@ type Step struct {
 // A Fusion merges the layers of one network where a single task can compute several of them, such
 // as a convolution and the ReLU after it.
 type Fusion struct {
-	// Outputs names the tensors that the network returns. No step merges the step that makes one.
+	// Outputs names the tensors that the network returns. A step that makes one of them is never
+	// merged with a step that reads it.
 	Outputs []string
 	// Arranged is set once tensors are laid out in rows. From then on, reading a tensor in rows of
 	// another width is not free.

@@ -115,9 +115,9 @@ func portShape(p *loader.Port) layer.Shape {
 // Out returns the shape of the result of the layer.
 func (q *Part) Out() layer.Shape { return q.Shape }
 
-// placeTasks returns copies of the tasks of q whose buffers have their places in the program. at
-// maps each buffer of the part to its place. The copies share tiles with each other, but not with
-// q.
+// placeTasks returns copies of the tasks of q whose buffers have their places in the program. The
+// argument at maps each buffer of the part to its place. The copies share tiles with each other,
+// but not with q.
 func (q *Part) placeTasks(at *place.Spots) []*task.Task {
 	tiles := map[*task.Tile]*task.Tile{}
 	moved := make([]*task.Task, len(q.output.Tasks))

@@ -236,8 +236,8 @@ func (j *joiner) canMapToL2(r *resident) bool {
 }
 
 // visitReaders calls visit for each later task of the same step that reads the tile that access a
-// loads into L2. k is the index of that task, and at is the layout that it uses. visitReaders
-// returns false if visit does, or if a task reads the tile with other strides.
+// loads into L2. The arguments of visit are the index of that task and the layout that it uses.
+// visitReaders returns false if visit does, or if a task reads the tile with other strides.
 func (j *joiner) visitReaders(a access, visit func(k int, at *place.Layout) bool) bool {
 	part := j.steps[a.step].part
 	tasks := part.output.Tasks

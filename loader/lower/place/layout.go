@@ -93,10 +93,10 @@ func TransposeSource(m, k int) Layout {
 	return Packed(regs.Shape{Channels: m, Width: min(k, 128)})
 }
 
-// CompleteStrides returns at with strides for axes of extent 1, whose strides are 0, and with a
-// depth stride. planes, rows and width are the extents of the tensor. The added strides are those
-// of a tensor without gaps. CompleteStrides reports false if a stride is not a multiple of 16 or is
-// too large for L2.
+// CompleteStrides returns the layout with strides for axes of extent 1, whose strides are 0, and
+// with a depth stride. planes, rows and width are the extents of the tensor. The added strides are
+// those of a tensor without gaps. CompleteStrides reports false if a stride is not a multiple of 16
+// or is too large for L2.
 func (at Layout) CompleteStrides(planes, rows, width int) (Layout, bool) {
 	if planes <= 1 {
 		at.Channel = cmp.Or(at.Channel, layer.RoundUp(width*layer.ElementBytes, 16))

@@ -68,8 +68,8 @@ func (v View) FoldRow() View {
 	return v
 }
 
-// FoldColumns is the number that the columns of a row must be a multiple of to fold into FoldRows
-// rows. FoldLog2 is log2 of FoldRows.
+// FoldColumns divides the number of columns of every row that can be folded into FoldRows rows.
+// FoldLog2 is log2 of FoldRows.
 const FoldColumns, FoldRows, FoldLog2 = 128, 4, 2
 
 // BatchElement returns the view of element n of the batch.

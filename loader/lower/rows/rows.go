@@ -126,16 +126,16 @@ func (c *chain) loadSecond(t *task.Task, m place.Memory, at place.Layout) {
 	t.SetSourceFlags()
 }
 
-// readTile makes t read its first source from tile h. at is the layout that t uses, relative to the
-// start of the tile's extent.
+// readTile makes t read its first source from tile h. The argument at is the layout that t uses,
+// relative to the start of the tile's extent.
 func (c *chain) readTile(t *task.Task, h *heldTile, at place.Layout) {
 	t.ReadTile(h.tile, at)
 	h.extent.Last = max(h.extent.Last, c.taskIndex())
 	c.fixups = append(c.fixups, fixup{t, task.Operand1, h.extent, nil})
 }
 
-// readSecondTile makes t read its second source from tile h. at is the layout that t uses, relative
-// to the start of the tile's extent.
+// readSecondTile makes t read its second source from tile h. The argument at is the layout that t
+// uses, relative to the start of the tile's extent.
 func (c *chain) readSecondTile(t *task.Task, h *heldTile, at place.Layout) {
 	t.ReadSecondTile(h.tile, at)
 	h.extent.Last = max(h.extent.Last, c.taskIndex())

@@ -9,10 +9,10 @@ import (
 // calls. No program shows how the compiler splits such tensors. Their registers determine time,
 // bytes and energy, and have no addresses.
 
-// PlanarPass returns the registers of a planar task that processes m rows of k elements. read is
-// set if the task loads its source from memory, and write if it writes its result there. The
-// registers hold no addresses, so they suffice for estimating time, traffic and energy but not for
-// running.
+// PlanarPass returns the registers of a planar task that processes m rows of k elements. The flag
+// read means that the task loads its source from memory, and the flag write that it writes its
+// result there. The registers hold no addresses, so they suffice for estimating time, traffic and
+// energy but not for running.
 func PlanarPass(form regs.PlanarForm, m, k int, read, write bool) *regs.Groups {
 	g := new(regs.Groups)
 	setFoldedShape(g, regs.Shape{Groups: 1, Channels: 1, Height: m, Width: k})
@@ -22,7 +22,7 @@ func PlanarPass(form regs.PlanarForm, m, k int, read, write bool) *regs.Groups {
 }
 
 // TablePass returns the registers of a MAC task that applies an activation table to m rows of k
-// elements. read and write have the meaning that they have for [PlanarPass]. The registers hold no
+// elements. read and write have the same meaning as in [PlanarPass]. The registers hold no
 // addresses.
 func TablePass(m, k int, read, write bool) *regs.Groups {
 	g := PlanarPass(0, m, k, read, write)

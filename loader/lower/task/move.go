@@ -38,11 +38,11 @@ func (t *registers) Rebase(at *place.Spots) {
 	t.h.KernelBases = k.WithKBase0(at[bar].Bar)
 }
 
-// Shift adds by bytes to the address of an operand in L2. The strides of the operand do not change.
-func (t *Task) Shift(which Operand, by int) {
+// Shift adds n bytes to the address of an operand in L2. The strides of the operand do not change.
+func (t *Task) Shift(which Operand, n int) {
 	l := &t.g.L2
 	w := [...]*regs.L2Word{&l.Src1Base, &l.Src2Base, &l.ResultBase}[which]
-	t.setL2(w, int(w.Bytes())+by)
+	t.setL2(w, int(w.Bytes())+n)
 }
 
 // MoveTo sets the offset in bytes of an operand within its buffer in memory.

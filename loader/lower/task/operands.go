@@ -7,8 +7,8 @@ import (
 
 // ReadTileGroups is like [Task.ReadTile] for a source with several groups, whose stride is
 // at.Group.
-func (t *Task) ReadTileGroups(from *Tile, at place.Layout) {
-	t.ReadTile(from, at)
+func (t *Task) ReadTileGroups(tile *Tile, at place.Layout) {
+	t.ReadTile(tile, at)
 	t.setL2(&t.g.L2.Src1GroupStride, at.Group)
 }
 
@@ -31,8 +31,8 @@ func (t *Task) KeepResultInRing(at place.Layout, bytes int) *Tile {
 
 // ReadRing makes the task read its first source from a ring, a buffer in L2 that the previous task
 // fills while this task empties it. It undoes an earlier [Task.LoadSource1].
-func (t *Task) ReadRing(at place.Layout, from *Tile) {
-	t.ReplaceSource1(at, from)
+func (t *Task) ReadRing(at place.Layout, tile *Tile) {
+	t.ReplaceSource1(at, tile)
 	t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithType(TypeRing).WithDMAIntl(1)
 }
 

@@ -74,9 +74,9 @@ func setCopyPatch(c *regs.Common, out regs.Shape) {
 	}
 }
 
-// A Patch changes how a task divides its result, either into patches (blocks of pixels that the
-// engine computes at the same time) or into tiles (runs of rows). New tasks have the patch that
-// fits their operation; use [Task.SetPatch] to replace it.
+// A Patch is a function that changes how a task divides its result, either into patches (blocks of
+// pixels that the engine computes at the same time) or into tiles (runs of rows). New tasks have
+// the patch that fits their operation; use [Task.SetPatch] to replace it.
 type Patch func(t *Task)
 
 // SetPatch calls p to replace the patches or the tile height of the task.

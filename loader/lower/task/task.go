@@ -263,27 +263,27 @@ func (t *Task) LoadSource2(m place.Memory, at place.Layout) {
 	t.g.Common.Cfg |= bothInMemory
 }
 
-// ReadTile makes the task read its first source from tile from in L2, which an earlier task loaded
-// or computed. at is the layout of the part that the task reads.
-func (t *Task) ReadTile(from *Tile, at place.Layout) {
+// ReadTile makes the task read its first source from a tile in L2 that an earlier task loaded or
+// computed. at is the layout of the part that the task reads.
+func (t *Task) ReadTile(tile *Tile, at place.Layout) {
 	l := &t.g.L2
 	l.SourceCfg = l.SourceCfg.WithDMAIntl(1)
 	t.setLayout(at, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, nil)
-	t.First = from
+	t.First = tile
 }
 
-// ReadSecondTile makes the task read its second source from tile from in L2, which an earlier task
-// loaded or computed. at is the layout of the part that the task reads.
-func (t *Task) ReadSecondTile(from *Tile, at place.Layout) {
+// ReadSecondTile makes the task read its second source from a tile in L2 that an earlier task
+// loaded or computed. The argument at is the layout of the part that the task reads.
+func (t *Task) ReadSecondTile(tile *Tile, at place.Layout) {
 	l := &t.g.L2
 	t.setLayout(at, &l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Src2DepthStride, nil)
-	t.Second = from
+	t.Second = tile
 }
 
 // ReadDescribedTile is like [Task.ReadTile], and also sets the memory registers of the source to
 // surface m in the scratch buffer, see [Task.MarkSourceDescribed].
-func (t *Task) ReadDescribedTile(from *Tile, at place.Layout, m place.Memory) {
-	t.ReadTile(from, at)
+func (t *Task) ReadDescribedTile(tile *Tile, at place.Layout, m place.Memory) {
+	t.ReadTile(tile, at)
 	t.MarkSourceDescribed(m)
 }
 
