@@ -264,7 +264,7 @@ func (t *Task) LoadSource2(m place.Memory, at place.Layout) {
 }
 
 // ReadTile makes the task read its first source from a tile in L2 that an earlier task loaded or
-// computed. at is the layout of the part that the task reads.
+// computed. The argument at is the layout of the part that the task reads.
 func (t *Task) ReadTile(tile *Tile, at place.Layout) {
 	l := &t.g.L2
 	l.SourceCfg = l.SourceCfg.WithDMAIntl(1)
