@@ -182,10 +182,14 @@ func newPlanarTask(form regs.PlanarForm, in, out regs.Shape) *Task {
 // of the result as one tile.
 func (t *registers) setShape(in, out regs.Shape) {
 	for _, s := range [...]regs.Shape{in, out} {
-		if s.Width > maxField || s.Height > maxField || s.Channels > layer.MaxChannels || s.Groups > layer.MaxGroups {
-			t.recordLimitError(fmt.Sprintf("extent of a task with %d groups and %d channels of %dx%d", s.Groups, s.Channels, s.Height, s.Width),
-				max(s.Width, s.Height, s.Channels, s.Groups), maxField)
-			return
+		for _, e := range [...]struct {
+			name      string
+			got, most int
+		}{{"width", s.Width, maxField}, {"height", s.Height, maxField}, {"channels", s.Channels, layer.MaxChannels}, {"groups", s.Groups, layer.MaxGroups}} {
+			if e.got > e.most {
+				t.recordLimitError(fmt.Sprintf("%s of a task of %d groups and %d channels of %dx%d", e.name, s.Groups, s.Channels, s.Height, s.Width), e.got, e.most)
+				return
+			}
 		}
 	}
 	c := &t.g.Common
