@@ -277,27 +277,6 @@ type Saved struct {
 // Saved returns the number of bytes that calls have not copied so far.
 func (s *Session) Saved() Saved { return Saved{s.saved, 2 * s.saved} }
 
-// staysOnDevice reports whether the values of port p are not copied between host and
-// device: they are state, or another program uses the same buffer.
-func (l *Loaded) staysOnDevice(p *loader.Port) bool {
-	if l.isState(p) {
-		return true
-	}
-	at := addressRange{p.Address, p.Address + spanBytes(p)}
-	for _, other := range l.session.loaded {
-		if other == l {
-			continue
-		}
-		for i := range other.program.Ports {
-			q := &other.program.Ports[i]
-			if q.Direction != p.Direction && q.Address < at.hi && at.lo < q.Address+spanBytes(q) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
 // countSaved adds the bytes that a finished call did not have to copy to the session's
 // count. In the first call, the host does copy the state.
 func (l *Loaded) countSaved() {

@@ -48,3 +48,24 @@ func hostTime(h *host.Host, res *Result, state func(*loader.Port) bool) clock.Na
 	l.Moved = res.Report.DMA.Total() / (listed + uint64(res.Again))
 	return h.Time(l)
 }
+
+// staysOnDevice reports whether the values of port p are not copied between host and
+// device: they are state, or another program uses the same buffer.
+func (l *Loaded) staysOnDevice(p *loader.Port) bool {
+	if l.isState(p) {
+		return true
+	}
+	at := addressRange{p.Address, p.Address + spanBytes(p)}
+	for _, other := range l.session.loaded {
+		if other == l {
+			continue
+		}
+		for i := range other.program.Ports {
+			q := &other.program.Ports[i]
+			if q.Direction != p.Direction && q.Address < at.hi && at.lo < q.Address+spanBytes(q) {
+				return true
+			}
+		}
+	}
+	return false
+}

@@ -1,0 +1,55 @@
+package settle
+
+import (
+	"slices"
+
+	"anesim/loader/network/graph"
+)
+
+// settleScaledNode settles a node of which an input has a Scale: its stored values must be
+// multiplied by this power of two. A Reshape or another node that only moves elements passes the
+// Scale on to its result. A Mul multiplies its other input instead, and all other nodes multiply
+// the input first. The result is false if the node itself is still to be settled.
+func (s *settler) settleScaledNode(n *Node) (bool, error) {
+	at := slices.IndexFunc(n.In, func(v *graph.Value) bool { return v.Scale > 1 })
+	if at < 0 {
+		return false, nil
+	}
+	by := n.In[at].Scale
+	switch n.Op {
+	case "Cast", "Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Transpose":
+		if at == 0 {
+			n.Out[0].Scale = by
+			return false, nil
+		}
+	}
+	return true, s.expand(n, func(e *expansion) error {
+		scaled := e.In[at]
+		seen := *scaled // the stored values, without the factor
+		seen.Scale = 0
+		in := slices.Clone(e.In)
+		for i := range in {
+			if in[i] == scaled {
+				in[i] = &seen
+			}
+		}
+		k := at
+		if e.Op == "Mul" && len(in) == 2 && in[0] != in[1] {
+			k = 1 - at
+		}
+		larger, err := e.emit(nil, "Mul", nil, e.asFloat(in[k]), e.newNumber(by))
+		if err != nil {
+			return err
+		}
+		if k == at {
+			larger.Type = scaled.Type
+		}
+		for i := range in {
+			if i == k || k == at && in[i] == &seen {
+				in[i] = larger
+			}
+		}
+		_, err = e.emitAll(e.Out, e.Domain, e.Op, e.Attr, in...)
+		return err
+	})
+}
