@@ -207,6 +207,9 @@ func TestStraighten(t *testing.T) {
 		// What works element by element lets a transpose pass.
 		{"a = Transpose x perm=0231; r = Relu a; y = Transpose r perm=0312", "y = Identity r, r = Relu x"},
 		{"a = Transpose x perm=0231; r = Softmax a; y = Transpose r perm=0312", "y = Transpose r [0 3 1 2], r = Softmax a"},
+		// A scalar has no axes; the node that makes it is no transpose.
+		{"a = Softmax x; y = Transpose a perm=", "y = Transpose a []"},
+		{"a = RandomNormal; y = Transpose a perm=", "y = Transpose a []"},
 		// An output in the order of the first transpose keeps it.
 		{"a = Transpose x perm=0231; z = Relu a; y = Transpose z perm=0312", "y = Transpose z [0 3 1 2], z = Relu a"},
 	} {

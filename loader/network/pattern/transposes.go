@@ -37,7 +37,7 @@ func CancelTransposes(nodes []*graph.Node, outputs []*graph.Value) {
 				k, ok = before, made && before < k // nodes of a file may form a cycle
 			}
 			if ok && len(between) == 0 || ok && readers[at] == 1 {
-				if inner := permutationOf(nodes[k]); len(inner) == len(outer) {
+				if inner := permutationOf(nodes[k]); inner != nil && len(inner) == len(outer) {
 					mergeTransposes(nodes, node, nodes[k], between, inner, outer)
 				}
 			}
@@ -79,7 +79,7 @@ func mergeTransposes(nodes []*graph.Node, outer, inner *graph.Node, between, fir
 }
 
 // permutationOf returns the permutation of a Transpose, or nil if the node is not a Transpose
-// with a valid one.
+// with a valid one. The permutation of a scalar is empty but not nil.
 func permutationOf(n *graph.Node) []int {
 	if n.Op != "Transpose" || n.Domain != "" || len(n.In) != 1 || n.Attr["perm"] == nil {
 		return nil
