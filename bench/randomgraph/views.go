@@ -76,17 +76,20 @@ func addViewOperator(b *builder, x string) bool {
 	case "Reshape":
 		return addReshape(b, x)
 	case "Transpose":
-		if n < 2 {
-			return false
-		}
 		perm := b.rng.Perm(n)
 		switch {
+		case n < 2: // nothing moves; the permutation of a scalar is empty
 		case b.randomBool(50):
 			perm = identityPermutation(n)
 			perm[n-1], perm[n-2] = perm[n-2], perm[n-1]
 		case b.randomBool(25):
 			perm = identityPermutation(n)
 			slices.Reverse(perm)
+		}
+		if b.randomBool(10) { // without the attribute, axes are reversed
+			slices.SortFunc(perm, func(i, k int) int { return k - i })
+			b.addNode("Transpose", []string{x}, v.withDims(permuteDims(v.Dims, perm)...))
+			return true
 		}
 		b.addNode("Transpose", []string{x}, v.withDims(permuteDims(v.Dims, perm)...), intsAttribute("perm", perm...))
 	case "Flatten":
