@@ -361,6 +361,29 @@ func TestConvolutionValues(t *testing.T) {
 		}
 		check(t, r, l, w, 0.01)
 	}
+	for range rounds(20) {
+		// Two pixels per step, with padding wider than the window or with dilation.
+		in := layer.Shape{N: 1 + r.IntN(2), C: 2 + r.IntN(40), H: 1, W: 9 + r.IntN(400)}
+		k, d := 1+r.IntN(3), 2+r.IntN(2)
+		l := layer.Depthwise(in, layer.Window{Kh: 1, Kw: k, Sy: 1, Sx: 1, Px: k + r.IntN(3), Qx: r.IntN(3)})
+		check(t, r, l, layer.Weights{Filter: halves(r, in.C*k)}, 0.01)
+
+		l.Window.Kw, l.Window.Px = (k-1)*d+1, r.IntN(9)
+		dense := l // zeros between its taps
+		l.Dilation = d
+		w, zeros := layer.Weights{Filter: halves(r, in.C*k)}, layer.Weights{Filter: make([]float16.Float16, in.C*l.Window.Kw)}
+		for i, v := range w.Filter {
+			zeros.Filter[i/k*l.Window.Kw+i%k*d] = v
+		}
+		x := map[string][]float16.Float16{"x": halves(r, l.In.Elements())}
+		got, err := run(l, w, x)
+		if err == nil {
+			err = near(got, reference(dense, zeros, x), 0.01)
+		}
+		if err != nil {
+			t.Errorf("%+v: %v", l, err)
+		}
+	}
 	grouped := layer.Conv(layer.Shape{N: 2, C: 128, H: 12, W: 13}, 256, layer.Same(5, 1, layer.Shape{N: 1, C: 128, H: 12, W: 13}))
 	grouped.Groups, grouped.Bias = 4, true // two groups a task
 	deep := layer.Depthwise(layer.Shape{N: 1, C: 1200, H: 13, W: 13}, layer.Same(27, 1, layer.Shape{N: 1, C: 1200, H: 13, W: 13}))

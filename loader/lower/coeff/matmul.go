@@ -9,8 +9,9 @@ import (
 // PackPairs returns the packed weights of a depthwise convolution of one row that computes several
 // pixels per step. The window is widened to the columns that any pixel of a step reads, and each
 // pixel has weights for all of them, zero for columns it does not read. The columns are ordered by
-// their number modulo pixels.
-func PackPairs(l *layer.Layer, w *layer.Weights, pixels int) *Kernel {
+// their number modulo pixels. The share must be the whole layer.
+func (c *Convolution) PackPairs(_ Share, pixels int) *Kernel {
+	l, w := c.Layer, c.Weights
 	columns := layer.Window{Kh: 1, Kw: l.Window.Kw + pixels - 1, Sy: 1, Sx: pixels}
 	var order []int
 	for _, phase := range columns.Phases() {
@@ -23,7 +24,11 @@ func PackPairs(l *layer.Layer, w *layer.Weights, pixels int) *Kernel {
 			if x < 0 || x >= l.Window.Kw {
 				return 0
 			}
-			return w.Weight(n/pixels*l.Window.Kw + x)
+			tap := c.tapIndex(x)
+			if tap < 0 {
+				return 0
+			}
+			return w.Weight(n/pixels*c.Columns + tap)
 		},
 	}
 	if l.Bias {

@@ -32,7 +32,7 @@ func lowerConvolution(o *Output, j job) error {
 	made := kernels{}
 	for n := range in.N {
 		if computesOutputPairs(l) {
-			convolveOutputPairs(o, j, made, x.BatchElement(n), to.BatchElement(n))
+			convolveOutputPairs(o, c, made, x.BatchElement(n), to.BatchElement(n))
 		} else {
 			convolveBatchElement(o, c, made, shares, x.BatchElement(n), to.BatchElement(n))
 		}
