@@ -8,7 +8,7 @@ import (
 // EnergyParts splits the energy of a descriptor by consumer, such as multiplications or device
 // memory.
 type EnergyParts struct {
-	MAC    clock.Nanojoules // multiply-accumulates
+	MAC    clock.Nanojoules // multiply-accumulates, including those by zeros that fill rows or columns of the window
 	Table  clock.Nanojoules // activation-table look-ups
 	L2     clock.Nanojoules // bytes read from and written to the L2
 	DRAM   clock.Nanojoules // bytes read from and written to device memory, the part that the engine's rail supplies
@@ -38,7 +38,7 @@ func (p *params) energy(d *DescriptorReport, open tiles.Enables) EnergyParts {
 	alone := float64(open.Tiles()*p.tiles.PerLane())/tiles.TilesPerEngine - float64(d.Engines)
 	active := float64(p.active*float64(open.Tiles())/float64(p.tiles.Present().Tiles())) - float64(p.step*max(0, alone))
 	return EnergyParts{
-		MAC: p.mac.Times(d.MACs - d.Skipped), Table: p.table.Times(d.Lookups),
+		MAC: p.mac.Times(d.MACs-d.Skipped) + p.zeroMAC.Times(d.ZeroTaps), Table: p.table.Times(d.Lookups),
 		L2: p.l2Byte.Times(d.L2.Read + d.L2.Written), DRAM: p.dram.Times(d.DMA.Total()), Planar: p.planarElement.Times(d.PlanarElements),
 		Active: clock.Nanojoules(max(0, active) * float64(d.Time)),
 	}

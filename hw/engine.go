@@ -60,7 +60,40 @@ func (d *Device) prepareEngine(e *engineTask, t *regs.Task) (limit *evidence.Lim
 	default:
 		return d.unreadableLimit(t, "weights", err), nil
 	}
+	if t.WindowTaps > 0 {
+		e.conv.Needed = e.conv.Kernel.Window(g)
+	}
 	return nil, nil
+}
+
+// NeededTaps returns the value for t.WindowTaps of a multiply-accumulate whose window has several
+// taps, and 0 for any other task. It calls read for the n bytes of each weight stream at device
+// address addr. If read returns nil, or if the weights cannot be read, NeededTaps returns 0.
+func NeededTaps(t *regs.Task, read func(addr, n uint64) []byte) int {
+	g := &t.Groups
+	c := g.Common.ConvCfg
+	if g.Planar() || g.NE.MACCfg.OpMode() != regs.MultiplyAccumulate || c.Kh()*c.Kw() <= 1 {
+		return 0
+	}
+	var lanes [tiles.Engines][]byte
+	for i, l := range dma.Lanes(g, t.Bases.Kernel) {
+		if l.On {
+			if lanes[i] = read(l.Addr, uint64(l.Size)); lanes[i] == nil {
+				return 0
+			}
+		}
+	}
+	if g.NE.MACCfg.NonlinearMode() == regs.ActivationTable {
+		var err error
+		if lanes, err = stripTables(g, lanes); err != nil {
+			return 0
+		}
+	}
+	taps := tiles.NeededTaps(g, lanes)
+	if taps >= int(c.Kh()*c.Kw()) {
+		return 0
+	}
+	return taps
 }
 
 // outputPort returns the kind of output port that a task of the MAC engines uses. It is PortCeiling

@@ -1,6 +1,7 @@
 package hw
 
 import (
+	"bytes"
 	"encoding/binary"
 	"strings"
 	"testing"
@@ -132,4 +133,71 @@ func convolved(t *testing.T, v float32) *DescriptorReport {
 	}
 	task := newConv(shape{2, 4, 3}, shape{2, 4, 3})
 	return &execute(t, m, task).Report().Descriptors[0]
+}
+
+// Multiplications by zeros that fill a row of the window are not multiply-accumulates, whatever
+// their source. They cost as much as those with a zero operand, and as many cycles as others.
+func TestZeroTaps(t *testing.T) {
+	m := newMemory(t)
+	store(t, m, firstAt, []float32{1, 0}, []float32{0, 1}, []float32{1, 1}) // and a row of zeros
+	store(t, m, kernelAt, []float32{1, 2, 0, 0, 3, 4})
+	task := newConv(shape{1, 4, 2}, shape{1, 2, 1})
+	c := &task.Groups.Common
+	c.ConvCfg = c.ConvCfg.WithKh(3).WithKw(2)
+	read := func(addr, n uint64) []byte {
+		b, err := m.Bytes(addr, n)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return b
+	}
+	if got := NeededTaps(task, read); got != 4 {
+		t.Fatalf("needs %d taps, want 4", got)
+	}
+	all := execute(t, m, task).Report().Descriptors[0]
+	task.WindowTaps = 4
+	some := execute(t, m, task).Report().Descriptors[0]
+	if diff := cmp.Diff([][]float32{{8}, {2}}, load(t, m, resultAt, 2, 1)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	// Rows 0 and 2 of the window multiply 1 0 / 1 1 for the first result and 0 1 / 0 0 for the second.
+	if all.MACs != 12 || all.ZeroTaps != 0 || all.ZeroMACs != 5 || some.MACs != 8 || some.ZeroTaps != 4 || some.ZeroMACs != 4 {
+		t.Errorf("all taps: %d, %d, %d of zeros; some: %d, %d, %d", all.MACs, all.ZeroTaps, all.ZeroMACs, some.MACs, some.ZeroTaps, some.ZeroMACs)
+	}
+	p := M1().params()
+	if want := p.mac.Times(8) + p.zeroMAC.Times(4); some.Cycles != all.Cycles || some.Parts.MAC != want || all.Parts.MAC != p.mac.Times(12) {
+		t.Errorf("%v cycles and %v for multiply-accumulates, want %v and %v; %v of all taps", some.Cycles, some.Parts.MAC, all.Cycles, want, all.Parts.MAC)
+	}
+}
+
+// Only a multiply-accumulate whose window has several taps and whose weights can be read has a count
+// of needed taps.
+func TestNeededTaps(t *testing.T) {
+	row := make([]byte, 64)
+	row[0], row[1] = 0, 0x3c // one weight of 1
+	known := func(uint64, uint64) []byte { return row }
+	for name, tc := range map[string]struct {
+		change func(*regs.Task)
+		read   func(addr, n uint64) []byte
+		want   int
+	}{
+		"a window":        {func(*regs.Task) {}, known, 1},
+		"a column":        {func(x *regs.Task) { x.Groups.Common.ConvCfg = x.Groups.Common.ConvCfg.WithKw(1) }, known, 1},
+		"unknown weights": {func(*regs.Task) {}, func(uint64, uint64) []byte { return nil }, 0},
+		"a short lane":    {func(*regs.Task) {}, func(uint64, uint64) []byte { return row[:2] }, 0},
+		"a full window":   {func(*regs.Task) {}, func(_, n uint64) []byte { return bytes.Repeat([]byte{1}, int(n)) }, 0},
+		"a pass":          {func(x *regs.Task) { x.Groups.NE.MACCfg = x.Groups.NE.MACCfg.WithOpMode(regs.PassThrough) }, known, 0},
+		"one tap":         {func(x *regs.Task) { x.Groups.Common.ConvCfg = x.Groups.Common.ConvCfg.WithKw(1).WithKh(1) }, known, 0},
+		"a planar task":   {func(x *regs.Task) { x.Groups.Common.TaskInfo = 0; x.Groups.NE.MACCfg = 0 }, known, 0},
+		"a table before": {func(x *regs.Task) { x.Groups.NE.MACCfg = x.Groups.NE.MACCfg.WithNonlinearMode(regs.ActivationTable) },
+			func(uint64, uint64) []byte { return append(bytes.Repeat([]byte{1}, mac.TableBytes), row...) }, 1},
+		"a table cut short": {func(x *regs.Task) { x.Groups.NE.MACCfg = x.Groups.NE.MACCfg.WithNonlinearMode(regs.ActivationTable) }, known, 0},
+	} {
+		task := newConv(shape{1, 4, 2}, shape{1, 2, 1})
+		task.Groups.Common.ConvCfg = task.Groups.Common.ConvCfg.WithKh(3).WithKw(2)
+		tc.change(task)
+		if got := NeededTaps(task, tc.read); got != tc.want {
+			t.Errorf("%s: needs %d taps, want %d", name, got, tc.want)
+		}
+	}
 }

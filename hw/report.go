@@ -55,7 +55,11 @@ type DescriptorReport struct {
 	Exe         ExeCycles
 	MACs        uint64
 	Skipped     uint64 // of MACs, multiplications by zeros that sparse weights leave out
-	Lookups     uint64 // look-ups in the activation table
+	// ZeroTaps is the number of multiplications by zeros that fill a row or a column of the window,
+	// such as those between the taps of a dilated window. The array performs them, but the values do
+	// not need them, so they are not part of MACs. Their energy is that of a zero operand (assumed).
+	ZeroTaps uint64
+	Lookups  uint64 // look-ups in the activation table
 	// PlanarElements is the number of source elements that the planar engine processed.
 	PlanarElements uint64
 	// ZeroMACs is the number of multiply-accumulates with a zero operand, and ZeroSaves the energy

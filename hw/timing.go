@@ -62,10 +62,11 @@ func (p *params) computeFiguresOnAll(d *DescriptorReport, t *regs.Task, o *regs.
 		need.drains = need.fills
 	} else {
 		w := tiles.Plan(g, open, p.tiles)
+		w.NeedTaps(g, t.WindowTaps)
 		d.Engines, d.Tiles, d.MACs = w.Engines, w.Tiles, w.MACs
 		d.Units, d.L2 = p.engineUnits(g, o, &w)
 		array = w.Buffered(p.tiles)
-		d.Lookups, d.Skipped = w.Lookups, w.Skipped
+		d.Lookups, d.Skipped, d.ZeroTaps = w.Lookups, w.Skipped, w.ZeroTaps
 		d.Crew, d.HalfEngine = w.Crew, open.Half()
 		if g.NE.MACCfg.OpMode() == regs.MultiplyAccumulate {
 			if d.Packing, _ = tiles.PackingOf(g); d.Packing == tiles.Palette {

@@ -43,7 +43,7 @@ var parameters = [...]parameter{
 	{"LaneRate", "B/s", "one coefficient lane", 1e6, 1e15, false, ""},
 	{"DispatchEnergy", "nJ/dispatch", "a dispatch by itself", 0, 1e12, false, ""},
 	{"MACEnergy", "pJ/MAC", "a multiply-accumulate", 0, 1e6, false, ""},
-	{"ZeroMACEnergy", "pJ/MAC", "a multiply-accumulate whose operand is zero, where values are computed", 0, 1e6, false, ""},
+	{"ZeroMACEnergy", "pJ/MAC", "a multiply-accumulate with a zero operand: a source element, where values are computed, or a weight in a zero row or column of the window", 0, 1e6, false, ""},
 	{"TableEnergy", "pJ/look-up", "an activation-table look-up", 0, 1e6, false, ""},
 	{"L2Energy", "pJ/B", "a byte in or out of the L2", 0, 1e6, false, ""},
 	{"DRAMEnergy", "pJ/B", "a byte in or out of device memory, as far as the engine's rail feeds it", 0, 1e6, false, ""},

@@ -455,3 +455,44 @@ func BenchmarkTasks(b *testing.B) {
 	}
 	b.ReportMetric(float64(n)/b.Elapsed().Seconds(), "descriptors/s")
 }
+
+// A task gets the taps that its window needs by its index, unless it has another window.
+func TestWindowTaps(t *testing.T) {
+	const convCfg = 0x1c
+	window := regs.ConvCfg(0).WithKh(3).WithKw(5).WithSx(1).WithSy(1)
+	list := three() // the first writes the window, and the others keep it
+	list[0].Records[0].Values = append(list[0].Records[0].Values, 0, 0, uint32(window))
+	s := regs.Stream{Text: chainAt(threeAt, list...), WindowTaps: map[int]regs.WindowTaps{0: {window, 4}, 2: {window, 9}}}
+	for _, tc := range []struct {
+		change func(regs.ConvCfg) regs.ConvCfg
+		want   [3]int
+	}{
+		{nil, [3]int{4, 0, 9}},
+		{func(c regs.ConvCfg) regs.ConvCfg { return c }, [3]int{4, 0, 9}},
+		{func(c regs.ConvCfg) regs.ConvCfg { return c.WithPx(3).WithPy(2).WithOCGSize(4) }, [3]int{4, 0, 9}},
+		{func(c regs.ConvCfg) regs.ConvCfg { return c.WithKw(4) }, [3]int{}},
+		{func(c regs.ConvCfg) regs.ConvCfg { return c.WithKh(2) }, [3]int{}},
+		{func(c regs.ConvCfg) regs.ConvCfg { return c.WithSx(2) }, [3]int{}},
+		{func(c regs.ConvCfg) regs.ConvCfg { return c.WithSy(2) }, [3]int{}},
+		{func(c regs.ConvCfg) regs.ConvCfg { return c.WithOx(2) }, [3]int{}},
+		{func(c regs.ConvCfg) regs.ConvCfg { return c.WithOy(2) }, [3]int{}},
+	} {
+		if s.Modify = nil; tc.change != nil {
+			s.Modify = func(f *regs.File) error {
+				w, _ := f.Load(convCfg)
+				return f.Store(convCfg, uint32(tc.change(regs.ConvCfg(w))))
+			}
+		}
+		var got [3]int
+		var last regs.ConvCfg
+		for task, err := range s.Tasks(new(regs.File)) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			got[task.Index], last = task.WindowTaps, task.Groups.Common.ConvCfg
+		}
+		if got != tc.want || last.Kh() == 0 {
+			t.Errorf("window %#x: the tasks need %v taps, want %v", last, got, tc.want)
+		}
+	}
+}

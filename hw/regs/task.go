@@ -18,6 +18,11 @@ type Task struct {
 	// Beside holds the registers of the next descriptor if both run at the same time, connected by
 	// a ring buffer in L2, and is nil otherwise.
 	Beside *Groups
+
+	// WindowTaps is the number of taps of the window that the values need: the rows with a nonzero
+	// weight in any channel times the columns with one, and at least 1. It is 0 if the values need
+	// all taps, or if the weights are not known.
+	WindowTaps int
 }
 
 // A Stream is a chain of descriptors together with the buffer addresses needed to run it.
@@ -27,6 +32,8 @@ type Stream struct {
 	// FirstWords is the size of the first descriptor in words, or 0 if it is unknown.
 	FirstWords int
 	BARs       BARs
+	// WindowTaps holds Task.WindowTaps by the index of the task.
+	WindowTaps map[int]WindowTaps
 
 	// Modify, if it is not nil, may change the registers after the writes of each descriptor and
 	// before the task is made. It serves experiments.
@@ -154,10 +161,27 @@ func (s *Stream) loadTask(t *Task, d *frame, f *File) (err error) {
 	}
 	t.Index, t.Offset, t.Header, t.Beside = d.Index, d.Offset, d.Header, nil
 	f.Snapshot(&t.Groups)
+	t.WindowTaps = s.WindowTaps[d.Index].in(t.Groups.Common.ConvCfg)
 	if t.Bases, err = Resolve(&t.Header, &t.Groups, &s.BARs); err != nil {
 		return &StreamError{Index: d.Index, Off: uint64(d.Offset), What: err.Error(), Err: err}
 	}
 	return nil
+}
+
+// A WindowTaps says how many taps the values of a task need, if it has a certain window.
+type WindowTaps struct {
+	Window ConvCfg // register with the window
+	Taps   int     // see Task.WindowTaps
+}
+
+// in returns w.Taps if the register c has the same taps as w.Window, in the same order in the weight
+// streams, and otherwise 0. The padding of c may differ.
+func (w WindowTaps) in(c ConvCfg) int {
+	v := w.Window
+	if c.Kh() != v.Kh() || c.Kw() != v.Kw() || c.Sy() != v.Sy() || c.Sx() != v.Sx() || c.Oy() != v.Oy() || c.Ox() != v.Ox() {
+		return 0
+	}
+	return w.Taps
 }
 
 // writesRing reports whether a task's result is a ring of rows in the L2.

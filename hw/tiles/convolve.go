@@ -36,6 +36,7 @@ type Convolution struct {
 	Kernel           *Kernel
 	Group            int
 	Post             mac.Post // its Bias is added to the channel's own
+	Needed           *Window  // part of the window that [Convolution.Zeros] counts; nil for all of it
 }
 
 // NewConvolution returns the shape of one group of the task with registers g. The caller must set
@@ -81,7 +82,7 @@ func (c *Convolution) Run(dst Sink, src Source, workers int) {
 	for rows > 1 && c.Cin*c.sourceRows(rows)*c.Win > stageHalves {
 		rows = (rows + 1) / 2
 	}
-	s := stage{c: c, order: c.streamOrder()}
+	s := stage{c: c, order: streamOrder(c.Kh, c.Kw, c.Sy, c.Sx)}
 	for y := 0; y < c.Hout; y += rows {
 		s.fill(src, y, min(rows, c.Hout-y), workers)
 		for s.pixel = range max(1, c.Pixels) {
@@ -115,15 +116,15 @@ func (c *Convolution) taps() int {
 // A tap is a position in the window of a convolution.
 type tap struct{ y, x int }
 
-// streamOrder returns the positions of the window in the order in which a weight stream stores
-// them. Positions are sorted by their row modulo the stride, then by their column modulo the
-// stride.
-func (c *Convolution) streamOrder() []tap {
-	taps := make([]tap, 0, c.Kh*c.Kw)
-	for py := range min(c.Sy, c.Kh) {
-		for px := range min(c.Sx, c.Kw) {
-			for y := py; y < c.Kh; y += c.Sy {
-				for x := px; x < c.Kw; x += c.Sx {
+// streamOrder returns the positions of a window of kh rows and kw columns in the order in which a
+// weight stream stores them. Positions are sorted by their row modulo the stride sy, then by their
+// column modulo the stride sx.
+func streamOrder(kh, kw, sy, sx int) []tap {
+	taps := make([]tap, 0, kh*kw)
+	for py := range min(sy, kh) {
+		for px := range min(sx, kw) {
+			for y := py; y < kh; y += sy {
+				for x := px; x < kw; x += sx {
 					taps = append(taps, tap{y, x})
 				}
 			}

@@ -123,21 +123,21 @@ func TestPlan(t *testing.T) {
 		want Work
 	}{
 		{"3x3, 16 patches", conv(64, 64, 64, 3, 2), AllTiles,
-			Work{Crew{16, 32, 1, 0, 1}, 16, 16, 4 * 576, 4, 64 * 64 * 64 * 576, 0, 0, 4096, 4}},
+			Work{Crew{16, 32, 1, 0, 1}, 16, 16, 4 * 576, 4, 64 * 64 * 64 * 576, 0, 0, 0, 4096, 4}},
 		{"two rounds of channels", conv(64, 512, 16, 1, 4), AllTiles,
-			Work{Crew{16, 32, 2, 0, 2}, 1, 2, 16 * 64, 16, 512 * 256 * 64, 0, 0, 256, 16}},
+			Work{Crew{16, 32, 2, 0, 2}, 1, 2, 16 * 64, 16, 512 * 256 * 64, 0, 0, 0, 256, 16}},
 		{"a quarter patch takes four channels a step", conv(64, 64, 8, 1, 2), AllTiles,
-			Work{Crew{16, 32, 1, 0, 1}, 1, 1, 64, 1, 64 * 64 * 64, 0, 0, 64, 4}},
+			Work{Crew{16, 32, 1, 0, 1}, 1, 1, 64, 1, 64 * 64 * 64, 0, 0, 0, 64, 4}},
 		{"one pixel takes eight at most", conv(64, 256, 1, 1, 4), AllTiles,
-			Work{Crew{16, 32, 1, 0, 1}, 1, 1, 2 * 64, 2, 256 * 64, 0, 0, 1, 16}},
+			Work{Crew{16, 32, 1, 0, 1}, 1, 1, 2 * 64, 2, 256 * 64, 0, 0, 0, 1, 16}},
 		{"one pixel more than a patch", conv(1, 16, 17, 1, 0), AllTiles,
-			Work{Crew{16, 32, 1, 0, 1}, 2, 2, 1, 1, 16 * 289, 0, 0, 289, 1}},
+			Work{Crew{16, 32, 1, 0, 1}, 2, 2, 1, 1, 16 * 289, 0, 0, 0, 289, 1}},
 		{"half the engines", conv(64, 64, 64, 3, 2), fullAndHalf(8, 0),
-			Work{Crew{8, 16, 2, 0, 1}, 16, 32, 4 * 576, 4, 64 * 64 * 64 * 576, 0, 0, 4096, 4}},
+			Work{Crew{8, 16, 2, 0, 1}, 16, 32, 4 * 576, 4, 64 * 64 * 64 * 576, 0, 0, 0, 4096, 4}},
 		{"table", pass, AllTiles,
-			Work{Crew{16, 32, 1, 0, 1}, 1, 1, 4, 4, 0, 0, 64 * 256, 256, 4}},
+			Work{Crew{16, 32, 1, 0, 1}, 1, 1, 4, 4, 0, 0, 0, 64 * 256, 256, 4}},
 		{"groups", grouped.registers(), AllTiles,
-			Work{Crew{16, 32, 1, 0, 1}, 4, 4, 144, 1, 64 * 256 * 144, 0, 0, 256, 1}},
+			Work{Crew{16, 32, 1, 0, 1}, 4, 4, 144, 1, 64 * 256 * 144, 0, 0, 0, 256, 1}},
 	} {
 		if d := cmp.Diff(tc.want, Plan(tc.g, tc.open, m1)); d != "" {
 			t.Errorf("%s (-want +got):\n%s", tc.name, d)

@@ -86,6 +86,15 @@ func (e *KernelError) Error() string {
 // registers say how the weights are packed. NewKernel returns a *[KernelError] if a stream is too
 // short.
 func NewKernel(g *regs.Groups, lanes [Engines][]byte) (*Kernel, error) {
+	k, packing, err := openKernel(g, lanes)
+	if err == nil && packing != Dense {
+		err = k.unpack(g, packing, nil)
+	}
+	return k, err
+}
+
+// openKernel is like [NewKernel], but leaves packed weights as they are.
+func openKernel(g *regs.Groups, lanes [Engines][]byte) (*Kernel, Packing, error) {
 	k := &Kernel{layout: newLayout(g), lanes: lanes}
 	need := k.laneBytes()
 	groups := g.GroupCount()
@@ -96,20 +105,20 @@ func NewKernel(g *regs.Groups, lanes [Engines][]byte) (*Kernel, error) {
 	}
 	packing, note := PackingOf(g)
 	if note != "" {
-		return nil, errors.New(note)
+		return nil, packing, errors.New(note)
 	}
 	if packing != Dense {
-		return k, k.unpack(g, packing)
+		return k, packing, nil
 	}
 	for i, n := range need {
 		if n == 0 {
 			continue
 		}
 		if total := (groups-1)*k.group[i] + n; total > len(lanes[i]) {
-			return nil, &KernelError{i, total, len(lanes[i])}
+			return nil, packing, &KernelError{i, total, len(lanes[i])}
 		}
 	}
-	return k, nil
+	return k, packing, nil
 }
 
 // A chunk is a range of output channels that are stored in planes of the same width.

@@ -64,8 +64,9 @@ func PackingOf(g *regs.Groups) (p Packing, note string) {
 	return p, ""
 }
 
-// unpack replaces the packed weights in all streams by dense ones.
-func (k *Kernel) unpack(g *regs.Groups, p Packing) error {
+// unpack replaces the packed weights in all streams by dense ones. If visit is not nil, unpack calls
+// it with the dense bytes and the width in channels of each plane, and stops once it returns false.
+func (k *Kernel) unpack(g *regs.Groups, p Packing, visit func(plane []byte, width int) (more bool)) error {
 	groups := g.GroupCount()
 	paletteBits := int(g.NE.KernelCfg.PalBits())
 	need := k.laneBytes()
@@ -87,8 +88,12 @@ func (k *Kernel) unpack(g *regs.Groups, p Packing) error {
 				planes := (c.channels + c.width - 1) / c.width
 				for plane := lane; plane < planes; plane += Engines {
 					var err error
+					first := len(dense)
 					if dense, err = r.readPlane(dense, p, c.width*k.pixels); err != nil {
 						return err
+					}
+					if visit != nil && !visit(dense[first:], c.width) {
+						return nil
 					}
 					if k.isAligned(p) {
 						r.skipPadding()

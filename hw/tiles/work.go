@@ -35,6 +35,7 @@ type Work struct {
 	PostCycles int    // per work unit: bias, scale, activation and rounding of a group
 	MACs       uint64 // multiply-accumulates that the values need, including those by zero
 	Skipped    uint64 // part of MACs: multiplications by zeros that sparse weights omit
+	ZeroTaps   uint64 // not part of MACs: multiplications by zeros that fill rows or columns of the window
 	Lookups    uint64 // activation-table look-ups
 	Pixels     int    // output pixels per group
 	Channels   int    // output channels that an engine serves in a round
@@ -81,6 +82,7 @@ func Taps(g *regs.Groups) int {
 }
 
 // Plan distributes the task with registers g over the enabled tiles and returns the resulting work.
+// The values need all taps of the window; see [Work.NeedTaps].
 func Plan(g *regs.Groups, open Enables, p Params) Work {
 	out := g.OutShape()
 	w := Work{Pixels: out.Height * out.Width}
@@ -123,4 +125,20 @@ func Plan(g *regs.Groups, open Enables, p Params) Work {
 		w.Lookups = uint64(out.Elements())
 	}
 	return w
+}
+
+// NeedTaps leaves the given number of taps of the window in w.MACs, and moves the others to
+// w.ZeroTaps, except for those that sparse weights omit. The registers g are those that w was
+// planned for. The cycles do not change, because the array takes a step for every tap. NeedTaps does
+// nothing if taps is 0 or not less than the window has.
+func (w *Work) NeedTaps(g *regs.Groups, taps int) {
+	c := &g.Common.ConvCfg
+	all := int(c.Kh()) * int(c.Kw())
+	if taps <= 0 || taps >= all || g.NE.MACCfg.OpMode() != regs.MultiplyAccumulate {
+		return
+	}
+	needed := w.MACs / uint64(all) * uint64(taps)
+	zeros := w.MACs - needed
+	omitted := min(w.Skipped, zeros)
+	w.MACs, w.Skipped, w.ZeroTaps = needed, w.Skipped-omitted, zeros-omitted
 }

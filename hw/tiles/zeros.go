@@ -3,7 +3,7 @@ package tiles
 import "github.com/x448/float16"
 
 // Zeros returns the number of multiplications in the group that have a zero source operand,
-// including the zeros of the padding.
+// including the zeros of the padding. It counts only the rows and columns in c.Needed.
 func (c *Convolution) Zeros(src Source) uint64 {
 	channels := c.Cout
 	if c.Unicast {
@@ -11,8 +11,13 @@ func (c *Convolution) Zeros(src Source) uint64 {
 	}
 	pixels := max(1, c.Pixels)
 	kw, sx := c.Kw-(pixels-1)*c.Sx/pixels, c.Sx/pixels
-	rows := countUses(c.Hin, c.Hout, c.Kh, c.Sy, c.Py)
-	columns := countUses(c.Win, c.Wout*pixels, kw, sx, c.Px)
+	var needed Window
+	taps := c.Kh * kw
+	if c.Needed != nil {
+		needed, taps = *c.Needed, c.Needed.taps()
+	}
+	rows := countUses(c.Hin, c.Hout, c.Kh, needed.Rows, c.Sy, c.Py)
+	columns := countUses(c.Win, c.Wout*pixels, kw, needed.Columns, sx, c.Px)
 	taken := uint64(0)
 	row := make([]float16.Float16, c.Win)
 	for ch := range c.Cin {
@@ -30,7 +35,7 @@ func (c *Convolution) Zeros(src Source) uint64 {
 			taken += n * seen
 		}
 	}
-	all := uint64(c.Cout) * uint64(c.Hout) * uint64(c.Wout*pixels) * uint64(c.Kh) * uint64(kw)
+	all := uint64(c.Cout) * uint64(c.Hout) * uint64(c.Wout*pixels) * uint64(taps)
 	if !c.Unicast {
 		all *= uint64(c.Cin)
 	}
@@ -38,12 +43,13 @@ func (c *Convolution) Zeros(src Source) uint64 {
 }
 
 // countUses returns, for each position on an axis of length n, the number of windows that cover it.
-// The windows have length k and are stride apart; the first starts pad positions before the axis.
-func countUses(n, windows, k, stride, pad int) []uint64 {
+// The windows have length k and are stride apart; the first starts pad positions before the axis. If
+// needed is not nil, a window covers only the positions that are set in needed.
+func countUses(n, windows, k int, needed []bool, stride, pad int) []uint64 {
 	list := make([]uint64, n)
 	for w := range windows {
 		for i := range k {
-			if at := w*stride - pad + i; at >= 0 && at < n {
+			if at := w*stride - pad + i; at >= 0 && at < n && (needed == nil || needed[i]) {
 				list[at]++
 			}
 		}

@@ -1,0 +1,150 @@
+package tiles
+
+import (
+	"encoding/binary"
+
+	"anesim/hw/regs"
+)
+
+// A Window says which rows and columns of the window of a multiply-accumulate the values need:
+// those in which any output channel has a nonzero weight. The others lie between the taps of a
+// dilated window, or enlarge a window to its padding.
+type Window struct {
+	Rows, Columns []bool
+
+	layout *layout
+	order  []tap
+	unseen int // rows and columns without a nonzero weight so far
+}
+
+// newWindow returns a window of kernels with layout l that needs no row and no column yet. Of the
+// columns that the pixels of a step cover together, each pixel has only the given number.
+func newWindow(l *layout, columns int) *Window {
+	return &Window{
+		Rows: make([]bool, l.kh), Columns: make([]bool, columns),
+		layout: l, order: streamOrder(l.kh, l.kw, l.sy, l.sx), unseen: l.kh + columns,
+	}
+}
+
+// add marks the rows and columns in which a plane of width channels has a nonzero weight. The plane
+// holds dense weights after its row of biases. add reports whether any row or column is unmarked.
+func (w *Window) add(plane []byte, width int) (more bool) {
+	l := w.layout
+	step := 2 * width * l.pixels
+	plane = plane[l.bias*step:]
+	for i, t := range w.order {
+		for pixel := range l.pixels {
+			x := t.x - pixel*(l.sx/l.pixels)
+			if x < 0 || x >= len(w.Columns) || w.Rows[t.y] && w.Columns[x] {
+				continue
+			}
+			for in := range l.inputs {
+				if at := (in*len(w.order) + i) * step; hasNonzero(plane[at:at+step], pixel, l.pixels) {
+					w.mark(&w.Rows[t.y])
+					w.mark(&w.Columns[x])
+					break
+				}
+			}
+		}
+	}
+	return w.unseen > 0
+}
+
+// mark sets *seen, the mark of a row or a column.
+func (w *Window) mark(seen *bool) {
+	if !*seen {
+		*seen = true
+		w.unseen--
+	}
+}
+
+// hasNonzero reports whether any of the fp16 values first, first+every and so on in b is not zero.
+func hasNonzero(b []byte, first, every int) bool {
+	for every == 1 && len(b) >= 8 {
+		if binary.LittleEndian.Uint64(b)&0x7fff7fff7fff7fff != 0 {
+			return true
+		}
+		b = b[8:]
+	}
+	for i := 2 * first; i < len(b); i += 2 * every {
+		if binary.LittleEndian.Uint16(b[i:])&0x7fff != 0 {
+			return true
+		}
+	}
+	return false
+}
+
+// taps returns the number of taps in marked rows and columns, and 1 if there are none.
+func (w *Window) taps() int { return max(1, count(w.Rows)*count(w.Columns)) }
+
+func count(marks []bool) (n int) {
+	for _, m := range marks {
+		if m {
+			n++
+		}
+	}
+	return n
+}
+
+// NeededTaps returns the number of taps in the window of a multiply-accumulate with registers g that
+// its values need: the rows in which any output channel has a nonzero weight times the columns in
+// which one has, and at least 1. So zeros count unless they fill a row or a column. The lanes are
+// those of [NewKernel]. NeededTaps returns 0 if the weights cannot be read.
+//
+// The weights of usual windows are read only until every row and column has a nonzero one.
+func NeededTaps(g *regs.Groups, lanes [Engines][]byte) int {
+	k, packing, err := openKernel(g, lanes)
+	if err != nil {
+		return 0
+	}
+	w := newWindow(&k.layout, int(g.Common.ConvCfg.Kw()))
+	switch {
+	case packing == Dense:
+		k.scan(g, w)
+	case packing != Masked && k.peek(g, packing, w):
+	default:
+		if err := k.unpack(g, packing, w.add); err != nil {
+			return 0
+		}
+	}
+	return w.taps()
+}
+
+// peek adds to w the first input channel of the first plane of k, which is packed. It reports whether
+// w has seen every row and column then, as it usually has. The packing must store a plane channel
+// after channel.
+func (k *Kernel) peek(g *regs.Groups, p Packing, w *Window) bool {
+	first := *k
+	first.inputs, first.taps = 1, k.kh*k.kw
+	w.layout = &first.layout
+	err := first.unpack(g, p, func(plane []byte, width int) bool {
+		w.add(plane, width)
+		return false
+	})
+	w.layout = &k.layout
+	return err == nil && w.unseen == 0
+}
+
+// Window returns the rows and columns of the window that the values of a task with registers g and
+// weights k need.
+func (k *Kernel) Window(g *regs.Groups) *Window {
+	w := newWindow(&k.layout, int(g.Common.ConvCfg.Kw()))
+	k.scan(g, w)
+	return w
+}
+
+// scan adds the planes of k, which are dense, to w until it has seen every row and column.
+func (k *Kernel) scan(g *regs.Groups, w *Window) {
+	for group := range g.GroupCount() {
+		for c := range k.chunks {
+			bytes := 2 * k.planeHalves(c.width)
+			for plane := range c.channels / c.width {
+				lane := plane % Engines
+				at := group*k.group[lane] + 2*c.off + plane/Engines*bytes
+				if !w.add(k.lanes[lane][at:at+bytes], c.width) {
+					return
+				}
+			}
+		}
+	}
+}
