@@ -73,7 +73,7 @@ func (p *Program) Link() (*Linked, error) {
 		ops regs.Operands
 	}
 	var tasks []task
-	l, err := p.link(func(t *regs.Task, most int) {
+	l, err := p.link(func(_ *Linked, t *regs.Task, most int) {
 		if tasks == nil {
 			tasks = make([]task, 0, most)
 		}
@@ -91,12 +91,19 @@ func (p *Program) Link() (*Linked, error) {
 }
 
 // LinkStream links the program like [Program.Link] but does not keep the tasks in memory.
-// The caller reads them from the result's Stream.
-func (p *Program) LinkStream() (*Linked, error) { return p.link(func(*regs.Task, int) {}) }
+// The caller reads them from the result's Stream. LinkStream calls visit for each task, unless it
+// is nil. The task is valid until visit returns, and of l only Program and Map are complete.
+func (p *Program) LinkStream(visit func(l *Linked, t *regs.Task)) (*Linked, error) {
+	return p.link(func(l *Linked, t *regs.Task, _ int) {
+		if visit != nil {
+			visit(l, t)
+		}
+	})
+}
 
 // link links the program. It calls show for each task, with an upper bound on the number of
 // tasks. The task is valid until show returns.
-func (p *Program) link(show func(t *regs.Task, most int)) (*Linked, error) {
+func (p *Program) link(show func(l *Linked, t *regs.Task, most int)) (*Linked, error) {
 	if p.Form == FormRegisters {
 		return nil, &UnsupportedError{"captured registers", "cannot run: no document says where version 10 has " + strings.Join(missingFields(), ", ")}
 	}
@@ -113,7 +120,7 @@ func (p *Program) link(show func(t *regs.Task, most int)) (*Linked, error) {
 	}
 	l := &Linked{
 		Program: p, Map: m, Reach: make([]Reach, len(m)),
-		Stream: regs.Stream{Text: text, File: p.TextFile, FirstWords: p.FirstWords, BARs: p.BARs},
+		Stream: regs.Stream{Text: text, File: p.TextFile, FirstWords: p.FirstWords, BARs: p.BARs, WindowTaps: p.WindowTaps},
 	}
 	// Allocate for the declared number of tasks, which is not checked yet, but no more than
 	// fit in the text.
@@ -132,7 +139,7 @@ func (p *Program) link(show func(t *regs.Task, most int)) (*Linked, error) {
 		if t.Groups.Source1On() && t.Groups.Common.ChCfg.InFmt() != regs.FormatFP16 {
 			l.eightBit |= 1 << t.Header.Bases.RBase0()
 		}
-		show(t, most)
+		show(l, t, most)
 		l.Count++
 	}
 	if p.TaskCount != 0 && p.TaskCount != l.Count {

@@ -106,7 +106,7 @@ func TestTextInFile(t *testing.T) {
 	var p *Program
 	err = cost.Rule{Bytes: 2 << 20}.Check(len(text), func() {
 		if p, err = (&Options{InFile: true}).Read("chain", bytes.NewReader(text), int64(len(text))); err == nil {
-			_, err = p.LinkStream()
+			_, err = p.LinkStream(nil)
 		}
 	})
 	if err != nil {

@@ -46,6 +46,10 @@ type Program struct {
 	Procedure   string     // name of the procedure that was read
 	Banner      Banner
 
+	// WindowTaps holds regs.Task.WindowTaps by the index of the task, for weights in an Unmade
+	// segment.
+	WindowTaps map[int]regs.WindowTaps `json:",omitempty"`
+
 	Registers *regs.V10 // captured registers for FormRegisters, nil otherwise
 
 	Container *Container // the container for FormContainer, nil otherwise

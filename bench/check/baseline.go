@@ -214,7 +214,7 @@ func NewEntry(r *anesim.Result, input string) (Entry, error) {
 func formatRegisters(p *loader.Program, set []firmware.Override) ([]string, error) {
 	var file regs.File
 	var texts []string
-	linked, err := p.LinkStream()
+	linked, err := p.LinkStream(nil)
 	if err != nil {
 		return nil, err
 	}

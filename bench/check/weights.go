@@ -47,7 +47,7 @@ func ConstantsOf(r *anesim.Result) ([]Constants, error) {
 // programConstants returns the constants that each descriptor of a program reads. The argument set
 // holds changes to registers that apply to every descriptor.
 func programConstants(p *loader.Program, set []firmware.Override) ([]Constants, error) {
-	linked, err := p.LinkStream()
+	linked, err := p.LinkStream(nil)
 	if err != nil {
 		return nil, err
 	}

@@ -81,7 +81,7 @@ const (
 // overwrites data before they are read. It returns an error if the program cannot be linked or a
 // descriptor cannot be decoded.
 func Program(p *loader.Program) (*Report, error) {
-	l, err := p.LinkStream()
+	l, err := p.LinkStream(nil)
 	if err != nil {
 		return nil, err
 	}

@@ -181,7 +181,7 @@ func (l *Loaded) link() (*loader.Linked, error) {
 	}
 	p := *l.program // the link keeps it, and bindings change
 	p.Ports = slices.Clone(p.Ports)
-	k, err := p.LinkStream()
+	k, err := Link(&p)
 	if err == nil {
 		l.linked[p.BARs] = k
 	}
