@@ -30,6 +30,9 @@ type Builder struct {
 	// streams that a descriptor does not use.
 	Late bool
 
+	// WindowTaps is Program.WindowTaps of the program that Layout returns.
+	WindowTaps map[int]regs.WindowTaps
+
 	// Also lists further procedures of the container. Only their fields Procedure, Chain,
 	// Constants, Ports and Scratch are used. The names of all ports in the container must
 	// differ.
@@ -77,7 +80,7 @@ func (b *Builder) Layout(name string) (*Program, error) {
 	p := &Program{
 		Name: name, Form: FormContainer, Subtype: SubtypeM1,
 		Text: l.text.Data, TextAddr: l.text.Addr, FirstWords: b.Chain[0].Words, TaskCount: len(b.Chain), BARs: q.bars,
-		Procedures: []string{b.procedureName()}, Procedure: b.procedureName(),
+		Procedures: []string{b.procedureName()}, Procedure: b.procedureName(), WindowTaps: b.WindowTaps,
 	}
 	p.Segments = make([]Segment, 0, len(l.segments)+1)
 	for _, s := range l.segments {

@@ -56,6 +56,9 @@ type Weights struct {
 	// only timed. Filter may then be nil, and is assumed to have no zeros. The lowered program
 	// has the same descriptors and sizes as with such weights, but no constants.
 	SizesOnly bool
+	// Zero marks the taps of the window, row by row, that are zero in all channels, if Filter is nil
+	// and SizesOnly is set. Taps beyond its end are not zero.
+	Zero []bool
 	// Second is the constant operand of an elementwise operation.
 	Second []float16.Float16
 	Table  []byte // activation table, 128 bytes; the table of 2^x for softmax

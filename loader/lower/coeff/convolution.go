@@ -104,7 +104,60 @@ func (c *Convolution) Pack(s Share, width int, reserve func(n int) []byte) *Kern
 			k = skipping
 		}
 	}
-	return k.PrependTable(c.Table)
+	k = k.PrependTable(c.Table)
+	k.WindowTaps = c.neededTaps(s)
+	return k
+}
+
+// neededTaps returns [Kernel.WindowTaps] for share s. Weights that are not given count as nonzero.
+func (c *Convolution) neededTaps(s Share) int {
+	w := &c.Layer.Window
+	rows, columns := make([]bool, w.Kh), make([]bool, w.Kw)
+	for position := range w.Kh * w.Kw {
+		if y, x := position/w.Kw, position%w.Kw; (!rows[y] || !columns[x]) && c.hasWeight(s, position) {
+			rows[y], columns[x] = true, true
+		}
+	}
+	return max(1, countSet(rows)*countSet(columns))
+}
+
+func countSet(marks []bool) (n int) {
+	for _, m := range marks {
+		if m {
+			n++
+		}
+	}
+	return n
+}
+
+// hasWeight reports whether any channel of share s has a nonzero weight at a position of the window.
+func (c *Convolution) hasWeight(s Share, position int) bool {
+	w, tap := c.Weights, c.tapIndex(position)
+	switch {
+	case tap < 0:
+		return false
+	case len(w.Filter) == 0:
+		return tap >= len(w.Zero) || !w.Zero[tap]
+	}
+	stored, channels := c.Rows*c.Columns, c.inputChannels()
+	perGroup := c.Layer.Cout / c.TaskGroups()
+	for g := range s.Groups {
+		first := ((s.Group+g)*perGroup + s.First) * channels
+		for k := range s.Channels * channels {
+			if w.Filter[(first+k)*stored+tap]&0x7fff != 0 {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+// inputChannels returns the number of input channels that each output channel reads.
+func (c *Convolution) inputChannels() int {
+	if c.Layer.IsDepthwise() {
+		return 1
+	}
+	return c.Layer.In.C / max(1, c.Layer.Groups)
 }
 
 // shareWeights returns the weights and biases of a share. positions lists the positions of the
@@ -112,10 +165,7 @@ func (c *Convolution) Pack(s Share, width int, reserve func(n int) []byte) *Kern
 func (c *Convolution) shareWeights(s Share, positions []int) *ChannelWeights {
 	l, w := c.Layer, c.Weights
 	taps, stored := l.Window.Kh*l.Window.Kw, c.Rows*c.Columns
-	channels := 1 // input channels of an output channel
-	if !l.IsDepthwise() {
-		channels = l.In.C / max(1, l.Groups)
-	}
+	channels := c.inputChannels()
 	perGroup := l.Cout / c.TaskGroups()
 	output := func(g, n int) int { return (s.Group+g)*perGroup + s.First + n }
 	order, inOrder := positions, taps == stored
@@ -186,10 +236,7 @@ func (c *Convolution) usesZeroSkipping(channels int) bool {
 // memory. channels is the number of output channels in the share, which decides the encoding.
 func (c *Convolution) channelBytes(channels int) int {
 	l := c.Layer
-	rows := l.Window.Kh*l.Window.Kw + BiasRows(l.Bias)
-	if !l.IsDepthwise() {
-		rows = l.In.C/max(1, l.Groups)*l.Window.Kh*l.Window.Kw + BiasRows(l.Bias)
-	}
+	rows := c.inputChannels()*l.Window.Kh*l.Window.Kw + BiasRows(l.Bias)
 	bytes := rows * layer.ElementBytes
 	switch {
 	case !c.usesZeroSkipping(channels):

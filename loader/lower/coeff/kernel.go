@@ -19,6 +19,10 @@ type Kernel struct {
 	Data   []byte // nil for a program that is only timed
 	Lanes  []Lane
 	Coding Coding
+	// WindowTaps is the number of taps of a convolution's window that its values need: the rows with
+	// a nonzero weight in any channel times the columns with one, and at least 1. It is 0 for the
+	// weights of other layers.
+	WindowTaps int
 }
 
 // Size returns the total number of bytes of all lanes, even if Data is nil.

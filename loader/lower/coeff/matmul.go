@@ -10,7 +10,7 @@ import (
 // pixels per step. The window is widened to the columns that any pixel of a step reads, and each
 // pixel has weights for all of them, zero for columns it does not read. The columns are ordered by
 // their number modulo pixels. The share must be the whole layer.
-func (c *Convolution) PackPairs(_ Share, pixels int) *Kernel {
+func (c *Convolution) PackPairs(s Share, pixels int) *Kernel {
 	l, w := c.Layer, c.Weights
 	columns := layer.Window{Kh: 1, Kw: l.Window.Kw + pixels - 1, Sy: 1, Sx: pixels}
 	var order []int
@@ -36,7 +36,9 @@ func (c *Convolution) PackPairs(_ Share, pixels int) *Kernel {
 	}
 	f.strided = true // a step is several pixels wide
 	f.setForm(w, func(_, n int) int { return n / pixels })
-	return f.packUniformPlanes(pixels)
+	k := f.packUniformPlanes(pixels)
+	k.WindowTaps = c.neededTaps(s)
+	return k
 }
 
 // PackProduct returns the packed weights of share s of a matmul with a constant right side. A plane

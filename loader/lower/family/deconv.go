@@ -243,7 +243,7 @@ func transposeWindow(l *layer.Layer) *layer.Layer {
 // its weights.
 func transposeDeconvolution(j job) job {
 	l, w := transposeWindow(j.layer), *j.weights
-	if k := l.Window; !w.SizesOnly {
+	if k := l.Window; !w.SizesOnly || len(w.Filter) > 0 {
 		w.Filter, w.Source = make([]float16.Float16, 0, l.Cout*l.In.C*k.Kh*k.Kw), nil
 		for n := range l.Cout * l.In.C {
 			for y := range k.Kh {
@@ -283,16 +283,32 @@ func lowerPhase(o *Output, j job, py int, p phaseGroup, x, to place.Memory) erro
 	weights := &layer.Weights{Dense: true, SizesOnly: j.weights.SizesOnly, Table: j.weights.Table, Tables: j.weights.Tables}
 	for _, px := range p.columns {
 		weights.Bias = append(weights.Bias, j.weights.Bias...)
-		if !weights.SizesOnly { // the weights are kept dense, so their values do not change the size
-			xs, _ := reverseTaps(px+w.Px, w.Kw, w.Sx)
-			weights.Filter = slices.Grow(weights.Filter, len(p.columns)*l.Cout*l.In.C*window.Kh*window.Kw-len(weights.Filter))
-			weights.Filter = appendTaps(weights.Filter, j, ys, slices.Concat(slices.Repeat([]int{-1}, before), xs))
+		xs, _ := reverseTaps(px+w.Px, w.Kw, w.Sx)
+		xs = slices.Concat(slices.Repeat([]int{-1}, before), xs)
+		// The weights are kept dense, so their values do not change the size.
+		if weights.SizesOnly && len(j.weights.Filter) == 0 {
+			weights.Zero = markZeroTaps(weights.Zero, ys, xs)
+			continue
 		}
+		weights.Filter = slices.Grow(weights.Filter, len(p.columns)*l.Cout*l.In.C*window.Kh*window.Kw-len(weights.Filter))
+		weights.Filter = appendTaps(weights.Filter, j, ys, xs)
 	}
 	if p.transposed {
 		return convolveTransposed(o, job{layer: &c, weights: weights}, from, to)
 	}
 	return lowerPieces(o, l, piece{c, weights, ports{"x": from, "y": to}})
+}
+
+// markZeroTaps marks the taps of a window that have no weight, at rows ys and columns xs of the
+// layer's window. A row or column of -1 has none. If zero is not nil, a tap must be marked there too.
+func markZeroTaps(zero []bool, ys, xs []int) []bool {
+	marks := make([]bool, 0, len(ys)*len(xs))
+	for _, ky := range ys {
+		for _, kx := range xs {
+			marks = append(marks, (ky < 0 || kx < 0) && (zero == nil || zero[len(marks)]))
+		}
+	}
+	return marks
 }
 
 // appendTaps appends some of the layer's weights to filter and returns the extended slice. For each

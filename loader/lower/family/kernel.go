@@ -17,6 +17,7 @@ type packedKernel struct {
 	base   int
 	lanes  []coeff.Lane
 	coding coeff.Coding
+	taps   int
 }
 
 // kernels holds the packed kernels that the tasks of a layer have used so far.
@@ -30,9 +31,10 @@ func attachKernel(o *Output, made kernels, t *task.Task, s coeff.Share, width in
 	a, ok := made[key]
 	if !ok {
 		k := pack(s, width)
-		a = packedKernel{o.Constants.AddKernel(k), k.Lanes, k.Coding}
+		a = packedKernel{o.Constants.AddKernel(k), k.Lanes, k.Coding, k.WindowTaps}
 		made[key] = a
 	}
 	t.SetKernel(a.base, a.lanes)
 	t.SetCoding(a.coding)
+	t.WindowTaps = a.taps
 }

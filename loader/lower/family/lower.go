@@ -136,6 +136,7 @@ func (o *Output) Builder() *loader.Builder {
 		Chain:         descriptors,
 		Constants:     o.Constants.Data,
 		ConstantBytes: uint64(o.Constants.Bytes),
+		WindowTaps:    task.WindowTaps(o.Tasks),
 		Ports:         o.Ports,
 		Scratch:       uint64(layer.RoundUp(o.Scratch, place.ScratchPage)),
 	}

@@ -122,6 +122,7 @@ func (n *Network) Join() (*Joined, error) {
 		Chain:         chain.Finish(c),
 		Constants:     j.constants.Data,
 		ConstantBytes: uint64(j.constants.Bytes),
+		WindowTaps:    task.WindowTaps(c),
 		Ports:         j.builder,
 		Scratch:       uint64(j.scratch),
 	}, runs, into, j.occupied, j.spilled}, nil

@@ -27,6 +27,23 @@ func (t *Task) SetKernel(base int, lanes []coeff.Lane) {
 	t.h.KernelBases = t.h.KernelBases.WithKBase0(regs.BARWeights).WithKBE0(true)
 }
 
+// WindowTaps returns the taps of the window that the values of each task need, by the index of the
+// task. It leaves out tasks that need all taps, and returns nil if there are no others.
+func WindowTaps(tasks []*Task) map[int]regs.WindowTaps {
+	var list map[int]regs.WindowTaps
+	for i, t := range tasks {
+		c := t.g.Common.ConvCfg
+		if t.WindowTaps == 0 || t.WindowTaps >= int(c.Kh()*c.Kw()) {
+			continue
+		}
+		if list == nil {
+			list = make(map[int]regs.WindowTaps)
+		}
+		list[i] = regs.WindowTaps{Window: c, Taps: t.WindowTaps}
+	}
+	return list
+}
+
 // TableLanes returns how many engines need an activation table: one for each channel of the result,
 // up to 16 (seen in 44 of 44 tasks).
 func (t *registers) TableLanes() int { return min(Engines, int(t.g.Common.Cout.Cout())) }
