@@ -250,12 +250,12 @@ func (l *Lowerer) lower(x layer.Layer) ([]Step, error) {
 		bars[p.BAR], input = input, operand
 	}
 	var steps []Step
-	for _, d := range out.Builder.Chain {
+	for i, d := range out.Builder.Chain {
 		var f regs.File
 		if err := d.Apply(&f); err != nil {
 			return nil, err
 		}
-		t := &regs.Task{Header: d.Header}
+		t := &regs.Task{Header: d.Header, WindowTaps: out.Builder.WindowTaps[i].Taps}
 		f.Snapshot(&t.Groups)
 		if t.Bases, err = regs.Resolve(&t.Header, &t.Groups, &bars); err != nil {
 			return nil, err

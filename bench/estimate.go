@@ -17,6 +17,7 @@ type Estimate struct {
 	Descriptors  int
 	MACs         uint64            // excluding those that sparse weights skip
 	ZeroMACs     uint64            // MACs with a zero operand
+	ZeroTaps     uint64            // multiplications by zeros that the values do not need, not part of MACs
 	Lookups, L2  uint64            // table look-ups, bytes read and written in L2
 	Planar       uint64            // elements through the planar engine
 	Engines      int               // maximum number of engines at work
@@ -37,6 +38,7 @@ func (e *Estimate) add(n int, x *Estimate) {
 	e.Energy += clock.Nanojoules(clock.Nanojoules(n) * x.Energy)
 	e.Descriptors += n * x.Descriptors
 	e.MACs += uint64(n) * x.MACs
+	e.ZeroTaps += uint64(n) * x.ZeroTaps
 	e.Lookups += uint64(n) * x.Lookups
 	e.L2 += uint64(n) * x.L2
 	e.Planar += uint64(n) * x.Planar
@@ -66,7 +68,7 @@ func (e *Estimate) addSteps(steps []Step, timer *hw.Timer, last *hw.DescriptorRe
 				d := last
 				x = Estimate{
 					Engine: d.Time, Vendor: clock.Nanoseconds(d.Exe.Model) * 1e3, Columns: costDumpTime(d, timer.Frequency()), Energy: d.Energy,
-					Descriptors: 1, MACs: d.MACs - d.Skipped, Lookups: d.Lookups, L2: d.L2.Read + d.L2.Written, Planar: d.PlanarElements, DMA: d.DMA,
+					Descriptors: 1, MACs: d.MACs - d.Skipped, ZeroTaps: d.ZeroTaps, Lookups: d.Lookups, L2: d.L2.Read + d.L2.Written, Planar: d.PlanarElements, DMA: d.DMA,
 					Engines: d.Engines, Spared: clock.Nanoseconds(tiles.Engines-d.Engines) * d.Time,
 				}
 			}

@@ -51,7 +51,7 @@ func (p *Presets) energyObservation(s *Sample) energyObservation {
 		terms:  [...]float64{1, float64(e.MACs-e.ZeroMACs) / 1e3, float64(e.DMA.Total()) / 1e3, float64(e.Planar) / 1e3, 0},
 		engine: e.Engine, host: e.Host, preset: s.Host,
 		known: float64(chip.TableEnergy.Value*float64(e.Lookups)/1e3) + float64(chip.L2Energy.Value*float64(e.L2)/1e3) +
-			float64(chip.ZeroMACEnergy.Value*float64(e.ZeroMACs)/1e3) - float64(chip.EngineStep.Value*float64(e.Spared)) +
+			float64(chip.ZeroMACEnergy.Value*float64(e.ZeroMACs+e.ZeroTaps)/1e3) - float64(chip.EngineStep.Value*float64(e.Spared)) +
 			float64(chip.Waiting(e.Engines, e.Host)),
 		measured: s.Row.Energy * 1e6,
 		times:    importance(s.Row.Tier),
