@@ -14,10 +14,12 @@ import (
 )
 
 // convWeights holds the weights of a convolution as [cout][cin/groups][kh][kw]. The slice v is nil
-// if the weights are in a file that was not read.
+// if the weights are in a file that was not read. Only then may there be a dilation above 1, the
+// distance between the taps along both axes.
 type convWeights struct {
 	cout, cin, kh, kw int
 	v                 []float16.Float16
+	dilation          int // 0 for none
 }
 
 // weight returns the weight of output channel o, input channel i, row y and column x.
@@ -26,11 +28,19 @@ func (k *convWeights) weight(o, i, y, x int) float16.Float16 {
 }
 
 // dilate returns the weights with dy-1 rows and dx-1 columns of zeros between taps. Weights
-// without values get the new size only.
+// without values get the new size, and a dilation if it is the same along both axes.
 func (k *convWeights) dilate(n *Chooser, dy, dx int) (convWeights, error) {
-	s := convWeights{k.cout, k.cin, (k.kh-1)*dy + 1, (k.kw-1)*dx + 1, nil}
-	if k.v == nil || dy == 1 && dx == 1 {
+	s := convWeights{cout: k.cout, cin: k.cin, kh: (k.kh-1)*dy + 1, kw: (k.kw-1)*dx + 1}
+	switch {
+	case dy == 1 && dx == 1:
 		s.v = k.v
+		return s, nil
+	case k.v == nil:
+		if dy == dx || k.kw == 1 {
+			s.dilation = dy
+		} else if k.kh == 1 {
+			s.dilation = dx
+		}
 		return s, nil
 	}
 	if err := n.Spend(HalfBytes, s.cout, s.cin, s.kh, s.kw); err != nil {
@@ -174,7 +184,7 @@ func convolveImage(n *Chooser, x Operand, k convWeights, w layer.Window, groups 
 		return convolveBlocks(n, x, k, w, groups, b)
 	}
 	l := layer.Conv(x.shape(), k.cout, w)
-	l.Groups, l.Bias = groups, b.given
+	l.Groups, l.Bias, l.Dilation = groups, b.given, k.dilation
 	return n.addLayer(l, layer.Weights{Filter: k.v, Bias: b.v}, nil, x)
 }
 
@@ -213,7 +223,7 @@ func convolveBlocks(n *Chooser, x Operand, k convWeights, w layer.Window, groups
 		return x, err
 	}
 	block := w.Sy * w.Sx
-	m := convWeights{k.cout, d[1] * block, ky, kx, nil}
+	m := convWeights{cout: k.cout, cin: d[1] * block, kh: ky, kw: kx}
 	if k.v != nil {
 		if err := n.Spend(HalfBytes, m.cout, m.cin, ky, kx); err != nil {
 			return x, err
@@ -362,7 +372,7 @@ func convolvePhases(n *Chooser, x Operand, k convWeights, w layer.Window, groups
 	if err := n.Spend(HalfBytes, cout, places, cin, ky, kx); err != nil {
 		return x, err
 	}
-	m := convWeights{cout * places, cin, ky, kx, make([]float16.Float16, cout*places*cin*ky*kx)}
+	m := convWeights{cout: cout * places, cin: cin, kh: ky, kw: kx, v: make([]float16.Float16, cout*places*cin*ky*kx)}
 	repeated := biasValues{given: b.given}
 	for g := range groups {
 		for o := range each {
