@@ -18,7 +18,7 @@ func TestNetworkTotals(t *testing.T) {
 	}
 	for _, want := range []string{
 		"\npool1 [1]", "% of the time is inferred:\n    no program shows a pooling window", "\noperation  layers", "\nconv           53",
-		"\nin all: ", " calls/s, ", "of weights (pseudo-random, shared by layers of equal shape), ", "multiply-accumulates needed", "MACs run",
+		"\nin all: ", " calls/s, ", "of weights (pseudo-random, shared by layers of equal shape), ", "multiply-accumulates needed", " MACs, ",
 	} {
 		if !strings.Contains(all, want) {
 			t.Errorf("no %q in\n%s", want, all)

@@ -103,7 +103,7 @@ func (p pager) printTotals(t *report.Wall, peak report.Rates, dispatch string) {
 		line += ", " + share(t.GBPerS, peak.GBPerS, "GB/s")
 	}
 	if t.MACs > 0 && t.TimeNs > 0 {
-		line += fmt.Sprintf("; %s MACs run, %s", report.Thousands(t.MACs), share(t.TFLOPS, peak.TFLOPS, "TFLOP/s"))
+		line += fmt.Sprintf("; %s MACs, %s", report.Thousands(t.MACs), share(t.TFLOPS, peak.TFLOPS, "TFLOP/s"))
 	}
 	p.Printf("%s", line)
 }

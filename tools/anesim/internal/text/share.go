@@ -82,7 +82,7 @@ func (p pager) printOperations(d *report.Network) {
 		return
 	}
 	t := terminal.NewTable(
-		terminal.Word("operation", 0), terminal.Number("layers", 0), terminal.Number("time", 0), terminal.Number("share", 0), terminal.Number("moved", 2), terminal.Number("MACs run", 3), terminal.Number("energy", 1),
+		terminal.Word("operation", 0), terminal.Number("layers", 0), terminal.Number("time", 0), terminal.Number("share", 0), terminal.Number("moved", 2), terminal.Number("MACs", 3), terminal.Number("energy", 1),
 	)
 	for i := range d.Operations {
 		o := &d.Operations[i]
