@@ -159,7 +159,7 @@ func (c *call) scoreScale(size int) float64 {
 // computeAttention computes ONNX's operator Attention or the one of com.microsoft with the same
 // name, whichever the node names.
 func computeAttention(c *call) ([]*Tensor, error) {
-	if c.isMicrosoft() {
+	if isMicrosoft(c.node) {
 		return computeProjectedAttention(c)
 	}
 	in, err := splitQKV([3]*Tensor{c.in[0], c.input(1), c.input(2)}, c.intAttribute("q_num_heads", 0), c.intAttribute("kv_num_heads", 0))
@@ -440,7 +440,7 @@ func computeGroupQueryAttention(c *call) ([]*Tensor, error) {
 // positions in ONNX's operator, and x, positions, cosines and sines in com.microsoft's.
 func computeRotaryEmbedding(c *call) (*Tensor, error) {
 	x, positions, cos, sin := c.in[0], c.input(1), c.input(2), c.input(3)
-	if !c.isMicrosoft() {
+	if !isMicrosoft(c.node) {
 		cos, sin, positions = c.input(1), c.input(2), c.input(3)
 	}
 	heads := c.intAttribute("num_heads", 0)

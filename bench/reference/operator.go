@@ -79,8 +79,8 @@ func (c *call) isConstant(i int) bool {
 // computed.
 func (c *call) hasOutput(i int) bool { return i < len(c.node.Outputs) && c.node.Outputs[i] != "" }
 
-// isMicrosoft reports whether the operator is in the domain com.microsoft.
-func (c *call) isMicrosoft() bool { return c.node.Domain == "com.microsoft" }
+// isMicrosoft reports whether the operator of n is in the domain com.microsoft.
+func isMicrosoft(n *onnx.Node) bool { return n.Domain == "com.microsoft" }
 
 // attribute returns an attribute, or nil if it is left out.
 func (c *call) attribute(name string) *onnx.Attribute { return c.node.Attributes[name] }
