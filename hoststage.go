@@ -73,6 +73,45 @@ func (r *execution) runHostStages(first, last int) {
 		if err := r.runHostStage(l); err != nil {
 			r.failed[i] = err.Error()
 		}
+		r.dropValues(i)
+	}
+}
+
+// dropValues forgets values that nothing needs after layer i on the host: the exact values of its
+// inputs and outputs that no later layer on the host reads, which take four times the memory of the
+// fp16 values, and the fp16 values of tensors that layers on the host produced and no later layer
+// reads. Values of inputs and results of the network stay.
+func (r *execution) dropValues(i int) {
+	n := r.model.net
+	if r.lastReader == nil {
+		r.lastReader, r.lastHostReader = map[string]int{}, map[string]int{}
+		for k := range n.Layers {
+			for _, name := range n.Layers[k].Inputs {
+				r.lastReader[name] = k
+				if n.Layers[k].Host != nil {
+					r.lastHostReader[name] = k
+				}
+			}
+		}
+		for _, out := range n.AllResults() {
+			r.lastReader[out.Tensor], r.lastHostReader[out.Tensor] = len(n.Layers), len(n.Layers)
+		}
+		for _, in := range n.Inputs {
+			r.lastReader[in.Name] = len(n.Layers)
+		}
+	}
+	l := &n.Layers[i]
+	names := slices.Clone(l.Inputs)
+	for _, t := range l.Host.Outputs {
+		names = append(names, t.Name)
+	}
+	for _, name := range names {
+		if r.lastHostReader[name] <= i {
+			delete(r.numbers, name)
+		}
+		if r.lastReader[name] <= i {
+			delete(r.tensors, name)
+		}
 	}
 }
 
@@ -182,7 +221,7 @@ func (r *execution) isEngineInput(tensor string) bool {
 
 // mostStaged is the largest number of elements that an operand of a layer on the host may have. The
 // host converts operands to float64.
-const mostStaged = 1 << 26
+const mostStaged = 1 << 25
 
 // makeUpInput returns values for an input of the network that was not given. They are ones for
 // integers, such as table indices and masks, and pseudo-random for other types. All layers get the

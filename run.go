@@ -68,6 +68,8 @@ type execution struct {
 	tensors        map[string][]float16.Float16 // values of a network's tensors by name
 	numbers        map[string][]float64         // exact values that fp16 may not represent, used by layers that the host computes
 	extents        map[string][]int             // actual shapes of tensors whose size depends on values, if smaller than the largest
+	lastReader     map[string]int               // last layer that reads a tensor; the number of layers for inputs and results
+	lastHostReader map[string]int               // last layer on the host that reads a tensor; the number of layers for results
 	failed         map[int]string               // reason why a layer on the host has no values, by layer
 	programs       []ProgramResult
 	synthetic      []string

@@ -10,7 +10,7 @@ import (
 )
 
 // MaxStaged is the largest number of elements that a result may have if the host computes it.
-const MaxStaged = 1 << 26
+const MaxStaged = 1 << 25
 
 // settleDynamicNode settles a node that reads or produces a tensor whose size depends on values,
 // and reports whether it did. If the host has a function for the operator, it computes the node

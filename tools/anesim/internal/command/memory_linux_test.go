@@ -14,6 +14,7 @@ import (
 
 	"anesim/bench"
 	"anesim/loader/lower"
+	ox "anesim/loader/network/onnx/onnxtest"
 )
 
 // A hungry command took far more memory than the size of its input in an earlier version.
@@ -55,6 +56,19 @@ func TestPeakMemory(t *testing.T) {
 			tensor = append(tensor, field(5, bytes.Repeat([]byte{1}, n))...)
 			return onnxModel(field(5, append(tensor, field(8, []byte("w"))...)))
 		}, 0, "", 160},
+		// A tensor of 2^21 elements takes 16 MB as float64, and is kept until its last reader.
+		{"16 layers that the host computes", []string{"model", "--values", "FILE.onnx"}, func(*testing.T) []byte {
+			parts, from := []ox.Message{ox.Input("x", 1<<15, 1<<6), ox.Output("y")}, "x"
+			for i := range 16 {
+				to := "y"
+				if i < 15 {
+					to = "t" + strconv.Itoa(i)
+				}
+				parts = append(parts, ox.Node("Relu", to, []string{from}))
+				from = to
+			}
+			return ox.Model(parts...)
+		}, 0, "", 150},
 		{"a chain of 2 MB as JSON", []string{"dump", "--json", "FILE.bin"}, small, 0, "", 80},
 		{"a chain of 2 MB as text", []string{"dump", "FILE.bin"}, small, 0, "", 80},
 		{"a chain of 2 MB, timed", []string{"run", "--timing-only", "FILE.bin"}, small, 0, "", 200},
