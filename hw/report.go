@@ -227,6 +227,20 @@ func (r *Report) Accounting() (a Accounting) {
 	return a
 }
 
+// PlanarCompute returns the part of the chain's compute cycles in which the planar engine works. In
+// the others the array works.
+func (r *Report) PlanarCompute() (n clock.Cycles) {
+	if r.Rest.Count > 0 {
+		return r.Rest.Planar
+	}
+	for i := range r.Descriptors {
+		if d := &r.Descriptors[i]; d.Planar {
+			n += clock.Cycles(r.runCount(i)) * d.Cycles.Compute
+		}
+	}
+	return n
+}
+
 // Parts returns the energy of all descriptors by consumer.
 func (r *Report) Parts() (e EnergyParts) {
 	if r.Rest.Count > 0 {

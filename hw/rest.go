@@ -20,6 +20,7 @@ type Rest struct {
 	// added up in chain order, so they equal the sums of a report that lists all descriptors to the
 	// last bit.
 	Cycles   Accounting
+	Planar   clock.Cycles // part of Cycles.Compute in which the planar engine works
 	Saved    clock.Cycles
 	Parts    EnergyParts
 	Interval Interval
@@ -53,7 +54,7 @@ func (r *Report) trimList(list, open int, g groups) {
 	}
 	if r.Rest.Count == 0 {
 		head := Report{Descriptors: r.Descriptors[:list]}
-		r.Rest = Rest{Cycles: head.Accounting(), Saved: head.Saved(), Parts: head.Parts(), Interval: head.Bounds()}
+		r.Rest = Rest{Cycles: head.Accounting(), Planar: head.PlanarCompute(), Saved: head.Saved(), Parts: head.Parts(), Interval: head.Bounds()}
 	}
 	for i := list; i < end; i++ {
 		r.Rest.add(&r.Descriptors[i])
@@ -72,6 +73,9 @@ func (x *Rest) add(d *DescriptorReport) {
 		x.Weights += d.DMA.Kernel
 	}
 	x.Cycles.Add(&d.Cycles)
+	if d.Planar {
+		x.Planar += d.Cycles.Compute
+	}
 	x.Saved += d.Saved
 	x.Parts.Add(&d.Parts)
 	x.Interval.add(d.Bounds(), 1)

@@ -83,3 +83,28 @@ func TestWallOfHostLayers(t *testing.T) {
 func hostOnly() []byte {
 	return onnxtest.Model(onnxtest.Input("x", 1, 4, 8, 8), onnxtest.Node("NonZero", "y", []string{"x"}), onnxtest.Output("y"))
 }
+
+// The compute cycles of a report say which engine computes.
+func TestComputeByEngine(t *testing.T) {
+	file := writeFile(t, "both.yaml", []byte("inputs: {x: {c: 64, h: 28, w: 28}}\nlayers:\n- {op: conv, cout: 64, k: 3, pad: 1}\n- {op: pool, k: 2, stride: 2}\n- {op: conv, cout: 64, k: 3, pad: 1}\n"))
+	for _, tc := range []struct {
+		args []string
+		want []string
+	}{
+		{[]string{"model", file}, []string{"\nwhy: compute ", "% (array ", "planar engine ", "%: array "}},
+		{[]string{"layer", "add", "c=64", "h=28", "w=28", "--timing-only"}, []string{": planar engine)"}},
+	} {
+		out, errs, code := invoke(tc.args...)
+		if code != exitDone {
+			t.Fatalf("%q: exit %d: %s", tc.args, code, errs)
+		}
+		for _, want := range tc.want {
+			if !strings.Contains(out, want) {
+				t.Errorf("%q prints no %q:\n%s", tc.args, want, out)
+			}
+		}
+	}
+	if out, _, _ := invoke("layer", "conv", "c=16", "h=8", "w=8", "cout=16", "--timing-only"); strings.Contains(out, "planar engine") {
+		t.Errorf("the planar engine in a convolution:\n%s", out)
+	}
+}

@@ -13,6 +13,7 @@ import (
 	"anesim/bench/explain"
 	"anesim/bench/report"
 	"anesim/firmware/engine"
+	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/tools/anesim/internal/terminal"
 	"anesim/tools/anesim/internal/view"
@@ -27,7 +28,7 @@ func WriteNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain
 	p.Printf("%s  %s, %s, chip %s at %.3f GHz", report.Printable(d.Network), report.Plural(len(d.Layers), "layer"),
 		report.Plural(len(d.Programs), "program"), d.Chip, res.Options.Chip.Clock.Value/1e9)
 	p.printCoverage(&d.Coverage)
-	p.printBottlenecks(d, x, explain)
+	p.printBottlenecks(d, res.Report.PlanarCompute(), x, explain)
 	p.Printf("")
 	marked := p.printLayers(d, top)
 	p.printInferred(d, marked)
@@ -44,7 +45,7 @@ func WriteNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain
 	}
 	p.printUnmeasured(res.Report)
 	p.printWall(res, &d.Total, d.Host)
-	p.printCycles(&d.Cycles, d.Total.Saved)
+	p.printCycles(&d.Cycles, res.Report.PlanarCompute(), d.Total.Saved)
 	p.printEnergies(&d.Total)
 	p.printPrograms(d)
 	p.printWeights(d)
@@ -112,7 +113,7 @@ func (p pager) printLayers(d *report.Network, top int) map[string]string {
 
 // printBottlenecks prints the time of a network, the kinds of layers with the most cycles, the
 // causes of these cycles, and changes that help. Its lines have at most HeadWidth characters.
-func (p pager) printBottlenecks(d *report.Network, x *explain.Explanation, explain string) {
+func (p pager) printBottlenecks(d *report.Network, planar clock.Cycles, x *explain.Explanation, explain string) {
 	const most = 5
 	list := view.FromNetwork(d).Kinds()
 	if len(list) == 0 {
@@ -136,7 +137,7 @@ func (p pager) printBottlenecks(d *report.Network, x *explain.Explanation, expla
 			report.CauseText(first.Bound), fmt.Sprintf("%.0f%%", report.Percent(k.Bound, k.Cycles)))
 	}
 	p.TableWithin(rows, HeadWidth, 2)
-	p.printCauses(&d.Cycles)
+	p.printCauses(&d.Cycles, planar)
 	p.printChanges(x, explain)
 }
 
@@ -148,8 +149,8 @@ var glosses = map[string]string{
 }
 
 // printCauses prints up to three causes that take the most cycles, with a share of at least 5%
-// each.
-func (p pager) printCauses(c *report.Cycles) {
+// each. The planar engine works in the given part of the compute cycles.
+func (p pager) printCauses(c *report.Cycles, planar clock.Cycles) {
 	const most, least = 3, 5 // causes, and per cent
 	type cause struct {
 		name string
@@ -165,7 +166,9 @@ func (p pager) printCauses(c *report.Cycles) {
 	var words []string
 	for _, x := range list[:min(most, len(list))] {
 		text := fmt.Sprintf("%s %.0f%%", report.CauseText(x.name), report.Percent(x.n, c.Total))
-		if gloss := glosses[x.name]; gloss != "" {
+		if engines := formatEngines(c, planar, "", 0); x.name == hw.CauseCompute.String() && engines != "" {
+			text += " (" + engines + ")"
+		} else if gloss := glosses[x.name]; gloss != "" {
 			text += " (" + gloss + ")"
 		}
 		words = append(words, text)

@@ -11,6 +11,7 @@ import (
 	"anesim"
 	"anesim/bench/report"
 	"anesim/firmware/engine"
+	"anesim/hw"
 	"anesim/hw/clock"
 	"anesim/tools/anesim/internal/terminal"
 )
@@ -74,7 +75,7 @@ func WriteRun(w io.Writer, res *anesim.Result, d *report.Run, o RunOptions) erro
 	p.printTotals(&d.Total, d.Peak, "the dispatch")
 	p.printUnmeasured(res.Report)
 	p.printWall(res, &d.Total, d.Host)
-	p.printCycles(&d.Cycles, d.Total.Saved)
+	p.printCycles(&d.Cycles, res.Report.PlanarCompute(), d.Total.Saved)
 	p.printEnergies(&d.Total)
 	p.printAdvice(d)
 	if o.Counters {
@@ -154,12 +155,17 @@ func formatStages(list []report.Stage) string {
 	return fmt.Sprintf("%s (%s: %s)", strings.Join(parts, ", "), list[0].Evidence, why)
 }
 
-// printCycles prints the cycles of a run by cause, and the cycles saved by overlap.
-func (p pager) printCycles(c *report.Cycles, saved uint64) {
+// printCycles prints the cycles of a run by cause, and the cycles saved by overlap. The planar
+// engine works in the given part of the compute cycles.
+func (p pager) printCycles(c *report.Cycles, planar clock.Cycles, saved uint64) {
 	var parts []string
 	for name, n := range c.All() {
 		if n > 0 {
-			parts = append(parts, fmt.Sprintf("%s %s (%.1f%%)", report.CauseText(name), report.Thousands(n), report.Percent(n, c.Total)))
+			engines := ""
+			if name == hw.CauseCompute.String() {
+				engines = formatEngines(c, planar, ": ", 1)
+			}
+			parts = append(parts, fmt.Sprintf("%s %s (%.1f%%%s)", report.CauseText(name), report.Thousands(n), report.Percent(n, c.Total), engines))
 		}
 	}
 	if len(parts) == 0 {
@@ -170,6 +176,20 @@ func (p pager) printCycles(c *report.Cycles, saved uint64) {
 		line += fmt.Sprintf("; overlap with the previous descriptor saves %s cycles", report.Thousands(saved))
 	}
 	p.Printf("%s", line)
+}
+
+// formatEngines returns which engines the compute cycles belong to: their shares of all cycles with
+// the given number of decimals after the separator, such as ": array 50.0%, planar engine 20.0%".
+// It returns "" if the planar engine does not work.
+func formatEngines(c *report.Cycles, planar clock.Cycles, separator string, decimals int) string {
+	switch {
+	case planar == 0:
+		return ""
+	case planar == c.Compute:
+		return separator + "planar engine"
+	}
+	return fmt.Sprintf("%sarray %.*f%%, planar engine %.*f%%", separator,
+		decimals, report.Percent(uint64(c.Compute-planar), c.Total), decimals, report.Percent(uint64(planar), c.Total))
 }
 
 // printEnergies prints the energy of a run by its consumers.
