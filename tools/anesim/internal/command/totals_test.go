@@ -1,6 +1,7 @@
 package command
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -106,5 +107,35 @@ func TestComputeByEngine(t *testing.T) {
 	}
 	if out, _, _ := invoke("layer", "conv", "c=16", "h=8", "w=8", "cout=16", "--timing-only"); strings.Contains(out, "planar engine") {
 		t.Errorf("the planar engine in a convolution:\n%s", out)
+	}
+}
+
+// A row that adds up several layers says so, however long their names are.
+func TestRowsOfAlikeLayers(t *testing.T) {
+	name := strings.Repeat("a_very_long_name_of_a_layer_", 4)
+	text := "inputs: {x: {c: 64, h: 28, w: 28}}\nlayers:\n"
+	for i := range 4 {
+		text += fmt.Sprintf("- {name: %s%d, op: conv, cout: 64, k: 3, pad: 1}\n", name, i)
+	}
+	out, errs, code := invoke("model", writeFile(t, "alike.yaml", []byte(text)))
+	if code != exitDone {
+		t.Fatal(errs)
+	}
+	head, _, _ := strings.Cut(out, "\nwhy: ")
+	if !strings.Contains(head, "  layers  ") || !strings.Contains(head, " alike  ") {
+		t.Errorf("the first table does not count layers:\n%s", head)
+	}
+}
+
+// Calls per second are those of the wall time, which the line names if a host adds to it.
+func TestCallsPerSecond(t *testing.T) {
+	file := writeFile(t, "net.yaml", []byte("inputs: {x: {c: 64, h: 28, w: 28}}\nlayers:\n- {op: conv, cout: 64, k: 3, pad: 1}\n"))
+	r := model(t, file, "--host", "macos-air")
+	out, _, _ := invoke("model", file, "--host", "macos-air")
+	if want := fmt.Sprintf("\nin all: %v of wall time, %v of engine time (", r.Total.WallNs, r.Total.TimeNs); !strings.Contains(out, want) {
+		t.Errorf("no %q in\n%s", want, out)
+	}
+	if out, _, _ := invoke("model", file); !strings.Contains(out, fmt.Sprintf("\nin all: %v of engine time (", r.Total.TimeNs)) {
+		t.Errorf("without a host:\n%s", out)
 	}
 }

@@ -129,11 +129,15 @@ func (p pager) printBottlenecks(d *report.Network, planar clock.Cycles, x *expla
 	p.Printf("%v of engine time (%v to %v), %v; %.0f%% of the time in %s:", t.TimeNs, t.TimeLowNs, t.TimeHighNs, t.EnergyNJ,
 		report.Percent(sum, t.Cycles), report.Plural(layers, "layer"))
 	rows := terminal.NewTable(
-		terminal.Word("layer", 0), terminal.Word("op", 0), terminal.Number("layers", 2), terminal.Number("share", 0), terminal.Number("time", 0), terminal.Word("bound by", 0), terminal.Number("of its cycles", 0),
+		terminal.Word("layer", 0), terminal.Word("op", 0), terminal.Number("layers", 0), terminal.Number("share", 0), terminal.Number("time", 0), terminal.Word("bound by", 0), terminal.Number("of its cycles", 1),
 	)
 	for _, k := range list {
 		first := &d.Layers[k.First]
-		rows.Add(report.Printable(first.Name), report.Printable(first.Op), strconv.Itoa(k.Count), fmt.Sprintf("%.1f%%", report.Percent(k.Cycles, t.Cycles)), k.Time.String(),
+		alike := strconv.Itoa(k.Count)
+		if k.Count > 1 {
+			alike += " alike"
+		}
+		rows.Add(report.Printable(first.Name), report.Printable(first.Op), alike, fmt.Sprintf("%.1f%%", report.Percent(k.Cycles, t.Cycles)), k.Time.String(),
 			report.CauseText(first.Bound), fmt.Sprintf("%.0f%%", report.Percent(k.Bound, k.Cycles)))
 	}
 	p.TableWithin(rows, HeadWidth, 2)
