@@ -93,7 +93,7 @@ func TestBadOptions(t *testing.T) {
 	}
 }
 
-// An input's shape must be the port's, up to leading ones.
+// An input's shape must be the port's, up to axes of size 1.
 func TestInputShapes(t *testing.T) {
 	m, err := anesim.Layer("relu", "c=2", "h=3", "w=4")
 	if err != nil {
@@ -104,7 +104,7 @@ func TestInputShapes(t *testing.T) {
 		ok    bool
 	}{
 		{nil, true}, {[]int{1, 2, 3, 4}, true}, {[]int{2, 3, 4}, true}, {[]int{1, 1, 2, 3, 4}, true},
-		{[]int{24}, false}, {[]int{4, 3, 2}, false}, {[]int{2, 12}, false}, {[]int{}, false}, {[]int{2, 3, 4, 1}, false},
+		{[]int{24}, false}, {[]int{4, 3, 2}, false}, {[]int{2, 12}, false}, {[]int{}, false}, {[]int{2, 3, 4, 1}, true}, {[]int{2, 1, 3, 4}, true}, {[]int{2, 4, 3}, false},
 	} {
 		_, err := m.Run(t.Context(), anesim.Options{
 			Values: true, Inputs: map[string][]float16.Float16{"x": make([]float16.Float16, 24)}, Shapes: map[string][]int{"x": tc.shape},

@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
+	"strings"
 
 	"github.com/x448/float16"
 
@@ -169,13 +171,13 @@ func (r *execution) setNetworkInputs() error {
 		if !ok {
 			continue
 		}
-		if want := in.Shape.Elements(); want != len(data) {
-			return &InputError{Name: in.Name, What: fmt.Sprintf("found %d elements; want %d", len(data), want)}
-		}
 		s := in.Shape
 		want := in.Dims
 		if want == nil {
 			want = []int{s.N, s.C, s.H, s.W}
+		}
+		if n := s.Elements(); n != len(data) {
+			return &InputError{Name: in.Name, What: fmt.Sprintf("found %d elements; want %d in shape %v", len(data), n, want)}
 		}
 		if err := checkShape(in.Name, o.Shapes[in.Name], want); err != nil {
 			return err
@@ -238,20 +240,36 @@ func checkInputs(p *loader.Program, o *Options) error {
 	return nil
 }
 
-// checkShape returns an *[InputError] if the shape got differs from want. It ignores leading
-// dimensions of 1, and accepts a nil shape.
+// checkShape returns an *[InputError] if the shape got differs from want. It ignores axes of size 1,
+// which do not change the order of the elements, and accepts a nil shape.
 func checkShape(name string, got, want []int) error {
 	if got == nil {
 		return nil
 	}
-	trim := func(s []int) []int {
-		for len(s) > 0 && s[0] == 1 {
-			s = s[1:]
-		}
-		return s
+	isOne := func(n int) bool { return n == 1 }
+	trim := func(s []int) []int { return slices.DeleteFunc(slices.Clone(s), isOne) }
+	if slices.Equal(trim(got), trim(want)) {
+		return nil
 	}
-	if !slices.Equal(trim(got), trim(want)) {
-		return &InputError{Name: name, What: fmt.Sprintf("found shape %v; want %v", got, want)}
+	what := fmt.Sprintf("found shape %v; want %v", got, want)
+	if isPermutation(trim(got), trim(want)) {
+		what += ", with the axes in this order"
+	} else {
+		what += fmt.Sprintf("; if the elements are in this order, array.reshape(%s) in numpy has that shape", joinInts(want))
 	}
-	return nil
+	return &InputError{Name: name, What: what}
+}
+
+// isPermutation reports whether a and b hold the same numbers in another order.
+func isPermutation(a, b []int) bool {
+	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
+}
+
+// joinInts returns the numbers with commas between them, such as "1, 64, 8, 8".
+func joinInts(list []int) string {
+	words := make([]string, len(list))
+	for i, n := range list {
+		words[i] = strconv.Itoa(n)
+	}
+	return strings.Join(words, ", ")
 }

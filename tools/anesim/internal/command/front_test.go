@@ -179,14 +179,17 @@ func TestOutputsOfOneFileName(t *testing.T) {
 // An input is taken once, and in the shape that the port has.
 func TestInputsAreChecked(t *testing.T) {
 	fits, flat := writeNPY(t, []int{2, 3, 4}, ramp(24)), writeNPY(t, []int{24}, ramp(24))
-	four := writeNPY(t, []int{2, 2}, ramp(4))
+	four, ones := writeNPY(t, []int{2, 2}, ramp(4)), writeNPY(t, []int{4}, ramp(4))
+	turned := writeNPY(t, []int{3, 2, 4}, ramp(24))
 	for _, tc := range []struct {
 		line string
 		code int
 		want string
 	}{
 		{"relu c=2 h=3 w=4 --in x=" + fits, exitDone, ""},
-		{"relu c=2 h=3 w=4 --in x=" + flat, exitFailed, "found shape [24]; want [1 2 3 4]"},
+		{"relu c=2 h=3 w=4 --in x=" + flat, exitFailed, "found shape [24]; want [1 2 3 4]; if the elements are in this order, array.reshape(1, 2, 3, 4) in numpy has that shape"},
+		{"relu c=2 h=3 w=4 --in x=" + turned, exitFailed, "found shape [3 2 4]; want [1 2 3 4], with the axes in this order"},
+		{"add c=4 --in x=" + ones, exitDone, ""},
 		{"conv cin=2 cout=2 --in weights=" + four + " --in weights=" + four, exitUsage, "duplicate --in weights"},
 	} {
 		_, errs, code := invoke(append([]string{"layer"}, strings.Fields(tc.line)...)...)
