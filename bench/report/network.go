@@ -42,6 +42,7 @@ type Network struct {
 	Notes       []string          `json:"notes"`
 	L2          []Occupancy       `json:"l2"`
 	Spilled     []Spill           `json:"spilled"`
+	WhatIfs     []WhatIf          `json:"what_ifs,omitempty"` // set if registers were changed or tiles gated
 	// Placement is set if it was requested, and Cache if a cache was used.
 	Placement *Placement `json:"placement,omitempty"`
 	Cache     *Cache     `json:"cache,omitempty"`
@@ -250,7 +251,7 @@ func NewNetwork(r *anesim.Result) *Network {
 		Programs: []Program{}, Layers: []Layer{}, Cycles: CyclesOf(&a), Total: wallOf(r, line), StagesNs: r.Stages(), Power: powerSpans(r, line),
 		NotModelled: []Missing{}, Outputs: OutputsOf(r), Repeat: repeatOf(r), State: stateOf(r), Calls: callsOf(r), Faults: faultsOf(r), Limits: limitsOf(r),
 		Synthetic: r.Synthetic, Notes: append([]string{r.Residency().What}, r.Model.Network().Notes...),
-		L2: []Occupancy{}, Spilled: []Spill{}, Cache: newCache(r.Cache),
+		L2: []Occupancy{}, Spilled: []Spill{}, WhatIfs: whatIfsOf(r), Cache: newCache(r.Cache),
 	}
 	for k := range r.Programs {
 		if !r.Model.Network().InMemory {

@@ -33,6 +33,7 @@ type Run struct {
 	Limits      []Limit      `json:"limits"`
 	Synthetic   []string     `json:"synthetic_inputs,omitempty"`
 	Constants   []Constant   `json:"constants,omitempty"` // set if requested
+	WhatIfs     []WhatIf     `json:"what_ifs,omitempty"`  // set if registers were changed or tiles gated
 }
 
 // A Descriptor holds the costs of one descriptor, which is one task of the engine. EnergyNJ
@@ -192,6 +193,7 @@ func NewRun(r *anesim.Result) *Run {
 		Header: NewHeader(), Program: p.Name, Form: string(p.Form), Chip: r.Options.Chip.Name, Host: r.Options.Host.Name, Peak: Peak(&r.Options.Chip),
 		Descriptors: []Descriptor{}, Cycles: CyclesOf(&a), Total: wallOf(r, line), Power: powerSpans(r, line),
 		Outputs: OutputsOf(r), Repeat: repeatOf(r), State: stateOf(r), Calls: callsOf(r), Faults: faultsOf(r), Limits: limitsOf(r), Synthetic: r.Synthetic,
+		WhatIfs: whatIfsOf(r),
 	}
 	for i := range r.Report.Descriptors {
 		d.Descriptors = append(d.Descriptors, NewDescriptor(&r.Report.Descriptors[i]))

@@ -1,7 +1,11 @@
 package command
 
 import (
+	"anesim/bench/report"
+	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -137,5 +141,38 @@ func TestCallsPerSecond(t *testing.T) {
 	}
 	if out, _, _ := invoke("model", file); !strings.Contains(out, fmt.Sprintf("\nin all: %v of engine time (", r.Total.TimeNs)) {
 		t.Errorf("without a host:\n%s", out)
+	}
+}
+
+// A run with other registers or gated tiles is marked in text, JSON and pages, and a field that no
+// descriptor uses is named.
+func TestWhatIfsAreMarked(t *testing.T) {
+	dir := t.TempDir()
+	file, page := filepath.Join(dir, "conv.hwx"), filepath.Join(dir, "page.html")
+	if _, errs, code := invoke("layer", "conv", "cin=64", "h=28", "w=28", "cout=64", "k=3", "pad=1", "--timing-only", "--emit", file); code != exitDone {
+		t.Fatal(errs)
+	}
+	for _, tc := range []struct{ set, want string }{
+		{"PE.Cfg.OpMode=1", "PE.Cfg.OpMode=0x1 has no effect: no descriptor uses the planar engine"},
+		{"Common.ConvCfg.OCGSize=0", "Common.ConvCfg.OCGSize=0x0 changes 1 descriptor"},
+		{"Common.ConvCfg.Kw=3", "Common.ConvCfg.Kw=0x3 has no effect: the descriptors have this value already"},
+	} {
+		out, errs, code := invoke("run", file, "--timing-only", "--set", tc.set, "--gate-tiles", "0-3,7", "--html", page)
+		if code != exitDone || !strings.Contains(out, "\nwhat-if: "+tc.want+"\nwhat-if: gated tiles 0-3,7\n") {
+			t.Errorf("%s: exit %d: %s%s", tc.set, code, out, errs)
+		}
+		b, err := os.ReadFile(page)
+		if err != nil || !strings.Contains(string(b), "<strong>what-if</strong>: "+tc.want) {
+			t.Errorf("%s: the page has no %q (%v)", tc.set, tc.want, err)
+		}
+		out, _, _ = invoke("run", file, "--timing-only", "--set", tc.set, "--json")
+		var d report.Run
+		if err := json.Unmarshal([]byte(out), &d); err != nil || len(d.WhatIfs) != 1 || d.WhatIfs[0].String() != tc.want {
+			t.Errorf("%s: what_ifs %+v (%v)", tc.set, d.WhatIfs, err)
+		}
+	}
+	out, _, _ := invoke("model", exampleNetwork("transformer.yaml"), "--gate-tiles", "0-3")
+	if !strings.Contains(out, "\nwhat-if: gated tiles 0-3\n") {
+		t.Errorf("no what-if in\n%s", out)
 	}
 }

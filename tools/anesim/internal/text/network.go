@@ -27,6 +27,7 @@ func WriteNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain
 	p.printUncovered(d)
 	p.Printf("%s  %s, %s, chip %s at %.3f GHz", report.Printable(d.Network), report.Plural(len(d.Layers), "layer"),
 		report.Plural(len(d.Programs), "program"), d.Chip, res.Options.Chip.Clock.Value/1e9)
+	p.printWhatIfs(d.WhatIfs)
 	p.printCoverage(&d.Coverage)
 	p.printBottlenecks(d, res.Report.PlanarCompute(), x, explain)
 	p.Printf("")

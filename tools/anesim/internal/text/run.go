@@ -54,6 +54,7 @@ func WriteRun(w io.Writer, res *anesim.Result, d *report.Run, o RunOptions) erro
 	p := newPager(w)
 	p.Printf("%s  %s, %s, chip %s at %.3f GHz", report.Printable(d.Program), d.Form, report.Plural(res.Report.Count(), "descriptor"),
 		d.Chip, res.Options.Chip.Clock.Value/1e9)
+	p.printWhatIfs(d.WhatIfs)
 	p.Printf("")
 	columns, t := newReportTable(report.DescriptorColumns)
 	for i := range d.Descriptors {
@@ -89,6 +90,13 @@ func WriteRun(w io.Writer, res *anesim.Result, d *report.Run, o RunOptions) erro
 		p.printConstants(d)
 	}
 	return p.Err
+}
+
+// printWhatIfs prints the settings that make the run differ from the program's own.
+func (p pager) printWhatIfs(list []report.WhatIf) {
+	for _, w := range list {
+		p.Printf("what-if: %s", w)
+	}
 }
 
 // printTotals prints the cycles, time and energy of a run, and its rates next to the chip's peak

@@ -12,7 +12,7 @@ import (
 func FromRun(d *report.Run) *Report {
 	r := &Report{
 		Kind: "program", Name: d.Program, Chip: d.Chip, Host: d.Host, Tool: d.Tool, Peak: d.Peak, Of: "descriptor",
-		Energy: d.Total.EnergyOf, Power: d.Power, Limits: d.Limits, Faults: d.Faults, Document: d,
+		Energy: d.Total.EnergyOf, Power: d.Power, Limits: d.Limits, Faults: d.Faults, WhatIfs: d.WhatIfs, Document: d,
 	}
 	r.setFacts(&d.Total, d.Peak)
 	computed := 0
@@ -62,7 +62,7 @@ func (r *Report) addUnlisted(d *report.Rest, listed int) {
 func FromNetwork(d *report.Network) *Report {
 	r := &Report{
 		Kind: "network", Name: d.Network, Chip: d.Chip, Host: d.Host, Tool: d.Tool, Peak: d.Peak, Of: "layer",
-		Energy: d.Total.EnergyOf, Power: d.Power, Limits: d.Limits, Missing: d.NotModelled, Faults: d.Faults, Document: d,
+		Energy: d.Total.EnergyOf, Power: d.Power, Limits: d.Limits, Missing: d.NotModelled, Faults: d.Faults, WhatIfs: d.WhatIfs, Document: d,
 	}
 	for _, note := range d.Notes {
 		if !slices.ContainsFunc(d.Limits, func(l report.Limit) bool { return l.What == note }) {

@@ -13,6 +13,7 @@ import (
 // A Report is a result in the form from which pages and pictures are made. Fields that the kind of
 // result does not have are zero.
 type Report struct {
+	WhatIfs    []report.WhatIf
 	Kind       string // "program", "network", "sweep", "load" or "accuracy"
 	Name       string
 	Chip, Host string
