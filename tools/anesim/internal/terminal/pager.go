@@ -73,18 +73,38 @@ func (p *Pager) Lines(list []string) {
 }
 
 // Table prints t with the given indent, in the width of the terminal or, without a terminal, of
-// [PipeWidth].
+// [PipeWidth]. On a terminal, a line after the table says how many columns do not fit.
 func (p *Pager) Table(t *Table, indent int) {
 	p.recordFirstError(t.Write(p.W, cmp.Or(p.Width, PipeWidth), indent))
+	p.printHidden(t, p.Width, PipeWidth, indent)
+}
+
+// printHidden says how many columns of t a terminal leaves out in the given width, if a pipe, which
+// has another width, shows more of them.
+func (p *Pager) printHidden(t *Table, width, pipe, indent int) {
+	if p.Width == 0 {
+		return
+	}
+	n := t.hiddenColumns(width - indent)
+	if n <= t.hiddenColumns(pipe-indent) {
+		return
+	}
+	noun := "columns"
+	if n == 1 {
+		noun = "column"
+	}
+	p.Printf("%s(%d %s left out to fit the terminal; | less -S shows more)", strings.Repeat(" ", indent), n, noun)
 }
 
 // WideTable prints t with the given indent, in the width of the terminal or, without a terminal,
 // with all its columns.
 func (p *Pager) WideTable(t *Table, indent int) {
 	p.recordFirstError(t.Write(p.W, cmp.Or(p.Width, math.MaxInt), indent))
+	p.printHidden(t, p.Width, math.MaxInt, indent)
 }
 
 // TableWithin prints t with the given indent, in at most width characters per line.
 func (p *Pager) TableWithin(t *Table, width, indent int) {
 	p.recordFirstError(t.Write(p.W, min(cmp.Or(p.Width, width), width), indent))
+	p.printHidden(t, min(p.Width, width), width, indent)
 }

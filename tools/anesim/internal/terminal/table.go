@@ -109,12 +109,7 @@ func (t *Table) Lines(width, indent int) []string {
 	if strings.Join(titles, "") != "" {
 		rows = slices.Insert(slices.Clone(rows), 0, titles)
 	}
-	widths := make([]int, len(t.columns))
-	for _, row := range rows {
-		for i, cell := range row {
-			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
-		}
-	}
+	widths := t.cellWidths(rows)
 	t.fitColumns(widths, width-indent)
 	short := make([]map[string]string, len(widths))
 	for i, width := range widths {
@@ -127,6 +122,33 @@ func (t *Table) Lines(width, indent int) []string {
 		lines[i] = t.formatRow(row, widths, short, indent)
 	}
 	return lines
+}
+
+// cellWidths returns the width of the widest cell of each column in rows.
+func (t *Table) cellWidths(rows [][]string) []int {
+	widths := make([]int, len(t.columns))
+	for _, row := range rows {
+		for i, cell := range row {
+			widths[i] = max(widths[i], utf8.RuneCountInString(cell))
+		}
+	}
+	return widths
+}
+
+// hiddenColumns returns the number of columns that the table leaves out to fit in width characters.
+func (t *Table) hiddenColumns(width int) (n int) {
+	titles := make([]string, len(t.columns))
+	for i, c := range t.columns {
+		titles[i] = c.Title
+	}
+	widths := t.cellWidths(append(slices.Clone(t.rows), titles))
+	t.fitColumns(widths, width)
+	for _, w := range widths {
+		if w == hidden {
+			n++
+		}
+	}
+	return n
 }
 
 // hidden is the width of a column that is left out.

@@ -81,3 +81,20 @@ func TestShortNamesAreDistinct(t *testing.T) {
 		}
 	}
 }
+
+// A terminal says how many columns of a table it leaves out.
+func TestTablesSayWhatIsLeftOut(t *testing.T) {
+	x := NewTable(Word("layer", 0), Number("in", 2), Number("cycles", 0), Number("kernel", 3))
+	x.Add("a_layer_of_a_long_name", "3x224x224", "1,234", "7x7/2")
+	for width, want := range map[int]string{
+		0: "", 80: "", 45: "(1 column left out to fit the terminal; | less -S shows more)", 30: "(2 columns left out to fit the terminal; | less -S shows more)",
+	} {
+		var b strings.Builder
+		p := &Pager{W: &b, Width: width}
+		p.Table(x, 0)
+		got := strings.Join(strings.Fields(strings.Join(strings.SplitN(b.String(), "\n", 3)[2:], " ")), " ")
+		if got != want {
+			t.Errorf("width %d: %q, want %q", width, got, want)
+		}
+	}
+}
