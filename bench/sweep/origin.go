@@ -21,11 +21,11 @@ import (
 const originColumn = "origin"
 
 // describeOrigin returns the settings on which the results of the sweep depend, such as "chip=m1
-// constants=... seed=1 version=...": the chip, a hash of its constants, the seed, the version, and
+// chip_constants=... seed=1 version=...": the chip, a hash of its constants, the seed, the version, and
 // every other setting that differs from its default.
 func (s *Sweep) describeOrigin() (string, error) {
 	o := &s.Options
-	words := []string{"chip=" + formatChip(&o.Chip), "constants=" + hashConstants(&o.Chip), fmt.Sprintf("seed=%d", o.Seed)}
+	words := []string{"chip=" + formatChip(&o.Chip), "chip_constants=" + hashConstants(&o.Chip), fmt.Sprintf("seed=%d", o.Seed)}
 	add := func(key, value string) { words = append(words, key+"="+value) }
 	if o.GateTiles != 0 {
 		add("gate-tiles", fmt.Sprintf("%#x", o.GateTiles))

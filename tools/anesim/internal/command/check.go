@@ -266,6 +266,8 @@ func readBaseline(name string, update bool) (*check.Baseline, error) {
 	switch {
 	case update && errors.Is(err, fs.ErrNotExist):
 		return fresh, nil
+	case errors.Is(err, fs.ErrNotExist):
+		return nil, errors.New("no such baseline; anesim check --update writes it")
 	case err != nil:
 		return nil, err
 	}

@@ -176,3 +176,12 @@ func TestWhatIfsAreMarked(t *testing.T) {
 		t.Errorf("no what-if in\n%s", out)
 	}
 }
+
+// The error of a missing baseline names the flag that writes it.
+func TestMissingBaseline(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "perf.json")
+	_, errs, code := invoke("check", "--baseline", file, "--layer", "add c=4")
+	if want := file + ": no such baseline; anesim check --update writes it"; code != exitFailed || !strings.Contains(errs, want) {
+		t.Errorf("exit %d: %s", code, errs)
+	}
+}
