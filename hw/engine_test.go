@@ -60,7 +60,7 @@ func TestTableBehindMultiplyAccumulate(t *testing.T) {
 			}
 		}
 	}
-	want := []evidence.Limit{{Kind: evidence.RestsOnAssumption, What: "activation table is assumed to precede a lane's weights; no program shows its place"}}
+	want := []evidence.Limit{{Kind: evidence.RestsOnAssumption, What: "values assume that the activation table precedes the weights of a lane, which no program shows; if it does not, they are wrong"}}
 	if diff := cmp.Diff(want, d.Report().Descriptors[0].Limits); diff != "" {
 		t.Errorf("limits (-want +got):\n%s", diff)
 	}

@@ -42,7 +42,7 @@ func (r *DescriptorReport) markComputed(g *regs.Groups) {
 		return
 	}
 	if g.NE.MACCfg.NonlinearMode() == regs.ActivationTable {
-		addNote(evidence.RestsOnAssumption, "activation table is assumed to precede a lane's weights; no program shows its place")
+		addNote(evidence.RestsOnAssumption, "values assume that the activation table precedes the weights of a lane, which no program shows; if it does not, they are wrong")
 	}
 	switch p, _ := tiles.PackingOf(g); p {
 	case tiles.Dense:

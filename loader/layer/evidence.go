@@ -12,7 +12,7 @@ func (l *Layer) Caveat() string {
 	w := &l.Window
 	switch {
 	case l.Op == Pool:
-		return "no program shows a pooling window: it is lowered as maxima of shifted rows, after its columns are turned into rows"
+		return "no program shows a pooling window: here it is maxima of shifted rows, after its columns are turned into rows. The vendor's compiler may do it in another way, so this time may be far off"
 	case l.Op == Pad:
 		return "no program shows padding on its own: rows are copied or broadcast to their places, and columns likewise as rows"
 	case l.Op == Deconvolution:
@@ -24,7 +24,7 @@ func (l *Layer) Caveat() string {
 	case l.Op == Convolution && (w.Py >= w.Kh || w.Px >= w.Kw):
 		return "padding as large as the window is lowered as taps of zero weight, whose sums may round differently; the only such program pads with a depthwise task instead"
 	case l.Op == Convolution && l.Activation.IsSingleTable():
-		return "programs show that every lane holds the table of a convolution; that it comes before the weights is assumed"
+		return "the activation table of a convolution is assumed to come before the weights in each lane; programs show only that each lane holds it"
 	case l.Op == ReduceMin:
 		return "no program shows a minimum over axes: it is lowered as the maximum of the negated values"
 	case l.Op <= ReduceMin && l.Op >= ReduceSum && (l.Axes == AxisC|AxisH || l.Axes == AxisC|AxisW):

@@ -130,9 +130,18 @@ func (r *Report) Write(w io.Writer, rows bool) error {
 func (r *Report) formatWorkRows() (rows [][]string) {
 	for i := range r.works {
 		x := &r.works[i]
-		rows = append(rows, []string{x.Work.String(), strconv.Itoa(x.Rows), fmt.Sprintf("%+.0f%%", 100*(x.Low-1)), fmt.Sprintf("%+.0f%%", 100*(x.High-1))})
+		rows = append(rows, []string{x.Work.String(), strconv.Itoa(x.Rows), formatBound(x.Low), formatBound(x.High)})
 	}
 	return rows
+}
+
+// formatBound returns a bound of measured over estimated time as a change in per cent, such as
+// "-16%". It first rounds the bound to four digits, as the constant that other reports use.
+func formatBound(v float64) string {
+	if x, err := strconv.ParseFloat(fmt.Sprintf("%.4g", v), 64); err == nil {
+		v = x
+	}
+	return fmt.Sprintf("%+.0f%%", 100*(v-1))
 }
 
 // writeWorks writes how many rows cover each kind of work, and its interval.

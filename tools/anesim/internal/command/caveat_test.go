@@ -35,3 +35,15 @@ func TestCaveats(t *testing.T) {
 		}
 	}
 }
+
+// A caveat of several layers is printed once, with their names.
+func TestCaveatsAreGrouped(t *testing.T) {
+	text := "inputs: {x: {c: 16, h: 16, w: 16}}\nlayers:\n" + strings.Repeat("- {op: conv, cout: 16, k: 3, stride: 2, pad: 1}\n", 4)
+	out, errs, code := invoke("model", writeFile(t, "net.yaml", []byte(text)), "--values")
+	if code != exitDone {
+		t.Fatal(errs)
+	}
+	if n := strings.Count(out, "\ncaveat "); n != 1 || !strings.Contains(out, "\ncaveat  4 layers (conv0, conv1, conv2 and 1 more): ") {
+		t.Errorf("%d caveats:\n%s", n, out)
+	}
+}

@@ -400,15 +400,36 @@ func (p pager) printValues(res *anesim.Result, d *report.Network) {
 		}
 		p.Printf("output  %s %v  %scrc32 %s  %s", report.Printable(o.Port.Name), o.Shape(), kind, engine.Checksum(o.Data), o.Summary())
 	}
+	p.printByText("caveat ", d, func(l *report.Layer) string { return l.Caveat })
+	p.printByText("no values:", d, func(l *report.Layer) string { return l.Note })
+}
+
+// printByText prints a line for each text that the layers of d have, with the layers that have it:
+// the first three by name, and the number of the others.
+func (p pager) printByText(label string, d *report.Network, text func(*report.Layer) string) {
+	const named = 3
+	layers := map[string][]string{}
+	var order []string
 	for i := range d.Layers {
-		if l := &d.Layers[i]; l.Caveat != "" {
-			p.Printf("caveat  %s: %s", report.Printable(l.Name), l.Caveat)
+		what := text(&d.Layers[i])
+		if what == "" {
+			continue
 		}
+		if layers[what] == nil {
+			order = append(order, what)
+		}
+		layers[what] = append(layers[what], report.Printable(d.Layers[i].Name))
 	}
-	for i := range d.Layers {
-		if l := &d.Layers[i]; l.Note != "" {
-			p.Printf("no values: %s: %s", report.Printable(l.Name), l.Note)
+	for _, what := range order {
+		names := layers[what]
+		where := strings.Join(names[:min(named, len(names))], ", ")
+		if n := len(names) - named; n > 0 {
+			where = fmt.Sprintf("%s and %d more", where, n)
 		}
+		if len(names) > 1 {
+			where = fmt.Sprintf("%d layers (%s)", len(names), where)
+		}
+		p.Printf("%s %s: %s", label, where, what)
 	}
 }
 
