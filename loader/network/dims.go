@@ -16,6 +16,9 @@ type DimError struct {
 	Needed  []Dim
 	Unknown []string // given names that no dimension has
 	Known   []string // existing names, if Unknown is not empty
+	// Deciding names inputs whose value may decide the condition of an If node, if Needed is not
+	// empty. Such a value is given like the size of a dimension.
+	Deciding []string
 }
 
 // A Dim is a dimension that a network's file leaves open: an axis of an input with a name
@@ -23,31 +26,49 @@ type DimError struct {
 type Dim struct {
 	Name, Input string // of the dimension, and of the input that has it
 	Axis, Rank  int    // number of the axis, and number of axes of the input
+	Alone       bool   // no other axis of the input is open
 }
 
-// exampleSize returns a size that the dimension could have, for use in a message: 1 for a batch,
-// 224 for the side of an image, and 128 for the length of a sequence.
-func (d *Dim) exampleSize() int {
+// exampleSize returns a size that the dimension could have, for use in a message: 1 for a batch and
+// 224 for the side of an image. It returns "SIZE" for any other dimension, such as the length of a
+// sequence, since a wrong size may have a network that cannot be computed.
+func (d *Dim) exampleSize() string {
 	switch {
-	case d.Axis == 0:
-		return 1
+	case d.Axis == 0, d.Rank == 3 && d.Axis == 1 && d.Alone: // the state of a recurrent layer has its batch there
+		return "1"
 	case d.Rank >= 4 && d.Axis >= 2:
-		return 224
+		return "224"
 	}
-	return 128
+	return "SIZE"
 }
 
+// example returns sizes for all dimensions that need one, in the form that [ParseDims] reads but for
+// placeholders, such as "batch=1,length=SIZE".
+func (e *DimError) example() string {
+	var parts []string
+	for i := range e.Needed {
+		parts = append(parts, e.Needed[i].Name+"="+e.Needed[i].exampleSize())
+	}
+	for _, name := range e.Deciding {
+		parts = append(parts, name+"=VALUE")
+	}
+	return strings.Join(parts, ",")
+}
+
+// Error returns a message. If there are no unknown names, it ends in an example of the sizes that
+// are needed, so that a command can append how they are given.
 func (e *DimError) Error() string {
 	var parts []string
 	if len(e.Needed) > 0 {
-		var list, example []string
+		var list []string
 		for i := range e.Needed {
-			d := &e.Needed[i]
-			list = append(list, fmt.Sprintf("%q of input %q", d.Name, d.Input))
-			example = append(example, fmt.Sprintf("%s=%d", d.Name, d.exampleSize()))
+			list = append(list, fmt.Sprintf("%q of input %q", e.Needed[i].Name, e.Needed[i].Input))
 		}
-		parts = append(parts, fmt.Sprintf("dimensions have no size: %s; want a size for each, such as --dim %s",
-			strings.Join(list, ", "), strings.Join(example, ",")))
+		parts = append(parts, "dimensions have no size: "+strings.Join(list, ", "))
+		for _, name := range e.Deciding {
+			parts = append(parts, fmt.Sprintf("the value of input %q may decide which branch of an If runs", name))
+		}
+		parts = append(parts, "want sizes such as "+e.example())
 	}
 	if len(e.Unknown) > 0 {
 		known := "no dimension without a size"
@@ -144,11 +165,53 @@ func (b *binder) bindDims(v graph.Port) []int {
 		case i == 0 || b.first[name]:
 			size = 1
 		case !slices.ContainsFunc(b.failed.Needed, func(x Dim) bool { return x.Name == name }):
-			b.failed.Needed = append(b.failed.Needed, Dim{name, v.Name, i, len(v.Dims)})
+			b.failed.Needed = append(b.failed.Needed, Dim{name, v.Name, i, len(v.Dims), countOpen(v) == 1})
 		}
 		dims = append(dims, max(1, size))
 	}
 	return dims
+}
+
+// countOpen returns the number of axes of v without a size.
+func countOpen(v graph.Port) (n int) {
+	for _, d := range v.Dims {
+		if d.Size <= 0 || d.Size > list.MaxExtent {
+			n++
+		}
+	}
+	return n
+}
+
+// findDeciding returns the inputs of a model, each a single integer without a value in sizes, that
+// the conditions of its If nodes are computed from.
+func findDeciding(m *graph.Model, sizes map[string]int) (names []string) {
+	made := map[*graph.Value]*graph.Node{}
+	var open []*graph.Value
+	for _, n := range m.Nodes {
+		for _, out := range n.Out {
+			made[out] = n
+		}
+		if n.Op == "If" && len(n.In) > 0 {
+			open = append(open, n.In[0])
+		}
+	}
+	seen := map[*graph.Value]bool{}
+	for len(open) > 0 {
+		v := open[len(open)-1]
+		if open = open[:len(open)-1]; seen[v] {
+			continue
+		}
+		if seen[v] = true; made[v] != nil {
+			open = append(open, made[v].In...)
+		}
+	}
+	for _, in := range m.Inputs {
+		_, given := sizes[in.Name]
+		if v := m.Values[in.Name]; v != nil && seen[v] && !given && len(in.Dims) == 0 && !in.Type.IsFloat() && in.Type.Width() > 0 {
+			names = append(names, in.Name)
+		}
+	}
+	return names
 }
 
 func (b *binder) checkNames() error {

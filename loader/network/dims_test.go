@@ -1,11 +1,13 @@
 package network
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"anesim/loader/network/graph"
 	"anesim/loader/network/onnx"
 	ox "anesim/loader/network/onnx/onnxtest"
 )
@@ -19,9 +21,42 @@ func TestUnknownDims(t *testing.T) {
 	}
 	b = newBinder(nil, v)
 	b.bindDims(v)
-	want := `dimensions have no size: "x:2" of input "x", "x:3" of input "x"; want a size for each, such as --dim x:2=224,x:3=224`
+	want := `dimensions have no size: "x:2" of input "x", "x:3" of input "x"; want sizes such as x:2=224,x:3=224`
 	if err := b.checkNames(); err == nil || err.Error() != want {
 		t.Errorf("without sizes: %v; want %s", err, want)
+	}
+}
+
+// The message on dimensions without a size invents none but 1 for a batch and the side of an image,
+// and names the inputs that decide which branch runs.
+func TestNeededDims(t *testing.T) {
+	x := onnx.Value{Name: "x", Type: onnx.Float, Dims: []onnx.Dim{{Size: 1}, {}}}
+	state := onnx.Value{Name: "state", Type: onnx.Float, Dims: []onnx.Dim{{Size: 2}, {}, {Size: 128}}}
+	rate := onnx.Value{Name: "rate", Type: onnx.Int64, Dims: []onnx.Dim{}}
+	values := map[string]*graph.Value{}
+	for _, name := range []string{"x", "state", "rate", "b"} {
+		values[name] = &graph.Value{Name: name}
+	}
+	m := &graph.Model{Inputs: []graph.Port{x, state, rate}, Values: values}
+	m.Nodes = []*graph.Node{
+		{Op: "Equal", In: []*graph.Value{values["rate"]}, Out: []*graph.Value{values["b"]}},
+		{Op: "If", In: []*graph.Value{values["b"]}},
+	}
+	b := newBinder(nil, m.Inputs...)
+	for _, in := range m.Inputs {
+		b.bindDims(in)
+	}
+	var e *DimError
+	if !errors.As(b.checkNames(), &e) {
+		t.Fatal("no error")
+	}
+	e.Deciding = findDeciding(m, nil)
+	want := `dimensions have no size: "x:1" of input "x", "state:1" of input "state"; the value of input "rate" may decide which branch of an If runs; want sizes such as x:1=SIZE,state:1=1,rate=VALUE`
+	if e.Error() != want {
+		t.Errorf("%v\nwant %s", e, want)
+	}
+	if list := findDeciding(m, map[string]int{"rate": 16000}); list != nil {
+		t.Errorf("%q decide, although given", list)
 	}
 }
 

@@ -30,6 +30,10 @@ func readGraph(m *graph.Model, size int, notes []string, o Options) (*list.Netwo
 		r.Note("%s", note)
 	}
 	if err := r.addInputs(m.Inputs, o.Dims); err != nil {
+		var open *DimError
+		if errors.As(err, &open) && len(open.Needed) > 0 {
+			open.Deciding = findDeciding(m, o.Dims)
+		}
 		return nil, err
 	}
 	nodes, err := settle.Model(m, budget)

@@ -102,7 +102,10 @@ func playScript(c *cobra.Command, file string) error {
 	ctx, stop := flags.Interruptible()
 	defer stop()
 	out := bufio.NewWriter(c.OutOrStdout())
-	_, err = s_.Play(ctx, out, scripts.Models{Open: func(name string) (*anesim.Model, error) { return input.OpenModel(resolveName(file, name), nil) }})
+	_, err = s_.Play(ctx, out, scripts.Models{Open: func(name string) (*anesim.Model, error) {
+		dims := flags.Dims{Source: "anesim model --dim; with --emit it writes a program for this script"}
+		return dims.Open(anesim.OpenOptions{}, resolveName(file, name), nil, nil)
+	}})
 	if flushed := out.Flush(); err == nil {
 		err = flushed
 	}

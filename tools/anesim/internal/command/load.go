@@ -53,6 +53,7 @@ the engine's utilization, energy and mean power. SCRIPT is YAML; - is standard i
       priority: 6
       arrival: back-to-back
       threads: 2           # each calls again when its call returns
+      dim: batch=4         # of a network: sizes that its file leaves open
     - name: detect
       layer: sigmoid c=64 h=56 w=56
       after: camera        # calls when a call of that client returns
@@ -133,7 +134,7 @@ func (f *loadFlags) openModel(script string, c *traffic.ScriptClient) (*anesim.M
 			return nil, &outfile.InputError{Output: out, Input: name}
 		}
 	}
-	var dims flags.Dims
+	dims := flags.Dims{Source: "the client's key dim"}
 	if c.Dim != "" {
 		dims.Dims = []string{c.Dim}
 	}

@@ -1,6 +1,7 @@
 package flags
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -17,7 +18,10 @@ import (
 )
 
 // Dims holds the --dim flags, which set the sizes of named dimensions of networks.
-type Dims struct{ Dims []string }
+type Dims struct {
+	Dims   []string
+	Source string // where errors tell the user to give sizes; "" means --dim
+}
 
 // Register adds the --dim flag to s.
 func (f *Dims) Register(s *pflag.FlagSet) {
@@ -75,6 +79,9 @@ func (f *Dims) Open(o anesim.OpenOptions, file string, files []string, stdin io.
 	var unknown *network.DimError
 	if errors.As(err, &unknown) && len(files) > 1 && slices.ContainsFunc(unknown.Unknown, func(name string) bool { _, ok := all[name]; return ok }) {
 		return nil, fmt.Errorf("%w; to size a dimension of one network only, write --dim FILE:NAME=SIZE", err)
+	}
+	if errors.As(err, &unknown) && len(unknown.Needed) > 0 && len(unknown.Unknown) == 0 {
+		return nil, fmt.Errorf("%w, given by "+cmp.Or(f.Source, "--dim"), err)
 	}
 	return m, err
 }
