@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"anesim/loader/network/onnx/onnxtest"
+	"anesim/tools/anesim/internal/text"
 )
 
 // A report of a network ends with what it began with, adds its operations up, and lists as
@@ -183,5 +184,30 @@ func TestMissingBaseline(t *testing.T) {
 	_, errs, code := invoke("check", "--baseline", file, "--layer", "add c=4")
 	if want := file + ": no such baseline; anesim check --update writes it"; code != exitFailed || !strings.Contains(errs, want) {
 		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
+// What a change is is never cut, however long the names are.
+func TestAdviceIsWhole(t *testing.T) {
+	name := strings.Repeat("a_long_name_of_a_layer_", 2)
+	file := writeFile(t, "net.yaml", fmt.Appendf(nil, `inputs: {x: {c: 192, h: 28, w: 28}}
+layers:
+  - {name: %[1]sa, op: conv, cout: 64, k: 1, act: relu, from: [x]}
+  - {name: %[1]sb, op: conv, cout: 96, k: 1, act: relu, from: [x]}
+  - {name: %[1]sc, op: conv, cout: 128, k: 3, pad: 1, act: relu}
+  - {name: %[1]sd, op: concat, from: [%[1]sa, %[1]sc]}
+`, name))
+	out, errs, code := invoke("model", file)
+	if code != exitDone {
+		t.Fatal(errs)
+	}
+	head, _, _ := strings.Cut(out, "\n\n")
+	if words := strings.Join(strings.Fields(head), " "); !strings.Contains(words, fmt.Sprintf("%sa: merge into one of 160 channels with %[1]sb -", name)) {
+		t.Errorf("the advice is cut:\n%s", head)
+	}
+	for _, line := range strings.Split(head, "\n") {
+		if n := len(line); n > text.HeadWidth && !strings.Contains(line, "anesim ") {
+			t.Errorf("%d columns: %s", n, line)
+		}
 	}
 }

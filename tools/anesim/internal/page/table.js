@@ -26,6 +26,25 @@
   });
   const widths = longest.map(n => Math.min(n, shortest) + 1.8);
   let shown = [], layout = ""; // the columns in the table
+  let nameRoom = Infinity; // letters of a name in the first column
+
+  // shared is the number of letters that all names in the first column begin with, up to a separator.
+  const shared = (() => {
+    const names = data.rows.map(row => word(row[0]));
+    if (names.length < 2) return 0;
+    let n = names[0].length;
+    for (const s of names) while (!s.startsWith(names[0].slice(0, n))) n--;
+    return Math.max(...[..."/_.:"].map(c => names[0].slice(0, n).lastIndexOf(c))) + 1;
+  })();
+
+  // abbreviate cuts a name that is too long for the first column in its middle. It keeps the part
+  // in which names differ if there is room.
+  function abbreviate(name) {
+    const room = Math.max(4, nameRoom) - 1;
+    if (name.length <= nameRoom) return name;
+    const tail = name.length - shared <= room ? Math.max(name.length - shared, room >> 1) : room >> 1;
+    return name.slice(0, room - tail) + "…" + name.slice(-tail);
+  }
 
   // fit shows the columns that fit the window: those of the highest order are left out first. The
   // first column takes what is left for its longest name.
@@ -51,6 +70,7 @@
     if (layout === list.join() + " " + first) return false;
     layout = list.join() + " " + first;
     shown = list;
+    nameRoom = Math.max(shortest, Math.floor(first - 1.8));
     columns.replaceChildren();
     const add = n => {
       const col = document.createElement("col");
@@ -160,7 +180,7 @@
       if (k === 0 && data.members) {
         const b = document.createElement("button");
         b.type = "button";
-        b.textContent = word(cell);
+        b.textContent = abbreviate(word(cell));
         b.tabIndex = at === current ? 0 : -1;
         b.setAttribute("aria-label", data.of + " " + word(cell) + ", details");
         b.addEventListener("click", () => { current = at; details(i, word(cell)); });
@@ -168,7 +188,7 @@
       } else {
         td.textContent = word(cell);
       }
-      td.title = td.textContent.length > shortest ? td.textContent : "";
+      td.title = word(cell).length > shortest ? word(cell) : "";
       tr.append(td);
     }
     return tr;

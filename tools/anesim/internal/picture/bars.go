@@ -145,10 +145,13 @@ func newLatencyLegend() []Legend {
 	return []Legend{{"alone", "alone"}, {"q0", "median"}, {"q1", "90%"}, {"q2", "99%"}, {"q3", "99.9%"}, {"q4", "longest"}}
 }
 
-// truncate shortens s to at most n characters and ends a shortened text with "…".
+// truncate shortens s to at most n characters. It replaces the middle by "…", since names of layers
+// often begin alike.
 func truncate(s string, n int) string {
-	if runes := []rune(s); len(runes) > n {
-		return string(runes[:n-1]) + "…"
+	runes := []rune(s)
+	if len(runes) <= n {
+		return s
 	}
-	return s
+	tail := (n - 1) / 2
+	return string(runes[:n-1-tail]) + "…" + string(runes[len(runes)-tail:])
 }

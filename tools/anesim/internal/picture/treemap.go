@@ -6,6 +6,7 @@ import (
 
 	"anesim/bench/report"
 	"anesim/hw/clock"
+	"anesim/tools/anesim/internal/terminal"
 	"anesim/tools/anesim/internal/view"
 )
 
@@ -15,6 +16,7 @@ const maxLeaves = 80
 // A leaf is a rectangle of a treemap, divided into parts.
 type leaf struct {
 	name  string
+	label string // name without what the names of all items begin with
 	parts []segment
 	value float64
 }
@@ -23,10 +25,15 @@ type leaf struct {
 // into its parts. It returns nil if no item has an energy.
 func Energy(r *view.Report) *Picture {
 	var list []leaf
+	var names []string
+	for i := range r.Items {
+		names = append(names, r.Items[i].Name)
+	}
+	shared := len(terminal.SharedPrefix(names))
 	for i := range r.Items {
 		x := &r.Items[i]
 		if x.Energy > 0 {
-			list = append(list, leaf{x.Name + " " + x.Op, listEnergySegments(&x.Parts), float64(x.Energy)})
+			list = append(list, leaf{x.Name + " " + x.Op, x.Name[shared:] + " " + x.Op, listEnergySegments(&x.Parts), float64(x.Energy)})
 		}
 	}
 	slices.SortStableFunc(list, func(a, b leaf) int {
@@ -52,7 +59,7 @@ func Energy(r *view.Report) *Picture {
 	switch n := r.Energy.Dispatch; {
 	case n <= 0:
 	case float64(n) < sum:
-		list = append(list, leaf{"dispatch", listEnergySegments(&report.Energy{Dispatch: n}), float64(n)})
+		list = append(list, leaf{"dispatch", "dispatch", listEnergySegments(&report.Energy{Dispatch: n}), float64(n)})
 		sum += float64(n)
 		note += " The dispatch itself takes a fixed energy."
 	default: // it would leave too little room for the items
@@ -63,19 +70,20 @@ func Energy(r *view.Report) *Picture {
 		drawSquarified(c, list, box{0, 0, c.width, c.height}, sum, sum)
 		return c
 	}
-	var names []Legend
+	var legend []Legend
 	for _, s := range listEnergySegments(&r.Energy) {
 		if s.value > 0 && (s.name != "dispatch" || s.value < sum) {
-			names = append(names, Legend{s.class, s.name})
+			legend = append(legend, Legend{s.class, s.name})
 		}
 	}
-	return newPicture(Picture{ID: "energy", Title: "Where the energy goes", Legend: names, Note: note,
+	return newPicture(Picture{ID: "energy", Title: "Where the energy goes", Legend: legend, Note: note,
 		Rests: []string{"MACEnergy", "DRAMEnergy", "L2Energy", "ActivePower"}}, draw)
 }
 
 // sumLeaves returns a leaf with the energies of all leaves in list.
 func sumLeaves(list []leaf) leaf {
-	rest := leaf{name: fmt.Sprintf("%d others", len(list)), parts: listEnergySegments(new(report.Energy))}
+	name := fmt.Sprintf("%d others", len(list))
+	rest := leaf{name: name, label: name, parts: listEnergySegments(new(report.Energy))}
 	for _, x := range list {
 		rest.value += x.value
 		for i := range x.parts {
@@ -162,7 +170,7 @@ func (c *canvas) drawLeaf(x *leaf, b box, all float64) {
 	const line, letter = 14, 6.6 // height of a line and width of a letter
 	if b.h > line+4 && b.w > 5*letter {
 		room := int((b.w - 8) / letter)
-		c.drawText(b.x+5, b.y+line, "start", truncate(x.name, room))
+		c.drawText(b.x+5, b.y+line, "start", truncate(x.label, room))
 		if value := clock.Nanojoules(x.value).String(); b.h > 2*line+4 && len(value) <= room {
 			c.drawText(b.x+5, b.y+2*line, "start", value)
 		}

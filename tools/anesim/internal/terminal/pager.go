@@ -73,20 +73,24 @@ func (p *Pager) Lines(list []string) {
 }
 
 // Table prints t with the given indent, in the width of the terminal or, without a terminal, of
-// [PipeWidth]. On a terminal, a line after the table says how many columns do not fit.
+// [PipeWidth]. Lines after the table say what does
+// not fit.
 func (p *Pager) Table(t *Table, indent int) {
 	p.recordFirstError(t.Write(p.W, cmp.Or(p.Width, PipeWidth), indent))
-	p.printHidden(t, p.Width, PipeWidth, indent)
+	p.printOmissions(t, cmp.Or(p.Width, PipeWidth), PipeWidth, indent)
 }
 
-// printHidden says how many columns of t a terminal leaves out in the given width, if a pipe, which
-// has another width, shows more of them.
-func (p *Pager) printHidden(t *Table, width, pipe, indent int) {
+// printOmissions says what t leaves out in the given width: the beginning of names, and on a terminal
+// the columns that a pipe, which has another width, shows.
+func (p *Pager) printOmissions(t *Table, width, pipe, indent int) {
+	n, prefixes := t.omissions(width - indent)
+	for _, s := range prefixes {
+		p.Printf("%s(%s at the start of a name is %s)", strings.Repeat(" ", indent), dots, s)
+	}
 	if p.Width == 0 {
 		return
 	}
-	n := t.hiddenColumns(width - indent)
-	if n <= t.hiddenColumns(pipe-indent) {
+	if inPipe, _ := t.omissions(pipe - indent); n <= inPipe {
 		return
 	}
 	noun := "columns"
@@ -100,11 +104,11 @@ func (p *Pager) printHidden(t *Table, width, pipe, indent int) {
 // with all its columns.
 func (p *Pager) WideTable(t *Table, indent int) {
 	p.recordFirstError(t.Write(p.W, cmp.Or(p.Width, math.MaxInt), indent))
-	p.printHidden(t, p.Width, math.MaxInt, indent)
+	p.printOmissions(t, cmp.Or(p.Width, math.MaxInt), math.MaxInt, indent)
 }
 
 // TableWithin prints t with the given indent, in at most width characters per line.
 func (p *Pager) TableWithin(t *Table, width, indent int) {
 	p.recordFirstError(t.Write(p.W, min(cmp.Or(p.Width, width), width), indent))
-	p.printHidden(t, min(p.Width, width), width, indent)
+	p.printOmissions(t, min(cmp.Or(p.Width, width), width), width, indent)
 }

@@ -110,6 +110,9 @@ func (t *Table) Lines(width, indent int) []string {
 		rows = slices.Insert(slices.Clone(rows), 0, titles)
 	}
 	widths := t.cellWidths(rows)
+	if t.stripPrefixes(rows, widths, width-indent) != nil {
+		widths = t.cellWidths(rows)
+	}
 	t.fitColumns(widths, width-indent)
 	short := make([]map[string]string, len(widths))
 	for i, width := range widths {
@@ -135,20 +138,62 @@ func (t *Table) cellWidths(rows [][]string) []int {
 	return widths
 }
 
-// hiddenColumns returns the number of columns that the table leaves out to fit in width characters.
-func (t *Table) hiddenColumns(width int) (n int) {
+// leastPrefix is the least number of characters of a prefix that is worth leaving out.
+const leastPrefix = 12
+
+// stripPrefixes replaces the prefix that all cells of a text column share by dots in rows, whose
+// first is the line of titles, if the table does not fit otherwise. It returns the prefixes that it
+// replaced.
+func (t *Table) stripPrefixes(rows [][]string, widths []int, width int) (prefixes []string) {
+	total := -Gap
+	for _, n := range widths {
+		total += n + Gap
+	}
+	if total <= width {
+		return nil
+	}
+	for i, c := range t.columns {
+		if !c.Left || len(rows) == len(t.rows) {
+			continue
+		}
+		var cells []string
+		for _, row := range t.rows {
+			if i < len(row) {
+				cells = append(cells, row[i])
+			}
+		}
+		prefix := SharedPrefix(cells)
+		if utf8.RuneCountInString(prefix) < leastPrefix || len(cells) < len(t.rows) || slices.Contains(cells, prefix) {
+			continue
+		}
+		for k := 1; k < len(rows); k++ {
+			rows[k] = slices.Clone(rows[k])
+			rows[k][i] = dots + rows[k][i][len(prefix):]
+		}
+		prefixes = append(prefixes, prefix)
+	}
+	return prefixes
+}
+
+// omissions returns what the table leaves out to fit in width characters: the number of columns, and
+// the prefixes of cells that it replaces by dots.
+func (t *Table) omissions(width int) (n int, prefixes []string) {
 	titles := make([]string, len(t.columns))
 	for i, c := range t.columns {
 		titles[i] = c.Title
 	}
-	widths := t.cellWidths(append(slices.Clone(t.rows), titles))
+	rows := slices.Insert(slices.Clone(t.rows), 0, titles)
+	widths := t.cellWidths(rows)
+	if prefixes = t.stripPrefixes(rows, widths, width); prefixes != nil {
+		widths = t.cellWidths(rows)
+	}
 	t.fitColumns(widths, width)
 	for _, w := range widths {
 		if w == hidden {
 			n++
 		}
 	}
-	return n
+	return n, prefixes
 }
 
 // hidden is the width of a column that is left out.
@@ -227,6 +272,11 @@ const dots = ".."
 // followed by "..", in width characters.
 func Cut(s string, width int) string { return cutMiddle(s, width, 0, dots) }
 
+// CutMiddle returns s if it has at most width characters. Otherwise it replaces the middle by "..".
+func CutMiddle(s string, width int) string {
+	return cutMiddle(s, width, max(0, width-len(dots))/2, dots)
+}
+
 // cutMiddle shortens s to at most width characters. It keeps the last tail characters of a longer
 // text and replaces those before them by mark.
 func cutMiddle(s string, width, tail int, mark string) string {
@@ -236,6 +286,22 @@ func cutMiddle(s string, width, tail int, mark string) string {
 	r := []rune(s)
 	head := max(0, width-tail-utf8.RuneCountInString(mark))
 	return string(r[:head]) + mark + string(r[len(r)-tail:])
+}
+
+// SharedPrefix returns the text up to a separator, one of "/_.:", with which all names begin. It
+// returns "" if there are fewer than two names.
+func SharedPrefix(names []string) string {
+	if len(names) < 2 {
+		return ""
+	}
+	prefix := names[0]
+	for _, s := range names[1:] {
+		for !strings.HasPrefix(s, prefix) {
+			_, size := utf8.DecodeLastRuneInString(prefix)
+			prefix = prefix[:len(prefix)-size]
+		}
+	}
+	return prefix[:strings.LastIndexAny(prefix, "/_.:")+1]
 }
 
 // shortenCells returns short forms of the cells in column i that have more than width characters.
@@ -258,6 +324,7 @@ func shortenCells(rows [][]string, i, width int) map[string]string {
 		return nil
 	}
 	room := max(0, width-len(dots))
+	shared := utf8.RuneCountInString(SharedPrefix(long))
 	best, most := 0, -1
 	for _, tail := range [...]int{room / 2, room * 3 / 4, room, room / 4, 0} {
 		distinct := make(map[string]bool)
@@ -270,12 +337,16 @@ func shortenCells(rows [][]string, i, width int) map[string]string {
 	}
 	short, equal := make(map[string]string), make(map[string]int)
 	for _, s := range long {
-		first := cutMiddle(s, width, best, dots)
+		tail := best
+		if rest := utf8.RuneCountInString(s) - shared; rest <= room {
+			tail = max(tail, rest) // cut in the part that is alike
+		}
+		first := cutMiddle(s, width, tail, dots)
 		x := first
 		for taken[x] {
 			equal[first]++
 			mark := "~" + strconv.Itoa(equal[first]+1)
-			x = cutMiddle(s, width, min(best, max(0, width-len(mark))), mark)
+			x = cutMiddle(s, width, min(tail, max(0, width-len(mark))), mark)
 		}
 		taken[x], short[s] = true, x
 	}

@@ -64,11 +64,15 @@ func TestShortNamesAreDistinct(t *testing.T) {
 		},
 		{
 			[]string{"backbone.stage_1.block_0.conv1.weight", "backbone.stage_1.block_0.conv1.bias"},
-			[]string{"backbone.s..nv1.weight", "backbone.s..conv1.bias"},
+			[]string{"..weight", "..bias"},
+		},
+		{ // what is left out is alike in all names that are too long
+			[]string{"short", "a_branch_of_an_if/encoder/layer/Conv", "a_branch_of_an_if/decoder/layer/Conv"},
+			[]string{"short", "..f/encoder/layer/Conv", "..f/decoder/layer/Conv"},
 		},
 		{ // only the middle differs
 			[]string{"convolution/of/backbone/a/of/the/whole/network/x", "convolution/of/backbone/b/of/the/whole/network/x", "convolution/of/backbone/c/of/the/whole/network/x"},
-			[]string{"convolutio../network/x", "convolutio~2/network/x", "convolutio~3/network/x"},
+			[]string{"..a/of/the../network/x", "..b/of/the../network/x", "..c/of/the../network/x"},
 		},
 	} {
 		x := NewTable(Word("layer", 0))
@@ -96,5 +100,19 @@ func TestTablesSayWhatIsLeftOut(t *testing.T) {
 		if got != want {
 			t.Errorf("width %d: %q, want %q", width, got, want)
 		}
+	}
+}
+
+// A prefix that all names share is left out before columns are, and is printed once.
+func TestSharedPrefixIsPrintedOnce(t *testing.T) {
+	x := NewTable(Word("layer", 0), Number("cycles", 1))
+	x.Add("If_0_then_branch/encoder/Conv", "1,234")
+	x.Add("If_0_then_branch/decoder/Conv", "5")
+	var b strings.Builder
+	p := &Pager{W: &b, Width: 34}
+	p.Table(x, 0)
+	want := "layer           cycles\n..encoder/Conv   1,234\n..decoder/Conv       5\n(.. at the start of a name is\n    If_0_then_branch/)\n"
+	if b.String() != want {
+		t.Errorf("%q, want %q", b.String(), want)
 	}
 }

@@ -195,10 +195,10 @@ func (p pager) printChanges(x *explain.Explanation, command string) {
 		return
 	}
 	var within, alone []string
-	unmeasured := false
+	unmeasured, printed := false, 0
 	for i := range x.Trials {
 		c := &x.Trials[i]
-		if c.Kind != "gating" && c.SavedNs < explain.LeastGain*float64(x.Now.TimeNs) || len(within)+len(alone) == most {
+		if c.Kind != "gating" && c.SavedNs < explain.LeastGain*float64(x.Now.TimeNs) || printed == most {
 			continue
 		}
 		where := "all layers"
@@ -213,11 +213,12 @@ func (p pager) printChanges(x *explain.Explanation, command string) {
 			gain += " " + report.UnmeasuredMark
 			unmeasured = true
 		}
-		line := truncate(fmt.Sprintf("  %s: %s", where, c.Change), HeadWidth-utf8.RuneCountInString(gain)) + gain
+		lines := formatAdvice(where, c.Change, gain)
+		printed++
 		if c.Before == x.Now {
-			within = append(within, line)
+			within = append(within, lines...)
 		} else {
-			alone = append(alone, line)
+			alone = append(alone, lines...)
 		}
 	}
 	tried := report.Plural(x.Tried.All, "change")
@@ -258,13 +259,29 @@ func formatGain(c *explain.Change, whole clock.Nanoseconds) string {
 	return fmt.Sprintf("  -%.1f%%, %v less", 100*c.SavedNs/float64(whole), clock.Nanoseconds(c.SavedNs))
 }
 
-// truncate shortens text to at most columns characters and ends a shortened text with "...".
-func truncate(text string, columns int) string {
-	r := []rune(text)
-	if len(r) <= columns {
-		return text
+// formatAdvice returns the lines of a change with its gain at the end, of at most HeadWidth
+// characters if the words allow. It cuts the name of a layer, but never the change.
+func formatAdvice(where, change, gain string) (lines []string) {
+	const least = 30 // characters of the name
+	room := HeadWidth - utf8.RuneCountInString("  : "+change+gain)
+	line := fmt.Sprintf("  %s: %s", terminal.CutMiddle(where, max(least, room)), change)
+	if utf8.RuneCountInString(line+gain) <= HeadWidth {
+		return []string{line + gain}
 	}
-	return string(r[:max(0, columns-3)]) + "..."
+	const indent = "    "
+	line = fmt.Sprintf("  %s: %s", where, change)
+	for utf8.RuneCountInString(line) > HeadWidth {
+		end := strings.LastIndexByte(string([]rune(line)[:HeadWidth]), ' ')
+		if strings.TrimSpace(line[:max(0, end)]) == "" {
+			break
+		}
+		lines = append(lines, line[:end])
+		line = indent + strings.TrimLeft(line[end:], " ")
+	}
+	if utf8.RuneCountInString(line+gain) <= HeadWidth {
+		return append(lines, line+gain)
+	}
+	return append(lines, line, indent+strings.TrimLeft(gain, " "))
 }
 
 // HeadWidth is the largest width, in characters, of the summary at the start of a report.
