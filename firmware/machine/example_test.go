@@ -56,8 +56,8 @@ close app
 	// close app
 	//   -> closed; user clients: 0
 	//
-	// ledger: 7 received = 7 answered + 0 refused + 0 dropped; 1 notifications, 8 doorbells of the host
-	// queues: 1 submitted, 1 finished, 0 aborted, 0 waiting; 1 runs of descriptors, 1 switches; busy 148.5 ns of 148.5 ns
+	// ledger: 7 received = 7 answered + 0 refused + 0 dropped; 1 notification, 8 doorbells of the host
+	// queues: 1 submitted, 1 finished, 0 aborted, 0 waiting; 1 run of descriptors, 1 switch; busy 148.5 ns of 148.5 ns
 	// memory: 0 bytes used; user clients: 0; models at the broker: 0
 }
 

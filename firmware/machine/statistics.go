@@ -3,6 +3,7 @@ package machine
 import (
 	"fmt"
 	"io"
+	"strings"
 
 	"anesim/firmware/broker"
 	"anesim/firmware/engine"
@@ -12,16 +13,16 @@ import (
 // each program, and the memory in use.
 func (m *Machine) WriteStatistics(w io.Writer) error {
 	l, q := m.Ledger(), m.engine.queue.Stats()
-	fmt.Fprintf(w, "\nledger: %d received = %d answered + %d refused + %d dropped; %d notifications, %d doorbells of the host\n",
-		l.Received, l.Answered, l.Refused, l.Dropped, l.Notified, m.mailbox.Window().Stores)
-	fmt.Fprintf(w, "queues: %d submitted, %d finished, %d aborted, %d waiting; %d runs of descriptors, %d switches; busy %v of %v\n",
-		q.Submitted, q.Finished, q.Aborted, m.engine.queue.Waiting(), q.Runs, q.Switches, q.Busy, m.engine.queue.Now())
+	fmt.Fprintf(w, "\nledger: %d received = %d answered + %d refused + %d dropped; %s, %s of the host\n",
+		l.Received, l.Answered, l.Refused, l.Dropped, plural(l.Notified, "notification"), plural(m.mailbox.Window().Stores, "doorbell"))
+	fmt.Fprintf(w, "queues: %d submitted, %d finished, %d aborted, %d waiting; %s of descriptors, %s; busy %v of %v\n",
+		q.Submitted, q.Finished, q.Aborted, m.engine.queue.Waiting(), plural(q.Runs, "run"), plural(q.Switches, "switch"), q.Busy, m.engine.queue.Now())
 	if n := m.Waiting(); n > 0 || m.engine.dropped > 0 {
-		fmt.Fprintf(w, "events: %d requests wait, %d were dropped while they did\n", n, m.engine.dropped)
+		fmt.Fprintf(w, "events: %s waiting, %d dropped while waiting\n", plural(n, "request"), m.engine.dropped)
 	}
 	for _, slot := range m.Slots() {
 		r := m.engine.programs[slot]
-		fmt.Fprintf(w, "program %d: %s at %#x, called %d times", slot, r.image.name, r.procedures[0].loaded.Address(), r.calls)
+		fmt.Fprintf(w, "program %d: %s at %#x, called %s", slot, r.image.name, r.procedures[0].loaded.Address(), plural(r.calls, "time"))
 		if r.last != nil {
 			fmt.Fprintf(w, "; last %d cycles, %v", r.last.Report.Cycles, r.last.Report.Energy)
 			for _, o := range r.last.Outputs {
@@ -43,6 +44,18 @@ func (m *Machine) WriteStatistics(w io.Writer) error {
 	}
 	_, err := fmt.Fprintf(w, "memory: %d bytes used; user clients: %d; models at the broker: %d\n", m.engine.session.Used(), m.driver.Clients(), residentModels(m.broker))
 	return err
+}
+
+// plural returns n followed by the noun what in the form for that number, such as "2 switches".
+func plural[N ~int | ~int64 | ~uint | ~uint32 | ~uint64](n N, what string) string {
+	switch {
+	case n == 1:
+	case strings.HasSuffix(what, "ch"):
+		what += "es"
+	default:
+		what += "s"
+	}
+	return fmt.Sprintf("%d %s", n, what)
 }
 
 func residentModels(b *broker.Broker) int {
