@@ -62,6 +62,8 @@ func CeilDiv(a, b int) int { return (a + b - 1) / b }
 // String formats t with the unit ms, us or ns, depending on its size.
 func (t Nanoseconds) String() string {
 	switch v := float64(t); {
+	case v >= 1e9:
+		return fmt.Sprintf("%.3f s", v/1e9)
 	case v >= 1e6:
 		return fmt.Sprintf("%.3f ms", v/1e6)
 	case v >= 1e3:
@@ -71,9 +73,11 @@ func (t Nanoseconds) String() string {
 	}
 }
 
-// String formats e with the unit mJ, uJ or nJ, depending on its size.
+// String formats e with the unit J, mJ, uJ or nJ, depending on its size.
 func (e Nanojoules) String() string {
 	switch v := float64(e); {
+	case v >= 1e9:
+		return fmt.Sprintf("%.3f J", v/1e9)
 	case v >= 1e6:
 		return fmt.Sprintf("%.3f mJ", v/1e6)
 	case v >= 1e3:

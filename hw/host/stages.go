@@ -48,7 +48,7 @@ func (h *Host) Stages() []Stage {
 		c := &list[i].Time
 		c.Value = float64(c.Value * share)
 		c.Evidence = evidence.Inferred
-		c.Source = "measured split of a 183.5 us call, scaled to this host's floor: " + h.Floor.Source
+		c.Source = "split as in a measured call of 183.5 us, scaled to the time that an empty call takes on this host: " + h.Floor.Source
 	}
 	return list
 }

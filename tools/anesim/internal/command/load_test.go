@@ -62,11 +62,12 @@ func TestLoadTimeline(t *testing.T) {
 	if code != exitDone {
 		t.Fatalf("exit %d: %s", code, errs)
 	}
-	for _, want := range []string{"\ntimeline, 166.667 us per column", "\na     |", "\nb     |", "\npower |", "a          1  arrives", "let in", "run 1", "host, each call: binding and copies"} {
+	for _, want := range []string{"\ntimeline, 166.667 us per column: each client's share of the engine, and its power as a share of the highest (. below 5%, 1 is 10%, 9 is 90%, # is 100%)", "\nwrote " + trace + "\n", "\na     |", "\nb     |", "\npower |", "a          1  arrives", "let in", "run 1", "host, each call: binding and copies"} {
 		if !strings.Contains(out, want) {
 			t.Errorf("no %q in\n%s", want, out)
 		}
 	}
+	out, _, _ = strings.Cut(out, "wrote "+trace)
 	_, events, _ := strings.Cut(out, "event")
 	if n := strings.Count(events, "\n") - 1; n != 9 {
 		t.Errorf("%d events:\n%s", n, out)

@@ -39,7 +39,7 @@ func WriteLoad(w io.Writer, d *report.Load) error {
 	p.Printf("energy: %s for calls, %s for waiting; mean power %s W; waited %s for power domains to wake", d.EnergyNJ, d.WaitNJ, report.Rate(d.MeanW), d.WakeNs)
 	if d.HostStages != nil {
 		p.Printf("host, each call: %s", formatStages(d.HostStages))
-		p.Printf("host: of a call's fixed time %s overlap with other calls, %s hold the gate before the engine and %s after it (%s)", d.HostSplit.BesideNs, d.HostSplit.BeforeNs, d.HostSplit.AfterNs, d.HostSplit.Evidence)
+		p.Printf("host: other calls may overlap with %s of a call's fixed time; in the rest, %s before the engine works and %s after, no other call is admitted (%s)", d.HostSplit.BesideNs, d.HostSplit.BeforeNs, d.HostSplit.AfterNs, d.HostSplit.Evidence)
 	}
 	for i := range d.Clients {
 		if x := &d.Clients[i]; x.Stuck > 0 {
@@ -103,7 +103,7 @@ func (p pager) printTimeline(d *report.Load) {
 		return
 	}
 	p.Printf("")
-	p.Printf("timeline, %s per column: the engine's time by client, and its power, in tenths", width)
+	p.Printf("timeline, %s per column: each client's share of the engine, and its power as a share of the highest (. below 5%%, 1 is 10%%, 9 is 90%%, # is 100%%)", width)
 	for k, c := range d.Clients {
 		p.Printf("%-*s |%s|", longest, report.Printable(c.Name), lines[k].String())
 	}
