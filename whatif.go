@@ -1,0 +1,114 @@
+package anesim
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	"anesim/firmware"
+	"anesim/hw/regs"
+)
+
+// A WhatIf describes a setting that makes a run differ from the program's own. Set is the setting,
+// such as "PE.Cfg.OpMode=0x1" or "gated tiles 0-3,7". Changed is the number of descriptors whose
+// registers the setting changes, or -1 for a setting of the whole engine. Why is the reason why it
+// changes none; it is empty if it changes some.
+type WhatIf struct {
+	Set     string
+	Changed int
+	Why     string
+}
+
+// WhatIfs returns the register changes and the gated tiles of a run.
+func (r *Result) WhatIfs() (list []WhatIf) {
+	for _, set := range r.Options.Overrides {
+		w := WhatIf{Set: set.String()}
+		var err error
+		if w.Changed, w.Why, err = r.countChanged(set); err != nil {
+			w.Changed = -1 // the chain ends in an error; the run has reported it
+		}
+		list = append(list, w)
+	}
+	if mask := r.Options.GateTiles; mask != 0 {
+		list = append(list, WhatIf{Set: "gated tiles " + formatTiles(mask), Changed: -1})
+	}
+	return list
+}
+
+// countChanged returns the number of descriptors of all programs that set changes, and why there are
+// none. A descriptor is changed if the value of the field differs and its engine reads the register.
+func (r *Result) countChanged(set firmware.Override) (changed int, why string, err error) {
+	used := 0
+	for k := range r.Programs {
+		linked, err := r.Programs[k].Program.LinkStream()
+		if err != nil {
+			return 0, "", err
+		}
+		var before []uint32
+		var file regs.File
+		for _, err := range linked.Stream.Tasks(&file) {
+			if err != nil {
+				return 0, "", err
+			}
+			w, _ := file.Load(set.Register.Addr())
+			before = append(before, w)
+		}
+		var changedFile regs.File
+		i := 0
+		for task, err := range firmware.WithOverrides(&linked.Stream, []firmware.Override{set}).Tasks(&changedFile) {
+			if err != nil {
+				return 0, "", err
+			}
+			w, _ := changedFile.Load(set.Register.Addr())
+			if isRead(set.Register.Block, &task.Groups) {
+				used++
+				if i >= len(before) || before[i] != w {
+					changed++
+				}
+			}
+			i++
+		}
+	}
+	switch {
+	case changed > 0:
+	case used > 0:
+		why = "the descriptors have this value already"
+	case set.Register.Block == "PE":
+		why = "no descriptor uses the planar engine"
+	default:
+		why = "no descriptor uses the array"
+	}
+	return changed, why, nil
+}
+
+// isRead reports whether the engine that runs a task reads the registers of a block.
+func isRead(block string, g *regs.Groups) bool {
+	switch block {
+	case "PE":
+		return g.Planar()
+	case "NE", "KernelDMASrc":
+		return !g.Planar()
+	}
+	return true
+}
+
+// formatTiles returns the tiles of a mask in the form that [firmware.ParseTiles] reads.
+func formatTiles(mask uint32) string {
+	var parts []string
+	for first := 0; first < firmware.Tiles; first++ {
+		if mask>>first&1 == 0 {
+			continue
+		}
+		last := first
+		for last+1 < firmware.Tiles && mask>>(last+1)&1 != 0 {
+			last++
+		}
+		if last == first {
+			parts = append(parts, strconv.Itoa(first))
+		} else {
+			parts = append(parts, fmt.Sprintf("%d-%d", first, last))
+		}
+		first = last
+	}
+	return strings.Join(parts, ",")
+}
