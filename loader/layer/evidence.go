@@ -12,7 +12,7 @@ func (l *Layer) Caveat() string {
 	w := &l.Window
 	switch {
 	case l.Op == Pool:
-		return "no program shows a pooling window: here it is maxima of shifted rows, after its columns are turned into rows. The vendor's compiler may do it in another way, so this time may be far off"
+		return "no program shows a pooling window: here it is maxima of shifted rows; the vendor's compiler may do otherwise, and this time be far off"
 	case l.Op == Pad:
 		return "no program shows padding on its own: rows are copied or broadcast to their places, and columns likewise as rows"
 	case l.Op == Deconvolution:

@@ -58,7 +58,7 @@ func (g *Graph) Attach(dir string) (files Files, notes []string, err error) {
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(absent)) {
-		notes = append(notes, fmt.Sprintf("file %q does not exist; its weights are absent", name))
+		notes = append(notes, fmt.Sprintf("file %q does not exist; pseudo-random weights take the place of its weights", name))
 	}
 	return files, notes, nil
 }

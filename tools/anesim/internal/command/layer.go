@@ -71,6 +71,7 @@ func (f *layerFlags) run(c *cobra.Command, words []string) error {
 	if err != nil {
 		return err
 	}
+	var written []string
 	if f.emit != "" {
 		programs, err := m.Programs(ctx, o)
 		if err != nil {
@@ -79,6 +80,10 @@ func (f *layerFlags) run(c *cobra.Command, words []string) error {
 		if err := outfile.Write(f.emit, programs[0].Bytes()); err != nil {
 			return err
 		}
+		written = append(written, f.emit)
+		if f.over != "" {
+			written = append(written, input.ParametersFile(f.emit))
+		}
 	}
-	return f.runFlags.run(c.OutOrStdout(), c.ErrOrStderr(), m, o, printing{header: true, model: "layer " + strings.Join(words, " ")})
+	return f.runFlags.run(c.OutOrStdout(), c.ErrOrStderr(), m, o, printing{header: true, model: "layer " + strings.Join(words, " "), written: written})
 }

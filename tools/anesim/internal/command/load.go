@@ -123,7 +123,10 @@ func (f *loadFlags) run(c *cobra.Command, file string) error {
 	if f.JSON {
 		return report.WriteDocument(c.OutOrStdout(), d)
 	}
-	return text.WriteLoad(c.OutOrStdout(), d)
+	if err := text.WriteLoad(c.OutOrStdout(), d); err != nil {
+		return err
+	}
+	return printWritten(c.OutOrStdout(), f.Record, f.Pprof, f.Trace, f.HTML)
 }
 
 // openModel opens the model of a client. It returns an error if the command writes to that file.

@@ -193,7 +193,10 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 			return err
 		}
 	}
-	return f.finish(res, doc)
+	if err := f.finish(res, doc); err != nil || f.JSON || f.CSV {
+		return err
+	}
+	return printWritten(c.OutOrStdout(), append(written, f.Out, f.Pprof, f.Trace, f.HTML)...)
 }
 
 // check returns an error if flags contradict each other or have invalid values.

@@ -2,11 +2,14 @@ package command
 
 import (
 	"fmt"
+	"io"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"anesim/bench/report"
 	"anesim/tools/anesim/internal/outfile"
 	"anesim/tools/anesim/internal/usage"
 )
@@ -87,4 +90,23 @@ func listNamedFiles(c *cobra.Command, args []string) (files []namedFile) {
 		}
 	}
 	return files
+}
+
+// printWritten prints the names of the files and directories that a command wrote, without those
+// that are empty or standard output. It prints nothing if there are none.
+func printWritten(w io.Writer, names ...string) error {
+	names = slices.DeleteFunc(slices.Clone(names), func(s string) bool { return s == "" || s == "-" })
+	if len(names) == 0 {
+		return nil
+	}
+	for i := range names {
+		names[i] = report.Printable(names[i])
+	}
+	last := len(names) - 1
+	text := names[last]
+	if last > 0 {
+		text = strings.Join(names[:last], ", ") + " and " + text
+	}
+	_, err := fmt.Fprintf(w, "wrote %s\n", text)
+	return err
 }

@@ -83,7 +83,10 @@ func (f *plotFlags) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	return outfile.Write(f.file, b)
+	if err := outfile.Write(f.file, b); err != nil {
+		return err
+	}
+	return printWritten(c.OutOrStdout(), f.file)
 }
 
 // drawPicture returns a picture as an SVG file.

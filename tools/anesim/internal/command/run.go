@@ -135,10 +135,11 @@ func forEachFile(c *cobra.Command, files []string, do func(i int, file string) e
 
 // A printing describes the position of a report among others.
 type printing struct {
-	file    string // file of the model, or ""
-	several bool   // whether there are several reports
-	header  bool   // whether to print the header row of CSV
-	model   string // source of the model in a recorded script
+	file    string   // file of the model, or ""
+	several bool     // whether there are several reports
+	header  bool     // whether to print the header row of CSV
+	model   string   // source of the model in a recorded script
+	written []string // files that the command has written already
 }
 
 // run executes a program or a layer and prints the report.
@@ -189,6 +190,11 @@ func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Optio
 	}
 	if f.HTML != "" {
 		if err := f.writeRunPage(ctx, res, doc, how.file); err != nil {
+			return err
+		}
+	}
+	if !f.JSON && !f.CSV {
+		if err := printWritten(stdout, append(how.written, f.Out, f.Pprof, f.Trace, f.Record, f.HTML)...); err != nil {
 			return err
 		}
 	}

@@ -211,3 +211,46 @@ layers:
 		}
 	}
 }
+
+// Reports end with the files that were written, and name the inputs of a network with their shapes.
+func TestReportsNameFilesAndInputs(t *testing.T) {
+	dir := t.TempDir()
+	t.Chdir(dir)
+	if err := os.WriteFile("net.yaml", []byte("inputs: {x: {c: 2, h: 3, w: 4}, y: {c: 2, h: 3, w: 4}}\nlayers:\n- {op: add, from: [x, y]}\n"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	x := writeNPY(t, []int{2, 3, 4}, ramp(24))
+	for _, tc := range []struct {
+		line string
+		want []string
+	}{
+		{"model net.yaml --values --in x=" + x + " --out res --html p.html --emit net.hwx", []string{
+			"\ninput   x [1 2 3 4]  given\ninput   y [1 2 3 4]  pseudo-random (--seed 1)\n", "\nwrote net.hwx, res and p.html\n",
+		}},
+		{"run net.hwx --timing-only --trace t.pftrace", []string{"\nwrote t.pftrace\n"}},
+		{"layer matmul m=16 n=32 rhs=runtime --over k=32..128+32 --emit mm.hwx --timing-only", []string{"\nwrote mm.hwx and mm.hwx.params\n"}},
+		{"plot energy net.yaml -o e.svg", []string{"wrote e.svg\n"}},
+	} {
+		out, errs, code := invoke(strings.Fields(tc.line)...)
+		if code != exitDone {
+			t.Fatalf("%s: %s", tc.line, errs)
+		}
+		for _, want := range tc.want {
+			if !strings.Contains(out, want) {
+				t.Errorf("%s: no %q in\n%s", tc.line, want, out)
+			}
+		}
+	}
+}
+
+// Nodes without a known shape are counted in one sentence.
+func TestCoverageOfUnknownShapes(t *testing.T) {
+	file := writeFile(t, "net.onnx", onnxtest.Model(
+		onnxtest.Input("x", 1, 4), onnxtest.Output("z"),
+		onnxtest.Node("Relu", "y", []string{"x"}), onnxtest.Node("Mystery", "m", []string{"y"}), onnxtest.Node("Relu", "z", []string{"m"}),
+	))
+	out, _, _ := invoke("model", file)
+	if want := "\ncovers: 1 of 3 nodes; the others have an unknown shape, so their work is not counted\n"; !strings.Contains(out, want) {
+		t.Errorf("no %q in\n%s", want, out)
+	}
+}

@@ -314,15 +314,33 @@ func (p pager) printCoverage(c *report.Coverage) {
 		return
 	}
 	if c.Done == c.Nodes {
-		p.Printf("covers: all of %s%s, %s multiply-accumulates needed, %s of operands and results", report.Plural(c.Nodes, "node"), formatHostNodes(c), report.Thousands(c.MACs), report.Size(c.Bytes))
+		p.Printf("covers: all of %s%s, %s multiply-accumulates needed, %s if nothing stays in L2", report.Plural(c.Nodes, "node"), formatHostNodes(c), report.Thousands(c.MACs), report.Size(c.Bytes))
+		return
+	}
+	if c.Unsized > 0 && c.Unsized == c.Nodes-c.Done {
+		hosted := ""
+		if c.Hosted > 0 {
+			hosted = fmt.Sprintf(" (%d of them on the host)", c.Hosted)
+		}
+		others, have := "the others have", "their work is"
+		if c.Unsized == 1 {
+			others, have = "the other one has", "its work is"
+		}
+		p.Printf("covers: %d of %s%s; %s an unknown shape, so %s not counted", c.Done, report.Plural(c.Nodes, "node"), hosted, others, have)
+		p.printLost(c)
 		return
 	}
 	line := fmt.Sprintf("covers: %d of %s (%s%s), %s of multiply-accumulates, %s of bytes", c.Done, report.Plural(c.Nodes, "node"),
 		formatShare(uint64(c.Done), uint64(c.Nodes)), formatHostNodes(c), formatShareOrNone(c.DoneMACs, c.MACs), formatShareOrNone(c.DoneBytes, c.Bytes))
 	if c.Unsized > 0 {
-		line += fmt.Sprintf(", %s of unknown shape left out of both", report.Plural(c.Unsized, "node"))
+		line += fmt.Sprintf("; %s of unknown shape not counted in either", report.Plural(c.Unsized, "node"))
 	}
 	p.Printf("%s", line)
+	p.printLost(c)
+}
+
+// printLost prints the outputs that are not computed, each with the layer that is missing for it.
+func (p pager) printLost(c *report.Coverage) {
 	for _, x := range c.Lost {
 		p.Printf("output %s needs %s, which is not modelled", report.Printable(x.Output), report.Printable(x.Layer))
 	}
@@ -406,9 +424,7 @@ func (p pager) printWeights(d *report.Network) {
 // printValues prints the inputs and outputs of a network, and the caveats of layers whose values
 // are not exact or not computed.
 func (p pager) printValues(res *anesim.Result, d *report.Network) {
-	for _, name := range d.Synthetic {
-		p.Printf("input   %s  pseudo-random (--seed %d)", report.Printable(name), res.Options.Seed)
-	}
+	p.printInputs(res, d)
 	p.printCalls(res, d.State)
 	for _, o := range res.Outputs {
 		kind := ""
@@ -419,6 +435,37 @@ func (p pager) printValues(res *anesim.Result, d *report.Network) {
 	}
 	p.printByText("caveat ", d, func(l *report.Layer) string { return l.Caveat })
 	p.printByText("no values:", d, func(l *report.Layer) string { return l.Note })
+}
+
+// printInputs prints the shape of each input whose values were used, and where they are from.
+func (p pager) printInputs(res *anesim.Result, d *report.Network) {
+	if !res.Options.Values {
+		return
+	}
+	listed := map[string]bool{}
+	for _, in := range res.Model.Network().Inputs {
+		listed[in.Name] = true
+		shape := in.Dims
+		if shape == nil {
+			shape = []int{in.Shape.N, in.Shape.C, in.Shape.H, in.Shape.W}
+		}
+		how := ""
+		if _, given := res.Options.Inputs[in.Name]; given {
+			how = "given"
+		} else if slices.ContainsFunc(res.Options.State, func(a anesim.StateAlias) bool { return a.Input == in.Name }) {
+			how = "state, zero at first"
+		} else if slices.Contains(d.Synthetic, in.Name) {
+			how = fmt.Sprintf("pseudo-random (--seed %d)", res.Options.Seed)
+		}
+		if how != "" {
+			p.Printf("input   %s %v  %s", report.Printable(in.Name), shape, how)
+		}
+	}
+	for _, name := range d.Synthetic {
+		if !listed[name] {
+			p.Printf("input   %s  pseudo-random (--seed %d)", report.Printable(name), res.Options.Seed)
+		}
+	}
 }
 
 // printByText prints a line for each text that the layers of d have, with the layers that have it:
