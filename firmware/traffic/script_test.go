@@ -144,6 +144,7 @@ func TestPipelineUnderLoad(t *testing.T) {
 		", reads: {q: y}":                  `line 5: client "b": port q`,
 		", reads: 3":                       "line 5: malformed reads; want INPUT: OUTPUT",
 		", reads: {}":                      "line 5: malformed reads; want INPUT: OUTPUT",
+		", arrival: [poisson]":             "line 5: malformed value of arrival; want a text or a number",
 		", rate: 3":                        `line 5: client "b": calls with after cannot have a rate`,
 		", arrival: fixed":                 `line 5: client "b": after and arrival`,
 		", reads: {x: y}, after: b":        "line 5: ",

@@ -54,15 +54,15 @@ func ReadScript(data []byte) (*Script, error) {
 	s := new(Script)
 	root := doc.Content[0]
 	err := readKeys(root, "a load", map[string]func(*yaml.Node) error{
-		"chip":      func(n *yaml.Node) error { return readName(n, &s.Chip, chip.Names()) },
-		"host":      func(n *yaml.Node) error { return readName(n, &s.Host, engine.HostNames()) },
+		"chip":      func(n *yaml.Node) error { return readName(n, "chip", &s.Chip, chip.Names()) },
+		"host":      func(n *yaml.Node) error { return readName(n, "host", &s.Host, engine.HostNames()) },
 		"duration":  func(n *yaml.Node) error { return readDuration(n, &s.Duration) },
 		"seed":      func(n *yaml.Node) error { return readSeed(n, &s.Seed) },
 		"in_flight": func(n *yaml.Node) error { return readCount(n, &s.InFlight, 1, 1<<16) },
 		"max_calls": func(n *yaml.Node) error { return readCount(n, &s.MaxCalls, 1, 1<<30) },
 		"power": func(n *yaml.Node) (err error) {
 			var list string
-			if err = readText(n, &list); err == nil {
+			if err = readText(n, "power", &list); err == nil {
 				if s.Power, err = firmware.ParsePowerPolicy(list); err != nil {
 					return newErrorAt(n, "%v", err)
 				}
@@ -132,15 +132,15 @@ func (s *Script) readClients(n *yaml.Node) error {
 		c := ScriptClient{Line: item.Line}
 		var priority int
 		err := readKeys(item, "a client", map[string]func(*yaml.Node) error{
-			"name":     func(n *yaml.Node) error { return readText(n, &c.Name) },
-			"model":    func(n *yaml.Node) error { return readText(n, &c.Model) },
-			"dim":      func(n *yaml.Node) error { return readText(n, &c.Dim) },
-			"layer":    func(n *yaml.Node) error { return readText(n, &c.Layer) },
+			"name":     func(n *yaml.Node) error { return readText(n, "name", &c.Name) },
+			"model":    func(n *yaml.Node) error { return readText(n, "model", &c.Model) },
+			"dim":      func(n *yaml.Node) error { return readText(n, "dim", &c.Dim) },
+			"layer":    func(n *yaml.Node) error { return readText(n, "layer", &c.Layer) },
 			"priority": func(n *yaml.Node) error { return readCount(n, &priority, 0, queue.Queues-1) },
 			"arrival": func(n *yaml.Node) error {
-				return readName(n, &c.Arrival, []string{"back-to-back", "fixed", "poisson"})
+				return readName(n, "arrival", &c.Arrival, []string{"back-to-back", "fixed", "poisson"})
 			},
-			"after":   func(n *yaml.Node) error { return readText(n, &c.After) },
+			"after":   func(n *yaml.Node) error { return readText(n, "after", &c.After) },
 			"reads":   func(n *yaml.Node) error { return readReads(n, &c.Reads) },
 			"rate":    func(n *yaml.Node) error { return readRate(n, &c.Rate) },
 			"threads": func(n *yaml.Node) error { return readCount(n, &c.Threads, 1, 1<<10) },
@@ -179,9 +179,10 @@ func (s *Script) readClients(n *yaml.Node) error {
 	return nil
 }
 
-func readText(n *yaml.Node, to *string) error {
+// readText reads the text of a key into to.
+func readText(n *yaml.Node, key string, to *string) error {
 	if n.Kind != yaml.ScalarNode || n.Value == "" {
-		return newErrorAt(n, "malformed value; want a scalar")
+		return newErrorAt(n, "malformed value of %s; want a text or a number", key)
 	}
 	*to = n.Value
 	return nil
@@ -196,10 +197,10 @@ func readReads(n *yaml.Node, to *map[string]string) error {
 	*to = map[string]string{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		var in, out string
-		if err := readText(n.Content[i], &in); err != nil {
+		if err := readText(n.Content[i], "reads", &in); err != nil {
 			return err
 		}
-		if err := readText(n.Content[i+1], &out); err != nil {
+		if err := readText(n.Content[i+1], "reads", &out); err != nil {
 			return err
 		}
 		(*to)[in] = out
@@ -207,8 +208,8 @@ func readReads(n *yaml.Node, to *map[string]string) error {
 	return nil
 }
 
-func readName(n *yaml.Node, to *string, known []string) error {
-	if err := readText(n, to); err != nil {
+func readName(n *yaml.Node, key string, to *string, known []string) error {
+	if err := readText(n, key, to); err != nil {
 		return err
 	}
 	for _, k := range known {

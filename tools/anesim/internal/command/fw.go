@@ -2,6 +2,7 @@ package command
 
 import (
 	"bufio"
+	"cmp"
 	"fmt"
 	"io"
 	"path/filepath"
@@ -16,6 +17,7 @@ import (
 	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/input"
 	"anesim/tools/anesim/internal/outfile"
+	"anesim/tools/anesim/internal/terminal"
 	"anesim/tools/anesim/internal/usage"
 )
 
@@ -101,12 +103,13 @@ func playScript(c *cobra.Command, file string) error {
 	}
 	ctx, stop := flags.Interruptible()
 	defer stop()
-	out := bufio.NewWriter(c.OutOrStdout())
+	stdout := bufio.NewWriter(c.OutOrStdout())
+	out := terminal.NewWrapper(stdout, terminal.Width(c.OutOrStdout()))
 	_, err = s_.Play(ctx, out, scripts.Models{Open: func(name string) (*anesim.Model, error) {
 		dims := flags.Dims{Source: "anesim model --dim; with --emit it writes a program for this script"}
 		return dims.Open(anesim.OpenOptions{}, resolveName(file, name), nil, nil)
 	}})
-	if flushed := out.Flush(); err == nil {
+	if flushed := cmp.Or(out.Flush(), stdout.Flush()); err == nil {
 		err = flushed
 	}
 	if err != nil {

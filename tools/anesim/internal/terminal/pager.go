@@ -1,6 +1,7 @@
 package terminal
 
 import (
+	"bytes"
 	"cmp"
 	"fmt"
 	"io"
@@ -111,4 +112,37 @@ func (p *Pager) WideTable(t *Table, indent int) {
 func (p *Pager) TableWithin(t *Table, width, indent int) {
 	p.recordFirstError(t.Write(p.W, min(cmp.Or(p.Width, width), width), indent))
 	p.printOmissions(t, min(cmp.Or(p.Width, width), width), width, indent)
+}
+
+// A Wrapper is a writer that wraps each line of text to the width of a terminal, as a [Pager] does.
+// Flush writes an unfinished line.
+type Wrapper struct {
+	pager *Pager
+	line  []byte
+}
+
+// NewWrapper returns a writer that wraps lines to the given width and writes them to w. It passes
+// them on unwrapped if width is 0.
+func NewWrapper(w io.Writer, width int) *Wrapper { return &Wrapper{pager: &Pager{W: w, Width: width}} }
+
+// Write writes the complete lines of b and keeps the rest for the next call.
+func (w *Wrapper) Write(b []byte) (int, error) {
+	w.line = append(w.line, b...)
+	for {
+		i := bytes.IndexByte(w.line, '\n')
+		if i < 0 {
+			return len(b), w.pager.Err
+		}
+		w.pager.Printf("%s", w.line[:i])
+		w.line = w.line[i+1:]
+	}
+}
+
+// Flush writes the rest of a line that has no end yet. It returns the first error of the writer.
+func (w *Wrapper) Flush() error {
+	if len(w.line) > 0 {
+		w.pager.Printf("%s", w.line)
+		w.line = nil
+	}
+	return w.pager.Err
 }

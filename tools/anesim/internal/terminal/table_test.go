@@ -116,3 +116,19 @@ func TestSharedPrefixIsPrintedOnce(t *testing.T) {
 		t.Errorf("%q, want %q", b.String(), want)
 	}
 }
+
+// A wrapper wraps lines however they are written.
+func TestWrapper(t *testing.T) {
+	for width, want := range map[int]string{0: "one two three four\nfive", 10: "one two\n    three\n    four\nfive\n"} {
+		var b strings.Builder
+		w := NewWrapper(&b, width)
+		for _, s := range []string{"one two", " three fo", "ur\nfi", "ve"} {
+			if n, err := w.Write([]byte(s)); n != len(s) || err != nil {
+				t.Error(n, err)
+			}
+		}
+		if err := w.Flush(); err != nil || strings.TrimSuffix(b.String(), "\n") != strings.TrimSuffix(want, "\n") {
+			t.Errorf("width %d: %q, %v", width, b.String(), err)
+		}
+	}
+}
