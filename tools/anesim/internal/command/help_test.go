@@ -44,3 +44,11 @@ func TestWrapHelp(t *testing.T) {
 		t.Errorf("%q\nwant %q", got, want)
 	}
 }
+
+// Without a command, the help goes to standard error.
+func TestNoCommand(t *testing.T) {
+	out, errs, code := invoke([]string{}...)
+	if code != exitUsage || out != "" || !strings.Contains(errs, "Anesim runs compiled programs") || !strings.HasSuffix(errs, "anesim: missing command\n") {
+		t.Errorf("exit %d: %s%s", code, out, errs)
+	}
+}

@@ -77,7 +77,11 @@ they wait for, the bytes moved and the energy.`,
 			if v, err := c.Flags().GetBool("version"); err == nil && v {
 				return printVersion(c.OutOrStdout())
 			}
-			return usage.Errorf("missing command: try %s help", c.CommandPath())
+			c.SetOut(c.ErrOrStderr())
+			if err := c.Help(); err != nil {
+				return err
+			}
+			return usage.Errorf("missing command")
 		},
 		CompletionOptions: cobra.CompletionOptions{HiddenDefaultCmd: true},
 	}

@@ -35,7 +35,7 @@ func Roofline(r *view.Report) *Picture {
 	}
 	draw := func(width float64) *canvas {
 		c := newCanvas(width, 430, "Roofline: TFLOP/s over operations for each byte moved")
-		h := scale{powerOfTen(lowX, 0), powerOfTen(highX, 1), 60, c.width - 20, true}
+		h := scale{powerOfTen(lowX, 0), powerOfTen(highX, 1), 60, c.width - 30, true}
 		v := scale{powerOfTen(lowY, 0), powerOfTen(r.Peak.TFLOPS, 1), c.height - 44, 12, true}
 		across := "operations for each byte moved (a multiply-accumulate is two)"
 		if c.isNarrow() {
