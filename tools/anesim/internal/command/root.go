@@ -77,7 +77,6 @@ they wait for, the bytes moved and the energy.`,
 			if v, err := c.Flags().GetBool("version"); err == nil && v {
 				return printVersion(c.OutOrStdout())
 			}
-			c.SetOut(c.ErrOrStderr())
 			if err := c.Help(); err != nil {
 				return err
 			}
