@@ -86,5 +86,5 @@ func ExamplePower() {
 	// gap 0.0 ns: waiting 0.0 ns, up: base, cluster 0, wake 0.0 ns
 	// gap 20.000 ms: waiting 20.000 ms, up: base, cluster 0, wake 100.000 us
 	// gap 150.000 ms: waiting 100.000 ms, up: none, wake 500.000 us
-	// gap 6000.000 ms: waiting 100.000 ms, up: none, wake 260.000 ms
+	// gap 6.000 s: waiting 100.000 ms, up: none, wake 260.000 ms
 }
