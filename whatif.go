@@ -40,7 +40,7 @@ func (r *Result) WhatIfs() (list []WhatIf) {
 func (r *Result) countChanged(set firmware.Override) (changed int, why string, err error) {
 	used := 0
 	for k := range r.Programs {
-		linked, err := r.Programs[k].Program.LinkStream()
+		linked, err := r.Programs[k].Program.LinkStream(nil)
 		if err != nil {
 			return 0, "", err
 		}
