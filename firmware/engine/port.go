@@ -52,8 +52,8 @@ func portLimits(p *loader.Program) (list []evidence.Limit) {
 const MaxMadeUp = 1 << 28
 
 // maxWritten is the largest number of bytes of memory that the tensors of a call with
-// values may occupy.
-const maxWritten = 5 << 28
+// values may occupy. A call takes up to two bytes for each, and a process should stay below 2 GB.
+const maxWritten = 7 << 27
 
 // elementsUpTo returns the number of elements of port p, or limit if p has more.
 func elementsUpTo(p *loader.Port, limit int) int {
