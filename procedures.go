@@ -88,6 +88,11 @@ func (m *Model) Procedures(ctx context.Context, o *engine.Options) ([]*loader.Pr
 	if err != nil {
 		return nil, err
 	}
+	for i, why := range low.reasons {
+		if why != "" && m.net != nil {
+			return nil, &OptionError{Option: "Load", What: fmt.Sprintf("requires a single program; layer %s of %s is in none: %s", m.net.Layers[i].Name, m.name, why)}
+		}
+	}
 	if n := len(low.programs); n != 1 {
 		return nil, &OptionError{Option: "Load", What: fmt.Sprintf("requires a single program; %s has %d", m.name, n)}
 	}

@@ -14,6 +14,8 @@ import (
 
 var update = flag.Bool("anesim.update", false, "write the baselines of anesimtest.Check instead of comparing results with them")
 
+var incomplete = flag.Bool("anesim.incomplete", false, "with -anesim.update, accept networks of which layers have no cost")
+
 // TB is the part of testing.TB that Check uses.
 type TB interface {
 	Helper()
@@ -24,7 +26,8 @@ type TB interface {
 
 // Check runs models without values and compares them with the baseline in file. It fails the test
 // for each model whose cycles, bytes or energy differ from the baseline by more than the fraction
-// tolerance, and reports an explanation.
+// tolerance, and reports an explanation. It also fails the test for a network with layers that have
+// no cost, unless the baseline lists the same layers.
 func Check(t TB, file string, tolerance float64, models ...*anesim.Model) {
 	t.Helper()
 	CheckOptions(t, file, tolerance, anesim.Options{}, models...)
@@ -64,6 +67,10 @@ func CheckOptions(t TB, file string, tolerance float64, o anesim.Options, models
 			return
 		}
 		if *update {
+			if line := report.Incomplete(e.NotModelled); line != "" && !*incomplete {
+				t.Fatalf("%s: %s; -anesim.incomplete stores the costs of the other layers", m.Name(), line)
+				return
+			}
 			base.Set(e)
 			continue
 		}

@@ -35,6 +35,9 @@ type Entry struct {
 	Layers      []Layer         `json:"layers"`  // set for a network
 	Descriptors []Descriptor    `json:"descriptors"`
 
+	// NotModelled lists layers of a network that have no cost and are in no total.
+	NotModelled []report.Missing `json:"not_modelled,omitempty"`
+
 	// Constants holds the values of the chip's constants by name. Older baselines have
 	// none.
 	Constants map[string]float64 `json:"constants,omitempty"`
@@ -177,6 +180,7 @@ func NewEntry(r *anesim.Result, input string) (Entry, error) {
 		e.Constants[name] = c.Value
 	}
 	if r.Model.Kind() == anesim.KindNetwork {
+		e.NotModelled = report.MissingOf(r)
 		for i := range r.Layers {
 			if l := &r.Layers[i]; l.Report != nil {
 				e.Layers = append(e.Layers, Layer{l.Layer.Name, newCost(l.Report)})
@@ -332,6 +336,9 @@ func (out *baselineWriter) writeEntry(e *Entry) {
 		out.writeMember("   ", "constants", e.Constants)
 	}
 	out.writeMember("   ", "total", e.Total)
+	if len(e.NotModelled) > 0 {
+		out.writeMember("   ", "not_modelled", e.NotModelled)
+	}
 	out.writeMember("   ", "outputs", emptyIfNil(e.Outputs))
 	out.WriteString("   \"layers\": [\n")
 	for i := range e.Layers {

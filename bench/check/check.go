@@ -57,6 +57,11 @@ type Verdict struct {
 	Input string
 	// Unknown is set if the baseline does not have the model.
 	Unknown bool
+	// NotModelled lists the layers of a network that have no cost. Totals leave them out, so
+	// the model passes only if the baseline lists the same layers.
+	NotModelled []report.Missing
+	// Accepted is set if the baseline lists every layer of NotModelled.
+	Accepted bool
 	// ModelChanged is set if the baseline was made by another version of this tool or with
 	// other constants, so costs may differ even for the same program.
 	ModelChanged bool
@@ -71,9 +76,11 @@ type Verdict struct {
 	Within    bool
 }
 
-// Passed reports whether the baseline has the model, and no quantity differs by more than the
-// limit.
-func (v *Verdict) Passed() bool { return !v.Unknown && len(v.Differences) == 0 }
+// Passed reports whether the baseline has the model, no quantity differs by more than the limit,
+// and every layer has a cost or is one that has none in the baseline either.
+func (v *Verdict) Passed() bool {
+	return !v.Unknown && len(v.Differences) == 0 && (len(v.NotModelled) == 0 || v.Accepted)
+}
 
 // Cause returns a clause that says why costs may differ: because the program, the chip or the
 // version of this module changed, or several of them.
@@ -81,6 +88,8 @@ func (v *Verdict) Cause() string {
 	switch {
 	case v.Unknown:
 		return "missing from the baseline"
+	case len(v.NotModelled) > 0 && !v.Accepted:
+		return report.Incomplete(v.NotModelled)
 	case v.ProgramChanged && len(v.Constants) > 0:
 		return "the program changed, and so did the chip: " + joinFirst(v.Constants)
 	case len(v.Constants) > 0:
@@ -103,13 +112,16 @@ func (v *Verdict) Cause() string {
 // differs from the baseline by at most the fraction most, such as 0.02 for 2%. Checksums and shapes
 // of outputs must be equal. If the baseline has no such entry, the verdict is Unknown.
 func (b *Baseline) Check(got *Entry, most float64) Verdict {
-	v := Verdict{Input: got.Input}
+	v := Verdict{Input: got.Input, NotModelled: got.NotModelled}
 	at := slices.IndexFunc(b.Entries, func(e Entry) bool { return e.Input == got.Input })
 	if at < 0 {
 		v.Unknown = true
 		return v
 	}
 	want := &b.Entries[at]
+	v.Accepted = !slices.ContainsFunc(got.NotModelled, func(m report.Missing) bool {
+		return !slices.ContainsFunc(want.NotModelled, func(w report.Missing) bool { return w.Name == m.Name })
+	})
 	now := anesim.ThisTool()
 	v.ModelChanged = b.Tool.Version != now.Version || b.Tool.Revision != now.Revision || b.Tool.Constants != now.Constants
 	v.Constants = listConstantChanges(want.Constants, got.Constants)

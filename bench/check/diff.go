@@ -111,7 +111,7 @@ func ReadEntry(document []byte) (*Entry, error) {
 		if err := json.Unmarshal(document, &d); err != nil {
 			return nil, err
 		}
-		e := &Entry{Input: d.Network, Chip: d.Chip, Total: newTotalCost(&d.Total.Total, &d.Cycles), Outputs: d.Outputs, Layered: true}
+		e := &Entry{Input: d.Network, Chip: d.Chip, Total: newTotalCost(&d.Total.Total, &d.Cycles), Outputs: d.Outputs, NotModelled: d.NotModelled, Layered: true}
 		e.Total.Unestimated = true
 		for i := range d.Layers {
 			l := &d.Layers[i]

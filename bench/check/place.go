@@ -113,6 +113,9 @@ func (d *Difference) formatChange() string {
 // names the first difference.
 func (v *Verdict) Summary() string {
 	places := v.Places()
+	if len(v.NotModelled) > 0 && !v.Accepted && !v.Unknown {
+		return "not modelled: " + report.NameMissing(v.NotModelled)
+	}
 	if v.Unknown || len(places) == 0 {
 		return v.Cause()
 	}

@@ -31,13 +31,15 @@ type Options struct {
 // changes that make it faster.
 type Explanation struct {
 	report.Header
-	Model  string      `json:"model"`
-	Kind   string      `json:"kind"` // program, layer or network
-	Chip   string      `json:"chip"`
-	Now    report.Cost `json:"now"`
-	Parts  []Part      `json:"parts"`  // sorted by cycles, most first
-	Trials []Change    `json:"trials"` // changes that make the model faster, sorted by gain
-	Tried  Tried       `json:"tried"`
+	Model string      `json:"model"`
+	Kind  string      `json:"kind"` // program, layer or network
+	Chip  string      `json:"chip"`
+	Now   report.Cost `json:"now"`
+	// NotModelled lists layers of a network that have no cost. They are in no part and no total.
+	NotModelled []report.Missing `json:"not_modelled,omitempty"`
+	Parts       []Part           `json:"parts"`  // sorted by cycles, most first
+	Trials      []Change         `json:"trials"` // changes that make the model faster, sorted by gain
+	Tried       Tried            `json:"tried"`
 	// Machines lists other machines that the whole model was timed on, sorted by gain. It
 	// shows limits that no change to the model removes.
 	Machines []Change `json:"machines"`
@@ -109,7 +111,7 @@ type Tried struct {
 // Explain finds the bottlenecks of the model's layers or descriptors. It then runs changes
 // that a user can make, and keeps the ones that take less time. Reshaping a layer is tried
 // within the network. Other changes are tried on the layer alone, with its tensors in
-// memory.
+// memory. If no part of the model runs on the engine, Explain tries nothing.
 //
 // The error is one of [anesim.Model.Run].
 func Explain(ctx context.Context, m *anesim.Model, o anesim.Options, how Options) (*Explanation, error) {
@@ -124,6 +126,12 @@ func Explain(ctx context.Context, m *anesim.Model, o anesim.Options, how Options
 			Header: report.NewHeader(), Model: m.Name(), Kind: m.Kind().String(), Chip: res.Options.Chip.Name, Now: report.CostOf(res.Report),
 			Parts: []Part{}, Trials: []Change{}, Machines: []Change{},
 		},
+	}
+	if m.Kind() == anesim.KindNetwork {
+		x.doc.NotModelled = report.MissingOf(res)
+	}
+	if len(res.Report.Descriptors) == 0 {
+		return x.doc, nil
 	}
 	switch m.Kind() {
 	case anesim.KindProgram:
@@ -426,6 +434,13 @@ func (x *explainer) measureModel(ctx context.Context, m *anesim.Model, o anesim.
 	}
 	if f := res.Report.Faults; len(f) > 0 {
 		return nil, &faultError{f[0]}
+	}
+	allowed := 0
+	if m.Kind() == anesim.KindNetwork {
+		allowed = len(x.base.Missing())
+	}
+	if n := len(res.Missing()); n > allowed {
+		return nil, fmt.Errorf("%s without a cost, %d before the change", report.Plural(n, "layer"), allowed)
 	}
 	c := report.CostOf(res.Report)
 	return &c, nil

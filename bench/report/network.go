@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 
 	"anesim"
 	"anesim/firmware/engine"
@@ -234,6 +235,39 @@ type Missing struct {
 	Reason string `json:"reason"`
 }
 
+// MissingOf returns the layers of r that no total includes.
+func MissingOf(r *anesim.Result) []Missing {
+	list := []Missing{}
+	for _, l := range r.Missing() {
+		list = append(list, Missing{l.Layer.Name, l.Layer.Op, l.Reason})
+	}
+	return list
+}
+
+// Incomplete returns a warning that the layers in list have no cost, or "" if the list is empty. It
+// names the first three layers.
+func Incomplete(list []Missing) string {
+	if len(list) == 0 {
+		return ""
+	}
+	return fmt.Sprintf("INCOMPLETE: %s without a cost, left out of all totals: %s", Plural(len(list), "layer"), NameMissing(list))
+}
+
+// NameMissing returns the names and operations of the first three layers in list, and the number of
+// the others, such as "a (If), b (Sort), c (TopK) and 2 more".
+func NameMissing(list []Missing) string {
+	const most = 3
+	var names []string
+	for _, m := range list[:min(most, len(list))] {
+		names = append(names, Printable(m.Name)+" ("+Printable(m.Op)+")")
+	}
+	text := strings.Join(names, ", ")
+	if n := len(list) - most; n > 0 {
+		text += fmt.Sprintf(" and %d more", n)
+	}
+	return text
+}
+
 // Remarks returns the notes of the document, except for a final note that counts the layers that
 // are not modelled. Text reports list these layers one by one instead.
 func (d *Network) Remarks() []string {
@@ -249,7 +283,7 @@ func NewNetwork(r *anesim.Result) *Network {
 	d := &Network{
 		Header: NewHeader(), Network: r.Model.Name(), Chip: r.Options.Chip.Name, Host: r.Options.Host.Name, Peak: Peak(&r.Options.Chip), Coverage: coverageOf(r),
 		Programs: []Program{}, Layers: []Layer{}, Cycles: CyclesOf(&a), Total: wallOf(r, line), StagesNs: r.Stages(), Power: powerSpans(r, line),
-		NotModelled: []Missing{}, Outputs: OutputsOf(r), Repeat: repeatOf(r), State: stateOf(r), Calls: callsOf(r), Faults: faultsOf(r), Limits: limitsOf(r),
+		NotModelled: MissingOf(r), Outputs: OutputsOf(r), Repeat: repeatOf(r), State: stateOf(r), Calls: callsOf(r), Faults: faultsOf(r), Limits: limitsOf(r),
 		Synthetic: r.Synthetic, Notes: append([]string{r.Residency().What}, r.Model.Network().Notes...),
 		L2: []Occupancy{}, Spilled: []Spill{}, WhatIfs: whatIfsOf(r), Cache: newCache(r.Cache),
 	}
@@ -268,9 +302,6 @@ func NewNetwork(r *anesim.Result) *Network {
 		d.Layers = append(d.Layers, newLayer(&r.Layers[i]))
 	}
 	d.Operations, d.Memory = d.sumOperations(), memoryOf(r)
-	for _, l := range r.Missing() {
-		d.NotModelled = append(d.NotModelled, Missing{l.Layer.Name, l.Layer.Op, l.Reason})
-	}
 	d.Notes = append(d.Notes, r.PrecisionNotes()...)
 	if n := len(d.NotModelled); n == 1 {
 		d.Notes = append(d.Notes, "not modelled: 1 layer, in no total")

@@ -40,6 +40,8 @@ type checkFlags struct {
 	layers   []string
 	values   bool
 	lint     bool
+
+	incomplete bool
 }
 
 func checkCommand() *cobra.Command {
@@ -55,7 +57,11 @@ them, and the exit status is 1. With --lint, the findings of anesim lint are fai
 
 --update writes the baseline instead. The file is sorted JSON with a line per descriptor,
 suitable for version control. It contains the tool's version and the hash of its
-constants, so that a change of the model can be distinguished from a change of the program.`,
+constants, so that a change of the model can be distinguished from a change of the program.
+
+A network with layers that have no cost is INCOMPLETE: its totals leave them out. It fails,
+and --update refuses it. --update --incomplete stores it with a list of these layers; a
+check then fails only if others lose their cost. The exit status is 1 on a failure.`,
 		Example: `  anesim check --baseline perf.json --update model.hwx net.onnx
   anesim check --baseline perf.json --max 2% model.hwx net.onnx
   anesim check --baseline perf.json --layer "conv cin=64 h=28 w=28 cout=64 k=3 pad=1" --junit report.xml`,
@@ -68,6 +74,7 @@ constants, so that a change of the model can be distinguished from a change of t
 	s.StringVar(&f.most, "max", "0%", "allowed difference as a `SHARE` of the baseline, like 2%")
 	s.StringArrayVar(&f.layers, "layer", nil, "check a layer, `\"OP key=value...\"`; repeatable")
 	s.BoolVar(&f.update, "update", false, "write the baseline")
+	s.BoolVar(&f.incomplete, "incomplete", false, "with --update, accept networks of which layers have no cost")
 	s.StringVar(&f.junit, "junit", "", "also write the verdicts to `FILE` as JUnit XML")
 	s.BoolVar(&f.values, "values", false, "compute values and compare the checksums of outputs")
 	s.BoolVar(&f.lint, "lint", false, "also look for mistakes, as anesim lint does")
@@ -162,6 +169,9 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 	if err != nil {
 		return err
 	}
+	if f.incomplete && !f.update {
+		return usage.Errorf("--incomplete requires --update")
+	}
 	f.TimingOnly, f.Repeat = !f.values, 1
 	o, err := f.Options()
 	if err != nil {
@@ -200,6 +210,9 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 			return input.InFile(x.name, err)
 		}
 		if f.update {
+			if line := report.Incomplete(e.NotModelled); line != "" && !f.incomplete {
+				return input.InFile(x.name, fmt.Errorf("%s; --incomplete stores the costs of the other layers", line))
+			}
 			base.Set(e)
 			continue
 		}
@@ -244,7 +257,7 @@ func lintResult(name string, res *anesim.Result) ([]jsonLintedProgram, error) {
 	for i := range res.Programs {
 		programs = append(programs, res.Programs[i].Program)
 	}
-	return lintPrograms(name, programs)
+	return lintPrograms(name, programs, report.MissingOf(res))
 }
 
 // printReport reports the differences from the baseline.
@@ -314,6 +327,9 @@ func printVerdicts(w io.Writer, verdicts []check.Verdict, most float64) error {
 		v := &verdicts[i]
 		if v.Passed() {
 			fmt.Fprintf(w, "ok    %s\n", report.Printable(v.Input))
+			if line := report.Incomplete(v.NotModelled); line != "" {
+				fmt.Fprintf(w, "      %s, as in the baseline\n", line)
+			}
 			continue
 		}
 		if v.Unknown {

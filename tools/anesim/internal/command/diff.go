@@ -34,7 +34,8 @@ pairs their descriptors by what they do, and prints what changed: register
 fields by name, and time, energy and bytes by part. For programs and
 networks it also compares weights: how many bytes and values of each
 descriptor's constants differ, and by how much at most. The exit status is
-0 whether or not they differ.`,
+0 whether or not they differ, and 1 if no layer of a network could be
+compiled.`,
 		Example: `  anesim diff old.hwx new.hwx
   anesim diff before.json after.json`,
 		Args: cobra.ExactArgs(2),
@@ -100,12 +101,25 @@ func (f *diffFlags) readSide(c *cobra.Command, file string, files []string) (s s
 	if err != nil {
 		return s, err
 	}
+	if len(e.NotModelled) > 0 && len(e.Descriptors) == 0 {
+		return s, input.InFile(file, newNothingCompiledError(e.NotModelled))
+	}
 	s.Entry = &e
 	s.constants, err = check.ConstantsOf(res)
 	return s, err
 }
 
+// newNothingCompiledError says that no layer of a network could be compiled for the engine.
+func newNothingCompiledError(list []report.Missing) error {
+	return fmt.Errorf("no layer could be compiled for the engine: %s", report.Incomplete(list))
+}
+
 func printDiff(w io.Writer, a, b *side) error {
+	for _, s := range [...]*side{a, b} {
+		if line := report.Incomplete(s.NotModelled); line != "" {
+			fmt.Fprintf(w, "%s: %s\n", report.Printable(s.Input), line)
+		}
+	}
 	t := terminal.Numbers("", report.Printable(a.Input), report.Printable(b.Input), "change")
 	for _, x := range check.CostChanges(&a.Total, &b.Total) {
 		name := x.Name

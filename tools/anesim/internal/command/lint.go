@@ -37,8 +37,9 @@ func lintCommand() *cobra.Command {
 compiles, and checks their descriptors. It reports findings by descriptor, with
 the register to look at:
 ` + listRules() + `Each rule is based on what the programs of the vendor's compiler do; every
-finding states its evidence. Nothing is run, and no cost depends on a finding.
-The exit status is 0 without findings and 1 with any.`,
+finding states its evidence, and no cost depends on a finding. Layers of a network
+that cannot be compiled are named, since nothing checks them. The exit status is
+0 without findings, and 1 with any or if no layer of a network could be compiled.`,
 		Example: `  anesim lint model.hwx
   anesim lint chain.td net.onnx --json
   anesim lint --layer "softmax c=64 h=8 w=8"`,
@@ -77,6 +78,9 @@ type jsonLintedProgram struct {
 	Findings    []lint.Finding `json:"findings"`
 	More        int            `json:"more"`
 	Undecided   int            `json:"undecided"`
+
+	// NotModelled lists the layers of the network that are in none of its programs.
+	NotModelled []report.Missing `json:"not_modelled,omitempty"`
 }
 
 // name returns the input, followed by the index of the program unless that is 0.
@@ -157,16 +161,29 @@ func lintModel(ctx context.Context, name string, m *anesim.Model) ([]jsonLintedP
 	if err != nil {
 		return nil, input.ModelError(m, err)
 	}
-	return lintPrograms(name, programs)
+	var missing []report.Missing
+	if m.Kind() == anesim.KindNetwork {
+		res, err := m.Run(ctx, anesim.Options{})
+		if err != nil {
+			return nil, input.ModelError(m, err)
+		}
+		missing = report.MissingOf(res)
+	}
+	return lintPrograms(name, programs, missing)
 }
 
-func lintPrograms(name string, programs []*loader.Program) (list []jsonLintedProgram, err error) {
+// lintPrograms lints the programs of a model. The argument missing lists the layers that are in none
+// of them.
+func lintPrograms(name string, programs []*loader.Program, missing []report.Missing) (list []jsonLintedProgram, err error) {
+	if len(programs) == 0 && len(missing) > 0 {
+		return nil, input.InFile(name, newNothingCompiledError(missing))
+	}
 	for i, p := range programs {
 		r, err := lint.Program(p)
 		if err != nil {
 			return nil, input.InFile(name, err)
 		}
-		x := jsonLintedProgram{name, i, r.Descriptors, r.Findings, r.More, r.Undecided}
+		x := jsonLintedProgram{name, i, r.Descriptors, r.Findings, r.More, r.Undecided, missing}
 		if x.Findings == nil {
 			x.Findings = []lint.Finding{}
 		}
@@ -188,6 +205,9 @@ func writeFindings(w io.Writer, list []jsonLintedProgram) error {
 	}
 	for i := range list {
 		x := &list[i]
+		if line := report.Incomplete(x.NotModelled); line != "" && x.Program == 0 {
+			p.Printf("%s: %s", report.Printable(x.Input), line)
+		}
 		verdict := "ok  "
 		if len(x.Findings) > 0 {
 			verdict = "find"

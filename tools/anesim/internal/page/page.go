@@ -95,6 +95,9 @@ func Write(w io.Writer, r *view.Report, o Options) error {
 	return err
 }
 
+// Incomplete returns a warning if layers have no cost, and "" otherwise.
+func (d *pageData) Incomplete() string { return report.Incomplete(d.Missing) }
+
 // hasCauses reports whether the items of the report have cycles by cause, as descriptors and layers
 // do.
 func (d *pageData) hasCauses() bool { return d.Kind == "program" || d.Kind == "network" }

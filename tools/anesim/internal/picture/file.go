@@ -7,6 +7,7 @@ import (
 	"regexp"
 	"strings"
 
+	"anesim/bench/report"
 	"anesim/hw/chip"
 	"anesim/tools/anesim/internal/view"
 )
@@ -33,7 +34,11 @@ func (p *Picture) Caption(r *view.Report) []string {
 	if text := formatEvidence(r.Chip, p.Rests); text != "" {
 		line += "; " + text
 	}
-	return []string{r.Name + ": " + p.Title, line}
+	list := []string{r.Name + ": " + p.Title, line}
+	if warning := report.Incomplete(r.Missing); warning != "" {
+		list = append(list, warning)
+	}
+	return list
 }
 
 // formatEvidence returns the evidence for the named constants of a chip. It returns "" for a chip

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/csv"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"runtime"
@@ -168,7 +169,12 @@ func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 		}
 	}
 	var rows [][]string // rows of the page
+	failed := 0
+	problem := slices.Index(s.Header(), "error")
 	err = f.timePoints(stderr, s, part, out.Rows, n, func(row []string) error {
+		if problem >= 0 && row[problem] != "" {
+			failed++
+		}
 		if f.HTML != "" {
 			rows = append(rows, row)
 		}
@@ -188,6 +194,9 @@ func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 	}
 	if err := out.Finish(); err != nil {
 		return err
+	}
+	if failed > 0 {
+		fmt.Fprintf(stderr, "anesim: %d of %s without a complete cost; the column error has the reasons\n", failed, report.Plural(n, "point"))
 	}
 	return f.writeFiles(s, part, best, rows)
 }

@@ -24,6 +24,11 @@ func WriteExplanation(w io.Writer, d *explain.Explanation, top int) error {
 	if p.Width == 0 {
 		p.Width = ExplanationWidth
 	}
+	p.printIncomplete(d.NotModelled)
+	if len(d.Parts) == 0 {
+		p.Printf("%s  %s on chip %s: nothing runs on the engine, so there is nothing to explain", report.Printable(d.Model), d.Kind, d.Chip)
+		return p.Err
+	}
 	what := "layer"
 	if d.Kind != "network" {
 		what = "td"

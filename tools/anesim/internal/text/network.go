@@ -24,7 +24,7 @@ import (
 // 0, the table has only the top layers that take longest.
 func WriteNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain.Explanation, explain string, top int) error {
 	p := newPager(w)
-	p.printUncovered(d)
+	p.printIncomplete(d.NotModelled)
 	p.Printf("%s  %s, %s, chip %s at %.3f GHz", report.Printable(d.Network), report.Plural(len(d.Layers), "layer"),
 		report.Plural(len(d.Programs), "program"), d.Chip, res.Options.Chip.Clock.Value/1e9)
 	p.printWhatIfs(d.WhatIfs)
@@ -287,23 +287,11 @@ func formatAdvice(where, change, gain string) (lines []string) {
 // HeadWidth is the largest width, in characters, of the summary at the start of a report.
 const HeadWidth = 100
 
-// printUncovered warns about layers without a cost before any figure that leaves them out. It
-// names the first three.
-func (p pager) printUncovered(d *report.Network) {
-	const named = 3
-	n := len(d.NotModelled)
-	if n == 0 {
-		return
+// printIncomplete warns about layers without a cost before any figure that leaves them out.
+func (p pager) printIncomplete(list []report.Missing) {
+	if line := report.Incomplete(list); line != "" {
+		p.Printf("%s", line)
 	}
-	var names []string
-	for _, m := range d.NotModelled[:min(n, named)] {
-		names = append(names, report.Printable(m.Name)+" ("+report.Printable(m.Op)+")")
-	}
-	line := fmt.Sprintf("INCOMPLETE: %s without a cost, left out of all totals: %s", report.Plural(n, "layer"), strings.Join(names, ", "))
-	if n > named {
-		line += fmt.Sprintf(" and %d more, listed below", n-named)
-	}
-	p.Printf("%s", line)
 }
 
 // printCoverage prints which share of the network's nodes, multiply-accumulates and bytes the
