@@ -10,7 +10,7 @@ import (
 )
 
 func ExampleExplain() {
-	m, err := anesim.Layer("conv", "cin=64", "h=1", "w=784", "cout=64")
+	m, err := anesim.Layer("conv", "cin=64", "h=64", "w=1", "cout=64", "k=1")
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -22,7 +22,7 @@ func ExampleExplain() {
 	fmt.Println("better:", x.Trials[0].Change)
 	// Output:
 	// layer 1 part
-	// better: gate tiles 0-15 of the array's 32
+	// better: reshape h=64 w=1 to h=1 w=64
 }
 
 // A network whose first layer is split into two parts of its output channels.

@@ -35,6 +35,8 @@ type Explanation struct {
 	Kind  string      `json:"kind"` // program, layer or network
 	Chip  string      `json:"chip"`
 	Now   report.Cost `json:"now"`
+	// DispatchNJ is the energy of the model's dispatches, which Now.EnergyNJ excludes.
+	DispatchNJ clock.Nanojoules `json:"dispatch_energy_nj"`
 	// NotModelled lists layers of a network that have no cost. They are in no part and no total.
 	NotModelled []report.Missing `json:"not_modelled,omitempty"`
 	Parts       []Part           `json:"parts"`  // sorted by cycles, most first
@@ -54,9 +56,10 @@ type Part struct {
 	Alike int     `json:"alike"`          // number of identical layers, including this one
 	Share float64 `json:"share"`          // fraction of all cycles
 
-	Cycles      report.Cycles `json:"cycles"`
-	Bound       string        `json:"bound"`
-	BoundCycles uint64        `json:"bound_cycles"` // cycles due to Bound
+	TimeNs      clock.Nanoseconds `json:"time_ns"` // what it adds to the time of the model
+	Cycles      report.Cycles     `json:"cycles"`
+	Bound       string            `json:"bound"`
+	BoundCycles uint64            `json:"bound_cycles"` // cycles due to Bound
 	// WorkingCycles counts the cycles from the first work of the part to its last. It
 	// exceeds the part's own cycles if it overlaps with others.
 	WorkingCycles uint64 `json:"working_cycles"`
@@ -70,10 +73,42 @@ type Part struct {
 	// Unmeasured is true if no measured row covers the work that takes most of the part's
 	// time.
 	Unmeasured bool `json:"unmeasured,omitempty"`
+
+	Work string `json:"-"` // equal for layers that do the same work; "" if the part is like no other
+}
+
+// Kinds returns the parts of the model, in which layers that do the same work and have the same
+// bottleneck are one part: its name is that of the first, Alike is their number, and costs are sums.
+// The kinds with the most cycles come first.
+func (d *Explanation) Kinds() []Part {
+	type key struct{ work, bound string }
+	at := map[key]int{}
+	var list []Part
+	for i := range d.Parts {
+		x := d.Parts[i]
+		k, ok := at[key{x.Work, x.Bound}]
+		if !ok || x.Work == "" {
+			x.Alike = 1
+			at[key{x.Work, x.Bound}], list = len(list), append(list, x)
+			continue
+		}
+		y := &list[k]
+		y.Alike++
+		y.Share += x.Share
+		y.TimeNs += x.TimeNs
+		y.Cycles.Total += x.Cycles.Total
+		y.Cycles.Accounting.Add(&x.Cycles.Accounting)
+		y.BoundCycles += x.BoundCycles
+		y.WorkingCycles += x.WorkingCycles
+		y.ArrayCycles += x.ArrayCycles
+		y.MemoryCycles += x.MemoryCycles
+	}
+	slices.SortStableFunc(list, func(a, b Part) int { return cmp.Compare(b.Cycles.Total, a.Cycles.Total) })
+	return list
 }
 
 // LeastGain is the smallest fraction of the time that a change must save for reports to call it
-// faster.
+// faster. Smaller gains round to 0.0%.
 const LeastGain = 0.0005
 
 // A Change is a change to the model or the chip that was run, with the costs before and after it.
@@ -88,6 +123,14 @@ type Change struct {
 	After   report.Cost `json:"after"`
 	Gain    float64     `json:"gain"`     // saved fraction of the time before
 	SavedNs float64     `json:"saved_ns"` // total saving for all identical layers
+	// SavedNJ is the energy that the change saves in all identical layers, and EnergyGain its
+	// fraction of the energy of the whole model, dispatches included.
+	SavedNJ    clock.Nanojoules `json:"saved_nj"`
+	EnergyGain float64          `json:"energy_gain"`
+	// Alone is set if Before and After are the costs of the layer alone, with its tensors in
+	// memory. The layer takes the time NetworkNs within the network.
+	Alone     bool              `json:"alone,omitempty"`
+	NetworkNs clock.Nanoseconds `json:"network_ns,omitempty"`
 	// CommandBefore and Command run the model before and after the change. For a layer of a
 	// network they run only the layer. Command is empty if it would need weights that are
 	// not available.
@@ -123,7 +166,7 @@ func Explain(ctx context.Context, m *anesim.Model, o anesim.Options, how Options
 	x := &explainer{
 		model: m, options: o, how: how, base: res, left: cmp.Or(how.Work, defaultWork),
 		doc: &Explanation{
-			Header: report.NewHeader(), Model: m.Name(), Kind: m.Kind().String(), Chip: res.Options.Chip.Name, Now: report.CostOf(res.Report),
+			Header: report.NewHeader(), Model: m.Name(), Kind: m.Kind().String(), Chip: res.Options.Chip.Name, Now: report.CostOf(res.Report), DispatchNJ: res.Report.Dispatch,
 			Parts: []Part{}, Trials: []Change{}, Machines: []Change{},
 		},
 	}
@@ -199,7 +242,7 @@ func (x *explainer) addDescriptors() {
 	}
 	for i := range x.base.Report.Descriptors {
 		d := &x.base.Report.Descriptors[i]
-		one := hw.Report{MACs: d.MACs - d.Skipped, DMA: d.DMA}
+		one := hw.Report{MACs: d.MACs - d.Skipped, DMA: d.DMA, Time: d.Time}
 		x.addPart(Part{Name: fmt.Sprintf("td %d", d.Index), Op: d.Op.String(), Alike: 1, Rests: rests, Unmeasured: !d.Measured()}, &d.Cycles, &one, d.Working())
 	}
 	x.sortParts()
@@ -209,7 +252,7 @@ func (x *explainer) addDescriptors() {
 // of the cycles in a, and derives the least cycles from the work in r. The argument working is the
 // time in which the part works.
 func (x *explainer) addPart(p Part, a *hw.Accounting, r *hw.Report, working clock.Nanoseconds) {
-	p.Cycles, p.Bound = report.CyclesOf(a), a.Bound()
+	p.Cycles, p.Bound, p.TimeNs = report.CyclesOf(a), a.Bound(), r.Time
 	if all := x.doc.Now.Cycles; all > 0 {
 		p.Share = float64(a.Total()) / float64(all)
 	}
@@ -270,7 +313,7 @@ func (x *explainer) explainNetwork(ctx context.Context) error {
 			alike = len(g.names)
 		}
 		a := l.Report.Accounting()
-		x.addPart(Part{Name: l.Layer.Name, Op: l.Layer.Op, Line: l.Layer.Line, Alike: alike, Rests: l.Layer.Lower.Caveat(), Unmeasured: l.Report.Bounds().Unmeasured > l.Report.Time/2}, &a, l.Report, l.Report.Working())
+		x.addPart(Part{Work: report.WorkOf(l), Name: l.Layer.Name, Op: l.Layer.Op, Line: l.Layer.Line, Alike: alike, Rests: l.Layer.Lower.Caveat(), Unmeasured: l.Report.Bounds().Unmeasured > l.Report.Time/2}, &a, l.Report, l.Report.Working())
 	}
 	x.sortParts()
 	slices.SortStableFunc(groups, func(a, b *group) int { return cmp.Compare(b.cycles, a.cycles) })
@@ -330,7 +373,7 @@ func (x *explainer) tryRewrites(ctx context.Context, l *layer.Layer, names []str
 		}
 		x.addChange(Change{
 			Part: part, Alike: alike, Kind: "rewrite", Change: list[i].change, Needs: list[i].needs,
-			Results: "the same, up to the rounding of sums in another order", Before: *before, After: *after,
+			Results: "the same, up to the rounding of sums in another order", Before: *before, After: *after, Alone: part != "",
 			CommandBefore: x.layerCommand(from), Command: x.layerCommand(to),
 		}, alike)
 	}
@@ -393,22 +436,36 @@ func (x *explainer) countUntried() {
 	x.doc.Tried.Work = cmp.Or(x.how.Work, defaultWork) - x.left
 }
 
-// addChange adds change c to the explanation if it saves cycles, and otherwise only counts it. The
-// change applies to the given number of identical layers.
+// addChange adds change c to the explanation if it saves at least the fraction [LeastGain] of the
+// model's time, and otherwise only counts it. The change applies to the given number of identical
+// layers.
 func (x *explainer) addChange(c Change, times int) {
-	if c.After.Cycles >= c.Before.Cycles {
+	c = x.computeGain(c, times)
+	if c.SavedNs < LeastGain*float64(x.doc.Now.TimeNs) {
 		x.doc.Tried.NotFaster++
 		return
 	}
 	x.doc.Tried.Faster++
-	x.doc.Trials = append(x.doc.Trials, c.withComputedGain(times))
+	x.doc.Trials = append(x.doc.Trials, c)
 }
 
-// withComputedGain returns c with its relative gain, and with the time saved in as many identical
-// layers as times says.
-func (c Change) withComputedGain(times int) Change {
+// computeGain returns c with its relative gain, and with the time and the energy saved in as many
+// identical layers as times says. If the change was run on a layer alone, the result also has the
+// time that the layer takes within the network.
+func (x *explainer) computeGain(c Change, times int) Change {
 	saved := float64(c.Before.TimeNs - c.After.TimeNs)
 	c.Gain, c.SavedNs = saved/float64(c.Before.TimeNs), saved*float64(times)
+	c.SavedNJ = (c.Before.EnergyNJ - c.After.EnergyNJ) * clock.Nanojoules(times)
+	if all := x.doc.Now.EnergyNJ + x.doc.DispatchNJ; all > 0 {
+		c.EnergyGain = float64(c.SavedNJ / all)
+	}
+	if c.Alone {
+		for i := range x.doc.Parts {
+			if x.doc.Parts[i].Name == c.Part {
+				c.NetworkNs = x.doc.Parts[i].TimeNs
+			}
+		}
+	}
 	return c
 }
 

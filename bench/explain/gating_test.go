@@ -19,10 +19,16 @@ func TestGatingGains(t *testing.T) {
 		{1011, 900, false}, // too slow
 		{900, 996, false},  // saves too little
 		{1000, 1000, false},
+		{1000, 985, true}, // 0.5 % of 3000 nJ
+		{1000, 986, false},
 	} {
+		dispatch := clock.Nanojoules(0)
+		if tc.energy == 985 || tc.energy == 986 {
+			dispatch = 2000
+		}
 		after := *before
 		after.TimeNs, after.EnergyNJ = clock.Nanoseconds(tc.time), clock.Nanojoules(tc.energy)
-		if got := isGatingWorthwhile(before, &after); got != tc.want {
+		if got := isGatingWorthwhile(before, &after, dispatch); got != tc.want {
 			t.Errorf("from 1000 ns, 1000 nJ to %g ns, %g nJ: a gain is %v, want %v", tc.time, tc.energy, got, tc.want)
 		}
 	}

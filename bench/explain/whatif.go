@@ -16,6 +16,7 @@ import (
 	"anesim/firmware"
 	"anesim/hw"
 	"anesim/hw/chip"
+	"anesim/hw/clock"
 	"anesim/hw/tiles"
 	"anesim/loader/layer"
 )
@@ -68,7 +69,7 @@ func (x *explainer) tryMachines(ctx context.Context) error {
 			Alike: 1, Kind: "chip", Change: m.what, Needs: "another machine", Results: "the same", Before: x.doc.Now, After: *after,
 			CommandBefore: x.modelCommand(), Command: x.modelCommand("--chip", strings.Join(words, ",")),
 		}
-		x.doc.Machines = append(x.doc.Machines, c.withComputedGain(1))
+		x.doc.Machines = append(x.doc.Machines, x.computeGain(c, 1))
 	}
 	slices.SortStableFunc(x.doc.Machines, func(a, b Change) int { return cmp.Compare(b.SavedNs, a.SavedNs) })
 	return nil
@@ -129,9 +130,10 @@ const (
 
 // isGatingWorthwhile reports whether gating tiles, which changes the cost from before to after,
 // saves at least the fraction gatedEnergy of the energy and adds at most the fraction gatedTime to
-// the time.
-func isGatingWorthwhile(before, after *report.Cost) bool {
-	return float64(after.TimeNs) <= (1+gatedTime)*float64(before.TimeNs) && float64(after.EnergyNJ) <= (1-gatedEnergy)*float64(before.EnergyNJ)
+// the time. The energy includes that of dispatches, which both costs exclude.
+func isGatingWorthwhile(before, after *report.Cost, dispatch clock.Nanojoules) bool {
+	saved := float64(before.EnergyNJ - after.EnergyNJ)
+	return float64(after.TimeNs) <= (1+gatedTime)*float64(before.TimeNs) && saved >= gatedEnergy*float64(before.EnergyNJ+dispatch)
 }
 
 // tryGating times the model with a quarter, a half and three quarters of the array's tiles gated,
@@ -158,7 +160,7 @@ func (x *explainer) tryGating(ctx context.Context) error {
 		}
 		ran++
 		before := &x.doc.Now
-		if !isGatingWorthwhile(before, after) {
+		if !isGatingWorthwhile(before, after, x.doc.DispatchNJ) {
 			continue
 		}
 		if best == nil || after.EnergyNJ < best.After.EnergyNJ {
@@ -172,7 +174,7 @@ func (x *explainer) tryGating(ctx context.Context) error {
 	if best != nil {
 		ran--
 		x.doc.Tried.Faster++
-		x.doc.Trials = append(x.doc.Trials, best.withComputedGain(1))
+		x.doc.Trials = append(x.doc.Trials, x.computeGain(*best, 1))
 	}
 	x.doc.Tried.NotFaster += ran
 	return nil
@@ -214,7 +216,7 @@ func (x *explainer) tryPruning(ctx context.Context, l *layer.Layer, words, names
 	}
 	x.addChange(Change{
 		Part: part, Alike: max(1, len(names)), Kind: "sparsity", Change: "prune half of the weights: every other one zero", Needs: "weights trained so; the compiler leaves zeros of strides of two out: --in weights=FILE.npy",
-		Results: "other: only training can tell whether they are good enough", Before: *before, After: *after, CommandBefore: x.layerCommand(words),
+		Results: "other: only training can tell whether they are good enough", Before: *before, After: *after, Alone: part != "", CommandBefore: x.layerCommand(words),
 	}, max(1, len(names)))
 	return nil
 }

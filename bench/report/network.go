@@ -369,6 +369,16 @@ func newLayer(l *anesim.LayerResult) Layer {
 
 func shapeExtents(s layer.Shape) [4]int { return [4]int{s.N, s.C, s.H, s.W} }
 
+// Work returns a text that is equal for layers that do the same work: those with the same
+// operation, activation, window and shapes.
+func (l *Layer) Work() string { return fmt.Sprint(l.Op, l.Activation, l.Kernel, l.In, l.Out) }
+
+// WorkOf returns the work of a layer of a result; see [Layer.Work].
+func WorkOf(l *anesim.LayerResult) string {
+	d := newLayer(l)
+	return d.Work()
+}
+
 // formatWindow returns the size of a layer's window with the stride and the number of groups if
 // they are not 1, such as "3x3/2:32". It returns "-" for a layer without a window.
 func formatWindow(l *list.Layer) string {

@@ -209,7 +209,7 @@ func TestModelBeginsWithBottlenecks(t *testing.T) {
 			}
 			gain := fmt.Sprintf("  -%.1f%%, %v less", 100*c.SavedNs/float64(x.Now.TimeNs), clock.Nanoseconds(c.SavedNs))
 			if c.Kind == "gating" {
-				gain = fmt.Sprintf("  energy -%.1f%%, time %s", 100-100*float64(c.After.EnergyNJ/c.Before.EnergyNJ), view.Change(float64(c.Before.TimeNs), float64(c.After.TimeNs)))
+				gain = fmt.Sprintf("  energy -%v (-%.1f%% of the call), time %s", c.Before.EnergyNJ-c.After.EnergyNJ, 100*float64((c.Before.EnergyNJ-c.After.EnergyNJ)/d.Total.EnergyNJ), view.Change(float64(c.Before.TimeNs), float64(c.After.TimeNs)))
 			}
 			if found := slices.ContainsFunc(lines[what:], func(l string) bool { return strings.HasSuffix(l, gain) }); printed < 5 && !found || strings.Contains(gain, "--") {
 				t.Errorf("%s: no line ends in %q:\n%s", name, gain, head)
@@ -259,5 +259,86 @@ layers:
 	}
 	if _, errs, code := invoke("model", file, "--merge", "a,c"); code != exitFailed || !strings.Contains(errs, "cannot merge a and c") {
 		t.Errorf("exit %d: %s", code, errs)
+	}
+}
+
+// Savings of energy are shares of the energy that is shown, with the dispatch, and changes whose
+// gain rounds to nothing are not listed.
+func TestExplainGainsAreOfWhole(t *testing.T) {
+	for _, args := range [][]string{
+		{"--layer", "add c=64 h=4 w=4"}, {"--layer", "softmax c=64 h=8 w=8"}, {exampleNetwork("transformer.yaml")}, {exampleNetwork("decoder-step.onnx")},
+		{exampleNetwork("resnet50.yaml"), "--top", "20"},
+	} {
+		d := explanation(t, args...)
+		all := float64(d.Now.EnergyNJ + d.DispatchNJ)
+		for _, c := range slices.Concat(d.Trials, d.Machines) {
+			times := 1
+			if c.Alone {
+				times = c.Alike
+			}
+			if saved := float64(times) * float64(c.Before.EnergyNJ-c.After.EnergyNJ); c.SavedNJ != clock.Nanojoules(saved) || c.EnergyGain != saved/all {
+				t.Errorf("%q: %s saves %v, %g of the energy; want %g of %g", args, c.Change, c.SavedNJ, c.EnergyGain, saved, all)
+			}
+			switch c.Kind {
+			case "chip":
+			case "gating":
+				if c.EnergyGain < 0.005 {
+					t.Errorf("%q: %s saves %g of the energy", args, c.Change, c.EnergyGain)
+				}
+			default:
+				if c.SavedNs < explain.LeastGain*float64(d.Now.TimeNs) {
+					t.Errorf("%q: %s saves %g ns of %v", args, c.Change, c.SavedNs, d.Now.TimeNs)
+				}
+			}
+		}
+	}
+	d := explanation(t, "--layer", "add c=64 h=4 w=4")
+	if want := fmt.Sprintf("%v (%v of it the dispatch)", d.Now.EnergyNJ+d.DispatchNJ, d.DispatchNJ); d.DispatchNJ == 0 {
+		t.Error("no energy of the dispatch")
+	} else if out, _, _ := invoke("explain", "--layer", "add c=64 h=4 w=4"); !strings.Contains(strings.Join(strings.Fields(out), " "), want) || strings.Contains(out, "gate tiles") {
+		t.Errorf("want %q and no gating that saves nothing:\n%s", want, out)
+	}
+}
+
+// A time of a layer alone is printed with its time in the network.
+func TestExplainSaysAlone(t *testing.T) {
+	file := writeFile(t, "net.yaml", []byte("inputs: {x: {c: 32, h: 112, w: 112}}\nlayers:\n- {name: a, op: conv, cout: 64, k: 3, stride: 2, pad: 1}\n- {name: b, op: conv, cout: 128, k: 3, stride: 2, pad: 1}\n"))
+	d := explanation(t, file)
+	out, _, _ := invoke("explain", file)
+	found := 0
+	for _, c := range d.Trials {
+		if !c.Alone {
+			continue
+		}
+		found++
+		k := slices.IndexFunc(d.Parts, func(p explain.Part) bool { return p.Name == c.Part })
+		if k < 0 || c.NetworkNs != d.Parts[k].TimeNs || c.NetworkNs == 0 {
+			t.Errorf("%s takes %v in the network", c.Part, c.NetworkNs)
+		}
+		text := strings.Join(strings.Fields(out), " ")
+		for _, want := range []string{fmt.Sprintf("alone, with its tensors in memory: %v -> %v", c.Before.TimeNs, c.After.TimeNs), fmt.Sprintf("%v in the network", c.NetworkNs), "after: no command, since"} {
+			if !strings.Contains(text, want) {
+				t.Errorf("no %q in\n%s", want, out)
+			}
+		}
+	}
+	if found == 0 {
+		t.Errorf("no change to a layer alone gains: %+v", d.Trials)
+	}
+}
+
+// The table of explain groups layers as the first table of model does.
+func TestExplainGroupsAsModel(t *testing.T) {
+	for _, name := range []string{"resnet50.yaml", "transformer.yaml"} {
+		out, _, _ := invoke("explain", exampleNetwork(name))
+		_, rows, _ := strings.Cut(out, "\nlayer ")
+		lines := strings.Split(rows, "\n")[1:]
+		doc := model(t, exampleNetwork(name))
+		for i, k := range view.FromNetwork(&doc).Kinds()[:5] {
+			f := slices.DeleteFunc(strings.Fields(lines[i]), func(s string) bool { return s == report.UnmeasuredMark })
+			if f[2] != strconv.Itoa(k.Count) || f[3] != report.Thousands(k.Cycles) {
+				t.Errorf("%s, row %d: %q; model has %d layers of %d cycles", name, i, f, k.Count, k.Cycles)
+			}
+		}
 	}
 }

@@ -62,7 +62,7 @@ func TestAdviceOnUnmeasuredWork(t *testing.T) {
 		want  bool
 	}{
 		{"softmax c=64 h=8 w=8", true},
-		{"conv cin=64 h=1 w=784 cout=64", false},
+		{"conv cin=64 h=784 w=1 cout=64", false},
 	} {
 		out, errs, code := invoke("explain", "--layer", tc.layer)
 		if code != exitDone {

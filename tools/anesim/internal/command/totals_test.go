@@ -50,7 +50,7 @@ func TestExplainedLimits(t *testing.T) {
 		t.Error(out)
 	}
 	out, _, _ = invoke("explain", exampleNetwork("transformer.yaml"))
-	if !strings.Contains(out, "   of the whole at most -") {
+	if !strings.Contains(out, "   of the call at most -") {
 		t.Error(out)
 	}
 	out, _, _ = invoke("layer", "pool", "c=64", "h=56", "w=56", "k=3", "stride=2", "--timing-only")

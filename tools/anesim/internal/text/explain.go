@@ -3,6 +3,7 @@ package text
 import (
 	"fmt"
 	"io"
+	"strconv"
 	"strings"
 
 	"anesim/bench/explain"
@@ -17,8 +18,8 @@ import (
 const ExplanationWidth = 100
 
 // WriteExplanation writes the bottlenecks of a model and the changes that were tried to make it
-// faster. It lists the parts of the model with the most cycles: as many as top says, but at least
-// five.
+// faster. It lists the kinds of parts of the model with the most cycles: as many as top says, but at
+// least five.
 func WriteExplanation(w io.Writer, d *explain.Explanation, top int) error {
 	p := newPager(w)
 	if p.Width == 0 {
@@ -33,26 +34,38 @@ func WriteExplanation(w io.Writer, d *explain.Explanation, top int) error {
 	if d.Kind != "network" {
 		what = "td"
 	}
-	p.Printf("%s  %s on chip %s: %s cycles, %v, %v without the dispatch, %s moved", report.Printable(d.Model), d.Kind, d.Chip,
-		report.Thousands(d.Now.Cycles), d.Now.TimeNs, d.Now.EnergyNJ, report.Size(d.Now.DMABytes))
+	p.Printf("%s  %s on chip %s: %s cycles, %v, %v (%v of it the dispatch), %s moved", report.Printable(d.Model), d.Kind, d.Chip,
+		report.Thousands(d.Now.Cycles), d.Now.TimeNs, d.Now.EnergyNJ+d.DispatchNJ, d.DispatchNJ, report.Size(d.Now.DMABytes))
 	p.Printf("")
-	t := terminal.NewTable(
-		terminal.Word(what, 0), terminal.Word("op", 0), terminal.Number("cycles", 0), terminal.Number("share", 0), terminal.Word("bound by", 0), terminal.Number("of its cycles", 0),
-		terminal.Number("works for", 1), terminal.Number("array needs", 1), terminal.Number("memory needs", 1),
-	)
-	shown := d.Parts[:min(len(d.Parts), max(top, 5))]
+	columns := []terminal.Column{terminal.Word(what, 0), terminal.Word("op", 0)}
+	if d.Kind == "network" {
+		columns = append(columns, terminal.Number("layers", 0))
+	}
+	t := terminal.NewTable(append(columns,
+		terminal.Number("cycles", 0), terminal.Number("share", 0), terminal.Word("bound by", 0), terminal.Number("of its cycles", 0),
+		terminal.Number("works for", 1), terminal.Number("array needs", 1), terminal.Number("memory needs", 1))...)
+	kinds := d.Kinds()
+	shown := kinds[:min(len(kinds), max(top, 5))]
 	for i := range shown {
 		x := &shown[i]
 		name := report.Printable(strings.TrimPrefix(x.Name, "td "))
 		if x.Unmeasured {
 			name += " " + report.UnmeasuredMark
 		}
-		t.Add(name, report.Printable(x.Op), report.Thousands(x.Cycles.Total), fmt.Sprintf("%.1f%%", 100*x.Share), report.CauseText(x.Bound),
-			fmt.Sprintf("%.0f%%", report.Percent(x.BoundCycles, x.Cycles.Total)), report.Thousands(x.WorkingCycles), report.Thousands(x.ArrayCycles), report.Thousands(x.MemoryCycles))
+		row := []string{name, report.Printable(x.Op)}
+		if d.Kind == "network" {
+			row = append(row, strconv.Itoa(x.Alike))
+		}
+		t.Add(append(row, report.Thousands(x.Cycles.Total), fmt.Sprintf("%.1f%%", 100*x.Share), report.CauseText(x.Bound),
+			fmt.Sprintf("%.0f%%", report.Percent(x.BoundCycles, x.Cycles.Total)), report.Thousands(x.WorkingCycles), report.Thousands(x.ArrayCycles), report.Thousands(x.MemoryCycles))...)
 	}
 	p.Table(t, 0)
-	if n := len(d.Parts) - len(shown); n > 0 {
-		p.Printf("and %d more, %.1f%% of the cycles", n, 100*sumShares(d.Parts[len(shown):]))
+	if rest := kinds[len(shown):]; len(rest) > 0 {
+		n := 0
+		for i := range rest {
+			n += rest[i].Alike
+		}
+		p.Printf("and %d more, %.1f%% of the cycles", n, 100*sumShares(rest))
 	}
 	p.printAssumptions(d.Parts)
 	if part := d.Now.Unmeasured; part > 0 {
@@ -91,7 +104,7 @@ func (p pager) printMachines(list []explain.Change) {
 			none = append(none, c.Change)
 			continue
 		}
-		p.Printf("  %-22s %v -> %v (%+.1f%%), energy %s", c.Change, c.Before.TimeNs, c.After.TimeNs, -100*c.Gain, view.Change(float64(c.Before.EnergyNJ), float64(c.After.EnergyNJ)))
+		p.Printf("  %-22s %v -> %v (%+.1f%%), energy %s", c.Change, c.Before.TimeNs, c.After.TimeNs, -100*c.Gain, view.Energy(c))
 	}
 	if len(none) < len(list) {
 		p.Whole("  the first: " + list[0].Command)
@@ -123,10 +136,12 @@ func (p pager) printChange(n int, c *explain.Change, whole clock.Nanoseconds) {
 	if c.Before.TimeNs == c.After.TimeNs {
 		gain = "same"
 	}
-	p.Printf("   %v -> %v (%s), energy %s, bytes moved %s", c.Before.TimeNs, c.After.TimeNs, gain,
-		view.Change(float64(c.Before.EnergyNJ), float64(c.After.EnergyNJ)), view.Change(float64(c.Before.DMABytes), float64(c.After.DMABytes)))
-	if whole > 0 && c.Before.TimeNs != whole {
-		p.Printf("   of the whole at most %+.1f%%: %v less if it gains as much there", -100*c.SavedNs/float64(whole), clock.Nanoseconds(c.SavedNs))
+	bytes := view.Change(float64(c.Before.DMABytes), float64(c.After.DMABytes))
+	if c.Alone {
+		p.Printf("   alone, with its tensors in memory: %v -> %v (%s), bytes moved %s; %v in the network", c.Before.TimeNs, c.After.TimeNs, gain, bytes, c.NetworkNs)
+		p.Printf("   of the call at most %+.1f%%: %v less, if it gains as much in the network; energy %s", -100*c.SavedNs/float64(whole), clock.Nanoseconds(c.SavedNs), view.Energy(c))
+	} else {
+		p.Printf("   %v -> %v (%s), energy %s, bytes moved %s", c.Before.TimeNs, c.After.TimeNs, gain, view.Energy(c), bytes)
 	}
 	if isMostlyUnmeasured(c) {
 		p.Printf("   %s %s", report.UnmeasuredMark, unmeasuredRemark)
@@ -136,6 +151,8 @@ func (p pager) printChange(n int, c *explain.Change, whole clock.Nanoseconds) {
 	p.Whole("   before: " + c.CommandBefore)
 	if c.Command != "" {
 		p.Whole("   after:  " + c.Command)
+	} else {
+		p.Printf("   after:  no command, since it needs weights that are not available")
 	}
 	p.Printf("")
 }

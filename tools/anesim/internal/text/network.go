@@ -198,8 +198,8 @@ func (p pager) printChanges(x *explain.Explanation, command string) {
 	unmeasured, printed := false, 0
 	for i := range x.Trials {
 		c := &x.Trials[i]
-		if c.Kind != "gating" && c.SavedNs < explain.LeastGain*float64(x.Now.TimeNs) || printed == most {
-			continue
+		if printed == most {
+			break
 		}
 		where := "all layers"
 		if c.Part != "" {
@@ -215,7 +215,7 @@ func (p pager) printChanges(x *explain.Explanation, command string) {
 		}
 		lines := formatAdvice(where, c.Change, gain)
 		printed++
-		if c.Before == x.Now {
+		if !c.Alone {
 			within = append(within, lines...)
 		} else {
 			alone = append(alone, lines...)
@@ -253,8 +253,7 @@ func (p pager) printChanges(x *explain.Explanation, command string) {
 // change that gates tiles it returns the effect on energy and on time.
 func formatGain(c *explain.Change, whole clock.Nanoseconds) string {
 	if c.Kind == "gating" {
-		energy := float64(c.After.EnergyNJ/c.Before.EnergyNJ) - 1
-		return fmt.Sprintf("  energy %+.1f%%, time %s", 100*energy, view.Change(float64(c.Before.TimeNs), float64(c.After.TimeNs)))
+		return fmt.Sprintf("  energy %s, time %s", view.Energy(c), view.Change(float64(c.Before.TimeNs), float64(c.After.TimeNs)))
 	}
 	return fmt.Sprintf("  -%.1f%%, %v less", 100*c.SavedNs/float64(whole), clock.Nanoseconds(c.SavedNs))
 }

@@ -21,19 +21,41 @@ func Outcomes(n *explain.Tried) string {
 }
 
 // Gain returns the relative change of the time, such as "-23.7%". For a change that gates tiles,
-// which saves energy, it returns the change of the energy, such as "-3.1% energy".
+// which saves energy, it returns the change of the energy (see [Energy]).
 func Gain(c *explain.Change) string {
 	if c.Kind == "gating" {
-		return fmt.Sprintf("%+.1f%% energy", 100*(float64(c.After.EnergyNJ/c.Before.EnergyNJ)-1))
+		return "energy " + Energy(c)
 	}
 	return fmt.Sprintf("%+.1f%%", -100*c.Gain)
 }
 
-// Effects returns a sentence with the time before and after a change, and the relative changes of
-// energy and of bytes moved.
+// Energy returns the change of the energy in all layers that c fits, and its share of the energy of
+// the whole model with its dispatches, such as "-4.100 uJ (-3.7% of the call)". It returns "same"
+// if there is no change.
+func Energy(c *explain.Change) string {
+	if c.SavedNJ == 0 {
+		return "same"
+	}
+	const least = 0.05 // per cent; smaller shares round to 0.0%
+	sign, amount, share := "-", c.SavedNJ, 100*c.EnergyGain
+	if amount < 0 {
+		sign, amount, share = "+", -amount, -share
+	}
+	if share < least {
+		return fmt.Sprintf("%s%v (under 0.1%% of the call)", sign, amount)
+	}
+	return fmt.Sprintf("%s%v (%[1]s%.1[3]f%% of the call)", sign, amount, share)
+}
+
+// Effects returns a sentence with the time before and after a change, and the changes of energy and
+// of bytes moved.
 func Effects(c *explain.Change) string {
-	return fmt.Sprintf("Time %v to %v, energy %s, bytes moved %s", c.Before.TimeNs, c.After.TimeNs,
-		Change(float64(c.Before.EnergyNJ), float64(c.After.EnergyNJ)), Change(float64(c.Before.DMABytes), float64(c.After.DMABytes)))
+	alone := ""
+	if c.Alone {
+		alone = fmt.Sprintf(" for the layer alone, with its tensors in memory (%v in the network)", c.NetworkNs)
+	}
+	return fmt.Sprintf("Time %v to %v%s, energy %s, bytes moved %s", c.Before.TimeNs, c.After.TimeNs, alone,
+		Energy(c), Change(float64(c.Before.DMABytes), float64(c.After.DMABytes)))
 }
 
 // Change returns the difference from a to b in per cent of a. It returns "same" if they are

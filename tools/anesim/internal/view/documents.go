@@ -78,7 +78,7 @@ func FromNetwork(d *report.Network) *Report {
 		}
 		t := &x.Total
 		r.Items = append(r.Items, Item{
-			Name: x.Name, Op: x.Op, Work: fmt.Sprint(x.Op, x.Activation, x.Kernel, x.In, x.Out), Bound: x.Bound, Cycles: x.Cycles, Time: t.TimeNs, Working: t.WorkingNs, Low: t.TimeLowNs, High: t.TimeHighNs,
+			Name: x.Name, Op: x.Op, Work: x.Work(), Bound: x.Bound, Cycles: x.Cycles, Time: t.TimeNs, Working: t.WorkingNs, Low: t.TimeLowNs, High: t.TimeHighNs,
 			Energy: t.EnergyNJ, Parts: t.EnergyOf, MACs: t.MACs, Bytes: t.DMABytes,
 		})
 	}
