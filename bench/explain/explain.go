@@ -128,7 +128,7 @@ type Change struct {
 	SavedNJ    clock.Nanojoules `json:"saved_nj"`
 	EnergyGain float64          `json:"energy_gain"`
 	// Alone is set if Before and After are the costs of the layer alone, with its tensors in
-	// memory. The layer takes the time NetworkNs within the network.
+	// memory. Its time within the network is NetworkNs.
 	Alone     bool              `json:"alone,omitempty"`
 	NetworkNs clock.Nanoseconds `json:"network_ns,omitempty"`
 	// CommandBefore and Command run the model before and after the change. For a layer of a
@@ -451,7 +451,7 @@ func (x *explainer) addChange(c Change, times int) {
 
 // computeGain returns c with its relative gain, and with the time and the energy saved in as many
 // identical layers as times says. If the change was run on a layer alone, the result also has the
-// time that the layer takes within the network.
+// time of the layer within the network.
 func (x *explainer) computeGain(c Change, times int) Change {
 	saved := float64(c.Before.TimeNs - c.After.TimeNs)
 	c.Gain, c.SavedNs = saved/float64(c.Before.TimeNs), saved*float64(times)

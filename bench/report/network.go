@@ -369,7 +369,7 @@ func newLayer(l *anesim.LayerResult) Layer {
 
 func shapeExtents(s layer.Shape) [4]int { return [4]int{s.N, s.C, s.H, s.W} }
 
-// Work returns a text that is equal for layers that do the same work: those with the same
+// Work returns a text that is equal for layers that do the same work, which are layers with the same
 // operation, activation, window and shapes.
 func (l *Layer) Work() string { return fmt.Sprint(l.Op, l.Activation, l.Kernel, l.In, l.Out) }
 

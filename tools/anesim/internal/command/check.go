@@ -40,8 +40,6 @@ type checkFlags struct {
 	layers   []string
 	values   bool
 	lint     bool
-
-	incomplete bool
 }
 
 func checkCommand() *cobra.Command {
@@ -59,9 +57,9 @@ them, and the exit status is 1. With --lint, the findings of anesim lint are fai
 suitable for version control. It contains the tool's version and the hash of its
 constants, so that a change of the model can be distinguished from a change of the program.
 
-A network with layers that have no cost is INCOMPLETE: its totals leave them out. It fails,
-and --update refuses it. --update --incomplete stores it with a list of these layers; a
-check then fails only if others lose their cost. The exit status is 1 on a failure.`,
+A network with layers that have no cost is INCOMPLETE: its totals leave them out. --update
+says so and lists these layers in the baseline. A check of such a network fails unless
+exactly the layers that the baseline lists have no cost.`,
 		Example: `  anesim check --baseline perf.json --update model.hwx net.onnx
   anesim check --baseline perf.json --max 2% model.hwx net.onnx
   anesim check --baseline perf.json --layer "conv cin=64 h=28 w=28 cout=64 k=3 pad=1" --junit report.xml`,
@@ -74,7 +72,6 @@ check then fails only if others lose their cost. The exit status is 1 on a failu
 	s.StringVar(&f.most, "max", "0%", "allowed difference as a `SHARE` of the baseline, like 2%")
 	s.StringArrayVar(&f.layers, "layer", nil, "check a layer, `\"OP key=value...\"`; repeatable")
 	s.BoolVar(&f.update, "update", false, "write the baseline")
-	s.BoolVar(&f.incomplete, "incomplete", false, "with --update, accept networks of which layers have no cost")
 	s.StringVar(&f.junit, "junit", "", "also write the verdicts to `FILE` as JUnit XML")
 	s.BoolVar(&f.values, "values", false, "compute values and compare the checksums of outputs")
 	s.BoolVar(&f.lint, "lint", false, "also look for mistakes, as anesim lint does")
@@ -169,9 +166,6 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 	if err != nil {
 		return err
 	}
-	if f.incomplete && !f.update {
-		return usage.Errorf("--incomplete requires --update")
-	}
 	f.TimingOnly, f.Repeat = !f.values, 1
 	o, err := f.Options()
 	if err != nil {
@@ -210,8 +204,8 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 			return input.InFile(x.name, err)
 		}
 		if f.update {
-			if line := report.Incomplete(e.NotModelled); line != "" && !f.incomplete {
-				return input.InFile(x.name, fmt.Errorf("%s; --incomplete stores the costs of the other layers", line))
+			if line := report.Incomplete(e.NotModelled); line != "" {
+				fmt.Fprintf(c.ErrOrStderr(), "%s: %s\n", x.name, line)
 			}
 			base.Set(e)
 			continue
