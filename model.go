@@ -289,7 +289,8 @@ func Identity() *Model {
 // given: "weights" ([cout][cin/groups][kh][kw], [k][n] of matmul, [n][k] of linear), "bias" and
 // "second", a constant operand.
 //
-// Errors are a *[LayerError] or a limit of the engine.
+// The error is a *[LayerError] if the keys are wrong, or reports the limit of the engine that the
+// layer exceeds.
 func Layer(op string, keys ...string) (*Model, error) {
 	o, err := findOperation(op)
 	if err != nil {

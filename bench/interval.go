@@ -265,8 +265,8 @@ func (c *Coverage) isSufficient() bool {
 func (c Coverage) Share() float64 { return float64(c.Holds) / float64(max(1, c.N)) }
 
 // Coverage counts how many measurements in left lie within their prediction intervals, for each
-// tier and for each session. The estimates in left come from fits with the protocol by; see
-// [Accuracy.LeftOut].
+// tier and for each session. The estimates in left must come from fits that left out
+// each measurement's own group, as [Accuracy.LeftOut] makes them with the protocol by.
 func (s *Spreads) Coverage(left *Accuracy, by Protocol) (tiers, sessions []Coverage) {
 	count := make(map[string]*Coverage)
 	var names []string

@@ -106,8 +106,8 @@ func weightBits(format string) uint32 {
 	return 0
 }
 
-// narrowWeights returns steps whose weights have the given number of bits instead of 16. Tables and
-// operands that are loaded like weights keep their size.
+// narrowWeights returns a copy of steps with weights of the given number of bits instead of 16.
+// Tables, and operands that are loaded like weights, keep their size.
 func narrowWeights(steps []Step, bits uint32) []Step {
 	if bits == 16 {
 		return steps

@@ -28,5 +28,5 @@ func (c *Controller) ArmPeakPower() error {
 	return nil
 }
 
-// PeakPowerArmed reports whether the control of peak power is running.
+// PeakPowerArmed reports whether peak-power control is active.
 func (c *Controller) PeakPowerArmed() bool { return c.mmio.words[ppControl]&ppArmed == ppArmed }

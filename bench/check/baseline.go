@@ -60,8 +60,8 @@ type Descriptor struct {
 	Cost
 }
 
-// A Cost holds all quantities that a baseline compares: those of a [report.Cost], and further sums,
-// intervals and parts.
+// A Cost holds all quantities that a baseline compares: those of a [report.Cost], the energy of
+// dispatches, the prediction intervals of times, and the vendor compiler's estimate.
 type Cost struct {
 	report.Cost
 	DispatchNJ clock.Nanojoules `json:"dispatch_energy_nj,omitempty"` // energy of dispatches, which EnergyNJ excludes

@@ -169,7 +169,8 @@ func (b *builder) addScales(dims ...int) string {
 	return b.addConstant(onnx.Float, dims, values)
 }
 
-// addOffsets adds a constant of summands from -2 to 2.
+// addOffsets adds a constant of shape dims, for use as an addend, and returns its name. Its values
+// are between -2 and 2.
 func (b *builder) addOffsets(dims ...int) string {
 	return b.addConstant(onnx.Float, dims, randomMultiples(b.rng, countElements(dims), -128, 128, 64))
 }

@@ -277,7 +277,7 @@ func (d *Network) Remarks() []string {
 	return d.Notes[:len(d.Notes)-1]
 }
 
-// NewNetwork returns the document of r, which must be the result of a network.
+// NewNetwork converts the result of a network to the document that model --json prints.
 func NewNetwork(r *anesim.Result) *Network {
 	line, a := r.Timeline(), r.Causes()
 	d := &Network{

@@ -266,8 +266,8 @@ func (m *Machine) Unmap(address uint64) bool {
 	return m.engine.session.Release(address)
 }
 
-// Signal raises an event to its value and queues the requests that waited for it. Unless
-// requests are held, it also runs them.
+// Signal advances a shared event to the value in e and queues the requests that were waiting for
+// it. It also runs them, unless requests are held.
 func (m *Machine) Signal(e command.Event) {
 	m.engine.events.Signal(e)
 	m.engine.submitReady()

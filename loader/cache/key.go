@@ -7,7 +7,7 @@ import (
 	"hash"
 )
 
-// A Hash is the SHA-256 hash of a SHA-256 hash.
+// A Hash is a double SHA-256 digest: the digest of the digest of a key or of stored bytes.
 type Hash [sha256.Size]byte
 
 // String returns the hash in hexadecimal.

@@ -43,9 +43,11 @@ func (p *program) findRuns() []bool {
 	return starts
 }
 
-// setControlWord sets header word 6 of task i. The first task of a run sets SPL, the last one sets
-// TSR and TSE. A pair of tasks that describe a tile in the scratch buffer ends one run and starts
-// the next; it sets DPC and SPC (seen in 104 of 104 descriptors).
+// setControlWord sets header word 6 of task i, which marks the runs of a program: the tasks between
+// two points at which another program may get the engine. The first task of a run sets SPL, and the
+// last one sets TSR and TSE. Between two tasks that describe a tile in the scratch buffer one run
+// ends and another starts; they set DPC and SPC (seen in 104 of 104 descriptors). starts[i] says
+// whether task i starts a run.
 func (p *program) setControlWord(i int, starts []bool) {
 	t := &p.steps[i]
 	w := t.h.Control

@@ -17,8 +17,8 @@ func (t *Task) KeepSource(at place.Layout, tile *Tile) {
 	t.First = tile
 }
 
-// ReplaceSource1 makes the task read its first source from a tile in L2, with the layout at,
-// instead of loading it from memory.
+// ReplaceSource1 makes the task read its first source from tile, which is in L2, instead of loading
+// it from memory. The layout of the tile is at.
 func (t *Task) ReplaceSource1(at place.Layout, tile *Tile) {
 	blank := blankRegisters().TileDMASrc
 	d := &t.g.TileDMASrc

@@ -22,8 +22,8 @@ func reciprocalBits(n int) uint32 {
 }
 
 // A Task is a descriptor under construction: the registers of one pass of the engine, and the tiles
-// of its operands in L2. Package chain links tasks to a program and derives from the tiles which
-// tasks must wait for each other.
+// of its operands in L2. Package chain links tasks into a program, and derives from the tiles
+// which task must wait for which.
 type Task struct {
 	registers
 

@@ -185,8 +185,8 @@ func (m *matcher) constantOf(name *graph.Value) *graph.Const {
 	return nil
 }
 
-// scalarOf returns a constant of one element with at most one axis, which broadcasts without
-// changing a shape.
+// scalarOf returns the value of the named tensor if it is a constant of one element with at most one
+// axis, which broadcasts without changing a shape. Otherwise the second result is false.
 func (m *matcher) scalarOf(name *graph.Value) (float64, bool) {
 	c := m.constantOf(name)
 	if c == nil || c.Absent() || len(c.Dims) > 1 || c.Elements() != 1 {
