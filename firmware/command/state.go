@@ -167,10 +167,10 @@ func (c *Controller) setPrefetch(m *Message, r *Reply) {
 	}
 	switch {
 	case on && p.prefetch:
-		r.refuse(WrongState, "program %d already has an AFPP", m.Program)
+		r.refuse(WrongState, "program %d already has a prefetch program (AFPP)", m.Program)
 		return
 	case !on && !p.prefetch:
-		r.refuse(WrongState, "program %d has no AFPP", m.Program)
+		r.refuse(WrongState, "program %d has no prefetch program (AFPP)", m.Program)
 		return
 	}
 	p.prefetch = on

@@ -40,7 +40,7 @@ func (x *operation) setResult(v []float64, p *graph.Packing) { x.setResultAt(0, 
 func (x *operation) setResultAt(i int, v []float64, p *graph.Packing) {
 	out := x.Outputs[i]
 	if out.Type.Elements() != len(v) {
-		x.err = fmt.Errorf("unpacked %d values, but result shape %v does not have as many elements", len(v), out.Type.Dims)
+		x.err = fmt.Errorf("unpacked %d values, but result shape %v has %d elements", len(v), out.Type.Dims, out.Type.Elements())
 		return
 	}
 	elem := elemTypes[out.Type.Elem]

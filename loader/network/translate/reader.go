@@ -174,7 +174,7 @@ func (r *reader) addConstant(name string, v mil.Value) error {
 			t.File = &onnx.External{Location: v.File, Length: -1}
 		} else {
 			if r.bytes += int64(n) * int64(elem.Width()); r.bytes > 4*int64(len(w))+1<<20 {
-				return errors.New("constants read more than 4 times the size of the weights file")
+				return fmt.Errorf("constants total at least %d bytes; want at most four times the weights file, of %d bytes", r.bytes, len(w))
 			}
 			if raw, err = w.Values(v.Offset, v.Type.Elem, n); err != nil {
 				return err
