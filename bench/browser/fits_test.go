@@ -115,6 +115,9 @@ func TestBaselineFits(t *testing.T) {
 	if right := eval[float64](t, ctx, `Math.max(...[...document.querySelectorAll("#baseline th")].map(c => c.getBoundingClientRect().right))`); right > 1280 {
 		t.Errorf("the columns end at %.0f pixels of 1280", right)
 	}
+	if hidden := eval[int](t, ctx, `(e => e.scrollWidth - e.clientWidth)(document.querySelector("#baseline .scroll"))`); hidden > 0 {
+		t.Errorf("the table is %d pixels wider than its place", hidden)
+	}
 	if n := eval[int](t, ctx, `[...document.querySelectorAll("#baseline tr.why")].filter(r => r.offsetHeight).length`); n != 0 {
 		t.Errorf("%d reasons are unfolded", n)
 	}

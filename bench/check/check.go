@@ -70,6 +70,8 @@ type Verdict struct {
 	// ProgramChanged is set if registers differ.
 	ProgramChanged bool
 	Differences    []Difference // differences that exceed the limit
+	// Want and Got are the costs of the whole model in the baseline and now.
+	Want, Got Cost
 	// Low and High are the interval of the total time relative to it. Within is set if the
 	// baseline's time is inside the interval.
 	Low, High float64
@@ -119,6 +121,7 @@ func (b *Baseline) Check(got *Entry, most float64) Verdict {
 		return v
 	}
 	want := &b.Entries[at]
+	v.Want, v.Got = want.Total, got.Total
 	v.Accepted = !slices.ContainsFunc(got.NotModelled, func(m report.Missing) bool {
 		return !slices.ContainsFunc(want.NotModelled, func(w report.Missing) bool { return w.Name == m.Name })
 	})
@@ -145,9 +148,9 @@ func (b *Baseline) Check(got *Entry, most float64) Verdict {
 	for i, p := range pairs {
 		switch {
 		case p.got == nil:
-			v.addAppearance(fmt.Sprintf("descriptor %d of the baseline (%s)", p.wantAt, p.want.Op), "gone")
+			v.addAppearance(fmt.Sprintf("descriptor %d of the baseline (%s)", p.wantAt, p.want.Op), disappeared)
 		case p.want == nil:
-			v.addAppearance(fmt.Sprintf("descriptor %d (%s)", p.gotAt, p.got.Op), "new")
+			v.addAppearance(fmt.Sprintf("descriptor %d (%s)", p.gotAt, p.got.Op), appeared)
 		default:
 			v.compareCosts(fmt.Sprintf("descriptor %d (%s)", p.gotAt, p.got.Op), &p.want.Cost, &p.got.Cost, most, each[i])
 		}
@@ -262,7 +265,7 @@ func (v *Verdict) compareOutputs(want, got []report.Output) {
 		at := slices.IndexFunc(got, func(o report.Output) bool { return o.Name == w.Name })
 		switch {
 		case at < 0:
-			v.addAppearance("output "+w.Name, "gone")
+			v.addAppearance("output "+w.Name, disappeared)
 		case !slices.Equal(got[at].Shape, w.Shape):
 			v.addAppearance("output "+w.Name, fmt.Sprintf("shape: want %v, got %v", w.Shape, got[at].Shape))
 		case got[at].CRC32 != w.CRC32:
@@ -271,7 +274,7 @@ func (v *Verdict) compareOutputs(want, got []report.Output) {
 	}
 	for _, g := range got {
 		if !slices.ContainsFunc(want, func(o report.Output) bool { return o.Name == g.Name }) {
-			v.addAppearance("output "+g.Name, "new")
+			v.addAppearance("output "+g.Name, appeared)
 		}
 	}
 }
@@ -287,12 +290,12 @@ func (v *Verdict) compareLayers(want, got []Layer, most float64, registers map[s
 			v.compareCosts("layer "+w.Name, &w.Cost, &g.Cost, most, registers[w.Name])
 			delete(named, w.Name)
 		} else {
-			v.addAppearance("layer "+w.Name, "gone")
+			v.addAppearance("layer "+w.Name, disappeared)
 		}
 	}
 	for i := range got {
 		if named[got[i].Name] != nil {
-			v.addAppearance("layer "+got[i].Name, "new")
+			v.addAppearance("layer "+got[i].Name, appeared)
 		}
 	}
 }

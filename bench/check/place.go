@@ -40,6 +40,36 @@ func (p *Place) addedTime() float64 {
 
 const total = "total"
 
+// IsTotal reports whether the place is the whole model.
+func (p *Place) IsTotal() bool { return p.Where == total }
+
+// Only returns "new" if the baseline lacks the place, "gone" if only the baseline has it, and ""
+// otherwise.
+func (p *Place) Only() string {
+	if len(p.Differences) == 1 && p.Differences[0].Appeared {
+		if what := p.Differences[0].What; what == appeared || what == disappeared {
+			return what
+		}
+	}
+	return ""
+}
+
+// TotalEnergy returns the difference in the energy of the whole model with its dispatches, or nil if
+// there is none.
+func (v *Verdict) TotalEnergy() *Difference {
+	d := &Difference{Where: total, What: "energy", Unit: "nJ", Want: float64(v.Want.EnergyNJ + v.Want.DispatchNJ), Got: float64(v.Got.EnergyNJ + v.Got.DispatchNJ)}
+	if d.Want == d.Got {
+		return nil
+	}
+	return d
+}
+
+// Texts of differences that say that only one side has a part.
+const (
+	appeared    = "new"
+	disappeared = "gone"
+)
+
 // Places groups the differences of the verdict by place. The whole model comes first, then outputs
 // and parts that only one side has, then the other parts, those that became slower by the most time
 // first. If layers differ, it leaves out the descriptors of a network.

@@ -20,6 +20,7 @@ type Baseline struct {
 // further parts that differ by the same values.
 type Difference struct {
 	Where              string
+	Only               string   // "new" or "gone" if only one side has the part
 	Alike              []string // further places with the same values
 	Time, Energy, Sent Values
 	Why                []string // other measures, registers and causes
@@ -48,8 +49,11 @@ func Compare(file string, v *check.Verdict) *Baseline {
 	for i := range places {
 		p := &places[i]
 		d := Difference{
-			Where: p.Where, Time: toValues(p.Measure(check.MeasuredTime)), Energy: toValues(p.Measure(check.MeasuredEnergy)),
+			Where: p.Where, Only: p.Only(), Time: toValues(p.Measure(check.MeasuredTime)), Energy: toValues(p.Measure(check.MeasuredEnergy)),
 			Sent: toValues(p.Measure(check.MeasuredBytes)), Why: listReasons(p),
+		}
+		if p.IsTotal() {
+			d.Energy = toValues(v.TotalEnergy())
 		}
 		key := fmt.Sprint(d.Time, d.Energy, d.Sent, d.Why)
 		if k, ok := rows[key]; ok && d.Time.Change != "" {

@@ -249,6 +249,27 @@ func TestExplainedAndBaseline(t *testing.T) {
 	}
 }
 
+// Parts that only one side has are new or gone, and the energy of the total is that of the headline.
+func TestCompareTotalsAndParts(t *testing.T) {
+	v := &check.Verdict{Input: "net", Differences: []check.Difference{
+		{Where: "total", What: check.MeasuredEnergy, Unit: "nJ", Want: 1000, Got: 2000},
+		{Where: "layer a", What: "gone", Appeared: true}, {Where: "layer b", What: "new", Appeared: true},
+		{Where: "layer c", What: check.MeasuredTime, Unit: "ns", Want: 10, Got: 658},
+	}}
+	v.Want.EnergyNJ, v.Want.DispatchNJ, v.Got.EnergyNJ, v.Got.DispatchNJ = 1000, 9000, 2000, 9000
+	b := Compare("perf.json", v)
+	if x := b.Rows[0].Energy; x.Want != "10.000 uJ" || x.Got != "11.000 uJ" || x.Change != "+10.00%" {
+		t.Errorf("energy of the total %+v", x)
+	}
+	if b.Rows[1].Only != "gone" || b.Rows[2].Only != "new" || b.Rows[3].Only != "" || b.Rows[3].Time.Change != "65.8x" {
+		t.Errorf("rows %+v", b.Rows[1:])
+	}
+	page := pageOf(t, view.FromRun(runOf(t, "relu", "c=4")), Options{Baseline: b})
+	if !strings.Contains(page, `<td colspan="9">gone</td>`) || !strings.Contains(page, `<td colspan="9">new</td>`) || strings.Contains(page, "6480") {
+		t.Error("the page does not say which parts are new and gone")
+	}
+}
+
 // A comparison has the total first and then the layer that lost the most time, one row for
 // layers with the same values, readable units, and each reason once.
 func TestCompare(t *testing.T) {

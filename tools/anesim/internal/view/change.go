@@ -58,14 +58,16 @@ func Effects(c *explain.Change) string {
 		Energy(c), Change(float64(c.Before.DMABytes), float64(c.After.DMABytes)))
 }
 
-// Change returns the difference from a to b in per cent of a. It returns "same" if they are
-// equal, and "new" if a is 0.
+// Change returns the difference from a to b in per cent of a, or the factor if b is ten times a or
+// more, such as "65.8x". It returns "same" if they are equal, and "new" if a is 0.
 func Change(a, b float64) string {
 	switch {
 	case a == b:
 		return "same"
 	case a == 0:
 		return "new"
+	case b/a >= 10:
+		return FormatRate(b/a) + "x"
 	}
 	return fmt.Sprintf("%+.2f%%", 100*(b-a)/a)
 }
