@@ -15,13 +15,15 @@ import (
 
 // A Difference is a quantity of a model, such as its time, that differs from the baseline.
 type Difference struct {
-	Where    string // "total", a layer, or a descriptor
-	What     string // name of the quantity, such as "cycles"
-	Unit     string
-	Want     float64
-	Got      float64
-	Why      []string // registers and causes that explain it, largest first
-	Appeared bool     // the item is new, gone or not comparable by number
+	Where string // "total", a layer, or a descriptor
+	What  string // name of the quantity, such as "cycles"
+	Unit  string
+	Want  float64
+	Got   float64
+	Why   []string // registers and causes that explain it, largest first
+	// Registers are the first elements of Why: changed registers, if there are any.
+	Registers []string
+	Appeared  bool // the item is new, gone or not comparable by number
 }
 
 // Relative returns (Got-Want)/|Want|. It returns 0 if both are equal and +Inf if only Want is zero.
@@ -40,12 +42,8 @@ func (d *Difference) String() string {
 	if d.Appeared {
 		return fmt.Sprintf("%s: %s", d.Where, d.What)
 	}
-	unit := d.Unit
-	if unit != "" {
-		unit = " " + unit
-	}
-	number := func(v float64) string { return report.GroupDigits(fmt.Sprintf("%.10g", v)) }
-	s := fmt.Sprintf("%s: %s: want %s%s, got %s%s", d.Where, d.What, number(d.Want), unit, number(d.Got), unit)
+	want, got := d.Values()
+	s := fmt.Sprintf("%s: %s: want %s, got %s", d.Where, d.What, want, got)
 	if r := d.Relative(); !math.IsInf(r, 0) {
 		s += fmt.Sprintf(" (%+.2f%%)", 100*r)
 	}
@@ -97,15 +95,15 @@ func (v *Verdict) Cause() string {
 	case len(v.Constants) > 0:
 		return "the chip changed, the program did not: " + joinFirst(v.Constants)
 	case v.ProgramChanged && v.ModelChanged:
-		return "the program changed, and so did the model: constants or version are not the baseline's"
+		return "the program changed, and so did anesim: constants or version are not the baseline's"
 	case v.ProgramChanged && v.Within:
-		return fmt.Sprintf("the program changed; the change is inside the model's error (%+.0f %+.0f%%), so a device may show less or none", 100*v.Low, 100*v.High)
+		return fmt.Sprintf("the program changed; the change is inside anesim's error (%+.0f %+.0f%%), so a device may show less or none", 100*v.Low, 100*v.High)
 	case v.ProgramChanged:
-		return "the program changed; the model did not"
+		return "the program changed; anesim's constants did not change"
 	case v.ModelChanged:
-		return "the model changed, the program did not: constants or version are not the baseline's"
+		return "anesim changed, the program did not: constants or version are not the baseline's"
 	case len(v.Differences) > 0:
-		return "neither registers nor constants changed: inputs, options or the code of the model did"
+		return "neither registers nor constants changed: inputs, options or the code of anesim did"
 	}
 	return "as in the baseline"
 }
@@ -197,14 +195,14 @@ func (v *Verdict) compareCosts(where string, want, got *Cost, most float64, regi
 			terms = formatTermChanges(want, got)
 		}
 		missed[d.What] = true
-		d.Why = slices.Concat(registers, terms)
+		d.Why, d.Registers = slices.Concat(registers, terms), registers
 		v.Differences = append(v.Differences, d)
 	}
 	if text := formatCounterChanges(want.Counters, got.Counters, most, missed); text != "" {
 		if terms == nil {
 			terms = formatTermChanges(want, got)
 		}
-		v.Differences = append(v.Differences, Difference{Where: where, What: text, Appeared: true, Why: slices.Concat(registers, terms)})
+		v.Differences = append(v.Differences, Difference{Where: where, What: text, Appeared: true, Why: slices.Concat(registers, terms), Registers: registers})
 	}
 }
 

@@ -135,7 +135,7 @@ func TestCheckComparesCounters(t *testing.T) {
 	got.Total.TimeNs *= 1.01
 	got.Descriptors[0].Counters[hw.L2ToNEBytes] *= 2
 	v := b.Check(&got, 0)
-	if !v.Within || !strings.Contains(v.Cause(), "inside the model's error (-") {
+	if !v.Within || !strings.Contains(v.Cause(), "inside anesim's error (-") {
 		t.Errorf("%+v: %s", v, v.Cause())
 	}
 	if !slices.ContainsFunc(v.Differences, func(d check.Difference) bool { return strings.HasPrefix(d.What, "counters: l2_to_ne_bytes ") }) {
@@ -154,7 +154,7 @@ func TestCheckTellsTheModelApart(t *testing.T) {
 	b.Tool.Constants = "000000000000"
 	e.Total.Cycles += 100
 	v := b.Check(&e, 0)
-	if v.Passed() || !v.ModelChanged || v.ProgramChanged || !strings.Contains(v.Cause(), "the model changed") {
+	if v.Passed() || !v.ModelChanged || v.ProgramChanged || !strings.Contains(v.Cause(), "anesim changed") {
 		t.Errorf("%+v: %s", v, v.Cause())
 	}
 }

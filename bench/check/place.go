@@ -17,6 +17,7 @@ type Place struct {
 	Where       string
 	Differences []Difference
 	Why         []string // what explains the differences, each reason once
+	Registers   []string // the changed registers in Why
 }
 
 // Measure returns the difference of the named quantity, or nil if the quantity does not differ.
@@ -88,6 +89,9 @@ func (v *Verdict) Places() []Place {
 		}
 		p := &list[k]
 		p.Differences = append(p.Differences, d)
+		if p.Registers == nil {
+			p.Registers = d.Registers
+		}
 		for _, why := range d.Why {
 			if !slices.Contains(p.Why, why) {
 				p.Why = append(p.Why, why)
@@ -109,9 +113,23 @@ func (v *Verdict) Places() []Place {
 	return list
 }
 
-// Values returns Want and Got with a readable unit, such as "344.342 us" and "1.84 MB".
+// Causes returns the elements of Why that are not registers: parts of cycles, energy and bytes that
+// differ.
+func (p *Place) Causes() []string {
+	return slices.DeleteFunc(slices.Clone(p.Why), func(why string) bool { return slices.Contains(p.Registers, why) })
+}
+
+// Values returns Want and Got with a readable unit, such as "344.342 us" and "1.84 MB". If both
+// would be the same text, it returns them with ten digits.
 func (d *Difference) Values() (want, got string) {
-	return formatValue(d.Want, d.Unit), formatValue(d.Got, d.Unit)
+	want, got = formatValue(d.Want, d.Unit), formatValue(d.Got, d.Unit)
+	if want == got && d.Want != d.Got {
+		number := func(v float64) string {
+			return strings.TrimSpace(report.GroupDigits(fmt.Sprintf("%.10g", v)) + " " + d.Unit)
+		}
+		want, got = number(d.Want), number(d.Got)
+	}
+	return want, got
 }
 
 func formatValue(v float64, unit string) string {
@@ -128,12 +146,15 @@ func formatValue(v float64, unit string) string {
 	return report.Thousands(uint64(v)) + " " + unit
 }
 
-// formatChange returns both values and the relative difference, such as "12,123 -> 11,508 (-5.07
-// %)".
-func (d *Difference) formatChange() string {
+// Change returns both values and the relative difference, such as "12,123 -> 11,508
+// (-5.07%)". A factor of ten or more takes the place of the percentage, such as "(65.8x)".
+func (d *Difference) Change() string {
 	want, got := d.Values()
-	if math.IsInf(d.Relative(), 0) {
+	switch r := d.Relative(); {
+	case math.IsInf(r, 0):
 		return fmt.Sprintf("%s -> %s", want, got)
+	case d.Want > 0 && r >= 9:
+		return fmt.Sprintf("%s -> %s (%sx)", want, got, report.Rate(1+r))
 	}
 	return fmt.Sprintf("%s -> %s (%+.2f%%)", want, got, 100*d.Relative())
 }
@@ -152,21 +173,21 @@ func (v *Verdict) Summary() string {
 	var worse []string
 	for i := range places[0].Differences {
 		if d := &places[0].Differences[i]; places[0].Where == total && !d.Appeared && d.Got > d.Want {
-			worse = append(worse, d.What+" "+d.formatChange())
+			worse = append(worse, d.What+" "+d.Change())
 		}
 	}
 	if len(worse) == 0 {
 		d := &places[0].Differences[0]
 		text := d.Where + ": " + d.What
 		if !d.Appeared {
-			text += " " + d.formatChange()
+			text += " " + d.Change()
 		}
 		return "no total got worse, but " + text
 	}
 	text := strings.Join(worse, ", ")
 	for i := range places[1:] {
 		if p := &places[1+i]; p.addedTime() > 0 {
-			return text + "; most of it in " + p.Where + ": " + MeasuredTime + " " + p.Measure(MeasuredTime).formatChange()
+			return text + "; most of it in " + p.Where + ": " + MeasuredTime + " " + p.Measure(MeasuredTime).Change()
 		}
 	}
 	return text

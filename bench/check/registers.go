@@ -54,6 +54,16 @@ func collectRegisterChanges(pairs []pair) (everywhere []string, byLayer map[stri
 	return everywhere, byLayer, each
 }
 
+// IsAddress reports whether a line of [RegisterChanges] is a change of an address in memory or in
+// the L2, such as "KernelDMASrc.CoeffBaseAddr[0-15].Addr differ".
+func IsAddress(change string) bool {
+	name, _, _ := strings.Cut(change, " ")
+	block, name, _ := strings.Cut(name, ".")
+	name, _, _ = strings.Cut(name, ".")
+	name, _, _ = strings.Cut(name, "[")
+	return block != "" && slices.Contains([]string{"CoeffBaseAddr", "Src1Base", "Src2Base", "ResultBase", "DstBase"}, name)
+}
+
 // RegisterChanges compares two texts of registers as a [Descriptor] has them. It returns a line for
 // each field that differs, such as "Common.TileCfg.TileHeight 0x20 -> 0x40". Equal changes of
 // neighbors in an array of registers share a line.

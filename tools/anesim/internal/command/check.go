@@ -25,6 +25,7 @@ import (
 	"anesim/tools/anesim/internal/flags"
 	"anesim/tools/anesim/internal/input"
 	"anesim/tools/anesim/internal/outfile"
+	"anesim/tools/anesim/internal/terminal"
 	"anesim/tools/anesim/internal/usage"
 )
 
@@ -50,12 +51,12 @@ func checkCommand() *cobra.Command {
 		Long: `Check runs programs, networks and layers and compares their cycles, time, energy, bytes and
 the vendor's estimate with a baseline: in total, by layer and by descriptor and, with
 --values, the checksums of outputs. --max allows a measure to differ by a share of the
-baseline's value. Differences are printed with the registers and causes that explain
-them, and the exit status is 1. With --lint, the findings of anesim lint are failures, too.
+baseline's value. Differences are printed, those of the total first, with the causes and
+registers that explain them, and the exit status is 1. With --lint, the findings of anesim lint are failures, too.
 
 --update writes the baseline instead. The file is sorted JSON with a line per descriptor,
 suitable for version control. It contains the tool's version and the hash of its
-constants, so that a change of the model can be distinguished from a change of the program.
+constants, so that a change of anesim can be distinguished from a change of the program.
 
 A network with layers that have no cost is INCOMPLETE: its totals leave them out. --update
 says so and lists these layers in the baseline. A check of such a network fails unless
@@ -311,18 +312,25 @@ func (f *checkFlags) writeBaseline(w io.Writer, b *check.Baseline, n int) error 
 	return err
 }
 
-// mostDifferences is the most differences that are printed for a model.
-const mostDifferences = 40
+// Limits on what is printed for a model that differs: parts with differences, parts that only one
+// side has, causes of the differences of a part, and its registers.
+const (
+	mostPlaces    = 12
+	mostNamed     = 4
+	mostCauses    = 6
+	mostRegisters = 5
+)
 
 // printVerdicts prints the differences of each model. It returns an error if there are any.
 func printVerdicts(w io.Writer, verdicts []check.Verdict, most float64) error {
+	p := terminal.NewPager(w)
 	missed, unknown := 0, 0
 	for i := range verdicts {
 		v := &verdicts[i]
 		if v.Passed() {
-			fmt.Fprintf(w, "ok    %s\n", report.Printable(v.Input))
+			p.Printf("ok    %s", report.Printable(v.Input))
 			if line := report.Incomplete(v.NotModelled); line != "" {
-				fmt.Fprintf(w, "      %s, as in the baseline\n", line)
+				p.Printf("      %s, as in the baseline", line)
 			}
 			continue
 		}
@@ -331,23 +339,103 @@ func printVerdicts(w io.Writer, verdicts []check.Verdict, most float64) error {
 		} else {
 			missed++
 		}
-		fmt.Fprintf(w, "miss  %s: %s\n", report.Printable(v.Input), v.Cause())
-		for k := range v.Differences {
-			if k == mostDifferences {
-				fmt.Fprintf(w, "      ... and %d more\n", len(v.Differences)-k)
-				break
-			}
-			d := &v.Differences[k]
-			fmt.Fprintf(w, "      %s\n", report.Printable(d.String()))
-			if k+1 < len(v.Differences) && slices.Equal(d.Why, v.Differences[k+1].Why) {
-				continue // print a shared explanation after the last of them
-			}
-			for _, why := range d.Why {
-				fmt.Fprintf(w, "        %s\n", why)
-			}
-		}
+		p.Printf("miss  %s: %s", report.Printable(v.Input), v.Cause())
+		printDifferences(p, v)
 	}
 	return newVerdictsError(missed, unknown, len(verdicts), most)
+}
+
+// printDifferences prints the differences of a model: all of the total, then one for each other part.
+// Parts that only one side has share a line.
+func printDifferences(p *terminal.Pager, v *check.Verdict) {
+	only := map[string][]string{}
+	var parts []check.Place
+	layered := false
+	for _, x := range v.Places() {
+		layered = layered || isLayer(&x)
+		if kind := x.Only(); kind != "" {
+			only[kind] = append(only[kind], x.Where)
+		} else {
+			parts = append(parts, x)
+		}
+	}
+	var shown []string // the last explanation
+	explain := func(x *check.Place) {
+		lines := explainPlace(x, layered && len(only) > 0)
+		if !isLayer(x) && !slices.Equal(lines, shown) {
+			shown = lines
+			p.Lines(lines)
+		}
+	}
+	if len(parts) > 0 && parts[0].IsTotal() {
+		for i := range parts[0].Differences {
+			if d := &parts[0].Differences[i]; !layered || !d.Appeared { // the counters of a network are for its layers to explain
+				p.Printf("      %s", formatDifference(d))
+			}
+		}
+		explain(&parts[0])
+		parts = parts[1:]
+	}
+	for _, kind := range [...]string{"new", "gone"} {
+		if list := only[kind]; len(list) > 0 {
+			text := strings.Join(list[:min(mostNamed, len(list))], ", ")
+			if n := len(list) - mostNamed; n > 0 {
+				text += fmt.Sprintf(" and %d more", n)
+			}
+			p.Printf("      %s: %s", kind, report.Printable(text))
+		}
+	}
+	for i := range parts {
+		if i == mostPlaces {
+			p.Printf("      ... and %d more parts", len(parts)-i)
+			break
+		}
+		x := &parts[i]
+		d := cmp.Or(x.Measure(check.MeasuredTime), &x.Differences[0])
+		text := formatDifference(d)
+		if n := len(x.Differences) - 1; n > 0 {
+			text += ", and " + report.Plural(n, "other measure")
+		}
+		p.Printf("      %s", text)
+		explain(x)
+	}
+}
+
+// isLayer reports whether x is a layer of a network.
+func isLayer(x *check.Place) bool { return strings.HasPrefix(x.Where, "layer ") }
+
+// formatDifference returns a difference on one line, such as "total: cycles 12,123 -> 11,508
+// (-5.07%)".
+func formatDifference(d *check.Difference) string {
+	text := d.Where + ": " + d.What
+	if !d.Appeared {
+		text += " " + d.Change()
+	}
+	return report.Printable(text)
+}
+
+// explainPlace returns the lines that explain the differences of a part: registers and causes. If
+// restructured is set, the network has other layers than before, and registers explain nothing.
+func explainPlace(x *check.Place, restructured bool) (lines []string) {
+	registers := x.Registers
+	if moved := slices.DeleteFunc(slices.Clone(registers), check.IsAddress); len(moved) > 0 {
+		registers = moved // addresses follow from the other changes
+	}
+	if !restructured {
+		lines = appendLimited(lines, registers, mostRegisters, "register changes")
+	}
+	return appendLimited(lines, x.Causes(), mostCauses, "causes")
+}
+
+// appendLimited appends the first most lines of list, indented, and how many more there are.
+func appendLimited(lines, list []string, most int, what string) []string {
+	for i, line := range list {
+		if i == most {
+			return append(lines, fmt.Sprintf("        and %d more %s", len(list)-i, what))
+		}
+		lines = append(lines, "        "+line)
+	}
+	return lines
 }
 
 // newVerdictsError returns an error that says how many of all models differ from the baseline by

@@ -150,6 +150,32 @@ func TestCheckNamesConstants(t *testing.T) {
 	}
 }
 
+// The failure of a network begins with its totals and then its layers, in readable units, without
+// the registers of layers that changed their shape and with no percentages of thousands.
+func TestCheckFailureOfANetwork(t *testing.T) {
+	dir := t.TempDir()
+	base, file := filepath.Join(dir, "base.json"), filepath.Join(dir, "net.yaml")
+	net := func(more string) {
+		if err := os.WriteFile(file, []byte("inputs: {x: {c: 64, h: 28, w: 28}}\nlayers:\n- {name: a, op: conv, cout: 64, k: 3, pad: 1}\n"+more+"- {name: z, op: conv, cout: 96, k: 3, pad: 1}\n"), 0o666); err != nil {
+			t.Fatal(err)
+		}
+	}
+	net("")
+	invoke("check", "--baseline", base, "--update", file)
+	net("- {name: b, op: conv, cout: 1024, k: 3, pad: 1}\n")
+	out, _, code := invoke("check", "--baseline", base, file)
+	lines := strings.Split(out, "\n")
+	if code != exitFailed || len(lines) > 30 || !strings.HasSuffix(lines[0], "anesim's constants did not change") || !strings.HasPrefix(lines[1], "      total: cycles ") || !strings.HasPrefix(lines[2], "      total: engine time ") ||
+		!strings.Contains(lines[2], " us -> ") || !strings.Contains(out, "      new: layer b\n      layer z: engine time ") || !strings.Contains(out, "x), and ") {
+		t.Errorf("exit %d:\n%s", code, out)
+	}
+	for _, bad := range []string{" ns, got", "Common.", "counters", "the model"} {
+		if strings.Contains(out, bad) {
+			t.Errorf("%q in\n%s", bad, out)
+		}
+	}
+}
+
 // A share of more than one that does not say that it is a percentage is refused: 2 is 200 %.
 func TestCheckRefusesBareNumbers(t *testing.T) {
 	base := filepath.Join(t.TempDir(), "base.json")

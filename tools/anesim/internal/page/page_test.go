@@ -242,7 +242,7 @@ func TestExplainedAndBaseline(t *testing.T) {
 	if n := strings.Count(page, "<summary"); n != maxDifferences {
 		t.Errorf("%d rows of a comparison, want %d", n, maxDifferences)
 	}
-	for _, want := range []string{x.Trials[0].Change, "anesim layer conv", "gate tiles", "memory bandwidth x1.5", "<p>The program changed; the model did not.</p>", " 8 more parts differ"} {
+	for _, want := range []string{x.Trials[0].Change, "anesim layer conv", "gate tiles", "memory bandwidth x1.5", "<p>The program changed; anesim&#39;s constants did not change.</p>", " 8 more parts differ"} {
 		if !strings.Contains(page, want) {
 			t.Errorf("the page has no %q", want)
 		}
