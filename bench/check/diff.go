@@ -4,7 +4,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
+	"strings"
 
 	"anesim/bench/report"
 	"anesim/hw/dma"
@@ -21,8 +23,7 @@ type Delta struct {
 // Changed reports whether a cost or a register of the descriptor differs, or whether only one entry
 // has it.
 func (d *Delta) Changed() bool {
-	return d.A == nil || d.B == nil || len(d.Changes) > 0 ||
-		slices.ContainsFunc(CostChanges(&d.A.Cost, &d.B.Cost), func(c CostChange) bool { return c.A != c.B })
+	return d.A == nil || d.B == nil || len(d.Changes) > 0 || d.CostChanged()
 }
 
 // ByLayer reports whether [Diff] compares the layers of two entries instead of their descriptors.
@@ -63,6 +64,38 @@ type CostChange struct {
 	Of         string // for a part of a quantity, that quantity: cycles, energy or bytes; otherwise ""
 	Name, Unit string
 	A, B       float64
+}
+
+// Changed reports whether the values differ by more than the rounding of sums.
+func (c *CostChange) Changed() bool {
+	const rounding = 1e-9 // relative
+	return math.Abs(c.B-c.A) > rounding*max(math.Abs(c.A), math.Abs(c.B))
+}
+
+// Values returns both values with a readable unit; see [Difference.Values].
+func (c *CostChange) Values() (a, b string) {
+	d := Difference{Unit: c.Unit, Want: c.A, Got: c.B}
+	if !c.Changed() {
+		d.Got = d.Want
+	}
+	return d.Values()
+}
+
+// CostChanged reports whether a cost of the descriptor differs. Both entries must have it.
+func (d *Delta) CostChanged() bool {
+	return slices.ContainsFunc(CostChanges(&d.A.Cost, &d.B.Cost), func(c CostChange) bool { return c.Changed() })
+}
+
+// Moved reports whether only addresses of the descriptor differ. The sizes of weights that it does
+// not read, which remain from the descriptor before, count as addresses.
+func (d *Delta) Moved() bool {
+	if d.A == nil || d.B == nil || len(d.Changes) == 0 || d.CostChanged() {
+		return false
+	}
+	weightless := d.B.DMA != nil && d.B.DMA.Kernel == 0
+	return !slices.ContainsFunc(d.Changes, func(change string) bool {
+		return !IsAddress(change) && !(weightless && strings.HasPrefix(change, "KernelDMASrc."))
+	})
 }
 
 // CostChanges returns the quantities of two costs, followed by the parts of their cycles, energy

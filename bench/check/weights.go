@@ -90,6 +90,8 @@ func programConstants(p *loader.Program, set []firmware.Override) ([]Constants, 
 type ConstantsChange struct {
 	Bytes, OfBytes   int // bytes that differ, and bytes of the longer side
 	Values, OfValues int // likewise in fp16 values; OfValues is 0 for other formats
+	// A and B are the bytes of each side.
+	A, B int
 	// Largest is the largest difference between two finite values.
 	Largest float64
 }
@@ -106,11 +108,13 @@ const MostCompared = 1 << 32
 // negative, it stops and returns known = false.
 func (c *Constants) Compare(o *Constants, left *int64) (d ConstantsChange, known bool) {
 	halves := c.Halves && o.Halves
-	for _, list := range [...][][]byte{c.Parts, o.Parts} {
-		for _, b := range list {
-			*left -= int64(len(b))
-		}
+	for _, b := range c.Parts {
+		d.A += len(b)
 	}
+	for _, b := range o.Parts {
+		d.B += len(b)
+	}
+	*left -= int64(d.A) + int64(d.B)
 	if *left < 0 {
 		return d, false
 	}

@@ -63,7 +63,7 @@ func TestConstants(t *testing.T) {
 			continue
 		}
 		found++
-		if want := (ConstantsChange{Bytes: 1, OfBytes: 8192, Values: 1, OfValues: 4096, Largest: 1}); !known || d != want {
+		if want := (ConstantsChange{Bytes: 1, OfBytes: 8192, Values: 1, OfValues: 4096, A: 8192, B: 8192, Largest: 1}); !known || d != want {
 			t.Errorf("descriptor %d: %+v, want %+v", i, d, want)
 		}
 		left = 100
@@ -81,7 +81,7 @@ func TestConstantsOfOtherSizes(t *testing.T) {
 	left := int64(100)
 	a := Constants{[][]byte{{0, 0x3c, 0, 0x3c}, {1, 2}}, true}
 	b := Constants{[][]byte{{0, 0x7c, 0, 0x3c, 5, 6}}, true}
-	want := ConstantsChange{Bytes: 1 + 2 + 2, OfBytes: 8, Values: 3, OfValues: 4}
+	want := ConstantsChange{Bytes: 1 + 2 + 2, OfBytes: 8, Values: 3, OfValues: 4, A: 6, B: 6}
 	for _, x := range [][2]*Constants{{&a, &b}, {&b, &a}} {
 		if d, known := x[0].Compare(x[1], &left); d != want || !known {
 			t.Errorf("%+v, want %+v", d, want)

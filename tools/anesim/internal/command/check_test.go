@@ -1,6 +1,7 @@
 package command
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -221,5 +222,33 @@ func TestDiffCommand(t *testing.T) {
 	}
 	if out, errs, code := invoke("diff", file, a); code != 0 || !strings.Contains(out, "cycles") {
 		t.Errorf("%d: %s%s", code, out, errs)
+	}
+}
+
+// A diff of networks shows the layers that differ by name, and counts the descriptors that only
+// moved. Values of weights of different sizes are not compared.
+func TestDiffOfNetworks(t *testing.T) {
+	net := func(name string, channels int) string {
+		text := "inputs: {x: {c: 32, h: 28, w: 28}}\nlayers:\n"
+		text += fmt.Sprintf("- {name: first, op: conv, cout: %d, k: 1}\n- {name: second, op: conv, cout: 64, k: 1}\n", channels)
+		for i := range 6 {
+			text += fmt.Sprintf("- {name: later%d, op: conv, cout: 64, k: 3, pad: 1}\n", i)
+		}
+		return writeFile(t, name, []byte(text))
+	}
+	a, b := net("a.yaml", 128), net("a-changed.yaml", 160)
+	out, errs, code := invoke("diff", a, b)
+	if code != exitDone {
+		t.Fatal(errs)
+	}
+	for _, want := range []string{"  a.yaml", "\n  first (conv, descriptor 0): ", "\n  second (conv, descriptor 1): ", " bytes, so values are not compared\n", "\n6 of 8 descriptors differ only in addresses\n0 of 8 descriptors the same\n", " us  "} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+	for _, bad := range []string{"later", "CoeffBaseAddr", "+0.00%", filepath.Dir(a)} {
+		if strings.Contains(out, bad) {
+			t.Errorf("%q in\n%s", bad, out)
+		}
 	}
 }

@@ -3,8 +3,8 @@ package command
 import (
 	"fmt"
 	"io"
-	"math"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -33,7 +33,8 @@ func diffCommand() *cobra.Command {
 pairs their descriptors by what they do, and prints what changed: register
 fields by name, and time, energy and bytes by part. For programs and
 networks it also compares weights: how many bytes and values of each
-descriptor's constants differ, and by how much at most. The exit status is
+descriptor's constants differ, and by how much at most. Descriptors of a
+network of which only addresses differ are counted. The exit status is
 0 whether or not they differ, and 1 if no layer of a network could be
 compiled.`,
 		Example: `  anesim diff old.hwx new.hwx
@@ -114,28 +115,22 @@ func newNothingCompiledError(list []report.Missing) error {
 	return fmt.Errorf("no layer could be compiled for the engine: %s", report.Incomplete(list))
 }
 
+// printDiff prints the totals of both sides, and the descriptors or layers that differ. For networks
+// it counts descriptors of which only addresses differ instead of printing them.
 func printDiff(w io.Writer, a, b *side) error {
+	p := terminal.NewPager(w)
 	for _, s := range [...]*side{a, b} {
 		if line := report.Incomplete(s.NotModelled); line != "" {
-			fmt.Fprintf(w, "%s: %s\n", report.Printable(s.Input), line)
+			p.Printf("%s: %s", report.Printable(s.Input), line)
 		}
 	}
-	t := terminal.Numbers("", report.Printable(a.Input), report.Printable(b.Input), "change")
-	for _, x := range check.CostChanges(&a.Total, &b.Total) {
-		name := x.Name
-		if x.Of != "" {
-			name = x.Of + " of " + x.Name
-		}
-		t.Add(appendUnit(name, x.Unit), formatExact(x.A), formatExact(x.B), view.Change(x.A, x.B))
-	}
-	if err := t.Print(w, terminal.Gap); err != nil {
-		return err
-	}
+	network := len(a.Layers)+len(b.Layers) > 0
+	p.Table(newTotalsTable(a, b, network), 0)
 	unit := "descriptor"
 	if check.ByLayer(a.Entry, b.Entry) {
 		unit = "layer"
 	}
-	same, n, unknown, left := 0, 0, 0, int64(check.MostCompared)
+	same, moved, n, unknown, left := 0, 0, 0, 0, int64(check.MostCompared)
 	for _, d := range check.Diff(a.Entry, b.Entry) {
 		n++
 		weights, known := compareWeights(&d, a, b, &left)
@@ -145,27 +140,89 @@ func printDiff(w io.Writer, a, b *side) error {
 		switch {
 		case !d.Changed() && !weights.Changed():
 			same++
+		case network && d.Moved() && !weights.Changed():
+			moved++
 		case d.A == nil:
-			fmt.Fprintf(w, "\n+ %d %s: new, %s cycles\n", d.BAt, report.Printable(d.B.Op), report.Thousands(uint64(d.B.Cycles)))
+			p.Printf("")
+			p.Printf("+ %s: new, %s cycles", labelOf(d.B, d.BAt), report.Thousands(d.B.Cycles))
 		case d.B == nil:
-			fmt.Fprintf(w, "\n- %d %s: gone, %s cycles\n", d.AAt, report.Printable(d.A.Op), report.Thousands(uint64(d.A.Cycles)))
+			p.Printf("")
+			p.Printf("- %s: gone, %s cycles", labelOf(d.A, d.AAt), report.Thousands(d.A.Cycles))
 		default:
-			fmt.Fprintf(w, "\n  %d %s: %s -> %s cycles (%s)", d.BAt, report.Printable(d.B.Op), report.Thousands(uint64(d.A.Cycles)), report.Thousands(uint64(d.B.Cycles)), view.Change(float64(d.A.Cycles), float64(d.B.Cycles)))
-			fmt.Fprintf(w, ", %s -> %s bytes, %s -> %s nJ\n", formatExact(float64(d.A.DMABytes)), formatExact(float64(d.B.DMABytes)), formatExact(float64(d.A.EnergyNJ)), formatExact(float64(d.B.EnergyNJ)))
-			for _, r := range d.Changes {
-				fmt.Fprintf(w, "      %s\n", r)
-			}
-			printWeights(w, &weights)
-			for _, of := range [...]string{"cycles", "energy", "bytes"} {
-				printTerms(w, of, check.CostChanges(&d.A.Cost, &d.B.Cost))
+			printDelta(p, &d, &weights, network)
+		}
+	}
+	p.Printf("")
+	if unknown > 0 {
+		p.Printf("weights of %s not compared: they read more than %s bytes in all", report.Plural(unknown, "descriptor"), report.Thousands(check.MostCompared))
+	}
+	if moved > 0 {
+		p.Printf("%d of %s differ only in addresses", moved, report.Plural(n, unit))
+	}
+	p.Printf("%d of %s the same", same, report.Plural(n, unit))
+	return p.Err
+}
+
+// newTotalsTable returns a table of the totals of both sides. For networks it leaves out parts of
+// totals that are the same.
+func newTotalsTable(a, b *side, network bool) *terminal.Table {
+	const most = 20 // characters of a name
+	x, y := filepath.Base(a.Input), filepath.Base(b.Input)
+	if x == y {
+		x, y = a.Input, b.Input
+	}
+	t := terminal.Numbers("", terminal.Cut(report.Printable(x), most), terminal.Cut(report.Printable(y), most), "change")
+	for _, x := range check.CostChanges(&a.Total, &b.Total) {
+		if network && x.Of != "" && !x.Changed() {
+			continue
+		}
+		name := x.Name
+		if x.Of != "" {
+			name = x.Of + " of " + x.Name
+		}
+		before, after := x.Values()
+		t.Add(name, before, after, view.Change(x.A, x.B))
+	}
+	return t
+}
+
+// labelOf returns the name of a descriptor: its layer if it has one, otherwise its index at and its
+// operation. A layer in the form of a descriptor has its name as the operation.
+func labelOf(d *check.Descriptor, at int) string {
+	if d.Layer != "" {
+		return fmt.Sprintf("%s (%s, descriptor %d)", report.Printable(d.Layer), report.Printable(d.Op), at)
+	}
+	return fmt.Sprintf("%d %s", at, report.Printable(d.Op))
+}
+
+// printDelta prints a descriptor or layer that differs. Of a network it prints addresses only if
+// nothing else explains the difference.
+func printDelta(p *terminal.Pager, d *check.Delta, weights *check.ConstantsChange, network bool) {
+	p.Printf("")
+	text := fmt.Sprintf("%s -> %s cycles (%s)", report.Thousands(d.A.Cycles), report.Thousands(d.B.Cycles), view.Change(float64(d.A.Cycles), float64(d.B.Cycles)))
+	changes := check.CostChanges(&d.A.Cost, &d.B.Cost)
+	for _, x := range changes {
+		if x.Name == check.MeasuredBytes || x.Name == check.MeasuredEnergy {
+			before, after := x.Values()
+			if before == after {
+				text += ", " + after
+			} else {
+				text += fmt.Sprintf(", %s -> %s", before, after)
 			}
 		}
 	}
-	if unknown > 0 {
-		fmt.Fprintf(w, "\nweights of %s not compared: they read more than %s bytes in all\n", report.Plural(unknown, "descriptor"), report.Thousands(check.MostCompared))
+	p.Printf("  %s: %s", labelOf(d.B, d.BAt), text)
+	list := d.Changes
+	if other := slices.DeleteFunc(slices.Clone(list), check.IsAddress); network && len(other) > 0 {
+		list = other
 	}
-	_, err := fmt.Fprintf(w, "\n%d of %s the same\n", same, report.Plural(n, unit))
-	return err
+	for _, r := range list {
+		p.Printf("      %s", r)
+	}
+	printWeights(p, weights)
+	for _, of := range [...]string{"cycles", "energy", "bytes"} {
+		printTerms(p, of, changes)
+	}
 }
 
 // compareWeights compares the constants of a descriptor on both sides, if both are known. It
@@ -178,43 +235,29 @@ func compareWeights(d *check.Delta, a, b *side, left *int64) (c check.ConstantsC
 }
 
 // printWeights prints how many of a descriptor's constants differ, on one line.
-func printWeights(w io.Writer, c *check.ConstantsChange) {
+func printWeights(p *terminal.Pager, c *check.ConstantsChange) {
 	switch {
 	case !c.Changed():
+	case c.A != c.B:
+		p.Printf("      weights: %s -> %s bytes, so values are not compared", report.Thousands(uint64(c.A)), report.Thousands(uint64(c.B)))
 	case c.OfValues == 0:
-		fmt.Fprintf(w, "      weights: %s of %s bytes differ\n", report.Thousands(uint64(c.Bytes)), report.Thousands(uint64(c.OfBytes)))
+		p.Printf("      weights: %s of %s bytes differ", report.Thousands(uint64(c.Bytes)), report.Thousands(uint64(c.OfBytes)))
 	default:
-		fmt.Fprintf(w, "      weights: %s of %s bytes differ, %s of %s values, by at most %s\n", report.Thousands(uint64(c.Bytes)), report.Thousands(uint64(c.OfBytes)),
-			report.Thousands(uint64(c.Values)), report.Thousands(uint64(c.OfValues)), report.Number(c.Largest))
+		p.Printf("      weights: %s of %s bytes differ, %s of %s values, by at most %.4g", report.Thousands(uint64(c.Bytes)), report.Thousands(uint64(c.OfBytes)),
+			report.Thousands(uint64(c.Values)), report.Thousands(uint64(c.OfValues)), c.Largest)
 	}
 }
 
 // printTerms prints the terms of a measure that differ, on one line.
-func printTerms(w io.Writer, of string, list []check.CostChange) {
+func printTerms(p *terminal.Pager, of string, list []check.CostChange) {
 	var text []string
 	for _, x := range list {
-		if x.Of == of && x.A != x.B {
-			text = append(text, strings.TrimSpace(fmt.Sprintf("%s %s -> %s %s", x.Name, formatExact(x.A), formatExact(x.B), x.Unit)))
+		if x.Of == of && x.Changed() {
+			before, after := x.Values()
+			text = append(text, fmt.Sprintf("%s %s -> %s", x.Name, before, after))
 		}
 	}
 	if len(text) > 0 {
-		fmt.Fprintf(w, "      %s: %s\n", of, strings.Join(text, ", "))
+		p.Printf("      %s: %s", of, strings.Join(text, ", "))
 	}
-}
-
-func appendUnit(name, unit string) string {
-	if unit == "" {
-		return name
-	}
-	return name + " (" + unit + ")"
-}
-
-// formatExact formats a number with all its digits if it is an integer, in groups of three as in
-// "2,866,855,936", and with nine significant digits otherwise.
-func formatExact(v float64) string {
-	const most = 1 << 53 // float64 represents all integers below this
-	if v >= 0 && v < most && v == math.Trunc(v) {
-		return report.Thousands(uint64(v))
-	}
-	return report.GroupDigits(report.Number(v))
 }

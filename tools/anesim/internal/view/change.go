@@ -2,6 +2,7 @@ package view
 
 import (
 	"fmt"
+	"math"
 	"strings"
 
 	"anesim/bench/explain"
@@ -61,8 +62,9 @@ func Effects(c *explain.Change) string {
 // Change returns the difference from a to b in per cent of a, or the factor if b is ten times a or
 // more, such as "65.8x". It returns "same" if they are equal, and "new" if a is 0.
 func Change(a, b float64) string {
+	const rounding = 1e-9 // relative; sums in another order differ by less
 	switch {
-	case a == b:
+	case a == b || math.Abs(b-a) < rounding*math.Abs(a):
 		return "same"
 	case a == 0:
 		return "new"
