@@ -65,3 +65,42 @@ func TestCheck(t *testing.T) {
 		t.Errorf("half the cycles: %q", r.failed)
 	}
 }
+
+// A network with a layer that has no cost fails, unless the baseline lists that layer.
+func TestCheckIncomplete(t *testing.T) {
+	dir := t.TempDir()
+	net, file := filepath.Join(dir, "net.yaml"), filepath.Join(dir, "cost.json")
+	if err := os.WriteFile(net, []byte("inputs: {x: {c: 4}, y: {w: 20000}}\nlayers:\n- {op: relu, from: x}\n- {op: relu, from: y, name: wide}\n"), 0o666); err != nil {
+		t.Fatal(err)
+	}
+	m, err := anesim.Open(net)
+	if err != nil {
+		t.Fatal(err)
+	}
+	res, err := m.Run(t.Context(), anesim.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	e, err := check.NewEntry(res, m.Name())
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, listed := range []bool{true, false} {
+		if !listed {
+			e.NotModelled = nil
+		}
+		var b bytes.Buffer
+		base := check.Baseline{Header: report.NewHeader(), Entries: []check.Entry{e}}
+		if err := base.Write(&b); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(file, b.Bytes(), 0o666); err != nil {
+			t.Fatal(err)
+		}
+		r := &recorder{ctx: t.Context()}
+		anesimtest.Check(r, file, 1, m)
+		if failed := strings.Contains(strings.Join(r.failed, "\n"), "INCOMPLETE: 1 layer without a cost"); failed == listed {
+			t.Errorf("listed %v: %q", listed, r.failed)
+		}
+	}
+}
