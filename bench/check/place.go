@@ -147,7 +147,7 @@ func formatValue(v float64, unit string) string {
 }
 
 // Change returns both values and the relative difference, such as "12,123 -> 11,508
-// (-5.07%)". A factor of ten or more takes the place of the percentage, such as "(65.8x)".
+// (-5.07%)". A factor of ten or more replaces the percentage, as in "(65.8x)".
 func (d *Difference) Change() string {
 	want, got := d.Values()
 	switch r := d.Relative(); {
