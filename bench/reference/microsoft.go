@@ -95,7 +95,7 @@ func computeMatMulNBits(c *call) (*Tensor, error) {
 		return nil, c.newUnsupportedError(fmt.Sprintf("weights of %d bits, or reordered groups", bits))
 	}
 	if k < 1 || n < 1 || block < 1 || max(k, n, block) > maxElements {
-		return nil, fmt.Errorf("K is %d, N is %d and block_size is %d; want 1 to %d each", k, n, block, maxElements)
+		return nil, fmt.Errorf("attributes K, N and block_size are %d, %d and %d; want 1 to %d each", k, n, block, maxElements)
 	}
 	blocks, bytes := (k+block-1)/block, (block*bits+7)/8
 	zeroBytes := (blocks*bits + 7) / 8

@@ -32,7 +32,7 @@ func ModelPath(dir fs.FS) (string, error) {
 	}
 	item, ok := m.Items[m.Root]
 	if !ok || item.Path == "" {
-		return "", fmt.Errorf("Manifest.json has no path for rootModelIdentifier %q", m.Root)
+		return "", fmt.Errorf("file Manifest.json has no path for rootModelIdentifier %q", m.Root)
 	}
 	p := path.Join("Data", item.Path)
 	if !fs.ValidPath(p) || !strings.HasPrefix(p, "Data/") {

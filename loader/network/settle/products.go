@@ -115,7 +115,7 @@ func expandMatMulNBits(e *expansion) error {
 	case bits != 2 && bits != 4 && bits != 8:
 		return fmt.Errorf("weights have %d bits; want 2, 4 or 8", bits)
 	case block < 1 || k < 1 || columns < 1 || k > graph.MaxExtent || columns > graph.MaxExtent || k*columns > 1<<31:
-		return fmt.Errorf("K=%d, N=%d or block_size=%d is out of range; want at least 1 each, and at most 2^31 weights", k, columns, block)
+		return fmt.Errorf("attribute K=%d, N=%d or block_size=%d is out of range; want at least 1 each, and at most 2^31 weights", k, columns, block)
 	}
 	if err := e.budget.Spend(2 * graph.NumberBytes * k * columns); err != nil {
 		return err
