@@ -28,11 +28,9 @@ func (r *recorder) Errorf(format string, args ...any) {
 }
 func (r *recorder) Fatalf(format string, args ...any) { r.Errorf(format, args...) }
 
-func TestCheck(t *testing.T) {
-	m, err := anesim.Layer("matmul", "m=16", "k=64", "n=64")
-	if err != nil {
-		t.Fatal(err)
-	}
+// newEntry runs m and returns its entry in a baseline.
+func newEntry(t *testing.T, m *anesim.Model) check.Entry {
+	t.Helper()
 	res, err := m.Run(t.Context(), anesim.Options{})
 	if err != nil {
 		t.Fatal(err)
@@ -41,25 +39,37 @@ func TestCheck(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file := filepath.Join(t.TempDir(), "cost.json")
-	write := func() {
-		var b bytes.Buffer
-		base := check.Baseline{Header: report.NewHeader(), Entries: []check.Entry{e}}
-		if err := base.Write(&b); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, b.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
+	return e
+}
+
+// writeBaseline writes a baseline with the entry e to file.
+func writeBaseline(t *testing.T, file string, e check.Entry) {
+	t.Helper()
+	var b bytes.Buffer
+	base := check.Baseline{Header: report.NewHeader(), Entries: []check.Entry{e}}
+	if err := base.Write(&b); err != nil {
+		t.Fatal(err)
 	}
+	if err := os.WriteFile(file, b.Bytes(), 0o666); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	m, err := anesim.Layer("matmul", "m=16", "k=64", "n=64")
+	if err != nil {
+		t.Fatal(err)
+	}
+	e := newEntry(t, m)
+	file := filepath.Join(t.TempDir(), "cost.json")
 	r := &recorder{ctx: t.Context()}
 	if anesimtest.Check(r, file, 0, m); len(r.failed) != 1 || !strings.Contains(r.failed[0], "-anesim.update") {
 		t.Errorf("without a baseline: %q", r.failed)
 	}
-	write()
+	writeBaseline(t, file, e)
 	anesimtest.Check(t, file, 0, m)
 	e.Total.Cycles *= 2
-	write()
+	writeBaseline(t, file, e)
 	r = &recorder{ctx: t.Context()}
 	if anesimtest.Check(r, file, 0.02, m); len(r.failed) != 2 || !strings.Contains(r.failed[1], "cycles: want") {
 		t.Errorf("half the cycles: %q", r.failed)
@@ -77,26 +87,12 @@ func TestCheckIncomplete(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	res, err := m.Run(t.Context(), anesim.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := check.NewEntry(res, m.Name())
-	if err != nil {
-		t.Fatal(err)
-	}
+	e := newEntry(t, m)
 	for _, listed := range []bool{true, false} {
 		if !listed {
 			e.NotModelled = nil
 		}
-		var b bytes.Buffer
-		base := check.Baseline{Header: report.NewHeader(), Entries: []check.Entry{e}}
-		if err := base.Write(&b); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(file, b.Bytes(), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		writeBaseline(t, file, e)
 		r := &recorder{ctx: t.Context()}
 		anesimtest.Check(r, file, 1, m)
 		if failed := strings.Contains(strings.Join(r.failed, "\n"), "INCOMPLETE: 1 layer without a cost"); failed == listed {

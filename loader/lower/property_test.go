@@ -507,7 +507,7 @@ func TestSizedProgramsEqualLowered(t *testing.T) {
 				w.Bias = halves(r, l.Cout)
 			}
 			compare(l, w)
-			for range len(w.Filter) { // a third of the weights is zero
+			for range len(w.Filter) { // most of every second weight
 				w.Filter[r.IntN(len(w.Filter))&^1] = 0
 			}
 			compare(l, w)
