@@ -12,8 +12,9 @@ import (
 // WindowTaps, which Link counts in the weights that the program has as constants.
 func Link(p *loader.Program) (*loader.Linked, error) {
 	var counted map[int]regs.WindowTaps
+	c := newTapCounter(p)
 	k, err := p.LinkStream(func(k *loader.Linked, t *regs.Task) {
-		n := hw.NeededTaps(t, func(addr, n uint64) []byte { return constants(k, addr, n) })
+		n := c.count(k, t)
 		if n == 0 {
 			return
 		}
@@ -27,6 +28,70 @@ func Link(p *loader.Program) (*loader.Linked, error) {
 		k.Stream.WindowTaps = counted
 	}
 	return k, err
+}
+
+// A tapCounter counts the taps that the tasks of a program need. It reads weights that several tasks
+// have in common once, and in total at most four times the bytes of the program's segments, so that
+// its time is in proportion to the program even if tasks have zeros at many overlapping places. Tasks
+// whose weights it does not read need all taps.
+type tapCounter struct {
+	taps map[kernelKey]int
+	left uint64 // bytes that may still be read
+}
+
+func newTapCounter(p *loader.Program) *tapCounter {
+	c := &tapCounter{map[kernelKey]int{}, 1 << 20}
+	for i := range p.Segments {
+		c.left += 4 * uint64(len(p.Segments[i].Data))
+	}
+	return c
+}
+
+// count returns the WindowTaps of task t of the linked program k.
+func (c *tapCounter) count(k *loader.Linked, t *regs.Task) int {
+	if w := t.Groups.Common.ConvCfg; t.Groups.Planar() || w.Kh()*w.Kw() <= 1 {
+		return 0
+	}
+	key := newKernelKey(t)
+	n, ok := c.taps[key]
+	if ok {
+		return n
+	}
+	n = hw.NeededTaps(t, func(addr, size uint64) []byte {
+		if size > c.left {
+			return nil
+		}
+		b := constants(k, addr, size)
+		if b != nil {
+			c.left -= size
+		}
+		return b
+	})
+	c.taps[key] = n
+	return n
+}
+
+// A kernelKey holds all registers that decide where a task has its weights and in which form. It is
+// equal for tasks that read the same weights.
+type kernelKey struct {
+	window  regs.ConvCfg
+	groups  regs.GroupConvCfg
+	cin     regs.Cin
+	cout    regs.Cout
+	out     regs.OutDim
+	common  regs.CommonCfg
+	kernel  regs.KernelCfg
+	mac     regs.MACCfg
+	lanes   regs.KernelDMASrc
+	address uint64
+}
+
+func newKernelKey(t *regs.Task) kernelKey {
+	c, ne := &t.Groups.Common, &t.Groups.NE
+	return kernelKey{
+		c.ConvCfg, c.GroupConvCfg, c.Cin, c.Cout, c.OutDim, c.Cfg,
+		ne.KernelCfg, ne.MACCfg, t.Groups.KernelDMASrc, t.Bases.Kernel,
+	}
 }
 
 // constants returns the n bytes at addr, or nil if they are not known when the program is linked:

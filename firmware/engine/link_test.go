@@ -130,3 +130,35 @@ func TestLinkCountsTapsOfEveryForm(t *testing.T) {
 		}
 	}
 }
+
+// Weights that tasks have in common are read once. Tasks that read them at many overlapping places
+// do not make linking read more than a few times the program.
+func TestTapCounterReadsInProportion(t *testing.T) {
+	p := dilated(t, 0)
+	for i := range p.Segments {
+		if s := &p.Segments[i]; s.Section == "__const" {
+			s.Data = make([]byte, len(s.Data)) // zeros are read to their end
+		}
+	}
+	k, err := p.Link()
+	if err != nil {
+		t.Fatal(err)
+	}
+	c := newTapCounter(p)
+	all := c.left
+	first := c.count(k, k.Tasks[0])
+	once := all - c.left
+	if again := c.count(k, k.Tasks[0]); first != 1 || again != first || all-c.left != once || once == 0 {
+		t.Errorf("counted %d and %d taps in %d and %d bytes; want 1 tap both times, and no byte read again", first, again, once, all-c.left)
+	}
+	task := *k.Tasks[0]
+	stopped := false
+	for i := range int(all/once) + 2 {
+		g := &task.Groups
+		g.Common.Cfg = regs.CommonCfg(i + 1) // another key, and the same weights
+		stopped = c.count(k, &task) == 0
+	}
+	if !stopped || c.left > all {
+		t.Errorf("%d of %d bytes are left, want the counter to stop reading", c.left, all)
+	}
+}
