@@ -361,8 +361,9 @@ func FuzzChain(f *testing.F) {
 		for range regs.States(text, first) {
 		}
 		metrics.Read(sample[:])
-		// The states are the walk's own: it keeps no more than where descriptors stand.
-		if n, most := sample[0].Value.Uint64()-before, uint64(1<<20+len(text)); n > most {
+		// The walk keeps its states for itself, and nothing else but the addresses of descriptors.
+		// The runtime may count up to a megabyte for each processor that was allocated before.
+		if n, most := sample[0].Value.Uint64()-before, uint64(4<<20+len(text)); n > most {
 			t.Errorf("%d bytes cost %d, want at most %d", len(text), n, most)
 		}
 		for d, err := range regs.Chain(text, first) {

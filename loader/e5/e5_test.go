@@ -223,7 +223,7 @@ func FuzzRead(f *testing.F) {
 	f.Fuzz(func(t *testing.T, file []byte) {
 		var p *Program
 		var err error
-		if rule := cost.Reader.Check(len(file), func() { p, err = Read(file) }); rule != nil {
+		if rule := cost.Reader.CheckFuzzed(len(file), func() { p, err = Read(file) }); rule != nil {
 			t.Error(rule)
 		}
 		var broken *FormatError

@@ -2,6 +2,7 @@ package cost
 
 import (
 	"fmt"
+	"runtime"
 	"runtime/metrics"
 )
 
@@ -17,14 +18,30 @@ type Rule struct {
 var Reader = Rule{Bytes: 8 << 20, PerByte: 64}
 
 // Check calls read, which must read a file of n bytes, and returns an error if the process
-// allocates more bytes meanwhile than r allows.
+// allocates more bytes meanwhile than r allows. It stops all goroutines twice to count exactly.
 func (r Rule) Check(n int, read func()) error {
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	read()
+	runtime.ReadMemStats(&after)
+	return r.compare(n, after.TotalAlloc-before.TotalAlloc)
+}
+
+// CheckFuzzed does in less than a microsecond what Check does in some 80, for fuzzing. Its count
+// includes earlier allocations that were not counted yet, up to about a megabyte for each
+// processor, because the runtime counts the small objects of a span only when the span is full or
+// collected. The Bytes of r must leave room for them.
+func (r Rule) CheckFuzzed(n int, read func()) error {
 	s := [1]metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(s[:])
 	before := s[0].Value.Uint64()
 	read()
 	metrics.Read(s[:])
-	if cost, limit := s[0].Value.Uint64()-before, r.Bytes+r.PerByte*uint64(n); cost > limit {
+	return r.compare(n, s[0].Value.Uint64()-before)
+}
+
+func (r Rule) compare(n int, cost uint64) error {
+	if limit := r.Bytes + r.PerByte*uint64(n); cost > limit {
 		return fmt.Errorf("reading %d bytes allocated %d bytes; want at most %d", n, cost, limit)
 	}
 	return nil
