@@ -59,7 +59,7 @@ func table(t *testing.T, name string) []half {
 }
 
 func fitted(a mac.Activation) []half {
-	t, _ := mac.TableOf(a)
+	t := mac.TableOf(a)
 	b := t.Encode()
 	return fromBytes(b[:])
 }

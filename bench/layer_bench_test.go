@@ -101,7 +101,7 @@ func BenchmarkFromMemory(b *testing.B) {
 	positive := slices.Clone(acc)
 	magnitudes(positive)
 	look := func(a mac.Activation, acc []float32) func() {
-		table, _ := mac.TableOf(a)
+		table := mac.TableOf(a)
 		post := mac.Post{Scale: a.Prescale().Float32(), Table: table, Port: mac.PortFull}
 		return func() { post.Apply(dst, acc) }
 	}
@@ -162,7 +162,7 @@ func BenchmarkActivation(b *testing.B) {
 			if a == mac.Rsqrt {
 				magnitudes(acc)
 			}
-			table, _ := mac.TableOf(a)
+			table := mac.TableOf(a)
 			post := mac.Post{Scale: a.Prescale().Float32(), Table: table, Port: mac.PortFull}
 			b.Run(fmt.Sprintf("%v/spread=%v", a, spread), func(b *testing.B) {
 				eachCrew(b, func(b *testing.B, workers int) {

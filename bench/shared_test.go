@@ -118,7 +118,7 @@ func windowed(c, side, cout int) layer.Layer {
 }
 
 func table(a mac.Activation) []byte {
-	t, _ := mac.TableOf(a)
+	t := mac.TableOf(a)
 	b := t.Encode()
 	return b[:]
 }

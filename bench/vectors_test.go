@@ -138,7 +138,7 @@ func special(op string, in []half) (map[string][]half, error) {
 		if a.String() != op {
 			continue
 		}
-		table, _ := mac.TableOf(a)
+		table := mac.TableOf(a)
 		post := mac.Post{Scale: a.Prescale().Float32(), Table: table, Port: mac.PortFull}
 		ways := map[string][]half{"table": engines(in, nil, post)}
 		if op == "rsqrt" {

@@ -36,7 +36,7 @@ func bytesAt(t *testing.T, m *dma.Memory, at uint64, b []byte) {
 
 func TestTableBehindMultiplyAccumulate(t *testing.T) {
 	in, out := shape{2, 1, 4}, shape{3, 1, 4}
-	sigmoid, _ := mac.TableOf(mac.Sigmoid)
+	sigmoid := mac.TableOf(mac.Sigmoid)
 	table := sigmoid.Encode()
 	m := newMemory(t)
 	store(t, m, firstAt, []float32{1, 2, 3, 4}, []float32{-1, 0, 1, 2})

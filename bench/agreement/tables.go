@@ -18,7 +18,7 @@ var tableActivations = map[string]mac.Activation{
 var engineTables = sync.OnceValue(func() map[string]*mac.Table {
 	tables := map[string]*mac.Table{}
 	for name, a := range tableActivations {
-		tables[name], _ = mac.TableOf(a)
+		tables[name] = mac.TableOf(a)
 	}
 	return tables
 })

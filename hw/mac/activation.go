@@ -166,23 +166,26 @@ func (a Activation) Rescale() float16.Float16 {
 	return 0x3c00
 }
 
-// TableOf returns the table that approximates a, and the error of the approximation. For Exp the
-// error is measured against 2^v, and for Log and Log10 against log2 v, because Prescale and Rescale
-// do the rest. TableOf panics if a is not one of [Activations].
-func TableOf(a Activation) (*Table, Deviation) {
+// TableOf returns the table that approximates a. It panics if a is not one of [Activations].
+func TableOf(a Activation) *Table {
 	d := activations[a]
 	f := d.f
 	if a == AtanFar { // the first knot of the real table is on the function without its zero part
 		f = func(x float64) float64 { return math.Atan(x) - math.Atan(2) }
 	}
-	t, dev, err := FitTable(f, d.spec)
+	t, err := FitTable(f, d.spec)
 	if err != nil {
 		panic(fmt.Sprintf("mac: cannot fit the table of %v: %v", a, err)) // a row above is wrong
 	}
-	if d.within > 0 || a == AtanFar {
-		dev = t.deviationWithin(d.f, cmp.Or(d.within, inf))
-	}
-	return t, dev
+	return t
+}
+
+// Deviation returns the error of the table that [TableOf] returns for a, over the inputs that the
+// table covers. For Exp the error is measured against 2^v, and for Log and Log10 against log2 v,
+// because Prescale and Rescale do the rest. Deviation panics if a is not one of [Activations].
+func (a Activation) Deviation() Deviation {
+	d := activations[a]
+	return TableOf(a).deviationWithin(d.f, cmp.Or(d.within, inf))
 }
 
 func logistic(x float64) float64 { return 1 / (1 + math.Exp(-x)) }

@@ -20,12 +20,12 @@ var oracles = []struct {
 	at      int
 	f       func(float64) float64
 	want    float64
-	own     func() (*Table, Deviation, error)
+	own     func() (*Table, error)
 	differ  string
 }{
 	{"relu6", 0, activations[ReLU6].f, 0, made(ReLU6), ""},
-	{"hardtanh", 0, func(x float64) float64 { return min(max(x, -1), 1) }, 0, func() (*Table, Deviation, error) { return Clip(-1, 1) }, ""},
-	{"norm", 128, func(x float64) float64 { return max(x, 0) }, 0, func() (*Table, Deviation, error) { return Clip(0, inf) }, ""},
+	{"hardtanh", 0, func(x float64) float64 { return min(max(x, -1), 1) }, 0, func() (*Table, error) { return Clip(-1, 1) }, ""},
+	{"norm", 128, func(x float64) float64 { return max(x, 0) }, 0, func() (*Table, error) { return Clip(0, inf) }, ""},
 	{"selu", 0, selu, 0.012184, made(SELU), "19 of 33 knots on the function, the others one unit off"},
 	{"sign", 0, sign, 0, made(Sign), ""},
 	{"log", 0, log2, 0.000611, made(Log), ""},
@@ -51,11 +51,8 @@ var oracles = []struct {
 	{"luts", 6, rsqrt, 0.001437, made(Rsqrt), ""},
 }
 
-func made(a Activation) func() (*Table, Deviation, error) {
-	return func() (*Table, Deviation, error) {
-		t, d := TableOf(a)
-		return t, d, nil
-	}
+func made(a Activation) func() (*Table, error) {
+	return func() (*Table, error) { return TableOf(a), nil }
 }
 
 // realConstants are 128 bytes of the constants of a program in ../shared, which
@@ -96,7 +93,7 @@ func TestOracleTables(t *testing.T) {
 			if math.Abs(d.Ratio-tt.want) > 5e-7 {
 				t.Errorf("ratio %.6f, recorded %.6f", d.Ratio, tt.want)
 			}
-			own, _, err := tt.own()
+			own, err := tt.own()
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -177,7 +174,7 @@ func TestChains(t *testing.T) {
 			t.Run(tt.name+"/"+source, func(t *testing.T) {
 				var tables []*Table
 				for i, a := range tt.parts {
-					table, _ := TableOf(a)
+					table := TableOf(a)
 					if source == "real" {
 						table = realConstants(t, tt.name, tt.real[i])
 					}

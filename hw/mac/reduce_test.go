@@ -308,7 +308,7 @@ func TestNoAllocation(t *testing.T) {
 	rng := rand.New(rand.NewPCG(1, 1))
 	panel, taps := gaussian(rng, 70*9), gaussian(rng, 9)
 	acc, out := make([]float32, 70), make([]float16.Float16, 70)
-	table, _ := TableOf(Sigmoid)
+	table := TableOf(Sigmoid)
 	post := Post{Scale: 1, Table: table}
 	if n := testing.AllocsPerRun(10, func() {
 		Reduce(acc, panel, taps, PortCeiling)

@@ -8,13 +8,11 @@ import (
 // The functions in this file make tables with a parameter in the forms that the vendor's compiler
 // gives them: two lines that meet at 0, limited by the clamps, with the value at 0 in all knots
 // (from the bytes of leaky_relu, max and min with a scalar, relu6, hardtanh). Parameters are
-// rounded to fp16. Each function also returns the table's error relative to the function with the
-// given parameters. It returns an error if a parameter is NaN or beyond fp16, or if low is above
-// high.
+// rounded to fp16.
 
 // LeakyReLU returns a table for the function that is v for v > 0 and alpha*v otherwise. It returns
 // an error if alpha is NaN or exceeds the range of fp16.
-func LeakyReLU(alpha float64) (*Table, Deviation, error) {
+func LeakyReLU(alpha float64) (*Table, error) {
 	f := func(x float64) float64 {
 		if x < 0 {
 			return alpha * x
@@ -30,7 +28,7 @@ func LeakyReLU(alpha float64) (*Table, Deviation, error) {
 
 // Maximum returns a table for max(v, m). It returns an error if m is NaN or exceeds the range of
 // fp16.
-func Maximum(m float64) (*Table, Deviation, error) {
+func Maximum(m float64) (*Table, error) {
 	low := Line{}
 	if m < 0 {
 		low = Line{1, 0}
@@ -41,16 +39,16 @@ func Maximum(m float64) (*Table, Deviation, error) {
 // Minimum returns a table for min(v, m). It returns an error if m is NaN or exceeds the range of
 // fp16. For low inputs its line has slope 1; the published copy of the vendor's table omits this
 // slope, which would give 0 for all negative v.
-func Minimum(m float64) (*Table, Deviation, error) {
+func Minimum(m float64) (*Table, error) {
 	return FitTable(func(x float64) float64 { return min(x, m) }, newLinesSpec(-inf, m, -inf, m, Line{1, 0}, Line{1, 0}))
 }
 
 // Clip returns a table for v limited to the range from low to high. For example, Clip(0, 6) is
 // relu6 and Clip(-1, 1) is hardtanh. It returns an error if low is above high, or if a bound is NaN
 // or exceeds the range of fp16.
-func Clip(low, high float64) (*Table, Deviation, error) {
+func Clip(low, high float64) (*Table, error) {
 	if !(low <= high) {
-		return nil, Deviation{}, fmt.Errorf("mac: clip: lower bound %g is above upper bound %g", low, high)
+		return nil, fmt.Errorf("mac: clip: lower bound %g is above upper bound %g", low, high)
 	}
 	f := func(x float64) float64 { return min(max(x, low), high) }
 	return FitTable(f, newLinesSpec(low, high, low, high, Line{1, 0}, Line{1, 0}))
@@ -59,7 +57,7 @@ func Clip(low, high float64) (*Table, Deviation, error) {
 // ELU returns a table for the function that is v for v > 0 and alpha*(e^v - 1) otherwise. Its knots
 // are at the same inputs as those of the vendor's selu table. It returns an error if alpha is NaN
 // or exceeds the range of fp16.
-func ELU(alpha float64) (*Table, Deviation, error) {
+func ELU(alpha float64) (*Table, error) {
 	f := func(x float64) float64 {
 		if x > 0 {
 			return x

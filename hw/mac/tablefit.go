@@ -53,11 +53,11 @@ func (d Deviation) String() string {
 	return fmt.Sprintf("max %.5f at %g, rms %.6f over %d inputs", d.Max, d.At, d.RMS, d.Count)
 }
 
-// FitTable returns the table described by spec that approximates f, and the error of the
-// approximation. In ModeExponent and the mantissa modes, only the values of f over one period or
-// over [1/2,2] determine the knots. FitTable returns an error if the step does not fit the mode,
-// the mode is unknown, or a knot or an end value is not a finite fp16 value.
-func FitTable(f func(float64) float64, spec TableSpec) (*Table, Deviation, error) {
+// FitTable returns the table described by spec that approximates f. In ModeExponent and the mantissa
+// modes, only the values of f over one period or over [1/2,2] determine the knots. FitTable returns
+// an error if the step does not fit the mode, the mode is unknown, or a knot or an end value is not
+// a finite fp16 value.
+func FitTable(f func(float64) float64, spec TableSpec) (*Table, error) {
 	var b [TableBytes]byte
 	var bad error
 	put := func(i int, v float64) {
@@ -75,7 +75,7 @@ func FitTable(f func(float64) float64, spec TableSpec) (*Table, Deviation, error
 	binary.LittleEndian.PutUint16(b[2*atMode:], uint16(spec.Mode))
 
 	if !spec.Mode.supportsStep(spec.StepLog) {
-		return nil, Deviation{}, fmt.Errorf("mac: fit: table mode %#x does not support log2(1/step) = %d", uint16(spec.Mode), spec.StepLog)
+		return nil, fmt.Errorf("mac: fit: table mode %#x does not support log2(1/step) = %d", uint16(spec.Mode), spec.StepLog)
 	}
 	place, first := spec.knotPositions()
 	for i := first; i < numKnots; i++ {
@@ -106,13 +106,9 @@ func FitTable(f func(float64) float64, spec TableSpec) (*Table, Deviation, error
 		put(atHighIntercept, high.Intercept)
 	}
 	if bad != nil {
-		return nil, Deviation{}, bad
+		return nil, bad
 	}
-	t, err := ParseTable(b[:])
-	if err != nil {
-		return nil, Deviation{}, err
-	}
-	return t, t.Deviation(f), nil
+	return ParseTable(b[:])
 }
 
 // knotPositions returns a function that maps the index of a knot to its input, and the index of the

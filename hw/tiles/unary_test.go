@@ -75,7 +75,7 @@ func TestPassThroughScalesAndAdds(t *testing.T) {
 func TestPassThroughTable(t *testing.T) {
 	src, s := everyHalf()
 	for _, a := range mac.Activations() {
-		table, _ := mac.TableOf(a)
+		table := mac.TableOf(a)
 		dst := newTensor(4, 128, 128)
 		PassThrough(dst, src, s, mac.Post{Scale: 1, Table: table, Port: mac.PortFull}, 2)
 		for i, got := range dst.data {

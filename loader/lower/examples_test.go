@@ -275,7 +275,7 @@ func fitted(a mac.Activation) []byte {
 	if b, ok := fits.Load(a); ok {
 		return slices.Clone(b.([]byte))
 	}
-	table, _ := mac.TableOf(a)
+	table := mac.TableOf(a)
 	b := table.Encode()
 	fits.Store(a, b[:])
 	return slices.Clone(b[:])

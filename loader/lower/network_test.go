@@ -193,7 +193,7 @@ func (b *netBuilder) random() {
 	x := b.names[r.IntN(len(b.names))]
 	s := b.shapes[x]
 	table := func(a mac.Activation) []byte {
-		t, _ := mac.TableOf(a)
+		t := mac.TableOf(a)
 		e := t.Encode()
 		return e[:]
 	}
@@ -319,7 +319,7 @@ func TestNetworkTurnsRowsOfPairs(t *testing.T) {
 		pool := b.layer(layer.Reduction(layer.ReduceMean, s, layer.AxisH|layer.AxisW), b.nothing, b.input(s, false))
 		l := layer.Layer{Op: layer.Linear, In: layer.Shape{N: 1, C: 1, H: 1, W: 96}, Columns: 40, Bias: true}
 		product := b.layer(l, layer.Weights{Filter: halves(r, 96*40), Bias: halves(r, 40)}, pool)
-		entries, _ := mac.TableOf(mac.Tanh)
+		entries := mac.TableOf(mac.Tanh)
 		encoded := entries.Encode()
 		w := map[layer.Op]layer.Weights{layer.Tanh: {Table: encoded[:]}}[after]
 		b.net.Outputs = []string{b.layer(layer.Unary(after, layer.Shape{N: 1, C: 1, H: 1, W: 40}), w, product)}

@@ -141,20 +141,20 @@ func parameterTable(op layer.Op, l *layer.Layer, w *layer.Weights) (*mac.Table, 
 	var err error
 	switch op {
 	case layer.LeakyReLU:
-		t, _, err = mac.LeakyReLU(float64(l.Alpha))
+		t, err = mac.LeakyReLU(float64(l.Alpha))
 	case layer.ELU:
-		t, _, err = mac.ELU(float64(l.Alpha))
+		t, err = mac.ELU(float64(l.Alpha))
 	case layer.Clip:
-		t, _, err = mac.Clip(float64(l.Low), float64(l.High))
+		t, err = mac.Clip(float64(l.Low), float64(l.High))
 	case layer.Max, layer.Min:
 		if l.Second != layer.Scalar {
 			return nil, nil
 		}
 		v := float64(w.Second[0].Float32())
 		if op == layer.Max {
-			t, _, err = mac.Maximum(v)
+			t, err = mac.Maximum(v)
 		} else {
-			t, _, err = mac.Minimum(v)
+			t, err = mac.Minimum(v)
 		}
 	}
 	return t, err
@@ -173,7 +173,7 @@ var activationTables = map[layer.Op][]mac.Activation{
 }
 
 func encodeTable(a mac.Activation) []byte {
-	t, _ := mac.TableOf(a)
+	t := mac.TableOf(a)
 	b := t.Encode()
 	return b[:]
 }
