@@ -9,6 +9,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"sync"
 )
 
 // A Mode selects whether [Cache.Do] uses stored entries.
@@ -52,21 +53,31 @@ type Cache struct {
 // running executable, so that entries of another version of the compiler are not used. It returns
 // an *Error if the executable cannot be read.
 func Open(dir string) (*Cache, error) {
+	build, err := hashExecutable()
+	if err != nil {
+		return nil, err
+	}
+	return &Cache{Dir: dir, Build: build}, nil
+}
+
+// hashExecutable returns a hash of the running executable. It reads the file, of tens of megabytes,
+// only once in a process.
+var hashExecutable = sync.OnceValues(func() (string, error) {
 	name, err := os.Executable()
 	if err != nil {
-		return nil, &Error{"find the executable", dir, err}
+		return "", &Error{"find the executable", name, err}
 	}
 	f, err := os.Open(name)
 	if err != nil {
-		return nil, &Error{"read the executable", name, err}
+		return "", &Error{"read the executable", name, err}
 	}
 	defer f.Close()
 	h := sha256.New()
 	if _, err := io.Copy(h, f); err != nil {
-		return nil, &Error{"read the executable", name, err}
+		return "", &Error{"read the executable", name, err}
 	}
-	return &Cache{Dir: dir, Build: hex.EncodeToString(h.Sum(nil)[:8])}, nil
-}
+	return hex.EncodeToString(h.Sum(nil)[:8]), nil
+})
 
 // An Error reports that a file of the cache, or the executable, cannot be read or written.
 type Error struct {
