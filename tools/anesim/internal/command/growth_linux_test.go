@@ -171,6 +171,7 @@ func TestGrowth(t *testing.T) {
 	if testing.Short() {
 		t.Skip("inputs of megabytes, each in a process of its own, are too slow for a short run")
 	}
+	t.Parallel() // with TestPeakMemory: both wait for other processes
 	sizes := [...]int{1, 2, 4}
 	if os.Getenv("LONG") != "" {
 		sizes = [...]int{10, 20, 60}

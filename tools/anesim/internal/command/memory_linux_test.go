@@ -95,6 +95,7 @@ func TestPeakMemory(t *testing.T) {
 		{"a program without an end", []string{"run", "/dev/zero"}, nil, 0, "pipe has more than 268435456 bytes", 700},
 	} {
 		t.Run(h.name, func(t *testing.T) {
+			t.Parallel()
 			file := filepath.Join(t.TempDir(), "x")
 			args := append([]string{}, h.args...)
 			for i, arg := range args {
