@@ -3,6 +3,7 @@ package lint_test
 import (
 	"fmt"
 	"math/rand/v2"
+	"os"
 	"runtime"
 	"strings"
 	"testing"
@@ -14,9 +15,13 @@ import (
 // What lint takes grows with the chain: surfaces of as many runs, and as hard to compare, as
 // registers can say.
 func TestAttack(t *testing.T) {
+	sizes := [...]int{250, 1_000}
+	if os.Getenv("LONG") != "" {
+		sizes = [...]int{500, 2_000}
+	}
 	for _, worst := range []string{"runs", "folds", "layers"} {
 		var took [2]time.Duration
-		for k, n := range []int{500, 2_000} {
+		for k, n := range sizes {
 			p := program(t, attack(worst, n))
 			runtime.GC()
 			var before, after runtime.MemStats

@@ -246,18 +246,21 @@ func (l *layer) appendZeroSkipping(b []byte, w []half, g int) []byte {
 	return append(append(b, body...), make([]byte, max(0, g/2-2))...)
 }
 
-// codebook is the distinct weights.
+// codebook returns the distinct weights in ascending order.
 func (l *layer) codebook() []half {
-	codes := slices.Sorted(func(yield func(half) bool) {
-		for _, w := range l.weights {
-			for _, h := range w {
-				if !yield(h) {
-					return
-				}
-			}
+	var used [1 << 16]bool
+	for _, w := range l.weights {
+		for _, h := range w {
+			used[h] = true
 		}
-	})
-	return slices.Compact(codes)
+	}
+	var codes []half
+	for h, u := range used {
+		if u {
+			codes = append(codes, half(h))
+		}
+	}
+	return codes
 }
 
 // scale is the int8 scale of a channel: a power of two of its own.
