@@ -155,7 +155,7 @@ func (n *Network) fuseNodes() ([]node, error) {
 func (n *Network) lowerMerged(s *Step, given []Step) (*Part, error) {
 	p := n.Nodes[s.Merged[0]].Part
 	for k, i := range s.Merged[1:] {
-		key := mergeKey{next: n.Nodes[i].Part}
+		key := mergeKey{next: n.Nodes[i].Part, before: i < s.Merged[0]}
 		if given[i].ByColumn {
 			key.values = &given[i].Columns[0]
 		}

@@ -32,10 +32,12 @@ type Part struct {
 }
 
 // A mergeKey identifies a part that another part can merge. If the constants of that part are a
-// tensor of the network, values points to the first of them.
+// tensor of the network, values points to the first of them. The field before is set if that part
+// runs before the other one: x + relu(x) and relu(x + z) merge the same two parts.
 type mergeKey struct {
 	next   *Part
 	values *float16.Float16
+	before bool
 }
 
 // NewPart returns the part that computes layer l with weights w. Its errors are those of

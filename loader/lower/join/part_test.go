@@ -1,8 +1,11 @@
 package join
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"github.com/x448/float16"
 
 	"anesim/loader/layer"
@@ -59,6 +62,40 @@ func TestWeightsArePackedOnce(t *testing.T) {
 				t.Errorf("%s: packed again", tc.name)
 			}
 		}
+	}
+}
+
+// TestMergedPartsDependOnOrder merges a sum and a ReLU in both orders in one network: x + relu(x)
+// reads one input, relu(x + z) two.
+func TestMergedPartsDependOnOrder(t *testing.T) {
+	sum, err := NewPart(layer.Binary(layer.Add, pixels, pixels), layer.Weights{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	relu, err := NewPart(layer.Unary(layer.ReLU, pixels), layer.Weights{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := &Network{
+		Inputs: []Tensor{{Name: "x", Shape: pixels}, {Name: "z", Shape: pixels}},
+		Nodes: []Node{
+			{Part: relu, Inputs: []string{"x"}, Output: "r"}, {Part: sum, Inputs: []string{"x", "r"}, Output: "s"},
+			{Part: sum, Inputs: []string{"x", "z"}, Output: "q"}, {Part: relu, Inputs: []string{"q"}, Output: "t"},
+		},
+		Outputs: []string{"s", "t"},
+	}
+	nodes, err := n.fuseNodes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, x := range nodes {
+		l := &x.Part.Layer
+		got = append(got, fmt.Sprintf("%s(%s): %v of %d operands, then %v", x.Output, strings.Join(x.Inputs, ", "), l.Op, len(x.Part.inputs), l.Activation))
+	}
+	want := []string{"s(x): add of 1 operands, then Op(0)", "t(x, z): add of 2 operands, then relu"}
+	if d := cmp.Diff(want, got); d != "" {
+		t.Errorf("merged layers (-want +got):\n%s", d)
 	}
 }
 
