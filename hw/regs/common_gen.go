@@ -2,7 +2,8 @@
 
 package regs
 
-// Common is group G1, the shape of the work, which all units share (the documents' dimensions).
+// Common holds the registers of group G1, which all units share: the shapes of source, window and
+// result, and how the work is divided. The documents call it the dimensions.
 type Common struct {
 	InDim          InDim
 	InDepth        InDepth
@@ -22,7 +23,7 @@ type Common struct {
 	DPE            DPE
 }
 
-// G1 is the name of Common in the documents.
+// G1 is the name that the documents use for the register group [Common].
 type G1 = Common
 
 func (g *Common) load(w *[16]uint32) {
@@ -63,426 +64,508 @@ func (g *Common) store(w *[16]uint32) {
 	w[15] = uint32(g.DPE)
 }
 
-// InDim is the type of register Common.InDim.
+// An InDim is the value of the register Common.InDim. Its methods get and set the fields of the
+// word.
 type InDim uint32
 
-// Win returns bits 0-14 (bytes).
+// Win returns bits 0-14 of the word: the width of the source in elements. The field is known from
+// the bytes of programs.
 func (w InDim) Win() uint32 { return field(uint32(w), 0, 15) }
 
-// WithWin returns w with Win set to v. It panics if v does not fit.
+// WithWin returns w with bits 0-14, the width of the source in elements, set to v. It panics if v
+// has more than 15 bits.
 func (w InDim) WithWin(v uint32) InDim { return InDim(withField(uint32(w), 0, 15, v)) }
 
-// Hin returns bits 16-30 (bytes).
+// Hin returns bits 16-30 of the word: the height of the source in elements. The field is known from
+// the bytes of programs.
 func (w InDim) Hin() uint32 { return field(uint32(w), 16, 15) }
 
-// WithHin returns w with Hin set to v. It panics if v does not fit.
+// WithHin returns w with bits 16-30, the height of the source in elements, set to v. It panics if v
+// has more than 15 bits.
 func (w InDim) WithHin(v uint32) InDim { return InDim(withField(uint32(w), 16, 15, v)) }
 
-// InDepth is the type of register Common.InDepth.
+// An InDepth is the value of the register Common.InDepth. Its methods get and set the fields of the
+// word.
 type InDepth uint32
 
-// Din returns bits 0-15 (inferred).
-// 1 but for tensors with a depth; mean over CHW puts H here.
+// Din returns bits 0-15 of the word: the depth of the source: 1 except for tensors with a depth; a
+// mean over C, H and W puts H here. The field is inferred from programs.
 func (w InDepth) Din() uint32 { return field(uint32(w), 0, 16) }
 
-// WithDin returns w with Din set to v. It panics if v does not fit.
+// WithDin returns w with bits 0-15, the depth of the source, set to v. It panics if v has more than
+// 16 bits.
 func (w InDepth) WithDin(v uint32) InDepth { return InDepth(withField(uint32(w), 0, 16, v)) }
 
-// ChCfg is the type of register Common.ChCfg.
+// A ChCfg is the value of the register Common.ChCfg. Its methods get and set the fields of the
+// word.
 type ChCfg uint32
 
-// InFmt returns bits 0-1 (bytes).
+// InFmt returns bits 0-1 of the word: the element format of the source. The field is known from the
+// bytes of programs.
 func (w ChCfg) InFmt() Format { return Format(field(uint32(w), 0, 2)) }
 
-// WithInFmt returns w with InFmt set to v. It panics if v does not fit.
+// WithInFmt returns w with bits 0-1, the element format of the source, set to v. It panics if v has
+// more than 2 bits.
 func (w ChCfg) WithInFmt(v Format) ChCfg { return ChCfg(withField(uint32(w), 0, 2, uint32(v))) }
 
-// OutFmt returns bits 4-5 (bytes).
+// OutFmt returns bits 4-5 of the word: the element format of the result. The field is known from
+// the bytes of programs.
 func (w ChCfg) OutFmt() Format { return Format(field(uint32(w), 4, 2)) }
 
-// WithOutFmt returns w with OutFmt set to v. It panics if v does not fit.
+// WithOutFmt returns w with bits 4-5, the element format of the result, set to v. It panics if v
+// has more than 2 bits.
 func (w ChCfg) WithOutFmt(v Format) ChCfg { return ChCfg(withField(uint32(w), 4, 2, uint32(v))) }
 
-// Cin is the type of register Common.Cin.
+// A Cin is the value of the register Common.Cin. Its methods get and set the fields of the word.
 type Cin uint32
 
-// Cin returns bits 0-16 (bytes).
+// Cin returns bits 0-16 of the word: the number of source channels per group. The field is known
+// from the bytes of programs.
 func (w Cin) Cin() uint32 { return field(uint32(w), 0, 17) }
 
-// WithCin returns w with Cin set to v. It panics if v does not fit.
+// WithCin returns w with bits 0-16, the number of source channels per group, set to v. It panics if
+// v has more than 17 bits.
 func (w Cin) WithCin(v uint32) Cin { return Cin(withField(uint32(w), 0, 17, v)) }
 
-// Cout is the type of register Common.Cout.
+// A Cout is the value of the register Common.Cout. Its methods get and set the fields of the word.
 type Cout uint32
 
-// Cout returns bits 0-16 (bytes).
+// Cout returns bits 0-16 of the word: the number of result channels per group. The field is known
+// from the bytes of programs.
 func (w Cout) Cout() uint32 { return field(uint32(w), 0, 17) }
 
-// WithCout returns w with Cout set to v. It panics if v does not fit.
+// WithCout returns w with bits 0-16, the number of result channels per group, set to v. It panics
+// if v has more than 17 bits.
 func (w Cout) WithCout(v uint32) Cout { return Cout(withField(uint32(w), 0, 17, v)) }
 
-// OutDim is the type of register Common.OutDim.
+// An OutDim is the value of the register Common.OutDim. Its methods get and set the fields of the
+// word.
 type OutDim uint32
 
-// Wout returns bits 0-14 (bytes).
+// Wout returns bits 0-14 of the word: the width of the result in elements. The field is known from
+// the bytes of programs.
 func (w OutDim) Wout() uint32 { return field(uint32(w), 0, 15) }
 
-// WithWout returns w with Wout set to v. It panics if v does not fit.
+// WithWout returns w with bits 0-14, the width of the result in elements, set to v. It panics if v
+// has more than 15 bits.
 func (w OutDim) WithWout(v uint32) OutDim { return OutDim(withField(uint32(w), 0, 15, v)) }
 
-// Hout returns bits 16-30 (bytes).
+// Hout returns bits 16-30 of the word: the height of the result in elements. The field is known
+// from the bytes of programs.
 func (w OutDim) Hout() uint32 { return field(uint32(w), 16, 15) }
 
-// WithHout returns w with Hout set to v. It panics if v does not fit.
+// WithHout returns w with bits 16-30, the height of the result in elements, set to v. It panics if
+// v has more than 15 bits.
 func (w OutDim) WithHout(v uint32) OutDim { return OutDim(withField(uint32(w), 16, 15, v)) }
 
-// OutDepth is the type of register Common.OutDepth.
+// An OutDepth is the value of the register Common.OutDepth. Its methods get and set the fields of
+// the word.
 type OutDepth uint32
 
-// Dout returns bits 0-15 (inferred).
-// 1 but for tensors with a depth.
+// Dout returns bits 0-15 of the word: the depth of the result: 1 except for tensors with a depth.
+// The field is inferred from programs.
 func (w OutDepth) Dout() uint32 { return field(uint32(w), 0, 16) }
 
-// WithDout returns w with Dout set to v. It panics if v does not fit.
+// WithDout returns w with bits 0-15, the depth of the result, set to v. It panics if v has more
+// than 16 bits.
 func (w OutDepth) WithDout(v uint32) OutDepth { return OutDepth(withField(uint32(w), 0, 16, v)) }
 
-// ConvCfg is the type of register Common.ConvCfg.
+// A ConvCfg is the value of the register Common.ConvCfg. Its methods get and set the fields of the
+// word.
 type ConvCfg uint32
 
-// Kw returns bits 0-4 (bytes).
+// Kw returns bits 0-4 of the word: the width of the window in taps. The field is known from the
+// bytes of programs.
 func (w ConvCfg) Kw() uint32 { return field(uint32(w), 0, 5) }
 
-// WithKw returns w with Kw set to v. It panics if v does not fit.
+// WithKw returns w with bits 0-4, the width of the window in taps, set to v. It panics if v has
+// more than 5 bits.
 func (w ConvCfg) WithKw(v uint32) ConvCfg { return ConvCfg(withField(uint32(w), 0, 5, v)) }
 
-// Kh returns bits 5-9 (bytes).
+// Kh returns bits 5-9 of the word: the height of the window in taps. The field is known from the
+// bytes of programs.
 func (w ConvCfg) Kh() uint32 { return field(uint32(w), 5, 5) }
 
-// WithKh returns w with Kh set to v. It panics if v does not fit.
+// WithKh returns w with bits 5-9, the height of the window in taps, set to v. It panics if v has
+// more than 5 bits.
 func (w ConvCfg) WithKh(v uint32) ConvCfg { return ConvCfg(withField(uint32(w), 5, 5, v)) }
 
-// OCGSize returns bits 10-12 (bytes).
-// Log2 of the output channels per engine in one pass.
+// OCGSize returns bits 10-12 of the word: log2 of the result channels that an engine computes in
+// one pass. The field is known from the bytes of programs.
 func (w ConvCfg) OCGSize() uint32 { return field(uint32(w), 10, 3) }
 
-// WithOCGSize returns w with OCGSize set to v. It panics if v does not fit.
+// WithOCGSize returns w with bits 10-12, log2 of the result channels that an engine computes in one
+// pass, set to v. It panics if v has more than 3 bits.
 func (w ConvCfg) WithOCGSize(v uint32) ConvCfg { return ConvCfg(withField(uint32(w), 10, 3, v)) }
 
-// Sx returns bits 13-14 (bytes).
+// Sx returns bits 13-14 of the word: the horizontal stride of the window. The field is known from
+// the bytes of programs.
 func (w ConvCfg) Sx() uint32 { return field(uint32(w), 13, 2) }
 
-// WithSx returns w with Sx set to v. It panics if v does not fit.
+// WithSx returns w with bits 13-14, the horizontal stride of the window, set to v. It panics if v
+// has more than 2 bits.
 func (w ConvCfg) WithSx(v uint32) ConvCfg { return ConvCfg(withField(uint32(w), 13, 2, v)) }
 
-// Sy returns bits 15-16 (bytes).
+// Sy returns bits 15-16 of the word: the vertical stride of the window. The field is known from the
+// bytes of programs.
 func (w ConvCfg) Sy() uint32 { return field(uint32(w), 15, 2) }
 
-// WithSy returns w with Sy set to v. It panics if v does not fit.
+// WithSy returns w with bits 15-16, the vertical stride of the window, set to v. It panics if v has
+// more than 2 bits.
 func (w ConvCfg) WithSy(v uint32) ConvCfg { return ConvCfg(withField(uint32(w), 15, 2, v)) }
 
-// Px returns bits 17-21 (bytes).
+// Px returns bits 17-21 of the word: the number of columns of padding before the source. The field
+// is known from the bytes of programs.
 func (w ConvCfg) Px() uint32 { return field(uint32(w), 17, 5) }
 
-// WithPx returns w with Px set to v. It panics if v does not fit.
+// WithPx returns w with bits 17-21, the number of columns of padding before the source, set to v.
+// It panics if v has more than 5 bits.
 func (w ConvCfg) WithPx(v uint32) ConvCfg { return ConvCfg(withField(uint32(w), 17, 5, v)) }
 
-// Py returns bits 22-26 (bytes).
+// Py returns bits 22-26 of the word: the number of rows of padding before the source. The field is
+// known from the bytes of programs.
 func (w ConvCfg) Py() uint32 { return field(uint32(w), 22, 5) }
 
-// WithPy returns w with Py set to v. It panics if v does not fit.
+// WithPy returns w with bits 22-26, the number of rows of padding before the source, set to v. It
+// panics if v has more than 5 bits.
 func (w ConvCfg) WithPy(v uint32) ConvCfg { return ConvCfg(withField(uint32(w), 22, 5, v)) }
 
-// Ox returns bits 28-29 (bytes).
+// Ox returns bits 28-29 of the word: the number of adjacent results in a row that the engines
+// compute per step. The field is known from the bytes of programs.
 func (w ConvCfg) Ox() uint32 { return field(uint32(w), 28, 2) }
 
-// WithOx returns w with Ox set to v. It panics if v does not fit.
+// WithOx returns w with bits 28-29, the number of adjacent results in a row that the engines
+// compute per step, set to v. It panics if v has more than 2 bits.
 func (w ConvCfg) WithOx(v uint32) ConvCfg { return ConvCfg(withField(uint32(w), 28, 2, v)) }
 
-// Oy returns bits 30-31 (bytes).
+// Oy returns bits 30-31 of the word: the number of adjacent results in a column that the engines
+// compute per step. The field is known from the bytes of programs.
 func (w ConvCfg) Oy() uint32 { return field(uint32(w), 30, 2) }
 
-// WithOy returns w with Oy set to v. It panics if v does not fit.
+// WithOy returns w with bits 30-31, the number of adjacent results in a column that the engines
+// compute per step, set to v. It panics if v has more than 2 bits.
 func (w ConvCfg) WithOy(v uint32) ConvCfg { return ConvCfg(withField(uint32(w), 30, 2, v)) }
 
-// GroupConvCfg is the type of register Common.GroupConvCfg.
+// A GroupConvCfg is the value of the register Common.GroupConvCfg. Its methods get and set the
+// fields of the word.
 type GroupConvCfg uint32
 
-// NumGroups returns bits 0-12 (bytes).
-// Groups, and batch.
+// NumGroups returns bits 0-12 of the word: the number of groups or batch elements. The field is
+// known from the bytes of programs.
 func (w GroupConvCfg) NumGroups() uint32 { return field(uint32(w), 0, 13) }
 
-// WithNumGroups returns w with NumGroups set to v. It panics if v does not fit.
+// WithNumGroups returns w with bits 0-12, the number of groups or batch elements, set to v. It
+// panics if v has more than 13 bits.
 func (w GroupConvCfg) WithNumGroups(v uint32) GroupConvCfg {
 	return GroupConvCfg(withField(uint32(w), 0, 13, v))
 }
 
-// UnicastEn returns bit 14 (bytes).
+// UnicastEn reports whether bit 14 of the word is set: each result channel reads only UnicastCin
+// source channels. The field is known from the bytes of programs.
 func (w GroupConvCfg) UnicastEn() bool { return w>>14&1 != 0 }
 
-// WithUnicastEn returns w with UnicastEn set to v. It panics if v does not fit.
+// WithUnicastEn returns w with bit 14 set to v, which says whether each result channel reads only
+// UnicastCin source channels.
 func (w GroupConvCfg) WithUnicastEn(v bool) GroupConvCfg {
 	return GroupConvCfg(withField(uint32(w), 14, 1, bit(v)))
 }
 
-// ElemMultMode returns bit 15 (bytes).
+// ElemMultMode reports whether bit 15 of the word is set. The field is known from the bytes of
+// programs.
 func (w GroupConvCfg) ElemMultMode() bool { return w>>15&1 != 0 }
 
-// WithElemMultMode returns w with ElemMultMode set to v. It panics if v does not fit.
+// WithElemMultMode returns w with bit 15, the field [GroupConvCfg.ElemMultMode], set to v.
 func (w GroupConvCfg) WithElemMultMode(v bool) GroupConvCfg {
 	return GroupConvCfg(withField(uint32(w), 15, 1, bit(v)))
 }
 
-// UnicastCin returns bits 16-31 (bytes).
+// UnicastCin returns bits 16-31 of the word: the number of source channels that each result channel
+// reads if UnicastEn is set. The field is known from the bytes of programs.
 func (w GroupConvCfg) UnicastCin() uint32 { return field(uint32(w), 16, 16) }
 
-// WithUnicastCin returns w with UnicastCin set to v. It panics if v does not fit.
+// WithUnicastCin returns w with bits 16-31, the number of source channels that each result channel
+// reads if UnicastEn is set, set to v. It panics if v has more than 16 bits.
 func (w GroupConvCfg) WithUnicastCin(v uint32) GroupConvCfg {
 	return GroupConvCfg(withField(uint32(w), 16, 16, v))
 }
 
-// TileCfg is the type of register Common.TileCfg.
+// A TileCfg is the value of the register Common.TileCfg. Its methods get and set the fields of the
+// word.
 type TileCfg uint32
 
-// TileHeight returns bits 0-15 (bytes).
+// TileHeight returns bits 0-15 of the word: the number of result rows in a tile, which the task
+// computes from the rows in the L2. The field is known from the bytes of programs.
 func (w TileCfg) TileHeight() uint32 { return field(uint32(w), 0, 16) }
 
-// WithTileHeight returns w with TileHeight set to v. It panics if v does not fit.
+// WithTileHeight returns w with bits 0-15, the number of result rows in a tile, set to v. It panics
+// if v has more than 16 bits.
 func (w TileCfg) WithTileHeight(v uint32) TileCfg { return TileCfg(withField(uint32(w), 0, 16, v)) }
 
-// PlanarPatch is the type of register Common.PlanarPatch.
+// A PlanarPatch is the value of the register Common.PlanarPatch. Its methods get and set the fields
+// of the word.
 type PlanarPatch uint32
 
-// Log2W returns bits 0-3 (inferred).
-// Planar tasks only; 0 otherwise.
+// Log2W returns bits 0-3 of the word: log2 of the columns in a patch of a planar task; 0 in other
+// tasks. The field is inferred from programs.
 func (w PlanarPatch) Log2W() uint32 { return field(uint32(w), 0, 4) }
 
-// WithLog2W returns w with Log2W set to v. It panics if v does not fit.
+// WithLog2W returns w with bits 0-3, log2 of the columns in a patch of a planar task, set to v. It
+// panics if v has more than 4 bits.
 func (w PlanarPatch) WithLog2W(v uint32) PlanarPatch {
 	return PlanarPatch(withField(uint32(w), 0, 4, v))
 }
 
-// Log2H returns bits 4-7 (inferred).
-// Planar tasks only; 0 otherwise.
+// Log2H returns bits 4-7 of the word: log2 of the rows in a patch of a planar task; 0 in other
+// tasks. The field is inferred from programs.
 func (w PlanarPatch) Log2H() uint32 { return field(uint32(w), 4, 4) }
 
-// WithLog2H returns w with Log2H set to v. It panics if v does not fit.
+// WithLog2H returns w with bits 4-7, log2 of the rows in a patch of a planar task, set to v. It
+// panics if v has more than 4 bits.
 func (w PlanarPatch) WithLog2H(v uint32) PlanarPatch {
 	return PlanarPatch(withField(uint32(w), 4, 4, v))
 }
 
-// PlanarOperands is the type of register Common.PlanarOperands.
+// A PlanarOperands is the value of the register Common.PlanarOperands. Its methods get and set the
+// fields of the word.
 type PlanarOperands uint32
 
-// Src1BroadcastW returns bit 0 (inferred).
-// Layer_norm: source 1 is one value a row.
+// Src1BroadcastW reports whether bit 0 of the word is set: source 1 has width 1 and is repeated
+// along the width, as in layer_norm. The field is inferred from programs.
 func (w PlanarOperands) Src1BroadcastW() bool { return w>>0&1 != 0 }
 
-// WithSrc1BroadcastW returns w with Src1BroadcastW set to v. It panics if v does not fit.
+// WithSrc1BroadcastW returns w with bit 0 set to v, which says whether source 1 has width 1 and is
+// repeated along the width.
 func (w PlanarOperands) WithSrc1BroadcastW(v bool) PlanarOperands {
 	return PlanarOperands(withField(uint32(w), 0, 1, bit(v)))
 }
 
-// Src1BroadcastH returns bit 1 (inferred).
-// By analogy with source 2.
+// Src1BroadcastH reports whether bit 1 of the word is set: source 1 has height 1 and is repeated
+// along the height, by analogy with source 2. The field is inferred from programs.
 func (w PlanarOperands) Src1BroadcastH() bool { return w>>1&1 != 0 }
 
-// WithSrc1BroadcastH returns w with Src1BroadcastH set to v. It panics if v does not fit.
+// WithSrc1BroadcastH returns w with bit 1 set to v, which says whether source 1 has height 1 and is
+// repeated along the height.
 func (w PlanarOperands) WithSrc1BroadcastH(v bool) PlanarOperands {
 	return PlanarOperands(withField(uint32(w), 1, 1, bit(v)))
 }
 
-// Src1BroadcastD returns bit 2 (inferred).
-// By analogy with source 2.
+// Src1BroadcastD reports whether bit 2 of the word is set: source 1 has depth 1 and is repeated
+// along the depth, by analogy with source 2. The field is inferred from programs.
 func (w PlanarOperands) Src1BroadcastD() bool { return w>>2&1 != 0 }
 
-// WithSrc1BroadcastD returns w with Src1BroadcastD set to v. It panics if v does not fit.
+// WithSrc1BroadcastD returns w with bit 2 set to v, which says whether source 1 has depth 1 and is
+// repeated along the depth.
 func (w PlanarOperands) WithSrc1BroadcastD(v bool) PlanarOperands {
 	return PlanarOperands(withField(uint32(w), 2, 1, bit(v)))
 }
 
-// Src1BroadcastC returns bit 3 (inferred).
-// Softmax: source 1 is the one reciprocal.
+// Src1BroadcastC reports whether bit 3 of the word is set: source 1 has one channel and is repeated
+// for every channel, as the reciprocal in a softmax. The field is inferred from programs.
 func (w PlanarOperands) Src1BroadcastC() bool { return w>>3&1 != 0 }
 
-// WithSrc1BroadcastC returns w with Src1BroadcastC set to v. It panics if v does not fit.
+// WithSrc1BroadcastC returns w with bit 3 set to v, which says whether source 1 has one channel and
+// is repeated for every channel.
 func (w PlanarOperands) WithSrc1BroadcastC(v bool) PlanarOperands {
 	return PlanarOperands(withField(uint32(w), 3, 1, bit(v)))
 }
 
-// Src2BroadcastW returns bit 4 (inferred).
-// Add of one value a channel.
+// Src2BroadcastW reports whether bit 4 of the word is set: source 2 has width 1 and is repeated
+// along the width, as in an addition of one value per channel. The field is inferred from programs.
 func (w PlanarOperands) Src2BroadcastW() bool { return w>>4&1 != 0 }
 
-// WithSrc2BroadcastW returns w with Src2BroadcastW set to v. It panics if v does not fit.
+// WithSrc2BroadcastW returns w with bit 4 set to v, which says whether source 2 has width 1 and is
+// repeated along the width.
 func (w PlanarOperands) WithSrc2BroadcastW(v bool) PlanarOperands {
 	return PlanarOperands(withField(uint32(w), 4, 1, bit(v)))
 }
 
-// Src2BroadcastH returns bit 5 (inferred).
-// Add of one value a channel.
+// Src2BroadcastH reports whether bit 5 of the word is set: source 2 has height 1 and is repeated
+// along the height, as in an addition of one value per channel. The field is inferred from
+// programs.
 func (w PlanarOperands) Src2BroadcastH() bool { return w>>5&1 != 0 }
 
-// WithSrc2BroadcastH returns w with Src2BroadcastH set to v. It panics if v does not fit.
+// WithSrc2BroadcastH returns w with bit 5 set to v, which says whether source 2 has height 1 and is
+// repeated along the height.
 func (w PlanarOperands) WithSrc2BroadcastH(v bool) PlanarOperands {
 	return PlanarOperands(withField(uint32(w), 5, 1, bit(v)))
 }
 
-// Src2BroadcastD returns bit 6 (inferred).
-// By analogy.
+// Src2BroadcastD reports whether bit 6 of the word is set: source 2 has depth 1 and is repeated
+// along the depth, by analogy with the other axes. The field is inferred from programs.
 func (w PlanarOperands) Src2BroadcastD() bool { return w>>6&1 != 0 }
 
-// WithSrc2BroadcastD returns w with Src2BroadcastD set to v. It panics if v does not fit.
+// WithSrc2BroadcastD returns w with bit 6 set to v, which says whether source 2 has depth 1 and is
+// repeated along the depth.
 func (w PlanarOperands) WithSrc2BroadcastD(v bool) PlanarOperands {
 	return PlanarOperands(withField(uint32(w), 6, 1, bit(v)))
 }
 
-// Src2BroadcastC returns bit 7 (inferred).
-// Softmax: source 2 is the one maximum.
+// Src2BroadcastC reports whether bit 7 of the word is set: source 2 has one channel and is repeated
+// for every channel, as the maximum in a softmax. The field is inferred from programs.
 func (w PlanarOperands) Src2BroadcastC() bool { return w>>7&1 != 0 }
 
-// WithSrc2BroadcastC returns w with Src2BroadcastC set to v. It panics if v does not fit.
+// WithSrc2BroadcastC returns w with bit 7 set to v, which says whether source 2 has one channel and
+// is repeated for every channel.
 func (w PlanarOperands) WithSrc2BroadcastC(v bool) PlanarOperands {
 	return PlanarOperands(withField(uint32(w), 7, 1, bit(v)))
 }
 
-// Src1Transpose returns bit 8 (inferred).
-// By analogy with source 2.
+// Src1Transpose reports whether bit 8 of the word is set: channel and x of source 1 are swapped, by
+// analogy with source 2. The field is inferred from programs.
 func (w PlanarOperands) Src1Transpose() bool { return w>>8&1 != 0 }
 
-// WithSrc1Transpose returns w with Src1Transpose set to v. It panics if v does not fit.
+// WithSrc1Transpose returns w with bit 8 set to v, which says whether channel and x of source 1 are
+// swapped.
 func (w PlanarOperands) WithSrc1Transpose(v bool) PlanarOperands {
 	return PlanarOperands(withField(uint32(w), 8, 1, bit(v)))
 }
 
-// Src2Transpose returns bit 9 (inferred).
-// Multiply by a constant a channel: channel runs along x.
+// Src2Transpose reports whether bit 9 of the word is set: channel and x of source 2 are swapped, as
+// in a multiplication by one constant per channel. The field is inferred from programs.
 func (w PlanarOperands) Src2Transpose() bool { return w>>9&1 != 0 }
 
-// WithSrc2Transpose returns w with Src2Transpose set to v. It panics if v does not fit.
+// WithSrc2Transpose returns w with bit 9 set to v, which says whether channel and x of source 2 are
+// swapped.
 func (w PlanarOperands) WithSrc2Transpose(v bool) PlanarOperands {
 	return PlanarOperands(withField(uint32(w), 9, 1, bit(v)))
 }
 
-// ResultTranspose returns bit 10 (inferred).
-// Softmax, reduce_sum: channel and x change places in the result.
+// ResultTranspose reports whether bit 10 of the word is set: channel and x of the result are
+// swapped, as in softmax and reduce_sum. The field is inferred from programs.
 func (w PlanarOperands) ResultTranspose() bool { return w>>10&1 != 0 }
 
-// WithResultTranspose returns w with ResultTranspose set to v. It panics if v does not fit.
+// WithResultTranspose returns w with bit 10 set to v, which says whether channel and x of the
+// result are swapped.
 func (w PlanarOperands) WithResultTranspose(v bool) PlanarOperands {
 	return PlanarOperands(withField(uint32(w), 10, 1, bit(v)))
 }
 
-// CommonCfg is the type of register Common.Cfg.
+// A CommonCfg is the value of the register Common.Cfg. Its methods get and set the fields of the
+// word.
 type CommonCfg uint32
 
-// SmallSourceMode returns bit 2 (bytes).
-// PlanarForm and Transpose inferred.
+// SmallSourceMode reports whether bit 2 of the word is set: the engines use the patches for results
+// of up to 8 columns. The field is known from the bytes of programs.
 func (w CommonCfg) SmallSourceMode() bool { return w>>2&1 != 0 }
 
-// WithSmallSourceMode returns w with SmallSourceMode set to v. It panics if v does not fit.
+// WithSmallSourceMode returns w with bit 2 set to v, which says whether the engines use the patches
+// for results of up to 8 columns.
 func (w CommonCfg) WithSmallSourceMode(v bool) CommonCfg {
 	return CommonCfg(withField(uint32(w), 2, 1, bit(v)))
 }
 
-// PlanarForm returns bits 4-6 (inferred).
-// 2 one source and a constant; 3 two sources; 4 bias and scale rows; 5 reduction; 6 two sources, then a reduction.
+// PlanarForm returns bits 4-6 of the word: the operands of a planar task: 2 one source and a
+// constant; 3 two sources; 4 bias and scale rows; 5 a reduction; 6 two sources, then a reduction.
+// The field is inferred from programs.
 func (w CommonCfg) PlanarForm() PlanarForm { return PlanarForm(field(uint32(w), 4, 3)) }
 
-// WithPlanarForm returns w with PlanarForm set to v. It panics if v does not fit.
+// WithPlanarForm returns w with bits 4-6, the operands of a planar task, set to v. It panics if v
+// has more than 3 bits.
 func (w CommonCfg) WithPlanarForm(v PlanarForm) CommonCfg {
 	return CommonCfg(withField(uint32(w), 4, 3, uint32(v)))
 }
 
-// ShPref returns bits 8-10 (decompiled).
-// PlanarForm and Transpose inferred.
+// ShPref returns bits 8-10 of the word: log2 of the preferred number of rows in a patch. The field
+// is named in the vendor's code.
 func (w CommonCfg) ShPref() uint32 { return field(uint32(w), 8, 3) }
 
-// WithShPref returns w with ShPref set to v. It panics if v does not fit.
+// WithShPref returns w with bits 8-10, log2 of the preferred number of rows in a patch, set to v.
+// It panics if v has more than 3 bits.
 func (w CommonCfg) WithShPref(v uint32) CommonCfg { return CommonCfg(withField(uint32(w), 8, 3, v)) }
 
-// ShMin returns bits 12-14 (decompiled).
-// PlanarForm and Transpose inferred.
+// ShMin returns bits 12-14 of the word: log2 of the smallest number of rows in a patch. The field
+// is named in the vendor's code.
 func (w CommonCfg) ShMin() uint32 { return field(uint32(w), 12, 3) }
 
-// WithShMin returns w with ShMin set to v. It panics if v does not fit.
+// WithShMin returns w with bits 12-14, log2 of the smallest number of rows in a patch, set to v. It
+// panics if v has more than 3 bits.
 func (w CommonCfg) WithShMin(v uint32) CommonCfg { return CommonCfg(withField(uint32(w), 12, 3, v)) }
 
-// ShMax returns bits 16-18 (decompiled).
-// PlanarForm and Transpose inferred.
+// ShMax returns bits 16-18 of the word: log2 of the largest number of rows in a patch. The field is
+// named in the vendor's code.
 func (w CommonCfg) ShMax() uint32 { return field(uint32(w), 16, 3) }
 
-// WithShMax returns w with ShMax set to v. It panics if v does not fit.
+// WithShMax returns w with bits 16-18, log2 of the largest number of rows in a patch, set to v. It
+// panics if v has more than 3 bits.
 func (w CommonCfg) WithShMax(v uint32) CommonCfg { return CommonCfg(withField(uint32(w), 16, 3, v)) }
 
-// ActiveNE returns bits 19-21 (bytes).
-// Log2 of the engines at work.
+// ActiveNE returns bits 19-21 of the word: log2 of the number of MAC engines at work. The field is
+// known from the bytes of programs.
 func (w CommonCfg) ActiveNE() uint32 { return field(uint32(w), 19, 3) }
 
-// WithActiveNE returns w with ActiveNE set to v. It panics if v does not fit.
+// WithActiveNE returns w with bits 19-21, log2 of the number of MAC engines at work, set to v. It
+// panics if v has more than 3 bits.
 func (w CommonCfg) WithActiveNE(v uint32) CommonCfg { return CommonCfg(withField(uint32(w), 19, 3, v)) }
 
-// ContextSwitchIn returns bit 22 (decompiled).
-// PlanarForm and Transpose inferred.
+// ContextSwitchIn reports whether bit 22 of the word is set. The field is named in the vendor's
+// code.
 func (w CommonCfg) ContextSwitchIn() bool { return w>>22&1 != 0 }
 
-// WithContextSwitchIn returns w with ContextSwitchIn set to v. It panics if v does not fit.
+// WithContextSwitchIn returns w with bit 22, the field [CommonCfg.ContextSwitchIn], set to v.
 func (w CommonCfg) WithContextSwitchIn(v bool) CommonCfg {
 	return CommonCfg(withField(uint32(w), 22, 1, bit(v)))
 }
 
-// ContextSwitchOut returns bit 24 (decompiled).
-// PlanarForm and Transpose inferred.
+// ContextSwitchOut reports whether bit 24 of the word is set. The field is named in the vendor's
+// code.
 func (w CommonCfg) ContextSwitchOut() bool { return w>>24&1 != 0 }
 
-// WithContextSwitchOut returns w with ContextSwitchOut set to v. It panics if v does not fit.
+// WithContextSwitchOut returns w with bit 24, the field [CommonCfg.ContextSwitchOut], set to v.
 func (w CommonCfg) WithContextSwitchOut(v bool) CommonCfg {
 	return CommonCfg(withField(uint32(w), 24, 1, bit(v)))
 }
 
-// AccDoubleBufEn returns bit 26 (decompiled).
-// PlanarForm and Transpose inferred.
+// AccDoubleBufEn reports whether bit 26 of the word is set. The field is named in the vendor's
+// code.
 func (w CommonCfg) AccDoubleBufEn() bool { return w>>26&1 != 0 }
 
-// WithAccDoubleBufEn returns w with AccDoubleBufEn set to v. It panics if v does not fit.
+// WithAccDoubleBufEn returns w with bit 26, the field [CommonCfg.AccDoubleBufEn], set to v.
 func (w CommonCfg) WithAccDoubleBufEn(v bool) CommonCfg {
 	return CommonCfg(withField(uint32(w), 26, 1, bit(v)))
 }
 
-// Transpose returns bit 28 (inferred).
-// Channel and x swap on the result path.
+// Transpose reports whether bit 28 of the word is set: channel and x are swapped when the result is
+// written. The field is inferred from programs.
 func (w CommonCfg) Transpose() bool { return w>>28&1 != 0 }
 
-// WithTranspose returns w with Transpose set to v. It panics if v does not fit.
+// WithTranspose returns w with bit 28 set to v, which says whether channel and x are swapped when
+// the result is written.
 func (w CommonCfg) WithTranspose(v bool) CommonCfg {
 	return CommonCfg(withField(uint32(w), 28, 1, bit(v)))
 }
 
-// TaskInfo is the type of register Common.TaskInfo.
+// A TaskInfo is the value of the register Common.TaskInfo. Its methods get and set the fields of
+// the word.
 type TaskInfo uint32
 
-// TaskID returns bits 0-15 (decompiled).
+// TaskID returns bits 0-15 of the word. The field is named in the vendor's code.
 func (w TaskInfo) TaskID() uint32 { return field(uint32(w), 0, 16) }
 
-// WithTaskID returns w with TaskID set to v. It panics if v does not fit.
+// WithTaskID returns w with bits 0-15, the field [TaskInfo.TaskID], set to v. It panics if v has
+// more than 16 bits.
 func (w TaskInfo) WithTaskID(v uint32) TaskInfo { return TaskInfo(withField(uint32(w), 0, 16, v)) }
 
-// TaskQ returns bits 16-19 (decompiled).
+// TaskQ returns bits 16-19 of the word. The field is named in the vendor's code.
 func (w TaskInfo) TaskQ() uint32 { return field(uint32(w), 16, 4) }
 
-// WithTaskQ returns w with TaskQ set to v. It panics if v does not fit.
+// WithTaskQ returns w with bits 16-19, the field [TaskInfo.TaskQ], set to v. It panics if v has
+// more than 4 bits.
 func (w TaskInfo) WithTaskQ(v uint32) TaskInfo { return TaskInfo(withField(uint32(w), 16, 4, v)) }
 
-// TaskNID returns bits 20-27 (decompiled).
+// TaskNID returns bits 20-27 of the word: a number that is 0 in a task of the planar engine alone.
+// The field is named in the vendor's code.
 func (w TaskInfo) TaskNID() uint32 { return field(uint32(w), 20, 8) }
 
-// WithTaskNID returns w with TaskNID set to v. It panics if v does not fit.
+// WithTaskNID returns w with bits 20-27, the field [TaskInfo.TaskNID], set to v. It panics if v has
+// more than 8 bits.
 func (w TaskInfo) WithTaskNID(v uint32) TaskInfo { return TaskInfo(withField(uint32(w), 20, 8, v)) }
 
-// DPE is the type of register Common.DPE.
+// A DPE is the value of the register Common.DPE. Its methods get and set the fields of the word.
 type DPE uint32
 
-// Category returns bits 0-3 (decompiled).
+// Category returns bits 0-3 of the word. The field is named in the vendor's code.
 func (w DPE) Category() uint32 { return field(uint32(w), 0, 4) }
 
-// WithCategory returns w with Category set to v. It panics if v does not fit.
+// WithCategory returns w with bits 0-3, the field [DPE.Category], set to v. It panics if v has more
+// than 4 bits.
 func (w DPE) WithCategory(v uint32) DPE { return DPE(withField(uint32(w), 0, 4, v)) }

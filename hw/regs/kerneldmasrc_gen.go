@@ -2,7 +2,8 @@
 
 package regs
 
-// KernelDMASrc is group G0, the kernel-DMA engine: one enable, base and size per lane of weights.
+// KernelDMASrc holds the registers of group G0, which say where each MAC engine reads its weights:
+// one enable, base and size per stream.
 type KernelDMASrc struct {
 	Reserved00     Word
 	Reserved01     Word
@@ -12,7 +13,7 @@ type KernelDMASrc struct {
 	CoeffTail      [12]Word
 }
 
-// G0 is the name of KernelDMASrc in the documents.
+// G0 is the name that the documents use for the register group [KernelDMASrc].
 type G0 = KernelDMASrc
 
 func (g *KernelDMASrc) load(w *[62]uint32) {
@@ -145,37 +146,42 @@ func (g *KernelDMASrc) store(w *[62]uint32) {
 	w[61] = uint32(g.CoeffTail[11])
 }
 
-// CoeffDMAConfig is the type of register KernelDMASrc.CoeffDMAConfig.
+// A CoeffDMAConfig is the value of a register such as KernelDMASrc.CoeffDMAConfig. Its methods get
+// and set the fields of the word.
 type CoeffDMAConfig uint32
 
-// En returns bit 0 (decompiled).
+// En reports whether bit 0 of the word is set: the lane reads weights from device memory. The field
+// is named in the vendor's code.
 func (w CoeffDMAConfig) En() bool { return w>>0&1 != 0 }
 
-// WithEn returns w with En set to v. It panics if v does not fit.
+// WithEn returns w with bit 0 set to v, which says whether the lane reads weights from device
+// memory.
 func (w CoeffDMAConfig) WithEn(v bool) CoeffDMAConfig {
 	return CoeffDMAConfig(withField(uint32(w), 0, 1, bit(v)))
 }
 
-// CrH returns bits 4-5 (decompiled).
+// CrH returns bits 4-5 of the word. The field is named in the vendor's code.
 func (w CoeffDMAConfig) CrH() uint32 { return field(uint32(w), 4, 2) }
 
-// WithCrH returns w with CrH set to v. It panics if v does not fit.
+// WithCrH returns w with bits 4-5, the field [CoeffDMAConfig.CrH], set to v. It panics if v has
+// more than 2 bits.
 func (w CoeffDMAConfig) WithCrH(v uint32) CoeffDMAConfig {
 	return CoeffDMAConfig(withField(uint32(w), 4, 2, v))
 }
 
-// CacheHint returns bits 6-9 (decompiled).
+// CacheHint returns bits 6-9 of the word. The field is named in the vendor's code.
 func (w CoeffDMAConfig) CacheHint() uint32 { return field(uint32(w), 6, 4) }
 
-// WithCacheHint returns w with CacheHint set to v. It panics if v does not fit.
+// WithCacheHint returns w with bits 6-9, the field [CoeffDMAConfig.CacheHint], set to v. It panics
+// if v has more than 4 bits.
 func (w CoeffDMAConfig) WithCacheHint(v uint32) CoeffDMAConfig {
 	return CoeffDMAConfig(withField(uint32(w), 6, 4, v))
 }
 
-// PrefetchPart returns bit 27 (decompiled).
+// PrefetchPart reports whether bit 27 of the word is set. The field is named in the vendor's code.
 func (w CoeffDMAConfig) PrefetchPart() bool { return w>>27&1 != 0 }
 
-// WithPrefetchPart returns w with PrefetchPart set to v. It panics if v does not fit.
+// WithPrefetchPart returns w with bit 27, the field [CoeffDMAConfig.PrefetchPart], set to v.
 func (w CoeffDMAConfig) WithPrefetchPart(v bool) CoeffDMAConfig {
 	return CoeffDMAConfig(withField(uint32(w), 27, 1, bit(v)))
 }

@@ -2,7 +2,8 @@
 
 package regs
 
-// NE is group G5, the MAC engines: kernel format, operation, bias and scale.
+// NE holds the registers of group G5, which configure the MAC engines: weight format, operation,
+// bias and scale.
 type NE struct {
 	KernelCfg        KernelCfg
 	MACCfg           MACCfg
@@ -11,7 +12,7 @@ type NE struct {
 	PostScale        PostScale
 }
 
-// G5 is the name of NE in the documents.
+// G5 is the name that the documents use for the register group [NE].
 type G5 = NE
 
 func (g *NE) load(w *[5]uint32) {
@@ -30,168 +31,190 @@ func (g *NE) store(w *[5]uint32) {
 	w[4] = uint32(g.PostScale)
 }
 
-// KernelCfg is the type of register NE.KernelCfg.
+// A KernelCfg is the value of the register NE.KernelCfg. Its methods get and set the fields of the
+// word.
 type KernelCfg uint32
 
-// KernelFmt returns bits 0-1 (decompiled).
+// KernelFmt returns bits 0-1 of the word: the element format of the weights. The field is named in
+// the vendor's code.
 func (w KernelCfg) KernelFmt() Format { return Format(field(uint32(w), 0, 2)) }
 
-// WithKernelFmt returns w with KernelFmt set to v. It panics if v does not fit.
+// WithKernelFmt returns w with bits 0-1, the element format of the weights, set to v. It panics if
+// v has more than 2 bits.
 func (w KernelCfg) WithKernelFmt(v Format) KernelCfg {
 	return KernelCfg(withField(uint32(w), 0, 2, uint32(v)))
 }
 
-// PalEn returns bit 2 (decompiled).
+// PalEn reports whether bit 2 of the word is set: the weights are stored as indices of a palette.
+// The field is named in the vendor's code.
 func (w KernelCfg) PalEn() bool { return w>>2&1 != 0 }
 
-// WithPalEn returns w with PalEn set to v. It panics if v does not fit.
+// WithPalEn returns w with bit 2 set to v, which says whether the weights are stored as indices of
+// a palette.
 func (w KernelCfg) WithPalEn(v bool) KernelCfg { return KernelCfg(withField(uint32(w), 2, 1, bit(v))) }
 
-// PalBits returns bits 4-7 (decompiled).
+// PalBits returns bits 4-7 of the word: the number of bits of a palette index. The field is named
+// in the vendor's code.
 func (w KernelCfg) PalBits() uint32 { return field(uint32(w), 4, 4) }
 
-// WithPalBits returns w with PalBits set to v. It panics if v does not fit.
+// WithPalBits returns w with bits 4-7, the number of bits of a palette index, set to v. It panics
+// if v has more than 4 bits.
 func (w KernelCfg) WithPalBits(v uint32) KernelCfg { return KernelCfg(withField(uint32(w), 4, 4, v)) }
 
-// Sparse returns bit 8 (decompiled).
+// Sparse reports whether bit 8 of the word is set: the weights are stored without zeros. The field
+// is named in the vendor's code.
 func (w KernelCfg) Sparse() bool { return w>>8&1 != 0 }
 
-// WithSparse returns w with Sparse set to v. It panics if v does not fit.
+// WithSparse returns w with bit 8 set to v, which says whether the weights are stored without
+// zeros.
 func (w KernelCfg) WithSparse(v bool) KernelCfg { return KernelCfg(withField(uint32(w), 8, 1, bit(v))) }
 
-// GrpReuse returns bit 10 (decompiled).
+// GrpReuse reports whether bit 10 of the word is set. The field is named in the vendor's code.
 func (w KernelCfg) GrpReuse() bool { return w>>10&1 != 0 }
 
-// WithGrpReuse returns w with GrpReuse set to v. It panics if v does not fit.
+// WithGrpReuse returns w with bit 10, the field [KernelCfg.GrpReuse], set to v.
 func (w KernelCfg) WithGrpReuse(v bool) KernelCfg {
 	return KernelCfg(withField(uint32(w), 10, 1, bit(v)))
 }
 
-// NextPlanar returns bit 12 (inferred).
-// The next descriptor is planar (150 of 151).
+// NextPlanar reports whether bit 12 of the word is set: the next descriptor runs on the planar
+// engine (in 150 of 151 descriptors). The field is inferred from programs.
 func (w KernelCfg) NextPlanar() bool { return w>>12&1 != 0 }
 
-// WithNextPlanar returns w with NextPlanar set to v. It panics if v does not fit.
+// WithNextPlanar returns w with bit 12 set to v, which says whether the next descriptor runs on the
+// planar engine (in 150 of 151 descriptors).
 func (w KernelCfg) WithNextPlanar(v bool) KernelCfg {
 	return KernelCfg(withField(uint32(w), 12, 1, bit(v)))
 }
 
-// PreviousPlanar returns bit 14 (inferred).
-// The descriptor before is planar (150 of 151).
+// PreviousPlanar reports whether bit 14 of the word is set: the previous descriptor runs on the
+// planar engine (in 150 of 151 descriptors). The field is inferred from programs.
 func (w KernelCfg) PreviousPlanar() bool { return w>>14&1 != 0 }
 
-// WithPreviousPlanar returns w with PreviousPlanar set to v. It panics if v does not fit.
+// WithPreviousPlanar returns w with bit 14 set to v, which says whether the previous descriptor
+// runs on the planar engine (in 150 of 151 descriptors).
 func (w KernelCfg) WithPreviousPlanar(v bool) KernelCfg {
 	return KernelCfg(withField(uint32(w), 14, 1, bit(v)))
 }
 
-// KernelFromScratch returns bit 16 (inferred).
-// Set by the runtime matmul whose kernel is a surface.
+// KernelFromScratch reports whether bit 16 of the word is set: the weights are a surface in memory,
+// as in the matmul of two tensors. The field is inferred from programs.
 func (w KernelCfg) KernelFromScratch() bool { return w>>16&1 != 0 }
 
-// WithKernelFromScratch returns w with KernelFromScratch set to v. It panics if v does not fit.
+// WithKernelFromScratch returns w with bit 16 set to v, which says whether the weights are a
+// surface in memory.
 func (w KernelCfg) WithKernelFromScratch(v bool) KernelCfg {
 	return KernelCfg(withField(uint32(w), 16, 1, bit(v)))
 }
 
-// MACCfg is the type of register NE.MACCfg.
+// A MACCfg is the value of the register NE.MACCfg. Its methods get and set the fields of the word.
 type MACCfg uint32
 
-// OpMode returns bits 0-3 (measured).
-// Bit 4 is set by a bias stream in real programs; decompiled names have 4 and 5 the other way round.
+// OpMode returns bits 0-3 of the word: the operation of the MAC engines. The field was measured on
+// silicon.
 func (w MACCfg) OpMode() MACOp { return MACOp(field(uint32(w), 0, 4)) }
 
-// WithOpMode returns w with OpMode set to v. It panics if v does not fit.
+// WithOpMode returns w with bits 0-3, the operation of the MAC engines, set to v. It panics if v
+// has more than 4 bits.
 func (w MACCfg) WithOpMode(v MACOp) MACCfg { return MACCfg(withField(uint32(w), 0, 4, uint32(v))) }
 
-// BiasMode returns bit 4 (bytes).
-// A bias stream is present; the decompiled names of bits 4 and 5 are the other way round.
+// BiasMode reports whether bit 4 of the word is set: a bias stream is present; the vendor's code
+// has the names of bits 4 and 5 the other way round. The field is known from the bytes of programs.
 func (w MACCfg) BiasMode() bool { return w>>4&1 != 0 }
 
-// WithBiasMode returns w with BiasMode set to v. It panics if v does not fit.
+// WithBiasMode returns w with bit 4 set to v, which says whether a bias stream is present.
 func (w MACCfg) WithBiasMode(v bool) MACCfg { return MACCfg(withField(uint32(w), 4, 1, bit(v))) }
 
-// KernelMode returns bit 5 (decompiled).
-// Bit 4 is set by a bias stream in real programs; decompiled names have 4 and 5 the other way round.
+// KernelMode reports whether bit 5 of the word is set. The field is named in the vendor's code.
 func (w MACCfg) KernelMode() bool { return w>>5&1 != 0 }
 
-// WithKernelMode returns w with KernelMode set to v. It panics if v does not fit.
+// WithKernelMode returns w with bit 5, the field [MACCfg.KernelMode], set to v.
 func (w MACCfg) WithKernelMode(v bool) MACCfg { return MACCfg(withField(uint32(w), 5, 1, bit(v))) }
 
-// MatrixBiasEn returns bit 7 (decompiled).
-// Bit 4 is set by a bias stream in real programs; decompiled names have 4 and 5 the other way round.
+// MatrixBiasEn reports whether bit 7 of the word is set. The field is named in the vendor's code.
 func (w MACCfg) MatrixBiasEn() bool { return w>>7&1 != 0 }
 
-// WithMatrixBiasEn returns w with MatrixBiasEn set to v. It panics if v does not fit.
+// WithMatrixBiasEn returns w with bit 7, the field [MACCfg.MatrixBiasEn], set to v.
 func (w MACCfg) WithMatrixBiasEn(v bool) MACCfg { return MACCfg(withField(uint32(w), 7, 1, bit(v))) }
 
-// BinaryPoint returns bits 9-12 (decompiled).
-// Bit 4 is set by a bias stream in real programs; decompiled names have 4 and 5 the other way round.
+// BinaryPoint returns bits 9-12 of the word. The field is named in the vendor's code.
 func (w MACCfg) BinaryPoint() uint32 { return field(uint32(w), 9, 4) }
 
-// WithBinaryPoint returns w with BinaryPoint set to v. It panics if v does not fit.
+// WithBinaryPoint returns w with bits 9-12, the field [MACCfg.BinaryPoint], set to v. It panics if
+// v has more than 4 bits.
 func (w MACCfg) WithBinaryPoint(v uint32) MACCfg { return MACCfg(withField(uint32(w), 9, 4, v)) }
 
-// PostScaleMode returns bit 13 (decompiled).
-// Bit 4 is set by a bias stream in real programs; decompiled names have 4 and 5 the other way round.
+// PostScaleMode reports whether bit 13 of the word is set. The field is named in the vendor's code.
 func (w MACCfg) PostScaleMode() bool { return w>>13&1 != 0 }
 
-// WithPostScaleMode returns w with PostScaleMode set to v. It panics if v does not fit.
+// WithPostScaleMode returns w with bit 13, the field [MACCfg.PostScaleMode], set to v.
 func (w MACCfg) WithPostScaleMode(v bool) MACCfg { return MACCfg(withField(uint32(w), 13, 1, bit(v))) }
 
-// NonlinearMode returns bits 16-18 (bytes).
-// Bit 4 is set by a bias stream in real programs; decompiled names have 4 and 5 the other way round.
+// NonlinearMode returns bits 16-18 of the word: the function applied to the accumulators. The field
+// is known from the bytes of programs.
 func (w MACCfg) NonlinearMode() Nonlinear { return Nonlinear(field(uint32(w), 16, 3)) }
 
-// WithNonlinearMode returns w with NonlinearMode set to v. It panics if v does not fit.
+// WithNonlinearMode returns w with bits 16-18, the function applied to the accumulators, set to v.
+// It panics if v has more than 3 bits.
 func (w MACCfg) WithNonlinearMode(v Nonlinear) MACCfg {
 	return MACCfg(withField(uint32(w), 16, 3, uint32(v)))
 }
 
-// MatrixVectorBias is the type of register NE.MatrixVectorBias.
+// A MatrixVectorBias is the value of the register NE.MatrixVectorBias. Its methods get and set the
+// fields of the word.
 type MatrixVectorBias uint32
 
-// Bias returns bits 0-15 (decompiled).
+// Bias returns bits 0-15 of the word. The field is named in the vendor's code.
 func (w MatrixVectorBias) Bias() uint16 { return uint16(field(uint32(w), 0, 16)) }
 
-// WithBias returns w with Bias set to v. It panics if v does not fit.
+// WithBias returns w with bits 0-15, the field [MatrixVectorBias.Bias], set to v. It panics if v
+// has more than 16 bits.
 func (w MatrixVectorBias) WithBias(v uint16) MatrixVectorBias {
 	return MatrixVectorBias(withField(uint32(w), 0, 16, uint32(v)))
 }
 
-// AccBias is the type of register NE.AccBias.
+// An AccBias is the value of the register NE.AccBias. Its methods get and set the fields of the
+// word.
 type AccBias uint32
 
-// AccBias returns bits 0-15 (decompiled).
+// AccBias returns bits 0-15 of the word: the number added to the accumulators before it is shifted
+// by AccBiasShift, as fp16 bits. The field is named in the vendor's code.
 func (w AccBias) AccBias() uint16 { return uint16(field(uint32(w), 0, 16)) }
 
-// WithAccBias returns w with AccBias set to v. It panics if v does not fit.
+// WithAccBias returns w with bits 0-15, the number added to the accumulators before it is shifted
+// by AccBiasShift, set to v. It panics if v has more than 16 bits.
 func (w AccBias) WithAccBias(v uint16) AccBias {
 	return AccBias(withField(uint32(w), 0, 16, uint32(v)))
 }
 
-// AccBiasShift returns bits 16-20 (decompiled).
+// AccBiasShift returns bits 16-20 of the word: the base-2 logarithm of the factor by which AccBias
+// is multiplied. The field is named in the vendor's code.
 func (w AccBias) AccBiasShift() uint32 { return field(uint32(w), 16, 5) }
 
-// WithAccBiasShift returns w with AccBiasShift set to v. It panics if v does not fit.
+// WithAccBiasShift returns w with bits 16-20, the base-2 logarithm of the factor by which AccBias
+// is multiplied, set to v. It panics if v has more than 5 bits.
 func (w AccBias) WithAccBiasShift(v uint32) AccBias { return AccBias(withField(uint32(w), 16, 5, v)) }
 
-// PostScale is the type of register NE.PostScale.
+// A PostScale is the value of the register NE.PostScale. Its methods get and set the fields of the
+// word.
 type PostScale uint32
 
-// PostScale returns bits 0-15 (measured).
-// Multiplier ahead of the activation table; 0x3c00 is one.
+// PostScale returns bits 0-15 of the word: the factor applied before the activation table, as fp16
+// bits. The field was measured on silicon.
 func (w PostScale) PostScale() uint16 { return uint16(field(uint32(w), 0, 16)) }
 
-// WithPostScale returns w with PostScale set to v. It panics if v does not fit.
+// WithPostScale returns w with bits 0-15, the factor applied before the activation table, set to v.
+// It panics if v has more than 16 bits.
 func (w PostScale) WithPostScale(v uint16) PostScale {
 	return PostScale(withField(uint32(w), 0, 16, uint32(v)))
 }
 
-// PostScaleRightShift returns bits 16-20 (decompiled).
+// PostScaleRightShift returns bits 16-20 of the word: the base-2 logarithm of the number by which
+// PostScale is divided. The field is named in the vendor's code.
 func (w PostScale) PostScaleRightShift() uint32 { return field(uint32(w), 16, 5) }
 
-// WithPostScaleRightShift returns w with PostScaleRightShift set to v. It panics if v does not fit.
+// WithPostScaleRightShift returns w with bits 16-20, the base-2 logarithm of the number by which
+// PostScale is divided, set to v. It panics if v has more than 5 bits.
 func (w PostScale) WithPostScaleRightShift(v uint32) PostScale {
 	return PostScale(withField(uint32(w), 16, 5, v))
 }

@@ -2,7 +2,8 @@
 
 package regs
 
-// PE is group G4, the planar engine (the documents' L2 group).
+// PE holds the registers of group G4, the operation and the constants of the planar engine. The
+// documents call it the L2 group.
 type PE struct {
 	Cfg        PECfg
 	BiasScale  BiasScale
@@ -10,7 +11,7 @@ type PE struct {
 	FinalScale FinalScale
 }
 
-// G4 is the name of PE in the documents.
+// G4 is the name that the documents use for the register group [PE].
 type G4 = PE
 
 func (g *PE) load(w *[4]uint32) {
@@ -27,110 +28,124 @@ func (g *PE) store(w *[4]uint32) {
 	w[3] = uint32(g.FinalScale)
 }
 
-// PECfg is the type of register PE.Cfg.
+// A PECfg is the value of the register PE.Cfg. Its methods get and set the fields of the word.
 type PECfg uint32
 
-// Maximum returns bit 1 (inferred).
-// A reduction takes the largest: every planar max reduction; clear elsewhere.
+// Maximum reports whether bit 1 of the word is set: a reduction takes the maximum; set in every
+// planar max reduction and clear elsewhere. The field is inferred from programs.
 func (w PECfg) Maximum() bool { return w>>1&1 != 0 }
 
-// WithMaximum returns w with Maximum set to v. It panics if v does not fit.
+// WithMaximum returns w with bit 1 set to v, which says whether a reduction takes the maximum.
 func (w PECfg) WithMaximum(v bool) PECfg { return PECfg(withField(uint32(w), 1, 1, bit(v))) }
 
-// OpMode returns bits 2-4 (measured).
+// OpMode returns bits 2-4 of the word: the operation on the two sources. The field was measured on
+// silicon.
 func (w PECfg) OpMode() PlanarOp { return PlanarOp(field(uint32(w), 2, 3)) }
 
-// WithOpMode returns w with OpMode set to v. It panics if v does not fit.
+// WithOpMode returns w with bits 2-4, the operation on the two sources, set to v. It panics if v
+// has more than 3 bits.
 func (w PECfg) WithOpMode(v PlanarOp) PECfg { return PECfg(withField(uint32(w), 2, 3, uint32(v))) }
 
-// ReluEn returns bit 5 (decompiled).
+// ReluEn reports whether bit 5 of the word is set: ReLU is applied to the result. The field is
+// named in the vendor's code.
 func (w PECfg) ReluEn() bool { return w>>5&1 != 0 }
 
-// WithReluEn returns w with ReluEn set to v. It panics if v does not fit.
+// WithReluEn returns w with bit 5 set to v, which says whether ReLU is applied to the result.
 func (w PECfg) WithReluEn(v bool) PECfg { return PECfg(withField(uint32(w), 5, 1, bit(v))) }
 
-// Absolute returns bit 6 (inferred).
-// Set on abs alone; the decompiled name is Cond.
+// Absolute reports whether bit 6 of the word is set: the absolute value is taken; set in abs alone,
+// and called Cond in the vendor's code. The field is inferred from programs.
 func (w PECfg) Absolute() bool { return w>>6&1 != 0 }
 
-// WithAbsolute returns w with Absolute set to v. It panics if v does not fit.
+// WithAbsolute returns w with bit 6 set to v, which says whether the absolute value is taken.
 func (w PECfg) WithAbsolute(v bool) PECfg { return PECfg(withField(uint32(w), 6, 1, bit(v))) }
 
-// Reciprocal returns bit 12 (inferred).
-// Set on the sum of a softmax over W.
+// Reciprocal reports whether bit 12 of the word is set: 1/x is applied to the result, as to the sum
+// in a softmax over W. The field is inferred from programs.
 func (w PECfg) Reciprocal() bool { return w>>12&1 != 0 }
 
-// WithReciprocal returns w with Reciprocal set to v. It panics if v does not fit.
+// WithReciprocal returns w with bit 12 set to v, which says whether 1/x is applied to the result.
 func (w PECfg) WithReciprocal(v bool) PECfg { return PECfg(withField(uint32(w), 12, 1, bit(v))) }
 
-// Rsqrt returns bit 13 (inferred).
-// Set by the variance descriptor of layer_norm (norm_layer_norm_*).
+// Rsqrt reports whether bit 13 of the word is set: 1/sqrt(x) is applied to the result, as to the
+// variance in layer_norm. The field is inferred from programs.
 func (w PECfg) Rsqrt() bool { return w>>13&1 != 0 }
 
-// WithRsqrt returns w with Rsqrt set to v. It panics if v does not fit.
+// WithRsqrt returns w with bit 13 set to v, which says whether 1/sqrt(x) is applied to the result.
 func (w PECfg) WithRsqrt(v bool) PECfg { return PECfg(withField(uint32(w), 13, 1, bit(v))) }
 
-// FirstSrc returns bit 16 (decompiled).
+// FirstSrc reports whether bit 16 of the word is set: source 1 is negated. The field is named in
+// the vendor's code.
 func (w PECfg) FirstSrc() bool { return w>>16&1 != 0 }
 
-// WithFirstSrc returns w with FirstSrc set to v. It panics if v does not fit.
+// WithFirstSrc returns w with bit 16 set to v, which says whether source 1 is negated.
 func (w PECfg) WithFirstSrc(v bool) PECfg { return PECfg(withField(uint32(w), 16, 1, bit(v))) }
 
-// SecSrc returns bits 18-19 (decompiled).
+// SecSrc returns bits 18-19 of the word: the use of source 2: 0 unused; 2 as it is; 3 negated. The
+// field is named in the vendor's code.
 func (w PECfg) SecSrc() uint32 { return field(uint32(w), 18, 2) }
 
-// WithSecSrc returns w with SecSrc set to v. It panics if v does not fit.
+// WithSecSrc returns w with bits 18-19, the use of source 2, set to v. It panics if v has more than
+// 2 bits.
 func (w PECfg) WithSecSrc(v uint32) PECfg { return PECfg(withField(uint32(w), 18, 2, v)) }
 
-// BiasScale is the type of register PE.BiasScale.
+// A BiasScale is the value of the register PE.BiasScale. Its methods get and set the fields of the
+// word.
 type BiasScale uint32
 
-// Bias returns bits 0-15 (bytes).
+// Bias returns bits 0-15 of the word: the number added to the result of the operation, as fp16
+// bits. The field is known from the bytes of programs.
 func (w BiasScale) Bias() uint16 { return uint16(field(uint32(w), 0, 16)) }
 
-// WithBias returns w with Bias set to v. It panics if v does not fit.
+// WithBias returns w with bits 0-15, the number added to the result of the operation, set to v. It
+// panics if v has more than 16 bits.
 func (w BiasScale) WithBias(v uint16) BiasScale {
 	return BiasScale(withField(uint32(w), 0, 16, uint32(v)))
 }
 
-// Scale returns bits 16-31 (bytes).
-// Multiplier of source 2.
+// Scale returns bits 16-31 of the word: the factor applied after Bias, as fp16 bits. The field is
+// known from the bytes of programs.
 func (w BiasScale) Scale() uint16 { return uint16(field(uint32(w), 16, 16)) }
 
-// WithScale returns w with Scale set to v. It panics if v does not fit.
+// WithScale returns w with bits 16-31, the factor applied after Bias, set to v. It panics if v has
+// more than 16 bits.
 func (w BiasScale) WithScale(v uint16) BiasScale {
 	return BiasScale(withField(uint32(w), 16, 16, uint32(v)))
 }
 
-// PreScale is the type of register PE.PreScale.
+// A PreScale is the value of the register PE.PreScale. Its methods get and set the fields of the
+// word.
 type PreScale uint32
 
-// PreScale returns bits 0-15 (inferred).
-// Added after FinalScale and ahead of the reciprocal root: 1e-5 in norm_layer_norm_*.
+// PreScale returns bits 0-15 of the word: the number added after FinalScale and before the
+// reciprocal root, as fp16 bits, such as 1e-5 in layer_norm. The field is inferred from programs.
 func (w PreScale) PreScale() uint16 { return uint16(field(uint32(w), 0, 16)) }
 
-// WithPreScale returns w with PreScale set to v. It panics if v does not fit.
+// WithPreScale returns w with bits 0-15, the number added after FinalScale and before the
+// reciprocal root, set to v. It panics if v has more than 16 bits.
 func (w PreScale) WithPreScale(v uint16) PreScale {
 	return PreScale(withField(uint32(w), 0, 16, uint32(v)))
 }
 
-// Scale returns bits 16-31 (inferred).
-// 0x3c00 in every planar program: multiplier of source 1.
+// Scale returns bits 16-31 of the word: the factor applied after PreScale, as fp16 bits: 1.0 in
+// every planar program. The field is inferred from programs.
 func (w PreScale) Scale() uint16 { return uint16(field(uint32(w), 16, 16)) }
 
-// WithScale returns w with Scale set to v. It panics if v does not fit.
+// WithScale returns w with bits 16-31, the factor applied after PreScale, set to v. It panics if v
+// has more than 16 bits.
 func (w PreScale) WithScale(v uint16) PreScale {
 	return PreScale(withField(uint32(w), 16, 16, uint32(v)))
 }
 
-// FinalScale is the type of register PE.FinalScale.
+// A FinalScale is the value of the register PE.FinalScale. Its methods get and set the fields of
+// the word.
 type FinalScale uint32
 
-// FinalScale returns bits 0-31 (bytes).
-// 1/N of a mean.
+// FinalScale returns bits 0-31 of the word: the factor of a reduced value, as fp32 bits, such as
+// 1/N in a mean. The field is known from the bytes of programs.
 func (w FinalScale) FinalScale() uint32 { return field(uint32(w), 0, 32) }
 
-// WithFinalScale returns w with FinalScale set to v. It panics if v does not fit.
+// WithFinalScale returns w with bits 0-31, the factor of a reduced value, set to v.
 func (w FinalScale) WithFinalScale(v uint32) FinalScale {
 	return FinalScale(withField(uint32(w), 0, 32, v))
 }

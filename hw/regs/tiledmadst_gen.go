@@ -2,7 +2,8 @@
 
 package regs
 
-// TileDMADst is group G6, the tile-DMA engine that writes the result (the documents' L2 result).
+// TileDMADst holds the registers of group G6, the tile DMA that writes the result to device memory.
+// The documents call it the L2 result.
 type TileDMADst struct {
 	DstDMAConfig   DstDMAConfig
 	DstBase        DMAWord
@@ -13,7 +14,7 @@ type TileDMADst struct {
 	DstFmt         SurfaceFmt
 }
 
-// G6 is the name of TileDMADst in the documents.
+// G6 is the name that the documents use for the register group [TileDMADst].
 type G6 = TileDMADst
 
 func (g *TileDMADst) load(w *[7]uint32) {
@@ -36,45 +37,48 @@ func (g *TileDMADst) store(w *[7]uint32) {
 	w[6] = uint32(g.DstFmt)
 }
 
-// DstDMAConfig is the type of register TileDMADst.DstDMAConfig.
+// A DstDMAConfig is the value of the register TileDMADst.DstDMAConfig. Its methods get and set the
+// fields of the word.
 type DstDMAConfig uint32
 
-// En returns bit 0 (decompiled).
+// En reports whether bit 0 of the word is set: the result is written to device memory. The field is
+// named in the vendor's code.
 func (w DstDMAConfig) En() bool { return w>>0&1 != 0 }
 
-// WithEn returns w with En set to v. It panics if v does not fit.
+// WithEn returns w with bit 0 set to v, which says whether the result is written to device memory.
 func (w DstDMAConfig) WithEn(v bool) DstDMAConfig {
 	return DstDMAConfig(withField(uint32(w), 0, 1, bit(v)))
 }
 
-// CacheHint returns bits 4-7 (decompiled).
+// CacheHint returns bits 4-7 of the word. The field is named in the vendor's code.
 func (w DstDMAConfig) CacheHint() uint32 { return field(uint32(w), 4, 4) }
 
-// WithCacheHint returns w with CacheHint set to v. It panics if v does not fit.
+// WithCacheHint returns w with bits 4-7, the field [DstDMAConfig.CacheHint], set to v. It panics if
+// v has more than 4 bits.
 func (w DstDMAConfig) WithCacheHint(v uint32) DstDMAConfig {
 	return DstDMAConfig(withField(uint32(w), 4, 4, v))
 }
 
-// L2BfrMode returns bit 24 (decompiled).
+// L2BfrMode reports whether bit 24 of the word is set. The field is named in the vendor's code.
 func (w DstDMAConfig) L2BfrMode() bool { return w>>24&1 != 0 }
 
-// WithL2BfrMode returns w with L2BfrMode set to v. It panics if v does not fit.
+// WithL2BfrMode returns w with bit 24, the field [DstDMAConfig.L2BfrMode], set to v.
 func (w DstDMAConfig) WithL2BfrMode(v bool) DstDMAConfig {
 	return DstDMAConfig(withField(uint32(w), 24, 1, bit(v)))
 }
 
-// BypassEOW returns bit 25 (decompiled).
+// BypassEOW reports whether bit 25 of the word is set. The field is named in the vendor's code.
 func (w DstDMAConfig) BypassEOW() bool { return w>>25&1 != 0 }
 
-// WithBypassEOW returns w with BypassEOW set to v. It panics if v does not fit.
+// WithBypassEOW returns w with bit 25, the field [DstDMAConfig.BypassEOW], set to v.
 func (w DstDMAConfig) WithBypassEOW(v bool) DstDMAConfig {
 	return DstDMAConfig(withField(uint32(w), 25, 1, bit(v)))
 }
 
-// B26 returns bit 26 (decompiled).
+// B26 reports whether bit 26 of the word is set. The field is named in the vendor's code.
 func (w DstDMAConfig) B26() bool { return w>>26&1 != 0 }
 
-// WithB26 returns w with B26 set to v. It panics if v does not fit.
+// WithB26 returns w with bit 26, the field [DstDMAConfig.B26], set to v.
 func (w DstDMAConfig) WithB26(v bool) DstDMAConfig {
 	return DstDMAConfig(withField(uint32(w), 26, 1, bit(v)))
 }

@@ -2,7 +2,8 @@
 
 package regs
 
-// TileDMASrc is group G2, the tile-DMA engine that reads the one or two sources.
+// TileDMASrc holds the registers of group G2, the tile DMA that reads one or two sources from
+// device memory.
 type TileDMASrc struct {
 	Src1DMAConfig   SrcDMAConfig
 	Src2DMAConfig   SrcDMAConfig
@@ -31,7 +32,7 @@ type TileDMASrc struct {
 	Reserved27      Word
 }
 
-// G2 is the name of TileDMASrc in the documents.
+// G2 is the name that the documents use for the register group [TileDMASrc].
 type G2 = TileDMASrc
 
 func (g *TileDMASrc) load(w *[28]uint32) {
@@ -96,141 +97,156 @@ func (g *TileDMASrc) store(w *[28]uint32) {
 	w[27] = uint32(g.Reserved27)
 }
 
-// SrcDMAConfig is the type of register TileDMASrc.Src1DMAConfig.
+// A SrcDMAConfig is the value of a register such as TileDMASrc.Src1DMAConfig. Its methods get and
+// set the fields of the word.
 type SrcDMAConfig uint32
 
-// En returns bit 0 (bytes).
-// Any source is on.
+// En reports whether bit 0 of the word is set: some source is read from device memory. The field is
+// known from the bytes of programs.
 func (w SrcDMAConfig) En() bool { return w>>0&1 != 0 }
 
-// WithEn returns w with En set to v. It panics if v does not fit.
+// WithEn returns w with bit 0 set to v, which says whether some source is read from device memory.
 func (w SrcDMAConfig) WithEn(v bool) SrcDMAConfig {
 	return SrcDMAConfig(withField(uint32(w), 0, 1, bit(v)))
 }
 
-// CrH returns bits 2-3 (decompiled).
+// CrH returns bits 2-3 of the word. The field is named in the vendor's code.
 func (w SrcDMAConfig) CrH() uint32 { return field(uint32(w), 2, 2) }
 
-// WithCrH returns w with CrH set to v. It panics if v does not fit.
+// WithCrH returns w with bits 2-3, the field [SrcDMAConfig.CrH], set to v. It panics if v has more
+// than 2 bits.
 func (w SrcDMAConfig) WithCrH(v uint32) SrcDMAConfig {
 	return SrcDMAConfig(withField(uint32(w), 2, 2, v))
 }
 
-// CacheHint returns bits 4-7 (decompiled).
+// CacheHint returns bits 4-7 of the word. The field is named in the vendor's code.
 func (w SrcDMAConfig) CacheHint() uint32 { return field(uint32(w), 4, 4) }
 
-// WithCacheHint returns w with CacheHint set to v. It panics if v does not fit.
+// WithCacheHint returns w with bits 4-7, the field [SrcDMAConfig.CacheHint], set to v. It panics if
+// v has more than 4 bits.
 func (w SrcDMAConfig) WithCacheHint(v uint32) SrcDMAConfig {
 	return SrcDMAConfig(withField(uint32(w), 4, 4, v))
 }
 
-// CHReuse returns bits 8-11 (decompiled).
+// CHReuse returns bits 8-11 of the word. The field is named in the vendor's code.
 func (w SrcDMAConfig) CHReuse() uint32 { return field(uint32(w), 8, 4) }
 
-// WithCHReuse returns w with CHReuse set to v. It panics if v does not fit.
+// WithCHReuse returns w with bits 8-11, the field [SrcDMAConfig.CHReuse], set to v. It panics if v
+// has more than 4 bits.
 func (w SrcDMAConfig) WithCHReuse(v uint32) SrcDMAConfig {
 	return SrcDMAConfig(withField(uint32(w), 8, 4, v))
 }
 
-// CHNoReuse returns bits 12-15 (decompiled).
+// CHNoReuse returns bits 12-15 of the word. The field is named in the vendor's code.
 func (w SrcDMAConfig) CHNoReuse() uint32 { return field(uint32(w), 12, 4) }
 
-// WithCHNoReuse returns w with CHNoReuse set to v. It panics if v does not fit.
+// WithCHNoReuse returns w with bits 12-15, the field [SrcDMAConfig.CHNoReuse], set to v. It panics
+// if v has more than 4 bits.
 func (w SrcDMAConfig) WithCHNoReuse(v uint32) SrcDMAConfig {
 	return SrcDMAConfig(withField(uint32(w), 12, 4, v))
 }
 
-// DepMode returns bits 16-17 (bytes).
-// 1 or 3 turns source 1 on.
+// DepMode returns bits 16-17 of the word: 1 or 3 reads the source from device memory; 0 does not.
+// The field is known from the bytes of programs.
 func (w SrcDMAConfig) DepMode() uint32 { return field(uint32(w), 16, 2) }
 
-// WithDepMode returns w with DepMode set to v. It panics if v does not fit.
+// WithDepMode returns w with bits 16-17, the field [SrcDMAConfig.DepMode], set to v. It panics if v
+// has more than 2 bits.
 func (w SrcDMAConfig) WithDepMode(v uint32) SrcDMAConfig {
 	return SrcDMAConfig(withField(uint32(w), 16, 2, v))
 }
 
-// SurfaceFmt is the type of register TileDMASrc.Src1Fmt.
+// A SurfaceFmt is the value of a register such as TileDMASrc.Src1Fmt. Its methods get and set the
+// fields of the word.
 type SurfaceFmt uint32
 
-// FmtMode returns bits 0-1 (decompiled).
+// FmtMode returns bits 0-1 of the word. The field is named in the vendor's code.
 func (w SurfaceFmt) FmtMode() uint32 { return field(uint32(w), 0, 2) }
 
-// WithFmtMode returns w with FmtMode set to v. It panics if v does not fit.
+// WithFmtMode returns w with bits 0-1, the field [SurfaceFmt.FmtMode], set to v. It panics if v has
+// more than 2 bits.
 func (w SurfaceFmt) WithFmtMode(v uint32) SurfaceFmt {
 	return SurfaceFmt(withField(uint32(w), 0, 2, v))
 }
 
-// Truncate returns bits 4-5 (decompiled).
+// Truncate returns bits 4-5 of the word. The field is named in the vendor's code.
 func (w SurfaceFmt) Truncate() uint32 { return field(uint32(w), 4, 2) }
 
-// WithTruncate returns w with Truncate set to v. It panics if v does not fit.
+// WithTruncate returns w with bits 4-5, the field [SurfaceFmt.Truncate], set to v. It panics if v
+// has more than 2 bits.
 func (w SurfaceFmt) WithTruncate(v uint32) SurfaceFmt {
 	return SurfaceFmt(withField(uint32(w), 4, 2, v))
 }
 
-// Shift returns bit 8 (decompiled).
+// Shift reports whether bit 8 of the word is set. The field is named in the vendor's code.
 func (w SurfaceFmt) Shift() bool { return w>>8&1 != 0 }
 
-// WithShift returns w with Shift set to v. It panics if v does not fit.
+// WithShift returns w with bit 8, the field [SurfaceFmt.Shift], set to v.
 func (w SurfaceFmt) WithShift(v bool) SurfaceFmt {
 	return SurfaceFmt(withField(uint32(w), 8, 1, bit(v)))
 }
 
-// MemFmt returns bits 12-13 (decompiled).
+// MemFmt returns bits 12-13 of the word. The field is named in the vendor's code.
 func (w SurfaceFmt) MemFmt() uint32 { return field(uint32(w), 12, 2) }
 
-// WithMemFmt returns w with MemFmt set to v. It panics if v does not fit.
+// WithMemFmt returns w with bits 12-13, the field [SurfaceFmt.MemFmt], set to v. It panics if v has
+// more than 2 bits.
 func (w SurfaceFmt) WithMemFmt(v uint32) SurfaceFmt {
 	return SurfaceFmt(withField(uint32(w), 12, 2, v))
 }
 
-// OffsetCh returns bits 16-18 (decompiled).
+// OffsetCh returns bits 16-18 of the word. The field is named in the vendor's code.
 func (w SurfaceFmt) OffsetCh() uint32 { return field(uint32(w), 16, 3) }
 
-// WithOffsetCh returns w with OffsetCh set to v. It panics if v does not fit.
+// WithOffsetCh returns w with bits 16-18, the field [SurfaceFmt.OffsetCh], set to v. It panics if v
+// has more than 3 bits.
 func (w SurfaceFmt) WithOffsetCh(v uint32) SurfaceFmt {
 	return SurfaceFmt(withField(uint32(w), 16, 3, v))
 }
 
-// ZeroPadLast returns bit 20 (decompiled).
+// ZeroPadLast reports whether bit 20 of the word is set. The field is named in the vendor's code.
 func (w SurfaceFmt) ZeroPadLast() bool { return w>>20&1 != 0 }
 
-// WithZeroPadLast returns w with ZeroPadLast set to v. It panics if v does not fit.
+// WithZeroPadLast returns w with bit 20, the field [SurfaceFmt.ZeroPadLast], set to v.
 func (w SurfaceFmt) WithZeroPadLast(v bool) SurfaceFmt {
 	return SurfaceFmt(withField(uint32(w), 20, 1, bit(v)))
 }
 
-// ZeroPadFirst returns bit 21 (decompiled).
+// ZeroPadFirst reports whether bit 21 of the word is set. The field is named in the vendor's code.
 func (w SurfaceFmt) ZeroPadFirst() bool { return w>>21&1 != 0 }
 
-// WithZeroPadFirst returns w with ZeroPadFirst set to v. It panics if v does not fit.
+// WithZeroPadFirst returns w with bit 21, the field [SurfaceFmt.ZeroPadFirst], set to v.
 func (w SurfaceFmt) WithZeroPadFirst(v bool) SurfaceFmt {
 	return SurfaceFmt(withField(uint32(w), 21, 1, bit(v)))
 }
 
-// Interleave returns bits 24-27 (decompiled).
+// Interleave returns bits 24-27 of the word. The field is named in the vendor's code.
 func (w SurfaceFmt) Interleave() uint32 { return field(uint32(w), 24, 4) }
 
-// WithInterleave returns w with Interleave set to v. It panics if v does not fit.
+// WithInterleave returns w with bits 24-27, the field [SurfaceFmt.Interleave], set to v. It panics
+// if v has more than 4 bits.
 func (w SurfaceFmt) WithInterleave(v uint32) SurfaceFmt {
 	return SurfaceFmt(withField(uint32(w), 24, 4, v))
 }
 
-// CmpVec returns bits 28-31 (decompiled).
+// CmpVec returns bits 28-31 of the word. The field is named in the vendor's code.
 func (w SurfaceFmt) CmpVec() uint32 { return field(uint32(w), 28, 4) }
 
-// WithCmpVec returns w with CmpVec set to v. It panics if v does not fit.
+// WithCmpVec returns w with bits 28-31, the field [SurfaceFmt.CmpVec], set to v. It panics if v has
+// more than 4 bits.
 func (w SurfaceFmt) WithCmpVec(v uint32) SurfaceFmt {
 	return SurfaceFmt(withField(uint32(w), 28, 4, v))
 }
 
-// PixelOffset is the type of register TileDMASrc.PixelOffset.
+// A PixelOffset is the value of the register TileDMASrc.PixelOffset. Its methods get and set the
+// fields of the word.
 type PixelOffset uint32
 
-// Offset returns bits 0-15 (decompiled).
+// Offset returns bits 0-15 of the word. The field is named in the vendor's code.
 func (w PixelOffset) Offset() uint32 { return field(uint32(w), 0, 16) }
 
-// WithOffset returns w with Offset set to v. It panics if v does not fit.
+// WithOffset returns w with bits 0-15, the field [PixelOffset.Offset], set to v. It panics if v has
+// more than 16 bits.
 func (w PixelOffset) WithOffset(v uint32) PixelOffset {
 	return PixelOffset(withField(uint32(w), 0, 16, v))
 }

@@ -11,13 +11,13 @@ import (
 type block struct{ id, name, doc string }
 
 var blocks = []block{
-	{"G0", "KernelDMASrc", "is group G0, the kernel-DMA engine: one enable, base and size per lane of weights"},
-	{"G1", "Common", "is group G1, the shape of the work, which all units share (the documents' dimensions)"},
-	{"G2", "TileDMASrc", "is group G2, the tile-DMA engine that reads the one or two sources"},
-	{"G3", "L2", "is group G3, the layout of buffers in the L2 (the documents' elementwise group)"},
-	{"G4", "PE", "is group G4, the planar engine (the documents' L2 group)"},
-	{"G5", "NE", "is group G5, the MAC engines: kernel format, operation, bias and scale"},
-	{"G6", "TileDMADst", "is group G6, the tile-DMA engine that writes the result (the documents' L2 result)"},
+	{"G0", "KernelDMASrc", "holds the registers of group G0, which say where each MAC engine reads its weights: one enable, base and size per stream"},
+	{"G1", "Common", "holds the registers of group G1, which all units share: the shapes of source, window and result, and how the work is divided. The documents call it the dimensions"},
+	{"G2", "TileDMASrc", "holds the registers of group G2, the tile DMA that reads one or two sources from device memory"},
+	{"G3", "L2", "holds the registers of group G3, the layout of sources and result in the L2. The documents call it the elementwise group"},
+	{"G4", "PE", "holds the registers of group G4, the operation and the constants of the planar engine. The documents call it the L2 group"},
+	{"G5", "NE", "holds the registers of group G5, which configure the MAC engines: weight format, operation, bias and scale"},
+	{"G6", "TileDMADst", "holds the registers of group G6, the tile DMA that writes the result to device memory. The documents call it the L2 result"},
 }
 
 // shared has the word types that many registers use and that are therefore not generated.
@@ -81,7 +81,7 @@ func wordType(b block, r Register, uses map[string]int) string {
 // groupSource returns the Go source of a group's struct and word types.
 func groupSource(b block, g Group, uses map[string]int, seen map[string]bool) []byte {
 	var w bytes.Buffer
-	fmt.Fprintf(&w, "// %s %s.\ntype %s struct {\n", b.name, b.doc, b.name)
+	fmt.Fprintf(&w, "%stype %s struct {\n", comment(b.name+" "+b.doc+"."), b.name)
 	words := 0
 	for _, r := range g.Registers {
 		t := wordType(b, r, uses)
@@ -93,7 +93,7 @@ func groupSource(b block, g Group, uses map[string]int, seen map[string]bool) []
 		}
 		fmt.Fprintf(&w, "%s %s\n", r.Name, t)
 	}
-	fmt.Fprintf(&w, "}\n\n// %s is the name of %s in the documents.\ntype %s = %s\n\n", b.id, b.name, b.id, b.name)
+	fmt.Fprintf(&w, "}\n\n// %s is the name that the documents use for the register group [%s].\ntype %s = %s\n\n", b.id, b.name, b.id, b.name)
 	fmt.Fprintf(&w, "func (g *%s) load(w *[%d]uint32) {\n", b.name, words)
 	forEachWord(g, b, uses, func(field, t string, word int) { fmt.Fprintf(&w, "g.%s = %s(w[%d])\n", field, t, word) })
 	fmt.Fprintf(&w, "}\n\nfunc (g *%s) store(w *[%d]uint32) {\n", b.name, words)
@@ -105,7 +105,11 @@ func groupSource(b block, g Group, uses map[string]int, seen map[string]bool) []
 			continue
 		}
 		seen[t] = true
-		writeWordSource(&w, t, "register "+b.name+"."+r.Name, r.Fields)
+		description := "the value of the register " + b.name + "." + r.Name
+		if r.WordType != "" {
+			description = "the value of a register such as " + b.name + "." + r.Name
+		}
+		writeWordSource(&w, t, description, r.Fields)
 	}
 	return w.Bytes()
 }
@@ -141,15 +145,20 @@ func headerSource(g Group) []byte {
 	}
 	w.WriteString("}\n\n")
 	for _, r := range g.Registers {
-		writeWordSource(&w, r.WordType, fmt.Sprintf("header word %d", r.Word), r.Fields)
+		writeWordSource(&w, r.WordType, fmt.Sprintf("word %d of a descriptor's header", r.Word), r.Fields)
 	}
 	return w.Bytes()
 }
 
-// writeWordSource writes a word type t with its getters and setters to w. The description of the
-// word is for its comment.
+// writeWordSource writes a word type t with its getters and setters to w. The description says what
+// a value of the type is, for the comment of the type.
 func writeWordSource(w *bytes.Buffer, t, description string, fields []Field) {
-	fmt.Fprintf(w, "// %s is the type of %s.\ntype %s uint32\n\n", t, description, t)
+	article := "A"
+	if strings.ContainsRune("AEIOU", rune(t[0])) || strings.HasPrefix(t, "L2") {
+		article = "An"
+	}
+	w.WriteString(comment(fmt.Sprintf("%s %s is %s. Its methods get and set the fields of the word.", article, t, description)))
+	fmt.Fprintf(w, "type %s uint32\n\n", t)
 	for _, f := range fields {
 		writeFieldSource(w, t, f)
 	}
@@ -158,13 +167,6 @@ func writeWordSource(w *bytes.Buffer, t, description string, fields []Field) {
 // writeFieldSource writes the getter and the setter of a field to w.
 func writeFieldSource(w *bytes.Buffer, t string, f Field) {
 	name := strings.ToUpper(f.Name[:1]) + f.Name[1:] // the table keeps the spelling of the documents, such as b26
-	doc := fmt.Sprintf("// %s returns bits %d-%d (%s).", name, f.Low, f.Low+f.Width-1, f.Evidence)
-	if f.Width == 1 {
-		doc = fmt.Sprintf("// %s returns bit %d (%s).", name, f.Low, f.Evidence)
-	}
-	if f.Note != "" {
-		doc += "\n// " + strings.ToUpper(f.Note[:1]) + f.Note[1:] + "."
-	}
 	get := fmt.Sprintf("field(uint32(w), %d, %d)", f.Low, f.Width)
 	var gt, gx, sx string
 	switch f.Type {
@@ -177,9 +179,75 @@ func writeFieldSource(w *bytes.Buffer, t string, f Field) {
 	default:
 		gt, gx, sx = f.Type, f.Type+"("+get+")", "uint32(v)"
 	}
-	fmt.Fprintf(w, "%s\nfunc (w %s) %s() %s { return %s }\n\n", doc, t, name, gt, gx)
-	fmt.Fprintf(w, "// With%s returns w with %s set to v. It panics if v does not fit.\n", name, name)
+	fmt.Fprintf(w, "%sfunc (w %s) %s() %s { return %s }\n\n", comment(getterDoc(name, f)), t, name, gt, gx)
+	w.WriteString(comment(setterDoc(t, name, f)))
 	fmt.Fprintf(w, "func (w %s) With%s(v %s) %s { return %s(withField(uint32(w), %d, %d, %s)) }\n\n", t, name, gt, t, t, f.Low, f.Width, sx)
+}
+
+// sources completes "The field ..." by the way in which the field is known.
+var sources = map[string]string{
+	"measured":   "was measured on silicon",
+	"bytes":      "is known from the bytes of programs",
+	"decompiled": "is named in the vendor's code",
+	"fitted":     "was fitted to measurements",
+	"inferred":   "is inferred from programs",
+	"assumed":    "is assumed",
+}
+
+// bits names the bits of a field, such as "bit 4" or "bits 4-7".
+func (f Field) bits() string {
+	if f.Width == 1 {
+		return fmt.Sprintf("bit %d", f.Low)
+	}
+	return fmt.Sprintf("bits %d-%d", f.Low, f.Low+f.Width-1)
+}
+
+// getterDoc returns the doc comment of the method that reads a field: its bits, what they mean if
+// the table has a note, and how that is known.
+func getterDoc(name string, f Field) string {
+	doc := fmt.Sprintf("%s returns %s of the word", name, f.bits())
+	if f.Type == "bool" {
+		doc = fmt.Sprintf("%s reports whether %s of the word is set", name, f.bits())
+	}
+	if f.Note != "" {
+		doc += ": " + f.Note
+	}
+	return doc + ". The field " + sources[f.Evidence] + "."
+}
+
+// setterDoc returns the doc comment of the method of word type t that sets a field. It repeats the
+// first clause of the table's note.
+func setterDoc(t, name string, f Field) string {
+	doc := fmt.Sprintf("With%s returns w with %s, the field [%s.%s], set to v", name, f.bits(), t, name)
+	if clause := f.Note; clause != "" {
+		if end := strings.IndexAny(clause, ":;,"); end >= 0 {
+			clause = clause[:end]
+		}
+		if f.Type == "bool" {
+			doc = fmt.Sprintf("With%s returns w with %s set to v, which says whether %s", name, f.bits(), clause)
+		} else if strings.HasPrefix(clause, "the ") || strings.HasPrefix(clause, "log2 ") {
+			doc = fmt.Sprintf("With%s returns w with %s, %s, set to v", name, f.bits(), clause)
+		}
+	}
+	if f.Type != "bool" && f.Width < 32 {
+		doc += fmt.Sprintf(". It panics if v has more than %d bits", f.Width)
+	}
+	return doc + "."
+}
+
+// comment returns text as a Go comment with lines of at most 100 bytes.
+func comment(text string) string {
+	var b strings.Builder
+	line := "//"
+	for _, word := range strings.Fields(text) {
+		if len(line)+1+len(word) > 100 {
+			b.WriteString(line + "\n")
+			line = "//"
+		}
+		line += " " + word
+	}
+	b.WriteString(line + "\n")
+	return b.String()
 }
 
 // tableSource returns the Go source of the register table, which the dump and the descriptor text
