@@ -96,9 +96,9 @@ func (a *Accounting) Add(b *Accounting) {
 	}
 }
 
-// Bound returns the name of the cause with the most cycles. If several causes have equally many,
-// the first one wins in the order compute, weights, source, result, L2 reads, L2 writes,
-// throttling, overhead, idle.
+// Bound returns the name of the cause with the most cycles, such as "input_stall". If several
+// causes have equally many, the first one wins in this order: computing, waiting for weights, for
+// the source, for the result, for L2 reads and for L2 writes, throttling, overhead, idle.
 func (a *Accounting) Bound() string {
 	most := CauseCompute
 	for _, c := range [...]Cause{

@@ -81,9 +81,9 @@ func (d *Device) Dispatch() {
 	d.report.AddDispatches(d.p.dispatch)
 }
 
-// Count ends the chain and drops the descriptors with index first or higher from the report's list.
-// It keeps their figures in the sums, where they count as a repetition of as many descriptors
-// before index first. The caller must ensure that both runs have the same figures.
+// Count ends the chain and removes the descriptors from index first on from the report's list, but
+// not from its sums. The report then counts them as a repetition of the descriptors before them,
+// which must be at least as many and have the same figures.
 func (d *Device) Count(first int) {
 	d.finishChain()
 	d.line = pipeline{}
@@ -136,8 +136,8 @@ func (d *Device) Execute(t *regs.Task) (halt bool) {
 	return false
 }
 
-// trimList removes descriptors that should not be listed from the report. It keeps the last open
-// ones, whose figures are not final.
+// trimList removes the descriptors beyond Options.List from the report's list. It keeps the last
+// open ones, whose figures are not final.
 func (d *Device) trimList(open int) {
 	if d.opts.Values {
 		return
@@ -156,8 +156,8 @@ func (d *Device) trimList(open int) {
 	}
 }
 
-// checkTask returns the fault that stops task t on the silicon, or nil. If values were asked for,
-// it also computes them.
+// checkTask returns the fault that stops task t on the silicon, or nil. If the device was made to
+// compute values, checkTask also computes those of t.
 func (d *Device) checkTask(r *DescriptorReport, t *regs.Task) *Fault {
 	if unit, what := d.findFault(t); what != "" {
 		return &Fault{Unit: unit, What: what}
@@ -199,7 +199,7 @@ type Timer struct {
 // NewTimer returns a timer for an engine with the constants c and all tiles enabled.
 func NewTimer(c Chip) *Timer { return &Timer{p: c.params()} }
 
-// Time sets d to the figures of t as the next descriptor of the chain.
+// Time computes the figures of task t as the next descriptor of the chain and stores them in d.
 func (m *Timer) Time(d *DescriptorReport, t *regs.Task) {
 	m.p.computeFigures(d, t, t.Resolved(&m.ops), m.p.tiles.Present(), &m.line)
 }

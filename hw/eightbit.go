@@ -29,12 +29,12 @@ func eightBitLimit(g *regs.Groups, o *regs.Operands) *evidence.Limit {
 	s, r := &o.Source1, &o.Result
 	switch {
 	case c.ChCfg.InFmt() != regs.FormatInt8A || c.ChCfg.OutFmt() != regs.FormatInt8A || o.Source2.Used:
-		return notModeledLimit("8-bit elements (Common.ChCfg %#x)", uint32(c.ChCfg))
+		return notModeledLimit("8-bit elements (Common.ChCfg %#x) have a format or a second source that no program shows", uint32(c.ChCfg))
 	case g.Planar() || g.NE.MACCfg.OpMode() != regs.PassThrough:
-		return notModeledLimit("8-bit elements (Common.ChCfg %#x) in a task other than a table", uint32(c.ChCfg))
+		return notModeledLimit("8-bit elements (Common.ChCfg %#x) are read by a task other than a table", uint32(c.ChCfg))
 	case !s.DRAM || !r.DRAM || s.L2 != regs.Streamed || r.L2 != regs.Streamed,
 		s.Transposed || r.Transposed || s.Interleave > 1 || r.Interleave > 1:
-		return notModeledLimit("8-bit elements (Common.ChCfg %#x) kept in the L2, transposed or interleaved", uint32(c.ChCfg))
+		return notModeledLimit("8-bit elements (Common.ChCfg %#x) are kept in the L2, transposed or interleaved", uint32(c.ChCfg))
 	}
 	return nil
 }
@@ -71,5 +71,5 @@ func (j *job) byteRangeLimit() *evidence.Limit {
 	if !j.beyond.Load() {
 		return nil
 	}
-	return unspecifiedLimit("8-bit element outside 0 to %d: no program shows whether the highest bit is a sign", maxByte)
+	return unspecifiedLimit("8-bit element is outside 0 to %d; no program shows whether the highest bit is a sign", maxByte)
 }

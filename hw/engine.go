@@ -66,9 +66,10 @@ func (d *Device) prepareEngine(e *engineTask, t *regs.Task) (limit *evidence.Lim
 	return nil, nil
 }
 
-// NeededTaps returns the value for t.WindowTaps of a multiply-accumulate whose window has several
-// taps, and 0 for any other task. It calls read for the n bytes of each weight stream at device
-// address addr. If read returns nil, or if the weights cannot be read, NeededTaps returns 0.
+// NeededTaps returns how many taps of the window the values of task t need, as t.WindowTaps stores
+// it. It returns 0 if they need all taps, if t is not a multiply-accumulate with a window of
+// several taps, or if the weights cannot be read. The function read must return the n bytes of a
+// weight stream at device address addr, or nil if they are not known.
 func NeededTaps(t *regs.Task, read func(addr, n uint64) []byte) int {
 	g := &t.Groups
 	c := g.Common.ConvCfg
@@ -110,14 +111,15 @@ func outputPort(g *regs.Groups) mac.Port {
 	return mac.PortFull
 }
 
-// unreadableLimit returns a limit for a part of t's weights, named by what, that could not be read
-// because of err. It says whether the weights were not given or have an unknown form.
-func (d *Device) unreadableLimit(t *regs.Task, what string, err error) *evidence.Limit {
+// unreadableLimit returns a limit for a part of t's weights, such as "activation table", that could
+// not be read because of err. The limit says whether the weights are missing or have an unknown
+// form.
+func (d *Device) unreadableLimit(t *regs.Task, part string, err error) *evidence.Limit {
 	k := &d.ops.Kernel
 	if d.mem.MadeUp(t.Bases.Kernel+k.Low, k.End-k.Low) {
-		return &evidence.Limit{Kind: evidence.MissingInput, What: what + " lies in constants that were not given (--in weights=FILE)"}
+		return &evidence.Limit{Kind: evidence.MissingInput, What: part + " lies in constants that were not given (--in weights=FILE)"}
 	}
-	return &evidence.Limit{Kind: evidence.MissingSpecification, What: what + ": " + err.Error()}
+	return &evidence.Limit{Kind: evidence.MissingSpecification, What: part + ": " + err.Error()}
 }
 
 // run computes rows first to last-1 of the result in p. Only a task that passes its source through
@@ -137,21 +139,21 @@ func (e *engineTask) run(g *regs.Groups, p part, first, last, workers int) {
 		tiles.ChannelSum(p.dst, p.src, s, channels, e.post)
 	case first > 0 || last < s.Height:
 		s.Height = last - first
-		tiles.PassThrough(shiftedRows{dst: p.dst, by: first}, shiftedRows{src: p.src, by: first}, s, e.post, workers)
+		tiles.PassThrough(shiftedRows{dst: p.dst, first: first}, shiftedRows{src: p.src, first: first}, s, e.post, workers)
 	default:
 		tiles.PassThrough(p.dst, p.src, s, e.post, workers)
 	}
 }
 
-// shiftedRows is a view of a tensor in which row 0 is row by of the tensor.
+// shiftedRows is a view of a tensor that begins at its row first.
 type shiftedRows struct {
-	src tiles.Source
-	dst tiles.Sink
-	by  int
+	src   tiles.Source
+	dst   tiles.Sink
+	first int
 }
 
-func (l shiftedRows) Row(dst []half, c, y int)       { l.src.Row(dst, c, y+l.by) }
-func (l shiftedRows) SetRow(src []half, c, y, x int) { l.dst.SetRow(src, c, y+l.by, x) }
+func (l shiftedRows) Row(dst []half, c, y int)       { l.src.Row(dst, c, y+l.first) }
+func (l shiftedRows) SetRow(src []half, c, y, x int) { l.dst.SetRow(src, c, y+l.first, x) }
 
 // readLanes returns the bytes of the weight streams of t, indexed by engine. The bytes are nil for
 // streams that are off.

@@ -8,9 +8,10 @@ import (
 	"anesim/hw/regs"
 )
 
-// findFault checks what the silicon needs before a task may start: registers that do not hang it
-// (measured: each hanging write was tried), at least one open tile for the array, surfaces inside
-// the memory, and buffers inside the L2. It returns the unit and the problem, or two empty strings.
+// findFault returns the unit and the problem that keep task t from starting on the silicon, or two
+// empty strings if there is none. It checks that no register value hangs the engine (measured: each
+// such value was tried), that at least one tile is open for the MAC array, and that all operands
+// are inside the memory or the L2.
 func (d *Device) findFault(t *regs.Task) (unit, what string) {
 	g := &t.Groups
 	if unit, what = findHang(g); what != "" {
@@ -28,8 +29,8 @@ func (d *Device) findFault(t *regs.Task) (unit, what string) {
 	return "", ""
 }
 
-// findHang returns the unit and the problem if a register has a value that would hang the silicon.
-// It returns empty strings otherwise.
+// findHang returns the unit and the problem if a register in g has a value that would hang the
+// silicon, and two empty strings otherwise.
 func findHang(g *regs.Groups) (unit, what string) {
 	c := &g.Common
 	for _, w := range [...]struct {
@@ -111,7 +112,7 @@ func (d *Device) checkL2() error {
 	return nil
 }
 
-// l2End returns the highest L2 address that the operands o end at, or 0 if none is in L2.
+// l2End returns the L2 address after the last byte of the operands o, or 0 if no operand is in L2.
 func l2End(o *regs.Operands) (end uint64) {
 	for _, o := range o.List() {
 		if o.InL2() {

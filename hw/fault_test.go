@@ -176,7 +176,7 @@ func TestUnmodelled(t *testing.T) {
 	}{
 		{"8-bit elements", conv, common(func(c *regs.Common) { c.ChCfg = c.ChCfg.WithInFmt(regs.FormatInt8A) })},
 		{"8-bit elements", planar(regs.FormConstant), common(func(c *regs.Common) { c.ChCfg = c.ChCfg.WithOutFmt(regs.FormatInt8B) })},
-		{"MAC task with a ReLU on a source", pass, func(g *regs.Groups) { g.L2.Cfg = g.L2.Cfg.WithInputReLU(true) }},
+		{"MAC task applies ReLU to a source", pass, func(g *regs.Groups) { g.L2.Cfg = g.L2.Cfg.WithInputReLU(true) }},
 		{"NE.MACCfg sets bits 0x80", conv, mac(func(m regs.MACCfg) regs.MACCfg { return m.WithMatrixBiasEn(true) })},
 		{"NE.MACCfg sets bits 0x20", conv, mac(func(m regs.MACCfg) regs.MACCfg { return m.WithKernelMode(true) })},
 		{"NE.MACCfg sets bits 0x2000", conv, mac(func(m regs.MACCfg) regs.MACCfg { return m.WithPostScaleMode(true) })},
@@ -187,23 +187,23 @@ func TestUnmodelled(t *testing.T) {
 		{"Common.GroupConvCfg sets bits 0x8000", pass, common(func(c *regs.Common) { c.GroupConvCfg = c.GroupConvCfg.WithElemMultMode(true) })},
 		{"Maximum is set; want it only in a reduction", planar(regs.FormConstant), func(g *regs.Groups) { g.PE.Cfg = g.PE.Cfg.WithMaximum(true) }},
 		{"more than one of Absolute", planar(regs.FormReduction), func(g *regs.Groups) { g.PE.Cfg = g.PE.Cfg.WithReciprocal(true).WithRsqrt(true) }},
-		{"padding mode 1 in a task other than a maximum", planar(regs.FormReduction), func(g *regs.Groups) { g.L2.Cfg = g.L2.Cfg.WithPaddingMode(1) }},
+		{"padding mode is 1", planar(regs.FormReduction), func(g *regs.Groups) { g.L2.Cfg = g.L2.Cfg.WithPaddingMode(1) }},
 		{"a window of 3x1", planar(regs.FormConstant), common(func(c *regs.Common) { c.ConvCfg = c.ConvCfg.WithKh(3) })},
-		{"MAC task from depth 2 to 1", pass, common(func(c *regs.Common) { c.InDepth = 2 })},
-		{"bias stream without a kernel", pass, mac(func(m regs.MACCfg) regs.MACCfg { return m.WithBiasMode(true) })},
+		{"MAC task has input depth 2 and output depth 1", pass, common(func(c *regs.Common) { c.InDepth = 2 })},
+		{"has a bias but does not multiply", pass, mac(func(m regs.MACCfg) regs.MACCfg { return m.WithBiasMode(true) })},
 		{"nonlinear mode 3", pass, mac(func(m regs.MACCfg) regs.MACCfg { return m.WithNonlinearMode(3) })},
-		{"pass-through from a source of 2x2 to a result of 1x2", pass, common(func(c *regs.Common) { c.OutDim = c.OutDim.WithHout(1) })},
-		{"maximum over 1 of 4", pass, mac(func(m regs.MACCfg) regs.MACCfg { return m.WithOpMode(regs.ChannelMaximum) })},
-		{"channel sum with 4", pass, mac(func(m regs.MACCfg) regs.MACCfg { return m.WithOpMode(regs.MantissaTable) })},
+		{"pass-through has a source of 2x2 and a result of 1x2", pass, common(func(c *regs.Common) { c.OutDim = c.OutDim.WithHout(1) })},
+		{"channel maximum reads 1 of 4", pass, mac(func(m regs.MACCfg) regs.MACCfg { return m.WithOpMode(regs.ChannelMaximum) })},
+		{"channel sum has 4", pass, mac(func(m regs.MACCfg) regs.MACCfg { return m.WithOpMode(regs.MantissaTable) })},
 		{"MAC operation 13", pass, mac(func(m regs.MACCfg) regs.MACCfg { return m.WithOpMode(13) })},
 		{"outputs per step", conv, common(func(c *regs.Common) { c.ConvCfg = c.ConvCfg.WithOy(2) })},
 		{"outputs per step", conv, common(func(c *regs.Common) { c.ConvCfg = c.ConvCfg.WithOx(0) })},
-		{"unicast over several", conv, common(func(c *regs.Common) { c.GroupConvCfg = c.GroupConvCfg.WithUnicastEn(true).WithUnicastCin(2) })},
-		{"unicast with several results", conv, common(func(c *regs.Common) {
+		{"unicast task reads 2 input channels", conv, common(func(c *regs.Common) { c.GroupConvCfg = c.GroupConvCfg.WithUnicastEn(true).WithUnicastCin(2) })},
+		{"different numbers of input and output channels", conv, common(func(c *regs.Common) {
 			c.GroupConvCfg = c.GroupConvCfg.WithUnicastEn(true)
 			c.Cin = c.Cin.WithCin(2)
 		})},
-		{"padding mode 1", conv, func(g *regs.Groups) {
+		{"padding mode is 1", conv, func(g *regs.Groups) {
 			g.L2.Cfg = g.L2.Cfg.WithPaddingMode(1)
 			g.Common.ConvCfg = g.Common.ConvCfg.WithPx(1)
 		}},
@@ -213,8 +213,8 @@ func TestUnmodelled(t *testing.T) {
 			g.KernelDMASrc = conv().Groups.KernelDMASrc // 64 bytes hold no table
 		}},
 		{"planar form", planar(1), func(*regs.Groups) {}},
-		{"from 4 input channels to 3 output channels", planar(regs.FormConstant), common(func(c *regs.Common) { c.Cout = c.Cout.WithCout(3) })},
-		{"from a source of 2x2 to a result of 2x1", planar(regs.FormConstant), common(func(c *regs.Common) { c.OutDim = c.OutDim.WithWout(1) })},
+		{"has 4 input channels and 3 output channels", planar(regs.FormConstant), common(func(c *regs.Common) { c.Cout = c.Cout.WithCout(3) })},
+		{"has a source of 2x2 and a result of 2x1", planar(regs.FormConstant), common(func(c *regs.Common) { c.OutDim = c.OutDim.WithWout(1) })},
 		{"unknown", planar(regs.FormConstant), func(g *regs.Groups) { g.PE.Cfg |= 1 << 31 }},
 	} {
 		task := tc.task()

@@ -21,10 +21,10 @@ type Interval struct {
 	Unmeasured clock.Nanoseconds
 }
 
-// A spread holds the low and high percentiles of measured over estimated engine time for one kind
-// of descriptor. They enclose the share IntervalShare of rows whose session the fit had not seen
-// and whose time is mostly the engine's. They are wider if the percentiles of other sessions
-// enclose less than that share of a session's rows.
+// A spread holds the low and the high percentile of the ratio of measured to estimated engine time
+// for one kind of descriptor. They enclose the share IntervalShare of rows whose session the fit
+// had not seen and whose time is mostly the engine's. They are wider if the percentiles of other
+// sessions enclose less than that share of a session's rows.
 type spread struct {
 	low, high float64
 	rows      int
@@ -64,13 +64,13 @@ func (b *Interval) add(d Interval, n float64) {
 	}
 }
 
-// Interval returns only the times of [DescriptorReport.Bounds].
+// Interval returns the fields Low and High of [DescriptorReport.Bounds].
 func (d *DescriptorReport) Interval() (low, high clock.Nanoseconds) {
 	b := d.Bounds()
 	return b.Low, b.High
 }
 
-// Interval returns only the times of [Report.Bounds].
+// Interval returns the fields Low and High of [Report.Bounds].
 func (r *Report) Interval() (low, high clock.Nanoseconds) {
 	b := r.Bounds()
 	return b.Low, b.High
@@ -162,10 +162,10 @@ func (d *DescriptorReport) Measured() bool {
 	return d.Work().Rows() > 0 || d.Prepares && ProductWork.Rows() > 0
 }
 
-// isPreparedBy reports whether the previous descriptor, before, prepares an operand of d: d is a
-// matmul and reads the result of a pass or a copy. The arguments then and now are the states of the
-// pipeline after the two descriptors.
-func (d *DescriptorReport) isPreparedBy(before *DescriptorReport, then, now *pipeline) bool {
-	return d.Op == MatMul && (before.Op == Pass || before.Op == Copy) && then.running &&
-		(now.dram.reads(then.dram.result) || now.l2.reads(then.l2.result))
+// isPreparedBy reports whether the previous descriptor prepares an operand of d: d is a matmul and
+// reads the result of a pass or a copy. The arguments earlier and after are the states of the
+// pipeline after previous and after d.
+func (d *DescriptorReport) isPreparedBy(previous *DescriptorReport, earlier, after *pipeline) bool {
+	return d.Op == MatMul && (previous.Op == Pass || previous.Op == Copy) && earlier.running &&
+		(after.dram.reads(earlier.dram.result) || after.l2.reads(earlier.l2.result))
 }

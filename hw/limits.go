@@ -144,7 +144,7 @@ func findLimit(g *regs.Groups, o *regs.Operands) *evidence.Limit {
 	}
 	if g.Planar() {
 		if cc := g.Common.ConvCfg; cc.Kw() != 1 || cc.Kh() != 1 || cc.Sx() != 1 || cc.Sy() != 1 || cc.Px() != 0 || cc.Py() != 0 {
-			return unspecifiedLimit("planar task with a window of %dx%d at stride %dx%d", cc.Kh(), cc.Kw(), cc.Sy(), cc.Sx())
+			return unspecifiedLimit("planar task has a window of %dx%d with stride %dx%d; want 1x1 without padding", cc.Kh(), cc.Kw(), cc.Sy(), cc.Sx())
 		}
 		return nil
 	}
@@ -156,14 +156,14 @@ func findLimit(g *regs.Groups, o *regs.Operands) *evidence.Limit {
 func operandLimit(g *regs.Groups, o *regs.Operands) *evidence.Limit {
 	maximum := g.Planar() && g.PE.Cfg.Maximum() || !g.Planar() && g.NE.MACCfg.OpMode() == regs.ChannelMaximum
 	if mode := g.L2.Cfg.PaddingMode(); mode > 1 || mode == 1 && !maximum {
-		return unspecifiedLimit("padding mode %d in a task other than a maximum", mode)
+		return unspecifiedLimit("padding mode is %d; want 0, or 1 in a maximum", mode)
 	}
 	for _, s := range o.List() {
 		if s.DRAM && s.Role != regs.Destination && s.Used && s.Tile.Transposed {
-			return unspecifiedLimit("%v is transposed as it comes from memory", s.Role)
+			return unspecifiedLimit("%v is transposed while it is read from memory", s.Role)
 		}
 		if s.DRAM && s.Transposed && s.Interleave > 1 {
-			return unspecifiedLimit("%v is transposed and interleaved", s.Role)
+			return unspecifiedLimit("%v is both transposed and interleaved", s.Role)
 		}
 		if l := overlapLimit(s); l != nil {
 			return l
@@ -178,13 +178,13 @@ func engineLimit(g *regs.Groups) *evidence.Limit {
 	n, in, out := &g.NE, g.InShape(), g.OutShape()
 	switch {
 	case g.L2.Cfg.InputReLU() || g.L2.Cfg.InputReLU2():
-		return unspecifiedLimit("MAC task with a ReLU on a source")
+		return unspecifiedLimit("MAC task applies ReLU to a source; only planar tasks are known to")
 	case in.Planes() != out.Planes(), in.Planes() > 1 && n.MACCfg.OpMode() != regs.PassThrough:
-		return unspecifiedLimit("MAC task from depth %d to %d", in.Planes(), out.Planes())
+		return unspecifiedLimit("MAC task has input depth %d and output depth %d; want 1, or equal depths in a copy", in.Planes(), out.Planes())
 	case n.MACCfg.OpMode() != regs.MultiplyAccumulate && n.MACCfg.BiasMode():
-		return unspecifiedLimit("bias stream without a kernel")
+		return unspecifiedLimit("task has a bias but does not multiply by weights")
 	case n.MACCfg.NonlinearMode() > regs.ActivationTable:
-		return unspecifiedLimit("nonlinear mode %d", n.MACCfg.NonlinearMode())
+		return unspecifiedLimit("unknown nonlinear mode %d; want 0 to 2", n.MACCfg.NonlinearMode())
 	}
 	switch op := n.MACCfg.OpMode(); op {
 	case regs.PassThrough, regs.ChannelProduct, regs.ChannelMaximum, regs.MantissaTable:
@@ -202,15 +202,15 @@ func channelLimit(g *regs.Groups, op regs.MACOp, in, out regs.Shape) *evidence.L
 	u := g.Common.GroupConvCfg
 	switch {
 	case in.Height != out.Height || in.Width != out.Width:
-		return unspecifiedLimit("%v from a source of %dx%d to a result of %dx%d", op, in.Height, in.Width, out.Height, out.Width)
+		return unspecifiedLimit("%v has a source of %dx%d and a result of %dx%d; want equal sizes", op, in.Height, in.Width, out.Height, out.Width)
 	case op == regs.ChannelProduct && (!u.ElemMultMode() || u.UnicastCin() != 2 || in.Channels != 2*out.Channels):
-		return unspecifiedLimit("channel product over %d of %d input channels with %d output channels", u.UnicastCin(), in.Channels, out.Channels)
+		return unspecifiedLimit("channel product reads %d of %d input channels for each of %d output channels; want 2 of twice as many", u.UnicastCin(), in.Channels, out.Channels)
 	case op == regs.ChannelMaximum && (out.Channels != 1 || int(u.UnicastCin()) != in.Channels):
-		return unspecifiedLimit("channel maximum over %d of %d input channels with %d output channels", u.UnicastCin(), in.Channels, out.Channels)
+		return unspecifiedLimit("channel maximum reads %d of %d input channels for %d output channels; want all and one", u.UnicastCin(), in.Channels, out.Channels)
 	case op == regs.MantissaTable && !u.UnicastEn() && out.Channels != 1:
-		return unspecifiedLimit("channel sum with %d output channels", out.Channels)
+		return unspecifiedLimit("channel sum has %d output channels; want 1", out.Channels)
 	case op == regs.MantissaTable && u.UnicastEn() && out.Channels != in.Channels:
-		return unspecifiedLimit("unicast with several results per channel")
+		return unspecifiedLimit("unicast task has different numbers of input and output channels")
 	}
 	return nil
 }
@@ -221,11 +221,11 @@ func convolutionLimit(g *regs.Groups) *evidence.Limit {
 	c := &g.Common
 	switch cc := c.ConvCfg; {
 	case cc.Oy() != 1 || cc.Ox() == 0 || cc.Sx()%cc.Ox() != 0:
-		return unspecifiedLimit("%dx%d outputs per step at stride %dx%d", cc.Oy(), cc.Ox(), cc.Sy(), cc.Sx())
+		return unspecifiedLimit("task computes %dx%d outputs per step with stride %dx%d", cc.Oy(), cc.Ox(), cc.Sy(), cc.Sx())
 	case c.GroupConvCfg.UnicastEn() && c.GroupConvCfg.UnicastCin() != 1:
-		return unspecifiedLimit("unicast over several input channels")
+		return unspecifiedLimit("unicast task reads %d input channels for each output channel; want 1", c.GroupConvCfg.UnicastCin())
 	case c.GroupConvCfg.UnicastEn() && c.Cin.Cin() != c.Cout.Cout():
-		return unspecifiedLimit("unicast with several results per channel")
+		return unspecifiedLimit("unicast task has different numbers of input and output channels")
 	}
 	if _, note := tiles.PackingOf(g); note != "" {
 		return unspecifiedLimit("%s", note)

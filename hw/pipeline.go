@@ -43,7 +43,7 @@ type demand struct {
 	l2     footprint
 }
 
-// A span is an address range from from (included) to to (excluded).
+// A span is the half-open range of addresses [from, to).
 type span struct{ from, to uint64 }
 
 func (s span) overlaps(t span) bool { return s.from < t.to && t.from < s.to }
@@ -86,7 +86,7 @@ func footprints(t *regs.Task, o *regs.Operands) (dram, l2 footprint) {
 	return dram, l2
 }
 
-// A placement relates a descriptor's own work to the cycles that it adds to a chain.
+// A placement says how the work of a descriptor overlaps in time with its neighbors in the chain.
 type placement struct {
 	saved clock.Cycles // cycles saved by overlapping with the descriptor before
 	lead  clock.Cycles // cycles of its work before the cycles that it adds
@@ -114,8 +114,8 @@ func (l *pipeline) add(p *params, a *Accounting, d *demand) {
 	l.record(d, &after)
 }
 
-// accountFor fills in the causes of a descriptor's cycles that depend on the descriptors before it.
-// It does not change l.
+// accountFor adds to a the overhead and the stalls of a descriptor, which depend on the descriptors
+// before it. It returns the state for the next descriptor, but does not store it in l.
 func (l *pipeline) accountFor(p *params, a *Accounting, d *demand) aftermath {
 	a.Overhead = p.overhead
 	if l.ring > 0 && d.reads {
@@ -160,7 +160,7 @@ func (p *params) initialWeightBytes(lane uint64) uint64 {
 // planPrefetch computes which traffic must arrive before the array can start, and how much of it
 // memory could fetch while the previous descriptor was in the array. Weights are fetched early as
 // far as kernel memory has room, and the first part of the source if no earlier result is in its
-// place. prefetch adds the remaining waits to a.
+// place. planPrefetch adds the remaining waits to a.
 func (l *pipeline) planPrefetch(p *params, a *Accounting, d *demand) prefetch {
 	lands := d.dram.reads(l.dram.result) // the previous descriptor must write its result before this one reads it
 	mem := &d.mem
@@ -263,8 +263,9 @@ func (l *pipeline) joinRing(a *Accounting, d *demand) aftermath {
 	return aftermath{body: max(alone, l.ring), busy: rest, drain: drain}
 }
 
-// hideCycles subtracts up to n cycles from the causes in a, starting with the earliest in a
-// descriptor's course. It does not change Overhead, because descriptors start one after the other.
+// hideCycles subtracts n cycles from the causes in a, or fewer if a has fewer, starting with the
+// causes that occur first in a descriptor's run. It does not change Overhead, because descriptors
+// start one after the other.
 func (a *Accounting) hideCycles(n clock.Cycles) {
 	for _, c := range [...]*clock.Cycles{
 		&a.KernelStall, &a.InputStall, &a.L2ReadStall, &a.Compute, &a.L2WriteStall, &a.OutputStall,

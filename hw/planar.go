@@ -34,15 +34,15 @@ func (p *planarTask) prepare(g *regs.Groups, o *regs.Operands) (*evidence.Limit,
 	in, out := g.InShape(), g.OutShape()
 	switch {
 	case in.Channels != out.Channels:
-		return unspecifiedLimit("planar task from %d input channels to %d output channels", in.Channels, out.Channels), nil
+		return unspecifiedLimit("planar task has %d input channels and %d output channels; want equal numbers", in.Channels, out.Channels), nil
 	case p.form.Reduces():
 		if n := in.Height * in.Width * in.Planes(); n > maxPlane {
 			return nil, &Fault{Unit: "planar", What: fmt.Sprintf("reduction holds %d elements of a channel at once; want at most %d", n, maxPlane)}
 		}
 	case in.Height != out.Height || in.Width != out.Width:
-		return unspecifiedLimit("planar task from a source of %dx%d to a result of %dx%d", in.Height, in.Width, out.Height, out.Width), nil
+		return unspecifiedLimit("planar task has a source of %dx%d and a result of %dx%d; want equal sizes", in.Height, in.Width, out.Height, out.Width), nil
 	case in.Planes() != out.Planes():
-		return unspecifiedLimit("planar task from depth %d to %d", in.Planes(), out.Planes()), nil
+		return unspecifiedLimit("planar task has input depth %d and output depth %d; want equal depths", in.Planes(), out.Planes()), nil
 	}
 	return nil, nil
 }
@@ -91,7 +91,7 @@ func (r reluSource) Row(dst []half, c, y int) {
 	}
 }
 
-// An operand is a source of which axes with extent 1 are repeated.
+// An operand is a source tensor whose axes of extent 1 are repeated.
 type operand struct {
 	src   tiles.Source
 	shape regs.Shape
@@ -125,7 +125,7 @@ type element struct {
 }
 
 // eachRow calls f for every row and writes the result to the sink. The slice a holds a row of
-// source 1, which f replaces by the result; b is room for a row of source 2.
+// source 1, which f must replace by the result; f may use b as a buffer for a row of source 2.
 func (e *element) eachRow(f func(a, b []half, c, y int)) {
 	a, b := make([]half, e.shape.Width), make([]half, e.shape.Width)
 	for c := range e.shape.Channels {
@@ -205,7 +205,7 @@ func (e *element) writeReducedChannels(n int, f func(out []half, c int) error) e
 	return nil
 }
 
-// planes reads the source of a reduction, several channels at a time, with repeated axes filled in.
+// planes reads the source of a reduction, several channels at a time, and repeats axes of extent 1.
 type planes struct {
 	shape  regs.Shape
 	depths []operand

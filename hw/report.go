@@ -164,22 +164,22 @@ func (r *Report) AddDispatches(e clock.Nanojoules) {
 }
 
 // DescriptorEnergy returns the energy of the descriptors, without the fixed energy of the
-// dispatches. It is the number to compare two programs by.
+// dispatches. Use it to compare two programs.
 func (r *Report) DescriptorEnergy() clock.Nanojoules { return r.Energy - r.Dispatch }
 
-// Repeat adds the figures of the last per descriptors to the sums as if they had run again as often
-// as times says, but does not list the repetitions. It does nothing if times is not positive.
-// Repeat may be called only once, after the last descriptor was added.
-func (r *Report) Repeat(times, per int) {
-	if times <= 0 {
+// Repeat adds the figures of the last length descriptors to the sums, as if these descriptors had
+// run count more times. It does not add the repetitions to the list, and does nothing if count is
+// not positive. Repeat may be called only once, after the last descriptor was added.
+func (r *Report) Repeat(count, length int) {
+	if count <= 0 {
 		return
 	}
-	r.Again, r.Per = times, per
-	for i := len(r.Descriptors) - per; i < len(r.Descriptors); i++ {
-		d, n := &r.Descriptors[i], uint64(times)
+	r.Again, r.Per = count, length
+	for i := len(r.Descriptors) - length; i < len(r.Descriptors); i++ {
+		d, n := &r.Descriptors[i], uint64(count)
 		r.Cycles += clock.Cycles(n) * d.Cycles.Total()
-		r.Time += clock.Nanoseconds(float64(times) * float64(d.Time))
-		r.Energy += clock.Nanojoules(float64(times) * float64(d.Energy))
+		r.Time += clock.Nanoseconds(float64(count) * float64(d.Time))
+		r.Energy += clock.Nanojoules(float64(count) * float64(d.Energy))
 		r.MACs += n * d.MACs
 		r.DMA.Source1 += n * d.DMA.Source1
 		r.DMA.Source2 += n * d.DMA.Source2
@@ -188,7 +188,7 @@ func (r *Report) Repeat(times, per int) {
 	}
 }
 
-// runCount returns how often the listed descriptor with index i ran.
+// runCount returns how many times the listed descriptor with index i ran, repetitions included.
 func (r *Report) runCount(i int) int {
 	if i >= len(r.Descriptors)-r.Per {
 		return 1 + r.Again

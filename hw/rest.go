@@ -89,7 +89,8 @@ type groupKey struct {
 	shape Shape
 }
 
-// add adds the figures of d to its group in x, which it creates if necessary.
+// add adds the figures of d to the group in x with the operation and shape of d. It creates the
+// group if necessary.
 func (g groups) add(x *Rest, d *DescriptorReport) {
 	key := groupKey{d.Op, d.Shape}
 	at, ok := g[key]

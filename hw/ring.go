@@ -7,10 +7,10 @@ import (
 	"anesim/hw/regs"
 )
 
-// A ring holds the rows in the L2 between two descriptors that run at the same time: the first
-// writes a few rows, the second reads them and frees their space (seen in 9 of 9 pairs of
-// neighbours on different engines, residency.md). It holds the elements, but not their addresses in
-// the L2.
+// A ring models a ring buffer in the L2 between two descriptors that run at the same time: the
+// first writes a few rows, the second reads them and frees their space (seen in 9 of 9 pairs of
+// neighbours on different engines, residency.md). It stores the elements of the rows, but not their
+// addresses in the L2.
 type ring struct {
 	channels, rows, width int
 	data                  []half
@@ -46,7 +46,7 @@ func (d *Device) postpone(t *regs.Task) (*evidence.Limit, *Fault) {
 func (d *Device) dropPostponed() {
 	if h := d.held; h != nil {
 		d.report.Descriptors[h.report].addLimit(&evidence.Limit{
-			Kind: evidence.NotModelled, What: "next descriptor does not read the ring that this one leaves in the L2",
+			Kind: evidence.NotModelled, What: "next descriptor does not read the ring that this one fills in the L2",
 		})
 		d.broken = h.task.Index
 		d.held = nil
@@ -77,7 +77,7 @@ func (d *Device) runPair(second *job) (*evidence.Limit, *Fault) {
 	}
 	s, in := first.ops.Result.Shape, second.ops.Source1.Shape
 	if s != in || s.Groups != 1 || s.Planes() != 1 || !first.isRowwise() || !second.isRowwise() {
-		return fail(&evidence.Limit{Kind: evidence.NotModelled, What: fmt.Sprintf("ring from %v to %v elements: want equal shapes and elementwise operations", s, in)}), nil
+		return fail(&evidence.Limit{Kind: evidence.NotModelled, What: fmt.Sprintf("ring is filled with %v and read as %v elements; want equal shapes and elementwise operations", s, in)}), nil
 	}
 	rows := min(max(1, int(h.task.Groups.Common.TileCfg.TileHeight())), s.Height)
 	if n := s.Channels * rows * s.Width; n > maxPlane {

@@ -94,7 +94,8 @@ func (p *params) computeFiguresOnAll(d *DescriptorReport, t *regs.Task, o *regs.
 // more pixels per step need not wait for all of them (inferred).
 const partElements = 256
 
-// conclude computes the time, energy, throttling and counters of d from its cycles and events.
+// conclude computes the throttling, time, energy and counters of d from the cycles and events that
+// d already holds.
 func (p *params) conclude(d *DescriptorReport, open tiles.Enables, l *pipeline) {
 	d.Cycles.Throttle = 0
 	d.Time = p.clock.Time(d.Cycles.Total())

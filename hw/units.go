@@ -13,18 +13,18 @@ import (
 // descriptor.
 type Units struct {
 	WorkUnits       int
-	MACCyclesPerWU  int // multiply-accumulate cycles per work unit
-	PostCyclesPerWU int // post-processing cycles per work unit
-	NESingle        clock.Cycles
-	NEDouble        clock.Cycles
+	MACCyclesPerWU  int          // multiply-accumulate cycles per work unit
+	PostCyclesPerWU int          // post-processing cycles per work unit
+	NESingle        clock.Cycles // with one set of accumulators, see [tiles.Work.Single]
+	NEDouble        clock.Cycles // with two sets, see [tiles.Work.Double]
 	Planar          clock.Cycles
 	L2Broadcast     clock.Cycles
 	L2Writeback     clock.Cycles
 	KernelBytes     uint64 // weights, unpadded
 }
 
-// engineUnits returns the cost columns of a task of the MAC engines that does the work w, and its
-// L2 traffic.
+// engineUnits returns the columns of the cost report for a task on the MAC engines with the work w,
+// and the bytes that the task moves to and from L2.
 func (p *params) engineUnits(g *regs.Groups, o *regs.Operands, w *tiles.Work) (Units, l2.Traffic) {
 	u := Units{
 		WorkUnits: w.WorkUnits, MACCyclesPerWU: w.MACCycles, PostCyclesPerWU: w.PostCycles,
@@ -79,7 +79,8 @@ func (p *params) writebackCycles(g *regs.Groups, out *regs.Shape, t l2.Patch, pa
 	return clock.Cycles(patches) * p.l2.WritebackCycles(out.Channels, t)
 }
 
-// planarUnits returns the cost columns of a planar task, and its L2 traffic.
+// planarUnits returns the columns of the cost report for a planar task, and the bytes that the task
+// moves to and from L2.
 func (p *params) planarUnits(g *regs.Groups, o *regs.Operands) (Units, l2.Traffic) {
 	in, out := &o.In, &o.Out
 	patch := l2.Patch{Rows: max(1, in.Height), Width: max(1, in.Width), Stride: g.L2.Src1RowStride.Bytes()}
@@ -92,8 +93,9 @@ func (p *params) planarUnits(g *regs.Groups, o *regs.Operands) (Units, l2.Traffi
 	}
 }
 
-// splitByCause splits the cycles in the array or the planar engine by cause. All of them overlap:
-// the first array cycles count as computing, and the cycles by which L2 is slower as L2 stalls.
+// splitByCause splits the duration of a descriptor by cause. The array or planar engine works for
+// the given number of cycles, which count as computing. L2 transfers happen at the same time;
+// cycles by which they take longer count as L2 stalls.
 func (u *Units) splitByCause(array clock.Cycles) Accounting {
 	a := Accounting{Compute: array}
 	at := a.Compute

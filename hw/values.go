@@ -66,14 +66,15 @@ type job struct {
 	beyond *atomic.Bool // set if an 8-bit element has no known number
 }
 
-// A part is one plane of one group of a task.
+// A part is the piece of a task that computes one depth plane of one group.
 type part struct {
 	group, depth int
 	dst          tiles.Sink
 	src          tiles.Source
 }
 
-// prepareJob reads the operation and the weights of task t into j.
+// prepareJob reads the operation and the weights of task t into j. It returns a limit if the model
+// cannot compute the task, or a fault if the device could not start it.
 func (d *Device) prepareJob(j *job, t *regs.Task, o *regs.Operands) (limit *evidence.Limit, f *Fault) {
 	*j = job{task: t, ops: o, beyond: new(atomic.Bool)}
 	if d.l2 == nil {
@@ -147,7 +148,8 @@ func (d *Device) openPart(j *job, group, depth int) (p part, f *Fault) {
 	return p, nil
 }
 
-// runPart computes rows first to last-1 of part p.
+// runPart computes rows first to last-1 of part p of job j. It returns a fault if an operand cannot
+// be read or written.
 func (d *Device) runPart(j *job, p part, first, last int) *Fault {
 	if j.task.Groups.Planar() {
 		return j.planar.run(d, j, p, first, last)

@@ -5,8 +5,8 @@ import (
 	"anesim/hw/evidence"
 )
 
-// Holding returns a copy of the chip with the given hold time, the time for which the power rail
-// stays on after work. A hold time with value 0 leaves the chip unchanged.
+// Holding returns a copy of c with the given hold time, for which the power rail stays on after
+// work. If the hold time is 0, the copy equals c.
 func (c Chip) Holding(time evidence.Constant) Chip {
 	if time.Value > 0 {
 		c.HoldTime = time
@@ -23,6 +23,6 @@ func (c *Chip) Waiting(engines int, t clock.Nanoseconds) clock.Nanojoules {
 	return clock.Nanojoules(float64(rail) + float64(steps))
 }
 
-// drawnTime returns for how much of a wait of time t a unit draws power, if its hold time in
-// nanoseconds is hold.
+// drawnTime returns for how many nanoseconds of a wait of time t a unit draws power. The argument
+// hold is the time in nanoseconds for which the unit stays on after work.
 func drawnTime(t clock.Nanoseconds, hold float64) float64 { return max(0, min(float64(t), hold)) }

@@ -126,7 +126,8 @@ func Read(r io.Reader) (hw.Chip, error) {
 	return c, nil
 }
 
-// readConstants fills in every constant of a chip from the given mapping.
+// readConstants sets every constant of c from list, a YAML mapping of names to constants. It
+// returns an *[Error] if one is unknown, missing, given twice or out of range.
 func readConstants(c *hw.Chip, list *yaml.Node) error {
 	seen := map[string]bool{}
 	for key, v := range mappingPairs(list) {
@@ -173,8 +174,8 @@ func readConstants(c *hw.Chip, list *yaml.Node) error {
 // constantKeys lists the keys of a constant in a chip file.
 var constantKeys = []string{"value", "unit", "evidence", "source"}
 
-// readConstant reads one constant of a chip file. Each key must appear exactly once, and there must
-// be no others.
+// readConstant sets k from v, the YAML mapping of one constant, in which each key must appear
+// exactly once. It returns an error made by fail if v has another form.
 func readConstant(k *fileConstant, v *yaml.Node, fail func(line int, format string, args ...any) error) error {
 	if v.Kind != yaml.MappingNode {
 		return fail(v.Line, "malformed constant; want value, unit, evidence and source")
@@ -204,7 +205,7 @@ func readConstant(k *fileConstant, v *yaml.Node, fail func(line int, format stri
 
 var kinds = [...]evidence.Kind{evidence.Measured, evidence.Bytes, evidence.Decompiled, evidence.Fitted, evidence.Inferred, evidence.Assumed}
 
-// mappingPairs yields the keys and values of a mapping.
+// mappingPairs returns an iterator over the keys and values of the YAML mapping m.
 func mappingPairs(m *yaml.Node) func(func(k, v *yaml.Node) bool) {
 	return func(yield func(k, v *yaml.Node) bool) {
 		for i := 0; i+1 < len(m.Content); i += 2 {

@@ -18,7 +18,7 @@ type parameter struct {
 	doc         string
 	least, most float64
 	whole       bool
-	why         string // the reason for most if the format of descriptors determines it, else empty
+	why         string // the reason for the upper limit, if the format of descriptors sets it
 }
 
 // parameters has one row per constant, in the order of hw.Chip.
@@ -83,7 +83,7 @@ func parameterNames() []string {
 	return list
 }
 
-// comment returns the description and the range of a parameter for a chip file.
+// comment returns the description and the range of a parameter, as a chip file shows them.
 func (p *parameter) comment() string {
 	s := fmt.Sprintf("%s: %g to %g", p.doc, p.least, p.most)
 	if p.why != "" {
@@ -126,7 +126,8 @@ func constantField(c *hw.Chip, name string) *evidence.Constant {
 	return reflect.ValueOf(c).Elem().FieldByName(name).Addr().Interface().(*evidence.Constant)
 }
 
-// violation returns what is wrong with the value v, or "" if the parameter may have it.
+// violation says why the parameter cannot have the value v, such as "0 Hz is out of range; want
+// 1e+06 to 1e+11". It returns "" if it can.
 func (p *parameter) violation(v float64) string {
 	switch {
 	case !(v >= p.least && v <= p.most):

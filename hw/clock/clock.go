@@ -23,8 +23,7 @@ type Picojoules float64
 // Time returns how long n cycles take at frequency f.
 func (f Hertz) Time(n Cycles) Nanoseconds { return Nanoseconds(float64(n) / float64(f) * 1e9) }
 
-// Cycles returns the number of cycles at frequency f that are needed to cover time t. A cycle that
-// has only started counts in full.
+// Cycles returns the number of cycles at frequency f that are needed to cover time t, rounded up.
 func (f Hertz) Cycles(t Nanoseconds) Cycles { return ceil(float64(t) * float64(f) / 1e9) }
 
 // Times returns the energy of n events of energy e each.
@@ -59,7 +58,7 @@ func ceil(v float64) Cycles {
 // CeilDiv returns a divided by b, rounded up. Neither may be negative, and b must not be 0.
 func CeilDiv(a, b int) int { return (a + b - 1) / b }
 
-// String formats t with the unit ms, us or ns, depending on its size.
+// String formats t in s, ms, us or ns, depending on its size, such as "1.500 us".
 func (t Nanoseconds) String() string {
 	switch v := float64(t); {
 	case v >= 1e9:
@@ -73,7 +72,7 @@ func (t Nanoseconds) String() string {
 	}
 }
 
-// String formats e with the unit J, mJ, uJ or nJ, depending on its size.
+// String formats e in J, mJ, uJ or nJ, depending on its size, such as "1.500 uJ".
 func (e Nanojoules) String() string {
 	switch v := float64(e); {
 	case v >= 1e9:

@@ -11,10 +11,12 @@ import (
 // little-endian bytes, and on most hosts a slice of fp16 values has the same representation. Lend
 // and Halves are the only conversions between the two.
 
-// native reports whether the host is little-endian.
+// native is true on a little-endian host, where fp16 values in memory have the byte order of the
+// device.
 var native = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
-// CheckWrite is like [Memory.Check], but also records that the n bytes at addr will be written.
+// CheckWrite returns an *[AccessError] unless the n bytes at addr are inside one segment, and
+// records that they will be written.
 func (m *Memory) CheckWrite(addr, n uint64) error {
 	s, err := m.find(addr, n)
 	if err == nil {

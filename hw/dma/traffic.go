@@ -45,7 +45,7 @@ type Params struct {
 	Latency    clock.Cycles // from a request to its answer
 }
 
-// Cycles holds the time to move each operand of a traffic alone, and the time to move all of them.
+// Cycles holds the time to move each operand of a task alone, and the time to move all of them.
 // Reads are limited by the read rate of memory, all transfers together by its total rate, and each
 // DMA by its own rate.
 type Cycles struct {

@@ -9,7 +9,7 @@ import (
 )
 
 // A Host holds the constants that determine how long the software of one machine works on a call,
-// in addition to the engine.
+// in addition to the time of the engine.
 type Host struct {
 	Name string
 
@@ -57,8 +57,8 @@ type Load struct {
 	Moved     uint64 // bytes between device memory and the engine
 }
 
-// Terms returns the amount of work that each constant of a [Host] is multiplied by. The sum of the
-// products is the host's time in microseconds.
+// Terms returns the factor for each constant of a [Host], such as the megabytes of inputs. The sum
+// of factors times constants is the host's time in microseconds.
 func (l Load) Terms() Vector {
 	return Vector{
 		1, float64(l.In) / 1e6, float64(l.Out) / 1e6, float64(l.Weights) / 1e6,

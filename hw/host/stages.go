@@ -26,7 +26,7 @@ var interrupts = evidence.New(2, "interrupts/call", evidence.Measured, "latency 
 // Interrupts returns the number of interrupts that the engine raises at the host during one call.
 func Interrupts() evidence.Constant { return interrupts }
 
-// BudgetSum returns the total duration in microseconds of all stages as they were measured on one
+// BudgetSum returns the total duration in microseconds of all stages of a call, as measured on one
 // machine.
 func BudgetSum() float64 {
 	sum := 0.0
@@ -59,8 +59,8 @@ func (h *Host) Stages() []Stage {
 // which it holds the gate.
 var twoThreads = evidence.New(1.04, "x", evidence.Measured, "two submitting threads against one; small calls, M1 under macOS")
 
-// engineAhead is the share of the firmware's round trip before the engine starts. No document gives
-// it.
+// engineAhead is the share of the firmware's round trip that lies before the start of the engine.
+// No document gives it, so it is assumed.
 var engineAhead = evidence.New(0.5, "", evidence.Assumed, "nothing tells the way in from the way out")
 
 // A Split divides the fixed host time of a call, in microseconds, by when it occurs. The part

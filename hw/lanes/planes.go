@@ -7,27 +7,27 @@ const Count = 16
 
 // Planes splits channels into planes, groups of channels whose weights are stored together. It
 // returns the width in channels of the next planes and the number n of consecutive planes with that
-// width. The argument left is the number of channels of the current group that are not yet in a
-// plane, and most is the largest width of a plane.
-func Planes(left, most int) (width, n int) {
-	if left < Count {
-		return 1, left
+// width. The argument channels is the number of channels of the current group that are not yet in a
+// plane, and maxWidth is the largest width of a plane.
+func Planes(channels, maxWidth int) (width, n int) {
+	if channels < Count {
+		return 1, channels
 	}
-	width = min(most, left/Count)
-	return width, left / (Count * width) * Count
+	width = min(maxWidth, channels/Count)
+	return width, channels / (Count * width) * Count
 }
 
 // PatchPixels is the number of pixels that the MAC engines compute at a time. A task with more
 // pixels reuses the weights in the engines.
 const PatchPixels = 128
 
-// planeHalves is the maximum number of values in a plane of a matmul with more pixels than a patch.
-// It is the 64 KiB of kernel memory (inferred in the reference for layouts).
+// planeHalves is the maximum number of fp16 values in a plane of a matmul with more pixels than a
+// patch. Such a plane fills the 64 KiB of kernel memory (inferred in the reference for layouts).
 const planeHalves = 1 << 15
 
-// Most returns the largest number of channels in one plane of a task with registers g. The argument
-// taps is the number of weights per input channel. It is 2^OCGSize, or less for a matmul, which is
-// a task with a transposed result.
+// Most returns the largest number of channels in one plane of a task with registers g: 2^OCGSize,
+// or less for a matmul, which is a task with a transposed result. The argument taps is the number
+// of weights per input channel.
 func Most(g *regs.Groups, taps int) int {
 	c := &g.Common
 	most := 1 << c.ConvCfg.OCGSize()

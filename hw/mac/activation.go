@@ -193,7 +193,7 @@ func gelu(x float64) float64     { return x / 2 * math.Erfc(-x/math.Sqrt2) }
 func rsqrt(x float64) float64    { return 1 / math.Sqrt(x) }
 func softsign(x float64) float64 { return x / (1 + math.Abs(x)) }
 
-// log2 returns NaN below 0, where the function has no value, so that the engine's +0 there does not
+// log2 returns the base-2 logarithm of x, and NaN for x < 0, so that the engine's +0 there does not
 // count as an error of the table.
 func log2(x float64) float64 {
 	if x < 0 {

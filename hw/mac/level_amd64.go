@@ -303,12 +303,12 @@ func reduce8AVX2(acc, panel, taps *float32, k int, stride uintptr, limit float32
 //go:noescape
 func reduceCarefulAVX2(acc, panel, taps *float32, k int, stride uintptr, limit float32, mask *int32)
 
-// widenF16C is Widen for n fp16 values. n must be a positive multiple of 8.
+// widenF16C computes [Widen] for n fp16 values. n must be a positive multiple of 8.
 //
 //go:noescape
 func widenF16C(dst *float32, src *float16.Float16, n int)
 
-// widenExactF16C is WidenExact for n fp16 values. n must be a positive multiple of 8.
+// widenExactF16C computes [WidenExact] for n fp16 values. n must be a positive multiple of 8.
 //
 //go:noescape
 func widenExactF16C(dst *float32, src *float16.Float16, n int)

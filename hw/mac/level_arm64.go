@@ -99,7 +99,7 @@ func reduce16NEON(acc, panel, taps *float32, k int, stride uintptr) (top, exp ui
 //go:noescape
 func reduce4NEON(acc, panel, taps *float32, k int, stride uintptr) (top, exp uint32)
 
-// widenNEON is Widen for n fp16 values. n must be a positive multiple of 4.
+// widenNEON computes [Widen] for n fp16 values. n must be a positive multiple of 4.
 //
 //go:noescape
 func widenNEON(dst *float32, src *float16.Float16, n int)

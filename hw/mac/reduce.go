@@ -55,7 +55,7 @@ func ReduceMany(acc, panel, taps []float32, lanes int, port Port) {
 	reduceMany(acc, panel, taps, lanes, k, port)
 }
 
-// reduceMany is ReduceMany without checks, for k taps per vector.
+// reduceMany computes [ReduceMany] without checking the lengths, for k taps per vector.
 func reduceMany(acc, panel, taps []float32, lanes, k int, port Port) {
 	if len(acc) == 0 {
 		return
@@ -67,8 +67,8 @@ func reduceMany(acc, panel, taps []float32, lanes, k int, port Port) {
 	reduceAtLevel(active, acc, panel, taps, lanes, k, port)
 }
 
-// ReduceRows is like Reduce, but the rows of the panel may overlap, as those of a window that
-// slides over a plane do:
+// ReduceRows computes len(acc) reductions like [Reduce], but the rows of operands may overlap, as
+// those of a window that slides over a plane do:
 //
 //	acc[l] = sum over k of plane[at[k]+l] * taps[k]
 //
@@ -76,11 +76,11 @@ func reduceMany(acc, panel, taps []float32, lanes, k int, port Port) {
 // len(plane)-len(acc). It is fastest with at least 64 outputs.
 func ReduceRows(acc, plane []float32, at []int, taps []float32, port Port) {
 	if len(at) != len(taps) {
-		panic(fmt.Sprintf("mac: ReduceRows: found %d rows for %d taps; want as many", len(at), len(taps)))
+		panic(fmt.Sprintf("mac: ReduceRows: found %d rows for %d taps; want equal numbers", len(at), len(taps)))
 	}
 	for _, o := range at {
 		if o < 0 || o > len(plane)-len(acc) {
-			panic(fmt.Sprintf("mac: ReduceRows: row at %d exceeds a plane of %d values for %d outputs", o, len(plane), len(acc)))
+			panic(fmt.Sprintf("mac: ReduceRows: row of %[3]d values at %[1]d is outside the plane of %[2]d values", o, len(plane), len(acc)))
 		}
 	}
 	if len(taps) == 0 {
@@ -97,7 +97,7 @@ func ReduceRows(acc, plane []float32, at []int, taps []float32, port Port) {
 // and w differ in length.
 func Dot(x, w []float16.Float16) float16.Float16 {
 	if len(x) != len(w) {
-		panic(fmt.Sprintf("mac: Dot: found %d inputs and %d weights; want as many", len(x), len(w)))
+		panic(fmt.Sprintf("mac: Dot: found %d inputs and %d weights; want equal numbers", len(x), len(w)))
 	}
 	var acc float32
 	limit := PortCeiling.Limit()

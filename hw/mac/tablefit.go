@@ -30,8 +30,8 @@ type TableSpec struct {
 // A Line is the function Slope*v + Intercept.
 type Line struct{ Slope, Intercept float64 }
 
-// newLinesSpec returns the spec of a table that consists of two lines that meet at 0, and the
-// clamps.
+// newLinesSpec returns the spec of a table of two lines that meet at input 0, with the given
+// clamps: inputs up to low give below, and inputs from high on give above.
 func newLinesSpec(low, high, below, above float64, lowTail, highTail Line) TableSpec {
 	return TableSpec{
 		Mode: ModePlain, StepLog: noKnots, Low: low, High: high, Below: below, Above: above,

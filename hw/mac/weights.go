@@ -10,10 +10,10 @@ import (
 // fp16: palettes of 4 and 8 bits, sparse, and symmetric int8. The sparse mask starts at the least
 // significant bit (from the bytes of real programs). That palette indices do so too is assumed.
 
-// UnpackPalette sets dst[i] to codebook[index i]. Each index has the given number of bits, 4 or 8;
-// two indices of 4 bits share a byte, the first in the low half. UnpackPalette returns a
-// *[FormatError] if bits has another value, indices is too short for dst, or an index is not below
-// len(codebook).
+// UnpackPalette sets each dst[i] to the entry of codebook that the i-th index in indices selects.
+// Each index has the given number of bits, 4 or 8; two indices of 4 bits share a byte, the first in
+// the low half. UnpackPalette returns a *[FormatError] if bits has another value, indices is too
+// short for dst, or an index is not below len(codebook).
 func UnpackPalette(dst, codebook []float16.Float16, indices []byte, bits int) error {
 	if bits != 4 && bits != 8 {
 		return &FormatError{"palette", 0, "index width is not 4 or 8 bits", bits}
@@ -62,20 +62,21 @@ func UnpackSparse(dst []float16.Float16, src []byte) (int, error) {
 	return at, nil
 }
 
-// UnpackInt8 expands symmetric int8 weights. q holds len(scale) rows, one per output channel, and
-// dst[i] = scale[row]*q[i] is rounded once, half to even. That the product is rounded to fp16
-// before the multiply-accumulate is assumed, because its operands are fp16 values. 0 * inf is +0
-// and a NaN scale is treated as +Inf, as everywhere. Each byte is in two's complement, including
-// -128.
+// UnpackInt8 expands symmetric int8 weights to fp16. The first len(dst) bytes of q form len(scale)
+// rows of equal length, one per output channel, and dst[i] becomes scale[row]*q[i], rounded once,
+// half to even. UnpackInt8 returns a *[FormatError] if q is shorter than dst or len(scale) does not
+// divide len(dst). That the product is rounded to fp16 before the multiply-accumulate is assumed,
+// because its operands are fp16 values. 0 * inf is +0 and a NaN scale is treated as +Inf, as
+// everywhere. Each byte is in two's complement, including -128.
 func UnpackInt8(dst []float16.Float16, q []byte, scale []float16.Float16) error {
 	if len(q) < len(dst) {
-		return &FormatError{"int8", len(q), fmt.Sprintf("found %d values; want at least %d", len(q), len(dst)), nil}
+		return &FormatError{"int8", len(q), fmt.Sprintf("found %d weights; want at least %d", len(q), len(dst)), nil}
 	}
 	if len(dst) == 0 {
 		return nil
 	}
 	if len(scale) == 0 || len(dst)%len(scale) != 0 {
-		return &FormatError{"int8", 0, fmt.Sprintf("number of values, %d, is not a multiple of the number of scales", len(dst)), len(scale)}
+		return &FormatError{"int8", 0, fmt.Sprintf("%d weights are not a multiple of the number of scales", len(dst)), len(scale)}
 	}
 	row := len(dst) / len(scale)
 	for i := range dst {

@@ -61,8 +61,8 @@ func (c *Config) ApplyOne(dst, a []float16.Float16) int {
 	return n
 }
 
-// scalarForm returns an operation and a constant to which a one-source task is equivalent: a sum
-// with Bias or a product with Scale. It returns false if there are none.
+// scalarForm returns the operation on a constant that has the same result as the one-source task c:
+// a sum with Bias or a product with Scale. It returns false if there is none.
 func (c *Config) scalarForm(p *plan) (op Op, k float16.Float16, ok bool) {
 	switch {
 	case !p.tailless || c.Op == SumSquare:
@@ -77,8 +77,8 @@ func (c *Config) scalarForm(p *plan) (op Op, k float16.Float16, ok bool) {
 
 // masks holds bit masks that negate or apply ReLU to float32 values, as a task's switches require.
 type masks struct {
-	flip1, flip2 uint32 // 1<<31 flips the sign
-	relu2, relu  uint32 // all ones clears negative values
+	flip1, flip2 uint32 // 1<<31 to flip the sign, 0 to keep it
+	relu2, relu  uint32 // all ones to clear negative values, 0 to keep them
 }
 
 // masks returns the bit masks for the switches of c.

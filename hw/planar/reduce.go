@@ -23,7 +23,7 @@ type accumulator struct {
 	v    float32
 }
 
-// identity returns an accumulator to which no terms were added.
+// identity returns the accumulator for a reduction of kind k over no terms.
 func (k Reduction) identity() accumulator {
 	switch k {
 	case ReduceMin:
@@ -34,7 +34,7 @@ func (k Reduction) identity() accumulator {
 	return accumulator{k, 0}
 }
 
-// add adds the term t.
+// add combines the term t with the terms so far.
 func (s *accumulator) add(t float32) {
 	switch s.kind {
 	case ReduceSum:
@@ -94,8 +94,9 @@ func (c *Config) Reduce(dst []float16.Float16, axes Axes, a Source) error {
 	return nil
 }
 
-// reduceRows reduces over axes that do not include the width, if no stage changes the elements
-// before. It adds one row of elements after the other to a row of accumulators.
+// reduceRows reduces over axes that do not include the width, for a task that does not change the
+// elements before the reduction. It adds one row of elements after the other to a row of
+// accumulators.
 func (c *Config) reduceRows(dst []float16.Float16, a Source, axes Axes, p *plan) {
 	s := a.Shape
 	count, rows, n := s.C, s.H, s.W // rows of accumulators, rows reduced into each, and elements per row
@@ -125,8 +126,9 @@ const rowBlock = 1024
 // so only different sums can be computed in parallel.
 const lanes = 16
 
-// reduceRuns reduces over axes that include the width, if no stage changes the elements before. A
-// sum consists of one or more runs of adjacent elements, which start at equal distances.
+// reduceRuns reduces over axes that include the width, for a task that does not change the elements
+// before the reduction. A sum consists of one or more runs of adjacent elements, which start at
+// equal distances.
 func (c *Config) reduceRuns(dst []float16.Float16, a Source, axes Axes, p *plan) {
 	s := a.Shape
 	count, n := s.C*s.H, s.W // runs, and elements per run
@@ -168,7 +170,7 @@ func (p *plan) finishRow(dst []float16.Float16, acc []float32) {
 	narrowRow(dst, acc, p.relu)
 }
 
-// narrowRowGo rounds accumulators to fp16 and applies ReLU if relu is set.
+// narrowRowGo rounds the accumulators acc to fp16 in dst, after ReLU if relu is set.
 func narrowRowGo(dst []float16.Float16, acc []float32, relu bool) {
 	for i, v := range acc {
 		v += 0 // -0 becomes +0
@@ -284,8 +286,8 @@ func (c *Config) ReduceTwo(dst []float16.Float16, axes Axes, a, b Source) error 
 	return nil
 }
 
-// reducedExtents returns, for each axis, the number of elements of shape full that are combined
-// into one of shape out.
+// reducedExtents returns, for each axis, how many elements of a tensor of shape full are combined
+// into one element of a result of shape out.
 func reducedExtents(full, out Shape) Shape {
 	return Shape{full.C / out.C, full.H / out.H, full.W / out.W}
 }

@@ -102,7 +102,7 @@ func accumulateRuns(k Reduction, acc []float32, a []float16.Float16, n int) {
 	}
 }
 
-// accumulateExtreme is accumulateRun for a minimum or a maximum.
+// accumulateExtreme returns the minimum or maximum, as k says, of v and all elements of a.
 func accumulateExtreme(k Reduction, v float32, a []float16.Float16) float32 {
 	var acc [lanes]float32
 	for i := range acc {

@@ -44,7 +44,7 @@ type plan struct {
 	masks             masks
 }
 
-// plan returns the plan of c.
+// plan converts the constants of c to float64 and finds the fast loops that support it.
 func (c *Config) plan() plan {
 	p := plan{
 		op: c.Op, flip1: 1, flip2: 1, relu2: c.Relu2, relu: c.ReLU, post: c.Post,
@@ -67,7 +67,7 @@ func (c *Config) plan() plan {
 	return p
 }
 
-// rescale sets the bias and the scale of the plan.
+// rescale sets the bias and the scale of the plan, and the switches that depend on them.
 func (p *plan) rescale(bias, scale float64) {
 	p.bias, p.scale = bias, scale
 	p.finite = p.tailless && !math.IsInf(bias, 0) && !math.IsInf(scale, 0) && scale != 0

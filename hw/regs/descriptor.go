@@ -76,8 +76,8 @@ func Decode(text []byte, index int, off uint32, words int) (*Descriptor, error) 
 	return f.decode(), nil
 }
 
-// Append appends the encoded descriptor to dst and returns the extended slice. Decode reads these
-// bytes back.
+// Append appends the encoded descriptor, as [Decode] reads it, to dst and returns the extended
+// slice.
 func (d *Descriptor) Append(dst []byte) []byte {
 	le := binary.LittleEndian
 	var h [HeaderWords]uint32
@@ -122,7 +122,7 @@ func (s *Stream) Descriptors() iter.Seq2[*Descriptor, error] {
 	}
 }
 
-// EncodeChain returns a text with each descriptor encoded at its Offset and zeros between them.
+// EncodeChain returns the encoded descriptors, each at its Offset, with zeros between them.
 func EncodeChain(chain []*Descriptor) []byte {
 	var text, body []byte
 	if n := len(chain); n > 1 { // allocate everything at once, assuming that all descriptors have similar lengths

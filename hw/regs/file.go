@@ -48,7 +48,8 @@ func V7Windows() [7]Window {
 	}
 }
 
-// groupWindow returns the version 7 window of a group, or the zero Window.
+// groupWindow returns the version 7 window of the group with the given name, such as "G1", or the
+// zero Window if there is none.
 func groupWindow(group string) Window {
 	for _, w := range V7Windows() {
 		if w.Group == group {
@@ -142,8 +143,8 @@ func (f *File) Store(addr uint32, values ...uint32) error {
 	return nil
 }
 
-// storeBytes writes the little-endian words in b from addr on. The caller must have checked that
-// they stay inside the window.
+// storeBytes writes the little-endian words in b to consecutive registers, starting at the byte
+// address addr. The caller must have checked that they stay inside the window.
 func (f *File) storeBytes(addr uint32, b []byte) {
 	at, _ := findSlot(addr)
 	words := f.words[at:][:len(b)/4]
@@ -160,7 +161,7 @@ func (f *File) storeBytes(addr uint32, b []byte) {
 	}
 }
 
-// markWritten records that n words from index at on were written.
+// markWritten records that the n words from index at on were written.
 func (f *File) markWritten(at, n int) {
 	for end := at + n; at < end; {
 		n := min(64-at%64, end-at)
@@ -204,23 +205,23 @@ func (f *File) Snapshot(g *Groups) {
 	g.TileDMADst.load((*[wordsG6]uint32)(f.words[atG6:]))
 }
 
-// Words returns the registers of the group in address order.
+// Words returns the values of all registers in g, in address order.
 func (g *KernelDMASrc) Words() (w [wordsG0]uint32) { g.store(&w); return w }
 
-// Words returns the registers of the group in address order.
+// Words returns the values of all registers in g, in address order.
 func (g *Common) Words() (w [wordsG1]uint32) { g.store(&w); return w }
 
-// Words returns the registers of the group in address order.
+// Words returns the values of all registers in g, in address order.
 func (g *TileDMASrc) Words() (w [wordsG2]uint32) { g.store(&w); return w }
 
-// Words returns the registers of the group in address order.
+// Words returns the values of all registers in g, in address order.
 func (g *L2) Words() (w [wordsG3]uint32) { g.store(&w); return w }
 
-// Words returns the registers of the group in address order.
+// Words returns the values of all registers in g, in address order.
 func (g *PE) Words() (w [wordsG4]uint32) { g.store(&w); return w }
 
-// Words returns the registers of the group in address order.
+// Words returns the values of all registers in g, in address order.
 func (g *NE) Words() (w [wordsG5]uint32) { g.store(&w); return w }
 
-// Words returns the registers of the group in address order.
+// Words returns the values of all registers in g, in address order.
 func (g *TileDMADst) Words() (w [wordsG6]uint32) { g.store(&w); return w }

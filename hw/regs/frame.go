@@ -76,7 +76,8 @@ func (f *frame) read(text *window, index int, off uint32, words int) error {
 	return nil
 }
 
-// eachRecord yields each record's register address and the bytes of its values.
+// eachRecord returns an iterator over the records: the register address and the bytes of the values
+// of each.
 func (f *frame) eachRecord() iter.Seq2[uint32, []byte] {
 	return func(yield func(uint32, []byte) bool) {
 		for b := f.records; len(b) > 0; {
@@ -90,14 +91,14 @@ func (f *frame) eachRecord() iter.Seq2[uint32, []byte] {
 	}
 }
 
-// apply writes the records to the register file.
+// apply stores the values of all records in the register file.
 func (f *frame) apply(file *File) {
 	for addr, b := range f.eachRecord() {
 		file.storeBytes(addr, b)
 	}
 }
 
-// decode returns a copy of the descriptor.
+// decode returns a copy of the descriptor that does not share memory with the text.
 func (f *frame) decode() *Descriptor {
 	d := f.Descriptor
 	d.Records = make([]Record, 0, f.count)
@@ -124,7 +125,7 @@ type frameWalk struct {
 	ended bool
 }
 
-// start moves the walk to the first descriptor of a text.
+// start prepares the walk to read the descriptors of text, of which the first has firstWords words.
 func (w *frameWalk) start(text window, firstWords int) {
 	// The owner marks detect overlaps with one look-up, in any order of links.
 	*w = frameWalk{text: text, words: firstWords, owner: make([]int32, (text.size()+Alignment-1)/Alignment)}
@@ -164,7 +165,8 @@ func (w *frameWalk) read() error {
 	return nil
 }
 
-// frames yields the descriptors of a text. Each frame is valid until the next step.
+// frames returns an iterator over the descriptors of a text. Each frame is valid until the next
+// step.
 func frames(text window, firstWords int) iter.Seq2[*frame, error] {
 	return func(yield func(*frame, error) bool) {
 		var w frameWalk

@@ -208,7 +208,8 @@ func sourceResidence(dram bool, kind uint32) Residence {
 	return Streamed
 }
 
-// broadcast returns s with the selected axes set to length one.
+// broadcast returns s with extent 1 for the axes whose argument is true: width, height, depth and
+// channels.
 func (s Shape) broadcast(w, h, d, c bool) Shape {
 	if w {
 		s.Width = 1
@@ -251,8 +252,8 @@ func haloRows(g *Groups) int {
 	return ((out+rows-1)/rows - 1) * ((kh - 1) / sy * sy)
 }
 
-// countBytes sets the number of bytes that a source moves. A source whose rows are repeated has no
-// halo.
+// countBytes sets the number of bytes that the DMA of a source moves, including rows that it reads
+// twice. If repeats is set, the rows of the source are repeated, and no row is read twice.
 func (s *Operand) countBytes(g *Groups, repeats bool) {
 	s.Bytes = 0
 	if !s.DRAM {
@@ -265,7 +266,7 @@ func (s *Operand) countBytes(g *Groups, repeats bool) {
 	s.Bytes = s.paddedRowBytes(s.Width) * uint64(rows) * uint64(s.Planes()) * uint64(s.Channels) * uint64(s.Groups)
 }
 
-// resolve reads the coefficient lanes.
+// resolve sets k to the weight streams that are on in the registers g.
 func (k *KernelOperand) resolve(g *Groups) {
 	*k = KernelOperand{}
 	d := &g.KernelDMASrc

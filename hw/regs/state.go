@@ -13,15 +13,15 @@ type State struct {
 	Groups  Groups
 }
 
-// States walks a chain as [Chain] does, and yields the values of all registers after the writes of
-// each descriptor. The registers start at zero. A State is valid until the next iteration; copy it
-// to keep it.
+// States returns an iterator over the values of all registers after each descriptor of a chain,
+// which it walks like [Chain]. The registers start at zero. A State is valid until the next
+// iteration; copy it to keep it.
 func States(text []byte, firstWords int) iter.Seq2[*State, error] {
 	return (&Stream{Text: text, FirstWords: firstWords}).States()
 }
 
-// States yields the same values as the function [States] for the text of the stream. It does not
-// apply stream.Modify.
+// States returns an iterator over the values of all registers after each descriptor of the stream,
+// like the function [States]. It does not call stream.Modify.
 func (stream *Stream) States() iter.Seq2[*State, error] {
 	return func(yield func(*State, error) bool) {
 		var file File

@@ -35,7 +35,7 @@ type Surface struct {
 
 const fp16Bytes = 2
 
-// elementBytes returns the size of an element, fp16 if n is 0.
+// elementBytes returns n, the size of an element in bytes, or the size of fp16 if n is 0.
 func elementBytes(n int) int {
 	if n == 0 {
 		return fp16Bytes

@@ -78,7 +78,7 @@ func Registers() iter.Seq[Register] { return registersOf('G') }
 // HeaderRegisters returns an iterator over the ten words of a descriptor's header.
 func HeaderRegisters() iter.Seq[Register] { return registersOf('H') }
 
-// registersOf yields the registers of groups whose name starts with kind.
+// registersOf returns an iterator over the registers of groups whose name starts with kind.
 func registersOf(kind byte) iter.Seq[Register] {
 	return func(yield func(Register) bool) {
 		for _, r := range registerTable {

@@ -140,7 +140,7 @@ func (w *Walk) read(at int) (bool, error) {
 	return true, nil
 }
 
-// window returns the stream's text.
+// window returns the text of the stream, in memory or in its file, for a walk.
 func (s *Stream) window() window {
 	if s.Text == nil && s.File != nil {
 		return window{file: s.File}
@@ -148,7 +148,7 @@ func (s *Stream) window() window {
 	return window{buf: s.Text}
 }
 
-// frames yields the frames of the stream's text.
+// frames returns an iterator over the descriptors of the stream's text.
 func (s *Stream) frames() iter.Seq2[*frame, error] { return frames(s.window(), s.FirstWords) }
 
 // loadTask stores the records of d in f and fills t from it.
@@ -174,8 +174,8 @@ type WindowTaps struct {
 	Taps   int     // see Task.WindowTaps
 }
 
-// in returns w.Taps if the register c has the same taps as w.Window, in the same order in the weight
-// streams, and otherwise 0. The padding of c may differ.
+// in returns w.Taps if a window with the register c has the same taps as w.Window, in the same
+// order in the weight streams, and 0 otherwise. The padding of c may differ.
 func (w WindowTaps) in(c ConvCfg) int {
 	v := w.Window
 	if c.Kh() != v.Kh() || c.Kw() != v.Kw() || c.Sy() != v.Sy() || c.Sx() != v.Sx() || c.Oy() != v.Oy() || c.Ox() != v.Ox() {

@@ -56,7 +56,8 @@ func V10Relocations() [7]V10Relocation {
 	}
 }
 
-// v10Slot returns the window of addr and its index in V10.words.
+// v10Slot returns the window that contains the register at the byte address addr, and the
+// register's index in V10.words. It returns false if there is none.
 func v10Slot(addr uint32) (V10Window, int, bool) {
 	for _, w := range V10Windows() {
 		if addr&3 == 0 && w.Contains(addr) {
@@ -110,7 +111,8 @@ func V10Address(name string) (addr uint32, ok bool) {
 	return 0, false
 }
 
-// wordName returns the name of word i if it has no name of its own.
+// wordName returns the name, such as "Word04", of word i of a group, for a word without a known
+// name.
 func wordName(i int) string { return fmt.Sprintf("Word%02d", i) }
 
 // newWord returns word i of the window, with Value unset.

@@ -43,10 +43,10 @@ func (w L2Word) WithBytes(n uint32) L2Word {
 	return L2Word(uint32(w)&^l2Mask | n)
 }
 
-// field returns the width bits of w from bit low on.
+// field returns width bits of w, starting at bit low.
 func field(w uint32, low, width int) uint32 { return w >> low & (1<<width - 1) }
 
-// withField returns w with width bits from bit low on set to v. It panics if v does not fit.
+// withField returns w with width bits, starting at bit low, set to v. It panics if v does not fit.
 func withField(w uint32, low, width int, v uint32) uint32 {
 	mask := uint32(1<<width - 1)
 	if v&^mask != 0 {

@@ -105,7 +105,7 @@ func (c *Convolution) Staged() int { return c.Cin * min(c.Hin, c.sourceRows(1)) 
 // computed.
 func (c *Convolution) sourceRows(rows int) int { return (rows-1)*c.Sy + c.Kh }
 
-// taps returns the number of products that one result is the sum of.
+// taps returns the number of products in the sum that gives one result.
 func (c *Convolution) taps() int {
 	if c.Unicast {
 		return c.Kh * c.Kw

@@ -93,7 +93,8 @@ func NewKernel(g *regs.Groups, lanes [Engines][]byte) (*Kernel, error) {
 	return k, err
 }
 
-// openKernel is like [NewKernel], but leaves packed weights as they are.
+// openKernel is like [NewKernel], but does not unpack the weights. It also returns their storage
+// format.
 func openKernel(g *regs.Groups, lanes [Engines][]byte) (*Kernel, Packing, error) {
 	k := &Kernel{layout: newLayout(g), lanes: lanes}
 	need := k.laneBytes()
@@ -129,7 +130,8 @@ type chunk struct {
 	planes          int // planes per lane
 }
 
-// chunks yields the chunks of a group in the order of their channels.
+// chunks calls yield for the chunks of a group, in the order of their channels, until yield returns
+// false.
 func (l *layout) chunks(yield func(chunk) bool) {
 	off := 0
 	for first := 0; first < l.channels; {

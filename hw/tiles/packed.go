@@ -49,9 +49,9 @@ func PackingOf(g *regs.Groups) (p Packing, note string) {
 	int8 := k.KernelFmt() != regs.FormatFP16
 	switch {
 	case k.PalEn() && k.Sparse(), int8 && (k.PalEn() || k.Sparse()):
-		return p, "weights packed in two ways: not modelled"
+		return p, "weights packed in two ways are not modelled"
 	case k.PalEn() && k.PalBits() != 4 && k.PalBits() != 8:
-		return p, fmt.Sprintf("palette of %d bits: not modelled; want 4 or 8", k.PalBits())
+		return p, fmt.Sprintf("palette of %d bits is not modelled; want 4 or 8", k.PalBits())
 	case k.PalEn():
 		p = Palette
 	case k.Sparse() && (cc.Sx() > 1 || cc.Sy() > 1):
@@ -188,8 +188,8 @@ func (r *laneReader) readPlane(dense []byte, p Packing, width int) ([]byte, erro
 	return dense, nil
 }
 
-// minBytes returns the smallest size of a packed plane of the given width, without its row of
-// biases. In the formats that leave out zeros, each weight that is not zero adds two bytes.
+// minBytes returns the smallest number of bytes that a packed plane of the given width can have,
+// without its row of biases: its size if all weights were zero.
 func (l *layout) minBytes(p Packing, width, paletteBits int) int {
 	n := width * l.taps
 	switch p {
@@ -209,8 +209,8 @@ func (l *layout) minBytes(p Packing, width, paletteBits int) int {
 	return 2 * n
 }
 
-// phases yields the number of taps of an input channel in each stride phase, with row phases in the
-// outer loop.
+// phases calls yield with the number of taps of an input channel in each stride phase, with row
+// phases in the outer loop, until yield returns false.
 func (l *layout) phases(yield func(taps int) bool) {
 	for y := range min(l.sy, l.kh) {
 		for x := range min(l.sx, l.kw) {

@@ -50,7 +50,7 @@ func (w *Window) add(plane []byte, width int) (more bool) {
 	return w.unseen > 0
 }
 
-// mark sets *seen, the mark of a row or a column.
+// mark sets *seen, the mark of a row or a column, and counts the marks that are still missing.
 func (w *Window) mark(seen *bool) {
 	if !*seen {
 		*seen = true
@@ -110,9 +110,9 @@ func NeededTaps(g *regs.Groups, lanes [Engines][]byte) int {
 	return w.taps()
 }
 
-// peek adds to w the first input channel of the first plane of k, which is packed. It reports whether
-// w has seen every row and column then, as it usually has. The packing must store a plane channel
-// after channel.
+// peek marks in w the rows and columns with nonzero weights in the first input channel of the first
+// plane of k, whose weights are packed. It reports whether all rows and columns are marked then, as
+// they usually are. The packing must store a plane channel after channel.
 func (k *Kernel) peek(g *regs.Groups, p Packing, w *Window) bool {
 	first := *k
 	first.inputs, first.taps = 1, k.kh*k.kw
@@ -133,7 +133,8 @@ func (k *Kernel) Window(g *regs.Groups) *Window {
 	return w
 }
 
-// scan adds the planes of k, which are dense, to w until it has seen every row and column.
+// scan marks in w the rows and columns with nonzero weights in the planes of k, which must be
+// dense, until all are marked.
 func (k *Kernel) scan(g *regs.Groups, w *Window) {
 	for group := range g.GroupCount() {
 		for c := range k.chunks {

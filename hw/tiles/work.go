@@ -41,13 +41,13 @@ type Work struct {
 	Channels   int    // output channels that an engine serves in a round
 }
 
-// Single returns the duration in cycles if the engines have only one set of accumulators, so that
-// they must finish the results of one unit of work before they start the next.
+// Single returns the number of cycles that the work takes on engines with one set of accumulators,
+// which must finish the results of one unit of work before they start the next.
 func (w *Work) Single() clock.Cycles { return w.cycles(w.MACCycles + w.PostCycles) }
 
-// Buffered returns the duration in cycles with the accumulators that the engines have. If a unit of
-// work uses at most half of them, the engines start the next unit while they finish the results of
-// this one.
+// Buffered returns the number of cycles that the work takes on the engines of an array with
+// dimensions p. If a unit of work uses at most half of their accumulators, the engines start the
+// next unit while they finish the results of this one.
 func (w *Work) Buffered(p Params) clock.Cycles {
 	if 2*clock.CeilDiv(w.PostCycles, TilesPerEngine) <= p.MaxPack {
 		return w.Double()
@@ -55,16 +55,16 @@ func (w *Work) Buffered(p Params) clock.Cycles {
 	return w.Single()
 }
 
-// Double returns the duration in cycles if the engines have two sets of accumulators, so that they
-// always start the next unit of work while they finish the results of the last.
+// Double returns the number of cycles that the work takes on engines with two sets of accumulators,
+// which start the next unit of work while they finish the results of the last.
 func (w *Work) Double() clock.Cycles { return w.cycles(max(w.MACCycles, w.PostCycles)) }
 
 func (w *Work) cycles(perUnit int) clock.Cycles {
 	return clock.Cycles(w.WorkUnits+w.Patches*w.Slow) * clock.Cycles(perUnit)
 }
 
-// Taps returns the number of products that one result of the task with registers g is the sum of:
-// input channels times window size. In a unicast task, such as a depthwise convolution, only
+// Taps returns the number of products in the sum that gives one result of the task with registers
+// g: input channels times window size. In a unicast task, such as a depthwise convolution, only
 // UnicastCin channels count.
 func Taps(g *regs.Groups) int {
 	c := &g.Common
@@ -127,10 +127,11 @@ func Plan(g *regs.Groups, open Enables, p Params) Work {
 	return w
 }
 
-// NeedTaps leaves the given number of taps of the window in w.MACs, and moves the others to
-// w.ZeroTaps, except for those that sparse weights omit. The registers g are those that w was
-// planned for. The cycles do not change, because the array takes a step for every tap. NeedTaps does
-// nothing if taps is 0 or not less than the window has.
+// NeedTaps records that the values need only the given number of taps of the window: it moves the
+// multiplications of the others from w.MACs to w.ZeroTaps, except for those that sparse weights
+// omit. The registers g are those that w was planned for. The cycles do not change, because the
+// array takes a step for every tap. NeedTaps does nothing if taps is 0 or not less than the window
+// has.
 func (w *Work) NeedTaps(g *regs.Groups, taps int) {
 	c := &g.Common.ConvCfg
 	all := int(c.Kh()) * int(c.Kw())

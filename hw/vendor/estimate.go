@@ -61,17 +61,18 @@ func Microseconds(g *regs.Groups, o *regs.Operands) float64 {
 }
 
 // ExeCycles returns the cost estimate that the vendor's compiler stores in a task's header. The
-// argument beside is the task that runs at the same time because both share a ring buffer in L2, or
-// nil. The first task of such a pair stores the cost of both and the second stores 0.
-func ExeCycles(g *regs.Groups, o *regs.Operands, beside *regs.Groups) uint16 {
+// argument neighbour holds the registers of the task that runs at the same time because both share
+// a ring buffer in L2. It is nil if there is none. The first task of such a pair stores the cost of
+// both and the second stores 0.
+func ExeCycles(g *regs.Groups, o *regs.Operands, neighbour *regs.Groups) uint16 {
 	if o.Source1.L2 == regs.Circular {
 		return 0
 	}
 	us := Microseconds(g, o)
-	if o.Result.L2 == regs.Circular && beside != nil {
+	if o.Result.L2 == regs.Circular && neighbour != nil {
 		var next regs.Operands
-		next.Resolve(beside)
-		us = max(us, Microseconds(beside, &next))
+		next.Resolve(neighbour)
+		us = max(us, Microseconds(neighbour, &next))
 	}
 	return uint16(min(math.Floor(us), math.MaxUint16))
 }
