@@ -28,7 +28,7 @@ const (
 	anecAlign       = 16
 )
 
-// An anec holds the header of a file in the form that the Linux driver loads.
+// An anec holds the header fields of a file in the form that the Linux driver loads.
 type anec struct {
 	size, task, kernel uint64
 	firstSize, count   uint32
@@ -149,8 +149,8 @@ func (p *Program) findANECText(file []byte, h anec) (weights []byte, err error) 
 	return nil, first
 }
 
-// readANECShape sets the shape and the strides of the port from the header's entry for a
-// channel, as that form calls buffers.
+// readANECShape sets the shape and the strides of the port from the entry for a channel in the
+// header of file. Channel is the name for a buffer in the Linux driver's form.
 func (p *Port) readANECShape(file []byte, channel int) error {
 	at := anecShapes + anecShape*channel
 	var v [6]uint64
@@ -175,8 +175,8 @@ func (p *Port) readANECShape(file []byte, channel int) error {
 	return nil
 }
 
-// ANEC returns the program as a file in the form that the Linux driver loads (.anec). The
-// form numbers buffers in its own way, so the buffer numbers in the descriptors' headers
+// ANEC returns the program as the contents of an .anec file, which the Linux driver loads. That
+// form numbers buffers in its own way, so the buffer numbers in the headers of the descriptors
 // change. ANEC returns an *[UnsupportedError] if the form cannot hold the program.
 func (p *Program) ANEC() ([]byte, error) {
 	if p.Form == FormRegisters || p.Subtype != SubtypeM1 {
@@ -237,8 +237,9 @@ func (p *Program) ANEC() ([]byte, error) {
 	return out, nil
 }
 
-// anecPorts returns the outputs followed by the inputs. The map to gives the new number of
-// each port's buffer in the Linux driver's form.
+// anecPorts returns the outputs followed by the inputs. The map to holds, for each port's buffer,
+// its number in the Linux driver's form. The error is an *[UnsupportedError] if that form cannot
+// hold the ports.
 func (p *Program) anecPorts() (ports []*Port, to map[uint32]uint32, err error) {
 	for _, d := range [...]Direction{Output, Input} {
 		for q := range p.ports(d) {

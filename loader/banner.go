@@ -18,8 +18,8 @@ type Flag struct {
 	Value string
 }
 
-// parseBanner splits a banner: a first line "ANEC v1", which it skips, then the compiler
-// with its version, then one flag per line.
+// parseBanner parses the text of a banner: a first line "ANEC v1", which it skips, then a line with
+// the compiler and its version, then one flag per line.
 func parseBanner(text string) Banner {
 	b := Banner{Text: text}
 	for i, line := range strings.Split(text, "\n") {

@@ -32,7 +32,8 @@ type buffer struct {
 	last    access // last write
 }
 
-// readText reads a chain of descriptors and makes its windows.
+// readText makes a program from text, a bare chain of descriptors. It derives the memory and the
+// ports of the program from the descriptors.
 func (o *Options) readText(name string, text []byte) (*Program, error) {
 	return o.readChain(&Program{Name: name, Text: text})
 }
@@ -54,8 +55,8 @@ func (o *Options) readTextInFile(name string, r io.ReaderAt, size int64) (*Progr
 // its memory.
 var errTextMoved = errors.New("descriptors move bytes of the text")
 
-// readChain completes a program that has only descriptors: it derives the memory and the
-// ports from them.
+// readChain completes p, which has only descriptors, and returns it: it derives the memory and the
+// ports from the descriptors.
 func (o *Options) readChain(p *Program) (*Program, error) {
 	p.Form, p.Subtype, p.FirstWords = FormText, SubtypeM1, o.FirstWords
 	buffers, err := p.gatherBuffers()
@@ -148,8 +149,8 @@ func (b *buffer) addAccess(a *access) {
 	}
 }
 
-// placeWindows assigns addresses and sizes to the buffers, and makes the segments and the
-// ports of the program.
+// placeWindows assigns addresses and sizes to the buffers, as o.Windows says or else one after the
+// other, and makes the segments and the ports of the program.
 func (o *Options) placeWindows(p *Program, buffers []*buffer) error {
 	given := make(map[int]Window, len(o.Windows))
 	for _, w := range o.Windows {
@@ -266,9 +267,9 @@ func (p *Program) newTextPort(name string, d Direction, b *buffer, a *access) Po
 	return port
 }
 
-// wholeTensor returns the shape and the strides of the tensor that contains surface s. A
-// task may access only some channels and rows of the tensor, so their numbers are derived
-// from the strides if possible.
+// wholeTensor returns the shape (N, C, H, W) and the strides in bytes of the tensor that contains
+// surface s. A task may access only some channels and rows of the tensor, so the numbers of
+// channels and rows are derived from the strides if possible.
 func wholeTensor(s *regs.Surface) ([4]int, [4]uint64) {
 	row, plane, depth, group := uint64(max(0, s.Row)), uint64(max(0, s.Plane)), uint64(max(0, s.DepthStride)), uint64(max(0, s.Group))
 	split := s.Groups > 1 && group < depth // the groups are inside one batch element

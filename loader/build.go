@@ -39,10 +39,10 @@ type Builder struct {
 	Also []*Builder
 }
 
-// Build makes the container and returns it as a program that can run. It reads the load
-// commands back and links the program, because the reader has the only checks of the file
-// format's limits, and returns the errors of that. This takes some 6 us, however large the
-// constants are. If the container has one procedure, the program shares memory with Constants.
+// Build makes the container and returns it as a program that can run. It parses the container again
+// and links the program, because only the reader checks the limits of the file format, and returns
+// the errors found. This needs about 6 us, however large the constants are. If the container has
+// one procedure, the program shares memory with Constants.
 func (b *Builder) Build(name string) (*Program, error) {
 	c, err := b.Container()
 	if err != nil {
@@ -64,9 +64,10 @@ func (b *Builder) Build(name string) (*Program, error) {
 	return p, nil
 }
 
-// Layout assigns the same addresses as [Builder.Build] but does not make a container, so it
-// needs only the size of the constants, ConstantBytes. The program can be linked and timed,
-// but not written to a file, and it has no symbols.
+// Layout returns a program with the same addresses as that of [Builder.Build], but without a
+// container. Instead of the constants it needs only their size, ConstantBytes. The program can be
+// linked and timed, but not written to a file, and it has no symbols. Layout returns an error if
+// there are several procedures.
 func (b *Builder) Layout(name string) (*Program, error) {
 	if len(b.Also) > 0 {
 		return nil, fmt.Errorf("program %s has several procedures; Layout supports one", b.procedureName())
@@ -235,8 +236,8 @@ func (l *layout) placeSegments() {
 	}
 }
 
-// placePorts assigns addresses, from at on, to the ports of a procedure that have none. It
-// returns the address after the last port.
+// placePorts assigns consecutive addresses, starting at the address at, to the ports of procedure q
+// that have none. It returns the address after the last port.
 func (l *layout) placePorts(q *part, at uint64) uint64 {
 	order := make([]*Port, len(q.ports))
 	for i := range q.ports {
@@ -260,8 +261,8 @@ func (l *layout) placePorts(q *part, at uint64) uint64 {
 	return at
 }
 
-// placeText places the descriptors of all procedures, followed by their constants, from
-// address at on.
+// placeText places the descriptors of all procedures, followed by their constants, starting at
+// address at.
 func (l *layout) placeText(at uint64) {
 	var text, constants []byte
 	flags := SegmentPadded
@@ -316,8 +317,8 @@ func appendPadding(b []byte, unit uint64) []byte {
 	return append(b, make([]byte, roundUp(uint64(len(b)), unit)-uint64(len(b)))...)
 }
 
-// sectionIndex returns the number of the section that contains an address, counted from 1,
-// or 0 if there is none.
+// sectionIndex returns the number of the section that contains the address at, counted from 1, or 0
+// if there is none.
 func (l *layout) sectionIndex(at uint64) uint8 {
 	n := uint8(0)
 	for _, s := range l.segments {

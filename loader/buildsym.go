@@ -10,7 +10,8 @@ import (
 // lanes is the maximum number of weight lanes of a descriptor, one for each MAC engine.
 const lanes = 16
 
-// knownTypes returns the element types to write to the symbol table.
+// knownTypes returns the element types that are written to the symbol table: those known from
+// containers and from the format document.
 func knownTypes() []ElementType {
 	return []ElementType{
 		{1, "void", "1"}, {2, "int8", "r2;0;127"}, {3, "uint8", "r1;0;255"},

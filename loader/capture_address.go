@@ -9,8 +9,8 @@ import (
 // A CapturedAddress is a device address found in captured registers. It occupies two
 // registers, the low word first.
 //
-// The registers of a weight stream are an enable, an offset and the two words of its
-// address. That all four streams have this layout is inferred.
+// A weight stream has four registers: an enable, an offset and the two words of its address. That
+// all four streams have this layout is inferred.
 type CapturedAddress struct {
 	Slot     string
 	Register uint32 // byte address of the low word

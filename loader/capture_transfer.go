@@ -93,7 +93,7 @@ func capturedValue(v *regs.V10, name string) (uint32, bool) {
 	return v.Load(addr)
 }
 
-// String describes the tensor in words: its role, shape, addresses and strides.
+// String describes the tensor in words, with its role, shape, addresses and strides.
 func (t Transfer) String() string {
 	var b strings.Builder
 	verb := "reads"
@@ -117,8 +117,8 @@ func (t Transfer) String() string {
 	return b.String()
 }
 
-// missingFields returns descriptions of the version 7 fields that a run needs and the
-// version 10 image does not place.
+// missingFields returns descriptions of the register fields that a run needs but whose registers
+// are not known in the version 10 layout.
 func missingFields() []string {
 	var gaps []string
 	for _, n := range [...]struct{ what, field string }{

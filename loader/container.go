@@ -135,7 +135,8 @@ func fail(off uint64, val any, format string, args ...any) error {
 	return &FormatError{Off: off, What: fmt.Sprintf(format, args...), Val: val}
 }
 
-// wrap returns a *FormatError for the byte at off with err as its cause.
+// wrap returns a *FormatError for the byte at off, with the formatted text and with err as its
+// cause.
 func wrap(off uint64, err error, format string, args ...any) error {
 	return &FormatError{Off: off, What: fmt.Sprintf(format, args...), Err: err}
 }
@@ -148,8 +149,9 @@ type reader struct {
 	foreign bool     // made for another generation than the M1's
 }
 
-// claim returns the n bytes at off and records them as belonging to the part named by what. It
-// returns an error if the file is too short. The error gives the position of the offset, at.
+// claim returns the n bytes at file offset off and records that they belong to the part called
+// what, such as "string table". It returns an error, for the field at file offset at that holds
+// off, if the file is too short.
 func (r *reader) claim(at, off, n uint64, what string) ([]byte, error) {
 	size := r.file.size()
 	if off > size || n > size-off {
@@ -167,8 +169,8 @@ func (r *reader) claim(at, off, n uint64, what string) ([]byte, error) {
 	return b, nil
 }
 
-// findGaps returns the ranges of the file that nobody claimed. It returns an error if two
-// claims overlap.
+// findGaps returns the ranges of the file that no load command refers to. It returns an error if
+// two commands refer to the same bytes.
 func (r *reader) findGaps() ([]extent, error) {
 	slices.SortFunc(r.owned, func(a, b extent) int {
 		switch {
@@ -257,7 +259,8 @@ func parseContainer(in pieces) (*Container, error) {
 	return c, nil
 }
 
-// newUnsupportedError returns an *UnsupportedError for a container of another generation.
+// newUnsupportedError returns an *UnsupportedError for a container that was compiled for another
+// chip generation than the M1's.
 func (c *Container) newUnsupportedError() error {
 	return &UnsupportedError{"container for " + c.Subtype.String(),
 		fmt.Sprintf("unsupported subtype %d; want %d, %v", uint32(c.Subtype), uint32(SubtypeM1), SubtypeM1)}
@@ -280,8 +283,8 @@ func (r *reader) decodeLoad(at uint64, b []byte) (Load, error) {
 	return LoadBytes(b), nil
 }
 
-// newShortCommandError returns the error for a command that is too small for its fields. The
-// argument want is the minimum size in bytes.
+// newShortCommandError returns the error for command b at file offset at, called what, which has
+// fewer than want bytes.
 func newShortCommandError(at uint64, b []byte, want int, what string) error {
 	return fail(at+4, uint64(len(b)), "size of %s is below %#x", what, want)
 }
@@ -294,8 +297,9 @@ func cString(b []byte) string {
 	return string(b)
 }
 
-// readName returns the zero-terminated string in command b whose offset is stored at
-// b[field:].
+// readName returns the zero-terminated string in command b whose offset is stored at b[field:]. It
+// returns an error if there is none; at is the file offset of b, and what the owner of the name,
+// for the error.
 func (r *reader) readName(at uint64, b []byte, field int, what string) (string, error) {
 	off := le.Uint32(b[field:])
 	if uint64(off) >= uint64(len(b)) {

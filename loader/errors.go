@@ -43,8 +43,8 @@ func (e *FormatError) Error() string {
 	return escapeUnprintable(s)
 }
 
-// An UnsupportedError reports a program in a known form that an operation does not support,
-// and why.
+// An UnsupportedError reports a program in a known form that an operation does not support, with
+// the reason.
 type UnsupportedError struct {
 	Form string // form of the file
 	What string // reason

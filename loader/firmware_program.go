@@ -51,8 +51,8 @@ func (p *Program) Package() (*Package, error) {
 	return &Package{[]PackageProgram{q}}, nil
 }
 
-// encodeSegment encodes a segment without its bytes: address u64, size u64, protection u32,
-// 0 u32, and two names of 16 bytes each.
+// encodeSegment returns the entry for segment s in a firmware container, without the bytes of s:
+// address u64, size u64, protection u32, 0 u32, and two names of 16 bytes each.
 func encodeSegment(s *Segment) []byte {
 	b := make([]byte, packageMemory)
 	le.PutUint64(b, s.Addr)
@@ -63,9 +63,9 @@ func encodeSegment(s *Segment) []byte {
 	return b
 }
 
-// encode encodes a port: direction, buffer index plus one, element type and length of the
-// name as u32; the shape as u32 each; the strides as u64 each; address u64; size u64; the
-// name.
+// encode returns the entry for port p in a firmware container: direction, buffer index plus one,
+// element type and length of the name as u32; the shape as u32 each; the strides as u64 each;
+// address u64; size u64; the name.
 func (p *Port) encode() []byte {
 	b := make([]byte, packagePort, packagePort+len(p.Name))
 	le.PutUint32(b, uint32(p.Direction))
@@ -81,8 +81,9 @@ func (p *Port) encode() []byte {
 	return append(b, p.Name...)
 }
 
-// encodeProcedure encodes the procedure: words of the first descriptor u32, number of
-// descriptors u32, address of the chain u64, and the buffer addresses as u64 each.
+// encodeProcedure returns the entry for the program's procedure in a firmware container: words of
+// the first descriptor u32, number of descriptors u32, address of the chain u64, and the buffer
+// addresses as u64 each.
 func (p *Program) encodeProcedure() []byte {
 	b := make([]byte, packageProcedure)
 	le.PutUint32(b, uint32(p.FirstWords))

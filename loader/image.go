@@ -138,8 +138,8 @@ func (m *imager) addProcedure(name string) {
 	}
 }
 
-// readChain checks the descriptors of the procedure and finds the registers that its
-// relocations set.
+// readChain checks the descriptors of the selected procedure and converts its relocations. It
+// returns an error if a descriptor or a relocation is invalid.
 func (m *imager) readChain() error {
 	p, text := m.p, m.text
 	if text.Data == nil {

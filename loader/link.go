@@ -37,8 +37,8 @@ func (l *Linked) ReadsEightBit(bar int) bool {
 	return bar >= 0 && bar < len(regs.BARs{}) && l.eightBit>>bar&1 != 0
 }
 
-// Segment returns the segment that contains the n bytes at addr, or nil if no segment
-// contains all of them.
+// Segment returns the segment that contains all n bytes at device address addr, or nil if there is
+// none.
 func (l *Linked) Segment(addr, n uint64) *Segment {
 	s := segmentBelow(l.Map, addr)
 	if s == nil || addr-s.Addr >= s.Size || n > s.Size-(addr-s.Addr) {
@@ -101,8 +101,8 @@ func (p *Program) LinkStream(visit func(l *Linked, t *regs.Task)) (*Linked, erro
 	})
 }
 
-// link links the program. It calls show for each task, with an upper bound on the number of
-// tasks. The task is valid until show returns.
+// link links the program as Link does. It calls show for each task; most is an upper bound on the
+// number of tasks. The task is valid until show returns.
 func (p *Program) link(show func(l *Linked, t *regs.Task, most int)) (*Linked, error) {
 	if p.Form == FormRegisters {
 		return nil, &UnsupportedError{"captured registers", "cannot run: no document says where version 10 has " + strings.Join(missingFields(), ", ")}

@@ -2,7 +2,7 @@ package loader
 
 import "io"
 
-// A pieces holds a file's bytes, of which one part may be stored separately. Most of a
+// A pieces value holds the bytes of a file, one part of which may be stored separately. Most of a
 // large container is one section, so storing it separately avoids copying it.
 type pieces struct {
 	rest  []byte // all bytes except apart's

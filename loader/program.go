@@ -64,15 +64,15 @@ func (p *Program) Descriptors() iter.Seq2[*regs.Descriptor, error] {
 	return (&regs.Stream{Text: p.Text, File: p.TextFile, FirstWords: p.FirstWords}).Descriptors()
 }
 
-// States returns an iterator over the values of all registers at each descriptor of the
-// chain. It ends after the first error. See [regs.States].
+// States returns an iterator over the values of all registers after the writes of each descriptor
+// of the chain. It ends after the first error. See [regs.States].
 func (p *Program) States() iter.Seq2[*regs.State, error] {
 	return (&regs.Stream{Text: p.Text, File: p.TextFile, FirstWords: p.FirstWords}).States()
 }
 
-// Describe returns an iterator over descriptions of the descriptors in words. They include
-// register values that earlier descriptors left. The iteration ends after the first error,
-// which is a *[FormatError].
+// Describe returns an iterator that describes each descriptor in words, from its registers and
+// those that earlier descriptors set. The iteration ends after the first error, which is a
+// *[FormatError].
 func (p *Program) Describe() iter.Seq2[*describe.Description, error] {
 	return func(yield func(*describe.Description, error) bool) {
 		var ops regs.Operands
@@ -89,9 +89,9 @@ func (p *Program) Describe() iter.Seq2[*describe.Description, error] {
 	}
 }
 
-// bufferPortName returns the direction and the name of a port whose memory is buffer bar,
-// or "" if there is none. If there are several, it prefers an output if write is true and
-// an input otherwise.
+// bufferPortName returns the direction and the name, such as "input x", of a port whose memory is
+// buffer bar, or "" if there is none. If there are several, it prefers an output if write is true
+// and an input otherwise.
 func (p *Program) bufferPortName(bar uint32, write bool) (text string) {
 	for i := range p.Ports {
 		q := &p.Ports[i]

@@ -143,9 +143,9 @@ func readExact(r io.ReaderAt, size int64) ([]byte, error) {
 	return b, at(b, 0)
 }
 
-// chooseReader returns the function that reads a file of size bytes, chosen by its first
-// bytes, head. The function is nil for a bare text. An error means that the file cannot be
-// a program.
+// chooseReader returns the function that reads a file of size bytes with the first bytes head. The
+// function is nil for a bare chain of descriptors. An error means that the file cannot be a
+// program.
 func (o *Options) chooseReader(name string, head []byte, size int64) (func(file []byte) (*Program, error), error) {
 	switch le.Uint32(head) {
 	case magicFirmware:
@@ -192,7 +192,8 @@ func (o *Options) readContainer(name string, file []byte) (*Program, error) {
 	return c.toProgram(name, o.Procedure)
 }
 
-// newNotChainError returns the error for a file whose first bytes are not a descriptor.
+// newNotChainError returns the error for a file whose first bytes are not a descriptor, as err
+// says.
 func newNotChainError(err error) error {
 	var broken *regs.StreamError
 	if !errors.As(err, &broken) {
@@ -213,8 +214,8 @@ const (
 	DescriptorText     = "descriptor text"                       // package asm
 )
 
-// foreignForm returns the name of a form that the package recognises but does not read, or
-// "".
+// foreignForm returns the name of the form of file, such as "Mach-O file", if the package
+// recognises that form but does not read it. Otherwise it returns "".
 func foreignForm(file []byte) string {
 	switch le.Uint32(file) {
 	case magicFirmwareProg, magicFirmwareSect:

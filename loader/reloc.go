@@ -133,8 +133,8 @@ func (r *Relocation) Resolve(bars *regs.BARs) (uint64, error) {
 	return v, nil
 }
 
-// Linear returns scale*v + plus. A scale of 0 counts as 1. Linear returns false if the
-// result is negative or exceeds 63 bits.
+// Linear returns scale*v + plus, where a scale of 0 counts as 1. It returns false if the result is
+// negative or exceeds 63 bits.
 func Linear(v uint64, scale, plus int64) (uint64, bool) {
 	if scale == 0 {
 		scale = 1
@@ -170,7 +170,8 @@ func (r *Relocation) Store(text []byte, bars *regs.BARs) error {
 	return nil
 }
 
-// registerAt returns the register that the word at byte offset off of __text is written to.
+// registerAt returns the byte address of the register to which descriptor d writes the word at byte
+// offset off of __text. ok is false if the word is not the value of a register.
 func registerAt(d *regs.Descriptor, off uint32) (register uint32, ok bool) {
 	for at, r := range recordOffsets(d) {
 		if off >= at && off < at+4*uint32(len(r.Values)) && off%4 == 0 {
@@ -180,8 +181,8 @@ func registerAt(d *regs.Descriptor, off uint32) (register uint32, ok bool) {
 	return 0, false
 }
 
-// recordOffsets yields the records of a descriptor, each with the byte offset of its first
-// value in __text.
+// recordOffsets returns an iterator over the records of descriptor d, each with the byte offset of
+// its first value in __text.
 func recordOffsets(d *regs.Descriptor) func(func(uint32, *regs.Record) bool) {
 	return func(yield func(uint32, *regs.Record) bool) {
 		at := d.Offset + regs.HeaderBytes

@@ -60,7 +60,8 @@ func (t ElementType) Bits() int {
 	return 0
 }
 
-// bytes returns the minimum number of bytes that an element takes, at least 1.
+// bytes returns the number of whole bytes in an element. It returns 1 for smaller elements and for
+// a type of unknown size.
 func (t ElementType) bytes() uint64 { return uint64(max(1, t.Bits()/8)) }
 
 // Float16 returns the element type fp16, which nearly all programs use.
@@ -212,8 +213,8 @@ func splitAtLast(text, mark, end string) (before, after string, ok bool) {
 	return head[:i], after, true
 }
 
-// symbolText returns the text of the shape symbol. number is the type number of the shape,
-// and its axes have the next four numbers.
+// symbolText returns the symbol that describes the shape in a container, such as
+// "image:t11=ar1;...". number is the type number of the shape; its axes have the next four numbers.
 func (s Shape) symbolText(number int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s:t%d=", s.Name, number)

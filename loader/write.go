@@ -111,7 +111,8 @@ func (p *Program) WriteTo(w io.Writer) (int64, error) {
 	return int64(n), err
 }
 
-// formatCapture returns captured registers in the text form.
+// formatCapture returns captured registers as text, with one line for the address and value of
+// each.
 func formatCapture(v *regs.V10) []byte {
 	var out []byte
 	for _, w := range v.Words() {

@@ -21,9 +21,9 @@ type Options struct {
 	Bind map[string]uint64
 }
 
-// Assemble parses descriptor text and returns the program. Error messages contain the given
-// name of the text. Assemble uses default options if o is nil. All errors are of type
-// *[Error].
+// Assemble parses descriptor text and returns the program that it describes. The name of the text
+// appears only in errors, which are all of type *[Error]. If o is nil, Assemble uses the zero
+// Options.
 func Assemble(name string, text []byte, o *Options) (*Unit, error) {
 	if o == nil {
 		o = new(Options)
@@ -163,7 +163,7 @@ func (a *assembler) finish() (*Unit, error) {
 	return a.encode(end)
 }
 
-// setHeader decodes the words of the descriptor's header into its fields.
+// setHeader sets t.Header from the header words that the text gives.
 func (t *task) setHeader() {
 	h := &t.Header
 	h.Task, h.Timing = regs.HeaderTask(t.header[0]), regs.HeaderTiming(t.header[1])

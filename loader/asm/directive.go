@@ -229,7 +229,7 @@ func (a *assembler) setScratch(l line) error {
 	return nil
 }
 
-// appendWeights handles .weights, which appends a file's values to the constants.
+// appendWeights handles .weights NAME, which appends the fp16 values in a file to the constants.
 func (a *assembler) appendWeights(l line) error {
 	t := l.tokens[1]
 	name := t.text
@@ -259,7 +259,8 @@ func (a *assembler) appendValues(l line) error {
 	return nil
 }
 
-// alignConstants handles .align, which pads the constants to the next lane.
+// alignConstants handles .align, which pads the constants to a multiple of 64 bytes, where a lane
+// may start.
 func (a *assembler) alignConstants(line) error {
 	for len(a.unit.Constants)%loader.TileSize != 0 {
 		a.unit.Constants = append(a.unit.Constants, 0)

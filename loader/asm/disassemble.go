@@ -103,8 +103,8 @@ type disassembler struct {
 	end    uint64 // end of the descriptors written so far
 }
 
-// writeProgramComments writes comments with facts that descriptor text cannot express: the
-// name and form of the program, and its ports.
+// writeProgramComments writes what descriptor text cannot express as comments: the name and form of
+// the program, and its ports.
 func (d *disassembler) writeProgramComments(p *loader.Program) {
 	fmt.Fprintf(d.out, "# %s: %s\n", sanitizeComment(p.Name), p.Form)
 	for i := range p.Ports {
@@ -152,12 +152,12 @@ func (d *disassembler) writeTask(t, next *regs.Descriptor) {
 	}
 }
 
-// writeHeaderWord writes a word w of a descriptor's header. It leaves out values that the
-// assembler computes from the following descriptor.
-func (d *disassembler) writeHeaderWord(r *regs.Register, w uint32, behind *regs.Descriptor) {
+// writeHeaderWord writes w, the value of header word r of a descriptor. It leaves out values that
+// the assembler computes from the following descriptor, which is nil if there is none.
+func (d *disassembler) writeHeaderWord(r *regs.Register, w uint32, following *regs.Descriptor) {
 	var next, size uint32
-	if behind != nil {
-		next, size = behind.Offset, uint32(behind.Words-1)
+	if following != nil {
+		next, size = following.Offset, uint32(following.Words-1)
 	}
 	text := ""
 	switch r.Name {

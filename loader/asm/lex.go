@@ -44,10 +44,10 @@ func tokenize(text string, number int) (line, error) {
 	return l, nil
 }
 
-// fail returns an error at the position of a token.
+// fail returns an error with the formatted text and the position of token t.
 func (l line) fail(t token, format string, args ...any) *Error {
 	return &Error{Line: l.number, Col: t.col, What: fmt.Sprintf(format, args...)}
 }
 
-// suffixFrom returns the text of the token from byte n on as a token with its own column.
+// suffixFrom returns the part of t from byte n on as a token with its own column.
 func (t token) suffixFrom(n int) token { return token{t.text[n:], t.col + n} }

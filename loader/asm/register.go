@@ -7,8 +7,8 @@ import (
 	"anesim/hw/regs"
 )
 
-// assembleRegister assembles a line that sets a register, or several adjacent registers of
-// an array.
+// assembleRegister handles a line that sets one register, or several adjacent registers of an
+// array.
 func (a *assembler) assembleRegister(l line) error {
 	t := a.tasks[len(a.tasks)-1]
 	head := l.tokens[0]
@@ -115,7 +115,7 @@ func (a *assembler) findRegisters(l line, t token) ([]regs.Register, error) {
 	return nil, e
 }
 
-// parseWord parses the values of a line and returns the register's word.
+// parseWord parses the values that line l gives for register r and returns the register's word.
 func (a *assembler) parseWord(l line, r *regs.Register, values []token) (uint32, error) {
 	var w, set uint32 // set marks the bits given so far
 	for i, t := range values {

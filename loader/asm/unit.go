@@ -27,13 +27,13 @@ type Param struct {
 	Range loader.Range
 }
 
-// FirstWords returns the size of the first descriptor in words, which a bare chain of
-// descriptors does not contain.
+// FirstWords returns the size of the first descriptor in words. A reader of the bare chain needs
+// it, because the chain does not contain it.
 func (u *Unit) FirstWords() int { return u.Chain[0].Words }
 
-// File returns the program as the contents of a file. The file is a hardware container if
-// the text declares ports or describes a container, and otherwise the bare chain of
-// descriptors. File returns an error if a container cannot hold the program.
+// File returns the program as the contents of a file: a hardware container if the text declares
+// ports or describes a container, and otherwise the bare chain of descriptors. It returns an error
+// if a container cannot hold the program.
 func (u *Unit) File() ([]byte, error) {
 	switch {
 	case u.file != nil:

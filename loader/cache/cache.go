@@ -12,7 +12,8 @@ import (
 	"sync"
 )
 
-// A Mode selects whether [Cache.Do] uses stored entries.
+// A Mode selects whether [Cache.Do] uses stored programs, compiles them anew, or does not compile
+// at all.
 type Mode uint8
 
 // Modes. The documents have two options: force_recompilation makes the entry even if there
@@ -87,10 +88,11 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("cache: %s: %v", e.Op, e.Err) }
 
-// Unwrap returns e.Err.
+// Unwrap returns the cause of the error, e.Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// A MissError reports that mode ForceFetch found no entry or a damaged one.
+// A MissError reports that in mode ForceFetch the cache has no entry for a key, or only a damaged
+// one.
 type MissError struct {
 	Path string
 	Why  string // damage found, or ""
@@ -103,7 +105,7 @@ func (e *MissError) Error() string {
 	return fmt.Sprintf("cache: missing entry %s", e.Path)
 }
 
-// An Entry describes what [Cache.Do] did for a key.
+// An Entry describes what [Cache.Do] did for a key, and the stored program.
 type Entry struct {
 	Outcome Outcome
 	Path    string
@@ -120,15 +122,16 @@ const (
 	bundleName = "model.bundle"
 )
 
-// Path returns the name of the file that holds the entry for k, which need not exist.
+// Path returns the path of the file for the entry with key k. The file need not exist.
 func (c *Cache) Path(k *Key) string {
 	return filepath.Join(c.Dir, treeName, c.Build, k.Identifier().String(), bundleName)
 }
 
-// Do calls use with the stored content for key k. If there is none, or if the mode is
-// ForceRecompilation, Do calls make, passes the result to use and stores it. Content that is
-// damaged or that use rejects counts as missing. If the cache cannot be read or written, Do
-// succeeds nevertheless and stores the error in Entry.Unkept, unless the mode is ForceFetch.
+// Do calls use with the content that the cache stores for key k. If there is none, or if the mode
+// is ForceRecompilation, Do calls make, passes its result to use and stores it. Content counts as
+// missing if it is damaged or if use returns an error for it. If the cache cannot be read or
+// written, Do succeeds nevertheless and stores the error in Entry.Unkept, unless the mode is
+// ForceFetch.
 //
 // The error is a *MissError, an *Error, an error of make, or an error of use for content that make
 // returned.

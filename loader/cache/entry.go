@@ -30,7 +30,8 @@ type FormatError struct {
 
 func (e *FormatError) Error() string { return fmt.Sprintf("byte %#x: %s", e.Off, e.What) }
 
-// encodeEntry returns the entry for a content, and the entry's hash.
+// encodeEntry returns the file contents of an entry that stores content under the identifier id,
+// and the entry's hash.
 func encodeEntry(content []byte, id Hash) ([]byte, Hash) {
 	le := binary.LittleEndian
 	head := le.AppendUint32([]byte(magic), version)
@@ -43,8 +44,9 @@ func encodeEntry(content []byte, id Hash) ([]byte, Hash) {
 	return b, h
 }
 
-// decodeEntry returns the content of an entry, a slice of data, and the entry's hash. Every
-// error is a *FormatError.
+// decodeEntry returns the content that the entry with file contents data stores, a slice of data,
+// and the entry's hash. It returns a *FormatError if the entry is damaged or has another identifier
+// than id.
 func decodeEntry(data []byte, id Hash) ([]byte, Hash, error) {
 	le := binary.LittleEndian
 	fail := func(off int, format string, args ...any) ([]byte, Hash, error) {

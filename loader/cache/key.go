@@ -7,7 +7,7 @@ import (
 	"hash"
 )
 
-// A Hash is a double SHA-256 digest: the digest of the digest of a key or of stored bytes.
+// A Hash is a double SHA-256 digest of a key or of stored bytes, that is, SHA-256 applied twice.
 type Hash [sha256.Size]byte
 
 // String returns the hash in hexadecimal.
@@ -22,10 +22,10 @@ func NewHasher() *Hasher { return &Hasher{sha256.New()} }
 // Write adds p to the hashed bytes. The error is always nil.
 func (h *Hasher) Write(p []byte) (int, error) { return h.inner.Write(p) }
 
-// Sum returns the hash of all bytes written so far. More bytes may follow.
+// Sum returns the [Hash] of all bytes written so far. More bytes may be written afterwards.
 func (h *Hasher) Sum() Hash { return sha256.Sum256(h.inner.Sum(nil)) }
 
-// Sum returns the hash of data.
+// Sum returns the [Hash] of data.
 func Sum(data []byte) Hash {
 	first := sha256.Sum256(data)
 	return sha256.Sum256(first[:])

@@ -83,7 +83,7 @@ type Inference struct {
 	Options                 string // options of the compiler
 }
 
-// Chain returns the operations of the network in order.
+// Chain returns the operations of the network in the order in which they run.
 func (p *Program) Chain() []*Operation {
 	var chain []*Operation
 	for i := range p.Sections {
@@ -261,8 +261,9 @@ func readTensor(t table) (x Tensor, err error) {
 	return x, err
 }
 
-// readAttributes parses the section as the attributes of the operation in the previous
-// section. If there is none that it knows, it sets s.Data.
+// readAttributes parses the section as the attributes of the operation in the previous section. If
+// that operation does not name the section, or is neither a cast nor an inference, readAttributes
+// stores data in s.Data.
 func (s *Section) readAttributes(data []byte, base int, p *Program) error {
 	var op *Operation
 	if n := len(p.Sections); n > 0 {

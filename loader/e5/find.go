@@ -11,9 +11,9 @@ import (
 	"anesim/loader"
 )
 
-// Find searches dir for the containers with the programs of the network. It returns a map
-// from the hashes of the containers, in capital letters, to the names of the files. It
-// omits hashes for which there is no file.
+// Find searches dir for the container files with the programs of the network. It returns the names
+// of the files by the hash of the container, in hexadecimal with capital letters. It omits hashes
+// for which there is no file.
 func (p *Program) Find(dir fs.FS) (map[string]string, error) {
 	wanted := make(map[string]bool)
 	for i := range p.Sections {

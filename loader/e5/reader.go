@@ -47,7 +47,8 @@ func (b *buffer) checkRange(at, n int, what string) error {
 	return nil
 }
 
-// followOffset returns the position that the offset at position at refers to.
+// followOffset reads the offset at position at of the buffer and returns the position that it
+// refers to. It returns a *FormatError if that is outside the buffer.
 func (b *buffer) followOffset(at int, what string) (int, error) {
 	if err := b.checkRange(at, flatbuffers.SizeUOffsetT, what); err != nil {
 		return 0, err
@@ -65,7 +66,8 @@ type table struct {
 	flatbuffers.Table
 }
 
-// readTable returns the table at position at after checking it.
+// readTable returns the table at position at of the buffer. It returns a *FormatError, which calls
+// the table what, if a field is outside the buffer.
 func (b *buffer) readTable(at int, what string) (t table, err error) {
 	if err := b.checkRange(at, flatbuffers.SizeSOffsetT, what); err != nil {
 		return t, err
@@ -99,8 +101,8 @@ func (b *buffer) readTable(at int, what string) (t table, err error) {
 	return table{b, flatbuffers.Table{Bytes: b.b, Pos: flatbuffers.UOffsetT(at)}}, nil
 }
 
-// fieldOffset returns the position of the field in the given slot, which has size bytes, or
-// 0 if the field is absent.
+// fieldOffset returns the position in the buffer of the field in the given slot, which has size
+// bytes, or 0 if the table does not have the field.
 func (t table) fieldOffset(slot, size int, what string) (int, error) {
 	o := int(t.Offset(flatbuffers.VOffsetT(4 + 2*slot)))
 	if o == 0 {
@@ -227,8 +229,8 @@ func (t table) visitElements(slot int, what string, visit func(table) error) err
 	return nil
 }
 
-// readRoot returns the root table of the FlatBuffer b, which starts at offset base of the
-// file.
+// readRoot returns the root table of the FlatBuffer b, which starts at offset base of the file. The
+// argument what names the table in errors.
 func readRoot(b []byte, base int, what string) (table, error) {
 	buf := &buffer{b: b, base: base}
 	at, err := buf.followOffset(0, what)

@@ -42,7 +42,8 @@ func (p *Program) Bytes() []byte {
 	return b.FinishedBytes()
 }
 
-// putOffset stores a reference to the object at position at in a field.
+// putOffset stores a reference to the object at position at in the given slot of the table that b
+// builds.
 func putOffset(b *flatbuffers.Builder, slot int, at flatbuffers.UOffsetT) {
 	b.PrependUOffsetT(at)
 	b.Slot(slot)

@@ -43,10 +43,11 @@ func Changes(want, got []string) []string {
 	return list
 }
 
-// A change is a value that differs between two outputs.
+// A change is a key whose value differs between two outputs, with both values.
 type change struct{ key, from, to string }
 
-// formatChanges formats changes, joining neighbours in an array of registers.
+// formatChanges returns one line for each change. Equal changes of adjacent registers in an array
+// share a line.
 func formatChanges(changed []change) (list []string) {
 	for i := 0; i < len(changed); {
 		c := changed[i]

@@ -121,7 +121,7 @@ func formatCases(cases []Case) []byte {
 	return []byte(b.String())
 }
 
-// splitOutput splits an output into lines, omitting empty ones.
+// splitOutput returns the lines of text that are not empty.
 func splitOutput(text string) []string {
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {

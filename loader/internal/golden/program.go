@@ -53,8 +53,8 @@ func Program(p *loader.Program) (string, error) {
 	return b.String(), nil
 }
 
-// writeMemory writes the size and the checksum of the constants. It returns the constants,
-// and whether only their size is known.
+// writeMemory writes a line with the size and the checksum of the program's constants to b. It
+// returns the constants. sized is true if only their size is known.
 func writeMemory(b *strings.Builder, p *loader.Program) (constants []byte, sized bool) {
 	for i := range p.Segments {
 		s := &p.Segments[i]
@@ -114,7 +114,7 @@ func Registers(p *loader.Program) ([]Descriptor, error) {
 	return list, nil
 }
 
-// blankFields returns the fields of blank.txt.
+// blankFields returns the register fields of blank.txt, the descriptor that computes nothing.
 var blankFields = sync.OnceValue(func() []Field { return parseDescriptors(blankText)[0] })
 
 // parseDescriptors parses descriptor text as written by the disassembler.
@@ -162,7 +162,7 @@ func parseFields(register string, values []string) (list []Field) {
 	return list
 }
 
-// formatHex returns v in hexadecimal with 0x, or "0".
+// formatHex returns v in hexadecimal with the prefix 0x, or "0" for 0.
 func formatHex(v uint64) string {
 	if v == 0 {
 		return "0"
@@ -170,7 +170,8 @@ func formatHex(v uint64) string {
 	return fmt.Sprintf("%#x", v)
 }
 
-// expandNames returns the registers that a name refers to, four for Name[0-3].
+// expandNames returns the names of the registers that name refers to: four for Name[0-3], and name
+// itself without a range.
 func expandNames(name string) (list []string) {
 	base, span, ok := strings.Cut(strings.TrimSuffix(name, "]"), "[")
 	from, to, some := strings.Cut(span, "-")

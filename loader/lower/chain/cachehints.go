@@ -92,17 +92,17 @@ func (p *program) setReuse() []uint32 {
 
 // markOverwrite records in the registers of task i that its result is in the scratch buffer. The
 // argument by is the DMA that last accessed the bytes that the result overwrites, or noDMA.
-func (t *step) markOverwrite(i int, by dmaID) {
+func (t *step) markOverwrite(i int, last dmaID) {
 	w := &t.g.TileDMADst.DstDMAConfig
 	*w |= scratchHint
-	if by == noDMA {
+	if last == noDMA {
 		return
 	}
 	kind := regs.DstDMAConfig(overTileDMA)
-	if by.isKernel() {
+	if last.isKernel() {
 		kind = overKernelDMA
 	}
-	*w |= kind | regs.DstDMAConfig(min(i-by.taskIndex()-1, overFarthest))<<overDistance
+	*w |= kind | regs.DstDMAConfig(min(i-last.taskIndex()-1, overFarthest))<<overDistance
 }
 
 // setHints sets the cache hints for the sources of the task: whether their bytes will be read

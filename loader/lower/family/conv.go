@@ -66,7 +66,7 @@ func ConvSource(l *layer.Layer) regs.Shape {
 
 // convolveBatchElement appends the tasks that convolve one element of the batch, from x to y. There
 // is one task for each of shares.
-func convolveBatchElement(o *Output, c *coeff.Convolution, made kernels, shares []coeff.Share, x, y place.Memory) {
+func convolveBatchElement(o *Output, c *coeff.Convolution, packed kernels, shares []coeff.Share, x, y place.Memory) {
 	l := c.Layer
 	whole, out := ConvSource(l), l.Out()
 	w := &l.Window
@@ -95,7 +95,7 @@ func convolveBatchElement(o *Output, c *coeff.Convolution, made kernels, shares 
 		if !resident {
 			at, result, rows = placeSource(l, t, src, out, w)
 		}
-		attachKernel(o, made, t, s, t.PlaneWidth(w.Kh*w.Kw*src.Channels), func(s coeff.Share, width int) *coeff.Kernel {
+		attachKernel(o, packed, t, s, t.PlaneWidth(w.Kh*w.Kw*src.Channels), func(s coeff.Share, width int) *coeff.Kernel {
 			return c.Pack(s, width, o.Constants.Reserve)
 		})
 		if loaded != nil && shared {

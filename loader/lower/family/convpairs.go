@@ -43,7 +43,7 @@ func pairLayouts(l *layer.Layer) (source, result place.Layout) {
 // convolveOutputPairs appends two tasks for one element of the batch: a convolution that computes
 // two outputs per step, and a copy to y. If the number of columns is odd, the convolution computes
 // one column too many, which the copy leaves out.
-func convolveOutputPairs(o *Output, c *coeff.Convolution, made kernels, x, y place.Memory) {
+func convolveOutputPairs(o *Output, c *coeff.Convolution, packed kernels, x, y place.Memory) {
 	l := c.Layer
 	out := l.Out()
 	in := regs.Shape{Groups: 1, Channels: l.In.C, Height: 1, Width: l.In.W}
@@ -52,7 +52,7 @@ func convolveOutputPairs(o *Output, c *coeff.Convolution, made kernels, x, y pla
 	source, result := pairLayouts(l)
 
 	t := newMACTask(l, task.MAC{In: in, Out: steps, Window: &l.Window, PerChannel: true, Pixels: pairedPixels})
-	attachKernel(o, made, t, coeff.Share{Group: 0, Groups: 1, First: 0, Channels: l.Cout}, pairedPixels, c.PackPairs)
+	attachKernel(o, packed, t, coeff.Share{Group: 0, Groups: 1, First: 0, Channels: l.Cout}, pairedPixels, c.PackPairs)
 	t.LoadSource1(x, source, false)
 	kept := t.KeepResult(result, result.Row)
 	o.add(t)

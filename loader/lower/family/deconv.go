@@ -334,21 +334,21 @@ func appendTaps(filter []float16.Float16, j job, ys, xs []int) []float16.Float16
 // descending order. The argument at is the phase's first row in the result plus the padding, and k
 // is the height of the window. first is the input row that taps[0] reads for that row. A phase
 // without taps gets the single tap -1, which stands for a weight of zero.
-func reverseTaps(at, k, stride int) (taps []int, first int) {
-	for tap := at % stride; tap < k; tap += stride {
+func reverseTaps(row, k, stride int) (taps []int, first int) {
+	for tap := row % stride; tap < k; tap += stride {
 		taps = append([]int{tap}, taps...)
 	}
 	if taps == nil {
 		return []int{-1}, 0
 	}
-	return taps, (at - taps[0]) / stride
+	return taps, (row - taps[0]) / stride
 }
 
 // splitOffset turns the input row at which a window starts into an address and padding. The input
 // is at address base, with rows that are row bytes apart. If first is negative, the window starts
 // with pad rows of padding; otherwise at is the address of row first, and left is the number of
 // rows from there to the end.
-func splitOffset(first, base, row, rows int) (pad, at, left int) {
+func splitOffset(first, base, row, rows int) (pad, address, rest int) {
 	if first < 0 {
 		return -first, base, rows
 	}

@@ -87,18 +87,18 @@ func lowerElementwise(o *Output, j job) error {
 // layout at need room together. If the vendor's compiler of 2023 would stream the tensor,
 // fitPlanarRows also replaces the patch of t and the layout at. If not even one row fits, the error
 // is a *layer.LimitError. (All rows fit in 25 of 25 programs; the choice of fewer is assumed.)
-func fitPlanarRows(l *layer.Layer, t *task.Task, s regs.Shape, at *place.Layout, n int) (int, error) {
+func fitPlanarRows(l *layer.Layer, t *task.Task, s regs.Shape, layout *place.Layout, n int) (int, error) {
 	if usesStreamedPatch(l, s) {
 		t.SetPatch(task.StreamedPatch(s))
-		*at = t.PackedPlanarTile()
+		*layout = t.PackedPlanarTile()
 		return t.TileHeight(), nil
 	}
-	if n*at.Row*s.Height <= l.LargestTile() {
+	if n*layout.Row*s.Height <= l.LargestTile() {
 		return s.Height, nil
 	}
-	rows := l.LargestTile() / (n * at.Row)
+	rows := l.LargestTile() / (n * layout.Row)
 	if rows == 0 {
-		return 0, layer.CheckLimit("size in bytes of a row in L2", n*at.Row, l.LargestTile(),
+		return 0, layer.CheckLimit("size in bytes of a row in L2", n*layout.Row, l.LargestTile(),
 			"split the width or the channels until a row has at most %d bytes")
 	}
 	return rows, nil

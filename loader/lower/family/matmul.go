@@ -90,7 +90,7 @@ func transposeToMemory(o *Output, m, k int, src, dst place.Memory) {
 // a time, unless it fits L2. In a public table there are 1 + K*N/2^19 tasks at 256 and 512 rows
 // if the left side must be transposed first, and K*N/2^19 at 256 rows if not. It is inferred
 // that the transposed side goes through memory.
-func multiplyColumns(o *Output, j job, made kernels, m, k, n int, src, dst place.Memory) error {
+func multiplyColumns(o *Output, j job, packed kernels, m, k, n int, src, dst place.Memory) error {
 	shares := []coeff.Share{{Group: 0, Groups: 1, First: 0, Channels: n}}
 	if m > task.PatchPixels {
 		var err error
@@ -112,7 +112,7 @@ func multiplyColumns(o *Output, j job, made kernels, m, k, n int, src, dst place
 		default:
 			t.LoadSource1(src, at, false)
 		}
-		attachKernel(o, made, t, s, t.PlaneWidth(k), func(s coeff.Share, width int) *coeff.Kernel { return packColumns(o, j, s, width) })
+		attachKernel(o, packed, t, s, t.PlaneWidth(k), func(s coeff.Share, width int) *coeff.Kernel { return packColumns(o, j, s, width) })
 		to := dst
 		to.Base += s.First * layer.ElementBytes
 		t.WriteResult(to, bytes)
@@ -175,7 +175,7 @@ func transposedLayout(m, k int) place.Layout {
 
 // multiplyRows appends the tasks that multiply m rows of k values at src by a constant k x n matrix
 // and write the products to dst.
-func multiplyRows(o *Output, j job, made kernels, m, k, n int, src, dst place.Memory) error {
+func multiplyRows(o *Output, j job, packed kernels, m, k, n int, src, dst place.Memory) error {
 	before := regs.Shape{Groups: 1, Channels: m, Height: 1, Width: k}
 	after := transposedLayout(m, k)
 	staged := place.Matrix(place.BarScratch, k, m)
@@ -201,7 +201,7 @@ func multiplyRows(o *Output, j job, made kernels, m, k, n int, src, dst place.Me
 		} else {
 			t.ReadTile(kept, kept.At)
 		}
-		attachKernel(o, made, t, s, t.PlaneWidth(k), func(s coeff.Share, width int) *coeff.Kernel { return packColumns(o, j, s, width) })
+		attachKernel(o, packed, t, s, t.PlaneWidth(k), func(s coeff.Share, width int) *coeff.Kernel { return packColumns(o, j, s, width) })
 		at := dst
 		at.Base += s.First * layer.ElementBytes
 		t.WriteResult(at, after.Row)

@@ -155,7 +155,7 @@ func newQuotientPass(s regs.Shape, first task.SourceView, previous bool) task.Pl
 
 // addPowerTask appends and returns the MAC task that computes 2^d by table for the differences d in
 // tile from. A planar task writes that tile piece by piece while this task reads it.
-func addPowerTask(o *Output, j job, s regs.Shape, from *task.Tile, at place.Layout) *task.Task {
+func addPowerTask(o *Output, j job, s regs.Shape, from *task.Tile, layout place.Layout) *task.Task {
 	t := task.NewCopy(s)
 	t.SetPatch(task.FixedPatch(task.LinkedPatchLog2(s)))
 	t.ReadTile(from, from.At)
@@ -231,10 +231,10 @@ func lowerSoftmaxChannels(o *Output, j job, in, out place.View, s regs.Shape) er
 // the task that computes their exponentials. It returns the latter. Between the two, the pixel's
 // channels become a row, so that sixteen engines share the work. As in the only known program, the
 // registers of both tasks name a place in the scratch buffer for that row.
-func addPixelPowerTask(o *Output, j job, sub *task.Task, channels int, at place.Layout) *task.Task {
+func addPixelPowerTask(o *Output, j job, sub *task.Task, channels int, layout place.Layout) *task.Task {
 	row := o.allocateMatrix(1, channels, true)
 	row.Row = row.Depth
-	differences := sub.KeepDescribedResult(at, at.Row, row)
+	differences := sub.KeepDescribedResult(layout, layout.Row, row)
 	o.add(sub)
 	exp := task.NewTranspose(regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: channels})
 	exp.SetPatch(task.FixedPatch(0)) // the preference for few pixels applies to DMA sources only

@@ -34,8 +34,8 @@ func placeSource(l *layer.Layer, t *task.Task, src regs.Shape, out layer.Shape, 
 // time if the window has one row. With several rows and no stride, it is loaded in two halves. If
 // fixed is set, it is loaded as high as fits instead, provided that this needs no more runs of 256
 // pixels. Programs show this for 5 of 5 sources of exactly 2 MiB; for smaller ones it is inferred.
-func TileHeight(l *layer.Layer, src regs.Shape, out layer.Shape, w *layer.Window, at *place.Layout, fixed bool) (rows, tile int) {
-	if at.Row*src.Height <= l.LargestTile() {
+func TileHeight(l *layer.Layer, src regs.Shape, out layer.Shape, w *layer.Window, layout *place.Layout, fixed bool) (rows, tile int) {
+	if layout.Row*src.Height <= l.LargestTile() {
 		return src.Height, out.H
 	}
 	patch := 1 << min(4, 7-min(7, task.Log2Ceil(out.W)))
@@ -51,11 +51,11 @@ func TileHeight(l *layer.Layer, src regs.Shape, out layer.Shape, w *layer.Window
 		}
 		return n
 	}
-	if tile = most(at.Row); tile < most(at.Depth) {
-		at.Row = at.Depth
-		tile = most(at.Row)
+	if tile = most(layout.Row); tile < most(layout.Depth) {
+		layout.Row = layout.Depth
+		tile = most(layout.Row)
 	}
-	if whole := at.Depth*src.Height <= l.L2Bytes(); whole && w.Kh == 1 {
+	if whole := layout.Depth*src.Height <= l.L2Bytes(); whole && w.Kh == 1 {
 		tile = patch
 	} else if whole && w.Sy == 1 {
 		half := layer.RoundUp((out.H+1)/2, patch)

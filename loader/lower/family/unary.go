@@ -151,13 +151,13 @@ func streamsBetweenTasks(l *layer.Layer) bool {
 
 // lowerTableAndOp appends a task that looks up a table and a task that applies the operation of
 // layer then to the looked-up values and a constant.
-func lowerTableAndOp(o *Output, j job, then layer.Layer, constant uint16) error {
+func lowerTableAndOp(o *Output, j job, second layer.Layer, constant uint16) error {
 	s := j.layer.In
 	x, y, between := o.placeInput(j, "x", s), o.placeOutput(j, "y", s), o.allocate(s)
-	then.In = s
+	second.In = s
 	return lowerPieces(o, j.layer,
 		newLookupPiece(j.weights.Table, s, x, between),
-		piece{then, &layer.Weights{Second: []float16.Float16{float16.Frombits(constant)}}, ports{"x": between, "y": y}},
+		piece{second, &layer.Weights{Second: []float16.Float16{float16.Frombits(constant)}}, ports{"x": between, "y": y}},
 	)
 }
 

@@ -181,25 +181,25 @@ func (j *joiner) mergedNodes() []int {
 // addRuns adds a step's tasks to the runs of the nodes that the step computes: several nodes for a
 // row chain, and one node otherwise. The argument all is the range of the step's tasks in the
 // program, and runs[n] is the range of tasks of node n so far.
-func (j *joiner) addRuns(s *step, all Run, runs []Run) {
+func (j *joiner) addRuns(s *step, program Run, runs []Run) {
 	if s.chain == nil {
-		j.addRun(s.node, all, runs)
+		j.addRun(s.node, program, runs)
 		return
 	}
 	for k, n := range s.chain.nodes {
 		r := s.chain.runs[k]
-		j.addRun(n, Run{all.First + r.First, r.Tasks}, runs)
+		j.addRun(n, Run{program.First + r.First, r.Tasks}, runs)
 	}
 }
 
 // addRun extends the run of a node by the tasks in more. The run may already hold tasks that
 // transpose an input of the node. node is an index after fusion.
-func (j *joiner) addRun(node int, more Run, runs []Run) {
+func (j *joiner) addRun(node int, added Run, runs []Run) {
 	r := &runs[j.nodes[node].members[0]]
 	if r.Tasks == 0 {
-		r.First = more.First
+		r.First = added.First
 	}
-	r.Tasks += more.Tasks
+	r.Tasks += added.Tasks
 }
 
 // placeInScratch assigns offsets in the scratch buffer to the tensors between steps, except for
@@ -238,10 +238,10 @@ func (j *joiner) placeInScratch(resident []bool) (own []int) {
 // locateBuffers returns the place in the program of each buffer that a step's part uses. The
 // argument own is the offset of the step's own scratch memory. On the first call for a part,
 // locateBuffers appends the part's constants to the constant section.
-func (j *joiner) locateBuffers(s *step, own int) *place.Spots {
+func (j *joiner) locateBuffers(s *step, scratch int) *place.Spots {
 	p := s.part.output
 	var at place.Spots
-	at[regs.BARScratch] = place.Spot{Bar: regs.BARScratch, Base: own}
+	at[regs.BARScratch] = place.Spot{Bar: regs.BARScratch, Base: scratch}
 	base, ok := j.parts[s.part]
 	if !ok && p.Constants.Bytes > 0 {
 		j.constants.Pad(64)

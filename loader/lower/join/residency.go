@@ -294,11 +294,11 @@ func (j *joiner) findReaders(p *Part) map[*task.Tile][]reader {
 // locate returns the layout with which task t can access operand which in L2, if the operand is r
 // instead of a tensor in memory. It translates the operand's offset and strides in memory to those
 // of r. It reports false if that is not possible.
-func (r *resident) locate(t *task.Task, which task.Operand) (place.Layout, bool) {
-	m, groups, planes, rows, plain := t.MemoryOf(which)
+func (r *resident) locate(t *task.Task, operand task.Operand) (place.Layout, bool) {
+	m, groups, planes, rows, plain := t.MemoryOf(operand)
 	s := place.Surface(0, r.shape)
 	width := t.InShape().Width
-	if which == task.OperandResult {
+	if operand == task.OperandResult {
 		if width = t.OutShape().Width; t.IsResultTransposed() {
 			width = t.OutShape().Channels
 		}

@@ -60,13 +60,13 @@ func (r *retargeter) moveTiles(k, shift int) {
 
 // useResident makes task k access operand which in L2 if that operand is a resident; otherwise it
 // does nothing. If task k loads a tile for later tasks of the step, they read the resident too.
-func (r *retargeter) useResident(k int, which task.Operand) {
-	a, t := access{r.step, k, which}, r.tasks[k]
+func (r *retargeter) useResident(k int, operand task.Operand) {
+	a, t := access{r.step, k, operand}, r.tasks[k]
 	in := r.kept[a]
 	if in == nil {
 		return
 	}
-	at, _ := in.locate(r.plan[k], which)
+	at, _ := in.locate(r.plan[k], operand)
 	at.Base += in.extent.Base
 	if in.tile == nil {
 		in.tile = &task.Tile{At: in.layout.Rebase(in.extent.Base), Bytes: in.extent.Bytes, Result: true}
@@ -76,7 +76,7 @@ func (r *retargeter) useResident(k int, which task.Operand) {
 		tile = &task.Tile{At: at, Bytes: in.extent.Bytes / len(in.loads), Owner: t}
 	}
 	r.moved[in.tile], r.moved[tile] = true, true // already at the address of the resident
-	if which == task.Operand1 {
+	if operand == task.Operand1 {
 		r.j.visitReaders(a, func(i int, _ *place.Layout) bool {
 			if later := r.tasks[i]; r.plan[i].First == r.plan[k].First {
 				later.ReplaceSource1(at, tile)
@@ -94,9 +94,9 @@ func (r *retargeter) useResident(k int, which task.Operand) {
 		if t.IsPassThrough() && r.j.steps[next.step].part.output.Tasks[next.task].Planar() {
 			t.SetPatch(task.KeptPatch(t.InShape()))
 		}
-	case which == task.Operand1:
+	case operand == task.Operand1:
 		t.ReplaceSource1(at, in.tile)
-	case which == task.Operand2:
+	case operand == task.Operand2:
 		t.ReplaceSource2(at, in.tile)
 	default:
 		in.tile.Owner = t

@@ -20,11 +20,11 @@ const (
 // of a transposed result. The operand must be in memory, see [Task.IsInMemory]. plain is false if
 // the task has a depth or interleaves channels, because the returned numbers then leave out a part
 // of the surface.
-func (t *registers) MemoryOf(which Operand) (m place.Memory, groups, planes, rows int, plain bool) {
+func (t *registers) MemoryOf(operand Operand) (m place.Memory, groups, planes, rows int, plain bool) {
 	g := &t.g
 	d, s := &g.TileDMASrc, g.InShape()
 	plain = g.Common.InDepth.Din() == 1 && g.Common.OutDepth.Dout() == 1
-	switch which {
+	switch operand {
 	case Operand1:
 		m = place.Memory{Bar: t.h.Bases.RBase0(), Base: int(d.Src1Base.Bytes()), Row: int(d.Src1RowStride.Bytes()), Plane: int(d.Src1PlaneStride.Bytes()), Group: int(d.Src1GroupStride.Bytes())}
 		plain = plain && d.Src1Fmt.Interleave() == 1
@@ -45,8 +45,8 @@ func (t *registers) MemoryOf(which Operand) (m place.Memory, groups, planes, row
 // TileBytes returns how many bytes of L2 a source occupies. It counts all rows of the source, or
 // only the rows that one tile (a run of result rows) needs if the task computes its result in
 // several tiles. which must be Operand1 or Operand2.
-func (t *registers) TileBytes(which Operand) int {
-	at := t.L2Layout(which)
+func (t *registers) TileBytes(operand Operand) int {
+	at := t.L2Layout(operand)
 	channel, row, group := at.Channel, at.Row, at.Group
 	c := &t.g.Common
 	s := t.g.InShape()
@@ -62,8 +62,8 @@ func (t *registers) TileBytes(which Operand) int {
 
 // Source returns the tile in L2 of the first or second source. It returns nil for OperandResult and
 // for a source without a tile.
-func (t *Task) Source(which Operand) *Tile {
-	switch which {
+func (t *Task) Source(operand Operand) *Tile {
+	switch operand {
 	case Operand1:
 		return t.First
 	case Operand2:
@@ -98,8 +98,8 @@ func (t *registers) IsElementwise() bool {
 
 // IsInMemory reports whether the task reads or writes the operand in memory by DMA, rather than in
 // L2.
-func (t *registers) IsInMemory(which Operand) bool {
-	switch which {
+func (t *registers) IsInMemory(operand Operand) bool {
+	switch operand {
 	case Operand1:
 		return t.g.Source1On()
 	case Operand2:
@@ -110,8 +110,8 @@ func (t *registers) IsInMemory(which Operand) bool {
 
 // Bar returns the index of the buffer in memory that holds an operand. The result is meaningless if
 // the operand stays in L2, see [Task.IsInMemory].
-func (t *registers) Bar(which Operand) uint32 {
-	switch which {
+func (t *registers) Bar(operand Operand) uint32 {
+	switch operand {
 	case Operand1:
 		return t.h.Bases.RBase0()
 	case Operand2:
@@ -128,9 +128,9 @@ func (t *registers) KernelBar() (bar uint32, ok bool) {
 
 // L2Layout returns the address and the strides of an operand in L2, in bytes. The strides of a
 // result that streams to memory are 0.
-func (t *registers) L2Layout(which Operand) place.Layout {
+func (t *registers) L2Layout(operand Operand) place.Layout {
 	l := &t.g.L2
-	switch which {
+	switch operand {
 	case Operand1:
 		return place.Layout{Base: int(l.Src1Base.Bytes()), Channel: int(l.Src1ChannelStride.Bytes()), Row: int(l.Src1RowStride.Bytes()), Group: int(l.Src1GroupStride.Bytes())}
 	case Operand2:

@@ -39,14 +39,14 @@ func (t *registers) Rebase(at *place.Spots) {
 }
 
 // Shift adds n bytes to the address of an operand in L2. The strides of the operand do not change.
-func (t *Task) Shift(which Operand, n int) {
+func (t *Task) Shift(operand Operand, n int) {
 	l := &t.g.L2
-	w := [...]*regs.L2Word{&l.Src1Base, &l.Src2Base, &l.ResultBase}[which]
+	w := [...]*regs.L2Word{&l.Src1Base, &l.Src2Base, &l.ResultBase}[operand]
 	t.setL2(w, int(w.Bytes())+n)
 }
 
 // MoveTo sets the offset in bytes of an operand within its buffer in memory.
-func (t *Task) MoveTo(which Operand, base int) {
-	w := [...]*regs.DMAWord{&t.g.TileDMASrc.Src1Base, &t.g.TileDMASrc.Src2Base, &t.g.TileDMADst.DstBase}[which]
+func (t *Task) MoveTo(operand Operand, base int) {
+	w := [...]*regs.DMAWord{&t.g.TileDMASrc.Src1Base, &t.g.TileDMASrc.Src2Base, &t.g.TileDMADst.DstBase}[operand]
 	t.setDMA(w, base)
 }

@@ -7,40 +7,40 @@ import (
 
 // ReadTileGroups is like [Task.ReadTile] for a source with several groups, whose stride is
 // at.Group.
-func (t *Task) ReadTileGroups(tile *Tile, at place.Layout) {
-	t.ReadTile(tile, at)
-	t.setL2(&t.g.L2.Src1GroupStride, at.Group)
+func (t *Task) ReadTileGroups(tile *Tile, layout place.Layout) {
+	t.ReadTile(tile, layout)
+	t.setL2(&t.g.L2.Src1GroupStride, layout.Group)
 }
 
 // KeepResultGroups is like [Task.KeepResult] for a result with several groups, whose stride is
 // at.Group.
-func (t *Task) KeepResultGroups(at place.Layout, bytes int) *Tile {
-	tile := t.KeepResult(at, bytes)
-	t.setL2(&t.g.L2.ResultGroupStride, at.Group)
+func (t *Task) KeepResultGroups(layout place.Layout, bytes int) *Tile {
+	tile := t.KeepResult(layout, bytes)
+	t.setL2(&t.g.L2.ResultGroupStride, layout.Group)
 	return tile
 }
 
 // KeepResultInRing makes the task write its result to a ring of the given size in bytes, with
 // layout at, and returns the ring's tile. A ring is a buffer in L2 that the next task empties while
 // this task fills it.
-func (t *Task) KeepResultInRing(at place.Layout, bytes int) *Tile {
-	tile := t.KeepResultGroups(at, bytes)
+func (t *Task) KeepResultInRing(layout place.Layout, bytes int) *Tile {
+	tile := t.KeepResultGroups(layout, bytes)
 	t.g.L2.ResultCfg = t.g.L2.ResultCfg.WithType(TypeRing)
 	return tile
 }
 
 // ReadRing makes the task read its first source from a ring, a buffer in L2 that the previous task
 // fills while this task empties it. It undoes an earlier [Task.LoadSource1].
-func (t *Task) ReadRing(at place.Layout, tile *Tile) {
-	t.ReplaceSource1(at, tile)
+func (t *Task) ReadRing(layout place.Layout, tile *Tile) {
+	t.ReplaceSource1(layout, tile)
 	t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithType(TypeRing).WithDMAIntl(1)
 }
 
 // LoadOnlySource2 makes the task load its second source from surface m into L2, while its first
 // source already is in L2. interleave is the number of channels that alternate in each row of m; 0
 // leaves the format as it is.
-func (t *Task) LoadOnlySource2(m place.Memory, at place.Layout, interleave int) {
-	t.LoadSource2(m, at)
+func (t *Task) LoadOnlySource2(m place.Memory, layout place.Layout, interleave int) {
+	t.LoadSource2(m, layout)
 	t.SetSourceFlags()
 	l := &t.g.L2
 	l.SourceCfg = l.SourceCfg.WithDMAFmt(1)
@@ -88,21 +88,21 @@ func (t *Task) SetKernelInBuffer(bar uint32, lanes []coeff.Lane) {
 
 // WriteThroughTile makes the task write its result to surface m in memory through a tile in L2 with
 // the layout at, rather than streaming it.
-func (t *Task) WriteThroughTile(m place.Memory, at place.Layout) {
-	t.WriteResult(m, at.Base)
+func (t *Task) WriteThroughTile(m place.Memory, layout place.Layout) {
+	t.WriteResult(m, layout.Base)
 	l := &t.g.L2
 	l.ResultCfg = l.ResultCfg.WithType(1).WithDep_or_BfrMode(0)
-	t.setLayout(at, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, &l.ResultGroupStride)
+	t.setLayout(layout, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, &l.ResultGroupStride)
 	t.g.TileDMADst.DstDMAConfig = t.g.TileDMADst.DstDMAConfig.WithB26(false)
 }
 
 // StageResult is like [Task.WriteThroughTile] for a task that only moves data, such as a slice, a
 // transpose or a tile (seen in 4 of 4 tasks). It also records the size of the tile.
-func (t *Task) StageResult(m place.Memory, at place.Layout) {
-	t.WriteThroughTile(m, at)
+func (t *Task) StageResult(m place.Memory, layout place.Layout) {
+	t.WriteThroughTile(m, layout)
 	t.g.L2.ResultCfg = t.g.L2.ResultCfg.WithType(2)
 	t.Staged = true
-	t.Result.Bytes = at.Row * t.g.OutShape().Height
+	t.Result.Bytes = layout.Row * t.g.OutShape().Height
 }
 
 // SetInterleave declares that n channels of the first source alternate in each row in memory.

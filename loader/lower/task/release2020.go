@@ -37,12 +37,12 @@ func NewSum2020(s regs.Shape) *Task {
 // StageResult2020 makes t write its result to surface m in memory through a tile in L2 with the
 // layout at. Unlike [Task.StageResult], it sets the registers as the vendor's compiler of 2020
 // does.
-func StageResult2020(t *Task, m place.Memory, at place.Layout) {
-	t.WriteResult(m, at.Base)
+func StageResult2020(t *Task, m place.Memory, layout place.Layout) {
+	t.WriteResult(m, layout.Base)
 	t.g.TileDMADst.DstDMAConfig = t.g.TileDMADst.DstDMAConfig.WithB26(false)
 	l := &t.g.L2
 	l.ResultCfg = l.ResultCfg.WithDep_or_BfrMode(0)
-	t.setLayout(at, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, &l.ResultGroupStride)
+	t.setLayout(layout, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, &l.ResultGroupStride)
 }
 
 // WriteResult2020 makes planar task t stream its result to surface m in memory. base is the address

@@ -7,19 +7,19 @@ import (
 
 // KeepSource makes the task leave its first source in L2 after loading it from memory, for later
 // tasks. The argument at is the layout of the source in L2. The tile becomes t.First.
-func (t *Task) KeepSource(at place.Layout, tile *Tile) {
+func (t *Task) KeepSource(layout place.Layout, tile *Tile) {
 	l := &t.g.L2
 	l.SourceCfg = l.SourceCfg.WithType(1)
-	t.setLayout(at, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, &l.Src1GroupStride)
-	if at.Group == 0 {
-		t.setL2(&l.Src1GroupStride, at.Depth)
+	t.setLayout(layout, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, &l.Src1GroupStride)
+	if layout.Group == 0 {
+		t.setL2(&l.Src1GroupStride, layout.Depth)
 	}
 	t.First = tile
 }
 
 // ReplaceSource1 makes the task read its first source from tile, which is in L2, instead of loading
 // it from memory. The layout of the tile is at.
-func (t *Task) ReplaceSource1(at place.Layout, tile *Tile) {
+func (t *Task) ReplaceSource1(layout place.Layout, tile *Tile) {
 	blank := blankRegisters().TileDMASrc
 	d := &t.g.TileDMASrc
 	d.Src1DMAConfig, d.Src1Fmt = blank.Src1DMAConfig, blank.Src1Fmt
@@ -28,14 +28,14 @@ func (t *Task) ReplaceSource1(at place.Layout, tile *Tile) {
 	t.h.Control = t.h.Control.WithSrcLoc(t.g.Source2On())
 	l := &t.g.L2
 	l.SourceCfg = l.SourceCfg.WithType(0).WithDMAFmt(0)
-	t.setLayout(at, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, &l.Src1GroupStride)
+	t.setLayout(layout, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, &l.Src1GroupStride)
 	t.First = tile
 	t.SetSourceFlags()
 }
 
 // ReplaceSource2 makes the task read its second source from a tile in L2, with the layout at,
 // instead of loading it from memory.
-func (t *Task) ReplaceSource2(at place.Layout, tile *Tile) {
+func (t *Task) ReplaceSource2(layout place.Layout, tile *Tile) {
 	blank := blankRegisters().TileDMASrc
 	d := &t.g.TileDMASrc
 	d.Src2DMAConfig, d.Src2Fmt = blank.Src2DMAConfig, blank.Src2Fmt
@@ -44,7 +44,7 @@ func (t *Task) ReplaceSource2(at place.Layout, tile *Tile) {
 	t.h.Control = t.h.Control.WithSrcLoc(t.LoadsFirst())
 	l := &t.g.L2
 	l.SourceCfg &^= twoSourceBit
-	t.setLayout(at, &l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Src2DepthStride, &l.Src2GroupStride)
+	t.setLayout(layout, &l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Src2DepthStride, &l.Src2GroupStride)
 	t.Second = tile
 	t.SetSourceFlags()
 }
@@ -76,14 +76,14 @@ func (t *Task) SetSourceFlags() {
 
 // ReplaceResult makes the task leave its result in L2, with the layout at, instead of writing it to
 // memory. The tile becomes t.Result.
-func (t *Task) ReplaceResult(at place.Layout, tile *Tile) {
+func (t *Task) ReplaceResult(layout place.Layout, tile *Tile) {
 	blank := blankRegisters().TileDMADst
 	t.g.TileDMADst = blank
 	t.h.Bases = t.h.Bases.WithWBase(0).WithWBE(false)
 	t.h.Control = t.h.Control.WithDstLoc(false)
 	l := &t.g.L2
 	l.ResultCfg = regs.L2Route(0).WithDMAFmt(1).WithDMAIntl(1)
-	t.setLayout(at, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, nil)
-	t.setL2(&l.ResultGroupStride, at.Group)
+	t.setLayout(layout, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, nil)
+	t.setL2(&l.ResultGroupStride, layout.Group)
 	t.Result = tile
 }

@@ -126,22 +126,22 @@ func (t *registers) setL2(w *regs.L2Word, n int) {
 
 // setLayout writes the layout of a tile to its registers. group may be nil, because only tiles
 // that the DMA fills have a group stride.
-func (t *registers) setLayout(at place.Layout, base, channel, row, depth, group *regs.L2Word) {
-	t.setL2(base, at.Base)
-	t.setL2(channel, at.Channel)
-	t.setL2(row, at.Row)
-	t.setL2(depth, at.Depth)
+func (t *registers) setLayout(layout place.Layout, base, channel, row, depth, group *regs.L2Word) {
+	t.setL2(base, layout.Base)
+	t.setL2(channel, layout.Channel)
+	t.setL2(row, layout.Row)
+	t.setL2(depth, layout.Depth)
 	if group != nil {
-		t.setL2(group, at.Group)
+		t.setL2(group, layout.Group)
 	}
 }
 
 // recordLimitError records that a quantity exceeds the maximum of its register. limit names the
 // quantity with its unit, got is its value and most the maximum. Only the first call counts.
 // FirstError returns the error.
-func (t *registers) recordLimitError(limit string, got, most int) {
+func (t *registers) recordLimitError(limit string, value, maximum int) {
 	if t.err == nil {
-		t.err = &layer.LimitError{Limit: limit, Got: got, Max: most, Nearest: "split the layer into smaller ones"}
+		t.err = &layer.LimitError{Limit: limit, Got: value, Max: maximum, Nearest: "split the layer into smaller ones"}
 	}
 }
 
@@ -216,7 +216,7 @@ func (t *registers) setUnicast() {
 
 // LoadSource1 makes the task load its first source from surface m in memory into L2, with the
 // layout at, and returns the tile. If keep is set, the tile stays in L2 for later tasks.
-func (t *Task) LoadSource1(m place.Memory, at place.Layout, keep bool) *Tile {
+func (t *Task) LoadSource1(m place.Memory, layout place.Layout, keep bool) *Tile {
 	t.setSource1Strides(m)
 	d := &t.g.TileDMASrc
 	t.setDMA(&d.Src1Base, m.Base)
@@ -226,13 +226,13 @@ func (t *Task) LoadSource1(m place.Memory, at place.Layout, keep bool) *Tile {
 	l := &t.g.L2
 	l.SourceCfg = l.SourceCfg.WithType(2).WithDMAFmt(1).WithDMAIntl(1)
 	if keep {
-		if width := int(t.g.Common.InDim.Win()) * layer.ElementBytes; at.Channel < width && !t.g.Common.PlanarOperands.Src1BroadcastW() {
-			t.recordLimitError("bytes of a row that is kept", width, at.Channel)
+		if width := int(t.g.Common.InDim.Win()) * layer.ElementBytes; layout.Channel < width && !t.g.Common.PlanarOperands.Src1BroadcastW() {
+			t.recordLimitError("bytes of a row that is kept", width, layout.Channel)
 		}
 		l.SourceCfg = l.SourceCfg.WithType(KeptTile)
 	}
-	t.setLayout(at, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, &l.Src1GroupStride)
-	t.First = &Tile{At: at, Owner: t, Bytes: at.Row * int(t.g.Common.InDim.Hin())}
+	t.setLayout(layout, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, &l.Src1GroupStride)
+	t.First = &Tile{At: layout, Owner: t, Bytes: layout.Row * int(t.g.Common.InDim.Hin())}
 	return t.First
 }
 
@@ -251,7 +251,7 @@ var surfaceFmt = regs.SurfaceFmt(0).WithFmtMode(1).WithTruncate(3).WithMemFmt(2)
 
 // LoadSource2 makes the task load its second source from surface m in memory into L2, with the
 // layout at. Unlike the first source, it gets no [Tile].
-func (t *Task) LoadSource2(m place.Memory, at place.Layout) {
+func (t *Task) LoadSource2(m place.Memory, layout place.Layout) {
 	d := &t.g.TileDMASrc
 	t.setDMA(&d.Src2Base, m.Base)
 	t.setDMA(&d.Src2RowStride, m.Row)
@@ -264,31 +264,31 @@ func (t *Task) LoadSource2(m place.Memory, at place.Layout) {
 	t.h.Control = t.h.Control.WithSrcLoc(true) // set if any source is in memory (seen in 346 of 346 tasks)
 	l := &t.g.L2
 	l.SourceCfg |= twoSourceBit
-	t.setLayout(at, &l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Src2DepthStride, &l.Src2GroupStride)
+	t.setLayout(layout, &l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Src2DepthStride, &l.Src2GroupStride)
 	t.g.Common.Cfg |= bothInMemory
 }
 
 // ReadTile makes the task read its first source from a tile in L2 that an earlier task loaded or
 // computed. The argument at is the layout of the part that the task reads.
-func (t *Task) ReadTile(tile *Tile, at place.Layout) {
+func (t *Task) ReadTile(tile *Tile, layout place.Layout) {
 	l := &t.g.L2
 	l.SourceCfg = l.SourceCfg.WithDMAIntl(1)
-	t.setLayout(at, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, nil)
+	t.setLayout(layout, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, nil)
 	t.First = tile
 }
 
 // ReadSecondTile makes the task read its second source from a tile in L2 that an earlier task
 // loaded or computed. The argument at is the layout of the part that the task reads.
-func (t *Task) ReadSecondTile(tile *Tile, at place.Layout) {
+func (t *Task) ReadSecondTile(tile *Tile, layout place.Layout) {
 	l := &t.g.L2
-	t.setLayout(at, &l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Src2DepthStride, nil)
+	t.setLayout(layout, &l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Src2DepthStride, nil)
 	t.Second = tile
 }
 
 // ReadDescribedTile is like [Task.ReadTile], and also sets the memory registers of the source to
 // surface m in the scratch buffer, see [Task.MarkSourceDescribed].
-func (t *Task) ReadDescribedTile(tile *Tile, at place.Layout, m place.Memory) {
-	t.ReadTile(tile, at)
+func (t *Task) ReadDescribedTile(tile *Tile, layout place.Layout, m place.Memory) {
+	t.ReadTile(tile, layout)
 	t.MarkSourceDescribed(m)
 }
 
@@ -319,19 +319,19 @@ func (t *registers) setResultStrides(m place.Memory) {
 
 // KeepResult makes the task leave its result in L2 for later tasks, with the layout at, and returns
 // the new tile. bytes is the size of the tile.
-func (t *Task) KeepResult(at place.Layout, bytes int) *Tile {
+func (t *Task) KeepResult(layout place.Layout, bytes int) *Tile {
 	l := &t.g.L2
 	l.ResultCfg = l.ResultCfg.WithDMAFmt(1).WithDMAIntl(1)
-	t.setLayout(at, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, nil)
-	t.Result = &Tile{At: at, Owner: t, Result: true, Bytes: bytes}
+	t.setLayout(layout, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, nil)
+	t.Result = &Tile{At: layout, Owner: t, Result: true, Bytes: bytes}
 	return t.Result
 }
 
 // KeepDescribedResult is like [Task.KeepResult], and also sets the memory registers of the result
 // to surface m in the scratch buffer, see [Task.MarkResultDescribed].
-func (t *Task) KeepDescribedResult(at place.Layout, bytes int, m place.Memory) *Tile {
+func (t *Task) KeepDescribedResult(layout place.Layout, bytes int, m place.Memory) *Tile {
 	t.MarkResultDescribed(m)
-	return t.KeepResult(at, bytes)
+	return t.KeepResult(layout, bytes)
 }
 
 // setNonlinear selects what the MAC engines apply to their sums: ReLU, a table or nothing.
