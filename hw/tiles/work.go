@@ -41,13 +41,13 @@ type Work struct {
 	Channels   int    // output channels that an engine serves in a round
 }
 
-// Single returns the number of cycles that the work takes on engines with one set of accumulators,
-// which must finish the results of one unit of work before they start the next.
+// Single returns the duration of the work in cycles for engines with one set of accumulators, which
+// must finish the results of one unit of work before they start the next.
 func (w *Work) Single() clock.Cycles { return w.cycles(w.MACCycles + w.PostCycles) }
 
-// Buffered returns the number of cycles that the work takes on the engines of an array with
-// dimensions p. If a unit of work uses at most half of their accumulators, the engines start the
-// next unit while they finish the results of this one.
+// Buffered returns the duration of the work in cycles for the engines of an array with dimensions
+// p. If a unit of work uses at most half of their accumulators, the engines start the next unit
+// while they finish the results of this one.
 func (w *Work) Buffered(p Params) clock.Cycles {
 	if 2*clock.CeilDiv(w.PostCycles, TilesPerEngine) <= p.MaxPack {
 		return w.Double()
@@ -55,7 +55,7 @@ func (w *Work) Buffered(p Params) clock.Cycles {
 	return w.Single()
 }
 
-// Double returns the number of cycles that the work takes on engines with two sets of accumulators,
+// Double returns the duration of the work in cycles for engines with two sets of accumulators,
 // which start the next unit of work while they finish the results of the last.
 func (w *Work) Double() clock.Cycles { return w.cycles(max(w.MACCycles, w.PostCycles)) }
 

@@ -77,7 +77,7 @@ func ExampleProgram(name string) (*loader.Program, error) {
 	return loader.Read(name, bytes.NewReader(file), int64(len(file)))
 }
 
-// channelBytes is the size in the L2 of a channel of one pixel.
+// channelBytes is the number of bytes that a channel of one pixel occupies in the L2.
 const channelBytes = 16
 
 // rowSurface returns the surface of a tensor with c channels of one row of w values.

@@ -28,7 +28,8 @@ func Lower(l layer.Layer, w layer.Weights) (*loader.Program, error) {
 	return c.Builder.Build(l.Op.String())
 }
 
-// Compile is like [Lower], but returns the parts of the program without linking them.
+// Compile compiles a layer with weights w like [Lower], but returns the parts of the program, such
+// as descriptors and constants, without linking them.
 func Compile(l layer.Layer, w layer.Weights) (*Lowered, error) {
 	o, err := family.Lower(&l, &w)
 	if err != nil {
@@ -41,8 +42,9 @@ func Compile(l layer.Layer, w layer.Weights) (*Lowered, error) {
 	}, nil
 }
 
-// Sized is like [Lower] for a program that is only timed: it has descriptors, ports and the sizes
-// of all parts, but no constants. Its times equal those of the program that Lower returns.
+// Sized compiles a layer with weights w to a program that can only be timed: it has descriptors,
+// ports and the sizes of all parts, but no constants. Its times equal those of the program that
+// [Lower] returns.
 func Sized(l layer.Layer, w layer.Weights) (*loader.Program, error) {
 	w.SizesOnly = true
 	o, err := family.Lower(&l, &w)

@@ -24,8 +24,9 @@ func (r dmaID) isKernel() bool { return r&1 != 0 }
 // lastAccesses holds the last DMA that accessed each byte, by buffer.
 type lastAccesses map[uint32]*segments
 
-// newLastAccesses returns the byte ranges of all accesses, with no DMA recorded for any byte. It
-// returns nil for a single task, which cannot share bytes with another.
+// newLastAccesses returns the pieces into which the byte ranges in moves divide each buffer, with
+// no DMA recorded for any byte. It returns nil for a single task, which cannot share bytes with
+// another.
 func newLastAccesses(moves []access) lastAccesses {
 	if len(moves) < 2 {
 		return nil
@@ -51,7 +52,8 @@ func newLastAccesses(moves []access) lastAccesses {
 	return b
 }
 
-// recordReads records the DMAs of a task as the last accesses to the bytes that they read.
+// recordReads records the two DMAs of the task with the given index as the last accesses to the
+// bytes of m that they read.
 func (b lastAccesses) recordReads(m *access, task int) {
 	for k, s := range m.source {
 		if m.on[k] {
@@ -117,8 +119,8 @@ func (g *segments) assign(node, low, high, from, to int, r dmaID) {
 	g.last[node] = max(g.last[left], g.last[right])
 }
 
-// latest returns the latest DMA of the pieces in [from, to), or noDMA. The other parameters are
-// those of assign.
+// latest returns the latest DMA of the pieces in [from, to), or noDMA. node is the root of a
+// subtree with the pieces in [low, high).
 func (g *segments) latest(node, low, high, from, to int) dmaID {
 	if g.uniform[node] || from <= low && high <= to {
 		return g.last[node]

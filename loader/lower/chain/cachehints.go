@@ -91,7 +91,7 @@ func (p *program) setReuse() []uint32 {
 }
 
 // markOverwrite records in the registers of task i that its result is in the scratch buffer. The
-// argument by is the DMA that last accessed the bytes that the result overwrites, or noDMA.
+// argument last is the DMA that last accessed the bytes that the result overwrites, or noDMA.
 func (t *step) markOverwrite(i int, last dmaID) {
 	w := &t.g.TileDMADst.DstDMAConfig
 	*w |= scratchHint
@@ -132,9 +132,9 @@ func (t *step) setHints(m *access, again [2]bool, read lastAccesses) {
 	}
 }
 
-// findRereads reports, for both sources of every task, whether a later task reads any of their
-// bytes before they are overwritten. Later reads count if a tile DMA makes them, or if they load
-// weights from the scratch buffer.
+// findRereads reports, for each of the two sources of every task, whether a later task reads any of
+// its bytes before they are overwritten. Later reads count if a tile DMA makes them, or if they
+// load weights from the scratch buffer.
 func findRereads(moves []access) [][2]bool {
 	again := make([][2]bool, len(moves))
 	later := newLastAccesses(moves)

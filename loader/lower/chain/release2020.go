@@ -23,7 +23,8 @@ func Finish2020(tasks []*task.Task) ([]*regs.Descriptor, error) {
 	return loader.Sequence(out...), task.FirstError(tasks)
 }
 
-// waitForAll returns r with the bits set that wait for the sources and results of both engines.
+// waitForAll returns r with the dependency bits set, which make an access wait for the sources and
+// results of both engines.
 func waitForAll(r regs.L2Route) regs.L2Route {
 	return r.WithAConvSrc(true).WithAConvRslt(true).WithAPlnrSrc(true).WithAPlnrRslt(true)
 }

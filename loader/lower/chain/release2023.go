@@ -58,9 +58,10 @@ func Finish2023(tasks []*task.Task, passed bool) []*regs.Descriptor {
 	return out
 }
 
-// findRuns2023 is like findRuns, except that a task whose predecessor starts a run joins that run
-// instead of starting one (seen in 3 of 3 programs). The run of the first task is not extended like
-// this.
+// findRuns2023 reports for every task, and for the end of the chain, whether a run starts there.
+// The runs are those of [program.findRuns], except that a task whose predecessor starts a run joins
+// that run instead of starting one (seen in 3 of 3 programs). The run of the first task is not
+// extended like this.
 func (p *program) findRuns2023() []bool {
 	starts := p.findRuns()
 	for i := 2; i < len(p.tasks); i++ {
@@ -123,8 +124,8 @@ func (p *program) setRoute2023(i int, starts bool) {
 	l.SourceCfg = s
 }
 
-// loadedTile returns the place in L2 of the tile that t loads from memory. This is the tile of the
-// first source, or that of the second source if the first is already in L2.
+// loadedTile returns the tile in L2 into which t loads a source from memory: the tile of the first
+// source, or that of the second source if the first is already in L2.
 func loadedTile(t *task.Task) *task.Tile {
 	which := task.Operand2
 	if t.LoadsFirst() {

@@ -91,9 +91,10 @@ func (t *step) waitForStaging(other *task.Task) {
 	}
 }
 
-// addWaits returns r with the dependency bits that an access to the given tile needs. It waits for
-// the source and the result of other, the last task of the other engine, where they overlap with
-// the tile. If own is set, it also waits for all earlier work of its own engine.
+// addWaits returns r with the dependency bits that an access to the given tile needs. The access
+// waits for the source and the result of other, the last task of the other engine, where they
+// overlap with the tile. If own is set, the access also waits for all earlier work of the task's
+// own engine.
 func (t *step) addWaits(r regs.L2Route, tile *task.Tile, other *task.Task, own bool) regs.L2Route {
 	source := other != nil && tile.Overlaps(other.First)
 	result := other != nil && tile.Overlaps(other.Result)

@@ -43,11 +43,11 @@ func (p *program) findRuns() []bool {
 	return starts
 }
 
-// setControlWord sets header word 6 of task i, which marks the runs of a program: the tasks between
-// two points at which another program may get the engine. The first task of a run sets SPL, and the
-// last one sets TSR and TSE. Between two tasks that describe a tile in the scratch buffer one run
-// ends and another starts; they set DPC and SPC (seen in 104 of 104 descriptors). starts[i] says
-// whether task i starts a run.
+// setControlWord sets word 6 in the header of task i, whose bits mark the runs of a program: the
+// tasks between two points at which another program may get the engine. The first task of a run
+// sets bit SPL, and the last one sets bits TSR and TSE. Between two tasks that describe a tile in
+// the scratch buffer one run ends and another starts; the first of them sets bit DPC and the second
+// SPC (seen in 104 of 104 descriptors). starts[i] says whether task i starts a run.
 func (p *program) setControlWord(i int, starts []bool) {
 	t := &p.steps[i]
 	w := t.h.Control

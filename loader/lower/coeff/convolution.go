@@ -109,7 +109,8 @@ func (c *Convolution) Pack(s Share, width int, reserve func(n int) []byte) *Kern
 	return k
 }
 
-// neededTaps returns [Kernel.WindowTaps] for share s. Weights that are not given count as nonzero.
+// neededTaps returns how many taps of the window the values of share s need, as [Kernel.WindowTaps]
+// defines it. Weights that are not given count as nonzero.
 func (c *Convolution) neededTaps(s Share) int {
 	w := &c.Layer.Window
 	rows, columns := make([]bool, w.Kh), make([]bool, w.Kw)

@@ -146,7 +146,7 @@ func (f *ChannelWeights) appendPlane(dst []float16.Float16, p plane) []float16.F
 	return dst
 }
 
-// codebookSize returns the number of entries in a palette's codebook.
+// codebookSize returns the number of entries in the codebook of a palette encoding, 16 or 256.
 func (c Coding) codebookSize() int {
 	if c == Palette4 {
 		return 1 << 4

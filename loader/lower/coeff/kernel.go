@@ -63,9 +63,9 @@ type ChannelWeights struct {
 	strided bool
 }
 
-// setForm sets the form in which a file stores the weights w, and their scales. channel(g, n) must
-// return the layer's output channel for channel n of group g. If w has no values, setForm does
-// nothing.
+// setForm sets the form and the scales that f tries for its weights to those with which a file
+// stores w. channel(g, n) must return the layer's output channel for channel n of group g. If w has
+// no values, setForm does nothing.
 func (f *ChannelWeights) setForm(w *layer.Weights, channel func(g, n int) int) {
 	if len(w.Filter) == 0 {
 		return
@@ -100,8 +100,8 @@ func (f *ChannelWeights) Pack(width int) *Kernel {
 	return f.fillLanes(planes)
 }
 
-// packSizes returns a kernel with the lanes that Pack would return for dense weights, but without
-// data.
+// packSizes returns a kernel with the lanes that [ChannelWeights.Pack] returns for dense weights,
+// but without data.
 func (f *ChannelWeights) packSizes(width int) *Kernel {
 	rows := f.Taps + BiasRows(f.Bias != nil)
 	var group [lanes.Count]int // bytes of a group in each lane
@@ -123,8 +123,8 @@ func (f *ChannelWeights) packSizes(width int) *Kernel {
 	return k
 }
 
-// packUniformPlanes is like Pack, but every plane has exactly w channels, even if fewer channels
-// are left.
+// packUniformPlanes is like [ChannelWeights.Pack], but makes every plane w channels wide, even if
+// fewer channels are left for the last one.
 func (f *ChannelWeights) packUniformPlanes(w int) *Kernel {
 	var planes []plane
 	for i := 0; i*w < f.Channels; i++ {

@@ -6,10 +6,10 @@ import (
 	"anesim/loader/layer"
 )
 
-// PackPairs returns the packed weights of a depthwise convolution of one row that computes several
-// pixels per step. The window is widened to the columns that any pixel of a step reads, and each
-// pixel has weights for all of them, zero for columns it does not read. The columns are ordered by
-// their number modulo pixels. The share must be the whole layer.
+// PackPairs returns the packed weights of a depthwise convolution of one row that computes the
+// given number of pixels per step. The window is widened to the columns that any pixel of a step
+// reads, and each pixel has weights for all of them, zero for columns it does not read. The columns
+// are ordered by their number modulo pixels. The share must be the whole layer.
 func (c *Convolution) PackPairs(s Share, pixels int) *Kernel {
 	l, w := c.Layer, c.Weights
 	columns := layer.Window{Kh: 1, Kw: l.Window.Kw + pixels - 1, Sy: 1, Sx: pixels}

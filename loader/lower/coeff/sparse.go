@@ -32,8 +32,9 @@ import (
 // windows filled up to 4x4 with empty taps, which also have eight bytes of masks per channel and,
 // at 1x1, the two that are there.
 
-// canPackSparse reports whether two bytes can hold the length of every plane's body even if no
-// weight is zero. How the compiler treats longer bodies is not known; here they stay dense.
+// canPackSparse reports whether the zero-skipping form can store the weights: the length of every
+// plane's body must fit in two bytes even if no weight is zero. How the compiler treats longer
+// bodies is not known; here they stay dense.
 func (f *ChannelWeights) canPackSparse(width, taps int, phases [][]int) bool {
 	g := min(width, max(1, f.Channels/lanes.Count))
 	channel := 0

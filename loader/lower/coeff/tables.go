@@ -3,10 +3,9 @@ package coeff
 // TableBytes is the size of an activation table in bytes.
 const TableBytes = 128
 
-// padTable returns the constants for a table that the given number of lanes use: room for one
-// table per lane, with the table first and zeros after it. This agrees with all known section
-// hashes and sizes: 128 bytes for one channel, 640 - 128 for four, 1536 for twelve, and 2048 from
-// sixteen on.
+// padTable returns the constants for a table that the given number of lanes use: room for one table
+// per lane, with the table first and zeros after it. This agrees with all known section hashes and
+// sizes: 128 bytes for one lane, 512 for four, 1536 for twelve, and 2048 for sixteen.
 func padTable(table []byte, lanes int) []byte {
 	section := make([]byte, TableBytes*lanes)
 	copy(section, table)

@@ -122,8 +122,8 @@ func shareShape(l *layer.Layer, s coeff.Share) regs.Shape {
 	return regs.Shape{Groups: s.Groups, Channels: s.Channels, Height: out.H, Width: out.W}
 }
 
-// ConvTask returns a task that convolves a source of shape src to a result of shape dst. The caller
-// must set its source, its result and its weights.
+// ConvTask returns a task that computes convolution c, or the share of it whose result has shape
+// dst, from a source of shape src. The caller must set its source, its result and its weights.
 func ConvTask(c *coeff.Convolution, src, dst regs.Shape) *task.Task {
 	return newMACTask(c.Layer, task.MAC{In: src, Out: dst, Window: &c.Layer.Window, PerChannel: c.Layer.IsDepthwise(), Table: c.Table})
 }

@@ -331,7 +331,7 @@ func appendTaps(filter []float16.Float16, j job, ys, xs []int) []float16.Float16
 }
 
 // reverseTaps returns the taps of one phase of a transposed convolution along one axis, in
-// descending order. The argument at is the phase's first row in the result plus the padding, and k
+// descending order. The argument row is the phase's first row in the result plus the padding, and k
 // is the height of the window. first is the input row that taps[0] reads for that row. A phase
 // without taps gets the single tap -1, which stands for a weight of zero.
 func reverseTaps(row, k, stride int) (taps []int, first int) {
@@ -346,8 +346,8 @@ func reverseTaps(row, k, stride int) (taps []int, first int) {
 
 // splitOffset turns the input row at which a window starts into an address and padding. The input
 // is at address base, with rows that are row bytes apart. If first is negative, the window starts
-// with pad rows of padding; otherwise at is the address of row first, and left is the number of
-// rows from there to the end.
+// with pad rows of padding; otherwise pad is 0. address is the address of the first row that is not
+// padding, and rest is the number of rows from there to the end.
 func splitOffset(first, base, row, rows int) (pad, address, rest int) {
 	if first < 0 {
 		return -first, base, rows

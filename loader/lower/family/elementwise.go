@@ -14,9 +14,9 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// AddendBeforeFactor returns a number q such that (x + q) * f equals x*f + a, apart from rounding.
-// The number is a/f, or 0 if a is 0. AddendBeforeFactor returns false if it is not a normal fp16
-// value.
+// AddendBeforeFactor returns the number q = a/f, with which (x + q) * f equals x*f + a apart from
+// rounding. If a is 0, so is q. Otherwise AddendBeforeFactor returns false if q is not a normal
+// fp16 value.
 func AddendBeforeFactor(a, f float16.Float16) (float16.Float16, bool) {
 	const least, most = 0x1p-14, 65504
 	if a&^SignBit == 0 {
@@ -84,9 +84,9 @@ func lowerElementwise(o *Output, j job) error {
 }
 
 // fitPlanarRows returns how many rows of a tensor of shape s fit in L2 at a time if n tiles with
-// layout at need room together. If the vendor's compiler of 2023 would stream the tensor,
-// fitPlanarRows also replaces the patch of t and the layout at. If not even one row fits, the error
-// is a *layer.LimitError. (All rows fit in 25 of 25 programs; the choice of fewer is assumed.)
+// the layout *layout need room together. If the vendor's compiler of 2023 would stream the tensor,
+// fitPlanarRows also replaces the patch of t and *layout. If not even one row fits, the error is a
+// *layer.LimitError. (All rows fit in 25 of 25 programs; the choice of fewer is assumed.)
 func fitPlanarRows(l *layer.Layer, t *task.Task, s regs.Shape, layout *place.Layout, n int) (int, error) {
 	if usesStreamedPatch(l, s) {
 		t.SetPatch(task.StreamedPatch(s))

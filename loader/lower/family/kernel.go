@@ -24,8 +24,8 @@ type packedKernel struct {
 type kernels map[packKey]packedKernel
 
 // attachKernel gives task t the packed weights of share s, in planes of up to width channels. The
-// map made holds the weights of earlier tasks, which t shares if the share and the width are equal.
-// Otherwise attachKernel calls pack and appends the result to the constants of o.
+// map packed holds the weights of earlier tasks, which t shares if the share and the width are
+// equal. Otherwise attachKernel calls pack and appends the result to the constants of o.
 func attachKernel(o *Output, packed kernels, t *task.Task, s coeff.Share, width int, pack func(s coeff.Share, width int) *coeff.Kernel) {
 	key := packKey{s, width}
 	a, ok := packed[key]

@@ -116,9 +116,9 @@ func lowerLayer(o *Output, j job) error {
 	return j.layer.Unsupportedf("operation is not supported")
 }
 
-// placePort returns the place in memory of the input or output with the given name. If the job is a
-// piece of a larger layer, the caller has chosen that place. Otherwise placePort adds a port of
-// shape s to o, in buffer bar and with the strides of m.
+// placePort returns the place in memory of the input or output with the given name. If job j is a
+// piece of a larger layer, that is the place in j.at. Otherwise placePort adds a port of shape s,
+// in buffer bar and with the strides of m, to o and returns m in that buffer.
 func (o *Output) placePort(j job, name string, d loader.Direction, bar uint32, s layer.Shape, m place.Memory) place.Memory {
 	if at, ok := j.at[name]; ok {
 		return at

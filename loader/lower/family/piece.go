@@ -16,9 +16,9 @@ type piece struct {
 // ports holds the places of a piece's surfaces by port name, such as "x" and "y".
 type ports map[string]place.Memory
 
-// allocate returns a place in the scratch buffer for a tensor between pieces. These tensors
-// follow each other at the start of the buffer, and the scratch memory of the pieces themselves
-// comes after them.
+// allocate returns a place in the scratch buffer for a tensor of shape s that one piece writes and
+// another reads. These tensors follow each other at the start of the buffer, and the scratch memory
+// of the pieces themselves comes after them.
 func (o *Output) allocate(s layer.Shape) place.Memory {
 	m := place.Surface(place.BarScratch, s)
 	m.Base = o.held

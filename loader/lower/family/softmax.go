@@ -153,8 +153,9 @@ func newQuotientPass(s regs.Shape, first task.SourceView, previous bool) task.Pl
 	return q
 }
 
-// addPowerTask appends and returns the MAC task that computes 2^d by table for the differences d in
-// tile from. A planar task writes that tile piece by piece while this task reads it.
+// addPowerTask appends and returns the MAC task that looks up 2^d in a table for the differences d,
+// which it reads from tile from with the given layout. A planar task writes that tile piece by
+// piece while this task reads it.
 func addPowerTask(o *Output, j job, s regs.Shape, from *task.Tile, layout place.Layout) *task.Task {
 	t := task.NewCopy(s)
 	t.SetPatch(task.FixedPatch(task.LinkedPatchLog2(s)))
@@ -244,10 +245,10 @@ func addPixelPowerTask(o *Output, j job, sub *task.Task, channels int, layout pl
 	return exp
 }
 
-// addReciprocalSum appends the MAC task that computes 1 / (sum over the channels) for each pixel of
-// tile from, and returns the tile with the reciprocals. The task applies the table of 1/x to its
-// sums. Softmax over W does not need this table, because the planar engine computes reciprocals
-// itself.
+// addReciprocalSum appends the MAC task that computes 1 / (sum over the channels) for each pixel,
+// and returns the tile with the reciprocals. The task reads tile from. The task applies the table
+// of 1/x to its sums. Softmax over W does not need this table, because the planar engine computes
+// reciprocals itself.
 func addReciprocalSum(o *Output, j job, s regs.Shape, from *task.Tile, to place.Layout, pixel bool) *task.Tile {
 	one := s
 	one.Channels = 1
@@ -390,9 +391,9 @@ type rowTiles struct {
 	held, stats place.Layout
 }
 
-// reduce appends the tasks that reduce each row of tile from to one value by r, and returns the
-// tile with the results. base and to are the L2 addresses of the source and of the results. The
-// tasks read rows as groups, or as channels if the tensor has one channel.
+// reduce appends the tasks that reduce each row of a tile to one value, by task r, and returns the
+// tile with the results. from is the tile to read; base and to are the L2 addresses of the source
+// and of the results. The tasks read rows as groups, or as channels if the tensor has one channel.
 func (w rowTiles) reduce(o *Output, from *task.Tile, base, to int, r task.Planar) (last *task.Tile) {
 	s, alone, parts := w.s, w.s.Channels == 1, 1
 	if alone {

@@ -22,8 +22,8 @@ func placeSource(l *layer.Layer, t *task.Task, src regs.Shape, out layer.Shape, 
 
 // TileHeight returns how many source rows the task of layer l keeps in L2 at a time, and how many
 // result rows (a tile) it computes from them. src and out are the shapes of source and result, w is
-// the window, and *at is the layout of the source in L2. If rows are spaced to avoid bank
-// conflicts, TileHeight may remove that space from *at.
+// the window, and *layout is the layout of the source in L2. If rows are spaced to avoid bank
+// conflicts, TileHeight may remove that space from *layout.
 //
 // A source of at most [layer.Layer.LargestTile] bytes is loaded whole. A larger one is loaded in
 // whole patches, as many as leave room for 256 pixels, or 16 rows, of each result channel. It keeps

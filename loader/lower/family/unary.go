@@ -149,8 +149,9 @@ func streamsBetweenTasks(l *layer.Layer) bool {
 	return l.In.N == 1 && usesStreamedPatch(l, place.NewView(place.Memory{}, l.In).S)
 }
 
-// lowerTableAndOp appends a task that looks up a table and a task that applies the operation of
-// layer then to the looked-up values and a constant.
+// lowerTableAndOp appends two tasks: the first looks up a table for the elements of the job's
+// input, and the second applies the operation of layer second to the values found and the fp16
+// number with bits constant.
 func lowerTableAndOp(o *Output, j job, second layer.Layer, constant uint16) error {
 	s := j.layer.In
 	x, y, between := o.placeInput(j, "x", s), o.placeOutput(j, "y", s), o.allocate(s)

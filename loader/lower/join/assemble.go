@@ -157,7 +157,7 @@ func (j *joiner) reserveConstants() {
 }
 
 // mergedNodes returns, for each node of the network, the index of the node whose tasks do its work.
-// This is the node itself unless it was merged.
+// This is the index of the node itself unless the node was merged into another.
 func (j *joiner) mergedNodes() []int {
 	into := make([]int, len(j.net.Nodes))
 	for i := range into {
@@ -179,7 +179,7 @@ func (j *joiner) mergedNodes() []int {
 }
 
 // addRuns adds a step's tasks to the runs of the nodes that the step computes: several nodes for a
-// row chain, and one node otherwise. The argument all is the range of the step's tasks in the
+// row chain, and one node otherwise. The argument program is the range of the step's tasks in the
 // program, and runs[n] is the range of tasks of node n so far.
 func (j *joiner) addRuns(s *step, program Run, runs []Run) {
 	if s.chain == nil {
@@ -192,7 +192,7 @@ func (j *joiner) addRuns(s *step, program Run, runs []Run) {
 	}
 }
 
-// addRun extends the run of a node by the tasks in more. The run may already hold tasks that
+// addRun extends the run of a node by the tasks in added. The run may already hold tasks that
 // transpose an input of the node. node is an index after fusion.
 func (j *joiner) addRun(node int, added Run, runs []Run) {
 	r := &runs[j.nodes[node].members[0]]
@@ -235,8 +235,8 @@ func (j *joiner) placeInScratch(resident []bool) (own []int) {
 	return own
 }
 
-// locateBuffers returns the place in the program of each buffer that a step's part uses. The
-// argument own is the offset of the step's own scratch memory. On the first call for a part,
+// locateBuffers returns the place in the program of each buffer that the part of step s uses. The
+// argument scratch is the offset of the step's own scratch memory. On the first call for a part,
 // locateBuffers appends the part's constants to the constant section.
 func (j *joiner) locateBuffers(s *step, scratch int) *place.Spots {
 	p := s.part.output

@@ -77,9 +77,9 @@ func (f Fusion) Fuse(steps []Step) []Step {
 	return kept
 }
 
-// mergeSteps applies the first fusion rule that fits steps a and b: step a then does the work of
-// both. Step b reads the result of a as its operand with index input. If no rule fits, merge
-// reports false and leaves a unchanged.
+// mergeSteps applies the first fusion rule that fits steps a and b, after which step a does the
+// work of both. Step b reads the result of a as its operand with index input. If no rule fits,
+// mergeSteps returns false and does not change a.
 func (f Fusion) mergeSteps(a, b *Step, input int) bool {
 	if a.Unfusable || b.Unfusable || b.Rounds || !f.canWriteInShape(a, b, input) {
 		return false

@@ -98,7 +98,7 @@ const (
 //	constants     of each part, at multiples of 64 bytes
 //	descriptors   of all nodes in order, linked to one chain
 //
-// Errors are a *NodeError, or a *layer.LimitError if the network is too large for one program.
+// The error is a *NodeError, or a *layer.LimitError if the network is too large for one program.
 func (n *Network) Join() (*Joined, error) {
 	j := newJoiner(n)
 	if err := j.wireSteps(); err != nil {

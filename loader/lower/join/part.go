@@ -40,8 +40,8 @@ type mergeKey struct {
 	before bool
 }
 
-// NewPart returns the part that computes layer l with weights w. Its errors are those of
-// [family.Lower].
+// NewPart returns the part that computes layer l with weights w. The error is a *layer.LimitError,
+// a *layer.UnsupportedError or a *layer.LayerError.
 func NewPart(l layer.Layer, w layer.Weights) (*Part, error) {
 	q := &Part{}
 	if err := q.lower(l, w); err != nil {
@@ -114,11 +114,11 @@ func portShape(p *loader.Port) layer.Shape {
 	return layer.Shape{N: p.Shape[0], C: p.Shape[1], H: p.Shape[2], W: p.Shape[3]}
 }
 
-// Out returns the shape of the result of the layer.
+// Out returns the shape of the layer's result.
 func (q *Part) Out() layer.Shape { return q.Shape }
 
 // placeTasks returns copies of the tasks of q whose buffers have their places in the program. The
-// argument at maps each buffer of the part to its place. The copies share tiles with each other,
+// argument at holds the place of each buffer of the part. The copies share tiles with each other,
 // but not with q.
 func (q *Part) placeTasks(at *place.Spots) []*task.Task {
 	tiles := map[*task.Tile]*task.Tile{}

@@ -202,7 +202,7 @@ func (j *joiner) tileFetches(r *resident) []place.Fetch {
 	return task.TileFetches(planar, readers)
 }
 
-// bytes returns the size of the tensor in L2, rounded up to 64 bytes.
+// bytes returns the number of bytes that the tensor occupies in L2, rounded up to a multiple of 64.
 func (r *resident) bytes() int {
 	n := r.layout.Group
 	if r.byPlane {
@@ -214,7 +214,7 @@ func (r *resident) bytes() int {
 // l2Bytes returns the size in bytes of the L2 for which the network is joined.
 func (j *joiner) l2Bytes() int { return cmp.Or(j.net.Memories.L2, layer.MaxL2) }
 
-// maxTileBytes returns the size of the largest tensor that L2 can hold.
+// maxTileBytes returns the size in bytes of the largest tensor that L2 can hold.
 func (j *joiner) maxTileBytes() int { return layer.LargestTile(j.l2Bytes()) }
 
 // canMapToL2 reports whether r fits in L2 and all its accesses can address it there in its current
@@ -291,9 +291,9 @@ func (j *joiner) findReaders(p *Part) map[*task.Tile][]reader {
 	return m
 }
 
-// locate returns the layout with which task t can access operand which in L2, if the operand is r
-// instead of a tensor in memory. It translates the operand's offset and strides in memory to those
-// of r. It reports false if that is not possible.
+// locate returns the layout with which task t can access an operand in L2 if the operand is the
+// resident r instead of a tensor in memory. It translates the operand's offset and strides in
+// memory to those of r, and reports false if that is not possible.
 func (r *resident) locate(t *task.Task, operand task.Operand) (place.Layout, bool) {
 	m, groups, planes, rows, plain := t.MemoryOf(operand)
 	s := place.Surface(0, r.shape)
@@ -369,8 +369,8 @@ func (t *translation) translateStride(bytes, n int) int {
 	return 0
 }
 
-// stepTileRange returns the range of L2 addresses that the tasks of a step use for operands other
-// than residents. If no operand of the step is a resident, the range starts at 0.
+// stepTileRange returns the range [lo, hi) of L2 addresses that the tasks of a step use for
+// operands other than residents. If no operand of the step is a resident, lo is 0.
 func (j *joiner) stepTileRange(step int, kept map[access]*resident) (lo, hi int) {
 	lo = j.l2Bytes()
 	alone := true

@@ -58,8 +58,8 @@ func (r *retargeter) moveTiles(k, shift int) {
 	}
 }
 
-// useResident makes task k access operand which in L2 if that operand is a resident; otherwise it
-// does nothing. If task k loads a tile for later tasks of the step, they read the resident too.
+// useResident makes task k access the given operand in L2 if that operand is a resident; otherwise
+// it does nothing. If task k loads a tile for later tasks of the step, they read the resident too.
 func (r *retargeter) useResident(k int, operand task.Operand) {
 	a, t := access{r.step, k, operand}, r.tasks[k]
 	in := r.kept[a]

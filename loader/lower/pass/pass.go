@@ -12,8 +12,8 @@ const HalfHalf = 0x3800
 // LogE is log2(e) in fp16. It scales the argument of an exponential, whose table computes 2^x.
 const LogE = 0x3dc5
 
-// Elementwise returns the planar task that computes the elementwise operation of l on two tensors
-// of shape in, such as a sum or a maximum.
+// Elementwise returns the planar task that computes the operation of layer l, such as a sum or a
+// maximum, on two tensors of shape in, element by element.
 func Elementwise(l *layer.Layer, in regs.Shape) task.Planar {
 	p := task.Planar{Form: regs.FormTwoSources, In: in, Op: task.Sum, ReLU: l.Activation == layer.ReLU, SecondReLU: l.SecondReLU}
 	switch l.Op {

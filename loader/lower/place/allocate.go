@@ -23,11 +23,11 @@ type Extent struct {
 // Overlaps reports whether there is a step at which both extents are in use.
 func (e *Extent) Overlaps(o *Extent) bool { return e.First <= o.Last && o.First <= e.Last }
 
-// Allocate sets the addresses of extents in an L2 of the given size in bytes, in the order of the
-// vendor's compiler: extents that several tasks need come before extents that stream, then those in
-// use for the most steps, then the largest, then the earliest. Each one gets the lowest address
-// that is free while it is in use. Allocate returns the first extent that does not fit, or nil if
-// all fit.
+// Allocate sets the addresses of the extents in list, in an L2 of the given size in bytes. It
+// allocates them in the order of the vendor's compiler: extents that several tasks need come before
+// extents that stream, then those in use for the most steps, then the largest, then the earliest.
+// Each one gets the lowest address that is free while it is in use. Allocate returns the first
+// extent that does not fit, or nil if all fit.
 //
 // The order is right for 5 of 7 chains. Attention, and a layer norm with a projection, place small
 // results lowest. No chain shows the order of two extents that are equal in all of this.
@@ -35,16 +35,16 @@ func Allocate(list []*Extent, size int) *Extent {
 	return allocateOrdered(list, size, func(a, b *Extent) int { return cmp.Compare(a.First, b.First) })
 }
 
-// AllocateScratch sets the addresses of extents in the scratch buffer. It orders them like
-// [Allocate], except that of otherwise equal extents the latest comes first (seen in 11 of 11
-// tensors of six programs, for two of which it matters). The buffer has no limit here; tasks refuse
-// an address that does not fit its register.
+// AllocateScratch sets the addresses of the extents in list, which are blocks of the scratch
+// buffer. It allocates them in the same order as [Allocate], except that of otherwise equal extents
+// the latest comes first (seen in 11 of 11 tensors of six programs, for two of which it matters).
+// The buffer has no limit here; tasks refuse an address that does not fit its register.
 func AllocateScratch(list []*Extent) {
 	allocateOrdered(list, math.MaxInt, func(a, b *Extent) int { return cmp.Compare(b.First, a.First) })
 }
 
-// allocateOrdered implements Allocate. compareEqual compares extents that are equal in everything
-// else.
+// allocateOrdered allocates the extents in list as Allocate does. compareEqual decides the order of
+// extents that Allocate would treat as equal.
 func allocateOrdered(list []*Extent, size int, compareEqual func(a, b *Extent) int) *Extent {
 	order := slices.Clone(list)
 	slices.SortStableFunc(order, func(a, b *Extent) int {

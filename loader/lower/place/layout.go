@@ -14,7 +14,7 @@ type Layout struct {
 	Base, Channel, Row, Depth, Group int
 }
 
-// Rebase returns l with the address base and the same strides.
+// Rebase returns a layout at address base with the strides of l.
 func (l Layout) Rebase(base int) Layout {
 	l.Base = base
 	return l
@@ -24,9 +24,9 @@ func (l Layout) Rebase(base int) Layout {
 // other without gaps; columns of a channel are rounded up to 16 bytes.
 func Packed(s regs.Shape) Layout { return PackedColumns(s, s.Width) }
 
-// PackedColumns returns a layout at address 0 for part of a tensor of shape s: rows with the given
-// number of columns of each channel. Rows follow each other without gaps; columns of a channel are
-// rounded up to 16 bytes.
+// PackedColumns returns a layout at address 0 for a part of a tensor of shape s: all rows and
+// channels, but only the given number of columns. Rows follow each other without gaps; columns of a
+// channel are rounded up to 16 bytes.
 func PackedColumns(s regs.Shape, columns int) Layout {
 	channel := layer.RoundUp(columns*layer.ElementBytes, UnitBytes)
 	row := channel * s.Channels

@@ -23,8 +23,9 @@ type Memory struct {
 	Base, Row, Plane, Depth, Group int
 }
 
-// Surface returns the place of a tensor of shape s at the start of a buffer, as programs store
-// tensors: [batch][channel][row][column], with rows padded to a multiple of 64 bytes.
+// Surface returns the place of a tensor of shape s that starts at offset 0 of the buffer with index
+// bar, as programs store tensors: [batch][channel][row][column], with rows padded to a multiple of
+// 64 bytes.
 func Surface(bar uint32, s layer.Shape) Memory {
 	row := max(64, layer.RoundUp(s.W*layer.ElementBytes, 64))
 	plane := row * s.H
@@ -32,15 +33,15 @@ func Surface(bar uint32, s layer.Shape) Memory {
 	return Memory{Bar: bar, Row: row, Plane: plane, Depth: depth, Group: depth}
 }
 
-// Matrix returns the place of a matrix at the start of a buffer, with each row as a channel of its
-// own. Rows are padded to a multiple of 64 bytes.
+// Matrix returns the place of a rows x columns matrix that starts at offset 0 of the buffer with
+// index bar, with each row as a channel of its own. Rows are padded to a multiple of 64 bytes.
 func Matrix(bar uint32, rows, columns int) Memory {
 	plane := max(64, layer.RoundUp(columns*layer.ElementBytes, 64))
 	depth := plane * rows
 	return Memory{Bar: bar, Row: depth, Plane: plane, Depth: depth, Group: depth}
 }
 
-// BatchElement returns the place of element n of the batch.
+// BatchElement returns the place in memory of element n of the batch.
 func (m Memory) BatchElement(n int) Memory {
 	m.Base += n * m.Depth
 	return m

@@ -21,8 +21,8 @@ type block struct{ base, end, last int }
 // ScratchPage is the unit of the scratch buffer in bytes.
 const ScratchPage = 0x4000
 
-// Allocate returns the address of a block of n bytes, rounded up to whole pages, that is free from
-// step now through step last. now must not be less than in an earlier call.
+// Allocate reserves a block of n bytes, rounded up to whole pages, from step now through step last,
+// and returns its address. now must not be less than in an earlier call.
 func (s *Scratch) Allocate(n, now, last int) int {
 	s.live = slices.DeleteFunc(s.live, func(b block) bool { return b.last < now })
 	n = layer.RoundUp(n, ScratchPage)

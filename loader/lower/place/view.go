@@ -72,21 +72,21 @@ func (v View) FoldRow() View {
 // FoldLog2 is log2 of FoldRows.
 const FoldColumns, FoldRows, FoldLog2 = 128, 4, 2
 
-// BatchElement returns the view of element n of the batch.
+// BatchElement returns the view of group n of v, an element of the batch.
 func (v View) BatchElement(n int) View {
 	v.S.Groups = 1
 	v.M = v.M.BatchElement(n)
 	return v
 }
 
-// SliceChannels returns the view of channels first to first+m-1.
+// SliceChannels returns the view of channels first to first+m-1 of v.
 func (v View) SliceChannels(first, m int) View {
 	v.M.Base += first * v.M.Plane
 	v.S.Channels = m
 	return v
 }
 
-// SliceRows returns the view of rows first to first+m-1.
+// SliceRows returns the view of rows first to first+m-1 of v.
 func (v View) SliceRows(first, m int) View {
 	v.M.Base += first * v.M.Row
 	v.S.Height = m

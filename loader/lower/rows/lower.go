@@ -70,8 +70,8 @@ type Matrix struct {
 	At          place.Memory
 }
 
-// LowerGroup returns the tasks for a single group. The parameters in and to are the places of its
-// inputs and of its result in memory. It reports false if the group does not fit in L2.
+// LowerGroup returns the tasks for a single group, which reads the matrices in and writes its
+// result at to in memory. It reports false if the group does not fit in L2.
 func LowerGroup(g Group, in []Matrix, to place.Memory) (*Lowered, bool) {
 	c := newChain([]Group{g})
 	c.output = to

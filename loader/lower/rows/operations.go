@@ -7,7 +7,7 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// emitGroup appends the tasks of group g (one operation of the chain). out says whether the result
+// emitGroup appends the tasks of group g, one operation of the chain. out says whether the result
 // of g is the output of the chain. emitGroup reports false if it cannot lower the group.
 func (c *chain) emitGroup(g *Group, out bool) bool {
 	v := &value{name: g.Output, rows: g.Heads * g.Rows, width: g.Width}

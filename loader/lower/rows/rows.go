@@ -106,8 +106,8 @@ func (c *chain) newStreamExtent(bytes int) *place.Extent {
 	return e
 }
 
-// loadFirst makes t load its first source from m into L2 with layout at, and returns the tile. If
-// keep is set, the tile stays in L2 for later tasks.
+// loadFirst makes t load its first source from m into L2 with the given layout, and returns the
+// tile. If keep is set, the tile stays in L2 for later tasks.
 func (c *chain) loadFirst(t *task.Task, m place.Memory, layout place.Layout, keep bool) *heldTile {
 	tl := t.LoadSource1(m, layout, keep)
 	bytes := max(layout.Row*t.InShape().Height, layout.Base+layout.Channel*t.InShape().Channels)
@@ -117,8 +117,8 @@ func (c *chain) loadFirst(t *task.Task, m place.Memory, layout place.Layout, kee
 	return &heldTile{extent: e, at: layout, pitch: layout.Channel, tile: tl, source: true}
 }
 
-// loadSecond makes task t load its second source from m in memory into L2, with layout at, for
-// itself only.
+// loadSecond makes task t load its second source from m in memory into L2, with the given layout.
+// No other task reads that source in L2.
 func (c *chain) loadSecond(t *task.Task, m place.Memory, layout place.Layout) {
 	t.LoadSource2(m, layout)
 	e := c.newStreamExtent(layout.Row * t.InShape().Height)
@@ -126,24 +126,24 @@ func (c *chain) loadSecond(t *task.Task, m place.Memory, layout place.Layout) {
 	t.SetSourceFlags()
 }
 
-// readTile makes t read its first source from tile h. The argument at is the layout that t uses,
-// relative to the start of the tile's extent.
+// readTile makes t read its first source from tile h. The layout that t uses is relative to the
+// start of the tile's extent.
 func (c *chain) readTile(t *task.Task, h *heldTile, layout place.Layout) {
 	t.ReadTile(h.tile, layout)
 	h.extent.Last = max(h.extent.Last, c.taskIndex())
 	c.fixups = append(c.fixups, fixup{t, task.Operand1, h.extent, nil})
 }
 
-// readSecondTile makes t read its second source from tile h. The argument at is the layout that t
-// uses, relative to the start of the tile's extent.
+// readSecondTile makes t read its second source from tile h. The layout that t uses is relative to
+// the start of the tile's extent.
 func (c *chain) readSecondTile(t *task.Task, h *heldTile, layout place.Layout) {
 	t.ReadSecondTile(h.tile, layout)
 	h.extent.Last = max(h.extent.Last, c.taskIndex())
 	c.fixups = append(c.fixups, fixup{t, task.Operand2, h.extent, nil})
 }
 
-// holdResult makes t leave its result in L2 with layout at, and returns the tile. e is the extent
-// of a tile that earlier tasks began, or nil for a new extent of the given size.
+// holdResult makes t leave its result in L2 with the given layout, and returns the tile. e is the
+// extent of a tile that earlier tasks began, or nil for a new extent of the given size.
 func (c *chain) holdResult(t *task.Task, layout place.Layout, bytes int, e *place.Extent) *heldTile {
 	if e == nil {
 		e = c.newExtent(bytes)

@@ -7,7 +7,8 @@ import (
 )
 
 // SetEightBit makes t, a copy through the MAC engines, move 8-bit elements. halves is the shape of
-// its tensor if two bytes count as one fp16 element (seen in the one program that does this).
+// its tensor, with every two 8-bit elements counted as one fp16 element (seen in the one program
+// that does this).
 func SetEightBit(t *Task, halves layer.Shape) {
 	c, n := &t.g.Common, &t.g.NE
 	c.ChCfg = c.ChCfg.WithInFmt(regs.FormatInt8A).WithOutFmt(regs.FormatInt8A)
@@ -17,7 +18,7 @@ func SetEightBit(t *Task, halves layer.Shape) {
 }
 
 // ByteTile returns the layout in L2 of a source of 8-bit elements that t loads. halves is the shape
-// of the tensor if two bytes count as one fp16 element.
+// of the tensor, with every two 8-bit elements counted as one fp16 element.
 func ByteTile(t *Task, halves layer.Shape) place.Layout {
 	s := t.g.InShape()
 	s.Width = halves.W

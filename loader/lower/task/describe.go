@@ -42,9 +42,9 @@ func (t *registers) MemoryOf(operand Operand) (m place.Memory, groups, planes, r
 	return m, s.Groups, s.Channels, s.Height, plain
 }
 
-// TileBytes returns how many bytes of L2 a source occupies. It counts all rows of the source, or
-// only the rows that one tile (a run of result rows) needs if the task computes its result in
-// several tiles. which must be Operand1 or Operand2.
+// TileBytes returns how many bytes of L2 the first or second source occupies. It counts all rows of
+// the source, or only the rows that one tile (a run of result rows) needs if the task computes its
+// result in several tiles. operand must be Operand1 or Operand2.
 func (t *registers) TileBytes(operand Operand) int {
 	at := t.L2Layout(operand)
 	channel, row, group := at.Channel, at.Row, at.Group
@@ -120,8 +120,8 @@ func (t *registers) Bar(operand Operand) uint32 {
 	return t.h.Bases.WBase()
 }
 
-// KernelBar returns the index of the buffer in memory that holds the task's weights. ok is false if
-// the task has no weights.
+// KernelBar returns the index of the buffer in memory that holds the task's weights. If the task
+// has no weights, ok is false.
 func (t *registers) KernelBar() (bar uint32, ok bool) {
 	return t.h.KernelBases.KBase0(), t.h.KernelBases.KBE0()
 }
@@ -140,8 +140,8 @@ func (t *registers) L2Layout(operand Operand) place.Layout {
 }
 
 // ResultBytes returns how many bytes of L2 the result occupies, from its first element to the end
-// of its last row. The result must be stored in L2 with strides; for a result that streams to
-// memory the count is too small.
+// of its last row. The count is too small for a result that streams to memory, because its
+// registers hold no strides.
 func (t *registers) ResultBytes() int {
 	at := t.L2Layout(OperandResult)
 	return spanBytes(t.g.OutShape(), at.Channel, at.Row, at.Group, t.g.ResultTransposed())
@@ -159,7 +159,8 @@ func (t *registers) LoadsWholeSource() bool {
 		int(t.g.L2.Src1ChannelStride.Bytes()) >= t.g.InShape().Width*layer.ElementBytes && !t.g.Source2On()
 }
 
-// HaveSameSource reports whether the first sources of two tasks have the same shape and depth.
+// HaveSameSource reports whether the first sources of t and other have the same shape, depth
+// included.
 func HaveSameSource(t, other *Task) bool {
 	return t.g.InShape() == other.g.InShape() && t.g.Common.InDepth == other.g.Common.InDepth
 }

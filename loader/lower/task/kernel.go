@@ -27,8 +27,8 @@ func (t *Task) SetKernel(base int, lanes []coeff.Lane) {
 	t.h.KernelBases = t.h.KernelBases.WithKBase0(regs.BARWeights).WithKBE0(true)
 }
 
-// WindowTaps returns the taps of the window that the values of each task need, by the index of the
-// task. It leaves out tasks that need all taps, and returns nil if there are no others.
+// WindowTaps returns how many taps of the window the values of each task need, by the index of the
+// task. It leaves out tasks whose values need all taps, and returns nil if there are no others.
 func WindowTaps(tasks []*Task) map[int]regs.WindowTaps {
 	var list map[int]regs.WindowTaps
 	for i, t := range tasks {

@@ -9,10 +9,10 @@ import (
 // calls. No program shows how the compiler splits such tensors. Their registers determine time,
 // bytes and energy, and have no addresses.
 
-// PlanarPass returns the registers of a planar task that processes m rows of k elements. The flag
-// read means that the task loads its source from memory, and the flag write that it writes its
-// result there. The registers hold no addresses, so they suffice for estimating time, traffic and
-// energy but not for running.
+// PlanarPass returns the registers of a planar task that processes m rows of k elements. If read is
+// set, the task loads its source from memory, and if write is set, it writes its result there. The
+// registers hold no addresses, so they suffice for estimating time, traffic and energy but not for
+// running.
 func PlanarPass(form regs.PlanarForm, m, k int, read, write bool) *regs.Groups {
 	g := new(regs.Groups)
 	setFoldedShape(g, regs.Shape{Groups: 1, Channels: 1, Height: m, Width: k})
@@ -22,8 +22,8 @@ func PlanarPass(form regs.PlanarForm, m, k int, read, write bool) *regs.Groups {
 }
 
 // TablePass returns the registers of a MAC task that applies an activation table to m rows of k
-// elements. read and write have the same meaning as in [PlanarPass]. The registers hold no
-// addresses.
+// elements. If read is set, the task loads its source from memory, and if write is set, it writes
+// its result there. The registers hold no addresses.
 func TablePass(m, k int, read, write bool) *regs.Groups {
 	g := PlanarPass(0, m, k, read, write)
 	g.Common.TaskInfo = g.Common.TaskInfo.WithTaskNID(1)
@@ -57,9 +57,10 @@ func CachedProduct(heads, k, n int) (interleave, multiply *regs.Groups) {
 	return interleave, multiply
 }
 
-// setFoldedShape sets source and result of a task to shape s. While an extent exceeds the limit of
-// its register, it is halved and the next axis doubled: columns become rows, rows become channels,
-// and channels become groups. Halving rounds up, so the task may have a few elements more than s.
+// setFoldedShape sets the shape of source and result in g to s. While an extent exceeds the limit
+// of its register, setFoldedShape halves it and doubles the next axis: columns become rows, rows
+// become channels, and channels become groups. Halving rounds up, so the task may have a few
+// elements more than s.
 func setFoldedShape(g *regs.Groups, s regs.Shape) {
 	fold := func(from, to *int, most int) {
 		for *from > most {

@@ -5,24 +5,24 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// ReadTileGroups is like [Task.ReadTile] for a source with several groups, whose stride is
-// at.Group.
+// ReadTileGroups is like [Task.ReadTile] for a source with several groups, which are layout.Group
+// bytes apart.
 func (t *Task) ReadTileGroups(tile *Tile, layout place.Layout) {
 	t.ReadTile(tile, layout)
 	t.setL2(&t.g.L2.Src1GroupStride, layout.Group)
 }
 
-// KeepResultGroups is like [Task.KeepResult] for a result with several groups, whose stride is
-// at.Group.
+// KeepResultGroups is like [Task.KeepResult] for a result with several groups, which are
+// layout.Group bytes apart.
 func (t *Task) KeepResultGroups(layout place.Layout, bytes int) *Tile {
 	tile := t.KeepResult(layout, bytes)
 	t.setL2(&t.g.L2.ResultGroupStride, layout.Group)
 	return tile
 }
 
-// KeepResultInRing makes the task write its result to a ring of the given size in bytes, with
-// layout at, and returns the ring's tile. A ring is a buffer in L2 that the next task empties while
-// this task fills it.
+// KeepResultInRing makes the task write its result to a ring of the given size in bytes, with the
+// given layout, and returns the ring's tile. A ring is a buffer in L2 that the next task empties
+// while this task fills it.
 func (t *Task) KeepResultInRing(layout place.Layout, bytes int) *Tile {
 	tile := t.KeepResultGroups(layout, bytes)
 	t.g.L2.ResultCfg = t.g.L2.ResultCfg.WithType(TypeRing)
@@ -30,14 +30,14 @@ func (t *Task) KeepResultInRing(layout place.Layout, bytes int) *Tile {
 }
 
 // ReadRing makes the task read its first source from a ring, a buffer in L2 that the previous task
-// fills while this task empties it. It undoes an earlier [Task.LoadSource1].
+// fills while this task empties it, instead of loading it as [Task.LoadSource1] says.
 func (t *Task) ReadRing(layout place.Layout, tile *Tile) {
 	t.ReplaceSource1(layout, tile)
 	t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithType(TypeRing).WithDMAIntl(1)
 }
 
-// LoadOnlySource2 makes the task load its second source from surface m into L2, while its first
-// source already is in L2. interleave is the number of channels that alternate in each row of m; 0
+// LoadOnlySource2 makes the task load its second source from surface m in memory into L2, where its
+// first source already is. interleave is the number of channels that alternate in each row of m; 0
 // leaves the format as it is.
 func (t *Task) LoadOnlySource2(m place.Memory, layout place.Layout, interleave int) {
 	t.LoadSource2(m, layout)
@@ -78,8 +78,8 @@ func (t *Task) MarkResultDescribed(m place.Memory) {
 	t.DescribesResult = true
 }
 
-// SetKernelInBuffer is like [Task.SetKernel] for weights that are computed at run time. They are in
-// the buffer with index bar: an input of the program or the scratch buffer.
+// SetKernelInBuffer makes the engines load weights that are computed at run time from the buffer
+// with index bar, an input of the program or the scratch buffer: engine i loads lanes[i].
 func (t *Task) SetKernelInBuffer(bar uint32, lanes []coeff.Lane) {
 	t.SetKernel(0, lanes)
 	t.h.KernelBases = t.h.KernelBases.WithKBase0(bar)
@@ -87,7 +87,7 @@ func (t *Task) SetKernelInBuffer(bar uint32, lanes []coeff.Lane) {
 }
 
 // WriteThroughTile makes the task write its result to surface m in memory through a tile in L2 with
-// the layout at, rather than streaming it.
+// the given layout, rather than streaming it.
 func (t *Task) WriteThroughTile(m place.Memory, layout place.Layout) {
 	t.WriteResult(m, layout.Base)
 	l := &t.g.L2
@@ -96,8 +96,8 @@ func (t *Task) WriteThroughTile(m place.Memory, layout place.Layout) {
 	t.g.TileDMADst.DstDMAConfig = t.g.TileDMADst.DstDMAConfig.WithB26(false)
 }
 
-// StageResult is like [Task.WriteThroughTile] for a task that only moves data, such as a slice, a
-// transpose or a tile (seen in 4 of 4 tasks). It also records the size of the tile.
+// StageResult is like [Task.WriteThroughTile], but also records the size of the tile. It is for
+// tasks that only move data, such as slices and transposes (seen in 4 of 4 tasks).
 func (t *Task) StageResult(m place.Memory, layout place.Layout) {
 	t.WriteThroughTile(m, layout)
 	t.g.L2.ResultCfg = t.g.L2.ResultCfg.WithType(2)
@@ -105,7 +105,8 @@ func (t *Task) StageResult(m place.Memory, layout place.Layout) {
 	t.Result.Bytes = layout.Row * t.g.OutShape().Height
 }
 
-// SetInterleave declares that n channels of the first source alternate in each row in memory.
+// SetInterleave sets the number of channels of the first source that alternate in each row in
+// memory to n.
 func (t *Task) SetInterleave(n int) {
 	f := &t.g.TileDMASrc.Src1Fmt
 	*f = f.WithInterleave(uint32(n))

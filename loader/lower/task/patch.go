@@ -8,10 +8,10 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// setOutputGroups sets OCGSize, the base-2 logarithm of the number of channels that an engine
-// computes in one pass. The value is at most 4, or 5 in the small source mode. It stays 0 if each
-// result channel reads only its own source channel, which unicast says (seen in 104 of 104 tasks;
-// the value 5 is known only from the order of weights).
+// setOutputGroups sets the field OCGSize, the base-2 logarithm of the number of channels that an
+// engine computes in one pass. The value is at most 4, or 5 in the small source mode. If unicast is
+// set, each result channel reads only its own source channel and the value stays 0 (seen in 104 of
+// 104 tasks; the value 5 is known only from the order of weights).
 func setOutputGroups(c *regs.Common, channels int, unicast bool) {
 	if unicast || channels <= Engines {
 		return
@@ -114,8 +114,8 @@ func FixedPatch(sh uint32) Patch {
 }
 
 // LinkedPatch returns the patch of a planar task whose result the next task reads tile by tile
-// while it is computed. sh is the base-2 logarithm of the patch height of that next task (seen in
-// 15 of 15 tasks).
+// while the planar task computes it. sh is the base-2 logarithm of the patch height of the next
+// task (seen in 15 of 15 tasks).
 func LinkedPatch(sh uint32) Patch { return PlanarPatch(max(4, 7-sh), sh) }
 
 // PlanarPatch returns a patch of 1<<w columns and 1<<h rows for a task on the planar engine.
@@ -131,8 +131,8 @@ func (t *registers) SetTileHeight(rows int) {
 	t.g.Common.TileCfg = t.g.Common.TileCfg.WithTileHeight(uint32(rows))
 }
 
-// OnePatchPerTile reduces the tile height of t to the height of one patch, if it is greater. A
-// patch is the block of pixels that the engine computes at the same time.
+// OnePatchPerTile limits the height of the tiles in which t computes its result to the height of
+// one patch. A patch is the block of pixels that the engine computes at the same time.
 func OnePatchPerTile(t *Task) {
 	high := t.g.Common.Cfg.ShMax()
 	if t.Planar() {

@@ -35,7 +35,7 @@ func NewSum2020(s regs.Shape) *Task {
 }
 
 // StageResult2020 makes t write its result to surface m in memory through a tile in L2 with the
-// layout at. Unlike [Task.StageResult], it sets the registers as the vendor's compiler of 2020
+// given layout. Unlike [Task.StageResult], it sets the registers as the vendor's compiler of 2020
 // does.
 func StageResult2020(t *Task, m place.Memory, layout place.Layout) {
 	t.WriteResult(m, layout.Base)

@@ -5,8 +5,8 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// KeepSource makes the task leave its first source in L2 after loading it from memory, for later
-// tasks. The argument at is the layout of the source in L2. The tile becomes t.First.
+// KeepSource makes the task leave its first source in L2, with the given layout, after loading it
+// from memory, so that later tasks can read it. It sets t.First to tile.
 func (t *Task) KeepSource(layout place.Layout, tile *Tile) {
 	l := &t.g.L2
 	l.SourceCfg = l.SourceCfg.WithType(1)
@@ -17,8 +17,8 @@ func (t *Task) KeepSource(layout place.Layout, tile *Tile) {
 	t.First = tile
 }
 
-// ReplaceSource1 makes the task read its first source from tile, which is in L2, instead of loading
-// it from memory. The layout of the tile is at.
+// ReplaceSource1 makes the task read its first source from tile, which is in L2 with the given
+// layout, instead of loading it from memory.
 func (t *Task) ReplaceSource1(layout place.Layout, tile *Tile) {
 	blank := blankRegisters().TileDMASrc
 	d := &t.g.TileDMASrc
@@ -33,8 +33,8 @@ func (t *Task) ReplaceSource1(layout place.Layout, tile *Tile) {
 	t.SetSourceFlags()
 }
 
-// ReplaceSource2 makes the task read its second source from a tile in L2, with the layout at,
-// instead of loading it from memory.
+// ReplaceSource2 makes the task read its second source from tile, which is in L2 with the given
+// layout, instead of loading it from memory.
 func (t *Task) ReplaceSource2(layout place.Layout, tile *Tile) {
 	blank := blankRegisters().TileDMASrc
 	d := &t.g.TileDMASrc
@@ -49,9 +49,10 @@ func (t *Task) ReplaceSource2(layout place.Layout, tile *Tile) {
 	t.SetSourceFlags()
 }
 
-// SetSourceFlags updates the flags that say which sources a planar task with two sources loads from
-// memory. Call it after changing a source. It does nothing for other tasks. The flags in Common.Cfg
-// are 0x33 for both sources, 0x32 for the second, and 0x31 for the first or none.
+// SetSourceFlags updates the register flags that say which sources the task loads from memory. The
+// caller must call it after changing a source of a planar task with two sources; for other tasks it
+// does nothing. The flags in Common.Cfg are 0x33 for both sources, 0x32 for the second, and 0x31
+// for the first or none.
 func (t *Task) SetSourceFlags() {
 	if !t.Planar() || t.g.Common.ChCfg&twoSourceChCfg == 0 {
 		return
@@ -74,8 +75,8 @@ func (t *Task) SetSourceFlags() {
 	}
 }
 
-// ReplaceResult makes the task leave its result in L2, with the layout at, instead of writing it to
-// memory. The tile becomes t.Result.
+// ReplaceResult makes the task leave its result in L2, with the given layout, instead of writing it
+// to memory. It sets t.Result to tile.
 func (t *Task) ReplaceResult(layout place.Layout, tile *Tile) {
 	blank := blankRegisters().TileDMADst
 	t.g.TileDMADst = blank

@@ -16,14 +16,14 @@ import (
 // Half returns v rounded to the nearest fp16 value, as bits.
 func Half(v float32) uint16 { return uint16(float16.Fromfloat32(v)) }
 
-// reciprocalBits returns the bits of 1/n as an fp32 number.
+// reciprocalBits returns 1/n as the bits of an fp32 number.
 func reciprocalBits(n int) uint32 {
 	return math.Float32bits(float32(1 / float64(n)))
 }
 
 // A Task is a descriptor under construction: the registers of one pass of the engine, and the tiles
-// of its operands in L2. Package chain links tasks into a program, and derives from the tiles
-// which task must wait for which.
+// of its operands in L2. Package chain links tasks into a program, and derives from their tiles
+// which tasks must wait for other tasks.
 type Task struct {
 	registers
 
@@ -100,8 +100,8 @@ const (
 // have the values that the vendor's compiler leaves in unused registers.
 func New() *Task { return &Task{registers: registers{g: blankRegisters()}} }
 
-// setDMA sets *w to n, an offset, stride or size in memory. n must be a multiple of 64 bytes and at
-// most layer.MaxSurface; otherwise FirstError reports it.
+// setDMA sets *w to n, an offset, stride or size in memory in bytes. If n is not a multiple of 64
+// or exceeds layer.MaxSurface, FirstError reports it.
 func (t *registers) setDMA(w *regs.DMAWord, n int) {
 	if n < 0 || n > layer.MaxSurface {
 		t.recordLimitError("bytes of an offset or stride in memory", n, layer.MaxSurface)
@@ -124,8 +124,8 @@ func (t *registers) setL2(w *regs.L2Word, n int) {
 	*w = w.WithBytes(uint32(n))
 }
 
-// setLayout writes the layout of a tile to its registers. group may be nil, because only tiles
-// that the DMA fills have a group stride.
+// setLayout sets the registers base, channel, row, depth and group to the address and the strides
+// in layout. group may be nil, because only tiles that the DMA fills have a group stride.
 func (t *registers) setLayout(layout place.Layout, base, channel, row, depth, group *regs.L2Word) {
 	t.setL2(base, layout.Base)
 	t.setL2(channel, layout.Channel)
@@ -137,8 +137,7 @@ func (t *registers) setLayout(layout place.Layout, base, channel, row, depth, gr
 }
 
 // recordLimitError records that a quantity exceeds the maximum of its register. limit names the
-// quantity with its unit, got is its value and most the maximum. Only the first call counts.
-// FirstError returns the error.
+// quantity with its unit. Only the first error of a task is kept; FirstError returns it.
 func (t *registers) recordLimitError(limit string, value, maximum int) {
 	if t.err == nil {
 		t.err = &layer.LimitError{Limit: limit, Got: value, Max: maximum, Nearest: "split the layer into smaller ones"}
@@ -179,8 +178,8 @@ func newPlanarTask(form regs.PlanarForm, in, out regs.Shape) *Task {
 	return t
 }
 
-// setShape sets the shapes of the first source and of the result. The task then computes all rows
-// of the result as one tile.
+// setShape sets the shapes of the first source and of the result, and makes the task compute all
+// rows of the result as one tile. If an extent does not fit its register, FirstError reports it.
 func (t *registers) setShape(in, out regs.Shape) {
 	for _, s := range [...]regs.Shape{in, out} {
 		for _, e := range [...]struct {
@@ -214,8 +213,8 @@ func (t *registers) setUnicast() {
 	t.g.Common.GroupConvCfg = t.g.Common.GroupConvCfg.WithUnicastEn(true)
 }
 
-// LoadSource1 makes the task load its first source from surface m in memory into L2, with the
-// layout at, and returns the tile. If keep is set, the tile stays in L2 for later tasks.
+// LoadSource1 makes the task load its first source from surface m in memory into L2, with the given
+// layout, and returns the tile in L2. If keep is set, the tile stays there for later tasks.
 func (t *Task) LoadSource1(m place.Memory, layout place.Layout, keep bool) *Tile {
 	t.setSource1Strides(m)
 	d := &t.g.TileDMASrc
@@ -250,7 +249,7 @@ func (t *registers) setSource1Strides(m place.Memory) {
 var surfaceFmt = regs.SurfaceFmt(0).WithFmtMode(1).WithTruncate(3).WithMemFmt(2).WithInterleave(1)
 
 // LoadSource2 makes the task load its second source from surface m in memory into L2, with the
-// layout at. Unlike the first source, it gets no [Tile].
+// given layout. Unlike the first source, the second one gets no [Tile].
 func (t *Task) LoadSource2(m place.Memory, layout place.Layout) {
 	d := &t.g.TileDMASrc
 	t.setDMA(&d.Src2Base, m.Base)
@@ -269,7 +268,7 @@ func (t *Task) LoadSource2(m place.Memory, layout place.Layout) {
 }
 
 // ReadTile makes the task read its first source from a tile in L2 that an earlier task loaded or
-// computed. The argument at is the layout of the part that the task reads.
+// computed. The given layout is that of the part of the tile that the task reads.
 func (t *Task) ReadTile(tile *Tile, layout place.Layout) {
 	l := &t.g.L2
 	l.SourceCfg = l.SourceCfg.WithDMAIntl(1)
@@ -278,7 +277,7 @@ func (t *Task) ReadTile(tile *Tile, layout place.Layout) {
 }
 
 // ReadSecondTile makes the task read its second source from a tile in L2 that an earlier task
-// loaded or computed. The argument at is the layout of the part that the task reads.
+// loaded or computed. The given layout is that of the part of the tile that the task reads.
 func (t *Task) ReadSecondTile(tile *Tile, layout place.Layout) {
 	l := &t.g.L2
 	t.setLayout(layout, &l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Src2DepthStride, nil)
@@ -293,8 +292,8 @@ func (t *Task) ReadDescribedTile(tile *Tile, layout place.Layout, m place.Memory
 }
 
 // WriteResult makes the task stream its result to surface m in memory. base is the address in L2 of
-// the buffer that the data passes through. Bit 26 of the destination is set together with bit 3 of
-// the L2 result (seen in 83 of 83 tasks).
+// the buffer that the data passes through. Bit 26 of the register DstDMAConfig is set together with
+// bit 3 of L2.ResultCfg (seen in 83 of 83 tasks).
 func (t *Task) WriteResult(m place.Memory, base int) {
 	t.setResultStrides(m)
 	d := &t.g.TileDMADst
@@ -317,8 +316,8 @@ func (t *registers) setResultStrides(m place.Memory) {
 	t.h.Bases = t.h.Bases.WithWBase(m.Bar).WithWBE(true)
 }
 
-// KeepResult makes the task leave its result in L2 for later tasks, with the layout at, and returns
-// the new tile. bytes is the size of the tile.
+// KeepResult makes the task leave its result in L2 for later tasks, with the given layout, and
+// returns a new tile of the given number of bytes.
 func (t *Task) KeepResult(layout place.Layout, bytes int) *Tile {
 	l := &t.g.L2
 	l.ResultCfg = l.ResultCfg.WithDMAFmt(1).WithDMAIntl(1)
