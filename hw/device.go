@@ -157,7 +157,7 @@ func (d *Device) trimList(open int) {
 }
 
 // checkTask returns the fault that stops task t on the silicon, or nil. If the device was made to
-// compute values, checkTask also computes those of t.
+// compute values, checkTask also computes the values of t.
 func (d *Device) checkTask(r *DescriptorReport, t *regs.Task) *Fault {
 	if unit, what := d.findFault(t); what != "" {
 		return &Fault{Unit: unit, What: what}

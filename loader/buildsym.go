@@ -10,7 +10,7 @@ import (
 // lanes is the maximum number of weight lanes of a descriptor, one for each MAC engine.
 const lanes = 16
 
-// knownTypes returns the element types that are written to the symbol table: those known from
+// knownTypes returns the element types that are written to the symbol table. They are known from
 // containers and from the format document.
 func knownTypes() []ElementType {
 	return []ElementType{

@@ -149,22 +149,22 @@ type reader struct {
 	foreign bool     // made for another generation than the M1's
 }
 
-// claim returns the n bytes at file offset off and records that they belong to the part called
-// what, such as "string table". It returns an error, for the field at file offset at that holds
-// off, if the file is too short.
-func (r *reader) claim(at, off, n uint64, what string) ([]byte, error) {
+// claim returns the n bytes at file offset off and records that they belong to the given part, such
+// as "string table". It returns an error, for the field at file offset at that holds off, if the
+// file is too short.
+func (r *reader) claim(at, off, n uint64, part string) ([]byte, error) {
 	size := r.file.size()
 	if off > size || n > size-off {
-		return nil, fail(at, off, "%s of %#x bytes extends past the end of the file (%#x bytes); offset", what, n, size)
+		return nil, fail(at, off, "%s of %#x bytes extends past the end of the file (%#x bytes); offset", part, n, size)
 	}
 	b := r.file.slice(off, off+n)
 	if n > 0 {
 		// Claims overlap if they sum to more than the file. Stopping here keeps the work
 		// linear in the size of the file. findGaps detects all other overlaps.
 		if r.nbytes += n; r.nbytes > size {
-			return nil, fail(at, off, "%s overlaps another part of the file; offset", what)
+			return nil, fail(at, off, "%s overlaps another part of the file; offset", part)
 		}
-		r.owned = append(r.owned, extent{off, b, what})
+		r.owned = append(r.owned, extent{off, b, part})
 	}
 	return b, nil
 }
@@ -283,10 +283,10 @@ func (r *reader) decodeLoad(at uint64, b []byte) (Load, error) {
 	return LoadBytes(b), nil
 }
 
-// newShortCommandError returns the error for command b at file offset at, called what, which has
-// fewer than want bytes.
-func newShortCommandError(at uint64, b []byte, want int, what string) error {
-	return fail(at+4, uint64(len(b)), "size of %s is below %#x", what, want)
+// newShortCommandError returns the error for command b at file offset at, which has fewer than want
+// bytes. The argument name is the name of the command in the message.
+func newShortCommandError(at uint64, b []byte, want int, name string) error {
+	return fail(at+4, uint64(len(b)), "size of %s is below %#x", name, want)
 }
 
 // cString returns the text before the first zero byte, or all of b if there is none.
@@ -298,16 +298,16 @@ func cString(b []byte) string {
 }
 
 // readName returns the zero-terminated string in command b whose offset is stored at b[field:]. It
-// returns an error if there is none; at is the file offset of b, and what the owner of the name,
-// for the error.
-func (r *reader) readName(at uint64, b []byte, field int, what string) (string, error) {
+// returns an error if there is none; at is the file offset of b, and owner names the thing whose
+// name is read, for the error.
+func (r *reader) readName(at uint64, b []byte, field int, owner string) (string, error) {
 	off := le.Uint32(b[field:])
 	if uint64(off) >= uint64(len(b)) {
-		return "", fail(at+uint64(field), off, "name of %s starts past the end of its command (%#x bytes); offset", what, len(b))
+		return "", fail(at+uint64(field), off, "name of %s starts past the end of its command (%#x bytes); offset", owner, len(b))
 	}
 	n := bytes.IndexByte(b[off:], 0)
 	if n < 0 || n > maxName {
-		return "", fail(at+uint64(off), nil, "name of %s is not terminated within its command", what)
+		return "", fail(at+uint64(off), nil, "name of %s is not terminated within its command", owner)
 	}
 	return escapeUnprintable(string(b[off : int(off)+n])), nil
 }

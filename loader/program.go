@@ -70,8 +70,8 @@ func (p *Program) States() iter.Seq2[*regs.State, error] {
 	return (&regs.Stream{Text: p.Text, File: p.TextFile, FirstWords: p.FirstWords}).States()
 }
 
-// Describe returns an iterator that describes each descriptor in words, from its registers and
-// those that earlier descriptors set. The iteration ends after the first error, which is a
+// Describe returns an iterator that describes each descriptor in words, from its registers and the
+// registers that earlier descriptors set. The iteration ends after the first error, which is a
 // *[FormatError].
 func (p *Program) Describe() iter.Seq2[*describe.Description, error] {
 	return func(yield func(*describe.Description, error) bool) {

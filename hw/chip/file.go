@@ -127,7 +127,7 @@ func Read(r io.Reader) (hw.Chip, error) {
 }
 
 // readConstants sets every constant of c from list, a YAML mapping of names to constants. It
-// returns an *[Error] if one is unknown, missing, given twice or out of range.
+// returns an *[Error] if a constant is unknown, missing, given twice or out of range.
 func readConstants(c *hw.Chip, list *yaml.Node) error {
 	seen := map[string]bool{}
 	for key, v := range mappingPairs(list) {

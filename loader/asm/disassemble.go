@@ -103,8 +103,8 @@ type disassembler struct {
 	end    uint64 // end of the descriptors written so far
 }
 
-// writeProgramComments writes what descriptor text cannot express as comments: the name and form of
-// the program, and its ports.
+// writeProgramComments writes comments with properties that descriptor text cannot express: the
+// name and form of the program, and its ports.
 func (d *disassembler) writeProgramComments(p *loader.Program) {
 	fmt.Fprintf(d.out, "# %s: %s\n", sanitizeComment(p.Name), p.Form)
 	for i := range p.Ports {

@@ -40,22 +40,22 @@ func (b *buffer) countShared(at, n int) error {
 }
 
 // checkRange returns an error unless the n bytes at offset at are inside the buffer.
-func (b *buffer) checkRange(at, n int, what string) error {
+func (b *buffer) checkRange(at, n int, name string) error {
 	if at < 0 || n < 0 || at > len(b.b) || n > len(b.b)-at {
-		return b.fail(max(0, min(at, len(b.b))), "%s of %d bytes extends past the buffer's %d bytes", what, n, len(b.b))
+		return b.fail(max(0, min(at, len(b.b))), "%s of %d bytes extends past the buffer's %d bytes", name, n, len(b.b))
 	}
 	return nil
 }
 
 // followOffset reads the offset at position at of the buffer and returns the position that it
 // refers to. It returns a *FormatError if that is outside the buffer.
-func (b *buffer) followOffset(at int, what string) (int, error) {
-	if err := b.checkRange(at, flatbuffers.SizeUOffsetT, what); err != nil {
+func (b *buffer) followOffset(at int, name string) (int, error) {
+	if err := b.checkRange(at, flatbuffers.SizeUOffsetT, name); err != nil {
 		return 0, err
 	}
 	n := uint64(flatbuffers.GetUOffsetT(b.b[at:]))
 	if n == 0 || n > uint64(len(b.b)-at) {
-		return 0, b.fail(at, "offset of %s points outside the buffer's %d bytes", what, len(b.b))
+		return 0, b.fail(at, "offset of %s points outside the buffer's %d bytes", name, len(b.b))
 	}
 	return at + int(n), nil
 }
@@ -66,33 +66,33 @@ type table struct {
 	flatbuffers.Table
 }
 
-// readTable returns the table at position at of the buffer. It returns a *FormatError, which calls
-// the table what, if a field is outside the buffer.
-func (b *buffer) readTable(at int, what string) (t table, err error) {
-	if err := b.checkRange(at, flatbuffers.SizeSOffsetT, what); err != nil {
+// readTable returns the table at position at of the buffer. It returns a *FormatError, which
+// contains the given name of the table, if a field is outside the buffer.
+func (b *buffer) readTable(at int, name string) (t table, err error) {
+	if err := b.checkRange(at, flatbuffers.SizeSOffsetT, name); err != nil {
 		return t, err
 	}
 	v := int64(at) - int64(flatbuffers.GetSOffsetT(b.b[at:]))
 	if v < 0 || v > int64(len(b.b)-4) || v%2 != 0 {
-		return t, b.fail(at, "virtual table of %s is outside the buffer", what)
+		return t, b.fail(at, "virtual table of %s is outside the buffer", name)
 	}
 	vtable := int(v)
 	size, inline := int(binary.LittleEndian.Uint16(b.b[vtable:])), int(binary.LittleEndian.Uint16(b.b[vtable+2:]))
 	if size < 4 || size%2 != 0 {
-		return t, b.fail(vtable, "virtual table of %s has %d bytes; want an even number of at least 4", what, size)
+		return t, b.fail(vtable, "virtual table of %s has %d bytes; want an even number of at least 4", name, size)
 	}
 	if inline < 4 {
-		return t, b.fail(vtable, "table of %s has %d bytes; want at least 4", what, inline)
+		return t, b.fail(vtable, "table of %s has %d bytes; want at least 4", name, inline)
 	}
-	if err := b.checkRange(vtable, size, "virtual table of "+what); err != nil {
+	if err := b.checkRange(vtable, size, "virtual table of "+name); err != nil {
 		return t, err
 	}
-	if err := b.checkRange(at, inline, what); err != nil {
+	if err := b.checkRange(at, inline, name); err != nil {
 		return t, err
 	}
 	for f := 4; f < size; f += 2 {
 		if o := int(binary.LittleEndian.Uint16(b.b[vtable+f:])); o != 0 && (o < 4 || o > inline) {
-			return t, b.fail(vtable+f, "field at offset %d of %s is outside its %d bytes", o, what, inline)
+			return t, b.fail(vtable+f, "field at offset %d of %s is outside its %d bytes", o, name, inline)
 		}
 	}
 	if err := b.countShared(at, inline); err != nil {
@@ -103,25 +103,25 @@ func (b *buffer) readTable(at int, what string) (t table, err error) {
 
 // fieldOffset returns the position in the buffer of the field in the given slot, which has size
 // bytes, or 0 if the table does not have the field.
-func (t table) fieldOffset(slot, size int, what string) (int, error) {
+func (t table) fieldOffset(slot, size int, name string) (int, error) {
 	o := int(t.Offset(flatbuffers.VOffsetT(4 + 2*slot)))
 	if o == 0 {
 		return 0, nil
 	}
 	at := int(t.Pos) + o
-	return at, t.checkRange(at, size, what)
+	return at, t.checkRange(at, size, name)
 }
 
-func (t table) readUint32(slot int, what string) (uint32, error) {
-	at, err := t.fieldOffset(slot, 4, what)
+func (t table) readUint32(slot int, name string) (uint32, error) {
+	at, err := t.fieldOffset(slot, 4, name)
 	if at == 0 || err != nil {
 		return 0, err
 	}
 	return flatbuffers.GetUint32(t.b[at:]), nil
 }
 
-func (t table) readUint64(slot int, what string) (uint64, error) {
-	at, err := t.fieldOffset(slot, 8, what)
+func (t table) readUint64(slot int, name string) (uint64, error) {
+	at, err := t.fieldOffset(slot, 8, name)
 	if at == 0 || err != nil {
 		return 0, err
 	}
@@ -130,61 +130,61 @@ func (t table) readUint64(slot int, what string) (uint64, error) {
 
 // readSubtable returns the table in the given slot. It returns false if the field is
 // absent.
-func (t table) readSubtable(slot int, what string) (s table, ok bool, err error) {
-	at, err := t.fieldOffset(slot, 4, what)
+func (t table) readSubtable(slot int, name string) (s table, ok bool, err error) {
+	at, err := t.fieldOffset(slot, 4, name)
 	if at == 0 || err != nil {
 		return s, false, err
 	}
-	to, err := t.followOffset(at, what)
+	to, err := t.followOffset(at, name)
 	if err != nil {
 		return s, false, err
 	}
-	s, err = t.readTable(to, what)
+	s, err = t.readTable(to, name)
 	return s, err == nil, err
 }
 
 // readVector returns the position and the number of the elements in the given slot, or
 // zeros if the field is absent.
-func (t table) readVector(slot, size int, what string) (at, n int, err error) {
-	at, err = t.fieldOffset(slot, 4, what)
+func (t table) readVector(slot, size int, name string) (at, n int, err error) {
+	at, err = t.fieldOffset(slot, 4, name)
 	if at == 0 || err != nil {
 		return 0, 0, err
 	}
-	if at, err = t.followOffset(at, what); err != nil {
+	if at, err = t.followOffset(at, name); err != nil {
 		return 0, 0, err
 	}
-	return t.readElements(at, size, what)
+	return t.readElements(at, size, name)
 }
 
-func (b *buffer) readElements(at, size int, what string) (int, int, error) {
-	if err := b.checkRange(at, 4, what); err != nil {
+func (b *buffer) readElements(at, size int, name string) (int, int, error) {
+	if err := b.checkRange(at, 4, name); err != nil {
 		return 0, 0, err
 	}
 	n := uint64(flatbuffers.GetUint32(b.b[at:]))
 	if n > uint64(len(b.b)) {
-		return 0, 0, b.fail(at, "%s has %d elements, more than the buffer has bytes", what, n)
+		return 0, 0, b.fail(at, "%s has %d elements, more than the buffer has bytes", name, n)
 	}
-	if err := b.checkRange(at+4, int(n)*size, what); err != nil {
+	if err := b.checkRange(at+4, int(n)*size, name); err != nil {
 		return 0, 0, err
 	}
 	return at + 4, int(n), b.countShared(at, 4+int(n)*size)
 }
 
-func (t table) readBytes(slot int, what string) ([]byte, int, error) {
-	at, n, err := t.readVector(slot, 1, what)
+func (t table) readBytes(slot int, name string) ([]byte, int, error) {
+	at, n, err := t.readVector(slot, 1, name)
 	if err != nil || n == 0 {
 		return nil, 0, err
 	}
 	return t.b[at : at+n : at+n], at, nil
 }
 
-func (t table) readText(slot int, what string) (string, error) {
-	b, _, err := t.readBytes(slot, what)
+func (t table) readText(slot int, name string) (string, error) {
+	b, _, err := t.readBytes(slot, name)
 	return string(b), err
 }
 
-func (t table) readUint32s(slot int, what string) ([]uint32, error) {
-	at, n, err := t.readVector(slot, 4, what)
+func (t table) readUint32s(slot int, name string) ([]uint32, error) {
+	at, n, err := t.readVector(slot, 4, name)
 	if err != nil {
 		return nil, err
 	}
@@ -195,8 +195,8 @@ func (t table) readUint32s(slot int, what string) ([]uint32, error) {
 	return out, nil
 }
 
-func (t table) readUint64s(slot int, what string) ([]uint64, error) {
-	at, n, err := t.readVector(slot, 8, what)
+func (t table) readUint64s(slot int, name string) ([]uint64, error) {
+	at, n, err := t.readVector(slot, 8, name)
 	if err != nil {
 		return nil, err
 	}
@@ -208,17 +208,17 @@ func (t table) readUint64s(slot int, what string) ([]uint64, error) {
 }
 
 // visitElements calls visit for each table of the vector in the given slot.
-func (t table) visitElements(slot int, what string, visit func(table) error) error {
-	at, n, err := t.readVector(slot, 4, what)
+func (t table) visitElements(slot int, name string, visit func(table) error) error {
+	at, n, err := t.readVector(slot, 4, name)
 	if err != nil {
 		return err
 	}
 	for i := range n {
-		to, err := t.followOffset(at+4*i, what)
+		to, err := t.followOffset(at+4*i, name)
 		if err != nil {
 			return err
 		}
-		s, err := t.readTable(to, what)
+		s, err := t.readTable(to, name)
 		if err != nil {
 			return err
 		}
@@ -230,12 +230,12 @@ func (t table) visitElements(slot int, what string, visit func(table) error) err
 }
 
 // readRoot returns the root table of the FlatBuffer b, which starts at offset base of the file. The
-// argument what names the table in errors.
-func readRoot(b []byte, base int, what string) (table, error) {
+// argument name is the name of the table in errors.
+func readRoot(b []byte, base int, name string) (table, error) {
 	buf := &buffer{b: b, base: base}
-	at, err := buf.followOffset(0, what)
+	at, err := buf.followOffset(0, name)
 	if err != nil {
 		return table{}, err
 	}
-	return buf.readTable(at, what)
+	return buf.readTable(at, name)
 }

@@ -67,8 +67,8 @@ func calledName(c *ast.CallExpr) string {
 // verb matches a formatting verb such as %d or %[1]#x.
 var verb = regexp.MustCompile(`%(\[\d+\])?[#+]?[a-zA-Z]`)
 
-// compilePattern returns a regular expression that matches what fmt.Sprintf returns for format and
-// any arguments.
+// compilePattern returns a regular expression that matches the results of fmt.Sprintf for format
+// and any arguments.
 func compilePattern(format string) *regexp.Regexp {
 	text := ""
 	for at := 0; ; {

@@ -63,9 +63,9 @@ type ChannelWeights struct {
 	strided bool
 }
 
-// setForm sets the form and the scales that f tries for its weights to those with which a file
-// stores w. channel(g, n) must return the layer's output channel for channel n of group g. If w has
-// no values, setForm does nothing.
+// setForm makes f try to pack its weights in the form, and with the scales, in which a file stores
+// w. channel(g, n) must return the layer's output channel for channel n of group g. If w has no
+// values, setForm does nothing.
 func (f *ChannelWeights) setForm(w *layer.Weights, channel func(g, n int) int) {
 	if len(w.Filter) == 0 {
 		return

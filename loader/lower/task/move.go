@@ -5,9 +5,9 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// Rebase moves all surfaces of the task from the buffers of a part to those of the whole program: a
-// surface in buffer i moves to buffer at[i].Bar, and its offset grows by at[i].Base. This includes
-// surfaces that the task describes but keeps in L2.
+// Rebase moves all surfaces of the task from the buffers of a part to buffers of the whole program:
+// a surface in buffer i moves to buffer at[i].Bar, and its offset grows by at[i].Base. This
+// includes surfaces that the task describes but keeps in L2.
 func (t *registers) Rebase(at *place.Spots) {
 	b := t.h.Bases
 	move := func(w *regs.DMAWord, bar uint32) uint32 {
