@@ -23,7 +23,7 @@ const (
 
 var opNames = [...]string{"conv", "matmul", "pass", "activation", "elementwise", "pool", "reduce", "copy"}
 
-// String returns the name of the operation as reports spell it.
+// String returns the name of the operation as reports spell it, such as "conv".
 func (o Op) String() string {
 	if int(o) < len(opNames) {
 		return opNames[o]
@@ -31,7 +31,7 @@ func (o Op) String() string {
 	return fmt.Sprintf("Op(%d)", uint8(o))
 }
 
-// Classify returns the operation that a task's header h and registers g select. A
+// Classify returns the kind of operation that a task with header h and registers g performs. A
 // multiply-accumulate of 1x1 is a matmul if its result is transposed or its weights come from a
 // tensor. A planar task that neither adds nor scales is a copy.
 func Classify(h *regs.Header, g *regs.Groups) Op {

@@ -228,7 +228,7 @@ func (r *Report) Accounting() (a Accounting) {
 }
 
 // PlanarCompute returns the part of the chain's compute cycles in which the planar engine works. In
-// the others the array works.
+// the other compute cycles the MAC array works.
 func (r *Report) PlanarCompute() (n clock.Cycles) {
 	if r.Rest.Count > 0 {
 		return r.Rest.Planar

@@ -228,7 +228,8 @@ func (p *Program) readPackagePort(s *PackageSection) error {
 	return nil
 }
 
-// String returns the number and the name of the program, and the number of its sections.
+// String returns the ID and the name of the program and the number of its sections, as in "program
+// 1, net: 7 sections".
 func (q *PackageProgram) String() string {
 	return fmt.Sprintf("program %d, %s: %d sections", q.ID, escapeUnprintable(q.Name), len(q.Sections))
 }

@@ -58,8 +58,8 @@ type Program struct {
 	file    []byte // whole file for FormANEC and FormFirmware; Text and data are slices of it
 }
 
-// Descriptors returns an iterator over the descriptors of the chain. It ends after the
-// first error. See [regs.Chain].
+// Descriptors returns an iterator over the decoded descriptors of the program's chain. It ends
+// after the first error. See [regs.Chain].
 func (p *Program) Descriptors() iter.Seq2[*regs.Descriptor, error] {
 	return (&regs.Stream{Text: p.Text, File: p.TextFile, FirstWords: p.FirstWords}).Descriptors()
 }

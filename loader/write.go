@@ -11,8 +11,8 @@ import (
 // changed gives the same bytes again, including those whose meaning is unknown.
 func (c *Container) Bytes() []byte { return c.encode(nil).rest }
 
-// WriteTo writes the bytes that [Container.Bytes] returns to w. It does not copy the
-// largest section.
+// WriteTo writes the container to w as the contents of a file. Unlike [Container.Bytes] it does not
+// copy the largest section.
 func (c *Container) WriteTo(w io.Writer) (int64, error) {
 	return c.encode(c.largestSection()).WriteTo(w)
 }
@@ -98,8 +98,8 @@ func (p *Program) Bytes() []byte {
 	return append([]byte(nil), p.Text...)
 }
 
-// WriteTo writes the bytes that [Program.Bytes] returns to w. It copies descriptors that
-// were left in their file.
+// WriteTo writes the program to w, in the form it was read in, like [Program.Bytes]. It also writes
+// descriptors that were left in their file, which it copies from there.
 func (p *Program) WriteTo(w io.Writer) (int64, error) {
 	if p.TextFile != nil {
 		return io.Copy(w, io.NewSectionReader(p.TextFile.R, 0, int64(p.TextFile.Bytes)))

@@ -46,8 +46,8 @@ func elementBytes(n int) int {
 func (s *Surface) elementBytes() int { return elementBytes(s.Element) }
 
 // Extent returns the offsets from the surface's base of its first byte and of the byte after its
-// last. The offset low is negative if a stride is. Both offsets are 0 if the surface has no
-// elements.
+// last. The offset low is negative if a stride is negative. Both offsets are 0 if the surface has
+// no elements.
 func (s *Surface) Extent() (low, high int64) {
 	if s.Elements() <= 0 {
 		return 0, 0
@@ -105,7 +105,7 @@ func (g *Groups) Planar() bool { return g.Common.TaskInfo.TaskNID() == 0 }
 // GroupCount returns the number of groups or batch elements of the task, which is at least 1.
 func (g *Groups) GroupCount() int { return max(1, int(g.Common.GroupConvCfg.NumGroups())) }
 
-// InShape returns the shape of the task's source.
+// InShape returns the shape of the task's source. Axes that the task repeats have their full extent.
 func (g *Groups) InShape() Shape {
 	c := &g.Common
 	return Shape{g.GroupCount(), int(c.Cin.Cin()), int(c.InDim.Hin()), int(c.InDim.Win()), int(c.InDepth.Din())}

@@ -47,11 +47,11 @@ func Hint(nearest []string) string {
 // Suggest returns the [Hint] for the elements of names that resemble name.
 func Suggest(name string, names []string) string { return Hint(Nearest(name, names)) }
 
-// Unknown returns an error that says that name is not one of the known names. The message lists the
-// known names and suggests similar ones. The argument what is the kind of thing that is named, such
-// as "chip".
-func Unknown(what, name string, known []string) error {
-	return fmt.Errorf("unknown %s %q; want %s%s", what, name, joinAlternatives(known), Suggest(name, known))
+// Unknown returns the error for a name that is not one of the known names. Its message lists the
+// known names and suggests similar ones. The argument kind says what the name should name, such as
+// "chip".
+func Unknown(kind, name string, known []string) error {
+	return fmt.Errorf("unknown %s %q; want %s%s", kind, name, joinAlternatives(known), Suggest(name, known))
 }
 
 // joinAlternatives joins names as in "a, b or c".

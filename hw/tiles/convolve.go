@@ -39,8 +39,8 @@ type Convolution struct {
 	Needed           *Window  // part of the window that [Convolution.Zeros] counts; nil for all of it
 }
 
-// NewConvolution returns the shape of one group of the task with registers g. The caller must set
-// Kernel, Group and Post.
+// NewConvolution returns the convolution that computes one group of the task with registers g. The
+// caller must set its fields Kernel, Group and Post.
 func NewConvolution(g *regs.Groups) Convolution {
 	in, out, cc := g.InShape(), g.OutShape(), g.Common.ConvCfg
 	pixels := max(1, int(cc.Ox()))

@@ -125,8 +125,8 @@ func (k *Kernel) peek(g *regs.Groups, p Packing, w *Window) bool {
 	return err == nil && w.unseen == 0
 }
 
-// Window returns the rows and columns of the window that the values of a task with registers g and
-// weights k need.
+// Window returns the rows and columns of the window of a task with registers g in which its weights
+// k have a nonzero value for any channel. The values of the task need only these.
 func (k *Kernel) Window(g *regs.Groups) *Window {
 	w := newWindow(&k.layout, int(g.Common.ConvCfg.Kw()))
 	k.scan(g, w)

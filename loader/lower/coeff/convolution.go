@@ -14,9 +14,9 @@ import (
 // one group.
 type Share struct{ Group, Groups, First, Channels int }
 
-// RoundToPasses returns how many channels an engine computes if its memory has room for the weights
-// of room channels. More than 16 channels are rounded down to a multiple of 16, because an engine
-// computes 16 at a time; fewer are rounded down to an even number, and 1 stays 1.
+// RoundToPasses returns how many channels an engine computes in one task if its memory can hold the
+// weights of at most room channels. More than 16 channels are rounded down to a multiple of 16,
+// because an engine computes 16 at a time; fewer are rounded down to an even number, and 1 stays 1.
 //
 // Programs show 14, 12 and 6 channels where there is room for 14, 13 and 7 (in 11 of 11
 // convolutions), and 48 where there is room for 63 (in 2 of 2 matmuls with a table). That

@@ -81,7 +81,7 @@ func ResultTile(s regs.Shape) Layout {
 }
 
 // EngineColumns returns how many columns of a source with the given width the MAC engines hold in
-// L2 at a time: all, up to a slice of 128 (seen in 156 of 160 tasks).
+// L2 at a time: all of them, or a slice of 128 if there are more (seen in 156 of 160 tasks).
 func EngineColumns(width int) int { return min(width, SliceColumns) }
 
 // SliceColumns is the number of columns in a slice of a wide source.

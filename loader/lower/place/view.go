@@ -68,8 +68,8 @@ func (v View) FoldRow() View {
 	return v
 }
 
-// FoldColumns divides the number of columns of every row that can be folded into FoldRows rows.
-// FoldLog2 is log2 of FoldRows.
+// FoldColumns is the number of which a row's width must be a multiple so that [View.FoldRow]
+// divides the row into FoldRows rows. FoldLog2 is log2 of FoldRows.
 const FoldColumns, FoldRows, FoldLog2 = 128, 4, 2
 
 // BatchElement returns the view of group n of v, an element of the batch.

@@ -70,11 +70,11 @@ type Matrix struct {
 	At          place.Memory
 }
 
-// LowerGroup returns the tasks for a single group, which reads the matrices in and writes its
-// result at to in memory. It reports false if the group does not fit in L2.
-func LowerGroup(g Group, in []Matrix, to place.Memory) (*Lowered, bool) {
+// LowerGroup returns the tasks for a single group, whose inputs are the matrices in and whose
+// result is stored at result in memory. It reports false if the group does not fit in L2.
+func LowerGroup(g Group, in []Matrix, result place.Memory) (*Lowered, bool) {
 	c := newChain([]Group{g})
-	c.output = to
+	c.output = result
 	for i, name := range g.Inputs {
 		c.reads[name] = 1
 		c.values[name] = &value{name: name, rows: in[i].Rows, width: in[i].Width, mem: &in[i].At}

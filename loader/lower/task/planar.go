@@ -74,7 +74,7 @@ type Factor struct {
 	isSet bool
 }
 
-// NewFactor returns the factor whose fp16 bits are half.
+// NewFactor returns the factor with the fp16 value whose bits are half.
 func NewFactor(half uint16) Factor { return Factor{half, true} }
 
 // halfBits returns the fp16 bits of f, which are those of 1 for the zero value.

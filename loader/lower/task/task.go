@@ -13,7 +13,7 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// Half returns v rounded to the nearest fp16 value, as bits.
+// Half returns the bits of the fp16 value nearest to v.
 func Half(v float32) uint16 { return uint16(float16.Fromfloat32(v)) }
 
 // reciprocalBits returns 1/n as the bits of an fp32 number.
