@@ -102,8 +102,8 @@ func (d *DescriptorReport) Note() string { return d.joinLimits(true) }
 // It returns "" if there are none.
 func (d *DescriptorReport) Caveat() string { return d.joinLimits(false) }
 
-// joinLimits joins the texts of the limits that prevent values if blocking is true, and of the
-// other limits otherwise.
+// joinLimits returns the texts of some limits of d, separated by "; ": the limits that prevent
+// values if blocking is true, and the others otherwise.
 func (d *DescriptorReport) joinLimits(blocking bool) (s string) {
 	for i := range d.Limits {
 		if l := &d.Limits[i]; l.Blocks() == blocking {

@@ -119,7 +119,8 @@ func reducePortable(acc, panel, taps []float32, lanes, k int, port Port) {
 	}
 }
 
-// reduceRowsPacked copies the rows into panels and reduces those.
+// reduceRowsPacked computes [ReduceRows] by copying the rows into panels, which it reduces with the
+// loops of level lv.
 func reduceRowsPacked(lv level, acc, plane []float32, at []int, taps []float32, port Port) {
 	const width = 64
 	panel := make([]float32, width*len(taps))

@@ -67,11 +67,12 @@ func applySingleGo(dst, a []float16.Float16, p *plan) {
 	}
 }
 
-// orderKey maps float32 bits to an integer that compares like the number. A branch on the floats
-// would be mispredicted half of the time.
+// orderKey maps the bits u of a float32 to an integer that compares like the number. A branch on
+// the floats would be mispredicted half of the time.
 func orderKey(u uint32) int32 { return int32(u ^ uint32(int32(u)>>31)>>1) }
 
-// narrowResult applies the bias adder's +0 and the result's ReLU mask to v and rounds it.
+// narrowResult returns v rounded to fp16, after adding +0 as the bias adder does and applying the
+// ReLU mask of the result.
 func (m *masks) narrowResult(v float32) float16.Float16 {
 	u := math.Float32bits(v + 0)
 	u &^= uint32(int32(u)>>31) & m.relu

@@ -76,8 +76,8 @@ func (d *disassembler) writeChain(p *loader.Program) (owned []extent, err error)
 	return owned, d.writeDescribedTask(held, nil, words)
 }
 
-// writeDescribedTask writes descriptor t, preceded by its description as a comment. The
-// function words returns the next description.
+// writeDescribedTask writes descriptor t, preceded by its description as a comment. The function
+// words must return the description of t. The argument next is the following descriptor, or nil.
 func (d *disassembler) writeDescribedTask(t, next *regs.Descriptor, words func() (*describe.Description, error, bool)) error {
 	w, err, _ := words()
 	if err != nil {

@@ -72,8 +72,8 @@ func formatChanges(changed []change) (list []string) {
 	return list
 }
 
-// splitArrayName splits the name of a register in an array. The index is -1 for other
-// registers.
+// splitArrayName splits the key of a register in an array, such as "td 1 G.Base[3].Addr", into "td
+// 1 G.Base", 3 and ".Addr". For other keys it returns key, -1 and "".
 func splitArrayName(key string) (base string, index int, field string) {
 	base, rest, ok := strings.Cut(key, "[")
 	number, field, ok2 := strings.Cut(rest, "]")

@@ -89,7 +89,8 @@ type segments struct {
 	uniform []bool  // all pieces below the node have this DMA; the children are out of date
 }
 
-// findPieces returns the numbers of the first piece that lies in s and of the first piece after s.
+// findPieces returns the index of the first piece that lies in the byte range s, and the index of
+// the first piece after it.
 func (g *segments) findPieces(s byteRange) (from, to int) {
 	from, _ = slices.BinarySearch(g.bounds, s.from)
 	to, _ = slices.BinarySearch(g.bounds, s.to)

@@ -85,7 +85,7 @@ func (l *Layout) readSparse(constants []byte) (*sparseValues, error) {
 // A sparseLane decodes the planes of a lane in order.
 type sparseLane struct{ b []byte }
 
-// take returns the next n bytes, or nil if there are fewer.
+// take returns the next n bytes of the lane and moves past them, or returns nil if there are fewer.
 func (s *sparseLane) take(n int) []byte {
 	if n > len(s.b) {
 		return nil

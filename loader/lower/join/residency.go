@@ -69,9 +69,10 @@ func (j *joiner) findCandidates() []*resident {
 	return out
 }
 
-// collectAccesses records which tensors task index of a step reads and writes in memory. list[i] is
-// the candidate for staying in L2 of tensor i, or nil. If the task reads a tensor as weights, or
-// reads the result of its own step, collectAccesses sets the candidate of that tensor to nil.
+// collectAccesses records which tensors a task reads and writes in memory: the task with the given
+// index in the given step. list[i] is the candidate for tensor i to stay in L2, or nil. If the task
+// reads a tensor as weights, or reads the result of its own step, collectAccesses sets the
+// candidate of that tensor to nil.
 func (j *joiner) collectAccesses(list []*resident, step, index int) {
 	s := &j.steps[step]
 	t := s.part.output.Tasks[index]

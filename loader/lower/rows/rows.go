@@ -265,9 +265,9 @@ func pieceLayout(s regs.Shape) place.Layout {
 	return place.Packed(regs.Shape{Channels: s.Channels, Width: min(s.Width, task.PatchPixels)})
 }
 
-// copyToL2 returns the tile in L2 that holds the rows of v. If there is none yet, it appends a task
-// that copies v from memory. If the input of a matmul is later added to its result, this copy is
-// the first task of the chain (seen in 2 of 2 chains).
+// copyToL2 returns the tile in L2 that holds the rows of v. If there is none yet, copyToL2 appends
+// a task that copies v from memory. If the input of a matmul is later added to its result, this
+// copy is the first task of the chain (seen in 2 of 2 chains).
 func (c *chain) copyToL2(v *value) *heldTile {
 	if v.rowTile != nil {
 		return v.rowTile
