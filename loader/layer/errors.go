@@ -6,7 +6,7 @@ import "fmt"
 // and how to change the layer.
 type LimitError struct {
 	Limit    string // the limited quantity, with its unit
-	Got, Max int
+	Got, Max int    // the layer's value and the largest that the engine allows
 	Nearest  string // how to change the layer so that it fits
 }
 
@@ -44,12 +44,12 @@ func (l *Layer) Unsupportedf(format string, args ...any) error {
 	return &UnsupportedError{l.Op, fmt.Sprintf(format, args...)}
 }
 
-// CheckLimit returns a [*LimitError] if got is greater than most, and nil otherwise. limit names
-// the quantity with its unit. nearest says how to stay within the limit; it is a format string
-// whose only argument is most.
-func CheckLimit(limit string, got, most int, nearest string) error {
-	if got > most {
-		return &LimitError{limit, got, most, fmt.Sprintf(nearest, most)}
+// CheckLimit returns a [*LimitError] if got is greater than maximum, and nil otherwise. quantity
+// names the limited quantity with its unit. remedy is a format string that says how to stay within
+// the limit, with one verb for maximum, such as "use at most %d rows of taps".
+func CheckLimit(quantity string, got, maximum int, remedy string) error {
+	if got > maximum {
+		return &LimitError{quantity, got, maximum, fmt.Sprintf(remedy, maximum)}
 	}
 	return nil
 }

@@ -6,13 +6,14 @@ import (
 	"anesim/hw/evidence"
 )
 
-// Caveat returns a sentence that says which part of the layer's lowering is not shown by any
-// compiled program and how it is computed instead. It returns "" if programs show all of it.
+// Caveat returns a warning for a layer that no program of the vendor's compiler contains: it names
+// the missing case and says how the layer is lowered instead. Caveat returns "" if compiled
+// programs show how to lower the whole layer.
 func (l *Layer) Caveat() string {
 	w := &l.Window
 	switch {
 	case l.Op == Pool:
-		return "no program shows a pooling window: here it is maxima of shifted rows; the vendor's compiler may do otherwise, and this time be far off"
+		return "no program shows a pooling window: it is lowered as maxima of shifted rows, and its time may be far off if the vendor's compiler lowers it otherwise"
 	case l.Op == Pad:
 		return "no program shows padding on its own: rows are copied or broadcast to their places, and columns likewise as rows"
 	case l.Op == Deconvolution:
@@ -45,8 +46,8 @@ func (l *Layer) Caveat() string {
 	return ""
 }
 
-// Evidence returns how well the lowering of an operation is known. It is evidence.Bytes if
-// descriptors of the vendor's compiler are reproduced byte for byte in the usual forms of the
+// Evidence returns the kind of evidence for the descriptors to which o is lowered. It is
+// evidence.Bytes if they equal the vendor's descriptors byte for byte in the usual forms of the
 // operation, and evidence.Inferred otherwise.
 func (o Op) Evidence() evidence.Kind {
 	switch o {
@@ -57,8 +58,8 @@ func (o Op) Evidence() evidence.Kind {
 	return evidence.Bytes
 }
 
-// Limits returns a sentence with the limits of an operation, apart from the limits of the shapes of
-// its tensors.
+// Limits returns a phrase that states the largest layers of operation o, such as "at most 27
+// inputs". Limits on the shapes of tensors, which [Shape.Validate] checks, are not included.
 func (o Op) Limits() string {
 	switch o {
 	case Convolution, Deconvolution, Pool:

@@ -6,10 +6,10 @@ import (
 	"github.com/x448/float16"
 )
 
-// Axes is a set of the axes of a tensor.
+// Axes is a set of the axes C, H and W of a tensor, with one bit for each.
 type Axes uint8
 
-// Axes of a tensor.
+// The axes of a tensor.
 const (
 	AxisC Axes = 1 << iota
 	AxisH
@@ -61,7 +61,7 @@ type Layer struct {
 	// runtime right side as N rows of K values. In is M x K in either case.
 	TransposeX, TransposeY bool
 
-	Axes    Axes    // of reductions, softmax and layer norm
+	Axes    Axes    // axes over which a reduction, softmax or layer norm works
 	Epsilon float32 // of Rsqrt, Inverse and LayerNorm
 	Alpha   float32 // of LeakyReLU and ELU
 	Low     float32 // of Clip
@@ -89,30 +89,30 @@ func (l *Layer) IsDepthwise() bool {
 	return l.Groups > 1 && l.Groups == l.In.C && l.Cout == l.In.C
 }
 
-// TapRows returns the number of rows of taps in the window. A dilated window has more rows than
-// taps.
+// TapRows returns the number of rows of taps in the window. In a dilated window, it is less than
+// Window.Kh, which includes the rows between taps.
 func (l *Layer) TapRows() int { return (l.Window.Kh-1)/max(1, l.Dilation) + 1 }
 
-// TapColumns returns the number of columns of taps in the window. A dilated window has more columns
-// than taps.
+// TapColumns returns the number of columns of taps in the window. In a dilated window, it is less
+// than Window.Kw, which includes the columns between taps.
 func (l *Layer) TapColumns() int { return (l.Window.Kw-1)/max(1, l.Dilation) + 1 }
 
-// Memories holds the sizes in bytes of a chip's memories, which limit its tasks. A size of 0
-// means that of the M1.
+// Memories holds the sizes of the memories of the chip for which a layer is lowered. A size of 0
+// means the size on the M1.
 type Memories struct {
 	L2   int // size of the L2, at most MaxL2; 0 means MaxL2
 	Lane int // bytes of weights that one engine holds; 0 means MaxLane
 }
 
-// L2Bytes returns the size in bytes of L2 on the chip that the layer is lowered for.
+// L2Bytes returns the size in bytes of L2 on the chip for which the layer is lowered.
 func (l *Layer) L2Bytes() int { return cmp.Or(l.Memories.L2, MaxL2) }
 
-// LaneBytes returns how many bytes of weights one engine holds on the chip that the layer is
-// lowered for.
+// LaneBytes returns how many bytes of weights one engine holds, on the chip for which the layer is
+// lowered.
 func (l *Layer) LaneBytes() int { return cmp.Or(l.Memories.Lane, MaxLane) }
 
-// LargestTile returns the size in bytes of the largest source that fits in L2 as a whole, on the
-// chip that the layer is lowered for.
+// LargestTile returns the size in bytes of the largest source that can be in L2 as a whole, next to
+// the results, on the chip for which the layer is lowered.
 func (l *Layer) LargestTile() int { return LargestTile(l.L2Bytes()) }
 
 // Conv returns a convolution of input in with cout output channels, each of which reads all input
@@ -126,8 +126,9 @@ func Depthwise(in Shape, w Window) Layer {
 	return Layer{Op: Convolution, In: in, Cout: in.C, Window: w, Groups: in.C}
 }
 
-// Product returns a matmul of an m x k matrix by a k x n matrix. The left side is the input. rhs is
-// Runtime if the right side is a second input, or Constant if it is in the weights.
+// Product returns a matmul of an m x k matrix, which is the layer's input, by a k x n matrix. rhs
+// says where the second matrix comes from: Runtime for a second input, or Constant for the layer's
+// weights.
 func Product(m, k, n int, rhs SecondKind) Layer {
 	return Layer{Op: MatMul, In: Shape{1, 1, m, k}, Columns: n, Second: rhs}
 }
@@ -135,17 +136,17 @@ func Product(m, k, n int, rhs SecondKind) Layer {
 // Unary returns a layer that applies op, such as ReLU, to an input of shape in.
 func Unary(op Op, in Shape) Layer { return Layer{Op: op, In: in} }
 
-// Binary returns a layer that applies op, such as Add, to inputs of the shapes in and second. An
-// axis of extent 1 in second repeats to its extent in in.
-func Binary(op Op, in, second Shape) Layer {
-	return Layer{Op: op, In: in, SecondShape: second}
+// Binary returns a layer that applies the elementwise operation op, such as Add, to two inputs. The
+// result has shape first. Axes of extent 1 in shape second are repeated to match it.
+func Binary(op Op, first, second Shape) Layer {
+	return Layer{Op: op, In: first, SecondShape: second}
 }
 
-// Reduction returns a layer that applies op (a reduction, Softmax or LayerNorm) to an input of
-// shape in, over the given axes.
+// Reduction returns a layer that applies op over the given axes of an input of shape in. op is a
+// reduction such as ReduceSum, Softmax or LayerNorm.
 func Reduction(op Op, in Shape, axes Axes) Layer { return Layer{Op: op, In: in, Axes: axes} }
 
-// Out returns the shape of the result.
+// Out returns the shape of the layer's result. Windows must have strides of at least 1.
 func (l *Layer) Out() Shape {
 	s := l.In
 	switch l.Op {
@@ -187,8 +188,8 @@ func (l *Layer) Out() Shape {
 	return s
 }
 
-// Permutation returns the input axes that become the C, H and W of a transpose's result, which are
-// W, H and C if Order is zero.
+// Permutation returns the order of axes of a Transpose: the input axes that become C, H and W of
+// the result. It is Order or, if Order is zero, the default W, H, C.
 func (l *Layer) Permutation() [3]Axes {
 	if l.Order == [3]Axes{} {
 		return [3]Axes{AxisW, AxisH, AxisC}
@@ -196,18 +197,18 @@ func (l *Layer) Permutation() [3]Axes {
 	return l.Order
 }
 
-// A Fill selects the values around a padded tensor.
+// A Fill says which values a Pad layer puts around a tensor.
 type Fill uint8
 
-// Fills.
+// The values around a padded tensor.
 const (
 	FillValue   Fill = iota // the constant Layer.Value
 	FillEdge                // the nearest row or column of the tensor
 	FillReflect             // the tensor mirrored at its first and last row or column
 )
 
-// A Release selects a compiler release, by its year. Layers are lowered to descriptors as that
-// release writes them.
+// A Release is a release of the vendor's compiler, given by its year. It selects the form of
+// descriptors to which a layer is lowered.
 type Release int
 
 // Compiler releases. Newest is the zero value.
@@ -216,19 +217,21 @@ const (
 	Release2023 Release = 2023 // streams rows that exceed the L2 in patches (seen in 13 of 18 oracle programs)
 )
 
-// NeedsTable reports whether the layer has an activation that the engine computes with a table,
-// which is any activation but ReLU.
+// NeedsTable reports whether the engine computes the layer's activation with a table, as it does
+// every activation except ReLU. It returns false for a layer without an activation.
 func (l *Layer) NeedsTable() bool { return l.Activation != 0 && l.Activation != ReLU }
 
-// NeedsActivationTask reports whether the layer's activation needs a task of its own because the
-// operation runs on the planar engine, which has no tables, or is itself a table lookup, after
-// which no ReLU is possible. It reports false for convolutions and matmuls.
+// NeedsActivationTask reports whether a separate task has to compute the layer's activation.
+// Convolutions and matmuls never need one. Other operations need one for an activation with a
+// table, which the planar engine does not have. A maximum or minimum with a number, which is a
+// table lookup itself, also needs one for a ReLU.
 func (l *Layer) NeedsActivationTask() bool {
 	return l.Op > Linear && (l.NeedsTable() || l.Activation == ReLU && l.UsesOpTable() && l.Op != RealDiv)
 }
 
-// UsesOpTable reports whether the operation itself is computed with a table. This is so for a
-// division, which multiplies by a table of 1/x, and for the maximum or minimum with a number.
+// UsesOpTable reports whether the operation itself, apart from its activation, is computed with a
+// table. It is for a division by a tensor, which multiplies by a table of 1/x, and for a maximum or
+// minimum with a number.
 func (l *Layer) UsesOpTable() bool {
 	switch l.Op {
 	case RealDiv:
@@ -239,7 +242,8 @@ func (l *Layer) UsesOpTable() bool {
 	return false
 }
 
-// Taps returns the number of weights in the window for each input channel.
+// Taps returns the number of taps of the window: the weights for one input and one output channel.
+// Gaps of a dilated window are not counted.
 func (l *Layer) Taps() int {
 	return l.TapRows() * l.TapColumns()
 }

@@ -99,7 +99,8 @@ func (o Op) String() string {
 	return fmt.Sprintf("Op(%d)", uint8(o))
 }
 
-// ParseOp returns the operation that [Op.String] spells as name. ok is false if there is none.
+// ParseOp returns the operation with the given name, as [Op.String] spells it. ok is false for an
+// unknown name.
 func ParseOp(name string) (op Op, ok bool) {
 	for o, n := range opNames {
 		if n == name {
@@ -109,8 +110,8 @@ func ParseOp(name string) (op Op, ok bool) {
 	return 0, false
 }
 
-// TableCount returns how many activation tables the operation needs: 0 for ReLU and operations that
-// are no activations, and up to 3. Weights.Table holds the first, and Weights.Tables the others.
+// TableCount returns the number of activation tables that the operation needs, at most 3. It is 0
+// for ReLU and for operations other than activations.
 func (o Op) TableCount() int {
 	switch o {
 	case ReLU, Abs, Square, Cube, PReLU:

@@ -1,13 +1,14 @@
 package layer
 
-// A Shape holds the extents of a tensor in elements: batch, channels, height and width.
+// A Shape holds the extents of a tensor in elements along its axes: batch, channels, height and
+// width.
 type Shape struct{ N, C, H, W int }
 
 // rowUnit is the alignment in bytes of the rows of a tensor in memory.
 const rowUnit = 64
 
-// A Window describes how a convolution or a pooling moves over its input. Names end in h or y for
-// rows, and in w or x for columns.
+// A Window describes how a convolution or a pool moves over the rows and columns of its input.
+// Fields that end in h or y are for rows, and fields that end in w or x for columns.
 type Window struct {
 	Kh, Kw int // taps
 	Sy, Sx int // strides
@@ -17,8 +18,9 @@ type Window struct {
 	Qy, Qx int
 }
 
-// Phases returns the taps of the window, numbered row by row, in groups whose rows and columns are
-// equal modulo the strides. Groups are ordered by these remainders, and the taps of a group ascend.
+// Phases groups the taps of the window by their row modulo Sy and their column modulo Sx. Each
+// group lists tap numbers in ascending order, where taps are numbered row by row. Groups are
+// ordered by row remainder, then by column remainder.
 func (w *Window) Phases() [][]int {
 	var all [][]int
 	for py := range min(w.Sy, w.Kh) {
@@ -35,12 +37,12 @@ func (w *Window) Phases() [][]int {
 	return all
 }
 
-// Valid returns a k x k window without padding that moves by stride.
+// Valid returns a k x k window without padding and with the same stride for rows and columns.
 func Valid(k, stride int) Window { return Window{Kh: k, Kw: k, Sy: stride, Sx: stride} }
 
-// Same returns a k x k window that is padded to give ceil(in/stride) output rows and columns. If
-// the padding of an axis is odd, the extra zero comes after the last element (seen in both examples
-// of a 3x3 window with stride 2).
+// Same returns a k x k window with enough padding that an input of shape in gives ceil(in.H/stride)
+// rows and ceil(in.W/stride) columns. If the padding of an axis is odd, the extra zero comes after
+// the last element (seen in both examples of a 3x3 window with stride 2).
 func Same(k, stride int, in Shape) Window {
 	w := Valid(k, stride)
 	w.Py, w.Qy = SamePad(k, stride, in.H)
@@ -48,11 +50,12 @@ func Same(k, stride int, in Shape) Window {
 	return w
 }
 
-// SamePad returns the padding to add before and after an axis of in elements, so that a window of k
-// taps gives ceil(in/stride) outputs.
-func SamePad(k, stride, in int) (before, after int) {
-	out := (in + stride - 1) / stride
-	total := max(0, (out-1)*stride+k-in)
+// SamePad returns how many elements of padding to add before and after an axis of n elements, so
+// that a window of k taps has ceil(n/stride) positions. If the sum is odd, the extra element comes
+// after the axis.
+func SamePad(k, stride, n int) (before, after int) {
+	out := (n + stride - 1) / stride
+	total := max(0, (out-1)*stride+k-n)
 	return total / 2, total - total/2
 }
 
@@ -62,11 +65,13 @@ func RoundUp(n, unit int) int { return (n + unit - 1) / unit * unit }
 // Elements returns the number of elements of a tensor of shape s.
 func (s Shape) Elements() int { return s.N * s.C * s.H * s.W }
 
-// HasPackedRows reports whether a row has a multiple of 64 bytes. A tensor of such rows has no gaps
-// in memory, so it can be read with any other row length that is a multiple of 64 bytes too.
+// HasPackedRows reports whether the rows of an fp16 tensor of shape s are multiples of 64 bytes
+// long. Such a tensor has no gaps in memory, so it can also be read in rows of any other multiple
+// of 64 bytes.
 func (s Shape) HasPackedRows() bool { return s.W*ElementBytes%rowUnit == 0 }
 
-// Dilate returns the window with its taps spaced d rows and d columns apart.
+// Dilate returns w with its taps moved apart: neighboring taps are d rows and d columns from each
+// other.
 func (w Window) Dilate(d int) Window {
 	w.Kh, w.Kw = (w.Kh-1)*d+1, (w.Kw-1)*d+1
 	return w

@@ -2,8 +2,8 @@ package layer
 
 import "cmp"
 
-// Validate returns a [*LayerError] if the fields of the layer contradict each other, a
-// [*LimitError] if the layer exceeds a limit of the engine, and nil otherwise.
+// Validate checks the fields of the layer. It returns a [*LayerError] if they contradict each
+// other, a [*LimitError] if the layer exceeds a limit of the engine, and nil otherwise.
 func (l *Layer) Validate() error {
 	if _, ok := opNames[l.Op]; !ok {
 		return l.Errorf("unknown operation %d", uint8(l.Op))
@@ -67,8 +67,8 @@ func (l *Layer) Validate() error {
 	return nil
 }
 
-// Validate returns a [*LimitError] if an extent of a tensor of shape s, or its size in bytes,
-// exceeds a limit of the registers.
+// Validate returns a [*LimitError] if an axis of s, or the size in bytes of a tensor of shape s, is
+// larger than the engine's registers allow. Otherwise, it returns nil.
 func (s Shape) Validate() error {
 	const split = "split it into parts of at most %d and run them one after the other"
 	if err := cmp.Or(
@@ -124,13 +124,13 @@ func (l *Layer) validateWindow() error {
 	case l.Op == Pool && (max(w.Py, w.Qy) >= w.Kh || max(w.Px, w.Qx) >= w.Kw):
 		return l.Errorf("padding reaches the size of the %dx%d window; want less, so that every window has a maximum", w.Kh, w.Kw)
 	case l.Op == Convolution && max(w.Kh, w.Kw, w.Py+1, w.Px+1, w.Qy+1, w.Qx+1) > MaxKernel:
-		return CheckLimit("taps of a window as wide as its padding", max(w.Py, w.Px, w.Qy, w.Qx)+1, MaxKernel, "pad by less than %d")
+		return CheckLimit("taps per side of a window larger than its padding", max(w.Py, w.Px, w.Qy, w.Qx)+1, MaxKernel, "pad by less than %d")
 	}
 	return nil
 }
 
-// validateSecond checks that each axis of a second operand has the extent of the first or extent
-// 1.
+// validateSecond checks the second operand of an elementwise layer. Each axis of a runtime operand
+// must have the extent of the first operand, or extent 1.
 func (l *Layer) validateSecond() error {
 	if l.Second > Itself {
 		return l.Errorf("unknown kind %d of second operand; want %d to %d", l.Second, Runtime, Itself)
@@ -162,7 +162,7 @@ func (l *Layer) validateParts() error {
 		sum += c
 	}
 	if sum != l.In.C {
-		return l.Errorf("inputs have %v channels, %d in total; want %d", l.Parts, sum, l.In.C)
+		return l.Errorf("inputs have %v channels, %d in total; want a total of %d", l.Parts, sum, l.In.C)
 	}
 	const most = 27 // buffers 4 and 6 to 31; buffer 5 is the result
 	return CheckLimit("inputs", len(l.Parts), most, "join at most %d at a time")
@@ -178,8 +178,8 @@ func (l *Layer) validateSlice() error {
 	return nil
 }
 
-// Validate returns a [*LayerError] if the number of weights, biases or constants is not the one
-// that l needs. Missing values are valid and count as zeros.
+// Validate returns a [*LayerError] if w has weights, biases or constants, but not as many as layer
+// l needs. Values that are missing altogether are valid and count as zeros.
 func (w *Weights) Validate(l *Layer) error {
 	filter, bias, second := 0, 0, 0
 	switch l.Op {
@@ -215,7 +215,7 @@ func (w *Weights) Validate(l *Layer) error {
 	return nil
 }
 
-// validatePad checks the padding of Pad. Reflected padding must be smaller than the tensor.
+// validatePad checks the fields of a Pad layer. Reflected padding must be smaller than the tensor.
 func (l *Layer) validatePad() error {
 	w := &l.Window
 	if min(w.Py, w.Qy, w.Px, w.Qx) < 0 {

@@ -11,8 +11,8 @@ import (
 // reproduces the same fp16 values in fewer bytes, and otherwise dense fp16.
 type Form uint8
 
-// The forms. The vendor's programs contain dense fp16 only. Where a lane's planes keep the
-// codebook, the scales and the mask is assumed (see hw/tiles).
+// The forms of weights. The vendor's programs at hand contain dense fp16 only, so the layout of
+// codebooks, scales and masks in the other forms is assumed (see hw/tiles).
 const (
 	FormFP16    Form = iota
 	FormPalette      // indices of 4 or 8 bits, with one codebook per lane
@@ -20,7 +20,7 @@ const (
 	FormInt8         // signed bytes times one scale per channel, Weights.Scale
 )
 
-// String returns the name of the form.
+// String returns the name of the form, such as "palette", or Form(number) for an unknown form.
 func (f Form) String() string {
 	switch f {
 	case FormFP16:
@@ -71,8 +71,8 @@ type Weights struct {
 	Inner []byte
 }
 
-// ChannelScale returns the scale of output channel n, for weights that a file stores as signed
-// bytes. ok is false if there is none. A single scale applies to all channels.
+// ChannelScale returns the factor by which the int8 weights of output channel n are multiplied. A
+// single scale applies to all channels. ok is false if there is no scale for the channel.
 func (w *Weights) ChannelScale(n int) (scale float16.Float16, ok bool) {
 	switch {
 	case len(w.Scale) == 1:
@@ -92,8 +92,8 @@ type Source interface {
 	Values(dst []float16.Float16, first int)
 }
 
-// Weight returns the weight with index i, or 0 if there are no weights. If the weights have a
-// Source, the first call generates and stores all of them, so concurrent calls are not safe.
+// Weight returns element i of the layer's weights, or 0 if there are no weights. If a Source
+// generates them, the first call stores all of them in w, so concurrent calls are not safe.
 func (w *Weights) Weight(i int) float16.Float16 {
 	if len(w.Filter) == 0 && w.Source != nil {
 		w.Filter = make([]float16.Float16, w.Source.Len())
@@ -102,8 +102,8 @@ func (w *Weights) Weight(i int) float16.Float16 {
 	return ValueAt(w.Filter, i)
 }
 
-// ReadRun returns the n weights from index first on, or nil if there are none. The result may share
-// memory with w or with buf, which must have room for n values.
+// ReadRun returns n consecutive weights, starting with element first. It returns nil if w has no
+// weights. The result may share memory with w or with buf, which must have room for n values.
 func (w *Weights) ReadRun(buf []float16.Float16, first, n int) []float16.Float16 {
 	switch {
 	case len(w.Filter) > 0:
@@ -123,9 +123,9 @@ func ValueAt(values []float16.Float16, i int) float16.Float16 {
 	return values[i]
 }
 
-// Scale returns each value multiplied by factor(i), rounded to fp16. It returns nil and true for
-// nil values. ok is false if a product loses precision, because the engine reads weights below
-// 2^-14 as 0 and fp16 ends at 65504.
+// Scale returns a new slice in which element i is values[i]*factor(i), rounded to fp16. It returns
+// nil and true for nil values. ok is false if a normal value times a nonzero factor is not a normal
+// fp16 number, from 2^-14 to 65504, because the engine reads smaller weights as 0.
 func Scale(values []float16.Float16, factor func(i int) float32) (scaled []float16.Float16, ok bool) {
 	if values == nil {
 		return nil, true
