@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// An Enum is one of the enumerations listed in enums.txt, a table of the numbers that the vendor's
-// software uses.
+// An Enum is an enumeration that the vendor's software uses, such as the operation classes of its
+// compiler, as listed in enums.txt.
 type Enum struct {
 	Name     string
 	Vendor   string // the vendor's name
@@ -18,7 +18,7 @@ type Enum struct {
 	Values   []Value // in order; if a number repeats, its first entry gives the name
 }
 
-// A Value is a number of an enumeration with the name that the vendor gives it.
+// A Value is a constant of an enumeration: a number and the vendor's name for it.
 type Value struct {
 	Number uint64
 	Name   string
@@ -36,14 +36,14 @@ func All() iter.Seq[Enum] {
 	}
 }
 
-// A Match is a value that Find found, with its enumeration.
+// A Match is a value that [Find] found, and the enumeration to which it belongs.
 type Match struct {
 	Enum  Enum
 	Value Value
 }
 
-// Find returns an iterator over the values whose name equals text, ignoring case, or whose number
-// is text, in Go syntax such as 18 or 0x12.
+// Find returns an iterator over the values of all enumerations that have the given name, ignoring
+// case, or the given number. text is the name, or the number in Go syntax such as 18 or 0x12.
 func Find(text string) iter.Seq[Match] {
 	number, err := strconv.ParseUint(text, 0, 64)
 	return func(yield func(Match) bool) {
@@ -57,8 +57,8 @@ func Find(text string) iter.Seq[Match] {
 	}
 }
 
-// findValue returns the first value with the given number in an enumeration. It returns nil if the
-// enumeration does not exist or has no such number.
+// findValue returns the first value with the given number in the enumeration called enum. It
+// returns nil if the enumeration does not exist or has no such number.
 func findValue(enum string, number uint64) *Value {
 	for i := range table() {
 		e := &table()[i]
@@ -74,8 +74,8 @@ func findValue(enum string, number uint64) *Value {
 	return nil
 }
 
-// formatName returns the name of a number in an enumeration, or ENUM(number) if it has
-// none.
+// formatName returns the name of a number in the enumeration called enum or, if the number has no
+// name, a text such as "OpType(7)".
 func formatName(enum string, number uint64) string {
 	if v := findValue(enum, number); v != nil {
 		return v.Name

@@ -24,7 +24,7 @@ var table = sync.OnceValue(func() []Enum {
 // evidences lists the words for the evidence of an enumeration.
 var evidences = []string{"measured", "bytes", "decompiled", "fitted", "inferred", "assumed"}
 
-// parseTable parses a table in the form of enums.txt. Errors name the line.
+// parseTable parses a table of enumerations in the form of enums.txt. Errors name the line.
 func parseTable(text string) ([]Enum, error) {
 	var enums []Enum
 	n := 0

@@ -32,19 +32,21 @@ type CatalogueType uint8
 // String returns the vendor's spelling, or CatalogueType(number) if the number has no name.
 func (v CatalogueType) String() string { return formatName("CatalogueType", uint64(v)) }
 
-// Known reports whether the enumeration has a name for v.
+// Known reports whether v is a named element type, according to the vendor's catalogue in
+// enums.txt.
 func (v CatalogueType) Known() bool { return findValue("CatalogueType", uint64(v)) != nil }
 
-// A Generation is the engine generation of a container, its subtype.
+// A Generation is the generation of the engine for which a container was compiled. The container
+// stores it as its subtype.
 type Generation uint8
 
 // String returns the vendor's spelling, or Generation(number) if the number has no name.
 func (v Generation) String() string { return formatName("Generation", uint64(v)) }
 
-// Known reports whether the enumeration has a name for v.
+// Known reports whether v is a named engine generation, according to enums.txt.
 func (v Generation) Known() bool { return findValue("Generation", uint64(v)) != nil }
 
-// A LoadCommand is the kind of a load command in a container.
+// A LoadCommand is the kind of a load command, a record in the header of a container.
 type LoadCommand uint32
 
 // Values of LoadCommand.
@@ -61,7 +63,7 @@ const (
 // String returns the vendor's spelling, or LoadCommand(number) if the number has no name.
 func (v LoadCommand) String() string { return formatName("LoadCommand", uint64(v)) }
 
-// A ThreadFlavor is the kind of a thread command's contents.
+// A ThreadFlavor says what a container's thread command describes: a program or an operation.
 type ThreadFlavor uint32
 
 // Values of ThreadFlavor.
@@ -73,7 +75,7 @@ const (
 // String returns the vendor's spelling, or ThreadFlavor(number) if the number has no name.
 func (v ThreadFlavor) String() string { return formatName("ThreadFlavor", uint64(v)) }
 
-// SegmentFlags holds the flags of a segment.
+// SegmentFlags holds the flags of a container's segment.
 type SegmentFlags uint32
 
 // Values of SegmentFlags.
@@ -85,7 +87,8 @@ const (
 // String returns the vendor's spelling, or SegmentFlags(number) if the number has no name.
 func (v SegmentFlags) String() string { return formatName("SegmentFlags", uint64(v)) }
 
-// A SectionKind is the low byte of a section's flags.
+// A SectionKind is the kind of a container's section, such as its inputs or constants. It is stored
+// in the low byte of the section's flags.
 type SectionKind uint8
 
 // Values of SectionKind.
