@@ -33,16 +33,16 @@ func (e *Error) Error() string {
 	return s
 }
 
-// A Program is a compiled program whose bytes are changed in place.
+// A Program is a compiled program whose bytes can be changed in place.
 type Program struct {
 	*loader.Program
 	Done []string // descriptions of the changes made
 }
 
-// Set changes a register in every descriptor that writes it. text is BLOCK.REGISTER.FIELD=VALUE for
-// a field or BLOCK.REGISTER=VALUE for a whole register, with values as in descriptor text; a prefix
-// N: restricts the change to descriptor N. If text is malformed or no descriptor writes the
-// register, Set returns an error and changes nothing.
+// Set changes the value of a register in every descriptor that writes it. text is
+// BLOCK.REGISTER.FIELD=VALUE for a field or BLOCK.REGISTER=VALUE for a whole register, with values
+// as in descriptor text. A prefix such as 3: restricts the change to descriptor 3. If text is
+// malformed or no descriptor writes the register, Set returns an error and changes nothing.
 func (p *Program) Set(text string) error {
 	fail := func(format string, args ...any) error { return &Error{What: text, Why: fmt.Sprintf(format, args...)} }
 	only, rest := -1, text
@@ -80,12 +80,12 @@ func (p *Program) Set(text string) error {
 	return nil
 }
 
-// formatCount returns n and the noun what, with an s unless n is 1.
-func formatCount(n int, what string) string {
+// formatCount returns the number n followed by noun, with an s appended unless n is 1.
+func formatCount(n int, noun string) string {
 	if n != 1 {
-		what += "s"
+		noun += "s"
 	}
-	return fmt.Sprintf("%d %s", n, what)
+	return fmt.Sprintf("%d %s", n, noun)
 }
 
 // Bind sets the run-time parameter with the given name and writes the fields that depend on it. If
@@ -114,11 +114,11 @@ func (p *Program) Bind(name string, value uint64) error {
 	return nil
 }
 
-// Weights replaces the weights of a descriptor. name is the descriptor's number, such as 3 or td3,
-// or a prefix of the symbol of its weights (the letter K and a hash). With the suffix .bias it
-// names the biases instead. values are in the order [group][output channel][input
-// channel][row][column], without padding. If they are too few or too many, or if the descriptor has
-// no weights in a known order, Weights returns an *Error.
+// Weights replaces the weights of a descriptor. name is the number of the descriptor, such as 3 or
+// td3, or a prefix of the symbol of its weights, which is the letter K and a hash. The suffix .bias
+// selects the biases instead. values are in the order [group][output channel][input
+// channel][row][column], without padding. Weights returns an *Error if values has the wrong length,
+// or if the descriptor has no weights in a known order.
 func (p *Program) Weights(name string, values []float16.Float16) error {
 	who, bias := strings.CutSuffix(name, ".bias")
 	index, layout, err := p.findLayout(who)
@@ -152,11 +152,11 @@ func (p *Program) findConstants() []byte {
 	return nil
 }
 
-// isNumber reports whether s consists of decimal digits. No weight symbol does.
+// isNumber reports whether s consists of one or more decimal digits.
 func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
-// findLayout returns the number and the weight layout of the descriptor with the given name. A name
-// has the form that Weights describes, without the suffix.
+// findLayout returns the number and the weight layout of a descriptor. name is the descriptor's
+// number, such as "3" or "td3", or a prefix of the symbol of its weights.
 func (p *Program) findLayout(name string) (int, *coeff.Layout, error) {
 	fail := func(format string, args ...any) (int, *coeff.Layout, error) {
 		return 0, nil, &Error{What: name, Why: fmt.Sprintf(format, args...)}
@@ -171,7 +171,7 @@ func (p *Program) findLayout(name string) (int, *coeff.Layout, error) {
 	} else {
 		var ok bool
 		if addr, ok = p.findWeights(name); !ok {
-			return fail("found no unique weight symbol with this prefix; use 0 for the first descriptor")
+			return fail("no weight symbol or several begin with this name; want a longer prefix, or a descriptor number such as 0")
 		}
 	}
 	var file regs.File
@@ -196,7 +196,7 @@ func (p *Program) findLayout(name string) (int, *coeff.Layout, error) {
 		return d.Index, l, nil
 	}
 	if only < 0 {
-		return fail("found no descriptor that reads the weights with this symbol")
+		return fail("no descriptor reads the weights with this symbol")
 	}
 	return fail("unknown descriptor; the program has %s", formatCount(n, "descriptor"))
 }
@@ -220,8 +220,8 @@ func (p *Program) findWeights(name string) (addr uint64, ok bool) {
 	return addr, found != ""
 }
 
-// readsAddress reports whether an engine loads weights from device address addr for the descriptor
-// with registers g.
+// readsAddress reports whether a descriptor with registers g makes an engine load its weights from
+// device address addr.
 func (p *Program) readsAddress(g *regs.Groups, addr uint64) bool {
 	k := &g.KernelDMASrc
 	for i, c := range k.CoeffDMAConfig {
