@@ -9,27 +9,27 @@ import (
 	"anesim/loader"
 )
 
-// MaxValues is the maximum number of values for which Derive compiles a program.
+// MaxValues is the largest number of values of a parameter for which [Derive] compiles programs.
 const MaxValues = 1 << 10
 
-// A DeriveError reports that a parameter has no single program, because a field is not a linear
-// function of it or because the programs differ in other ways.
+// A DeriveError reports that no single program can serve all values of a parameter, because a field
+// is not a linear function of the parameter or because the programs differ in other ways.
 type DeriveError struct {
 	Name  string // the parameter
 	Value uint64 // value at which the program differs
-	What  string
+	What  string // the difference, as a clause
 }
 
 func (e *DeriveError) Error() string {
 	return fmt.Sprintf("cannot derive one program for every %s: at %s=%d %s", e.Name, e.Name, e.Value, e.What)
 }
 
-// Derive returns one program that serves all values of a parameter in range r, and the set of
-// fields, sizes and strides that depend on the parameter. It calls at to compile the program for
-// each value. The returned program is that of the largest value. Derive checks that setting the
-// parameter gives the compiled program of every value, word for word. The error is a *DeriveError
-// or an error of at.
-func Derive(name string, r loader.Range, at func(value uint64) (*loader.Program, error)) (*loader.Program, *Set, error) {
+// Derive combines the programs for all values of a parameter in range r into one program. It
+// returns the program of the largest value, and the set of fields, sizes and strides that depend on
+// the parameter. compile returns the program for a given value; Derive calls it for every value in
+// r, and checks word for word that setting the parameter turns the returned program into the
+// compiled one. The error is a *DeriveError, or the error of compile or of [Set.Apply].
+func Derive(name string, r loader.Range, compile func(value uint64) (*loader.Program, error)) (*loader.Program, *Set, error) {
 	bad := func(v uint64, format string, args ...any) (*loader.Program, *Set, error) {
 		return nil, nil, &DeriveError{name, v, fmt.Sprintf(format, args...)}
 	}
@@ -43,11 +43,11 @@ func Derive(name string, r loader.Range, at func(value uint64) (*loader.Program,
 	case (r.Stop-r.Start)/r.Step >= MaxValues:
 		return bad(r.Stop, "the range has more than %d values", MaxValues)
 	}
-	low, err := at(r.Start)
+	low, err := compile(r.Start)
 	if err != nil {
 		return nil, nil, err
 	}
-	high, err := at(r.Stop)
+	high, err := compile(r.Stop)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -68,7 +68,7 @@ func Derive(name string, r loader.Range, at func(value uint64) (*loader.Program,
 		if v == r.Stop {
 			p = high
 		} else if v != r.Start {
-			if p, err = at(v); err != nil {
+			if p, err = compile(v); err != nil {
 				return nil, nil, err
 			}
 		}
@@ -79,8 +79,8 @@ func Derive(name string, r loader.Range, at func(value uint64) (*loader.Program,
 	return high, &d.set, nil
 }
 
-// A derivation holds the programs of the lowest and highest values while Derive combines
-// them.
+// A derivation holds the programs of the lowest and the highest value of a parameter while [Derive]
+// combines them.
 type derivation struct {
 	name      string
 	r         loader.Range
@@ -88,12 +88,12 @@ type derivation struct {
 	set       Set
 }
 
-// fitLine returns the linear function of the parameter that is a at the start of the range and b at
-// its end, in units of 1<<shift. shift is the smallest value from least to 16 for which the
-// coefficients are integers; ok is false if there is none.
-func (d *derivation) fitLine(a, b uint64, least int) (scale, plus int64, shift int, ok bool) {
+// fitLine returns numbers such that (scale*v + plus) >> shift is a for the first value v of the
+// range, and b for the last. It uses the smallest shift from minShift to 16 for which scale is an
+// integer. ok is false if there is none.
+func (d *derivation) fitLine(a, b uint64, minShift int) (scale, plus int64, shift int, ok bool) {
 	span := int64(d.r.Stop - d.r.Start)
-	for shift = least; shift <= 16; shift++ {
+	for shift = minShift; shift <= 16; shift++ {
 		rise := (int64(b) - int64(a)) << shift
 		if rise%span == 0 {
 			scale = rise / span
@@ -177,12 +177,12 @@ func (d *derivation) comparePorts() string {
 		}
 		for axis := range 4 {
 			if !add(axis, false, uint64(a.Shape[axis]), uint64(b.Shape[axis])) {
-				return fmt.Sprintf("%v %s has a size that is not linear", a.Direction, a.Name)
+				return fmt.Sprintf("%v %s has a size that is not linear in %s", a.Direction, a.Name, d.name)
 			}
 		}
 		for axis := range 4 {
 			if !add(axis, true, a.Strides[axis], b.Strides[axis]) {
-				return fmt.Sprintf("%v %s has a stride that is not linear", a.Direction, a.Name)
+				return fmt.Sprintf("%v %s has a stride that is not linear in %s", a.Direction, a.Name, d.name)
 			}
 		}
 	}
@@ -199,13 +199,13 @@ func listDescriptors(p *loader.Program) (list []*regs.Descriptor, err error) {
 	return list, nil
 }
 
-// describeDifference sets the parameter in a copy of the derived program whole and compares it with
-// p, the program that was compiled for that value. It returns the first difference as a clause, or
-// "" if there is none.
-func describeDifference(whole, p *loader.Program, name string, value uint64) string {
-	q := *whole
-	q.Ports, q.Relocations = slices.Clone(whole.Ports), slices.Clone(whole.Relocations)
-	q.Text = slices.Clone(whole.Text)
+// describeDifference sets the parameter called name to value in a copy of program derived, and
+// compares the copy with p, the program that was compiled for that value. It returns the first
+// difference as a clause, or "" if there is none.
+func describeDifference(derived, p *loader.Program, name string, value uint64) string {
+	q := *derived
+	q.Ports, q.Relocations = slices.Clone(derived.Ports), slices.Clone(derived.Relocations)
+	q.Text = slices.Clone(derived.Text)
 	for i := range q.Relocations {
 		r := &q.Relocations[i]
 		if r.Kind != loader.LiveIn || r.Name != name {
@@ -232,7 +232,7 @@ func describeDifference(whole, p *loader.Program, name string, value uint64) str
 	}
 	for k := range got {
 		if headerWithoutTime(got[k]) != headerWithoutTime(want[k]) || !slices.EqualFunc(got[k].Records, want[k].Records, func(a, b regs.Record) bool { return a.Addr == b.Addr && slices.Equal(a.Values, b.Values) }) {
-			return fmt.Sprintf("descriptor %d writes values that are not linear", k)
+			return fmt.Sprintf("descriptor %d writes values that are not linear in %s", k, name)
 		}
 	}
 	for i := range p.Ports {
@@ -259,8 +259,8 @@ func findConstants(p *loader.Program) []byte {
 	return nil
 }
 
-// headerWithoutTime returns a descriptor's header with a time of 0. The time is the compiler's
-// estimate, which nothing reads.
+// headerWithoutTime returns the header of d with its time set to 0. The time is an estimate of the
+// compiler that nothing reads.
 func headerWithoutTime(d *regs.Descriptor) regs.Header {
 	h := d.Header
 	h.Timing = h.Timing.WithExeCycles(0)

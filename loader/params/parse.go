@@ -11,7 +11,7 @@ import (
 	"anesim/loader"
 )
 
-// MaxText is the maximum size of a text in bytes.
+// MaxText is the largest text, in bytes, that [Parse] accepts.
 const MaxText = 4 << 20
 
 // Limits on a text.
@@ -21,7 +21,7 @@ const (
 	valueBits = 42 // bits of a number, as many as in a device address
 )
 
-// A TextError reports a malformed line in a text of parameters.
+// A TextError reports a malformed line in a text that describes run-time parameters.
 type TextError struct {
 	Line int // from 1
 	What string
@@ -34,16 +34,16 @@ type TextError struct {
 
 func (e *TextError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.What) }
 
-// Parse parses parameters and the fields, sizes and strides that depend on them. The package
-// comment describes the text. Every error is a *TextError.
+// Parse parses the text form of a [Set], which the package comment describes. Every error is a
+// *TextError.
 func Parse(data []byte) (*Set, error) {
 	if len(data) > MaxText {
-		return nil, &TextError{Line: 1, What: fmt.Sprintf("text exceeds %d bytes", MaxText)}
+		return nil, &TextError{Line: 1, What: fmt.Sprintf("text has %d bytes; want at most %d", len(data), MaxText)}
 	}
 	r := reader{set: new(Set)}
 	for line := range bytes.Lines(data) {
 		if r.line++; r.line > maxLines {
-			return nil, r.errorf("text exceeds %d lines", maxLines)
+			return nil, r.errorf("text has more than %d lines, the limit", maxLines)
 		}
 		if !utf8.Valid(line) {
 			return nil, r.errorf("invalid UTF-8")
@@ -133,7 +133,7 @@ func (r *reader) readField(kind loader.RelocKind, words []string) error {
 	}
 	task, err := strconv.Atoi(words[0])
 	if err != nil || task < 0 || task > 1<<20 {
-		return r.errorf("invalid descriptor number %q", words[0])
+		return r.errorf("invalid descriptor number %q; want 0 to %d", words[0], 1<<20)
 	}
 	x := loader.Relocation{Kind: kind, Task: task}
 	name, field := words[1], ""

@@ -7,16 +7,17 @@ import (
 	"anesim/loader"
 )
 
-// A Parameter is a number that a program gets at run time, such as its number of channels, with its
-// default value and its range.
+// A Parameter is a number that a program receives at run time, such as its number of channels.
+// Value is its default.
 type Parameter struct {
 	Name  string
 	Value uint64
 	Range loader.Range
 }
 
-// A Set holds run-time parameters, and the register fields, sizes and strides that depend on them.
-// The field Off of its relocations is unset, because Apply finds the place in each program.
+// A Set holds run-time parameters, and the register fields, sizes and strides of a program that
+// depend on them. Relocations do not have their field Off set, because [Set.Apply] finds the place
+// in each program.
 type Set struct {
 	Parameters  []Parameter
 	Relocations []loader.Relocation
@@ -29,9 +30,8 @@ type ApplyError struct{ What string }
 
 func (e *ApplyError) Error() string { return "parameters: " + e.What }
 
-// Apply returns a copy of p with the parameters of s added and set to their default values. It does
-// not change p. The error is an *ApplyError, a *loader.RelocError, or an error in the descriptors
-// of p.
+// Apply returns a copy of p to which the parameters of s are added, set to their default values.
+// The error is an *ApplyError, a *loader.RelocError, or an error in the descriptors of p.
 func (s *Set) Apply(p *loader.Program) (*loader.Program, error) {
 	bad := func(format string, args ...any) (*loader.Program, error) {
 		return nil, &ApplyError{fmt.Sprintf(format, args...)}
@@ -72,10 +72,9 @@ func (s *Set) Apply(p *loader.Program) (*loader.Program, error) {
 	return &q, nil
 }
 
-// SetShape sets the sizes and strides of p.Ports that depend on the parameter with the given name.
-// It returns an *ApplyError if a size is below 1 or above 1<<31. The memory of a port keeps the
-// size of its largest shape, and a caller that fills or reads the port must check that the shape
-// fits.
+// SetShape updates the sizes and strides of p's ports that depend on the parameter called name, for
+// the given value. It returns an *ApplyError if a size is below 1 or above 1<<31. The memory of a
+// port keeps its size, so a caller that fills or reads the port must check that the new shape fits.
 func SetShape(p *loader.Program, name string, value uint64) error {
 	for _, a := range p.LiveAxes {
 		if a.Name != name {

@@ -13,7 +13,7 @@ var kinds = [...]struct {
 	kind loader.RelocKind
 }{{"live-in", loader.LiveIn}, {"address", loader.DeviceAddress}, {"data-set", loader.DataSet}, {"offset", loader.BufferOffset}}
 
-// Append appends s to b in the form that Parse reads, and returns the extended buffer.
+// Append appends the text form of s, which [Parse] reads, to b and returns the extended buffer.
 func (s *Set) Append(b []byte) []byte {
 	for _, p := range s.Parameters {
 		b = fmt.Appendf(b, "param %s %d %d %d %d\n", p.Name, p.Value, p.Range.Start, p.Range.Stop, p.Range.Step)
@@ -73,8 +73,8 @@ func formatLinear(name string, scale, plus int64) string {
 	return s
 }
 
-// isSameLine reports whether two sizes or strides belong to the same port, and so to the same line
-// of text.
+// isSameLine reports whether the sizes or strides a and b are written on the same line of text,
+// because they are of one kind and belong to the same port.
 func isSameLine(a, b *loader.LiveAxis) bool {
 	return a.Port == b.Port && a.Direction == b.Direction && a.Stride == b.Stride
 }
