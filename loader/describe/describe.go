@@ -9,8 +9,8 @@ import (
 	"anesim/hw/regs"
 )
 
-// A Description describes in words what a descriptor computes, and which tensors and
-// weights it reads and writes.
+// A Description says in words what the task of a descriptor computes, and which tensors and weights
+// it reads and writes.
 type Description struct {
 	Operation string   // such as "3x3 convolution with bias, then ReLU"
 	Sources   []string // such as "64 channels of 8x8, input x (b4)"
@@ -18,8 +18,8 @@ type Description struct {
 	Result    string   // such as "128 channels of 8x8, the L2 at 0x400"
 }
 
-// Lines returns an iterator over the sources, the weights if there are any, and the result.
-// Each line is preceded by its label: "reads", "weights" or "writes".
+// Lines returns an iterator over the parts of the description with their labels: each source with
+// "reads", the weights, if there are any, with "weights", and the result with "writes".
 func (d *Description) Lines() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		for _, s := range d.Sources {
@@ -34,7 +34,7 @@ func (d *Description) Lines() iter.Seq2[string, string] {
 	}
 }
 
-// String returns the whole description on one line.
+// String returns the whole description as one line of text.
 func (d Description) String() string {
 	s := d.Operation + "; reads " + strings.Join(d.Sources, " and ")
 	if d.Weights != "" {
@@ -48,8 +48,9 @@ func (d Description) String() string {
 // write is true, and an input otherwise.
 type Ports func(bar uint32, write bool) string
 
-// Descriptor describes the task of a descriptor with header h, register values g and
-// operands o. It calls ports to name the buffers of inputs and outputs.
+// Descriptor returns a description of the task that a descriptor sets up. h is the header of the
+// descriptor, g holds the values of the registers, and o the operands. Descriptor calls ports to
+// name the buffers of inputs and outputs.
 func Descriptor(h *regs.Header, g *regs.Groups, o *regs.Operands, ports Ports) *Description {
 	b := h.Bases
 	d := &Description{Operation: describeOperation(g, o), Weights: ports.describeWeights(h, g)}
@@ -61,8 +62,9 @@ func Descriptor(h *regs.Header, g *regs.Groups, o *regs.Operands, ports Ports) *
 	return d
 }
 
-// describeOperand returns a tensor's shape and location. The location is an address in L2,
-// or the memory of buffer bar if named is true.
+// describeOperand returns the shape and the place of operand o in words. The place is an address in
+// L2, or memory. Memory is in buffer bar if named is true, and in no known buffer otherwise. write
+// is true for the result of a task.
 func (f Ports) describeOperand(o *regs.Operand, named bool, bar uint32, write bool) string {
 	s := o.Shape
 	if o.Transposed {
@@ -78,7 +80,7 @@ func (f Ports) describeOperand(o *regs.Operand, named bool, bar uint32, write bo
 	return text + ", " + f.describeMemory(named, bar, write, o.Base)
 }
 
-// Shape returns the shape s in words, such as "64 channels of 8x8".
+// Shape describes shape s in words, such as "64 channels of 8x8".
 func Shape(s regs.Shape) string {
 	text := formatCount(s.Channels, "channel")
 	if s.Height > 1 || s.Width > 1 {
@@ -93,8 +95,8 @@ func Shape(s regs.Shape) string {
 	return text
 }
 
-// describeMemory returns the name of the memory at offset base of buffer bar: a port, the
-// constants or the scratch memory.
+// describeMemory returns a name for the memory from byte base of buffer bar on: the name of a port,
+// the constants or the scratch memory. If named is false, no buffer is known.
 func (f Ports) describeMemory(named bool, bar uint32, write bool, base uint32) string {
 	text := "memory that no buffer names"
 	switch {

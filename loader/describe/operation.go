@@ -129,9 +129,9 @@ func describePlanarOperation(g *regs.Groups, o *regs.Operands) []string {
 	return parts
 }
 
-// planarSourceName returns the name of the operation on the sources of a planar task: "source"
-// for a single source, or a phrase such as "sum of two sources". It returns "" for an operation
-// or a form whose meaning is not known.
+// planarSourceName returns a name for the operation of a planar task on its sources: "source" if it
+// has one source, or a phrase such as "sum of two sources". It returns "" if the meaning of the
+// registers is not known.
 func planarSourceName(g *regs.Groups) string {
 	switch g.Common.Cfg.PlanarForm() {
 	case regs.FormConstant, regs.FormReduction:
@@ -148,9 +148,9 @@ func planarSourceName(g *regs.Groups) string {
 	return ""
 }
 
-// addConstants appends the bias and the scale that the planar engine applies to phrase, the name
-// of the operation on the sources. If a task applies only constants to a single source, the
-// phrase for the constants replaces the name.
+// addConstants appends the bias and the scale that a planar task applies to phrase, the name of its
+// operation on the sources. If the task does nothing else with a single source, the returned phrase
+// names only the constants.
 func addConstants(phrase string, g *regs.Groups) string {
 	pe := &g.PE
 	bias, scale := float16.Frombits(uint16(pe.BiasScale.Bias())), float16.Frombits(uint16(pe.BiasScale.Scale()))
@@ -176,7 +176,8 @@ func addConstants(phrase string, g *regs.Groups) string {
 // negated is the value of the field PE.Cfg.SecSrc that negates source 2.
 const negated = 3
 
-// twoSourceName returns the name of an operation on two sources, or "" if it has no name.
+// twoSourceName returns the name of the operation that c applies to two sources, or "" if its
+// meaning is not known.
 func twoSourceName(c regs.PECfg) string {
 	sum := "sum of two sources"
 	switch {
