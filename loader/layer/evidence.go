@@ -13,7 +13,7 @@ func (l *Layer) Caveat() string {
 	w := &l.Window
 	switch {
 	case l.Op == Pool:
-		return "no program shows a pooling window: it is lowered as maxima of shifted rows, and its time may be far off if the vendor's compiler lowers it otherwise"
+		return "no program shows a pooling window: it is lowered as maxima of shifted rows, so its time may be far off"
 	case l.Op == Pad:
 		return "no program shows padding on its own: rows are copied or broadcast to their places, and columns likewise as rows"
 	case l.Op == Deconvolution:
