@@ -26,11 +26,11 @@ import (
 // columns by itself (see package lower). That they share columns anyway is inferred: the
 // compiler's chains hold a single head and prepare columns once for all their readers.
 
-// ShareColumns changes matmuls of n that read the same tensor and whose results only transposes
-// read. These matmuls then read one transposed copy of the tensor, and produce the transposed
-// results themselves. ShareColumns changes only layers that can afterwards be lowered for a chip
-// with the largest memories; the chip is not known yet, and one with a smaller L2 may refuse the
-// new layers. Call ShareColumns after [Rearrange].
+// ShareColumns looks for matmuls of n that read the same tensor and whose results are read only by
+// transposes. It makes them read one transposed copy of the tensor and produce the transposed
+// results themselves. A changed layer can be lowered for a chip with the largest memories, but a
+// chip with a smaller L2 may refuse it, because the chip is not known yet. Call ShareColumns after
+// [Rearrange].
 func ShareColumns(n *list.Network) {
 	s := findSharing(n)
 	for i := range n.Layers {
@@ -67,8 +67,8 @@ type columnSharing struct {
 	removed        map[int]bool       // transposes that become part of a matmul
 }
 
-// findSharing returns the matmuls of n whose results only transposes read. Such matmuls could read
-// a transposed copy of their input, which several of them can share.
+// findSharing finds the matmuls of n whose results are read only by transposes. Several of these
+// matmuls can share a transposed copy of their input.
 func findSharing(n *list.Network) *columnSharing {
 	s := &columnSharing{
 		n: n, readers: map[string][]int{}, transposeAfter: map[int]int{}, columns: map[int]string{}, first: map[int]list.Layer{}, removed: map[int]bool{},
@@ -138,9 +138,9 @@ func (s *columnSharing) shareColumnsFrom(i int) {
 	}
 }
 
-// columnReader returns matmul l, which is layer i, as a layer that reads columns: a convolution
-// that includes the transpose after it, or the matmul with a transposed input. The result still
-// names the input of l.
+// columnReader returns a layer that computes matmul l, which is layer i, from a transposed copy of
+// its input. The layer is a convolution that includes the transpose after l, or the matmul with a
+// transposed input. It still names the original input; the caller replaces that name.
 func (s *columnSharing) columnReader(l list.Layer, i int) list.Layer {
 	if at, ok := s.transposeAfter[i]; ok {
 		return toConvolution(&l, &s.n.Layers[at])
@@ -149,8 +149,8 @@ func (s *columnSharing) columnReader(l list.Layer, i int) list.Layer {
 	return l
 }
 
-// tryColumns reports whether matmul i can be lowered as a layer that reads columns. If it
-// can only be lowered apart from the transpose after it, tryColumns separates the two.
+// tryColumns reports whether matmul i can be lowered as a layer that reads a transposed copy of its
+// input. If that works only without the transpose after the matmul, tryColumns separates the two.
 func (s *columnSharing) tryColumns(i int) bool {
 	x := s.n.Layers[i]
 	x.Weights.Filter = nil // whether a layer can be lowered depends on their number only
@@ -183,15 +183,15 @@ func canShareColumns(l *list.Layer) bool {
 	return x.In.H > 1 && family.CanReadColumns(x)
 }
 
-// turnsIntoRows reports whether transpose l turns the columns of a single matrix of shape s into
-// rows.
+// turnsIntoRows reports whether transpose l, whose input has shape s, turns the columns of a single
+// matrix into rows.
 func turnsIntoRows(l *list.Layer, s layer.Shape) bool {
 	return l.Lower.In == s && s.N == 1 && s.C == 1 && l.Lower.Order[2] == layer.AxisH
 }
 
-// toConvolution returns a 1x1 convolution that computes the matmul l and the transpose next after
-// it. l reads columns. The convolution reads the transposed copy of the input of l: a row of that
-// matrix becomes a pixel, and a column a channel.
+// toConvolution returns a 1x1 convolution that computes matmul l and next, the transpose of its
+// result. The convolution reads a transposed copy of the input of l: each row of that matrix
+// becomes a pixel, and each column a channel.
 func toConvolution(l, next *list.Layer) list.Layer {
 	x, c := l.Lower, *l
 	c.Lower = layer.Conv(layer.Shape{N: 1, C: x.In.W, H: 1, W: x.In.H}, x.Columns, layer.Valid(1, 1))

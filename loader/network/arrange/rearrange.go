@@ -10,9 +10,9 @@ import (
 	"anesim/loader/network/list"
 )
 
-// A lineage describes a tensor as another tensor with its axes in another order, and perhaps in
-// rows of another length. The axes of the source are split as finely as the views between the
-// two need.
+// A lineage describes how a tensor is made from a source tensor: with its axes in another order,
+// and perhaps in rows of another length. The axes of the source are split as finely as the
+// transposes and views in between need.
 type lineage struct {
 	source string
 	row    int   // elements in a row of the source
@@ -60,9 +60,9 @@ func (a *lineage) splitAxis(axis, second int) {
 }
 
 // afterTranspose returns the lineage of the result of transpose t, which reads the tensor that a
-// describes and is layer number at of the network. The result is false if the axes of the source
-// cannot be split along the axes of t.
-func (a lineage) afterTranspose(t *layer.Layer, at int) (lineage, bool) {
+// describes. index is the number of t among the layers of the network. The result is false if the
+// axes of the source cannot be split along the axes of t.
+func (a lineage) afterTranspose(t *layer.Layer, index int) (lineage, bool) {
 	s := t.In
 	for _, inner := range [...]int{s.W, s.H * s.W, s.C * s.H * s.W} {
 		if !a.splitAxisBefore(inner) {
@@ -87,7 +87,7 @@ func (a lineage) afterTranspose(t *layer.Layer, at int) (lineage, bool) {
 		order = orders[0]
 	}
 	a.order = slices.Concat(a.order[:k], blocks[order[0]], blocks[order[1]], blocks[order[2]])
-	a.via = append(slices.Clip(a.via), at)
+	a.via = append(slices.Clip(a.via), index)
 	return a, true
 }
 
@@ -110,8 +110,8 @@ type rowKey struct {
 	width  int
 }
 
-// Rearrange replaces the transposes of network n by other transposes that produce the same tensors
-// in less time. It may change the axis order in which a tensor is stored between layers.
+// Rearrange replaces the transposes of n by cheaper ones that produce the same tensors. It may
+// change the order of axes in which a tensor is stored between layers.
 func Rearrange(n *list.Network) {
 	r := &rearranger{
 		n: n, made: map[string]layer.Shape{}, later: map[string]lineage{}, done: map[rowKey]string{},
@@ -164,8 +164,8 @@ func Rearrange(n *list.Network) {
 	n.Layers, n.Made = slices.Clip(r.layers), r.made
 }
 
-// RearrangedCopy returns a copy of n after [Rearrange] and [list.Network.Tidy]; n does not
-// change. Use it after layers of n were changed to read tensors in other shapes.
+// RearrangedCopy returns a copy of n to which [Rearrange] and [list.Network.Tidy] were applied. It
+// does not change n. Use it after changing layers to read tensors in other shapes.
 func RearrangedCopy(n *list.Network) *list.Network {
 	c := *n
 	c.Nodes, c.Constants = slices.Clone(n.Nodes), maps.Clone(n.Constants)
@@ -274,9 +274,10 @@ func (r *rearranger) provideRows(name string, wanted layer.Shape, reader *list.L
 	return to
 }
 
-// findCommonView returns a version of the tensor from which the wanted view can be made: the tensor
-// as its last transpose leaves it, or in rows whose length divides both the present and the
-// wanted length (rows of 2 for rows of 10 and 4). It returns "" if there is no further version.
+// findCommonView returns a version of the named tensor from which the wanted view can be made. It
+// is the result of the tensor's last transpose, or a copy in rows whose length divides both the
+// present and the wanted length (rows of 2 for rows of 10 and 4). findCommonView returns "" if
+// neither helps.
 func (r *rearranger) findCommonView(name string, wanted layer.Shape, reader *list.Layer) string {
 	if _, ok := r.later[name]; ok {
 		r.materialize(name)
@@ -322,17 +323,17 @@ func (r *rearranger) materialize(name string) {
 	r.addLayer(last)
 }
 
-// emitTransposes adds the transposes in steps as layers, starting at the source of a. The last one
-// produces the tensor named to. The layers are named after the network's last transpose of a or, if
-// a has none, after reader.
-func (r *rearranger) emitTransposes(a lineage, steps []layer.Layer, to string, reader *list.Layer) {
+// emitTransposes adds the transposes in steps as layers. The first one reads the source of a, and
+// the last one produces the tensor called result. The layers are named after the last pending
+// transpose of a or, if there is none, after reader.
+func (r *rearranger) emitTransposes(a lineage, steps []layer.Layer, result string, reader *list.Layer) {
 	like, suffix := reader, "/rows"
 	if len(a.via) > 0 {
 		like, suffix = &r.n.Layers[a.via[len(a.via)-1]], ""
 	}
 	from := a.source
 	for i, t := range steps {
-		l := list.Layer{Op: like.Op, Lower: t, Out: t.Out(), Inputs: []string{from}, Output: to, Node: like.Node, Line: like.Line}
+		l := list.Layer{Op: like.Op, Lower: t, Out: t.Out(), Inputs: []string{from}, Output: result, Node: like.Node, Line: like.Line}
 		if suffix != "" {
 			l.Op = "Reshape"
 		}
@@ -341,7 +342,7 @@ func (r *rearranger) emitTransposes(a lineage, steps []layer.Layer, to string, r
 			l.Name = fmt.Sprintf("%s%s/%d", like.Name, suffix, k)
 		}
 		if i < len(steps)-1 {
-			l.Output = fmt.Sprintf("%s/%d", to, i+1)
+			l.Output = fmt.Sprintf("%s/%d", result, i+1)
 		}
 		r.addLayer(l)
 		from = l.Output

@@ -8,16 +8,15 @@ import (
 	"anesim/loader/layer"
 )
 
-// An arrangement is an order of axes in memory. Axes from row on form the rows, which are x to
-// the engine. Any split of the axes before them can serve as N, C and H.
+// An arrangement is an order of axes in memory. The axes from index row on form the rows, which are
+// x to the engine. The axes before them can be split in any way into N, C and H.
 type arrangement struct {
 	size  []int // extents by axis
 	order []int
 	row   int // index in order
 }
 
-// elements returns the number of elements that the given axes have together, the product of their
-// extents.
+// elements returns the product of the extents of the given axes.
 func (a *arrangement) elements(axes []int) int {
 	e := 1
 	for _, x := range axes {
@@ -26,9 +25,9 @@ func (a *arrangement) elements(axes []int) int {
 	return e
 }
 
-// endpoints returns two arrangements of the same axes: that of the source, and that of the tensor
-// in rows of the given width. It merges axes that are neighbors in both, and drops axes of one
-// element.
+// endpoints returns two arrangements of the same axes: one for the source, and one for the tensor
+// that a describes, in rows of the given width. It merges axes that are neighbors in both, and
+// drops axes of one element.
 func (a *lineage) endpoints(width int) (from, to arrangement) {
 	place := make([]int, len(a.size)) // position in the order of the tensor, by axis
 	for i, x := range a.order {

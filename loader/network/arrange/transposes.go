@@ -31,9 +31,9 @@ func fitsOneTask(s layer.Shape, order [3]layer.Axes) bool {
 	return fp16Bytes*(other*up(s.W)+s.W*up(other)) <= l2
 }
 
-// Transposes returns the shortest sequence of transposes that brings axes from the order start into
-// the order goal. Axes are identified by numbers, and size holds the extent of each. Transposes
-// returns an error if a tensor between two transposes would have an axis too long for the engine.
+// Transposes returns the shortest sequence of transposes that reorders axes from start to goal.
+// start and goal list the numbers of the axes, and size maps each number to the axis's extent.
+// Transposes returns an error if some tensor in between would have an axis too long for the engine.
 func Transposes(start, goal []int, size map[int]int) ([]layer.Layer, error) {
 	type state struct {
 		order []int
