@@ -34,9 +34,9 @@ type programEntry struct {
 	Timed     *loader.Program `json:",omitempty"`
 }
 
-// Encode returns a bundle, the programs and reasons as bytes that [Decode] reads. programs and
-// reasons are the results of [partition.Lower] for network n; reasons[i] says why no program
-// computes layer i, or is empty.
+// Encode encodes the programs of network n as bytes that [Decode] reads, a bundle. programs and
+// reasons are the results of [partition.Lower] for n; reasons[i] says why no program computes layer
+// i, or is empty.
 func Encode(n *list.Network, programs []partition.Program, reasons []string) ([]byte, error) {
 	b := bundleTable{Reasons: reasons, Programs: []programEntry{}}
 	var containers [][]byte
@@ -63,17 +63,17 @@ func Encode(n *list.Network, programs []partition.Program, reasons []string) ([]
 	return out, nil
 }
 
-// An Error reports that bytes are not a bundle, that they are damaged, or that their programs
-// belong to another network.
+// An Error reports that bytes are not a valid bundle, or that the programs in a bundle belong to
+// another network.
 type Error struct {
 	Off  int    // byte offset in the bundle
 	What string // what is wrong
-	Err  error  // the error of the program or field that could not be read, or nil
+	Err  error  // error in reading a program or field, or nil
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("bundle byte %#x: %s", e.Off, e.What) }
 
-// Unwrap returns the error of the program or field that could not be read, or nil.
+// Unwrap returns the error that occurred when a program or field was read, or nil if there is none.
 func (e *Error) Unwrap() error { return e.Err }
 
 const headBytes = 8 // size of the table's length
@@ -82,9 +82,9 @@ func newError(off int, err error, format string, args ...any) *Error {
 	return &Error{off, fmt.Sprintf(format, args...), err}
 }
 
-// Decode returns the programs and reasons that were passed to [Encode] for the same network n.
-// Like lowering, it adds the names of fused layers to the layers of n that compute them. Errors
-// are of type *[Error].
+// Decode returns the programs and reasons that were passed to [Encode] for the same network n. As
+// [partition.Lower] does, it adds the names of fused layers to the layers of n that compute them.
+// The error is an *[Error].
 func Decode(n *list.Network, data []byte) ([]partition.Program, []string, error) {
 	b, at, err := readTable(data)
 	if err != nil {
@@ -137,14 +137,14 @@ func readTable(data []byte) (b bundleTable, end int, err error) {
 	return b, end, nil
 }
 
-// checkLayers returns an error unless the layers of program i are at or after next and exist in
-// the network.
+// checkLayers returns an error unless program i computes at least one layer, and only layers from
+// next to layers-1.
 func (x *programEntry) checkLayers(i, next, layers int) error {
 	if x.First < next || len(x.Runs) == 0 || len(x.Runs) > layers-x.First {
 		return newError(headBytes, nil, "program %d: invalid range of %d layers from layer %d on; want at least one, from layer %d to %d", i, len(x.Runs), x.First, next, layers-1)
 	}
 	if len(x.Into) != 0 && len(x.Into) != len(x.Runs) {
-		return newError(headBytes, nil, "program %d: Into has %d entries, want none or one for each of %d layers", i, len(x.Into), len(x.Runs))
+		return newError(headBytes, nil, "program %d: field Into has %d entries, want 0 or %d, one per layer", i, len(x.Into), len(x.Runs))
 	}
 	if slices.ContainsFunc(x.Into, func(by int) bool { return by < 0 || by >= len(x.Runs) }) {
 		return newError(headBytes, nil, "program %d: a layer is fused into a layer outside the program", i)
@@ -152,21 +152,22 @@ func (x *programEntry) checkLayers(i, next, layers int) error {
 	return nil
 }
 
-// readProgram returns program i, from the table or from the container at offset at.
-func (x *programEntry) readProgram(i int, data []byte, at int) (*loader.Program, error) {
+// readProgram returns program i. It decodes the container at offset at of data, or returns the
+// program in the table if it is only timed.
+func (x *programEntry) readProgram(i int, data []byte, offset int) (*loader.Program, error) {
 	p := x.Timed
 	switch {
 	case p == nil && x.Container == 0:
 		return nil, newError(headBytes, nil, "program %d has neither a container nor timing data", i)
 	case p != nil && x.Container != 0:
 		return nil, newError(headBytes, nil, "program %d has both a container and timing data; want one", i)
-	case x.Container < 0 || x.Container > len(data)-at:
-		return nil, newError(at, nil, "program %d: container needs %d bytes, but %d are left", i, x.Container, len(data)-at)
+	case x.Container < 0 || x.Container > len(data)-offset:
+		return nil, newError(offset, nil, "program %d: container needs %d bytes, but %d are left", i, x.Container, len(data)-offset)
 	case p == nil:
-		file := data[at : at+x.Container]
+		file := data[offset : offset+x.Container]
 		var err error
 		if p, err = loader.Read(x.Name, bytes.NewReader(file), int64(len(file))); err != nil {
-			return nil, newError(at, err, "program %d: %v", i, err)
+			return nil, newError(offset, err, "program %d: %v", i, err)
 		}
 	}
 	p.Name = x.Name
