@@ -7,8 +7,9 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// buildClip returns the input limited to the node's bounds. Constant bounds become one layer, or
-// none if they limit nothing. If a bound is computed, a maximum and a minimum are used.
+// buildClip limits the input to the range between the node's bounds. Constant bounds become one
+// layer, or none if they limit nothing. If a bound is computed, buildClip adds a maximum and a
+// minimum.
 func buildClip(n *Chooser, x Operand) (Operand, error) {
 	var err error
 	if n.Given(1) && n.Const(1) == nil || n.Given(2) && n.Const(2) == nil {
@@ -36,8 +37,8 @@ func buildClip(n *Chooser, x Operand) (Operand, error) {
 	return x, err
 }
 
-// applyClamp returns x limited to the range from low to high. It uses ReLU, ReLU6, a maximum or a
-// minimum where the bounds allow it, and a Clip table otherwise.
+// applyClamp adds layers that limit x to the range from low to high. It uses ReLU, ReLU6, a maximum
+// or a minimum if the bounds allow it, and a Clip table otherwise.
 func applyClamp(n *Chooser, x Operand, low, high float64) (Operand, error) {
 	const largest = 65504 // of fp16; a larger bound has no effect
 	above, below := high >= largest, low <= -largest
@@ -58,7 +59,7 @@ func applyClamp(n *Chooser, x Operand, low, high float64) (Operand, error) {
 	return n.addLayer(l, layer.Weights{}, x.Dims, x)
 }
 
-// applyLeakyReLU returns x for positive elements and slope*x for negative ones.
+// applyLeakyReLU adds layers that compute x for positive elements and slope*x for negative ones.
 func applyLeakyReLU(n *Chooser, x Operand, slope float64) (Operand, error) {
 	l := layer.Unary(layer.LeakyReLU, x.shape())
 	l.Alpha = float32(slope)
@@ -171,8 +172,8 @@ func buildElu(n *Chooser, x Operand) (Operand, error) {
 	return n.ApplyBinary(layer.Add, positive, y)
 }
 
-// applyHardSigmoid returns alpha*x + beta limited to the range from 0 to 1. It uses one table for
-// alpha = 1/6 and beta = 0.5.
+// applyHardSigmoid adds layers that compute alpha*x + beta, limited to the range from 0 to 1. It
+// uses one table for alpha = 1/6 and beta = 0.5.
 func applyHardSigmoid(n *Chooser, x Operand, alpha, beta float64) (Operand, error) {
 	if float32(alpha) == 1./6 && beta == 0.5 {
 		return n.applyUnary(layer.HardSigmoid, x)
@@ -204,8 +205,8 @@ func buildQuickGelu(n *Chooser, x Operand) (Operand, error) {
 }
 
 // wantsTable reports whether the node's function is to be looked up in one table instead of being
-// computed exactly in the given number of layers. If not, it adds a note, once per operator, that
-// the cheaper table exists.
+// computed exactly in the given number of layers. If it returns false, it also adds a note that the
+// cheaper table exists, once per operator.
 func (n *Chooser) wantsTable(layers int) bool {
 	if key := "table of " + n.Op; !n.Tables && !n.noted[key] {
 		n.noted[key] = true
@@ -269,12 +270,13 @@ func buildRoundSmall(n *Chooser, x Operand) (Operand, error) {
 	return x, nil
 }
 
-// buildThresholdedRelu returns x where it is above the threshold alpha, and 0 elsewhere.
+// buildThresholdedRelu adds layers that compute x where x is above the threshold alpha, and 0
+// elsewhere.
 func buildThresholdedRelu(n *Chooser, x Operand) (Operand, error) {
 	return keepElementsBeyond(n, x, 1, float64(n.Float("alpha", 1)), 0)
 }
 
-// buildShrink returns 0 for elements within lambd of zero, and moves all others towards zero by
+// buildShrink sets elements of x from -lambd to lambd to 0, and moves all others towards zero by
 // bias.
 func buildShrink(n *Chooser, x Operand) (Operand, error) {
 	limit, bias := float64(n.Float("lambd", 0.5)), float64(n.Float("bias", 0))
@@ -289,8 +291,8 @@ func buildShrink(n *Chooser, x Operand) (Operand, error) {
 	return n.ApplyBinary(layer.Add, above, below)
 }
 
-// keepElementsBeyond returns x + shift where sign*x is above limit, and 0 elsewhere. The sign is 1
-// or -1.
+// keepElementsBeyond adds layers that compute x + shift where sign*x is above limit, and 0
+// elsewhere. sign is 1 or -1.
 func keepElementsBeyond(n *Chooser, x Operand, sign, limit, shift float64) (Operand, error) {
 	y, err := n.mulScalar(x, sign)
 	if err == nil {

@@ -31,8 +31,9 @@ func binaryRule(op layer.Op) rule {
 	return func(n *Chooser) (Operand, error) { return combineInputs(n, op) }
 }
 
-// combineInputs combines the node's inputs with op, from left to right. The first two change
-// places if only the first is a constant and op is commutative.
+// combineInputs applies op to the node's first two inputs, then to the result and the third input,
+// and so on. If only the first input is a constant and op is commutative, the first two change
+// places.
 func combineInputs(n *Chooser, op layer.Op) (Operand, error) {
 	order := make([]int, len(n.In))
 	for i := range order {
@@ -121,8 +122,9 @@ func buildDiv(n *Chooser) (Operand, error) {
 	return n.ApplyBinary(layer.Mul, x, b)
 }
 
-// buildWhere selects elements of two tensors. For a constant condition it adds the products of
-// each tensor with a mask of ones and zeros. For a computed one, see [selectByTensor].
+// buildWhere selects each element from one of two tensors. For a constant condition, it adds the
+// products of each tensor with a mask of ones and zeros. For a computed condition, see
+// [selectByTensor].
 func buildWhere(n *Chooser) (Operand, error) {
 	c := n.Const(0)
 	if c == nil {
@@ -160,9 +162,9 @@ func buildWhere(n *Chooser) (Operand, error) {
 	return x, err
 }
 
-// storeSelectedValues stores a constant tensor that has the values of c where mask is one, and
-// zeros elsewhere. The side, 0 or 1, is part of the tensor's name. The constants broadcast to each
-// other, and the result must not have more elements than out, the shape of the node's result.
+// storeSelectedValues stores a constant with the values of c where mask is one, and zeros
+// elsewhere. c and mask are broadcast to each other; the result must not have more elements than
+// out, the shape of the node's result. side is 0 or 1 and becomes part of the constant's name.
 func storeSelectedValues(n *Chooser, c, mask *graph.Const, out []int, side int) (Operand, error) {
 	dims, err := graph.Broadcast(c.Dims, mask.Dims)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// viewAxis returns an N, C, H, W shape for a tensor of shape dims in which the given axis is not
-// merged with others. The second result is the axis of the shape that it becomes.
+// viewAxis merges the axes of a tensor of shape dims into N, C, H and W so that the given axis
+// stays separate. It returns the merged shape, and which of its axes is the given one.
 func viewAxis(dims []int, axis int) (layer.Shape, layer.Axes) {
 	if natural := axis + 4 - len(dims); len(dims) <= 4 && natural > 0 {
 		s, _ := ShapeOf(dims)
@@ -26,9 +26,9 @@ func viewAxis(dims []int, axis int) (layer.Shape, layer.Axes) {
 	return layer.Shape{N: graph.Elements(dims[:axis]), C: dims[axis], H: graph.Elements(dims[axis+1:]) / max(1, last), W: last}, layer.AxisC
 }
 
-// reduceAxes reduces the axes i with axes[i] set to an extent of 1. It uses one layer if the
-// tensor has at most four axes and the batch axis is not reduced, and one layer per axis
-// otherwise.
+// reduceAxes applies the reduction op to each axis i of x for which axes[i] is true; the extent of
+// such an axis becomes 1. It uses one layer if the tensor has at most four axes and the batch axis
+// is not reduced, and one layer per axis otherwise.
 func (n *Chooser) reduceAxes(op layer.Op, x Operand, axes []bool) (Operand, error) {
 	d := slices.Clone(x.Dims)
 	var set layer.Axes
@@ -68,9 +68,9 @@ func (n *Chooser) reduceAxes(op layer.Op, x Operand, axes []bool) (Operand, erro
 	return x, nil
 }
 
-// reduceInParts reduces the axes in set; d are the dimensions of the result. If the engine cannot
-// do it in one layer and channels are not reduced, it halves the channels recursively and
-// concatenates the results.
+// reduceInParts applies the reduction op over the axes in set. d holds the dimensions of the
+// result. If the engine cannot do that in one layer and channels are not reduced, reduceInParts
+// halves the channels recursively and concatenates the results.
 func (n *Chooser) reduceInParts(op layer.Op, x Operand, set layer.Axes, d []int) (Operand, error) {
 	l := layer.Reduction(op, x.shape(), set)
 	var limit *layer.LimitError
@@ -96,9 +96,9 @@ func (n *Chooser) reduceInParts(op layer.Op, x Operand, set layer.Axes, d []int)
 	return n.concatenate(c, parts)
 }
 
-// multiplyAlongAxis multiplies each vector along an axis of x by a constant matrix with out rows.
-// The matrix element for output o and input i is weight(o, i). It can select, repeat or mix
-// elements of the axis.
+// multiplyAlongAxis multiplies each vector along an axis of x by a constant matrix of out rows, and
+// so can select, repeat or mix the elements of the axis. weight(o, i) is the element of the matrix
+// in row o and column i.
 func (n *Chooser) multiplyAlongAxis(x Operand, axis, out int, weight func(o, i int) float64) (Operand, error) {
 	in := x.Dims[axis]
 	if err := n.Spend(HalfBytes * out * in); err != nil {
@@ -121,7 +121,7 @@ func (n *Chooser) multiplyAlongAxis(x Operand, axis, out int, weight func(o, i i
 	return n.addLayer(layer.Conv(s, out, layer.Valid(1, 1)), layer.Weights{Filter: matrix}, result, x)
 }
 
-// pickElements returns the elements of an axis at the given indices. Up to three runs of
+// pickElements selects the elements of an axis that index lists, in that order. Up to three runs of
 // consecutive indices become slices that are concatenated. Otherwise, x is multiplied by a matrix
 // of ones and zeros.
 func (n *Chooser) pickElements(x Operand, axis int, index []int) (Operand, error) {
@@ -148,8 +148,8 @@ func (n *Chooser) pickElements(x Operand, axis int, index []int) (Operand, error
 	return n.concatenate(axis, parts)
 }
 
-// sliceAxis returns size elements of an axis, from index begin on. It adds no layer if that is the
-// whole axis.
+// sliceAxis returns size elements of an axis of x, starting with element begin. It adds no layer if
+// these are the whole axis.
 func (n *Chooser) sliceAxis(x Operand, axis, begin, size int) (Operand, error) {
 	if begin == 0 && size == x.Dims[axis] {
 		return x, nil

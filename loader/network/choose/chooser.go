@@ -7,8 +7,8 @@ import (
 	"anesim/loader/network/weights"
 )
 
-// A Chooser builds the engine layers for one node of a graph. The shapes of the node's results
-// must be known. Methods that return an [Operand] add the layers that compute it to the builder.
+// A Chooser builds the engine layers for one node of a graph. The shapes of the node's results must
+// be known. A method that returns an [Operand] first adds the layers that compute it.
 type Chooser struct {
 	*graph.Node
 	*list.Builder
@@ -19,7 +19,7 @@ type Chooser struct {
 	What    string         // how the node was handled if it has no layers, such as "view"
 }
 
-// A Shared holds the state that the choosers for all nodes of one file have in common.
+// A Shared is the state that the choosers of one file share.
 type Shared struct {
 	*graph.Budget
 	absentLeft int                // how many more values may be made up for constants in files that were not read
@@ -29,21 +29,21 @@ type Shared struct {
 	Tables     bool               // prefer table lookups, which are cheaper and less exact
 }
 
-// NewShared returns the state for the choosers of one file. Memory for constants that they
-// compute is taken from budget.
+// NewShared returns the state for the choosers of one file. Constants that the choosers compute
+// take their memory from budget.
 func NewShared(budget *graph.Budget) *Shared {
 	return &Shared{Budget: budget, absentLeft: weights.MaxCoefficients, noted: map[string]bool{}, paddings: map[string]padding{}}
 }
 
-// A padding records a tensor that is another one with zeros around it. A convolution that reads it
-// may read the source instead and add the zeros itself.
+// A padding records that a tensor is another tensor, its source, with zeros around it. A
+// convolution of the padded tensor may read the source instead and add the zeros itself.
 type padding struct {
 	source        Operand
 	before, after []int // zeros per spatial axis
 }
 
-// setStoredForm sets the stored form and the scale of weights that were made from a packed
-// constant. It does nothing if p is nil or the weights have no values.
+// setStoredForm copies the stored form and the scale of a packed constant to w, the weights that
+// were made from the constant. It does nothing if p is nil or w has no values.
 func setStoredForm(w *layer.Weights, p *graph.Packing) {
 	if p == nil || w.Filter == nil {
 		return

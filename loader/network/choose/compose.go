@@ -18,8 +18,8 @@ type Operand struct {
 	Dims []int
 }
 
-// As returns the operand with dimensions dims instead of its own. Both must have the same number
-// of elements; no layer is needed.
+// As returns a view of x with the given dimensions, which must have as many elements as x. It adds
+// no layer.
 func (x Operand) As(dims ...int) Operand { return Operand{x.Name, dims} }
 
 // shape returns the operand's dimensions as N, C, H and W. The dimensions must have been checked.
@@ -28,9 +28,9 @@ func (x Operand) shape() layer.Shape {
 	return s
 }
 
-// input returns input i as a tensor. A constant is stored in memory. It returns an error if the
-// input is missing, its dimensions are unknown, or its type is neither floating-point nor one that
-// the operator accepts unchanged.
+// input returns input i of the node as an operand, after storing a constant in memory. It returns
+// an error if the input is missing, its dimensions are unknown, or its type is neither
+// floating-point nor one that the operator accepts unchanged.
 func (n *Chooser) input(i int) (Operand, error) {
 	d, err := n.Dims(i)
 	if err != nil {
@@ -66,7 +66,7 @@ func (n *Chooser) storeConstant(c *graph.Const, name string) (Operand, error) {
 	}
 	if c.Absent() {
 		if e := c.Elements(); e > n.absentLeft {
-			return x, fmt.Errorf("cannot make up %d values of %q, which are in a file that was not read; want at most %d such values in a network", e, name, weights.MaxCoefficients)
+			return x, fmt.Errorf("cannot generate %d values for %q, whose file was not read; want at most %d generated values in a network", e, name, weights.MaxCoefficients)
 		}
 		n.absentLeft -= c.Elements()
 	}
@@ -136,10 +136,9 @@ func (n *Chooser) addListLayer(l list.Layer, dims []int, inputs ...Operand) (Ope
 	return Operand{l.Output, dims}, nil
 }
 
-// NameResult makes x the result i of the node. If a layer of this node computes x, the layer's
-// output gets the name of the result. Otherwise, the name becomes an alias of x. NameResult does
-// nothing if nothing reads the result. It returns an error if x has the wrong number of
-// elements.
+// NameResult makes x the node's result i. If a layer of this node computes x, the layer's output
+// gets the name of the result. Otherwise, the name becomes an alias of x. NameResult does nothing
+// if nothing reads the result. It returns an error if x has the wrong number of elements.
 func (n *Chooser) NameResult(i int, x Operand) error {
 	out := n.Out[i].Name
 	if out == "" {
@@ -185,26 +184,26 @@ func (n *Chooser) applyUnary(op layer.Op, x Operand) (Operand, error) {
 	return n.addLayer(layer.Unary(op, x.shape()), layer.Weights{}, x.Dims, x)
 }
 
-// mulScalar adds a layer that multiplies each element of x by the number by. It adds none, and
-// returns x, if by is 1.
-func (n *Chooser) mulScalar(x Operand, by float64) (Operand, error) {
-	if by == 1 {
+// mulScalar adds a layer that multiplies each element of x by factor. If factor is 1, it adds none
+// and returns x.
+func (n *Chooser) mulScalar(x Operand, factor float64) (Operand, error) {
+	if factor == 1 {
 		return x, nil
 	}
-	return n.applyScalar(layer.Mul, x, by)
+	return n.applyScalar(layer.Mul, x, factor)
 }
 
-// addScalar adds a layer that adds the number by to each element of x. It adds none, and returns
-// x, if by is 0.
-func (n *Chooser) addScalar(x Operand, by float64) (Operand, error) {
-	if by == 0 {
+// addScalar adds a layer that adds addend to each element of x. If addend is 0, it adds none and
+// returns x.
+func (n *Chooser) addScalar(x Operand, addend float64) (Operand, error) {
+	if addend == 0 {
 		return x, nil
 	}
-	return n.applyScalar(layer.Add, x, by)
+	return n.applyScalar(layer.Add, x, addend)
 }
 
-// applyScalar combines each element of x with the number v. Additions and multiplications take v
-// from the descriptor; minima and maxima use a table.
+// applyScalar adds a layer that applies op to each element of x and the number v. The descriptor of
+// an addition or multiplication contains v; minima and maxima use a table.
 func (n *Chooser) applyScalar(op layer.Op, x Operand, v float64) (Operand, error) {
 	l := layer.Layer{Op: op, In: x.shape(), Second: layer.Scalar, SecondShape: layer.Shape{N: 1, C: 1, H: 1, W: 1}}
 	c := &graph.Const{Dims: []int{}, Numbers: []float64{v}}
@@ -216,9 +215,9 @@ func (n *Chooser) applyScalar(op layer.Op, x Operand, v float64) (Operand, error
 	return n.addLayer(l, layer.Weights{Second: h}, x.Dims, x)
 }
 
-// mergeAxes returns the shape out, and the shapes of tensors that broadcast to it, with at most
-// four axes. It merges neighboring axes if each tensor is broadcast along both or neither. It
-// returns an error if more than four axes remain.
+// mergeAxes merges neighboring axes of shape out until at most four are left, and merges the shapes
+// of tensors, which broadcast to out, in the same way. Two axes can be merged if each tensor is
+// broadcast along both or neither. It returns an error if more than four axes remain.
 func mergeAxes(out []int, tensors ...[]int) ([]int, [][]int, error) {
 	full := make([][]int, len(tensors))
 	for i, t := range tensors {
@@ -248,8 +247,8 @@ func mergeAxes(out []int, tensors ...[]int) ([]int, [][]int, error) {
 	return out, full, nil
 }
 
-// ApplyBinary adds layers that apply op to each pair of elements of a and b, which are broadcast to
-// each other's shape. It returns an error if the shapes do not broadcast.
+// ApplyBinary adds layers that apply the elementwise operation op to a and b, which are broadcast
+// to a common shape, and returns the result. It returns an error if the shapes do not broadcast.
 func (n *Chooser) ApplyBinary(op layer.Op, a, b Operand) (Operand, error) {
 	out, err := graph.Broadcast(a.Dims, b.Dims)
 	if err != nil {
@@ -397,8 +396,9 @@ func (n *Chooser) acceptsNarrowType(t graph.Type) bool {
 	return ops.Of(n.Op).Has(ops.Narrow) && (t == graph.Uint8 || t == graph.Int8)
 }
 
-// ShapeOf returns the extents N, C, H and W of an engine tensor that holds a tensor of shape
-// dims, as [graph.EngineDims] does.
+// ShapeOf returns the extents N, C, H and W of an engine tensor that holds a tensor of shape dims.
+// A shape with fewer than four axes gets leading extents of 1, and the leading axes of a longer one
+// are merged to N. The error is that of [graph.EngineDims].
 func ShapeOf(dims []int) (layer.Shape, error) {
 	e, err := graph.EngineDims(dims)
 	if err != nil {

@@ -57,8 +57,8 @@ func (k *convWeights) dilate(n *Chooser, dy, dx int) (convWeights, error) {
 	return s, nil
 }
 
-// readWeights returns the weights in constant input i, which has one or two spatial axes. With one
-// axis, kh is 1. It returns an error if the input is computed.
+// readWeights returns the weights in input i of the node, a constant with one or two spatial axes.
+// With one axis, kh is 1. It returns an error if the weights are computed.
 func readWeights(n *Chooser, i int) (convWeights, error) {
 	c := n.Const(i)
 	if c == nil {
@@ -73,8 +73,8 @@ func readWeights(n *Chooser, i int) (convWeights, error) {
 	return k, err
 }
 
-// viewAsImage returns x, which has one or two spatial axes, as an N, C, H, W tensor, and w as the
-// engine's window over it. Dilation is included in the size of the window.
+// viewAsImage returns a view of x, which has one or two spatial axes, as an N, C, H, W tensor, and
+// w as an engine window over that tensor. The size of the engine window includes the dilation.
 func viewAsImage(n *Chooser, x Operand, w ops.Window) (Operand, layer.Window, error) {
 	switch len(w.Taps) {
 	case 1:
@@ -127,9 +127,9 @@ func buildConv(n *Chooser, x Operand) (Operand, error) {
 	return y.As(n.Results[0].Dims...), err
 }
 
-// canAbsorbPadding reports whether a convolution with window w can add the padding p to its own.
-// The convolution must have explicit padding, and the sum must be less than the extent of the
-// dilated window along every axis.
+// canAbsorbPadding reports whether a convolution with window w can add the zeros of p itself. Its
+// own padding must be explicit and, together with p, less than the extent of the dilated window
+// along every axis.
 func canAbsorbPadding(n *Chooser, p padding, w ops.Window) bool {
 	if len(p.before) != len(w.Taps) || n.Text("auto_pad", "NOTSET") != "NOTSET" {
 		return false
@@ -142,7 +142,7 @@ func canAbsorbPadding(n *Chooser, p padding, w ops.Window) bool {
 	return true
 }
 
-// A biasValues holds the bias of a layer.
+// A biasValues holds the optional bias of a layer.
 type biasValues struct {
 	given bool              // whether the layer has a bias
 	v     []float16.Float16 // one per channel; nil if they are in a file that was not read
@@ -166,9 +166,9 @@ func readBias(n *Chooser, i, channels int) (b biasValues, err error) {
 	return b, err
 }
 
-// convolveImage convolves an N, C, H, W tensor. Padding as large as the window is added by a
-// separate layer. Strides or strided windows above the engine's limits are handled by
-// [convolveBlocks].
+// convolveImage convolves x, an N, C, H, W tensor. A separate layer adds padding that is as large
+// as the window. [convolveBlocks] handles strides, and windows with a stride, that exceed the
+// engine's limits.
 func convolveImage(n *Chooser, x Operand, k convWeights, w layer.Window, groups int, b biasValues) (Operand, error) {
 	if max(w.Py, w.Qy) >= w.Kh || max(w.Px, w.Qx) >= w.Kw {
 		var err error
@@ -245,9 +245,10 @@ func convolveBlocks(n *Chooser, x Operand, k convWeights, w layer.Window, groups
 	return n.addLayer(l, layer.Weights{Filter: m.v, Bias: b.v}, nil, x)
 }
 
-// buildConvTranspose builds a transposed convolution, which is a layer of its own. In groups, or
-// beyond what that layer takes, an ordinary convolution computes the output positions within one
-// stride as separate channels, which are then interleaved. See [convolvePhases].
+// buildConvTranspose builds a transposed convolution, for which the engine has a layer. If the node
+// has groups or exceeds the limits of that layer, an ordinary convolution computes the output
+// positions within one stride as separate channels, which are then interleaved (see
+// [convolvePhases]).
 func buildConvTranspose(n *Chooser, x Operand) (Operand, error) {
 	k, err := readWeights(n, 1) // cout and cin change places: [cin][cout/groups][kh][kw]
 	if err != nil {
@@ -309,8 +310,9 @@ func buildConvTranspose(n *Chooser, x Operand) (Operand, error) {
 	return y.As(out...), nil
 }
 
-// newDeconvolution returns the transposed convolution as a layer. Where the result ends behind the
-// last tap, taps of zero follow it.
+// newDeconvolution returns a layer for the transposed convolution of x with weights k and window w.
+// Its result has high rows and wide columns. If that is more than the taps reach, the window is
+// extended by taps of zero.
 func newDeconvolution(x Operand, k convWeights, w layer.Window, high, wide int) layer.Layer {
 	l := layer.Conv(x.shape(), k.cin, w)
 	l.Op = layer.Deconvolution
@@ -321,8 +323,8 @@ func newDeconvolution(x Operand, k convWeights, w layer.Window, high, wide int) 
 	return l
 }
 
-// swapChannels returns the weights of a transposed convolution in the order in which a layer has
-// them: output channels first.
+// swapChannels returns the weights of a transposed convolution in the order of layer l, output
+// channels first. ONNX stores input channels first.
 func (k *convWeights) swapChannels(l *layer.Layer) []float16.Float16 {
 	w := &l.Window
 	v := make([]float16.Float16, k.cin*k.cout*w.Kh*w.Kw)
@@ -336,8 +338,9 @@ func (k *convWeights) swapChannels(l *layer.Layer) []float16.Float16 {
 	return v
 }
 
-// cropImage returns part of an image. For rows and columns, parts has the first position and the
-// size. Positions outside the image are filled with zeros.
+// cropImage cuts a rectangle out of image y. parts[0] holds the first row and the number of rows,
+// and parts[1] the first column and the number of columns. Positions outside the image are filled
+// with zeros.
 func cropImage(n *Chooser, y Operand, parts [2][2]int) (Operand, error) {
 	var err error
 	for i, p := range parts {
@@ -360,9 +363,10 @@ func cropImage(n *Chooser, y Operand, parts [2][2]int) (Operand, error) {
 	return y, nil
 }
 
-// convolvePhases returns the full result of a transposed convolution, before cropping. Its extents
-// are multiples of the strides. Position p within a stride s depends on taps p, p+s, p+2s, ...
-// only. The first of these taps is applied to the last input element of the window.
+// convolvePhases computes the uncropped result of a transposed convolution with an ordinary one.
+// Position p within a stride s depends only on taps p, p+s, p+2s and so on, the first of which is
+// applied to the last input element of the window. Each position becomes a set of channels, which
+// are then interleaved, so the extents of the result are multiples of the strides.
 func convolvePhases(n *Chooser, x Operand, k convWeights, w layer.Window, groups int, b biasValues) (Operand, error) {
 	sy, sx := w.Sy, w.Sx
 	ky, kx := (k.kh+sy-1)/sy, (k.kw+sx-1)/sx

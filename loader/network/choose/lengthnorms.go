@@ -40,8 +40,8 @@ func buildLRN(n *Chooser, x Operand) (Operand, error) {
 	return y, err
 }
 
-// buildMeanVarianceNorm returns (x - mean)/sqrt(variance) over the node's axes. The default axes
-// are 0, 2 and 3.
+// buildMeanVarianceNorm adds layers that compute (x - mean)/sqrt(variance) over the node's axes,
+// which are 0, 2 and 3 by default.
 func buildMeanVarianceNorm(n *Chooser, x Operand) (Operand, error) {
 	list, given, err := n.List("axes", -1)
 	if err != nil {

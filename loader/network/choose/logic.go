@@ -13,10 +13,10 @@ import (
 // Truth values are ones and zeros in fp16. Comparisons use the sign of a difference. The sign
 // table is exact, and only equal values have a difference of zero.
 
-// AnyInput returns input i, whose elements may also be computed integers or truth values. If it
-// is an integer input of the network, a note says that the engine receives it as fp16, which is
-// exact up to 2048. AnyInput returns an error if the host computes the tensor or its shape is
-// unknown.
+// AnyInput returns input i of the node, whose element type may be an integer or bool type even if
+// it is computed. For an integer input of the network, AnyInput adds a note that the engine
+// receives it as fp16, which is exact up to 2048. It returns an error if no engine layer produces
+// the tensor or its shape is unknown.
 func (n *Chooser) AnyInput(i int) (Operand, error) {
 	d, err := n.Dims(i)
 	if err != nil {
@@ -39,9 +39,9 @@ func (n *Chooser) AnyInput(i int) (Operand, error) {
 	return Operand{name, d}, nil
 }
 
-// clampConstant returns constant input i with all values clamped to the finite range of fp16, or
-// nil if the input is not a constant. Where an element is not selected it is multiplied by zero,
-// which must not give a NaN. Constants whose values cannot be read are returned unchanged.
+// clampConstant returns the constant in input i with all values clamped to the finite range of
+// fp16, so that 0 times an element that is not selected is not NaN. It returns nil if the input is
+// not a constant, and an unchanged constant if its values cannot be read.
 func clampConstant(n *Chooser, i int) *graph.Const {
 	c := n.Const(i)
 	if c == nil {
@@ -59,7 +59,7 @@ func clampConstant(n *Chooser, i int) *graph.Const {
 	return out
 }
 
-// markPositiveElements adds layers that return 1 where x > 0, and 0 elsewhere.
+// markPositiveElements adds layers that compute 1 where x is above 0, and 0 elsewhere.
 func markPositiveElements(n *Chooser, x Operand) (Operand, error) {
 	x, err := n.applyUnary(layer.Sign, x)
 	if err != nil {
@@ -68,7 +68,8 @@ func markPositiveElements(n *Chooser, x Operand) (Operand, error) {
 	return n.applyUnary(layer.ReLU, x)
 }
 
-// Complement adds a layer that computes 1 - x for each element, which negates truth values.
+// Complement adds a layer that computes 1 - x for each element of x. It negates truth values, which
+// are ones and zeros.
 func (n *Chooser) Complement(x Operand) (Operand, error) {
 	x, err := n.mulScalar(x, -1)
 	if err != nil {
@@ -77,9 +78,9 @@ func (n *Chooser) Complement(x Operand) (Operand, error) {
 	return n.addScalar(x, 1)
 }
 
-// subtractInputs returns the first input minus the second, or the second minus the first if
-// swapped is set. It refuses integer types that fp16 does not represent exactly, because different
-// values could compare equal.
+// subtractInputs adds layers that subtract the node's second input from the first, or the first
+// from the second if swapped is set. It returns an error for an integer type that fp16 does not
+// represent exactly, because different values could then compare equal.
 func subtractInputs(n *Chooser, swapped bool) (Operand, error) {
 	var side [2]Operand
 	for i := range side {
@@ -113,7 +114,7 @@ func subtractInputs(n *Chooser, swapped bool) (Operand, error) {
 	return n.ApplyBinary(layer.Sub, side[a], side[b])
 }
 
-// comparisonRule returns the rule of a comparison: whether the first input is greater than the
+// comparisonRule returns a rule that computes whether the node's first input is greater than the
 // second. If swapped is set, the inputs change places; if not is set, the result is inverted.
 func comparisonRule(swapped, not bool) rule {
 	return func(n *Chooser) (Operand, error) {
@@ -128,8 +129,8 @@ func comparisonRule(swapped, not bool) rule {
 	}
 }
 
-// buildEqual returns 1 where the inputs are equal: one minus the magnitude of the sign of their
-// difference.
+// buildEqual adds layers that compute 1 where the node's two inputs are equal, and 0 elsewhere: one
+// minus the magnitude of the sign of their difference.
 func buildEqual(n *Chooser) (Operand, error) {
 	x, err := subtractInputs(n, false)
 	if err == nil {
@@ -141,7 +142,7 @@ func buildEqual(n *Chooser) (Operand, error) {
 	return x, err
 }
 
-// markNonzeroElements adds layers that return 1 where x is not 0, and 0 elsewhere.
+// markNonzeroElements adds layers that compute 1 where x is not 0, and 0 elsewhere.
 func markNonzeroElements(n *Chooser, x Operand) (Operand, error) {
 	x, err := n.applyUnary(layer.Sign, x)
 	if err != nil {
@@ -150,8 +151,8 @@ func markNonzeroElements(n *Chooser, x Operand) (Operand, error) {
 	return n.applyUnary(layer.Abs, x)
 }
 
-// logicRule returns the rule of a logical operator on ones and zeros: Mul for And, Max for Or, and
-// Sub for Xor.
+// logicRule returns the rule for a logical operator whose inputs are ones and zeros. op is Mul for
+// And, Max for Or, and Sub for Xor.
 func logicRule(op layer.Op) rule {
 	return func(n *Chooser) (Operand, error) {
 		if op == layer.Sub { // Xor: the magnitude of the difference
@@ -188,8 +189,8 @@ func buildNot(n *Chooser) (Operand, error) {
 	return x, err
 }
 
-// selectByTensor builds a Where with a computed condition c, as a*c + b*(1-c). An infinity or NaN
-// in a computed operand makes the result NaN even where it is not selected.
+// selectByTensor builds a Where whose condition c is computed, as a*c + b*(1-c). An infinity or NaN
+// in a computed operand makes the result NaN even where that operand is not selected.
 func selectByTensor(n *Chooser) (Operand, error) {
 	c, err := n.AnyInput(0)
 	if err != nil {

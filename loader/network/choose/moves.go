@@ -11,8 +11,8 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// buildTranspose permutes the axes of the input. If all readers of the result read the input
-// instead, its layers are marked as spare.
+// buildTranspose permutes the axes of x. If a reader of the result reads x instead, the layers are
+// marked as spare: they are removed if nothing else reads the result.
 func buildTranspose(n *Chooser, x Operand) (Operand, error) {
 	perm, err := ops.Permutation(n.Node, len(x.Dims))
 	if err != nil {
@@ -27,8 +27,7 @@ func buildTranspose(n *Chooser, x Operand) (Operand, error) {
 	return x, err
 }
 
-// buildConcat concatenates the node's inputs along its axis. Inputs without elements are left
-// out.
+// buildConcat concatenates the node's inputs along its axis, without inputs that have no elements.
 func buildConcat(n *Chooser) (Operand, error) {
 	axis, err := ops.Axis(len(n.Results[0].Dims), n.Int("axis", 1))
 	if err != nil {
@@ -92,8 +91,8 @@ func buildSlice(n *Chooser, x Operand) (Operand, error) {
 	return x, nil
 }
 
-// buildGather picks elements of an axis at constant indices. Computed indices are refused: that is
-// a table lookup, which the host does.
+// buildGather picks elements of an axis at constant indices. It returns an error for computed
+// indices, because the host does such lookups.
 func buildGather(n *Chooser) (Operand, error) {
 	index := n.Const(1)
 	switch {
@@ -214,9 +213,9 @@ func buildPad(n *Chooser, x Operand) (Operand, error) {
 	return Operand{}, nil
 }
 
-// padWithConstant adds elements with the given value before and after an axis of x. A few zeros
-// around the rows or columns of an image are added by a depthwise convolution, whose only nonzero
-// tap is one. Everything else is a concatenation with constant tensors.
+// padWithConstant extends an axis of x by the given numbers of elements before and after it, which
+// all have the given value. A depthwise convolution whose only nonzero tap is one adds a few zeros
+// around the rows or columns of an image. Everything else is a concatenation with constant tensors.
 func padWithConstant(n *Chooser, x Operand, axis, before, after int, value float64) (Operand, error) {
 	rank := len(x.Dims)
 	if k := before + after + 1; value == 0 && rank == 4 && axis >= 2 && k <= layer.MaxKernel {
@@ -258,8 +257,8 @@ func padWithConstant(n *Chooser, x Operand, axis, before, after int, value float
 	return n.concatenate(axis, parts)
 }
 
-// padByCopying pads an axis of x with copies of its own elements. The mode is "edge", "reflect" or
-// "wrap".
+// padByCopying extends an axis of x by copies of its own elements: before elements at its start,
+// and after elements at its end. mode is "edge", "reflect" or "wrap".
 func padByCopying(n *Chooser, x Operand, axis, before, after int, mode string) (Operand, error) {
 	d := x.Dims[axis]
 	if err := n.Spend(indexBytes * (before + d + after)); err != nil {
@@ -335,8 +334,8 @@ func buildResize(n *Chooser, x Operand) (Operand, error) {
 	return x, nil
 }
 
-// interpolationWeights returns a function that gives the weight of input element i in element o of
-// a resized axis. The axis has in elements and is resized to out.
+// interpolationWeights returns a function weight for an axis that is resized from in to out
+// elements: element o of the result is the sum of weight(o, i) times element i of the input.
 func interpolationWeights(n *Chooser, in, out int, scale float64) (func(o, i int) float64, error) {
 	mode, coordinates := n.Text("mode", "nearest"), n.Text("coordinate_transformation_mode", "half_pixel")
 	if n.Op == "Upsample" || n.Opset < 11 {
@@ -380,7 +379,8 @@ func interpolationWeights(n *Chooser, in, out int, scale float64) (func(o, i int
 }
 
 // coordinateMapper returns a function that maps an index on a resized axis to a coordinate on the
-// original one. The mode is an ONNX coordinate_transformation_mode.
+// original one. mode is an ONNX coordinate_transformation_mode; in and out are the extents before
+// and after.
 func coordinateMapper(mode string, in, out int, scale float64) (func(o int) float64, error) {
 	switch mode {
 	case "half_pixel", "pytorch_half_pixel", "align_corners", "tf_half_pixel_for_nn", "asymmetric", "half_pixel_symmetric":
@@ -413,8 +413,8 @@ func coordinateMapper(mode string, in, out int, scale float64) (func(o int) floa
 	}, nil
 }
 
-// roundCoordinate rounds a coordinate to an integer. The mode is an ONNX nearest_mode;
-// round_prefer_floor is the default.
+// roundCoordinate rounds the coordinate x to an integer. mode is an ONNX nearest_mode, and any
+// unknown mode means round_prefer_floor.
 func roundCoordinate(x float64, mode string) float64 {
 	switch mode {
 	case "floor":
@@ -427,10 +427,9 @@ func roundCoordinate(x float64, mode string) float64 {
 	return math.Ceil(x - 0.5)
 }
 
-// cubicWeight returns the weight of element i of an axis with in elements in the cubic
-// interpolation at x. The parameter a is the cubic coefficient. If exclude is set, taps outside
-// the axis are dropped and the other weights are normalized; otherwise, they are taken from the
-// nearest element.
+// cubicWeight returns the weight of element i, out of in, in the cubic interpolation at coordinate
+// x. a is the cubic coefficient. If exclude is set, taps outside the axis are dropped and the other
+// weights are normalized; otherwise, such taps read the nearest element.
 func cubicWeight(x, a float64, in, i int, exclude bool) float64 {
 	low := math.Floor(x)
 	weight := func(d float64) float64 {
@@ -491,7 +490,7 @@ func buildDropout(n *Chooser) (Operand, error) {
 	return buildView(n)
 }
 
-// buildView returns the input with the dimensions of the result, without adding a layer.
+// buildView returns a view of the input with the dimensions of the node's result. It adds no layer.
 func buildView(n *Chooser) (Operand, error) {
 	x, err := n.input(0)
 	if s, _ := n.Shape(n.In[0].Name); err != nil && n.In[0].Type != 0 && s != (layer.Shape{}) {

@@ -11,8 +11,8 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// reduceNodeAxes reduces the axes of x that the node names, and drops them from the result if the
-// node says so.
+// reduceNodeAxes applies the reduction op over the axes that the node names. It drops these axes
+// from the result unless the node keeps them.
 func reduceNodeAxes(n *Chooser, op layer.Op, x Operand) (Operand, error) {
 	axes, err := ops.ReducedAxes(n.Node, len(x.Dims))
 	if err != nil {
@@ -22,8 +22,8 @@ func reduceNodeAxes(n *Chooser, op layer.Op, x Operand) (Operand, error) {
 	return x.As(n.Results[0].Dims...), err
 }
 
-// buildReduceProd multiplies the elements along each reduced axis one by one. An axis may have up
-// to 64 elements.
+// buildReduceProd computes products along each reduced axis by multiplying its elements one by one.
+// An axis may have up to 64 elements.
 func buildReduceProd(n *Chooser, x Operand) (Operand, error) {
 	axes, err := ops.ReducedAxes(n.Node, len(x.Dims))
 	if err != nil {
@@ -80,8 +80,8 @@ func buildReduceL2(n *Chooser) (Operand, error) {
 	return x, err
 }
 
-// buildReduceLogSum computes log(sum(x)) for ReduceLogSum, and max + log(sum(exp(x - max))) for
-// ReduceLogSumExp.
+// buildReduceLogSum adds layers that compute log(sum(x)) for ReduceLogSum, and max + log(sum(exp(x
+// - max))) for ReduceLogSumExp.
 func buildReduceLogSum(n *Chooser, x Operand) (Operand, error) {
 	if n.Op == "ReduceLogSum" {
 		x, err := reduceNodeAxes(n, layer.ReduceSum, x)
@@ -101,7 +101,8 @@ func buildReduceLogSum(n *Chooser, x Operand) (Operand, error) {
 	return y.As(n.Results[0].Dims...), err
 }
 
-// globalPoolRule returns the rule that reduces all spatial axes with op.
+// globalPoolRule returns a rule that applies the reduction op over all spatial axes of the node's
+// input.
 func globalPoolRule(op layer.Op) rule {
 	return inputRule(func(n *Chooser, x Operand) (Operand, error) {
 		axes := slices.Repeat([]bool{true}, len(x.Dims))
@@ -110,9 +111,9 @@ func globalPoolRule(op layer.Op) rule {
 	})
 }
 
-// readSoftmaxInput returns the input of a softmax, viewed with the shape in which it is
-// normalized, and the normalized axis. Before operator set 13 the node's axis and all later axes
-// are normalized together, so they are merged.
+// readSoftmaxInput returns the node's input as a softmax normalizes it, and the axis to normalize.
+// Before operator set 13 a softmax normalizes the node's axis and all later ones together, so they
+// are merged into one.
 func readSoftmaxInput(n *Chooser) (x Operand, axis int, err error) {
 	if x, err = n.input(0); err != nil {
 		return x, 0, err
@@ -159,8 +160,9 @@ func buildLogSoftmax(n *Chooser) (Operand, error) {
 	return d.As(n.Results[0].Dims...), err
 }
 
-// computeShiftedLogSumExp returns the largest elements of x along the given axes, the differences x
-// - largest, and log(sum(exp(x - largest))). Subtracting the largest element keeps exp within fp16.
+// computeShiftedLogSumExp adds layers that compute the largest elements of x along the given axes,
+// the differences x - largest, and the sum, log(sum(exp(x - largest))). Subtracting the largest
+// element keeps exp within the range of fp16.
 func computeShiftedLogSumExp(n *Chooser, x Operand, axes []bool) (difference, largest, sum Operand, err error) {
 	largest, err = n.reduceAxes(layer.ReduceMax, x, axes)
 	if err == nil {
@@ -178,8 +180,8 @@ func computeShiftedLogSumExp(n *Chooser, x Operand, axes []bool) (difference, la
 	return difference, largest, sum, err
 }
 
-// applyLayerNorm returns (x - mean)/sqrt(variance + epsilon) over all axes of x from first on, in
-// one layer.
+// applyLayerNorm adds one layer that computes (x - mean)/sqrt(variance + epsilon) over axis first
+// of x and all later ones.
 func applyLayerNorm(n *Chooser, x Operand, first int, epsilon float32) (Operand, error) {
 	dims := x.Dims
 	outer, inner := dims[:first], dims[first:]
@@ -205,9 +207,9 @@ func applyLayerNorm(n *Chooser, x Operand, first int, epsilon float32) (Operand,
 	return y.As(dims...), err
 }
 
-// applyScaleAndBias multiplies x by input scale and adds input bias, each if it is present. The
-// function shape returns the dimensions with which a parameter broadcasts to x. Constants of only
-// ones or zeros, respectively, add no layer.
+// applyScaleAndBias multiplies x by the node's input with the number scale and adds the input with
+// the number bias, each if it is present. shape returns the dimensions with which a parameter
+// broadcasts to x. A scale of only ones, or a bias of only zeros, adds no layer.
 func applyScaleAndBias(n *Chooser, x Operand, scale, bias int, shape func(c *graph.Const) []int) (Operand, error) {
 	for i, at := range [...]int{scale, bias} {
 		if !n.Given(at) {
@@ -242,8 +244,8 @@ func applyScaleAndBias(n *Chooser, x Operand, scale, bias int, shape func(c *gra
 	return x, nil
 }
 
-// constantShape returns the dimensions of c. It is the shape argument of applyScaleAndBias for
-// parameters that broadcast as they are.
+// constantShape returns the dimensions of c. It is the argument shape of [applyScaleAndBias] for
+// parameters that broadcast without a change of shape.
 func constantShape(c *graph.Const) []int { return c.Dims }
 
 func buildLayerNorm(n *Chooser, x Operand) (Operand, error) {
@@ -265,8 +267,8 @@ func buildLayerNorm(n *Chooser, x Operand) (Operand, error) {
 	return Operand{}, errors.Join(n.NameResult(0, y), buildNormStatistics(n, x, first))
 }
 
-// readNormAxes marks the axes that a norm covers: those in the attribute axes if it is present,
-// and otherwise the node's axis and all later ones.
+// readNormAxes reports for each of rank axes whether a norm covers it. The attribute axes lists the
+// covered axes; without it, they are the node's axis and all later ones.
 func readNormAxes(n *Chooser, rank int) ([]bool, error) {
 	axes := make([]bool, rank)
 	if list, given, err := n.List("axes", -1); err != nil {
@@ -291,8 +293,8 @@ func readNormAxes(n *Chooser, rank int) ([]bool, error) {
 	return axes, nil
 }
 
-// normalizeInSteps returns (x - mean)/sqrt(variance + epsilon) over the given axes, which need not
-// be the last ones, in several layers.
+// normalizeInSteps adds several layers that compute (x - mean)/sqrt(variance + epsilon) over the
+// given axes, which need not be the last ones.
 func normalizeInSteps(n *Chooser, x Operand, axes []bool, epsilon float32) (Operand, error) {
 	mean, err := n.reduceAxes(layer.ReduceMean, x, axes)
 	if err != nil {
@@ -309,8 +311,8 @@ func normalizeInSteps(n *Chooser, x Operand, axes []bool, epsilon float32) (Oper
 	return n.ApplyBinary(layer.Mul, d, v)
 }
 
-// computeInverseRMS returns 1/sqrt(mean(x*x) + epsilon). The mean is taken over the given axes,
-// whose extents become 1.
+// computeInverseRMS adds layers that compute 1/sqrt(mean(x*x) + epsilon). The mean is over the axes
+// i with axes[i] set, whose extents become 1.
 func computeInverseRMS(n *Chooser, x Operand, axes []bool, epsilon float32) (Operand, error) {
 	y, err := n.ApplyBinary(layer.Mul, x, x)
 	if err == nil {
@@ -324,8 +326,8 @@ func computeInverseRMS(n *Chooser, x Operand, axes []bool, epsilon float32) (Ope
 	return n.addLayer(l, layer.Weights{}, y.Dims, y)
 }
 
-// buildNormStatistics builds the optional outputs of a layer norm: the mean, and 1/sqrt(variance +
-// epsilon).
+// buildNormStatistics adds layers for the optional outputs of a layer norm of x over axis first and
+// all later ones: the mean, and 1/sqrt(variance + epsilon).
 func buildNormStatistics(n *Chooser, x Operand, first int) error {
 	axes := make([]bool, len(x.Dims))
 	for i := range axes {
@@ -382,16 +384,16 @@ func buildInstanceNorm(n *Chooser, x Operand) (Operand, error) {
 	return y.As(d...), err
 }
 
-// channelShapeFunc returns a function that gives the dimensions with which a list of values, one
-// per channel, broadcasts to a tensor with dimensions dims.
+// channelShapeFunc returns a function that returns the dimensions with which one value per channel
+// broadcasts to a tensor of shape dims.
 func channelShapeFunc(dims []int) func(c *graph.Const) []int {
 	return func(c *graph.Const) []int {
 		return append([]int{c.Elements()}, slices.Repeat([]int{1}, len(dims)-2)...)
 	}
 }
 
-// buildGroupNorm subtracts the mean from each group of channels and divides it by its standard
-// deviation.
+// buildGroupNorm normalizes each group of channels: it subtracts the mean of the group and divides
+// by the group's standard deviation.
 func buildGroupNorm(n *Chooser, x Operand) (Operand, error) {
 	groups := n.Int("num_groups", 0)
 	if len(x.Dims) < 3 {
@@ -464,8 +466,8 @@ func buildBatchNorm(n *Chooser, x Operand) (Operand, error) {
 	return y, err
 }
 
-// applyAbsentScaleAndBias multiplies x by a factor and adds a constant per channel whose values are
-// in a file that was not read. The input must have four axes.
+// applyAbsentScaleAndBias adds layers that multiply each channel of x by a factor and add a
+// constant to it. The values of both are in a file that was not read. x must have four axes.
 func applyAbsentScaleAndBias(n *Chooser, x Operand, dims []int) (Operand, error) {
 	s := x.shape()
 	if len(x.Dims) != 4 {

@@ -13,7 +13,7 @@ import (
 // results names them itself, and returns the zero Operand.
 type rule func(n *Chooser) (Operand, error)
 
-// inputRule returns the rule that calls build with the node's first input as a tensor.
+// inputRule returns a rule that calls build with the node's first input as an operand.
 func inputRule(build func(n *Chooser, x Operand) (Operand, error)) rule {
 	return func(n *Chooser) (Operand, error) {
 		x, err := n.input(0)
@@ -27,8 +27,8 @@ func inputRule(build func(n *Chooser, x Operand) (Operand, error)) rule {
 // operators maps the name of an operator to its rule.
 var operators = newOperators()
 
-// Supports reports whether the package has a rule that turns the named operator into engine layers.
-// The rule may still refuse some nodes of the operator.
+// Supports reports whether the package has a rule that turns the operator called op into engine
+// layers. The rule may still refuse some nodes of the operator.
 func Supports(op string) bool { return operators[op] != nil }
 
 // Choose adds the layers that compute the node, and gives their outputs the names of the node's
@@ -59,8 +59,7 @@ func (n *Chooser) Choose() error {
 	return n.NameResult(0, x)
 }
 
-// newOperators returns the table of rules: for each operator that the engine can compute, the
-// function that adds its layers.
+// newOperators returns the rules by operator name, for all operators that the engine can compute.
 func newOperators() map[string]rule {
 	t := map[string]rule{
 		"Conv": inputRule(buildConv), "ConvTranspose": inputRule(buildConvTranspose), "Gemm": buildGemm, "Linear": inputRule(buildLinearLayer),

@@ -8,8 +8,8 @@ import (
 	"anesim/loader/network/arrange"
 )
 
-// swapChannelsAndColumns adds a transpose that exchanges the channels and columns of x, seen as an
-// N, C, H, W tensor.
+// swapChannelsAndColumns adds a transpose that exchanges the channels and columns of x, viewed as
+// an N, C, H, W tensor.
 func (n *Chooser) swapChannelsAndColumns(x Operand) (Operand, error) {
 	s := x.shape()
 	return n.addLayer(layer.Unary(layer.Transpose, s), layer.Weights{}, []int{s.N, s.W, s.H, s.C}, x.As(s.N, s.C, s.H, s.W))

@@ -45,9 +45,10 @@ func buildPow(n *Chooser) (Operand, error) {
 	return x, err
 }
 
-// applyPowers raises each element of x to its own exponent. The exponents v have dimensions dims,
-// and distinct lists their different values. For each of them, all elements with another exponent
-// are first replaced by 1, whose powers are all 1, and are then masked out of the sum.
+// applyPowers raises each element of x to its own exponent. v holds the exponents of a tensor of
+// shape dims, and distinct their different values. For each distinct exponent, elements with
+// another one are replaced by 1 before the power, and are left out of the sum of all powers by a
+// mask.
 func applyPowers(n *Chooser, x Operand, dims []int, v, distinct []float64) (Operand, error) {
 	var sum Operand
 	for i, e := range distinct {
@@ -78,9 +79,9 @@ func applyPowers(n *Chooser, x Operand, dims []int, v, distinct []float64) (Oper
 	return sum, nil
 }
 
-// applyPower returns x to the power e. It multiplies x for the integer part of e, takes square
-// roots for halves and quarters, and a reciprocal if e is negative. Exponents must be multiples of
-// 0.25 from -8 to 8.
+// applyPower adds layers that raise x to the power e. They multiply x for the integer part of e,
+// take square roots for halves and quarters, and a reciprocal if e is negative. applyPower returns
+// an error unless e is a multiple of 0.25 from -8 to 8.
 func applyPower(n *Chooser, x Operand, e float64) (Operand, error) {
 	switch e {
 	case -0.5:

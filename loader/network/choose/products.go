@@ -13,7 +13,7 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// buildGemm computes alpha*A*B + beta*C, where A and B may be transposed.
+// buildGemm adds layers that compute alpha*A*B + beta*C, where A and B may be transposed.
 func buildGemm(n *Chooser) (Operand, error) {
 	x, err := n.input(0)
 	if err == nil && n.Int("transA", 0) != 0 {
@@ -39,10 +39,10 @@ func buildGemm(n *Chooser) (Operand, error) {
 	return y, nil
 }
 
-// multiplyGemmConstant returns alpha*x*B for a constant B, which is c. If C is a constant with one
-// value per column, or a single value, beta*C is added as the layer's bias, and added is true. The
-// factors alpha and beta are multiplied into the weights and the bias if fp16 keeps their
-// precision; otherwise alpha is a layer of its own, and C is not added.
+// multiplyGemmConstant adds layers that compute alpha*x*B for a constant B, which is c. If C is a
+// constant with one value per column, or a single value, beta*C is added as the layer's bias, and
+// added is true. The factors alpha and beta are multiplied into the weights and the bias if fp16
+// keeps their precision; otherwise alpha is a layer of its own, and C is not added.
 func multiplyGemmConstant(n *Chooser, x Operand, c *graph.Const, alpha, beta float64) (y Operand, added bool, err error) {
 	out := n.Results[0].Dims
 	columns := out[1]
@@ -117,13 +117,13 @@ func addGemmAddend(n *Chooser, y Operand, beta float64) (Operand, error) {
 	return n.ApplyBinary(layer.Add, y, z)
 }
 
-// scaleHalves returns the values multiplied by a factor. It returns false if they lose precision,
-// see [layer.Scale].
-func scaleHalves(v []float16.Float16, by float64) ([]float16.Float16, bool) {
-	if by == 1 {
+// scaleHalves returns the values v multiplied by factor. The result is false if a product loses
+// precision, as [layer.Scale] defines it.
+func scaleHalves(v []float16.Float16, factor float64) ([]float16.Float16, bool) {
+	if factor == 1 {
 		return v, true
 	}
-	return layer.Scale(v, func(int) float32 { return float32(by) })
+	return layer.Scale(v, func(int) float32 { return float32(factor) })
 }
 
 func buildMatMul(n *Chooser) (Operand, error) {
@@ -161,7 +161,8 @@ func buildMatMul(n *Chooser) (Operand, error) {
 	return y.As(out...), err
 }
 
-// buildLinearLayer multiplies the input by constant weights [columns][k] and adds an optional bias.
+// buildLinearLayer multiplies x by constant weights of shape [columns][k] and adds the bias, if the
+// node has one.
 func buildLinearLayer(n *Chooser, x Operand) (Operand, error) {
 	c := n.Const(1)
 	if c == nil {
@@ -180,9 +181,9 @@ func buildLinearLayer(n *Chooser, x Operand) (Operand, error) {
 	return n.addLayer(l, w, n.Results[0].Dims, x)
 }
 
-// multiplyMatrices returns the matrix products of x and z, whose leading axes broadcast. If z is a
-// single matrix, all rows of x form one matrix; otherwise both are broadcast to the same number of
-// matrices.
+// multiplyMatrices adds layers that multiply the matrices in the last two axes of x and z. The
+// leading axes broadcast. If z is a single matrix, all rows of x form one matrix; otherwise both
+// operands are broadcast to the same number of matrices.
 func multiplyMatrices(n *Chooser, x, z Operand) (Operand, error) {
 	rows, k, columns := x.Dims[len(x.Dims)-2], x.Dims[len(x.Dims)-1], z.Dims[len(z.Dims)-1]
 	batch, err := graph.Broadcast(x.Dims[:len(x.Dims)-2], z.Dims[:len(z.Dims)-2])
@@ -205,9 +206,10 @@ func multiplyMatrices(n *Chooser, x, z Operand) (Operand, error) {
 	return n.addLayer(l, layer.Weights{}, out, x, z)
 }
 
-// buildOneInputEinsum sums the axes of the only input whose labels are not in the result, and
-// reorders the others. The labels of the input are term, those of the result right.
-func buildOneInputEinsum(n *Chooser, term, right string) (Operand, error) {
+// buildOneInputEinsum builds an einsum of a single input. term and out hold the labels of the input
+// and of the result. Axes whose labels are not in out are summed, and the others are put in the
+// order of out.
+func buildOneInputEinsum(n *Chooser, term, out string) (Operand, error) {
 	x, err := n.input(0)
 	if err != nil {
 		return Operand{}, err
@@ -217,7 +219,7 @@ func buildOneInputEinsum(n *Chooser, term, right string) (Operand, error) {
 		if strings.IndexRune(term, l) != i {
 			return Operand{}, fmt.Errorf("equation %q repeats a label in one term; diagonals are not supported", n.Text("equation", ""))
 		}
-		if axes[i] = !strings.ContainsRune(right, l); !axes[i] {
+		if axes[i] = !strings.ContainsRune(out, l); !axes[i] {
 			left += string(l)
 			dims = append(dims, x.Dims[i])
 		}
@@ -226,7 +228,7 @@ func buildOneInputEinsum(n *Chooser, term, right string) (Operand, error) {
 		return Operand{}, err
 	}
 	var perm []int
-	for _, l := range right {
+	for _, l := range out {
 		perm = append(perm, strings.IndexRune(left, l))
 	}
 	return n.permute(x.As(dims...), perm)
@@ -296,13 +298,13 @@ func buildEinsum(n *Chooser) (Operand, error) {
 	return n.permute(y.As(dims...), perm)
 }
 
-// classifyLabels splits the labels of two einsum terms into those in both terms and the result
-// right (batch), in both terms only (sum), in the first term only (rows) and in the second term
-// only (columns).
-func classifyLabels(terms []string, right string) (batch, sum, rows, columns []rune) {
+// classifyLabels sorts the labels of the two terms of an einsum into four groups: those in both
+// terms and in out, the labels of the result (batch), in both terms but not in out (sum), in the
+// first term only (rows), and in the second term only (columns).
+func classifyLabels(terms []string, out string) (batch, sum, rows, columns []rune) {
 	for i, t := range terms {
 		for _, l := range t {
-			both, kept := strings.ContainsRune(terms[1-i], l), strings.ContainsRune(right, l)
+			both, kept := strings.ContainsRune(terms[1-i], l), strings.ContainsRune(out, l)
 			switch {
 			case both && kept && i == 0:
 				batch = append(batch, l)

@@ -14,8 +14,9 @@ import (
 // maxSteps is the largest number of steps to which a recurrent layer is unrolled.
 const maxSteps = 512
 
-// A recurrence holds the weights and the state of one direction of a recurrent layer. The input
-// weights w are [gates*hidden][in], the recurrence weights r are [gates*hidden][hidden].
+// A recurrence holds the weights and the state of one direction of a recurrent layer. w, of shape
+// [gates*hidden][in], multiplies the input, and r, of shape [gates*hidden][hidden], multiplies the
+// state.
 type recurrence struct {
 	gates, hidden, in, batch int
 	w, r                     []float16.Float16
@@ -24,8 +25,8 @@ type recurrence struct {
 	h, c                     Operand           // state and cell; the name is "" while they are zero
 }
 
-// recurrentRule returns the rule that unrolls a recurrent layer with the given number of gates: 4
-// for LSTM, 3 for GRU and 1 for RNN.
+// recurrentRule returns a rule that unrolls a recurrent layer with the given number of gates: 4 for
+// LSTM, 3 for GRU and 1 for RNN.
 func recurrentRule(gates int) rule {
 	return func(n *Chooser) (Operand, error) { return unrollLayer(n, gates) }
 }
@@ -108,16 +109,16 @@ func checkUnrollable(n *Chooser, gates, steps, directions int) error {
 	return nil
 }
 
-// hasDefaultActivations reports whether the activations attribute lists the operator's defaults,
-// for one direction or for both.
+// hasDefaultActivations reports whether the attribute activations, which the node must have, lists
+// the defaults of the operator with the given number of gates, once or for both directions.
 func hasDefaultActivations(n *Chooser, gates int) bool {
 	want := map[int][]string{4: {"Sigmoid", "Tanh", "Tanh"}, 3: {"Sigmoid", "Tanh"}, 1: {"Tanh"}}[gates]
 	names := n.Attr["activations"].Texts
 	return slices.Equal(names, want) || slices.Equal(names, slices.Concat(want, want))
 }
 
-// readDirection returns the weights and the initial state of direction d. The input x is
-// [steps][batch][in].
+// readDirection returns the weights and the initial state for direction d of a recurrent node. x is
+// the node's input, of shape [steps][batch][in].
 func readDirection(n *Chooser, d, gates int, x Operand) (*recurrence, error) {
 	wd, rd := n.Const(1).Dims, n.Const(2).Dims
 	q := &recurrence{gates: gates, hidden: rd[2], in: x.Dims[2], batch: x.Dims[1]}
@@ -178,8 +179,9 @@ func readDirection(n *Chooser, d, gates int, x Operand) (*recurrence, error) {
 	return q, nil
 }
 
-// applyLinearLayer multiplies x by rows of the weights, from row first on, and adds the same rows
-// of the bias. The layer has no bias if bias is nil, and no values if weights is nil.
+// applyLinearLayer multiplies x by a number of rows of the weights, starting with row first, and
+// adds the same rows of the bias. The layer has no bias if bias is nil, and no values if weights is
+// nil.
 func applyLinearLayer(n *Chooser, x Operand, weights, bias []float16.Float16, first, rows int) (Operand, error) {
 	k := x.Dims[len(x.Dims)-1]
 	l := layer.Layer{Op: layer.Linear, In: x.shape(), Second: layer.Constant, Columns: rows}
@@ -195,8 +197,8 @@ func applyLinearLayer(n *Chooser, x Operand, weights, bias []float16.Float16, fi
 	return n.addLayer(l, w, d, x)
 }
 
-// unrollDirection adds the steps of one direction and returns the states of all steps,
-// [steps][batch][hidden]. The products of the inputs of all steps are one layer per gate.
+// unrollDirection adds the layers of all steps in one direction and returns their states, of shape
+// [steps][batch][hidden]. One layer per gate computes the products of the inputs of all steps.
 func unrollDirection(n *Chooser, q *recurrence, x Operand, reverse bool) (Operand, error) {
 	count := x.Dims[0]
 	// The products of the inputs of all steps, by gate.
@@ -238,8 +240,8 @@ func unrollDirection(n *Chooser, q *recurrence, x Operand, reverse bool) (Operan
 	return n.concatenate(0, states)
 }
 
-// addState adds the product of the recurrence weights of a gate and the state h, and the
-// recurrence bias, to sum. If the state is still zero, it adds the bias only.
+// addState adds to sum the product of the state h and the recurrence weights of a gate, and the
+// recurrence bias. If the state is still zero, it adds the bias only.
 func addState(n *Chooser, q *recurrence, sum, h Operand, gate int) (Operand, error) {
 	if h.Name == "" {
 		if q.rb == nil {
@@ -259,7 +261,7 @@ func addBias(n *Chooser, x Operand, v []float16.Float16) (Operand, error) {
 	return n.applyConstant(layer.Add, x, newHalvesConstant(v))
 }
 
-// newHalvesConstant returns a constant with one axis that holds the values v.
+// newHalvesConstant returns a constant with one axis whose elements are v.
 func newHalvesConstant(v []float16.Float16) *graph.Const {
 	c := &graph.Const{Dims: []int{len(v)}}
 	for _, h := range v {
@@ -268,8 +270,8 @@ func newHalvesConstant(v []float16.Float16) *graph.Const {
 	return c
 }
 
-// addRNNStep adds layers that compute h = tanh(sum + R*h), where sum is the product of the step's
-// input.
+// addRNNStep adds the layers of one RNN step, h = tanh(sum + R*h), where sum is the product of the
+// step's input and the weights.
 func addRNNStep(n *Chooser, q *recurrence, sum Operand) error {
 	sum, err := addState(n, q, sum, q.h, 0)
 	if err == nil {
@@ -278,8 +280,8 @@ func addRNNStep(n *Chooser, q *recurrence, sum Operand) error {
 	return err
 }
 
-// addLSTMStep adds layers that compute c = f*c + i*g and h = o*tanh(c). The elements of g are the
-// products of the step's input for the gates i, o, f and g, in this order.
+// addLSTMStep adds the layers of one LSTM step, c = f*c + i*g and h = o*tanh(c). The argument g
+// holds the products of the step's input for the gates i, o, f and g, in this order.
 func addLSTMStep(n *Chooser, q *recurrence, g []Operand) error {
 	var err error
 	addPeephole := func(x Operand, k int) (Operand, error) {
@@ -338,8 +340,8 @@ func addLSTMStep(n *Chooser, q *recurrence, g []Operand) error {
 	return err
 }
 
-// addGRUStep adds layers that compute h = (1-z)*h' + z*h. The elements of g are the products of the
-// step's input for z, r and h', in this order.
+// addGRUStep adds the layers of one GRU step, h = (1-z)*h' + z*h. The argument g holds the products
+// of the step's input for the gates z and r and for the candidate h', in this order.
 func addGRUStep(n *Chooser, q *recurrence, g []Operand) error {
 	var err error
 	for k := range 2 {
@@ -372,8 +374,9 @@ func addGRUStep(n *Chooser, q *recurrence, g []Operand) error {
 	return err
 }
 
-// computeGRUCandidate returns the candidate state h' of a GRU before its activation. The reset
-// gate g[1] multiplies the state, or the product with the state if linear_before_reset is set.
+// computeGRUCandidate adds layers that compute the candidate state h' of a GRU before its
+// activation. The reset gate g[1] multiplies the state or, if linear_before_reset is set, the
+// product of the state and the weights.
 func computeGRUCandidate(n *Chooser, q *recurrence, g []Operand) (Operand, error) {
 	h := g[2]
 	linearFirst := n.Int("linear_before_reset", 0) != 0

@@ -11,8 +11,8 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// buildCumSum computes cumulative sums along an axis by multiplying it by a triangular matrix of
-// ones.
+// buildCumSum computes cumulative sums along an axis of x by multiplying it by a triangular matrix
+// of ones.
 func buildCumSum(n *Chooser, x Operand) (Operand, error) {
 	c := n.Const(1)
 	if c == nil {

@@ -55,9 +55,10 @@ func poolByAxis(n *Chooser, x Operand, w ops.Window, average bool) (Operand, err
 	return averageSums(n, x, w, extents, 1)
 }
 
-// averageSums turns the sums of windows, each already divided by divisor, into averages over the
-// elements that count. Padding counts only if count_include_pad is set. Positions after the
-// padding, which windows reach if ceil_mode rounds the result's extents up, never count.
+// averageSums turns x, the sums of windows divided by divisor, into averages over the elements that
+// count. Padding counts only if count_include_pad is set. Positions after the padding, which
+// windows reach if ceil_mode rounds the result's extents up, never count. extents holds the extents
+// of the pool's input.
 func averageSums(n *Chooser, x Operand, w ops.Window, extents []int, divisor int) (Operand, error) {
 	padded := n.Int("count_include_pad", 0) != 0
 	counts, alike, all := make([][]int, len(extents)), true, 1
@@ -93,8 +94,8 @@ func averageSums(n *Chooser, x Operand, w ops.Window, extents []int, divisor int
 	return n.applyConstant(layer.Mul, x, &graph.Const{Dims: w.Out, Numbers: factors})
 }
 
-// countTaps returns how many taps of a window are at places from low to high-1. The first tap is
-// at place first, and the others follow dilation places apart.
+// countTaps returns how many taps of a window are at positions from low to high-1. The first tap is
+// at position first, and neighboring taps are dilation positions apart.
 func countTaps(low, high, first, taps, dilation int) int {
 	firstTapAt := func(place int) int { // index of the first tap at or after a place
 		return min(taps, max(0, (place-first+dilation-1)/dilation))
@@ -102,8 +103,8 @@ func countTaps(low, high, first, taps, dilation int) int {
 	return max(0, firstTapAt(high)-firstTapAt(low))
 }
 
-// padWithConstantIfNeeded is like padWithConstant, but returns x unchanged if there is nothing to
-// add.
+// padWithConstantIfNeeded is like padWithConstant, but returns x unchanged if before and after are
+// 0.
 func padWithConstantIfNeeded(n *Chooser, x Operand, axis, before, after int, value float64) (Operand, error) {
 	if before == 0 && after == 0 {
 		return x, nil
@@ -111,7 +112,7 @@ func padWithConstantIfNeeded(n *Chooser, x Operand, axis, before, after int, val
 	return padWithConstant(n, x, axis, before, after, value)
 }
 
-// stridedIndices returns count indices that start at first and are step apart.
+// stridedIndices returns the indices first, first+step, first+2*step and so on, count in all.
 func stridedIndices(count, step, first int) []int {
 	list := make([]int, count)
 	for i := range list {
@@ -178,8 +179,8 @@ func convolve3D(n *Chooser, x Operand) (Operand, error) {
 	return y.As(n.Results[0].Dims...), err
 }
 
-// sliceDepth returns the two-dimensional weights at tap t of the depth axis. The weights v have
-// dimensions dims; if v is nil, the result has no values.
+// sliceDepth returns the two-dimensional weights at tap t of the depth axis of a three-dimensional
+// convolution. v holds its weights, of shape dims; if v is nil, the result has no values.
 func sliceDepth(dims []int, v []float16.Float16, t int) convWeights {
 	k := convWeights{cout: dims[0], cin: dims[1], kh: dims[3], kw: dims[4]}
 	if v == nil {
