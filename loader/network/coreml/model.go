@@ -9,8 +9,8 @@ import (
 	"anesim/loader/network/wire"
 )
 
-// A Model is a Core ML model: its program, and the description of the inputs and outputs that
-// users see.
+// A Model is the content of a Core ML model file: its program, and the description of its inputs
+// and outputs for users.
 type Model struct {
 	Version int64 // of the specification
 	Inputs  []Feature

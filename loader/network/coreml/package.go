@@ -9,12 +9,11 @@ import (
 	"strings"
 )
 
-// MaxBytes is the size limit for files of a package, in bytes. Larger files are refused.
+// MaxBytes is the largest size in bytes of a file in a package that is read.
 const MaxBytes = 1 << 31
 
-// ModelPath returns the path of the model file in the package dir. The package's Manifest.json
-// states it. ModelPath returns an error if the manifest is malformed or names a file outside the
-// package.
+// ModelPath returns the path of the model file in the package dir, as the package's Manifest.json
+// states it. It returns an error if the manifest is malformed or names a file outside the package.
 func ModelPath(dir fs.FS) (string, error) {
 	const most = 1 << 20
 	data, err := ReadFile(dir, "Manifest.json", most)
@@ -41,9 +40,9 @@ func ModelPath(dir fs.FS) (string, error) {
 	return p, nil
 }
 
-// ReadFile returns the content of the named file in dir. It returns an error if the file is not
-// a regular file or has more than most bytes.
-func ReadFile(dir fs.FS, name string, most int64) ([]byte, error) {
+// ReadFile returns the content of the named file in dir. It returns an error if the file is not a
+// regular file or has more than maximum bytes.
+func ReadFile(dir fs.FS, name string, maximum int64) ([]byte, error) {
 	info, err := fs.Stat(dir, name)
 	if err != nil {
 		return nil, err
@@ -51,8 +50,8 @@ func ReadFile(dir fs.FS, name string, most int64) ([]byte, error) {
 	switch {
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s: not a regular file", name)
-	case info.Size() > most:
-		return nil, fmt.Errorf("%s: file has %d bytes, want at most %d", name, info.Size(), most)
+	case info.Size() > maximum:
+		return nil, fmt.Errorf("%s: file has %d bytes, want at most %d", name, info.Size(), maximum)
 	}
 	f, err := dir.Open(name)
 	if err != nil {

@@ -21,8 +21,8 @@ var blobTypes = map[uint32]mil.Elem{
 	11: "uint4", 12: "uint3", 13: "uint6", 14: "int32", 15: "uint32",
 }
 
-// A WeightsError reports that a weights file has no blob of the wanted type and size at offset Off.
-// What says what is wrong.
+// A WeightsError reports that a weights file has no blob with the wanted type and size at byte
+// offset Off. What says what is wrong, as a clause.
 type WeightsError struct {
 	Off  uint64
 	What string
@@ -34,10 +34,10 @@ func (e *WeightsError) Error() string { return fmt.Sprintf("weights at %#x: %s",
 // blobs.
 type Weights []byte
 
-// Values returns the n elements of type elem of a blob, in little-endian order. off is the offset
-// of the record that describes the blob. Elements of fewer than 8 bits are expanded to one byte
-// each; all others share memory with w. Values returns a *[WeightsError] if there is no record at
-// off, or if the element type or size in the record is different.
+// Values returns n elements of type elem, in little-endian order, from the blob whose record is at
+// byte offset off. Elements of fewer than 8 bits are expanded to one byte each; all others share
+// memory with w. Values returns a *[WeightsError] if there is no record at off, or if the record
+// states another element type or size.
 func (w Weights) Values(off uint64, elem mil.Elem, n int) ([]byte, error) {
 	fail := func(format string, v ...any) ([]byte, error) {
 		return nil, &WeightsError{off, fmt.Sprintf(format, v...)}
@@ -63,7 +63,7 @@ func (w Weights) Values(off uint64, elem mil.Elem, n int) ([]byte, error) {
 	case blobTypes[kind] != elem:
 		return fail("found element type %d (%s), want %s", kind, cmp.Or(blobTypes[kind], "unknown"), elem)
 	case n < 0 || uint64(n) > 8*size || bytes != (uint64(n)*uint64(bits)+7)/8:
-		return fail("%d bytes do not hold exactly %d elements of type %s", bytes, n, elem)
+		return fail("blob has %d bytes, which is not the size of %d elements of type %s", bytes, n, elem)
 	}
 	values := w[data : data+bytes]
 	if bits < 8 {

@@ -27,7 +27,7 @@ func (m message) appendInt(num protowire.Number, v uint64) message {
 	return protowire.AppendVarint(protowire.AppendTag(m, num, protowire.VarintType), v)
 }
 
-// appendEntry appends an entry of a map.
+// appendEntry appends an entry of a map field, with the given key and value, to m.
 func (m message) appendEntry(num protowire.Number, key string, value message) message {
 	return m.appendBytes(num, message{}.appendText(1, key).appendBytes(2, value))
 }
@@ -89,8 +89,8 @@ func encodeVariable(v mil.Var) message {
 	return message{}.appendText(1, v.Name).appendBytes(2, encodeType(v.Type))
 }
 
-// Model returns the bytes of a Core ML model file with program p. Inputs and outputs are those
-// of the function main.
+// Model returns the content of a Core ML model file with program p. The inputs and outputs of the
+// model are those of p's function main.
 func Model(p *mil.Program) []byte {
 	f, _ := p.Main()
 	var block, function, description message
@@ -133,15 +133,15 @@ func Model(p *mil.Program) []byte {
 	return message{}.appendInt(1, 8).appendBytes(2, description).appendBytes(502, program)
 }
 
-// A Weights is the content of a weights file to which blobs are added. The zero value is an
-// empty file.
+// A Weights is the content of a weights file that is built blob by blob. The zero value is an empty
+// file.
 type Weights []byte
 
 // blobTypes maps element types to their numbers.
 var blobTypes = map[mil.Elem]uint32{"fp16": 1, "fp32": 2, "uint8": 3, "int8": 4, "uint1": 9, "uint4": 11}
 
-// Add appends a blob to the file and returns the offset of its record. Values of a program refer to
-// the blob by this offset.
+// Add appends a blob with the given elements to the file and returns the offset of its record, by
+// which a program refers to the blob.
 func (w *Weights) Add(elem mil.Elem, data []byte) uint64 {
 	le := binary.LittleEndian
 	if len(*w) == 0 {
@@ -160,7 +160,8 @@ func (w *Weights) Add(elem mil.Elem, data []byte) uint64 {
 	return uint64(at)
 }
 
-// Package writes an .mlpackage with the given model file and weights file to dir.
+// Package creates an .mlpackage at dir with the given content of its model file and its weights
+// file.
 func Package(dir string, model []byte, w Weights) error {
 	const manifest = `{"fileFormatVersion":"1.0.0","itemInfoEntries":{` +
 		`"A":{"name":"model.mlmodel","path":"com.apple.CoreML/model.mlmodel"},` +
