@@ -38,8 +38,8 @@ func (n *nodeReader) undecidedReason() string {
 	return "condition is computed, not a constant; the host decides"
 }
 
-// computeBothSides reads both branches, and computes each result as the sum of both: one times the
-// condition, and the other times its negation.
+// computeBothSides adds the layers of both branches. Each result of the If node is c times the
+// result of one branch, plus 1-c times that of the other, where c is the condition.
 func (n *nodeReader) computeBothSides(c choose.Operand) error {
 	if err := n.node.Unstated; err != nil {
 		return err

@@ -10,7 +10,8 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// shapeOfResult returns the shape of result index for inputs of the shapes dims.
+// shapeOfResult returns the shape of the node's result with the given index if its inputs have the
+// shapes dims.
 func (s *hostedNode) shapeOfResult(index int, dims [][]int) ([]int, error) {
 	n, err := s.bindInputs(nil, dims)
 	var made []graph.Result
@@ -26,8 +27,8 @@ func (s *hostedNode) shapeOfResult(index int, dims [][]int) ([]int, error) {
 	return made[index].Dims, nil
 }
 
-// canStayOnEngine reports whether all inputs whose size varies come from the engine, so that
-// the engine can compute the node as well.
+// canStayOnEngine reports whether engine layers produce all inputs of the node whose size varies,
+// so that the engine can compute the node as well.
 func (n *nodeReader) canStayOnEngine() bool {
 	any := false
 	for _, v := range n.In {
@@ -39,9 +40,9 @@ func (n *nodeReader) canStayOnEngine() bool {
 	return any && choose.Supports(n.Op) && ops.IsRowwise(n.Node)
 }
 
-// readAtLargest makes layers of a node with inputs whose size depends on values. The layers use
-// the largest shapes. If no result mixes rows, the number of actual rows is known, and the rest
-// is cut off.
+// readAtLargest makes layers of a node that reads tensors whose size depends on values. The layers
+// use the largest shapes. If no result mixes rows, the excess rows are cut off from the results
+// when the network runs.
 func (n *nodeReader) readAtLargest() error {
 	m := newNodeReader(n.node.Largest, n.Builder, n.reading)
 	err := m.read()

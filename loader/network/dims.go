@@ -10,8 +10,8 @@ import (
 	"anesim/loader/network/list"
 )
 
-// A DimError reports the dimensions of a network that need a size, and the sizes that were given
-// for dimensions which the network does not have.
+// A DimError reports dimensions of a network that have no size, or sizes that were given for
+// dimensions that the network does not have.
 type DimError struct {
 	Needed  []Dim
 	Unknown []string // given names that no dimension has
@@ -21,8 +21,7 @@ type DimError struct {
 	Deciding []string
 }
 
-// A Dim is a dimension that a network's file leaves open: an axis of an input with a name
-// instead of a size.
+// A Dim is a dimension of a network's input whose size the file leaves open. It has a name instead.
 type Dim struct {
 	Name, Input string // of the dimension, and of the input that has it
 	Axis, Rank  int    // number of the axis, and number of axes of the input
@@ -30,8 +29,8 @@ type Dim struct {
 }
 
 // exampleSize returns a size that the dimension could have, for use in a message: 1 for a batch and
-// 224 for the side of an image. It returns "SIZE" for any other dimension, such as the length of a
-// sequence, since a wrong size may have a network that cannot be computed.
+// 224 for a side of an image. It returns "SIZE" for any other dimension, such as the length of a
+// sequence, because a network may not accept an arbitrary size.
 func (d *Dim) exampleSize() string {
 	switch {
 	case d.Axis == 0, d.Rank == 3 && d.Axis == 1 && d.Alone: // the state of a recurrent layer has its batch there
@@ -42,8 +41,8 @@ func (d *Dim) exampleSize() string {
 	return "SIZE"
 }
 
-// example returns sizes for all dimensions that need one, in the form that [ParseDims] reads but for
-// placeholders, such as "batch=1,length=SIZE".
+// example returns sizes for all dimensions that need one, in the form that [ParseDims] reads. Sizes
+// that cannot be guessed are placeholders, as in "batch=1,length=SIZE".
 func (e *DimError) example() string {
 	var parts []string
 	for i := range e.Needed {
@@ -55,8 +54,9 @@ func (e *DimError) example() string {
 	return strings.Join(parts, ",")
 }
 
-// Error returns a message. If there are no unknown names, it ends in an example of the sizes that
-// are needed, so that a command can append how they are given.
+// Error returns a message that lists the dimensions without a size and the unknown names. If there
+// are no unknown names, it ends in an example such as "batch=1", so that a command can append how
+// sizes are given.
 func (e *DimError) Error() string {
 	var parts []string
 	if len(e.Needed) > 0 {
@@ -80,9 +80,9 @@ func (e *DimError) Error() string {
 	return list.OneLine.Replace(strings.Join(parts, "; "))
 }
 
-// ParseDims parses a comma-separated list of sizes of named dimensions, such as
-// "N=1,height=640". It returns an error for a malformed pair, a size out of range, or a name
-// that is given twice.
+// ParseDims parses a comma-separated list of dimensions and their sizes, such as "N=1,height=640",
+// and returns the sizes by name. It returns an error for a malformed pair, a size out of range, or
+// a name that is given twice.
 func ParseDims(text string) (map[string]int, error) {
 	sizes := map[string]int{}
 	for pair := range strings.SplitSeq(text, ",") {
@@ -124,8 +124,8 @@ func newBinder(sizes map[string]int, inputs ...graph.Port) *binder {
 	return b
 }
 
-// integerInput returns the value that the user gave for input v, which must be a single integer.
-// The second result is false for other inputs, and if the user gave no value.
+// integerInput returns the value that the user gave for input v. The result is false if v is not a
+// single integer, or if the user gave no value.
 func (b *binder) integerInput(v graph.Port) (int, bool) {
 	if len(v.Dims) > 0 || v.Type.IsFloat() || v.Type.Width() == 0 {
 		return 0, false
@@ -135,8 +135,8 @@ func (b *binder) integerInput(v graph.Port) (int, bool) {
 	return n, ok
 }
 
-// dimName returns the name that a file gives a dimension. Some exporters name dimensions "?",
-// which does not mean that they are equal, so that counts as no name.
+// dimName returns the name that the file gives dimension d, or "". It also returns "" for the name
+// "?", which some exporters give to several dimensions that are not equal.
 func dimName(d graph.Dim) string {
 	if d.Name == "?" {
 		return ""
@@ -182,8 +182,8 @@ func countOpen(v graph.Port) (n int) {
 	return n
 }
 
-// findDeciding returns the inputs of a model, each a single integer without a value in sizes, that
-// the conditions of its If nodes are computed from.
+// findDeciding returns the inputs of m on which the conditions of its If nodes depend. It returns
+// only inputs that are a single integer and have no value in sizes.
 func findDeciding(m *graph.Model, sizes map[string]int) (names []string) {
 	made := map[*graph.Value]*graph.Node{}
 	var open []*graph.Value

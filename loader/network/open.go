@@ -113,8 +113,8 @@ func Open(path string, o Options) (*list.Network, error) {
 }
 
 // readAtMost reads a file of at most most bytes.
-func readAtMost(f fs.File, most int64) ([]byte, error) {
-	size, err := regularFileSize(f, most)
+func readAtMost(f fs.File, maximum int64) ([]byte, error) {
+	size, err := regularFileSize(f, maximum)
 	if err != nil {
 		return nil, err
 	}
@@ -127,7 +127,7 @@ func readAtMost(f fs.File, most int64) ([]byte, error) {
 
 // regularFileSize returns the size of a regular file. It returns an error if the file has more than
 // most bytes.
-func regularFileSize(f fs.File, most int64) (int64, error) {
+func regularFileSize(f fs.File, maximum int64) (int64, error) {
 	info, err := f.Stat()
 	if err != nil {
 		return 0, err
@@ -135,8 +135,8 @@ func regularFileSize(f fs.File, most int64) (int64, error) {
 	if !info.Mode().IsRegular() {
 		return 0, errors.New("not a regular file")
 	}
-	if info.Size() > most {
-		return 0, fmt.Errorf("file has %d bytes, want at most %d", info.Size(), most)
+	if info.Size() > maximum {
+		return 0, fmt.Errorf("file has %d bytes, want at most %d", info.Size(), maximum)
 	}
 	return info.Size(), nil
 }

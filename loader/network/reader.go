@@ -202,9 +202,9 @@ func (r *composer) newReader(node *settle.Node) *nodeReader {
 	return newNodeReader(node, r.Builder, r.reading)
 }
 
-func newNodeReader(node *settle.Node, outer *list.Builder, of *reading) *nodeReader {
-	c := &choose.Chooser{Node: node.Node, Builder: outer.Try(), Shared: of.Shared, Label: node.Label, Results: node.Results}
-	return &nodeReader{Chooser: c, reading: of, node: node, outer: outer, macs: node.MACs}
+func newNodeReader(node *settle.Node, outer *list.Builder, shared *reading) *nodeReader {
+	c := &choose.Chooser{Node: node.Node, Builder: outer.Try(), Shared: shared.Shared, Label: node.Label, Results: node.Results}
+	return &nodeReader{Chooser: c, reading: shared, node: node, outer: outer, macs: node.MACs}
 }
 
 // keepNode moves the layers of node n, and the tensors of its expansion, to the network.
@@ -388,12 +388,12 @@ func (n *nodeReader) readBranch() {
 }
 
 // aliasTensor makes tensor v an alias for the values of another tensor.
-func aliasTensor(b *list.Builder, v, of *graph.Value) {
-	if s, ok := b.Shape(of.Name); ok {
+func aliasTensor(b *list.Builder, v, source *graph.Value) {
+	if s, ok := b.Shape(source.Name); ok {
 		b.SetShape(v.Name, s)
-		b.SetTensor(v.Name, b.TensorOf(of.Name))
-	} else if of.Const == nil {
+		b.SetTensor(v.Name, b.TensorOf(source.Name))
+	} else if source.Const == nil {
 		v.Forget()
-		v.Why = fmt.Sprintf("shape of %q is unknown", of.Name)
+		v.Why = fmt.Sprintf("shape of %q is unknown", source.Name)
 	}
 }

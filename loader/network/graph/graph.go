@@ -180,29 +180,29 @@ func (n *Node) Dims(i int) ([]int, error) {
 
 // Int returns the integer attribute with the given name, or missing if the node does not have
 // it. Values are clamped to ±[MaxExtent], so that the product of two of them cannot overflow.
-func (n *Node) Int(name string, missing int) int {
+func (n *Node) Int(name string, fallback int) int {
 	if a := n.Attr[name]; a != nil {
 		return int(max(-MaxExtent, min(MaxExtent, a.Int)))
 	}
-	return missing
+	return fallback
 }
 
 // Float returns the floating-point attribute with the given name, or missing if the node does
 // not have it.
-func (n *Node) Float(name string, missing float32) float32 {
+func (n *Node) Float(name string, fallback float32) float32 {
 	if a := n.Attr[name]; a != nil {
 		return a.Float
 	}
-	return missing
+	return fallback
 }
 
 // Text returns the string attribute with the given name, or missing if the node does not have
 // it.
-func (n *Node) Text(name, missing string) string {
+func (n *Node) Text(name, fallback string) string {
 	if a := n.Attr[name]; a != nil {
 		return a.Text
 	}
-	return missing
+	return fallback
 }
 
 // List returns a list of integers: the attribute with the given name, as in older versions of an

@@ -64,15 +64,15 @@ func (a *args) isGiven(key string) bool { return a.values[key] != "" }
 
 // intValue returns the integer value of a key, or missing if the key is not given. It records an
 // error for a value that is not an integer from least to the largest extent.
-func (a *args) intValue(key string, least, missing int) int {
+func (a *args) intValue(key string, minimum, fallback int) int {
 	v, ok := a.values[key]
 	if !ok {
-		return missing
+		return fallback
 	}
 	n, err := strconv.Atoi(v)
-	if err != nil || n < least || n > list.MaxExtent {
-		a.fail(key, "found %q, want an integer from %d to %d", v, least, list.MaxExtent)
-		return max(1, least)
+	if err != nil || n < minimum || n > list.MaxExtent {
+		a.fail(key, "found %q, want an integer from %d to %d", v, minimum, list.MaxExtent)
+		return max(1, minimum)
 	}
 	return n
 }
@@ -111,10 +111,10 @@ func (a *args) boolean(key string) bool {
 	}
 }
 
-func (a *args) float(key string, missing float64) float64 {
+func (a *args) float(key string, fallback float64) float64 {
 	v, ok := a.values[key]
 	if !ok {
-		return missing
+		return fallback
 	}
 	x, err := strconv.ParseFloat(v, 64)
 	if err != nil || math.IsInf(x, 0) || math.IsNaN(x) {
@@ -125,8 +125,8 @@ func (a *args) float(key string, missing float64) float64 {
 
 // fp16 returns the value of a key rounded to fp16. It records an error if the number exceeds
 // fp16's range.
-func (a *args) fp16(key string, missing float64) float16.Float16 {
-	x := a.float(key, missing)
+func (a *args) fp16(key string, fallback float64) float16.Float16 {
+	x := a.float(key, fallback)
 	h := float16.Fromfloat32(float32(x))
 	if h.IsInf(0) {
 		a.fail(key, "%v is outside the range of fp16; want a number from -65504 to 65504", x)
@@ -136,10 +136,10 @@ func (a *args) fp16(key string, missing float64) float16.Float16 {
 
 // parseAxes returns a set of axes, written as letters (c, hw, chw) or as comma-separated
 // numbers in N, C, H, W order (1; 2,3; -1 is the last).
-func (a *args) parseAxes(key, missing string) layer.Axes {
+func (a *args) parseAxes(key, fallback string) layer.Axes {
 	v, ok := a.values[key]
 	if !ok {
-		v = missing
+		v = fallback
 	}
 	letters := strings.ToLower(v)
 	if strings.ContainsAny(letters, "-0123456789") {
@@ -225,10 +225,10 @@ func (a *args) parsePadding(pad string) (top, bottom, left, right int) {
 
 // parseOrder returns an order of the axes C, H and W, written as letters, or as comma-separated
 // numbers of all four axes.
-func (a *args) parseOrder(key, missing string) [3]layer.Axes {
+func (a *args) parseOrder(key, fallback string) [3]layer.Axes {
 	v, ok := a.values[key]
 	if !ok {
-		v = missing
+		v = fallback
 	}
 	letters := strings.ToLower(v)
 	if strings.ContainsAny(letters, "0123456789") {

@@ -181,9 +181,9 @@ func (o *Operation) Single(values map[string]string) (*list.Layer, error) {
 // After builds a layer whose inputs have the shapes in. It returns a *[KeyError] if a key is
 // unknown, missing or invalid. If the layer only exceeds a limit of the engine, After returns it
 // without an error and says so in its Reason.
-func (o *Operation) After(in []layer.Shape, values map[string]string) (*list.Layer, error) {
+func (o *Operation) After(inputs []layer.Shape, values map[string]string) (*list.Layer, error) {
 	a := &args{op: o.Name, known: keyNames(o.Keys), values: values}
-	l, err := o.buildLayer(a, func(a *args) []layer.Shape { return in })
+	l, err := o.buildLayer(a, func(a *args) []layer.Shape { return inputs })
 	var limit *layer.LimitError
 	if errors.As(err, &limit) && list.CheckShape(l.Out) == nil {
 		l.Reason = err.Error()

@@ -111,18 +111,18 @@ func errorAt(n *yaml.Node, format string, v ...any) error {
 
 // eachPair calls visit for every entry of the mapping n. Errors call it by the name what, and
 // show the example.
-func eachPair(n *yaml.Node, what, example string, visit func(key string, k, v *yaml.Node) error) error {
+func eachPair(n *yaml.Node, subject, example string, visit func(key string, k, v *yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
-		return errorAt(n, "%s is %s; want a mapping such as %s", what, describeKind(n), example)
+		return errorAt(n, "%s is %s; want a mapping such as %s", subject, describeKind(n), example)
 	}
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k, v := n.Content[i], n.Content[i+1]
 		if k.Kind != yaml.ScalarNode {
-			return errorAt(k, "%s has a key that is not plain text", what)
+			return errorAt(k, "%s has a key that is not plain text", subject)
 		}
 		if seen[k.Value] {
-			return errorAt(k, "%s: key %s is given twice", what, k.Value)
+			return errorAt(k, "%s: key %s is given twice", subject, k.Value)
 		}
 		seen[k.Value] = true
 		if err := visit(k.Value, k, v); err != nil {
@@ -148,9 +148,9 @@ func describeKind(n *yaml.Node) string {
 	return strconv.Quote(n.Value)
 }
 
-func scalarValue(n *yaml.Node, what string) (string, error) {
+func scalarValue(n *yaml.Node, subject string) (string, error) {
 	if n.Kind != yaml.ScalarNode || n.Value == "" {
-		return "", errorAt(n, "%s is %s; want a single value", what, describeKind(n))
+		return "", errorAt(n, "%s is %s; want a single value", subject, describeKind(n))
 	}
 	return n.Value, nil
 }
@@ -230,9 +230,9 @@ func (a *args) parseShape() (layer.Shape, error) {
 }
 
 // readValues reads a YAML mapping of scalars. Errors refer to it as what.
-func (r *yamlReader) readValues(n *yaml.Node, what string) (map[string]string, error) {
+func (r *yamlReader) readValues(n *yaml.Node, subject string) (map[string]string, error) {
 	values := map[string]string{}
-	err := eachPair(n, what, "{c: 3, h: 224, w: 224}", func(key string, k, v *yaml.Node) (err error) {
+	err := eachPair(n, subject, "{c: 3, h: 224, w: 224}", func(key string, k, v *yaml.Node) (err error) {
 		values[key], err = scalarValue(v, key)
 		return err
 	})
@@ -240,21 +240,21 @@ func (r *yamlReader) readValues(n *yaml.Node, what string) (map[string]string, e
 }
 
 // readNames returns the names in n: a single name, or a list of at least one.
-func (r *yamlReader) readNames(n *yaml.Node, what string) ([]string, error) {
+func (r *yamlReader) readNames(n *yaml.Node, subject string) ([]string, error) {
 	if n.Kind != yaml.SequenceNode {
-		s, err := scalarValue(n, what)
+		s, err := scalarValue(n, subject)
 		return []string{s}, err
 	}
 	var list []string
 	for _, c := range n.Content {
-		s, err := scalarValue(c, what)
+		s, err := scalarValue(c, subject)
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, s)
 	}
 	if len(list) == 0 {
-		return nil, errorAt(n, "%s: list is empty, want at least one name", what)
+		return nil, errorAt(n, "%s: list is empty, want at least one name", subject)
 	}
 	return list, nil
 }

@@ -138,8 +138,8 @@ type reader struct {
 
 // countElement increments *n, and returns an error if the result exceeds most. limit names most and
 // the elements for the message, such as "65536 nodes".
-func countElement(n *int, most int, f wire.Field, limit string) error {
-	if *n++; *n > most {
+func countElement(n *int, maximum int, f wire.Field, limit string) error {
+	if *n++; *n > maximum {
 		return &FormatError{Off: int64(f.Off), What: "found more than " + limit}
 	}
 	return nil

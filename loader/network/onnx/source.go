@@ -85,9 +85,9 @@ var valuesPath = [...]protowire.Number{7, 5, 9}
 // minDeferred is the smallest size of values that are left in the file.
 const minDeferred = 16 << 10
 
-func (s *skimmer) readRange(at, end int64) error {
-	n, err := s.r.ReadAt(s.data[at:end], at)
-	if int64(n) == end-at {
+func (s *skimmer) readRange(start, end int64) error {
+	n, err := s.r.ReadAt(s.data[start:end], start)
+	if int64(n) == end-start {
 		return nil
 	}
 	return err
@@ -95,13 +95,13 @@ func (s *skimmer) readRange(at, end int64) error {
 
 // skimMessage reads the fields of a message from at to end, nested at the given depth of
 // valuesPath.
-func (s *skimmer) skimMessage(at, end int64, depth int) error {
+func (s *skimmer) skimMessage(start, end int64, depth int) error {
 	const longest = 20 // bytes of a tag and a length
-	for at < end {
-		if err := s.readRange(at, min(at+longest, end)); err != nil {
+	for start < end {
+		if err := s.readRange(start, min(start+longest, end)); err != nil {
 			return err
 		}
-		head := s.data[at:min(at+longest, end)]
+		head := s.data[start:min(start+longest, end)]
 		num, wire, n := protowire.ConsumeTag(head)
 		if n < 0 {
 			return errNotMessage
@@ -111,31 +111,31 @@ func (s *skimmer) skimMessage(at, end int64, depth int) error {
 			if k < 0 {
 				return errNotMessage
 			}
-			at += int64(n + k)
+			start += int64(n + k)
 			continue
 		}
 		length, k := protowire.ConsumeVarint(head[n:])
 		if k < 0 {
 			return errNotMessage
 		}
-		at += int64(n + k)
-		if length > uint64(end-at) {
+		start += int64(n + k)
+		if length > uint64(end-start) {
 			return errNotMessage
 		}
-		body := at + int64(length)
+		body := start + int64(length)
 		switch large := length >= minDeferred; {
 		case large && num == valuesPath[depth] && depth == len(valuesPath)-1:
-			s.deferred[at] = int64(length)
+			s.deferred[start] = int64(length)
 		case large && num == valuesPath[depth]:
-			if err := s.skimMessage(at, body, depth+1); err != nil {
+			if err := s.skimMessage(start, body, depth+1); err != nil {
 				return err
 			}
 		default:
-			if err := s.readRange(at, body); err != nil {
+			if err := s.readRange(start, body); err != nil {
 				return err
 			}
 		}
-		at = body
+		start = body
 	}
 	return nil
 }

@@ -29,8 +29,8 @@ func typedBinaryFolder(f func(a, b float64, whole bool) float64) Folder {
 	return func(n *graph.Node, res []graph.Result) ([]*graph.Const, error) { return combineElements(n, res, f) }
 }
 
-func quotient(a, b float64, whole bool) float64 {
-	if whole && b != 0 {
+func quotient(a, b float64, integers bool) float64 {
+	if integers && b != 0 {
 		return math.Trunc(a / b)
 	}
 	return a / b
@@ -38,9 +38,9 @@ func quotient(a, b float64, whole bool) float64 {
 
 // remainder returns a modulo b. The result has the sign of b if both are integers, and the sign
 // of a otherwise.
-func remainder(a, b float64, whole bool) float64 {
+func remainder(a, b float64, integers bool) float64 {
 	r := math.Mod(a, b)
-	if whole && r != 0 && (r < 0) != (b < 0) {
+	if integers && r != 0 && (r < 0) != (b < 0) {
 		r += b
 	}
 	return r

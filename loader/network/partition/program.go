@@ -52,14 +52,14 @@ type Lowering struct {
 //
 // The second result holds for each layer the reason why no program computes it, or "". Lower
 // returns an error only if ctx is done.
-func Lower(ctx context.Context, n *list.Network, how Lowering) ([]Program, []string, error) {
-	done := how.Done
+func Lower(ctx context.Context, n *list.Network, options Lowering) ([]Program, []string, error) {
+	done := options.Done
 	if done == nil {
 		done = func(int) {}
 	}
-	c := cutter{n: n, how: how, last: map[string]int{}, inputs: map[string]layer.Shape{}}
+	c := cutter{n: n, how: options, last: map[string]int{}, inputs: map[string]layer.Shape{}}
 	var reasons []string
-	c.parts, reasons = lowerParts(ctx, n, how, done)
+	c.parts, reasons = lowerParts(ctx, n, options, done)
 	for _, in := range n.Inputs {
 		c.inputs[in.Name] = in.Shape
 	}
@@ -112,14 +112,14 @@ type cutter struct {
 // buildLongestProgram builds a program from as many of the layers at to end-1 as fit, starting at
 // the first. cut says why it does not hold them all. If a limit cuts the program, it has at least
 // about 7/8 of the possible layers.
-func (c *cutter) buildLongestProgram(at, end int) (best *Program, cut string, err error) {
-	fits, fails := 0, end-at+1
-	for try := end - at; fails-fits > max(1, fits/8); try = (fits + fails) / 2 {
+func (c *cutter) buildLongestProgram(begin, end int) (best *Program, cut string, err error) {
+	fits, fails := 0, end-begin+1
+	for try := end - begin; fails-fits > max(1, fits/8); try = (fits + fails) / 2 {
 		if c.most > 0 && fits == 0 {
 			try = min(try, 2*c.most)
 		}
 		var p *Program
-		if p, err = c.buildProgram(at, at+try); err == nil {
+		if p, err = c.buildProgram(begin, begin+try); err == nil {
 			best, fits = p, try
 			continue
 		}
@@ -129,7 +129,7 @@ func (c *cutter) buildLongestProgram(at, end int) (best *Program, cut string, er
 			cut = node.What
 			if node.Node > fits && node.Node < try {
 				fails = node.Node + 1
-				if p, err := c.buildProgram(at, at+node.Node); err == nil {
+				if p, err := c.buildProgram(begin, begin+node.Node); err == nil {
 					return p, cut, nil
 				}
 			}
@@ -138,17 +138,17 @@ func (c *cutter) buildLongestProgram(at, end int) (best *Program, cut string, er
 	if best == nil {
 		return nil, "", err
 	}
-	if at+fits < end {
+	if begin+fits < end {
 		c.most = fits
 	}
 	return best, cut, nil
 }
 
 // buildProgram builds one program from the layers at to end-1, all of which are lowered.
-func (c *cutter) buildProgram(at, end int) (*Program, error) {
+func (c *cutter) buildProgram(begin, end int) (*Program, error) {
 	net := join.Network{InMemory: c.n.InMemory, Memories: c.how.Memories}
 	known, width := map[string]bool{}, map[string]int{}
-	for i := at; i < end; i++ {
+	for i := begin; i < end; i++ {
 		l := &c.n.Layers[i]
 		for k, s := range c.parts[i].Inputs() {
 			if k >= len(l.Inputs) {
@@ -161,7 +161,7 @@ func (c *cutter) buildProgram(at, end int) (*Program, error) {
 			}
 		}
 	}
-	for i := at; i < end; i++ {
+	for i := begin; i < end; i++ {
 		l := &c.n.Layers[i]
 		for k, s := range c.parts[i].Inputs() {
 			if k < len(l.Inputs) && !known[l.Inputs[k]] {
@@ -190,7 +190,7 @@ func (c *cutter) buildProgram(at, end int) (*Program, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Program{Program: p, First: at, Runs: j.Nodes, L2: j.L2, Spilled: j.Spilled, Into: j.Into}, nil
+	return &Program{Program: p, First: begin, Runs: j.Nodes, L2: j.L2, Spilled: j.Spilled, Into: j.Into}, nil
 }
 
 // inputTensor returns a tensor that a program reads from outside. Its shape is s, the shape
@@ -215,7 +215,7 @@ func (c *cutter) inputTensor(name string, s layer.Shape, several bool) join.Tens
 }
 
 // lowerParts lowers every layer until the context is done. Equal layers are lowered once.
-func lowerParts(ctx context.Context, n *list.Network, how Lowering, done func(layers int)) ([]*join.Part, []string) {
+func lowerParts(ctx context.Context, n *list.Network, options Lowering, done func(layers int)) ([]*join.Part, []string) {
 	parts, reasons := make([]*join.Part, len(n.Layers)), make([]string, len(n.Layers))
 	first := map[string]int{}
 	same := make([]int, len(n.Layers))
@@ -250,7 +250,7 @@ func lowerParts(ctx context.Context, n *list.Network, how Lowering, done func(la
 				}
 				i := distinct[k]
 				var err error
-				if parts[i], err = lowerPart(&n.Layers[i], how); err != nil {
+				if parts[i], err = lowerPart(&n.Layers[i], options); err != nil {
 					reasons[i] = err.Error()
 				}
 				done(1)
@@ -268,17 +268,17 @@ func lowerParts(ctx context.Context, n *list.Network, how Lowering, done func(la
 }
 
 // lowerPart lowers layer x on its own, with the weights that the options in how ask for.
-func lowerPart(x *list.Layer, how Lowering) (*join.Part, error) {
+func lowerPart(x *list.Layer, options Lowering) (*join.Part, error) {
 	complete := weights.Complete
-	if how.SizesOnly {
+	if options.SizesOnly {
 		complete = weights.Sizes
 	}
-	w, err := complete(x, how.Seed)
+	w, err := complete(x, options.Seed)
 	if err != nil {
 		return nil, err
 	}
 	l := x.Lower
-	l.Memories = how.Memories
+	l.Memories = options.Memories
 	return join.NewPart(l, w)
 }
 

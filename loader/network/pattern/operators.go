@@ -31,9 +31,9 @@ func (m *matcher) matchGELU(out *graph.Value) *graph.Node {
 
 // isGELUCubic reports whether a tensor is sqrt(2/pi)*(x + 0.044715*x^3), or the same with x
 // factored out.
-func (m *matcher) isGELUCubic(name, x *graph.Value) bool {
+func (m *matcher) isGELUCubic(tensor, x *graph.Value) bool {
 	const third = 0.044715
-	c, f := m.splitProduct(name)
+	c, f := m.splitProduct(tensor)
 	if !isNear(c, math.Sqrt(2/math.Pi)) {
 		return false
 	}
@@ -113,16 +113,16 @@ func (m *matcher) matchHardSwish(out *graph.Value) *graph.Node {
 	return nil
 }
 
-func floatAttr(n *graph.Node, name string, missing float32) float32 {
+func floatAttr(n *graph.Node, name string, fallback float32) float32 {
 	if a := n.Attr[name]; a != nil {
 		return a.Float
 	}
-	return missing
+	return fallback
 }
 
 // relu6Operand returns the x of clip(x + 3, 0, 6), or nil if the tensor has another form.
-func (m *matcher) relu6Operand(name *graph.Value) *graph.Value {
-	t, low, high, ok := m.clipBoundsOf(name)
+func (m *matcher) relu6Operand(tensor *graph.Value) *graph.Value {
+	t, low, high, ok := m.clipBoundsOf(tensor)
 	if !ok || low != 0 || high != 6 {
 		return nil
 	}
@@ -280,15 +280,15 @@ func (m *matcher) splitRootQuotient(out *graph.Value) (d, v *graph.Value) {
 
 // radicandOf returns v if the tensor is v to the given power, which is 0.5 or -0.5. It returns
 // nil otherwise.
-func (m *matcher) radicandOf(name *graph.Value, power float64) *graph.Value {
+func (m *matcher) radicandOf(tensor *graph.Value, power float64) *graph.Value {
 	if power > 0 {
-		if v := m.argumentOf(name, "Sqrt"); v != nil {
+		if v := m.argumentOf(tensor, "Sqrt"); v != nil {
 			return v
 		}
-	} else if v := m.argumentOf(name, "Rsqrt"); v != nil {
+	} else if v := m.argumentOf(tensor, "Rsqrt"); v != nil {
 		return v
 	}
-	if n := m.makerOf(name, "Pow"); n != nil && len(n.In) == 2 {
+	if n := m.makerOf(tensor, "Pow"); n != nil && len(n.In) == 2 {
 		if e, ok := m.scalarOf(n.In[1]); ok && e == power {
 			return n.In[0]
 		}
@@ -297,8 +297,8 @@ func (m *matcher) radicandOf(name *graph.Value, power float64) *graph.Value {
 }
 
 // centeredOperand returns x if the tensor is x minus its mean over axes, and nil otherwise.
-func (m *matcher) centeredOperand(name *graph.Value, axes []int) *graph.Value {
-	s := m.makerOf(name, "Sub")
+func (m *matcher) centeredOperand(tensor *graph.Value, axes []int) *graph.Value {
+	s := m.makerOf(tensor, "Sub")
 	if s == nil || len(s.In) != 2 {
 		return nil
 	}

@@ -146,8 +146,8 @@ func (m *matcher) readsItself(node *graph.Node, inside []int) bool {
 
 // makerOf returns the node that produces a tensor if it is one of the given operators, and adds
 // it to the match. It returns nil otherwise.
-func (m *matcher) makerOf(name *graph.Value, ops ...string) *graph.Node {
-	i, ok := m.maker[name]
+func (m *matcher) makerOf(tensor *graph.Value, ops ...string) *graph.Node {
+	i, ok := m.maker[tensor]
 	if !ok || !slices.Contains(ops, m.nodes[i].Op) || len(m.nodes[i].In) == 0 || m.nodes[i].Domain != "" && m.nodes[i].Domain != "ai.onnx" {
 		return nil
 	}
@@ -157,15 +157,15 @@ func (m *matcher) makerOf(name *graph.Value, ops ...string) *graph.Node {
 
 // constantOf returns the constant that a tensor is, looking through Identity and Cast. It
 // returns nil if the tensor is not a constant.
-func (m *matcher) constantOf(name *graph.Value) *graph.Const {
+func (m *matcher) constantOf(tensor *graph.Value) *graph.Const {
 	for range 4 { // nodes that do not change values
-		if name == nil {
+		if tensor == nil {
 			return nil
 		}
-		if c := name.Const; c != nil {
+		if c := tensor.Const; c != nil {
 			return c
 		}
-		i, ok := m.maker[name]
+		i, ok := m.maker[tensor]
 		if !ok {
 			return nil
 		}
@@ -177,7 +177,7 @@ func (m *matcher) constantOf(name *graph.Value) *graph.Const {
 			}
 			return c
 		case (x.Op == "Identity" || x.Op == "Cast") && len(x.In) == 1:
-			name = x.In[0]
+			tensor = x.In[0]
 		default:
 			return nil
 		}
@@ -187,8 +187,8 @@ func (m *matcher) constantOf(name *graph.Value) *graph.Const {
 
 // scalarOf returns the value of the named tensor if it is a constant of one element with at most one
 // axis, which broadcasts without changing a shape. Otherwise the second result is false.
-func (m *matcher) scalarOf(name *graph.Value) (float64, bool) {
-	c := m.constantOf(name)
+func (m *matcher) scalarOf(tensor *graph.Value) (float64, bool) {
+	c := m.constantOf(tensor)
 	if c == nil || c.Absent() || len(c.Dims) > 1 || c.Elements() != 1 {
 		return 0, false
 	}
@@ -200,22 +200,22 @@ func (m *matcher) scalarOf(name *graph.Value) (float64, bool) {
 func isNear(v, want float64) bool { return math.Abs(v-want) <= 2e-3*math.Abs(want) }
 
 // splitProduct splits a product into its constant factor and its other factors.
-func (m *matcher) splitProduct(name *graph.Value) (float64, []*graph.Value) {
-	return m.collectFactors(name, 8)
+func (m *matcher) splitProduct(tensor *graph.Value) (float64, []*graph.Value) {
+	return m.collectFactors(tensor, 8)
 }
 
 // collectFactors splits a product like splitProduct, through at most depth nodes.
-func (m *matcher) collectFactors(name *graph.Value, depth int) (float64, []*graph.Value) {
-	if v, ok := m.scalarOf(name); ok {
+func (m *matcher) collectFactors(tensor *graph.Value, depth int) (float64, []*graph.Value) {
+	if v, ok := m.scalarOf(tensor); ok {
 		return v, nil
 	}
-	if m.readers[name] > 1 || depth == 0 {
-		return 1, []*graph.Value{name}
+	if m.readers[tensor] > 1 || depth == 0 {
+		return 1, []*graph.Value{tensor}
 	}
-	n := m.makerOf(name, "Mul", "Div", "Neg")
+	n := m.makerOf(tensor, "Mul", "Div", "Neg")
 	switch {
 	case n == nil:
-		return 1, []*graph.Value{name}
+		return 1, []*graph.Value{tensor}
 	case n.Op == "Neg" && len(n.In) == 1:
 		c, f := m.collectFactors(n.In[0], depth-1)
 		return -c, f
@@ -230,19 +230,19 @@ func (m *matcher) collectFactors(name *graph.Value, depth int) (float64, []*grap
 		}
 	}
 	m.visited = m.visited[:len(m.visited)-1] // a quotient of two tensors is a factor
-	return 1, []*graph.Value{name}
+	return 1, []*graph.Value{tensor}
 }
 
 // isMultiple reports whether a tensor is factor times x.
-func (m *matcher) isMultiple(name *graph.Value, factor float64, x *graph.Value) bool {
-	c, f := m.splitProduct(name)
+func (m *matcher) isMultiple(tensor *graph.Value, factor float64, x *graph.Value) bool {
+	c, f := m.splitProduct(tensor)
 	return isNear(c, factor) && len(f) == 1 && f[0] == x
 }
 
 // splitSum splits a sum of a tensor and a number. It reports false if the tensor name is not
 // such a sum.
-func (m *matcher) splitSum(name *graph.Value) (x *graph.Value, c float64, ok bool) {
-	n := m.makerOf(name, "Add", "Sub")
+func (m *matcher) splitSum(tensor *graph.Value) (x *graph.Value, c float64, ok bool) {
+	n := m.makerOf(tensor, "Add", "Sub")
 	if n == nil || len(n.In) != 2 {
 		return nil, 0, false
 	}
@@ -260,8 +260,8 @@ func (m *matcher) splitSum(name *graph.Value) (x *graph.Value, c float64, ok boo
 
 // argumentOf returns the only input of the node that produces a tensor, if the node is one of
 // the given operators. It returns nil otherwise.
-func (m *matcher) argumentOf(name *graph.Value, ops ...string) *graph.Value {
-	if n := m.makerOf(name, ops...); n != nil && len(n.In) == 1 {
+func (m *matcher) argumentOf(tensor *graph.Value, ops ...string) *graph.Value {
+	if n := m.makerOf(tensor, ops...); n != nil && len(n.In) == 1 {
 		return n.In[0]
 	}
 	return nil
@@ -286,8 +286,8 @@ func (m *matcher) isPower(factors []*graph.Value, x *graph.Value, e float64) boo
 }
 
 // clipBoundsOf returns the input and the bounds of the Clip that produces a tensor.
-func (m *matcher) clipBoundsOf(name *graph.Value) (x *graph.Value, low, high float64, ok bool) {
-	n := m.makerOf(name, "Clip")
+func (m *matcher) clipBoundsOf(tensor *graph.Value) (x *graph.Value, low, high float64, ok bool) {
+	n := m.makerOf(tensor, "Clip")
 	if n == nil {
 		return nil, 0, 0, false
 	}

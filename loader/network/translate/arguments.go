@@ -76,28 +76,28 @@ func (x *operation) ints(key string) []int64 {
 	return v
 }
 
-func (x *operation) float(key string, missing float64) float64 {
+func (x *operation) float(key string, fallback float64) float64 {
 	t := x.constantTensor(key)
 	if t == nil || t.Elements() != 1 {
-		return missing
+		return fallback
 	}
 	v, err := t.Numbers()
 	if err != nil {
-		return missing
+		return fallback
 	}
 	return v[0]
 }
 
-func (x *operation) int(key string, missing int64) int64 {
-	return graph.Integer(x.float(key, float64(missing)))
+func (x *operation) int(key string, fallback int64) int64 {
+	return graph.Integer(x.float(key, float64(fallback)))
 }
 
 func (x *operation) bool(key string) bool { return x.float(key, 0) != 0 }
 
-func (x *operation) text(key, missing string) string {
+func (x *operation) text(key, fallback string) string {
 	list := x.Inputs[key]
 	if len(list) == 0 {
-		return missing
+		return fallback
 	}
 	if s := list[0].Value.Strings; list[0].Name == "" && len(s) == 1 {
 		return s[0]
@@ -105,7 +105,7 @@ func (x *operation) text(key, missing string) string {
 	if s, ok := x.texts[list[0].Name]; ok {
 		return s
 	}
-	return missing
+	return fallback
 }
 
 // rankOf returns the number of axes of the named value, as the program declares it.

@@ -144,9 +144,9 @@ func (x *operation) emitClip(low, high float64) {
 	x.emit("Clip", []string{x.inputName("x"), x.newFloat(low), x.newFloat(high)})
 }
 
-func alphaEmitter(op string, missing float64) func(x *operation) {
+func alphaEmitter(op string, fallback float64) func(x *operation) {
 	return func(x *operation) {
-		x.emit(op, []string{x.inputName("x")}, floatAttr("alpha", x.float("alpha", missing)))
+		x.emit(op, []string{x.inputName("x")}, floatAttr("alpha", x.float("alpha", fallback)))
 	}
 }
 
@@ -306,7 +306,7 @@ func emitPool(x *operation) {
 // channelValues returns the name of the constant argument key, which has one value per channel. If
 // the operation lacks the argument, channelValues adds a constant with the value missing for every
 // channel.
-func (x *operation) channelValues(key string, missing float64) string {
+func (x *operation) channelValues(key string, fallback float64) string {
 	if x.hasArgument(key) {
 		return x.inputName(key)
 	}
@@ -319,7 +319,7 @@ func (x *operation) channelValues(key string, missing float64) string {
 		x.err = fmt.Errorf("%s is missing, and default values for %d channels exceed the limit of %d", key, d[1], maxUnpackedElements(x))
 		return ""
 	}
-	return x.newConstant(onnx.Float, []int64{d[1]}, slices.Repeat([]float64{missing}, int(d[1]))...)
+	return x.newConstant(onnx.Float, []int64{d[1]}, slices.Repeat([]float64{fallback}, int(d[1]))...)
 }
 
 func emitBatchNorm(x *operation) {
