@@ -9,9 +9,9 @@ import (
 	"github.com/x448/float16"
 )
 
-// A Const is a tensor whose elements do not depend on the inputs of the network. Its elements
-// come from the file, which is only read when they are needed, or were computed from other
-// constants. They are absent if the file refers to another file that was not read.
+// A Const is a tensor whose elements do not depend on the inputs of the network. The elements are
+// in a file and are read only when they are needed, or they were computed from other constants.
+// They are absent if the file refers to another file that was not read.
 type Const struct {
 	Dims    []int
 	Type    Type
@@ -29,8 +29,8 @@ type Packing struct {
 	Scale []float16.Float16 // for Bytes: one scale for all values, or one for each position along an axis
 }
 
-// Scaled returns the packing of 8-bit integers that are multiplied by scale: one number for all
-// elements, or one for each position along an axis.
+// Scaled returns the packing of a constant that a file stores as 8-bit integers times scale. scale
+// holds one factor for all elements, or one for each position along an axis.
 func Scaled(scale []float64) *Packing {
 	p := &Packing{Form: Bytes, Scale: make([]float16.Float16, len(scale))}
 	for i, s := range scale {
@@ -39,7 +39,8 @@ func Scaled(scale []float64) *Packing {
 	return p
 }
 
-// Packed is a way of compressing the elements of a constant.
+// Packed says how a file compresses the elements of a constant. Elements are always expanded when
+// they are read.
 type Packed uint8
 
 // The ways in which files compress constants.
@@ -52,21 +53,21 @@ const (
 // A Source reads the elements of a constant from a file. Each calls set with the index and the
 // value of every element in order.
 type Source interface {
-	External() bool // reports whether the file was not read
-	Numbers() ([]float64, error)
-	Halves() ([]float16.Float16, error)
+	External() bool                     // reports whether the file was not read
+	Numbers() ([]float64, error)        // returns all elements
+	Halves() ([]float16.Float16, error) // returns all elements rounded to fp16
 	Each(set func(i int, v float64)) error
 }
 
 // Elements returns the number of elements of c.
 func (c *Const) Elements() int { return Elements(c.Dims) }
 
-// Absent reports whether the elements of c are in another file that was not read. Reading them
-// then fails.
+// Absent reports whether the elements of c are in a file that was not read. Methods that read the
+// elements then fail.
 func (c *Const) Absent() bool { return c.Source != nil && c.Source.External() }
 
-// Values returns the elements of c in order, as float64. The caller must not change them. The
-// error is that of reading the file.
+// Values returns the elements of c in row-major order. The caller must not change them. Values
+// returns an error if they cannot be read from the file.
 func (c *Const) Values() ([]float64, error) {
 	switch {
 	case c.Half != nil:
@@ -82,8 +83,8 @@ func (c *Const) Values() ([]float64, error) {
 }
 
 // Halves returns the elements of c rounded to fp16, or nil without an error if they are absent.
-// Finite elements that exceed the range of fp16 become ±65504 and are counted in c.Clamped. A
-// mask of -3.4e38 therefore stays finite, and 0 times it is 0 instead of NaN.
+// Finite elements beyond the range of fp16 become ±65504 and are counted in c.Clamped, so that 0
+// times a mask value such as -3.4e38 is 0 instead of NaN.
 func (c *Const) Halves() ([]float16.Float16, error) {
 	switch {
 	case c.Absent():
@@ -110,8 +111,8 @@ func (c *Const) Halves() ([]float16.Float16, error) {
 	return out, nil
 }
 
-// clampInfinities replaces infinities in out that are finite in v with the largest fp16 number, and
-// counts them.
+// clampInfinities replaces each infinite element of out by ±65504 if the same element of v is
+// finite. It sets c.Clamped to the number of replaced elements.
 func (c *Const) clampInfinities(out []float16.Float16, v []float64) {
 	c.Clamped = 0
 	for i, h := range out {
@@ -127,16 +128,16 @@ func isInfinite(h float16.Float16) bool { return h.IsInf(0) }
 // largestHalf is the fp16 number 65504.
 const largestHalf = 0x7bff
 
-// As returns a constant of shape dims that shares the elements of c. The shape dims must have as
-// many elements as c.
+// As returns a constant of shape dims that shares the elements of c. dims must have as many
+// elements as c.
 func (c *Const) As(dims []int) *Const {
 	d := *c
 	d.Dims = dims
 	return &d
 }
 
-// Ints returns the elements of c, which must have an integer type. Elements are clamped to
-// ±2^40, so that sums of a few of them cannot overflow.
+// Ints returns the elements of c. It returns an error if they have a floating-point type. Elements
+// are clamped to ±2^40, so that sums of a few of them cannot overflow.
 func (c *Const) Ints() ([]int, error) {
 	if c.Type.IsFloat() {
 		return nil, fmt.Errorf("constant has element type %v, want an integer type", c.Type)
@@ -152,8 +153,8 @@ func (c *Const) Ints() ([]int, error) {
 	return out, nil
 }
 
-// Scalar returns the element of a constant that has exactly one. It returns an error if c has
-// another number of elements, or if they are absent.
+// Scalar returns the only element of c. It returns an error if c has more than one element or none,
+// or if the element is absent.
 func (c *Const) Scalar() (float64, error) {
 	if c.Elements() != 1 {
 		return 0, fmt.Errorf("constant has shape %v, want one element", c.Dims)

@@ -6,9 +6,9 @@ import (
 	"github.com/x448/float16"
 )
 
-// Rounded returns v as an element of type elem holds it: 0 or 1 for booleans, truncated to an
-// integer for integers, and with the precision of the type for floating-point numbers. Integers
-// of up to 32 bits wrap around if v exceeds their range.
+// Rounded returns the value that a tensor of type elem stores for v: 0 or 1 for booleans, an
+// integer without the fraction for integers, and a number with the precision of the type for
+// floating-point types. Integers of up to 32 bits wrap around if v exceeds their range.
 func Rounded(elem Type, v float64) float64 {
 	switch elem {
 	case Float:

@@ -7,16 +7,16 @@ import (
 	"slices"
 )
 
-// A Graph is a list of operator calls with their outputs and constants. It is either a whole
-// model or one branch of an If node.
+// A Graph is a list of operator calls with their constants and outputs. It is a whole model or one
+// branch of an If node.
 type Graph struct {
 	Nodes   []*Node // in an order in which they can run
 	Outputs []*Value
 	Consts  map[string]*Const // by the names of their values
 }
 
-// A Value is a tensor that nodes read or produce, with everything that is known about it. Nodes
-// that use the same tensor share its Value.
+// A Value is a tensor that nodes read or produce, with everything that is known about it. All nodes
+// that use a tensor refer to the same Value.
 type Value struct {
 	Name string // "" for an omitted input, or a result that nothing reads
 	Dims []int  // nil if unknown, empty for a single number
@@ -60,7 +60,7 @@ type Result struct {
 	MACs int // multiply-accumulates by the operator's definition
 }
 
-// Given reports whether v is a tensor. It returns false for a nil v and for an omitted optional
+// Given reports whether v is an actual tensor. It returns false for nil and for an omitted optional
 // input, which has no name.
 func (v *Value) Given() bool { return v != nil && v.Name != "" }
 
@@ -72,14 +72,14 @@ func (v *Value) Shape(dims []int) {
 	}
 }
 
-// Set makes v a constant: it stores c and sets the type and shape of v to those of c.
+// Set makes v the constant c: it stores c in v, and copies the type and shape of c.
 func (v *Value) Set(c *Const) {
 	v.Const, v.Type = c, c.Type
 	v.Shape(c.Dims)
 }
 
-// Forget makes the constant, shape and type of v unknown again. It leaves the fields Range,
-// Least and Span unchanged.
+// Forget clears the constant, shape and type of v, so that they are unknown again. The fields
+// Range, Least and Span stay.
 func (v *Value) Forget() { v.Const, v.Dims, v.Type = nil, nil, 0 }
 
 // A Node is one call of an operator, with its input and output tensors and its attributes.
@@ -93,8 +93,8 @@ type Node struct {
 	Off        int64 // byte offset in the file
 }
 
-// An Attr is an attribute of a node: an argument that is fixed in the file, such as the strides
-// of a convolution. Only the field for its kind of value is set.
+// An Attr is an attribute of a node: an argument that is fixed in the file, such as the strides of
+// a convolution. Only the field for the attribute's kind of value is set.
 type Attr struct {
 	Int    int64
 	Float  float32
@@ -106,7 +106,7 @@ type Attr struct {
 	Graph  *Graph
 }
 
-// ListOf returns an attribute that holds the integers v as a list.
+// ListOf returns an attribute whose value is the list of integers v.
 func ListOf(v ...int) *Attr {
 	a := &Attr{}
 	for _, x := range v {
@@ -128,13 +128,12 @@ func (n *Node) Operator() string {
 // that is out of range.
 func (n *Node) Given(i int) bool { return i >= 0 && i < len(n.In) && n.In[i].Given() }
 
-// Asked reports whether result i has a name. Other nodes can read only results with a name. Asked
-// returns false for an i that is out of range.
+// Asked reports whether result i of the node has a name, without which no other node can read it.
+// It returns false if i is out of range.
 func (n *Node) Asked(i int) bool { return i >= 0 && i < len(n.Out) && n.Out[i].Given() }
 
-// ResultName returns the name of the first output that the node does not leave out. Names of
-// tensors inside the node begin with it. Out[0] may have no name: a recurrent node can leave out
-// its first output.
+// ResultName returns the name of the node's first result that has one, or "". It is the prefix of
+// the names of tensors that are computed inside the node.
 func (n *Node) ResultName() string {
 	for _, v := range n.Out {
 		if v.Given() {
@@ -162,8 +161,8 @@ func (n *Node) Type(i int) Type {
 	return 0
 }
 
-// Dims returns the shape of input i, which the caller must not change. It returns an error if
-// the input is missing or its shape is unknown. The error says why the shape is unknown.
+// Dims returns the shape of input i, which the caller must not change. If the input is missing or
+// its shape is unknown, Dims returns an error that says why.
 func (n *Node) Dims(i int) ([]int, error) {
 	if !n.Given(i) {
 		return nil, fmt.Errorf("input %d is missing", i)
@@ -178,8 +177,8 @@ func (n *Node) Dims(i int) ([]int, error) {
 	}
 }
 
-// Int returns the integer attribute with the given name, or missing if the node does not have
-// it. Values are clamped to ±[MaxExtent], so that the product of two of them cannot overflow.
+// Int returns the integer attribute with the given name, or fallback if the node does not have it.
+// The attribute is clamped to ±[MaxExtent], so that the product of two of them cannot overflow.
 func (n *Node) Int(name string, fallback int) int {
 	if a := n.Attr[name]; a != nil {
 		return int(max(-MaxExtent, min(MaxExtent, a.Int)))
@@ -187,8 +186,8 @@ func (n *Node) Int(name string, fallback int) int {
 	return fallback
 }
 
-// Float returns the floating-point attribute with the given name, or missing if the node does
-// not have it.
+// Float returns the floating-point attribute with the given name, or fallback if the node does not
+// have it.
 func (n *Node) Float(name string, fallback float32) float32 {
 	if a := n.Attr[name]; a != nil {
 		return a.Float
@@ -196,8 +195,7 @@ func (n *Node) Float(name string, fallback float32) float32 {
 	return fallback
 }
 
-// Text returns the string attribute with the given name, or missing if the node does not have
-// it.
+// Text returns the string attribute with the given name, or fallback if the node does not have it.
 func (n *Node) Text(name, fallback string) string {
 	if a := n.Attr[name]; a != nil {
 		return a.Text
@@ -205,12 +203,11 @@ func (n *Node) Text(name, fallback string) string {
 	return fallback
 }
 
-// List returns a list of integers: the attribute with the given name, as in older versions of an
-// operator, or the constant in the given input, as in newer ones. If input is -1, only the
-// attribute is read. The second result is false if the node has neither. List returns an error if
-// the input is computed when the network runs. It also returns an error if the list is longer than
-// lists with that name can be, because some are processed in time that grows with the square of
-// their length.
+// List returns a list of integers from the attribute with the given name or, if the node lacks it,
+// from the constant in the given input. Older versions of an operator have the attribute, and newer
+// ones the input; -1 means no input. The second result is false if the node has neither. List
+// returns an error if the input is computed when the network runs, or if the list is longer than an
+// operator allows, because the time for some lists grows with the square of their length.
 func (n *Node) List(name string, input int) ([]int, bool, error) {
 	most := 2 * MaxRank // one or two numbers per axis
 	if name == "split" {

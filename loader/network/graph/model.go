@@ -9,22 +9,22 @@ type Model struct {
 	Values  map[string]*Value // all tensors by name
 }
 
-// A Port is the description of an input or an output of the network in its file.
+// A Port describes an input or an output of a network, as its file states it.
 type Port struct {
 	Name string
 	Type Type
 	Dims []Dim // nil if the file states no shape
 }
 
-// A Dim is one dimension of a port. It has a size, a name for a size that the user chooses, or
+// A Dim is one dimension of a [Port]. It has a size, a name for a size that the user chooses, or
 // neither.
 type Dim struct {
 	Size int64
 	Name string
 }
 
-// Sizes returns the shape and element type of the port. It returns nil if the file states no
-// shape, or if the size of a dimension is missing or not from 1 to [MaxExtent].
+// Sizes returns the shape and element type of the port. It returns nil unless the file states a
+// shape in which every dimension has a size from 1 to [MaxExtent].
 func (p *Port) Sizes() *Result {
 	if p.Dims == nil {
 		return nil

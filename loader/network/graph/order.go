@@ -1,8 +1,8 @@
 package graph
 
-// InReadingOrder sorts nodes so that each comes after the nodes whose results it reads. The
-// order follows a walk from the outputs back through the first input of every node, then the
-// second, and so on. It does not depend on the order of the file, so that equal networks become
+// InReadingOrder returns nodes sorted so that each node comes after the nodes whose results it
+// reads. The order follows a walk from the outputs back through the first input of every node, then
+// the second, and so on. It does not depend on the order of the file, so that equal networks become
 // equal programs. Nodes that no output needs come last, in file order.
 func InReadingOrder(nodes []*Node, outputs []*Value) []*Node {
 	maker := map[*Value]int{}
@@ -26,7 +26,7 @@ func InReadingOrder(nodes []*Node, outputs []*Value) []*Node {
 	return w.ordered
 }
 
-// A walker visits nodes against the direction of their tensors.
+// A walker visits nodes from results back to inputs, and collects them in ordered.
 type walker struct {
 	nodes   []*Node
 	maker   map[*Value]int
@@ -40,8 +40,8 @@ type frame struct {
 	unread []*Value
 }
 
-// visitMaker appends the node that produces a tensor after all nodes it depends on. It uses a
-// stack of its own because networks can be as deep as they have nodes.
+// visitMaker appends the node that produces a tensor, after all nodes on which that node depends,
+// to w.ordered. It does not recurse, because a network can be as deep as it has nodes.
 func (w *walker) visitMaker(tensor *Value) {
 	var stack []frame
 	begin := func(tensor *Value) {

@@ -15,8 +15,8 @@ func Elements(dims []int) int {
 	return e
 }
 
-// Strides returns, for each axis of a dense row-major tensor of shape dims, the distance in
-// elements between neighbors along that axis.
+// Strides returns the strides of a dense row-major tensor of shape dims: for each axis, the
+// distance in elements between neighbors along it.
 func Strides(dims []int) []int {
 	s := make([]int, len(dims))
 	step := 1
@@ -27,10 +27,9 @@ func Strides(dims []int) []int {
 	return s
 }
 
-// Each calls visit for every index of a tensor of shape dims, the last axis fastest. The
-// argument i counts the calls from 0. The argument at is an offset that starts at first and
-// changes by steps[k] for each step along axis k.
-func Each(dims, steps []int, first int, visit func(i, at int)) {
+// Each calls visit for every index of a tensor of shape dims, with the last axis fastest. i counts
+// the calls from 0. offset starts at first and changes by steps[k] for each step along axis k.
+func Each(dims, steps []int, first int, visit func(i, offset int)) {
 	n := Elements(dims)
 	index := make([]int, len(dims))
 	at := first
@@ -49,8 +48,8 @@ func Each(dims, steps []int, first int, visit func(i, at int)) {
 }
 
 // Broadcast returns the shape of the result of an elementwise operation on tensors of the given
-// shapes. Shapes are aligned at their last axes, and an axis of one element repeats. Broadcast
-// returns an error if two extents differ and neither is 1.
+// shapes. Shapes are aligned at their last axes, and an axis of one element is repeated. Broadcast
+// returns an error if two extents of an axis differ and neither is 1.
 func Broadcast(shapes ...[]int) ([]int, error) {
 	out := []int{} // nil would mean an unknown shape
 	for _, s := range shapes {
@@ -73,9 +72,8 @@ func Broadcast(shapes ...[]int) ([]int, error) {
 	return out, nil
 }
 
-// BroadcastStrides returns the strides, in elements, for reading a dense tensor of shape dims as
-// if it had been broadcast to shape out. The stride of an axis along which the tensor repeats is
-// 0.
+// BroadcastStrides returns the strides, in elements, for reading a dense tensor of shape dims as if
+// it were broadcast to shape out. The stride of an axis along which the tensor is repeated is 0.
 func BroadcastStrides(dims, out []int) []int {
 	steps := make([]int, len(out))
 	own := Strides(dims)
@@ -112,9 +110,9 @@ func CheckExtents(dims []int) error {
 }
 
 // EngineDims returns the extents N, C, H and W of an engine tensor that holds a tensor of shape
-// dims. Missing leading axes have extent 1, and the leading axes of a shape with more than four
-// are merged to N. The error is that of [CheckExtents]; extents may be 0, or too large for the
-// engine (see [FitsEngine]).
+// dims. Missing leading axes have extent 1, and the leading axes of a shape with more than four are
+// merged to N. Extents may be 0, or too large for the engine (see [FitsEngine]). The error is that
+// of [CheckExtents] for dims.
 func EngineDims(dims []int) ([4]int, error) {
 	e := [4]int{1, 1, 1, 1}
 	if err := CheckExtents(dims); err != nil {
@@ -128,8 +126,8 @@ func EngineDims(dims []int) ([4]int, error) {
 	return e, nil
 }
 
-// FitsEngine reports whether the engine may accept a tensor of shape dims: [EngineDims] of dims
-// are from 1 to [MaxExtent], and their product is at most 2^40.
+// FitsEngine reports whether the engine may accept a tensor of shape dims: the extents that
+// [EngineDims] returns are from 1 to [MaxExtent], and their product is at most 2^40.
 func FitsEngine(dims []int) bool {
 	e, err := EngineDims(dims)
 	return err == nil && slices.Min(e[:]) >= 1 && slices.Max(e[:]) <= MaxExtent

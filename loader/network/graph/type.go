@@ -40,8 +40,8 @@ var types = map[Type]struct {
 	Double: {"float64", 8}, Uint32: {"uint32", 4}, Uint64: {"uint64", 8}, BFloat16: {"bfloat16", 2},
 }
 
-// String returns the name that numpy uses for the type, such as "float32". For an unknown number
-// it returns a text such as "type 17".
+// String returns the name of the type in numpy, such as "float32", or a text such as "type 17" for
+// an unknown type.
 func (t Type) String() string {
 	if x, ok := types[t]; ok {
 		return x.name
@@ -49,8 +49,7 @@ func (t Type) String() string {
 	return "type " + strconv.FormatInt(int64(t), 10)
 }
 
-// Width returns the size of an element in bytes. It returns 0 for strings and for types that are
-// not supported.
+// Width returns the size of an element in bytes. It returns 0 for strings and for unknown types.
 func (t Type) Width() int { return types[t].width }
 
 // IsFloat reports whether t is one of the four floating-point types.
@@ -58,8 +57,8 @@ func (t Type) IsFloat() bool {
 	return t == Float || t == Float16 || t == Double || t == BFloat16
 }
 
-// Append converts v to an element of type t and appends its little-endian bytes to b. It returns
-// the extended slice.
+// Append converts v to an element of type t, appends its little-endian bytes to b and returns the
+// extended slice.
 func (t Type) Append(b []byte, v float64) []byte {
 	le := binary.LittleEndian
 	switch t {
@@ -84,8 +83,8 @@ func (t Type) Append(b []byte, v float64) []byte {
 	return le.AppendUint64(b, i)
 }
 
-// Integer converts v to an int64. It truncates towards zero, and clamps values beyond the range
-// of int64. NaN becomes 0.
+// Integer converts v to an int64. It truncates towards zero, and clamps values beyond the range of
+// int64. It returns 0 for NaN.
 func Integer(v float64) int64 {
 	switch {
 	case v >= math.MaxInt64:
