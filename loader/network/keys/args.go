@@ -13,12 +13,12 @@ import (
 	"anesim/loader/network/list"
 )
 
-// A KeyError reports that a layer was given a key that its operation does not have, lacks a
-// required key, or has a key with an invalid value.
+// A KeyError reports that a layer has a key that its operation does not know, lacks a required key,
+// or has a key with an invalid value.
 type KeyError struct {
-	Op    string
-	Key   string
-	What  string
+	Op    string   // the operation
+	Key   string   // the key, or the malformed word
+	What  string   // what is wrong
 	Known []string // the operation's keys, empty if it has none
 }
 
@@ -62,8 +62,8 @@ func (a *args) checkUnknownKeys() {
 
 func (a *args) isGiven(key string) bool { return a.values[key] != "" }
 
-// intValue returns the integer value of a key, or missing if the key is not given. It records an
-// error for a value that is not an integer from least to the largest extent.
+// intValue returns the integer value of a key, or fallback if the key is not given. It records an
+// error for a value that is not an integer from minimum to the largest extent.
 func (a *args) intValue(key string, minimum, fallback int) int {
 	v, ok := a.values[key]
 	if !ok {
@@ -77,8 +77,8 @@ func (a *args) intValue(key string, minimum, fallback int) int {
 	return n
 }
 
-// requiredInt returns the integer value of a key, which must be given and at least 1. It
-// records an error otherwise.
+// requiredInt returns the integer value of a key. It records an error if the key is not given or
+// its value is below 1.
 func (a *args) requiredInt(key string) int {
 	if !a.isGiven(key) {
 		a.fail(key, "key is missing")
@@ -86,8 +86,8 @@ func (a *args) requiredInt(key string) int {
 	return a.intValue(key, 1, 1)
 }
 
-// choice returns the value of a key, or the first of choices if the key is not given. It records
-// an error if the value is not one of choices.
+// choice returns the value of a key, or choices[0] if the key is not given. It records an error if
+// the value is not one of choices.
 func (a *args) choice(key string, choices ...string) string {
 	v, ok := a.values[key]
 	if !ok {
@@ -123,8 +123,8 @@ func (a *args) float(key string, fallback float64) float64 {
 	return x
 }
 
-// fp16 returns the value of a key rounded to fp16. It records an error if the number exceeds
-// fp16's range.
+// fp16 returns the value of a key rounded to fp16, or fallback if the key is not given. It records
+// an error for a number beyond the range of fp16.
 func (a *args) fp16(key string, fallback float64) float16.Float16 {
 	x := a.float(key, fallback)
 	h := float16.Fromfloat32(float32(x))
@@ -134,8 +134,9 @@ func (a *args) fp16(key string, fallback float64) float16.Float16 {
 	return h
 }
 
-// parseAxes returns a set of axes, written as letters (c, hw, chw) or as comma-separated
-// numbers in N, C, H, W order (1; 2,3; -1 is the last).
+// parseAxes parses the set of axes that a key gives, or fallback if the key is not given. Axes are
+// written as letters (c, hw, chw) or as comma-separated numbers in N, C, H, W order (1; 2,3; -1 is
+// the last).
 func (a *args) parseAxes(key, fallback string) layer.Axes {
 	v, ok := a.values[key]
 	if !ok {
@@ -167,7 +168,7 @@ func (a *args) parseAxes(key, fallback string) layer.Axes {
 // layers do not work along it.
 var axisLetter = map[string]string{"1": "c", "2": "h", "3": "w", "-3": "c", "-2": "h", "-1": "w"}
 
-// parseParts parses a list of counts separated by +, such as 8+16, and returns the counts.
+// parseParts returns the counts in the value of a key, which are separated by +, as in 8+16.
 func (a *args) parseParts(key string) []int {
 	var counts []int
 	for s := range strings.SplitSeq(a.values[key], "+") {
@@ -181,8 +182,8 @@ func (a *args) parseParts(key string) []int {
 	return counts
 }
 
-// parseWindow returns the window that the keys k, kh, kw, stride, sy, sx and pad describe over
-// an input of shape in. Without them, the window has k rows and columns.
+// parseWindow returns the window over an input of shape in that the keys k, kh, kw, stride, sy, sx
+// and pad describe. The argument k is the default number of rows and columns.
 func (a *args) parseWindow(in layer.Shape, k int) layer.Window {
 	k = a.intValue("k", 1, k)
 	stride := a.intValue("stride", 1, 1)
@@ -201,8 +202,8 @@ func (a *args) parseWindow(in layer.Shape, k int) layer.Window {
 	return w
 }
 
-// parsePadding returns the padding that a text such as "1" (all sides) or "0,1,0,1" (top,
-// bottom, left, right) describes. It records an error for other texts.
+// parsePadding parses padding such as "1", for all sides, or "0,1,0,1", for top, bottom, left and
+// right. It records an error for any other text.
 func (a *args) parsePadding(pad string) (top, bottom, left, right int) {
 	var sides []int
 	for s := range strings.SplitSeq(pad, ",") {
@@ -223,8 +224,8 @@ func (a *args) parsePadding(pad string) (top, bottom, left, right int) {
 	return 0, 0, 0, 0
 }
 
-// parseOrder returns an order of the axes C, H and W, written as letters, or as comma-separated
-// numbers of all four axes.
+// parseOrder parses the order of the axes C, H and W that a key gives, or fallback if the key is
+// not given. The order is written as letters, or as comma-separated numbers of all four axes.
 func (a *args) parseOrder(key, fallback string) [3]layer.Axes {
 	v, ok := a.values[key]
 	if !ok {
@@ -253,8 +254,8 @@ func (a *args) parseOrder(key, fallback string) [3]layer.Axes {
 	return order
 }
 
-// parseReps returns the numbers of copies along N, C, H and W that a text such as "1x1x375x1"
-// describes. It records an error for other texts.
+// parseReps parses the numbers of copies along N, C, H and W in the value of a key, such as
+// "1x1x375x1". It records an error for any other text.
 func (a *args) parseReps(key string) layer.Shape {
 	parts := strings.Split(a.values[key], "x")
 	var n [4]int

@@ -69,7 +69,7 @@ func concatInputs(a *args) []layer.Shape {
 	return in
 }
 
-// onlyInput returns the shape of the only input. It records an error if the layer has more.
+// onlyInput returns in[0]. It records an error if the layer has more inputs.
 func (a *args) onlyInput(in []layer.Shape) layer.Shape {
 	if len(in) != 1 {
 		a.fail("from", "found %d inputs, want 1 for %s", len(in), a.op)
@@ -77,8 +77,8 @@ func (a *args) onlyInput(in []layer.Shape) layer.Shape {
 	return in[0]
 }
 
-// parseActivation returns the activation at the end of a layer. A relu is part of the layer's
-// own descriptor, and other activations follow it.
+// parseActivation returns the activation that ends a layer, from the key act. A relu is part of the
+// layer's own descriptor, and other activations follow it.
 func (a *args) parseActivation() layer.Op {
 	v, ok := a.values["act"]
 	if !ok || v == "none" {
@@ -115,9 +115,9 @@ func buildConv(a *args, in []layer.Shape) list.Layer {
 	return list.Layer{Lower: l}
 }
 
-// parseDilatedWindow reads the keys of a window with optional dilation. It returns the window
-// at its full extent and the dilation, which is 0 for none. k is the default number of taps per
-// side.
+// parseDilatedWindow returns the window over an input of shape s that the keys describe, and its
+// dilation, 0 for none. The window has its full extent, including the gaps between taps. k is the
+// default number of taps per side.
 func (a *args) parseDilatedWindow(s layer.Shape, k int) (w layer.Window, dilation int) {
 	w = a.parseWindow(s, k)
 	d := a.intValue("dilation", 1, 1)
@@ -329,7 +329,8 @@ func buildPad(a *args, in []layer.Shape) list.Layer {
 	return list.Layer{Lower: l}
 }
 
-// newSlice returns a layer that selects size elements of an axis, starting at begin.
+// newSlice returns a layer that selects size elements along an axis of a tensor of shape s,
+// starting with element begin.
 func newSlice(s layer.Shape, axis string, begin, size int, a *args) list.Layer {
 	l := layer.Layer{Op: layer.Slice, In: s, Size: s}
 	first, extent := &l.Begin.C, &l.Size.C

@@ -15,8 +15,8 @@ import (
 	"anesim/loader/network/weights"
 )
 
-// Refused reports whether an error says that the engine cannot run a layer, or that the keys of the
-// layer contradict each other. [Operation.Nearest] looks for a way around these errors.
+// Refused reports whether err says that the engine cannot run a layer, or that the keys of a layer
+// contradict each other. For such an error, [Operation.Nearest] may find a layer that works.
 func Refused(err error) bool {
 	var limit *layer.LimitError
 	var unsupported *layer.UnsupportedError
@@ -24,10 +24,10 @@ func Refused(err error) bool {
 	return errors.As(err, &limit) || errors.As(err, &unsupported) || errors.As(err, &wrong)
 }
 
-// Nearest looks for a layer similar to one that the engine refused. values are the keys of the
-// refused layer, and m the memory sizes of the chip. Nearest changes one key by as little as
-// possible or, if that is not enough, all sizes together. It returns the changed keys as words
-// such as "c=512", or nil if it finds no layer that can be lowered.
+// Nearest looks for a layer that can be lowered and is similar to one that the engine refused.
+// values holds the keys of the refused layer, and m the memory sizes of the chip. Nearest changes
+// one key by as little as possible or, if that is not enough, all sizes together. It returns the
+// changed keys as words such as "c=512", or nil if it finds no layer.
 func (o *Operation) Nearest(values map[string]string, m layer.Memories) []string {
 	s := search{o: o, memories: m, values: values}
 	for _, k := range o.AllKeys() {
@@ -107,8 +107,8 @@ var wordValues = map[string][]string{
 	"broadcast": {"c", "h", "w", "hw", "chw"}, "second": {"runtime"}, "bias": {"false"}, "groups": {"cin"},
 }
 
-// varyKey tries other values for one key. A number becomes the largest smaller one that works,
-// or one of the neighboring multiples of 32.
+// varyKey tries other values for one key. For a number, it tries the largest smaller value that
+// works, and neighboring multiples of 32.
 func (s *search) varyKey(key string) {
 	const word = 1 // changing a word counts like cutting a size to a third
 	value, given := s.values[key]
@@ -143,8 +143,8 @@ func (s *search) varyKey(key string) {
 	s.tryCandidate(s.withValue(key, strconv.Itoa(m)), change(max(m, 1)))
 }
 
-// minSize returns the least value that the search may give to a size key: 0 for keys that may be
-// 0, and otherwise 1.
+// minSize returns the least value that the search may give to a key that is a size: 0 for some
+// keys, such as begin, and 1 for all others.
 func minSize(key string) int {
 	if key == "begin" || key == "pad" {
 		return 0
@@ -166,8 +166,7 @@ func searchLargest(n int, ok func(int) bool) int {
 	return lo
 }
 
-// tryFewerParts tries a concat of fewer inputs: the longest list of leading parts that can be
-// lowered.
+// tryFewerParts tries a concat of only the first inputs: as many of parts as can be lowered.
 func (s *search) tryFewerParts(parts []string) {
 	of := func(n int) map[string]string { return s.withValue("parts", strings.Join(parts[:n], "+")) }
 	if len(parts) < 2 || !s.canLower(of(1)) {
@@ -177,8 +176,8 @@ func (s *search) tryFewerParts(parts []string) {
 	s.tryCandidate(of(n), math.Log(float64(len(parts))/float64(n)))
 }
 
-// shrinkSizes halves the largest size until the layer works. Then it grows each size again as far
-// as possible.
+// shrinkSizes halves the largest of the sizes in from until the layer can be lowered, and then
+// enlarges each size again as far as possible.
 func (s *search) shrinkSizes(from map[string]string) {
 	type size struct {
 		key         string
@@ -216,7 +215,7 @@ func (s *search) shrinkSizes(from map[string]string) {
 	s.tryCandidate(values, math.Inf(1))
 }
 
-// A RefusalError reports that the engine refuses a layer, and which keys would have to change.
+// A RefusalError reports that the engine refuses a layer, and suggests changes of its keys.
 type RefusalError struct {
 	Op      string
 	Err     error    // the reason: a *layer.LimitError, *layer.UnsupportedError or *layer.LayerError
@@ -224,17 +223,17 @@ type RefusalError struct {
 	Bound   *Bound   // another limit that kept Nearest small, or nil
 }
 
-// A Bound is the limit that stops a size from growing: Limit is the limit that the next larger size
-// exceeds.
+// A Bound says why the engine refuses a layer with a size just above the one that
+// [Operation.Nearest] found: the layer exceeds Limit.
 type Bound struct {
 	Key   string // the smallest size that exceeds Limit, such as "c=61440"
 	Limit *layer.LimitError
 }
 
-// Refuse returns the error for a layer that the engine refuses. values are the keys of the layer, m
-// is the memory sizes of the chip, and err is the reason. The result names the changes that
-// [Operation.Nearest] finds. If the changed size is smaller than the limit in err would allow, the
-// result also names the limit that the next larger size exceeds.
+// Refuse returns an error for a layer that the engine refuses, with the changes that
+// [Operation.Nearest] suggests. values holds the keys of the layer, m the memory sizes of the chip,
+// and err the reason. If the next larger size of the changed key exceeds a limit other than err's,
+// the result names that limit too.
 func (o *Operation) Refuse(values map[string]string, m layer.Memories, err error) *RefusalError {
 	refused := &RefusalError{Op: o.Name, Err: err, Nearest: o.Nearest(values, m)}
 	var limit *layer.LimitError

@@ -12,8 +12,7 @@ import (
 	"anesim/loader/network/list"
 )
 
-// An Operation is a kind of layer that can be described in words, such as conv, with the keys
-// that describe it.
+// An Operation is a kind of layer, such as conv, that can be described by keys and values.
 type Operation struct {
 	Name string
 	// Shape lists the keys that state the input's shape, for a layer without a layer before it.
@@ -33,8 +32,7 @@ type Operation struct {
 // the default.
 type Key struct{ Name, Help string }
 
-// Operations returns all operations that can be described in words, in the order in which help
-// texts list them.
+// Operations returns all operations, in the order in which help texts list them.
 func Operations() []Operation { return slices.Clone(operations()) }
 
 // operations returns all operations. They are built once, because the text of their limits
@@ -68,8 +66,8 @@ var operations = sync.OnceValue(func() []Operation {
 	)
 })
 
-// newOperation returns an operation with the evidence and the limits of the layer that it
-// lowers to.
+// newOperation returns the operation with the given name and keys. It takes the evidence and the
+// limits from the layer operation to which it is lowered.
 func newOperation(name string, shape, keys []Key, inputs func(*args) []layer.Shape, build func(*args, []layer.Shape) list.Layer) Operation {
 	op, ok := layer.ParseOp(map[string]string{"reduce": "reduce_sum"}[name])
 	if !ok {
@@ -131,7 +129,7 @@ var parameters = map[layer.Op][]Key{
 	layer.Clip:      {{"low", "lower bound (-1)"}, {"high", "upper bound (1)"}},
 }
 
-// Find returns the operation with the given name. The second result is false if there is none.
+// Find returns the operation with the given name, and false if there is none.
 func Find(name string) (*Operation, bool) {
 	for _, o := range operations() {
 		if o.Name == name {
@@ -170,17 +168,17 @@ func keyNames(keys []Key) []string {
 	return names
 }
 
-// Single builds a layer without other layers before it, so that values must also hold the keys
-// of its input's shape. It returns a *[KeyError] if a key is unknown, missing or invalid, or the
-// error of [layer.Layer.Validate].
+// Single builds a stand-alone layer from values, which must also hold the keys of the input's
+// shape. It returns a *[KeyError] if a key is unknown, missing or invalid, or the error of
+// [layer.Layer.Validate].
 func (o *Operation) Single(values map[string]string) (*list.Layer, error) {
 	a := &args{op: o.Name, known: keyNames(o.AllKeys()), values: values}
 	return o.buildLayer(a, o.inputs)
 }
 
-// After builds a layer whose inputs have the shapes in. It returns a *[KeyError] if a key is
-// unknown, missing or invalid. If the layer only exceeds a limit of the engine, After returns it
-// without an error and says so in its Reason.
+// After builds a layer that reads tensors of the shapes in inputs. It returns a *[KeyError] if a
+// key is unknown, missing or invalid. A layer that only exceeds a limit of the engine is not an
+// error: its Reason says why the engine cannot run it.
 func (o *Operation) After(inputs []layer.Shape, values map[string]string) (*list.Layer, error) {
 	a := &args{op: o.Name, known: keyNames(o.Keys), values: values}
 	l, err := o.buildLayer(a, func(a *args) []layer.Shape { return inputs })
@@ -219,8 +217,7 @@ func (o *Operation) buildLayer(a *args, inputs func(*args) []layer.Shape) (*list
 }
 
 // ParseKeys splits words such as "cout=64" into keys and values. It returns a *[KeyError] for a
-// word without key or value, and for a key that is given twice. It does not check whether the
-// operation has the keys.
+// word without a key or value, and for a key that is given twice, but not for an unknown key.
 func (o *Operation) ParseKeys(words []string) (map[string]string, error) {
 	values := make(map[string]string)
 	for _, w := range words {

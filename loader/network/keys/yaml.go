@@ -21,8 +21,8 @@ const (
 	maxMarks = 1 << 19
 )
 
-// countMarks returns the number of characters in data that may begin a YAML node, an upper bound
-// of the number of nodes.
+// countMarks returns how many characters of data may begin a YAML node. There are at most that many
+// nodes.
 func countMarks(data []byte) int {
 	n := 0
 	for _, c := range data {
@@ -34,8 +34,8 @@ func countMarks(data []byte) int {
 	return n
 }
 
-// ReadYAML reads a YAML file that lists the layers of a network. The package documentation
-// describes the file. Errors are of type *[list.FormatError] and state a line.
+// ReadYAML reads a YAML file that lists the layers of a network, in the form that the package
+// documentation describes. The error is a *[list.FormatError] with a line.
 func ReadYAML(data []byte) (*list.Builder, error) {
 	if len(data) > maxText {
 		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("file is too large; want at most %d bytes", maxText)}
@@ -109,8 +109,8 @@ func errorAt(n *yaml.Node, format string, v ...any) error {
 	return &list.FormatError{Line: max(1, n.Line), What: fmt.Sprintf(format, v...)}
 }
 
-// eachPair calls visit for every entry of the mapping n. Errors call it by the name what, and
-// show the example.
+// eachPair calls visit for every entry of the mapping n. Errors refer to n as subject, and show
+// example if n is not a mapping.
 func eachPair(n *yaml.Node, subject, example string, visit func(key string, k, v *yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
 		return errorAt(n, "%s is %s; want a mapping such as %s", subject, describeKind(n), example)
@@ -132,7 +132,7 @@ func eachPair(n *yaml.Node, subject, example string, visit func(key string, k, v
 	return nil
 }
 
-// describeKind describes a node of YAML, as in "a list".
+// describeKind returns a phrase for the kind of YAML node n, such as "a list".
 func describeKind(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -188,7 +188,7 @@ func (r *yamlReader) readNetwork(n *yaml.Node) error {
 		return errorAt(layers, "layers is an empty list; want at least one layer")
 	}
 	if len(layers.Content) > list.MaxLayers {
-		return errorAt(layers, "found more than %d layers", list.MaxLayers)
+		return errorAt(layers, "network has more than %d layers", list.MaxLayers)
 	}
 	for i, l := range layers.Content {
 		if err := r.readLayer(i, l); err != nil {
@@ -218,8 +218,8 @@ func (r *yamlReader) readInput(name string, k, v *yaml.Node) error {
 	return nil
 }
 
-// parseShape returns the shape that the keys n, c, h and w describe. Extents that are not given
-// are 1.
+// parseShape returns the shape that the keys n, c, h and w describe. The extent of a missing key is
+// 1.
 func (a *args) parseShape() (layer.Shape, error) {
 	a.checkUnknownKeys()
 	s := tensorInputs(a)[0]
@@ -229,7 +229,7 @@ func (a *args) parseShape() (layer.Shape, error) {
 	return s, list.CheckShape(s)
 }
 
-// readValues reads a YAML mapping of scalars. Errors refer to it as what.
+// readValues returns the entries of n, a YAML mapping of scalars. Errors refer to n as subject.
 func (r *yamlReader) readValues(n *yaml.Node, subject string) (map[string]string, error) {
 	values := map[string]string{}
 	err := eachPair(n, subject, "{c: 3, h: 224, w: 224}", func(key string, k, v *yaml.Node) (err error) {
@@ -239,7 +239,8 @@ func (r *yamlReader) readValues(n *yaml.Node, subject string) (map[string]string
 	return values, err
 }
 
-// readNames returns the names in n: a single name, or a list of at least one.
+// readNames returns the names in n: a single name, or a list of at least one. Errors refer to n as
+// subject.
 func (r *yamlReader) readNames(n *yaml.Node, subject string) ([]string, error) {
 	if n.Kind != yaml.SequenceNode {
 		s, err := scalarValue(n, subject)
@@ -316,8 +317,7 @@ func (r *yamlReader) readLayer(i int, n *yaml.Node) error {
 }
 
 // keepsElementOrder reports whether x is a transpose that keeps the order of all axes with more
-// than one element. Its result has the elements of its input in the same places, as a reshape's
-// has.
+// than one element. Such a transpose moves no element, so it is equal to a reshape.
 func keepsElementOrder(x *layer.Layer) bool {
 	if x.Op != layer.Transpose {
 		return false
@@ -338,8 +338,8 @@ func keepsElementOrder(x *layer.Layer) bool {
 	return slices.Equal(before, after)
 }
 
-// toLayerError returns err with the layer's place. The message on an unknown key also lists the
-// keys that every layer of a file has.
+// toLayerError returns err with the name and the line of the layer. If err reports an unknown key,
+// the message also lists the keys that every layer of a file has.
 func toLayerError(n *yaml.Node, name string, err error) error {
 	what := fmt.Sprintf("layer %s: %v", name, err)
 	var key *KeyError
