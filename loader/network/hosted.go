@@ -9,7 +9,7 @@ import (
 	"anesim/loader/network/settle"
 )
 
-// A hostedNode is a node that the host computes.
+// A hostedNode is a node that the host computes between programs of the engine.
 type hostedNode struct {
 	name string
 	node *graph.Node    // with constants in memory and other inputs in their largest shapes
@@ -23,7 +23,8 @@ type origin struct {
 	filled bool // whether it is padded to its largest shape
 }
 
-// detachNode returns a copy of a node that does not refer to the file's graph or to constants.
+// detachNode returns a copy of n whose inputs hold neither constants nor references to the file's
+// graph.
 func detachNode(n *graph.Node) *graph.Node {
 	d := *n
 	d.In, d.Out = make([]*graph.Value, len(n.In)), make([]*graph.Value, len(n.Out))
@@ -36,8 +37,8 @@ func detachNode(n *graph.Node) *graph.Node {
 	return &d
 }
 
-// hostStage returns the stage of a node that the host computes, or nil if the host has no
-// function for it.
+// hostStage returns a stage in which the host computes the node, or nil if the host has no function
+// for the operator. l is the layer that the stage replaces.
 func (n *nodeReader) hostStage(l *list.Layer) *list.Stage {
 	if !settle.CanHost(n.node) {
 		return nil
@@ -89,7 +90,8 @@ func countTensor(s *list.Stage, elements int, elem graph.Type) {
 	s.Bytes += uint64(elements) * uint64(max(1, elem.Width()))
 }
 
-// Run computes the node for the given inputs. It is the Run function of a [list.Stage].
+// Run computes the node for the inputs in, and returns its results. It is the Run function of a
+// [list.Stage].
 func (s *hostedNode) Run(in []list.Array) ([]list.Array, error) {
 	out, err := s.compute(in)
 	if err != nil {
@@ -149,8 +151,8 @@ func (s *hostedNode) compute(in []list.Array) ([]list.Array, error) {
 	return out, nil
 }
 
-// bindInputs returns the stage's node with all inputs as constants or, if shapes are given
-// instead, with inputs of these shapes.
+// bindInputs returns the stage's node with the arrays in as constant inputs. If shapes is given,
+// the node has inputs of these shapes without values instead.
 func (s *hostedNode) bindInputs(in []list.Array, shapes [][]int) (*graph.Node, error) {
 	n := *s.node
 	n.In = make([]*graph.Value, len(s.node.In))
