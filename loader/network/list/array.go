@@ -5,16 +5,16 @@ import (
 	"slices"
 )
 
-// An Array is a tensor of float64 numbers of shape Dims, in row-major order. The stages that the
-// host computes read and return arrays.
+// An Array is a tensor of float64 numbers in row-major order. Stages that the host computes read
+// and return arrays.
 type Array struct {
 	Dims    []int
 	Numbers []float64
 }
 
-// Filled returns a copy of the array that is enlarged to shape dims. Elements keep their
-// indices, and new elements are 0. It returns an error if dims has another number of axes or a
-// smaller extent.
+// Filled returns a copy of a that is enlarged to shape dims with zeros. Elements of a keep their
+// indices along every axis. Filled returns an error if dims has another number of axes or a smaller
+// extent.
 func (a Array) Filled(dims []int) (Array, error) {
 	if err := a.checkFit(a.Dims, dims); err != nil || slices.Equal(a.Dims, dims) {
 		return a, err
@@ -22,9 +22,8 @@ func (a Array) Filled(dims []int) (Array, error) {
 	return a.resize(dims), nil
 }
 
-// Cut returns a copy of the array that is cropped to shape dims: it keeps the first dims[k]
-// positions of every axis k. It returns an error if dims has another number of axes or a larger
-// extent.
+// Cut returns a copy of a that is cropped to shape dims: the first dims[k] positions of every axis
+// k remain. Cut returns an error if dims has another number of axes or a larger extent.
 func (a Array) Cut(dims []int) (Array, error) {
 	if err := a.checkFit(dims, a.Dims); err != nil || slices.Equal(a.Dims, dims) {
 		return a, err
@@ -32,8 +31,8 @@ func (a Array) Cut(dims []int) (Array, error) {
 	return a.resize(dims), nil
 }
 
-// checkFit returns an error unless the array has as many numbers as its shape needs and small
-// fits in large.
+// checkFit returns an error unless a has as many numbers as its shape needs, and shape small has as
+// many axes as shape large and no larger extent.
 func (a Array) checkFit(small, large []int) error {
 	if len(a.Numbers) != volume(a.Dims) {
 		return fmt.Errorf("shape %v needs %d numbers, but array has %d", a.Dims, volume(a.Dims), len(a.Numbers))
@@ -57,8 +56,8 @@ func (a Array) resize(dims []int) Array {
 	return out
 }
 
-// copyCommonElements copies the elements that two shapes have in common. Both have the same number
-// of axes, at least one.
+// copyCommonElements copies the elements whose indices are in both of two shapes, from a tensor of
+// shape fromDims to one of shape toDims. The shapes have the same number of axes, at least one.
 func copyCommonElements(to, from []float64, toDims, fromDims []int) {
 	n := min(toDims[0], fromDims[0])
 	if len(toDims) == 1 {
@@ -71,7 +70,7 @@ func copyCommonElements(to, from []float64, toDims, fromDims []int) {
 	}
 }
 
-// volume returns the product of dims, the number of elements of a tensor of that shape.
+// volume returns the number of elements of a tensor of shape dims.
 func volume(dims []int) int {
 	n := 1
 	for _, d := range dims {

@@ -10,13 +10,13 @@ import (
 	"anesim/loader/layer"
 )
 
-// A Builder collects the layers of a network and keeps track of the shapes of their tensors.
-// Layers refer to tensors by name.
+// A Builder collects the layers of a network and keeps track of the shapes of their tensors. Layers
+// refer to tensors by name.
 //
 // A reader that may have to take back some layers adds them to a nested builder, which
-// [Builder.Try] returns. The nested builder sees everything in the outer one. [Builder.Keep]
-// moves its content to the outer builder. If Keep is not called, only the nested builder's notes
-// remain, because they are about the file.
+// [Builder.Try] returns. The nested builder sees all tensors of the outer one. [Builder.Keep] moves
+// its content to the outer builder. If Keep is not called, only the nested builder's notes remain,
+// because they are about the file.
 type Builder struct {
 	Net   Network
 	outer *Builder // nil for the builder of the network
@@ -32,8 +32,8 @@ func NewBuilder() *Builder {
 	return &Builder{Net: Network{Constants: map[string][]float16.Float16{}}}
 }
 
-// Try returns an empty builder that is nested in b. Tensors of b are visible in it. Nothing is
-// added to b until [Builder.Keep] is called on the result.
+// Try returns an empty builder that is nested in b and sees all tensors of b. Nothing is added to b
+// until [Builder.Keep] is called on the nested builder.
 func (b *Builder) Try() *Builder {
 	t := b.spare
 	if t == nil {
@@ -43,7 +43,7 @@ func (b *Builder) Try() *Builder {
 	return t
 }
 
-// Keep moves the content of a nested builder to its outer builder. The caller must not use b
+// Keep moves the content of b, a nested builder, to its outer builder. The caller must not use b
 // afterwards.
 func (b *Builder) Keep() {
 	o, n := b.outer, &b.Net
@@ -76,8 +76,8 @@ func (b *Builder) Keep() {
 	o.spare = b
 }
 
-// putLazily sets (*m)[name] to v. It makes the map first if it is nil, because most nested
-// builders never need it.
+// putLazily sets (*m)[name] to v. It makes the map first if it is nil, which saves memory because
+// most nested builders have no entries.
 func putLazily[V any](m *map[string]V, name string, v V) {
 	if *m == nil {
 		*m = map[string]V{}
@@ -85,7 +85,7 @@ func putLazily[V any](m *map[string]V, name string, v V) {
 	(*m)[name] = v
 }
 
-// Len returns the number of layers in b and in all builders in which b is nested.
+// Len returns the number of layers in b and in all builders around it.
 func (b *Builder) Len() int {
 	n := 0
 	for ; b != nil; b = b.outer {
@@ -100,7 +100,8 @@ func (b *Builder) Input(name string, s layer.Shape) {
 	b.SetShape(name, s)
 }
 
-// Inputs returns the inputs of the network, also if b is a nested builder.
+// Inputs returns the inputs of the network. A nested builder returns the inputs of the network that
+// it is part of.
 func (b *Builder) Inputs() []Tensor { return b.root().Net.Inputs }
 
 func (b *Builder) root() *Builder {
@@ -110,7 +111,7 @@ func (b *Builder) root() *Builder {
 	return b
 }
 
-// Shape returns the shape of the named tensor. The second result is false if no shape was set.
+// Shape returns the shape of the named tensor. The second result is false if the shape is unknown.
 func (b *Builder) Shape(name string) (layer.Shape, bool) {
 	for ; b != nil; b = b.outer {
 		if s, ok := b.shapes[name]; ok {
@@ -124,9 +125,8 @@ func (b *Builder) Shape(name string) (layer.Shape, bool) {
 // builder changes only with [Builder.Keep].
 func (b *Builder) SetShape(name string, s layer.Shape) { putLazily(&b.shapes, name, s) }
 
-// TensorOf returns the name of the tensor that stores the values of name. Reshapes produce no
-// values of their own, so this may be another tensor. TensorOf returns name itself if the name
-// is no alias.
+// TensorOf returns the tensor for which name is an alias, such as the input of a reshape for its
+// result. It returns name itself if name is not an alias.
 func (b *Builder) TensorOf(name string) string {
 	for ; b != nil; b = b.outer {
 		if v, ok := b.aliases[name]; ok {
@@ -136,7 +136,7 @@ func (b *Builder) TensorOf(name string) string {
 	return name
 }
 
-// SetTensor makes name an alias: layers that read it will read tensor instead.
+// SetTensor makes name an alias of tensor: layers that read name will read tensor instead.
 func (b *Builder) SetTensor(name, tensor string) { putLazily(&b.aliases, name, tensor) }
 
 // HasConstant reports whether [Builder.Constant] added a constant with the given name.
@@ -149,15 +149,15 @@ func (b *Builder) HasConstant(name string) bool {
 	return false
 }
 
-// Constant adds a tensor that layers read from memory and that is the same in every run. v holds
-// its elements in the order of s, or is nil if the file lacks them; they are then made up.
+// Constant adds a tensor of shape s that layers read from memory and that is the same in every run.
+// v holds its elements in row-major order, or is nil if the file lacks them; pseudo-random values
+// are then used.
 func (b *Builder) Constant(name string, v []float16.Float16, s layer.Shape) {
 	putLazily(&b.Net.Constants, name, v)
 	b.SetShape(name, s)
 }
 
-// CutOf returns the description of the padding in the named tensor, or nil if the tensor has
-// none.
+// CutOf returns the padding with which the named tensor is stored, or nil if it has none.
 func (b *Builder) CutOf(name string) *Cut {
 	for ; b != nil; b = b.outer {
 		if c := b.Net.Cuts[name]; c != nil {
@@ -167,11 +167,11 @@ func (b *Builder) CutOf(name string) *Cut {
 	return nil
 }
 
-// SetCut records that the named tensor is stored with padding, which c describes.
+// SetCut records that the named tensor is stored with the padding that c describes.
 func (b *Builder) SetCut(name string, c *Cut) { putLazily(&b.Net.Cuts, name, c) }
 
-// Add appends l to the layers and sets the shape of its output to l.Out. It replaces the inputs
-// of l by the tensors for which they are aliases.
+// Add appends l to the layers, and sets the shape of its output to l.Out. Inputs of l that are
+// aliases are replaced by the tensors that they refer to.
 func (b *Builder) Add(l Layer) {
 	for i, in := range l.Inputs {
 		l.Inputs[i] = b.TensorOf(in)
@@ -180,9 +180,9 @@ func (b *Builder) Add(l Layer) {
 	b.SetShape(l.Output, l.Out)
 }
 
-// Missing appends l as a layer that the engine cannot run, for the given reason. out is the
-// shape of its output; nil leaves the shape unknown, so that the engine cannot run layers that
-// read it either.
+// Missing appends l as a layer that the engine cannot run. reason says why. out is the shape of the
+// layer's output, or nil if it is unknown, in which case the engine cannot run layers that read the
+// output either.
 func (b *Builder) Missing(l Layer, out *layer.Shape, reason string) {
 	l.Reason = shortenReason(reason)
 	for i, in := range l.Inputs {
@@ -195,8 +195,8 @@ func (b *Builder) Missing(l Layer, out *layer.Shape, reason string) {
 	b.Net.Layers = append(b.Net.Layers, l)
 }
 
-// shortenReason replaces the middle of a reason by "..." if it is longer than 400 bytes, because a
-// reason may show a list or a name of the file.
+// shortenReason replaces the middle of a reason by "..." if it is longer than 400 bytes, as it may
+// be if it contains a list or a name from the file.
 func shortenReason(reason string) string {
 	const most, end = 400, 120
 	if len(reason) <= most {
@@ -205,8 +205,8 @@ func shortenReason(reason string) string {
 	return strings.ToValidUTF8(reason[:most-end], "") + " ... " + strings.ToValidUTF8(reason[len(reason)-end:], "")
 }
 
-// Reshape makes name an alias of tensor, with the same values but shape s. It returns an error if
-// the two shapes have different numbers of elements.
+// Reshape makes name an alias of tensor with shape s. It returns an error if s has another number
+// of elements than the tensor.
 func (b *Builder) Reshape(name, tensor string, s layer.Shape) error {
 	if was, _ := b.Shape(tensor); was.Elements() != s.Elements() {
 		return fmt.Errorf("cannot reshape %s with %d elements to %s with %d", ShapeText(was), was.Elements(), ShapeText(s), s.Elements())
@@ -216,9 +216,9 @@ func (b *Builder) Reshape(name, tensor string, s layer.Shape) error {
 	return nil
 }
 
-// Network returns the finished network. It removes layers that no output needs, and moves layers
-// that the host runs so that they interrupt the engine as rarely as possible. The caller must
-// not use b afterwards.
+// Network finishes the network and returns it. It removes layers that no output needs, and moves
+// layers that the host runs so that they interrupt the engine as rarely as possible. The caller
+// must not use b afterwards.
 func (b *Builder) Network() *Network {
 	n := &b.Net
 	b.removeUnusedLayers()
@@ -270,15 +270,15 @@ func (b *Builder) removeUnusedLayers() {
 		if more := len(unused) - maxUnused; more > 0 {
 			names += fmt.Sprintf(" and %d more", more)
 		}
-		b.Note("not needed by any output, left out: %s", names)
+		b.Note("left out because no output needs them: %s", names)
 	}
 }
 
 // maxUnused is the largest number of layers that a note names.
 const maxUnused = 5
 
-// removeLayers removes the layers marked in gone. An operator without remaining layers is
-// marked as folded or unused, and removeLayers returns the names of the unused ones.
+// removeLayers removes each layer i with gone[i] set. An operator without remaining layers is
+// marked as folded or unused; removeLayers returns the names of the unused ones.
 func (n *Network) removeLayers(gone []bool) (unused []string) {
 	kept := n.Layers[:0]
 	for i, l := range n.Layers {
@@ -338,8 +338,8 @@ func (n *Network) Tidy() {
 	}
 }
 
-// Store changes elementwise layers whose constant second operand does not fit a descriptor. The
-// constant becomes a tensor in memory, which the layer reads as its second input.
+// Store moves constant second operands that do not fit a descriptor out of elementwise layers. Each
+// becomes a tensor in memory, which the layer reads as its second input.
 func (n *Network) Store() {
 	for i := range n.Layers {
 		l := &n.Layers[i]
@@ -353,8 +353,8 @@ func (n *Network) Store() {
 	}
 }
 
-// Note adds a remark about the file to the network, formatted like [fmt.Sprintf]. Line breaks
-// are escaped. Notes of a nested builder stay even if its layers are not kept.
+// Note adds a remark about the file, formatted as by [fmt.Sprintf], to the network. Line breaks are
+// escaped. Notes of a nested builder stay even if its layers are not kept.
 func (b *Builder) Note(format string, v ...any) {
 	n := &b.root().Net
 	n.Notes = append(n.Notes, OneLine.Replace(fmt.Sprintf(format, v...)))

@@ -8,8 +8,8 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// A FormatError reports that a file does not describe a network. Line is set for text files, and
-// Off for binary files.
+// A FormatError reports that a file does not describe a network. It names a line of a text file, or
+// a byte offset in a binary file.
 type FormatError struct {
 	Line int   // line of a text file, from 1; 0 for a binary file
 	Off  int64 // byte offset in a binary file
@@ -28,8 +28,8 @@ func (e *FormatError) Error() string {
 // Unwrap returns the underlying error, or nil if there is none.
 func (e *FormatError) Unwrap() error { return e.Err }
 
-// OneLine escapes the line breaks in a text. Names from a file pass through it, so that an error
-// with such a name stays on one line.
+// OneLine escapes line breaks. It is applied to names from a file, so that an error with such a
+// name stays on one line.
 var OneLine = strings.NewReplacer("\n", `\n`, "\r", `\r`)
 
 // Limits on the size of a network. Readers refuse files that exceed them.
@@ -38,8 +38,8 @@ const (
 	MaxExtent = graph.MaxExtent // elements along one axis of a tensor
 )
 
-// CheckShape returns an error unless every extent of s is from 1 to [MaxExtent] and their
-// product is at most 2^40, which is the rule of [graph.FitsEngine].
+// CheckShape returns an error unless every extent of s is from 1 to [MaxExtent] and their product
+// is at most 2^40, the limits of [graph.FitsEngine].
 func CheckShape(s layer.Shape) error {
 	if !graph.FitsEngine([]int{s.N, s.C, s.H, s.W}) {
 		return fmt.Errorf("shape %s is out of range; want extents from 1 to %d and at most 2^40 elements", ShapeText(s), MaxExtent)

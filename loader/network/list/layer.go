@@ -2,8 +2,8 @@ package list
 
 import "anesim/loader/layer"
 
-// A Layer is an operation of the engine with its inputs, weights and output. If Reason is set,
-// the engine cannot run the layer: the host does if Host is set, and otherwise the layer and
+// A Layer is an operation of the engine with its inputs, weights and output. A layer with a Reason
+// is one that the engine cannot run. The host runs it if Host is set; otherwise, the layer and
 // everything that depends on it is left out.
 type Layer struct {
 	Name    string
@@ -34,9 +34,8 @@ type Layer struct {
 	Average bool
 }
 
-// MACs returns the number of multiply-accumulates in the layer's operation, as a definition of
-// the operation counts them. It does not count the bias, or the zeros between the taps of a
-// dilated window. It is 0 for operations other than convolutions and matmuls.
+// MACs returns the number of multiply-accumulates in a convolution or matmul, and 0 for other
+// operations. It does not count the bias, or the zeros between the taps of a dilated window.
 func (l *Layer) MACs() uint64 {
 	if l.Reason != "" && l.Lower.Op == 0 {
 		return l.Work
@@ -56,8 +55,8 @@ func (l *Layer) MACs() uint64 {
 	return 0
 }
 
-// Bytes returns the total size of the layer's operands, weights and result, with two bytes for
-// each element. It counts each tensor once, however often the engine reads it.
+// Bytes returns the total size in bytes of the layer's operands, weights and result in fp16. Each
+// tensor counts once, however often the engine reads it.
 func (l *Layer) Bytes() uint64 {
 	x := &l.Lower
 	n := l.Out.Elements()
@@ -74,31 +73,31 @@ func (l *Layer) Bytes() uint64 {
 	return uint64(n) * fp16Bytes
 }
 
-// Absorb records that the layer next is fused into l: the output of next becomes that of l, and
-// its name is added to l.Folded. The caller must change the operation of l to compute both.
+// Absorb records that next, the layer after l, is fused into l: l produces the output of next, and
+// its list Folded includes the name of next. The caller must change the operation of l to compute
+// both.
 func (l *Layer) Absorb(next *Layer) {
 	l.Folded = append(append(l.Folded, next.Name), next.Folded...)
 	l.Output = next.Output
 }
 
-// AddOutput records that a layer which the engine cannot run also produces the named tensor. It
-// does nothing if name is "" or the layer's output.
+// AddOutput adds the named tensor to the results of a layer that the engine cannot run. It does
+// nothing if name is "" or the layer's output.
 func (l *Layer) AddOutput(name string) {
 	if name != "" && name != l.Output {
 		l.Others = append(l.Others, name)
 	}
 }
 
-// Infer sets l.Out to the shape of the result. It returns an error if the fields of the layer
-// contradict each other or exceed a limit of the engine.
+// Infer sets l.Out to the shape of the layer's result. It returns an error if the fields of the
+// layer contradict each other or exceed a limit of the engine.
 func (l *Layer) Infer() error {
 	l.Out = l.Lower.Out()
 	return l.Lower.Validate()
 }
 
-// Pooling returns a layer that pools a tensor of shape in over the window w. A maximum is an
-// operation of the engine. An average becomes a convolution of each channel on its own, with
-// equal weights.
+// Pooling returns a layer that pools a tensor of shape in over the window w. It computes averages
+// if average is set, as a depthwise convolution with equal weights, and maxima otherwise.
 func Pooling(in layer.Shape, w layer.Window, average bool) Layer {
 	if !average {
 		return Layer{Lower: layer.Layer{Op: layer.Pool, In: in, Window: w}}
@@ -106,12 +105,12 @@ func Pooling(in layer.Shape, w layer.Window, average bool) Layer {
 	return Layer{Lower: layer.Depthwise(in, w), Average: true}
 }
 
-// A Need holds the numbers of weights, bias values and elements of a constant second operand
-// that a layer needs.
+// A Need says how many constant values a layer needs: weights, biases and elements of a constant
+// second operand.
 type Need struct{ Filter, Bias, Second int }
 
-// Needs returns how many constant values a layer needs. A layer that reads its operands at run
-// time needs none.
+// Needs returns the numbers of constant values that layer l needs. They are 0 for operands that l
+// reads at run time.
 func Needs(l *layer.Layer) Need {
 	var n Need
 	switch l.Op {

@@ -11,10 +11,9 @@ import (
 // maxName is the largest size of a tensor's name in bytes. A container has no room for more.
 const maxName = 1 << 10
 
-// Rename escapes unprintable characters in the names of tensors, layers and operators, and
-// shortens long names. Program files end a name at a zero byte and escape control characters, so
-// that different names could become equal there. If two tensors would get the same name, one
-// gets a suffix such as "~2".
+// Rename replaces names of tensors, layers and operators that a program file cannot store: it
+// escapes unprintable characters and shortens long names. If two tensors would get the same name,
+// one of them gets a suffix such as "~2".
 func (n *Network) Rename() {
 	r := renamer{names: map[string]string{}, taken: map[string]bool{}}
 	n.eachName(func(name *string) {
@@ -40,8 +39,8 @@ func (n *Network) Rename() {
 	}
 }
 
-// eachName calls visit with a pointer to every tensor name except map keys: inputs, then layers
-// in order, then outputs, results and cuts.
+// eachName calls visit with a pointer to every tensor name of the network except map keys: in
+// inputs, in layers, in outputs, in results and in cuts, in this order.
 func (n *Network) eachName(visit func(*string)) {
 	all := func(names []string) {
 		for i := range names {
@@ -96,8 +95,7 @@ func (r *renamer) rename(old string) string {
 	return name
 }
 
-// renameKeys replaces the keys of a map with their new names and returns the map. A name that
-// was never assigned stays.
+// renameKeys returns m with its keys replaced by their new names. A key without a new name stays.
 func renameKeys[V any](r *renamer, m map[string]V) map[string]V {
 	for name, v := range m {
 		if to, ok := r.names[name]; ok {
@@ -108,8 +106,8 @@ func renameKeys[V any](r *renamer, m map[string]V) map[string]V {
 	return m
 }
 
-// escapeName returns name with unprintable characters escaped, cut to the size that a container
-// allows.
+// escapeName returns name with unprintable characters escaped, shortened to the size that a
+// container allows.
 func escapeName(name string) string {
 	plain := len(name) <= maxName
 	for i := 0; plain && i < len(name); i++ {

@@ -6,8 +6,8 @@ import (
 	"anesim/loader/layer"
 )
 
-// A Network is a list of layers in an order in which they can run, with the inputs, constants
-// and results that they connect.
+// A Network is a list of layers in an order in which they can run, together with inputs, constants
+// and results.
 type Network struct {
 	Name    string
 	Inputs  []Tensor
@@ -40,8 +40,8 @@ type Tensor struct {
 	Type  string // element type in the file, as numpy spells it; "" for float16
 }
 
-// An Output is a result of the network under its name in the file, and the tensor that holds it.
-// Several results may share one tensor.
+// An Output is a result of the network: its name in the file, and the tensor that holds it. Several
+// results may share one tensor.
 type Output struct {
 	Name   string
 	Tensor string // tensor of a layer, an input or a constant
@@ -54,8 +54,8 @@ type Output struct {
 	Unit float64
 }
 
-// A Node is an operator of the file and the part of the layer list that computes it: Layers
-// layers, starting at index First. An operator that needs no layer has a What that says why:
+// A Node is an operator of the file and the part of the layer list that computes it: Layers layers,
+// starting with index First. For an operator without layers, What says why it needs none:
 // "constant", "view" (a reshape), "folded" (part of another operator) or [Unused].
 type Node struct {
 	Name, Op      string
@@ -69,8 +69,8 @@ type Node struct {
 // Unused is the What of a [Node] on which no output of the network depends.
 const Unused = "unused"
 
-// MACs returns the number of multiply-accumulates in all layers, including layers that the
-// engine cannot run.
+// MACs returns the number of multiply-accumulates in all layers of the network, including layers
+// that the engine cannot run.
 func (n *Network) MACs() uint64 {
 	sum := uint64(0)
 	for i := range n.Layers {
@@ -81,8 +81,8 @@ func (n *Network) MACs() uint64 {
 
 const fp16Bytes = 2 // size of an element
 
-// AllResults returns the results of the network. If n.Results is nil, as in a network that was
-// not read from a file, each tensor of n.Outputs is a result under its own name.
+// AllResults returns the results of the network. If n.Results is nil, as in a network that was not
+// read from a file, the results are the tensors of n.Outputs under their own names.
 func (n *Network) AllResults() []Output {
 	if n.Results != nil {
 		return n.Results

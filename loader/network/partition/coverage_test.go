@@ -90,7 +90,7 @@ func TestUnused(t *testing.T) {
 	if d := cmp.Diff(alone, c); d != "" || len(n.Layers) != len(want.Layers) {
 		t.Errorf("%d layers, %d without the unused ones: (-without +with):\n%s", len(n.Layers), len(want.Layers), d)
 	}
-	if last := len(n.Notes) - 1; last < 0 || n.Notes[last] != "not needed by any output, left out: d, e, f, g" {
+	if last := len(n.Notes) - 1; last < 0 || n.Notes[last] != "left out because no output needs them: d, e, f, g" {
 		t.Errorf("%q", n.Notes)
 	}
 	n, err := network.ReadYAML([]byte("inputs: {x: {c: 4, h: 8, w: 8}}\noutputs: [a]\nlayers:\n- {op: conv, cout: 8, name: a}\n- {op: relu, from: x, name: b}\n"))
