@@ -10,8 +10,8 @@ import (
 	"anesim/loader/network/wire"
 )
 
-// Decode reads a program from its protocol-buffer message m. Errors are of type
-// *[wire.FormatError] and state the byte offset.
+// Decode returns the program that is encoded as protocol-buffer message m. The error is a
+// *[wire.FormatError] with the byte offset.
 func Decode(m wire.Message) (*Program, error) {
 	p := &Program{}
 	d := &decoder{}
@@ -36,15 +36,15 @@ func Decode(m wire.Message) (*Program, error) {
 	return p, nil
 }
 
-// A decoder counts the elements of a message, to enforce the limits.
+// A decoder counts the parts of a program while it decodes them, to enforce limits on its size.
 type decoder struct{ operations, arguments, depth int }
 
 func newFormatError(f wire.Field, format string, v ...any) error {
 	return &wire.FormatError{Off: int64(f.Off), What: fmt.Sprintf(format, v...)}
 }
 
-// readEntry reads a map entry: it stores the key in *name and calls value with the field that
-// holds the value.
+// readEntry reads f, an entry of a map field: it stores the key in *name, and calls value with the
+// field that holds the value.
 func readEntry(f wire.Field, name *string, value func(wire.Field) error) error {
 	if err := f.Want(protowire.BytesType); err != nil {
 		return err
@@ -68,7 +68,7 @@ func readEntry(f wire.Field, name *string, value func(wire.Field) error) error {
 	})
 }
 
-// eachField calls visit for every field of a nested message.
+// eachField calls visit for every field of f, which holds a nested message.
 func eachField(f wire.Field, visit func(wire.Field) error) error {
 	if err := f.Want(protowire.BytesType); err != nil {
 		return err
@@ -114,12 +114,12 @@ func (d *decoder) decodeFunction(f wire.Field, fn *Function) error {
 			var s string
 			err := f.Text(&s)
 			if fn.Outputs = append(fn.Outputs, s); len(fn.Outputs) > maxOperations {
-				return newFormatError(f, "found more than %d outputs", maxOperations)
+				return newFormatError(f, "function has more than %d outputs", maxOperations)
 			}
 			return err
 		case 3:
 			if d.operations++; d.operations > maxOperations {
-				return newFormatError(f, "found more than %d operations", maxOperations)
+				return newFormatError(f, "program has more than %d operations", maxOperations)
 			}
 			op, err := d.decodeOperation(f)
 			fn.Operations = append(fn.Operations, op)
@@ -132,7 +132,7 @@ func (d *decoder) decodeFunction(f wire.Field, fn *Function) error {
 func (d *decoder) decodeVar(f wire.Field) (Var, error) {
 	var v Var
 	if d.arguments++; d.arguments > maxArguments {
-		return v, newFormatError(f, "found more than %d values", maxArguments)
+		return v, newFormatError(f, "program has more than %d values", maxArguments)
 	}
 	err := eachField(f, func(f wire.Field) error {
 		switch f.Num {
@@ -194,7 +194,7 @@ func (d *decoder) decodeOperation(f wire.Field) (Operation, error) {
 func (d *decoder) decodeBinding(f wire.Field) (Argument, error) {
 	var a Argument
 	if d.arguments++; d.arguments > maxArguments {
-		return a, newFormatError(f, "found more than %d values", maxArguments)
+		return a, newFormatError(f, "program has more than %d values", maxArguments)
 	}
 	err := eachField(f, func(f wire.Field) error {
 		switch f.Num {
@@ -270,7 +270,7 @@ func (d *decoder) decodeTensorType(f wire.Field, t *Type) error {
 				size = -1
 			}
 			if t.Dims = append(t.Dims, size); len(t.Dims) > maxRank {
-				return newFormatError(f, "found more than %d dimensions", maxRank)
+				return newFormatError(f, "tensor has more than %d dimensions", maxRank)
 			}
 			return err
 		}
@@ -284,7 +284,7 @@ func (d *decoder) decodeValue(f wire.Field, v *Value) error {
 	}
 	defer func() { d.depth-- }()
 	if d.arguments++; d.arguments > maxArguments {
-		return newFormatError(f, "found more than %d values", maxArguments)
+		return newFormatError(f, "program has more than %d values", maxArguments)
 	}
 	var immediate *wire.Field
 	err := eachField(f, func(f wire.Field) error {
@@ -331,8 +331,8 @@ func (d *decoder) decodeValue(f wire.Field, v *Value) error {
 	})
 }
 
-// decodeTensorValue reads the elements of a tensor, which a message stores as varints, floats
-// or bytes, and converts them to the width of the tensor's type.
+// decodeTensorValue decodes the elements of a tensor from field f into v.Data, where they have the
+// width of the tensor's type. A message stores them as varints, floats or bytes.
 func (d *decoder) decodeTensorValue(f wire.Field, v *Value) error {
 	n, width := v.Type.Elements(), max(8, v.Type.Elem.Bits())/8
 	err := eachField(f, func(kind wire.Field) error {
@@ -351,7 +351,7 @@ func (d *decoder) decodeTensorValue(f wire.Field, v *Value) error {
 				var s string
 				err := f.Text(&s)
 				if v.Strings = append(v.Strings, s); len(v.Strings) > max(n, 0) {
-					return newFormatError(f, "found more than %d strings for shape %v", max(n, 0), v.Type.Dims)
+					return newFormatError(f, "tensor has more than %d strings, the number of elements of shape %v", max(n, 0), v.Type.Dims)
 				}
 				return err
 			case 7:
@@ -382,8 +382,8 @@ func (d *decoder) decodeTensorValue(f wire.Field, v *Value) error {
 	return nil
 }
 
-// appendVarints decodes varints and appends them to *data as little-endian elements of width
-// bytes.
+// appendVarints decodes the varints in field f and appends them to *data as little-endian integers
+// of width bytes.
 func appendVarints(f wire.Field, width int, data *[]byte) error {
 	rest := f.Body.Data
 	if f.Wire == protowire.VarintType {
@@ -405,8 +405,8 @@ func appendVarints(f wire.Field, width int, data *[]byte) error {
 	return nil
 }
 
-// Unpack expands n elements of bits bits each to one byte each. The first element is in the
-// lowest bits of the first byte of packed.
+// Unpack expands n elements of the given number of bits, at most 8, to one byte each. The first
+// element is in the lowest bits of packed[0].
 func Unpack(packed []byte, bits, n int) []byte {
 	out := make([]byte, n)
 	for i := range out {

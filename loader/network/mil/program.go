@@ -2,15 +2,15 @@ package mil
 
 import "slices"
 
-// A Program is a MIL program, the intermediate language of Core ML: a list of functions, of
-// which main computes the model.
+// A Program is a program in MIL, the intermediate language of Core ML. It is a list of functions,
+// of which one computes the model.
 type Program struct {
 	Version   string
 	Functions []Function
 }
 
-// Main returns the function that computes the model: the one named main or, if there is only one
-// function, that one. The second result is false if the program has neither.
+// Main returns the function that computes the model: the function called main or, if there is only
+// one, that function. The second result is false if there is no such function.
 func (p *Program) Main() (*Function, bool) {
 	at := slices.IndexFunc(p.Functions, func(f Function) bool { return f.Name == "main" })
 	if at < 0 && len(p.Functions) == 1 {
@@ -31,13 +31,14 @@ type Function struct {
 	Outputs     []string
 }
 
-// A Var is the name and type of a value that a function reads or an operation computes.
+// A Var is a named value of a program, such as the result of an operation, and its type.
 type Var struct {
 	Name string
 	Type Type
 }
 
-// An Operation is one step of a function. It computes its outputs from named arguments.
+// An Operation is one step of a function. It computes its outputs from named arguments and
+// attributes.
 type Operation struct {
 	Type       string
 	Inputs     map[string][]Argument
@@ -47,14 +48,14 @@ type Operation struct {
 	Off        int64 // byte offset in a message, or line of a text
 }
 
-// An Argument is an argument of an operation. It is the name of an earlier value or, if Name is
-// "", a constant.
+// An Argument is a value that an operation reads: an earlier result with a name or, if Name is "",
+// the constant Value.
 type Argument struct {
 	Name  string
 	Value Value
 }
 
-// A Kind says whether a type is a tensor or one of the compound types.
+// A Kind says whether a type is that of a tensor or of a compound of other values.
 type Kind uint8
 
 // The kinds of types. A value of any other kind than Tensor is read, but cannot be used in a layer.
@@ -69,7 +70,7 @@ const (
 // An Elem is the name of an element type, such as "fp16" or "int32".
 type Elem string
 
-// Bits returns the size of an element in bits. It returns 0 for strings and for unknown types.
+// Bits returns the size of an element in bits, or 0 for strings and for unknown types.
 func (e Elem) Bits() int {
 	switch e {
 	case "fp64", "int64", "uint64":
@@ -102,8 +103,8 @@ type Type struct {
 	Dims []int64 // -1 for an unknown size
 }
 
-// Elements returns the number of elements of a tensor type. It returns -1 if a dimension is
-// unknown or the tensor has more than 2^31 elements.
+// Elements returns the number of elements of a tensor of type t. It returns -1 if a dimension is
+// unknown or there are more than 2^31 elements.
 func (t Type) Elements() int {
 	n := int64(1)
 	for _, d := range t.Dims {

@@ -10,7 +10,7 @@ import (
 	"github.com/x448/float16"
 )
 
-// A SyntaxError reports that the text of a program is malformed, with the line.
+// A SyntaxError reports malformed text of a program, at a line.
 type SyntaxError struct {
 	Line int
 	What string
@@ -18,8 +18,8 @@ type SyntaxError struct {
 
 func (e *SyntaxError) Error() string { return fmt.Sprintf("line %d: %s", e.Line, e.What) }
 
-// Parse reads a program from its text, such as the file model.mil of a compiled model. Errors
-// are of type *[SyntaxError].
+// Parse parses the text of a program, such as the file model.mil of a compiled model. The error is
+// a *[SyntaxError].
 func Parse(text string) (p *Program, err error) {
 	s := &parser{text: text, line: 1}
 	defer func() {
@@ -52,7 +52,7 @@ func isWordByte(c byte) bool {
 	return c == '_' || c == '.' || c == ':' || c == '@' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// next reads the next token. The token is "" at the end.
+// next reads the next token. At the end of the text, the token is "".
 func (s *parser) next() {
 	for s.at < len(s.text) {
 		switch c := s.text[s.at]; {
@@ -115,7 +115,8 @@ func (s *parser) scanToken() {
 	s.token = s.text[begin:s.at]
 }
 
-// accept reports whether the token is the given punctuation, and if so reads the next token.
+// accept reads the next token and returns true if the current token is the given punctuation.
+// Otherwise, it returns false.
 func (s *parser) accept(mark string) bool {
 	if s.quoted || s.token != mark {
 		return false
@@ -198,7 +199,7 @@ func (s *parser) parseFunction() Function {
 
 func (s *parser) parseOperation() Operation {
 	if s.operations++; s.operations > maxOperations {
-		s.fail("found more than %d operations", maxOperations)
+		s.fail("program has more than %d operations", maxOperations)
 	}
 	op := Operation{Off: int64(s.line)}
 	for {
@@ -285,7 +286,7 @@ func (s *parser) parseType() Type {
 			}
 			s.next()
 			if t.Dims = append(t.Dims, n); len(t.Dims) > maxRank {
-				s.fail("found more than %d dimensions", maxRank)
+				s.fail("tensor has more than %d dimensions", maxRank)
 			}
 			if !s.accept(",") && s.token != "]" {
 				s.fail("found %q between dimensions; want a comma", s.token)
@@ -316,7 +317,7 @@ func (s *parser) parseArgument() Argument {
 	s.enterValue()
 	defer func() { s.depth-- }()
 	if s.arguments++; s.arguments > maxArguments {
-		s.fail("found more than %d arguments", maxArguments)
+		s.fail("program has more than %d arguments", maxArguments)
 	}
 	if s.accept("(") {
 		var v Value
@@ -412,7 +413,7 @@ func (s *parser) parseElements(v *Value) {
 		case s.accept(","):
 		case !s.quoted && s.token == ")":
 			if depth != 0 {
-				s.fail("brackets do not match")
+				s.fail("numbers of [ and ] differ; want equal numbers")
 			}
 			return
 		default:
