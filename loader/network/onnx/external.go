@@ -11,22 +11,21 @@ import (
 	"slices"
 )
 
-// A Files holds the open files in which a model stores values of tensors, by their path in the
+// Files holds the open files in which a model stores the values of tensors. Keys are paths in the
 // model's directory.
 type Files map[string]*os.File
 
-// Close closes all files. The values of tensors that are stored in them can no longer be read.
+// Close closes all files. Values of tensors that are stored in them can no longer be read.
 func (f Files) Close() {
 	for _, file := range f {
 		file.Close()
 	}
 }
 
-// Attach opens the files in dir in which the graph's constants store their values, and returns
-// them. The caller must keep them open while it reads values. The values are absent if dir is ""
-// or a file does not exist; notes then say so. Paths come from the model, so [os.Root] confines
-// them to dir, also through links. Attach returns a *[FormatError] if a file does not have the
-// values of a constant.
+// Attach opens the files in dir in which the constants of g store their values, and returns them.
+// They must stay open while values are read. If dir is "" or a file does not exist, values are
+// absent, and notes say so. Paths come from the model, so [os.Root] confines them to dir, also
+// through links. Attach returns a *[FormatError] if a file does not have the values of a constant.
 func (g *Graph) Attach(dir string) (files Files, notes []string, err error) {
 	var external []*Tensor
 	for _, t := range g.Constants {
@@ -63,9 +62,9 @@ func (g *Graph) Attach(dir string) (files Files, notes []string, err error) {
 	return files, notes, nil
 }
 
-// attachTensor opens the file that stores a tensor's values. room is the number of bytes that
-// may still be read from each file. Tensors may share values, but may not read more than 4
-// times the file's size together.
+// attachTensor opens the file in which t stores its values. room holds the number of bytes that may
+// still be read from each file: tensors may share values, but all of them together may not read
+// more than 4 times the size of the file.
 func (f Files) attachTensor(root *os.Root, t *Tensor, room map[string]int64) error {
 	want := t.Bytes()
 	switch {
@@ -85,7 +84,7 @@ func (f Files) attachTensor(root *os.Root, t *Tensor, room map[string]int64) err
 		room[path] = 4 * info.Size()
 	}
 	if room[path] -= want; room[path] < 0 {
-		return errors.New("tensors that share the file read more than 4 times its size")
+		return fmt.Errorf("values of all tensors exceed the file size of %d bytes more than 4 times", info.Size())
 	}
 	if !info.Mode().IsRegular() {
 		return errors.New("not a regular file")

@@ -2,8 +2,8 @@ package onnx
 
 import "anesim/loader/network/graph"
 
-// Import converts the model to a graph, without reading the values of its constants. packings
-// holds the compressed form of constants that the file compresses, and may be nil.
+// Import converts the model to a graph. It does not read the values of constants. packings
+// describes the constants that the file stores in packed form; it may be nil.
 func (m *Model) Import(packings map[*Tensor]*graph.Packing) *graph.Model {
 	x := &importer{opset: m.Opsets[""], packings: packings, values: map[string]*graph.Value{}}
 	g := &graph.Model{Graph: *x.importGraph(&m.Graph), Name: m.Name, Inputs: m.Inputs, Results: m.Outputs, Values: x.values}
@@ -20,8 +20,8 @@ type importer struct {
 	values   map[string]*graph.Value
 }
 
-// valueOf returns the tensor with the given name, and makes it on first use. Each call with an
-// empty name returns a new tensor, because such tensors are not the same.
+// valueOf returns the tensor with the given name, which the first call for that name creates. Each
+// call with an empty name returns a new tensor, because unnamed tensors are not the same.
 func (x *importer) valueOf(name string) *graph.Value {
 	if name == "" {
 		return &graph.Value{}
@@ -56,7 +56,7 @@ func (x *importer) importGraph(g *Graph) *graph.Graph {
 	return out
 }
 
-// importNode converts a node, including the graphs of its branches.
+// importNode converts n to a node of a graph, together with the graphs of its branches.
 func (x *importer) importNode(n *Node) *graph.Node {
 	out := &graph.Node{Name: n.Name, Op: n.Op, Domain: n.Domain, In: x.valuesOf(n.Inputs), Out: x.valuesOf(n.Outputs), Opset: x.opset, Off: n.Off}
 	if n.Attributes != nil {
@@ -75,7 +75,7 @@ func (x *importer) importNode(n *Node) *graph.Node {
 	return out
 }
 
-// toConst returns the tensor as a constant. Its values stay in the file.
+// toConst returns t as a constant of a graph. The values stay in the file until they are needed.
 func (t *Tensor) toConst() *graph.Const {
 	dims := make([]int, len(t.Dims))
 	for i, d := range t.Dims {

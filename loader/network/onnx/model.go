@@ -7,7 +7,7 @@ import (
 	"anesim/loader/network/wire"
 )
 
-// A FormatError reports that a file is not a well-formed ONNX model, with a byte offset.
+// A FormatError reports that a file is not a well-formed ONNX model, at a byte offset.
 type FormatError = wire.FormatError
 
 // A Model is the content of an ONNX file.
@@ -17,8 +17,8 @@ type Model struct {
 	Opsets   map[string]int64 // version of each operator domain; "" is the standard domain
 }
 
-// A Graph is a list of nodes with inputs, constants and outputs. It is either a whole model or
-// one branch of an If node.
+// A Graph is a list of nodes with inputs, constants and outputs. It is a whole model or one branch
+// of an If node.
 type Graph struct {
 	Name      string
 	Nodes     []Node // in an order in which they can run
@@ -39,7 +39,7 @@ type Node struct {
 }
 
 // An Attribute is an argument of a node that is fixed in the file, such as the strides of a
-// convolution. Only the field for its kind of value is set.
+// convolution. Only the field for the attribute's kind of value is set.
 type Attribute struct {
 	Int     int64
 	Float   float32
@@ -51,7 +51,7 @@ type Attribute struct {
 	Graph   *Graph
 }
 
-// A Value is the name, element type and shape of a tensor, as far as the file states them.
+// A Value is a tensor's name with its element type and shape, as far as the file states them.
 type Value = graph.Port
 
 // A Dim is one dimension of a value: a size, a name for a size that the user chooses, or
@@ -72,7 +72,7 @@ const (
 )
 
 // Read reads a model from the content of an ONNX file. Tensors share memory with data, which the
-// caller must not change. Errors are of type *[FormatError].
+// caller must not change. The error is a *[FormatError].
 func Read(data []byte) (*Model, error) {
 	if len(data) > MaxBytes {
 		return nil, &FormatError{Off: MaxBytes, What: "file is larger than 2 GB, the limit of protocol buffers"}
@@ -130,17 +130,18 @@ func (m *Model) readOpset(f wire.Field) error {
 	return err
 }
 
-// A reader counts the elements of a file over all its graphs, to enforce the limits.
+// A reader counts the nodes, names, attributes, shapes and constants in all graphs of a file, to
+// enforce the limits.
 type reader struct {
 	nodes, names, attributes, values, constants int
 	depth                                       int
 }
 
-// countElement increments *n, and returns an error if the result exceeds most. limit names most and
-// the elements for the message, such as "65536 nodes".
+// countElement increments *n. It returns an error, at the offset of field f, if the result exceeds
+// maximum. limit names maximum in the message, as in "65536 nodes".
 func countElement(n *int, maximum int, f wire.Field, limit string) error {
 	if *n++; *n > maximum {
-		return &FormatError{Off: int64(f.Off), What: "found more than " + limit}
+		return &FormatError{Off: int64(f.Off), What: "model has more than " + limit}
 	}
 	return nil
 }
@@ -285,7 +286,7 @@ func (r *reader) readAttribute(f wire.Field, n *Node) error {
 	return err
 }
 
-// readValue reads a ValueInfoProto, whose shape is nested three messages deep.
+// readValue reads a ValueInfoProto from field f.
 func readValue(f wire.Field) (Value, error) {
 	var v Value
 	if err := f.Want(protowire.BytesType); err != nil {
@@ -314,7 +315,7 @@ func readValue(f wire.Field) (Value, error) {
 	}
 	shape := func(f wire.Field) error {
 		if f.Num == 1 && len(v.Dims) == maxRank {
-			return &FormatError{Off: int64(f.Off), What: "found more than 64 dimensions"}
+			return &FormatError{Off: int64(f.Off), What: "shape has more than 64 dimensions"}
 		}
 		if f.Num == 1 {
 			v.Dims = append(v.Dims, Dim{})

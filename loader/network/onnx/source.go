@@ -7,20 +7,21 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// A deferredValues locates a tensor's values in a file that is read on demand.
+// A deferredValues says where in a file the values of a tensor are, which are read when they are
+// needed.
 type deferredValues struct {
 	r         io.ReaderAt
 	at, bytes int64
 }
 
-// ReadFromFile makes t read its values from r when they are needed. They occupy size bytes from
-// offset on, in little-endian order. r must stay open.
+// ReadFromFile sets where the values of t are: size bytes of r, starting at offset, in
+// little-endian order. They are read when they are needed, so r must stay open.
 func (t *Tensor) ReadFromFile(r io.ReaderAt, offset, size int64) {
 	t.raw, t.File, t.source = nil, nil, &deferredValues{r, offset, size}
 }
 
-// eachChunk calls visit for successive parts of the tensor's bytes, with the index of the first
-// element. Each part holds whole elements.
+// eachChunk calls visit for successive parts of the bytes of t. Each part holds whole elements, and
+// first is the index of the first one.
 func (t *Tensor) eachChunk(visit func(first int, b []byte)) error {
 	if t.source == nil {
 		visit(0, t.raw)
@@ -39,8 +40,8 @@ func (t *Tensor) eachChunk(visit func(first int, b []byte)) error {
 	return nil
 }
 
-// ReadFrom is like [Read] for a file of size bytes, but leaves the values of large tensors in
-// the file. They are read from r when they are needed, so r must stay open.
+// ReadFrom is like [Read], but reads the model from r, a file of size bytes, and leaves the values
+// of large tensors in the file. They are read when they are needed, so r must stay open.
 func ReadFrom(r io.ReaderAt, size int64) (*Model, error) {
 	if size > MaxBytes {
 		return nil, &FormatError{Off: MaxBytes, What: "file is larger than 2 GB, the limit of protocol buffers"}
@@ -68,8 +69,8 @@ func ReadFrom(r io.ReaderAt, size int64) (*Model, error) {
 	return m, nil
 }
 
-// A skimmer reads a file except for the values of large tensors. The skipped parts of data are
-// never touched, so they take no memory.
+// A skimmer reads a file except for the values of large tensors. It does not touch the skipped
+// parts of data, so that they take no memory.
 type skimmer struct {
 	r        io.ReaderAt
 	data     []byte
@@ -93,8 +94,8 @@ func (s *skimmer) readRange(start, end int64) error {
 	return err
 }
 
-// skimMessage reads the fields of a message from at to end, nested at the given depth of
-// valuesPath.
+// skimMessage reads the fields of the message in the bytes from start to end. depth is the number
+// of fields of valuesPath that lead to the message.
 func (s *skimmer) skimMessage(start, end int64, depth int) error {
 	const longest = 20 // bytes of a tag and a length
 	for start < end {

@@ -34,7 +34,7 @@ const (
 	BFloat16 = graph.BFloat16
 )
 
-// A Tensor is a constant of a model, whose values may be in the file, in another file, or in
+// A Tensor is a constant of a model. Its values are in the model's file, in another file, or in
 // memory.
 type Tensor struct {
 	Name string
@@ -51,14 +51,15 @@ type Tensor struct {
 	count   int    // number of varints
 }
 
-// An External is the range of bytes of another file in which a tensor's values are stored.
+// An External says where a tensor's values are stored outside the model's file: in a range of bytes
+// of another file.
 type External struct {
 	Location       string // path relative to the model's directory
 	Offset, Length int64  // Length is -1 if the model does not state it
 }
 
-// Elements returns the number of elements of t. The readers of this package check that it does
-// not overflow.
+// Elements returns the number of elements of t. It does not overflow, because readers limit the
+// shape.
 func (t *Tensor) Elements() int {
 	n := 1
 	for _, d := range t.Dims {
@@ -68,21 +69,21 @@ func (t *Tensor) Elements() int {
 }
 
 // NewTensor returns a tensor of type t and shape dims. raw holds its elements in little-endian
-// order.
+// order, and must not change.
 func NewTensor(name string, t DataType, dims []int64, raw []byte) *Tensor {
 	return &Tensor{Name: name, Dims: dims, Type: t, raw: raw}
 }
 
-// Attach sets the values of a tensor that are stored in another file. raw holds its elements in
-// little-endian order.
+// Attach sets the values of t, which the model stores in another file, to raw. raw holds the
+// elements in little-endian order.
 func (t *Tensor) Attach(raw []byte) { t.raw, t.source, t.File = raw, nil, nil }
 
-// Bytes returns the size of t's values in bytes if each has the full width of its type. It is 0
+// Bytes returns the size in bytes of the elements of t at the full width of its type. It returns 0
 // for types without a width, such as strings.
 func (t *Tensor) Bytes() int64 { return int64(t.Elements()) * int64(t.Type.Width()) }
 
-// ReadTensor reads a tensor from the content of a file that holds one protocol-buffer message
-// TensorProto, such as test data of ONNX. Errors are of type *[FormatError].
+// ReadTensor reads a tensor from the content of a file that holds a single TensorProto message, as
+// ONNX's test data do. The error is a *[FormatError].
 func ReadTensor(data []byte) (*Tensor, error) { return readTensor(wire.Message{Data: data}, 0) }
 
 func readTensorField(f wire.Field) (*Tensor, error) {
@@ -139,7 +140,8 @@ func readTensor(m wire.Message, off int64) (*Tensor, error) {
 	return t, err
 }
 
-// readEntry reads one key and value of external_data.
+// readEntry reads one key and its value, such as location or offset, from an entry of the field
+// external_data.
 func (x *External) readEntry(f wire.Field) error {
 	if err := f.Want(protowire.BytesType); err != nil {
 		return err
@@ -171,8 +173,8 @@ func (x *External) readEntry(f wire.Field) error {
 	return nil
 }
 
-// keepVarints appends encoded varints without decoding them, because a small number takes one
-// byte instead of eight.
+// keepVarints appends the varints in field f to t.varints without decoding them, because a small
+// number takes one byte instead of eight.
 func (t *Tensor) keepVarints(f wire.Field) error {
 	if f.Wire == protowire.VarintType {
 		t.varints = protowire.AppendVarint(t.varints, f.N)
@@ -203,7 +205,8 @@ func (t *Tensor) keepVarints(f wire.Field) error {
 	return nil
 }
 
-// checkShape limits the shape, so that the product of its dimensions does not overflow.
+// checkShape returns an error if the shape of t has too many axes, a negative extent, or so many
+// elements that their number could overflow.
 func (t *Tensor) checkShape() error {
 	if len(t.Dims) > maxRank {
 		return t.errorf("found %d dimensions, want at most %d", len(t.Dims), maxRank)
@@ -223,12 +226,11 @@ func (t *Tensor) errorf(format string, args ...any) error {
 }
 
 // External reports whether the values of t are in another file that was not opened. Methods that
-// read values then return an error.
+// read the values then return an error.
 func (t *Tensor) External() bool { return t.File != nil }
 
-// CheckValues returns an error if the values of t cannot be read: because they are in a file
-// that was not opened, because their type is not supported, or because their number does not fit
-// the shape.
+// CheckValues returns an error if the values of t cannot be read: if they are in a file that was
+// not opened, if their type is not supported, or if their number does not match the shape.
 func (t *Tensor) CheckValues() error {
 	n, w := t.Elements(), t.Type.Width()
 	switch {
@@ -247,8 +249,8 @@ func (t *Tensor) CheckValues() error {
 	return t.errorf("shape %v needs %d elements, but tensor has %d raw bytes and %d integers", t.Dims, n, len(t.raw), t.count)
 }
 
-// Each calls set with the index and the value of every element of t in order. It returns an
-// error if the values cannot be read, possibly after some calls.
+// Each calls set with the index and the value of every element of t, in row-major order. It returns
+// an error if the values cannot be read, possibly after some calls.
 func (t *Tensor) Each(set func(i int, v float64)) error {
 	if err := t.CheckValues(); err != nil {
 		return err
@@ -274,7 +276,8 @@ func (t *Tensor) Each(set func(i int, v float64)) error {
 	return nil
 }
 
-// decodeElement decodes the little-endian element at the start of b.
+// decodeElement returns the element of type t that the first bytes of b hold in little-endian
+// order.
 func decodeElement(t DataType, b []byte) float64 {
 	switch t {
 	case Float:
@@ -303,7 +306,8 @@ func decodeElement(t DataType, b []byte) float64 {
 	return float64(binary.LittleEndian.Uint64(b))
 }
 
-// decodeVarint converts a varint to an element of type t. A 16-bit float is stored as its bits.
+// decodeVarint returns the element of type t that a file stores as varint v. A 16-bit
+// floating-point number is stored as its bits.
 func decodeVarint(t DataType, v uint64) float64 {
 	switch t {
 	case Float16:
@@ -316,7 +320,7 @@ func decodeVarint(t DataType, v uint64) float64 {
 	return float64(int64(v))
 }
 
-// Floats returns the elements of t converted to float32.
+// Floats returns the elements of t converted to float32, or an error if they cannot be read.
 func (t *Tensor) Floats() ([]float32, error) {
 	if err := t.CheckValues(); err != nil {
 		return nil, err
@@ -325,8 +329,8 @@ func (t *Tensor) Floats() ([]float32, error) {
 	return out, t.Each(func(i int, v float64) { out[i] = float32(v) })
 }
 
-// Numbers returns the elements of t converted to float64, which is exact except for integers
-// beyond ±2^53.
+// Numbers returns the elements of t converted to float64, or an error if they cannot be read. The
+// conversion is exact except for integers beyond ±2^53.
 func (t *Tensor) Numbers() ([]float64, error) {
 	if err := t.CheckValues(); err != nil {
 		return nil, err
@@ -335,8 +339,8 @@ func (t *Tensor) Numbers() ([]float64, error) {
 	return out, t.Each(func(i int, v float64) { out[i] = v })
 }
 
-// Halves returns the elements of t rounded to fp16. Values beyond its range become infinite. A
-// float64 is rounded to float32 first.
+// Halves returns the elements of t rounded to fp16, or an error if they cannot be read. Values
+// beyond the range of fp16 become infinite. A float64 is rounded to float32 first.
 func (t *Tensor) Halves() ([]float16.Float16, error) {
 	if err := t.CheckValues(); err != nil {
 		return nil, err
@@ -361,8 +365,8 @@ func (t *Tensor) Halves() ([]float16.Float16, error) {
 	return out, t.Each(func(i int, v float64) { out[i] = float16.Fromfloat32(float32(v)) })
 }
 
-// Ints returns the elements of t, which must have an integer type. It returns an error
-// otherwise.
+// Ints returns the elements of t. It returns an error if they cannot be read or their type is not
+// an integer type.
 func (t *Tensor) Ints() ([]int64, error) {
 	if err := t.CheckValues(); err != nil {
 		return nil, err
