@@ -16,11 +16,12 @@ import (
 // maxProgramText is the size of the longest program text that is read.
 const maxProgramText = 64 << 20
 
-// ReadMIL reads a network from the text of a MIL program, such as the file model.mil of a
-// compiled Core ML model. Weights are read from files in o.Dir. Errors are those of [ReadONNX].
+// ReadMIL reads a network from the text of a MIL program, such as the file model.mil of a compiled
+// Core ML model. Weights are read from files in o.Dir. ReadMIL returns a *[DimError] if dimensions
+// have no size, and a *[list.FormatError] if the text is malformed.
 func ReadMIL(data []byte, o Options) (*list.Network, error) {
 	if len(data) > maxProgramText {
-		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("file is too large; want at most %d bytes", maxProgramText)}
+		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("file has %d bytes, want at most %d", len(data), maxProgramText)}
 	}
 	p, err := mil.Parse(string(data))
 	if err != nil {
@@ -35,7 +36,8 @@ func ReadMIL(data []byte, o Options) (*list.Network, error) {
 }
 
 // ReadCoreML reads a network from the content of a Core ML model, an .mlmodel file. Weights are
-// read from files in o.Dir. Errors are those of [ReadONNX].
+// read from files in o.Dir. ReadCoreML returns a *[DimError] if dimensions have no size, and a
+// *[list.FormatError] if the file is malformed.
 func ReadCoreML(data []byte, o Options) (*list.Network, error) {
 	m, err := coreml.Read(data)
 	if err != nil {
@@ -49,7 +51,7 @@ func ReadCoreML(data []byte, o Options) (*list.Network, error) {
 	return readProgram(m.Program, m, len(data), false, o)
 }
 
-// openPackage reads the model of an .mlpackage.
+// openPackage reads a network from the .mlpackage at path.
 func openPackage(path string, o Options) (*list.Network, error) {
 	root, err := os.OpenRoot(path)
 	if err != nil {

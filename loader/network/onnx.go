@@ -20,7 +20,7 @@ func ReadONNX(data []byte, o Options) (*list.Network, error) {
 	return readModel(m, nil, len(data), o)
 }
 
-// openONNX reads a network from an ONNX file of size bytes. It leaves large constants in the
+// openONNX reads a network from r, an ONNX file of size bytes. It leaves large constants in the
 // file until they are needed, so r must stay open until the network is complete.
 func openONNX(r io.ReaderAt, size int64, o Options) (*list.Network, error) {
 	m, err := onnx.ReadFrom(r, size)
@@ -30,8 +30,8 @@ func openONNX(r io.ReaderAt, size int64, o Options) (*list.Network, error) {
 	return readModel(m, nil, int(size), o)
 }
 
-// toFormatError converts an error of package onnx to a [list.FormatError] with the same byte
-// offset. Other errors get offset 0.
+// toFormatError converts err to a [list.FormatError]. The byte offset is that of a
+// [onnx.FormatError], and 0 for any other error.
 func toFormatError(err error) error {
 	f := &list.FormatError{What: err.Error(), Err: err}
 	var e *onnx.FormatError
@@ -41,8 +41,8 @@ func toFormatError(err error) error {
 	return f
 }
 
-// readModel builds a network from a model that was read from a file of size bytes. packings
-// describes the constants that were packed there.
+// readModel builds a network from model m, whose file has size bytes. packings describes the
+// constants that the file stores in packed form; it may be nil.
 func readModel(m *onnx.Model, packings map[*onnx.Tensor]*graph.Packing, size int, o Options) (*list.Network, error) {
 	files, notes, err := m.Attach(o.Dir)
 	var format *onnx.FormatError

@@ -30,8 +30,8 @@ type Options struct {
 	Tables bool
 }
 
-// Read reads a network from data, the content of a file. The extension of name selects the
-// format: .yaml, .yml, .onnx, .mlmodel or .mil. Read returns an error for any other extension,
+// Read reads a network from data, the content of a file. The extension of the file's name selects
+// the format: .yaml, .yml, .onnx, .mlmodel or .mil. Read returns an error for any other extension,
 // and otherwise the error of the format's reader.
 func Read(name string, data []byte, o Options) (*list.Network, error) {
 	read, err := readerFor(name)
@@ -42,7 +42,7 @@ func Read(name string, data []byte, o Options) (*list.Network, error) {
 }
 
 // ReadYAML reads a network from the content of a YAML file that lists its layers (see package
-// keys). Errors are of type *[list.FormatError].
+// keys). The error is a *[list.FormatError].
 func ReadYAML(data []byte) (*list.Network, error) {
 	b, err := keys.ReadYAML(data)
 	if err != nil {
@@ -51,7 +51,8 @@ func ReadYAML(data []byte) (*list.Network, error) {
 	return runPasses(b)
 }
 
-// readerFor returns the function that reads files with the extension of name.
+// readerFor returns the function that reads a file with the given name, which its extension
+// selects. It returns an error for an unknown extension.
 func readerFor(name string) (func([]byte, Options) (*list.Network, error), error) {
 	switch ext := strings.ToLower(filepath.Ext(name)); ext {
 	case ".yaml", ".yml":
@@ -77,10 +78,10 @@ func Extensions() []string {
 	return []string{".yaml", ".yml", ".onnx", ".mlmodel", ".mlpackage", ".mlmodelc", ".mil"}
 }
 
-// Open reads a network from the file at path. Besides the formats of [Read], it reads two kinds
-// of directories: Core ML packages (.mlpackage), and compiled Core ML models (.mlmodelc) whose
-// program is text. If o.Dir is "", values in other files are read from the directory of the
-// file.
+// Open reads a network from the file at path. Besides the files that [Read] accepts, path can be a
+// Core ML package (.mlpackage) or a compiled Core ML model whose program is text (.mlmodelc), which
+// are directories. Values in other files are read from o.Dir or, if it is "", from the directory of
+// the file.
 func Open(path string, o Options) (*list.Network, error) {
 	switch strings.ToLower(filepath.Ext(filepath.Clean(path))) {
 	case ".mlpackage":
@@ -112,7 +113,8 @@ func Open(path string, o Options) (*list.Network, error) {
 	return read(data, o)
 }
 
-// readAtMost reads a file of at most most bytes.
+// readAtMost returns the content of f. It returns an error if f is not a regular file or has more
+// than maximum bytes.
 func readAtMost(f fs.File, maximum int64) ([]byte, error) {
 	size, err := regularFileSize(f, maximum)
 	if err != nil {
@@ -125,8 +127,8 @@ func readAtMost(f fs.File, maximum int64) ([]byte, error) {
 	return data, nil
 }
 
-// regularFileSize returns the size of a regular file. It returns an error if the file has more than
-// most bytes.
+// regularFileSize returns the size of f in bytes. It returns an error if f is not a regular file or
+// has more than maximum bytes.
 func regularFileSize(f fs.File, maximum int64) (int64, error) {
 	info, err := f.Stat()
 	if err != nil {

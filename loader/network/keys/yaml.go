@@ -38,7 +38,7 @@ func countMarks(data []byte) int {
 // documentation describes. The error is a *[list.FormatError] with a line.
 func ReadYAML(data []byte) (*list.Builder, error) {
 	if len(data) > maxText {
-		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("file is too large; want at most %d bytes", maxText)}
+		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("file has %d bytes, want at most %d", len(data), maxText)}
 	}
 	if n := countMarks(data); n > maxMarks {
 		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("file has %d characters that may begin a value, want at most %d", n, maxMarks)}

@@ -101,7 +101,7 @@ func (m Machine) With(name string, data []byte) (Machine, error) {
 		}
 	}
 	if len(data) > maxFile {
-		return m, fmt.Errorf("backends: file is too large; want at most %d bytes", maxFile)
+		return m, fmt.Errorf("backends: file has %d bytes, want at most %d", len(data), maxFile)
 	}
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	d.KnownFields(true)

@@ -365,7 +365,7 @@ func (e *expansion) unpackHeads(to []*graph.Value, x *graph.Value, n int) error 
 func expandGroupQueryAttention(e *expansion) error {
 	n, kv := e.Int("num_heads", 0), e.Int("kv_num_heads", 0)
 	if n < 1 || kv < 1 || n%kv != 0 {
-		return fmt.Errorf("num_heads %d is not a positive multiple of kv_num_heads %d", n, kv)
+		return fmt.Errorf("num_heads is %d; want a positive multiple of kv_num_heads, which is %d", n, kv)
 	}
 	if size := e.Int("local_window_size", -1); size > 0 {
 		return fmt.Errorf("local_window_size %d is not supported", size)

@@ -93,7 +93,7 @@ func Model(m *graph.Model, budget *graph.Budget) ([]*Node, error) {
 		return nil, err
 	}
 	if err := checkOrder(list); !s.broken && err != nil {
-		return nil, fmt.Errorf("settled graph: %w", err)
+		return nil, fmt.Errorf("checking the settled graph: %w", err)
 	}
 	return list, nil
 }

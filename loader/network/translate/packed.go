@@ -138,8 +138,8 @@ func unpackPalette(x *operation) {
 	}
 	shape, lutShape := x.Outputs[0].Type.Dims, x.argumentShape("lut")
 	n := x.Outputs[0].Type.Elements()
-	if n < 0 || n > maxUnpackedElements(x) {
-		x.err = fmt.Errorf("result shape %v is unknown, or too large for the size of the model", shape)
+	if most := maxUnpackedElements(x); n < 0 || n > most {
+		x.err = fmt.Errorf("result shape %v is unknown or too large; want at most %d elements for a model of this size", shape, most)
 		return
 	}
 	if x.Attributes["shape"].Type.Elem != "" || x.hasArgument("shape") {
@@ -293,8 +293,8 @@ func unpackSparseTensor(x *operation) {
 		return
 	}
 	n := x.Outputs[0].Type.Elements()
-	if n < 0 || n > maxUnpackedElements(x) {
-		x.err = fmt.Errorf("result shape %v is unknown, or too large for the size of the model", x.Outputs[0].Type.Dims)
+	if most := maxUnpackedElements(x); n < 0 || n > most {
+		x.err = fmt.Errorf("result shape %v is unknown or too large; want at most %d elements for a model of this size", x.Outputs[0].Type.Dims, most)
 		return
 	}
 	bits := make([]byte, len(mask))

@@ -110,7 +110,7 @@ func (r *reader) translateOperation(op *mil.Operation) error {
 			v, ok = op.Inputs["val"][0].Value, true
 		}
 		if !ok || len(op.Outputs) != 1 {
-			return r.errorAt(op, "constant has no value")
+			return r.errorAt(op, "invalid constant; want a value and one result")
 		}
 		if err := r.addConstant(op.Outputs[0].Name, v); err != nil {
 			return r.errorAt(op, "%s: %v", op.Outputs[0].Name, err)
@@ -121,7 +121,7 @@ func (r *reader) translateOperation(op *mil.Operation) error {
 		return r.errorAt(op, "operation %s has no result", op.Type)
 	}
 	if len(r.model.Nodes) >= list.MaxLayers {
-		return r.errorAt(op, "found more than %d nodes", list.MaxLayers)
+		return r.errorAt(op, "program becomes more than %d nodes, the limit", list.MaxLayers)
 	}
 	x := &operation{reader: r, Operation: op}
 	if v := op.Attributes["name"]; len(v.Strings) == 1 {
