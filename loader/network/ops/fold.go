@@ -9,8 +9,8 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// FoldBytes returns the number of bytes of memory that computing the results of constant node n
-// needs for each element of a result. It is 0 for operators that only change the shape.
+// FoldBytes returns how much memory, in bytes for each element of a result, is needed to compute
+// the results of n from constants. It returns 0 for an operator that only changes the shape.
 func FoldBytes(n *graph.Node) int {
 	const number = 8
 	switch {
@@ -22,9 +22,9 @@ func FoldBytes(n *graph.Node) int {
 	return 2 * number
 }
 
-// SortBytes returns the number of bytes of memory that a TopK or Unique node needs to sort, for
-// each element of its first input. The input and the results are not included. SortBytes returns 0
-// for other operators.
+// SortBytes returns how much memory, in bytes for each element of its first input, a TopK or Unique
+// node needs to sort. The input and the results are not included. SortBytes returns 0 for other
+// operators.
 func SortBytes(n *graph.Node) int {
 	switch n.Op {
 	case "TopK":
@@ -35,12 +35,12 @@ func SortBytes(n *graph.Node) int {
 	return 0
 }
 
-// newInt64Const returns a constant of shape dims and type int64 with the elements v.
+// newInt64Const returns an int64 constant of shape dims with the elements v.
 func newInt64Const(dims []int, v ...float64) *graph.Const {
 	return &graph.Const{Dims: dims, Type: graph.Int64, Numbers: v}
 }
 
-// Literal returns the constant that a Constant node states in one of its attributes. It returns
+// Literal returns the result of n, a Constant node, which one of its attributes holds. It returns
 // an error if the attribute holds strings or a sparse tensor.
 func Literal(n *graph.Node) (*graph.Const, error) {
 	for name, a := range n.Attr {
@@ -70,7 +70,7 @@ func Literal(n *graph.Node) (*graph.Const, error) {
 	return nil, errors.New("constant has no dense value; want attribute value, value_int, value_ints, value_float or value_floats")
 }
 
-// foldSize returns the extents of a tensor (Shape) or their product (Size).
+// foldSize computes a Shape, the extents of a tensor, or a Size, their product.
 func foldSize(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	dims, err := n.Dims(0)
 	if err != nil {
@@ -91,8 +91,8 @@ func foldView(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	return []*graph.Const{n.Const(0).As(res[0].Dims)}, nil
 }
 
-// foldCast converts the values to another type. Floats lose their fraction when they become
-// integers.
+// foldCast converts values to another element type. Floating-point numbers that become integers
+// lose their fraction.
 func foldCast(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	c, to := n.Const(0), res[0].Type
 	if to.Width() == 0 || c.Type.Width() == 0 {
@@ -162,8 +162,8 @@ func foldWhere(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	return resultConst(res, out), nil
 }
 
-// broadcastOffset returns the offset of element k of a tensor of shape out within a tensor of
-// shape dims that is broadcast to it.
+// broadcastOffset returns where a tensor of shape dims, when it is broadcast to shape out, stores
+// element k of the broadcast tensor, as an offset in elements.
 func broadcastOffset(k int, out, dims []int) int {
 	at, steps, from := 0, graph.BroadcastStrides(dims, out), graph.Strides(out)
 	for i := range out {

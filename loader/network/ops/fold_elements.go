@@ -8,24 +8,25 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// unaryFolder returns a Folder that applies f to each element.
+// unaryFolder returns a Folder that applies f to each element of its input.
 func unaryFolder(f func(float64) float64) Folder {
 	return func(n *graph.Node, res []graph.Result) ([]*graph.Const, error) { return mapElements(n, res, f) }
 }
 
-// binaryFolder returns a Folder that combines the inputs element by element with f, from the
-// first input on.
+// binaryFolder returns a Folder that applies f to the elements of the first two inputs at each
+// position, then to the result and the third input, and so on.
 func binaryFolder(f func(a, b float64) float64) Folder {
 	return typedBinaryFolder(func(a, b float64, _ bool) float64 { return f(a, b) })
 }
 
-// comparisonFolder is like binaryFolder for a function that returns a bool, stored as 0 or 1.
+// comparisonFolder is like binaryFolder for a function that returns a bool, which becomes 0 or 1.
 func comparisonFolder(f func(a, b float64) bool) Folder {
 	return binaryFolder(func(a, b float64) float64 { return graph.Truth(f(a, b)) })
 }
 
-// typedBinaryFolder is like binaryFolder, and also passes f whether the elements are integers.
-func typedBinaryFolder(f func(a, b float64, whole bool) float64) Folder {
+// typedBinaryFolder is like binaryFolder for a function that depends on the element type: integers
+// is true if it is an integer type.
+func typedBinaryFolder(f func(a, b float64, integers bool) float64) Folder {
 	return func(n *graph.Node, res []graph.Result) ([]*graph.Const, error) { return combineElements(n, res, f) }
 }
 
@@ -36,8 +37,8 @@ func quotient(a, b float64, integers bool) float64 {
 	return a / b
 }
 
-// remainder returns a modulo b. The result has the sign of b if both are integers, and the sign
-// of a otherwise.
+// remainder returns a modulo b. The result has the sign of b if integers is set, and the sign of a
+// otherwise.
 func remainder(a, b float64, integers bool) float64 {
 	r := math.Mod(a, b)
 	if integers && r != 0 && (r < 0) != (b < 0) {
@@ -46,8 +47,8 @@ func remainder(a, b float64, integers bool) float64 {
 	return r
 }
 
-// resultConst returns v, rounded to the type of the first result, as a constant of the first
-// result's shape. It modifies v.
+// resultConst returns a constant with the shape and type of res[0], whose elements are v rounded to
+// that type. It modifies v.
 func resultConst(res []graph.Result, v []float64) []*graph.Const {
 	r := res[0]
 	for i := range v {
@@ -106,7 +107,7 @@ func foldClip(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	return mapElements(n, res, func(x float64) float64 { return min(max(x, low), high) })
 }
 
-// foldMean returns the mean of all inputs, element by element.
+// foldMean computes the mean of all inputs at each position.
 func foldMean(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	c, err := combineElements(n, res, func(a, b float64, _ bool) float64 { return a + b })
 	if err != nil {
@@ -178,10 +179,9 @@ func foldReduction(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	return resultConst(res, out), nil
 }
 
-// Repeatable returns the constant c, the second operand of the elementwise node n, in a shape that
-// broadcasts to the first operand by the current rules. Before version 7 of ONNX's operators, an
-// attribute named the axis at which c is aligned. For later versions, Repeatable returns c
-// unchanged.
+// Repeatable returns c, the second operand of the elementwise node n, in a shape that broadcasts to
+// the first operand by ONNX's current rules. Before version 7 of the operators, an attribute named
+// the axis at which c is aligned. For later versions, Repeatable returns c unchanged.
 func Repeatable(n *graph.Node, c *graph.Const) *graph.Const {
 	if len(c.Dims) == 0 || !usesOldBroadcast(n) {
 		return c
@@ -194,7 +194,8 @@ func Repeatable(n *graph.Node, c *graph.Const) *graph.Const {
 }
 
 // ClipBounds returns the lower and upper bound of a Clip node. Bounds are attributes or, since
-// version 11 of ONNX's operators, inputs. A bound that is not given is infinite.
+// version 11 of the operator, inputs; a missing bound is infinite. ClipBounds returns an error if a
+// bound is computed or is not a single number.
 func ClipBounds(n *graph.Node) (low, high float64, err error) {
 	bound := [2]float64{math.Inf(-1), math.Inf(1)}
 	for i, name := range [...]string{"min", "max"} {

@@ -11,8 +11,9 @@ import (
 
 // Operators on images at computed positions: box suppression and sampling between pixels.
 
-// foldSuppression selects boxes by descending score, class by class, dropping boxes that
-// overlap a selected one too much. The result has one row for each selected box.
+// foldSuppression computes a NonMaxSuppression: it selects boxes by descending score, class by
+// class, and drops boxes that overlap a selected one too much. The result has one row for each
+// selected box.
 func foldSuppression(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	in, err := readOperands(n, 2)
 	if err != nil {
@@ -72,7 +73,8 @@ func foldSuppression(n *graph.Node, res []graph.Result) ([]*graph.Const, error) 
 	return resultConst([]graph.Result{{Dims: []int{len(out) / 3, 3}, Type: res[0].Type}}, out), nil
 }
 
-// foldGridSample samples images between pixels, at grid coordinates from -1 to 1.
+// foldGridSample computes a GridSample, which samples images between pixels, at coordinates from -1
+// to 1 that a grid lists.
 func foldGridSample(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	in, err := readOperands(n, 2)
 	if err != nil {
@@ -117,7 +119,8 @@ type imageSampler struct {
 	corners bool   // whether -1 and 1 mean the centers of the outermost pixels, not their edges
 }
 
-// toPixels converts a grid coordinate from -1 to 1 to a pixel position.
+// toPixels converts coordinate x of a grid, from -1 to 1, to a position in pixels along an axis
+// with the given extent.
 func (s *imageSampler) toPixels(x float64, extent int) float64 {
 	if s.corners {
 		return (x + 1) / 2 * float64(extent-1)
@@ -125,8 +128,9 @@ func (s *imageSampler) toPixels(x float64, extent int) float64 {
 	return (float64((x+1)*float64(extent)) - 1) / 2
 }
 
-// reflectOrClamp maps a position outside the image to the position inside it whose value the
-// padding mode uses. In mode zeros it returns x unchanged.
+// reflectOrClamp returns the position along an axis from which the padding mode takes the value for
+// position x: x reflected at the edges of the image in mode reflection, x clamped to the image in
+// mode border, and x itself in mode zeros.
 func (s *imageSampler) reflectOrClamp(x float64, extent int) float64 {
 	low, high := -0.5, float64(extent)-0.5
 	if s.corners {
@@ -147,7 +151,8 @@ func (s *imageSampler) reflectOrClamp(x float64, extent int) float64 {
 	return x
 }
 
-// pixelAt returns a pixel of image p, or the padding value if y, x is outside.
+// pixelAt returns the pixel in row y and column x of image p. Outside the image, it returns the
+// value that the padding mode defines.
 func (s *imageSampler) pixelAt(p, y, x int) float64 {
 	if y < 0 || y >= s.h || x < 0 || x >= s.w {
 		if s.outside == "zeros" {
@@ -158,7 +163,8 @@ func (s *imageSampler) pixelAt(p, y, x int) float64 {
 	return s.numbers[(p*s.h+y)*s.w+x]
 }
 
-// interpolate returns the value of image p at a position between pixels.
+// interpolate returns the value of image p at a position between pixels. mode is nearest, linear,
+// cubic, or an older name of these. interpolate returns an error for any other mode.
 func (s *imageSampler) interpolate(p int, y, x float64, mode string) (float64, error) {
 	x0, y0, sum := math.Floor(x), math.Floor(y), 0.0
 	switch mode {
@@ -197,8 +203,8 @@ func cubicWeight(d float64) float64 {
 	return 0
 }
 
-// foldRoiAlign divides each box into cells, samples every cell at points between pixels and
-// returns the mean or the maximum of the samples.
+// foldRoiAlign computes a RoiAlign: it divides each box into cells, samples every cell at points
+// between pixels, and returns the mean or the maximum of each cell's samples.
 func foldRoiAlign(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	in, err := readOperands(n, 3)
 	if err != nil {
@@ -262,8 +268,9 @@ func foldRoiAlign(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	return resultConst(res, out), nil
 }
 
-// bilinearTerms returns the four pixels around a position in an image, each multiplied by its
-// bilinear weight. All are 0 if the position is more than a pixel outside.
+// bilinearTerms returns the four pixels around position y, x of an image with h rows and w columns,
+// each multiplied by its weight in a bilinear interpolation. All are 0 if the position is more than
+// a pixel outside the image.
 func bilinearTerms(image []float64, h, w int, y, x float64) [4]float64 {
 	if !(y >= -1 && y <= float64(h) && x >= -1 && x <= float64(w)) {
 		return [4]float64{}

@@ -11,7 +11,8 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// resolveIndex returns v as an index into extent elements. A negative v counts from the end.
+// resolveIndex converts v to an index into an axis of the given extent. A negative v counts from
+// the end. resolveIndex returns an error if the index is out of range.
 func resolveIndex(v float64, extent int) (int, error) {
 	i := int(v)
 	if i < 0 {
@@ -38,7 +39,7 @@ type array struct {
 	dims    []int
 }
 
-// readOperands returns the first k inputs.
+// readOperands returns the values and shapes of the first k inputs, which must be constants.
 func readOperands(n *graph.Node, k int) ([]array, error) {
 	list := make([]array, k)
 	for i := range list {
@@ -116,8 +117,8 @@ func foldGatherND(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	return resultConst(res, out), nil
 }
 
-// reductionFunc returns the function that combines an old value with an update, chosen by the
-// reduction attribute.
+// reductionFunc returns the function that combines an element with an update of it, as the node's
+// attribute reduction says. It returns an error for an unknown reduction.
 func reductionFunc(n *graph.Node) (func(old, v float64) float64, error) {
 	switch r := n.Text("reduction", "none"); r {
 	case "none":
@@ -276,7 +277,7 @@ func foldIsNaNOrInf(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	})
 }
 
-// foldNonZero lists the indices of nonzero elements, with one row for each axis.
+// foldNonZero computes a NonZero: the indices of all nonzero elements, with one row for each axis.
 func foldNonZero(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	v, d, err := operandValues(n, 0)
 	if err != nil {
@@ -297,8 +298,8 @@ func foldNonZero(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	return resultConst(res, out), nil
 }
 
-// foldRandomNumbers draws pseudo-random numbers. They are the same in every run, but differ from
-// the numbers that another runtime draws.
+// foldRandomNumbers computes pseudo-random numbers. They are the same in every run, but differ from
+// the numbers of other runtimes.
 func foldRandomNumbers(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	seed := math.Float32bits(n.Float("seed", 0))
 	r := rand.New(rand.NewPCG(uint64(seed), uint64(len(n.Out[0].Name))))

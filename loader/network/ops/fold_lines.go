@@ -11,8 +11,9 @@ import (
 
 // Operators that work on lines along an axis: search, sum, sort and selection.
 
-// eachLine calls visit for every line along an axis, with the number of the line, the offset of
-// its first element and the step between elements.
+// eachLine calls visit for every line of elements along an axis of a tensor of shape dims. k is the
+// number of the line, first the offset of its first element, and step the distance between its
+// elements.
 func eachLine(dims []int, axis int, visit func(k, first, step int)) {
 	step := graph.Elements(dims[axis+1:])
 	k := 0
@@ -121,8 +122,8 @@ func foldCumSum(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	return resultConst(res, out), nil
 }
 
-// foldHardmax sets the first maximum along an axis to 1 and all other elements to 0. Before
-// version 13, all axes from axis on count as one.
+// foldHardmax sets the first maximum along an axis to 1 and all other elements to 0. Before version
+// 13 of the operator, the named axis and all later ones count as one.
 func foldHardmax(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	v, d, err := operandValues(n, 0)
 	if err != nil {
@@ -186,7 +187,7 @@ func foldReverseSequence(n *graph.Node, res []graph.Result) ([]*graph.Const, err
 	return resultConst(res, out), nil
 }
 
-// foldCompress keeps the elements along an axis for which the condition is true.
+// foldCompress keeps the positions along an axis for which the condition is true.
 func foldCompress(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	in, err := readOperands(n, 2)
 	if err != nil {
@@ -269,8 +270,8 @@ func foldUnique(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	}, nil
 }
 
-// groupEqualParts groups the parts 0 to n-1 that compare as equal. It returns the index of the
-// first part of each group, with groups in ascending order, and the group of every part.
+// groupEqualParts groups the parts 0 to n-1 that compare as equal. firsts holds the first part of
+// each group, with groups in ascending order. group holds the number of each part's group.
 func groupEqualParts(n int, compare func(a, b int) int) (firsts, group []int) {
 	order := make([]int, n)
 	for i := range order {
@@ -287,8 +288,9 @@ func groupEqualParts(n int, compare func(a, b int) int) (firsts, group []int) {
 	return firsts, group
 }
 
-// foldSoftmax returns each element's exponential divided by the sum of exponentials along an
-// axis, or the logarithm of that. Before version 13, all axes from axis on count as one.
+// foldSoftmax divides each element's exponential by the sum of exponentials along an axis, and
+// takes the logarithm for a LogSoftmax. Before version 13 of the operators, the named axis and all
+// later ones count as one.
 func foldSoftmax(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	v, d, err := operandValues(n, 0)
 	if err != nil {

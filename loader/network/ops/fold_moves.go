@@ -6,8 +6,9 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// stridedConst returns a constant of shape dims whose elements are read from the first input at
-// offset first with the given steps.
+// stridedConst returns a constant of shape dims whose elements are read from the node's first
+// input. The first element is at offset first, and steps holds the distance in elements for each
+// axis.
 func stridedConst(n *graph.Node, dims, steps []int, first int) ([]*graph.Const, error) {
 	v, err := n.Const(0).Values()
 	if err != nil {

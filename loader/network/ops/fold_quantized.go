@@ -7,7 +7,8 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// readZeroPoints returns the third input, or as many zeros as there are scales if it is left out.
+// readZeroPoints returns the zero points in the node's third input or, without that input, as many
+// zeros as there are scales.
 func readZeroPoints(n *graph.Node, scales int) ([]float64, error) {
 	if !n.Given(2) {
 		return make([]float64, scales), nil
@@ -16,8 +17,8 @@ func readZeroPoints(n *graph.Node, scales int) ([]float64, error) {
 	return zero, err
 }
 
-// foldQuantizeLinear divides by the scale, rounds halves to even, adds the zero point and clamps to
-// the range of the result's type.
+// foldQuantizeLinear divides each element by the scale, rounds halves to even, adds the zero point
+// and clamps the sum to the range of the result's type.
 func foldQuantizeLinear(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	v, d, err := operandValues(n, 0)
 	if err != nil {

@@ -7,9 +7,9 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// Infer returns the shape and element type of each result of a node whose input shapes are known.
-// The multiply-accumulates of the whole node are in the first result. Infer returns an error for an
-// unknown operator, or if the shapes of the inputs are incompatible.
+// Infer returns the shape and element type of each result of n, whose input shapes must be known.
+// The first result also has the number of multiply-accumulates of the whole node. Infer returns an
+// error for an unknown operator, or if the shapes of the inputs are incompatible.
 func Infer(n *graph.Node) ([]graph.Result, error) {
 	f := Of(n.Op).Infer
 	if f == nil || n.Domain != "" && n.Domain != "ai.onnx" && n.Domain != "com.microsoft" {
@@ -30,8 +30,8 @@ func Infer(n *graph.Node) ([]graph.Result, error) {
 	return r, nil
 }
 
-// singleResult returns a list with one result of shape dims, whose type is that of the node's first
-// input.
+// singleResult returns a list with a single result of shape dims, whose element type is that of the
+// node's first input.
 func singleResult(n *graph.Node, dims []int) []graph.Result { return singleResultWithMACs(n, dims, 0) }
 
 // singleResultWithMACs is like singleResult for a node that needs macs multiply-accumulates.
@@ -80,8 +80,9 @@ func broadcastRule(elem graph.Type) Rule {
 // where an attribute names the axis of the first operand at which it is aligned.
 func usesOldBroadcast(n *graph.Node) bool { return n.Int("broadcast", 0) != 0 || n.Opset < 7 }
 
-// oldBroadcastShape returns the shape of the second operand, b, with ones appended so that it
-// broadcasts to a as the operators before version 7 define it.
+// oldBroadcastShape returns b, the shape of the second operand, with ones appended so that it
+// broadcasts to a by the current rules as it did before version 7 of the operators. It returns an
+// error if the shapes are incompatible.
 func oldBroadcastShape(n *graph.Node, a, b []int) ([]int, error) {
 	if n.Int("broadcast", 0) == 0 {
 		if !slices.Equal(a, b) {

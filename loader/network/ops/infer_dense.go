@@ -11,8 +11,8 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// Dilation returns the distance between neighboring taps vertically and horizontally. A window
-// over a single axis has a vertical distance of 1.
+// Dilation returns the vertical and the horizontal distance between neighboring taps. The vertical
+// distance is 1 for a window over a single axis.
 func (w *Window) Dilation() (dy, dx int) {
 	if len(w.Dilations) == 1 {
 		return 1, w.Dilations[0]
@@ -29,9 +29,9 @@ type Window struct {
 	Out                      []int // extents of the result
 }
 
-// WindowOf returns the window of a convolution or a pool. in holds the spatial extents of its
-// input, and taps the extents of its weights, which the attribute kernel_shape overrides. It
-// returns an error if an attribute has the wrong length or a number out of range.
+// WindowOf returns the window of n, a convolution or a pool. in holds the spatial extents of the
+// input, and taps those of the weights; the attribute kernel_shape overrides taps. WindowOf returns
+// an error if an attribute has the wrong length or a number out of range.
 func WindowOf(n *graph.Node, in, taps []int) (Window, error) {
 	if k, ok, _ := n.List("kernel_shape", -1); ok {
 		taps = k
@@ -89,10 +89,11 @@ func WindowOf(n *graph.Node, in, taps []int) (Window, error) {
 	return w, nil
 }
 
-// span returns the number of elements from the first to the last tap of an axis.
+// span returns the number of elements along an axis from the first tap to the last.
 func (w *Window) span(axis int) int { return w.Dilations[axis]*(w.Taps[axis]-1) + 1 }
 
-// applyAutoPad sets the padding of an axis of the given extent as auto_pad asks.
+// applyAutoPad sets the padding along an axis of the given extent according to auto, the node's
+// attribute auto_pad. It returns an error for an unknown value.
 func (w *Window) applyAutoPad(auto string, axis, extent int) error {
 	switch step := w.Strides[axis]; auto {
 	case "", "NOTSET":
@@ -143,9 +144,9 @@ func inferConv(n *graph.Node) ([]graph.Result, error) {
 	return singleResultWithMACs(n, append([]int{d[0], f[0]}, w.Out...), graph.Elements(w.Out)*d[0]*f[0]*graph.Elements(f[1:])), nil
 }
 
-// TransposedWindow returns the window of a transposed convolution whose input has shape d and
-// whose weights have shape f. The window's Before and After are the numbers of elements that are
-// cropped from the result.
+// TransposedWindow returns the window of n, a transposed convolution whose input has shape d and
+// whose weights have shape f. Its fields Before and After hold how many elements are cropped from
+// the result. TransposedWindow returns an error if an attribute is invalid or the result is empty.
 func TransposedWindow(n *graph.Node, d, f []int) (Window, error) {
 	in := d[2:]
 	w, err := WindowOf(n, slices.Repeat([]int{graph.MaxExtent}, len(in)), f[2:])
@@ -284,8 +285,9 @@ func inferMatMul(n *graph.Node) ([]graph.Result, error) {
 	return singleResultWithMACs(n, out, graph.Elements(out)*k), nil
 }
 
-// matmulShape returns the shape of the product of matrices of shapes a and b, whose leading axes
-// are broadcast, and the number of products in each of its elements.
+// matmulShape returns the shape of the product of two matrices, or stacks of matrices whose leading
+// axes are broadcast, of shapes a and b. The second result is the number of products that are
+// summed in each element.
 func matmulShape(a, b []int) ([]int, int, error) {
 	if len(a) == 0 || len(b) == 0 {
 		return nil, 0, fmt.Errorf("cannot multiply shapes %v and %v; want at least 1 axis each", a, b)
@@ -410,8 +412,9 @@ func inferEinsum(n *graph.Node) ([]graph.Result, error) {
 	return singleResultWithMACs(n, out, int(min(all, 1<<50))), nil
 }
 
-// readBlockSize returns the shape of the first input, which must have four axes, and the attribute
-// blocksize of a DepthToSpace or SpaceToDepth.
+// readBlockSize returns the shape of the node's input and its attribute blocksize. The node is a
+// DepthToSpace or SpaceToDepth. readBlockSize returns an error unless the input has four axes and
+// the block size is in range.
 func readBlockSize(n *graph.Node) (dims []int, size int, err error) {
 	const most = 1 << 10
 	dims, err = n.Dims(0)
@@ -449,8 +452,8 @@ func inferSpaceToDepth(n *graph.Node) ([]graph.Result, error) {
 	return singleResult(n, []int{d[0], d[1] * b * b, d[2] / b, d[3] / b}), nil
 }
 
-// Padding returns the numbers of elements that a Pad node adds before and after each axis. A
-// negative number crops the axis instead.
+// Padding returns how many elements a Pad node adds before and after each of rank axes. A negative
+// number removes elements. Padding returns an error if the numbers are computed or invalid.
 func Padding(n *graph.Node, rank int) (before, after []int, err error) {
 	pads, ok, err := n.List("pads", 1)
 	if !ok && n.Attr["paddings"] != nil { // version 1
@@ -502,7 +505,8 @@ func inferPad(n *graph.Node) ([]graph.Result, error) {
 }
 
 // Scales returns the factor by which a Resize or Upsample node enlarges each axis of an input of
-// shape d, and the shape of the result.
+// shape d, and the shape of the result. It returns an error if scales and sizes are computed or
+// invalid.
 func Scales(n *graph.Node, d []int) (scales []float64, out []int, err error) {
 	at, sizes := 1, 3
 	if n.Op == "Resize" && n.Opset >= 11 {

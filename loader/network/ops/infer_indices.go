@@ -9,8 +9,8 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// inputShapeRule returns a Rule for one result with the type of the first input and the shape of
-// input i.
+// inputShapeRule returns a Rule for a single result that has the type of the first input and the
+// shape of input i.
 func inputShapeRule(i int) Rule {
 	return func(n *graph.Node) ([]graph.Result, error) {
 		d, err := n.Dims(i)
@@ -142,7 +142,7 @@ func inferSuppression(n *graph.Node) ([]graph.Result, error) {
 }
 
 // inferNonZero infers the largest result of a NonZero: one column for each element that may be
-// nonzero. The nonzero elements of a constant are counted.
+// nonzero. For a constant, it counts the nonzero elements.
 func inferNonZero(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil {
@@ -165,8 +165,9 @@ func inferNonZero(n *graph.Node) ([]graph.Result, error) {
 	return []graph.Result{{Dims: []int{max(1, len(d)), count}, Type: graph.Int64}}, nil
 }
 
-// readOptionalAxis returns dims and the axis attribute of n. Without the attribute, n works on
-// the flattened tensor: the shape is its number of elements, and the axis is 0.
+// readOptionalAxis returns the shape and the axis with which n reads its input, of shape dims: dims
+// and the attribute axis. If the node lacks the attribute, it reads the flattened input, so the
+// shape is the number of elements, and the axis is 0.
 func readOptionalAxis(n *graph.Node, dims []int) (shape []int, axis int, err error) {
 	if n.Attr["axis"] == nil {
 		return []int{graph.Elements(dims)}, 0, nil

@@ -105,9 +105,9 @@ func inferUnsqueeze(n *graph.Node) ([]graph.Result, error) {
 	return singleResult(n, out), nil
 }
 
-// Permutation returns the permutation of a Transpose node whose input has rank axes: axis i of the
-// result is the input's axis with the number in element i. The default reverses all axes.
-// Permutation returns an error if the attribute is not a permutation of rank axes.
+// Permutation returns the order of axes that n, a Transpose, produces: axis i of its result is axis
+// perm[i] of its input, for the returned perm. By default, the axes are reversed. Permutation
+// returns an error if the node's attribute is not a permutation of rank axes.
 func Permutation(n *graph.Node, rank int) ([]int, error) {
 	perm, given, _ := n.List("perm", -1)
 	if !given {
@@ -143,8 +143,8 @@ func inferTranspose(n *graph.Node) ([]graph.Result, error) {
 	return singleResult(n, out), nil
 }
 
-// Axis returns axis counted from the front of a tensor with rank axes. A negative axis counts
-// from the end, so that -1 is the last. Axis returns an error if the tensor has no such axis.
+// Axis returns axis as a number from 0 to rank-1. A negative axis counts from the end, so that -1
+// is the last. Axis returns an error if a tensor with rank axes has no such axis.
 func Axis(rank, axis int) (int, error) {
 	at := axis
 	if at < 0 {
@@ -232,12 +232,12 @@ func inferSplit(n *graph.Node) ([]graph.Result, error) {
 	return out, nil
 }
 
-// A Selection describes the elements of an axis that a Slice node selects: Count elements from
-// index Begin on, Step apart. Step is negative for elements in reverse order.
+// A Selection says which elements of an axis a Slice node selects: Count elements from index Begin
+// on, Step apart. Step is negative for elements in reverse order.
 type Selection struct{ Begin, Count, Step int }
 
-// Bounds returns, for each axis of an input of shape dims, the elements that a Slice node
-// selects. It returns an error if the bounds are computed when the network runs.
+// Bounds returns which elements n, a Slice, selects along each axis of an input of shape dims. It
+// returns an error if a bound is computed when the network runs.
 func Bounds(n *graph.Node, dims []int) ([]Selection, error) {
 	starts, _, err1 := n.List("starts", 1)
 	ends, _, err2 := n.List("ends", 2)
@@ -294,8 +294,8 @@ func Bounds(n *graph.Node, dims []int) ([]Selection, error) {
 	return runs, nil
 }
 
-// resolveBound returns a slice bound of an axis of n elements, counted from the front and clamped
-// to 0 through n. A negative bound counts from the end.
+// resolveBound converts a slice bound of an axis of n elements to a number from 0 to n. A negative
+// bound counts from the end, and a bound beyond the axis is clamped.
 func resolveBound(bound, n int) int {
 	if bound < 0 {
 		bound += n

@@ -13,10 +13,10 @@ var (
 	positive = &graph.Range{Low: 0, High: math.Inf(1)}
 )
 
-// EvalComparison returns the result of a comparison that is the same for all values of its
-// inputs, such as whether the result of a sigmoid is above -1. One side must be a constant
-// outside the known range of the other side's elements. ok is false if the range does not decide
-// the comparison, if the size of the tensor depends on values, or if the tensor has more than
+// EvalComparison evaluates a comparison whose result is the same for all values of its inputs, such
+// as whether the result of a sigmoid is above -1. The second input must be a constant that is
+// outside the known range of the first input's elements. ok is false if the range does not decide
+// the comparison, if the size of the first input depends on values, or if that input has more than
 // 65,536 elements.
 func EvalComparison(n *graph.Node) (result, ok bool) {
 	const few = 1 << 16

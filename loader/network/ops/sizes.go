@@ -21,8 +21,8 @@ type Spread struct {
 	Span  *graph.Span // nil if the elements have no known bounds
 }
 
-// dynamicAxis returns the axis of result i whose extent depends on the values that the node
-// reads, or -1 if there is none.
+// dynamicAxis returns the axis along which the extent of r, the node's result i, depends on the
+// values that the node reads. It returns -1 if there is none.
 func dynamicAxis(n *graph.Node, i int, r graph.Result) int {
 	switch n.Op {
 	case "NonMaxSuppression":
@@ -50,14 +50,14 @@ func dynamicAxis(n *graph.Node, i int, r graph.Result) int {
 	return -1
 }
 
-// MakesDynamic reports whether the sizes of the node's results depend on the values of its
-// inputs, as those of NonZero do, and not only on their shapes.
+// MakesDynamic reports whether the sizes of the node's results depend on the values of its inputs
+// and not only on their shapes, as for NonZero.
 func MakesDynamic(n *graph.Node) bool {
 	return Of(n.Op).Has(Sizes) || hasComputedCut(n)
 }
 
-// hasComputedCut reports whether the node keeps part of its first input, and the size of that
-// part is computed without known bounds.
+// hasComputedCut reports whether the node keeps a part of its first input, and the size of the part
+// is computed and has no known bounds.
 func hasComputedCut(n *graph.Node) bool {
 	computed := func(i int) bool {
 		return n.Given(i) && n.Const(i) == nil && n.In[i].Span == nil
@@ -71,8 +71,8 @@ func hasComputedCut(n *graph.Node) bool {
 	return false
 }
 
-// IsDynamic reports whether a size that depends on values is involved in the node: as the size
-// of an input or result, or as an element that is computed from such a size.
+// IsDynamic reports whether the node reads or produces a tensor whose size depends on values, or
+// reads elements that are computed from such a size.
 func IsDynamic(n *graph.Node) bool {
 	return MakesDynamic(n) || slices.ContainsFunc(n.In, func(v *graph.Value) bool { return v.Least != nil || v.Span != nil })
 }
@@ -117,9 +117,9 @@ func eachCorner(n *graph.Node, visit func(at *graph.Node)) {
 	}
 }
 
-// InferBounds returns the largest shapes of a node's results, and a [Spread] with the bounds of
-// each. It infers the results for the largest and the least inputs. The error is that of [Infer]
-// for the largest inputs.
+// InferBounds infers the results of a node for the largest and the least inputs. It returns the
+// largest shapes of the results, and a [Spread] with the bounds of each. The error is that of
+// [Infer] for the largest inputs.
 func InferBounds(n *graph.Node) ([]graph.Result, []Spread, error) {
 	var least, most []graph.Result
 	var failed error // the error of Infer for the largest inputs
@@ -163,7 +163,8 @@ func InferBounds(n *graph.Node) ([]graph.Result, []Spread, error) {
 	return most, spreads, nil
 }
 
-// largestCut returns the results that a node has if it keeps all of its input of shape d.
+// largestCut returns the results of a Slice or TopK node that keeps all of its input, which has
+// shape d.
 func largestCut(n *graph.Node, d []int) []graph.Result {
 	r := []graph.Result{{Dims: slices.Clone(d), Type: n.Type(0)}}
 	if n.Op == "TopK" {
@@ -180,8 +181,8 @@ func cloneResults(list []graph.Result) []graph.Result {
 	return out
 }
 
-// widenBounds extends the bounds least and most to include more. It reports false if the results in
-// more have a different number or rank.
+// widenBounds lowers the extents in least and raises those in most so that they include the extents
+// in more. It returns false if the results in more have another number or rank.
 func widenBounds(least, most, more []graph.Result) bool {
 	if len(more) != len(most) {
 		return false
@@ -201,8 +202,8 @@ func widenBounds(least, most, more []graph.Result) bool {
 // and sizes are far smaller.
 const mostBounded = 256
 
-// boundElements returns bounds of the elements of the only result r. It returns nil unless the
-// elements are computed from sizes by an operator that is monotonic in each operand.
+// boundElements returns bounds of the elements of r, the node's only result. It returns nil unless
+// the elements are computed from sizes by an operator that is monotonic in each operand.
 func boundElements(n *graph.Node, r graph.Result) *graph.Span {
 	if graph.Elements(r.Dims) > mostBounded || !isMonotone(n) {
 		return nil
@@ -266,9 +267,9 @@ func isMonotone(n *graph.Node) bool {
 	return true
 }
 
-// IsRowwise reports whether the node computes each position along the axes of varying size from
-// that position alone. Inputs can then be padded with zeros along these axes without a change of
-// other positions in the results.
+// IsRowwise reports whether each position of the node's results along the axes of varying size
+// depends only on the inputs at that position. If so, zeros that pad the inputs along these axes do
+// not change other positions of the results.
 func IsRowwise(n *graph.Node) bool {
 	for i, v := range n.In {
 		least, dims := v.Least, v.Dims
@@ -281,8 +282,8 @@ func IsRowwise(n *graph.Node) bool {
 	return true
 }
 
-// isIndependentAlong reports whether the node computes positions along an axis of input i
-// independently.
+// isIndependentAlong reports whether each position along an axis of input i affects only one
+// position of the node's result. rank is the number of axes of the input.
 func isIndependentAlong(n *graph.Node, i, axis, rank int) bool {
 	if Of(n.Op).Has(Elementwise) {
 		return true

@@ -48,11 +48,11 @@ const (
 	Transparent                      // commutes with a transpose
 )
 
-// Has reports whether the operator has at least one of the properties in p.
+// Has reports whether the operator has at least one of the properties in the set p.
 func (o *Operator) Has(p Property) bool { return o.Is&p != 0 }
 
-// Host returns the function with which the host computes the operator. It is o.Fold or, if that
-// is nil, o.Sized; it is nil if the operator has neither.
+// Host returns the function with which the host computes the operator: o.Fold or, if it is nil,
+// o.Sized. It returns nil if both are nil.
 func (o *Operator) Host() Folder {
 	if o.Fold != nil {
 		return o.Fold
@@ -60,8 +60,8 @@ func (o *Operator) Host() Folder {
 	return o.Sized
 }
 
-// Of returns the description of the named operator. It returns a description without any content
-// for an unknown name, never nil.
+// Of returns the table's entry for the named operator. For an unknown name, it returns an entry
+// without any content, never nil.
 func Of(op string) *Operator {
 	if o := table[op]; o != nil {
 		return o
