@@ -250,8 +250,8 @@ func (m *matcher) matchNorm(out *graph.Value) *graph.Node {
 	return newUnaryNode("RMSNormalization", d, a)
 }
 
-// splitRootQuotient splits d/sqrt(v), in any of the forms in which exporters write it. It
-// returns nil tensors if the form is unknown.
+// splitRootQuotient returns d and v for a tensor that is d/sqrt(v), in any form in which exporters
+// write it. It returns nil for any other tensor.
 func (m *matcher) splitRootQuotient(out *graph.Value) (d, v *graph.Value) {
 	if n := m.makerOf(out, "Div"); n != nil && len(n.In) == 2 {
 		return n.In[0], m.radicandOf(n.In[1], 0.5)
@@ -278,8 +278,8 @@ func (m *matcher) splitRootQuotient(out *graph.Value) (d, v *graph.Value) {
 	return nil, nil
 }
 
-// radicandOf returns v if the tensor is v to the given power, which is 0.5 or -0.5. It returns
-// nil otherwise.
+// radicandOf returns v for a tensor that is v to the given power, 0.5 or -0.5. It returns nil for
+// any other tensor.
 func (m *matcher) radicandOf(tensor *graph.Value, power float64) *graph.Value {
 	if power > 0 {
 		if v := m.argumentOf(tensor, "Sqrt"); v != nil {
@@ -296,7 +296,8 @@ func (m *matcher) radicandOf(tensor *graph.Value, power float64) *graph.Value {
 	return nil
 }
 
-// centeredOperand returns x if the tensor is x minus its mean over axes, and nil otherwise.
+// centeredOperand returns x for a tensor that is x minus the mean of x over axes. It returns nil
+// for any other tensor.
 func (m *matcher) centeredOperand(tensor *graph.Value, axes []int) *graph.Value {
 	s := m.makerOf(tensor, "Sub")
 	if s == nil || len(s.In) != 2 {

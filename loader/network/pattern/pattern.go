@@ -15,10 +15,9 @@ type Match struct {
 	Inside []int       // indices of the other nodes, whose results nothing else reads
 }
 
-// Find looks for groups of nodes that compute one operator together. The first result holds the
-// matches by the index of their last node. The second holds the indices of all other nodes in
-// matches. Find starts at the last node, so that it finds a group before a smaller group inside
-// it. outputs are the tensors that must still be computed.
+// Find looks for groups of nodes that compute one operator together. It returns the matches by the
+// index of their last node, and the set of the indices of all other nodes in matches. It finds a
+// group before a smaller group inside it. outputs are the tensors that must still be computed.
 func Find(nodes []*graph.Node, outputs []*graph.Value) (map[int]*Match, map[int]bool) {
 	m := &matcher{nodes: nodes, maker: map[*graph.Value]int{}, readers: map[*graph.Value]int{}}
 	for i := range nodes {
@@ -51,7 +50,7 @@ func Find(nodes []*graph.Node, outputs []*graph.Value) (map[int]*Match, map[int]
 }
 
 // Replace returns nodes with each group that [Find] found replaced by one node, at the position of
-// the group's last node. found and inside are the results of Find for nodes.
+// the group's last node. found and inside are the results of [Find] for nodes.
 func Replace(nodes []*graph.Node, found map[int]*Match, inside map[int]bool) []*graph.Node {
 	var list []*graph.Node
 	for i, n := range nodes {
@@ -65,7 +64,7 @@ func Replace(nodes []*graph.Node, found map[int]*Match, inside map[int]bool) []*
 	return list
 }
 
-// countBranchReads counts the tensors that the branches of a node read.
+// countBranchReads adds the tensors that the branches of node read to m.readers.
 func (m *matcher) countBranchReads(node *graph.Node) {
 	for _, a := range node.Attr {
 		if a.Graph == nil {
@@ -117,7 +116,8 @@ func (m *matcher) matchAt(i int) *Match {
 	return nil
 }
 
-// isEnclosed reports whether only nodes of the match read the results of the nodes inside.
+// isEnclosed reports whether only nodes of a match read the results of its inner nodes. inside
+// holds the indices of the inner nodes, and last is the index of the last node.
 func (m *matcher) isEnclosed(last int, inside []int) bool {
 	reads := map[*graph.Value]int{}
 	for _, k := range append(slices.Clone(inside), last) {
@@ -135,8 +135,8 @@ func (m *matcher) isEnclosed(last int, inside []int) bool {
 	return true
 }
 
-// readsItself reports whether the operator reads a result from inside the match. For
-// Sigmoid(s)*s with s a sigmoid, both sigmoids are inside.
+// readsItself reports whether node, the operator of a match, reads the result of a node inside the
+// match. For example, both sigmoids of Sigmoid(s)*s are inside if s is a sigmoid.
 func (m *matcher) readsItself(node *graph.Node, inside []int) bool {
 	return slices.ContainsFunc(node.In, func(v *graph.Value) bool {
 		i, ok := m.maker[v]
@@ -144,8 +144,8 @@ func (m *matcher) readsItself(node *graph.Node, inside []int) bool {
 	})
 }
 
-// makerOf returns the node that produces a tensor if it is one of the given operators, and adds
-// it to the match. It returns nil otherwise.
+// makerOf returns the node that produces a tensor, and adds it to the match. It returns nil if no
+// node does, or if the node's operator is not one of ops.
 func (m *matcher) makerOf(tensor *graph.Value, ops ...string) *graph.Node {
 	i, ok := m.maker[tensor]
 	if !ok || !slices.Contains(ops, m.nodes[i].Op) || len(m.nodes[i].In) == 0 || m.nodes[i].Domain != "" && m.nodes[i].Domain != "ai.onnx" {
@@ -155,7 +155,7 @@ func (m *matcher) makerOf(tensor *graph.Value, ops ...string) *graph.Node {
 	return m.nodes[i]
 }
 
-// constantOf returns the constant that a tensor is, looking through Identity and Cast. It
+// constantOf returns the constant that a tensor holds, looking through Identity and Cast. It
 // returns nil if the tensor is not a constant.
 func (m *matcher) constantOf(tensor *graph.Value) *graph.Const {
 	for range 4 { // nodes that do not change values
@@ -185,8 +185,9 @@ func (m *matcher) constantOf(tensor *graph.Value) *graph.Const {
 	return nil
 }
 
-// scalarOf returns the value of the named tensor if it is a constant of one element with at most one
-// axis, which broadcasts without changing a shape. Otherwise the second result is false.
+// scalarOf returns the only element of a constant tensor. It returns false if the tensor is
+// computed, has several elements, or has more than one axis, since such a tensor may change the
+// shape of what it is combined with.
 func (m *matcher) scalarOf(tensor *graph.Value) (float64, bool) {
 	c := m.constantOf(tensor)
 	if c == nil || c.Absent() || len(c.Dims) > 1 || c.Elements() != 1 {
@@ -196,15 +197,16 @@ func (m *matcher) scalarOf(tensor *graph.Value) (float64, bool) {
 	return v, err == nil
 }
 
-// isNear reports whether v equals want up to the rounding error of fp16.
+// isNear reports whether v equals want within the rounding error of fp16, 0.2 %.
 func isNear(v, want float64) bool { return math.Abs(v-want) <= 2e-3*math.Abs(want) }
 
-// splitProduct splits a product into its constant factor and its other factors.
+// splitProduct splits a tensor that is a product into a constant factor, 1 if there is none, and
+// its other factors.
 func (m *matcher) splitProduct(tensor *graph.Value) (float64, []*graph.Value) {
 	return m.collectFactors(tensor, 8)
 }
 
-// collectFactors splits a product like splitProduct, through at most depth nodes.
+// collectFactors is like splitProduct, but looks through at most depth nested products.
 func (m *matcher) collectFactors(tensor *graph.Value, depth int) (float64, []*graph.Value) {
 	if v, ok := m.scalarOf(tensor); ok {
 		return v, nil
@@ -233,14 +235,14 @@ func (m *matcher) collectFactors(tensor *graph.Value, depth int) (float64, []*gr
 	return 1, []*graph.Value{tensor}
 }
 
-// isMultiple reports whether a tensor is factor times x.
+// isMultiple reports whether a tensor is x multiplied by the given factor.
 func (m *matcher) isMultiple(tensor *graph.Value, factor float64, x *graph.Value) bool {
 	c, f := m.splitProduct(tensor)
 	return isNear(c, factor) && len(f) == 1 && f[0] == x
 }
 
-// splitSum splits a sum of a tensor and a number. It reports false if the tensor name is not
-// such a sum.
+// splitSum splits a tensor that is the sum of a tensor x and a number c. ok is false if it is no
+// such sum.
 func (m *matcher) splitSum(tensor *graph.Value) (x *graph.Value, c float64, ok bool) {
 	n := m.makerOf(tensor, "Add", "Sub")
 	if n == nil || len(n.In) != 2 {
@@ -258,8 +260,8 @@ func (m *matcher) splitSum(tensor *graph.Value) (x *graph.Value, c float64, ok b
 	return nil, 0, false
 }
 
-// argumentOf returns the only input of the node that produces a tensor, if the node is one of
-// the given operators. It returns nil otherwise.
+// argumentOf returns the input of the node that produces a tensor. It returns nil if the node's
+// operator is not one of ops or the node has several inputs.
 func (m *matcher) argumentOf(tensor *graph.Value, ops ...string) *graph.Value {
 	if n := m.makerOf(tensor, ops...); n != nil && len(n.In) == 1 {
 		return n.In[0]
@@ -285,7 +287,8 @@ func (m *matcher) isPower(factors []*graph.Value, x *graph.Value, e float64) boo
 	return sum == e
 }
 
-// clipBoundsOf returns the input and the bounds of the Clip that produces a tensor.
+// clipBoundsOf returns the input x and the bounds of the Clip that produces a tensor. ok is false
+// if no Clip produces it or a bound is not a constant.
 func (m *matcher) clipBoundsOf(tensor *graph.Value) (x *graph.Value, low, high float64, ok bool) {
 	n := m.makerOf(tensor, "Clip")
 	if n == nil {
@@ -304,8 +307,8 @@ func (m *matcher) clipBoundsOf(tensor *graph.Value) (x *graph.Value, low, high f
 	return n.In[0], low, high, true
 }
 
-// reducedAxesOf returns the axes of a reduction that keeps its dimensions. It reports false for
-// any other reduction.
+// reducedAxesOf returns the axes over which n, a reduction, works. ok is false if the reduction
+// drops the reduced axes or does not name them as constants.
 func (m *matcher) reducedAxesOf(n *graph.Node) (axes []int, ok bool) {
 	if a := n.Attr["keepdims"]; a != nil && a.Int == 0 {
 		return nil, false
@@ -327,8 +330,8 @@ func (m *matcher) reducedAxesOf(n *graph.Node) (axes []int, ok bool) {
 	return slices.Clone(axes), len(axes) > 0
 }
 
-// newUnaryNode returns a node that applies the operator op with attributes attr to tensor x. Its
-// result is not set.
+// newUnaryNode returns a node that applies the operator op, with the given attributes, to tensor x.
+// The caller sets its result.
 func newUnaryNode(op string, x *graph.Value, attributes map[string]*graph.Attr) *graph.Node {
 	return &graph.Node{Op: op, In: []*graph.Value{x}, Attr: attributes}
 }

@@ -7,10 +7,10 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// CancelTransposes combines two transposes into one, or removes both if they cancel. Elementwise
-// operators may be between them; they then work on the untransposed tensor. Transposes that
-// produce an output of the network stay. Graphs with branches are not changed, because a branch
-// may read any tensor.
+// CancelTransposes combines pairs of transposes into one, or removes both if they cancel.
+// Elementwise operators between two transposes then work on the untransposed tensor. Transposes
+// that produce an output of the network stay. Graphs with branches are not changed, because a
+// branch may read any tensor.
 func CancelTransposes(nodes []*graph.Node, outputs []*graph.Value) {
 	maker, readers := map[*graph.Value]int{}, map[*graph.Value]int{}
 	for _, out := range outputs {
@@ -48,8 +48,10 @@ func CancelTransposes(nodes []*graph.Node, outputs []*graph.Value) {
 	}
 }
 
-// mergeTransposes makes the outer transpose read the input of the inner one and do the work of
-// both. Nodes between them are moved in front of both, but only if the transposes cancel.
+// mergeTransposes makes outer, a transpose, read the input of the transpose inner and do the work
+// of both. first and second are the permutations of inner and outer. between holds the indices of
+// elementwise nodes between them, which then work on the untransposed tensor. If there are such
+// nodes but the transposes do not cancel, mergeTransposes changes nothing.
 func mergeTransposes(nodes []*graph.Node, outer, inner *graph.Node, between, first, second []int) {
 	perm, same := &graph.Attr{}, true
 	for i, p := range second {
@@ -78,8 +80,8 @@ func mergeTransposes(nodes []*graph.Node, outer, inner *graph.Node, between, fir
 	outer.Attr = map[string]*graph.Attr{"perm": perm}
 }
 
-// permutationOf returns the permutation of a Transpose, or nil if the node is not a Transpose
-// with a valid one. The permutation of a scalar is empty but not nil.
+// permutationOf returns the permutation that n, a Transpose, states. It returns nil if n has
+// another operator, or no valid permutation. The permutation of a scalar is empty but not nil.
 func permutationOf(n *graph.Node) []int {
 	if n.Op != "Transpose" || n.Domain != "" || len(n.In) != 1 || n.Attr["perm"] == nil {
 		return nil
