@@ -2,7 +2,7 @@ package partition
 
 import "anesim/loader/network/list"
 
-// A Coverage says how much of a network is computed: by programs of the engine, or by the host.
+// A Coverage counts how much of a network is computed, by programs of the engine or by the host.
 type Coverage struct {
 	Nodes, Done    int    // operators of the file, or layers if the file has no operators
 	MACs, DoneMACs uint64 // by the operators' definitions
@@ -17,16 +17,16 @@ type Coverage struct {
 // Whole reports whether every operator of the network is computed.
 func (c *Coverage) Whole() bool { return c.Done == c.Nodes }
 
-// A Loss is an output of the network that is not computed. Layer is the index of the first layer
-// that the output depends on and that neither a program nor the host computes.
+// A Loss is an output of a network that is not computed. Layer is the index of the first layer on
+// which the output depends and that neither a program nor the host computes.
 type Loss struct {
 	Output string
 	Layer  int
 }
 
-// CoverageOf returns the coverage of n. reasons is the second result of [Lower] for n: for each
-// layer the reason why no program computes it, or "". Operators that no output needs are not
-// counted. An output is lost if it depends on a layer that neither a program nor the host computes.
+// CoverageOf returns the coverage of n. reasons[i] says why no program computes layer i, or is "";
+// it is the second result of [Lower] for n. Operators that no output needs are not counted. An
+// output is lost if it depends on a layer that neither a program nor the host computes.
 func CoverageOf(n *list.Network, reasons []string) Coverage {
 	var c Coverage
 	isMissing := func(i int) bool { return i < len(reasons) && reasons[i] != "" && n.Layers[i].Host == nil }
@@ -59,8 +59,8 @@ func CoverageOf(n *list.Network, reasons []string) Coverage {
 	return c
 }
 
-// findLosses returns the outputs that depend on a missing layer, each with the first such layer
-// on its way.
+// findLosses returns the outputs of n that depend on a layer for which isMissing returns true, each
+// with the first such layer.
 func findLosses(n *list.Network, isMissing func(layer int) bool) []Loss {
 	causes := map[string]int{} // the missing layer that a tensor depends on
 	for i := range n.Layers {
@@ -87,8 +87,8 @@ func findLosses(n *list.Network, isMissing func(layer int) bool) []Loss {
 	return losses
 }
 
-// addWork adds a node or a layer with the given work to the coverage. done reports whether it is
-// computed, hosted whether the host computes at least a part of it.
+// addWork counts a node or a layer with the given numbers of multiply-accumulates and bytes. done
+// says whether it is computed, and hosted whether the host computes at least a part of it.
 func (c *Coverage) addWork(macs, bytes uint64, done, hosted bool) {
 	c.Nodes++
 	c.MACs += macs

@@ -27,13 +27,14 @@ type Program struct {
 	// Why says why the program before this one ended. It is empty if a layer that cannot be
 	// lowered ended it.
 	Why string
-	// L2 and Spilled are as in [lower.Joined].
+	// L2 is the number of bytes of L2 that each descriptor uses for tensors. It is nil if all
+	// tensors go through memory.
 	L2      []int
-	Spilled []join.Spill
-	Into    []int // for each layer, the index in Runs of the layer that computes it
+	Spilled []join.Spill // tensors between layers that did not fit in L2
+	Into    []int        // for each layer, the index in Runs of the layer that computes it
 }
 
-// A Lowering holds the options of [Lower].
+// A Lowering holds options for [Lower].
 type Lowering struct {
 	Seed uint64 // seed of weights that the file does not have
 	// SizesOnly builds programs that are only timed. They have descriptors, ports and sizes, but
@@ -46,9 +47,8 @@ type Lowering struct {
 }
 
 // Lower compiles the layers of n to programs for the engine, as few as possible. A program ends
-// before a layer that cannot be lowered, and at limits on its size. Its inputs and outputs have
-// the names of their tensors. Weights that the file does not have are made up by
-// [weights.Complete].
+// before a layer that cannot be lowered, and at limits on its size. Its inputs and outputs have the
+// names of their tensors. [weights.Complete] generates weights that the file does not have.
 //
 // The second result holds for each layer the reason why no program computes it, or "". Lower
 // returns an error only if ctx is done.
@@ -109,9 +109,10 @@ type cutter struct {
 	most   int // layers of the last program that hit a limit, 0 if none did
 }
 
-// buildLongestProgram builds a program from as many of the layers at to end-1 as fit, starting at
-// the first. cut says why it does not hold them all. If a limit cuts the program, it has at least
-// about 7/8 of the possible layers.
+// buildLongestProgram builds a program from as many of the layers begin to end-1 as fit, in order.
+// cut says why the program does not hold all of them. If a limit cuts the program, it has at least
+// about 7/8 of the possible layers. buildLongestProgram returns an error if not even the first
+// layer fits.
 func (c *cutter) buildLongestProgram(begin, end int) (best *Program, cut string, err error) {
 	fits, fails := 0, end-begin+1
 	for try := end - begin; fails-fits > max(1, fits/8); try = (fits + fails) / 2 {
@@ -144,7 +145,7 @@ func (c *cutter) buildLongestProgram(begin, end int) (best *Program, cut string,
 	return best, cut, nil
 }
 
-// buildProgram builds one program from the layers at to end-1, all of which are lowered.
+// buildProgram builds one program from the layers begin to end-1, all of which are lowered.
 func (c *cutter) buildProgram(begin, end int) (*Program, error) {
 	net := join.Network{InMemory: c.n.InMemory, Memories: c.how.Memories}
 	known, width := map[string]bool{}, map[string]int{}
@@ -193,11 +194,10 @@ func (c *cutter) buildProgram(begin, end int) (*Program, error) {
 	return &Program{Program: p, First: begin, Runs: j.Nodes, L2: j.L2, Spilled: j.Spilled, Into: j.Into}, nil
 }
 
-// inputTensor returns a tensor that a program reads from outside. Its shape is s, the shape
-// that its first reader uses, because the host can store rows of any length. If several is set,
-// its readers use rows of several lengths, and the shape is the one that the network's
-// transposes start from. A constant that the file does not have is pseudo-random, like all
-// weights.
+// inputTensor returns a tensor that a program reads from outside. s is the shape in which its first
+// reader reads it. That is also the tensor's shape, because the host can store rows of any length,
+// unless several is set: then readers use rows of several lengths, and the shape is the one from
+// which the network's transposes start. A constant that the file does not have is pseudo-random.
 func (c *cutter) inputTensor(name string, s layer.Shape, several bool) join.Tensor {
 	made := c.n.Made[name]
 	whole, ok := c.inputs[name]
@@ -214,7 +214,9 @@ func (c *cutter) inputTensor(name string, s layer.Shape, several bool) join.Tens
 	return join.Tensor{Name: name, Shape: s, Values: v}
 }
 
-// lowerParts lowers every layer until the context is done. Equal layers are lowered once.
+// lowerParts lowers every layer of n, until the context is done, and returns the lowered layers.
+// The second result says for each layer why it cannot be lowered, or is "". Equal layers are
+// lowered once. done is called with the number of layers that were just lowered.
 func lowerParts(ctx context.Context, n *list.Network, options Lowering, done func(layers int)) ([]*join.Part, []string) {
 	parts, reasons := make([]*join.Part, len(n.Layers)), make([]string, len(n.Layers))
 	first := map[string]int{}
@@ -267,7 +269,7 @@ func lowerParts(ctx context.Context, n *list.Network, options Lowering, done fun
 	return parts, reasons
 }
 
-// lowerPart lowers layer x on its own, with the weights that the options in how ask for.
+// lowerPart lowers layer x on its own. options says which weights it gets.
 func lowerPart(x *list.Layer, options Lowering) (*join.Part, error) {
 	complete := weights.Complete
 	if options.SizesOnly {
@@ -282,8 +284,8 @@ func lowerPart(x *list.Layer, options Lowering) (*join.Part, error) {
 	return join.NewPart(l, w)
 }
 
-// RecordFolded adds the name of each layer of p that was fused into another to the other's
-// Folded list in n. Names that are already listed are not repeated.
+// RecordFolded records which layers program p computes in another layer: it adds the name of each
+// such layer to the list Folded of the other layer in n, unless the name is there already.
 func RecordFolded(n *list.Network, p *Program) {
 	for i, by := range p.Into {
 		if l := &n.Layers[p.First+by]; i != by && !slices.Contains(l.Folded, n.Layers[p.First+i].Name) {
