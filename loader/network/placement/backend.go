@@ -10,8 +10,8 @@ import (
 	"anesim/hw/evidence"
 )
 
-// A Backend is a processor that can run operations of a network, with the constants from which
-// its times are computed.
+// A Backend is a processor that can run operations of a network. It holds the constants from which
+// times are computed.
 type Backend struct {
 	Name      string
 	Rate      evidence.Constant // 1e9 fp16 operations per second; unset for the engine, whose times are given
@@ -21,7 +21,7 @@ type Backend struct {
 	Interleaved bool
 }
 
-// A Machine is a set of backends, with the costs of passing tensors from one to another.
+// A Machine is a set of backends, and the costs of passing tensors from one to another.
 type Machine struct {
 	Backends []Backend
 	Repack   evidence.Constant // 1e9 bytes per second between the engine's layout and the host's
@@ -35,9 +35,10 @@ const (
 	CPU    = "cpu"
 )
 
-// Preset returns a machine with the engine, GPU and CPU of an M1. launch is the host's time in
-// microseconds for a call of the engine. repack is its time in microseconds for converting a
-// megabyte of fp16 to the engine's layout; if its value is 0, an assumed rate is used.
+// Preset returns a machine with the engine, GPU and CPU of an M1. launch is the time in
+// microseconds that the host needs for a call of the engine, and repack the time in microseconds
+// for converting a megabyte of fp16 to the engine's layout. If the value of repack is 0, an assumed
+// rate is used.
 func Preset(launch, repack evidence.Constant) Machine {
 	assumed := func(v float64, unit, source string) evidence.Constant {
 		return evidence.New(v, unit, evidence.Assumed, source)
@@ -60,8 +61,8 @@ func Preset(launch, repack evidence.Constant) Machine {
 	return m
 }
 
-// Only returns a copy of m that has only the named backends, in the order of m. Unknown names
-// are ignored.
+// Only returns a copy of m without the backends that names does not list. Unknown names are
+// ignored.
 func (m Machine) Only(names ...string) Machine {
 	var list []Backend
 	for _, b := range m.Backends {

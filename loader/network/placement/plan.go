@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/graph/simple"
 )
 
-// An Operation is one step of a network that a single backend runs.
+// An Operation is one step of a network, which a single backend runs.
 type Operation struct {
 	Name, Type string
 	Inputs     []string // tensors
@@ -34,12 +34,12 @@ type Network struct {
 	Bytes      map[string]uint64 // sizes of tensors in fp16
 }
 
-// A Support says whether a backend can run an operation, and how long it would take.
+// A Support says whether a backend can run an operation, and how long the operation would take.
 type Support struct {
 	Backend string
 	Ns      float64 // time in nanoseconds, 0 if not Taken
 	Message string  // why the backend cannot run it, or which cost is missing; often ""
-	Taken   bool
+	Taken   bool    // whether the backend can run it
 }
 
 // A Choice is the backend that a plan selects for an operation, with the costs that it causes.
@@ -53,8 +53,8 @@ type Choice struct {
 	Crossing  uint64  // bytes repacked at that boundary
 }
 
-// A Plan is the cheapest assignment of operations to backends, with its cost. A segment is a run
-// of consecutive operations on one backend.
+// A Plan is the cheapest assignment of the operations of a network to the backends of a machine. A
+// segment is a run of consecutive operations on one backend.
 type Plan struct {
 	Machine  Machine
 	Choices  []Choice
@@ -74,9 +74,9 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("no backend can run %s: %s: %s", e.Operation, e.Support[0].Backend, e.Support[0].Message)
 }
 
-// supportFor reports whether b can run operation o, and how long it would need. The time on other
-// backends than the engine is that of the arithmetic or of the memory traffic, whichever is
-// longer.
+// supportFor returns whether b can run operation o, and how long that would take. For backends
+// other than the engine, the time is the longer of the times for the arithmetic and for the memory
+// traffic.
 func (b *Backend) supportFor(o *Operation) Support {
 	s := Support{Backend: b.Name, Taken: true}
 	switch {
@@ -96,8 +96,8 @@ func (b *Backend) supportFor(o *Operation) Support {
 	return s
 }
 
-// Solve returns the cheapest assignment of the operations of n to the backends of m. It returns
-// a *[RefusedError] if no backend can run an operation, and another error if m has no backends.
+// Solve returns the cheapest assignment of the operations of n to the backends of m. It returns a
+// *[RefusedError] if no backend can run some operation, and another error if m has no backends.
 func Solve(n *Network, m Machine) (*Plan, error) {
 	if len(m.Backends) == 0 {
 		return nil, errors.New("machine has no backends; want at least one")
@@ -135,7 +135,8 @@ func Solve(n *Network, m Machine) (*Plan, error) {
 	return p, nil
 }
 
-// A costGraph is the graph of operations on backends, with costs as weights.
+// A costGraph is a graph with one node for each operation and backend. The weight of an edge is a
+// time.
 type costGraph struct {
 	n       *Network
 	m       Machine
@@ -183,8 +184,9 @@ func newCostGraph(n *Network, m Machine) *costGraph {
 	return g
 }
 
-// crossingCost returns the cost of the boundary before operation i between two backends, and
-// the bytes repacked there. A backend of -1 is the host before or after the network.
+// crossingCost returns the time for passing tensors from one backend to another before operation i,
+// and the number of bytes that are repacked. from or to is -1 for the host before or after the
+// network.
 func (g *costGraph) crossingCost(i, from, to int) (ns float64, bytes uint64) {
 	interleaved := func(b int) bool { return b >= 0 && g.m.Backends[b].Interleaved }
 	if from >= 0 && to >= 0 {
@@ -200,7 +202,8 @@ func (g *costGraph) crossingCost(i, from, to int) (ns float64, bytes uint64) {
 func (g *costGraph) source() int64 { return 0 }
 func (g *costGraph) sink() int64   { return int64(len(g.n.Operations)*len(g.m.Backends)) + 1 }
 
-// nodeID returns the node of operation i on backend b. It is the inverse of operationAt.
+// nodeID returns the number of the graph's node for operation i on backend b. It is the inverse of
+// operationAt.
 func (g *costGraph) nodeID(i, b int) int64 { return int64(i*len(g.m.Backends)+b) + 1 }
 
 func (g *costGraph) operationAt(id int64) (i, b int, ok bool) {
@@ -210,8 +213,8 @@ func (g *costGraph) operationAt(id int64) (i, b int, ok bool) {
 	return int(id-1) / len(g.m.Backends), int(id-1) % len(g.m.Backends), true
 }
 
-// From returns the nodes to which an edge leads from node id. Their order is fixed, so that
-// among plans of equal cost always the same one is chosen.
+// From returns the nodes to which an edge leads from the node with the given id. Their order is
+// fixed, so that among plans of equal cost the same one is always chosen.
 func (g *costGraph) From(id int64) graph.Nodes {
 	next := 0
 	if i, _, ok := g.operationAt(id); ok {
@@ -243,8 +246,8 @@ func (g *costGraph) Edge(u, v int64) graph.Edge {
 }
 
 // Weight returns the time in nanoseconds for going from node u to node v: for the change of
-// backends, for the launch of a segment, and for the operation of v. ok is false if there is no
-// such edge.
+// backends, for the launch of a segment, and for v's operation. ok is false if there is no such
+// edge.
 func (g *costGraph) Weight(u, v int64) (w float64, ok bool) {
 	if u == v {
 		return 0, true
