@@ -12,7 +12,8 @@ import (
 	"anesim/loader/network/list"
 )
 
-// A Group is a change to a network: two or more layers to merge into one, or one layer to split.
+// A Group is a change of a network: two or more layers that are merged into one, or one layer that
+// is split.
 //
 //	x --+-- a --> y       x -- a+b --> slice --> y          parallel
 //	    +-- b --> z                  \-> slice --> z
@@ -30,10 +31,10 @@ type Group struct {
 // layers.
 const maxComposed = 1 << 31
 
-// MergeKey returns a string that is equal for parallel layers which can be merged into one layer
-// with more output channels. It contains everything that must agree: the input and the options
-// of the layer, except the number of output channels. It is "" for a layer that cannot be
-// merged.
+// MergeKey returns a key that is equal for layers that can be merged into one layer with more
+// output channels. It contains everything in which such parallel layers must agree: the input, and
+// all options except the number of output channels and the bias. MergeKey returns "" for a layer
+// that cannot be merged.
 func MergeKey(l *list.Layer) string {
 	if !isDenseProduct(l) {
 		return ""
@@ -43,10 +44,10 @@ func MergeKey(l *list.Layer) string {
 	return fmt.Sprintf("%q %+v", l.Inputs[0], x)
 }
 
-// CanCompose reports whether consecutive layers a and b can be merged into one layer with
-// composed weights. b must be the only reader of a's result. Both must be matmuls, or
-// convolutions of which one has a window of a single tap. a must not have an activation, and b
-// must not pad a result to which a adds a bias.
+// CanCompose reports whether layer a and layer b, which reads its result, can be merged into one
+// layer with composed weights. No other layer may read the result of a, which the caller checks.
+// Both must be matmuls, or convolutions of which one has a window of a single tap. a must not have
+// an activation, and b must not pad a result to which a adds a bias.
 func CanCompose(a, b *list.Layer) bool {
 	x, y := &a.Lower, &b.Lower
 	if !isDenseProduct(a) || !isDenseProduct(b) || x.Activation != 0 || x.Factor != 0 || y.Factor != 0 || a.Output != b.Inputs[0] || x.Op == layer.Convolution != (y.Op == layer.Convolution) {
@@ -60,14 +61,14 @@ func CanCompose(a, b *list.Layer) bool {
 	return a.Out == y.In && (isPointwise(y) || isPointwise(x) && !(x.Bias && padded))
 }
 
-// CanSplit reports whether a layer can be split into layers with fewer output channels each. It
-// can if it is a convolution of one group on a single image.
+// CanSplit reports whether layer l can be split into layers with fewer output channels each. It
+// must be a convolution of one group on a single image.
 func CanSplit(l *list.Layer) bool {
 	return isDenseProduct(l) && l.Lower.Op == layer.Convolution && l.Lower.In.N == 1
 }
 
-// isDenseProduct reports whether a layer is a convolution of one group or a matmul with
-// constant weights.
+// isDenseProduct reports whether layer l is a convolution of one group, or a matmul with constant
+// weights.
 func isDenseProduct(l *list.Layer) bool {
 	x := &l.Lower
 	if l.Reason != "" || len(l.Inputs) != 1 || l.Average || x.TransposeX || x.TransposeY {
@@ -82,10 +83,10 @@ func isDenseProduct(l *list.Layer) bool {
 	return false
 }
 
-// Apply returns a copy of n with the layers in groups merged or split. The caller must have
+// Apply returns a copy of n with the layers of each group merged or split. The caller must have
 // checked each group with [MergeKey], [CanCompose] or [CanSplit], and no layer may be in two
 // groups. If weights is set, the new layers get the weights of the old ones; otherwise they have
-// none.
+// none. Apply returns an error if composing weights needs too many multiply-accumulates.
 func Apply(n *list.Network, groups []Group, weights bool) (*list.Network, error) {
 	c := *n
 	c.Layers = nil
@@ -122,11 +123,12 @@ func Apply(n *list.Network, groups []Group, weights bool) (*list.Network, error)
 	return arrange.RearrangedCopy(&c), nil
 }
 
-// countOutputChannels returns the number of output channels of a convolution, or the number of
-// columns of a matmul.
+// countOutputChannels returns the number of output channels of a convolution, or of columns of a
+// matmul.
 func countOutputChannels(l *list.Layer) int { return max(l.Lower.Cout, l.Lower.Columns) }
 
-// selectChannels returns a copy of a layer that computes n output channels from first on.
+// selectChannels returns a copy of layer l that computes only n of its output channels, starting
+// with channel first. The copy has weights if weights is set.
 func selectChannels(l *list.Layer, first, n int, weights bool) list.Layer {
 	x := *l
 	x.Inputs, x.Folded = slices.Clone(l.Inputs), slices.Clone(l.Folded)
@@ -163,8 +165,8 @@ func selectChannels(l *list.Layer, first, n int, weights bool) list.Layer {
 	return x
 }
 
-// splitChannels returns a convolution split by output channels, and the concat that joins the
-// parts. All parts except the last have a multiple of sixteen channels.
+// splitChannels splits convolution l by output channels. It returns the parts, and the concat that
+// joins their results. All parts except the last have a multiple of sixteen channels.
 func splitChannels(l *list.Layer, parts int, weights bool) []list.Layer {
 	const group = 16
 	all := l.Lower.Cout
@@ -185,8 +187,8 @@ func splitChannels(l *list.Layer, parts int, weights bool) []list.Layer {
 	return append(list, join)
 }
 
-// mergeParallelLayers returns one layer that computes all given layers of the same input, and
-// slices of its result.
+// mergeParallelLayers returns one layer that computes all of the given layers, which read the same
+// input, followed by slices of its result.
 func mergeParallelLayers(all []*list.Layer, weights bool) []list.Layer {
 	first := all[0]
 	x := *first
@@ -226,8 +228,8 @@ func mergeParallelLayers(all []*list.Layer, weights bool) []list.Layer {
 	return layers
 }
 
-// joinWeights returns the weights of a merged layer. It returns no values if they are not
-// known.
+// joinWeights returns the weights of the layer that all given layers are merged into. If known is
+// false, they have no values.
 func joinWeights(all []*list.Layer, bias, known bool) layer.Weights {
 	w := all[0].Weights
 	w.Filter, w.Bias, w.Scale = nil, nil, nil
@@ -268,8 +270,8 @@ func joinWeights(all []*list.Layer, bias, known bool) layer.Weights {
 	return w
 }
 
-// composeLayers returns two consecutive layers as one. Its weights are the composition of
-// theirs, rounded to fp16 once more.
+// composeLayers returns a layer that computes l and next, which reads the result of l. Its weights
+// are composed of the weights of both and rounded to fp16 once more.
 func composeLayers(l, next *list.Layer, weights bool) (list.Layer, error) {
 	x := *next
 	x.Inputs = slices.Clone(l.Inputs)

@@ -7,8 +7,8 @@ import (
 	"anesim/loader/network/list"
 )
 
-// A composition describes the weights of two consecutive layers. At most one of them has more
-// than one tap.
+// A composition describes two consecutive layers whose weights are composed. At most one of them
+// has more than one tap.
 type composition struct {
 	first, second         *list.Layer
 	outer, middle, inner  int // channels: output, in between, input
@@ -16,8 +16,8 @@ type composition struct {
 	firstTaps, secondTaps int
 }
 
-// isPointwise reports whether a convolution reads single pixels, with stride 1 and without
-// padding.
+// isPointwise reports whether the window of convolution l is a single pixel, with stride 1 and
+// without padding.
 func isPointwise(l *layer.Layer) bool {
 	w := l.Window
 	return w.Kh == 1 && w.Kw == 1 && w.Sy == 1 && w.Sx == 1 && w.Py|w.Px|w.Qy|w.Qx == 0
@@ -34,7 +34,8 @@ func newComposition(first, second *list.Layer) composition {
 	return s
 }
 
-// weightAt returns the weight of an output and an input channel of a layer at a tap.
+// weightAt returns the weight of layer l for output channel out, input channel in and a tap. outs,
+// ins and taps are the numbers of each.
 func weightAt(l *list.Layer, out, in, tap, outs, ins, taps int) float64 {
 	at := (out*ins+in)*taps + tap
 	if l.Lower.Op == layer.MatMul {
