@@ -14,7 +14,7 @@ import (
 //
 // for each head. They differ in the layout of heads, of past keys and values, and of the mask.
 
-// An attentionArgs holds the operands of an attention. Queries, keys and values are
+// An attentionArgs holds the operands of an attention. Queries, keys and values have shape
 // [batch][heads][length][size].
 type attentionArgs struct {
 	q, k, v      *graph.Value
@@ -30,7 +30,7 @@ type attentionArgs struct {
 
 const maskedScore = -65504 // the least finite fp16 number
 
-// emitAttention emits nodes that compute the attention that a describes. It returns the result,
+// emitAttention emits nodes that compute the attention with operands a. It returns the result,
 // whose shape is [batch][heads][length][size].
 func (e *expansion) emitAttention(a attentionArgs) (*graph.Value, error) {
 	fresh := a.k.Dims // without past keys
@@ -200,8 +200,8 @@ func (e *expansion) emitScoreMask(mask *graph.Value, rows, columns int, filter f
 	return e.emitChain(nil, seen, step{"Sub", nil, []*graph.Value{e.newNumber(1), nil}}, step{"Mul", nil, []*graph.Value{nil, e.newNumber(max(maskedScore, filter))}})
 }
 
-// expandAttention rewrites an Attention node as matmuls and a softmax. Two operators have that
-// name: Microsoft's, which includes the projections of its input, and ONNX's.
+// expandAttention rewrites an Attention as matmuls and a softmax. Microsoft's operator of that name
+// includes the projections of its input, and ONNX's does not.
 func expandAttention(e *expansion) error {
 	if e.Domain == "com.microsoft" {
 		return expandProjectedAttention(e)

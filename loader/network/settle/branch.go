@@ -12,8 +12,8 @@ import (
 // maxDepth is the largest nesting of branches.
 const maxDepth = 8
 
-// settleIf settles the branch that a constant condition selects, or both branches of a computed
-// condition.
+// settleIf settles an If node: the branch that a constant condition selects, or both branches if
+// the condition is computed.
 func (s *settler) settleIf(n *Node) error {
 	c := n.Const(0)
 	if c == nil {
@@ -51,7 +51,8 @@ func (s *settler) settleIf(n *Node) error {
 	return nil
 }
 
-// branchGraph returns the graph of a branch attribute.
+// branchGraph returns the graph that a, an attribute of the If node n, holds. It returns an error
+// if there is none, if it has fewer outputs than n, or if branches are nested too deeply.
 func (s *settler) branchGraph(n *Node, a *graph.Attr) (*graph.Graph, error) {
 	switch {
 	case a == nil || a.Graph == nil:
@@ -64,7 +65,7 @@ func (s *settler) branchGraph(n *Node, a *graph.Attr) (*graph.Graph, error) {
 	return a.Graph, nil
 }
 
-// settleSides settles both branches of a computed condition.
+// settleSides settles both branches of an If node whose condition is computed.
 func (s *settler) settleSides(n *Node) error {
 	var graphs [2]*graph.Graph
 	for i, name := range [...]string{"then_branch", "else_branch"} {
@@ -90,7 +91,8 @@ func (s *settler) settleSides(n *Node) error {
 	return nil
 }
 
-// claimNames returns an error if a graph produces a tensor with a name that is already in use.
+// claimNames adds the names of all tensors that a graph produces to the names in use. It returns an
+// error if a name is in use already.
 func (s *settler) claimNames(g *graph.Graph) error {
 	var own []string
 	for _, x := range g.Nodes {
@@ -108,7 +110,8 @@ func (s *settler) claimNames(g *graph.Graph) error {
 	return nil
 }
 
-// inferSides gives each result of a computed condition the shape that it has in both branches.
+// inferSides gives each result of an If node with a computed condition the shape that the result
+// has in both branches. It returns an error if the shapes differ.
 func inferSides(n *Node) error {
 	var results []graph.Result
 	for i := range n.Out {

@@ -27,7 +27,8 @@ func checkOrder(list []*Node) error {
 	})
 }
 
-// walkNodes visits nodes and all alternatives that may replace them.
+// walkNodes calls visit for each node in list and for all nodes that may replace it. It stops at
+// the first error.
 func walkNodes(list []*Node, visit func(n *Node) error) error {
 	for _, n := range list {
 		if err := visit(n); err != nil {

@@ -19,7 +19,7 @@ type expansion struct {
 	notes []string
 }
 
-// attributes holds the attributes of a node that an expansion emits.
+// attributes holds the attributes of a node that an expansion emits, by name.
 type attributes map[string]*graph.Attr
 
 // HasExpansion reports whether the named operator can be rewritten as simpler nodes, as an
@@ -132,8 +132,8 @@ func (s *settler) expand(n *Node, f func(e *expansion) error) error {
 	return nil
 }
 
-// renameTensor replaces the tensor from by the tensor to in the inputs and outputs of nodes, of the
-// nodes in their bodies, and of the nodes in their field Largest.
+// renameTensor replaces the tensor from by the tensor to in the inputs and outputs of nodes. It
+// also does so in the nodes of their Body and Largest.
 func renameTensor(nodes []*Node, from, to *graph.Value) {
 	for _, n := range nodes {
 		for _, list := range [...][]*graph.Value{n.In, n.Out} {
@@ -150,9 +150,9 @@ func renameTensor(nodes []*Node, from, to *graph.Value) {
 	}
 }
 
-// emit adds a node that applies op to the inputs in, and returns its result: out, or a new tensor
-// if out is nil. It returns an error if the new node cannot be settled. A nil input is an omitted
-// optional one.
+// emit adds a node that applies op to the inputs in, and returns its result. The result is out, or
+// a new tensor if out is nil. A nil input is an omitted optional one. emit returns an error if the
+// new node cannot be settled.
 func (e *expansion) emit(out *graph.Value, op string, a attributes, in ...*graph.Value) (*graph.Value, error) {
 	list, err := e.emitAll([]*graph.Value{out}, "", op, a, in...)
 	if err != nil {
@@ -161,7 +161,8 @@ func (e *expansion) emit(out *graph.Value, op string, a attributes, in ...*graph
 	return list[0], nil
 }
 
-// emitAll is like emit for an operator of any domain, with one result for each element of out.
+// emitAll is like emit for an operator of the given domain with several results, one for each
+// element of out.
 func (e *expansion) emitAll(out []*graph.Value, domain, op string, a attributes, in ...*graph.Value) ([]*graph.Value, error) {
 	e.made++
 	out = slices.Clone(out)
@@ -188,17 +189,17 @@ func (e *expansion) emitAll(out []*graph.Value, domain, op string, a attributes,
 	return slices.Clone(out), nil
 }
 
-// newNumber returns a float32 constant without axes that holds v.
+// newNumber returns a float32 constant without axes whose value is v.
 func (e *expansion) newNumber(v float64) *graph.Value {
 	return e.newConstant(&graph.Const{Type: graph.Float, Numbers: []float64{v}})
 }
 
-// newFloats returns a constant of shape dims and type float32 with the elements v.
+// newFloats returns a float32 constant of shape dims with the elements v.
 func (e *expansion) newFloats(dims []int, v []float64) *graph.Value {
 	return e.newConstant(&graph.Const{Dims: dims, Type: graph.Float, Numbers: v})
 }
 
-// newInts returns an int64 constant with one axis that holds the elements of v.
+// newInts returns an int64 constant with one axis whose elements are v.
 func (e *expansion) newInts(v ...int) *graph.Value {
 	c := &graph.Const{Dims: []int{len(v)}, Type: graph.Int64}
 	for _, x := range v {
@@ -227,7 +228,7 @@ func (e *expansion) asFloat(x *graph.Value) *graph.Value {
 	return v
 }
 
-// input returns input i, or an unnamed tensor if it is omitted.
+// input returns input i of the node, or an unnamed tensor if the input is omitted.
 func (e *expansion) input(i int) *graph.Value {
 	if !e.Given(i) {
 		return &graph.Value{}
@@ -235,7 +236,7 @@ func (e *expansion) input(i int) *graph.Value {
 	return e.In[i]
 }
 
-// output returns result i, or an unnamed tensor if nothing reads it.
+// output returns result i of the node, or an unnamed tensor if nothing reads the result.
 func (e *expansion) output(i int) *graph.Value {
 	if !e.Asked(i) {
 		return &graph.Value{}

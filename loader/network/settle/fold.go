@@ -7,8 +7,8 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// foldNode computes a node whose inputs are constants, or that only needs a shape, and reports
-// whether it did.
+// foldNode makes the results of n constants if its inputs are constants, or if it depends only on a
+// known shape. It reports whether it did.
 func (s *settler) foldNode(n *Node) (bool, error) {
 	switch n.Op {
 	case "Constant":
@@ -64,7 +64,7 @@ func (s *settler) foldNode(n *Node) (bool, error) {
 	return true, makeConstant(n, c...)
 }
 
-// makeConstant makes the node's outputs constants.
+// makeConstant makes the results of n the constants c. It leaves results beyond len(c) as they are.
 func makeConstant(n *Node, c ...*graph.Const) error {
 	for i, out := range n.Out {
 		if i < len(c) {

@@ -14,17 +14,18 @@ import (
 // and clamped as the file says. Its readers subtract the zero point and multiply by the scale.
 // Integers of more bits are left to the host.
 
-// A quantization holds the scales and zero points of a tensor: one of each, or one for each
-// element of an axis.
+// A quantization holds the scale and the zero point of a tensor, or one of each for every position
+// along an axis.
 type quantization struct {
 	scale, zero []float64
 	elem        graph.Type // type of the quantized tensor
 	axis        int
 }
 
-// readQuantization returns the scales and zero points in inputs scale and zero, which belong to
-// a tensor with rank axes. A missing zero point is 0. It returns an error if they are not
-// constants of equal length, or if there is one for each block of the tensor.
+// readQuantization returns the scales and zero points in the inputs with the numbers scale and
+// zero, which belong to a tensor with rank axes. A missing zero point is 0. readQuantization
+// returns an error if they are not constants of equal length, or if there is one for each block of
+// the tensor.
 func (e *expansion) readQuantization(scale, zero, rank int) (s quantization, err error) {
 	c := e.Const(scale)
 	if c == nil {
@@ -57,8 +58,8 @@ func (e *expansion) readQuantization(scale, zero, rank int) (s quantization, err
 	return s, err
 }
 
-// inputQuantization returns the quantization of input i, whose scale and zero point are the next
-// two inputs.
+// inputQuantization returns the quantization of input i. Its scale is in input i+1, and its zero
+// point in input i+2.
 func (e *expansion) inputQuantization(i int) (quantization, error) {
 	d, err := e.Dims(i)
 	if err != nil {
@@ -392,8 +393,8 @@ func (e *expansion) subtractZeroPoint(x, zero int) (*graph.Value, error) {
 	return e.emit(nil, "Sub", nil, name, z)
 }
 
-// productScale returns the smallest power of two, at least 1, that makes a sum of the given number
-// of 8-bit products fit fp16 when the sum is divided by it.
+// productScale returns the smallest power of two, at least 1, by which a sum of products of 8-bit
+// integers can be divided to fit fp16. terms is the number of products.
 func productScale(terms int) float64 {
 	const room = 1 << 15
 	f := 1.0
@@ -423,8 +424,8 @@ func (e *expansion) emitIntegerProduct(op string, a attributes, x, w *graph.Valu
 	return err
 }
 
-// emitIntegerSides returns inputs 0 and 1 as float tensors, after subtracting the optional zero
-// points in inputs 2 and 3.
+// emitIntegerSides emits nodes that subtract the zero points in inputs 2 and 3 from inputs 0 and 1.
+// It returns the two differences as float tensors. A missing zero point is 0.
 func (e *expansion) emitIntegerSides() (x, w *graph.Value, err error) {
 	if x, err = e.subtractZeroPoint(0, 2); err == nil {
 		w, err = e.subtractZeroPoint(1, 3)
@@ -488,8 +489,8 @@ func expandScaledMatMul(e *expansion) error {
 }
 
 // emitScaledProduct emits nodes that dequantize the weights, multiply x by them and add the
-// optional bias. All arguments but x are numbers of inputs. The result is the first result of the
-// node.
+// optional bias. The arguments weights, scale, zero and bias are numbers of inputs. The product
+// becomes the first result of the node.
 func (e *expansion) emitScaledProduct(x *graph.Value, weights, scale, zero, bias int) error {
 	d, err := e.Dims(weights)
 	if err != nil {

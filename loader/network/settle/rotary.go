@@ -104,8 +104,8 @@ func (e *expansion) rotate(out, x, cos, sin, places *graph.Value, neighbors bool
 	return e.emit(out, "Concat", attributes{"axis": intAttr(3)}, parts...)
 }
 
-// rowPositions returns the positions of length consecutive elements. If places holds one number, it
-// emits a node that adds 0, 1, 2 and so on to that number; otherwise it returns places.
+// rowPositions returns the positions of length consecutive rows. If places is a single number, they
+// are that number plus 0, 1, 2 and so on, which a new node adds; otherwise, they are places itself.
 func rowPositions(e *expansion, places *graph.Value, length int) (*graph.Value, error) {
 	if graph.Elements(places.Dims) != 1 || length <= 1 {
 		return places, nil
@@ -117,9 +117,9 @@ func rowPositions(e *expansion, places *graph.Value, length int) (*graph.Value, 
 	return e.emit(nil, "Add", nil, places, e.newInts(row...))
 }
 
-// gatherAngles emits nodes that select the rows of a table of cosines or sines that places lists,
-// or all rows if places is not given. The result has shape [batch or 1][1][dims[2]][part/2], one
-// number for each pair.
+// gatherAngles emits nodes that select rows of a table of cosines or sines: the rows in places, or
+// all rows if places is omitted. The result has one number for each pair of elements, and shape
+// [batch or 1][1][dims[2]][part/2].
 func gatherAngles(e *expansion, table, places *graph.Value, dims []int, part int) (*graph.Value, error) {
 	length, each := dims[2], part/2
 	if places.Given() {
@@ -135,8 +135,9 @@ func gatherAngles(e *expansion, table, places *graph.Value, dims []int, part int
 	return e.emitReshape(nil, table, graph.Elements(t)/(length*part/2), 1, length, each)
 }
 
-// splitPairs emits slices of x that hold the first and the second element of each pair. Pairs are
-// those of [expansion.rotate]: neighbors in the last axis, or elements part/2 apart.
+// splitPairs emits slices of x that hold the first and the second elements of all pairs. The
+// elements of a pair are neighbors in the last axis if neighbors is set, and part/2 apart
+// otherwise.
 func splitPairs(e *expansion, x *graph.Value, part int, neighbors bool) (pair [2]*graph.Value, err error) {
 	for i := range pair {
 		if neighbors {
@@ -151,7 +152,8 @@ func splitPairs(e *expansion, x *graph.Value, part int, neighbors bool) (pair [2
 	return pair, nil
 }
 
-// combineProducts emits nodes that compute a*table[0] op b*table[1], where op is "Add" or "Sub".
+// combineProducts emits nodes that compute a*table[0] + b*table[1] if op is "Add", or a*table[0] -
+// b*table[1] if op is "Sub".
 func combineProducts(e *expansion, a, b *graph.Value, table [2]*graph.Value, op string) (*graph.Value, error) {
 	l, err := e.emit(nil, "Mul", nil, a, table[0])
 	if err != nil {
@@ -164,8 +166,9 @@ func combineProducts(e *expansion, a, b *graph.Value, table [2]*graph.Value, op 
 	return e.emit(nil, op, nil, l, r)
 }
 
-// interleaveElements emits nodes that alternate the elements of two tensors along the last axis.
-// Each has shape [batch][heads][length][each]; the last extent of the result is 2*each.
+// interleaveElements emits nodes that alternate the elements of two tensors, parts, along the last
+// axis. Each part has shape [batch][heads][length][each], and the last axis of the result has
+// 2*each elements.
 func interleaveElements(e *expansion, parts []*graph.Value, batch, heads, length, each int) (*graph.Value, error) {
 	for i := range parts {
 		var err error

@@ -6,8 +6,8 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// settleScaledNode settles a node of which an input has a Scale: its stored values must be
-// multiplied by this power of two. A Reshape or another node that only moves elements passes the
+// settleScaledNode settles a node with an input that has a Scale, a power of two by which its
+// stored values must be multiplied. A node that only moves elements, such as a Reshape, passes the
 // Scale on to its result. A Mul multiplies its other input instead, and all other nodes multiply
 // the input first. The result is false if the node itself is still to be settled.
 func (s *settler) settleScaledNode(n *Node) (bool, error) {

@@ -53,7 +53,7 @@ type Node struct {
 }
 
 // A Kind says whether a node may still become layers, or is already known to be a constant, an
-// alias or a branch.
+// alias of its input or a branch.
 type Kind uint8
 
 // The kinds of settled nodes.
@@ -75,10 +75,10 @@ type DuplicateError struct{ Tensor string }
 
 func (e *DuplicateError) Error() string { return fmt.Sprintf("tensor %q is produced twice", e.Tensor) }
 
-// Model infers the shapes of all tensors of m, computes constants, rewrites operators as simpler
-// ones, and returns the nodes in an order in which they can run. Memory for constants is taken from
-// budget. Model returns a *[DuplicateError] if a name is used twice. A node that cannot be settled
-// is not an error of Model; its field Err says what is wrong.
+// Model settles the nodes of m: it infers the shapes of all tensors, computes constants, and
+// rewrites operators as simpler ones. It returns the nodes in an order in which they can run.
+// Constants count against budget. Model returns a *[DuplicateError] if a name is used twice. It
+// returns no error for a node that cannot be settled, whose field Err says why.
 func Model(m *graph.Model, budget *graph.Budget) ([]*Node, error) {
 	s := &settler{values: m.Values, budget: budget, taken: map[string]bool{}}
 	for _, in := range m.Inputs {
@@ -98,7 +98,7 @@ func Model(m *graph.Model, budget *graph.Budget) ([]*Node, error) {
 	return list, nil
 }
 
-// A settler settles the nodes of a file.
+// A settler holds the state of settling the nodes of a file.
 type settler struct {
 	values map[string]*graph.Value // tensors of the file
 	budget *graph.Budget
@@ -107,7 +107,7 @@ type settler struct {
 	broken bool            // whether a node of the file reads a tensor that no earlier node produces
 }
 
-// declareConstants sets the values of a graph's constants.
+// declareConstants makes each tensor that g lists as a constant a constant.
 func (s *settler) declareConstants(g *graph.Graph) {
 	for name, c := range g.Consts {
 		v := s.values[name]
@@ -119,8 +119,8 @@ func (s *settler) declareConstants(g *graph.Graph) {
 	}
 }
 
-// findDuplicate returns a result that has the name of another tensor, or "" if there is none.
-// Facts about one would be mistaken for facts about the other.
+// findDuplicate returns the name of a result that another tensor has too, or "" if there is none.
+// It adds all names of results to the names in use.
 func (s *settler) findDuplicate(list []*graph.Node) string {
 	for _, node := range list {
 		for _, out := range node.Out {
@@ -133,8 +133,8 @@ func (s *settler) findDuplicate(list []*graph.Node) string {
 	return ""
 }
 
-// settleGraph settles the nodes of a graph, and also the operators that several of them form.
-// An error reports a bug in a pass.
+// settleGraph settles the nodes of g, after combining nodes that together form one operator. An
+// error means that a pass has a bug.
 func (s *settler) settleGraph(g *graph.Graph) ([]*Node, error) {
 	for i, node := range g.Nodes {
 		node.Name = nodeName(i, node) // by the position in the file
@@ -165,8 +165,9 @@ func (s *settler) settleGraph(g *graph.Graph) ([]*Node, error) {
 	return list, nil
 }
 
-// settlePattern settles an operator and the nodes that form it. It returns one node if the
-// operator may replace the others, and the others if not.
+// settlePattern settles the operator that match f found, whose last node is nodes[i], and the nodes
+// that form it. If the operator may replace these nodes, the result is a single node with them as
+// its Pieces; otherwise, it is the nodes that form it.
 func (s *settler) settlePattern(i int, f *pattern.Match, nodes []*graph.Node) []*Node {
 	last := nodes[i].Out[0]
 	own := *f.Node
@@ -192,7 +193,8 @@ func (s *settler) settlePattern(i int, f *pattern.Match, nodes []*graph.Node) []
 	return []*Node{n}
 }
 
-// nodeName returns a node's name, or one made from its position.
+// nodeName returns the name of node or, if it has none, its operator and its position i, as in
+// "Conv12".
 func nodeName(i int, node *graph.Node) string {
 	if node.Name != "" {
 		return node.Name
@@ -206,7 +208,8 @@ func (s *settler) settleNode(i int, node *graph.Node) *Node {
 	return n
 }
 
-// settle infers the facts about a node's results.
+// settle infers everything about the results of n: whether they are constants, and their shapes and
+// types. It sets n.Err if n cannot be a layer.
 func (s *settler) settle(n *Node) {
 	n.Err = s.settleByKind(n)
 	if n.Kind == Open && n.Body == nil && (n.Largest == nil || n.Host != nil || n.Err != nil) {
@@ -252,7 +255,8 @@ func (s *settler) settleOpenNode(n *Node) error {
 	return nil
 }
 
-// inferResults infers the shapes and types of the node's results.
+// inferResults sets n.Results to the shapes and types of the node's results, and n.MACs. It returns
+// an error if they cannot be inferred.
 func inferResults(n *Node) error {
 	r, err := ops.Infer(n.Node)
 	if err != nil {
@@ -264,8 +268,9 @@ func inferResults(n *Node) error {
 	return nil
 }
 
-// setShapes sets the shapes of a node's results to those of its rule or, failing that, those
-// that the file states, so that one unsupported layer does not hide the layers after it.
+// setShapes sets the shapes of the tensors that n produces to the inferred ones or, failing that,
+// to the shapes that the file states. One unsupported layer therefore does not hide the layers
+// after it.
 func setShapes(n *Node) {
 	if n.Results == nil {
 		_ = inferResults(n) // n.Err reports the error

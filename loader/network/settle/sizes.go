@@ -9,13 +9,13 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// MaxStaged is the largest number of elements that a result may have if the host computes it.
+// MaxStaged is the largest number of elements that a result of a host stage may have.
 const MaxStaged = 1 << 25
 
 // settleDynamicNode settles a node that reads or produces a tensor whose size depends on values,
-// and reports whether it did. If the host has a function for the operator, it computes the node
-// in the sizes of a run, unless the engine can continue with its own results. Otherwise the
-// engine reads the tensor at its largest.
+// and reports whether it did. If the host has a function for the operator, it computes the node in
+// the sizes of a run, unless the engine can continue with its own results. Otherwise, the engine
+// reads the tensor at its largest size.
 func (s *settler) settleDynamicNode(n *Node) (bool, error) {
 	reads := slices.ContainsFunc(n.In, func(v *graph.Value) bool { return v.Least != nil })
 	done, err := s.settleHostedNode(n)
@@ -44,7 +44,8 @@ func (s *settler) settleDynamicNode(n *Node) (bool, error) {
 	return true, nil
 }
 
-// shapesDiffer reports whether tensors have other shapes than results.
+// shapesDiffer reports whether a tensor in out has another shape than the element of results with
+// the same index.
 func shapesDiffer(out []*graph.Value, results []graph.Result) bool {
 	for i, v := range out {
 		if v.Given() && (i >= len(results) || !slices.Equal(v.Dims, results[i].Dims)) {
@@ -55,8 +56,8 @@ func shapesDiffer(out []*graph.Value, results []graph.Result) bool {
 }
 
 // settleHostedNode settles a node that the host computes because a size depends on values, and
-// reports whether it does. A node whose result is always the same becomes a constant, such as
-// the extent of an axis that does not vary.
+// reports whether it did. A node whose result is always the same becomes a constant, such as the
+// extent of an axis that does not vary.
 func (s *settler) settleHostedNode(n *Node) (bool, error) {
 	if !ops.IsDynamic(n.Node) || ops.Of(n.Op).Host() == nil || slices.ContainsFunc(n.In, func(v *graph.Value) bool { return v.Scale > 1 }) {
 		return false, nil
@@ -100,7 +101,7 @@ func (s *settler) settleHostedNode(n *Node) (bool, error) {
 	return true, nil
 }
 
-// hostReason returns the reason why the host computes the node.
+// hostReason returns an error that says why the host computes the node.
 func (n *Node) hostReason() error {
 	for _, v := range n.In {
 		if v.Least != nil {
@@ -113,8 +114,8 @@ func (n *Node) hostReason() error {
 	return errors.New("node reads sizes that depend on values; runs on the host")
 }
 
-// settleLargestNode settles a node that the engine computes with its inputs at their largest. If
-// no result mixes rows, the number of actual rows is known.
+// settleLargestNode settles a node that the engine computes with its inputs at their largest sizes.
+// If no result mixes rows, it also sets the least extents of the results.
 func (s *settler) settleLargestNode(n *Node) error {
 	if ops.IsRowwise(n.Node) {
 		n.Bound, n.Spreads, _ = ops.InferBounds(n.Node)
@@ -132,7 +133,8 @@ func (s *settler) settleLargestNode(n *Node) error {
 	return nil
 }
 
-// newLargestNode returns the node with its inputs at their largest. It produces the tensors out.
+// newLargestNode returns a copy of n that reads inputs at their largest sizes and produces the
+// tensors out.
 func (s *settler) newLargestNode(n *Node, out []*graph.Value) *Node {
 	own := *n.Node
 	own.In, own.Out = slices.Clone(n.In), out
@@ -151,9 +153,9 @@ func (s *settler) newLargestNode(n *Node, out []*graph.Value) *Node {
 	return m
 }
 
-// CanHost reports whether the host can compute the node, because there is a function for its
-// operator and its results are not too large. Functions that round differently from the engine
-// count only if a size depends on values.
+// CanHost reports whether the host can compute n: it has a function for the operator, and the
+// results are not too large. A function that rounds differently from the engine is used only if a
+// size depends on values.
 func CanHost(n *Node) bool {
 	op := ops.Of(n.Op)
 	if n.Results == nil || op.Fold == nil && (n.Host == nil || op.Sized == nil) {

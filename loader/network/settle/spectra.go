@@ -180,8 +180,8 @@ func expandDFT(e *expansion) error {
 	return err
 }
 
-// invertOrder returns the inverse of the permutation order: if order[i] is k, then element k of the
-// result is i.
+// invertOrder returns the inverse of a permutation: if order[i] is k, then element k of the result
+// is i.
 func invertOrder(order []int) []int {
 	back := make([]int, len(order))
 	for to, from := range order {
