@@ -19,8 +19,8 @@ type operation struct {
 	err   error
 }
 
-// inputName returns the name of an argument's value, after adding a constant if the value has
-// no name. It returns "" if the argument is absent.
+// inputName returns the name of the value of an argument. For a constant without a name, it adds a
+// constant to the graph first. It returns "" if the argument is absent.
 func (x *operation) inputName(key string) string {
 	list := x.Inputs[key]
 	if len(list) == 0 {
@@ -41,7 +41,7 @@ func (x *operation) argumentName(a mil.Argument) string {
 	return name
 }
 
-// inputNames returns the names of the values of a tuple.
+// inputNames returns the names of the values of an argument that is a tuple.
 func (x *operation) inputNames(key string) []string {
 	var names []string
 	for _, a := range x.Inputs[key] {
@@ -52,8 +52,8 @@ func (x *operation) inputNames(key string) []string {
 
 func (x *operation) hasArgument(key string) bool { return len(x.Inputs[key]) > 0 }
 
-// constantTensor returns the tensor of a constant argument. It returns nil if the argument is
-// absent, and also records an error if it is not a constant.
+// constantTensor returns the constant argument with the given key. It returns nil if the argument
+// is absent, and records an error if it is not a constant.
 func (x *operation) constantTensor(key string) *onnx.Tensor {
 	if t := x.constants[x.inputName(key)]; t != nil && !t.External() {
 		return t
@@ -108,10 +108,10 @@ func (x *operation) text(key, fallback string) string {
 	return fallback
 }
 
-// rankOf returns the number of axes of the named value, as the program declares it.
+// rankOf returns the number of axes that the program declares for the named value.
 func (x *operation) rankOf(name string) int { return len(x.dims[name]) }
 
-// An attribute is a named attribute of a node.
+// An attribute is an attribute of a node, with its name.
 type attribute struct {
 	name  string
 	value onnx.Attribute
@@ -124,7 +124,7 @@ func floatAttr(name string, v float64) attribute {
 }
 func textAttr(name, v string) attribute { return attribute{name, onnx.Attribute{Text: v}} }
 
-// emit appends a node that produces the operation's outputs.
+// emit appends a node with operator op, which reads inputs and produces the operation's outputs.
 func (x *operation) emit(op string, inputs []string, attributes ...attribute) {
 	var out []string
 	for _, o := range x.Outputs {
@@ -133,7 +133,8 @@ func (x *operation) emit(op string, inputs []string, attributes ...attribute) {
 	x.appendNode(op, inputs, out, attributes)
 }
 
-// emitStep appends a node for an intermediate result and returns the name of its output.
+// emitStep appends a node with operator op, which reads inputs and produces an intermediate tensor.
+// It returns the name of that tensor.
 func (x *operation) emitStep(op string, inputs []string, attributes ...attribute) string {
 	x.steps++
 	out := fmt.Sprintf("%s/step %d", x.Outputs[0].Name, x.steps)
@@ -150,7 +151,8 @@ func (x *operation) appendNode(op string, in, out []string, attributes []attribu
 	x.model.Nodes = append(x.model.Nodes, n)
 }
 
-// emitUnknownOperation appends a node with the operation's own name, which no layer implements.
+// emitUnknownOperation appends a node whose operator is the name of the operation. No layer
+// implements it, so it is reported as unsupported.
 func (x *operation) emitUnknownOperation() {
 	why := ""
 	if x.err != nil {
@@ -167,7 +169,8 @@ func (x *operation) emitUnknownOperation() {
 	x.emit("mil."+x.Operation.Type, in, textAttr("why", why))
 }
 
-// newConstant adds t to the constants of the graph under a new name, and returns the name.
+// newConstant adds a constant of type elem and shape dims, with the elements v, to the graph under
+// a new name, which it returns.
 func (x *operation) newConstant(elem onnx.DataType, dims []int64, v ...float64) string {
 	x.numbers++
 	name := fmt.Sprintf("%s/value %d", x.name, x.numbers)

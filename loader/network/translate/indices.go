@@ -13,8 +13,9 @@ func emitCumSum(x *operation) {
 	x.emit("CumSum", []string{x.inputName("x"), x.newInts(x.int("axis", 0))}, intAttr("exclusive", truth("exclusive")), intAttr("reverse", truth("reverse")))
 }
 
-// emitBand keeps a band of diagonals: lower below the main diagonal and upper above it. A
-// negative number keeps all.
+// emitBand keeps a band of diagonals of each matrix, and sets all other elements to zero. The
+// arguments lower and upper are the numbers of diagonals below and above the main one; a negative
+// number keeps all.
 func emitBand(x *operation) {
 	in := x.inputName("x")
 	lower, upper := x.int("lower", -1), x.int("upper", -1)
@@ -27,7 +28,8 @@ func emitBand(x *operation) {
 	x.emit("Identity", []string{in})
 }
 
-// emitLocalNorm converts a division by a power of the squares of a window of channels.
+// emitLocalNorm emits an LRN, which divides each element by a power of a sum over the squares of
+// neighboring channels.
 func emitLocalNorm(x *operation) {
 	x.emit("LRN", []string{x.inputName("x")}, intAttr("size", x.int("size", 1)), floatAttr("alpha", x.float("alpha", 1e-4)),
 		floatAttr("beta", x.float("beta", 0.75)), floatAttr("bias", x.float("k", 1)))

@@ -38,7 +38,7 @@ func emitSplit(x *operation) {
 	x.emit("Split", in, intAttr("axis", x.int("axis", 0)))
 }
 
-// bools returns n bools that the argument key lists as numbers. Bools that it does not list are
+// bools returns n bools that the argument with the given key lists as numbers. Missing elements are
 // false.
 func (x *operation) bools(key string, n int) []bool {
 	out := make([]bool, n)
@@ -138,8 +138,8 @@ func emitReverse(x *operation) {
 	x.emit("Slice", []string{x.inputName("x"), x.newInts(back...), x.newInts(slices.Repeat([]int64{-1 << 40}, n)...), x.newInts(axes...), x.newInts(back...)})
 }
 
-// newScales adds a constant with one scale for each axis of the input: h and w for the last two
-// axes, and 1 for all others. It returns the constant's name.
+// newScales adds a constant with one scale for each axis of the input, h and w for the last two
+// axes and 1 for all others, and returns its name.
 func (x *operation) newScales(h, w float64) string {
 	rank := x.rankOf(x.inputName("x"))
 	if rank < 2 {

@@ -128,8 +128,8 @@ func newOperations() map[string]func(x *operation) {
 	return t
 }
 
-// countAxesFromFront returns a copy of axes in which rank is added to negative numbers, so that all
-// axes count from the front.
+// countAxesFromFront returns axes with rank added to each negative number, so that all axes count
+// from the front.
 func (x *operation) countAxesFromFront(axes []int64, rank int) []int64 {
 	out := slices.Clone(axes)
 	for i := range out {
@@ -303,9 +303,9 @@ func emitPool(x *operation) {
 	x.emit(op, []string{x.inputName("x")}, append(a, intAttr("ceil_mode", int64(graph.Truth(x.bool("ceil_mode")))))...)
 }
 
-// channelValues returns the name of the constant argument key, which has one value per channel. If
-// the operation lacks the argument, channelValues adds a constant with the value missing for every
-// channel.
+// channelValues returns the name of the constant argument with the given key, which has one value
+// per channel. If the operation lacks it, channelValues adds a constant with the value fallback for
+// every channel.
 func (x *operation) channelValues(key string, fallback float64) string {
 	if x.hasArgument(key) {
 		return x.inputName(key)

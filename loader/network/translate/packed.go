@@ -32,8 +32,8 @@ func (x *operation) setAbsentResult() {
 	}
 }
 
-// setResult makes the operation's first result a constant with the values v. p says how the file
-// packs them; it is nil for values that are not packed.
+// setResult makes the operation's first result a constant with the elements v. p says how the file
+// stores them, and is nil for elements that it does not pack.
 func (x *operation) setResult(v []float64, p *graph.Packing) { x.setResultAt(0, v, p) }
 
 // setResultAt is like setResult, but sets result i of an operation with several results.
@@ -55,8 +55,8 @@ func (x *operation) setResultAt(i int, v []float64, p *graph.Packing) {
 	}
 }
 
-// packedValues returns the values of the constant that the attribute or argument key holds. It
-// returns nil if the operation lacks it or the values are in a file that does not exist.
+// packedValues returns the elements of the constant attribute or argument with the given key. It
+// returns nil if the operation lacks it, or if the elements are in a file that does not exist.
 func (x *operation) packedValues(key string) []float64 {
 	var t *onnx.Tensor
 	if v, ok := x.Attributes[key]; ok {
@@ -81,7 +81,7 @@ func (x *operation) packedValues(key string) []float64 {
 	return f
 }
 
-// argumentShape returns the shape of the attribute or argument key.
+// argumentShape returns the shape of the attribute or argument with the given key.
 func (x *operation) argumentShape(key string) []int64 {
 	if v, ok := x.Attributes[key]; ok {
 		return v.Type.Dims
@@ -278,8 +278,8 @@ func (x *operation) unpackMaskedElements(maskKey, dataKey, tableKey string, valu
 	}
 }
 
-// maxUnpackedElements returns the largest number of elements to which the operation may expand
-// packed or missing constants. The limit grows with the size of the model.
+// maxUnpackedElements returns how many elements packed or missing constants of the operation may
+// expand to. The limit grows with the size of the model.
 func maxUnpackedElements(x *operation) int {
 	return int(min(weights.MaxCoefficients, 64*x.bytes+1<<20))
 }

@@ -16,8 +16,8 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// A reader converts a program's operations to nodes of a graph. Their operators are ONNX's and
-// a few of this package's own.
+// A reader converts a program's operations to nodes of a graph with ONNX's operators, and a few of
+// this package's own.
 type reader struct {
 	model     onnx.Model
 	dir       string
@@ -41,16 +41,16 @@ var elemTypes = map[mil.Elem]onnx.DataType{
 	"uint1": onnx.Uint8, "uint2": onnx.Uint8, "uint3": onnx.Uint8, "uint4": onnx.Uint8, "uint6": onnx.Uint8,
 }
 
-// A Graph is a Core ML program that was converted to an ONNX model.
+// A Graph is a Core ML program after its conversion to an ONNX model.
 type Graph struct {
 	Model    onnx.Model
 	Packings map[*onnx.Tensor]*graph.Packing // of packed constants
 	Bytes    int64                           // size of weights read
 }
 
-// Program converts the main function of p to an ONNX model, with a few operators that ONNX does
-// not have. Weights are read from files in dir, or left absent if dir is "". Errors are of type
-// *[list.FormatError]. Their position is a line if text is set, and a byte offset otherwise.
+// Program converts the main function of p to an ONNX model, with a few operators that ONNX does not
+// have. Weights are read from files in dir, or left absent if dir is "". The error is a
+// *[list.FormatError], whose position is a line if text is set, and a byte offset otherwise.
 func Program(p *mil.Program, dir string, text bool) (*Graph, error) {
 	f, ok := p.Main()
 	if !ok {
@@ -99,7 +99,7 @@ func (r *reader) errorAt(op *mil.Operation, format string, v ...any) error {
 	return f
 }
 
-// translateOperation converts one operation.
+// translateOperation converts one operation to nodes or to a constant.
 func (r *reader) translateOperation(op *mil.Operation) error {
 	for _, out := range op.Outputs {
 		r.declareValue(out)
@@ -143,8 +143,8 @@ func (r *reader) translateOperation(op *mil.Operation) error {
 	return nil
 }
 
-// addConstant adds a constant with the given name. Its values are absent if its file does not
-// exist.
+// addConstant adds a constant with the given name and value. Its elements are absent if the file
+// that stores them does not exist.
 func (r *reader) addConstant(name string, v mil.Value) error {
 	if v.Type.Kind != mil.Tensor {
 		return nil // lists and dictionaries are not used in computations
@@ -199,8 +199,8 @@ func (r *reader) addConstant(name string, v mil.Value) error {
 	return nil
 }
 
-// openWeights reads a weights file once. name is a path in the model's directory. The result is
-// nil if the file does not exist.
+// openWeights returns the content of a weights file, which it reads once. name is a path in the
+// model's directory. openWeights returns nil if the file does not exist.
 func (r *reader) openWeights(name string) (coreml.Weights, error) {
 	if w, ok := r.files[name]; ok {
 		return w, nil
