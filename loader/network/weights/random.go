@@ -13,9 +13,9 @@ const (
 	randomMark   = 512 * randomDraw // values between saved generator states
 )
 
-// A randomSource generates n pseudo-random values between -2^-scale and 2^-scale, the same on
-// every machine. It generates them in order. To read from elsewhere, it continues from the last
-// saved state before that value.
+// A randomSource generates n pseudo-random values between -2^-scale and 2^-scale, the same on every
+// machine. It generates them in order. To read values from elsewhere, it continues from the last
+// saved state of the generator before them.
 type randomSource struct {
 	n      int
 	values [1 << randomDigits]float16.Float16
@@ -39,13 +39,13 @@ func newRandomSource(n, scale int, seed uint64, name string) *randomSource {
 	return r
 }
 
-// Random returns n pseudo-random values between -1 and 1. Equal arguments give equal values on
-// every machine.
+// Random returns n pseudo-random values between -1 and 1. They depend only on n, seed and name, and
+// are the same on every machine.
 func Random(n int, seed uint64, name string) []float16.Float16 {
 	return newRandomSource(n, 0, seed, name).allValues()
 }
 
-// allValues returns all values of the source in a new slice.
+// allValues returns all values of the source in order.
 func (r *randomSource) allValues() []float16.Float16 {
 	out := make([]float16.Float16, r.n)
 	r.Values(out, 0)
@@ -55,7 +55,7 @@ func (r *randomSource) allValues() []float16.Float16 {
 // Len returns the number of values that the source generates.
 func (r *randomSource) Len() int { return r.n }
 
-// Values fills dst with consecutive values, starting at index first.
+// Values fills dst with the values from index first on.
 func (r *randomSource) Values(dst []float16.Float16, first int) {
 	if first != r.at {
 		r.moveTo(first)

@@ -13,31 +13,30 @@ import (
 	"anesim/loader/network/list"
 )
 
-// MaxCoefficients is the largest number of weights that are made up for a layer. Layers that fit
+// MaxCoefficients is the largest number of weights that are generated for a layer. Layers that fit
 // an engine program have far fewer.
 const MaxCoefficients = 1 << 28
 
-// Complete returns the weights with which layer x is lowered: those of the file, pseudo-random
-// values for those that the file does not have, and the tables of activations. It returns an
-// error if the layer needs more than [MaxCoefficients] values of one kind.
+// Complete returns the weights with which layer x is lowered. It adds pseudo-random values for
+// weights that the file does not have, and the tables of activations. It returns an error if the
+// layer needs more than [MaxCoefficients] values of one kind.
 //
-// Pseudo-random weights depend on seed only, and none is zero. They lie between -s and s, where
-// s is a power of two near 1/sqrt(k) for a sum of k products. Results then have about the
-// magnitude of the inputs.
+// Pseudo-random weights depend on seed only, and none is zero. They lie between -s and s, where s
+// is a power of two near 1/sqrt(k) for a sum of k products. Results then have about the magnitude
+// of the inputs.
 func Complete(x *list.Layer, seed uint64) (layer.Weights, error) {
 	return completeWeights(x, seed, completeAll)
 }
 
-// Streamed is like [Complete], but generates pseudo-random weights only while they are packed,
-// so that they take no memory. The values are the same. Use it for a layer that is lowered on
-// its own.
+// Streamed is like [Complete], but generates the same pseudo-random weights only while they are
+// packed, so that they need no memory. Use it for a layer that is lowered on its own.
 func Streamed(x *list.Layer, seed uint64) (layer.Weights, error) {
 	return completeWeights(x, seed, completeSource)
 }
 
-// Sizes is like [Complete] for a program that is only timed: it does not make up weights. Times do
-// not change, because the engine saves time only for weights of zero, and Complete never makes up a
-// zero.
+// Sizes is like [Complete], but does not generate weights, for a program that is only timed. Its
+// times equal those with weights from Complete, because the engine saves time only for weights of
+// zero, and Complete never generates a zero.
 func Sizes(x *list.Layer, seed uint64) (layer.Weights, error) {
 	return completeWeights(x, seed, completeSizes)
 }
@@ -87,7 +86,7 @@ func completeWeights(x *list.Layer, seed uint64, how completion) (layer.Weights,
 	return w, addTables(l, &w)
 }
 
-// addTables sets the tables of a layer and of its activation.
+// addTables sets the activation tables of layer l and of its activation in w.
 func addTables(l *layer.Layer, w *layer.Weights) error {
 	op := l.Op
 	switch {
@@ -134,8 +133,8 @@ func addTables(l *layer.Layer, w *layer.Weights) error {
 	return err
 }
 
-// parameterTable returns the table of an operation with a parameter, or nil for any other
-// operation.
+// parameterTable returns the table of an operation whose table depends on a parameter of the layer,
+// or nil for any other operation.
 func parameterTable(op layer.Op, l *layer.Layer, w *layer.Weights) (*mac.Table, error) {
 	var t *mac.Table
 	var err error
@@ -178,9 +177,9 @@ func encodeTable(a mac.Activation) []byte {
 	return b[:]
 }
 
-// FlushedShare returns how much of the layer's weights the engine loses because it reads numbers
-// below 2^-14 as 0. The result is the Euclidean norm of these weights divided by that of all
-// weights, and 0 for a layer without weights. Infinities and NaN are left out.
+// FlushedShare returns how much of the layer's weights is lost because the engine reads numbers
+// below 2^-14 as 0. It is the Euclidean norm of these weights, divided by that of all weights, and
+// 0 for a layer without weights. Infinities and NaN are left out.
 func FlushedShare(x *list.Layer) float64 {
 	var small, all float64
 	for _, h := range x.Weights.Filter {
