@@ -7,8 +7,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// A FormatError reports that bytes are not a well-formed protocol-buffer message, or not the
-// message that was expected.
+// A FormatError reports that bytes are not a well-formed protocol-buffer message, or not a message
+// of the expected kind.
 type FormatError struct {
 	Off  int64 // byte offset in the file
 	What string
@@ -16,11 +16,11 @@ type FormatError struct {
 
 func (e *FormatError) Error() string { return fmt.Sprintf("byte %#x: %s", e.Off, e.What) }
 
-// MaxIntegers is the largest size in bytes of a packed list that [Field.Integers] accepts.
+// MaxIntegers is the largest packed list, in bytes, that [Field.Integers] accepts.
 const MaxIntegers = 1 << 20
 
-// A Field is one field of a message. N holds the value of a number, and Body that of a string, a
-// list of bytes, or a nested message.
+// A Field is one field of a message. The value is in N for a number, and in Body for a string, a
+// list of bytes or a nested message.
 type Field struct {
 	Num  protowire.Number
 	Wire protowire.Type
@@ -29,8 +29,8 @@ type Field struct {
 	Body Message
 }
 
-// A Message is an encoded protocol-buffer message and its offset in the file, which errors
-// state.
+// A Message is an encoded protocol-buffer message, with its byte offset in the file for use in
+// errors.
 type Message struct {
 	Data []byte
 	Off  int
@@ -40,8 +40,8 @@ func (m Message) errorf(at int, format string, args ...any) error {
 	return &FormatError{int64(at), fmt.Sprintf(format, args...)}
 }
 
-// Fields calls visit for every field of m in order, and stops at the first error of visit, which
-// it returns. It returns a *[FormatError] if m is malformed.
+// Fields calls visit for every field of m in order. It stops at the first error of visit and
+// returns it. It returns a *[FormatError] if m is malformed.
 func (m Message) Fields(visit func(f Field) error) error {
 	for at := 0; at < len(m.Data); {
 		num, wire, n := protowire.ConsumeTag(m.Data[at:])
@@ -77,7 +77,7 @@ func (m Message) Fields(visit func(f Field) error) error {
 	return nil
 }
 
-// Want returns a *[FormatError] if the field is not encoded with the given wire type.
+// Want returns a *[FormatError] unless the field is encoded with the given wire type.
 func (f *Field) Want(wire protowire.Type) error {
 	if f.Wire != wire {
 		return &FormatError{int64(f.Off), fmt.Sprintf("field %d has wire type %d, want %d", f.Num, f.Wire, wire)}
@@ -85,7 +85,8 @@ func (f *Field) Want(wire protowire.Type) error {
 	return nil
 }
 
-// Text stores the value of a string field in *s. It returns an error if f has another wire type.
+// Text stores the value of f, a string field, in *s. It returns an error if f has another wire
+// type.
 func (f *Field) Text(s *string) error {
 	if err := f.Want(protowire.BytesType); err != nil {
 		return err
@@ -94,7 +95,7 @@ func (f *Field) Text(s *string) error {
 	return nil
 }
 
-// Integer stores the value of an integer field in *n. It returns an error if f has another wire
+// Integer stores the value of f, an integer field, in *n. It returns an error if f has another wire
 // type.
 func (f *Field) Integer(n *int64) error {
 	if err := f.Want(protowire.VarintType); err != nil {
@@ -104,9 +105,9 @@ func (f *Field) Integer(n *int64) error {
 	return nil
 }
 
-// Integers appends the values of a repeated integer field to *list. The field may hold one value
-// or a packed list of them. Integers returns an error if the list is malformed or has more than
-// [MaxIntegers] bytes.
+// Integers appends the values of f, a repeated integer field, to *list. The field may hold one
+// value or a packed list of them. Integers returns an error if the list is malformed or has more
+// than [MaxIntegers] bytes.
 func (f *Field) Integers(list *[]int64) error {
 	if f.Wire == protowire.VarintType {
 		*list = append(*list, int64(f.N))
@@ -129,8 +130,9 @@ func (f *Field) Integers(list *[]int64) error {
 	return nil
 }
 
-// Fixed appends the numbers of a repeated field to *b as little-endian bytes. Each number has width
-// bytes, which must be 4 or 8. The field may hold one number or a packed list of them.
+// Fixed appends the numbers in f, a repeated field, to *b as little-endian bytes. Each number has
+// width bytes, which must be 4 or 8. The field may hold one number or a packed list of them. Fixed
+// returns an error if the field holds anything else.
 func (f *Field) Fixed(width int, b *[]byte) error {
 	switch {
 	case f.Wire == protowire.BytesType && len(f.Body.Data)%width == 0:
@@ -145,9 +147,9 @@ func (f *Field) Fixed(width int, b *[]byte) error {
 	return nil
 }
 
-// Reason returns the text of the parse error for n, a negative length that package protowire
-// returned. That package varies the spaces in its errors from build to build; Reason always
-// returns the same text.
+// Reason returns the message of the parse error that n, a negative length from package protowire,
+// means. The spaces in protowire's own messages vary from build to build; the result of Reason does
+// not.
 func Reason(n int) string {
 	text := protowire.ParseError(n).Error()
 	if _, why, ok := strings.Cut(text, ":"); ok {
