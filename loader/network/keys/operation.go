@@ -66,8 +66,8 @@ var operations = sync.OnceValue(func() []Operation {
 	)
 })
 
-// newOperation returns the operation with the given name and keys. It takes the evidence and the
-// limits from the layer operation to which it is lowered.
+// newOperation returns the operation with the given name and keys. Its evidence and limits come
+// from the layer operation to which it is lowered.
 func newOperation(name string, shape, keys []Key, inputs func(*args) []layer.Shape, build func(*args, []layer.Shape) list.Layer) Operation {
 	op, ok := layer.ParseOp(map[string]string{"reduce": "reduce_sum"}[name])
 	if !ok {
