@@ -19,8 +19,8 @@ const (
 	maxFolded   = 512 << 20
 )
 
-// readGraph builds a network from a model in a file of size bytes, with notes about the file.
-// It settles all nodes first, and then turns each into layers.
+// readGraph builds a network from m, a model whose file has size bytes. It settles all nodes first,
+// and then turns each into layers. notes are remarks about the file for the user.
 func readGraph(m *graph.Model, size int, notes []string, o Options) (*list.Network, error) {
 	budget := &graph.Budget{Bytes: min(foldedBytes*size+16<<20, maxFolded)}
 	r := &composer{Builder: list.NewBuilder(), reading: &reading{Shared: choose.NewShared(budget), values: m.Values}}
@@ -62,21 +62,21 @@ func readGraph(m *graph.Model, size int, notes []string, o Options) (*list.Netwo
 	return runPasses(r.Builder)
 }
 
-// A composer builds a network from nodes with ONNX's operators, to which other formats are
-// converted first. A tensor with fewer than four dimensions uses the last of N, C, H, W. The
-// leading dimensions of a larger one are merged to N.
+// A composer builds a network from nodes with ONNX's operators. Other formats are converted to such
+// nodes first. A tensor with fewer than four dimensions uses the last of N, C, H, W. The leading
+// dimensions of a larger one are merged to N.
 type composer struct {
 	*list.Builder
 	*reading
 }
 
-// A reading holds the state that all composers of a file share.
+// A reading is the state that all composers of a file share.
 type reading struct {
 	*choose.Shared
 	values map[string]*graph.Value // tensors of the file and of expansions
 }
 
-// valueOf returns the tensor with the given name. If no part of the file mentions the name, it
+// valueOf returns the tensor with the given name. If the file does not mention the name, valueOf
 // adds a tensor about which nothing is known.
 func (r *reading) valueOf(name string) *graph.Value {
 	v := r.values[name]
@@ -121,7 +121,7 @@ func (r *composer) addInputs(ports []graph.Port, sizes map[string]int) error {
 	return nil
 }
 
-// addOutput records a result of the network under its name in the file.
+// addOutput records that v is a result of the network, under its name in the file.
 func (r *composer) addOutput(v graph.Port) error {
 	x := r.valueOf(v.Name)
 	if x.Scale > 1 {
@@ -148,7 +148,7 @@ func (r *composer) addOutput(v graph.Port) error {
 	return nil
 }
 
-// A nodeReader turns a node into layers.
+// A nodeReader turns one node of a graph into layers.
 type nodeReader struct {
 	*choose.Chooser
 	*reading
@@ -168,8 +168,8 @@ func (r *composer) readNodes(list []*settle.Node) {
 	}
 }
 
-// readPattern reads an operator that the file has as several nodes. It reports whether the
-// engine can run the operator.
+// readPattern turns an operator that the file states as several nodes into layers. It returns
+// false, without adding layers, if the engine cannot run the operator.
 func (r *composer) readPattern(node *settle.Node) bool {
 	n := r.newReader(node)
 	if err := n.read(); err != nil || len(n.Net.Layers) == 0 {
@@ -196,8 +196,8 @@ func (r *composer) readNode(node *settle.Node) {
 	r.addNode(n)
 }
 
-// newReader returns a reader for one node. It adds layers to a nested builder, so that they can
-// be dropped.
+// newReader returns a reader for one node. The reader adds layers to a nested builder, so that they
+// can be dropped.
 func (r *composer) newReader(node *settle.Node) *nodeReader {
 	return newNodeReader(node, r.Builder, r.reading)
 }
@@ -229,8 +229,9 @@ func (r *composer) addNode(n *nodeReader) {
 	}
 }
 
-// operandBytes returns the size of the operands and results in fp16, and whether a result has
-// an unknown shape. For a Gather, it counts the selected elements instead of the whole table.
+// operandBytes returns the size in bytes of the node's operands and results in fp16, and whether
+// the shape of a result is unknown. For a Gather, it counts the selected elements instead of the
+// whole table.
 func (n *nodeReader) operandBytes() (sum uint64, unsized bool) {
 	if n.What != "" {
 		return 0, false
@@ -257,8 +258,8 @@ func (n *nodeReader) operandBytes() (sum uint64, unsized bool) {
 	return sum, unsized
 }
 
-// refuse replaces the layers of the node by a single one that the engine cannot run, with the
-// reason why. If the host has a function for the node, the layer becomes a stage of the host.
+// refuse replaces the layers of the node by a single layer that the engine cannot run. why is the
+// reason. If the host has a function for the node, the layer becomes a stage of the host.
 func (n *nodeReader) refuse(why error) {
 	fresh := newNodeReader(n.node, n.outer, n.reading)
 	n.Chooser, n.values, n.macs = fresh.Chooser, nil, fresh.macs
@@ -289,8 +290,8 @@ func (n *nodeReader) refuse(why error) {
 	}
 }
 
-// read turns the node into layers. It clears the shapes of results that the layers do not
-// produce, such as the indices of a pool.
+// read turns the node into layers. Results that no layer produces, such as the indices of a pool,
+// lose their shapes.
 func (n *nodeReader) read() error {
 	if err := n.readByKind(); err != nil {
 		return err
@@ -330,7 +331,8 @@ func (n *nodeReader) readByKind() error {
 	return n.makeLayers()
 }
 
-// makeLayers makes layers of the node's expansion or, if it has none, of the node itself.
+// makeLayers turns the node's expansion into layers. If the node has no expansion, or the expansion
+// cannot become layers, it makes layers of the node itself.
 func (n *nodeReader) makeLayers() error {
 	whole := n.node.Unstated
 	if n.node.Body != nil {
@@ -347,8 +349,8 @@ func (n *nodeReader) makeLayers() error {
 	return n.Choose()
 }
 
-// readExpansion makes layers of the nodes in the expansion. If one of them fails, it returns
-// the error and adds nothing.
+// readExpansion turns the nodes of the expansion into layers. If that fails for one of them, it
+// returns the error and adds nothing.
 func (n *nodeReader) readExpansion() error {
 	all, macs := n.Try(), 0
 	var values []*graph.Value
@@ -374,7 +376,7 @@ func (n *nodeReader) readExpansion() error {
 	return nil
 }
 
-// readBranch makes layers of the branch that a constant condition selects.
+// readBranch turns the branch that a constant condition selects into layers.
 func (n *nodeReader) readBranch() {
 	inner := &composer{n.Builder, n.reading}
 	for _, part := range n.node.Body {
@@ -387,7 +389,7 @@ func (n *nodeReader) readBranch() {
 	n.What = "branch"
 }
 
-// aliasTensor makes tensor v an alias for the values of another tensor.
+// aliasTensor makes tensor v an alias of source: layers that read v will read source instead.
 func aliasTensor(b *list.Builder, v, source *graph.Value) {
 	if s, ok := b.Shape(source.Name); ok {
 		b.SetShape(v.Name, s)
