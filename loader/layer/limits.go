@@ -2,12 +2,12 @@ package layer
 
 // Limits of the engine. Field widths are given for the registers that hold the values.
 const (
-	MaxExtent    = 16384   // elements of height or width; the limit of the vendor's document, the field has 15 bits
-	MaxChannels  = 1 << 16 // Cin and Cout have 17 bits, UnicastCin has 16
-	MaxGroups    = 1<<13 - 1
-	MaxKernel    = 1<<5 - 1 // taps per side
-	MaxStride    = 1<<2 - 1
-	MaxPad       = 1<<5 - 1
+	MaxExtent    = 16384                   // elements of height or width; the limit of the vendor's document, the field has 15 bits
+	MaxChannels  = 1 << 16                 // Cin and Cout have 17 bits, UnicastCin has 16
+	MaxGroups    = 1<<13 - 1               // groups of a convolution, or elements along the batch axis
+	MaxKernel    = 1<<5 - 1                // taps per side
+	MaxStride    = 1<<2 - 1                // of the stride fields; longer strides select rows of a result with stride 1
+	MaxPad       = 1<<5 - 1                // zeros per side
 	MaxSurface   = 1<<31 - 1               // bytes of a tensor; strides are signed words
 	MaxTile      = MaxL2 - MaxL2/tileShare // bytes of the largest source tile in the L2 (holds in 77 of 77 tasks)
 	MaxLane      = 0x10000                 // bytes of one engine's weights if the result has more than one patch (holds in 42 of 42 tasks)

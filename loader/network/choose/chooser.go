@@ -62,6 +62,6 @@ func setStoredForm(w *layer.Weights, p *graph.Packing) {
 // Sizes in bytes of the parts of computed constants, which are taken from the budget.
 const (
 	numberBytes = graph.NumberBytes // a float64 number
-	HalfBytes   = 2                 // an fp16 number
+	HalfBytes   = 2                 // an fp16 number, such as a weight
 	indexBytes  = 32                // an index in a list, including the runs that the list is split into
 )

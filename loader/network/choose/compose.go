@@ -116,7 +116,7 @@ func (n *Chooser) addListLayer(l list.Layer, dims []int, inputs ...Operand) (Ope
 		return Operand{}, err
 	}
 	if n.Len() >= list.MaxLayers {
-		return Operand{}, fmt.Errorf("network has more than %d layers", list.MaxLayers)
+		return Operand{}, fmt.Errorf("network has more than %d layers, the limit", list.MaxLayers)
 	}
 	if c := n.Const(1); c != nil {
 		setStoredForm(&l.Weights, c.Packing)

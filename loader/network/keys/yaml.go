@@ -46,7 +46,7 @@ func ReadYAML(data []byte) (*list.Builder, error) {
 	var doc yaml.Node
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	if err := d.Decode(&doc); errors.Is(err, io.EOF) {
-		return nil, &list.FormatError{Line: 1, What: "file is empty"}
+		return nil, &list.FormatError{Line: 1, What: "file is empty; want a network"}
 	} else if err != nil {
 		return nil, toFormatError(err)
 	}
@@ -188,7 +188,7 @@ func (r *yamlReader) readNetwork(n *yaml.Node) error {
 		return errorAt(layers, "layers is an empty list; want at least one layer")
 	}
 	if len(layers.Content) > list.MaxLayers {
-		return errorAt(layers, "network has more than %d layers", list.MaxLayers)
+		return errorAt(layers, "network has more than %d layers, the limit", list.MaxLayers)
 	}
 	for i, l := range layers.Content {
 		if err := r.readLayer(i, l); err != nil {

@@ -11,7 +11,7 @@ import (
 
 func TestYAMLErrors(t *testing.T) {
 	for _, tc := range []struct{ text, want string }{
-		{"", "line 1: file is empty"},
+		{"", "line 1: file is empty; want a network"},
 		{"- a", "line 1: network is a list; want a mapping such as {inputs: {x: {c: 3, h: 8, w: 8}}, layers: [{op: relu}]}"},
 		{"inputs: {x: [3, 8, 8]}\nlayers:\n- {op: relu}", "line 1: input x is a list; want a mapping such as {c: 3, h: 224, w: 224}"},
 		{"inputs: {x: {c: 1}}\nlayers: relu", `line 2: layers is "relu"; want a list such as [{op: relu}]`},

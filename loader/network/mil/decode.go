@@ -114,12 +114,12 @@ func (d *decoder) decodeFunction(f wire.Field, fn *Function) error {
 			var s string
 			err := f.Text(&s)
 			if fn.Outputs = append(fn.Outputs, s); len(fn.Outputs) > maxOperations {
-				return newFormatError(f, "function has more than %d outputs", maxOperations)
+				return newFormatError(f, "function has more than %d outputs, the limit", maxOperations)
 			}
 			return err
 		case 3:
 			if d.operations++; d.operations > maxOperations {
-				return newFormatError(f, "program has more than %d operations", maxOperations)
+				return newFormatError(f, "program has more than %d operations, the limit", maxOperations)
 			}
 			op, err := d.decodeOperation(f)
 			fn.Operations = append(fn.Operations, op)
@@ -132,7 +132,7 @@ func (d *decoder) decodeFunction(f wire.Field, fn *Function) error {
 func (d *decoder) decodeVar(f wire.Field) (Var, error) {
 	var v Var
 	if d.arguments++; d.arguments > maxArguments {
-		return v, newFormatError(f, "program has more than %d values", maxArguments)
+		return v, newFormatError(f, "program has more than %d values, the limit", maxArguments)
 	}
 	err := eachField(f, func(f wire.Field) error {
 		switch f.Num {
@@ -194,7 +194,7 @@ func (d *decoder) decodeOperation(f wire.Field) (Operation, error) {
 func (d *decoder) decodeBinding(f wire.Field) (Argument, error) {
 	var a Argument
 	if d.arguments++; d.arguments > maxArguments {
-		return a, newFormatError(f, "program has more than %d values", maxArguments)
+		return a, newFormatError(f, "program has more than %d values, the limit", maxArguments)
 	}
 	err := eachField(f, func(f wire.Field) error {
 		switch f.Num {
@@ -216,7 +216,7 @@ var elemNames = map[uint64]Elem{
 
 func (d *decoder) decodeType(f wire.Field, t *Type) error {
 	if d.depth++; d.depth > maxDepth {
-		return newFormatError(f, "types are nested more than %d deep", maxDepth)
+		return newFormatError(f, "types are nested more than %d deep, the limit", maxDepth)
 	}
 	defer func() { d.depth-- }()
 	return eachField(f, func(f wire.Field) error {
@@ -270,7 +270,7 @@ func (d *decoder) decodeTensorType(f wire.Field, t *Type) error {
 				size = -1
 			}
 			if t.Dims = append(t.Dims, size); len(t.Dims) > maxRank {
-				return newFormatError(f, "tensor has more than %d dimensions", maxRank)
+				return newFormatError(f, "tensor has more than %d dimensions, the limit", maxRank)
 			}
 			return err
 		}
@@ -280,11 +280,11 @@ func (d *decoder) decodeTensorType(f wire.Field, t *Type) error {
 
 func (d *decoder) decodeValue(f wire.Field, v *Value) error {
 	if d.depth++; d.depth > maxDepth {
-		return newFormatError(f, "values are nested more than %d deep", maxDepth)
+		return newFormatError(f, "values are nested more than %d deep, the limit", maxDepth)
 	}
 	defer func() { d.depth-- }()
 	if d.arguments++; d.arguments > maxArguments {
-		return newFormatError(f, "program has more than %d values", maxArguments)
+		return newFormatError(f, "program has more than %d values, the limit", maxArguments)
 	}
 	var immediate *wire.Field
 	err := eachField(f, func(f wire.Field) error {

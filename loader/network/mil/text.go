@@ -199,7 +199,7 @@ func (s *parser) parseFunction() Function {
 
 func (s *parser) parseOperation() Operation {
 	if s.operations++; s.operations > maxOperations {
-		s.fail("program has more than %d operations", maxOperations)
+		s.fail("program has more than %d operations, the limit", maxOperations)
 	}
 	op := Operation{Off: int64(s.line)}
 	for {
@@ -263,7 +263,7 @@ func (s *parser) parseValues() []Argument {
 
 func (s *parser) enterValue() {
 	if s.depth++; s.depth > maxDepth {
-		s.fail("values are nested more than %d deep", maxDepth)
+		s.fail("values are nested more than %d deep, the limit", maxDepth)
 	}
 }
 
@@ -286,7 +286,7 @@ func (s *parser) parseType() Type {
 			}
 			s.next()
 			if t.Dims = append(t.Dims, n); len(t.Dims) > maxRank {
-				s.fail("tensor has more than %d dimensions", maxRank)
+				s.fail("tensor has more than %d dimensions, the limit", maxRank)
 			}
 			if !s.accept(",") && s.token != "]" {
 				s.fail("found %q between dimensions; want a comma", s.token)
@@ -317,7 +317,7 @@ func (s *parser) parseArgument() Argument {
 	s.enterValue()
 	defer func() { s.depth-- }()
 	if s.arguments++; s.arguments > maxArguments {
-		s.fail("program has more than %d arguments", maxArguments)
+		s.fail("program has more than %d arguments, the limit", maxArguments)
 	}
 	if s.accept("(") {
 		var v Value

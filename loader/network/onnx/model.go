@@ -141,7 +141,7 @@ type reader struct {
 // maximum. limit names maximum in the message, as in "65536 nodes".
 func countElement(n *int, maximum int, f wire.Field, limit string) error {
 	if *n++; *n > maximum {
-		return &FormatError{Off: int64(f.Off), What: "model has more than " + limit}
+		return &FormatError{Off: int64(f.Off), What: "model has more than " + limit + ", the limit"}
 	}
 	return nil
 }
@@ -151,7 +151,7 @@ func (r *reader) readGraph(f wire.Field) (*Graph, error) {
 		return nil, err
 	}
 	if r.depth++; r.depth > maxDepth {
-		return nil, &FormatError{Off: int64(f.Off), What: "graphs are nested more than 16 deep"}
+		return nil, &FormatError{Off: int64(f.Off), What: "graphs are nested more than 16 deep, the limit"}
 	}
 	defer func() { r.depth-- }()
 	g := &Graph{Constants: map[string]*Tensor{}, Known: map[string]Value{}}
@@ -315,7 +315,7 @@ func readValue(f wire.Field) (Value, error) {
 	}
 	shape := func(f wire.Field) error {
 		if f.Num == 1 && len(v.Dims) == maxRank {
-			return &FormatError{Off: int64(f.Off), What: "shape has more than 64 dimensions"}
+			return &FormatError{Off: int64(f.Off), What: "shape has more than 64 dimensions, the limit"}
 		}
 		if f.Num == 1 {
 			v.Dims = append(v.Dims, Dim{})

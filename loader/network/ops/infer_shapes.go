@@ -256,7 +256,7 @@ func Bounds(n *graph.Node, dims []int) ([]Selection, error) {
 		steps = slices.Repeat([]int{1}, len(starts))
 	}
 	if len(ends) != len(starts) || len(axes) != len(starts) || len(steps) != len(starts) {
-		return nil, errors.New("starts, ends, axes and steps have different lengths")
+		return nil, fmt.Errorf("starts, ends, axes and steps have %d, %d, %d and %d elements; want equal numbers", len(starts), len(ends), len(axes), len(steps))
 	}
 	runs := make([]Selection, len(dims))
 	for i, d := range dims {

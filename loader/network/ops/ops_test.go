@@ -215,7 +215,7 @@ func TestRefused(t *testing.T) {
 		{newNode("Squeeze", 1, nil, x, newList(0)), "cannot squeeze axis 0 of shape [2 3 4]; want extent 1"},
 		{newNode("Concat", 1, attributes{"axis": newIntAttr(3)}, x, x), "axis 3 is out of range for 3 dimensions"},
 		{newNode("Slice", 1, nil, x, newTensor(1), newList(1)), "starts \"tensor\" is computed; want a constant"},
-		{newNode("Slice", 1, nil, x, newList(0, 0), newList(1)), "starts, ends, axes and steps have different lengths"},
+		{newNode("Slice", 1, nil, x, newList(0, 0), newList(1)), "starts, ends, axes and steps have 2, 1, 2 and 2 elements; want equal numbers"},
 		{newNode("Slice", 1, nil, x, newList(0), newList(1), newList(0), newList(0)), "step of axis 0 is 0; want a nonzero step"},
 		{newNode("Expand", 1, nil, x, newTensor(3)), "shape \"tensor\" is computed; want a constant"},
 		{newNode("Tile", 1, nil, x, newList(2)), "repeats are invalid; want one constant per axis"},

@@ -60,7 +60,7 @@ func (s *settler) branchGraph(n *Node, a *graph.Attr) (*graph.Graph, error) {
 	case len(a.Graph.Outputs) < len(n.Out):
 		return nil, fmt.Errorf("branch has %d outputs; want %d", len(a.Graph.Outputs), len(n.Out))
 	case s.depth > maxDepth:
-		return nil, fmt.Errorf("branches are nested more than %d deep", maxDepth)
+		return nil, fmt.Errorf("branches are nested more than %d deep, the limit", maxDepth)
 	}
 	return a.Graph, nil
 }
@@ -124,7 +124,7 @@ func inferSides(n *Node) error {
 			case v.Type != 0 && !v.Type.IsFloat():
 				return fmt.Errorf("branch result %q has type %v; want a floating-point type", v.Name, v.Type)
 			case v.Dims == nil:
-				return fmt.Errorf("branch result %q has an unknown shape", v.Name)
+				return fmt.Errorf("branch result %q has an unknown shape; want equal shapes in both branches", v.Name)
 			}
 			sides[k] = v
 		}

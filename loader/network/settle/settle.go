@@ -289,7 +289,7 @@ func setShapes(n *Node) {
 			out.Dims, out.Type = r.Dims, r.Type
 		}
 		if out.Dims == nil {
-			out.Why = fmt.Sprintf("shape of %q is unknown: %s has none", out.Name, n.Label)
+			out.Why = fmt.Sprintf("shape of %q, a result of %s, is unknown", out.Name, n.Label)
 		}
 	}
 }
