@@ -18,7 +18,7 @@ func (e *LimitError) Error() string {
 // known because no compiled program contains such a layer.
 type UnsupportedError struct {
 	Op  Op
-	Why string
+	Why string // which registers are not known
 }
 
 func (e *UnsupportedError) Error() string { return fmt.Sprintf("%v: %s", e.Op, e.Why) }
@@ -27,7 +27,7 @@ func (e *UnsupportedError) Error() string { return fmt.Sprintf("%v: %s", e.Op, e
 // their layer.
 type LayerError struct {
 	Op   Op
-	What string
+	What string // the contradiction, as a clause
 }
 
 func (e *LayerError) Error() string { return fmt.Sprintf("%v: %s", e.Op, e.What) }

@@ -62,20 +62,20 @@ type Layer struct {
 	TransposeX, TransposeY bool
 
 	Axes    Axes    // axes over which a reduction, softmax or layer norm works
-	Epsilon float32 // of Rsqrt, Inverse and LayerNorm
-	Alpha   float32 // of LeakyReLU and ELU
-	Low     float32 // of Clip
-	High    float32 // of Clip
+	Epsilon float32 // addend before the root or reciprocal of Rsqrt, Inverse and LayerNorm
+	Alpha   float32 // factor below 0 of LeakyReLU and ELU
+	Low     float32 // lower bound of Clip
+	High    float32 // upper bound of Clip
 
 	Parts []int // channels of each input of Concat; their sum is In.C
 	Begin Shape // first element of Slice
-	Size  Shape // of Slice
+	Size  Shape // shape of Slice's result
 	// Order lists the input axes that become the C, H and W of a Transpose's result. The zero
 	// value swaps C and W.
 	Order [3]Axes
-	Reps  Shape   // of Tile
-	Fill  Fill    // of Pad
-	Value float32 // of Pad with FillValue
+	Reps  Shape   // numbers of copies of Tile along each axis
+	Fill  Fill    // kind of values that Pad adds
+	Value float32 // the value that Pad adds, for FillValue
 	// OutputFirst numbers the result's buffer below the input's, as the compiler does for
 	// matmuls.
 	OutputFirst bool

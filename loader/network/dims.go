@@ -23,7 +23,7 @@ type DimError struct {
 
 // A Dim is a dimension of a network's input whose size the file leaves open. It has a name instead.
 type Dim struct {
-	Name, Input string // of the dimension, and of the input that has it
+	Name, Input string // names of the dimension and of the input that has it
 	Axis, Rank  int    // number of the axis, and number of axes of the input
 	Alone       bool   // no other axis of the input is open
 }

@@ -18,7 +18,7 @@ import (
 // An Error reports a change that cannot be made. It leaves the program as it was.
 type Error struct {
 	What string // requested change
-	Why  string
+	Why  string // why it cannot be made
 	Err  error // the cause, or nil
 }
 
