@@ -19,7 +19,7 @@ import (
 type Error struct {
 	What string // requested change
 	Why  string // why it cannot be made
-	Err  error // the cause, or nil
+	Err  error  // the cause, or nil
 }
 
 // Unwrap returns the error that caused e, or nil if there is none.
