@@ -18,7 +18,7 @@ func (e *LimitError) Error() string {
 // known because no compiled program contains such a layer.
 type UnsupportedError struct {
 	Op  Op
-	Why string // what is not supported, as a clause
+	Why string // the unsupported feature, as a clause
 }
 
 func (e *UnsupportedError) Error() string { return fmt.Sprintf("%v: %s", e.Op, e.Why) }
