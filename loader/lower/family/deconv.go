@@ -133,7 +133,7 @@ func lowerColumnPhases(o *Output, j job, x, y place.Memory) error {
 			return err
 		}
 	}
-	return lowerPieces(o, l, piece{layer.Unary(layer.Transpose, channels), &layer.Weights{}, ports{"x": columns, "y": y}})
+	return lowerSublayers(o, l, sublayer{layer.Unary(layer.Transpose, channels), &layer.Weights{}, ports{"x": columns, "y": y}})
 }
 
 // convolveTransposed appends the tasks that convolve x and write the result to y with channels and
@@ -296,7 +296,7 @@ func lowerPhase(o *Output, j job, py int, p phaseGroup, x, to place.Memory) erro
 	if p.transposed {
 		return convolveTransposed(o, job{layer: &c, weights: weights}, from, to)
 	}
-	return lowerPieces(o, l, piece{c, weights, ports{"x": from, "y": to}})
+	return lowerSublayers(o, l, sublayer{c, weights, ports{"x": from, "y": to}})
 }
 
 // markZeroTaps marks the taps of a window that have no weight, at rows ys and columns xs of the

@@ -8,7 +8,7 @@
 //	Output: tasks, constants, ports, scratch
 //
 // A family is a function that takes an Output and a job: a layer, its weights and the places of its
-// surfaces. An operation that no program shows is lowered to pieces: layers that pass tensors
+// surfaces. An operation that no program shows is lowered to sublayers, which pass tensors
 // through scratch memory within one Output. Pieces are lowered by the same table:
 //
 //	pool, long strides     maxima or rows by DMA strides, with rows and columns transposed

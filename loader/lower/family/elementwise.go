@@ -160,9 +160,9 @@ func lowerQuotient(o *Output, j job, in regs.Shape, x place.Memory) error {
 		reciprocal := o.allocate(z2)
 		product := layer.Binary(layer.Mul, l.In, z2)
 		product.Activation = l.Activation
-		return lowerPieces(o, l,
-			newLookupPiece(j.weights.Table, z2, z, reciprocal),
-			piece{product, &layer.Weights{}, ports{"x": x, "z": reciprocal, "y": y}},
+		return lowerSublayers(o, l,
+			newLookupSublayer(j.weights.Table, z2, z, reciprocal),
+			sublayer{product, &layer.Weights{}, ports{"x": x, "z": reciprocal, "y": y}},
 		)
 	}
 	if z2.N == l.In.N {

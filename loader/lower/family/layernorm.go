@@ -70,10 +70,10 @@ func normalizeWithTransposes(o *Output, j job, order [3]layer.Axes, axes layer.A
 	back := layer.Unary(layer.Transpose, norm.In)
 	back.Order = inverseOrder(order)
 	turned, normal := o.allocate(norm.In), o.allocate(norm.In)
-	return lowerPieces(o, l,
-		piece{turn, &layer.Weights{}, ports{"x": x, "y": turned}},
-		piece{norm, &layer.Weights{}, ports{"x": turned, "y": normal}},
-		piece{back, &layer.Weights{}, ports{"x": normal, "y": y}},
+	return lowerSublayers(o, l,
+		sublayer{turn, &layer.Weights{}, ports{"x": x, "y": turned}},
+		sublayer{norm, &layer.Weights{}, ports{"x": turned, "y": normal}},
+		sublayer{back, &layer.Weights{}, ports{"x": normal, "y": y}},
 	)
 }
 

@@ -48,17 +48,17 @@ type Output struct {
 	Constants coeff.Section
 	Ports     []loader.Port
 	Scratch   int // size of the scratch buffer in bytes
-	held      int // bytes of the scratch buffer that hold tensors between pieces
+	held      int // bytes of the scratch buffer that hold tensors between sublayers
 
 	release  layer.Release // the compiler release whose form the program has
 	streamed bool          // tasks pass tensors through rings and scratch, as the 2023 compiler does
 }
 
-// A job is a layer to lower into an Output. Each piece of a layer is a job for the same Output.
+// A job is a layer to lower into an Output. Each sublayer of a layer is a job for the same Output.
 type job struct {
 	layer   *layer.Layer
 	weights *layer.Weights
-	at      ports // places of a piece's surfaces; nil for a whole layer, which gets ports
+	at      ports // places of a sublayer's surfaces; nil for a whole layer, which gets ports
 }
 
 // add appends task t. Once there are more than task.MaxTasks tasks, for which Lower returns an
@@ -117,7 +117,7 @@ func lowerLayer(o *Output, j job) error {
 }
 
 // placePort returns the place in memory of the input or output with the given name. If job j is a
-// piece of a larger layer, that is the place in j.at. Otherwise placePort adds a port of shape s,
+// sublayer of a larger layer, that is the place in j.at. Otherwise placePort adds a port of shape s,
 // in buffer bar and with the strides of m, to o and returns m in that buffer.
 func (o *Output) placePort(j job, name string, d loader.Direction, bar uint32, s layer.Shape, m place.Memory) place.Memory {
 	if at, ok := j.at[name]; ok {

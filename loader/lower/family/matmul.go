@@ -294,7 +294,7 @@ func lowerTransposedMatMul(o *Output, j job) error {
 		}
 		to["x"] = transposed
 	}
-	return lowerPieces(o, j.layer, piece{l, j.weights, to})
+	return lowerSublayers(o, j.layer, sublayer{l, j.weights, to})
 }
 
 // transposeMatrices appends the tasks that transpose each matrix of x, of shape s, to y. If L2

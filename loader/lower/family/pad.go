@@ -43,15 +43,15 @@ func lowerPad(o *Output, j job) error {
 // padRows appends the tasks that copy x, of shape s, to y, and fill the before rows above and the
 // after rows below it in y.
 func padRows(o *Output, l *layer.Layer, s layer.Shape, before, after int, x, y place.Memory) error {
-	move := func(rows, from, to int) piece {
+	move := func(rows, from, to int) sublayer {
 		part := s
 		part.H = rows
 		a, b := x, y
 		a.Base += from * x.Row
 		b.Base += to * y.Row
-		return piece{layer.Layer{Op: layer.Slice, In: part, Size: part}, &layer.Weights{}, ports{"x": a, "y": b}}
+		return sublayer{layer.Layer{Op: layer.Slice, In: part, Size: part}, &layer.Weights{}, ports{"x": a, "y": b}}
 	}
-	list := []piece{move(s.H, 0, before)}
+	list := []sublayer{move(s.H, 0, before)}
 	if l.Fill == layer.FillValue {
 		one := layer.Shape{N: 1, C: 1, H: 1, W: 1}
 		value := place.Surface(regs.BARWeights, one)
@@ -63,10 +63,10 @@ func padRows(o *Output, l *layer.Layer, s layer.Shape, before, after int, x, y p
 				to := y
 				to.Base += f.to * y.Row
 				fill := layer.Layer{Op: layer.Tile, In: one, Reps: layer.Shape{N: s.N, C: s.C, H: f.rows, W: s.W}}
-				list = append(list, piece{fill, &layer.Weights{}, ports{"x": value, "y": to}})
+				list = append(list, sublayer{fill, &layer.Weights{}, ports{"x": value, "y": to}})
 			}
 		}
-		return lowerPieces(o, l, list...)
+		return lowerSublayers(o, l, list...)
 	}
 	for i := 1; i <= before; i++ {
 		from := 0
@@ -82,5 +82,5 @@ func padRows(o *Output, l *layer.Layer, s layer.Shape, before, after int, x, y p
 		}
 		list = append(list, move(1, from, before+s.H-1+i))
 	}
-	return lowerPieces(o, l, list...)
+	return lowerSublayers(o, l, list...)
 }

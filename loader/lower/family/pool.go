@@ -48,7 +48,7 @@ func lowerPool(o *Output, j job) error {
 func transposeRows(o *Output, l *layer.Layer, s layer.Shape, x, y place.Memory) error {
 	turn := layer.Unary(layer.Transpose, s)
 	turn.Order = [3]layer.Axes{layer.AxisC, layer.AxisW, layer.AxisH}
-	return lowerPieces(o, l, piece{turn, &layer.Weights{}, ports{"x": x, "y": y}})
+	return lowerSublayers(o, l, sublayer{turn, &layer.Weights{}, ports{"x": x, "y": y}})
 }
 
 // An axisTaps describes the windows along one axis. Each has count taps that are dilation places
@@ -79,9 +79,9 @@ func maximizeRows(o *Output, l *layer.Layer, in layer.Shape, n int, w axisTaps, 
 		from.Row *= stride
 		to.Base += first * y.Row
 		if join {
-			return lowerPieces(o, l, piece{layer.Binary(layer.Max, s, s), &layer.Weights{}, ports{"x": to, "z": from, "y": to}})
+			return lowerSublayers(o, l, sublayer{layer.Binary(layer.Max, s, s), &layer.Weights{}, ports{"x": to, "z": from, "y": to}})
 		}
-		return lowerPieces(o, l, piece{layer.Layer{Op: layer.Slice, In: s, Size: s}, &layer.Weights{}, ports{"x": from, "y": to}})
+		return lowerSublayers(o, l, sublayer{layer.Layer{Op: layer.Slice, In: s, Size: s}, &layer.Weights{}, ports{"x": from, "y": to}})
 	}
 	// Starting at the tap on the first row, the rows of y with a value stay contiguous.
 	start := min(w.count-1, before/w.dilation)
@@ -150,7 +150,7 @@ func lowerLongStrideConvolution(o *Output, j job) error {
 	rows.H = out.H
 	transposedShape := layer.Shape{N: all.N, C: all.C, H: all.W, W: out.H}
 	transposed := o.allocate(transposedShape)
-	if err := lowerPieces(o, j.layer, piece{l, j.weights, ports{"x": x, "y": dense}}); err != nil {
+	if err := lowerSublayers(o, j.layer, sublayer{l, j.weights, ports{"x": x, "y": dense}}); err != nil {
 		return err
 	}
 	dense.Row *= every

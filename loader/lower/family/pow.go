@@ -77,15 +77,15 @@ func lowerPow(o *Output, j job) error {
 func lowerLargePow(o *Output, j job, x, z, y place.Memory) error {
 	s := j.layer.In
 	logarithm, product := o.allocate(s), o.allocate(s)
-	return lowerPieces(o, j.layer,
-		newLookupPiece(j.weights.Table, s, x, logarithm),
-		piece{layer.Binary(layer.Mul, s, s), &layer.Weights{}, ports{"x": logarithm, "z": z, "y": product}},
-		newLookupPiece(j.weights.Tables[0], s, product, y),
+	return lowerSublayers(o, j.layer,
+		newLookupSublayer(j.weights.Table, s, x, logarithm),
+		sublayer{layer.Binary(layer.Mul, s, s), &layer.Weights{}, ports{"x": logarithm, "z": z, "y": product}},
+		newLookupSublayer(j.weights.Tables[0], s, product, y),
 	)
 }
 
-// newLookupPiece returns the layer that applies an activation table to each element of the tensor
+// newLookupSublayer returns the layer that applies an activation table to each element of the tensor
 // of shape s at from and writes to.
-func newLookupPiece(table []byte, s layer.Shape, from, to place.Memory) piece {
-	return piece{layer.Layer{Op: layer.Sigmoid, In: s}, &layer.Weights{Table: table}, ports{"x": from, "y": to}}
+func newLookupSublayer(table []byte, s layer.Shape, from, to place.Memory) sublayer {
+	return sublayer{layer.Layer{Op: layer.Sigmoid, In: s}, &layer.Weights{Table: table}, ports{"x": from, "y": to}}
 }

@@ -122,10 +122,10 @@ func lowerMinimum(o *Output, j job) error {
 	minus := &layer.Weights{Second: []float16.Float16{0xbc00}}
 	greatest := *l
 	greatest.Op = layer.ReduceMax
-	return lowerPieces(o, l,
-		piece{layer.Layer{Op: layer.Mul, In: l.In, Second: layer.Scalar}, minus, ports{"x": x, "y": negative}},
-		piece{greatest, j.weights, ports{"x": negative, "y": least}},
-		piece{layer.Layer{Op: layer.Mul, In: l.Out(), Second: layer.Scalar}, minus, ports{"x": least, "y": y}},
+	return lowerSublayers(o, l,
+		sublayer{layer.Layer{Op: layer.Mul, In: l.In, Second: layer.Scalar}, minus, ports{"x": x, "y": negative}},
+		sublayer{greatest, j.weights, ports{"x": negative, "y": least}},
+		sublayer{layer.Layer{Op: layer.Mul, In: l.Out(), Second: layer.Scalar}, minus, ports{"x": least, "y": y}},
 	)
 }
 
@@ -137,9 +137,9 @@ func lowerTwoReductions(o *Output, j job) error {
 	first.Axes = layer.AxisC
 	second.In, second.Axes = first.Out(), layer.AxisH
 	between := o.allocate(second.In)
-	return lowerPieces(o, l,
-		piece{first, j.weights, ports{"x": x, "y": between}},
-		piece{second, j.weights, ports{"x": between, "y": y}},
+	return lowerSublayers(o, l,
+		sublayer{first, j.weights, ports{"x": x, "y": between}},
+		sublayer{second, j.weights, ports{"x": between, "y": y}},
 	)
 }
 

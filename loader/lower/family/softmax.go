@@ -67,12 +67,12 @@ func lowerSoftmaxAxes(o *Output, j job) error {
 	one := reduced.Out()
 	largest, differences, powers, sum := o.allocate(one), o.allocate(l.In), o.allocate(l.In), o.allocate(one)
 	power := layer.Unary(layer.Exp, l.In)
-	return lowerPieces(o, l,
-		piece{reduced, &layer.Weights{}, ports{"x": x, "y": largest}},
-		piece{layer.Binary(layer.Sub, l.In, one), &layer.Weights{}, ports{"x": x, "z": largest, "y": differences}},
-		piece{power, &layer.Weights{Table: j.weights.Table}, ports{"x": differences, "y": powers}},
-		piece{layer.Reduction(layer.ReduceSum, l.In, l.Axes), &layer.Weights{}, ports{"x": powers, "y": sum}},
-		piece{layer.Binary(layer.RealDiv, l.In, one), &layer.Weights{Table: j.weights.Reciprocal}, ports{"x": powers, "z": sum, "y": y}},
+	return lowerSublayers(o, l,
+		sublayer{reduced, &layer.Weights{}, ports{"x": x, "y": largest}},
+		sublayer{layer.Binary(layer.Sub, l.In, one), &layer.Weights{}, ports{"x": x, "z": largest, "y": differences}},
+		sublayer{power, &layer.Weights{Table: j.weights.Table}, ports{"x": differences, "y": powers}},
+		sublayer{layer.Reduction(layer.ReduceSum, l.In, l.Axes), &layer.Weights{}, ports{"x": powers, "y": sum}},
+		sublayer{layer.Binary(layer.RealDiv, l.In, one), &layer.Weights{Table: j.weights.Reciprocal}, ports{"x": powers, "z": sum, "y": y}},
 	)
 }
 

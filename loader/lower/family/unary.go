@@ -65,7 +65,7 @@ func lowerActivation(o *Output, j job, s layer.Shape, from, y place.Memory) erro
 		return nil
 	}
 	act := layer.Layer{Op: l.Activation, In: s, Epsilon: l.Epsilon, Alpha: l.Alpha, Low: l.Low, High: l.High}
-	return lowerPieces(o, l, piece{act, &layer.Weights{Table: j.weights.Table, Tables: j.weights.Tables}, ports{"x": from, "y": y}})
+	return lowerSublayers(o, l, sublayer{act, &layer.Weights{Table: j.weights.Table, Tables: j.weights.Tables}, ports{"x": from, "y": y}})
 }
 
 // addActivation appends the task that applies activation op to the tensor of shape s at x and
@@ -156,9 +156,9 @@ func lowerTableAndOp(o *Output, j job, second layer.Layer, constant uint16) erro
 	s := j.layer.In
 	x, y, between := o.placeInput(j, "x", s), o.placeOutput(j, "y", s), o.allocate(s)
 	second.In = s
-	return lowerPieces(o, j.layer,
-		newLookupPiece(j.weights.Table, s, x, between),
-		piece{second, &layer.Weights{Second: []float16.Float16{float16.Frombits(constant)}}, ports{"x": between, "y": y}},
+	return lowerSublayers(o, j.layer,
+		newLookupSublayer(j.weights.Table, s, x, between),
+		sublayer{second, &layer.Weights{Second: []float16.Float16{float16.Frombits(constant)}}, ports{"x": between, "y": y}},
 	)
 }
 
@@ -174,10 +174,10 @@ func lowerSigmoidProduct(o *Output, j job) error {
 	s := j.layer.In
 	x, y, sigmoid := o.placeInput(j, "x", s), o.placeOutput(j, "y", s), o.allocate(s)
 	odd := o.allocate(s)
-	return lowerPieces(o, j.layer,
-		newLookupPiece(j.weights.Table, s, x, odd),
-		piece{layer.Layer{Op: layer.Add, In: s, Second: layer.Scalar}, &layer.Weights{Second: []float16.Float16{pass.HalfHalf}}, ports{"x": odd, "y": sigmoid}},
-		piece{layer.Binary(layer.Mul, s, s), &layer.Weights{}, ports{"x": x, "z": sigmoid, "y": y}},
+	return lowerSublayers(o, j.layer,
+		newLookupSublayer(j.weights.Table, s, x, odd),
+		sublayer{layer.Layer{Op: layer.Add, In: s, Second: layer.Scalar}, &layer.Weights{Second: []float16.Float16{pass.HalfHalf}}, ports{"x": odd, "y": sigmoid}},
+		sublayer{layer.Binary(layer.Mul, s, s), &layer.Weights{}, ports{"x": x, "z": sigmoid, "y": y}},
 	)
 }
 
@@ -187,9 +187,9 @@ func lowerTableProduct(o *Output, j job) error {
 	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
 	s := l.In
 	inner := o.allocate(s)
-	return lowerPieces(o, l,
-		piece{layer.Layer{Op: layer.HardSigmoid, In: s}, j.weights, ports{"x": x, "y": inner}},
-		piece{layer.Binary(layer.Mul, s, s), &layer.Weights{}, ports{"x": x, "z": inner, "y": y}},
+	return lowerSublayers(o, l,
+		sublayer{layer.Layer{Op: layer.HardSigmoid, In: s}, j.weights, ports{"x": x, "y": inner}},
+		sublayer{layer.Binary(layer.Mul, s, s), &layer.Weights{}, ports{"x": x, "z": inner, "y": y}},
 	)
 }
 
@@ -228,12 +228,12 @@ func lowerPower(o *Output, j job) error {
 	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
 	square := layer.Layer{Op: layer.Mul, In: l.In, Second: layer.Itself, SecondShape: l.In, Release: l.Release}
 	if l.Op == layer.Square {
-		return lowerPieces(o, l, piece{square, &layer.Weights{}, ports{"x": x, "y": y}})
+		return lowerSublayers(o, l, sublayer{square, &layer.Weights{}, ports{"x": x, "y": y}})
 	}
 	between := o.allocate(l.In)
-	return lowerPieces(o, l,
-		piece{square, &layer.Weights{}, ports{"x": x, "y": between}},
-		piece{layer.Binary(layer.Mul, l.In, l.In), &layer.Weights{}, ports{"x": x, "z": between, "y": y}},
+	return lowerSublayers(o, l,
+		sublayer{square, &layer.Weights{}, ports{"x": x, "y": between}},
+		sublayer{layer.Binary(layer.Mul, l.In, l.In), &layer.Weights{}, ports{"x": x, "z": between, "y": y}},
 	)
 }
 
@@ -257,16 +257,16 @@ func lowerSumOfTables(o *Output, j job) error {
 	}
 	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
 	first, second := o.allocate(l.In), o.allocate(l.In)
-	lookup := func(t []byte, from, to place.Memory) piece { return newLookupPiece(t, l.In, from, to) }
-	sum := piece{layer.Binary(layer.Add, l.In, l.In), &layer.Weights{}, ports{"x": first, "z": second, "y": y}}
+	lookup := func(t []byte, from, to place.Memory) sublayer { return newLookupSublayer(t, l.In, from, to) }
+	sum := sublayer{layer.Binary(layer.Add, l.In, l.In), &layer.Weights{}, ports{"x": first, "z": second, "y": y}}
 	if l.Op == layer.Atan {
-		return lowerPieces(o, l, lookup(w.Table, x, first), lookup(w.Tables[0], x, second), sum)
+		return lowerSublayers(o, l, lookup(w.Table, x, first), lookup(w.Tables[0], x, second), sum)
 	}
 	fraction := o.allocate(l.In)
 	if streamsBetweenTasks(l) {
-		return lowerPieces(o, l, lookup(w.Tables[0], x, fraction), lookup(w.Tables[1], fraction, second), lookup(w.Table, x, first), sum)
+		return lowerSublayers(o, l, lookup(w.Tables[0], x, fraction), lookup(w.Tables[1], fraction, second), lookup(w.Table, x, first), sum)
 	}
-	return lowerPieces(o, l, lookup(w.Table, x, first), lookup(w.Tables[0], x, fraction), lookup(w.Tables[1], fraction, second), sum)
+	return lowerSublayers(o, l, lookup(w.Table, x, first), lookup(w.Tables[0], x, fraction), lookup(w.Tables[1], fraction, second), sum)
 }
 
 // lowerSine appends the tasks of a sine or cosine. They divide x by 2 pi, add a quarter for the
@@ -279,16 +279,16 @@ func lowerSine(o *Output, j job) error {
 	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
 	turns, fraction := o.allocate(l.In), o.allocate(l.In)
 	const turn = 0x3118 // 1/2pi in fp16
-	list := []piece{{layer.Layer{Op: layer.Mul, In: l.In, Second: layer.Scalar}, &layer.Weights{Second: []float16.Float16{turn}}, ports{"x": x, "y": turns}}}
+	list := []sublayer{{layer.Layer{Op: layer.Mul, In: l.In, Second: layer.Scalar}, &layer.Weights{Second: []float16.Float16{turn}}, ports{"x": x, "y": turns}}}
 	from := turns
 	if l.Op == layer.Cos {
 		shifted := o.allocate(l.In)
-		list = append(list, piece{layer.Layer{Op: layer.Add, In: l.In, Second: layer.Scalar}, &layer.Weights{Second: []float16.Float16{0x3400}}, ports{"x": turns, "y": shifted}})
+		list = append(list, sublayer{layer.Layer{Op: layer.Add, In: l.In, Second: layer.Scalar}, &layer.Weights{Second: []float16.Float16{0x3400}}, ports{"x": turns, "y": shifted}})
 		from = shifted
 	}
-	return lowerPieces(o, l, append(list,
-		newLookupPiece(w.Table, l.In, from, fraction),
-		newLookupPiece(w.Tables[0], l.In, fraction, y),
+	return lowerSublayers(o, l, append(list,
+		newLookupSublayer(w.Table, l.In, from, fraction),
+		newLookupSublayer(w.Tables[0], l.In, fraction, y),
 	)...)
 }
 
@@ -302,12 +302,12 @@ func lowerPReLU(o *Output, j job) error {
 	}
 	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
 	negative, below, sloped, above := o.allocate(l.In), o.allocate(l.In), o.allocate(l.In), o.allocate(l.In)
-	return lowerPieces(o, l,
-		piece{layer.Layer{Op: layer.Mul, In: l.In, Second: layer.Scalar}, &layer.Weights{Second: []float16.Float16{0xbc00}}, ports{"x": x, "y": negative}},
-		piece{layer.Unary(layer.ReLU, l.In), &layer.Weights{}, ports{"x": negative, "y": below}},
-		piece{layer.Layer{Op: layer.Mul, In: l.In, Second: layer.Constant}, &layer.Weights{Second: slopes}, ports{"x": below, "y": sloped}},
-		piece{layer.Unary(layer.ReLU, l.In), &layer.Weights{}, ports{"x": x, "y": above}},
-		piece{layer.Binary(layer.Add, l.In, l.In), &layer.Weights{}, ports{"x": above, "z": sloped, "y": y}},
+	return lowerSublayers(o, l,
+		sublayer{layer.Layer{Op: layer.Mul, In: l.In, Second: layer.Scalar}, &layer.Weights{Second: []float16.Float16{0xbc00}}, ports{"x": x, "y": negative}},
+		sublayer{layer.Unary(layer.ReLU, l.In), &layer.Weights{}, ports{"x": negative, "y": below}},
+		sublayer{layer.Layer{Op: layer.Mul, In: l.In, Second: layer.Constant}, &layer.Weights{Second: slopes}, ports{"x": below, "y": sloped}},
+		sublayer{layer.Unary(layer.ReLU, l.In), &layer.Weights{}, ports{"x": x, "y": above}},
+		sublayer{layer.Binary(layer.Add, l.In, l.In), &layer.Weights{}, ports{"x": above, "z": sloped, "y": y}},
 	)
 }
 
@@ -353,8 +353,8 @@ func lowerWithActivation(o *Output, j job) error {
 		to["z"] = o.placePort(j, "z", loader.Input, place.Bar6, s, place.Surface(place.Bar6, s))
 	}
 	act := layer.Layer{Op: j.layer.Activation, In: l.Out(), Epsilon: l.Epsilon, Alpha: l.Alpha, Low: l.Low, High: l.High}
-	return lowerPieces(o, j.layer,
-		piece{l, &w, to},
-		piece{act, &layer.Weights{Table: j.weights.Table, Tables: j.weights.Tables}, ports{"x": to["y"], "y": y}},
+	return lowerSublayers(o, j.layer,
+		sublayer{l, &w, to},
+		sublayer{act, &layer.Weights{Table: j.weights.Table, Tables: j.weights.Tables}, ports{"x": to["y"], "y": y}},
 	)
 }

@@ -1,40 +1,10 @@
 package settle
 
 import (
-	"cmp"
-	"errors"
 	"fmt"
-	"slices"
 
 	"anesim/loader/network/graph"
 )
-
-// biasedExpander returns a function that rewrites a node as op applied to its first input plus a
-// bias. The bias is the second input; without it, op reads the first input alone.
-func biasedExpander(op string) func(e *expansion) error {
-	return func(e *expansion) error {
-		steps := []step{{op, nil, nil}}
-		if b := e.input(1); b.Given() {
-			steps = append([]step{{"Add", nil, []*graph.Value{nil, b}}}, steps...)
-		}
-		_, err := e.emitChain(e.output(0), e.input(0), steps...)
-		return err
-	}
-}
-
-// expandBiasAdd rewrites a BiasAdd as two nodes that compute x + bias + skip.
-func expandBiasAdd(e *expansion) error {
-	_, err := e.emitChain(e.output(0), e.input(0), step{"Add", nil, []*graph.Value{nil, e.input(1)}}, step{"Add", nil, []*graph.Value{nil, e.input(2)}})
-	return err
-}
-
-func expandBiasSoftmax(e *expansion) error {
-	if e.Int("is_inner_broadcast", 0) == 0 && !slices.Equal(e.input(0).Dims, e.input(1).Dims) {
-		return fmt.Errorf("bias shape %v must equal input shape %v unless is_inner_broadcast is set", e.input(1).Dims, e.input(0).Dims)
-	}
-	_, err := e.emitChain(e.output(0), e.input(0), step{"Add", nil, []*graph.Value{nil, e.input(1)}}, step{"Softmax", attributes{"axis": intAttr(e.Int("axis", 1))}, nil})
-	return err
-}
 
 // skipNormExpander returns a function that rewrites a norm of a sum: nodes add the first two inputs
 // and an optional bias, and op normalizes the sum. The sum is also the node's fourth result, if
@@ -150,30 +120,6 @@ func expandGroupNorm(e *expansion) error {
 		_, err = e.emitTranspose(e.output(0), x, 0, 2, 3, 1)
 	} else {
 		_, err = e.emit(e.output(0), "Identity", nil, x)
-	}
-	return err
-}
-
-// expandLpPool rewrites an LpPool by means of an AveragePool multiplied by the size of the window.
-// For p=1 the nodes sum magnitudes; for p=2 they take the square root of a sum of squares. It
-// returns an error for any other p.
-func expandLpPool(e *expansion) error {
-	taps, ok, err := e.List("kernel_shape", -1)
-	if err != nil || !ok {
-		return cmp.Or(err, errors.New("kernel_shape is missing"))
-	}
-	p := e.Int("p", 2)
-	a := e.attrsWithout("p")
-	a["count_include_pad"] = intAttr(1)
-	sum := []step{{"AveragePool", a, nil}, {"Mul", nil, []*graph.Value{nil, e.newNumber(float64(graph.Elements(taps)))}}}
-	x := e.input(0)
-	switch p {
-	case 1:
-		_, err = e.emitChain(e.output(0), x, append([]step{{"Abs", nil, nil}}, sum...)...)
-	case 2:
-		_, err = e.emitChain(e.output(0), x, append(append([]step{{"Mul", nil, []*graph.Value{nil, nil}}}, sum...), step{"Sqrt", nil, nil})...)
-	default:
-		err = fmt.Errorf("unsupported p=%d; want 1 or 2", p)
 	}
 	return err
 }

@@ -5,20 +5,20 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// A piece is one of the layers that a larger layer is lowered to, with its weights and the
+// A sublayer is one of the layers that a larger layer is lowered to, with its weights and the
 // places of its ports.
-type piece struct {
+type sublayer struct {
 	layer   layer.Layer
 	weights *layer.Weights
 	ports   ports
 }
 
-// ports holds the places of a piece's surfaces by port name, such as "x" and "y".
+// ports holds the places of a sublayer's surfaces by port name, such as "x" and "y".
 type ports map[string]place.Memory
 
-// allocate returns a place in the scratch buffer for a tensor of shape s that one piece writes and
+// allocate returns a place in the scratch buffer for a tensor of shape s that one sublayer writes and
 // another reads. These tensors follow each other at the start of the buffer, and the scratch memory
-// of the pieces themselves comes after them.
+// of the sublayers themselves comes after them.
 func (o *Output) allocate(s layer.Shape) place.Memory {
 	m := place.Surface(place.BarScratch, s)
 	m.Base = o.held
@@ -27,9 +27,9 @@ func (o *Output) allocate(s layer.Shape) place.Memory {
 	return m
 }
 
-// lowerPieces appends the tasks of several pieces (smaller layers) that together compute l. The
-// pieces use the compiler release and the memory sizes of l.
-func lowerPieces(o *Output, l *layer.Layer, list ...piece) error {
+// lowerSublayers appends the tasks of several smaller layers that together compute l. The
+// sublayers use the compiler release and the memory sizes of l.
+func lowerSublayers(o *Output, l *layer.Layer, list ...sublayer) error {
 	for i := range list {
 		s := &list[i]
 		s.layer.Release, s.layer.Memories = l.Release, l.Memories
