@@ -116,7 +116,7 @@ func (d *DescriptorReport) joinLimits(blocking bool) (s string) {
 	return s
 }
 
-// A Fault describes an error that the modeled device would raise for a task, such as an access
+// A Fault describes an error that the modelled device would raise for a task, such as an access
 // outside the program's memory. Faults are results of the model, not Go errors.
 type Fault struct {
 	Unit       string

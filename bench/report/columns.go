@@ -82,7 +82,7 @@ func listCostColumns() []Column[Descriptor] {
 		newCSVColumn("dma_destination", func(x *d) Value { return sizeOf(x.DMA.Destination) }),
 		{"", "bound by", "bound by", "the cause with the most cycles", 0, true, func(x *d) Value { return causeOf(x.Bound) }},
 		{"dma_total", "moved", "moved", "bytes between device memory and the engine", 2, false, func(x *d) Value { return sizeOf(x.DMA.Total) }},
-		{"", "GB/s", "GB/s", "bytes over time", 5, false, func(x *d) Value { return rateOf(newRates(0, x.DMA.Total, x.WorkingNs).GBPerS) }},
+		{"", "GB/s", "GB/s", "bytes over working time", 5, false, func(x *d) Value { return rateOf(newRates(0, x.DMA.Total, x.WorkingNs).GBPerS) }},
 		newCSVColumn("exe_stored", func(x *d) Value { return countOf(x.Exe.Stored) }),
 		newCSVColumn("exe_model", func(x *d) Value { return countOf(x.Exe.Model) }),
 		newCSVColumn("macs", func(x *d) Value { return countOf(x.MACs) }),
@@ -97,7 +97,7 @@ func listCostColumns() []Column[Descriptor] {
 		newCSVColumn("power_w", func(x *d) Value { return numberOf(x.PowerW) }),
 		newCSVColumn("working_ns", func(x *d) Value { return timeOf(x.WorkingNs) }),
 		newCSVColumn("measured", func(x *d) Value { return textOf(strconv.FormatBool(x.Measured)) }),
-		{"", "", "TFLOP/s", "operations over time; a multiply-accumulate is two", 8, false, func(x *d) Value { return rateOf(newRates(x.MACs, 0, x.WorkingNs).TFLOPS) }},
+		{"", "", "TFLOP/s", "operations over working time; a multiply-accumulate is two", 8, false, func(x *d) Value { return rateOf(newRates(x.MACs, 0, x.WorkingNs).TFLOPS) }},
 		{"", "vendor us", "", "", 9, false, func(x *d) Value { return textOf(vendorEstimates(x)) }},
 	}
 }
@@ -116,13 +116,13 @@ var LayerColumns = []Column[Layer]{
 	{"cycles", "cycles", "cycles", "engine cycles that it adds to the chain", 3, false, valueIfModelled(func(x *Layer) Value { return countOf(x.Total.Cycles) })},
 	{"bound", "bound by", "bound by", "the cause with the most cycles", 0, true, valueIfModelled(func(x *Layer) Value { return causeOf(x.Bound) })},
 	{"dma_bytes", "moved", "moved", "bytes between device memory and the engine", 3, false, valueIfModelled(func(x *Layer) Value { return sizeOf(x.Total.DMABytes) })},
-	{"", "GB/s", "GB/s", "bytes over time", 7, false, valueIfModelled(func(x *Layer) Value { return rateOf(x.Total.GBPerS) })},
+	{"", "GB/s", "GB/s", "bytes over working time", 7, false, valueIfModelled(func(x *Layer) Value { return rateOf(x.Total.GBPerS) })},
 	{"time_ns", "time", "time", "engine time", 0, false, valueIfModelled(func(x *Layer) Value { return timeOf(x.Total.TimeNs) })},
 	{"energy_nj", "energy", "energy", "without the dispatch's own", 1, false, valueIfModelled(func(x *Layer) Value { return energyOf(x.Total.EnergyNJ) })},
 	newCSVColumn("macs", valueIfModelled(func(x *Layer) Value { return countOf(x.Total.MACs) })),
 	{"", "", "low", "lower end of the time's " + hw.IntervalPercent + " interval", 9, false, valueIfModelled(func(x *Layer) Value { return timeOf(x.Total.TimeLowNs) })},
 	{"", "", "high", "upper end of the time's " + hw.IntervalPercent + " interval", 9, false, valueIfModelled(func(x *Layer) Value { return timeOf(x.Total.TimeHighNs) })},
-	{"tflops", "TFLOP/s", "TFLOP/s", "operations over time; a multiply-accumulate is two", 7, false, valueIfModelled(func(x *Layer) Value { return rateOf(x.TFLOPS) })},
+	{"tflops", "TFLOP/s", "TFLOP/s", "operations over working time; a multiply-accumulate is two", 7, false, valueIfModelled(func(x *Layer) Value { return rateOf(x.TFLOPS) })},
 }
 
 // newCSVColumn returns a column that only CSV shows, under the given name.

@@ -65,7 +65,7 @@ func (j *joiner) listSpills(kept map[access]*resident) {
 		s := Spill{t.name, place.Surface(0, t.shape).Depth * t.shape.N, ""}
 		switch {
 		case could[i]:
-			s.Why = "does not fit in L2 next to other live tensors that cost more to spill"
+			s.Why = "does not fit in L2 next to other tensors and tiles that are live then"
 		case s.Bytes > j.maxTileBytes():
 			s.Why = fmt.Sprintf("exceeds the %d bytes that a tensor can have in L2", j.maxTileBytes())
 		case again:

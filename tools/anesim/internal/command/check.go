@@ -445,7 +445,7 @@ func newVerdictsError(differ, missing, all int, most float64) error {
 		if n == 1 {
 			several = one
 		}
-		return fmt.Sprintf("%d of %d models %s", n, all, several)
+		return fmt.Sprintf("%d of %s %s", n, report.Plural(all, "model"), several)
 	}
 	var parts []string
 	if differ > 0 {

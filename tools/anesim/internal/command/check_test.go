@@ -105,7 +105,7 @@ func TestCheckCountsModels(t *testing.T) {
 	}{
 		{"2 models updated, 2 in ", 0, []string{"--update", "--layer", a, "--layer", b}},
 		{"1 model updated, 2 in ", 0, []string{"--update", "--layer", a}},
-		{"miss  relu c=16: missing from the baseline\nanesim: 1 of 1 models is missing from the baseline (add with --update)\n", 1, []string{"--layer", c}},
+		{"miss  relu c=16: missing from the baseline\nanesim: 1 of 1 model is missing from the baseline (add with --update)\n", 1, []string{"--layer", c}},
 		{"anesim: 1 of 3 models differs from the baseline by more than 0%, 1 of 3 models is missing from the baseline (add with --update)\n", 1,
 			[]string{"--layer", a, "--layer", b, "--layer", c, "--set", "Common.Cfg.ActiveNE=2"}},
 	} {
@@ -133,7 +133,7 @@ func TestCheckWithClosedPipe(t *testing.T) {
 		c.Stdout, c.Stderr = w, &errs
 		c.Run()
 		w.Close()
-		if code := c.ProcessState.ExitCode(); code != 1 || !strings.Contains(errs.String(), "1 of 1 models differs") {
+		if code := c.ProcessState.ExitCode(); code != 1 || !strings.Contains(errs.String(), "1 of 1 model differs") {
 			t.Errorf("%q: status %d (%v): %s", lint, code, c.ProcessState, errs.String())
 		}
 	}

@@ -85,7 +85,7 @@ The gap comes before the network's first program; the other programs follow with
 The first lines say how much of the network the figures cover: nodes (the operators of
 the file), their multiply-accumulates, and the bytes of their operands and results.
 --strict fails unless everything is covered. An output that needs a layer which is not
-modeled is named with that layer and has no values. The next lines say how long the
+modelled is named with that layer and has no values. The next lines say how long the
 network takes, where, why, and which of the changes that anesim explain tries help.
 
 --cache DIR keeps compiled programs in DIR. The last line of the report, and "cache" in

@@ -88,7 +88,7 @@ Values are separated by commas. Each is a word or a range:
   64..512*2      64 128 256 512
   1e9..2e9+0.5e9 1e9 1.5e9 2e9, for constants of the chip only
 
-A refused layer, a device fault and a network that is not modeled completely have a row
+A refused layer, a device fault and a network that is not modelled completely have a row
 with the reason in the error column.
 
 --pareto time,energy prints only the designs that no other design beats in both goals,

@@ -57,7 +57,7 @@ func WriteExplanation(w io.Writer, d *explain.Explanation, top int) error {
 			row = append(row, strconv.Itoa(x.Alike))
 		}
 		t.Add(append(row, report.Thousands(x.Cycles.Total), fmt.Sprintf("%.1f%%", 100*x.Share), report.CauseText(x.Bound),
-			fmt.Sprintf("%.0f%%", report.Percent(x.BoundCycles, x.Cycles.Total)), report.Thousands(x.WorkingCycles), report.Thousands(x.ArrayCycles), report.Thousands(x.MemoryCycles))...)
+			fmt.Sprintf("%.0f%%", report.Percent(x.BoundCycles, x.Cycles.Total)), report.Thousands(x.WorkingCycles), formatFloor(x.ArrayCycles), formatFloor(x.MemoryCycles))...)
 	}
 	p.Table(t, 0)
 	if rest := kinds[len(shown):]; len(rest) > 0 {
@@ -96,7 +96,7 @@ func (p pager) printMachines(list []explain.Change) {
 		return
 	}
 	p.Printf("")
-	p.Printf("What the chip limits, found by timing the same work on variants of it (--chip):")
+	p.Printf("Which parts of the chip limit it, found by timing the same work on variants of it (--chip):")
 	var none []string
 	for i := range list {
 		c := &list[i]
@@ -107,11 +107,20 @@ func (p pager) printMachines(list []explain.Change) {
 		p.Printf("  %-22s %v -> %v (%+.1f%%), energy %s", c.Change, c.Before.TimeNs, c.After.TimeNs, -100*c.Gain, view.Energy(c))
 	}
 	if len(none) < len(list) {
-		p.Whole("  the first: " + list[0].Command)
+		p.Whole("  to reproduce the first: " + list[0].Command)
 	}
 	if len(none) > 0 {
 		p.Printf("  no gain: %s", strings.Join(none, ", "))
 	}
+}
+
+// formatFloor returns the cycles that a unit needs at least, or "-" for a unit that has no part in
+// the work.
+func formatFloor(cycles uint64) string {
+	if cycles == 0 {
+		return "-"
+	}
+	return report.Thousands(cycles)
 }
 
 func sumShares(parts []explain.Part) (sum float64) {

@@ -8,17 +8,25 @@ import (
 	"anesim/bench/explain"
 )
 
-// Outcomes returns the number of changes with each outcome, such as "2 gain, 3 do not". It mentions
+// Outcomes returns the number of changes with each outcome, such as "2 help, 3 do not". It mentions
 // changes that give other results, or that cannot run, only if there are any.
 func Outcomes(n *explain.Tried) string {
-	list := []string{fmt.Sprintf("%d gain", n.Faster), fmt.Sprintf("%d do not", n.NotFaster)}
+	list := []string{agree(n.Faster, "helps", "help"), agree(n.NotFaster, "does not", "do not")}
 	if n.OtherResults > 0 {
-		list = append(list, fmt.Sprintf("%d give other results", n.OtherResults))
+		list = append(list, agree(n.OtherResults, "gives other results", "give other results"))
 	}
 	if n.Failed > 0 {
-		list = append(list, fmt.Sprintf("%d cannot run", n.Failed))
+		list = append(list, agree(n.Failed, "cannot run", "cannot run"))
 	}
 	return strings.Join(list, ", ")
+}
+
+// agree returns n with the form of a verb that agrees with it.
+func agree(n int, one, several string) string {
+	if n == 1 {
+		several = one
+	}
+	return fmt.Sprintf("%d %s", n, several)
 }
 
 // Gain returns the relative change of the time, such as "-23.7%". For a change that gates tiles,

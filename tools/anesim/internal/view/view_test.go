@@ -11,8 +11,9 @@ import (
 
 func TestOutcomes(t *testing.T) {
 	for want, n := range map[string]explain.Tried{
-		"0 gain, 0 do not": {},
-		"2 gain, 3 do not, 1 give other results, 4 cannot run": {Faster: 2, NotFaster: 3, OtherResults: 1, Failed: 4},
+		"0 help, 0 do not":    {},
+		"1 helps, 1 does not": {Faster: 1, NotFaster: 1},
+		"2 help, 3 do not, 1 gives other results, 4 cannot run": {Faster: 2, NotFaster: 3, OtherResults: 1, Failed: 4},
 	} {
 		if got := Outcomes(&n); got != want {
 			t.Errorf("%+v: %q, want %q", n, got, want)
