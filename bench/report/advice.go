@@ -48,7 +48,7 @@ func patchAdvice(d *hw.DescriptorReport) string {
 	if !d.SinglePatch() {
 		return ""
 	}
-	return fmt.Sprintf("; loads and stores do not overlap with the array, because up to %d pixels are moved as a whole (inferred)", hw.SinglePatchPixels)
+	return fmt.Sprintf("; in this descriptor loads and stores do not overlap with the array, because an image of at most %d pixels is moved in one piece (inferred)", hw.SinglePatchPixels)
 }
 
 // gatedTilesClause returns a clause that says how much longer the array works because some tiles

@@ -22,7 +22,7 @@ func TestAdvice(t *testing.T) {
 		{hw.DescriptorReport{Cycles: hw.Accounting{OutputStall: 100}, DMA: dma.Traffic{Destination: 7, Kernel: 2}}, "wait for memory to take 7 B of output"},
 		{
 			hw.DescriptorReport{MACs: 1, Shape: hw.Shape{Wout: 4, Hout: 37}, Cycles: hw.Accounting{OutputStall: 100}},
-			"take 0 B of output; loads and stores do not overlap with the array, because up to 256 pixels are moved as a whole (inferred)",
+			"take 0 B of output; in this descriptor loads and stores do not overlap with the array, because an image of at most 256 pixels is moved in one piece (inferred)",
 		},
 		{hw.DescriptorReport{Cycles: hw.Accounting{L2ReadStall: 100}}, "wait for L2 reads"},
 		{hw.DescriptorReport{Cycles: hw.Accounting{L2WriteStall: 100}}, "wait for L2 writes"},

@@ -112,18 +112,18 @@ func (f *figures) list() []figure {
 	energy := func(a *bench.Accuracy) []bench.Group { return a.Energy }
 	id, chains := f.identity, f.chains
 	list := []figure{
-		{"README.md", "| lowering |", fmt.Sprintf("| lowering | %s of %s programs and %s of %s single layers of the vendor compiler's texts at hand are byte-identical (`loader/lower/testdata/identity.md`); %s of %s chains match the vendor's in tasks, constant sizes and scratch sizes (`chains.md` next to it) |",
+		{"README.md", "| lowering |", fmt.Sprintf("| lowering | %s of the %s texts of real programs and %s of the %s further single layers are byte-identical (`loader/lower/testdata/identity.md`). %s of %s chains have the compiler's number of tasks, constant sizes and scratch sizes (`chains.md` next to it) |",
 			id[0], id[1], id[2], id[3], chains[0], chains[1])},
-		{"README.md", "| lowered text |", fmt.Sprintf("| lowered text | vendor's compiler | %s programs | %s identical |", id[1], id[0])},
+		{"README.md", "| lowered text |", fmt.Sprintf("| lowered text | the vendor's compiler | %s programs | %s identical |", id[1], id[0])},
 		f.short("| latency, engine-dominated and mixed |", tiers, "T0+T1"),
 		f.short("| latency, all with a shape |", tiers, "all"),
 		f.short("| energy of matmul, conv, decode |", energy, "matmul+conv+decode"),
-		f.row("time, engine-dominated and mixed rows", tiers, "T0+T1"),
-		f.row("time, all rows with a shape", tiers, "all"),
+		f.row("latency, engine-dominated and mixed", tiers, "T0+T1"),
+		f.row("latency, all with a shape", tiers, "all"),
 		f.row("energy of matmul, conv, decode", energy, "matmul+conv+decode"),
 		f.row("energy, all", energy, "all"),
 		f.readme(),
-		{"README.md", "- The times of 1x1 convolutions inside a stack", wrap(fmt.Sprintf("- The times of 1x1 convolutions inside a stack are too short (errors of the measured rows: %s). `bench` has tests for known gaps; they fail once a gap closes.", f.stack()), "  ")},
+		{"README.md", "- The times of 1x1 convolutions in a stack", wrap(fmt.Sprintf("- The times of 1x1 convolutions in a stack of equal layers are too short (errors of the measured rows: %s). `bench` has tests for known gaps; they fail once a gap closes.", f.stack()), "  ")},
 	}
 	return append(list, f.page()...)
 }
@@ -138,7 +138,7 @@ func (f *figures) short(begins string, groups func(*bench.Accuracy) []bench.Grou
 func (f *figures) row(what string, groups func(*bench.Accuracy) []bench.Group, name string) figure {
 	s := f.summaries(groups, name)
 	begins := "| " + what + " |"
-	return figure{"docs/accuracy.md", begins, fmt.Sprintf("%s %d | %s | %s | **%s** |", begins, s[0].N, cell(s[0]), cell(s[1]), cell(s[2]))}
+	return figure{"docs/accuracy.md", begins, fmt.Sprintf("%s %d | **%s** | %s | %s |", begins, s[0].N, cell(s[2]), cell(s[1]), cell(s[0]))}
 }
 
 // summaries are a group's of the fit to all and with shape and session left out.
@@ -159,8 +159,8 @@ func (f *figures) readme() figure {
 	}
 	energy := findGroup(f.left[bench.BySession].Energy, "all")
 	return figure{"README.md", "Use the column *unseen session*", wrap(fmt.Sprintf(
-		"Use the column *unseen session*: it applies to a machine that the fit has not seen. The model is weak for hosts without a second session (`linux`, `linux-m1` and `macos-guide`: medians of %.0f to %.0f%%), for 1x1 convolutions inside a stack, and for the energy of calls that wait long, because the time that the engine's supply rail stays on differs between machines. The median error of all energies is %.1f%%, %.0f%% at the 90th percentile. For unseen sessions, intervals of %s hold %s of all rows and %s of the engine-dominated and mixed ones. The intervals that `run` and `model` print hold %s of engine times. [accuracy.md](docs/accuracy.md) has the protocol and whole networks.",
-		slices.Min(medians), slices.Max(medians), 100*energy.Median, 100*energy.P90, hw.IntervalPercent,
+		"Use the column *unseen session*: it applies to a machine that the fit has not seen. The model is weak in three cases. For hosts with only one measured session (`linux`, `linux-m1` and `macos-guide`), leaving it out leaves nothing to fit: their medians are %.0f to %.0f%%. Times of 1x1 convolutions in a stack of equal layers are too short. The energy of calls that wait long depends on how long the engine's supply rail stays on, which differs between machines. Over all %d energy rows, the median error for unseen sessions is %.1f%%, and %.0f%% at the 90th percentile. The %s intervals contain %s of all latencies for unseen sessions, and %s of the engine-dominated and mixed ones. Those that `run` and `model` print contain %s of the engine times. [accuracy.md](docs/accuracy.md) has the protocol and whole networks.",
+		slices.Min(medians), slices.Max(medians), energy.N, 100*energy.Median, 100*energy.P90, hw.IntervalPercent,
 		f.held(bench.BySession, "all"), f.held(bench.BySession, "T0+T1"), f.heldEngine()), "")}
 }
 
@@ -173,8 +173,8 @@ func (f *figures) page() []figure {
 		}
 	}
 	t0 := f.left[bench.BySession]
-	list := []figure{{"docs/accuracy.md", "Intervals of", wrap(fmt.Sprintf(
-		"Intervals of %s hold %s of the rows with the shape left out and %s with the session left out. Of engine-dominated and mixed rows they hold %s and %s, and of engine-dominated ones alone (median error %.0f%% with the session left out) %s and %s. An interval's bounds and their widening are computed from other folds than its row's. With the session left out, they hold the fewest rows of these sessions: %s. No other session shows what the memory or the software of one session does. The intervals that `run` and `model` print are for the engine's part of the time. Computed from other sessions, they hold %s of the rows whose time is mostly the engine's.",
+	list := []figure{{"docs/accuracy.md", "The 80% intervals", wrap(fmt.Sprintf(
+		"The %s intervals contain %s of the rows for unseen shapes and %s for unseen sessions. Of engine-dominated and mixed rows they contain %s and %s, and of engine-dominated ones alone (median error %.0f%% for unseen sessions) %s and %s. An interval's bounds and their widening are computed from other folds than its row's. For unseen sessions, they contain the fewest rows of these: %s. No other session shows what the memory or the software of these two does. The intervals that `run` and `model` print are for the engine's part of the time. Computed from other sessions, they contain %s of the rows whose time is mostly the engine's.",
 		hw.IntervalPercent, f.held(bench.ByShape, "all"), f.held(bench.BySession, "all"), f.held(bench.ByShape, "T0+T1"), f.held(bench.BySession, "T0+T1"),
 		100*findGroup(t0.Tiers, "T0").Median, f.held(bench.ByShape, "T0"), f.held(bench.BySession, "T0"), strings.Join(unseen, " and "), f.heldEngine()), "")}}
 	list = append(list, f.covered())
@@ -190,7 +190,7 @@ func (f *figures) page() []figure {
 		rail = append(rail, fmt.Sprintf("%.2g", h))
 	}
 	list = append(list, figure{"docs/accuracy.md", "Weak:", wrap(fmt.Sprintf(
-		"Weak: machines without a second session (the guide's, Linux on an M1 Max, whose memory was in a slow state, and Linux on an M1); 1x1 convolutions inside a stack (%s); and the energy of calls that wait long on a machine that the fit has not seen, because the time that its rail stays on (%s ms on the known ones) is then taken from another machine.",
+		"Weak: machines without a second session (the guide's, Linux on an M1 Max, whose memory was in a slow state, and Linux on an M1); 1x1 convolutions in a stack of equal layers (%s); and the energy of calls that wait long on a machine that the fit has not seen, because the time that its rail stays on (%s ms on the known ones) is then taken from another machine.",
 		f.stack(), strings.Join(rail, ", ")), "")})
 	var phone, names, others []string
 	for i := range f.networks {
