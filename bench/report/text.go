@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"anesim/hw/clock"
 )
 
 // Plural returns n followed by the noun what, with an s unless n is 1, such as "2 layers".
@@ -13,6 +15,21 @@ func Plural(n int, what string) string {
 		what += "s"
 	}
 	return fmt.Sprintf("%d %s", n, what)
+}
+
+// TimeAs formats t with the unit in which u prints. The ends of an interval have the unit of the
+// time that they surround, such as 0.725 us in an interval of 1.246 us.
+func TimeAs(t, u clock.Nanoseconds) string {
+	v := float64(t)
+	switch {
+	case u >= 1e9:
+		return fmt.Sprintf("%.3f s", v/1e9)
+	case u >= 1e6:
+		return fmt.Sprintf("%.3f ms", v/1e6)
+	case u >= 1e3:
+		return fmt.Sprintf("%.3f us", v/1e3)
+	}
+	return fmt.Sprintf("%.1f ns", v)
 }
 
 // Thousands formats n with commas between groups of three digits, such as "11,346".

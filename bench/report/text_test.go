@@ -1,6 +1,10 @@
 package report
 
-import "testing"
+import (
+	"testing"
+
+	"anesim/hw/clock"
+)
 
 // A cell is no formula and has no line of its own; numbers and all other names stay as they are.
 func TestCell(t *testing.T) {
@@ -36,6 +40,22 @@ func TestUnits(t *testing.T) {
 	for n, want := range map[uint64]string{0: "0", 999: "999", 1000: "1,000", 1234567: "1,234,567"} {
 		if got := Thousands(n); got != want {
 			t.Errorf("%d: %q, want %q", n, got, want)
+		}
+	}
+}
+
+func TestTimeAs(t *testing.T) {
+	for _, tc := range []struct {
+		t, u clock.Nanoseconds
+		want string
+	}{{725.1, 1246, "0.725 us"}, {2213, 1246, "2.213 us"}, {1.2e6, 980, "1200000.0 ns"}, {999e6, 1.5e9, "0.999 s"}, {5e5, 1e6, "0.500 ms"}} {
+		if got := TimeAs(tc.t, tc.u); got != tc.want {
+			t.Errorf("%v as %v: %q, want %q", tc.t, tc.u, got, tc.want)
+		}
+	}
+	for _, x := range []clock.Nanoseconds{0, 15, 1500, 2.5e6, 3e9} {
+		if got := TimeAs(x, x); got != x.String() {
+			t.Errorf("%v: %q", x, got)
 		}
 	}
 }

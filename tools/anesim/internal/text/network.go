@@ -127,7 +127,7 @@ func (p pager) printBottlenecks(d *report.Network, planar clock.Cycles, x *expla
 		layers += k.Count
 	}
 	t := &d.Total
-	p.Printf("%v of engine time (%v to %v), %v; %.0f%% of the time in %s:", t.TimeNs, t.TimeLowNs, t.TimeHighNs, t.EnergyNJ,
+	p.Printf("%v of engine time (%s to %s), %v; %.0f%% of the time in %s:", t.TimeNs, report.TimeAs(t.TimeLowNs, t.TimeNs), report.TimeAs(t.TimeHighNs, t.TimeNs), t.EnergyNJ,
 		report.Percent(sum, t.Cycles), report.Plural(layers, "layer"))
 	rows := terminal.NewTable(
 		terminal.Word("layer", 0), terminal.Word("op", 0), terminal.Number("layers", 0), terminal.Number("share", 0), terminal.Number("time", 0), terminal.Word("bound by", 0), terminal.Number("of its cycles", 1),

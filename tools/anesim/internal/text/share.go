@@ -111,8 +111,8 @@ func (p pager) printConclusion(d *report.Network) {
 	if t.WallNs > t.TimeNs {
 		wall = fmt.Sprintf("%v of wall time, ", t.WallNs)
 	}
-	p.Printf("in all: %s%v of engine time (%v to %v), %s calls/s, %v; %s of weights%s, %s of device memory",
-		wall, t.TimeNs, t.TimeLowNs, t.TimeHighNs, report.Rate(float64(calls)*1e9/float64(t.WallNs)), t.EnergyNJ, report.Size(d.Memory.WeightBytes), made, report.Size(d.Memory.AllBytes))
+	p.Printf("in all: %s%v of engine time (%s to %s), %s calls/s, %v; %s of weights%s, %s of device memory",
+		wall, t.TimeNs, report.TimeAs(t.TimeLowNs, t.TimeNs), report.TimeAs(t.TimeHighNs, t.TimeNs), report.Rate(float64(calls)*1e9/float64(t.WallNs)), t.EnergyNJ, report.Size(d.Memory.WeightBytes), made, report.Size(d.Memory.AllBytes))
 }
 
 // printAssumptions prints the assumptions behind parts without an example program, if the parts

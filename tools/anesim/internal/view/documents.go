@@ -102,7 +102,7 @@ func formatCoverageNote(others int) string {
 func (r *Report) setFacts(t *report.Wall, peak report.Rates) {
 	interval := "no interval"
 	if t.TimeHighNs > 0 {
-		interval = fmt.Sprintf("%s interval %v to %v, from the errors of %d measured rows", hw.IntervalPercent, t.TimeLowNs, t.TimeHighNs, t.Rows)
+		interval = fmt.Sprintf("%s interval %s to %s, from the errors of %d measured rows", hw.IntervalPercent, report.TimeAs(t.TimeLowNs, t.TimeNs), report.TimeAs(t.TimeHighNs, t.TimeNs), t.Rows)
 		if t.Unmeasured > 0 {
 			interval += fmt.Sprintf("; no row covers %.1f%% of the time", report.Percent(t.Unmeasured, t.TimeNs))
 		}
