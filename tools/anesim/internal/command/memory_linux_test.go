@@ -28,7 +28,7 @@ type hungry struct {
 }
 
 // TestPeakMemory runs commands on large inputs, each in a process of its own, and compares the
-// peak of the resident memory with a limit for that input. The program itself takes 20 MB. LONG=1
+// peak of the resident memory with a limit for that input. The program itself takes 17 MB. LONG=1
 // uses the inputs at their full size.
 func TestPeakMemory(t *testing.T) {
 	if testing.Short() {
