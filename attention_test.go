@@ -17,8 +17,8 @@ import (
 
 const attentionTokens, attentionWidth, attentionHeads = 48, 128, 4
 
-// attention is one of several heads as an exporter writes it: products, reshapes and
-// transposes. Projections that are outputs too stand as they are written.
+// attention returns an ONNX model of an attention layer with several heads, made of the matmuls,
+// reshapes and transposes that an exporter writes. The named tensors are additional outputs.
 func attention(weights map[string][]float32, outputs ...string) []byte {
 	const head = attentionWidth / attentionHeads
 	in := func(names ...string) []string { return names }
@@ -109,7 +109,7 @@ func TestAttentionSharesColumns(t *testing.T) {
 	}
 }
 
-// attentionReference is the definition in float64.
+// attentionReference computes the attention layer in float64 from its definition.
 func attentionReference(weights map[string][]float32, in []float16.Float16) []float64 {
 	const n, width, heads = attentionTokens, attentionWidth, attentionHeads
 	project := func(x []float64, name string) []float64 {

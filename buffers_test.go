@@ -12,7 +12,7 @@ import (
 	"anesim/loader"
 )
 
-// pipeline loads a convolution whose output a second program reads where it stands.
+// pipeline loads a convolution and a second program that reads its output from the same buffer.
 func pipeline(t *testing.T, s *anesim.Session) (first, second *anesim.Loaded) {
 	t.Helper()
 	first = loadLayer(t, s, "conv", "cin=16", "h=8", "w=32", "cout=16", "k=3", "pad=same")
@@ -23,7 +23,8 @@ func pipeline(t *testing.T, s *anesim.Session) (first, second *anesim.Loaded) {
 	return first, second
 }
 
-// inOrder is what the two programs leave with a copy between them.
+// inOrder runs the two programs of pipeline one after the other, copies the output of the first to
+// the input of the second, and returns the result.
 func inOrder(t *testing.T, input []half) []half {
 	t.Helper()
 	s := values(t)

@@ -27,19 +27,20 @@ import (
 
 type half = float16.Float16
 
-// text reads a bare text of the real programs by its name without the suffix, or skips.
+// text reads the descriptor text of a real program, given by its file name without the suffix. It
+// skips the test if the file is missing.
 func text(t testing.TB, name string) *loader.Program {
 	t.Helper()
 	return open(t, name+".text.bin")
 }
 
-// run is the only output of a chain.
+// run runs p with values and returns its only output.
 func run(t *testing.T, p *loader.Program, inputs map[string][]half) []half {
 	t.Helper()
 	return output(t, p, anesim.Options{Inputs: inputs})
 }
 
-// uniform is n halves, multiples of 1/256 in [-1, 1).
+// uniform returns n random multiples of 1/256 in [-1, 1).
 func uniform(r *rand.Rand, n int) []half {
 	h := make([]half, n)
 	for i := range h {
@@ -48,7 +49,7 @@ func uniform(r *rand.Rand, n int) []half {
 	return h
 }
 
-// table is the bytes of a real activation table as halves.
+// table returns the lookup table of a real activation function as fp16 values.
 func table(t *testing.T, name string) []half {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("..", "shared", "luts", name+".lut.bin"))
@@ -88,7 +89,7 @@ func floats(h []half) []float64 {
 	return f
 }
 
-// near compares got with want to an absolute tolerance.
+// near fails the test if an element of got differs from want by more than tolerance.
 func near(t *testing.T, what string, want []float64, got []half, tolerance float64) {
 	t.Helper()
 	if len(want) != len(got) {
@@ -106,7 +107,7 @@ func near(t *testing.T, what string, want []float64, got []half, tolerance float
 	}
 }
 
-// same compares bits.
+// same fails the test if the bits of got differ from those of want.
 func same(t *testing.T, what string, want, got []half) {
 	t.Helper()
 	if len(want) != len(got) {
@@ -267,7 +268,8 @@ func TestElementwiseChains(t *testing.T) {
 	}
 }
 
-// product is x[m][k] times w[n][k], transposed, one Dot an element.
+// product multiplies the matrix x, m rows of k elements, by the transpose of w, n rows of k
+// elements. Each element of the result is computed by one call of Dot.
 func product(x, w []half, k int) (out []half) {
 	for row := range slices.Chunk(x, k) {
 		for column := range slices.Chunk(w, k) {
@@ -363,8 +365,8 @@ type filter struct {
 	biases  []half
 }
 
-// convolutions are the multiply-accumulate tasks of a chain, each with the first output
-// channel it computes.
+// convolutions returns the tasks of p that use the multiply-accumulate units, each with the first
+// output channel that it computes.
 func convolutions(t *testing.T, p *loader.Program) map[*regs.Task]int {
 	t.Helper()
 	linked, err := p.Link()
@@ -388,8 +390,8 @@ func convolutions(t *testing.T, p *loader.Program) map[*regs.Task]int {
 // A place is an operand of an output in its window.
 type place struct{ channel, y, x int }
 
-// stream is the order in which an output's operands are multiplied: input channels
-// outside, in each the taps by stride phase, over the columns of all pixels of a step.
+// stream returns the order in which the operands of an output are multiplied: input channels in the
+// outer loop, then the taps by stride phase, then the pixels of a step.
 func stream(g *regs.Groups) (order []place) {
 	cc := g.Common.ConvCfg
 	channels, ox := int(g.Common.Cin.Cin()), int(cc.Ox())
@@ -409,7 +411,8 @@ func stream(g *regs.Groups) (order []place) {
 	return order
 }
 
-// kernel is the weights of one pixel of a step in stream order.
+// kernel returns the weights of one output channel and one pixel of a step in the order that stream
+// returns.
 func (f *filter) kernel(g *regs.Groups, order []place, channel, pixel int) []half {
 	cc := g.Common.ConvCfg
 	w := make([]half, len(order))
@@ -421,8 +424,8 @@ func (f *filter) kernel(g *regs.Groups, order []place, channel, pixel int) []hal
 	return w
 }
 
-// section is the constants of a chain with these weights: the inverse of what the device
-// reads, by the layouts that reproduce the hashes of the compiler's sections.
+// section returns the bytes of the constants of p with the weights of f, in the layouts for which
+// the hashes of the compiler's sections match.
 func (f *filter) section(t *testing.T, p *loader.Program) []half {
 	t.Helper()
 	port, ok := p.Port("weights", loader.Input)
@@ -481,7 +484,7 @@ func (f *filter) section(t *testing.T, p *loader.Program) []half {
 	return fromBytes(data)
 }
 
-// zeroSkipping is a plane in the form of stride 2.
+// zeroSkipping encodes the weights of one plane in the zero-skipping form that stride 2 uses.
 func zeroSkipping(kernels [][]half) []byte {
 	var body []byte
 	for k := range kernels[0] {
@@ -497,8 +500,8 @@ func zeroSkipping(kernels [][]half) []byte {
 	return append(binary.LittleEndian.AppendUint16(nil, uint16(len(body))), body...)
 }
 
-// check computes some outputs of every task of a convolution by the definition and
-// compares them with out, a tensor of the given width.
+// check computes some random outputs of each task of a convolution from the definition and fails
+// the test if they differ from out, a tensor with rows of the given width.
 func (f *filter) check(t *testing.T, r *rand.Rand, p *loader.Program, in, out []half, width int) {
 	t.Helper()
 	for task, base := range convolutions(t, p) {

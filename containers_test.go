@@ -14,7 +14,7 @@ import (
 	"anesim/loader"
 )
 
-// halves converts numbers.
+// halves converts numbers to fp16.
 func halves(v ...float32) []float16.Float16 {
 	h := make([]float16.Float16, len(v))
 	for i, x := range v {
@@ -31,7 +31,7 @@ func repeat(v float32, n int) []float16.Float16 {
 	return h
 }
 
-// open reads one of the real containers, or skips.
+// open reads one of the real containers. It skips the test if the file is missing.
 func open(t testing.TB, name string) *loader.Program {
 	t.Helper()
 	for _, f := range programs(t) {

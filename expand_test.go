@@ -48,7 +48,7 @@ func (a matrix) each(f func(i int, x float64) float64) matrix {
 	return b
 }
 
-// perRow applies f to the rows, each by itself.
+// perRow returns a copy of the matrix after f changed each of its rows in place.
 func (a matrix) perRow(f func(row []float64)) matrix {
 	b := matrix{a.rows, a.columns, slices.Clone(a.v)}
 	for r := range a.rows {
@@ -203,7 +203,7 @@ func TestFusedAndQuantisedOperators(t *testing.T) {
 	}
 }
 
-// turns are a function of the angles of eight places and four pairs of columns.
+// turns returns f of the rotation angle for each of eight positions and four pairs of columns.
 func turns(f func(float64) float64) (v []float32) {
 	for place := range 8 {
 		for pair := range 4 {
@@ -213,7 +213,7 @@ func turns(f func(float64) float64) (v []float32) {
 	return v
 }
 
-// rotated are rows of two heads of eight, each turned by its place.
+// rotated applies a rotary position embedding to rows of two heads of eight columns.
 func rotated(x matrix) matrix {
 	cos, sin := turns(math.Cos), turns(math.Sin)
 	return x.each(func(i int, v float64) float64 {

@@ -27,7 +27,8 @@ const (
 	fuzzTime   = time.Minute
 )
 
-// within runs f and holds it to the rules.
+// within runs f and fails the test if f needs more time than fuzzTime or allocates more than
+// fuzzBytes.
 func within(t *testing.T, f func()) {
 	t.Helper()
 	allocated := []metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
@@ -43,8 +44,9 @@ func within(t *testing.T, f func()) {
 	}
 }
 
-// tryProgram reads a program and runs it with values, twice: it is refused with an error
-// that says why, or comes to the same end both times, and timing alone to the same time.
+// tryProgram reads a program from file and runs it twice with values and once without. Either
+// reading it fails with one of the documented errors, or both runs must end in the same way and the
+// third in the same time.
 func tryProgram(t *testing.T, file []byte) {
 	t.Helper()
 	within(t, func() {
@@ -152,7 +154,9 @@ func FuzzRunChain(f *testing.F) {
 	})
 }
 
-// edited is a chain after an edit.
+// edited makes one change to the descriptor with index at%len(chain) and returns the changed chain.
+// It replaces, repeats, removes or swaps the descriptor, as what%7 selects; word and value say
+// where and with what.
 func edited(chain []*regs.Descriptor, what byte, at, word int, value uint32) []*regs.Descriptor {
 	i := at % len(chain)
 	d := cloneDescriptor(chain[i])

@@ -15,9 +15,9 @@ import (
 	"anesim/loader/network/placement"
 )
 
-// stageTime returns how long the host computes the stage s of a network: the fixed time of a call
-// plus the time to compute or to move its data, whichever is longer. Package placement assumes the
-// rates of the CPU.
+// stageTime returns how long the host needs for the stage s of a network: the fixed time of a call
+// plus the longer of the time to compute its elements and the time to move its bytes. The rates are
+// those of the CPU in package placement.
 func (r *Result) stageTime(s *list.Stage) clock.Nanoseconds {
 	m := r.Machine()
 	for i := range m.Backends {
@@ -28,9 +28,9 @@ func (r *Result) stageTime(s *list.Stage) clock.Nanoseconds {
 	return 0
 }
 
-// Stages returns the time in which the host computes the layers of a network that the engine does
-// not support. The time covers all dispatches and is included in [Result.Host]. It is 0 if the
-// engine computes every layer.
+// Stages returns how long the host computes the layers of a network that the engine does not
+// support, summed over all dispatches. The time is included in [Result.Host]. It is 0 if the engine
+// computes every layer.
 func (r *Result) Stages() (t clock.Nanoseconds) {
 	for i := range r.Layers {
 		t += r.Layers[i].Host
@@ -38,8 +38,8 @@ func (r *Result) Stages() (t clock.Nanoseconds) {
 	return t * clock.Nanoseconds(max(1, r.Options.Repeat))
 }
 
-// addHostTimes sets the time of each layer that the host computes. It also adds the time to the
-// program that runs next, or, if no program follows, to the last one.
+// addHostTimes sets LayerResult.Host of each layer that the host computes. It also adds the time to
+// the program that runs next, or to the last program if none follows.
 func (r *Result) addHostTimes() {
 	k, t := 0, clock.Nanoseconds(0)
 	for i := range r.Layers {
@@ -58,8 +58,8 @@ func (r *Result) addHostTimes() {
 	}
 }
 
-// runHostStages computes the values of the layers first to last-1, as far as they run on the host.
-// A layer whose values cannot be computed gets a reason in r.failed.
+// runHostStages computes the values of those layers from first to last-1 that run on the host. If
+// the values of a layer cannot be computed, runHostStages records the reason in r.failed.
 func (r *execution) runHostStages(first, last int) {
 	if !r.options.Values || r.model.kind != KindNetwork {
 		return
@@ -77,10 +77,9 @@ func (r *execution) runHostStages(first, last int) {
 	}
 }
 
-// dropValues forgets values that nothing needs after layer i on the host: the exact values of its
-// inputs and outputs that no later layer on the host reads, which take four times the memory of the
-// fp16 values, and the fp16 values of tensors that layers on the host produced and no later layer
-// reads. Values of inputs and results of the network stay.
+// dropValues frees the values that no layer after layer i needs. Of the inputs and outputs of layer
+// i, it drops the exact float64 values that no later host layer reads, and the fp16 values that the
+// host computed and no later layer reads. It keeps the inputs and results of the network.
 func (r *execution) dropValues(i int) {
 	n := r.model.net
 	if r.lastReader == nil {
@@ -115,8 +114,8 @@ func (r *execution) dropValues(i int) {
 	}
 }
 
-// runHostStage computes the outputs of layer l on the host. It makes up the inputs of the network
-// that are missing. It returns an error if other values are missing or an operand is too large.
+// runHostStage computes the outputs of layer l on the host. It generates missing inputs of the
+// network, and returns an error if another operand is missing or an operand is too large.
 func (r *execution) runHostStage(l *list.Layer) error {
 	var in []list.Array
 	for k, name := range l.Inputs {
@@ -134,7 +133,7 @@ func (r *execution) runHostStage(l *list.Layer) error {
 				}
 			}
 			if len(data) > mostStaged {
-				return fmt.Errorf("tensor %q has %d elements; the host computes values of at most %d", name, len(data), mostStaged)
+				return fmt.Errorf("tensor %q has %d elements; want at most %d for values on the host", name, len(data), mostStaged)
 			}
 			v = make([]float64, len(data))
 			for k, h := range data {
@@ -166,9 +165,9 @@ func (r *execution) runHostStage(l *list.Layer) error {
 	return nil
 }
 
-// withActualShape returns tensor x with the shape that it has in this run, which may depend on
-// values. A tensor that the engine wrote has the largest possible shape; withActualShape removes
-// the rest.
+// withActualShape returns x, the values of the named tensor, with the shape of this run, which may
+// depend on values. The engine writes such a tensor with its largest possible shape, so
+// withActualShape cuts off the elements that are not part of this run.
 func (r *execution) withActualShape(name string, x list.Array) (list.Array, error) {
 	dims, err := r.actualShape(name, x.Dims)
 	switch {
@@ -181,8 +180,8 @@ func (r *execution) withActualShape(name string, x list.Array) (list.Array, erro
 	return x, nil
 }
 
-// actualShape returns the shape that the named tensor has in this run. It returns static if the
-// shape does not depend on values.
+// actualShape returns the shape of the named tensor in this run. It returns static, the shape in
+// the network's file, if the shape does not depend on values.
 func (r *execution) actualShape(name string, static []int) ([]int, error) {
 	dims, ok := r.extents[name]
 	cut := r.model.net.Cuts[name]
@@ -223,9 +222,10 @@ func (r *execution) isEngineInput(tensor string) bool {
 // host converts operands to float64.
 const mostStaged = 1 << 25
 
-// makeUpInput returns values for an input of the network that was not given. They are ones for
-// integers, such as table indices and masks, and pseudo-random for other types. All layers get the
-// same values. It returns an error if made-up inputs exceed a size limit.
+// makeUpInput returns generated values for a missing input of the network: ones for integers, such
+// as table indices and masks, and pseudo-random values for other types. Every layer that reads the
+// input gets the same values. It returns an error if the generated inputs exceed engine.MaxMadeUp
+// elements in total.
 func (r *execution) makeUpInput(in *list.Tensor) ([]float16.Float16, error) {
 	s := in.Shape
 	if s.Elements() > engine.MaxMadeUp-r.madeUpElements {
@@ -243,7 +243,8 @@ func (r *execution) makeUpInput(in *list.Tensor) ([]float16.Float16, error) {
 	return data, nil
 }
 
-// toHalves rounds each number to fp16. A number beyond the range of fp16 becomes an infinity.
+// toHalves returns v with each number rounded to fp16. A number beyond the range of fp16 becomes an
+// infinity.
 func toHalves(v []float64) []float16.Float16 {
 	out := make([]float16.Float16, len(v))
 	for i, x := range v {
@@ -256,10 +257,9 @@ func toHalves(v []float64) []float16.Float16 {
 	return out
 }
 
-// Machine returns the processors on which the layers of a network may be placed, with their speeds.
-// A call of the engine costs the fixed time of the run's host, or, if the run has no host, the
-// measured time of a small call on an M1. The speeds of the other processors are the defaults of
-// package placement.
+// Machine returns the processors on which package placement may place the layers of a network, with
+// their speeds. A call of the engine costs the fixed time of r.Options.Host or, without a host, the
+// measured time of a small call on an M1. The other processors have their default speeds.
 func (r *Result) Machine() placement.Machine {
 	h := &r.Options.Host
 	launch := h.Floor

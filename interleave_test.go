@@ -16,7 +16,7 @@ import (
 	"anesim/hw/clock"
 )
 
-// checksums are those of a result's outputs, by port.
+// checksums returns the checksum of each output of r as text, with the names of the ports.
 func checksums(r *anesim.Result) string {
 	var b strings.Builder
 	for _, o := range r.Outputs {
@@ -35,7 +35,8 @@ type shared struct {
 	runs    int
 }
 
-// loadShared loads programs into a session and runs each alone.
+// loadShared loads the models into the session s, runs each of them alone, and returns them with
+// their results.
 func loadShared(t *testing.T, s *anesim.Session, models []*anesim.Model) []shared {
 	t.Helper()
 	var list []shared

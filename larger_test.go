@@ -69,7 +69,7 @@ func TestLargerMachinesAreNotSlower(t *testing.T) {
 	}
 }
 
-// randomLayer returns a layer as the command line has it.
+// randomLayer returns the operation and keys of a random layer, as arguments of the command line.
 func randomLayer(r *rand.Rand) string {
 	pick := func(list ...int) int { return list[r.IntN(len(list))] }
 	channels := func() int { return pick(1, 3, 16, 64, 100, 256, 512) }

@@ -14,9 +14,8 @@ import (
 	"anesim/loader/network/list"
 )
 
-// A LayerError reports that an operation and its keys do not define a layer. The caller made a
-// mistake; the error does not describe a limit of the engine. Err is the cause, a *[keys.KeyError]
-// if a key is wrong.
+// A LayerError reports that an operation and its keys do not define a layer. It is the caller's
+// mistake, not a limit of the engine. Err is the cause, a *[keys.KeyError] if a key is wrong.
 type LayerError struct {
 	Op      string
 	Err     error
@@ -39,9 +38,9 @@ func findOperation(name string) (*keys.Operation, error) {
 	return nil, &LayerError{name, fmt.Errorf("unknown operation %q; want one of %s", name, strings.Join(names, " ")), spelling.Nearest(name, names)}
 }
 
-// newRefusalError returns an error for a layer that cannot be lowered because of err. If the
-// engine does not support the layer, the error suggests a similar layer that works. If a key is
-// wrong, it is a *[LayerError].
+// newRefusalError returns the error for a layer that cannot be lowered because of err: a
+// *[LayerError] if a key is wrong, or err with a similar layer that the engine supports if it does
+// not support this one.
 func newRefusalError(op string, words map[string]string, m layer.Memories, err error) error {
 	o, ok := keys.Find(op)
 	if !ok || !keys.Refused(err) {
@@ -50,8 +49,8 @@ func newRefusalError(op string, words map[string]string, m layer.Memories, err e
 	return o.Refuse(words, m, err)
 }
 
-// wrapLayerError returns err as a *[LayerError] with similar keys if it reports a wrong key. It
-// returns any other error unchanged.
+// wrapLayerError returns err as a *[LayerError] that suggests similar keys if err reports a wrong
+// key of operation op. It returns any other error unchanged.
 func wrapLayerError(op string, err error) error {
 	var key *keys.KeyError
 	switch {
@@ -69,7 +68,8 @@ func wrapLayerError(op string, err error) error {
 // layer.
 var weightNames = [...]string{"weights", "bias", "second"}
 
-// hasWeights reports whether o.Inputs has at least one constant of a single layer.
+// hasWeights reports whether o.Inputs has at least one constant of a single layer, such as
+// "weights" or "bias".
 func (o *Options) hasWeights() bool {
 	for _, name := range weightNames {
 		if _, ok := o.Inputs[name]; ok {
@@ -100,7 +100,8 @@ func setWeights(l *list.Layer, o *Options) error {
 	return nil
 }
 
-// withoutWeights returns a copy of inputs without the constants of a single layer.
+// withoutWeights returns a copy of inputs without the constants of a single layer, such as
+// "weights" or "bias".
 func withoutWeights(inputs map[string][]float16.Float16) map[string][]float16.Float16 {
 	ports := make(map[string][]float16.Float16, len(inputs))
 	for name, data := range inputs {

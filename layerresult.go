@@ -62,8 +62,8 @@ func (l *LayerResult) Weights() string {
 // layer that cannot be lowered, or that a device fault interrupted, is not.
 func (l *LayerResult) Modelled() bool { return l.Report != nil || l.Host > 0 }
 
-// recordLayers fills the results of the layers that the k-th program computes: their descriptors,
-// their values, or the reason why there are none.
+// recordLayers fills the results of the layers in the k-th program, counted from 0. Each layer gets
+// its descriptors and values, or the reason why it has none.
 func (r *Result) recordLayers(k int) {
 	p := &r.Programs[k]
 	for i, run := range p.Runs {
@@ -98,9 +98,9 @@ func (r *Result) recordLayers(k int) {
 	}
 }
 
-// setReport sets the layer's report from the descriptors run of program p, in all dispatches. The
-// report shares its descriptors with that of the program if there was only one dispatch. A layer at
-// or after a device fault gets a reason instead of a report.
+// setReport sets l.Report to the sums of the descriptors run of program p over all dispatches. A
+// single dispatch shares its list of descriptors with the report. If a device fault interrupted the
+// layer or ended the program before it, setReport sets a reason instead.
 func (l *LayerResult) setReport(p *ProgramResult, run join.Run) {
 	all, r := p.Report, new(hw.Report)
 	for at := run.First; at+run.Tasks <= len(all.Descriptors); at += p.Program.TaskCount {
@@ -158,7 +158,7 @@ func (r *Result) Missing() (list []*LayerResult) {
 	return list
 }
 
-// Coverage returns which part of a network the totals include, as numbers of nodes,
+// Coverage returns how much of a network the totals include, as numbers of nodes,
 // multiply-accumulates and bytes. Layers that are not modelled count as missing; see
 // [LayerResult.Modelled].
 func (r *Result) Coverage() partition.Coverage {

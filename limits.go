@@ -8,9 +8,8 @@ import (
 	"anesim/hw/evidence"
 )
 
-// Residency returns the assumption on which a network's totals are based. The totals either assume
-// that a tensor between two layers stays in the L2 if it fits, or that all of them are written to
-// memory and read back.
+// Residency returns the assumption on which a network's totals are based: either tensors between
+// two layers stay in the L2 if they fit, or all of them are written to memory and read back.
 func (r *Result) Residency() evidence.Limit {
 	if n := r.Model.net; n != nil && n.InMemory {
 		return evidence.Limit{Kind: evidence.NotModelled, What: "tensors between layers are written to memory and read back, even if a compiler would keep them in the L2"}
@@ -70,7 +69,8 @@ type limitGroups struct {
 	where  [][]string
 }
 
-// add adds a limit. The argument where is the place at which it occurred, or "".
+// add records that a limit of the given kind, described by what, occurred at the place where, which
+// may be "".
 func (g *limitGroups) add(kind evidence.LimitKind, what, where string) {
 	i := slices.IndexFunc(g.limits, func(l evidence.Limit) bool { return l.Kind == kind && l.What == what })
 	if i < 0 {
@@ -82,7 +82,8 @@ func (g *limitGroups) add(kind evidence.LimitKind, what, where string) {
 	}
 }
 
-// list returns the limits with their places. Limits that leave out values or time come first.
+// list returns the recorded limits with their places. Limits that leave out values or time come
+// before the others.
 func (g *limitGroups) list() []evidence.Limit {
 	for i := range g.limits {
 		g.limits[i].Where = strings.Join(g.where[i], ", ")

@@ -49,8 +49,8 @@ func (k Kind) String() string {
 	return fmt.Sprintf("Kind(%d)", uint8(k))
 }
 
-// A Model is something that an engine can run: a compiled program, a single layer or a network.
-// Several goroutines may run the same model at once.
+// A Model is a compiled program, a single layer or a network that an engine can run. Several
+// goroutines may run the same model at once.
 type Model struct {
 	name    string
 	kind    Kind
@@ -157,8 +157,8 @@ func (o *OpenOptions) Read(name string, r io.ReaderAt, size int64) (*Model, erro
 	})
 }
 
-// openNetwork returns a model of the network that read reads. If the network has no name, it gets
-// that of the file name without the extension.
+// openNetwork calls read to read a network and returns its model. A network without a name gets the
+// base of the file name without the extension.
 func (o *OpenOptions) openNetwork(name string, read func(network.Options) (*list.Network, error)) (*Model, error) {
 	n, err := read(network.Options{Dims: o.Dims, Tables: o.Tables})
 	if err != nil {
@@ -173,8 +173,8 @@ func (o *OpenOptions) openNetwork(name string, read func(network.Options) (*list
 }
 
 // networkExtension returns the extension that selects the reader of a network, such as ".onnx". It
-// is that of the file's name or, if the name has another extension, is derived from the file's
-// content. networkExtension returns "" for a compiled program.
+// is the extension of the file name if that is one of a network format, and is otherwise detected
+// from the content. networkExtension returns "" for a compiled program.
 func networkExtension(name string, r io.ReaderAt, size int64) (string, error) {
 	head := make([]byte, min(4096, max(0, size)))
 	n, err := r.ReadAt(head, 0)
@@ -196,9 +196,9 @@ func networkExtension(name string, r io.ReaderAt, size int64) (string, error) {
 }
 
 // messageExtension returns ".onnx" or ".mlmodel" if a file is the protocol-buffer message of an
-// ONNX or a Core ML model, otherwise "". Both messages start with a version. ONNX then has its
-// graph in field 7; Core ML has its model in a field from 200 on. The last field must end at the
-// end of the file.
+// ONNX or Core ML model, and "" otherwise. Both messages begin with a version. An ONNX message has
+// its graph in field 7; a Core ML message has its model in a field from 200 on. The last field must
+// end at the end of the file.
 func messageExtension(r io.ReaderAt, size int64) (extension string) {
 	const (
 		mostFields = 1 << 10
@@ -237,13 +237,13 @@ func messageExtension(r io.ReaderAt, size int64) (extension string) {
 	return extension
 }
 
-// isNetwork reports whether the file name has the extension of a format of networks.
+// isNetwork reports whether the file name has the extension of a network format, such as ".onnx".
 func isNetwork(name string) bool {
 	return slices.Contains(network.Extensions(), strings.ToLower(filepath.Ext(filepath.Clean(name))))
 }
 
 // isLayerList reports whether head, the first bytes of a file, is UTF-8 text with a line that
-// starts with "layers:" or "inputs:", as a list of layers has. The last character may be cut off.
+// starts with "layers:" or "inputs:". The last character of head may be incomplete.
 func isLayerList(head []byte) bool {
 	cut := head
 	for i := 0; i < utf8.UTFMax && len(cut) > 0 && !utf8.Valid(cut); i++ {
@@ -347,9 +347,10 @@ type loweredModel struct {
 	entry    *cache.Entry // cache entry of the programs, nil without a cache
 }
 
-// Memories returns the sizes of the memories of o.Chip for which layers are lowered, in bytes
-// rounded down to multiples of 64. A size is 0, which means the default of package layer, if the
-// memory of the chip has the default size or if its L2 is larger than the default.
+// Memories returns the sizes of L2 and of the memory for weights in o.Chip for which layers are
+// lowered, in bytes rounded down to multiples of 64. A size of 0 means the default of package
+// layer. It is returned for a memory of the default size, and for an L2 that is larger than the
+// default.
 func (o *Options) Memories() (m layer.Memories) {
 	if n := o.Chip.L2Bytes.Value; 0 < n && n < layer.MaxL2 {
 		m.L2 = int(n) &^ 63
@@ -361,8 +362,8 @@ func (o *Options) Memories() (m layer.Memories) {
 }
 
 // lower returns the programs of the model for the options o. It returns the programs of the
-// previous run again if they fit o. If sizes is true, the programs are only timed, so that they
-// need no weights.
+// previous call again if they fit o. If sizes is true, the programs are only timed and get no
+// weights.
 func (m *Model) lower(ctx context.Context, o *Options, sizes bool) (*loweredModel, error) {
 	if m.kind == KindProgram {
 		return wrapProgram(m.program), nil
@@ -387,7 +388,7 @@ func (m *Model) lower(ctx context.Context, o *Options, sizes bool) (*loweredMode
 	return low, nil
 }
 
-// lowerModel fills low with the programs of a layer or a network, without the cache.
+// lowerModel lowers a layer or a network and stores its programs in low. It does not use the cache.
 func (m *Model) lowerModel(ctx context.Context, low *loweredModel, o *Options) (err error) {
 	if m.kind == KindLayer {
 		return m.lowerLayer(low, o)
@@ -398,7 +399,7 @@ func (m *Model) lowerModel(ctx context.Context, low *loweredModel, o *Options) (
 	return err
 }
 
-// lowerLayer fills low with the program of a single layer. It uses the constants in o.Inputs.
+// lowerLayer lowers a single layer, with the constants in o.Inputs, and stores its program in low.
 func (m *Model) lowerLayer(low *loweredModel, o *Options) error {
 	l := m.net.Layers[0]
 	if err := setWeights(&l, o); err != nil {

@@ -24,7 +24,8 @@ import (
 // mutationSeed makes the mutated containers the same on every run.
 const mutationSeed = 0x414e45
 
-// containers are programs to damage: our own, and the real ones where they are.
+// containers returns programs to damage: the built-in ones, and the real ones if their files are
+// present.
 func containers(t *testing.T) map[string][]byte {
 	t.Helper()
 	m := make(map[string][]byte)
@@ -49,7 +50,8 @@ func containers(t *testing.T) map[string][]byte {
 	return m
 }
 
-// mutate damages a copy: bits, bytes, words and ends, mostly where something stands.
+// mutate returns a copy of b with one to four random changes: bits, bytes or words of it have other
+// values, or its end is missing. It changes mostly words that are not zero.
 func mutate(r *rand.Rand, b []byte) []byte {
 	b = bytes.Clone(b)
 	var live []int
@@ -155,7 +157,7 @@ func TestMutatedContainers(t *testing.T) {
 	}
 }
 
-// typed reports whether an error is of a kind a caller can tell apart.
+// typed reports whether err has one of the documented error types.
 func typed(err error) bool {
 	var (
 		format      *loader.FormatError

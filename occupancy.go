@@ -9,8 +9,8 @@ import (
 )
 
 // newTaskRecorder returns a function to call after each task of a program with the given number of
-// tasks. It records which bytes of the L2 each task of the first dispatch uses, and adds a step to
-// m.
+// tasks. It records the L2 ranges of each task of the first dispatch in p.covered, and counts a
+// step in m.
 func (p *ProgramResult) newTaskRecorder(o *Options, tasks int, m *meter) func(*regs.Task) {
 	size, most := uint64(o.Chip.L2Bytes.Value), math.MaxInt
 	if o.Brief {
@@ -30,9 +30,8 @@ func (p *ProgramResult) newTaskRecorder(o *Options, tasks int, m *meter) func(*r
 // maxBrief is the number of descriptors up to which [Options.Brief] has no effect.
 const maxBrief = 1 << 16
 
-// Occupancy returns the number of bytes of the L2 in use during each listed descriptor of the
-// program. These are the tensors and buffers of the descriptor, and data in the L2 that later
-// descriptors read.
+// Occupancy returns, for each listed descriptor of the program, how many bytes of the L2 are in use
+// while it runs: those of its tensors and buffers, and data that later descriptors read.
 func (p *ProgramResult) Occupancy() []int {
 	listed := 0
 	for i := range p.Dispatches {
@@ -68,7 +67,8 @@ type spanSet struct {
 	bytes int
 }
 
-// findOverlap returns the range of the spans that have bytes in common with s, which is not empty.
+// findOverlap returns i and j such that set.spans[i:j] are the spans that have bytes in common with
+// s. The span s must not be empty.
 func (set *spanSet) findOverlap(s span) (i, j int) {
 	i, _ = slices.BinarySearchFunc(set.spans, s.from, func(x span, from uint32) int {
 		if x.to <= from {
@@ -82,7 +82,7 @@ func (set *spanSet) findOverlap(s span) (i, j int) {
 	return i, j
 }
 
-// remove removes the bytes of s.
+// remove removes the bytes of s from the set.
 func (set *spanSet) remove(s span) {
 	if s.from >= s.to {
 		return
@@ -101,7 +101,7 @@ func (set *spanSet) remove(s span) {
 	set.spans = slices.Replace(set.spans, i, j, rest...)
 }
 
-// add adds the bytes of s.
+// add adds the bytes of s to the set.
 func (set *spanSet) add(s span) {
 	if s.from >= s.to {
 		return
@@ -121,7 +121,7 @@ func (set *spanSet) add(s span) {
 	set.spans = slices.Replace(set.spans, i, j, s)
 }
 
-// countUnion returns the number of bytes in the set and in list, counting shared ones once.
+// countUnion returns the number of bytes that are in the set, in list, or in both.
 func (set *spanSet) countUnion(list []span) int {
 	var more spanSet
 	for _, s := range list {
@@ -145,9 +145,9 @@ type cover struct {
 	n     int
 }
 
-// findOperandCover returns the L2 ranges that the operands of task t occupy, in an L2 of the given
-// size in bytes. A result on its way to memory occupies at most the space that the largest slice
-// of a source leaves (inferred).
+// findOperandCover returns the L2 ranges that the operands of task t occupy in an L2 of size bytes.
+// A result that is written to memory occupies at most the space that the largest slice of a source
+// leaves (inferred, not measured).
 func findOperandCover(t *regs.Task, size uint64) (c cover) {
 	staged := size - uint64(layer.LargestTile(int(size)))
 	o := t.Operands

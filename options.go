@@ -75,8 +75,8 @@ type Options struct {
 	Progress func(Progress)
 }
 
-// withDefaults returns o with defaults in place of zero values. It returns an *[OptionError] if an
-// option is not valid.
+// withDefaults returns a copy of o in which zero values are replaced by defaults. It returns an
+// *[OptionError] if an option is not valid.
 func (o Options) withDefaults() (Options, error) {
 	switch {
 	case o.Repeat < 0:
@@ -90,7 +90,7 @@ func (o Options) withDefaults() (Options, error) {
 	return o, err
 }
 
-// engineOptions returns the options of o that an engine has.
+// engineOptions returns the part of o that package engine understands.
 func (o *Options) engineOptions() engine.Options {
 	return engine.Options{
 		Chip: o.Chip, Host: o.Host, Values: o.Values, Seed: o.Seed, Bind: o.Bind, Init: o.Init,
@@ -133,12 +133,14 @@ type meter struct {
 	report func(Progress)
 }
 
-// newMeter returns a meter for a phase of total steps that reports to o.Progress if it is not nil.
+// newMeter returns a meter that reports the progress of phase s, with total steps, to o.Progress.
+// The meter does nothing if o.Progress is nil.
 func (o *Options) newMeter(s Stage, total int) *meter {
 	return &meter{now: Progress{s, 0, total}, report: o.Progress}
 }
 
-// add counts finished steps and reports the new number. It is safe for concurrent use.
+// add counts finished steps and reports the new sum. It may be called from several goroutines at
+// once.
 func (m *meter) add(steps int) {
 	if m.report == nil {
 		return

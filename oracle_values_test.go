@@ -22,7 +22,7 @@ type definition struct {
 	want   func(in [][]float64) []float64
 }
 
-// each applies f element by element.
+// each returns a function that applies f to every element of a tensor.
 func each(f func(float64) float64) func([][]float64) []float64 {
 	return func(in [][]float64) []float64 {
 		out := make([]float64, len(in[0]))
@@ -33,7 +33,8 @@ func each(f func(float64) float64) func([][]float64) []float64 {
 	}
 }
 
-// pairwise applies f to two tensors; the second repeats.
+// pairwise returns a function that applies f to the elements of two tensors. The second tensor is
+// repeated if it is shorter.
 func pairwise(f func(a, b float64) float64) func([][]float64) []float64 {
 	return func(in [][]float64) []float64 {
 		out := make([]float64, len(in[0]))
@@ -44,7 +45,7 @@ func pairwise(f func(a, b float64) float64) func([][]float64) []float64 {
 	}
 }
 
-// overRows applies f to every row of n elements.
+// overRows returns a function that applies f to every row of n elements.
 func overRows(n int, f func(row []float64) []float64) func([][]float64) []float64 {
 	return func(in [][]float64) (out []float64) {
 		for row := range slices.Chunk(in[0], n) {
@@ -77,7 +78,7 @@ func softmaxRow(row []float64) []float64 {
 	return out
 }
 
-// unitRow divides a row by its Euclidean norm.
+// unitRow returns the row divided by its Euclidean norm.
 func unitRow(row []float64) []float64 {
 	squares := 0.0
 	for _, x := range row {
@@ -102,7 +103,7 @@ func normRow(row []float64) []float64 {
 	return out
 }
 
-// transposed transposes rows and columns of a matrix of n columns.
+// transposed returns a function that transposes a matrix of n columns.
 func transposed(n int) func([][]float64) []float64 {
 	return func(in [][]float64) []float64 {
 		rows := len(in[0]) / n
@@ -114,7 +115,7 @@ func transposed(n int) func([][]float64) []float64 {
 	}
 }
 
-// overChannels gathers the c channels of every pixel and applies f.
+// overChannels returns a function that applies f to the c channels of every pixel.
 func overChannels(c int, f func([]float64) []float64) func([][]float64) []float64 {
 	return func(in [][]float64) []float64 {
 		pixels := len(in[0]) / c
@@ -185,7 +186,8 @@ var definitions = map[string]definition{
 	"eiln_inv_1600x2560":  {2e-3, 4, 5, each(func(x float64) float64 { return 1 / x })},
 }
 
-// ramp is n multiples of 1/256 from low - span to low + span, in no order.
+// ramp returns n random values between low - span and low + span, as fp16 and as float64. The first
+// 16,384 values repeat.
 func ramp(r *rand.Rand, n int, span, low float64) ([]half, []float64) {
 	h := uniform(r, min(n, 1<<14))
 	for len(h) < n { // as many different ones are enough

@@ -26,7 +26,7 @@ type oracle struct {
 	constants []half
 }
 
-// oracles reads one of the corpora of bare texts beside the repository, or skips.
+// oracles reads the descriptor texts of one corpus. It skips the test if the corpus is missing.
 func oracles(t testing.TB, corpus string) (list []oracle) {
 	t.Helper()
 	dir := filepath.Join("..", "shared", corpus)

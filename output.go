@@ -46,8 +46,9 @@ func toOutputs(tensors []engine.Tensor) []Output {
 	return list
 }
 
-// setOutputs sets the outputs of a network's result. It leaves out outputs that depend on values
-// that were made up because a layer was not computed, and removes the values of such layers.
+// setOutputs sets the outputs of a network's result. Layers that were not computed have made-up
+// values. setOutputs leaves out the outputs that depend on such values and removes the values of
+// layers that do.
 func (r *execution) setOutputs(res *Result) {
 	if !r.options.Values {
 		return
@@ -108,8 +109,8 @@ func (r *execution) setOutputs(res *Result) {
 	}
 }
 
-// cropOutput cuts output o to the shape of this run if that depends on values. It sets o.Numbers if
-// the elements are integers or bools.
+// cropOutput cuts o to the shape of this run if the shape of out depends on values. It sets
+// o.Numbers if the elements are integers or bools.
 func (r *execution) cropOutput(o *Output, out *list.Output) error {
 	dims, err := r.actualShape(out.Tensor, out.Dims)
 	if err == nil && !slices.Equal(dims, out.Dims) {
@@ -121,7 +122,7 @@ func (r *execution) cropOutput(o *Output, out *list.Output) error {
 	return err
 }
 
-// cropTo cuts output o from the largest shape, which out declares, to dims.
+// cropTo cuts o from the largest shape, which is out.Dims, to dims.
 func (r *execution) cropTo(o *Output, out *list.Output, dims []int) (err error) {
 	if v, ok := r.numbers[out.Tensor]; ok {
 		o.Data = toHalves(v)
@@ -139,17 +140,17 @@ func (r *execution) cropTo(o *Output, out *list.Output, dims []int) (err error) 
 	return nil
 }
 
-// scaleValues returns a copy of data with each value multiplied by a factor and rounded to fp16.
-func scaleValues(data []float16.Float16, by float64) []float16.Float16 {
+// scaleValues returns a copy of data with each value multiplied by factor and rounded to fp16.
+func scaleValues(data []float16.Float16, factor float64) []float16.Float16 {
 	out := make([]float16.Float16, len(data))
 	for i, h := range data {
-		out[i] = float16.Fromfloat32(h.Float32() * float32(by))
+		out[i] = float16.Fromfloat32(h.Float32() * float32(factor))
 	}
 	return out
 }
 
-// exactNumbers returns the values of an output whose elements are integers or bools. The values are
-// exact if the file or the host provides them. Otherwise they are the fp16 values in data.
+// exactNumbers returns the values of an output of integers or bools. They are exact if the file or
+// the host provides them, and otherwise the fp16 values in data.
 func (r *execution) exactNumbers(out *list.Output, data []float16.Float16) []float64 {
 	if out.Numbers != nil {
 		return out.Numbers

@@ -24,13 +24,13 @@ func (m *Model) WithParameters(s *params.Set) (*Model, error) {
 	return FromProgram(p), nil
 }
 
-// LayerOver returns one program for a layer of any size in a range, and its parameters for a
-// parameter file. The program is that of the largest size, with the value of key as a run-time
-// parameter of the same name. keys must not contain key. LayerOver lowers the layer at every size,
-// and returns an error if the descriptors do not depend linearly on the size.
+// LayerOver lowers a layer at every size in a range and returns one program for all of them, with a
+// set of run-time parameters to write to a parameter file. The program is that of the largest size,
+// in which the value of key is a run-time parameter of the same name. keys must not contain key.
+// The descriptors must depend linearly on the size.
 //
-// Errors are a *[LayerError], a *[params.DeriveError], or a limit of the engine that a size
-// exceeds.
+// The error is a *[LayerError], a *[params.DeriveError] if the dependence is not linear, or an
+// error that reports a limit of the engine that a size exceeds.
 func LayerOver(ctx context.Context, key string, sizes loader.Range, op string, keys ...string) (*Model, *params.Set, error) {
 	p, s, err := params.Derive(key, sizes, func(v uint64) (*loader.Program, error) {
 		m, err := Layer(op, append(slices.Clone(keys), fmt.Sprintf("%s=%d", key, v))...)

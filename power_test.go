@@ -22,10 +22,11 @@ import (
 
 const ms clock.Nanoseconds = 1e6
 
-// sameSum reports whether two sums of the same numbers are equal but for their rounding.
+// sameSum reports whether a and b are equal within the rounding error of two sums of the same
+// numbers.
 func sameSum(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(1, math.Abs(a), math.Abs(b)) }
 
-// lay lays a run out.
+// lay returns a timeline with all dispatches of a run.
 func lay(res *anesim.Result, chip *hw.Chip, host clock.Nanoseconds) *anesim.Timeline {
 	l := &anesim.Timeline{Waiting: chip.Waiting}
 	for i := range res.Programs[0].Dispatches {

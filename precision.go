@@ -14,9 +14,10 @@ import (
 // of fp16.
 const minFlushedShare = 0.01
 
-// PrecisionNotes returns a sentence for each loss of precision in the values of a run: the first
-// descriptor whose result has an infinity or a NaN, and the layers with weights so small that the
-// engine reads them as 0. It returns nil if there was no loss, or if no values were computed.
+// PrecisionNotes returns a sentence for each loss of precision in the values of a run: one about
+// the first descriptor whose result has an infinity or a NaN, and one about the layers whose
+// weights are so small that the engine reads them as 0. It returns nil if there was no loss, or if
+// no values were computed.
 func (r *Result) PrecisionNotes() (notes []string) {
 	if !r.Options.Values {
 		return nil
@@ -53,7 +54,8 @@ func (r *Result) overflowNote() string {
 	return ""
 }
 
-// overflowText returns a clause with the number of infinite results and the largest finite one.
+// overflowText returns text such as "3 of 64 results are beyond fp16; the largest finite magnitude
+// is 60000".
 func overflowText(o *hw.Overflow) string {
 	text := fmt.Sprintf("%d of %d results are beyond fp16", o.Infinite+o.NaN, o.Elements)
 	if o.NaN > 0 {
@@ -69,8 +71,9 @@ func overflowText(o *hw.Overflow) string {
 	return text
 }
 
-// flushedWeightsNote returns a sentence with the number of layers that have weights too small for
-// the engine, and the layer that loses the largest share. It returns "" if there are none.
+// flushedWeightsNote returns a sentence about the layers with weights below 2^-14, which the engine
+// reads as 0: how many there are, and which loses the largest share of its norm. It returns "" if
+// there are none.
 func (r *Result) flushedWeightsNote() string {
 	type loser struct {
 		name  string

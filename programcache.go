@@ -8,8 +8,9 @@ import (
 	"anesim/loader/network/bundle"
 )
 
-// cacheKey returns the key under which the cache stores the model's programs. The key depends on
+// cacheKey returns the key under which the cache stores the model's programs. It is computed from
 // the network's structure and weights, the options that affect lowering, and the chip's generation.
+// If sizes is true, the programs have no weights.
 func (m *Model) cacheKey(o *Options, sizes bool) (*cache.Key, error) {
 	structure, weights := cache.NewHasher(), cache.NewHasher()
 	if err := bundle.WriteStructure(m.net, structure); err != nil {
@@ -26,8 +27,8 @@ func (m *Model) cacheKey(o *Options, sizes bool) (*cache.Key, error) {
 	}, nil
 }
 
-// lowerWithCache fills low with the programs in the cache. If the cache does not have them, it
-// calls make, which lowers the model, and stores the programs.
+// lowerWithCache stores the model's programs in low. It reads them from the cache, or, if they are
+// missing there, calls make to lower the model and adds the result to the cache.
 func (m *Model) lowerWithCache(low *loweredModel, o *Options, make func() error) error {
 	key, err := m.cacheKey(o, low.sizes)
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"anesim/loader"
 )
 
-// plainConvolution is the reference of a dense or depthwise convolution: one Dot an
-// output, weights found by the layout's formula alone (half index q*K*g + k*g + n mod g
-// of the lane), nothing shared with the model's kernel reader but the arithmetic of mac.
+// plainConvolution computes a dense or depthwise convolution without the model's kernel reader.
+// Each output is one Dot, and a weight of a lane is found by the formula of the layout alone: fp16
+// value q*K*g + k*g + n mod g.
 func plainConvolution(p *loader.Program, t *regs.Task, in []float16.Float16) []float16.Float16 {
 	g := &t.Groups
 	c := &g.Common

@@ -50,7 +50,7 @@ type ProgramResult struct {
 	covered []cover // L2 ranges of each descriptor of the first dispatch
 }
 
-// newResult returns the result of a run whose programs have all been dispatched.
+// newResult returns the result of a run after all of its programs were dispatched.
 func (r *execution) newResult() *Result {
 	res := &Result{Model: r.model, Options: r.options, Programs: r.programs, Synthetic: r.synthetic, Cache: r.lowered.entry}
 	if r.model.kind == KindProgram {
@@ -76,8 +76,8 @@ func (r *execution) newResult() *Result {
 	return res
 }
 
-// setReport sets the report of a network. The report lists the descriptors of all programs in the
-// order in which they ran, with their sums.
+// setReport sets r.Report of a network: the descriptors of all programs in the order in which they
+// ran, and their sums.
 func (r *Result) setReport() {
 	r.Report = new(hw.Report)
 	var dispatched []Dispatch
@@ -113,8 +113,9 @@ func (r *Result) setReport() {
 	r.Report.AddDispatches(dispatches)
 }
 
-// Dispatches yields the listed dispatches in the order in which they ran, each with its program. A
-// repeated network dispatches all its programs once before it dispatches any of them again.
+// Dispatches returns an iterator over the listed dispatches and their programs, in the order in
+// which they ran. A repeated network dispatches all its programs once before it dispatches any of
+// them again.
 func (r *Result) Dispatches() func(func(*Dispatch, *ProgramResult) bool) {
 	return func(yield func(*Dispatch, *ProgramResult) bool) {
 		rounds := 0
@@ -132,7 +133,7 @@ func (r *Result) Dispatches() func(func(*Dispatch, *ProgramResult) bool) {
 	}
 }
 
-// countUnlistedRounds returns how many further times the programs were dispatched without being
+// countUnlistedRounds returns how many times all programs were dispatched again without being
 // listed.
 func (r *Result) countUnlistedRounds() (n int) {
 	for i := range r.Programs {
@@ -141,8 +142,8 @@ func (r *Result) countUnlistedRounds() (n int) {
 	return n
 }
 
-// yieldLastRound yields the last listed dispatch of each program that was dispatched further
-// times. The unlisted dispatches have the same costs.
+// yieldLastRound yields the last listed dispatch of each program that has further, unlisted
+// dispatches. Each unlisted dispatch has the same costs as the yielded one.
 func (r *Result) yieldLastRound() func(func(*Dispatch, *ProgramResult) bool) {
 	return func(yield func(*Dispatch, *ProgramResult) bool) {
 		for k := range r.Programs {
@@ -154,8 +155,9 @@ func (r *Result) yieldLastRound() func(func(*Dispatch, *ProgramResult) bool) {
 	}
 }
 
-// Counted returns a copy of dispatch d of program p with only the descriptors that the totals
-// include. A network's totals exclude all descriptors of a layer that a device fault interrupted.
+// Counted returns a copy of dispatch d of program p that lists only the descriptors included in the
+// totals. The totals of a network exclude every descriptor of a layer that a device fault
+// interrupted.
 func (r *Result) Counted(p *ProgramResult, d *Dispatch) Dispatch {
 	if r.Model.kind != KindNetwork {
 		return *d
@@ -171,6 +173,5 @@ func (r *Result) Counted(p *ProgramResult, d *Dispatch) Dispatch {
 	return all
 }
 
-// Causes returns how many cycles of the run the engine spent on each cause, such as computing or
-// waiting for memory.
+// Causes returns the cycles of the run by their cause, such as computing or waiting for memory.
 func (r *Result) Causes() hw.Accounting { return r.Report.Accounting() }

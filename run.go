@@ -17,13 +17,14 @@ import (
 	"anesim/loader"
 )
 
-// Run runs the compiled program p with the options o. It is a short form of [Model.Run].
+// Run runs the compiled program p with the options o. It is equivalent to [Model.Run] of
+// [FromProgram](p).
 func Run(p *loader.Program, o Options) (*Result, error) {
 	return FromProgram(p).Run(context.Background(), o)
 }
 
-// Run runs the model: it lowers it if necessary, links it, boots the firmware, and walks the chains
-// of descriptors. Device faults are part of the result, not errors.
+// Run runs the model: it lowers it if necessary, links it, boots the firmware, and executes the
+// chains of descriptors. Device faults are part of the result, not errors.
 //
 //	Model --lower--> loader.Program --Link--> memory map, stream
 //	           inputs --> input windows --+
@@ -32,8 +33,8 @@ func Run(p *loader.Program, o Options) (*Result, error) {
 //	                                                   |
 //	          outputs <-- output windows <-------------+
 //
-// Errors are an *[OptionError], an *[InputError], the error of ctx, or an error in the program.
-// Canceling ctx ends a run between two descriptors.
+// The error is an *[OptionError], an *[InputError], the error of ctx, or one that reports a mistake
+// in the program. Canceling ctx ends a run between two descriptors.
 func (m *Model) Run(ctx context.Context, o Options) (*Result, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -78,8 +79,8 @@ type execution struct {
 	madeUpElements int // number of made-up elements for layers on the host
 }
 
-// prepare checks the options and the inputs. It returns an *[OptionError] or an *[InputError] if
-// one is not valid.
+// prepare checks the options and inputs of the run. It returns an *[OptionError] or an
+// *[InputError] if one is not valid.
 func (r *execution) prepare() error {
 	o := &r.options
 	total := 0
@@ -108,9 +109,9 @@ func (r *execution) prepare() error {
 	return checkInputs(p, o)
 }
 
-// runProgram dispatches the k-th program. The inputs of a network's program are inputs of the
-// network and results of earlier programs. If a network's program cannot be dispatched, the reason
-// is part of its result.
+// runProgram dispatches the k-th program, counted from 0. A program of a network reads inputs of
+// the network and results of earlier programs. If it cannot be dispatched, the reason becomes part
+// of its result.
 func (r *execution) runProgram(ctx context.Context, k int) error {
 	p := &r.lowered.programs[k]
 	o := r.options
@@ -154,7 +155,7 @@ func (r *execution) runProgram(ctx context.Context, k int) error {
 	return nil
 }
 
-// setNetworkInputs collects the values of the network's inputs from the options, and of its
+// setNetworkInputs collects the values of the network's inputs from the options and those of its
 // constants from its file. It returns an *[InputError] if an input is unknown or has the wrong
 // size.
 func (r *execution) setNetworkInputs() error {
@@ -195,8 +196,8 @@ func (r *execution) setNetworkInputs() error {
 	return nil
 }
 
-// dispatch runs a program on a new engine and stores the result in p. The argument list is the
-// number of dispatches to list.
+// dispatch runs a program on a new engine, stores the result in p, and counts the finished
+// descriptors in m. The argument list is the number of dispatches to list.
 func (p *ProgramResult) dispatch(ctx context.Context, program *loader.Program, o *Options, list int, m *meter) error {
 	job := engine.Job{Inputs: o.Inputs, State: o.State, Repeat: o.Repeat, List: list, Executed: p.newTaskRecorder(o, program.TaskCount, m)}
 	res, err := engine.Run(ctx, program, o.engineOptions(), job)
@@ -207,10 +208,10 @@ func (p *ProgramResult) dispatch(ctx context.Context, program *loader.Program, o
 	return nil
 }
 
-// Replay runs program p of r again and calls the function each for every descriptor, in order. The
-// argument d of each is the report of the descriptor and is valid only until each returns; l2 is
-// the number of bytes in the L2 that its operands cover. Replay gives access to the descriptors
-// that a run with [Options.Brief] does not list.
+// Replay runs program p of r again and calls each for every descriptor, in order. The argument d is
+// the report of the descriptor and is valid only during the call; l2 is the number of bytes that
+// the operands of the descriptor occupy in L2. Replay gives access to the descriptors that a run
+// with [Options.Brief] does not list.
 func (r *Result) Replay(ctx context.Context, p *loader.Program, each func(d *hw.DescriptorReport, l2 int)) error {
 	o := r.Options.engineOptions()
 	var covered []cover // of descriptors for which each has not been called yet
@@ -225,8 +226,8 @@ func (r *Result) Replay(ctx context.Context, p *loader.Program, each func(d *hw.
 	return err
 }
 
-// checkInputs returns an *[InputError] if one of o.Inputs is not an input of program p, or has
-// another size or shape.
+// checkInputs returns an *[InputError] if o.Inputs has values for a name that is not an input of
+// program p, or values of the wrong size or shape.
 func checkInputs(p *loader.Program, o *Options) error {
 	for _, name := range slices.Sorted(maps.Keys(o.Inputs)) {
 		if err := engine.CheckInput(p, name, len(o.Inputs[name])); err != nil {
@@ -240,8 +241,9 @@ func checkInputs(p *loader.Program, o *Options) error {
 	return nil
 }
 
-// checkShape returns an *[InputError] if the shape got differs from want. It ignores axes of size 1,
-// which do not change the order of the elements, and accepts a nil shape.
+// checkShape returns an *[InputError] for the named input if the shape got differs from want. Axes
+// of size 1 are ignored, because they do not change the order of the elements. A nil shape is
+// always accepted.
 func checkShape(name string, got, want []int) error {
 	if got == nil {
 		return nil
@@ -260,12 +262,12 @@ func checkShape(name string, got, want []int) error {
 	return &InputError{Name: name, What: what}
 }
 
-// isPermutation reports whether a and b hold the same numbers in another order.
+// isPermutation reports whether b holds the same numbers as a in a different order.
 func isPermutation(a, b []int) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }
 
-// joinInts returns the numbers with commas between them, such as "1, 64, 8, 8".
+// joinInts returns the numbers separated by ", ", such as "1, 64, 8, 8".
 func joinInts(list []int) string {
 	words := make([]string, len(list))
 	for i, n := range list {

@@ -129,7 +129,7 @@ func TestKernelMemory(t *testing.T) {
 	}
 }
 
-// scratchpad are the options of a chip whose scratchpad has so many bytes.
+// scratchpad returns options for a chip with an L2 of the given number of bytes.
 func scratchpad(bytes float64) anesim.Options {
 	c := hw.M1()
 	c.L2Bytes.Value = bytes

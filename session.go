@@ -11,7 +11,8 @@ import (
 
 // Types of package [engine] that sessions and results use.
 type (
-	// A StateAlias makes an output an input of the next call.
+	// A StateAlias names an output whose values become an input of the next call, such as the state
+	// of a recurrent layer.
 	StateAlias = engine.StateAlias
 	// A Dispatch is one dispatch of a program, with the idle gap before it.
 	Dispatch = engine.Dispatch
@@ -25,7 +26,7 @@ type (
 	AliasError = engine.AliasError
 	// A BindError reports a run-time parameter that the program does not have.
 	BindError = engine.BindError
-	// A BufferError reports a port that cannot have a buffer.
+	// A BufferError reports a port that cannot use the given buffer.
 	BufferError = engine.BufferError
 	// A PortError reports a port that cannot be filled or read.
 	PortError = engine.PortError
@@ -41,10 +42,9 @@ var (
 	ErrAborted     = engine.ErrAborted     // the call was aborted
 )
 
-// A Session is an engine with its memory. Models are loaded once and called many times. Inputs can
-// be rewritten between calls, and outputs can become inputs of the next call without a copy. The
-// firmware boots once, and power domains keep their state. See package [engine] for the methods of
-// its engine.
+// A Session is an engine with memory in which models stay loaded. A model is loaded once and called
+// many times. Inputs can be rewritten between calls, and outputs can become inputs of the next call
+// without a copy. The firmware boots once, and power domains keep their state between calls.
 //
 // A Session must not be used by several goroutines at once.
 type Session struct {
@@ -84,8 +84,8 @@ func (s *Session) Load(ctx context.Context, m *Model) (*Loaded, error) {
 	return &Loaded{Loaded: l, session: s, model: m, lowered: low}, nil
 }
 
-// A Loaded is a model in the memory of a session. It is valid until it is unloaded. See
-// [engine.Loaded] for the methods that give its ports buffers and values.
+// A Loaded is a model in the memory of a session. It is valid until it is unloaded. The embedded
+// [engine.Loaded] has the methods that give its ports buffers and values.
 type Loaded struct {
 	*engine.Loaded
 	session *Session
@@ -93,14 +93,15 @@ type Loaded struct {
 	lowered *loweredModel
 }
 
-// Connect makes an output of another loaded model, from, the source of an input of l. Both then
-// use the same buffer, so that no copy is needed. See [engine.Loaded.Connect] for the errors.
+// Connect makes the named output of another loaded model, from, the source of the named input of l.
+// Both ports then use the same buffer, so that no copy is needed. See [engine.Loaded.Connect] for
+// the errors.
 func (l *Loaded) Connect(input string, from *Loaded, output string) error {
 	return l.Loaded.Connect(input, from.Loaded, output)
 }
 
-// Start begins a call of the model, which the methods of [Call] then run. See [engine.Loaded.Start]
-// for the errors.
+// Start begins a call of the model, which the caller then runs with the methods of [Call]. See
+// [engine.Loaded.Start] for the errors.
 func (l *Loaded) Start(ctx context.Context) (*Call, error) {
 	c, err := l.Loaded.Start(ctx)
 	if err != nil {
@@ -112,8 +113,8 @@ func (l *Loaded) Start(ctx context.Context) (*Call, error) {
 }
 
 // Call dispatches the model once and returns its result. Inputs that were not set are filled with
-// pseudo-random values from the session's seed; state starts at zero. Call returns ErrWaiting if
-// the model shares a buffer with another call in progress.
+// pseudo-random values from the session's seed; inputs that hold state start at zero. Call returns
+// [ErrWaiting] if the model shares a buffer with another call in progress.
 func (l *Loaded) Call(ctx context.Context) (*Result, error) {
 	if l.Blocked() {
 		return nil, ErrWaiting
@@ -128,7 +129,7 @@ func (l *Loaded) Call(ctx context.Context) (*Result, error) {
 	return c.Result()
 }
 
-// A Call is a call of a loaded model that is in progress. Its methods run a few descriptors at a
+// A Call is one execution of a loaded model, which its methods advance by a few descriptors at a
 // time; see [engine.Call].
 type Call struct {
 	*engine.Call
@@ -136,8 +137,8 @@ type Call struct {
 	result ProgramResult
 }
 
-// Result returns the result of a call that has ended. It returns ErrOutstanding if the call is
-// still in progress.
+// Result returns the result of the call after it has ended. It returns [ErrOutstanding] if the call
+// is still in progress.
 func (c *Call) Result() (*Result, error) {
 	res, err := c.Call.Result()
 	if err != nil {
@@ -151,7 +152,7 @@ func (c *Call) Result() (*Result, error) {
 	return r.newResult(), nil
 }
 
-// wrapProgram returns a compiled program as the result of lowering a model.
+// wrapProgram returns a compiled program in the form in which lowering returns one.
 func wrapProgram(p *loader.Program) *loweredModel {
 	return &loweredModel{programs: []partition.Program{{Program: p}}}
 }

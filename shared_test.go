@@ -9,8 +9,7 @@ import (
 	"anesim/loader"
 )
 
-// programs lists the real programs beside the repository, and skips the test when they
-// are not there.
+// programs returns the file names of the real programs. It skips the test if there are none.
 func programs(t testing.TB) []string {
 	t.Helper()
 	files, dir := sharedFiles()
@@ -23,7 +22,8 @@ func programs(t testing.TB) []string {
 	return files
 }
 
-// sharedFiles lists the real programs that are there, and where they are looked for.
+// sharedFiles returns the file names of the real programs that are present, and the directory in
+// which it looked for them.
 func sharedFiles() (files []string, dir string) {
 	dir = filepath.Join("..", "shared", "programs")
 	files, _ = filepath.Glob(filepath.Join(dir, "*.hwx"))
@@ -31,7 +31,7 @@ func sharedFiles() (files []string, dir string) {
 	return append(files, texts...), dir
 }
 
-// programOf returns the one program of a model.
+// programOf returns the only program of m.
 func programOf(t *testing.T, m *anesim.Model) *loader.Program {
 	t.Helper()
 	list, err := m.Programs(t.Context(), anesim.Options{})

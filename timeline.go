@@ -7,7 +7,9 @@ import (
 	"anesim/hw/clock"
 )
 
-// A Span is a part of a run's wall time in which the engine's power is constant.
+// A Span is a part of a run's wall time in which the engine draws constant power. The field What
+// names the engine's activity, such as "idle", [SpanHost], or the index and operation of a
+// descriptor.
 type Span struct {
 	At, For clock.Nanoseconds // start, counted from the start of the run, and duration
 	Energy  clock.Nanojoules
@@ -29,23 +31,24 @@ func (s *Span) Watts() float64 {
 	return float64(s.Energy) / float64(s.For)
 }
 
-// A Part is the sum of all spans of one kind, such as the time in which the engine idles, and the
-// energy that the engine draws in them.
+// A Part is the total time of all spans of one kind, such as those in which the engine idles, and
+// the energy that the engine draws in them.
 type Part struct {
 	Time   clock.Nanoseconds
 	Energy clock.Nanojoules
 }
 
-// A Timeline is the engine's power over a run's wall time, as consecutive spans. A dispatch
-// consists of
+// A Timeline holds the engine's power over a run's wall time, as consecutive spans. Each dispatch
+// adds the spans
 //
 //	idle | rails off | wake | host | descriptor | descriptor | ...
 //
-// without the spans that take no time. While the engine idles with the rails on, wakes up, or
+// without the ones that take no time. While the engine idles with its supply rails on, wakes up, or
 // waits for the host, it draws the energy that Waiting returns: the power of work until the hold
 // time of the supply rail is over, then nothing. The host's time is assumed to precede the
-// descriptors and includes the fixed energy of the dispatch. Without a host this energy is in a
-// span "dispatch" without duration, so that the energies of the spans always sum to the total.
+// descriptors, and its span includes the fixed energy of the dispatch. Without a host, the fixed
+// energy is in a span "dispatch" without duration, so that the energies of the spans always sum to
+// the total.
 type Timeline struct {
 	// Waiting returns the energy that the engine draws while it waits for a time t after work
 	// on the given number of MAC engines. It is usually Chip.Waiting.
@@ -62,7 +65,7 @@ type Timeline struct {
 }
 
 // Add appends the spans of dispatch d to the timeline. The argument host is the time that the host
-// adds to the dispatch; if it is 0, the dispatch has no host span.
+// adds to the dispatch, or 0 for a dispatch without a host.
 func (l *Timeline) Add(d *Dispatch, host clock.Nanoseconds) {
 	engines := max(hw.Engines(d.Descriptors), d.Rest.Engines)
 	waiting := func(t clock.Nanoseconds) clock.Nanojoules { return l.Waiting(engines, t) }
@@ -92,8 +95,7 @@ func (l *Timeline) Add(d *Dispatch, host clock.Nanoseconds) {
 }
 
 // spreadEnergy distributes the energy of each descriptor in list evenly over the time in which it
-// works. That time overlaps with the spans of its neighbors. The first span of list is
-// l.Spans[first].
+// works, which overlaps with the spans of its neighbors. The span of list[0] is l.Spans[first].
 func (l *Timeline) spreadEnergy(first int, list []hw.DescriptorReport) {
 	spans := l.Spans[first:]
 	// move moves energy of span i to its neighbors in direction step, up to a distance of
@@ -115,8 +117,8 @@ func (l *Timeline) spreadEnergy(first int, list []hw.DescriptorReport) {
 	}
 }
 
-// addRepeats appends several copies of the timeline round, times of them, as one span. The energy
-// of spans without duration is in a second span without duration.
+// addRepeats appends times copies of the timeline round as a single span. The energy of spans
+// without duration goes to a second span without duration.
 func (l *Timeline) addRepeats(round *Timeline, times int) {
 	n := float64(times)
 	var energy, instant clock.Nanojoules
@@ -138,8 +140,8 @@ func (l *Timeline) addRepeats(round *Timeline, times int) {
 	l.addSpan(clock.Nanoseconds(n*float64(round.End)), clock.Nanojoules(n*float64(energy)), what)
 }
 
-// addPart appends a span that draws the sum of energy and more. It adds the time and the first of
-// the two energies to p. It does nothing if time is not positive.
+// addPart appends a span with the energy energy+more, and adds time and energy, but not more, to p.
+// It does nothing if time is not positive.
 func (l *Timeline) addPart(p *Part, time clock.Nanoseconds, energy, more clock.Nanojoules, what string) {
 	if time <= 0 {
 		return
@@ -149,7 +151,7 @@ func (l *Timeline) addPart(p *Part, time clock.Nanoseconds, energy, more clock.N
 	l.addSpan(time, energy+more, what)
 }
 
-// addSpan appends a span that starts at the end of the timeline.
+// addSpan appends a span that starts at l.End, and moves l.End to its end.
 func (l *Timeline) addSpan(time clock.Nanoseconds, energy clock.Nanojoules, what string) {
 	l.Spans = append(l.Spans, Span{l.End, time, energy, what})
 	l.End += time
@@ -171,15 +173,16 @@ func (l *Timeline) Peak() (watts float64) {
 	return watts
 }
 
-// RailsOff returns how long the engine idles before its supply rails are switched off. It returns
-// infinity if the power policy never switches them off.
+// RailsOff returns how long the engine idles before its supply rails are switched off, or infinity
+// if the power policy never switches them off.
 func (r *Result) RailsOff() clock.Nanoseconds {
 	o := r.Options.engineOptions()
 	return o.PowerTimes().RailsOff
 }
 
-// Timeline returns the engine's power over the wall time of the run, with idle gaps and the time of
-// the host. Many equal dispatches at the end of a repeated run share one span.
+// Timeline returns the engine's power over the wall time of the run, including idle gaps and the
+// time of the host. The equal dispatches at the end of a repeated run, which are not listed, share
+// one span.
 func (r *Result) Timeline() *Timeline {
 	l := &Timeline{Waiting: r.Waiting()}
 	for d, p := range r.Dispatches() {
@@ -205,14 +208,14 @@ func (r *Result) Timeline() *Timeline {
 	return l
 }
 
-// Waiting returns the function that computes how much energy the engine draws while it waits for a
-// time t after work on a number of engines; see [engine.Options.Waiting].
+// Waiting returns a function that computes the energy that the engine draws while it waits for a
+// time t after work on the given number of MAC engines; see [engine.Options.Waiting].
 func (r *Result) Waiting() func(engines int, t clock.Nanoseconds) clock.Nanojoules {
 	o := r.Options.engineOptions()
 	return o.Waiting()
 }
 
-// Host returns the total time that the host adds to the engine's time, over all dispatches.
+// Host returns how much time the host adds to the engine's time, summed over all dispatches.
 func (r *Result) Host() (t clock.Nanoseconds) {
 	for i := range r.Programs {
 		p := &r.Programs[i]
@@ -224,13 +227,14 @@ func (r *Result) Host() (t clock.Nanoseconds) {
 	return t
 }
 
-// Time returns the time that the engine works, over all dispatches, and its prediction interval.
+// Time returns how long the engine works, summed over all dispatches, and the prediction interval
+// of that time.
 func (r *Result) Time() (clock.Nanoseconds, hw.Interval) {
 	return r.Report.Time, r.Report.Bounds()
 }
 
-// Wall returns the time from the start to the end of the run: the time of the engine and of the
-// host, and the time in which the engine idles or wakes up.
+// Wall returns the time from the start to the end of the run: the sum of the time of the engine,
+// the time of the host, and the time in which the engine idles or wakes up.
 func (r *Result) Wall() clock.Nanoseconds {
 	l := r.Timeline()
 	return r.Report.Time + r.Host() + l.Idle.Time + l.Wake.Time

@@ -9,7 +9,7 @@ import (
 )
 
 // A Timer times many models one after the other on the same engine. Its reports equal those of
-// [Model.Run] without values. A Timer is faster, because it boots the firmware only once and never
+// [Model.Run] without values, but it is faster, because it boots the firmware only once and never
 // generates weights. A Timer must not be used by several goroutines at once.
 type Timer struct {
 	session *Session
@@ -30,15 +30,15 @@ func NewTimer(o Options) (*Timer, error) {
 	return &Timer{s}, nil
 }
 
-// Override sets the register fields that are changed in every descriptor of all later timings. It
+// Override sets the register fields that later calls of [Timer.Time] change in every descriptor. It
 // replaces the list of an earlier call; nil ends all changes.
 func (t *Timer) Override(list []firmware.Override) {
 	t.session.options.Overrides = list
 	t.session.Override(list)
 }
 
-// Chip replaces the chip of the engine for all later timings. It returns an *[OptionError] if c is
-// not valid.
+// Chip replaces the chip of the engine for later calls of [Timer.Time]. It returns an
+// *[OptionError] if c is not valid.
 func (t *Timer) Chip(c hw.Chip) error {
 	if err := t.session.SetChip(c); err != nil {
 		return err
@@ -47,9 +47,9 @@ func (t *Timer) Chip(c hw.Chip) error {
 	return nil
 }
 
-// Time returns the report of one dispatch of m, which must be a program or a single layer. Device
-// faults are part of the report. The error is an *[OptionError] if m is a network; other errors are
-// those of [Model.Run].
+// Time runs one dispatch of m, which must be a compiled program or a single layer, without values,
+// and returns its report. Device faults are part of the report. The error is an *[OptionError] if m
+// is a network; other errors are those of [Model.Run].
 func (t *Timer) Time(ctx context.Context, m *Model) (*hw.Report, error) {
 	if m.kind == KindNetwork {
 		return nil, &OptionError{Option: "Time", What: fmt.Sprintf("requires a program or a layer; %s is a network", m.name)}

@@ -13,7 +13,8 @@ import (
 	"anesim/loader/network/keys"
 )
 
-// randomLayer is an operation and keys; not every one is a layer that the engine takes.
+// randomLayer returns a random operation and keys. The engine does not support every layer that it
+// returns.
 func randomLayer(r *rand.Rand) (op string, keys []string) {
 	pick := func(list ...string) string { return list[r.IntN(len(list))] }
 	add := func(name string, v any) { keys = append(keys, fmt.Sprintf("%s=%v", name, v)) }

@@ -12,14 +12,15 @@ import (
 	"anesim/hw/host"
 )
 
-// A Tool identifies the version of this module, and of its constants, that wrote a document.
+// A Tool identifies the build of this module that wrote a document, and the constants of its chips
+// and hosts.
 type Tool struct {
 	Version   string `json:"version"`            // of the module, "(devel)" if unknown
 	Revision  string `json:"revision,omitempty"` // of the source, followed by + if it was modified
 	Constants string `json:"constants"`          // hash of all constants of the chips and hosts
 }
 
-// ThisTool returns the version, the revision and the constants of the running program. The version
+// ThisTool returns the version, source revision and constants of the running program. The version
 // is "(devel)" if the build does not record one.
 func ThisTool() Tool {
 	t := Tool{Version: "(devel)", Constants: hashConstants()}
@@ -45,8 +46,8 @@ func ThisTool() Tool {
 
 const modulePath = "anesim"
 
-// moduleVersion returns the version of this module in a build, in which it may be the main module
-// or a dependency. It returns "" if the build does not contain it.
+// moduleVersion returns the version of this module in a build, either as the main module or as a
+// dependency. It returns "" if the build does not contain it.
 func moduleVersion(info *debug.BuildInfo) string {
 	if info.Main.Path == modulePath {
 		return info.Main.Version
@@ -59,7 +60,8 @@ func moduleVersion(info *debug.BuildInfo) string {
 	return ""
 }
 
-// hashConstants returns a hash of the names, values, units and evidence of all built-in constants.
+// hashConstants returns a hash, as 12 hexadecimal digits, of the names, values, units and evidence
+// of all constants of the built-in chips and hosts.
 func hashConstants() string {
 	h := fnv.New128a()
 	for _, c := range hw.Chips() {
@@ -78,7 +80,7 @@ func hashConstants() string {
 	return hex.EncodeToString(h.Sum(nil))[:digits]
 }
 
-// hashConstant writes a constant to h.
+// hashConstant adds the name, value, unit and evidence of a constant to h.
 func hashConstant(h hash.Hash, name string, c evidence.Constant) {
 	fmt.Fprintf(h, "%s %g %s %s\n", name, c.Value, c.Unit, c.Evidence)
 }

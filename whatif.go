@@ -9,17 +9,17 @@ import (
 	"anesim/hw/regs"
 )
 
-// A WhatIf describes a setting that makes a run differ from the program's own. Set is the setting,
-// such as "PE.Cfg.OpMode=0x1" or "gated tiles 0-3,7". Changed is the number of descriptors whose
-// registers the setting changes, or -1 for a setting of the whole engine. Why is the reason why it
-// changes none; it is empty if it changes some.
+// A WhatIf describes a setting that changes a run. Set is the setting, such as "PE.Cfg.OpMode=0x1"
+// or "gated tiles 0-3,7". Changed is the number of descriptors whose registers the setting changes,
+// or -1 for a setting of the whole engine. Why explains a Changed of 0; it is empty otherwise.
 type WhatIf struct {
 	Set     string
 	Changed int
 	Why     string
 }
 
-// WhatIfs returns the register changes and the gated tiles of a run.
+// WhatIfs returns one element for each register override of the run, and one for its gated tiles if
+// there are any.
 func (r *Result) WhatIfs() (list []WhatIf) {
 	for _, set := range r.Options.Overrides {
 		w := WhatIf{Set: set.String()}
@@ -35,8 +35,9 @@ func (r *Result) WhatIfs() (list []WhatIf) {
 	return list
 }
 
-// countChanged returns the number of descriptors of all programs that set changes, and why there are
-// none. A descriptor is changed if the value of the field differs and its engine reads the register.
+// countChanged returns the number of descriptors of all programs that set changes and, if it is 0,
+// the reason. Only descriptors count whose value of the field differs and whose engine reads the
+// register.
 func (r *Result) countChanged(set firmware.Override) (changed int, why string, err error) {
 	used := 0
 	for k := range r.Programs {
@@ -81,7 +82,8 @@ func (r *Result) countChanged(set firmware.Override) (changed int, why string, e
 	return changed, why, nil
 }
 
-// isRead reports whether the engine that runs a task reads the registers of a block.
+// isRead reports whether the engine that runs a task with the registers g reads the registers of
+// the named block.
 func isRead(block string, g *regs.Groups) bool {
 	switch block {
 	case "PE":
@@ -92,7 +94,8 @@ func isRead(block string, g *regs.Groups) bool {
 	return true
 }
 
-// formatTiles returns the tiles of a mask in the form that [firmware.ParseTiles] reads.
+// formatTiles returns the tiles whose bits are set in mask, such as "0-3,7". [firmware.ParseTiles]
+// reads the same form.
 func formatTiles(mask uint32) string {
 	var parts []string
 	for first := 0; first < firmware.Tiles; first++ {
