@@ -15,7 +15,7 @@ import (
 
 var update = flag.Bool("anesim.update", false, "write the baselines of anesimtest.Check instead of comparing results with them")
 
-// TB is the part of testing.TB that Check uses.
+// TB declares the methods of [testing.TB] that [Check] uses.
 type TB interface {
 	Helper()
 	Errorf(format string, args ...any)
@@ -23,17 +23,17 @@ type TB interface {
 	Context() context.Context
 }
 
-// Check runs models without values and compares them with the baseline in file. It fails the test
-// for each model whose cycles, bytes or energy differ from the baseline by more than the fraction
-// tolerance, and reports an explanation. It also fails the test for a network with layers that have
-// no cost, unless the baseline lists the same layers.
+// Check runs each model without values and compares it with its entry of the baseline in file. It
+// fails the test with an explanation if the cycles, bytes or energy differ from the baseline by
+// more than tolerance, as a fraction of the baseline. It also fails the test if a network has
+// layers without a cost, unless the baseline lists the same layers.
 func Check(t TB, file string, tolerance float64, models ...*anesim.Model) {
 	t.Helper()
 	CheckOptions(t, file, tolerance, anesim.Options{}, models...)
 }
 
-// CheckOptions is like Check but runs the models with options. If Options.Values is set, it also
-// compares the checksums of outputs.
+// CheckOptions is like [Check] but runs the models with the options o. If o.Values is set, it also
+// compares the checksums of the outputs.
 func CheckOptions(t TB, file string, tolerance float64, o anesim.Options, models ...*anesim.Model) {
 	t.Helper()
 	base := &check.Baseline{Header: report.NewHeader()}
@@ -94,8 +94,7 @@ func CheckOptions(t TB, file string, tolerance float64, o anesim.Options, models
 	}
 }
 
-// formatReasons returns the reasons for a difference, one per line, each after a line break and a
-// tab.
+// formatReasons returns the reasons for a difference as text, each on a new line after a tab.
 func formatReasons(why []string) string {
 	if len(why) == 0 {
 		return ""

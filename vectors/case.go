@@ -17,7 +17,7 @@ import (
 //go:embed derived silicon synthetic
 var files embed.FS
 
-// FS returns the files of all cases. A case is the file FAMILY/CASE.json, where a family is a
+// FS returns the files of all test vectors. A case is the file FAMILY/CASE.json, where FAMILY is a
 // directory such as silicon/reduction.
 func FS() fs.FS { return files }
 
@@ -33,7 +33,8 @@ const (
 	Synthetic   Origin = "synthetic"    // computed by hand from the rules of the arithmetic
 )
 
-// allows reports whether a case of the origin may be in the given file.
+// allows reports whether a case of origin o may be in the given file, whose first directory must
+// match.
 func (o Origin) allows(file string) bool {
 	room, _, _ := strings.Cut(file, "/")
 	switch o {
@@ -45,8 +46,8 @@ func (o Origin) allows(file string) bool {
 	return false
 }
 
-// A Case is one expected result of type T, such as a [Reduction], with a record of where it
-// comes from.
+// A Case is a test vector: an expected result of type T, such as a [Reduction], and a record of
+// where it comes from.
 type Case[T any] struct {
 	Name   string `json:"name"`
 	Origin Origin `json:"origin"`
@@ -63,6 +64,8 @@ type CaseError struct {
 	Err  error // the cause, or nil
 }
 
+// Error returns text such as "case silicon/reduction/a.json: missing name", followed by the cause
+// if there is one.
 func (e *CaseError) Error() string {
 	if e.Err != nil {
 		return fmt.Sprintf("case %s: %s: %v", e.File, e.What, e.Err)
@@ -76,8 +79,9 @@ func (e *CaseError) Unwrap() error { return e.Err }
 // A checker can check its own data.
 type checker interface{ check() error }
 
-// Load reads the cases of a family, which is a directory of fsys, sorted by file name. A family
-// without cases and an unknown field are errors. All errors are of type *CaseError.
+// Load reads all cases of a family, which is a directory of fsys, and returns them sorted by file
+// name. It returns a *[CaseError] if the family has no cases, or if a file is incomplete or has an
+// unknown field.
 func Load[T any](fsys fs.FS, family string) ([]Case[T], error) {
 	names, err := fs.Glob(fsys, path.Join(family, "*.json"))
 	if err != nil {
@@ -95,7 +99,7 @@ func Load[T any](fsys fs.FS, family string) ([]Case[T], error) {
 	return cases, nil
 }
 
-// read reads the case from a file and checks it.
+// read fills c from a file of fsys and checks it.
 func (c *Case[T]) read(fsys fs.FS, name string) error {
 	b, err := fs.ReadFile(fsys, name)
 	if err != nil {
@@ -131,8 +135,8 @@ func (c *Case[T]) check() error {
 	return nil
 }
 
-// Write writes a derived case to its File in dir, a copy of this package's directory. For a case of
-// any other origin it returns a *CaseError and writes nothing.
+// Write writes the case to c.File in dir, which is a copy of this package's directory. It returns a
+// *[CaseError] and writes nothing unless the origin of the case is [Derived].
 func (c *Case[T]) Write(dir string) error {
 	if c.Origin != Derived || !fs.ValidPath(c.File) {
 		return &CaseError{c.File, "cannot write a case outside derived", nil}

@@ -7,7 +7,7 @@ import (
 	"github.com/x448/float16"
 )
 
-// Families returns the directories of FS that contain cases, such as "silicon/reduction".
+// Families returns the directories of [FS] that contain cases, such as "silicon/reduction".
 func Families() []string {
 	return []string{
 		"silicon/reduction", "silicon/special", "silicon/runs", "silicon/costdump",
@@ -15,7 +15,7 @@ func Families() []string {
 	}
 }
 
-// A Term is a run of Times equal products of an input X and a weight W. If Times is 0, there is
+// A Term is a run of equal products of an input X and a weight W. Times is their number; 0 means
 // one.
 type Term struct {
 	Times int  `json:"times,omitempty"`
@@ -23,18 +23,17 @@ type Term struct {
 	W     Half `json:"w"`
 }
 
-// A Reduction is a sum of products as the multiply-accumulate units compute it, with the
-// expected result Want. The units add the terms in order, and repeat the whole list Repeat
-// times; 0 means once. Want leaves through the output port whose sums are limited to a magnitude
-// of 32768.
+// A Reduction is a sum of products as the multiply-accumulate units compute it. The units add the
+// terms in order, Repeat times over; 0 means once. Want is the sum as it leaves the output port
+// that limits sums to a magnitude of 32768.
 type Reduction struct {
 	Repeat int    `json:"repeat,omitempty"`
 	Terms  []Term `json:"terms"`
 	Want   Half   `json:"want"`
 }
 
-// Operands returns the inputs x and the weights w of all products, in the order in which the
-// units add them. Both have the same length.
+// Operands returns the inputs x and the weights w of all products, in the order in which the units
+// add the products. Both slices have the same length.
 func (r *Reduction) Operands() (x, w []float16.Float16) {
 	for range max(1, r.Repeat) {
 		for _, t := range r.Terms {
@@ -80,7 +79,7 @@ type Special struct {
 	Want []Half `json:"want"`
 }
 
-// Operands returns In and Want as fp16 values.
+// Operands returns s.In and s.Want as fp16 values.
 func (s *Special) Operands() (in, want []float16.Float16) {
 	return toFloat16s(s.In), toFloat16s(s.Want)
 }
@@ -103,10 +102,10 @@ func (s *Special) check() error {
 // Specials returns the cases in silicon/special. Errors are of type *[CaseError].
 func Specials() ([]Case[Special], error) { return Load[Special](files, "silicon/special") }
 
-// A Run is a program with its inputs and the outputs that the device must compute from them. The
-// program is either Example, the name of one of the loader's examples, or File, the name of a
-// program of the vendor's compiler. Those files are not part of the project, so tests skip the
-// case without them.
+// A Run is a program with inputs and the outputs that the device computes from them. The program is
+// either Example, the name of one of the loader's examples, or File, the name of a program of the
+// vendor's compiler. Such files are not part of the project, so tests skip a case whose file is
+// missing.
 type Run struct {
 	Example string   `json:"example,omitempty"`
 	File    string   `json:"file,omitempty"`
@@ -144,8 +143,8 @@ func Runs() ([]Case[Run], error) {
 	return append(cases, ours...), err
 }
 
-// A CostDump holds the costs of a program with one task, as the vendor's compiler estimates
-// them. DMA figures are in bytes.
+// A CostDump holds the costs that the vendor's compiler estimates for a program with one task.
+// Kernel, Read and Write are the bytes that DMA transfers.
 type CostDump struct {
 	File    string            `json:"file"`    // name of the program of the vendor's compiler
 	Columns map[string]uint64 `json:"columns"` // cycles by unit, under the unit names of the model's reports
@@ -163,16 +162,16 @@ func (c *CostDump) check() error {
 	return nil
 }
 
-// CostDumps returns the cases in silicon/costdump. The vendor's compiler estimated their
-// figures; they are no measurements. Errors are of type *[CaseError].
+// CostDumps returns the cases in silicon/costdump. Their figures are estimates of the vendor's
+// compiler, not measurements. Errors are of type *[CaseError].
 func CostDumps() ([]Case[CostDump], error) { return Load[CostDump](files, "silicon/costdump") }
 
-// ExamplesFamily is the family of the cases that [Examples] returns.
+// ExamplesFamily is the directory of the cases that [Examples] returns.
 const ExamplesFamily = "derived/examples"
 
-// A Golden holds the results that an earlier version of the model computed for an example
-// program on a chip. Tests compare them with those of the current version. The keys of the maps
-// in its descriptors are the names of report columns.
+// A Golden holds the results that an earlier version of the model computed for an example program
+// on a chip. Tests compare them with the results of the current version. The maps of its
+// descriptors have the names of report columns as keys.
 type Golden struct {
 	Example     string             `json:"example"`
 	Chip        string             `json:"chip"`
@@ -181,7 +180,8 @@ type Golden struct {
 	Outputs     []GoldenOutput     `json:"outputs"`
 }
 
-// A GoldenDescriptor has the costs of one descriptor (a task of the engine) in a Golden.
+// A GoldenDescriptor holds the costs of one descriptor, which is a task of the engine, in a
+// [Golden].
 type GoldenDescriptor struct {
 	Op       string            `json:"op"`
 	Cycles   map[string]uint64 `json:"cycles"` // cycles by the cause that bounds them, such as reading the source
@@ -192,8 +192,8 @@ type GoldenDescriptor struct {
 	Counters map[string]uint64 `json:"counters"`
 }
 
-// A GoldenOutput is the checksum of an output with the shape N, C, H, W. CRC32 is the CRC-32
-// (IEEE polynomial) of the elements in that order, as little-endian fp16 values.
+// A GoldenOutput is the checksum of an output of shape N, C, H, W: the CRC-32 (IEEE polynomial) of
+// its elements in that order, as little-endian fp16 values.
 type GoldenOutput struct {
 	Name  string `json:"name"`
 	Shape [4]int `json:"shape"`

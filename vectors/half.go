@@ -16,8 +16,8 @@ type Half float16.Float16
 
 var halfNames = map[string]Half{"inf": 0x7c00, "-inf": 0xfc00, "nan": 0x7e00}
 
-// UnmarshalJSON parses a number or a string as described for [Half]. It returns an error for a
-// number that fp16 cannot represent exactly, instead of rounding it.
+// UnmarshalJSON parses a number or a string in the form described for [Half]. It returns an error
+// for a number that fp16 cannot represent exactly.
 func (h *Half) UnmarshalJSON(b []byte) error {
 	if b[0] != '"' {
 		v, err := strconv.ParseFloat(string(b), 64)
@@ -57,7 +57,7 @@ func (h Half) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, v, 'g', -1, 64), nil
 }
 
-// A Span is a run of Times equal fp16 values V. If Times is 0, there is one.
+// A Span is a run of equal fp16 values V. Times is their number; 0 means one.
 type Span struct {
 	Times int  `json:"times,omitempty"`
 	V     Half `json:"v"`
@@ -66,7 +66,7 @@ type Span struct {
 // Values holds the elements of a tensor in N, C, H, W order, as runs of equal values.
 type Values []Span
 
-// Halves returns all elements, with each run of equal values repeated.
+// Halves returns all elements of the tensor, with each run of equal values written out.
 func (v Values) Halves() []float16.Float16 {
 	var h []float16.Float16
 	for _, s := range v {
@@ -80,7 +80,7 @@ func (v Values) Halves() []float16.Float16 {
 // maxTimes limits how many values a case can make a reader expand.
 const maxTimes = 1 << 20
 
-// checkTimes returns an error if n is negative or too large.
+// checkTimes returns an error if n is not a valid repeat count, which is 0 to maxTimes.
 func checkTimes(n int) error {
 	if n < 0 || n > maxTimes {
 		return fmt.Errorf("repeat count is %d; want 0 to %d", n, maxTimes)

@@ -12,8 +12,8 @@ import (
 	"anesim/loader/lower"
 )
 
-// Shared returns programs that share an engine in the tests: the vendor's examples,
-// and layers of several descriptors.
+// Shared returns the programs that share one engine in the tests: the vendor's examples, and layers
+// that need several descriptors.
 func Shared(t *testing.T) []*anesim.Model {
 	t.Helper()
 	var list []*anesim.Model
@@ -42,7 +42,8 @@ func Shared(t *testing.T) []*anesim.Model {
 	return append(list, Read(t, Residual), Read(t, Observed))
 }
 
-// Read returns the network in a YAML text. It ends the test if the text is not valid.
+// Read returns a model of the network that the YAML text describes. It ends the test if the text is
+// not valid.
 func Read(t *testing.T, text string) *anesim.Model {
 	t.Helper()
 	m, err := anesim.Read("net.yaml", strings.NewReader(text), int64(len(text)))
@@ -52,7 +53,8 @@ func Read(t *testing.T, text string) *anesim.Model {
 	return m
 }
 
-// Run runs a model and returns the result. It ends the test if the run fails.
+// Run runs the model m with the options o and returns the result. It ends the test if the run
+// fails.
 func Run(t *testing.T, m *anesim.Model, o anesim.Options) *anesim.Result {
 	t.Helper()
 	res, err := m.Run(t.Context(), o)
@@ -62,7 +64,8 @@ func Run(t *testing.T, m *anesim.Model, o anesim.Options) *anesim.Result {
 	return res
 }
 
-// Residual is the YAML of a network with a branch: a tensor stays in use while other layers run.
+// Residual is the YAML text of a network with a branch: the result of its first layer stays in use
+// while other layers run.
 const Residual = `
 inputs: {x: {c: 16, h: 12, w: 12}}
 layers:
@@ -73,8 +76,8 @@ layers:
   - {name: e, op: softmax, from: d}
 `
 
-// Observed is the YAML of a network in which the result of every layer is an output, so that its
-// chain consists of several runs.
+// Observed is the YAML text of a network in which the result of every layer is an output, so that
+// it runs as several descriptor chains.
 const Observed = `
 inputs: {x: {c: 16, h: 12, w: 12}}
 layers:
@@ -85,8 +88,8 @@ layers:
 outputs: [a, b, c, d]
 `
 
-// LiveRows returns a copy of p, a program with one descriptor, in which the height of the tensors
-// is a run-time parameter named "rows". The argument height is its value in p.
+// LiveRows returns a copy of p in which the height of the tensors is a run-time parameter named
+// "rows". The program p must have one descriptor, and height must be the height of its tensors.
 func LiveRows(p *loader.Program, height int) (*loader.Program, error) {
 	q := *p
 	q.Relocations = slices.Clone(p.Relocations)
@@ -110,7 +113,7 @@ func LiveRows(p *loader.Program, height int) (*loader.Program, error) {
 		}
 	}
 	if n := len(q.Relocations) - len(p.Relocations); n != 3 {
-		return nil, fmt.Errorf("found %d register fields with the height of the input; want 3", n)
+		return nil, fmt.Errorf("%d register fields hold the height of the input; want 3", n)
 	}
 	return &q, nil
 }
