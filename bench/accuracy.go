@@ -9,15 +9,15 @@ import (
 	"anesim/hw"
 )
 
-// A Group is the summary of the measured rows that have a property in common, such as a tier or an
-// operation. Name is the property's value.
+// A Group summarizes the errors of the measured rows that share a property, such as the tier or the
+// operation. Name is the value of the property.
 type Group struct {
 	Name string
 	Summary
 }
 
-// An Accuracy holds the errors of the model's times and energies for measured rows, row by row and
-// summarized by group.
+// An Accuracy holds the errors of the model's times and energies for measured rows, for each row
+// and summarized by groups of rows.
 type Accuracy struct {
 	Rows       []Residual // modelled rows in order
 	Unmodelled []error    // one error for each other row: an *UnmodelledError, or a lowering error
@@ -36,8 +36,9 @@ type Accuracy struct {
 	Roofline, Columns, Vendor []Group
 }
 
-// Compare returns how far the model's estimates with the constants p are from the measurements in
-// rows. Rows that cannot be modelled are listed in Unmodelled. The error is a *[PairError].
+// Compare estimates the time and energy of each measured row with the constants in p, and returns
+// the errors of the estimates. Rows that cannot be modelled are listed in Accuracy.Unmodelled. The
+// error is a *[PairError].
 func Compare(rows []measured.Row, p Presets) (*Accuracy, error) {
 	samples, unmodelled := Samples(rows)
 	a := &Accuracy{Unmodelled: unmodelled}
@@ -91,8 +92,8 @@ func (a *Accuracy) summarize(p *Presets) error {
 	return nil
 }
 
-// addToStateGroups adds the time of a row to the groups that compare ways of measuring: cold or
-// warm calls, and the fastest call or the mean of many.
+// addToStateGroups adds the time of a row to the groups that compare cold with warm rows, and the
+// shortest call with the mean of calls in a loop.
 func (g groups) addToStateGroups(r *Residual) {
 	row := r.Sample.Row
 	speed := Pair{r.Time.Model, row.Warm() * 1e3}
@@ -112,8 +113,8 @@ func (g groups) addToStateGroups(r *Residual) {
 	}
 }
 
-// listTierGroups returns the names of the groups that a row of the given tier belongs to. A row of
-// tier T3, whose shape was not fully published, is only in the group of its tier.
+// listTierGroups returns the names of the groups to which a row of the given tier belongs. A row of
+// tier T3, whose shape was not fully published, belongs only to the group of its tier.
 func listTierGroups(tier string) []string {
 	switch tier {
 	case "T0", "T1":
@@ -126,11 +127,12 @@ func listTierGroups(tier string) []string {
 	return []string{tier, "all"}
 }
 
-// isEngineTier reports whether the engine takes most of the time, or much of it, in rows of the
-// given tier. Tier T0 has the former, T1 the latter.
+// isEngineTier reports whether the engine accounts for most of the time of rows of the given tier
+// (T0) or for much of it (T1).
 func isEngineTier(tier string) bool { return tier == "T0" || tier == "T1" }
 
-// isMainEnergy reports whether the summary of energies covers rows of this operation.
+// isMainEnergy reports whether op is one of the main operations, whose energies are summarized
+// together.
 func isMainEnergy(op string) bool { return op == "matmul" || op == "conv" || op == "decode_model" }
 
 // A groups holds the estimates and measurements of rows by the name of their group.
@@ -142,8 +144,8 @@ func (g groups) add(p Pair, names ...string) {
 	}
 }
 
-// summarize returns the summary of each group, sorted by name. Groups named in last come at the
-// end.
+// summarize returns the summary of each group, sorted by name, with the groups named in last moved
+// to the end.
 func (g groups) summarize(last []string) ([]Group, error) {
 	var out []Group
 	for _, n := range sortNames(slices.Collect(maps.Keys(g)), last) {
@@ -158,8 +160,8 @@ func (g groups) summarize(last []string) ([]Group, error) {
 	return out, nil
 }
 
-// sortNames sorts names and returns them with the ones in last moved to the end, in the order of
-// last.
+// sortNames sorts names and returns them with the elements of last moved to the end, in the order
+// of last.
 func sortNames(names, last []string) []string {
 	slices.Sort(names)
 	first := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return slices.Contains(last, n) })
@@ -174,9 +176,9 @@ func sortNames(names, last []string) []string {
 // tierOrder lists the groups of tiers that reports show after all others.
 var tierOrder = []string{"T0+T1", "all"}
 
-// rooflineTime returns the time in nanoseconds that a naive estimate gives: the time of all
-// multiply-accumulates at the peak rate, or of moving each input, weight and output once, whichever
-// is longer.
+// rooflineTime returns a naive estimate of the sample's time in nanoseconds: the longer of the time
+// of all multiply-accumulates at the peak rate of chip c, and the time to move each input, weight
+// and output once.
 func (s *Sample) rooflineTime(c *hw.Chip) float64 {
 	const lanes = 16 * 256
 	r := s.Row
@@ -202,7 +204,7 @@ func (s *Sample) rooflineTime(c *hw.Chip) float64 {
 	return 1e9 * math.Max(macs/(lanes*c.Clock.Value), bytes/c.ReadRate.Value)
 }
 
-// A Residual holds the time and the energy of a measured row, and the model's estimates of them.
+// A Residual pairs the measured time and energy of a row with the model's estimates.
 type Residual struct {
 	Sample *Sample
 	Time   Pair    // nanoseconds; the reference is 0 if no latency was published

@@ -20,8 +20,8 @@ func newArchitecture(name string) *architecture {
 	return a
 }
 
-// addLayer adds a layer and returns its name. The keys of the layer are formatted as by
-// fmt.Sprintf. The layer reads the result of the layer before it, unless its keys contain "from".
+// addLayer adds a layer with keys formatted by fmt.Sprintf and returns its name. The layer reads
+// the result of the previous layer unless its keys contain "from".
 func (a *architecture) addLayer(format string, v ...any) string {
 	a.n++
 	a.last = fmt.Sprintf("l%d", a.n)
@@ -36,10 +36,9 @@ func (a *architecture) addClassifier(channels int) string {
 	return a.b.String()
 }
 
-// buildMobileOne returns the layers of a MobileOne network as it is deployed, with merged
-// branches. The argument widths has the numbers of channels of its five stages. The argument gated
-// has the numbers of blocks at the end of the last two stages that have squeeze-and-excitation
-// gates.
+// buildMobileOne returns the layers of a MobileOne network as it is deployed, with merged branches.
+// The argument widths holds the numbers of channels of its five stages. The last two stages end
+// with as many blocks with squeeze-and-excitation gates as gated says.
 func buildMobileOne(name string, widths [5]int, gated [2]int) string {
 	a := newArchitecture(name)
 	a.addLayer("op: conv, cout: %d, k: 3, stride: 2, pad: 1, bias: true, act: relu", widths[0])
@@ -105,7 +104,8 @@ func buildDenseNet121() string {
 	return a.addClassifier(channels)
 }
 
-// addNormalization adds a batch normalization, as a factor and an addend per channel, and a ReLU.
+// addNormalization adds a batch normalization, as a multiplication and an addition with a constant
+// per channel, followed by a ReLU.
 func (a *architecture) addNormalization() {
 	a.addLayer("op: mul, second: constant")
 	a.addLayer("op: add, second: constant")

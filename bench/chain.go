@@ -23,15 +23,16 @@ type Step struct {
 	Count int
 }
 
-// A Chain holds the descriptors that a measured row executes in one call, and the data that the
-// host copies for the call.
+// A Chain holds the descriptors that one call of a measured row executes, and the amount of data
+// that the host copies for the call.
 type Chain struct {
 	Steps []Step
 	Host  host.Load
 	Zero  float64 // fraction of multiply-accumulates with a zero operand
 }
 
-// descriptors yields each descriptor of steps once, with the number of times that it runs in total.
+// descriptors returns an iterator over the distinct descriptors of steps, each with the number of
+// times that it runs in total.
 func descriptors(steps []Step) iter.Seq2[int, *regs.Task] {
 	return func(yield func(int, *regs.Task) bool) { yieldTasks(steps, 1, yield) }
 }
@@ -50,7 +51,7 @@ func yieldTasks(steps []Step, times int, yield func(int, *regs.Task) bool) bool 
 	return true
 }
 
-// copyWithChanges returns a copy of steps in which change was called for each task. The tasks of
+// copyWithChanges returns a copy of steps with change applied to a copy of each task. The tasks of
 // steps themselves do not change.
 func copyWithChanges(steps []Step, change func(*regs.Task)) []Step {
 	out := make([]Step, len(steps))
@@ -78,12 +79,12 @@ const (
 	tensors    = uint64(4) << bufferBits
 )
 
-// tensorAddress returns the address of the i-th tensor of a stack of layers. Even tensors share one
-// address, odd tensors another one.
+// tensorAddress returns the address of the i-th tensor between the layers of a stack. All even
+// tensors share one address, all odd ones another.
 func tensorAddress(i int) uint64 { return tensors + uint64(i&1)<<bufferBits }
 
-// swapTensors returns the steps of a layer as the i-th layer of a stack. For an odd i, the buffer
-// that the steps read and the buffer that they write change places.
+// swapTensors returns the steps of one layer adapted to position i of a stack of layers. For an odd
+// i, it swaps the buffer that the steps read with the one that they write.
 func swapTensors(steps []Step, i int) []Step {
 	if i&1 == 0 {
 		return steps
@@ -97,8 +98,8 @@ func swapTensors(steps []Step, i int) []Step {
 	})
 }
 
-// stackLayers returns the steps of a stack of n layers. It calls layer for the steps of the first
-// layer, of the last one, and of those between them, which are equal.
+// stackLayers returns the steps of a stack of n layers. It calls layer for the first layer, the
+// last one, and once for all layers between them, whose steps are equal.
 func stackLayers(n int, layer func(first, last bool) []Step) []Step {
 	var out []Step
 	add := func(i, count int, steps ...Step) {
@@ -123,22 +124,21 @@ type UnmodelledError struct {
 	What string
 }
 
-// Error returns the id of the row and the reason.
+// Error returns the ID of the row and the reason.
 func (e *UnmodelledError) Error() string { return fmt.Sprintf("row %s: %s", e.Row, e.What) }
 
-// A Lowerer turns measured rows into chains of descriptors. It keeps the descriptors of layers,
-// which many rows share.
+// A Lowerer turns measured rows into chains of descriptors. It reuses the descriptors of layers
+// that several rows share.
 type Lowerer struct {
 	layers map[string][]Step
 }
 
-// NewLowerer returns a Lowerer that has not lowered any layer yet.
+// NewLowerer returns a Lowerer that holds no descriptors yet.
 func NewLowerer() *Lowerer { return &Lowerer{make(map[string][]Step)} }
 
-// Chain returns the row's descriptors. Layers are compiled by package lower. For those it
-// does not support, such as tensors larger than L2 or batched matmuls, stream.go builds
-// descriptors by rules derived from real programs. The error is an *UnmodelledError or a
-// lowering error.
+// Chain returns the descriptors of the row r. Package lower compiles the layers that it supports.
+// The others, such as tensors larger than L2 or batched matmuls, get descriptors built by rules
+// derived from real programs. The error is an *[UnmodelledError] or an error of package lower.
 func (l *Lowerer) Chain(r *measured.Row) (*Chain, error) {
 	c := new(Chain)
 	build, ok := findOperation(r.Op)
@@ -169,8 +169,8 @@ func (l *Lowerer) Chain(r *measured.Row) (*Chain, error) {
 	return c, nil
 }
 
-// describeExcess returns a phrase with the size of row r that no program of the engine could have,
-// or "" if all sizes are possible.
+// describeExcess returns a phrase that names a size of row r larger than any program of the engine
+// allows, or "" if all sizes are possible.
 func describeExcess(r *measured.Row) string {
 	const elements, layers = 1 << 33, 1 << 12
 	v := func(n int) float64 { return float64(max(1, n)) }
@@ -207,8 +207,7 @@ func (o operation) missingDimension(r *measured.Row) string {
 	return ""
 }
 
-// add appends steps to the chain, to be repeated count times. It does nothing if count is not
-// positive.
+// add appends count repetitions of steps to the chain. It does nothing if count is not positive.
 func (c *Chain) add(count int, steps ...Step) {
 	switch {
 	case count <= 0 || len(steps) == 0:
@@ -219,8 +218,8 @@ func (c *Chain) add(count int, steps ...Step) {
 	}
 }
 
-// lower returns the descriptors of layer x, compiled with made-up weights. It compiles each layer
-// only once. The caller must not change the tasks.
+// lower returns the descriptors of layer x, compiled with generated weights. It compiles equal
+// layers only once, so the caller must not change the tasks.
 func (l *Lowerer) lower(x layer.Layer) ([]Step, error) {
 	key := fmt.Sprintf("%+v", x)
 	if s, ok := l.layers[key]; ok {

@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "rewrite the derived cases of package ve
 // goldenSeed makes the inputs of the derived cases.
 const goldenSeed = 1
 
-// goldens are the derived cases as the model makes them now.
+// goldens returns the derived cases, computed by the current model for every example on every chip.
 func goldens(t *testing.T) (list []vectors.Case[vectors.Golden]) {
 	t.Helper()
 	for _, name := range lower.Examples() {
@@ -65,7 +65,7 @@ func golden(example, chip string, r *anesim.Result) vectors.Golden {
 	return g
 }
 
-// causes are a descriptor's cycles by the names of a report.
+// causes returns the descriptor's cycles by the names that reports use for their causes.
 func causes(d *hw.DescriptorReport) map[string]uint64 {
 	a := &d.Cycles
 	return map[string]uint64{
@@ -75,7 +75,7 @@ func causes(d *hw.DescriptorReport) map[string]uint64 {
 	}
 }
 
-// units are a descriptor's cost columns by the names of a report.
+// units returns the descriptor's cost columns by the names that reports use for them.
 func units(d *hw.DescriptorReport) map[string]uint64 {
 	u := &d.Units
 	return map[string]uint64{
@@ -94,7 +94,7 @@ func checksum(data []half) string {
 	return fmt.Sprintf("%08x", crc32.ChecksumIEEE(b))
 }
 
-// rewrite writes the derived cases below dir, a copy of package vectors.
+// rewrite writes the derived cases to dir, which is a copy of package vectors.
 func rewrite(t *testing.T, dir string) {
 	t.Helper()
 	for _, c := range goldens(t) {

@@ -10,9 +10,9 @@ import (
 	"anesim/hw/host"
 )
 
-// An EngineBand holds the bounds of the measured engine time relative to the estimated one, for one
-// kind of work. The bounds are quantiles over measured rows, each predicted by a fit that did not
-// use the row's session.
+// An EngineBand holds bounds for one kind of work of the quotient of measured and estimated engine
+// time. They are quantiles over measured rows, each of which is predicted by a fit without the rows
+// of its session.
 type EngineBand struct {
 	Kind      string // window, point, product or pass, or unmeasured
 	Low, High float64
@@ -31,8 +31,8 @@ type engineRatio struct {
 	kind, session, op string
 }
 
-// EngineBands returns a band for each kind of work, and one for work that no measured row covers.
-// They are computed from the built-in rows.
+// EngineBands computes, from the built-in measurements, a band for each kind of work and one for
+// work that no measurement covers.
 func EngineBands() ([]EngineBand, error) {
 	rows, left, err := readRows()
 	if err != nil {
@@ -56,32 +56,34 @@ func computeEngineBands(rows []measured.Row, left map[string]LeftOut) (bands []E
 	return append(bands, newUnmeasuredBand(engineRatios(rows, left, ByKind)))
 }
 
-// isEngineRow reports whether the engine takes more than half of a row's time, according to a fit
-// without the row's session. It excludes hosts whose memory was in a slow state.
-func isEngineRow(r *measured.Row, left map[string]LeftOut) bool {
-	l, ok := left[r.ID]
+// isEngineRow reports whether the engine accounts for more than half of the time of row r,
+// according to a fit without the row's session. It returns false for hosts whose memory was in a
+// slow state.
+func isEngineRow(r *measured.Row, predictions map[string]LeftOut) bool {
+	l, ok := predictions[r.ID]
 	p := &l[BySession]
 	return ok && r.Warm() > 0 && p.Engine > p.Time/2 && !isSlowHost(RowHost(r))
 }
 
-// engineRatios returns, for each row whose time is mostly the engine's, the measured engine time
-// divided by the predicted one. The measured engine time is the row's time without the predicted
-// time of the host. The protocol selects the predictions.
-func engineRatios(rows []measured.Row, left map[string]LeftOut, by Protocol) (list []engineRatio) {
+// engineRatios returns, for each row whose time is mostly engine time, the measured engine time
+// divided by the predicted one. The measured engine time is the row's time minus the predicted time
+// of the host. The protocol selects the predictions.
+func engineRatios(rows []measured.Row, predictions map[string]LeftOut, protocol Protocol) (list []engineRatio) {
 	for i := range rows {
 		r := &rows[i]
-		if !isEngineRow(r, left) {
+		if !isEngineRow(r, predictions) {
 			continue
 		}
-		l := left[r.ID]
-		p := &l[by]
+		l := predictions[r.ID]
+		p := &l[protocol]
 		list = append(list, engineRatio{(r.Warm()*1e3 - (p.Time - p.Engine)) / p.Engine, workKind(r), RowSession(r), r.Op})
 	}
 	return list
 }
 
-// newEngineBand returns the band for a kind of work from its ratios. It widens the band until the
-// bounds that follow from all other sessions would hold the required share of each session's rows.
+// newEngineBand returns the band for a kind of work, computed from its ratios. It widens the band
+// until bounds computed from all other sessions would contain the required share of each session's
+// rows.
 func newEngineBand(kind string, list []engineRatio) EngineBand {
 	var trials []trial
 	for _, own := range list {
@@ -95,9 +97,9 @@ func newEngineBand(kind string, list []engineRatio) EngineBand {
 	return newWidenedBand(kind, list, trials, findWidthOfTrials(trials))
 }
 
-// newUnmeasuredBand returns the band for work that no row covers. Such work is a further operation,
-// so the band must hold the required share of operations, not of rows. Each operation counts with
-// the share of its rows that the band holds.
+// newUnmeasuredBand returns the band for work that no row covers. Such work is another operation,
+// so the band must contain the required share of operations, not of rows. Each operation counts
+// with the share of its rows that the band contains.
 func newUnmeasuredBand(list []engineRatio) EngineBand {
 	low, high := quantileBounds(listRatioValues(list, ""))
 	var trials []trial
@@ -117,8 +119,8 @@ func newUnmeasuredBand(list []engineRatio) EngineBand {
 	return newWidenedBand(Unmeasured, list, trials, width)
 }
 
-// listRatioValues returns the values of all ratios except those of one session. It returns all
-// values if except is "".
+// listRatioValues returns the values of all ratios except those of the session except. If except is
+// "", it returns all values.
 func listRatioValues(list []engineRatio, except string) (values []float64) {
 	for _, x := range list {
 		if x.session != except {
@@ -129,7 +131,7 @@ func listRatioValues(list []engineRatio, except string) (values []float64) {
 }
 
 // newWidenedBand returns the band whose bounds are the quantiles of list, widened by the factor
-// width. Its Holds counts the trials that the band would hold.
+// width. Its field Holds counts the trials whose widened bounds contain their ratio.
 func newWidenedBand(kind string, list []engineRatio, trials []trial, width float64) EngineBand {
 	low, high := quantileBounds(listRatioValues(list, ""))
 	b := EngineBand{Kind: kind, Rows: len(list), Holds: countHeld(trials, width), Width: width}
@@ -138,17 +140,17 @@ func newWidenedBand(kind string, list []engineRatio, trials []trial, width float
 	return b
 }
 
-// A WorkBand holds the bounds of the time of one kind of work, relative to the estimate, and the
-// number of measured rows that support them. A row counts for the kind of work with the largest
-// part of its engine time, if most of the row's time is engine time.
+// A WorkBand holds bounds of the time of one kind of work relative to the estimate, and the number
+// of measured rows that support them. A row supports the kind of work that dominates its engine
+// time, and only if the row's time is mostly engine time.
 type WorkBand struct {
 	Work      hw.Work
 	Rows      int
 	Low, High float64
 }
 
-// WorkBands returns a band for each kind of work that package hw distinguishes, in the order of the
-// kinds. They are computed from the built-in rows.
+// WorkBands computes, from the built-in measurements, a band for each kind of work that package hw
+// distinguishes, in the order of the kinds.
 func WorkBands() ([]WorkBand, error) {
 	rows, left, err := readRows()
 	if err != nil {
@@ -168,7 +170,7 @@ func WorkBands() ([]WorkBand, error) {
 	return list, nil
 }
 
-// bandKind returns the Kind of the [EngineBand] from which the work has its bounds.
+// bandKind returns the Kind of the [EngineBand] that provides the bounds for the work x.
 func (x *WorkBand) bandKind() string {
 	switch {
 	case x.Rows == 0:
@@ -183,8 +185,9 @@ func (x *WorkBand) bandKind() string {
 	return "pass"
 }
 
-// computeWorkBands counts the rows that cover each kind of work. It leaves the bounds zero.
-func computeWorkBands(rows []measured.Row, left map[string]LeftOut, p *Presets) ([]WorkBand, error) {
+// computeWorkBands counts the rows that cover each kind of work. It leaves the bounds of the bands
+// zero.
+func computeWorkBands(rows []measured.Row, predictions map[string]LeftOut, p *Presets) ([]WorkBand, error) {
 	list := make([]WorkBand, hw.WorkKinds)
 	for i := range list {
 		list[i].Work = hw.Work(i)
@@ -192,7 +195,7 @@ func computeWorkBands(rows []measured.Row, left map[string]LeftOut, p *Presets) 
 	l := NewLowerer()
 	for i := range rows {
 		r := &rows[i]
-		if !isEngineRow(r, left) {
+		if !isEngineRow(r, predictions) {
 			continue
 		}
 		c, err := l.Chain(r)
@@ -206,8 +209,8 @@ func computeWorkBands(rows []measured.Row, left map[string]LeftOut, p *Presets) 
 	return list, nil
 }
 
-// dominantWork returns the kind of work to which more than half of the chain's time on the chip
-// belongs. It returns ok = false if there is no such kind.
+// dominantWork returns the kind of work that causes more than half of the chain's time on the chip.
+// It returns ok = false if no kind does.
 func (c *Chain) dominantWork(chip hw.Chip) (most hw.Work, ok bool) {
 	var times [hw.WorkKinds]clock.Nanoseconds
 	var all clock.Nanoseconds
@@ -227,8 +230,9 @@ func (c *Chain) dominantWork(chip hw.Chip) (most hw.Work, ok bool) {
 	return 0, false
 }
 
-// isSlowHost reports whether the memory of the named host was in a slow state when it was measured.
-// The constants of such a host include a time for each megabyte that the engine moves.
+// isSlowHost reports whether the memory of the named host was in a slow state during its
+// measurements. The constants of such a host include a time for each megabyte that the engine
+// moves.
 func isSlowHost(name string) bool {
 	return slices.ContainsFunc(host.Presets(), func(h host.Host) bool { return h.Name == name && h.Memory.Value > 0 })
 }

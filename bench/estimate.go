@@ -27,10 +27,10 @@ type Estimate struct {
 	Columns      clock.Nanoseconds // engine time by the columns of the vendor's cost dump
 }
 
-// Wall returns the time of the call: engine and host together.
+// Wall returns the time of the call: the sum of the times of engine and host.
 func (e *Estimate) Wall() clock.Nanoseconds { return e.Engine + e.Host }
 
-// add adds the engine's costs of x to e, n times.
+// add adds n times the engine's costs in x to e.
 func (e *Estimate) add(n int, x *Estimate) {
 	e.Engine += clock.Nanoseconds(clock.Nanoseconds(n) * x.Engine)
 	e.Vendor += clock.Nanoseconds(clock.Nanoseconds(n) * x.Vendor)
@@ -51,8 +51,8 @@ func (e *Estimate) add(n int, x *Estimate) {
 }
 
 // addSteps adds the costs of steps to e. It times only the first two repetitions of a repeated
-// step: a descriptor overlaps with the one before, so that the first differs and all others are as
-// long as the second. The report of the last timed descriptor is stored in last.
+// step: a descriptor overlaps with the previous one, so the first repetition differs and all others
+// are as long as the second. It stores the report of the last timed descriptor in last.
 func (e *Estimate) addSteps(steps []Step, timer *hw.Timer, last *hw.DescriptorReport) {
 	for i := range steps {
 		s := &steps[i]
@@ -77,9 +77,9 @@ func (e *Estimate) addSteps(steps []Step, timer *hw.Timer, last *hw.DescriptorRe
 	}
 }
 
-// costDumpTime returns the time that the vendor's cost dump gives a descriptor: that of its slowest
-// column. In that dump, bytes move at 22 GB/s, and weights count without padding (332 bytes take
-// 15.0909 ns).
+// costDumpTime returns the duration of a descriptor according to the vendor's cost dump, which is
+// that of its slowest column at clock rate f. In that dump, bytes move at 22 GB/s, and weights
+// count without padding (332 bytes take 15.0909 ns).
 func costDumpTime(d *hw.DescriptorReport, f clock.Hertz) clock.Nanoseconds {
 	const bytesPerNanosecond = 22
 	u := &d.Units
@@ -108,8 +108,8 @@ func (c *Chain) Estimate(chip hw.Chip, h host.Host) Estimate {
 	return e
 }
 
-// A Sample is a measured row with the descriptors that it executes, and the name of the host
-// presets for its machine.
+// A Sample is a measured row with the descriptors that it executes, the names of the chip and host
+// presets for its machine, and its measurement session.
 type Sample struct {
 	Row     *measured.Row
 	Chain   *Chain
@@ -118,8 +118,8 @@ type Sample struct {
 	Session string
 }
 
-// Samples returns a sample for each row that can be modelled and, in unmodelled, an error for each
-// other row. The errors are *[UnmodelledError] or come from lowering a layer.
+// Samples returns a sample for each row that can be modelled, and an error for each other row. The
+// errors are *[UnmodelledError] values or come from package lower.
 func Samples(rows []measured.Row) (samples []Sample, unmodelled []error) {
 	l := NewLowerer()
 	for i := range rows {
@@ -138,7 +138,7 @@ func Samples(rows []measured.Row) (samples []Sample, unmodelled []error) {
 	return samples, unmodelled
 }
 
-// Presets holds the constants that estimates use: a chip and a host for each name.
+// Presets holds the chips and hosts whose constants estimates use, by name.
 type Presets struct {
 	Chips map[string]hw.Chip
 	Hosts map[string]host.Host
@@ -156,7 +156,8 @@ func DefaultPresets() Presets {
 	return p
 }
 
-// Estimate returns the model's costs for a sample, on the sample's chip and host.
+// Estimate returns the model's costs for the sample s, with the chip and host in p that the sample
+// names.
 func (p *Presets) Estimate(s *Sample) Estimate {
 	return s.Chain.Estimate(p.Chips[s.Chip], p.Hosts[s.Host])
 }

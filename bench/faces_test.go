@@ -13,7 +13,8 @@ import (
 	"anesim/loader"
 )
 
-// affordable is the multiply-accumulates up to which a test computes a program's values.
+// affordable returns the largest number of multiply-accumulates for which tests compute a program's
+// values.
 func affordable() uint64 {
 	if testing.Short() || impl == "portable" {
 		return 1 << 23
@@ -21,9 +22,9 @@ func affordable() uint64 {
 	return 1 << 28
 }
 
-// executable reports whether a test computes a program's values: they take few enough
-// multiply-accumulates, and its coefficients can be any halves. A bare text brings none,
-// and zero-skipping ones cannot be made up.
+// executable reports whether tests can compute the values of p. It must need at most macs
+// multiply-accumulates and have weights, or weights that can be generated: a bare text has none,
+// and zero-skipping ones cannot be generated.
 func executable(t *testing.T, p *loader.Program, macs uint64) bool {
 	t.Helper()
 	if p.Form == loader.FormText {
@@ -36,7 +37,7 @@ func executable(t *testing.T, p *loader.Program, macs uint64) bool {
 	return sound(t, p, anesim.Options{}).Report.MACs <= macs
 }
 
-// numbers are a descriptor without what depends on whether values were asked for.
+// numbers returns d without the fields that depend on whether values were computed.
 func numbers(d hw.DescriptorReport) hw.DescriptorReport {
 	d.Computed, d.Limits = false, nil
 	d.ZeroMACs, d.ZeroSaves = 0, 0 // values alone show zeros; cycles and energy are without them

@@ -14,7 +14,7 @@ import (
 // energyTerms is the number of constants of a chip's energy that enter it linearly.
 const energyTerms = 5
 
-// energyConstants are those of a chip's energy, each with its least and greatest value.
+// energyConstants returns pointers to the fitted energy constants of a chip.
 func energyConstants(c *hw.Chip) [energyTerms]*evidence.Constant {
 	return [...]*evidence.Constant{&c.DispatchEnergy, &c.MACEnergy, &c.DRAMEnergy, &c.PlanarEnergy, &c.ActivePower}
 }
@@ -58,7 +58,7 @@ func (p *Presets) energyObservation(s *Sample) energyObservation {
 	}
 }
 
-// error is the relative error that constants make of an observation.
+// error returns the relative error of the energy that constants predict for an observation.
 func (o *energyObservation) error(constants *[energyTerms]*evidence.Constant) float64 {
 	sum := o.known
 	for j, t := range o.terms {
@@ -67,8 +67,8 @@ func (o *energyObservation) error(constants *[energyTerms]*evidence.Constant) fl
 	return (sum - o.measured) / o.measured
 }
 
-// hold gives observations of a preset a hold time: what a rail of 1 W then draws, at work
-// and waiting.
+// hold sets the last term of the preset's observations for a hold time: the energy that a supply
+// rail of 1 W draws while it works and waits.
 func hold(obs []energyObservation, preset string, time float64) {
 	for i := range obs {
 		if o := &obs[i]; o.preset == preset {
@@ -77,13 +77,14 @@ func hold(obs []energyObservation, preset string, time float64) {
 	}
 }
 
-// heldFor is the nanojoules that a rail of 1 W draws in a wait.
+// heldFor returns the energy in nanojoules that a supply rail of 1 W with the given hold time draws
+// during a wait.
 func heldFor(wait clock.Nanoseconds, hold float64) float64 {
 	c := hw.Chip{ActivePower: evidence.Constant{Value: 1}, HoldTime: evidence.Constant{Value: hold}}
 	return float64(c.Waiting(0, wait))
 }
 
-// fitEnergy fits every chip's constants and the hold times of its machines.
+// fitEnergy fits the energy constants of every chip and the hold times of its machines.
 func (p *Presets) fitEnergy(samples []Sample) {
 	groups := make(map[string][]energyObservation)
 	for i := range samples {
@@ -106,10 +107,10 @@ func (p *Presets) fitEnergy(samples []Sample) {
 	}
 }
 
-// solveEnergy fits a chip's constants by reweighted squares of relative errors, within their
-// bounds, and with them the hold times, each from a ladder: the loss has more than one
-// valley along those, so that the search begins from all presets on one rung, from each
-// fourth. It returns the times of presets with rows enough for one of their own.
+// solveEnergy fits the energy constants of a chip, within their bounds, by reweighted least squares
+// of the relative errors. It also fits the hold time of each preset, chosen from a list of values.
+// The loss has several local minima in the hold times, so the search starts several times, with all
+// presets at the same value. solveEnergy returns the hold times of the presets with enough rows.
 func solveEnergy(chip *hw.Chip, obs []energyObservation) map[string]float64 {
 	rows := make(map[string]int)
 	for i := range obs {
@@ -168,10 +169,10 @@ func solveEnergy(chip *hw.Chip, obs []energyObservation) map[string]float64 {
 // lossStep is what a loss must fall by to count.
 const lossStep = 1e-9
 
-// meanHold is the geometric mean of hold times, or what stands where there are none.
-func meanHold(times map[string]float64, stands float64) float64 {
+// meanHold returns the geometric mean of hold times, or stands if there are none.
+func meanHold(times map[string]float64, fallback float64) float64 {
 	if len(times) == 0 {
-		return stands
+		return fallback
 	}
 	logs := 0.0
 	for _, name := range slices.Sorted(maps.Keys(times)) {
@@ -180,8 +181,8 @@ func meanHold(times map[string]float64, stands float64) float64 {
 	return math.Exp(logs / float64(len(times)))
 }
 
-// solveLinear fits the constants that enter linearly, from where they stand, and returns
-// the loss.
+// solveLinear fits the constants that enter the energy linearly, starting at their current values,
+// and returns the loss.
 func solveLinear(constants *[energyTerms]*evidence.Constant, obs []energyObservation) (loss float64) {
 	const rounds, settled = 2000, 1e-7
 	for range rounds {
@@ -195,8 +196,8 @@ func solveLinear(constants *[energyTerms]*evidence.Constant, obs []energyObserva
 	return loss
 }
 
-// descend is a round of coordinate descent. It returns the largest step, in parts of the
-// bounds.
+// descend performs one round of coordinate descent. It returns the largest step, as a fraction of
+// the range between the bounds.
 func descend(constants *[energyTerms]*evidence.Constant, obs []energyObservation) (largest float64) {
 	for i, c := range constants {
 		num, den := 0.0, 0.0

@@ -22,7 +22,8 @@ type free struct {
 	chip      string // empty for both chips
 }
 
-// freeConstants are those of the engine's time that nothing but whole calls shows.
+// freeConstants returns the constants of the engine's time that can only be fitted to whole calls,
+// with their bounds.
 func freeConstants() []free {
 	read := func(c *hw.Chip) *evidence.Constant { return &c.ReadRate }
 	return []free{
@@ -98,8 +99,8 @@ const (
 	defaultEvaluations = 1000
 )
 
-// place is where a constant stands between its bounds in logarithms, stretched to the
-// whole line: 0 is the middle.
+// place maps the value of the constant to an unbounded number: the position between the logarithms
+// of its bounds, with 0 in the middle.
 func (c *free) place(p *Presets) float64 {
 	chip := p.Chips[cmp.Or(c.chip, "m1")]
 	const margin = 1e-3 // a bound itself is infinitely far
@@ -108,7 +109,7 @@ func (c *free) place(p *Presets) float64 {
 	return math.Log(t / (1 - t))
 }
 
-// put gives a constant the value at a place.
+// put sets the constant to the value whose place is the given one.
 func (c *free) put(p *Presets, place float64) {
 	t := 1 / (1 + math.Exp(-place))
 	for name, chip := range p.Chips {
@@ -121,8 +122,8 @@ func (c *free) put(p *Presets, place float64) {
 
 func (p *Presets) clone() Presets { return Presets{maps.Clone(p.Chips), maps.Clone(p.Hosts)} }
 
-// importance is how much a row counts: those that the host dominates say little of the
-// engine.
+// importance returns the weight of a row of the given tier in the fit. Rows whose time is mostly
+// host time have a low weight, because they contain little information about the engine.
 func importance(tier string) float64 {
 	if tier == "T2" {
 		return 1
@@ -148,7 +149,7 @@ type observation struct {
 	times  float64 // how much the row counts
 }
 
-// fitHosts solves for every host and returns the loss over all rows.
+// fitHosts fits the constants of every host and returns the loss over all rows.
 func (p *Presets) fitHosts(samples []Sample, prior map[string]host.Host) float64 {
 	groups := make(map[string][]observation)
 	for i := range samples {
@@ -184,10 +185,10 @@ func (o *observation) error(v host.Vector) float64 {
 	return e * o.weight
 }
 
-// solveHost fits the constants a preset has (those that are not zero) by coordinate
-// descent on reweighted squares, never below zero. Priors keep constants with little
-// evidence where they were: tightly the floor, which was measured by itself on every
-// kind of host (164-190 us under macOS, 38-42 us under Linux), loosely the others.
+// solveHost fits the non-zero constants of a preset, within values of at least 0, by coordinate
+// descent on reweighted squares. The prior keeps constants with little evidence near their earlier
+// values: tightly for the fixed time, which was measured on every kind of host (164-190 us under
+// macOS, 38-42 us under Linux), and loosely for the others.
 func solveHost(h, prior *host.Host, obs []observation) {
 	v, before := prior.Values(), prior.Values()
 	var weight host.Vector
@@ -218,7 +219,8 @@ func solveHost(h, prior *host.Host, obs []observation) {
 	h.Set(v)
 }
 
-// priorWeights are in rows: how many that rest on one constant alone weigh as much.
+// priorWeights returns the weight of the prior of constant i, as a number of rows that depend on
+// this constant alone.
 func priorWeights(i int) float64 {
 	if i == 0 {
 		return 5

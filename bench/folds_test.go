@@ -30,11 +30,12 @@ func (f *Fit) CrossValidate(samples []Sample, by Protocol) ([]Residual, error) {
 	return out, nil
 }
 
-// without fits samples without a fold and says what the fit makes of the fold's, in order.
-func (f *Fit) without(samples []Sample, by Protocol, fold string) (list []Residual, err error) {
+// without fits the samples outside a fold and returns the residuals of the samples in the fold, in
+// order.
+func (f *Fit) without(samples []Sample, protocol Protocol, fold string) (list []Residual, err error) {
 	var rest []Sample
 	for i := range samples {
-		if by.fold(&samples[i]) != fold {
+		if protocol.fold(&samples[i]) != fold {
 			rest = append(rest, samples[i])
 		}
 	}
@@ -43,15 +44,15 @@ func (f *Fit) without(samples []Sample, by Protocol, fold string) (list []Residu
 		return nil, err
 	}
 	for i := range samples {
-		if by.fold(&samples[i]) == fold {
+		if protocol.fold(&samples[i]) == fold {
 			list = append(list, g.Presets.newResidual(&samples[i]))
 		}
 	}
 	return list, nil
 }
 
-// pool gives the presets that no sample is of the constants of their kind: the geometric
-// mean of each constant over the presets that have rows, where most of those have it.
+// pool sets the constants of each preset without samples to the geometric means over the presets of
+// the same operating system that have samples, for each constant that most of those have.
 func (p *Presets) pool(samples []Sample) {
 	seen := make(map[string]bool)
 	for i := range samples {
@@ -87,7 +88,7 @@ func (p *Presets) pool(samples []Sample) {
 	}
 }
 
-// fold is what samples of one fold have in common.
+// fold returns the name of the fold to which a sample belongs.
 func (p Protocol) fold(s *Sample) string {
 	switch p {
 	case BySession:
@@ -98,8 +99,8 @@ func (p Protocol) fold(s *Sample) string {
 	return shapeKey(s.Row)
 }
 
-// hostKind is what presets have in common whose constants stand in for each other's: the
-// operating system.
+// hostKind returns the operating system of a host preset, such as "macos". Presets with the same
+// operating system share constants.
 func hostKind(preset string) string {
 	kind, _, _ := strings.Cut(preset, "-")
 	return kind

@@ -9,15 +9,15 @@ import (
 	"anesim/hw"
 )
 
-// An Interval is a prediction interval for the time of a call. It is meant to contain the fraction
-// [hw.IntervalShare] of measurements. Rows is the number of measured rows whose errors it is based
-// on.
+// An Interval is a prediction interval for the time of a call, meant to contain the fraction
+// [hw.IntervalShare] of measurements. Rows is the number of measured rows from whose errors it is
+// computed.
 type Interval struct {
 	Low, High float64 // nanoseconds of a call
 	Rows      int
 }
 
-// Holds reports whether the time ns, in nanoseconds, lies within the interval.
+// Holds reports whether a time of ns nanoseconds lies within the interval.
 func (i Interval) Holds(ns float64) bool { return i.Low <= ns && ns <= i.High }
 
 // leastRows is the smallest number of rows from which an interval is computed. A group with fewer
@@ -35,8 +35,8 @@ type ratio struct {
 	engine bool // the row is in a tier whose time is largely the engine's
 }
 
-// A Spreads computes prediction intervals from the errors that the model makes for measured rows.
-// It must be used by only one goroutine at a time.
+// A Spreads computes prediction intervals from the errors of the model's estimates for measured
+// rows. A Spreads must not be used by several goroutines at once.
 type Spreads struct {
 	ratios [numProtocols][]ratio
 	rows   map[string]int                    // by preset
@@ -44,7 +44,7 @@ type Spreads struct {
 	widen  map[string]map[widthGroup]float64 // by protocol and fold: see widths
 }
 
-// NewSpreads returns a Spreads that is based on the built-in rows.
+// NewSpreads returns a Spreads that uses the errors for the built-in rows.
 func NewSpreads() (*Spreads, error) {
 	rows, left, err := readRows()
 	if err != nil {
@@ -84,17 +84,18 @@ type widthGroup struct {
 	engine bool
 }
 
-// computeWidths returns the factor by which the bounds of each group are widened, from all rows
-// outside the fold. Errors within a session are correlated, so that quantiles of other sessions
-// hold too few of its rows. A group with few rows gets the factor of all rows in its state.
-func (s *Spreads) computeWidths(by Protocol, fold string) map[widthGroup]float64 {
+// computeWidths returns the factor by which the bounds of each group of rows are widened. Errors
+// within a session are correlated, so the quantiles of other sessions contain too few of its rows.
+// The factors are computed from all rows outside the given fold. A group with few rows gets the
+// factor of all rows in the same state.
+func (s *Spreads) computeWidths(protocol Protocol, fold string) map[widthGroup]float64 {
 	within, states := make(map[widthGroup][]trial), make(map[string][]trial)
-	for i := range s.ratios[by] {
-		x := &s.ratios[by][i]
-		if x.folds[by] == fold {
+	for i := range s.ratios[protocol] {
+		x := &s.ratios[protocol][i]
+		if x.folds[protocol] == fold {
 			continue
 		}
-		low, high, n := s.similarBounds(x, by, fold)
+		low, high, n := s.similarBounds(x, protocol, fold)
 		if n == 0 {
 			continue
 		}
@@ -120,7 +121,8 @@ func (s *Spreads) computeWidths(by Protocol, fold string) map[widthGroup]float64
 // A trial is a ratio with the bounds that other rows predict for it.
 type trial struct{ value, low, high float64 }
 
-// countHeld counts the trials whose bounds, widened by the factor w, hold their ratio.
+// countHeld counts the trials, and those whose ratio lies within their bounds widened by the factor
+// w.
 func countHeld(list []trial, w float64) (c Coverage) {
 	for _, x := range list {
 		low, high := widenBounds(x.low, x.high, w)
@@ -129,15 +131,15 @@ func countHeld(list []trial, w float64) (c Coverage) {
 	return c
 }
 
-// findWidthOfTrials returns the smallest factor by which the bounds of the trials must be widened
-// to hold the required share of them.
+// findWidthOfTrials returns the smallest factor by which the bounds of all trials must be widened
+// to contain the required share of the ratios.
 func findWidthOfTrials(list []trial) float64 {
 	return findWidth(len(list), func(w float64) float64 { return float64(countHeld(list, w).Holds) })
 }
 
 // findWidth returns the smallest factor, in steps of 0.05, for which held returns at least the
-// fraction [hw.IntervalShare] of n+1. The one more is the next trial, which may lie outside. The
-// argument held returns how many of n trials the bounds hold if they are widened by w.
+// fraction [hw.IntervalShare] of n+1. The one more is the next trial, which may lie outside.
+// held(w) is the number of n trials within bounds that are widened by w.
 func findWidth(n int, held func(w float64) float64) float64 {
 	const perUnit, most = 20, 400
 	for step := range most {
@@ -149,24 +151,24 @@ func findWidth(n int, held func(w float64) float64) float64 {
 	return float64(perUnit+most) / perUnit
 }
 
-// widenBounds returns the bounds of a ratio with their distances from 1 multiplied by w. The
-// distance of the lower bound is that of its reciprocal.
+// widenBounds returns low and high moved away from 1 by the factor w. The distance of low from 1 is
+// measured on its reciprocal.
 func widenBounds(low, high, w float64) (float64, float64) {
 	return 1 / (1 + float64(w*(1/low-1))), 1 + float64(w*(high-1))
 }
 
-// newRatio returns a ratio with the properties of row r, but without a value.
-func (s *Spreads) newRatio(r *measured.Row, by Protocol) ratio {
+// newRatio returns a ratio with the properties of row r but without a value.
+func (s *Spreads) newRatio(r *measured.Row, protocol Protocol) ratio {
 	m := hostPreset(r)
 	x := ratio{preset: m, folds: [...]string{ByShape: shapeKey(r), BySession: RowSession(r), ByKind: workKind(r)}, kind: workKind(r), engine: isEngineTier(r.Tier)}
-	x.state = s.machineState(m, x.folds[BySession], by)
+	x.state = s.machineState(m, x.folds[BySession], protocol)
 	return x
 }
 
-// machineState returns a name for how well the fit knows the machine of a row: whether it has
-// enough rows of the machine, or, if sessions are left out, another session of it.
-func (s *Spreads) machineState(preset, session string, by Protocol) string {
-	if by == BySession {
+// machineState returns a name for how well a fit knows the machine of a row: whether it has enough
+// rows of the machine or, if the protocol leaves out sessions, another session of it.
+func (s *Spreads) machineState(preset, session string, protocol Protocol) string {
+	if protocol == BySession {
 		for run := range s.runs[preset] {
 			if run != session {
 				return "machine seen"
@@ -180,35 +182,35 @@ func (s *Spreads) machineState(preset, session string, by Protocol) string {
 	return "few rows"
 }
 
-// Of returns the prediction interval for a row whose time the model estimates as model nanoseconds.
-// It is computed from rows outside the row's fold, which is the group of rows that the protocol
-// leaves out together. A machine without built-in rows gets the interval of a machine that was left
-// out of the fit.
-func (s *Spreads) Of(r *measured.Row, model float64, by Protocol) Interval {
-	own := s.newRatio(r, by)
-	if by == ByShape && s.rows[own.preset] == 0 {
-		by = BySession
-		own = s.newRatio(r, by)
+// Of returns the prediction interval for row r, whose time the model estimates as estimate
+// nanoseconds. The interval is computed from the rows outside the fold of r, which is the group of
+// rows that the protocol leaves out together with r. A machine without built-in rows gets the
+// interval of a machine that was left out of the fit.
+func (s *Spreads) Of(r *measured.Row, estimate float64, protocol Protocol) Interval {
+	own := s.newRatio(r, protocol)
+	if protocol == ByShape && s.rows[own.preset] == 0 {
+		protocol = BySession
+		own = s.newRatio(r, protocol)
 	}
-	low, high, n := s.similarBounds(&own, by, "")
+	low, high, n := s.similarBounds(&own, protocol, "")
 	if n == 0 {
 		return Interval{0, math.Inf(1), 0}
 	}
-	name := fmt.Sprint(by, own.folds[by])
+	name := fmt.Sprint(protocol, own.folds[protocol])
 	if s.widen[name] == nil {
-		s.widen[name] = s.computeWidths(by, own.folds[by])
+		s.widen[name] = s.computeWidths(protocol, own.folds[protocol])
 	}
 	low, high = widenBounds(low, high, max(1, s.widen[name][widthGroup{own.state, own.engine}]))
-	return Interval{float64(model * low), float64(model * high), n}
+	return Interval{float64(estimate * low), float64(estimate * high), n}
 }
 
-// similarBounds returns the quantiles of the ratios that are most similar to own, and their
-// number. It uses no ratio of own's fold or of the other fold given. The number is 0 if there are
-// too few ratios.
-func (s *Spreads) similarBounds(own *ratio, by Protocol, fold string) (low, high float64, n int) {
+// similarBounds returns quantiles of the ratios that are most similar to own, and the number of
+// these ratios. It excludes the fold of own and the given fold. The number is 0 if there are too
+// few ratios.
+func (s *Spreads) similarBounds(own *ratio, protocol Protocol, fold string) (low, high float64, n int) {
 	var near, alike, all []float64
-	for _, x := range s.ratios[by] {
-		if f := x.folds[by]; f == own.folds[by] || f == fold {
+	for _, x := range s.ratios[protocol] {
+		if f := x.folds[protocol]; f == own.folds[protocol] || f == fold {
 			continue
 		}
 		all = append(all, x.value)
@@ -228,8 +230,8 @@ func (s *Spreads) similarBounds(own *ratio, by Protocol, fold string) (low, high
 	return 0, 0, 0
 }
 
-// quantileBounds returns the bounds between which a further value lies with the probability
-// [hw.IntervalShare], if it is like the given ones. The bounds always include 1. It sorts values.
+// quantileBounds returns bounds that contain another value drawn like the given ones with the
+// probability [hw.IntervalShare]. The bounds always include 1. quantileBounds sorts values.
 func quantileBounds(values []float64) (low, high float64) {
 	slices.Sort(values)
 	at := func(p float64) float64 {
@@ -246,7 +248,7 @@ type Coverage struct {
 	N, Holds int
 }
 
-// add counts a measurement.
+// add counts a measurement, which lies within its interval if holds is true.
 func (c *Coverage) add(holds bool) {
 	c.N++
 	if holds {
@@ -254,20 +256,20 @@ func (c *Coverage) add(holds bool) {
 	}
 }
 
-// isSufficient reports whether the intervals hold at least the fraction [hw.IntervalShare] of the
-// measurements.
+// isSufficient reports whether at least the fraction [hw.IntervalShare] of the measurements lies
+// within their intervals.
 func (c *Coverage) isSufficient() bool {
 	return float64(c.Holds) >= float64(hw.IntervalShare*float64(c.N))
 }
 
-// Share returns the fraction of the measurements that lie within their intervals. It returns 0 if
-// there are none.
+// Share returns the fraction of the measurements that lie within their intervals, or 0 if there are
+// no measurements.
 func (c Coverage) Share() float64 { return float64(c.Holds) / float64(max(1, c.N)) }
 
-// Coverage counts how many measurements in left lie within their prediction intervals, for each
-// tier and for each session. The estimates in left must come from fits that left out
-// each measurement's own group, as [Accuracy.LeftOut] makes them with the protocol by.
-func (s *Spreads) Coverage(left *Accuracy, by Protocol) (tiers, sessions []Coverage) {
+// Coverage counts, for each tier and for each session, how many measurements of a lie within the
+// prediction intervals around their estimates. The estimates must come from fits that leave out
+// each row's own fold, as in the result of [Accuracy.LeftOut] with the same protocol.
+func (s *Spreads) Coverage(a *Accuracy, protocol Protocol) (tiers, sessions []Coverage) {
 	count := make(map[string]*Coverage)
 	var names []string
 	add := func(name string, holds bool) {
@@ -279,12 +281,12 @@ func (s *Spreads) Coverage(left *Accuracy, by Protocol) (tiers, sessions []Cover
 		}
 		c.add(holds)
 	}
-	for i := range left.Rows {
-		r := &left.Rows[i]
+	for i := range a.Rows {
+		r := &a.Rows[i]
 		if r.Time.Reference == 0 {
 			continue
 		}
-		holds := s.Of(r.Sample.Row, r.Time.Model, by).Holds(r.Time.Reference)
+		holds := s.Of(r.Sample.Row, r.Time.Model, protocol).Holds(r.Time.Reference)
 		for _, n := range listTierGroups(r.Sample.Row.Tier) {
 			add(n, holds)
 		}
@@ -304,8 +306,8 @@ func (s *Spreads) Coverage(left *Accuracy, by Protocol) (tiers, sessions []Cover
 
 const sessionGroup = "session "
 
-// workKind returns the kind of work that row r mostly measures: "window" or "point" for a
-// convolution, "product" for a matmul, otherwise "pass".
+// workKind returns the kind of work that row r mostly measures: "window" for a convolution with a
+// window, "point" for a 1x1 convolution, "product" for a matmul, and "pass" otherwise.
 func workKind(r *measured.Row) string {
 	switch {
 	case r.Kh*r.Kw > 1:

@@ -12,7 +12,7 @@ import (
 	"anesim/hw/planar"
 )
 
-// eachCrew runs a benchmark with one worker and with one for each processor.
+// eachCrew runs a benchmark with one worker and with one worker per processor.
 func eachCrew(b *testing.B, f func(b *testing.B, workers int)) {
 	for _, workers := range slices.Compact([]int{1, runtime.GOMAXPROCS(0)}) {
 		b.Run(fmt.Sprintf("impl=%s/workers=%d", impl, workers), func(b *testing.B) {
@@ -22,7 +22,7 @@ func eachCrew(b *testing.B, f func(b *testing.B, workers int)) {
 	}
 }
 
-// rate reports how many units an iteration did, for each second.
+// rate reports a metric of perIteration units per iteration as a rate per second.
 func rate(b *testing.B, perIteration float64, unit string) {
 	b.ReportMetric(perIteration*float64(b.N)/b.Elapsed().Seconds(), unit)
 }
@@ -45,7 +45,8 @@ func BenchmarkDepthwise(b *testing.B)      { benchmarkLayer(b, Depthwise3x3()) }
 // rowElements is the elements of the benchmarks without a reduction.
 const rowElements = 1 << 18
 
-// deal gives each worker an equal part of the elements.
+// deal divides the elements of a row evenly among workers and calls work concurrently with each
+// range.
 func deal(workers int, work func(from, to int)) {
 	if workers == 1 {
 		work(0, rowElements)

@@ -25,12 +25,12 @@ type Layer struct {
 	Depthwise bool // output channel c reads input channel c alone; Cin equals Cout
 }
 
-// Conv3x3 is a 3x3 convolution of 256 to 256 channels over 28x28 pixels: 462,422,016
+// Conv3x3 returns a 3x3 convolution of 256 to 256 channels over 28x28 pixels: 462,422,016
 // multiply-accumulates.
 func Conv3x3() Layer { return Layer{Cin: 256, Cout: 256, H: 28, W: 28, K: 3} }
 
-// Matmul is an n x n matrix times another: its columns are pixels, in rows of at most 128
-// where n is even so often, for the engine's scratchpad holds no longer row of many channels.
+// Matmul returns the matmul of two n x n matrices. Its columns are pixels, in rows of at most 128
+// if repeatedly halving n allows.
 func Matmul(n int) Layer {
 	l := Layer{Cin: n, Cout: n, H: 1, W: n, K: 1}
 	for l.W > 128 && l.W%2 == 0 {
@@ -39,13 +39,13 @@ func Matmul(n int) Layer {
 	return l
 }
 
-// Conv1x1 is a 1x1 convolution of 256 to 256 channels over 28x28 pixels.
+// Conv1x1 returns a 1x1 convolution of 256 to 256 channels over 28x28 pixels.
 func Conv1x1() Layer { return Layer{Cin: 256, Cout: 256, H: 28, W: 28, K: 1} }
 
-// Depthwise3x3 is a depthwise 3x3 convolution of 256 channels over 56x56 pixels.
+// Depthwise3x3 returns a depthwise 3x3 convolution of 256 channels over 56x56 pixels.
 func Depthwise3x3() Layer { return Layer{Cin: 256, Cout: 256, H: 56, W: 56, K: 3, Depthwise: true} }
 
-// Taps is the length of one output's reduction.
+// Taps returns the number of products that are summed for one output.
 func (l Layer) Taps() int {
 	if l.Depthwise {
 		return l.K * l.K
@@ -53,7 +53,7 @@ func (l Layer) Taps() int {
 	return l.Cin * l.K * l.K
 }
 
-// MACs is the multiply-accumulates of the layer, those with padding included.
+// MACs returns the number of multiply-accumulates of the layer, including those with padding.
 func (l Layer) MACs() uint64 { return uint64(l.Cout) * uint64(l.H*l.W) * uint64(l.Taps()) }
 
 // A LayerError is a layer that cannot be built.
@@ -125,7 +125,7 @@ func (l Layer) Build(seed uint64) (*Workload, error) {
 	return w, w.take(p)
 }
 
-// take makes tasks of a program's descriptors.
+// take adds a task to the workload for each descriptor of p.
 func (w *Workload) take(p *loader.Program) error {
 	linked, err := p.Link()
 	if err != nil {
@@ -173,7 +173,7 @@ func (w *Workload) Run(workers int) {
 	}
 }
 
-// Output is what the last Run left, in C, H, W order.
+// Output returns the values that the last Run computed, in C, H, W order.
 func (w *Workload) Output() []float16.Float16 { return w.result }
 
 // A plane is a tensor in C, H, W order as the array reads and writes it.

@@ -12,7 +12,7 @@ import (
 	"anesim/hw/tiles"
 )
 
-// small are layers of every kind that a test can afford in any build.
+// small returns layers of every kind that are small enough for tests in any build.
 func small() []Layer {
 	return []Layer{
 		{Cin: 24, Cout: 48, H: 13, W: 9, K: 3},

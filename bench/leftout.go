@@ -12,22 +12,22 @@ import (
 //go:embed residuals.txt
 var residuals string
 
-// A Prediction holds the model's estimates for a measured row, with constants that were fitted
-// without the row's fold (the rows that a [Protocol] leaves out together).
+// A Prediction holds estimates for a measured row with constants fitted without the row's fold,
+// which is the group of rows that a [Protocol] leaves out together.
 type Prediction struct {
 	Time   float64 // nanoseconds of a call
 	Engine float64 // engine's part of Time in nanoseconds
 	Energy float64 // nanojoules
 }
 
-// A LeftOut holds a measured row's predictions, indexed by [Protocol].
+// A LeftOut holds the predictions for one measured row, indexed by [Protocol].
 type LeftOut [numProtocols]Prediction
 
-// LeftOuts returns the predictions of the built-in rows, by row id. The last calibration stored
-// them, so that they need not be fitted again.
+// LeftOuts returns the predictions of the built-in rows, with the IDs of the rows as keys. They
+// were stored by the last calibration, so that they need not be fitted again.
 func LeftOuts() (map[string]LeftOut, error) { return parseLeftOuts(residuals) }
 
-// readRows returns the built-in rows and their left-out predictions by row id.
+// readRows returns the built-in rows and the predictions of [LeftOuts].
 func readRows() ([]measured.Row, map[string]LeftOut, error) {
 	rows, err := measured.Rows()
 	if err != nil {
@@ -67,24 +67,24 @@ func parseLeftOuts(text string) (map[string]LeftOut, error) {
 	return out, nil
 }
 
-// LeftOut returns the accuracy that the model has for rows it was not fitted to: it replaces the
-// estimate of each row by its prediction in left for the protocol by. Rows without a prediction are
-// left out.
-func (a *Accuracy) LeftOut(left map[string]LeftOut, by Protocol) (*Accuracy, error) {
+// LeftOut returns a copy of a that shows how accurate the model is for rows it was not fitted to:
+// the estimate of each row is replaced by its prediction for the protocol. Rows without a
+// prediction are omitted.
+func (a *Accuracy) LeftOut(predictions map[string]LeftOut, protocol Protocol) (*Accuracy, error) {
 	out := new(Accuracy)
 	for _, r := range a.Rows {
-		l, ok := left[r.Sample.Row.ID]
+		l, ok := predictions[r.Sample.Row.ID]
 		if !ok {
 			continue
 		}
-		r.setPrediction(&l[by])
+		r.setPrediction(&l[protocol])
 		out.Rows = append(out.Rows, r)
 	}
 	p := DefaultPresets()
 	return out, out.summarize(&p)
 }
 
-// setPrediction replaces the estimates of the row by those of p.
+// setPrediction replaces the model's estimates in r by the prediction p.
 func (r *Residual) setPrediction(p *Prediction) {
 	r.Time.Model, r.Engine, r.Energy.Model = p.Time, p.Engine, p.Energy
 }

@@ -46,8 +46,8 @@ func BenchmarkNetwork(b *testing.B) {
 	}
 }
 
-// networkValues computes the values of an example network and returns how many
-// multiply-accumulates that took.
+// networkValues computes the values of an example network and returns the number of
+// multiply-accumulates.
 func networkValues(tb testing.TB, name string, workers int) (macs uint64) {
 	tb.Helper()
 	m, err := anesim.Open("../tools/anesim/examples/" + name + ".yaml")

@@ -11,7 +11,7 @@ import (
 	"anesim/loader/network"
 )
 
-// A NetworkRow is a published time for one run of a network, with a list of the network's layers.
+// A NetworkRow is a published time for one run of a network whose layers are known.
 type NetworkRow struct {
 	ID, Network string
 	Chip        string  // name of the chip preset
@@ -23,7 +23,8 @@ type NetworkRow struct {
 }
 
 // NetworkRows returns the published times of networks whose layers are known. Times of the A14 are
-// compared with the model of the M1: the engine is of the same generation, but the memory differs.
+// compared with the model of the M1, whose engine is of the same generation but whose memory
+// differs.
 func NetworkRows() []NetworkRow {
 	one := func(name string, widths [5]int, gated [2]int) func() string {
 		return func() string { return buildMobileOne(name, widths, gated) }
@@ -37,8 +38,8 @@ func NetworkRows() []NetworkRow {
 	}
 }
 
-// A NetworkTime holds two engine times of a network: Kept, if tensors between layers stay in the L2
-// where they fit, and InMemory, if all of them go through memory.
+// A NetworkTime holds two estimates of a network's engine time: Kept, if tensors between layers
+// stay in the L2 when they fit, and InMemory, if all of them are written to memory and read back.
 type NetworkTime struct {
 	Kept, InMemory clock.Nanoseconds
 	Layers         []LayerTime
@@ -46,14 +47,14 @@ type NetworkTime struct {
 	Unmodelled     []string // names of layers that cannot be lowered, with the reason
 }
 
-// A LayerTime holds the engine times of one layer of a [NetworkTime], in the same two cases.
+// A LayerTime holds two estimates of the engine time of one layer, as described for [NetworkTime].
 type LayerTime struct {
 	Name, Op       string
 	Kept, InMemory clock.Nanoseconds
 }
 
-// TimeNetwork returns the engine time of a network on the chip c. The text is a list of layers in
-// YAML.
+// TimeNetwork estimates the engine time of a network on the chip c. The argument text is a list of
+// layers in YAML.
 func TimeNetwork(text string, c hw.Chip) (*NetworkTime, error) {
 	out := new(NetworkTime)
 	for _, memory := range [...]bool{false, true} {
@@ -92,7 +93,7 @@ func TimeNetwork(text string, c hw.Chip) (*NetworkTime, error) {
 	return out, nil
 }
 
-// A NetworkResidual holds a network's published time and the model's estimate of it.
+// A NetworkResidual pairs a network's published time with the model's estimate of it.
 type NetworkResidual struct {
 	Row    NetworkRow
 	Engine *NetworkTime
@@ -107,9 +108,9 @@ const (
 	resultBytes  = 2 * 1000
 )
 
-// CompareNetworks estimates all networks with a published time. The time of the host comes from the
-// preset for the machine. If there is none, it is the median, over the machine's other networks, of
-// the published time minus the engine time.
+// CompareNetworks estimates the time of every network with a published time, using the constants in
+// p. The time of the host is that of the machine's host preset. A machine without a preset gets the
+// median, over its other networks, of the published time minus the estimated engine time.
 func CompareNetworks(p Presets) ([]NetworkResidual, error) {
 	var out []NetworkResidual
 	for _, r := range NetworkRows() {

@@ -52,7 +52,8 @@ func TestNetworks(t *testing.T) {
 	}
 }
 
-// resNet50 is ResNet-50, version 1.5: the stride is in the 3x3 convolution.
+// resNet50 returns the layers of ResNet-50 version 1.5, which has the stride in the 3x3
+// convolution.
 func resNet50() string {
 	a := newArchitecture("resnet50")
 	a.addLayer("op: conv, cout: 64, k: 7, stride: 2, pad: 3, bias: true, act: relu")

@@ -9,8 +9,8 @@ import (
 	"anesim/loader/layer"
 )
 
-// findOperation returns how rows of the named operation become chains. It returns ok = false for an
-// unknown operation.
+// findOperation returns the entry that describes how rows of the named operation become chains. It
+// returns ok = false for an unknown operation.
 func findOperation(op string) (operation, bool) {
 	conv := []string{"N", "Cin", "H", "W", "Cout", "Kh", "Kw"}
 	product, tensor := []string{"M", "K", "Ncols"}, []string{"M", "K"}
@@ -46,8 +46,8 @@ func findOperation(op string) (operation, bool) {
 // fp16Bytes returns the size of n fp16 elements in bytes.
 func fp16Bytes(n int) uint64 { return 2 * uint64(n) }
 
-// addConvolutions appends a convolution, or as many as the row is deep. A tensor between two of
-// them stays in the L2 if it fits.
+// addConvolutions appends row r's convolution to the chain, or as many convolutions as r.Depth
+// says. A tensor between two of them stays in L2 if it fits.
 func (l *Lowerer) addConvolutions(c *Chain, r *measured.Row) error {
 	one, x, err := l.lowerConv(r)
 	if err != nil {
@@ -67,7 +67,8 @@ func (l *Lowerer) addConvolutions(c *Chain, r *measured.Row) error {
 	return nil
 }
 
-// lowerConv returns the steps of a row's convolution for one image, and the layer.
+// lowerConv returns the steps of a row's convolution for one image, and the layer from which they
+// were compiled.
 func (l *Lowerer) lowerConv(r *measured.Row) ([]Step, layer.Layer, error) {
 	in := layer.Shape{N: 1, C: r.Cin, H: r.H, W: r.W}
 	stride := max(1, r.Stride)
@@ -84,16 +85,16 @@ func (l *Lowerer) lowerConv(r *measured.Row) ([]Step, layer.Layer, error) {
 	return steps, layer, err
 }
 
-// addConvIncrement appends the steps that one more layer adds to a stack of convolutions whose
-// tensors stay in the L2.
+// addConvIncrement appends the steps by which a stack of convolutions grows with one more layer, if
+// its tensors stay in L2.
 func (l *Lowerer) addConvIncrement(c *Chain, r *measured.Row) error {
 	one, _, err := l.lowerConv(r)
 	c.add(max(1, r.N), keepInL2(one, true, true)...)
 	return err
 }
 
-// keepInL2 returns steps that leave the source or the result in the L2 instead of moving it from or
-// to memory.
+// keepInL2 returns a copy of steps that leaves the source, the result or both in L2 instead of
+// moving them from and to memory.
 func keepInL2(steps []Step, source, result bool) []Step {
 	return copyWithChanges(steps, func(t *regs.Task) {
 		g := &t.Groups
@@ -107,7 +108,7 @@ func keepInL2(steps []Step, source, result bool) []Step {
 }
 
 // lowerMatMul returns the steps of a matmul of m rows, k elements and n columns with constant
-// weights. A matmul with more columns than one task can have becomes several of nearly equal size.
+// weights. If n is more than one task allows, it returns several matmuls of nearly equal size.
 func (l *Lowerer) lowerMatMul(m, k, n int) ([]Step, error) {
 	var c Chain
 	for parts := (n + maxColumns - 1) / maxColumns; parts > 0; parts-- {
@@ -125,8 +126,8 @@ func (l *Lowerer) lowerMatMul(m, k, n int) ([]Step, error) {
 // maxColumns is the maximum number of matrix columns in one task.
 const maxColumns = 1 << 14
 
-// lowerInRowParts returns the steps of a matmul that is split by rows into parts that can be
-// lowered.
+// lowerInRowParts returns the steps of a matmul of m rows, k elements and n columns, split by rows
+// into parts that can be compiled.
 func (l *Lowerer) lowerInRowParts(m, k, n int) ([]Step, error) {
 	part := m
 	for part > 1 && transposeBytes(part, k) > layer.MaxTile {
@@ -147,8 +148,8 @@ func (l *Lowerer) lowerInRowParts(m, k, n int) ([]Step, error) {
 	return c.Steps, nil
 }
 
-// transposeBytes returns how many bytes of the L2 the two buffers of a transpose of m rows of k
-// elements occupy.
+// transposeBytes returns the size in bytes of the two L2 buffers of a transpose of m rows of k
+// elements.
 func transposeBytes(m, k int) int {
 	align := func(n int) int { return (n + 15) &^ 15 }
 	channel := align(2 * m)
@@ -158,7 +159,8 @@ func transposeBytes(m, k int) int {
 	return k*channel + m*align(2*min(k, 128))
 }
 
-// addMatMuls appends a matmul with constant weights, or as many as the row is deep.
+// addMatMuls appends row r's matmul with constant weights to the chain, or as many matmuls as
+// r.Depth says.
 func (l *Lowerer) addMatMuls(c *Chain, r *measured.Row) error {
 	one, err := l.lowerMatMul(r.M, r.K, r.Cols)
 	if err != nil {
@@ -174,16 +176,17 @@ func (l *Lowerer) addMatMuls(c *Chain, r *measured.Row) error {
 	return nil
 }
 
-// addMatMulIncrement appends the steps that one more layer adds to a stack of matmuls.
+// addMatMulIncrement appends the steps by which a stack of matmuls grows with one more layer.
 func (l *Lowerer) addMatMulIncrement(c *Chain, r *measured.Row) error {
 	one, err := l.lowerMatMul(r.M, r.K, r.Cols)
 	c.add(1, stackMatMul(one, true, true, transposeBytes(r.M, r.K) <= layer.MaxTile)...)
 	return err
 }
 
-// stackMatMul returns a matmul with neighbors. The first of a stack transposes its input
-// and the last its result. In between, tensors keep their layout, in L2 if they fit and
-// otherwise in memory (assumed; no program shows a stack).
+// stackMatMul adapts the steps of a matmul to its place in a stack of matmuls. Without a neighbor
+// before it, it transposes its input; without one after it, it transposes its result. Between
+// matmuls, tensors keep their layout, in L2 if resident is true and otherwise in memory (assumed;
+// no program shows a stack).
 func stackMatMul(steps []Step, before, after, resident bool) []Step {
 	var out []Step
 	first := false // the next task of the part reads the source
@@ -228,11 +231,11 @@ func (l *Lowerer) addBatchedMatMul(c *Chain, r *measured.Row) error {
 	return err
 }
 
-// lowerTwoInputMatMul returns a matmul of two inputs. A program of 375 rows and 8 heads has 208
-// descriptors for any other extents (seen in 2 of 2 programs). These are 13 pairs per head:
-// 11 with two rows per engine, one with one row, and one with the 7 remaining rows. Row
-// counts that are multiples of 64 use four or more rows per engine (seen in 1 of 1
-// program).
+// lowerTwoInputMatMul returns the steps of a matmul of two inputs, with m rows, k elements and n
+// columns. A program of 375 rows and 8 heads has 208 descriptors for any other extents (seen in 2
+// of 2 programs). These are 13 pairs per head: 11 with two rows per engine, one with one row, and
+// one with the 7 remaining rows. Row counts that are multiples of 64 use four or more rows per
+// engine (seen in 1 of 1 program).
 func (l *Lowerer) lowerTwoInputMatMul(m, k, n int) ([]Step, error) {
 	const aligned, least = 64, 32
 	if m%aligned == 0 || m <= least {
@@ -252,8 +255,8 @@ func (l *Lowerer) lowerTwoInputMatMul(m, k, n int) ([]Step, error) {
 	return c.Steps, nil
 }
 
-// addAttention appends softmax(q k') v for each of the row's heads. Each has M queries of K
-// elements and Cols keys.
+// addAttention appends the attention softmax(q k') v for each of the row's heads, with M queries of
+// K elements and Cols keys.
 func (l *Lowerer) addAttention(c *Chain, r *measured.Row) error {
 	if err := l.addAttentionHeads(c, r.N, r.M, r.K, r.Cols); err != nil {
 		return err
@@ -275,8 +278,8 @@ func (l *Lowerer) addAttentionHeads(c *Chain, n, m, k, keys int) error {
 	return err
 }
 
-// addMultiHead adds attention of N heads over M positions of K elements with its four
-// projections. If K is too small to be divided among the heads, it is the size of one head.
+// addMultiHead appends multi-head attention with its four projections: N heads over M positions of
+// K elements. If K is too small to be divided among the heads, it is the size of one head.
 func (l *Lowerer) addMultiHead(c *Chain, r *measured.Row) error {
 	const leastHead = 16
 	width, size := r.K, r.K/r.N
@@ -296,8 +299,8 @@ func (l *Lowerer) addMultiHead(c *Chain, r *measured.Row) error {
 	return l.addAttentionHeads(c, r.N, r.M, size, keys)
 }
 
-// tensorRows returns a row's tensor as rows of elements: M and K for each of N, or the rows of
-// a tensor N, C, H, W. For group norm, each group is a row.
+// tensorRows returns the tensor of row r as rows of k elements: M rows of K for each of N, or the
+// rows of a tensor N, C, H, W. For group norm, each group is a row.
 func tensorRows(r *measured.Row) (rows, k int, err error) {
 	n := max(1, r.N)
 	switch {
@@ -360,8 +363,8 @@ func (l *Lowerer) addPasses(c *Chain, r *measured.Row) error {
 	return nil
 }
 
-// subnormalShare returns the fraction of a softmax over k normally distributed inputs below
-// the smallest normal fp16: exp(x) / (k sqrt(e)) < 2^-14.
+// subnormalShare returns the fraction of the results of a softmax over k normally distributed
+// inputs that are below the smallest normal fp16: exp(x) / (k sqrt(e)) < 2^-14.
 func subnormalShare(k int) float64 {
 	x := math.Log(float64(k)) + 0.5 - 14*math.Ln2
 	// The last digits of the library function differ between machines.
@@ -417,8 +420,8 @@ func (l *Lowerer) addDecoder(c *Chain, r *measured.Row) error {
 	return nil
 }
 
-// addOutputHead appends a matmul of a single row. The measured row gives the size of the weights as
-// columns or as bytes.
+// addOutputHead appends a matmul of a single row, such as the output layer of a language model. Row
+// r gives the size of the weights as a number of columns or of bytes.
 func (l *Lowerer) addOutputHead(c *Chain, r *measured.Row) error {
 	columns := r.Cols
 	if columns == 0 {

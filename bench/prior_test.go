@@ -31,10 +31,10 @@ func StudyPresets() Presets {
 	return p
 }
 
-// studyHost are the values a host's fit is drawn to: floors as measured by themselves,
-// copies as a study has them, and for Linux the memory rate that a select of 8 heads
-// shows there (34 GB/s, where the engine alone has 56: 12 us/MB more) and cold weights as
-// in the other session of single calls, the guide's.
+// studyHost returns the constants toward which the fit of a host is drawn: the fixed times that
+// were measured alone, and the copy rates of a study. Under Linux it has the memory rate that a
+// select of 8 heads shows (34 GB/s, where the engine alone has 56: 12 us/MB more). Its cold weights
+// come from the other session of single calls, the guide's.
 func studyHost(name string) host.Vector {
 	switch name {
 	case "linux-m1":

@@ -6,8 +6,8 @@ import (
 	"anesim/bench/measured"
 )
 
-// A Protocol selects which measured rows a cross-validation leaves out of the fit at the same time.
-// Such a group of rows is called a fold.
+// A Protocol is a way to divide the measured rows into folds for cross-validation. A fold is a
+// group of rows that are left out of the fit together.
 type Protocol uint8
 
 const (
@@ -26,7 +26,7 @@ const (
 // numProtocols is the number of protocols.
 const numProtocols = 3
 
-// Protocols returns the protocols whose errors reports show: by shape and by session.
+// Protocols returns the protocols whose errors are reported: [ByShape] and [BySession].
 func Protocols() []Protocol { return []Protocol{ByShape, BySession} }
 
 // String returns "shape", "session" or "kind".
@@ -40,5 +40,5 @@ func (p Protocol) String() string {
 	return "shape"
 }
 
-// shapeKey returns a key that is equal for rows of the same operation, shape and weight format.
+// shapeKey returns a string that is equal for rows of the same operation, shape and weight format.
 func shapeKey(r *measured.Row) string { return fmt.Sprintf("%s %+v %s", r.Op, r.Shape, r.Weights) }

@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// processorTime is what the process has used of all processors.
+// processorTime returns the processor time that the process has used.
 func processorTime() time.Duration {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {
@@ -17,10 +17,11 @@ func processorTime() time.Duration {
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())
 }
 
-// forgetPeak makes the most memory that was resident what is resident now.
+// forgetPeak resets the peak of resident memory to the current amount.
 func forgetPeak() { _ = os.WriteFile("/proc/self/clear_refs", []byte("5"), 0) }
 
-// residentPeak is the most bytes that were resident since, 0 where nothing says.
+// residentPeak returns the peak of resident memory in bytes since forgetPeak, or 0 if it is
+// unknown.
 func residentPeak() uint64 {
 	status, err := os.ReadFile("/proc/self/status")
 	if err != nil {

@@ -26,7 +26,7 @@ const (
 	firsts   = 0x55555555 // the first tile of every engine
 )
 
-// gates are tile sets that leave at least one tile open.
+// gates returns sets of tiles to gate, by name. Each leaves at least one tile open.
 func gates() map[string]uint32 {
 	m := map[string]uint32{
 		"tile 0": 1, "tile 31": 1 << 31, "first tiles": firsts, "second tiles": firsts << 1,
@@ -129,8 +129,9 @@ func TestAllGatedIsAFault(t *testing.T) {
 	}
 }
 
-// respond compares reports of programs with those on a changed chip. It returns in how many
-// descriptors the measure is strictly larger on the changed one.
+// respond runs programs on a changed chip and compares their reports with those in before. It fails
+// the test if a program's sum of measure, up to any descriptor, is smaller on the changed chip. It
+// returns the number of descriptors for which measure is larger.
 func respond(t *testing.T, what string, programs []*loader.Program, before []*hw.Report, change func(*hw.Chip), measure func(*hw.DescriptorReport) float64) (larger int) {
 	t.Helper()
 	chip := hw.M1()
@@ -306,8 +307,8 @@ func TestKernelMemoryDecides(t *testing.T) {
 	}
 }
 
-// scattered is n weights of one, but for a share of zeros. More zeros are the same ones
-// and others.
+// scattered returns n weights that are 1, except for a share of zeros at random places. A larger
+// share has the same zeros and more.
 func scattered(n int, zeros float64) []float16.Float16 {
 	r := rand.New(rand.NewPCG(13, 14))
 	w := make([]float16.Float16, n)
@@ -319,7 +320,8 @@ func scattered(n int, zeros float64) []float16.Float16 {
 	return w
 }
 
-// lowered is a convolution's tasks. Those of stride 2 skip the zeros of its weights.
+// lowered returns the tasks of a convolution whose weights have a share of zeros. With a stride of
+// 2, the tasks skip the zeros.
 func lowered(t *testing.T, l layer.Layer, zeros float64) []*regs.Task {
 	t.Helper()
 	p, err := lower.Lower(l, layer.Weights{Filter: scattered(l.Cout*l.In.C*l.Window.Kh*l.Window.Kw, zeros)})
@@ -329,8 +331,8 @@ func lowered(t *testing.T, l layer.Layer, zeros float64) []*regs.Task {
 	return tasks(t, []*loader.Program{p})
 }
 
-// masked is a convolution of stride 1, which lowering leaves dense, with its weights in
-// the masked form.
+// masked returns the tasks of a convolution of stride 1, which package lower leaves dense, with its
+// weights converted to the masked form.
 func masked(t *testing.T, l layer.Layer, zeros float64) []*regs.Task {
 	t.Helper()
 	list := lowered(t, l, zeros)
@@ -359,7 +361,7 @@ func masked(t *testing.T, l layer.Layer, zeros float64) []*regs.Task {
 	return list
 }
 
-// sums are what some tasks take one after the other.
+// sums holds the totals of several tasks that run one after the other.
 type sums struct {
 	cycles, compute clock.Cycles
 	bytes, macs     uint64

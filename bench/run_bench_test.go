@@ -34,7 +34,7 @@ func BenchmarkRunResNet50(b *testing.B) {
 	benchmarkRuns(b, m, len(res.Report.Descriptors))
 }
 
-// benchmarkRuns runs a model of so many descriptors.
+// benchmarkRuns measures runs of a model with the given number of descriptors.
 func benchmarkRuns(b *testing.B, m *anesim.Model, descriptors int) {
 	for _, run := range []struct {
 		name   string

@@ -8,8 +8,8 @@ import (
 	"anesim/hw"
 )
 
-// RowChip returns the preset of the chip on which a row was measured: the M1 for rows of an M1, and
-// the M1 Max for all others, whose engine is the H13g.
+// RowChip returns the chip preset for the chip on which row r was measured: the M1 for rows of an
+// M1, and the M1 Max for all others, which have the same engine (H13g).
 func RowChip(r *measured.Row) hw.Chip {
 	if r.Chip == "M1" {
 		return hw.M1()
@@ -17,8 +17,8 @@ func RowChip(r *measured.Row) hw.Chip {
 	return hw.M1Max()
 }
 
-// RowHost returns the name of the host preset for a row's machine and chip. It returns "none" if
-// the measured time excludes the host, or if the software of the machine is unknown.
+// RowHost returns the name of the host preset for the machine of row r. It returns "none" if the
+// measured time excludes the host, or if the software of the machine is unknown.
 func RowHost(r *measured.Row) string {
 	if r.NoHost {
 		return noHost
@@ -28,8 +28,8 @@ func RowHost(r *measured.Row) string {
 
 const noHost = "none"
 
-// hostPreset returns the name of the host preset for a row's machine, even if the measured time
-// excludes the host. It returns "none" if no preset fits.
+// hostPreset returns the name of the host preset for the machine of row r, even if the measured
+// time excludes the host. It returns "none" if no preset fits.
 func hostPreset(r *measured.Row) string {
 	m := r.Machine
 	switch {
@@ -53,9 +53,9 @@ func hostPreset(r *measured.Row) string {
 	return noHost
 }
 
-// RowSession returns the name of the session in which a row was measured. It is the name of the
-// machine's host preset, followed by the id of the capture if the row's source has one. The id is
-// the last eight hexadecimal digits in the name of the source file.
+// RowSession returns the name of the session in which row r was measured: the host preset of the
+// machine, followed by the ID of the capture if the row's source has one. The ID is the last eight
+// hexadecimal digits in the name of the source file.
 func RowSession(r *measured.Row) string {
 	name := hostPreset(r)
 	file := strings.TrimSuffix(path.Base(r.Source), ".json")

@@ -18,7 +18,7 @@ import (
 // shared is where the real programs stand beside the checkout.
 var shared = filepath.Join("..", "..", "shared", "programs")
 
-// realPrograms are the real programs, or none with a note in the log.
+// realPrograms returns the real programs. If there are none, it writes a note to the log.
 func realPrograms(t testing.TB) []*loader.Program {
 	t.Helper()
 	files, _ := filepath.Glob(filepath.Join(shared, "*.hwx"))
@@ -38,7 +38,8 @@ func realPrograms(t testing.TB) []*loader.Program {
 	return list
 }
 
-// realProgram is one real program, or skips the test.
+// realProgram returns the real program with the given name. It skips the test if the file is
+// missing.
 func realProgram(t testing.TB, name string) *loader.Program {
 	t.Helper()
 	files, _ := filepath.Glob(filepath.Join(shared, name))
@@ -52,7 +53,7 @@ func realProgram(t testing.TB, name string) *loader.Program {
 	return p
 }
 
-// examples are the programs of our own.
+// examples returns the example programs of the project.
 func examples(t testing.TB) []*loader.Program {
 	t.Helper()
 	var list []*loader.Program
@@ -71,9 +72,8 @@ func example(t testing.TB, name string) *loader.Program {
 	return p
 }
 
-// lowerings are programs that package lower writes: each uses some unit that the examples
-// leave alone (tables, strided rows in the L2, kernels of more than one part, products of
-// two inputs).
+// lowerings returns programs compiled by package lower. Each uses a unit that the examples do not
+// use, such as tables, strided rows in L2, kernels of several parts, or matmuls of two inputs.
 func lowerings(t testing.TB) []*loader.Program {
 	t.Helper()
 	of := func(l layer.Layer) *loader.Program { return lowering(t, l) }
@@ -91,7 +91,7 @@ func lowerings(t testing.TB) []*loader.Program {
 	}
 }
 
-// lowering is the program of one layer, its weights ones.
+// lowering returns the program of a single layer whose weights are all 1.
 func lowering(t testing.TB, l layer.Layer) *loader.Program {
 	t.Helper()
 	w := layer.Weights{Dense: true, Table: table(mac.Exp), Reciprocal: table(mac.Reciprocal)}
@@ -111,7 +111,7 @@ func lowering(t testing.TB, l layer.Layer) *loader.Program {
 	return p
 }
 
-// windowed is a 3x3 convolution of a square source whose result has its extent.
+// windowed returns a 3x3 convolution of a square input whose result has the same height and width.
 func windowed(c, side, cout int) layer.Layer {
 	in := layer.Shape{N: 1, C: c, H: side, W: side}
 	return layer.Conv(in, cout, layer.Same(3, 1, in))
@@ -123,7 +123,7 @@ func table(a mac.Activation) []byte {
 	return b[:]
 }
 
-// everyProgram is the examples, the lowerings and the real programs.
+// everyProgram returns the examples, the lowerings and the real programs.
 func everyProgram(t testing.TB) []*loader.Program {
 	t.Helper()
 	return slices.Concat(examples(t), lowerings(t), realPrograms(t))
@@ -141,7 +141,7 @@ func run(t testing.TB, p *loader.Program, o anesim.Options) *anesim.Result {
 	return r
 }
 
-// sound runs a program that must not fault.
+// sound runs a program and ends the test if it faults.
 func sound(t testing.TB, p *loader.Program, o anesim.Options) *anesim.Result {
 	t.Helper()
 	r := run(t, p, o)
@@ -151,7 +151,7 @@ func sound(t testing.TB, p *loader.Program, o anesim.Options) *anesim.Result {
 	return r
 }
 
-// tasks are the linked tasks of programs.
+// tasks returns the linked tasks of all programs.
 func tasks(t testing.TB, programs []*loader.Program) []*regs.Task {
 	t.Helper()
 	var list []*regs.Task

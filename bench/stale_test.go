@@ -29,8 +29,8 @@ const refit = "go test ./bench -run 'TestCalibration$' -calibrate, which takes a
 // A basis is a thing that the residuals rest on.
 type basis struct{ name, what, digest string }
 
-// bases are what the residuals rest on, as it stands now, in the order of residuals.txt.
-// Constants are the generated files' text.
+// bases returns a digest of everything from which residuals.txt is computed, in the order of its
+// header. The arguments are the texts of the generated files of constants.
 func bases(t *testing.T, constants ...string) []basis {
 	t.Helper()
 	rows, err := os.ReadFile(filepath.Join("measured", "rows.txt"))
@@ -41,7 +41,7 @@ func bases(t *testing.T, constants ...string) []basis {
 		{"timing", "the timing code (" + strings.Join(timingDirs[:], ", ") + ")", digest(func(h io.Writer) { timingCode(t, h) })},
 		{"rows", "the measured rows (bench/measured/rows.txt)", digest(func(h io.Writer) { h.Write(rows) })},
 		{"constants", "the fitted constants (hw/fitted_gen.go, hw/host/fitted_gen.go)", digest(func(h io.Writer) { io.WriteString(h, strings.Join(constants, "")) })},
-		{"estimates", "what the model makes of the rows with the study's constants (the timing code, or the descriptors that rows are lowered to)", digest(func(h io.Writer) { studyEstimates(t, h) })},
+		{"estimates", "the model's estimates of the rows with the study's constants (the timing code, or the descriptors that rows are lowered to)", digest(func(h io.Writer) { studyEstimates(t, h) })},
 	}
 }
 
@@ -54,8 +54,8 @@ func digest(write func(io.Writer)) string {
 // timingDirs have the code that decides time and energy.
 var timingDirs = [...]string{"hw", "hw/clock", "hw/dma", "hw/host", "hw/l2", "hw/planar", "hw/tiles"}
 
-// timingCode writes the code of timingDirs without what decides nothing: tests, comments
-// and texts. The fitted constants are a basis of their own.
+// timingCode writes the code in timingDirs to w without the parts that cannot change a time: tests,
+// comments and strings. It omits the fitted constants, which have a digest of their own.
 func timingCode(t *testing.T, w io.Writer) {
 	t.Helper()
 	for _, dir := range timingDirs {
@@ -86,8 +86,7 @@ func timingCode(t *testing.T, w io.Writer) {
 	}
 }
 
-// studyEstimates writes what the model makes of every row with constants that no fit
-// changes.
+// studyEstimates writes the model's estimate of every row with constants that no fit changes.
 func studyEstimates(t *testing.T, w io.Writer) {
 	t.Helper()
 	p := StudyPresets()
@@ -224,7 +223,7 @@ func TestFolds(t *testing.T) {
 	}
 }
 
-// turn is a number below n that the test binary tells.
+// turn returns a number below n that depends on the test binary.
 func turn(t *testing.T, n int) int {
 	t.Helper()
 	name, err := os.Executable()

@@ -9,22 +9,23 @@ import (
 // This file builds the passes over tensors larger than L2, and the batched matmuls with a
 // cache of keys, which package lower supports only as single tasks.
 
-// newStep returns a step with the registers g. If its DMAs are on, it reads tensor 0 and writes
-// tensor 1.
+// newStep returns a step with the registers g. If its DMAs are enabled, it reads tensor 0 and
+// writes tensor 1.
 func newStep(g *regs.Groups) Step {
 	t := &regs.Task{Groups: *g}
 	t.Bases.Source1, t.Bases.Destination = tensorAddress(0), tensorAddress(1)
 	return Step{Task: t, Count: 1}
 }
 
-// newPlanarPass returns a step of the planar engine over m rows of k elements. The arguments read
-// and write say whether its tensors are in memory.
+// newPlanarPass returns a step in which the planar engine processes m rows of k elements. The
+// arguments read and write say whether it reads its source from memory and writes its result there.
 func newPlanarPass(form regs.PlanarForm, m, k int, read, write bool) Step {
 	return newStep(task.PlanarPass(form, m, k, read, write))
 }
 
-// newTablePass returns a step of the MAC engines that looks up m rows of k elements in an
-// activation table. The arguments read and write say whether its tensors are in memory.
+// newTablePass returns a step in which the MAC engines look up m rows of k elements in an
+// activation table. The arguments read and write say whether it reads its source from memory and
+// writes its result there.
 func newTablePass(m, k int, read, write bool) Step {
 	return newStep(task.TablePass(m, k, read, write))
 }
@@ -36,9 +37,9 @@ type sweep struct {
 	rows  bool // over one element per row, a table of the statistics
 }
 
-// listSweeps returns the passes of an operation along rows. A reduction reads the tensor, and
-// a change reads and writes it. The order of softmax and layer norm on tensors larger than
-// L2 was studied, and the other norms are assumed to be alike.
+// listSweeps returns the passes that an operation makes over its rows. A reduction only reads the
+// tensor; any other pass reads and writes it. The order of softmax and layer norm on tensors larger
+// than L2 was studied; the other norms are assumed to be alike.
 func listSweeps(op string) []sweep {
 	reads, writes, exps, stats := sweep{}, sweep{write: true}, sweep{write: true, table: true}, sweep{table: true, rows: true}
 	switch op {
@@ -52,8 +53,8 @@ func listSweeps(op string) []sweep {
 	return []sweep{reads, writes, reads, stats, writes, writes} // layer norm, group norm
 }
 
-// newPasses returns the steps of an operation along m rows of k elements. A tensor that fits in the
-// L2 is read from memory once and written once.
+// newPasses returns the steps of an operation over m rows of k elements. A tensor that fits in L2
+// is read from memory once and written once.
 func newPasses(op string, m, k int) []Step {
 	sweeps := listSweeps(op)
 	resident := fp16Bytes(m*k) <= layer.MaxTile
@@ -80,8 +81,8 @@ func newPasses(op string, m, k int) []Step {
 	return steps
 }
 
-// newCachedMatMul returns a matmul of one row per head with a cache that is an input. It is a
-// pair of tasks, as in any matmul of two inputs, over all heads of n sequences.
+// newCachedMatMul returns a matmul of one row per head and a cache, which is an input. It is a pair
+// of tasks, as in any matmul of two inputs, over all heads of n sequences.
 func newCachedMatMul(n, heads, k, columns int) []Step {
 	write, multiply := task.CachedProduct(n*heads, k, columns)
 	first, second := newStep(write), newStep(multiply)
@@ -90,8 +91,7 @@ func newCachedMatMul(n, heads, k, columns int) []Step {
 	return []Step{first, second}
 }
 
-// weightBits returns how many bits a weight has in the named format. It returns 0 for an unknown
-// format.
+// weightBits returns the number of bits per weight in the named format, or 0 for an unknown format.
 func weightBits(format string) uint32 {
 	switch format {
 	case "", "fp16":
@@ -106,8 +106,8 @@ func weightBits(format string) uint32 {
 	return 0
 }
 
-// narrowWeights returns a copy of steps with weights of the given number of bits instead of 16.
-// Tables, and operands that are loaded like weights, keep their size.
+// narrowWeights returns a copy of steps in which weights have the given number of bits instead of
+// 16. Tables, and operands that are loaded like weights, keep their size.
 func narrowWeights(steps []Step, bits uint32) []Step {
 	if bits == 16 {
 		return steps

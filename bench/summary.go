@@ -6,17 +6,18 @@ import (
 	"slices"
 )
 
-// A Pair holds an estimate of the model and the measured value, in the same unit.
+// A Pair holds an estimate and the measured value, in the same unit.
 type Pair struct{ Model, Reference float64 }
 
-// Error returns the relative error of the estimate, such as 0.1 if it is ten percent too large.
+// Error returns the relative error of the estimate, such as 0.1 if the estimate is ten percent too
+// large.
 func (p Pair) Error() float64 { return (p.Model - p.Reference) / p.Reference }
 
-// Near is the relative error up to which an estimate counts in Summary.Near. Publications about
-// models of similar engines call it good accuracy.
+// Near is the largest relative error that Summary.Near counts. Publications about models of similar
+// engines call it good accuracy.
 const Near = 0.17
 
-// A Summary holds statistics of relative errors, without their signs.
+// A Summary holds statistics of the magnitudes of relative errors.
 type Summary struct {
 	N      int
 	Median float64
@@ -24,7 +25,7 @@ type Summary struct {
 	Near   float64 // fraction of pairs with an error of at most Near
 }
 
-// A PairError reports a pair that has no relative error, because a number is not finite or the
+// A PairError reports a pair without a relative error, because a number is not finite or the
 // measured value is not positive.
 type PairError struct {
 	Index int
@@ -36,8 +37,9 @@ func (e *PairError) Error() string {
 	return fmt.Sprintf("pair %d has no relative error: model is %g and reference is %g; want finite numbers and a positive reference", e.Index, e.Pair.Model, e.Pair.Reference)
 }
 
-// Summarize returns statistics of the relative errors of pairs, or a zero Summary if there are
-// none. Quantiles are interpolated linearly between the sorted errors. The error is a *[PairError].
+// Summarize returns statistics of the relative errors of pairs. The quantiles are interpolated
+// linearly between the sorted errors. Without pairs, Summarize returns a zero Summary. The error is
+// a *[PairError].
 func Summarize(pairs []Pair) (Summary, error) {
 	if len(pairs) == 0 {
 		return Summary{}, nil
@@ -62,9 +64,9 @@ func Summarize(pairs []Pair) (Summary, error) {
 	}, nil
 }
 
-// quantile returns the quantile at p of sorted values. Value i of n is the quantile at i/(n-1);
-// others are interpolated linearly. The result is the same on every machine, because sums and
-// products are rounded separately.
+// quantile returns the quantile at p, between 0 and 1, of sorted values. Value i of n is the
+// quantile at i/(n-1); others are interpolated linearly. The result is the same on every machine,
+// because sums and products are rounded separately.
 func quantile(p float64, sorted []float64) float64 {
 	at := float64(p * float64(len(sorted)-1))
 	i := int(at)
@@ -75,7 +77,8 @@ func quantile(p float64, sorted []float64) float64 {
 	return float64(sorted[i]*(1-part)) + float64(sorted[i+1]*part)
 }
 
-// String returns the number of pairs and the errors in percent, on one line.
+// String returns the statistics on one line, such as "n 120, median 4.1%, p90 17.0%, within 17%:
+// 90%".
 func (s Summary) String() string {
 	return fmt.Sprintf("n %d, median %.1f%%, p90 %.1f%%, within %.0f%%: %.0f%%",
 		s.N, 100*s.Median, 100*s.P90, 100*Near, 100*s.Near)

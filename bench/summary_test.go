@@ -39,7 +39,7 @@ func TestSummarize(t *testing.T) {
 	}
 }
 
-// ramp has the relative errors 0, 1/n, ... 1.
+// ramp returns n+1 pairs with the relative errors 0, 1/n, 2/n, ..., 1.
 func ramp(n int) (pairs []Pair) {
 	for i := range n + 1 {
 		pairs = append(pairs, Pair{1 + float64(i)/float64(n), 1})

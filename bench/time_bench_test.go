@@ -30,8 +30,7 @@ func BenchmarkTimeDescriptor(b *testing.B) {
 	}
 }
 
-// chain is a program of n descriptors, each that of the add example: text to link, walk
-// and time.
+// chain returns a program with n copies of the descriptor of the example "add".
 func chain(tb testing.TB, n int) *loader.Program {
 	tb.Helper()
 	p := example(tb, "add")

@@ -49,7 +49,8 @@ func TestReductionCases(t *testing.T) {
 	}
 }
 
-// columns reduces the same taps in every column of a panel.
+// columns computes the same sum of products of x and w in each of several lanes and returns the
+// results.
 func columns(x, w []half, lanes int) []half {
 	taps, acc := make([]float32, len(w)), make([]float32, lanes)
 	mac.Widen(taps, w)
@@ -89,7 +90,8 @@ func bits(h []half) []string {
 	return s
 }
 
-// special computes a special case in every way the model has for it.
+// special computes a case of [vectors.Special] in every way that the model offers, and returns the
+// results by the name of the way.
 func special(op string, in []half) (map[string][]half, error) {
 	out := make([]half, len(in))
 	switch op {
@@ -152,7 +154,8 @@ func special(op string, in []half) (map[string][]half, error) {
 	return nil, fmt.Errorf("the model has no %q", op)
 }
 
-// engines sends one tap each, of weight one when there is none, through a post.
+// engines multiplies each element of x by the only weight w, which is 1 if w is nil, and returns
+// the results of the post-processing stage.
 func engines(x, w []half, post mac.Post) []half {
 	if w == nil {
 		w = []half{0x3c00}
@@ -206,7 +209,7 @@ func TestRunCases(t *testing.T) {
 	}
 }
 
-// reweigh gives every half of a program's constants that is not zero a value.
+// reweigh sets every fp16 constant of p that is not zero to v.
 func reweigh(t *testing.T, p *loader.Program, v half) {
 	t.Helper()
 	s, ok := p.Segment("__TEXT", "__const")

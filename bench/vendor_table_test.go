@@ -74,7 +74,7 @@ func VendorComparison(runs []*anesim.Result) (*VendorTable, error) {
 	return t, nil
 }
 
-// share is the part of a descriptor's cycles that it costs whatever it does.
+// share returns the fraction of a descriptor's cycles that is fixed overhead.
 func share(d *hw.DescriptorReport) float64 {
 	return float64(d.Cycles.Overhead) / float64(max(1, d.Cycles.Total()))
 }
