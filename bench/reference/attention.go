@@ -26,9 +26,9 @@ type attentionArgs struct {
 	softcap      float64 // unless 0, a score s becomes softcap * tanh(s/softcap)
 }
 
-// computeOutput returns the result of the attention, and its keys and values with the past ones in
-// front. If there are fewer heads of keys and values than of queries, several heads of queries
-// share one.
+// computeOutput returns the result y of the attention, and the keys k and values v with the past
+// ones in front. If there are fewer heads of keys and values than of queries, several heads of
+// queries share one.
 func (a attentionArgs) computeOutput(c *call) (y, k, v *Tensor, err error) {
 	k, v = a.k, a.v
 	for _, x := range [][2]*Tensor{{a.q, k}, {k, v}, {a.pastK, k}, {a.pastV, v}} {
@@ -73,9 +73,9 @@ func (a attentionArgs) computeOutput(c *call) (y, k, v *Tensor, err error) {
 	return y, k, v, err
 }
 
-// computeWeights returns the softmax of the scores of all queries and keys with the masks added.
-// If the attention is causal, a query ignores the keys after its own position; past is the number
-// of keys that precede the first query.
+// computeWeights returns the attention weights: the softmax of the scores of all queries and keys,
+// with the masks added. In causal attention, a query ignores the keys after its own position; past
+// is the number of keys that precede the first query.
 func (a attentionArgs) computeWeights(c *call, keys *Tensor, past int) (*Tensor, error) {
 	transposed, err := keys.transpose(0, 1, 3, 2)
 	if err != nil {
@@ -110,8 +110,8 @@ func (a attentionArgs) computeWeights(c *call, keys *Tensor, past int) (*Tensor,
 	return s.mapLines(3, c.softmax)
 }
 
-// splitHeads reshapes [batch][length][heads*size] to [batch][heads][length][size]. It returns
-// tensors of rank 4 unchanged, and an error if x is nil.
+// splitHeads reshapes x from [batch][length][heads*size] to [batch][heads][length][size]. It
+// returns tensors of rank 4 unchanged, and an error if x is nil.
 func splitHeads(x *Tensor, heads int) (*Tensor, error) {
 	if x == nil {
 		return nil, fmt.Errorf("missing tensor of queries, keys or values")
@@ -129,15 +129,15 @@ func splitHeads(x *Tensor, heads int) (*Tensor, error) {
 	return x.splitTransposeJoin([]int{d[0], d[1], heads, d[2] / heads}, []int{0, 2, 1, 3}, []int{d[0], heads, d[1], d[2] / heads})
 }
 
-// joinHeads undoes splitHeads: it reshapes [batch][heads][length][size] to
-// [batch][length][heads*size].
+// joinHeads reshapes x from [batch][heads][length][size] to [batch][length][heads*size]. It undoes
+// splitHeads.
 func joinHeads(x *Tensor) (*Tensor, error) {
 	d := x.Dims
 	return x.splitTransposeJoin(d, []int{0, 2, 1, 3}, []int{d[0], d[2], d[1] * d[3]})
 }
 
-// splitQKV splits the queries, keys and values of in into heads. The queries have the given number
-// of heads; the keys and the values have as many heads as groups says.
+// splitQKV splits the queries, keys and values in the array in into heads. The queries have the
+// given number of heads, the keys and the values one head per group.
 func splitQKV(in [3]*Tensor, heads, groups int) (out [3]*Tensor, err error) {
 	for i, n := range [...]int{heads, groups, groups} {
 		if out[i], err = splitHeads(in[i], n); err != nil {
@@ -147,8 +147,8 @@ func splitQKV(in [3]*Tensor, heads, groups int) (out [3]*Tensor, err error) {
 	return out, nil
 }
 
-// scoreScale returns the factor for scores of heads with size elements: the attribute scale, or
-// 1/sqrt(size) if the attribute is 0 or left out.
+// scoreScale returns the factor for the scores of heads of size elements: the attribute scale, or
+// 1/sqrt(size) if the attribute is 0 or missing.
 func (c *call) scoreScale(size int) float64 {
 	if s := c.floatAttribute("scale", 0); s != 0 {
 		return s
@@ -156,8 +156,8 @@ func (c *call) scoreScale(size int) float64 {
 	return 1 / math.Sqrt(float64(size))
 }
 
-// computeAttention computes ONNX's operator Attention or the one of com.microsoft with the same
-// name, whichever the node names.
+// computeAttention computes the operator Attention, either ONNX's or the one of com.microsoft, as
+// the node says.
 func computeAttention(c *call) ([]*Tensor, error) {
 	if isMicrosoft(c.node) {
 		return computeProjectedAttention(c)
@@ -192,9 +192,9 @@ func computeAttention(c *call) ([]*Tensor, error) {
 }
 
 // maskToBias converts a mask of ones and zeros to a tensor to add to scores
-// [batch][heads][rows][columns]: 0 where the mask is 1, and hidden where it is 0. The mask has one
-// element per column, per row and column, or per score. A mask of rank 1 instead holds the number
-// of visible columns for each element of the batch.
+// [batch][heads][rows][columns]. The tensor is 0 where the mask is 1, and hidden where the mask is
+// 0. A mask has one element per column, per row and column, or per score. A mask of rank 1 instead
+// holds the number of visible columns for each element of the batch.
 func maskToBias(mask *Tensor, rows, columns int, hidden float64) (*Tensor, error) {
 	d := mask.Dims
 	visible := mask
@@ -220,9 +220,9 @@ func maskToBias(mask *Tensor, rows, columns int, hidden float64) (*Tensor, error
 	return visible.mapElements(func(v float64) float64 { return (1 - v) * hidden }).withType(onnx.Float), nil
 }
 
-// listScoreBiases returns the tensors to add to scores with the given rows and columns: mask
-// converted by maskToBias, with the attribute mask_filter_value for hidden columns, and bias. It
-// leaves out either if it is nil.
+// listScoreBiases returns the tensors to add to scores with the given rows and columns: the mask,
+// converted by maskToBias with the attribute mask_filter_value for hidden columns, and the bias. It
+// omits a mask or bias that is nil.
 func (c *call) listScoreBiases(mask, bias *Tensor, rows, columns int) (list []*Tensor, err error) {
 	if mask != nil {
 		if mask, err = maskToBias(mask, rows, columns, c.floatAttribute("mask_filter_value", -10000)); err != nil {
@@ -237,7 +237,7 @@ func (c *call) listScoreBiases(mask, bias *Tensor, rows, columns int) (list []*T
 }
 
 // computeProjectedAttention computes com.microsoft's Attention, which multiplies one input by one
-// matrix to get the queries, keys and values. The past and the present keys and values are tensors
+// matrix to get the queries, keys and values. Past and present keys and values are tensors
 // [2][batch][heads][length][size].
 func computeProjectedAttention(c *call) ([]*Tensor, error) {
 	if c.flagAttribute("do_rotary") || c.input(1) == nil {
@@ -294,8 +294,8 @@ func computeProjectedAttention(c *call) ([]*Tensor, error) {
 	return []*Tensor{y, present}, err
 }
 
-// splitProjection splits the last axis of x into queries, keys and values. They have the three
-// given sizes, or a third of the axis each if sizes has any other length.
+// splitProjection splits the last axis of x into queries, keys and values of the given sizes. They
+// have equal sizes if sizes does not have three elements.
 func splitProjection(x *Tensor, sizes []int) (in [3]*Tensor, err error) {
 	if len(sizes) != 3 {
 		sizes = []int{x.Dims[2] / 3, x.Dims[2] / 3, x.Dims[2] / 3}

@@ -53,9 +53,9 @@ func computeNonMaxSuppression(c *call) (*Tensor, error) {
 	return &Tensor{Type: onnx.Int64, Dims: []int{len(rows) / 3, 3}, Data: rows}, nil
 }
 
-// boxCorners returns the smallest y and x and the largest y and x of a box. If center is set, box
-// holds the x and y of the center, the width and the height. Otherwise it holds the y and x of two
-// opposite corners.
+// boxCorners returns the smallest y and x, followed by the largest y and x, of a box. If center is
+// true, box holds the x and y of the center, the width and the height; otherwise it holds the y and
+// x of two opposite corners.
 func boxCorners(box []float64, center bool) [4]float64 {
 	if center {
 		x, y, w, h := box[0], box[1], box[2], box[3]

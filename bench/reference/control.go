@@ -27,8 +27,8 @@ func (c *call) runBody(attribute string, inputs ...*Tensor) ([]*Tensor, error) {
 	return c.runGraph(a.Graph, s)
 }
 
-// runIf computes If: it runs then_branch if the condition, a scalar, is not 0, and else_branch
-// otherwise.
+// runIf computes the operator If: it runs then_branch if the condition, which is a scalar, is not
+// 0, and else_branch otherwise.
 func runIf(c *call) ([]*Tensor, error) {
 	if len(c.in[0].Data) != 1 {
 		return nil, fmt.Errorf("condition has shape %v; want a scalar", c.in[0].Dims)
@@ -39,9 +39,9 @@ func runIf(c *call) ([]*Tensor, error) {
 	return c.runBody("else_branch")
 }
 
-// runLoop computes Loop. It runs the body until the condition is 0 or the maximum number of
-// iterations is reached. The body returns the next condition, the values for the next iteration,
-// and values that the loop stacks along a new first axis.
+// runLoop computes the operator Loop. It runs the body until the condition is 0 or the maximum
+// number of iterations is reached. The body returns the next condition, the values for the next
+// iteration, and values that the loop stacks along a new first axis.
 func runLoop(c *call) ([]*Tensor, error) {
 	maxIterations, condition := math.Inf(1), newScalar(onnx.Bool, 1)
 	if t := c.input(0); t != nil && len(t.Data) == 1 {
@@ -134,8 +134,8 @@ func elementOrZero(list []int, i int) int {
 	return 0
 }
 
-// runScan computes Scan: it runs the body for each slice of some inputs. In version 8 the
-// inputs start with sequence lengths and have a batch axis, so each element of the batch is
+// runScan computes the operator Scan, which runs the body for each slice of some inputs. In version
+// 8, the inputs start with sequence lengths and have a batch axis, so each element of the batch is
 // scanned separately.
 func runScan(c *call) ([]*Tensor, error) {
 	if c.opset >= 9 {
@@ -149,7 +149,7 @@ func runScan(c *call) ([]*Tensor, error) {
 		var in []*Tensor
 		for _, t := range c.in[1:] {
 			if t == nil || len(t.Dims) == 0 || b >= t.Dims[0] {
-				return nil, fmt.Errorf("an input is missing or has a batch size of at most %d; want %d", b, c.in[1].Dims[0])
+				return nil, fmt.Errorf("missing item %d of an input; want a batch of %d in each input", b, c.in[1].Dims[0])
 			}
 			part, err := t.sliceRange(0, b, b+1)
 			if err == nil {
@@ -182,8 +182,8 @@ func runScan(c *call) ([]*Tensor, error) {
 	return list, nil
 }
 
-// scanSlices runs the body on the states and on each slice of the scanned inputs, which are
-// the last ones of in. It reads list attributes through the function attribute.
+// scanSlices runs the body of a Scan on the states and on each slice of the scanned inputs, which
+// are the last elements of in. It reads list attributes with the function attribute.
 func (c *call) scanSlices(in []*Tensor, attribute func(name string) []int) ([]*Tensor, error) {
 	n := c.intAttribute("num_scan_inputs", 0)
 	if n < 1 || n > len(in) {

@@ -18,9 +18,9 @@ type window struct {
 	begin, end, outputExtras []int
 }
 
-// newWindow returns the window that the attributes strides, dilations, pads and output_padding
-// describe for an input with the spatial extents in and a kernel with the given extents. It ignores
-// auto_pad and leaves the output extents unset.
+// newWindow returns the window of an input with the spatial extents in and a kernel with the given
+// extents, as the attributes strides, dilations, pads and output_padding describe it. It ignores
+// auto_pad and does not set the output extents.
 func (c *call) newWindow(in, kernel []int) (*window, error) {
 	w := &window{in: in, kernel: kernel}
 	rank := len(in)
@@ -70,7 +70,7 @@ func (c *call) newWindow(in, kernel []int) (*window, error) {
 func (w *window) dilatedExtent(axis int) int { return (w.kernel[axis]-1)*w.dilations[axis] + 1 }
 
 // newForwardWindow returns the window of a convolution or pooling for an input with the spatial
-// extents in. Unlike newWindow it resolves auto_pad and computes the output extents, which it
+// extents in. Unlike newWindow, it resolves auto_pad and computes the output extents, which it
 // rounds up if ceil_mode is set.
 func (c *call) newForwardWindow(in, kernel []int) (*window, error) {
 	w, err := c.newWindow(in, kernel)
@@ -117,8 +117,8 @@ func (c *call) newForwardWindow(in, kernel []int) (*window, error) {
 // can make a kernel of any size fit.
 const maxTaps = 1 << 32
 
-// splitPadding divides a padding between the two ends of an axis. An odd element goes to the
-// end if oddAtEnd is set, else to the beginning.
+// splitPadding divides total elements of padding between the two ends of an axis. An odd element
+// goes to the end if oddAtEnd is true, and to the beginning otherwise.
 func splitPadding(total int, oddAtEnd bool) (begin, end int) {
 	if oddAtEnd {
 		return total / 2, total - total/2
@@ -231,8 +231,8 @@ func (t *Tensor) addChannelBias(bias *Tensor) (*Tensor, error) {
 	return t.mapChannels(func(v float64, b []float64) float64 { return v + b[0] }, bias)
 }
 
-// mapChannels returns t with f applied to each element. The second argument of f has one value from
-// each of the given parameters: the one for the element's channel (axis 1).
+// mapChannels returns t with f applied to each element. The slice parameters of f has one value
+// from each of the given tensors: the one for the element's channel (axis 1).
 func (t *Tensor) mapChannels(f func(v float64, parameters []float64) float64, parameters ...*Tensor) (*Tensor, error) {
 	channels := 1
 	if len(t.Dims) > 1 {
@@ -301,8 +301,8 @@ func computeConvTranspose(c *call) (*Tensor, error) {
 }
 
 // newTransposedWindow returns the window of a transposed convolution whose input has the spatial
-// extents in. It describes the corresponding forward convolution, so that the field in has the
-// extents of the transposed output and the field out those of its input.
+// extents in. It describes the corresponding forward convolution: its field in has the extents of
+// the transposed output, and its field out those of the transposed input.
 func (c *call) newTransposedWindow(in, kernel []int) (*window, error) {
 	w, err := c.newWindow(in, kernel)
 	if err != nil {

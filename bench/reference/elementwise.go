@@ -274,8 +274,8 @@ func computePRelu(c *call) (*Tensor, error) {
 	})
 }
 
-// computeClip computes Clip. The bounds are inputs since operator set 11, and were attributes
-// before. A bound that is left out is infinite.
+// computeClip computes the operator Clip. The bounds are inputs since operator set 11 and
+// attributes before. A missing bound is infinite.
 func computeClip(c *call) (*Tensor, error) {
 	bounds := [2]float64{c.floatAttribute("min", math.Inf(-1)), c.floatAttribute("max", math.Inf(1))}
 	for i := range bounds {
@@ -314,8 +314,8 @@ func computeCast(c *call) (*Tensor, error) { return c.castTo(onnx.DataType(c.int
 
 func computeCastLike(c *call) (*Tensor, error) { return c.castTo(c.in[1].Type) }
 
-// castTo returns the first input converted to a type. Float16 and bfloat16 results are
-// rounded. Float32 results are rounded only if the input is float64, because other values are
+// castTo returns the first input converted to the type to. Float16 and bfloat16 results are
+// rounded. Float32 results are rounded only if the input is float64, because all other values are
 // kept in float64.
 func (c *call) castTo(to onnx.DataType) (*Tensor, error) {
 	if to.Width() == 0 {
@@ -459,7 +459,7 @@ func computeSwish(c *call) (*Tensor, error) {
 	return c.computeSwishWithAlpha(c.in[0], c.floatAttribute("alpha", 1)), nil
 }
 
-// computeSwishWithAlpha returns x*sigmoid(alpha*x) for each element of x.
+// computeSwishWithAlpha returns the tensor of x*sigmoid(alpha*x) for each element x.
 func (r *interpreter) computeSwishWithAlpha(x *Tensor, alpha float64) *Tensor {
 	if alpha == 1 {
 		return x.mapElements(r.elementaryFunction("SiLU"))

@@ -17,9 +17,9 @@ var functions = map[string]func(float64) float64{
 	"HardSigmoid": func(x float64) float64 { return min(max(x/6+0.5, 0), 1) }, // with alpha 1/6
 }
 
-// elementaryFunction returns the elementary function with the given name, such as "Exp". It takes
-// its values from Options.Function if that is set and defined at the argument, and is exact
-// otherwise.
+// elementaryFunction returns the elementary function with the given name, such as "Exp". The
+// function returns the value of Options.Function if that is set and defined at the argument, and
+// the exact value otherwise.
 func (r *interpreter) elementaryFunction(name string) func(float64) float64 {
 	exact := functions[name]
 	if r.Function == nil {

@@ -41,8 +41,8 @@ func resolveIndex(k, n int) (int, error) {
 	return k, nil
 }
 
-// computeGather computes Gather: it selects slices along an axis. In the result's shape, the axis
-// is replaced by the shape of the indices.
+// computeGather computes the operator Gather, which selects slices along an axis. In the shape of
+// the result, the shape of the indices replaces the axis.
 func computeGather(c *call) (*Tensor, error) {
 	x, indices := c.in[0], c.in[1]
 	axis, err := resolveAxis(c.intAttribute("axis", 0), len(x.Dims))
@@ -68,8 +68,8 @@ func computeGather(c *call) (*Tensor, error) {
 	return out, nil
 }
 
-// readOffsets returns the offsets into the first input that the second input selects along the
-// attribute axis; see elementOffsets.
+// readOffsets returns the offsets of the elements of the first input that the second input selects
+// along the attribute axis; see elementOffsets.
 func (c *call) readOffsets() ([]int, error) {
 	axis, err := resolveAxis(c.intAttribute("axis", 0), len(c.in[0].Dims))
 	if err != nil {
@@ -78,9 +78,9 @@ func (c *call) readOffsets() ([]int, error) {
 	return elementOffsets(c.in[0], c.in[1], axis)
 }
 
-// elementOffsets returns, for each element of indices, the offset of the element of x that it
-// selects. That element is at the same place, except that its index along axis is the value of the
-// element of indices. Both tensors must have the same rank.
+// elementOffsets returns, for each element of indices, the offset in x of the element that it
+// selects: the one at the same position except along axis, where the element of indices gives the
+// position. Both tensors must have the same rank.
 func elementOffsets(x, indices *Tensor, axis int) ([]int, error) {
 	if len(indices.Dims) != len(x.Dims) {
 		return nil, fmt.Errorf("indices have shape %v and data %v; want equal ranks", indices.Dims, x.Dims)
@@ -165,8 +165,8 @@ func scatter(x *Tensor, offsets []int, updates []float64, length int, reduction 
 }
 
 // sliceOffsets returns the offset in x of each slice that indices selects, and the length of a
-// slice in elements. The last axis of indices holds index tuples. The first batch axes of x and
-// indices correspond to each other.
+// slice in elements. Each row along the last axis of indices is an index into x. The first batch
+// axes of x and indices correspond to each other.
 func sliceOffsets(x, indices *Tensor, batch int) (list []int, length int, err error) {
 	rank := len(indices.Dims)
 	if rank == 0 || batch < 0 || batch >= rank || batch > len(x.Dims) || !slices.Equal(x.Dims[:batch], indices.Dims[:batch]) || indices.Dims[rank-1] > len(x.Dims)-batch {
@@ -350,7 +350,7 @@ func computeCompress(c *call) (*Tensor, error) {
 			continue
 		}
 		if i >= x.Dims[axis] {
-			return nil, fmt.Errorf("condition %d is out of range for an axis of %d elements", i, x.Dims[axis])
+			return nil, fmt.Errorf("condition selects index %d of an axis of %d elements", i, x.Dims[axis])
 		}
 		part, err := x.sliceRange(axis, i, i+1)
 		if err != nil {

@@ -9,7 +9,7 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// Options change how Run rounds numbers and computes functions and sums, for instance to model a
+// Options changes how [Run] rounds numbers and computes functions and sums, for instance to model a
 // device. The zero value computes everything in float64.
 type Options struct {
 	// Round is called for each element of a float tensor: with the operator's name for results
@@ -43,9 +43,9 @@ type InputError struct {
 
 func (e *InputError) Error() string { return fmt.Sprintf("input %q: %s", e.Name, e.What) }
 
-// A NodeError reports a node that cannot be computed, for instance because the shapes of its
-// inputs do not match. If this package does not implement the operator or the form of it, Err is
-// an *[UnsupportedError].
+// A NodeError reports a node that cannot be computed, for instance because the shapes of its inputs
+// do not match. Err is an *[UnsupportedError] if this package does not implement the operator, or
+// not in the form that the node uses.
 type NodeError struct {
 	Node string // name of the node, or of its first output if the node has no name
 	Op   string
@@ -75,10 +75,10 @@ func (e *UnsupportedError) Error() string {
 	return fmt.Sprintf("unsupported form of %s: %s", op, e.Form)
 }
 
-// Run computes the outputs of a model and returns them by name. The inputs are passed by name
-// too, and may include constants of the graph to replace. An input whose Type is 0 gets the type
-// that the model declares. The outputs share no memory with the inputs. Errors are of type
-// *[InputError] or *[NodeError].
+// Run computes the outputs of a model from its inputs. Inputs and outputs are keyed by name. The
+// inputs may include values that replace constants of the graph. An input whose Type is 0 gets the
+// type that the model declares. The outputs share no memory with the inputs. The error is an
+// *[InputError] or a *[NodeError].
 func Run(m *onnx.Model, inputs map[string]*Tensor, o Options) (map[string]*Tensor, error) {
 	r := &interpreter{Options: o, opset: m.Opsets[""], steps: maxSteps}
 	if r.opset == 0 {
@@ -111,9 +111,9 @@ type interpreter struct {
 	steps int   // remaining nodes that may run
 }
 
-// bindInputs stores the inputs in the scope s, with elements rounded as those of results are. It
-// returns an *[InputError] if an input is missing, is unknown to the graph g, or differs from the
-// type or shape that g declares.
+// bindInputs stores the inputs in the scope s, with their elements rounded like results of nodes.
+// It returns an *[InputError] if an input is missing, is unknown to the graph g, or differs from
+// the type or shape that g declares.
 func (r *interpreter) bindInputs(g *onnx.Graph, s *scope, inputs map[string]*Tensor) error {
 	known := map[string]bool{}
 	for _, v := range g.Inputs {
@@ -154,17 +154,17 @@ func (r *interpreter) bindInputs(g *onnx.Graph, s *scope, inputs map[string]*Ten
 	return nil
 }
 
-// matchesShape reports whether the shape dims agrees with the declared dimensions in stated. A
-// declared dimension that has a name or no size agrees with any size, and a nil declaration agrees
-// with any shape.
-func matchesShape(dims []int, stated []onnx.Dim) bool {
-	if stated == nil {
+// matchesShape reports whether the shape dims agrees with the declared dimensions. A declared
+// dimension that has a name or no size agrees with any size, and a nil declaration agrees with any
+// shape.
+func matchesShape(dims []int, declared []onnx.Dim) bool {
+	if declared == nil {
 		return true
 	}
-	if len(dims) != len(stated) {
+	if len(dims) != len(declared) {
 		return false
 	}
-	for i, d := range stated {
+	for i, d := range declared {
 		if d.Size > 0 && d.Name == "" && int64(dims[i]) != d.Size {
 			return false
 		}
@@ -188,7 +188,7 @@ func newScope(g *onnx.Graph, outer *scope) *scope {
 	return s
 }
 
-// countUses adds to uses how often each name is read in g and in the graphs inside it.
+// countUses adds to uses[name] how often the tensor name is read in g and in the graphs inside it.
 func countUses(g *onnx.Graph, uses map[string]int) {
 	for i := range g.Nodes {
 		for _, name := range g.Nodes[i].Inputs {

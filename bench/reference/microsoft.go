@@ -43,8 +43,8 @@ func computeFusedMatMul(c *call) (*Tensor, error) {
 	return y.mapElements(func(v float64) float64 { return alpha * v }), nil
 }
 
-// applyActivation applies the operator that the attribute activation names, or returns x if
-// there is none.
+// applyActivation returns x after the operator that the attribute activation names, or x itself if
+// the attribute is missing.
 func (c *call) applyActivation(x *Tensor) (*Tensor, error) {
 	op := c.textAttribute("activation", "")
 	if op == "" {
@@ -136,8 +136,8 @@ func computeMatMulNBits(c *call) (*Tensor, error) {
 	return y, err
 }
 
-// newBiasedOperator returns an operator that adds its two inputs and applies a function to each
-// sum. If the second input is left out, the function applies to the first alone.
+// newBiasedOperator returns an operator that adds its two inputs and applies the function returned
+// by function to each sum. If the second input is missing, the function applies to the first input.
 func newBiasedOperator(function func(*call) func(float64) float64) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
 		x := c.in[0]
@@ -180,7 +180,8 @@ func computeBiasSoftmax(c *call) (*Tensor, error) {
 	return x.mapRuns(numElements(x.Dims[axis:]), c.softmax), nil
 }
 
-// runLayerNormalization normalizes the last axis of x. The bias may be nil.
+// runLayerNormalization computes the operator LayerNormalization over the last axis of x. The bias
+// may be nil.
 func (c *call) runLayerNormalization(x, scale, bias *Tensor) ([]*Tensor, error) {
 	epsilon := &onnx.Attribute{Float: float32(c.floatAttribute("epsilon", 1e-12))}
 	return c.runOperatorForAll("LayerNormalization", map[string]*onnx.Attribute{"epsilon": epsilon}, x, scale, bias)
@@ -197,7 +198,7 @@ func computeSkipLayerNormalization(c *call) ([]*Tensor, error) {
 	return append(results, x), err
 }
 
-// addNonNil returns the sum of x and the tensors in rest, of which it skips those that are nil.
+// addNonNil returns the sum of x and the tensors in rest that are not nil.
 func addNonNil(x *Tensor, rest ...*Tensor) (*Tensor, error) {
 	for _, t := range rest {
 		if t == nil {

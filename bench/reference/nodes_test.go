@@ -83,8 +83,8 @@ type elementsError struct{ what string }
 
 func (e *elementsError) Error() string { return e.what }
 
-// runTest runs a model on the inputs in its directory, and compares the results with the
-// outputs there.
+// runTest runs the model in dir on the inputs there, and returns an error if the results differ
+// from the outputs there.
 func runTest(dir string) error {
 	data, err := os.ReadFile(filepath.Join(dir, "model.onnx"))
 	if err != nil {
@@ -131,7 +131,7 @@ func runSet(m *onnx.Model, set string) error {
 	return nil
 }
 
-// toleranceOf returns the relative tolerance of a data set. Some outputs need the tolerance of
+// toleranceOf returns the relative tolerance for a data set. Some outputs need the tolerance of
 // ONNX's own tests.
 func toleranceOf(set string) float64 {
 	switch name := strings.TrimPrefix(filepath.Base(filepath.Dir(set)), "test_"); {
@@ -147,7 +147,7 @@ func toleranceOf(set string) float64 {
 	return 1e-4
 }
 
-// readProto reads a tensor of a test.
+// readProto reads a tensor of a test from a file and checks it against the declaration v.
 func readProto(file string, v onnx.Value) (*Tensor, error) {
 	data, err := os.ReadFile(file)
 	if err != nil {
@@ -169,8 +169,9 @@ func readProto(file string, v onnx.Value) (*Tensor, error) {
 	return convertConstant(c)
 }
 
-// compare compares types, shapes and values. A value may differ by a relative tolerance of
-// itself and a hundredth of that absolutely; fp16 values by one rounding.
+// compare returns an error if got and want differ in type, shape or values. A value may differ by
+// the fraction relative of itself plus a hundredth of that; an fp16 value may differ by one
+// rounding.
 func compare(got, want *Tensor, relative float64) error {
 	if got.Type != want.Type || !slices.Equal(got.Dims, want.Dims) {
 		return fmt.Errorf("%v %v; want %v %v", got.Type, got.Dims, want.Type, want.Dims)

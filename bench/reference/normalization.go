@@ -18,8 +18,8 @@ var normalizationOperators = map[string]operator{
 	"LRN":                       {1, withOneResult(computeLRN)},
 }
 
-// computeBatchNormalization computes BatchNormalization for inference: it normalizes each channel
-// with the mean and the variance that are inputs.
+// computeBatchNormalization computes the operator BatchNormalization for inference: it normalizes
+// each channel with the mean and variance given as inputs.
 func computeBatchNormalization(c *call) (*Tensor, error) {
 	if c.flagAttribute("training_mode") || c.opset < 7 && c.intAttribute("is_test", 0) == 0 && len(c.node.Outputs) > 1 {
 		return nil, c.newUnsupportedError("training mode")

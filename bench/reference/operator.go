@@ -28,12 +28,12 @@ func init() {
 	}
 }
 
-// Operators returns the names of all operators that this package implements, in alphabetical
-// order. It does not distinguish the domains ai.onnx and com.microsoft.
+// Operators returns the names of all operators that this package implements, sorted. It does not
+// distinguish the domains ai.onnx and com.microsoft.
 func Operators() []string { return slices.Sorted(maps.Keys(operators)) }
 
-// withOneResult adapts f, which returns a single tensor, to the field compute of operator, which
-// returns a list.
+// withOneResult returns a function that calls f and returns its tensor as the only element of a
+// list.
 func withOneResult(f func(*call) (*Tensor, error)) func(*call) ([]*Tensor, error) {
 	return func(c *call) ([]*Tensor, error) { return listResult(f(c)) }
 }
@@ -49,7 +49,7 @@ type call struct {
 	scope *scope
 }
 
-// input returns input i of the node, or nil if the node leaves it out.
+// input returns the i-th input of the node, or nil if the node leaves it out.
 func (c *call) input(i int) *Tensor {
 	if i < len(c.in) {
 		return c.in[i]
@@ -75,44 +75,44 @@ func (c *call) isConstant(i int) bool {
 	return false
 }
 
-// hasOutput reports whether the node names output i. If it does not, the output need not be
+// hasOutput reports whether the node names its i-th output. An output without a name need not be
 // computed.
 func (c *call) hasOutput(i int) bool { return i < len(c.node.Outputs) && c.node.Outputs[i] != "" }
 
 // isMicrosoft reports whether the operator of n is in the domain com.microsoft.
 func isMicrosoft(n *onnx.Node) bool { return n.Domain == "com.microsoft" }
 
-// attribute returns an attribute, or nil if it is left out.
+// attribute returns the named attribute of the node, or nil if it is missing.
 func (c *call) attribute(name string) *onnx.Attribute { return c.node.Attributes[name] }
 
-// intAttribute returns an integer attribute, or missing if it is left out.
-func (c *call) intAttribute(name string, missing int) int {
+// intAttribute returns the named integer attribute of the node, or fallback if it is missing.
+func (c *call) intAttribute(name string, fallback int) int {
 	if a := c.attribute(name); a != nil {
 		return int(a.Int)
 	}
-	return missing
+	return fallback
 }
 
-// flagAttribute reports whether an integer attribute is present and not 0.
+// flagAttribute reports whether the named integer attribute of the node is present and not 0.
 func (c *call) flagAttribute(name string) bool { return c.intAttribute(name, 0) != 0 }
 
-// floatAttribute returns a float attribute, or missing if it is left out.
-func (c *call) floatAttribute(name string, missing float64) float64 {
+// floatAttribute returns the named float attribute of the node, or fallback if it is missing.
+func (c *call) floatAttribute(name string, fallback float64) float64 {
 	if a := c.attribute(name); a != nil {
 		return float64(a.Float)
 	}
-	return missing
+	return fallback
 }
 
-// textAttribute returns a string attribute, or missing if it is left out.
-func (c *call) textAttribute(name, missing string) string {
+// textAttribute returns the named string attribute of the node, or fallback if it is missing.
+func (c *call) textAttribute(name, fallback string) string {
 	if a := c.attribute(name); a != nil {
 		return a.Text
 	}
-	return missing
+	return fallback
 }
 
-// intsAttribute returns an integer list attribute, or nil if it is left out.
+// intsAttribute returns the named integer list attribute of the node, or nil if it is missing.
 func (c *call) intsAttribute(name string) []int {
 	a := c.attribute(name)
 	if a == nil {
@@ -125,9 +125,8 @@ func (c *call) intsAttribute(name string) []int {
 	return list
 }
 
-// intsFromInput returns a list of integers that is an input in newer operator sets and an
-// attribute in older ones. It prefers the input. The result given reports whether either is
-// present.
+// intsFromInput returns a list of integers that is an input in newer operator sets and an attribute
+// in older ones. It prefers the input. It returns given = false if both are missing.
 func (c *call) intsFromInput(input int, attribute string) (list []int, given bool) {
 	if t := c.input(input); t != nil {
 		return t.ints(), true

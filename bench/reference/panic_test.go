@@ -30,7 +30,7 @@ func TestOperatorsDoNotPanic(t *testing.T) {
 	}
 }
 
-// runRandom returns 1 if the model can be computed.
+// runRandom returns 1 if the model can be computed, and 0 otherwise.
 func runRandom(t *testing.T, m *onnx.Model, inputs map[string]*Tensor) int {
 	t.Helper()
 	n := &m.Nodes[0]
@@ -69,8 +69,8 @@ var (
 	randomCounts = []int64{0, 1, 7, 10, 11, 13, 18, 21}
 )
 
-// randomNode returns a model of one node and its inputs. The inputs often have one shape, so
-// that some of the nodes can be computed.
+// randomNode returns a random model with one node, and inputs for it. The inputs often have equal
+// shapes, so that some of the nodes can be computed.
 func randomNode(r *rand.Rand, op string) (*onnx.Model, map[string]*Tensor) {
 	m := &onnx.Model{Opsets: map[string]int64{"": randomCounts[r.IntN(len(randomCounts))]}}
 	n := onnx.Node{Op: op, Name: op, Outputs: []string{"y0", "y1", "y2", "y3"}[:1+r.IntN(4)], Attributes: map[string]*onnx.Attribute{}}

@@ -17,8 +17,8 @@ var poolingOperators = map[string]operator{
 	"MaxUnpool":         {2, withOneResult(computeMaxUnpool)}, "RoiAlign": {3, withOneResult(computeRoiAlign)}, "MaxRoiPool": {2, withOneResult(computeMaxRoiPool)},
 }
 
-// newPoolWindow returns the window with which a pooling operator reads x, and a tensor of zeros in
-// the shape of the result.
+// newPoolWindow returns the window with which a pooling operator reads x, and a tensor of zeros
+// with the shape of the result.
 func (c *call) newPoolWindow(x *Tensor) (*window, *Tensor, error) {
 	if len(x.Dims) < 3 {
 		return nil, nil, fmt.Errorf("input has shape %v; want at least one spatial axis after batch and channels", x.Dims)
@@ -32,7 +32,7 @@ func (c *call) newPoolWindow(x *Tensor) (*window, *Tensor, error) {
 }
 
 // forEachTap calls f for each plane of x and each tap (position in the kernel). The arguments of f
-// are the number of the plane, the plane of x, the plane of y with the same number, and the tap.
+// are the number of the plane, the planes of x and y with that number, and the tap.
 func (w *window) forEachTap(x, y *Tensor, f func(first int, in, out []float64, tap []int)) {
 	plane, area := numElements(w.in), numElements(w.out)
 	for p := range numElements(x.Dims[:2]) {
@@ -94,8 +94,8 @@ func computeAveragePool(c *call) (*Tensor, error) {
 	return y, nil
 }
 
-// countElements returns the number of elements in each window. If padding is set, it includes
-// elements of the padding, but not those that only ceil_mode adds beyond it.
+// countElements returns the number of input elements in each window. If padding is true, it
+// includes elements of the padding, but not those that only ceil_mode adds beyond it.
 func (w *window) countElements(padding bool) []float64 {
 	padded := *w
 	if padding {
@@ -125,8 +125,8 @@ func computeLpPool(c *call) (*Tensor, error) {
 	return y.mapElements(func(v float64) float64 { return math.Pow(v, 1/p) }), nil
 }
 
-// newGlobalPoolOperator returns an operator that replaces all elements of each channel by f of
-// them. The spatial axes have length 1 in the result.
+// newGlobalPoolOperator returns an operator that replaces the elements of each channel by
+// f(elements). The spatial axes of the result have length 1.
 func newGlobalPoolOperator(f func(line []float64) float64) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
 		var axes []int

@@ -119,8 +119,8 @@ func computeGemm(c *call) (*Tensor, error) {
 	return combineTensors(y.Type, y, bias, func(v, w float64) float64 { return v + beta*w })
 }
 
-// readMatrices returns the first two inputs. It transposes the first if the attribute named transA
-// is set, and the second if the one named transB is.
+// readMatrices returns the first two inputs of the node. It transposes the first if the attribute
+// transA is set, and the second if transB is set.
 func (c *call) readMatrices(transA, transB string) (a, b *Tensor, err error) {
 	in := [2]*Tensor{c.in[0], c.in[1]}
 	for i, name := range [...]string{transA, transB} {
@@ -187,8 +187,8 @@ func computeEinsum(c *call) (*Tensor, error) {
 }
 
 // sumProducts multiplies the elements of all inputs at each index of the shape dims, and adds the
-// product to the element of out at the leading axes of that index. In steps, each input has one
-// stride for each axis of dims.
+// product to the element of out at the leading axes of that index. steps[i] has the stride of input
+// i along each axis of dims.
 func sumProducts(out *Tensor, in []*Tensor, dims []int, steps [][]int) {
 	if slices.Contains(dims, 0) {
 		return
@@ -211,8 +211,8 @@ func sumProducts(out *Tensor, in []*Tensor, dims []int, steps [][]int) {
 	}
 }
 
-// parseEinsum parses an Einsum equation and returns the labels of each input and of the result. It
-// replaces an ellipsis by one label for each axis that it replaces.
+// parseEinsum parses an Einsum equation and returns the labels of each input and of the result. An
+// ellipsis becomes one label for each axis that it represents.
 func parseEinsum(equation string, in []*Tensor) (terms [][]rune, result []rune, err error) {
 	left, right, explicit := strings.Cut(strings.ReplaceAll(equation, " ", ""), "->")
 	parts := strings.Split(left, ",")
@@ -296,7 +296,7 @@ func computeDet(c *call) (*Tensor, error) {
 	})
 }
 
-// reduceMatrices returns a tensor with f of each matrix in the last two axes of x.
+// reduceMatrices returns a tensor of f(matrix) for each matrix in the last two axes of x.
 func reduceMatrices(x *Tensor, f func(matrix []float64) float64) (*Tensor, error) {
 	axes := []int{len(x.Dims) - 2, len(x.Dims) - 1}
 	out, err := x.reduceAxes(axes, f)

@@ -24,8 +24,8 @@ var quantizedOperators = map[string]operator{
 	"QLinearReduceMean":        {1, withOneResult(newQuantizedUnaryOperator("ReduceMean"))},
 }
 
-// runOperator computes the operator named op on the inputs in with the given attributes, in the
-// context of the node of c. It returns the operator's first result.
+// runOperator computes the operator named op on the inputs in with the given attributes, as part of
+// the node of c. It returns the first result.
 func (c *call) runOperator(op string, attributes map[string]*onnx.Attribute, in ...*Tensor) (*Tensor, error) {
 	results, err := c.runOperatorForAll(op, attributes, in...)
 	if err != nil {
@@ -50,10 +50,10 @@ func (c *call) runOperatorForAll(op string, attributes map[string]*onnx.Attribut
 	return o.compute(inner)
 }
 
-// broadcastParameter returns p, a scale or zero point for the tensor x, in a shape that broadcasts
-// to x. The parameter p has a single element, or one for each index of the given axis. If block is
-// positive and p has the rank of x, p may instead have one element for every block consecutive
-// indices of the axis.
+// broadcastParameter returns p, a scale or zero point of the tensor x, in a shape that broadcasts
+// to x. It accepts a p with a single element, or with one for each index of the given axis. If
+// block is positive and p has the rank of x, p may also have one element for every block
+// consecutive indices of the axis.
 func broadcastParameter(p, x *Tensor, axis, block int) (*Tensor, error) {
 	if len(p.Data) == 1 {
 		return newScalar(p.Type, p.Data[0]), nil
@@ -80,8 +80,8 @@ func broadcastParameter(p, x *Tensor, axis, block int) (*Tensor, error) {
 	return p.reshape(dims...)
 }
 
-// selectIndices returns the slices of t at the given indices of an axis, joined along that axis.
-// The caller ensures that the indices are in range.
+// selectIndices returns the slices of t at the indices in places along an axis, joined along that
+// axis. The caller must ensure that the indices are in range.
 func (t *Tensor) selectIndices(axis int, places []int) (*Tensor, error) {
 	if len(places) == 0 {
 		return t.sliceRange(axis, 0, 0)
@@ -194,9 +194,8 @@ func subtractZero(x, zero *Tensor, axis int) (*Tensor, error) {
 	return combineTensors(onnx.Int32, x, zero, func(v, z float64) float64 { return v - z })
 }
 
-// subtractZeros returns the first two inputs minus their zero points. For each of the two,
-// zeros has the number of the zero point's input, and axes has the axis along which the zero
-// point may have several elements.
+// subtractZeros returns the first two inputs minus their zero points. The zero point of input i is
+// input zeros[i], and may have several elements along axis axes[i].
 func (c *call) subtractZeros(axes [2]int, zeros [2]int) (a, b *Tensor, err error) {
 	if a, err = subtractZero(c.in[0], c.input(zeros[0]), axes[0]); err != nil {
 		return nil, nil, err
@@ -221,8 +220,8 @@ func computeConvInteger(c *call) (*Tensor, error) {
 	return c.convolve(x, w, nil)
 }
 
-// computeMatMulIntegerToFloat computes MatMulIntegerToFloat. Its inputs are a, b, their scales,
-// their zero points and a bias.
+// computeMatMulIntegerToFloat computes the operator MatMulIntegerToFloat. Its inputs are the
+// matrices a and b, their scales, their zero points and a bias.
 func computeMatMulIntegerToFloat(c *call) (*Tensor, error) {
 	a, b, err := c.subtractZeros([2]int{-2, -1}, [2]int{4, 5})
 	if err != nil {
@@ -250,8 +249,8 @@ func multiplyAndScale(a, b, scaleA, scaleB, bias *Tensor) (*Tensor, error) {
 	return addTensors(y, bias)
 }
 
-// computeDynamicQuantizeMatMul computes DynamicQuantizeMatMul. Its inputs are a, b, and b's
-// scale, zero point and a bias.
+// computeDynamicQuantizeMatMul computes the operator DynamicQuantizeMatMul. Its inputs are the
+// matrices a and b, the scale and zero point of b, and a bias.
 func computeDynamicQuantizeMatMul(c *call) (*Tensor, error) {
 	s := dynamicScaling(c.in[0])
 	a, err := s.quantize(c.in[0])
@@ -268,8 +267,8 @@ func computeDynamicQuantizeMatMul(c *call) (*Tensor, error) {
 	return multiplyAndScale(a, b, s.scale, c.in[2], c.input(4))
 }
 
-// dequantizeInput returns input i, which is quantized, as floats. Input i+1 is its scale and input
-// i+2 its zero point; both have a single element or one for each index of axis.
+// dequantizeInput returns the quantized input i as floats. Its scale is input i+1 and its zero
+// point input i+2; both have a single element or one for each index of axis.
 func (c *call) dequantizeInput(i, axis int) (*Tensor, error) {
 	if c.input(i) == nil || c.input(i+1) == nil {
 		return nil, fmt.Errorf("missing input %d or its scale, input %d", i, i+1)
@@ -313,8 +312,8 @@ func computeQLinearConv(c *call) (*Tensor, error) {
 	return c.requantize(y, 6)
 }
 
-// dequantizeBias returns the integer bias in input i multiplied by the scales in inputs 1 and 4. It
-// returns nil if the bias is left out.
+// dequantizeBias returns the integer bias in input i multiplied by the scales in inputs 1 and 4, or
+// nil if the node has no such input.
 func (c *call) dequantizeBias(i int) (*Tensor, error) {
 	bias := c.input(i)
 	for _, k := range [...]int{1, 4} {
@@ -423,8 +422,8 @@ func newQuantizedUnaryOperator(op string) func(*call) (*Tensor, error) {
 	}
 }
 
-// permutationToChannelsFirst returns the permutation that moves the last axis to the second
-// position.
+// permutationToChannelsFirst returns the permutation of rank axes that moves the last axis to the
+// second position.
 func permutationToChannelsFirst(rank int) []int {
 	perm := []int{0, rank - 1}
 	for i := 1; i < rank-1; i++ {

@@ -28,8 +28,8 @@ type cell struct {
 }
 
 // newRecurrentOperator returns a recurrent operator whose cells have the given number of gates. The
-// list activations names the default activation functions. The function step updates the state h
-// and the cell state c of cell k in place for the input x.
+// names in activations are the default activation functions. step updates the state h and the cell
+// state c of cell k in place for the input x.
 func newRecurrentOperator(gates int, activations []string, step func(k *cell, x, h, c []float64)) func(*call) ([]*Tensor, error) {
 	return func(c *call) ([]*Tensor, error) {
 		batchFirst := c.flagAttribute("layout")
@@ -71,9 +71,9 @@ func newRecurrentOperator(gates int, activations []string, step func(k *cell, x,
 	}
 }
 
-// readCells returns the cell of each direction of a recurrent node, and whether the direction runs
-// backward. The list missing names the activation functions to use if the node names none.
-func (c *call) readCells(x *Tensor, gates int, missing []string) (cells []*cell, backward []bool, err error) {
+// readCells returns the cell for each direction of a recurrent node, and whether that direction
+// runs backward. The names in defaults are the activation functions to use if the node names none.
+func (c *call) readCells(x *Tensor, gates int, defaults []string) (cells []*cell, backward []bool, err error) {
 	switch direction := c.textAttribute("direction", "forward"); direction {
 	case "forward":
 		backward = []bool{false}
@@ -108,7 +108,7 @@ func (c *call) readCells(x *Tensor, gates int, missing []string) (cells []*cell,
 			return nil, nil, fmt.Errorf("peepholes have shape %v; want %d elements", t.Dims, 3*hidden*n)
 		}
 	}
-	f, err := c.readActivations(missing, n)
+	f, err := c.readActivations(defaults, n)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -116,20 +116,20 @@ func (c *call) readCells(x *Tensor, gates int, missing []string) (cells []*cell,
 		cells = append(cells, &cell{
 			inputs: inputs, hidden: hidden, w: w.Data[i*rows*inputs:][:rows*inputs], r: r.Data[i*rows*hidden:][:rows*hidden],
 			wBias: bias[2*i*rows:][:rows], rBias: bias[(2*i+1)*rows:][:rows], peepholes: peepholes[3*i*hidden:][:3*hidden],
-			f: f[i*len(missing):], linearBeforeGate: c.flagAttribute("linear_before_reset"), coupled: c.flagAttribute("input_forget"), reduce: c.Reduce,
+			f: f[i*len(defaults):], linearBeforeGate: c.flagAttribute("linear_before_reset"), coupled: c.flagAttribute("input_forget"), reduce: c.Reduce,
 		})
 	}
 	return cells, backward, nil
 }
 
 // readActivations returns the activation functions of all directions, one direction after another.
-// They clip their arguments to the range that the attribute clip gives. The list missing names the
+// They clip their arguments to the range in the attribute clip. The names in defaults are the
 // functions of one direction if the node names none.
-func (c *call) readActivations(missing []string, directions int) ([]func(float64) float64, error) {
-	names := slices.Repeat(missing, directions)
+func (c *call) readActivations(defaults []string, directions int) ([]func(float64) float64, error) {
+	names := slices.Repeat(defaults, directions)
 	if a := c.attribute("activations"); a != nil && len(a.Strings) > 0 {
-		if names = a.Strings; len(names) != directions*len(missing) {
-			return nil, fmt.Errorf("found %d activations; want %d for each of %d directions", len(names), len(missing), directions)
+		if names = a.Strings; len(names) != directions*len(defaults) {
+			return nil, fmt.Errorf("found %d activations; want %d for each of %d directions", len(names), len(defaults), directions)
 		}
 	}
 	var alphas, betas []float32
@@ -152,8 +152,8 @@ func (c *call) readActivations(missing []string, directions int) ([]func(float64
 }
 
 // activationFunction returns the activation function with the given name, or nil if the name is
-// unknown. It takes the function's parameters from the front of the lists, which it shortens, and
-// uses the defaults of ONNX once they are empty.
+// unknown. It removes the function's parameters from the front of the lists alphas and betas, and
+// uses ONNX's default for each parameter that the lists lack.
 func (r *interpreter) activationFunction(name string, alphas, betas *[]float32) func(x float64) float64 {
 	next := func(list *[]float32, missing float64) float64 {
 		if len(*list) == 0 {
@@ -255,7 +255,7 @@ func (k *cell) dotProduct(a, b []float64) float64 {
 }
 
 // inputTerm returns the product of row i of the input weights and the input x, plus the row's bias.
-// The rows of a gate follow those of the gate before it.
+// The rows of each gate are consecutive.
 func (k *cell) inputTerm(i int, x []float64) float64 {
 	return k.dotProduct(x, k.w[i*k.inputs:][:k.inputs]) + k.wBias[i]
 }

@@ -38,8 +38,8 @@ var reductionOperators = map[string]operator{
 	"LpNormalization": {1, withOneResult(computeLpNormalization)},
 }
 
-// moveAxesLast returns t with the given axes moved to the end, and the product of their lengths. In
-// moved, each run of that many elements shares one index in all other axes.
+// moveAxesLast returns t with the given axes moved to the end, and the product of their lengths.
+// Each run of that many elements of moved has the same index in all other axes.
 func (t *Tensor) moveAxesLast(axes []int) (moved *Tensor, length int, err error) {
 	length = 1
 	for _, a := range axes {
@@ -49,8 +49,8 @@ func (t *Tensor) moveAxesLast(axes []int) (moved *Tensor, length int, err error)
 	return moved, length, err
 }
 
-// mapLines returns a copy of t in which f has changed, in place, each line of elements along the
-// given axis.
+// mapLines returns a copy of t after f changed, in place, each line of elements along the given
+// axis.
 func (t *Tensor) mapLines(axis int, f func(line []float64)) (*Tensor, error) {
 	moved, length, err := t.moveAxesLast([]int{axis})
 	if err != nil || length == 0 {
@@ -62,7 +62,7 @@ func (t *Tensor) mapLines(axis int, f func(line []float64)) (*Tensor, error) {
 	return moved.transpose(invertPermutation(permutationToEnd(len(t.Dims), axis))...)
 }
 
-// reduceAxes returns t with the elements along the given axes replaced by f of them. These axes
+// reduceAxes returns t with the elements along the given axes replaced by f(elements). These axes
 // have length 1 in the result.
 func (t *Tensor) reduceAxes(axes []int, f func(line []float64) float64) (*Tensor, error) {
 	dims := slices.Clone(t.Dims)
@@ -95,15 +95,15 @@ func (t *Tensor) dropAxes(axes []int) (*Tensor, error) {
 	return t.reshape(dims...)
 }
 
-// newReduceOperator returns an operator that replaces the elements along some axes by f of them.
+// newReduceOperator returns an operator that replaces the elements along some axes by f(elements).
 // The axes are an attribute or, in newer operator sets, an input. If none are listed, the operator
 // reduces all axes.
 func newReduceOperator(f func(line []float64) float64) func(*call) (*Tensor, error) {
 	return newReduceOperatorPerCall(func(*call) func([]float64) float64 { return f })
 }
 
-// newReduceOperatorPerCall is like newReduceOperator, but calls function to get the reduction, for
-// reductions that depend on the attributes of the node or on the options.
+// newReduceOperatorPerCall is like newReduceOperator, but calls function for each node to get the
+// reduction, because it depends on attributes of the node or on the options.
 func newReduceOperatorPerCall(function func(*call) func(line []float64) float64) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
 		x, f := c.in[0], function(c)
@@ -190,9 +190,9 @@ func (r *interpreter) logSumExp(x []float64) float64 {
 	return most + r.elementaryFunction("Log")(total)
 }
 
-// newArgOperator returns an operator that finds the index of the best element along an axis, where
-// better reports whether a is better than b. Of several equal elements it chooses the first, or the
-// last if select_last_index is set.
+// newArgOperator returns an operator that finds the index of the best element along an axis; better
+// reports whether a is better than b. Of several equal elements it chooses the first, or the last
+// if select_last_index is set.
 func newArgOperator(better func(a, b float64) bool) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
 		x := c.in[0]

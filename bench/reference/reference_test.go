@@ -12,7 +12,7 @@ import (
 	ox "anesim/loader/network/onnx/onnxtest"
 )
 
-// floats returns a float32 tensor.
+// floats returns a float32 tensor with the given shape and values.
 func floats(dims []int, values ...float64) *Tensor {
 	return &Tensor{Type: onnx.Float, Dims: dims, Data: values}
 }
@@ -97,7 +97,7 @@ func operatorTests() []operatorTest {
 
 func part(m ...ox.Message) []ox.Message { return m }
 
-// runGraph runs a graph from x to y.
+// runGraph computes the output y of a graph from its input x. The graph consists of parts.
 func runGraph(x *Tensor, o Options, parts ...ox.Message) (*Tensor, error) {
 	dims := slices.Clone(x.Dims)
 	for i := range dims {

@@ -21,8 +21,8 @@ func computeUpsample(c *call) (*Tensor, error) {
 	return c.resizeTo(c.in[0], scales, nil, "asymmetric", "floor")
 }
 
-// readScales returns the scales in the given input or, in old operator sets, in the attributes. It
-// returns nil if the node has none.
+// readScales returns the scales in input number input or, in old operator sets, in the attributes.
+// It returns nil if the node has none.
 func (c *call) readScales(input int) ([]float64, error) {
 	if t := c.input(input); t != nil && len(t.Data) > 0 {
 		return t.Data, nil
@@ -90,9 +90,9 @@ func computeResize(c *call) (*Tensor, error) {
 	return c.resizeTo(x, scales, sizes, c.textAttribute("coordinate_transformation_mode", mode), c.textAttribute("nearest_mode", nearest))
 }
 
-// keepAspectRatio applies a keep_aspect_ratio_policy of Resize to the requested sizes of an input
-// with shape dims. For the policy "stretch" it returns the sizes and nil. Otherwise it returns
-// sizes and scales with a common scale for the given axes: the largest requested one for
+// keepAspectRatio applies a keep_aspect_ratio_policy of Resize to the requested sizes of the given
+// axes of an input with shape dims. For the policy "stretch" it returns the sizes and nil.
+// Otherwise it returns sizes and scales with one common scale: the largest requested one for
 // "not_smaller", and the smallest for any other policy.
 func keepAspectRatio(policy string, dims, sizes, axes []int) ([]int, []float64) {
 	if policy == "stretch" || len(axes) == 0 {
@@ -114,8 +114,8 @@ func keepAspectRatio(policy string, dims, sizes, axes []int) ([]int, []float64) 
 	return sizes, scales
 }
 
-// resizeTo resizes x along one axis after another to the given sizes, or by the given scales. If
-// scales is nil, the scales follow from the sizes.
+// resizeTo resizes x, one axis after another, to the given sizes or by the given scales. If scales
+// is nil, they are computed from the sizes.
 func (c *call) resizeTo(x *Tensor, scales []float64, sizes []int, mode, nearest string) (*Tensor, error) {
 	rank := len(x.Dims)
 	if sizes == nil && len(scales) != rank || sizes != nil && (len(sizes) != rank || scales != nil && len(scales) != rank) {
@@ -247,12 +247,12 @@ func (r *resampling) inputCoordinate(o float64) (float64, error) {
 	return 0, fmt.Errorf("unknown coordinate_transformation_mode %q; want a mode of ONNX, such as half_pixel or align_corners", r.mode)
 }
 
-// elementWeights returns the weights of consecutive input elements, starting at index first, for
+// elementWeights returns the weights of consecutive input elements, beginning at index first, for
 // the interpolation at a coordinate. An index outside the axis means the element at that end.
-func (r *resampling) elementWeights(at float64) (first int, weights []float64, err error) {
+func (r *resampling) elementWeights(coordinate float64) (first int, weights []float64, err error) {
 	switch r.method {
 	case "nearest":
-		first, err = r.roundToElement(at)
+		first, err = r.roundToElement(coordinate)
 		return first, []float64{1}, err
 	case "linear", "bilinear", "cubic":
 	default:
@@ -266,11 +266,11 @@ func (r *resampling) elementWeights(at float64) (first int, weights []float64, e
 	if r.antialias && r.scale < 1 {
 		stretch = 1 / r.scale
 	}
-	first = int(math.Floor(at-reach*stretch)) + 1
-	end := int(math.Ceil(at + reach*stretch))
+	first = int(math.Floor(coordinate-reach*stretch)) + 1
+	end := int(math.Ceil(coordinate + reach*stretch))
 	total := 0.0
 	for i := first; i < end || len(weights) == 0; i++ {
-		w := kernel((float64(i) - at) / stretch)
+		w := kernel((float64(i) - coordinate) / stretch)
 		if r.exclude && (i < 0 || i >= r.n) {
 			w = 0
 		}
@@ -282,18 +282,18 @@ func (r *resampling) elementWeights(at float64) (first int, weights []float64, e
 	return first, weights, nil
 }
 
-// roundToElement rounds a coordinate to the index of an element, as the attribute nearest_mode
-// says. It returns an error if the mode is unknown.
-func (r *resampling) roundToElement(at float64) (int, error) {
+// roundToElement rounds a coordinate to the index of an element according to the attribute
+// nearest_mode. It returns an error if the mode is unknown.
+func (r *resampling) roundToElement(coordinate float64) (int, error) {
 	switch r.nearest {
 	case "round_prefer_floor":
-		return int(math.Ceil(at - 0.5)), nil
+		return int(math.Ceil(coordinate - 0.5)), nil
 	case "round_prefer_ceil":
-		return int(math.Floor(at + 0.5)), nil
+		return int(math.Floor(coordinate + 0.5)), nil
 	case "floor":
-		return int(math.Floor(at)), nil
+		return int(math.Floor(coordinate)), nil
 	case "ceil":
-		return int(math.Ceil(at)), nil
+		return int(math.Ceil(coordinate)), nil
 	}
 	return 0, fmt.Errorf("unknown nearest_mode %q; want round_prefer_floor, round_prefer_ceil, floor or ceil", r.nearest)
 }
@@ -342,14 +342,14 @@ type gridSampler struct {
 	dims          []int
 }
 
-// interpolate returns the interpolated value of a plane at place. The coordinates of place run
-// from -1 to 1 across each axis, and that of the last axis comes first. Far outside the plane the
-// value is 0.
-func (g *gridSampler) interpolate(plane, place []float64) (float64, error) {
+// interpolate returns the interpolated value of a plane at a point. The coordinates of the point
+// run from -1 to 1 across each axis, and that of the last axis comes first. Far outside the plane
+// the value is 0.
+func (g *gridSampler) interpolate(plane, point []float64) (float64, error) {
 	firsts, weights := make([]int, len(g.dims)), make([][]float64, len(g.dims))
 	taps := make([]int, len(g.dims))
 	for i, n := range g.dims {
-		p := place[len(place)-1-i]
+		p := point[len(point)-1-i]
 		at := ((p+1)*float64(n) - 1) / 2
 		if g.corners {
 			at = (p + 1) / 2 * float64(n-1)
@@ -394,25 +394,25 @@ func (g *gridSampler) interpolate(plane, place []float64) (float64, error) {
 	return total, nil
 }
 
-// padCoordinate moves a coordinate that lies outside an axis of n elements into the axis, as the
-// padding mode says. It returns the coordinate unchanged if the mode is zeros.
-func (g *gridSampler) padCoordinate(at float64, n int) float64 {
+// padCoordinate moves a coordinate outside an axis of n elements into the axis, according to the
+// padding mode. It returns the coordinate unchanged if the mode is zeros.
+func (g *gridSampler) padCoordinate(coordinate float64, n int) float64 {
 	low, high := -0.5, float64(n)-0.5
 	if g.corners {
 		low, high = 0, float64(n-1)
 	}
 	switch g.padding {
 	case "border":
-		return min(max(at, 0), float64(n-1))
+		return min(max(coordinate, 0), float64(n-1))
 	case "reflection":
 		span := high - low
 		if span == 0 {
 			return 0
 		}
-		at = math.Mod(abs(at-low), 2*span)
-		return min(max(min(at, 2*span-at)+low, 0), float64(n-1))
+		coordinate = math.Mod(abs(coordinate-low), 2*span)
+		return min(max(min(coordinate, 2*span-coordinate)+low, 0), float64(n-1))
 	}
-	return at
+	return coordinate
 }
 
 // computeAffineGrid computes AffineGrid: it returns the coordinates to which matrices

@@ -129,11 +129,11 @@ func computeShape(c *call) (*Tensor, error) {
 
 // clampIndex converts an index of an axis of n elements to a position between 0 and n. A negative
 // index counts from the end; an index out of range becomes the nearer bound.
-func clampIndex(at, n int) int {
-	if at < 0 {
-		at += n
+func clampIndex(index, n int) int {
+	if index < 0 {
+		index += n
 	}
-	return min(max(at, 0), n)
+	return min(max(index, 0), n)
 }
 
 func computeSize(c *call) (*Tensor, error) {
@@ -162,7 +162,7 @@ func computeConcat(c *call) (*Tensor, error) {
 }
 
 // concatenate joins the tensors in list along an axis. It returns an error if they differ in any
-// other dimension. The caller ensures that the first tensor has the axis.
+// other dimension. The caller must ensure that the first tensor has the axis.
 func concatenate(list []*Tensor, axis int) (*Tensor, error) {
 	dims := slices.Clone(list[0].Dims)
 	dims[axis] = 0
@@ -191,9 +191,9 @@ func concatenate(list []*Tensor, axis int) (*Tensor, error) {
 	return out, nil
 }
 
-// computeSplit computes Split. The sizes of the parts are an input or an attribute. If they are
-// left out, the axis is divided evenly with rounding up, so that the last parts may be smaller or
-// empty.
+// computeSplit computes the operator Split. The sizes of the parts are an input or an attribute.
+// Without sizes, the axis is divided evenly with rounding up, so that the last parts may be smaller
+// or empty.
 func computeSplit(c *call) ([]*Tensor, error) {
 	x := c.in[0]
 	axis, err := resolveAxis(c.intAttribute("axis", 0), len(x.Dims))
@@ -229,8 +229,8 @@ func computeSplit(c *call) ([]*Tensor, error) {
 	return parts, nil
 }
 
-// sliceRange returns the slice of t with the indices from <= k < to along an axis. The caller
-// ensures that these indices are in range.
+// sliceRange returns the slice of t with the indices from to to-1 along an axis. The caller must
+// ensure that these indices are in range.
 func (t *Tensor) sliceRange(axis, from, to int) (*Tensor, error) {
 	dims, steps := slices.Clone(t.Dims), strides(t.Dims)
 	dims[axis] = to - from
@@ -471,8 +471,8 @@ func computeSpaceToDepth(c *call) (*Tensor, error) {
 	return c.in[0].splitTransposeJoin([]int{d[0], d[1], d[2] / b, b, d[3] / b, b}, []int{0, 3, 5, 1, 2, 4}, []int{d[0], d[1] * b * b, d[2] / b, d[3] / b})
 }
 
-// splitTransposeJoin reshapes t to the shape split, permutes the axes of that by perm, and
-// reshapes the result to the shape join.
+// splitTransposeJoin reshapes t to the shape split, permutes its axes by perm, and reshapes the
+// result to the shape join.
 func (t *Tensor) splitTransposeJoin(split, perm, join []int) (*Tensor, error) {
 	t, err := t.reshape(split...)
 	if err != nil {
@@ -506,8 +506,9 @@ func computeTrilu(c *call) (*Tensor, error) {
 	return out, nil
 }
 
-// computeReverseSequence computes ReverseSequence. In each sequence of the batch it reverses as
-// many leading elements along the time axis as the input sequence_lens says, and keeps the rest.
+// computeReverseSequence computes the operator ReverseSequence. In each sequence of the batch, it
+// reverses the first elements along the time axis, as many as the input sequence_lens says, and
+// keeps the rest.
 func computeReverseSequence(c *call) (*Tensor, error) {
 	x, lengths := c.in[0], c.in[1].ints()
 	batch, time := c.intAttribute("batch_axis", 1), c.intAttribute("time_axis", 0)

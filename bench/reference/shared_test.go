@@ -55,8 +55,8 @@ var arrayTypes = map[string]onnx.DataType{
 	"|u1": onnx.Uint8, "|i1": onnx.Int8, "|b1": onnx.Bool,
 }
 
-// readArray reads a .npy file of version 1: a magic string, the length of a header of
-// Python literals, and the values.
+// readArray reads an .npy file of version 1, which consists of a magic string, the length of a
+// header, a header of Python literals, and the values.
 func readArray(t *testing.T, file string) *Tensor {
 	t.Helper()
 	data, err := os.ReadFile(file)

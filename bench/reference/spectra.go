@@ -16,8 +16,8 @@ var spectralOperators = map[string]operator{
 	"BlackmanWindow": {1, withOneResult(newWindowOperator(0.42, 0.5, 0.08))},
 }
 
-// newWindowOperator returns an operator that computes the window function a - b*cos(x) + c*cos(2x),
-// with x from 0 to one period.
+// newWindowOperator returns an operator that computes the window function a - b*cos(x) + c*cos(2x)
+// over one period.
 func newWindowOperator(a, b, c float64) func(*call) (*Tensor, error) {
 	return func(k *call) (*Tensor, error) {
 		if len(k.in[0].Data) != 1 {
@@ -117,8 +117,8 @@ func computeDFT(c *call) (*Tensor, error) {
 	return y.transpose(invertPermutation(perm)...)
 }
 
-// toComplex converts the first n numbers in from to complex numbers. Each number has the given
-// count of parts: 1 if it is real, 2 if it is complex. Missing numbers become 0.
+// toComplex converts the first n numbers in from to complex numbers. Each number has 1 part if it
+// is real and 2 if it is complex. Missing numbers become 0.
 func toComplex(from []float64, parts, n int) []complex128 {
 	line := make([]complex128, n)
 	for i := range min(n, len(from)/parts) {

@@ -49,8 +49,8 @@ func numElements(dims []int) int {
 	return n
 }
 
-// newTensor returns a tensor of zeros. It returns an error if the shape dims is invalid or has more
-// than maxElements elements.
+// newTensor returns a tensor of zeros with the type t and the shape dims. It returns an error if
+// the shape is invalid or has more than maxElements elements.
 func newTensor(t onnx.DataType, dims ...int) (*Tensor, error) {
 	n, err := countElements(dims)
 	if err != nil {
@@ -87,7 +87,7 @@ func (t *Tensor) zerosLike() *Tensor {
 	return &Tensor{Type: t.Type, Dims: slices.Clone(t.Dims), Data: make([]float64, len(t.Data))}
 }
 
-// withType returns a tensor of another type that shares the shape and the values of t.
+// withType returns a tensor of type to that shares the shape and the values of t.
 func (t *Tensor) withType(to onnx.DataType) *Tensor {
 	return &Tensor{Type: to, Dims: t.Dims, Data: t.Data}
 }
@@ -102,8 +102,8 @@ func (t *Tensor) reshape(dims ...int) (*Tensor, error) {
 	return &Tensor{Type: t.Type, Dims: slices.Clone(dims), Data: t.Data}, err
 }
 
-// mapElements returns a tensor with the type and the shape of t whose elements are f of t's
-// elements.
+// mapElements returns a tensor with the type and the shape of t whose elements are f(v) for each
+// element v of t.
 func (t *Tensor) mapElements(f func(float64) float64) *Tensor {
 	out := t.zerosLike()
 	for i, v := range t.Data {
@@ -140,8 +140,8 @@ func strides(dims []int) []int {
 	return s
 }
 
-// copyStrided returns a copy of elements of t as a tensor of shape dims. The element at index
-// comes from offset + sum(index[i]*steps[i]) in t.Data, which the caller ensures is in range.
+// copyStrided returns a tensor of shape dims with elements copied from t. The element at index
+// comes from t.Data[offset + sum(index[i]*steps[i])], which the caller must ensure is in range.
 func (t *Tensor) copyStrided(dims, steps []int, offset int) (*Tensor, error) {
 	out, err := newTensor(t.Type, dims...)
 	if err != nil || len(out.Data) == 0 {
@@ -167,8 +167,8 @@ func (t *Tensor) copyStrided(dims, steps []int, offset int) (*Tensor, error) {
 	return out, nil
 }
 
-// advanceIndex changes index in place to the next index of the shape dims in row-major order.
-// After the last index it returns false and sets all of index to 0.
+// advanceIndex changes index in place to the next index of the shape dims in row-major order, and
+// returns true. After the last index, it sets all of index to 0 and returns false.
 func advanceIndex(index, dims []int) bool {
 	for i := len(index) - 1; i >= 0; i-- {
 		if index[i]++; index[i] < dims[i] {
@@ -237,8 +237,8 @@ func resolveAxis(axis, rank int) (int, error) {
 	return axis, nil
 }
 
-// resolveAxes resolves each of the axes as resolveAxis does. It also returns an error if two are
-// the same.
+// resolveAxes resolves each of the axes as resolveAxis does. It also returns an error if an axis is
+// listed twice.
 func resolveAxes(axes []int, rank int) ([]int, error) {
 	out := make([]int, len(axes))
 	for i, a := range axes {
