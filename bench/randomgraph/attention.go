@@ -6,8 +6,9 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// addGate adds a squeeze-and-excitation gate: an average over pixels, one or two Conv or Gemm
-// nodes over channels, a sigmoid, and the product with x. It needs an x of rank 4.
+// addGate adds a squeeze-and-excitation gate for x to the graph: an average over pixels, one or two
+// Conv or Gemm nodes over channels, a sigmoid, and the product with x. It returns false if x does
+// not have rank 4.
 func addGate(b *builder, x string) bool {
 	v := b.value(x)
 	if len(v.Dims) != 4 || b.magnitude(x) > 200 {
@@ -47,8 +48,9 @@ func addGate(b *builder, x string) bool {
 	return true
 }
 
-// addGateTail adds the second half of a gate to a matrix x: Gemm or MatMul, Reshape to one
-// pixel per channel, and an activation.
+// addGateTail adds the second half of a gate to the graph, which turns a matrix x into one pixel
+// per channel: Gemm or MatMul, Reshape, and an activation. It returns false if a node cannot be
+// added.
 func addGateTail(b *builder, x string) bool {
 	v := b.value(x)
 	if len(v.Dims) != 2 {
@@ -66,8 +68,8 @@ func addGateTail(b *builder, x string) bool {
 	return addActivation(b, y)
 }
 
-// addAttention adds attention as exporters write it. The queries are x; the keys and values
-// are x or a new input.
+// addAttention adds attention to the graph as exporters write it, with x as the queries, and x or a
+// new input as the keys and values. It returns false if x does not fit.
 func addAttention(b *builder, x string) bool {
 	v := b.value(x)
 	r := len(v.Dims)
@@ -88,9 +90,9 @@ func addAttention(b *builder, x string) bool {
 	return true
 }
 
-// addScaledAttention adds the product of queries q and keys k, a scale, sometimes a mask, the
-// softmax and the product with values w. All three have the same rank and leading dims. It
-// returns the name of the result.
+// addScaledAttention adds attention of the queries q, the keys k and the values w to the graph: the
+// product of q and k, a scale, sometimes a mask, a softmax, and the product with w. All three
+// tensors must have the same rank and leading dims. It returns the name of the result.
 func addScaledAttention(b *builder, q, k, w string) string {
 	v := b.value(q)
 	r := len(v.Dims)
@@ -116,7 +118,8 @@ func addScaledAttention(b *builder, q, k, w string) string {
 	return b.addNode("MatMul", []string{s, w}, u.withRange(u.Low, u.High).withDims(append(slices.Clone(dims[:r-1]), u.Dims[r-1])...))
 }
 
-// addScale adds Mul of x and the constant scale, or Div by its reciprocal.
+// addScale adds a Mul of x by the constant scale, or a Div by its reciprocal, and returns the name
+// of the result.
 func addScale(b *builder, x, scale string) string {
 	v := b.value(x)
 	c := b.graph.Constant(scale)
@@ -128,8 +131,8 @@ func addScale(b *builder, x, scale string) string {
 	return b.addNode("Mul", []string{x, scale}, out)
 }
 
-// addMask adds a mask to scores s: a new input, or a causal constant that adds -100 or -10000
-// to later columns.
+// addMask adds a mask to the scores s, and returns the name of the masked scores. The mask is a new
+// input, or a causal constant with -100 or -10000 in the later columns.
 func addMask(b *builder, s string) string {
 	v := b.value(s)
 	r := len(v.Dims)
@@ -151,9 +154,9 @@ func addMask(b *builder, s string) string {
 	return b.addNode("Add", []string{s, m}, v.withRange(v.Low-10000, v.High))
 }
 
-// addMultiHeadAttention adds self-attention of several heads over a batch. Three products of
-// x, or one packed product that is split, become queries, keys and values by Reshape and
-// Transpose.
+// addMultiHeadAttention adds self-attention of x with several heads over a batch to the graph.
+// Three products of x, or one packed product that is split, become queries, keys and values by
+// Reshape and Transpose. It returns false if x does not fit.
 func addMultiHeadAttention(b *builder, x string) bool {
 	v := b.value(x)
 	n, rows, columns := v.Dims[0], v.Dims[1], v.Dims[2]
@@ -199,8 +202,8 @@ func addMultiHeadAttention(b *builder, x string) bool {
 	return true
 }
 
-// addActivationParts adds GELU, SiLU or HardSwish as the separate nodes that exporters
-// write.
+// addActivationParts adds GELU, SiLU or HardSwish of x to the graph, as the separate nodes that
+// exporters write. It returns false if the values of x do not fit.
 func addActivationParts(b *builder, x string) bool {
 	v := b.value(x)
 	m := b.magnitude(x)
@@ -235,8 +238,9 @@ func addActivationParts(b *builder, x string) bool {
 	return true
 }
 
-// addBetweenTransposes adds a Transpose, one or two elementwise operators, and the Transpose
-// back. Sometimes the tensors in between are outputs.
+// addBetweenTransposes adds a Transpose of x, one or two elementwise operators, and the Transpose
+// back to the graph. Sometimes the tensors in between become outputs. It returns false if x does
+// not fit.
 func addBetweenTransposes(b *builder, x string) bool {
 	n := b.rank(x)
 	if n < 2 {
@@ -270,8 +274,9 @@ func addBetweenTransposes(b *builder, x string) bool {
 	return true
 }
 
-// addHeadProducts adds a product with weights, a Reshape of its result into several matrices,
-// and the product of these with a new input or constant.
+// addHeadProducts adds three steps to the graph: a product of x with weights, a Reshape of the
+// result into several matrices, and a product of these with a new input or constant. It returns
+// false if x does not fit.
 func addHeadProducts(b *builder, x string) bool {
 	v := b.value(x)
 	if len(v.Dims) != 2 || len(b.graph.Inputs) >= 4 {
@@ -297,9 +302,9 @@ func addHeadProducts(b *builder, x string) bool {
 	return b.addMatMul(y, z, dims[2], []int{dims[0], dims[1], n})
 }
 
-// addViewProducts multiplies a batch of matrices x by their transposes. It then multiplies
-// the result and x, each reshaped to one matrix, by weights, and adds or subtracts the two
-// products.
+// addViewProducts adds nodes that multiply a batch of matrices x by their transposes, multiply both
+// the result and x, each reshaped to one matrix, by weights, and add or subtract the two products.
+// It returns false if x does not fit.
 func addViewProducts(b *builder, x string) bool {
 	v := b.value(x)
 	if len(v.Dims) != 3 || b.magnitude(x) > 30 || v.Dims[2] < 2 {

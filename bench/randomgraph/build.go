@@ -57,14 +57,14 @@ func (v Value) withDims(dims ...int) Value {
 	return v
 }
 
-// withRange returns the description of a float32 tensor with the shape of v and elements from
-// low to high, which are not exact.
+// withRange returns the description of a float32 tensor with the shape of v and inexact elements
+// from low to high.
 func (v Value) withRange(low, high float64) Value {
 	return Value{Type: onnx.Float, Dims: v.Dims, Low: low, High: high}
 }
 
-// addNode adds a node with the given inputs and one output, which out describes. It returns the
-// name of the output. See addNodeWithOutputs for the attributes.
+// addNode adds a node with the given inputs and a single output, which out describes, and returns
+// the name of the output. Attributes are added as by addNodeWithOutputs.
 func (b *builder) addNode(op string, inputs []string, out Value, attributes ...Attribute) string {
 	return b.addNodeWithOutputs(op, inputs, []Value{out}, attributes...)[0]
 }
@@ -91,7 +91,8 @@ func (b *builder) addNodeWithOutputs(op string, inputs []string, out []Value, at
 	return slices.Clone(n.Outputs)
 }
 
-// addInput adds an input of random multiples of 1/64 from -4 to 4, which fp16 holds exactly.
+// addInput adds an input of shape dims and returns its name. Its values are random multiples of
+// 1/64 from -4 to 4, which fp16 represents exactly.
 func (b *builder) addInput(dims ...int) string {
 	prefix := byte('x')
 	t := &Tensor{Name: b.newName(prefix), Type: onnx.Float, Dims: slices.Clone(dims)}
@@ -112,7 +113,7 @@ func randomMultiples(rng *rand.Rand, n, low, high int, unit float64) []float64 {
 	return values
 }
 
-// addConstant adds a constant and returns its name.
+// addConstant adds a constant with the given type, shape and values, and returns its name.
 func (b *builder) addConstant(t onnx.DataType, dims []int, values []float64) string {
 	c := &Tensor{Name: b.newName('c'), Type: t, Dims: slices.Clone(dims), Values: values, Form: pick(b, RawForm, RawForm, TypedForm, NodeForm)}
 	b.graph.Constants = append(b.graph.Constants, c)
@@ -127,7 +128,8 @@ func (b *builder) addConstant(t onnx.DataType, dims []int, values []float64) str
 	return c.Name
 }
 
-// addNumber adds a float32 constant with one element, of rank 0 or sometimes of shape [1].
+// addNumber adds the float32 constant v, a scalar or sometimes a tensor of shape [1], and returns
+// its name.
 func (b *builder) addNumber(v float64) string {
 	dims := []int{}
 	if b.randomBool(30) {
@@ -136,7 +138,7 @@ func (b *builder) addNumber(v float64) string {
 	return b.addConstant(onnx.Float, dims, []float64{float64(float32(v))})
 }
 
-// addInts adds a constant vector of int64.
+// addInts adds an int64 vector with the given values as a constant, and returns its name.
 func (b *builder) addInts(values ...int) string {
 	f := make([]float64, len(values))
 	for i, v := range values {
@@ -145,8 +147,9 @@ func (b *builder) addInts(values ...int) string {
 	return b.addConstant(onnx.Int64, []int{len(values)}, f)
 }
 
-// addWeights adds a constant whose elements have a standard deviation of about 1/sqrt(k), so
-// that a sum of k products keeps the magnitude of the other factor.
+// addWeights adds a constant of shape dims and returns its name. Its values have a standard
+// deviation of about 1/sqrt(k), so that a sum of k products keeps the magnitude of the other
+// factor.
 func (b *builder) addWeights(k int, dims ...int) string {
 	unit := 64.0 // elements from -1 to 1 have a deviation of 0.58
 	for n := k; n > 1; n /= 4 {
@@ -155,8 +158,9 @@ func (b *builder) addWeights(k int, dims ...int) string {
 	return b.addConstant(onnx.Float, dims, randomMultiples(b.rng, countElements(dims), -64, 64, unit))
 }
 
-// addScales adds a constant of factors or divisors with magnitudes from 0.5 to 2, either all
-// positive or with both signs.
+// addScales adds a constant of shape dims, for use as a factor or divisor, and returns its name.
+// The magnitudes of its values are between 0.5 and 2; the values are all positive or have both
+// signs.
 func (b *builder) addScales(dims ...int) string {
 	values := randomMultiples(b.rng, countElements(dims), 32, 128, 64)
 	if b.randomBool(40) {
@@ -175,7 +179,7 @@ func (b *builder) addOffsets(dims ...int) string {
 	return b.addConstant(onnx.Float, dims, randomMultiples(b.rng, countElements(dims), -128, 128, 64))
 }
 
-// addPositives adds a constant of values from 0.5 to 2.
+// addPositives adds a constant of shape dims with values from 0.5 to 2, and returns its name.
 func (b *builder) addPositives(dims ...int) string {
 	return b.addConstant(onnx.Float, dims, randomMultiples(b.rng, countElements(dims), 32, 128, 64))
 }
@@ -183,8 +187,8 @@ func (b *builder) addPositives(dims ...int) string {
 // randomAxis returns a random axis of a tensor of the given rank.
 func (b *builder) randomAxis(rank int) int { return b.rng.IntN(rank) }
 
-// maybeNegativeAxis returns axis, or sometimes axis - rank, which means the same axis from operator
-// set 11 on.
+// maybeNegativeAxis returns either axis or axis - rank, which means the same axis from operator set
+// 11 on.
 func (b *builder) maybeNegativeAxis(axis, rank int) int {
 	if b.graph.Opset >= 11 && b.randomBool(40) {
 		return axis - rank
@@ -251,8 +255,8 @@ func (b *builder) randomShape(rank int) []int {
 // maxElements is the largest number of elements of a tensor.
 const maxElements = 8192
 
-// broadcastDims returns the shape of an elementwise result of operands with shapes x and y. The
-// result ok is false if they do not broadcast or the result would have more than maxElements
+// broadcastDims returns the shape of the elementwise combination of tensors with shapes x and y. It
+// returns ok = false if they do not broadcast or the result would have more than maxElements
 // elements.
 func broadcastDims(x, y []int) (dims []int, ok bool) {
 	n := max(len(x), len(y))

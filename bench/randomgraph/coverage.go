@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A Coverage counts the operators of graphs, and the pairs and triples of operators in which
-// each reads a result of the one before. The zero value is an empty coverage, ready to use.
+// A Coverage counts the operators of graphs, and the pairs and triples of operators in which each
+// reads a result of the previous one. The zero value is an empty coverage, ready to use.
 type Coverage struct {
 	Graphs, Nodes int
 	Operators     map[string]int // number of nodes by operator, such as "Conv"
@@ -15,9 +15,9 @@ type Coverage struct {
 	Triples       map[string]int // number of triples by name, such as "Conv>Relu>Mul"
 }
 
-// Chains returns the operators along each path of length nodes through g, such as
-// "Conv>Relu>Mul" for length 3. Each node of a path reads a result of the one before. A string
-// occurs once for each path that has these operators.
+// Chains returns the names of the operators along each path of length nodes through g, such as
+// "Conv>Relu>Mul" for length 3. Each node of a path reads a result of the previous one. A name
+// occurs as often as there are such paths.
 func (g *Graph) Chains(length int) []string {
 	makers := g.mapProducers()
 	var chains []string

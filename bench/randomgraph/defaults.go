@@ -11,8 +11,8 @@ var introduced = map[string]int{
 	"QuantizeLinear": 10, "Resize": 11, "Round": 11, "ScatterElements": 11, "ScatterND": 11, "ThresholdedRelu": 10, "Trilu": 14,
 }
 
-// defaultAxis returns the value of the attribute axis of an operator that leaves it out, in a
-// version of the operator set. The result ok is false if the operator has no default axis.
+// defaultAxis returns the default value of the attribute axis of an operator in version opset of
+// the operator set. It returns ok = false if the operator has no default axis.
 func defaultAxis(op string, opset int) (axis int, ok bool) {
 	switch op {
 	case "ArgMax", "ArgMin", "Gather", "GatherElements", "ScatterElements", "Split":
@@ -30,7 +30,8 @@ func defaultAxis(op string, opset int) (axis int, ok bool) {
 	return 0, false
 }
 
-// isDefault reports whether a node of op computes the same without the attribute a.
+// isDefault reports whether a node of op computes the same without the attribute a, because a has
+// its default value.
 func isDefault(op string, a Attribute, opset int) bool {
 	switch a.Kind {
 	case IntKind:

@@ -7,8 +7,8 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// pickActivation returns the name of an operator for addActivation. The operators that follow most
-// convolutions in real networks are frequent.
+// pickActivation returns the name of a random operator for addActivation. It often returns
+// operators that follow most convolutions in real networks.
 func pickActivation(b *builder) string {
 	op := pick(b, "Relu", "Relu", "Relu", "LeakyRelu", "PRelu", "Sigmoid", "Sigmoid", "Tanh", "Erf", "HardSigmoid", "HardSwish",
 		"Elu", "Selu", "Softplus", "Softsign", "Gelu", "Clip", "Clip", "Min", "Max", "Abs", "Neg", "Identity", "Dropout", "Sin", "Cos",
@@ -19,8 +19,8 @@ func pickActivation(b *builder) string {
 	return op
 }
 
-// addActivation adds an elementwise function of x alone, such as Relu, Sigmoid, Clip or Neg. It
-// returns false if the function does not fit the range of x.
+// addActivation adds an elementwise function of x alone to the graph, such as Relu, Sigmoid, Clip
+// or Neg. It returns false if the function does not fit the range of x.
 func addActivation(b *builder, x string) bool {
 	v := b.value(x)
 	op := pickActivation(b)
@@ -81,7 +81,7 @@ func addActivation(b *builder, x string) bool {
 	return true
 }
 
-// addGelu adds Gelu of x. The operator is in the domain com.microsoft, or from operator set 20 on
+// addGelu adds a Gelu of x to the graph, in the domain com.microsoft or, from operator set 20 on,
 // sometimes in the standard domain.
 func addGelu(b *builder, x string) {
 	v := b.value(x)
@@ -94,8 +94,8 @@ func addGelu(b *builder, x string) {
 	b.graph.Nodes[len(b.graph.Nodes)-1].Domain = "com.microsoft"
 }
 
-// addDropout adds Dropout of x, which inference ignores. The ratio is an attribute before operator
-// set 12 and an input from 12 on.
+// addDropout adds a Dropout of x, which inference ignores, to the graph. The ratio is an attribute
+// before operator set 12 and an input since.
 func addDropout(b *builder, x string) {
 	in, a := []string{x}, []Attribute(nil)
 	switch {
@@ -110,7 +110,8 @@ func addDropout(b *builder, x string) {
 	b.addNode("Dropout", in, b.value(x), a...)
 }
 
-// addVariadic adds Sum, Mean, Min or Max of x and up to two tensors that broadcast with it.
+// addVariadic adds a Sum, Mean, Min or Max, as op says, of x and up to two tensors that broadcast
+// with it. It returns false if the result might be too large.
 func addVariadic(b *builder, op, x string) bool {
 	in := []string{x}
 	v := b.value(x)
@@ -152,7 +153,7 @@ func addVariadic(b *builder, op, x string) bool {
 	return true
 }
 
-// addClip adds Clip of x with no, one or two bounds, or Min or Max of x and a number.
+// addClip adds a Clip of x with up to two bounds, or a Min or Max of x and a number, as op says.
 func addClip(b *builder, x, op string) {
 	v := b.value(x)
 	low, high := pick(b, -2.0, -1, -0.5, 0), pick(b, 0.5, 1, 3, 6.0)
@@ -190,8 +191,8 @@ func addClip(b *builder, x, op string) {
 	addClipNode(b, x, from, to, v)
 }
 
-// addClipNode adds Clip of x between two scalar constants and returns its name. A bound that is
-// "" is left out. Before operator set 11 the bounds are attributes.
+// addClipNode adds a Clip of x between two scalar constants and returns the name of the result. A
+// bound of "" is left out. Before operator set 11 the bounds are attributes.
 func addClipNode(b *builder, x, low, high string, out Value) string {
 	if b.graph.Opset < 11 {
 		var a []Attribute
@@ -210,8 +211,8 @@ func addClipNode(b *builder, x, low, high string, out Value) string {
 	return b.addNode("Clip", in, out)
 }
 
-// addPRelu adds PRelu of x with one slope, a slope for each channel (axis 1) or a slope for each
-// element of the last axis. It returns false if x is a scalar.
+// addPRelu adds a PRelu of x with one slope, one for each channel (axis 1), or one for each element
+// of the last axis. It returns false if x is a scalar.
 func addPRelu(b *builder, x string) bool {
 	v := b.value(x)
 	dims := []int{1}
@@ -239,9 +240,9 @@ func onesShape(n int) []int {
 	return d
 }
 
-// randomOperandDims returns the shape of an operand that broadcasts with a tensor of shape x. It
-// is a number, a vector along one axis, x itself, or x with some axes of extent 1. A few shapes
-// make the result larger than x.
+// randomOperandDims returns the shape of a random operand that broadcasts with a tensor of shape x:
+// a number, a vector along one axis, x itself, or x with some axes of extent 1. A few shapes make
+// the result larger than x.
 func randomOperandDims(b *builder, x []int) []int {
 	n := len(x)
 	if n == 0 {
@@ -286,7 +287,8 @@ func randomOperandDims(b *builder, x []int) []int {
 	return d
 }
 
-// addConstantOperand adds Mul, Div, Add or Sub of x and a constant on either side.
+// addConstantOperand adds a Mul, Div, Add or Sub of x and a constant, in either order. It returns
+// false if the result might be too large.
 func addConstantOperand(b *builder, x string) bool {
 	dims := randomOperandDims(b, b.dims(x))
 	out, ok := broadcastDims(b.dims(x), dims)
@@ -315,7 +317,8 @@ func addConstantOperand(b *builder, x string) bool {
 	return b.addBinary(op, in[0], in[1], out)
 }
 
-// addLargeScale multiplies or divides x by a constant with magnitudes from about 1e-5 to 1e4.
+// addLargeScale multiplies or divides x by a constant of shape dims, with magnitudes from about
+// 1e-5 to 1e4. The result has the shape out. It always returns true.
 func addLargeScale(b *builder, x, op string, dims, out []int) bool {
 	power := b.randomInt(-5, 4)
 	if !b.extreme {
@@ -344,8 +347,8 @@ func (b *builder) isDivisor(x string) bool {
 	return v.Low >= 0.24 || v.High <= -0.24
 }
 
-// addBinary adds op of x and y. It returns false if the result might be too large or y might
-// be near zero as a divisor.
+// addBinary adds the operator op of x and y, with a result of shape dims. It returns false if the
+// result might be too large, or if y is a divisor that might be near zero.
 func (b *builder) addBinary(op, x, y string, dims []int) bool {
 	p, q := b.value(x), b.value(y)
 	v := Value{Type: p.Type, Dims: dims}
@@ -389,8 +392,8 @@ func (b *builder) addBinary(op, x, y string, dims []int) bool {
 // maxMagnitude is the largest expected magnitude in a graph that is not extreme.
 const maxMagnitude = 1000
 
-// addCombination adds Add, Sub, Mul, Div, Min or Max of x and another tensor, x itself or a
-// new input.
+// addCombination adds an Add, Sub, Mul, Div, Min or Max of x and a second operand: another tensor,
+// x itself or a new input. It returns false if the operands do not fit.
 func addCombination(b *builder, x string) bool {
 	y := ""
 	switch k := b.rng.IntN(100); {
@@ -430,8 +433,8 @@ func addCombination(b *builder, x string) bool {
 	return b.addBinary(op, x, y, dims)
 }
 
-// makePositive adds nodes for |x| plus a number from 0.5 to 1.5, and returns the name of the
-// sum. It leaves out Abs if x cannot be negative.
+// makePositive adds nodes that compute |x| plus a number from 0.5 to 1.5, and returns the name of
+// the sum. It omits the Abs if x cannot be negative.
 func makePositive(b *builder, x string) string {
 	v := b.value(x)
 	m := b.magnitude(x)
@@ -446,8 +449,9 @@ func makePositive(b *builder, x string) string {
 	return b.addNode("Add", []string{x, c}, Value{Type: onnx.Float, Dims: out, Low: v.Low + 0.5, High: v.High + 1.5})
 }
 
-// addLimitedFunction adds Exp, Log, Sqrt, Reciprocal or Pow of x. If the function needs positive
-// arguments, it first adds nodes that make x positive.
+// addLimitedFunction adds an Exp, Log, Sqrt, Reciprocal or Pow of x to the graph. If the function
+// needs positive arguments, it first adds nodes that make x positive. It returns false if the range
+// of x does not fit.
 func addLimitedFunction(b *builder, x string) bool {
 	op := pick(b, "Exp", "Log", "Sqrt", "Reciprocal", "Pow", "Pow")
 	v := b.value(x)
@@ -492,8 +496,8 @@ func addLimitedFunction(b *builder, x string) bool {
 	return true
 }
 
-// addBatchNormalization adds BatchNormalization of x, whose axis 1 has the channels. It returns
-// false if x has fewer than two axes or its elements are too large.
+// addBatchNormalization adds a BatchNormalization of x, whose axis 1 is the channel axis. It
+// returns false if x has fewer than two axes or its elements are too large.
 func addBatchNormalization(b *builder, x string) bool {
 	v := b.value(x)
 	if len(v.Dims) < 2 {

@@ -145,8 +145,8 @@ func (t *Tensor) encode() message {
 	return m.appendBytes(5, packed)
 }
 
-// encodeNode returns a Constant node that produces t. A number or a list of integers is an
-// attribute of its own type if the operator set has one.
+// encodeNode returns an encoded Constant node that produces t. A number or a list of integers is
+// stored in its own attribute if the operator set has one.
 func (t *Tensor) encodeNode(opset int) message {
 	n := message{}.appendText(2, t.Name).appendText(3, "constant "+t.Name).appendText(4, "Constant")
 	switch {
@@ -163,7 +163,7 @@ func (t *Tensor) encodeNode(opset int) message {
 	return n.appendBytes(5, message{}.appendText(1, "value").appendBytes(tensorField, t.encode()).appendInt(20, tensorKind))
 }
 
-// clampInt64 returns v as an integer, or the largest one if v is at least 1<<62.
+// clampInt64 returns v as an integer, or the largest int64 if v is at least 1<<62.
 func clampInt64(v float64) int64 {
 	if v < 1<<62 {
 		return int64(v)
@@ -171,8 +171,8 @@ func clampInt64(v float64) int64 {
 	return math.MaxInt64
 }
 
-// encodeValues returns the values of t in its type, little-endian. It clamps values above the
-// range of int64.
+// encodeValues returns the values of t as little-endian bytes of its type. It clamps values above
+// the range of int64.
 func (t *Tensor) encodeValues() []byte {
 	var b []byte
 	for _, v := range t.Values {

@@ -9,8 +9,8 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// Options bound the graphs that New and Generate return. A field that is 0 or false means
-// its default.
+// Options sets bounds for the graphs that [New] and [Generate] return. A field that is 0 or false
+// means its default.
 type Options struct {
 	// MinNodes and MaxNodes bound the number of nodes. The defaults are 2 and 8. A graph can
 	// have more than MaxNodes nodes, because the last choice may add a pattern of up to 17
@@ -24,8 +24,7 @@ type Options struct {
 	Extreme bool
 }
 
-// New returns the random graph that belongs to a seed. The same seed and options give the same
-// graph on every machine.
+// New returns a random graph. The same seed and options give the same graph on every machine.
 func New(seed uint64, o Options) *Graph {
 	g := Generate(rand.New(rand.NewPCG(seed, 0)), o)
 	g.Seed = fmt.Sprint(seed)
@@ -63,8 +62,7 @@ var fusableOperators = []string{"Conv", "ConvTranspose", "Gemm", "MatMul", "Aver
 // compiler can remove them or merge operators across them.
 var viewOperators = []string{"Reshape", "Transpose", "Flatten", "Squeeze", "Unsqueeze"}
 
-// Generate returns a random graph with the choices of rng. The graph is valid ONNX: it conforms
-// to the specification of its operators.
+// Generate returns a random graph that is valid ONNX, with choices drawn from rng.
 func Generate(rng *rand.Rand, o Options) *Graph {
 	o.MinNodes, o.MaxNodes = cmp.Or(o.MinNodes, 2), cmp.Or(o.MaxNodes, 8)
 	for {
@@ -99,8 +97,8 @@ func tryGenerate(rng *rand.Rand, o Options) *Graph {
 	return b.graph
 }
 
-// chooseStart returns the name of the tensor from which the graph continues: mostly a result of
-// the last node, sometimes any tensor. If there is no node, it returns first.
+// chooseStart returns the name of the tensor from which the graph continues: mostly a result of the
+// last node, sometimes any tensor. It returns first if there are no nodes.
 func (b *builder) chooseStart(first string) string {
 	if len(b.graph.Nodes) == 0 {
 		return first
@@ -112,8 +110,8 @@ func (b *builder) chooseStart(first string) string {
 	return pick(b, b.names...)
 }
 
-// tryChoice lets a random choice add nodes that read x. If the choice fails or needs a newer
-// operator set, tryChoice restores the nodes, the inputs and the list of tensors.
+// tryChoice adds random nodes that read x. If that fails or needs a newer operator set, it restores
+// the nodes, the inputs and the list of tensors.
 func (b *builder) tryChoice(x string) {
 	v := b.value(x)
 	nodes, inputs, made := len(b.graph.Nodes), len(b.graph.Inputs), len(b.names)
@@ -127,8 +125,8 @@ func (b *builder) tryChoice(x string) {
 	}
 }
 
-// chooseOperator returns the add function of a random choice for the type of x and the
-// operator that produced it.
+// chooseOperator returns a random function that adds nodes, such as addPool, among those that fit
+// the type of x and the operator that produced it.
 func (b *builder) chooseOperator(x string) func(*builder, string) bool {
 	v := b.value(x)
 	switch v.Type {
@@ -163,8 +161,8 @@ func (b *builder) chooseOperator(x string) func(*builder, string) bool {
 	return addViewOperator
 }
 
-// chooseOutputs makes every tensor that no node reads an output of the graph, and some that
-// nodes read. Sometimes a constant is an output too.
+// chooseOutputs makes every tensor that no node reads an output of the graph, along with some
+// tensors that nodes read and sometimes a constant.
 func (b *builder) chooseOutputs() {
 	g := b.graph
 	read := map[string]bool{}

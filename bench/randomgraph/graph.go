@@ -9,7 +9,7 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// A Value describes a tensor of a graph: its type, its shape and the range of its elements.
+// A Value describes a tensor of a graph by its type, its shape and the range of its elements.
 type Value struct {
 	Type onnx.DataType
 	Dims []int
@@ -40,8 +40,8 @@ const (
 	NodeForm              // a Constant node
 )
 
-// An Attribute is a named argument of a node. Kind says which of the fields Int, Float, Text,
-// Ints and Floats has its value.
+// An Attribute is a named argument of a node. Kind selects the field that holds the value: Int,
+// Float, Text, Ints or Floats.
 type Attribute struct {
 	Name   string
 	Kind   Kind
@@ -92,8 +92,7 @@ func countElements(dims []int) int {
 	return n
 }
 
-// Copy returns a copy of g. The copy shares the Values of inputs and constants with g and
-// nothing else.
+// Copy returns a copy of g that shares only the values of inputs and constants with g.
 func (g *Graph) Copy() *Graph {
 	c := &Graph{Seed: g.Seed, Opset: g.Opset, Outputs: slices.Clone(g.Outputs), Values: make(map[string]Value, len(g.Values))}
 	for name, v := range g.Values {
@@ -138,7 +137,7 @@ func findTensor(list []*Tensor, name string) *Tensor {
 // Constant returns the constant of g with the given name, or nil if there is none.
 func (g *Graph) Constant(name string) *Tensor { return findTensor(g.Constants, name) }
 
-// mapProducers maps the name of each tensor to the index of the node that produces it.
+// mapProducers returns, by the name of the tensor, the index of the node that produces it.
 func (g *Graph) mapProducers() map[string]int {
 	m := map[string]int{}
 	for i, n := range g.Nodes {
@@ -151,8 +150,8 @@ func (g *Graph) mapProducers() map[string]int {
 	return m
 }
 
-// String returns g as text: a line for each input and each node, and a line with the outputs. A
-// line of a node looks like
+// String returns g as text, with a line for each input, each node and the list of outputs. The line
+// of a node looks like
 //
 //	t1[2,3,4] = Mul(x[2,3,4], c1:const[3,1])
 func (g *Graph) String() string {
@@ -188,8 +187,8 @@ func (g *Graph) formatNode(n *Node) string {
 	return s
 }
 
-// formatTensor returns a tensor's name and shape, and its values if it is a constant of up to eight
-// elements.
+// formatTensor returns text with the name and shape of a tensor, and the values of a constant with
+// up to eight elements.
 func (g *Graph) formatTensor(name string) string {
 	if name == "" {
 		return "_"

@@ -6,9 +6,9 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// addHostOperator adds an operator that the engine does not compute, so that the host must:
-// CumSum, Resize, GridSample, GatherElements, GatherND, a scatter, Trilu, Einsum or Mod. It
-// returns false if the operator does not fit x.
+// addHostOperator adds an operator on x that the engine does not support and the host computes:
+// CumSum, Resize, GridSample, GatherElements, GatherND, a scatter, Trilu, Einsum or Mod. It returns
+// false if the operator does not fit x.
 func addHostOperator(b *builder, x string) bool {
 	v := b.value(x)
 	n := len(v.Dims)
@@ -60,8 +60,8 @@ func addHostOperator(b *builder, x string) bool {
 	return true
 }
 
-// addGatherND adds GatherND of up to four slices of x, whose one or two leading indices are
-// constants.
+// addGatherND adds a GatherND of up to four slices of x, selected by one or two constant leading
+// indices.
 func addGatherND(b *builder, x string) {
 	v := b.value(x)
 	depth := b.randomInt(1, min(2, len(v.Dims)))
@@ -79,8 +79,8 @@ func addGatherND(b *builder, x string) {
 	b.addNode("GatherND", []string{x, b.addConstant(onnx.Int64, []int{count, depth}, indices)}, v.withDims(append([]int{count}, v.Dims[depth:]...)...), a...)
 }
 
-// addGridSample adds GridSample of x at random constant coordinates from -1 to 1. It returns
-// false unless x has rank 4.
+// addGridSample adds a GridSample of x at random constant coordinates from -1 to 1. It returns
+// false if x does not have rank 4.
 func addGridSample(b *builder, x string) bool {
 	v := b.value(x)
 	if len(v.Dims) != 4 {
@@ -96,8 +96,8 @@ func addGridSample(b *builder, x string) bool {
 	return true
 }
 
-// addScatter adds ScatterND or ScatterElements of constants into some slices of axis 0 of x. No
-// slice occurs twice, because the order of updates is not defined.
+// addScatter adds a ScatterND or ScatterElements of constants into slices along axis 0 of x. No
+// slice occurs twice, because the order of updates is undefined.
 func addScatter(b *builder, x string) bool {
 	v := b.value(x)
 	rows := b.rng.Perm(v.Dims[0])[:b.randomInt(1, min(4, v.Dims[0]))]
@@ -121,8 +121,8 @@ func addScatter(b *builder, x string) bool {
 	return true
 }
 
-// addEinsum adds Einsum of a batch of matrices x and a constant matrix, with one of several
-// spellings of the equation. It returns false unless x has rank 3.
+// addEinsum adds an Einsum of a batch of matrices x and a constant matrix, with one of several
+// spellings of the equation. It returns false if x does not have rank 3.
 func addEinsum(b *builder, x string) bool {
 	v := b.value(x)
 	if len(v.Dims) != 3 {
@@ -142,9 +142,9 @@ func addEinsum(b *builder, x string) bool {
 	return true
 }
 
-// addResize adds Resize of the last two axes of x, to given sizes or by given factors, in one of
-// the modes "nearest", "linear" and "cubic". In operator set 9 it adds Upsample. It returns
-// false unless x has rank 4.
+// addResize adds a Resize of the last two axes of x, to given sizes or by given factors, in one of
+// the modes "nearest", "linear" and "cubic". In operator set 9 it adds an Upsample instead. It
+// returns false if x does not have rank 4.
 func addResize(b *builder, x string) bool {
 	v := b.value(x)
 	if len(v.Dims) != 4 || b.graph.Opset == 10 {
@@ -201,9 +201,8 @@ func addResize(b *builder, x string) bool {
 	return true
 }
 
-// randomInterpolation returns random values of Resize's attributes mode,
-// coordinate_transformation_mode and nearest_mode, in a combination with which every element has
-// one correct value.
+// randomInterpolation returns random values of the attributes mode, coordinate_transformation_mode
+// and nearest_mode of Resize, in a combination that leaves one correct value for every element.
 func randomInterpolation(b *builder) (mode, coordinates, nearest string) {
 	mode, coordinates, nearest = "nearest", "asymmetric", "floor"
 	switch {
@@ -217,8 +216,9 @@ func randomInterpolation(b *builder) (mode, coordinates, nearest string) {
 	return mode, coordinates, nearest
 }
 
-// addComputedReshape adds nodes that compute a shape from the shape of x: a Reshape of x to
-// it, or a constant of that shape that is added to x.
+// addComputedReshape adds nodes that compute a shape from the shape of x, and then either a Reshape
+// of x to it or a constant of that shape, which is added to x. It returns false if x has fewer than
+// two axes or the operator set is too old.
 func addComputedReshape(b *builder, x string) bool {
 	v := b.value(x)
 	n := len(v.Dims)

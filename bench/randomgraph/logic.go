@@ -6,8 +6,8 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// addComparison adds a comparison of exact values with a constant, and often an operator that
-// reads the result.
+// addComparison adds a comparison of x with a constant, and often an operator that reads the
+// result. It returns false if the elements of x are not exact.
 func addComparison(b *builder, x string) bool {
 	v := b.value(x)
 	if !v.Exact || v.Type != onnx.Float {
@@ -27,8 +27,8 @@ func addComparison(b *builder, x string) bool {
 	return !b.randomBool(70) || addBoolOperator(b, y)
 }
 
-// addBoolOperator adds Not, a Cast, Where, or And, Or or Xor of the bool tensor x and another
-// one.
+// addBoolOperator adds an operator that reads the bool tensor x: Not, Cast or Where, or And, Or or
+// Xor with another bool tensor.
 func addBoolOperator(b *builder, x string) bool {
 	v := b.value(x)
 	switch b.rng.IntN(5) {
@@ -53,8 +53,8 @@ func addBoolOperator(b *builder, x string) bool {
 	return true
 }
 
-// addWhere adds Where with the bool tensor x as its condition. The operands are a float32
-// tensor, and another one or a constant.
+// addWhere adds a Where with the bool tensor x as its condition. It selects between a float32
+// tensor and another one or a constant.
 func addWhere(b *builder, x string) bool {
 	v := b.value(x)
 	y := b.findOther("", func(u Value) bool {
@@ -84,9 +84,9 @@ func addWhere(b *builder, x string) bool {
 	return true
 }
 
-// addRounding adds an operator whose result jumps, such as Round, Sign or a Cast to an integer
-// or bool type. It returns false unless the elements of x are exact, so that the result has one
-// correct value.
+// addRounding adds an operator whose result jumps, such as Round, Sign or a Cast of x to an integer
+// or bool type. It returns false if the elements of x are not exact, because the result would have
+// several correct values.
 func addRounding(b *builder, x string) bool {
 	v := b.value(x)
 	if !v.Exact || v.Type != onnx.Float {
@@ -115,8 +115,8 @@ func addRounding(b *builder, x string) bool {
 	return true
 }
 
-// addIntOperator adds a Cast of the integer tensor x to float32, or a sum, difference or product
-// of x and small constants.
+// addIntOperator adds a Cast of the integer tensor x to float32, or a sum, difference or product of
+// x and small constants.
 func addIntOperator(b *builder, x string) bool {
 	v := b.value(x)
 	if v.Type != onnx.Int64 && v.Type != onnx.Int32 {
@@ -138,8 +138,8 @@ func addIntOperator(b *builder, x string) bool {
 	return true
 }
 
-// addArgOrTopK adds ArgMax, ArgMin or TopK of x along a random axis. It returns false unless the
-// elements of x are exact, because rounding to fp16 could change their order.
+// addArgOrTopK adds an ArgMax, ArgMin or TopK of x along a random axis. It returns false if the
+// elements of x are not exact, because rounding to fp16 could change their order.
 func addArgOrTopK(b *builder, x string) bool {
 	v := b.value(x)
 	n := len(v.Dims)

@@ -6,9 +6,9 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// addSoftmax adds Softmax, LogSoftmax or Hardmax of x over a random axis. Sometimes it
-// multiplies x by 4 first, so that most probabilities are near 0. It returns false if x is a
-// scalar or its elements are too large.
+// addSoftmax adds a Softmax, LogSoftmax or Hardmax of x along a random axis. It sometimes
+// multiplies x by 4 first, so that most probabilities are near 0. It returns false if x is a scalar
+// or its elements are too large.
 func addSoftmax(b *builder, x string) bool {
 	v := b.value(x)
 	n := len(v.Dims)
@@ -33,8 +33,8 @@ func addSoftmax(b *builder, x string) bool {
 	return true
 }
 
-// addNormalization adds a normalization over the last axis or over pixels, as one operator or
-// as the separate nodes that exporters write.
+// addNormalization adds a normalization of x along the last axis or over pixels, as one operator or
+// as the separate nodes that exporters write. It returns false if x does not fit.
 func addNormalization(b *builder, x string) bool {
 	if b.rank(x) == 0 || b.magnitude(x) > 100 {
 		return false
@@ -58,7 +58,7 @@ func addNormalization(b *builder, x string) bool {
 	return true
 }
 
-// addLayerNormalization adds LayerNormalization of x over its last axes, with or without an
+// addLayerNormalization adds a LayerNormalization of x along its last axes, with or without an
 // offset. It returns false if the last axis has fewer than four elements.
 func addLayerNormalization(b *builder, x string) bool {
 	v := b.value(x)
@@ -79,9 +79,9 @@ func addLayerNormalization(b *builder, x string) bool {
 	return true
 }
 
-// addLayerNormalizationParts adds a layer normalization of x as exporters write it in older
-// operator sets: ReduceMean, Sub, Pow or Mul, ReduceMean, Add, Sqrt and Div, and sometimes a
-// scale and an offset.
+// addLayerNormalizationParts adds a layer normalization of x as exporters write it for older
+// operator sets: ReduceMean, Sub, Pow or Mul, ReduceMean, Add, Sqrt and Div, and sometimes a scale
+// and an offset. It returns false if x does not fit.
 func addLayerNormalizationParts(b *builder, x string) bool {
 	v := b.value(x)
 	n := len(v.Dims)
@@ -111,8 +111,8 @@ func addLayerNormalizationParts(b *builder, x string) bool {
 	return true
 }
 
-// addDivisionByRoot adds nodes for x / sqrt(variance + 1/16), and returns the name of the
-// quotient, which out describes. The quotient is a Div, or a Mul by a Reciprocal.
+// addDivisionByRoot adds nodes that compute x / sqrt(variance + 1/16), with a Div or with a
+// Reciprocal and a Mul. It returns the name of the quotient, which out describes.
 func addDivisionByRoot(b *builder, x, variance string, out Value) string {
 	u := b.value(variance)
 	e := b.addNode("Add", []string{variance, b.addConstant(onnx.Float, nil, []float64{0.0625})}, u.withRange(0.0625, u.High+1))
@@ -124,7 +124,7 @@ func addDivisionByRoot(b *builder, x, variance string, out Value) string {
 	return b.addNode("Div", []string{x, s}, out)
 }
 
-// addScaleAndOffset sometimes adds a scale and an offset for each column of x.
+// addScaleAndOffset adds a scale, an offset or both for each column of x, or nothing.
 func addScaleAndOffset(b *builder, x string) {
 	v := b.value(x)
 	columns := v.Dims[len(v.Dims)-1]
@@ -140,8 +140,9 @@ func addScaleAndOffset(b *builder, x string) {
 	}
 }
 
-// addRMSNormalizationParts adds a division of x by the root of its mean square as separate
-// nodes: Pow or Mul, ReduceMean, Add, Sqrt, and then Div, or Reciprocal and Mul.
+// addRMSNormalizationParts adds a division of x by the root of its mean square, as separate nodes:
+// Pow or Mul, ReduceMean, Add, Sqrt, and then Div, or Reciprocal and Mul. It returns false if x
+// does not fit.
 func addRMSNormalizationParts(b *builder, x string) bool {
 	v := b.value(x)
 	n := len(v.Dims)
@@ -162,8 +163,9 @@ func addRMSNormalizationParts(b *builder, x string) bool {
 	return true
 }
 
-// addGroupNormalizationParts adds Reshape, InstanceNormalization and Reshape, then a scale
-// and an offset for each channel, as exporters write a group normalization.
+// addGroupNormalizationParts adds a group normalization of x as exporters write it: Reshape,
+// InstanceNormalization and Reshape, then a scale and an offset for each channel. It returns false
+// if x does not fit.
 func addGroupNormalizationParts(b *builder, x string) bool {
 	v := b.value(x)
 	if len(v.Dims) != 4 || v.Dims[1]%2 != 0 {
@@ -186,7 +188,7 @@ func addGroupNormalizationParts(b *builder, x string) bool {
 	return true
 }
 
-// addReduction adds a reduction of x over one, several or all axes, such as ReduceMean or
+// addReduction adds a reduction of x along one, several or all axes, such as ReduceMean or
 // ReduceL2. It returns false if x is a scalar or a sum might exceed fp16.
 func addReduction(b *builder, x string) bool {
 	v := b.value(x)
@@ -230,8 +232,9 @@ func addReduction(b *builder, x string) bool {
 	return true
 }
 
-// addReduce adds the reduction op over axes, which are an attribute or, in later versions, an
-// input. If they are all axes of x, they may be left out.
+// addReduce adds the reduction op of x along axes and returns the name of the result, which out
+// describes. The axes are an attribute or, in later versions, an input; they may be left out if
+// they are all axes of x.
 func (b *builder) addReduce(op, x string, out Value, keep int, axes ...int) string {
 	keepdims := intAttribute("keepdims", keep)
 	for i, a := range axes {
@@ -248,8 +251,8 @@ func (b *builder) addReduce(op, x string, out Value, keep int, axes ...int) stri
 	return b.addNode(op, []string{x}, out, intsAttribute("axes", axes...), keepdims)
 }
 
-// describeReduction returns the type and the range of a reduction op of count elements of x. The
-// result ok is false if the reduction might exceed fp16.
+// describeReduction returns the type and range of a reduction op of count elements of x. It returns
+// ok = false if the result might exceed fp16.
 func describeReduction(b *builder, op, x string, count int) (out Value, ok bool) {
 	v := b.value(x)
 	m, k := b.magnitude(x), float64(count)
@@ -274,9 +277,9 @@ func describeReduction(b *builder, op, x string, count int) (out Value, ok bool)
 	return v, true // ReduceMax and ReduceMin
 }
 
-// addPool adds a pooling of x over its spatial axes: AveragePool, MaxPool or LpPool with a
-// random window, or GlobalAveragePool or GlobalMaxPool. It returns false if x has no spatial
-// axes or the window does not fit.
+// addPool adds a pooling of x over its spatial axes: an AveragePool, MaxPool or LpPool with a
+// random window, a GlobalAveragePool or a GlobalMaxPool. It returns false if x has no spatial axes
+// or the window does not fit.
 func addPool(b *builder, x string) bool {
 	v := b.value(x)
 	if len(v.Dims) < 3 || len(v.Dims) > 5 {

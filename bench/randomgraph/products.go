@@ -17,9 +17,9 @@ type window struct {
 	auto                                 string // the attribute auto_pad, or "" if begin and end are attributes
 }
 
-// randomWindow returns a window of random size over the spatial axes of extents x. The window
-// has dilations only if dilated is set, and rounds the result's extents up if ceil is set. The
-// result ok is false if the window does not fit.
+// randomWindow returns a window of random size over spatial axes with the extents x. The window has
+// dilations only if dilated is set, and rounds the result's extents up if ceil is set. It returns
+// ok = false if the window does not fit.
 func randomWindow(b *builder, x []int, dilated, ceil bool) (window, bool) {
 	var w window
 	same := b.randomBool(40) // use an odd kernel that keeps the extents
@@ -70,7 +70,8 @@ func randomWindow(b *builder, x []int, dilated, ceil bool) (window, bool) {
 	return w, true
 }
 
-// attributes returns the attributes of w.
+// attributes returns the attributes of an operator with the window w, including dilations if
+// dilated is set.
 func (w window) attributes(dilated bool) []Attribute {
 	a := []Attribute{intsAttribute("kernel_shape", w.kernel...), intsAttribute("strides", w.stride...)}
 	if dilated {
@@ -85,9 +86,9 @@ func (w window) attributes(dilated bool) []Attribute {
 	return a
 }
 
-// addConv adds Conv of x with constant weights and a random window, in one group, two groups or
-// one group for each channel. It returns false if x has no channels or the convolution would be
-// too large.
+// addConv adds a Conv of x with constant weights and a random window, in one group, two groups or
+// one group per channel. It returns false if x has no channels or the convolution would be too
+// large.
 func addConv(b *builder, x string) bool {
 	v := b.value(x)
 	if len(v.Dims) < 3 || len(v.Dims) > 5 || (len(v.Dims) == 5 && b.randomBool(50)) {
@@ -122,9 +123,9 @@ func addConv(b *builder, x string) bool {
 	return true
 }
 
-// addMatrixWeights adds weights like [builder.addWeights]. Sometimes they are int8 and a
-// DequantizeLinear node scales them, all by one number or each slice of an axis by its own. The
-// zero point is left out or 0.
+// addMatrixWeights adds a constant of shape dims for sums of k products, like [builder.addWeights],
+// and returns its name. Sometimes the weights are int8 values that a DequantizeLinear node scales,
+// all by one number or each slice along axis by its own. The zero point is left out or 0.
 func addMatrixWeights(b *builder, k, axis int, dims ...int) string {
 	w := b.addWeights(k, dims...)
 	if b.graph.Opset < 10 || len(dims) < 2 || b.randomBool(85) {
@@ -154,9 +155,9 @@ func addMatrixWeights(b *builder, k, axis int, dims ...int) string {
 	return b.addNode("DequantizeLinear", in, v.withRange(v.Low, v.High), a...)
 }
 
-// describeProductSum returns the description of a result of a convolution or a matmul with shape
-// dims. Its elements are sums of k products of v and the constant weights, plus an offset of at
-// most 2. The range covers the sums that random factors are likely to reach.
+// describeProductSum describes the result of a convolution or a matmul, of shape dims, whose
+// elements are sums of k products of v and the constant weights, plus an offset of at most 2. Its
+// range covers the sums that random factors are likely to reach.
 func (b *builder) describeProductSum(v Value, weights string, k int, dims []int) Value {
 	m := max(-v.Low, v.High) * b.magnitude(weights) * 0.58 * powerOfTwoRoot(k) * 2.5
 	if w := max(-v.Low, v.High) * b.magnitude(weights) * float64(k); w < m {
@@ -175,7 +176,7 @@ func powerOfTwoRoot(k int) float64 {
 	return r
 }
 
-// addConvTranspose adds ConvTranspose of x with constant weights, random strides and random
+// addConvTranspose adds a ConvTranspose of x with constant weights, random strides and random
 // padding at both ends. It returns false if x has no channels or the result would be too large.
 func addConvTranspose(b *builder, x string) bool {
 	v := b.value(x)
@@ -221,9 +222,9 @@ func addConvTranspose(b *builder, x string) bool {
 	return true
 }
 
-// addGemm adds Gemm of x and a constant or a new input, with either operand transposed and often
-// an offset. It adds Flatten first if x is not a matrix. It returns false if x has fewer than
-// two axes or the product would be too large.
+// addGemm adds a Gemm of x and a constant or a new input, with either operand transposed and often
+// an offset. It adds a Flatten first if x is not a matrix. It returns false if x has fewer than two
+// axes or the product would be too large.
 func addGemm(b *builder, x string) bool {
 	v := b.value(x)
 	if len(v.Dims) != 2 {
@@ -283,7 +284,8 @@ func boolToInt(v bool) int {
 	return 0
 }
 
-// addConstantMatMul adds MatMul of x and constant weights on either side.
+// addConstantMatMul adds a MatMul of x and constant weights, in either order. It returns false if x
+// does not fit.
 func addConstantMatMul(b *builder, x string) bool {
 	v := b.value(x)
 	r := len(v.Dims)
@@ -311,7 +313,7 @@ func addConstantMatMul(b *builder, x string) bool {
 	return b.addMatMul(b.addWeights(k, n, k), x, k, []int{n})
 }
 
-// addMatMul adds MatMul of x and y, with a result of shape dims whose elements are sums of k
+// addMatMul adds a MatMul of x and y with a result of shape dims, whose elements are sums of k
 // products. It returns false if the result or the work would be too large.
 func (b *builder) addMatMul(x, y string, k int, dims []int) bool {
 	if countElements(dims) > maxElements || countElements(dims)*k > maxProducts || countElements(b.dims(x)) > 1<<16 || countElements(b.dims(y)) > 1<<16 {
@@ -325,7 +327,8 @@ func (b *builder) addMatMul(x, y string, k int, dims []int) bool {
 	return true
 }
 
-// addTensorMatMul adds MatMul of x and another tensor, a new input, or x transposed.
+// addTensorMatMul adds a MatMul of x and another tensor, a new input, or x transposed. It returns
+// false if the operands do not fit.
 func addTensorMatMul(b *builder, x string) bool {
 	v := b.value(x)
 	r := len(v.Dims)
@@ -359,7 +362,8 @@ func addTensorMatMul(b *builder, x string) bool {
 	return b.addMatMul(x, y, k, dims)
 }
 
-// addTransposedMatMul adds MatMul of x and its own transpose, in either order.
+// addTransposedMatMul adds a MatMul of x and its own transpose, in either order. It returns false
+// if x does not fit.
 func addTransposedMatMul(b *builder, x string) bool {
 	v := b.value(x)
 	r := len(v.Dims)
@@ -377,8 +381,8 @@ func addTransposedMatMul(b *builder, x string) bool {
 	return b.addMatMul(x, t, k, dims)
 }
 
-// matMulDims returns the dims of a MatMul of tensors with dims x and y, and the number k of
-// products in each sum. The result ok is false if they cannot be multiplied.
+// matMulDims returns the shape of a MatMul of tensors with shapes x and y, and the number k of
+// products in each sum. It returns ok = false if they cannot be multiplied.
 func matMulDims(x, y []int) (dims []int, k int, ok bool) {
 	if len(x) < 2 || len(y) < 1 {
 		return nil, 0, false

@@ -6,9 +6,9 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// addQuantize adds QuantizeLinear of x to 8-bit integers, and mostly an operator that reads
-// them: DequantizeLinear, or a quantized convolution or matmul. It returns false unless the
-// elements of x are exact, because rounding could otherwise change a step.
+// addQuantize adds a QuantizeLinear of x to 8-bit integers, and mostly an operator that reads them:
+// DequantizeLinear, or a quantized convolution or matmul. It returns false if the elements of x are
+// not exact, because rounding could then change a step.
 func addQuantize(b *builder, x string) bool {
 	v := b.value(x)
 	if !v.Exact || v.Type != onnx.Float || len(v.Dims) == 0 {
@@ -37,8 +37,9 @@ func addQuantize(b *builder, x string) bool {
 	return true
 }
 
-// addQuantizePair adds QuantizeLinear of x with the constant scale and DequantizeLinear. The zero
-// point is an int8, or it is left out, which means the uint8 0.
+// addQuantizePair adds a QuantizeLinear of x with the constant scale, followed by a
+// DequantizeLinear; step is the value of the scale. The zero point is an int8 constant, or is left
+// out, which means the uint8 0. It always returns true.
 func addQuantizePair(b *builder, x, scale string, step float64) bool {
 	v := b.value(x)
 	tail, to, low, high := []string{scale}, onnx.Uint8, 0.0, 255.0
@@ -53,7 +54,9 @@ func addQuantizePair(b *builder, x, scale string, step float64) bool {
 	return true
 }
 
-// addQuantizedConv adds QLinearConv of y and often DequantizeLinear.
+// addQuantizedConv adds a QLinearConv of y, which is quantized with scale s and zero point z, and
+// often a DequantizeLinear. It adds nothing if the convolution would not fit or be too large. It
+// always returns true.
 func addQuantizedConv(b *builder, y, s, z string) bool {
 	v := b.value(y)
 	w, ok := randomWindow(b, v.Dims[2:], true, false)
@@ -77,7 +80,9 @@ func addQuantizedConv(b *builder, y, s, z string) bool {
 	return true
 }
 
-// addQuantizedMatMul adds QLinearMatMul of y and weights, and often DequantizeLinear.
+// addQuantizedMatMul adds a QLinearMatMul of weights and y, which is quantized with scale s and
+// zero point z, and often a DequantizeLinear. It adds nothing if the product would be too large. It
+// always returns true.
 func addQuantizedMatMul(b *builder, y, s, z string) bool {
 	v := b.value(y)
 	k, n := v.Dims[1], b.randomExtent(40)
@@ -95,7 +100,8 @@ func addQuantizedMatMul(b *builder, y, s, z string) bool {
 	return true
 }
 
-// addDynamicQuantize adds DynamicQuantizeLinear, MatMulInteger, Cast and Mul.
+// addDynamicQuantize adds the nodes DynamicQuantizeLinear of x, MatMulInteger, Cast and Mul. It
+// returns false if x has fewer than two axes or the product would be too large.
 func addDynamicQuantize(b *builder, x string) bool {
 	v := b.value(x)
 	r := len(v.Dims)
@@ -115,8 +121,8 @@ func addDynamicQuantize(b *builder, x string) bool {
 	return true
 }
 
-// resultDims returns the shape of the tensor with the given name, which must be the result of a
-// node with two operands that broadcast.
+// resultDims returns the shape of the named tensor, which must be the result of a node with two
+// operands that broadcast.
 func resultDims(b *builder, name string) []int {
 	n := b.graph.Nodes[b.graph.mapProducers()[name]]
 	dims, _ := broadcastDims(b.dims(n.Inputs[0]), b.dims(n.Inputs[1]))

@@ -51,7 +51,7 @@ func TestNewIsDeterministic(t *testing.T) {
 	}
 }
 
-// checkModel reports errors of the encoded form of g: it reads, and every operand is an
+// checkModel fails the test unless the encoded form of g can be read, and every operand is an
 // input, a constant or the result of an earlier node.
 func checkModel(t *testing.T, what string, g *Graph) {
 	t.Helper()
@@ -155,7 +155,7 @@ func TestRearrangementsDiffer(t *testing.T) {
 	}
 }
 
-// attentionGraph returns self-attention of x with one head.
+// attentionGraph returns a graph that computes self-attention of x with one head.
 func attentionGraph() *Graph {
 	b := newBuilder(rand.New(rand.NewPCG(3, 3)), 17)
 	x := b.addInput(1, 5, 8)

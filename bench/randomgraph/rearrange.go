@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Prune removes everything that no output of g depends on: nodes, inputs, constants and values.
+// Prune removes all nodes, inputs, constants and values from g on which no output depends.
 func (g *Graph) Prune() {
 	needed := map[string]bool{"": false}
 	for _, name := range g.Outputs {
@@ -36,8 +36,8 @@ func (g *Graph) Prune() {
 	}
 }
 
-// Permute returns a copy of g whose nodes are in another random order. Each node still comes
-// after the nodes whose outputs it reads.
+// Permute returns a copy of g with its nodes in a random order. Each node still comes after the
+// nodes whose outputs it reads.
 func (g *Graph) Permute(rng *rand.Rand) *Graph {
 	c := g.Copy()
 	left := c.Nodes
@@ -63,9 +63,9 @@ func (g *Graph) Permute(rng *rand.Rand) *Graph {
 	return c
 }
 
-// Rename returns a copy of g in which inner tensors and constants have new names. Inputs and
-// outputs keep theirs. The alphabetical order of the new names is random, to find code that
-// depends on the order of names.
+// Rename returns a copy of g with new names for inner tensors and constants, but not for inputs and
+// outputs. The alphabetical order of the new names is random, to find code that depends on the
+// order of names.
 func (g *Graph) Rename(rng *rand.Rand) *Graph {
 	c := g.Copy()
 	names := map[string]string{}
@@ -108,7 +108,7 @@ func (g *Graph) Rename(rng *rand.Rand) *Graph {
 	return c
 }
 
-// Inner returns the names of the inner tensors of g: results of nodes that are not outputs of g.
+// Inner returns the names of the tensors of g that are results of nodes but not outputs of g.
 func (g *Graph) Inner() []string {
 	var names []string
 	for _, n := range g.Nodes {
@@ -121,8 +121,8 @@ func (g *Graph) Inner() []string {
 	return names
 }
 
-// AddOutput returns a copy of g with one more output: the tensor with the given name, which must
-// be a result of a node.
+// AddOutput returns a copy of g in which the named tensor, which must be a result of a node, is one
+// more output.
 func (g *Graph) AddOutput(name string) *Graph {
 	c := g.Copy()
 	c.Outputs = append(c.Outputs, name)

@@ -7,13 +7,13 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// Rebatch returns two graphs with which a test can check that a batch is computed item by item.
-// The graph second is a copy of g with other inputs. The graph two computes a batch of two
-// items, the inputs of g and the inputs of second. Each output of two must therefore be the
-// output of g followed by the output of second along axis 0.
+// Rebatch returns two graphs with which a test can check that a batch is computed item by item. The
+// graph second is a copy of g with other inputs. The graph two computes a batch of two items: the
+// inputs of g and the inputs of second. Each output of two must therefore equal the output of g
+// followed by the output of second along axis 0.
 //
-// The result ok is false if g cannot be batched: an input has no leading axis of extent 1, or an
-// operator mixes the items of that axis.
+// Rebatch returns ok = false if g cannot be batched, because an input has no leading axis of extent
+// 1 or an operator mixes the items of that axis.
 func (g *Graph) Rebatch(rng *rand.Rand) (two, second *Graph, ok bool) {
 	two, second = g.Copy(), g.Copy()
 	r := rebatcher{g: two, batched: map[string]bool{}}
@@ -57,8 +57,8 @@ type rebatcher struct {
 	batched map[string]bool
 }
 
-// doubleBatch changes the leading axis of a tensor from 1 to 2. It returns false if the axis
-// is not 1.
+// doubleBatch changes the leading axis of the named tensor from 1 to 2. It returns false if the
+// axis is not 1.
 func (r *rebatcher) doubleBatch(name string) bool {
 	v := r.g.Values[name]
 	if len(v.Dims) == 0 || v.Dims[0] != 1 {
@@ -99,8 +99,8 @@ var broadcastingOperators = []string{
 	"LessOrEqual", "Equal", "And", "Or", "Xor",
 }
 
-// rebatchOperands rewrites constant shapes among the operands of n that contain the leading axis.
-// It reports whether n computes each item of that axis independently.
+// rebatchOperands doubles the leading axis in constant shapes among the operands of n. It reports
+// whether n computes each item of that axis independently.
 func (r *rebatcher) rebatchOperands(n *Node) bool {
 	first := n.Inputs[0]
 	rank := len(r.g.Values[first].Dims)
@@ -153,8 +153,7 @@ func (r *rebatcher) rebatchOperands(n *Node) bool {
 	return false
 }
 
-// axesOfNode returns the axes of n, from its attribute or from the constant that is its input
-// i.
+// axesOfNode returns the axes of n, from its attribute or from its constant input i.
 func (r *rebatcher) axesOfNode(n *Node, i int) []int {
 	if axes := n.intsAttributeOrNil("axes"); axes != nil || len(n.Inputs) <= i {
 		return axes
@@ -232,7 +231,7 @@ func (r *rebatcher) axisAttribute(n *Node) int {
 	return n.intAttributeOr("axis", axis)
 }
 
-// intAttributeOr returns an integer attribute of n, or otherwise if n has none of that name.
+// intAttributeOr returns the named integer attribute of n, or otherwise if n does not have it.
 func (n *Node) intAttributeOr(name string, otherwise int) int {
 	for _, a := range n.Attributes {
 		if a.Name == name {
@@ -242,7 +241,7 @@ func (n *Node) intAttributeOr(name string, otherwise int) int {
 	return otherwise
 }
 
-// intsAttributeOrNil returns a list attribute of n, or nil if n has none of that name.
+// intsAttributeOrNil returns the named integer list attribute of n, or nil if n does not have it.
 func (n *Node) intsAttributeOrNil(name string) []int {
 	for _, a := range n.Attributes {
 		if a.Name == name {

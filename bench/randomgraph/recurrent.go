@@ -6,8 +6,9 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// addRecurrent adds LSTM, GRU or RNN over a sequence of batches x. The offsets, the initial
-// states and all outputs but one may be left out.
+// addRecurrent adds an LSTM, GRU or RNN over the sequences in x. The offsets, the initial states
+// and all outputs but one may be left out. It returns false if x does not have rank 3 or is too
+// large.
 func addRecurrent(b *builder, x string) bool {
 	v := b.value(x)
 	if len(v.Dims) != 3 || v.Dims[0] > 20 || v.Dims[1] > 20 || v.Dims[2] > 64 || b.magnitude(x) > 16 {

@@ -9,8 +9,8 @@ import (
 )
 
 // Minimize returns a small graph for which fails returns true, to make the cause of a failure
-// easier to find. It repeats the first of Shrinkings that still fails until none does. The
-// caller must ensure that fails(g) is true.
+// easier to find. Starting with g, it repeatedly chooses the first element of [Graph.Shrinkings]
+// that still fails, until none does. The caller must ensure that fails(g) is true.
 func (g *Graph) Minimize(fails func(*Graph) bool) *Graph {
 	for {
 		smaller := g.findFailingShrinking(fails)
@@ -21,7 +21,8 @@ func (g *Graph) Minimize(fails func(*Graph) bool) *Graph {
 	}
 }
 
-// findFailingShrinking returns the first graph of Shrinkings that fails, or nil.
+// findFailingShrinking returns the first graph of [Graph.Shrinkings] for which fails returns true,
+// or nil if there is none.
 func (g *Graph) findFailingShrinking(fails func(*Graph) bool) *Graph {
 	for c := range g.Shrinkings() {
 		if fails(c) {
@@ -31,9 +32,9 @@ func (g *Graph) findFailingShrinking(fails func(*Graph) bool) *Graph {
 	return nil
 }
 
-// Shrinkings returns copies of g that are one step simpler, the largest steps first. A step
-// keeps a single output, makes an inner tensor the only output, replaces a node by an input,
-// removes a node, or simplifies the values of a constant.
+// Shrinkings returns an iterator over copies of g that are one step simpler, the largest steps
+// first. A step keeps a single output, makes an inner tensor the only output, replaces a node by an
+// input, removes a node, or simplifies the values of a constant.
 func (g *Graph) Shrinkings() iter.Seq[*Graph] {
 	return func(yield func(*Graph) bool) {
 		for _, steps := range []iter.Seq[*Graph]{g.yieldFewerOutputs(), g.yieldReplacedNodes(), g.yieldBypassedNodes(), g.yieldSimplerConstants()} {
@@ -47,8 +48,8 @@ func (g *Graph) Shrinkings() iter.Seq[*Graph] {
 	}
 }
 
-// yieldFewerOutputs yields g with a single tensor as its output, early ones first, and then g
-// without one of its outputs.
+// yieldFewerOutputs returns an iterator over copies of g with fewer outputs: first with a single
+// tensor as the output, early ones first, then without one of the outputs of g.
 func (g *Graph) yieldFewerOutputs() iter.Seq[*Graph] {
 	return func(yield func(*Graph) bool) {
 		for _, n := range g.Nodes {
@@ -75,8 +76,8 @@ func (g *Graph) yieldFewerOutputs() iter.Seq[*Graph] {
 	}
 }
 
-// yieldReplacedNodes yields g with one node replaced by new inputs of the same shapes, late nodes
-// first.
+// yieldReplacedNodes returns an iterator over copies of g with one node replaced by new inputs of
+// the same shapes, late nodes first.
 func (g *Graph) yieldReplacedNodes() iter.Seq[*Graph] {
 	return func(yield func(*Graph) bool) {
 		for i := len(g.Nodes) - 1; i >= 0; i-- {
@@ -87,7 +88,7 @@ func (g *Graph) yieldReplacedNodes() iter.Seq[*Graph] {
 	}
 }
 
-// replaceNode returns a copy of g in which inputs replace node i. It returns nil if no node
+// replaceNode returns a copy of g with node i replaced by new inputs. It returns nil if no node
 // would be left or the node produces an output.
 func (g *Graph) replaceNode(i int) *Graph {
 	if slices.ContainsFunc(g.Nodes[i].Outputs, func(s string) bool { return slices.Contains(g.Outputs, s) }) {
@@ -112,8 +113,8 @@ func (g *Graph) replaceNode(i int) *Graph {
 	return c
 }
 
-// sampleValues returns values in the range of v: multiples of 1/64, or integers for integer
-// types. Their magnitude is at most 4 unless the range requires more.
+// sampleValues returns random-like values in the range of v: multiples of 1/64, or integers for
+// integer types. Their magnitude is at most 4 unless the range requires more.
 func sampleValues(v Value) []float64 {
 	low, high := max(v.Low, -4), min(v.High, 4)
 	if v.Low > 4 {
@@ -130,8 +131,8 @@ func sampleValues(v Value) []float64 {
 	return randomMultiples(rand.New(rand.NewPCG(uint64(countElements(v.Dims)), 1)), countElements(v.Dims), first, max(first, last), unit)
 }
 
-// yieldBypassedNodes yields g without one node, whose result is replaced by an operand of the same
-// shape and type.
+// yieldBypassedNodes returns an iterator over copies of g without one node, whose result is
+// replaced by an operand of the same shape and type.
 func (g *Graph) yieldBypassedNodes() iter.Seq[*Graph] {
 	return func(yield func(*Graph) bool) {
 		for i, n := range g.Nodes {
@@ -158,16 +159,16 @@ func (g *Graph) yieldBypassedNodes() iter.Seq[*Graph] {
 }
 
 // canSubstitute reports whether every node that reads the tensor to can read the tensor from
-// instead. Both must have one type and one shape, to must not be an output, and either the range
-// of to must include 0 or that of from must be within it.
+// instead. Both must have the same type and shape, to must not be an output, and the range of to
+// must either include 0 or contain that of from.
 func (g *Graph) canSubstitute(from, to string) bool {
 	v, w := g.Values[from], g.Values[to]
 	return !slices.Contains(g.Outputs, to) && v.Type == w.Type && slices.Equal(v.Dims, w.Dims) &&
 		(w.Low <= 0 && w.High >= 0 || v.Low >= w.Low && v.High <= w.High)
 }
 
-// yieldSimplerConstants yields g with the values of one float32 constant simplified: negative
-// values become -1, the others alternate between 1 and 2.
+// yieldSimplerConstants returns an iterator over copies of g in which one float32 constant has
+// simpler values: negative values become -1, the others alternate between 1 and 2.
 func (g *Graph) yieldSimplerConstants() iter.Seq[*Graph] {
 	return func(yield func(*Graph) bool) {
 		for i, t := range g.Constants {
@@ -192,7 +193,7 @@ func (g *Graph) yieldSimplerConstants() iter.Seq[*Graph] {
 	}
 }
 
-// hasReader reports whether a node of g with the given operator reads the tensor.
+// hasReader reports whether a node of g with the operator op reads the named tensor.
 func (g *Graph) hasReader(name, op string) bool {
 	return slices.ContainsFunc(g.Nodes, func(n *Node) bool { return n.Op == op && slices.Contains(n.Inputs, name) })
 }

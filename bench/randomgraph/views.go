@@ -6,7 +6,7 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// randomReshape returns another shape with as many elements as dims. It merges and splits axes,
+// randomReshape returns a random shape with as many elements as dims. It merges and splits axes,
 // adds axes of extent 1, and exchanges the extents of neighbors.
 func randomReshape(b *builder, dims []int) []int {
 	out := slices.Clone(dims)
@@ -39,8 +39,8 @@ func randomReshape(b *builder, dims []int) []int {
 	return out
 }
 
-// addReshape adds Reshape of x to a random shape. In the shape, 0 sometimes means an extent
-// of x and -1 for the extent that follows from the others.
+// addReshape adds a Reshape of x to a random shape, in which a 0 sometimes means the extent of x
+// and a -1 the extent that follows from the others. It always returns true.
 func addReshape(b *builder, x string) bool {
 	v := b.value(x)
 	dims := randomReshape(b, v.Dims)
@@ -128,8 +128,8 @@ func addViewOperator(b *builder, x string) bool {
 	return true
 }
 
-// addWithAxes adds the operator op of x with a list of axes and returns its result, which out
-// describes. The axes are an attribute before operator set 13, and an input from 13 on.
+// addWithAxes adds the operator op of x with a list of axes and returns the name of the result,
+// which out describes. The axes are an attribute before operator set 13 and an input since.
 func (b *builder) addWithAxes(op, x string, out Value, axes ...int) string {
 	if b.graph.Opset < 13 {
 		return b.addNode(op, []string{x}, out, intsAttribute("axes", axes...))
@@ -137,7 +137,7 @@ func (b *builder) addWithAxes(op, x string, out Value, axes ...int) string {
 	return b.addNode(op, []string{x, b.addInts(axes...)}, out)
 }
 
-// addUnsqueeze adds Unsqueeze of x by one or two axes. It returns false if x has rank 5.
+// addUnsqueeze adds an Unsqueeze of x by one or two axes. It returns false if x has rank 5.
 func addUnsqueeze(b *builder, x string) bool {
 	v := b.value(x)
 	n := len(v.Dims)
@@ -158,8 +158,8 @@ func addUnsqueeze(b *builder, x string) bool {
 	return true
 }
 
-// addSqueeze adds Squeeze of one, two or all axes of x that have extent 1. It returns false if
-// there is none.
+// addSqueeze adds a Squeeze of one, two or all axes of x that have extent 1. It returns false if x
+// has no such axis.
 func addSqueeze(b *builder, x string) bool {
 	v := b.value(x)
 	var at []int
@@ -231,8 +231,8 @@ func addPartOperator(b *builder, x string) bool {
 	return true
 }
 
-// addSlice adds Slice of one or two axes of x, with steps of either sign. Starts and ends are
-// sometimes counted from the end of the axis.
+// addSlice adds a Slice of one or two axes of x, with positive or negative steps. Starts and ends
+// are sometimes counted from the end of the axis. It always returns true.
 func addSlice(b *builder, x string) bool {
 	v := b.value(x)
 	n := len(v.Dims)
@@ -289,7 +289,8 @@ func addSlice(b *builder, x string) bool {
 	return true
 }
 
-// addConcat adds Concat of x and itself, another tensor, or a constant.
+// addConcat adds a Concat of x and itself, another tensor, or a constant. It returns false if the
+// result would be too large.
 func addConcat(b *builder, x string) bool {
 	v := b.value(x)
 	axis := b.randomAxis(len(v.Dims))
@@ -336,7 +337,7 @@ func addConcat(b *builder, x string) bool {
 	return true
 }
 
-// addSplit adds Split of x into two or three parts along a random axis. Parts of equal sizes are
+// addSplit adds a Split of x into two or three parts along a random axis. Parts of equal sizes are
 // sometimes not listed. It returns false if the axis is too short.
 func addSplit(b *builder, x string) bool {
 	v := b.value(x)
@@ -388,8 +389,9 @@ func addSplit(b *builder, x string) bool {
 	return true
 }
 
-// addGather adds Gather from a random axis of x, with one index, a vector or a matrix of
-// constant indices. From operator set 11 on they may be negative.
+// addGather adds a Gather from a random axis of x, with a single constant index, a vector or a
+// matrix of them. From operator set 11 on, indices may be negative. It returns false if the result
+// would be too large.
 func addGather(b *builder, x string) bool {
 	v := b.value(x)
 	axis := b.randomAxis(len(v.Dims))
@@ -411,8 +413,9 @@ func addGather(b *builder, x string) bool {
 	return true
 }
 
-// addPad adds Pad of one or two axes. Negative padding removes elements. Before operator set 11
-// the padding is an attribute, and from 18 on the axes can be an input.
+// addPad adds a Pad of one or two axes of x. Negative padding removes elements. Before operator set
+// 11 the padding is an attribute; from 18 on the axes can be an input. It returns false if x is not
+// float32 or the result would be too large.
 func addPad(b *builder, x string) bool {
 	v := b.value(x)
 	n := len(v.Dims)
