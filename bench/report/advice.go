@@ -6,8 +6,8 @@ import (
 	"anesim/hw"
 )
 
-// Advice returns a clause that names the cause of most of a descriptor's cycles, such as "59% of
-// its 11,346 cycles wait for 229 kB of input". It does not suggest a change, since only running the
+// Advice returns a clause about the cause of most of a descriptor's cycles, such as "59% of its
+// 11,346 cycles wait for 229 kB of input". It suggests no change, because only a run with the
 // change shows whether it helps.
 func Advice(d *hw.DescriptorReport) string {
 	a := &d.Cycles
@@ -41,9 +41,9 @@ func Advice(d *hw.DescriptorReport) string {
 	return fmt.Sprintf("%s %s in %s%s", engines, verb, part(uint64(a.Compute)), gatedTilesClause(d))
 }
 
-// patchAdvice returns a phrase for a multiply-accumulate whose result is so small that the engine
-// moves it as a whole, so that loads and stores do not overlap with computing. It returns "" for
-// any other descriptor.
+// patchAdvice returns a phrase about a multiply-accumulate descriptor whose result is so small that
+// the engine moves it as a whole, so that loads and stores do not overlap with computing. It
+// returns "" for any other descriptor.
 func patchAdvice(d *hw.DescriptorReport) string {
 	if !d.SinglePatch() {
 		return ""
@@ -52,7 +52,7 @@ func patchAdvice(d *hw.DescriptorReport) string {
 }
 
 // gatedTilesClause returns a clause that says how much longer the array works because some tiles
-// are closed. It returns "" if it does not work longer.
+// are gated. It returns "" if it does not work longer.
 func gatedTilesClause(d *hw.DescriptorReport) string {
 	c := &d.Crew
 	switch {

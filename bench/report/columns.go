@@ -9,8 +9,8 @@ import (
 	"anesim/hw"
 )
 
-// A Column describes a column of a table of descriptors or layers. CSV, the terminal and HTML pages
-// each show the columns that have a name or title for them, in the order of the list.
+// A Column describes a column of a table of descriptors or layers. CSV files, terminal tables and
+// HTML pages show the columns that have a Name, Title or Page, in the order of the list.
 type Column[R any] struct {
 	Name  string // in CSV
 	Title string // on a terminal
@@ -28,7 +28,8 @@ type Column[R any] struct {
 // DescriptorColumns lists the columns of the tables with one row per descriptor.
 var DescriptorColumns = slices.Concat(listWorkColumns(), listCauseColumns(), listCostColumns())
 
-// listWorkColumns returns the columns with a descriptor's place, shapes, engines and cycles.
+// listWorkColumns returns the columns with the position, shapes, engines and cycles of a
+// descriptor.
 func listWorkColumns() []Column[Descriptor] {
 	type d = Descriptor
 	return []Column[d]{
@@ -63,7 +64,7 @@ func listCauseColumns() (list []Column[Descriptor]) {
 	return list
 }
 
-// listCostColumns returns the columns of a descriptor's units, bytes, time and energy.
+// listCostColumns returns the columns with the units, bytes, time and energy of a descriptor.
 func listCostColumns() []Column[Descriptor] {
 	type d = Descriptor
 	return []Column[d]{
@@ -125,13 +126,13 @@ var LayerColumns = []Column[Layer]{
 	{"tflops", "TFLOP/s", "TFLOP/s", "operations over working time; a multiply-accumulate is two", 7, false, valueIfModelled(func(x *Layer) Value { return rateOf(x.TFLOPS) })},
 }
 
-// newCSVColumn returns a column that only CSV shows, under the given name.
+// newCSVColumn returns a column that only CSV files have, with the given name.
 func newCSVColumn[R any](name string, value func(*R) Value) Column[R] {
 	return Column[R]{Name: name, Value: value}
 }
 
-// valueIfModelled returns a function that returns the value of a modelled layer, and None for any
-// other layer.
+// valueIfModelled wraps value: the returned function returns value's result for a modelled layer,
+// and [None] for any other layer.
 func valueIfModelled(value func(*Layer) Value) func(*Layer) Value {
 	return func(x *Layer) Value {
 		if !x.Modelled {
@@ -150,8 +151,8 @@ func (l *Layer) workName() string {
 	return l.Op
 }
 
-// kernelOf returns the window of a convolution or a matmul with the number of groups, such as
-// "3x3/32". It returns None for other operations.
+// kernelOf returns the window of a convolution or matmul, followed by its number of groups, such as
+// "3x3/32". It returns [None] for other operations.
 func kernelOf(d *Descriptor) Value {
 	if d.Op != "conv" && d.Op != "matmul" {
 		return None
@@ -170,12 +171,12 @@ func enginesOf(d *Descriptor) string {
 	return fmt.Sprintf("%d (%d tiles)", d.Engines, d.Tiles)
 }
 
-// UnmeasuredMark follows a time interval, or the name of a layer, to show that no measurement
-// covers that kind of work.
+// UnmeasuredMark is appended to a time interval or a layer's name if no measurement covers that
+// kind of work.
 const UnmeasuredMark = "*"
 
-// intervalOf returns the bounds of the descriptor's time relative to the time, such as "-24 +40%".
-// It returns None if the descriptor takes no time.
+// intervalOf returns the prediction interval of the descriptor's time in percent of the time, such
+// as "-24 +40%". It returns [None] if the time is 0.
 func intervalOf(d *Descriptor) Value {
 	if d.TimeNs == 0 {
 		return None
@@ -187,9 +188,8 @@ func intervalOf(d *Descriptor) Value {
 	return textOf(fmt.Sprintf("-%.0f +%.0f%%%s", 100*(1-float64(d.TimeLowNs/d.TimeNs)), 100*(float64(d.TimeHighNs/d.TimeNs)-1), mark))
 }
 
-// vendorEstimates returns the vendor's estimates of the descriptor's time in microseconds. The one
-// that its rule gives is in parentheses, and is left out if it equals the one stored in the
-// program.
+// vendorEstimates returns the descriptor's time in microseconds as stored in the program, followed
+// in parentheses by the result of the vendor's rule if that differs.
 func vendorEstimates(d *Descriptor) string {
 	if d.Exe.Stored == 0 {
 		return fmt.Sprintf("(%d)", d.Exe.Model)

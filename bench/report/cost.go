@@ -5,7 +5,7 @@ import (
 	"anesim/hw/clock"
 )
 
-// A Cost holds the costs of work on the engine: cycles, time, energy and bytes moved between the
+// A Cost holds the cycles, time and energy of work on the engine, and the bytes moved between the
 // engine and memory. The energy excludes the fixed energy of a dispatch.
 type Cost struct {
 	Cycles   uint64            `json:"cycles"`
@@ -16,18 +16,18 @@ type Cost struct {
 	Unmeasured clock.Nanoseconds `json:"unmeasured_ns"`
 }
 
-// CostOf returns the cost of all descriptors of a report.
+// CostOf returns the summed costs of all descriptors of a report.
 func CostOf(r *hw.Report) Cost {
 	return Cost{uint64(r.Cycles), r.Time, r.DescriptorEnergy(), r.DMA.Total(), r.Bounds().Unmeasured}
 }
 
-// Cost returns the costs of t without the energy of dispatches.
+// Cost returns the costs in t, with the fixed energy of dispatches subtracted.
 func (t *Total) Cost() Cost {
 	return Cost{t.Cycles, t.TimeNs, t.EnergyNJ - t.DispatchNJ, t.DMABytes, t.Unmeasured}
 }
 
-// Cost returns the costs of the descriptor. All of its time counts as unmeasured if no measured row
-// covers its kind of work.
+// Cost returns the costs of d. All of its time counts as unmeasured if no measured row covers its
+// kind of work.
 func (d *Descriptor) Cost() Cost {
 	c := Cost{Cycles: d.Cycles.Total, TimeNs: d.TimeNs, EnergyNJ: d.EnergyNJ, DMABytes: d.DMA.Total}
 	if !d.Measured {
@@ -36,22 +36,22 @@ func (d *Descriptor) Cost() Cost {
 	return c
 }
 
-// Rates holds a rate of computation and a rate of memory traffic: the peaks of a chip, or the means
-// of a run.
+// Rates holds a rate of computation and a rate of memory traffic: either the peaks of a chip or the
+// means of a run.
 type Rates struct {
 	TFLOPS float64 `json:"tflops"`   // 1e12 operations per second; a multiply-accumulate counts as two
 	GBPerS float64 `json:"gb_per_s"` // 1e9 bytes per second between device memory and the engine
 }
 
-// Peak returns the highest rates of a chip: every multiplier of every MAC engine busy in every
-// cycle, and the most bytes that memory transfers per second.
+// Peak returns the highest rates of a chip, with every multiplier of every MAC engine busy in every
+// cycle and memory transferring as many bytes per second as it can.
 func Peak(c *hw.Chip) Rates {
 	macs := float64(c.Engines.Value * c.MACs.Value)
 	return Rates{2 * macs * c.Clock.Value / 1e12, c.TotalRate.Value / 1e9}
 }
 
-// newRates returns the mean rates of macs multiply-accumulates and the given bytes in the time t.
-// It returns zero rates if t is not positive.
+// newRates returns the rates at which macs multiply-accumulates and the given bytes are processed
+// in the time t. It returns zero rates if t is not positive.
 func newRates(macs, bytes uint64, t clock.Nanoseconds) Rates {
 	if t <= 0 {
 		return Rates{}
@@ -59,6 +59,6 @@ func newRates(macs, bytes uint64, t clock.Nanoseconds) Rates {
 	return Rates{tflops(macs, t), float64(bytes) / float64(t)}
 }
 
-// RatesOf returns the mean rates of a report over the time in which its descriptors work. The rates
-// are zero if they take no time.
+// RatesOf returns the mean rates of a report over the time in which its descriptors work, or zero
+// rates if that time is 0.
 func RatesOf(r *hw.Report) Rates { return newRates(r.MACs, r.DMA.Total(), r.Working()) }

@@ -9,7 +9,7 @@ import (
 )
 
 // A RunCSV writes a CSV file with one row per descriptor. If the file covers several programs, each
-// row begins with the name of its program, which is escaped as by [Cell].
+// row begins with the program's name, escaped by [Cell].
 type RunCSV struct {
 	w      *csv.Writer
 	name   []string
@@ -20,8 +20,8 @@ type RunCSV struct {
 }
 
 // NewRunCSV returns a RunCSV that writes the descriptors of the named program to w. If several is
-// true, each row begins with the program's name. If header is true, a row of column names comes
-// first.
+// true, each row begins with the program's name. If header is true, the first row has the names of
+// the columns.
 func NewRunCSV(w io.Writer, program string, several, header bool) *RunCSV {
 	c := &RunCSV{w: csv.NewWriter(w)}
 	if several {
@@ -36,7 +36,7 @@ func NewRunCSV(w io.Writer, program string, several, header bool) *RunCSV {
 	return c
 }
 
-// listNames returns the names of the columns that CSV shows.
+// listNames returns the names of the columns that CSV files have.
 func listNames[R any](columns []Column[R]) (list []string) {
 	for i := range columns {
 		if name := columns[i].Name; name != "" {
@@ -46,7 +46,8 @@ func listNames[R any](columns []Column[R]) (list []string) {
 	return list
 }
 
-// writeHeader writes the row of column names unless it was written before or is not wanted.
+// writeHeader writes the row of column names, unless it was written before or the caller did not
+// request it.
 func (c *RunCSV) writeHeader() {
 	if c.header != nil {
 		c.w.Write(c.header)
@@ -54,7 +55,7 @@ func (c *RunCSV) writeHeader() {
 	}
 }
 
-// Descriptor writes a row for d. Errors of the writer are reported by [RunCSV.End].
+// Descriptor writes a row for d. Errors of the underlying writer are returned by [RunCSV.End].
 func (c *RunCSV) Descriptor(d *Descriptor) {
 	c.writeHeader()
 	c.text, c.ends = c.text[:0], c.ends[:0]
@@ -74,7 +75,8 @@ func (c *RunCSV) Descriptor(d *Descriptor) {
 }
 
 // Repeat writes rows for the dispatches that r counts but does not list. For each of them it
-// writes the rows of the last listed dispatch again, which must be the last elements of listed.
+// repeats the rows of the last listed dispatch, whose descriptors must be the last elements of
+// listed.
 func (c *RunCSV) Repeat(listed []Descriptor, r *hw.Report) {
 	last := listed[len(listed)-min(r.Per, len(listed)):]
 	for range r.Again {
@@ -95,9 +97,9 @@ func (c *RunCSV) End() error {
 	return c.w.Error()
 }
 
-// WriteNetworkCSV writes a CSV file with one row per layer of a network. The last two columns are
-// the reason why the layer is not modelled, empty if it is, and the number of its program, 0 for
-// none.
+// WriteNetworkCSV writes a CSV file with one row per layer of the network d. The last two columns
+// are the reason why the layer is not modelled, which is empty for a modelled layer, and the number
+// of its program, which is 0 for a layer in no program.
 func WriteNetworkCSV(w io.Writer, d *Network) error {
 	c := csv.NewWriter(w)
 	c.Write(append(listNames(LayerColumns), "not_modelled", "program"))

@@ -6,9 +6,9 @@ import (
 	"anesim/hw/clock"
 )
 
-// A Repeat describes a run of several dispatches: how many there were, how many of them the
-// document lists, and how long the first and each later one took. The totals of the document
-// include all dispatches.
+// A Repeat describes a run of several dispatches: how many there were, how many of them the report
+// lists, and how long the first and each later one took. The totals of the report include all
+// dispatches.
 type Repeat struct {
 	Dispatches   int               `json:"dispatches"`
 	Listed       int               `json:"listed"`
@@ -18,8 +18,8 @@ type Repeat struct {
 	SteadyWallNs clock.Nanoseconds `json:"steady_wall_ns"` // wall time of each later dispatch
 }
 
-// repeatOf returns the numbers and the times of the dispatches of a run. It returns nil if the run
-// has only one.
+// repeatOf returns the numbers and times of the dispatches of a run. It returns nil if there was
+// only one.
 func repeatOf(r *anesim.Result) *Repeat {
 	if r.Options.Repeat < 2 {
 		return nil
@@ -47,28 +47,28 @@ func repeatOf(r *anesim.Result) *Repeat {
 	return d
 }
 
-// A State lists the tensors that stay in device memory between dispatches. It also holds the number
-// of bytes that would otherwise be copied out of device memory and back in.
+// A State lists the tensors that stay in device memory between dispatches, with the number of bytes
+// that are therefore not copied out of device memory and back in.
 type State struct {
 	Aliases       []Alias `json:"aliases"`
 	HostCopyBytes uint64  `json:"saved_host_copy_bytes"`
 	DRAMBytes     uint64  `json:"saved_dram_bytes"` // each copied byte is read once and written once
 }
 
-// An Alias is an output that becomes an input of the next dispatch without a copy.
+// An Alias names an output that becomes an input of the next dispatch without a copy.
 type Alias struct {
 	Output string `json:"output"`
 	Input  string `json:"input"`
 	Bytes  uint64 `json:"bytes"` // size of its fp16 values
 }
 
-// A Call holds the outputs of one dispatch of a program with state.
+// A Call holds the outputs of one dispatch of a program whose State is kept between dispatches.
 type Call struct {
 	Outputs []Output `json:"outputs"`
 }
 
-// stateOf returns the state of a run with the bytes that it saves. It returns nil for a run without
-// state.
+// stateOf returns the tensors that stay in memory between the dispatches of a run, with the number
+// of bytes that they save. It returns nil if there are none.
 func stateOf(r *anesim.Result) *State {
 	if len(r.Options.State) == 0 {
 		return nil

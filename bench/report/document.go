@@ -13,20 +13,20 @@ import (
 	"anesim/hw/host"
 )
 
-// Schema is the version of the JSON documents. Field names change only with it.
+// Schema is the version of the JSON reports. The names of fields change only together with it.
 const Schema = 1
 
-// A Header starts every JSON document.
+// A Header holds the first fields of every JSON report: the schema and the tool that wrote it.
 type Header struct {
 	Schema int         `json:"schema"`
 	Tool   anesim.Tool `json:"tool"`
 }
 
-// NewHeader returns the header of a document that the running program writes.
+// NewHeader returns the header of a report that the running program writes.
 func NewHeader() Header { return Header{Schema, anesim.ThisTool()} }
 
-// WriteJSON writes the document of a result: a [Run] for a program or a layer, or a
-// [Network] for a network.
+// WriteJSON writes a JSON report of the result r: a [Run] for a program or a layer, or a [Network]
+// for a network.
 func WriteJSON(w io.Writer, r *anesim.Result) error {
 	if r.Model.Kind() == anesim.KindNetwork {
 		return WriteDocument(w, NewNetwork(r))
@@ -34,9 +34,9 @@ func WriteJSON(w io.Writer, r *anesim.Result) error {
 	return WriteDocument(w, NewRun(r))
 }
 
-// A Total holds the costs of a layer or a run. Times are those of the engine, except for
-// WallNs, which includes the host, idling and waking. EnergyNJ includes DispatchNJ, the
-// dispatch's own energy, for a run but not for a layer. Rates refer to the engine time.
+// A Total holds the costs of a layer or a run. Times are engine times, except for WallNs, which
+// includes the host, idling and waking. For a run, EnergyNJ includes DispatchNJ, the fixed energy
+// of its dispatches; for a layer it does not. Rates are relative to WorkingNs.
 type Total struct {
 	Cycles     uint64            `json:"cycles"`
 	TimeNs     clock.Nanoseconds `json:"time_ns"`
@@ -55,8 +55,8 @@ type Total struct {
 	Rates
 }
 
-// A Wall is a run's total with the parts outside the engine. WallEnergyNJ includes
-// everything: engine, dispatches, host, idling and waking.
+// A Wall extends the Total of a run by the time and energy outside the engine's work. WallEnergyNJ
+// includes the energy of everything: engine, dispatches, host, idling and waking.
 type Wall struct {
 	Total
 	IdleNs       clock.Nanoseconds `json:"idle_ns"`
@@ -70,9 +70,9 @@ type Wall struct {
 	HostParts *HostParts `json:"host_parts,omitempty"`
 }
 
-// A HostParts divides the time that the host adds to a run. Every dispatch passes all stages, which
-// together take the host's fixed time. DataNs is the rest, in which the host copies and converts
-// tensors.
+// A HostParts divides the time that the host adds to a run. The stages are those of one dispatch,
+// and their sum is the fixed time of the host per dispatch. DataNs is the rest of the host's time,
+// in which it copies and converts tensors.
 type HostParts struct {
 	Stages     []Stage           `json:"stages"`
 	Dispatches int               `json:"dispatches"`
@@ -80,7 +80,7 @@ type HostParts struct {
 	Interrupts float64           `json:"interrupts_per_dispatch"`
 }
 
-// A Stage is one step of the host's work for a dispatch, with its duration.
+// A Stage is one step of the host's work for a dispatch, with its duration and the evidence for it.
 type Stage struct {
 	Name     string            `json:"name"`
 	TimeNs   clock.Nanoseconds `json:"time_ns"`
@@ -88,8 +88,8 @@ type Stage struct {
 	Source   string            `json:"source"`
 }
 
-// stagesOf returns the stages of the host's work for a dispatch. It returns nil if the host adds no
-// fixed time.
+// stagesOf returns the stages of the host's work for one dispatch, or nil if the host adds no fixed
+// time.
 func stagesOf(h *host.Host) []Stage {
 	var list []Stage
 	for _, s := range h.Stages() {
@@ -98,7 +98,8 @@ func stagesOf(h *host.Host) []Stage {
 	return list
 }
 
-// hostPartsOf divides the host's time in a run. It returns nil if the host adds no fixed time.
+// hostPartsOf divides the time that the host adds to a run. It returns nil if the host adds no
+// fixed time.
 func hostPartsOf(r *anesim.Result) *HostParts {
 	list := stagesOf(&r.Options.Host)
 	if list == nil {
@@ -114,7 +115,7 @@ func hostPartsOf(r *anesim.Result) *HostParts {
 }
 
 // An Energy divides an energy by the units that draw it. Dispatch, the fixed energy of dispatches,
-// is 0 in the energy of a layer or a descriptor.
+// is 0 for a layer or a descriptor.
 type Energy struct {
 	MAC      clock.Nanojoules `json:"mac"`
 	Table    clock.Nanojoules `json:"table"`
@@ -125,8 +126,8 @@ type Energy struct {
 	Dispatch clock.Nanojoules `json:"dispatch,omitempty"`
 }
 
-// All yields the parts of the energy, each with the name that reports use for it. It also yields
-// parts that are 0.
+// All returns an iterator over the parts of the energy and the names that reports use for them. It
+// includes parts that are 0.
 func (e *Energy) All() iter.Seq2[string, clock.Nanojoules] {
 	return func(yield func(string, clock.Nanojoules) bool) {
 		for _, part := range [...]struct {
@@ -143,21 +144,21 @@ func (e *Energy) All() iter.Seq2[string, clock.Nanojoules] {
 	}
 }
 
-// EnergyOf returns the parts p as an Energy. The argument dispatch is the fixed energy of the
+// EnergyOf converts the parts in p to an Energy. The argument dispatch is the fixed energy of the
 // dispatches.
 func EnergyOf(p *hw.EnergyParts, dispatch clock.Nanojoules) Energy {
 	return Energy{p.MAC, p.Table, p.L2, p.DRAM, p.Planar, p.Active, dispatch}
 }
 
 // A Cycles divides a number of cycles by cause, such as computing or waiting for input. Each cycle
-// counts for one cause, so the causes add up to Total.
+// counts for exactly one cause, so the causes sum to Total.
 type Cycles struct {
 	Total uint64 `json:"total"`
 	hw.Accounting
 }
 
-// All yields the number of cycles of each cause with the cause's name in JSON, such as
-// "input_stall". It also yields causes without cycles, but not the total.
+// All returns an iterator over the causes of cycles and their numbers of cycles. A cause is named
+// as in JSON, such as "input_stall". Causes without cycles are included, the total is not.
 func (c *Cycles) All() iter.Seq2[string, uint64] {
 	return func(yield func(string, uint64) bool) {
 		for cause, n := range c.Accounting.All() {
@@ -168,7 +169,8 @@ func (c *Cycles) All() iter.Seq2[string, uint64] {
 	}
 }
 
-// A Span is a part of a run's wall time in which the engine's power is constant.
+// A Span is a part of a run's wall time in which the engine draws constant power. The field What
+// names the engine's activity, such as "idle" or a descriptor.
 type Span struct {
 	AtNs     clock.Nanoseconds `json:"at_ns"`
 	ForNs    clock.Nanoseconds `json:"for_ns"`
@@ -179,8 +181,8 @@ type Span struct {
 	L2Bytes  int               `json:"l2_bytes"`        // bytes of L2 that a descriptor uses for tensors and tiles
 }
 
-// powerSpans returns the spans of the timeline l. It adds the bottleneck and the use of the L2 to
-// the spans of descriptors.
+// powerSpans converts the spans of the timeline l for the report. Spans of descriptors also get
+// their bottleneck and their use of L2.
 func powerSpans(r *anesim.Result, l *anesim.Timeline) []Span {
 	list := make([]Span, len(l.Spans))
 	for i := range l.Spans {
@@ -222,13 +224,13 @@ type Output struct {
 	Type  string `json:"type,omitempty"` // numpy name of the element type in a network's file
 }
 
-// Equal reports whether o and other have the same name, shape and values. It does not
-// compare types.
+// Equal reports whether o and other have the same name, shape and checksum of their values. It does
+// not compare element types.
 func (o Output) Equal(other Output) bool {
 	return o.Name == other.Name && slices.Equal(o.Shape, other.Shape) && o.CRC32 == other.CRC32
 }
 
-// A Fault is an error that the modelled engine would raise. It ends its program.
+// A Fault is an error that the modelled engine raises. It ends the program that runs.
 type Fault struct {
 	Unit       string `json:"unit"`
 	Descriptor int    `json:"descriptor"`
@@ -236,7 +238,7 @@ type Fault struct {
 	What       string `json:"what"`
 }
 
-// A Limit is something that the model leaves out or does not know, and the places of the run that
+// A Limit is something that the model leaves out or does not know, with the places in the run that
 // it affects.
 type Limit struct {
 	Kind  string `json:"kind"`
@@ -244,8 +246,8 @@ type Limit struct {
 	Where string `json:"where,omitempty"`
 }
 
-// A Constant is a constant of the chip or the host: its value with a unit, the kind of evidence for
-// it, and its source.
+// A Constant is a constant of a chip or a host, with the kind of evidence for its value and the
+// source.
 type Constant struct {
 	Name     string  `json:"name"`
 	Value    float64 `json:"value"`
@@ -254,8 +256,8 @@ type Constant struct {
 	Source   string  `json:"source"`
 }
 
-// ConstantsOf returns all constants of the run's chip, followed by the constants of its host. The
-// host "none" has no constants.
+// ConstantsOf returns the constants of the run's chip, followed by those of its host. The host
+// "none" has no constants.
 func ConstantsOf(r *anesim.Result) []Constant {
 	var list []Constant
 	add := func(name string, c evidence.Constant) {
@@ -272,8 +274,8 @@ func ConstantsOf(r *anesim.Result) []Constant {
 	return list
 }
 
-// totalOf returns the costs of all descriptors and dispatches of a report. The wall time is that of
-// the engine.
+// totalOf returns the costs of all descriptors and dispatches of a report. The wall time is set to
+// the engine time.
 func totalOf(r *hw.Report) Total {
 	b := r.Bounds()
 	p := r.Parts()
@@ -285,8 +287,8 @@ func totalOf(r *hw.Report) Total {
 	}
 }
 
-// wallOf returns the costs of a run with the time and energy of the host, of idling and of waking,
-// which it reads from the timeline l.
+// wallOf returns the costs of a run, with the time and energy of the host, of idling and of waking
+// from the timeline l.
 func wallOf(r *anesim.Result, l *anesim.Timeline) Wall {
 	t := totalOf(r.Report)
 	t.WallNs += r.Host() + l.Idle.Time + l.Wake.Time
@@ -301,11 +303,11 @@ func wallOf(r *anesim.Result, l *anesim.Timeline) Wall {
 	}
 }
 
-// CyclesOf returns the cycles of a by cause, with their total.
+// CyclesOf returns the cycles in a, divided by cause, with their total.
 func CyclesOf(a *hw.Accounting) Cycles { return Cycles{uint64(a.Total()), *a} }
 
-// OutputsOf returns the outputs of a run. The list is empty, and not nil, if no values were
-// computed.
+// OutputsOf returns descriptions of the outputs of a run. The slice is empty but not nil if no
+// values were computed.
 func OutputsOf(r *anesim.Result) []Output { return outputDocuments(r.Outputs) }
 
 func outputDocuments(outputs []anesim.Output) []Output {

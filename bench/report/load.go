@@ -6,7 +6,7 @@ import (
 	"anesim/hw/clock"
 )
 
-// A Load is the JSON document of a simulation in which several clients call one engine.
+// A Load is the JSON report of a simulation in which several clients call one engine.
 type Load struct {
 	Header
 	Chip        string            `json:"chip"`
@@ -30,8 +30,8 @@ type Load struct {
 	Events      []LoadEvent       `json:"events,omitempty"` // first events, as many as requested
 }
 
-// A LoadEvent is something that happened to a call of a client, such as its arrival or a run of its
-// descriptors on the engine.
+// A LoadEvent is something that happened to a call of a client, such as its arrival, or the
+// execution of some of its descriptors.
 type LoadEvent struct {
 	AtNs   clock.Nanoseconds `json:"at_ns"`
 	Client string            `json:"client"`
@@ -41,9 +41,9 @@ type LoadEvent struct {
 	ForNs  clock.Nanoseconds `json:"for_ns,omitempty"`
 }
 
-// A HostSplit divides the fixed time that a host adds to a call. BesideNs overlaps with other
-// calls. In BeforeNs and AfterNs, before and after the engine runs, the call holds the gate that
-// admits one call at a time.
+// A HostSplit divides the fixed time that a host adds to a call. The work of BesideNs overlaps with
+// other calls. During BeforeNs and AfterNs, which precede and follow the engine's work, the call
+// holds the gate that admits one call at a time.
 type HostSplit struct {
 	BesideNs clock.Nanoseconds `json:"beside_ns"`
 	BeforeNs clock.Nanoseconds `json:"before_ns"`
@@ -70,7 +70,7 @@ type LoadClient struct {
 	SavedBytes uint64            `json:"saved_host_copy_bytes"` // bytes saved by all calls
 }
 
-// A LoadAlone holds the costs of a client's call if no other client uses the engine.
+// A LoadAlone holds the costs of a client's call when no other client uses the engine.
 type LoadAlone struct {
 	LatencyNs    clock.Nanoseconds `json:"latency_ns"`
 	EngineNs     clock.Nanoseconds `json:"engine_ns"`
@@ -79,8 +79,8 @@ type LoadAlone struct {
 	EnergyNJ     clock.Nanojoules  `json:"energy_nj"`
 }
 
-// A Percentile is the latency that the fraction Share of the calls does not exceed. LowNs and
-// HighNs are the ends of its 95% confidence interval.
+// A Percentile is a latency that the fraction Share of all calls does not exceed. LowNs and HighNs
+// bound its 95% confidence interval.
 type Percentile struct {
 	Share     float64           `json:"share"`
 	LatencyNs clock.Nanoseconds `json:"latency_ns"`
@@ -88,8 +88,8 @@ type Percentile struct {
 	HighNs    clock.Nanoseconds `json:"latency_ns_high"`
 }
 
-// A LoadBin holds the power and the use of the engine in one of the equal time intervals into which
-// a load is divided.
+// A LoadBin holds the power and the utilisation of the engine in one of the equal intervals into
+// which the time of a load is divided.
 type LoadBin struct {
 	AtNs        clock.Nanoseconds `json:"at_ns"`
 	ForNs       clock.Nanoseconds `json:"for_ns"`
@@ -105,7 +105,7 @@ type LoadBin struct {
 // maximum.
 var percentiles = [...]float64{0.5, 0.9, 0.99, 0.999, 1}
 
-// NewLoad returns the document of the simulated load l.
+// NewLoad converts the result of a simulated load to its JSON report.
 func NewLoad(l *scripts.Load) *Load {
 	r := l.Result
 	split := l.Options.Host.Split()
@@ -140,8 +140,8 @@ func NewLoad(l *scripts.Load) *Load {
 	return d
 }
 
-// eventsOf returns the events of a load. It numbers the calls of each client from 1, and joins the
-// start and the end of a run of descriptors into one event.
+// eventsOf returns the events of a load. It numbers the calls of each client from 1, and merges the
+// start and end of each run of descriptors into one event.
 func eventsOf(l *scripts.Load) (list []LoadEvent) {
 	started := make([]int, len(l.Config.Clients))
 	number, began := map[int]int{}, map[int]int{}

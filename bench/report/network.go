@@ -15,7 +15,7 @@ import (
 	"anesim/loader/network/list"
 )
 
-// A Network is the JSON document of the run of a network.
+// A Network is the JSON report of a run of a network.
 type Network struct {
 	Header
 	Network     string            `json:"network"`
@@ -49,9 +49,10 @@ type Network struct {
 	Cache     *Cache     `json:"cache,omitempty"`
 }
 
-// A Cache describes the cache entry with the network's programs. Outcome says whether the entry was
-// fetched, made, or remade because it was damaged; Why then names the damage. Key identifies the
-// entry and Hash its contents. Unkept is the reason why the entry could not be stored, or empty.
+// A Cache describes the cache entry that holds the network's programs. Outcome says whether the
+// entry was fetched, made, or remade because it was damaged; Why then names the damage. Key
+// identifies the entry, and Hash is the hash of its contents. Unkept is the reason why the entry
+// could not be stored, or empty.
 type Cache struct {
 	Outcome string `json:"outcome"`
 	Path    string `json:"path"`
@@ -74,8 +75,9 @@ func newCache(e *cache.Entry) *Cache {
 }
 
 // A Program is one of the programs into which a network is divided. First and Last are the names of
-// its first and last layer. Why is the reason why it is separate from the program before; it is
-// empty if a layer between them is not modelled. File is the file to which the program was written.
+// its first and last layer. Why says why the program is separate from the previous one; it is empty
+// if a layer between them is not modelled. File is the name of the file to which the program was
+// written.
 type Program struct {
 	First        string `json:"first"`
 	Last         string `json:"last"`
@@ -86,11 +88,10 @@ type Program struct {
 	File         string `json:"file,omitempty"`
 }
 
-// A Layer is a layer of a network. The numbers of a layer that is not modelled are zero.
-// Program counts from 1 and is 0 for none. Kernel is the kernel size with /stride and
-// :groups, or "-". Weights is the form of constant weights (see
-// [anesim.LayerResult.Weights]). PackedAs is their form in the file, if that is not plain
-// values.
+// A Layer is a layer of a network with its costs, which are zero if it is not modelled. Program is
+// the number of its program, from 1, or 0 if it is in none. Kernel is the kernel size, followed by
+// /stride and :groups if they are not 1, or "-". Weights is the form of its constant weights; see
+// [anesim.LayerResult.Weights]. PackedAs is their form in the file unless that is plain values.
 type Layer struct {
 	Name        string   `json:"name"`
 	Op          string   `json:"op"`
@@ -118,8 +119,8 @@ type Layer struct {
 	HostWhy string            `json:"host_why,omitempty"`
 }
 
-// An Operation holds the sums of all layers of a network that have the same operation and run on
-// the engine. Share is their fraction of the engine time.
+// An Operation sums the layers of a network that have the same operation and run on the engine.
+// Share is their fraction of the engine time.
 type Operation struct {
 	Op       string            `json:"op"`
 	Layers   int               `json:"layers"`
@@ -130,8 +131,8 @@ type Operation struct {
 	EnergyNJ clock.Nanojoules  `json:"energy_nj"`
 }
 
-// sumOperations returns the sums of the layers with the same operation, sorted by time in
-// descending order. It leaves out layers without descriptors.
+// sumOperations sums the layers that have the same operation, and returns the operations sorted by
+// time in descending order. It omits layers without descriptors.
 func (d *Network) sumOperations() []Operation {
 	list := []Operation{}
 	for i := range d.Layers {
@@ -157,8 +158,8 @@ func (d *Network) sumOperations() []Operation {
 	return list
 }
 
-// A Memory holds the device memory that the programs of a network occupy together. All programs are
-// loaded at the same time, although they run one after the other.
+// A Memory holds the device memory that the programs of a network need. All programs are loaded at
+// the same time, although they run one after the other.
 type Memory struct {
 	WeightBytes  uint64 `json:"weights"` // identical layers share weights that the file lacks
 	MadeUp       bool   `json:"weights_made_up"`
@@ -191,8 +192,8 @@ func memoryOf(r *anesim.Result) (m Memory) {
 	return m
 }
 
-// A Coverage says how much of a network the totals include. A node is an operator of the network's
-// file, or a layer if the file is a list of layers.
+// A Coverage counts the nodes of a network that the totals include. A node is an operator of the
+// network's file, or a layer if the file is a list of layers.
 type Coverage struct {
 	Nodes     int    `json:"nodes"`
 	Done      int    `json:"nodes_done"`
@@ -205,15 +206,15 @@ type Coverage struct {
 	Lost      []Loss `json:"lost_outputs"`
 }
 
-// An Occupancy is the number of bytes of the L2 that a descriptor's tensors and buffers use.
+// An Occupancy is the number of bytes of L2 that a descriptor's tensors and buffers use.
 type Occupancy struct {
 	Program    int `json:"program"` // from 1
 	Descriptor int `json:"descriptor"`
 	Bytes      int `json:"bytes"`
 }
 
-// A Spill is a tensor between two layers of one program that goes through memory instead of staying
-// in the L2, for the reason in Why.
+// A Spill is a tensor between two layers of one program that is written to memory and read back
+// instead of staying in L2, for the reason in Why.
 type Spill struct {
 	Program int    `json:"program"`
 	Tensor  string `json:"tensor"`
@@ -221,21 +222,21 @@ type Spill struct {
 	Why     string `json:"why"`
 }
 
-// A Loss is an output of the network that no program computes, because it depends on Layer, which
-// is not modelled.
+// A Loss is an output of the network that is not computed, because it depends on Layer, which is
+// not modelled.
 type Loss struct {
 	Output string `json:"output"`
 	Layer  string `json:"layer"`
 }
 
-// A Missing is a layer that no total includes, with the reason.
+// A Missing is a layer that is in no total, with the reason.
 type Missing struct {
 	Name   string `json:"name"`
 	Op     string `json:"op"`
 	Reason string `json:"reason"`
 }
 
-// MissingOf returns the layers of r that no total includes.
+// MissingOf returns the layers of r that are in no total.
 func MissingOf(r *anesim.Result) []Missing {
 	list := []Missing{}
 	for _, l := range r.Missing() {
@@ -244,8 +245,8 @@ func MissingOf(r *anesim.Result) []Missing {
 	return list
 }
 
-// Incomplete returns a warning that the layers in list have no cost, or "" if the list is empty. It
-// names the first three layers.
+// Incomplete returns a warning that the layers in list have no cost and names the first three. It
+// returns "" if list is empty.
 func Incomplete(list []Missing) string {
 	if len(list) == 0 {
 		return ""
@@ -253,8 +254,8 @@ func Incomplete(list []Missing) string {
 	return fmt.Sprintf("INCOMPLETE: %s without a cost, left out of all totals: %s", Plural(len(list), "layer"), NameMissing(list))
 }
 
-// NameMissing returns the names and operations of the first three layers in list, and the number of
-// the others, such as "a (If), b (Sort), c (TopK) and 2 more".
+// NameMissing returns the names and operations of the first three layers in list, followed by the
+// number of the others, such as "a (If), b (Sort), c (TopK) and 2 more".
 func NameMissing(list []Missing) string {
 	const most = 3
 	var names []string
@@ -268,8 +269,8 @@ func NameMissing(list []Missing) string {
 	return text
 }
 
-// Remarks returns the notes of the document, except for a final note that counts the layers that
-// are not modelled. Text reports list these layers one by one instead.
+// Remarks returns d.Notes without a final note that counts the layers that are not modelled. Text
+// reports list these layers one by one instead.
 func (d *Network) Remarks() []string {
 	if len(d.NotModelled) == 0 {
 		return d.Notes
@@ -277,7 +278,8 @@ func (d *Network) Remarks() []string {
 	return d.Notes[:len(d.Notes)-1]
 }
 
-// NewNetwork converts the result of a network to the document that model --json prints.
+// NewNetwork converts the result of a network to its JSON report, which "anesim model --json"
+// prints.
 func NewNetwork(r *anesim.Result) *Network {
 	line, a := r.Timeline(), r.Causes()
 	d := &Network{
@@ -369,18 +371,18 @@ func newLayer(l *anesim.LayerResult) Layer {
 
 func shapeExtents(s layer.Shape) [4]int { return [4]int{s.N, s.C, s.H, s.W} }
 
-// Work returns a text that is equal for layers that do the same work, which are layers with the same
-// operation, activation, window and shapes.
+// Work returns a string that is equal for two layers if they do the same work, that is, if their
+// operation, activation, window and shapes are equal.
 func (l *Layer) Work() string { return fmt.Sprint(l.Op, l.Activation, l.Kernel, l.In, l.Out) }
 
-// WorkOf returns the work of a layer of a result; see [Layer.Work].
+// WorkOf returns the string that [Layer.Work] returns for the same layer of the JSON report.
 func WorkOf(l *anesim.LayerResult) string {
 	d := newLayer(l)
 	return d.Work()
 }
 
-// formatWindow returns the size of a layer's window with the stride and the number of groups if
-// they are not 1, such as "3x3/2:32". It returns "-" for a layer without a window.
+// formatWindow returns the size of a layer's window, followed by the stride and the number of
+// groups if they are not 1, such as "3x3/2:32". It returns "-" for a layer without a window.
 func formatWindow(l *list.Layer) string {
 	w := &l.Lower.Window
 	if w.Kh == 0 {
@@ -399,8 +401,8 @@ func formatWindow(l *list.Layer) string {
 	return s
 }
 
-// tflops returns the rate of macs multiply-accumulates in the time t, in 1e12 operations per
-// second. Each counts as two operations. It returns 0 if t is 0.
+// tflops returns the rate of macs multiply-accumulates in the time t in 1e12 operations per second,
+// where each counts as two operations. It returns 0 if t is 0.
 func tflops(macs uint64, t clock.Nanoseconds) float64 {
 	if t == 0 {
 		return 0

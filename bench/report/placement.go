@@ -10,12 +10,11 @@ import (
 	"anesim/loader/network/placement"
 )
 
-// Computes returns the names of the targets on which [NewPlacement] can place a network: "engine"
-// (the engine, and the CPU for layers that the engine does not support), "all" (also the GPU) and
-// "cpu".
+// Computes returns the targets for which [NewPlacement] can place a network: "engine" (the engine,
+// and the CPU for layers that the engine does not support), "all" (also the GPU) and "cpu".
 func Computes() []string { return []string{"engine", "all", "cpu"} }
 
-// findBackends returns the names of the processors that belong to a target; see [Computes]. It
+// findBackends returns the names of the processors of the target compute; see [Computes]. It
 // returns an *[anesim.OptionError] for an unknown target.
 func findBackends(compute string) ([]string, error) {
 	switch compute {
@@ -29,9 +28,9 @@ func findBackends(compute string) ([]string, error) {
 	return nil, &anesim.OptionError{Option: "Compute", What: fmt.Sprintf("unknown target %q; want one of %v", compute, Computes())}
 }
 
-// NewPlacement places each layer of a network on one of the processors of the target compute; see
-// [Computes]. The argument rates is YAML that changes assumed speeds of the processors (see
-// [placement.Machine.With]), or nil, and name is the file that it comes from. The error is an
+// NewPlacement places each layer of a network on a processor of the target compute, which is one of
+// [Computes]. The argument rates is YAML that changes the assumed speeds of the processors (see
+// [placement.Machine.With]), or nil; name is the name of its file. The error is an
 // *[anesim.OptionError] if the target is unknown or r is not a network's result.
 func NewPlacement(r *anesim.Result, compute, name string, rates []byte) (*Placement, error) {
 	names, err := findBackends(compute)
@@ -51,9 +50,9 @@ func NewPlacement(r *anesim.Result, compute, name string, rates []byte) (*Placem
 	return newPlacement(compute, p), nil
 }
 
-// Place chooses the processor of machine m for each layer of the network in r, so that the total
-// time is shortest. The engine's times come from the run. The error is an *[anesim.OptionError] if
-// r is not a network's result.
+// Place returns the plan that assigns each layer of the network in r to a processor of machine m so
+// that the total time is shortest. The engine's times are those of the run. The error is an
+// *[anesim.OptionError] if r is not a network's result.
 func Place(r *anesim.Result, m placement.Machine) (*placement.Plan, error) {
 	n := r.Model.Network()
 	if n == nil || r.Model.Kind() != anesim.KindNetwork {
@@ -87,8 +86,8 @@ func Place(r *anesim.Result, m placement.Machine) (*placement.Plan, error) {
 	return placement.Solve(net, m)
 }
 
-// A Placement says on which processor each layer of a network would run, and why. JSON keys are
-// those of the vendor's own placement audit, for each quantity that the audit has.
+// A Placement assigns each layer of a network to a processor and gives the reasons. JSON keys equal
+// those of the vendor's own placement audit for each quantity that the audit has.
 type Placement struct {
 	Compute      string            `json:"compute"`
 	Runtime      clock.Nanoseconds `json:"estimated_runtime"` // total in nanoseconds
@@ -99,8 +98,8 @@ type Placement struct {
 	WithoutACost []string          `json:"without_a_cost"`
 }
 
-// A Placed is a layer of a network with the processor that was chosen for it and the times of the
-// alternatives.
+// A Placed is a layer of a network with the processor that was chosen for it, and its times on all
+// processors.
 type Placed struct {
 	Path     string            `json:"op_path"`
 	Type     string            `json:"op_type"`
@@ -113,7 +112,7 @@ type Placed struct {
 	Messages []string          `json:"validation_messages"`
 }
 
-// A Support says whether a processor can run a layer, and how long it would take.
+// A Support says whether a processor can run a layer and how long it would take.
 type Support struct {
 	Backend   string            `json:"backend"`
 	Supported bool              `json:"supported"`

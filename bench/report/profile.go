@@ -12,22 +12,21 @@ import (
 	"anesim/hw/clock"
 )
 
-// WriteProfile writes a gzipped profile of the engine for go tool pprof. A stack consists,
-// from its root, of the network, the layer, the descriptor, and the consumer: a cause of
-// cycles, a part of the energy or a path to memory. file is the name of the model's file.
-// Layers have line numbers if they are known.
+// WriteProfile writes a gzipped profile of the engine for "go tool pprof". A stack consists, from
+// its root, of the network, the layer, the descriptor, and the consumer: a cause of cycles, a part
+// of the energy, or a path to memory. The argument file is the name of the model's file. Layers
+// have line numbers if they are known.
 //
-// The sample types are cycles, time in ns, energy in nJ and traffic in bytes. Energy has
-// its own parts and is not divided among the causes of cycles. Repeated dispatches of a
-// descriptor are summed. Descriptors that a brief run does not list are summed by operation
-// and shape (see [anesim.Options.Brief]). Values are rounded to integers so that the
-// samples sum to the report's totals for the engine, including a dispatch's own energy, but
-// without host, idling and waking.
+// The sample types are cycles, time in ns, energy in nJ and traffic in bytes. Energy has its own
+// parts and is not divided among the causes of cycles. Repeated dispatches of a descriptor are
+// summed. Descriptors that a brief run does not list (see [anesim.Options.Brief]) are summed by
+// operation and shape. Values are rounded so that the samples sum to the report's totals for the
+// engine, including the fixed energy of dispatches but without host, idling and waking.
 func WriteProfile(w io.Writer, r *anesim.Result, file string) error {
 	return WriteProfiles(w, r.Model.Name(), file, []ProfilePart{{Result: r, Times: 1}}, 0)
 }
 
-// A ProfilePart is one of several results that share a profile, such as a client of a load or a
+// A ProfilePart is one of several results in the same profile, such as a client of a load or a
 // point of a sweep.
 type ProfilePart struct {
 	Name   string // name of a frame between the root and the model's frames; "" for none
@@ -35,9 +34,10 @@ type ProfilePart struct {
 	Times  int // number of runs, each like Result
 }
 
-// WriteProfiles writes a profile of several results, as [WriteProfile] does for one. All stacks
-// start with a frame called name, and file is the file of their models. The argument waiting is
-// energy that the engine draws between the runs; it gets a sample of its own.
+// WriteProfiles writes one profile of several results in the form of [WriteProfile]. All stacks
+// start with a frame called name. The argument file is the name of the file of their models. The
+// argument waiting is the energy that the engine draws between the runs; it gets a sample of its
+// own.
 func WriteProfiles(w io.Writer, name, file string, parts []ProfilePart, waiting clock.Nanojoules) error {
 	b := newProfileBuilder(name, file)
 	for i := range parts {
@@ -79,7 +79,7 @@ type descriptorSum struct {
 	count               int // number of descriptors in an unlisted group; 0 for a listed descriptor
 }
 
-// frameName returns the name of the descriptor or the group in a stack, such as "td 3: conv".
+// frameName returns the name of the stack frame for d, such as "td 3: conv".
 func (d *descriptorSum) frameName() string {
 	if d.count == 0 {
 		return fmt.Sprintf("td %d: %v", d.Index, d.Op)
@@ -90,8 +90,8 @@ func (d *descriptorSum) frameName() string {
 	return fmt.Sprintf("%d tds that are not listed: %v, of other shapes", d.count, d.Op)
 }
 
-// sumDescriptors returns the sums of each listed descriptor over all dispatches, in the order in
-// which the descriptors first ran.
+// sumDescriptors sums each listed descriptor over all dispatches. It returns the sums in the order
+// in which the descriptors first ran.
 func sumDescriptors(r *anesim.Result) []descriptorSum {
 	type place struct{ program, index int }
 	at := make(map[place]int)
@@ -197,8 +197,8 @@ func (b *profileBuilder) addSample(stack []*profile.Location, cycles, ns, nJ, by
 	b.profile.Sample = append(b.profile.Sample, &profile.Sample{Location: stack, Value: []int64{cycles, ns, nJ, bytes}})
 }
 
-// stackFrames returns the stack of a sample as pprof wants it: the leaf first, then the descriptor
-// d if it is not nil, its layer, and the name of the profile last.
+// stackFrames returns the stack of a sample in the order of pprof: the leaf first, then the
+// descriptor d unless it is nil, its layer, and the name of the profile.
 func (b *profileBuilder) stackFrames(d *descriptorSum, leaf string) []*profile.Location {
 	stack := []*profile.Location{b.findLocation(leaf, 0)}
 	if d != nil {
@@ -220,7 +220,7 @@ func (b *profileBuilder) stackFrames(d *descriptorSum, leaf string) []*profile.L
 	return append(stack, b.findLocation(b.name, 0))
 }
 
-// findLocation returns the profile's location for a frame. It adds a new one if the frame has none.
+// findLocation returns the profile's location for a frame. It adds one if the profile has none.
 func (b *profileBuilder) findLocation(name string, line int64) *profile.Location {
 	frame := profileFrame{name, line}
 	if l, ok := b.locations[frame]; ok {

@@ -12,7 +12,7 @@ import (
 	"anesim/hw/dma"
 )
 
-// A Run is the JSON document of the run of a compiled program or a single layer.
+// A Run is the JSON report of a run of a compiled program or a single layer.
 type Run struct {
 	Header
 	Program     string       `json:"program"`
@@ -72,8 +72,8 @@ type Descriptor struct {
 	Caveat     string            `json:"caveat,omitempty"`
 }
 
-// A Rest holds the sums of the descriptors that the document does not list one by one. The totals
-// of the document include them.
+// A Rest sums the descriptors that the report does not list one by one. The totals of the report
+// include them.
 type Rest struct {
 	Descriptors int               `json:"descriptors"`
 	TimeNs      clock.Nanoseconds `json:"time_ns"`
@@ -81,8 +81,8 @@ type Rest struct {
 	Groups      []Group           `json:"-"` // sums by operation and shape, for HTML pages
 }
 
-// A Group holds the sums of unlisted descriptors that have the same operation and shape. The last
-// group holds all remaining shapes, and its Shape is zero.
+// A Group sums unlisted descriptors that have the same operation and shape. The last group sums all
+// remaining shapes, and its Shape is zero.
 type Group struct {
 	Op          string
 	Shape       Shape
@@ -95,8 +95,7 @@ type Group struct {
 	DMABytes    uint64
 }
 
-// A Shape holds the sizes of a descriptor's source and result, of its window, and the number of
-// groups.
+// A Shape holds the sizes of a descriptor's source, result and window, and its number of groups.
 type Shape struct {
 	Win    int `json:"win"`
 	Hin    int `json:"hin"`
@@ -109,8 +108,7 @@ type Shape struct {
 	Groups int `json:"groups"`
 }
 
-// Units holds the quantities that the vendor's compiler also prints for each descriptor in its
-// cost dump.
+// Units holds quantities of a descriptor that the vendor's compiler also prints in its cost dump.
 type Units struct {
 	WorkUnits   int    `json:"work_units"`
 	MACCycles   int    `json:"mac_cycles_per_wu"`
@@ -123,8 +121,8 @@ type Units struct {
 	KernelBytes uint64 `json:"kernel_bytes"`
 }
 
-// A DMA holds the bytes that a descriptor moves between the engine and memory, by data path. The
-// bytes include padding of buffers.
+// A DMA holds the bytes that a descriptor moves between the engine and memory, by data path. It
+// includes the padding of buffers.
 type DMA struct {
 	Source1     uint64 `json:"source1"`
 	Source2     uint64 `json:"source2"`
@@ -133,23 +131,24 @@ type DMA struct {
 	Total       uint64 `json:"total"`
 }
 
-// DMAOf returns the traffic t by data path, with its total.
+// DMAOf returns the bytes of the traffic t by data path, with their total.
 func DMAOf(t *dma.Traffic) DMA {
 	return DMA{t.Source1, t.Source2, t.Kernel, t.Destination, t.Total()}
 }
 
-// An Exe holds the vendor compiler's estimates of a descriptor's time, in microseconds. Stored is
-// the estimate in the program, 0 if there is none. Model is the estimate that the compiler's rule
-// gives.
+// An Exe holds two estimates of a descriptor's duration, in microseconds, by the rule of the
+// vendor's compiler. Stored is the estimate in the program, or 0 if it has none; Model is the
+// estimate that the model computes by the same rule.
 type Exe struct {
 	Stored uint16 `json:"stored"`
 	Model  uint16 `json:"model"`
 }
 
-// Counters holds the 24 performance counters of a descriptor. JSON keeps their order.
+// Counters holds the 24 performance counters of a descriptor. In JSON they keep the order of the
+// hardware.
 type Counters hw.Counters
 
-// All yields the value of each counter with its name, in the order of the hardware.
+// All returns an iterator over the names and values of the counters, in the order of the hardware.
 func (c *Counters) All() iter.Seq2[string, uint64] { return (*hw.Counters)(c).All() }
 
 // MarshalJSON returns a JSON object with one member per counter, in the order of [Counters.All].
@@ -167,7 +166,7 @@ func (c Counters) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON sets all counters from a JSON object. Counters without a member become 0. It
-// returns an error if a member is not the name of a counter.
+// returns an error if a member does not name a counter.
 func (c *Counters) UnmarshalJSON(b []byte) error {
 	var values map[string]uint64
 	if err := json.Unmarshal(b, &values); err != nil {
@@ -185,8 +184,7 @@ func (c *Counters) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// NewRun returns the document of r, which must be the result of a compiled program or a single
-// layer.
+// NewRun converts r, the result of a compiled program or a single layer, to its JSON report.
 func NewRun(r *anesim.Result) *Run {
 	p, line, a := r.Programs[0].Program, r.Timeline(), r.Causes()
 	d := &Run{
@@ -210,9 +208,9 @@ func NewRun(r *anesim.Result) *Run {
 	return d
 }
 
-// An Overflow describes the first result of a dispatch that contains an infinity or a NaN. Infinite
-// and NaN count them among Elements. Largest and Read are the largest finite magnitudes of the
-// result and of its input. Given is true if the input contained infinities or NaNs already.
+// An Overflow describes the first result in a dispatch that contains an infinity or a NaN. Infinite
+// and NaN count them among its Elements. Largest and Read are the largest finite magnitudes of the
+// result and of its input. Given is true if the input already contained infinities or NaNs.
 type Overflow struct {
 	Infinite uint64  `json:"infinite"`
 	NaN      uint64  `json:"nan"`
@@ -222,7 +220,7 @@ type Overflow struct {
 	Given    bool    `json:"given"`
 }
 
-// NewDescriptor returns the document of the descriptor d.
+// NewDescriptor converts the report of a descriptor to its part of a JSON report.
 func NewDescriptor(d *hw.DescriptorReport) Descriptor {
 	a, u, e := &d.Cycles, &d.Units, &d.Parts
 	b := d.Bounds()

@@ -9,12 +9,12 @@ import (
 	"anesim/hw/clock"
 )
 
-// Plural returns n followed by the noun what, with an s unless n is 1, such as "2 layers".
-func Plural(n int, what string) string {
+// Plural returns n followed by the noun, with an s unless n is 1, such as "2 layers".
+func Plural(n int, noun string) string {
 	if n != 1 {
-		what += "s"
+		noun += "s"
 	}
-	return fmt.Sprintf("%d %s", n, what)
+	return fmt.Sprintf("%d %s", n, noun)
 }
 
 // TimeAs formats t with the unit in which u prints. The ends of an interval have the unit of the
@@ -32,11 +32,11 @@ func TimeAs(t, u clock.Nanoseconds) string {
 	return fmt.Sprintf("%.1f ns", v)
 }
 
-// Thousands formats n with commas between groups of three digits, such as "11,346".
+// Thousands returns n as text with commas between groups of three digits, such as "11,346".
 func Thousands(n uint64) string { return GroupDigits(strconv.FormatUint(n, 10)) }
 
 // GroupDigits inserts commas between groups of three digits in the integer part of a decimal
-// number. It keeps a leading sign, such as in "-1,234.5" for "-1234.5".
+// number, which may have a sign, such as "-1,234.5" for "-1234.5".
 func GroupDigits(number string) string {
 	sign := len(number) - len(strings.TrimLeft(number, "+-"))
 	digits := strings.TrimLeft(number[sign:], "0123456789")
@@ -51,7 +51,7 @@ func GroupDigits(number string) string {
 	return b.String()
 }
 
-// Size formats a number of bytes with three digits and a unit, such as "1.84 MB".
+// Size returns a number of bytes as text with three digits and a unit, such as "1.84 MB".
 func Size(n uint64) string {
 	v, unit := float64(n), ""
 	for _, u := range [...]string{"kB", "MB", "GB", "TB"} {
@@ -71,10 +71,11 @@ func Size(n uint64) string {
 	return fmt.Sprintf("%.0f %s", v, unit)
 }
 
-// Number formats v with at most nine significant digits. The text is the same on every machine.
+// Number returns v as text with at most nine significant digits. The text is the same on every
+// machine.
 func Number[T ~float64](v T) string { return string(AppendNumber(nil, float64(v))) }
 
-// AppendNumber appends v to b, formatted as by [Number], and returns the extended slice.
+// AppendNumber appends the text that [Number] returns for v to b, and returns the extended slice.
 func AppendNumber(b []byte, v float64) []byte { return strconv.AppendFloat(b, v, 'g', 9, 64) }
 
 // CauseText returns the name of a cause of cycles in words, such as "L2 read stall" for
@@ -88,8 +89,8 @@ func CauseText(cause string) string {
 }
 
 // Cell returns text from a file in a form that is safe in a CSV cell. It escapes unprintable
-// characters as [Printable] does. A text that a spreadsheet would run as a formula gets a leading
-// apostrophe. Numbers do not change.
+// characters as [Printable] does, and puts an apostrophe before text that a spreadsheet would run
+// as a formula. Numbers do not change.
 func Cell(s string) string {
 	s = Printable(s)
 	if len(s) < 2 || !strings.ContainsRune("=+-@＝＋－＠", firstRune(s)) || isNumber(s) {
@@ -110,7 +111,7 @@ func isNumber(s string) bool {
 }
 
 // Printable returns text from a file with unprintable characters replaced by Go escapes, such as
-// \n, so that they cannot control a terminal.
+// \n, so that the text cannot control a terminal.
 func Printable(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		q := strconv.Quote(s)
@@ -119,8 +120,8 @@ func Printable(s string) string {
 	return s
 }
 
-// Rate formats a rate with up to three digits and commas, such as "1,234", "23.4" or "0.12". It
-// returns "-" for 0.
+// Rate returns a rate as text with up to three digits and commas, such as "1,234", "23.4" or
+// "0.12". It returns "-" for 0.
 func Rate(v float64) string {
 	switch {
 	case v == 0:
@@ -133,7 +134,7 @@ func Rate(v float64) string {
 	return GroupDigits(fmt.Sprintf("%.0f", v))
 }
 
-// Percent returns 100*part/whole. It returns 0 if whole is 0.
+// Percent returns 100*part/whole, or 0 if whole is 0.
 func Percent[A, B ~uint64 | ~float64](part A, whole B) float64 {
 	if whole == 0 {
 		return 0
@@ -141,11 +142,11 @@ func Percent[A, B ~uint64 | ~float64](part A, whole B) float64 {
 	return 100 * float64(part) / float64(whole)
 }
 
-// Extent formats the size of a tensor as channels, height and width, such as "64x28x28".
+// Extent returns the size of a tensor as text with channels, height and width, such as "64x28x28".
 func Extent(c, h, w int) string { return fmt.Sprintf("%dx%dx%d", c, h, w) }
 
-// Dims formats a shape of N, C, H and W, such as "64x28x28". It shows N only if N is larger than 1,
-// and returns "?" if the shape is unknown (N is 0).
+// Dims returns the shape s of N, C, H and W as text, such as "64x28x28". The text begins with N
+// only if N is larger than 1. It is "?" if the shape is unknown, that is, if N is 0.
 func Dims(s [4]int) string {
 	switch {
 	case s[0] == 0:

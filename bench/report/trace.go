@@ -69,18 +69,17 @@ var traceTracks = [...]struct {
 // counters lists the counter tracks that are set to zero when the engine stops working.
 var counters = [...]track{trackWatts, trackRateIn, trackRateOut, trackTFLOPS, trackEngines, trackL2Fill, trackKernelFill}
 
-// WriteTrace writes the run over wall time as a trace for Perfetto (ui.perfetto.dev), in
-// protocol-buffer TrackEvents. Times are rounded to ns; exact cycles and bytes are
-// arguments of the slices. If a brief run does not list all descriptors (see
-// [anesim.Options.Brief]), WriteTrace runs the program again and writes each descriptor as
-// it ends.
+// WriteTrace writes a trace of the run over wall time for Perfetto (ui.perfetto.dev), as
+// protocol-buffer TrackEvents. Times are rounded to ns; exact cycles and bytes are arguments of the
+// slices. If a brief run does not list all descriptors (see [anesim.Options.Brief]), WriteTrace
+// runs the program again and writes each descriptor as it ends.
 func WriteTrace(w io.Writer, r *anesim.Result) error {
 	return WriteTraces(w, r.Model.Name()+" on "+r.Options.Chip.Name, func(yield func(string, *anesim.Result) bool) { yield("", r) })
 }
 
-// WriteTraces writes the results of the sequence, such as the points of a sweep, as one trace in
-// which they follow each other. Each result is a slice with the name that the sequence yields,
-// unless that is empty. The argument name is the name of the trace.
+// WriteTraces writes several results, such as the points of a sweep, one after the other as one
+// Perfetto trace with the given name. Each result is a slice with the name that the sequence yields
+// for it, unless that is empty.
 func WriteTraces(w io.Writer, name string, results iter.Seq2[string, *anesim.Result]) error {
 	t := &tracer{traceWriter: newTraceWriter(w)}
 	t.describeProcess(trackProcess, name)
@@ -130,8 +129,8 @@ type flows struct {
 	edges   uint64
 }
 
-// flowsOf returns the edges between the layers of a result. The descriptors of the layer before
-// compute a layer without descriptors, so its edges belong to that layer.
+// flowsOf returns the edges between the layers of a result. If a layer without descriptors is
+// computed by those of the previous layer, its edges belong to that layer.
 func flowsOf(r *anesim.Result) flows {
 	f := flows{out: map[*anesim.LayerResult][]uint64{}, in: map[*anesim.LayerResult][]uint64{}}
 	if r.Model.Kind() != anesim.KindNetwork {
@@ -165,8 +164,8 @@ func flowsOf(r *anesim.Result) flows {
 	return f
 }
 
-// flowIDs returns ids for edges that are unique in the trace. The same edge has another id in each
-// call.
+// flowIDs returns an ID for each edge that is unique in the trace. The same edge has a different ID
+// in each call.
 func (f *flows) flowIDs(edges []uint64, call uint64) []uint64 {
 	var list []uint64
 	for _, e := range edges {
@@ -175,8 +174,8 @@ func (f *flows) flowIDs(edges []uint64, call uint64) []uint64 {
 	return list
 }
 
-// drawDispatch writes the slices and counters of dispatch d of program p, with the idle gap before
-// it.
+// drawDispatch writes the slices and counters of dispatch d of program p, including the idle gap
+// before it.
 func (t *tracer) drawDispatch(d *anesim.Dispatch, p *anesim.ProgramResult, call uint64) error {
 	counted := t.result.Counted(p, d)
 	t.line.Spans = t.line.Spans[:0]
@@ -219,8 +218,7 @@ func (t *tracer) drawDispatch(d *anesim.Dispatch, p *anesim.ProgramResult, call 
 	return err
 }
 
-// spansOf returns the number of spans that the descriptors of a dispatch have in a
-// [anesim.Timeline].
+// spansOf returns how many spans the descriptors of a dispatch have in an [anesim.Timeline].
 func spansOf(d *anesim.Dispatch) int {
 	if d.Rest.Count > 0 {
 		return len(d.Descriptors) + 1
@@ -228,8 +226,7 @@ func spansOf(d *anesim.Dispatch) int {
 	return len(d.Descriptors)
 }
 
-// drawListed writes a slice for each listed descriptor of dispatch d. The times come from the spans
-// of the timeline.
+// drawListed writes a slice for each listed descriptor of dispatch d, with the times in spans.
 func (t *tracer) drawListed(d *anesim.Dispatch, p *anesim.ProgramResult, spans []anesim.Span, call uint64) {
 	var layer *anesim.LayerResult
 	for i := range spans {
@@ -254,9 +251,9 @@ func (t *tracer) drawListed(d *anesim.Dispatch, p *anesim.ProgramResult, spans [
 }
 
 // drawReplay runs program p again and writes a slice for each of its descriptors when the
-// descriptor ends. The argument at is the time at which the first one starts. It serves results
-// that do not list all descriptors.
-func (t *tracer) drawReplay(p *anesim.ProgramResult, at clock.Nanoseconds) error {
+// descriptor ends. The first descriptor starts at the time start. It serves results that do not
+// list all descriptors.
+func (t *tracer) drawReplay(p *anesim.ProgramResult, start clock.Nanoseconds) error {
 	ctx, stopRun := context.WithCancel(context.Background())
 	defer stopRun()
 	err := t.result.Replay(ctx, p.Program, func(x *hw.DescriptorReport, l2 int) {
@@ -264,8 +261,8 @@ func (t *tracer) drawReplay(p *anesim.ProgramResult, at clock.Nanoseconds) error
 			stopRun()
 			return
 		}
-		s := anesim.Span{At: at, For: x.Time, Energy: x.Energy}
-		at += x.Time
+		s := anesim.Span{At: start, For: x.Time, Energy: x.Energy}
+		start += x.Time
 		from := roundTime(s.At)
 		t.setCounter(trackL2Fill, from, float64(l2))
 		t.drawDescriptor(x, &s, from, roundTime(s.At+s.For))
@@ -273,14 +270,15 @@ func (t *tracer) drawReplay(p *anesim.ProgramResult, at clock.Nanoseconds) error
 	return cmp.Or(t.err, err)
 }
 
-// resetCounters sets the counters of the engine's work to zero at a time.
+// resetCounters sets the counters of the engine's work to zero from the time at (in nanoseconds)
+// on.
 func (t *tracer) resetCounters(at uint64) {
 	for _, k := range counters {
 		t.setCounter(k, at, 0)
 	}
 }
 
-// drawSlice writes a slice on a track from one time to another, in nanoseconds.
+// drawSlice writes a slice on a track that extends between two times in nanoseconds.
 func (t *tracer) drawSlice(on track, from, to uint64, category, name string, args ...argument) {
 	t.beginSlice(on, from, category, name, nil, nil, args...)
 	t.endSlice(on, to)
@@ -293,8 +291,8 @@ var causeOrder = [...]hw.Cause{
 	hw.CauseL2WriteStall, hw.CauseThrottle, hw.CauseOutputStall, hw.CauseIdle,
 }
 
-// drawDescriptor writes the slice of a descriptor, slices for the units of the engine that work in
-// it, and the counters.
+// drawDescriptor writes the slice of a descriptor, a slice for each unit of the engine that works
+// in it, and the counters.
 func (t *tracer) drawDescriptor(d *hw.DescriptorReport, s *anesim.Span, from, to uint64) {
 	rate := func(n uint64) float64 { return newRates(0, n, d.Working()).GBPerS }
 	t.setCounter(trackWatts, from, d.Watts())
@@ -349,7 +347,7 @@ func (t *tracer) drawDescriptor(d *hw.DescriptorReport, s *anesim.Span, from, to
 }
 
 // kernelFillBytes returns how many bytes of weights each MAC engine holds during descriptor d. It
-// is at most the size of the kernel memory, because larger weights stream through it.
+// is at most the size of the kernel memory, because larger weights are streamed through it.
 func kernelFillBytes(d *hw.DescriptorReport, chip *hw.Chip) uint64 {
 	return min(d.DMA.Kernel/uint64(max(1, d.Engines)), uint64(chip.KernelMemory.Value))
 }

@@ -11,8 +11,8 @@ import (
 	"anesim/firmware/traffic"
 )
 
-// WriteLoadTrace writes a load as a trace for Perfetto. The trace has a track with the work of the
-// engine, counters of the calls that wait, and a track for each concurrent call of a client.
+// WriteLoadTrace writes a trace of the simulated load l for Perfetto. It has a track for the work
+// of the engine, counters of the waiting calls, and a track for each concurrent call of a client.
 // WriteLoadTrace simulates the load again to get its events.
 func WriteLoadTrace(w io.Writer, l *scripts.Load) error {
 	t := &loadTracer{traceWriter: newTraceWriter(w), load: l, next: trackFirstOfLoad, calls: map[int]int{}, lanes: make([]lanes, len(l.Config.Clients))}
@@ -72,8 +72,8 @@ func (h *intHeap) Pop() any {
 	return x
 }
 
-// addTrack writes the description of a new track, which is shown below all earlier ones, and
-// returns the track.
+// addTrack describes a new track in the trace, which is shown below all earlier ones, and returns
+// it.
 func (t *loadTracer) addTrack(name, description, unit string) track {
 	of := t.next
 	t.next++
@@ -81,8 +81,9 @@ func (t *loadTracer) addTrack(name, description, unit string) track {
 	return of
 }
 
-// drawEvent writes the change that event e makes to the slices of a call. At any time, a call is in
-// exactly one place: the host, the gate, a queue, the wake-up of the power domains, or the engine.
+// drawEvent moves a call to the place that event e names, by ending and beginning slices. At any
+// time, a call is in one place: the host, the gate, a queue, the wake-up of the power domains, or
+// the engine.
 func (t *loadTracer) drawEvent(e traffic.Event) {
 	at, client := roundTime(e.At), &t.load.Config.Clients[e.Client]
 	if e.What == traffic.Arrived {
@@ -132,8 +133,8 @@ func (t *loadTracer) drawEvent(e traffic.Event) {
 	}
 }
 
-// drawArrival begins the slice of a call on the first track of its client that shows no other call.
-// It adds a track if there is none.
+// drawArrival begins the slice of a call on the first free track of its client. It adds a track if
+// none is free.
 func (t *loadTracer) drawArrival(e *traffic.Event, at uint64) {
 	client, lanes := &t.load.Config.Clients[e.Client], &t.lanes[e.Client]
 	if lanes.free.Len() == 0 {
@@ -151,8 +152,9 @@ func (t *loadTracer) drawArrival(e *traffic.Event, at uint64) {
 	t.beginSlice(lanes.of[k], at, "call", "host", nil, nil)
 }
 
-// WriteLoadProfile writes a profile for go tool pprof of the engine's work, by client, and of the
-// energy that the engine draws while it waits. The argument file is the file of the models.
+// WriteLoadProfile writes a profile of the load l for "go tool pprof". It contains the work of the
+// engine, by client, and the energy that the engine draws while it waits. The argument file is the
+// name of the file of the models.
 func WriteLoadProfile(w io.Writer, l *scripts.Load, file string) error {
 	var parts []ProfilePart
 	for i := range l.Config.Clients {

@@ -72,7 +72,7 @@ type argument struct {
 	value any
 }
 
-// writePacket writes the packet in the buffer and empties the buffer. Errors are reported when the
+// writePacket writes the buffered packet and empties the buffer. Errors are reported when the
 // writer is flushed.
 func (t *traceWriter) writePacket() {
 	t.packet = appendUint(t.packet, packetSequence, traceSequence)
@@ -93,7 +93,7 @@ func (t *traceWriter) writePacket() {
 // binaryMax is the maximum number of bytes in a varint.
 const binaryMax = 10
 
-// describeProcess writes the name of the track under which all other tracks are shown.
+// describeProcess writes the name of the track that contains all other tracks.
 func (t *traceWriter) describeProcess(of track, name string) {
 	p := appendUint(nil, processPID, ourPID)
 	p = appendText(p, processName, name)
@@ -104,7 +104,7 @@ func (t *traceWriter) describeProcess(of track, name string) {
 	t.writePacket()
 }
 
-// describeTrack writes the name, the description and the rank of a track below its parent. A track
+// describeTrack writes the name, the description and the rank of a track within its parent. A track
 // with a unit is a counter; any other shows slices.
 func (t *traceWriter) describeTrack(of, parent track, rank int, name, description, unit string) {
 	d := appendUint(nil, descriptorUUID, uint64(of))
@@ -121,8 +121,8 @@ func (t *traceWriter) describeTrack(of, parent track, rank int, name, descriptio
 	t.writePacket()
 }
 
-// beginSlice writes the start of a slice at a time in nanoseconds. The arrows with the ids out
-// leave the slice, and those with the ids in end at it.
+// beginSlice writes the start of a slice at a time in nanoseconds. Arrows with the IDs in out begin
+// at the slice, and those in in end there.
 func (t *traceWriter) beginSlice(on track, at uint64, category, name string, out, in []uint64, args ...argument) {
 	t.event = appendUint(t.event[:0], eventType, typeBegin)
 	t.event = appendUint(t.event, eventTrack, uint64(on))
@@ -156,7 +156,7 @@ func (t *traceWriter) endSlice(on track, at uint64) {
 	t.writeTimedPacket(at)
 }
 
-// setCounter writes that a counter has the value v from a time on.
+// setCounter writes that a counter has the value v from the time at (in nanoseconds) on.
 func (t *traceWriter) setCounter(on track, at uint64, v float64) {
 	t.event = appendUint(t.event[:0], eventType, typeCounter)
 	t.event = appendUint(t.event, eventTrack, uint64(on))

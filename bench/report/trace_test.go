@@ -86,8 +86,8 @@ type slice struct {
 	out, in               []uint64
 }
 
-// readTrace decodes a trace and holds it to the rules of track events: a track is described
-// before it is used, times on a track never go back, slices nest and all end.
+// readTrace decodes a trace and fails the test if it breaks a rule of track events: a track is
+// described before it is used, times on a track never decrease, and slices nest and end.
 func readTrace(t *testing.T, data []byte) (slices []slice, counters map[string][]float64) {
 	t.Helper()
 	tracks, units := map[uint64]string{}, map[uint64]string{}
@@ -301,7 +301,8 @@ DebugAnnotation string_value 6 string
 DebugAnnotation name 10 string
 `
 
-// perfetto is that description as the protocol-buffer library has it.
+// perfetto returns the description of Perfetto's messages in the form of the protocol-buffer
+// library.
 func perfetto(t *testing.T) protoreflect.MessageDescriptor {
 	t.Helper()
 	types := map[string]descriptorpb.FieldDescriptorProto_Type{

@@ -7,8 +7,8 @@ import (
 	"anesim/hw/clock"
 )
 
-// A Value is the content of a table cell. Each format spells it in its own way: a size is "1.84 MB"
-// on a terminal and a number of bytes in CSV.
+// A Value is the content of a table cell. Each output format has its own text for it, such as "1.84
+// MB" for a size on a terminal and a plain number of bytes in CSV.
 type Value struct {
 	kind kind
 	text string
@@ -33,7 +33,7 @@ const (
 	numberValue
 )
 
-// None is the value of an empty cell. It is "-" on a terminal and an empty field in CSV.
+// None is the value of an empty cell, which is "-" on a terminal and an empty field in CSV.
 var None Value
 
 func textOf(s string) Value             { return Value{kind: textValue, text: s} }
@@ -52,7 +52,7 @@ type integer interface {
 	~int | ~uint16 | ~uint32 | ~uint64
 }
 
-// String returns the value as terminals and pages show it, with a unit and few digits.
+// String returns the value as terminals and HTML pages show it, with a unit and few digits.
 func (v Value) String() string {
 	switch v.kind {
 	case noValue:
@@ -81,8 +81,8 @@ func (v Value) String() string {
 	return v.text
 }
 
-// Number returns the number by which a table sorts the value, in the unit of CSV, and ok = true. It
-// returns ok = false for a text or an empty cell.
+// Number returns the number by which tables sort the value, in the unit of CSV. It returns ok =
+// false for a text or an empty cell.
 func (v Value) Number() (number float64, ok bool) {
 	switch v.kind {
 	case placeValue, countValue, sizeValue:
@@ -93,7 +93,7 @@ func (v Value) Number() (number float64, ok bool) {
 	return 0, false
 }
 
-// appendCSV appends the value to b as a field of CSV. Numbers have up to nine digits, times are in
+// appendCSV appends the value to b as a CSV field. Numbers have up to nine digits; times are in
 // nanoseconds, energies in nanojoules and sizes in bytes.
 func (v Value) appendCSV(b []byte) []byte {
 	switch v.kind {

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// A List is a list of a document whose elements are computed while they are written.
-// [WriteDocument] writes it in place of the first empty list with the name Key.
+// A List is a list in a JSON report whose elements are computed while they are written.
+// [WriteDocument] writes it in place of the first empty list named Key.
 type List struct {
 	Key      string
 	Elements iter.Seq2[any, error]
@@ -21,9 +21,9 @@ type List struct {
 // longList is the length from which a list of a document is written element by element.
 const longList = 256
 
-// WriteDocument writes a document as indented JSON. It writes the elements of lists, and of other
-// long lists in the document, one by one, so that memory use does not grow with their length. It
-// returns an error if the document has no empty list for one of lists.
+// WriteDocument writes a report as indented JSON. It writes the elements of lists, and of other
+// long lists in the report, one by one, so that memory use does not grow with their length. It
+// returns an error if the report has no empty list named Key for an element of lists.
 func WriteDocument(w io.Writer, document any, lists ...List) error {
 	document, long := extractLists(document)
 	lists = append(lists, long...)
@@ -57,8 +57,8 @@ func WriteDocument(w io.Writer, document any, lists ...List) error {
 	return b.Flush()
 }
 
-// writeList writes the elements of a list as JSON, each on lines of its own, with the indent of a
-// list that is a member of a document.
+// writeList writes the elements of a list as JSON, each on its own lines, with the indentation of a
+// list in a report.
 func writeList(b *bufio.Writer, elements iter.Seq2[any, error]) error {
 	b.WriteByte('[')
 	var text bytes.Buffer
@@ -99,7 +99,7 @@ func writeIndented(b *bytes.Buffer, v any, prefix string) error {
 	return nil
 }
 
-// extractLists returns a copy of a document in which lists of at least [longList] structs are
+// extractLists returns a copy of a document in which every list of at least [longList] structs is
 // empty, and the elements of these lists.
 func extractLists(document any) (any, []List) {
 	v := reflect.Indirect(reflect.ValueOf(document))
