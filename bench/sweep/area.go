@@ -22,8 +22,8 @@ type term struct {
 // maxTerms is the largest number of terms of an expression.
 const maxTerms = 64
 
-// parseExpression parses an expression for the area, such as "0.004*Engines*MACs+1.5". It returns
-// an error if a name in it is not a constant of the default chip.
+// parseExpression parses an area expression, such as "0.004*Engines*MACs+1.5". It returns an error
+// if a name in it is not a constant of the default chip.
 func parseExpression(text string) (*expression, error) {
 	var e expression
 	rest := strings.TrimSpace(text)
@@ -54,7 +54,7 @@ func parseExpression(text string) (*expression, error) {
 	}
 }
 
-// parseTerm parses a product such as "0.004*Engines*MACs" at the start of text. It returns the
+// parseTerm parses a product such as "0.004*Engines*MACs" at the start of text. It also returns the
 // rest of text, which is empty or starts with the operator after the term.
 func parseTerm(text string) (p term, rest string, err error) {
 	p.factor = 1
@@ -97,8 +97,8 @@ func isNumber(text string) bool {
 	return text != "" && (text[0] >= '0' && text[0] <= '9' || text[0] == '.')
 }
 
-// factorLength returns the length of the number or name that text starts with, or 0 if it
-// starts with neither. A sign after the e of a number belongs to the exponent.
+// factorLength returns the length of the number or name at the start of text, or 0 if there is
+// neither. A sign after the e of a number belongs to its exponent.
 func factorLength(text string) int {
 	number := isNumber(text)
 	for i := range len(text) {
@@ -112,8 +112,8 @@ func factorLength(text string) int {
 	return len(text)
 }
 
-// lookupConstant returns the value of the named constant of chip c. It returns false if the chip
-// has no constant of that name.
+// lookupConstant returns the value of the named constant of chip c, and whether c has such a
+// constant.
 func lookupConstant(c *hw.Chip, name string) (float64, bool) {
 	for n, k := range c.Constants() {
 		if n == name {
@@ -123,7 +123,7 @@ func lookupConstant(c *hw.Chip, name string) (float64, bool) {
 	return 0, false
 }
 
-// evaluate returns the value of the expression for the constants of chip c.
+// evaluate returns the value of the expression with the constants of chip c.
 func (e *expression) evaluate(c *hw.Chip) float64 {
 	sum := 0.0
 	for _, p := range *e {

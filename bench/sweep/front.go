@@ -8,9 +8,9 @@ import (
 )
 
 // A Front is the Pareto front of a sweep: the designs that no other design dominates. One design
-// dominates another if it is no worse in any goal, such as time or energy, and better in at
-// least one. Smaller values are better. A design is a row, or the sum of one row per program if
-// the sweep has several programs. NewFront and ReadFront return fronts.
+// dominates another if it is no worse in any goal, such as time or energy, and better in at least
+// one. Smaller values are better. A design is a row of the sweep, or the sum of one row per program
+// if the sweep has several programs. [NewFront] and [ReadFront] return fronts.
 type Front struct {
 	Header  []string
 	goals   []goal
@@ -25,10 +25,10 @@ type frontDesign struct {
 	goals []float64
 }
 
-// NewFront returns an empty front. The goals are two or more names joined by commas, such as
-// "time,energy,chip.Engines". The header has the names of the rows' columns, and programs is the
-// number of programs of the sweep. An unknown goal, or one that the header has no column for, is
-// an *[ArgumentError].
+// NewFront returns an empty front. The argument list has the names of two or more goals, joined by
+// commas, such as "time,energy,chip.Engines". The header has the names of the rows' columns, and
+// programs is the number of programs of the sweep. NewFront returns an *[ArgumentError] if a goal
+// is unknown or the header has no column for it.
 func NewFront(list string, header []string, programs int) (*Front, error) {
 	g, err := parseGoals(list, header)
 	if err != nil {
@@ -77,7 +77,7 @@ func (p *frontDesign) dominates(q *frontDesign) bool {
 }
 
 // Write writes the rows of the front's designs to out, in the order in which they were added. It
-// does not call out.Finish.
+// does not call [Output.Finish].
 func (f *Front) Write(out *Output) error {
 	for _, p := range f.designs {
 		if err := out.Write(p.row); err != nil {
@@ -87,10 +87,10 @@ func (f *Front) Write(out *Output) error {
 	return nil
 }
 
-// ReadFront returns the front of the rows in the named files, one file for each shard of a
-// sweep. The goals are joined by commas, and programs is the number of programs of the sweep.
-// ReadFront returns an error if a point before the last one is missing, if a point occurs twice,
-// or if the files belong to different sweeps.
+// ReadFront returns the front of the rows in the named files, one for each shard of a sweep. The
+// argument goals has the names of the goals, joined by commas, and programs is the number of
+// programs of the sweep. ReadFront returns an error if a point before the last one is missing, if a
+// point occurs twice, or if the files belong to different sweeps.
 func ReadFront(goals string, programs int, names []string) (*Front, error) {
 	files, closeAll, err := openShards(names)
 	defer closeAll()
@@ -117,7 +117,7 @@ func ReadFront(goals string, programs int, names []string) (*Front, error) {
 	return best, nil
 }
 
-// A Plane has the points of a plot whose axes are the first two goals of a front.
+// A Plane holds the points of a plot whose axes are the first two goals of a front.
 type Plane struct {
 	X, Y string       // titles of the axes, such as "time, ns"
 	All  [][2]float64 // a sample of all designs
@@ -125,7 +125,7 @@ type Plane struct {
 	Of   int          // number of designs from which All was sampled
 }
 
-// Plane returns the plot of the front. It has every design of the front, and an even sample of
+// Plane returns the points of a plot of the front: every design of the front, and an even sample of
 // at most 8,192 of all designs that were added.
 func (f *Front) Plane() Plane {
 	two := func(goals []float64) [2]float64 { return [2]float64{goals[0], goals[1]} }
@@ -150,7 +150,7 @@ type cloud struct {
 	seen   int
 }
 
-// addDesign counts a design of the sweep, and stores the values of its goals if the design belongs
+// addDesign counts a design of the sweep, and keeps the values of its goals if the design belongs
 // to the sample for the plot.
 func (c *cloud) addDesign(goals []float64) {
 	c.step = max(c.step, 1)

@@ -50,7 +50,7 @@ func parseGoals(list string, header []string) ([]goal, error) {
 		case !ok && name == areaColumn:
 			return nil, argumentErrorf("goal %q requires --area, which defines the area as a function of the chip's constants", name)
 		case !ok:
-			return nil, argumentErrorf("unknown goal %q; want time, energy, power, dma, area or a chip. key of the sweep", name)
+			return nil, argumentErrorf("unknown goal %q; want time, energy, power, dma, area or an axis chip.NAME", name)
 		case slices.ContainsFunc(out, func(o goal) bool { return o.name == name }):
 			return nil, argumentErrorf("duplicate goal %q", name)
 		}
@@ -59,8 +59,8 @@ func parseGoals(list string, header []string) ([]goal, error) {
 	return out, nil
 }
 
-// parseGoal returns the goal with the given name, such as "power" or "chip.Engines". The result
-// ok is false if the name is unknown or the header lacks a column of the goal.
+// parseGoal returns the goal with the given name, such as "power" or "chip.Engines". It returns ok
+// = false if the name is unknown or the header lacks a column that the goal needs.
 func parseGoal(name string, header []string) (goal, bool) {
 	g := goal{name: name, over: -1}
 	column := name

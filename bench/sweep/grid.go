@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// ChipPrefix starts the name of an axis whose values are values of a constant of the chip, such
-// as "chip.Clock" for hw.Chip's constant Clock.
+// ChipPrefix is the beginning of an axis name that refers to a constant of the chip, such as
+// "chip.Clock" for the constant Clock.
 const ChipPrefix = "chip."
 
 // maxValues is the largest number of values of one axis.
 const maxValues = 1 << 16
 
-// MaxPoints is the largest number of points of a sweep.
+// MaxPoints is the largest number of points that a sweep can have.
 const MaxPoints = 1 << 28
 
 // An axis is a key and its values.
@@ -51,9 +51,9 @@ func parseAxis(s string) (axis, error) {
 	return a, nil
 }
 
-// expandItem returns the values that one element of a list of values represents. The element is a
-// value, or a range of integers FROM..TO, FROM..TO+STEP or FROM..TO*FACTOR. The list stops growing
-// above maxValues values.
+// expandItem returns the values of one element of a list of values. The element is a value or a
+// range of integers, FROM..TO, FROM..TO+STEP or FROM..TO*FACTOR. The result has at most one value
+// more than maxValues.
 func expandItem(item string) ([]string, error) {
 	first, rest, ok := strings.Cut(item, "..")
 	if !ok {
@@ -149,8 +149,8 @@ func expandRealItem(item string) ([]string, error) {
 	return values, nil
 }
 
-// parseRangeNumber parses a decimal integer, or a hexadecimal one with the prefix 0x. It accepts
-// only 32 bits, so that the product of two numbers cannot overflow.
+// parseRangeNumber parses a decimal integer, or a hexadecimal one with the prefix 0x. It accepts at
+// most 32 bits, so that the product of two numbers cannot overflow.
 func parseRangeNumber(s string) (int, error) {
 	v, err := strconv.ParseInt(s, 0, 32)
 	if err != nil {
@@ -159,8 +159,8 @@ func parseRangeNumber(s string) (int, error) {
 	return int(v), nil
 }
 
-// countPoints returns the number of points: the product of the numbers of values of all axes. It
-// returns an error if there are too many.
+// countPoints returns the number of points, which is the product of the numbers of values of all
+// axes. It returns an error if there are more than MaxPoints.
 func (g grid) countPoints() (int, error) {
 	n := 1
 	for _, a := range g {
@@ -183,18 +183,19 @@ func (g grid) valuesAt(point int) []string {
 	return values
 }
 
-// A Shard is one of n parts of a sweep's points, so that n processes can time a sweep together.
-// Part i, with i from 1 to n, has every n-th point from point i-1 on.
+// A Shard is one of several parts of a sweep's points, so that as many processes can time a sweep
+// together. Part i of n consists of every n-th point, from point i-1 on.
 type Shard struct{ i, n int }
 
-// Point returns the number, in the whole sweep, of the shard's point k. Both count from 0.
+// Point returns the number of the shard's point k within the whole sweep. Both numbers count from
+// 0.
 func (s Shard) Point(k int) int { return k*s.n + s.i - 1 }
 
-// Points returns the number of points in the shard of a sweep with total points.
+// Points returns the number of points in the shard if the whole sweep has total points.
 func (s Shard) Points(total int) int { return (total - s.i + s.n) / s.n }
 
-// ParseShard parses "I/N", such as "2/8" for the second of eight parts. The empty string means
-// the only part, with all points. Errors are of type *[ArgumentError].
+// ParseShard parses "I/N", such as "2/8" for the second of eight parts. The empty string means the
+// whole sweep. The error is an *[ArgumentError].
 func ParseShard(s string) (Shard, error) {
 	if s == "" {
 		return Shard{1, 1}, nil

@@ -31,10 +31,10 @@ type shardFile struct {
 // maxMergeFiles is the largest number of files that are open at a time.
 const maxMergeFiles = 1 << 10
 
-// Merge writes the rows of the named files, one file for each shard of a sweep, to w in the
-// order of their points. Before it writes, Merge checks that together the files have every point
-// exactly once. If points is 0, the number of points is the number of combinations of the values
-// that occur in the rows.
+// Merge writes the rows of the named files, one for each shard of a sweep, to w in the order of
+// their points. Before writing, it checks that the files together have every point exactly once.
+// The argument points is the number of points of the sweep; if it is 0, Merge uses the number of
+// combinations of the values that occur in the rows.
 func Merge(w io.Writer, names []string, points int) error {
 	files, closeAll, err := openShards(names)
 	defer closeAll()
@@ -60,7 +60,7 @@ func Merge(w io.Writer, names []string, points int) error {
 }
 
 // checkShards reads all files and returns an error unless every point occurs exactly once. If
-// points is 0, it expects every combination of the values in the rows.
+// points is 0, it expects one point for every combination of the values in the rows.
 func checkShards(files []*shardFile, points int) error {
 	var c *census
 	total, err := mergeRows(files, func(f *shardFile) error {
@@ -88,9 +88,9 @@ func checkShards(files []*shardFile, points int) error {
 	return nil
 }
 
-// mergeRows calls visit for every row of the files in the order of the points, and returns
-// the number of rows. It stops with an error if a point is missing or occurs twice, or if the
-// files belong to different sweeps.
+// mergeRows calls visit for every row of the files, in the order of their points, and returns the
+// number of rows. It returns an error if a point is missing or occurs twice, or if the files belong
+// to different sweeps.
 func mergeRows(files []*shardFile, visit func(*shardFile) error) (total int, err error) {
 	queue := make(mergeQueue, 0, len(files))
 	for _, f := range files {
@@ -138,12 +138,13 @@ func mergeRows(files []*shardFile, visit func(*shardFile) error) (total int, err
 	return total, nil
 }
 
-// errorf formats an error with the file's name and the number of the current line.
+// errorf returns a formatted error that begins with the file's name and the number of the current
+// line.
 func (f *shardFile) errorf(format string, args ...any) error {
 	return addFileName(f.name, fmt.Errorf("line %d: %s", f.line, fmt.Sprintf(format, args...)))
 }
 
-// readHeader rewinds the file and reads its header.
+// readHeader reads the header at the beginning of the file, to which it first returns.
 func (f *shardFile) readHeader() error {
 	if _, err := f.file.Seek(0, io.SeekStart); err != nil {
 		return err
@@ -163,8 +164,8 @@ func (f *shardFile) readHeader() error {
 	return nil
 }
 
-// readRow reads the next row of the file. At the end it sets f.point to -1. It sets f.torn if the
-// file ends in the middle of a row.
+// readRow reads the next row of the file. At the end of the file, it sets f.point to -1, and f.torn
+// if the file ends in the middle of a row.
 func (f *shardFile) readRow() error {
 	before := f.point
 	row, err := f.rows.readRow()
@@ -238,8 +239,8 @@ type census struct {
 	values []map[string]bool
 }
 
-// addRow records the program and the axis values in a row. It returns an error if a column has more
-// different values than a sweep may have.
+// addRow records the program and the axis values in a row. It returns an error if a column then has
+// more distinct values than a sweep may have.
 func (c *census) addRow(row []string) error {
 	for i, v := range c.values {
 		if w := row[1+i]; !v[w] {
@@ -263,7 +264,7 @@ func (c *census) countPoints() int {
 	return n
 }
 
-// newCensus returns an empty census for rows under header.
+// newCensus returns an empty census for rows with the given header.
 func newCensus(header []string) *census {
 	labels := header[1 : len(header)-len(resultColumns)]
 	if n := len(labels); labels[n-1] == areaColumn {

@@ -21,8 +21,8 @@ import (
 const originColumn = "origin"
 
 // describeOrigin returns the settings on which the results of the sweep depend, such as "chip=m1
-// chip_constants=... seed=1 version=...": the chip, a hash of its constants, the seed, the version, and
-// every other setting that differs from its default.
+// chip_constants=... seed=1 version=...". They are the chip, a hash of its constants, the seed, the
+// version, and every other setting that differs from its default.
 func (s *Sweep) describeOrigin() (string, error) {
 	o := &s.Options
 	words := []string{"chip=" + formatChip(&o.Chip), "chip_constants=" + hashConstants(&o.Chip), fmt.Sprintf("seed=%d", o.Seed)}
@@ -67,8 +67,8 @@ func (s *Sweep) describeOrigin() (string, error) {
 // maxNamedConstants is the largest number of constants that formatChip names.
 const maxNamedConstants = 8
 
-// formatChip returns a chip's name and the first constants that differ from its preset, in
-// the form of the flag --chip: "m1,Clock=1.2e+09".
+// formatChip returns a chip's name and the first constants that differ from its preset, such as
+// "m1,Clock=1.2e+09", which is the form of the flag --chip.
 func formatChip(c *hw.Chip) string {
 	preset, err := chip.ByName(c.Name)
 	if err != nil {
@@ -92,8 +92,8 @@ func hashConstants(c *hw.Chip) string {
 	return hashText(b.String())
 }
 
-// hashFiles returns a hash of the regular files that the programs were read from, or "" if
-// there are none. It does not cover directories or files that a program's file refers to.
+// hashFiles returns a hash of the regular files from which the programs were read, or "" if there
+// are none. It does not cover directories, nor files that a program's file refers to.
 func (s *Sweep) hashFiles() (string, error) {
 	h, any := fnv.New128a(), false
 	for _, name := range s.Files() {
@@ -117,21 +117,21 @@ func (s *Sweep) hashFiles() (string, error) {
 	return hashDigits(h.Sum(nil)), nil
 }
 
-// hashText returns a short hash of a text.
+// hashText returns the first hexadecimal digits of a hash of text.
 func hashText(text string) string {
 	h := fnv.New128a()
 	io.WriteString(h, text)
 	return hashDigits(h.Sum(nil))
 }
 
-// hashDigits returns the first hexadecimal digits of a hash.
+// hashDigits returns the first hexadecimal digits of the hash sum.
 func hashDigits(sum []byte) string {
 	const digits = 8
 	return hex.EncodeToString(sum)[:digits]
 }
 
-// diffOrigins describes the settings in which the origins here and there differ, such as "seed 1
-// here, 2 there".
+// diffOrigins returns text with the settings in which the origins here and there differ, such as
+// "seed 1 here, 2 there".
 func diffOrigins(here, there string) string {
 	if here == "" || there == "" {
 		return fmt.Sprintf("origin %q here, %q there", here, there)
@@ -149,7 +149,8 @@ func diffOrigins(here, there string) string {
 	return strings.Join(list, "; ")
 }
 
-// parseOrigin parses an origin, as describeOrigin returns it, into its settings and their values.
+// parseOrigin parses an origin as returned by describeOrigin, and returns the values of its
+// settings by name.
 func parseOrigin(text string) map[string]string {
 	m := map[string]string{}
 	for _, w := range strings.Fields(text) {
@@ -169,8 +170,8 @@ func printableOrNone(value string) string {
 // errNoOrigin is the error for a file from a version without the origin column.
 var errNoOrigin = errors.New("missing column " + originColumn + ", which identifies chip, constants and version; an earlier version wrote the file, so time the sweep again into a new file")
 
-// lacksOrigin reports whether header is the header of a sweep's rows without the origin
-// column.
+// lacksOrigin reports whether header is the header of a sweep's rows from a version that wrote no
+// origin column.
 func lacksOrigin(header []string) bool {
 	n := len(resultColumns) - 1
 	return len(header) >= n+2 && header[0] == "point" && header[1] == "program" && header[len(header)-1] == resultColumns[n-1]
@@ -180,5 +181,5 @@ func lacksOrigin(header []string) bool {
 // are complete.
 func rowProblem(row []string) string { return row[len(row)-2] }
 
-// rowOrigin returns the last column of a row: the settings of the sweep that wrote it.
+// rowOrigin returns the last column of a row, which has the settings of the sweep that wrote it.
 func rowOrigin(row []string) string { return row[len(row)-1] }

@@ -15,7 +15,7 @@ import (
 	"anesim/hw/chip"
 )
 
-// newTimer returns a timer that can time any point of s, one at a time.
+// newTimer returns a timer for the points of s, which times one point at a time.
 func (s *Sweep) newTimer() (*timer, error) {
 	t, err := anesim.NewTimer(s.Options)
 	if err != nil {
@@ -25,8 +25,8 @@ func (s *Sweep) newTimer() (*timer, error) {
 	return &timer{s, t, varied, s.Options}, nil
 }
 
-// pointSettings returns the chip and the register overrides of the point whose axes have the
-// given values.
+// pointSettings returns the chip and the register overrides of the point whose axes have the given
+// values.
 func (s *Sweep) pointSettings(values []string) (c hw.Chip, overrides []firmware.Override, err error) {
 	c = s.Options.Chip
 	for i := range s.keys {
@@ -52,8 +52,9 @@ func (s *Sweep) pointSettings(values []string) (c hw.Chip, overrides []firmware.
 	return c, overrides, nil
 }
 
-// describeMissing returns why the totals of a network are incomplete: the first layer that faults,
-// or the number of layers that the model does not support. It returns "" if they are complete.
+// describeMissing returns the reason why the totals of a network are incomplete: the first layer
+// that faults, or the number of layers that are not modelled. It returns "" if the totals are
+// complete.
 func describeMissing(res *anesim.Result) string {
 	n, why := 0, ""
 	for i := range res.Layers {
@@ -74,9 +75,9 @@ func describeMissing(res *anesim.Result) string {
 	return fmt.Sprintf("%d of %s not modelled, %s", n, report.Plural(len(res.Layers), "layer"), why)
 }
 
-// RunPoint runs one point and returns its result with all details, which a row does not have.
-// The name of the result consists of the point's number, its program if the sweep has several,
-// and the value of each axis that has several values.
+// RunPoint runs one point and returns its whole result, of which a row has only the sums. The name
+// of the result consists of the point's number, its program if the sweep has several, and the value
+// of each axis that has several values.
 func (s *Sweep) RunPoint(ctx context.Context, point int) (report.ProfilePart, error) {
 	w, values := s.programAt(point)
 	m, err := w.model, error(nil)
@@ -106,11 +107,11 @@ func (s *Sweep) RunPoint(ctx context.Context, point int) (report.ProfilePart, er
 	return report.ProfilePart{Name: strings.TrimSuffix(strings.Join(name, " "), ":"), Result: res, Times: 1}, nil
 }
 
-// Time times points first to n-1 of a shard, counted within the shard, on several goroutines. It
-// passes their rows to write in order, and calls idle every 100 ms while it waits for a row. It
-// calls both on the caller's goroutine, and returns the first error of either. A point that
-// cannot be timed is no error: its row has the reason.
-func (s *Sweep) Time(part Shard, first, n, workers int, write func(row []string) error, idle func() error) error {
+// Time times the points from first to n-1 of a shard, counted within the shard, with the given
+// number of concurrent workers. It passes their rows to write in order, and calls wait every 100 ms
+// while no row is ready. Both run on the caller's goroutine, and Time returns the first error of
+// either. If a point cannot be timed, its row has the reason and Time continues.
+func (s *Sweep) Time(part Shard, first, n, workers int, write func(row []string) error, wait func() error) error {
 	timers := make([]*timer, min(workers, max(1, n-first)))
 	for i := range timers {
 		var err error
@@ -118,7 +119,7 @@ func (s *Sweep) Time(part Shard, first, n, workers int, write func(row []string)
 			return err
 		}
 	}
-	return computeInOrder(first, n, len(timers), func(worker, k int) []string { return timers[worker].timeRow(part.Point(k)) }, write, idle)
+	return computeInOrder(first, n, len(timers), func(worker, k int) []string { return timers[worker].timeRow(part.Point(k)) }, write, wait)
 }
 
 // A timer times points of a sweep one at a time.
@@ -129,8 +130,8 @@ type timer struct {
 	options anesim.Options // of the current point
 }
 
-// configure applies the values of a point's axes to the chip's constants and to the register
-// overrides of the timer.
+// configure sets the chip's constants and the register overrides of the timer to the values of a
+// point's axes.
 func (t *timer) configure(values []string) error {
 	c, overrides, err := t.pointSettings(values)
 	if err != nil {
@@ -149,7 +150,7 @@ func (t *timer) configure(values []string) error {
 	return nil
 }
 
-// timeWorkload times the program w with the given values of the axes and returns its report. If
+// timeWorkload times the program w, with the given values of the axes, and returns its report. If
 // the report is incomplete, problem is the reason; otherwise it is "".
 func (t *timer) timeWorkload(w *workload, values []string) (r *hw.Report, problem string, err error) {
 	m := w.model
@@ -177,12 +178,12 @@ func (t *timer) timeWorkload(w *workload, values []string) (r *hw.Report, proble
 // idlePeriod is the time between calls of idle while computeInOrder waits for a row.
 const idlePeriod = 100 * time.Millisecond
 
-// computeInOrder computes the rows of items first to n-1 on several goroutines and passes them
-// to write in the order of the items. The argument worker of compute is the number of the
-// goroutine, from 0 to workers-1. While computeInOrder waits for the next row, it calls idle
-// every idlePeriod. It calls write and idle on the caller's goroutine, and returns the first
-// error of either.
-func computeInOrder(first, n, workers int, compute func(worker, i int) []string, write func([]string) error, idle func() error) error {
+// computeInOrder calls compute for the items first to n-1 on several goroutines, and passes the
+// returned rows to write in the order of the items. The argument worker of compute is the number of
+// the goroutine, from 0 to workers-1. While no row is ready, computeInOrder calls wait every
+// idlePeriod. It calls write and wait on the caller's goroutine, and returns the first error of
+// either.
+func computeInOrder(first, n, workers int, compute func(worker, i int) []string, write func([]string) error, wait func() error) error {
 	type item struct {
 		index int
 		row   []string
@@ -222,7 +223,7 @@ func computeInOrder(first, n, workers int, compute func(worker, i int) []string,
 			case <-x.done:
 				waiting = false
 			case <-tick.C:
-				if err := idle(); err != nil {
+				if err := wait(); err != nil {
 					return err
 				}
 			}

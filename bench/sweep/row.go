@@ -17,7 +17,7 @@ var resultColumns = [...]string{
 // areaColumn is the column before the results. A sweep without an area expression lacks it.
 const areaColumn = "area"
 
-// Header returns the names of a row's columns: the point's number, its program, the axes, the
+// Header returns the names of the columns of a row: the point's number, its program, the axes, the
 // area if the sweep has an area expression, and the results.
 func (s *Sweep) Header() []string {
 	row := []string{"point", "program"}
@@ -30,8 +30,8 @@ func (s *Sweep) Header() []string {
 	return append(row, resultColumns[:]...)
 }
 
-// Label returns the first columns of a point's row: the point's number, its program and the
-// value of each axis. They identify the point and are known before it is timed.
+// Label returns the first columns of a point's row, which identify the point before it is timed:
+// its number, its program and the value of each axis.
 func (s *Sweep) Label(point int) []string {
 	w, values := s.programAt(point)
 	row := make([]string, 2, 3+len(s.grid)+len(resultColumns))
@@ -42,8 +42,8 @@ func (s *Sweep) Label(point int) []string {
 	return row
 }
 
-// timeRow times a point and returns its row. If the point cannot be timed, the results are
-// empty and the column error has the reason.
+// timeRow times a point and returns its row. If the point cannot be timed, the row has no results
+// and the reason in its column "error".
 func (t *timer) timeRow(point int) []string {
 	row := t.Label(point)
 	w, values := t.programAt(point)
@@ -81,8 +81,8 @@ type design struct {
 	rows     int      // rows in first
 }
 
-// addRow adds the row of the design's next program to the sum of its rows. After the last program
-// it returns the sum and true, and the next row starts a new design.
+// addRow adds the row of the design's next program to the sum of the rows. After the last program,
+// it returns the sum and true, and starts a new design.
 func (d *design) addRow(row []string) ([]string, bool) {
 	if d.programs == 1 {
 		return row, true
@@ -108,8 +108,8 @@ func (d *design) addRow(row []string) ([]string, bool) {
 	return d.first, true
 }
 
-// accumulate adds the numbers in row to those in d.first. Of all programs' errors, it keeps the
-// first.
+// accumulate adds the numbers in row to those in d.first. The sum keeps the error of the first
+// program that has one.
 func (d *design) accumulate(row []string) {
 	failure := d.columns["error"]
 	if d.first[failure] == "" {
@@ -129,7 +129,7 @@ func (d *design) accumulate(row []string) {
 	}
 }
 
-// newDesign returns an empty design for rows under header.
+// newDesign returns an empty design for rows with the given header.
 func newDesign(header []string, programs int) *design {
 	d := &design{programs: programs, columns: map[string]int{}}
 	for i, name := range header {

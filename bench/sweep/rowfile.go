@@ -12,9 +12,10 @@ import (
 	"strings"
 )
 
-// An Output writes rows as CSV under a header line. It buffers rows and writes whole rows only,
-// so that an interrupted file ends with a complete row unless the system cut off the last write.
-// In that case Resume removes the partial row. The caller must call Finish after the last row.
+// An Output writes rows as CSV with a header line. It buffers rows and writes only whole ones, so
+// that an interrupted file ends with a complete row unless the system cut off the last write.
+// [Output.Resume] removes such a partial row. The caller must call [Output.Finish] after the last
+// row.
 type Output struct {
 	w         io.Writer
 	header    []string
@@ -29,8 +30,8 @@ func NewOutput(w io.Writer, header []string) *Output { return &Output{w: w, head
 // flushBytes is the number of pending bytes above which Write flushes.
 const flushBytes = 32 << 10
 
-// Write adds a row, after the header if it is the first one. It writes the buffered rows once they
-// exceed 32 KiB, and returns an error if that fails.
+// Write adds a row to the buffer, after the header if it is the first one. If the buffer then
+// exceeds 32 KiB, Write writes it and returns an error if that fails.
 func (o *Output) Write(row []string) error {
 	if !o.hasHeader {
 		o.pending = append(o.pending, formatLine(o.header)...)
@@ -43,7 +44,7 @@ func (o *Output) Write(row []string) error {
 	return o.Flush()
 }
 
-// Flush writes the buffered rows. It does nothing if there are none.
+// Flush writes the buffered rows, if any.
 func (o *Output) Flush() error {
 	if len(o.pending) == 0 {
 		return nil
@@ -68,7 +69,7 @@ func formatLine(row []string) []byte {
 	return append(b, '\n')
 }
 
-// quoteLine returns a row as a CSV line in which the fields that need quotes have them.
+// quoteLine returns a row as a CSV line, with quotes around fields that need them.
 func quoteLine(row []string) []byte {
 	var b bytes.Buffer
 	c := csv.NewWriter(&b)
@@ -77,8 +78,8 @@ func quoteLine(row []string) []byte {
 	return b.Bytes()
 }
 
-// Finish writes the buffered rows, or the header alone if no row was written. If the output is a
-// RowFile, Finish also commits the file to stable storage.
+// Finish writes the buffered rows, or only the header if there were no rows. If the output is a
+// [RowFile], Finish also commits the file to stable storage.
 func (o *Output) Finish() error {
 	if !o.hasHeader {
 		o.pending, o.hasHeader = append(o.pending, formatLine(o.header)...), true
@@ -92,10 +93,10 @@ func (o *Output) Finish() error {
 	return nil
 }
 
-// OpenRows opens a file of rows for reading and writing, and creates it if it does not exist. It
-// locks the file until it is closed, and returns an error if another process has locked it. This
-// keeps two processes from writing one shard, for instance if a cluster restarts a task while
-// its first process is still running.
+// OpenRows opens the named file of rows for reading and writing, and creates it if necessary. It
+// locks the file until it is closed, and returns an error if another process holds the lock. This
+// keeps two processes from writing one shard, for instance if a cluster restarts a task while its
+// first process is still running.
 func OpenRows(name string) (*RowFile, error) {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return nil, addFileName(name, errors.New("is not a regular file"))
@@ -130,8 +131,8 @@ type rowReader struct {
 
 func newRowReader(r io.Reader) *rowReader { return &rowReader{r: bufio.NewReaderSize(r, 1<<16)} }
 
-// readRow reads a row. It returns io.EOF at the end of the file, and io.ErrUnexpectedEOF if the
-// file ends inside a row.
+// readRow reads the next row. It returns io.EOF at the end of the file, and io.ErrUnexpectedEOF if
+// the file ends inside a row.
 func (r *rowReader) readRow() ([]string, error) {
 	r.line = r.line[:0]
 	for {
@@ -162,13 +163,13 @@ type rows interface {
 	Truncate(size int64) error
 }
 
-// Resume makes o write to f, after the complete rows that f already has. It removes a partial
-// row at the end of f and sets o.Rows.
+// Resume makes o write to f, after the complete rows that f already has. It removes a partial row
+// at the end of f and sets o.Rows.
 //
 // The file must be an earlier output of the same sweep: it must have the header of o and at most
-// the number of rows in most, row k must start with the columns that label(k) returns, and its
-// last column must be origin. Otherwise Resume returns an error and does not change f.
-func (o *Output) Resume(f rows, most int, origin string, label func(row int) []string) error {
+// limit rows, row k must start with the columns that label(k) returns, and its last column must be
+// origin. Otherwise Resume returns an error and does not change f.
+func (o *Output) Resume(f rows, limit int, origin string, label func(row int) []string) error {
 	r := newRowReader(f)
 	for i := 0; ; i++ {
 		row, err := r.readRow()
@@ -186,8 +187,8 @@ func (o *Output) Resume(f rows, most int, origin string, label func(row int) []s
 		if err != nil {
 			return fmt.Errorf("line %d: %w", i+1, err)
 		}
-		if i > most {
-			return fmt.Errorf("file has more rows than the %d of this sweep", most)
+		if i > limit {
+			return fmt.Errorf("file has more rows than the %d of this sweep", limit)
 		}
 		want := o.header
 		if i > 0 {

@@ -19,9 +19,9 @@ type budget struct {
 	most float64
 }
 
-// A Search looks for the values of some constants of the chip that minimize a goal, such as
-// time, while other goals stay within budgets. It divides the range of each constant into 4,096
-// steps and keeps every design that it has timed.
+// A Search looks for values of constants of the chip that minimize a goal, such as time, while
+// other goals stay within budgets. It divides the range of each constant into 4,096 steps and keeps
+// every design that it has timed.
 type Search struct {
 	*Sweep
 	timer  *timer
@@ -41,8 +41,8 @@ type Candidate struct {
 	excess float64    // relative excess over the budget, 0 within it
 }
 
-// isBetter reports whether design a is better than b: it exceeds the budgets by less or, if the
-// excess is equal, has the lower value of the goal.
+// isBetter reports whether design a is better than b: it exceeds the budgets by less, or by as much
+// but with a lower value of the goal.
 func (a *Candidate) isBetter(b *Candidate) bool {
 	if a.excess != b.excess {
 		return a.excess < b.excess
@@ -50,9 +50,10 @@ func (a *Candidate) isBetter(b *Candidate) bool {
 	return a.value < b.value
 }
 
-// NewSearch returns a search for the programs of d. Each axis of d must be a range of a constant
-// of the chip, "chip.NAME=FROM..TO", with 0 < FROM < TO. The caller must call SetGoal before
-// Run, and may call SetBudget. Mistakes in the description are of type *[ArgumentError].
+// NewSearch returns a search for the programs of d. Each axis of d must be a range of a constant of
+// the chip, "chip.NAME=FROM..TO", with 0 < FROM < TO. The caller must call [Search.SetGoal] before
+// [Search.Run], and may call [Search.SetBudget]. Mistakes in the description are of type
+// *[ArgumentError].
 func NewSearch(d *Description) (*Search, error) {
 	var programs []string
 	var err error
@@ -95,8 +96,8 @@ func NewSearch(d *Description) (*Search, error) {
 	return s, err
 }
 
-// SetGoal sets the goal that Run minimizes: "time", "energy", "power", "dma", "area" or a key of
-// the chip such as "chip.Clock".
+// SetGoal sets the goal that [Search.Run] minimizes: "time", "energy", "power", "dma", "area" or a
+// constant of the chip such as "chip.Clock".
 func (s *Search) SetGoal(goal string) error {
 	list, err := parseGoals(goal, s.Header())
 	if err != nil {
@@ -109,13 +110,13 @@ func (s *Search) SetGoal(goal string) error {
 	return nil
 }
 
-// SetBudget adds upper limits for goals, such as "power=2,area=40". The limits are in the units
-// of the rows: nanoseconds, nanojoules, watts and bytes. The empty string adds none.
-func (s *Search) SetBudget(within string) error {
-	if within == "" {
+// SetBudget sets upper limits for goals, such as "power=2,area=40", in the units of the rows:
+// nanoseconds, nanojoules, watts and bytes. An empty string sets none.
+func (s *Search) SetBudget(limits string) error {
+	if limits == "" {
 		return nil
 	}
-	for item := range strings.SplitSeq(within, ",") {
+	for item := range strings.SplitSeq(limits, ",") {
 		name, most, _ := strings.Cut(item, "=")
 		v, err := strconv.ParseFloat(most, 64)
 		if err != nil || !(v > 0) || math.IsInf(v, 0) {
@@ -130,8 +131,8 @@ func (s *Search) SetBudget(within string) error {
 	return nil
 }
 
-// timeDesign times the programs on the design in which constant i has the value at steps[i] of its
-// range. If the design was timed before, it returns the earlier result.
+// timeDesign times the programs on the design in which constant i has the value at step steps[i] of
+// its range. It returns the earlier result for a design that was timed before.
 func (s *Search) timeDesign(steps []int) (*Candidate, error) {
 	key := fmt.Sprint(steps)
 	if c, ok := s.seen[key]; ok {
@@ -170,11 +171,11 @@ func (s *Search) timeDesign(steps []int) (*Candidate, error) {
 // maxCandidates is the number of timed designs after which descend stops.
 const maxCandidates = 1 << 14
 
-// Run searches for the best design. It runs the simplex method of Nelder and Mead from the
-// chip's own constants, and from the middle and both quarters of all ranges. It then varies one
-// or two constants of the best design until no neighbor is better. Run returns the design with
-// the chip's own constants, clamped to their ranges, and the best design. If no design is within
-// the budgets, it returns an error that names the nearest one.
+// Run searches for the best design and returns it, along with the design start, which has the
+// chip's own constants, clamped to their ranges. It runs the simplex method of Nelder and Mead from
+// start, and from the middle and both quarters of all ranges. It then varies one or two constants
+// of the best design until no neighbor is better. If no design is within the budgets, Run returns
+// an error that names the nearest one.
 func (s *Search) Run() (start, best *Candidate, err error) {
 	at := make([]int, len(s.knobs))
 	for i := range s.knobs {
@@ -204,13 +205,14 @@ func (s *Search) Run() (start, best *Candidate, err error) {
 		return nil, nil, err
 	}
 	if best.excess > 0 {
-		return nil, nil, fmt.Errorf("found no design within the budget; the nearest, %s, exceeds it by %.3g%%", s.formatConstants(best), 100*best.excess)
+		return nil, nil, fmt.Errorf("no design is within the budget; the nearest, %s, exceeds it by %.3g%%", s.formatConstants(best), 100*best.excess)
 	}
 	return start, best, nil
 }
 
-// runSimplex runs the Nelder-Mead method from the design with the given steps, and returns the best
-// design that it visits. A design beyond the budgets has a high cost that grows with the excess.
+// runSimplex runs the Nelder-Mead method from the design with the steps in from, and returns the
+// best design that it visits. A design beyond the budgets has a high cost that grows with the
+// excess.
 func (s *Search) runSimplex(from []int) (best *Candidate, err error) {
 	if best, err = s.timeDesign(from); err != nil {
 		return nil, err
@@ -252,9 +254,9 @@ func (s *Search) runSimplex(from []int) (best *Candidate, err error) {
 	return best, err
 }
 
-// descend moves repeatedly to a better neighbor of the design best and returns the design that has
-// none. A neighbor differs by one stride in one constant, or by opposite strides in two. When no
-// neighbor is better, the stride is halved.
+// descend repeatedly moves from the design best to a better neighbor, and returns the design that
+// has none. A neighbor differs by one stride in one constant, or by opposite strides in two. The
+// stride is halved when no neighbor is better.
 func (s *Search) descend(best *Candidate) (*Candidate, error) {
 	moves := s.listMoves()
 	for stride := knobSteps / 16; stride >= 1; {
@@ -282,7 +284,7 @@ func (s *Search) descend(best *Candidate) (*Candidate, error) {
 	return best, nil
 }
 
-// listMoves returns the moves that descend tries, each as the change of every constant in steps. A
+// listMoves returns the moves that descend tries, each as the change in steps of every constant. A
 // move changes one constant by one step, or two constants by one step in opposite directions.
 func (s *Search) listMoves() (list [][]int) {
 	n := len(s.knobs)
@@ -303,7 +305,7 @@ func (s *Search) listMoves() (list [][]int) {
 	return list
 }
 
-// formatConstants returns the constants of a design, such as "Clock=1e+09 L2Bandwidth=64".
+// formatConstants returns the constants of a design as text, such as "Clock=1e+09 L2Bandwidth=64".
 func (s *Search) formatConstants(c *Candidate) string {
 	var list []string
 	for i := range s.knobs {
@@ -313,11 +315,11 @@ func (s *Search) formatConstants(c *Candidate) string {
 }
 
 // A Line compares the first and the best design of a search in one quantity: a constant of the
-// chip, the goal or a goal with a budget. Most is the largest value allowed, or "".
+// chip, the goal, or a goal with a budget. Most is the budget as text, or "".
 type Line struct{ Name, Start, Best, Most string }
 
-// Compare returns the lines that compare two designs: one for each constant, one for the goal,
-// and one for each budget.
+// Compare returns one line for each constant, one for the goal, and one for each budget, with the
+// values of the designs start and best.
 func (s *Search) Compare(start, best *Candidate) ([]Line, error) {
 	var list []Line
 	for i := range s.knobs {
@@ -344,7 +346,7 @@ func (s *Search) Compare(start, best *Candidate) ([]Line, error) {
 	return list, nil
 }
 
-// Designs returns the number of designs that the search has timed.
+// Designs returns how many designs the search has timed.
 func (s *Search) Designs() int { return len(s.seen) }
 
 // knobSteps is the number of steps into which the range of a knob is divided.
@@ -356,8 +358,8 @@ type knob struct {
 	low, top float64
 }
 
-// valueAt returns the value of the constant at the given step: 0 is the low end of the range and
-// knobSteps the high end. The ratio of consecutive values is the same everywhere.
+// valueAt returns the value of the constant at a step of its range, from 0 at the low end to
+// knobSteps at the high end. The ratio of consecutive values is constant.
 func (k *knob) valueAt(step int) float64 {
 	switch step {
 	case 0:
@@ -371,15 +373,15 @@ func (k *knob) valueAt(step int) float64 {
 	return min(max(v, k.low), k.top)
 }
 
-// nearestStep returns the step whose value is nearest to v on a logarithmic scale. If v is out of
-// range, that is the step at the nearer end.
+// nearestStep returns the step whose value is nearest to v on a logarithmic scale. A v out of range
+// has the step at the nearer end.
 func (k *knob) nearestStep(v float64) int {
 	v = min(max(v, k.low), k.top)
 	return int(math.Round(knobSteps * math.Log(v/k.low) / math.Log(k.top/k.low)))
 }
 
-// parseKnob parses chip.NAME=FROM..TO, a constant of the chip and its range. It returns an error
-// for a constant that takes only whole numbers.
+// parseKnob parses a constant of the chip and its range, chip.NAME=FROM..TO. It returns an error if
+// the constant takes only whole numbers.
 func parseKnob(word string) (knob, error) {
 	name, list, _ := strings.Cut(word, "=")
 	name, isChip := strings.CutPrefix(name, ChipPrefix)

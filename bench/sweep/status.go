@@ -17,7 +17,7 @@ const stalePeriod = time.Minute
 // creation time.
 const maxAge = 1e9
 
-// A Status describes how far a shard of a sweep has come, according to the file that its process
+// A Status describes the progress of a shard of a sweep, as read from the file that its process
 // writes.
 type Status struct {
 	Rows   int     // complete rows in the file
@@ -30,9 +30,9 @@ type Status struct {
 	Err    error  // why the file could not be read, or nil
 }
 
-// Points returns the number of points of the shard. The arguments are the total numbers of points
-// and of shards of the sweep. It returns 0 if points is 0 or the file has no rows, because only
-// the first row shows which shard it is.
+// Points returns the number of points of the shard. The arguments are the numbers of points and of
+// shards of the whole sweep. The result is 0 if points is 0 or the file has no rows, because the
+// first row shows which shard it is.
 func (s *Status) Points(points, shards int) int {
 	if points == 0 || s.first < 0 || s.first >= shards {
 		return 0
@@ -40,21 +40,21 @@ func (s *Status) Points(points, shards int) int {
 	return Shard{s.first + 1, shards}.Points(points)
 }
 
-// ReadStatus reads the named files, one for each shard of a sweep. If over is positive, it reads
-// the files twice, with a pause of that length in between, and measures their rates in rows per
-// second. Otherwise the rate is the number of rows divided by the time between the creation and
-// the last change of the file. If a file cannot be read, or its sweep is not that of the first
-// readable file, its Status has the error.
-func ReadStatus(names []string, over time.Duration) []Status {
+// ReadStatus reads the named files, one for each shard of a sweep. If interval is positive, it
+// reads the files twice, separated by that time, and measures their rates in rows per second.
+// Otherwise the rate is the number of rows divided by the time between the creation and the last
+// change of the file. If a file cannot be read, or belongs to another sweep than the first readable
+// file, Status.Err says why.
+func ReadStatus(names []string, interval time.Duration) []Status {
 	list := make([]Status, len(names))
 	for i, name := range names {
 		list[i] = readStatus(name)
 	}
-	if over > 0 {
-		time.Sleep(over)
+	if interval > 0 {
+		time.Sleep(interval)
 		for i, name := range names {
 			again := readStatus(name)
-			again.Rate = max(0, float64(again.Rows-list[i].Rows)/over.Seconds())
+			again.Rate = max(0, float64(again.Rows-list[i].Rows)/interval.Seconds())
 			list[i] = again
 		}
 	}
@@ -78,15 +78,15 @@ func ReadStatus(names []string, over time.Duration) []Status {
 	return list
 }
 
-// State returns the state of the shard in words, such as "done" or "stale, last row 2m0s ago", and
-// whether its process seems to be running. The argument all is the number of points of the shard,
-// or 0 if it is unknown; now is the current time.
-func (s *Status) State(all int, now time.Time) (string, bool) {
+// State describes the state of the shard, such as "done" or "stale, last row 2m0s ago", and reports
+// whether its process seems to be running. The argument points is the number of points of the
+// shard, or 0 if it is unknown; now is the current time.
+func (s *Status) State(points int, now time.Time) (string, bool) {
 	age := now.Sub(s.wrote).Round(time.Second)
 	switch {
-	case all > 0 && s.Rows == all && !s.cut:
+	case points > 0 && s.Rows == points && !s.cut:
 		return "done", false
-	case all > 0 && s.Rows > all:
+	case points > 0 && s.Rows > points:
 		return "more rows than its shard has", false
 	case age > stalePeriod:
 		return fmt.Sprintf("stale, last row %v ago", age), false
@@ -96,7 +96,7 @@ func (s *Status) State(all int, now time.Time) (string, bool) {
 	return "under way", true
 }
 
-// readStatus reads a file of rows and returns its status.
+// readStatus reads the named file of rows and returns its status.
 func readStatus(name string) (s Status) {
 	s.first = -1
 	f, err := os.Open(name)

@@ -18,8 +18,8 @@ type workload struct {
 	model *anesim.Model // nil for an operation
 }
 
-// A Sweep is a grid of points to time. A point combines a program with one value for each axis.
-// An axis varies a key of a layer, a constant of the chip or a register field.
+// A Sweep is a grid of points to time. A point combines a program with one value for each axis. An
+// axis varies a key of a layer, a constant of the chip or a register field.
 type Sweep struct {
 	workloads []workload // change faster than all axes
 	Name      string     // the program, or the number of programs, for messages and titles
@@ -32,7 +32,8 @@ type Sweep struct {
 	Options   anesim.Options
 }
 
-// MaxPrograms is the largest number of programs of one sweep. All of them are kept in memory.
+// MaxPrograms is the largest number of programs that a sweep can have, because it keeps all of them
+// in memory.
 const MaxPrograms = 1 << 10
 
 // A Description describes a sweep in the words of the command line "anesim sweep".
@@ -55,7 +56,7 @@ type Description struct {
 func New(d *Description) (*Sweep, error) {
 	args, o := d.Words, d.Options
 	if len(args) == 0 {
-		return nil, argumentErrorf("missing operation or file; operations are %s", strings.Join(keys.Names(), " "))
+		return nil, argumentErrorf("missing operation or file; want a file, or one of %s", strings.Join(keys.Names(), " "))
 	}
 	o.Workers = 1
 	s := &Sweep{Options: o, dims: d.Dims}
@@ -94,11 +95,11 @@ func New(d *Description) (*Sweep, error) {
 	return s, err
 }
 
-// isAxis reports whether a word of the command line describes an axis: it has the form KEY=VALUES
-// and no spaces.
+// isAxis reports whether a word of the command line describes an axis, that is, has the form
+// KEY=VALUES and no spaces.
 func isAxis(word string) bool { return strings.Contains(word, "=") && !strings.Contains(word, " ") }
 
-// parseAxes adds the axes of keys and of register fields.
+// parseAxes adds an axis to s for each element of keys and of fields, which are register fields.
 func (s *Sweep) parseAxes(keys, fields []string) error {
 	for i, word := range slices.Concat(keys, fields) {
 		if i < len(keys) && s.workloads[0].model != nil && !strings.HasPrefix(word, ChipPrefix) {
@@ -128,9 +129,9 @@ func (s *Sweep) parseAxes(keys, fields []string) error {
 	return nil
 }
 
-// openWorkload returns the workload for a word of the command line: an operation, an operation
-// with its keys, or a file. If several is set, the sweep has other programs, so that the keys of
-// an operation cannot be axes.
+// openWorkload returns the program for a word of the command line, which is an operation, an
+// operation with its keys, or a file. If several is true, the sweep has other programs too, so the
+// keys of an operation cannot be axes.
 func (d *Description) openWorkload(word string, several bool) (workload, error) {
 	if slices.Contains(keys.Names(), word) {
 		if several {
@@ -149,8 +150,8 @@ func (d *Description) openWorkload(word string, several bool) (workload, error) 
 	return workload{word, m}, err
 }
 
-// wrapLayerError returns err with the layer's word from the command line as a prefix. It converts
-// an *anesim.LayerError to an *[ArgumentError].
+// wrapLayerError returns err with the layer's word from the command line as a prefix, as an
+// *[ArgumentError] if it was an *[anesim.LayerError].
 func wrapLayerError(word string, err error) error {
 	err = fmt.Errorf("%q: %w", word, err)
 	if errors.As(err, new(*anesim.LayerError)) {
@@ -159,8 +160,8 @@ func wrapLayerError(word string, err error) error {
 	return err
 }
 
-// CheckFirstPoint builds the program of the first point without timing it. If a key, a constant
-// of the chip or a register field is wrong, it returns an *[ArgumentError].
+// CheckFirstPoint builds the program of the first point without timing it. It returns an
+// *[ArgumentError] if a key, a constant of the chip or a register field is wrong.
 func (s *Sweep) CheckFirstPoint() error {
 	t, err := s.newTimer()
 	if err != nil {
@@ -179,8 +180,8 @@ func (s *Sweep) CheckFirstPoint() error {
 	return nil
 }
 
-// buildLayer returns a model of the sweep's operation with the given value for each of its keys
-// that is an axis.
+// buildLayer returns a model of the sweep's operation in which the keys that are axes have the
+// given values.
 func (s *Sweep) buildLayer(values []string) (*anesim.Model, error) {
 	keys := make([]string, 0, s.keys)
 	for i := range s.keys {
@@ -191,8 +192,8 @@ func (s *Sweep) buildLayer(values []string) (*anesim.Model, error) {
 	return anesim.Layer(s.workloads[0].name, keys...)
 }
 
-// Points returns the number of points: the product of the number of programs and the number of
-// values of each axis. It returns an *[ArgumentError] if that exceeds MaxPoints.
+// Points returns the number of points, which is the product of the number of programs and the
+// number of values of each axis. It returns an *[ArgumentError] if that exceeds [MaxPoints].
 func (s *Sweep) Points() (int, error) {
 	n, err := s.grid.countPoints()
 	if n > MaxPoints/len(s.workloads) {
@@ -201,15 +202,15 @@ func (s *Sweep) Points() (int, error) {
 	return n * len(s.workloads), err
 }
 
-// programAt returns the program of the point with the given number, and the value of each axis
+// programAt returns the program of the point with the given number, and the values of the axes
 // there.
 func (s *Sweep) programAt(point int) (*workload, []string) {
 	n := len(s.workloads)
 	return &s.workloads[point%n], s.grid.valuesAt(point / n)
 }
 
-// Files returns the names of the files and directories from which the programs were read.
-// Programs that are operations have none.
+// Files returns the names of the files and directories from which programs were read. It has no
+// names for programs that are given as an operation.
 func (s *Sweep) Files() (names []string) {
 	for i := range s.workloads {
 		if _, err := os.Stat(s.workloads[i].name); err == nil && s.workloads[i].model != nil {
@@ -219,7 +220,7 @@ func (s *Sweep) Files() (names []string) {
 	return names
 }
 
-// Programs returns the number of programs, which is at least 1.
+// Programs returns the number of programs of the sweep, which is at least 1.
 func (s *Sweep) Programs() int { return len(s.workloads) }
 
 // An ArgumentError reports a mistake in the words that describe a sweep, such as an unknown key.
@@ -234,8 +235,8 @@ func argumentErrorf(format string, args ...any) error {
 	return &ArgumentError{fmt.Errorf(format, args...)}
 }
 
-// addFileName returns err with the file's name as a prefix. An *fs.PathError is returned unchanged,
-// because it has the name already.
+// addFileName returns err with the file's name as a prefix. It returns an *fs.PathError unchanged,
+// because that has the name already.
 func addFileName(name string, err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

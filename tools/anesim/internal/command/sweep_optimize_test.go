@@ -70,7 +70,7 @@ func TestSweepOptimiseErrors(t *testing.T) {
 		{[]string{program, "chip.Clock=1e9..2e9", "--least", "speed"}, "unknown goal", exitUsage},
 		{[]string{program, "chip.Clock=1e9..2e9", "--least", "time,energy"}, "found several goals", exitUsage},
 		{[]string{program, "chip.Clock=1e9..2e9", "--within", "power"}, "want GOAL=MOST", exitUsage},
-		{[]string{program, "chip.Clock=1e9..2e9", "--within", "power=0.001"}, "found no design within the budget", exitFailed},
+		{[]string{program, "chip.Clock=1e9..2e9", "--within", "power=0.001"}, "no design is within the budget", exitFailed},
 	} {
 		_, errs, code := invoke(append([]string{"sweep", "optimise"}, tc.args...)...)
 		if code != tc.code || !strings.Contains(errs, tc.want) {
