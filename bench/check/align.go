@@ -11,8 +11,8 @@ type pair struct {
 // descriptors are paired by position.
 const maxAligned = 4096
 
-// pairDescriptors returns the pairs of corresponding descriptors, in order. Descriptors with equal
-// registers at both ends of the chains are paired first.
+// pairDescriptors pairs the descriptors of two chains and returns the pairs in order. It first
+// pairs descriptors with equal registers at the start and the end of the chains.
 func pairDescriptors(want, got []Descriptor) []pair {
 	head := 0
 	for head < len(want) && head < len(got) && want[head].Registers == got[head].Registers {
@@ -34,9 +34,9 @@ func pairDescriptors(want, got []Descriptor) []pair {
 	return list
 }
 
-// pairMiddle pairs the descriptors that remain after head equal pairs at the start and tail equal
-// pairs at the end. It pairs descriptors of the same operation, as many as possible, and prefers
-// equal registers. If both sides have the same number, it pairs them by position.
+// pairMiddle pairs the descriptors that remain after head equal ones at the start and tail equal
+// ones at the end. It forms as many pairs of the same operation as possible and prefers equal
+// registers. If both sides have the same number of descriptors, it pairs them by position.
 func pairMiddle(want, got []Descriptor, head, tail int) []pair {
 	a, b := want[head:len(want)-tail], got[head:len(got)-tail]
 	if len(a) == len(b) || len(a) > maxAligned || len(b) > maxAligned {

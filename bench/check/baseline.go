@@ -18,9 +18,9 @@ import (
 	"anesim/loader"
 )
 
-// A Baseline holds the costs that models had at an earlier time; [Baseline.Check] compares others
-// with them. Its file is JSON, sorted by the name of the model, with one line per layer and
-// descriptor, so that version control shows which of them changed.
+// A Baseline holds the costs that models had at an earlier time. [Baseline.Check] compares new
+// costs with them. The file of a baseline is JSON, sorted by the name of the model, with one line
+// per layer and descriptor, so that version control shows which of them changed.
 type Baseline struct {
 	report.Header
 	Entries []Entry `json:"entries"`
@@ -60,8 +60,9 @@ type Descriptor struct {
 	Cost
 }
 
-// A Cost holds all quantities that a baseline compares: those of a [report.Cost], the energy of
-// dispatches, the prediction intervals of times, and the vendor compiler's estimate.
+// A Cost extends a [report.Cost] with the energy of dispatches, the number of multiply-accumulates,
+// the vendor compiler's estimate, the cycles by cause, the prediction interval of the time, and the
+// parts of the energy and the bytes.
 type Cost struct {
 	report.Cost
 	DispatchNJ clock.Nanojoules `json:"dispatch_energy_nj,omitempty"` // energy of dispatches, which EnergyNJ excludes
@@ -116,7 +117,7 @@ type term struct {
 	v    float64
 }
 
-// listTerms returns the parts of cycles, energy and bytes. It returns no parts of energy and bytes
+// listTerms returns the parts of the cycles, energy and bytes. It omits parts of energy and bytes
 // if the baseline does not have them.
 func (c *Cost) listTerms() (list []term) {
 	for name, n := range c.Causes.All() {
@@ -161,7 +162,7 @@ func newCost(r *hw.Report) Cost {
 	return c
 }
 
-// newDescriptorCost returns the quantities of a descriptor that a check compares.
+// newDescriptorCost returns the costs of the descriptor d in the form that a baseline stores.
 func newDescriptorCost(d *report.Descriptor) Cost {
 	return Cost{
 		Cost: d.Cost(), MACs: d.MACs, ExeCycles: uint64(d.Exe.Model), Causes: d.Cycles,
@@ -169,7 +170,7 @@ func newDescriptorCost(d *report.Descriptor) Cost {
 	}
 }
 
-// NewEntry returns an entry with the name input and the costs of the result r. It returns an error
+// NewEntry returns a baseline entry named input with the costs of the result r. It returns an error
 // if the registers of a program cannot be read.
 func NewEntry(r *anesim.Result, input string) (Entry, error) {
 	e := Entry{
@@ -212,9 +213,8 @@ func NewEntry(r *anesim.Result, input string) (Entry, error) {
 	return e, nil
 }
 
-// formatRegisters returns a text for each descriptor of a program with its registers that are not
-// zero, such as "Common.InDim=0x10040". The argument set holds changes to registers that apply to
-// every descriptor.
+// formatRegisters returns, for each descriptor of p, its registers that are not zero, as text such
+// as "Common.InDim=0x10040". The register changes in set apply to every descriptor.
 func formatRegisters(p *loader.Program, set []firmware.Override) ([]string, error) {
 	var file regs.File
 	var texts []string
@@ -240,8 +240,8 @@ func formatRegisters(p *loader.Program, set []firmware.Override) ([]string, erro
 	return texts, nil
 }
 
-// parseRegisters returns the values in a text that formatRegisters made, by register. It skips
-// malformed words.
+// parseRegisters parses text in the form of formatRegisters and returns the values of the registers
+// by name. It skips malformed words.
 func parseRegisters(text string) map[string]uint32 {
 	m := map[string]uint32{}
 	for word := range strings.FieldsSeq(text) {
@@ -253,12 +253,12 @@ func parseRegisters(text string) map[string]uint32 {
 	return m
 }
 
-// MaxBytes is the size of the largest file that [Read] accepts. A descriptor occupies about 2 kB of
-// it.
+// MaxBytes is the largest size in bytes of a file that [Read] accepts. A descriptor occupies about
+// 2 kB of the file.
 const MaxBytes = 256 << 20
 
-// Read reads the file of a baseline. It returns an error, with the byte offset, if the file is not
-// a baseline, has an unknown schema or exceeds [MaxBytes].
+// Read reads a baseline from its JSON file. It returns an error with the byte offset if the file is
+// not a baseline, has an unknown schema, or exceeds [MaxBytes].
 func Read(r io.Reader) (*Baseline, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
 	if err != nil {
@@ -279,7 +279,7 @@ func Read(r io.Reader) (*Baseline, error) {
 	return &b, nil
 }
 
-// Write writes the file of the baseline. It first sorts the entries by the name of the model.
+// Write sorts the entries by the name of the model and writes the baseline to w as JSON.
 func (b *Baseline) Write(w io.Writer) error {
 	slices.SortFunc(b.Entries, func(x, y Entry) int { return strings.Compare(x.Input, y.Input) })
 	var out baselineWriter
@@ -313,14 +313,15 @@ func (out *baselineWriter) writeValue(v any) {
 	out.Write(j)
 }
 
-// writeMember writes a line with a member of an object, and the comma before the next member.
+// writeMember writes a member of a JSON object on a line, followed by a comma, because another
+// member follows.
 func (out *baselineWriter) writeMember(indent, name string, v any) {
 	fmt.Fprintf(out, "%s%q: ", indent, name)
 	out.writeValue(v)
 	out.WriteString(",\n")
 }
 
-// endLine ends the line of the i-th of n elements, with a comma unless it is the last.
+// endLine ends the line of the i-th of n list elements, with a comma unless it is the last element.
 func (out *baselineWriter) endLine(i, n int) {
 	if i < n-1 {
 		out.WriteByte(',')
@@ -362,12 +363,12 @@ func emptyIfNil[T any](list []T) []T {
 	return list
 }
 
-// Has reports whether the baseline has an entry for the model named input.
+// Has reports whether the baseline has an entry named input.
 func (b *Baseline) Has(input string) bool {
 	return slices.ContainsFunc(b.Entries, func(e Entry) bool { return e.Input == input })
 }
 
-// Rename changes the name of every entry named from to the name to.
+// Rename renames every entry named from to the name to.
 func (b *Baseline) Rename(from, to string) {
 	for i := range b.Entries {
 		if b.Entries[i].Input == from {
@@ -376,7 +377,7 @@ func (b *Baseline) Rename(from, to string) {
 	}
 }
 
-// Set adds the entry e. It replaces the entry with the same name if there is one.
+// Set adds the entry e, or replaces the entry with the same name if the baseline has one.
 func (b *Baseline) Set(e Entry) {
 	for i := range b.Entries {
 		if b.Entries[i].Input == e.Input {

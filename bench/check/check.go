@@ -82,8 +82,8 @@ func (v *Verdict) Passed() bool {
 	return !v.Unknown && len(v.Differences) == 0 && (len(v.NotModelled) == 0 || v.Accepted)
 }
 
-// Cause returns a clause that says why costs may differ: because the program, the chip or the
-// version of this module changed, or several of them.
+// Cause returns a clause that says why costs may differ: because the program, the chip, the version
+// of this module, or several of them changed.
 func (v *Verdict) Cause() string {
 	switch {
 	case v.Unknown:
@@ -109,9 +109,9 @@ func (v *Verdict) Cause() string {
 }
 
 // Check compares got with the entry of the same name in the baseline. A quantity passes if it
-// differs from the baseline by at most the fraction most, such as 0.02 for 2%. Checksums and shapes
-// of outputs must be equal. If the baseline has no such entry, the verdict is Unknown.
-func (b *Baseline) Check(got *Entry, most float64) Verdict {
+// differs from the baseline by at most the fraction tolerance, such as 0.02 for 2%. Checksums and
+// shapes of outputs must be equal. If the baseline has no such entry, the verdict is Unknown.
+func (b *Baseline) Check(got *Entry, tolerance float64) Verdict {
 	v := Verdict{Input: got.Input, NotModelled: got.NotModelled}
 	at := slices.IndexFunc(b.Entries, func(e Entry) bool { return e.Input == got.Input })
 	if at < 0 {
@@ -136,13 +136,13 @@ func (b *Baseline) Check(got *Entry, most float64) Verdict {
 		}
 	}
 	everywhere, byLayer, each := collectRegisterChanges(pairs)
-	v.compareCosts(total, &want.Total, &got.Total, most, everywhere)
+	v.compareCosts(total, &want.Total, &got.Total, tolerance, everywhere)
 	if t := &got.Total; t.TimeHighNs > 0 && t.TimeNs != want.Total.TimeNs {
 		v.Low, v.High = float64(t.TimeLowNs/t.TimeNs)-1, float64(t.TimeHighNs/t.TimeNs)-1
 		v.Within = want.Total.TimeNs > t.TimeLowNs && want.Total.TimeNs < t.TimeHighNs
 	}
 	v.compareOutputs(want.Outputs, got.Outputs)
-	v.compareLayers(want.Layers, got.Layers, most, byLayer)
+	v.compareLayers(want.Layers, got.Layers, tolerance, byLayer)
 	for i, p := range pairs {
 		switch {
 		case p.got == nil:
@@ -150,14 +150,14 @@ func (b *Baseline) Check(got *Entry, most float64) Verdict {
 		case p.want == nil:
 			v.addAppearance(fmt.Sprintf("descriptor %d (%s)", p.gotAt, p.got.Op), appeared)
 		default:
-			v.compareCosts(fmt.Sprintf("descriptor %d (%s)", p.gotAt, p.got.Op), &p.want.Cost, &p.got.Cost, most, each[i])
+			v.compareCosts(fmt.Sprintf("descriptor %d (%s)", p.gotAt, p.got.Op), &p.want.Cost, &p.got.Cost, tolerance, each[i])
 		}
 	}
 	return v
 }
 
-// listConstantChanges returns the constants of the chip that differ, such as "Clock 1.428e+09 ->
-// 1e+09". It ignores constants that only one side has.
+// listConstantChanges returns the constants of the chip whose values differ between want and got,
+// such as "Clock 1.428e+09 -> 1e+09". It ignores constants that only one side has.
 func listConstantChanges(want, got map[string]float64) (list []string) {
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		if now, ok := got[name]; ok && now != want[name] {
@@ -167,7 +167,8 @@ func listConstantChanges(want, got map[string]float64) (list []string) {
 	return list
 }
 
-// joinFirst joins the first six items of a list with commas, and says how many more there are.
+// joinFirst returns the first six items of list separated by commas, followed by the number of the
+// others.
 func joinFirst(list []string) string {
 	const most = 6
 	if len(list) > most {
@@ -180,15 +181,16 @@ func (v *Verdict) addAppearance(where, what string) {
 	v.Differences = append(v.Differences, Difference{Where: where, What: what, Appeared: true})
 }
 
-// compareCosts adds a difference for each quantity that differs by more than the fraction most. The
-// argument where names the part of the model, and registers lists its changed registers.
-func (v *Verdict) compareCosts(where string, want, got *Cost, most float64, registers []string) {
+// compareCosts adds a difference to v for each quantity that differs by more than the fraction
+// tolerance. The argument where names the part of the model, and registers lists its changed
+// registers.
+func (v *Verdict) compareCosts(where string, want, got *Cost, tolerance float64, registers []string) {
 	a, b := want.listQuantities(), got.listQuantities()
 	var terms []string
 	missed := map[string]bool{}
 	for i := range a {
 		d := Difference{Where: where, What: a[i].name, Unit: a[i].unit, Want: a[i].v, Got: b[i].v}
-		if math.Abs(d.Relative()) <= most {
+		if math.Abs(d.Relative()) <= tolerance {
 			continue
 		}
 		if terms == nil {
@@ -198,7 +200,7 @@ func (v *Verdict) compareCosts(where string, want, got *Cost, most float64, regi
 		d.Why, d.Registers = slices.Concat(registers, terms), registers
 		v.Differences = append(v.Differences, d)
 	}
-	if text := formatCounterChanges(want.Counters, got.Counters, most, missed); text != "" {
+	if text := formatCounterChanges(want.Counters, got.Counters, tolerance, missed); text != "" {
 		if terms == nil {
 			terms = formatTermChanges(want, got)
 		}
@@ -206,8 +208,8 @@ func (v *Verdict) compareCosts(where string, want, got *Cost, most float64, regi
 	}
 }
 
-// formatTermChanges returns the parts of cycles, energy and bytes that differ, in this order. The
-// largest differences of each come first.
+// formatTermChanges returns the parts of cycles, then of energy, then of bytes that differ, as text
+// with both values. Within each group the largest differences come first.
 func formatTermChanges(want, got *Cost) []string {
 	list := slices.DeleteFunc(CostChanges(want, got), func(c CostChange) bool { return c.Of == "" || c.A == c.B })
 	kinds := []string{"cycles", "energy", "bytes"}
@@ -229,9 +231,9 @@ func formatTermChanges(want, got *Cost) []string {
 	return text
 }
 
-// formatCounterChanges returns a text with the counters that differ by more than the fraction most,
-// or "". It leaves out counters that repeat a quantity in missed.
-func formatCounterChanges(want, got *report.Counters, most float64, missed map[string]bool) string {
+// formatCounterChanges returns text with the counters that differ by more than the fraction
+// tolerance, or "" if none do. It omits counters that repeat a quantity in missed.
+func formatCounterChanges(want, got *report.Counters, tolerance float64, missed map[string]bool) string {
 	if want == nil || got == nil {
 		return ""
 	}
@@ -245,7 +247,7 @@ func formatCounterChanges(want, got *report.Counters, most float64, missed map[s
 			continue
 		}
 		d := Difference{Want: float64(want[at]), Got: float64(n)}
-		if math.Abs(d.Relative()) > most {
+		if math.Abs(d.Relative()) > tolerance {
 			list = append(list, fmt.Sprintf("%s %s -> %s", name, report.Thousands(want[at]), report.Thousands(n)))
 		}
 	}

@@ -18,7 +18,7 @@ import (
 	"anesim/hw"
 )
 
-// entry runs a model and returns what it cost.
+// entry runs a model with the options o and returns its baseline entry.
 func entry(t testing.TB, m *anesim.Model, o anesim.Options) check.Entry {
 	t.Helper()
 	res, err := m.Run(context.Background(), o)

@@ -26,12 +26,13 @@ func (d *Delta) Changed() bool {
 	return d.A == nil || d.B == nil || len(d.Changes) > 0 || d.CostChanged()
 }
 
-// ByLayer reports whether [Diff] compares the layers of two entries instead of their descriptors.
-// It does if one of them was read from the document of a network, which lists only layers.
+// ByLayer reports whether [Diff] compares the layers of a and b instead of their descriptors. It
+// does so if one of the entries was read from the JSON report of a network, which lists only
+// layers.
 func ByLayer(a, b *Entry) bool { return a.Layered || b.Layered }
 
-// listComparedUnits returns the descriptors of an entry or, if layers is true and the entry has
-// layers, its layers in the form of descriptors.
+// listComparedUnits returns the descriptors of the entry. If layers is true and the entry has
+// layers, it returns the layers instead, each in the form of a descriptor.
 func (e *Entry) listComparedUnits(layers bool) []Descriptor {
 	if !layers || len(e.Layers) == 0 {
 		return e.Descriptors
@@ -44,8 +45,8 @@ func (e *Entry) listComparedUnits(layers bool) []Descriptor {
 }
 
 // Diff compares two entries. It pairs descriptors with equal registers or the same operation, in
-// order, and returns a Delta for each pair and for each descriptor without a partner. If [ByLayer]
-// is true, it compares layers in the same way.
+// order, and returns a [Delta] for each pair and for each descriptor without a partner. If
+// [ByLayer] is true, it pairs layers instead.
 func Diff(a, b *Entry) []Delta {
 	var list []Delta
 	layers := ByLayer(a, b)
@@ -59,7 +60,7 @@ func Diff(a, b *Entry) []Delta {
 	return list
 }
 
-// A CostChange is the value of a quantity, or of a part of it, in each of two costs.
+// A CostChange holds the values A and B of one quantity, or of one of its parts, in two costs.
 type CostChange struct {
 	Of         string // for a part of a quantity, that quantity: cycles, energy or bytes; otherwise ""
 	Name, Unit string
@@ -72,7 +73,7 @@ func (c *CostChange) Changed() bool {
 	return math.Abs(c.B-c.A) > rounding*max(math.Abs(c.A), math.Abs(c.B))
 }
 
-// Values returns both values with a readable unit; see [Difference.Values].
+// Values returns both values as text with a unit, such as "344.342 us"; see [Difference.Values].
 func (c *CostChange) Values() (a, b string) {
 	d := Difference{Unit: c.Unit, Want: c.A, Got: c.B}
 	if !c.Changed() {
@@ -81,13 +82,14 @@ func (c *CostChange) Values() (a, b string) {
 	return d.Values()
 }
 
-// CostChanged reports whether a cost of the descriptor differs. Both entries must have it.
+// CostChanged reports whether a cost of the descriptor differs between the two entries. Both A and
+// B must be set.
 func (d *Delta) CostChanged() bool {
 	return slices.ContainsFunc(CostChanges(&d.A.Cost, &d.B.Cost), func(c CostChange) bool { return c.Changed() })
 }
 
-// Moved reports whether only addresses of the descriptor differ. The sizes of weights that it does
-// not read, which remain from the descriptor before, count as addresses.
+// Moved reports whether the descriptor differs only in addresses, and in sizes of weights that it
+// does not read and that remain from the previous descriptor.
 func (d *Delta) Moved() bool {
 	if d.A == nil || d.B == nil || len(d.Changes) == 0 || d.CostChanged() {
 		return false
@@ -98,9 +100,9 @@ func (d *Delta) Moved() bool {
 	})
 }
 
-// CostChanges returns the quantities of two costs, followed by the parts of their cycles, energy
-// and bytes. It omits values that are zero in both costs, and parts that only one of them has
-// recorded.
+// CostChanges compares two costs. It returns all quantities, followed by the parts of the cycles,
+// energy and bytes. It omits values that are zero in both costs, and parts that only one of the
+// costs has.
 func CostChanges(a, b *Cost) []CostChange {
 	var list []CostChange
 	x, y := a.listQuantities(), b.listQuantities()
@@ -125,8 +127,8 @@ func CostChanges(a, b *Cost) []CostChange {
 	return list
 }
 
-// ReadEntry reads a JSON document that [report.WriteJSON] wrote and returns its costs as an entry
-// without registers. It returns an error if the document is of another kind or schema.
+// ReadEntry parses a JSON report written by [report.WriteJSON] and returns its costs as an entry
+// without registers. It returns an error if the report is of another kind or schema.
 func ReadEntry(document []byte) (*Entry, error) {
 	var head struct {
 		Schema  int     `json:"schema"`

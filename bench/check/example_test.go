@@ -10,7 +10,7 @@ import (
 	"anesim/bench/report"
 )
 
-// entryOf returns the costs of a convolution.
+// entryOf returns the baseline entry of a convolution with cout output channels.
 func entryOf(cout string) check.Entry {
 	m, err := anesim.Layer("conv", "cin=64", "h=28", "w=28", "k=3", "pad=1", cout)
 	if err != nil {

@@ -11,8 +11,8 @@ import (
 	"anesim/hw/clock"
 )
 
-// A Place is a part of a model with all its differences: the whole, a layer, a descriptor or an
-// output.
+// A Place is a part of a model with its differences from the baseline. The part is the whole model,
+// a layer, a descriptor or an output.
 type Place struct {
 	Where       string
 	Differences []Difference
@@ -20,7 +20,8 @@ type Place struct {
 	Registers   []string // the changed registers in Why
 }
 
-// Measure returns the difference of the named quantity, or nil if the quantity does not differ.
+// Measure returns the difference in the quantity with the given name, or nil if that quantity does
+// not differ.
 func (p *Place) Measure(name string) *Difference {
 	for i := range p.Differences {
 		if d := &p.Differences[i]; d.What == name && !d.Appeared {
@@ -30,7 +31,7 @@ func (p *Place) Measure(name string) *Difference {
 	return nil
 }
 
-// addedTime returns by how many nanoseconds the place is slower than in the baseline. It is
+// addedTime returns how many nanoseconds slower the place is than in the baseline. The result is
 // negative if the place is faster.
 func (p *Place) addedTime() float64 {
 	if d := p.Measure(MeasuredTime); d != nil {
@@ -44,8 +45,8 @@ const total = "total"
 // IsTotal reports whether the place is the whole model.
 func (p *Place) IsTotal() bool { return p.Where == total }
 
-// Only returns "new" if the baseline lacks the place, "gone" if only the baseline has it, and ""
-// otherwise.
+// Only returns "new" if only the current model has the part, "gone" if only the baseline has it,
+// and "" if both do.
 func (p *Place) Only() string {
 	if len(p.Differences) == 1 && p.Differences[0].Appeared {
 		if what := p.Differences[0].What; what == appeared || what == disappeared {
@@ -55,8 +56,8 @@ func (p *Place) Only() string {
 	return ""
 }
 
-// TotalEnergy returns the difference in the energy of the whole model with its dispatches, or nil if
-// there is none.
+// TotalEnergy returns the difference in the energy of the whole model, including its dispatches. It
+// returns nil if that energy does not differ.
 func (v *Verdict) TotalEnergy() *Difference {
 	d := &Difference{Where: total, What: "energy", Unit: "nJ", Want: float64(v.Want.EnergyNJ + v.Want.DispatchNJ), Got: float64(v.Got.EnergyNJ + v.Got.DispatchNJ)}
 	if d.Want == d.Got {
@@ -71,9 +72,10 @@ const (
 	disappeared = "gone"
 )
 
-// Places groups the differences of the verdict by place. The whole model comes first, then outputs
-// and parts that only one side has, then the other parts, those that became slower by the most time
-// first. If layers differ, it leaves out the descriptors of a network.
+// Places groups the differences of the verdict by the part of the model. The whole model comes
+// first, then outputs and parts that only one side has, then all other parts, beginning with the
+// one that became slower by the most time. If layers differ, Places omits the descriptors of a
+// network.
 func (v *Verdict) Places() []Place {
 	layered := slices.ContainsFunc(v.Differences, func(d Difference) bool { return strings.HasPrefix(d.Where, "layer ") })
 	at := map[string]int{}
@@ -113,14 +115,14 @@ func (v *Verdict) Places() []Place {
 	return list
 }
 
-// Causes returns the elements of Why that are not registers: parts of cycles, energy and bytes that
-// differ.
+// Causes returns the elements of p.Why that are not registers: the parts of cycles, energy and
+// bytes that differ.
 func (p *Place) Causes() []string {
 	return slices.DeleteFunc(slices.Clone(p.Why), func(why string) bool { return slices.Contains(p.Registers, why) })
 }
 
-// Values returns Want and Got with a readable unit, such as "344.342 us" and "1.84 MB". If both
-// would be the same text, it returns them with ten digits.
+// Values returns d.Want and d.Got as text with a unit, such as "344.342 us" and "1.84 MB". If the
+// texts of two different values would be equal, they get ten digits.
 func (d *Difference) Values() (want, got string) {
 	want, got = formatValue(d.Want, d.Unit), formatValue(d.Got, d.Unit)
 	if want == got && d.Want != d.Got {
@@ -146,8 +148,8 @@ func formatValue(v float64, unit string) string {
 	return report.Thousands(uint64(v)) + " " + unit
 }
 
-// Change returns both values and the relative difference, such as "12,123 -> 11,508
-// (-5.07%)". A factor of ten or more replaces the percentage, as in "(65.8x)".
+// Change returns both values and the relative difference as text, such as "12,123 -> 11,508
+// (-5.07%)". A change by a factor of ten or more is given as a factor, such as "(65.8x)".
 func (d *Difference) Change() string {
 	want, got := d.Values()
 	switch r := d.Relative(); {
@@ -159,9 +161,10 @@ func (d *Difference) Change() string {
 	return fmt.Sprintf("%s -> %s (%+.2f%%)", want, got, 100*d.Relative())
 }
 
-// Summary returns a sentence that says which totals became worse, by how much, and which part of
-// the model became slower by the most time. If no total became worse, the sentence says so and
-// names the first difference.
+// Summary returns a sentence about the verdict. It names the totals that became worse, by how much,
+// and the part of the model that became slower by the most time. If no total became worse, it names
+// the first difference. If there is none, or the baseline lacks the model, Summary returns
+// [Verdict.Cause].
 func (v *Verdict) Summary() string {
 	places := v.Places()
 	if len(v.NotModelled) > 0 && !v.Accepted && !v.Unknown {

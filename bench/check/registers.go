@@ -13,8 +13,8 @@ import (
 // mostRegisters is the largest number of changed registers that a difference of the total lists.
 const mostRegisters = 5
 
-// collectRegisterChanges returns the changed registers of the whole model, those that changed in
-// most descriptors first, and the changed registers of each layer and of each pair.
+// collectRegisterChanges returns the registers that changed: in the whole model (everywhere),
+// sorted by the number of changed descriptors, in each layer, and in each pair.
 func collectRegisterChanges(pairs []pair) (everywhere []string, byLayer map[string][]string, each [][]string) {
 	type change struct {
 		text string
@@ -54,8 +54,8 @@ func collectRegisterChanges(pairs []pair) (everywhere []string, byLayer map[stri
 	return everywhere, byLayer, each
 }
 
-// IsAddress reports whether a line of [RegisterChanges] is a change of an address in memory or in
-// the L2, such as "KernelDMASrc.CoeffBaseAddr[0-15].Addr differ".
+// IsAddress reports whether a line that [RegisterChanges] returned describes a change of an address
+// in memory or L2, such as "KernelDMASrc.CoeffBaseAddr[0-15].Addr differ".
 func IsAddress(change string) bool {
 	name, _, _ := strings.Cut(change, " ")
 	block, name, _ := strings.Cut(name, ".")
@@ -64,9 +64,9 @@ func IsAddress(change string) bool {
 	return block != "" && slices.Contains([]string{"CoeffBaseAddr", "Src1Base", "Src2Base", "ResultBase", "DstBase"}, name)
 }
 
-// RegisterChanges compares two texts of registers as a [Descriptor] has them. It returns a line for
-// each field that differs, such as "Common.TileCfg.TileHeight 0x20 -> 0x40". Equal changes of
-// neighbors in an array of registers share a line.
+// RegisterChanges compares two texts in the form of Descriptor.Registers. It returns a line for
+// each register field that differs, such as "Common.TileCfg.TileHeight 0x20 -> 0x40". Equal changes
+// of neighbors in an array of registers share a line.
 func RegisterChanges(want, got string) []string {
 	if want == got {
 		return nil

@@ -14,16 +14,15 @@ import (
 	"anesim/loader"
 )
 
-// Constants holds the bytes of a program's constants that one descriptor reads: its weights in the
-// order of the engine's lanes, and a source that is constant. The bytes are those of the program,
-// not a copy.
+// Constants holds the constants that one descriptor reads: its weights in the order of the engine's
+// lanes, and its source if that is constant. The bytes are shared with the program, not copied.
 type Constants struct {
 	Parts  [][]byte
 	Halves bool // all parts are plain fp16 numbers, not packed or palettised
 }
 
 // ConstantsOf returns the constants that each descriptor of a result reads, in the order of
-// [Entry.Descriptors]. The constants are empty if the program was built without its weights.
+// Entry.Descriptors. The constants are empty if the program was built without its weights.
 func ConstantsOf(r *anesim.Result) ([]Constants, error) {
 	var list []Constants
 	for k := range r.Programs {
@@ -44,8 +43,8 @@ func ConstantsOf(r *anesim.Result) ([]Constants, error) {
 	return list, nil
 }
 
-// programConstants returns the constants that each descriptor of a program reads. The argument set
-// holds changes to registers that apply to every descriptor.
+// programConstants returns the constants that each descriptor of p reads. The register changes in
+// set apply to every descriptor.
 func programConstants(p *loader.Program, set []firmware.Override) ([]Constants, error) {
 	linked, err := p.LinkStream(nil)
 	if err != nil {
@@ -86,7 +85,8 @@ func programConstants(p *loader.Program, set []firmware.Override) ([]Constants, 
 	return list, nil
 }
 
-// A ConstantsChange counts how many constants differ between two descriptors.
+// A ConstantsChange counts the bytes and values that differ between the constants of two
+// descriptors.
 type ConstantsChange struct {
 	Bytes, OfBytes   int // bytes that differ, and bytes of the longer side
 	Values, OfValues int // likewise in fp16 values; OfValues is 0 for other formats
@@ -99,14 +99,14 @@ type ConstantsChange struct {
 // Changed reports whether at least one byte differs.
 func (c *ConstantsChange) Changed() bool { return c.Bytes > 0 }
 
-// MostCompared limits the bytes of constants that are compared for two programs. It bounds the
-// time, since any number of descriptors may read the same constants.
+// MostCompared is the largest number of bytes of constants that are compared for two programs. It
+// bounds the time, because many descriptors may read the same constants.
 const MostCompared = 1 << 32
 
 // Compare counts the differences between c and o, part by part. Bytes that only one of them has
-// count as different. Compare subtracts the number of compared bytes from *left; if *left becomes
-// negative, it stops and returns known = false.
-func (c *Constants) Compare(o *Constants, left *int64) (d ConstantsChange, known bool) {
+// count as different. Compare subtracts the number of compared bytes from *budget; if *budget
+// becomes negative, it stops and returns known = false.
+func (c *Constants) Compare(o *Constants, budget *int64) (d ConstantsChange, known bool) {
 	halves := c.Halves && o.Halves
 	for _, b := range c.Parts {
 		d.A += len(b)
@@ -114,8 +114,8 @@ func (c *Constants) Compare(o *Constants, left *int64) (d ConstantsChange, known
 	for _, b := range o.Parts {
 		d.B += len(b)
 	}
-	*left -= int64(d.A) + int64(d.B)
-	if *left < 0 {
+	*budget -= int64(d.A) + int64(d.B)
+	if *budget < 0 {
 		return d, false
 	}
 	for i := range max(len(c.Parts), len(o.Parts)) {
@@ -131,8 +131,8 @@ func (c *Constants) Compare(o *Constants, left *int64) (d ConstantsChange, known
 	return d, true
 }
 
-// compareParts adds the differences between two byte slices to d. If halves is true, the bytes are
-// fp16 values, whose differences are counted too.
+// compareParts adds the number of differing bytes of a and b to d. If halves is true, it also
+// compares them as fp16 values.
 func (d *ConstantsChange) compareParts(a, b []byte, halves bool) {
 	if len(a) > len(b) {
 		a, b = b, a

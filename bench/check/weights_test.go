@@ -10,7 +10,8 @@ import (
 	"anesim/loader/lower"
 )
 
-// constantsOfProgram runs a program and returns the constants of its descriptors.
+// constantsOfProgram runs the program in the file b and returns the constants that its descriptors
+// read.
 func constantsOfProgram(t *testing.T, b []byte) []Constants {
 	t.Helper()
 	m, err := anesim.Read("identity.hwx", bytes.NewReader(b), int64(len(b)))

@@ -16,7 +16,8 @@ import (
 	"anesim/loader/layer"
 )
 
-// Options says which changes [Explain] tries, and how the commands in its result name the model.
+// Options selects the changes that [Explain] tries, and the way in which commands in its result
+// name the model.
 type Options struct {
 	File  string   // name of the model in commands; empty for a layer
 	Flags []string // flags that select the same options in commands, such as "--chip", "m1max"
@@ -27,7 +28,7 @@ type Options struct {
 	Work int
 }
 
-// An Explanation is the JSON document that [Explain] returns: the bottlenecks of a model, and the
+// An Explanation is the JSON report that [Explain] returns: the bottlenecks of a model, and the
 // changes that make it faster.
 type Explanation struct {
 	report.Header
@@ -47,8 +48,8 @@ type Explanation struct {
 	Machines []Change `json:"machines"`
 }
 
-// A Part is a layer of a network, or a descriptor of a program, with its bottleneck: the cause of
-// most of its cycles.
+// A Part is a layer of a network, or a descriptor of a program, with its costs and its bottleneck,
+// which is the cause of most of its cycles.
 type Part struct {
 	Name  string  `json:"name"`
 	Op    string  `json:"op"`
@@ -77,9 +78,9 @@ type Part struct {
 	Work string `json:"-"` // equal for layers that do the same work; "" if the part is like no other
 }
 
-// Kinds returns the parts of the model, in which layers that do the same work and have the same
-// bottleneck are one part: its name is that of the first, Alike is their number, and costs are sums.
-// The kinds with the most cycles come first.
+// Kinds returns the parts of the model, with all layers that do the same work and have the same
+// bottleneck merged into one part. A merged part has the name of its first layer, the number of its
+// layers in Alike, and their summed costs. The parts with the most cycles come first.
 func (d *Explanation) Kinds() []Part {
 	type key struct{ work, bound string }
 	at := map[key]int{}
@@ -107,11 +108,12 @@ func (d *Explanation) Kinds() []Part {
 	return list
 }
 
-// LeastGain is the smallest fraction of the time that a change must save for reports to call it
-// faster. Smaller gains round to 0.0%.
+// LeastGain is the smallest fraction of the time that a change must save to be reported as faster.
+// Smaller gains would be shown as 0.0%.
 const LeastGain = 0.0005
 
-// A Change is a change to the model or the chip that was run, with the costs before and after it.
+// A Change is a change to the model or the chip that [Explain] tried, with the costs before and
+// after it.
 type Change struct {
 	Part    string      `json:"part,omitempty"` // changed layer, "" for the whole model
 	Alike   int         `json:"alike"`          // number of layers that it applies to
@@ -138,7 +140,7 @@ type Change struct {
 	Command       string `json:"command"`
 }
 
-// A Tried counts the changes that were run, by outcome.
+// A Tried counts the changes that [Explain] tried, by outcome.
 type Tried struct {
 	All          int `json:"all"`
 	Faster       int `json:"faster"` // faster, or equally fast with less energy
@@ -151,12 +153,12 @@ type Tried struct {
 	Work int `json:"work,omitempty"` // number of descriptors that were timed
 }
 
-// Explain finds the bottlenecks of the model's layers or descriptors. It then runs changes
-// that a user can make, and keeps the ones that take less time. Reshaping a layer is tried
-// within the network. Other changes are tried on the layer alone, with its tensors in
-// memory. If no part of the model runs on the engine, Explain tries nothing.
+// Explain finds the bottlenecks of the model's layers or descriptors. It then tries changes that a
+// user can make, and keeps the ones that save time. A reshaped layer runs within the network; any
+// other changed layer runs alone, with its tensors in memory. If no part of the model runs on the
+// engine, Explain tries nothing.
 //
-// The error is one of [anesim.Model.Run].
+// Errors are those of [anesim.Model.Run].
 func Explain(ctx context.Context, m *anesim.Model, o anesim.Options, how Options) (*Explanation, error) {
 	o.Values, o.Repeat, o.Idle, o.Progress = false, 1, 0, nil
 	res, err := m.Run(ctx, o)
@@ -213,10 +215,10 @@ type explainer struct {
 const defaultWork = 1 << 18
 
 // errWork says that a change was not tried, because running it would exceed Options.Work.
-var errWork = errors.New("reached the limit on timed descriptors")
+var errWork = errors.New("run would exceed Options.Work, the limit on timed descriptors")
 
 // timeModel runs model m without computing values. It returns errWork if the run would exceed the
-// limit on timed descriptors in [Options].
+// limit on timed descriptors in Options.Work.
 func (x *explainer) timeModel(ctx context.Context, m *anesim.Model, o anesim.Options) (*anesim.Result, error) {
 	need := 1
 	if m == x.model || m.Kind() == anesim.KindNetwork {
@@ -248,9 +250,9 @@ func (x *explainer) addDescriptors() {
 	x.sortParts()
 }
 
-// addPart completes part p and adds it to the explanation. It finds the bottleneck among the causes
-// of the cycles in a, and derives the least cycles from the work in r. The argument working is the
-// time in which the part works.
+// addPart completes part p and adds it to the explanation. The bottleneck is the cause with the
+// most cycles in a, and the minimum cycles are computed from the work in r. The argument working is
+// the time from the first to the last work of the part.
 func (x *explainer) addPart(p Part, a *hw.Accounting, r *hw.Report, working clock.Nanoseconds) {
 	p.Cycles, p.Bound, p.TimeNs = report.CyclesOf(a), a.Bound(), r.Time
 	if all := x.doc.Now.Cycles; all > 0 {
@@ -405,8 +407,8 @@ func (x *explainer) tryReshape(ctx context.Context, names []string, r *rewrite) 
 	return nil
 }
 
-// residencyFlag returns the flag --in-memory if the network was opened with it, so that all tensors
-// between layers go through memory. Otherwise it returns nil.
+// residencyFlag returns the flag --in-memory if the network was opened with all tensors between
+// layers in memory, and nil otherwise.
 func (x *explainer) residencyFlag() []string {
 	if x.model.Network().InMemory {
 		return []string{"--in-memory"}
@@ -414,8 +416,8 @@ func (x *explainer) residencyFlag() []string {
 	return nil
 }
 
-// countFailure counts a change whose run failed with err in the explanation. It returns an error
-// only if ctx is done, so that the search ends.
+// countFailure counts a change that failed to run with err. It returns an error only if ctx is
+// done, to end the search.
 func (x *explainer) countFailure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -429,16 +431,15 @@ func (x *explainer) countFailure(ctx context.Context, err error) error {
 	return nil
 }
 
-// countUntried counts, in the explanation, a change that is not tried because of the limit on timed
-// descriptors.
+// countUntried counts a change that is not tried because of the limit on timed descriptors.
 func (x *explainer) countUntried() {
 	x.doc.Tried.Left++
 	x.doc.Tried.Work = cmp.Or(x.how.Work, defaultWork) - x.left
 }
 
-// addChange adds change c to the explanation if it saves at least the fraction [LeastGain] of the
-// model's time, and otherwise only counts it. The change applies to the given number of identical
-// layers.
+// addChange counts change c and, if it saves at least the fraction [LeastGain] of the model's time,
+// adds it to the explanation. The argument times is the number of identical layers to which the
+// change applies.
 func (x *explainer) addChange(c Change, times int) {
 	c = x.computeGain(c, times)
 	if c.SavedNs < LeastGain*float64(x.doc.Now.TimeNs) {
@@ -449,9 +450,9 @@ func (x *explainer) addChange(c Change, times int) {
 	x.doc.Trials = append(x.doc.Trials, c)
 }
 
-// computeGain returns c with its relative gain, and with the time and the energy saved in as many
-// identical layers as times says. If the change was run on a layer alone, the result also has the
-// time of the layer within the network.
+// computeGain returns c with its relative gain and with the time and energy that it saves in times
+// identical layers. If the change was run on a layer alone, the result also has the time of the
+// layer within the network.
 func (x *explainer) computeGain(c Change, times int) Change {
 	saved := float64(c.Before.TimeNs - c.After.TimeNs)
 	c.Gain, c.SavedNs = saved/float64(c.Before.TimeNs), saved*float64(times)
@@ -497,14 +498,14 @@ func (x *explainer) measureModel(ctx context.Context, m *anesim.Model, o anesim.
 		allowed = len(x.base.Missing())
 	}
 	if n := len(res.Missing()); n > allowed {
-		return nil, fmt.Errorf("%s without a cost, %d before the change", report.Plural(n, "layer"), allowed)
+		return nil, fmt.Errorf("change leaves %s without a cost; want at most %d", report.Plural(n, "layer"), allowed)
 	}
 	c := report.CostOf(res.Report)
 	return &c, nil
 }
 
-// tryResidency times the network with tensors between layers in memory if they are kept in the L2,
-// and the other way around.
+// tryResidency times the network with tensors between layers in memory if the explained model keeps
+// them in L2, and in L2 otherwise.
 func (x *explainer) tryResidency(ctx context.Context) error {
 	n := *x.model.Network()
 	n.InMemory = !n.InMemory
@@ -531,8 +532,8 @@ func (x *explainer) layerCommand(words []string) string {
 	return quoteCommand(append(append(list, "--timing-only"), x.layerFlags()...))
 }
 
-// layerFlags returns the user's flags that also apply to the command anesim layer: --chip and
-// --gate-tiles, with their values.
+// layerFlags returns those of the user's flags that the command "anesim layer" accepts too: --chip
+// and --gate-tiles, with their values.
 func (x *explainer) layerFlags() (list []string) {
 	for i := 0; i+1 < len(x.how.Flags); i += 2 {
 		if f := x.how.Flags[i]; f == "--chip" || f == "--gate-tiles" {
@@ -546,13 +547,13 @@ func (x *explainer) fileCommand(command string, flags ...string) string {
 	return x.how.Command(command, flags...)
 }
 
-// Command returns a command line that a user can copy. It runs the anesim command with the given
-// name on the model, with the flags of h and those in flags.
+// Command returns a command line for users to copy. It runs the given anesim command on the model,
+// with the flags in h.Flags and in flags.
 func (h *Options) Command(command string, flags ...string) string {
 	return quoteCommand(slices.Concat([]string{"anesim", command, h.File}, h.Flags, flags))
 }
 
-// quoteCommand joins words to a command line that a shell splits into the same words again.
+// quoteCommand joins words into a command line that a shell splits into the same words.
 func quoteCommand(words []string) string {
 	quoted := make([]string, len(words))
 	for i, w := range words {

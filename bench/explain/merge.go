@@ -54,7 +54,7 @@ type regrouping struct {
 }
 
 // listRegroupings returns the ways to merge or split the named layers, which are identical. It
-// leaves out those that it returned before.
+// omits those that an earlier call returned.
 func (b *neighbors) listRegroupings(names []string) (list []regrouping) {
 	for _, find := range [...]func([]string) regrouping{b.mergeParallel, b.mergeConsecutive, b.splitLarge} {
 		if r := find(names); len(r.list) > 0 && !b.tried[r.flag+r.list[0].String()] {
@@ -66,7 +66,7 @@ func (b *neighbors) listRegroupings(names []string) (list []regrouping) {
 }
 
 // mergeParallel returns the change that merges each named layer with the other layers that read the
-// same input. Its list is empty if there are none.
+// same input. The list in the change is empty if no layer has such neighbors.
 func (b *neighbors) mergeParallel(names []string) regrouping {
 	r := regrouping{flag: "--merge", needs: "their weights concatenated, and slices of the result in their place", results: "the same"}
 	done := map[int]bool{}
@@ -90,8 +90,8 @@ func (b *neighbors) mergeParallel(names []string) regrouping {
 	return r
 }
 
-// mergeConsecutive returns the change that merges each named layer with the layer after it,
-// provided that no other layer reads the result between them.
+// mergeConsecutive returns the change that merges each named layer with the next layer, if no other
+// layer reads the tensor between them.
 func (b *neighbors) mergeConsecutive(names []string) regrouping {
 	r := regrouping{
 		flag: "--merge", needs: "the product of their weights, in the place of both",
@@ -144,8 +144,8 @@ func removeName(names []string, name string) []string {
 	return slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == name })
 }
 
-// abbreviateNames joins one or two names to a phrase. For longer lists it returns the first name
-// and the number of others, such as "conv1 and 3 more".
+// abbreviateNames returns one or two names as a phrase. For more names it returns the first and the
+// number of the others, such as "conv1 and 3 more".
 func abbreviateNames(names []string) string {
 	switch len(names) {
 	case 1:

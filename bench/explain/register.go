@@ -25,8 +25,8 @@ type knob struct {
 	values func(now []uint32) []uint32
 }
 
-// newValuesBelow returns a function for the field values of a knob. The function ignores its
-// argument and returns 0 to n-1.
+// newValuesBelow returns a function that ignores its argument and returns the field values 0 to
+// n-1.
 func newValuesBelow(n uint32) func([]uint32) []uint32 {
 	return func([]uint32) (list []uint32) {
 		for v := range n {
@@ -36,8 +36,8 @@ func newValuesBelow(n uint32) func([]uint32) []uint32 {
 	}
 }
 
-// valuesAround returns the values to try instead of the current values in now: half of each, each
-// plus 1, and twice each. It leaves out 0 and duplicates.
+// valuesAround returns values to try instead of the current values of a field: half of each, each
+// plus 1, and twice each. It omits 0 and duplicates.
 func valuesAround(now []uint32) (list []uint32) {
 	for _, v := range now {
 		for _, w := range [...]uint32{v / 2, v + 1, 2 * v} {
@@ -88,8 +88,8 @@ func (x *explainer) tryRegisters(ctx context.Context) error {
 	return nil
 }
 
-// listFieldValues returns the distinct values that the field of knob k has in the program's
-// descriptors.
+// listFieldValues returns the distinct values of the register field of knob k in the descriptors of
+// l.
 func listFieldValues(l *loader.Linked, k *knob) (list []uint32) {
 	for _, t := range l.Tasks {
 		if v := k.of(&t.Groups); !slices.Contains(list, v) {
@@ -100,8 +100,8 @@ func listFieldValues(l *loader.Linked, k *knob) (list []uint32) {
 }
 
 // tryRegister times the program with the register field of k overridden by set, whose text form is
-// text. If that saves cycles, it records the change, unless the outputs then differ from want. If
-// why is not empty, it is the reason why the outputs cannot be compared.
+// text. It records the change if it saves cycles, unless the outputs then differ from want. If why
+// is not empty, it is the reason why outputs cannot be compared.
 func (x *explainer) tryRegister(ctx context.Context, k *knob, set firmware.Override, text string, want []report.Output, why string) error {
 	x.doc.Tried.All++
 	o := x.options
@@ -132,7 +132,7 @@ func (x *explainer) tryRegister(ctx context.Context, k *knob, set firmware.Overr
 }
 
 // computeOutputs runs the program on pseudo-random inputs and returns its outputs. If they cannot
-// be computed, or take too many operations, the text is the reason; otherwise it is "".
+// be computed, or require too many operations, it returns the reason as the second result.
 func (x *explainer) computeOutputs(ctx context.Context, o anesim.Options) ([]report.Output, string, error) {
 	if x.base.Report.MACs > maxChecked {
 		return nil, fmt.Sprintf("more than %.0f million multiply-accumulates", maxChecked/1e6), nil

@@ -11,15 +11,15 @@ import (
 	"anesim/loader/network/regroup"
 )
 
-// A Regroup says which convolutions or matmuls to merge into one layer, or which layer to split.
-// Merged layers must have constant weights, and either read the same tensor or follow each other
-// without other readers in between.
+// A Regroup names convolutions or matmuls to merge into one layer, or one of them to split. Merged
+// layers must have constant weights. They must either read the same tensor, or follow each other
+// with no other readers in between.
 type Regroup struct {
 	Layers []string // layers to merge, or the one to split
 	Parts  int      // number of parts of a split; all but the last have a multiple of 16 channels
 }
 
-// String returns the text that [ParseMerge] or [ParseSplit] reads, such as "a,b" or "a=2".
+// String returns the text from which [ParseMerge] or [ParseSplit] parses r, such as "a,b" or "a=2".
 func (r Regroup) String() string {
 	if len(r.Layers) == 1 {
 		return r.Layers[0] + "=" + strconv.Itoa(r.Parts)
@@ -27,8 +27,8 @@ func (r Regroup) String() string {
 	return strings.Join(r.Layers, ",")
 }
 
-// ParseMerge parses "A,B,...", the names of layers to merge. It returns an error if there are fewer
-// than two.
+// ParseMerge parses the names of layers to merge, in the form "A,B,...". It returns an error if
+// there are fewer than two.
 func ParseMerge(text string) (Regroup, error) {
 	r := Regroup{Layers: strings.Split(text, ",")}
 	if len(r.Layers) < 2 || slices.Contains(r.Layers, "") {
@@ -37,8 +37,8 @@ func ParseMerge(text string) (Regroup, error) {
 	return r, nil
 }
 
-// ParseSplit parses "LAYER=PARTS", the name of a layer and the number of parts to split it into. It
-// returns an error if either is missing or the number is not valid.
+// ParseSplit parses the name of a layer and the number of parts to split it into, in the form
+// "LAYER=PARTS". It returns an error if either is missing or the number is not valid.
 func ParseSplit(text string) (Regroup, error) {
 	if i := strings.LastIndexByte(text, '='); i > 0 {
 		if n, err := strconv.Atoi(text[i+1:]); err == nil && n > 1 && strconv.Itoa(n) == text[i+1:] {
@@ -48,7 +48,7 @@ func ParseSplit(text string) (Regroup, error) {
 	return Regroup{}, fmt.Errorf("malformed split %q; want LAYER=PARTS, such as conv1=2", text)
 }
 
-// RegroupLayers returns the network with layers merged and split:
+// RegroupLayers returns a copy of the network m in which layers are merged and split as list says:
 //
 //   - Layers with the same input become one layer with all their output channels, whose
 //     result is sliced. The values are the same.
@@ -58,8 +58,8 @@ func ParseSplit(text string) (Regroup, error) {
 //   - A convolution is split by output channels, and its parts are concatenated. The values
 //     are the same.
 //
-// Weights that the file lacks are replaced by different pseudo-random ones. Every error is
-// an *[anesim.OptionError].
+// Weights that the file lacks are replaced by different pseudo-random ones. The error is an
+// *[anesim.OptionError].
 func RegroupLayers(m *anesim.Model, list []Regroup) (*anesim.Model, error) {
 	return regroupModel(m, list, true)
 }
@@ -104,8 +104,8 @@ func regroupModel(m *anesim.Model, list []Regroup, weights bool) (*anesim.Model,
 	return anesim.FromNetwork(n), nil
 }
 
-// countReaders returns, for each tensor of the network by name, the number of layers that read it,
-// plus one if the tensor is an output of the network.
+// countReaders returns, by the name of the tensor, how many layers of the network read it. An
+// output of the network has one reader more.
 func countReaders(n *list.Network) map[string]int {
 	readers := make(map[string]int, len(n.Layers))
 	for i := range n.Layers {

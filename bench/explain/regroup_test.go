@@ -79,7 +79,8 @@ func TestRegroupedGivesTheSameValues(t *testing.T) {
 	}
 }
 
-// withWeights is a network whose weights are as if its file had them.
+// withWeights returns a copy of the network m in which every layer has generated weights, as if its
+// file had them.
 func withWeights(t *testing.T, m *anesim.Model) *anesim.Model {
 	t.Helper()
 	n := *m.Network()

@@ -8,20 +8,19 @@ import (
 	"anesim/loader/network/arrange"
 )
 
-// A Reshape gives a layer's pixels another arrangement: H rows of W pixels.
+// A Reshape arranges the pixels of a pointwise layer in H rows of W pixels.
 type Reshape struct {
 	Layer string
 	H, W  int
 }
 
-// String returns the text that [ParseReshape] reads, such as "conv1=1x3136".
+// String returns the text from which [ParseReshape] parses r, such as "conv1=1x3136".
 func (r Reshape) String() string { return fmt.Sprintf("%s=%dx%d", r.Layer, r.H, r.W) }
 
-// ReshapeLayers returns the network with a reshape before and after each of the given
-// layers, which must be pointwise. Values and their order in memory do not change. The
-// result of a run includes the cost of rearranging rows for the neighboring layers. Two
-// neighbors with the same new shape need no rearrangement between them. Every error is an
-// *[anesim.OptionError].
+// ReshapeLayers returns a copy of the network m with a reshape before and after each layer in list,
+// which must be pointwise. Values and their order in memory do not change. The costs of a run
+// include the rearrangement of rows for neighboring layers, except between two neighbors that get
+// the same shape. The error is an *[anesim.OptionError].
 func ReshapeLayers(m *anesim.Model, list []Reshape) (*anesim.Model, error) {
 	bad := func(format string, args ...any) (*anesim.Model, error) {
 		return nil, &anesim.OptionError{Option: "Reshape", What: fmt.Sprintf(format, args...)}
@@ -56,8 +55,8 @@ func ReshapeLayers(m *anesim.Model, list []Reshape) (*anesim.Model, error) {
 	return anesim.FromNetwork(arrange.RearrangedCopy(&n)), nil
 }
 
-// ParseReshape parses "LAYER=HxW", the name of a layer and its new height and width. It returns an
-// error if the text has another form.
+// ParseReshape parses the name of a layer and its new height and width, in the form "LAYER=HxW". It
+// returns an error if the text has another form.
 func ParseReshape(text string) (layer string, h, w int, err error) {
 	i := len(text) - 1
 	for ; i >= 0 && text[i] != '='; i-- {

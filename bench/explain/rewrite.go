@@ -16,8 +16,8 @@ type rewrite struct {
 	reshaped bool
 }
 
-// listRewrites returns the layers that this package knows to compute the same values as l in
-// another way, each with a description of the change.
+// listRewrites returns layers that compute the same values as l in another way, each with a
+// description of the change.
 func listRewrites(l *layer.Layer) (list []rewrite) {
 	for _, find := range [...]func(*layer.Layer) []rewrite{
 		flattenPixels, swapHeightWidth, moveAxis, padChannels, convertBatchToGroups, convertMatMulToConv, swapSides,
@@ -28,7 +28,7 @@ func listRewrites(l *layer.Layer) (list []rewrite) {
 }
 
 // isPointwise reports whether each pixel of the layer's result depends only on the input pixels at
-// the same place.
+// the same position.
 func isPointwise(l *layer.Layer) bool {
 	switch l.Op {
 	case layer.Convolution:
@@ -49,8 +49,8 @@ func withSize(l layer.Layer, h, w int) layer.Layer {
 	return l
 }
 
-// flattenPixels returns two variants of a pointwise layer: one with all pixels in a row and one
-// with all in a column. The values keep their order in memory.
+// flattenPixels returns two variants of a pointwise layer, with all pixels in one row and with all
+// in one column. The values keep their order in memory.
 func flattenPixels(l *layer.Layer) (list []rewrite) {
 	n := l.In.H * l.In.W
 	if !isPointwise(l) {
@@ -69,8 +69,8 @@ func flattenPixels(l *layer.Layer) (list []rewrite) {
 	return list
 }
 
-// swapHeightWidth returns layer l with the height and the width of its tensors, and those of its
-// window, swapped.
+// swapHeightWidth returns layer l with the height and width of its tensors and of its window
+// swapped.
 func swapHeightWidth(l *layer.Layer) []rewrite {
 	if l.In.H == l.In.W || l.In.H == 1 || l.In.W == 1 || l.Op != layer.Convolution && l.Op != layer.Pool {
 		return nil // flattenPixels tries rows and columns
@@ -81,7 +81,7 @@ func swapHeightWidth(l *layer.Layer) []rewrite {
 	return []rewrite{{change: "swap height and width, in tensors and kernel", needs: "height and width swapped in its neighbors too, or a transpose on each side", layer: x}}
 }
 
-// extentPointer returns a pointer to the extent of a shape along one axis.
+// extentPointer returns a pointer to the field of s that holds the extent along an axis.
 func extentPointer(s *layer.Shape, axis layer.Axes) *int {
 	switch axis {
 	case layer.AxisC:
@@ -92,8 +92,8 @@ func extentPointer(s *layer.Shape, axis layer.Axes) *int {
 	return &s.W
 }
 
-// moveAxis returns variants of a softmax, normalization or reduction that work along another axis.
-// The axes of the tensor are swapped to match.
+// moveAxis returns variants of a softmax, normalization or reduction that work along another axis,
+// with the axes of the tensors swapped to match.
 func moveAxis(l *layer.Layer) (list []rewrite) {
 	switch l.Op {
 	case layer.Softmax, layer.LayerNorm, layer.ReduceSum, layer.ReduceMean, layer.ReduceMax, layer.ReduceMin:
@@ -148,8 +148,8 @@ func padChannels(l *layer.Layer) (list []rewrite) {
 	return list
 }
 
-// convertBatchToGroups returns a layer that treats the images of l's batch as groups of channels of
-// a single image.
+// convertBatchToGroups returns a layer that treats the batch of l as groups of channels of a single
+// image.
 func convertBatchToGroups(l *layer.Layer) []rewrite {
 	if l.Op != layer.Convolution || l.In.N == 1 {
 		return nil
@@ -178,8 +178,8 @@ func convertMatMulToConv(l *layer.Layer) []rewrite {
 	}}
 }
 
-// swapSides returns the matmul that multiplies the transposed operands of l in reverse order. Its
-// result is the transpose of l's result.
+// swapSides returns the matmul that multiplies the transposed operands of l in reverse order, so
+// that its result is the transpose of l's result.
 func swapSides(l *layer.Layer) []rewrite {
 	if l.Op != layer.MatMul || l.Second != layer.Runtime || l.TransposeX || l.TransposeY || l.In.H == l.Columns {
 		return nil

@@ -20,7 +20,8 @@ type grid struct {
 	data    []float16.Float16
 }
 
-// made is a grid of small values that differ, so that sums are exact.
+// made returns a grid of the given extents with small, varying multiples of 1/4, whose sums fp16
+// represents exactly.
 func made(extents ...int) grid {
 	g := grid{extents: [4]int{1, 1, 1, 1}}
 	copy(g.extents[4-len(extents):], extents)
@@ -34,7 +35,7 @@ func made(extents ...int) grid {
 	return g
 }
 
-// axes is the grid with its axes in another order.
+// axes returns g with its axes permuted: axis i of the result is axis order[i] of g.
 func (g grid) axes(order ...int) grid {
 	var to grid
 	for i, o := range order {
@@ -53,7 +54,7 @@ func (g grid) axes(order ...int) grid {
 	return to
 }
 
-// filled is the grid with zeros behind its channels.
+// filled returns g extended with zeros to n elements along an axis.
 func (g grid) filled(axis, n int) grid {
 	to := grid{extents: g.extents}
 	to.extents[axis] = n
@@ -152,10 +153,11 @@ func TestRewritesGiveTheSameValues(t *testing.T) {
 	}
 }
 
-// cw2 is a matrix whose rows become pixels and columns channels.
+// cw2 returns the grid of a matrix with its rows turned into pixels and its columns into channels.
 func cw2(g grid) grid { return g.axes(0, 3, 1, 2) }
 
-// layerValues runs a layer on given operands.
+// layerValues runs the layer that words describe on the operands x, z and w, and returns its
+// result.
 func layerValues(t *testing.T, words []string, x, z, w grid) grid {
 	t.Helper()
 	m, err := anesim.Layer(words[0], words[1:]...)

@@ -39,7 +39,7 @@ var machines = [...]scaledChip{
 	{"memory latency x0.5", []string{"MemoryLatency"}, 0.5},
 }
 
-// tryMachines times the model on each chip variant in machines, and adds the gains to the
+// tryMachines times the model on each chip variant in machines and adds those that save time to the
 // explanation.
 func (x *explainer) tryMachines(ctx context.Context) error {
 	for _, m := range machines {
@@ -75,7 +75,7 @@ func (x *explainer) tryMachines(ctx context.Context) error {
 	return nil
 }
 
-// chipConstant returns the value of the named constant of chip c, or 0 if it has none of that name.
+// chipConstant returns the value of the named constant of chip c, or 0 if c has no such constant.
 func chipConstant(c *hw.Chip, name string) float64 {
 	for n, k := range c.Constants() {
 		if n == name {
@@ -85,8 +85,8 @@ func chipConstant(c *hw.Chip, name string) float64 {
 	return 0
 }
 
-// chipFlag returns a value of the flag --chip that selects the chip of the run: the user's own if
-// given, otherwise the chip's name.
+// chipFlag returns a value for the flag --chip that selects the chip of the run: the value that the
+// user gave, or the chip's name.
 func (x *explainer) chipFlag() string {
 	for i := 0; i+1 < len(x.how.Flags); i += 2 {
 		if x.how.Flags[i] == "--chip" {
@@ -96,8 +96,8 @@ func (x *explainer) chipFlag() string {
 	return x.base.Options.Chip.Name
 }
 
-// modelCommand returns a command line that runs the model with the user's flags and the given ones.
-// A given flag replaces the user's flag of the same name.
+// modelCommand returns a command line that runs the model with the user's flags and the given ones,
+// which replace user flags of the same name.
 func (x *explainer) modelCommand(flags ...string) string {
 	var list []string
 	switch x.model.Kind() {
@@ -128,9 +128,9 @@ const (
 	gatedTime   = 0.01
 )
 
-// isGatingWorthwhile reports whether gating tiles, which changes the cost from before to after,
-// saves at least the fraction gatedEnergy of the energy and adds at most the fraction gatedTime to
-// the time. The energy includes that of dispatches, which both costs exclude.
+// isGatingWorthwhile reports whether gating tiles saves at least the fraction gatedEnergy of the
+// energy and adds at most the fraction gatedTime to the time. The energies include dispatch, the
+// fixed energy of dispatches, which both costs exclude.
 func isGatingWorthwhile(before, after *report.Cost, dispatch clock.Nanojoules) bool {
 	saved := float64(before.EnergyNJ - after.EnergyNJ)
 	return float64(after.TimeNs) <= (1+gatedTime)*float64(before.TimeNs) && saved >= gatedEnergy*float64(before.EnergyNJ+dispatch)

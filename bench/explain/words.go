@@ -10,7 +10,7 @@ import (
 	"anesim/loader/layer"
 )
 
-// formatLayer returns the arguments with which [anesim.Layer] builds layer l: the operation,
+// formatLayer returns the arguments from which [anesim.Layer] builds layer l: its operation,
 // followed by its keys. It returns nil if no keys describe l.
 func formatLayer(l *layer.Layer) []string {
 	w := layerText{}

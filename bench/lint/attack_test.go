@@ -44,7 +44,8 @@ func TestAttack(t *testing.T) {
 	}
 }
 
-// attack is a chain of n descriptors in the L2, of the worst there is of one kind.
+// attack returns the text of a chain of n descriptors in L2 that are as expensive to check as
+// possible. The argument worst selects the kind of expense.
 func attack(worst string, n int) string {
 	r := rand.New(rand.NewPCG(3, 9))
 	var b strings.Builder

@@ -11,7 +11,8 @@ import (
 	"anesim/bench/lint"
 )
 
-// findings are those of a model's programs, in words, and how many descriptors it has.
+// findings returns the findings for the programs of a model as text, and the number of its
+// descriptors.
 func findings(t *testing.T, name string, m *anesim.Model) (list []string, descriptors int) {
 	t.Helper()
 	programs, err := m.Programs(t.Context(), anesim.Options{})
@@ -101,7 +102,8 @@ func TestLowered(t *testing.T) {
 	}
 }
 
-// goldenLayers are the layers that the lowering's own tests hold to descriptor text.
+// goldenLayers returns the layers for which the tests of package lower have expected descriptor
+// text.
 func goldenLayers(t *testing.T) (list []string) {
 	t.Helper()
 	seen := map[string]bool{}

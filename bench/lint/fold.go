@@ -8,14 +8,14 @@ import (
 // foldSteps limits how long a search for two elements at the same address may take, in steps.
 const foldSteps = 1 << 16
 
-// findAliasingAxis returns the axis that puts two elements of a layout at the same address: the
-// one with the smallest stride among the axes whose stride is shorter than the parts inside them.
-// It returns nil if there is none. known is false if the search ran out of steps. The steps used
-// are subtracted from *steps.
+// findAliasingAxis looks for two elements of the layout at the same address. It returns the axis
+// that causes the overlap, which is the one with the smallest stride among the axes whose stride is
+// shorter than the parts inside them, or nil if no elements overlap. It returns known = false if
+// the search ran out of steps, and subtracts the steps used from *steps.
 //
 // If each stride is at least as long as the parts inside it, nothing overlaps. Otherwise
-// findAliasingAxis searches for a difference between two elements, as whole numbers per axis,
-// whose sum of strides is shorter than a run.
+// findAliasingAxis searches for a difference between two elements, as whole numbers per axis, whose
+// sum of strides is shorter than a run.
 func (l *layout) findAliasingAxis(steps *int) (a *axis, known bool) {
 	if l.isEmpty() {
 		return nil, true
@@ -56,30 +56,30 @@ type search struct {
 	steps int
 }
 
-// findAliases reports whether two elements have the same address. It tries distances along the
-// axes k and later; at is their distance in bytes along the earlier axes. The argument apart says
-// whether the elements already differ on an earlier axis, and reach is the largest distance that
-// the remaining axes can add.
-func (s *search) findAliases(k int, at, reach int64, apart bool) bool {
+// findAliases reports whether two elements have the same address. It tries distances along the axes
+// from k on; offset is the distance in bytes along the earlier axes, apart says whether the
+// elements already differ on an earlier axis, and reach is the largest distance that the remaining
+// axes can add.
+func (s *search) findAliases(k int, offset, reach int64, apart bool) bool {
 	if s.steps--; s.steps < 0 {
 		return false
 	}
 	if k == len(s.axes) {
-		return apart && at < s.inner && -at < s.inner
+		return apart && offset < s.inner && -offset < s.inner
 	}
 	a := &s.axes[k]
 	if a.stride == 0 {
-		return at < s.inner && -at < s.inner || s.findAliases(k+1, at, reach, apart)
+		return offset < s.inner && -offset < s.inner || s.findAliases(k+1, offset, reach, apart)
 	}
 	reach -= (a.n - 1) * a.stride
 	// at + d*stride must come back to zero within reach and a run.
 	most := reach + s.inner - 1
-	low, high := max(-(a.n-1), ceilDiv(-most-at, a.stride)), min(a.n-1, floorDiv(most-at, a.stride))
+	low, high := max(-(a.n-1), ceilDiv(-most-offset, a.stride)), min(a.n-1, floorDiv(most-offset, a.stride))
 	if !apart {
 		low = max(low, 0) // negative distances swap the same two elements
 	}
 	for d := low; d <= high; d++ {
-		if s.findAliases(k+1, at+d*a.stride, reach, apart || d != 0) {
+		if s.findAliases(k+1, offset+d*a.stride, reach, apart || d != 0) {
 			return true
 		}
 		if s.steps < 0 {
@@ -89,7 +89,7 @@ func (s *search) findAliases(k int, at, reach int64, apart bool) bool {
 	return false
 }
 
-// floorDiv returns a/b rounded down, for positive b.
+// floorDiv returns a/b rounded down. The divisor b must be positive.
 func floorDiv(a, b int64) int64 {
 	q := a / b
 	if a%b != 0 && a < 0 {
@@ -98,5 +98,5 @@ func floorDiv(a, b int64) int64 {
 	return q
 }
 
-// ceilDiv returns a/b rounded up, for positive b.
+// ceilDiv returns a/b rounded up. The divisor b must be positive.
 func ceilDiv(a, b int64) int64 { return -floorDiv(-a, b) }

@@ -20,7 +20,7 @@ type ground struct {
 
 const sheetSpans = 512
 
-// findSpan returns the position of the first span that ends after addr.
+// findSpan returns the sheet and the index i of the first span that ends after addr.
 func (g *ground) findSpan(addr int64) (sheet, i int) {
 	sheet = sort.Search(len(g.sheets), func(i int) bool { s := g.sheets[i]; return s[len(s)-1].hi > addr })
 	if sheet == len(g.sheets) {
@@ -30,8 +30,8 @@ func (g *ground) findSpan(addr int64) (sheet, i int) {
 	return sheet, sort.Search(len(s), func(i int) bool { return s[i].hi > addr })
 }
 
-// visitSpans calls f for each span between the addresses lo and hi-1. Spans that reach beyond are
-// cut.
+// visitSpans calls f for each span of bytes from lo to hi-1, with spans that extend beyond this
+// range cut to it.
 func (g *ground) visitSpans(lo, hi int64, f func(s span)) {
 	for sheet, i := g.findSpan(lo); sheet < len(g.sheets); sheet, i = sheet+1, 0 {
 		for _, s := range g.sheets[sheet][i:] {
@@ -43,18 +43,18 @@ func (g *ground) visitSpans(lo, hi int64, f func(s span)) {
 	}
 }
 
-// setOrigin sets the origin of the bytes from lo to hi-1.
-func (g *ground) setOrigin(lo, hi int64, by int32) {
+// setOrigin records origin as the number of the value that the bytes from lo to hi-1 belong to.
+func (g *ground) setOrigin(lo, hi int64, origin int32) {
 	if lo >= hi {
 		return
 	}
 	first, i := g.findSpan(lo)
 	if first == len(g.sheets) {
 		if first == 0 || len(g.sheets[first-1]) >= sheetSpans {
-			g.sheets = append(g.sheets, []span{{lo, hi, by}})
+			g.sheets = append(g.sheets, []span{{lo, hi, origin}})
 			return
 		}
-		g.sheets[first-1] = append(g.sheets[first-1], span{lo, hi, by})
+		g.sheets[first-1] = append(g.sheets[first-1], span{lo, hi, origin})
 		return
 	}
 	var room [3]span
@@ -62,7 +62,7 @@ func (g *ground) setOrigin(lo, hi int64, by int32) {
 	if s := g.sheets[first][i]; s.lo < lo {
 		in = append(in, span{s.lo, lo, s.by})
 	}
-	in = append(in, span{lo, hi, by})
+	in = append(in, span{lo, hi, origin})
 	last, j := g.findSpan(hi) // the first span that ends after hi
 	if last < len(g.sheets) {
 		if s := g.sheets[last][j]; s.lo < hi {

@@ -48,13 +48,13 @@ type part struct {
 	lo, hi int64
 }
 
-// overlaps reports whether two parts overlap.
+// overlaps reports whether p and o have bytes in common.
 func (p part) overlaps(o part) bool {
 	return p.named && o.named && p.bar == o.bar && p.lo < o.hi && o.lo < p.hi
 }
 
-// bufferPart returns the part of the buffer bar that operand o covers. It returns the zero part if
-// named is false, which means that the operand names no buffer.
+// bufferPart returns the part of the buffer bar that operand o covers, or the zero part if named is
+// false, that is, if the operand names no buffer.
 func bufferPart(o *regs.Operand, named bool, bar uint32) part {
 	l := memoryLayout(o, uint64(o.Base))
 	if !named || l.isEmpty() {
@@ -64,8 +64,8 @@ func bufferPart(o *regs.Operand, named bool, bar uint32) part {
 	return part{true, bar, r.base, r.endAddress()}
 }
 
-// beginTask starts the checks of a descriptor. It reports a ring in the L2 that only one of this
-// descriptor and the one before uses.
+// beginTask starts the checks of a descriptor. It reports a ring in L2 that only this descriptor or
+// only the previous one uses.
 func (s *state) beginTask(t *regs.Task) {
 	s.before, s.writers, s.sources = false, s.writers[:0], s.sources[:0]
 	if s.ring && t.Operands.Source1.L2 != regs.Circular {
@@ -76,8 +76,8 @@ func (s *state) beginTask(t *regs.Task) {
 	}
 }
 
-// notePreviousResult records whether descriptor td, which reads the values with the numbers in
-// from, reads a result that the previous descriptor left in the L2.
+// notePreviousResult records whether descriptor td reads a result that the previous descriptor left
+// in L2. The list from has the numbers of the values that td reads.
 func (s *state) notePreviousResult(td int32, from []int32) {
 	for _, by := range from {
 		if v := &s.values[by]; v.l2 && v.kind == result && v.td == td-1 {
@@ -86,7 +86,8 @@ func (s *state) notePreviousResult(td int32, from []int32) {
 	}
 }
 
-// checkHints compares the fields that declare dependencies with the accesses of a descriptor.
+// checkHints compares the register fields that declare dependencies with the accesses of the
+// descriptor t.
 func (s *state) checkHints(t *regs.Task) {
 	s.checkTypes(t)
 	s.checkWaits(t)
@@ -95,8 +96,8 @@ func (s *state) checkHints(t *regs.Task) {
 	s.checkWriter(t)
 }
 
-// checkTypes checks that the types in the tile DMA's registers match those of the sources and of
-// the result.
+// checkTypes checks that the element types in the tile DMA's registers match those of the sources
+// and the result.
 func (s *state) checkTypes(t *regs.Task) {
 	g, td := &t.Groups, int32(t.Index)
 	if on := g.Source1On() || g.Source2On(); on != t.Header.Control.SrcLoc() {
@@ -116,8 +117,8 @@ func (s *state) checkTypes(t *regs.Task) {
 	}
 }
 
-// checkWaits compares the fields that make a source in the L2 wait with the descriptor that left it
-// there.
+// checkWaits compares the register fields that make a source in L2 wait with the descriptor that
+// wrote the source.
 func (s *state) checkWaits(t *regs.Task) {
 	c, td := t.Groups.L2.SourceCfg, int32(t.Index)
 	beside := c.Dep_or_BfrMode()
@@ -142,7 +143,8 @@ func (s *state) checkWaits(t *regs.Task) {
 	}
 }
 
-// checkPrevious compares the bit for a source of the previous descriptor with the addresses.
+// checkPrevious checks the bit that declares a source to be the result of the previous descriptor,
+// by comparing addresses.
 func (s *state) checkPrevious(t *regs.Task) {
 	o, b := t.Operands, t.Header.Bases
 	first, second := bufferPart(&o.Source1, b.RBE0(), b.RBase0()), bufferPart(&o.Source2, b.RBE1(), b.RBase1())
@@ -156,7 +158,8 @@ func (s *state) checkPrevious(t *regs.Task) {
 	}
 }
 
-// checkDistance compares the field for the last read of a scratch area with the recorded reads.
+// checkDistance compares the register field for the last read of a scratch area with the recorded
+// reads.
 func (s *state) checkDistance(t *regs.Task) {
 	o, td := t.Operands, int32(t.Index)
 	if !t.Groups.DestinationOn() || !containsAddress(s.scratch, int64(t.Bases.Destination)) {
@@ -186,7 +189,7 @@ func (s *state) checkDistance(t *regs.Task) {
 	s.readers.setOrigin(r.base, r.endAddress(), -1)
 }
 
-// finishTask stores the facts about a descriptor that the checks of the next one need.
+// finishTask stores the properties of a descriptor that the checks of the next one need.
 func (s *state) finishTask(t *regs.Task) {
 	o, b, td := t.Operands, t.Header.Bases, int32(t.Index)
 	s.hints.planar = t.Groups.Planar()

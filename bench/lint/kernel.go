@@ -7,7 +7,8 @@ import (
 	"anesim/hw/regs"
 )
 
-// checkKernel checks the weights that a descriptor reads, and records which descriptors wrote them.
+// checkKernel checks the weights that a descriptor reads, and finds out which descriptors wrote
+// them.
 func (s *state) checkKernel(t *regs.Task) {
 	if !t.Operands.Kernel.On || !t.Header.KernelBases.KBE0() {
 		return
@@ -35,7 +36,8 @@ func (s *state) checkKernel(t *regs.Task) {
 	}
 }
 
-// checkWriter compares the header's extra word with the descriptors that wrote the kernel.
+// checkWriter compares the extra word of the header, which names the descriptor that wrote the
+// kernel, with the descriptors that did.
 func (s *state) checkWriter(t *regs.Task) {
 	td := int32(t.Index)
 	if tde := t.Header.Control.TDE(); tde != (len(s.writers) > 0) {

@@ -9,7 +9,7 @@ import (
 	"anesim/loader"
 )
 
-// A Rule is the kind of mistake that a finding reports.
+// A Rule names a kind of mistake that a [Finding] reports.
 type Rule string
 
 // The rules.
@@ -21,7 +21,7 @@ const (
 	Hint      Rule = "hint"
 )
 
-// Rules lists the rules with the mistake that each of them reports.
+// Rules lists all rules, each with the mistake that it reports.
 var Rules = [...]struct {
 	Rule    Rule
 	Mistake string
@@ -33,8 +33,8 @@ var Rules = [...]struct {
 	{Hint, "a field that contradicts the addresses: what a descriptor waits for, whose bytes it reads, or where a tensor is"},
 }
 
-// A Finding reports a probable mistake in one descriptor of a program, with the register to look
-// at.
+// A Finding reports a probable mistake in one descriptor of a program and names the register to
+// look at.
 type Finding struct {
 	Descriptor int    `json:"descriptor"`
 	Register   string `json:"register"` // the register to look at, as BLOCK.REGISTER
@@ -56,7 +56,8 @@ type Report struct {
 	Undecided   int       // number of surfaces that exceeded the limit on time
 }
 
-// MaxFindings limits the findings that a report lists. Further findings are only counted.
+// MaxFindings is the largest number of findings that a report lists. Further findings are only
+// counted.
 const MaxFindings = 10_000
 
 // Evidence for the rules. The counts refer to the 324 descriptors in 175 programs of the vendor's

@@ -13,8 +13,8 @@ import (
 	"anesim/loader/asm"
 )
 
-// chain is testdata/chain.td with values of registers of some descriptors changed: "2
-// L2.Src1Base 0x40", or with lines added.
+// chain returns the text in testdata/chain.td with changes: register values of descriptors, such as
+// "2 L2.Src1Base 0x40", or added lines.
 func chain(t testing.TB, changes ...string) string {
 	t.Helper()
 	b, err := os.ReadFile("testdata/chain.td")
@@ -44,7 +44,7 @@ func chain(t testing.TB, changes ...string) string {
 	return strings.Join(parts, "\n.td ")
 }
 
-// program assembles a text.
+// program assembles a descriptor text. It ends the test if the text is not valid.
 func program(t testing.TB, text string) *loader.Program {
 	t.Helper()
 	u, err := asm.Assemble("chain.td", []byte(text), new(asm.Options))

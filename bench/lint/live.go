@@ -45,7 +45,7 @@ type value struct {
 }
 
 // beginsAt reports whether the value, or one of its channels, rows, planes or groups, begins at
-// the given address.
+// address addr.
 func (v *value) beginsAt(at int64) bool {
 	off := at - v.at.base
 	for _, stride := range v.parts {
@@ -56,7 +56,7 @@ func (v *value) beginsAt(at int64) bool {
 	return off == 0
 }
 
-// registerName returns the name of the register with the value's address.
+// registerName returns the name of the register that holds the value's address.
 func (v *value) registerName() string {
 	if v.l2 {
 		return l2Bases[v.role]
@@ -64,7 +64,7 @@ func (v *value) registerName() string {
 	return memoryBases[v.role]
 }
 
-// String describes the value for messages.
+// String returns text that names the value in a message.
 func (v *value) String() string {
 	what := "result"
 	switch v.kind {
@@ -111,7 +111,7 @@ type state struct {
 	hints
 }
 
-// newState returns the state before the first descriptor.
+// newState returns the state of memory and L2 before the first descriptor of a program.
 func newState(p *loader.Program, l *loader.Linked) *state {
 	s := &state{
 		program: p, linked: l, ended: map[region]int32{},
@@ -144,15 +144,13 @@ func newState(p *loader.Program, l *loader.Linked) *state {
 	return s
 }
 
-// containsAddress reports whether one of the ranges in list contains addr. The ranges must be
-// sorted.
+// containsAddress reports whether one of the ranges in list, which must be sorted, contains addr.
 func containsAddress(list [][2]int64, addr int64) bool {
 	i := sort.Search(len(list), func(i int) bool { return list[i][1] > addr })
 	return i < len(list) && list[i][0] <= addr
 }
 
-// addFinding adds a finding about a register of descriptor td. The text is formatted as by
-// fmt.Sprintf.
+// addFinding adds a finding about a register of descriptor td, with text formatted by fmt.Sprintf.
 func (s *state) addFinding(td int32, register string, rule Rule, evidence, format string, args ...any) {
 	if len(s.report.Findings) >= MaxFindings {
 		s.report.More++
@@ -161,8 +159,8 @@ func (s *state) addFinding(td int32, register string, rule Rule, evidence, forma
 	s.report.Findings = append(s.report.Findings, Finding{int(td), register, rule, fmt.Sprintf(format, args...), evidence})
 }
 
-// spendBudget reports whether the budget is enough to check region r byte range by byte range. It
-// subtracts the number of ranges from the budget.
+// spendBudget subtracts the number of contiguous byte ranges of r from the budget, and reports
+// whether the budget allowed it, so that the caller may check r range by range.
 func (s *state) spendBudget(r *region) bool {
 	n := r.countRuns(runsMost)
 	if n > runsMost || n > s.runs {
@@ -173,8 +171,8 @@ func (s *state) spendBudget(r *region) bool {
 	return true
 }
 
-// isBudgetSpent reports whether the budget is used up, so that the contents of memories are no
-// longer tracked.
+// isBudgetSpent reports whether the budget is used up, so that memory contents are no longer
+// tracked.
 func (s *state) isBudgetSpent() bool { return s.runs < 0 }
 
 // checkTask checks the reads of a descriptor, its weights and its dependency fields, and then
@@ -240,14 +238,15 @@ func (s *state) checkTask(t *regs.Task) {
 	s.finishTask(t)
 }
 
-// ringLayout returns the layout of a ring: the rows of a slice, each as long as a row in the L2.
+// ringLayout returns the layout of a ring buffer in L2 for operand x: the rows of one slice, each
+// as long as a row in L2.
 func ringLayout(t *regs.Task, x *regs.Operand) layout {
 	rows := min(x.Height, max(1, int(t.Groups.Common.TileCfg.TileHeight())))
 	return layout{base: int64(x.Tile.Base), inner: int64(x.Tile.Row), unit: l2Unit,
 		axes: [4]axis{{n: int64(rows), stride: int64(x.Tile.Row)}, {n: 1}, {n: 1}, {n: 1}}}
 }
 
-// recordPassingRows records the rows of a source on their way through the L2.
+// recordPassingRows records that rows of a source that is read from memory pass through L2.
 func (s *state) recordPassingRows(t *regs.Task, x *regs.Operand) {
 	c := &t.Groups.Common
 	rows := x.Height
@@ -263,7 +262,7 @@ func (s *state) recordPassingRows(t *regs.Task, x *regs.Operand) {
 	s.recordWrite(&l, value{td: int32(t.Index), kind: passing, role: x.Role, l2: true, read: true})
 }
 
-// checkAliasing reports a surface with several elements at the same address.
+// checkAliasing reports a finding if several elements of a surface have the same address.
 func (s *state) checkAliasing(td int32, l *layout) {
 	a, known := l.findAliasingAxis(&s.steps)
 	switch {
@@ -274,7 +273,7 @@ func (s *state) checkAliasing(td int32, l *layout) {
 	}
 }
 
-// readSource processes a read of a source. It reports bytes that were never written, and values
+// readSource processes the read of a source. It reports bytes that were never written, and values
 // that were partly overwritten.
 func (s *state) readSource(td int32, role regs.Role, l *layout, g *ground) {
 	register := memoryBases[role]
@@ -293,8 +292,8 @@ func (s *state) readSource(td int32, role regs.Role, l *layout, g *ground) {
 	s.readRegion(td, register, &r, g)
 }
 
-// markRead counts all values between the addresses lo and hi as read, because the source there
-// could not be checked.
+// markRead marks all values between the addresses lo and hi as read, because the source there could
+// not be checked.
 func (s *state) markRead(lo, hi int64, g *ground) {
 	if s.isBudgetSpent() {
 		s.report.Undecided++
@@ -311,7 +310,7 @@ func (s *state) markRead(lo, hi int64, g *ground) {
 // writersMost is the largest number of values per source that are checked for overwritten parts.
 const writersMost = 16
 
-// readRegion processes a read of a region. Rows on their way through the L2 count as unwritten.
+// readRegion processes the read of a region. Rows that pass through L2 count as unwritten.
 func (s *state) readRegion(td int32, register string, r *region, g *ground) {
 	var missing, total int64
 	var from []int32
@@ -352,13 +351,15 @@ func (s *state) readRegion(td int32, register string, r *region, g *ground) {
 	}
 }
 
-// isWrittenOnlyByChain reports whether only the chain writes to addr in device memory.
+// isWrittenOnlyByChain reports whether addr is in device memory that only the program's own
+// descriptors write to.
 func (s *state) isWrittenOnlyByChain(addr int64) bool {
 	return containsAddress(s.scratch, addr) || containsAddress(s.outputs, addr)
 }
 
-// checkOverwritten reports values of which a source reads some bytes although the rest of the
-// source's region was overwritten. It returns whether there is one.
+// checkOverwritten reports values that were overwritten except for some bytes that a source reads.
+// It returns whether it found one. The list from has the numbers of the values that the source
+// reads.
 func (s *state) checkOverwritten(td int32, r *region, g *ground, from []int32) (found bool) {
 	for _, by := range from {
 		v := &s.values[by]
@@ -385,8 +386,8 @@ func (s *state) checkOverwritten(td int32, r *region, g *ground, from []int32) (
 	return found
 }
 
-// checkStale reports a source in the region of an overwritten value, unless a later value or part
-// of one begins there. It returns whether it found one.
+// checkStale reports a source that reads the region of an overwritten value, unless a later value
+// or part of one begins there. It returns whether it found one.
 func (s *state) checkStale(td int32, r *region, from []int32) bool {
 	by, ok := s.ended[*r]
 	if !ok || len(from) != 1 || from[0] <= by {
@@ -400,14 +401,15 @@ func (s *state) checkStale(td int32, r *region, from []int32) bool {
 	return true
 }
 
-// reportOverlap adds a finding about a value that was overwritten while it was still needed.
-func (s *state) reportOverlap(v *value, by int32, needed string) {
+// reportOverlap adds a finding about a value that descriptor writer overwrote while it was still
+// needed.
+func (s *state) reportOverlap(v *value, writer int32, needed string) {
 	v.told = true
-	w := &s.values[by]
+	w := &s.values[writer]
 	s.addFinding(w.td, w.registerName(), Overlap, byPlaces, "%v, at %#x to %#x, overwrites %v, at %#x to %#x: %s", w, w.at.base, w.at.endAddress(), v, v.at.base, v.at.endAddress(), needed)
 }
 
-// recordWrite records a value that a descriptor writes.
+// recordWrite records that a descriptor writes the value v with the layout l.
 func (s *state) recordWrite(l *layout, v value) {
 	g := &s.memory
 	if v.l2 {
@@ -442,16 +444,16 @@ func (s *state) recordWrite(l *layout, v value) {
 	}
 }
 
-// markUnknown makes the contents between the addresses lo and hi unknown, because the result there
-// could not be checked.
+// markUnknown marks the contents between the addresses lo and hi as unknown, because the result
+// there could not be checked.
 func (s *state) markUnknown(lo, hi int64, g *ground) {
 	if s.markRead(lo, hi, g); !s.isBudgetSpent() {
 		g.setOrigin(lo, hi, unknown)
 	}
 }
 
-// reportLeftovers reports outputs that were overwritten, and values that no descriptor read. It is
-// called after the last descriptor.
+// reportLeftovers adds findings about outputs that were overwritten and values that no descriptor
+// read. It is called after the last descriptor.
 func (s *state) reportLeftovers() {
 	if s.isBudgetSpent() {
 		return

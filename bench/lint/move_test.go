@@ -61,7 +61,8 @@ func TestMistakesInNetworks(t *testing.T) {
 	}
 }
 
-// mistakes are assignments to registers of a descriptor that break the chain.
+// mistakes returns assignments to registers of descriptor i, whose task is x, each of which breaks
+// the program l.
 func mistakes(l *loader.Linked, i int, x *regs.Task) (list []string) {
 	o, g := x.Operands, &x.Groups
 	if o.Result.L2 == regs.Resident && !o.Result.DRAM {

@@ -46,7 +46,7 @@ var (
 	l2Bases     = [...]string{"L2.Src1Base", "L2.Src2Base", "L2.ResultBase"}
 )
 
-// memoryLayout returns the layout of an operand in device memory.
+// memoryLayout returns the layout of an operand in device memory at the address addr.
 func memoryLayout(o *regs.Operand, addr uint64) layout {
 	planes, row := o.Channels, o.Width
 	switch {
@@ -62,7 +62,7 @@ func memoryLayout(o *regs.Operand, addr uint64) layout {
 	}, memoryUnit}
 }
 
-// l2Layout returns the layout of an operand's buffer in the L2.
+// l2Layout returns the layout of an operand's buffer in L2.
 func l2Layout(o *regs.Operand) layout {
 	channels, row := o.Channels, o.Width
 	t := &o.Tile
@@ -79,8 +79,8 @@ func l2Layout(o *regs.Operand) layout {
 // elementBytes returns n, the size of an element in bytes, or 2 if n is 0.
 func elementBytes(n int) int64 { return int64(cmp.Or(n, 2)) }
 
-// dropRepeatedAxes removes the axes along which o, another layout of the same source, repeats.
-// Their strides are zero if groups share an operand.
+// dropRepeatedAxes reduces the axes to length 1 along which both l and o, another layout of the
+// same source, have stride 0. Such strides occur if groups share an operand.
 func (l *layout) dropRepeatedAxes(o *layout) {
 	for i := range l.axes {
 		if l.axes[i].stride == 0 && o.axes[i].stride == 0 {
@@ -104,7 +104,8 @@ type region struct {
 	} // longest stride first, zero after the last
 }
 
-// coveredRegion returns the bytes of a layout, in whole units. The layout must not be empty.
+// coveredRegion returns the bytes that a layout covers, in whole units. The layout must not be
+// empty.
 func (l *layout) coveredRegion() region {
 	r := region{base: l.base, run: (l.inner + l.unit - 1) / l.unit * l.unit}
 	if l.base%l.unit != 0 { // a buffer at an odd address: rows may end within a unit
@@ -147,7 +148,7 @@ func (r *region) countRuns(limit int64) int64 {
 	return n
 }
 
-// endAddress returns the address after the region's last byte.
+// endAddress returns the address after the last byte of the region.
 func (r *region) endAddress() int64 {
 	end := r.base + r.run
 	for _, a := range r.axes {
@@ -158,49 +159,48 @@ func (r *region) endAddress() int64 {
 	return end
 }
 
-// eachRun calls f with the start and the end of every contiguous range of the region.
+// eachRun calls f with the first address and the end of every contiguous range of the region.
 func (r *region) eachRun(f func(lo, hi int64)) { r.eachRunFrom(0, r.base, f) }
 
-// eachRunFrom calls f with the runs of the axes k and later. The argument at is the address of
-// their first byte.
-func (r *region) eachRunFrom(k int, at int64, f func(lo, hi int64)) {
+// eachRunFrom calls f for the contiguous ranges along the axes from k on. The argument base is the
+// address of their first byte.
+func (r *region) eachRunFrom(k int, base int64, f func(lo, hi int64)) {
 	if k == len(r.axes) || r.axes[k].n == 0 {
-		f(at, at+r.run)
+		f(base, base+r.run)
 		return
 	}
 	for i := range int64(r.axes[k].n) {
-		r.eachRunFrom(k+1, at+i*int64(r.axes[k].stride), f)
+		r.eachRunFrom(k+1, base+i*int64(r.axes[k].stride), f)
 	}
 }
 
 // meetSteps limits how long intersects searches, in steps.
 const meetSteps = 256
 
-// intersects reports whether a byte of the region lies from lo to hi-1. It returns false if the
-// search takes too long.
+// intersects reports whether the region has a byte from lo to hi-1. It returns false if the search
+// takes too long.
 func (r *region) intersects(lo, hi int64) bool {
 	steps := meetSteps
 	return r.intersectsFrom(0, r.base, r.endAddress()-r.base, lo, hi, &steps)
 }
 
-// intersectsFrom is like intersects, but for the part of the region that consists of the axes k
-// and later. The argument at is the address of the part's first byte, and long its length in
-// bytes.
-func (r *region) intersectsFrom(k int, at, long, lo, hi int64, steps *int) bool {
-	if *steps--; *steps < 0 || at >= hi || at+long <= lo {
+// intersectsFrom is like intersects, but for the part of the region along the axes from k on, which
+// begins at the address base and has the given length in bytes.
+func (r *region) intersectsFrom(k int, base, length, lo, hi int64, steps *int) bool {
+	if *steps--; *steps < 0 || base >= hi || base+length <= lo {
 		return false
 	}
 	if k == len(r.axes) || r.axes[k].n == 0 {
 		return true
 	}
 	n, stride := int64(r.axes[k].n), int64(r.axes[k].stride)
-	long -= (n - 1) * stride
+	length -= (n - 1) * stride
 	first := int64(0)
-	if d := lo - at - long; d >= 0 {
+	if d := lo - base - length; d >= 0 {
 		first = d/stride + 1
 	}
-	for i := first; i < n && at+i*stride < hi; i++ {
-		if r.intersectsFrom(k+1, at+i*stride, long, lo, hi, steps) {
+	for i := first; i < n && base+i*stride < hi; i++ {
+		if r.intersectsFrom(k+1, base+i*stride, length, lo, hi, steps) {
 			return true
 		}
 		if *steps < 0 {

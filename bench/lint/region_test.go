@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// randomLayout is a small layout whose strides are often close to what stands within them.
+// randomLayout returns a small random layout, often with strides close to the length of the parts
+// inside them.
 func randomLayout(r *rand.Rand, unit int64) layout {
 	l := layout{base: unit * r.Int64N(40), inner: 1 + r.Int64N(3*unit), unit: unit}
 	for i := range l.axes {
@@ -22,7 +23,7 @@ func randomLayout(r *rand.Rand, unit int64) layout {
 	return l
 }
 
-// bytes are those of a layout, each with how many elements have it.
+// bytes returns, for each address of the layout, the number of elements that cover it.
 func (l *layout) bytes() map[int64]int {
 	m := map[int64]int{}
 	a := &l.axes

@@ -1,8 +1,8 @@
 package lint
 
-// checkRunEnds reports a run that ended although a value that was in the L2 then is still needed:
-// descriptor td reads the values with the numbers in from. After the end of a run another program
-// may use the engine, and with it the L2.
+// checkRunEnds reports a run of descriptors that ended although descriptor td still needs a value
+// that was then in L2. The list from has the numbers of the values that td reads. After the end of
+// a run, another program may use the engine and its L2.
 func (s *state) checkRunEnds(td int32, from []int32) {
 	for _, by := range from {
 		v := &s.values[by]
