@@ -125,7 +125,8 @@ func inputNames(names ...string) []string { return names }
 
 func scalar(name string, v float32) ox.Message { return ox.Constant(name, []int{}, v) }
 
-// weightConstant returns a constant of odd multiples of 1/64, the same in every run.
+// weightConstant returns a constant of shape dims with odd multiples of 1/64. The values are the
+// same in every run.
 func weightConstant(name string, dims ...int) ox.Message {
 	n := 1
 	for _, d := range dims {
@@ -149,7 +150,8 @@ func TestCombinations(t *testing.T) {
 	}
 }
 
-// compareFile compares a file on random inputs with the definition.
+// compareFile computes an ONNX file on the engine for random inputs and fails the test if the
+// outputs differ from those of package reference.
 func compareFile(t *testing.T, file []byte) {
 	t.Helper()
 	m, err := onnx.Read(file)
@@ -216,7 +218,8 @@ func TestSharedGraphs(t *testing.T) {
 	}
 }
 
-// readArrays reads the .npy files of a directory whose names start with a prefix.
+// readArrays reads the .npy files in dir whose names begin with prefix. The keys of the result are
+// the rest of their names.
 func readArrays(t *testing.T, dir, prefix string) map[string]*reference.Tensor {
 	t.Helper()
 	list := map[string]*reference.Tensor{}

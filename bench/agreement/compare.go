@@ -17,9 +17,10 @@ import (
 	"anesim/loader/network/partition"
 )
 
-// A Network is an ONNX file with inputs and with the outputs that package reference computes
-// from them. Some of the outputs are computed with roundings like the engine's, which decide how
-// far the engine may be from the exact ones. All maps are by the name of the tensor.
+// A Network is an ONNX file with inputs, and the outputs that package reference computes for them.
+// Exact has the expected outputs. The others are computed with roundings like the engine's; their
+// distance from Exact decides how far the engine's results may be from it. The maps have the names
+// of tensors as keys.
 type Network struct {
 	Model   *onnx.Model
 	File    []byte
@@ -34,8 +35,8 @@ type Network struct {
 	Tabled []map[string]*reference.Tensor
 }
 
-// Read reads an ONNX file and computes its outputs with package reference. Errors are those of
-// [onnx.Read] and [reference.Run].
+// Read reads an ONNX file and computes its outputs for the given inputs with package reference.
+// Errors are those of [onnx.Read] and [reference.Run].
 func Read(file []byte, inputs map[string]*reference.Tensor) (*Network, error) {
 	m, err := onnx.Read(file)
 	if err != nil {
@@ -73,8 +74,9 @@ func Read(file []byte, inputs map[string]*reference.Tensor) (*Network, error) {
 	return n, nil
 }
 
-// roundHalf rounds the elements of tensors to fp16. Inputs and constants that exceed fp16 become
-// its largest number, as in converters of models; results become infinite.
+// roundHalf rounds an element of a tensor to fp16. The element of an input or a constant (op is "")
+// that exceeds fp16 becomes the largest fp16 number, as in converters of models; a result becomes
+// infinite.
 func roundHalf(op string, v float64) float64 {
 	h := reference.RoundHalf(op, v)
 	if op == "" && math.IsInf(h, 0) && !math.IsInf(v, 0) {
@@ -83,7 +85,7 @@ func roundHalf(op string, v float64) float64 {
 	return h
 }
 
-// recordLargest raises Largest to the largest finite magnitude in a float tensor. It ignores
+// recordLargest raises n.Largest to the largest finite magnitude in the float tensor t. It ignores
 // a nil tensor.
 func (n *Network) recordLargest(t *reference.Tensor) {
 	if t == nil || !t.Type.IsFloat() {
@@ -105,9 +107,9 @@ type Result struct {
 	Notes []string  // remarks of the run, such as where the engine's results differ from ONNX's
 }
 
-// Run computes the outputs of an ONNX file on the engine and returns them by name. If inMemory
-// is true, tensors between layers are in memory instead of the engine's L2. Run returns an error
-// if the file cannot be read or run. A panic becomes an error that begins with "panic".
+// Run computes the outputs of an ONNX file with the model of the engine and returns them by name.
+// If inMemory is true, tensors between layers are kept in memory instead of L2. Run returns an
+// error if the file cannot be read or run; a panic becomes an error that begins with "panic".
 func Run(file []byte, inputs map[string]*reference.Tensor, inMemory bool) (results map[string]*Result, err error) {
 	defer func() {
 		if r := recover(); r != nil {
@@ -123,8 +125,8 @@ func Run(file []byte, inputs map[string]*reference.Tensor, inMemory bool) (resul
 	return results, err
 }
 
-// RunNetwork computes the outputs of a network on the engine and returns them by name. The
-// coverage says which part of the network's nodes ran on the engine.
+// RunNetwork computes the outputs of a network with the model of the engine and returns them by
+// name, with the coverage, which counts the nodes that ran on the engine or the host.
 func RunNetwork(n *list.Network, inputs map[string]*reference.Tensor) (map[string]*Result, partition.Coverage, error) {
 	o := anesim.Options{Values: true, Seed: 1, Inputs: map[string][]float16.Float16{}, Numbers: map[string][]float64{}}
 	for _, in := range n.Inputs {
@@ -174,10 +176,9 @@ func toFloat16(v []float64) []float16.Float16 {
 // infinity: 32768 minus 2% for rounding.
 const portLimit = 32768 * 0.98
 
-// Compare compares the engine's results with the outputs of n. Each output has a tolerance that
-// follows from Half, Added and Tabled. Compare returns one line for each output that is missing,
-// has another type or shape, or differs by more than its tolerance; it returns "" if there is
-// none.
+// Compare compares results of the engine with the outputs of n, each within a tolerance computed
+// from Half, Added and Tabled. It returns one line for each output that is missing, has another
+// type or shape, or differs by more than its tolerance. It returns "" if all outputs agree.
 func (n *Network) Compare(results map[string]*Result) string {
 	var lines []string
 	for _, out := range n.Model.Outputs {
@@ -188,9 +189,9 @@ func (n *Network) Compare(results map[string]*Result) string {
 	return strings.Join(lines, "\n")
 }
 
-// compareOutput returns how the engine's result got differs from the output with the given name,
-// or "" if they agree within the output's tolerance. An element that fp16 rounding explains
-// exactly always agrees.
+// compareOutput describes how the engine's result got differs from the named output of n. It
+// returns "" if they agree within the output's tolerance. An element that equals the one in n.Half
+// always agrees.
 func (n *Network) compareOutput(name string, got *Result) string {
 	want, half := n.Exact[name], n.Half[name]
 	switch {

@@ -25,8 +25,8 @@ var (
 	}
 )
 
-// detectorNodes returns the nodes that start the tail of a detector: scores that the engine
-// computes, and the choice of boxes.
+// detectorNodes returns the first nodes of the tail of an object detector: scores that the engine
+// computes, and the selection of boxes.
 func detectorNodes(threshold float32) []ox.Message {
 	return []ox.Message{
 		ox.Input("boxes", 1, boxes, 4), ox.Input("raw", 1, 2, boxes), ox.Constant("one", nil, 1),
@@ -38,7 +38,7 @@ func detectorNodes(threshold float32) []ox.Message {
 	}
 }
 
-// mixedNumbers returns n numbers of both signs.
+// mixedNumbers returns n numbers, some negative and some positive.
 func mixedNumbers(n int) []float32 {
 	v := make([]float32, n)
 	for i := range v {

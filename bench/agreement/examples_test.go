@@ -52,8 +52,8 @@ func TestInMemory(t *testing.T) {
 	}
 }
 
-// diffInMemory returns which output changes its bits when all tensors are in
-// memory, or "" if none do. The inputs are pseudo-random.
+// diffInMemory computes n with tensors in L2 and with all tensors in memory, on pseudo-random
+// inputs. It returns the name of an output whose bits differ, or "" if there is none.
 func diffInMemory(n *list.Network) string {
 	var bits [2][]anesim.Output
 	for i := range bits {

@@ -28,8 +28,8 @@ func TestNodesWithoutFirstOutputs(t *testing.T) {
 	}
 }
 
-// recurrentPair returns a graph in which an LSTM reads the last state of an RNN. Both have no
-// other output.
+// recurrentPair returns a graph in which an LSTM reads the last state of an RNN, and both leave out
+// their other outputs.
 func recurrentPair() *randomgraph.Graph {
 	g := graphOf(&randomgraph.Node{
 		Op: "RNN", Inputs: []string{"x", "w1", "r1"}, Outputs: []string{"", "t"},
@@ -52,7 +52,7 @@ func recurrentPair() *randomgraph.Graph {
 	return g
 }
 
-// graphOf returns a graph with one node that computes its output y from the input x, which has shape
+// graphOf returns a graph whose only node is n. It computes the output y from the input x of shape
 // [1,1,6].
 func graphOf(n *randomgraph.Node) *randomgraph.Graph {
 	x := &randomgraph.Tensor{Name: "x", Type: onnx.Float, Dims: []int{1, 1, 6}, Values: []float64{1, 2, 3, 4, 5, 6}}
@@ -62,7 +62,8 @@ func graphOf(n *randomgraph.Node) *randomgraph.Graph {
 	}
 }
 
-// findGap returns the name of a known gap that can change the results of g, or "".
+// findGap returns the name of a known difference between engine and ONNX that can affect the
+// results of g, or "" if there is none.
 func findGap(g *randomgraph.Graph) string {
 	for _, known := range knownGaps {
 		if known.has(g) {

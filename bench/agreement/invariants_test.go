@@ -91,7 +91,8 @@ func runForm(g *randomgraph.Graph, inMemory bool) outcome {
 	return outcome{results, err}
 }
 
-// diffBits returns the first output that differs in a bit, or "" if none does.
+// diffBits returns the name of the first output that differs in a bit between a and b, or "" if
+// there is none.
 func diffBits(a, b outcome) string {
 	if fmt.Sprint(a.err) != fmt.Sprint(b.err) {
 		return fmt.Sprintf("%v, and in the other form %v", a.err, b.err)
@@ -110,8 +111,8 @@ func diffBits(a, b outcome) string {
 
 func firstValues(v []float64) []float64 { return v[:min(8, len(v))] }
 
-// diffBeyondTolerance returns the first output that differs by more than its tolerance, or ""
-// if none does.
+// diffBeyondTolerance returns the name of the first output that differs between a and b by more
+// than its tolerance, or "" if there is none.
 func diffBeyondTolerance(g *randomgraph.Graph, a, b outcome) string {
 	if a.err != nil || b.err != nil {
 		return diffBits(a, b)
@@ -142,7 +143,7 @@ func diffBeyondTolerance(g *randomgraph.Graph, a, b outcome) string {
 	return ""
 }
 
-// joinBatch returns the outputs of two graphs joined like the outputs of a batch of two.
+// joinBatch returns the outputs of two graphs, joined like the outputs of a batch of two items.
 func joinBatch(first, second outcome) outcome {
 	if first.err != nil || second.err != nil {
 		return outcome{err: cmp.Or(first.err, second.err)}

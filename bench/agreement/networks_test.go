@@ -106,7 +106,7 @@ func TestFiles(t *testing.T) {
 	t.Logf("\n%s", strings.Join(table, "\n"))
 }
 
-// writeTable replaces the table between two comments of a page.
+// writeTable replaces the table between the two marker comments in the named page.
 func writeTable(page string, table []string) error {
 	const first, last = "<!-- values: go test ./bench/agreement -run TestNetworks -update -->\n", "<!-- end of the values -->"
 	text, err := os.ReadFile(page)
@@ -168,7 +168,8 @@ func (r *measurement) formatRow(name string) string {
 	return line + fmt.Sprintf(" %.4g%% of %s |", 100*r.agreement, r.choice)
 }
 
-// formatPercent returns a share as a percentage with two digits, or with none from 10 % on.
+// formatPercent formats a share as a percentage with two digits after the point, or with none from
+// 10 % on.
 func formatPercent(v float64) string {
 	if v < 0.1 {
 		return fmt.Sprintf("%.2g%%", 100*v)
@@ -184,7 +185,8 @@ const singleTolerance = 0.02
 // rounding does not change it.
 const minDifference = 0x1p-10
 
-// listProblems returns what is wrong with a network, or "".
+// listProblems returns text that lists the problems with a measured network, or "" if there are
+// none.
 func (r *measurement) listProblems() string {
 	var list []string
 	if len(r.lost) > 0 {
@@ -205,7 +207,7 @@ var errLarge = errors.New("more than 2e10 multiply-accumulates; -large computes 
 // fairSampleSize is the number of output elements for which one set of inputs is enough.
 const fairSampleSize = 256
 
-// measure computes a network on the engine, by definition and with onnxruntime if it is
+// measure computes a network with the engine, with package reference, and with onnxruntime if it is
 // installed. It uses several sets of inputs if the outputs are small.
 func measure(file []byte, sizes string, dir string) (*measurement, error) {
 	var o network.Options
@@ -253,7 +255,7 @@ type sample struct {
 	single     map[string]*reference.Tensor // of onnxruntime, nil if it is not there
 }
 
-// add appends the outputs of another set of inputs.
+// add appends the outputs for another set of inputs.
 func (s *sample) add(t *sample) {
 	if s.engine == nil {
 		*s = *t
@@ -278,7 +280,7 @@ func countElements(outputs map[string]*reference.Tensor) (n int) {
 	return n
 }
 
-// computeSample computes the outputs for one set of inputs.
+// computeSample computes the outputs of a network for one set of inputs.
 func (r *measurement) computeSample(n *list.Network, m *onnx.Model, file []byte, inputs map[string]*reference.Tensor, dir string) (*sample, error) {
 	n.InMemory = false
 	results, coverage, err := RunNetwork(n, inputs)
@@ -311,7 +313,8 @@ func (r *measurement) computeSample(n *list.Network, m *onnx.Model, file []byte,
 	return s, err
 }
 
-// computeDefinitions computes the outputs by each definition.
+// computeDefinitions computes the outputs that the engine's results are compared with, in each kind
+// of arithmetic.
 func (r *measurement) computeDefinitions(s *sample, m *onnx.Model, inputs map[string]*reference.Tensor) error {
 	for i, o := range definitions {
 		d := &Network{}
@@ -336,7 +339,7 @@ func (r *measurement) computeDefinitions(s *sample, m *onnx.Model, inputs map[st
 	return nil
 }
 
-// compareSample records how far the outputs are from each definition.
+// compareSample records how far the outputs in s are from the expected ones of each kind.
 func (r *measurement) compareSample(g *onnx.Graph, s sample) {
 	r.compared = s.single != nil
 	for name, got := range s.engine {
@@ -356,7 +359,8 @@ func (r *measurement) compareSample(g *onnx.Graph, s sample) {
 	}
 }
 
-// countChoices records how often an output of probabilities leads to the same choice.
+// countChoices records how often the largest probability is at the same index in got and want. The
+// operator op computes the probabilities.
 func (r *measurement) countChoices(op string, got []float64, want *reference.Tensor) {
 	switch {
 	case r.choice != "" || len(want.Dims) == 0 || len(want.Data) == 0:
@@ -368,7 +372,8 @@ func (r *measurement) countChoices(op string, got []float64, want *reference.Ten
 	}
 }
 
-// producer returns the operator that computes a tensor, ignoring views.
+// producer returns the operator that computes the named tensor, skipping operators such as Reshape
+// that only change the shape.
 func producer(g *onnx.Graph, name string) string {
 	for i := len(g.Nodes) - 1; i >= 0; i-- {
 		n := &g.Nodes[i]
@@ -383,7 +388,7 @@ func producer(g *onnx.Graph, name string) string {
 	return ""
 }
 
-// runtimeOutputs returns the outputs that onnxruntime computes, or nil if it is not
+// runtimeOutputs returns the outputs that onnxruntime computes, or nil if onnxruntime is not
 // installed.
 func runtimeOutputs(m *onnx.Model, file []byte, inputs map[string]*reference.Tensor, dir string) (map[string]*reference.Tensor, error) {
 	if onnxruntime.Find() != nil {

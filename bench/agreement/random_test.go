@@ -20,7 +20,7 @@ var (
 	nodes  = flag.Int("nodes", 0, "largest number of choices in a random graph, 0 for the default")
 )
 
-// graphInputs returns the inputs of a random graph.
+// graphInputs returns the inputs of a random graph by name.
 func graphInputs(g *randomgraph.Graph) map[string]*reference.Tensor {
 	in := map[string]*reference.Tensor{}
 	for _, t := range g.Inputs {
@@ -29,8 +29,8 @@ func graphInputs(g *randomgraph.Graph) map[string]*reference.Tensor {
 	return in
 }
 
-// diffDefinition returns how a graph's values on the engine differ from the definition, or ""
-// if they agree.
+// diffDefinition returns how the engine's results for g differ from those of package reference, or
+// "" if they agree.
 func diffDefinition(g *randomgraph.Graph) string {
 	file := g.Encode()
 	n, err := Read(file, graphInputs(g))
@@ -44,8 +44,8 @@ func diffDefinition(g *randomgraph.Graph) string {
 	return n.Compare(results)
 }
 
-// checkDefinition returns why the definition of a graph cannot be computed, or an output whose
-// type or shape is not the one that the generator declared. It returns "" if all is well.
+// checkDefinition computes g with package reference. It returns the error, or the name of an output
+// whose type or shape differs from the generator's declaration, or "" if there is neither.
 func checkDefinition(g *randomgraph.Graph) string {
 	n, err := Read(g.Encode(), graphInputs(g))
 	if err != nil {
@@ -110,8 +110,8 @@ func TestRandomGraphs(t *testing.T) {
 	}
 }
 
-// isSameKind reports whether two differences are both failures to run, both panics or both
-// wrong values.
+// isSameKind reports whether two differences are both failures to run, both panics, or both wrong
+// values.
 func isSameKind(a, b string) bool {
 	if a == "" {
 		return false

@@ -11,11 +11,11 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// PlausibleInputs returns pseudo-random float32 inputs of a kind that the network was made for:
-// drawn strokes for inputs with the shape of an image, a tone with overtones for inputs with the
-// shape of audio, small values for recurrent states, and normally distributed noise for other
-// inputs. A scalar input that is named in sizes gets that value. The same seed gives the same
-// inputs. It is an error if an input has no shape or an integer type.
+// PlausibleInputs returns pseudo-random float32 inputs for n like the data it was made for: drawn
+// strokes for inputs with the shape of an image, a tone with overtones for inputs with the shape of
+// audio, small values for recurrent states, and normally distributed noise for all others. A scalar
+// input named in sizes gets that value. The same seed gives the same inputs. PlausibleInputs
+// returns an error if an input has no shape or an integer type.
 func PlausibleInputs(n *list.Network, m *onnx.Model, sizes map[string]int, seed uint64) (map[string]*reference.Tensor, error) {
 	dims := map[string][]int{}
 	for _, in := range n.Inputs {
@@ -109,7 +109,8 @@ func newPicture(height, width int, rng *rand.Rand) *picture {
 	return p
 }
 
-// drawStrokes draws three random strokes into the cell of 24 rows and 14 columns at (top, left).
+// drawStrokes draws three random strokes into a cell of 24 rows and 14 columns whose upper left
+// corner is at (top, left).
 func (p *picture) drawStrokes(top, left int) {
 	for range 3 {
 		y, x, height, width := p.rng.IntN(20), p.rng.IntN(11), 3, 14
@@ -124,7 +125,7 @@ func (p *picture) drawStrokes(top, left int) {
 	}
 }
 
-// noisyChannel returns color channel c of the picture, with some noise.
+// noisyChannel returns the elements of color channel c of the picture, with some noise added.
 func (p *picture) noisyChannel(c int) []float64 {
 	data := make([]float64, len(p.light))
 	for i, v := range p.light {
@@ -133,7 +134,7 @@ func (p *picture) noisyChannel(c int) []float64 {
 	return data
 }
 
-// synthesizeVoice returns n samples, at 16 kHz, of a tone of 140 Hz with overtones, a varying
+// synthesizeVoice returns n samples of audio at 16 kHz: a tone of 140 Hz with overtones, a varying
 // volume and some noise.
 func synthesizeVoice(n int, rng *rand.Rand) []float64 {
 	data := make([]float64, n)
@@ -153,8 +154,8 @@ type Difference struct {
 	RMS float64 // root mean square of the differences, as a fraction of that of the expected elements
 }
 
-// measureDifference compares got with the finite elements of want. The difference is infinite
-// if got is not a number or infinite at one of them.
+// measureDifference compares got with want at the finite elements of want. The difference is
+// infinite if an element of got is infinite or NaN there.
 func measureDifference(got, want []float64) Difference {
 	var most, largest, squares, all float64
 	for i, w := range want {
@@ -174,13 +175,13 @@ func measureDifference(got, want []float64) Difference {
 	return Difference{most / largest, math.Sqrt(squares / all)}
 }
 
-// maxDifference returns the larger Max and the larger RMS of two differences.
+// maxDifference returns a difference with the larger Max and the larger RMS of a and b.
 func maxDifference(a, b Difference) Difference {
 	return Difference{max(a.Max, b.Max), max(a.RMS, b.RMS)}
 }
 
-// argmaxAgreement returns the share of rows, of the given number of columns, whose largest
-// element is at the same index in got and want.
+// argmaxAgreement divides got and want into rows with the given number of columns. It returns the
+// share of rows whose largest element is at the same column in both.
 func argmaxAgreement(got, want []float64, columns int) float64 {
 	same := 0
 	for at := 0; at < len(want); at += columns {
@@ -200,8 +201,7 @@ func argmax(row []float64) (at int) {
 	return at
 }
 
-// sideAgreement returns the share of elements that are either above 0.5 in both got and want
-// or in neither.
+// sideAgreement returns the share of elements that are on the same side of 0.5 in got and want.
 func sideAgreement(got, want []float64) float64 {
 	same := 0
 	for i, w := range want {

@@ -63,8 +63,8 @@ func TestListProblems(t *testing.T) {
 	}
 }
 
-// outputs returns a sample whose output y is 1 by definition, and other numbers on the engine
-// and by the last definition.
+// outputs returns a sample with an output y that should be 1. The engine's value is engine, and the
+// last of four expected values is explained.
 func outputs(engine, explained float64) sample {
 	y := func(v float64) map[string]*reference.Tensor {
 		return map[string]*reference.Tensor{"y": {Type: onnx.Float, Dims: []int{1}, Data: []float64{v}}}

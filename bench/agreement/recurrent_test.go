@@ -8,8 +8,9 @@ import (
 	ox "anesim/loader/network/onnx/onnxtest"
 )
 
-// recurrentNode returns a recurrent operator over 3 steps of 2 sequences of 4 inputs, with 5
-// hidden values, so many gates and directions, and the initial states that inputs name.
+// recurrentNode returns a graph with the recurrent operator op, which reads 3 steps of 2 sequences
+// of 4 inputs and has 5 hidden values, the given numbers of gates and directions, and the given
+// initial states.
 func recurrentNode(op string, gates, directions int, states []string, attributes ...ox.Message) []ox.Message {
 	parts := []ox.Message{
 		ox.Output("y"), ox.Output("last"), ox.Input("x", 3, 2, 4),

@@ -70,8 +70,8 @@ func TestRuntime(t *testing.T) {
 	}
 }
 
-// compareRuntime returns how a graph differs from the outputs of onnxruntime in a directory.
-// The error is the one that onnxruntime reported.
+// compareRuntime returns how n differs from the outputs that onnxruntime stored in dir. It returns
+// an error if onnxruntime reported one.
 func (n *Network) compareRuntime(dir string) (string, error) {
 	single, err := onnxruntime.Outputs(dir, n.Model)
 	if err != nil {

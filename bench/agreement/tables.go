@@ -23,10 +23,10 @@ var engineTables = sync.OnceValue(func() map[string]*mac.Table {
 	return tables
 })
 
-// EngineFunction returns the value that the engine's activation table gives for an elementary
-// function at x, such as "Sigmoid". The result ok is false if the engine has no table for the
-// function, or if the table's value exceeds fp16 and the exact one must be used. Use it as the
-// Function of [reference.Options].
+// EngineFunction returns the value at x that the engine's lookup table gives for the named
+// function, such as "Sigmoid". It returns ok = false if the engine has no table for the function,
+// or if the table's value exceeds fp16, so that the caller must use the exact value. Use
+// EngineFunction as the Function of [reference.Options].
 func EngineFunction(name string, x float64) (y float64, ok bool) {
 	t := engineTables()[name]
 	if t == nil {
@@ -44,9 +44,9 @@ func EngineFunction(name string, x float64) (y float64, ok bool) {
 }
 
 // EngineReduce adds products like the engine, four at a time in an adder that keeps twelve bits.
-// It first rounds the operands to the eleven bits of fp16, and replaces subnormal ones by 0.
-// Unlike EngineReduce, the engine adds the products in an order of its own. Use EngineReduce as
-// the Reduce of [reference.Options].
+// For each l it stores the sum of panel[k*len(acc)+l]*taps[k] over all k in acc[l], with the
+// factors rounded to the eleven bits of fp16 and subnormal ones replaced by 0. The engine adds the
+// products in another order. Use EngineReduce as the Reduce of [reference.Options].
 func EngineReduce(acc, panel, taps []float64) {
 	if len(acc) == 0 || len(taps) == 0 {
 		return
@@ -68,7 +68,7 @@ func toOperands(v []float64) []float32 {
 	return list
 }
 
-// roundWide rounds v to the eleven significant bits of fp16 without limiting its range.
+// roundWide rounds v to eleven significant bits, like fp16, but without limiting its range.
 func roundWide(_ string, v float64) float64 {
 	if v == 0 || v != v || math.IsInf(v, 0) {
 		return v

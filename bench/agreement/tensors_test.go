@@ -65,7 +65,7 @@ func TestTensors(t *testing.T) {
 	}
 }
 
-// computeTensors computes all tensors of a model.
+// computeTensors computes all tensors of a model, including inner ones, and returns them by name.
 func computeTensors(t *testing.T, m *onnx.Model, inputs map[string]*reference.Tensor, o reference.Options) map[string]*reference.Tensor {
 	t.Helper()
 	all := map[string]*reference.Tensor{}
@@ -82,7 +82,8 @@ func computeTensors(t *testing.T, m *onnx.Model, inputs map[string]*reference.Te
 	return all
 }
 
-// addOutputs returns a file in which the results of all nodes are outputs of the graph.
+// addOutputs returns a copy of the ONNX file in which the results of all nodes are outputs of the
+// graph.
 func addOutputs(file []byte, m *onnx.Model) []byte {
 	var graph []byte
 	known := map[string]bool{}

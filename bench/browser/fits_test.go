@@ -43,7 +43,7 @@ const beyond = `(() => {
 	return [...new Set(out)];
 })()`
 
-// resize gives the tab a window of a width in pixels.
+// resize sets the width of the tab's window to width pixels.
 func resize(t *testing.T, ctx context.Context, width int64) {
 	t.Helper()
 	do(t, ctx, emulation.SetDeviceMetricsOverride(width, 900, 1, false))

@@ -87,7 +87,8 @@ func run(m *testing.M) int {
 	return m.Run()
 }
 
-// anesim runs the command in the module's root.
+// anesim runs the anesim command with args in the root of the module. It ends the test if the
+// command fails.
 func anesim(t *testing.T, args ...string) {
 	t.Helper()
 	c := exec.Command(exe, args...)
@@ -99,8 +100,8 @@ func anesim(t *testing.T, args ...string) {
 	}
 }
 
-// browse opens a tab; the test is skipped where there is no browser. What the page
-// complains of fails the test when it ends.
+// browse returns the context of a new browser tab. It skips the test if no browser is installed.
+// Errors that the page reports fail the test at its end.
 func browse(t *testing.T) context.Context {
 	t.Helper()
 	if browser == nil {
@@ -152,7 +153,7 @@ func do(t *testing.T, ctx context.Context, actions ...chromedp.Action) {
 	}
 }
 
-// eval is what an expression of the page gives.
+// eval evaluates a JavaScript expression in the page and returns its value.
 func eval[T any](t *testing.T, ctx context.Context, expression string) (v T) {
 	t.Helper()
 	do(t, ctx, chromedp.Evaluate(expression, &v))
@@ -171,7 +172,8 @@ func shoot(t *testing.T, ctx context.Context, name string) {
 	}
 }
 
-// printed writes what the page looks like on paper.
+// printed fails the test unless the page can be printed to PDF. It saves the file under name if
+// screenshots were requested.
 func printed(t *testing.T, ctx context.Context, name string) {
 	t.Helper()
 	var pdf []byte
@@ -195,12 +197,13 @@ const (
 	rowCount  = `Number(document.getElementById("table").getAttribute("aria-rowcount")) - 1`
 )
 
-// header is the column's button by title.
+// header returns a JavaScript expression for the header button of the column with the given title.
 func header(title string) string {
 	return `[...document.querySelectorAll("#table th button")].find(b => b.textContent === ` + quote(title) + `)`
 }
 
-// cells are the texts of a column's rows that are drawn.
+// cells returns a JavaScript expression for the texts of the drawn cells in the column with the
+// given title.
 func cells(title string) string {
 	return `(() => { const i = [...document.querySelectorAll("#table thead th")].findIndex(th => th.textContent === ` + quote(title) + `);
 		return ` + rows + `.map(r => r.cells[i].textContent); })()`
@@ -309,7 +312,7 @@ func TestTable(t *testing.T) {
 	}
 }
 
-// shown is what the timeline shows, as shares of all of it.
+// shown returns the part of the timeline that is visible, as fractions of the whole.
 func shown(t *testing.T, ctx context.Context) (from, to float64) {
 	t.Helper()
 	s := eval[string](t, ctx, `document.getElementById("time").dataset.shown ?? "0 1"`)

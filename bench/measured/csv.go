@@ -10,14 +10,14 @@ import (
 	"strings"
 )
 
-// ReadCSV reads rows from a CSV file whose first line has the names of the columns. The columns
-// op and latency_us are required. The columns tier, id, chip, machine, N, Cin, H, W, Cout, Kh,
-// Kw, stride, groups, M, K, Ncols, depth, weight_format, iter_us, gflops, power_w, energy_mj,
-// dram_bytes, source and notes are optional, and others are ignored.
+// ReadCSV reads rows from a CSV file with a header line. The columns op and latency_us are
+// required. The columns tier, id, chip, machine, N, Cin, H, W, Cout, Kh, Kw, stride, groups, M, K,
+// Ncols, depth, weight_format, iter_us, gflops, power_w, energy_mj, dram_bytes, source and notes
+// are optional, and all others are ignored.
 //
 // The words "zero-copy" or "per-layer slope" in the notes set NoHost, and "VALID padding" sets
-// Valid. Errors are a *[RowError] or come from r. It is an error if the file exceeds MaxBytes or
-// has more than MaxRows rows.
+// Valid. ReadCSV returns a *[RowError] if a line is not valid, and an error if the file exceeds
+// [MaxBytes] or has more than [MaxRows] rows. Other errors come from r.
 func ReadCSV(r io.Reader) ([]Row, error) {
 	b := &boundedReader{from: r, left: MaxBytes}
 	rows, err := readRecords(b)
@@ -58,7 +58,7 @@ func (b *boundedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// readRecords is ReadCSV without the limit on bytes.
+// readRecords does the work of [ReadCSV], without the limit on bytes.
 func readRecords(r io.Reader) ([]Row, error) {
 	c := csv.NewReader(r)
 	c.ReuseRecord = true
@@ -105,7 +105,8 @@ func readRecords(r io.Reader) ([]Row, error) {
 	}
 }
 
-// parseRow returns the row for a record, whose cells are given by column name.
+// parseRow parses a record into a row. The function cell returns the cell in the named column, and
+// line is the number of the line for errors.
 func parseRow(cell func(string) string, line int) (Row, error) {
 	tier, _, _ := strings.Cut(cell("tier"), "-")
 	notes := cell("notes")

@@ -3,7 +3,7 @@ package measured
 import "fmt"
 
 // A Shape has the dimensions of a measured operation. A dimension is 0 if the operation does not
-// have it or the source of the measurement does not give it.
+// have it or the source of the measurement omits it.
 type Shape struct {
 	N, Cin, H, W   int // source of a convolution; N is also the number of heads or of sequences
 	Cout, Kh, Kw   int // output channels, height and width of the kernel of a convolution
@@ -34,13 +34,13 @@ type Row struct {
 	Source    string
 }
 
-// Cold reports whether even the shortest single call took longer than the mean call in a loop.
-// Such single calls were made before the engine and its memory had reached full speed. Cold
-// returns false if either figure was not published.
+// Cold reports whether even the shortest single call took longer than the mean call in a loop, as
+// happens if the engine and its memory had not reached full speed. Cold returns false if either
+// time was not published.
 func (r *Row) Cold() bool { return r.Sustained > 0 && r.Latency > r.Sustained }
 
-// Warm returns the wall time of a call at full speed, in microseconds: Sustained if the row is
-// cold, else Latency.
+// Warm returns the wall time of a call at full speed, in microseconds: r.Sustained if the row is
+// cold, and r.Latency otherwise.
 func (r *Row) Warm() float64 {
 	if r.Cold() {
 		return r.Sustained

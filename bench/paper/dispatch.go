@@ -12,7 +12,7 @@ import (
 )
 
 // compareDescriptors writes dispatch descriptors of several networks and compares their sizes and
-// fields.
+// fields with the documents.
 func (p *paper) compareDescriptors() error {
 	const area, how = "dispatch descriptor", "anesim model --e5"
 	write := func(text string) ([]byte, *e5.Program, error) {
@@ -77,7 +77,8 @@ func (p *paper) compareDescriptors() error {
 	return nil
 }
 
-// compareGating gates a tile after the firmware has booted.
+// compareGating gates a tile after the firmware has booted and compares the effect with the
+// documents.
 func (p *paper) compareGating() error {
 	c := firmware.New(firmware.Known())
 	if err := c.Boot(); err != nil {

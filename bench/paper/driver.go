@@ -10,7 +10,8 @@ import (
 	"anesim/firmware/machine"
 )
 
-// compareDriver calls the driver and compares the layouts of its inputs and outputs.
+// compareDriver calls the driver and compares the layouts of its inputs and outputs with the
+// documents.
 func (p *paper) compareDriver() error {
 	const area, how = "driver", "anesim fw: calls of the selectors"
 	m, err := machine.New(p.ctx, machine.Options{})
@@ -66,7 +67,7 @@ func (p *paper) compareDriver() error {
 	return nil
 }
 
-// compareOpening opens the device and compares the reply.
+// compareOpening opens the device and compares the reply with the documents.
 func (p *paper) compareOpening(m *machine.Machine, hex func(string, uint64, uint64, string)) error {
 	le := binary.LittleEndian
 	c, ret := m.Driver().NewUserClient(driver.Control, driver.Entitlements{driver.UserAccess}, false)
@@ -92,7 +93,7 @@ func (p *paper) compareOpening(m *machine.Machine, hex func(string, uint64, uint
 	return nil
 }
 
-// compareRequest compares the offsets of a request's fields.
+// compareRequest compares the offsets of a request's fields with the documents.
 func compareRequest(hex func(string, uint64, uint64, string)) {
 	le := binary.LittleEndian
 	const token, sequence, surface = 0x1122334455667788, 0x99aabbccddeeff01, 0x123456789abcdef0
@@ -106,7 +107,7 @@ func compareRequest(hex func(string, uint64, uint64, string)) {
 	hex("request: surfaces at", 0x20, find(le.AppendUint64(nil, surface)), "")
 }
 
-// compareCommands sends headers with every priority.
+// compareCommands sends headers with every priority and compares the replies with the documents.
 func (p *paper) compareCommands() error {
 	const area, how = "commands", "anesim fw: messages to the controller"
 	highest, realtime := uint64(0), uint64(0)

@@ -16,8 +16,8 @@ import (
 	"anesim/firmware/traffic"
 )
 
-// A Row compares a number that the reference documents claim, such as the size of a queue, with
-// the same figure of the model.
+// A Row compares a number in the reference documents, such as the size of a queue, with the number
+// that the model computes.
 type Row struct {
 	Area     string  `json:"area"`     // part of the device that the claim is about
 	Claim    string  `json:"claim"`    // the claim in words
@@ -32,8 +32,8 @@ type Row struct {
 	ShownBy   string  `json:"shown_by,omitempty"` // command that prints the figure of the model, or ""
 }
 
-// A Document is the comparison of the model with the reference documents. Conflicts are the
-// contradictions between documents that no run of the model can resolve.
+// A Document is the JSON report of a comparison of the model with the reference documents.
+// Conflicts lists contradictions between the documents that running the model cannot resolve.
 type Document struct {
 	report.Header
 	Rows      []Row      `json:"rows"`
@@ -55,8 +55,8 @@ type paper struct {
 }
 
 // Compare runs the model for each claim of the reference documents and compares the figures.
-// Differences are not errors: they are in the rows. Compare returns an error if a run fails or
-// ctx is done.
+// Differing figures are not errors, but part of the result. Compare returns an error if a run fails
+// or ctx is done.
 func Compare(ctx context.Context) (*Document, error) {
 	p := &paper{ctx: ctx}
 	for _, part := range [...]func() error{
@@ -74,7 +74,8 @@ func Compare(ctx context.Context) (*Document, error) {
 	return d, nil
 }
 
-// addClaim adds a claim. tolerance is a fraction of the document's figure.
+// addClaim adds a row that compares the figure document of the documents with the figure model.
+// They agree if they differ by at most the fraction tolerance of document.
 func (p *paper) addClaim(area, claim, unit string, document, model, tolerance float64, shownBy, against string) {
 	verdict := "differs"
 	if math.Abs(model-document) <= tolerance*math.Abs(document) {
@@ -83,7 +84,7 @@ func (p *paper) addClaim(area, claim, unit string, document, model, tolerance fl
 	p.rows = append(p.rows, Row{area, claim, unit, document, model, tolerance, verdict, "computed", against, shownBy})
 }
 
-// addUpperBound adds a claim that a figure is at most document.
+// addUpperBound adds a row for a claim that a figure is at most document.
 func (p *paper) addUpperBound(area, claim, unit string, document, model float64, shownBy, against string) {
 	p.addClaim(area, claim+", at most", unit, document, model, 0, shownBy, against)
 	if r := &p.rows[len(p.rows)-1]; model <= document {
@@ -102,7 +103,7 @@ layers:
 // callTolerance is the tolerance for the times of calls.
 const callTolerance = 0.05
 
-// compareLatency compares the time of a call and its stages.
+// compareLatency compares the time of a call and of its stages with the documents.
 func (p *paper) compareLatency() error {
 	const area, graph = "latency", "conv 3x3 8->8, relu, mean of 16x16"
 	m, err := anesim.Read("small.yaml", strings.NewReader(smallGraph), int64(len(smallGraph)))
@@ -155,7 +156,7 @@ func (p *paper) compareLatency() error {
 	return nil
 }
 
-// compareSharing compares calls of several threads and streams.
+// compareSharing compares the times of calls of several threads and streams with the documents.
 func (p *paper) compareSharing() error {
 	calls := func(keys string) (*scripts.Load, error) {
 		s, err := traffic.ReadScript([]byte("host: macos-air\nduration: 1s\nclients: [{layer: add c=64, " + keys + "}]"))
@@ -184,7 +185,8 @@ func (p *paper) compareSharing() error {
 	return nil
 }
 
-// compareState runs an accumulator whose state stays in memory.
+// compareState runs an accumulator whose state stays in memory and compares its values with the
+// documents.
 func (p *paper) compareState() error {
 	m, err := anesim.Layer("add", "c=4")
 	if err != nil {

@@ -13,13 +13,13 @@ import (
 	"anesim/loader/lower"
 )
 
-// addExactClaim adds a computed claim without tolerance.
+// addExactClaim adds a row for a claim whose figures must be equal.
 func (p *paper) addExactClaim(area, claim, unit string, document, model uint64, shownBy, against string) {
 	p.addClaim(area, claim, unit, float64(document), float64(model), 0, shownBy, against)
 }
 
-// addDataClaim adds a claim of one document that is compared with a table of another, which the
-// model contains as data.
+// addDataClaim adds a row that compares a claim of one document with a table of another document,
+// which the model contains as data.
 func (p *paper) addDataClaim(area, claim, unit string, document, model uint64, shownBy, against string) {
 	p.addExactClaim(area, claim, unit, document, model, shownBy, against)
 	p.rows[len(p.rows)-1].Basis = "data"
@@ -29,7 +29,7 @@ func (p *paper) addDataClaim(area, claim, unit string, document, model uint64, s
 const wholeGraph = smallGraph + `  - {name: fc, op: conv, cout: 4, k: 1}
 `
 
-// comparePrograms writes the two programs of the documents and compares their bytes.
+// comparePrograms builds the two programs that the documents describe and compares their bytes.
 func (p *paper) comparePrograms() error {
 	if err := p.compareIdentity(); err != nil {
 		return err
@@ -37,7 +37,8 @@ func (p *paper) comparePrograms() error {
 	return p.compareGraph()
 }
 
-// compareIdentity compares the program that the documents decode byte by byte.
+// compareIdentity compares the identity program, which the documents decode byte by byte, with the
+// built-in one.
 func (p *paper) compareIdentity() error {
 	const area, how = "identity program", "anesim dump of the built-in program"
 	q, err := lower.IdentityProgram()
@@ -138,7 +139,7 @@ func (p *paper) compareIdentity() error {
 	return nil
 }
 
-// compareGraph compares the program of a small graph, which has three descriptors.
+// compareGraph compares the program of a small graph with three descriptors with the documents.
 func (p *paper) compareGraph() error {
 	const area, how = "graph program", "anesim model of conv 3x3 8->8, relu, mean, conv 1x1"
 	m, err := anesim.Read("graph.yaml", strings.NewReader(wholeGraph), int64(len(wholeGraph)))
@@ -190,7 +191,7 @@ func (p *paper) compareGraph() error {
 	return nil
 }
 
-// findSegment returns the segment that contains addr, or nil.
+// findSegment returns the segment of p that contains addr, or nil if there is none.
 func findSegment(p *loader.Program, addr uint64) *loader.Segment {
 	for i := range p.Segments {
 		if s := &p.Segments[i]; s.Addr <= addr && addr < s.End() {
@@ -200,7 +201,7 @@ func findSegment(p *loader.Program, addr uint64) *loader.Segment {
 	return nil
 }
 
-// listConvCfgs returns the ConvCfg words of a program's descriptors.
+// listConvCfgs returns the word of register ConvCfg in each descriptor of a program.
 func listConvCfgs(p *loader.Program) (words []uint64, err error) {
 	var file regs.File
 	var g regs.Groups

@@ -5,8 +5,8 @@ import (
 	"anesim/loader/enums"
 )
 
-// compareRegisters compares two tables of registers in the documents that differ. The model
-// contains the second one.
+// compareRegisters compares two tables of registers in the documents. The model contains the second
+// one.
 func (p *paper) compareRegisters() error {
 	const area, how = "registers", "anesim dump; hw/regs/fields.txt"
 	bases := [...]uint64{0x2c, 0xfc, 0x150, 0x26c, 0x2ec, 0x32c, 0x360}

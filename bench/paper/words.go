@@ -8,7 +8,8 @@ import (
 	"anesim/firmware/machine"
 )
 
-// compareLimits sends commands at each documented limit and one beyond it.
+// compareLimits sends commands at and just beyond each documented limit and compares the replies
+// with the documents.
 func (p *paper) compareLimits() error {
 	m, err := machine.New(p.ctx, machine.Options{})
 	if err != nil {

@@ -10,18 +10,18 @@ import (
 	"anesim/firmware/traffic"
 )
 
-// A Load is the outcome of several clients that share one engine, with the result that each
-// client's program has when it runs alone.
+// A Load is the outcome of several clients that share one engine, and, for each client, the result
+// of its program when it runs alone.
 type Load struct {
 	*traffic.Outcome
 	Alone []*anesim.Result // one for each client, in the order of the script
 }
 
-// RunClients runs the clients of a script on one engine. It first runs the program of each
-// client alone, and then all clients together. It calls open to open the model of a client,
-// whose dimensions must have the sizes that the client states.
+// RunClients runs the clients of a script on one engine. It first runs the program of each client
+// alone, and then all clients together. It calls open to open the model of a client with the sizes
+// of dimensions that the client states.
 //
-// Errors are of type *[traffic.ScriptError], or the error of ctx.
+// The error is a *[traffic.ScriptError] or the error of ctx.
 func RunClients(ctx context.Context, s *traffic.Script, open func(*traffic.ScriptClient) (*anesim.Model, error)) (*Load, error) {
 	alone := map[*engine.Result]*anesim.Result{}
 	out, err := s.Run(ctx, func(ctx context.Context, c *traffic.ScriptClient, o engine.Options) (*engine.Result, error) {
@@ -43,8 +43,8 @@ func RunClients(ctx context.Context, s *traffic.Script, open func(*traffic.Scrip
 	return l, nil
 }
 
-// runAlone runs a client's model once. The model must be a single program whose layers are all
-// modelled.
+// runAlone runs a client's model once. It returns an error unless the model is a single program
+// whose layers are all modelled.
 func runAlone(ctx context.Context, c *traffic.ScriptClient, o anesim.Options, open func(*traffic.ScriptClient) (*anesim.Model, error)) (*anesim.Result, error) {
 	var m *anesim.Model
 	var err error
