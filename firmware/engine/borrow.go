@@ -8,23 +8,23 @@ import (
 	"anesim/loader"
 )
 
-// A Binding makes a port use the buffer at a device address. See [Loaded.BindBuffer].
+// A Binding makes a port use the buffer at a device address; see [Loaded.BindBuffer].
 type Binding struct {
 	Port      string
 	Direction loader.Direction
 	Address   uint64
 }
 
-// A Setting is a value for a run-time parameter. See [Loaded.Bind].
+// A Setting is a value for a run-time parameter; see [Loaded.Bind].
 type Setting struct {
 	Name  string
 	Value uint64
 }
 
-// Borrow binds ports to buffers and sets parameters for the next call only. The function
-// giveBack restores the previous bindings and values. If a step fails, Borrow restores them
-// itself and returns an error of [Loaded.BindBuffer] or [Loaded.Bind]. An input uses the
-// values in its new buffer unless [Loaded.Set] gave others.
+// Borrow binds ports to buffers and sets run-time parameters for the next call only. The caller
+// must call giveBack after that call to restore the previous bindings and values. If Borrow fails,
+// it restores them itself and returns an error of [Loaded.BindBuffer] or [Loaded.Bind]. An input
+// uses the values that are in its new buffer unless [Loaded.Set] gave others.
 func (l *Loaded) Borrow(buffers []Binding, settings []Setting) (giveBack func(), err error) {
 	switch {
 	case l.session == nil:
@@ -80,8 +80,8 @@ func (l *Loaded) bindAll(buffers []Binding, settings []Setting) error {
 	return nil
 }
 
-// keepBufferValues makes the next call use the values that are in the buffer of b, unless
-// others were set. Otherwise the call would overwrite the buffer with generated values.
+// keepBufferValues makes the next call read the values that are in the buffer of b, unless other
+// values were set. Otherwise the call would overwrite the buffer with generated values.
 func (l *Loaded) keepBufferValues(b Binding) error {
 	if _, given := l.inputs[b.Port]; given || b.Direction != loader.Input {
 		return nil

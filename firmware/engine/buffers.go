@@ -10,7 +10,7 @@ import (
 	"anesim/loader"
 )
 
-// ErrWaiting reports that a call cannot run yet, because it shares a buffer with an earlier
+// ErrWaiting is returned for a call that cannot run yet, because it shares a buffer with an earlier
 // call that has not ended and at least one of the two writes the buffer.
 var ErrWaiting = errors.New("call waits for another call that shares its buffers")
 
@@ -34,9 +34,8 @@ type portKey struct {
 	direction loader.Direction
 }
 
-// Buffer returns the device address of a port's values and the number of bytes from the
-// first value to the end of the last. It returns a *[BufferError] if the program has no
-// such port.
+// Buffer returns the device address of the values of a port and the number of bytes from the first
+// value to the end of the last. It returns a *[BufferError] if the program has no such port.
 func (l *Loaded) Buffer(port string, d loader.Direction) (address, size uint64, err error) {
 	if l.session == nil {
 		return 0, 0, ErrUnloaded
@@ -87,8 +86,8 @@ func (l *Loaded) BindBuffer(port string, d loader.Direction, address uint64) err
 	return l.movePort(p, address, bad)
 }
 
-// movePort makes port p use the buffer at address, or its own buffer if address is 0. It
-// reports errors with bad. After an error, the port keeps its buffer.
+// movePort makes port p use the buffer at address, or its own buffer if address is 0. It creates
+// errors with bad. After an error, the port keeps its buffer.
 func (l *Loaded) movePort(p *loader.Port, address uint64, bad func(string, ...any) error) error {
 	port, d := p.Name, p.Direction
 	key := portKey{port, d}
@@ -135,9 +134,9 @@ func (l *Loaded) movePort(p *loader.Port, address uint64, bad func(string, ...an
 	return nil
 }
 
-// Connect makes an input use the buffer of an output of from, a program in the same
-// session, so that the values are not copied. Both ports must have the same shape and
-// strides. Connect returns the same errors as [Loaded.BindBuffer].
+// Connect makes the named input use the buffer of the named output of from, a program in the same
+// session, so that the values are not copied. Both ports must have the same shape and strides.
+// Connect returns the same errors as [Loaded.BindBuffer].
 func (l *Loaded) Connect(input string, from *Loaded, output string) error {
 	address, _, err := from.Buffer(output, loader.Output)
 	if err != nil {
@@ -181,8 +180,8 @@ func (s *Session) findBuffer(address uint64) (loader.Segment, bool) {
 	return loader.Segment{}, false
 }
 
-// allSegments returns the segments of the program and the buffers that its ports are bound
-// to, each once.
+// allSegments returns the segments of the program, and the buffers to which its ports are bound,
+// without duplicates.
 func (l *Loaded) allSegments() []loader.Segment {
 	list := slices.Clone(l.own)
 	for _, key := range slices.SortedFunc(maps.Keys(l.lent), func(a, b portKey) int {
@@ -258,9 +257,8 @@ func (s *Session) findHazards(l *Loaded) (list []hazard) {
 	return list
 }
 
-// Waiting reports whether the call cannot run yet, because it shares a buffer with an
-// earlier call that has not ended and at least one of the two writes the buffer. A task
-// queue skips a waiting call.
+// Waiting reports whether the call cannot run yet, because it shares a buffer with an earlier call
+// that has not ended and at least one of the two writes the buffer. Task queues skip such a call.
 func (c *Call) Waiting() bool {
 	// Keep a failed call if this call reads what it should have written.
 	c.after = slices.DeleteFunc(c.after, func(h hazard) bool { return h.call.ended && (h.call.err == nil || !h.reads) })
@@ -274,7 +272,7 @@ type Saved struct {
 	DRAMBytes     uint64 // bytes that these copies would have read and written in device memory
 }
 
-// Saved returns the number of bytes that calls have not copied so far.
+// Saved returns the number of bytes that the session's calls did not copy so far.
 func (s *Session) Saved() Saved { return Saved{s.saved, 2 * s.saved} }
 
 // countSaved adds the bytes that a finished call did not have to copy to the session's

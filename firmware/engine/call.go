@@ -16,7 +16,7 @@ import (
 	"anesim/loader"
 )
 
-// ErrOutstanding reports that a call of the program is already in progress.
+// ErrOutstanding is returned when a call of the program is already in progress.
 var ErrOutstanding = errors.New("another call of the program is in progress")
 
 // ErrAborted is the error of a call that was aborted before it ended.
@@ -58,10 +58,10 @@ type Call struct {
 	ended  bool
 }
 
-// Start begins a call on the inputs that [Loaded.Set] gave. It executes nothing; see
-// [Call.Run]. It returns [ErrOutstanding] if a call of the program is in progress. The new
-// call waits for calls of other programs in progress if they share a buffer with it that
-// one of them writes; see [Call.Waiting].
+// Start begins a call on the inputs that [Loaded.Set] gave, without executing descriptors; see
+// [Call.Run]. It returns [ErrOutstanding] if a call of the program is in progress. The new call
+// waits for calls of other programs in progress that share a buffer with it, if one of the two
+// writes the buffer; see [Call.Waiting].
 func (l *Loaded) Start(ctx context.Context) (*Call, error) {
 	switch {
 	case l.session == nil:
@@ -102,9 +102,9 @@ func (c *Call) Finish() (*Result, error) {
 	return c.Result()
 }
 
-// Run executes descriptors until another program may use the engine. It returns the engine
-// time used, and whether descriptors remain. If another call used the engine last, Run
-// first waits until that call's results are in memory.
+// Run executes descriptors until another program may use the engine. It returns the engine time and
+// whether descriptors remain. If another call used the engine last, Run first waits until that
+// call's results are in memory.
 func (c *Call) Run() (took clock.Nanoseconds, more bool) {
 	if c.ended {
 		return 0, false
@@ -147,8 +147,8 @@ func (c *Call) Run() (took clock.Nanoseconds, more bool) {
 	return took + c.device.Elapsed() - at, more
 }
 
-// SwitchOut waits until the call's results are in memory and returns how long that was.
-// This is necessary before another program uses the engine.
+// SwitchOut waits until the call's results are in memory, which is necessary before another program
+// uses the engine, and returns the time that it waited.
 func (c *Call) SwitchOut() clock.Nanoseconds { return c.device.SwitchOut() }
 
 // blockedError returns the reason why the call cannot run now, or nil. The call may have to
@@ -178,8 +178,8 @@ func (c *Call) prepare() (wake clock.Nanoseconds, err error) {
 	return 0, nil
 }
 
-// observer returns a function that reports the descriptors of the next run to c.tell, or
-// nil if c.tell is nil. Times count from began before the start of the run.
+// observer returns a function that reports the descriptors of the next run to c.tell, or nil if
+// c.tell is nil. The times in the reports are relative to began.
 func (c *Call) observer(began clock.Nanoseconds) func(*regs.Task, bool, clock.Nanoseconds) {
 	if c.tell == nil {
 		return nil
@@ -189,12 +189,12 @@ func (c *Call) observer(began clock.Nanoseconds) func(*regs.Task, bool, clock.Na
 	}
 }
 
-// Tell sets the function to call when a descriptor of the following runs starts or
-// finishes. It may be nil.
+// Tell sets a function that later calls of [Call.Run] call when a descriptor starts or finishes. It
+// may be nil.
 func (c *Call) Tell(f func(queue.TaskEvent)) { c.tell = f }
 
-// Next returns the task id and the network id in the header of the next descriptor. It
-// returns false before the first run, between two dispatches and after the end of the call.
+// Next returns the task ID and the network ID in the header of the next descriptor. It returns ok =
+// false before the first run, between two dispatches and after the end of the call.
 func (c *Call) Next() (tid, nid uint32, ok bool) {
 	if c.pass == nil || c.ended || c.pass.Next() == nil {
 		return 0, 0, false
@@ -282,8 +282,8 @@ func (c *Call) startDispatch() (wake clock.Nanoseconds, err error) {
 	return d.Wake, err
 }
 
-// endDispatch reads the outputs of a dispatch, writes its statistics and swaps the state.
-// It reports whether another dispatch follows.
+// endDispatch finishes a dispatch: it reads the outputs, writes the statistics and swaps the
+// buffers of the state. It reports whether another dispatch follows.
 func (c *Call) endDispatch() (more bool, err error) {
 	l, res := c.loaded, c.res
 	res.Report = c.device.Report() // the chain has ended
@@ -329,9 +329,8 @@ func (c *Call) endDispatch() (more bool, err error) {
 	return more, nil
 }
 
-// finishSums divides the fixed energy equally among the dispatches. It then adds to the
-// result the figures of the dispatches that were not executed because they equal the last
-// one that was.
+// finishSums divides the fixed energy equally among the dispatches. It then adds to the result the
+// figures of the dispatches that were not executed, each equal to those of the last executed one.
 func (c *Call) finishSums() {
 	l, res := c.loaded, c.res
 	each := res.Report.Dispatch / clock.Nanojoules(c.ran)
@@ -385,8 +384,8 @@ func (c *Call) Abort() {
 // Over reports whether the call has ended.
 func (c *Call) Over() bool { return c.ended }
 
-// Result returns the result of a call that has ended, or the error that ended it. If the
-// call has not ended, Result returns [ErrOutstanding].
+// Result returns the result of the call after it has ended, or the error that ended it. It returns
+// [ErrOutstanding] if the call has not ended.
 func (c *Call) Result() (*Result, error) {
 	switch {
 	case !c.ended:
@@ -400,17 +399,18 @@ func (c *Call) Result() (*Result, error) {
 // A callDevice executes tasks on a call's device until the call's context is done.
 type callDevice struct{ call *Call }
 
-// SetTileEnables selects the tiles that compute.
+// SetTileEnables selects the tiles that compute: bits 2e and 2e+1 of mask are the tiles of engine
+// e.
 func (t callDevice) SetTileEnables(mask uint32) { t.call.device.SetTileEnables(mask) }
 
 // Elapsed returns the device's time.
 func (t callDevice) Elapsed() clock.Nanoseconds { return t.call.device.Elapsed() }
 
-// Execute runs one task. It returns true after a fault. It also returns true, without
-// running the task, if the context is done or the inputs cannot be written.
+// Execute runs one task and returns true if it faults. It also returns true, without running the
+// task, if the context is done or the inputs cannot be written.
 //
-// The inputs are written before the first task that the device accepts, so that none are
-// made up for a program whose first descriptor is refused.
+// The inputs are written before the first task that the device accepts, so that none are generated
+// for a program whose first descriptor is refused.
 func (t callDevice) Execute(r *regs.Task) (halt bool) {
 	c := t.call
 	if c.ctx.Err() != nil {

@@ -16,9 +16,8 @@ import (
 	"anesim/loader/lower"
 )
 
-// ownPrograms returns programs of this project: the built-in examples, layers of one and of
-// several descriptors, a network whose chain has several runs, and a program with a port of
-// 8-bit elements.
+// ownPrograms returns programs of this project: the built-in examples, layers of one and of several
+// descriptors, a network whose chain has several runs, and a program with a port of 8-bit elements.
 func ownPrograms(t *testing.T) []*loader.Program {
 	t.Helper()
 	var list []*loader.Program
@@ -57,7 +56,7 @@ func open(t *testing.T, name, text string) *anesim.Model {
 	return m
 }
 
-// eightBit returns a program whose input has elements of 8 bits.
+// eightBit returns a program whose input has 8-bit elements.
 func eightBit(t *testing.T) *loader.Program {
 	t.Helper()
 	p, err := lower.ExampleProgram("identity")
@@ -71,7 +70,7 @@ func eightBit(t *testing.T) *loader.Program {
 	return p
 }
 
-// realPrograms returns every program of the vendor's compiler that is at hand.
+// realPrograms returns the programs of the vendor's compiler whose files are present.
 func realPrograms(t *testing.T) []*loader.Program {
 	t.Helper()
 	var list []*loader.Program
@@ -101,7 +100,7 @@ func realPrograms(t *testing.T) []*loader.Program {
 	return list
 }
 
-// account is everything that a call came to, in words that can be compared.
+// account returns text with all results of a call, for comparisons.
 func account(res *engine.Result, err error) string {
 	if err != nil {
 		return "error: " + err.Error()

@@ -7,10 +7,10 @@ import (
 	"anesim/loader"
 )
 
-// hostTime returns the time that host h adds to each dispatch of a program: a fixed time,
-// and the time to copy inputs and outputs. It leaves out ports for which state returns
-// true, because their values stay on the device. Zeros and subnormal values are counted in
-// the outputs that were computed.
+// hostTime returns the time that host h adds to each dispatch of a program: a fixed time, and the
+// time to copy inputs and outputs. It excludes ports for which state returns true, because their
+// values stay on the device. The copy time depends on the zeros and subnormal values in the outputs
+// that were computed.
 func hostTime(h *host.Host, res *Result, state func(*loader.Port) bool) clock.Nanoseconds {
 	listed := uint64(max(1, len(res.Dispatches)))
 	var l host.Load

@@ -8,8 +8,8 @@ import (
 	"anesim/loader"
 )
 
-// Link links program p as [Session.Load] does. The tasks of the result's Stream have their
-// WindowTaps, which Link counts in the weights that the program has as constants.
+// Link links program p in the same way as [Session.Load]. It also sets WindowTaps in the tasks of
+// the result's Stream, which it counts in the weights that are constants of the program.
 func Link(p *loader.Program) (*loader.Linked, error) {
 	var counted map[int]regs.WindowTaps
 	c := newTapCounter(p)
@@ -47,7 +47,7 @@ func newTapCounter(p *loader.Program) *tapCounter {
 	return c
 }
 
-// count returns the WindowTaps of task t of the linked program k.
+// count returns the value of WindowTaps for task t of the linked program k.
 func (c *tapCounter) count(k *loader.Linked, t *regs.Task) int {
 	if w := t.Groups.Common.ConvCfg; t.Groups.Planar() || w.Kh()*w.Kw() <= 1 {
 		return 0

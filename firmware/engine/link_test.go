@@ -14,8 +14,8 @@ import (
 	"anesim/loader/lower"
 )
 
-// dilated returns the program of a convolution whose window has 3x5 rows and columns, of which 2x3
-// have weights. If row is not negative, that row of weights is zero.
+// dilated returns the program of a convolution with a window of 3x5 rows and columns, of which 2x3
+// have weights. If row is not negative, the weights of that row are zero.
 func dilated(t *testing.T, row int) *loader.Program {
 	t.Helper()
 	l := layer.Conv(layer.Shape{N: 1, C: 4, H: 8, W: 9}, 20, layer.Window{Kh: 3, Kw: 5, Sy: 1, Sx: 1})

@@ -46,17 +46,17 @@ func (l *Loaded) Bytes() uint64 { return l.bytes }
 // Unloaded reports whether the program was removed from memory.
 func (l *Loaded) Unloaded() bool { return l.session == nil }
 
-// UnderWay returns the program's call in progress, or nil if there is none.
+// UnderWay returns the call of the program that is in progress, or nil if there is none.
 func (l *Loaded) UnderWay() *Call { return l.current }
 
-// State returns the pairs of ports that [Loaded.Alias] connected, in the order of the
-// calls.
+// State returns the pairs of ports that [Loaded.Alias] connected, in the order in which it was
+// called.
 func (l *Loaded) State() []StateAlias { return slices.Clone(l.state) }
 
 // A StateAlias names an output whose values become an input of the program's next call.
 type StateAlias struct{ Output, Input string }
 
-// ErrUnloaded reports an operation on a program that was removed from memory.
+// ErrUnloaded is returned for an operation on a program that was removed from memory.
 var ErrUnloaded = errors.New("program is unloaded")
 
 // An AliasError reports an output that cannot become an input, and why.
@@ -134,9 +134,8 @@ func (l *Loaded) Alias(output, input string) error {
 	return l.addAlias(a, out, in)
 }
 
-// addAlias allows reading and writing in the buffers of both ports, and adds a to the
-// program's state. It returns an *[AliasError] if the program does not link with the
-// buffers swapped.
+// addAlias allows reading and writing in the buffers of both ports and adds a to the program's
+// state. It returns an *[AliasError] if the program does not link with the buffers swapped.
 func (l *Loaded) addAlias(a StateAlias, out, in *loader.Port) error {
 	before := slices.Clone(l.program.Segments)
 	for i := range l.program.Segments {
@@ -173,8 +172,8 @@ func portNames(ports func(func(*loader.Port) bool)) (names []string) {
 	return names
 }
 
-// link returns the program linked with its current buffers. It keeps the result for each
-// set of buffers.
+// link returns the program linked with its current buffers, and caches the result for each set of
+// buffers.
 func (l *Loaded) link() (*loader.Linked, error) {
 	if k, ok := l.linked[l.program.BARs]; ok {
 		return k, nil
@@ -278,9 +277,9 @@ func withParameter(p *loader.Program, name string, value uint64) (*loader.Progra
 	return &q, params.SetShape(&q, name, value)
 }
 
-// Unload removes the program from memory. It aborts the call in progress. Ports of other
-// programs that use buffers of this program move back to their own buffers; calls of those
-// programs in progress are aborted too.
+// Unload removes the program from memory and aborts its call in progress. Ports of other programs
+// that use buffers of this program return to their own buffers, and calls of those programs in
+// progress are aborted too.
 func (l *Loaded) Unload() {
 	if l.session == nil {
 		return
@@ -326,15 +325,15 @@ const (
 	maxEvolving = 1 << 20
 )
 
-// Listed returns how many of repeat dispatches a result should list if each dispatch has
-// the given number of tasks. It limits the list to a few thousand tasks but lists at least
-// two dispatches, because the first may start in another state than the others.
+// Listed returns how many of repeat dispatches a result should list if each has the given number of
+// tasks. It limits the list to a few thousand tasks, but to no fewer than two dispatches, because
+// the first may start in another state than the others.
 func Listed(repeat, tasks int) int {
 	return min(repeat, max(2, maxListed/max(1, tasks)))
 }
 
-// restoreInputs makes the given inputs, which a call did not write after all, available to
-// the next call. Inputs that were set since then are kept.
+// restoreInputs makes inputs that a call did not write available to the next call. It keeps inputs
+// that were set in the meantime.
 func (l *Loaded) restoreInputs(inputs map[string][]float16.Float16) {
 	for name, data := range inputs {
 		if _, set := l.inputs[name]; !set {

@@ -15,8 +15,8 @@ import (
 // DefaultMemory is the default size of device memory in bytes, 8 GiB as in the smallest M1.
 const DefaultMemory = 8 << 30
 
-// Options configures a [Session]. The zero value computes times but no values on an M1,
-// without the time of a host.
+// Options configures a [Session]. The zero value times calls on an M1, without computing values and
+// without a host.
 type Options struct {
 	Chip hw.Chip   // the zero value is hw.M1
 	Host host.Host // adds its time to the wall time; the zero value adds nothing
@@ -60,8 +60,8 @@ type OptionError struct {
 
 func (e *OptionError) Error() string { return fmt.Sprintf("option %s: %s", e.Option, e.What) }
 
-// WithDefaults returns a copy of o with the defaults filled in. It returns an
-// *[OptionError] if an option is invalid.
+// WithDefaults returns a copy of o in which zero values are replaced by defaults. It returns an
+// *[OptionError] if an option is not valid.
 func (o Options) WithDefaults() (Options, error) {
 	bad := func(option, format string, args ...any) (Options, error) {
 		return o, &OptionError{option, fmt.Sprintf(format, args...)}
@@ -102,8 +102,8 @@ func checkChip(c *hw.Chip) error {
 	return nil
 }
 
-// PowerTimes returns how long the engine needs to wake up after idle gaps, for the chip and
-// the power policy of o.
+// PowerTimes returns how long the engine stays on while idle and how long it needs to wake up, for
+// the chip and the power policy of o.
 func (o *Options) PowerTimes() firmware.PowerTimes {
 	c := &o.Chip
 	return firmware.PowerTimes{
@@ -115,10 +115,10 @@ func (o *Options) PowerTimes() firmware.PowerTimes {
 	}.With(o.Power)
 }
 
-// Waiting returns a function that computes the energy that the engine draws while it waits
-// for time t after work on a number of MAC engines. With a policy that keeps the power
-// rails on, the engine draws power during the whole wait. Without gating all engines draw
-// power. Otherwise the hold times of the chip and of the host's software apply.
+// Waiting returns a function that computes the energy that the engine draws while it waits for a
+// time t after work on the given number of MAC engines. If the policy keeps the power rails on, the
+// engine draws power during the whole wait; without gating, all engines draw power. Otherwise the
+// hold times of the chip and of the host's software apply.
 func (o *Options) Waiting() func(engines int, t clock.Nanoseconds) clock.Nanojoules {
 	held, policy := o.Chip.Holding(o.Host.Hold), o.Power
 	if policy.AlwaysOn || policy.Hysteresis > 0 {

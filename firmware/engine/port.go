@@ -13,7 +13,7 @@ import (
 	"anesim/loader"
 )
 
-// A PortError reports a port whose values the model cannot write or read, and why.
+// A PortError reports a port whose values cannot be written or read.
 type PortError struct {
 	Port *loader.Port
 	What string
@@ -27,7 +27,7 @@ func (e *PortError) Error() string {
 // Unwrap returns the cause of the error, e.Err, which may be nil.
 func (e *PortError) Unwrap() error { return e.Err }
 
-// Elements returns the number of elements of port p, the product of its extents.
+// Elements returns the number of elements of port p, which is the product of its extents.
 func Elements(p *loader.Port) int {
 	n := 1
 	for _, d := range p.Shape {
@@ -143,8 +143,8 @@ func transferPort(mem *dma.Memory, p *loader.Port, data []float16.Float16, write
 	return nil
 }
 
-// PseudoRandom returns n fp16 values in the range -1 to 1, excluding 1. They depend only on
-// name, such as that of an input, and on seed.
+// PseudoRandom returns n fp16 values from -1 up to, but not including, 1. They depend only on seed
+// and name, such as the name of an input.
 func PseudoRandom(name string, n int, seed uint64) []float16.Float16 {
 	hash := fnv.New64a()
 	hash.Write([]byte(name))
@@ -161,16 +161,15 @@ func PseudoRandom(name string, n int, seed uint64) []float16.Float16 {
 	return data
 }
 
-// convertToTruthValues replaces each generated fp16 value in data by two bytes that are 0
-// or 1 each, as a port with 8-bit elements expects.
+// convertToTruthValues replaces each generated fp16 value in data by two bytes that are 0 or 1
+// each, as ports with 8-bit elements expect.
 func convertToTruthValues(data []float16.Float16) {
 	for i, h := range data {
 		data[i] = h>>15 | h>>5&1<<8
 	}
 }
 
-// An InputError reports values for an input that the program does not have or that has
-// another number of elements.
+// An InputError reports values for an input that the program does not have, or of the wrong number.
 type InputError struct {
 	Name string
 	What string

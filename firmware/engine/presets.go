@@ -5,8 +5,8 @@ import (
 	"anesim/hw/spelling"
 )
 
-// HostByName returns the host preset with the given name. The preset "none" adds no time to
-// a call. If there is no such preset, the error lists the names of all presets.
+// HostByName returns the host preset with the given name. The preset "none" adds no time to a call.
+// The error for an unknown name lists all names.
 func HostByName(name string) (host.Host, error) {
 	h, err := host.ByName(name)
 	if err == nil {

@@ -20,7 +20,7 @@ type Tensor struct {
 	Data []float16.Float16
 }
 
-// A Result holds the outcome of one call: outputs, figures, limits and dispatches.
+// A Result holds the outcome of one call: its outputs, costs, limits and dispatches.
 type Result struct {
 	Program    *loader.Program
 	Report     *hw.Report        // covers all dispatches

@@ -21,11 +21,11 @@ type Job struct {
 	Executed     func(*regs.Task) // see [Call]
 }
 
-// Run runs a program in a new session and returns the result. Faults of the device are part
-// of the result.
+// Run loads program p into a new session, runs it as job says, and returns the result. Faults of
+// the device are part of the result.
 //
-// Run returns an error of [New], [Session.Load] or [Loaded.Alias], an *[OptionError], a
-// *[PortError], or the error of ctx, which ends the run between two descriptors.
+// The error is one of [New], [Session.Load] or [Loaded.Alias], an *[OptionError], a *[PortError],
+// or the error of ctx, which ends the run between two descriptors.
 func Run(ctx context.Context, p *loader.Program, o Options, job Job) (*Result, error) {
 	s, err := New(o)
 	if err != nil {

@@ -15,11 +15,11 @@ import (
 // pageSize is the unit of device memory that programs and buffers are aligned to.
 const pageSize = loader.PageSize
 
-// A Session is an engine with its memory, in which programs are loaded once and called many
-// times. The firmware boots once, and the power domains keep their state between calls. The
-// outputs of one call can be inputs of the next without being copied.
+// A Session is an engine with its memory, in which programs are loaded once and called many times.
+// The firmware boots once, and the power domains keep their state between calls. The outputs of one
+// call can be inputs of the next without a copy.
 //
-// Only one goroutine at a time may use a session.
+// A Session must not be used by several goroutines at once.
 type Session struct {
 	options  Options
 	mem      *dma.Memory
@@ -46,8 +46,8 @@ func (e *NoMemoryError) Error() string {
 	return fmt.Sprintf("%s needs %d bytes of device memory, but only %d of %d are free", e.What, e.Need, e.Free, e.Memory)
 }
 
-// New starts an engine with options o. It returns an *[OptionError] or a
-// *[firmware.InitError] if an option or the init table is invalid.
+// New starts an engine with options o. It returns an *[OptionError] or a *[firmware.InitError] if
+// an option or the init table is not valid.
 func New(o Options) (*Session, error) {
 	o, err := o.WithDefaults()
 	if err != nil {
@@ -78,7 +78,7 @@ func (s *Session) Options() *Options { return &s.options }
 // Controller returns the model of the engine's firmware.
 func (s *Session) Controller() *firmware.Controller { return s.ctl }
 
-// Override replaces the list of register overrides. It applies to calls that start later.
+// Override replaces the list of register overrides for calls that start later.
 func (s *Session) Override(list []firmware.Override) {
 	s.options.Overrides, s.ctl.Overrides = list, list
 }
@@ -97,10 +97,10 @@ func (s *Session) SetChip(c hw.Chip) error {
 // Used returns the number of bytes of memory that programs and buffers occupy.
 func (s *Session) Used() uint64 { return s.used }
 
-// Load places a program in memory and sets the parameters of Options.Bind. The program
-// keeps the addresses it was linked for if they are free, and otherwise moves up to the
-// lowest free ones. Load returns a *[NoMemoryError] if memory is short, or an error of
-// linking the program or of [Loaded.Bind].
+// Load places a program in memory and sets the parameters in Options.Bind. The program keeps the
+// addresses for which it was linked if they are free, and otherwise moves to the lowest free ones
+// above them. Load returns a *[NoMemoryError] if memory is short, or an error of linking the
+// program or of [Loaded.Bind].
 func (s *Session) Load(p *loader.Program) (*Loaded, error) {
 	whole, need := addressRange{lo: ^uint64(0)}, uint64(0)
 	for i := range p.Segments {
@@ -143,8 +143,8 @@ func (s *Session) Load(p *loader.Program) (*Loaded, error) {
 	return l, nil
 }
 
-// findFree returns the lowest free range of addresses that is as long as want, does not
-// start below it, and has the same offset in a page.
+// findFree returns the lowest free range of addresses that has the length of want, does not start
+// below it, and has the same offset in a page.
 func (s *Session) findFree(want addressRange) addressRange {
 	at := want.lo
 	for _, r := range s.spans {
@@ -172,26 +172,26 @@ func (s *Session) markFree(r addressRange) {
 	}
 }
 
-// relocate returns a copy of p in which all addresses are increased by the given number of
-// bytes. It drops guard segments, which have no memory. The descriptors do not change,
-// because they refer to buffers by index.
-func relocate(p *loader.Program, by uint64) *loader.Program {
+// relocate returns a copy of p with all addresses increased by offset bytes. It drops guard
+// segments, which have no memory. The descriptors do not change, because they refer to buffers by
+// index.
+func relocate(p *loader.Program, offset uint64) *loader.Program {
 	q := *p
 	q.Segments, q.Ports = nil, slices.Clone(p.Ports)
 	for _, s := range p.Segments {
 		if s.Size > 0 && s.Prot != 0 {
-			s.Addr += by
+			s.Addr += offset
 			q.Segments = append(q.Segments, s)
 		}
 	}
 	for i := range q.Ports {
-		q.Ports[i].Address += by
+		q.Ports[i].Address += offset
 	}
 	for i, a := range q.BARs {
 		if a != 0 {
-			q.BARs[i] = a + by
+			q.BARs[i] = a + offset
 		}
 	}
-	q.TextAddr += by
+	q.TextAddr += offset
 	return &q
 }

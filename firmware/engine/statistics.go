@@ -9,9 +9,9 @@ import (
 	"anesim/hw/dma"
 )
 
-// Reserve allocates a buffer of size bytes that does not belong to any program, and returns
-// its device address. The name is used in messages only. Reserve returns a *[NoMemoryError]
-// if memory is short.
+// Reserve allocates a buffer of size bytes that belongs to no program, and returns its device
+// address. The name is only used in messages. Reserve returns a *[NoMemoryError] if memory is
+// short.
 func (s *Session) Reserve(name string, size uint64) (address uint64, err error) {
 	if free := s.options.Memory - min(s.used, s.options.Memory); size > free {
 		return 0, &NoMemoryError{name, size, free, s.options.Memory}
@@ -27,10 +27,10 @@ func (s *Session) Reserve(name string, size uint64) (address uint64, err error) 
 	return r.lo, nil
 }
 
-// Release frees the buffer of [Session.Reserve] at address and reports whether there was
-// one. Ports that use the buffer move back to their own buffers; calls of their programs in
-// progress are aborted. A program that writes its statistics to the buffer needs another
-// buffer before its next call.
+// Release frees the buffer that [Session.Reserve] allocated at address, and reports whether there
+// was one. Ports that use the buffer return to their own buffers, and calls of their programs in
+// progress are aborted. A program that writes its statistics to the buffer needs another buffer
+// before its next call.
 func (s *Session) Release(address uint64) bool {
 	for _, r := range s.reserved {
 		if r.lo == address {
@@ -45,17 +45,16 @@ func (s *Session) Release(address uint64) bool {
 	return false
 }
 
-// Read returns a copy of the n bytes of device memory at address. It returns an error if
-// they are not inside one segment.
+// Read returns a copy of the n bytes of device memory at address. It returns an error unless they
+// are inside one segment.
 func (s *Session) Read(address, n uint64) ([]byte, error) {
 	b, err := s.mem.Bytes(address, n)
 	return append([]byte(nil), b...), err
 }
 
 // Statistics makes each later call of the program write its statistics to the size bytes at
-// address, in the format of [firmware.ReadStatistics]. Calls write nothing if address is 0
-// or if size is too small for the header. Statistics returns an error if the bytes are not
-// inside one buffer.
+// address, in the format of [firmware.ReadStatistics]. Nothing is written if address is 0 or size
+// is too small for the header. Statistics returns an error unless the bytes are inside one buffer.
 func (l *Loaded) Statistics(address, size uint64) error {
 	if l.session == nil {
 		return ErrUnloaded

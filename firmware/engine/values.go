@@ -40,8 +40,8 @@ func (c *Call) isInMemory(port *loader.Port) bool {
 	return lent || c.loaded.written
 }
 
-// inputLimits returns a limit if the inputs without values have more than MaxMadeUp
-// elements together, or the limits of memoryLimits.
+// inputLimits returns a limit if the inputs without values have more than MaxMadeUp elements in
+// total, and the limits of memoryLimits otherwise.
 func (c *Call) inputLimits() []evidence.Limit {
 	room := MaxMadeUp
 	for port := range c.loaded.program.Inputs() {
@@ -60,8 +60,8 @@ func (c *Call) inputLimits() []evidence.Limit {
 	return c.memoryLimits()
 }
 
-// memoryLimits returns a limit if the tensors of the call occupy more than maxWritten
-// bytes. Rows are aligned to 64 bytes, so even tensors with few elements may be that large.
+// memoryLimits returns a limit if the tensors of the call occupy more than maxWritten bytes of
+// memory. Rows are aligned to 64 bytes, so even tensors with few elements may be that large.
 func (c *Call) memoryLimits() []evidence.Limit {
 	p := c.loaded.program
 	room, ports := uint64(maxWritten), map[uint64]bool{}
@@ -152,7 +152,7 @@ func (c *Call) readOutputs() (list []Tensor, err error) {
 	return list, nil
 }
 
-// clonePort returns a copy of port p, which later bindings do not change.
+// clonePort returns a copy of port p that later bindings do not change.
 func clonePort(p *loader.Port) *loader.Port {
 	q := *p
 	return &q

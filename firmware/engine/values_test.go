@@ -14,7 +14,8 @@ import (
 	"anesim/loader/lower"
 )
 
-// edited returns the bare chain of the conv example with text replaced in its descriptors.
+// edited returns the descriptor chain of the conv example after replacing text in its descriptors;
+// oldnew holds pairs of strings as for strings.NewReplacer.
 func edited(t *testing.T, oldnew ...string) *loader.Program {
 	t.Helper()
 	p, err := lower.ExampleProgram("conv")

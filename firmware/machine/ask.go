@@ -39,10 +39,10 @@ func (p *player) askBroker(words []string) error {
 	return nil
 }
 
-// Ask sends a request for the program with the given token through broker client b. When it
-// is that client's turn, driver client c sends the command. Ask returns the driver's return
-// value: driver.NotFound if there is no such program. The program counts as resident at the
-// broker until the request ends. The error is not nil if the broker denies the request.
+// Ask sends a request for the program with the given token through broker client b. When it is the
+// turn of b, driver client c sends the command. Ask returns the driver's return value, which is
+// [driver.NotFound] if there is no such program. The program counts as resident at the broker until
+// the request ends. The error is not nil if the broker denies the request.
 func (m *Machine) Ask(b *broker.Client, c *driver.Client, token, sequence uint64) (ret driver.Return, err error) {
 	slot := int32(token) - 1
 	l := m.Program(slot)

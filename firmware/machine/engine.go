@@ -55,8 +55,8 @@ type procedure struct {
 	bars   []string // run-time parameters, indexed by their number in custom bars
 }
 
-// Load loads the model that a load command names. Each procedure gets its own copy of the
-// container's segments; on a real engine they share them.
+// Load loads the model at the address that command p gives, and returns its number of procedures.
+// Each procedure gets its own copy of the container's segments; on a real engine they share them.
 func (x *executor) Load(slot int32, p command.Program) (procedures uint32, s command.Status) {
 	i := int((p.Address - imageBase) / imageSize)
 	if p.Address < imageBase || i >= len(x.models) || p.Address != imageBase+uint64(i)*imageSize {
@@ -92,7 +92,7 @@ func (x *executor) Load(slot int32, p command.Program) (procedures uint32, s com
 	return uint32(len(programs)), command.OK
 }
 
-// Unload removes a slot's program from memory and drops its remaining calls.
+// Unload removes the program in a slot from memory and drops its remaining calls.
 func (x *executor) Unload(slot int32) {
 	r := x.programs[slot]
 	if r == nil {
@@ -204,7 +204,7 @@ func (x *executor) Quiesce() command.Status {
 	return command.OK
 }
 
-// Power switches the power domains.
+// Power turns the power domains on or off.
 func (x *executor) Power(on bool) command.Status {
 	if on {
 		x.session.Controller().Wake(1)

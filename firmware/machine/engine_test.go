@@ -11,7 +11,7 @@ import (
 	"anesim/firmware/engine"
 )
 
-// twoProcedures is a container of two.
+// twoProcedures returns a container with two procedures.
 func twoProcedures(t *testing.T) *anesim.Model {
 	t.Helper()
 	m, err := anesim.Procedures(1, "add c=4 w=8", "relu c=4 w=8")
@@ -21,7 +21,8 @@ func twoProcedures(t *testing.T) *anesim.Model {
 	return m
 }
 
-// script plays lines that all have to hold.
+// script plays a script and returns the transcript. It fails the test if a step fails or an
+// expectation is not met.
 func script(t *testing.T, text string) string {
 	t.Helper()
 	out, err := play(text)

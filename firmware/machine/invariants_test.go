@@ -7,7 +7,7 @@ import (
 	"anesim/firmware/command"
 )
 
-// check holds the machine to what is true at all times.
+// check fails the test if a condition that must hold at all times does not hold for the machine.
 func (w *walk) check() {
 	m := w.m
 	fail := func(format string, args ...any) { w.t.Helper(); w.t.Errorf(format, args...) }
@@ -54,7 +54,7 @@ func (w *walk) check() {
 	w.checkMemory()
 }
 
-// checkMemory makes sure that programs and buffers do not overlap.
+// checkMemory fails the test if programs or buffers overlap.
 func (w *walk) checkMemory() {
 	var spans [][2]uint64
 	for _, r := range w.m.engine.programs {
@@ -77,7 +77,7 @@ func (w *walk) checkMemory() {
 	}
 }
 
-// end lets everybody go and finds nothing left.
+// end closes all clients and fails the test if programs, buffers or requests remain.
 func (w *walk) end() {
 	m := w.m
 	for len(w.clients) > 0 {

@@ -91,8 +91,8 @@ func (m *Machine) Add(name string, model engine.Source) (address uint64, err err
 	return imageBase + uint64(len(m.engine.models)-1)*imageSize, nil
 }
 
-// Image returns the address of the model that [Machine.Add] added under the given name. It
-// returns false if there is none.
+// Image returns the address of the model that [Machine.Add] added under the given name, and whether
+// there is one.
 func (m *Machine) Image(name string) (address uint64, ok bool) {
 	i := slices.IndexFunc(m.engine.models, func(x *image) bool { return x.name == name })
 	return imageBase + uint64(i)*imageSize, i >= 0
@@ -115,8 +115,8 @@ func (m *Machine) Driver() *driver.Driver { return m.driver }
 // Broker returns the model of the system service that schedules the requests of clients.
 func (m *Machine) Broker() *broker.Broker { return m.broker }
 
-// Waiting returns the number of requests that wait for an event and are not in a task queue
-// yet.
+// Waiting returns the number of requests that wait for an event and are therefore not in a task
+// queue yet.
 func (m *Machine) Waiting() int { return len(m.engine.parked) }
 
 // Hold sets whether requests stay in the task queues until [Machine.Step] or
@@ -124,8 +124,7 @@ func (m *Machine) Waiting() int { return len(m.engine.parked) }
 // replies.
 func (m *Machine) Hold(on bool) { m.engine.held = on }
 
-// Step executes one run of descriptors from the task queues. It returns false if there is
-// nothing to run.
+// Step executes one run of descriptors from the task queues. It returns false if there is none.
 func (m *Machine) Step() (bool, error) { return m.engine.step() }
 
 // Drain runs all requests in the task queues, including requests that become ready
@@ -253,7 +252,7 @@ func (m *Machine) Map(_, size uint64) (address uint64, ok bool) {
 	return address, true
 }
 
-// Unmap frees a buffer of [Machine.Map] and drops all requests that use it. It returns
+// Unmap frees a buffer that [Machine.Map] allocated and drops all requests that use it. It returns
 // false if there is no such buffer.
 func (m *Machine) Unmap(address uint64) bool {
 	if _, ok := m.engine.buffers[address]; !ok {
@@ -266,8 +265,8 @@ func (m *Machine) Unmap(address uint64) bool {
 	return m.engine.session.Release(address)
 }
 
-// Signal advances a shared event to the value in e and queues the requests that were waiting for
-// it. It also runs them, unless requests are held.
+// Signal advances an event to the value in e and queues the requests that were waiting for it. It
+// also runs them, unless requests are held.
 func (m *Machine) Signal(e command.Event) {
 	m.engine.events.Signal(e)
 	m.engine.submitReady()
@@ -280,8 +279,8 @@ func (m *Machine) Signal(e command.Event) {
 // signaled.
 func (m *Machine) Event(id uint32) uint64 { return m.engine.events.Value(id) }
 
-// ReadRegister returns the engine register at a byte address. It returns false if the
-// address is misaligned.
+// ReadRegister returns the engine register at a byte address, and false if the address is
+// misaligned.
 func (m *Machine) ReadRegister(address uint64) (uint32, bool) {
 	v, err := m.engine.session.Controller().MMIO().Load(address)
 	return v, err == nil

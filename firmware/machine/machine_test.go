@@ -93,7 +93,8 @@ func TestProgramsByWayOfTheDriver(t *testing.T) {
 	}
 }
 
-// throughDriver runs a model the whole way, and leaves the machine at rest.
+// throughDriver runs a model through the driver, from opening the device to releasing the program,
+// and returns the result.
 func throughDriver(t *testing.T, m *Machine, model *anesim.Model) (*engine.Result, driver.Return) {
 	t.Helper()
 	address, err := m.Add("model", model)
@@ -179,7 +180,7 @@ func TestRecordedRunsReplay(t *testing.T) {
 	}
 }
 
-// record writes the messages of a run to w.
+// record writes a script that repeats a run to w.
 func record(w io.Writer, model string, res *anesim.Result) error {
 	o, p := &res.Options, &res.Programs[0].Result
 	return WriteRecording(w, model, &engine.Options{Chip: o.Chip, Host: o.Host, Seed: o.Seed, Values: o.Values}, p, p.Outputs)

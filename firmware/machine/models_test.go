@@ -10,7 +10,7 @@ import (
 	"anesim/firmware/engine"
 )
 
-// sharedFiles lists the real programs that are there.
+// sharedFiles returns the file names of the real programs that are present.
 func sharedFiles() []string {
 	dir := filepath.Join("..", "..", "..", "shared", "programs")
 	files, _ := filepath.Glob(filepath.Join(dir, "*.hwx"))
@@ -18,7 +18,7 @@ func sharedFiles() []string {
 	return append(files, texts...)
 }
 
-// checksums returns the checksums of outputs, by port.
+// checksums returns the checksum of each output as text, with the names of the ports.
 func checksums(outputs []engine.Tensor) string {
 	var b strings.Builder
 	for _, o := range outputs {

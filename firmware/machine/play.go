@@ -56,7 +56,7 @@ type outcome struct {
 	names []string
 }
 
-// Models opens the models that the model steps of a script name.
+// Models opens the models that the model steps of a [Script] name.
 type Models interface {
 	// Builtin returns the program that is built into anesim.
 	Builtin() engine.Source
@@ -117,8 +117,8 @@ func (p *player) start(ctx context.Context) (err error) {
 	return nil
 }
 
-// notify counts a message that the controller sent on its own, and writes it unless it only
-// reports the success of a call.
+// notify counts a message that the controller sent unasked, and writes it to the transcript unless
+// it only reports the success of a call.
 func (p *player) notify(m command.Message) {
 	p.notified[m.ID.String()]++
 	n, err := command.ReadNotice(m.Body)
@@ -133,7 +133,8 @@ func (p *player) notify(m command.Message) {
 	}
 }
 
-// report records and writes the outcome of a step.
+// report records the outcome of a step, whose other names are in names, and writes it to the
+// transcript.
 func (p *player) report(text string, names ...string) {
 	p.outcome = outcome{text, names}
 	fmt.Fprintf(p.w, "  -> %s\n", text)
@@ -377,16 +378,16 @@ func (p *player) reportReturn(r driver.Return) {
 	p.report(text, name, fmt.Sprintf("%#x", uint32(r)))
 }
 
-// parseNumber parses the number that kv has for a key. It returns other if the key is
-// missing, and an error if the number is not between -1 and most.
-func parseNumber(kv map[string]string, key string, other, most int64) (int64, error) {
+// parseNumber parses the number that kv has for a key. It returns fallback if the key is missing,
+// and an error unless the number is between -1 and limit.
+func parseNumber(kv map[string]string, key string, fallback, limit int64) (int64, error) {
 	v, ok := kv[key]
 	if !ok {
-		return other, nil
+		return fallback, nil
 	}
 	n, err := strconv.ParseInt(v, 0, 64)
-	if err != nil || n < -1 || n > most {
-		return 0, fmt.Errorf("invalid %s=%s; want a number from -1 to %d", key, v, most)
+	if err != nil || n < -1 || n > limit {
+		return 0, fmt.Errorf("invalid %s=%s; want a number from -1 to %d", key, v, limit)
 	}
 	return n, nil
 }

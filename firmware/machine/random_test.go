@@ -72,8 +72,8 @@ func (c *walkCounts) add(o *walkCounts) {
 	c.switches += o.switches
 }
 
-// randomModels are a layer, a chain of several runs, a container of several procedures and
-// a program with a run-time parameter.
+// randomModels returns a layer, a chain of several runs, a container of several procedures, and a
+// program with a run-time parameter.
 func randomModels(t *testing.T) []*anesim.Model {
 	t.Helper()
 	var list []*anesim.Model
@@ -134,7 +134,7 @@ func newWalk(t *testing.T, seed uint64, models []*anesim.Model, values bool) *wa
 	return w
 }
 
-// pick is one of a list.
+// pick returns a random element of list.
 func pick[T any](r *rand.Rand, list ...T) T { return list[r.IntN(len(list))] }
 
 func (w *walk) step() {
@@ -191,8 +191,8 @@ func (w *walk) step() {
 	}
 }
 
-// settle does what calls need before they run: a boot, a program with its processes, a
-// client's program that is prepared.
+// settle does the steps that calls require: a boot, a program with its processes, and a prepared
+// program of a client.
 func (w *walk) settle() {
 	r := w.r
 	send := func(id command.ID, h command.Header, body []byte) {
@@ -233,7 +233,7 @@ func (w *walk) settle() {
 
 func (w *walk) client() *walkClient { return w.clients[w.r.IntN(len(w.clients))] }
 
-// join makes a client with some of the rights.
+// join opens a client with random rights.
 func (w *walk) join() {
 	r := w.r
 	if len(w.clients) > 12 {
@@ -274,7 +274,8 @@ func (w *walk) leave(i int) {
 	}
 }
 
-// header is one of a small world, so that commands meet.
+// header returns a header with random small numbers, so that commands often refer to the same
+// programs and processes.
 func (w *walk) header(id command.ID) command.Header {
 	r := w.r
 	h := command.Header{ID: id, Priority: uint32(r.IntN(8)), Program: int32(r.IntN(4)), Process: int32(r.IntN(3)), Procedure: pick(r, uint32(0), 0, 0, 1)}
@@ -341,7 +342,7 @@ func (w *walk) buffer() uint64 {
 	return w.buffers[w.r.IntN(len(w.buffers))]
 }
 
-// command puts any of the commands on a channel: those that undo everything seldom.
+// command sends a random command on a random channel. Commands that undo everything are rare.
 func (w *walk) command() {
 	r := w.r
 	id := command.ID(r.IntN(command.Commands))
@@ -370,7 +371,7 @@ func (w *walk) command() {
 	w.counted(before, w.m.Ledger(), reply)
 }
 
-// garbage is bytes that need be no message.
+// garbage sends random bytes, which need not be a valid message.
 func (w *walk) garbage() {
 	w.counts.commands++
 	b := make([]byte, w.r.IntN(64))
@@ -382,7 +383,8 @@ func (w *walk) garbage() {
 	w.counted(before, w.m.Ledger(), reply)
 }
 
-// counted holds one message to what the ledger made of it: one more in exactly one column.
+// counted fails the test unless the ledger counts one message more in b than in a, in the column
+// that the reply r belongs to.
 func (w *walk) counted(a, b command.Ledger, r command.Reply) {
 	answered, refused, dropped := b.Answered-a.Answered, b.Refused-a.Refused, b.Dropped-a.Dropped
 	ok := b.Received-a.Received == 1 && answered+refused+dropped == 1
@@ -399,7 +401,7 @@ func (w *walk) counted(a, b command.Ledger, r command.Reply) {
 	}
 }
 
-// call makes a call of any selector, mostly of its size.
+// call calls a random selector, mostly with arguments of the right sizes.
 func (w *walk) call() {
 	r := w.r
 	w.counts.calls++

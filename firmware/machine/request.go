@@ -28,8 +28,8 @@ type request struct {
 	faults int
 }
 
-// validate returns OK if the call's buffers exist, its ports can be bound, and every buffer
-// is large enough for its port. Otherwise it returns the status to refuse the call with.
+// validate returns OK if the call's buffers exist, its ports can be bound, and every buffer is
+// large enough for its port. Otherwise it returns the status with which the call is refused.
 func (q *request) validate() command.Status {
 	p := q.procedure.loaded.Program()
 	for _, b := range q.call.Buffers {
@@ -57,8 +57,8 @@ func (q *request) status() command.Status {
 	return command.OK
 }
 
-// Run executes the call's next run of descriptors. A program's buffers exist once, so if
-// another call in progress uses them, Run runs that call instead, whatever its priority.
+// Run executes the call's next run of descriptors. If another call in progress uses the program's
+// buffers, which exist once, Run runs that call instead, whatever the priorities are.
 func (q *request) Run() (took clock.Nanoseconds, more bool) {
 	if q.done { // another request has run this one to its end
 		return 0, false
@@ -86,8 +86,8 @@ func (q *request) Run() (took clock.Nanoseconds, more bool) {
 	return took, more
 }
 
-// findBlocking returns the request in progress that q must wait for: one for the same
-// procedure if there is one, otherwise the oldest, or nil.
+// findBlocking returns the request in progress for which q must wait, or nil if there is none. It
+// prefers one for the same procedure, and otherwise the oldest.
 func (x *executor) findBlocking(q *request) (first *request) {
 	for _, id := range slices.Sorted(maps.Keys(x.pending)) {
 		o := x.pending[id]
@@ -134,8 +134,8 @@ func (q *request) bind(l *engine.Loaded) (err error) {
 	return err
 }
 
-// finish ends the call: it restores the program's bindings, signals the call's events, and
-// informs the machine that the call has ended.
+// finish ends the call: it restores the program's bindings, signals the call's events, and reports
+// the end of the call to the machine.
 func (q *request) finish() {
 	q.done = true
 	if q.unbind != nil {
@@ -152,8 +152,8 @@ func (q *request) finish() {
 	q.executor.ended(q)
 }
 
-// Abort ends the call without executing its remaining descriptors, and restores the
-// bindings of its program.
+// Abort ends the call without executing its remaining descriptors, and restores the bindings of its
+// program.
 func (q *request) Abort() {
 	if q.pass != nil {
 		q.pass.Abort()

@@ -33,8 +33,8 @@ type scriptLine struct {
 	words  []string
 }
 
-// A ScriptError reports a line of a script that is malformed, fails, or expects something
-// else than what happened.
+// A ScriptError reports a line of a script that is malformed, that fails, or whose expectation is
+// not met.
 type ScriptError struct {
 	Line int
 	What string
@@ -93,8 +93,8 @@ func ReadScript(data []byte) (*Script, error) {
 	return s, nil
 }
 
-// parsePairs parses words of the form key=value. A word without = has an empty value. It
-// returns an error for a key that is not known or repeated.
+// parsePairs parses words of the form key=value. A word without = has an empty value. It returns an
+// error if a key is not among known or occurs twice.
 func parsePairs(words []string, known ...string) (map[string]string, error) {
 	m := map[string]string{}
 	for _, w := range words {

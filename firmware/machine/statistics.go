@@ -46,16 +46,16 @@ func (m *Machine) WriteStatistics(w io.Writer) error {
 	return err
 }
 
-// plural returns n followed by the noun what in the form for that number, such as "2 switches".
-func plural[N ~int | ~int64 | ~uint | ~uint32 | ~uint64](n N, what string) string {
+// plural returns n followed by the noun in the form for that number, such as "2 switches".
+func plural[N ~int | ~int64 | ~uint | ~uint32 | ~uint64](n N, noun string) string {
 	switch {
 	case n == 1:
-	case strings.HasSuffix(what, "ch"):
-		what += "es"
+	case strings.HasSuffix(noun, "ch"):
+		noun += "es"
 	default:
-		what += "s"
+		noun += "s"
 	}
-	return fmt.Sprintf("%d %s", n, what)
+	return fmt.Sprintf("%d %s", n, noun)
 }
 
 func residentModels(b *broker.Broker) int {

@@ -13,8 +13,8 @@ import (
 	"anesim/hw/spelling"
 )
 
-// sendCommand handles the step "send CHANNEL COMMAND key=value...", which puts a command on
-// the ring. If post is set, it does not ring the doorbell.
+// sendCommand handles the step "send CHANNEL COMMAND key=value...", which puts a command on the
+// ring and, unless post is true, rings the doorbell.
 func (p *player) sendCommand(words []string, post bool) error {
 	channels := map[string]command.Channel{"control": command.Control, "execution": command.Execution}
 	ch, ok := channels[words[0]]
@@ -69,8 +69,8 @@ func (p *player) sendCommand(words []string, post bool) error {
 // mostNumber is the largest number that may be given as key=value.
 const mostNumber = 1 << 20
 
-// commandBody returns the body of a command with the given pairs and numbers. It is nil for a
-// command without a body.
+// commandBody returns the body of command id for the given pairs and numbers, or nil for a command
+// without a body.
 func (p *player) commandBody(id command.ID, kv map[string]string, n map[string]int64) ([]byte, error) {
 	info, _ := id.Info()
 	switch {
@@ -162,8 +162,7 @@ func selectorNames(table []driver.Selector) (names []string) {
 	return names
 }
 
-// newUnknownModelError returns the error for a model name that no earlier step has
-// introduced.
+// newUnknownModelError returns the error for a model name that no earlier step introduced.
 func (p *player) newUnknownModelError(name string) error {
 	var names []string
 	for _, x := range p.machine.engine.models {
@@ -183,9 +182,9 @@ func hasCallBody(id command.ID) bool {
 	return false
 }
 
-// fillLists fills the lists of a call. The value of a list is a number of empty entries, or
-// entries of the form NUMBER:VALUE: an event or a parameter with its value, or a port with
-// its buffer.
+// fillLists sets the lists of a call. The value of a list is a number of empty entries, or entries
+// of the form NUMBER:VALUE, which are an event or a parameter with its value, or a port with its
+// buffer.
 func (p *player) fillLists(kv map[string]string, c *command.Call) error {
 	const most = 1 << 12
 	pairs := func(key string, add func(k uint32, v string) error) error {
@@ -238,8 +237,8 @@ func (p *player) fillLists(kv map[string]string, c *command.Call) error {
 	)
 }
 
-// parseAddress returns the device address of the buffer that a map step gave the name to,
-// or parses name as a number.
+// parseAddress returns the device address of the buffer with the given name, which an earlier map
+// step introduced. If there is none, it parses name as a number.
 func (p *player) parseAddress(name string) (uint64, error) {
 	if at, ok := p.buffers[name]; ok {
 		return at, nil
@@ -312,8 +311,8 @@ func (p *player) callSelector(words []string) error {
 	return nil
 }
 
-// parseSelector returns the selector that word gives by name or number. A number beyond the
-// table of the kind of client gives a selector with that number alone.
+// parseSelector returns the selector that word names or numbers. For a number beyond the selectors
+// of the kind of client, it returns a selector with only that number.
 func parseSelector(kind driver.Kind, word string) (driver.Selector, error) {
 	table := driver.Selectors(kind)
 	if at := slices.IndexFunc(table, func(s driver.Selector) bool { return s.Name == word }); at >= 0 {
@@ -329,8 +328,8 @@ func parseSelector(kind driver.Kind, word string) (driver.Selector, error) {
 	return driver.Selector{Number: uint32(n)}, nil
 }
 
-// fillStruct writes a selector's struct to in, from the numbers and surfaces of a call. Words
-// that do not fit in are left out.
+// fillStruct writes the numbers and surfaces of a call to in, the struct of a selector. It omits
+// words that do not fit.
 func (p *player) fillStruct(in []byte, selector, model string, n map[string]int64, surfaces []uint64) error {
 	le := binary.LittleEndian
 	word := func(off int, v uint64) {
