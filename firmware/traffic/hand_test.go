@@ -9,7 +9,8 @@ import (
 	"anesim/hw/clock"
 )
 
-// three calls of two runs, 100 ns apart, worked out by hand.
+// threeCalls returns the configuration of three calls of two runs each, 100 ns apart, whose times
+// were computed by hand.
 func threeCalls() traffic.Config {
 	return traffic.Config{Duration: 300, Bins: 6, Clients: []traffic.Client{{
 		Name: "a", Priority: 3, Arrival: traffic.Fixed, Rate: 1e7, Runs: []clock.Nanoseconds{30, 50}, Energy: 80,

@@ -12,12 +12,12 @@ import (
 // MaxRecordedCalls is the largest number of calls in a recorded script.
 const MaxRecordedCalls = 30_000
 
-// WriteMachineScript writes the simulated calls to w as a script for package machine. The
-// script sends each call at the time at which it reached its task queue in the simulation.
-// Playing it executes the descriptors of every call, while the simulation used the times of
-// one run. The function model returns the words that follow the client's name in its model
-// step, "file NAME" or "layer OP KEYS". The outcome must contain all events; see
-// Script.Events. Otherwise WriteMachineScript returns an *[engine.OptionError].
+// WriteMachineScript writes the simulated calls to w as a script for package machine. The script
+// sends each call at the time at which it reached its task queue in the simulation. Playing it
+// executes the descriptors of every call, while the simulation used the times of one run. The
+// function model returns the words after the client's name in its model step, "file NAME" or "layer
+// OP KEYS". The outcome must contain all events (see Script.Events); otherwise WriteMachineScript
+// returns an *[engine.OptionError].
 func (l *Outcome) WriteMachineScript(w io.Writer, model func(*ScriptClient) string) error {
 	fail := func(format string, args ...any) error {
 		return &engine.OptionError{Option: "Record", What: fmt.Sprintf(format, args...)}
@@ -50,7 +50,7 @@ func (l *Outcome) WriteMachineScript(w io.Writer, model func(*ScriptClient) stri
 			continue
 		}
 		if calls++; calls > MaxRecordedCalls {
-			return fail("simulation has more calls than the %d that can be recorded", MaxRecordedCalls)
+			return fail("simulation has more than %d calls, the most that can be recorded", MaxRecordedCalls)
 		}
 		fmt.Fprintf(&b, "until %.0fns\nsend execution PROCEDURE_CALL program=%d process=0 priority=%d\n", float64(e.At), e.Client, l.Script.Clients[e.Client].Priority)
 	}

@@ -8,7 +8,7 @@ import (
 	"anesim/hw/clock"
 )
 
-// A Result holds the figures of a simulation.
+// A Result holds the results of a simulation.
 type Result struct {
 	Clients []ClientResult
 	Time    clock.Nanoseconds // from the start to the end of the last call, at least Config.Duration
@@ -48,7 +48,7 @@ func (r *Result) Watts() float64 {
 	return float64(r.Energy+r.WaitEnergy) / float64(r.Time)
 }
 
-// A ClientResult holds the figures of one client's calls.
+// A ClientResult holds the results for one client's calls.
 type ClientResult struct {
 	Name      string
 	Priority  queue.Priority
@@ -63,7 +63,7 @@ func (c *ClientResult) addWait(t clock.Nanoseconds) { c.Wait += t }
 
 func (c *ClientResult) sort() { slices.Sort(c.Latencies) }
 
-// MeanWait returns the mean time for which calls waited until the driver admitted them.
+// MeanWait returns how long calls waited on average until the driver admitted them.
 func (c *ClientResult) MeanWait() clock.Nanoseconds {
 	if len(c.Latencies) == 0 {
 		return 0
@@ -75,9 +75,8 @@ func (c *ClientResult) MeanWait() clock.Nanoseconds {
 type Percentile struct{ Value, Low, High clock.Nanoseconds }
 
 // Percentile returns the latency that the fraction q of the calls does not exceed, with a
-// confidence interval from order statistics. The interval treats calls as independent,
-// which is less accurate under high load. Percentile returns the zero Percentile if no call
-// has finished.
+// confidence interval from order statistics. The interval assumes independent calls, which is less
+// accurate under high load. Percentile returns the zero Percentile if no call has finished.
 func (c *ClientResult) Percentile(q float64) Percentile {
 	n := len(c.Latencies)
 	if n == 0 {

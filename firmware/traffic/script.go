@@ -52,7 +52,7 @@ type ScriptClient struct {
 	Line  int // line of the script for errors, 0 if unknown
 }
 
-// A ScriptError reports a script that is invalid or cannot be simulated, with the client or
+// A ScriptError reports a script that is not valid or cannot be simulated, with the client or the
 // line.
 type ScriptError struct {
 	Line   int // from 1, 0 if unknown
@@ -91,13 +91,12 @@ type Outcome struct {
 	Events []Event
 }
 
-// Run runs each program once, alone on the engine, and then simulates the clients with the
-// times of the runs of descriptors. It calls alone to run the program of a client on an
-// engine with options o; alone should return an error for unsuitable programs, such as one
-// with a device fault. Clients with the same model and dimensions, or the same layer, share a
-// result.
+// Run runs the program of each client once, alone on the engine, and then simulates all clients
+// with the times of the runs of descriptors. It calls alone to run the program of a client on an
+// engine with options o; alone should return an error for unsuitable programs, such as one with a
+// device fault. Clients with the same model and dimensions, or the same layer, share a result.
 //
-// The error is a *[ScriptError] or that of ctx.
+// The error is a *[ScriptError] or the error of ctx.
 func (s *Script) Run(ctx context.Context, alone func(ctx context.Context, c *ScriptClient, o engine.Options) (*engine.Result, error)) (*Outcome, error) {
 	l := &Outcome{Script: s}
 	var err error
@@ -144,7 +143,8 @@ func (s *Script) Run(ctx context.Context, alone func(ctx context.Context, c *Scr
 // fail returns err as a *ScriptError with the client's name and line.
 func (c *ScriptClient) fail(err error) error { return &ScriptError{c.Line, c.Name, err.Error(), err} }
 
-// addClient adds the i-th client of the script. res is the result of its program alone.
+// addClient adds the i-th client of the script to the simulation. The argument res is the result of
+// its program alone.
 func (l *Outcome) addClient(i int, res *engine.Result) error {
 	c := &l.Script.Clients[i]
 	x, err := newClient(c, &l.Options, res)
@@ -161,13 +161,13 @@ func (l *Outcome) addClient(i int, res *engine.Result) error {
 	return nil
 }
 
-// keepEvents makes the simulation keep its first events, and the ends of the runs among
-// them.
-func (l *Outcome) keepEvents(most int) {
-	if most <= 0 {
+// keepEvents makes the simulation keep its first limit events, and the ends of the runs that these
+// start.
+func (l *Outcome) keepEvents(limit int) {
+	if limit <= 0 {
 		return
 	}
-	keep := eventFilter(most)
+	keep := eventFilter(limit)
 	l.Config.Observe = func(e Event) {
 		if keep(&e) {
 			l.Events = append(l.Events, e)
@@ -175,11 +175,10 @@ func (l *Outcome) keepEvents(most int) {
 	}
 }
 
-// FirstEvents returns up to most events from the start of list, and those later events that
-// end a run whose start it returns. A simulation with Script.Events set to most keeps the
-// same events.
-func FirstEvents(list []Event, most int) (first []Event) {
-	keep := eventFilter(most)
+// FirstEvents returns up to limit events from the start of list, and those later events that end a
+// run whose start it returns. A simulation with Script.Events set to limit keeps the same events.
+func FirstEvents(list []Event, limit int) (first []Event) {
+	keep := eventFilter(limit)
 	for i := range list {
 		if keep(&list[i]) {
 			first = append(first, list[i])
@@ -188,9 +187,9 @@ func FirstEvents(list []Event, most int) (first []Event) {
 	return first
 }
 
-// eventFilter returns a function that reports for each event, in order, whether FirstEvents
-// keeps it.
-func eventFilter(most int) func(*Event) bool {
+// eventFilter returns a function that reports for each event, in order, whether [FirstEvents] with
+// the same limit keeps it.
+func eventFilter(limit int) func(*Event) bool {
 	kept, runs := 0, map[int]bool{} // calls with a kept Began event whose run has not ended
 	return func(e *Event) bool {
 		switch {
@@ -198,7 +197,7 @@ func eventFilter(most int) func(*Event) bool {
 			begun := runs[e.Call]
 			delete(runs, e.Call)
 			return begun
-		case kept < most:
+		case kept < limit:
 			kept++
 			runs[e.Call] = e.What == Began
 			return true
@@ -210,7 +209,7 @@ func eventFilter(most int) func(*Event) bool {
 // bins is the number of intervals of a timeline.
 const bins = 60
 
-// newClient returns a client for the simulation with the times of its program.
+// newClient returns the client c for the simulation, with the times of its program in res.
 func newClient(c *ScriptClient, o *engine.Options, res *engine.Result) (Client, error) {
 	runs, err := RunTimes(res)
 	if err != nil {

@@ -173,7 +173,7 @@ func TestLoadRefusals(t *testing.T) {
 		"duration: -1s\nclients: [{layer: x}]": `line 1: invalid duration "-1s"; want a positive one such as 500ms`,
 		"duration: 1s\nhost: macos-ai":         `line 2: unknown value "macos-ai"; want one of none, linux, linux-m1, macos-air, macos-mbp, macos-max, macos-max-b, macos-guide; did you mean macos-air or macos-max?`,
 		"duration: 1s\nduration: 1s":           "line 2: ",
-		"duration: 1s\nclients:\n- {name: a}":  `line 3: client "a": want exactly one of model and layer`,
+		"duration: 1s\nclients:\n- {name: a}":  `line 3: client "a": found model "" and layer ""; want exactly one of them`,
 		"duration: 1s\nclients:\n- {layer: relu, priority: 8}":                `line 3: invalid number "8"; want 0 to 7`,
 		"duration: 1s\nclients:\n- {layer: relu, arrival: poisson}":           `line 3: client "client 1": poisson arrivals require a rate`,
 		"duration: 1s\nclients:\n- {layer: relu, rate: 3}":                    `line 3: client "client 1": back-to-back calls cannot have a rate`,

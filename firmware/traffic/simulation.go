@@ -10,7 +10,7 @@ import (
 	"anesim/hw/clock"
 )
 
-// An Arrival says when the calls of a client arrive.
+// An Arrival says when a client makes its calls.
 type Arrival string
 
 // Kinds of arrivals.
@@ -42,7 +42,7 @@ type Client struct {
 	Host Host
 }
 
-// EngineTime returns the engine time of one call, the sum of its runs.
+// EngineTime returns the engine time of one call, which is the sum of its runs.
 func (c *Client) EngineTime() (t clock.Nanoseconds) {
 	for _, r := range c.Runs {
 		t += r
@@ -50,7 +50,7 @@ func (c *Client) EngineTime() (t clock.Nanoseconds) {
 	return t
 }
 
-// Host holds the parts of a call's time that are spent outside the engine.
+// A Host holds the parts of a call's time that are spent outside the engine.
 type Host struct {
 	Outside clock.Nanoseconds // overlaps with other calls
 	Before  clock.Nanoseconds // after the gate and before the engine
@@ -60,7 +60,7 @@ type Host struct {
 // Total returns the time of a call outside the engine, without waiting.
 func (h *Host) Total() clock.Nanoseconds { return h.Outside + h.Before + h.After }
 
-// Config describes the clients and the duration of a simulation.
+// A Config describes the clients and the duration of a simulation.
 type Config struct {
 	Clients  []Client
 	Duration clock.Nanoseconds // time during which calls arrive; all of them run to their end
@@ -132,7 +132,7 @@ func (c *Config) Check() error {
 		total := x.Host.Total()
 		for _, r := range x.Runs {
 			if !(r >= 0) {
-				return fail("run takes %v; want 0 or more", r)
+				return fail("run has the duration %v; want 0 or more", r)
 			}
 			total += r
 		}
@@ -140,10 +140,10 @@ func (c *Config) Check() error {
 			return fail("host times are %v, %v and %v; want 0 or more", h.Outside, h.Before, h.After)
 		}
 		if !(total > 0) {
-			return fail("call takes no time")
+			return fail("call has no duration; want engine or host time")
 		}
 		if math.IsInf(float64(total), 0) {
-			return fail("call takes an infinite time")
+			return fail("call has an infinite duration")
 		}
 	}
 	return nil
@@ -387,8 +387,8 @@ func (s *simulation) arrive(i int) {
 	}
 }
 
-// admit lets waiting calls through the driver's gate, the most urgent first, until InFlight
-// calls are behind it.
+// admit lets waiting calls through the driver's gate, the most urgent first, until InFlight calls
+// have passed it and not returned.
 func (s *simulation) admit() {
 	for s.inside < max(1, s.InFlight) {
 		c := takeFirst(&s.gate)
@@ -402,7 +402,8 @@ func (s *simulation) admit() {
 	}
 }
 
-// takeFirst removes and returns the first call of the most urgent nonempty list, or nil.
+// takeFirst removes and returns the first call of the most urgent list that is not empty, or nil if
+// all are empty.
 func takeFirst(lists *[queue.Queues]fifo) *call {
 	for p := range lists {
 		if c := lists[p].first(); c != nil {
@@ -448,16 +449,16 @@ func (s *simulation) dispatch() {
 	}
 }
 
-// endIdle adds to the result the energy that the engine drew while it was idle, from the
-// end of its last run to the time until.
+// endIdle adds to the result the energy that the engine drew between the end of its last run and
+// the time until, while it was idle.
 func (s *simulation) endIdle(until clock.Nanoseconds) {
 	if on := s.power.Idle(until - s.idleAt); on > 0 {
 		s.addWaitEnergy(s.idleAt, on)
 	}
 }
 
-// addWaitEnergy adds to the result the energy that the engine draws while it waits for time
-// t with its power rails on, starting at time from.
+// addWaitEnergy adds to the result the energy that the engine draws while it waits, with its power
+// rails on, for a time t that begins at from.
 func (s *simulation) addWaitEnergy(from, t clock.Nanoseconds) {
 	if s.Waiting == nil || t <= 0 {
 		return
@@ -467,9 +468,9 @@ func (s *simulation) addWaitEnergy(from, t clock.Nanoseconds) {
 	s.addToBins(-1, from, t, e, 0)
 }
 
-// addToBins divides the energy e and the engine time busy among the bins that the period of
-// length t from time from overlaps, in proportion to the overlaps. The engine time also
-// goes to the bins of the client with the given index, unless that is -1.
+// addToBins divides the energy e and the engine time busy among the bins that overlap with the
+// period of length t from time from, in proportion to the overlaps. It also adds the engine time to
+// the bins of the client with the given index, unless that is -1.
 func (s *simulation) addToBins(client int, from, t clock.Nanoseconds, e clock.Nanojoules, busy clock.Nanoseconds) {
 	if s.Bins == 0 {
 		return

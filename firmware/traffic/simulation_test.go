@@ -279,7 +279,7 @@ func TestAMillionDispatches(t *testing.T) {
 	t.Logf("%d dispatches in %v", n, took)
 }
 
-// million is a load of a million dispatches.
+// million returns the configuration of a simulation with a million dispatches.
 func million(seed uint64) *traffic.Config {
 	return &traffic.Config{Duration: 100e9, Seed: seed, Clients: []traffic.Client{
 		{Name: "a", Priority: 3, Arrival: traffic.Poisson, Rate: 5000, Runs: []clock.Nanoseconds{5e4, 5e4}},

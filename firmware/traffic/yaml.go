@@ -36,8 +36,8 @@ const maxClients = 1 << 10
 //	  - {name: batch, model: net.onnx, dim: "batch=4", priority: 6, arrival: back-to-back, threads: 2}
 //	  - {name: detect, layer: sigmoid c=64 h=56 w=56, priority: 2, after: camera, reads: {x: y}}
 //
-// Further keys are chip, seed, in_flight, max_calls and power, and streams for a client.
-// All errors are of type *[ScriptError] and give the line.
+// Further keys are chip, seed, in_flight, max_calls and power, and streams for a client. The error
+// is a *[ScriptError] that gives the line.
 func ReadScript(data []byte) (*Script, error) {
 	if len(data) > MaxText {
 		return nil, &ScriptError{Line: 1, What: fmt.Sprintf("script exceeds %d bytes", MaxText)}
@@ -96,8 +96,8 @@ func newErrorAt(n *yaml.Node, format string, v ...any) error {
 	return &ScriptError{Line: max(1, n.Line), What: fmt.Sprintf(format, v...)}
 }
 
-// readKeys calls read[key] with the value of each key in mapping n. It returns an error if
-// a key is unknown or repeated.
+// readKeys calls read[key] with the value of each key in mapping n. It returns an error that names
+// the mapping what if a key is unknown or repeated.
 func readKeys(n *yaml.Node, what string, read map[string]func(*yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
 		return newErrorAt(n, "invalid value; want a mapping for %s", what)
@@ -162,7 +162,7 @@ func (s *Script) readClients(n *yaml.Node) error {
 		timed := c.Arrival == "fixed" || c.Arrival == "poisson"
 		switch {
 		case (c.Model == "") == (c.Layer == ""):
-			return newErrorAt(item, "client %q: want exactly one of model and layer", c.Name)
+			return newErrorAt(item, "client %q: found model %q and layer %q; want exactly one of them", c.Name, c.Model, c.Layer)
 		case c.Dim != "" && c.Model == "":
 			return newErrorAt(item, "client %q: dim requires a model", c.Name)
 		case timed && c.Rate == 0:
@@ -179,7 +179,7 @@ func (s *Script) readClients(n *yaml.Node) error {
 	return nil
 }
 
-// readText reads the text of a key into to.
+// readText stores the text that is the value of a key in *to.
 func readText(n *yaml.Node, key string, to *string) error {
 	if n.Kind != yaml.ScalarNode || n.Value == "" {
 		return newErrorAt(n, "malformed value of %s; want a text or a number", key)
@@ -188,8 +188,8 @@ func readText(n *yaml.Node, key string, to *string) error {
 	return nil
 }
 
-// readReads decodes the key reads of a client, a nonempty mapping from its inputs to the
-// outputs that they share buffers with, into *to.
+// readReads decodes the key reads of a client into *to: a nonempty mapping from its inputs to the
+// outputs with which they share buffers.
 func readReads(n *yaml.Node, to *map[string]string) error {
 	if n.Kind != yaml.MappingNode || len(n.Content) == 0 {
 		return newErrorAt(n, "malformed reads; want INPUT: OUTPUT, an input of this client and an output of the one it follows")
