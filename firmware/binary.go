@@ -26,14 +26,14 @@ const (
 	maxName         = 64 // maximum bytes of a name, including the zero byte
 )
 
-// ReadInit reads an init table, the list of register writes that start the engine, from the
-// first size bytes of r. A table with a zero byte among its first 32 bytes is in the binary
-// form and must be complete: it has the blocks, base addresses and record counts of the
-// M1's table. All other tables are CSV; see [ReadInitCSV]. Errors are of type *[InitError]
-// and give the place in the file.
+// ReadInit reads an init table, which lists the register writes that start the engine, from the
+// first size bytes of r. A table with a zero byte among its first 32 bytes is in the binary form
+// and must be complete: it has the blocks, base addresses and record counts of the M1's table. All
+// other tables are CSV; see [ReadInitCSV]. The error is an *[InitError] that gives the place in the
+// file.
 func ReadInit(r io.ReaderAt, size int64) (*InitTable, error) {
 	if size <= 0 {
-		return nil, &InitError{Index: -1, Off: 0, What: "file is empty; want a table"}
+		return nil, &InitError{Index: -1, Off: 0, What: "file is empty; want an init table"}
 	}
 	head := make([]byte, min(size, descriptorBytes))
 	if _, err := r.ReadAt(head, 0); err != nil && !errors.Is(err, io.EOF) {
@@ -52,8 +52,8 @@ type binaryReader struct {
 	t     InitTable
 }
 
-// readBytes returns the n bytes at offset off of the file. Errors say that the pointer to
-// them, named what, is at offset at.
+// readBytes returns the n bytes at offset off of the file. Its error names the pointer to these
+// bytes, what, and the offset at of that pointer.
 func (b *binaryReader) readBytes(at, off, n uint64, what string) ([]byte, error) {
 	fail := func(err error, format string, args ...any) ([]byte, error) {
 		return nil, &InitError{Index: len(b.t.Records), Off: int64(at), What: "cannot read " + what + ": " + fmt.Sprintf(format, args...), Err: err}
@@ -138,9 +138,8 @@ func (b *binaryReader) readBlock(at, name, base, records, count uint64) error {
 	return nil
 }
 
-// AppendBinary appends the table in the binary form to dst and returns the extended slice.
-// It does not store evidence and sources. It returns an *[InitError] if [InitTable.Check]
-// refuses the table.
+// AppendBinary appends the table in its binary form, which has no evidence and sources, to dst and
+// returns the extended slice. It returns an *[InitError] if [InitTable.Check] does.
 func (t *InitTable) AppendBinary(dst []byte) ([]byte, error) {
 	if err := t.Check(); err != nil {
 		return dst, err

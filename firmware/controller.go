@@ -7,7 +7,7 @@ import (
 	"anesim/hw/regs"
 )
 
-// A Device is an engine that a [Controller] gives tasks to.
+// A Device is an engine to which a [Controller] gives tasks.
 type Device interface {
 	// SetTileEnables enables the tiles (halves of MAC engines) whose bits are set in mask
 	// and disables the others. Bits 2e and 2e+1 are the tiles of engine e.
@@ -18,8 +18,8 @@ type Device interface {
 	Execute(t *regs.Task) (halt bool)
 }
 
-// A Controller models the processor inside the engine that starts it, powers it and gives
-// it one task after another.
+// A Controller models the processor that starts the engine, powers it, and gives it one task after
+// another.
 type Controller struct {
 	// Overrides are applied to the task registers after the writes of each descriptor, as
 	// if the descriptor contained them.
@@ -38,7 +38,7 @@ type Controller struct {
 	booted   bool
 }
 
-// New returns a controller in the reset state. [Controller.Boot] will apply the given
+// New returns a controller in the reset state. [Controller.Boot] performs the register writes in
 // table.
 func New(table *InitTable) *Controller { return &Controller{table: table} }
 
@@ -114,10 +114,10 @@ func (c *Controller) Run(p *regs.Stream, d Device) (int, error) {
 // An untimed is a Device that reports no elapsed time.
 type untimed struct{ Device }
 
-// Elapsed returns 0.
+// Elapsed returns 0, because the device has no clock.
 func (untimed) Elapsed() clock.Nanoseconds { return 0 }
 
-// WithOverrides returns a copy of p that applies list to the registers of each task, after
+// WithOverrides returns a copy of p that changes the registers of each task as list says, after
 // p.Modify. It returns p itself if list is empty.
 func WithOverrides(p *regs.Stream, list []Override) *regs.Stream {
 	if len(list) == 0 {

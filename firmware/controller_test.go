@@ -28,8 +28,8 @@ func (r *recorder) Execute(t *regs.Task) bool {
 	return t.Index == r.haltAt
 }
 
-// chain is three descriptors at 0, 0x100 and 0x200: 64 channels, the same again by not
-// writing them, and 32.
+// chain returns three descriptors at the offsets 0, 0x100 and 0x200. The first sets 64 channels,
+// the second does not write this register, and the third sets 32.
 func chain() *regs.Stream {
 	cin := func(v uint32) []regs.Record { return []regs.Record{{Addr: 0xc, Values: []uint32{v}}} }
 	ds := []*regs.Descriptor{

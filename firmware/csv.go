@@ -15,10 +15,10 @@ var (
 	evidences  = []string{"measured", "bytes", "decompiled", "fitted", "inferred", "assumed"}
 )
 
-// ReadInitCSV reads an init table from lines of the form block,offset,mask,value,
-// optionally followed by evidence and source. Numbers are decimal or hexadecimal. A first
-// line with column names is skipped, as are lines that start with #. Unlike a binary table,
-// the table may be incomplete. All errors are of type *[InitError].
+// ReadInitCSV reads an init table from lines of the form block,offset,mask,value, optionally
+// followed by evidence and source. Numbers are decimal or hexadecimal. It skips a first line with
+// column names and lines that start with #. Unlike a binary table, the table may be incomplete. The
+// error is an *[InitError].
 func ReadInitCSV(r io.Reader) (*InitTable, error) {
 	cr := csv.NewReader(r)
 	cr.FieldsPerRecord = -1
@@ -61,8 +61,8 @@ func ReadInitCSV(r io.Reader) (*InitTable, error) {
 	return t, nil
 }
 
-// parseRow parses the fields of a line. If they are invalid, it returns a description of
-// the mistake, and "" otherwise.
+// parseRow parses the fields of a line. If they are not valid, what describes the mistake;
+// otherwise it is "".
 func parseRow(row []string) (rec InitRecord, what string) {
 	if len(row) < 4 || len(row) > len(csvColumns) {
 		return rec, fmt.Sprintf("found %d columns; want %s, and optionally evidence and source", len(row), strings.Join(csvColumns[:4], ", "))
@@ -87,7 +87,7 @@ func parseRow(row []string) (rec InitRecord, what string) {
 	return rec, ""
 }
 
-// WriteCSV writes the table to w in the form that [ReadInitCSV] reads.
+// WriteCSV writes the table to w as CSV, which [ReadInitCSV] can read.
 func (t *InitTable) WriteCSV(w io.Writer) error {
 	cw := csv.NewWriter(w)
 	cw.Write(csvColumns)

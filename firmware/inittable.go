@@ -36,9 +36,10 @@ func (t *InitTable) Count(block string) int {
 	return n
 }
 
-// Check returns an *[InitError] for the first record that cannot be applied: its block is
-// unknown, its address is misaligned or outside the block, its block has more records than
-// in the M1's table, or an earlier record writes other values to the same bits.
+// Check returns an *[InitError] for the first record that cannot be applied, or nil if there is
+// none. A record cannot be applied if its block is unknown, if its address is misaligned or outside
+// the block, if its block has more records than in the M1's table, or if an earlier record writes
+// other values to the same bits.
 func (t *InitTable) Check() error {
 	var c checker
 	for i, r := range t.Records {
@@ -49,8 +50,7 @@ func (t *InitTable) Check() error {
 	return nil
 }
 
-// An InitError reports an init table that cannot be read or applied, with the line or
-// offset.
+// An InitError reports an init table that cannot be read or applied, with the place of the mistake.
 type InitError struct {
 	Index int    // index of the record, -1 if the error concerns no record
 	Block string // block of the record, or ""

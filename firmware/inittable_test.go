@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// fullTable is a table as long as the M1 image's: the known records, and records of
-// our own at the offsets between them.
+// fullTable returns a table as long as that of the M1 image. It has the known records, and made-up
+// records at the offsets between them.
 func fullTable() *InitTable {
 	t := new(InitTable)
 	for _, b := range Blocks() {

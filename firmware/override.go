@@ -10,15 +10,14 @@ import (
 	"anesim/hw/spelling"
 )
 
-// An Override replaces the value of a task register, or of one field of it, in every
-// descriptor.
+// An Override replaces the value of a task register, or of one of its fields, in every descriptor.
 type Override struct {
 	Register regs.Register
 	Field    *regs.Field // nil for the whole word
 	Value    uint32      // raw bits of the field or word
 }
 
-// String returns the override in the form that [ParseOverride] reads.
+// String returns the override in the form that [ParseOverride] parses.
 func (o Override) String() string {
 	name := o.Register.Block + "." + o.Register.Name
 	if o.Field != nil {
@@ -50,10 +49,10 @@ func (e *OverrideError) Error() string {
 	return fmt.Sprintf("override %q: %s", e.Text, e.What) + spelling.Hint(e.Near)
 }
 
-// ParseOverride parses an override of a field, such as "PE.Cfg.OpMode=1" or
-// "G4.Cfg.OpMode=1", or of a whole register, such as "Common.InDim=0x10001". Case does not
-// matter. The value of a field is its raw bits: a field that counts units of 64 bytes is
-// given in units, but the whole register in bytes. All errors are of type *[OverrideError].
+// ParseOverride parses an override of a register field, such as "PE.Cfg.OpMode=1" or
+// "G4.Cfg.OpMode=1", or of a whole register, such as "Common.InDim=0x10001". Case does not matter.
+// The value of a field is its raw bits: a field that counts units of 64 bytes is given in units,
+// but the whole register in bytes. The error is an *[OverrideError].
 func ParseOverride(s string) (Override, error) {
 	fail := func(cause error, near []string, format string, args ...any) (Override, error) {
 		return Override{}, &OverrideError{Text: s, What: fmt.Sprintf(format, args...), Near: near, Err: cause}
@@ -118,8 +117,7 @@ func parseNumber(s string) (uint64, error) {
 	return strconv.ParseUint(s, 10, 64)
 }
 
-// registerNames returns the names of all register groups and of the registers in the named
-// group.
+// registerNames returns the names of all register groups, and of the registers in the named group.
 func registerNames(group string) (groups, registers []string) {
 	for r := range regs.Registers() {
 		if !slices.Contains(groups, r.Block) {

@@ -59,8 +59,8 @@ func (p *Pass) advance() {
 	}
 }
 
-// Run executes descriptors until another pass may use the engine. It returns the engine
-// time used, and whether descriptors remain.
+// Run executes descriptors until another pass may use the engine. It returns the engine time and
+// whether descriptors remain.
 func (p *Pass) Run() (took clock.Nanoseconds, more bool) {
 	before := p.device.Elapsed()
 	if !p.ctl.power.isAwake() {
@@ -91,8 +91,8 @@ func (p *Pass) Run() (took clock.Nanoseconds, more bool) {
 	return p.device.Elapsed() - before, p.next != nil
 }
 
-// observe calls p.Observe, unless it is nil, for task t. The time it passes is the device's
-// time since begun.
+// observe calls p.Observe for task t, unless it is nil. The time that it passes is the device's
+// time minus begun.
 func (p *Pass) observe(t *regs.Task, finish bool, begun clock.Nanoseconds) {
 	if p.Observe != nil {
 		p.Observe(t, finish, p.device.Elapsed()-begun)

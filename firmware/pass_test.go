@@ -14,7 +14,8 @@ type timed struct{ recorder }
 
 func (d *timed) Elapsed() clock.Nanoseconds { return clock.Nanoseconds(10 * len(d.cin)) }
 
-// marked is chain with TSR and TSE on some of its descriptors.
+// marked returns the descriptors of chain with the bits TSR and TSE set in those whose indices are
+// in ends.
 func marked(t *testing.T, ends ...int) *regs.Stream {
 	t.Helper()
 	var ds []*regs.Descriptor

@@ -23,7 +23,7 @@ type PowerPolicy struct {
 	Hysteresis clock.Nanoseconds
 }
 
-// A PolicyError reports a text that is not a valid power policy.
+// A PolicyError reports text that is not a valid power policy.
 type PolicyError struct {
 	Setting string
 	What    string
@@ -34,8 +34,8 @@ func (e *PolicyError) Error() string { return fmt.Sprintf("power setting %q: %s"
 // policyKeys describes the settings for messages.
 const policyKeys = "management=on|off, gating=on|off, hysteresis=DURATION"
 
-// ParsePowerPolicy parses a list of settings such as "gating=off,hysteresis=50ms". An empty
-// list gives the zero policy. All errors are of type *[PolicyError].
+// ParsePowerPolicy parses a comma-separated list of settings such as "gating=off,hysteresis=50ms".
+// An empty list means the zero policy. The error is a *[PolicyError].
 func ParsePowerPolicy(list string) (p PowerPolicy, err error) {
 	seen := map[string]bool{}
 	for setting := range strings.SplitSeq(list, ",") {
@@ -76,9 +76,9 @@ func ParsePowerPolicy(list string) (p PowerPolicy, err error) {
 	return p, nil
 }
 
-// With returns the times under policy p. Wake times were measured with the chip's own
-// hysteresis. For another hysteresis, the wake time is assumed to stop growing when the
-// power rails go off.
+// With returns the times t changed by policy p. Wake times were measured with the chip's own
+// hysteresis. For another hysteresis, the wake time is assumed to stop growing when the power rails
+// go off.
 func (t PowerTimes) With(p PowerPolicy) PowerTimes {
 	switch {
 	case p.AlwaysOn:

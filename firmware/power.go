@@ -10,7 +10,7 @@ import (
 	"anesim/hw/regs"
 )
 
-// A Domain is a part of the engine that can be powered on its own.
+// A Domain is a part of the engine that can be powered separately.
 type Domain uint8
 
 // Power domains: the base and four clusters of MAC engines.
@@ -41,7 +41,7 @@ const powerOn = 0xff
 // 0xd014.
 func (d Domain) statusAddress() uint64 { return baseANE + 0xc000 + 8*uint64(d) }
 
-// Domains is a set of power domains. Bit d represents domain d.
+// Domains represents a set of power domains. Bit d is set if the set contains domain d.
 type Domains uint8
 
 // AllDomains is the set of the base and the four clusters.
@@ -73,9 +73,9 @@ func (s Domains) String() string {
 	return strings.Join(names, ", ")
 }
 
-// PowerTimes says how long the engine stays on while idle and how long it needs to wake.
-// hw.Chip has the values with their evidence. The zero PowerTimes describes an engine that
-// powers down at once and wakes without delay.
+// PowerTimes holds how long the engine stays on while idle and how long it needs to wake up.
+// hw.Chip has the values with their evidence. The zero PowerTimes describes an engine that powers
+// down at once and wakes up without delay.
 type PowerTimes struct {
 	WakeGap  clock.Nanoseconds // shortest gap after which a wake takes WakeTime
 	WakeTime clock.Nanoseconds
@@ -84,9 +84,9 @@ type PowerTimes struct {
 	RailsOff clock.Nanoseconds // time from a dispatch until the rails go off
 }
 
-// Wake returns how long the first call after an idle gap waits for the engine to wake. The
-// time is 0 without a gap, grows linearly to WakeTime for a gap of WakeGap, and is ColdWake
-// for gaps of ColdGap or more.
+// Wake returns how long the first call after an idle gap waits for the engine to wake up. The time
+// is 0 without a gap, grows linearly to WakeTime for a gap of WakeGap, and is ColdWake for gaps of
+// ColdGap or more.
 func (t *PowerTimes) Wake(gap clock.Nanoseconds) clock.Nanoseconds {
 	switch {
 	case gap <= 0:
@@ -122,8 +122,8 @@ func (p *Power) Status(d Domain) uint32 {
 	return 0
 }
 
-// Idle lets time t pass without work. It returns how much of that time the power rails are
-// on. After Times.RailsOff of idle time, all domains are off and draw no power.
+// Idle lets time t pass without work, and returns for how much of it the power rails are on. After
+// Times.RailsOff of idle time, all domains are off and draw no power.
 func (p *Power) Idle(t clock.Nanoseconds) (waiting clock.Nanoseconds) {
 	t = max(0, t)
 	if p.up != 0 {
@@ -136,9 +136,9 @@ func (p *Power) Idle(t clock.Nanoseconds) (waiting clock.Nanoseconds) {
 	return waiting
 }
 
-// Wake turns on the base and the domains in need, and returns how long the wake lasts.
-// Domains that are on stay on. The duration depends only on the length of the idle gap,
-// because the additional time of a cluster was never measured.
+// Wake turns on the base and the domains in need, and returns how long the wake-up lasts. Domains
+// that are on stay on. The duration depends only on the length of the idle gap, because the
+// additional time of a cluster was never measured.
 func (p *Power) Wake(need Domains) clock.Nanoseconds {
 	took := p.Times.Wake(p.gap)
 	if p.Ungated {
@@ -162,10 +162,10 @@ func (p *Power) Down() {
 	}
 }
 
-// clustersForTask returns the clusters with the engines that execute task t, given the
-// enabled tiles. The task names a number of engines. Engines with both tiles enabled are
-// used first, then those with lower numbers (assumed). A planar task needs no cluster,
-// because the planar engine is assumed to belong to the base.
+// clustersForTask returns the clusters with the engines that execute task t if the tiles in the
+// mask open are enabled. The task gives a number of engines. Engines with both tiles enabled are
+// used first, then engines with lower numbers (assumed). A planar task needs no cluster, because
+// the planar engine is assumed to belong to the base.
 func clustersForTask(t *regs.Task, open uint32) Domains {
 	if t.Groups.Planar() {
 		return 0
@@ -184,13 +184,13 @@ func clustersForTask(t *regs.Task, open uint32) Domains {
 	return s
 }
 
-// PowerOn reports whether the status register of domain d says that the domain is fully on.
+// PowerOn reports whether, according to its status register, domain d is fully on.
 func (c *Controller) PowerOn(d Domain) bool {
 	return c.mmio.words[d.statusAddress()]&0xff == powerOn
 }
 
-// Wake turns on the base and the domains in need, updates their status registers, and
-// returns how long the wake lasts. [Controller.Run] does this for the tasks of a chain.
+// Wake turns on the base and the domains in need, updates their status registers, and returns how
+// long the wake-up lasts. [Controller.Run] does this for the tasks of a chain.
 func (c *Controller) Wake(need Domains) clock.Nanoseconds {
 	c.power.Times, c.power.Ungated = c.PowerTimes, c.Ungated
 	took := c.power.Wake(need)
@@ -198,8 +198,8 @@ func (c *Controller) Wake(need Domains) clock.Nanoseconds {
 	return took
 }
 
-// Idle lets time t pass without work and returns how much of that time the power rails are
-// on. Time before [Controller.Boot] does not count.
+// Idle lets time t pass without work, and returns for how much of it the power rails are on. Time
+// before [Controller.Boot] does not count.
 func (c *Controller) Idle(t clock.Nanoseconds) (waiting clock.Nanoseconds) {
 	c.power.Times, c.power.Ungated = c.PowerTimes, c.Ungated
 	waiting = c.power.Idle(t)
@@ -215,11 +215,11 @@ func (c *Controller) PowerDown() {
 	c.writePower()
 }
 
-// WakeTime returns how long the last [Controller.Run] waited for the engine to wake.
+// WakeTime returns how long the last [Controller.Run] waited for the engine to wake up.
 func (c *Controller) WakeTime() clock.Nanoseconds { return c.wakeTime }
 
-// powerClusters turns on the clusters that task t needs. This costs no time in addition to
-// the wake of its dispatch.
+// powerClusters turns on the clusters that task t needs if the tiles in the mask open are enabled.
+// This adds no time to the wake-up of the dispatch.
 func (c *Controller) powerClusters(t *regs.Task, open uint32) {
 	if need := clustersForTask(t, open); need&^c.power.Up() != 0 {
 		c.Wake(need)

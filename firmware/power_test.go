@@ -98,7 +98,7 @@ func TestDomains(t *testing.T) {
 	}
 }
 
-// work is a task of the engines that names 1<<active of them.
+// work returns a chain with one task that uses 1<<active engines.
 func work(active uint32) *regs.Stream {
 	d := regs.Descriptor{Records: []regs.Record{
 		{Addr: 4 * 13, Values: []uint32{uint32(regs.CommonCfg(0).WithActiveNE(active)), uint32(regs.TaskInfo(0).WithTaskNID(1))}},

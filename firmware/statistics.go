@@ -16,9 +16,9 @@ const (
 	statisticsMagic = 0x0101
 )
 
-// Statistics holds the statistics that the firmware stores in a buffer at the end of a
-// call. The positions of the header's fields were read from the vendor's code. The meaning
-// of two of its words and the layout of the records are assumed.
+// Statistics holds the statistics of a call that the firmware stores in a buffer at its end. The
+// positions of the header's fields were read from the vendor's code. The meaning of two of its
+// words and the layout of the records are assumed.
 type Statistics struct {
 	Time    clock.Nanoseconds  // +4, eight bytes, in whole nanoseconds
 	Program uint32             // +0xc
@@ -43,9 +43,8 @@ const (
 	UnitDMA
 )
 
-// Append appends the encoded statistics to dst and returns the extended slice. It adds at
-// most size bytes: it omits records that do not fit, and everything if the header does not
-// fit.
+// Append appends the encoded statistics, but at most size bytes, to dst and returns the extended
+// slice. It omits records that do not fit, and everything if the header does not fit.
 func (s *Statistics) Append(dst []byte, size uint64) []byte {
 	if size < StatisticsHeaderBytes {
 		return dst
@@ -79,8 +78,8 @@ func (e *StatisticsError) Error() string {
 	return fmt.Sprintf("statistics, byte %#x: %s", e.Off, e.What)
 }
 
-// ReadStatistics decodes the statistics at the start of b and ignores the bytes after them.
-// All errors are of type *[StatisticsError].
+// ReadStatistics decodes the statistics at the start of b and ignores the bytes after them. The
+// error is a *[StatisticsError].
 func ReadStatistics(b []byte) (*Statistics, error) {
 	if len(b) < StatisticsHeaderBytes {
 		return nil, &StatisticsError{len(b), fmt.Sprintf("buffer has %d bytes; want at least %d", len(b), StatisticsHeaderBytes)}

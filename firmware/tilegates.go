@@ -15,8 +15,8 @@ const (
 	Clusters          = Tiles / TilesPerEngine / EnginesPerCluster
 )
 
-// AllTiles is the mask that has the bits of all tiles set. Bits 2e and 2e+1 are the tiles
-// of MAC engine e.
+// AllTiles is the mask with the bits of all tiles set. Bits 2e and 2e+1 are the tiles of MAC engine
+// e.
 const AllTiles uint32 = 1<<Tiles - 1
 
 // tileEnableOffset returns the offset of a tile's enable word in the ANE block (decompiled,
@@ -37,8 +37,8 @@ func (e *TileError) Error() string {
 	return fmt.Sprintf("tile list %q: %q %s", e.List, e.Part, e.What)
 }
 
-// ParseTiles parses a list of tile numbers such as "0-3,7" and returns their bit mask,
-// which is 0 for an empty list. All errors are of type *[TileError].
+// ParseTiles parses a list of tile numbers such as "0-3,7" and returns the mask with their bits
+// set, which is 0 for an empty list. The error is a *[TileError].
 func ParseTiles(list string) (uint32, error) {
 	var mask uint32
 	if strings.TrimSpace(list) == "" {

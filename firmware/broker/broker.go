@@ -25,8 +25,7 @@ const (
 // restrictedRights lists the entitlements that put a client in the Restricted tier.
 var restrictedRights = [...]string{AdapterWeight, ModelShare, AggressiveSaving}
 
-// A Tier is a class of clients: clients of a broker for one user, clients that need an
-// entitlement for some methods, and clients without such restrictions.
+// A Tier is a class of clients, which determines the restrictions that apply to their connections.
 type Tier uint8
 
 // Classes of clients.
@@ -36,7 +35,7 @@ const (
 	PerUser
 )
 
-// String returns the name of the class.
+// String returns the name of the class, such as "restricted".
 func (t Tier) String() string {
 	return [...]string{"unrestricted", "restricted", "per-user"}[min(t, PerUser)]
 }
@@ -47,8 +46,8 @@ type Identity struct {
 	CodeDirectory string // hash
 }
 
-// A QoS is the quality of service that a client declares for its requests, which determines
-// their priority.
+// A QoS is the quality of service that a client declares for its requests. It determines their
+// priority.
 type QoS uint8
 
 // Classes of service, most urgent first. The classes and their priorities are assumed: the
@@ -62,16 +61,16 @@ const (
 	Background
 )
 
-// Priority returns the priority of requests of class q. Only RealTime has one of the
+// Priority returns the priority of requests with quality of service q. Only RealTime has one of the
 // priorities that are reserved for realtime programs.
 func (q QoS) Priority() queue.Priority {
 	return [...]queue.Priority{0, 2, 3, 5, 6, 7}[min(q, Background)]
 }
 
-// QueueIndex returns the index of the task queue for requests of class q.
+// QueueIndex returns the index of the task queue for requests with quality of service q.
 func (q QoS) QueueIndex() int { return q.Priority().Queue() }
 
-// A DeniedError reports a request of a client that lacks the required entitlement.
+// A DeniedError reports that a client lacks the entitlement that a request requires.
 type DeniedError struct {
 	Method, Entitlement string
 }
@@ -80,7 +79,7 @@ func (e *DeniedError) Error() string {
 	return fmt.Sprintf("%s: client lacks the entitlement %s", e.Method, e.Entitlement)
 }
 
-// A Client is a client's connection to a [Broker].
+// A Client is the connection of one client to a [Broker].
 type Client struct {
 	Name     string
 	Identity Identity
@@ -159,9 +158,9 @@ func (b *Broker) Resident() (models int, bytes uint64) {
 	return models, bytes
 }
 
-// Idle releases the memory of models if no requests are pending, and returns the number of
-// bytes released. It keeps models that have an instance with KeepWired or without any power
-// saving option. This rule is assumed, because the documents only name the options.
+// Idle unwires the memory of models if no requests are pending, and returns the number of bytes
+// unwired. It keeps models that have an instance with KeepWired, or one without any power saving
+// option. This rule is assumed, because the documents only name the options.
 func (b *Broker) Idle() (bytes uint64) {
 	if len(b.turns) > 0 {
 		return 0
@@ -183,8 +182,8 @@ func (b *Broker) Idle() (bytes uint64) {
 	return bytes
 }
 
-// Connect connects a client with the given identity, class, quality of service and
-// entitlements. It returns a *[DeniedError] unless rights contains Allow or Access.
+// Connect connects a client with the identity id, the class t, the quality of service q and the
+// entitlements in rights. It returns a *[DeniedError] unless rights contains [Allow] or [Access].
 func (b *Broker) Connect(name string, id Identity, t Tier, q QoS, rights ...string) (*Client, error) {
 	if !slices.Contains(rights, Allow) && !slices.Contains(rights, Access) {
 		return nil, &DeniedError{"connect", Allow}
@@ -197,7 +196,7 @@ func (b *Broker) Connect(name string, id Identity, t Tier, q QoS, rights ...stri
 	return c, nil
 }
 
-// Disconnect closes the connection and releases its instances. The broker removes models
+// Disconnect closes the connection and releases the client's instances. The broker removes models
 // that have no instances left.
 func (c *Client) Disconnect() {
 	for len(c.held) > 0 {
@@ -215,10 +214,10 @@ func (c *Client) requireRight(method, entitlement string) error {
 	return nil
 }
 
-// Open returns a new instance of the model with the given key, which has the given size in
-// bytes. If the model is already in memory, the client must have the same team and code
-// signature as the client that loaded it, and a second client needs an entitlement to share
-// it. Open returns a *[DeniedError] or an *[OwnerError] otherwise.
+// Open returns a new instance of the model with the given key and size in bytes. A model that is
+// already in memory is shared, but only with clients that have the same team and code signature as
+// the client that loaded it, and an entitlement to share it. Otherwise Open returns an
+// *[OwnerError] or a *[DeniedError].
 func (c *Client) Open(key string, bytes uint64, o InstanceOptions) (*Instance, error) {
 	if o.AggressiveSaving {
 		if err := c.requireRight("create instance", AggressiveSaving); err != nil {
@@ -255,9 +254,9 @@ func (e *OwnerError) Error() string {
 	return fmt.Sprintf("model %s is resident for another team or code-directory hash", e.Key)
 }
 
-// OpenAdapter returns a new instance of a model in memory with additional weights, an
-// adapter, of the given size in bytes. It returns an error if the model is not in memory or
-// the client lacks an entitlement.
+// OpenAdapter returns a new instance of the resident model named key with additional weights,
+// called an adapter, of the given size in bytes. It returns an error if the model is not in memory
+// or the client lacks an entitlement.
 func (c *Client) OpenAdapter(key, adapter string, bytes uint64, o InstanceOptions) (*Instance, error) {
 	if err := c.requireRight("create instance with weights", AdapterWeight); err != nil {
 		return nil, err
@@ -273,7 +272,7 @@ func (c *Client) OpenAdapter(key, adapter string, bytes uint64, o InstanceOption
 	return i, err
 }
 
-// Release ends the instance. The broker removes the model if it has no instances left.
+// Release ends the instance. The broker removes the model if this was its last instance.
 func (i *Instance) Release() {
 	c := i.client
 	at := slices.Index(c.held, i)
@@ -286,8 +285,8 @@ func (i *Instance) Release() {
 	}
 }
 
-// Depth returns how many requests the instance may have in flight. It is 1 while another
-// client has pending requests, and otherwise the instance's queue depth.
+// Depth returns how many requests the instance may have in flight: 1 while another client has
+// pending requests, and the queue depth of the instance otherwise.
 func (i *Instance) Depth() int {
 	for _, p := range i.client.broker.turns {
 		if p.inst.client != i.client {
@@ -297,9 +296,8 @@ func (i *Instance) Depth() int {
 	return cmp.Or(i.Options.QueueDepth, DefaultDepth)
 }
 
-// Submit queues a request. The broker calls run when it is the request's turn; see
-// [Broker.Turn]. Submit returns false if the instance already has [Instance.Depth] requests
-// in flight.
+// Submit queues a request, which the broker performs by calling run; see [Broker.Turn]. It returns
+// false if the instance already has [Instance.Depth] requests in flight.
 func (i *Instance) Submit(run func()) bool {
 	if i.inFlight >= i.Depth() {
 		return false
@@ -311,7 +309,7 @@ func (i *Instance) Submit(run func()) bool {
 	return true
 }
 
-// Turn runs the most urgent pending request, and the oldest of equally urgent ones. It
+// Turn runs the most urgent pending request, or the oldest of several equally urgent ones. It
 // returns false if no requests are pending.
 func (b *Broker) Turn() bool {
 	if len(b.turns) == 0 {

@@ -8,19 +8,20 @@ import (
 // The layout of the bodies below is this project's own (assumed); the documents only name
 // the fields. Words are little-endian, and lists follow their counts.
 
-// A Buffer says which memory a port of a program uses during a call.
+// A Buffer binds a port of a program to device memory for one call.
 type Buffer struct {
 	Port    uint32 // index of the port
 	Address uint64 // device address
 }
 
-// A Bar is the value of a run-time parameter of a program for one call.
+// A Bar is the value of a run-time parameter of a program for one call. The documents call it a
+// custom bar.
 type Bar struct {
 	Parameter uint32
 	Value     uint64
 }
 
-// An Event is the number of an event with the value that a call waits for or signals.
+// An Event is a value of an event that a call waits for or signals, with the number of the event.
 type Event struct {
 	ID    uint32
 	Value uint64
@@ -125,7 +126,7 @@ func ReadCall(id ID, b []byte) (c Call, err error) {
 	return c, c.validate(id)
 }
 
-// validate returns a *[LimitError] if a list in the body is longer than command id allows.
+// validate returns a *[LimitError] if a list in the body has more elements than command id allows.
 func (c *Call) validate(id ID) error {
 	inputs := len(c.Buffers)
 	if id != ProcedureCallTriggerCacheRequest {
@@ -170,8 +171,8 @@ func (r *reader) takeBytes(n int) []byte {
 func (r *reader) readUint32() uint32 { return binary.LittleEndian.Uint32(r.takeBytes(4)) }
 func (r *reader) readUint64() uint64 { return binary.LittleEndian.Uint64(r.takeBytes(8)) }
 
-// readCount reads the length of a list whose entries have the given size in bytes. It
-// records an error if the body has fewer entries.
+// readCount reads the length of a list whose entries have the given size in bytes. If the body has
+// fewer entries, readCount records an error.
 func (r *reader) readCount(size int) int {
 	n := r.readUint32()
 	if r.fail == nil && uint64(n)*uint64(size) > uint64(len(r.b)) {
@@ -190,8 +191,8 @@ func (r *reader) finish() error {
 	return r.fail
 }
 
-// A Notice is the body of a message that the controller sends without being asked: a status
-// and a value. The layout is this project's own, because none is documented.
+// A Notice is the body of a notification, which is a message that the controller sends unasked: a
+// status and a value. The layout is this project's own, because none is documented.
 type Notice struct {
 	Status Status
 	Value  uint32
@@ -203,16 +204,16 @@ func (n *Notice) Append(dst []byte) []byte {
 	return le.AppendUint32(le.AppendUint32(dst, uint32(n.Status)), n.Value)
 }
 
-// ReadNotice decodes the body of a message that the controller sent without being asked. It
-// returns a *[FormatError] if the body is malformed.
+// ReadNotice decodes the body of a notification. It returns a *[FormatError] if the body is
+// malformed.
 func ReadNotice(b []byte) (n Notice, err error) {
 	r := reader{b: b, all: len(b)}
 	n = Notice{Status(r.readUint32()), r.readUint32()}
 	return n, r.finish()
 }
 
-// An AFPP is the body of the command LoadAFPP, which gives the address and size of a
-// prefetch program. The layout is this project's own, because none is documented.
+// An AFPP is the body of the command LoadAFPP: the address and size of a prefetch program (AFPP).
+// The layout is this project's own, because none is documented.
 type AFPP struct {
 	Address uint64
 	Bytes   uint32
@@ -239,9 +240,9 @@ func ReadAFPP(b []byte) (a AFPP, err error) {
 	return a, nil
 }
 
-// A Property is the body of the command CHPropertyWrite: a number and a value.
-// CHPropertyRead has only the number, and its reply the value. The layout is this project's
-// own, because none is documented.
+// A Property is the body of the commands CHPropertyWrite and CHPropertyRead: the number of a
+// property and its value, which CHPropertyRead leaves out. The layout is this project's own,
+// because none is documented.
 type Property struct {
 	Number uint32
 	Value  uint64
@@ -253,7 +254,7 @@ func (p *Property) Append(dst []byte) []byte {
 	return le.AppendUint64(le.AppendUint32(dst, p.Number), p.Value)
 }
 
-// ReadProperty decodes the body b of command id, CHPropertyWrite or CHPropertyRead. It
+// ReadProperty decodes the body b of command id, which is CHPropertyWrite or CHPropertyRead. It
 // returns a *[FormatError] if the body is malformed.
 func ReadProperty(id ID, b []byte) (p Property, err error) {
 	r := reader{b: b, all: len(b)}

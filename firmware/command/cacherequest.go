@@ -14,9 +14,8 @@ type cacheRequest struct {
 	out    int  // outputs that the host has not returned
 }
 
-// installCacheRequest stores the call in message m as the cache request of its procedure,
-// so that the host can trigger it later. The request becomes active if no other one of its
-// group is.
+// installCacheRequest stores the call in message m as the cache request of its procedure, which the
+// host can trigger later. The request becomes active if no other request of its group is active.
 func (c *Controller) installCacheRequest(m *Message, r *Reply) {
 	p := c.findProgram(m, r)
 	if p == nil {
@@ -45,8 +44,7 @@ func (c *Controller) installCacheRequest(m *Message, r *Reply) {
 	}
 }
 
-// isGroupInactive reports whether none of the program's cache requests in the group is
-// active.
+// isGroupInactive reports whether no cache request of the program in the given group is active.
 func (c *Controller) isGroupInactive(program int32, group uint32) bool {
 	for k, x := range c.cache {
 		if k.program == program && x.call.Group == group && x.active {
@@ -56,9 +54,9 @@ func (c *Controller) isGroupInactive(program int32, group uint32) bool {
 	return true
 }
 
-// triggerCacheRequest runs the cache request of a procedure with the input buffers in
-// message m. It refuses the message if the request is not active or if the host has not
-// returned its last output buffers.
+// triggerCacheRequest runs the cache request of a procedure with the input buffers in message m. It
+// refuses the message if the request is not active, or if the host has not yet returned the
+// previous output buffers.
 func (c *Controller) triggerCacheRequest(m *Message, r *Reply) {
 	if _, _, ok := c.findProcess(m, r); !ok {
 		return
@@ -88,8 +86,9 @@ func (c *Controller) triggerCacheRequest(m *Message, r *Reply) {
 	}
 }
 
-// manageCacheRequest removes the cache request of a procedure, makes it the only active one
-// of its group, or takes back an output buffer set, depending on the command.
+// manageCacheRequest performs one of three commands on the cache request of a procedure: it removes
+// the request, makes it the only active one of its group, or accepts an output buffer set that the
+// host returns.
 func (c *Controller) manageCacheRequest(m *Message, r *Reply) {
 	k := cacheKey{m.Program, m.Process, m.Procedure}
 	x := c.cache[k]

@@ -11,7 +11,7 @@ type ID uint32
 // NoCommand is an ID that no command has. In a program or process number, it means none.
 const NoCommand ID = 0xffffffff
 
-// A Direction says whether a command goes to the controller, comes from it, or both.
+// A Direction says whether a command is sent to the controller, by it, or both.
 type Direction uint8
 
 // Directions of commands.
@@ -21,12 +21,12 @@ const (
 	Both
 )
 
-// String returns the direction as the documents write it.
+// String returns the direction as the documents spell it.
 func (d Direction) String() string {
 	return [...]string{"H->FW", "FW->H", "FW<->H"}[min(d, Both)]
 }
 
-// A Body says where the layout of a command's body is known from.
+// A Body says how the layout of a command's body is known.
 type Body uint8
 
 // Origins of a body's layout.
@@ -37,7 +37,7 @@ const (
 	BodyUnknown                // passed on as bytes
 )
 
-// String returns the name of the origin.
+// String returns the name of the value, such as "documented".
 func (b Body) String() string {
 	return [...]string{"none", "documented", "layout ours (assumed)", "unknown"}[min(b, BodyUnknown)]
 }
@@ -50,10 +50,10 @@ type Info struct {
 	Body      Body
 }
 
-// Commands is the number of commands. Their IDs are 0x00 to 0x5c.
+// Commands is the number of commands, whose IDs are 0x00 to 0x5c.
 const Commands = len(table)
 
-// Info returns the description of the command. It returns false if no command has this ID.
+// Info returns the description of the command, and whether there is a command with this ID.
 func (id ID) Info() (info Info, ok bool) {
 	if int64(id) >= int64(len(table)) {
 		return Info{}, false
@@ -72,8 +72,8 @@ func (id ID) String() string {
 	return fmt.Sprintf("command %#x", uint32(id))
 }
 
-// Parse returns the ID of the command with the given name. If there is none, it returns
-// NoCommand and false.
+// Parse returns the ID of the command with the given name, and whether there is one. Without such a
+// command the ID is [NoCommand].
 func Parse(name string) (ID, bool) {
 	for i := range table {
 		if table[i].Name == name {
@@ -86,8 +86,8 @@ func Parse(name string) (ID, bool) {
 // HeaderBytes is the size of an encoded [Header].
 const HeaderBytes = 24
 
-// MaxBody is the largest size in bytes of a message's body. The value is assumed; it leaves
-// ample room for a call with all lists full.
+// MaxBody is the largest size of a message's body in bytes. The value is assumed; a call with all
+// lists full needs much less.
 const MaxBody = 64 << 10
 
 // A Header is the start of every message: six little-endian words.
@@ -131,7 +131,7 @@ func (m *Message) Append(dst []byte) []byte {
 	return append(dst, make([]byte, -len(m.Body)&3)...)
 }
 
-// parseHeader returns the header at the start of b without checking it.
+// parseHeader decodes the header at the start of b without checking it.
 func parseHeader(b []byte) Header {
 	le := binary.LittleEndian
 	return Header{
@@ -140,8 +140,8 @@ func parseHeader(b []byte) Header {
 	}
 }
 
-// Read decodes the message at the start of b. It returns the bytes after the message and
-// its padding as rest. The body shares memory with b. Read returns a *[FormatError] if the
+// Read decodes the message at the start of b. It also returns rest, the bytes after the message and
+// its padding. The message's body shares memory with b. Read returns a *[FormatError] if the
 // message is malformed.
 func Read(b []byte) (m Message, rest []byte, err error) {
 	if len(b) < HeaderBytes {

@@ -111,7 +111,8 @@ func (e *engine) Load(_ int32, p command.Program) (uint32, command.Status) {
 func (e *engine) Unload(int32)                                     { e.unloads++ }
 func (e *engine) Call(command.Header, command.Call) command.Status { e.calls++; return command.OK }
 
-// rig is a booted controller with a program of two procedures and one process.
+// rig returns a booted controller with a program that has two procedures and one process, and the
+// engine of the controller.
 func rig(t *testing.T) (*command.Controller, *engine) {
 	t.Helper()
 	e := &engine{}
@@ -137,8 +138,8 @@ func send(c *command.Controller, ch command.Channel, id command.ID, body []byte)
 	return c.Handle(ch, m.Append(nil))
 }
 
-// sizes is a body of the exact size of each command, by the layout of its family. A
-// command that is not here fails the test below.
+// bodies returns a valid body of the exact size for each command. A test fails if a command is
+// missing.
 func bodies() map[command.ID][]byte {
 	m := map[command.ID][]byte{}
 	none := []command.ID{

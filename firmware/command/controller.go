@@ -87,8 +87,8 @@ type Ledger struct {
 	Notified, Lost uint64
 }
 
-// Balanced reports whether the numbers of messages answered, refused and dropped add up to
-// the number received.
+// Balanced reports whether the numbers of answered, refused and dropped messages add up to the
+// number of received ones.
 func (l *Ledger) Balanced() bool { return l.Received == l.Answered+l.Refused+l.Dropped }
 
 // A Reply is the controller's answer to a message.
@@ -100,8 +100,8 @@ type Reply struct {
 	Body    []byte // body of the answer, if any
 }
 
-// A Controller models the firmware that receives commands, keeps track of programs and
-// processes, and asks an [Engine] to perform the work.
+// A Controller models the firmware that receives commands, keeps track of programs and their
+// processes, and asks an [Engine] to do the work.
 type Controller struct {
 	// Notify sends a message to the host without being asked, and returns false if the ring
 	// is full. It may be nil.
@@ -120,13 +120,13 @@ type Controller struct {
 	slots    [MaxPrograms]bool // slots requested by the host
 }
 
-// NewController returns a controller that has not booted. It asks e to perform the
-// commands' work.
+// NewController returns a controller that has not booted and that asks the engine e to do the work
+// of commands.
 func NewController(e Engine) *Controller {
 	return &Controller{engine: e, claimed: -1, programs: map[int32]*program{}, cache: map[cacheKey]*cacheRequest{}, property: map[uint32]uint64{}}
 }
 
-// Ledger returns the number of messages so far, by outcome.
+// Ledger returns the numbers of messages so far, by outcome.
 func (c *Controller) Ledger() Ledger { return c.ledger }
 
 // Booted reports whether the controller has booted. Until then it accepts only commands
@@ -143,8 +143,8 @@ func (c *Controller) Programs() int { return len(c.programs) }
 // later command triggers.
 func (c *Controller) CacheRequests() int { return len(c.cache) }
 
-// Handle performs the command in the encoded message b, which arrived on channel ch, and
-// returns the reply.
+// Handle performs the command in the encoded message b, which arrived on channel ch, and returns
+// the reply. A command that cannot be performed gets a reply with another status than [OK].
 func (c *Controller) Handle(ch Channel, b []byte) Reply {
 	c.ledger.Received++
 	m, rest, err := Read(b)
@@ -279,8 +279,8 @@ func (c *Controller) returnProgramSlot(m *Message, r *Reply) {
 	}
 }
 
-// handleProcessID assigns the lowest free process number of a program, or takes a number
-// back. Only running processes occupy a number, so neither step needs to be recorded.
+// handleProcessID assigns the lowest free process number of a program, or frees a number. It
+// records neither, because only running processes occupy a number.
 func (c *Controller) handleProcessID(m *Message, r *Reply) {
 	p := c.findProgram(m, r)
 	if p == nil {
@@ -347,7 +347,7 @@ func (c *Controller) dropCacheRequests(match func(cacheKey) bool) {
 	}
 }
 
-// createProcess adds a process to a program: a set of buffers for the program's ports.
+// createProcess adds a process to a program. A process is a set of buffers for the program's ports.
 func (c *Controller) createProcess(m *Message, r *Reply) {
 	p := c.findProgram(m, r)
 	if p == nil {
@@ -385,8 +385,8 @@ func (c *Controller) terminateProcess(m *Message, r *Reply) {
 	c.dropCacheRequests(func(k cacheKey) bool { return k.program == m.Program && k.process == m.Process })
 }
 
-// findProcess returns the program and the bindings of a call's process. It marks the reply
-// as dropped if the process is not running.
+// findProcess returns the program of a call and the buffers of its process, and whether the process
+// is running. It marks the reply as dropped if it is not.
 func (c *Controller) findProcess(m *Message, r *Reply) (*program, Call, bool) {
 	if p := c.programs[m.Program]; p != nil {
 		if b, ok := p.processes[m.Process]; ok {
@@ -419,8 +419,8 @@ func (c *Controller) callProcedure(m *Message, r *Reply) {
 	}
 }
 
-// mergeBuffers returns the buffers of a call and, for the ports that the call does not
-// name, those of its process.
+// mergeBuffers returns the buffers in call, followed by those in process for the ports that call
+// does not name.
 func mergeBuffers(process, call []Buffer) []Buffer {
 	list := slices.Clone(call)
 	for _, b := range process {
@@ -431,8 +431,7 @@ func mergeBuffers(process, call []Buffer) []Buffer {
 	return list
 }
 
-// checkLists returns a *[LimitError] if the body of a call has a list that command id does
-// not allow.
+// checkLists returns a *[LimitError] if the body c has a list that command id does not allow.
 func checkLists(id ID, c *Call) error {
 	bars := id == ProcedureCallWithCustomBars || id == ProcedureCallCacheRequestWithCustomBars
 	shared := id == ProcedureCallWithSignalEvents || id == ProcedureCallCacheRequestWithSharedEvents
@@ -456,8 +455,8 @@ func (c *Controller) runCall(h Header, call Call, r *Reply) {
 	}
 }
 
-// refuseError refuses a message because of err, with status OverLimit for a *[LimitError]
-// and Malformed otherwise.
+// refuseError sets the reply to a refusal because of err. The status is OverLimit for a
+// *[LimitError] and Malformed otherwise.
 func (r *Reply) refuseError(err error) {
 	var limit *LimitError
 	if errors.As(err, &limit) {

@@ -1,13 +1,13 @@
 package command
 
-// Events holds the values of all events. A signal can only raise a value. An event that was
-// never signaled has the value 0.
+// Events holds the values of all events, which are 0 at first. A signal can only increase the value
+// of an event.
 type Events struct{ values map[uint32]uint64 }
 
 // Value returns the value of the event with the given number.
 func (e *Events) Value(id uint32) uint64 { return e.values[id] }
 
-// Signal raises the value of event x.ID to x.Value if it is lower.
+// Signal sets the value of event x.ID to x.Value, unless the event already has a larger value.
 func (e *Events) Signal(x Event) {
 	if e.values == nil {
 		e.values = map[uint32]uint64{}
@@ -17,7 +17,7 @@ func (e *Events) Signal(x Event) {
 	}
 }
 
-// Reached reports whether every event in list has reached the value given there.
+// Reached reports whether the value of every event in list is at least the one given there.
 func (e *Events) Reached(list []Event) bool {
 	for _, x := range list {
 		if e.values[x.ID] < x.Value {

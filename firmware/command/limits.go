@@ -15,8 +15,7 @@ const (
 	RequestsPerList  = 1
 )
 
-// A LimitError reports a command with a list that is too long or that the command does not
-// allow.
+// A LimitError reports a command with a list that is too long, or that the command must not have.
 type LimitError struct {
 	ID    ID
 	What  string
@@ -31,7 +30,7 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("%v: found %d %s; want at most %d", e.ID, e.Have, e.What, e.Limit)
 }
 
-// checkLimit returns a *[LimitError] if have exceeds limit.
+// checkLimit returns a *[LimitError] about what if have exceeds limit.
 func checkLimit(id ID, what string, have, limit int) error {
 	if have > limit {
 		return &LimitError{id, what, uint64(have), uint64(limit)}
@@ -39,7 +38,7 @@ func checkLimit(id ID, what string, have, limit int) error {
 	return nil
 }
 
-// checkOne returns a *[LimitError] unless have is 1.
+// checkOne returns a *[LimitError] about what unless have is 1.
 func checkOne(id ID, what string, have uint32) error {
 	if have != 1 {
 		return &LimitError{id, what, uint64(have), 1}

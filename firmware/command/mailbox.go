@@ -19,8 +19,8 @@ type Mailbox struct {
 	window   *Window
 }
 
-// NewMailbox returns a mailbox whose rings hold depth messages each, or DefaultDepth if
-// depth is 0.
+// NewMailbox returns a mailbox whose rings have room for depth messages each. A depth of 0 means
+// [DefaultDepth].
 func NewMailbox(depth int) *Mailbox {
 	b := &Mailbox{notes: NewRing(depth), window: NewWindow()}
 	for ch := range b.down {
@@ -41,21 +41,20 @@ func (b *Mailbox) Submit(ch Channel, m *Message) error { return b.down[ch&1].Pus
 // [Mailbox.Submit].
 func (b *Mailbox) SubmitBytes(ch Channel, data []byte) error { return b.down[ch&1].PushBytes(data) }
 
-// Ring sets the doorbell with the given index. It returns an error if there is no such
-// doorbell.
+// Ring sets the doorbell with the given index, so that [Mailbox.Serve] handles the commands on the
+// ring of that channel. It returns an error if there is no such doorbell.
 func (b *Mailbox) Ring(index uint32) error {
 	word, err := Doorbell(index)
 	b.bell |= word
 	return err
 }
 
-// Waiting returns the number of messages in the rings for commands, for completions and for
-// notifications.
+// Waiting returns the numbers of messages in the rings for commands, completions and notifications.
 func (b *Mailbox) Waiting() (commands, completions, notifications int) {
 	return b.down[0].Len() + b.down[1].Len(), b.up[0].Len() + b.up[1].Len(), b.notes.Len()
 }
 
-// Attach makes controller c send its notifications through this mailbox.
+// Attach makes controller c send its notifications through the mailbox.
 func (b *Mailbox) Attach(c *Controller) {
 	c.Notify = func(m *Message) bool {
 		if b.notes.Push(m) != nil {
@@ -66,10 +65,10 @@ func (b *Mailbox) Attach(c *Controller) {
 	}
 }
 
-// Serve makes controller c handle the commands on all channels whose doorbell is set. It
-// puts a completion for each on the ring back to the host, rings the host's doorbell, and
-// returns all replies, including replies to dropped commands. If the ring back to the host
-// is full, Serve stops, and the remaining commands wait with their doorbell set.
+// Serve makes controller c handle the commands on all channels whose doorbell is set. For each
+// command, it puts a completion on the ring back to the host and rings the host's doorbell. It
+// returns all replies, including replies to dropped commands. If a ring to the host is full, Serve
+// stops, and the remaining commands wait with their doorbell set.
 func (b *Mailbox) Serve(c *Controller) (replies []Reply) {
 	for ch := range b.down {
 		if b.bell&(1<<ch) == 0 {
@@ -93,8 +92,8 @@ func (b *Mailbox) Serve(c *Controller) (replies []Reply) {
 	return replies
 }
 
-// Take removes and returns the oldest completion on channel ch. It returns false if there
-// is none. Taking the last one clears the host's doorbell.
+// Take removes and returns the oldest completion on channel ch, and whether there is one. Taking
+// the last completion clears the host's doorbell.
 func (b *Mailbox) Take(ch Channel) (r Reply, ok bool) {
 	up := b.up[ch&1]
 	data := up.Pop()
@@ -111,8 +110,8 @@ func (b *Mailbox) Take(ch Channel) (r Reply, ok bool) {
 	return r, true
 }
 
-// Notification removes and returns the oldest message that the controller sent without
-// being asked. It returns false if there is none.
+// Notification removes and returns the oldest message that the controller sent unasked, and whether
+// there is one.
 func (b *Mailbox) Notification() (m Message, ok bool) {
 	data := b.notes.Pop()
 	if b.notes.Len() == 0 {
@@ -125,15 +124,15 @@ func (b *Mailbox) Notification() (m Message, ok bool) {
 	return m, err == nil
 }
 
-// Message returns the reply as a message to the host: the header with the assigned numbers,
-// followed by the status and the body of the answer. The layout is this project's own,
+// Message returns the reply as a message to the host, which consists of the header with the
+// assigned numbers, the status and the body of the answer. The layout is this project's own,
 // because none is documented.
 func (r *Reply) Message() Message {
 	n := Notice{Status: r.Status, Value: uint32(len(r.Body))}
 	return Message{Header: r.Header, Body: append(n.Append(nil), r.Body...)}
 }
 
-// ReadReply decodes a message of [Reply.Message]. It returns a *[FormatError] if the
+// ReadReply decodes a message in the form of [Reply.Message]. It returns a *[FormatError] if the
 // message is malformed.
 func ReadReply(data []byte) (Reply, error) {
 	const head = 8

@@ -8,11 +8,11 @@ import (
 // Doorbells is the number of doorbells of a mailbox.
 const Doorbells = 32
 
-// Doorbell returns the register value, a single bit, that rings the doorbell with the given
-// index. It returns an error if there is no such doorbell.
+// Doorbell returns the register value, which has a single bit set, that rings the doorbell with the
+// given index. It returns an error unless the index is below [Doorbells].
 func Doorbell(index uint32) (word uint32, err error) {
 	if index >= Doorbells {
-		return 0, fmt.Errorf("doorbell index %d is not below %d", index, Doorbells)
+		return 0, fmt.Errorf("doorbell index is %d; want 0 to %d", index, Doorbells-1)
 	}
 	return 1 << index, nil
 }
@@ -20,17 +20,16 @@ func Doorbell(index uint32) (word uint32, err error) {
 // DefaultDepth is the default capacity of a ring in messages. The value is assumed.
 const DefaultDepth = 64
 
-// ErrFull reports that a ring has no room for another message.
+// ErrFull is returned when a ring has no room for another message.
 var ErrFull = errors.New("ring is full")
 
-// A Ring is a queue of encoded messages from the host to the controller or back.
+// A Ring is a queue of encoded messages in one direction between host and controller.
 type Ring struct {
 	slots      [][]byte
 	head, used int
 }
 
-// NewRing returns an empty ring with room for depth messages, or DefaultDepth if depth is
-// 0.
+// NewRing returns an empty ring with room for depth messages. A depth of 0 means [DefaultDepth].
 func NewRing(depth int) *Ring {
 	if depth <= 0 {
 		depth = DefaultDepth

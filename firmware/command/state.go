@@ -13,7 +13,7 @@ const (
 // is assumed.
 const MaxProperties = 256
 
-// notify sends a message to the host without being asked, and counts it.
+// notify sends the host a notification with command id, header h and body n, and counts it.
 func (c *Controller) notify(id ID, h Header, n Notice) {
 	if c.Notify == nil {
 		return
@@ -29,12 +29,13 @@ func (c *Controller) notify(id ID, h Header, n Notice) {
 	}
 }
 
-// Ended notifies the host that the queued call with header h has ended with status s.
+// Ended notifies the host that the call with header h, which the engine had queued, has ended with
+// status s.
 func (c *Controller) Ended(h Header, s Status) { c.notify(ProgramEvent, h, Notice{Status: s}) }
 
-// checkStatus reports whether the engine returned status OK. If not, it refuses the command
-// with status s. The message names the failed operation by done, a participle such as
-// "suspended".
+// checkStatus reports whether the engine returned status OK. If it did not, checkStatus refuses the
+// command with status s and a reason that names the failed operation with done, a participle such
+// as "suspended".
 func (c *Controller) checkStatus(s Status, r *Reply, done string) bool {
 	if s != OK {
 		r.refuse(s, "engine could not be %s", done)
@@ -42,7 +43,8 @@ func (c *Controller) checkStatus(s Status, r *Reply, done string) bool {
 	return s == OK
 }
 
-// checkNoBody reports whether message m has no body. Otherwise it refuses the message.
+// checkNoBody reports whether message m has no body. If it has one, checkNoBody refuses the
+// message.
 func (c *Controller) checkNoBody(m *Message, r *Reply) bool {
 	if m.Size > 0 {
 		r.refuse(Malformed, "%v has no body; found %d bytes", m.ID, m.Size)
@@ -106,10 +108,10 @@ func (c *Controller) reset() {
 	*c = Controller{Notify: c.Notify, engine: c.engine, ledger: c.ledger, claimed: -1, programs: c.programs, cache: c.cache, property: c.property}
 }
 
-// setSecureMode enters or leaves secure mode. The program in the header of a start, if any,
-// has exclusive use of the engine until the stop. This is assumed: the documents say that
-// secure mode claims the engine exclusively, but not for whom. Transitions never pause, so
-// none can be resumed.
+// setSecureMode enters or leaves secure mode. A program in the header of the starting command has
+// exclusive use of the engine until secure mode ends. This is assumed: the documents say that
+// secure mode claims the engine exclusively, but not for whom. Transitions never pause, so none can
+// be resumed.
 func (c *Controller) setSecureMode(m *Message, r *Reply) {
 	on := m.ID == SecureModeStart
 	switch {
@@ -134,8 +136,8 @@ func (c *Controller) setSecureMode(m *Message, r *Reply) {
 	}
 }
 
-// refuseBlocked reports whether the controller's state does not allow calls of the
-// message's program now. If so, it refuses the message.
+// refuseBlocked reports whether the controller's state forbids calls of the program in message m.
+// If so, it refuses the message.
 func (c *Controller) refuseBlocked(m *Message, r *Reply) bool {
 	switch {
 	case c.paused:
@@ -148,8 +150,8 @@ func (c *Controller) refuseBlocked(m *Message, r *Reply) bool {
 	return true
 }
 
-// setPrefetch records that a program has a prefetch program (AFPP), or that it no longer
-// has one, depending on the command.
+// setPrefetch records that a program has a prefetch program (AFPP) or, depending on the command,
+// that it no longer has one.
 func (c *Controller) setPrefetch(m *Message, r *Reply) {
 	p := c.findProgram(m, r)
 	if p == nil {

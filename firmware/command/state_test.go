@@ -6,7 +6,7 @@ import (
 	"anesim/firmware/command"
 )
 
-// noted collects the notifications of a controller.
+// noted returns a list to which the notifications of a controller are appended.
 func noted(c *command.Controller) *[]command.Message {
 	var list []command.Message
 	c.Notify = func(m *command.Message) bool { list = append(list, *m); return true }

@@ -1,6 +1,6 @@
 package command
 
-// A Step is one step of the sequence with which the controller rings the host's doorbell.
+// A Step is one step in the sequence with which the controller rings the host's doorbell.
 type Step string
 
 // completionStore lists the steps by which the controller rings the host: a posted write
@@ -25,8 +25,8 @@ const (
 	storeIsRefused = cacheError | rejectedWrite
 )
 
-// StoreCommitted reports whether a status word of the register window says that a write
-// succeeded, which means that bits 1 and 7 are clear.
+// StoreCommitted reports whether bits 1 and 7 of a status word of the register window are clear,
+// which means that a write succeeded.
 func StoreCommitted(status uint64) bool { return status&storeIsRefused == 0 }
 
 // A Window models the register window through which the controller writes to the host's
@@ -45,7 +45,7 @@ type Window struct {
 	masked   bool // interrupts are off
 }
 
-// NewWindow returns a closed window. Interrupts are on.
+// NewWindow returns a closed window with interrupts on.
 func NewWindow() *Window { return &Window{register: windowAtRest} }
 
 // AtRest reports whether the window is closed and interrupts are on.

@@ -8,8 +8,8 @@ import (
 	"anesim/firmware/command"
 )
 
-// Arguments holds the arguments of a call of a selector: scalars, a struct, and the sizes
-// of the results.
+// Arguments holds the arguments of a call of a selector: scalars, a struct, and the sizes of the
+// buffers for the results.
 type Arguments struct {
 	Scalars               []uint64
 	Struct                []byte
@@ -54,11 +54,11 @@ type Driver struct {
 	live       map[int32]*program
 }
 
-// New returns a driver without clients that sends its commands to b.
+// New returns a driver without clients that uses b to perform its work.
 func New(b Backend) *Driver { return &Driver{backend: b, next: 1, live: map[int32]*program{}} }
 
-// Reset handles a reset of the controller: all programs are gone, and the tokens that
-// clients have for them become invalid.
+// Reset handles a reset of the controller, which loses all programs. The tokens that clients have
+// for them become invalid.
 func (d *Driver) Reset() {
 	for _, p := range d.live {
 		p.gone = true
@@ -91,8 +91,9 @@ type Client struct {
 	buffers    map[uint64]uint64 // sizes by device address
 }
 
-// NewUserClient returns a new client of kind k. It returns NotPrivileged if rights lacks
-// the entitlement that this kind requires.
+// NewUserClient returns a new client of kind k. It returns [NotPrivileged] if rights lacks the
+// entitlement that this kind requires. The argument privileged says whether the client has
+// privileged access to virtual memory.
 func (d *Driver) NewUserClient(k Kind, rights Entitlements, privileged bool) (*Client, Return) {
 	switch {
 	case k > Hints:
@@ -109,7 +110,7 @@ func (d *Driver) NewUserClient(k Kind, rights Entitlements, privileged bool) (*C
 	}, Success
 }
 
-// Close closes the client. Later calls on it return ExclusiveAccess.
+// Close closes the client. Later calls on the client return [ExclusiveAccess].
 func (c *Client) Close() {
 	if !c.closed {
 		c.releaseAll()
@@ -133,8 +134,8 @@ func (c *Client) releaseAll() {
 	c.open = false
 }
 
-// Call calls the selector with the given number. It returns BadArgument if the size of an
-// argument or a result is not exactly the one in the selector's table.
+// Call calls the selector with the given number. It returns [BadArgument] unless the sizes of all
+// arguments and results equal those in the selector's table.
 func (c *Client) Call(number uint32, a Arguments) Results {
 	table := Selectors(c.kind)
 	if int64(number) >= int64(len(table)) {

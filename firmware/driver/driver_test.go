@@ -94,7 +94,7 @@ func client(t testing.TB, d *driver.Driver, k driver.Kind, rights driver.Entitle
 	return c
 }
 
-// arguments returns arguments of exactly a selector's sizes.
+// arguments returns arguments with exactly the sizes of a selector.
 func arguments(s *driver.Selector) driver.Arguments {
 	a := driver.Arguments{Scalars: make([]uint64, s.ScalarsIn), Struct: make([]byte, s.StructIn), ScalarsOut: s.ScalarsOut, StructOut: s.StructOut}
 	if s.Number == 0 {

@@ -7,7 +7,7 @@ import (
 	"anesim/firmware/command"
 )
 
-// A Method is an operation of the driver that has a name but no selector number.
+// A Method is an operation of the driver that is called by name, because it has no selector number.
 type Method struct {
 	Name, Role string
 	// Privileged methods require privileged access to virtual memory, in addition to the
@@ -57,9 +57,9 @@ var methods = [...]Method{
 // kind DirectPath have them, and clients of kind Control are assumed to have them too.
 func Methods() []Method { return slices.Clone(methods[:]) }
 
-// Method calls the named method. The arguments are this project's own, because the
-// documents give none. Method returns NotPrivileged if the client lacks privileged access,
-// and Unsupported if it lacks an entitlement or if the method's effect is not documented.
+// Method calls the named method. The arguments are this project's own, because the documents give
+// none. Method returns [NotPrivileged] if the client lacks privileged access, and [Unsupported] if
+// it lacks an entitlement or if the method's effect is not documented.
 //
 //	ANE_IsPowered                             -> 1 or 0
 //	ANE_SendCommand           channel, words  -> status
@@ -151,8 +151,8 @@ func (c *Client) callMethod(name string, args []uint64) ([]uint64, Return) {
 // the domain is on.
 const powerStatus = 0x2_6bc0_c000
 
-// setPower sends the command that switches the device on or off. It returns Busy if the
-// device must stay on for a persistent client.
+// setPower sends the command that turns the device on or off. It returns Busy if the device must
+// stay on for a persistent client.
 func (d *Driver) setPower(on bool) Return {
 	id := command.PowerDeviceOn
 	if !on {

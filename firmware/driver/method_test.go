@@ -9,7 +9,7 @@ import (
 	"anesim/firmware/driver"
 )
 
-// without is every kernel entitlement but one.
+// without returns every kernel entitlement except the named one.
 func without(name string) driver.Entitlements {
 	return slices.DeleteFunc(slices.Clone(everything), func(e string) bool { return e == name })
 }
@@ -224,7 +224,8 @@ func TestMethods(t *testing.T) {
 	}
 }
 
-// word returns arguments with a token, followed by a word.
+// word returns the arguments of a selector, with token and second as the first two words of the
+// struct.
 func word(s *driver.Selector, token uint64, second uint32) driver.Arguments {
 	a := arguments(s)
 	binary.LittleEndian.PutUint64(a.Struct, token)

@@ -80,8 +80,8 @@ func (c *Client) createProgram(in []byte) Return {
 	return Success
 }
 
-// createInstance makes another instance of a program that the client holds, with the next
-// free process number. The struct in starts with the token of the program (assumed).
+// createInstance creates another instance of a program that the client holds, with the next free
+// process number. The struct in starts with the token of the program (assumed).
 func (c *Client) createInstance(in []byte) Return {
 	base, _ := c.findHandle(in)
 	switch {
@@ -113,9 +113,9 @@ func (c *Client) addHandle(h *handle) {
 	}
 }
 
-// Lend lets client to use this client's program with the given token, under the same token.
-// The broker does this for clients that have a connection of their own. The other client
-// may send requests until either of the two releases the program.
+// Lend lets the client to use the program of c with the given token, under the same token. The
+// broker does this for clients that have a driver connection of their own. Client to may send
+// requests until either client releases the program.
 func (c *Client) Lend(token uint64, to *Client) Return {
 	h := c.programs[token]
 	switch {
@@ -132,8 +132,8 @@ func (c *Client) Lend(token uint64, to *Client) Return {
 	return Success
 }
 
-// findHandle returns the handle whose token is the first word of the struct in, and the
-// token. The handle is nil if there is none.
+// findHandle returns the token in the first word of the struct in, and the client's handle for it,
+// or nil if there is none.
 func (c *Client) findHandle(in []byte) (*handle, uint64) {
 	token := binary.LittleEndian.Uint64(in)
 	return c.programs[token], token
@@ -195,10 +195,10 @@ func (c *Client) releaseHandle(token uint64) Return {
 	return toReturn(&r)
 }
 
-// sendChaining sends a command of the resident submission model: it installs the active
-// procedure as a cache request (chaining prepare), activates another procedure, or returns
-// the output set (output-set enqueue). The struct is the token and the procedure (assumed).
-// It returns Unsupported without the entitlement.
+// sendChaining sends one of the commands for data chaining: it installs the active procedure as a
+// cache request, activates another procedure, or returns the output buffer set. The struct in holds
+// the token and the procedure (assumed). sendChaining returns Unsupported if the client lacks the
+// entitlement.
 func (c *Client) sendChaining(in []byte, id command.ID) Return {
 	if !c.chaining {
 		return Unsupported
@@ -215,8 +215,8 @@ func (c *Client) sendChaining(in []byte, id command.ID) Return {
 	return toReturn(&r)
 }
 
-// signalInputsReady triggers the cache request of the active procedure. The struct is the
-// token, the number of surfaces, at most 16, and their addresses (assumed).
+// signalInputsReady triggers the cache request of the active procedure. The struct in holds the
+// token, the number of surfaces, which is at most 16, and their addresses (assumed).
 func (c *Client) signalInputsReady(in []byte) Return {
 	if !c.chaining {
 		return Unsupported

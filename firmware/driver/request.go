@@ -46,7 +46,7 @@ func (c *Client) openDevice(in, out []byte) Return {
 	return Success
 }
 
-// OpenRequest returns the struct that callers pass to the selector that opens the device.
+// OpenRequest returns the encoded struct that callers pass to the selector that opens the device.
 func OpenRequest() []byte {
 	le := binary.LittleEndian
 	b := make([]byte, OpenBytes)
@@ -56,8 +56,8 @@ func OpenRequest() []byte {
 	return b
 }
 
-// A Request holds the fields of the request struct whose meaning is known from
-// measurements. The struct has 2376 bytes.
+// A Request holds those fields of the 2376-byte request struct whose meaning is known from
+// measurements.
 type Request struct {
 	Token    uint64   // +0x00, from program create
 	Sequence uint64   // +0x08
@@ -75,8 +75,8 @@ const (
 	maxSurfaces = (RequestBytes - surfacesAt) / 8
 )
 
-// Append appends the encoded struct to dst and returns the extended slice. It omits
-// surfaces that do not fit.
+// Append appends the encoded struct to dst and returns the extended slice. It omits surfaces that
+// do not fit.
 func (q *Request) Append(dst []byte) []byte {
 	le := binary.LittleEndian
 	b := make([]byte, RequestBytes)
@@ -108,13 +108,13 @@ func ReadRequest(b []byte) (q Request) {
 	return q
 }
 
-// commandPriority returns the priority of the command for a request: its quality of service
-// if that is at most 7, and 7 otherwise. The mapping is assumed.
+// commandPriority returns the priority of the command for a request, which is its quality of
+// service but at most 7. The mapping is assumed.
 func commandPriority(q *Request) uint32 { return min(q.QoS, 7) }
 
-// sendRequest converts a request to a procedure call. Priorities 0 and 1 require the
-// realtime entitlement. The entitlement for system-reserved priorities is enough for
-// priority 0 (assumed; the documents do not say which priorities are reserved).
+// sendRequest converts a request to a procedure call and sends it. Priorities 0 and 1 require the
+// realtime entitlement. For priority 0, the entitlement for system-reserved priorities is enough
+// (assumed; the documents do not say which priorities are reserved).
 func (c *Client) sendRequest(in, out []byte) Return {
 	q := ReadRequest(in)
 	h := c.programs[q.Token]

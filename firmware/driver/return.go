@@ -56,7 +56,7 @@ func Returns() []Return {
 	return list
 }
 
-// Name returns the name of the return value in the documents, or "" if it has none.
+// Name returns the name that the documents give to the return value, or "" if it has none.
 func (r Return) Name() string {
 	for _, x := range returns {
 		if x.r == r {
@@ -66,8 +66,8 @@ func (r Return) Name() string {
 	return ""
 }
 
-// Public returns the number that the public header gives to the return value's name, or r
-// itself if the header does not have the name.
+// Public returns the number that the public header gives to the name of r, or r itself if the
+// header lacks the name.
 func (r Return) Public() uint32 {
 	for _, x := range returns {
 		if x.r == r {
@@ -77,7 +77,7 @@ func (r Return) Public() uint32 {
 	return uint32(r)
 }
 
-// String returns the name and the number of the return value, and the number in the public
+// String returns the name and the number of the return value, followed by the number in the public
 // header if that differs.
 func (r Return) String() string {
 	if r == UsageUnsupported {

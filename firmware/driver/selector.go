@@ -2,7 +2,7 @@ package driver
 
 import "encoding/binary"
 
-// A Kind is a kind of client, which determines the selectors and methods it can call.
+// A Kind is a kind of client, which determines the selectors and methods that the client can call.
 type Kind uint8
 
 // Kinds of clients.
@@ -15,8 +15,8 @@ const (
 // String returns the name of the kind.
 func (k Kind) String() string { return [...]string{"control", "direct path", "hints"}[min(k, Hints)] }
 
-// Sizes holds the exact sizes of a call's arguments and results: numbers of scalars, and
-// bytes of structs.
+// Sizes holds the exact sizes of a call's arguments and results: scalars are counted in numbers,
+// structs in bytes.
 type Sizes struct{ ScalarsIn, StructIn, ScalarsOut, StructOut uint32 }
 
 // A Selector describes an operation that clients call by number: its name and the sizes of
@@ -68,8 +68,8 @@ var directPath = [...]Selector{
 	{8, "ANE_ProgramChainingSetActiveProcedure", Sizes{0, 32, 0, 0}},
 }
 
-// Selectors returns the selectors of clients of kind k, in the order of their numbers. It
-// returns nil for Hints, whose selectors are not documented.
+// Selectors returns the selectors that clients of kind k can call, in the order of their numbers.
+// It returns nil for Hints, whose selectors are not documented.
 func Selectors(k Kind) []Selector {
 	switch k {
 	case Control:
@@ -85,8 +85,8 @@ func Selectors(k Kind) []Selector {
 const RecordBytes = 40
 
 // Append appends the selector's entry in the vendor's dispatch table to dst and returns the
-// extended slice. The entry consists of a handler address, which is zero here, the four
-// sizes, and 16 reserved bytes.
+// extended slice. The entry consists of a handler address, which is zero here, four sizes and 16
+// reserved bytes.
 func (s *Selector) Append(dst []byte) []byte {
 	le := binary.LittleEndian
 	dst = le.AppendUint64(dst, 0)
@@ -96,8 +96,8 @@ func (s *Selector) Append(dst []byte) []byte {
 	return append(dst, make([]byte, 16)...)
 }
 
-// An ArgumentOffset is a field of the block in which the kernel passes arguments to a
-// selector.
+// An ArgumentOffset is the name and byte offset of a field in the block in which the kernel passes
+// arguments to a selector.
 type ArgumentOffset struct {
 	Field string
 	Off   uint32

@@ -27,8 +27,8 @@ func (k EventKind) String() string {
 	return fmt.Sprintf("event %d", uint8(k))
 }
 
-// An Event reports that a request in a task queue started, finished, continued or was
-// aborted, and when.
+// An Event reports that a request in a task queue, or one of its descriptors, started, finished,
+// continued or was aborted, and when.
 type Event struct {
 	Kind    EventKind
 	ID      ID
@@ -43,7 +43,7 @@ type Event struct {
 	TID, NID uint32
 }
 
-// A TaskEvent reports that a descriptor started or finished. At is the time since the start
+// A TaskEvent reports that a descriptor started or finished. The field At is relative to the start
 // of its run.
 type TaskEvent struct {
 	Finish   bool
@@ -73,7 +73,7 @@ func (s *Scheduler) emit(k EventKind, q int, p *pending) {
 	s.Observe(e)
 }
 
-// observeTasks forwards the descriptor events of the run that begins now to Observe.
+// observeTasks makes the next run of p in queue q report its descriptors to s.Observe.
 func (s *Scheduler) observeTasks(q int, p *pending) {
 	w, ok := p.Work.(Tasked)
 	if !ok {

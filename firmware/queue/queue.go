@@ -17,8 +17,8 @@ const (
 // hardwarePriority holds the value of each queue's priority register (decompiled).
 var hardwarePriority = [Queues]uint8{1, 2, 3, 4, 5, 6, 30, 31}
 
-// HardwarePriority returns the priority that the engine gives to the task queue with the
-// given index. Queues with higher values go first.
+// HardwarePriority returns the priority that the hardware gives to the task queue with the given
+// index. Queues with higher priorities are served first.
 func HardwarePriority(queue int) uint8 { return hardwarePriority[queue] }
 
 // A Priority is the priority of a program, from 0 (most urgent) to 7. Priorities 0 and 1
@@ -36,7 +36,7 @@ func (p Priority) Queue() int { return Queues - 1 - int(p) }
 // requests of a queue. The value was read from the vendor's code.
 const QuiesceLimit clock.Nanoseconds = 2e9
 
-// A Work is a call that the scheduler executes one run of descriptors at a time.
+// A Work is a call that a [Scheduler] executes, one run of descriptors at a time.
 type Work interface {
 	// Run executes the next run of descriptors. It returns the engine time used, and
 	// whether runs remain. It is not called again after it has returned false or after
@@ -46,16 +46,15 @@ type Work interface {
 	Abort()
 }
 
-// A Waiter is a [Work] that may have to wait for a call that shares its buffers. While
-// Waiting returns true, the scheduler skips the queue whose first request is this work.
+// A Waiter is a [Work] that may have to wait for a call with which it shares buffers. While Waiting
+// returns true, the scheduler skips the queue that has this work at its front.
 type Waiter interface {
 	Work
 	Waiting() bool
 }
 
-// ErrDeadlock reports that the queues hold requests but the first request of every queue
-// waits.
-var ErrDeadlock = errors.New("deadlock: every request waits for another")
+// ErrDeadlock is returned when queues hold requests but the first request of each queue waits.
+var ErrDeadlock = errors.New("deadlock: the first request of every queue waits for another")
 
 // An ID identifies a request to a [Scheduler].
 type ID uint64
@@ -145,7 +144,7 @@ func (s *Scheduler) Submit(r Request) (ID, error) {
 	case r.Network == 0:
 		return 0, &SubmitError{"network id is 0; want 1 to 255"}
 	case r.Work == nil:
-		return 0, &SubmitError{"request has no work"}
+		return 0, &SubmitError{"missing Work"}
 	}
 	q := r.Priority.Queue()
 	if s.Vacancy(q) == 0 {
@@ -157,8 +156,8 @@ func (s *Scheduler) Submit(r Request) (ID, error) {
 	return s.next, nil
 }
 
-// nextQueue returns the queue that runs next, or -1 if all are empty or wait. Queues with
-// higher indices have higher hardware priorities.
+// nextQueue returns the index of the queue to serve next, or -1 if all queues are empty or waiting.
+// Queues with higher indices have higher hardware priorities.
 func (s *Scheduler) nextQueue() int {
 	for q := Queues - 1; q >= 0; q-- {
 		if len(s.queues[q]) == 0 {
@@ -224,8 +223,8 @@ func (s *Scheduler) Drain() error {
 	}
 }
 
-// Wait advances the current time to at. It does nothing if that time has passed.
-func (s *Scheduler) Wait(at clock.Nanoseconds) { s.now = max(s.now, at) }
+// Wait advances the current time to end. It does nothing if that time has passed.
+func (s *Scheduler) Wait(end clock.Nanoseconds) { s.now = max(s.now, end) }
 
 func (s *Scheduler) removeRequest(q, i int) {
 	list := s.queues[q]
@@ -234,8 +233,8 @@ func (s *Scheduler) removeRequest(q, i int) {
 	s.queues[q] = list[:len(list)-1]
 }
 
-// Abort removes a request from its queue, even if some of its runs have been executed. It
-// returns false if there is no such request.
+// Abort removes the request with the given ID from its queue, even if some of its runs were
+// executed. It returns false if there is no such request.
 func (s *Scheduler) Abort(id ID) bool {
 	for q := range s.queues {
 		for i := range s.queues[q] {
@@ -256,9 +255,9 @@ func (s *Scheduler) abortAt(q, i int) {
 	s.removeRequest(q, i)
 }
 
-// Quiesce executes the requests of the queue with the given index until it is empty. It
-// aborts requests that remain after QuiesceLimit of engine time or that wait forever, and
-// returns their number.
+// Quiesce executes the requests in the queue with the given index until the queue is empty. It
+// aborts requests that remain after [QuiesceLimit] of engine time or that wait forever, and returns
+// their number.
 func (s *Scheduler) Quiesce(queue int) (aborted int, err error) {
 	limit := s.now + QuiesceLimit
 	for len(s.queues[queue]) > 0 && s.now < limit {

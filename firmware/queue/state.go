@@ -33,7 +33,7 @@ func (e *StateError) Error() string {
 	return fmt.Sprintf("unexpected %s in state %v", e.Event, e.State)
 }
 
-// Start ends initialization or a pause. It returns a *[StateError] in any other state.
+// Start ends the initialization or a pause. It returns a *[StateError] in any other state.
 func (s *Scheduler) Start() error {
 	if s.state != Init && s.state != Pause {
 		return &StateError{s.state, "start"}
@@ -52,9 +52,9 @@ func (s *Scheduler) Pause() error {
 	return nil
 }
 
-// SecureBoundary enters secure mode if enter is true, and leaves it otherwise. It first
-// empties all queues as [Scheduler.Quiesce] does and then calls cycle, unless it is nil, to
-// turn the power off. It returns the number of requests that were aborted.
+// SecureBoundary enters secure mode if enter is true, and leaves it otherwise. It first empties all
+// queues like [Scheduler.Quiesce] and then calls cycle, unless that is nil, to turn the power off.
+// It returns the number of aborted requests.
 func (s *Scheduler) SecureBoundary(enter bool, cycle func()) (aborted int, err error) {
 	if s.state != Run {
 		return 0, &StateError{s.state, "secure boundary"}
@@ -73,7 +73,8 @@ func (s *Scheduler) SecureBoundary(enter bool, cycle func()) (aborted int, err e
 	return aborted, nil
 }
 
-// beginRun changes to state Exec or ExecSecure.
+// beginRun changes the state to Exec or, in secure mode, to ExecSecure. It returns a *[StateError]
+// if the state does not allow work.
 func (s *Scheduler) beginRun() error {
 	if s.state != Run {
 		return &StateError{s.state, "descriptor run"}
