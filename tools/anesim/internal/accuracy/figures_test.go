@@ -58,7 +58,8 @@ func TestAccuracyFigures(t *testing.T) {
 	}
 }
 
-// blockEnd is where a paragraph, list item or row of a table ends.
+// blockEnd returns the index at which the paragraph, list item or table row at the start of text
+// ends.
 func blockEnd(text string) int {
 	end := len(text)
 	for _, next := range []string{"\n\n", "\n- ", "\n|"} {
@@ -69,7 +70,7 @@ func blockEnd(text string) int {
 	return end
 }
 
-// figures are what pages quote.
+// figures holds the numbers that pages quote.
 type figures struct {
 	*Report
 	networks         []bench.NetworkResidual
@@ -106,7 +107,7 @@ func newFigures(t *testing.T, root string) *figures {
 	return f
 }
 
-// list is what the pages state, each with the figures of today.
+// list returns the statements that the pages quote, each with the current figures.
 func (f *figures) list() []figure {
 	tiers := func(a *bench.Accuracy) []bench.Group { return a.Tiers }
 	energy := func(a *bench.Accuracy) []bench.Group { return a.Energy }
@@ -128,20 +129,21 @@ func (f *figures) list() []figure {
 	return append(list, f.page()...)
 }
 
-// short is a row of the README's table.
+// short returns a row of the table in the README for the named group.
 func (f *figures) short(begins string, groups func(*bench.Accuracy) []bench.Group, name string) figure {
 	s := f.summaries(groups, name)
 	return figure{"README.md", begins, fmt.Sprintf("%s %d | %s | %s | %s |", begins, s[0].N, cell(s[2]), cell(s[1]), cell(s[0]))}
 }
 
-// row is a row of the page's table.
+// row returns a row of the table in the page on accuracy for the named group.
 func (f *figures) row(what string, groups func(*bench.Accuracy) []bench.Group, name string) figure {
 	s := f.summaries(groups, name)
 	begins := "| " + what + " |"
 	return figure{"docs/accuracy.md", begins, fmt.Sprintf("%s %d | **%s** | %s | %s |", begins, s[0].N, cell(s[2]), cell(s[1]), cell(s[0]))}
 }
 
-// summaries are a group's of the fit to all and with shape and session left out.
+// summaries returns the summaries of the named group for the fit to all rows, for fits without the
+// row's shape, and for fits without its session.
 func (f *figures) summaries(groups func(*bench.Accuracy) []bench.Group, name string) (s [3]bench.Summary) {
 	for i, a := range []*bench.Accuracy{f.Accuracy, f.left[bench.ByShape], f.left[bench.BySession]} {
 		s[i] = findGroup(groups(a), name)
@@ -151,7 +153,7 @@ func (f *figures) summaries(groups func(*bench.Accuracy) []bench.Group, name str
 
 func cell(s bench.Summary) string { return fmt.Sprintf("%.1f%%, %.0f%%", 100*s.Median, 100*s.P90) }
 
-// readme says what the README's figures are worth.
+// readme returns the paragraph of the README on how to use the figures.
 func (f *figures) readme() figure {
 	var medians []float64
 	for _, name := range []string{"linux", "linux-m1", "macos-guide"} {
@@ -164,7 +166,7 @@ func (f *figures) readme() figure {
 		f.held(bench.BySession, "all"), f.held(bench.BySession, "T0+T1"), f.heldEngine()), "")}
 }
 
-// page is the prose of the page on accuracy.
+// page returns the paragraphs of the page on accuracy that quote figures.
 func (f *figures) page() []figure {
 	var unseen []string
 	for _, c := range f.coverage(bench.BySession) {
@@ -214,9 +216,10 @@ func (f *figures) page() []figure {
 		strings.Join(names, ", "), strings.Join(phone, ", "), strings.Join(others, ", ")), "")})
 }
 
-// coverage is what intervals around the predictions of one protocol hold.
-func (f *figures) coverage(by bench.Protocol) []bench.Coverage {
-	i := slices.IndexFunc(f.listCoverages(), func(c coverage) bool { return c.key == by.String() })
+// coverage returns how many measurements lie within the intervals around the predictions of a
+// protocol.
+func (f *figures) coverage(protocol bench.Protocol) []bench.Coverage {
+	i := slices.IndexFunc(f.listCoverages(), func(c coverage) bool { return c.key == protocol.String() })
 	return f.listCoverages()[i].rows
 }
 
@@ -226,13 +229,15 @@ func (f *figures) held(by bench.Protocol, name string) string {
 	return fmt.Sprintf("%.0f%%", 100*list[i].Share())
 }
 
-// heldEngine is what the intervals of kinds of descriptors hold, where that is least.
+// heldEngine returns the smallest share of measurements, as text, that the band of any kind of work
+// contains.
 func (f *figures) heldEngine() string {
 	b := slices.MinFunc(f.bands, func(a, b bench.EngineBand) int { return cmp.Compare(a.Holds.Share(), b.Holds.Share()) })
 	return fmt.Sprintf("%.0f%%", 100*b.Holds.Share())
 }
 
-// covered says which work measured rows cover, and what interval the other has.
+// covered returns the paragraph on the kinds of work that measured rows cover, and on the interval
+// of the others.
 func (f *figures) covered() figure {
 	var covered, not []string
 	for i := range f.works {
@@ -248,7 +253,7 @@ func (f *figures) covered() figure {
 		len(covered), len(f.works), strings.Join(covered, ", "), strings.Join(not, ", "), 100*(b.Low-1), 100*(b.High-1), hw.IntervalWords, b.Holds.Holds, b.Holds.N), "")}
 }
 
-// stack are the errors of the rows that are a 1x1 layer of a stack.
+// stack returns the errors, as text, of the rows that measure a 1x1 layer in a stack.
 func (f *figures) stack() string {
 	var list []string
 	for i := range f.Rows {
@@ -259,8 +264,8 @@ func (f *figures) stack() string {
 	return strings.Join(list, " and ") + "%"
 }
 
-// wrap breaks a paragraph into lines as the pages have them, those behind the first
-// indented.
+// wrap breaks a paragraph into lines of the width that the pages have, with an indent before all
+// lines but the first.
 func wrap(text, indent string) string {
 	const width = 95
 	var out strings.Builder

@@ -7,7 +7,7 @@ import (
 	"anesim/bench/report"
 )
 
-// A Document is the JSON document of the model's accuracy.
+// A Document is the JSON report of the model's accuracy.
 type Document struct {
 	report.Header
 	Rows        []jsonRow                `json:"rows"`
@@ -80,8 +80,8 @@ func toSummaries(groups []bench.Group) jsonSummaries {
 	return m
 }
 
-// toLeftOut returns the summaries of an accuracy that was computed without the predicted rows, by
-// the property that groups the rows.
+// toLeftOut returns the summaries of a, whose estimates come from fits without the rows that they
+// predict. The keys are the properties by which the rows are grouped.
 func toLeftOut(a *bench.Accuracy) map[string]jsonSummaries {
 	return map[string]jsonSummaries{
 		"latency": toSummaries(a.Tiers), "op": toSummaries(a.Ops), "session": toSummaries(a.Sessions),
@@ -94,7 +94,7 @@ func (r *Report) WriteJSON(w io.Writer) error {
 	return report.WriteDocument(w, r.newDocument())
 }
 
-// newDocument returns the report as a Document.
+// newDocument converts the report to a [Document].
 func (r *Report) newDocument() *Document {
 	out := &Document{
 		Header: report.NewHeader(), Rows: []jsonRow{}, NotModelled: []jsonUnmodelled{},

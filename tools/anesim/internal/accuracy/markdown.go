@@ -38,8 +38,8 @@ func (r *Report) newMarkdown() (*markdown, error) {
 	return p, err
 }
 
-// newPageTable returns a table of groups, with columns for the fit to all rows and for each
-// left-out fit.
+// newPageTable returns a table of groups with columns for the fit to all rows and for each left-out
+// fit.
 func (r *Report) newPageTable(x *table) pageTable {
 	t := pageTable{Title: strings.ToUpper(x.title[:1]) + x.title[1:], Head: []string{"", "n"}}
 	fits := []*bench.Accuracy{r.Accuracy}
@@ -64,7 +64,7 @@ func (r *Report) newPageTable(x *table) pageTable {
 	return t
 }
 
-// newRowsTable returns a table of all rows with the source of each.
+// newRowsTable returns a table of all rows, each with its source.
 func (r *Report) newRowsTable() pageTable {
 	t := pageTable{Title: "Rows", Head: []string{"row", "operation", "session", "latency us", "sustained us", "model us", hw.IntervalPercent + " interval us", "its rows", "measured mJ", "model mJ", "source"}}
 	number := func(v float64) string {

@@ -33,9 +33,9 @@ type jsonNetLayer struct {
 	InMemoryUs float64 `json:"engine_in_memory_us"`
 }
 
-// WriteNetworks compares the modelled times of whole networks with their published times. It writes
-// JSON if asJSON is true, otherwise a table, followed by a table of each network's layers if layers
-// is true.
+// WriteNetworks writes a comparison of the modelled times of whole networks with their published
+// times. It writes JSON if asJSON is true, and a table otherwise. If layers is true, a table of the
+// layers of each network follows.
 func WriteNetworks(w io.Writer, asJSON, layers bool) error {
 	list, err := bench.CompareNetworks(bench.DefaultPresets())
 	if err != nil {

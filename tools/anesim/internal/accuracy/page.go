@@ -16,7 +16,7 @@ import (
 // errNoRows says that no row has a measured time, so that there is nothing to draw.
 var errNoRows = errors.New("no row has a measured time")
 
-// View returns the report in the form from which HTML pages are written.
+// View converts the report to the form from which HTML pages are written.
 func (r *Report) View() (*view.Report, error) {
 	doc := r.newDocument()
 	p := &view.Report{Kind: "accuracy", Name: "The model against measurements", Tool: doc.Tool, Of: "row", Document: doc}
@@ -40,8 +40,8 @@ func (r *Report) View() (*view.Report, error) {
 	return p, nil
 }
 
-// listPoints returns a point for each row with a measured time. The points of a session follow each
-// other.
+// listPoints returns a point for each row with a measured time. The points of a session are
+// consecutive.
 func (d *Document) listPoints() (list []view.Point) {
 	for i := range d.Rows {
 		x := &d.Rows[i]
@@ -53,8 +53,8 @@ func (d *Document) listPoints() (list []view.Point) {
 	return list
 }
 
-// Pictures returns two SVG files: the model's times against the measured times, and the errors by
-// measured time. It returns errNoRows if there is nothing to draw.
+// Pictures returns two SVG files: a plot of the model's times against the measured times, and one
+// of the errors by measured time. It returns errNoRows if no row has a measured time.
 func (r *Report) Pictures() (times, misses []byte, err error) {
 	list := r.newDocument().listPoints()
 	if len(list) == 0 {
@@ -65,8 +65,8 @@ func (r *Report) Pictures() (times, misses []byte, err error) {
 	return picture.Times(list).File("Time of a call, model against measurement", rows), p.File(p.Title, rows), nil
 }
 
-// newFacts returns the median errors for the head of a page. If left-out fits are known, the
-// errors are those with a row's session left out of the fit.
+// newFacts returns the median errors for the head of a page. They are the errors of fits without
+// the row's session if these are known.
 func (r *Report) newFacts(doc *Document) (list []view.Fact) {
 	all, place, what := doc.Summary, "summary", "fitted to all rows"
 	if r.left != nil {
@@ -103,7 +103,7 @@ func toNamedTable(t pageTable) view.NamedTable {
 	return n
 }
 
-// newRowTable returns a table of all rows that is sorted by the numbers of doc.
+// newRowTable returns a table of all rows of doc.
 func (r *Report) newRowTable(doc *Document) (t view.Table) {
 	t.Columns = []view.Column{
 		{Title: "row", Help: "its number in the published tables"}, {Title: "tier", Help: "how much of the time is the engine's, as published"}, {Title: "op", Help: "operation"},
@@ -142,8 +142,8 @@ func (r *Report) newRowTable(doc *Document) (t view.Table) {
 	return t
 }
 
-// newCoverageTables returns a table for each protocol that says how many measurements lie in
-// their interval.
+// newCoverageTables returns, for each protocol, a table of how many measurements lie within their
+// prediction intervals.
 func (r *Report) newCoverageTables() (list []pageTable) {
 	for _, c := range r.listCoverages() {
 		t := pageTable{"Measurements inside their interval" + c.what, []string{"", "n", "held", "share"}, nil}

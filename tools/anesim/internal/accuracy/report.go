@@ -18,7 +18,7 @@ import (
 )
 
 // A Report compares the model with measured rows. For the built-in rows, it also has the errors of
-// fits that did not use the row they predict.
+// fits that did not use the row that they predict.
 type Report struct {
 	*bench.Accuracy
 	left      []*bench.Accuracy // by protocol; nil for rows from a file
@@ -28,8 +28,8 @@ type Report struct {
 	intervals []bench.Interval   // one per row
 }
 
-// New returns a report on the given measured rows. The argument builtin must be true for the
-// built-in rows only: for each of them, predictions by fits without the row are stored.
+// New returns a report on the given measured rows. The argument builtin says that they are the
+// built-in rows, for each of which predictions by fits without the row are stored.
 func New(rows []measured.Row, builtin bool) (*Report, error) {
 	a, err := bench.Compare(rows, bench.DefaultPresets())
 	if err != nil {
@@ -86,7 +86,8 @@ func listTables() []table {
 	}
 }
 
-// Write writes the report as text: summaries, and a line for every measured row if rows is true.
+// Write writes the report as text. It consists of summaries and, if rows is true, a line for every
+// measured row.
 func (r *Report) Write(w io.Writer, rows bool) error {
 	fmt.Fprintf(w, "%s modelled, %d not\n", report.Plural(len(r.Rows), "row"), len(r.Unmodelled))
 	if rows {
@@ -125,8 +126,8 @@ func (r *Report) Write(w io.Writer, rows bool) error {
 	return nil
 }
 
-// formatWorkRows returns the rows of a table with the number of measured rows and the bounds for
-// each kind of work.
+// formatWorkRows returns the rows of a table with, for each kind of work, the number of measured
+// rows and the bounds of their errors.
 func (r *Report) formatWorkRows() (rows [][]string) {
 	for i := range r.works {
 		x := &r.works[i]
@@ -135,8 +136,8 @@ func (r *Report) formatWorkRows() (rows [][]string) {
 	return rows
 }
 
-// formatBound returns a bound of measured over estimated time as a change in per cent, such as
-// "-16%". It first rounds the bound to four digits, as the constant that other reports use.
+// formatBound formats a bound of measured over estimated time as a change in percent, such as
+// "-16%". It first rounds the bound to four digits, like the constant that other reports use.
 func formatBound(v float64) string {
 	if x, err := strconv.ParseFloat(fmt.Sprintf("%.4g", v), 64); err == nil {
 		v = x
@@ -144,7 +145,7 @@ func formatBound(v float64) string {
 	return fmt.Sprintf("%+.0f%%", 100*(v-1))
 }
 
-// writeWorks writes how many rows cover each kind of work, and its interval.
+// writeWorks writes, for each kind of work, how many measured rows cover it and its interval.
 func (r *Report) writeWorks(w io.Writer) error {
 	if len(r.works) == 0 {
 		return nil
@@ -157,8 +158,8 @@ func (r *Report) writeWorks(w io.Writer) error {
 	return t.Print(w, 0)
 }
 
-// writeGroups writes a table of groups, with columns for the fit to all rows and for each left-out
-// fit. It fits in 80 columns.
+// writeGroups writes a table of groups, at most 80 characters wide, with columns for the fit to all
+// rows and for each left-out fit.
 func (r *Report) writeGroups(w io.Writer, x *table) error {
 	columns := []terminal.Column{terminal.Word("", 0), terminal.Number("n", 0), terminal.Number("median", 0), terminal.Number("p90", 0), terminal.Number("≤17%", 0)}
 	var left []*bench.Accuracy
@@ -198,7 +199,7 @@ func (r *Report) writeGroups(w io.Writer, x *table) error {
 
 func formatPercent(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) }
 
-// findTitleEnds returns the column after the last character of each word in a line of titles.
+// findTitleEnds returns, for each word in a line of titles, the column after its last character.
 func findTitleEnds(line string) (ends []int) {
 	column := 0
 	for field := range strings.FieldsSeq(line) {
@@ -225,8 +226,8 @@ type coverage struct {
 	rows []bench.Coverage
 }
 
-// listCoverages returns the coverage of each left-out fit and of the engine's part, or one coverage
-// if the rows come from a file.
+// listCoverages returns the coverage of each left-out fit and of the engine's part, or a single
+// coverage for rows from a file.
 func (r *Report) listCoverages() (list []coverage) {
 	add := func(a *bench.Accuracy, by bench.Protocol, what string) {
 		tiers, sessions := r.spreads.Coverage(a, by)
@@ -255,8 +256,7 @@ func (r *Report) listCoverages() (list []coverage) {
 	return list
 }
 
-// writeRows writes a table of all rows. On a terminal it leaves out columns that do not fit in its
-// width.
+// writeRows writes a table of all rows. On a terminal, it omits columns that exceed the width.
 func (r *Report) writeRows(w io.Writer) error {
 	p := terminal.NewPager(w)
 	p.Printf("")
@@ -290,7 +290,8 @@ func (r *Report) writeRows(w io.Writer) error {
 	return p.Err
 }
 
-// toUnmodelled splits the error of a row that is not modelled into the row and the reason.
+// toUnmodelled splits err, which is the error for a row that is not modelled, into the ID of the
+// row and the reason.
 func toUnmodelled(err error) jsonUnmodelled {
 	var u *bench.UnmodelledError
 	if errors.As(err, &u) {

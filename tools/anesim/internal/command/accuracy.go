@@ -94,7 +94,7 @@ func (f *accuracyFlags) readRows() ([]measured.Row, error) {
 	return rows, nil
 }
 
-// writePages writes the report to an HTML page and a Markdown file, as the flags select.
+// writePages writes the report to the HTML page and the Markdown file that the flags name, if any.
 func (f *accuracyFlags) writePages(r *accuracy.Report) error {
 	if f.html != "" {
 		p, err := r.View()

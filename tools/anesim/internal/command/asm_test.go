@@ -13,7 +13,7 @@ import (
 	"anesim/tools/anesim/internal/npy"
 )
 
-// documentedText is the first program of docs/assembler.md.
+// documentedText returns the first program in docs/assembler.md.
 func documentedText(t *testing.T) string {
 	t.Helper()
 	doc, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "docs", "assembler.md"))

@@ -13,8 +13,8 @@ import (
 	"anesim/loader/network/mil"
 )
 
-// coreml draws a Core ML model with the program of a drawn MIL text. It draws texts until one is
-// well formed.
+// coreml returns a command and a Core ML model with a random MIL program for it. It generates
+// programs until one is well formed.
 func (r *attacker) coreml() (args []string, ext string, data []byte) {
 	for {
 		args, _, text := r.mil()
@@ -27,7 +27,7 @@ func (r *attacker) coreml() (args []string, ext string, data []byte) {
 // numbers matches the decimal numbers of a text that no letter or digit touches.
 var numbers = regexp.MustCompile(`\b[0-9]+\b`)
 
-// exaggerate replaces one to three numbers of a text by others of all magnitudes.
+// exaggerate replaces one to three numbers in a text by random numbers of any magnitude.
 func (r *attacker) exaggerate(text string) string {
 	all := numbers.FindAllStringIndex(text, -1)
 	for range 1 + r.IntN(3) {
@@ -51,7 +51,8 @@ func exampleText(name string) string {
 	return string(text)
 }
 
-// script draws a script of clients, or of firmware commands, with other numbers.
+// script returns a command and a script of clients or of firmware commands for it, with random
+// numbers.
 func (r *attacker) script() (args []string, ext string, data []byte) {
 	if r.IntN(2) == 0 {
 		return []string{"load"}, ".yaml", []byte(r.exaggerate("duration: 20ms\nin_flight: 1\nclients:\n" +
@@ -62,7 +63,7 @@ func (r *attacker) script() (args []string, ext string, data []byte) {
 	return []string{"fw"}, ".fw", []byte(r.exaggerate(exampleText(names[r.IntN(len(names))])))
 }
 
-// text draws a descriptor text with other numbers.
+// text returns a command and a descriptor text for it, with random numbers.
 func (r *attacker) text() (args []string, ext string, data []byte) {
 	args = [][]string{{"asm", "-o", os.DevNull}, {"lint"}}[r.IntN(2)]
 	return args, ".td", []byte(r.exaggerate(exampleText("folded.td")))
@@ -86,7 +87,8 @@ var attackProgram = sync.OnceValue(func() []byte {
 	return data
 })
 
-// program draws a program with other words, most of them where the descriptors are.
+// program returns a command and a compiled program for it, with random words, mostly in the
+// descriptors.
 func (r *attacker) program() (args []string, ext string, data []byte) {
 	data = append([]byte{}, attackProgram()...)
 	for range 1 + r.IntN(6) {

@@ -62,9 +62,9 @@ func TestLargeShapes(t *testing.T) {
 	}
 }
 
-// attacked runs a command on a file of data, if there are any, and returns the most memory that
-// was resident, in MB, and the processor time. The name of the file follows the first argument
-// and replaces "FILE" in the others.
+// attacked runs a command on a file with the given data, if any, and returns its peak of resident
+// memory in MB and its processor time. The name of the file follows the first argument and replaces
+// "FILE" in the others.
 func attacked(t *testing.T, args []string, ext string, data []byte) (mb int, took time.Duration) {
 	t.Helper()
 	dir := t.TempDir()
@@ -166,11 +166,11 @@ func (r *attacker) size() int {
 	return r.near(40)
 }
 
-// near returns a random size that differs by at most 1 from a power of two of at most 2^most.
+// near returns a random number that differs by at most 1 from a power of two of at most 2^most.
 func (r *attacker) near(most int) int { return max(1, 1<<r.IntN(most+1)+r.IntN(3)-1) }
 
-// shape returns a random shape with the given number of axes. In three of four cases the number of
-// elements is small enough for a reader to accept the shape.
+// shape returns a random shape with rank axes. In three of four cases the number of elements is
+// small enough for a reader to accept the shape.
 func (r *attacker) shape(rank int) []int {
 	dims, left := make([]int, rank), 12+r.IntN(28)
 	if r.IntN(4) == 0 {

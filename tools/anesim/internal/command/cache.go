@@ -22,7 +22,7 @@ func (f *cacheFlags) register(s *pflag.FlagSet) {
 	s.BoolVar(&f.fetch, "force-fetch", false, "with --cache: fail if they are not there")
 }
 
-// open opens the cache for the programs of a file. It returns nil if no cache is requested.
+// open opens the cache for the programs of a file. It returns nil if the flags request no cache.
 func (f *cacheFlags) open(file string) (*cache.Cache, error) {
 	switch {
 	case f.dir == "" && (f.recompile || f.fetch):
@@ -46,7 +46,7 @@ func (f *cacheFlags) open(file string) (*cache.Cache, error) {
 	return c, nil
 }
 
-// sourceURL returns the resolved URL of a file, or "" for standard input.
+// sourceURL returns the URL of a file with links resolved, or "" for standard input.
 func sourceURL(file string) string {
 	if file == "-" {
 		return ""

@@ -103,9 +103,9 @@ type checkedModel struct {
 	model       *anesim.Model
 }
 
-// entryName returns the name of a file in a baseline: its path relative to the baseline, with
-// slashes, so that the check works from any directory. Older baselines have names as written on
-// the command line; such a name is used if it is the only match.
+// entryName returns the name of a file's entry in a baseline: its path relative to the baseline
+// file, with slashes, so that the check works from any directory. Older baselines have names as
+// written on the command line; entryName returns such a name if it is the only match.
 func entryName(b *check.Baseline, baseline, file string) string {
 	if file == "-" {
 		return file
@@ -117,7 +117,7 @@ func entryName(b *check.Baseline, baseline, file string) string {
 	return name
 }
 
-// openModels opens all models to be checked.
+// openModels opens all models that the command line names.
 func (f *checkFlags) openModels(c *cobra.Command, base *check.Baseline, files []string) ([]checkedModel, error) {
 	var list []checkedModel
 	seen := map[string]bool{}
@@ -229,12 +229,12 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 	return err
 }
 
-// surviveClosedPipes makes later writes to a closed pipe fail with EPIPE, where the Go runtime ends
-// the process if the pipe is stdout or stderr. A check whose output is cut by head must still exit
-// with its verdict.
+// surviveClosedPipes makes writes to a closed stdout or stderr fail with EPIPE, instead of ending
+// the process. A check whose output is cut by a command such as head must still exit with its
+// verdict.
 func surviveClosedPipes() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
-// run runs the model. It returns an error if the device faults.
+// run runs the model with the options o. It returns an error if the device faults.
 func (x *checkedModel) run(ctx context.Context, o anesim.Options) (*anesim.Result, error) {
 	res, err := x.model.Run(ctx, o)
 	if err != nil {
@@ -246,7 +246,7 @@ func (x *checkedModel) run(ctx context.Context, o anesim.Options) (*anesim.Resul
 	return res, nil
 }
 
-// lintResult lints the programs of a run.
+// lintResult returns the lint findings for each program of a run.
 func lintResult(name string, res *anesim.Result) ([]jsonLintedProgram, error) {
 	var programs []*loader.Program
 	for i := range res.Programs {
@@ -265,8 +265,8 @@ func (f *checkFlags) printReport(w io.Writer, verdicts []check.Verdict, linted [
 	return printVerdicts(w, verdicts, most)
 }
 
-// readBaseline reads a baseline. If it is to be updated, the file may be missing, and entries
-// made by another version of the model are dropped, since the header of the new file would not
+// readBaseline reads the named baseline. If update is true, the file may be missing, and entries
+// that another version of the model made are dropped, because the header of the new file would not
 // match them.
 func readBaseline(name string, update bool) (*check.Baseline, error) {
 	fresh := &check.Baseline{Header: report.NewHeader()}
@@ -296,7 +296,7 @@ func readBaseline(name string, update bool) (*check.Baseline, error) {
 	return b, nil
 }
 
-// writeBaseline writes the baseline, in which the entries of n models are new or updated.
+// writeBaseline writes the baseline and prints that the entries of n models are new or updated.
 func (f *checkFlags) writeBaseline(w io.Writer, b *check.Baseline, n int) error {
 	var text strings.Builder
 	if err := b.Write(&text); err != nil {
@@ -321,7 +321,8 @@ const (
 	mostRegisters = 5
 )
 
-// printVerdicts prints the differences of each model. It returns an error if there are any.
+// printVerdicts prints the differences of each model from the baseline. It returns an error if
+// there are any.
 func printVerdicts(w io.Writer, verdicts []check.Verdict, most float64) error {
 	p := terminal.NewPager(w)
 	missed, unknown := 0, 0
@@ -345,8 +346,8 @@ func printVerdicts(w io.Writer, verdicts []check.Verdict, most float64) error {
 	return newVerdictsError(missed, unknown, len(verdicts), most)
 }
 
-// printDifferences prints the differences of a model: all of the total, then one for each other part.
-// Parts that only one side has share a line.
+// printDifferences prints the differences of a model: all differences of the total, and one for
+// each other part. Parts that only one side has share a line.
 func printDifferences(p *terminal.Pager, v *check.Verdict) {
 	only := map[string][]string{}
 	var parts []check.Place
@@ -401,7 +402,7 @@ func printDifferences(p *terminal.Pager, v *check.Verdict) {
 	}
 }
 
-// isLayer reports whether x is a layer of a network.
+// isLayer reports whether the place x is a layer of a network.
 func isLayer(x *check.Place) bool { return strings.HasPrefix(x.Where, "layer ") }
 
 // formatDifference returns a difference on one line, such as "total: cycles 12,123 -> 11,508
@@ -414,8 +415,9 @@ func formatDifference(d *check.Difference) string {
 	return report.Printable(text)
 }
 
-// explainPlace returns the lines that explain the differences of a part: registers and causes. If
-// restructured is set, the network has other layers than before, and registers explain nothing.
+// explainPlace returns the lines that explain the differences of a part, which name registers and
+// causes. If restructured is true, the network has other layers than before, so that registers
+// explain nothing and are omitted.
 func explainPlace(x *check.Place, restructured bool) (lines []string) {
 	registers := x.Registers
 	if moved := slices.DeleteFunc(slices.Clone(registers), check.IsAddress); len(moved) > 0 {
@@ -427,11 +429,12 @@ func explainPlace(x *check.Place, restructured bool) (lines []string) {
 	return appendLimited(lines, x.Causes(), mostCauses, "causes")
 }
 
-// appendLimited appends the first most lines of list, indented, and how many more there are.
-func appendLimited(lines, list []string, most int, what string) []string {
+// appendLimited appends the first limit lines of list, indented, to lines. If there are more, it
+// appends their number and the noun.
+func appendLimited(lines, list []string, limit int, noun string) []string {
 	for i, line := range list {
-		if i == most {
-			return append(lines, fmt.Sprintf("        and %d more %s", len(list)-i, what))
+		if i == limit {
+			return append(lines, fmt.Sprintf("        and %d more %s", len(list)-i, noun))
 		}
 		lines = append(lines, "        "+line)
 	}
@@ -439,8 +442,8 @@ func appendLimited(lines, list []string, most int, what string) []string {
 }
 
 // newVerdictsError returns an error that says how many of all models differ from the baseline by
-// more than most and how many are missing from it, or nil if there are none of either.
-func newVerdictsError(differ, missing, all int, most float64) error {
+// more than tolerance and how many are missing from it. It returns nil if both numbers are 0.
+func newVerdictsError(differ, missing, all int, tolerance float64) error {
 	count := func(n int, one, several string) string {
 		if n == 1 {
 			several = one
@@ -449,7 +452,7 @@ func newVerdictsError(differ, missing, all int, most float64) error {
 	}
 	var parts []string
 	if differ > 0 {
-		parts = append(parts, count(differ, "differs", "differ")+fmt.Sprintf(" from the baseline by more than %g%%", 100*most))
+		parts = append(parts, count(differ, "differs", "differ")+fmt.Sprintf(" from the baseline by more than %g%%", 100*tolerance))
 	}
 	if missing > 0 {
 		parts = append(parts, count(missing, "is", "are")+" missing from the baseline (add with --update)")

@@ -5,7 +5,8 @@ import (
 	"testing"
 )
 
-// smallDisk mounts a disk of a few megabytes, or skips where that is not allowed.
+// smallDisk mounts a disk of a few megabytes and returns its directory. It skips the test if
+// mounting is not allowed.
 func smallDisk(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -20,7 +21,7 @@ func smallDisk(t *testing.T) string {
 	return dir
 }
 
-// limitMemory lets the process take no more bytes of address space.
+// limitMemory limits the address space of the process.
 func limitMemory(bytes uint64) {
 	if err := syscall.Setrlimit(syscall.RLIMIT_AS, &syscall.Rlimit{Cur: bytes, Max: bytes}); err != nil {
 		panic(err)

@@ -45,7 +45,7 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// process returns the command with the given arguments, to be run in a process of its own.
+// process returns the anesim command with the given arguments, to be run in a process of its own.
 func process(t *testing.T, args ...string) *exec.Cmd {
 	t.Helper()
 	c := exec.Command(os.Args[0], args...)
@@ -53,7 +53,7 @@ func process(t *testing.T, args ...string) *exec.Cmd {
 	return c
 }
 
-// whole runs a command to its end and returns the time it took.
+// whole runs a command to its end and returns how long that took.
 func whole(t *testing.T, args ...string) time.Duration {
 	t.Helper()
 	at := time.Now()
@@ -63,8 +63,7 @@ func whole(t *testing.T, args ...string) time.Duration {
 	return time.Since(at)
 }
 
-// stopped starts a command, waits and sends it a signal; one that has ended by then is
-// left alone.
+// stopped starts a command, calls wait and then sends the process a signal, unless it has ended.
 func stopped(t *testing.T, wait func(), signal os.Signal, args ...string) {
 	t.Helper()
 	c := process(t, args...)
@@ -78,7 +77,8 @@ func stopped(t *testing.T, wait func(), signal os.Signal, args ...string) {
 	c.Wait()
 }
 
-// written waits until a directory has more files than now, or until a time limit.
+// written returns a function that waits until dir has more files than at the time of the call, but
+// no longer than most.
 func written(t *testing.T, dir string, most time.Duration) (wait func()) {
 	entries := func() int {
 		list, err := os.ReadDir(dir)
@@ -104,7 +104,8 @@ func contents(t *testing.T, name string) []byte {
 	return b
 }
 
-// writers lists commands that write a file to the path that they are given.
+// writers returns functions by name, each of which returns a command that writes a file in a
+// directory.
 func writers(t *testing.T) map[string]func(dir string) (file string, args []string) {
 	program := example(t, "add")
 	in := func(name string, args ...string) func(string) (string, []string) {
@@ -199,7 +200,7 @@ func TestFullDisk(t *testing.T) {
 	}
 }
 
-// fill writes a file until the disk is full.
+// fill writes to the named file until the disk is full.
 func fill(t *testing.T, name string) {
 	t.Helper()
 	f, err := os.Create(name)

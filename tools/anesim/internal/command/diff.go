@@ -66,7 +66,8 @@ type side struct {
 	constants []check.Constants // of its descriptors; none if it was read from a result
 }
 
-// readSide runs a model, or reads a result from a .json file.
+// readSide returns one side of the comparison: it runs the model in file, or reads a result if the
+// file ends in .json.
 func (f *diffFlags) readSide(c *cobra.Command, file string, files []string) (s side, err error) {
 	if strings.EqualFold(filepath.Ext(file), ".json") {
 		b, err := input.ReadFile(file, c.InOrStdin(), maxResult)
@@ -110,13 +111,14 @@ func (f *diffFlags) readSide(c *cobra.Command, file string, files []string) (s s
 	return s, err
 }
 
-// newNothingCompiledError says that no layer of a network could be compiled for the engine.
+// newNothingCompiledError returns an error that says that no layer of a network could be compiled
+// for the engine.
 func newNothingCompiledError(list []report.Missing) error {
 	return fmt.Errorf("no layer could be compiled for the engine: %s", report.Incomplete(list))
 }
 
-// printDiff prints the totals of both sides, and the descriptors or layers that differ. For networks
-// it counts descriptors of which only addresses differ instead of printing them.
+// printDiff prints the totals of both sides, and the descriptors or layers that differ. For
+// networks, it only counts the descriptors that differ in nothing but addresses.
 func printDiff(w io.Writer, a, b *side) error {
 	p := terminal.NewPager(w)
 	for _, s := range [...]*side{a, b} {
@@ -163,8 +165,8 @@ func printDiff(w io.Writer, a, b *side) error {
 	return p.Err
 }
 
-// newTotalsTable returns a table of the totals of both sides. For networks it leaves out parts of
-// totals that are the same.
+// newTotalsTable returns a table of the totals of both sides. For networks, it omits parts of
+// totals that are equal.
 func newTotalsTable(a, b *side, network bool) *terminal.Table {
 	const most = 20 // characters of a name
 	x, y := filepath.Base(a.Input), filepath.Base(b.Input)
@@ -186,16 +188,16 @@ func newTotalsTable(a, b *side, network bool) *terminal.Table {
 	return t
 }
 
-// labelOf returns the name of a descriptor: its layer if it has one, otherwise its index at and its
-// operation. A layer in the form of a descriptor has its name as the operation.
-func labelOf(d *check.Descriptor, at int) string {
+// labelOf returns a label for a descriptor: the name of its layer or, without a layer, its index
+// and operation. A layer in the form of a descriptor has its name as the operation.
+func labelOf(d *check.Descriptor, index int) string {
 	if d.Layer != "" {
-		return fmt.Sprintf("%s (%s, descriptor %d)", report.Printable(d.Layer), report.Printable(d.Op), at)
+		return fmt.Sprintf("%s (%s, descriptor %d)", report.Printable(d.Layer), report.Printable(d.Op), index)
 	}
-	return fmt.Sprintf("%d %s", at, report.Printable(d.Op))
+	return fmt.Sprintf("%d %s", index, report.Printable(d.Op))
 }
 
-// printDelta prints a descriptor or layer that differs. Of a network it prints addresses only if
+// printDelta prints a descriptor or layer that differs. For a network, it prints addresses only if
 // nothing else explains the difference.
 func printDelta(p *terminal.Pager, d *check.Delta, weights *check.ConstantsChange, network bool) {
 	p.Printf("")
@@ -225,13 +227,13 @@ func printDelta(p *terminal.Pager, d *check.Delta, weights *check.ConstantsChang
 	}
 }
 
-// compareWeights compares the constants of a descriptor on both sides, if both are known. It
-// returns known false if the comparison would exceed the limit on bytes.
-func compareWeights(d *check.Delta, a, b *side, left *int64) (c check.ConstantsChange, known bool) {
+// compareWeights compares the constants of a descriptor on both sides. It returns known = false if
+// a side has none, or if the comparison would exceed the budget of bytes.
+func compareWeights(d *check.Delta, a, b *side, budget *int64) (c check.ConstantsChange, known bool) {
 	if d.A == nil || d.B == nil || d.AAt >= len(a.constants) || d.BAt >= len(b.constants) {
 		return c, true
 	}
-	return a.constants[d.AAt].Compare(&b.constants[d.BAt], left)
+	return a.constants[d.AAt].Compare(&b.constants[d.BAt], budget)
 }
 
 // printWeights prints how many of a descriptor's constants differ, on one line.
@@ -248,16 +250,16 @@ func printWeights(p *terminal.Pager, c *check.ConstantsChange) {
 	}
 }
 
-// printTerms prints the terms of a measure that differ, on one line.
-func printTerms(p *terminal.Pager, of string, list []check.CostChange) {
+// printTerms prints the parts of the named quantity that differ, on one line.
+func printTerms(p *terminal.Pager, quantity string, list []check.CostChange) {
 	var text []string
 	for _, x := range list {
-		if x.Of == of && x.Changed() {
+		if x.Of == quantity && x.Changed() {
 			before, after := x.Values()
 			text = append(text, fmt.Sprintf("%s %s -> %s", x.Name, before, after))
 		}
 	}
 	if len(text) > 0 {
-		p.Printf("      %s: %s", of, strings.Join(text, ", "))
+		p.Printf("      %s: %s", quantity, strings.Join(text, ", "))
 	}
 }

@@ -9,7 +9,8 @@ import (
 	"anesim/loader/network/onnx/onnxtest"
 )
 
-// openShaped writes a network whose input has named dimensions, and one without a name.
+// openShaped writes a network whose input has two named dimensions and one without a name, and
+// returns the name of its file.
 func openShaped(t *testing.T, dir, name, rows string) string {
 	t.Helper()
 	dim := func(text string, size int) onnxtest.Message {

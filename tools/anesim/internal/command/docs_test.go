@@ -99,7 +99,8 @@ func firstDifference(want, got string) string {
 	return "the one ends where the other goes on"
 }
 
-// page runs the blocks of a page and returns the page with the actual output in its transcripts.
+// page runs the commands in the code blocks of a page. It returns the page with the actual output
+// in its transcripts, and the number of commands.
 func (s *shell) page(t *testing.T, text string) (string, int) {
 	var out strings.Builder
 	var info, block string
@@ -140,7 +141,8 @@ func (s *shell) page(t *testing.T, text string) (string, int) {
 	return out.String(), ran
 }
 
-// transcript runs the commands of a block and returns it with what they print.
+// transcript runs the commands in a block. It returns the block with the actual output, and the
+// number of commands.
 func (s *shell) transcript(t *testing.T, block string) (string, int) {
 	var out strings.Builder
 	n := 0
@@ -164,7 +166,7 @@ func (s *shell) transcript(t *testing.T, block string) (string, int) {
 	return out.String(), n
 }
 
-// line runs a line of a shell: commands joined by |, with an optional > FILE at the end.
+// line runs a line of shell commands, which are joined by |, with an optional > FILE at the end.
 func (s *shell) line(t *testing.T, line string) (printed string, code int) {
 	words, err := split(line)
 	if err != nil {
@@ -200,7 +202,7 @@ func (s *shell) line(t *testing.T, line string) (printed string, code int) {
 	return printed + errs.String(), code
 }
 
-// command runs one command: anesim or one of the few shell commands that the pages use.
+// command runs a single command: anesim, or one of the few shell commands that the pages use.
 func (s *shell) command(t *testing.T, words []string, in string, errs *bytes.Buffer) (string, int) {
 	switch words[0] {
 	case "anesim":

@@ -66,7 +66,7 @@ have no descriptors: their words are listed by position in the image, and under 
 	return c
 }
 
-// runFiles prints the programs in files one after the other.
+// runFiles dumps the programs in files, one after the other.
 func (f *dumpFlags) runFiles(c *cobra.Command, files []string) error {
 	return forEachFile(c, files, func(i int, file string) error {
 		if i > 0 && !f.json {

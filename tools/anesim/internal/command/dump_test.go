@@ -23,7 +23,7 @@ import (
 
 var updateGolden = flag.Bool("update", false, "write the golden files")
 
-// dumped runs dump with the given arguments and returns its output. It fails the test if dump fails.
+// dumped runs the command dump with args and returns its output. It fails the test if dump fails.
 func dumped(t *testing.T, args ...string) string {
 	t.Helper()
 	out, errs, code := invoke(append([]string{"dump"}, args...)...)
@@ -33,7 +33,8 @@ func dumped(t *testing.T, args ...string) string {
 	return out
 }
 
-// writeFile writes a file under a name of its own directory.
+// writeFile writes data to a file with the given base name in a new directory, and returns the
+// path.
 func writeFile(t *testing.T, name string, data []byte) string {
 	t.Helper()
 	name = filepath.Join(t.TempDir(), name)
@@ -154,7 +155,8 @@ type dumpedJSON struct {
 	}
 }
 
-// checkDump compares the text and the JSON of a dump with the program.
+// checkDump fails the test unless the text and the JSON of a dump agree with the program in the
+// file.
 func checkDump(t *testing.T, file string) {
 	t.Helper()
 	p, err := loader.Open(file)
@@ -245,7 +247,8 @@ func checkDump(t *testing.T, file string) {
 	}
 }
 
-// checkHeader reassembles the header's words; no program here has unknown bits in them.
+// checkHeader fails the test unless fields yields the words of the descriptor's header. The
+// programs of the tests have no unknown bits in these words.
 func checkHeader(t *testing.T, name string, d *regs.Descriptor, fields map[string]uint32) {
 	t.Helper()
 	if extra, ok := fields["extra"]; ok != d.Extended || extra != d.Extra {
@@ -357,7 +360,8 @@ func TestDumpErrors(t *testing.T) {
 	}
 }
 
-// brokenChain is a container whose first descriptor points between descriptors.
+// brokenChain writes a container in which the first descriptor points between two descriptors, and
+// returns the name of its file.
 func brokenChain(t *testing.T) string {
 	t.Helper()
 	data, err := lower.Example("concat")

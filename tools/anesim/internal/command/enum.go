@@ -54,7 +54,7 @@ func listEnums(w io.Writer) error {
 	return t.Print(w, 0)
 }
 
-// listRegisterFields returns the register fields whose values an enumeration names.
+// listRegisterFields returns the register fields whose values are named by the enumeration e.
 func listRegisterFields(e regs.Enum) (fields []string) {
 	for r := range regs.Registers() {
 		for _, f := range r.Fields {
@@ -95,8 +95,8 @@ func findEnum(w io.Writer, text string) error {
 	return t.Print(w, 0)
 }
 
-// findField prints the named values of a register field. The text is the name of the field or of
-// its enumeration. It returns false if there is no such field.
+// findField prints the named values of a register field. The argument text is the name of the field
+// or of its enumeration. It returns found = false if there is no such field.
 func findField(w io.Writer, text string) (found bool, err error) {
 	for e := range regs.Enums() {
 		fields := listRegisterFields(e)
@@ -115,7 +115,7 @@ func findField(w io.Writer, text string) (found bool, err error) {
 	return false, nil
 }
 
-// addValues adds a row for each value. It aligns the notes of consecutive values that have one.
+// addValues adds a row for each value to t. It aligns the notes of consecutive values.
 func addValues(t *terminal.Table, list []enums.Value) {
 	for len(list) > 0 {
 		n, width := 0, 0
@@ -134,8 +134,8 @@ func addValues(t *terminal.Table, list []enums.Value) {
 	}
 }
 
-// formatNumber formats the number of a value. Numbers from 10 are in hexadecimal, followed by the
-// decimal number if they are below 1000.
+// formatNumber formats the number of a value: in decimal below 10, in hexadecimal followed by
+// decimal below 1000, and in hexadecimal otherwise.
 func formatNumber(n uint64) string {
 	switch {
 	case n <= 9:

@@ -25,7 +25,7 @@ type extension struct {
 	prints   [][]string // of each command
 }
 
-// extensions reads the examples of the page.
+// extensions returns the examples in the named page.
 func extensions(t *testing.T, page string) (list []extension) {
 	t.Helper()
 	for _, section := range strings.Split(page, "\n### Example: ")[1:] {
@@ -60,7 +60,8 @@ func extensions(t *testing.T, page string) (list []extension) {
 	return list
 }
 
-// apply makes an example's changes to the files of the tree that changed has not yet.
+// apply makes an example's changes to files under root, on top of the changes in changed, and
+// stores the new contents there.
 func (x *extension) apply(root string, changed map[string]string) error {
 	for _, file := range strings.Split("\n"+x.changes, "\n--- ")[1:] {
 		hunks := strings.Split(file+"\n", "\n@@\n")
@@ -168,7 +169,8 @@ func TestExtending(t *testing.T) {
 	}
 }
 
-// overlaid builds the command with other contents of some files.
+// overlaid builds the anesim command with the contents of changed in place of some files, and
+// returns the name of the binary.
 func overlaid(t *testing.T, root, dir string, changed map[string]string) (program string) {
 	t.Helper()
 	replace := map[string]string{}

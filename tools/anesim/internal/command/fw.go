@@ -131,7 +131,8 @@ func relativeName(script, file string) string {
 	return file
 }
 
-// recordRun writes a script that repeats the commands of a run.
+// recordRun writes a firmware script that repeats the commands of a run to file. The argument model
+// is the script's text for the model.
 func recordRun(file string, res *anesim.Result, model string) error {
 	if n := len(res.Programs); n != 1 {
 		return &anesim.OptionError{Option: "Record", What: fmt.Sprintf("requires a single program; %s has %d", res.Model.Name(), n)}
@@ -152,7 +153,8 @@ func recordRun(file string, res *anesim.Result, model string) error {
 	return f.Commit()
 }
 
-// recordLoad writes a script that repeats the commands of a load.
+// recordLoad writes a firmware script that repeats the commands of a load to file. The argument
+// script is the name of the load's own script.
 func recordLoad(file, script string, l *scripts.Load) error {
 	return outfile.WriteTo(file, func(w io.Writer) error {
 		return l.WriteMachineScript(w, func(c *traffic.ScriptClient) string {

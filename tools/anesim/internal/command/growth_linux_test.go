@@ -18,7 +18,8 @@ type sizedInput struct {
 	work int    // units that docs/limits.md counts
 }
 
-// networkInput returns an ONNX file for the command model.
+// networkInput returns an ONNX file, made of parts, for the command model. The argument work is its
+// size.
 func networkInput(work int, parts ...ox.Message) sizedInput {
 	return sizedInput{[]string{"model"}, ox.Model(parts...), work}
 }
@@ -38,8 +39,8 @@ func rawFloats(name string, n int, dims ...int) ox.Message {
 	return ox.Message{}.Bytes(5, m.Int(2, 1).Text(8, name).Bytes(9, bytes.Repeat([]byte{0, 0, 0, 0x3f}, n)))
 }
 
-// batchedProducts returns an input of n products in each of six matmuls, a descriptor each. The
-// results of all products stay in the L2 until the next matmul reads them.
+// batchedProducts returns a network of six matmuls with n products each, every one of which is a
+// descriptor. The results of all products stay in L2 until the next matmul reads them.
 func batchedProducts(n int) sizedInput {
 	parts := []ox.Message{ox.Input("x", n, 6, 6), ox.Input("z", n, 6, 6), ox.Output("y")}
 	from := "x"
@@ -50,8 +51,8 @@ func batchedProducts(n int) sizedInput {
 	return networkInput(6*n, parts...)
 }
 
-// hostInput returns a network of one node that the host computes from an input x of n elements.
-// The command computes values, at most for 2^22 elements.
+// hostInput returns a network with a single node, which the host computes from an input x of n
+// elements. The command computes values if n is at most 2^22.
 func hostInput(n int, node ox.Message) sizedInput {
 	n = min(n, 1<<22)
 	in := networkInput(n, ox.Input("x", n>>5, 32), ox.Output("y"), node)
@@ -59,8 +60,8 @@ func hostInput(n int, node ox.Message) sizedInput {
 	return in
 }
 
-// unit returns the number of layers or descriptors that a size of 1 stands for: short, or long in
-// the long job.
+// unit returns the number of layers or descriptors that a size of 1 stands for: long in the long
+// test, and short otherwise.
 func unit(short, long int) int {
 	if os.Getenv("LONG") != "" {
 		return long
@@ -231,8 +232,8 @@ const (
 	referenceTime   = 100 * time.Millisecond
 )
 
-// slowdown times a network of referenceLayers and returns how many times longer it takes than on
-// the machine of docs/limits.md, and at least 1.
+// slowdown times a network of referenceLayers and returns how many times slower it is than on the
+// machine of docs/limits.md, but at least 1.
 func slowdown(t *testing.T) float64 {
 	t.Helper()
 	_, took := attacked(t, []string{"model"}, ".yaml", reluLayers(referenceLayers))

@@ -12,8 +12,8 @@ import (
 	"anesim/tools/anesim/internal/terminal"
 )
 
-// wrapHelpToTerminal makes help texts wrap at the width of the terminal. Errors of the writer are
-// kept in full.
+// wrapHelpToTerminal makes the help texts of root and its subcommands wrap at the width of the
+// terminal. Errors in writing are stored in full.
 func wrapHelpToTerminal(root *cobra.Command, full *errorWriter) {
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(c *cobra.Command, args []string) {
@@ -34,9 +34,9 @@ func wrapHelpToTerminal(root *cobra.Command, full *errorWriter) {
 // flagLine matches the part of a help line before the description of a flag.
 var flagLine = regexp.MustCompile(`^ +(-\w, +)?--\S+( \S+)*  +`)
 
-// wrapHelp wraps the lines of a help text at a width. It fills paragraphs that are not indented,
-// and indents the continued lines of a flag to its description and of other lines to their own
-// indent. It never breaks words.
+// wrapHelp wraps the lines of a help text at width characters. It fills paragraphs that are not
+// indented. It indents continued lines of a flag to the flag's description, and those of other
+// lines to their own indent. It never breaks words.
 func wrapHelp(text string, width int) string {
 	var b strings.Builder
 	var prose []string
@@ -63,7 +63,8 @@ func wrapHelp(text string, width int) string {
 	return b.String()
 }
 
-// wrapLine writes a line, wrapped at a width, with an indent before continued lines.
+// wrapLine appends a line to b, wrapped at width characters, with indent spaces before continued
+// lines.
 func wrapLine(b *strings.Builder, line string, indent, width int) {
 	for utf8.RuneCountInString(line) > width {
 		runes := []rune(line)

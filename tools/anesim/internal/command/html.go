@@ -80,7 +80,8 @@ func (f *runFlags) writeNetworkPage(res *anesim.Result, doc *report.Network, x *
 	return page.WriteFile(f.HTML, r, o, append(f.InputFiles(), doc.File)...)
 }
 
-// compareBaseline adds a comparison with the baseline to the page if --baseline names one.
+// compareBaseline sets o.Baseline to a comparison of the result with the baseline that --baseline
+// names, if any.
 func (f *runFlags) compareBaseline(res *anesim.Result, name string, o *page.Options) error {
 	if f.HTMLBaseline == "" {
 		return nil
@@ -107,8 +108,8 @@ func (f *runFlags) compareBaseline(res *anesim.Result, name string, o *page.Opti
 // is tried runs all of them.
 const maxExplained = 2000
 
-// explainRun tries changes to a program or a layer. It returns nil if the program is too long,
-// has faulted, or ran with options for which explain has no flags.
+// explainRun tries changes to a program or a layer and returns the explanation. It returns nil if
+// the program is too long or has faulted, or if it ran with options for which explain has no flags.
 func (f *runFlags) explainRun(ctx context.Context, res *anesim.Result, file string) (*explain.Explanation, error) {
 	if res.Report.Count() > maxExplained || len(res.Report.Faults) > 0 || f.hasUnexplainableOptions() {
 		return nil, nil
@@ -121,8 +122,8 @@ func (f *runFlags) hasUnexplainableOptions() bool {
 	return len(f.State)+len(f.Set)+len(f.Bind) > 0 || f.Init != "" || f.Watts != 0 || f.Power != ""
 }
 
-// explainOptions returns the options of explain for a model, with the flags that both commands
-// share.
+// explainOptions returns options of package explain with the flags that the commands run and
+// explain share. The argument file is the name of the model.
 func (f *runFlags) explainOptions(file string) explain.Options {
 	how := explain.Options{File: file}
 	if f.Chip != chip.Default {

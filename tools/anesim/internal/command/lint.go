@@ -55,7 +55,7 @@ that cannot be compiled are named, since nothing checks them. The exit status is
 	return c
 }
 
-// listRules returns a line for each rule of lint, with the mistake that it reports.
+// listRules returns text with a line for each rule of lint and the mistake that the rule reports.
 func listRules() string {
 	var b strings.Builder
 	for _, r := range lint.Rules {
@@ -83,7 +83,7 @@ type jsonLintedProgram struct {
 	NotModelled []report.Missing `json:"not_modelled,omitempty"`
 }
 
-// name returns the input, followed by the index of the program unless that is 0.
+// name returns the input's name, followed by the index of the program if the input has several.
 func (x *jsonLintedProgram) name() string {
 	if x.Program == 0 {
 		return x.Input
@@ -128,7 +128,7 @@ func (f *lintFlags) run(c *cobra.Command, files []string) error {
 	return newLintError(doc.Programs)
 }
 
-// openText opens a model. If the file is descriptor text, it is assembled first.
+// openText opens the model in a file, which it assembles first if it is descriptor text.
 func (f *lintFlags) openText(file string, files []string, stdin io.Reader) (*anesim.Model, error) {
 	if !strings.EqualFold(filepath.Ext(file), ".td") {
 		return f.Dims.Open(anesim.OpenOptions{InMemory: f.inMemory}, file, files, stdin)
@@ -155,7 +155,7 @@ func (f *lintFlags) openText(file string, files []string, stdin io.Reader) (*ane
 	return m, nil
 }
 
-// lintModel lints the programs of a model.
+// lintModel returns the lint findings for each program of a model.
 func lintModel(ctx context.Context, name string, m *anesim.Model) ([]jsonLintedProgram, error) {
 	programs, err := m.Programs(ctx, anesim.Options{})
 	if err != nil {
@@ -172,8 +172,8 @@ func lintModel(ctx context.Context, name string, m *anesim.Model) ([]jsonLintedP
 	return lintPrograms(name, programs, missing)
 }
 
-// lintPrograms lints the programs of a model. The argument missing lists the layers that are in none
-// of them.
+// lintPrograms returns the lint findings for each program of a model. The argument missing lists
+// the layers that are in none of them.
 func lintPrograms(name string, programs []*loader.Program, missing []report.Missing) (list []jsonLintedProgram, err error) {
 	if len(programs) == 0 && len(missing) > 0 {
 		return nil, input.InFile(name, newNothingCompiledError(missing))
@@ -236,7 +236,7 @@ func writeFindings(w io.Writer, list []jsonLintedProgram) error {
 	return p.Err
 }
 
-// newLintError returns an error if there are findings.
+// newLintError returns an error with the number of findings, or nil if there are none.
 func newLintError(list []jsonLintedProgram) error {
 	n, programs := 0, 0
 	for i := range list {

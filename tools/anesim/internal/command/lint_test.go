@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// lintable is a chain without findings, with a text in it replaced.
+// lintable returns a chain without findings, after replacing old by new in its text.
 func lintable(t *testing.T, old, new string) string {
 	t.Helper()
 	b, err := os.ReadFile(filepath.Join("..", "..", "..", "..", "bench", "lint", "testdata", "chain.td"))

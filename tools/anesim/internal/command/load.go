@@ -129,7 +129,8 @@ func (f *loadFlags) run(c *cobra.Command, file string) error {
 	return printWritten(c.OutOrStdout(), f.Record, f.Pprof, f.Trace, f.HTML)
 }
 
-// openModel opens the model of a client. It returns an error if the command writes to that file.
+// openModel opens the model of a client. It returns an error if the command also writes to the
+// model's file.
 func (f *loadFlags) openModel(script string, c *traffic.ScriptClient) (*anesim.Model, error) {
 	name := resolveName(script, c.Model)
 	for _, out := range []string{f.Record, f.Pprof, f.Trace, f.HTML} {
@@ -148,8 +149,7 @@ func (f *loadFlags) openModel(script string, c *traffic.ScriptClient) (*anesim.M
 	return input.WithParameters(m, name)
 }
 
-// resolveName returns the path of a file named in a script. Relative names are relative to the
-// directory of the script.
+// resolveName returns the path of a file that a script names relative to the script's directory.
 func resolveName(script, name string) string {
 	if filepath.IsAbs(name) || script == "-" {
 		return name

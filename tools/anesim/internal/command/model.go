@@ -199,7 +199,7 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	return printWritten(c.OutOrStdout(), append(written, f.Out, f.Pprof, f.Trace, f.HTML)...)
 }
 
-// check returns an error if flags contradict each other or have invalid values.
+// check returns an error if flags contradict each other or have values that are not valid.
 func (f *modelFlags) check() error {
 	switch {
 	case f.values && f.TimingOnly:
@@ -231,8 +231,8 @@ func (f *modelFlags) printReport(w io.Writer, res *anesim.Result, doc *report.Ne
 	return text.WriteCache(w, doc.Cache)
 }
 
-// finish writes the output tensors, and returns an error if the network faulted or is not covered
-// completely with --strict.
+// finish writes the output tensors. It returns an error if the network faulted or, with --strict,
+// if nodes are not modelled.
 func (f *modelFlags) finish(res *anesim.Result, doc *report.Network) error {
 	file := doc.File
 	for i := range res.Layers {
@@ -251,15 +251,15 @@ func (f *modelFlags) finish(res *anesim.Result, doc *report.Network) error {
 	return nil
 }
 
-// explainOptions returns the options of explain for the network, with the flags that both
-// commands share.
+// explainOptions returns options of package explain with the flags that the commands model and
+// explain share. The argument file is the name of the model.
 func (f *modelFlags) explainOptions(file string) explain.Options {
 	how := f.runFlags.explainOptions(file)
 	how.Flags = append(how.Flags, f.Dims.Flags()...)
 	return how
 }
 
-// explainCommand returns the command that explains more about what to change.
+// explainCommand returns the explain command line for the network in file.
 func (f *modelFlags) explainCommand(file string) string {
 	how := f.explainOptions(file)
 	var flags []string
@@ -272,9 +272,8 @@ func (f *modelFlags) explainCommand(file string) string {
 	return how.Command("explain", flags...)
 }
 
-// explainNetwork tries changes to the network. It returns nil if no output
-// shows the result, or if the run used options for which
-// explain has no flags.
+// explainNetwork tries changes to the network and returns the explanation. It returns nil if no
+// output shows the explanation, or if the run used options for which explain has no flags.
 func (f *modelFlags) explainNetwork(ctx context.Context, m *anesim.Model, o anesim.Options, file string) (*explain.Explanation, error) {
 	if f.HTML == "" && (f.JSON || f.CSV) {
 		return nil, nil // JSON and CSV have no explanation
@@ -301,8 +300,8 @@ func writeResults(dir string, res *anesim.Result, doc *report.Network, others []
 	return nil
 }
 
-// listMissingOutputs returns the outputs of a network without values, with the reason for each, or
-// "" if there are none.
+// listMissingOutputs returns text that names the outputs of a network without values and the reason
+// for each. It returns "" if there are none.
 func listMissingOutputs(res *anesim.Result, doc *report.Network) string {
 	given := map[string]bool{}
 	for i := range res.Outputs {

@@ -30,7 +30,7 @@ func (w *onnxWriter) node(op string, inputs []string, attributes ...onnxtest.Mes
 	return name
 }
 
-// weight is a constant without values.
+// weight adds a constant of shape dims without values and returns its name.
 func (w *onnxWriter) weight(dims ...int) string {
 	name := fmt.Sprintf("weight_%d", len(w.parts))
 	w.parts = append(w.parts, onnxtest.Constant(name, dims))
@@ -49,12 +49,13 @@ func (w *onnxWriter) ints(v ...int) string {
 	return name
 }
 
-// dense is a product with its bias.
+// dense adds a matmul of x with k x n weights and a bias, and returns the name of the result.
 func (w *onnxWriter) dense(x string, k, n int) string {
 	return w.node("Add", []string{w.weight(n), w.node("MatMul", []string{x, w.weight(k, n)})})
 }
 
-// norm is a layer norm in pieces.
+// norm adds a layer norm of x over n elements as separate nodes, and returns the name of the
+// result.
 func (w *onnxWriter) norm(x string, n int) string {
 	axis := onnxtest.List("axes", -1)
 	d := w.node("Sub", []string{x, w.node("ReduceMean", []string{x}, axis)})
@@ -63,7 +64,7 @@ func (w *onnxWriter) norm(x string, n int) string {
 	return w.node("Add", []string{w.node("Mul", []string{y, w.weight(n)}), w.weight(n)})
 }
 
-// encoder is one layer of a transformer encoder of BERT's kind.
+// encoder adds a layer of a BERT encoder that reads x, and returns the name of the result.
 func (w *onnxWriter) encoder(x string, tokens, width, heads, hidden int) string {
 	head := func(x string, perm ...int) string {
 		x = w.node("Reshape", []string{x, w.ints(1, tokens, heads, width/heads)})
@@ -125,8 +126,8 @@ func TestModelTransformerEncoder(t *testing.T) {
 	}
 }
 
-// convolutions writes the convolutions of an example in YAML as an exporter does, each
-// activation by act.
+// convolutions returns an ONNX file of the convolutions in a YAML example as an exporter writes
+// them, with act adding each activation.
 func convolutions(t *testing.T, name string, act func(w *onnxWriter, x string) string) []byte {
 	t.Helper()
 	m, err := anesim.Open(exampleNetwork(name))
@@ -158,7 +159,7 @@ func convolutions(t *testing.T, name string, act func(w *onnxWriter, x string) s
 	return w.bytes()
 }
 
-// layer writes a layer without its activation.
+// layer adds a layer without its activation and returns the name of the result.
 func (w *onnxWriter) layer(t *testing.T, l *list.Layer, in []string) string {
 	t.Helper()
 	x := &l.Lower

@@ -18,7 +18,7 @@ import (
 	"anesim/tools/anesim/internal/npy"
 )
 
-// exampleNetwork is an example network.
+// exampleNetwork returns the path of the example network with the given name.
 func exampleNetwork(name string) string { return filepath.Join("..", "..", "examples", name) }
 
 func model(t *testing.T, args ...string) report.Network {

@@ -10,7 +10,7 @@ import (
 	"anesim/loader/network/keys"
 )
 
-// groupOperations groups the operations that have the same keys and limits. Groups and
+// groupOperations returns the operations in groups that have the same keys and limits. Groups and
 // operations keep their order.
 func groupOperations() (groups [][]keys.Operation) {
 	for _, o := range keys.Operations() {
@@ -26,8 +26,8 @@ func groupOperations() (groups [][]keys.Operation) {
 	return groups
 }
 
-// describeEvidence returns the kind of evidence for the operations of a group, or each kind with
-// the names of its operations if there are several: "bytes: abs square; inferred: cube".
+// describeEvidence returns the kind of evidence for the operations of a group. If there are several
+// kinds, the text lists the operations of each, such as "bytes: abs square; inferred: cube".
 func describeEvidence(group []keys.Operation) string {
 	var kinds []string
 	names := map[string]string{}
@@ -47,8 +47,8 @@ func describeEvidence(group []keys.Operation) string {
 	return strings.Join(kinds, "; ")
 }
 
-// formatOperationsHelp returns the help on all operations. It describes a key that several groups
-// of operations share once, and the other keys with their operations.
+// formatOperationsHelp returns the help text about all operations. It describes a key that several
+// groups of operations share once, and any other key with its operations.
 func formatOperationsHelp() string {
 	groups := groupOperations()
 	shared := listSharedKeys(groups)
@@ -79,8 +79,8 @@ operation describes the key itself:
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// listSharedKeys returns the keys that several groups have, in the order of the groups. Of several
-// keys with one name, it returns the one that most groups have.
+// listSharedKeys returns the keys that several groups have, in the order of the groups. If keys of
+// different groups have one name, it returns the key that most groups have.
 func listSharedKeys(groups [][]keys.Operation) (shared []keys.Key) {
 	uses := map[keys.Key]int{}
 	for _, g := range groups {
@@ -103,7 +103,7 @@ func listSharedKeys(groups [][]keys.Operation) (shared []keys.Key) {
 	return shared
 }
 
-// formatOperationHelp returns the help on one operation with the descriptions of all its keys.
+// formatOperationHelp returns the help text about one operation and all its keys.
 func formatOperationHelp(o *keys.Operation) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "The operation %s has these keys, with their defaults in parentheses:\n\n", o.Name)

@@ -16,8 +16,8 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// selectAreas removes the rows of all areas but the given ones. It keeps all rows if areas is
-// empty.
+// selectAreas removes all rows from d that are not in the given areas. If areas is empty, it keeps
+// all rows. It returns an error if an area is unknown.
 func selectAreas(d *paper.Document, areas []string) error {
 	var known []string
 	for _, r := range d.Rows {
@@ -76,8 +76,8 @@ that do not agree.`,
 	return c
 }
 
-// writePaper prints a row for each claim, and the conflicts between documents unless rows were
-// selected. If differs is set, the rows are those that do not agree.
+// writePaper prints a row for each claim, or only for claims that differ if differs is true. It
+// also prints the conflicts between documents unless selected is true.
 func writePaper(w io.Writer, d *paper.Document, differs, selected bool) error {
 	p := terminal.NewPager(w)
 	agree := 0

@@ -36,8 +36,8 @@ func parseOver(text string) (key string, r loader.Range, err error) {
 	return key, r, nil
 }
 
-// newLayerOverRange returns one program for a layer of every size in the range of --over, and
-// writes the file of its run-time parameters.
+// newLayerOverRange returns one program for the layer at every size in the range of --over, and
+// writes the file with its run-time parameters.
 func (f *layerFlags) newLayerOverRange(ctx context.Context, words []string) (*anesim.Model, error) {
 	if f.emit == "" {
 		return nil, usage.Errorf("--over requires --emit, since it writes the program and %s", input.ParametersFile("OUT.hwx"))

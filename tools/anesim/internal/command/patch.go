@@ -115,8 +115,8 @@ func (f *patchFlags) run(w io.Writer, stdin io.Reader, name string) error {
 	return err
 }
 
-// open reads a program and binds its parameters. It assembles a descriptor text first. It also
-// returns the names of the files it read.
+// open reads a program and binds its parameters; it assembles descriptor text first. It also
+// returns the names of the files that it read.
 func (f *patchFlags) open(name string, stdin io.Reader, bind map[string]uint64) (p *patch.Program, read []string, err error) {
 	data, err := input.ReadFile(name, stdin, maxConverted)
 	if err != nil {
@@ -155,7 +155,8 @@ func (f *patchFlags) open(name string, stdin io.Reader, bind map[string]uint64) 
 	return p, read, nil
 }
 
-// assemble assembles a descriptor text with values for its parameters.
+// assemble assembles descriptor text with the values in bind for its parameters. It also returns
+// the names of the files that it read.
 func (f *patchFlags) assemble(name string, text []byte, bind map[string]uint64) (*patch.Program, []string, error) {
 	if f.params != "" {
 		return nil, nil, usage.Errorf("--params does not apply to descriptor text, which defines its own parameters")

@@ -38,8 +38,8 @@ type namedFile struct {
 	use  fileUse
 }
 
-// checkPaths returns an error if a command line writes a file that it also reads or writes under
-// another flag. Links and different spellings of a path count as the same file.
+// checkPaths returns an error if a command line names a file both as an output and as an input or a
+// second output. Links and different spellings of a path count as the same file.
 func checkPaths(c *cobra.Command, args []string) error {
 	files := listNamedFiles(c, args)
 	for i := range files {
@@ -57,7 +57,7 @@ func checkPaths(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// listNamedFiles returns the files on a command line, from flags and arguments.
+// listNamedFiles returns the files that the flags and arguments of a command name.
 func listNamedFiles(c *cobra.Command, args []string) (files []namedFile) {
 	c.Flags().Visit(func(f *pflag.Flag) {
 		use := fileFlags[f.Name]
@@ -92,8 +92,8 @@ func listNamedFiles(c *cobra.Command, args []string) (files []namedFile) {
 	return files
 }
 
-// printWritten prints the names of the files and directories that a command wrote, without those
-// that are empty or standard output. It prints nothing if there are none.
+// printWritten prints the names of the files and directories that a command wrote. It omits names
+// that are empty or mean standard output, and prints nothing if no names remain.
 func printWritten(w io.Writer, names ...string) error {
 	names = slices.DeleteFunc(slices.Clone(names), func(s string) bool { return s == "" || s == "-" })
 	if len(names) == 0 {

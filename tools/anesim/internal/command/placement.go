@@ -34,7 +34,8 @@ func (f *placeFlags) check() error {
 	return nil
 }
 
-// newPlacement returns the placement selected by --compute, or nil without that flag.
+// newPlacement returns the placement of the layers for the target of --compute, or nil without that
+// flag.
 func (f *placeFlags) newPlacement(res *anesim.Result) (*report.Placement, error) {
 	if f.compute == "" {
 		return nil, nil

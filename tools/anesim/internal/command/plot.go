@@ -89,7 +89,7 @@ func (f *plotFlags) run(c *cobra.Command, args []string) error {
 	return printWritten(c.OutOrStdout(), f.file)
 }
 
-// drawPicture returns a picture as an SVG file.
+// drawPicture returns the SVG file of the picture named what.
 func (f *plotFlags) drawPicture(c *cobra.Command, what string, files []string) ([]byte, error) {
 	if what == "accuracy" {
 		return drawAccuracy(strings.Join(files, ""))
@@ -114,8 +114,8 @@ func (f *plotFlags) drawPicture(c *cobra.Command, what string, files []string) (
 	return p.File(p.Caption(r)...), nil
 }
 
-// drawAccuracy returns a picture of the measured rows in a CSV file, or of the built-in rows if
-// file is "".
+// drawAccuracy returns an SVG file that plots the measured rows in a CSV file, or the built-in rows
+// if file is "".
 func drawAccuracy(file string) ([]byte, error) {
 	a := accuracyFlags{csv: file}
 	rows, err := a.readRows()
@@ -130,7 +130,7 @@ func drawAccuracy(file string) ([]byte, error) {
 	return times, err
 }
 
-// readReport reads a result from a JSON file, or runs a model.
+// readReport returns the result in a JSON file, or the result of running the model in the file.
 func (f *plotFlags) readReport(c *cobra.Command, file string) (*view.Report, error) {
 	f.TimingOnly = true
 	o, err := f.Options()
@@ -172,8 +172,8 @@ func runReport(ctx context.Context, m *anesim.Model, o anesim.Options) (*view.Re
 	return view.FromRun(report.NewRun(res)), nil
 }
 
-// readResult reads the JSON document of a result. If the data is not a JSON object it returns a
-// nil report, and the data itself if keep is set.
+// readResult reads a result from a JSON report. If the data is not a JSON object, it returns a nil
+// report and, if keep is true, the data.
 func readResult(src io.ReaderAt, size int64, keep bool) (*view.Report, []byte, error) {
 	first := make([]byte, min(size, 1))
 	if _, err := src.ReadAt(first, 0); err != nil && err != io.EOF {

@@ -61,7 +61,8 @@ func wall(t *testing.T, want int, args ...string) (r wallReport) {
 	return r
 }
 
-// sound checks that the spans cover the wall time once and hold its energy.
+// sound fails the test unless the spans cover the wall time exactly once and their energies sum to
+// that of the report.
 func (r *wallReport) sound(t *testing.T, args []string) {
 	t.Helper()
 	near := func(a, b float64) bool { return math.Abs(a-b) <= 1e-9*max(1, math.Abs(a), math.Abs(b)) }

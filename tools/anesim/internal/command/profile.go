@@ -13,8 +13,8 @@ import (
 const profilesHelp = `--pprof writes a profile of cycles, time, energy and bytes by layer, descriptor and cause,
 for go tool pprof. --trace writes a trace over wall time, for ui.perfetto.dev.`
 
-// writeProfiles writes the profile and the trace that the flags select. The argument file is the
-// file of the model, or "".
+// writeProfiles writes the profile and the trace that the flags name, if any. The argument file is
+// the name of the model's file, or "".
 func (f *runFlags) writeProfiles(ctx context.Context, res *anesim.Result, file string) error {
 	if err := outfile.WriteTo(f.Pprof, func(w io.Writer) error { return report.WriteProfile(w, res, file) }); err != nil {
 		return err

@@ -39,7 +39,7 @@ func Main(args []string, stdout, stderr io.Writer) int {
 	return reportError(stderr, err)
 }
 
-// reportError prints the error of a command, if any, and returns the exit status.
+// reportError prints the error of a command and returns the exit status, which is 0 if err is nil.
 func reportError(stderr io.Writer, err error) int {
 	var u *usage.Error
 	switch {
@@ -56,8 +56,8 @@ func reportError(stderr io.Writer, err error) int {
 	return exitFailed
 }
 
-// Root returns the root command with all subcommands, which write to stdout. The arguments select
-// the completion scripts that the command library adds.
+// Root returns the root command with all subcommands, which write to stdout. The arguments args
+// decide which completion scripts the command library adds.
 func Root(stdout io.Writer, args ...string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "anesim",
@@ -166,7 +166,7 @@ func printVersion(w io.Writer) error {
 	return err
 }
 
-// printHelpOf prints the help of the command that args names.
+// printHelpOf prints the help text of the subcommand of c that args name.
 func printHelpOf(c *cobra.Command, args []string) error {
 	root := c.Root()
 	found, rest, err := root.Find(args)

@@ -90,7 +90,7 @@ documents, one after the other.
 	return c
 }
 
-// runFiles runs the programs in files one after the other.
+// runFiles runs the programs in files, one after the other.
 func (f *runFlags) runFiles(c *cobra.Command, files []string, o anesim.Options) error {
 	return forEachFile(c, files, func(i int, file string) error {
 		var open anesim.OpenOptions
@@ -204,7 +204,7 @@ func (f *runFlags) run(stdout, stderr io.Writer, m *anesim.Model, o anesim.Optio
 	return nil
 }
 
-// writeFiles writes the outputs, the profiles and the recording that the flags select.
+// writeFiles writes the outputs, the profiles and the recording that the flags name, if any.
 func (f *runFlags) writeFiles(ctx context.Context, res *anesim.Result, how printing) error {
 	if f.Out != "" {
 		if err := output.Write(f.Out, res, f.OtherFiles(how.file)); err != nil {
@@ -231,8 +231,8 @@ func (f *runFlags) writeReport(w io.Writer, m *anesim.Model, res *anesim.Result,
 	return writeExplainHint(w, m, how)
 }
 
-// writeExplainHint prints the command that explains what to change. It prints nothing for a model
-// on standard input.
+// writeExplainHint prints the explain command line for the model. It prints nothing for a model on
+// standard input.
 func writeExplainHint(w io.Writer, m *anesim.Model, how printing) error {
 	what := report.Printable(how.file)
 	switch {

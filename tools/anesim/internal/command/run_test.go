@@ -17,14 +17,14 @@ import (
 	"anesim/tools/anesim/internal/npy"
 )
 
-// invoke runs the command line and returns what it printed and its exit status.
+// invoke runs the command line and returns its output and exit status.
 func invoke(args ...string) (stdout, stderr string, code int) {
 	var out, errs strings.Builder
 	code = Main(args, &out, &errs)
 	return out.String(), errs.String(), code
 }
 
-// example writes an example program to a file.
+// example writes an example program to a file and returns the name of the file.
 func example(t *testing.T, name string) string {
 	t.Helper()
 	b, err := lower.Example(name)

@@ -34,8 +34,8 @@ var schemaSections = map[string]reflect.Type{
 	"`accuracy`":                      reflect.TypeFor[accuracy.Document](),
 }
 
-// documentedKeys are the names of a section's table, braces taken apart, and those of
-// every command.
+// documentedKeys returns the names in the table of a section and in the table for all commands,
+// with braces expanded.
 func documentedKeys(t *testing.T, page, section string) map[string]bool {
 	t.Helper()
 	keys := map[string]bool{}
@@ -63,7 +63,7 @@ func documentedKeys(t *testing.T, page, section string) map[string]bool {
 	return keys
 }
 
-// braces takes x.{a,b} apart.
+// braces expands a name of the form x.{a,b} to x.a and x.b.
 func braces(key string) []string {
 	before, rest, ok := strings.Cut(key, "{")
 	if !ok {
@@ -77,8 +77,8 @@ func braces(key string) []string {
 	return keys
 }
 
-// typeKeys are the names that a type's JSON can have. A list is named by its elements, a
-// list of numbers by itself.
+// typeKeys adds the names that the JSON of type x can have to keys. A list is named by its
+// elements, a list of numbers by itself.
 func typeKeys(x reflect.Type, path string, keys map[string]bool) {
 	switch x.Kind() {
 	case reflect.Pointer:
@@ -201,7 +201,8 @@ func TestSchemaPageOfRealOutput(t *testing.T) {
 	}
 }
 
-// outputKeys tells of every name in a document, and calls missing for one that is not known.
+// outputKeys calls known for every name in a JSON document, and missing for those for which known
+// returns false.
 func outputKeys(v any, path string, known func(key string) bool, missing func(key string)) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -229,8 +230,9 @@ func outputKeys(v any, path string, known func(key string) bool, missing func(ke
 	}
 }
 
-// starred is a documented name that a key of a document has, with a star for each part of
-// it that is data; "" for none. A list is documented by its elements' members too.
+// starred returns the documented name that describes a key of a document, with a star for each part
+// of the key that is data. It returns "" if there is none. The members of a list's elements also
+// document the list.
 func starred(documented map[string]bool, key string) string {
 	if documented[key] {
 		return key

@@ -85,7 +85,7 @@ func TestWallOfHostLayers(t *testing.T) {
 	}
 }
 
-// hostOnly is a network of one operator that the engine has no form for.
+// hostOnly returns a network with a single operator that the engine does not support.
 func hostOnly() []byte {
 	return onnxtest.Model(onnxtest.Input("x", 1, 4, 8, 8), onnxtest.Node("NonZero", "y", []string{"x"}), onnxtest.Output("y"))
 }

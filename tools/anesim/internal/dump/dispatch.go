@@ -21,9 +21,9 @@ type dispatchDumper struct {
 	containers map[string]string // file names by hash
 }
 
-// Containers looks for the containers that the dispatch descriptor p names by hash, in the
-// directory of its file. It returns the names of the files that it finds, by hash. It returns nil
-// if file is "-", the standard input.
+// Containers looks for the containers that the dispatch descriptor p refers to, in the directory of
+// the named file. It returns the names of the files that it finds, keyed by the hash of the
+// container. If file is "-", which means standard input, it returns nil.
 func Containers(file string, p *e5.Program) (map[string]string, error) {
 	if file == "-" {
 		return nil, nil
@@ -31,9 +31,9 @@ func Containers(file string, p *e5.Program) (map[string]string, error) {
 	return p.Find(os.DirFS(filepath.Dir(file)))
 }
 
-// WriteDispatch prints p, the dispatch descriptor in the named file: the operations that the
-// vendor's runtime performs, one of which calls the engine. The argument containers has the names
-// of container files by hash; see [Containers].
+// WriteDispatch prints the dispatch descriptor p from the named file. It lists the operations that
+// the vendor's runtime performs, one of which calls the engine. The argument containers has the
+// names of container files, keyed by hash; see [Containers].
 func WriteDispatch(w io.Writer, file string, p *e5.Program, containers map[string]string, o Options) error {
 	d := &dispatchDumper{w, p, containers}
 	if o.JSON {
@@ -74,8 +74,8 @@ func (d *dispatchDumper) writeText(name string) error {
 	return chain.Print(d.w, terminal.Gap)
 }
 
-// containerName returns the file name of the container of an inference, or a phrase with its hash
-// if the file was not found.
+// containerName returns the file name of the container that an inference runs, or a phrase with the
+// container's hash if no file was found.
 func (d *dispatchDumper) containerName(a *e5.Inference) string {
 	if name := d.containers[strings.ToUpper(a.Hash)]; name != "" {
 		return quoteName(name)
@@ -83,8 +83,8 @@ func (d *dispatchDumper) containerName(a *e5.Inference) string {
 	return fmt.Sprintf("the container with SHA-256 %s, which is not in this file's directory", quoteName(cmp.Or(a.Hash, "missing")))
 }
 
-// formatOperands returns the names of the symbols with the given indices, each with the shape of
-// its tensor. The tensor of the first symbol is tensors[first].
+// formatOperands returns text with the names of the symbols at the given indices, each followed by
+// the shape of its tensor. The tensor of the first symbol is tensors[first].
 func (d *dispatchDumper) formatOperands(tensors []e5.Tensor, indices []uint32, first int) string {
 	var names []string
 	for i, s := range indices {
@@ -105,7 +105,7 @@ func (d *dispatchDumper) symbolName(i uint32) string {
 	return fmt.Sprintf("symbol %d", i)
 }
 
-// A Dispatch is the JSON document of a dispatch descriptor.
+// A Dispatch is the JSON report of a dispatch descriptor.
 type Dispatch struct {
 	report.Header
 	Form       string          `json:"form"`

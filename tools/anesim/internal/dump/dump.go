@@ -14,7 +14,7 @@ import (
 	"anesim/loader/describe"
 )
 
-// Options selects the format and the parts of a program that [Write] prints.
+// Options selects the format of the output of [Write] and how much it contains.
 type Options struct {
 	All  bool // print fields and registers that are zero, too
 	JSON bool
@@ -34,7 +34,7 @@ func Write(w io.Writer, p *loader.Program, o Options) error {
 	return b.Flush()
 }
 
-// Registers returns a text for each descriptor of a program, with a line for each register that the
+// Registers returns, for each descriptor of a program, text with a line for each register that the
 // descriptor writes.
 func Registers(p *loader.Program) ([]string, error) {
 	var list []string
@@ -65,7 +65,8 @@ type described struct {
 	words *describe.Description
 }
 
-// describeDescriptors returns an iterator over the program's descriptors and their descriptions.
+// describeDescriptors returns an iterator over the descriptors of the program and their
+// descriptions.
 func (d *dumper) describeDescriptors() iter.Seq2[described, error] {
 	return func(yield func(described, error) bool) {
 		words, stop := iter.Pull2(d.p.Describe())
@@ -85,7 +86,7 @@ type registerWord struct {
 	word uint32
 }
 
-// listHeaderWords returns the words of a descriptor's header with their registers.
+// listHeaderWords returns the words in a descriptor's header, each with its register.
 func listHeaderWords(d *regs.Descriptor) []registerWord {
 	var words []registerWord
 	encoded := (&regs.Descriptor{Header: d.Header}).Append(nil)

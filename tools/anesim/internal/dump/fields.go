@@ -8,8 +8,8 @@ import (
 	"anesim/loader/asm"
 )
 
-// formatFields returns the fields of a register as text. It leaves out fields that are zero and
-// have no name for zero, unless all is set.
+// formatFields returns the fields of a register as text. Unless all is true, it omits fields that
+// are zero and have no name for zero.
 func formatFields(w registerWord, all bool) string {
 	if len(w.reg.Fields) == 0 {
 		return formatHex(w.word)
@@ -54,7 +54,7 @@ type run struct {
 	step  uint32
 }
 
-// groupRuns groups adjacent registers of an array into runs: two or more equal words, or three or
+// groupRuns merges adjacent registers of an array into runs: two or more equal words, or three or
 // more byte offsets with a constant step.
 func groupRuns(words []registerWord) []run {
 	var out []run
@@ -78,7 +78,7 @@ func groupRuns(words []registerWord) []run {
 	return out
 }
 
-// isByteCount reports whether r is a byte count and no unknown bits of it are set in words.
+// isByteCount reports whether register r is a number of bytes and none of words has other bits set.
 func isByteCount(r regs.Register, words ...uint32) bool {
 	for _, w := range words {
 		if r.Unknown(w) != 0 {

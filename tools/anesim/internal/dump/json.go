@@ -10,7 +10,7 @@ import (
 	"anesim/loader"
 )
 
-// An Object is a JSON object that keeps the order of its members.
+// An Object is a JSON object whose members have a fixed order.
 type Object []member
 
 type member struct {
@@ -23,8 +23,8 @@ func (o *Object) add(name string, value any) { *o = append(*o, member{name, valu
 // MarshalJSON returns the object as JSON, with its members in order.
 func (o Object) MarshalJSON() ([]byte, error) { return o.appendJSON(nil) }
 
-// appendJSON appends the object to b as JSON. It formats numbers and nested objects without
-// json.Marshal, since a long chain has millions of them.
+// appendJSON appends the object to b as JSON. It does not use json.Marshal for numbers and nested
+// objects, because a long chain has millions of them.
 func (o Object) appendJSON(b []byte) (_ []byte, err error) {
 	b = append(b, '{')
 	for i, m := range o {
@@ -54,7 +54,7 @@ func (o Object) appendJSON(b []byte) (_ []byte, err error) {
 	return append(b, '}'), nil
 }
 
-// A Document is the JSON document of a program's contents.
+// A Document is the JSON report of a program's contents.
 type Document struct {
 	report.Header
 	Form        loader.Form      `json:"form"`
@@ -166,8 +166,8 @@ type jsonSymbol struct {
 	Value   uint64 `json:"value"`
 }
 
-// writeJSON writes the document of the program. It writes one descriptor at a time, so that long
-// programs need no more memory than short ones.
+// writeJSON writes the program as JSON, one descriptor at a time, so that long programs need no
+// more memory than short ones.
 func (d *dumper) writeJSON() error {
 	document, err := d.newDocument()
 	if err != nil {
@@ -189,7 +189,7 @@ func (d *dumper) writeJSON() error {
 	}})
 }
 
-// newDocument returns the document without its descriptors.
+// newDocument returns the program's Document without its descriptors.
 func (d *dumper) newDocument() (*Document, error) {
 	p := d.p
 	out := &Document{
@@ -312,8 +312,8 @@ func (d *dumper) toV10Registers() Object {
 	return out
 }
 
-// v10BaseName returns the name of the base address that the loader stores in a register, or "" if
-// it stores none.
+// v10BaseName returns the name of the base address that the loader stores in the register at addr,
+// or "" if it stores none.
 func v10BaseName(addr uint32) string {
 	for _, r := range regs.V10Relocations() {
 		if 4*r.Word == addr {

@@ -75,8 +75,8 @@ func (d *dumper) printSummary() {
 	}
 }
 
-// formatCounts returns the number of descriptors, weight tiles, relocations, symbols and element
-// types of a container, as text.
+// formatCounts returns text with the numbers of descriptors, weight tiles, relocations, symbols and
+// element types in a container.
 func (d *dumper) formatCounts() string {
 	live := 0
 	for _, t := range d.p.Tiles {
@@ -160,7 +160,7 @@ func (d *dumper) formatBuffers(h *regs.Header) string {
 	return strings.Join(list, ", ")
 }
 
-// portSuffix returns the name of the port that uses a buffer, in parentheses, or "" if the port
+// portSuffix returns the name of the port that uses buffer bar, in parentheses, or "" if the port
 // has no name of its own.
 func (d *dumper) portSuffix(bar int) string {
 	for i := range d.p.Ports {
@@ -171,8 +171,8 @@ func (d *dumper) portSuffix(bar int) string {
 	return ""
 }
 
-// printBlock prints the registers of one block, one per line, followed by lists of those that are
-// zero and those that are not written.
+// printBlock prints the registers of one block, one per line, followed by the names of registers
+// that are zero and of registers that are not written.
 func (d *dumper) printBlock(block string, words []registerWord) {
 	var lines []run
 	var zeros []string
@@ -236,7 +236,7 @@ func (d *dumper) printNames(what string, names []string) {
 	d.printf("%s\n", line)
 }
 
-// printCaptured prints captured registers and the transfers they describe.
+// printCaptured prints captured registers and the transfers that they describe.
 func (d *dumper) printCaptured() {
 	words := d.p.Registers.Words()
 	d.printf("%s: %s captured, version 10\n\n", quoteName(d.p.Name), report.Plural(len(words), "register"))
@@ -270,7 +270,7 @@ func (d *dumper) printCaptured() {
 	}
 }
 
-// bufferName returns the name of the buffer with the base address addr, or "".
+// bufferName returns the name of the buffer with the base address addr, or "" if there is none.
 func (d *dumper) bufferName(addr uint64) string {
 	for i, a := range d.p.BARs {
 		if a != 0 && a == addr {
@@ -314,7 +314,7 @@ func joinAxes[T any](axes [4]T, separator string) string {
 	return strings.Join(parts, separator)
 }
 
-// quoteName returns s, quoted if it has characters that do not print, such as terminal escapes.
+// quoteName returns s, in quotes if it has unprintable characters such as terminal escapes.
 func quoteName(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		return strconv.Quote(s)

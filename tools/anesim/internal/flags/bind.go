@@ -7,8 +7,8 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// ParseBindings parses NAME=VALUE words, the arguments of --bind, into a map. Values are unsigned
-// and have at most 42 bits.
+// ParseBindings parses the arguments of --bind, which have the form NAME=VALUE, and returns the
+// values by name. Values are unsigned and have at most 42 bits.
 func ParseBindings(words []string) (map[string]uint64, error) {
 	bind := make(map[string]uint64)
 	for _, s := range words {

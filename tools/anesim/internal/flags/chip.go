@@ -16,8 +16,9 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// ReadChip sets the chip of o to the one named by --chip: a preset, or a file if the name has a
-// dot or a slash. The name can be followed by overrides of constants, as in "m1,Clock=1.2e9".
+// ReadChip sets o.Chip to the chip with the given name. The name is that of a preset or, if it
+// contains a dot or a slash, of a file. It may be followed by changes to constants, as in
+// "m1,Clock=1.2e9".
 func ReadChip(o *anesim.Options, name string) (err error) {
 	if base, constants, ok := strings.Cut(name, ","); ok {
 		if _, err := os.Stat(name); err != nil { // there is no file with that name
@@ -47,7 +48,8 @@ func ReadChip(o *anesim.Options, name string) (err error) {
 	return nil
 }
 
-// setConstants sets constants of a chip from a list of NAME=VALUE, separated by commas.
+// setConstants sets constants of a chip as list says, which consists of NAME=VALUE separated by
+// commas.
 func setConstants(c *hw.Chip, list string) error {
 	for word := range strings.SplitSeq(list, ",") {
 		name, value, _ := strings.Cut(word, "=")

@@ -11,13 +11,13 @@ import (
 	"anesim/loader/network/keys"
 )
 
-// CompleteProgram completes the name of a program file in a shell.
+// CompleteProgram returns the shell completions for the name of a program file.
 func CompleteProgram(*cobra.Command, []string, string) ([]string, cobra.ShellCompDirective) {
 	return []string{"hwx", "bin"}, cobra.ShellCompDirectiveFilterFileExt
 }
 
-// CompleteNetwork completes the name of a network file in a shell. It completes one argument
-// only.
+// CompleteNetwork returns the shell completions for the name of a network file. It completes only
+// the first argument.
 func CompleteNetwork(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
@@ -29,7 +29,8 @@ func CompleteNetwork(_ *cobra.Command, args []string, _ string) ([]string, cobra
 	return list, cobra.ShellCompDirectiveFilterFileExt
 }
 
-// CompleteLayer completes an operation, and then the keys of that operation.
+// CompleteLayer returns the shell completions for an operation or, if args has one, for the keys of
+// that operation.
 func CompleteLayer(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return keys.Names(), cobra.ShellCompDirectiveNoFileComp
@@ -46,7 +47,7 @@ func CompleteLayer(_ *cobra.Command, args []string, _ string) ([]string, cobra.S
 	return list, cobra.ShellCompDirectiveNoFileComp | cobra.ShellCompDirectiveNoSpace
 }
 
-// CompleteFlags registers completions for the values of a command's flags.
+// CompleteFlags registers shell completions for the values of the flags of c.
 func CompleteFlags(c *cobra.Command) {
 	words := func(name string, list []string) {
 		if c.Flags().Lookup(name) != nil {

@@ -17,7 +17,7 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// Dims holds the --dim flags, which set the sizes of named dimensions of networks.
+// Dims holds the values of the --dim flags, which set the sizes of named dimensions of networks.
 type Dims struct {
 	Dims   []string
 	Source string // where errors tell the user to give sizes; "" means --dim
@@ -28,7 +28,7 @@ func (f *Dims) Register(s *pflag.FlagSet) {
 	s.StringArrayVar(&f.Dims, "dim", nil, "set dimensions of the networks, `NAME=SIZE,...`, or of one of them, FILE:NAME=SIZE,...; repeatable")
 }
 
-// Flags returns the flags as arguments for another command.
+// Flags returns the --dim flags as arguments for another command.
 func (f *Dims) Flags() (list []string) {
 	for _, text := range f.Dims {
 		list = append(list, "--dim", text)
@@ -36,8 +36,8 @@ func (f *Dims) Flags() (list []string) {
 	return list
 }
 
-// Of returns the sizes for a file: own are the sizes given for this file by name, all are the
-// sizes given for every network. The argument files lists all files of the command line.
+// Of returns the sizes for a file by the name of the dimension: own has the sizes given for this
+// file, all those given for every network. The argument files lists all files of the command line.
 func (f *Dims) Of(file string, files []string) (own, all map[string]int, err error) {
 	own, all = map[string]int{}, map[string]int{}
 	for _, text := range f.Dims {
@@ -61,8 +61,8 @@ func (f *Dims) Of(file string, files []string) (own, all map[string]int, err err
 	return own, all, nil
 }
 
-// Open opens the model in file with the sizes of its dimensions. If files names several models, a
-// compiled program among them ignores sizes that are given for every network.
+// Open opens the model in file with the sizes of its dimensions. If files has several names, a
+// compiled program ignores the sizes that are given for every network.
 func (f *Dims) Open(o anesim.OpenOptions, file string, files []string, stdin io.Reader) (*anesim.Model, error) {
 	own, all, err := f.Of(file, files)
 	if err != nil {

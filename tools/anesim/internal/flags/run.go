@@ -34,12 +34,13 @@ func (f *Run) InputFiles() []string {
 	return files
 }
 
-// OtherFiles returns the files that the command reads or writes, other than its output tensors.
+// OtherFiles returns the names of the files that the command reads or writes, except its output
+// tensors. The argument model is the name of the model's file.
 func (f *Run) OtherFiles(model string) []string {
 	return append(f.InputFiles(), model, f.HTML, f.Pprof, f.Trace, f.Record, f.HTMLBaseline)
 }
 
-// Run holds the flags of every command that runs a model.
+// Run holds the values of the flags that run a model.
 type Run struct {
 	Chip       string
 	host       string
@@ -107,14 +108,14 @@ func (f *Run) RegisterOnly(s *pflag.FlagSet, names ...string) {
 	}
 }
 
-// IdleHelp is the help text on how --idle changes a report.
+// IdleHelp is the help text about the effect of --idle on a report.
 const IdleHelp = `With --idle, the engine idles before each dispatch. Idling and the wake-up after it are part
 of the wall time but not of engine time. Both cost energy: see docs/how-it-works.md.`
 
 // maxRowRepeat is the most dispatches of a run that writes a CSV row for each.
 const maxRowRepeat = 1 << 20
 
-// Options converts the flags to the options of a run and reads the files that they name.
+// Options converts the flags to options of a run. It reads the files that the flags name.
 func (f *Run) Options() (o anesim.Options, err error) {
 	if err := f.check(); err != nil {
 		return o, err
@@ -159,7 +160,7 @@ func (f *Run) Options() (o anesim.Options, err error) {
 	return o, f.readInputs(&o)
 }
 
-// check returns an error if flags contradict each other or have invalid values.
+// check returns an error if flags contradict each other or have values that are not valid.
 func (f *Run) check() error {
 	switch {
 	case f.HTMLBaseline != "" && f.HTML == "":

@@ -16,8 +16,8 @@ type File struct {
 	m    *mmap.ReaderAt
 }
 
-// A FaultError reports a part of a file that could not be read because the file was truncated
-// after it was opened, or because its disk is full.
+// A FaultError reports that a part of a file could not be read, because the file was truncated
+// after it was opened or its disk has an error.
 type FaultError struct {
 	Name       string
 	Off, Bytes int64 // of the read that failed
@@ -28,7 +28,7 @@ func (e *FaultError) Error() string {
 		e.Name, e.Bytes, e.Off)
 }
 
-// Open maps the named file into memory. The caller must close it.
+// Open maps the named file into memory. The caller must close the file.
 func Open(name string) (*File, error) {
 	m, err := mmap.Open(name)
 	var path *fs.PathError
@@ -44,7 +44,7 @@ func Open(name string) (*File, error) {
 // Size returns the size of the file in bytes when it was opened.
 func (f *File) Size() int64 { return int64(f.m.Len()) }
 
-// ReadAt implements io.ReaderAt. It returns a *FaultError if that part of the file no longer
+// ReadAt implements io.ReaderAt. It returns a *[FaultError] if that part of the file no longer
 // exists.
 func (f *File) ReadAt(p []byte, off int64) (n int, err error) {
 	// SetPanicOnFault applies to this goroutine only. A fault in the copy below means that

@@ -7,8 +7,8 @@ import (
 	"anesim/loader/asm"
 )
 
-// Assemble assembles the descriptor text of the named file with values for its parameters. It
-// also returns the names of all files it read.
+// Assemble assembles descriptor text, which is the content of the named file, with the values in
+// bind for its parameters. It also returns the names of all files that it read.
 func Assemble(name string, text []byte, bind map[string]uint64) (u *asm.Unit, read []string, err error) {
 	read = []string{name}
 	u, err = asm.Assemble(name, text, &asm.Options{

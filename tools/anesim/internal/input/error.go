@@ -8,8 +8,8 @@ import (
 	"anesim"
 )
 
-// ModelError adds the model's name to an error. It returns the error of a layer unchanged, since
-// that already contains the operation.
+// ModelError returns err with the model's name as a prefix. It returns the error of a layer
+// unchanged, because that already names the operation.
 func ModelError(m *anesim.Model, err error) error {
 	if m.Kind() == anesim.KindLayer {
 		return err
@@ -17,8 +17,8 @@ func ModelError(m *anesim.Model, err error) error {
 	return InFile(m.Name(), err)
 }
 
-// InFile adds a file name to an error, unless the error is a *fs.PathError, which already
-// contains it.
+// InFile returns err with the name of a file as a prefix. It returns a *fs.PathError unchanged,
+// because that already has the name.
 func InFile(name string, err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

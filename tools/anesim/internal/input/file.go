@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// Open opens a file and calls read with its base name, contents and size. It reads standard input
-// if file is "-". Pipes are read into memory first.
+// Open opens the named file and calls read with its base name, contents and size. If file is "-",
+// it opens standard input. It first reads the whole content of a pipe into memory.
 func Open(file string, stdin io.Reader, read func(name string, r io.ReaderAt, size int64) error) error {
 	if file == "-" {
 		data, err := ReadAll(stdin)
@@ -49,11 +49,11 @@ func Open(file string, stdin io.Reader, read func(name string, r io.ReaderAt, si
 	return nil
 }
 
-// MaxPiped is the most bytes that are read from a pipe or a device, whose size cannot be checked
-// beforehand. Files may be larger.
+// MaxPiped is the largest number of bytes that are read from a pipe or a device, whose size is not
+// known in advance. Files may be larger.
 const MaxPiped = 256 << 20
 
-// ReadAll reads a pipe to its end. It returns an error if there are more than MaxPiped bytes.
+// ReadAll reads a pipe to its end. It returns an error if there are more than [MaxPiped] bytes.
 func ReadAll(r io.Reader) ([]byte, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxPiped+1))
 	if err == nil && len(data) > MaxPiped {
@@ -62,20 +62,20 @@ func ReadAll(r io.Reader) ([]byte, error) {
 	return data, err
 }
 
-// ReadFile returns the contents of a file, or of standard input if file is "-". It refuses more
-// than most bytes before it reads them. Its errors contain the name of the file.
-func ReadFile(file string, stdin io.Reader, most int64) (data []byte, err error) {
+// ReadFile returns the contents of a file, or of standard input if file is "-". It returns an
+// error, without reading, if a file has more than limit bytes. Errors contain the name of the file.
+func ReadFile(file string, stdin io.Reader, limit int64) (data []byte, err error) {
 	err = Open(file, stdin, func(_ string, r io.ReaderAt, size int64) error {
-		data, err = ReadWhole(r, size, most)
+		data, err = ReadWhole(r, size, limit)
 		return err
 	})
 	return data, err
 }
 
-// ReadWhole reads all of r, which is size bytes long. It returns an error if size exceeds most.
-func ReadWhole(r io.ReaderAt, size, most int64) ([]byte, error) {
-	if size > most {
-		return nil, fmt.Errorf("file has %d bytes, want at most %d", size, most)
+// ReadWhole returns the size bytes of r. It returns an error if size exceeds limit.
+func ReadWhole(r io.ReaderAt, size, limit int64) ([]byte, error) {
+	if size > limit {
+		return nil, fmt.Errorf("file has %d bytes, want at most %d", size, limit)
 	}
 	data := make([]byte, size)
 	n, err := r.ReadAt(data, 0)

@@ -9,7 +9,8 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// ParseLayer returns the model of a layer, given as an operation and key=value words.
+// ParseLayer returns a model of the layer that words describe: an operation, followed by its keys
+// in the form key=value.
 func ParseLayer(words []string) (*anesim.Model, error) {
 	if len(words) == 0 {
 		return nil, usage.Errorf("missing operation: want one of %s", strings.Join(keys.Names(), " "))

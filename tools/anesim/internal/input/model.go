@@ -16,7 +16,7 @@ type MissingError struct{ error }
 // Unwrap returns the cause.
 func (e *MissingError) Unwrap() error { return e.error }
 
-// OpenModel opens the model in a file, or on standard input if file is "-". Its errors contain
+// OpenModel opens the model in the named file, or on standard input if file is "-". Errors contain
 // the name of the file.
 func OpenModel(file string, stdin io.Reader) (*anesim.Model, error) {
 	return OpenModelWith(new(anesim.OpenOptions), file, stdin)

@@ -13,8 +13,9 @@ import (
 // name with the suffix ".params".
 func ParametersFile(program string) string { return program + ".params" }
 
-// WithParameters returns the program with the run-time parameters of its parameters file. It
-// returns m itself if there is no such file, or if m is not a program in a file.
+// WithParameters returns the compiled program m with the run-time parameters in its parameters
+// file; see [ParametersFile]. It returns m itself if there is no such file, or if m is not a
+// program from a file.
 func WithParameters(m *anesim.Model, file string) (*anesim.Model, error) {
 	if file == "-" || m.Kind() != anesim.KindProgram {
 		return m, nil
@@ -48,7 +49,7 @@ func (e *parameterError) Error() string { return e.err.Error() + spelling.Hint(e
 // Unwrap returns the cause.
 func (e *parameterError) Unwrap() error { return e.err }
 
-// readParameters parses a text of run-time parameters. Its error is a *parameterError.
+// readParameters parses a parameters file. The error is a *parameterError.
 func readParameters(data []byte) (*params.Set, error) {
 	s, err := params.Parse(data)
 	var t *params.TextError

@@ -19,14 +19,14 @@ import (
 // can address.
 const maxRaw = 512 << 20
 
-// ReadTensor reads the fp16 values and the shape of a tensor file. The file is .npy, or .f16 with
-// raw little-endian values, whose shape is returned as nil.
+// ReadTensor reads the fp16 values and the shape of a tensor from a .npy file, or from a .f16 file
+// of raw little-endian values, for which the shape is nil.
 func ReadTensor(name string) ([]float16.Float16, []int, error) {
 	a, err := ReadTensorAs(name, npy.Read)
 	return a.Data, a.Shape, err
 }
 
-// ReadTensorAs reads a tensor file like ReadTensor. It calls read for .npy files.
+// ReadTensorAs is like [ReadTensor], but calls read to read a .npy file.
 func ReadTensorAs(name string, read func(io.ReaderAt, int64) (npy.Array, error)) (npy.Array, error) {
 	r, err := infile.Open(name)
 	if err != nil {
@@ -52,7 +52,7 @@ func ReadTensorAs(name string, read func(io.ReaderAt, int64) (npy.Array, error))
 	}
 }
 
-// readHalves reads n little-endian fp16 values in pieces of at most 64 KiB.
+// readHalves reads n little-endian fp16 values, at most 64 KiB at a time.
 func readHalves(r io.ReaderAt, n int) ([]float16.Float16, error) {
 	data := make([]float16.Float16, n)
 	piece := make([]byte, min(2*n, 1<<16))
@@ -69,7 +69,7 @@ func readHalves(r io.ReaderAt, n int) ([]float16.Float16, error) {
 	return data, nil
 }
 
-// ReadInit reads a register-init table from the named file into the options.
+// ReadInit sets o.Init to the register-init table in the named file.
 func ReadInit(o *anesim.Options, name string) error {
 	return Open(name, nil, func(_ string, r io.ReaderAt, size int64) (err error) {
 		o.Init, err = firmware.ReadInit(r, size)

@@ -12,7 +12,8 @@ import (
 // place.
 const growthDigits = 21
 
-// appendHeader appends the magic string, version 1.0 and the header to dst.
+// appendHeader appends the beginning of a .npy file to dst: the magic string, version 1.0, and a
+// header with the element type descr and the shape.
 func appendHeader(dst []byte, descr string, shape []int) []byte {
 	text := fmt.Sprintf("{'descr': '%s', 'fortran_order': False, 'shape': %s, }", descr, formatTuple(shape))
 	if len(shape) > 0 {
@@ -27,7 +28,7 @@ func appendHeader(dst []byte, descr string, shape []int) []byte {
 	return append(dst, text...)
 }
 
-// formatTuple returns a shape as a Python tuple: (), (3,) or (3, 4).
+// formatTuple returns a shape as a Python tuple, such as (), (3,) or (3, 4).
 func formatTuple(shape []int) string {
 	var b strings.Builder
 	for i, d := range shape {
@@ -100,7 +101,7 @@ func (p *parser) parseHeader() (h header, err error) {
 		}
 	}
 	if len(seen) != 3 {
-		return h, p.errorf("found %d of the 3 keys descr, fortran_order and shape", len(seen))
+		return h, p.errorf("found %d keys; want the 3 keys descr, fortran_order and shape", len(seen))
 	}
 	if p.skipSpace(); p.at != len(p.text) {
 		return h, p.errorf("unexpected text after the dictionary")
@@ -115,8 +116,8 @@ func (p *parser) skipSpace() {
 	}
 }
 
-// accept skips white space and consumes c. It returns false, consuming no more than the space, if
-// another byte comes next.
+// accept skips white space and consumes c. If another byte follows, it consumes only the space and
+// returns false.
 func (p *parser) accept(c byte) bool {
 	p.skipSpace()
 	if p.at == len(p.text) || p.text[p.at] != c {
@@ -126,8 +127,8 @@ func (p *parser) accept(c byte) bool {
 	return true
 }
 
-// parseString parses a string in single or double quotes. Escapes are not supported; headers have
-// none.
+// parseString parses a string in single or double quotes. It does not support escapes, which
+// headers do not contain.
 func (p *parser) parseString() (string, error) {
 	for _, quote := range []byte("'\"") {
 		if !p.accept(quote) {
@@ -144,8 +145,8 @@ func (p *parser) parseString() (string, error) {
 	return "", p.errorf("missing string")
 }
 
-// parseType parses an element type. A structured type, which is a list, is returned as it is
-// written, for the error message.
+// parseType parses an element type. It returns a structured type, which is a list, as written, for
+// the error message.
 func (p *parser) parseType() (string, error) {
 	if p.skipSpace(); p.at == len(p.text) || p.text[p.at] != '[' {
 		return p.parseString()
@@ -190,7 +191,7 @@ func (p *parser) parseTuple() ([]int, error) {
 	shape := []int{}
 	for !p.accept(')') {
 		if len(shape) == maxAxes {
-			return nil, p.errorf("too many axes: want at most %d", maxAxes)
+			return nil, p.errorf("found more than %d axes", maxAxes)
 		}
 		d, err := p.parseExtent()
 		if err != nil {

@@ -27,7 +27,7 @@ type Array struct {
 	Numbers []float64
 }
 
-// A FormatError reports a file that is not a valid .npy file.
+// A FormatError reports a file that is not a valid .npy file, with the byte offset.
 type FormatError struct {
 	Off  int64  // byte offset in the file
 	What string // what is wrong, and what was expected
@@ -35,8 +35,8 @@ type FormatError struct {
 
 func (e *FormatError) Error() string { return fmt.Sprintf("byte %#x: %s", e.Off, e.What) }
 
-// A DTypeError reports a valid file whose element type is not supported, usually anything but
-// '<f2'.
+// A DTypeError reports a valid .npy file whose element type is not supported. [Read] supports only
+// fp16, which is '<f2'.
 type DTypeError struct {
 	DType string // as written in the file, such as <f4 or a list of fields
 }
@@ -49,8 +49,8 @@ func newFormatError(off int64, format string, args ...any) error {
 	return &FormatError{off, fmt.Sprintf(format, args...)}
 }
 
-// Read reads the array in a .npy file of fp16 values. The file must be exactly size bytes long.
-// The error is a *FormatError, a *DTypeError or an error of r.
+// Read reads an array of fp16 values from a .npy file, which must be exactly size bytes long. The
+// error is a *[FormatError], a *[DTypeError] or an error of r.
 func Read(r io.ReaderAt, size int64) (Array, error) { return readAs(r, size, halfTypes) }
 
 func readAs(r io.ReaderAt, size int64, types map[string]element) (Array, error) {
@@ -99,7 +99,7 @@ func readHeader(r io.ReaderAt, size int64) (text []byte, off int64, err error) {
 	const short, long = 10, 12
 	var b [long]byte
 	if size < short {
-		return nil, 0, newFormatError(0, "file has only %d bytes, too few for a .npy file", size)
+		return nil, 0, newFormatError(0, "file has %d bytes; want at least %d for a .npy file", size, short)
 	}
 	if err := readAt(r, b[:short], 0); err != nil {
 		return nil, 0, err
@@ -128,7 +128,8 @@ func readHeader(r io.ReaderAt, size int64) (text []byte, off int64, err error) {
 	return text, off, readAt(r, text, off)
 }
 
-// readAt fills b. It returns io.ErrUnexpectedEOF if the file ends early.
+// readAt fills b with the bytes of r at offset off. It returns io.ErrUnexpectedEOF if the file ends
+// early.
 func readAt(r io.ReaderAt, b []byte, off int64) error {
 	n, err := r.ReadAt(b, off)
 	if n == len(b) {
@@ -188,7 +189,8 @@ func countElements(shape []int) (int, error) {
 	return n, nil
 }
 
-// toCOrder returns the elements of src, whose first axis varies fastest, in C order.
+// toCOrder returns the elements of src, which are in Fortran order (the first axis varies fastest),
+// in C order.
 func toCOrder[T any](shape []int, src []T) []T {
 	dst := make([]T, len(src))
 	at := make([]int, len(shape))
@@ -209,7 +211,7 @@ func toCOrder[T any](shape []int, src []T) []T {
 	return dst
 }
 
-// Write writes an array of fp16 values in C order. The shape must have as many elements as data.
+// Write writes fp16 values as a .npy file in C order. The shape must have len(data) elements.
 func Write(w io.Writer, shape []int, data []float16.Float16) error {
 	return writeAs(w, dtype, halfTypes[dtype], shape, data)
 }

@@ -71,9 +71,8 @@ var allTypes = func() map[string]element {
 	return all
 }()
 
-// toFloat16 rounds x to the nearest fp16 value. It first rounds to a float32 with an odd last
-// bit, which avoids the error of rounding twice: such a value never lies halfway between two fp16
-// values.
+// toFloat16 returns x rounded to the nearest fp16 value. It first rounds to a float32 with an odd
+// last bit, which never lies halfway between two fp16 values, to avoid the error of rounding twice.
 func toFloat16(x float64) float16.Float16 {
 	f := float32(x)
 	if back := float64(f); back != x && !math.IsNaN(x) {
@@ -86,13 +85,13 @@ func toFloat16(x float64) float16.Float16 {
 	return float16.Fromfloat32(f)
 }
 
-// ReadRounded is like Read, but also accepts float32, float64, integers and bool, and rounds them
-// to fp16. Integers are also stored exactly in the array's Numbers.
+// ReadRounded is like [Read], but also accepts float32, float64, integers and bool, and rounds them
+// to fp16. It stores the exact values of integers in Array.Numbers.
 func ReadRounded(r io.ReaderAt, size int64) (Array, error) { return readAs(r, size, allTypes) }
 
-// WriteNumbers is like WriteAs, but writes integers. The argument typ is numpy's name of an
-// integer type or bool; any other type is written as float64. Numbers beyond the range of 64 bits
-// are clamped to it, and NaN becomes 0.
+// WriteNumbers writes data as a .npy file of the element type typ, which is numpy's name of an
+// integer type or bool; for any other type it writes float64. It clamps numbers to the range of 64
+// bits and writes NaN as 0.
 func WriteNumbers(w io.Writer, typ string, shape []int, data []float64) error {
 	kind, ok := map[string]struct {
 		descr string
@@ -130,7 +129,7 @@ func WriteNumbers(w io.Writer, typ string, shape []int, data []float64) error {
 	return nil
 }
 
-// toInteger converts v to two's complement bits for an integer type. It clamps v to the range of
+// toInteger converts v to the two's complement bits of an integer type. It clamps v to the range of
 // 64 bits.
 func toInteger(typ string, v float64) uint64 {
 	switch {
@@ -154,8 +153,8 @@ func toInteger(typ string, v float64) uint64 {
 	return uint64(int64(v))
 }
 
-// WriteAs is like Write, but writes elements of type float16, float32 or float64. Any other type
-// is written as float16.
+// WriteAs is like [Write], but writes elements of type typ, which is float16, float32 or float64.
+// For any other type it writes float16.
 func WriteAs(w io.Writer, typ string, shape []int, data []float16.Float16) error {
 	descr := map[string]string{"float32": "<f4", "float64": "<f8"}[typ]
 	if descr == "" {

@@ -13,8 +13,8 @@ import (
 	"time"
 )
 
-// A File is an output file that is being written. The caller ends it with either Commit or Abort.
-// Abort does nothing after Commit, so it can be deferred.
+// A File is an output file that has its final name only once it is complete. The caller must end it
+// with [File.Commit] or [File.Abort]. Abort does nothing after Commit, so it can be deferred.
 type File struct {
 	file    *os.File // temporary file
 	name    string   // final name
@@ -23,7 +23,7 @@ type File struct {
 	done    bool
 }
 
-// Write writes to the file. Its errors contain the final name, not that of the temporary file.
+// Write writes b to the file. Errors contain the final name, not that of the temporary file.
 func (f *File) Write(b []byte) (int, error) {
 	n, err := f.file.Write(b)
 	return n, f.withFinalName(err)
@@ -51,8 +51,8 @@ func (e *InputError) Error() string {
 	return fmt.Sprintf("cannot overwrite the input: output %s is the input %s; choose another name", e.Output, e.Input)
 }
 
-// CheckInputs returns an *InputError if name is one of the input files, including through a link
-// or another path.
+// CheckInputs returns an *[InputError] if name refers to one of the input files, even through a
+// link or another path.
 func CheckInputs(name string, inputs ...string) error {
 	out, err := os.Stat(name)
 	if err != nil {
@@ -67,9 +67,9 @@ func CheckInputs(name string, inputs ...string) error {
 	return nil
 }
 
-// Create opens an output file. The name does not exist, or keeps its old contents, until Commit.
-// A symbolic link to a file is replaced, and the file that it points to is not changed. A device
-// or a pipe, such as /dev/stdout, is written directly.
+// Create opens an output file. Until [File.Commit], the named file does not exist or keeps its old
+// contents. A symbolic link to a file is replaced, and the file that it points to does not change.
+// A device or pipe, such as /dev/stdout, is written directly.
 func Create(name string) (*File, error) {
 	f := &File{name: name, mode: 0o666}
 	switch info, err := os.Stat(name); {
@@ -112,7 +112,7 @@ func Create(name string) (*File, error) {
 // abandonedAge is the age at which a temporary file is taken to belong to a killed process.
 const abandonedAge = time.Hour
 
-// removeAbandoned removes temporary files for base in dir that killed processes have left.
+// removeAbandoned removes the temporary files for base in dir that killed processes left.
 func removeAbandoned(dir, base string) {
 	list, err := os.ReadDir(cmp.Or(dir, "."))
 	if err != nil {
@@ -166,7 +166,7 @@ func (f *File) Commit() error {
 	return nil
 }
 
-// Abort discards the file and leaves an existing file with its final name unchanged.
+// Abort discards the file. An existing file with the final name does not change.
 func (f *File) Abort() {
 	if f.done {
 		return
@@ -178,7 +178,7 @@ func (f *File) Abort() {
 	}
 }
 
-// Write writes data to the named file.
+// Write writes data to the named file, which keeps its old contents if an error occurs.
 func Write(name string, data []byte) error {
 	f, err := Create(name)
 	if err != nil {
@@ -191,7 +191,8 @@ func Write(name string, data []byte) error {
 	return f.Commit()
 }
 
-// WriteTo creates the named file and fills it by calling write. It does nothing if name is empty.
+// WriteTo calls write to fill the named file, which keeps its old contents if write fails. It does
+// nothing if name is empty.
 func WriteTo(name string, write func(io.Writer) error) error {
 	if name == "" {
 		return nil

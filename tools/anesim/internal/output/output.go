@@ -15,8 +15,8 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// Write writes each output port of a run to dir as <port>.npy. It returns an error if a name is
-// one of others, the other files named on the command line.
+// Write writes the values of each output of a run to dir/PORT.npy. It returns an error if one of
+// these files is in others, which are the other files that the command line names.
 func Write(dir string, res *anesim.Result, others []string) error {
 	if len(res.Outputs) == 0 {
 		return fmt.Errorf("--out %s: no outputs were computed: %s", dir, text.WhyNoOutputs(res))
@@ -58,9 +58,9 @@ func Write(dir string, res *anesim.Result, others []string) error {
 	return nil
 }
 
-// FileNames returns a file name for each port, with characters that are not allowed in file names
-// replaced by "_". If two names would be equal, ignoring case, the replaced characters are written
-// in hexadecimal instead; a port whose name needs no replacement keeps it.
+// FileNames returns a file name for each port, with "_" in place of characters that file names must
+// not contain. If two names would be equal, ignoring case, these characters are written in
+// hexadecimal instead; a port whose name needs no replacement keeps it.
 func FileNames(ports []string) []string {
 	names := make([]string, len(ports))
 	count := make(map[string]int)
@@ -90,8 +90,8 @@ func FileNames(ports []string) []string {
 // name of the temporary file is longer by a few bytes.
 const maxName = 200
 
-// shortenName returns name, shortened to maxName bytes. A shortened name ends in a checksum of
-// the port's full name, since exporters name ports by the long path of a layer.
+// shortenName returns name cut to at most maxName bytes. A name that is cut ends in a checksum of
+// port, the full name, because exporters name ports by the long path of a layer.
 func shortenName(name, port string) string {
 	if len(name) <= maxName {
 		return name

@@ -8,7 +8,7 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// A Baseline is the comparison of a result with a baseline that was stored in a file.
+// A Baseline is a comparison of a result with a stored baseline, as shown on a page.
 type Baseline struct {
 	File  string
 	Cause string // what changed, as a sentence
@@ -16,8 +16,8 @@ type Baseline struct {
 	More  int // number of differences without a row
 }
 
-// A Difference is a row of a comparison: a part of the model that differs from the baseline, with
-// further parts that differ by the same values.
+// A Difference is a row in a comparison with a baseline. It describes a part of the model that
+// differs, along with the parts that differ by the same values.
 type Difference struct {
 	Where              string
 	Only               string   // "new" or "gone" if only one side has the part
@@ -26,8 +26,8 @@ type Difference struct {
 	Why                []string // other measures, registers and causes
 }
 
-// Values holds a quantity in the baseline and now, as text. It is zero if the quantity does not
-// differ.
+// Values holds a quantity in the baseline and now, as text. It is the zero Values if the quantity
+// does not differ.
 type Values struct {
 	Want, Got, Change string
 	Worse             bool
@@ -36,8 +36,8 @@ type Values struct {
 // maxDifferences is the largest number of rows in a comparison.
 const maxDifferences = 200
 
-// Compare returns the comparison v with the baseline in the named file, as a page shows it. Parts
-// that differ by the same values share a row.
+// Compare converts the comparison v with the baseline in the named file to its form on a page.
+// Parts that differ by the same values share a row.
 func Compare(file string, v *check.Verdict) *Baseline {
 	cause := v.Cause()
 	b := &Baseline{File: file, Cause: strings.ToUpper(cause[:1]) + cause[1:] + "."}
@@ -81,7 +81,7 @@ func toValues(d *check.Difference) Values {
 	return x
 }
 
-// listReasons returns the differences of a place in quantities that have no column, followed by the
+// listReasons returns the differences of a place in quantities without a column, followed by the
 // registers and causes that explain its differences.
 func listReasons(p *check.Place) (list []string) {
 	for i := range p.Differences {

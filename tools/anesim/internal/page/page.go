@@ -29,7 +29,7 @@ var tableScript string
 //go:embed timeline.js
 var timelineScript string
 
-// Options holds the parts of a page that not every result has.
+// Options holds optional parts of a page.
 type Options struct {
 	// Details has a text for each item that the page shows on request, such as the registers
 	// of a descriptor. It may be nil.
@@ -70,7 +70,7 @@ type pageData struct {
 	File        string // file name of the download
 }
 
-// Write writes the report r to w as an HTML page that loads nothing else.
+// Write writes the report r to w as a self-contained HTML page, which loads no other files.
 func Write(w io.Writer, r *view.Report, o Options) error {
 	t, err := template.New("page").Parse(source)
 	if err != nil {
@@ -98,12 +98,12 @@ func Write(w io.Writer, r *view.Report, o Options) error {
 // Incomplete returns a warning if layers have no cost, and "" otherwise.
 func (d *pageData) Incomplete() string { return report.Incomplete(d.Missing) }
 
-// hasCauses reports whether the items of the report have cycles by cause, as descriptors and layers
-// do.
+// hasCauses reports whether the items of the report divide their cycles by cause, as descriptors
+// and layers do.
 func (d *pageData) hasCauses() bool { return d.Kind == "program" || d.Kind == "network" }
 
-// addBottlenecks adds the kinds of items with the most cycles, their causes, and the changes that
-// make them faster.
+// addBottlenecks adds the kinds of items with the most cycles to the page, with their causes and
+// with the changes that make them faster.
 func (d *pageData) addBottlenecks() {
 	if !d.hasCauses() { // points and clients do not add up to a whole
 		return
@@ -150,7 +150,7 @@ func (d *pageData) addBottlenecks() {
 	}
 }
 
-// addMachines adds the variants of the chip on which the model is faster.
+// addMachines adds the chip variants on which the model is faster to the page.
 func (d *pageData) addMachines() {
 	for i := range d.Explained.Machines {
 		if c := &d.Explained.Machines[i]; c.Gain >= explain.LeastGain {
@@ -159,7 +159,7 @@ func (d *pageData) addMachines() {
 	}
 }
 
-// addPictures adds the pictures for which the report has numbers.
+// addPictures adds those pictures to the page for which the report has numbers.
 func (d *pageData) addPictures() {
 	r := d.Report
 	add := func(p *picture.Picture) {
@@ -186,8 +186,8 @@ func (d *pageData) addPictures() {
 	}
 }
 
-// marshalTable returns the JSON from which the page's script draws the table: the columns, the
-// cells of each row, and the row's cycles by cause.
+// marshalTable returns the JSON from which the page's script draws the table: the columns, and the
+// cells and cycles by cause of each row.
 func (d *pageData) marshalTable() (template.JS, error) {
 	type column struct {
 		Title  string `json:"title"`

@@ -40,7 +40,7 @@ func pageOf(t testing.TB, r *view.Report, o Options) string {
 	return b.String()
 }
 
-// embedded is the JSON of a script of the page.
+// embedded decodes the JSON in the page's script element with the given id into v.
 func embedded(t *testing.T, page, id string, v any) {
 	t.Helper()
 	_, rest, ok := strings.Cut(page, `<script type="application/json" id="`+id+`">`)
@@ -53,7 +53,8 @@ func embedded(t *testing.T, page, id string, v any) {
 	}
 }
 
-// at is the number at a place of a document, like total.time_ns; a list's is its length.
+// at returns the number at a path of a document, such as total.time_ns. The number for a list is
+// its length.
 func at(t *testing.T, document map[string]any, place string) float64 {
 	t.Helper()
 	var v any = document

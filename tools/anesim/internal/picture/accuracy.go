@@ -8,8 +8,8 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// Times draws the modelled time of each measured row against its measured time, with the interval
-// as a whisker. Exact points lie on the diagonal. It returns nil if there are no points.
+// Times plots the modelled time of each measured row against its measured time, with the interval
+// as a whisker. Exact points lie on the diagonal. It returns nil if points is empty.
 func Times(points []view.Point) *Picture {
 	if len(points) == 0 {
 		return nil
@@ -37,8 +37,8 @@ func Times(points []view.Point) *Picture {
 		Note: "A point on the line is right. A whisker is the interval that contains " + hw.IntervalWords + " measurements."}, draw)
 }
 
-// Errors draws the relative error of the modelled times against the measured times. It returns
-// nil if there are no points.
+// Errors plots the relative errors of the modelled times against the measured times. It returns nil
+// if points is empty.
 func Errors(points []view.Point) *Picture {
 	if len(points) == 0 {
 		return nil
@@ -66,8 +66,8 @@ func Errors(points []view.Point) *Picture {
 	return newPicture(Picture{ID: "errors", Title: "Error of a call's time by its length", Legend: names, Note: "A point on the line is right."}, draw)
 }
 
-// assignClasses returns a CSS class for each group of points, and a legend of the groups in the
-// order of their first points.
+// assignClasses assigns a CSS class to each group of points. It also returns a legend of the groups
+// in the order of their first points.
 func assignClasses(points []view.Point) (classes map[string]string, names []Legend) {
 	const colors = 12 // s0 to s11
 	classes = map[string]string{}
@@ -81,12 +81,12 @@ func assignClasses(points []view.Point) (classes map[string]string, names []Lege
 	return classes, names
 }
 
-// errorPercent returns the relative error of a point in per cent.
+// errorPercent returns the relative error of a point in percent.
 func errorPercent(p *view.Point) float64 { return 100 * (p.Model/p.Measured - 1) }
 
 func describePoint(p *view.Point) string {
 	return fmt.Sprintf("%s: measured %.4g us, model %.4g us (%.4g to %.4g), error %+.1f%%", p.Name, p.Measured, p.Model, p.Low, p.High, errorPercent(p))
 }
 
-// formatMicroseconds formats a time in microseconds for an axis.
+// formatMicroseconds formats a time of us microseconds for an axis.
 func formatMicroseconds(us float64) string { return formatTime(1e3 * us) }

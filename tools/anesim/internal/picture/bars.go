@@ -15,7 +15,8 @@ type segment struct {
 	value             float64
 }
 
-// drawBar draws a bar that is divided into parts. Parts that are wide enough show their share.
+// drawBar draws a bar that is divided into parts. Parts that are wide enough show their share as
+// text.
 func drawBar(width float64, name string, parts []segment) *canvas {
 	const height = 26
 	c := newCanvas(width, height, name)
@@ -40,7 +41,7 @@ func drawBar(width float64, name string, parts []segment) *canvas {
 	return c
 }
 
-// Causes draws a bar of all cycles of a report, divided by cause.
+// Causes draws all cycles of a report as a bar that is divided by cause.
 func Causes(r *view.Report) *Picture {
 	var sum report.Cycles
 	for i := range r.Items {
@@ -70,8 +71,8 @@ func listEnergySegments(e *report.Energy) (list []segment) {
 }
 
 // Latencies draws each client's latencies on a logarithmic axis: a line from the median to the
-// longest call, a dot at each percentile, and a ring for a call without other clients. It returns
-// nil if no client has a latency.
+// longest call, a dot at each percentile, and a ring for a call while no other client uses the
+// engine. It returns nil if no client has a latency.
 func Latencies(d *report.Load) *Picture {
 	low, high := math.Inf(1), 0.0
 	n := 0
@@ -145,8 +146,8 @@ func newLatencyLegend() []Legend {
 	return []Legend{{"alone", "alone"}, {"q0", "median"}, {"q1", "90%"}, {"q2", "99%"}, {"q3", "99.9%"}, {"q4", "longest"}}
 }
 
-// truncate shortens s to at most n characters. It replaces the middle by "…", since names of layers
-// often begin alike.
+// truncate returns s cut to at most n characters, with its middle replaced by "…", because names of
+// layers often begin with the same text.
 func truncate(s string, n int) string {
 	runes := []rune(s)
 	if len(runes) <= n {

@@ -17,14 +17,14 @@ import (
 //go:embed palette.css
 var Palette string
 
-// Style is a style sheet that assigns colors of Palette to the classes of shapes.
+// Style is a style sheet that assigns the colors of [Palette] to the CSS classes of shapes.
 //
 //go:embed picture.css
 var Style string
 
-// Caption returns the lines above a picture of r: its name and title, and then the chip, the host
-// if there is one, the hash of the build's constants, and the evidence for the constants that the
-// picture depends on.
+// Caption returns the lines above a picture of the report r: the name of r and the title of p, then
+// the chip, the host if there is one, the hash of the build's constants, and the evidence for the
+// constants on which the picture depends.
 func (p *Picture) Caption(r *view.Report) []string {
 	line := "chip " + r.Chip
 	if r.Host != "" && r.Host != "none" {
@@ -41,8 +41,8 @@ func (p *Picture) Caption(r *view.Report) []string {
 	return list
 }
 
-// formatEvidence returns the evidence for the named constants of a chip. It returns "" for a chip
-// that this build does not know.
+// formatEvidence returns text with the evidence for the named constants of a chip, or "" for an
+// unknown chip.
 func formatEvidence(chipName string, names []string) string {
 	c, err := chip.ByName(chipName)
 	if err != nil {
@@ -68,8 +68,8 @@ const (
 	legendGap = 26
 )
 
-// File returns the picture as a standalone SVG file on a white background, with the lines of a
-// caption above it, its legend and its note. It writes colors out, since few programs other than
+// File returns the picture as a standalone SVG file on a white background, with the given lines
+// above it and its legend and note below. Colors are written out, because few programs other than
 // browsers support CSS variables.
 func (p *Picture) File(caption ...string) []byte {
 	var head, foot strings.Builder
@@ -125,7 +125,7 @@ func (p *Picture) writeLegend(b *strings.Builder, y float64) float64 {
 	return y
 }
 
-// lightStyle returns Style with the colors of the light palette, and without the font system-ui,
+// lightStyle returns [Style] with the colors of the light palette, and without the font system-ui,
 // which few programs know.
 func lightStyle() string {
 	light, _, _ := strings.Cut(Palette, "}")
@@ -136,7 +136,7 @@ func lightStyle() string {
 	return strings.NewReplacer(replacements...).Replace(Style) + "svg text.title { font-size: 13px; font-weight: 600; }\n"
 }
 
-// wrapText divides a text into lines of at most n letters. A longer word has a line of its own.
+// wrapText divides a text into lines of about n letters at most. A longer word has its own line.
 func wrapText(text string, n float64) []string {
 	var lines []string
 	line := ""

@@ -5,15 +5,15 @@ import (
 	"math"
 )
 
-// A Front holds the designs of a sweep by two goals that are minimized. Best holds the designs on
-// the Pareto front of all goals, of which there may be more than two.
+// A Front holds the designs of a sweep by the values of two goals, both of which are minimized.
+// Best holds the designs on the Pareto front of all goals, of which there may be more than two.
 type Front struct {
 	X, Y      string // names of the goals with their units
 	All, Best [][2]float64
 	Of        int // number of designs from which All is a sample
 }
 
-// Draw draws a point for each design, at its values of two goals, and marks the designs on the
+// Draw plots a point for each design at its values of the two goals, and marks the designs on the
 // Pareto front. It returns nil if there are no designs.
 func (f *Front) Draw() *Picture {
 	if len(f.Best) == 0 {
@@ -39,8 +39,8 @@ func (f *Front) Draw() *Picture {
 	return newPicture(Picture{ID: "front", Title: title, Legend: []Legend{{"s8", "designs"}, {"s1", "on the front"}}}, draw)
 }
 
-// newGoalScale returns the axis of a goal between two positions on the canvas. The axis is
-// logarithmic if all values are positive and the largest is over 20 times the smallest.
+// newGoalScale returns the scale of a goal between two positions on the canvas. The scale is
+// logarithmic if all values are positive and the largest is more than 20 times the smallest.
 func (f *Front) newGoalScale(goal int, from, to float64) scale {
 	const far = 20
 	low, high := math.Inf(1), math.Inf(-1)
@@ -55,7 +55,8 @@ func (f *Front) newGoalScale(goal int, from, to float64) scale {
 	return newLinearScale(low, high, from, to)
 }
 
-// newLinearScale returns a scale from low to high with a margin of a twentieth at both ends.
+// newLinearScale returns a linear scale from low to high, with a margin of a twentieth at both
+// ends, between two positions on the canvas.
 func newLinearScale(low, high, from, to float64) scale {
 	room := (high - low) / 20
 	if room == 0 {

@@ -17,8 +17,8 @@ type Picture struct {
 	height float64
 }
 
-// A Legend is an entry of a legend: the name of the things that are drawn with a CSS class.
+// A Legend is an entry in a legend, which names the things that are drawn with a CSS class.
 type Legend struct{ Class, Name string }
 
-// ErrNothing says that a report lacks the numbers for the requested picture.
+// ErrNothing is returned when a report lacks the numbers for the requested picture.
 var ErrNothing = errors.New("nothing to draw")

@@ -33,7 +33,8 @@ func sample() *view.Report {
 	}
 }
 
-// texts returns the text of a well-formed SVG, and how many elements it has of each name.
+// texts returns the text of an SVG file and the number of elements by name. It fails the test if
+// the SVG is not well formed.
 func texts(t *testing.T, svg []byte) (text string, elements map[string]int) {
 	t.Helper()
 	d := xml.NewDecoder(bytes.NewReader(svg))

@@ -11,9 +11,9 @@ import (
 // maxDots is the largest number of items that a roofline shows.
 const maxDots = 400
 
-// Roofline draws the rate of each item against its operations per byte, below the limits of the
+// Roofline plots the rate of each item against its operations per byte, below the limits of the
 // chip. Items whose time has an interval have whiskers. It returns nil if no item both multiplies
-// and moves bytes, or if the peak rates are not known.
+// and moves bytes, or if the peak rates are unknown.
 func Roofline(r *view.Report) *Picture {
 	var list []*view.Item
 	all := 0
@@ -75,10 +75,10 @@ func Roofline(r *view.Report) *Picture {
 // formatNumber formats a number for an axis.
 func formatNumber(v float64) string { return fmt.Sprintf("%.6g", v) }
 
-// powerOfTen returns 10^towards times the largest power of ten that is at most v.
-func powerOfTen(v, towards float64) float64 { return math.Pow(10, towards+math.Floor(math.Log10(v))) }
+// powerOfTen returns 10^exponent times the largest power of ten that is at most v.
+func powerOfTen(v, exponent float64) float64 { return math.Pow(10, exponent+math.Floor(math.Log10(v))) }
 
-// drawAxes draws a grid, the labels of both axes, and their names across and up.
+// drawAxes draws a grid and the labels of both axes. The names of the axes are across and up.
 func (c *canvas) drawAxes(h, v *scale, across, up string, labelAcross, labelUp func(float64) string) {
 	for _, t := range h.listTicks() {
 		c.drawLine(h.position(t), v.from, h.position(t), v.to, "grid")

@@ -22,7 +22,7 @@ const (
 	narrowWidth = 350
 )
 
-// newCanvas begins a picture. A screen reader reads its name.
+// newCanvas returns an empty drawing of the given size. Screen readers read its name aloud.
 func newCanvas(width, height float64, name string) *canvas {
 	c := &canvas{width: width, height: height}
 	fmt.Fprintf(&c.b, `<svg role="img" aria-label="%s" viewBox="0 0 %s %s">`, html.EscapeString(name), formatCoordinate(c.width), formatCoordinate(c.height))
@@ -40,7 +40,7 @@ func (c *canvas) isNarrow() bool { return c.width < pageWidth }
 
 func (c *canvas) writeRaw(text string) { c.b.WriteString(text) }
 
-// openWindow begins a nested drawing with its own coordinates, which a script changes to zoom.
+// openWindow begins a nested drawing with its own coordinates, which a script changes to zoom in.
 func (c *canvas) openWindow(x, y, w, h float64) {
 	fmt.Fprintf(&c.b, `<svg class="window" x="%s" y="%s" width="%s" height="%s" viewBox="0 0 %s %d" preserveAspectRatio="none">`,
 		formatCoordinate(x), formatCoordinate(y), formatCoordinate(w), formatCoordinate(h), formatCoordinate(unitsAcross), unitsDown)
@@ -48,8 +48,8 @@ func (c *canvas) openWindow(x, y, w, h float64) {
 
 func (c *canvas) closeWindow() { c.writeRaw("</svg>") }
 
-// fillPath fills the area inside a path. Since the path can be long, the narrow picture refers to
-// that of the wide one by its identifier.
+// fillPath fills the area inside a path. Because the path may be long, the narrow drawing refers to
+// the path of the wide one by id.
 func (c *canvas) fillPath(id, path, class string) {
 	if c.isNarrow() {
 		fmt.Fprintf(&c.b, `<use class="%s" href="#%s"/>`, class, id)
@@ -94,12 +94,12 @@ func (c *canvas) drawDot(x, y, r float64, class, title string) {
 	fmt.Fprintf(&c.b, `<circle cx="%s" cy="%s" r="%s" class="%s"><title>%s</title></circle>`, formatCoordinate(x), formatCoordinate(y), formatCoordinate(r), class, html.EscapeString(title))
 }
 
-// drawText draws a text. The anchor is start, middle or end.
+// drawText draws the text s at (x, y). The anchor is "start", "middle" or "end".
 func (c *canvas) drawText(x, y float64, anchor, s string) {
 	fmt.Fprintf(&c.b, `<text x="%s" y="%s" text-anchor="%s">%s</text>`, formatCoordinate(x), formatCoordinate(y), anchor, html.EscapeString(s))
 }
 
-// drawTextOn draws a text in a color that is legible on a colored area.
+// drawTextOn is like drawText, but for a text on a colored area, in a color that is legible there.
 func (c *canvas) drawTextOn(x, y float64, anchor, s string) {
 	fmt.Fprintf(&c.b, `<text x="%s" y="%s" text-anchor="%s" class="on">%s</text>`, formatCoordinate(x), formatCoordinate(y), anchor, html.EscapeString(s))
 }
@@ -125,7 +125,7 @@ func (c *canvas) closeSVG() template.HTML {
 	return template.HTML(c.b.String())
 }
 
-// newPicture returns p with the drawings that draw returns for both widths.
+// newPicture returns p with the drawings that draw returns for a wide and a narrow window.
 func newPicture(p Picture, draw func(width float64) *canvas) *Picture {
 	c := draw(pageWidth)
 	p.SVG, p.height, p.Narrow = c.closeSVG(), c.height, draw(narrowWidth).closeSVG()
@@ -152,7 +152,7 @@ func (s *scale) position(v float64) float64 {
 
 // listTicks returns the values that get a label: powers of ten on a logarithmic scale, and
 // multiples of a round number on a linear one. The optional argument is the approximate number of
-// labels, six by default.
+// labels, which is six by default.
 func (s *scale) listTicks(some ...float64) []float64 {
 	var list []float64
 	if s.log {
@@ -175,7 +175,7 @@ func (s *scale) listTicks(some ...float64) []float64 {
 	return list
 }
 
-// listDenseTicks returns 1, 2 and 5 times the powers of ten on a logarithmic scale.
+// listDenseTicks returns 1, 2 and 5 times the powers of ten within a logarithmic scale.
 func (s *scale) listDenseTicks() []float64 {
 	var list []float64
 	for e := math.Floor(math.Log10(s.low)); e <= math.Log10(s.high); e++ {

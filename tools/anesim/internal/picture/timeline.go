@@ -29,9 +29,8 @@ type track struct {
 	of                func(*report.Span) float64
 }
 
-// Timeline draws the power over wall time and, if they are known, the use of L2, the load of the
-// engine and the cause that bounds each span. It returns nil if the report has no power over
-// time.
+// Timeline plots the power over wall time and, if they are known, the use of L2, the load of the
+// engine, and the cause that bounds each span. It returns nil if the report has no power over time.
 func Timeline(r *view.Report) *Picture {
 	spans := make([]report.Span, 0, len(r.Power))
 	bounds, l2 := false, false
@@ -138,12 +137,12 @@ func (t *timeline) drawTimeline(width float64) *canvas {
 	return c
 }
 
-// newTimeScale returns the scale from time to the tracks' own coordinates.
+// newTimeScale returns the scale that converts times to the tracks' own coordinates.
 func (t *timeline) newTimeScale() scale {
 	return scale{float64(t.first), float64(t.last), 0, unitsAcross, false}
 }
 
-// drawBounds draws a strip of the causes that bound each span, with its top at y.
+// drawBounds draws a strip at y that shows the cause that bounds each span.
 func (t *timeline) drawBounds(c *canvas, y float64) {
 	across := t.newTimeScale()
 	c.drawText(timeLeft-6, y+boundStrip-2, "end", "bound by")
@@ -164,7 +163,7 @@ func (t *timeline) drawBounds(c *canvas, y float64) {
 	c.closeWindow()
 }
 
-// drawTrack draws track i with its top at y.
+// drawTrack draws track i with its upper edge at y.
 func (t *timeline) drawTrack(c *canvas, i int, y float64) {
 	x, across := &t.tracks[i], t.newTimeScale()
 	c.drawText(timeLeft, y-4, "start", x.name+", "+x.unit)
@@ -182,7 +181,7 @@ func (t *timeline) drawTrack(c *canvas, i int, y float64) {
 	c.closeWindow()
 }
 
-// powerList returns the name of the document's list that holds the spans of a timeline.
+// powerList returns the name of the list in the JSON report that holds the spans of a timeline.
 func powerList(r *view.Report) string {
 	if r.Kind == "load" {
 		return "timeline"
@@ -190,7 +189,7 @@ func powerList(r *view.Report) string {
 	return "power"
 }
 
-// causeIndex returns the position of a cause among all causes, which selects its color.
+// causeIndex returns the position of a cause among all causes, from which its color is chosen.
 func causeIndex(name string) int {
 	i := 0
 	for cause := range new(report.Cycles).All() {
@@ -202,7 +201,7 @@ func causeIndex(name string) int {
 	return i
 }
 
-// chooseTimeUnit returns a unit in which a length of time is easy to read, and its name.
+// chooseTimeUnit returns a unit, and its name, in which a duration of t is easy to read.
 func chooseTimeUnit(t clock.Nanoseconds) (clock.Nanoseconds, string) {
 	switch {
 	case t >= 1e9:
@@ -215,8 +214,8 @@ func chooseTimeUnit(t clock.Nanoseconds) (clock.Nanoseconds, string) {
 	return 1, "ns"
 }
 
-// formatStepPath returns the outline of a track's values as an SVG path that begins and ends at the
-// bottom.
+// formatStepPath returns the outline of the track's values as an SVG path that begins and ends at
+// the bottom edge.
 func formatStepPath(spans []report.Span, h, v *scale, t *track) string {
 	var b strings.Builder
 	at := -1.0 // value at the current point of the path
@@ -235,8 +234,8 @@ func formatStepPath(spans []report.Span, h, v *scale, t *track) string {
 	return b.String()
 }
 
-// averageSpans returns the power averaged over n equal parts of the time. Each part has the
-// energy that falls in it and the largest use of L2.
+// averageSpans divides the time into n equal parts and returns a span for each, with the mean
+// power, the energy that falls in the part, and the largest use of L2.
 func averageSpans(spans []report.Span, first, last clock.Nanoseconds, n int) []report.Span {
 	step := (last - first) / clock.Nanoseconds(n)
 	list := make([]report.Span, n)

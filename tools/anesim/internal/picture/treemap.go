@@ -21,8 +21,8 @@ type leaf struct {
 	value float64
 }
 
-// Energy draws the energy of each item and of the dispatch as a treemap, with each area divided
-// into its parts. It returns nil if no item has an energy.
+// Energy draws a treemap of the energy of each item and of the dispatch, in which each rectangle is
+// divided into the parts of the energy. It returns nil if no item has an energy.
 func Energy(r *view.Report) *Picture {
 	var list []leaf
 	var names []string
@@ -98,9 +98,9 @@ func sumLeaves(list []leaf) leaf {
 
 type box struct{ x, y, w, h float64 }
 
-// drawSquarified fills a box with leaves, largest first, in rows along its shorter side. It ends a
-// row when another leaf would make the rectangles more elongated (Bruls, Huizing and van Wijk,
-// Squarified Treemaps).
+// drawSquarified fills a box with leaves, the largest first, in rows along the shorter side. It
+// ends a row when another leaf would make the rectangles more elongated (Bruls, Huizing and van
+// Wijk, Squarified Treemaps).
 func drawSquarified(c *canvas, list []leaf, b box, rest, all float64) {
 	for len(list) > 0 && rest > 0 {
 		area := b.w * b.h / rest
@@ -144,7 +144,7 @@ func drawSquarified(c *canvas, list []leaf, b box, rest, all float64) {
 	}
 }
 
-// drawLeaf draws a rectangle of a treemap. Its parts are next to each other along its longer side.
+// drawLeaf draws a rectangle of a treemap, divided into its parts along the longer side.
 func (c *canvas) drawLeaf(x *leaf, b box, all float64) {
 	title := fmt.Sprintf("%s: %v, %.1f%% of all", x.name, clock.Nanojoules(x.value), 100*x.value/all)
 	for _, p := range x.parts {

@@ -26,7 +26,7 @@ var (
 	seed   = flag.Uint64("seed", 1, "seed of the random layers")
 )
 
-// anesim runs a command line and returns what it wrote and its exit status.
+// anesim runs a command line and returns its output and exit status.
 func anesim(args ...string) (stdout, stderr string, status int) {
 	var out, errs bytes.Buffer
 	status = command.Main(args, &out, &errs)
@@ -64,7 +64,7 @@ type document struct {
 	Faults []json.RawMessage `json:"faults"`
 }
 
-// readFigure returns the figure of a JSON report.
+// readFigure returns the figures in a JSON report.
 func readFigure(text string) (figure, error) {
 	var d document
 	if err := json.Unmarshal([]byte(text), &d); err != nil {
@@ -83,7 +83,7 @@ func readFigure(text string) (figure, error) {
 	return f, nil
 }
 
-// report runs a command line that prints a JSON report and returns its figure.
+// report runs a command line that prints a JSON report, and returns the figures in it.
 func report(t *testing.T, args ...string) figure {
 	t.Helper()
 	out, errs, status := anesim(args...)
@@ -97,7 +97,8 @@ func report(t *testing.T, args ...string) figure {
 	return f
 }
 
-// agree fails the test if two ways of running a layer give different figures.
+// agree fails the test if two ways of running a layer, of which way names the second, give
+// different figures.
 func agree(t *testing.T, way string, want, got figure) {
 	t.Helper()
 	// Sums of energies may be formed in another order.
@@ -157,8 +158,8 @@ func TestLayerAgreesInEveryFormat(t *testing.T) {
 	})
 }
 
-// isViewTranspose reports whether a layer is a transpose that moves no element, because all axes
-// that it exchanges but one have the extent 1.
+// isViewTranspose reports whether a layer is a transpose that moves no element, because all
+// exchanged axes but one have the extent 1.
 func isViewTranspose(words []string) bool {
 	if words[0] != "transpose" {
 		return false
@@ -359,8 +360,9 @@ var failedOnce = []string{
 	"softmax n=2 c=3 h=5 w=32 axis=h", // its bare chain had a port with too many channels
 }
 
-// eachLayer calls check for random layers of every operation, each in a directory of its own,
-// with the figure that `anesim layer` reports. Refused layers are left out, but most must run.
+// eachLayer calls check for random layers of every operation, each in its own directory, with the
+// figures that "anesim layer" reports. It skips layers that the engine does not support, and fails
+// the test if no layer of an operation runs.
 func eachLayer(t *testing.T, check func(t *testing.T, words []string, want figure)) {
 	t.Helper()
 	r := rand.New(rand.NewPCG(*seed, 0))
@@ -395,8 +397,8 @@ func eachLayer(t *testing.T, check func(t *testing.T, words []string, want figur
 	t.Logf("%d layers of %d operations, %d drawn", *layers, len(ran), tried)
 }
 
-// runnableLayer draws layers of an operation until one is accepted. It returns nil words if 40
-// are refused, and how many it drew.
+// runnableLayer generates random layers of an operation until the engine supports one, and also
+// returns how many it generated. It returns nil words after 40 unsupported layers.
 func runnableLayer(r *rand.Rand, name string) (words []string, f figure, drawn int) {
 	for drawn = 1; drawn <= 40; drawn++ {
 		words = strings.Fields(randomLayer(r, name))
@@ -413,8 +415,8 @@ func runnableLayer(r *rand.Rand, name string) (words []string, f figure, drawn i
 	return nil, figure{}, drawn
 }
 
-// networkOf writes the YAML of a network whose only layer is given by words. It reports false
-// for operations that take several inputs or whose input is not given by n, c, h and w.
+// networkOf returns the YAML of a network whose only layer is the one that words describe. It
+// returns false for operations with several inputs or whose input is not given by n, c, h and w.
 func networkOf(words []string) (string, bool) {
 	switch words[0] {
 	case "matmul", "linear", "concat", "pow":

@@ -16,8 +16,8 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// checkPicture returns an error if a picture's name does not end in .svg or is one of the inputs.
-// It accepts "".
+// checkPicture returns an error if the name of a picture's file does not end in .svg or is one of
+// the inputs. It accepts "".
 func checkPicture(file string, inputs ...string) error {
 	if file == "" {
 		return nil
@@ -31,7 +31,7 @@ func checkPicture(file string, inputs ...string) error {
 	return nil
 }
 
-// drawFront draws the first two goals of a front to an SVG file.
+// drawFront plots the first two goals of a front to an SVG file.
 func drawFront(f *sweep.Front, file, name, chip string) error {
 	plane := f.Plane()
 	d := picture.Front(plane)

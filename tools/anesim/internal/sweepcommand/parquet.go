@@ -6,7 +6,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// refuseParquet adds a hidden flag --parquet whose error names the tool that replaced it.
+// refuseParquet adds a hidden flag --parquet, whose error names the tool that replaced it.
 func refuseParquet(s *pflag.FlagSet) {
 	s.Var(parquetFlag{}, "parquet", "removed: tools/parquet writes Parquet files")
 	if err := s.MarkHidden("parquet"); err != nil {

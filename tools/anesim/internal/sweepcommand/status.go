@@ -95,8 +95,8 @@ func (f *statusFlags) run(w io.Writer, names []string) error {
 	return nil
 }
 
-// printTotal prints the progress of all shards. It estimates the end on the assumption that
-// running shards keep their rate, and that the others start when these are done.
+// printTotal prints the progress of all shards together and an estimate of the end. It assumes that
+// running shards keep their rate, and that the others start after these.
 func (f *statusFlags) printTotal(w io.Writer, rows int, rate float64, left time.Duration, unnamed int) error {
 	if f.points == 0 {
 		_, err := fmt.Fprintf(w, "all: %s rows, %s rows/s\n", report.Thousands(uint64(rows)), report.Rate(rate))

@@ -28,7 +28,7 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// writePage writes the rows of a sweep as an HTML page. With --resume, the rows come from the
+// writePage writes the rows of a sweep as an HTML page. With --resume, it reads the rows from the
 // file, which also has those of earlier runs.
 func (f *sweepFlags) writePage(s *sweep.Sweep, rows [][]string) error {
 	if f.resume != "" { // the file also has the rows of earlier runs
@@ -202,7 +202,7 @@ func (f *sweepFlags) run(stdout, stderr io.Writer, args []string) error {
 }
 
 // writeFiles writes the picture of the front, the profile, the trace and the page that the flags
-// select.
+// name, if any.
 func (f *sweepFlags) writeFiles(s *sweep.Sweep, part sweep.Shard, best *sweep.Front, rows [][]string) error {
 	if f.picture != "" {
 		if err := drawFront(best, f.picture, s.Name, s.Options.Chip.Name); err != nil {
@@ -238,9 +238,9 @@ func (f *sweepFlags) countPoints(s *sweep.Sweep, part sweep.Shard) (int, error) 
 	return n, nil
 }
 
-// timePoints times the points of a shard, starting at point first, and shows a progress meter on
-// stderr.
-func (f *sweepFlags) timePoints(stderr io.Writer, s *sweep.Sweep, part sweep.Shard, first, n int, write func([]string) error, idle func() error) error {
+// timePoints times the points of a shard from point first on and shows a progress meter on stderr.
+// It passes rows to write, and calls wait while no row is ready.
+func (f *sweepFlags) timePoints(stderr io.Writer, s *sweep.Sweep, part sweep.Shard, first, n int, write func([]string) error, wait func() error) error {
 	m := terminal.NewMeter(stderr)
 	m.Start(n, s.Name)
 	defer m.End()
@@ -254,7 +254,7 @@ func (f *sweepFlags) timePoints(stderr io.Writer, s *sweep.Sweep, part sweep.Sha
 	return s.Time(part, first, n, f.workers, func(row []string) error {
 		m.Add(1)
 		return write(row)
-	}, idle)
+	}, wait)
 }
 
 // newSweep returns the sweep that the command line describes.
@@ -273,9 +273,9 @@ func (f *sweepFlags) pointOptions() (anesim.Options, error) {
 	return g.Options()
 }
 
-// openModel returns a function that opens the model in one of the files that words names, with
-// the sizes of --dim. If there is no such file and the name looks like an operation, the error
-// lists the operations.
+// openModel returns a function that opens the model in one of the files that words name, with the
+// sizes of --dim. If there is no such file and the name looks like an operation, the error lists
+// the operations.
 func (f *sweepFlags) openModel(words []string) func(name string) (*anesim.Model, error) {
 	files := slices.DeleteFunc(slices.Clone(words), func(word string) bool { return strings.Contains(word, "=") })
 	return func(name string) (*anesim.Model, error) {
@@ -291,7 +291,7 @@ func (f *sweepFlags) openModel(words []string) func(name string) (*anesim.Model,
 	}
 }
 
-// newFront returns the front selected by --pareto, or nil without that flag.
+// newFront returns an empty front with the goals of --pareto, or nil without that flag.
 func (f *sweepFlags) newFront(s *sweep.Sweep) (*sweep.Front, error) {
 	switch {
 	case f.picture != "" && f.pareto == "":

@@ -16,9 +16,9 @@ import (
 // progressPeriod is the shortest time between two updates of a meter.
 const progressPeriod = 100 * time.Millisecond
 
-// A Meter shows the progress of long work on a terminal. It rewrites a single line and erases it at
-// the end. If the output is not a terminal, it prints nothing. The libraries for progress bars
-// would add many dependencies.
+// A Meter shows the progress of long work on a terminal, in a single line that it erases at the
+// end. If the output is not a terminal, it prints nothing. The libraries for progress bars would
+// add many dependencies.
 type Meter struct {
 	w     io.Writer // nil if w is not a terminal
 	what  string
@@ -28,7 +28,7 @@ type Meter struct {
 	shown int       // length of the line on the terminal
 }
 
-// NewMeter returns a meter that prints on w. It never prints anything if w is not a terminal.
+// NewMeter returns a meter that prints on w if w is a terminal, and prints nothing otherwise.
 func NewMeter(w io.Writer) *Meter {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
@@ -37,19 +37,18 @@ func NewMeter(w io.Writer) *Meter {
 	return &Meter{w: w}
 }
 
-// Start begins a task of total steps. The argument what is the name of the task that the meter
-// shows.
-func (m *Meter) Start(total int, what string) {
-	m.what, m.done, m.total = report.Printable(what), 0, total
+// Start begins a task of total steps, which the meter shows under the given name.
+func (m *Meter) Start(total int, name string) {
+	m.what, m.done, m.total = report.Printable(name), 0, total
 }
 
-// Add adds finished steps and redraws the line if the last update is old enough.
+// Add counts finished steps, and redraws the line if the last update is old enough.
 func (m *Meter) Add(steps int) {
 	m.done += steps
 	m.update()
 }
 
-// Show redraws the line with the progress of a run. It can be used as [anesim.Options.Progress].
+// Show redraws the line with the progress p of a run. It can be used as [anesim.Options.Progress].
 func (m *Meter) Show(p anesim.Progress) {
 	m.what, m.done, m.total = p.Stage.String(), p.Done, p.Total
 	m.update()
@@ -70,7 +69,7 @@ func (m *Meter) update() {
 	m.shown = len(line)
 }
 
-// End erases the line of the meter.
+// End erases the meter's line from the terminal.
 func (m *Meter) End() {
 	if m.w != nil && m.shown > 0 {
 		fmt.Fprintf(m.w, "\r%s\r", strings.Repeat(" ", m.shown))

@@ -10,26 +10,26 @@ import (
 	"unicode/utf8"
 )
 
-// A Pager prints tables and lines of text. On a terminal it wraps long lines with an indent. In a
-// pipe or a file it keeps lines whole, so that other tools can search them.
+// A Pager prints tables and lines of text. On a terminal, it wraps long lines with an indent; in a
+// pipe or a file, it keeps lines whole, so that other tools can search them.
 type Pager struct {
 	W     io.Writer
 	Width int   // of the terminal, 0 if there is none
 	Err   error // the first error of the writer
 }
 
-// NewPager returns a pager that prints on w and wraps lines if w is a terminal.
+// NewPager returns a pager that prints on w, and that wraps lines if w is a terminal.
 func NewPager(w io.Writer) *Pager { return &Pager{W: w, Width: Width(w)} }
 
-// recordFirstError stores err in p.Err if that has no error yet.
+// recordFirstError stores err in p.Err unless p.Err has an earlier error.
 func (p *Pager) recordFirstError(err error) {
 	if p.Err == nil {
 		p.Err = err
 	}
 }
 
-// Printf formats its arguments like fmt.Printf and prints the result as a line, which it wraps to
-// the width of the terminal. The first error is stored in p.Err.
+// Printf formats its arguments like fmt.Printf and prints the result as a line, wrapped to the
+// width of the terminal. It stores the first error in p.Err.
 func (p *Pager) Printf(format string, args ...any) {
 	const indent = "    "
 	var line []byte // bytes, since appending to a string copies the line for every word
@@ -60,7 +60,7 @@ func (p *Pager) Printf(format string, args ...any) {
 	flush()
 }
 
-// Whole prints a line that must stay whole, such as a command to copy, without wrapping it.
+// Whole prints a line without wrapping it, such as a command to copy.
 func (p *Pager) Whole(line string) {
 	_, err := fmt.Fprintln(p.W, line)
 	p.recordFirstError(err)
@@ -74,15 +74,14 @@ func (p *Pager) Lines(list []string) {
 }
 
 // Table prints t with the given indent, in the width of the terminal or, without a terminal, of
-// [PipeWidth]. Lines after the table say what does
-// not fit.
+// [PipeWidth]. It then prints a description of the parts that do not fit.
 func (p *Pager) Table(t *Table, indent int) {
 	p.recordFirstError(t.Write(p.W, cmp.Or(p.Width, PipeWidth), indent))
 	p.printOmissions(t, cmp.Or(p.Width, PipeWidth), PipeWidth, indent)
 }
 
-// printOmissions says what t leaves out in the given width: the beginning of names, and on a terminal
-// the columns that a pipe, which has another width, shows.
+// printOmissions prints the parts of t that are missing in the given width: the beginnings of names
+// and, on a terminal, the columns that would be printed to a pipe of the width pipe.
 func (p *Pager) printOmissions(t *Table, width, pipe, indent int) {
 	n, prefixes := t.omissions(width - indent)
 	for _, s := range prefixes {
@@ -114,18 +113,18 @@ func (p *Pager) TableWithin(t *Table, width, indent int) {
 	p.printOmissions(t, min(cmp.Or(p.Width, width), width), width, indent)
 }
 
-// A Wrapper is a writer that wraps each line of text to the width of a terminal, as a [Pager] does.
-// Flush writes an unfinished line.
+// A Wrapper is a writer that wraps each line of text to the width of a terminal, in the same way as
+// a [Pager]. The caller must call Flush to write a last line without a line break.
 type Wrapper struct {
 	pager *Pager
 	line  []byte
 }
 
-// NewWrapper returns a writer that wraps lines to the given width and writes them to w. It passes
-// them on unwrapped if width is 0.
+// NewWrapper returns a Wrapper that wraps lines to the given width and writes them to w. If width
+// is 0, it does not wrap lines.
 func NewWrapper(w io.Writer, width int) *Wrapper { return &Wrapper{pager: &Pager{W: w, Width: width}} }
 
-// Write writes the complete lines of b and keeps the rest for the next call.
+// Write writes the complete lines in b and keeps the rest for the next call.
 func (w *Wrapper) Write(b []byte) (int, error) {
 	w.line = append(w.line, b...)
 	for {
@@ -138,7 +137,8 @@ func (w *Wrapper) Write(b []byte) (int, error) {
 	}
 }
 
-// Flush writes the rest of a line that has no end yet. It returns the first error of the writer.
+// Flush writes a last line that has no line break yet. It returns the first error of the underlying
+// writer.
 func (w *Wrapper) Flush() error {
 	if len(w.line) > 0 {
 		w.pager.Printf("%s", w.line)

@@ -16,8 +16,8 @@ import (
 // PipeWidth is the largest width of a table, in characters, if the output is not a terminal.
 const PipeWidth = 140
 
-// Width returns the number of characters in a line of the terminal that w writes to. It returns 0
-// if w is not a terminal.
+// Width returns the number of characters in a line of the terminal to which w writes, or 0 if w is
+// not a terminal.
 func Width(w io.Writer) int {
 	if f, ok := w.(*os.File); ok {
 		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
@@ -27,23 +27,22 @@ func Width(w io.Writer) int {
 	return 0
 }
 
-// A Column describes a column of a table. If the table is too wide, columns are left out: those
-// with the highest Order first, and of the same Order the rightmost first. Columns of order 0 are
-// never left out.
+// A Column describes a column of a table. A table that is too wide omits columns, those with the
+// highest Order first and, of equal Order, the rightmost first. It never omits columns of order 0.
 type Column struct {
 	Title string
 	Order int
 	Left  bool // aligned to the left, as text is
 }
 
-// Word returns a column for text, aligned to the left. See [Column] for the order.
+// Word returns a left-aligned column for text with the given Order; see [Column].
 func Word(title string, order int) Column { return Column{title, order, true} }
 
-// Number returns a column for numbers, aligned to the right. See [Column] for the order.
+// Number returns a right-aligned column for numbers with the given Order; see [Column].
 func Number(title string, order int) Column { return Column{title, order, false} }
 
-// A Table holds rows of text cells and prints them in aligned columns. The zero Table has no titles
-// and aligns all cells to the left.
+// A Table holds rows of text and prints them in aligned columns. The zero Table has no titles and
+// aligns all cells to the left.
 type Table struct {
 	columns []Column
 	rows    [][]string
@@ -52,12 +51,12 @@ type Table struct {
 // NewTable returns a table with the given columns and no rows.
 func NewTable(columns ...Column) *Table { return &Table{columns: columns} }
 
-// Numbers returns a table whose columns have the given titles and are aligned to the right. None of
-// them is ever left out.
+// Numbers returns a table whose columns have the given titles, are right-aligned, and are never
+// omitted.
 func Numbers(titles ...string) *Table { return newTable(false, titles) }
 
-// Words returns a table whose columns have the given titles and are aligned to the left. None of
-// them is ever left out.
+// Words returns a table whose columns have the given titles, are left-aligned, and are never
+// omitted.
 func Words(titles ...string) *Table { return newTable(true, titles) }
 
 func newTable(left bool, titles []string) *Table {
@@ -68,8 +67,8 @@ func newTable(left bool, titles []string) *Table {
 	return t
 }
 
-// Add appends a row. A cell beyond the last column adds an untitled column to the table. Cells that
-// are missing at the end of the row stay empty.
+// Add appends a row. A cell beyond the last column adds an untitled column to the table; missing
+// cells at the end of the row are empty.
 func (t *Table) Add(cells ...string) {
 	for len(t.columns) < len(cells) {
 		t.columns = append(t.columns, Column{Left: true})
@@ -77,19 +76,18 @@ func (t *Table) Add(cells ...string) {
 	t.rows = append(t.rows, cells)
 }
 
-// Rows returns the number of rows, without the line of titles.
+// Rows returns the number of rows, excluding the line of titles.
 func (t *Table) Rows() int { return len(t.rows) }
 
-// Print writes the table with all its columns. The argument indent is the number of spaces before
-// each line.
+// Print writes the table with all its columns and with indent spaces before each line.
 func (t *Table) Print(w io.Writer, indent int) error { return t.Write(w, math.MaxInt, indent) }
 
 // Gap is the number of spaces between two columns.
 const Gap = 2
 
 // Write writes the table in lines of at most width characters, with indent spaces before each. It
-// leaves out columns and shortens texts to fit; a table that still does not fit is wider. The line
-// of titles is omitted if all titles are empty.
+// omits columns and shortens texts to fit; a table that still does not fit is wider. It omits the
+// line of titles if all titles are empty.
 func (t *Table) Write(w io.Writer, width, indent int) error {
 	for _, line := range t.Lines(width, indent) {
 		if _, err := fmt.Fprintln(w, line); err != nil {
@@ -141,9 +139,9 @@ func (t *Table) cellWidths(rows [][]string) []int {
 // leastPrefix is the least number of characters of a prefix that is worth leaving out.
 const leastPrefix = 12
 
-// stripPrefixes replaces the prefix that all cells of a text column share by dots in rows, whose
-// first is the line of titles, if the table does not fit otherwise. It returns the prefixes that it
-// replaced.
+// stripPrefixes replaces the common prefix of all cells in a text column by dots, if the table does
+// not fit otherwise. It changes rows, whose first element is the line of titles, and returns the
+// prefixes that it replaced.
 func (t *Table) stripPrefixes(rows [][]string, widths []int, width int) (prefixes []string) {
 	total := -Gap
 	for _, n := range widths {
@@ -175,8 +173,8 @@ func (t *Table) stripPrefixes(rows [][]string, widths []int, width int) (prefixe
 	return prefixes
 }
 
-// omissions returns what the table leaves out to fit in width characters: the number of columns, and
-// the prefixes of cells that it replaces by dots.
+// omissions returns the number of columns that the table omits to fit in width characters, and the
+// prefixes of cells that it replaces by dots.
 func (t *Table) omissions(width int) (n int, prefixes []string) {
 	titles := make([]string, len(t.columns))
 	for i, c := range t.columns {
@@ -199,9 +197,9 @@ func (t *Table) omissions(width int) (n int, prefixes []string) {
 // hidden is the width of a column that is left out.
 const hidden = -Gap
 
-// fitColumns reduces widths, the widths of the columns, until the table fits in width characters.
-// It first hides columns in the order that [Column] documents. It then shortens the widest column
-// of text, to at least 8 characters.
+// fitColumns reduces the widths of the columns until the table fits in width characters. It first
+// omits columns in the order that [Column] documents. It then shortens the widest column of text,
+// to at least 8 characters.
 func (t *Table) fitColumns(widths []int, width int) {
 	total := -Gap
 	for _, n := range widths {
@@ -238,8 +236,8 @@ func (t *Table) fitColumns(widths []int, width int) {
 	}
 }
 
-// formatRow returns a row with its cells padded to the given column widths. Cells that are too
-// long are replaced by those in short, which has a map for each column.
+// formatRow returns a row as text with its cells padded to the given column widths. It replaces
+// cells that are too long by the text in short, which has a map for each column.
 func (t *Table) formatRow(row []string, widths []int, short []map[string]string, indent int) string {
 	var b strings.Builder
 	b.WriteString(strings.Repeat(" ", indent))
@@ -268,17 +266,18 @@ func (t *Table) formatRow(row []string, widths []int, short []map[string]string,
 // dots replaces the part that is left out of a shortened text.
 const dots = ".."
 
-// Cut returns s if it has at most width characters. Otherwise it returns the beginning of s,
-// followed by "..", in width characters.
+// Cut returns s if it has at most width characters. Otherwise it returns width characters: the
+// beginning of s, followed by "..".
 func Cut(s string, width int) string { return cutMiddle(s, width, 0, dots) }
 
-// CutMiddle returns s if it has at most width characters. Otherwise it replaces the middle by "..".
+// CutMiddle returns s if it has at most width characters. Otherwise it returns width characters:
+// the beginning and the end of s with ".." in between.
 func CutMiddle(s string, width int) string {
 	return cutMiddle(s, width, max(0, width-len(dots))/2, dots)
 }
 
-// cutMiddle shortens s to at most width characters. It keeps the last tail characters of a longer
-// text and replaces those before them by mark.
+// cutMiddle returns s if it has at most width characters. Otherwise it returns width characters:
+// the beginning of s, mark, and the last tail characters of s.
 func cutMiddle(s string, width, tail int, mark string) string {
 	if utf8.RuneCountInString(s) <= width {
 		return s
@@ -288,8 +287,8 @@ func cutMiddle(s string, width, tail int, mark string) string {
 	return string(r[:head]) + mark + string(r[len(r)-tail:])
 }
 
-// SharedPrefix returns the text up to a separator, one of "/_.:", with which all names begin. It
-// returns "" if there are fewer than two names.
+// SharedPrefix returns the longest prefix of all names that ends in a separator, which is one of
+// "/_.:". It returns "" if there are fewer than two names.
 func SharedPrefix(names []string) string {
 	if len(names) < 2 {
 		return ""
@@ -304,9 +303,10 @@ func SharedPrefix(names []string) string {
 	return prefix[:strings.LastIndexAny(prefix, "/_.:")+1]
 }
 
-// shortenCells returns short forms of the cells in column i that have more than width characters.
-// Since names of layers often differ only at one end, it tries several places to cut and keeps most
-// cells distinct. Cells that are still equal get a number instead of dots.
+// shortenCells returns short forms, by the text of the cell, for the cells in column i that have
+// more than width characters. Names of layers often differ only at one end, so it tries several
+// places to cut and chooses the one that keeps most cells distinct. Cells that are still equal get
+// a number instead of dots.
 func shortenCells(rows [][]string, i, width int) map[string]string {
 	var long []string
 	taken := make(map[string]bool) // what the column shows already

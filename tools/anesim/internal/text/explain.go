@@ -14,12 +14,11 @@ import (
 )
 
 // ExplanationWidth is the width of an explanation that is not printed on a terminal. Commands are
-// printed unwrapped, each on its own line, so that they can be copied.
+// not wrapped, so that they can be copied.
 const ExplanationWidth = 100
 
 // WriteExplanation writes the bottlenecks of a model and the changes that were tried to make it
-// faster. It lists the kinds of parts of the model with the most cycles: as many as top says, but at
-// least five.
+// faster. It lists the top kinds of parts with the most cycles, but at least five.
 func WriteExplanation(w io.Writer, d *explain.Explanation, top int) error {
 	p := newPager(w)
 	if p.Width == 0 {
@@ -84,13 +83,13 @@ func WriteExplanation(w io.Writer, d *explain.Explanation, top int) error {
 	return p.Err
 }
 
-// formatUntried returns a sentence on how many changes were not tried, and why.
+// formatUntried returns a sentence that says how many changes were not tried, and why.
 func formatUntried(n *explain.Tried) string {
 	return fmt.Sprintf("%d more not tried: reached the limit of %s timed descriptors", n.Left, report.Thousands(uint64(n.Work)))
 }
 
-// printMachines prints how fast the model is on variants of the chip. A variant that is faster
-// shows which constant of the chip limits the model. Variants without a gain share a line.
+// printMachines prints the speed of the model on variants of the chip. A faster variant shows which
+// constant of the chip limits the model. Variants without a gain share a line.
 func (p pager) printMachines(list []explain.Change) {
 	if len(list) == 0 {
 		return
@@ -130,8 +129,8 @@ func sumShares(parts []explain.Part) (sum float64) {
 	return sum
 }
 
-// printChange prints a change that was tried, as entry n of the list. The argument whole is the
-// time of the whole model.
+// printChange prints a change that was tried as entry n of a list. The argument whole is the time
+// of the whole model.
 func (p pager) printChange(n int, c *explain.Change, whole clock.Nanoseconds) {
 	where := ""
 	if c.Part != "" {

@@ -8,8 +8,8 @@ import (
 	"anesim/bench/report"
 )
 
-// printSpills lists the tensors that move through memory between layers because they do not fit
-// in L2. It names the first three and counts the others.
+// printSpills prints which tensors between layers are written to memory because they do not fit in
+// L2. It names the first three and counts the others.
 func (p pager) printSpills(list []report.Spill) {
 	const named = 3
 	if len(list) == 0 {
@@ -28,8 +28,8 @@ func (p pager) printSpills(list []report.Spill) {
 	}
 }
 
-// WriteOccupancy draws a bar chart of the bytes in use in the L2 during the run of a network. Each
-// bar shows the largest use among several consecutive descriptors.
+// WriteOccupancy draws a bar chart of the bytes of L2 in use while a network runs. Each bar shows
+// the largest use among several consecutive descriptors.
 func WriteOccupancy(w io.Writer, d *report.Network) error {
 	const lines, width, whole = 40, 50, 2 << 20
 	p := newPager(w)

@@ -11,8 +11,8 @@ import (
 	"anesim/tools/anesim/internal/terminal"
 )
 
-// WriteLoad writes the results of a load: the latencies of each client, the use of the engine, and
-// its energy.
+// WriteLoad writes the results of a load as text: the latencies of each client, and the use and
+// energy of the engine.
 func WriteLoad(w io.Writer, d *report.Load) error {
 	p := newPager(w)
 	p.Printf("%v of arrivals, seed %d, chip %s, host %s, %s in flight", time.Duration(d.DurationNs), d.Seed, d.Chip, d.Host, report.Plural(d.InFlight, "command"))
@@ -73,8 +73,8 @@ func WriteLoad(w io.Writer, d *report.Load) error {
 	return p.Err
 }
 
-// printTimeline draws each client's share of the engine and the engine's power over time, one
-// column per interval.
+// printTimeline draws each client's share of the engine and the engine's power over time, with one
+// character per interval.
 func (p pager) printTimeline(d *report.Load) {
 	width := ""
 	longest := len("power")
@@ -111,8 +111,8 @@ func (p pager) printTimeline(d *report.Load) {
 	p.Printf("%-*s |%s| of %s W, the highest, at %s", longest, "power", lines[len(d.Clients)].String(), report.Rate(b.Watts), b.AtNs)
 }
 
-// shareDigit returns a character that shows a share in tenths: a space for 0, a point for less
-// than a twentieth, '1' to '9', and '#' for all of it.
+// shareDigit returns the character for a share in tenths: a space for 0, a point for less than a
+// twentieth, '1' to '9', and '#' for the whole.
 func shareDigit(share float64) byte {
 	switch n := int(math.Round(10 * share)); {
 	case share <= 0:

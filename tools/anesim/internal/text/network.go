@@ -19,9 +19,9 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// WriteNetwork writes the results of a network. The argument x holds the changes that were tried to
-// make it faster, or is nil, and explain is the command that prints more about them. If top is not
-// 0, the table has only the top layers that take longest.
+// WriteNetwork writes the results of a network as text. The argument x holds the changes that were
+// tried to make it faster, or is nil; explain is the command that prints more about them. If top is
+// not 0, the table has only the top slowest layers.
 func WriteNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain.Explanation, explain string, top int) error {
 	p := newPager(w)
 	p.printIncomplete(d.NotModelled)
@@ -67,8 +67,8 @@ func WriteNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain
 	return p.Err
 }
 
-// printLayers prints the table of the layers, limited to the top slowest layers unless top is 0.
-// It returns the footnote marks of layers with inferred figures, by what was assumed.
+// printLayers prints a table of the layers, or only of the top slowest ones unless top is 0. It
+// returns the footnote marks of layers with inferred figures, by the assumption behind them.
 func (p pager) printLayers(d *report.Network, top int) map[string]string {
 	columns, t := newReportTable(report.LayerColumns)
 	marked := assignMarks(d)
@@ -153,8 +153,8 @@ var glosses = map[string]string{
 	"throttle": "within the power limit", "idle": "nothing to do",
 }
 
-// printCauses prints up to three causes that take the most cycles, with a share of at least 5%
-// each. The planar engine works in the given part of the compute cycles.
+// printCauses prints up to three causes with the most cycles, each with a share of at least 5%. The
+// planar engine works in planar of the compute cycles.
 func (p pager) printCauses(c *report.Cycles, planar clock.Cycles) {
 	const most, least = 3, 5 // causes, and per cent
 	type cause struct {
@@ -249,8 +249,8 @@ func (p pager) printChanges(x *explain.Explanation, command string) {
 	p.Whole("  " + command)
 }
 
-// formatGain returns the share and the time that a change saves of the whole network. For a
-// change that gates tiles it returns the effect on energy and on time.
+// formatGain returns text with the share and the time of the whole network that a change saves. For
+// a change that gates tiles, the text gives the effect on energy and time.
 func formatGain(c *explain.Change, whole clock.Nanoseconds) string {
 	if c.Kind == "gating" {
 		return fmt.Sprintf("  energy %s, time %s", view.Energy(c), view.Change(float64(c.Before.TimeNs), float64(c.After.TimeNs)))
@@ -258,8 +258,9 @@ func formatGain(c *explain.Change, whole clock.Nanoseconds) string {
 	return fmt.Sprintf("  -%.1f%%, %v less", 100*c.SavedNs/float64(whole), clock.Nanoseconds(c.SavedNs))
 }
 
-// formatAdvice returns the lines of a change with its gain at the end, of at most HeadWidth
-// characters if the words allow. It cuts the name of a layer, but never the change.
+// formatAdvice returns the lines that describe a change, with its gain at the end, in at most
+// HeadWidth characters per line if the words allow. It may shorten the name of the layer, but never
+// the change.
 func formatAdvice(where, change, gain string) (lines []string) {
 	const least = 30 // characters of the name
 	room := HeadWidth - utf8.RuneCountInString("  : "+change+gain)
@@ -286,15 +287,16 @@ func formatAdvice(where, change, gain string) (lines []string) {
 // HeadWidth is the largest width, in characters, of the summary at the start of a report.
 const HeadWidth = 100
 
-// printIncomplete warns about layers without a cost before any figure that leaves them out.
+// printIncomplete prints a warning about layers without a cost. It is called before any figure that
+// excludes them is printed.
 func (p pager) printIncomplete(list []report.Missing) {
 	if line := report.Incomplete(list); line != "" {
 		p.Printf("%s", line)
 	}
 }
 
-// printCoverage prints which share of the network's nodes, multiply-accumulates and bytes the
-// figures cover.
+// printCoverage prints which shares of the network's nodes, multiply-accumulates and bytes the
+// figures include.
 func (p pager) printCoverage(c *report.Coverage) {
 	if c.Hosted > 0 && c.Hosted == c.Done {
 		p.Printf("covers: nothing runs on the engine: %d of %s on the host", c.Hosted, report.Plural(c.Nodes, "node"))
@@ -326,15 +328,15 @@ func (p pager) printCoverage(c *report.Coverage) {
 	p.printLost(c)
 }
 
-// printLost prints the outputs that are not computed, each with the layer that is missing for it.
+// printLost prints the outputs that are not computed, each with the layer that it depends on and
+// that is not modelled.
 func (p pager) printLost(c *report.Coverage) {
 	for _, x := range c.Lost {
 		p.Printf("output %s needs %s, which is not modelled", report.Printable(x.Output), report.Printable(x.Layer))
 	}
 }
 
-// formatHostNodes returns how many nodes run on the host, as the end of a phrase, or "" if none
-// does.
+// formatHostNodes returns a phrase with the number of nodes that run on the host, or "" if none do.
 func formatHostNodes(c *report.Coverage) string {
 	if c.Hosted == 0 {
 		return ""
@@ -351,8 +353,7 @@ func formatShare(part, whole uint64) string {
 	return fmt.Sprintf("%.1f%%", min(99.9, report.Percent(part, whole)))
 }
 
-// formatShareOrNone works like formatShare, but returns "none" if whole is 0: nothing is covered
-// then.
+// formatShareOrNone is like formatShare, but returns "none" if whole is 0.
 func formatShareOrNone(part, whole uint64) string {
 	if whole == 0 {
 		return "none"
@@ -378,7 +379,8 @@ func (p pager) printPrograms(d *report.Network) {
 	}
 }
 
-// printWeights prints in which form the engine reads weights that are packed in the model's file.
+// printWeights prints the form in which the engine reads weights that are packed in the model's
+// file.
 func (p pager) printWeights(d *report.Network) {
 	type form struct{ as, in string }
 	layers := map[form][]string{}
@@ -424,7 +426,7 @@ func (p pager) printValues(res *anesim.Result, d *report.Network) {
 	p.printByText("no values:", d, func(l *report.Layer) string { return l.Note })
 }
 
-// printInputs prints the shape of each input whose values were used, and where they are from.
+// printInputs prints the shape and the source of each input whose values were used.
 func (p pager) printInputs(res *anesim.Result, d *report.Network) {
 	if !res.Options.Values {
 		return
@@ -455,8 +457,8 @@ func (p pager) printInputs(res *anesim.Result, d *report.Network) {
 	}
 }
 
-// printByText prints a line for each text that the layers of d have, with the layers that have it:
-// the first three by name, and the number of the others.
+// printByText prints a line for each distinct result of text for the layers of d. A line names the
+// first three layers with this result and counts the others.
 func (p pager) printByText(label string, d *report.Network, text func(*report.Layer) string) {
 	const named = 3
 	layers := map[string][]string{}
@@ -484,7 +486,8 @@ func (p pager) printByText(label string, d *report.Network, text func(*report.La
 	}
 }
 
-// printHostStages prints the layers that run on the host, and why the engine cannot run them.
+// printHostStages prints the layers that run on the host, and the reasons why the engine cannot run
+// them.
 func (p pager) printHostStages(d *report.Network) {
 	n := 0
 	for i := range d.Layers {

@@ -8,8 +8,8 @@ import (
 	"anesim/tools/anesim/internal/terminal"
 )
 
-// printPlacement prints which backend runs which layers, one line per segment, and the messages
-// of backends that refused a layer. It prints nothing if d is nil.
+// printPlacement prints which backend runs which layers, with one line per segment, and the
+// messages of backends that refused a layer. It prints nothing if d is nil.
 func (p pager) printPlacement(d *report.Placement) {
 	if d == nil {
 		return
@@ -43,7 +43,7 @@ func (p pager) printPlacement(d *report.Placement) {
 	}
 }
 
-// WriteCache writes whether the program came from the cache, was stored in it, or could not be
+// WriteCache writes whether the program was found in the cache, was stored there, or could not be
 // stored. It writes nothing if d is nil, which means that no cache was used.
 func WriteCache(w io.Writer, d *report.Cache) error {
 	if d == nil {

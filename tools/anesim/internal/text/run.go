@@ -21,13 +21,14 @@ type pager struct{ *terminal.Pager }
 
 func newPager(w io.Writer) pager { return pager{terminal.NewPager(w)} }
 
-// RunOptions selects parts that [WriteRun] does not print by default.
+// RunOptions selects parts that [WriteRun] omits by default.
 type RunOptions struct {
 	Counters  bool // print the counters of each descriptor
 	Constants bool // print the constants of chip and host, which the document must contain
 }
 
-// newReportTable returns the columns that a terminal shows, and an empty table with these columns.
+// newReportTable returns those columns of all that a terminal shows, and an empty table with these
+// columns.
 func newReportTable[R any](all []report.Column[R]) (columns []report.Column[R], t *terminal.Table) {
 	var list []terminal.Column
 	for _, c := range all {
@@ -39,7 +40,7 @@ func newReportTable[R any](all []report.Column[R]) (columns []report.Column[R], 
 	return columns, terminal.NewTable(list...)
 }
 
-// formatCells returns the text of each column for a row.
+// formatCells returns the texts of a row's cells in the given columns.
 func formatCells[R any](columns []report.Column[R], row *R) []string {
 	list := make([]string, len(columns))
 	for i := range columns {
@@ -48,8 +49,8 @@ func formatCells[R any](columns []report.Column[R], row *R) []string {
 	return list
 }
 
-// WriteRun writes the results of a compiled program or a single layer. The argument d is the
-// document of res.
+// WriteRun writes the results of a compiled program or a single layer as text. The argument d is
+// the JSON report of res.
 func WriteRun(w io.Writer, res *anesim.Result, d *report.Run, o RunOptions) error {
 	p := newPager(w)
 	p.Printf("%s  %s, %s, chip %s at %.3f GHz", report.Printable(d.Program), d.Form, report.Plural(res.Report.Count(), "descriptor"),
@@ -92,7 +93,8 @@ func WriteRun(w io.Writer, res *anesim.Result, d *report.Run, o RunOptions) erro
 	return p.Err
 }
 
-// printWhatIfs prints the settings that make the run differ from the program's own.
+// printWhatIfs prints the settings that change the run, such as register overrides, and their
+// effect.
 func (p pager) printWhatIfs(list []report.WhatIf) {
 	for _, w := range list {
 		p.Printf("what-if: %s", w)
@@ -117,8 +119,8 @@ func (p pager) printTotals(t *report.Wall, peak report.Rates, dispatch string) {
 	p.Printf("%s", line)
 }
 
-// printWall prints the wall time of a run if it differs from the engine's time: the time of the
-// host, of idling and of waking up.
+// printWall prints the wall time of a run, with the times of the host, of idling and of waking up,
+// if it differs from the engine's time.
 func (p pager) printWall(res *anesim.Result, t *report.Wall, preset string) {
 	switch host := res.Host(); {
 	case host > 0:
@@ -140,7 +142,7 @@ func (p pager) printWall(res *anesim.Result, t *report.Wall, preset string) {
 }
 
 // formatHost returns a phrase with the sources of the host's time: the overhead of calls on the
-// named host, and the layers that the host computes.
+// host with the name preset, and the layers that the host computes.
 func formatHost(res *anesim.Result, preset string) string {
 	const layers = "layers that the host computes"
 	switch stages := res.Stages(); {
@@ -153,7 +155,8 @@ func formatHost(res *anesim.Result, preset string) string {
 	}
 }
 
-// formatStages returns a host's stages with their times, and the evidence for them.
+// formatStages returns text with the stages of a host's work, their times and the evidence for
+// them.
 func formatStages(list []report.Stage) string {
 	var parts []string
 	for _, s := range list {
@@ -163,8 +166,8 @@ func formatStages(list []report.Stage) string {
 	return fmt.Sprintf("%s (%s: %s)", strings.Join(parts, ", "), list[0].Evidence, why)
 }
 
-// printCycles prints the cycles of a run by cause, and the cycles saved by overlap. The planar
-// engine works in the given part of the compute cycles.
+// printCycles prints the cycles of a run by cause, and the cycles that overlap saves. The planar
+// engine works in planar of the compute cycles.
 func (p pager) printCycles(c *report.Cycles, planar clock.Cycles, saved uint64) {
 	var parts []string
 	for name, n := range c.All() {
@@ -186,9 +189,9 @@ func (p pager) printCycles(c *report.Cycles, planar clock.Cycles, saved uint64) 
 	p.Printf("%s", line)
 }
 
-// formatEngines returns which engines the compute cycles belong to: their shares of all cycles with
-// the given number of decimals after the separator, such as ": array 50.0%, planar engine 20.0%".
-// It returns "" if the planar engine does not work.
+// formatEngines returns text with the shares of all cycles in which the array and the planar engine
+// compute, such as ": array 50.0%, planar engine 20.0%", with the given separator and number of
+// decimals. It returns "" if the planar engine does not work.
 func formatEngines(c *report.Cycles, planar clock.Cycles, separator string, decimals int) string {
 	switch {
 	case planar == 0:
@@ -217,8 +220,8 @@ func (p pager) printEnergies(t *report.Wall) {
 	}
 }
 
-// printAdvice prints a line for each descriptor with at least a tenth of the cycles, which says
-// what most of its cycles are spent on. It prints only one descriptor for each cause.
+// printAdvice prints a line about the main cause of cycles for each descriptor with at least a
+// tenth of all cycles. It prints only one descriptor for each cause.
 func (p pager) printAdvice(d *report.Run) {
 	const least = 10 // per cent of the cycles
 	list := make([]*report.Descriptor, len(d.Descriptors))
@@ -289,8 +292,8 @@ func (p pager) printPorts(res *anesim.Result, d *report.Run) {
 	}
 }
 
-// printCalls prints the outputs of each dispatch of a program with state, limited to the first
-// and last eight, and the copies that state saves.
+// printCalls prints the outputs of each dispatch of a program with state, or of the first and last
+// eight if there are more, and the copies that the state saves.
 func (p pager) printCalls(res *anesim.Result, state *report.State) {
 	if state == nil {
 		return
@@ -334,8 +337,8 @@ func WhyNoOutputs(res *anesim.Result) string {
 	return "the program has no output port"
 }
 
-// describeIdentity returns a note if the output equals one of the inputs bit for bit, as the
-// output of an identity layer does, and "" otherwise.
+// describeIdentity returns a note if the output out equals one of the inputs bit for bit, as for an
+// identity layer. It returns "" otherwise.
 func describeIdentity(res *anesim.Result, out anesim.Output) string {
 	for _, in := range res.Inputs {
 		if len(in.Data) == len(out.Data) && len(out.Data) > 0 && slices.Equal(in.Data, out.Data) {

@@ -14,8 +14,8 @@ import (
 // notedShare is the share of the time above which inferred figures are marked in a report.
 const notedShare = 0.05
 
-// assignMarks returns the footnote mark for each assumption behind layers without an example
-// program, such as " [1]". Assumptions that affect at most notedShare of the time have no mark.
+// assignMarks returns the footnote mark, such as " [1]", for each assumption behind layers without
+// an example program. Assumptions that affect at most notedShare of the time have no mark.
 func assignMarks(d *report.Network) map[string]string {
 	marks := map[string]string{}
 	for _, what := range listNotedAssumptions(d) {
@@ -24,8 +24,8 @@ func assignMarks(d *report.Network) map[string]string {
 	return marks
 }
 
-// listNotedAssumptions returns the assumptions whose layers together take more than notedShare of
-// the time, in the order of the layers.
+// listNotedAssumptions returns the assumptions whose layers cause more than notedShare of the time,
+// in the order of the layers.
 func listNotedAssumptions(d *report.Network) (list []string) {
 	share := map[string]float64{}
 	for i := range d.Layers {
@@ -42,7 +42,7 @@ func listNotedAssumptions(d *report.Network) (list []string) {
 	return list
 }
 
-// printInferred prints the footnotes of a network's table: each marked assumption and the share
+// printInferred prints the footnotes below a network's table: each marked assumption with the share
 // of the time that depends on it.
 func (p pager) printInferred(d *report.Network, marks map[string]string) {
 	for _, what := range listNotedAssumptions(d) {
@@ -57,8 +57,8 @@ func (p pager) printInferred(d *report.Network, marks map[string]string) {
 	}
 }
 
-// selectLayers reports for each layer whether the table has a row for it. It selects the top
-// layers that take longest, or all of them if top is 0.
+// selectLayers reports, for each layer, whether the table has a row for it: true for the top
+// slowest layers, or for all layers if top is 0.
 func selectLayers(d *report.Network, top int) []bool {
 	shown := make([]bool, len(d.Layers))
 	order := make([]int, len(d.Layers))
@@ -75,8 +75,8 @@ func selectLayers(d *report.Network, top int) []bool {
 	return shown
 }
 
-// printOperations prints a table with the sums of each operation, if the network has at least two
-// operations.
+// printOperations prints a table with the sums of each operation. It prints nothing if the network
+// has fewer than two operations.
 func (p pager) printOperations(d *report.Network) {
 	if len(d.Operations) < 2 {
 		return
@@ -92,7 +92,7 @@ func (p pager) printOperations(d *report.Network) {
 	p.Printf("")
 }
 
-// printConclusion prints the totals of a network again, since the first lines of a long report
+// printConclusion prints the totals of a network again, because the first lines of a long report
 // may have scrolled away.
 func (p pager) printConclusion(d *report.Network) {
 	t := &d.Total
@@ -116,7 +116,7 @@ func (p pager) printConclusion(d *report.Network) {
 }
 
 // printAssumptions prints the assumptions behind parts without an example program, if the parts
-// take more than notedShare of the cycles.
+// have more than notedShare of the cycles.
 func (p pager) printAssumptions(parts []explain.Part) {
 	share := map[string]float64{}
 	names := map[string][]string{}

@@ -12,8 +12,8 @@ import (
 	"anesim/hw/clock"
 )
 
-// printUnmeasured prints which share of the time no measured row covers, and the operations that
-// take it, longest first. The mark at its start is that of the table's rows for such work.
+// printUnmeasured prints the share of the time that no measured row covers, and the operations that
+// cause it, the longest first. It begins with the mark that the table's rows for such work have.
 func (p pager) printUnmeasured(r *hw.Report) {
 	part := r.Bounds().Unmeasured
 	if part <= 0 {

@@ -4,7 +4,7 @@ import (
 	"fmt"
 )
 
-// An Error reports a command line that cannot be understood.
+// An Error reports a mistake in the command line.
 type Error struct{ err error }
 
 func (e *Error) Error() string { return e.err.Error() }
@@ -12,8 +12,8 @@ func (e *Error) Error() string { return e.err.Error() }
 // Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.err }
 
-// Errorf formats an error about the command line.
+// Errorf returns an *[Error] with a formatted message.
 func Errorf(format string, args ...any) error { return &Error{fmt.Errorf(format, args...)} }
 
-// Of marks err as an error about the command line.
+// Of returns err as an *[Error], which marks it as a mistake in the command line.
 func Of(err error) error { return &Error{err} }

@@ -8,8 +8,8 @@ import (
 	"anesim/bench/explain"
 )
 
-// Outcomes returns the number of changes with each outcome, such as "2 help, 3 do not". It mentions
-// changes that give other results, or that cannot run, only if there are any.
+// Outcomes returns text with the numbers of changes by outcome, such as "2 help, 3 do not". It
+// mentions changes that give other results or that cannot run only if there are any.
 func Outcomes(n *explain.Tried) string {
 	list := []string{agree(n.Faster, "helps", "help"), agree(n.NotFaster, "does not", "do not")}
 	if n.OtherResults > 0 {
@@ -29,8 +29,8 @@ func agree(n int, one, several string) string {
 	return fmt.Sprintf("%d %s", n, several)
 }
 
-// Gain returns the relative change of the time, such as "-23.7%". For a change that gates tiles,
-// which saves energy, it returns the change of the energy (see [Energy]).
+// Gain returns the relative change of the time, such as "-23.7%", or of the energy for a change
+// that gates tiles (see [Energy]).
 func Gain(c *explain.Change) string {
 	if c.Kind == "gating" {
 		return "energy " + Energy(c)
@@ -38,9 +38,9 @@ func Gain(c *explain.Change) string {
 	return fmt.Sprintf("%+.1f%%", -100*c.Gain)
 }
 
-// Energy returns the change of the energy in all layers that c fits, and its share of the energy of
-// the whole model with its dispatches, such as "-4.100 uJ (-3.7% of the call)". It returns "same"
-// if there is no change.
+// Energy returns the change of the energy in all layers to which c applies, and its share of the
+// energy of the whole model with its dispatches, such as "-4.100 uJ (-3.7% of the call)". It
+// returns "same" if the energy does not change.
 func Energy(c *explain.Change) string {
 	if c.SavedNJ == 0 {
 		return "same"
@@ -67,8 +67,8 @@ func Effects(c *explain.Change) string {
 		Energy(c), Change(float64(c.Before.DMABytes), float64(c.After.DMABytes)))
 }
 
-// Change returns the difference from a to b in per cent of a, or the factor if b is ten times a or
-// more, such as "65.8x". It returns "same" if they are equal, and "new" if a is 0.
+// Change returns the difference from a to b in percent of a, or the factor b/a if it is ten or
+// more, such as "65.8x". It returns "same" if both are equal, and "new" if a is 0.
 func Change(a, b float64) string {
 	const rounding = 1e-9 // relative; sums in another order differ by less
 	switch {

@@ -8,7 +8,7 @@ import (
 	"anesim/hw"
 )
 
-// FromRun converts the document of a run for pages and pictures. Its items are the descriptors.
+// FromRun converts the JSON report of a run for pages and pictures. Its items are the descriptors.
 func FromRun(d *report.Run) *Report {
 	r := &Report{
 		Kind: "program", Name: d.Program, Chip: d.Chip, Host: d.Host, Tool: d.Tool, Peak: d.Peak, Of: "descriptor",
@@ -39,8 +39,9 @@ func FromRun(d *report.Run) *Report {
 	return r
 }
 
-// addUnlisted adds an item for each operation and shape of the descriptors that are not listed one
-// by one. A document that was read from a file has no such groups, and gets a note instead.
+// addUnlisted adds an item for each operation and shape among the descriptors that are not listed
+// one by one. A report that was read from a file has no such groups; addUnlisted then adds a note
+// instead.
 func (r *Report) addUnlisted(d *report.Rest, listed int) {
 	if len(d.Groups) == 0 { // the document was read from a file
 		r.Notes = append(r.Notes, fmt.Sprintf("Of %d descriptors the first %d are listed. The other %d are in every total.", listed+d.Descriptors, listed, d.Descriptors))
@@ -58,7 +59,8 @@ func (r *Report) addUnlisted(d *report.Rest, listed int) {
 		listed+d.Descriptors, listed, d.Descriptors, len(d.Groups)))
 }
 
-// FromNetwork converts the document of a network for pages and pictures. Its items are the layers.
+// FromNetwork converts the JSON report of a network for pages and pictures. Its items are the
+// layers.
 func FromNetwork(d *report.Network) *Report {
 	r := &Report{
 		Kind: "network", Name: d.Network, Chip: d.Chip, Host: d.Host, Tool: d.Tool, Peak: d.Peak, Of: "layer",
@@ -98,7 +100,7 @@ func formatCoverageNote(others int) string {
 	return fmt.Sprintf("layers modelled; the other %d are in no total", others)
 }
 
-// setFacts fills the headline of a page from the totals of a run.
+// setFacts sets the headline of a page to the totals of a run.
 func (r *Report) setFacts(t *report.Wall, peak report.Rates) {
 	interval := "no interval"
 	if t.TimeHighNs > 0 {
@@ -118,7 +120,7 @@ func (r *Report) setFacts(t *report.Wall, peak report.Rates) {
 	}
 }
 
-// FromLoad converts the document of a load for pages and pictures. Its items are the clients.
+// FromLoad converts the JSON report of a load for pages and pictures. Its items are the clients.
 func FromLoad(d *report.Load) *Report {
 	r := &Report{Kind: "load", Name: "load", Chip: d.Chip, Host: d.Host, Tool: d.Tool, Of: "client", Document: d}
 	r.Facts = []Fact{

@@ -9,7 +9,7 @@ import (
 	"anesim/hw/clock"
 )
 
-// A Sweep is the document of a sweep: the rows and the column names of its CSV file.
+// A Sweep is the JSON report of a sweep: the column names and the rows of its CSV file.
 type Sweep struct {
 	report.Header
 	Name    string     `json:"name"`
@@ -18,7 +18,7 @@ type Sweep struct {
 	Rows    [][]string `json:"rows"`
 }
 
-// cell returns a row's value in the named column, or "" if there is no such column.
+// cell returns the value of a row in the named column, or "" if there is no such column.
 func (s *Sweep) cell(row []string, column string) string {
 	i := slices.Index(s.Columns, column)
 	if i < 0 || i >= len(row) {
@@ -35,8 +35,8 @@ func (s *Sweep) parseCell(row []string, column string) float64 {
 	return v
 }
 
-// FromSweep converts the document of a sweep for pages and pictures. Its items are the points,
-// which have no cycles by cause. The argument peak holds the highest rates of the chip.
+// FromSweep converts the JSON report of a sweep for pages and pictures. Its items are the points,
+// which do not divide their cycles by cause. The argument peak holds the highest rates of the chip.
 func FromSweep(s *Sweep, peak report.Rates) *Report {
 	r := &Report{Kind: "sweep", Name: s.Name, Chip: s.Chip, Host: "none", Tool: s.Tool, Peak: peak, Of: "point", Document: s}
 	numeric := make([]bool, len(s.Columns))

@@ -7,14 +7,14 @@ import (
 	"anesim/bench/report"
 )
 
-// A Table is a table of a page, with a cell in each row for each column.
+// A Table is a table on a page. Each row has one cell per column.
 type Table struct {
 	Columns []Column
 	Rows    [][]Cell
 }
 
-// A Column describes a column of a table. A page leaves out columns that do not fit its window,
-// those of the highest Order first, and columns of order 0 never.
+// A Column describes a column of a [Table]. A page omits columns that do not fit its window, those
+// of the highest Order first, but never columns of order 0.
 type Column struct {
 	Title  string
 	Help   string // what the column contains
@@ -34,8 +34,8 @@ func countCell[T ~int | ~uint64](n T) Cell {
 	return Cell{report.Thousands(uint64(n)), float64(n)}
 }
 
-// newTable returns a table with a row for each element of list and the columns that pages show. A
-// column with the share in all cycles follows the column of cycles.
+// newTable returns a table with a row for each element of list, and with the columns that pages
+// show. After the column of cycles, it adds a column with their share of all cycles.
 func newTable[R any](columns []report.Column[R], list []R, all uint64) Table {
 	var t Table
 	t.Rows = make([][]Cell, len(list))

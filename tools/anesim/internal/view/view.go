@@ -10,8 +10,8 @@ import (
 	"anesim/hw/clock"
 )
 
-// A Report is a result in the form from which pages and pictures are made. Fields that the kind of
-// result does not have are zero.
+// A Report is a result in the form from which pages and pictures are made. Fields that do not apply
+// to the kind of result are zero.
 type Report struct {
 	WhatIfs    []report.WhatIf
 	Kind       string // "program", "network", "sweep", "load" or "accuracy"
@@ -39,7 +39,8 @@ type Report struct {
 	Document any // source of the report
 }
 
-// A Point holds the measured and the modelled time of a measured row in microseconds.
+// A Point holds the measured and the modelled time of a measured row, in microseconds, and the
+// interval of the modelled time.
 type Point struct {
 	Name, Group     string
 	Measured, Model float64
@@ -63,8 +64,8 @@ func (r *Report) Intro() string {
 	return fmt.Sprintf("A %s on the model of the neural engine of %s, host %s.", r.Kind, r.Chip, r.Host)
 }
 
-// A Fact is a number in the headline of a page, as text and as the value in the document. Name is
-// the path of the value in the document.
+// A Fact is a number in the headline of a page, as text and as a value. Name is the path of the
+// value in the JSON report.
 type Fact struct {
 	Label, Text string
 	Name        string
@@ -90,9 +91,9 @@ type Item struct {
 	Bytes     uint64 // between device memory and the engine
 }
 
-// WorkingTime returns the time on which the item's rates are based if the item takes the time t: t
-// multiplied by Working/Time. The item may work longer than the time that it adds to the total,
-// because it overlaps with others.
+// WorkingTime returns the time on which the item's rates are based if the item has the time t,
+// which is t multiplied by x.Working/x.Time. An item may work longer than the time that it adds to
+// the total, because it overlaps with others.
 func (x *Item) WorkingTime(t clock.Nanoseconds) clock.Nanoseconds {
 	if x.Working <= 0 || x.Time <= 0 {
 		return t
@@ -100,8 +101,8 @@ func (x *Item) WorkingTime(t clock.Nanoseconds) clock.Nanoseconds {
 	return clock.Nanoseconds(float64(t) * float64(x.Working/x.Time))
 }
 
-// TFLOPS returns the rate of the item in 1e12 operations per second if the item takes the time t.
-// A multiply-accumulate counts as two operations.
+// TFLOPS returns the rate of the item in 1e12 operations per second if the item has the time t. A
+// multiply-accumulate counts as two operations.
 func (x *Item) TFLOPS(t clock.Nanoseconds) float64 {
 	if t <= 0 {
 		return 0
@@ -109,7 +110,7 @@ func (x *Item) TFLOPS(t clock.Nanoseconds) float64 {
 	return 2 * float64(x.MACs) / float64(x.WorkingTime(t)) / 1e3
 }
 
-// Intensity returns the number of operations per byte moved, or 0 if no bytes are moved.
+// Intensity returns the number of operations per byte moved, or 0 if the item moves no bytes.
 func (x *Item) Intensity() float64 {
 	if x.Bytes == 0 {
 		return 0
@@ -117,8 +118,8 @@ func (x *Item) Intensity() float64 {
 	return 2 * float64(x.MACs) / float64(x.Bytes)
 }
 
-// Longest returns the indices of up to n items with the most cycles, in descending order. Items
-// without cycles are compared by time.
+// Longest returns the indices of the n items with the most cycles, or of all items if there are
+// fewer, in descending order. Items without cycles are compared by time.
 func (r *Report) Longest(n int) []int {
 	order := make([]int, len(r.Items))
 	for i := range order {
@@ -131,7 +132,7 @@ func (r *Report) Longest(n int) []int {
 	return order[:min(n, len(order))]
 }
 
-// A Kind is a group of items that do the same work and are bound by the same cause.
+// A Kind is a group of items that do the same work and have the same bottleneck.
 type Kind struct {
 	First  int // index of the first item
 	Count  int
@@ -140,8 +141,8 @@ type Kind struct {
 	Time   clock.Nanoseconds
 }
 
-// Kinds groups the items that do the same work and have the same bottleneck. It returns the groups
-// with the most cycles first. An item with an empty Work is a group of its own, and an item without
+// Kinds groups the items that do the same work and have the same bottleneck, and returns the groups
+// with the most cycles first. An item with an empty Work forms its own group; an item without
 // cycles is in no group.
 func (r *Report) Kinds() []Kind {
 	type key struct{ work, bound string }
@@ -181,7 +182,7 @@ func FormatRate(v float64) string {
 	return fmt.Sprintf("%.3g", v)
 }
 
-// formatShare formats part/whole in per cent. It returns "-" if whole is 0.
+// formatShare returns part/whole as text in percent, or "-" if whole is 0.
 func formatShare(part, whole float64) string {
 	if whole == 0 {
 		return "-"
