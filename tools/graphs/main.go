@@ -30,7 +30,8 @@ func main() {
 	}
 }
 
-// writeGraphs writes n graphs to subdirectories of dir, with consecutive seeds starting at seed.
+// writeGraphs writes n random graphs to subdirectories of dir, generated from consecutive seeds
+// that begin with seed.
 func writeGraphs(dir string, seed, n uint64, o randomgraph.Options) error {
 	for i := range n {
 		g := randomgraph.New(seed+i, o)

@@ -32,8 +32,7 @@ func readPlan(plan string) map[string][]string {
 	return m
 }
 
-// room returns the room of a directory: the nearest parent directory in plan.txt, or "" if there is
-// none.
+// room returns the nearest parent directory of dir that plan.txt lists, or "" if there is none.
 func room(dir string) string {
 	for d := dir; ; d = path.Dir(d) {
 		if _, ok := allowed[d]; ok && (d != "." || dir == ".") {
@@ -45,8 +44,8 @@ func room(dir string) string {
 	}
 }
 
-// imports calls visit for every source with an empty pkg, and then for each package of the module
-// that the source imports, with its directory.
+// imports calls visit for every source file with an empty pkg, and then once for each package of
+// the module that the file imports, with the directory of the package.
 func imports(t *testing.T, visit func(from *source, pkg string)) {
 	t.Helper()
 	for _, from := range sources(t) {
@@ -102,7 +101,7 @@ func TestEveryPermissionIsUsed(t *testing.T) {
 }
 
 // unused returns the permissions of a plan that no import needs, such as "hw/planar: hw/regs",
-// sorted. A "*" is not one.
+// sorted. It ignores "*".
 func unused(plan map[string][]string, imported map[string]map[string]bool) []string {
 	var list []string
 	for here, rooms := range plan {

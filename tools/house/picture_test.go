@@ -59,8 +59,8 @@ func rooms(t *testing.T) map[string]map[string]bool {
 	return graph
 }
 
-// picture draws the rooms, those that import nothing at the bottom, each with the rooms it
-// stands on: what it imports, without what those stand on themselves.
+// picture draws the rooms as text, with the ones that import nothing at the bottom. A room lists
+// the rooms that it imports, except those that these import themselves.
 func picture(graph map[string]map[string]bool) string {
 	level := make(map[string]int)
 	var height func(r string) int
@@ -118,7 +118,7 @@ func picture(graph map[string]map[string]bool) string {
 	return b.String()
 }
 
-// title is a room's name in the picture.
+// title returns the name of a room in the picture.
 func title(room string) string {
 	if room == "." {
 		return module

@@ -57,7 +57,7 @@ func readProse(t *testing.T, text string) (habits []habit, banned []bannedPhrase
 	return habits, banned
 }
 
-// written returns the sources that people wrote, without generated files.
+// written returns the source files that are not generated.
 func written(t *testing.T) (list []*source) {
 	t.Helper()
 	for _, s := range sources(t) {
@@ -68,8 +68,8 @@ func written(t *testing.T) (list []*source) {
 	return list
 }
 
-// docs calls visit for the doc comment of every function, method and type of f. It leaves out
-// main, init and types that are declared in a group with one comment for all.
+// docs calls visit for the doc comment of every function, method and type of f. It skips main, init
+// and types that share one comment in a group.
 func docs(f *ast.File, visit func(name string, doc *ast.CommentGroup)) {
 	for _, decl := range f.Decls {
 		switch d := decl.(type) {

@@ -34,8 +34,8 @@ func TestOnlyTasksSetRegisters(t *testing.T) {
 	}
 }
 
-// registerWrites returns the places in a file that set a word of a descriptor: calls of setters,
-// which are named With and a field, and new values of a header or of all registers.
+// registerWrites returns the positions in a file at which a word of a descriptor is set: calls of
+// setters, whose names begin with With, and new values of a header or of all registers.
 func registerWrites(f *ast.File) []token.Pos {
 	var at []token.Pos
 	ast.Inspect(f, func(n ast.Node) bool {

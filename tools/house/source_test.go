@@ -22,7 +22,7 @@ type source struct {
 	generated bool // has a line that ends in "DO NOT EDIT."
 }
 
-// dir returns the directory of the file, "." for the module's root.
+// dir returns the directory of the file, which is "." for the module's root.
 func (s *source) dir() string { return path.Dir(s.path) }
 
 // line returns the line number of a position in the file.
@@ -62,7 +62,7 @@ var parseSources = sync.OnceValues(func() (list []*source, err error) {
 	return list, err
 })
 
-// sources returns all sources. The tests share them, so they must not change them.
+// sources returns all source files. All tests share the result, so they must not change it.
 func sources(t *testing.T) []*source {
 	t.Helper()
 	list, err := parseSources()

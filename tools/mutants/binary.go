@@ -35,8 +35,8 @@ type lines struct {
 	m           *mutant
 }
 
-// addSwitches returns the text of a file in which functions begin with a switch over their
-// mutants, and the lines of each mutant in it.
+// addSwitches returns the text of a file in which each function selects between its mutants with a
+// switch, and the lines of each mutant in that text.
 func addSwitches(set *token.FileSet, f *source, list []*mutant) (text []byte, where []lines) {
 	of := map[*ast.FuncDecl][]*mutant{}
 	for _, m := range list {
@@ -76,8 +76,8 @@ func addSwitches(set *token.FileSet, f *source, list []*mutant) (text []byte, wh
 
 var message = regexp.MustCompile(`(?m)([^\s/]+\.go):(\d+):\d+: `)
 
-// buildMutants builds a binary with all mutants and returns its name. It marks mutants that do not
-// compile as unbuilt and leaves them out.
+// buildMutants builds a test binary with all mutants and returns its name. It marks mutants that do
+// not compile as unbuilt and leaves them out.
 func (p *pkg) buildMutants(list []*mutant) (string, error) {
 	out := filepath.Join(p.temp, "mutants.test")
 	for {
@@ -117,8 +117,8 @@ func (p *pkg) buildMutants(list []*mutant) (string, error) {
 	}
 }
 
-// buildAlone builds a binary with a single mutant that is outside functions. It returns "" if the
-// mutant does not compile.
+// buildAlone builds a test binary with a single mutant that is outside functions, and returns its
+// name. It returns "" if the mutant does not compile.
 func (p *pkg) buildAlone(m *mutant) (string, error) {
 	for i := range p.files {
 		if p.files[i].name != m.file {
@@ -137,7 +137,8 @@ func (p *pkg) buildAlone(m *mutant) (string, error) {
 	return "", fmt.Errorf("package has no file %s", m.file)
 }
 
-// compile builds the tests with some source files of the package replaced.
+// compile builds the test binary out with the files in replace instead of the package's own. It
+// returns the output of the compiler.
 func (p *pkg) compile(out string, replace map[string]string, flags ...string) ([]byte, error) {
 	js, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {

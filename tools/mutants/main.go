@@ -38,7 +38,8 @@ func main() {
 	}
 }
 
-// run counts the mutants of the packages that the command line names, and prints a summary of each.
+// run tests the mutants of the packages that the command line names, and prints a summary for each
+// package.
 func run(args []string) error {
 	flags := flag.NewFlagSet("mutants", flag.ContinueOnError)
 	dir := flags.String("C", ".", "the module's directory")
@@ -77,8 +78,7 @@ func run(args []string) error {
 	return nil
 }
 
-// describe sets the fields of to, which are named as in the output of go list, for the package with
-// the given path.
+// describe runs go list for the package with the given path and stores the fields that to has.
 func describe(path string, to any) error {
 	text, err := exec.Command("go", "list", "-json=Dir,ImportPath,Name,GoFiles", path).Output()
 	if err != nil {
@@ -87,9 +87,9 @@ func describe(path string, to any) error {
 	return json.Unmarshal(text, to)
 }
 
-// classifyMutants determines the status of every mutant of the package with the given path, by the tests
-// of the package with the path from. It prints the mutants that live or do not end, and returns all
-// of them.
+// classifyMutants determines the status of every mutant of the package with the given path, using
+// the tests of the package with the path from. It prints the mutants that survive or do not end,
+// and returns all of them.
 func (p *pkg) classifyMutants(path, from string) ([]*mutant, error) {
 	if err := describe(path, p); err != nil {
 		return nil, err
@@ -156,8 +156,8 @@ func (p *pkg) chooseMutants(all []*mutant, tests []test) (run []*mutant) {
 	return run
 }
 
-// setStatuses runs the tests on each mutant and sets its status. Mutants outside of functions need
-// a binary of their own.
+// setStatuses runs the tests on each mutant in run and sets its status. Mutants outside of
+// functions need their own binaries.
 func (p *pkg) setStatuses(run []*mutant, bin string, tests []test) error {
 	work := make(chan *mutant)
 	var wg sync.WaitGroup
@@ -193,7 +193,7 @@ func (p *pkg) setStatuses(run []*mutant, bin string, tests []test) error {
 }
 
 // formatSummary returns a line with the number of mutants of each status, and the percentage of
-// killed ones as gremlins computes it.
+// killed ones as the tool gremlins computes it.
 func formatSummary(path string, list []*mutant) string {
 	n := map[string]int{}
 	for _, m := range list {

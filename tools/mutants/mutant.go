@@ -65,7 +65,7 @@ type source struct {
 	tree *ast.File
 }
 
-// parseFiles parses the package's files.
+// parseFiles parses the named files of a package in dir.
 func parseFiles(set *token.FileSet, dir string, names []string) ([]source, error) {
 	var list []source
 	for _, name := range names {
@@ -82,8 +82,8 @@ func parseFiles(set *token.FileSet, dir string, names []string) ([]source, error
 	return list, nil
 }
 
-// findMutants returns all mutants of the files, in the order of the source. If two kinds of
-// changes give the same mutant, the later one refers to the earlier one.
+// findMutants returns all mutants of the files, in the order of the source. If two kinds of changes
+// give the same text, the second mutant refers to the first.
 func findMutants(set *token.FileSet, files []source) (list []*mutant) {
 	for _, f := range files {
 		for _, d := range f.tree.Decls {
@@ -128,10 +128,10 @@ func findOperator(n ast.Node) (token.Token, token.Pos) {
 	return token.ILLEGAL, token.NoPos
 }
 
-// apply returns text with the operator replaced. The argument at is the offset of text in the
-// mutant's file.
-func (m *mutant) apply(text []byte, at int) []byte {
-	off := m.off - at
+// apply returns text with the mutant's operator replaced. The offset of text in the mutant's file
+// is offset.
+func (m *mutant) apply(text []byte, offset int) []byte {
+	off := m.off - offset
 	b := append([]byte(nil), text[:off]...)
 	b = append(b, " "+m.to.String()+" "...) // spaces keep it apart from its neighbors, as in a - -b
 	return append(b, text[off+len(m.from.String()):]...)

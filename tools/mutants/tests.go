@@ -28,8 +28,8 @@ type test struct {
 // A block is a range of source positions.
 type block struct{ line, col, endLine, endCol int }
 
-// contains reports whether a position is in the block. The first and last lines count by their
-// columns, as in gremlins.
+// contains reports whether a position is in the block. On the first and last lines it compares
+// columns, like the tool gremlins.
 func (b block) contains(line, col int) bool {
 	switch {
 	case line > b.line && line < b.endLine:
@@ -44,8 +44,8 @@ func (t *test) reaches(m *mutant) bool {
 	return slices.ContainsFunc(t.blocks[m.file], func(b block) bool { return b.contains(m.line, m.col) })
 }
 
-// runTests runs every test alone with coverage and returns those that pass and reach code of the
-// package.
+// runTests runs every test separately with coverage, and returns the tests that pass and reach code
+// of the package.
 func (p *pkg) runTests() (list []test, err error) {
 	bin := filepath.Join(p.temp, "cover.test")
 	if text, err := p.compile(bin, nil, "-cover", "-coverpkg="+p.ImportPath); err != nil {
@@ -80,7 +80,7 @@ func (p *pkg) runTests() (list []test, err error) {
 
 var profileLine = regexp.MustCompile(`^(.*)/([^/]+):(\d+)\.(\d+),(\d+)\.(\d+) \d+ (\d+)$`)
 
-// readBlocks returns the blocks of a coverage profile that were reached, by file.
+// readBlocks returns the blocks that a coverage profile reports as reached, by file.
 func readBlocks(profile, pkg string) map[string][]block {
 	text, err := os.ReadFile(profile)
 	if err != nil {
@@ -109,8 +109,8 @@ func (p *pkg) testArguments(names []string, more ...string) []string {
 	return args
 }
 
-// runMutant runs the named tests with mutant id, or without one if id is 0. It returns killed if a
-// test fails, timedOut if the tests exceed the limit, and lived otherwise.
+// runMutant runs the named tests with the mutant of the given id, or with none if id is 0. It
+// returns killed if a test fails, timedOut if the tests exceed the limit, and lived otherwise.
 func (p *pkg) runMutant(bin string, id int, names []string, limit time.Duration) string {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()

@@ -52,7 +52,7 @@ type axis struct {
 }
 
 // newSchema returns the schema of a sweep with the given header. The caller must pass every row to
-// inspect and then call setTypes, which sets the types of the axes.
+// inspect and then call setTypes.
 func newSchema(header []string) (*schema, error) {
 	const labels = 2 // point and program
 	first := len(header) - len(results)
@@ -86,7 +86,7 @@ func newSchema(header []string) (*schema, error) {
 	return s, nil
 }
 
-// inspect narrows the types of the axes by the values of a row.
+// inspect narrows the types of the axes to types that hold the values in row.
 func (s *schema) inspect(row []string) {
 	for i := range s.axes {
 		a := &s.axes[i]
@@ -95,7 +95,8 @@ func (s *schema) inspect(row []string) {
 	}
 }
 
-// setTypes sets the types of the axes after all rows have been inspected.
+// setTypes sets the types of the axes. It must be called after inspect has been called for all
+// rows.
 func (s *schema) setTypes() {
 	for _, a := range s.axes {
 		c := &s.columns[a.column]
@@ -110,7 +111,7 @@ func (s *schema) setTypes() {
 	}
 }
 
-// classifyNumber reports whether v is an integer, and whether it is any number. A text that formats
+// classifyNumber reports whether v is an integer, and whether it is a number. A text that formats
 // differently after parsing, such as 007 or 0x10, is neither.
 func classifyNumber(v string) (whole, real bool) {
 	n, err := strconv.ParseInt(v, 10, 64)

@@ -25,8 +25,7 @@ func main() {
 	}
 }
 
-// run converts the named CSV file to the Parquet file out. It reads stdin if name is empty or
-// "-".
+// run converts the named CSV file to the Parquet file out. It reads stdin if name is "" or "-".
 func run(stdin io.Reader, name, out string) error {
 	var in *os.File
 	if name == "" || name == "-" {
@@ -58,8 +57,7 @@ func run(stdin io.Reader, name, out string) error {
 	return nil
 }
 
-// writeFile creates the named file with the output of write. The file appears only when it is
-// complete; if write fails, there is none.
+// writeFile creates the named file with the output of write. If write fails, no file is created.
 func writeFile(name string, write func(io.Writer) error) error {
 	f, err := os.CreateTemp(filepath.Dir(name), "."+filepath.Base(name)+".*")
 	if err != nil {

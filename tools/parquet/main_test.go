@@ -17,12 +17,12 @@ import (
 // header is that of a sweep of one key, c.
 const header = "point,program,c,descriptors,cycles,bound,dma_bytes,time_ns,energy_nj,dispatch_energy_nj,macs,tflops,time_ns_low,time_ns_high,error\n"
 
-// sweepRow is a row under header.
+// sweepRow returns a row of a sweep with the given point and value of c.
 func sweepRow(point, c string) string {
 	return point + ",relu," + c + ",1,100,compute,64,70.5,4,3,0,0,60,80,\n"
 }
 
-// read returns the column names of a Parquet file and the text of its rows.
+// read returns the names of the columns in a Parquet file and the text of its rows.
 func read(t *testing.T, file []byte) (names []string, rows [][]string) {
 	t.Helper()
 	f, err := parquet.OpenFile(bytes.NewReader(file), int64(len(file)))

@@ -17,7 +17,7 @@ const groupRows = 1 << 16
 
 var errTorn = errors.New("unexpected end of file in a row")
 
-// convert reads the CSV of a sweep from in, twice, and writes it to w as a Parquet file.
+// convert converts the CSV of a sweep, which it reads twice, to a Parquet file that it writes to w.
 func convert(in io.ReadSeeker, w io.Writer) error {
 	var s *schema
 	err := readRows(in, func(header []string) (err error) {
@@ -38,8 +38,8 @@ func convert(in io.ReadSeeker, w io.Writer) error {
 	return t.w.Close()
 }
 
-// readRows reads a CSV file from its start and calls header once and row for each row. Its errors
-// contain the line. The slice passed to row is reused.
+// readRows reads a CSV file from its beginning. It calls header for the first row and row for every
+// other row, whose slice is reused. Errors contain the number of the line.
 func readRows(in io.ReadSeeker, header, row func([]string) error) error {
 	if end, err := in.Seek(0, io.SeekEnd); err != nil {
 		return err
@@ -92,7 +92,7 @@ type table struct {
 	row     parquet.Row
 }
 
-// newTable starts a Parquet file on w.
+// newTable returns a table that writes a Parquet file with the schema s to w.
 func newTable(w io.Writer, s *schema) *table {
 	root := orderedGroup{parquet.Group{}, nil}
 	for _, c := range s.columns {
@@ -129,7 +129,7 @@ func (g orderedGroup) Fields() []parquet.Field {
 	return fields
 }
 
-// writeRow writes a row. An empty field becomes a null.
+// writeRow writes a row, in which an empty field becomes a null.
 func (t *table) writeRow(row []string) error {
 	t.row = t.row[:0]
 	for i, text := range row {
@@ -147,7 +147,7 @@ func (t *table) writeRow(row []string) error {
 	return err
 }
 
-// parseValue parses a value of a column. An empty text is a null.
+// parseValue parses text as a value of the given kind. An empty text is a null.
 func parseValue(text string, kind columnKind) (v parquet.Value, err error) {
 	if text == "" {
 		return v, nil
