@@ -58,7 +58,7 @@ func (p *ProgramResult) Occupancy() []int {
 	return list
 }
 
-// A span is the range of L2 addresses from from to to-1.
+// A span is a range of L2 addresses that begins at from and ends before to.
 type span struct{ from, to uint32 }
 
 // A spanSet is a set of bytes. Its spans are sorted and do not touch each other.

@@ -140,8 +140,8 @@ func (l *Timeline) addRepeats(round *Timeline, times int) {
 	l.addSpan(clock.Nanoseconds(n*float64(round.End)), clock.Nanojoules(n*float64(energy)), what)
 }
 
-// addPart appends a span with the energy energy+more, and adds time and energy, but not more, to p.
-// It does nothing if time is not positive.
+// addPart appends a span whose energy is the sum of energy and more. It adds time and energy to p,
+// but not more. It does nothing if time is not positive.
 func (l *Timeline) addPart(p *Part, time clock.Nanoseconds, energy, more clock.Nanojoules, what string) {
 	if time <= 0 {
 		return

@@ -229,8 +229,8 @@ func computeSplit(c *call) ([]*Tensor, error) {
 	return parts, nil
 }
 
-// sliceRange returns the slice of t with the indices from to to-1 along an axis. The caller must
-// ensure that these indices are in range.
+// sliceRange returns the part of t along an axis that begins at index from and ends before index
+// to. The caller must ensure that these indices are in range.
 func (t *Tensor) sliceRange(axis, from, to int) (*Tensor, error) {
 	dims, steps := slices.Clone(t.Dims), strides(t.Dims)
 	dims[axis] = to - from

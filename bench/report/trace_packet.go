@@ -121,8 +121,8 @@ func (t *traceWriter) describeTrack(of, parent track, rank int, name, descriptio
 	t.writePacket()
 }
 
-// beginSlice writes the start of a slice at a time in nanoseconds. Arrows with the IDs in out begin
-// at the slice, and those in in end there.
+// beginSlice writes the start of a slice at a time in nanoseconds. The arrows whose IDs are in out
+// begin at the slice; the ones whose IDs are in the argument in end there.
 func (t *traceWriter) beginSlice(on track, at uint64, category, name string, out, in []uint64, args ...argument) {
 	t.event = appendUint(t.event[:0], eventType, typeBegin)
 	t.event = appendUint(t.event, eventTrack, uint64(on))
