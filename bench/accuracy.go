@@ -2,11 +2,9 @@ package bench
 
 import (
 	"maps"
-	"math"
 	"slices"
 
 	"anesim/bench/measured"
-	"anesim/hw"
 )
 
 // A Group summarizes the errors of the measured rows that share a property, such as the tier or the
@@ -175,34 +173,6 @@ func sortNames(names, last []string) []string {
 
 // tierOrder lists the groups of tiers that reports show after all others.
 var tierOrder = []string{"T0+T1", "all"}
-
-// rooflineTime returns a naive estimate of the sample's time in nanoseconds: the longer of the time
-// of all multiply-accumulates at the peak rate of chip c, and the time to move each input, weight
-// and output once.
-func (s *Sample) rooflineTime(c *hw.Chip) float64 {
-	const lanes = 16 * 256
-	r := s.Row
-	var weights float64
-	switch {
-	case r.Op == "decode_model" || r.Op == "lm_head":
-		for n, t := range descriptors(s.Chain.Steps) {
-			weights += float64(float64(n) * float64(t.Groups.Operands().Kernel.Bytes))
-		}
-	case r.Cout > 0:
-		weights = 2 * float64(max(1, r.Depth)) * float64(r.Cout) * float64(r.Cin) * float64(r.Kh*r.Kw)
-	case r.Cols > 0 && r.N == 0:
-		weights = 2 * float64(max(1, r.Depth)) * float64(r.K) * float64(r.Cols)
-	}
-	bytes := weights + float64(s.Chain.Host.In+s.Chain.Host.Out)
-	macs := 0.0
-	timer := hw.NewTimer(*c)
-	var d hw.DescriptorReport
-	for n, t := range descriptors(s.Chain.Steps) {
-		timer.Time(&d, t)
-		macs += float64(float64(n) * float64(d.MACs))
-	}
-	return 1e9 * math.Max(macs/(lanes*c.Clock.Value), bytes/c.ReadRate.Value)
-}
 
 // A Residual pairs the measured time and energy of a row with the model's estimates.
 type Residual struct {

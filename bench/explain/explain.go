@@ -532,6 +532,39 @@ func (x *explainer) layerCommand(words []string) string {
 	return quoteCommand(append(append(list, "--timing-only"), x.layerFlags()...))
 }
 
+// chipFlag returns a value for the flag --chip that selects the chip of the run: the value that the
+// user gave, or the chip's name.
+func (x *explainer) chipFlag() string {
+	for i := 0; i+1 < len(x.how.Flags); i += 2 {
+		if x.how.Flags[i] == "--chip" {
+			return x.how.Flags[i+1]
+		}
+	}
+	return x.base.Options.Chip.Name
+}
+
+// modelCommand returns a command line that runs the model with the user's flags and the given ones,
+// which replace user flags of the same name.
+func (x *explainer) modelCommand(flags ...string) string {
+	var list []string
+	switch x.model.Kind() {
+	case anesim.KindLayer:
+		list = append(append([]string{"anesim", "layer"}, strings.Fields(x.model.Name())...), "--timing-only")
+	case anesim.KindNetwork:
+		list = append([]string{"anesim", "model", x.how.File}, x.residencyFlag()...)
+	default:
+		list = []string{"anesim", "run", x.how.File, "--timing-only"}
+	}
+	for i := 0; i+1 < len(x.how.Flags); i += 2 {
+		f := x.how.Flags[i]
+		if slices.Contains(flags, f) || x.model.Kind() == anesim.KindLayer && f != "--chip" && f != "--gate-tiles" {
+			continue
+		}
+		list = append(list, f, x.how.Flags[i+1])
+	}
+	return quoteCommand(append(list, flags...))
+}
+
 // layerFlags returns those of the user's flags that the command "anesim layer" accepts too: --chip
 // and --gate-tiles, with their values.
 func (x *explainer) layerFlags() (list []string) {

@@ -104,7 +104,8 @@ func throughDriver(t *testing.T, m *Machine, model *anesim.Model) (*engine.Resul
 	play := func(line string) {
 		t.Helper()
 		p := &player{w: io.Discard, machine: m}
-		if _, err := p.playLine(strings.Fields(line)); err != nil {
+		words := strings.Fields(line)
+		if err := scriptSteps[words[0]].play(p, words[1:]); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -115,7 +116,8 @@ func throughDriver(t *testing.T, m *Machine, model *anesim.Model) (*engine.Resul
 	}
 	p := &player{w: io.Discard, machine: m, clients: map[string]*scriptClient{"c": {user: user}}}
 	for _, line := range []string{"call c ANE_DeviceOpen", "call c ANE_ProgramCreate model=model", "call c ANE_ProgramPrepare program=1"} {
-		if _, err := p.playLine(strings.Fields(line)); err != nil || p.outcome.names[0] != "Success" {
+		words := strings.Fields(line)
+		if err := scriptSteps[words[0]].play(p, words[1:]); err != nil || p.outcome.names[0] != "Success" {
 			t.Fatalf("%s at %#x: %v %+v", line, address, err, p.outcome)
 		}
 	}

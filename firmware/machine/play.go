@@ -85,9 +85,9 @@ func (s *Script) Play(ctx context.Context, w io.Writer, models Models) (*Machine
 			}
 		}
 		fmt.Fprintf(w, "%s\n", strings.Join(l.words, " "))
-		expected, err := p.playLine(l.words)
-		if err != nil {
-			return p.machine, &ScriptError{Line: l.number, What: err.Error(), Err: err, Expected: expected}
+		step := scriptSteps[l.words[0]]
+		if err := step.play(p, l.words[1:]); err != nil {
+			return p.machine, &ScriptError{Line: l.number, What: err.Error(), Err: err, Expected: step.expects}
 		}
 		if ctx.Err() != nil {
 			return p.machine, ctx.Err()
@@ -138,59 +138,6 @@ func (p *player) notify(m command.Message) {
 func (p *player) report(text string, names ...string) {
 	p.outcome = outcome{text, names}
 	fmt.Fprintf(p.w, "  -> %s\n", text)
-}
-
-// playLine executes one step. If it returns an error, expected says whether the step is an
-// expectation that was not met.
-func (p *player) playLine(words []string) (expected bool, err error) {
-	rest := words[1:]
-	m := p.machine
-	switch words[0] {
-	case "option":
-		return false, p.setOption(rest)
-	case "model":
-		return false, p.addModel(rest)
-	case "client":
-		return false, p.addClient(rest)
-	case "send", "post":
-		return false, p.sendCommand(rest, words[0] == "post")
-	case "call":
-		return false, p.callSelector(rest)
-	case "ask":
-		return false, p.askBroker(rest)
-	case "raw":
-		c, err := p.findClient(rest[0])
-		if err != nil {
-			return false, err
-		}
-		return false, p.callMethod(c, rest[1:])
-	case "map":
-		return false, p.mapBuffer(rest)
-	case "lend":
-		return false, p.lendProgram(rest)
-	case "signal":
-		return false, p.signalEvent(rest)
-	case "close":
-		return false, p.closeClient(rest[0])
-	case "doorbell":
-		return false, p.ringDoorbell(rest[0])
-	case "hold":
-		m.Hold(true)
-	case "drain":
-		m.Hold(false)
-		return false, m.Drain()
-	case "step":
-		return false, p.stepRuns(rest)
-	case "wait":
-		return false, p.wait(rest[0])
-	case "until":
-		return false, p.runUntil(rest[0])
-	case "set":
-		return false, p.setInput(rest)
-	case "expect":
-		return true, p.expect(rest)
-	}
-	return false, nil
 }
 
 // closeClient handles the step "close CLIENT", which closes the client's connections to the

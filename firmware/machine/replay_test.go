@@ -69,7 +69,7 @@ func TestRecordedLoadsReplay(t *testing.T) {
 					}
 				}
 			}
-			if _, err := p.playLine(line.words); err != nil {
+			if err := scriptSteps[line.words[0]].play(p, line.words[1:]); err != nil {
 				t.Fatalf("%v: %v", line.words, err)
 			}
 		}

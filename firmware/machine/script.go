@@ -54,13 +54,6 @@ const MaxText = 4 << 20
 // maxScriptLines is the maximum number of steps in a script.
 const maxScriptLines = 1 << 16
 
-// scriptSteps maps the first word of each kind of step to its minimum number of words.
-var scriptSteps = map[string]int{
-	"option": 2, "model": 3, "client": 2, "send": 3, "call": 3, "ask": 3, "raw": 3, "close": 2,
-	"hold": 1, "step": 1, "drain": 1, "set": 4, "expect": 2, "doorbell": 2, "wait": 2,
-	"until": 2, "post": 3, "map": 3, "lend": 4, "signal": 3,
-}
-
 // ReadScript parses a script. All errors are of type *[ScriptError].
 func ReadScript(data []byte) (*Script, error) {
 	if len(data) > MaxText {
@@ -77,12 +70,12 @@ func ReadScript(data []byte) (*Script, error) {
 		fail := func(format string, args ...any) (*Script, error) {
 			return nil, &ScriptError{Line: number, What: fmt.Sprintf(format, args...)}
 		}
-		least, ok := scriptSteps[words[0]]
+		step, ok := scriptSteps[words[0]]
 		switch {
 		case !ok:
 			return fail("unknown step %q%s", words[0], spelling.Suggest(words[0], slices.Sorted(maps.Keys(scriptSteps))))
-		case len(words) < least:
-			return fail("%s has %d operands; want at least %d", words[0], len(words)-1, least-1)
+		case len(words) <= step.operands:
+			return fail("%s has %d operands; want at least %d", words[0], len(words)-1, step.operands)
 		case words[0] == "option" && len(s.lines) > 0 && s.lines[len(s.lines)-1].words[0] != "option":
 			return fail("unexpected option; want options before all other steps")
 		case len(s.lines) == maxScriptLines:

@@ -1,371 +1,54 @@
 package machine
 
-import (
-	"cmp"
-	"encoding/binary"
-	"fmt"
-	"slices"
-	"strconv"
-	"strings"
+// A scriptStep is a kind of step in a script.
+type scriptStep struct {
+	operands int  // minimum number of words after the first
+	expects  bool // an error of play means that an expectation was not met
+	play     func(p *player, operands []string) error
+}
 
-	"anesim/firmware/command"
-	"anesim/firmware/driver"
-	"anesim/hw/spelling"
-)
+// scriptSteps maps the first word of a step to its kind.
+var scriptSteps = map[string]scriptStep{
+	"option":   {1, false, (*player).setOption},
+	"model":    {2, false, (*player).addModel},
+	"client":   {1, false, (*player).addClient},
+	"close":    {1, false, func(p *player, operands []string) error { return p.closeClient(operands[0]) }},
+	"send":     {2, false, func(p *player, operands []string) error { return p.sendCommand(operands, false) }},
+	"post":     {2, false, func(p *player, operands []string) error { return p.sendCommand(operands, true) }},
+	"doorbell": {1, false, func(p *player, operands []string) error { return p.ringDoorbell(operands[0]) }},
+	"call":     {2, false, (*player).callSelector},
+	"ask":      {2, false, (*player).askBroker},
+	"raw":      {2, false, (*player).callRaw},
+	"map":      {2, false, (*player).mapBuffer},
+	"lend":     {3, false, (*player).lendProgram},
+	"signal":   {2, false, (*player).signalEvent},
+	"set":      {3, false, (*player).setInput},
+	"hold":     {0, false, (*player).hold},
+	"drain":    {0, false, (*player).drain},
+	"step":     {0, false, (*player).stepRuns},
+	"wait":     {1, false, func(p *player, operands []string) error { return p.wait(operands[0]) }},
+	"until":    {1, false, func(p *player, operands []string) error { return p.runUntil(operands[0]) }},
+	"expect":   {1, true, (*player).expect},
+}
 
-// sendCommand handles the step "send CHANNEL COMMAND key=value...", which puts a command on the
-// ring and, unless post is true, rings the doorbell.
-func (p *player) sendCommand(words []string, post bool) error {
-	channels := map[string]command.Channel{"control": command.Control, "execution": command.Execution}
-	ch, ok := channels[words[0]]
-	if !ok {
-		return fmt.Errorf("unknown channel %q; want control or execution%s", words[0], spelling.Suggest(words[0], sortedKeys(channels)))
-	}
-	id, ok := command.Parse(words[1])
-	if !ok {
-		n, err := strconv.ParseUint(words[1], 0, 32)
-		if err != nil {
-			return fmt.Errorf("unknown command %q; want a name or a number%s", words[1], spelling.Suggest(words[1], commandNames()))
-		}
-		id = command.ID(n)
-	}
-	kv, err := parsePairs(words[2:], "priority", "program", "process", "procedure", "model", "procedures", "bars", "wait", "signal", "shared", "order", "group", "inputs", "buffers", "sets", "bytes", "property", "value", "checksum")
+// callRaw calls a method of a client by its number: the operands are the client, the method and its
+// arguments.
+func (p *player) callRaw(operands []string) error {
+	c, err := p.findClient(operands[0])
 	if err != nil {
 		return err
 	}
-	n := map[string]int64{"priority": 5, "program": -1, "process": -1, "sets": 1, "bytes": -1, "checksum": int64(command.ChecksumValid)}
-	for k := range kv {
-		switch k {
-		case "model", "bars", "wait", "signal", "shared", "buffers":
-		case "value", "checksum":
-			if n[k], err = parseNumber(kv, k, 0, 1<<40); err != nil {
-				return err
-			}
-		default:
-			if n[k], err = parseNumber(kv, k, 0, mostNumber); err != nil {
-				return err
-			}
-		}
-	}
-	m := command.Message{Header: command.Header{
-		ID: id, Priority: uint32(n["priority"]), Program: int32(n["program"]), Process: int32(n["process"]), Procedure: uint32(n["procedure"]),
-	}}
-	if m.Body, err = p.commandBody(id, kv, n); err != nil {
-		return err
-	}
-	if post {
-		if err := p.machine.Post(ch, &m); err != nil {
-			p.report(err.Error(), "refused")
-		} else {
-			p.report("in the ring", "posted")
-		}
-		return nil
-	}
-	r := p.machine.Send(ch, &m)
-	p.reportReply(&r, m.Program, m.Process)
+	return p.callMethod(c, operands[1:])
+}
+
+// hold lets requests wait in their queues until a step or drain.
+func (p *player) hold([]string) error {
+	p.machine.Hold(true)
 	return nil
 }
 
-// mostNumber is the largest number that may be given as key=value.
-const mostNumber = 1 << 20
-
-// commandBody returns the body of command id for the given pairs and numbers, or nil for a command
-// without a body.
-func (p *player) commandBody(id command.ID, kv map[string]string, n map[string]int64) ([]byte, error) {
-	info, _ := id.Info()
-	switch {
-	case n["bytes"] >= 0:
-		return make([]byte, n["bytes"]), nil
-	case id == command.LoadProgram:
-		at, ok := p.machine.Image(kv["model"])
-		if !ok {
-			return nil, p.newUnknownModelError(kv["model"])
-		}
-		bars, err := parseNumber(kv, "bars", 0, mostNumber)
-		if err != nil {
-			return nil, err
-		}
-		body := command.Program{Address: at, Procedures: uint32(n["procedures"]), Bars: uint32(bars)}
-		return body.Append(nil), nil
-	case id == command.LoadAFPP:
-		return new(command.AFPP).Append(nil), nil
-	case id == command.CHPropertyWrite:
-		return (&command.Property{Number: uint32(n["property"]), Value: uint64(n["value"])}).Append(nil), nil
-	case id == command.CHPropertyRead:
-		return binary.LittleEndian.AppendUint32(nil, uint32(n["property"])), nil
-	case id == command.DebugCommandDataCheck:
-		return binary.LittleEndian.AppendUint32(nil, uint32(n["checksum"])), nil
-	case info.Body == command.BodyOurs && hasCallBody(id):
-		body := command.Call{
-			OutputSets: uint32(n["sets"]), Partitions: 1, Requests: 1, Group: uint32(n["group"]),
-			Buffers: make([]command.Buffer, max(0, n["inputs"])), Order: make([]uint32, max(0, n["order"])),
-		}
-		if err := p.fillLists(kv, &body); err != nil {
-			return nil, err
-		}
-		return body.Append(nil), nil
-	}
-	return nil, nil
-}
-
-// ringDoorbell handles the step "doorbell INDEX", which writes the doorbell with that index
-// and reports the replies.
-func (p *player) ringDoorbell(text string) error {
-	n, err := strconv.ParseUint(text, 0, 32)
-	if err != nil {
-		return fmt.Errorf("invalid doorbell %q; want an index", text)
-	}
-	index := uint32(n)
-	word, err := command.Doorbell(index)
-	if err != nil {
-		p.report(err.Error(), "refused")
-		return nil
-	}
-	p.report(fmt.Sprintf("writes %#x", word), fmt.Sprintf("%#x", word))
-	replies, err := p.machine.Ring(index)
-	for i := range replies {
-		p.reportReply(&replies[i], replies[i].Program, replies[i].Process)
-	}
-	return err
-}
-
-// reportReply writes the controller's reply r as the outcome of the step. The arguments
-// program and process are the numbers in the command; others in the reply were assigned by
-// the controller and are shown.
-func (p *player) reportReply(r *command.Reply, program, process int32) {
-	switch {
-	case r.Dropped:
-		p.report("dropped: "+r.Why, "dropped")
-	case r.Status != command.OK:
-		p.report(fmt.Sprintf("%v: %s", r.Status, r.Why), "refused", r.Status.String(), strings.ReplaceAll(r.Status.String(), " ", "-"))
-	case r.Program != program || r.Process != process:
-		p.report(fmt.Sprintf("ok: program %d, process %d", r.Program, r.Process), "ok")
-	case len(r.Body) == 8:
-		v := binary.LittleEndian.Uint64(r.Body)
-		p.report(fmt.Sprintf("ok: %d", v), "ok", strconv.FormatUint(v, 10))
-	default:
-		p.report("ok", "ok")
-	}
-}
-
-func commandNames() (names []string) {
-	for id := range command.ID(command.Commands) {
-		names = append(names, id.String())
-	}
-	return names
-}
-
-func selectorNames(table []driver.Selector) (names []string) {
-	for i := range table {
-		names = append(names, table[i].Name)
-	}
-	return names
-}
-
-// newUnknownModelError returns the error for a model name that no earlier step introduced.
-func (p *player) newUnknownModelError(name string) error {
-	var names []string
-	for _, x := range p.machine.engine.models {
-		names = append(names, x.name)
-	}
-	return fmt.Errorf("unknown model %q%s", name, spelling.Suggest(name, names))
-}
-
-// hasCallBody reports whether command id has the body of a procedure call.
-func hasCallBody(id command.ID) bool {
-	switch id {
-	case command.CreateProcess, command.ProcedureCall, command.ProcedureCallWithCustomBars, command.ProcedureCallWithSignalEvents,
-		command.ProcedureCallCacheRequest, command.ProcedureCallTriggerCacheRequest,
-		command.ProcedureCallCacheRequestWithCustomBars, command.ProcedureCallCacheRequestWithSharedEvents:
-		return true
-	}
-	return false
-}
-
-// fillLists sets the lists of a call. The value of a list is a number of empty entries, or entries
-// of the form NUMBER:VALUE, which are an event or a parameter with its value, or a port with its
-// buffer.
-func (p *player) fillLists(kv map[string]string, c *command.Call) error {
-	const most = 1 << 12
-	pairs := func(key string, add func(k uint32, v string) error) error {
-		text, ok := kv[key]
-		if !ok {
-			return nil
-		}
-		if n, err := strconv.ParseUint(text, 10, 64); err == nil {
-			if n > most {
-				return fmt.Errorf("too many entries in %s=%s; want at most %d", key, text, most)
-			}
-			for range n {
-				if err := add(0, "0"); err != nil {
-					return err
-				}
-			}
-			return nil
-		}
-		for _, entry := range strings.Split(text, ",") {
-			k, v, ok := strings.Cut(entry, ":")
-			n, err := strconv.ParseUint(k, 0, 32)
-			if !ok || err != nil {
-				return fmt.Errorf("malformed %s=%s; want a number of entries, or entries such as 1:7,2:9", key, text)
-			}
-			if err := add(uint32(n), v); err != nil {
-				return fmt.Errorf("invalid %s=%s: %w", key, text, err)
-			}
-		}
-		return nil
-	}
-	events := func(list *[]command.Event) func(uint32, string) error {
-		return func(k uint32, v string) error {
-			n, err := strconv.ParseUint(v, 0, 64)
-			*list = append(*list, command.Event{ID: k, Value: n})
-			return err
-		}
-	}
-	return cmp.Or(
-		pairs("bars", func(k uint32, v string) error {
-			n, err := strconv.ParseUint(v, 0, 64)
-			c.Bars = append(c.Bars, command.Bar{Parameter: k, Value: n})
-			return err
-		}),
-		pairs("wait", events(&c.Wait)), pairs("signal", events(&c.Signal)), pairs("shared", events(&c.Shared)),
-		pairs("buffers", func(k uint32, v string) error {
-			at, err := p.parseAddress(v)
-			c.Buffers = append(c.Buffers, command.Buffer{Port: k, Address: at})
-			return err
-		}),
-	)
-}
-
-// parseAddress returns the device address of the buffer with the given name, which an earlier map
-// step introduced. If there is none, it parses name as a number.
-func (p *player) parseAddress(name string) (uint64, error) {
-	if at, ok := p.buffers[name]; ok {
-		return at, nil
-	}
-	at, err := strconv.ParseUint(name, 0, 64)
-	if err != nil {
-		return 0, fmt.Errorf("unknown buffer %q%s", name, spelling.Suggest(name, sortedKeys(p.buffers)))
-	}
-	return at, nil
-}
-
-// callSelector handles the step "call CLIENT SELECTOR key=value...", which calls a selector
-// with a struct of the right size.
-func (p *player) callSelector(words []string) error {
-	c, err := p.findClient(words[0])
-	if err != nil {
-		return err
-	}
-	sel, err := parseSelector(c.user.Kind(), words[1])
-	if err != nil {
-		return err
-	}
-	kv, err := parsePairs(words[2:], "model", "program", "priority", "sequence", "size", "usage", "address", "procedure", "procedures", "bytes", "surfaces")
-	if err != nil {
-		return err
-	}
-	const most = 1 << 40
-	n := map[string]int64{"priority": int64(c.priority), "usage": 1, "size": int64(sel.StructIn)}
-	var surfaces []uint64
-	for k, v := range kv {
-		switch k {
-		case "model":
-		case "surfaces":
-			for _, name := range strings.Split(v, ",") {
-				at, err := p.parseAddress(name)
-				if err != nil {
-					return err
-				}
-				surfaces = append(surfaces, at)
-			}
-		case "address":
-			at, err := p.parseAddress(v)
-			if err != nil {
-				return err
-			}
-			n[k] = int64(at)
-		default:
-			if n[k], err = parseNumber(kv, k, 0, most); err != nil {
-				return err
-			}
-		}
-	}
-	const bound = 1 << 20
-	if n["size"] < 0 || n["size"] > bound {
-		return fmt.Errorf("invalid size=%d; want 0 to %d", n["size"], bound)
-	}
-	in := make([]byte, n["size"])
-	if err := p.fillStruct(in, sel.Name, kv["model"], n, surfaces); err != nil {
-		return err
-	}
-	r := c.user.Call(sel.Number, driver.Arguments{
-		Scalars: make([]uint64, sel.ScalarsIn), Struct: in, ScalarsOut: sel.ScalarsOut, StructOut: sel.StructOut,
-	})
-	p.reportReturn(r.Return)
-	p.mapped = 0
-	if r.Return == driver.Success && len(r.Scalars) > 0 {
-		p.mapped = r.Scalars[0]
-		fmt.Fprintf(p.w, "  %s %#x\n", sel.Name, r.Scalars)
-	}
-	return nil
-}
-
-// parseSelector returns the selector that word names or numbers. For a number beyond the selectors
-// of the kind of client, it returns a selector with only that number.
-func parseSelector(kind driver.Kind, word string) (driver.Selector, error) {
-	table := driver.Selectors(kind)
-	if at := slices.IndexFunc(table, func(s driver.Selector) bool { return s.Name == word }); at >= 0 {
-		return table[at], nil
-	}
-	n, err := strconv.ParseUint(word, 0, 32)
-	if err != nil {
-		return driver.Selector{}, fmt.Errorf("unknown selector %[2]q of a %[1]v client%[3]s", kind, word, spelling.Suggest(word, selectorNames(table)))
-	}
-	if n < uint64(len(table)) {
-		return table[n], nil
-	}
-	return driver.Selector{Number: uint32(n)}, nil
-}
-
-// fillStruct writes the numbers and surfaces of a call to in, the struct of a selector. It omits
-// words that do not fit.
-func (p *player) fillStruct(in []byte, selector, model string, n map[string]int64, surfaces []uint64) error {
-	le := binary.LittleEndian
-	word := func(off int, v uint64) {
-		if off+8 <= len(in) {
-			le.PutUint64(in[off:], v)
-		}
-	}
-	switch selector {
-	case "ANE_DeviceOpen":
-		copy(in, driver.OpenRequest())
-		if len(in) > 0 {
-			in[0] = byte(n["usage"])
-		}
-	case "ANE_ProgramCreate":
-		address, ok := p.machine.Image(model)
-		if !ok {
-			return p.newUnknownModelError(model)
-		}
-		word(0, address)
-		word(8, uint64(n["procedures"])<<32)
-	case "ANE_ProgramSendRequest":
-		q := driver.Request{Token: uint64(n["program"]), Sequence: uint64(n["sequence"]), QoS: uint32(n["priority"]), Surfaces: surfaces}
-		copy(in, q.Append(nil))
-	case "ANE_ProgramInputsReady":
-		word(0, uint64(n["program"]))
-		word(8, uint64(len(surfaces)))
-		for i, at := range surfaces {
-			word(16+8*i, at)
-		}
-	case "ANE_MemoryMapRequest":
-		word(8, uint64(n["bytes"]))
-	case "ANE_MemoryUnMapRequest":
-		word(0, uint64(n["address"]))
-	default:
-		word(0, uint64(n["program"]))
-		word(8, uint64(n["procedure"]))
-	}
-	return nil
+// drain ends a hold and runs all requests that wait.
+func (p *player) drain([]string) error {
+	p.machine.Hold(false)
+	return p.machine.Drain()
 }

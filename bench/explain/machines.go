@@ -1,0 +1,77 @@
+package explain
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
+	"strconv"
+	"strings"
+
+	"anesim/hw"
+	"anesim/hw/chip"
+)
+
+// A scaledChip describes a variant of a chip: the constants that differ and the factor.
+type scaledChip struct {
+	what      string
+	constants []string
+	factor    float64
+}
+
+// machines lists the variants of a chip on which a model is timed. A variant that is faster shows
+// which constant limits the model.
+var machines = [...]scaledChip{
+	{"clock x1.25", []string{"Clock"}, 1.25},
+	{"memory bandwidth x1.5", []string{"TotalRate", "ReadRate", "TileRate", "LaneRate"}, 1.5},
+	{"planar engine x1.5", []string{"PlanarRate"}, 1.5},
+	{"L2 banks x2", []string{"L2Banks"}, 2},
+	{"kernel memory x2", []string{"KernelMemory"}, 2},
+	{"memory latency x0.5", []string{"MemoryLatency"}, 0.5},
+}
+
+// tryMachines times the model on each chip variant in machines and adds those that save time to the
+// explanation.
+func (x *explainer) tryMachines(ctx context.Context) error {
+	for _, m := range machines {
+		o := x.options
+		o.Chip = x.base.Options.Chip
+		words := []string{x.chipFlag()}
+		failed := false
+		for _, name := range m.constants {
+			v := m.factor * chipConstant(&o.Chip, name)
+			failed = failed || chip.Set(&o.Chip, name, v) != nil // beyond the constant's bounds
+			words = append(words, name+"="+strconv.FormatFloat(v, 'g', -1, 64))
+		}
+		if failed {
+			continue
+		}
+		after, err := x.measureModel(ctx, x.model, o)
+		if err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			if errors.Is(err, errWork) {
+				x.countUntried()
+			}
+			continue
+		}
+		c := Change{
+			Alike: 1, Kind: "chip", Change: m.what, Needs: "another machine", Results: "the same", Before: x.doc.Now, After: *after,
+			CommandBefore: x.modelCommand(), Command: x.modelCommand("--chip", strings.Join(words, ",")),
+		}
+		x.doc.Machines = append(x.doc.Machines, x.computeGain(c, 1))
+	}
+	slices.SortStableFunc(x.doc.Machines, func(a, b Change) int { return cmp.Compare(b.SavedNs, a.SavedNs) })
+	return nil
+}
+
+// chipConstant returns the value of the named constant of chip c, or 0 if c has no such constant.
+func chipConstant(c *hw.Chip, name string) float64 {
+	for n, k := range c.Constants() {
+		if n == name {
+			return k.Value
+		}
+	}
+	return 0
+}
