@@ -170,7 +170,7 @@ func convertMatMulToConv(l *layer.Layer) []rewrite {
 		return nil
 	}
 	x := layer.Conv(layer.Shape{N: 1, C: l.In.W, H: 1, W: l.In.H}, l.Columns, layer.Valid(1, 1))
-	x.Bias, x.Activation = l.Bias, l.Activation
+	x.Bias, x.Factor, x.Activation = l.Bias, l.Factor, l.Activation
 	return []rewrite{{
 		"make it a 1x1 convolution, rows as pixels and columns as channels",
 		"rows along w and columns along c in its neighbors, or a transpose on each side",

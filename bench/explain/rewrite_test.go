@@ -210,3 +210,17 @@ func TestLayerWords(t *testing.T) {
 		t.Errorf("%s make a layer that has no keys", got)
 	}
 }
+
+// TestMatMulToConvKeepsFactor: the convolution that explain suggests in place of a matmul has the
+// matmul's bias, factor and activation.
+func TestMatMulToConvKeepsFactor(t *testing.T) {
+	l := layer.Product(6, 8, 10, layer.Constant)
+	l.Bias, l.Factor, l.Activation = true, 0x3400, layer.ReLU
+	list := convertMatMulToConv(&l)
+	if len(list) != 1 {
+		t.Fatalf("%d rewrites, want 1", len(list))
+	}
+	if x := list[0].layer; !x.Bias || x.Factor != l.Factor || x.Activation != l.Activation {
+		t.Errorf("bias %t, factor %v, then %v; want those of the matmul: %t, %v, %v", x.Bias, x.Factor, x.Activation, l.Bias, l.Factor, l.Activation)
+	}
+}
