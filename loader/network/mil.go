@@ -41,7 +41,7 @@ func ReadMIL(data []byte, o Options) (*list.Network, error) {
 func ReadCoreML(data []byte, o Options) (*list.Network, error) {
 	m, err := coreml.Read(data)
 	if err != nil {
-		f := &list.FormatError{What: err.Error(), Err: err}
+		f := &list.FormatError{Off: -1, What: err.Error(), Err: err}
 		var e *wire.FormatError
 		if errors.As(err, &e) {
 			f.Off, f.What = e.Off, e.What
@@ -60,7 +60,7 @@ func openPackage(path string, o Options) (*list.Network, error) {
 	defer root.Close()
 	model, err := coreml.ModelPath(root.FS())
 	if err != nil {
-		return nil, &list.FormatError{What: err.Error(), Err: err}
+		return nil, &list.FormatError{Off: -1, What: err.Error(), Err: err}
 	}
 	data, err := coreml.ReadFile(root.FS(), model, coreml.MaxBytes)
 	if err != nil {

@@ -31,9 +31,9 @@ func openONNX(r io.ReaderAt, size int64, o Options) (*list.Network, error) {
 }
 
 // toFormatError converts err to a [list.FormatError]. The byte offset is that of a
-// [onnx.FormatError], and 0 for any other error.
+// [onnx.FormatError], and -1, for no place, of any other error.
 func toFormatError(err error) error {
-	f := &list.FormatError{What: err.Error(), Err: err}
+	f := &list.FormatError{Off: -1, What: err.Error(), Err: err}
 	var e *onnx.FormatError
 	if errors.As(err, &e) {
 		f.Off, f.What = e.Off, e.What

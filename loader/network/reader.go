@@ -40,7 +40,7 @@ func readGraph(m *graph.Model, size int, notes []string, o Options) (*list.Netwo
 	var twice *settle.DuplicateError
 	switch {
 	case errors.As(err, &twice):
-		return nil, &list.FormatError{What: err.Error(), Err: err}
+		return nil, &list.FormatError{Off: -1, What: err.Error(), Err: err}
 	case err != nil:
 		return nil, err
 	}
@@ -91,7 +91,7 @@ func (r *composer) addInputs(ports []graph.Port, sizes map[string]int) error {
 	b := newBinder(sizes, ports...)
 	for _, in := range ports {
 		if in.Dims == nil {
-			return &list.FormatError{What: fmt.Sprintf("input %q has no shape in the file", in.Name)}
+			return &list.FormatError{Off: -1, What: fmt.Sprintf("input %q has no shape in the file", in.Name)}
 		}
 		if v, ok := b.integerInput(in); ok {
 			r.valueOf(in.Name).Set(&graph.Const{Dims: b.bindDims(in), Type: in.Type, Numbers: []float64{float64(v)}})
@@ -112,7 +112,7 @@ func (r *composer) addInputs(ports []graph.Port, sizes map[string]int) error {
 			err = list.CheckShape(s)
 		}
 		if err != nil {
-			return &list.FormatError{What: fmt.Sprintf("input %q: %v", in.Name, err)}
+			return &list.FormatError{Off: -1, What: fmt.Sprintf("input %q: %v", in.Name, err)}
 		}
 		r.Input(in.Name, s)
 		last := &r.Net.Inputs[len(r.Net.Inputs)-1]
@@ -134,13 +134,13 @@ func (r *composer) addOutput(v graph.Port) error {
 	if c := x.Const; c != nil {
 		h, err := c.Halves()
 		if err != nil {
-			return &list.FormatError{What: err.Error(), Err: err}
+			return &list.FormatError{Off: -1, What: err.Error(), Err: err}
 		}
 		r.Net.Constants[v.Name] = h
 		out.Tensor, out.Dims = v.Name, append([]int{}, c.Dims...) // a scalar has no dimensions, not unknown ones
 		if !c.Type.IsFloat() && !c.Absent() {
 			if out.Numbers, err = c.Values(); err != nil {
-				return &list.FormatError{What: err.Error(), Err: err}
+				return &list.FormatError{Off: -1, What: err.Error(), Err: err}
 			}
 		}
 	}

@@ -12,7 +12,7 @@ import (
 // a byte offset in a binary file.
 type FormatError struct {
 	Line int   // line of a text file, from 1; 0 for a binary file
-	Off  int64 // byte offset in a binary file
+	Off  int64 // byte offset in a binary file; -1 if the error has no place in the file
 	What string
 	Err  error // underlying error, or nil
 }
@@ -22,7 +22,10 @@ func (e *FormatError) Error() string {
 	if e.Line > 0 {
 		return fmt.Sprintf("line %d: %s", e.Line, what)
 	}
-	return fmt.Sprintf("byte %#x: %s", e.Off, what)
+	if e.Off >= 0 {
+		return fmt.Sprintf("byte %#x: %s", e.Off, what)
+	}
+	return what
 }
 
 // Unwrap returns the underlying error, or nil if there is none.
