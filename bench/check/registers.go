@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"strings"
 
+	"anesim/bench/report"
 	"anesim/hw/regs"
 )
 
@@ -43,7 +44,7 @@ func collectRegisterChanges(pairs []pair) (everywhere []string, byLayer map[stri
 	slices.SortStableFunc(list, func(a, b change) int { return cmp.Compare(b.n, a.n) })
 	for i, c := range list {
 		if i == mostRegisters {
-			everywhere = append(everywhere, fmt.Sprintf("and %d more register changes", len(list)-i))
+			everywhere = append(everywhere, "and "+report.Plural(len(list)-i, "more register change"))
 			break
 		}
 		if len(pairs) > 1 {
