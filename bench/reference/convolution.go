@@ -95,7 +95,7 @@ func (c *call) newForwardWindow(in, kernel []int) (*window, error) {
 			return nil, fmt.Errorf("dilated kernel of extent %d is larger than the padded input of extent %d", reach, n+w.begin[i]+w.end[i])
 		}
 		out := room/stride + 1
-		if c.flagAttribute("ceil_mode") && auto != "VALID" {
+		if c.flagAttribute("ceil_mode") {
 			out = (room+stride-1)/stride + 1
 			if (out-1)*stride >= n+w.begin[i] { // the last window would lie in the padding after the end
 				out--

@@ -18,7 +18,7 @@ func computeUpsample(c *call) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.resizeTo(c.in[0], scales, nil, "asymmetric", "floor")
+	return c.resizeTo(c.in[0], scales, nil, nil, "asymmetric", "floor")
 }
 
 // readScales returns the scales in input number input or, in old operator sets, in the attributes.
@@ -56,9 +56,9 @@ func computeResize(c *call) (*Tensor, error) {
 		sizes, scales = t.ints(), nil
 	}
 	policy := c.textAttribute("keep_aspect_ratio_policy", "stretch")
+	axes := permutationToEnd(len(x.Dims))
 	if list := c.intsAttribute("axes"); list != nil {
-		axes, err := resolveAxes(list, len(x.Dims))
-		if err != nil {
+		if axes, err = resolveAxes(list, len(x.Dims)); err != nil {
 			return nil, err
 		}
 		if sizes != nil && len(sizes) != len(axes) || sizes == nil && len(scales) != len(axes) {
@@ -77,17 +77,13 @@ func computeResize(c *call) (*Tensor, error) {
 			sizes, scales = keepAspectRatio(policy, x.Dims, allSizes, axes)
 		}
 	} else if sizes != nil {
-		var axes []int
-		for i := range min(len(x.Dims), len(sizes)) {
-			axes = append(axes, i)
-		}
-		sizes, scales = keepAspectRatio(policy, x.Dims, sizes, axes)
+		sizes, scales = keepAspectRatio(policy, x.Dims, sizes, axes[:min(len(axes), len(sizes))])
 	}
 	mode, nearest := "half_pixel", "round_prefer_floor"
 	if c.opset == 10 {
 		mode, nearest = "asymmetric", "floor"
 	}
-	return c.resizeTo(x, scales, sizes, c.textAttribute("coordinate_transformation_mode", mode), c.textAttribute("nearest_mode", nearest))
+	return c.resizeTo(x, scales, sizes, axes, c.textAttribute("coordinate_transformation_mode", mode), c.textAttribute("nearest_mode", nearest))
 }
 
 // keepAspectRatio applies a keep_aspect_ratio_policy of Resize to the requested sizes of the given
@@ -114,17 +110,22 @@ func keepAspectRatio(policy string, dims, sizes, axes []int) ([]int, []float64) 
 	return sizes, scales
 }
 
-// resizeTo resizes x, one axis after another, to the given sizes or by the given scales. If scales
-// is nil, they are computed from the sizes.
-func (c *call) resizeTo(x *Tensor, scales []float64, sizes []int, mode, nearest string) (*Tensor, error) {
+// resizeTo resizes x along one axis after another to the given sizes, or by the given scales. If
+// scales is nil, the scales follow from the sizes. The region of tf_crop_and_resize has a start and an
+// end for each of the given axes; it is all of the others.
+func (c *call) resizeTo(x *Tensor, scales []float64, sizes, axes []int, mode, nearest string) (*Tensor, error) {
 	rank := len(x.Dims)
 	if sizes == nil && len(scales) != rank || sizes != nil && (len(sizes) != rank || scales != nil && len(scales) != rank) {
 		return nil, fmt.Errorf("found %d scales or sizes; want one for each axis of shape %v", max(len(scales), len(sizes)), x.Dims)
 	}
 	var region []float64
 	if t := c.input(1); t != nil && mode == "tf_crop_and_resize" {
-		if region = t.Data; len(region) != 2*rank {
-			return nil, fmt.Errorf("roi has %d values; want two for each axis of shape %v", len(region), x.Dims)
+		if len(t.Data) != 2*len(axes) {
+			return nil, fmt.Errorf("roi has %d values; want two for each of %d axes", len(t.Data), len(axes))
+		}
+		region = append(make([]float64, rank), slices.Repeat([]float64{1}, rank)...)
+		for i, a := range axes {
+			region[a], region[a+rank] = t.Data[i], t.Data[i+len(axes)]
 		}
 	}
 	outside := x

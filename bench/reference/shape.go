@@ -368,14 +368,21 @@ func computePad(c *call) (*Tensor, error) {
 }
 
 // padAxis returns x extended along one axis by the given numbers of elements before and after it; a
-// negative number removes elements. The mode is that of the operator Pad: "constant" adds elements
-// equal to value, any other mode repeats elements of x. Padding the axes one by one gives the same
-// result as padding them all at once.
+// negative number removes elements first, so that nothing is repeated from them. The mode is that of
+// the operator Pad: "constant" adds elements equal to value, any other mode repeats elements of x.
+// Padding the axes one by one gives the same result as padding them all at once.
 func padAxis(x *Tensor, axis, before, after int, mode string, value float64) (*Tensor, error) {
-	n := x.Dims[axis]
 	if max(before, -before, after, -after) > maxElements {
 		return nil, fmt.Errorf("pads of axis %d are %d and %d; want magnitudes of at most %d", axis, before, after, maxElements)
 	}
+	if mode != "constant" && min(before, after) < 0 {
+		var err error
+		if x, err = padAxis(x, axis, min(before, 0), min(after, 0), "constant", 0); err != nil {
+			return nil, err
+		}
+		before, after = max(before, 0), max(after, 0)
+	}
+	n := x.Dims[axis]
 	dims := slices.Clone(x.Dims)
 	dims[axis] += before + after
 	out, err := newTensor(x.Type, dims...)
