@@ -2,6 +2,7 @@ package ops
 
 import (
 	"fmt"
+	"slices"
 
 	"anesim/loader/network/graph"
 )
@@ -141,4 +142,79 @@ func foldConcat(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		first += c.Dims[axis] * steps[axis]
 	}
 	return resultConst(res, out), nil
+}
+
+// foldPad pads a constant. It removes the elements of negative pads first, so that a mode that
+// copies elements does not copy these.
+func foldPad(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+	c := n.Const(0)
+	before, after, err := Padding(n, len(c.Dims))
+	if err != nil {
+		return nil, err
+	}
+	v, err := c.Values()
+	if err != nil {
+		return nil, err
+	}
+	value, dims, mode := float64(n.Float("value", 0)), slices.Clone(c.Dims), n.Text("mode", "constant")
+	if n.Given(2) {
+		if value, err = n.Const(2).Scalar(); err != nil {
+			return nil, err
+		}
+	}
+	for axis, extent := range c.Dims {
+		cut := max(0, -before[axis])
+		index, err := PaddedElements(mode, extent-cut+min(0, after[axis]), max(0, before[axis]), max(0, after[axis]))
+		if err != nil {
+			return nil, err
+		}
+		outer, inner := graph.Elements(dims[:axis]), graph.Elements(dims[axis+1:])
+		out := make([]float64, 0, outer*len(index)*inner)
+		for o := range outer {
+			for _, k := range index {
+				if at := (o*extent + cut + k) * inner; k >= 0 {
+					out = append(out, v[at:at+inner]...)
+				} else {
+					out = append(out, slices.Repeat([]float64{value}, inner)...)
+				}
+			}
+		}
+		v, dims[axis] = out, len(index)
+	}
+	return resultConst(res, v), nil
+}
+
+// PaddedElements returns the elements of an axis of the given extent that a Pad copies to each
+// element of its result, or -1 for the padding value of the mode "constant". The numbers before and
+// after must not be negative. It returns an error if the mode is unknown or there is no element to
+// copy.
+func PaddedElements(mode string, extent, before, after int) ([]int, error) {
+	if extent < 0 || extent == 0 && mode != "constant" && before+after > 0 {
+		return nil, fmt.Errorf("axis has %d elements; want at least one to pad with", extent)
+	}
+	index := make([]int, 0, before+extent+after)
+	for k := -before; k < extent+after; k++ {
+		i := k
+		switch mode {
+		case "constant":
+			if i < 0 || i >= extent {
+				i = -1
+			}
+		case "edge":
+			i = max(0, min(extent-1, i))
+		case "reflect":
+			if period := 2 * (extent - 1); period > 0 {
+				i = (i%period + period) % period
+				i = min(i, period-i)
+			} else {
+				i = 0
+			}
+		case "wrap":
+			i = (i%extent + extent) % extent
+		default:
+			return nil, fmt.Errorf("unknown padding mode %q; want constant, edge, reflect or wrap", mode)
+		}
+		index = append(index, i)
+	}
+	return index, nil
 }

@@ -183,11 +183,12 @@ func TransposedWindow(n *graph.Node, d, f []int) (Window, error) {
 			want = shape[i]
 		}
 		if shaped || want == e*w.Strides[i] && strings.HasPrefix(auto, "SAME") {
-			total := full - want
+			total := max(0, full-want) // elements that no input reaches follow the others
 			w.Before[i], w.After[i] = total/2, total-total/2
-			if auto != "SAME_UPPER" && total > 0 {
+			if auto != "SAME_UPPER" {
 				w.Before[i], w.After[i] = total-total/2, total/2
 			}
+			w.After[i] += min(0, full-want)
 		}
 		w.After[i] -= extra[i] // the extra elements at the end are zeros too
 		if want < 1 {
@@ -389,13 +390,16 @@ func inferEinsum(n *graph.Node) ([]graph.Result, error) {
 			return nil, fmt.Errorf("term %q does not have one label for each axis of shape %v", t, d)
 		}
 		for k, l := range t {
-			switch old, ok := sizes[l]; {
-			case ok && old != d[k] && strings.ContainsRune(ellipsisLabels, l):
-				return nil, fmt.Errorf("axes of the ellipsis have sizes %d and %d; want equal sizes", old, d[k])
-			case ok && old != d[k]:
+			old, ok := sizes[l]
+			switch broadcasts := strings.ContainsRune(ellipsisLabels, l); {
+			case !ok || old == d[k] || broadcasts && old == 1:
+				sizes[l] = d[k]
+			case broadcasts && d[k] == 1:
+			case broadcasts:
+				return nil, fmt.Errorf("axes of the ellipsis have sizes %d and %d; want equal sizes, or 1", old, d[k])
+			default:
 				return nil, fmt.Errorf("label %q has sizes %d and %d; want one size", l, old, d[k])
 			}
-			sizes[l] = d[k]
 		}
 	}
 	out := []int{}
@@ -493,6 +497,9 @@ func inferPad(n *graph.Node) ([]graph.Result, error) {
 	if err != nil {
 		return nil, err
 	}
+	if _, err := PaddedElements(n.Text("mode", "constant"), 1, 1, 0); err != nil {
+		return nil, err
+	}
 	before, after, err := Padding(n, len(d))
 	if err != nil {
 		return nil, err
@@ -534,16 +541,29 @@ func Scales(n *graph.Node, d []int) (scales []float64, out []int, err error) {
 		if err != nil || !ok || len(list) != len(axes) {
 			return nil, nil, cmp.Or(err, errors.New("scales or sizes are invalid; want one constant per axis"))
 		}
+		var ratios []float64
+		axes = slices.Clone(axes)
 		for i, a := range axes {
-			k, err := Axis(len(d), a)
-			if err != nil {
+			if axes[i], err = Axis(len(d), a); err != nil {
 				return nil, nil, err
 			}
-			out[k] = list[i]
-			whole[k] = float64(list[i]) / float64(max(1, d[k]))
+			ratios = append(ratios, float64(list[i])/float64(max(1, d[axes[i]])))
 		}
-		if p := n.Text("keep_aspect_ratio_policy", "stretch"); p != "stretch" {
-			return nil, nil, fmt.Errorf("unsupported keep_aspect_ratio_policy %q; want stretch", p)
+		common, policy := 0.0, n.Text("keep_aspect_ratio_policy", "stretch")
+		switch {
+		case policy == "stretch" || len(axes) == 0:
+		case policy == "not_larger":
+			common = slices.Min(ratios)
+		case policy == "not_smaller":
+			common = slices.Max(ratios)
+		default:
+			return nil, nil, fmt.Errorf("unknown keep_aspect_ratio_policy %q; want stretch, not_larger or not_smaller", policy)
+		}
+		for i, k := range axes {
+			out[k], whole[k] = list[i], ratios[i]
+			if e := math.Round(common * float64(d[k])); policy != "stretch" && e < graph.MaxElements {
+				out[k], whole[k] = int(e), common
+			}
 		}
 		return whole, out, nil
 	}
