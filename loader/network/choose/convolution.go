@@ -189,13 +189,9 @@ func convolveImage(n *Chooser, x Operand, k convWeights, w layer.Window, groups 
 }
 
 // convolveBlocks computes a strided convolution with stride 1: each block of Sy x Sx pixels
-// becomes a pixel with Sy*Sx times as many channels, and the weights are rearranged to match. It
-// does not support groups.
+// becomes a pixel with Sy*Sx times as many channels, and the weights are rearranged to match. The
+// channels of a group stay together.
 func convolveBlocks(n *Chooser, x Operand, k convWeights, w layer.Window, groups int, b biasValues) (Operand, error) {
-	if groups != 1 {
-		return x, fmt.Errorf("grouped convolution has a %dx%d window and strides %dx%d; want strides of at most %d, and a window of at most %d along a strided axis",
-			w.Kh, w.Kw, w.Sy, w.Sx, layer.MaxStride, layer.MaxKernel)
-	}
 	d := x.Dims
 	outY, outX := (d[2]+w.Py+w.Qy-w.Kh)/w.Sy+1, (d[3]+w.Px+w.Qx-w.Kw)/w.Sx+1
 	ky, kx := (w.Kh+w.Sy-1)/w.Sy, (w.Kw+w.Sx-1)/w.Sx
@@ -223,14 +219,14 @@ func convolveBlocks(n *Chooser, x Operand, k convWeights, w layer.Window, groups
 		return x, err
 	}
 	block := w.Sy * w.Sx
-	m := convWeights{cout: k.cout, cin: d[1] * block, kh: ky, kw: kx}
+	m := convWeights{cout: k.cout, cin: k.cin * block, kh: ky, kw: kx}
 	if k.v != nil {
 		if err := n.Spend(HalfBytes, m.cout, m.cin, ky, kx); err != nil {
 			return x, err
 		}
 		m.v = make([]float16.Float16, m.cout*m.cin*ky*kx)
 		for o := range k.cout {
-			for c := range d[1] {
+			for c := range k.cin {
 				for y := range k.kh {
 					for x := range k.kw {
 						ch := c*block + y%w.Sy*w.Sx + x%w.Sx
@@ -240,8 +236,8 @@ func convolveBlocks(n *Chooser, x Operand, k convWeights, w layer.Window, groups
 			}
 		}
 	}
-	l := layer.Conv(layer.Shape{N: d[0], C: m.cin, H: by, W: bx}, k.cout, layer.Window{Kh: ky, Kw: kx, Sy: 1, Sx: 1})
-	l.Bias = b.given
+	l := layer.Conv(layer.Shape{N: d[0], C: d[1] * block, H: by, W: bx}, k.cout, layer.Window{Kh: ky, Kw: kx, Sy: 1, Sx: 1})
+	l.Groups, l.Bias = groups, b.given
 	return n.addLayer(l, layer.Weights{Filter: m.v, Bias: b.v}, nil, x)
 }
 

@@ -40,6 +40,10 @@ func buildLRN(n *Chooser, x Operand) (Operand, error) {
 	return y, err
 }
 
+// leastSquares is the smallest positive number of fp16. It is added to sums of squares that the node
+// divides by, which are 0 if the squares are too small for fp16, so that no result is infinite.
+const leastSquares = 0x1p-24
+
 // buildMeanVarianceNorm adds layers that compute (x - mean)/sqrt(variance) over the node's axes,
 // which are 0, 2 and 3 by default.
 func buildMeanVarianceNorm(n *Chooser, x Operand) (Operand, error) {
@@ -57,7 +61,7 @@ func buildMeanVarianceNorm(n *Chooser, x Operand) (Operand, error) {
 		}
 		axes[a] = true
 	}
-	return normalizeInSteps(n, x, axes, 0)
+	return normalizeInSteps(n, x, axes, leastSquares)
 }
 
 // buildLpNorm divides each vector along an axis by its length: the root of the sum of squares if p
@@ -80,7 +84,9 @@ func buildLpNorm(n *Chooser, x Operand) (Operand, error) {
 		y, err = n.reduceAxes(layer.ReduceSum, y, axes)
 	}
 	if err == nil && squares {
-		y, err = n.applyUnary(layer.Rsqrt, y)
+		l := layer.Unary(layer.Rsqrt, y.shape())
+		l.Epsilon = leastSquares
+		y, err = n.addLayer(l, layer.Weights{}, y.Dims, y)
 	} else if err == nil {
 		y, err = n.applyUnary(layer.Inverse, y)
 	}

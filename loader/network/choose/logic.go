@@ -234,8 +234,37 @@ func buildCast(n *Chooser) (Operand, error) {
 		}
 		return x, err
 	case integer:
+		if !to.IsFloat() && wraps(from, to) {
+			return Operand{}, fmt.Errorf("cannot cast %v to %v; the engine does not wrap integers", from, to)
+		}
 		x, err := n.AnyInput(0)
 		return x.As(n.Results[0].Dims...), err
 	}
 	return buildView(n)
+}
+
+// wraps reports whether an integer of type from that fp16 holds can be outside the range of the
+// integer type to, so that a cast changes it.
+func wraps(from, to graph.Type) bool {
+	low, high := halfRange(from)
+	least, most := halfRange(to)
+	return low < least || high > most
+}
+
+// halfRange returns the smallest and the largest integer of type t that fp16 holds.
+func halfRange(t graph.Type) (low, high float64) {
+	const most = 65504
+	switch t {
+	case graph.Bool:
+		return 0, 1
+	case graph.Uint8:
+		return 0, 255
+	case graph.Int8:
+		return -128, 127
+	case graph.Int16:
+		return -32768, 32767
+	case graph.Uint16, graph.Uint32, graph.Uint64:
+		return 0, most
+	}
+	return -most, most
 }

@@ -3,7 +3,6 @@ package choose
 import (
 	"errors"
 	"fmt"
-	"math"
 	"slices"
 
 	"anesim/loader/layer"
@@ -264,28 +263,9 @@ func padByCopying(n *Chooser, x Operand, axis, before, after int, mode string) (
 	if err := n.Spend(indexBytes * (before + d + after)); err != nil {
 		return x, err
 	}
-	var index []int
-	for i := -before; i < d+after; i++ {
-		k := i
-		switch mode {
-		case "edge":
-			k = max(0, min(d-1, k))
-		case "reflect":
-			for k < 0 || k >= d {
-				if d == 1 {
-					k = 0
-				} else if k < 0 {
-					k = -k
-				} else {
-					k = 2*(d-1) - k
-				}
-			}
-		case "wrap":
-			k = ((k % d) + d) % d
-		default:
-			return x, fmt.Errorf("unknown padding mode %q; want constant, edge, reflect or wrap", mode)
-		}
-		index = append(index, k)
+	index, err := ops.PaddedElements(mode, d, before, after)
+	if err != nil {
+		return x, err
 	}
 	if d <= maxPickedAxis {
 		return n.pickElements(x, axis, index)
@@ -311,151 +291,6 @@ func padByCopying(n *Chooser, x Operand, axis, before, after int, mode string) (
 // maxPickedAxis is the longest axis for which padByCopying picks all elements with one matrix. On
 // a longer axis it picks the borders only.
 const maxPickedAxis = 1024
-
-// buildResize resizes the input along each axis, the last first, by multiplying it by a matrix of
-// interpolation weights.
-func buildResize(n *Chooser, x Operand) (Operand, error) {
-	scales, out, err := ops.Scales(n.Node, x.Dims)
-	if err != nil {
-		return Operand{}, err
-	}
-	for axis := len(out) - 1; axis >= 0; axis-- {
-		if scales[axis] == 1 && out[axis] == x.Dims[axis] {
-			continue
-		}
-		m, err := interpolationWeights(n, x.Dims[axis], out[axis], scales[axis])
-		if err == nil {
-			x, err = n.multiplyAlongAxis(x, axis, out[axis], m)
-		}
-		if err != nil {
-			return Operand{}, err
-		}
-	}
-	return x, nil
-}
-
-// interpolationWeights returns a function weight for an axis that is resized from in to out
-// elements: element o of the result is the sum of weight(o, i) times element i of the input.
-func interpolationWeights(n *Chooser, in, out int, scale float64) (func(o, i int) float64, error) {
-	mode, coordinates := n.Text("mode", "nearest"), n.Text("coordinate_transformation_mode", "half_pixel")
-	if n.Op == "Upsample" || n.Opset < 11 {
-		coordinates = "asymmetric"
-	}
-	if n.Int("antialias", 0) != 0 && scale < 1 {
-		return nil, errors.New("antialiasing is not supported when an axis shrinks")
-	}
-	source, err := coordinateMapper(coordinates, in, out, scale)
-	if err != nil {
-		return nil, err
-	}
-	clampIndex := func(i float64) int { return int(max(0, min(float64(in-1), i))) }
-	switch mode {
-	case "nearest":
-		rounding := n.Text("nearest_mode", "round_prefer_floor")
-		if n.Op == "Upsample" || n.Opset < 11 {
-			rounding = "floor"
-		}
-		return func(o, i int) float64 {
-			return graph.Truth(clampIndex(roundCoordinate(source(o), rounding)) == i)
-		}, nil
-	case "linear", "bilinear":
-		return func(o, i int) float64 {
-			x := source(o)
-			low := math.Floor(x)
-			frac, sum := x-low, 0.0
-			if clampIndex(low) == i {
-				sum += 1 - frac
-			}
-			if clampIndex(low+1) == i {
-				sum += frac
-			}
-			return sum
-		}, nil
-	case "cubic":
-		a, exclude := float64(n.Float("cubic_coeff_a", -0.75)), n.Int("exclude_outside", 0) != 0
-		return func(o, i int) float64 { return cubicWeight(source(o), a, in, i, exclude) }, nil
-	}
-	return nil, fmt.Errorf("unknown resize mode %q; want nearest, linear or cubic", mode)
-}
-
-// coordinateMapper returns a function that maps an index on a resized axis to a coordinate on the
-// original one. mode is an ONNX coordinate_transformation_mode; in and out are the extents before
-// and after.
-func coordinateMapper(mode string, in, out int, scale float64) (func(o int) float64, error) {
-	switch mode {
-	case "half_pixel", "pytorch_half_pixel", "align_corners", "tf_half_pixel_for_nn", "asymmetric", "half_pixel_symmetric":
-	default:
-		return nil, fmt.Errorf("coordinate_transformation_mode %q is not supported", mode)
-	}
-	return func(o int) float64 {
-		x := float64(o)
-		switch mode {
-		case "half_pixel":
-			return (x+0.5)/scale - 0.5
-		case "pytorch_half_pixel":
-			if out == 1 {
-				return 0
-			}
-			return (x+0.5)/scale - 0.5
-		case "align_corners":
-			// Use the length before it is rounded down.
-			if length := scale * float64(in); length > 1 {
-				return x * float64(in-1) / (length - 1)
-			}
-			return 0
-		case "tf_half_pixel_for_nn":
-			return (x + 0.5) / scale
-		case "half_pixel_symmetric":
-			adjust := float64(out) / (scale * float64(in))
-			return float64(in)/2*(1-adjust) + (x+0.5)/scale - 0.5
-		}
-		return x / scale
-	}, nil
-}
-
-// roundCoordinate rounds the coordinate x to an integer. mode is an ONNX nearest_mode, and any
-// unknown mode means round_prefer_floor.
-func roundCoordinate(x float64, mode string) float64 {
-	switch mode {
-	case "floor":
-		return math.Floor(x)
-	case "ceil":
-		return math.Ceil(x)
-	case "round_prefer_ceil":
-		return math.Floor(x + 0.5)
-	}
-	return math.Ceil(x - 0.5)
-}
-
-// cubicWeight returns the weight of element i, out of in, in the cubic interpolation at coordinate
-// x. a is the cubic coefficient. If exclude is set, taps outside the axis are dropped and the other
-// weights are normalized; otherwise, such taps read the nearest element.
-func cubicWeight(x, a float64, in, i int, exclude bool) float64 {
-	low := math.Floor(x)
-	weight := func(d float64) float64 {
-		d = math.Abs(d)
-		if d <= 1 {
-			return float64((a+2)*d*d*d) - float64((a+3)*d*d) + 1
-		}
-		return float64(a*d*d*d) - float64(5*a*d*d) + float64(8*a*d) - float64(4*a)
-	}
-	sum, all := 0.0, 0.0
-	for k := -1.0; k <= 2; k++ {
-		at := low + k
-		if exclude && (at < 0 || at >= float64(in)) {
-			continue
-		}
-		w := weight(x - at)
-		all += w
-		if int(max(0, min(float64(in-1), at))) == i {
-			sum += w
-		}
-	}
-	if exclude {
-		return sum / all
-	}
-	return sum
-}
 
 func buildDepthToSpace(n *Chooser, x Operand) (Operand, error) {
 	b, d := n.Int("blocksize", 1), x.Dims

@@ -258,10 +258,15 @@ func buildEinsum(n *Chooser) (Operand, error) {
 			if strings.IndexRune(terms[i], l) != k {
 				return Operand{}, fmt.Errorf("equation %q repeats a label in one term; diagonals are not supported", n.Text("equation", ""))
 			}
-			if !strings.ContainsRune(right+terms[1-i], l) {
-				return Operand{}, fmt.Errorf("equation %q sums over label %q of one input alone; want the label in both inputs or in the result", n.Text("equation", ""), l)
-			}
-			sizes[l] = side[i].Dims[k]
+			sizes[l] = max(sizes[l], side[i].Dims[k])
+		}
+	}
+	for i := range side {
+		side[i], terms[i] = dropBroadcastLabels(side[i], terms[i], sizes)
+	}
+	for i := range side {
+		if side[i], terms[i], err = sumLoneLabels(n, side[i], terms[i], right+terms[1-i]); err != nil {
+			return Operand{}, err
 		}
 	}
 	batch, sum, rows, columns := classifyLabels(terms, right)
@@ -296,6 +301,35 @@ func buildEinsum(n *Chooser) (Operand, error) {
 		perm = append(perm, slices.Index(labels, l))
 	}
 	return n.permute(y.As(dims...), perm)
+}
+
+// dropBroadcastLabels returns x without the axes of extent 1 whose labels have larger sizes, which the
+// other input has, and the labels in term that are left.
+func dropBroadcastLabels(x Operand, term string, sizes map[rune]int) (Operand, string) {
+	left, dims := "", []int{}
+	for k, l := range []rune(term) {
+		if x.Dims[k] == sizes[l] {
+			left, dims = left+string(l), append(dims, x.Dims[k])
+		}
+	}
+	return x.As(dims...), left
+}
+
+// sumLoneLabels sums x over the axes whose labels in term are not in others, and returns the sum
+// without these axes and their labels.
+func sumLoneLabels(n *Chooser, x Operand, term, others string) (Operand, string, error) {
+	axes, left := make([]bool, len(x.Dims)), ""
+	var dims []int
+	for k, l := range []rune(term) {
+		if axes[k] = !strings.ContainsRune(others, l); !axes[k] {
+			dims, left = append(dims, x.Dims[k]), left+string(l)
+		}
+	}
+	if left == term {
+		return x, term, nil
+	}
+	x, err := n.reduceAxes(layer.ReduceSum, x, axes)
+	return x.As(dims...), left, err
 }
 
 // classifyLabels sorts the labels of the two terms of an einsum into four groups: those in both
