@@ -1,6 +1,7 @@
 package settle
 
 import (
+	"cmp"
 	"fmt"
 	"math"
 	"slices"
@@ -14,7 +15,8 @@ type expansion struct {
 	*graph.Node // with copies of its results, which replace the originals on success
 	*settler
 	label string
-	made  int // number of nodes and constants
+	base  string // start of the names of new tensors, which no other expansion has
+	made  int    // number of nodes and constants
 	body  []*Node
 	notes []string
 }
@@ -33,6 +35,8 @@ func expansionOf(op string) func(e *expansion) error {
 		return expandFusedMatMul
 	case "LpPool":
 		return expandLpPool
+	case "GlobalLpPool":
+		return expandGlobalLpPool
 	case "FusedConv":
 		return expandFusedConv
 	case "FusedGemm":
@@ -118,7 +122,7 @@ func (s *settler) expand(n *Node, f func(e *expansion) error) error {
 		v := *out
 		own.Out[i] = &v
 	}
-	e := &expansion{Node: &own, settler: s, label: n.Label, body: []*Node{}}
+	e := &expansion{Node: &own, settler: s, label: n.Label, base: cmp.Or(n.base, own.ResultName()), body: []*Node{}}
 	err := f(e)
 	n.Notes = append(n.Notes, e.notes...)
 	if err != nil {
@@ -166,12 +170,16 @@ func (e *expansion) emit(out *graph.Value, op string, a attributes, in ...*graph
 func (e *expansion) emitAll(out []*graph.Value, domain, op string, a attributes, in ...*graph.Value) ([]*graph.Value, error) {
 	e.made++
 	out = slices.Clone(out)
+	inner := fmt.Sprintf("%s/%s/%d", e.base, op, e.made)
+	base := ""
 	for i := range out {
 		if !out[i].Given() {
-			out[i] = &graph.Value{Name: fmt.Sprintf("%s/%s/%d:%d", e.ResultName(), op, e.made, i)}
+			out[i] = &graph.Value{Name: fmt.Sprintf("%s:%d", inner, i)}
+		} else {
+			base = inner // the tensor's own name is the start of those of e
 		}
 	}
-	n := &Node{Label: fmt.Sprintf("%s/%s%d", e.label, op, e.made), Node: &graph.Node{
+	n := &Node{Label: fmt.Sprintf("%s/%s%d", e.label, op, e.made), base: base, Node: &graph.Node{
 		Op: op, Domain: domain, Attr: a, Opset: e.Opset, Off: e.Off, In: slices.Clone(in), Out: out,
 	}}
 	for i, v := range n.In {
@@ -210,7 +218,7 @@ func (e *expansion) newInts(v ...int) *graph.Value {
 
 func (e *expansion) newConstant(c *graph.Const) *graph.Value {
 	e.made++
-	v := &graph.Value{Name: fmt.Sprintf("%s/constant/%d", e.ResultName(), e.made)}
+	v := &graph.Value{Name: fmt.Sprintf("%s/constant/%d", e.base, e.made)}
 	v.Set(c)
 	return v
 }
@@ -222,7 +230,7 @@ func (e *expansion) asFloat(x *graph.Value) *graph.Value {
 		return x
 	}
 	e.made++
-	v := &graph.Value{Name: fmt.Sprintf("%s/float/%d", e.ResultName(), e.made)}
+	v := &graph.Value{Name: fmt.Sprintf("%s/float/%d", e.base, e.made)}
 	e.body = append(e.body, newAliasNode(v, x))
 	v.Type = graph.Float
 	return v

@@ -4,30 +4,62 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 
 	"anesim/loader/network/graph"
+	"anesim/loader/network/ops"
 )
 
-// expandLpPool rewrites an LpPool by means of an AveragePool multiplied by the size of the window.
-// For p=1 the nodes sum magnitudes; for p=2 they take the square root of a sum of squares. It
-// returns an error for any other p.
+// expandLpPool rewrites an LpPool by means of an AveragePool multiplied by the size of the window, as
+// a sum of powers. It returns an error if p is below 1.
 func expandLpPool(e *expansion) error {
 	taps, ok, err := e.List("kernel_shape", -1)
 	if err != nil || !ok {
 		return cmp.Or(err, errors.New("kernel_shape is missing"))
 	}
 	p := e.Int("p", 2)
-	a := e.attrsWithout("p")
-	a["count_include_pad"] = intAttr(1)
-	sum := []step{{"AveragePool", a, nil}, {"Mul", nil, []*graph.Value{nil, e.newNumber(float64(graph.Elements(taps)))}}}
-	x := e.input(0)
-	switch p {
-	case 1:
-		_, err = e.emitChain(e.output(0), x, append([]step{{"Abs", nil, nil}}, sum...)...)
-	case 2:
-		_, err = e.emitChain(e.output(0), x, append(append([]step{{"Mul", nil, []*graph.Value{nil, nil}}}, sum...), step{"Sqrt", nil, nil})...)
-	default:
-		err = fmt.Errorf("unsupported p=%d; want 1 or 2", p)
+	d, err := e.Dims(0)
+	if err != nil || len(d) < 3 {
+		return cmp.Or(err, fmt.Errorf("input has shape %v; want at least 3 axes", d))
 	}
+	w, err := ops.WindowOf(e.Node, d[2:], nil)
+	if err != nil {
+		return err
+	}
+	a := e.attrsWithout("p", "ceil_mode", "auto_pad")
+	a["count_include_pad"] = intAttr(1)
+	a["pads"] = intsAttr(slices.Concat(w.Before, w.After)...) // also those that ceil_mode adds count
+	sum := []step{{"AveragePool", a, nil}, {"Mul", nil, []*graph.Value{nil, e.newNumber(float64(graph.Elements(taps)))}}}
+	return e.emitPowerSum(p, sum...)
+}
+
+// expandGlobalLpPool rewrites a GlobalLpPool as a sum of powers over the spatial axes.
+func expandGlobalLpPool(e *expansion) error {
+	d, err := e.Dims(0)
+	if err != nil {
+		return err
+	}
+	var axes []int
+	for i := 2; i < len(d); i++ {
+		axes = append(axes, i)
+	}
+	return e.emitPowerSum(e.Int("p", 2), step{"ReduceSum", attributes{"axes": intsAttr(axes...), "keepdims": intAttr(1)}, nil})
+}
+
+// emitPowerSum emits nodes that compute the p-th root of a sum of |x|^p, where x is the first input
+// and the steps compute the sum. The result is the first result of the node.
+func (e *expansion) emitPowerSum(p int, sum ...step) error {
+	if p < 1 {
+		return fmt.Errorf("p is %d; want at least 1", p)
+	}
+	steps := slices.Concat([]step{{"Abs", nil, nil}}, sum)
+	switch {
+	case p == 2:
+		steps = slices.Concat([]step{{"Mul", nil, []*graph.Value{nil, nil}}}, sum, []step{{"Sqrt", nil, nil}})
+	case p > 2:
+		power := func(v float64) step { return step{"Pow", nil, []*graph.Value{nil, e.newNumber(v)}} }
+		steps = slices.Concat([]step{{"Abs", nil, nil}, power(float64(p))}, sum, []step{power(1 / float64(p))})
+	}
+	_, err := e.emitChain(e.output(0), e.input(0), steps...)
 	return err
 }

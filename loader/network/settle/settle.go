@@ -19,6 +19,7 @@ type Node struct {
 	*graph.Node
 	Label string // its name, or one made from its position
 	Kind  Kind
+	base  string // start of the names of tensors in its expansion, or "" for the name of its result
 
 	// Results holds the shapes and types that the operator's rule infers: the largest shapes if
 	// a size depends on values. It is nil if the rule fails. MACs is the number of
@@ -245,7 +246,11 @@ func (s *settler) settleOpenNode(n *Node) error {
 		n.Unsized = inferResults(n)
 		return err
 	}
-	if f := expansionOf(n.Op); f != nil && (n.Op != "FastGelu" || n.Given(1)) { // FastGelu may have no bias
+	f := expansionOf(n.Op)
+	if f == nil {
+		f = operandExpansion(n.Node)
+	}
+	if f != nil && (n.Op != "FastGelu" || n.Given(1)) { // FastGelu may have no bias
 		n.Unstated = s.expand(n, f)
 	}
 	n.Unsized = inferResults(n)

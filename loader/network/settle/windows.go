@@ -1,0 +1,288 @@
+package settle
+
+import (
+	"errors"
+	"fmt"
+	"slices"
+
+	"anesim/loader/network/graph"
+	"anesim/loader/network/ops"
+)
+
+// operandExpansion returns the function that rewrites a convolution or a batch normalization whose
+// weights, bias or statistics are computed. The engine has layers only for constant ones. The
+// function is also for forms of these operators that have no layer for another reason. It is nil
+// if the node needs no rewriting.
+func operandExpansion(n *graph.Node) func(e *expansion) error {
+	computed := func(first, last int) bool {
+		for i := first; i <= last; i++ {
+			if n.Given(i) && n.Const(i) == nil {
+				return true
+			}
+		}
+		return false
+	}
+	rank := 0
+	if len(n.In) > 0 {
+		rank = len(n.In[0].Dims)
+	}
+	switch {
+	case n.Op == "Conv" && computed(1, 2):
+		return expandConv
+	case n.Op == "ConvTranspose" && (computed(1, 2) || rank == 5):
+		return expandConvTranspose
+	case n.Op == "BatchNormalization" && (computed(1, 4) || rank == 1):
+		return expandBatchNormalization
+	}
+	return nil
+}
+
+// maxComputedTaps is the largest number of taps of a convolution whose weights are computed, because
+// each tap takes a slice of the input.
+const maxComputedTaps = 128
+
+// expandConv rewrites a convolution whose bias or weights are computed. A computed bias is added by
+// an Add. For computed weights, the elements under each tap of the window become rows of a matrix,
+// which the weights multiply.
+func expandConv(e *expansion) error {
+	if e.Const(1) != nil {
+		return e.emitWithoutBias()
+	}
+	d, err := e.Dims(0)
+	if err != nil {
+		return err
+	}
+	f, err := e.Dims(1)
+	if err != nil {
+		return err
+	}
+	if _, err := ops.Infer(e.Node); err != nil {
+		return err
+	}
+	w, err := ops.WindowOf(e.Node, d[2:], f[2:])
+	if err != nil {
+		return err
+	}
+	taps, groups, places := graph.Elements(f[2:]), e.Int("group", 1), graph.Elements(w.Out)
+	if taps > maxComputedTaps {
+		return fmt.Errorf("weights are computed, and the window has %d taps; want at most %d", taps, maxComputedTaps)
+	}
+	x, err := e.emitPadding(e.input(0), w.Before, w.After)
+	if err != nil {
+		return err
+	}
+	rows := make([]*graph.Value, taps)
+	for t := range rows {
+		part, err := e.emitTap(x, w, t)
+		if err == nil {
+			rows[t], err = e.emitReshape(nil, part, d[0], groups, f[1], 1, places)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	y := rows[0]
+	if taps > 1 {
+		if y, err = e.emit(nil, "Concat", attributes{"axis": intAttr(3)}, rows...); err != nil {
+			return err
+		}
+	}
+	if y, err = e.emitReshape(nil, y, d[0], groups, f[1]*taps, places); err != nil {
+		return err
+	}
+	weights, err := e.emitReshape(nil, e.input(1), groups, f[0]/groups, f[1]*taps)
+	if err != nil {
+		return err
+	}
+	if y, err = e.emit(nil, "MatMul", nil, weights, y); err != nil {
+		return err
+	}
+	return e.emitBiasedResult(y, slices.Concat([]int{d[0], f[0]}, w.Out))
+}
+
+// emitTap emits a Slice of the padded input x that has the elements under tap t of a window, in
+// row-major order of the taps, and returns it.
+func (e *expansion) emitTap(x *graph.Value, w ops.Window, t int) (*graph.Value, error) {
+	rank := len(w.Taps)
+	begin, end, axes := make([]int, rank), make([]int, rank), make([]int, rank)
+	for i := rank - 1; i >= 0; i-- {
+		begin[i] = t % w.Taps[i] * w.Dilations[i]
+		end[i] = begin[i] + (w.Out[i]-1)*w.Strides[i] + 1
+		axes[i] = 2 + i
+		t /= w.Taps[i]
+	}
+	return e.emit(nil, "Slice", nil, x, e.newInts(begin...), e.newInts(end...), e.newInts(axes...), e.newInts(w.Strides...))
+}
+
+// emitPadding emits a Pad of the spatial axes of x with zeros and returns its result. It returns x
+// if there is nothing to pad. A negative number removes elements.
+func (e *expansion) emitPadding(x *graph.Value, before, after []int) (*graph.Value, error) {
+	pads := slices.Concat([]int{0, 0}, before, []int{0, 0}, after)
+	if !slices.ContainsFunc(pads, func(p int) bool { return p != 0 }) {
+		return x, nil
+	}
+	return e.emit(nil, "Pad", attributes{"pads": intsAttr(pads...)}, x)
+}
+
+// emitWithoutBias emits the node without its bias, in input 2, and then adds the bias.
+func (e *expansion) emitWithoutBias() error {
+	y, err := e.emit(nil, e.Op, e.Attr, e.input(0), e.input(1))
+	if err != nil {
+		return err
+	}
+	return e.emitBiasedResult(y, y.Dims)
+}
+
+// emitBiasedResult emits a Reshape of y to dims and an Add of the bias in input 2 to the channels of
+// axis 1, where each is needed. The result is the first result of the node.
+func (e *expansion) emitBiasedResult(y *graph.Value, dims []int) error {
+	b := e.input(2)
+	if !b.Given() {
+		_, err := e.emitReshape(e.output(0), y, dims...)
+		return err
+	}
+	if graph.Elements(b.Dims) != dims[1] {
+		return fmt.Errorf("bias has shape %v; want one value for each of %d channels", b.Dims, dims[1])
+	}
+	y, err := e.emitReshape(nil, y, dims...)
+	if err == nil {
+		b, err = e.emitReshape(nil, b, append([]int{dims[1]}, slices.Repeat([]int{1}, len(dims)-2)...)...)
+	}
+	if err == nil {
+		_, err = e.emit(e.output(0), "Add", nil, y, b)
+	}
+	return err
+}
+
+// expandConvTranspose rewrites a transposed convolution whose weights or bias are computed, or that
+// has three spatial axes. The result is a convolution of the input with zeros between its elements
+// and of the weights in reverse.
+func expandConvTranspose(e *expansion) error {
+	d, err := e.Dims(0)
+	if err != nil {
+		return err
+	}
+	if e.Const(1) != nil && len(d) < 5 {
+		return e.emitWithoutBias()
+	}
+	f, err := e.Dims(1)
+	if err != nil {
+		return err
+	}
+	if c := e.Const(1); c != nil && c.Absent() {
+		return errors.New("weights are in a file that was not read")
+	}
+	if _, err := ops.Infer(e.Node); err != nil {
+		return err
+	}
+	w, err := ops.TransposedWindow(e.Node, d, f)
+	if err != nil {
+		return err
+	}
+	x, before, after := e.input(0), make([]int, len(w.Taps)), make([]int, len(w.Taps))
+	for i, step := range w.Strides {
+		if x, err = e.emitZerosBetween(x, 2+i, step); err != nil {
+			return err
+		}
+		span := (w.Taps[i]-1)*w.Dilations[i] + 1
+		before[i] = span - 1 - w.Before[i]
+		after[i] = w.Out[i] + span - 1 - before[i] - d[2+i]*step
+	}
+	if x, err = e.emitPadding(x, before, after); err != nil {
+		return err
+	}
+	weights, err := e.emitReversedWeights(f, e.Int("group", 1))
+	if err != nil {
+		return err
+	}
+	a := attributes{"dilations": intsAttr(w.Dilations...), "group": intAttr(e.Int("group", 1))}
+	in := []*graph.Value{x, weights}
+	if e.Given(2) {
+		in = append(in, e.input(2))
+	}
+	_, err = e.emit(e.output(0), "Conv", a, in...)
+	return err
+}
+
+// emitZerosBetween emits nodes that put step-1 zeros after each element of an axis of x, and returns
+// their result.
+func (e *expansion) emitZerosBetween(x *graph.Value, axis, step int) (*graph.Value, error) {
+	if step == 1 {
+		return x, nil
+	}
+	d := x.Dims
+	y, err := e.emitReshape(nil, x, graph.Elements(d[:axis+1]), 1, graph.Elements(d[axis+1:]))
+	if err == nil {
+		y, err = e.emit(nil, "Pad", attributes{"pads": intsAttr(0, 0, 0, 0, step-1, 0)}, y)
+	}
+	if err != nil {
+		return nil, err
+	}
+	out := slices.Clone(d)
+	out[axis] *= step
+	return e.emitReshape(nil, y, out...)
+}
+
+// emitReversedWeights emits nodes that turn the weights of a transposed convolution, in input 1 with
+// shape f, into those of a convolution: it exchanges the input and output channels of each group and
+// reverses the spatial axes.
+func (e *expansion) emitReversedWeights(f []int, groups int) (*graph.Value, error) {
+	rank := len(f) - 2
+	perm := []int{0, 2, 1}
+	var first, last, axes []int
+	for i := range rank {
+		perm = append(perm, 3+i)
+		first, last, axes = append(first, -1), append(last, -f[2+i]-1), append(axes, 2+i)
+	}
+	y, err := e.emitReshape(nil, e.input(1), slices.Concat([]int{groups, f[0] / groups, f[1]}, f[2:])...)
+	if err == nil {
+		y, err = e.emitTranspose(nil, y, perm...)
+	}
+	if err == nil {
+		y, err = e.emitReshape(nil, y, slices.Concat([]int{groups * f[1], f[0] / groups}, f[2:])...)
+	}
+	if err != nil || graph.Elements(f[2:]) == 1 {
+		return y, err
+	}
+	return e.emit(nil, "Slice", nil, y, e.newInts(first...), e.newInts(last...), e.newInts(axes...), e.newInts(first...))
+}
+
+// expandBatchNormalization rewrites a batch normalization whose scale, bias, mean or variance is
+// computed, or whose input has one axis. Such an input has a single channel.
+func expandBatchNormalization(e *expansion) error {
+	d, err := e.Dims(0)
+	if err != nil {
+		return err
+	}
+	switch {
+	case len(d) == 0 || len(e.In) < 5:
+		return errors.New("normalization has a scalar or too few inputs; want at least one axis, and five inputs")
+	case e.Int("training_mode", 0) != 0 || len(e.Out) > 1 && slices.ContainsFunc(e.Out[1:], (*graph.Value).Given):
+		return errors.New("training mode is not supported")
+	}
+	channels, shape := 1, []int{1}
+	if len(d) > 1 {
+		channels = d[1]
+		shape = append([]int{channels}, slices.Repeat([]int{1}, len(d)-2)...)
+	}
+	var v [4]*graph.Value // scale, bias, mean, variance
+	for i := range v {
+		p := e.input(1 + i)
+		if graph.Elements(p.Dims) != channels {
+			return fmt.Errorf("%s has shape %v; want one value for each of %d channels", [...]string{"scale", "bias", "mean", "variance"}[i], p.Dims, channels)
+		}
+		if v[i], err = e.emitReshape(nil, p, shape...); err != nil {
+			return err
+		}
+	}
+	root, err := e.emitChain(nil, v[3], step{"Add", nil, []*graph.Value{nil, e.newNumber(float64(e.Float("epsilon", 1e-5)))}}, step{"Sqrt", nil, nil})
+	if err != nil {
+		return err
+	}
+	factor, err := e.emit(nil, "Div", nil, v[0], root)
+	if err != nil {
+		return err
+	}
+	_, err = e.emitChain(e.output(0), e.input(0), step{"Sub", nil, []*graph.Value{nil, v[2]}}, step{"Mul", nil, []*graph.Value{nil, factor}}, step{"Add", nil, []*graph.Value{nil, v[1]}})
+	return err
+}
