@@ -37,13 +37,13 @@ func quotient(a, b float64, integers bool) float64 {
 	return a / b
 }
 
-// foldMod computes a modulo b. The result has the sign of b if both are integers and the attribute
-// fmod is 0, and the sign of a otherwise.
+// foldMod computes a modulo b. The result has the sign of b if the attribute fmod is 0, and the sign
+// of a otherwise.
 func foldMod(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	truncated := n.Int("fmod", 0) != 0
-	return combineElements(n, res, func(a, b float64, whole bool) float64 {
+	return combineElements(n, res, func(a, b float64, _ bool) float64 {
 		r := math.Mod(a, b)
-		if whole && !truncated && r != 0 && (r < 0) != (b < 0) {
+		if !truncated && r != 0 && (r < 0) != (b < 0) {
 			r += b
 		}
 		return r

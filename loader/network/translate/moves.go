@@ -93,6 +93,18 @@ func emitSlice(x *operation) {
 	x.emit("Squeeze", []string{x.emitStep("Slice", args), x.newInts(dropped...)})
 }
 
+// countAxesFromStart returns a copy of begin, one index for each axis of the named tensor, in which
+// negative ones count from the start of a known extent.
+func (x *operation) countAxesFromStart(name string, begin []int64) []int64 {
+	out := slices.Clone(begin)
+	for i, d := range x.dims[name] {
+		if out[i] < 0 && d > 0 {
+			out[i] += d
+		}
+	}
+	return out
+}
+
 func emitSliceBySize(x *operation) {
 	in := x.inputName("x")
 	begin, size := x.ints("begin"), x.ints("size")
@@ -100,6 +112,7 @@ func emitSliceBySize(x *operation) {
 		x.err = fmt.Errorf("begin and size have %d and %d elements; want %d, the number of axes", len(begin), len(size), x.rankOf(in))
 		return
 	}
+	begin = x.countAxesFromStart(in, begin)
 	end := make([]int64, len(size))
 	for i := range end {
 		if end[i] = begin[i] + size[i]; size[i] == -1 {
@@ -164,9 +177,10 @@ func upsampleEmitter(mode string) func(x *operation) {
 	}
 }
 
-// coordinateModes maps sampling modes to ONNX's coordinate transformation modes.
+// coordinateModes maps sampling modes to ONNX's coordinate transformation modes. ALIGN_CORNERS is
+// like STRICT_ALIGN_CORNERS, but takes a single element from the center, as the mode of regions does.
 var coordinateModes = map[string]string{
-	"DEFAULT": "asymmetric", "STRICT_ALIGN_CORNERS": "align_corners", "ALIGN_CORNERS": "align_corners", "UNALIGN_CORNERS": "half_pixel",
+	"DEFAULT": "asymmetric", "STRICT_ALIGN_CORNERS": "align_corners", "ALIGN_CORNERS": "tf_crop_and_resize", "UNALIGN_CORNERS": "half_pixel",
 }
 
 func (x *operation) emitResizeTo(mode, place string, h, w int64) {
@@ -177,7 +191,11 @@ func (x *operation) emitResizeTo(mode, place string, h, w int64) {
 	}
 	size := slices.Clone(d)
 	size[rank-2], size[rank-1] = h, w
-	x.emit("Resize", []string{x.inputName("x"), "", "", x.newInts(size...)},
+	region := ""
+	if place == "tf_crop_and_resize" {
+		region = x.newConstant(onnx.Float, []int64{int64(2 * rank)}, append(make([]float64, rank), slices.Repeat([]float64{1}, rank)...)...)
+	}
+	x.emit("Resize", []string{x.inputName("x"), region, "", x.newInts(size...)},
 		textAttr("mode", mode), textAttr("coordinate_transformation_mode", place), textAttr("nearest_mode", "floor"))
 }
 

@@ -21,7 +21,7 @@ func newOperations() map[string]func(x *operation) {
 		"softmax": func(x *operation) { x.emit("Softmax", []string{x.inputName("x")}, intAttr("axis", x.int("axis", -1))) },
 		"relu6":   func(x *operation) { x.emitClip(0, 6) }, "clip": func(x *operation) { x.emitClip(x.float("alpha", 0), x.float("beta", 0)) },
 		"clamped_relu": emitClampedReLU, "leaky_relu": alphaEmitter("LeakyRelu", 0.01), "elu": alphaEmitter("Elu", 1), "prelu": emitPReLU,
-		"thresholded_relu": alphaEmitter("ThresholdedRelu", 1),
+		"thresholded_relu": emitThresholdedReLU, "floor_div": emitFloorDivision,
 		"sigmoid_hard": func(x *operation) {
 			x.emit("HardSigmoid", []string{x.inputName("x")}, floatAttr("alpha", x.float("alpha", 0.2)), floatAttr("beta", x.float("beta", 0.5)))
 		},
@@ -383,6 +383,25 @@ func emitL2Norm(x *operation) {
 	s := x.emitStep("ReduceSumSquare", []string{in}, intsAttr("axes", -3, -2, -1))
 	r := x.emitStep("Rsqrt", []string{s}, floatAttr("epsilon", x.float("epsilon", 1e-6)))
 	x.emit("Mul", []string{in, r})
+}
+
+// emitThresholdedReLU emits nodes that replace elements below alpha by 0. Unlike in ONNX, an element
+// equal to alpha stays.
+func emitThresholdedReLU(x *operation) {
+	in := x.inputName("x")
+	kept := x.emitStep("GreaterOrEqual", []string{in, x.newFloat(x.float("alpha", 1))})
+	x.emit("Where", []string{kept, in, x.newFloat(0)})
+}
+
+// emitFloorDivision emits nodes that divide x by y and round down.
+func emitFloorDivision(x *operation) {
+	in, by := x.inputName("x"), x.inputName("y")
+	if x.elems[in] != 0 && !x.elems[in].IsFloat() { // the remainder has the sign of y
+		rest := x.emitStep("Mod", []string{in, by})
+		x.emit("Div", []string{x.emitStep("Sub", []string{in, rest}), by})
+		return
+	}
+	x.emit("Floor", []string{x.emitStep("Div", []string{in, by})})
 }
 
 func emitClampedReLU(x *operation) {

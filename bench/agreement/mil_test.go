@@ -1,0 +1,60 @@
+package agreement
+
+import (
+	"fmt"
+	"math"
+	"slices"
+	"strings"
+	"testing"
+
+	"anesim/bench/reference"
+	"anesim/loader/network"
+	"anesim/loader/network/onnx"
+)
+
+// TestMILForms computes operations of Core ML whose meaning differs from that of the most similar
+// operator of ONNX, with values from Core ML's definition.
+func TestMILForms(t *testing.T) {
+	row := []float64{-3.5, -2, -1, 0, 0.5, 1, 1.5, 7}
+	each := func(f func(v float64) float64) []float64 {
+		out := slices.Clone(row)
+		for i, v := range out {
+			out[i] = f(v)
+		}
+		return out
+	}
+	for _, tc := range []struct {
+		name, call string
+		dims       string // of the result
+		want       []float64
+	}{
+		{"mod has the sign of the divisor", "mod(x = x, y = fp16(2))", "1, 1, 1, 8", each(func(v float64) float64 { return v - 2*math.Floor(v/2) })},
+		{"floor_div rounds down", "floor_div(x = x, y = fp16(2))", "1, 1, 1, 8", each(func(v float64) float64 { return math.Floor(v / 2) })},
+		{"thresholded_relu keeps the threshold", "thresholded_relu(x = x, alpha = fp16(0.5))", "1, 1, 1, 8", []float64{0, 0, 0, 0, 0.5, 1, 1.5, 7}},
+		{"resize_bilinear of one element takes the center", `resize_bilinear(x = x, target_size_height = int32(1), target_size_width = int32(1), sampling_mode = string("ALIGN_CORNERS"))`, "1, 1, 1, 1", []float64{0.25}},
+		{"resize_bilinear of one element takes the first", `resize_bilinear(x = x, target_size_height = int32(1), target_size_width = int32(1), sampling_mode = string("STRICT_ALIGN_CORNERS"))`, "1, 1, 1, 1", []float64{-3.5}},
+		{"slice_by_size counts from the end", "slice_by_size(x = x, begin = tensor<int32, [4]>([0, 0, 0, -2]), size = tensor<int32, [4]>([1, 1, 1, 2]))", "1, 1, 1, 2", []float64{1.5, 7}},
+		{"clamped_relu scales before it clamps", "clamped_relu(x = x, alpha = fp16(-2), beta = fp16(3))", "1, 1, 1, 8", []float64{3, 3, 2, 0, 0.5, 1, 1.5, 3}},
+	} {
+		t.Run(tc.name, func(t *testing.T) {
+			text := fmt.Sprintf("program(1.3)\n{\n    func main<ios18>(tensor<fp16, [1, 1, 1, 8]> x) {\n        tensor<fp16, [%s]> y = %s[name = string(\"y\")];\n    } -> (y);\n}\n", tc.dims, tc.call)
+			n, err := network.ReadMIL([]byte(text), network.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			results, _, err := RunNetwork(n, map[string]*reference.Tensor{"x": {Type: onnx.Float16, Dims: []int{1, 1, 1, 8}, Data: row}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got := results["y"]
+			if got == nil || len(got.Data) != len(tc.want) {
+				t.Fatalf("result is %+v; want %v; notes %s", got, tc.want, strings.Join(n.Notes, "; "))
+			}
+			for i, w := range tc.want {
+				if math.Abs(got.Data[i]-w) > 0.01 {
+					t.Errorf("element %d is %g; want %g", i, got.Data[i], w)
+				}
+			}
+		})
+	}
+}
