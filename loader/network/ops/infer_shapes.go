@@ -279,7 +279,7 @@ func Bounds(n *graph.Node, dims []int) ([]Selection, error) {
 				}
 				return max(-1, min(d-1, v))
 			}
-			b, e := from(starts[i]), from(ends[i])
+			b, e := min(max(0, from(starts[i])), d-1), from(ends[i]) // a start before the axis is its first element
 			if ends[i] < -d {
 				e = -1
 			}

@@ -3,8 +3,11 @@ package settle
 import (
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"anesim/loader/network/graph"
+	"anesim/loader/network/ops"
 )
 
 // expandFusedMatMul rewrites a FusedMatMul, alpha times the product of two operands, as a MatMul, a
@@ -189,4 +192,90 @@ func blockZeroPoints(e *expansion, bits, columns, blocks int, field func(v []flo
 		return func(o, b int) float64 { return field(v[o*each:], b) }, nil
 	}
 	return func(o, b int) float64 { return v[o*each+b] }, nil
+}
+
+// isComposedEinsum reports whether n is an einsum of more than two inputs, or one in which a term
+// repeats a label. The engine computes it as several nodes.
+func isComposedEinsum(n *graph.Node) bool {
+	if n.Op != "Einsum" {
+		return false
+	}
+	terms, _, err := ops.EinsumTerms(n)
+	return err == nil && (len(terms) > 2 || slices.ContainsFunc(terms, func(t string) bool { return repeatedLabel(t) >= 0 }))
+}
+
+// repeatedLabel returns the index of the first label in term that is the same as an earlier one, or
+// -1 if there is none.
+func repeatedLabel(term string) int {
+	for i := range term {
+		if strings.IndexByte(term, term[i]) < i {
+			return i
+		}
+	}
+	return -1
+}
+
+// expandEinsum rewrites an einsum for which isComposedEinsum is true. It first takes the diagonals of
+// inputs whose terms repeat a label, and then multiplies two inputs after the other.
+func expandEinsum(e *expansion) error {
+	terms, right, err := ops.EinsumTerms(e.Node)
+	if err != nil {
+		return err
+	}
+	if _, err := ops.Infer(e.Node); err != nil {
+		return err
+	}
+	if e.equationHasEllipsis() {
+		return fmt.Errorf("equation %q has an ellipsis, and more than two inputs or a diagonal; want letters", e.Text("equation", ""))
+	}
+	in := slices.Clone(e.In)
+	for i := range terms {
+		for k := repeatedLabel(terms[i]); k >= 0; k = repeatedLabel(terms[i]) {
+			if in[i], err = e.emitDiagonal(in[i], strings.IndexByte(terms[i], terms[i][k]), k); err != nil {
+				return err
+			}
+			terms[i] = terms[i][:k] + terms[i][k+1:]
+		}
+	}
+	for len(terms) > 2 {
+		needed, kept := right+strings.Join(terms[2:], ""), ""
+		for _, l := range terms[0] + terms[1] {
+			if strings.ContainsRune(needed, l) && !strings.ContainsRune(kept, l) {
+				kept += string(l)
+			}
+		}
+		y, err := e.emit(nil, "Einsum", einsumAttributes(kept, terms[:2]...), in[0], in[1])
+		if err != nil {
+			return err
+		}
+		terms, in = append([]string{kept}, terms[2:]...), append([]*graph.Value{y}, in[2:]...)
+	}
+	_, err = e.emit(e.output(0), "Einsum", einsumAttributes(right, terms...), in...)
+	return err
+}
+
+func (e *expansion) equationHasEllipsis() bool { return strings.Contains(e.Text("equation", ""), ".") }
+
+// einsumAttributes returns the attributes of an Einsum with the given terms.
+func einsumAttributes(right string, terms ...string) attributes {
+	return attributes{"equation": {Text: strings.Join(terms, ",") + "->" + right}}
+}
+
+// emitDiagonal emits nodes that keep the elements of x whose indices on the axes first and second are
+// equal, and returns their result, which lacks the second axis.
+func (e *expansion) emitDiagonal(x *graph.Value, first, second int) (*graph.Value, error) {
+	size := x.Dims[first]
+	if err := e.budget.Spend(8, size, size); err != nil {
+		return nil, err
+	}
+	dims, mask := slices.Repeat([]int{1}, len(x.Dims)), make([]float64, size*size)
+	dims[first], dims[second] = size, size
+	for i := range size {
+		mask[i*size+i] = 1
+	}
+	y, err := e.emit(nil, "Mul", nil, x, e.newFloats(dims, mask))
+	if err != nil {
+		return nil, err
+	}
+	return e.emit(nil, "ReduceSum", attributes{"axes": intsAttr(second), "keepdims": intAttr(0)}, y)
 }

@@ -10,9 +10,9 @@ import (
 )
 
 // operandExpansion returns the function that rewrites a convolution or a batch normalization whose
-// weights, bias or statistics are computed. The engine has layers only for constant ones. The
-// function is also for forms of these operators that have no layer for another reason. It is nil
-// if the node needs no rewriting.
+// weights, bias or statistics are computed. The engine has layers only for constant ones. It also
+// returns a function for volumes, vectors and einsums that have no layer of their own. It returns
+// nil if the node needs no rewriting.
 func operandExpansion(n *graph.Node) func(e *expansion) error {
 	computed := func(first, last int) bool {
 		for i := first; i <= last; i++ {
@@ -33,6 +33,8 @@ func operandExpansion(n *graph.Node) func(e *expansion) error {
 		return expandConvTranspose
 	case n.Op == "BatchNormalization" && (computed(1, 4) || rank == 1):
 		return expandBatchNormalization
+	case isComposedEinsum(n):
+		return expandEinsum
 	}
 	return nil
 }
