@@ -124,7 +124,7 @@ func (t *Tensor) encode() message {
 		m = m.appendInt(1, d)
 	}
 	m = m.appendInt(2, int(t.Type)).appendText(8, t.Name)
-	if t.Form != TypedForm {
+	if t.Form != TypedForm || t.Type == onnx.Double || t.Type == onnx.Float16 || t.Type == onnx.Uint32 {
 		return m.appendBytes(9, t.encodeValues())
 	}
 	var packed message
@@ -177,14 +177,10 @@ func (t *Tensor) encodeValues() []byte {
 	var b []byte
 	for _, v := range t.Values {
 		switch t.Type {
-		case onnx.Float:
-			b = binary.LittleEndian.AppendUint32(b, math.Float32bits(float32(v)))
 		case onnx.Int64:
 			b = binary.LittleEndian.AppendUint64(b, uint64(clampInt64(v)))
-		case onnx.Int32:
-			b = binary.LittleEndian.AppendUint32(b, uint32(int32(v)))
-		default: // bool, uint8 and int8
-			b = append(b, byte(int(v)))
+		default:
+			b = t.Type.Append(b, v)
 		}
 	}
 	return b
@@ -192,7 +188,8 @@ func (t *Tensor) encodeValues() []byte {
 
 // numpyTypes maps tensor types to the names that numpy uses.
 var numpyTypes = map[onnx.DataType]string{
-	onnx.Float: "<f4", onnx.Int64: "<i8", onnx.Int32: "<i4", onnx.Uint8: "|u1", onnx.Int8: "|i1", onnx.Bool: "|b1",
+	onnx.Float: "<f4", onnx.Double: "<f8", onnx.Float16: "<f2", onnx.Int64: "<i8", onnx.Int32: "<i4", onnx.Int16: "<i2", onnx.Int8: "|i1",
+	onnx.Uint32: "<u4", onnx.Uint16: "<u2", onnx.Uint8: "|u1", onnx.Bool: "|b1",
 }
 
 // NPY returns t as an .npy file of version 1.0, the format in which numpy stores arrays.

@@ -45,6 +45,7 @@ var choices = []choice{
 	{18, addConstantOperand}, {6, addBatchNormalization}, {16, addActivation}, {4, addActivationParts}, {4, addLimitedFunction}, {14, addCombination},
 	{16, addViewOperator}, {4, addReshape}, {9, addPartOperator}, {6, addSoftmax}, {5, addNormalization}, {8, addReduction},
 	{4, addAttention}, {4, addGate}, {2, addGateTail}, {3, addBetweenTransposes}, {3, addHeadProducts}, {2, addViewProducts}, {4, addComparison}, {2, addRounding}, {2, addArgOrTopK}, {5, addHostOperator}, {3, addQuantize}, {2, addComputedReshape}, {6, addRecurrent},
+	{4, addComputedOperand}, {4, addLengthNormalization}, {3, addMicrosoftOperator},
 }
 
 // fusableChoices are picked after an operator of fusableOperators or viewOperators. They add

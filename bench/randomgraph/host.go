@@ -121,13 +121,54 @@ func addScatter(b *builder, x string) bool {
 	return true
 }
 
-// addEinsum adds an Einsum of a batch of matrices x and a constant matrix, with one of several
-// spellings of the equation. It returns false if x does not have rank 3.
+// addEinsum adds Einsum of x and constant weights, with a random equation: each label of x is summed,
+// kept or shared with the weights, which have up to two labels of their own. It returns false if x is
+// too large.
 func addEinsum(b *builder, x string) bool {
 	v := b.value(x)
-	if len(v.Dims) != 3 {
+	n := len(v.Dims)
+	if n == 3 && b.randomBool(30) {
+		return addBatchEinsum(b, x)
+	}
+	if n > 4 || b.magnitude(x) > 30 {
 		return false
 	}
+	labels := "abcdefgh"
+	left, right, result, k, work := labels[:n], "", "", 1, 1
+	var shape, dims []int
+	extents := slices.Concat(v.Dims, []int{b.randomInt(1, 6), b.randomInt(1, 6)})
+	for _, i := range b.rng.Perm(n + b.rng.IntN(3)) {
+		shared, kept := b.randomBool(60), b.randomBool(70)
+		if shared || i >= n {
+			right, shape = right+labels[i:i+1], append(shape, extents[i])
+		}
+		if kept {
+			result, dims = result+labels[i:i+1], append(dims, extents[i])
+		} else {
+			k *= extents[i]
+		}
+		work *= extents[i]
+	}
+	if right == "" || k > 256 || countElements(dims) > maxElements || countElements(shape) > maxElements || work > maxProducts {
+		return false
+	}
+	w := b.addWeights(k, shape...)
+	out := b.describeProductSum(v, w, k, append([]int{}, dims...))
+	if out.High > maxMagnitude {
+		return false
+	}
+	in := []string{x, w}
+	if b.randomBool(40) {
+		in, left, right = []string{w, x}, right, left
+	}
+	b.addNode("Einsum", in, out, textAttribute("equation", left+","+right+"->"+result))
+	return true
+}
+
+// addBatchEinsum adds Einsum of a batch of matrices x and a constant matrix, with one of several
+// spellings of the equation.
+func addBatchEinsum(b *builder, x string) bool {
+	v := b.value(x)
 	k, m := v.Dims[2], b.randomExtent(20)
 	shape, equation := []int{m, k}, pick(b, "bij,kj->bik", "bij,kj->bik", "bij, kj -> bik", "...j,kj->...k")
 	if b.randomBool(30) {
@@ -186,6 +227,10 @@ func addResize(b *builder, x string) bool {
 		if sized {
 			in[2] = empty
 		}
+	}
+	if sized && b.graph.Opset >= 11 && mode != "cubic" && b.randomBool(25) {
+		coordinates = "tf_crop_and_resize" // of a region with two borders at the ends of the axes
+		in[1] = b.addConstant(onnx.Float, []int{8}, []float64{0, 0, 0, pick(b, 0, 0.25), 1, 1, pick(b, 1, 0.75), 1})
 	}
 	a := []Attribute{textAttribute("mode", mode), textAttribute("coordinate_transformation_mode", coordinates)}
 	switch mode {

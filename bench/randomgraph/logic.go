@@ -126,6 +126,22 @@ func addIntOperator(b *builder, x string) bool {
 		b.addNode("Cast", []string{x}, Value{Type: onnx.Float, Dims: v.Dims, Low: v.Low, High: v.High, Exact: max(-v.Low, v.High) <= 16}, intAttribute("to", int(onnx.Float)))
 		return true
 	}
+	switch n := len(v.Dims); {
+	case n > 0 && b.graph.Opset >= 11 && b.randomBool(15):
+		pads := make([]int, 2*n)
+		pads[b.rng.IntN(2*n)] = b.randomInt(1, 3)
+		out := slices.Clone(v.Dims)
+		for i := range out {
+			out[i] += pads[i] + pads[n+i]
+		}
+		v.Low, v.High = min(0, v.Low), max(0, v.High)
+		b.addNode("Pad", []string{x, b.addInts(pads...)}, v.withDims(out...), textAttribute("mode", pick(b, "constant", "edge")))
+		return countElements(out) <= maxElements
+	case b.graph.Opset >= 10 && b.randomBool(20):
+		c := b.addConstant(v.Type, nil, []float64{float64(b.randomInt(2, 5))})
+		b.addNode("Mod", []string{x, c}, Value{Type: v.Type, Dims: v.Dims, Low: -5, High: 5, Exact: true}, intAttribute("fmod", b.rng.IntN(2)))
+		return true
+	}
 	dims := randomOperandDims(b, v.Dims)
 	out, ok := broadcastDims(v.Dims, dims)
 	if !ok {

@@ -190,10 +190,13 @@ func addConvTranspose(b *builder, x string) bool {
 	} else if c%2 == 0 && b.randomBool(15) {
 		group, out = 2, 2*b.randomInt(1, 9)
 	}
-	var kernel, stride, begin, end, more []int
+	var kernel, stride, dilation, begin, end, more []int
 	dims := []int{v.Dims[0], out}
 	for _, n := range v.Dims[2:] {
-		k, s := b.randomInt(1, 4), b.randomInt(1, 3)
+		k, s, dilated := b.randomInt(1, 4), b.randomInt(1, 3), 1
+		if b.randomBool(15) {
+			dilated = b.randomInt(2, 3)
+		}
 		p, q, extra := 0, 0, 0
 		if b.randomBool(40) {
 			p, q = b.rng.IntN(k), b.rng.IntN(k)
@@ -201,11 +204,12 @@ func addConvTranspose(b *builder, x string) bool {
 		if s > 1 && b.randomBool(40) {
 			extra = b.rng.IntN(s)
 		}
-		d := (n-1)*s + k - p - q + extra
+		d := (n-1)*s + (k-1)*dilated + 1 - p - q + extra
 		if d < 1 {
 			return false
 		}
-		kernel, stride, begin, end, more = append(kernel, k), append(stride, s), append(begin, p), append(end, q), append(more, extra)
+		kernel, stride, dilation = append(kernel, k), append(stride, s), append(dilation, dilated)
+		begin, end, more = append(begin, p), append(end, q), append(more, extra)
 		dims = append(dims, d)
 	}
 	k := c / group * countElements(kernel)
@@ -217,7 +221,7 @@ func addConvTranspose(b *builder, x string) bool {
 		in = append(in, b.addOffsets(out))
 	}
 	a := []Attribute{intsAttribute("kernel_shape", kernel...), intsAttribute("strides", stride...), intsAttribute("pads", slices.Concat(begin, end)...)}
-	a = append(a, intsAttribute("output_padding", more...), intAttribute("group", group))
+	a = append(a, intsAttribute("dilations", dilation...), intsAttribute("output_padding", more...), intAttribute("group", group))
 	b.addNode("ConvTranspose", in, b.describeProductSum(v, in[1], k, dims), a...)
 	return true
 }

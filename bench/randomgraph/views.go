@@ -263,6 +263,17 @@ func addSlice(b *builder, x string) bool {
 		if start > 0 && b.randomBool(20) {
 			start -= d
 		}
+		if b.randomBool(15) { // bounds outside the axis are clamped
+			switch {
+			case step > 0 && from == 0, step < 0 && to == 1:
+				start = -d - 2
+			case step < 0 && to == d:
+				start = d + 2
+			}
+			if step > 0 && to == d {
+				end = d + 3
+			}
+		}
 		dims[axis] = count
 		starts, ends, axes, steps = append(starts, start), append(ends, end), append(axes, b.maybeNegativeAxis(axis, n)), append(steps, step)
 	}

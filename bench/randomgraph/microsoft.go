@@ -1,0 +1,70 @@
+package randomgraph
+
+// addMicrosoftOperator adds an operator of the domain com.microsoft, as onnxruntime writes it when it
+// fuses nodes. It returns false if the operator does not fit x.
+func addMicrosoftOperator(b *builder, x string) bool {
+	v := b.value(x)
+	n := len(v.Dims)
+	if n == 0 || b.magnitude(x) > 60 {
+		return false
+	}
+	last := v.Dims[n-1]
+	activated := v.withRange(-2.5, max(0, v.High)+2)
+	op := pick(b, "FusedMatMul", "FusedMatMul", "QuickGelu", "FastGelu", "BiasGelu", "SkipLayerNormalization", "SkipSimplifiedLayerNormalization")
+	switch op {
+	case "FusedMatMul":
+		return addFusedMatMul(b, x)
+	case "QuickGelu":
+		b.addNode(op, []string{x}, activated, floatAttribute("alpha", pick(b, float32(1.702), 1, 0.5)))
+	case "FastGelu":
+		in := []string{x}
+		if b.randomBool(50) {
+			in = append(in, b.addOffsets(last))
+		}
+		b.addNode(op, in, activated)
+	case "BiasGelu":
+		b.addNode(op, []string{x, b.addOffsets(last)}, activated)
+	default:
+		if n != 3 || last < 4 {
+			return false
+		}
+		in := []string{x, b.addOffsets(v.Dims...), b.addScales(last)}
+		if op == "SkipLayerNormalization" && b.randomBool(60) {
+			in = append(in, b.addOffsets(last))
+		}
+		b.addNode(op, in, v.withRange(-20, 20), floatAttribute("epsilon", 0.0625))
+	}
+	b.graph.Nodes[len(b.graph.Nodes)-1].Domain = "com.microsoft"
+	return true
+}
+
+// addFusedMatMul adds FusedMatMul of x and constant weights, with either operand transposed and
+// often a factor.
+func addFusedMatMul(b *builder, x string) bool {
+	v := b.value(x)
+	n := len(v.Dims)
+	if n < 2 {
+		return false
+	}
+	transA, transB := b.rng.IntN(2), b.rng.IntN(2)
+	rows, k, columns := v.Dims[n-2], v.Dims[n-1], b.randomExtent(20)
+	if transA == 1 {
+		rows, k = k, rows
+	}
+	shape := []int{k, columns}
+	if transB == 1 {
+		shape = []int{columns, k}
+	}
+	dims := append(append([]int{}, v.Dims[:n-2]...), rows, columns)
+	if countElements(dims) > maxElements || countElements(dims)*k > maxProducts {
+		return false
+	}
+	w := b.addWeights(k, shape...)
+	out := b.describeProductSum(v, w, k, dims)
+	if out.High > maxMagnitude {
+		return false
+	}
+	b.addNode("FusedMatMul", []string{x, w}, out, intAttribute("transA", transA), intAttribute("transB", transB), floatAttribute("alpha", pick(b, float32(1), 0.5, -1)))
+	b.graph.Nodes[len(b.graph.Nodes)-1].Domain = "com.microsoft"
+	return true
+}
