@@ -11,10 +11,19 @@ import (
 func TestForms(t *testing.T) {
 	in := func(names ...string) []string { return names }
 	image, sequence, volume := ox.Input("x", 2, 4, 5, 6), ox.Input("x", 1, 3, 7), ox.Input("x", 1, 2, 3, 4, 3)
+	// A product of integers that fp16 does not hold, in a tensor p, and a node that reads it.
+	product := func(reader ox.Message) []ox.Message {
+		return []ox.Message{image, ox.Node("Abs", "a", in("x")), ox.Constant("c", nil, 100), ox.Node("Mul", "m", in("a", "c")), ox.Node("Floor", "f", in("m")), ox.Node("Cast", "u", in("f"), ox.Int("to", 2)),
+			ox.Whole("w", 3, 1, []int{6, 2}, 100, -90, 110, -95, 120, -80, 105, -85, 115, -75, 125, -100), ox.Node("MatMulInteger", "p", in("u", "w")), ox.Whole("k", 6, 4, []int{1}, 3), reader}
+	}
 	for _, tc := range []struct {
 		name  string
 		parts []ox.Message
 	}{
+		{"Div of an integer product", product(ox.Node("Div", "y", in("p", "k")))},
+		{"Abs of an integer product", product(ox.Node("Abs", "y", in("p")))},
+		{"Mul of an integer product", product(ox.Node("Mul", "y", in("k", "p")))},
+		{"Add of an integer product", product(ox.Node("Add", "y", in("p", "k")))},
 		{"Conv with computed weights and bias", []ox.Message{image, ox.Input("w", 6, 4, 3, 2), ox.Input("b", 6),
 			ox.Node("Conv", "y", in("x", "w", "b"), ox.List("strides", 2, 1), ox.List("dilations", 1, 2), ox.List("pads", 1, 0, 0, 1))}},
 		{"Conv with computed weights in groups", []ox.Message{image, ox.Input("w", 4, 2, 1, 3), ox.Node("Conv", "y", in("x", "w"), ox.Int("group", 2))}},

@@ -9,7 +9,8 @@ import (
 // settleScaledNode settles a node with an input that has a Scale, a power of two by which its
 // stored values must be multiplied. A node that only moves elements, such as a Reshape, passes the
 // Scale on to its result. A Mul multiplies its other input instead, and all other nodes multiply
-// the input first. The result is false if the node itself is still to be settled.
+// the input first. Nodes on integers multiply them as integers, which the host does, because fp16 may
+// not hold the product. The result is false if the node itself is still to be settled.
 func (s *settler) settleScaledNode(n *Node) (bool, error) {
 	at := slices.IndexFunc(n.In, func(v *graph.Value) bool { return v.Scale > 1 })
 	if at < 0 {
@@ -33,11 +34,16 @@ func (s *settler) settleScaledNode(n *Node) (bool, error) {
 				in[i] = &seen
 			}
 		}
-		k := at
-		if e.Op == "Mul" && len(in) == 2 && in[0] != in[1] {
+		k, factor := at, e.newNumber(by)
+		whole := scaled.Type != 0 && !scaled.Type.IsFloat() && e.Op != "Cast" && expansionOf(e.Op) == nil
+		if e.Op == "Mul" && len(in) == 2 && in[0] != in[1] && !whole {
 			k = 1 - at
 		}
-		larger, err := e.emit(nil, "Mul", nil, e.asFloat(in[k]), e.newNumber(by))
+		x := e.asFloat(in[k])
+		if whole {
+			x, factor = in[k], e.newConstant(&graph.Const{Type: scaled.Type, Numbers: []float64{by}})
+		}
+		larger, err := e.emit(nil, "Mul", nil, x, factor)
 		if err != nil {
 			return err
 		}
