@@ -129,7 +129,7 @@ func divisorsOf(n int) []int {
 }
 
 // addLengthNormalization adds LRN, LpNormalization, MeanVarianceNormalization, GroupNormalization or
-// GlobalLpPool of x. Those without an epsilon are added only for exact elements, because a small
+// GlobalLpPool of x. Operators without an epsilon are added only for exact elements, because a small
 // length or variance has no precise inverse. It returns false if x does not fit the operator.
 func addLengthNormalization(b *builder, x string) bool {
 	v := b.value(x)
@@ -138,7 +138,7 @@ func addLengthNormalization(b *builder, x string) bool {
 		return false
 	}
 	switch op := pick(b, "LRN", "LpNormalization", "MeanVarianceNormalization", "GroupNormalization", "GlobalLpPool"); op {
-	case "LRN": // onnxruntime takes images and odd sizes only
+	case "LRN": // onnxruntime accepts images and odd sizes only
 		if n != 4 {
 			return false
 		}

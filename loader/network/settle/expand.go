@@ -176,7 +176,7 @@ func (e *expansion) emitAll(out []*graph.Value, domain, op string, a attributes,
 		if !out[i].Given() {
 			out[i] = &graph.Value{Name: fmt.Sprintf("%s:%d", inner, i)}
 		} else {
-			base = inner // the tensor's own name is the start of those of e
+			base = inner // e uses the tensor's own name
 		}
 	}
 	n := &Node{Label: fmt.Sprintf("%s/%s%d", e.label, op, e.made), base: base, Node: &graph.Node{

@@ -28,7 +28,7 @@ func expandLpPool(e *expansion) error {
 	}
 	a := e.attrsWithout("p", "ceil_mode", "auto_pad")
 	a["count_include_pad"] = intAttr(1)
-	a["pads"] = intsAttr(slices.Concat(w.Before, w.After)...) // also those that ceil_mode adds count
+	a["pads"] = intsAttr(slices.Concat(w.Before, w.After)...) // elements that ceil_mode adds count too
 	sum := []step{{"AveragePool", a, nil}, {"Mul", nil, []*graph.Value{nil, e.newNumber(float64(graph.Elements(taps)))}}}
 	return e.emitPowerSum(p, sum...)
 }

@@ -215,7 +215,7 @@ func repeatedLabel(term string) int {
 	return -1
 }
 
-// expandEinsum rewrites an einsum for which isComposedEinsum is true. It first takes the diagonals of
+// expandEinsum rewrites an einsum for which isComposedEinsum is true. It first emits the diagonals of
 // inputs whose terms repeat a label, and then multiplies two inputs after the other.
 func expandEinsum(e *expansion) error {
 	terms, right, err := ops.EinsumTerms(e.Node)

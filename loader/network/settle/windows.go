@@ -40,7 +40,7 @@ func operandExpansion(n *graph.Node) func(e *expansion) error {
 }
 
 // maxComputedTaps is the largest number of taps of a convolution whose weights are computed, because
-// each tap takes a slice of the input.
+// each tap needs a slice of the input.
 const maxComputedTaps = 128
 
 // expandConv rewrites a convolution whose bias or weights are computed. A computed bias is added by
@@ -226,7 +226,7 @@ func (e *expansion) emitZerosBetween(x *graph.Value, axis, step int) (*graph.Val
 }
 
 // emitReversedWeights emits nodes that turn the weights of a transposed convolution, in input 1 with
-// shape f, into those of a convolution: it exchanges the input and output channels of each group and
+// shape f, into the weights of a convolution: it exchanges the input and output channels of each group and
 // reverses the spatial axes.
 func (e *expansion) emitReversedWeights(f []int, groups int) (*graph.Value, error) {
 	rank := len(f) - 2

@@ -178,7 +178,7 @@ func upsampleEmitter(mode string) func(x *operation) {
 }
 
 // coordinateModes maps sampling modes to ONNX's coordinate transformation modes. ALIGN_CORNERS is
-// like STRICT_ALIGN_CORNERS, but takes a single element from the center, as the mode of regions does.
+// like STRICT_ALIGN_CORNERS, but computes a single element from the center, as the mode of regions does.
 var coordinateModes = map[string]string{
 	"DEFAULT": "asymmetric", "STRICT_ALIGN_CORNERS": "align_corners", "ALIGN_CORNERS": "tf_crop_and_resize", "UNALIGN_CORNERS": "half_pixel",
 }
