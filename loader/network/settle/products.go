@@ -216,7 +216,7 @@ func repeatedLabel(term string) int {
 }
 
 // expandEinsum rewrites an einsum for which isComposedEinsum is true. It first emits the diagonals of
-// inputs whose terms repeat a label, and then multiplies two inputs after the other.
+// inputs whose terms repeat a label, and then multiplies the inputs two at a time.
 func expandEinsum(e *expansion) error {
 	terms, right, err := ops.EinsumTerms(e.Node)
 	if err != nil {

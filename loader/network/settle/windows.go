@@ -43,6 +43,10 @@ func operandExpansion(n *graph.Node) func(e *expansion) error {
 // each tap needs a slice of the input.
 const maxComputedTaps = 128
 
+// tapBytes is what the nodes and layers of a tap may use of the memory for constants, so that a small
+// file cannot have many taps.
+const tapBytes = 1 << 13
+
 // expandConv rewrites a convolution whose bias or weights are computed. A computed bias is added by
 // an Add. For computed weights, the elements under each tap of the window become rows of a matrix,
 // which the weights multiply.
@@ -68,6 +72,9 @@ func expandConv(e *expansion) error {
 	taps, groups, places := graph.Elements(f[2:]), e.Int("group", 1), graph.Elements(w.Out)
 	if taps > maxComputedTaps {
 		return fmt.Errorf("weights are computed, and the window has %d taps; want at most %d", taps, maxComputedTaps)
+	}
+	if err := e.budget.Spend(tapBytes, taps); err != nil {
+		return err
 	}
 	x, err := e.emitPadding(e.input(0), w.Before, w.After)
 	if err != nil {
