@@ -294,8 +294,10 @@ func isIndependentAlong(n *graph.Node, i, axis, rank int) bool {
 	case "Gemm":
 		return i == 0 && axis == 0 && n.Int("transA", 0) == 0
 	case "Conv", "ConvTranspose", "MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool", "BatchNormalization",
-		"InstanceNormalization", "Resize", "Upsample", "DepthToSpace", "SpaceToDepth":
+		"InstanceNormalization", "DepthToSpace", "SpaceToDepth":
 		return i == 0 && axis == 0
+	case "Resize", "Upsample":
+		return i == 0 && axis == 0 && keepsFirstAxis(n)
 	case "LayerNormalization":
 		first, err := Axis(rank, n.Int("axis", -1))
 		return err == nil && i == 0 && axis < first
@@ -304,4 +306,15 @@ func isIndependentAlong(n *graph.Node, i, axis, rank int) bool {
 		return err == nil && n.Opset >= 13 && axis != along
 	}
 	return false
+}
+
+// keepsFirstAxis reports whether a Resize or Upsample leaves axis 0 as it is for any size of it.
+func keepsFirstAxis(n *graph.Node) bool {
+	d := n.In[0].Dims
+	scales, _, err := Scales(n, d)
+	if err != nil || scales[0] != 1 || n.Text("coordinate_transformation_mode", "") == "tf_crop_and_resize" {
+		return false
+	}
+	axes, given, _ := n.List("axes", -1)
+	return !n.Given(3) || given && !slices.Contains(axes, 0) && !slices.Contains(axes, -len(d))
 }

@@ -120,3 +120,18 @@ func TestDynamic(t *testing.T) {
 		}
 	}
 }
+
+// TestResizedRowsAreNotIndependent checks that a Resize of the axis whose size varies is not computed
+// with its largest size.
+func TestResizedRowsAreNotIndependent(t *testing.T) {
+	for _, dims := range [][]int{{4, 6}, {4}} {
+		sizes := []float64{9}
+		for _, d := range dims[1:] {
+			sizes = append(sizes, float64(d))
+		}
+		n := newNode("Resize", 1, nil, newDynamicTensor(dims...), newOmittedInput(), newOmittedInput(), newList(sizes...))
+		if IsRowwise(n) {
+			t.Errorf("Resize of up to %v to %v computes rows independently", dims, sizes)
+		}
+	}
+}
