@@ -56,7 +56,7 @@ func ReadYAML(data []byte) (*list.Builder, error) {
 	if len(doc.Content) != 1 {
 		return nil, &list.FormatError{Line: 1, What: "document has no content; want a network"}
 	}
-	r := &yamlReader{Builder: list.NewBuilder(), read: map[string]bool{}}
+	r := &yamlReader{Builder: list.NewBuilder(), read: map[string]bool{}, elements: map[string]*elementSize{}}
 	if err := r.readNetwork(doc.Content[0]); err != nil {
 		return nil, err
 	}
@@ -80,6 +80,42 @@ type yamlReader struct {
 	outputs []string
 	made    []string        // names of layers and reshapes, in order
 	read    map[string]bool // names of tensors that some layer reads
+	// elements holds the size of a tensor's elements in bits, and what decided it. A view of a
+	// tensor shares its value.
+	elements map[string]*elementSize
+}
+
+// An elementSize is the size of the elements of a tensor in bits, which the first layer that writes
+// or reads the tensor determines. It is 0 if there is no such layer yet.
+type elementSize struct {
+	bits  int
+	layer string
+}
+
+// setElementSize records the size of the elements that a layer reads or writes. It returns an error
+// if another layer reads or writes them with another size, because no layer converts them.
+func (r *yamlReader) setElementSize(tensor, layer string, bits int) error {
+	e := r.elements[tensor]
+	if e == nil {
+		e = &elementSize{}
+		r.elements[tensor] = e
+	}
+	if e.bits == 0 {
+		e.bits, e.layer = bits, layer
+	}
+	if e.bits != bits {
+		return fmt.Errorf("from: found %q with %d-bit elements, as layer %s has it; want %d-bit elements", tensor, e.bits, e.layer, bits)
+	}
+	return nil
+}
+
+// elementBits returns the size in bits of the elements that a layer with the given operation reads
+// and writes.
+func elementBits(op layer.Op) int {
+	if op == layer.LogicalNot {
+		return 8
+	}
+	return 16
 }
 
 // setResults sets the outputs of the network, with the names and shapes of the file: the listed
@@ -308,6 +344,13 @@ func (r *yamlReader) readLayer(i int, n *yaml.Node) error {
 	if err != nil {
 		return toLayerError(n, l.Name, err)
 	}
+	bits := elementBits(built.Lower.Op)
+	for _, name := range l.Inputs {
+		if err := r.setElementSize(name, l.Name, bits); err != nil {
+			return errorAt(n, "layer %s: %v", l.Name, err)
+		}
+	}
+	r.elements[l.Name] = &elementSize{bits, l.Name}
 	if keepsElementOrder(&built.Lower) {
 		return r.Reshape(l.Name, l.Inputs[0], built.Out)
 	}
@@ -358,6 +401,10 @@ func (r *yamlReader) addReshape(n *yaml.Node, l *list.Layer, values map[string]s
 		err = fmt.Errorf("from: found %d tensors, want 1", len(l.Inputs))
 	}
 	if err == nil {
+		if r.elements[l.Inputs[0]] == nil {
+			r.elements[l.Inputs[0]] = &elementSize{}
+		}
+		r.elements[l.Name] = r.elements[l.Inputs[0]]
 		err = r.Reshape(l.Name, l.Inputs[0], s)
 	}
 	if err != nil {

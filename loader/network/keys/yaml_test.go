@@ -24,6 +24,8 @@ func TestYAMLErrors(t *testing.T) {
 		{"inputs: {x: {c: 1}}\nlayers:\n- {op: conv, cout: 1, rate: 2}", "line 3: layer conv0: conv: rate: unknown key; conv has keys cout k kh kw stride sy sx pad dilation groups bias act besides name, op and from"},
 		{"inputs: {x: {c: 4}, y: {c: 4}}\nlayers:\n- {op: concat, from: [x, y], axis: 1}", "line 3: layer concat0: concat: axis: unknown key; concat has no keys besides name, op and from"},
 		{"inputs: {x: {c: 0}}\nlayers:\n- {op: relu}", `line 1: input x: input: c: found "0", want an integer from 1 to 16777216; input has keys n c h w`},
+		{"inputs: {x: {w: 64}}\nlayers:\n- {op: logical_not, name: a}\n- {op: relu}", `line 4: layer relu1: from: found "a" with 8-bit elements, as layer a has it; want 16-bit elements`},
+		{"inputs: {x: {w: 64}}\nlayers:\n- {op: relu, name: a, from: x}\n- {op: reshape, name: v, from: x, h: 8, w: 8}\n- {op: logical_not, from: v}", `line 5: layer logical_not2: from: found "v" with 16-bit elements, as layer a has it; want 8-bit elements`},
 		{"inputs: {x: {c: 1}}\nlayers:\n- {op: relu, from: y}", `line 3: layer relu0: from: found "y", want an earlier layer or input`},
 		{"inputs: {x: {c: 1}}\nlayers:\n- {op: relu}\n- {name: relu0, op: relu}", `line 4: name "relu0" is already in use`},
 		{"inputs: {x: {c: 4}}\nlayers:\n- {op: reshape, c: 3}", "line 3: layer reshape0: cannot reshape 1x4x1x1 with 4 elements to 1x3x1x1 with 3"},
