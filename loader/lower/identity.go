@@ -109,7 +109,7 @@ func lowerIdentityProduct(n int) ([]*task.Task, []byte) {
 	prep := task.NewTranspose(in)
 	tile := place.Packed(out)
 	prep.LoadSource1(x, place.TransposeSource(1, n).Rebase(tile.Row), false)
-	kept := prep.KeepDescribedResult(tile, tile.Row, staged)
+	kept := prep.KeepDescribedResult(tile, staged)
 
 	t := task.MAC{Op: regs.MultiplyAccumulate, In: out, Out: out, Window: task.Pointwise, Transpose: true}.Task()
 	t.ReadDescribedTile(kept, kept.At, staged)

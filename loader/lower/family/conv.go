@@ -102,7 +102,6 @@ func convolveBatchElement(o *Output, c *coeff.Convolution, packed kernels, share
 			t.ReadTile(loaded, at)
 		} else {
 			loaded = t.LoadSource1(from, at, shared)
-			loaded.Bytes = at.Row * rows
 		}
 		to := y
 		to.Base += s.Group*y.Group + s.First*y.Plane

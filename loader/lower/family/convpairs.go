@@ -54,7 +54,7 @@ func convolveOutputPairs(o *Output, c *coeff.Convolution, packed kernels, x, y p
 	t := newMACTask(l, task.MAC{In: in, Out: steps, Window: &l.Window, PerChannel: true, Pixels: pairedPixels})
 	attachKernel(o, packed, t, coeff.Share{Group: 0, Groups: 1, First: 0, Channels: l.Cout}, pairedPixels, c.PackPairs)
 	t.LoadSource1(x, source, false)
-	kept := t.KeepResult(result, result.Row)
+	kept := t.KeepResult(result)
 	o.add(t)
 
 	row := in

@@ -159,7 +159,6 @@ func convolveTransposed(o *Output, j job, x, y place.Memory) error {
 				t.ReadTile(loaded, at)
 			} else {
 				loaded = t.LoadSource1(x.BatchElement(n), at, len(shares) > 1)
-				loaded.Bytes = at.Row * src.Height
 			}
 			to := y.BatchElement(n)
 			to.Base += s.First * layer.ElementBytes

@@ -205,7 +205,7 @@ func combineBroadcast(o *Output, j job, in regs.Shape, s layer.Shape, x, y, z pl
 	if err := checkRowsFit(j.layer, small, s.H); err != nil {
 		return err
 	}
-	kept := prep.KeepResult(at, bytes)
+	kept := prep.KeepResult(at)
 	prep.LoadSource1(z, prep.SourceTile().Rebase(layer.RoundUp(bytes, 64)), false)
 	op := pass.Elementwise(j.layer, in)
 	if j.layer.Op == layer.RealDiv {
@@ -286,7 +286,7 @@ func lowerChannelConstants(o *Output, j job, in regs.Shape, x place.Memory) erro
 	rows := regs.Shape{Groups: 1, Channels: 1, Height: 2, Width: l.In.C}
 	prep := task.NewCopy(rows)
 	at := place.ResultTile(rows)
-	kept := prep.KeepResult(at, 2*at.Row)
+	kept := prep.KeepResult(at)
 	from := place.Surface(regs.BARWeights, layer.Shape{N: 1, C: 1, H: 2, W: l.In.C})
 	from.Base = base
 	prep.LoadSource1(from, prep.SourceTile().Rebase(2*at.Row), false)

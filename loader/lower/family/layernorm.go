@@ -166,7 +166,7 @@ func normalize(o *Output, l *layer.Layer, in, out place.View) error {
 		return err
 	}
 	tile := mean.LoadSource1(in.M, at, true)
-	means := mean.KeepResult(stats, stats.Row)
+	means := mean.KeepResult(stats)
 	o.add(mean)
 
 	r := newDeviationPass(l, s)
@@ -175,7 +175,7 @@ func normalize(o *Output, l *layer.Layer, in, out place.View) error {
 	deviation := r.Task()
 	deviation.ReadTile(means, stats)
 	deviation.ReadSecondTile(tile, at)
-	deviations := deviation.KeepResult(stats.Rebase(stats.Row), stats.Row)
+	deviations := deviation.KeepResult(stats.Rebase(stats.Row))
 	o.add(deviation)
 
 	whole := l.Axes == layer.AxisC|layer.AxisH|layer.AxisW
@@ -219,7 +219,7 @@ func normalizeAllValues(o *Output, l *layer.Layer, in, out place.View) error {
 		mean.SetPatch(task.OnePatchPerTile)
 	}
 	tile := mean.LoadSource1(turned.M, at, true)
-	means := mean.KeepResult(stats, stats.Row)
+	means := mean.KeepResult(stats)
 	o.add(mean)
 
 	r := newDeviationPass(l, s)
@@ -228,7 +228,7 @@ func normalizeAllValues(o *Output, l *layer.Layer, in, out place.View) error {
 	deviation := r.Task()
 	deviation.ReadTile(means, stats)
 	deviation.ReadSecondTile(tile, at)
-	deviations := deviation.KeepResult(stats.Rebase(stats.Row), stats.Row)
+	deviations := deviation.KeepResult(stats.Rebase(stats.Row))
 	o.add(deviation)
 
 	normal.LoadSource1(in.M, again, false)
@@ -264,7 +264,7 @@ func normalizeRowParts(o *Output, l *layer.Layer, in, out place.View) error {
 		t := newMeanPass(l, parts[i].S, i < len(parts)-1, true).Task()
 		at := t.PlanarTile().Rebase(base)
 		t.LoadSource1(parts[i].M, at, false)
-		means[i] = t.KeepResult(stats.Rebase(offset(i)), parts[i].S.Channels*place.UnitBytes)
+		means[i] = t.KeepResult(stats.Rebase(offset(i)))
 		o.add(t)
 	}
 	var last *task.Tile
@@ -275,7 +275,7 @@ func normalizeRowParts(o *Output, l *layer.Layer, in, out place.View) error {
 		at := t.PlanarTile().Rebase(base)
 		t.ReadTile(means[i], stats.Rebase(offset(i)))
 		t.LoadOnlySource2(parts[i].M, at, 0)
-		last = t.KeepResult(stats.Rebase(stats.Row+offset(i)), parts[i].S.Channels*place.UnitBytes)
+		last = t.KeepResult(stats.Rebase(stats.Row + offset(i)))
 		o.add(t)
 	}
 	normal.LoadSource1(v.M, all, false)
@@ -299,12 +299,12 @@ func normalizePixel(o *Output, l *layer.Layer, in, out place.View) error {
 		return err
 	}
 	turn.LoadSource1(in.M, from, false)
-	kept := turn.KeepResult(at, at.Row)
+	kept := turn.KeepResult(at)
 	o.add(turn)
 
 	mean := newMeanPass(l, row, true, true).Task()
 	mean.ReadTile(kept, at)
-	means := mean.KeepResult(stats, stats.Row)
+	means := mean.KeepResult(stats)
 	o.add(mean)
 
 	r := newDeviationPass(l, row)
@@ -312,13 +312,13 @@ func normalizePixel(o *Output, l *layer.Layer, in, out place.View) error {
 	deviation := r.Task()
 	deviation.ReadTile(means, stats)
 	deviation.ReadSecondTile(kept, at)
-	deviations := deviation.KeepResult(stats.Rebase(stats.Row), stats.Row)
+	deviations := deviation.KeepResult(stats.Rebase(stats.Row))
 	o.add(deviation)
 
 	normal := newAffinePass(row, task.SourceView{Transposed: true}, true).Task()
 	normal.ReadTile(kept, at)
 	normal.ReadSecondTile(deviations, stats)
-	values := normal.KeepResult(at, at.Row)
+	values := normal.KeepResult(at)
 	o.add(normal)
 
 	back := task.Planar{Form: regs.FormConstant, In: s, First: task.SourceView{Transposed: true}, Previous: true}.Task()
@@ -359,7 +359,7 @@ func normalizeRows(o *Output, l *layer.Layer, in, out place.View) error {
 		return err
 	}
 	copied.LoadSource1(in.M, from, false)
-	x := copied.KeepResult(at.Rebase(bytes), bytes)
+	x := copied.KeepResult(at.Rebase(bytes))
 	o.add(copied)
 
 	asRows := func(base int) place.Layout {
@@ -367,7 +367,7 @@ func normalizeRows(o *Output, l *layer.Layer, in, out place.View) error {
 	}
 	reduce := func(t *task.Task, from *task.Tile, base, to int) *task.Tile {
 		t.ReadTileGroups(from, asRows(base))
-		reduced := t.KeepResultGroups(stats.Rebase(to), stats.Row)
+		reduced := t.KeepResultGroups(stats.Rebase(to))
 		o.add(t)
 		return reduced
 	}
@@ -378,7 +378,7 @@ func normalizeRows(o *Output, l *layer.Layer, in, out place.View) error {
 	sub := newSubtraction(s, task.W.If(s.Width > 1))
 	sub.ReadTile(x, x.At)
 	sub.ReadSecondTile(means, flat.Rebase(2*bytes))
-	differences := sub.KeepResult(at, bytes)
+	differences := sub.KeepResult(at)
 	o.add(sub)
 
 	deviations := reduce(newRootSquarePass(l, rows).Task(), differences, 0, bytes)
@@ -413,7 +413,7 @@ func normalizeChannels(o *Output, l *layer.Layer, in, out place.View) error {
 		return err
 	}
 	x := first.LoadSource1(in.M, source, true)
-	turned := first.KeepResult(transposed.Rebase(one), turnedBytes)
+	turned := first.KeepResult(transposed.Rebase(one))
 	o.add(first)
 
 	reduce := func(r task.Planar, from *task.Tile) *task.Tile {
@@ -422,7 +422,7 @@ func normalizeChannels(o *Output, l *layer.Layer, in, out place.View) error {
 		rows := from.At
 		rows.Row, rows.Group = rows.Depth, from.At.Row
 		t.ReadTileGroups(from, rows)
-		reduced := t.KeepResultGroups(stats, statBytes)
+		reduced := t.KeepResultGroups(stats)
 		o.add(t)
 		return reduced
 	}
@@ -433,14 +433,14 @@ func normalizeChannels(o *Output, l *layer.Layer, in, out place.View) error {
 	sub.SetPatch(task.LinkedPatch(task.LinkedPatchLog2(s)))
 	sub.ReadTile(x, source)
 	sub.ReadSecondTile(means, flat)
-	differences := sub.KeepResult(at.Rebase(one), at.Row*s.Height)
+	differences := sub.KeepResult(at.Rebase(one))
 	o.add(sub)
 
 	second := task.NewTranspose(s)
 	second.SetPatch(task.FixedPatch(task.LinkedPatchLog2(s)))
 	second.MarkPlanarNeighbours(false, true) // the bits of the planar tasks on both sides count this one in the one program seen
 	second.ReadTile(differences, at.Rebase(one))
-	again := second.KeepResult(transposed.Rebase(two), turnedBytes)
+	again := second.KeepResult(transposed.Rebase(two))
 	o.add(second)
 
 	deviations := reduce(newRootSquarePass(l, rows), again)

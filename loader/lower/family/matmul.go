@@ -184,7 +184,7 @@ func multiplyRows(o *Output, j job, packed kernels, m, k, n int, src, dst place.
 
 	prep := task.NewTranspose(before)
 	prep.LoadSource1(src, place.TransposeSource(m, k).Rebase(after.Row), false)
-	kept := prep.KeepDescribedResult(after, after.Row, staged)
+	kept := prep.KeepDescribedResult(after, staged)
 	o.add(prep)
 
 	shares := []coeff.Share{{Group: 0, Groups: 1, First: 0, Channels: n}}

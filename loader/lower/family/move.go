@@ -190,7 +190,7 @@ func copyFromColumn(o *Output, l *layer.Layer, in, out place.View, columns int) 
 		return err
 	}
 	prep.LoadSource1(in.M, from.Rebase(bytes), false)
-	kept := prep.KeepResult(transposed, bytes)
+	kept := prep.KeepResult(transposed)
 	o.add(prep)
 
 	back := task.NewTranspose(regs.Shape{Groups: 1, Channels: s.Width - columns, Height: s.Height, Width: s.Channels})
@@ -268,7 +268,7 @@ func broadcastView(o *Output, l *layer.Layer, in, out place.View) error {
 		return err
 	}
 	// The source stays in L2 if the task reads it repeatedly, as in the one program seen.
-	t.LoadSource1(in.M, at, along != 0).Bytes = bytes
+	t.LoadSource1(in.M, at, along != 0)
 	t.StageResult(out.M, result.Rebase(bytes))
 	o.add(t)
 	return nil

@@ -48,7 +48,7 @@ func lowerPow(o *Output, j job) error {
 	for n := range s.N {
 		exponent := task.NewCopy(one)
 		exponent.LoadSource1(z.BatchElement(n), at.Rebase(bytes), false)
-		even := exponent.KeepResult(half, bytes)
+		even := exponent.KeepResult(half)
 		o.add(exponent)
 
 		logarithm := task.NewCopy(one)
@@ -56,7 +56,7 @@ func lowerPow(o *Output, j job) error {
 		if err := setTable(o, l, logarithm, w.Table); err != nil {
 			return err
 		}
-		odd := logarithm.KeepResult(half.Rebase(both.Channel), bytes-both.Channel)
+		odd := logarithm.KeepResult(half.Rebase(both.Channel))
 		o.add(logarithm)
 
 		t := task.NewChannelProduct(one)

@@ -218,9 +218,9 @@ func sumPixels(o *Output, l *layer.Layer, in, out place.View) error {
 	staged := o.allocateMatrix(s.Width, s.Channels, s.Height == 1)
 	var kept *task.Tile
 	if s.Height == 1 {
-		kept = prep.KeepDescribedResult(transposed, bytes, staged)
+		kept = prep.KeepDescribedResult(transposed, staged)
 	} else {
-		kept = prep.KeepResult(transposed, bytes)
+		kept = prep.KeepResult(transposed)
 	}
 	o.add(prep)
 
@@ -292,13 +292,13 @@ func reduceRows(o *Output, l *layer.Layer, in, out place.View) error {
 		return err
 	}
 	prep.LoadSource1(v.M, from.Rebase(bytes), false)
-	kept := prep.KeepResult(transposed, bytes)
+	kept := prep.KeepResult(transposed)
 	o.add(prep)
 
 	t := newReductionPass(l, regs.Shape{Groups: s.Width, Channels: s.Height, Height: 1, Width: s.Channels}).Task()
 	at := place.Layout{Channel: transposed.Row, Row: transposed.Depth, Depth: transposed.Depth, Group: transposed.Channel}
 	t.ReadTileGroups(kept, at)
-	reduced := t.KeepResultGroups(means, means.Row)
+	reduced := t.KeepResultGroups(means)
 	o.add(t)
 
 	back := task.NewTranspose(regs.Shape{Groups: 1, Channels: s.Width, Height: s.Height, Width: 1})

@@ -194,7 +194,7 @@ func lowerSoftmaxChannels(o *Output, j job, in, out place.View, s regs.Shape) er
 	top := task.NewChannelMaximum(v)
 	top.SetPatch(task.KeptPatch(v))
 	x := top.LoadSource1(in.M, source, true)
-	largest := top.KeepResult(single, singles)
+	largest := top.KeepResult(single)
 	o.add(top)
 
 	difference := newDifferencePass(v, task.SourceView{Repeat: task.C}, false)
@@ -207,11 +207,11 @@ func lowerSoftmaxChannels(o *Output, j job, in, out place.View, s regs.Shape) er
 		exp = addPixelPowerTask(o, j, sub, v.Channels, diffs)
 	} else {
 		sub.SetPatch(task.LinkedPatch(task.LinkedPatchLog2(v)))
-		differences := sub.KeepResult(exps, bytes)
+		differences := sub.KeepResult(exps)
 		o.add(sub)
 		exp = addPowerTask(o, j, v, differences, exps)
 	}
-	powers := exp.KeepResult(exps, bytes)
+	powers := exp.KeepResult(exps)
 	reciprocals := addReciprocalSum(o, j, v, powers, single, pixel)
 
 	along, second := task.C, exps
@@ -235,7 +235,7 @@ func lowerSoftmaxChannels(o *Output, j job, in, out place.View, s regs.Shape) er
 func addPixelPowerTask(o *Output, j job, sub *task.Task, channels int, layout place.Layout) *task.Task {
 	row := o.allocateMatrix(1, channels, true)
 	row.Row = row.Depth
-	differences := sub.KeepDescribedResult(layout, layout.Row, row)
+	differences := sub.KeepDescribedResult(layout, row)
 	o.add(sub)
 	exp := task.NewTranspose(regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: channels})
 	exp.SetPatch(task.FixedPatch(0)) // the preference for few pixels applies to DMA sources only
@@ -258,7 +258,7 @@ func addReciprocalSum(o *Output, j job, s regs.Shape, from *task.Tile, to place.
 	}
 	t.ReadTile(from, from.At)
 	t.SetTable(o.Constants.PlaceTable(j.weights.Reciprocal, t.TableLanes()), j.weights.Reciprocal)
-	reciprocals := t.KeepResult(to, to.Row*s.Height)
+	reciprocals := t.KeepResult(to)
 	o.add(t)
 	return reciprocals
 }
@@ -278,9 +278,9 @@ func lowerSoftmaxOneChannel(o *Output, j job, in, out place.View) error {
 	at := sub.PlanarTile()
 	sub.LoadSource1(in.M, at.Rebase(bytes), false)
 	sub.LoadSource2(in.M, at.Rebase(bytes+place.SecondBase(at.Row*s.Height)))
-	differences := sub.KeepResult(exps, bytes)
+	differences := sub.KeepResult(exps)
 	o.add(sub)
-	powers := addPowerTask(o, j, s, differences, exps).KeepResult(exps, bytes)
+	powers := addPowerTask(o, j, s, differences, exps).KeepResult(exps)
 	reciprocals := addReciprocalSum(o, j, s, powers, exps.Rebase(bytes), false)
 	mul := newQuotientPass(s, task.SourceView{Repeat: task.C}, false).Task()
 	mul.ReadTile(reciprocals, reciprocals.At)
@@ -301,7 +301,7 @@ func lowerSoftmaxRow(o *Output, j job, in, out place.View) error {
 	top := task.Planar{Form: regs.FormReduction, In: s, Op: task.Largest, Transposed: many, Next: true}.Task()
 	source := top.KeptTile().Rebase(end)
 	x := top.LoadSource1(in.M, source, true)
-	largest := top.KeepResult(single, single.Row)
+	largest := top.KeepResult(single)
 	o.add(top)
 
 	row := task.SourceView{Repeat: task.W.If(s.Width > 1), Transposed: many}
@@ -309,13 +309,13 @@ func lowerSoftmaxRow(o *Output, j job, in, out place.View) error {
 	sub.SetPatch(task.LinkedPatch(task.LinkedPatchLog2(s)))
 	sub.ReadTile(x, source)
 	sub.ReadSecondTile(largest, single)
-	differences := sub.KeepResult(exps, exps.Row)
+	differences := sub.KeepResult(exps)
 	o.add(sub)
-	powers := addPowerTask(o, j, s, differences, exps).KeepResult(exps, exps.Row)
+	powers := addPowerTask(o, j, s, differences, exps).KeepResult(exps)
 
 	sum := task.Planar{Form: regs.FormReduction, In: s, Reciprocal: true, Transposed: many, Next: true}.Task()
 	sum.ReadTile(powers, exps)
-	reciprocals := sum.KeepResult(single, single.Row)
+	reciprocals := sum.KeepResult(single)
 	o.add(sum)
 
 	mul := newQuotientPass(s, row, true).Task()
@@ -362,7 +362,7 @@ func lowerSoftmaxRows(o *Output, j job, in, out place.View) error {
 	maxima := differencesAt + exps.Row*s.Height
 	from := copied.SourceTile().Rebase(bytes)
 	copied.LoadSource1(in.M, from, false)
-	x := copied.KeepResult(held, bytes)
+	x := copied.KeepResult(held)
 	o.add(copied)
 
 	tiles := rowTiles{s, held, stats}
@@ -372,9 +372,9 @@ func lowerSoftmaxRows(o *Output, j job, in, out place.View) error {
 	sub.SetPatch(task.LinkedPatch(task.LinkedPatchLog2(s)))
 	sub.ReadTile(x, held)
 	sub.ReadSecondTile(largest, flat.Rebase(maxima))
-	differences := sub.KeepResult(exps.Rebase(differencesAt), exps.Row*s.Height)
+	differences := sub.KeepResult(exps.Rebase(differencesAt))
 	o.add(sub)
-	powers := addPowerTask(o, j, s, differences, exps).KeepResult(held.Rebase(powersAt), bytes)
+	powers := addPowerTask(o, j, s, differences, exps).KeepResult(held.Rebase(powersAt))
 	reciprocals := tiles.reduce(o, powers, powersAt, 0, task.Planar{Reciprocal: true})
 
 	mul := newQuotientPass(s, row, true).Task()
@@ -418,7 +418,7 @@ func (w rowTiles) reduce(o *Output, from *task.Tile, base, to int, r task.Planar
 			t.SetPatch(task.FoldedPatch)
 		}
 		t.ReadTileGroups(from, at)
-		last = t.KeepResultGroups(result, w.stats.Row)
+		last = t.KeepResultGroups(result)
 		o.add(t)
 	}
 	last.At = w.stats.Rebase(to)

@@ -44,7 +44,7 @@ func tryLowerSoftmaxRing(o *Output, j job, in, out place.View) bool {
 		t.Continues = continues
 		t.LoadSource1(rows.M, t.PackedPlanarTile().Rebase(stats.Row), false)
 		t.SetInterleave(side)
-		reduced := t.KeepResultGroups(stats, stats.Row)
+		reduced := t.KeepResultGroups(stats)
 		o.add(t)
 		return reduced
 	}
@@ -55,7 +55,7 @@ func tryLowerSoftmaxRing(o *Output, j job, in, out place.View) bool {
 	sub.SetPatch(task.PlanarPatch(task.RingLog2, task.RingLog2))
 	sub.LoadSource1(in.M, source, false)
 	sub.ReadSecondTile(largest, flat)
-	shared := sub.KeepResultInRing(ring, ring.Row*s.Height)
+	shared := sub.KeepResultInRing(ring)
 	o.add(sub)
 
 	exp := task.NewCopy(s)

@@ -43,7 +43,7 @@ func lowerStreamedSoftmax(o *Output, j job, in, out place.View) error {
 		r.Form, r.In, r.Next = regs.FormReduction, rows.S, true
 		t := r.Task()
 		t.LoadSource1(rows.M, t.SkewedPlanarTile().Rebase(stats.Row), false)
-		reduced := t.KeepResultGroups(stats, stats.Row)
+		reduced := t.KeepResultGroups(stats)
 		o.add(t)
 		return reduced
 	}

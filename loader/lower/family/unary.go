@@ -209,7 +209,7 @@ func addTaskPair(o *Output, j job, first func(regs.Shape) (*task.Task, error), s
 		at := place.ResultTile(in.S)
 		bytes := at.Row * in.S.Height
 		t.LoadSource1(in.M, t.SourceTile().Rebase(layer.RoundUp(bytes, 64)), false)
-		kept := t.KeepResult(at, bytes)
+		kept := t.KeepResult(at)
 		o.add(t)
 		u := second(in.S, t)
 		u.ReadTile(kept, at)

@@ -110,7 +110,6 @@ func (c *chain) loadPart(t *task.Task, x *value, p part, src place.Layout, tile 
 		return tile
 	}
 	loaded := t.LoadSource1(m, src, true)
-	loaded.Bytes = p.n * src.Channel
 	c.fixups = append(c.fixups, fixup{t, task.Operand1, tile.extent, loaded})
 	tile.extent.Last = max(tile.extent.Last, c.taskIndex())
 	return tile

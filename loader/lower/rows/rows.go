@@ -111,7 +111,6 @@ func (c *chain) newStreamExtent(bytes int) *place.Extent {
 func (c *chain) loadFirst(t *task.Task, m place.Memory, layout place.Layout, keep bool) *heldTile {
 	tl := t.LoadSource1(m, layout, keep)
 	bytes := max(layout.Row*t.InShape().Height, layout.Base+layout.Channel*t.InShape().Channels)
-	tl.Bytes = bytes
 	e := c.newStreamExtent(bytes)
 	c.fixups = append(c.fixups, fixup{t, task.Operand1, e, tl})
 	return &heldTile{extent: e, at: layout, pitch: layout.Channel, tile: tl, source: true}
@@ -149,7 +148,7 @@ func (c *chain) holdResult(t *task.Task, layout place.Layout, bytes int, e *plac
 		e = c.newExtent(bytes)
 	}
 	e.Last = max(e.Last, c.taskIndex())
-	tl := t.KeepResult(layout, bytes)
+	tl := t.KeepResult(layout)
 	tl.Previous, c.results[e] = c.results[e], tl
 	c.fixups = append(c.fixups, fixup{t, task.OperandResult, e, tl})
 	return &heldTile{extent: e, at: layout, tile: tl}

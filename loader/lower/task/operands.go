@@ -14,17 +14,16 @@ func (t *Task) ReadTileGroups(tile *Tile, layout place.Layout) {
 
 // KeepResultGroups is like [Task.KeepResult] for a result with several groups, which are
 // layout.Group bytes apart.
-func (t *Task) KeepResultGroups(layout place.Layout, bytes int) *Tile {
-	tile := t.KeepResult(layout, bytes)
+func (t *Task) KeepResultGroups(layout place.Layout) *Tile {
+	tile := t.KeepResult(layout)
 	t.setL2(&t.g.L2.ResultGroupStride, layout.Group)
 	return tile
 }
 
-// KeepResultInRing makes the task write its result to a ring of the given size in bytes, with the
-// given layout, and returns the ring's tile. A ring is a buffer in L2 that the next task empties
-// while this task fills it.
-func (t *Task) KeepResultInRing(layout place.Layout, bytes int) *Tile {
-	tile := t.KeepResultGroups(layout, bytes)
+// KeepResultInRing makes the task write its result to a ring with the given layout, and returns the
+// ring's tile. A ring is a buffer in L2 that the next task empties while this task fills it.
+func (t *Task) KeepResultInRing(layout place.Layout) *Tile {
+	tile := t.KeepResultGroups(layout)
 	t.g.L2.ResultCfg = t.g.L2.ResultCfg.WithType(TypeRing)
 	return tile
 }

@@ -317,20 +317,20 @@ func (t *registers) setResultStrides(m place.Memory) {
 }
 
 // KeepResult makes the task leave its result in L2 for later tasks, with the given layout, and
-// returns a new tile of the given number of bytes.
-func (t *Task) KeepResult(layout place.Layout, bytes int) *Tile {
+// returns the new tile, which has layout.Row bytes for each row of the result.
+func (t *Task) KeepResult(layout place.Layout) *Tile {
 	l := &t.g.L2
 	l.ResultCfg = l.ResultCfg.WithDMAFmt(1).WithDMAIntl(1)
 	t.setLayout(layout, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, nil)
-	t.Result = &Tile{At: layout, Owner: t, Result: true, Bytes: bytes}
+	t.Result = &Tile{At: layout, Owner: t, Result: true, Bytes: layout.Row * t.g.OutShape().Height}
 	return t.Result
 }
 
 // KeepDescribedResult is like [Task.KeepResult], and also sets the memory registers of the result
 // to surface m in the scratch buffer, see [Task.MarkResultDescribed].
-func (t *Task) KeepDescribedResult(layout place.Layout, bytes int, m place.Memory) *Tile {
+func (t *Task) KeepDescribedResult(layout place.Layout, m place.Memory) *Tile {
 	t.MarkResultDescribed(m)
-	return t.KeepResult(layout, bytes)
+	return t.KeepResult(layout)
 }
 
 // setNonlinear selects what the MAC engines apply to their sums: ReLU, a table or nothing.
