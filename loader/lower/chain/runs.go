@@ -10,10 +10,6 @@ func (p *program) findRuns() []bool {
 	inside := make([]int, len(p.tasks)+2) // change of the number of tiles in use at each task
 	begun := make(map[*task.Tile]int, len(p.tasks))
 	for i, t := range p.tasks {
-		if t.Continues {
-			inside[i]++
-			inside[i+1]--
-		}
 		for _, operand := range [...]*task.Tile{t.First, t.Second} {
 			if operand == nil {
 				continue
@@ -38,7 +34,7 @@ func (p *program) findRuns() []bool {
 	held := 0
 	for i := range starts {
 		held += inside[i]
-		starts[i] = held == 0 || i == 0 || i == len(p.tasks) || p.tasks[i].DescribesSource
+		starts[i] = i == 0 || i == len(p.tasks) || p.tasks[i].DescribesSource || held == 0 && !p.tasks[i].Continues
 	}
 	return starts
 }

@@ -62,9 +62,7 @@ func (s *Section) Copy(from *Section, at, n int) {
 
 // Pad appends zeros until the length of the section is a multiple of unit.
 func (s *Section) Pad(unit int) {
-	if n := layer.RoundUp(s.Bytes, unit) - s.Bytes; n > 0 {
-		s.AddZeros(n)
-	}
+	s.AddZeros(layer.RoundUp(s.Bytes, unit) - s.Bytes)
 }
 
 // AddZeros appends n zeros and returns them, so that the caller can fill them in. If SizesOnly is

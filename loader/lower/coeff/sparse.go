@@ -54,10 +54,6 @@ func (f *ChannelWeights) packSparse(width, taps int, phases [][]int) *Kernel {
 	k := &Kernel{Coding: ZeroSkipping}
 	perLane := make([][]byte, lanes.Count)
 	var body []byte
-	for i := range perLane {
-		dense := f.Channels / lanes.Count * (f.Taps + 1) * layer.ElementBytes
-		perLane[i] = make([]byte, 0, dense+dense/8)
-	}
 	for first := 0; first < f.Channels; {
 		g, n := lanes.Planes(f.Channels-first, width)
 		for i := range n {

@@ -157,7 +157,7 @@ func (j *joiner) chooseLayout(r *resident) bool {
 		}
 	}
 	row := layer.RoundUp(s.W*layer.ElementBytes, 16)
-	r.layout = place.Layout{Channel: row * s.H, Row: row, Depth: row * s.H * s.C, Group: row * s.H * s.C}
+	r.layout = place.Layout{Channel: row * s.H, Row: row, Group: row * s.H * s.C}
 	r.byPlane = true
 	return j.canMapToL2(r)
 }

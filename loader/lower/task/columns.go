@@ -48,7 +48,8 @@ func TakeColumns(t *Task, w *layer.Window, l2 int) (source, result place.Layout,
 	result = place.PackedColumns(regs.Shape{Channels: out.Channels, Width: out.Width}, columnTile).Skew(place.Fetch{Rows: 8 / units, Stride: 1, Apart: units})
 	least := (2*PatchPixels>>high-1)*w.Sx + w.Kw // columns that two patches read
 	room := l2 - result.Row*out.Height
-	for columns := room / in.Height / in.Channels / place.UnitBytes * (place.UnitBytes / layer.ElementBytes); columns >= least; columns -= place.UnitBytes / layer.ElementBytes {
+	const unit = place.UnitBytes / layer.ElementBytes
+	for columns := layer.RoundUp(in.Width, unit); columns >= least; columns -= unit {
 		source = place.PackedColumns(in, min(columns, in.Width)).Skew(engineFetches(c)...)
 		if source.Row*in.Height <= room {
 			return source, result.Rebase(source.Row * in.Height), true

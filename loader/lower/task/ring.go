@@ -37,7 +37,7 @@ func ShareRing(t, next *Task, base int) {
 	t.SetPatch(setRingPatch)
 	l := &t.g.L2
 	t.setLayout(r.source, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, &l.Src1GroupStride)
-	t.First = &Tile{At: r.source, Owner: t, Bytes: r.source.Row * RingRows}
+	t.First = &Tile{At: r.source, Owner: t}
 	shared := &Tile{At: r.held, Owner: t, Bytes: r.held.Row * RingRows, Result: true}
 	t.ReplaceResult(r.held, shared)
 	l.ResultCfg = l.ResultCfg.WithType(TypeRing)
