@@ -38,29 +38,27 @@ func (b *ChainNet) Define(in map[string][]float16.Float16) []float64 {
 		}
 		switch l.Op {
 		case layer.Linear:
+			filter := read(w.Filter)
 			for r := range len(x) / l.In.W {
 				for c := range l.Columns {
-					sum := 0.0
-					for k := range l.In.W {
-						sum += x[r*l.In.W+k] * float64(w.Filter[c*l.In.W+k].Float32())
+					sum, column := 0.0, filter[c*l.In.W:][:l.In.W]
+					for k, a := range x[r*l.In.W:][:l.In.W] {
+						sum += a * column[k]
 					}
 					y[r*l.Columns+c] = sum
 				}
 			}
 		case layer.MatMul:
 			z := v[n.Inputs[1]]
-			for h := range l.In.C {
-				for r := range l.In.H {
+			for r := range l.In.C * l.In.H {
+				right := z[r/l.In.H*l.In.W*l.Columns:][:l.In.W*l.Columns]
+				for k, a := range x[r*l.In.W:][:l.In.W] {
+					row, step := right[k*l.Columns:], 1
+					if l.TransposeY {
+						row, step = right[k:], l.In.W
+					}
 					for c := range l.Columns {
-						sum := 0.0
-						for k := range l.In.W {
-							at := (h*l.In.W+k)*l.Columns + c
-							if l.TransposeY {
-								at = (h*l.Columns+c)*l.In.W + k
-							}
-							sum += x[(h*l.In.H+r)*l.In.W+k] * z[at]
-						}
-						y[(h*l.In.H+r)*l.Columns+c] = sum
+						y[r*l.Columns+c] += a * row[c*step]
 					}
 				}
 			}

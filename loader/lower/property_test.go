@@ -168,7 +168,8 @@ func aLayer(r *rand.Rand) (l layer.Layer, w layer.Weights, in map[string][]float
 		u := unaries[l.Op]
 		in["x"] = within(r, s.Elements(), u.low, u.high)
 		return l, w, in, func(layer.Weights) []float64 {
-			return each(s, func(n, c, h, w int) float64 { return u.f(l, x().at(n, c, h, w)) })
+			a := x()
+			return each(s, func(n, c, h, w int) float64 { return u.f(l, a.at(n, c, h, w)) })
 		}, u.error + 0.0006
 	case 2, 3:
 		ops := []layer.Op{layer.Add, layer.Sub, layer.Mul, layer.Max, layer.Min, layer.RealDiv, layer.Average}

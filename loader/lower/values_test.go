@@ -5,6 +5,7 @@ import (
 	"math"
 	"math/rand/v2"
 	"os"
+	"sync"
 	"testing"
 
 	"github.com/x448/float16"
@@ -54,20 +55,30 @@ func halves(r *rand.Rand, n int) []float16.Float16 {
 }
 
 func floats(h []float16.Float16) []float64 {
+	all := everyHalf()
 	f := make([]float64, len(h))
 	for i, v := range h {
-		f[i] = float64(v.Float32())
+		f[i] = all[v]
 	}
 	return f
 }
+
+// everyHalf returns the values of all fp16 numbers, indexed by their bits.
+var everyHalf = sync.OnceValue(func() *[1 << 16]float64 {
+	all := new([1 << 16]float64)
+	for i := range all {
+		all[i] = float64(float16.Frombits(uint16(i)).Float32())
+	}
+	return all
+})
 
 // near compares with a tolerance of so many halves' ulps of the scale of the sums.
 func near(got []float16.Float16, want []float64, tolerance float64) error {
 	if len(got) != len(want) {
 		return fmt.Errorf("%d values, want %d", len(got), len(want))
 	}
-	for i, w := range want {
-		g := float64(got[i].Float32())
+	for i, g := range floats(got) {
+		w := want[i]
 		if d := math.Abs(g - w); d > tolerance*max(1, math.Abs(w)) {
 			return fmt.Errorf("element %d is %v, want %v", i, g, w)
 		}
@@ -108,28 +119,7 @@ func reference(l layer.Layer, wts layer.Weights, in map[string][]float16.Float16
 	case layer.Convolution:
 		return convolved(l, wts, x)
 	case layer.MatMul, layer.Linear:
-		f := floats(wts.Filter)
-		z := floats(in["z"])
-		bias := floats(wts.Bias)
-		return each(l.Out(), func(n, c, h, w int) float64 {
-			sum := 0.0
-			for k := range l.In.W {
-				b := 0.0
-				switch {
-				case l.Op == layer.Linear:
-					b = f[w*l.In.W+k]
-				case l.Second == layer.Runtime:
-					b = z[((n*l.In.C+c)*l.In.W+k)*l.Columns+w]
-				default:
-					b = f[k*l.Columns+w]
-				}
-				sum += x.at(n, c, h, k) * b
-			}
-			if l.Bias {
-				sum += bias[w]
-			}
-			return activated(l.Activation, sum)
-		})
+		return multiplied(l, wts, x, floats(in["z"]))
 	case layer.Add, layer.Sub, layer.Mul, layer.Max, layer.Min:
 		second := tensor{l.SecondShape, floats(in["z"])}
 		switch l.Second {
@@ -184,29 +174,84 @@ func activated(op layer.Op, v float64) float64 {
 	return v
 }
 
+// multiplied computes the product of x and z, or of x and the weights.
+func multiplied(l layer.Layer, wts layer.Weights, x tensor, z []float64) []float64 {
+	k, columns := l.In.W, l.Columns
+	right := z
+	if l.Op == layer.Linear {
+		right = make([]float64, k*columns)
+		for i, v := range floats(wts.Filter) { // rows of k values
+			right[i%k*columns+i/k] = v
+		}
+	} else if l.Second != layer.Runtime {
+		right = floats(wts.Filter)
+	}
+	y := make([]float64, l.Out().Elements())
+	for row := range len(x.v) / k {
+		to, matrix := y[row*columns:][:columns], right
+		if l.Second == layer.Runtime && l.Op == layer.MatMul {
+			matrix = right[row/l.In.H*k*columns:]
+		}
+		if l.Bias {
+			copy(to, floats(wts.Bias))
+		}
+		for i, v := range x.v[row*k:][:k] {
+			addScaled(to, v, matrix[i*columns:][:columns])
+		}
+		for i, v := range to {
+			to[i] = activated(l.Activation, v)
+		}
+	}
+	return y
+}
+
+// addScaled adds factor*from to the elements of to.
+func addScaled(to []float64, factor float64, from []float64) {
+	for i, v := range from[:len(to)] {
+		to[i] += factor * v
+	}
+}
+
 func convolved(l layer.Layer, wts layer.Weights, x tensor) []float64 {
 	f, bias := floats(wts.Filter), floats(wts.Bias)
-	win := l.Window
+	win, in, out := l.Window, l.In, l.Out()
 	groups := max(1, l.Groups)
-	cin, cout := l.In.C/groups, l.Cout/groups
-	return each(l.Out(), func(n, c, h, w int) float64 {
-		sum := 0.0
+	cin, cout := in.C/groups, l.Cout/groups
+	y := make([]float64, out.Elements())
+	for p := range out.N * out.C {
+		n, c := p/out.C, p%out.C
+		plane := y[p*out.H*out.W:][:out.H*out.W]
 		if l.Bias {
-			sum = bias[c]
+			for i := range plane {
+				plane[i] = bias[c]
+			}
 		}
-		for k := range cin {
-			for y := range win.Kh {
-				for z := range win.Kw {
-					sy, sx := h*win.Sy+y-win.Py, w*win.Sx+z-win.Px
-					if sy < 0 || sx < 0 || sy >= l.In.H || sx >= l.In.W {
-						continue
-					}
-					sum += x.at(n, c/cout*cin+k, sy, sx) * f[((c*cin+k)*win.Kh+y)*win.Kw+z]
+		for k := range cin * win.Kh * win.Kw {
+			i, ky, kx := k/win.Kw/win.Kh, k/win.Kw%win.Kh, k%win.Kw
+			tap, source := f[c*cin*win.Kh*win.Kw+k], x.v[(n*in.C+c/cout*cin+i)*in.H*in.W:]
+			// Columns first to end-1 of the result read columns of the source, the others padding.
+			first := (max(0, win.Px-kx) + win.Sx - 1) / win.Sx
+			end := min(out.W, (max(0, in.W+win.Px-kx)+win.Sx-1)/win.Sx)
+			for h := range out.H {
+				sy := h*win.Sy + ky - win.Py
+				if sy < 0 || sy >= in.H || first >= end {
+					continue
+				}
+				row, to := source[sy*in.W+first*win.Sx+kx-win.Px:], plane[h*out.W:][first:end]
+				if win.Sx == 1 {
+					addScaled(to, tap, row)
+					continue
+				}
+				for w := range to {
+					to[w] += tap * row[w*win.Sx]
 				}
 			}
 		}
-		return activated(l.Activation, sum)
-	})
+		for i, v := range plane {
+			plane[i] = activated(l.Activation, v)
+		}
+	}
+	return y
 }
 
 // gathered is what joins elements of an axis.
