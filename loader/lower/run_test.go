@@ -2,6 +2,8 @@ package lower_test
 
 import (
 	"fmt"
+	"runtime/debug"
+	"testing"
 
 	"github.com/x448/float16"
 
@@ -10,6 +12,13 @@ import (
 	"anesim/loader"
 	"anesim/loader/lower"
 )
+
+// TestMain collects garbage a quarter as often as usual. Most of it is large: memories of models,
+// each for a single program.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	m.Run()
+}
 
 func init() { lower.RunProgram = runProgram }
 
