@@ -97,11 +97,9 @@ func splitRowsToFit(o *Output, l *layer.Layer, in, out place.View, f func(in, ou
 	if l.Axes == layer.AxisW && extent > 1 {
 		bytes = softmaxRowsBytes
 	}
-	for ; ; rows = (rows + 1) / 2 {
+	for rows > 1 && bytes(part) > l.LargestTile() {
+		rows = (rows + 1) / 2
 		part.Height = rows
-		if rows == 1 || bytes(part) <= l.LargestTile() {
-			break
-		}
 	}
 	if err := layer.CheckLimit("size in bytes of the tiles of a row in L2", bytes(part), l.LargestTile(),
 		"split the other axes until they have at most %d bytes"); err != nil {

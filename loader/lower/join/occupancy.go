@@ -17,7 +17,7 @@ func (j *joiner) measureOccupancy(kept map[access]*resident, shift []int) []int 
 	for _, r := range kept {
 		if e := r.extent; !seen[e] {
 			seen[e] = true
-			for i := e.First; i <= min(e.Last, len(at)-1); i++ {
+			for i := e.First; i <= e.Last; i++ {
 				at[i] = append(at[i], span{e.Base, e.Base + e.Bytes})
 			}
 		}

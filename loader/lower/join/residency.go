@@ -370,20 +370,16 @@ func (t *translation) translateStride(bytes, n int) int {
 	return 0
 }
 
-// stepTileRange returns the range [lo, hi) of L2 addresses that the tasks of a step use for
-// operands other than residents. If no operand of the step is a resident, lo is 0.
+// stepTileRange returns the range of L2 addresses that the tasks of a step use for operands other
+// than residents. The range is empty if all operands are residents.
 func (j *joiner) stepTileRange(step int, kept map[access]*resident) (lo, hi int) {
 	lo = j.l2Bytes()
-	alone := true
 	cover := func(base, bytes int) {
 		lo, hi = min(lo, base), max(hi, base+bytes)
 	}
 	gone := map[*task.Tile]bool{}
 	for k, t := range j.steps[step].part.output.Tasks {
 		result := t.L2Layout(task.OperandResult)
-		for which := range task.OperandResult + 1 {
-			alone = alone && kept[access{step, k, which}] == nil
-		}
 		if kept[access{step, k, task.Operand1}] != nil {
 			if t.First != nil && t.First.Owner == t {
 				gone[t.First] = true
@@ -402,7 +398,7 @@ func (j *joiner) stepTileRange(step int, kept map[access]*resident) (lo, hi int)
 			cover(result.Base, t.ResultBytes())
 		}
 	}
-	if hi == 0 || alone {
+	if hi == 0 {
 		lo = 0
 	}
 	return lo &^ 63, min(j.l2Bytes(), layer.RoundUp(hi, 64))

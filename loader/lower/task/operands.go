@@ -115,7 +115,7 @@ func (t *Task) SetInterleave(n int) {
 // setDepth sets the depth of the source and the result, an axis besides channels, rows and columns.
 // If the depth does not fit its register, FirstError later reports it.
 func (t *registers) setDepth(depth int) {
-	if depth < 1 || depth > maxField {
+	if depth > maxField {
 		t.recordLimitError("depth of a task", depth, maxField)
 		return
 	}
