@@ -72,12 +72,8 @@ func columnPhasesCost(l *layer.Layer) int {
 func memoryBytes(s layer.Shape) int { return place.Surface(0, s).Depth * s.N }
 
 // fitsColumnPhases reports whether lowerColumnPhases can lower the layer. L2 must have room for the
-// whole input together with the result of one task, and the layer may have no activation other than
-// ReLU.
+// whole input together with the result of one task.
 func fitsColumnPhases(l *layer.Layer) bool {
-	if a := l.Activation; a != 0 && a != layer.ReLU {
-		return false
-	}
 	in, out := l.In, l.Out()
 	rows := place.Packed(regs.Shape{Channels: in.C, Width: in.W}).Row * in.H
 	wide := regs.Shape{Channels: out.C * min(l.Window.Sx, out.W), Width: phaseShape(out, 0, l.Window.Sx).W, Height: out.H}
@@ -271,15 +267,12 @@ func lowerPhase(o *Output, j job, py int, p phaseGroup, x, to place.Memory) erro
 	window.Py, from.Base, in.H = splitOffset(firstY, from.Base, x.Row, in.H)
 	window.Qy = part.H - 1 + window.Kh - window.Py - in.H
 	window.Qx = part.W - 1 + window.Kw - window.Px - in.W
-	if window.Qy < 0 {
-		in.H, window.Qy = in.H+window.Qy, 0
-	}
-	if window.Qx < 0 {
-		in.W, window.Qx = in.W+window.Qx, 0
-	}
+	// The result does not need rows and columns of the input by which the padding is negative.
+	in.H, window.Qy = in.H+min(0, window.Qy), max(0, window.Qy)
+	in.W, window.Qx = in.W+min(0, window.Qx), max(0, window.Qx)
 	c := layer.Conv(in, len(p.columns)*l.Cout, window)
-	c.Bias, c.Activation, c.Release, c.Memories = l.Bias, l.Activation, l.Release, l.Memories
-	weights := &layer.Weights{Dense: true, SizesOnly: j.weights.SizesOnly, Table: j.weights.Table, Tables: j.weights.Tables}
+	c.Bias, c.Release, c.Memories = l.Bias, l.Release, l.Memories
+	weights := &layer.Weights{Dense: true, SizesOnly: j.weights.SizesOnly}
 	for _, px := range p.columns {
 		weights.Bias = append(weights.Bias, j.weights.Bias...)
 		xs, _ := reverseTaps(px+w.Px, w.Kw, w.Sx)

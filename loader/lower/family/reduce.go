@@ -245,9 +245,7 @@ func sumPixels(o *Output, l *layer.Layer, in, out place.View) error {
 	// The result is a row of pixels. It goes through L2 as a tile, not as a stream (seen in 4 of 4
 	// programs).
 	dst := out.M
-	if s.Height > 1 {
-		dst.Group, dst.Row = dst.Row, dst.Plane
-	}
+	dst.Group, dst.Row = dst.Row, dst.Plane
 	result := place.Packed(regs.Shape{Channels: 1, Width: s.Width}).Rebase(bytes)
 	result.Row, result.Group = result.Channel*s.Height, 0
 	if s.Height == 1 {
