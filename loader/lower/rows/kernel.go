@@ -108,7 +108,7 @@ func (c *chain) placeRightSide(g *Group, z *value, head, k int) (*heldTile, plac
 func (c *chain) emitPairProduct(g *Group, v *value, out bool) bool {
 	x, z := c.values[g.Inputs[0]], c.values[g.Inputs[1]]
 	m, k, n := g.Rows, x.width, g.Width
-	if n := interleavedRows(m) * task.Engines; m > task.Engines && m%n != 0 {
+	if m%min(m, interleavedRows(m)*task.Engines) != 0 {
 		return false // the parts of the left side would be interleaved differently
 	}
 	rows, width := k, n // of one matrix on the right, as stored
@@ -146,7 +146,7 @@ func (c *chain) emitPairProduct(g *Group, v *value, out bool) bool {
 				switch {
 				case out:
 					dst := place.Matrix(c.output.Bar, rows, n)
-					dst.Base = (head*m+first)*c.output.Row + p*layer.ElementBytes
+					dst.Base = (head*m + first) * c.output.Row
 					c.writeResult(t, dst)
 				case columns:
 					at := place.Packed(regs.Shape{Channels: n, Width: m})
