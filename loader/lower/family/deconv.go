@@ -341,8 +341,6 @@ func reverseTaps(row, k, stride int) (taps []int, first int) {
 // with pad rows of padding; otherwise pad is 0. address is the address of the first row that is not
 // padding, and rest is the number of rows from there to the end.
 func splitOffset(first, base, row, rows int) (pad, address, rest int) {
-	if first < 0 {
-		return -first, base, rows
-	}
-	return 0, base + first*row, rows - first
+	skip := max(0, first)
+	return max(0, -first), base + skip*row, rows - skip
 }

@@ -93,10 +93,7 @@ func fitPlanarRows(l *layer.Layer, t *task.Task, s regs.Shape, layout *place.Lay
 		*layout = t.PackedPlanarTile()
 		return t.TileHeight(), nil
 	}
-	if n*layout.Row*s.Height <= l.LargestTile() {
-		return s.Height, nil
-	}
-	rows := l.LargestTile() / (n * layout.Row)
+	rows := min(s.Height, l.LargestTile()/(n*layout.Row))
 	if rows == 0 {
 		return 0, layer.CheckLimit("size in bytes of a row in L2", n*layout.Row, l.LargestTile(),
 			"split the width or the channels until a row has at most %d bytes")
