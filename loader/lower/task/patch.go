@@ -138,9 +138,7 @@ func OnePatchPerTile(t *Task) {
 	if t.Planar() {
 		high = t.g.Common.PlanarPatch.Log2H()
 	}
-	if rows := 1 << high; rows < t.TileHeight() {
-		t.SetTileHeight(rows)
-	}
+	t.SetTileHeight(min(t.TileHeight(), 1<<high))
 }
 
 // SlicedPatch returns the patch of a MAC copy of a tensor of shape s. If its rows have more than
