@@ -13,7 +13,7 @@ func (p *program) estimateCycles(i int) uint32 {
 	var o regs.Operands
 	o.Resolve(&t.g)
 	var ringReader *regs.Groups
-	if i+1 < len(p.steps) && t.g.L2.ResultCfg.Type() == task.TypeRing {
+	if t.g.L2.ResultCfg.Type() == task.TypeRing { // the next task empties it
 		ringReader = &p.steps[i+1].g
 	}
 	return uint32(vendor.ExeCycles(&t.g, &o, ringReader))
