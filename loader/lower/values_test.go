@@ -117,9 +117,9 @@ func reference(l layer.Layer, wts layer.Weights, in map[string][]float16.Float16
 	x := tensor{l.In, floats(in["x"])}
 	switch l.Op {
 	case layer.Convolution:
-		return convolved(l, wts, x)
+		return convolve(l, wts, x)
 	case layer.MatMul, layer.Linear:
-		return multiplied(l, wts, x, floats(in["z"]))
+		return multiply(l, wts, x, floats(in["z"]))
 	case layer.Add, layer.Sub, layer.Mul, layer.Max, layer.Min:
 		second := tensor{l.SecondShape, floats(in["z"])}
 		switch l.Second {
@@ -174,8 +174,8 @@ func activated(op layer.Op, v float64) float64 {
 	return v
 }
 
-// multiplied computes the product of x and z, or of x and the weights.
-func multiplied(l layer.Layer, wts layer.Weights, x tensor, z []float64) []float64 {
+// multiply computes the product of x and z, or of x and the weights.
+func multiply(l layer.Layer, wts layer.Weights, x tensor, z []float64) []float64 {
 	k, columns := l.In.W, l.Columns
 	right := z
 	if l.Op == layer.Linear {
@@ -212,7 +212,8 @@ func addScaled(to []float64, factor float64, from []float64) {
 	}
 }
 
-func convolved(l layer.Layer, wts layer.Weights, x tensor) []float64 {
+// convolve computes the convolution of x with the weights of l.
+func convolve(l layer.Layer, wts layer.Weights, x tensor) []float64 {
 	f, bias := floats(wts.Filter), floats(wts.Bias)
 	win, in, out := l.Window, l.In, l.Out()
 	groups := max(1, l.Groups)
