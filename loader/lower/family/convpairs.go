@@ -29,13 +29,8 @@ func computesOutputPairs(l *layer.Layer) bool {
 // block of pixels that the engines compute at the same time.
 func pairLayouts(l *layer.Layer) (source, result place.Layout) {
 	steps := (l.Out().W + pairedPixels - 1) / pairedPixels
-	source = place.Packed(regs.Shape{Channels: l.In.C, Width: l.In.W})
-	columns := layer.RoundUp((task.PatchPixels*pairedPixels+l.Window.Kw-1)*layer.ElementBytes, 64)
-	if columns < source.Channel {
-		source.Channel = columns
-		source.Row = columns * l.In.C
-		source.Depth, source.Group = source.Row, source.Row
-	}
+	columns := layer.RoundUp(task.PatchPixels*pairedPixels+l.Window.Kw-1, 64/layer.ElementBytes)
+	source = place.PackedColumns(regs.Shape{Channels: l.In.C}, min(l.In.W, columns))
 	result = place.Packed(regs.Shape{Channels: l.In.C, Width: steps * pairedPixels})
 	return source.Rebase(result.Row), result
 }

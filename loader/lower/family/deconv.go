@@ -294,7 +294,7 @@ func lowerPhase(o *Output, j job, py int, p phaseGroup, x, to place.Memory) erro
 // markZeroTaps marks the taps of a window that have no weight, at rows ys and columns xs of the
 // layer's window. A row or column of -1 has none. If zero is not nil, a tap must be marked there too.
 func markZeroTaps(zero []bool, ys, xs []int) []bool {
-	marks := make([]bool, 0, len(ys)*len(xs))
+	var marks []bool
 	for _, ky := range ys {
 		for _, kx := range xs {
 			marks = append(marks, (ky < 0 || kx < 0) && (zero == nil || zero[len(marks)]))

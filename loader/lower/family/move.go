@@ -106,7 +106,8 @@ func lowerTranspose(o *Output, j job) error {
 		}
 		rows := in.S.Height
 		for first := 0; first < rows; first += most {
-			addTranspose(o, in.SliceRows(first, min(most, rows-first)), out.SliceRows(first, min(most, rows-first)))
+			n := min(most, rows-first)
+			addTranspose(o, in.SliceRows(first, n), out.SliceRows(first, n))
 		}
 		return nil
 	})
