@@ -143,7 +143,7 @@ func (j *joiner) placeSteps() (tasks []*task.Task, runs []Run, into []int) {
 // reserveConstants enlarges the capacity of the constant section once, to hold the constants of all
 // parts.
 func (j *joiner) reserveConstants() {
-	total := j.constants.Bytes
+	total := 64 // for zeros before the first
 	seen := map[*Part]bool{}
 	for i := range j.steps {
 		if p := j.steps[i].part; !seen[p] {
@@ -151,8 +151,8 @@ func (j *joiner) reserveConstants() {
 			total += layer.RoundUp(p.output.Constants.Bytes, 64)
 		}
 	}
-	if total > 0 && !j.constants.SizesOnly {
-		j.constants.Data = append(make([]byte, 0, layer.RoundUp(total, 64)+64), j.constants.Data...)
+	if !j.constants.SizesOnly {
+		j.constants.Data = slices.Grow(j.constants.Data, total)
 	}
 }
 
