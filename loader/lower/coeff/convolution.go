@@ -65,22 +65,13 @@ func (c *Convolution) Pack(s Share, width int, reserve func(n int) []byte) *Kern
 // defines it. Weights that are not given count as nonzero.
 func (c *Convolution) neededTaps(s Share) int {
 	w := &c.Layer.Window
-	rows, columns := make([]bool, w.Kh), make([]bool, w.Kw)
+	rows, columns := map[int]bool{}, map[int]bool{}
 	for position := range w.Kh * w.Kw {
-		if y, x := position/w.Kw, position%w.Kw; (!rows[y] || !columns[x]) && c.hasWeight(s, position) {
+		if y, x := position/w.Kw, position%w.Kw; !(rows[y] && columns[x]) && c.hasWeight(s, position) {
 			rows[y], columns[x] = true, true
 		}
 	}
-	return max(1, countSet(rows)*countSet(columns))
-}
-
-func countSet(marks []bool) (n int) {
-	for _, m := range marks {
-		if m {
-			n++
-		}
-	}
-	return n
+	return max(1, len(rows)*len(columns))
 }
 
 // hasWeight reports whether any channel of share s has a nonzero weight at a position of the window.

@@ -21,10 +21,10 @@ func (c *Convolution) PackPairs(s Share, pixels int) *Kernel {
 		Groups: 1, Channels: l.Cout * pixels, Taps: columns.Kw, SizesOnly: w.SizesOnly,
 		Weight: func(_, n, k int) float16.Float16 {
 			x := order[k] - n%pixels
-			if x < 0 || x >= l.Window.Kw {
+			if x < 0 {
 				return 0
 			}
-			tap := c.tapIndex(x)
+			tap := c.tapIndex(x) // -1 beyond the window
 			if tap < 0 {
 				return 0
 			}

@@ -60,9 +60,8 @@ func (l Layout) Skew(fetches ...Fetch) Layout {
 		}
 		return false
 	}
-	base := l.Group / UnitBytes
-	for u := base; u < base+banks; u++ {
-		if !meet(u) {
+	for skew := range banks {
+		if u := l.Group/UnitBytes + skew; !meet(u) {
 			l.Row = u * UnitBytes
 			return l
 		}
