@@ -1,7 +1,6 @@
 package join
 
 import (
-	"cmp"
 	"fmt"
 	"slices"
 
@@ -26,7 +25,7 @@ func (j *joiner) measureOccupancy(kept map[access]*resident, shift []int) []int 
 	for i := range j.steps {
 		lo, hi := j.stepTileRange(i, kept)
 		list := append(at[i], span{lo + shift[i], hi + shift[i]})
-		slices.SortFunc(list, func(a, b span) int { return cmp.Or(a.from-b.from, a.to-b.to) })
+		slices.SortFunc(list, func(a, b span) int { return a.from - b.from })
 		end := 0
 		for _, s := range list {
 			bytes[i] += max(0, s.to-max(end, s.from))

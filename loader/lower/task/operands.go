@@ -113,12 +113,8 @@ func (t *Task) SetInterleave(n int) {
 }
 
 // setDepth sets the depth of the source and the result, an axis besides channels, rows and columns.
-// If the depth does not fit its register, FirstError later reports it.
+// It must be at most [layer.MaxExtent].
 func (t *registers) setDepth(depth int) {
-	if depth > maxField {
-		t.recordLimitError("depth of a task", depth, maxField)
-		return
-	}
 	c := &t.g.Common
 	c.InDepth, c.OutDepth = c.InDepth.WithDin(uint32(depth)), c.OutDepth.WithDout(uint32(depth))
 }
