@@ -22,7 +22,7 @@ func (j *joiner) checkTaskCount() error {
 
 // assignPorts gives each input and output of the network a buffer and a port, and stores the
 // constants that nodes read in the constant section. It returns a *layer.LimitError if there are
-// too many inputs and outputs.
+// too many inputs and outputs, or if the rows of the constants have too much padding.
 func (j *joiner) assignPorts() error {
 	bar := place.Bar4
 	addPort := func(index int, d loader.Direction) {
@@ -47,10 +47,16 @@ func (j *joiner) assignPorts() error {
 	if outputsFirst {
 		addOutputs()
 	}
+	padding := 0
 	for i := range j.net.Inputs {
 		if in := &j.net.Inputs[i]; in.Values == nil {
 			addPort(i, loader.Input)
 		} else if j.isRead(i) {
+			padding += place.Surface(0, in.Shape).Depth*in.Shape.N - len(in.Values)*layer.ElementBytes
+			if err := layer.CheckLimit("bytes of padding in the rows of constants", padding, maxConstantPadding,
+				"give them wider rows, so that padding takes at most %d bytes"); err != nil {
+				return err
+			}
 			j.tensors[i].spot = place.Spot{Bar: regs.BARWeights, Base: j.addConstant(in.encode())}
 		}
 	}

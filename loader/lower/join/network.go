@@ -88,6 +88,10 @@ func (e *NodeError) Error() string { return fmt.Sprintf("layer %d: %s", e.Node, 
 // Limits of a program.
 const (
 	maxNetworkPorts = len(regs.BARs{}) - place.Bar4
+	// maxConstantPadding is the largest number of bytes that the rows of a program's constants may
+	// have beyond their elements. A row takes 64 bytes, so a constant of one element a row takes 32
+	// times its size, which would be out of proportion to the file.
+	maxConstantPadding = 256 << 20
 )
 
 // Join joins the nodes to one program, which has:
