@@ -26,7 +26,7 @@ type Common struct {
 // G1 is the name that the documents use for the register group [Common].
 type G1 = Common
 
-func (g *Common) load(w *[16]uint32) {
+func (g *Common) loadWords(w *[16]uint32) {
 	g.InDim = InDim(w[0])
 	g.InDepth = InDepth(w[1])
 	g.ChCfg = ChCfg(w[2])
@@ -45,7 +45,7 @@ func (g *Common) load(w *[16]uint32) {
 	g.DPE = DPE(w[15])
 }
 
-func (g *Common) store(w *[16]uint32) {
+func (g *Common) storeWords(w *[16]uint32) {
 	w[0] = uint32(g.InDim)
 	w[1] = uint32(g.InDepth)
 	w[2] = uint32(g.ChCfg)
@@ -70,19 +70,19 @@ type InDim uint32
 
 // Win returns bits 0-14 of the word: the width of the source in elements. The field is known from
 // the bytes of programs.
-func (w InDim) Win() uint32 { return field(uint32(w), 0, 15) }
+func (w InDim) Win() uint32 { return extractField(uint32(w), 0, 15) }
 
 // WithWin returns w with bits 0-14, the width of the source in elements, set to v. It panics if v
 // has more than 15 bits.
-func (w InDim) WithWin(v uint32) InDim { return InDim(withField(uint32(w), 0, 15, v)) }
+func (w InDim) WithWin(v uint32) InDim { return InDim(replaceField(uint32(w), 0, 15, v)) }
 
 // Hin returns bits 16-30 of the word: the height of the source in elements. The field is known from
 // the bytes of programs.
-func (w InDim) Hin() uint32 { return field(uint32(w), 16, 15) }
+func (w InDim) Hin() uint32 { return extractField(uint32(w), 16, 15) }
 
 // WithHin returns w with bits 16-30, the height of the source in elements, set to v. It panics if v
 // has more than 15 bits.
-func (w InDim) WithHin(v uint32) InDim { return InDim(withField(uint32(w), 16, 15, v)) }
+func (w InDim) WithHin(v uint32) InDim { return InDim(replaceField(uint32(w), 16, 15, v)) }
 
 // An InDepth is the value of the register Common.InDepth. Its methods get and set the fields of the
 // word.
@@ -90,11 +90,11 @@ type InDepth uint32
 
 // Din returns bits 0-15 of the word: the depth of the source: 1 except for tensors with a depth; a
 // mean over C, H and W puts H here. The field is inferred from programs.
-func (w InDepth) Din() uint32 { return field(uint32(w), 0, 16) }
+func (w InDepth) Din() uint32 { return extractField(uint32(w), 0, 16) }
 
 // WithDin returns w with bits 0-15, the depth of the source, set to v. It panics if v has more than
 // 16 bits.
-func (w InDepth) WithDin(v uint32) InDepth { return InDepth(withField(uint32(w), 0, 16, v)) }
+func (w InDepth) WithDin(v uint32) InDepth { return InDepth(replaceField(uint32(w), 0, 16, v)) }
 
 // A ChCfg is the value of the register Common.ChCfg. Its methods get and set the fields of the
 // word.
@@ -102,41 +102,41 @@ type ChCfg uint32
 
 // InFmt returns bits 0-1 of the word: the element format of the source. The field is known from the
 // bytes of programs.
-func (w ChCfg) InFmt() Format { return Format(field(uint32(w), 0, 2)) }
+func (w ChCfg) InFmt() Format { return Format(extractField(uint32(w), 0, 2)) }
 
 // WithInFmt returns w with bits 0-1, the element format of the source, set to v. It panics if v has
 // more than 2 bits.
-func (w ChCfg) WithInFmt(v Format) ChCfg { return ChCfg(withField(uint32(w), 0, 2, uint32(v))) }
+func (w ChCfg) WithInFmt(v Format) ChCfg { return ChCfg(replaceField(uint32(w), 0, 2, uint32(v))) }
 
 // OutFmt returns bits 4-5 of the word: the element format of the result. The field is known from
 // the bytes of programs.
-func (w ChCfg) OutFmt() Format { return Format(field(uint32(w), 4, 2)) }
+func (w ChCfg) OutFmt() Format { return Format(extractField(uint32(w), 4, 2)) }
 
 // WithOutFmt returns w with bits 4-5, the element format of the result, set to v. It panics if v
 // has more than 2 bits.
-func (w ChCfg) WithOutFmt(v Format) ChCfg { return ChCfg(withField(uint32(w), 4, 2, uint32(v))) }
+func (w ChCfg) WithOutFmt(v Format) ChCfg { return ChCfg(replaceField(uint32(w), 4, 2, uint32(v))) }
 
 // A Cin is the value of the register Common.Cin. Its methods get and set the fields of the word.
 type Cin uint32
 
 // Cin returns bits 0-16 of the word: the number of source channels per group. The field is known
 // from the bytes of programs.
-func (w Cin) Cin() uint32 { return field(uint32(w), 0, 17) }
+func (w Cin) Cin() uint32 { return extractField(uint32(w), 0, 17) }
 
 // WithCin returns w with bits 0-16, the number of source channels per group, set to v. It panics if
 // v has more than 17 bits.
-func (w Cin) WithCin(v uint32) Cin { return Cin(withField(uint32(w), 0, 17, v)) }
+func (w Cin) WithCin(v uint32) Cin { return Cin(replaceField(uint32(w), 0, 17, v)) }
 
 // A Cout is the value of the register Common.Cout. Its methods get and set the fields of the word.
 type Cout uint32
 
 // Cout returns bits 0-16 of the word: the number of result channels per group. The field is known
 // from the bytes of programs.
-func (w Cout) Cout() uint32 { return field(uint32(w), 0, 17) }
+func (w Cout) Cout() uint32 { return extractField(uint32(w), 0, 17) }
 
 // WithCout returns w with bits 0-16, the number of result channels per group, set to v. It panics
 // if v has more than 17 bits.
-func (w Cout) WithCout(v uint32) Cout { return Cout(withField(uint32(w), 0, 17, v)) }
+func (w Cout) WithCout(v uint32) Cout { return Cout(replaceField(uint32(w), 0, 17, v)) }
 
 // An OutDim is the value of the register Common.OutDim. Its methods get and set the fields of the
 // word.
@@ -144,19 +144,19 @@ type OutDim uint32
 
 // Wout returns bits 0-14 of the word: the width of the result in elements. The field is known from
 // the bytes of programs.
-func (w OutDim) Wout() uint32 { return field(uint32(w), 0, 15) }
+func (w OutDim) Wout() uint32 { return extractField(uint32(w), 0, 15) }
 
 // WithWout returns w with bits 0-14, the width of the result in elements, set to v. It panics if v
 // has more than 15 bits.
-func (w OutDim) WithWout(v uint32) OutDim { return OutDim(withField(uint32(w), 0, 15, v)) }
+func (w OutDim) WithWout(v uint32) OutDim { return OutDim(replaceField(uint32(w), 0, 15, v)) }
 
 // Hout returns bits 16-30 of the word: the height of the result in elements. The field is known
 // from the bytes of programs.
-func (w OutDim) Hout() uint32 { return field(uint32(w), 16, 15) }
+func (w OutDim) Hout() uint32 { return extractField(uint32(w), 16, 15) }
 
 // WithHout returns w with bits 16-30, the height of the result in elements, set to v. It panics if
 // v has more than 15 bits.
-func (w OutDim) WithHout(v uint32) OutDim { return OutDim(withField(uint32(w), 16, 15, v)) }
+func (w OutDim) WithHout(v uint32) OutDim { return OutDim(replaceField(uint32(w), 16, 15, v)) }
 
 // An OutDepth is the value of the register Common.OutDepth. Its methods get and set the fields of
 // the word.
@@ -164,11 +164,11 @@ type OutDepth uint32
 
 // Dout returns bits 0-15 of the word: the depth of the result: 1 except for tensors with a depth.
 // The field is inferred from programs.
-func (w OutDepth) Dout() uint32 { return field(uint32(w), 0, 16) }
+func (w OutDepth) Dout() uint32 { return extractField(uint32(w), 0, 16) }
 
 // WithDout returns w with bits 0-15, the depth of the result, set to v. It panics if v has more
 // than 16 bits.
-func (w OutDepth) WithDout(v uint32) OutDepth { return OutDepth(withField(uint32(w), 0, 16, v)) }
+func (w OutDepth) WithDout(v uint32) OutDepth { return OutDepth(replaceField(uint32(w), 0, 16, v)) }
 
 // A ConvCfg is the value of the register Common.ConvCfg. Its methods get and set the fields of the
 // word.
@@ -176,75 +176,75 @@ type ConvCfg uint32
 
 // Kw returns bits 0-4 of the word: the width of the window in taps. The field is known from the
 // bytes of programs.
-func (w ConvCfg) Kw() uint32 { return field(uint32(w), 0, 5) }
+func (w ConvCfg) Kw() uint32 { return extractField(uint32(w), 0, 5) }
 
 // WithKw returns w with bits 0-4, the width of the window in taps, set to v. It panics if v has
 // more than 5 bits.
-func (w ConvCfg) WithKw(v uint32) ConvCfg { return ConvCfg(withField(uint32(w), 0, 5, v)) }
+func (w ConvCfg) WithKw(v uint32) ConvCfg { return ConvCfg(replaceField(uint32(w), 0, 5, v)) }
 
 // Kh returns bits 5-9 of the word: the height of the window in taps. The field is known from the
 // bytes of programs.
-func (w ConvCfg) Kh() uint32 { return field(uint32(w), 5, 5) }
+func (w ConvCfg) Kh() uint32 { return extractField(uint32(w), 5, 5) }
 
 // WithKh returns w with bits 5-9, the height of the window in taps, set to v. It panics if v has
 // more than 5 bits.
-func (w ConvCfg) WithKh(v uint32) ConvCfg { return ConvCfg(withField(uint32(w), 5, 5, v)) }
+func (w ConvCfg) WithKh(v uint32) ConvCfg { return ConvCfg(replaceField(uint32(w), 5, 5, v)) }
 
 // OCGSize returns bits 10-12 of the word: log2 of the result channels that an engine computes in
 // one pass. The field is known from the bytes of programs.
-func (w ConvCfg) OCGSize() uint32 { return field(uint32(w), 10, 3) }
+func (w ConvCfg) OCGSize() uint32 { return extractField(uint32(w), 10, 3) }
 
 // WithOCGSize returns w with bits 10-12, log2 of the result channels that an engine computes in one
 // pass, set to v. It panics if v has more than 3 bits.
-func (w ConvCfg) WithOCGSize(v uint32) ConvCfg { return ConvCfg(withField(uint32(w), 10, 3, v)) }
+func (w ConvCfg) WithOCGSize(v uint32) ConvCfg { return ConvCfg(replaceField(uint32(w), 10, 3, v)) }
 
 // Sx returns bits 13-14 of the word: the horizontal stride of the window. The field is known from
 // the bytes of programs.
-func (w ConvCfg) Sx() uint32 { return field(uint32(w), 13, 2) }
+func (w ConvCfg) Sx() uint32 { return extractField(uint32(w), 13, 2) }
 
 // WithSx returns w with bits 13-14, the horizontal stride of the window, set to v. It panics if v
 // has more than 2 bits.
-func (w ConvCfg) WithSx(v uint32) ConvCfg { return ConvCfg(withField(uint32(w), 13, 2, v)) }
+func (w ConvCfg) WithSx(v uint32) ConvCfg { return ConvCfg(replaceField(uint32(w), 13, 2, v)) }
 
 // Sy returns bits 15-16 of the word: the vertical stride of the window. The field is known from the
 // bytes of programs.
-func (w ConvCfg) Sy() uint32 { return field(uint32(w), 15, 2) }
+func (w ConvCfg) Sy() uint32 { return extractField(uint32(w), 15, 2) }
 
 // WithSy returns w with bits 15-16, the vertical stride of the window, set to v. It panics if v has
 // more than 2 bits.
-func (w ConvCfg) WithSy(v uint32) ConvCfg { return ConvCfg(withField(uint32(w), 15, 2, v)) }
+func (w ConvCfg) WithSy(v uint32) ConvCfg { return ConvCfg(replaceField(uint32(w), 15, 2, v)) }
 
 // Px returns bits 17-21 of the word: the number of columns of padding before the source. The field
 // is known from the bytes of programs.
-func (w ConvCfg) Px() uint32 { return field(uint32(w), 17, 5) }
+func (w ConvCfg) Px() uint32 { return extractField(uint32(w), 17, 5) }
 
 // WithPx returns w with bits 17-21, the number of columns of padding before the source, set to v.
 // It panics if v has more than 5 bits.
-func (w ConvCfg) WithPx(v uint32) ConvCfg { return ConvCfg(withField(uint32(w), 17, 5, v)) }
+func (w ConvCfg) WithPx(v uint32) ConvCfg { return ConvCfg(replaceField(uint32(w), 17, 5, v)) }
 
 // Py returns bits 22-26 of the word: the number of rows of padding before the source. The field is
 // known from the bytes of programs.
-func (w ConvCfg) Py() uint32 { return field(uint32(w), 22, 5) }
+func (w ConvCfg) Py() uint32 { return extractField(uint32(w), 22, 5) }
 
 // WithPy returns w with bits 22-26, the number of rows of padding before the source, set to v. It
 // panics if v has more than 5 bits.
-func (w ConvCfg) WithPy(v uint32) ConvCfg { return ConvCfg(withField(uint32(w), 22, 5, v)) }
+func (w ConvCfg) WithPy(v uint32) ConvCfg { return ConvCfg(replaceField(uint32(w), 22, 5, v)) }
 
 // Ox returns bits 28-29 of the word: the number of adjacent results in a row that the engines
 // compute per step. The field is known from the bytes of programs.
-func (w ConvCfg) Ox() uint32 { return field(uint32(w), 28, 2) }
+func (w ConvCfg) Ox() uint32 { return extractField(uint32(w), 28, 2) }
 
 // WithOx returns w with bits 28-29, the number of adjacent results in a row that the engines
 // compute per step, set to v. It panics if v has more than 2 bits.
-func (w ConvCfg) WithOx(v uint32) ConvCfg { return ConvCfg(withField(uint32(w), 28, 2, v)) }
+func (w ConvCfg) WithOx(v uint32) ConvCfg { return ConvCfg(replaceField(uint32(w), 28, 2, v)) }
 
 // Oy returns bits 30-31 of the word: the number of adjacent results in a column that the engines
 // compute per step. The field is known from the bytes of programs.
-func (w ConvCfg) Oy() uint32 { return field(uint32(w), 30, 2) }
+func (w ConvCfg) Oy() uint32 { return extractField(uint32(w), 30, 2) }
 
 // WithOy returns w with bits 30-31, the number of adjacent results in a column that the engines
 // compute per step, set to v. It panics if v has more than 2 bits.
-func (w ConvCfg) WithOy(v uint32) ConvCfg { return ConvCfg(withField(uint32(w), 30, 2, v)) }
+func (w ConvCfg) WithOy(v uint32) ConvCfg { return ConvCfg(replaceField(uint32(w), 30, 2, v)) }
 
 // A GroupConvCfg is the value of the register Common.GroupConvCfg. Its methods get and set the
 // fields of the word.
@@ -252,12 +252,12 @@ type GroupConvCfg uint32
 
 // NumGroups returns bits 0-12 of the word: the number of groups or batch elements. The field is
 // known from the bytes of programs.
-func (w GroupConvCfg) NumGroups() uint32 { return field(uint32(w), 0, 13) }
+func (w GroupConvCfg) NumGroups() uint32 { return extractField(uint32(w), 0, 13) }
 
 // WithNumGroups returns w with bits 0-12, the number of groups or batch elements, set to v. It
 // panics if v has more than 13 bits.
 func (w GroupConvCfg) WithNumGroups(v uint32) GroupConvCfg {
-	return GroupConvCfg(withField(uint32(w), 0, 13, v))
+	return GroupConvCfg(replaceField(uint32(w), 0, 13, v))
 }
 
 // UnicastEn reports whether bit 14 of the word is set: each result channel reads only UnicastCin
@@ -267,7 +267,7 @@ func (w GroupConvCfg) UnicastEn() bool { return w>>14&1 != 0 }
 // WithUnicastEn returns w with bit 14 set to v, which says whether each result channel reads only
 // UnicastCin source channels.
 func (w GroupConvCfg) WithUnicastEn(v bool) GroupConvCfg {
-	return GroupConvCfg(withField(uint32(w), 14, 1, bit(v)))
+	return GroupConvCfg(replaceField(uint32(w), 14, 1, boolToBit(v)))
 }
 
 // ElemMultMode reports whether bit 15 of the word is set. The field is known from the bytes of
@@ -276,17 +276,17 @@ func (w GroupConvCfg) ElemMultMode() bool { return w>>15&1 != 0 }
 
 // WithElemMultMode returns w with bit 15, the field [GroupConvCfg.ElemMultMode], set to v.
 func (w GroupConvCfg) WithElemMultMode(v bool) GroupConvCfg {
-	return GroupConvCfg(withField(uint32(w), 15, 1, bit(v)))
+	return GroupConvCfg(replaceField(uint32(w), 15, 1, boolToBit(v)))
 }
 
 // UnicastCin returns bits 16-31 of the word: the number of source channels that each result channel
 // reads if UnicastEn is set. The field is known from the bytes of programs.
-func (w GroupConvCfg) UnicastCin() uint32 { return field(uint32(w), 16, 16) }
+func (w GroupConvCfg) UnicastCin() uint32 { return extractField(uint32(w), 16, 16) }
 
 // WithUnicastCin returns w with bits 16-31, the number of source channels that each result channel
 // reads if UnicastEn is set, set to v. It panics if v has more than 16 bits.
 func (w GroupConvCfg) WithUnicastCin(v uint32) GroupConvCfg {
-	return GroupConvCfg(withField(uint32(w), 16, 16, v))
+	return GroupConvCfg(replaceField(uint32(w), 16, 16, v))
 }
 
 // A TileCfg is the value of the register Common.TileCfg. Its methods get and set the fields of the
@@ -295,11 +295,11 @@ type TileCfg uint32
 
 // TileHeight returns bits 0-15 of the word: the number of result rows in a tile, which the task
 // computes from the rows in the L2. The field is known from the bytes of programs.
-func (w TileCfg) TileHeight() uint32 { return field(uint32(w), 0, 16) }
+func (w TileCfg) TileHeight() uint32 { return extractField(uint32(w), 0, 16) }
 
 // WithTileHeight returns w with bits 0-15, the number of result rows in a tile, set to v. It panics
 // if v has more than 16 bits.
-func (w TileCfg) WithTileHeight(v uint32) TileCfg { return TileCfg(withField(uint32(w), 0, 16, v)) }
+func (w TileCfg) WithTileHeight(v uint32) TileCfg { return TileCfg(replaceField(uint32(w), 0, 16, v)) }
 
 // A PlanarPatch is the value of the register Common.PlanarPatch. Its methods get and set the fields
 // of the word.
@@ -307,22 +307,22 @@ type PlanarPatch uint32
 
 // Log2W returns bits 0-3 of the word: log2 of the columns in a patch of a planar task; 0 in other
 // tasks. The field is inferred from programs.
-func (w PlanarPatch) Log2W() uint32 { return field(uint32(w), 0, 4) }
+func (w PlanarPatch) Log2W() uint32 { return extractField(uint32(w), 0, 4) }
 
 // WithLog2W returns w with bits 0-3, log2 of the columns in a patch of a planar task, set to v. It
 // panics if v has more than 4 bits.
 func (w PlanarPatch) WithLog2W(v uint32) PlanarPatch {
-	return PlanarPatch(withField(uint32(w), 0, 4, v))
+	return PlanarPatch(replaceField(uint32(w), 0, 4, v))
 }
 
 // Log2H returns bits 4-7 of the word: log2 of the rows in a patch of a planar task; 0 in other
 // tasks. The field is inferred from programs.
-func (w PlanarPatch) Log2H() uint32 { return field(uint32(w), 4, 4) }
+func (w PlanarPatch) Log2H() uint32 { return extractField(uint32(w), 4, 4) }
 
 // WithLog2H returns w with bits 4-7, log2 of the rows in a patch of a planar task, set to v. It
 // panics if v has more than 4 bits.
 func (w PlanarPatch) WithLog2H(v uint32) PlanarPatch {
-	return PlanarPatch(withField(uint32(w), 4, 4, v))
+	return PlanarPatch(replaceField(uint32(w), 4, 4, v))
 }
 
 // A PlanarOperands is the value of the register Common.PlanarOperands. Its methods get and set the
@@ -336,7 +336,7 @@ func (w PlanarOperands) Src1BroadcastW() bool { return w>>0&1 != 0 }
 // WithSrc1BroadcastW returns w with bit 0 set to v, which says whether source 1 has width 1 and is
 // repeated along the width.
 func (w PlanarOperands) WithSrc1BroadcastW(v bool) PlanarOperands {
-	return PlanarOperands(withField(uint32(w), 0, 1, bit(v)))
+	return PlanarOperands(replaceField(uint32(w), 0, 1, boolToBit(v)))
 }
 
 // Src1BroadcastH reports whether bit 1 of the word is set: source 1 has height 1 and is repeated
@@ -346,7 +346,7 @@ func (w PlanarOperands) Src1BroadcastH() bool { return w>>1&1 != 0 }
 // WithSrc1BroadcastH returns w with bit 1 set to v, which says whether source 1 has height 1 and is
 // repeated along the height.
 func (w PlanarOperands) WithSrc1BroadcastH(v bool) PlanarOperands {
-	return PlanarOperands(withField(uint32(w), 1, 1, bit(v)))
+	return PlanarOperands(replaceField(uint32(w), 1, 1, boolToBit(v)))
 }
 
 // Src1BroadcastD reports whether bit 2 of the word is set: source 1 has depth 1 and is repeated
@@ -356,7 +356,7 @@ func (w PlanarOperands) Src1BroadcastD() bool { return w>>2&1 != 0 }
 // WithSrc1BroadcastD returns w with bit 2 set to v, which says whether source 1 has depth 1 and is
 // repeated along the depth.
 func (w PlanarOperands) WithSrc1BroadcastD(v bool) PlanarOperands {
-	return PlanarOperands(withField(uint32(w), 2, 1, bit(v)))
+	return PlanarOperands(replaceField(uint32(w), 2, 1, boolToBit(v)))
 }
 
 // Src1BroadcastC reports whether bit 3 of the word is set: source 1 has one channel and is repeated
@@ -366,7 +366,7 @@ func (w PlanarOperands) Src1BroadcastC() bool { return w>>3&1 != 0 }
 // WithSrc1BroadcastC returns w with bit 3 set to v, which says whether source 1 has one channel and
 // is repeated for every channel.
 func (w PlanarOperands) WithSrc1BroadcastC(v bool) PlanarOperands {
-	return PlanarOperands(withField(uint32(w), 3, 1, bit(v)))
+	return PlanarOperands(replaceField(uint32(w), 3, 1, boolToBit(v)))
 }
 
 // Src2BroadcastW reports whether bit 4 of the word is set: source 2 has width 1 and is repeated
@@ -376,7 +376,7 @@ func (w PlanarOperands) Src2BroadcastW() bool { return w>>4&1 != 0 }
 // WithSrc2BroadcastW returns w with bit 4 set to v, which says whether source 2 has width 1 and is
 // repeated along the width.
 func (w PlanarOperands) WithSrc2BroadcastW(v bool) PlanarOperands {
-	return PlanarOperands(withField(uint32(w), 4, 1, bit(v)))
+	return PlanarOperands(replaceField(uint32(w), 4, 1, boolToBit(v)))
 }
 
 // Src2BroadcastH reports whether bit 5 of the word is set: source 2 has height 1 and is repeated
@@ -387,7 +387,7 @@ func (w PlanarOperands) Src2BroadcastH() bool { return w>>5&1 != 0 }
 // WithSrc2BroadcastH returns w with bit 5 set to v, which says whether source 2 has height 1 and is
 // repeated along the height.
 func (w PlanarOperands) WithSrc2BroadcastH(v bool) PlanarOperands {
-	return PlanarOperands(withField(uint32(w), 5, 1, bit(v)))
+	return PlanarOperands(replaceField(uint32(w), 5, 1, boolToBit(v)))
 }
 
 // Src2BroadcastD reports whether bit 6 of the word is set: source 2 has depth 1 and is repeated
@@ -397,7 +397,7 @@ func (w PlanarOperands) Src2BroadcastD() bool { return w>>6&1 != 0 }
 // WithSrc2BroadcastD returns w with bit 6 set to v, which says whether source 2 has depth 1 and is
 // repeated along the depth.
 func (w PlanarOperands) WithSrc2BroadcastD(v bool) PlanarOperands {
-	return PlanarOperands(withField(uint32(w), 6, 1, bit(v)))
+	return PlanarOperands(replaceField(uint32(w), 6, 1, boolToBit(v)))
 }
 
 // Src2BroadcastC reports whether bit 7 of the word is set: source 2 has one channel and is repeated
@@ -407,7 +407,7 @@ func (w PlanarOperands) Src2BroadcastC() bool { return w>>7&1 != 0 }
 // WithSrc2BroadcastC returns w with bit 7 set to v, which says whether source 2 has one channel and
 // is repeated for every channel.
 func (w PlanarOperands) WithSrc2BroadcastC(v bool) PlanarOperands {
-	return PlanarOperands(withField(uint32(w), 7, 1, bit(v)))
+	return PlanarOperands(replaceField(uint32(w), 7, 1, boolToBit(v)))
 }
 
 // Src1Transpose reports whether bit 8 of the word is set: channel and x of source 1 are swapped, by
@@ -417,7 +417,7 @@ func (w PlanarOperands) Src1Transpose() bool { return w>>8&1 != 0 }
 // WithSrc1Transpose returns w with bit 8 set to v, which says whether channel and x of source 1 are
 // swapped.
 func (w PlanarOperands) WithSrc1Transpose(v bool) PlanarOperands {
-	return PlanarOperands(withField(uint32(w), 8, 1, bit(v)))
+	return PlanarOperands(replaceField(uint32(w), 8, 1, boolToBit(v)))
 }
 
 // Src2Transpose reports whether bit 9 of the word is set: channel and x of source 2 are swapped, as
@@ -427,7 +427,7 @@ func (w PlanarOperands) Src2Transpose() bool { return w>>9&1 != 0 }
 // WithSrc2Transpose returns w with bit 9 set to v, which says whether channel and x of source 2 are
 // swapped.
 func (w PlanarOperands) WithSrc2Transpose(v bool) PlanarOperands {
-	return PlanarOperands(withField(uint32(w), 9, 1, bit(v)))
+	return PlanarOperands(replaceField(uint32(w), 9, 1, boolToBit(v)))
 }
 
 // ResultTranspose reports whether bit 10 of the word is set: channel and x of the result are
@@ -437,7 +437,7 @@ func (w PlanarOperands) ResultTranspose() bool { return w>>10&1 != 0 }
 // WithResultTranspose returns w with bit 10 set to v, which says whether channel and x of the
 // result are swapped.
 func (w PlanarOperands) WithResultTranspose(v bool) PlanarOperands {
-	return PlanarOperands(withField(uint32(w), 10, 1, bit(v)))
+	return PlanarOperands(replaceField(uint32(w), 10, 1, boolToBit(v)))
 }
 
 // A CommonCfg is the value of the register Common.Cfg. Its methods get and set the fields of the
@@ -451,51 +451,53 @@ func (w CommonCfg) SmallSourceMode() bool { return w>>2&1 != 0 }
 // WithSmallSourceMode returns w with bit 2 set to v, which says whether the engines use the patches
 // for results of up to 8 columns.
 func (w CommonCfg) WithSmallSourceMode(v bool) CommonCfg {
-	return CommonCfg(withField(uint32(w), 2, 1, bit(v)))
+	return CommonCfg(replaceField(uint32(w), 2, 1, boolToBit(v)))
 }
 
 // PlanarForm returns bits 4-6 of the word: the operands of a planar task: 2 one source and a
 // constant; 3 two sources; 4 bias and scale rows; 5 a reduction; 6 two sources, then a reduction.
 // The field is inferred from programs.
-func (w CommonCfg) PlanarForm() PlanarForm { return PlanarForm(field(uint32(w), 4, 3)) }
+func (w CommonCfg) PlanarForm() PlanarForm { return PlanarForm(extractField(uint32(w), 4, 3)) }
 
 // WithPlanarForm returns w with bits 4-6, the operands of a planar task, set to v. It panics if v
 // has more than 3 bits.
 func (w CommonCfg) WithPlanarForm(v PlanarForm) CommonCfg {
-	return CommonCfg(withField(uint32(w), 4, 3, uint32(v)))
+	return CommonCfg(replaceField(uint32(w), 4, 3, uint32(v)))
 }
 
 // ShPref returns bits 8-10 of the word: log2 of the preferred number of rows in a patch. The field
 // is named in the vendor's code.
-func (w CommonCfg) ShPref() uint32 { return field(uint32(w), 8, 3) }
+func (w CommonCfg) ShPref() uint32 { return extractField(uint32(w), 8, 3) }
 
 // WithShPref returns w with bits 8-10, log2 of the preferred number of rows in a patch, set to v.
 // It panics if v has more than 3 bits.
-func (w CommonCfg) WithShPref(v uint32) CommonCfg { return CommonCfg(withField(uint32(w), 8, 3, v)) }
+func (w CommonCfg) WithShPref(v uint32) CommonCfg { return CommonCfg(replaceField(uint32(w), 8, 3, v)) }
 
 // ShMin returns bits 12-14 of the word: log2 of the smallest number of rows in a patch. The field
 // is named in the vendor's code.
-func (w CommonCfg) ShMin() uint32 { return field(uint32(w), 12, 3) }
+func (w CommonCfg) ShMin() uint32 { return extractField(uint32(w), 12, 3) }
 
 // WithShMin returns w with bits 12-14, log2 of the smallest number of rows in a patch, set to v. It
 // panics if v has more than 3 bits.
-func (w CommonCfg) WithShMin(v uint32) CommonCfg { return CommonCfg(withField(uint32(w), 12, 3, v)) }
+func (w CommonCfg) WithShMin(v uint32) CommonCfg { return CommonCfg(replaceField(uint32(w), 12, 3, v)) }
 
 // ShMax returns bits 16-18 of the word: log2 of the largest number of rows in a patch. The field is
 // named in the vendor's code.
-func (w CommonCfg) ShMax() uint32 { return field(uint32(w), 16, 3) }
+func (w CommonCfg) ShMax() uint32 { return extractField(uint32(w), 16, 3) }
 
 // WithShMax returns w with bits 16-18, log2 of the largest number of rows in a patch, set to v. It
 // panics if v has more than 3 bits.
-func (w CommonCfg) WithShMax(v uint32) CommonCfg { return CommonCfg(withField(uint32(w), 16, 3, v)) }
+func (w CommonCfg) WithShMax(v uint32) CommonCfg { return CommonCfg(replaceField(uint32(w), 16, 3, v)) }
 
 // ActiveNE returns bits 19-21 of the word: log2 of the number of MAC engines at work. The field is
 // known from the bytes of programs.
-func (w CommonCfg) ActiveNE() uint32 { return field(uint32(w), 19, 3) }
+func (w CommonCfg) ActiveNE() uint32 { return extractField(uint32(w), 19, 3) }
 
 // WithActiveNE returns w with bits 19-21, log2 of the number of MAC engines at work, set to v. It
 // panics if v has more than 3 bits.
-func (w CommonCfg) WithActiveNE(v uint32) CommonCfg { return CommonCfg(withField(uint32(w), 19, 3, v)) }
+func (w CommonCfg) WithActiveNE(v uint32) CommonCfg {
+	return CommonCfg(replaceField(uint32(w), 19, 3, v))
+}
 
 // ContextSwitchIn reports whether bit 22 of the word is set. The field is named in the vendor's
 // code.
@@ -503,7 +505,7 @@ func (w CommonCfg) ContextSwitchIn() bool { return w>>22&1 != 0 }
 
 // WithContextSwitchIn returns w with bit 22, the field [CommonCfg.ContextSwitchIn], set to v.
 func (w CommonCfg) WithContextSwitchIn(v bool) CommonCfg {
-	return CommonCfg(withField(uint32(w), 22, 1, bit(v)))
+	return CommonCfg(replaceField(uint32(w), 22, 1, boolToBit(v)))
 }
 
 // ContextSwitchOut reports whether bit 24 of the word is set. The field is named in the vendor's
@@ -512,7 +514,7 @@ func (w CommonCfg) ContextSwitchOut() bool { return w>>24&1 != 0 }
 
 // WithContextSwitchOut returns w with bit 24, the field [CommonCfg.ContextSwitchOut], set to v.
 func (w CommonCfg) WithContextSwitchOut(v bool) CommonCfg {
-	return CommonCfg(withField(uint32(w), 24, 1, bit(v)))
+	return CommonCfg(replaceField(uint32(w), 24, 1, boolToBit(v)))
 }
 
 // AccDoubleBufEn reports whether bit 26 of the word is set. The field is named in the vendor's
@@ -521,7 +523,7 @@ func (w CommonCfg) AccDoubleBufEn() bool { return w>>26&1 != 0 }
 
 // WithAccDoubleBufEn returns w with bit 26, the field [CommonCfg.AccDoubleBufEn], set to v.
 func (w CommonCfg) WithAccDoubleBufEn(v bool) CommonCfg {
-	return CommonCfg(withField(uint32(w), 26, 1, bit(v)))
+	return CommonCfg(replaceField(uint32(w), 26, 1, boolToBit(v)))
 }
 
 // Transpose reports whether bit 28 of the word is set: channel and x are swapped when the result is
@@ -531,7 +533,7 @@ func (w CommonCfg) Transpose() bool { return w>>28&1 != 0 }
 // WithTranspose returns w with bit 28 set to v, which says whether channel and x are swapped when
 // the result is written.
 func (w CommonCfg) WithTranspose(v bool) CommonCfg {
-	return CommonCfg(withField(uint32(w), 28, 1, bit(v)))
+	return CommonCfg(replaceField(uint32(w), 28, 1, boolToBit(v)))
 }
 
 // A TaskInfo is the value of the register Common.TaskInfo. Its methods get and set the fields of
@@ -539,33 +541,33 @@ func (w CommonCfg) WithTranspose(v bool) CommonCfg {
 type TaskInfo uint32
 
 // TaskID returns bits 0-15 of the word. The field is named in the vendor's code.
-func (w TaskInfo) TaskID() uint32 { return field(uint32(w), 0, 16) }
+func (w TaskInfo) TaskID() uint32 { return extractField(uint32(w), 0, 16) }
 
 // WithTaskID returns w with bits 0-15, the field [TaskInfo.TaskID], set to v. It panics if v has
 // more than 16 bits.
-func (w TaskInfo) WithTaskID(v uint32) TaskInfo { return TaskInfo(withField(uint32(w), 0, 16, v)) }
+func (w TaskInfo) WithTaskID(v uint32) TaskInfo { return TaskInfo(replaceField(uint32(w), 0, 16, v)) }
 
 // TaskQ returns bits 16-19 of the word. The field is named in the vendor's code.
-func (w TaskInfo) TaskQ() uint32 { return field(uint32(w), 16, 4) }
+func (w TaskInfo) TaskQ() uint32 { return extractField(uint32(w), 16, 4) }
 
 // WithTaskQ returns w with bits 16-19, the field [TaskInfo.TaskQ], set to v. It panics if v has
 // more than 4 bits.
-func (w TaskInfo) WithTaskQ(v uint32) TaskInfo { return TaskInfo(withField(uint32(w), 16, 4, v)) }
+func (w TaskInfo) WithTaskQ(v uint32) TaskInfo { return TaskInfo(replaceField(uint32(w), 16, 4, v)) }
 
 // TaskNID returns bits 20-27 of the word: a number that is 0 in a task of the planar engine alone.
 // The field is named in the vendor's code.
-func (w TaskInfo) TaskNID() uint32 { return field(uint32(w), 20, 8) }
+func (w TaskInfo) TaskNID() uint32 { return extractField(uint32(w), 20, 8) }
 
 // WithTaskNID returns w with bits 20-27, the field [TaskInfo.TaskNID], set to v. It panics if v has
 // more than 8 bits.
-func (w TaskInfo) WithTaskNID(v uint32) TaskInfo { return TaskInfo(withField(uint32(w), 20, 8, v)) }
+func (w TaskInfo) WithTaskNID(v uint32) TaskInfo { return TaskInfo(replaceField(uint32(w), 20, 8, v)) }
 
 // A DPE is the value of the register Common.DPE. Its methods get and set the fields of the word.
 type DPE uint32
 
 // Category returns bits 0-3 of the word. The field is named in the vendor's code.
-func (w DPE) Category() uint32 { return field(uint32(w), 0, 4) }
+func (w DPE) Category() uint32 { return extractField(uint32(w), 0, 4) }
 
 // WithCategory returns w with bits 0-3, the field [DPE.Category], set to v. It panics if v has more
 // than 4 bits.
-func (w DPE) WithCategory(v uint32) DPE { return DPE(withField(uint32(w), 0, 4, v)) }
+func (w DPE) WithCategory(v uint32) DPE { return DPE(replaceField(uint32(w), 0, 4, v)) }

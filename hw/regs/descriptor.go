@@ -70,10 +70,10 @@ func (h *Header) isExtended() bool { return h.KernelBases&3 == 3 }
 // *StreamError.
 func Decode(text []byte, index int, off uint32, words int) (*Descriptor, error) {
 	var f frame
-	if err := f.read(&window{buf: text}, index, off, words); err != nil {
+	if err := f.readDescriptor(&window{buf: text}, index, off, words); err != nil {
 		return nil, err
 	}
-	return f.decode(), nil
+	return f.toDescriptor(), nil
 }
 
 // Append appends the encoded descriptor, as [Decode] reads it, to dst and returns the extended
@@ -81,7 +81,7 @@ func Decode(text []byte, index int, off uint32, words int) (*Descriptor, error) 
 func (d *Descriptor) Append(dst []byte) []byte {
 	le := binary.LittleEndian
 	var h [HeaderWords]uint32
-	d.Header.store(&h)
+	d.Header.storeWords(&h)
 	for _, w := range h {
 		dst = le.AppendUint32(dst, w)
 	}
@@ -110,12 +110,12 @@ func Chain(text []byte, firstWords int) iter.Seq2[*Descriptor, error] {
 // apply s.Modify.
 func (s *Stream) Descriptors() iter.Seq2[*Descriptor, error] {
 	return func(yield func(*Descriptor, error) bool) {
-		for f, err := range s.frames() {
+		for f, err := range s.walkFrames() {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			if !yield(f.decode(), nil) {
+			if !yield(f.toDescriptor(), nil) {
 				return
 			}
 		}

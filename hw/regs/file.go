@@ -48,9 +48,9 @@ func V7Windows() [7]Window {
 	}
 }
 
-// groupWindow returns the version 7 window of the group with the given name, such as "G1", or the
-// zero Window if there is none.
-func groupWindow(group string) Window {
+// findGroupWindow returns the version 7 window of the group with the given name, such as "G1", or
+// the zero Window if there is none.
+func findGroupWindow(group string) Window {
 	for _, w := range V7Windows() {
 		if w.Group == group {
 			return w
@@ -75,9 +75,10 @@ type File struct {
 	written [(atV7 + 63) / 64]uint64
 }
 
-// findSlot returns the index of addr in File.words, and the number of words from there to the end
-// of the window. room is 0 if addr is outside the windows or misaligned.
-func findSlot(addr uint32) (at, room int) {
+// findRegisterIndex returns the index at of the register at address addr in File.words, and the
+// number of words room from there to the end of its window. The room is 0 if addr is outside all
+// windows or misaligned.
+func findRegisterIndex(addr uint32) (at, room int) {
 	if addr&3 != 0 {
 		return 0, 0
 	}
@@ -109,7 +110,7 @@ func findSlot(addr uint32) (at, room int) {
 // Load returns the register at the byte address addr. It returns false if addr is not in any
 // window.
 func (f *File) Load(addr uint32) (v uint32, ok bool) {
-	at, room := findSlot(addr)
+	at, room := findRegisterIndex(addr)
 	if room == 0 {
 		return 0, false
 	}
@@ -118,7 +119,7 @@ func (f *File) Load(addr uint32) (v uint32, ok bool) {
 
 // Written reports whether the register at addr has been written since the reset.
 func (f *File) Written(addr uint32) bool {
-	at, room := findSlot(addr)
+	at, room := findRegisterIndex(addr)
 	return room > 0 && f.written[at/64]>>(at%64)&1 != 0
 }
 
@@ -134,7 +135,7 @@ func (f *File) CountWritten() int {
 // Store writes values to consecutive registers, starting at the byte address addr. If they do not
 // all fit in one window, Store writes nothing and returns an *[AddressError].
 func (f *File) Store(addr uint32, values ...uint32) error {
-	at, room := findSlot(addr)
+	at, room := findRegisterIndex(addr)
 	if room < len(values) || room == 0 {
 		return &AddressError{addr + 4*uint32(room)}
 	}
@@ -146,7 +147,7 @@ func (f *File) Store(addr uint32, values ...uint32) error {
 // storeBytes writes the little-endian words in b to consecutive registers, starting at the byte
 // address addr. The caller must have checked that they stay inside the window.
 func (f *File) storeBytes(addr uint32, b []byte) {
-	at, _ := findSlot(addr)
+	at, _ := findRegisterIndex(addr)
 	words := f.words[at:][:len(b)/4]
 	f.markWritten(at, len(words))
 	// Every word of a walk passes through here. Storing two words per step makes a walk a fifth
@@ -196,32 +197,32 @@ type Groups struct {
 
 // Snapshot copies the values of all registers to g.
 func (f *File) Snapshot(g *Groups) {
-	g.KernelDMASrc.load((*[wordsG0]uint32)(f.words[atG0:]))
-	g.Common.load((*[wordsG1]uint32)(f.words[atG1:]))
-	g.TileDMASrc.load((*[wordsG2]uint32)(f.words[atG2:]))
-	g.L2.load((*[wordsG3]uint32)(f.words[atG3:]))
-	g.PE.load((*[wordsG4]uint32)(f.words[atG4:]))
-	g.NE.load((*[wordsG5]uint32)(f.words[atG5:]))
-	g.TileDMADst.load((*[wordsG6]uint32)(f.words[atG6:]))
+	g.KernelDMASrc.loadWords((*[wordsG0]uint32)(f.words[atG0:]))
+	g.Common.loadWords((*[wordsG1]uint32)(f.words[atG1:]))
+	g.TileDMASrc.loadWords((*[wordsG2]uint32)(f.words[atG2:]))
+	g.L2.loadWords((*[wordsG3]uint32)(f.words[atG3:]))
+	g.PE.loadWords((*[wordsG4]uint32)(f.words[atG4:]))
+	g.NE.loadWords((*[wordsG5]uint32)(f.words[atG5:]))
+	g.TileDMADst.loadWords((*[wordsG6]uint32)(f.words[atG6:]))
 }
 
 // Words returns the values of all registers in g, in address order.
-func (g *KernelDMASrc) Words() (w [wordsG0]uint32) { g.store(&w); return w }
+func (g *KernelDMASrc) Words() (w [wordsG0]uint32) { g.storeWords(&w); return w }
 
 // Words returns the values of all registers in g, in address order.
-func (g *Common) Words() (w [wordsG1]uint32) { g.store(&w); return w }
+func (g *Common) Words() (w [wordsG1]uint32) { g.storeWords(&w); return w }
 
 // Words returns the values of all registers in g, in address order.
-func (g *TileDMASrc) Words() (w [wordsG2]uint32) { g.store(&w); return w }
+func (g *TileDMASrc) Words() (w [wordsG2]uint32) { g.storeWords(&w); return w }
 
 // Words returns the values of all registers in g, in address order.
-func (g *L2) Words() (w [wordsG3]uint32) { g.store(&w); return w }
+func (g *L2) Words() (w [wordsG3]uint32) { g.storeWords(&w); return w }
 
 // Words returns the values of all registers in g, in address order.
-func (g *PE) Words() (w [wordsG4]uint32) { g.store(&w); return w }
+func (g *PE) Words() (w [wordsG4]uint32) { g.storeWords(&w); return w }
 
 // Words returns the values of all registers in g, in address order.
-func (g *NE) Words() (w [wordsG5]uint32) { g.store(&w); return w }
+func (g *NE) Words() (w [wordsG5]uint32) { g.storeWords(&w); return w }
 
 // Words returns the values of all registers in g, in address order.
-func (g *TileDMADst) Words() (w [wordsG6]uint32) { g.store(&w); return w }
+func (g *TileDMADst) Words() (w [wordsG6]uint32) { g.storeWords(&w); return w }

@@ -14,22 +14,23 @@ type frame struct {
 	count      int    // number of records
 }
 
-// read checks the descriptor at off and points f to it. It has the same parameters as Decode.
-func (f *frame) read(text *window, index int, off uint32, words int) error {
+// readDescriptor checks the descriptor at off and makes f refer to it. It has the same parameters
+// as Decode.
+func (f *frame) readDescriptor(text *window, index int, off uint32, words int) error {
 	fail := func(at uint64, format string, args ...any) error {
 		return &StreamError{Index: index, Off: at, What: fmt.Sprintf(format, args...)}
 	}
 	base := uint64(off)
-	if base+HeaderBytes > text.size() {
-		return fail(base, "header of %d bytes extends past the %d bytes of text", HeaderBytes, text.size())
+	if base+HeaderBytes > text.textSize() {
+		return fail(base, "header of %d bytes extends past the %d bytes of text", HeaderBytes, text.textSize())
 	}
-	end := text.size()
+	end := text.textSize()
 	if words != 0 {
 		if words < HeaderWords {
 			return fail(base, "declared size of %d words is below the header's %d", words, HeaderWords)
 		}
-		if uint64(words) > (text.size()-base)/4 { // compare before multiplying, because the product could wrap around
-			return fail(base, "declared size of %d words extends past the %#x bytes of text", words, text.size())
+		if uint64(words) > (text.textSize()-base)/4 { // compare before multiplying, because the product could wrap around
+			return fail(base, "declared size of %d words extends past the %#x bytes of text", words, text.textSize())
 		}
 		end = base + 4*uint64(words)
 	}
@@ -43,7 +44,7 @@ func (f *frame) read(text *window, index int, off uint32, words int) error {
 	for i := range h {
 		h[i] = le.Uint32(b[4*i:])
 	}
-	f.Header.load(&h)
+	f.Header.loadWords(&h)
 	at := base + HeaderBytes
 	if f.Header.isExtended() {
 		if at+4 > end {
@@ -62,7 +63,7 @@ func (f *frame) read(text *window, index int, off uint32, words int) error {
 		if at+4+4*n > end {
 			return fail(at, "record of %d words at register %#x runs past the descriptor's end at %#x", n, addr, end)
 		}
-		if _, room := findSlot(addr); uint64(room) < n {
+		if _, room := findRegisterIndex(addr); uint64(room) < n {
 			return fail(at, "record of %d words at register %#x is not inside a register window", n, addr)
 		}
 		at += 4 + 4*n
@@ -76,9 +77,9 @@ func (f *frame) read(text *window, index int, off uint32, words int) error {
 	return nil
 }
 
-// eachRecord returns an iterator over the records: the register address and the bytes of the values
-// of each.
-func (f *frame) eachRecord() iter.Seq2[uint32, []byte] {
+// yieldRecords returns an iterator over the records: the register address and the bytes of the
+// values of each.
+func (f *frame) yieldRecords() iter.Seq2[uint32, []byte] {
 	return func(yield func(uint32, []byte) bool) {
 		for b := f.records; len(b) > 0; {
 			w := binary.LittleEndian.Uint32(b)
@@ -91,20 +92,20 @@ func (f *frame) eachRecord() iter.Seq2[uint32, []byte] {
 	}
 }
 
-// apply stores the values of all records in the register file.
-func (f *frame) apply(file *File) {
-	for addr, b := range f.eachRecord() {
+// storeRecords stores the values of all records in the register file.
+func (f *frame) storeRecords(file *File) {
+	for addr, b := range f.yieldRecords() {
 		file.storeBytes(addr, b)
 	}
 }
 
-// decode returns a copy of the descriptor that does not share memory with the text.
-func (f *frame) decode() *Descriptor {
+// toDescriptor returns a copy of the descriptor that does not share memory with the text.
+func (f *frame) toDescriptor() *Descriptor {
 	d := f.Descriptor
 	d.Records = make([]Record, 0, f.count)
 	// The values of all records share one slice.
 	values := make([]uint32, 0, len(f.records)/4-f.count)
-	for addr, b := range f.eachRecord() {
+	for addr, b := range f.yieldRecords() {
 		first := len(values)
 		for ; len(b) > 0; b = b[4:] {
 			values = append(values, binary.LittleEndian.Uint32(b))
@@ -125,29 +126,30 @@ type frameWalk struct {
 	ended bool
 }
 
-// start prepares the walk to read the descriptors of text, of which the first has firstWords words.
-func (w *frameWalk) start(text window, firstWords int) {
+// startAt prepares the walk to read the descriptors of text. The first descriptor has firstWords
+// words.
+func (w *frameWalk) startAt(text window, firstWords int) {
 	// The owner marks detect overlaps with one look-up, in any order of links.
-	*w = frameWalk{text: text, words: firstWords, owner: make([]int32, (text.size()+Alignment-1)/Alignment)}
+	*w = frameWalk{text: text, words: firstWords, owner: make([]int32, (text.textSize()+Alignment-1)/Alignment)}
 }
 
-// next returns the next descriptor. It is valid until the following call. It returns nil after the
-// last descriptor and after an error.
-func (w *frameWalk) next() (*frame, error) {
+// nextFrame returns the next descriptor. It is valid until the following call. It returns nil after
+// the last descriptor and after an error.
+func (w *frameWalk) nextFrame() (*frame, error) {
 	if w.ended {
 		return nil, nil
 	}
-	if err := w.read(); err != nil {
+	if err := w.readFrame(); err != nil {
 		w.ended = true
 		return nil, err
 	}
 	return &w.frame, nil
 }
 
-// read reads the descriptor at w.off and follows its link.
-func (w *frameWalk) read() error {
+// readFrame reads the descriptor at w.off and follows its link.
+func (w *frameWalk) readFrame() error {
 	f := &w.frame
-	if err := f.read(&w.text, w.index, w.off, w.words); err != nil {
+	if err := f.readDescriptor(&w.text, w.index, w.off, w.words); err != nil {
 		return err
 	}
 	first, last := w.off/Alignment, (w.off+4*uint32(f.Words)-1)/Alignment
@@ -158,21 +160,21 @@ func (w *frameWalk) read() error {
 		w.owner[u] = int32(w.index) + 1
 	}
 	next := uint32(f.Header.Next)
-	if err := checkNext(w.text.size(), w.owner, &f.Descriptor, next); err != nil {
+	if err := checkLink(w.text.textSize(), w.owner, &f.Descriptor, next); err != nil {
 		return err
 	}
 	w.index, w.off, w.words, w.ended = w.index+1, next, int(f.Header.Timing.NextSize())+1, next == 0
 	return nil
 }
 
-// frames returns an iterator over the descriptors of a text. Each frame is valid until the next
+// walkFrames returns an iterator over the descriptors of a text. Each frame is valid until the next
 // step.
-func frames(text window, firstWords int) iter.Seq2[*frame, error] {
+func walkFrames(text window, firstWords int) iter.Seq2[*frame, error] {
 	return func(yield func(*frame, error) bool) {
 		var w frameWalk
-		w.start(text, firstWords)
+		w.startAt(text, firstWords)
 		for {
-			switch f, err := w.next(); {
+			switch f, err := w.nextFrame(); {
 			case err != nil:
 				yield(nil, err)
 				return
@@ -183,8 +185,8 @@ func frames(text window, firstWords int) iter.Seq2[*frame, error] {
 	}
 }
 
-// checkNext returns an error if next, the link of d, is misaligned, outside the text or leads back.
-func checkNext(size uint64, owner []int32, d *Descriptor, next uint32) error {
+// checkLink returns an error if next, the link of d, is misaligned, outside the text or leads back.
+func checkLink(size uint64, owner []int32, d *Descriptor, next uint32) error {
 	if next == 0 {
 		return nil
 	}

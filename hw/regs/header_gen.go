@@ -16,7 +16,7 @@ type Header struct {
 	KernelBases     HeaderKernelBases
 }
 
-func (h *Header) load(w *[HeaderWords]uint32) {
+func (h *Header) loadWords(w *[HeaderWords]uint32) {
 	h.Task = HeaderTask(w[0])
 	h.Timing = HeaderTiming(w[1])
 	h.LogEvents = HeaderLogEvents(w[2])
@@ -29,7 +29,7 @@ func (h *Header) load(w *[HeaderWords]uint32) {
 	h.KernelBases = HeaderKernelBases(w[9])
 }
 
-func (h *Header) store(w *[HeaderWords]uint32) {
+func (h *Header) storeWords(w *[HeaderWords]uint32) {
 	w[0] = uint32(h.Task)
 	w[1] = uint32(h.Timing)
 	w[2] = uint32(h.LogEvents)
@@ -47,18 +47,22 @@ type HeaderTask uint32
 
 // TID returns bits 0-15 of the word: the number of the task. The field is named in the vendor's
 // code.
-func (w HeaderTask) TID() uint32 { return field(uint32(w), 0, 16) }
+func (w HeaderTask) TID() uint32 { return extractField(uint32(w), 0, 16) }
 
 // WithTID returns w with bits 0-15, the number of the task, set to v. It panics if v has more than
 // 16 bits.
-func (w HeaderTask) WithTID(v uint32) HeaderTask { return HeaderTask(withField(uint32(w), 0, 16, v)) }
+func (w HeaderTask) WithTID(v uint32) HeaderTask {
+	return HeaderTask(replaceField(uint32(w), 0, 16, v))
+}
 
 // NID returns bits 16-23 of the word. The field is named in the vendor's code.
-func (w HeaderTask) NID() uint32 { return field(uint32(w), 16, 8) }
+func (w HeaderTask) NID() uint32 { return extractField(uint32(w), 16, 8) }
 
 // WithNID returns w with bits 16-23, the field [HeaderTask.NID], set to v. It panics if v has more
 // than 8 bits.
-func (w HeaderTask) WithNID(v uint32) HeaderTask { return HeaderTask(withField(uint32(w), 16, 8, v)) }
+func (w HeaderTask) WithNID(v uint32) HeaderTask {
+	return HeaderTask(replaceField(uint32(w), 16, 8, v))
+}
 
 // LNID reports whether bit 24 of the word is set: this is not the first descriptor of the chain.
 // The field is known from the bytes of programs.
@@ -67,7 +71,7 @@ func (w HeaderTask) LNID() bool { return w>>24&1 != 0 }
 // WithLNID returns w with bit 24 set to v, which says whether this is not the first descriptor of
 // the chain.
 func (w HeaderTask) WithLNID(v bool) HeaderTask {
-	return HeaderTask(withField(uint32(w), 24, 1, bit(v)))
+	return HeaderTask(replaceField(uint32(w), 24, 1, boolToBit(v)))
 }
 
 // EON reports whether bit 25 of the word is set: this is the last descriptor of the chain. The
@@ -77,7 +81,7 @@ func (w HeaderTask) EON() bool { return w>>25&1 != 0 }
 // WithEON returns w with bit 25 set to v, which says whether this is the last descriptor of the
 // chain.
 func (w HeaderTask) WithEON(v bool) HeaderTask {
-	return HeaderTask(withField(uint32(w), 25, 1, bit(v)))
+	return HeaderTask(replaceField(uint32(w), 25, 1, boolToBit(v)))
 }
 
 // A HeaderTiming is word 1 of a descriptor's header. Its methods get and set the fields of the
@@ -86,22 +90,22 @@ type HeaderTiming uint32
 
 // ExeCycles returns bits 0-15 of the word: the compiler's own time estimate in microseconds; 0 from
 // compilers of 2020. The field is known from the bytes of programs.
-func (w HeaderTiming) ExeCycles() uint32 { return field(uint32(w), 0, 16) }
+func (w HeaderTiming) ExeCycles() uint32 { return extractField(uint32(w), 0, 16) }
 
 // WithExeCycles returns w with bits 0-15, the compiler's own time estimate in microseconds, set to
 // v. It panics if v has more than 16 bits.
 func (w HeaderTiming) WithExeCycles(v uint32) HeaderTiming {
-	return HeaderTiming(withField(uint32(w), 0, 16, v))
+	return HeaderTiming(replaceField(uint32(w), 0, 16, v))
 }
 
 // NextSize returns bits 16-24 of the word: the number of words of the next descriptor minus one.
 // The field is known from the bytes of programs.
-func (w HeaderTiming) NextSize() uint32 { return field(uint32(w), 16, 9) }
+func (w HeaderTiming) NextSize() uint32 { return extractField(uint32(w), 16, 9) }
 
 // WithNextSize returns w with bits 16-24, the number of words of the next descriptor minus one, set
 // to v. It panics if v has more than 9 bits.
 func (w HeaderTiming) WithNextSize(v uint32) HeaderTiming {
-	return HeaderTiming(withField(uint32(w), 16, 9, v))
+	return HeaderTiming(replaceField(uint32(w), 16, 9, v))
 }
 
 // A HeaderLogEvents is word 2 of a descriptor's header. Its methods get and set the fields of the
@@ -110,12 +114,12 @@ type HeaderLogEvents uint32
 
 // LogEvents returns bits 0-23 of the word: the events that the firmware logs, one per bit. The
 // field is named in the vendor's code.
-func (w HeaderLogEvents) LogEvents() uint32 { return field(uint32(w), 0, 24) }
+func (w HeaderLogEvents) LogEvents() uint32 { return extractField(uint32(w), 0, 24) }
 
 // WithLogEvents returns w with bits 0-23, the events that the firmware logs, set to v. It panics if
 // v has more than 24 bits.
 func (w HeaderLogEvents) WithLogEvents(v uint32) HeaderLogEvents {
-	return HeaderLogEvents(withField(uint32(w), 0, 24, v))
+	return HeaderLogEvents(replaceField(uint32(w), 0, 24, v))
 }
 
 // A HeaderExceptions is word 3 of a descriptor's header. Its methods get and set the fields of the
@@ -123,12 +127,12 @@ func (w HeaderLogEvents) WithLogEvents(v uint32) HeaderLogEvents {
 type HeaderExceptions uint32
 
 // Exceptions returns bits 0-23 of the word. The field is named in the vendor's code.
-func (w HeaderExceptions) Exceptions() uint32 { return field(uint32(w), 0, 24) }
+func (w HeaderExceptions) Exceptions() uint32 { return extractField(uint32(w), 0, 24) }
 
 // WithExceptions returns w with bits 0-23, the field [HeaderExceptions.Exceptions], set to v. It
 // panics if v has more than 24 bits.
 func (w HeaderExceptions) WithExceptions(v uint32) HeaderExceptions {
-	return HeaderExceptions(withField(uint32(w), 0, 24, v))
+	return HeaderExceptions(replaceField(uint32(w), 0, 24, v))
 }
 
 // A HeaderDebugLogEvents is word 4 of a descriptor's header. Its methods get and set the fields of
@@ -137,12 +141,12 @@ type HeaderDebugLogEvents uint32
 
 // DebugLogEvents returns bits 0-23 of the word: the events that the firmware logs for debugging,
 // one per bit. The field is named in the vendor's code.
-func (w HeaderDebugLogEvents) DebugLogEvents() uint32 { return field(uint32(w), 0, 24) }
+func (w HeaderDebugLogEvents) DebugLogEvents() uint32 { return extractField(uint32(w), 0, 24) }
 
 // WithDebugLogEvents returns w with bits 0-23, the events that the firmware logs for debugging, set
 // to v. It panics if v has more than 24 bits.
 func (w HeaderDebugLogEvents) WithDebugLogEvents(v uint32) HeaderDebugLogEvents {
-	return HeaderDebugLogEvents(withField(uint32(w), 0, 24, v))
+	return HeaderDebugLogEvents(replaceField(uint32(w), 0, 24, v))
 }
 
 // A HeaderDebugExceptions is word 5 of a descriptor's header. Its methods get and set the fields of
@@ -150,12 +154,12 @@ func (w HeaderDebugLogEvents) WithDebugLogEvents(v uint32) HeaderDebugLogEvents 
 type HeaderDebugExceptions uint32
 
 // DebugExceptions returns bits 0-23 of the word. The field is named in the vendor's code.
-func (w HeaderDebugExceptions) DebugExceptions() uint32 { return field(uint32(w), 0, 24) }
+func (w HeaderDebugExceptions) DebugExceptions() uint32 { return extractField(uint32(w), 0, 24) }
 
 // WithDebugExceptions returns w with bits 0-23, the field [HeaderDebugExceptions.DebugExceptions],
 // set to v. It panics if v has more than 24 bits.
 func (w HeaderDebugExceptions) WithDebugExceptions(v uint32) HeaderDebugExceptions {
-	return HeaderDebugExceptions(withField(uint32(w), 0, 24, v))
+	return HeaderDebugExceptions(replaceField(uint32(w), 0, 24, v))
 }
 
 // A HeaderControl is word 6 of a descriptor's header. Its methods get and set the fields of the
@@ -167,7 +171,7 @@ func (w HeaderControl) DisallowAbort() bool { return w>>8&1 != 0 }
 
 // WithDisallowAbort returns w with bit 8, the field [HeaderControl.DisallowAbort], set to v.
 func (w HeaderControl) WithDisallowAbort(v bool) HeaderControl {
-	return HeaderControl(withField(uint32(w), 8, 1, bit(v)))
+	return HeaderControl(replaceField(uint32(w), 8, 1, boolToBit(v)))
 }
 
 // TDSkip reports whether bit 9 of the word is set. The field is named in the vendor's code.
@@ -175,7 +179,7 @@ func (w HeaderControl) TDSkip() bool { return w>>9&1 != 0 }
 
 // WithTDSkip returns w with bit 9, the field [HeaderControl.TDSkip], set to v.
 func (w HeaderControl) WithTDSkip(v bool) HeaderControl {
-	return HeaderControl(withField(uint32(w), 9, 1, bit(v)))
+	return HeaderControl(replaceField(uint32(w), 9, 1, boolToBit(v)))
 }
 
 // KPC reports whether bit 10 of the word is set. The field is named in the vendor's code.
@@ -183,7 +187,7 @@ func (w HeaderControl) KPC() bool { return w>>10&1 != 0 }
 
 // WithKPC returns w with bit 10, the field [HeaderControl.KPC], set to v.
 func (w HeaderControl) WithKPC(v bool) HeaderControl {
-	return HeaderControl(withField(uint32(w), 10, 1, bit(v)))
+	return HeaderControl(replaceField(uint32(w), 10, 1, boolToBit(v)))
 }
 
 // SPL reports whether bit 11 of the word is set: the descriptor is the first of a run, between two
@@ -192,7 +196,7 @@ func (w HeaderControl) SPL() bool { return w>>11&1 != 0 }
 
 // WithSPL returns w with bit 11 set to v, which says whether the descriptor is the first of a run.
 func (w HeaderControl) WithSPL(v bool) HeaderControl {
-	return HeaderControl(withField(uint32(w), 11, 1, bit(v)))
+	return HeaderControl(replaceField(uint32(w), 11, 1, boolToBit(v)))
 }
 
 // TSR reports whether bit 12 of the word is set: the descriptor is the last of a run, after which
@@ -201,7 +205,7 @@ func (w HeaderControl) TSR() bool { return w>>12&1 != 0 }
 
 // WithTSR returns w with bit 12 set to v, which says whether the descriptor is the last of a run.
 func (w HeaderControl) WithTSR(v bool) HeaderControl {
-	return HeaderControl(withField(uint32(w), 12, 1, bit(v)))
+	return HeaderControl(replaceField(uint32(w), 12, 1, boolToBit(v)))
 }
 
 // SPC reports whether bit 13 of the word is set: the source is a tile in the L2 that is also
@@ -211,7 +215,7 @@ func (w HeaderControl) SPC() bool { return w>>13&1 != 0 }
 // WithSPC returns w with bit 13 set to v, which says whether the source is a tile in the L2 that is
 // also described in the scratch buffer.
 func (w HeaderControl) WithSPC(v bool) HeaderControl {
-	return HeaderControl(withField(uint32(w), 13, 1, bit(v)))
+	return HeaderControl(replaceField(uint32(w), 13, 1, boolToBit(v)))
 }
 
 // DPC reports whether bit 14 of the word is set: the result is a tile in the L2 that is also
@@ -221,7 +225,7 @@ func (w HeaderControl) DPC() bool { return w>>14&1 != 0 }
 // WithDPC returns w with bit 14 set to v, which says whether the result is a tile in the L2 that is
 // also described in the scratch buffer.
 func (w HeaderControl) WithDPC(v bool) HeaderControl {
-	return HeaderControl(withField(uint32(w), 14, 1, bit(v)))
+	return HeaderControl(replaceField(uint32(w), 14, 1, boolToBit(v)))
 }
 
 // TSE reports whether bit 15 of the word is set: the descriptor is the last of a run, after which
@@ -230,16 +234,16 @@ func (w HeaderControl) TSE() bool { return w>>15&1 != 0 }
 
 // WithTSE returns w with bit 15 set to v, which says whether the descriptor is the last of a run.
 func (w HeaderControl) WithTSE(v bool) HeaderControl {
-	return HeaderControl(withField(uint32(w), 15, 1, bit(v)))
+	return HeaderControl(replaceField(uint32(w), 15, 1, boolToBit(v)))
 }
 
 // NextPriority returns bits 16-21 of the word. The field is named in the vendor's code.
-func (w HeaderControl) NextPriority() uint32 { return field(uint32(w), 16, 6) }
+func (w HeaderControl) NextPriority() uint32 { return extractField(uint32(w), 16, 6) }
 
 // WithNextPriority returns w with bits 16-21, the field [HeaderControl.NextPriority], set to v. It
 // panics if v has more than 6 bits.
 func (w HeaderControl) WithNextPriority(v uint32) HeaderControl {
-	return HeaderControl(withField(uint32(w), 16, 6, v))
+	return HeaderControl(replaceField(uint32(w), 16, 6, v))
 }
 
 // TDE reports whether bit 24 of the word is set: bits 0 and 1 of header word 9 are set. The field
@@ -248,7 +252,7 @@ func (w HeaderControl) TDE() bool { return w>>24&1 != 0 }
 
 // WithTDE returns w with bit 24 set to v, which says whether bits 0 and 1 of header word 9 are set.
 func (w HeaderControl) WithTDE(v bool) HeaderControl {
-	return HeaderControl(withField(uint32(w), 24, 1, bit(v)))
+	return HeaderControl(replaceField(uint32(w), 24, 1, boolToBit(v)))
 }
 
 // SrcLoc reports whether bit 28 of the word is set: the source is in device memory and not in the
@@ -258,7 +262,7 @@ func (w HeaderControl) SrcLoc() bool { return w>>28&1 != 0 }
 // WithSrcLoc returns w with bit 28 set to v, which says whether the source is in device memory and
 // not in the L2.
 func (w HeaderControl) WithSrcLoc(v bool) HeaderControl {
-	return HeaderControl(withField(uint32(w), 28, 1, bit(v)))
+	return HeaderControl(replaceField(uint32(w), 28, 1, boolToBit(v)))
 }
 
 // DstLoc reports whether bit 29 of the word is set: the destination is in device memory and not in
@@ -268,7 +272,7 @@ func (w HeaderControl) DstLoc() bool { return w>>29&1 != 0 }
 // WithDstLoc returns w with bit 29 set to v, which says whether the destination is in device memory
 // and not in the L2.
 func (w HeaderControl) WithDstLoc(v bool) HeaderControl {
-	return HeaderControl(withField(uint32(w), 29, 1, bit(v)))
+	return HeaderControl(replaceField(uint32(w), 29, 1, boolToBit(v)))
 }
 
 // TQDis reports whether bit 31 of the word is set. The field is named in the vendor's code.
@@ -276,7 +280,7 @@ func (w HeaderControl) TQDis() bool { return w>>31&1 != 0 }
 
 // WithTQDis returns w with bit 31, the field [HeaderControl.TQDis], set to v.
 func (w HeaderControl) WithTQDis(v bool) HeaderControl {
-	return HeaderControl(withField(uint32(w), 31, 1, bit(v)))
+	return HeaderControl(replaceField(uint32(w), 31, 1, boolToBit(v)))
 }
 
 // A HeaderNext is word 7 of a descriptor's header. Its methods get and set the fields of the word.
@@ -284,12 +288,12 @@ type HeaderNext uint32
 
 // NextPointer returns bits 0-31 of the word: the byte offset of the next descriptor in __text; 0
 // ends the chain. The field is known from the bytes of programs.
-func (w HeaderNext) NextPointer() uint32 { return field(uint32(w), 0, 32) }
+func (w HeaderNext) NextPointer() uint32 { return extractField(uint32(w), 0, 32) }
 
 // WithNextPointer returns w with bits 0-31, the byte offset of the next descriptor in __text, set
 // to v.
 func (w HeaderNext) WithNextPointer(v uint32) HeaderNext {
-	return HeaderNext(withField(uint32(w), 0, 32, v))
+	return HeaderNext(replaceField(uint32(w), 0, 32, v))
 }
 
 // A HeaderBases is word 8 of a descriptor's header. Its methods get and set the fields of the word.
@@ -297,12 +301,12 @@ type HeaderBases uint32
 
 // RBase0 returns bits 0-4 of the word: the index of the buffer that source 1 is read from. The
 // field is named in the vendor's code.
-func (w HeaderBases) RBase0() uint32 { return field(uint32(w), 0, 5) }
+func (w HeaderBases) RBase0() uint32 { return extractField(uint32(w), 0, 5) }
 
 // WithRBase0 returns w with bits 0-4, the index of the buffer that source 1 is read from, set to v.
 // It panics if v has more than 5 bits.
 func (w HeaderBases) WithRBase0(v uint32) HeaderBases {
-	return HeaderBases(withField(uint32(w), 0, 5, v))
+	return HeaderBases(replaceField(uint32(w), 0, 5, v))
 }
 
 // RBE0 reports whether bit 5 of the word is set: RBase0 names a buffer. The field is named in the
@@ -311,17 +315,17 @@ func (w HeaderBases) RBE0() bool { return w>>5&1 != 0 }
 
 // WithRBE0 returns w with bit 5 set to v, which says whether RBase0 names a buffer.
 func (w HeaderBases) WithRBE0(v bool) HeaderBases {
-	return HeaderBases(withField(uint32(w), 5, 1, bit(v)))
+	return HeaderBases(replaceField(uint32(w), 5, 1, boolToBit(v)))
 }
 
 // RBase1 returns bits 6-10 of the word: the index of the buffer that source 2 is read from. The
 // field is named in the vendor's code.
-func (w HeaderBases) RBase1() uint32 { return field(uint32(w), 6, 5) }
+func (w HeaderBases) RBase1() uint32 { return extractField(uint32(w), 6, 5) }
 
 // WithRBase1 returns w with bits 6-10, the index of the buffer that source 2 is read from, set to
 // v. It panics if v has more than 5 bits.
 func (w HeaderBases) WithRBase1(v uint32) HeaderBases {
-	return HeaderBases(withField(uint32(w), 6, 5, v))
+	return HeaderBases(replaceField(uint32(w), 6, 5, v))
 }
 
 // RBE1 reports whether bit 11 of the word is set: RBase1 names a buffer. The field is named in the
@@ -330,17 +334,17 @@ func (w HeaderBases) RBE1() bool { return w>>11&1 != 0 }
 
 // WithRBE1 returns w with bit 11 set to v, which says whether RBase1 names a buffer.
 func (w HeaderBases) WithRBE1(v bool) HeaderBases {
-	return HeaderBases(withField(uint32(w), 11, 1, bit(v)))
+	return HeaderBases(replaceField(uint32(w), 11, 1, boolToBit(v)))
 }
 
 // WBase returns bits 12-16 of the word: the index of the buffer that the result is written to. The
 // field is named in the vendor's code.
-func (w HeaderBases) WBase() uint32 { return field(uint32(w), 12, 5) }
+func (w HeaderBases) WBase() uint32 { return extractField(uint32(w), 12, 5) }
 
 // WithWBase returns w with bits 12-16, the index of the buffer that the result is written to, set
 // to v. It panics if v has more than 5 bits.
 func (w HeaderBases) WithWBase(v uint32) HeaderBases {
-	return HeaderBases(withField(uint32(w), 12, 5, v))
+	return HeaderBases(replaceField(uint32(w), 12, 5, v))
 }
 
 // WBE reports whether bit 17 of the word is set: WBase names a buffer. The field is named in the
@@ -349,16 +353,16 @@ func (w HeaderBases) WBE() bool { return w>>17&1 != 0 }
 
 // WithWBE returns w with bit 17 set to v, which says whether WBase names a buffer.
 func (w HeaderBases) WithWBE(v bool) HeaderBases {
-	return HeaderBases(withField(uint32(w), 17, 1, bit(v)))
+	return HeaderBases(replaceField(uint32(w), 17, 1, boolToBit(v)))
 }
 
 // TBase returns bits 18-22 of the word. The field is named in the vendor's code.
-func (w HeaderBases) TBase() uint32 { return field(uint32(w), 18, 5) }
+func (w HeaderBases) TBase() uint32 { return extractField(uint32(w), 18, 5) }
 
 // WithTBase returns w with bits 18-22, the field [HeaderBases.TBase], set to v. It panics if v has
 // more than 5 bits.
 func (w HeaderBases) WithTBase(v uint32) HeaderBases {
-	return HeaderBases(withField(uint32(w), 18, 5, v))
+	return HeaderBases(replaceField(uint32(w), 18, 5, v))
 }
 
 // TBE reports whether bit 23 of the word is set. The field is named in the vendor's code.
@@ -366,17 +370,17 @@ func (w HeaderBases) TBE() bool { return w>>23&1 != 0 }
 
 // WithTBE returns w with bit 23, the field [HeaderBases.TBE], set to v.
 func (w HeaderBases) WithTBE(v bool) HeaderBases {
-	return HeaderBases(withField(uint32(w), 23, 1, bit(v)))
+	return HeaderBases(replaceField(uint32(w), 23, 1, boolToBit(v)))
 }
 
 // ENE returns bits 24-26 of the word: ActiveNE plus one in a task of the MAC engines, and 0 in a
 // planar task. The field is known from the bytes of programs.
-func (w HeaderBases) ENE() uint32 { return field(uint32(w), 24, 3) }
+func (w HeaderBases) ENE() uint32 { return extractField(uint32(w), 24, 3) }
 
 // WithENE returns w with bits 24-26, the field [HeaderBases.ENE], set to v. It panics if v has more
 // than 3 bits.
 func (w HeaderBases) WithENE(v uint32) HeaderBases {
-	return HeaderBases(withField(uint32(w), 24, 3, v))
+	return HeaderBases(replaceField(uint32(w), 24, 3, v))
 }
 
 // A HeaderKernelBases is word 9 of a descriptor's header. Its methods get and set the fields of the
@@ -385,12 +389,12 @@ type HeaderKernelBases uint32
 
 // KBase0 returns bits 0-4 of the word: the index of the buffer that the weights are read from. The
 // field is named in the vendor's code.
-func (w HeaderKernelBases) KBase0() uint32 { return field(uint32(w), 0, 5) }
+func (w HeaderKernelBases) KBase0() uint32 { return extractField(uint32(w), 0, 5) }
 
 // WithKBase0 returns w with bits 0-4, the index of the buffer that the weights are read from, set
 // to v. It panics if v has more than 5 bits.
 func (w HeaderKernelBases) WithKBase0(v uint32) HeaderKernelBases {
-	return HeaderKernelBases(withField(uint32(w), 0, 5, v))
+	return HeaderKernelBases(replaceField(uint32(w), 0, 5, v))
 }
 
 // KBE0 reports whether bit 5 of the word is set: KBase0 names a buffer; if that is buffer 3, the
@@ -400,16 +404,16 @@ func (w HeaderKernelBases) KBE0() bool { return w>>5&1 != 0 }
 
 // WithKBE0 returns w with bit 5 set to v, which says whether KBase0 names a buffer.
 func (w HeaderKernelBases) WithKBE0(v bool) HeaderKernelBases {
-	return HeaderKernelBases(withField(uint32(w), 5, 1, bit(v)))
+	return HeaderKernelBases(replaceField(uint32(w), 5, 1, boolToBit(v)))
 }
 
 // KBase1 returns bits 6-10 of the word. The field is named in the vendor's code.
-func (w HeaderKernelBases) KBase1() uint32 { return field(uint32(w), 6, 5) }
+func (w HeaderKernelBases) KBase1() uint32 { return extractField(uint32(w), 6, 5) }
 
 // WithKBase1 returns w with bits 6-10, the field [HeaderKernelBases.KBase1], set to v. It panics if
 // v has more than 5 bits.
 func (w HeaderKernelBases) WithKBase1(v uint32) HeaderKernelBases {
-	return HeaderKernelBases(withField(uint32(w), 6, 5, v))
+	return HeaderKernelBases(replaceField(uint32(w), 6, 5, v))
 }
 
 // KBE1 reports whether bit 11 of the word is set. The field is named in the vendor's code.
@@ -417,16 +421,16 @@ func (w HeaderKernelBases) KBE1() bool { return w>>11&1 != 0 }
 
 // WithKBE1 returns w with bit 11, the field [HeaderKernelBases.KBE1], set to v.
 func (w HeaderKernelBases) WithKBE1(v bool) HeaderKernelBases {
-	return HeaderKernelBases(withField(uint32(w), 11, 1, bit(v)))
+	return HeaderKernelBases(replaceField(uint32(w), 11, 1, boolToBit(v)))
 }
 
 // KBase2 returns bits 12-16 of the word. The field is named in the vendor's code.
-func (w HeaderKernelBases) KBase2() uint32 { return field(uint32(w), 12, 5) }
+func (w HeaderKernelBases) KBase2() uint32 { return extractField(uint32(w), 12, 5) }
 
 // WithKBase2 returns w with bits 12-16, the field [HeaderKernelBases.KBase2], set to v. It panics
 // if v has more than 5 bits.
 func (w HeaderKernelBases) WithKBase2(v uint32) HeaderKernelBases {
-	return HeaderKernelBases(withField(uint32(w), 12, 5, v))
+	return HeaderKernelBases(replaceField(uint32(w), 12, 5, v))
 }
 
 // KBE2 reports whether bit 17 of the word is set. The field is named in the vendor's code.
@@ -434,16 +438,16 @@ func (w HeaderKernelBases) KBE2() bool { return w>>17&1 != 0 }
 
 // WithKBE2 returns w with bit 17, the field [HeaderKernelBases.KBE2], set to v.
 func (w HeaderKernelBases) WithKBE2(v bool) HeaderKernelBases {
-	return HeaderKernelBases(withField(uint32(w), 17, 1, bit(v)))
+	return HeaderKernelBases(replaceField(uint32(w), 17, 1, boolToBit(v)))
 }
 
 // KBase3 returns bits 18-22 of the word. The field is named in the vendor's code.
-func (w HeaderKernelBases) KBase3() uint32 { return field(uint32(w), 18, 5) }
+func (w HeaderKernelBases) KBase3() uint32 { return extractField(uint32(w), 18, 5) }
 
 // WithKBase3 returns w with bits 18-22, the field [HeaderKernelBases.KBase3], set to v. It panics
 // if v has more than 5 bits.
 func (w HeaderKernelBases) WithKBase3(v uint32) HeaderKernelBases {
-	return HeaderKernelBases(withField(uint32(w), 18, 5, v))
+	return HeaderKernelBases(replaceField(uint32(w), 18, 5, v))
 }
 
 // KBE3 reports whether bit 23 of the word is set. The field is named in the vendor's code.
@@ -451,5 +455,5 @@ func (w HeaderKernelBases) KBE3() bool { return w>>23&1 != 0 }
 
 // WithKBE3 returns w with bit 23, the field [HeaderKernelBases.KBE3], set to v.
 func (w HeaderKernelBases) WithKBE3(v bool) HeaderKernelBases {
-	return HeaderKernelBases(withField(uint32(w), 23, 1, bit(v)))
+	return HeaderKernelBases(replaceField(uint32(w), 23, 1, boolToBit(v)))
 }

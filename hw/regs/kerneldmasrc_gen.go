@@ -16,7 +16,7 @@ type KernelDMASrc struct {
 // G0 is the name that the documents use for the register group [KernelDMASrc].
 type G0 = KernelDMASrc
 
-func (g *KernelDMASrc) load(w *[62]uint32) {
+func (g *KernelDMASrc) loadWords(w *[62]uint32) {
 	g.Reserved00 = Word(w[0])
 	g.Reserved01 = Word(w[1])
 	g.CoeffDMAConfig[0] = CoeffDMAConfig(w[2])
@@ -81,7 +81,7 @@ func (g *KernelDMASrc) load(w *[62]uint32) {
 	g.CoeffTail[11] = Word(w[61])
 }
 
-func (g *KernelDMASrc) store(w *[62]uint32) {
+func (g *KernelDMASrc) storeWords(w *[62]uint32) {
 	w[0] = uint32(g.Reserved00)
 	w[1] = uint32(g.Reserved01)
 	w[2] = uint32(g.CoeffDMAConfig[0])
@@ -157,25 +157,25 @@ func (w CoeffDMAConfig) En() bool { return w>>0&1 != 0 }
 // WithEn returns w with bit 0 set to v, which says whether the lane reads weights from device
 // memory.
 func (w CoeffDMAConfig) WithEn(v bool) CoeffDMAConfig {
-	return CoeffDMAConfig(withField(uint32(w), 0, 1, bit(v)))
+	return CoeffDMAConfig(replaceField(uint32(w), 0, 1, boolToBit(v)))
 }
 
 // CrH returns bits 4-5 of the word. The field is named in the vendor's code.
-func (w CoeffDMAConfig) CrH() uint32 { return field(uint32(w), 4, 2) }
+func (w CoeffDMAConfig) CrH() uint32 { return extractField(uint32(w), 4, 2) }
 
 // WithCrH returns w with bits 4-5, the field [CoeffDMAConfig.CrH], set to v. It panics if v has
 // more than 2 bits.
 func (w CoeffDMAConfig) WithCrH(v uint32) CoeffDMAConfig {
-	return CoeffDMAConfig(withField(uint32(w), 4, 2, v))
+	return CoeffDMAConfig(replaceField(uint32(w), 4, 2, v))
 }
 
 // CacheHint returns bits 6-9 of the word. The field is named in the vendor's code.
-func (w CoeffDMAConfig) CacheHint() uint32 { return field(uint32(w), 6, 4) }
+func (w CoeffDMAConfig) CacheHint() uint32 { return extractField(uint32(w), 6, 4) }
 
 // WithCacheHint returns w with bits 6-9, the field [CoeffDMAConfig.CacheHint], set to v. It panics
 // if v has more than 4 bits.
 func (w CoeffDMAConfig) WithCacheHint(v uint32) CoeffDMAConfig {
-	return CoeffDMAConfig(withField(uint32(w), 6, 4, v))
+	return CoeffDMAConfig(replaceField(uint32(w), 6, 4, v))
 }
 
 // PrefetchPart reports whether bit 27 of the word is set. The field is named in the vendor's code.
@@ -183,5 +183,5 @@ func (w CoeffDMAConfig) PrefetchPart() bool { return w>>27&1 != 0 }
 
 // WithPrefetchPart returns w with bit 27, the field [CoeffDMAConfig.PrefetchPart], set to v.
 func (w CoeffDMAConfig) WithPrefetchPart(v bool) CoeffDMAConfig {
-	return CoeffDMAConfig(withField(uint32(w), 27, 1, bit(v)))
+	return CoeffDMAConfig(replaceField(uint32(w), 27, 1, boolToBit(v)))
 }

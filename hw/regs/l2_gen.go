@@ -28,7 +28,7 @@ type L2 struct {
 // G3 is the name that the documents use for the register group [L2].
 type G3 = L2
 
-func (g *L2) load(w *[18]uint32) {
+func (g *L2) loadWords(w *[18]uint32) {
 	g.Cfg = L2Cfg(w[0])
 	g.SourceCfg = L2Route(w[1])
 	g.Src1Base = L2Word(w[2])
@@ -49,7 +49,7 @@ func (g *L2) load(w *[18]uint32) {
 	g.ResultGroupStride = L2Word(w[17])
 }
 
-func (g *L2) store(w *[18]uint32) {
+func (g *L2) storeWords(w *[18]uint32) {
 	w[0] = uint32(g.Cfg)
 	w[1] = uint32(g.SourceCfg)
 	w[2] = uint32(g.Src1Base)
@@ -78,21 +78,23 @@ type L2Cfg uint32
 func (w L2Cfg) InputReLU() bool { return w>>0&1 != 0 }
 
 // WithInputReLU returns w with bit 0 set to v, which says whether ReLU is applied to the source.
-func (w L2Cfg) WithInputReLU(v bool) L2Cfg { return L2Cfg(withField(uint32(w), 0, 1, bit(v))) }
+func (w L2Cfg) WithInputReLU(v bool) L2Cfg { return L2Cfg(replaceField(uint32(w), 0, 1, boolToBit(v))) }
 
 // PaddingMode returns bits 2-3 of the word. The field is named in the vendor's code.
-func (w L2Cfg) PaddingMode() uint32 { return field(uint32(w), 2, 2) }
+func (w L2Cfg) PaddingMode() uint32 { return extractField(uint32(w), 2, 2) }
 
 // WithPaddingMode returns w with bits 2-3, the field [L2Cfg.PaddingMode], set to v. It panics if v
 // has more than 2 bits.
-func (w L2Cfg) WithPaddingMode(v uint32) L2Cfg { return L2Cfg(withField(uint32(w), 2, 2, v)) }
+func (w L2Cfg) WithPaddingMode(v uint32) L2Cfg { return L2Cfg(replaceField(uint32(w), 2, 2, v)) }
 
 // InputReLU2 reports whether bit 4 of the word is set: ReLU is applied to source 2, as in
 // env_chain_residual_relu. The field is inferred from programs.
 func (w L2Cfg) InputReLU2() bool { return w>>4&1 != 0 }
 
 // WithInputReLU2 returns w with bit 4 set to v, which says whether ReLU is applied to source 2.
-func (w L2Cfg) WithInputReLU2(v bool) L2Cfg { return L2Cfg(withField(uint32(w), 4, 1, bit(v))) }
+func (w L2Cfg) WithInputReLU2(v bool) L2Cfg {
+	return L2Cfg(replaceField(uint32(w), 4, 1, boolToBit(v)))
+}
 
 // An L2Route is the value of a register such as L2.SourceCfg. Its methods get and set the fields of
 // the word.
@@ -100,18 +102,20 @@ type L2Route uint32
 
 // Type returns bits 0-1 of the word: whether the tensor streams through the L2, stays there, or
 // passes through a ring. The field is named in the vendor's code.
-func (w L2Route) Type() uint32 { return field(uint32(w), 0, 2) }
+func (w L2Route) Type() uint32 { return extractField(uint32(w), 0, 2) }
 
 // WithType returns w with bits 0-1, the field [L2Route.Type], set to v. It panics if v has more
 // than 2 bits.
-func (w L2Route) WithType(v uint32) L2Route { return L2Route(withField(uint32(w), 0, 2, v)) }
+func (w L2Route) WithType(v uint32) L2Route { return L2Route(replaceField(uint32(w), 0, 2, v)) }
 
 // Dep_or_BfrMode returns bits 2-3 of the word. The field is named in the vendor's code.
-func (w L2Route) Dep_or_BfrMode() uint32 { return field(uint32(w), 2, 2) }
+func (w L2Route) Dep_or_BfrMode() uint32 { return extractField(uint32(w), 2, 2) }
 
 // WithDep_or_BfrMode returns w with bits 2-3, the field [L2Route.Dep_or_BfrMode], set to v. It
 // panics if v has more than 2 bits.
-func (w L2Route) WithDep_or_BfrMode(v uint32) L2Route { return L2Route(withField(uint32(w), 2, 2, v)) }
+func (w L2Route) WithDep_or_BfrMode(v uint32) L2Route {
+	return L2Route(replaceField(uint32(w), 2, 2, v))
+}
 
 // AConvSrc reports whether bit 4 of the word is set: the access waits for the source of the last
 // task of the MAC engines. The field is named in the vendor's code.
@@ -119,7 +123,9 @@ func (w L2Route) AConvSrc() bool { return w>>4&1 != 0 }
 
 // WithAConvSrc returns w with bit 4 set to v, which says whether the access waits for the source of
 // the last task of the MAC engines.
-func (w L2Route) WithAConvSrc(v bool) L2Route { return L2Route(withField(uint32(w), 4, 1, bit(v))) }
+func (w L2Route) WithAConvSrc(v bool) L2Route {
+	return L2Route(replaceField(uint32(w), 4, 1, boolToBit(v)))
+}
 
 // AConvRslt reports whether bit 5 of the word is set: the access waits for the result of the last
 // task of the MAC engines. The field is named in the vendor's code.
@@ -127,35 +133,37 @@ func (w L2Route) AConvRslt() bool { return w>>5&1 != 0 }
 
 // WithAConvRslt returns w with bit 5 set to v, which says whether the access waits for the result
 // of the last task of the MAC engines.
-func (w L2Route) WithAConvRslt(v bool) L2Route { return L2Route(withField(uint32(w), 5, 1, bit(v))) }
+func (w L2Route) WithAConvRslt(v bool) L2Route {
+	return L2Route(replaceField(uint32(w), 5, 1, boolToBit(v)))
+}
 
 // DMAFmt returns bits 6-7 of the word. The field is named in the vendor's code.
-func (w L2Route) DMAFmt() uint32 { return field(uint32(w), 6, 2) }
+func (w L2Route) DMAFmt() uint32 { return extractField(uint32(w), 6, 2) }
 
 // WithDMAFmt returns w with bits 6-7, the field [L2Route.DMAFmt], set to v. It panics if v has more
 // than 2 bits.
-func (w L2Route) WithDMAFmt(v uint32) L2Route { return L2Route(withField(uint32(w), 6, 2, v)) }
+func (w L2Route) WithDMAFmt(v uint32) L2Route { return L2Route(replaceField(uint32(w), 6, 2, v)) }
 
 // DMAIntl returns bits 8-11 of the word. The field is named in the vendor's code.
-func (w L2Route) DMAIntl() uint32 { return field(uint32(w), 8, 4) }
+func (w L2Route) DMAIntl() uint32 { return extractField(uint32(w), 8, 4) }
 
 // WithDMAIntl returns w with bits 8-11, the field [L2Route.DMAIntl], set to v. It panics if v has
 // more than 4 bits.
-func (w L2Route) WithDMAIntl(v uint32) L2Route { return L2Route(withField(uint32(w), 8, 4, v)) }
+func (w L2Route) WithDMAIntl(v uint32) L2Route { return L2Route(replaceField(uint32(w), 8, 4, v)) }
 
 // CmpVec returns bits 12-15 of the word. The field is named in the vendor's code.
-func (w L2Route) CmpVec() uint32 { return field(uint32(w), 12, 4) }
+func (w L2Route) CmpVec() uint32 { return extractField(uint32(w), 12, 4) }
 
 // WithCmpVec returns w with bits 12-15, the field [L2Route.CmpVec], set to v. It panics if v has
 // more than 4 bits.
-func (w L2Route) WithCmpVec(v uint32) L2Route { return L2Route(withField(uint32(w), 12, 4, v)) }
+func (w L2Route) WithCmpVec(v uint32) L2Route { return L2Route(replaceField(uint32(w), 12, 4, v)) }
 
 // DMAOffCh returns bits 16-18 of the word. The field is named in the vendor's code.
-func (w L2Route) DMAOffCh() uint32 { return field(uint32(w), 16, 3) }
+func (w L2Route) DMAOffCh() uint32 { return extractField(uint32(w), 16, 3) }
 
 // WithDMAOffCh returns w with bits 16-18, the field [L2Route.DMAOffCh], set to v. It panics if v
 // has more than 3 bits.
-func (w L2Route) WithDMAOffCh(v uint32) L2Route { return L2Route(withField(uint32(w), 16, 3, v)) }
+func (w L2Route) WithDMAOffCh(v uint32) L2Route { return L2Route(replaceField(uint32(w), 16, 3, v)) }
 
 // APlnrSrc reports whether bit 20 of the word is set: the access waits for the source of the last
 // task of the planar engine. The field is named in the vendor's code.
@@ -163,7 +171,9 @@ func (w L2Route) APlnrSrc() bool { return w>>20&1 != 0 }
 
 // WithAPlnrSrc returns w with bit 20 set to v, which says whether the access waits for the source
 // of the last task of the planar engine.
-func (w L2Route) WithAPlnrSrc(v bool) L2Route { return L2Route(withField(uint32(w), 20, 1, bit(v))) }
+func (w L2Route) WithAPlnrSrc(v bool) L2Route {
+	return L2Route(replaceField(uint32(w), 20, 1, boolToBit(v)))
+}
 
 // APlnrRslt reports whether bit 22 of the word is set: the access waits for the result of the last
 // task of the planar engine. The field is named in the vendor's code.
@@ -171,4 +181,6 @@ func (w L2Route) APlnrRslt() bool { return w>>22&1 != 0 }
 
 // WithAPlnrRslt returns w with bit 22 set to v, which says whether the access waits for the result
 // of the last task of the planar engine.
-func (w L2Route) WithAPlnrRslt(v bool) L2Route { return L2Route(withField(uint32(w), 22, 1, bit(v))) }
+func (w L2Route) WithAPlnrRslt(v bool) L2Route {
+	return L2Route(replaceField(uint32(w), 22, 1, boolToBit(v)))
+}

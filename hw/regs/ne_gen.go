@@ -15,7 +15,7 @@ type NE struct {
 // G5 is the name that the documents use for the register group [NE].
 type G5 = NE
 
-func (g *NE) load(w *[5]uint32) {
+func (g *NE) loadWords(w *[5]uint32) {
 	g.KernelCfg = KernelCfg(w[0])
 	g.MACCfg = MACCfg(w[1])
 	g.MatrixVectorBias = MatrixVectorBias(w[2])
@@ -23,7 +23,7 @@ func (g *NE) load(w *[5]uint32) {
 	g.PostScale = PostScale(w[4])
 }
 
-func (g *NE) store(w *[5]uint32) {
+func (g *NE) storeWords(w *[5]uint32) {
 	w[0] = uint32(g.KernelCfg)
 	w[1] = uint32(g.MACCfg)
 	w[2] = uint32(g.MatrixVectorBias)
@@ -37,12 +37,12 @@ type KernelCfg uint32
 
 // KernelFmt returns bits 0-1 of the word: the element format of the weights. The field is named in
 // the vendor's code.
-func (w KernelCfg) KernelFmt() Format { return Format(field(uint32(w), 0, 2)) }
+func (w KernelCfg) KernelFmt() Format { return Format(extractField(uint32(w), 0, 2)) }
 
 // WithKernelFmt returns w with bits 0-1, the element format of the weights, set to v. It panics if
 // v has more than 2 bits.
 func (w KernelCfg) WithKernelFmt(v Format) KernelCfg {
-	return KernelCfg(withField(uint32(w), 0, 2, uint32(v)))
+	return KernelCfg(replaceField(uint32(w), 0, 2, uint32(v)))
 }
 
 // PalEn reports whether bit 2 of the word is set: the weights are stored as indices of a palette.
@@ -51,15 +51,19 @@ func (w KernelCfg) PalEn() bool { return w>>2&1 != 0 }
 
 // WithPalEn returns w with bit 2 set to v, which says whether the weights are stored as indices of
 // a palette.
-func (w KernelCfg) WithPalEn(v bool) KernelCfg { return KernelCfg(withField(uint32(w), 2, 1, bit(v))) }
+func (w KernelCfg) WithPalEn(v bool) KernelCfg {
+	return KernelCfg(replaceField(uint32(w), 2, 1, boolToBit(v)))
+}
 
 // PalBits returns bits 4-7 of the word: the number of bits of a palette index. The field is named
 // in the vendor's code.
-func (w KernelCfg) PalBits() uint32 { return field(uint32(w), 4, 4) }
+func (w KernelCfg) PalBits() uint32 { return extractField(uint32(w), 4, 4) }
 
 // WithPalBits returns w with bits 4-7, the number of bits of a palette index, set to v. It panics
 // if v has more than 4 bits.
-func (w KernelCfg) WithPalBits(v uint32) KernelCfg { return KernelCfg(withField(uint32(w), 4, 4, v)) }
+func (w KernelCfg) WithPalBits(v uint32) KernelCfg {
+	return KernelCfg(replaceField(uint32(w), 4, 4, v))
+}
 
 // Sparse reports whether bit 8 of the word is set: the weights are stored without zeros. The field
 // is named in the vendor's code.
@@ -67,14 +71,16 @@ func (w KernelCfg) Sparse() bool { return w>>8&1 != 0 }
 
 // WithSparse returns w with bit 8 set to v, which says whether the weights are stored without
 // zeros.
-func (w KernelCfg) WithSparse(v bool) KernelCfg { return KernelCfg(withField(uint32(w), 8, 1, bit(v))) }
+func (w KernelCfg) WithSparse(v bool) KernelCfg {
+	return KernelCfg(replaceField(uint32(w), 8, 1, boolToBit(v)))
+}
 
 // GrpReuse reports whether bit 10 of the word is set. The field is named in the vendor's code.
 func (w KernelCfg) GrpReuse() bool { return w>>10&1 != 0 }
 
 // WithGrpReuse returns w with bit 10, the field [KernelCfg.GrpReuse], set to v.
 func (w KernelCfg) WithGrpReuse(v bool) KernelCfg {
-	return KernelCfg(withField(uint32(w), 10, 1, bit(v)))
+	return KernelCfg(replaceField(uint32(w), 10, 1, boolToBit(v)))
 }
 
 // NextPlanar reports whether bit 12 of the word is set: the next descriptor runs on the planar
@@ -84,7 +90,7 @@ func (w KernelCfg) NextPlanar() bool { return w>>12&1 != 0 }
 // WithNextPlanar returns w with bit 12 set to v, which says whether the next descriptor runs on the
 // planar engine (in 150 of 151 descriptors).
 func (w KernelCfg) WithNextPlanar(v bool) KernelCfg {
-	return KernelCfg(withField(uint32(w), 12, 1, bit(v)))
+	return KernelCfg(replaceField(uint32(w), 12, 1, boolToBit(v)))
 }
 
 // PreviousPlanar reports whether bit 14 of the word is set: the previous descriptor runs on the
@@ -94,7 +100,7 @@ func (w KernelCfg) PreviousPlanar() bool { return w>>14&1 != 0 }
 // WithPreviousPlanar returns w with bit 14 set to v, which says whether the previous descriptor
 // runs on the planar engine (in 150 of 151 descriptors).
 func (w KernelCfg) WithPreviousPlanar(v bool) KernelCfg {
-	return KernelCfg(withField(uint32(w), 14, 1, bit(v)))
+	return KernelCfg(replaceField(uint32(w), 14, 1, boolToBit(v)))
 }
 
 // KernelFromScratch reports whether bit 16 of the word is set: the weights are a surface in memory,
@@ -104,7 +110,7 @@ func (w KernelCfg) KernelFromScratch() bool { return w>>16&1 != 0 }
 // WithKernelFromScratch returns w with bit 16 set to v, which says whether the weights are a
 // surface in memory.
 func (w KernelCfg) WithKernelFromScratch(v bool) KernelCfg {
-	return KernelCfg(withField(uint32(w), 16, 1, bit(v)))
+	return KernelCfg(replaceField(uint32(w), 16, 1, boolToBit(v)))
 }
 
 // A MACCfg is the value of the register NE.MACCfg. Its methods get and set the fields of the word.
@@ -112,52 +118,60 @@ type MACCfg uint32
 
 // OpMode returns bits 0-3 of the word: the operation of the MAC engines. The field was measured on
 // silicon.
-func (w MACCfg) OpMode() MACOp { return MACOp(field(uint32(w), 0, 4)) }
+func (w MACCfg) OpMode() MACOp { return MACOp(extractField(uint32(w), 0, 4)) }
 
 // WithOpMode returns w with bits 0-3, the operation of the MAC engines, set to v. It panics if v
 // has more than 4 bits.
-func (w MACCfg) WithOpMode(v MACOp) MACCfg { return MACCfg(withField(uint32(w), 0, 4, uint32(v))) }
+func (w MACCfg) WithOpMode(v MACOp) MACCfg { return MACCfg(replaceField(uint32(w), 0, 4, uint32(v))) }
 
 // BiasMode reports whether bit 4 of the word is set: a bias stream is present; the vendor's code
 // has the names of bits 4 and 5 the other way round. The field is known from the bytes of programs.
 func (w MACCfg) BiasMode() bool { return w>>4&1 != 0 }
 
 // WithBiasMode returns w with bit 4 set to v, which says whether a bias stream is present.
-func (w MACCfg) WithBiasMode(v bool) MACCfg { return MACCfg(withField(uint32(w), 4, 1, bit(v))) }
+func (w MACCfg) WithBiasMode(v bool) MACCfg {
+	return MACCfg(replaceField(uint32(w), 4, 1, boolToBit(v)))
+}
 
 // KernelMode reports whether bit 5 of the word is set. The field is named in the vendor's code.
 func (w MACCfg) KernelMode() bool { return w>>5&1 != 0 }
 
 // WithKernelMode returns w with bit 5, the field [MACCfg.KernelMode], set to v.
-func (w MACCfg) WithKernelMode(v bool) MACCfg { return MACCfg(withField(uint32(w), 5, 1, bit(v))) }
+func (w MACCfg) WithKernelMode(v bool) MACCfg {
+	return MACCfg(replaceField(uint32(w), 5, 1, boolToBit(v)))
+}
 
 // MatrixBiasEn reports whether bit 7 of the word is set. The field is named in the vendor's code.
 func (w MACCfg) MatrixBiasEn() bool { return w>>7&1 != 0 }
 
 // WithMatrixBiasEn returns w with bit 7, the field [MACCfg.MatrixBiasEn], set to v.
-func (w MACCfg) WithMatrixBiasEn(v bool) MACCfg { return MACCfg(withField(uint32(w), 7, 1, bit(v))) }
+func (w MACCfg) WithMatrixBiasEn(v bool) MACCfg {
+	return MACCfg(replaceField(uint32(w), 7, 1, boolToBit(v)))
+}
 
 // BinaryPoint returns bits 9-12 of the word. The field is named in the vendor's code.
-func (w MACCfg) BinaryPoint() uint32 { return field(uint32(w), 9, 4) }
+func (w MACCfg) BinaryPoint() uint32 { return extractField(uint32(w), 9, 4) }
 
 // WithBinaryPoint returns w with bits 9-12, the field [MACCfg.BinaryPoint], set to v. It panics if
 // v has more than 4 bits.
-func (w MACCfg) WithBinaryPoint(v uint32) MACCfg { return MACCfg(withField(uint32(w), 9, 4, v)) }
+func (w MACCfg) WithBinaryPoint(v uint32) MACCfg { return MACCfg(replaceField(uint32(w), 9, 4, v)) }
 
 // PostScaleMode reports whether bit 13 of the word is set. The field is named in the vendor's code.
 func (w MACCfg) PostScaleMode() bool { return w>>13&1 != 0 }
 
 // WithPostScaleMode returns w with bit 13, the field [MACCfg.PostScaleMode], set to v.
-func (w MACCfg) WithPostScaleMode(v bool) MACCfg { return MACCfg(withField(uint32(w), 13, 1, bit(v))) }
+func (w MACCfg) WithPostScaleMode(v bool) MACCfg {
+	return MACCfg(replaceField(uint32(w), 13, 1, boolToBit(v)))
+}
 
 // NonlinearMode returns bits 16-18 of the word: the function applied to the accumulators. The field
 // is known from the bytes of programs.
-func (w MACCfg) NonlinearMode() Nonlinear { return Nonlinear(field(uint32(w), 16, 3)) }
+func (w MACCfg) NonlinearMode() Nonlinear { return Nonlinear(extractField(uint32(w), 16, 3)) }
 
 // WithNonlinearMode returns w with bits 16-18, the function applied to the accumulators, set to v.
 // It panics if v has more than 3 bits.
 func (w MACCfg) WithNonlinearMode(v Nonlinear) MACCfg {
-	return MACCfg(withField(uint32(w), 16, 3, uint32(v)))
+	return MACCfg(replaceField(uint32(w), 16, 3, uint32(v)))
 }
 
 // A MatrixVectorBias is the value of the register NE.MatrixVectorBias. Its methods get and set the
@@ -165,12 +179,12 @@ func (w MACCfg) WithNonlinearMode(v Nonlinear) MACCfg {
 type MatrixVectorBias uint32
 
 // Bias returns bits 0-15 of the word. The field is named in the vendor's code.
-func (w MatrixVectorBias) Bias() uint16 { return uint16(field(uint32(w), 0, 16)) }
+func (w MatrixVectorBias) Bias() uint16 { return uint16(extractField(uint32(w), 0, 16)) }
 
 // WithBias returns w with bits 0-15, the field [MatrixVectorBias.Bias], set to v. It panics if v
 // has more than 16 bits.
 func (w MatrixVectorBias) WithBias(v uint16) MatrixVectorBias {
-	return MatrixVectorBias(withField(uint32(w), 0, 16, uint32(v)))
+	return MatrixVectorBias(replaceField(uint32(w), 0, 16, uint32(v)))
 }
 
 // An AccBias is the value of the register NE.AccBias. Its methods get and set the fields of the
@@ -179,21 +193,23 @@ type AccBias uint32
 
 // AccBias returns bits 0-15 of the word: the number added to the accumulators before it is shifted
 // by AccBiasShift, as fp16 bits. The field is named in the vendor's code.
-func (w AccBias) AccBias() uint16 { return uint16(field(uint32(w), 0, 16)) }
+func (w AccBias) AccBias() uint16 { return uint16(extractField(uint32(w), 0, 16)) }
 
 // WithAccBias returns w with bits 0-15, the number added to the accumulators before it is shifted
 // by AccBiasShift, set to v. It panics if v has more than 16 bits.
 func (w AccBias) WithAccBias(v uint16) AccBias {
-	return AccBias(withField(uint32(w), 0, 16, uint32(v)))
+	return AccBias(replaceField(uint32(w), 0, 16, uint32(v)))
 }
 
 // AccBiasShift returns bits 16-20 of the word: the base-2 logarithm of the factor by which AccBias
 // is multiplied. The field is named in the vendor's code.
-func (w AccBias) AccBiasShift() uint32 { return field(uint32(w), 16, 5) }
+func (w AccBias) AccBiasShift() uint32 { return extractField(uint32(w), 16, 5) }
 
 // WithAccBiasShift returns w with bits 16-20, the base-2 logarithm of the factor by which AccBias
 // is multiplied, set to v. It panics if v has more than 5 bits.
-func (w AccBias) WithAccBiasShift(v uint32) AccBias { return AccBias(withField(uint32(w), 16, 5, v)) }
+func (w AccBias) WithAccBiasShift(v uint32) AccBias {
+	return AccBias(replaceField(uint32(w), 16, 5, v))
+}
 
 // A PostScale is the value of the register NE.PostScale. Its methods get and set the fields of the
 // word.
@@ -201,20 +217,20 @@ type PostScale uint32
 
 // PostScale returns bits 0-15 of the word: the factor applied before the activation table, as fp16
 // bits. The field was measured on silicon.
-func (w PostScale) PostScale() uint16 { return uint16(field(uint32(w), 0, 16)) }
+func (w PostScale) PostScale() uint16 { return uint16(extractField(uint32(w), 0, 16)) }
 
 // WithPostScale returns w with bits 0-15, the factor applied before the activation table, set to v.
 // It panics if v has more than 16 bits.
 func (w PostScale) WithPostScale(v uint16) PostScale {
-	return PostScale(withField(uint32(w), 0, 16, uint32(v)))
+	return PostScale(replaceField(uint32(w), 0, 16, uint32(v)))
 }
 
 // PostScaleRightShift returns bits 16-20 of the word: the base-2 logarithm of the number by which
 // PostScale is divided. The field is named in the vendor's code.
-func (w PostScale) PostScaleRightShift() uint32 { return field(uint32(w), 16, 5) }
+func (w PostScale) PostScaleRightShift() uint32 { return extractField(uint32(w), 16, 5) }
 
 // WithPostScaleRightShift returns w with bits 16-20, the base-2 logarithm of the number by which
 // PostScale is divided, set to v. It panics if v has more than 5 bits.
 func (w PostScale) WithPostScaleRightShift(v uint32) PostScale {
-	return PostScale(withField(uint32(w), 16, 5, v))
+	return PostScale(replaceField(uint32(w), 16, 5, v))
 }

@@ -87,7 +87,7 @@ func (o *Operands) Resolve(g *Groups) {
 	o.resolveSource1(g)
 	o.resolveSource2(g)
 	o.resolveResult(g)
-	o.Kernel.resolve(g)
+	o.Kernel.resolveStreams(g)
 }
 
 func (o *Operands) resolveSource1(g *Groups) {
@@ -99,7 +99,7 @@ func (o *Operands) resolveSource1(g *Groups) {
 	repeats := false
 	if b := g.Common.PlanarOperands; b != 0 && g.Planar() {
 		repeats = b.Src1BroadcastH()
-		s.Shape = s.Shape.broadcast(b.Src1BroadcastW(), repeats, b.Src1BroadcastD(), b.Src1BroadcastC())
+		s.Shape = s.Shape.withUnitExtents(b.Src1BroadcastW(), repeats, b.Src1BroadcastD(), b.Src1BroadcastC())
 	}
 	s.Base = d.Src1Base.Bytes()
 	s.Row, s.Plane = d.Src1RowStride.Stride(), d.Src1PlaneStride.Stride()
@@ -112,7 +112,7 @@ func (o *Operands) resolveSource1(g *Groups) {
 		Depth: l.Src1DepthStride.Bytes(), Group: l.Src1GroupStride.Bytes(),
 		Transposed: g.Planar() && g.Common.PlanarOperands.Src1Transpose(),
 	}
-	s.countBytes(g, repeats)
+	s.countSourceBytes(g, repeats)
 }
 
 func (o *Operands) resolveSource2(g *Groups) {
@@ -135,9 +135,9 @@ func (o *Operands) resolveSource2(g *Groups) {
 		if g.Common.Cfg.PlanarForm() == FormBiasScale {
 			// Two rows, one of addends and one of factors, with one value per channel.
 			s.Shape.Width, s.Shape.Height, repeats = 1, 2, true
-			s.Shape = s.Shape.broadcast(false, false, b.Src2BroadcastD(), b.Src2BroadcastC())
+			s.Shape = s.Shape.withUnitExtents(false, false, b.Src2BroadcastD(), b.Src2BroadcastC())
 		} else {
-			s.Shape = s.Shape.broadcast(b.Src2BroadcastW(), repeats, b.Src2BroadcastD(), b.Src2BroadcastC())
+			s.Shape = s.Shape.withUnitExtents(b.Src2BroadcastW(), repeats, b.Src2BroadcastD(), b.Src2BroadcastC())
 		}
 	}
 	s.Base = d.Src2Base.Bytes()
@@ -151,7 +151,7 @@ func (o *Operands) resolveSource2(g *Groups) {
 		Depth: l.Src2DepthStride.Bytes(), Group: l.Src2GroupStride.Bytes(),
 		Transposed: g.Planar() && g.Common.PlanarOperands.Src2Transpose(),
 	}
-	s.countBytes(g, repeats)
+	s.countSourceBytes(g, repeats)
 }
 
 func (o *Operands) resolveResult(g *Groups) {
@@ -196,8 +196,9 @@ const (
 	typeCircular = 3
 )
 
-// sourceResidence returns the residence of a source. Type 1 keeps data from the tile DMA for later
-// readers, and type 3 reads a ring.
+// sourceResidence returns where a source resides, from whether it comes from DRAM and from its
+// type. A source of type 1 keeps data from the tile DMA for later readers. A source of type 3 is a
+// ring.
 func sourceResidence(dram bool, kind uint32) Residence {
 	switch {
 	case kind == typeCircular && !dram:
@@ -208,9 +209,9 @@ func sourceResidence(dram bool, kind uint32) Residence {
 	return Streamed
 }
 
-// broadcast returns s with extent 1 for the axes whose argument is true: width, height, depth and
-// channels.
-func (s Shape) broadcast(w, h, d, c bool) Shape {
+// withUnitExtents returns s with extent 1 along each of the axes width, height, depth and channels
+// whose argument is true.
+func (s Shape) withUnitExtents(w, h, d, c bool) Shape {
 	if w {
 		s.Width = 1
 	}
@@ -239,9 +240,9 @@ func elementSize(f Format) int {
 	return 1
 }
 
-// haloRows returns the number of source rows that a convolution reads again because it is split
-// into slices of rows. A slice starts at a multiple of the stride and has whole strides of rows
-// (seen in 4 of 4 vendor estimates at stride 2).
+// haloRows returns how many source rows a convolution reads twice because it is split into slices
+// of rows. A slice starts at a multiple of the stride and has whole strides of rows (seen in 4 of 4
+// vendor estimates at stride 2).
 func haloRows(g *Groups) int {
 	c := &g.Common
 	rows, out := int(c.TileCfg.TileHeight()), int(c.OutDim.Hout())
@@ -252,9 +253,10 @@ func haloRows(g *Groups) int {
 	return ((out+rows-1)/rows - 1) * ((kh - 1) / sy * sy)
 }
 
-// countBytes sets the number of bytes that the DMA of a source moves, including rows that it reads
-// twice. If repeats is set, the rows of the source are repeated, and no row is read twice.
-func (s *Operand) countBytes(g *Groups, repeats bool) {
+// countSourceBytes sets the number of bytes that the DMA of a source moves, including those of rows
+// that it reads twice. If repeats is true, the task repeats rows of the source and reads none of
+// them twice.
+func (s *Operand) countSourceBytes(g *Groups, repeats bool) {
 	s.Bytes = 0
 	if !s.DRAM {
 		return
@@ -266,8 +268,8 @@ func (s *Operand) countBytes(g *Groups, repeats bool) {
 	s.Bytes = s.paddedRowBytes(s.Width) * uint64(rows) * uint64(s.Planes()) * uint64(s.Channels) * uint64(s.Groups)
 }
 
-// resolve sets k to the weight streams that are on in the registers g.
-func (k *KernelOperand) resolve(g *Groups) {
+// resolveStreams sets k to the weight streams that are on in the registers g.
+func (k *KernelOperand) resolveStreams(g *Groups) {
 	*k = KernelOperand{}
 	d := &g.KernelDMASrc
 	var last, highest uint64
@@ -280,7 +282,7 @@ func (k *KernelOperand) resolve(g *Groups) {
 			k.Low = at
 		}
 		// Lanes are in ascending order or all read one buffer; search for others.
-		if above := !k.On || at > highest; above || at != last && !hasLaneAt(d, i, uint32(at)) {
+		if above := !k.On || at > highest; above || at != last && !hasEarlierLaneAt(d, i, uint32(at)) {
 			k.Bytes += n
 		}
 		k.On, k.Lane, k.End = true, max(k.Lane, n), max(k.End, at+n)
@@ -288,8 +290,8 @@ func (k *KernelOperand) resolve(g *Groups) {
 	}
 }
 
-// hasLaneAt reports whether an enabled lane below i reads the buffer at offset at.
-func hasLaneAt(d *KernelDMASrc, i int, at uint32) bool {
+// hasEarlierLaneAt reports whether a lane below i is enabled and reads the buffer at the offset at.
+func hasEarlierLaneAt(d *KernelDMASrc, i int, at uint32) bool {
 	for j := range i {
 		if d.CoeffDMAConfig[j].En() && d.CoeffBaseAddr[j].Bytes() == at {
 			return true

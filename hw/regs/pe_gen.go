@@ -14,14 +14,14 @@ type PE struct {
 // G4 is the name that the documents use for the register group [PE].
 type G4 = PE
 
-func (g *PE) load(w *[4]uint32) {
+func (g *PE) loadWords(w *[4]uint32) {
 	g.Cfg = PECfg(w[0])
 	g.BiasScale = BiasScale(w[1])
 	g.PreScale = PreScale(w[2])
 	g.FinalScale = FinalScale(w[3])
 }
 
-func (g *PE) store(w *[4]uint32) {
+func (g *PE) storeWords(w *[4]uint32) {
 	w[0] = uint32(g.Cfg)
 	w[1] = uint32(g.BiasScale)
 	w[2] = uint32(g.PreScale)
@@ -36,58 +36,60 @@ type PECfg uint32
 func (w PECfg) Maximum() bool { return w>>1&1 != 0 }
 
 // WithMaximum returns w with bit 1 set to v, which says whether a reduction takes the maximum.
-func (w PECfg) WithMaximum(v bool) PECfg { return PECfg(withField(uint32(w), 1, 1, bit(v))) }
+func (w PECfg) WithMaximum(v bool) PECfg { return PECfg(replaceField(uint32(w), 1, 1, boolToBit(v))) }
 
 // OpMode returns bits 2-4 of the word: the operation on the two sources. The field was measured on
 // silicon.
-func (w PECfg) OpMode() PlanarOp { return PlanarOp(field(uint32(w), 2, 3)) }
+func (w PECfg) OpMode() PlanarOp { return PlanarOp(extractField(uint32(w), 2, 3)) }
 
 // WithOpMode returns w with bits 2-4, the operation on the two sources, set to v. It panics if v
 // has more than 3 bits.
-func (w PECfg) WithOpMode(v PlanarOp) PECfg { return PECfg(withField(uint32(w), 2, 3, uint32(v))) }
+func (w PECfg) WithOpMode(v PlanarOp) PECfg { return PECfg(replaceField(uint32(w), 2, 3, uint32(v))) }
 
 // ReluEn reports whether bit 5 of the word is set: ReLU is applied to the result. The field is
 // named in the vendor's code.
 func (w PECfg) ReluEn() bool { return w>>5&1 != 0 }
 
 // WithReluEn returns w with bit 5 set to v, which says whether ReLU is applied to the result.
-func (w PECfg) WithReluEn(v bool) PECfg { return PECfg(withField(uint32(w), 5, 1, bit(v))) }
+func (w PECfg) WithReluEn(v bool) PECfg { return PECfg(replaceField(uint32(w), 5, 1, boolToBit(v))) }
 
 // Absolute reports whether bit 6 of the word is set: the absolute value is taken; set in abs alone,
 // and called Cond in the vendor's code. The field is inferred from programs.
 func (w PECfg) Absolute() bool { return w>>6&1 != 0 }
 
 // WithAbsolute returns w with bit 6 set to v, which says whether the absolute value is taken.
-func (w PECfg) WithAbsolute(v bool) PECfg { return PECfg(withField(uint32(w), 6, 1, bit(v))) }
+func (w PECfg) WithAbsolute(v bool) PECfg { return PECfg(replaceField(uint32(w), 6, 1, boolToBit(v))) }
 
 // Reciprocal reports whether bit 12 of the word is set: 1/x is applied to the result, as to the sum
 // in a softmax over W. The field is inferred from programs.
 func (w PECfg) Reciprocal() bool { return w>>12&1 != 0 }
 
 // WithReciprocal returns w with bit 12 set to v, which says whether 1/x is applied to the result.
-func (w PECfg) WithReciprocal(v bool) PECfg { return PECfg(withField(uint32(w), 12, 1, bit(v))) }
+func (w PECfg) WithReciprocal(v bool) PECfg {
+	return PECfg(replaceField(uint32(w), 12, 1, boolToBit(v)))
+}
 
 // Rsqrt reports whether bit 13 of the word is set: 1/sqrt(x) is applied to the result, as to the
 // variance in layer_norm. The field is inferred from programs.
 func (w PECfg) Rsqrt() bool { return w>>13&1 != 0 }
 
 // WithRsqrt returns w with bit 13 set to v, which says whether 1/sqrt(x) is applied to the result.
-func (w PECfg) WithRsqrt(v bool) PECfg { return PECfg(withField(uint32(w), 13, 1, bit(v))) }
+func (w PECfg) WithRsqrt(v bool) PECfg { return PECfg(replaceField(uint32(w), 13, 1, boolToBit(v))) }
 
 // FirstSrc reports whether bit 16 of the word is set: source 1 is negated. The field is named in
 // the vendor's code.
 func (w PECfg) FirstSrc() bool { return w>>16&1 != 0 }
 
 // WithFirstSrc returns w with bit 16 set to v, which says whether source 1 is negated.
-func (w PECfg) WithFirstSrc(v bool) PECfg { return PECfg(withField(uint32(w), 16, 1, bit(v))) }
+func (w PECfg) WithFirstSrc(v bool) PECfg { return PECfg(replaceField(uint32(w), 16, 1, boolToBit(v))) }
 
 // SecSrc returns bits 18-19 of the word: the use of source 2: 0 unused; 2 as it is; 3 negated. The
 // field is named in the vendor's code.
-func (w PECfg) SecSrc() uint32 { return field(uint32(w), 18, 2) }
+func (w PECfg) SecSrc() uint32 { return extractField(uint32(w), 18, 2) }
 
 // WithSecSrc returns w with bits 18-19, the use of source 2, set to v. It panics if v has more than
 // 2 bits.
-func (w PECfg) WithSecSrc(v uint32) PECfg { return PECfg(withField(uint32(w), 18, 2, v)) }
+func (w PECfg) WithSecSrc(v uint32) PECfg { return PECfg(replaceField(uint32(w), 18, 2, v)) }
 
 // A BiasScale is the value of the register PE.BiasScale. Its methods get and set the fields of the
 // word.
@@ -95,22 +97,22 @@ type BiasScale uint32
 
 // Bias returns bits 0-15 of the word: the number added to the result of the operation, as fp16
 // bits. The field is known from the bytes of programs.
-func (w BiasScale) Bias() uint16 { return uint16(field(uint32(w), 0, 16)) }
+func (w BiasScale) Bias() uint16 { return uint16(extractField(uint32(w), 0, 16)) }
 
 // WithBias returns w with bits 0-15, the number added to the result of the operation, set to v. It
 // panics if v has more than 16 bits.
 func (w BiasScale) WithBias(v uint16) BiasScale {
-	return BiasScale(withField(uint32(w), 0, 16, uint32(v)))
+	return BiasScale(replaceField(uint32(w), 0, 16, uint32(v)))
 }
 
 // Scale returns bits 16-31 of the word: the factor applied after Bias, as fp16 bits. The field is
 // known from the bytes of programs.
-func (w BiasScale) Scale() uint16 { return uint16(field(uint32(w), 16, 16)) }
+func (w BiasScale) Scale() uint16 { return uint16(extractField(uint32(w), 16, 16)) }
 
 // WithScale returns w with bits 16-31, the factor applied after Bias, set to v. It panics if v has
 // more than 16 bits.
 func (w BiasScale) WithScale(v uint16) BiasScale {
-	return BiasScale(withField(uint32(w), 16, 16, uint32(v)))
+	return BiasScale(replaceField(uint32(w), 16, 16, uint32(v)))
 }
 
 // A PreScale is the value of the register PE.PreScale. Its methods get and set the fields of the
@@ -119,22 +121,22 @@ type PreScale uint32
 
 // PreScale returns bits 0-15 of the word: the number added after FinalScale and before the
 // reciprocal root, as fp16 bits, such as 1e-5 in layer_norm. The field is inferred from programs.
-func (w PreScale) PreScale() uint16 { return uint16(field(uint32(w), 0, 16)) }
+func (w PreScale) PreScale() uint16 { return uint16(extractField(uint32(w), 0, 16)) }
 
 // WithPreScale returns w with bits 0-15, the number added after FinalScale and before the
 // reciprocal root, set to v. It panics if v has more than 16 bits.
 func (w PreScale) WithPreScale(v uint16) PreScale {
-	return PreScale(withField(uint32(w), 0, 16, uint32(v)))
+	return PreScale(replaceField(uint32(w), 0, 16, uint32(v)))
 }
 
 // Scale returns bits 16-31 of the word: the factor applied after PreScale, as fp16 bits: 1.0 in
 // every planar program. The field is inferred from programs.
-func (w PreScale) Scale() uint16 { return uint16(field(uint32(w), 16, 16)) }
+func (w PreScale) Scale() uint16 { return uint16(extractField(uint32(w), 16, 16)) }
 
 // WithScale returns w with bits 16-31, the factor applied after PreScale, set to v. It panics if v
 // has more than 16 bits.
 func (w PreScale) WithScale(v uint16) PreScale {
-	return PreScale(withField(uint32(w), 16, 16, uint32(v)))
+	return PreScale(replaceField(uint32(w), 16, 16, uint32(v)))
 }
 
 // A FinalScale is the value of the register PE.FinalScale. Its methods get and set the fields of
@@ -143,9 +145,9 @@ type FinalScale uint32
 
 // FinalScale returns bits 0-31 of the word: the factor of a reduced value, as fp32 bits, such as
 // 1/N in a mean. The field is known from the bytes of programs.
-func (w FinalScale) FinalScale() uint32 { return field(uint32(w), 0, 32) }
+func (w FinalScale) FinalScale() uint32 { return extractField(uint32(w), 0, 32) }
 
 // WithFinalScale returns w with bits 0-31, the factor of a reduced value, set to v.
 func (w FinalScale) WithFinalScale(v uint32) FinalScale {
-	return FinalScale(withField(uint32(w), 0, 32, v))
+	return FinalScale(replaceField(uint32(w), 0, 32, v))
 }

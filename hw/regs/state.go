@@ -26,12 +26,12 @@ func (stream *Stream) States() iter.Seq2[*State, error] {
 	return func(yield func(*State, error) bool) {
 		var file File
 		var s State
-		for d, err := range stream.frames() {
+		for d, err := range stream.walkFrames() {
 			if err != nil {
 				yield(nil, err)
 				return
 			}
-			d.apply(&file)
+			d.storeRecords(&file)
 			s.Index, s.Offset, s.Words, s.Records, s.Header = d.Index, d.Offset, d.Words, d.count, d.Header
 			file.Snapshot(&s.Groups)
 			if !yield(&s, nil) {

@@ -35,15 +35,15 @@ type Surface struct {
 
 const fp16Bytes = 2
 
-// elementBytes returns n, the size of an element in bytes, or the size of fp16 if n is 0.
-func elementBytes(n int) int {
+// elementBytesOrFP16 returns n, the size of an element in bytes, or the size of fp16 if n is 0.
+func elementBytesOrFP16(n int) int {
 	if n == 0 {
 		return fp16Bytes
 	}
 	return n
 }
 
-func (s *Surface) elementBytes() int { return elementBytes(s.Element) }
+func (s *Surface) elementBytes() int { return elementBytesOrFP16(s.Element) }
 
 // Extent returns the offsets from the surface's base of its first byte and of the byte after its
 // last. The offset low is negative if a stride is negative. Both offsets are 0 if the surface has

@@ -15,13 +15,13 @@ type Field struct {
 }
 
 // Of returns the value of the field in the register word w.
-func (f Field) Of(w uint32) uint32 { return field(w, f.Low, f.Width) }
+func (f Field) Of(w uint32) uint32 { return extractField(w, f.Low, f.Width) }
 
 // Fits reports whether the field has enough bits for v.
 func (f Field) Fits(v uint64) bool { return v>>f.Width == 0 }
 
 // With returns the register word w with the field set to v. It panics if v does not fit.
-func (f Field) With(w, v uint32) uint32 { return withField(w, f.Low, f.Width, v) }
+func (f Field) With(w, v uint32) uint32 { return replaceField(w, f.Low, f.Width, v) }
 
 // Unit returns the base-2 logarithm of the number of bytes that a field value of 1 stands for, or 0
 // if the field does not count bytes.
@@ -45,7 +45,7 @@ type Register struct {
 }
 
 // Addr returns the byte address of the register on the M1.
-func (r Register) Addr() uint32 { return groupWindow(r.Group).Base + 4*uint32(r.Word) }
+func (r Register) Addr() uint32 { return findGroupWindow(r.Group).Base + 4*uint32(r.Word) }
 
 // Unknown returns the bits of the register word w that do not belong to any field.
 func (r Register) Unknown(w uint32) uint32 {
@@ -73,13 +73,14 @@ func (r Register) Field(name string) (Field, bool) {
 
 // Registers returns an iterator over the M1's task registers in address order within each group,
 // from group G0 to G6.
-func Registers() iter.Seq[Register] { return registersOf('G') }
+func Registers() iter.Seq[Register] { return registersOfKind('G') }
 
 // HeaderRegisters returns an iterator over the ten words of a descriptor's header.
-func HeaderRegisters() iter.Seq[Register] { return registersOf('H') }
+func HeaderRegisters() iter.Seq[Register] { return registersOfKind('H') }
 
-// registersOf returns an iterator over the registers of groups whose name starts with kind.
-func registersOf(kind byte) iter.Seq[Register] {
+// registersOfKind returns an iterator over the registers of the groups whose names start with the
+// letter kind.
+func registersOfKind(kind byte) iter.Seq[Register] {
 	return func(yield func(Register) bool) {
 		for _, r := range registerTable {
 			if r.Group[0] == kind && !yield(r) {
@@ -92,7 +93,7 @@ func registersOf(kind byte) iter.Seq[Register] {
 // RegisterAt returns the M1's task register at the byte address addr. It returns false if there is
 // none.
 func RegisterAt(addr uint32) (r Register, ok bool) {
-	at, room := findSlot(addr)
+	at, room := findRegisterIndex(addr)
 	if room == 0 {
 		return Register{}, false
 	}

@@ -93,7 +93,7 @@ type Walk struct {
 // Start prepares w to walk the stream s from its first descriptor, with f as the register file.
 func (w *Walk) Start(s *Stream, f *File) {
 	w.stream, w.file, w.at, w.ahead, w.err = s, f, 0, false, nil
-	w.frames.start(s.window(), s.FirstWords)
+	w.frames.startAt(s.textWindow(), s.FirstWords)
 }
 
 // Next returns the next task, or nil after the last one. The task is valid until the next call; see
@@ -102,13 +102,13 @@ func (w *Walk) Next() (*Task, error) {
 	w.at ^= 1
 	t := &w.tasks[w.at]
 	if !w.ahead {
-		if ok, err := w.read(w.at); !ok {
+		if ok, err := w.readTask(w.at); !ok {
 			return nil, err
 		}
 	}
 	if w.ahead = false; t.Groups.writesRing() {
 		// The descriptor that reads the ring shares the cost of the one that fills it.
-		if w.ahead, w.err = w.read(w.at ^ 1); w.ahead {
+		if w.ahead, w.err = w.readTask(w.at ^ 1); w.ahead {
 			if next := &w.tasks[w.at^1]; next.Groups.readsRing() {
 				beside := next.Groups
 				t.Beside = &beside
@@ -118,15 +118,15 @@ func (w *Walk) Next() (*Task, error) {
 	return t, nil
 }
 
-// read reads the next descriptor into w.tasks[at]. It returns false at the end of the chain, with
-// an error if there is one.
-func (w *Walk) read(at int) (bool, error) {
+// readTask reads the next descriptor into w.tasks[at]. It returns false at the end of the chain. If
+// the chain ends because of an error, it also returns the error.
+func (w *Walk) readTask(at int) (bool, error) {
 	if w.err != nil {
 		err := w.err
 		w.err = nil
 		return false, err
 	}
-	d, err := w.frames.next()
+	d, err := w.frames.nextFrame()
 	if d == nil {
 		return false, err
 	}
@@ -140,20 +140,23 @@ func (w *Walk) read(at int) (bool, error) {
 	return true, nil
 }
 
-// window returns the text of the stream, in memory or in its file, for a walk.
-func (s *Stream) window() window {
+// textWindow returns the text of the stream, which is in memory or in its file, in the form that a
+// walk reads.
+func (s *Stream) textWindow() window {
 	if s.Text == nil && s.File != nil {
 		return window{file: s.File}
 	}
 	return window{buf: s.Text}
 }
 
-// frames returns an iterator over the descriptors of the stream's text.
-func (s *Stream) frames() iter.Seq2[*frame, error] { return frames(s.window(), s.FirstWords) }
+// walkFrames returns an iterator over the descriptors of the stream's text.
+func (s *Stream) walkFrames() iter.Seq2[*frame, error] {
+	return walkFrames(s.textWindow(), s.FirstWords)
+}
 
 // loadTask stores the records of d in f and fills t from it.
 func (s *Stream) loadTask(t *Task, d *frame, f *File) (err error) {
-	d.apply(f)
+	d.storeRecords(f)
 	if s.Modify != nil {
 		if err := s.Modify(f); err != nil {
 			return &StreamError{Index: d.Index, Off: uint64(d.Offset), What: err.Error(), Err: err}
@@ -161,7 +164,7 @@ func (s *Stream) loadTask(t *Task, d *frame, f *File) (err error) {
 	}
 	t.Index, t.Offset, t.Header, t.Beside = d.Index, d.Offset, d.Header, nil
 	f.Snapshot(&t.Groups)
-	t.WindowTaps = s.WindowTaps[d.Index].in(t.Groups.Common.ConvCfg)
+	t.WindowTaps = s.WindowTaps[d.Index].countInWindow(t.Groups.Common.ConvCfg)
 	if t.Bases, err = Resolve(&t.Header, &t.Groups, &s.BARs); err != nil {
 		return &StreamError{Index: d.Index, Off: uint64(d.Offset), What: err.Error(), Err: err}
 	}
@@ -174,9 +177,9 @@ type WindowTaps struct {
 	Taps   int     // see Task.WindowTaps
 }
 
-// in returns w.Taps if a window with the register c has the same taps as w.Window, in the same
-// order in the weight streams, and 0 otherwise. The padding of c may differ.
-func (w WindowTaps) in(c ConvCfg) int {
+// countInWindow returns w.Taps if a window with the register c has the same taps as w.Window, in
+// the same order in the weight streams, and 0 otherwise. The padding of c may differ.
+func (w WindowTaps) countInWindow(c ConvCfg) int {
 	v := w.Window
 	if c.Kh() != v.Kh() || c.Kw() != v.Kw() || c.Sy() != v.Sy() || c.Sx() != v.Sx() || c.Oy() != v.Oy() || c.Ox() != v.Ox() {
 		return 0

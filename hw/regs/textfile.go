@@ -31,8 +31,8 @@ const (
 	readNear  = 2 * longest
 )
 
-// size returns the size of the whole text.
-func (t *window) size() uint64 {
+// textSize returns the size of the whole text.
+func (t *window) textSize() uint64 {
 	if t.file != nil {
 		return t.file.Bytes
 	}

@@ -20,5 +20,5 @@ func (t *Tile) Span(s Shape) uint64 {
 		outer, inner = inner, outer
 	}
 	return uint64(t.Base) + uint64(s.Groups-1)*uint64(t.Group) + uint64(s.Planes()-1)*uint64(t.Depth) +
-		uint64(s.Height-1)*uint64(t.Row) + uint64(outer-1)*uint64(t.Channel) + uint64(elementBytes(t.Element))*uint64(inner)
+		uint64(s.Height-1)*uint64(t.Row) + uint64(outer-1)*uint64(t.Channel) + uint64(elementBytesOrFP16(t.Element))*uint64(inner)
 }

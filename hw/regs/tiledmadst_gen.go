@@ -17,7 +17,7 @@ type TileDMADst struct {
 // G6 is the name that the documents use for the register group [TileDMADst].
 type G6 = TileDMADst
 
-func (g *TileDMADst) load(w *[7]uint32) {
+func (g *TileDMADst) loadWords(w *[7]uint32) {
 	g.DstDMAConfig = DstDMAConfig(w[0])
 	g.DstBase = DMAWord(w[1])
 	g.DstRowStride = DMAWord(w[2])
@@ -27,7 +27,7 @@ func (g *TileDMADst) load(w *[7]uint32) {
 	g.DstFmt = SurfaceFmt(w[6])
 }
 
-func (g *TileDMADst) store(w *[7]uint32) {
+func (g *TileDMADst) storeWords(w *[7]uint32) {
 	w[0] = uint32(g.DstDMAConfig)
 	w[1] = uint32(g.DstBase)
 	w[2] = uint32(g.DstRowStride)
@@ -47,16 +47,16 @@ func (w DstDMAConfig) En() bool { return w>>0&1 != 0 }
 
 // WithEn returns w with bit 0 set to v, which says whether the result is written to device memory.
 func (w DstDMAConfig) WithEn(v bool) DstDMAConfig {
-	return DstDMAConfig(withField(uint32(w), 0, 1, bit(v)))
+	return DstDMAConfig(replaceField(uint32(w), 0, 1, boolToBit(v)))
 }
 
 // CacheHint returns bits 4-7 of the word. The field is named in the vendor's code.
-func (w DstDMAConfig) CacheHint() uint32 { return field(uint32(w), 4, 4) }
+func (w DstDMAConfig) CacheHint() uint32 { return extractField(uint32(w), 4, 4) }
 
 // WithCacheHint returns w with bits 4-7, the field [DstDMAConfig.CacheHint], set to v. It panics if
 // v has more than 4 bits.
 func (w DstDMAConfig) WithCacheHint(v uint32) DstDMAConfig {
-	return DstDMAConfig(withField(uint32(w), 4, 4, v))
+	return DstDMAConfig(replaceField(uint32(w), 4, 4, v))
 }
 
 // L2BfrMode reports whether bit 24 of the word is set. The field is named in the vendor's code.
@@ -64,7 +64,7 @@ func (w DstDMAConfig) L2BfrMode() bool { return w>>24&1 != 0 }
 
 // WithL2BfrMode returns w with bit 24, the field [DstDMAConfig.L2BfrMode], set to v.
 func (w DstDMAConfig) WithL2BfrMode(v bool) DstDMAConfig {
-	return DstDMAConfig(withField(uint32(w), 24, 1, bit(v)))
+	return DstDMAConfig(replaceField(uint32(w), 24, 1, boolToBit(v)))
 }
 
 // BypassEOW reports whether bit 25 of the word is set. The field is named in the vendor's code.
@@ -72,7 +72,7 @@ func (w DstDMAConfig) BypassEOW() bool { return w>>25&1 != 0 }
 
 // WithBypassEOW returns w with bit 25, the field [DstDMAConfig.BypassEOW], set to v.
 func (w DstDMAConfig) WithBypassEOW(v bool) DstDMAConfig {
-	return DstDMAConfig(withField(uint32(w), 25, 1, bit(v)))
+	return DstDMAConfig(replaceField(uint32(w), 25, 1, boolToBit(v)))
 }
 
 // B26 reports whether bit 26 of the word is set. The field is named in the vendor's code.
@@ -80,5 +80,5 @@ func (w DstDMAConfig) B26() bool { return w>>26&1 != 0 }
 
 // WithB26 returns w with bit 26, the field [DstDMAConfig.B26], set to v.
 func (w DstDMAConfig) WithB26(v bool) DstDMAConfig {
-	return DstDMAConfig(withField(uint32(w), 26, 1, bit(v)))
+	return DstDMAConfig(replaceField(uint32(w), 26, 1, boolToBit(v)))
 }

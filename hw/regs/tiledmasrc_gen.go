@@ -35,7 +35,7 @@ type TileDMASrc struct {
 // G2 is the name that the documents use for the register group [TileDMASrc].
 type G2 = TileDMASrc
 
-func (g *TileDMASrc) load(w *[28]uint32) {
+func (g *TileDMASrc) loadWords(w *[28]uint32) {
 	g.Src1DMAConfig = SrcDMAConfig(w[0])
 	g.Src2DMAConfig = SrcDMAConfig(w[1])
 	g.Src1Base = DMAWord(w[2])
@@ -66,7 +66,7 @@ func (g *TileDMASrc) load(w *[28]uint32) {
 	g.Reserved27 = Word(w[27])
 }
 
-func (g *TileDMASrc) store(w *[28]uint32) {
+func (g *TileDMASrc) storeWords(w *[28]uint32) {
 	w[0] = uint32(g.Src1DMAConfig)
 	w[1] = uint32(g.Src2DMAConfig)
 	w[2] = uint32(g.Src1Base)
@@ -107,53 +107,53 @@ func (w SrcDMAConfig) En() bool { return w>>0&1 != 0 }
 
 // WithEn returns w with bit 0 set to v, which says whether some source is read from device memory.
 func (w SrcDMAConfig) WithEn(v bool) SrcDMAConfig {
-	return SrcDMAConfig(withField(uint32(w), 0, 1, bit(v)))
+	return SrcDMAConfig(replaceField(uint32(w), 0, 1, boolToBit(v)))
 }
 
 // CrH returns bits 2-3 of the word. The field is named in the vendor's code.
-func (w SrcDMAConfig) CrH() uint32 { return field(uint32(w), 2, 2) }
+func (w SrcDMAConfig) CrH() uint32 { return extractField(uint32(w), 2, 2) }
 
 // WithCrH returns w with bits 2-3, the field [SrcDMAConfig.CrH], set to v. It panics if v has more
 // than 2 bits.
 func (w SrcDMAConfig) WithCrH(v uint32) SrcDMAConfig {
-	return SrcDMAConfig(withField(uint32(w), 2, 2, v))
+	return SrcDMAConfig(replaceField(uint32(w), 2, 2, v))
 }
 
 // CacheHint returns bits 4-7 of the word. The field is named in the vendor's code.
-func (w SrcDMAConfig) CacheHint() uint32 { return field(uint32(w), 4, 4) }
+func (w SrcDMAConfig) CacheHint() uint32 { return extractField(uint32(w), 4, 4) }
 
 // WithCacheHint returns w with bits 4-7, the field [SrcDMAConfig.CacheHint], set to v. It panics if
 // v has more than 4 bits.
 func (w SrcDMAConfig) WithCacheHint(v uint32) SrcDMAConfig {
-	return SrcDMAConfig(withField(uint32(w), 4, 4, v))
+	return SrcDMAConfig(replaceField(uint32(w), 4, 4, v))
 }
 
 // CHReuse returns bits 8-11 of the word. The field is named in the vendor's code.
-func (w SrcDMAConfig) CHReuse() uint32 { return field(uint32(w), 8, 4) }
+func (w SrcDMAConfig) CHReuse() uint32 { return extractField(uint32(w), 8, 4) }
 
 // WithCHReuse returns w with bits 8-11, the field [SrcDMAConfig.CHReuse], set to v. It panics if v
 // has more than 4 bits.
 func (w SrcDMAConfig) WithCHReuse(v uint32) SrcDMAConfig {
-	return SrcDMAConfig(withField(uint32(w), 8, 4, v))
+	return SrcDMAConfig(replaceField(uint32(w), 8, 4, v))
 }
 
 // CHNoReuse returns bits 12-15 of the word. The field is named in the vendor's code.
-func (w SrcDMAConfig) CHNoReuse() uint32 { return field(uint32(w), 12, 4) }
+func (w SrcDMAConfig) CHNoReuse() uint32 { return extractField(uint32(w), 12, 4) }
 
 // WithCHNoReuse returns w with bits 12-15, the field [SrcDMAConfig.CHNoReuse], set to v. It panics
 // if v has more than 4 bits.
 func (w SrcDMAConfig) WithCHNoReuse(v uint32) SrcDMAConfig {
-	return SrcDMAConfig(withField(uint32(w), 12, 4, v))
+	return SrcDMAConfig(replaceField(uint32(w), 12, 4, v))
 }
 
 // DepMode returns bits 16-17 of the word: 1 or 3 reads the source from device memory; 0 does not.
 // The field is known from the bytes of programs.
-func (w SrcDMAConfig) DepMode() uint32 { return field(uint32(w), 16, 2) }
+func (w SrcDMAConfig) DepMode() uint32 { return extractField(uint32(w), 16, 2) }
 
 // WithDepMode returns w with bits 16-17, the field [SrcDMAConfig.DepMode], set to v. It panics if v
 // has more than 2 bits.
 func (w SrcDMAConfig) WithDepMode(v uint32) SrcDMAConfig {
-	return SrcDMAConfig(withField(uint32(w), 16, 2, v))
+	return SrcDMAConfig(replaceField(uint32(w), 16, 2, v))
 }
 
 // A SurfaceFmt is the value of a register such as TileDMASrc.Src1Fmt. Its methods get and set the
@@ -161,21 +161,21 @@ func (w SrcDMAConfig) WithDepMode(v uint32) SrcDMAConfig {
 type SurfaceFmt uint32
 
 // FmtMode returns bits 0-1 of the word. The field is named in the vendor's code.
-func (w SurfaceFmt) FmtMode() uint32 { return field(uint32(w), 0, 2) }
+func (w SurfaceFmt) FmtMode() uint32 { return extractField(uint32(w), 0, 2) }
 
 // WithFmtMode returns w with bits 0-1, the field [SurfaceFmt.FmtMode], set to v. It panics if v has
 // more than 2 bits.
 func (w SurfaceFmt) WithFmtMode(v uint32) SurfaceFmt {
-	return SurfaceFmt(withField(uint32(w), 0, 2, v))
+	return SurfaceFmt(replaceField(uint32(w), 0, 2, v))
 }
 
 // Truncate returns bits 4-5 of the word. The field is named in the vendor's code.
-func (w SurfaceFmt) Truncate() uint32 { return field(uint32(w), 4, 2) }
+func (w SurfaceFmt) Truncate() uint32 { return extractField(uint32(w), 4, 2) }
 
 // WithTruncate returns w with bits 4-5, the field [SurfaceFmt.Truncate], set to v. It panics if v
 // has more than 2 bits.
 func (w SurfaceFmt) WithTruncate(v uint32) SurfaceFmt {
-	return SurfaceFmt(withField(uint32(w), 4, 2, v))
+	return SurfaceFmt(replaceField(uint32(w), 4, 2, v))
 }
 
 // Shift reports whether bit 8 of the word is set. The field is named in the vendor's code.
@@ -183,25 +183,25 @@ func (w SurfaceFmt) Shift() bool { return w>>8&1 != 0 }
 
 // WithShift returns w with bit 8, the field [SurfaceFmt.Shift], set to v.
 func (w SurfaceFmt) WithShift(v bool) SurfaceFmt {
-	return SurfaceFmt(withField(uint32(w), 8, 1, bit(v)))
+	return SurfaceFmt(replaceField(uint32(w), 8, 1, boolToBit(v)))
 }
 
 // MemFmt returns bits 12-13 of the word. The field is named in the vendor's code.
-func (w SurfaceFmt) MemFmt() uint32 { return field(uint32(w), 12, 2) }
+func (w SurfaceFmt) MemFmt() uint32 { return extractField(uint32(w), 12, 2) }
 
 // WithMemFmt returns w with bits 12-13, the field [SurfaceFmt.MemFmt], set to v. It panics if v has
 // more than 2 bits.
 func (w SurfaceFmt) WithMemFmt(v uint32) SurfaceFmt {
-	return SurfaceFmt(withField(uint32(w), 12, 2, v))
+	return SurfaceFmt(replaceField(uint32(w), 12, 2, v))
 }
 
 // OffsetCh returns bits 16-18 of the word. The field is named in the vendor's code.
-func (w SurfaceFmt) OffsetCh() uint32 { return field(uint32(w), 16, 3) }
+func (w SurfaceFmt) OffsetCh() uint32 { return extractField(uint32(w), 16, 3) }
 
 // WithOffsetCh returns w with bits 16-18, the field [SurfaceFmt.OffsetCh], set to v. It panics if v
 // has more than 3 bits.
 func (w SurfaceFmt) WithOffsetCh(v uint32) SurfaceFmt {
-	return SurfaceFmt(withField(uint32(w), 16, 3, v))
+	return SurfaceFmt(replaceField(uint32(w), 16, 3, v))
 }
 
 // ZeroPadLast reports whether bit 20 of the word is set. The field is named in the vendor's code.
@@ -209,7 +209,7 @@ func (w SurfaceFmt) ZeroPadLast() bool { return w>>20&1 != 0 }
 
 // WithZeroPadLast returns w with bit 20, the field [SurfaceFmt.ZeroPadLast], set to v.
 func (w SurfaceFmt) WithZeroPadLast(v bool) SurfaceFmt {
-	return SurfaceFmt(withField(uint32(w), 20, 1, bit(v)))
+	return SurfaceFmt(replaceField(uint32(w), 20, 1, boolToBit(v)))
 }
 
 // ZeroPadFirst reports whether bit 21 of the word is set. The field is named in the vendor's code.
@@ -217,25 +217,25 @@ func (w SurfaceFmt) ZeroPadFirst() bool { return w>>21&1 != 0 }
 
 // WithZeroPadFirst returns w with bit 21, the field [SurfaceFmt.ZeroPadFirst], set to v.
 func (w SurfaceFmt) WithZeroPadFirst(v bool) SurfaceFmt {
-	return SurfaceFmt(withField(uint32(w), 21, 1, bit(v)))
+	return SurfaceFmt(replaceField(uint32(w), 21, 1, boolToBit(v)))
 }
 
 // Interleave returns bits 24-27 of the word. The field is named in the vendor's code.
-func (w SurfaceFmt) Interleave() uint32 { return field(uint32(w), 24, 4) }
+func (w SurfaceFmt) Interleave() uint32 { return extractField(uint32(w), 24, 4) }
 
 // WithInterleave returns w with bits 24-27, the field [SurfaceFmt.Interleave], set to v. It panics
 // if v has more than 4 bits.
 func (w SurfaceFmt) WithInterleave(v uint32) SurfaceFmt {
-	return SurfaceFmt(withField(uint32(w), 24, 4, v))
+	return SurfaceFmt(replaceField(uint32(w), 24, 4, v))
 }
 
 // CmpVec returns bits 28-31 of the word. The field is named in the vendor's code.
-func (w SurfaceFmt) CmpVec() uint32 { return field(uint32(w), 28, 4) }
+func (w SurfaceFmt) CmpVec() uint32 { return extractField(uint32(w), 28, 4) }
 
 // WithCmpVec returns w with bits 28-31, the field [SurfaceFmt.CmpVec], set to v. It panics if v has
 // more than 4 bits.
 func (w SurfaceFmt) WithCmpVec(v uint32) SurfaceFmt {
-	return SurfaceFmt(withField(uint32(w), 28, 4, v))
+	return SurfaceFmt(replaceField(uint32(w), 28, 4, v))
 }
 
 // A PixelOffset is the value of the register TileDMASrc.PixelOffset. Its methods get and set the
@@ -243,10 +243,10 @@ func (w SurfaceFmt) WithCmpVec(v uint32) SurfaceFmt {
 type PixelOffset uint32
 
 // Offset returns bits 0-15 of the word. The field is named in the vendor's code.
-func (w PixelOffset) Offset() uint32 { return field(uint32(w), 0, 16) }
+func (w PixelOffset) Offset() uint32 { return extractField(uint32(w), 0, 16) }
 
 // WithOffset returns w with bits 0-15, the field [PixelOffset.Offset], set to v. It panics if v has
 // more than 16 bits.
 func (w PixelOffset) WithOffset(v uint32) PixelOffset {
-	return PixelOffset(withField(uint32(w), 0, 16, v))
+	return PixelOffset(replaceField(uint32(w), 0, 16, v))
 }

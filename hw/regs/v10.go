@@ -56,9 +56,9 @@ func V10Relocations() [7]V10Relocation {
 	}
 }
 
-// v10Slot returns the window that contains the register at the byte address addr, and the
-// register's index in V10.words. It returns false if there is none.
-func v10Slot(addr uint32) (V10Window, int, bool) {
+// findV10Register returns the window with the register at the byte address addr and the register's
+// index in V10.words. It returns false if no window contains addr.
+func findV10Register(addr uint32) (V10Window, int, bool) {
 	for _, w := range V10Windows() {
 		if addr&3 == 0 && w.Contains(addr) {
 			return w, w.at + int(addr-w.Base)/4, true
@@ -70,7 +70,7 @@ func v10Slot(addr uint32) (V10Window, int, bool) {
 // Store writes the register at the byte address addr. It returns an *[AddressError] if addr is not
 // in any window.
 func (v *V10) Store(addr, value uint32) error {
-	_, at, ok := v10Slot(addr)
+	_, at, ok := findV10Register(addr)
 	if !ok {
 		return &AddressError{addr}
 	}
@@ -81,7 +81,7 @@ func (v *V10) Store(addr, value uint32) error {
 // Load returns the register at the byte address addr. It returns false if the register was not
 // written.
 func (v *V10) Load(addr uint32) (value uint32, ok bool) {
-	_, at, in := v10Slot(addr)
+	_, at, in := findV10Register(addr)
 	if !in || !v.written[at] {
 		return 0, false
 	}
@@ -97,7 +97,7 @@ func V10Address(name string) (addr uint32, ok bool) {
 		if !strings.EqualFold(w.Block, block) {
 			continue
 		}
-		for r := range registersOf('K') {
+		for r := range registersOfKind('K') {
 			if r.Group[1:] == w.Group[1:] && strings.EqualFold(r.Name, register) {
 				return w.Base + 4*uint32(r.Word), true
 			}
@@ -111,14 +111,14 @@ func V10Address(name string) (addr uint32, ok bool) {
 	return 0, false
 }
 
-// wordName returns the name, such as "Word04", of word i of a group, for a word without a known
+// wordName returns a name such as "Word04" for word i of a group, for use if the word has no known
 // name.
 func wordName(i int) string { return fmt.Sprintf("Word%02d", i) }
 
 // newWord returns word i of the window, with Value unset.
 func (w V10Window) newWord(i int) V10Word {
 	word := V10Word{Window: w, Addr: w.Base + 4*uint32(i), Image: w.Image + 4*i}
-	for r := range registersOf('K') {
+	for r := range registersOfKind('K') {
 		if r.Group[1:] == w.Group[1:] && r.Word == i {
 			word.Reg = r
 		}
@@ -161,7 +161,7 @@ func (v *V10) Words() []V10Word {
 
 // V10Names reports whether any register or field of the version 10 layout has the given name.
 func V10Names(field string) bool {
-	for r := range registersOf('K') {
+	for r := range registersOfKind('K') {
 		if _, ok := r.Field(field); ok || r.Name == field {
 			return true
 		}

@@ -43,11 +43,12 @@ func (w L2Word) WithBytes(n uint32) L2Word {
 	return L2Word(uint32(w)&^l2Mask | n)
 }
 
-// field returns width bits of w, starting at bit low.
-func field(w uint32, low, width int) uint32 { return w >> low & (1<<width - 1) }
+// extractField returns width bits of w, starting at bit low.
+func extractField(w uint32, low, width int) uint32 { return w >> low & (1<<width - 1) }
 
-// withField returns w with width bits, starting at bit low, set to v. It panics if v does not fit.
-func withField(w uint32, low, width int, v uint32) uint32 {
+// replaceField returns w with width bits, starting at bit low, set to v. It panics if v does not
+// fit.
+func replaceField(w uint32, low, width int, v uint32) uint32 {
 	mask := uint32(1<<width - 1)
 	if v&^mask != 0 {
 		panic(fmt.Sprintf("regs: value %#x does not fit %d bits", v, width))
@@ -55,7 +56,8 @@ func withField(w uint32, low, width int, v uint32) uint32 {
 	return w&^(mask<<low) | v<<low
 }
 
-func bit(v bool) uint32 {
+// boolToBit returns 1 if v is true and 0 otherwise.
+func boolToBit(v bool) uint32 {
 	if v {
 		return 1
 	}

@@ -51,22 +51,22 @@ func Generate(text []byte) (map[string][]byte, error) {
 		return nil
 	}
 	for _, b := range blocks {
-		if err := put(strings.ToLower(b.name)+"_gen.go", groupSource(b, byID[b.id], uses, seen)); err != nil {
+		if err := put(strings.ToLower(b.name)+"_gen.go", generateGroup(b, byID[b.id], uses, seen)); err != nil {
 			return nil, err
 		}
 	}
-	if err := put("header_gen.go", headerSource(byID["H"])); err != nil {
+	if err := put("header_gen.go", generateHeader(byID["H"])); err != nil {
 		return nil, err
 	}
-	if err := put("table_gen.go", tableSource(groups)); err != nil {
+	if err := put("table_gen.go", generateTable(groups)); err != nil {
 		return nil, err
 	}
 	return files, nil
 }
 
-// wordType returns the Go type of a register's word. If several groups use the register's name, it
-// is prefixed with the name of its group.
-func wordType(b block, r Register, uses map[string]int) string {
+// typeOfWord returns the Go type of a register's word. If several groups use the register's name,
+// it is prefixed with the name of its group.
+func typeOfWord(b block, r Register, uses map[string]int) string {
 	switch {
 	case r.Fields[0].Name == "-":
 		return "Word"
@@ -78,13 +78,13 @@ func wordType(b block, r Register, uses map[string]int) string {
 	return r.Name
 }
 
-// groupSource returns the Go source of a group's struct and word types.
-func groupSource(b block, g Group, uses map[string]int, seen map[string]bool) []byte {
+// generateGroup returns the Go source of a group's struct and word types.
+func generateGroup(b block, g Group, uses map[string]int, seen map[string]bool) []byte {
 	var w bytes.Buffer
-	fmt.Fprintf(&w, "%stype %s struct {\n", comment(b.name+" "+b.doc+"."), b.name)
+	fmt.Fprintf(&w, "%stype %s struct {\n", formatComment(b.name+" "+b.doc+"."), b.name)
 	words := 0
 	for _, r := range g.Registers {
-		t := wordType(b, r, uses)
+		t := typeOfWord(b, r, uses)
 		if r.Count > 0 {
 			t = fmt.Sprintf("[%d]%s", r.Count, t)
 			words += r.Count
@@ -94,13 +94,13 @@ func groupSource(b block, g Group, uses map[string]int, seen map[string]bool) []
 		fmt.Fprintf(&w, "%s %s\n", r.Name, t)
 	}
 	fmt.Fprintf(&w, "}\n\n// %s is the name that the documents use for the register group [%s].\ntype %s = %s\n\n", b.id, b.name, b.id, b.name)
-	fmt.Fprintf(&w, "func (g *%s) load(w *[%d]uint32) {\n", b.name, words)
+	fmt.Fprintf(&w, "func (g *%s) loadWords(w *[%d]uint32) {\n", b.name, words)
 	forEachWord(g, b, uses, func(field, t string, word int) { fmt.Fprintf(&w, "g.%s = %s(w[%d])\n", field, t, word) })
-	fmt.Fprintf(&w, "}\n\nfunc (g *%s) store(w *[%d]uint32) {\n", b.name, words)
+	fmt.Fprintf(&w, "}\n\nfunc (g *%s) storeWords(w *[%d]uint32) {\n", b.name, words)
 	forEachWord(g, b, uses, func(field, t string, word int) { fmt.Fprintf(&w, "w[%d] = uint32(g.%s)\n", word, field) })
 	w.WriteString("}\n\n")
 	for _, r := range g.Registers {
-		t := wordType(b, r, uses)
+		t := typeOfWord(b, r, uses)
 		if t == "Word" || shared[t] || seen[t] {
 			continue
 		}
@@ -109,15 +109,16 @@ func groupSource(b block, g Group, uses map[string]int, seen map[string]bool) []
 		if r.WordType != "" {
 			description = "the value of a register such as " + b.name + "." + r.Name
 		}
-		writeWordSource(&w, t, description, r.Fields)
+		writeWordType(&w, t, description, r.Fields)
 	}
 	return w.Bytes()
 }
 
-// forEachWord calls f with the Go field, the type and the index of every word of a group.
+// forEachWord calls f for every word of a group. The arguments of f are the name of the Go field,
+// its type, and the index of the word.
 func forEachWord(g Group, b block, uses map[string]int, f func(field, t string, word int)) {
 	for _, r := range g.Registers {
-		t := wordType(b, r, uses)
+		t := typeOfWord(b, r, uses)
 		if r.Count == 0 {
 			f(r.Name, t, r.Word)
 			continue
@@ -128,50 +129,50 @@ func forEachWord(g Group, b block, uses map[string]int, f func(field, t string, 
 	}
 }
 
-// headerSource returns the Go source of the header.
-func headerSource(g Group) []byte {
+// generateHeader returns the Go source of the header.
+func generateHeader(g Group) []byte {
 	var w bytes.Buffer
 	w.WriteString("// Header holds the ten words before a descriptor's register records.\ntype Header struct {\n")
 	for _, r := range g.Registers {
 		fmt.Fprintf(&w, "%s %s\n", r.Name, r.WordType)
 	}
-	w.WriteString("}\n\nfunc (h *Header) load(w *[HeaderWords]uint32) {\n")
+	w.WriteString("}\n\nfunc (h *Header) loadWords(w *[HeaderWords]uint32) {\n")
 	for _, r := range g.Registers {
 		fmt.Fprintf(&w, "h.%s = %s(w[%d])\n", r.Name, r.WordType, r.Word)
 	}
-	w.WriteString("}\n\nfunc (h *Header) store(w *[HeaderWords]uint32) {\n")
+	w.WriteString("}\n\nfunc (h *Header) storeWords(w *[HeaderWords]uint32) {\n")
 	for _, r := range g.Registers {
 		fmt.Fprintf(&w, "w[%d] = uint32(h.%s)\n", r.Word, r.Name)
 	}
 	w.WriteString("}\n\n")
 	for _, r := range g.Registers {
-		writeWordSource(&w, r.WordType, fmt.Sprintf("word %d of a descriptor's header", r.Word), r.Fields)
+		writeWordType(&w, r.WordType, fmt.Sprintf("word %d of a descriptor's header", r.Word), r.Fields)
 	}
 	return w.Bytes()
 }
 
-// writeWordSource writes a word type t with its getters and setters to w. The description says what
-// a value of the type is, for the comment of the type.
-func writeWordSource(w *bytes.Buffer, t, description string, fields []Field) {
+// writeWordType writes a word type t with its getters and setters to w. The description says what a
+// value of the type is, for the comment of the type.
+func writeWordType(w *bytes.Buffer, t, description string, fields []Field) {
 	article := "A"
 	if strings.ContainsRune("AEIOU", rune(t[0])) || strings.HasPrefix(t, "L2") {
 		article = "An"
 	}
-	w.WriteString(comment(fmt.Sprintf("%s %s is %s. Its methods get and set the fields of the word.", article, t, description)))
+	w.WriteString(formatComment(fmt.Sprintf("%s %s is %s. Its methods get and set the fields of the word.", article, t, description)))
 	fmt.Fprintf(w, "type %s uint32\n\n", t)
 	for _, f := range fields {
-		writeFieldSource(w, t, f)
+		writeFieldMethods(w, t, f)
 	}
 }
 
-// writeFieldSource writes the getter and the setter of a field to w.
-func writeFieldSource(w *bytes.Buffer, t string, f Field) {
+// writeFieldMethods writes the getter and the setter of a field to w.
+func writeFieldMethods(w *bytes.Buffer, t string, f Field) {
 	name := strings.ToUpper(f.Name[:1]) + f.Name[1:] // the table keeps the spelling of the documents, such as b26
-	get := fmt.Sprintf("field(uint32(w), %d, %d)", f.Low, f.Width)
+	get := fmt.Sprintf("extractField(uint32(w), %d, %d)", f.Low, f.Width)
 	var gt, gx, sx string
 	switch f.Type {
 	case "bool":
-		gt, gx, sx = "bool", fmt.Sprintf("w>>%d&1 != 0", f.Low), "bit(v)"
+		gt, gx, sx = "bool", fmt.Sprintf("w>>%d&1 != 0", f.Low), "boolToBit(v)"
 	case "uint", "word", "single":
 		gt, gx, sx = "uint32", get, "v"
 	case "half":
@@ -179,9 +180,9 @@ func writeFieldSource(w *bytes.Buffer, t string, f Field) {
 	default:
 		gt, gx, sx = f.Type, f.Type+"("+get+")", "uint32(v)"
 	}
-	fmt.Fprintf(w, "%sfunc (w %s) %s() %s { return %s }\n\n", comment(getterDoc(name, f)), t, name, gt, gx)
-	w.WriteString(comment(setterDoc(t, name, f)))
-	fmt.Fprintf(w, "func (w %s) With%s(v %s) %s { return %s(withField(uint32(w), %d, %d, %s)) }\n\n", t, name, gt, t, t, f.Low, f.Width, sx)
+	fmt.Fprintf(w, "%sfunc (w %s) %s() %s { return %s }\n\n", formatComment(formatGetterDoc(name, f)), t, name, gt, gx)
+	w.WriteString(formatComment(formatSetterDoc(t, name, f)))
+	fmt.Fprintf(w, "func (w %s) With%s(v %s) %s { return %s(replaceField(uint32(w), %d, %d, %s)) }\n\n", t, name, gt, t, t, f.Low, f.Width, sx)
 }
 
 // sources completes "The field ..." by the way in which the field is known.
@@ -194,20 +195,20 @@ var sources = map[string]string{
 	"assumed":    "is assumed",
 }
 
-// bits names the bits of a field, such as "bit 4" or "bits 4-7".
-func (f Field) bits() string {
+// describeBits returns a phrase with the bits of a field, such as "bit 4" or "bits 4-7".
+func (f Field) describeBits() string {
 	if f.Width == 1 {
 		return fmt.Sprintf("bit %d", f.Low)
 	}
 	return fmt.Sprintf("bits %d-%d", f.Low, f.Low+f.Width-1)
 }
 
-// getterDoc returns the doc comment of the method that reads a field: its bits, what they mean if
-// the table has a note, and how that is known.
-func getterDoc(name string, f Field) string {
-	doc := fmt.Sprintf("%s returns %s of the word", name, f.bits())
+// formatGetterDoc returns the doc comment of the method that reads a field: its bits, what they
+// mean if the table has a note, and how that is known.
+func formatGetterDoc(name string, f Field) string {
+	doc := fmt.Sprintf("%s returns %s of the word", name, f.describeBits())
 	if f.Type == "bool" {
-		doc = fmt.Sprintf("%s reports whether %s of the word is set", name, f.bits())
+		doc = fmt.Sprintf("%s reports whether %s of the word is set", name, f.describeBits())
 	}
 	if f.Note != "" {
 		doc += ": " + f.Note
@@ -215,18 +216,18 @@ func getterDoc(name string, f Field) string {
 	return doc + ". The field " + sources[f.Evidence] + "."
 }
 
-// setterDoc returns the doc comment of the method of word type t that sets a field. It repeats the
-// first clause of the table's note.
-func setterDoc(t, name string, f Field) string {
-	doc := fmt.Sprintf("With%s returns w with %s, the field [%s.%s], set to v", name, f.bits(), t, name)
+// formatSetterDoc returns the doc comment of the method of word type t that sets a field. It
+// repeats the first clause of the table's note.
+func formatSetterDoc(t, name string, f Field) string {
+	doc := fmt.Sprintf("With%s returns w with %s, the field [%s.%s], set to v", name, f.describeBits(), t, name)
 	if clause := f.Note; clause != "" {
 		if end := strings.IndexAny(clause, ":;,"); end >= 0 {
 			clause = clause[:end]
 		}
 		if f.Type == "bool" {
-			doc = fmt.Sprintf("With%s returns w with %s set to v, which says whether %s", name, f.bits(), clause)
+			doc = fmt.Sprintf("With%s returns w with %s set to v, which says whether %s", name, f.describeBits(), clause)
 		} else if strings.HasPrefix(clause, "the ") || strings.HasPrefix(clause, "log2 ") {
-			doc = fmt.Sprintf("With%s returns w with %s, %s, set to v", name, f.bits(), clause)
+			doc = fmt.Sprintf("With%s returns w with %s, %s, set to v", name, f.describeBits(), clause)
 		}
 	}
 	if f.Type != "bool" && f.Width < 32 {
@@ -235,8 +236,8 @@ func setterDoc(t, name string, f Field) string {
 	return doc + "."
 }
 
-// comment returns text as a Go comment with lines of at most 100 bytes.
-func comment(text string) string {
+// formatComment returns text as a Go comment with lines of at most 100 bytes.
+func formatComment(text string) string {
 	var b strings.Builder
 	line := "//"
 	for _, word := range strings.Fields(text) {
@@ -250,9 +251,9 @@ func comment(text string) string {
 	return b.String()
 }
 
-// tableSource returns the Go source of the register table, which the dump and the descriptor text
+// generateTable returns the Go source of the register table, which the dump and the descriptor text
 // use.
-func tableSource(groups []Group) []byte {
+func generateTable(groups []Group) []byte {
 	var w bytes.Buffer
 	w.WriteString("var registerTable = [...]Register{\n")
 	for _, g := range groups {

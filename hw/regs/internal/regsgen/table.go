@@ -46,15 +46,15 @@ func parseTable(text []byte) ([]Group, error) {
 		if line == "" || line[0] == '#' {
 			continue
 		}
-		if err := addLine(&groups, strings.Split(line, "\t")); err != nil {
+		if err := addTableLine(&groups, strings.Split(line, "\t")); err != nil {
 			return nil, fmt.Errorf("line %d: %w", n, err)
 		}
 	}
 	return groups, sc.Err()
 }
 
-// addLine adds the field of one line of the table to its register.
-func addLine(groups *[]Group, col []string) error {
+// addTableLine adds the field of one line of the table to its register.
+func addTableLine(groups *[]Group, col []string) error {
 	if len(col) != 9 {
 		return fmt.Errorf("found %d columns; want 9", len(col))
 	}
