@@ -7,21 +7,22 @@ import "github.com/x448/float16"
 // planar tasks with two sources (Common.Cfg 0x33 and 0x31).
 func (c *Config) Apply(dst, a, b []float16.Float16) int {
 	n := min(len(dst), len(a), len(b))
-	p := c.plan()
-	p.apply(dst[:n], a[:n], b[:n])
+	p := c.newPlan()
+	p.applyToPairs(dst[:n], a[:n], b[:n])
 	return n
 }
 
 // ApplyConst computes the same as [Config.Apply] with every element of source 2 equal to k.
 func (c *Config) ApplyConst(dst, a []float16.Float16, k float16.Float16) int {
 	n := min(len(dst), len(a))
-	p := c.plan()
-	p.applyConst(dst[:n], a[:n], k)
+	p := c.newPlan()
+	p.applyToConst(dst[:n], a[:n], k)
 	return n
 }
 
-// apply computes dst[i] from a[i] and b[i] for slices of equal length.
-func (p *plan) apply(dst, a, b []float16.Float16) {
+// applyToPairs sets dst[i] to the result of the task for a[i] and b[i]. The slices must have equal
+// lengths.
+func (p *plan) applyToPairs(dst, a, b []float16.Float16) {
 	if p.neutral {
 		applyPlain(dst, a, b, &p.masks, p.op)
 		return
@@ -29,8 +30,9 @@ func (p *plan) apply(dst, a, b []float16.Float16) {
 	applyScaled(dst, a, b, p)
 }
 
-// applyConst computes dst[i] from a[i] and k for slices of equal length.
-func (p *plan) applyConst(dst, a []float16.Float16, k float16.Float16) {
+// applyToConst sets dst[i] to the result of the task for a[i] and the constant k. The slices must
+// have equal lengths.
+func (p *plan) applyToConst(dst, a []float16.Float16, k float16.Float16) {
 	var repeated [128]float16.Float16
 	fill := repeated[:min(len(dst), len(repeated))]
 	for i := range fill {
@@ -38,7 +40,7 @@ func (p *plan) applyConst(dst, a []float16.Float16, k float16.Float16) {
 	}
 	for len(dst) > 0 {
 		n := min(len(dst), len(fill))
-		p.apply(dst[:n], a[:n], fill[:n])
+		p.applyToPairs(dst[:n], a[:n], fill[:n])
 		dst, a = dst[n:], a[n:]
 	}
 }
@@ -50,20 +52,21 @@ func (p *plan) applyConst(dst, a []float16.Float16, k float16.Float16) {
 func (c *Config) ApplyOne(dst, a []float16.Float16) int {
 	n := min(len(dst), len(a))
 	dst, a = dst[:n], a[:n]
-	p := c.plan()
-	if op, k, ok := c.scalarForm(&p); ok && !(op == Mul && p.isDirect()) {
+	p := c.newPlan()
+	if op, k, ok := c.toScalarOperation(&p); ok && !(op == Mul && p.isSingleLoopFast()) {
 		p.neutral, p.op = true, op
 		p.masks.flip2, p.masks.relu2 = 0, 0
-		p.applyConst(dst, a, k)
+		p.applyToConst(dst, a, k)
 		return n
 	}
 	applySingle(dst, a, &p)
 	return n
 }
 
-// scalarForm returns the operation on a constant that has the same result as the one-source task c:
-// a sum with Bias or a product with Scale. It returns false if there is none.
-func (c *Config) scalarForm(p *plan) (op Op, k float16.Float16, ok bool) {
+// toScalarOperation converts a task c with one source to an operation on the source and a constant
+// k that gives the same results: a sum with Bias or a product with Scale. It returns ok = false if
+// there is no such operation.
+func (c *Config) toScalarOperation(p *plan) (op Op, k float16.Float16, ok bool) {
 	switch {
 	case !p.tailless || c.Op == SumSquare:
 		return 0, 0, false
@@ -81,8 +84,9 @@ type masks struct {
 	relu2, relu  uint32 // all ones to clear negative values, 0 to keep them
 }
 
-// masks returns the bit masks for the switches of c.
-func (c *Config) masks() masks {
+// newMasks returns the bit masks that carry out the switches of c, which flip signs and clear
+// negative values.
+func (c *Config) newMasks() masks {
 	var m masks
 	if c.Negate1 {
 		m.flip1 = 1 << 31

@@ -11,7 +11,7 @@ import (
 	"github.com/x448/float16"
 )
 
-func half(v float64) float16.Float16 { return narrow64(v) }
+func half(v float64) float16.Float16 { return narrowFloat64(v) }
 
 func halvesOf(vs ...float64) []float16.Float16 {
 	out := make([]float16.Float16, len(vs))
@@ -105,9 +105,9 @@ func TestSpecialValues(t *testing.T) {
 
 // slowApply is Apply through every stage, neutral or not.
 func slowApply(c Config, a, b float16.Float16) float16.Float16 {
-	p := c.plan()
+	p := c.newPlan()
 	p.tailless = false
-	return p.finish(p.combine(p.loadFirst(a), p.loadSecond(b)))
+	return p.finishElement(p.combineSources(p.loadFirst(a), p.loadSecond(b)))
 }
 
 func TestDenormalsPassEveryOperation(t *testing.T) {
@@ -269,10 +269,10 @@ func TestFloat32RoundsOnce(t *testing.T) {
 			if b.IsNaN() || b.IsInf(0) {
 				continue
 			}
-			if got, want := narrow(x+y), narrow64(float64(x)+float64(y)); got != want {
+			if got, want := narrowToHalf(x+y), narrowFloat64(float64(x)+float64(y)); got != want {
 				t.Fatalf("%v + %v: %v, want %v", a, b, got, want)
 			}
-			if got, want := narrow(x*y), narrow64(float64(x)*float64(y)); got != want {
+			if got, want := narrowToHalf(x*y), narrowFloat64(float64(x)*float64(y)); got != want {
 				t.Fatalf("%v * %v: %v, want %v", a, b, got, want)
 			}
 		}
@@ -315,11 +315,11 @@ func TestOneSourceMatchesStages(t *testing.T) {
 			c.Bias, c.Scale = bs[0], bs[1]
 			c.Negate1, c.ReLU = flags&1 != 0, flags&2 != 0
 			c.Negate2, c.Relu2 = flags&4 != 0, flags&4 != 0
-			p := c.plan()
+			p := c.newPlan()
 			p.tailless = false
 			c.ApplyOne(dst, all)
 			for i := range dst {
-				if want := p.finish(p.evalOne(p.loadFirst(all[i]))); dst[i] != want {
+				if want := p.finishElement(p.evalSingleSource(p.loadFirst(all[i]))); dst[i] != want {
 					t.Fatalf("%+v of %v: %v, want %v", c, i, dst[i], want)
 				}
 			}
@@ -408,7 +408,7 @@ func BenchmarkElementwise(b *testing.B) {
 	}
 	for op := Add; op <= Min; op++ {
 		c := Neutral(op)
-		m := c.masks()
+		m := c.newMasks()
 		run("portable-"+op.String(), func() { applyPlainGo(dst, x, y, &m, op) })
 	}
 	c := Neutral(Add)

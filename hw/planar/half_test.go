@@ -45,10 +45,10 @@ func TestWideEveryHalf(t *testing.T) {
 func TestNarrowBoundaries(t *testing.T) {
 	check := func(f float32) {
 		t.Helper()
-		if got, want := narrow(f), float16.Fromfloat32(f); got != want {
+		if got, want := narrowToHalf(f), float16.Fromfloat32(f); got != want {
 			t.Fatalf("narrow(%v) = %v, want %v", f, got, want)
 		}
-		if got, want := narrow64(float64(f)), float16.Fromfloat32(f); got != want {
+		if got, want := narrowFloat64(float64(f)), float16.Fromfloat32(f); got != want {
 			t.Fatalf("narrow64(%v) = %v, want %v", f, got, want)
 		}
 	}
@@ -63,23 +63,23 @@ func TestNarrowBoundaries(t *testing.T) {
 			check(f)
 			check(-f)
 		}
-		// What float32 cannot tell from the midpoint, narrow64 must.
+		// What float32 cannot tell from the midpoint, narrowFloat64 must.
 		d := math.Nextafter(float64(mid), 0)
-		if got := narrow64(d); got != float16.Float16(i) {
+		if got := narrowFloat64(d); got != float16.Float16(i) {
 			t.Fatalf("narrow64 below the midpoint over %v: %v", i, got)
 		}
 		d = math.Nextafter(float64(mid), 1e9)
-		if got := narrow64(d); got != float16.Float16(i+1) {
+		if got := narrowFloat64(d); got != float16.Float16(i+1) {
 			t.Fatalf("narrow64 above the midpoint over %v: %v", i, got)
 		}
 	}
 	check(float32(math.Inf(1)))
 	check(math.MaxFloat32)
 	check(math.SmallestNonzeroFloat32)
-	if narrow64(math.MaxFloat64) != infinity || narrow64(5e-324) != 0 || narrow64(-5e-324) != signBit {
+	if narrowFloat64(math.MaxFloat64) != infinity || narrowFloat64(5e-324) != 0 || narrowFloat64(-5e-324) != signBit {
 		t.Error("narrow64 at the ends of float64")
 	}
-	if narrow(float32(math.NaN())) != 0 {
+	if narrowToHalf(float32(math.NaN())) != 0 {
 		t.Error("a NaN narrows to +0")
 	}
 }
@@ -88,7 +88,7 @@ func TestNarrow64AgainstBig(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 2))
 	for range 100000 {
 		v := math.Ldexp(r.Float64()+1, r.IntN(48)-28)
-		if got, want := narrow64(v), round(big.NewFloat(v)); got != want {
+		if got, want := narrowFloat64(v), round(big.NewFloat(v)); got != want {
 			t.Fatalf("narrow64(%v) = %v, want %v", v, got, want)
 		}
 	}

@@ -43,10 +43,10 @@ done:                                 \
 	VZEROUPPER                        \
 	RET
 
-// func runMinAVX512(acc *float32, a *float16.Float16, n int)
-TEXT ·runMinAVX512(SB), NOSPLIT, $0-24
+// func minOfRunAVX512(acc *float32, a *float16.Float16, n int)
+TEXT ·minOfRunAVX512(SB), NOSPLIT, $0-24
 	RUN(LEAST)
 
-// func runMaxAVX512(acc *float32, a *float16.Float16, n int)
-TEXT ·runMaxAVX512(SB), NOSPLIT, $0-24
+// func maxOfRunAVX512(acc *float32, a *float16.Float16, n int)
+TEXT ·maxOfRunAVX512(SB), NOSPLIT, $0-24
 	RUN(LARGEST)

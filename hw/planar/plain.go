@@ -56,19 +56,19 @@ func (m *masks) loadSources(a, b float16.Float16) (x, y float32) {
 // applyScaledGo computes a two-source task with all stages.
 func applyScaledGo(dst, a, b []float16.Float16, p *plan) {
 	for i := range dst {
-		dst[i] = p.finish(p.combine(p.loadFirst(a[i]), p.loadSecond(b[i])))
+		dst[i] = p.finishElement(p.combineSources(p.loadFirst(a[i]), p.loadSecond(b[i])))
 	}
 }
 
 // applySingleGo computes a one-source task with all stages.
 func applySingleGo(dst, a []float16.Float16, p *plan) {
 	for i := range dst {
-		dst[i] = p.finish(p.evalOne(p.loadFirst(a[i])))
+		dst[i] = p.finishElement(p.evalSingleSource(p.loadFirst(a[i])))
 	}
 }
 
-// orderKey maps the bits u of a float32 to an integer that compares like the number. A branch on
-// the floats would be mispredicted half of the time.
+// orderKey maps the bits u of a float32 to an integer, so that integers compare like the numbers. A
+// comparison of the floats would need a branch that is mispredicted half of the time.
 func orderKey(u uint32) int32 { return int32(u ^ uint32(int32(u)>>31)>>1) }
 
 // narrowResult returns v rounded to fp16, after adding +0 as the bias adder does and applying the
@@ -76,5 +76,5 @@ func orderKey(u uint32) int32 { return int32(u ^ uint32(int32(u)>>31)>>1) }
 func (m *masks) narrowResult(v float32) float16.Float16 {
 	u := math.Float32bits(v + 0)
 	u &^= uint32(int32(u)>>31) & m.relu
-	return narrow(math.Float32frombits(u))
+	return narrowToHalf(math.Float32frombits(u))
 }

@@ -41,7 +41,7 @@ func minAVX2(dst, a, b *float16.Float16, n int, m *masks)
 func applyPlain(dst, a, b []float16.Float16, m *masks, op Op) {
 	switch {
 	case !hasAVX512 || len(dst) == 0:
-		applyPlainAVX2(dst, a, b, m, op)
+		applyPlainWithAVX2(dst, a, b, m, op)
 	case op == Add:
 		addAVX512(&dst[0], &a[0], &b[0], len(dst), m)
 	case op == Mul:
@@ -53,7 +53,7 @@ func applyPlain(dst, a, b []float16.Float16, m *masks, op Op) {
 	}
 }
 
-func applyPlainAVX2(dst, a, b []float16.Float16, m *masks, op Op) {
+func applyPlainWithAVX2(dst, a, b []float16.Float16, m *masks, op Op) {
 	n := len(dst) &^ 7
 	if n == 0 || !hasAVX2 {
 		applyPlainGo(dst, a, b, m, op)
@@ -76,37 +76,37 @@ func applyPlainAVX2(dst, a, b []float16.Float16, m *masks, op Op) {
 // a multiple of 4. The loops for one source do not read b.
 
 //go:noescape
-func scaledAVX512(dst, a, b *float16.Float16, n int, p *plan)
+func applyScaledAVX512(dst, a, b *float16.Float16, n int, p *plan)
 
 //go:noescape
-func singleAVX512(dst, a, b *float16.Float16, n int, p *plan)
+func applySingleAVX512(dst, a, b *float16.Float16, n int, p *plan)
 
 //go:noescape
-func scaledAVX2(dst, a, b *float16.Float16, n int, p *plan)
+func applyScaledAVX2(dst, a, b *float16.Float16, n int, p *plan)
 
 //go:noescape
-func singleAVX2(dst, a, b *float16.Float16, n int, p *plan)
+func applySingleAVX2(dst, a, b *float16.Float16, n int, p *plan)
 
 // Loops for short plans. They return the number of finished elements: all, or a multiple of 16 if
 // float32 cannot decide how a sum among the next 16 rounds.
 
 //go:noescape
-func shortSumAVX512(dst, a, b *float16.Float16, n int, p *plan) (done int)
+func applyShortSumAVX512(dst, a, b *float16.Float16, n int, p *plan) (done int)
 
 //go:noescape
-func shortOneAVX512(dst, a, b *float16.Float16, n int, p *plan) (done int)
+func applyShortSingleAVX512(dst, a, b *float16.Float16, n int, p *plan) (done int)
 
 //go:noescape
-func shortProductAVX512(dst, a, b *float16.Float16, n int, p *plan) (done int)
+func applyShortProductAVX512(dst, a, b *float16.Float16, n int, p *plan) (done int)
 
 //go:noescape
-func shortMaxAVX512(dst, a, b *float16.Float16, n int, p *plan) (done int)
+func applyShortMaxAVX512(dst, a, b *float16.Float16, n int, p *plan) (done int)
 
 //go:noescape
-func shortMinAVX512(dst, a, b *float16.Float16, n int, p *plan) (done int)
+func applyShortMinAVX512(dst, a, b *float16.Float16, n int, p *plan) (done int)
 
 //go:noescape
-func shortScaleAVX512(dst, a, b *float16.Float16, n int, p *plan)
+func applyShortScaleAVX512(dst, a, b *float16.Float16, n int, p *plan)
 
 // hasVectorLoop reports whether the vector loops support every stage of the plan.
 func (p *plan) hasVectorLoop() bool {
@@ -115,7 +115,7 @@ func (p *plan) hasVectorLoop() bool {
 
 func applyScaled(dst, a, b []float16.Float16, p *plan) {
 	if !hasAVX512 || !p.hasVectorLoop() {
-		applyScaledAVX2(dst, a, b, p)
+		applyScaledWithAVX2(dst, a, b, p)
 		return
 	}
 	for len(dst) > 0 {
@@ -127,7 +127,7 @@ func applyScaled(dst, a, b []float16.Float16, p *plan) {
 			}
 			n = min(n, 16)
 		}
-		scaledAVX512(&dst[0], &a[0], &b[0], n, p)
+		applyScaledAVX512(&dst[0], &a[0], &b[0], n, p)
 		dst, a, b = dst[n:], a[n:], b[n:]
 	}
 }
@@ -135,56 +135,57 @@ func applyScaled(dst, a, b []float16.Float16, p *plan) {
 func applyShort(dst, a, b []float16.Float16, p *plan) (done int) {
 	switch p.op {
 	case Add:
-		return shortSumAVX512(&dst[0], &a[0], &b[0], len(dst), p)
+		return applyShortSumAVX512(&dst[0], &a[0], &b[0], len(dst), p)
 	case Mul:
-		return shortProductAVX512(&dst[0], &a[0], &b[0], len(dst), p)
+		return applyShortProductAVX512(&dst[0], &a[0], &b[0], len(dst), p)
 	case Max:
-		return shortMaxAVX512(&dst[0], &a[0], &b[0], len(dst), p)
+		return applyShortMaxAVX512(&dst[0], &a[0], &b[0], len(dst), p)
 	}
-	return shortMinAVX512(&dst[0], &a[0], &b[0], len(dst), p)
+	return applyShortMinAVX512(&dst[0], &a[0], &b[0], len(dst), p)
 }
 
-func applyScaledAVX2(dst, a, b []float16.Float16, p *plan) {
+func applyScaledWithAVX2(dst, a, b []float16.Float16, p *plan) {
 	n := 0
 	if p.hasVectorLoop() {
 		if n = len(dst) &^ 3; n > 0 {
-			scaledAVX2(&dst[0], &a[0], &b[0], n, p)
+			applyScaledAVX2(&dst[0], &a[0], &b[0], n, p)
 		}
 	}
 	applyScaledGo(dst[n:], a[n:], b[n:], p)
 }
 
-// isDirect reports whether applySingle is as fast as the plain loops for a plan that both support.
-func (p *plan) isDirect() bool { return hasAVX512 && p.short }
+// isSingleLoopFast reports whether applySingle is as fast as the plain loops, for a plan that both
+// support.
+func (p *plan) isSingleLoopFast() bool { return hasAVX512 && p.short }
 
 func applySingle(dst, a []float16.Float16, p *plan) {
 	switch {
 	case !hasAVX512 || !p.hasVectorLoop():
-		applySingleAVX2(dst, a, p)
+		applySingleWithAVX2(dst, a, p)
 		return
 	case p.short && p.unbiased && p.op != SumSquare && len(dst) > 0:
-		shortScaleAVX512(&dst[0], &a[0], nil, len(dst), p)
+		applyShortScaleAVX512(&dst[0], &a[0], nil, len(dst), p)
 		return
 	}
 	for len(dst) > 0 {
 		n := len(dst)
 		if p.short && p.op != SumSquare {
-			if done := shortOneAVX512(&dst[0], &a[0], nil, n, p); done > 0 {
+			if done := applyShortSingleAVX512(&dst[0], &a[0], nil, n, p); done > 0 {
 				dst, a = dst[done:], a[done:]
 				continue
 			}
 			n = min(n, 16)
 		}
-		singleAVX512(&dst[0], &a[0], nil, n, p)
+		applySingleAVX512(&dst[0], &a[0], nil, n, p)
 		dst, a = dst[n:], a[n:]
 	}
 }
 
-func applySingleAVX2(dst, a []float16.Float16, p *plan) {
+func applySingleWithAVX2(dst, a []float16.Float16, p *plan) {
 	n := 0
 	if p.hasVectorLoop() {
 		if n = len(dst) &^ 3; n > 0 {
-			singleAVX2(&dst[0], &a[0], nil, n, p)
+			applySingleAVX2(&dst[0], &a[0], nil, n, p)
 		}
 	}
 	applySingleGo(dst[n:], a[n:], p)

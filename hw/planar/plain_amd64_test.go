@@ -14,8 +14,8 @@ func TestAVX2(t *testing.T) {
 	if !hasAVX512 {
 		t.Skip("the processor has nothing wider than AVX2: the other tests are of its loops")
 	}
-	t.Run("plain", func(t *testing.T) { testPlain(t, applyPlainAVX2) })
-	t.Run("scaled", func(t *testing.T) { testScaled(t, applyScaledAVX2, applySingleAVX2) })
+	t.Run("plain", func(t *testing.T) { testPlain(t, applyPlainWithAVX2) })
+	t.Run("scaled", func(t *testing.T) { testScaled(t, applyScaledWithAVX2, applySingleWithAVX2) })
 }
 
 // TestShortSums is about sums that float32 does not hold: a large and a small element, scaled
@@ -47,7 +47,7 @@ func TestShortSums(t *testing.T) {
 				a[i], b[i] = b[i], a[i]
 			}
 		}
-		p := c.plan()
+		p := c.newPlan()
 		applyScaled(got, a, b, &p)
 		applyScaledGo(want, a, b, &p)
 		for i := range got {
@@ -59,7 +59,7 @@ func TestShortSums(t *testing.T) {
 			stops++
 		}
 		c.Bias = b[0]
-		p = c.plan()
+		p = c.newPlan()
 		applySingle(got, a, &p)
 		applySingleGo(want, a, &p)
 		for i := range got {

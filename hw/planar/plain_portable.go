@@ -9,7 +9,7 @@ func applyPlain(dst, a, b []float16.Float16, m *masks, op Op) { applyPlainGo(dst
 func applyScaled(dst, a, b []float16.Float16, p *plan) { applyScaledGo(dst, a, b, p) }
 func applySingle(dst, a []float16.Float16, p *plan)    { applySingleGo(dst, a, p) }
 
-func (p *plan) isDirect() bool { return false }
+func (p *plan) isSingleLoopFast() bool { return false }
 
 func accumulateRows(k Reduction, acc []float32, a []float16.Float16, stride, rows int) {
 	accumulateRowsGo(k, acc, a, stride, rows)

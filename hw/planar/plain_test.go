@@ -25,7 +25,7 @@ func testPlain(t *testing.T, plain func(dst, a, b []float16.Float16, m *masks, o
 			for flags := range 16 {
 				c := Neutral(op)
 				c.Negate1, c.Negate2, c.Relu2, c.ReLU = flags&1 != 0, flags&2 != 0, flags&4 != 0, flags&8 != 0
-				m := c.masks()
+				m := c.newMasks()
 				off := n % 5
 				got, want := make([]float16.Float16, room), make([]float16.Float16, room)
 				plain(got[off:][:n], a[1:][:n], b[2:][:n], &m, op)
@@ -84,7 +84,7 @@ func testScaled(t *testing.T, scaled func(dst, a, b []float16.Float16, p *plan),
 		for i := range a {
 			a[i], b[i] = any(), any()
 		}
-		p := c.plan()
+		p := c.newPlan()
 		want, got := make([]float16.Float16, n), make([]float16.Float16, n+1)
 		got[n] = 42
 		applyScaledGo(want, a, b, &p)
@@ -115,7 +115,7 @@ func TestEveryHalf(t *testing.T) {
 			if flags&16 != 0 {
 				c.Bias, c.Scale = 0x2e66, 0x3555 // 0.1, a third
 			}
-			p := c.plan()
+			p := c.newPlan()
 			applyScaledGo(want, a, b, &p)
 			if applyScaled(got, a, b, &p); !slices.Equal(got, want) {
 				t.Errorf("%v, flags %#x", op, flags)

@@ -23,8 +23,8 @@ type accumulator struct {
 	v    float32
 }
 
-// identity returns the accumulator for a reduction of kind k over no terms.
-func (k Reduction) identity() accumulator {
+// emptyAccumulator returns the accumulator of a reduction of kind k before its first term.
+func (k Reduction) emptyAccumulator() accumulator {
 	switch k {
 	case ReduceMin:
 		return accumulator{k, float32(math.Inf(1))}
@@ -34,8 +34,8 @@ func (k Reduction) identity() accumulator {
 	return accumulator{k, 0}
 }
 
-// add combines the term t with the terms so far.
-func (s *accumulator) add(t float32) {
+// addTerm combines the term t with the terms that the accumulator holds.
+func (s *accumulator) addTerm(t float32) {
 	switch s.kind {
 	case ReduceSum:
 		s.v += t
@@ -55,13 +55,13 @@ func (s *accumulator) add(t float32) {
 // planar tasks that reduce one source (Common.Cfg 0x51), such as reduce_mean.
 func (c *Config) Reduce(dst []float16.Float16, axes Axes, a Source) error {
 	out := a.Shape.Without(axes)
-	if err := a.check("source 1"); err != nil {
+	if err := a.checkLength("source 1"); err != nil {
 		return err
 	}
-	if err := (Source{dst, out}).check("destination"); err != nil {
+	if err := (Source{dst, out}).checkLength("destination"); err != nil {
 		return err
 	}
-	p := c.plan()
+	p := c.newPlan()
 	if p.bias == 0 && p.scale == 1 && c.Op == Add && !c.Negate1 { // elements are the terms
 		if axes&AxisW != 0 {
 			c.reduceRuns(dst, a, axes, &p)
@@ -71,22 +71,22 @@ func (c *Config) Reduce(dst []float16.Float16, axes Axes, a Source) error {
 		return nil
 	}
 	span := reducedExtents(a.Shape, out)
-	s := a.Shape.steps()
+	s := a.Shape.strides()
 	i := 0
 	for z := range out.C {
 		for y := range out.H {
 			for x := range out.W {
-				acc := c.Kind.identity()
+				acc := c.Kind.emptyAccumulator()
 				corner := z*s.c + y*s.h + x*s.w
 				for dz := range span.C {
 					for dy := range span.H {
 						row := corner + dz*s.c + dy*s.h
 						for dx := range span.W {
-							acc.add(float32(p.evalOne(p.loadFirst(a.Data[row+dx*s.w]))))
+							acc.addTerm(float32(p.evalSingleSource(p.loadFirst(a.Data[row+dx*s.w]))))
 						}
 					}
 				}
-				dst[i] = p.finish(float64(acc.v))
+				dst[i] = p.finishElement(float64(acc.v))
 				i++
 			}
 		}
@@ -149,7 +149,7 @@ func (c *Config) reduceRuns(dst []float16.Float16, a Source, axes Axes, p *plan)
 		}
 		acc := room[:min(count, lanes)]
 		for i := range acc {
-			acc[i] = c.Kind.identity().v
+			acc[i] = c.Kind.emptyAccumulator().v
 		}
 		for piece := range pieces {
 			accumulateRuns(c.Kind, acc, a.Data[piece*s.H*s.W+first*n:], n)
@@ -163,7 +163,7 @@ func (p *plan) finishRow(dst []float16.Float16, acc []float32) {
 	dst = dst[:len(acc)]
 	if !p.tailless {
 		for i, v := range acc {
-			dst[i] = p.finish(float64(v))
+			dst[i] = p.finishElement(float64(v))
 		}
 		return
 	}
@@ -177,7 +177,7 @@ func narrowRowGo(dst []float16.Float16, acc []float32, relu bool) {
 		if relu {
 			v = max(v, 0)
 		}
-		dst[i] = narrow(v)
+		dst[i] = narrowToHalf(v)
 	}
 }
 
@@ -185,7 +185,7 @@ func narrowRowGo(dst []float16.Float16, acc []float32, relu bool) {
 // accumulators in acc.
 func accumulateRowsGo(k Reduction, acc []float32, a []float16.Float16, stride, rows int) {
 	for i := range acc {
-		acc[i] = k.identity().v
+		acc[i] = k.emptyAccumulator().v
 	}
 	for row := range rows {
 		accumulateRow(k, acc, a[row*stride:])
@@ -256,29 +256,29 @@ func (c *Config) ReduceTwo(dst []float16.Float16, axes Axes, a, b Source) error 
 	if err := b.checkFits(full, "source 2"); err != nil {
 		return err
 	}
-	if err := (Source{dst, out}).check("destination"); err != nil {
+	if err := (Source{dst, out}).checkLength("destination"); err != nil {
 		return err
 	}
-	p := c.plan()
+	p := c.newPlan()
 	span := reducedExtents(full, out)
-	as, bs := a.Shape.steps(), b.Shape.steps()
+	as, bs := a.Shape.strides(), b.Shape.strides()
 	i := 0
 	for z := range out.C {
 		for y := range out.H {
 			for x := range out.W {
-				acc := c.Kind.identity()
+				acc := c.Kind.emptyAccumulator()
 				ac, bc := z*as.c+y*as.h+x*as.w, z*bs.c+y*bs.h+x*bs.w
 				for dz := range span.C {
 					for dy := range span.H {
 						ai, bi := ac+dz*as.c+dy*as.h, bc+dz*bs.c+dy*bs.h
 						for range span.W {
-							acc.add(float32(p.combine(p.loadFirst(a.Data[ai]), p.loadSecond(b.Data[bi]))))
+							acc.addTerm(float32(p.combineSources(p.loadFirst(a.Data[ai]), p.loadSecond(b.Data[bi]))))
 							ai += as.w
 							bi += bs.w
 						}
 					}
 				}
-				dst[i] = p.finish(float64(acc.v))
+				dst[i] = p.finishElement(float64(acc.v))
 				i++
 			}
 		}
@@ -286,8 +286,8 @@ func (c *Config) ReduceTwo(dst []float16.Float16, axes Axes, a, b Source) error 
 	return nil
 }
 
-// reducedExtents returns, for each axis, how many elements of a tensor of shape full are combined
-// into one element of a result of shape out.
+// reducedExtents compares the shape full of a tensor with the shape out of its reduction. It
+// returns, for each axis, how many elements become one.
 func reducedExtents(full, out Shape) Shape {
 	return Shape{full.C / out.C, full.H / out.H, full.W / out.W}
 }

@@ -11,52 +11,52 @@ import (
 // The assembly loops need at least one element.
 
 //go:noescape
-func rowSumAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
+func addRowAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
 
 //go:noescape
-func fourSumAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
+func addFourRowsAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
 
 //go:noescape
-func rowMinAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
+func minWithRowAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
 
 //go:noescape
-func fourMinAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
+func minWithFourRowsAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
 
 //go:noescape
-func rowMaxAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
+func maxWithRowAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
 
 //go:noescape
-func fourMaxAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
+func maxWithFourRowsAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
 
 //go:noescape
-func runMinAVX512(acc *[lanes]float32, a *float16.Float16, n int)
+func minOfRunAVX512(acc *[lanes]float32, a *float16.Float16, n int)
 
 //go:noescape
-func runMaxAVX512(acc *[lanes]float32, a *float16.Float16, n int)
+func maxOfRunAVX512(acc *[lanes]float32, a *float16.Float16, n int)
 
 //go:noescape
-func runSumsAVX512(acc *[lanes]float32, a *float16.Float16, stride uintptr, n int)
+func sumOfRunsAVX512(acc *[lanes]float32, a *float16.Float16, stride uintptr, n int)
 
 //go:noescape
-func runMinsAVX512(acc *[lanes]float32, a *float16.Float16, stride uintptr, n int)
+func minOfRunsAVX512(acc *[lanes]float32, a *float16.Float16, stride uintptr, n int)
 
 //go:noescape
-func runMaxsAVX512(acc *[lanes]float32, a *float16.Float16, stride uintptr, n int)
+func maxOfRunsAVX512(acc *[lanes]float32, a *float16.Float16, stride uintptr, n int)
 
 func accumulateRows(k Reduction, acc []float32, a []float16.Float16, stride, rows int) {
 	if !hasAVX512 {
 		accumulateRowsGo(k, acc, a, stride, rows)
 		return
 	}
-	one, four := rowSumAVX512, fourSumAVX512
+	one, four := addRowAVX512, addFourRowsAVX512
 	switch k {
 	case ReduceMin:
-		one, four = rowMinAVX512, fourMinAVX512
+		one, four = minWithRowAVX512, minWithFourRowsAVX512
 	case ReduceMax:
-		one, four = rowMaxAVX512, fourMaxAVX512
+		one, four = maxWithRowAVX512, maxWithFourRowsAVX512
 	}
 	for i := range acc {
-		acc[i] = k.identity().v
+		acc[i] = k.emptyAccumulator().v
 	}
 	row := 0
 	for ; row+4 <= rows; row += 4 {
@@ -82,7 +82,7 @@ func accumulateRuns(k Reduction, acc []float32, a []float16.Float16, n int) {
 	switch {
 	case beside && k == ReduceSum:
 		sums := [lanes]float32(acc)
-		runSumsAVX512(&sums, &a[0], uintptr(n)*2, n)
+		sumOfRunsAVX512(&sums, &a[0], uintptr(n)*2, n)
 		for i, v := range sums {
 			if v != v { // an intermediate infinity or NaN
 				v = accumulateRun(k, acc[i], a[i*n:][:n])
@@ -90,9 +90,9 @@ func accumulateRuns(k Reduction, acc []float32, a []float16.Float16, n int) {
 			acc[i] = v
 		}
 	case beside && n >= 16 && n < longRun && k == ReduceMin:
-		runMinsAVX512((*[lanes]float32)(acc), &a[0], uintptr(n)*2, n)
+		minOfRunsAVX512((*[lanes]float32)(acc), &a[0], uintptr(n)*2, n)
 	case beside && n >= 16 && n < longRun && k == ReduceMax:
-		runMaxsAVX512((*[lanes]float32)(acc), &a[0], uintptr(n)*2, n)
+		maxOfRunsAVX512((*[lanes]float32)(acc), &a[0], uintptr(n)*2, n)
 	case hasAVX512 && n >= 16 && k != ReduceSum:
 		for i := range acc {
 			acc[i] = accumulateExtreme(k, acc[i], a[i*n:][:n])
@@ -109,13 +109,13 @@ func accumulateExtreme(k Reduction, v float32, a []float16.Float16) float32 {
 		acc[i] = v
 	}
 	if k == ReduceMin {
-		runMinAVX512(&acc, &a[0], len(a))
+		minOfRunAVX512(&acc, &a[0], len(a))
 		for _, u := range acc {
 			v = min(v, u)
 		}
 		return v
 	}
-	runMaxAVX512(&acc, &a[0], len(a))
+	maxOfRunAVX512(&acc, &a[0], len(a))
 	for _, u := range acc {
 		v = max(v, u)
 	}

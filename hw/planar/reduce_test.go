@@ -48,16 +48,16 @@ func holdReduction(t *testing.T, c Config, axes Axes, a Source) {
 	if err := c.Reduce(dst, axes, a); err != nil {
 		t.Fatal(err)
 	}
-	p := c.plan()
+	p := c.newPlan()
 	i := 0
 	for z := range out.C {
 		for y := range out.H {
 			for x := range out.W {
-				acc := c.Kind.identity()
+				acc := c.Kind.emptyAccumulator()
 				for _, h := range gather(a, axes, z, y, x) {
-					acc.add(float32(p.evalOne(p.loadFirst(h))))
+					acc.addTerm(float32(p.evalSingleSource(p.loadFirst(h))))
 				}
-				if want := p.finish(float64(acc.v)); dst[i] != want {
+				if want := p.finishElement(float64(acc.v)); dst[i] != want {
 					t.Fatalf("%+v of %v over %03b at %d: %v, want %v", c, a.Shape, axes, i, dst[i], want)
 				}
 				i++
@@ -144,16 +144,16 @@ func TestReduceTwoRepeats(t *testing.T) {
 		if err := c.ReduceTwo(got, axes, m, x); err != nil {
 			t.Fatal(err)
 		}
-		p := c.plan()
+		p := c.newPlan()
 		var want []float16.Float16
 		for z := range m.Shape.C {
 			for y := range m.Shape.H {
 				for w := range m.Shape.W {
-					acc := ReduceSum.identity()
+					acc := ReduceSum.emptyAccumulator()
 					for _, h := range gather(x, axes, z, y, w) {
-						acc.add(float32(p.combine(p.loadFirst(m.at(z, y, w)), p.loadSecond(h))))
+						acc.addTerm(float32(p.combineSources(p.loadFirst(m.at(z, y, w)), p.loadSecond(h))))
 					}
-					want = append(want, p.finish(float64(acc.v)))
+					want = append(want, p.finishElement(float64(acc.v)))
 				}
 			}
 		}
@@ -190,7 +190,7 @@ func TestJoinsMatchPortable(t *testing.T) {
 		}
 		got, want := make([]float32, count+1), make([]float32, count+1)
 		for i := range got {
-			if got[i] = kind.identity().v; r.IntN(4) == 0 {
+			if got[i] = kind.emptyAccumulator().v; r.IntN(4) == 0 {
 				got[i] = float32(r.NormFloat64())
 			}
 			want[i] = got[i]
@@ -224,9 +224,9 @@ func TestNarrowRow(t *testing.T) {
 			if !slices.Equal(got, want) {
 				t.Fatalf("%v with ReLU %v: %v, want %v", acc, relu, got, want)
 			}
-			p := (&Config{Scale: one, PreScale: one, FinalScale: 1, ReLU: relu}).plan()
+			p := (&Config{Scale: one, PreScale: one, FinalScale: 1, ReLU: relu}).newPlan()
 			for i, v := range acc {
-				if back := p.finish(float64(v)); want[i] != back {
+				if back := p.finishElement(float64(v)); want[i] != back {
 					t.Fatalf("%v with ReLU %v: %v, and the stages give %v", v, relu, want[i], back)
 				}
 			}

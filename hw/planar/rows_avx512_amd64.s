@@ -63,29 +63,29 @@ done:                            \
 	VZEROUPPER                   \
 	RET
 
-// func rowSumAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
+// func addRowAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
 //
 // An element that is no number and a sum that has no value leave a NaN, in this loop and in
 // the one of four rows.
-TEXT ·rowSumAVX512(SB), NOSPLIT, $0-32
+TEXT ·addRowAVX512(SB), NOSPLIT, $0-32
 	ROWS(ONE, ADDED)
 
-// func fourSumAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
-TEXT ·fourSumAVX512(SB), NOSPLIT, $0-32
+// func addFourRowsAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
+TEXT ·addFourRowsAVX512(SB), NOSPLIT, $0-32
 	ROWS(FOUR, ADDED)
 
-// func rowMinAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
-TEXT ·rowMinAVX512(SB), NOSPLIT, $0-32
+// func minWithRowAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
+TEXT ·minWithRowAVX512(SB), NOSPLIT, $0-32
 	ROWS(ONE, LEAST_OF)
 
-// func fourMinAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
-TEXT ·fourMinAVX512(SB), NOSPLIT, $0-32
+// func minWithFourRowsAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
+TEXT ·minWithFourRowsAVX512(SB), NOSPLIT, $0-32
 	ROWS(FOUR, LEAST_OF)
 
-// func rowMaxAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
-TEXT ·rowMaxAVX512(SB), NOSPLIT, $0-32
+// func maxWithRowAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
+TEXT ·maxWithRowAVX512(SB), NOSPLIT, $0-32
 	ROWS(ONE, LARGEST_OF)
 
-// func fourMaxAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
-TEXT ·fourMaxAVX512(SB), NOSPLIT, $0-32
+// func maxWithFourRowsAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
+TEXT ·maxWithFourRowsAVX512(SB), NOSPLIT, $0-32
 	ROWS(FOUR, LARGEST_OF)

@@ -131,11 +131,11 @@ done:                         \
 	VZEROUPPER                \
 	RET
 
-// func runSumsAVX512(acc *[16]float32, a *float16.Float16, stride uintptr, n int)
+// func sumOfRunsAVX512(acc *[16]float32, a *float16.Float16, stride uintptr, n int)
 //
 // An element that is no number and a sum that has no value leave a NaN. No sum is -0, as none
 // starts there, so that the zeros behind the last elements change nothing.
-TEXT ·runSumsAVX512(SB), NOSPLIT, $0-32
+TEXT ·sumOfRunsAVX512(SB), NOSPLIT, $0-32
 	RUNS
 
 next:
@@ -150,10 +150,10 @@ next:
 	VZEROUPPER
 	RET
 
-// func runMinsAVX512(acc *[16]float32, a *float16.Float16, stride uintptr, n int)
-TEXT ·runMinsAVX512(SB), NOSPLIT, $0-32
+// func minOfRunsAVX512(acc *[16]float32, a *float16.Float16, stride uintptr, n int)
+TEXT ·minOfRunsAVX512(SB), NOSPLIT, $0-32
 	EXTREMES(LEAST_OF)
 
-// func runMaxsAVX512(acc *[16]float32, a *float16.Float16, stride uintptr, n int)
-TEXT ·runMaxsAVX512(SB), NOSPLIT, $0-32
+// func maxOfRunsAVX512(acc *[16]float32, a *float16.Float16, stride uintptr, n int)
+TEXT ·maxOfRunsAVX512(SB), NOSPLIT, $0-32
 	EXTREMES(LARGEST_OF)

@@ -53,7 +53,7 @@ ready:                                      \
 	MOVBQZX plan_op(R8), R9                 \
 	XORQ AX, AX
 
-// REST is everything after the operation: the other stages and narrow64, whose
+// REST is everything after the operation: the other stages and narrowFloat64, whose
 // float32 is rounded to odd.
 #define REST \
 	VADDPD Y12, Y0, Y0            \
@@ -90,8 +90,8 @@ ready:                                      \
 	ADDQ $4, AX                   \
 	CMPQ AX, CX
 
-// func scaledAVX2(dst, a, b *float16.Float16, n int, p *plan)
-TEXT ·scaledAVX2(SB), NOSPLIT, $0-40
+// func applyScaledAVX2(dst, a, b *float16.Float16, n int, p *plan)
+TEXT ·applyScaledAVX2(SB), NOSPLIT, $0-40
 	MOVQ dst+0(FP), DI
 	MOVQ a+8(FP), SI
 	MOVQ b+16(FP), DX
@@ -143,8 +143,8 @@ rest:
 	VZEROUPPER
 	RET
 
-// func singleAVX2(dst, a, b *float16.Float16, n int, p *plan)
-TEXT ·singleAVX2(SB), NOSPLIT, $0-40
+// func applySingleAVX2(dst, a, b *float16.Float16, n int, p *plan)
+TEXT ·applySingleAVX2(SB), NOSPLIT, $0-40
 	MOVQ dst+0(FP), DI
 	MOVQ a+8(FP), SI
 	PLAN

@@ -74,7 +74,7 @@ whole:
 
 #define ORAND $0xf8 // VPTERNLOGQ: a | b&c
 
-// REST is everything after the operation: the other stages and narrow64. Of a finite plan
+// REST is everything after the operation: the other stages and narrowFloat64. Of a finite plan
 // they are two that no NaN comes of. The float32 is rounded to odd: cut off, with its lowest
 // bit set where bits were lost.
 #define REST \
@@ -112,8 +112,8 @@ least:                            \
 	ADDQ $16, SI                  \
 	SUBQ $8, CX
 
-// func scaledAVX512(dst, a, b *float16.Float16, n int, p *plan)
-TEXT ·scaledAVX512(SB), NOSPLIT, $0-40
+// func applyScaledAVX512(dst, a, b *float16.Float16, n int, p *plan)
+TEXT ·applyScaledAVX512(SB), NOSPLIT, $0-40
 	MOVQ dst+0(FP), DI
 	MOVQ a+8(FP), SI
 	MOVQ b+16(FP), DX
@@ -167,8 +167,8 @@ rest:
 	VZEROUPPER
 	RET
 
-// func singleAVX512(dst, a, b *float16.Float16, n int, p *plan)
-TEXT ·singleAVX512(SB), NOSPLIT, $0-40
+// func applySingleAVX512(dst, a, b *float16.Float16, n int, p *plan)
+TEXT ·applySingleAVX512(SB), NOSPLIT, $0-40
 	MOVQ dst+0(FP), DI
 	MOVQ a+8(FP), SI
 	PLAN

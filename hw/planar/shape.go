@@ -72,7 +72,9 @@ func (e *ShapeError) Error() string {
 	return fmt.Sprintf("planar: %s has shape %v, but its slice has %d elements", e.Operand, e.Got, e.Have)
 }
 
-func (s Source) check(operand string) error {
+// checkLength returns a *[ShapeError] that names the operand unless s has a valid shape and enough
+// data for it.
+func (s Source) checkLength(operand string) error {
 	if !s.Shape.fitsSlice(len(s.Data)) {
 		return &ShapeError{Operand: operand, Got: s.Shape, Have: len(s.Data)}
 	}
@@ -82,7 +84,7 @@ func (s Source) check(operand string) error {
 // checkFits returns a *[ShapeError] unless s has a valid shape and can be repeated to shape full.
 // The error names the operand.
 func (s Source) checkFits(full Shape, operand string) error {
-	if err := s.check(operand); err != nil {
+	if err := s.checkLength(operand); err != nil {
 		return err
 	}
 	g := s.Shape
@@ -96,7 +98,9 @@ func (s Source) checkFits(full Shape, operand string) error {
 // repeated.
 type steps struct{ c, h, w int }
 
-func (s Shape) steps() steps {
+// strides returns the distance between adjacent elements along each axis, or 0 for an axis that is
+// repeated.
+func (s Shape) strides() steps {
 	var t steps
 	if s.C > 1 {
 		t.c = s.H * s.W
@@ -110,5 +114,5 @@ func (s Shape) steps() steps {
 	return t
 }
 
-// broadcastShape returns the larger extent of a and b on each axis.
+// broadcastShape returns a shape with the larger of the extents of a and b on each axis.
 func broadcastShape(a, b Shape) Shape { return Shape{max(a.C, b.C), max(a.H, b.H), max(a.W, b.W)} }

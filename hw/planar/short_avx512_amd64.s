@@ -144,23 +144,23 @@ next:                         \
 	XORL CX, CX               \
 	DONE
 
-// func shortSumAVX512(dst, a, b *float16.Float16, n int, p *plan) (done int)
-TEXT ·shortSumAVX512(SB), NOSPLIT, $0-48
+// func applyShortSumAVX512(dst, a, b *float16.Float16, n int, p *plan) (done int)
+TEXT ·applyShortSumAVX512(SB), NOSPLIT, $0-48
 	MOVQ b+16(FP), DX
 	SETUP
 	SUMS(BOTH)
 
-// func shortOneAVX512(dst, a, b *float16.Float16, n int, p *plan) (done int)
+// func applyShortSingleAVX512(dst, a, b *float16.Float16, n int, p *plan) (done int)
 //
 // One source and Bias; b is not read.
-TEXT ·shortOneAVX512(SB), NOSPLIT, $0-48
+TEXT ·applyShortSingleAVX512(SB), NOSPLIT, $0-48
 	SETUP
 	VCVTSD2SS plan_bias(R8), X15, X1
 	VBROADCASTSS X1, Z1
 	SUMS(FIRST)
 
-// func shortProductAVX512(dst, a, b *float16.Float16, n int, p *plan) (done int)
-TEXT ·shortProductAVX512(SB), NOSPLIT, $0-48
+// func applyShortProductAVX512(dst, a, b *float16.Float16, n int, p *plan) (done int)
+TEXT ·applyShortProductAVX512(SB), NOSPLIT, $0-48
 	MOVQ b+16(FP), DX
 	SETUP
 
@@ -176,22 +176,22 @@ next:
 	XORL CX, CX
 	DONE
 
-// func shortMaxAVX512(dst, a, b *float16.Float16, n int, p *plan) (done int)
-TEXT ·shortMaxAVX512(SB), NOSPLIT, $0-48
+// func applyShortMaxAVX512(dst, a, b *float16.Float16, n int, p *plan) (done int)
+TEXT ·applyShortMaxAVX512(SB), NOSPLIT, $0-48
 	MOVQ b+16(FP), DX
 	SETUP
 	EXTREMES(VMAXPS)
 
-// func shortMinAVX512(dst, a, b *float16.Float16, n int, p *plan) (done int)
-TEXT ·shortMinAVX512(SB), NOSPLIT, $0-48
+// func applyShortMinAVX512(dst, a, b *float16.Float16, n int, p *plan) (done int)
+TEXT ·applyShortMinAVX512(SB), NOSPLIT, $0-48
 	MOVQ b+16(FP), DX
 	SETUP
 	EXTREMES(VMINPS)
 
-// func shortScaleAVX512(dst, a, b *float16.Float16, n int, p *plan)
+// func applyShortScaleAVX512(dst, a, b *float16.Float16, n int, p *plan)
 //
 // One source without Bias, whose product is exact; b is not read.
-TEXT ·shortScaleAVX512(SB), NOSPLIT, $0-40
+TEXT ·applyShortScaleAVX512(SB), NOSPLIT, $0-40
 	SETUP
 
 next:

@@ -10,8 +10,8 @@ import "github.com/x448/float16"
 func WidthSliceGain(dst, src []float16.Float16) int {
 	n := min(len(dst), len(src))
 	for i, h := range src[:n] {
-		v := narrow(wide[h] * 16)
-		dst[i] = narrow(wide[v] / 16)
+		v := narrowToHalf(wide[h] * 16)
+		dst[i] = narrowToHalf(wide[v] / 16)
 	}
 	return n
 }

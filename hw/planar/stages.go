@@ -44,8 +44,8 @@ type plan struct {
 	masks             masks
 }
 
-// plan converts the constants of c to float64 and finds the fast loops that support it.
-func (c *Config) plan() plan {
+// newPlan converts the constants of c to float64 and chooses the fast loops that support c.
+func (c *Config) newPlan() plan {
 	p := plan{
 		op: c.Op, flip1: 1, flip2: 1, relu2: c.Relu2, relu: c.ReLU, post: c.Post,
 		final:   float64(c.FinalScale),
@@ -62,13 +62,14 @@ func (c *Config) plan() plan {
 	}
 	p.tailless = p.final == 1 && c.Epsilon == 0 && p.preScale == 1 && p.post == PostNone
 	p.straight = !c.Negate1 && !c.Negate2 && !c.Relu2
-	p.masks = c.masks()
-	p.rescale(float64(wide[c.Bias]), float64(wide[c.Scale]))
+	p.masks = c.newMasks()
+	p.setBiasAndScale(float64(wide[c.Bias]), float64(wide[c.Scale]))
 	return p
 }
 
-// rescale sets the bias and the scale of the plan, and the switches that depend on them.
-func (p *plan) rescale(bias, scale float64) {
+// setBiasAndScale sets the bias and the scale of the plan, and updates the switches that depend on
+// them.
+func (p *plan) setBiasAndScale(bias, scale float64) {
 	p.bias, p.scale = bias, scale
 	p.finite = p.tailless && !math.IsInf(bias, 0) && !math.IsInf(scale, 0) && scale != 0
 	p.unbiased = p.finite && bias == 0
@@ -99,8 +100,8 @@ func (p *plan) loadSecond(b float16.Float16) float64 {
 	return p.flip2 * y
 }
 
-// combine applies the stages up to a reduction to elements x and y of the two sources.
-func (p *plan) combine(x, y float64) float64 {
+// combineSources applies the stages up to a reduction to elements x and y of the two sources.
+func (p *plan) combineSources(x, y float64) float64 {
 	var v float64
 	switch p.op {
 	case Add:
@@ -121,38 +122,38 @@ func (p *plan) combine(x, y float64) float64 {
 		v = zeroNaN(x + y)
 		v = float64(v * v)
 	}
-	return p.scaleBy(v, p.bias, p.scale)
+	return p.addBiasAndScale(v, p.bias, p.scale)
 }
 
-// evalOne applies the stages up to a reduction to element x of a single source.
-func (p *plan) evalOne(x float64) float64 {
+// evalSingleSource applies the stages up to a reduction to element x of a single source.
+func (p *plan) evalSingleSource(x float64) float64 {
 	if p.op == SumSquare {
 		x = float64(x * x)
 	}
-	return p.scaleBy(x, p.bias, p.scale)
+	return p.addBiasAndScale(x, p.bias, p.scale)
 }
 
-// scaleBy returns (v + bias) * scale.
-func (p *plan) scaleBy(v, bias, scale float64) float64 {
+// addBiasAndScale returns (v + bias) * scale.
+func (p *plan) addBiasAndScale(v, bias, scale float64) float64 {
 	v = zeroNaN(v + bias)
 	return zeroNaN(float64(v * scale))
 }
 
-// finish applies the stages after a reduction to v and rounds the result to fp16.
-func (p *plan) finish(v float64) float16.Float16 {
+// finishElement applies the stages after a reduction to v and rounds the result to fp16.
+func (p *plan) finishElement(v float64) float16.Float16 {
 	if p.tailless {
 		v += 0 // the effect of adding Epsilon on -0
 	} else {
-		v = p.applyTail(v)
+		v = p.applyFinalStages(v)
 	}
 	if p.relu && !(v > 0) {
 		v = 0
 	}
-	return narrow64(v)
+	return narrowFloat64(v)
 }
 
-// applyTail applies FinalScale, Epsilon, PreScale and Post to v.
-func (p *plan) applyTail(v float64) float64 {
+// applyFinalStages applies FinalScale, Epsilon, PreScale and Post to v.
+func (p *plan) applyFinalStages(v float64) float64 {
 	v = zeroNaN(float64(v * p.final))
 	v = zeroNaN(v + p.epsilon)
 	v = zeroNaN(float64(v * p.preScale))

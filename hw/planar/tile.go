@@ -11,8 +11,8 @@ func (c *Config) ApplyTile(dst []float16.Float16, a, b Source) error {
 	if err := checkOperands(dst, full, a, b); err != nil {
 		return err
 	}
-	p := c.plan()
-	g := grid{full, a.Shape.steps(), b.Shape.steps()}
+	p := c.newPlan()
+	g := grid{full, a.Shape.strides(), b.Shape.strides()}
 	g.mergeAxes()
 	as, bs := g.a, g.b
 	i := 0
@@ -23,13 +23,13 @@ func (c *Config) ApplyTile(dst []float16.Float16, a, b Source) error {
 			i += g.W
 			switch {
 			case as.w == 1 && bs.w == 1:
-				p.apply(row, a.Data[ai:ai+g.W], b.Data[bi:bi+g.W])
+				p.applyToPairs(row, a.Data[ai:ai+g.W], b.Data[bi:bi+g.W])
 			case as.w == 1 && bs.w == 0:
-				p.applyConst(row, a.Data[ai:ai+g.W], b.Data[bi])
+				p.applyToConst(row, a.Data[ai:ai+g.W], b.Data[bi])
 			default: // source 1 is constant along the row
 				first := p.loadFirst(a.Data[ai])
 				for x := range row {
-					row[x] = p.finish(p.combine(first, p.loadSecond(b.Data[bi+x*bs.w])))
+					row[x] = p.finishElement(p.combineSources(first, p.loadSecond(b.Data[bi+x*bs.w])))
 				}
 			}
 		}
@@ -43,8 +43,8 @@ type grid struct {
 	a, b steps
 }
 
-// mergeAxes combines axes, so that rows become as long as possible: the whole tensor if no axis is
-// repeated, or whole channels if each channel has one value.
+// mergeAxes combines axes to make rows as long as possible. If no axis is repeated, a row becomes
+// the whole tensor; if each channel has a single value, it becomes a whole channel.
 func (g *grid) mergeAxes() {
 	if g.W == 1 {
 		g.W, g.H = g.H, 1
@@ -75,22 +75,22 @@ func (c *Config) ApplyChannel(dst []float16.Float16, a, addend, factor Source) e
 	if err := factor.checkFits(a.Shape, "factor"); err != nil {
 		return err
 	}
-	p := c.plan()
-	bs, fs := addend.Shape.steps(), factor.Shape.steps()
+	p := c.newPlan()
+	bs, fs := addend.Shape.strides(), factor.Shape.strides()
 	i := 0
 	for z := range a.Shape.C {
 		for y := range a.Shape.H {
 			bi, fi := z*bs.c+y*bs.h, z*fs.c+y*fs.h
 			if bs.w == 0 && fs.w == 0 { // a row with one Bias and one Scale
 				p.op = Add
-				p.rescale(p.loadSecond(addend.Data[bi]), float64(wide[factor.Data[fi]]))
+				p.setBiasAndScale(p.loadSecond(addend.Data[bi]), float64(wide[factor.Data[fi]]))
 				applySingle(dst[i:i+a.Shape.W], a.Data[i:i+a.Shape.W], &p)
 				i += a.Shape.W
 				continue
 			}
 			for range a.Shape.W {
-				v := p.scaleBy(p.loadFirst(a.Data[i]), p.loadSecond(addend.Data[bi]), float64(wide[factor.Data[fi]]))
-				dst[i] = p.finish(v)
+				v := p.addBiasAndScale(p.loadFirst(a.Data[i]), p.loadSecond(addend.Data[bi]), float64(wide[factor.Data[fi]]))
+				dst[i] = p.finishElement(v)
 				i++
 				bi += bs.w
 				fi += fs.w
@@ -109,5 +109,5 @@ func checkOperands(dst []float16.Float16, full Shape, a, b Source) error {
 	if err := b.checkFits(full, "source 2"); err != nil {
 		return err
 	}
-	return Source{dst, full}.check("destination")
+	return Source{dst, full}.checkLength("destination")
 }

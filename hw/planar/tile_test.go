@@ -18,7 +18,7 @@ func randomTile(r *rand.Rand, s Shape) Source {
 }
 
 func (s Source) at(c, h, w int) float16.Float16 {
-	t := s.Shape.steps()
+	t := s.Shape.strides()
 	return s.Data[c*t.c+h*t.h+w*t.w]
 }
 
@@ -100,10 +100,10 @@ func TestApplyChannelStages(t *testing.T) {
 		if err := c.ApplyChannel(got, a, addend, factor); err != nil {
 			t.Fatal(err)
 		}
-		p := c.plan()
+		p := c.newPlan()
 		for i, h := range a.Data {
 			z := i / (s.H * s.W)
-			want := p.finish(p.scaleBy(p.loadFirst(h), p.loadSecond(addend.Data[z]), float64(wide[factor.Data[z]])))
+			want := p.finishElement(p.addBiasAndScale(p.loadFirst(h), p.loadSecond(addend.Data[z]), float64(wide[factor.Data[z]])))
 			if got[i] != want {
 				t.Fatalf("%+v: %v with %v and %v is %v, want %v", c, h, addend.Data[z], factor.Data[z], got[i], want)
 			}
