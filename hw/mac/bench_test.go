@@ -12,7 +12,7 @@ import (
 func gaussian(rng *rand.Rand, n int) []float32 {
 	v := make([]float32, n)
 	for i := range v {
-		v[i] = widen(float16.Fromfloat32(float32(rng.NormFloat64())))
+		v[i] = widenHalf(float16.Fromfloat32(float32(rng.NormFloat64())))
 	}
 	return v
 }

@@ -78,8 +78,8 @@ done:
 	VZEROUPPER
 	RET
 
-// func largest32AVX2(panel *float32, k int, stride uintptr) float32
-TEXT ·largest32AVX2(SB), NOSPLIT, $0-28
+// func findLargest32AVX2(panel *float32, k int, stride uintptr) float32
+TEXT ·findLargest32AVX2(SB), NOSPLIT, $0-28
 	MOVQ panel+0(FP), SI
 	MOVQ k+8(FP), CX
 	MOVQ stride+16(FP), R8

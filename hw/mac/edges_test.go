@@ -103,7 +103,7 @@ func TestScaleHalf(t *testing.T) {
 			continue
 		}
 		for n := -20; n <= 20; n++ {
-			if got, want := scaleHalf(h, n), Round(math.Ldexp(float64(h.Float32()), n), NearestEven); got != want {
+			if got, want := scaleHalfByPowerOfTwo(h, n), Round(math.Ldexp(float64(h.Float32()), n), NearestEven); got != want {
 				t.Fatalf("%v * 2^%d = %v, want %v", h, n, got, want)
 			}
 		}
@@ -119,7 +119,7 @@ func TestReduceLimits(t *testing.T) {
 		draw := func(n int) []float32 {
 			v := make([]float32, n)
 			for i := range v {
-				v[i] = widen(Round(size*(0.5+rng.Float64()), NearestEven))
+				v[i] = widenHalf(Round(size*(0.5+rng.Float64()), NearestEven))
 			}
 			return v
 		}

@@ -60,7 +60,7 @@ func evalPortable(dst []float16.Float16, acc []float32, t *Table, r *tableRow) {
 		if v != v {
 			v = r.nan
 		}
-		h := t.Eval(add(v, r.bias))
+		h := t.Eval(addWithoutNaN(v, r.bias))
 		if uint16(h&^halfSign) > r.top {
 			h = h&halfSign | halfInf
 		}
@@ -82,7 +82,7 @@ func (t *Table) lookUp(v float32) float16.Float16 {
 	case ModeExponent:
 		n := math.Floor(float64(v))
 		h := t.interpolate(float32(float32(v-float32(n)) * t.unit))
-		return scaleHalf(h, int(min(max(n, -1<<10), 1<<10)))
+		return scaleHalfByPowerOfTwo(h, int(min(max(n, -1<<10), 1<<10)))
 	case ModeSqrt, ModeRsqrt:
 		// v = m * 4^half with m in [1/2,2), so that an even power of two falls on the knot for 1
 		// (inferred: 25 of the 33 knots are set, starting at 1/2).
@@ -94,20 +94,20 @@ func (t *Table) lookUp(v float32) float16.Float16 {
 		if t.mode == ModeRsqrt {
 			half = -half
 		}
-		return scaleHalf(t.interpolate(float32(float32(m)*t.unit)), half)
+		return scaleHalfByPowerOfTwo(t.interpolate(float32(float32(m)*t.unit)), half)
 	case ModeReciprocal:
 		if v == 0 { // a table without a clamp at 0
 			return t.raw[atBelow]
 		}
 		m, e := math.Frexp(float64(v))
-		return scaleHalf(t.interpolate(float32(float32(m)*t.unit)+t.base), -e)
+		return scaleHalfByPowerOfTwo(t.interpolate(float32(float32(m)*t.unit)+t.base), -e)
 	case ModeLog:
 		if v == 0 { // a table without a clamp at 0
 			return t.raw[atBelow]
 		}
 		// Rounded once, after the sum (assumed).
 		m, e := math.Frexp(float64(v))
-		return roundToHalf(add(t.interpolateFloat32(float32(float32(m)*t.unit)+t.base), float32(e)))
+		return roundToHalf(addWithoutNaN(t.interpolateFloat32(float32(float32(m)*t.unit)+t.base), float32(e)))
 	case ModeFraction:
 		return roundToHalf(float32(v - float32(math.Trunc(float64(v)))))
 	case ModeInteger:
@@ -141,16 +141,16 @@ func (t *Table) interpolate(pos float32) float16.Float16 {
 func (t *Table) interpolateFloat32(pos float32) float32 {
 	i := min(int(pos), segments-1)
 	f := float32(pos - float32(i))
-	return add(t.knot[i], multiply(f, t.rise[i]))
+	return addWithoutNaN(t.knot[i], multiplyWithoutNaN(f, t.rise[i]))
 }
 
 // evalLine returns slope*v + intercept, rounded to fp16.
 func evalLine(slope, v, intercept float32) float16.Float16 {
-	return roundToHalf(add(multiply(slope, v), intercept))
+	return roundToHalf(addWithoutNaN(multiplyWithoutNaN(slope, v), intercept))
 }
 
-// scaleHalf returns h * 2^n, rounded once.
-func scaleHalf(h float16.Float16, n int) float16.Float16 {
+// scaleHalfByPowerOfTwo returns h * 2^n, rounded once.
+func scaleHalfByPowerOfTwo(h float16.Float16, n int) float16.Float16 {
 	if h&^halfSign >= halfNormal && h&^halfSign < halfInf {
 		e := int(h>>halfExpShift&31) + n
 		if 0 < e && e < 31 { // stays normal

@@ -31,7 +31,7 @@ func FuzzReduce(f *testing.F) {
 				h ^= uint16(round * 0x9e37 >> 3)
 			}
 			at++
-			return widen(float16.Float16(h))
+			return widenHalf(float16.Float16(h))
 		}
 		draw := func(n int) []float32 {
 			v := make([]float32, offset+n)[offset:]

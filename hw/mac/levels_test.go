@@ -28,7 +28,7 @@ func TestReduceLevels(t *testing.T) {
 	draw := func(n, wild int) []float32 {
 		v := make([]float32, n+1)
 		for i := range v {
-			v[i] = widen(anyHalf(rng, wild))
+			v[i] = widenHalf(anyHalf(rng, wild))
 		}
 		return v[1:]
 	}
@@ -97,7 +97,7 @@ func TestReduceTiles(t *testing.T) {
 				if zeros && rng.IntN(4) == 0 {
 					h = 0
 				}
-				v[i] = widen(h)
+				v[i] = widenHalf(h)
 			}
 			return v
 		}
@@ -123,11 +123,11 @@ func TestReduceRows(t *testing.T) {
 		plane, taps, at := make([]float32, n+slack), make([]float32, k), make([]int, k)
 		wild := []int{0, 1, 20}[round%3]
 		for i := range plane {
-			plane[i] = widen(anyHalf(rng, wild))
+			plane[i] = widenHalf(anyHalf(rng, wild))
 		}
 		panel := make([]float32, 0, n*k)
 		for i := range taps {
-			taps[i], at[i] = widen(anyHalf(rng, wild)), rng.IntN(slack+1)
+			taps[i], at[i] = widenHalf(anyHalf(rng, wild)), rng.IntN(slack+1)
 			panel = append(panel, plane[at[i]:at[i]+n]...)
 		}
 		want := make([]float32, n)

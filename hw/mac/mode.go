@@ -63,8 +63,9 @@ func (m TableMode) supportsStep(stepLog int) bool {
 	return -11 <= stepLog && stepLog <= 15 || stepLog == noKnots
 }
 
-// base returns the number of steps from the first knot to input 0 or mantissa 0.
-func (m TableMode) base() float32 {
+// stepsToZero returns the number of steps from the first knot to input 0 or, in modes that use the
+// mantissa, to mantissa 0.
+func (m TableMode) stepsToZero() float32 {
 	switch m {
 	case ModePlain:
 		return segments / 2
@@ -76,7 +77,8 @@ func (m TableMode) base() float32 {
 	return 0
 }
 
-// isStraight reports whether knots and tails are functions of the input itself.
+// isStraight reports whether the table is evaluated at the input itself, and not at a part of it
+// such as its mantissa or fraction.
 func (m TableMode) isStraight() bool {
 	return m == ModePlain || m == ModeNegative || m == ModeOdd
 }

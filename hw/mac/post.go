@@ -21,7 +21,7 @@ type Post struct {
 // counts as +Inf and a subnormal value as +0, as in [Widen]. That the shift divides exactly is
 // inferred from the name of the register's field.
 func PostScale(value float16.Float16, rightShift uint) float32 {
-	return scaleBy(widen(value), -int(rightShift&31))
+	return scaleByPowerOfTwo(widenHalf(value), -int(rightShift&31))
 }
 
 // AccBias returns the addend that the AccBias register encodes, value * 2^shift. Subnormal values
@@ -32,11 +32,11 @@ func AccBias(value float16.Float16, shift uint) float32 {
 	if v != v {
 		v = float32(inf)
 	}
-	return scaleBy(v, int(shift&31))
+	return scaleByPowerOfTwo(v, int(shift&31))
 }
 
-// scaleBy returns v * 2^n for n in [-31, 31].
-func scaleBy(v float32, n int) float32 {
+// scaleByPowerOfTwo returns v * 2^n. The exponent n must be from -31 to 31.
+func scaleByPowerOfTwo(v float32, n int) float32 {
 	if n < 0 {
 		return v / float32(uint32(1)<<-n)
 	}
@@ -64,11 +64,11 @@ func (p *Post) Apply(dst []float16.Float16, acc []float32) {
 
 // scaleAndBias returns a*Scale + Bias.
 func (p *Post) scaleAndBias(a float32) float32 {
-	return add(multiply(a, p.Scale), p.Bias)
+	return addWithoutNaN(multiplyWithoutNaN(a, p.Scale), p.Bias)
 }
 
-// narrowingBounds returns two numbers for narrowing: floor, the smallest possible result, and the
-// bits of the largest magnitude that stays finite.
+// narrowingBounds returns two bounds for rounding to fp16. Results below floor become floor, and a
+// magnitude whose fp16 bits are above top becomes infinite.
 func (p *Post) narrowingBounds() (floor float32, top uint16) {
 	floor, top = float32(math.Inf(-1)), halfMax
 	if p.ReLU {

@@ -102,9 +102,9 @@ func Dot(x, w []float16.Float16) float16.Float16 {
 	var acc float32
 	limit := PortCeiling.Limit()
 	for k := 0; k < len(x); k += tileTaps {
-		s := multiply(widen(x[k]), widen(w[k]))
+		s := multiplyWithoutNaN(widenHalf(x[k]), widenHalf(w[k]))
 		for i := k + 1; i < min(k+tileTaps, len(x)); i++ {
-			s = addAligned(s, multiply(widen(x[i]), widen(w[i])))
+			s = addAligned(s, multiplyWithoutNaN(widenHalf(x[i]), widenHalf(w[i])))
 		}
 		acc = accumulate(acc, s, limit)
 	}
@@ -119,8 +119,8 @@ func reducePortable(acc, panel, taps []float32, lanes, k int, port Port) {
 	}
 }
 
-// reduceRowsPacked computes [ReduceRows] by copying the rows into panels, which it reduces with the
-// loops of level lv.
+// reduceRowsPacked computes [ReduceRows] with the loops for panels of level lv: it copies the rows
+// to panels and reduces these.
 func reduceRowsPacked(lv level, acc, plane []float32, at []int, taps []float32, port Port) {
 	const width = 64
 	panel := make([]float32, width*len(taps))
@@ -142,9 +142,9 @@ func reduceColumns(acc, panel, taps []float32, stride int, limit float32) {
 		tile := taps[:min(tileTaps, len(taps))]
 		taps = taps[len(tile):]
 		for l := range acc {
-			s := multiply(panel[l], tile[0])
+			s := multiplyWithoutNaN(panel[l], tile[0])
 			for i := 1; i < len(tile); i++ {
-				s = addAligned(s, multiply(panel[i*stride+l], tile[i]))
+				s = addAligned(s, multiplyWithoutNaN(panel[i*stride+l], tile[i]))
 			}
 			acc[l] = accumulate(acc[l], s, limit)
 		}
@@ -152,9 +152,9 @@ func reduceColumns(acc, panel, taps []float32, stride int, limit float32) {
 	}
 }
 
-// multiply returns x*w in fp32, except that 0 * inf is +0 (measured). The product of two operands
-// is exact, because fp16 values have 11 significant bits.
-func multiply(x, w float32) float32 {
+// multiplyWithoutNaN returns x*w in fp32, except that 0 * inf is +0 (measured). The product of two
+// operands is exact, because fp16 values have 11 significant bits.
+func multiplyWithoutNaN(x, w float32) float32 {
 	p := float32(x * w)
 	if p != p {
 		return 0
@@ -174,7 +174,7 @@ func addAligned(a, b float32) float32 {
 	const infinite = 0xff << field
 	e := max(math.Float32bits(a)&infinite, math.Float32bits(b)&infinite)
 	if e == infinite {
-		return add(a, b)
+		return addWithoutNaN(a, b)
 	}
 	// In units of 2^(e-11) the truncation is a conversion to integers. The powers of two are built
 	// in the exponent field. For two zeros they are arbitrary finite numbers.
@@ -188,15 +188,15 @@ func addAligned(a, b float32) float32 {
 // partial sum beyond 2^15 is infinity even if later terms cancel it (measured). That sums inside a
 // tile are not checked is assumed.
 func accumulate(acc, tile, limit float32) float32 {
-	acc = add(acc, tile)
+	acc = addWithoutNaN(acc, tile)
 	if acc >= limit || acc <= -limit {
 		acc *= float32(inf)
 	}
 	return acc
 }
 
-// add returns a+b in fp32, except that inf - inf is +0.
-func add(a, b float32) float32 {
+// addWithoutNaN returns a+b in fp32, except that inf - inf is +0.
+func addWithoutNaN(a, b float32) float32 {
 	s := float32(a + b)
 	if s != s {
 		return 0

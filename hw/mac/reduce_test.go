@@ -168,7 +168,7 @@ func dotBy(x []float16.Float16, tile func([]float64) float64) float32 {
 	for len(x) > 0 {
 		var p []float64
 		for _, h := range x[:min(4, len(x))] {
-			p = append(p, float64(widen(h)))
+			p = append(p, float64(widenHalf(h)))
 		}
 		x = x[len(p):]
 		acc = accumulate(acc, float32(tile(p)), 32768)
@@ -235,10 +235,10 @@ func TestAlternatives(t *testing.T) {
 func TestAddAligned(t *testing.T) {
 	rng := rand.New(rand.NewPCG(5, 6))
 	for range 300000 {
-		a := multiply(widen(anyHalf(rng, 2)), widen(anyHalf(rng, 2)))
-		b := multiply(widen(anyHalf(rng, 2)), widen(anyHalf(rng, 2)))
+		a := multiplyWithoutNaN(widenHalf(anyHalf(rng, 2)), widenHalf(anyHalf(rng, 2)))
+		b := multiplyWithoutNaN(widenHalf(anyHalf(rng, 2)), widenHalf(anyHalf(rng, 2)))
 		if rng.IntN(2) == 0 {
-			a = addAligned(a, multiply(b, 1.5))
+			a = addAligned(a, multiplyWithoutNaN(b, 1.5))
 		}
 		if math.IsInf(float64(a), 0) || math.IsInf(float64(b), 0) {
 			continue

@@ -91,9 +91,9 @@ func Round(v float64, m RoundingMode) float16.Float16 {
 	return sign | float16.Float16((exp+14)<<halfExpShift+int(n))
 }
 
-// roundsAway reports whether the mode rounds an overflowing or inexact magnitude of the given sign
-// away from zero. It reports true for the two nearest modes, because no finite half is nearest to a
-// magnitude beyond 65536.
+// roundsAway reports whether the mode rounds a magnitude that overflows or is inexact away from
+// zero, for a value of the given sign. It returns true for the two nearest modes, because no finite
+// half is nearest to a magnitude beyond 65536.
 func (m RoundingMode) roundsAway(negative bool) bool {
 	switch m {
 	case Down:

@@ -77,29 +77,29 @@ func ParseTable(b []byte) (*Table, error) {
 		}
 	}
 	t.unit = float32(math.Ldexp(1, t.step))
-	t.base = t.mode.base()
+	t.base = t.mode.stepsToZero()
 
 	for i := range t.knot {
 		t.knot[i] = t.raw[atKnots+i].Float32()
 	}
 	for i := range t.rise {
-		t.rise[i] = add(t.knot[i+1], -t.knot[i])
+		t.rise[i] = addWithoutNaN(t.knot[i+1], -t.knot[i])
 	}
 	t.clampLow, t.clampHigh = t.raw[atClampLow].Float32(), t.raw[atClampHigh].Float32()
 	t.below, t.above = t.raw[atBelow].Float32(), t.raw[atAbove].Float32()
 	t.lowSlope, t.lowIntercept = t.raw[atLowSlope].Float32(), t.raw[atLowIntercept].Float32()
 	t.highSlope, t.highIntercept = t.raw[atHighSlope].Float32(), t.raw[atHighIntercept].Float32()
 	t.finite = t.isBounded()
-	t.insideLow, t.insideHigh = t.insideRange()
+	t.insideLow, t.insideHigh = t.knotInputRange()
 	return t, nil
 }
 
-// insideRange returns the inputs of a table that are computed from its knots alone, both ends
-// included. low is above high if there are none. A clamp is included if its end value equals the
-// value of the knots there, because the clamps of odd tables are at 0, where many inputs are.
+// knotInputRange returns the lowest and the highest input that a table computes from its knots
+// alone; low is above high if there is no such input. A clamp is included if its end value equals
+// the value of the knots there, because the clamps of odd tables are at 0, where many inputs are.
 // Tables of powers of two qualify only with finite clamps, so that float32 can hold the integer
 // part of every input. Roots, reciprocals and logarithms include only inputs above 0.
-func (t *Table) insideRange() (low, high float32) {
+func (t *Table) knotInputRange() (low, high float32) {
 	up, down := float32(inf), float32(-inf)
 	switch t.mode {
 	case ModeExponent:
@@ -129,8 +129,8 @@ func (t *Table) insideRange() (low, high float32) {
 	return low, high
 }
 
-// isBounded reports whether a straight table computes every finite input without an intermediate
-// infinity.
+// isBounded reports whether a straight table computes every finite input without an infinite
+// intermediate result.
 func (t *Table) isBounded() bool { return t.mode.isStraight() && t.isFinite() }
 
 // isFinite reports whether all knots and tails are finite.

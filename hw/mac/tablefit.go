@@ -30,8 +30,8 @@ type TableSpec struct {
 // A Line is the function Slope*v + Intercept.
 type Line struct{ Slope, Intercept float64 }
 
-// newLinesSpec returns the spec of a table of two lines that meet at input 0, with the given
-// clamps: inputs up to low give below, and inputs from high on give above.
+// newLinesSpec returns the spec of a table that consists of two lines, which meet at input 0.
+// Inputs up to low give below, and inputs from high on give above.
 func newLinesSpec(low, high, below, above float64, lowTail, highTail Line) TableSpec {
 	return TableSpec{
 		Mode: ModePlain, StepLog: noKnots, Low: low, High: high, Below: below, Above: above,
@@ -111,11 +111,11 @@ func FitTable(f func(float64) float64, spec TableSpec) (*Table, error) {
 	return ParseTable(b[:])
 }
 
-// knotPositions returns a function that maps the index of a knot to its input, and the index of the
-// first knot that is used.
+// knotPositions returns a function that maps the index of a knot to the input at that knot. It also
+// returns the index of the first knot that the table uses.
 func (spec *TableSpec) knotPositions() (place func(i int) float64, first int) {
 	step := math.Ldexp(1, -spec.StepLog)
-	base := -float64(spec.Mode.base()) * step
+	base := -float64(spec.Mode.stepsToZero()) * step
 	switch spec.Mode {
 	case ModeFraction, ModeInteger:
 		first = numKnots // only zeros are known
@@ -128,8 +128,8 @@ func (spec *TableSpec) knotPositions() (place func(i int) float64, first int) {
 	return func(i int) float64 { return base + float64(float64(i)*step) }, first
 }
 
-// knotOffset returns half of the mean distance by which the chords on both sides of knot i
-// exceed f at their middle.
+// knotOffset returns half of the mean error of the chords on both sides of knot i. The error of a
+// chord is how far it is above f at its middle.
 func knotOffset(f func(float64) float64, place func(int) float64, i, first int) float64 {
 	sum, n := 0.0, 0.0
 	for _, j := range [2]int{i - 1, i} {

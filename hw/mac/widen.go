@@ -18,7 +18,7 @@ func Widen(dst []float32, src []float16.Float16) {
 
 func widenPortable(dst []float32, src []float16.Float16) {
 	for i, h := range src {
-		dst[i] = widen(h)
+		dst[i] = widenHalf(h)
 	}
 }
 
@@ -40,8 +40,8 @@ func widenExactPortable(dst []float32, src []float16.Float16) {
 	}
 }
 
-// widen converts one value like Widen.
-func widen(h float16.Float16) float32 {
+// widenHalf converts a single value as [Widen] does.
+func widenHalf(h float16.Float16) float32 {
 	sign, abs := uint32(h&halfSign)<<16, uint32(h&^halfSign)
 	switch {
 	case abs-1 < halfNormal-1: // a denormal; 0 - 1 is large
