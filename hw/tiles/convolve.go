@@ -47,7 +47,7 @@ func NewConvolution(g *regs.Groups) Convolution {
 	return Convolution{
 		Cin: in.Channels, Hin: in.Height, Win: in.Width,
 		Cout: out.Channels, Hout: out.Height, Wout: out.Width / pixels,
-		Kh: int(cc.Kh()), Kw: stepColumns(cc),
+		Kh: int(cc.Kh()), Kw: countStepColumns(cc),
 		Sy: int(cc.Sy()), Sx: int(cc.Sx()),
 		Py: int(cc.Py()), Px: int(cc.Px()),
 		Pixels:   pixels,
@@ -56,9 +56,9 @@ func NewConvolution(g *regs.Groups) Convolution {
 	}
 }
 
-// stepColumns returns the number of source columns that the windows of all pixels of one step cover
-// together.
-func stepColumns(cc regs.ConvCfg) int {
+// countStepColumns returns the number of source columns that the windows of all pixels of one step
+// cover in total.
+func countStepColumns(cc regs.ConvCfg) int {
 	pixels := max(1, cc.Ox())
 	return int(cc.Kw() + (pixels-1)*cc.Sx()/pixels)
 }
@@ -79,12 +79,12 @@ func (c *Convolution) Run(dst Sink, src Source, workers int) {
 	}
 	rows := min(max(1, c.TileRows), c.Hout)
 	// A stage may have fewer rows than the registers say. This affects memory use, but not values.
-	for rows > 1 && c.Cin*c.sourceRows(rows)*c.Win > stageHalves {
+	for rows > 1 && c.Cin*c.countSourceRows(rows)*c.Win > stageHalves {
 		rows = (rows + 1) / 2
 	}
-	s := stage{c: c, order: streamOrder(c.Kh, c.Kw, c.Sy, c.Sx)}
+	s := stage{c: c, order: tapsInStreamOrder(c.Kh, c.Kw, c.Sy, c.Sx)}
 	for y := 0; y < c.Hout; y += rows {
-		s.fill(src, y, min(rows, c.Hout-y), workers)
+		s.copySourceRows(src, y, min(rows, c.Hout-y), workers)
 		for s.pixel = range max(1, c.Pixels) {
 			if c.Unicast {
 				s.reduceUnicast(dst, workers)
@@ -99,14 +99,14 @@ func (c *Convolution) Run(dst Sink, src Source, workers int) {
 
 // Staged returns the number of source elements that must be in host memory to compute one row of
 // results.
-func (c *Convolution) Staged() int { return c.Cin * min(c.Hin, c.sourceRows(1)) * c.Win }
+func (c *Convolution) Staged() int { return c.Cin * min(c.Hin, c.countSourceRows(1)) * c.Win }
 
-// sourceRows returns the number of source rows from which the given number of result rows is
-// computed.
-func (c *Convolution) sourceRows(rows int) int { return (rows-1)*c.Sy + c.Kh }
+// countSourceRows returns how many source rows are needed to compute the given number of result
+// rows.
+func (c *Convolution) countSourceRows(rows int) int { return (rows-1)*c.Sy + c.Kh }
 
-// taps returns the number of products in the sum that gives one result.
-func (c *Convolution) taps() int {
+// countTaps returns the number of products that are summed for one result.
+func (c *Convolution) countTaps() int {
 	if c.Unicast {
 		return c.Kh * c.Kw
 	}
@@ -116,10 +116,10 @@ func (c *Convolution) taps() int {
 // A tap is a position in the window of a convolution.
 type tap struct{ y, x int }
 
-// streamOrder returns the positions of a window of kh rows and kw columns in the order in which a
-// weight stream stores them. Positions are sorted by their row modulo the stride sy, then by their
+// tapsInStreamOrder returns the positions in a window of kh rows and kw columns in the order in
+// which a weight stream stores them. They are sorted by row modulo the stride sy, and then by
 // column modulo the stride sx.
-func streamOrder(kh, kw, sy, sx int) []tap {
+func tapsInStreamOrder(kh, kw, sy, sx int) []tap {
 	taps := make([]tap, 0, kh*kw)
 	for py := range min(sy, kh) {
 		for px := range min(sx, kw) {
@@ -145,8 +145,9 @@ type stage struct {
 	tile   []float16.Float16
 }
 
-// fill copies the source rows that the result rows first to first+rows-1 depend on.
-func (s *stage) fill(src Source, first, rows, workers int) {
+// copySourceRows copies the source rows that are needed for result rows first to first+rows-1, on
+// the given number of goroutines.
+func (s *stage) copySourceRows(src Source, first, rows, workers int) {
 	c := s.c
 	s.first, s.rows = first, rows
 	s.top = min(max(0, first*c.Sy-c.Py), c.Hin)
@@ -160,20 +161,21 @@ func (s *stage) fill(src Source, first, rows, workers int) {
 	forEachParallel(c.Cin, workers, func(next func() (int, bool)) {
 		for ch, ok := next(); ok; ch, ok = next() {
 			for y := range s.height {
-				src.Row(s.row(ch, s.top+y), ch, s.top+y)
+				src.Row(s.sourceRow(ch, s.top+y), ch, s.top+y)
 			}
 		}
 	})
 }
 
-// row returns row y of channel ch, which must be one of the rows that the stage holds.
-func (s *stage) row(ch, y int) []float16.Float16 {
+// sourceRow returns row y of channel ch, which must be one of the rows that the stage holds.
+func (s *stage) sourceRow(ch, y int) []float16.Float16 {
 	at := (ch*s.height + y - s.top) * s.c.Win
 	return s.tile[at : at+s.c.Win]
 }
 
-// forEachParallel calls work in the given number of goroutines. Each call gets a function that
-// returns the next number from 0 to n-1 that no goroutine has had yet, or false if there is none.
+// forEachParallel runs work on the given number of goroutines. The function next that it passes to
+// work returns the next of the numbers 0 to n-1 that no goroutine has taken, or false if none is
+// left.
 func forEachParallel(n, workers int, work func(next func() (int, bool))) {
 	var taken atomic.Int64
 	next := func() (int, bool) {
@@ -203,7 +205,7 @@ func (s *stage) gatherInputs(dst []float32, scratch []float16.Float16, ch, ky, k
 		if y < 0 || y >= c.Hin {
 			clear(dst[:n])
 		} else {
-			s.gatherRow(dst[:n], scratch, s.row(ch, y), ox*c.Sx+kx-c.Px)
+			s.gatherRow(dst[:n], scratch, s.sourceRow(ch, y), ox*c.Sx+kx-c.Px)
 		}
 		dst, first = dst[n:], first+n
 	}
@@ -265,15 +267,15 @@ func (s *stage) writeRows(dst Sink, out []float16.Float16, channel, first int) {
 	}
 }
 
-// post returns the post-processing of one output channel, with its bias.
-func (s *stage) post(channel int) mac.Post {
+// newPost returns the post-processing of one output channel, with its bias.
+func (s *stage) newPost(channel int) mac.Post {
 	p := s.c.Post
 	p.Bias += s.c.Kernel.Bias(s.c.Group, channel, s.pixel).Float32()
 	return p
 }
 
-// panelWidth returns how many results a panel should hold if each is the sum of the given number of
-// products.
+// panelWidth returns how many results a panel should hold if each of the given number of outputs is
+// a sum of taps products.
 func panelWidth(taps, outputs int) int {
 	lanes := panelLanes
 	for lanes > 1 && lanes*taps > panelFloats {
@@ -284,7 +286,7 @@ func panelWidth(taps, outputs int) int {
 
 // widenTaps converts the weights of output channels first to first+n-1 to fp32 in dst.
 func (s *stage) widenTaps(dst []float32, first, n, workers int) {
-	c, k := s.c, s.c.taps()
+	c, k := s.c, s.c.countTaps()
 	forEachParallel(n, workers, func(next func() (int, bool)) {
 		half := make([]float16.Float16, k)
 		for i, ok := next(); ok; i, ok = next() {
@@ -297,7 +299,7 @@ func (s *stage) widenTaps(dst []float32, first, n, workers int) {
 // reducePixels computes the results with panels of adjacent pixels, which serve all output
 // channels.
 func (s *stage) reducePixels(dst Sink, workers int) {
-	c, k := s.c, s.c.taps()
+	c, k := s.c, s.c.countTaps()
 	pixels := s.rows * c.Wout
 	lanes := panelWidth(k, pixels)
 	blocks := (pixels + lanes - 1) / lanes
@@ -323,7 +325,7 @@ func (s *stage) reducePixels(dst Sink, workers int) {
 				s.fillPanel(panel[:k*m], half, m, p, 0, c.Cin)
 				mac.ReduceMany(acc[:n*m], panel[:k*m], taps[:n*k], m, c.Post.Port)
 				for i := range n {
-					post := s.post(first + i)
+					post := s.newPost(first + i)
 					post.Apply(half[:m], acc[i*m:(i+1)*m])
 					s.writeRows(dst, half[:m], first+i, p)
 				}
@@ -335,7 +337,7 @@ func (s *stage) reducePixels(dst Sink, workers int) {
 // reduceChannels computes the results with panels of output channels. It is faster than
 // reducePixels if there are fewer pixels than a vector register has elements.
 func (s *stage) reduceChannels(dst Sink, workers int) {
-	c, k := s.c, s.c.taps()
+	c, k := s.c, s.c.countTaps()
 	pixels := s.rows * c.Wout
 	taps := make([]float32, pixels*k)
 	{
@@ -365,7 +367,7 @@ func (s *stage) reduceChannels(dst Sink, workers int) {
 			}
 			mac.ReduceMany(acc[:pixels*m], panel[:k*m], taps, m, c.Post.Port)
 			for l := range m {
-				post := s.post(ch + l)
+				post := s.newPost(ch + l)
 				for p := range pixels {
 					post.Apply(out, acc[p*m+l:p*m+l+1])
 					s.writeRows(dst, out, ch+l, p)
@@ -380,7 +382,7 @@ func (s *stage) reduceChannels(dst Sink, workers int) {
 // each weight multiplies a contiguous range of a plane.
 func (s *stage) reduceUnicast(dst Sink, workers int) {
 	c := s.c
-	p := s.phases()
+	p := s.newPhases()
 	// A few more outputs than needed round the count up for the assembly kernels.
 	outputs := (s.rows*p.width + 63) &^ 63
 	forEachParallel(c.Cout, workers, func(next func() (int, bool)) {
@@ -391,9 +393,9 @@ func (s *stage) reduceUnicast(dst Sink, workers int) {
 		for ch, ok := next(); ok; ch, ok = next() {
 			c.Kernel.Taps(half[:len(taps)], c.Group, ch, s.pixel)
 			mac.Widen(taps, half[:len(taps)])
-			p.fill(s, plane, half, ch)
+			p.fillPlanes(s, plane, half, ch)
 			mac.ReduceRows(acc, plane, p.at, taps, c.Post.Port)
-			post := s.post(ch)
+			post := s.newPost(ch)
 			post.Apply(half, acc)
 			for y := range s.rows {
 				s.writeRows(dst, half[y*p.width:][:c.Wout], ch, y*c.Wout)
@@ -410,8 +412,9 @@ type phases struct {
 	at     []int // offset of each tap, in stream order
 }
 
-// phases returns the layout of the stage's source channels.
-func (s *stage) phases() phases {
+// newPhases returns the layout of the planes into which source channels are split, one for each
+// position modulo the stride.
+func (s *stage) newPhases() phases {
 	c := s.c
 	p := phases{width: c.Wout + (c.Kw-1)/c.Sx, height: s.rows + (c.Kh-1)/c.Sy}
 	p.size = min(c.Sy, c.Kh) * min(c.Sx, c.Kw) * p.width * p.height
@@ -422,8 +425,8 @@ func (s *stage) phases() phases {
 	return p
 }
 
-// fill copies channel ch to its planes as fp32, with zeros outside the source.
-func (p *phases) fill(s *stage, plane []float32, scratch []float16.Float16, ch int) {
+// fillPlanes copies channel ch to its planes as fp32, with zeros outside the source.
+func (p *phases) fillPlanes(s *stage, plane []float32, scratch []float16.Float16, ch int) {
 	c := s.c
 	for py := range min(c.Sy, c.Kh) {
 		for px := range min(c.Sx, c.Kw) {
@@ -433,7 +436,7 @@ func (p *phases) fill(s *stage, plane []float32, scratch []float16.Float16, ch i
 				if y := (s.first+i)*c.Sy + py - c.Py; y < s.top || y >= s.top+s.height {
 					clear(row)
 				} else {
-					s.gatherRow(row, scratch, s.row(ch, y), px-c.Px)
+					s.gatherRow(row, scratch, s.sourceRow(ch, y), px-c.Px)
 				}
 			}
 		}

@@ -24,7 +24,8 @@ func (e Enables) Tiles() int { return bits.OnesCount32(uint32(e)) }
 // Engine returns how many of the two tiles of engine i are enabled.
 func (e Enables) Engine(i int) int { return bits.OnesCount32(uint32(e) >> (2 * i) & 3) }
 
-// countEngines returns the number of engines with both tiles enabled and the number with one.
+// countEngines returns the number of engines with both tiles enabled (full) and the number with one
+// tile enabled (half).
 func (e Enables) countEngines() (full, half int) {
 	const firsts = AllTiles / 3 // the first tile of each engine
 	a, b := uint32(e&firsts), uint32(e>>1&firsts)

@@ -56,7 +56,7 @@ func newLayout(g *regs.Groups) layout {
 	l := layout{
 		channels: int(c.Cout.Cout()),
 		inputs:   int(c.Cin.Cin()),
-		kh:       int(c.ConvCfg.Kh()), kw: stepColumns(c.ConvCfg),
+		kh:       int(c.ConvCfg.Kh()), kw: countStepColumns(c.ConvCfg),
 		sy: max(1, int(c.ConvCfg.Sy())), sx: max(1, int(c.ConvCfg.Sx())),
 		pixels: max(1, int(c.ConvCfg.Ox())),
 	}
@@ -88,16 +88,16 @@ func (e *KernelError) Error() string {
 func NewKernel(g *regs.Groups, lanes [Engines][]byte) (*Kernel, error) {
 	k, packing, err := openKernel(g, lanes)
 	if err == nil && packing != Dense {
-		err = k.unpack(g, packing, nil)
+		err = k.unpackWeights(g, packing, nil)
 	}
 	return k, err
 }
 
-// openKernel is like [NewKernel], but does not unpack the weights. It also returns their storage
+// openKernel is like [NewKernel], but leaves the weights packed and also returns their storage
 // format.
 func openKernel(g *regs.Groups, lanes [Engines][]byte) (*Kernel, Packing, error) {
 	k := &Kernel{layout: newLayout(g), lanes: lanes}
-	need := k.laneBytes()
+	need := k.countLaneBytes()
 	groups := g.GroupCount()
 	if groups > 1 {
 		for i, n := range need {
@@ -130,9 +130,9 @@ type chunk struct {
 	planes          int // planes per lane
 }
 
-// chunks calls yield for the chunks of a group, in the order of their channels, until yield returns
-// false.
-func (l *layout) chunks(yield func(chunk) bool) {
+// forEachChunk calls yield for the chunks of a group, in the order of their channels, until yield
+// returns false.
+func (l *layout) forEachChunk(yield func(chunk) bool) {
 	off := 0
 	for first := 0; first < l.channels; {
 		width, n := lanes.Planes(l.channels-first, l.maxWidth)
@@ -140,18 +140,18 @@ func (l *layout) chunks(yield func(chunk) bool) {
 		if !yield(c) {
 			return
 		}
-		off += c.planes * l.planeHalves(c.width)
+		off += c.planes * l.countPlaneHalves(c.width)
 		first += c.channels
 	}
 }
 
-// planeHalves returns the number of fp16 values in a plane of the given width in channels.
-func (l *layout) planeHalves(width int) int { return width * l.pixels * (l.taps + l.bias) }
+// countPlaneHalves returns the number of fp16 values in a plane of the given width in channels.
+func (l *layout) countPlaneHalves(width int) int { return width * l.pixels * (l.taps + l.bias) }
 
-// laneBytes returns the number of bytes that each weight stream has for one group.
-func (l *layout) laneBytes() (need [Engines]int) {
-	for c := range l.chunks {
-		end := 2 * (c.off + c.planes*l.planeHalves(c.width))
+// countLaneBytes returns the number of bytes that each weight stream has for one group.
+func (l *layout) countLaneBytes() (need [Engines]int) {
+	for c := range l.forEachChunk {
+		end := 2 * (c.off + c.planes*l.countPlaneHalves(c.width))
 		for i := range min(Engines, (c.channels+c.width-1)/c.width) {
 			need[i] = end
 		}
@@ -159,16 +159,16 @@ func (l *layout) laneBytes() (need [Engines]int) {
 	return need
 }
 
-// locate returns the stream with the weights of one output channel, the offset of the first of
-// them, and the distance between two of them, in bytes.
-func (k *Kernel) locate(group, channel, pixel int) (lane, at, step int) {
-	for c := range k.chunks {
+// locateWeights finds the weights of one output channel. It returns the stream that holds them, the
+// offset of the first weight in bytes, and the distance between two weights in bytes.
+func (k *Kernel) locateWeights(group, channel, pixel int) (lane, at, step int) {
+	for c := range k.forEachChunk {
 		if channel >= c.first+c.channels {
 			continue
 		}
 		i := channel - c.first
 		p := i / c.width
-		off := c.off + p/Engines*k.planeHalves(c.width) + i%c.width*k.pixels + pixel
+		off := c.off + p/Engines*k.countPlaneHalves(c.width) + i%c.width*k.pixels + pixel
 		lane = p % Engines
 		return lane, group*k.group[lane] + 2*off, 2 * c.width * k.pixels
 	}
@@ -178,7 +178,7 @@ func (k *Kernel) locate(group, channel, pixel int) (lane, at, step int) {
 // Taps copies the weights of one output channel to dst, in the order in which the engine reduces
 // them. In a task that computes several pixels per step, each pixel has its own weights.
 func (k *Kernel) Taps(dst []float16.Float16, group, channel, pixel int) {
-	lane, at, step := k.locate(group, channel, pixel)
+	lane, at, step := k.locateWeights(group, channel, pixel)
 	b := k.lanes[lane][at+k.bias*step:]
 	for i := range dst[:k.taps] {
 		dst[i] = float16.Float16(binary.LittleEndian.Uint16(b[i*step:]))
@@ -191,6 +191,6 @@ func (k *Kernel) Bias(group, channel, pixel int) float16.Float16 {
 	if k.bias == 0 {
 		return 0
 	}
-	lane, at, _ := k.locate(group, channel, pixel)
+	lane, at, _ := k.locateWeights(group, channel, pixel)
 	return float16.Float16(binary.LittleEndian.Uint16(k.lanes[lane][at:]))
 }

@@ -155,7 +155,7 @@ func TestPlaceFollowsTheInnerProductFormula(t *testing.T) {
 			for row := range n {
 				p := row / g
 				q := p%16*(planes/16) + p/16
-				lane, at, step := k.locate(0, row, 0)
+				lane, at, step := k.locateWeights(0, row, 0)
 				got := (lane*laneBytes + at) / 2
 				if want := q*taps*g + row%g; got != want || step != 2*g {
 					t.Fatalf("N %d, K %d: row %d starts at half %d with step %d, want %d and %d", n, taps, row, got, step/2, want, g)
@@ -198,7 +198,7 @@ func TestPlaceTakesSmallerPlanesForTheRest(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		lane, at, step := k.locate(0, tc.channel, 0)
+		lane, at, step := k.locateWeights(0, tc.channel, 0)
 		if lane != tc.lane || at != 2*tc.at || step != 2*tc.step {
 			t.Errorf("channel %d of %d at OCGSize %d: lane %d, half %d, step %d, want %d, %d, %d",
 				tc.channel, tc.cout, tc.ocg, lane, at/2, step/2, tc.lane, tc.at, tc.step)
@@ -214,7 +214,7 @@ func TestBiasStandsAheadOfItsPlane(t *testing.T) {
 		t.Fatal(err)
 	}
 	for channel, want := range map[int]int{0: 0, 1: 1, 32: 8, 33: 9} { // a plane is (3+1)*2 halves
-		if lane, at, _ := k.locate(0, channel, 0); lane != 0 || at != 2*want {
+		if lane, at, _ := k.locateWeights(0, channel, 0); lane != 0 || at != 2*want {
 			t.Errorf("channel %d: lane %d, half %d, want lane 0, half %d", channel, lane, at/2, want)
 		}
 	}
@@ -237,7 +237,7 @@ func TestTallMatrixMultiplyTakesNarrowerPlanes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, _, step := k.locate(0, 0, 0); step != 2*tc.step {
+		if _, _, step := k.locateWeights(0, 0, 0); step != 2*tc.step {
 			t.Errorf("%d rows of %d: planes of %d, want %d", tc.rows, tc.k, step/2, tc.step)
 		}
 	}
@@ -253,7 +253,7 @@ func TestGroupsArePaddedTo64Bytes(t *testing.T) {
 	}
 	for group := range 4 {
 		for c := range 16 {
-			if lane, at, step := k.locate(group, c, 0); lane != c || at != 64*group || step != 2 {
+			if lane, at, step := k.locateWeights(group, c, 0); lane != c || at != 64*group || step != 2 {
 				t.Errorf("group %d, channel %d: lane %d, byte %d, step %d, want %d, %d, 2", group, c, lane, at, step, c, 64*group)
 			}
 		}

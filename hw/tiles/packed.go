@@ -64,12 +64,12 @@ func PackingOf(g *regs.Groups) (p Packing, note string) {
 	return p, ""
 }
 
-// unpack replaces the packed weights in all streams by dense ones. If visit is not nil, unpack calls
-// it with the dense bytes and the width in channels of each plane, and stops once it returns false.
-func (k *Kernel) unpack(g *regs.Groups, p Packing, visit func(plane []byte, width int) (more bool)) error {
+// unpackWeights replaces the packed weights in all streams by dense ones. If visit is not nil, it is
+// called with the dense bytes and the width in channels of each plane, until it returns false.
+func (k *Kernel) unpackWeights(g *regs.Groups, p Packing, visit func(plane []byte, width int) (more bool)) error {
 	groups := g.GroupCount()
 	paletteBits := int(g.NE.KernelCfg.PalBits())
-	need := k.laneBytes()
+	need := k.countLaneBytes()
 	for lane := range k.lanes {
 		if need[lane] == 0 {
 			continue
@@ -84,7 +84,7 @@ func (k *Kernel) unpack(g *regs.Groups, p Packing, visit func(plane []byte, widt
 		r.bits = paletteBits
 		var dense []byte
 		for group := range groups {
-			for c := range k.chunks {
+			for c := range k.forEachChunk {
 				planes := (c.channels + c.width - 1) / c.width
 				for plane := lane; plane < planes; plane += Engines {
 					var err error
@@ -95,7 +95,7 @@ func (k *Kernel) unpack(g *regs.Groups, p Packing, visit func(plane []byte, widt
 					if visit != nil && !visit(dense[first:], c.width) {
 						return nil
 					}
-					if k.isAligned(p) {
+					if k.hasAlignedPlanes(p) {
 						r.skipPadding()
 					}
 				}
@@ -145,8 +145,8 @@ func (r *laneReader) readHalves(dst []float16.Float16) error {
 	return nil
 }
 
-// readPlane reads a plane with the given width in channels and appends its weights in dense form to
-// dense.
+// readPlane reads a plane that is width channels wide. It returns dense with the plane's weights
+// appended in dense form.
 func (r *laneReader) readPlane(dense []byte, p Packing, width int) ([]byte, error) {
 	scale := make([]float16.Float16, width)
 	if p == Int8 {
@@ -159,7 +159,7 @@ func (r *laneReader) readPlane(dense []byte, p Packing, width int) ([]byte, erro
 		return nil, err
 	}
 	dense = append(dense, head...)
-	if n := r.minBytes(p, width, r.bits); n > len(r.b)-r.at {
+	if n := r.minPlaneBytes(p, width, r.bits); n > len(r.b)-r.at {
 		return nil, &KernelError{r.lane, r.at + n, len(r.b)}
 	}
 	w := make([]float16.Float16, r.taps*width)
@@ -188,17 +188,17 @@ func (r *laneReader) readPlane(dense []byte, p Packing, width int) ([]byte, erro
 	return dense, nil
 }
 
-// minBytes returns the smallest number of bytes that a packed plane of the given width can have,
-// without its row of biases: its size if all weights were zero.
-func (l *layout) minBytes(p Packing, width, paletteBits int) int {
+// minPlaneBytes returns the size of the smallest packed plane of the given width, which is one
+// whose weights are all zero. It does not count the row of biases.
+func (l *layout) minPlaneBytes(p Packing, width, paletteBits int) int {
 	n := width * l.taps
 	switch p {
 	case ZeroSkipping:
 		masks := 0 // bytes per input channel
-		for taps := range l.phases {
-			masks += l.maskBytes(taps * width)
+		for taps := range l.forEachPhase {
+			masks += l.countMaskBytes(taps * width)
 		}
-		return 2 + l.inputs*masks + closingBytes(width)
+		return 2 + l.inputs*masks + countClosingBytes(width)
 	case Masked:
 		return (n + 7) / 8
 	case Palette:
@@ -209,24 +209,24 @@ func (l *layout) minBytes(p Packing, width, paletteBits int) int {
 	return 2 * n
 }
 
-// phases calls yield with the number of taps of an input channel in each stride phase, with row
-// phases in the outer loop, until yield returns false.
-func (l *layout) phases(yield func(taps int) bool) {
+// forEachPhase calls yield for each stride phase, with row phases in the outer loop, until yield
+// returns false. The argument of yield is the number of taps of an input channel in the phase.
+func (l *layout) forEachPhase(yield func(taps int) bool) {
 	for y := range min(l.sy, l.kh) {
 		for x := range min(l.sx, l.kw) {
-			if !yield(countPhase(l.kh, l.sy, y) * countPhase(l.kw, l.sx, x)) {
+			if !yield(countInPhase(l.kh, l.sy, y) * countInPhase(l.kw, l.sx, x)) {
 				return
 			}
 		}
 	}
 }
 
-// countPhase returns how many of the numbers from 0 to n-1 are congruent to p modulo s.
-func countPhase(n, s, p int) int { return int(uint32(n-p+s-1) / uint32(s)) }
+// countInPhase returns how many of the numbers 0 to n-1 leave the remainder p when divided by s.
+func countInPhase(n, s, p int) int { return int(uint32(n-p+s-1) / uint32(s)) }
 
-// maskBytes returns the number of mask and padding bytes of a phase with the given number of
+// countMaskBytes returns the number of mask and padding bytes of a phase with the given number of
 // entries in zero-skipping weights.
-func (l *layout) maskBytes(entries int) int {
+func (l *layout) countMaskBytes(entries int) int {
 	n := (entries + 7) >> 3
 	if l.kh*l.kw == 1 {
 		return n + 1
@@ -234,12 +234,12 @@ func (l *layout) maskBytes(entries int) int {
 	return n + n&1
 }
 
-// isAligned reports whether every plane starts at a multiple of 64 bytes. This is the case for
+// hasAlignedPlanes reports whether every plane starts at a multiple of 64 bytes. This is so for
 // zero-skipping weights of unicast tasks, as inferred from the sizes of two convolutions.
-func (l *layout) isAligned(p Packing) bool { return p == ZeroSkipping && l.unicast }
+func (l *layout) hasAlignedPlanes(p Packing) bool { return p == ZeroSkipping && l.unicast }
 
-// closingBytes returns the number of zero bytes after the body of zero-skipping weights.
-func closingBytes(width int) int { return max(0, width/2-2) }
+// countClosingBytes returns the number of zero bytes after the body of zero-skipping weights.
+func countClosingBytes(width int) int { return max(0, width/2-2) }
 
 // readZeroSkipping reads a plane of stride-2 weights. It starts with a 16-bit count of the bytes of
 // its body. The body holds, for each input channel, its taps by stride phase. The entries of a
@@ -261,10 +261,10 @@ func (r *laneReader) readZeroSkipping(w []float16.Float16, width int) error {
 	}
 	short := fmt.Errorf("body ends inside a channel after %d bytes", len(body))
 	for len(w) > 0 {
-		for taps := range r.phases {
+		for taps := range r.forEachPhase {
 			entries := w[:taps*width]
 			w = w[len(entries):]
-			if r.maskBytes(len(entries)) > (len(entries)+7)/8 {
+			if r.countMaskBytes(len(entries)) > (len(entries)+7)/8 {
 				if len(body) == 0 {
 					return short
 				}
@@ -285,7 +285,7 @@ func (r *laneReader) readZeroSkipping(w []float16.Float16, width int) error {
 			}
 		}
 	}
-	_, err = r.readBytes(closingBytes(width))
+	_, err = r.readBytes(countClosingBytes(width))
 	return err
 }
 

@@ -6,7 +6,7 @@ import (
 	"anesim/hw/regs"
 )
 
-// skippedSteps returns how many weight steps per output a task skips because their weights are
+// countSkippedSteps returns how many weight steps per output a task skips because their weights are
 // zero, and how many zeros its lanes omit in total.
 //
 // Both follow from the sizes of lanes with zero-skipping or masked weights. In addition to biases,
@@ -19,7 +19,7 @@ import (
 // Every group is padded to 64 bytes, which can hide 31 of its zeros in each lane. So is every plane
 // of a unicast task with a stride. Only steps that the sizes prove to be skipped are counted, in
 // whole steps.
-func skippedSteps(g *regs.Groups) (steps, zeros int) {
+func countSkippedSteps(g *regs.Groups) (steps, zeros int) {
 	if !g.NE.KernelCfg.Sparse() {
 		return 0, 0
 	}
@@ -30,12 +30,12 @@ func skippedSteps(g *regs.Groups) (steps, zeros int) {
 	l := newLayout(g)
 	var every, first laneShare // every: each lane; first: additionally the first lanes, which hold the last channels
 	firsts := 0
-	for c := range l.chunks {
+	for c := range l.forEachChunk {
 		width := c.width * l.pixels
 		s := every
 		s.outputs += c.planes * width
-		plane := 2*l.bias*width + l.minBytes(packing, width, 0)
-		if l.isAligned(packing) {
+		plane := 2*l.bias*width + l.minPlaneBytes(packing, width, 0)
+		if l.hasAlignedPlanes(packing) {
 			plane += plane & 1 // an odd length means at least one byte of padding
 		}
 		s.bytes += c.planes * plane
@@ -53,8 +53,8 @@ func skippedSteps(g *regs.Groups) (steps, zeros int) {
 	if g.NE.MACCfg.NonlinearMode() == regs.ActivationTable {
 		table = mac.TableBytes
 	}
-	a, z := first.measure(&g.KernelDMASrc, 0, firsts, table, groups, taps)
-	b, y := every.measure(&g.KernelDMASrc, firsts, Engines, table, groups, taps)
+	a, z := first.countSteps(&g.KernelDMASrc, 0, firsts, table, groups, taps)
+	b, y := every.countSteps(&g.KernelDMASrc, firsts, Engines, table, groups, taps)
 	return taps - max(a, b), z + y
 }
 
@@ -64,9 +64,10 @@ type laneShare struct {
 	bytes   int // bytes apart from the non-zero values
 }
 
-// measure returns the number of steps per output in the busiest of the streams from to to-1,
-// averaged over its outputs, and the number of zeros that these streams leave out.
-func (s laneShare) measure(k *regs.KernelDMASrc, from, to, table, groups, taps int) (steps, zeros int) {
+// countSteps examines the streams from to to-1. It returns the number of steps per output in the
+// busiest stream, averaged over its outputs, and the number of zeros that all these streams leave
+// out.
+func (s laneShare) countSteps(k *regs.KernelDMASrc, from, to, table, groups, taps int) (steps, zeros int) {
 	if from == to || s.outputs == 0 {
 		return 0, 0
 	}

@@ -141,7 +141,7 @@ func TestSizesCountTheLanes(t *testing.T) {
 		weights := make([]half, kernel.taps)
 		for n := range l.groups * l.cout {
 			for pixel := range max(1, l.ox) {
-				lane, _, _ := kernel.locate(n/l.cout, n%l.cout, pixel)
+				lane, _, _ := kernel.locateWeights(n/l.cout, n%l.cout, pixel)
 				outputs[lane]++
 				kernel.Taps(weights, n/l.cout, n%l.cout, pixel)
 				for _, h := range weights {

@@ -151,7 +151,7 @@ func TestLeastBytesOfAPlane(t *testing.T) {
 		{Palette, 3, 4, 8}, {Palette, 4, 4, 10}, {Palette, 3, 8, 15}, {Masked, 3, 0, 2}, {Masked, 2, 0, 2},
 		{Int8, 3, 0, 15}, {Dense, 3, 0, 30},
 	} {
-		if got := l.minBytes(tc.p, tc.width, tc.bits); got != tc.want {
+		if got := l.minPlaneBytes(tc.p, tc.width, tc.bits); got != tc.want {
 			t.Errorf("%v, %d kernels of 5 weights, %d bits: %d bytes, want %d", tc.p, tc.width, tc.bits, got, tc.want)
 		}
 	}

@@ -17,18 +17,19 @@ type Window struct {
 	unseen int // rows and columns without a nonzero weight so far
 }
 
-// newWindow returns a window of kernels with layout l that needs no row and no column yet. Of the
-// columns that the pixels of a step cover together, each pixel has only the given number.
+// newWindow returns a window of kernels with layout l in which no row and no column is marked yet.
+// The pixels of a step cover several columns together; each pixel covers only the given number.
 func newWindow(l *layout, columns int) *Window {
 	return &Window{
 		Rows: make([]bool, l.kh), Columns: make([]bool, columns),
-		layout: l, order: streamOrder(l.kh, l.kw, l.sy, l.sx), unseen: l.kh + columns,
+		layout: l, order: tapsInStreamOrder(l.kh, l.kw, l.sy, l.sx), unseen: l.kh + columns,
 	}
 }
 
-// add marks the rows and columns in which a plane of width channels has a nonzero weight. The plane
-// holds dense weights after its row of biases. add reports whether any row or column is unmarked.
-func (w *Window) add(plane []byte, width int) (more bool) {
+// markPlane marks the rows and columns in which a plane of width channels has a nonzero weight. The
+// plane holds dense weights after its row of biases. markPlane reports whether any row or column is
+// unmarked.
+func (w *Window) markPlane(plane []byte, width int) (more bool) {
 	l := w.layout
 	step := 2 * width * l.pixels
 	plane = plane[l.bias*step:]
@@ -40,8 +41,8 @@ func (w *Window) add(plane []byte, width int) (more bool) {
 			}
 			for in := range l.inputs {
 				if at := (in*len(w.order) + i) * step; hasNonzero(plane[at:at+step], pixel, l.pixels) {
-					w.mark(&w.Rows[t.y])
-					w.mark(&w.Columns[x])
+					w.markSeen(&w.Rows[t.y])
+					w.markSeen(&w.Columns[x])
 					break
 				}
 			}
@@ -50,15 +51,17 @@ func (w *Window) add(plane []byte, width int) (more bool) {
 	return w.unseen > 0
 }
 
-// mark sets *seen, the mark of a row or a column, and counts the marks that are still missing.
-func (w *Window) mark(seen *bool) {
+// markSeen sets *seen, which says whether a row or a column has a nonzero weight. If it was not set
+// before, markSeen decrements the number of unmarked rows and columns.
+func (w *Window) markSeen(seen *bool) {
 	if !*seen {
 		*seen = true
 		w.unseen--
 	}
 }
 
-// hasNonzero reports whether any of the fp16 values first, first+every and so on in b is not zero.
+// hasNonzero reports whether any of the fp16 values first, first+every and so on in b is not
+// zero.
 func hasNonzero(b []byte, first, every int) bool {
 	for every == 1 && len(b) >= 8 {
 		if binary.LittleEndian.Uint64(b)&0x7fff7fff7fff7fff != 0 {
@@ -74,10 +77,12 @@ func hasNonzero(b []byte, first, every int) bool {
 	return false
 }
 
-// taps returns the number of taps in marked rows and columns, and 1 if there are none.
-func (w *Window) taps() int { return max(1, count(w.Rows)*count(w.Columns)) }
+// countTaps returns the number of taps that are in a marked row and a marked column. It returns 1
+// if there are none.
+func (w *Window) countTaps() int { return max(1, countTrue(w.Rows)*countTrue(w.Columns)) }
 
-func count(marks []bool) (n int) {
+// countTrue returns the number of marks that are set.
+func countTrue(marks []bool) (n int) {
 	for _, m := range marks {
 		if m {
 			n++
@@ -100,25 +105,25 @@ func NeededTaps(g *regs.Groups, lanes [Engines][]byte) int {
 	w := newWindow(&k.layout, int(g.Common.ConvCfg.Kw()))
 	switch {
 	case packing == Dense:
-		k.scan(g, w)
-	case packing != Masked && k.peek(g, packing, w):
+		k.markAllPlanes(g, w)
+	case packing != Masked && k.markFirstChannel(g, packing, w):
 	default:
-		if err := k.unpack(g, packing, w.add); err != nil {
+		if err := k.unpackWeights(g, packing, w.markPlane); err != nil {
 			return 0
 		}
 	}
-	return w.taps()
+	return w.countTaps()
 }
 
-// peek marks in w the rows and columns with nonzero weights in the first input channel of the first
-// plane of k, whose weights are packed. It reports whether all rows and columns are marked then, as
-// they usually are. The packing must store a plane channel after channel.
-func (k *Kernel) peek(g *regs.Groups, p Packing, w *Window) bool {
+// markFirstChannel marks in w the rows and columns with nonzero weights in the first input channel
+// of the first plane of k, whose weights are packed. It reports whether all rows and columns are
+// then marked, which is usual. The packing must store a plane one channel after the other.
+func (k *Kernel) markFirstChannel(g *regs.Groups, p Packing, w *Window) bool {
 	first := *k
 	first.inputs, first.taps = 1, k.kh*k.kw
 	w.layout = &first.layout
-	err := first.unpack(g, p, func(plane []byte, width int) bool {
-		w.add(plane, width)
+	err := first.unpackWeights(g, p, func(plane []byte, width int) bool {
+		w.markPlane(plane, width)
 		return false
 	})
 	w.layout = &k.layout
@@ -129,20 +134,20 @@ func (k *Kernel) peek(g *regs.Groups, p Packing, w *Window) bool {
 // k have a nonzero value for any channel. The values of the task need only these.
 func (k *Kernel) Window(g *regs.Groups) *Window {
 	w := newWindow(&k.layout, int(g.Common.ConvCfg.Kw()))
-	k.scan(g, w)
+	k.markAllPlanes(g, w)
 	return w
 }
 
-// scan marks in w the rows and columns with nonzero weights in the planes of k, which must be
-// dense, until all are marked.
-func (k *Kernel) scan(g *regs.Groups, w *Window) {
+// markAllPlanes marks in w the rows and columns with nonzero weights in the planes of k, which must
+// be dense. It stops when all rows and columns are marked.
+func (k *Kernel) markAllPlanes(g *regs.Groups, w *Window) {
 	for group := range g.GroupCount() {
-		for c := range k.chunks {
-			bytes := 2 * k.planeHalves(c.width)
+		for c := range k.forEachChunk {
+			bytes := 2 * k.countPlaneHalves(c.width)
 			for plane := range c.channels / c.width {
 				lane := plane % Engines
 				at := group*k.group[lane] + 2*c.off + plane/Engines*bytes
-				if !w.add(k.lanes[lane][at:at+bytes], c.width) {
+				if !w.markPlane(k.lanes[lane][at:at+bytes], c.width) {
 					return
 				}
 			}

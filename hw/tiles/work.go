@@ -43,7 +43,7 @@ type Work struct {
 
 // Single returns the duration of the work in cycles for engines with one set of accumulators, which
 // must finish the results of one unit of work before they start the next.
-func (w *Work) Single() clock.Cycles { return w.cycles(w.MACCycles + w.PostCycles) }
+func (w *Work) Single() clock.Cycles { return w.totalCycles(w.MACCycles + w.PostCycles) }
 
 // Buffered returns the duration of the work in cycles for the engines of an array with dimensions
 // p. If a unit of work uses at most half of their accumulators, the engines start the next unit
@@ -57,9 +57,10 @@ func (w *Work) Buffered(p Params) clock.Cycles {
 
 // Double returns the duration of the work in cycles for engines with two sets of accumulators,
 // which start the next unit of work while they finish the results of the last.
-func (w *Work) Double() clock.Cycles { return w.cycles(max(w.MACCycles, w.PostCycles)) }
+func (w *Work) Double() clock.Cycles { return w.totalCycles(max(w.MACCycles, w.PostCycles)) }
 
-func (w *Work) cycles(perUnit int) clock.Cycles {
+// totalCycles returns the cycles of all work units if each takes perUnit cycles.
+func (w *Work) totalCycles(perUnit int) clock.Cycles {
 	return clock.Cycles(w.WorkUnits+w.Patches*w.Slow) * clock.Cycles(perUnit)
 }
 
@@ -115,7 +116,7 @@ func Plan(g *regs.Groups, open Enables, p Params) Work {
 		if g.NE.MACCfg.BiasMode() {
 			steps++ // the bias is a separate row in the coefficient stream (from the bytes of programs)
 		}
-		skip, zeros := skippedSteps(g)
+		skip, zeros := countSkippedSteps(g)
 		steps -= min(skip, max(0, taps-1))
 		w.Skipped = min(w.MACs, uint64(zeros)*uint64(g.Common.OutDim.Hout())*uint64(g.Common.OutDim.Wout()))
 	}

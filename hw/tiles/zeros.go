@@ -14,10 +14,10 @@ func (c *Convolution) Zeros(src Source) uint64 {
 	var needed Window
 	taps := c.Kh * kw
 	if c.Needed != nil {
-		needed, taps = *c.Needed, c.Needed.taps()
+		needed, taps = *c.Needed, c.Needed.countTaps()
 	}
-	rows := countUses(c.Hin, c.Hout, c.Kh, needed.Rows, c.Sy, c.Py)
-	columns := countUses(c.Win, c.Wout*pixels, kw, needed.Columns, sx, c.Px)
+	rows := countWindowUses(c.Hin, c.Hout, c.Kh, needed.Rows, c.Sy, c.Py)
+	columns := countWindowUses(c.Win, c.Wout*pixels, kw, needed.Columns, sx, c.Px)
 	taken := uint64(0)
 	row := make([]float16.Float16, c.Win)
 	for ch := range c.Cin {
@@ -42,10 +42,10 @@ func (c *Convolution) Zeros(src Source) uint64 {
 	return all - min(all, taken*uint64(channels))
 }
 
-// countUses returns, for each position on an axis of length n, the number of windows that cover it.
-// The windows have length k and are stride apart; the first starts pad positions before the axis. If
-// needed is not nil, a window covers only the positions that are set in needed.
-func countUses(n, windows, k int, needed []bool, stride, pad int) []uint64 {
+// countWindowUses returns, for each position on an axis of length n, how many windows cover it. The
+// windows have length k and start at intervals of stride, the first one pad positions before the
+// axis. If needed is not nil, a window covers only its positions whose element of needed is true.
+func countWindowUses(n, windows, k int, needed []bool, stride, pad int) []uint64 {
 	list := make([]uint64, n)
 	for w := range windows {
 		for i := range k {

@@ -41,7 +41,7 @@ func TestZeros(t *testing.T) {
 		rows, columns := slices.Repeat([]bool{true}, c.Kh), slices.Repeat([]bool{true}, c.Kw)
 		if r.IntN(2) == 0 {
 			rows, columns = randomMarks(r, c.Kh), randomMarks(r, c.Kw)
-			if count(rows)*count(columns) > 0 {
+			if countTrue(rows)*countTrue(columns) > 0 {
 				c.Needed = &Window{Rows: rows, Columns: columns}
 			} else {
 				rows, columns = slices.Repeat([]bool{true}, c.Kh), slices.Repeat([]bool{true}, c.Kw)
