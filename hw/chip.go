@@ -174,7 +174,7 @@ type params struct {
 // laneBytes is the size of the memory in which an M1 engine keeps weights.
 const laneBytes = 64 << 10
 
-func (c Chip) params() params {
+func (c Chip) newParams() params {
 	hz := clock.Hertz(c.Clock.Value)
 	p := params{
 		clock: hz,
@@ -206,7 +206,7 @@ func (c Chip) params() params {
 	p.part = laneBytes * uint64(p.tiles.PerLane())
 	if n := p.tiles.PerLane(); n > 1 {
 		c.Engines.Value = float64(int(tiles.Engines) << (bits.Len(uint(n-1)) - 1))
-		fewer := c.params()
+		fewer := c.newParams()
 		p.fewer = &fewer
 	}
 	return p

@@ -43,7 +43,7 @@ func TestConstantsStop(t *testing.T) {
 func TestParams(t *testing.T) {
 	c := M1()
 	c.MemoryLatency.Value = 1000
-	p := c.params()
+	p := c.newParams()
 	if p.clock != 1.428e9 || p.tiles.PatchPixels != 256 || p.tiles.MaxPack != 8 || p.l2.Bytes != 2<<20 || p.l2.Banks != 64 || p.l2.Granule != 16 {
 		t.Errorf("%+v", p)
 	}
@@ -130,7 +130,7 @@ func TestWaiting(t *testing.T) {
 func TestEngineStep(t *testing.T) {
 	c := M1Max()
 	c.EngineStep.Value, c.ActivePower.Value = 0.01, 1
-	p := c.params()
+	p := c.newParams()
 	for _, tt := range []struct {
 		engines int
 		open    tiles.Enables
@@ -138,7 +138,7 @@ func TestEngineStep(t *testing.T) {
 	}{
 		{16, tiles.AllTiles, 1000}, {4, tiles.AllTiles, 880}, {4, 0xffff, 460}, {0, 0, 0},
 	} {
-		e := p.energy(&DescriptorReport{Engines: tt.engines, Time: 1000}, tt.open)
+		e := p.computeEnergy(&DescriptorReport{Engines: tt.engines, Time: 1000}, tt.open)
 		if math.Abs(float64(e.Active-tt.want)) > 1e-9 || e.Total() != e.Active {
 			t.Errorf("%d engines of %v: %+v, want %v", tt.engines, tt.open, e, tt.want)
 		}

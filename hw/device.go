@@ -64,7 +64,7 @@ func New(mem *dma.Memory, opts Options) *Device {
 	if opts.Budget == 0 {
 		opts.Budget = DefaultBudget
 	}
-	d := &Device{p: opts.Chip.params(), opts: opts, mem: mem}
+	d := &Device{p: opts.Chip.newParams(), opts: opts, mem: mem}
 	d.open = d.p.tiles.Present()
 	d.p.budget = opts.PowerBudget
 	d.Dispatch()
@@ -130,15 +130,15 @@ func (d *Device) Execute(t *regs.Task) (halt bool) {
 	if n > 0 && r.isPreparedBy(&rep.Descriptors[n-1], &before, &d.line) {
 		rep.Descriptors[n-1].Prepares = true
 	}
-	d.sums = rep.sums()
+	d.sums = rep.currentSums()
 	rep.Add(r)
-	d.trimList(1)
+	d.trimReport(1)
 	return false
 }
 
-// trimList removes the descriptors beyond Options.List from the report's list. It keeps the last
-// open ones, whose figures are not final.
-func (d *Device) trimList(open int) {
+// trimReport removes the descriptors beyond the number in Options.List from the report's list. It
+// never removes the last open descriptors, whose figures are not final.
+func (d *Device) trimReport(open int) {
 	if d.opts.Values {
 		return
 	}
@@ -151,7 +151,7 @@ func (d *Device) trimList(open int) {
 		if d.rest == nil {
 			d.rest = groups{}
 		}
-		d.report.trimList(d.opts.List, open, d.rest)
+		d.report.moveToRest(d.opts.List, open, d.rest)
 		d.shown = min(d.shown, d.opts.List)
 	}
 }
@@ -184,7 +184,7 @@ func (d *Device) finishChain() {
 		d.report.restoreSums(d.sums)
 		d.report.Add(r)
 	}
-	d.trimList(0)
+	d.trimReport(0)
 }
 
 // A Timer computes how long tasks take without computing their values and without allocating
@@ -197,7 +197,7 @@ type Timer struct {
 }
 
 // NewTimer returns a timer for an engine with the constants c and all tiles enabled.
-func NewTimer(c Chip) *Timer { return &Timer{p: c.params()} }
+func NewTimer(c Chip) *Timer { return &Timer{p: c.newParams()} }
 
 // Time computes the figures of task t as the next descriptor of the chain and stores them in d.
 func (m *Timer) Time(d *DescriptorReport, t *regs.Task) {

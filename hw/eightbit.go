@@ -18,23 +18,23 @@ import (
 // from 0 to 127 are therefore computed, and a task that meets another one claims no values.
 const maxByte = math.MaxInt8
 
-// eightBitLimit returns a limit for a task with 8-bit elements that the model does not compute. It
-// returns nil for tasks without such elements and for the one form that a program shows: a table
-// between two surfaces in memory.
-func eightBitLimit(g *regs.Groups, o *regs.Operands) *evidence.Limit {
+// findEightBitLimit returns an [evidence.Limit] if a task has 8-bit elements in a form that the
+// model does not compute, and nil otherwise. The model computes the one form that a program shows,
+// which is a table between two surfaces in memory.
+func findEightBitLimit(g *regs.Groups, o *regs.Operands) *evidence.Limit {
 	c := &g.Common
-	if c.ChCfg.InFmt() == regs.FormatFP16 && c.ChCfg.OutFmt() == regs.FormatFP16 && (!o.Source2.Used || secondFormat(c.ChCfg) == regs.FormatFP16) {
+	if c.ChCfg.InFmt() == regs.FormatFP16 && c.ChCfg.OutFmt() == regs.FormatFP16 && (!o.Source2.Used || secondSourceFormat(c.ChCfg) == regs.FormatFP16) {
 		return nil
 	}
 	s, r := &o.Source1, &o.Result
 	switch {
 	case c.ChCfg.InFmt() != regs.FormatInt8A || c.ChCfg.OutFmt() != regs.FormatInt8A || o.Source2.Used:
-		return notModeledLimit("8-bit elements (Common.ChCfg %#x) have a format or a second source that no program shows", uint32(c.ChCfg))
+		return newNotModeledLimit("8-bit elements (Common.ChCfg %#x) have a format or a second source that no program shows", uint32(c.ChCfg))
 	case g.Planar() || g.NE.MACCfg.OpMode() != regs.PassThrough:
-		return notModeledLimit("8-bit elements (Common.ChCfg %#x) are read by a task other than a table", uint32(c.ChCfg))
+		return newNotModeledLimit("8-bit elements (Common.ChCfg %#x) are read by a task other than a table", uint32(c.ChCfg))
 	case !s.DRAM || !r.DRAM || s.L2 != regs.Streamed || r.L2 != regs.Streamed,
 		s.Transposed || r.Transposed || s.Interleave > 1 || r.Interleave > 1:
-		return notModeledLimit("8-bit elements (Common.ChCfg %#x) are kept in the L2, transposed or interleaved", uint32(c.ChCfg))
+		return newNotModeledLimit("8-bit elements (Common.ChCfg %#x) are kept in the L2, transposed or interleaved", uint32(c.ChCfg))
 	}
 	return nil
 }
@@ -66,10 +66,11 @@ func (b byteRows) SetRow(src []half, c, y, x int) {
 	}
 }
 
-// byteRangeLimit returns a limit if the task met an element outside 0 to 127, else nil.
-func (j *job) byteRangeLimit() *evidence.Limit {
+// findByteRangeLimit returns an [evidence.Limit] if the task read an element outside the range 0 to
+// 127, and nil otherwise.
+func (j *job) findByteRangeLimit() *evidence.Limit {
 	if !j.beyond.Load() {
 		return nil
 	}
-	return unspecifiedLimit("8-bit element is outside 0 to %d; no program shows whether the highest bit is a sign", maxByte)
+	return newUnspecifiedLimit("8-bit element is outside 0 to %d; no program shows whether the highest bit is a sign", maxByte)
 }

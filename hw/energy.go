@@ -31,10 +31,10 @@ func (e *EnergyParts) Total() clock.Nanojoules {
 	return e.MAC + e.Table + e.L2 + e.DRAM + e.Planar + e.Active
 }
 
-// energy returns the energy of descriptor d: for each kind of event the number of events times its
-// cost, and the active power of the chip while d runs. Enabled engines that d does not use reduce
-// the active power by one step each. Disabled tiles draw no power.
-func (p *params) energy(d *DescriptorReport, open tiles.Enables) EnergyParts {
+// computeEnergy returns the energy of descriptor d: for each kind of event the number of events
+// times its cost, and the active power of the chip while d runs. Enabled engines that d does not
+// use reduce the active power by one step each. Disabled tiles draw no power.
+func (p *params) computeEnergy(d *DescriptorReport, open tiles.Enables) EnergyParts {
 	alone := float64(open.Tiles()*p.tiles.PerLane())/tiles.TilesPerEngine - float64(d.Engines)
 	active := float64(p.active*float64(open.Tiles())/float64(p.tiles.Present().Tiles())) - float64(p.step*max(0, alone))
 	return EnergyParts{

@@ -17,8 +17,9 @@ type engineTask struct {
 	conv tiles.Convolution // set for a multiply-accumulate
 }
 
-// prepareEngine reads the activation table and the weights of task t into e. It returns a limit if
-// the model cannot interpret them, or a fault if the device could not start the task.
+// prepareEngine reads the activation table and the weights of task t into e. If the model cannot
+// interpret them, it returns the reason as a limit. If the device could not start the task, it
+// returns a fault.
 func (d *Device) prepareEngine(e *engineTask, t *regs.Task) (limit *evidence.Limit, f *Fault) {
 	g := &t.Groups
 	lanes, err := d.readLanes(t)
@@ -40,7 +41,7 @@ func (d *Device) prepareEngine(e *engineTask, t *regs.Task) (limit *evidence.Lim
 			}
 		}
 		if e.post.Table, err = readTable(table); err != nil {
-			return d.unreadableLimit(t, "activation table", err), nil
+			return d.newUnreadableLimit(t, "activation table", err), nil
 		}
 	}
 	if !accumulates {
@@ -58,7 +59,7 @@ func (d *Device) prepareEngine(e *engineTask, t *regs.Task) (limit *evidence.Lim
 	case packing == tiles.Dense && errors.As(err, &short):
 		return nil, &Fault{Unit: "kernel-dma", What: err.Error()}
 	default:
-		return d.unreadableLimit(t, "weights", err), nil
+		return d.newUnreadableLimit(t, "weights", err), nil
 	}
 	if t.WindowTaps > 0 {
 		e.conv.Needed = e.conv.Kernel.Window(g)
@@ -97,8 +98,8 @@ func NeededTaps(t *regs.Task, read func(addr, n uint64) []byte) int {
 	return taps
 }
 
-// outputPort returns the kind of output port that a task of the MAC engines uses. It is PortCeiling
-// for sums of more than one product and for look-ups by mantissa, and PortFull for all other tasks.
+// outputPort returns the kind of output port that a task of the MAC engines uses: PortCeiling for
+// sums of several products and for look-ups by mantissa, and PortFull for all other tasks.
 func outputPort(g *regs.Groups) mac.Port {
 	switch g.NE.MACCfg.OpMode() {
 	case regs.MantissaTable:
@@ -111,10 +112,10 @@ func outputPort(g *regs.Groups) mac.Port {
 	return mac.PortFull
 }
 
-// unreadableLimit returns a limit for a part of t's weights, such as "activation table", that could
-// not be read because of err. The limit says whether the weights are missing or have an unknown
-// form.
-func (d *Device) unreadableLimit(t *regs.Task, part string, err error) *evidence.Limit {
+// newUnreadableLimit returns an [evidence.Limit] that says that a part of t's weights, such as
+// "activation table", could not be read because of err. It also says whether the weights are
+// missing or have an unknown form.
+func (d *Device) newUnreadableLimit(t *regs.Task, part string, err error) *evidence.Limit {
 	k := &d.ops.Kernel
 	if d.mem.MadeUp(t.Bases.Kernel+k.Low, k.End-k.Low) {
 		return &evidence.Limit{Kind: evidence.MissingInput, What: part + " lies in constants that were not given (--in weights=FILE)"}
@@ -122,9 +123,9 @@ func (d *Device) unreadableLimit(t *regs.Task, part string, err error) *evidence
 	return &evidence.Limit{Kind: evidence.MissingSpecification, What: part + ": " + err.Error()}
 }
 
-// run computes rows first to last-1 of the result in p. Only a task that passes its source through
-// may compute less than all rows.
-func (e *engineTask) run(g *regs.Groups, p part, first, last, workers int) {
+// computeRows computes rows first to last-1 of the result in p on the given number of goroutines.
+// Only a task that passes its source through may compute fewer rows than all.
+func (e *engineTask) computeRows(g *regs.Groups, p part, first, last, workers int) {
 	s := g.OutShape()
 	channels := g.InShape().Channels
 	switch op := g.NE.MACCfg.OpMode(); {

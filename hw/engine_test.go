@@ -164,7 +164,7 @@ func TestZeroTaps(t *testing.T) {
 	if all.MACs != 12 || all.ZeroTaps != 0 || all.ZeroMACs != 5 || some.MACs != 8 || some.ZeroTaps != 4 || some.ZeroMACs != 4 {
 		t.Errorf("all taps: %d, %d, %d of zeros; some: %d, %d, %d", all.MACs, all.ZeroTaps, all.ZeroMACs, some.MACs, some.ZeroTaps, some.ZeroMACs)
 	}
-	p := M1().params()
+	p := M1().newParams()
 	if want := p.mac.Times(8) + p.zeroMAC.Times(4); some.Cycles != all.Cycles || some.Parts.MAC != want || all.Parts.MAC != p.mac.Times(12) {
 		t.Errorf("%v cycles and %v for multiply-accumulates, want %v and %v; %v of all taps", some.Cycles, some.Parts.MAC, all.Cycles, want, all.Parts.MAC)
 	}

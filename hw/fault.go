@@ -29,8 +29,8 @@ func (d *Device) findFault(t *regs.Task) (unit, what string) {
 	return "", ""
 }
 
-// findHang returns the unit and the problem if a register in g has a value that would hang the
-// silicon, and two empty strings otherwise.
+// findHang looks for a register in g whose value would hang the silicon. It returns the unit that
+// hangs and a description of the problem, or two empty strings if there is no such value.
 func findHang(g *regs.Groups) (unit, what string) {
 	c := &g.Common
 	for _, w := range [...]struct {
@@ -112,8 +112,9 @@ func (d *Device) checkL2() error {
 	return nil
 }
 
-// l2End returns the L2 address after the last byte of the operands o, or 0 if no operand is in L2.
-func l2End(o *regs.Operands) (end uint64) {
+// endOfL2Operands returns the L2 address after the last byte of the operands o, or 0 if no operand
+// is in L2.
+func endOfL2Operands(o *regs.Operands) (end uint64) {
 	for _, o := range o.List() {
 		if o.InL2() {
 			end = max(end, o.Tile.Span(o.Shape))

@@ -20,7 +20,7 @@ func TestFootprints(t *testing.T) {
 	}
 	o := g.Operands()
 	o.Source1.Row = -64
-	dram, _ := footprints(task, o)
+	dram, _ := operandFootprints(task, o)
 	want := footprint{
 		source1: span{firstAt - 2*64, firstAt + 3*64 + 8}, // two rows down, a plane up, four elements
 		kernel:  span{kernelAt + 0x80, kernelAt + 0x100},
@@ -32,7 +32,7 @@ func TestFootprints(t *testing.T) {
 	firstFromL2(task, 0)
 	resultToL2(task, 0)
 	g.KernelDMASrc = regs.KernelDMASrc{}
-	if dram, _ := footprints(task, g.Operands()); dram != (footprint{}) {
+	if dram, _ := operandFootprints(task, g.Operands()); dram != (footprint{}) {
 		t.Errorf("nothing of device memory: %+v", dram)
 	}
 }
@@ -97,7 +97,7 @@ func TestJoinWithL2Stalls(t *testing.T) {
 	l := pipeline{running: true, ring: 100, slack: 50, drain: 7}
 	d := demand{drains: 1, reads: true, mem: dma.Cycles{Total: 2000}}
 	a := Accounting{Compute: 1100, L2ReadStall: 200, L2WriteStall: 50}
-	after := l.accountFor(p, &a, &d)
+	after := l.addOverheadAndStalls(p, &a, &d)
 	// The ring's 100 cycles hide as much of the reads; memory has 50 + 1250 cycles for 2007.
 	want := Accounting{Overhead: 10, Compute: 1100, L2ReadStall: 100, L2WriteStall: 50, OutputStall: 2007 - 1300}
 	if diff := cmp.Diff(want, a); diff != "" {
@@ -109,7 +109,7 @@ func TestJoinWithL2Stalls(t *testing.T) {
 	// Without a ring before it, a reader runs as any descriptor does on the other engine.
 	l = pipeline{running: true, slack: 2000}
 	a = Accounting{Compute: 600}
-	l.accountFor(p, &a, &demand{planar: true, reads: true, fills: 1, drains: 1})
+	l.addOverheadAndStalls(p, &a, &demand{planar: true, reads: true, fills: 1, drains: 1})
 	if diff := cmp.Diff(Accounting{Overhead: 10}, a); diff != "" {
 		t.Errorf("no ring (-want +got):\n%s", diff)
 	}

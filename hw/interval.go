@@ -49,13 +49,13 @@ func (r *Report) Bounds() Interval {
 	}
 	var sum Interval
 	for i := range r.Descriptors {
-		sum.add(r.Descriptors[i].Bounds(), float64(r.runCount(i)))
+		sum.addDescriptor(r.Descriptors[i].Bounds(), float64(r.countRuns(i)))
 	}
 	return sum
 }
 
-// add adds the interval d of a descriptor that ran n times to b.
-func (b *Interval) add(d Interval, n float64) {
+// addDescriptor adds n times the interval d to b, for a descriptor that ran n times.
+func (b *Interval) addDescriptor(d Interval, n float64) {
 	b.Low += clock.Nanoseconds(n * float64(d.Low))
 	b.High += clock.Nanoseconds(n * float64(d.High))
 	b.Unmeasured += clock.Nanoseconds(n * float64(d.Unmeasured))
@@ -76,10 +76,10 @@ func (r *Report) Interval() (low, high clock.Nanoseconds) {
 	return b.Low, b.High
 }
 
-// findSpread returns the ratios of measured to predicted times for the kind of descriptor d:
-// convolutions with a window, 1x1 convolutions, matmuls with the passes and copies that prepare
-// their operands, or other passes over a tensor. Work without any measurement has ratios of its
-// own.
+// findSpread returns the range of the ratio of measured to predicted time for work like that of d.
+// There is one range for convolutions with a window, one for 1x1 convolutions, one for matmuls with
+// the passes and copies that prepare their operands, and one for other passes over a tensor.
+// Unmeasured work has a wider range.
 func findSpread(d *DescriptorReport) spread {
 	if !d.Measured() {
 		return spread{unmeasuredLow, unmeasuredHigh, unmeasuredRows}
@@ -162,10 +162,10 @@ func (d *DescriptorReport) Measured() bool {
 	return d.Work().Rows() > 0 || d.Prepares && ProductWork.Rows() > 0
 }
 
-// isPreparedBy reports whether the previous descriptor prepares an operand of d: d is a matmul and
-// reads the result of a pass or a copy. The arguments earlier and after are the states of the
-// pipeline after previous and after d.
+// isPreparedBy reports whether d is a matmul with an operand that the previous descriptor prepares,
+// which means that the previous descriptor is a pass or a copy and d reads its result. The states
+// of the pipeline after previous and after d are earlier and after.
 func (d *DescriptorReport) isPreparedBy(previous *DescriptorReport, earlier, after *pipeline) bool {
 	return d.Op == MatMul && (previous.Op == Pass || previous.Op == Copy) && earlier.running &&
-		(after.dram.reads(earlier.dram.result) || after.l2.reads(earlier.l2.result))
+		(after.dram.readsFrom(earlier.dram.result) || after.l2.readsFrom(earlier.l2.result))
 }

@@ -9,21 +9,24 @@ import (
 	"anesim/hw/tiles"
 )
 
-// unspecifiedLimit returns a limit for something that no program or document specifies.
-func unspecifiedLimit(format string, args ...any) *evidence.Limit {
+// newUnspecifiedLimit returns an [evidence.Limit] that says that the model cannot compute a feature
+// because no program or document specifies it. The arguments describe the feature as in
+// fmt.Sprintf.
+func newUnspecifiedLimit(format string, args ...any) *evidence.Limit {
 	return &evidence.Limit{Kind: evidence.MissingSpecification, What: fmt.Sprintf(format, args...)}
 }
 
-// notModeledLimit returns a limit for something that is known but that the model leaves out.
-func notModeledLimit(format string, args ...any) *evidence.Limit {
+// newNotModeledLimit returns an [evidence.Limit] that says that the model leaves out a known
+// feature. The arguments describe the feature as in fmt.Sprintf.
+func newNotModeledLimit(format string, args ...any) *evidence.Limit {
 	return &evidence.Limit{Kind: evidence.NotModelled, What: fmt.Sprintf(format, args...)}
 }
 
-// addLimit appends l to the report.
+// addLimit appends l to the limits in the report.
 func (r *DescriptorReport) addLimit(l *evidence.Limit) { r.Limits = append(r.Limits, *l) }
 
-// markComputed records that the values of a task with registers g were computed, and adds a limit
-// for each unconfirmed assumption that they depend on.
+// markComputed records in the report that the values of a task with registers g were computed. It
+// also adds an [evidence.Limit] for each unconfirmed assumption on which the values depend.
 func (r *DescriptorReport) markComputed(g *regs.Groups) {
 	r.Computed = true
 	addNote := func(kind evidence.LimitKind, what string) {
@@ -63,15 +66,16 @@ type mask struct {
 	known    uint32
 }
 
-// unknownBits returns a limit for the first register that has a bit set whose meaning is not known,
-// or nil. It checks only registers that the values of the task can depend on, because other
-// registers keep the values of earlier tasks.
-func unknownBits(g *regs.Groups) *evidence.Limit {
+// findUnknownBits looks for registers with a set bit whose meaning is not known. It returns an
+// [evidence.Limit] that names the first such register, or nil if there is none. It checks only
+// registers on which the values of the task can depend, because other registers keep the values of
+// earlier tasks.
+func findUnknownBits(g *regs.Groups) *evidence.Limit {
 	c, s, l, n, d := &g.Common, &g.TileDMASrc, &g.L2, &g.NE, &g.TileDMADst
 	check := func(masks []mask) *evidence.Limit {
 		for _, m := range masks {
 			if u := m.word &^ m.known; u != 0 {
-				return unspecifiedLimit("%s sets bits %#x; no program shows their meaning", m.register, u)
+				return newUnspecifiedLimit("%s sets bits %#x; no program shows their meaning", m.register, u)
 			}
 		}
 		return nil
@@ -112,13 +116,13 @@ func unknownBits(g *regs.Groups) *evidence.Limit {
 	})
 }
 
-// secondFormat returns bits 2-3 of Common.ChCfg, the format of source 2. It is fp16 in every known
-// task with a second source.
-func secondFormat(w regs.ChCfg) regs.Format { return regs.Format(uint32(w) >> 2 & 3) }
+// secondSourceFormat returns the format of source 2, which is in bits 2-3 of Common.ChCfg. It is
+// fp16 in every known task with a second source.
+func secondSourceFormat(w regs.ChCfg) regs.Format { return regs.Format(uint32(w) >> 2 & 3) }
 
-// overlapLimit returns a limit if operand o is in L2 with a stride that is shorter than a row, so
-// that its rows overlap. It returns nil otherwise.
-func overlapLimit(o *regs.Operand) *evidence.Limit {
+// findOverlapLimit checks whether the rows of operand o overlap in L2, because their stride is
+// shorter than a row. It returns an [evidence.Limit] that says so, or nil if they do not overlap.
+func findOverlapLimit(o *regs.Operand) *evidence.Limit {
 	if !o.InL2() || o.Tile.Transposed {
 		return nil
 	}
@@ -128,107 +132,110 @@ func overlapLimit(o *regs.Operand) *evidence.Limit {
 		stride uint32
 	}{{s.Channels, t.Channel}, {s.Height, t.Row}, {s.Planes(), t.Depth}, {s.Groups, t.Group}} {
 		if step := int(axis.stride); axis.extent > 1 && 0 < step && step < row {
-			return unspecifiedLimit("%v is kept in the L2 with rows of %d bytes that start only %d bytes apart; no program shows which row wins", o.Role, row, step)
+			return newUnspecifiedLimit("%v is kept in the L2 with rows of %d bytes that start only %d bytes apart; no program shows which row wins", o.Role, row, step)
 		}
 	}
 	return nil
 }
 
-// findLimit returns a limit for the first feature of a task that keeps the model from computing its
-// values. It returns nil if there is none.
-func findLimit(g *regs.Groups, o *regs.Operands) *evidence.Limit {
-	for _, l := range [...]*evidence.Limit{eightBitLimit(g, o), unknownBits(g), operandLimit(g, o)} {
+// findFirstLimit returns the first reason why the model cannot compute the values of a task, as an
+// [evidence.Limit]. It returns nil if the model can compute them.
+func findFirstLimit(g *regs.Groups, o *regs.Operands) *evidence.Limit {
+	for _, l := range [...]*evidence.Limit{findEightBitLimit(g, o), findUnknownBits(g), findOperandLimit(g, o)} {
 		if l != nil {
 			return l
 		}
 	}
 	if g.Planar() {
 		if cc := g.Common.ConvCfg; cc.Kw() != 1 || cc.Kh() != 1 || cc.Sx() != 1 || cc.Sy() != 1 || cc.Px() != 0 || cc.Py() != 0 {
-			return unspecifiedLimit("planar task has a window of %dx%d with stride %dx%d; want 1x1 without padding", cc.Kh(), cc.Kw(), cc.Sy(), cc.Sx())
+			return newUnspecifiedLimit("planar task has a window of %dx%d with stride %dx%d; want 1x1 without padding", cc.Kh(), cc.Kw(), cc.Sy(), cc.Sx())
 		}
 		return nil
 	}
-	return engineLimit(g)
+	return findEngineLimit(g)
 }
 
-// operandLimit returns a limit if a task pads, transposes or places its operands in a way that the
-// model does not support, or nil.
-func operandLimit(g *regs.Groups, o *regs.Operands) *evidence.Limit {
+// findOperandLimit checks how a task pads, transposes and places its operands. It returns an
+// [evidence.Limit] that describes the first unsupported feature, or nil if the model supports all
+// of them.
+func findOperandLimit(g *regs.Groups, o *regs.Operands) *evidence.Limit {
 	maximum := g.Planar() && g.PE.Cfg.Maximum() || !g.Planar() && g.NE.MACCfg.OpMode() == regs.ChannelMaximum
 	if mode := g.L2.Cfg.PaddingMode(); mode > 1 || mode == 1 && !maximum {
-		return unspecifiedLimit("padding mode is %d; want 0, or 1 in a maximum", mode)
+		return newUnspecifiedLimit("padding mode is %d; want 0, or 1 in a maximum", mode)
 	}
 	for _, s := range o.List() {
 		if s.DRAM && s.Role != regs.Destination && s.Used && s.Tile.Transposed {
-			return unspecifiedLimit("%v is transposed while it is read from memory", s.Role)
+			return newUnspecifiedLimit("%v is transposed while it is read from memory", s.Role)
 		}
 		if s.DRAM && s.Transposed && s.Interleave > 1 {
-			return unspecifiedLimit("%v is both transposed and interleaved", s.Role)
+			return newUnspecifiedLimit("%v is both transposed and interleaved", s.Role)
 		}
-		if l := overlapLimit(s); l != nil {
+		if l := findOverlapLimit(s); l != nil {
 			return l
 		}
 	}
 	return nil
 }
 
-// engineLimit returns a limit if the model cannot compute the operation of a task of the MAC
-// engines, or nil.
-func engineLimit(g *regs.Groups) *evidence.Limit {
+// findEngineLimit checks whether the model can compute the operation of a task of the MAC engines.
+// It returns an [evidence.Limit] with the reason if it cannot, and nil otherwise.
+func findEngineLimit(g *regs.Groups) *evidence.Limit {
 	n, in, out := &g.NE, g.InShape(), g.OutShape()
 	switch {
 	case g.L2.Cfg.InputReLU() || g.L2.Cfg.InputReLU2():
-		return unspecifiedLimit("MAC task applies ReLU to a source; only planar tasks are known to")
+		return newUnspecifiedLimit("MAC task applies ReLU to a source; only planar tasks are known to")
 	case in.Planes() != out.Planes(), in.Planes() > 1 && n.MACCfg.OpMode() != regs.PassThrough:
-		return unspecifiedLimit("MAC task has input depth %d and output depth %d; want 1, or equal depths in a copy", in.Planes(), out.Planes())
+		return newUnspecifiedLimit("MAC task has input depth %d and output depth %d; want 1, or equal depths in a copy", in.Planes(), out.Planes())
 	case n.MACCfg.OpMode() != regs.MultiplyAccumulate && n.MACCfg.BiasMode():
-		return unspecifiedLimit("task has a bias but does not multiply by weights")
+		return newUnspecifiedLimit("task has a bias but does not multiply by weights")
 	case n.MACCfg.NonlinearMode() > regs.ActivationTable:
-		return unspecifiedLimit("unknown nonlinear mode %d; want 0 to 2", n.MACCfg.NonlinearMode())
+		return newUnspecifiedLimit("unknown nonlinear mode %d; want 0 to 2", n.MACCfg.NonlinearMode())
 	}
 	switch op := n.MACCfg.OpMode(); op {
 	case regs.PassThrough, regs.ChannelProduct, regs.ChannelMaximum, regs.MantissaTable:
-		return channelLimit(g, op, in, out)
+		return findChannelLimit(g, op, in, out)
 	case regs.MultiplyAccumulate:
-		return convolutionLimit(g)
+		return findConvolutionLimit(g)
 	default:
-		return unspecifiedLimit("MAC operation %d, which gave zeros on silicon or was never tried", op)
+		return newUnspecifiedLimit("MAC operation %d, which gave zeros on silicon or was never tried", op)
 	}
 }
 
-// channelLimit returns a limit if the shapes in and out do not fit op, an operation other than a
-// multiply-accumulate, or nil.
-func channelLimit(g *regs.Groups, op regs.MACOp, in, out regs.Shape) *evidence.Limit {
+// findChannelLimit checks whether the shapes in and out fit op, an operation other than a
+// multiply-accumulate. It returns an [evidence.Limit] that says how they do not fit, or nil if they
+// do.
+func findChannelLimit(g *regs.Groups, op regs.MACOp, in, out regs.Shape) *evidence.Limit {
 	u := g.Common.GroupConvCfg
 	switch {
 	case in.Height != out.Height || in.Width != out.Width:
-		return unspecifiedLimit("%v has a source of %dx%d and a result of %dx%d; want equal sizes", op, in.Height, in.Width, out.Height, out.Width)
+		return newUnspecifiedLimit("%v has a source of %dx%d and a result of %dx%d; want equal sizes", op, in.Height, in.Width, out.Height, out.Width)
 	case op == regs.ChannelProduct && (!u.ElemMultMode() || u.UnicastCin() != 2 || in.Channels != 2*out.Channels):
-		return unspecifiedLimit("channel product reads %d of %d input channels for each of %d output channels; want 2 of twice as many", u.UnicastCin(), in.Channels, out.Channels)
+		return newUnspecifiedLimit("channel product reads %d of %d input channels for each of %d output channels; want 2 of twice as many", u.UnicastCin(), in.Channels, out.Channels)
 	case op == regs.ChannelMaximum && (out.Channels != 1 || int(u.UnicastCin()) != in.Channels):
-		return unspecifiedLimit("channel maximum reads %d of %d input channels for %d output channels; want all and one", u.UnicastCin(), in.Channels, out.Channels)
+		return newUnspecifiedLimit("channel maximum reads %d of %d input channels for %d output channels; want all and one", u.UnicastCin(), in.Channels, out.Channels)
 	case op == regs.MantissaTable && !u.UnicastEn() && out.Channels != 1:
-		return unspecifiedLimit("channel sum has %d output channels; want 1", out.Channels)
+		return newUnspecifiedLimit("channel sum has %d output channels; want 1", out.Channels)
 	case op == regs.MantissaTable && u.UnicastEn() && out.Channels != in.Channels:
-		return unspecifiedLimit("unicast task has different numbers of input and output channels")
+		return newUnspecifiedLimit("unicast task has different numbers of input and output channels")
 	}
 	return nil
 }
 
-// convolutionLimit returns a limit if the model cannot compute a multiply-accumulate because of its
-// steps, its channels or the storage format of its weights, or nil.
-func convolutionLimit(g *regs.Groups) *evidence.Limit {
+// findConvolutionLimit checks the steps, the channels and the storage format of the weights of a
+// multiply-accumulate. It returns an [evidence.Limit] that describes the first unsupported feature,
+// or nil if the model supports all of them.
+func findConvolutionLimit(g *regs.Groups) *evidence.Limit {
 	c := &g.Common
 	switch cc := c.ConvCfg; {
 	case cc.Oy() != 1 || cc.Ox() == 0 || cc.Sx()%cc.Ox() != 0:
-		return unspecifiedLimit("task computes %dx%d outputs per step with stride %dx%d", cc.Oy(), cc.Ox(), cc.Sy(), cc.Sx())
+		return newUnspecifiedLimit("task computes %dx%d outputs per step with stride %dx%d", cc.Oy(), cc.Ox(), cc.Sy(), cc.Sx())
 	case c.GroupConvCfg.UnicastEn() && c.GroupConvCfg.UnicastCin() != 1:
-		return unspecifiedLimit("unicast task reads %d input channels for each output channel; want 1", c.GroupConvCfg.UnicastCin())
+		return newUnspecifiedLimit("unicast task reads %d input channels for each output channel; want 1", c.GroupConvCfg.UnicastCin())
 	case c.GroupConvCfg.UnicastEn() && c.Cin.Cin() != c.Cout.Cout():
-		return unspecifiedLimit("unicast task has different numbers of input and output channels")
+		return newUnspecifiedLimit("unicast task has different numbers of input and output channels")
 	}
 	if _, note := tiles.PackingOf(g); note != "" {
-		return unspecifiedLimit("%s", note)
+		return newUnspecifiedLimit("%s", note)
 	}
 	return nil
 }

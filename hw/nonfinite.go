@@ -30,33 +30,33 @@ func (d *Device) findOverflow(j *job) *Overflow {
 		return nil
 	}
 	var m magnitudes
-	if d.visitRows(j, o, m.scanFinite); m.allFinite() {
+	if d.visitOperandRows(j, o, m.checkRowIsFinite); m.allFinite() {
 		return nil
 	}
 	d.lost = true
 	m = magnitudes{}
-	d.visitRows(j, o, m.measure)
+	d.visitOperandRows(j, o, m.measureRow)
 	found := &Overflow{Infinite: m.infinite, NaN: m.nan, Elements: m.elements, Largest: m.largest}
 	for _, source := range [...]*regs.Operand{&j.ops.Source1, &j.ops.Source2} {
 		if !source.DRAM || source.Element == 1 {
 			continue // another buffer may have overwritten this one in the L2
 		}
 		var read magnitudes
-		d.visitRows(j, source, read.measure)
+		d.visitOperandRows(j, source, read.measureRow)
 		found.Read = max(found.Read, read.largest)
 		found.Given = found.Given || read.infinite+read.nan > 0
 	}
 	return found
 }
 
-// visitRows calls visit for every row of an operand, ordered by group, plane, channel and row,
-// until visit returns false. It stops at the first part without a view of its own, such as a part
-// of an operand that all groups share.
-func (d *Device) visitRows(j *job, o *regs.Operand, visit func(row []half) bool) {
+// visitOperandRows calls visit for every row of an operand, ordered by group, plane, channel and
+// row. It stops when visit returns false, and at the first part that has no view of its own, such
+// as a part of an operand that all groups share.
+func (d *Device) visitOperandRows(j *job, o *regs.Operand, visit func(row []half) bool) {
 	row := make([]half, o.Width)
 	for group := range j.task.Groups.GroupCount() {
 		for depth := range o.Planes() {
-			view, err := d.operandView(j, o, group, depth)
+			view, err := d.openOperandView(j, o, group, depth)
 			if err != nil {
 				return
 			}
@@ -72,9 +72,9 @@ func (d *Device) visitRows(j *job, o *regs.Operand, visit func(row []half) bool)
 	}
 }
 
-// operandView returns a view that reads operand o of job j back from memory or L2, for one group
-// and depth.
-func (d *Device) operandView(j *job, o *regs.Operand, group, depth int) (tiles.Source, error) {
+// openOperandView returns a view that reads operand o of job j back from memory or L2, for one
+// group and depth.
+func (d *Device) openOperandView(j *job, o *regs.Operand, group, depth int) (tiles.Source, error) {
 	switch {
 	case o.Role != regs.Destination:
 		return d.openSource(j, o, group, depth)
@@ -92,9 +92,9 @@ type magnitudes struct {
 
 func (m *magnitudes) allFinite() bool { return m.infinite+m.nan == 0 }
 
-// scanFinite checks only whether row contains an element that is not finite, four elements at a
-// time. It reports whether all rows so far were finite.
-func (m *magnitudes) scanFinite(row []half) bool {
+// checkRowIsFinite records whether row contains an infinity or a NaN. It tests four elements at a
+// time and measures nothing else. It reports whether all rows so far were finite.
+func (m *magnitudes) checkRowIsFinite(row []half) bool {
 	const exponents, carry, top = 0x7c00_7c00_7c00_7c00, 0x0400_0400_0400_0400, 0x8000_8000_8000_8000
 	var all uint64
 	for ; len(row) >= 4; row = row[4:] {
@@ -110,9 +110,9 @@ func (m *magnitudes) scanFinite(row []half) bool {
 	return m.allFinite()
 }
 
-// measure counts the elements of row. It always returns true, so that it can be passed to
-// visitRows.
-func (m *magnitudes) measure(row []half) bool {
+// measureRow adds the elements of row to the counts in m. It always returns true, so that
+// visitOperandRows continues.
+func (m *magnitudes) measureRow(row []half) bool {
 	for _, h := range row {
 		m.elements++
 		switch v := math.Abs(float64(h.Float32())); {

@@ -20,13 +20,13 @@ func TestMagnitudes(t *testing.T) {
 			var m magnitudes
 			few := make([]half, 5)
 			few[lane] = h
-			if got := m.scanFinite(few); got != want {
+			if got := m.checkRowIsFinite(few); got != want {
 				t.Fatalf("%#04x in lane %d: finite %v, want %v", uint16(h), lane, got, want)
 			}
 		}
 	}
 	var m magnitudes
-	m.measure(row)
+	m.measureRow(row)
 	if m.elements != 1<<16 || m.infinite != 2 || m.nan != 2046 || m.largest != 65504 {
 		t.Errorf("all fp16 values: %+v, want 65536 elements, 2 infinities, 2046 NaNs, 65504 the largest", m)
 	}

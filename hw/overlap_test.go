@@ -27,7 +27,7 @@ func TestRowsThatOverlap(t *testing.T) {
 		o.Shape = regs.Shape{Groups: 1, Channels: 4, Height: 1, Width: 64}
 		o.Tile.Channel = 128
 		tc.change(&o)
-		l := overlapLimit(&o)
+		l := findOverlapLimit(&o)
 		if (l == nil) != tc.known || l != nil && !strings.Contains(l.What, "source 2 is kept in the L2 with rows of 128 bytes that start only 64 bytes apart") {
 			t.Errorf("%s: %v", tc.what, l)
 		}

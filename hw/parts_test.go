@@ -12,12 +12,12 @@ import (
 // budget may be used to the last.
 func TestStepsOfTheBudget(t *testing.T) {
 	conv := newConv(shape{60, 2, 2}, shape{4, 2, 2})
-	if got := valueSteps(&conv.Groups); got != 60*4*2*2*16/16 && got != 60*2*2*elementSteps {
+	if got := countValueSteps(&conv.Groups); got != 60*4*2*2*16/16 && got != 60*2*2*elementSteps {
 		t.Errorf("%d steps", got)
 	}
 	window := newEngineTask(regs.MultiplyAccumulate, shape{60, 8, 8}, shape{40, 8, 8})
 	window.Groups.Common.ConvCfg = window.Groups.Common.ConvCfg.WithKw(3).WithKh(3)
-	if got := valueSteps(&window.Groups); got != 40*64*60*9 {
+	if got := countValueSteps(&window.Groups); got != 40*64*60*9 {
 		t.Errorf("%d steps of a convolution, want %d", got, 40*64*60*9)
 	}
 	s := shape{4, 2, 2}
@@ -94,7 +94,7 @@ func TestLargestReduction(t *testing.T) {
 		g := &task.Groups
 		g.Common.InDepth, g.Common.OutDepth = regs.InDepth(tc.d), regs.OutDepth(tc.d)
 		var p planarTask
-		limit, f := p.prepare(g, g.Operands())
+		limit, f := p.readOperation(g, g.Operands())
 		if limit != nil || (f != nil) != tc.fault {
 			t.Errorf("%+v: %v, %v", tc, limit, f)
 		}
@@ -159,7 +159,7 @@ func TestCaveatOfReductions(t *testing.T) {
 	g := &task.Groups
 	g.Common.GroupConvCfg = g.Common.GroupConvCfg.WithUnicastCin(4)
 	g.L2.Cfg = g.L2.Cfg.WithPaddingMode(1)
-	if l := findLimit(g, g.Operands()); l != nil && strings.Contains(l.What, "padding mode") {
+	if l := findFirstLimit(g, g.Operands()); l != nil && strings.Contains(l.What, "padding mode") {
 		t.Errorf("padding of a maximum: %v", l.What)
 	}
 }

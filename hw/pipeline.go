@@ -51,19 +51,19 @@ func (s span) overlaps(t span) bool { return s.from < t.to && t.from < s.to }
 // A footprint holds the ranges that a descriptor reads and writes in one memory.
 type footprint struct{ source1, source2, kernel, result span }
 
-// reads reports whether f reads any address in w.
-func (f *footprint) reads(w span) bool {
+// readsFrom reports whether f reads any address in w.
+func (f *footprint) readsFrom(w span) bool {
 	return f.source1.overlaps(w) || f.source2.overlaps(w) || f.kernel.overlaps(w)
 }
 
-// conflicts reports whether f must not overlap in time with the earlier footprint before, because
-// one writes addresses that the other reads or writes.
-func (f *footprint) conflicts(before *footprint) bool {
-	return f.reads(before.result) || before.reads(f.result) || f.result.overlaps(before.result)
+// conflictsWith reports whether f and the earlier footprint before must not overlap in time,
+// because one of them writes addresses that the other reads or writes.
+func (f *footprint) conflictsWith(before *footprint) bool {
+	return f.readsFrom(before.result) || before.readsFrom(f.result) || f.result.overlaps(before.result)
 }
 
-// footprints returns the address ranges of a task's operands, in device memory and in L2.
-func footprints(t *regs.Task, o *regs.Operands) (dram, l2 footprint) {
+// operandFootprints returns the address ranges of a task's operands, in device memory and in L2.
+func operandFootprints(t *regs.Task, o *regs.Operands) (dram, l2 footprint) {
 	surface := func(o *regs.Operand, addr uint64) span {
 		if !o.DRAM || o.Bytes == 0 {
 			return span{}
@@ -93,30 +93,31 @@ type placement struct {
 	trail clock.Cycles // cycles of its last results after them
 }
 
-// place appends a descriptor to the chain. On entry, a holds the cycles in the array. On return, a
-// holds all cycles by which the descriptor lengthens the chain, except those for its last results.
-func (l *pipeline) place(p *params, a *Accounting, d *demand) placement {
+// placeDescriptor appends a descriptor to the chain and returns its placement. The caller sets a to
+// the cycles that the descriptor spends in the array. placeDescriptor adds all other cycles by
+// which the descriptor lengthens the chain to a, except those for its last results.
+func (l *pipeline) placeDescriptor(p *params, a *Accounting, d *demand) placement {
 	if !l.running {
-		l.add(p, a, d)
+		l.appendDescriptor(p, a, d)
 		return placement{trail: l.drain}
 	}
 	var first pipeline
 	alone, drain := *a, l.drain
-	first.accountFor(p, &alone, d)
-	l.add(p, a, d)
+	first.addOverheadAndStalls(p, &alone, d)
+	l.appendDescriptor(p, a, d)
 	needs, adds := alone.Total(), a.Total()
 	return placement{saved: needs + drain - adds, lead: needs - min(needs, adds), trail: l.drain}
 }
 
-// add appends a descriptor to the chain as place does, but does not compute the placement.
-func (l *pipeline) add(p *params, a *Accounting, d *demand) {
-	after := l.accountFor(p, a, d)
-	l.record(d, &after)
+// appendDescriptor is like placeDescriptor, but does not compute the placement.
+func (l *pipeline) appendDescriptor(p *params, a *Accounting, d *demand) {
+	after := l.addOverheadAndStalls(p, a, d)
+	l.storeStateAfter(d, &after)
 }
 
-// accountFor adds to a the overhead and the stalls of a descriptor, which depend on the descriptors
-// before it. It returns the state for the next descriptor, but does not store it in l.
-func (l *pipeline) accountFor(p *params, a *Accounting, d *demand) aftermath {
+// addOverheadAndStalls adds to a the overhead and the stalls of a descriptor, which depend on the
+// descriptors before it. It returns the state for the next descriptor, but does not store it in l.
+func (l *pipeline) addOverheadAndStalls(p *params, a *Accounting, d *demand) aftermath {
 	a.Overhead = p.overhead
 	if l.ring > 0 && d.reads {
 		return l.joinRing(a, d)
@@ -162,7 +163,7 @@ func (p *params) initialWeightBytes(lane uint64) uint64 {
 // far as kernel memory has room, and the first part of the source if no earlier result is in its
 // place. planPrefetch adds the remaining waits to a.
 func (l *pipeline) planPrefetch(p *params, a *Accounting, d *demand) prefetch {
-	lands := d.dram.reads(l.dram.result) // the previous descriptor must write its result before this one reads it
+	lands := d.dram.readsFrom(l.dram.result) // the previous descriptor must write its result before this one reads it
 	mem := &d.mem
 	pre := prefetch{streamed: mem.Kernel, total: mem.Total, behind: l.drain, held: p.part}
 	kernel := clock.Cycles(0)
@@ -188,7 +189,7 @@ func (l *pipeline) planPrefetch(p *params, a *Accounting, d *demand) prefetch {
 			}
 		}
 	}
-	if l.running && source > 0 && !lands && !d.l2.reads(l.l2.result) && !d.l2.reads(l.l2.source1) && !d.l2.reads(l.l2.source2) {
+	if l.running && source > 0 && !lands && !d.l2.readsFrom(l.l2.result) && !d.l2.readsFrom(l.l2.source1) && !d.l2.readsFrom(l.l2.source2) {
 		asked = true
 		source -= min(l.slack-min(l.slack, pre.fill-kernel-source), source)
 	}
@@ -225,8 +226,8 @@ func (l *pipeline) runArray(a *Accounting, d *demand, pre *prefetch) aftermath {
 	wait(&a.OutputStall, rest)
 
 	// On the other engine it may have started together with the previous descriptor.
-	if l.running && l.planar != d.planar && !d.dram.conflicts(&l.dram) && !d.l2.conflicts(&l.l2) {
-		a.hideCycles(l.slack)
+	if l.running && l.planar != d.planar && !d.dram.conflictsWith(&l.dram) && !d.l2.conflictsWith(&l.l2) {
+		a.subtractCycles(l.slack)
 	}
 	after := aftermath{body: body, busy: rest, drain: drain}
 	if pre.resident {
@@ -235,8 +236,8 @@ func (l *pipeline) runArray(a *Accounting, d *demand, pre *prefetch) aftermath {
 	return after
 }
 
-// record stores the state that a descriptor leaves for the next one in l.
-func (l *pipeline) record(d *demand, after *aftermath) {
+// storeStateAfter stores in l the state that descriptor d leaves for the next descriptor.
+func (l *pipeline) storeStateAfter(d *demand, after *aftermath) {
 	l.running, l.planar, l.lane = true, d.planar, after.lane
 	l.slack, l.drain = after.body-min(after.body, after.busy), after.drain
 	l.dram, l.l2 = d.dram, d.l2
@@ -252,7 +253,7 @@ func (l *pipeline) record(d *demand, after *aftermath) {
 // time in which memory is idle.
 func (l *pipeline) joinRing(a *Accounting, d *demand) aftermath {
 	alone := a.Compute + a.L2ReadStall + a.L2WriteStall
-	a.hideCycles(l.ring)
+	a.subtractCycles(l.ring)
 	drain := d.mem.Destination / clock.Cycles(max(1, d.drains))
 	rest := l.drain + d.mem.Total - min(d.mem.Total, drain)
 	added := a.Compute + a.L2ReadStall + a.L2WriteStall
@@ -263,10 +264,10 @@ func (l *pipeline) joinRing(a *Accounting, d *demand) aftermath {
 	return aftermath{body: max(alone, l.ring), busy: rest, drain: drain}
 }
 
-// hideCycles subtracts n cycles from the causes in a, or fewer if a has fewer, starting with the
-// causes that occur first in a descriptor's run. It does not change Overhead, because descriptors
-// start one after the other.
-func (a *Accounting) hideCycles(n clock.Cycles) {
+// subtractCycles subtracts n cycles from the causes in a, starting with the causes that occur first
+// in the run of a descriptor. If the causes have fewer than n cycles, it subtracts all of them. It
+// never changes Overhead, because descriptors start one after the other.
+func (a *Accounting) subtractCycles(n clock.Cycles) {
 	for _, c := range [...]*clock.Cycles{
 		&a.KernelStall, &a.InputStall, &a.L2ReadStall, &a.Compute, &a.L2WriteStall, &a.OutputStall,
 	} {

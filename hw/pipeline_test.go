@@ -16,7 +16,7 @@ func order(p *params, list ...placed) (total clock.Cycles, all []Accounting, sav
 	var l pipeline
 	for i := range list {
 		a := Accounting{Compute: list[i].compute}
-		saved += l.place(p, &a, &list[i].demand).saved
+		saved += l.placeDescriptor(p, &a, &list[i].demand).saved
 		all = append(all, a)
 		total += a.Total()
 	}
@@ -239,7 +239,7 @@ func TestBody(t *testing.T) {
 		var l pipeline
 		a := Accounting{Compute: 1000}
 		after := l.runArray(&a, &d, &tt.pre)
-		l.record(&d, &after)
+		l.storeStateAfter(&d, &after)
 		if diff := cmp.Diff(tt.want, a); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", tt.name, diff)
 		}
@@ -256,7 +256,7 @@ func TestLongLaneComesInParts(t *testing.T) {
 	kernel := func(lane uint64) (first, all clock.Cycles, after uint64) {
 		var l pipeline
 		a := Accounting{Compute: 1000}
-		l.add(p, &a, &demand{lane: lane, reread: true, fills: 1, drains: 1, mem: dma.Cycles{Kernel: clock.Cycles(lane), Total: clock.Cycles(lane)}})
+		l.appendDescriptor(p, &a, &demand{lane: lane, reread: true, fills: 1, drains: 1, mem: dma.Cycles{Kernel: clock.Cycles(lane), Total: clock.Cycles(lane)}})
 		return a.KernelStall, a.Total(), l.lane
 	}
 	for _, tc := range []struct {

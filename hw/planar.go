@@ -19,9 +19,10 @@ type planarTask struct {
 	cfg  planar.Config
 }
 
-// prepare reads the operation of a planar task from its registers. It returns a limit if the model
-// does not know the operation, or a fault if the task needs too much memory.
-func (p *planarTask) prepare(g *regs.Groups, o *regs.Operands) (*evidence.Limit, *Fault) {
+// readOperation reads the operation of a planar task from its registers. If the model does not know
+// the operation, it returns the reason as a limit. If the task needs too much memory, it returns a
+// fault.
+func (p *planarTask) readOperation(g *regs.Groups, o *regs.Operands) (*evidence.Limit, *Fault) {
 	p.form = g.Common.Cfg.PlanarForm()
 	var err error
 	p.cfg, err = planar.FromWords(planar.Form(p.form), planar.Words{
@@ -29,26 +30,27 @@ func (p *planarTask) prepare(g *regs.Groups, o *regs.Operands) (*evidence.Limit,
 		PreScale: uint32(g.PE.PreScale), FinalScale: uint32(g.PE.FinalScale),
 	}, g.L2.Cfg.InputReLU2())
 	if err != nil {
-		return unspecifiedLimit("%v", err), nil
+		return newUnspecifiedLimit("%v", err), nil
 	}
 	in, out := g.InShape(), g.OutShape()
 	switch {
 	case in.Channels != out.Channels:
-		return unspecifiedLimit("planar task has %d input channels and %d output channels; want equal numbers", in.Channels, out.Channels), nil
+		return newUnspecifiedLimit("planar task has %d input channels and %d output channels; want equal numbers", in.Channels, out.Channels), nil
 	case p.form.Reduces():
 		if n := in.Height * in.Width * in.Planes(); n > maxPlane {
 			return nil, &Fault{Unit: "planar", What: fmt.Sprintf("reduction holds %d elements of a channel at once; want at most %d", n, maxPlane)}
 		}
 	case in.Height != out.Height || in.Width != out.Width:
-		return unspecifiedLimit("planar task has a source of %dx%d and a result of %dx%d; want equal sizes", in.Height, in.Width, out.Height, out.Width), nil
+		return newUnspecifiedLimit("planar task has a source of %dx%d and a result of %dx%d; want equal sizes", in.Height, in.Width, out.Height, out.Width), nil
 	case in.Planes() != out.Planes():
-		return unspecifiedLimit("planar task has input depth %d and output depth %d; want equal depths", in.Planes(), out.Planes()), nil
+		return newUnspecifiedLimit("planar task has input depth %d and output depth %d; want equal depths", in.Planes(), out.Planes()), nil
 	}
 	return nil, nil
 }
 
-// run computes rows first to last-1 of one part of the task. A reduction computes all rows.
-func (p *planarTask) run(d *Device, j *job, at part, first, last int) *Fault {
+// computeRows computes rows first to last-1 of one part of the task. A reduction always computes
+// all rows.
+func (p *planarTask) computeRows(d *Device, j *job, at part, first, last int) *Fault {
 	e := element{cfg: &p.cfg, dst: at.dst, shape: j.task.Groups.InShape(), first: first, last: last}
 	e.a = operand{src: at.src, shape: j.ops.Source1.Shape}
 	if j.task.Groups.L2.Cfg.InputReLU() {
@@ -64,13 +66,13 @@ func (p *planarTask) run(d *Device, j *job, at part, first, last int) *Fault {
 	var err error
 	switch p.form {
 	case regs.FormConstant:
-		e.eachRow(e.applyOneSource)
+		e.forEachRow(e.applyOneSource)
 	case regs.FormTwoSources:
-		e.eachRow(e.applyTwoSources)
+		e.forEachRow(e.applyTwoSources)
 	case regs.FormBiasScale:
-		err = e.applyBiasScale()
+		err = e.applyBiasAndScale()
 	default:
-		err = e.reduce(d, j, at.group)
+		err = e.reduceGroup(d, j, at.group)
 	}
 	if err != nil {
 		return &Fault{Unit: "planar", What: err.Error()}
@@ -97,15 +99,16 @@ type operand struct {
 	shape regs.Shape
 }
 
-// readRow copies row y of channel c to dst. If the operand has width 1, it copies a single element.
+// readRow copies row y of channel c to dst. If the operand has width 1, it copies the single
+// element only.
 func (o *operand) readRow(dst []half, c, y int) {
 	n := min(o.shape.Width, len(dst))
 	o.src.Row(dst[:n], min(c, o.shape.Channels-1), min(y, o.shape.Height-1))
 }
 
-// readRepeated copies row y of channel c to dst. If the operand has width 1, it fills dst with the
-// single element.
-func (o *operand) readRepeated(dst []half, c, y int) {
+// readRowRepeated copies row y of channel c to dst. If the operand has width 1, it repeats the
+// single element over all of dst.
+func (o *operand) readRowRepeated(dst []half, c, y int) {
 	o.readRow(dst, c, y)
 	if o.shape.Width == 1 {
 		for i := range dst {
@@ -124,21 +127,25 @@ type element struct {
 	first, last int // rows to compute: first to last-1
 }
 
-// eachRow calls f for every row and writes the result to the sink. The slice a holds a row of
-// source 1, which f must replace by the result; f may use b as a buffer for a row of source 2.
-func (e *element) eachRow(f func(a, b []half, c, y int)) {
+// forEachRow calls f for every row and writes the row that f computes to the sink. When f is
+// called, a holds a row of source 1; f must overwrite a with the result. f may use b as a buffer
+// for a row of source 2.
+func (e *element) forEachRow(f func(a, b []half, c, y int)) {
 	a, b := make([]half, e.shape.Width), make([]half, e.shape.Width)
 	for c := range e.shape.Channels {
 		for y := e.first; y < e.last; y++ {
-			e.a.readRepeated(a, c, y)
+			e.a.readRowRepeated(a, c, y)
 			f(a, b, c, y)
 			e.dst.SetRow(a, c, y, 0)
 		}
 	}
 }
 
+// applyOneSource replaces the row a of source 1 by the results of a task with one source.
 func (e *element) applyOneSource(a, _ []half, _, _ int) { e.cfg.ApplyOne(a, a) }
 
+// applyTwoSources replaces the row a of source 1 by the results of the operation on it and on row y
+// of channel c of source 2, which it reads into b.
 func (e *element) applyTwoSources(a, b []half, c, y int) {
 	if e.b.shape.Width == 1 {
 		e.b.readRow(b[:1], c, y)
@@ -149,11 +156,11 @@ func (e *element) applyTwoSources(a, b []half, c, y int) {
 	e.cfg.Apply(a, a, b)
 }
 
-// applyBiasScale combines source 1 with row 0 of source 2 and multiplies the result by row 1. Both
-// rows hold one value per channel.
-func (e *element) applyBiasScale() (err error) {
+// applyBiasAndScale combines source 1 with row 0 of source 2 and multiplies the result by row 1.
+// Both rows hold one value per channel.
+func (e *element) applyBiasAndScale() (err error) {
 	one := planar.Shape{C: 1, H: 1, W: 1}
-	e.eachRow(func(a, b []half, c, _ int) {
+	e.forEachRow(func(a, b []half, c, _ int) {
 		var addend, factor [1]half
 		e.b.readRow(addend[:], c, 0)
 		e.b.readRow(factor[:], c, 1)
@@ -165,8 +172,8 @@ func (e *element) applyBiasScale() (err error) {
 	return err
 }
 
-// reduce combines the depth, height and width of each channel into one value.
-func (e *element) reduce(d *Device, j *job, group int) error {
+// reduceGroup combines the depth, height and width of each channel into one value.
+func (e *element) reduceGroup(d *Device, j *job, group int) error {
 	first, err := newPlanes(d, j, &j.ops.Source1, group)
 	if err != nil {
 		return err
@@ -189,8 +196,9 @@ func (e *element) reduce(d *Device, j *job, group int) error {
 // loops for sixteen.
 const reduceChannels = 16
 
-// writeReducedChannels calls f for groups of up to n channels, each starting at channel c, and
-// writes the len(out) results of each call.
+// writeReducedChannels splits the channels of the result into groups of up to n and calls f for
+// each group. The argument c of f is the first channel of the group, and out receives one value for
+// each channel. writeReducedChannels writes these values to the sink.
 func (e *element) writeReducedChannels(n int, f func(out []half, c int) error) error {
 	room := make([]half, n)
 	for c := 0; c < e.shape.Channels; c += n {
@@ -242,7 +250,7 @@ func (p *planes) readChannels(c, n int) planar.Source {
 	for i := range n {
 		for _, o := range p.depths {
 			for y := range p.shape.Height {
-				o.readRepeated(at[:p.shape.Width], c+i, y)
+				o.readRowRepeated(at[:p.shape.Width], c+i, y)
 				at = at[p.shape.Width:]
 			}
 		}

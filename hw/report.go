@@ -96,15 +96,15 @@ func (d *DescriptorReport) Watts() float64 {
 
 // Note returns the reasons why requested values were not computed, separated by "; ". It returns ""
 // if they were computed.
-func (d *DescriptorReport) Note() string { return d.joinLimits(true) }
+func (d *DescriptorReport) Note() string { return d.joinLimitTexts(true) }
 
 // Caveat returns the unconfirmed assumptions that the computed values depend on, separated by "; ".
 // It returns "" if there are none.
-func (d *DescriptorReport) Caveat() string { return d.joinLimits(false) }
+func (d *DescriptorReport) Caveat() string { return d.joinLimitTexts(false) }
 
-// joinLimits returns the texts of some limits of d, separated by "; ": the limits that prevent
-// values if blocking is true, and the others otherwise.
-func (d *DescriptorReport) joinLimits(blocking bool) (s string) {
+// joinLimitTexts joins the texts of limits of d with "; ". If blocking is true, it uses the limits
+// that prevent values from being computed, and otherwise all others.
+func (d *DescriptorReport) joinLimitTexts(blocking bool) (s string) {
 	for i := range d.Limits {
 		if l := &d.Limits[i]; l.Blocks() == blocking {
 			if s != "" {
@@ -188,8 +188,8 @@ func (r *Report) Repeat(count, length int) {
 	}
 }
 
-// runCount returns how many times the listed descriptor with index i ran, repetitions included.
-func (r *Report) runCount(i int) int {
+// countRuns returns how often the descriptor with index i in the list ran, including repetitions.
+func (r *Report) countRuns(i int) int {
 	if i >= len(r.Descriptors)-r.Per {
 		return 1 + r.Again
 	}
@@ -208,7 +208,7 @@ type sums struct {
 	dma    dma.Traffic
 }
 
-func (r *Report) sums() sums { return sums{r.Cycles, r.Time, r.Energy, r.MACs, r.DMA} }
+func (r *Report) currentSums() sums { return sums{r.Cycles, r.Time, r.Energy, r.MACs, r.DMA} }
 
 func (r *Report) restoreSums(s sums) {
 	r.Cycles, r.Time, r.Energy, r.MACs, r.DMA = s.cycles, s.time, s.energy, s.macs, s.dma
@@ -221,7 +221,7 @@ func (r *Report) Accounting() (a Accounting) {
 	}
 	for i := range r.Descriptors {
 		for c, n := range r.Descriptors[i].Cycles.All() {
-			*a.Of(c) += clock.Cycles(r.runCount(i)) * n
+			*a.Of(c) += clock.Cycles(r.countRuns(i)) * n
 		}
 	}
 	return a
@@ -235,7 +235,7 @@ func (r *Report) PlanarCompute() (n clock.Cycles) {
 	}
 	for i := range r.Descriptors {
 		if d := &r.Descriptors[i]; d.Planar {
-			n += clock.Cycles(r.runCount(i)) * d.Cycles.Compute
+			n += clock.Cycles(r.countRuns(i)) * d.Cycles.Compute
 		}
 	}
 	return n
@@ -247,7 +247,7 @@ func (r *Report) Parts() (e EnergyParts) {
 		return r.Rest.Parts
 	}
 	for i := range r.Descriptors {
-		x, n := &r.Descriptors[i].Parts, float64(r.runCount(i))
+		x, n := &r.Descriptors[i].Parts, float64(r.countRuns(i))
 		e.MAC += clock.Nanojoules(n * float64(x.MAC))
 		e.Table += clock.Nanojoules(n * float64(x.Table))
 		e.L2 += clock.Nanojoules(n * float64(x.L2))
@@ -264,7 +264,7 @@ func (r *Report) Saved() (n clock.Cycles) {
 		return r.Rest.Saved
 	}
 	for i := range r.Descriptors {
-		n += clock.Cycles(r.runCount(i)) * r.Descriptors[i].Saved
+		n += clock.Cycles(r.countRuns(i)) * r.Descriptors[i].Saved
 	}
 	return n
 }

@@ -45,9 +45,9 @@ type Group struct {
 // operation alone.
 const maxGroups = 1 << 10
 
-// trimList moves descriptors after the first list ones from the report's list to its Rest. It keeps
-// the last open ones listed.
-func (r *Report) trimList(list, open int, g groups) {
+// moveToRest keeps the first list descriptors in the report's list and moves the others to its
+// Rest. It does not move the last open descriptors, whose figures are not final.
+func (r *Report) moveToRest(list, open int, g groups) {
 	end := len(r.Descriptors) - open
 	if end <= list {
 		return
@@ -57,14 +57,14 @@ func (r *Report) trimList(list, open int, g groups) {
 		r.Rest = Rest{Cycles: head.Accounting(), Planar: head.PlanarCompute(), Saved: head.Saved(), Parts: head.Parts(), Interval: head.Bounds()}
 	}
 	for i := list; i < end; i++ {
-		r.Rest.add(&r.Descriptors[i])
-		g.add(&r.Rest, &r.Descriptors[i])
+		r.Rest.addDescriptor(&r.Descriptors[i])
+		g.addDescriptor(&r.Rest, &r.Descriptors[i])
 	}
 	r.Descriptors = slices.Delete(r.Descriptors, list, end)
 }
 
-// add adds the figures of d to x.
-func (x *Rest) add(d *DescriptorReport) {
+// addDescriptor adds the figures of d to x.
+func (x *Rest) addDescriptor(d *DescriptorReport) {
 	x.Count++
 	x.Time += d.Time
 	x.Energy += d.Energy
@@ -78,7 +78,7 @@ func (x *Rest) add(d *DescriptorReport) {
 	}
 	x.Saved += d.Saved
 	x.Parts.Add(&d.Parts)
-	x.Interval.add(d.Bounds(), 1)
+	x.Interval.addDescriptor(d.Bounds(), 1)
 }
 
 // groups maps an operation and shape to the index of its Group in Rest.Groups.
@@ -89,9 +89,9 @@ type groupKey struct {
 	shape Shape
 }
 
-// add adds the figures of d to the group in x with the operation and shape of d. It creates the
-// group if necessary.
-func (g groups) add(x *Rest, d *DescriptorReport) {
+// addDescriptor adds the figures of d to the group in x that has the operation and shape of d. It
+// creates the group if x has none.
+func (g groups) addDescriptor(x *Rest, d *DescriptorReport) {
 	key := groupKey{d.Op, d.Shape}
 	at, ok := g[key]
 	if !ok && len(x.Groups) >= maxGroups {
@@ -103,10 +103,10 @@ func (g groups) add(x *Rest, d *DescriptorReport) {
 		g[key] = at
 		x.Groups = append(x.Groups, Group{Op: key.op, Shape: key.shape})
 	}
-	x.Groups[at].add(d)
+	x.Groups[at].addDescriptor(d)
 }
 
-func (g *Group) add(d *DescriptorReport) {
+func (g *Group) addDescriptor(d *DescriptorReport) {
 	g.Count++
 	g.Cycles.Add(&d.Cycles)
 	g.Time += d.Time

@@ -14,9 +14,9 @@ func TestRestGroups(t *testing.T) {
 	for i := range listed + 3*more {
 		shape := Shape{Cin: 1 + i%more}
 		r.Descriptors = append(r.Descriptors, DescriptorReport{Op: Conv, Shape: shape, MACs: 1, Time: 2, Cycles: Accounting{Compute: 3}})
-		r.trimList(listed, 1, g)
+		r.moveToRest(listed, 1, g)
 	}
-	r.trimList(listed, 0, g)
+	r.moveToRest(listed, 0, g)
 	x := &r.Rest
 	if len(r.Descriptors) != listed || x.Count != 3*more || len(x.Groups) != maxGroups+1 {
 		t.Fatalf("%d listed, %d of %d groups", len(r.Descriptors), x.Count, len(x.Groups))
@@ -56,11 +56,11 @@ func TestRestCounts(t *testing.T) {
 	if r.Count() != 10 || r.Saved() != 45 {
 		t.Fatalf("%d descriptors saved %d cycles, want 10 and 45", r.Count(), r.Saved())
 	}
-	r.trimList(4, 1, g)
+	r.moveToRest(4, 1, g)
 	if len(r.Descriptors) != 5 || r.Rest.Count != 5 || r.Count() != 10 {
 		t.Errorf("%d listed, %d not, %d in all", len(r.Descriptors), r.Rest.Count, r.Count())
 	}
-	r.trimList(4, 0, g)
+	r.moveToRest(4, 0, g)
 	if r.Count() != 10 || r.Saved() != 45 {
 		t.Errorf("%d descriptors saved %d cycles, want 10 and 45", r.Count(), r.Saved())
 	}

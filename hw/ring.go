@@ -16,16 +16,16 @@ type ring struct {
 	data                  []half
 }
 
-func (r *ring) row(c, y int) []half {
+func (r *ring) rowAt(c, y int) []half {
 	at := (c*r.rows + y%r.rows) * r.width
 	return r.data[at : at+r.width]
 }
 
 // Row reads row y of channel c into dst. The row must be among the last r.rows rows written.
-func (r *ring) Row(dst []half, c, y int) { copy(dst, r.row(c, y)) }
+func (r *ring) Row(dst []half, c, y int) { copy(dst, r.rowAt(c, y)) }
 
 // SetRow writes src to row y of channel c, starting at column x. It overwrites the oldest row.
-func (r *ring) SetRow(src []half, c, y, x int) { copy(r.row(c, y)[x:], src) }
+func (r *ring) SetRow(src []half, c, y, x int) { copy(r.rowAt(c, y)[x:], src) }
 
 // A heldTask is a task that has a ring as its result and waits for the task that
 // reads it.
@@ -35,14 +35,15 @@ type heldTask struct {
 	report int // index in Report.Descriptors
 }
 
-// postpone delays task t, whose result is a ring buffer, until the task that reads the ring runs.
-func (d *Device) postpone(t *regs.Task) (*evidence.Limit, *Fault) {
+// postponeTask delays task t, whose result is a ring buffer, until the task that reads the ring
+// runs. It returns a limit or a fault if t cannot be computed.
+func (d *Device) postponeTask(t *regs.Task) (*evidence.Limit, *Fault) {
 	d.held = &heldTask{task: *t, ops: *d.ops, report: len(d.report.Descriptors) - 1}
 	return nil, nil
 }
 
-// dropPostponed drops a postponed task if no other task reads its ring buffer, and adds a limit to
-// its report.
+// dropPostponed drops the postponed task if no other task reads its ring buffer. It adds a limit to
+// the report of the dropped task.
 func (d *Device) dropPostponed() {
 	if h := d.held; h != nil {
 		d.report.Descriptors[h.report].addLimit(&evidence.Limit{
@@ -53,9 +54,9 @@ func (d *Device) dropPostponed() {
 	}
 }
 
-// runPair computes the postponed task and second, the task that reads its ring buffer, in turns of
-// a few rows.
-func (d *Device) runPair(second *job) (*evidence.Limit, *Fault) {
+// runRingPair computes the postponed task together with second, the task that reads its ring
+// buffer. The two take turns, a few rows at a time.
+func (d *Device) runRingPair(second *job) (*evidence.Limit, *Fault) {
 	h := d.held
 	if h == nil {
 		return &evidence.Limit{Kind: evidence.NotModelled, What: "previous descriptor does not fill the ring that this one reads"}, nil
@@ -72,7 +73,7 @@ func (d *Device) runPair(second *job) (*evidence.Limit, *Fault) {
 		return fail(limit), nil
 	}
 	// The ring's own rows have no place in the L2, but the other buffers of the second task do.
-	if err := d.l2.Reserve(l2End(second.ops)); err != nil {
+	if err := d.l2.Reserve(endOfL2Operands(second.ops)); err != nil {
 		return nil, &Fault{Unit: "l2", What: err.Error()}
 	}
 	s, in := first.ops.Result.Shape, second.ops.Source1.Shape

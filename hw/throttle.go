@@ -13,19 +13,19 @@ type powerDraw struct {
 	trailing clock.Nanojoules // part of its energy: its last results, while the next descriptor runs
 }
 
-// spareEnergy returns the energy that a descriptor may use in addition to the power budget during
-// its own time. It is the energy that the previous descriptor leaves unused during lead, minus the
-// energy of its last results.
+// spareEnergy returns the energy that a descriptor may use beyond the power budget of its own time.
+// It is the energy that the previous descriptor did not use during the time lead, minus the energy
+// of its last results.
 func (l *powerDraw) spareEnergy(budget float64, lead clock.Nanoseconds) clock.Nanojoules {
 	return clock.Nanojoules(max(0, budget-l.watts)*float64(lead)) - l.trailing
 }
 
-// throttle adds cycles to a descriptor until its chain stays within the power budget. spare is the
-// energy that is available in addition to that of the descriptor's own time. The energy of events
-// does not depend on the duration and the active energy grows with it, so a descriptor with event
-// energy E and active power A takes at least E / (budget - A). How the silicon throttles is not
-// known: the documents give thresholds without units.
-func (p *params) throttle(d *DescriptorReport, open tiles.Enables, spare clock.Nanojoules) {
+// throttleToBudget adds cycles to a descriptor until its chain stays within the power budget. spare
+// is the energy that is available in addition to that of the descriptor's own time. The energy of
+// events does not depend on the duration and the active energy grows with it, so a descriptor with
+// event energy E and active power A takes at least E / (budget - A). How the silicon throttles is
+// not known: the documents give thresholds without units.
+func (p *params) throttleToBudget(d *DescriptorReport, open tiles.Enables, spare clock.Nanojoules) {
 	if d.Time <= 0 || float64(d.Energy-spare) <= p.budget*float64(d.Time) {
 		return
 	}
@@ -40,6 +40,6 @@ func (p *params) throttle(d *DescriptorReport, open tiles.Enables, spare clock.N
 		d.Cycles.Throttle = total - have
 	}
 	d.Time = p.clock.Time(d.Cycles.Total())
-	d.Parts = p.energy(d, open)
+	d.Parts = p.computeEnergy(d, open)
 	d.Energy = d.Parts.Total()
 }

@@ -23,26 +23,26 @@ type ExeCycles struct {
 // overlaps with the array.
 func (p *params) computeFigures(d *DescriptorReport, t *regs.Task, o *regs.Operands, open tiles.Enables, l *pipeline) {
 	if p.fewer == nil {
-		p.computeFiguresOnAll(d, t, o, open, l)
+		p.computeFiguresForAllEngines(d, t, o, open, l)
 		return
 	}
 	var few DescriptorReport
 	fewer := *l
 	p.fewer.computeFigures(&few, t, o, open, &fewer)
-	p.computeFiguresOnAll(d, t, o, open, l)
+	p.computeFiguresForAllEngines(d, t, o, open, l)
 	if few.Cycles.Total()+fewer.drain < d.Cycles.Total()+l.drain {
 		*d, *l = few, fewer
-		p.conclude(d, open, l)
+		p.finishFigures(d, open, l)
 	}
 }
 
-// computeFiguresOnAll computes the same figures as computeFigures, with all engines that share a
-// weight stream.
-func (p *params) computeFiguresOnAll(d *DescriptorReport, t *regs.Task, o *regs.Operands, open tiles.Enables, l *pipeline) {
+// computeFiguresForAllEngines is like computeFigures, but always runs the task on all engines that
+// share a weight stream.
+func (p *params) computeFiguresForAllEngines(d *DescriptorReport, t *regs.Task, o *regs.Operands, open tiles.Enables, l *pipeline) {
 	g := &t.Groups
 	*d = DescriptorReport{} // cleared in place: a literal with fields would be copied
 	d.Index, d.Offset, d.Planar = t.Index, t.Offset, g.Planar()
-	d.Op, d.Shape = Classify(&t.Header, g), wholeShape(g, o)
+	d.Op, d.Shape = Classify(&t.Header, g), shapeOfAllGroups(g, o)
 	d.Depthwise = d.Op == Conv && g.Common.GroupConvCfg.UnicastEn()
 	d.DMA = dma.TrafficOf(o)
 	d.Exe = ExeCycles{uint16(t.Header.Timing.ExeCycles()), vendor.ExeCycles(g, o, t.Beside)}
@@ -52,10 +52,10 @@ func (p *params) computeFiguresOnAll(d *DescriptorReport, t *regs.Task, o *regs.
 		reads: o.Source1.L2 == regs.Circular, writes: o.Result.L2 == regs.Circular,
 	}
 	need.mem = p.dma.Cycles(d.DMA, need.lane)
-	need.dram, need.l2 = footprints(t, o)
+	need.dram, need.l2 = operandFootprints(t, o)
 	array := clock.Cycles(0)
 	if need.planar {
-		d.Units, d.L2 = p.planarUnits(g, o)
+		d.Units, d.L2 = p.planarUnitColumns(g, o)
 		array = d.Units.Planar
 		d.PlanarElements = uint64(o.In.Elements())
 		need.fills = clock.CeilDiv(o.In.Elements(), partElements)
@@ -64,7 +64,7 @@ func (p *params) computeFiguresOnAll(d *DescriptorReport, t *regs.Task, o *regs.
 		w := tiles.Plan(g, open, p.tiles)
 		w.NeedTaps(g, t.WindowTaps)
 		d.Engines, d.Tiles, d.MACs = w.Engines, w.Tiles, w.MACs
-		d.Units, d.L2 = p.engineUnits(g, o, &w)
+		d.Units, d.L2 = p.engineUnitColumns(g, o, &w)
 		array = w.Buffered(p.tiles)
 		d.Lookups, d.Skipped, d.ZeroTaps = w.Lookups, w.Skipped, w.ZeroTaps
 		d.Crew, d.HalfEngine = w.Crew, open.Half()
@@ -81,11 +81,11 @@ func (p *params) computeFiguresOnAll(d *DescriptorReport, t *regs.Task, o *regs.
 		}
 	}
 	d.Cycles = d.Units.splitByCause(array)
-	at := l.place(p, &d.Cycles, &need)
+	at := l.placeDescriptor(p, &d.Cycles, &need)
 	d.Saved = at.saved
 	d.Lead, d.Trail = p.clock.Time(at.lead), p.clock.Time(at.trail)
 	l.earlier = l.power
-	p.conclude(d, open, l)
+	p.finishFigures(d, open, l)
 }
 
 // partElements is the number of pixels of a plane, or of elements for the planar engine, that are
@@ -94,16 +94,16 @@ func (p *params) computeFiguresOnAll(d *DescriptorReport, t *regs.Task, o *regs.
 // more pixels per step need not wait for all of them (inferred).
 const partElements = 256
 
-// conclude computes the throttling, time, energy and counters of d from the cycles and events that
-// d already holds.
-func (p *params) conclude(d *DescriptorReport, open tiles.Enables, l *pipeline) {
+// finishFigures computes the throttling, time, energy and counters of d. The cycles and events of d
+// must be set already.
+func (p *params) finishFigures(d *DescriptorReport, open tiles.Enables, l *pipeline) {
 	d.Cycles.Throttle = 0
 	d.Time = p.clock.Time(d.Cycles.Total())
-	d.Parts = p.energy(d, open)
+	d.Parts = p.computeEnergy(d, open)
 	d.Energy = d.Parts.Total()
 	if p.budget > 0 {
 		trailing := clock.Nanojoules(d.Watts() * float64(d.Trail))
-		p.throttle(d, open, l.earlier.spareEnergy(p.budget, d.Lead)+trailing)
+		p.throttleToBudget(d, open, l.earlier.spareEnergy(p.budget, d.Lead)+trailing)
 		l.power = powerDraw{d.Watts(), trailing}
 	}
 	d.Counters = newCounters(d)
@@ -115,12 +115,13 @@ func (p *params) addLastStores(d *DescriptorReport, open tiles.Enables, l *pipel
 	if l.drain > 0 {
 		d.Cycles.OutputStall += l.drain
 		l.drain, d.Trail = 0, 0
-		p.conclude(d, open, l)
+		p.finishFigures(d, open, l)
 	}
 }
 
-// wholeShape returns the shape of a task, with the channels of all groups counted together.
-func wholeShape(g *regs.Groups, o *regs.Operands) Shape {
+// shapeOfAllGroups returns the shape of a task, in which the channels are those of all groups
+// together.
+func shapeOfAllGroups(g *regs.Groups, o *regs.Operands) Shape {
 	c, in, out := &g.Common, &o.In, &o.Out
 	return Shape{
 		Win: in.Width, Hin: in.Height, Cin: in.Channels * in.Groups,

@@ -23,9 +23,10 @@ type Units struct {
 	KernelBytes     uint64 // weights, unpadded
 }
 
-// engineUnits returns the columns of the cost report for a task on the MAC engines with the work w,
-// and the bytes that the task moves to and from L2.
-func (p *params) engineUnits(g *regs.Groups, o *regs.Operands, w *tiles.Work) (Units, l2.Traffic) {
+// engineUnitColumns returns the columns that the cost report of the vendor's compiler has for a
+// task with work w on the MAC engines. It also returns the bytes that the task moves to and from
+// L2.
+func (p *params) engineUnitColumns(g *regs.Groups, o *regs.Operands, w *tiles.Work) (Units, l2.Traffic) {
 	u := Units{
 		WorkUnits: w.WorkUnits, MACCyclesPerWU: w.MACCycles, PostCyclesPerWU: w.PostCycles,
 		NESingle: w.Single(), NEDouble: w.Double(),
@@ -79,9 +80,9 @@ func (p *params) writebackCycles(g *regs.Groups, out *regs.Shape, t l2.Patch, pa
 	return clock.Cycles(patches) * p.l2.WritebackCycles(out.Channels, t)
 }
 
-// planarUnits returns the columns of the cost report for a planar task, and the bytes that the task
-// moves to and from L2.
-func (p *params) planarUnits(g *regs.Groups, o *regs.Operands) (Units, l2.Traffic) {
+// planarUnitColumns returns the columns that the cost report of the vendor's compiler has for a
+// planar task. It also returns the bytes that the task moves to and from L2.
+func (p *params) planarUnitColumns(g *regs.Groups, o *regs.Operands) (Units, l2.Traffic) {
 	in, out := &o.In, &o.Out
 	patch := l2.Patch{Rows: max(1, in.Height), Width: max(1, in.Width), Stride: g.L2.Src1RowStride.Bytes()}
 	u := Units{Planar: p.planar.Cycles(uint64(in.Elements()))}
@@ -93,9 +94,10 @@ func (p *params) planarUnits(g *regs.Groups, o *regs.Operands) (Units, l2.Traffi
 	}
 }
 
-// splitByCause splits the duration of a descriptor by cause. The array or planar engine works for
-// the given number of cycles, which count as computing. L2 transfers happen at the same time;
-// cycles by which they take longer count as L2 stalls.
+// splitByCause divides the duration of a descriptor among its causes. The argument array is the
+// number of cycles in which the array or the planar engine works; they count as computing. L2
+// transfers overlap with them. If the transfers take longer, the additional cycles count as L2
+// stalls.
 func (u *Units) splitByCause(array clock.Cycles) Accounting {
 	a := Accounting{Compute: array}
 	at := a.Compute

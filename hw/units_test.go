@@ -12,7 +12,7 @@ import (
 // The L2 columns of tasks on the engines, by hand: each work unit reads the window of its
 // patch of each input channel once.
 func TestEngineUnitsByHand(t *testing.T) {
-	p := M1().params()
+	p := M1().newParams()
 	engine := func(op regs.MACOp, change func(*regs.Common)) *regs.Task {
 		task := newEngineTask(op, shape{8, 90, 90}, shape{32, 20, 20})
 		change(&task.Groups.Common)
@@ -52,7 +52,7 @@ func TestEngineUnitsByHand(t *testing.T) {
 		g := &tc.task.Groups
 		o := g.Operands()
 		w := tiles.Plan(g, p.tiles.Present(), p.tiles)
-		u, moved := p.engineUnits(g, o, &w)
+		u, moved := p.engineUnitColumns(g, o, &w)
 		reads := w.WorkUnits * 8
 		if tc.unicast {
 			reads = w.Patches * 8
@@ -83,26 +83,26 @@ func TestEngineUnitsByHand(t *testing.T) {
 // The planar engine takes every element of both sources, and each group's planes as one
 // patch.
 func TestPlanarUnitsByHand(t *testing.T) {
-	p := M1().params()
+	p := M1().newParams()
 	s := shape{8, 30, 40}
 	task := newPlanar(regs.FormTwoSources, regs.PlanarAdd, s, s)
 	secondFromMemory(task)
 	task.Groups.Common.GroupConvCfg = task.Groups.Common.GroupConvCfg.WithNumGroups(3)
-	u, moved := p.planarUnits(&task.Groups, task.Groups.Operands())
+	u, moved := p.planarUnitColumns(&task.Groups, task.Groups.Operands())
 	if moved.Read != 2*3*8*30*40*2 || moved.Written != 2*3*8*30*40 {
 		t.Errorf("%+v", moved)
 	}
 	if want := 6 * p.l2.WritebackCycles(8, l2.Patch{Rows: 30, Width: 40, Stride: 0x100}); u.L2Broadcast != want {
 		t.Errorf("%d cycles of broadcasts, want %d", u.L2Broadcast, want)
 	}
-	if got := wholeShape(&task.Groups, task.Groups.Operands()); got.Cin != 24 || got.Cout != 24 || got.Groups != 3 {
+	if got := shapeOfAllGroups(&task.Groups, task.Groups.Operands()); got.Cin != 24 || got.Cout != 24 || got.Groups != 3 {
 		t.Errorf("channels over all groups: %+v", got)
 	}
 }
 
 // Each event at its price, and engines that a task leaves alone a step less each.
 func TestEnergyByHand(t *testing.T) {
-	p := M1().params()
+	p := M1().newParams()
 	p.mac, p.table, p.l2Byte, p.dram, p.planarElement = 2, 3, 5, 7, 11 // picojoules
 	p.active, p.step = 10, 0.5
 	d := DescriptorReport{MACs: 5000, Skipped: 2000, Lookups: 1000, PlanarElements: 1000, Engines: 4, Time: 100}
@@ -110,7 +110,7 @@ func TestEnergyByHand(t *testing.T) {
 	d.DMA.Source1, d.DMA.Destination = 1000, 1000
 	all := p.tiles.Present()
 	want := EnergyParts{MAC: 6, Table: 3, L2: 20, DRAM: 14, Planar: 11, Active: 100 * (10 - 0.5*12)}
-	got := p.energy(&d, all)
+	got := p.computeEnergy(&d, all)
 	if got != want {
 		t.Errorf("%+v, want %+v", got, want)
 	}
@@ -139,7 +139,7 @@ func TestPowerBudget(t *testing.T) {
 		t.Errorf("%.3f W of %.3f: %v and %d cycles of throttling after %v", budget, mean, slow.Time, slow.Cycles.Throttle, free.Time)
 	}
 	// No slower than it must: the mean is the budget but for a cycle.
-	if float64(slow.Energy) < budget*float64(slow.Time-M1().params().clock.Time(1)) {
+	if float64(slow.Energy) < budget*float64(slow.Time-M1().newParams().clock.Time(1)) {
 		t.Errorf("%v over %v, slower than %.3f W", slow.Energy, slow.Time, budget)
 	}
 }
@@ -147,7 +147,7 @@ func TestPowerBudget(t *testing.T) {
 // A convolution of several patches takes its coefficients again for each, and waits for all
 // of them; a pass-through goes channel by channel, and starts on its first.
 func TestPartsOfATask(t *testing.T) {
-	p := M1().params()
+	p := M1().newParams()
 	conv := func(rows uint32) DescriptorReport {
 		s := shape{4, rows, 16}
 		task := newConv(s, s)
@@ -178,7 +178,7 @@ func TestPartsOfATask(t *testing.T) {
 
 // TestFinishDrains checks that a chain ends only after its pending writes to memory.
 func TestFinishDrains(t *testing.T) {
-	p := M1().params()
+	p := M1().newParams()
 	d := DescriptorReport{Cycles: Accounting{Compute: 100, OutputStall: 1}}
 	l := pipeline{drain: 30}
 	p.addLastStores(&d, p.tiles.Present(), &l)
@@ -203,7 +203,7 @@ func TestRepeatCountsTheLastOnes(t *testing.T) {
 	r.Repeat(4, 2)
 	const want = 1 + 1<<8 + 5<<16 + 5<<24
 	if got := r.Accounting(); got.Compute != want || r.Cycles != want || r.Time != 2*want || r.Energy != 3*want || r.MACs != 4*want || r.Count() != 12 {
-		t.Errorf("%#x cycles by cause, want %#x; %+v; %d ran", got.Compute, want, r.sums(), r.Count())
+		t.Errorf("%#x cycles by cause, want %#x; %+v; %d ran", got.Compute, want, r.currentSums(), r.Count())
 	}
 	if got, want := r.Parts(), (EnergyParts{MAC: want, Table: 2 * want, L2: 3 * want, DRAM: 4 * want, Planar: 5 * want, Active: 6 * want}); got != want {
 		t.Errorf("%+v, want %+v", got, want)
@@ -226,7 +226,7 @@ func TestPlanarCounters(t *testing.T) {
 func TestIntervalRests(t *testing.T) {
 	var b Interval
 	for _, tc := range []struct{ rows, want int }{{7, 7}, {9, 7}, {5, 5}, {6, 5}} {
-		b.add(Interval{Rows: tc.rows}, 1)
+		b.addDescriptor(Interval{Rows: tc.rows}, 1)
 		if b.Rows != tc.want {
 			t.Errorf("with %d rows: rests on %d, want %d", tc.rows, b.Rows, tc.want)
 		}

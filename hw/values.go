@@ -10,19 +10,19 @@ import (
 	"anesim/hw/tiles"
 )
 
-// computeValues computes the values of a task. It adds a limit to r if the model cannot compute
-// them. It returns a fault of the device, or nil.
+// computeValues computes the values of a task and returns the device's fault, or nil. If the model
+// cannot compute the values, it adds the reason to the limits in r.
 func (d *Device) computeValues(r *DescriptorReport, t *regs.Task) *Fault {
 	if d.broken >= 0 {
 		r.addLimit(&evidence.Limit{Kind: evidence.NotModelled, What: fmt.Sprintf("values of the earlier descriptor %d are not known", d.broken)})
 		return nil
 	}
 	g := &t.Groups
-	if d.steps += valueSteps(g); d.steps > d.opts.Budget {
+	if d.steps += countValueSteps(g); d.steps > d.opts.Budget {
 		return &Fault{Unit: "device", What: fmt.Sprintf("values take %d steps or more; the budget is %d", d.steps, d.opts.Budget)}
 	}
 	d.zeros = 0
-	limit := findLimit(g, d.ops)
+	limit := findFirstLimit(g, d.ops)
 	if limit == nil {
 		var f *Fault
 		if limit, f = d.computeTask(r, t); f != nil {
@@ -47,8 +47,9 @@ func (d *Device) computeValues(r *DescriptorReport, t *regs.Task) *Fault {
 // elementSteps is the number of budget steps that an elementwise operation on one element costs.
 const elementSteps = 16
 
-// valueSteps returns the number of budget steps that computing the values of a task costs.
-func valueSteps(g *regs.Groups) uint64 {
+// countValueSteps returns how many steps of the budget are used up by computing the values of a
+// task.
+func countValueSteps(g *regs.Groups) uint64 {
 	n := uint64(max(g.InShape().Elements(), g.OutShape().Elements())) * elementSteps
 	if !g.Planar() {
 		n = max(n, uint64(g.OutShape().Elements())*uint64(tiles.Taps(g)))
@@ -73,40 +74,42 @@ type part struct {
 	src          tiles.Source
 }
 
-// prepareJob reads the operation and the weights of task t into j. It returns a limit if the model
-// cannot compute the task, or a fault if the device could not start it.
+// prepareJob reads the operation and the weights of task t into j. If the model cannot compute the
+// task, it returns the reason as a limit. If the device could not start the task, it returns a
+// fault.
 func (d *Device) prepareJob(j *job, t *regs.Task, o *regs.Operands) (limit *evidence.Limit, f *Fault) {
 	*j = job{task: t, ops: o, beyond: new(atomic.Bool)}
 	if d.l2 == nil {
 		d.l2 = l2.New(d.p.l2.Bytes)
 	}
-	if err := d.l2.Reserve(l2End(o)); err != nil {
+	if err := d.l2.Reserve(endOfL2Operands(o)); err != nil {
 		return nil, &Fault{Unit: "l2", What: err.Error()}
 	}
 	if t.Groups.Planar() {
-		return j.planar.prepare(&t.Groups, o)
+		return j.planar.readOperation(&t.Groups, o)
 	}
 	return d.prepareEngine(&j.engine, t)
 }
 
 // computeTask computes the values of task t, part by part. If the result is a ring buffer, it
-// postpones the task until the reader runs.
+// postpones the task until the task that reads the ring runs. If the values cannot be computed, it
+// returns the reason as a limit or as a fault of the device.
 func (d *Device) computeTask(r *DescriptorReport, t *regs.Task) (limit *evidence.Limit, f *Fault) {
 	if d.ops.Result.L2 == regs.Circular {
-		return d.postpone(t)
+		return d.postponeTask(t)
 	}
 	var j job
 	if limit, f = d.prepareJob(&j, t, d.ops); limit != nil || f != nil {
 		return limit, f
 	}
 	if d.ops.Source1.L2 == regs.Circular {
-		if limit, f = d.runPair(&j); limit == nil && f == nil {
+		if limit, f = d.runRingPair(&j); limit == nil && f == nil {
 			r.Overflow = d.findOverflow(&j)
 		}
 		return limit, f
 	}
 	for group := range t.Groups.GroupCount() {
-		for depth := range j.planeCount() {
+		for depth := range j.countPlanes() {
 			p, f := d.openPart(&j, group, depth)
 			if f != nil {
 				return nil, f
@@ -117,20 +120,20 @@ func (d *Device) computeTask(r *DescriptorReport, t *regs.Task) (limit *evidence
 		}
 	}
 	r.Overflow = d.findOverflow(&j)
-	return j.byteRangeLimit(), nil
+	return j.findByteRangeLimit(), nil
 }
 
-// planeCount returns the number of depth planes that the task computes separately. It is 1 for a
-// reduction, which combines them.
-func (j *job) planeCount() int {
+// countPlanes returns the number of depth planes that the task computes one by one. It returns 1
+// for a reduction, which combines all planes.
+func (j *job) countPlanes() int {
 	if j.task.Groups.Planar() && j.task.Groups.Common.Cfg.PlanarForm().Reduces() {
 		return 1
 	}
 	return j.ops.Result.Planes()
 }
 
-// openPart returns the operands of a part. If the source should be kept in the L2, openPart copies
-// it there.
+// openPart opens the source and the result of the task for one group and depth. If the source must
+// be kept in L2, openPart copies it there.
 func (d *Device) openPart(j *job, group, depth int) (p part, f *Fault) {
 	p = part{group: group, depth: depth}
 	var err error
@@ -141,7 +144,7 @@ func (d *Device) openPart(j *job, group, depth int) (p part, f *Fault) {
 		return p, &Fault{Unit: "dma", What: err.Error()}
 	}
 	if s := &j.ops.Source1; s.DRAM && s.L2 == regs.Resident {
-		if err := d.keepSource(j, group, depth); err != nil {
+		if err := d.keepSourceInL2(j, group, depth); err != nil {
 			return p, &Fault{Unit: "l2", What: err.Error()}
 		}
 	}
@@ -152,17 +155,17 @@ func (d *Device) openPart(j *job, group, depth int) (p part, f *Fault) {
 // be read or written.
 func (d *Device) runPart(j *job, p part, first, last int) *Fault {
 	if j.task.Groups.Planar() {
-		return j.planar.run(d, j, p, first, last)
+		return j.planar.computeRows(d, j, p, first, last)
 	}
 	if e := &j.engine; e.conv.Kernel != nil && j.ops.Source1.L2 != regs.Circular {
 		d.zeros += e.conv.Zeros(p.src)
 	}
-	j.engine.run(&j.task.Groups, p, first, last, d.opts.Workers)
+	j.engine.computeRows(&j.task.Groups, p, first, last, d.opts.Workers)
 	return nil
 }
 
-// openSource returns the view of a part of a source: in device memory if its DMA is on, in the ring
-// that another task fills, or in the L2.
+// openSource returns a view of one group and depth of the source o. The source is in device memory
+// if its DMA is on, in the ring that another task fills, or in L2.
 func (d *Device) openSource(j *job, o *regs.Operand, group, depth int) (tiles.Source, error) {
 	depth = min(depth, o.Planes()-1)
 	switch {
@@ -207,11 +210,11 @@ func (d *Device) openSink(j *job, group, depth int) (tiles.Sink, error) {
 	return teeSink{mem, inL2}, err
 }
 
-// keepSource copies one group and depth of the source to L2, where a later descriptor reads it.
-func (d *Device) keepSource(j *job, group, depth int) error {
+// keepSourceInL2 copies one group and depth of the source to L2, where a later descriptor reads it.
+func (d *Device) keepSourceInL2(j *job, group, depth int) error {
 	o := &j.ops.Source1
 	depths := 1
-	if j.planeCount() == 1 {
+	if j.countPlanes() == 1 {
 		depths = o.Planes() // a reduction reads all of them at once
 	}
 	row := make([]half, o.Width)

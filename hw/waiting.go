@@ -18,11 +18,11 @@ func (c Chip) Holding(time evidence.Constant) Chip {
 // number of MAC engines. The rail draws ActivePower until the hold time ends. The engines draw
 // additional power for a shorter time.
 func (c *Chip) Waiting(engines int, t clock.Nanoseconds) clock.Nanojoules {
-	rail := c.ActivePower.Value * drawnTime(t, c.HoldTime.Value)
-	steps := float64(engines) * c.EngineStep.Value * drawnTime(t, c.EngineHold.Value)
+	rail := c.ActivePower.Value * powerDrawTime(t, c.HoldTime.Value)
+	steps := float64(engines) * c.EngineStep.Value * powerDrawTime(t, c.EngineHold.Value)
 	return clock.Nanojoules(float64(rail) + float64(steps))
 }
 
-// drawnTime returns for how many nanoseconds of a wait of time t a unit draws power. The argument
-// hold is the time in nanoseconds for which the unit stays on after work.
-func drawnTime(t clock.Nanoseconds, hold float64) float64 { return max(0, min(float64(t), hold)) }
+// powerDrawTime returns for how many nanoseconds a unit draws power while it waits for the time t.
+// It stays on for the first hold nanoseconds after its work.
+func powerDrawTime(t clock.Nanoseconds, hold float64) float64 { return max(0, min(float64(t), hold)) }

@@ -58,7 +58,7 @@ func Write(w io.Writer, c *hw.Chip) error {
 			return err
 		}
 		key := text(name)
-		key.HeadComment = findParameter(name).comment()
+		key.HeadComment = findParameter(name).describe()
 		constants.Content = append(constants.Content, key, &v)
 	}
 	root.Content = append(root.Content, text("constants"), constants)
@@ -150,7 +150,7 @@ func readConstants(c *hw.Chip, list *yaml.Node) error {
 		if err := readConstant(&k, v, fail); err != nil {
 			return err
 		}
-		what := p.violation(k.Value)
+		what := p.describeViolation(k.Value)
 		switch {
 		case k.Unit != p.unit:
 			return fail(v.Line, "unit is %q; want %q", k.Unit, p.unit)
@@ -161,7 +161,7 @@ func readConstants(c *hw.Chip, list *yaml.Node) error {
 		case k.Source == "":
 			return fail(v.Line, "missing source; want the origin of the value")
 		}
-		*constantField(c, name) = evidence.Constant(k)
+		*findConstant(c, name) = evidence.Constant(k)
 	}
 	for _, name := range parameterNames() {
 		if !seen[name] {
@@ -174,8 +174,8 @@ func readConstants(c *hw.Chip, list *yaml.Node) error {
 // constantKeys lists the keys of a constant in a chip file.
 var constantKeys = []string{"value", "unit", "evidence", "source"}
 
-// readConstant sets k from v, the YAML mapping of one constant, in which each key must appear
-// exactly once. It returns an error made by fail if v has another form.
+// readConstant sets k from v, the YAML mapping of one constant. The mapping must contain each key
+// exactly once. It creates its errors with fail.
 func readConstant(k *fileConstant, v *yaml.Node, fail func(line int, format string, args ...any) error) error {
 	if v.Kind != yaml.MappingNode {
 		return fail(v.Line, "malformed constant; want value, unit, evidence and source")

@@ -83,8 +83,9 @@ func parameterNames() []string {
 	return list
 }
 
-// comment returns the description and the range of a parameter, as a chip file shows them.
-func (p *parameter) comment() string {
+// describe returns the description and the range of a parameter in the form in which a chip file
+// shows them.
+func (p *parameter) describe() string {
 	s := fmt.Sprintf("%s: %g to %g", p.doc, p.least, p.most)
 	if p.why != "" {
 		s += " (" + p.why + ")"
@@ -96,7 +97,7 @@ func (p *parameter) comment() string {
 // returns nil if there is none.
 func Check(c *hw.Chip) error {
 	for name, k := range c.Constants() {
-		if what := findParameter(name).violation(k.Value); what != "" {
+		if what := findParameter(name).describeViolation(k.Value); what != "" {
 			return &Error{Constant: name, What: what}
 		}
 	}
@@ -111,24 +112,23 @@ func Set(c *hw.Chip, name string, value float64) error {
 	if p == nil {
 		return &Error{Constant: name, What: "unknown constant" + spelling.Suggest(name, parameterNames())}
 	}
-	if what := p.violation(value); what != "" {
+	if what := p.describeViolation(value); what != "" {
 		return &Error{Constant: name, What: what}
 	}
-	if k := constantField(c, name); value != k.Value {
+	if k := findConstant(c, name); value != k.Value {
 		*k = evidence.New(value, p.unit, evidence.Assumed, "given")
 	}
 	return nil
 }
 
-// constantField returns a pointer to the constant with the given name. There must be such a
-// constant.
-func constantField(c *hw.Chip, name string) *evidence.Constant {
+// findConstant returns a pointer to the constant of c with the given name, which must exist.
+func findConstant(c *hw.Chip, name string) *evidence.Constant {
 	return reflect.ValueOf(c).Elem().FieldByName(name).Addr().Interface().(*evidence.Constant)
 }
 
-// violation says why the parameter cannot have the value v, such as "0 Hz is out of range; want
-// 1e+06 to 1e+11". It returns "" if it can.
-func (p *parameter) violation(v float64) string {
+// describeViolation returns the reason why the parameter cannot have the value v, such as "0 Hz is
+// out of range; want 1e+06 to 1e+11". It returns "" if the parameter can have that value.
+func (p *parameter) describeViolation(v float64) string {
 	switch {
 	case !(v >= p.least && v <= p.most):
 		what := fmt.Sprintf("%g %s is out of range; want %g to %g", v, p.unit, p.least, p.most)

@@ -36,7 +36,7 @@ func TestCheckRefusesWhatSetDoes(t *testing.T) {
 		for _, v := range [...]float64{p.least - 1, p.most * 2, p.least, p.most, p.least + 0.25} {
 			given, made := hw.M1(), hw.M1()
 			set := Set(&given, p.name, v)
-			constantField(&made, p.name).Value = v
+			findConstant(&made, p.name).Value = v
 			check := Check(&made)
 			if (set == nil) != (check == nil) || set != nil && set.Error() != check.Error() {
 				t.Errorf("%s=%g: Set: %v; Check: %v", p.name, v, set, check)

@@ -24,7 +24,7 @@ type Picojoules float64
 func (f Hertz) Time(n Cycles) Nanoseconds { return Nanoseconds(float64(n) / float64(f) * 1e9) }
 
 // Cycles returns the number of cycles at frequency f that are needed to cover time t, rounded up.
-func (f Hertz) Cycles(t Nanoseconds) Cycles { return ceil(float64(t) * float64(f) / 1e9) }
+func (f Hertz) Cycles(t Nanoseconds) Cycles { return roundUpToCycles(float64(t) * float64(f) / 1e9) }
 
 // Times returns the energy of n events of energy e each.
 func (e Picojoules) Times(n uint64) Nanojoules { return Nanojoules(float64(e) * float64(n) / 1e3) }
@@ -41,12 +41,12 @@ func (r Rate) Cycles(n uint64) Cycles {
 	if r <= 0 || n == 0 {
 		return 0
 	}
-	return ceil(float64(n) / float64(r))
+	return roundUpToCycles(float64(n) / float64(r))
 }
 
-// ceil rounds v up to a whole number of cycles. It ignores fractions so small that they are
-// rounding errors.
-func ceil(v float64) Cycles {
+// roundUpToCycles rounds v up to a whole number of cycles. It ignores fractions so small that they
+// are rounding errors.
+func roundUpToCycles(v float64) Cycles {
 	const noise, most = 1e-9, 0.25
 	c := math.Ceil(v)
 	if over := 1 - (c - v); over < 1 && over <= min(float64(noise*max(1, v)), most) {

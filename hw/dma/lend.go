@@ -18,7 +18,7 @@ var native = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 // CheckWrite returns an *[AccessError] unless the n bytes at addr are inside one segment, and
 // records that they will be written.
 func (m *Memory) CheckWrite(addr, n uint64) error {
-	s, err := m.find(addr, n)
+	s, err := m.findSegment(addr, n)
 	if err == nil {
 		s.written = true
 	}
@@ -31,7 +31,7 @@ func (m *Memory) CheckWrite(addr, n uint64) error {
 // change data while the memory is in use.
 func (m *Memory) Lend(addr uint64, data []float16.Float16) bool {
 	n := 2 * uint64(len(data))
-	s, err := m.find(addr, n)
+	s, err := m.findSegment(addr, n)
 	if err != nil || n == 0 || !native || s.addr != addr || s.data != nil || len(s.init) > 0 || s.written || s.used > n {
 		return false
 	}
@@ -48,7 +48,7 @@ func (m *Memory) Halves(addr, n uint64) (data []float16.Float16, ok bool) {
 	if err != nil || n == 0 || !native || uintptr(unsafe.Pointer(&b[0]))%2 != 0 {
 		return nil, false
 	}
-	if s, err := m.find(addr, 2*n); err != nil || s.lent || uint64(len(s.data)) > 4*n {
+	if s, err := m.findSegment(addr, 2*n); err != nil || s.lent || uint64(len(s.data)) > 4*n {
 		return nil, false
 	}
 	return unsafe.Slice((*float16.Float16)(unsafe.Pointer(&b[0])), n), true

@@ -68,7 +68,7 @@ func (m *Memory) Add(s Segment) error {
 	if uint64(len(s.Data)) > s.Size {
 		return fmt.Errorf("segment %s has %d bytes of data; want at most its size of %d", s.Name, len(s.Data), s.Size)
 	}
-	i := m.search(s.Addr)
+	i := m.findSegmentIndex(s.Addr)
 	if s.Addr+s.Size < s.Addr {
 		return fmt.Errorf("segment %s of %#x bytes at address %#x extends past the 64-bit address space", s.Name, s.Size, s.Addr)
 	}
@@ -83,7 +83,7 @@ func (m *Memory) Add(s Segment) error {
 // Remove removes the segment that starts at addr and discards its contents. It reports whether
 // there was such a segment.
 func (m *Memory) Remove(addr uint64) bool {
-	i := m.search(addr)
+	i := m.findSegmentIndex(addr)
 	if i == len(m.segments) || m.segments[i].addr != addr {
 		return false
 	}
@@ -91,15 +91,15 @@ func (m *Memory) Remove(addr uint64) bool {
 	return true
 }
 
-// search returns the index of the first segment that ends after addr, or the number of segments if
-// there is none.
-func (m *Memory) search(addr uint64) int {
+// findSegmentIndex returns the index of the first segment that ends after addr, or the number of
+// segments if there is none.
+func (m *Memory) findSegmentIndex(addr uint64) int {
 	return sort.Search(len(m.segments), func(i int) bool { return m.segments[i].addr+m.segments[i].size > addr })
 }
 
-// find returns the segment that contains all of the n bytes at addr, or an *AccessError.
-func (m *Memory) find(addr, n uint64) (*segment, error) {
-	i := m.search(addr)
+// findSegment returns the segment that contains all of the n bytes at addr, or an *AccessError.
+func (m *Memory) findSegment(addr, n uint64) (*segment, error) {
+	i := m.findSegmentIndex(addr)
 	if i == len(m.segments) || m.segments[i].addr > addr {
 		return nil, &AccessError{Addr: addr, Bytes: n}
 	}
@@ -113,7 +113,7 @@ func (m *Memory) find(addr, n uint64) (*segment, error) {
 
 // Check returns an *[AccessError] unless the n bytes at addr are inside one segment.
 func (m *Memory) Check(addr, n uint64) error {
-	_, err := m.find(addr, n)
+	_, err := m.findSegment(addr, n)
 	return err
 }
 
@@ -121,7 +121,7 @@ func (m *Memory) Check(addr, n uint64) error {
 // segment, so writing to it changes the memory. A later access to a higher address of the segment
 // may move its contents; check the highest address first to prevent this.
 func (m *Memory) Bytes(addr, n uint64) ([]byte, error) {
-	s, err := m.find(addr, n)
+	s, err := m.findSegment(addr, n)
 	if err != nil {
 		return nil, err
 	}
@@ -140,7 +140,7 @@ func (m *Memory) Bytes(addr, n uint64) ([]byte, error) {
 // Peek is like [Memory.Bytes], but the caller must not write to the slice. For a segment that is
 // not allocated yet, Peek returns the bytes it was declared with and does not allocate it.
 func (m *Memory) Peek(addr, n uint64) ([]byte, error) {
-	s, err := m.find(addr, n)
+	s, err := m.findSegment(addr, n)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +153,7 @@ func (m *Memory) Peek(addr, n uint64) ([]byte, error) {
 // MakeUp marks the n bytes at addr as made up: the user gave no values for them, so the model
 // invented some. It returns an *[AccessError] unless the bytes are inside one segment.
 func (m *Memory) MakeUp(addr, n uint64) error {
-	s, err := m.find(addr, n)
+	s, err := m.findSegment(addr, n)
 	if err == nil {
 		s.made = append(s.made, [2]uint64{addr, addr + n})
 	}
@@ -163,7 +163,7 @@ func (m *Memory) MakeUp(addr, n uint64) error {
 // Give removes the mark of [Memory.MakeUp] from the n bytes at addr, because the user has now given
 // their values. It returns an *[AccessError] unless the bytes are inside one segment.
 func (m *Memory) Give(addr, n uint64) error {
-	s, err := m.find(addr, n)
+	s, err := m.findSegment(addr, n)
 	if err == nil {
 		s.made = slices.DeleteFunc(s.made, func(r [2]uint64) bool { return addr <= r[0] && r[1] <= addr+n })
 	}
@@ -172,7 +172,7 @@ func (m *Memory) Give(addr, n uint64) error {
 
 // MadeUp reports whether any of the n bytes at addr is marked as made up.
 func (m *Memory) MadeUp(addr, n uint64) bool {
-	s, err := m.find(addr, n)
+	s, err := m.findSegment(addr, n)
 	if err != nil {
 		return false
 	}

@@ -38,8 +38,8 @@ func (m *Memory) View(addr uint64, s *regs.Surface, g, d int) (View, error) {
 
 const elementBytes = 2
 
-// offset returns the offset in v.b of column x of row y of channel c.
-func (v View) offset(c, y, x int) int {
+// elementOffset returns the offset in v.b of column x of row y of channel c.
+func (v View) elementOffset(c, y, x int) int {
 	return v.base + c/v.interleave*v.plane + c%v.interleave*elementBytes + y*v.row + x*v.step
 }
 
@@ -48,7 +48,7 @@ func (v View) Row(dst []float16.Float16, c, y int) {
 	if len(dst) == 0 {
 		return
 	}
-	at := v.offset(c, y, 0)
+	at := v.elementOffset(c, y, 0)
 	if v.step != elementBytes {
 		for x := range dst {
 			dst[x] = float16.Float16(binary.LittleEndian.Uint16(v.b[at+x*v.step:]))
@@ -72,7 +72,7 @@ func (v View) SetRow(src []float16.Float16, c, y, x int) {
 	if len(src) == 0 {
 		return
 	}
-	at := v.offset(c, y, x)
+	at := v.elementOffset(c, y, x)
 	if v.step != elementBytes {
 		for i, h := range src {
 			binary.LittleEndian.PutUint16(v.b[at+i*v.step:], uint16(h))

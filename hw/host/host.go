@@ -69,20 +69,20 @@ func (l Load) Terms() Vector {
 // Time returns the time that the host's software spends on a call with load l, outside the engine.
 func (h *Host) Time(l Load) clock.Nanoseconds {
 	us, terms := 0.0, l.Terms()
-	for i, c := range h.constants() {
+	for i, c := range h.listConstants() {
 		us += float64(c.Value * terms[i])
 	}
 	return clock.Nanoseconds(us * 1e3)
 }
 
-// constants returns pointers to the constants that contribute to the time of a call.
-func (h *Host) constants() [numTerms]*evidence.Constant {
+// listConstants returns pointers to the constants that contribute to the time of a call.
+func (h *Host) listConstants() [numTerms]*evidence.Constant {
 	return [...]*evidence.Constant{&h.Floor, &h.In, &h.Out, &h.Weights, &h.Zero, &h.Subnormal, &h.Memory, &h.Spill}
 }
 
 // Values returns the values of all constants except Hold.
 func (h *Host) Values() (v Vector) {
-	for i, c := range h.constants() {
+	for i, c := range h.listConstants() {
 		v[i] = c.Value
 	}
 	return v
@@ -90,7 +90,7 @@ func (h *Host) Values() (v Vector) {
 
 // Set sets the values of all constants except Hold.
 func (h *Host) Set(values Vector) {
-	for i, c := range h.constants() {
+	for i, c := range h.listConstants() {
 		c.Value = values[i]
 	}
 }
@@ -99,7 +99,7 @@ func (h *Host) Set(values Vector) {
 func (h *Host) Constants() iter.Seq2[string, evidence.Constant] {
 	return func(yield func(string, evidence.Constant) bool) {
 		names := [...]string{"HostFloor", "HostIn", "HostOut", "HostWeights", "HostZero", "HostSubnormal", "HostMemory", "HostSpill"}
-		for i, c := range h.constants() {
+		for i, c := range h.listConstants() {
 			if !yield(names[i], *c) {
 				return
 			}

@@ -2,13 +2,12 @@ package host
 
 import "anesim/hw/evidence"
 
-// newPreset returns a host whose constants have the values v, with the given source, and the given
-// hold time. Constants with value 0 are marked as assumed, because no measurement shows such a
-// cost.
+// newPreset returns a host with the given hold time whose constants have the values v and the given
+// source. It marks constants with value 0 as assumed, because no measurement shows such a cost.
 func newPreset(name, source string, v Vector, hold float64) Host {
 	units := [...]string{"us/call", "us/MB", "us/MB", "us/MB", "ns/output", "ns/output", "us/MB", "us/MB"}
 	h := Host{Name: name}
-	for i, c := range h.constants() {
+	for i, c := range h.listConstants() {
 		*c = evidence.Constant{Value: v[i], Unit: units[i], Evidence: evidence.Fitted, Source: source}
 		if v[i] == 0 {
 			c.Evidence, c.Source = evidence.Assumed, "no row shows such a part"

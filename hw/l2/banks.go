@@ -55,9 +55,9 @@ type Window struct {
 // programs, which follow the rule in 303 of 317 tasks.)
 const fetchGranules = 8
 
-// fetchDepth returns the number of cycles of one fetch, which is the largest number of its rows
-// that share a bank with the first row. The rows are the given number of granules wide and stride
-// bytes apart.
+// fetchDepth returns the number of cycles of one fetch. Rows in the same bank are read one after
+// the other, so it is the number of rows of the fetch that share the bank of the first one. Each
+// row is the given number of granules wide, and rows are stride bytes apart.
 func (p Params) fetchDepth(rows, granules int, stride int) int {
 	depth, at := 1, 0
 	step := stride / p.Granule % p.Banks

@@ -62,12 +62,12 @@ func (p *Memory) View(l regs.Tile, s regs.Shape, g, d int) (View, error) {
 	return v, nil
 }
 
-// offset returns the offset in v.mem of column x of row y of channel c.
-func (v View) offset(c, y, x int) int { return v.base + y*v.row + c*v.channel + x*v.elements }
+// elementOffset returns the offset in v.mem of column x of row y of channel c.
+func (v View) elementOffset(c, y, x int) int { return v.base + y*v.row + c*v.channel + x*v.elements }
 
 // Row copies the first len(dst) elements of row y of channel c to dst.
 func (v View) Row(dst []float16.Float16, c, y int) {
-	at := v.offset(c, y, 0)
+	at := v.elementOffset(c, y, 0)
 	for x := range dst {
 		dst[x] = float16.Float16(binary.LittleEndian.Uint16(v.mem[at+x*v.elements:]))
 	}
@@ -75,7 +75,7 @@ func (v View) Row(dst []float16.Float16, c, y int) {
 
 // SetRow copies src to row y of channel c, starting at element x of the row.
 func (v View) SetRow(src []float16.Float16, c, y, x int) {
-	at := v.offset(c, y, x)
+	at := v.elementOffset(c, y, x)
 	for i, h := range src {
 		binary.LittleEndian.PutUint16(v.mem[at+i*v.elements:], uint16(h))
 	}

@@ -54,7 +54,7 @@ func Unknown(kind, name string, known []string) error {
 	return fmt.Errorf("unknown %s %q; want %s%s", kind, name, joinAlternatives(known), Suggest(name, known))
 }
 
-// joinAlternatives joins names as in "a, b or c".
+// joinAlternatives joins names to a list such as "a, b or c".
 func joinAlternatives(names []string) string {
 	if n := len(names); n > 1 {
 		return strings.Join(names[:n-1], ", ") + " or " + names[n-1]
@@ -65,8 +65,8 @@ func joinAlternatives(names []string) string {
 // isAbbreviation reports whether part has at least three letters and name starts with it.
 func isAbbreviation(part, name string) bool { return len(part) >= 3 && strings.HasPrefix(name, part) }
 
-// editDistance returns the number of letters to insert, remove, replace or swap with the next one
-// to turn a into b.
+// editDistance returns how many edits turn a into b. An edit inserts, removes or replaces a letter,
+// or swaps two adjacent letters.
 func editDistance(a, b string) int {
 	if len(a) > 64 || len(b) > 64 {
 		return max(len(a), len(b))
