@@ -7,8 +7,7 @@ import (
 	"anesim/firmware/driver"
 )
 
-// askBroker handles the step "ask CLIENT program=N", which sends a request through the
-// broker.
+// askBroker carries out the step "ask CLIENT program=N", which sends a request through the broker.
 func (p *player) askBroker(words []string) error {
 	c, err := p.findClient(words[0])
 	if err != nil {
@@ -32,7 +31,7 @@ func (p *player) askBroker(words []string) error {
 	ret, err := p.machine.Ask(c.broker, c.user, uint64(token), uint64(sequence))
 	switch {
 	case err != nil:
-		p.report(err.Error(), "denied")
+		p.reportOutcome(err.Error(), "denied")
 	default:
 		p.reportReturn(ret)
 	}

@@ -13,9 +13,9 @@ import (
 	"anesim/loader"
 )
 
-// callMethod handles the step "raw CLIENT METHOD NUMBERS...", which calls a method that has
-// no selector.
-func (p *player) callMethod(c *scriptClient, words []string) error {
+// callMethodByName calls a method of client c that has no selector. The words are the name of the
+// method and its arguments.
+func (p *player) callMethodByName(c *scriptClient, words []string) error {
 	var names []string
 	for _, m := range driver.Methods() {
 		names = append(names, m.Name)
@@ -60,7 +60,7 @@ func (p *player) mapBuffer(words []string) error {
 	if err != nil {
 		return err
 	}
-	if err := p.callSelector([]string{words[0], "ANE_MemoryMapRequest", fmt.Sprintf("bytes=%d", size)}); err != nil {
+	if err := p.invokeSelector([]string{words[0], "ANE_MemoryMapRequest", fmt.Sprintf("bytes=%d", size)}); err != nil {
 		return fmt.Errorf("%w (only clients with kind=direct can map buffers)", err)
 	}
 	if p.mapped != 0 {
@@ -100,7 +100,7 @@ func (p *player) lendProgram(words []string) error {
 			}
 		}
 		if err != nil {
-			p.report(err.Error(), "denied")
+			p.reportOutcome(err.Error(), "denied")
 			return nil
 		}
 	}
@@ -119,7 +119,7 @@ func (p *player) signalEvent(words []string) error {
 		return fmt.Errorf("invalid value %q; want a number", words[1])
 	}
 	p.machine.Signal(command.Event{ID: uint32(id), Value: v})
-	p.report(fmt.Sprintf("event %d at %d; %d requests wait", id, p.machine.Event(uint32(id)), p.machine.Waiting()), "signalled")
+	p.reportOutcome(fmt.Sprintf("event %d at %d; %d requests wait", id, p.machine.Event(uint32(id)), p.machine.Waiting()), "signalled")
 	return nil
 }
 

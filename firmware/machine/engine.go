@@ -98,7 +98,7 @@ func (x *executor) Unload(slot int32) {
 	if r == nil {
 		return
 	}
-	x.abort(func(q *request) bool { return q.header.Program == slot })
+	x.abortRequests(func(q *request) bool { return q.header.Program == slot })
 	for _, p := range r.procedures {
 		p.loaded.Unload()
 	}
@@ -107,12 +107,12 @@ func (x *executor) Unload(slot int32) {
 
 // Terminate drops the remaining requests of a process.
 func (x *executor) Terminate(slot, process int32) {
-	x.abort(func(q *request) bool { return q.header.Program == slot && q.header.Process == process })
+	x.abortRequests(func(q *request) bool { return q.header.Program == slot && q.header.Process == process })
 }
 
-// abort drops the requests for which match returns true, whether they are in a queue or
-// wait for events.
-func (x *executor) abort(match func(*request) bool) {
+// abortRequests drops the requests for which match returns true. It drops requests in a queue and
+// requests that wait for events.
+func (x *executor) abortRequests(match func(*request) bool) {
 	var ids []queue.ID
 	for id, q := range x.pending {
 		if match(q) {
@@ -136,26 +136,26 @@ func (x *executor) Call(h command.Header, c command.Call) command.Status {
 		return command.NotFound
 	}
 	q := &request{executor: x, program: r, procedure: &r.procedures[h.Procedure], header: h, call: c}
-	if s := q.validate(); s != command.OK {
+	if s := q.checkBindings(); s != command.OK {
 		return s
 	}
 	if !x.events.Reached(c.Wait) {
 		x.parked = append(x.parked, q)
 		return command.OK
 	}
-	if s := x.submit(q); s != command.OK || x.held {
+	if s := x.submitRequest(q); s != command.OK || x.held {
 		return s
 	}
-	if err := x.drain(); err != nil {
+	if err := x.drainQueues(); err != nil {
 		return command.Failed
 	}
 	if q.done {
-		return q.status()
+		return q.resultStatus()
 	}
 	return command.OK
 }
 
-func (x *executor) submit(q *request) command.Status {
+func (x *executor) submitRequest(q *request) command.Status {
 	h := &q.header
 	id, err := x.queue.Submit(queue.Request{
 		Priority: queue.Priority(h.Priority), Network: uint8(h.Program + 1), Program: h.Program, Process: h.Process, Work: q,
@@ -167,27 +167,27 @@ func (x *executor) submit(q *request) command.Status {
 	return command.OK
 }
 
-// submitReady queues the requests whose events have occurred. A request whose queue is full
+// submitReadyRequests queues the requests whose events have occurred. A request whose queue is full
 // continues to wait.
-func (x *executor) submitReady() {
+func (x *executor) submitReadyRequests() {
 	x.parked = slices.DeleteFunc(x.parked, func(q *request) bool {
-		return x.events.Reached(q.call.Wait) && x.submit(q) == command.OK
+		return x.events.Reached(q.call.Wait) && x.submitRequest(q) == command.OK
 	})
 	x.notify()
 }
 
-// step executes one run of descriptors and submits the requests whose events have occurred.
-// It reports whether there was a run.
-func (x *executor) step() (bool, error) {
+// executeNextRun executes one run of descriptors and submits the requests whose events have
+// occurred. It returns false if there was no run to execute.
+func (x *executor) executeNextRun() (bool, error) {
 	more, err := x.queue.Step()
-	x.submitReady()
+	x.submitReadyRequests()
 	return more, err
 }
 
-// drain runs all requests in the queues, and the requests that become ready meanwhile.
-func (x *executor) drain() error {
+// drainQueues runs all requests in the queues, and the requests that become ready meanwhile.
+func (x *executor) drainQueues() error {
 	for {
-		if more, err := x.step(); !more || err != nil {
+		if more, err := x.executeNextRun(); !more || err != nil {
 			return err
 		}
 	}
@@ -214,8 +214,8 @@ func (x *executor) Power(on bool) command.Status {
 	return command.OK
 }
 
-// wait advances the clock of the queues by t, during which the engine is idle.
-func (x *executor) wait(t clock.Nanoseconds) {
+// advanceClock advances the clock of the queues by t. The engine is idle during that time.
+func (x *executor) advanceClock(t clock.Nanoseconds) {
 	x.queue.Wait(x.queue.Now() + t)
 	x.session.Controller().Idle(t)
 }

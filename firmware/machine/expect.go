@@ -11,10 +11,10 @@ import (
 	"anesim/loader"
 )
 
-// expect handles an expectation. It is the name or the number of the last step's outcome,
-// or one of "finished N", "event ID N", "notified NAME N", "crc32 SLOT PORT SUM", "values
-// SLOT PORT V..." and "cycles SLOT N".
-func (p *player) expect(words []string) error {
+// checkExpectation carries out the step "expect". The words are the name or the number of the last
+// step's outcome, or one of "finished N", "event ID N", "notified NAME N", "crc32 SLOT PORT SUM",
+// "values SLOT PORT V..." and "cycles SLOT N".
+func (p *player) checkExpectation(words []string) error {
 	switch words[0] {
 	case "finished":
 		if len(words) != 2 || words[1] != strconv.Itoa(p.machine.engine.finished) {
@@ -45,9 +45,9 @@ func (p *player) expect(words []string) error {
 		}
 		return nil
 	case "cycles":
-		return p.expectCycles(words)
+		return p.checkExpectedCycles(words)
 	case "crc32", "values":
-		return p.expectOutput(words)
+		return p.checkExpectedOutput(words)
 	}
 	want := strings.Join(words, " ")
 	for _, name := range p.outcome.names {
@@ -61,9 +61,9 @@ func (p *player) expect(words []string) error {
 	return fmt.Errorf("found %s; want %s", p.outcome.text, want)
 }
 
-// expectCycles handles "expect cycles SLOT N": the last call of the program in the slot took
-// N cycles.
-func (p *player) expectCycles(words []string) error {
+// checkExpectedCycles carries out the step "expect cycles SLOT N", which checks that the last call
+// of the program in the slot took N cycles.
+func (p *player) checkExpectedCycles(words []string) error {
 	if len(words) != 3 {
 		return fmt.Errorf("expect cycles has %d operands; want a slot and a number", len(words)-1)
 	}
@@ -83,8 +83,9 @@ func (p *player) expectCycles(words []string) error {
 	return nil
 }
 
-// expectOutput handles "expect crc32 SLOT PORT SUM" and "expect values SLOT PORT V...".
-func (p *player) expectOutput(words []string) error {
+// checkExpectedOutput carries out the steps "expect crc32 SLOT PORT SUM" and "expect values SLOT
+// PORT V...", which check the output of a program.
+func (p *player) checkExpectedOutput(words []string) error {
 	if len(words) < 4 {
 		return fmt.Errorf("expect %s has too few operands; want a slot, an output and its contents", words[0])
 	}

@@ -73,7 +73,7 @@ func New(ctx context.Context, o Options) (*Machine, error) {
 	}
 	x.notify = m.takeNotifications
 	x.ended = func(q *request) {
-		m.controller.Ended(q.header, q.status())
+		m.controller.Ended(q.header, q.resultStatus())
 		m.takeNotifications()
 	}
 	m.driver = driver.New(m)
@@ -125,11 +125,11 @@ func (m *Machine) Waiting() int { return len(m.engine.parked) }
 func (m *Machine) Hold(on bool) { m.engine.held = on }
 
 // Step executes one run of descriptors from the task queues. It returns false if there is none.
-func (m *Machine) Step() (bool, error) { return m.engine.step() }
+func (m *Machine) Step() (bool, error) { return m.engine.executeNextRun() }
 
 // Drain runs all requests in the task queues, including requests that become ready
 // meanwhile.
-func (m *Machine) Drain() error { return m.engine.drain() }
+func (m *Machine) Drain() error { return m.engine.drainQueues() }
 
 // Program returns the first procedure of the program in a slot of the controller, or nil if
 // the slot is empty.
@@ -163,7 +163,7 @@ func (m *Machine) Send(ch command.Channel, msg *command.Message) command.Reply {
 	if err := m.mailbox.Submit(ch, msg); err != nil {
 		return command.Reply{Header: msg.Header, Status: command.NoRoom, Why: err.Error()}
 	}
-	return m.deliver(ch & 1)
+	return m.deliverMessages(ch & 1)
 }
 
 // Post puts msg on the ring of channel ch without ringing its doorbell. It returns the
@@ -200,12 +200,12 @@ func (m *Machine) SendBytes(ch command.Channel, data []byte) command.Reply {
 	if err := m.mailbox.SubmitBytes(ch, data); err != nil {
 		return command.Reply{Status: command.NoRoom, Why: err.Error()}
 	}
-	return m.deliver(ch & 1)
+	return m.deliverMessages(ch & 1)
 }
 
-// deliver rings the doorbell of channel ch and returns the controller's reply to the last
+// deliverMessages rings the doorbell of channel ch and returns the controller's reply to the last
 // message on it.
-func (m *Machine) deliver(ch command.Channel) command.Reply {
+func (m *Machine) deliverMessages(ch command.Channel) command.Reply {
 	if err := m.mailbox.Ring(uint32(ch)); err != nil {
 		return command.Reply{Status: command.Failed, Why: err.Error()}
 	}
@@ -258,7 +258,7 @@ func (m *Machine) Unmap(address uint64) bool {
 	if _, ok := m.engine.buffers[address]; !ok {
 		return false
 	}
-	m.engine.abort(func(q *request) bool {
+	m.engine.abortRequests(func(q *request) bool {
 		return slices.ContainsFunc(q.call.Buffers, func(b command.Buffer) bool { return b.Address == address })
 	})
 	delete(m.engine.buffers, address)
@@ -269,7 +269,7 @@ func (m *Machine) Unmap(address uint64) bool {
 // also runs them, unless requests are held.
 func (m *Machine) Signal(e command.Event) {
 	m.engine.events.Signal(e)
-	m.engine.submitReady()
+	m.engine.submitReadyRequests()
 	if !m.engine.held {
 		m.Drain()
 	}

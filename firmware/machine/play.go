@@ -80,7 +80,7 @@ func (s *Script) Play(ctx context.Context, w io.Writer, models Models) (*Machine
 	p := &player{w: w, models: models, options: Options{Engine: engine.Options{Values: true, Seed: 1}}, clients: map[string]*scriptClient{}, buffers: map[string]uint64{}, notified: map[string]int{}}
 	for _, l := range s.lines {
 		if p.machine == nil && l.words[0] != "option" {
-			if err := p.start(ctx); err != nil {
+			if err := p.startMachine(ctx); err != nil {
 				return nil, &ScriptError{Line: l.number, What: err.Error(), Err: err}
 			}
 		}
@@ -94,14 +94,15 @@ func (s *Script) Play(ctx context.Context, w io.Writer, models Models) (*Machine
 		}
 	}
 	if p.machine == nil {
-		if err := p.start(ctx); err != nil {
+		if err := p.startMachine(ctx); err != nil {
 			return nil, &ScriptError{Line: 1, What: err.Error(), Err: err}
 		}
 	}
 	return p.machine, p.machine.WriteStatistics(w)
 }
 
-func (p *player) start(ctx context.Context) (err error) {
+// startMachine makes the machine and connects its events and notifications to the transcript.
+func (p *player) startMachine(ctx context.Context) (err error) {
 	p.machine, err = New(ctx, p.options)
 	if err != nil {
 		return err
@@ -113,13 +114,13 @@ func (p *player) start(ctx context.Context) (err error) {
 		}
 		fmt.Fprintf(p.w, "  @ %v: request %d %v, queue %d, program %d, process %d%s\n", e.At, e.ID, e.Kind, e.Queue, e.Program, e.Process, secure)
 	}
-	p.machine.Notified = p.notify
+	p.machine.Notified = p.recordNotification
 	return nil
 }
 
-// notify counts a message that the controller sent unasked, and writes it to the transcript unless
-// it only reports the success of a call.
-func (p *player) notify(m command.Message) {
+// recordNotification counts a message that the controller sent unasked. It writes the message to
+// the transcript unless it only reports the success of a call.
+func (p *player) recordNotification(m command.Message) {
 	p.notified[m.ID.String()]++
 	n, err := command.ReadNotice(m.Body)
 	switch {
@@ -133,9 +134,9 @@ func (p *player) notify(m command.Message) {
 	}
 }
 
-// report records the outcome of a step, whose other names are in names, and writes it to the
-// transcript.
-func (p *player) report(text string, names ...string) {
+// reportOutcome writes text, the outcome of a step, to the transcript and records it for a later
+// expect step. The outcome may have other names, which are in names.
+func (p *player) reportOutcome(text string, names ...string) {
 	p.outcome = outcome{text, names}
 	fmt.Fprintf(p.w, "  -> %s\n", text)
 }
@@ -151,13 +152,13 @@ func (p *player) closeClient(name string) error {
 	if c.broker != nil {
 		c.broker.Disconnect()
 	}
-	p.report(fmt.Sprintf("closed; user clients: %d", p.machine.driver.Clients()), "closed")
+	p.reportOutcome(fmt.Sprintf("closed; user clients: %d", p.machine.driver.Clients()), "closed")
 	return nil
 }
 
-// stepRuns handles the step "step N", which executes N runs of descriptors, 1 if N is
-// missing. It stops when the queues are empty.
-func (p *player) stepRuns(words []string) (err error) {
+// executeRuns handles the step "step N", which executes N runs of descriptors, 1 if N is missing.
+// It stops when the queues are empty.
+func (p *player) executeRuns(words []string) (err error) {
 	n := 1
 	if len(words) > 0 {
 		if n, err = strconv.Atoi(words[0]); err != nil || n < 1 {
@@ -172,13 +173,13 @@ func (p *player) stepRuns(words []string) (err error) {
 	return nil
 }
 
-// wait handles the step "wait 1.5ms", which lets time pass without work.
-func (p *player) wait(text string) error {
+// waitForTime carries out the step "wait 1.5ms", which lets time pass without work.
+func (p *player) waitForTime(text string) error {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
 		return fmt.Errorf("invalid wait %q; want a duration of 0 or more, such as 1.5ms", text)
 	}
-	p.machine.engine.wait(clock.Nanoseconds(d.Nanoseconds()))
+	p.machine.engine.advanceClock(clock.Nanoseconds(d.Nanoseconds()))
 	return nil
 }
 
@@ -195,7 +196,7 @@ func (p *player) runUntil(text string) error {
 		if more, err := m.Step(); err != nil {
 			return err
 		} else if !more {
-			m.engine.wait(at - m.engine.queue.Now())
+			m.engine.advanceClock(at - m.engine.queue.Now())
 		}
 	}
 	return nil
@@ -253,7 +254,7 @@ func (p *player) addModel(words []string) (err error) {
 	}
 	at, err := p.machine.Add(words[0], m)
 	if err == nil {
-		p.report(fmt.Sprintf("image at %#x", at), "image")
+		p.reportOutcome(fmt.Sprintf("image at %#x", at), "image")
 	}
 	return err
 }
@@ -298,7 +299,7 @@ func (p *player) addClient(words []string) error {
 		}
 		c.priority = broker.QoS(at).Priority()
 		if c.broker, err = p.machine.broker.Connect(name, broker.Identity{Team: kv["team"], CodeDirectory: kv["hash"]}, broker.Unrestricted, broker.QoS(at), rights...); err != nil {
-			p.report(err.Error(), "denied")
+			p.reportOutcome(err.Error(), "denied")
 			return nil
 		}
 	}
@@ -322,11 +323,11 @@ func (p *player) findClient(name string) (*scriptClient, error) {
 func (p *player) reportReturn(r driver.Return) {
 	text := r.String()
 	name, _, _ := strings.Cut(text, " ")
-	p.report(text, name, fmt.Sprintf("%#x", uint32(r)))
+	p.reportOutcome(text, name, fmt.Sprintf("%#x", uint32(r)))
 }
 
-// parseNumber parses the number that kv has for a key. It returns fallback if the key is missing,
-// and an error unless the number is between -1 and limit.
+// parseNumber returns the number that kv holds for a key, or fallback if the key is missing. It
+// returns an error unless the number is between -1 and limit.
 func parseNumber(kv map[string]string, key string, fallback, limit int64) (int64, error) {
 	v, ok := kv[key]
 	if !ok {

@@ -60,7 +60,7 @@ func TestRecordedLoadsReplay(t *testing.T) {
 		p := &player{w: &out, models: scripts.Models{Open: open}, clients: map[string]*scriptClient{}, buffers: map[string]uint64{}, notified: map[string]int{}}
 		for _, line := range x.lines {
 			if p.machine == nil && line.words[0] != "option" {
-				if err := p.start(t.Context()); err != nil {
+				if err := p.startMachine(t.Context()); err != nil {
 					t.Fatal(err)
 				}
 				p.machine.Observe = func(e queue.Event) {

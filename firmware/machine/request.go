@@ -28,9 +28,10 @@ type request struct {
 	faults int
 }
 
-// validate returns OK if the call's buffers exist, its ports can be bound, and every buffer is
-// large enough for its port. Otherwise it returns the status with which the call is refused.
-func (q *request) validate() command.Status {
+// checkBindings returns the status with which the call is refused, or OK if it can be accepted. It
+// checks that the call's buffers exist, that its ports can be bound, and that every buffer is large
+// enough for its port.
+func (q *request) checkBindings() command.Status {
 	p := q.procedure.loaded.Program()
 	for _, b := range q.call.Buffers {
 		size, ok := q.executor.buffers[b.Address]
@@ -48,9 +49,9 @@ func (q *request) validate() command.Status {
 	return command.OK
 }
 
-// status returns Failed if the finished call ended with an error or with a device fault,
-// and OK otherwise.
-func (q *request) status() command.Status {
+// resultStatus returns Failed if the finished call ended with an error or with a device fault, and
+// OK otherwise.
+func (q *request) resultStatus() command.Status {
 	if q.err != nil || q.faults > 0 {
 		return command.Failed
 	}
@@ -64,14 +65,14 @@ func (q *request) Run() (took clock.Nanoseconds, more bool) {
 		return 0, false
 	}
 	if q.pass == nil {
-		if q.err = q.begin(); q.err != nil {
+		if q.err = q.startCall(); q.err != nil {
 			if errors.Is(q.err, engine.ErrOutstanding) || errors.Is(q.err, engine.ErrWaiting) {
-				if o := q.executor.findBlocking(q); o != nil {
+				if o := q.executor.findBlockingRequest(q); o != nil {
 					took, _ = o.Run()
 					return took, true
 				}
 			}
-			q.finish()
+			q.finishCall()
 			return 0, false
 		}
 	}
@@ -81,14 +82,14 @@ func (q *request) Run() (took clock.Nanoseconds, more bool) {
 		if res, q.err = q.pass.Result(); q.err == nil {
 			q.program.last, q.faults = res, len(res.Report.Faults)
 		}
-		q.finish()
+		q.finishCall()
 	}
 	return took, more
 }
 
-// findBlocking returns the request in progress for which q must wait, or nil if there is none. It
-// prefers one for the same procedure, and otherwise the oldest.
-func (x *executor) findBlocking(q *request) (first *request) {
+// findBlockingRequest returns a request in progress for which q must wait, or nil if there is none.
+// If there are several, it prefers one for the same procedure, and otherwise the oldest.
+func (x *executor) findBlockingRequest(q *request) (first *request) {
 	for _, id := range slices.Sorted(maps.Keys(x.pending)) {
 		o := x.pending[id]
 		switch {
@@ -102,11 +103,11 @@ func (x *executor) findBlocking(q *request) (first *request) {
 	return first
 }
 
-// begin binds the buffers and parameter values of the call and starts it. If the call
-// cannot start, begin restores the previous bindings.
-func (q *request) begin() error {
+// startCall binds the buffers and parameter values of the call and starts it. If the call cannot
+// start, the previous bindings are restored.
+func (q *request) startCall() error {
 	l := q.procedure.loaded
-	err := q.bind(l)
+	err := q.bindArguments(l)
 	if err != nil {
 		return err
 	}
@@ -116,9 +117,9 @@ func (q *request) begin() error {
 	return err
 }
 
-// bind makes the program's ports use the call's buffers and sets its parameters to the
-// call's values, until q.unbind is called.
-func (q *request) bind(l *engine.Loaded) (err error) {
+// bindArguments makes the program's ports use the call's buffers and sets its parameters to the
+// call's values. This lasts until q.unbind is called.
+func (q *request) bindArguments(l *engine.Loaded) (err error) {
 	var buffers []engine.Binding
 	for _, b := range q.call.Buffers {
 		port := &l.Program().Ports[b.Port]
@@ -134,9 +135,9 @@ func (q *request) bind(l *engine.Loaded) (err error) {
 	return err
 }
 
-// finish ends the call: it restores the program's bindings, signals the call's events, and reports
-// the end of the call to the machine.
-func (q *request) finish() {
+// finishCall ends the call. It restores the program's bindings, signals the call's events, and
+// reports the end of the call to the machine.
+func (q *request) finishCall() {
 	q.done = true
 	if q.unbind != nil {
 		q.unbind()

@@ -50,14 +50,14 @@ func (p *player) sendCommand(words []string, post bool) error {
 	m := command.Message{Header: command.Header{
 		ID: id, Priority: uint32(n["priority"]), Program: int32(n["program"]), Process: int32(n["process"]), Procedure: uint32(n["procedure"]),
 	}}
-	if m.Body, err = p.commandBody(id, kv, n); err != nil {
+	if m.Body, err = p.newCommandBody(id, kv, n); err != nil {
 		return err
 	}
 	if post {
 		if err := p.machine.Post(ch, &m); err != nil {
-			p.report(err.Error(), "refused")
+			p.reportOutcome(err.Error(), "refused")
 		} else {
-			p.report("in the ring", "posted")
+			p.reportOutcome("in the ring", "posted")
 		}
 		return nil
 	}
@@ -69,9 +69,9 @@ func (p *player) sendCommand(words []string, post bool) error {
 // mostNumber is the largest number that may be given as key=value.
 const mostNumber = 1 << 20
 
-// commandBody returns the body of command id for the given pairs and numbers, or nil for a command
-// without a body.
-func (p *player) commandBody(id command.ID, kv map[string]string, n map[string]int64) ([]byte, error) {
+// newCommandBody returns the body of command id, with the values in kv and n. It returns nil for a
+// command without a body.
+func (p *player) newCommandBody(id command.ID, kv map[string]string, n map[string]int64) ([]byte, error) {
 	info, _ := id.Info()
 	switch {
 	case n["bytes"] >= 0:
@@ -100,7 +100,7 @@ func (p *player) commandBody(id command.ID, kv map[string]string, n map[string]i
 			OutputSets: uint32(n["sets"]), Partitions: 1, Requests: 1, Group: uint32(n["group"]),
 			Buffers: make([]command.Buffer, max(0, n["inputs"])), Order: make([]uint32, max(0, n["order"])),
 		}
-		if err := p.fillLists(kv, &body); err != nil {
+		if err := p.fillCallLists(kv, &body); err != nil {
 			return nil, err
 		}
 		return body.Append(nil), nil
@@ -118,10 +118,10 @@ func (p *player) ringDoorbell(text string) error {
 	index := uint32(n)
 	word, err := command.Doorbell(index)
 	if err != nil {
-		p.report(err.Error(), "refused")
+		p.reportOutcome(err.Error(), "refused")
 		return nil
 	}
-	p.report(fmt.Sprintf("writes %#x", word), fmt.Sprintf("%#x", word))
+	p.reportOutcome(fmt.Sprintf("writes %#x", word), fmt.Sprintf("%#x", word))
 	replies, err := p.machine.Ring(index)
 	for i := range replies {
 		p.reportReply(&replies[i], replies[i].Program, replies[i].Process)
@@ -129,22 +129,22 @@ func (p *player) ringDoorbell(text string) error {
 	return err
 }
 
-// reportReply writes the controller's reply r as the outcome of the step. The arguments
-// program and process are the numbers in the command; others in the reply were assigned by
-// the controller and are shown.
+// reportReply writes the controller's reply r as the outcome of the step. The command had the
+// numbers program and process. If the reply has other numbers, the controller assigned them, and
+// reportReply shows them.
 func (p *player) reportReply(r *command.Reply, program, process int32) {
 	switch {
 	case r.Dropped:
-		p.report("dropped: "+r.Why, "dropped")
+		p.reportOutcome("dropped: "+r.Why, "dropped")
 	case r.Status != command.OK:
-		p.report(fmt.Sprintf("%v: %s", r.Status, r.Why), "refused", r.Status.String(), strings.ReplaceAll(r.Status.String(), " ", "-"))
+		p.reportOutcome(fmt.Sprintf("%v: %s", r.Status, r.Why), "refused", r.Status.String(), strings.ReplaceAll(r.Status.String(), " ", "-"))
 	case r.Program != program || r.Process != process:
-		p.report(fmt.Sprintf("ok: program %d, process %d", r.Program, r.Process), "ok")
+		p.reportOutcome(fmt.Sprintf("ok: program %d, process %d", r.Program, r.Process), "ok")
 	case len(r.Body) == 8:
 		v := binary.LittleEndian.Uint64(r.Body)
-		p.report(fmt.Sprintf("ok: %d", v), "ok", strconv.FormatUint(v, 10))
+		p.reportOutcome(fmt.Sprintf("ok: %d", v), "ok", strconv.FormatUint(v, 10))
 	default:
-		p.report("ok", "ok")
+		p.reportOutcome("ok", "ok")
 	}
 }
 
@@ -182,10 +182,10 @@ func hasCallBody(id command.ID) bool {
 	return false
 }
 
-// fillLists sets the lists of a call. The value of a list is a number of empty entries, or entries
-// of the form NUMBER:VALUE, which are an event or a parameter with its value, or a port with its
-// buffer.
-func (p *player) fillLists(kv map[string]string, c *command.Call) error {
+// fillCallLists sets the lists of call c from the values in kv. A value is the number of empty
+// entries, or a list of entries NUMBER:VALUE: an event or a parameter with its value, or a port
+// with its buffer.
+func (p *player) fillCallLists(kv map[string]string, c *command.Call) error {
 	const most = 1 << 12
 	pairs := func(key string, add func(k uint32, v string) error) error {
 		text, ok := kv[key]
@@ -237,8 +237,8 @@ func (p *player) fillLists(kv map[string]string, c *command.Call) error {
 	)
 }
 
-// parseAddress returns the device address of the buffer with the given name, which an earlier map
-// step introduced. If there is none, it parses name as a number.
+// parseAddress returns the device address of the buffer that an earlier map step named name. If
+// there is no such buffer, it parses name as a number.
 func (p *player) parseAddress(name string) (uint64, error) {
 	if at, ok := p.buffers[name]; ok {
 		return at, nil
@@ -250,9 +250,9 @@ func (p *player) parseAddress(name string) (uint64, error) {
 	return at, nil
 }
 
-// callSelector handles the step "call CLIENT SELECTOR key=value...", which calls a selector
+// invokeSelector carries out the step "call CLIENT SELECTOR key=value...", which calls a selector
 // with a struct of the right size.
-func (p *player) callSelector(words []string) error {
+func (p *player) invokeSelector(words []string) error {
 	c, err := p.findClient(words[0])
 	if err != nil {
 		return err
@@ -296,7 +296,7 @@ func (p *player) callSelector(words []string) error {
 		return fmt.Errorf("invalid size=%d; want 0 to %d", n["size"], bound)
 	}
 	in := make([]byte, n["size"])
-	if err := p.fillStruct(in, sel.Name, kv["model"], n, surfaces); err != nil {
+	if err := p.fillSelectorStruct(in, sel.Name, kv["model"], n, surfaces); err != nil {
 		return err
 	}
 	r := c.user.Call(sel.Number, driver.Arguments{
@@ -311,8 +311,8 @@ func (p *player) callSelector(words []string) error {
 	return nil
 }
 
-// parseSelector returns the selector that word names or numbers. For a number beyond the selectors
-// of the kind of client, it returns a selector with only that number.
+// parseSelector returns the selector with the name or number in word. If the number is beyond the
+// selectors of that kind of client, the returned selector has only a number.
 func parseSelector(kind driver.Kind, word string) (driver.Selector, error) {
 	table := driver.Selectors(kind)
 	if at := slices.IndexFunc(table, func(s driver.Selector) bool { return s.Name == word }); at >= 0 {
@@ -328,9 +328,9 @@ func parseSelector(kind driver.Kind, word string) (driver.Selector, error) {
 	return driver.Selector{Number: uint32(n)}, nil
 }
 
-// fillStruct writes the numbers and surfaces of a call to in, the struct of a selector. It omits
-// words that do not fit.
-func (p *player) fillStruct(in []byte, selector, model string, n map[string]int64, surfaces []uint64) error {
+// fillSelectorStruct writes the numbers and surfaces of a call to in, the struct of a selector. It
+// omits words that do not fit.
+func (p *player) fillSelectorStruct(in []byte, selector, model string, n map[string]int64, surfaces []uint64) error {
 	le := binary.LittleEndian
 	word := func(off int, v uint64) {
 		if off+8 <= len(in) {

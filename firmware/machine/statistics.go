@@ -14,15 +14,15 @@ import (
 func (m *Machine) WriteStatistics(w io.Writer) error {
 	l, q := m.Ledger(), m.engine.queue.Stats()
 	fmt.Fprintf(w, "\nledger: %d received = %d answered + %d refused + %d dropped; %s, %s of the host\n",
-		l.Received, l.Answered, l.Refused, l.Dropped, plural(l.Notified, "notification"), plural(m.mailbox.Window().Stores, "doorbell"))
+		l.Received, l.Answered, l.Refused, l.Dropped, pluralize(l.Notified, "notification"), pluralize(m.mailbox.Window().Stores, "doorbell"))
 	fmt.Fprintf(w, "queues: %d submitted, %d finished, %d aborted, %d waiting; %s of descriptors, %s; busy %v of %v\n",
-		q.Submitted, q.Finished, q.Aborted, m.engine.queue.Waiting(), plural(q.Runs, "run"), plural(q.Switches, "switch"), q.Busy, m.engine.queue.Now())
+		q.Submitted, q.Finished, q.Aborted, m.engine.queue.Waiting(), pluralize(q.Runs, "run"), pluralize(q.Switches, "switch"), q.Busy, m.engine.queue.Now())
 	if n := m.Waiting(); n > 0 || m.engine.dropped > 0 {
-		fmt.Fprintf(w, "events: %s waiting, %d dropped while waiting\n", plural(n, "request"), m.engine.dropped)
+		fmt.Fprintf(w, "events: %s waiting, %d dropped while waiting\n", pluralize(n, "request"), m.engine.dropped)
 	}
 	for _, slot := range m.Slots() {
 		r := m.engine.programs[slot]
-		fmt.Fprintf(w, "program %d: %s at %#x, called %s", slot, r.image.name, r.procedures[0].loaded.Address(), plural(r.calls, "time"))
+		fmt.Fprintf(w, "program %d: %s at %#x, called %s", slot, r.image.name, r.procedures[0].loaded.Address(), pluralize(r.calls, "time"))
 		if r.last != nil {
 			fmt.Fprintf(w, "; last %d cycles, %v", r.last.Report.Cycles, r.last.Report.Energy)
 			for _, o := range r.last.Outputs {
@@ -42,12 +42,12 @@ func (m *Machine) WriteStatistics(w io.Writer) error {
 		}
 		fmt.Fprintln(w)
 	}
-	_, err := fmt.Fprintf(w, "memory: %d bytes used; user clients: %d; models at the broker: %d\n", m.engine.session.Used(), m.driver.Clients(), residentModels(m.broker))
+	_, err := fmt.Fprintf(w, "memory: %d bytes used; user clients: %d; models at the broker: %d\n", m.engine.session.Used(), m.driver.Clients(), countResidentModels(m.broker))
 	return err
 }
 
-// plural returns n followed by the noun in the form for that number, such as "2 switches".
-func plural[N ~int | ~int64 | ~uint | ~uint32 | ~uint64](n N, noun string) string {
+// pluralize returns n followed by the noun in the singular or plural form, such as "2 switches".
+func pluralize[N ~int | ~int64 | ~uint | ~uint32 | ~uint64](n N, noun string) string {
 	switch {
 	case n == 1:
 	case strings.HasSuffix(noun, "ch"):
@@ -58,7 +58,7 @@ func plural[N ~int | ~int64 | ~uint | ~uint32 | ~uint64](n N, noun string) strin
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-func residentModels(b *broker.Broker) int {
+func countResidentModels(b *broker.Broker) int {
 	n, _ := b.Resident()
 	return n
 }

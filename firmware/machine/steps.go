@@ -16,39 +16,39 @@ var scriptSteps = map[string]scriptStep{
 	"send":     {2, false, func(p *player, operands []string) error { return p.sendCommand(operands, false) }},
 	"post":     {2, false, func(p *player, operands []string) error { return p.sendCommand(operands, true) }},
 	"doorbell": {1, false, func(p *player, operands []string) error { return p.ringDoorbell(operands[0]) }},
-	"call":     {2, false, (*player).callSelector},
+	"call":     {2, false, (*player).invokeSelector},
 	"ask":      {2, false, (*player).askBroker},
-	"raw":      {2, false, (*player).callRaw},
+	"raw":      {2, false, (*player).callClientMethod},
 	"map":      {2, false, (*player).mapBuffer},
 	"lend":     {3, false, (*player).lendProgram},
 	"signal":   {2, false, (*player).signalEvent},
 	"set":      {3, false, (*player).setInput},
-	"hold":     {0, false, (*player).hold},
-	"drain":    {0, false, (*player).drain},
-	"step":     {0, false, (*player).stepRuns},
-	"wait":     {1, false, func(p *player, operands []string) error { return p.wait(operands[0]) }},
+	"hold":     {0, false, (*player).holdRequests},
+	"drain":    {0, false, (*player).drainRequests},
+	"step":     {0, false, (*player).executeRuns},
+	"wait":     {1, false, func(p *player, operands []string) error { return p.waitForTime(operands[0]) }},
 	"until":    {1, false, func(p *player, operands []string) error { return p.runUntil(operands[0]) }},
-	"expect":   {1, true, (*player).expect},
+	"expect":   {1, true, (*player).checkExpectation},
 }
 
-// callRaw calls a method of a client by its number: the operands are the client, the method and its
-// arguments.
-func (p *player) callRaw(operands []string) error {
+// callClientMethod carries out the step "raw CLIENT METHOD NUMBERS...", which calls a method that
+// has no selector.
+func (p *player) callClientMethod(operands []string) error {
 	c, err := p.findClient(operands[0])
 	if err != nil {
 		return err
 	}
-	return p.callMethod(c, operands[1:])
+	return p.callMethodByName(c, operands[1:])
 }
 
-// hold lets requests wait in their queues until a step or drain.
-func (p *player) hold([]string) error {
+// holdRequests makes requests wait in their queues until a step or drain.
+func (p *player) holdRequests([]string) error {
 	p.machine.Hold(true)
 	return nil
 }
 
-// drain ends a hold and runs all requests that wait.
-func (p *player) drain([]string) error {
+// drainRequests ends a hold and runs all requests that wait.
+func (p *player) drainRequests([]string) error {
 	p.machine.Hold(false)
 	return p.machine.Drain()
 }
