@@ -62,7 +62,7 @@ type Tasked interface {
 	Tell(func(TaskEvent))
 }
 
-func (s *Scheduler) emit(k EventKind, q int, p *pending) {
+func (s *Scheduler) emitEvent(k EventKind, q int, p *pending) {
 	if s.Observe == nil {
 		return
 	}
@@ -73,7 +73,7 @@ func (s *Scheduler) emit(k EventKind, q int, p *pending) {
 	s.Observe(e)
 }
 
-// observeTasks makes the next run of p in queue q report its descriptors to s.Observe.
+// observeTasks makes the next run of p, which is in queue q, report its descriptors to s.Observe.
 func (s *Scheduler) observeTasks(q int, p *pending) {
 	w, ok := p.Work.(Tasked)
 	if !ok {

@@ -156,9 +156,9 @@ func (s *Scheduler) Submit(r Request) (ID, error) {
 	return s.next, nil
 }
 
-// nextQueue returns the index of the queue to serve next, or -1 if all queues are empty or waiting.
-// Queues with higher indices have higher hardware priorities.
-func (s *Scheduler) nextQueue() int {
+// chooseQueue returns the index of the queue to serve next, or -1 if all queues are empty or
+// waiting. A queue with a higher index has a higher hardware priority.
+func (s *Scheduler) chooseQueue() int {
 	for q := Queues - 1; q >= 0; q-- {
 		if len(s.queues[q]) == 0 {
 			continue
@@ -175,7 +175,7 @@ func (s *Scheduler) nextQueue() int {
 // all queues are empty. It returns a *[StateError] if the state does not allow work, or
 // [ErrDeadlock].
 func (s *Scheduler) Step() (bool, error) {
-	q := s.nextQueue()
+	q := s.chooseQueue()
 	switch {
 	case q < 0 && s.Waiting() > 0:
 		return false, ErrDeadlock
@@ -189,7 +189,7 @@ func (s *Scheduler) Step() (bool, error) {
 	switch {
 	case !p.started:
 		p.started = true
-		s.emit(Started, q, p)
+		s.emitEvent(Started, q, p)
 		if s.current != q {
 			s.current = q
 			s.stats.Switches++
@@ -197,7 +197,7 @@ func (s *Scheduler) Step() (bool, error) {
 	case s.current != q:
 		s.current = q
 		s.stats.Switches++
-		s.emit(SwitchedIn, q, p)
+		s.emitEvent(SwitchedIn, q, p)
 	}
 	s.observeTasks(q, p)
 	took, more := p.Work.Run()
@@ -205,7 +205,7 @@ func (s *Scheduler) Step() (bool, error) {
 	s.stats.Busy += took
 	s.stats.Runs++
 	if !more {
-		s.emit(Finished, q, p)
+		s.emitEvent(Finished, q, p)
 		s.stats.Finished++
 		s.removeRequest(q, 0)
 	}
@@ -239,7 +239,7 @@ func (s *Scheduler) Abort(id ID) bool {
 	for q := range s.queues {
 		for i := range s.queues[q] {
 			if p := &s.queues[q][i]; p.id == id {
-				s.abortAt(q, i)
+				s.abortRequestAt(q, i)
 				return true
 			}
 		}
@@ -247,10 +247,10 @@ func (s *Scheduler) Abort(id ID) bool {
 	return false
 }
 
-func (s *Scheduler) abortAt(q, i int) {
+func (s *Scheduler) abortRequestAt(q, i int) {
 	p := &s.queues[q][i]
 	p.Work.Abort()
-	s.emit(Aborted, q, p)
+	s.emitEvent(Aborted, q, p)
 	s.stats.Aborted++
 	s.removeRequest(q, i)
 }
@@ -268,7 +268,7 @@ func (s *Scheduler) Quiesce(queue int) (aborted int, err error) {
 		}
 	}
 	for len(s.queues[queue]) > 0 {
-		s.abortAt(queue, 0)
+		s.abortRequestAt(queue, 0)
 		aborted++
 	}
 	return aborted, nil

@@ -38,7 +38,7 @@ func (w What) String() string {
 	return fmt.Sprintf("event %d", uint8(w))
 }
 
-func (s *simulation) observe(what What, at clock.Nanoseconds, c *call) {
+func (s *simulation) reportEvent(what What, at clock.Nanoseconds, c *call) {
 	if s.Observe != nil {
 		s.Observe(Event{what, at, c.client, c.number, c.run})
 	}

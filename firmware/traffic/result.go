@@ -61,7 +61,7 @@ type ClientResult struct {
 
 func (c *ClientResult) addWait(t clock.Nanoseconds) { c.Wait += t }
 
-func (c *ClientResult) sort() { slices.Sort(c.Latencies) }
+func (c *ClientResult) sortLatencies() { slices.Sort(c.Latencies) }
 
 // MeanWait returns how long calls waited on average until the driver admitted them.
 func (c *ClientResult) MeanWait() clock.Nanoseconds {

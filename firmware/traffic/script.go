@@ -120,18 +120,18 @@ func (s *Script) Run(ctx context.Context, alone func(ctx context.Context, c *Scr
 				if ctx.Err() != nil {
 					return nil, ctx.Err()
 				}
-				return nil, c.fail(err)
+				return nil, c.wrapError(err)
 			}
 		}
 		if err := l.addClient(i, timed[key]); err != nil {
-			return nil, c.fail(err)
+			return nil, c.wrapError(err)
 		}
 	}
 	l.Saved = make([]uint64, len(s.Clients))
 	if err := l.connectClients(ctx); err != nil {
 		return nil, err
 	}
-	l.keepEvents(min(s.Events, MaxEvents))
+	l.keepFirstEvents(min(s.Events, MaxEvents))
 	l.Result, err = Simulate(&l.Config)
 	l.Config.Observe = nil
 	if err != nil {
@@ -140,11 +140,13 @@ func (s *Script) Run(ctx context.Context, alone func(ctx context.Context, c *Scr
 	return l, nil
 }
 
-// fail returns err as a *ScriptError with the client's name and line.
-func (c *ScriptClient) fail(err error) error { return &ScriptError{c.Line, c.Name, err.Error(), err} }
+// wrapError returns err as a *ScriptError with the name and the line of the client.
+func (c *ScriptClient) wrapError(err error) error {
+	return &ScriptError{c.Line, c.Name, err.Error(), err}
+}
 
-// addClient adds the i-th client of the script to the simulation. The argument res is the result of
-// its program alone.
+// addClient adds the i-th client of the script to the simulation. Its program has the result res
+// when it runs alone.
 func (l *Outcome) addClient(i int, res *engine.Result) error {
 	c := &l.Script.Clients[i]
 	x, err := newClient(c, &l.Options, res)
@@ -152,8 +154,8 @@ func (l *Outcome) addClient(i int, res *engine.Result) error {
 		return err
 	}
 	if c.After != "" {
-		if x.After = l.Script.indexBefore(i, c.After); x.After < 0 {
-			return fmt.Errorf("unknown earlier client %q%s", c.After, spelling.Suggest(c.After, l.Script.namesBefore(i)))
+		if x.After = l.Script.clientIndexBefore(i, c.After); x.After < 0 {
+			return fmt.Errorf("unknown earlier client %q%s", c.After, spelling.Suggest(c.After, l.Script.clientNamesBefore(i)))
 		}
 	}
 	l.Alone = append(l.Alone, res)
@@ -161,13 +163,13 @@ func (l *Outcome) addClient(i int, res *engine.Result) error {
 	return nil
 }
 
-// keepEvents makes the simulation keep its first limit events, and the ends of the runs that these
-// start.
-func (l *Outcome) keepEvents(limit int) {
+// keepFirstEvents makes the simulation keep its first limit events. It also keeps the ends of runs
+// that start among these events.
+func (l *Outcome) keepFirstEvents(limit int) {
 	if limit <= 0 {
 		return
 	}
-	keep := eventFilter(limit)
+	keep := newEventFilter(limit)
 	l.Config.Observe = func(e Event) {
 		if keep(&e) {
 			l.Events = append(l.Events, e)
@@ -178,7 +180,7 @@ func (l *Outcome) keepEvents(limit int) {
 // FirstEvents returns up to limit events from the start of list, and those later events that end a
 // run whose start it returns. A simulation with Script.Events set to limit keeps the same events.
 func FirstEvents(list []Event, limit int) (first []Event) {
-	keep := eventFilter(limit)
+	keep := newEventFilter(limit)
 	for i := range list {
 		if keep(&list[i]) {
 			first = append(first, list[i])
@@ -187,9 +189,9 @@ func FirstEvents(list []Event, limit int) (first []Event) {
 	return first
 }
 
-// eventFilter returns a function that reports for each event, in order, whether [FirstEvents] with
-// the same limit keeps it.
-func eventFilter(limit int) func(*Event) bool {
+// newEventFilter returns a function to call for each event in order. The function reports whether
+// [FirstEvents] with the same limit keeps the event.
+func newEventFilter(limit int) func(*Event) bool {
 	kept, runs := 0, map[int]bool{} // calls with a kept Began event whose run has not ended
 	return func(e *Event) bool {
 		switch {
@@ -209,7 +211,8 @@ func eventFilter(limit int) func(*Event) bool {
 // bins is the number of intervals of a timeline.
 const bins = 60
 
-// newClient returns the client c for the simulation, with the times of its program in res.
+// newClient converts client c of the script to a client of the simulation. The times of its program
+// are those in res.
 func newClient(c *ScriptClient, o *engine.Options, res *engine.Result) (Client, error) {
 	runs, err := RunTimes(res)
 	if err != nil {
@@ -225,16 +228,16 @@ func newClient(c *ScriptClient, o *engine.Options, res *engine.Result) (Client, 
 		Name: c.Name, Priority: queue.Priority(c.Priority), Arrival: Arrival(cmp.Or(c.Arrival, string(BackToBack))),
 		Rate: c.Rate, After: -1, Threads: c.Threads, Streams: c.Streams,
 		Runs: runs, Energy: energy, Engines: hw.Engines(d.Descriptors),
-		Host: Host{Outside: outsideTime(o, res.Host), Before: toNanoseconds(split.Before.Value), After: toNanoseconds(split.After.Value)},
+		Host: Host{Outside: overlappingHostTime(o, res.Host), Before: toNanoseconds(split.Before.Value), After: toNanoseconds(split.After.Value)},
 	}, nil
 }
 
 func toNanoseconds(v float64) clock.Nanoseconds { return clock.Nanoseconds(1e3 * v) }
 
-// outsideTime returns the part of a call's host time that overlaps with other calls: a part
-// of the fixed time, and the copies of inputs and outputs, which the calling thread makes
-// (assumed).
-func outsideTime(o *engine.Options, host clock.Nanoseconds) clock.Nanoseconds {
+// overlappingHostTime returns the part of the time host of a call that overlaps with other calls.
+// It consists of a part of the fixed time, and of the copies of inputs and outputs, which the
+// calling thread makes (assumed).
+func overlappingHostTime(o *engine.Options, host clock.Nanoseconds) clock.Nanoseconds {
 	return toNanoseconds(o.Host.Split().Beside.Value) + max(0, host-toNanoseconds(o.Host.Floor.Value))
 }
 

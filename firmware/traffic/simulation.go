@@ -178,9 +178,9 @@ const (
 	leaves              // a call returns and the gate opens
 )
 
-// before reports whether e must be handled before o: because it is earlier, or because it
-// was scheduled first for the same time.
-func (e *event) before(o *event) bool { return e.at < o.at || e.at == o.at && e.seq < o.seq }
+// isBefore reports whether e must be handled before o. It must if it is earlier, or if it has the
+// same time and was scheduled first.
+func (e *event) isBefore(o *event) bool { return e.at < o.at || e.at == o.at && e.seq < o.seq }
 
 // An events is a heap of scheduled events. Its first element is the one to handle next.
 type events []event
@@ -189,7 +189,7 @@ func (e *events) push(x event) {
 	h := append(*e, x)
 	for i := len(h) - 1; i > 0; {
 		up := (i - 1) / 2
-		if !h[i].before(&h[up]) {
+		if !h[i].isBefore(&h[up]) {
 			break
 		}
 		h[i], h[up] = h[up], h[i]
@@ -209,10 +209,10 @@ func (e *events) pop() event {
 		if next >= last {
 			break
 		}
-		if next+1 < last && h[next+1].before(&h[next]) {
+		if next+1 < last && h[next+1].isBefore(&h[next]) {
 			next++
 		}
-		if !h[next].before(&h[i]) {
+		if !h[next].isBefore(&h[i]) {
 			break
 		}
 		h[i], h[next] = h[next], h[i]
@@ -295,34 +295,34 @@ func Simulate(c *Config) (*Result, error) {
 		switch x.Arrival {
 		case BackToBack:
 			for range max(1, x.Threads) {
-				s.schedule(0, event{kind: arrives, from: i})
+				s.scheduleEvent(0, event{kind: arrives, from: i})
 			}
 		case Fixed:
-			s.schedule(0, event{kind: arrives, from: i})
+			s.scheduleEvent(0, event{kind: arrives, from: i})
 		case After:
 			s.followers[x.After] = append(s.followers[x.After], i)
 		default:
-			s.schedule(s.nextGap(i), event{kind: arrives, from: i})
+			s.scheduleEvent(s.nextArrivalGap(i), event{kind: arrives, from: i})
 		}
 	}
 	for len(s.events) > 0 {
 		e := s.events.pop()
 		s.now = e.at
-		s.handle(&e)
+		s.handleEvent(&e)
 	}
-	s.finish()
+	s.finishResult()
 	return &s.result, nil
 }
 
-func (s *simulation) schedule(t clock.Nanoseconds, e event) {
+func (s *simulation) scheduleEvent(t clock.Nanoseconds, e event) {
 	s.seq++
 	e.at, e.seq = t, s.seq
 	s.events.push(e)
 }
 
-// nextGap returns the time from now until the next arrival of the client with index i. The
-// gap is exponentially distributed unless the client's arrivals are Fixed.
-func (s *simulation) nextGap(i int) clock.Nanoseconds {
+// nextArrivalGap returns how long after now the client with index i makes its next call. The gap is
+// random with an exponential distribution unless the client's arrivals are Fixed.
+func (s *simulation) nextArrivalGap(i int) clock.Nanoseconds {
 	if s.Clients[i].Arrival == Fixed { // computed from the number of calls, because rounded gaps would add up
 		return clock.Nanoseconds(1e9*float64(s.result.Clients[i].Started)/s.Clients[i].Rate) - s.now
 	}
@@ -336,32 +336,32 @@ func (s *simulation) maxCalls() int {
 	return DefaultMaxCalls
 }
 
-func (s *simulation) handle(e *event) {
+func (s *simulation) handleEvent(e *event) {
 	switch e.kind {
 	case arrives:
-		s.arrive(e.from)
+		s.startCall(e.from)
 	case gates:
 		e.call.queued = s.now
-		s.observe(Gated, s.now, e.call)
+		s.reportEvent(Gated, s.now, e.call)
 		s.gate[s.Clients[e.call.client].Priority].push(e.call)
-		s.admit()
+		s.admitCalls()
 	case enters:
-		s.observe(Queued, s.now, e.call)
+		s.reportEvent(Queued, s.now, e.call)
 		s.queues[s.Clients[e.call.client].Priority].push(e.call)
-		s.dispatch()
+		s.startNextRun()
 	case runs:
 		s.endRun(e.call)
 	case leaves:
 		s.inside--
 		s.endCall(e.call)
-		s.admit()
+		s.admitCalls()
 	}
 }
 
-// arrive starts a call of the client with index i, and schedules the client's next arrival
-// if that does not depend on other calls. After Duration only clients that follow another
-// one still make calls. At the maximum number of calls, arrive sets Result.Cut instead.
-func (s *simulation) arrive(i int) {
+// startCall starts a call of the client with index i. It also schedules the client's next call if
+// that does not depend on other calls. After Duration, only clients that follow another client
+// still make calls. Once the maximum number of calls is reached, startCall sets Result.Cut instead.
+func (s *simulation) startCall(i int) {
 	follows := s.Clients[i].Arrival == After
 	if s.now >= s.Duration && !follows { // calls that follow another are still made
 		return
@@ -380,31 +380,31 @@ func (s *simulation) arrive(i int) {
 	x := &s.Clients[i]
 	*c = call{client: i, arrived: s.now, number: s.calls - 1}
 	s.result.Clients[i].Started++
-	s.observe(Arrived, s.now, c)
-	s.schedule(s.now+x.Host.Outside, event{kind: gates, call: c})
+	s.reportEvent(Arrived, s.now, c)
+	s.scheduleEvent(s.now+x.Host.Outside, event{kind: gates, call: c})
 	if x.Arrival != BackToBack && !follows {
-		s.schedule(s.now+s.nextGap(i), event{kind: arrives, from: i})
+		s.scheduleEvent(s.now+s.nextArrivalGap(i), event{kind: arrives, from: i})
 	}
 }
 
-// admit lets waiting calls through the driver's gate, the most urgent first, until InFlight calls
-// have passed it and not returned.
-func (s *simulation) admit() {
+// admitCalls lets waiting calls pass the driver's gate, the most urgent first, until InFlight calls
+// have passed it and have not yet returned.
+func (s *simulation) admitCalls() {
 	for s.inside < max(1, s.InFlight) {
-		c := takeFirst(&s.gate)
+		c := takeFirstCall(&s.gate)
 		if c == nil {
 			return
 		}
 		s.inside++
 		s.result.Clients[c.client].addWait(s.now - c.queued)
-		s.observe(Admitted, s.now, c)
-		s.schedule(s.now+s.Clients[c.client].Host.Before, event{kind: enters, call: c})
+		s.reportEvent(Admitted, s.now, c)
+		s.scheduleEvent(s.now+s.Clients[c.client].Host.Before, event{kind: enters, call: c})
 	}
 }
 
-// takeFirst removes and returns the first call of the most urgent list that is not empty, or nil if
-// all are empty.
-func takeFirst(lists *[queue.Queues]fifo) *call {
+// takeFirstCall removes and returns the first call of the most urgent list that is not empty, or
+// nil if all are empty.
+func takeFirstCall(lists *[queue.Queues]fifo) *call {
 	for p := range lists {
 		if c := lists[p].first(); c != nil {
 			lists[p].pop()
@@ -414,9 +414,9 @@ func takeFirst(lists *[queue.Queues]fifo) *call {
 	return nil
 }
 
-// dispatch wakes the engine if necessary and starts the next run of the most urgent queued
+// startNextRun wakes the engine if necessary and starts the next run of the most urgent queued
 // call. It does nothing if the engine is busy or no call is queued.
-func (s *simulation) dispatch() {
+func (s *simulation) startNextRun() {
 	if s.active != nil {
 		return
 	}
@@ -426,7 +426,7 @@ func (s *simulation) dispatch() {
 			continue
 		}
 		s.active = c
-		s.endIdle(s.now)
+		s.endIdlePeriod(s.now)
 		wake := s.power.Wake(firmware.AllDomains)
 		s.result.Wake += wake
 		s.addWaitEnergy(s.now, wake)
@@ -440,25 +440,25 @@ func (s *simulation) dispatch() {
 			share = clock.Nanojoules(float64(x.Energy) * float64(took/total))
 		}
 		if wake > 0 {
-			s.observe(Woke, s.now, c)
+			s.reportEvent(Woke, s.now, c)
 		}
-		s.observe(Began, s.now+wake, c)
+		s.reportEvent(Began, s.now+wake, c)
 		s.addToBins(c.client, s.now+wake, took, share, took)
-		s.schedule(s.now+wake+took, event{kind: runs, call: c})
+		s.scheduleEvent(s.now+wake+took, event{kind: runs, call: c})
 		return
 	}
 }
 
-// endIdle adds to the result the energy that the engine drew between the end of its last run and
-// the time until, while it was idle.
-func (s *simulation) endIdle(until clock.Nanoseconds) {
+// endIdlePeriod adds the energy that the idle engine drew since the end of its last run to the
+// result. The idle period ends at the time until.
+func (s *simulation) endIdlePeriod(until clock.Nanoseconds) {
 	if on := s.power.Idle(until - s.idleAt); on > 0 {
 		s.addWaitEnergy(s.idleAt, on)
 	}
 }
 
-// addWaitEnergy adds to the result the energy that the engine draws while it waits, with its power
-// rails on, for a time t that begins at from.
+// addWaitEnergy adds the energy that the engine draws while it waits with its power rails on to the
+// result. The wait begins at the time from and lasts for t.
 func (s *simulation) addWaitEnergy(from, t clock.Nanoseconds) {
 	if s.Waiting == nil || t <= 0 {
 		return
@@ -468,9 +468,9 @@ func (s *simulation) addWaitEnergy(from, t clock.Nanoseconds) {
 	s.addToBins(-1, from, t, e, 0)
 }
 
-// addToBins divides the energy e and the engine time busy among the bins that overlap with the
-// period of length t from time from, in proportion to the overlaps. It also adds the engine time to
-// the bins of the client with the given index, unless that is -1.
+// addToBins distributes the energy e and the engine time busy over the bins that overlap with a
+// period. The period begins at from and has the length t; each bin gets a share in proportion to
+// its overlap. If client is not -1, the engine time also counts for the client with that index.
 func (s *simulation) addToBins(client int, from, t clock.Nanoseconds, e clock.Nanojoules, busy clock.Nanoseconds) {
 	if s.Bins == 0 {
 		return
@@ -508,18 +508,18 @@ func (s *simulation) addToBins(client int, from, t clock.Nanoseconds, e clock.Na
 // c leaves its queue and returns once the host has finished its part.
 func (s *simulation) endRun(c *call) {
 	s.active, s.idleAt = nil, s.now
-	s.observe(Ran, s.now, c)
+	s.reportEvent(Ran, s.now, c)
 	x := &s.Clients[c.client]
 	if c.run++; c.run == len(x.Runs) {
-		s.queues[x.Priority].remove(c)
+		s.queues[x.Priority].removeFirst(c)
 		s.result.Energy += x.Energy
-		s.schedule(s.now+x.Host.After, event{kind: leaves, call: c})
+		s.scheduleEvent(s.now+x.Host.After, event{kind: leaves, call: c})
 	}
-	s.dispatch()
+	s.startNextRun()
 }
 
-// remove removes c from the queue if c is its first call, and does nothing otherwise.
-func (f *fifo) remove(c *call) {
+// removeFirst removes c from the queue if c is its first call, and does nothing otherwise.
+func (f *fifo) removeFirst(c *call) {
 	if f.first() == c {
 		f.pop()
 	}
@@ -528,21 +528,23 @@ func (f *fifo) remove(c *call) {
 func (s *simulation) endCall(c *call) {
 	r := &s.result.Clients[c.client]
 	r.Latencies = append(r.Latencies, s.now-c.arrived)
-	s.observe(Left, s.now, c)
+	s.reportEvent(Left, s.now, c)
 	s.last = s.now
 	if s.Clients[c.client].Arrival == BackToBack {
-		s.schedule(s.now, event{kind: arrives, from: c.client})
+		s.scheduleEvent(s.now, event{kind: arrives, from: c.client})
 	}
 	for _, i := range s.followers[c.client] {
-		s.schedule(s.now, event{kind: arrives, from: i})
+		s.scheduleEvent(s.now, event{kind: arrives, from: i})
 	}
 	s.free = append(s.free, c)
 }
 
-func (s *simulation) finish() {
+// finishResult sets the length of the simulation, adds the last idle period to the result, and
+// sorts the latencies.
+func (s *simulation) finishResult() {
 	s.result.Time = max(s.last, s.Duration)
-	s.endIdle(s.result.Time)
+	s.endIdlePeriod(s.result.Time)
 	for i := range s.result.Clients {
-		s.result.Clients[i].sort()
+		s.result.Clients[i].sortLatencies()
 	}
 }

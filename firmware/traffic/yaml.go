@@ -54,17 +54,17 @@ func ReadScript(data []byte) (*Script, error) {
 	s := new(Script)
 	root := doc.Content[0]
 	err := readKeys(root, "a load", map[string]func(*yaml.Node) error{
-		"chip":      func(n *yaml.Node) error { return readName(n, "chip", &s.Chip, chip.Names()) },
-		"host":      func(n *yaml.Node) error { return readName(n, "host", &s.Host, engine.HostNames()) },
+		"chip":      func(n *yaml.Node) error { return readNameValue(n, "chip", &s.Chip, chip.Names()) },
+		"host":      func(n *yaml.Node) error { return readNameValue(n, "host", &s.Host, engine.HostNames()) },
 		"duration":  func(n *yaml.Node) error { return readDuration(n, &s.Duration) },
 		"seed":      func(n *yaml.Node) error { return readSeed(n, &s.Seed) },
 		"in_flight": func(n *yaml.Node) error { return readCount(n, &s.InFlight, 1, 1<<16) },
 		"max_calls": func(n *yaml.Node) error { return readCount(n, &s.MaxCalls, 1, 1<<30) },
 		"power": func(n *yaml.Node) (err error) {
 			var list string
-			if err = readText(n, "power", &list); err == nil {
+			if err = readTextValue(n, "power", &list); err == nil {
 				if s.Power, err = firmware.ParsePowerPolicy(list); err != nil {
-					return newErrorAt(n, "%v", err)
+					return newNodeError(n, "%v", err)
 				}
 			}
 			return err
@@ -75,9 +75,9 @@ func ReadScript(data []byte) (*Script, error) {
 	case err != nil:
 		return nil, err
 	case s.Duration == 0:
-		return nil, newErrorAt(root, "missing duration; want a time such as 2s")
+		return nil, newNodeError(root, "missing duration; want a time such as 2s")
 	case len(s.Clients) == 0:
-		return nil, newErrorAt(root, "missing clients; want at least one")
+		return nil, newNodeError(root, "missing clients; want at least one")
 	}
 	return s, nil
 }
@@ -92,15 +92,15 @@ func newYAMLError(err error) error {
 	return f
 }
 
-func newErrorAt(n *yaml.Node, format string, v ...any) error {
+func newNodeError(n *yaml.Node, format string, v ...any) error {
 	return &ScriptError{Line: max(1, n.Line), What: fmt.Sprintf(format, v...)}
 }
 
-// readKeys calls read[key] with the value of each key in mapping n. It returns an error that names
-// the mapping what if a key is unknown or repeated.
+// readKeys calls read[key] with the value of each key in the mapping n. It returns an error if a
+// key is unknown or repeated; the error calls the mapping what.
 func readKeys(n *yaml.Node, what string, read map[string]func(*yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
-		return newErrorAt(n, "invalid value; want a mapping for %s", what)
+		return newNodeError(n, "invalid value; want a mapping for %s", what)
 	}
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -109,9 +109,9 @@ func readKeys(n *yaml.Node, what string, read map[string]func(*yaml.Node) error)
 		switch {
 		case k.Kind != yaml.ScalarNode || !known:
 			names := slices.Sorted(maps.Keys(read))
-			return newErrorAt(k, "unknown key %q of %s; want %s%s", k.Value, what, strings.Join(names, ", "), spelling.Suggest(k.Value, names))
+			return newNodeError(k, "unknown key %q of %s; want %s%s", k.Value, what, strings.Join(names, ", "), spelling.Suggest(k.Value, names))
 		case seen[k.Value]:
-			return newErrorAt(k, "duplicate key %q", k.Value)
+			return newNodeError(k, "duplicate key %q", k.Value)
 		}
 		seen[k.Value] = true
 		if err := f(v); err != nil {
@@ -124,24 +124,24 @@ func readKeys(n *yaml.Node, what string, read map[string]func(*yaml.Node) error)
 func (s *Script) readClients(n *yaml.Node) error {
 	switch {
 	case n.Kind != yaml.SequenceNode || len(n.Content) == 0:
-		return newErrorAt(n, "malformed clients; want a list")
+		return newNodeError(n, "malformed clients; want a list")
 	case len(n.Content) > maxClients:
-		return newErrorAt(n, "found %d clients; want at most %d", len(n.Content), maxClients)
+		return newNodeError(n, "found %d clients; want at most %d", len(n.Content), maxClients)
 	}
 	for _, item := range n.Content {
 		c := ScriptClient{Line: item.Line}
 		var priority int
 		err := readKeys(item, "a client", map[string]func(*yaml.Node) error{
-			"name":     func(n *yaml.Node) error { return readText(n, "name", &c.Name) },
-			"model":    func(n *yaml.Node) error { return readText(n, "model", &c.Model) },
-			"dim":      func(n *yaml.Node) error { return readText(n, "dim", &c.Dim) },
-			"layer":    func(n *yaml.Node) error { return readText(n, "layer", &c.Layer) },
+			"name":     func(n *yaml.Node) error { return readTextValue(n, "name", &c.Name) },
+			"model":    func(n *yaml.Node) error { return readTextValue(n, "model", &c.Model) },
+			"dim":      func(n *yaml.Node) error { return readTextValue(n, "dim", &c.Dim) },
+			"layer":    func(n *yaml.Node) error { return readTextValue(n, "layer", &c.Layer) },
 			"priority": func(n *yaml.Node) error { return readCount(n, &priority, 0, queue.Queues-1) },
 			"arrival": func(n *yaml.Node) error {
-				return readName(n, "arrival", &c.Arrival, []string{"back-to-back", "fixed", "poisson"})
+				return readNameValue(n, "arrival", &c.Arrival, []string{"back-to-back", "fixed", "poisson"})
 			},
-			"after":   func(n *yaml.Node) error { return readText(n, "after", &c.After) },
-			"reads":   func(n *yaml.Node) error { return readReads(n, &c.Reads) },
+			"after":   func(n *yaml.Node) error { return readTextValue(n, "after", &c.After) },
+			"reads":   func(n *yaml.Node) error { return readConnections(n, &c.Reads) },
 			"rate":    func(n *yaml.Node) error { return readRate(n, &c.Rate) },
 			"threads": func(n *yaml.Node) error { return readCount(n, &c.Threads, 1, 1<<10) },
 			"streams": func(n *yaml.Node) error { return readCount(n, &c.Streams, 1, 1<<10) },
@@ -154,7 +154,7 @@ func (s *Script) readClients(n *yaml.Node) error {
 			c.Name = fmt.Sprintf("client %d", len(s.Clients)+1)
 		}
 		if c.After != "" && c.Arrival != "" {
-			return newErrorAt(item, "client %q: after and arrival are mutually exclusive", c.Name)
+			return newNodeError(item, "client %q: after and arrival are mutually exclusive", c.Name)
 		}
 		if c.After != "" {
 			c.Arrival = string(After)
@@ -162,45 +162,45 @@ func (s *Script) readClients(n *yaml.Node) error {
 		timed := c.Arrival == "fixed" || c.Arrival == "poisson"
 		switch {
 		case (c.Model == "") == (c.Layer == ""):
-			return newErrorAt(item, "client %q: found model %q and layer %q; want exactly one of them", c.Name, c.Model, c.Layer)
+			return newNodeError(item, "client %q: found model %q and layer %q; want exactly one of them", c.Name, c.Model, c.Layer)
 		case c.Dim != "" && c.Model == "":
-			return newErrorAt(item, "client %q: dim requires a model", c.Name)
+			return newNodeError(item, "client %q: dim requires a model", c.Name)
 		case timed && c.Rate == 0:
-			return newErrorAt(item, "client %q: %s arrivals require a rate", c.Name, c.Arrival)
+			return newNodeError(item, "client %q: %s arrivals require a rate", c.Name, c.Arrival)
 		case c.After != "" && c.Rate != 0:
-			return newErrorAt(item, "client %q: calls with after cannot have a rate", c.Name)
+			return newNodeError(item, "client %q: calls with after cannot have a rate", c.Name)
 		case !timed && c.Rate != 0:
-			return newErrorAt(item, "client %q: back-to-back calls cannot have a rate", c.Name)
+			return newNodeError(item, "client %q: back-to-back calls cannot have a rate", c.Name)
 		case (timed || c.After != "") && c.Threads != 0:
-			return newErrorAt(item, "client %q: threads require back-to-back calls", c.Name)
+			return newNodeError(item, "client %q: threads require back-to-back calls", c.Name)
 		}
 		s.Clients = append(s.Clients, c)
 	}
 	return nil
 }
 
-// readText stores the text that is the value of a key in *to.
-func readText(n *yaml.Node, key string, to *string) error {
+// readTextValue stores the text value of a key in *to.
+func readTextValue(n *yaml.Node, key string, to *string) error {
 	if n.Kind != yaml.ScalarNode || n.Value == "" {
-		return newErrorAt(n, "malformed value of %s; want a text or a number", key)
+		return newNodeError(n, "malformed value of %s; want a text or a number", key)
 	}
 	*to = n.Value
 	return nil
 }
 
-// readReads decodes the key reads of a client into *to: a nonempty mapping from its inputs to the
-// outputs with which they share buffers.
-func readReads(n *yaml.Node, to *map[string]string) error {
+// readConnections decodes the value of the key reads of a client into *to. It is a nonempty mapping
+// from inputs of the client to the outputs whose buffers they share.
+func readConnections(n *yaml.Node, to *map[string]string) error {
 	if n.Kind != yaml.MappingNode || len(n.Content) == 0 {
-		return newErrorAt(n, "malformed reads; want INPUT: OUTPUT, an input of this client and an output of the one it follows")
+		return newNodeError(n, "malformed reads; want INPUT: OUTPUT, an input of this client and an output of the one it follows")
 	}
 	*to = map[string]string{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		var in, out string
-		if err := readText(n.Content[i], "reads", &in); err != nil {
+		if err := readTextValue(n.Content[i], "reads", &in); err != nil {
 			return err
 		}
-		if err := readText(n.Content[i+1], "reads", &out); err != nil {
+		if err := readTextValue(n.Content[i+1], "reads", &out); err != nil {
 			return err
 		}
 		(*to)[in] = out
@@ -208,8 +208,8 @@ func readReads(n *yaml.Node, to *map[string]string) error {
 	return nil
 }
 
-func readName(n *yaml.Node, key string, to *string, known []string) error {
-	if err := readText(n, key, to); err != nil {
+func readNameValue(n *yaml.Node, key string, to *string, known []string) error {
+	if err := readTextValue(n, key, to); err != nil {
 		return err
 	}
 	for _, k := range known {
@@ -217,13 +217,13 @@ func readName(n *yaml.Node, key string, to *string, known []string) error {
 			return nil
 		}
 	}
-	return newErrorAt(n, "unknown value %q; want one of %s%s", *to, strings.Join(known, ", "), spelling.Suggest(*to, known))
+	return newNodeError(n, "unknown value %q; want one of %s%s", *to, strings.Join(known, ", "), spelling.Suggest(*to, known))
 }
 
 func readDuration(n *yaml.Node, to *time.Duration) error {
 	d, err := time.ParseDuration(n.Value)
 	if n.Kind != yaml.ScalarNode || err != nil || d <= 0 {
-		return newErrorAt(n, "invalid duration %q; want a positive one such as 500ms", n.Value)
+		return newNodeError(n, "invalid duration %q; want a positive one such as 500ms", n.Value)
 	}
 	*to = d
 	return nil
@@ -232,7 +232,7 @@ func readDuration(n *yaml.Node, to *time.Duration) error {
 func readSeed(n *yaml.Node, to *uint64) error {
 	v, err := strconv.ParseUint(n.Value, 10, 64)
 	if n.Kind != yaml.ScalarNode || err != nil || v == 0 {
-		return newErrorAt(n, "invalid number %q; want 1 or more", n.Value)
+		return newNodeError(n, "invalid number %q; want 1 or more", n.Value)
 	}
 	*to = v
 	return nil
@@ -241,7 +241,7 @@ func readSeed(n *yaml.Node, to *uint64) error {
 func readCount(n *yaml.Node, to *int, least, most int) error {
 	v, err := strconv.Atoi(n.Value)
 	if n.Kind != yaml.ScalarNode || err != nil || v < least || v > most {
-		return newErrorAt(n, "invalid number %q; want %d to %d", n.Value, least, most)
+		return newNodeError(n, "invalid number %q; want %d to %d", n.Value, least, most)
 	}
 	*to = v
 	return nil
@@ -250,7 +250,7 @@ func readCount(n *yaml.Node, to *int, least, most int) error {
 func readRate(n *yaml.Node, to *float64) error {
 	v, err := strconv.ParseFloat(n.Value, 64)
 	if n.Kind != yaml.ScalarNode || err != nil || !(v > 0) || math.IsInf(v, 0) {
-		return newErrorAt(n, "invalid rate %q; want a positive number of calls per second", n.Value)
+		return newNodeError(n, "invalid rate %q; want a positive number of calls per second", n.Value)
 	}
 	*to = v
 	return nil
