@@ -207,7 +207,7 @@ func (c *Client) Disconnect() {
 	b.turns = slices.DeleteFunc(b.turns, func(p *pending) bool { return p.inst.client == c })
 }
 
-func (c *Client) requireRight(method, entitlement string) error {
+func (c *Client) requireEntitlement(method, entitlement string) error {
 	if !slices.Contains(c.rights, entitlement) {
 		return &DeniedError{method, entitlement}
 	}
@@ -220,7 +220,7 @@ func (c *Client) requireRight(method, entitlement string) error {
 // *[OwnerError] or a *[DeniedError].
 func (c *Client) Open(key string, bytes uint64, o InstanceOptions) (*Instance, error) {
 	if o.AggressiveSaving {
-		if err := c.requireRight("create instance", AggressiveSaving); err != nil {
+		if err := c.requireEntitlement("create instance", AggressiveSaving); err != nil {
 			return nil, err
 		}
 	}
@@ -232,7 +232,7 @@ func (c *Client) Open(key string, bytes uint64, o InstanceOptions) (*Instance, e
 	case m.Owner != c.Identity:
 		return nil, &OwnerError{key}
 	case !c.hasInstance(m):
-		if err := c.requireRight("attach", ModelShare); err != nil {
+		if err := c.requireEntitlement("attach", ModelShare); err != nil {
 			return nil, err
 		}
 	}
@@ -258,7 +258,7 @@ func (e *OwnerError) Error() string {
 // called an adapter, of the given size in bytes. It returns an error if the model is not in memory
 // or the client lacks an entitlement.
 func (c *Client) OpenAdapter(key, adapter string, bytes uint64, o InstanceOptions) (*Instance, error) {
-	if err := c.requireRight("create instance with weights", AdapterWeight); err != nil {
+	if err := c.requireEntitlement("create instance with weights", AdapterWeight); err != nil {
 		return nil, err
 	}
 	m := c.broker.models[key]

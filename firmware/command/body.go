@@ -62,7 +62,7 @@ func (p *Program) Append(dst []byte) []byte {
 func ReadProgram(id ID, b []byte) (p Program, err error) {
 	r := reader{b: b, all: len(b)}
 	p = Program{Address: r.readUint64(), Bytes: r.readUint32(), Procedures: r.readUint32(), Bars: r.readUint32()}
-	if err := r.finish(); err != nil {
+	if err := r.finishBody(); err != nil {
 		return p, err
 	}
 	return p, checkLimit(id, "custom bars", int(min(p.Bars, 1<<30)), MaxProgramBars)
@@ -120,22 +120,23 @@ func ReadCall(id ID, b []byte) (c Call, err error) {
 	for i := range c.Order {
 		c.Order[i] = r.readUint32()
 	}
-	if err := r.finish(); err != nil {
+	if err := r.finishBody(); err != nil {
 		return Call{}, err
 	}
-	return c, c.validate(id)
+	return c, c.checkListLengths(id)
 }
 
-// validate returns a *[LimitError] if a list in the body has more elements than command id allows.
-func (c *Call) validate(id ID) error {
+// checkListLengths returns a *[LimitError] if a list in the body has more elements than the command
+// id allows.
+func (c *Call) checkListLengths(id ID) error {
 	inputs := len(c.Buffers)
 	if id != ProcedureCallTriggerCacheRequest {
 		inputs = 0 // the limit applies to triggers only
 	}
 	for _, err := range [...]error{
-		checkOne(id, "output buffer sets", c.OutputSets),
-		checkOne(id, "task-descriptor partitions", c.Partitions),
-		checkOne(id, "engine requests in a list", c.Requests),
+		requireOne(id, "output buffer sets", c.OutputSets),
+		requireOne(id, "task-descriptor partitions", c.Partitions),
+		requireOne(id, "engine requests in a list", c.Requests),
 		checkLimit(id, "custom bars", len(c.Bars), MaxWireBars),
 		checkLimit(id, "signal events", len(c.Signal), MaxSignalEvents),
 		checkLimit(id, "active shared events", len(c.Shared), MaxSharedEvents),
@@ -171,8 +172,8 @@ func (r *reader) takeBytes(n int) []byte {
 func (r *reader) readUint32() uint32 { return binary.LittleEndian.Uint32(r.takeBytes(4)) }
 func (r *reader) readUint64() uint64 { return binary.LittleEndian.Uint64(r.takeBytes(8)) }
 
-// readCount reads the length of a list whose entries have the given size in bytes. If the body has
-// fewer entries, readCount records an error.
+// readCount reads the number of entries in a list, each of which has the given size in bytes. If
+// the rest of the body is shorter than the list, it records an error and returns 0.
 func (r *reader) readCount(size int) int {
 	n := r.readUint32()
 	if r.fail == nil && uint64(n)*uint64(size) > uint64(len(r.b)) {
@@ -184,7 +185,8 @@ func (r *reader) readCount(size int) int {
 	return int(n)
 }
 
-func (r *reader) finish() error {
+// finishBody returns the first error of the reader, or an error if bytes follow the body.
+func (r *reader) finishBody() error {
 	if r.fail == nil && len(r.b) > 0 {
 		r.fail = &FormatError{HeaderBytes + r.all - len(r.b), fmt.Sprintf("found %d bytes after the body", len(r.b))}
 	}
@@ -209,7 +211,7 @@ func (n *Notice) Append(dst []byte) []byte {
 func ReadNotice(b []byte) (n Notice, err error) {
 	r := reader{b: b, all: len(b)}
 	n = Notice{Status(r.readUint32()), r.readUint32()}
-	return n, r.finish()
+	return n, r.finishBody()
 }
 
 // An AFPP is the body of the command LoadAFPP: the address and size of a prefetch program (AFPP).
@@ -231,7 +233,7 @@ func ReadAFPP(b []byte) (a AFPP, err error) {
 	r := reader{b: b, all: len(b)}
 	magic := r.readUint32()
 	a = AFPP{r.readUint64(), r.readUint32()}
-	if err := r.finish(); err != nil {
+	if err := r.finishBody(); err != nil {
 		return AFPP{}, err
 	}
 	if magic != AFPPMagic {
@@ -262,5 +264,5 @@ func ReadProperty(id ID, b []byte) (p Property, err error) {
 	if id == CHPropertyWrite {
 		p.Value = r.readUint64()
 	}
-	return p, r.finish()
+	return p, r.finishBody()
 }

@@ -14,30 +14,31 @@ type cacheRequest struct {
 	out    int  // outputs that the host has not returned
 }
 
-// installCacheRequest stores the call in message m as the cache request of its procedure, which the
-// host can trigger later. The request becomes active if no other request of its group is active.
-func (c *Controller) installCacheRequest(m *Message, r *Reply) {
+// storeCacheRequest stores the call in message m as the cache request of its procedure, so that the
+// host can trigger it later. If no other request of its group is active, the new request becomes
+// active.
+func (c *Controller) storeCacheRequest(m *Message, r *Reply) {
 	p := c.findProgram(m, r)
 	if p == nil {
 		return
 	}
 	call, err := ReadCall(m.ID, m.Body)
 	if err == nil {
-		err = checkLists(m.ID, &call)
+		err = checkAllowedLists(m.ID, &call)
 	}
 	k := cacheKey{m.Program, m.Process, m.Procedure}
 	bindings, running := p.processes[m.Process]
 	switch {
 	case err != nil:
-		r.refuseError(err)
+		r.refuseForError(err)
 	case c.disabled:
-		r.refuse(WrongState, "cache requests are disabled")
+		r.refuseWithStatus(WrongState, "cache requests are disabled")
 	case !running:
-		r.refuse(NotFound, "program %d has no process %d", m.Program, m.Process)
+		r.refuseWithStatus(NotFound, "program %d has no process %d", m.Program, m.Process)
 	case m.Procedure >= p.Procedures:
-		r.refuse(NotFound, "procedure %d is out of range; program %d has %d procedures", m.Procedure, m.Program, p.Procedures)
+		r.refuseWithStatus(NotFound, "procedure %d is out of range; program %d has %d procedures", m.Procedure, m.Program, p.Procedures)
 	case c.cache[k] != nil:
-		r.refuse(WrongState, "procedure %d of process %d already has a cache request", m.Procedure, m.Process)
+		r.refuseWithStatus(WrongState, "procedure %d of process %d already has a cache request", m.Procedure, m.Process)
 	default:
 		call.Buffers = mergeBuffers(bindings.Buffers, call.Buffers)
 		c.cache[k] = &cacheRequest{call: call, active: c.isGroupInactive(m.Program, call.Group)}
@@ -63,25 +64,25 @@ func (c *Controller) triggerCacheRequest(m *Message, r *Reply) {
 	}
 	inputs, err := ReadCall(m.ID, m.Body)
 	if err == nil {
-		err = checkLists(m.ID, &inputs)
+		err = checkAllowedLists(m.ID, &inputs)
 	}
 	x := c.cache[cacheKey{m.Program, m.Process, m.Procedure}]
 	switch {
 	case err != nil:
-		r.refuseError(err)
+		r.refuseForError(err)
 	case x == nil:
-		r.refuse(NotFound, "procedure %d of process %d has no cache request", m.Procedure, m.Process)
+		r.refuseWithStatus(NotFound, "procedure %d of process %d has no cache request", m.Procedure, m.Process)
 	case !x.active:
-		r.refuse(WrongState, "another cache request of the group is active")
+		r.refuseWithStatus(WrongState, "another cache request of the group is active")
 	case x.out >= OutputSets:
-		r.refuse(NoRoom, "all output buffer sets are in use; return one first")
-	case c.refuseBlocked(m, r):
+		r.refuseWithStatus(NoRoom, "all output buffer sets are in use; return one first")
+	case c.refuseIfBlocked(m, r):
 	default:
 		call := x.call
 		call.Buffers = mergeBuffers(call.Buffers, inputs.Buffers)
 		if c.runCall(m.Header, call, r); r.Status == OK {
 			x.out++
-			c.notify(DataChainingEvent, m.Header, Notice{Value: uint32(x.out)})
+			c.notifyHost(DataChainingEvent, m.Header, Notice{Value: uint32(x.out)})
 		}
 	}
 }
@@ -93,13 +94,13 @@ func (c *Controller) manageCacheRequest(m *Message, r *Reply) {
 	k := cacheKey{m.Program, m.Process, m.Procedure}
 	x := c.cache[k]
 	switch {
-	case !c.checkNoBody(m, r):
+	case !c.requireNoBody(m, r):
 	case x == nil:
-		r.refuse(NotFound, "procedure %d of process %d has no cache request", m.Procedure, m.Process)
+		r.refuseWithStatus(NotFound, "procedure %d of process %d has no cache request", m.Procedure, m.Process)
 	case m.ID == ProcedureCallInvalidateCacheRequest:
 		delete(c.cache, k)
 	case m.ID == ProcedureCallRecycleOutputBuffer && x.out == 0:
-		r.refuse(WrongState, "no output buffer set is in use, so none can be returned")
+		r.refuseWithStatus(WrongState, "no output buffer set is in use, so none can be returned")
 	case m.ID == ProcedureCallRecycleOutputBuffer:
 		x.out--
 	default:

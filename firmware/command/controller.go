@@ -168,7 +168,8 @@ func (c *Controller) Handle(ch Channel, b []byte) Reply {
 	return r
 }
 
-func (r *Reply) refuse(s Status, format string, args ...any) {
+// refuseWithStatus makes the reply a refusal with status s and a formatted reason.
+func (r *Reply) refuseWithStatus(s Status, format string, args ...any) {
 	r.Status, r.Why = s, fmt.Sprintf(format, args...)
 }
 
@@ -185,15 +186,15 @@ func (c *Controller) handleMessage(ch Channel, m *Message, r *Reply) {
 	info, _ := m.ID.Info()
 	switch {
 	case info.Direction == Up:
-		r.refuse(Unsupported, "%v is a notification; only the controller sends it", m.ID)
+		r.refuseWithStatus(Unsupported, "%v is a notification; only the controller sends it", m.ID)
 	case ch == Execution && !isExecutionCommand(m.ID):
-		r.refuse(Unsupported, "%v must be sent on the control channel", m.ID)
+		r.refuseWithStatus(Unsupported, "%v must be sent on the control channel", m.ID)
 	case ch == Control && isExecutionCommand(m.ID):
-		r.refuse(Unsupported, "%v must be sent on the execution channel", m.ID)
+		r.refuseWithStatus(Unsupported, "%v must be sent on the execution channel", m.ID)
 	case !c.booted && m.ID != Boot && m.ID != Ping && m.ID != Buildinfo && m.ID != PlatformInfo && m.ID != Reset:
-		r.refuse(WrongState, "controller has not booted")
+		r.refuseWithStatus(WrongState, "controller has not booted")
 	case info.Body == BodyNone && m.Size > 0:
-		r.refuse(Malformed, "%v has no body; found %d bytes", m.ID, m.Size)
+		r.refuseWithStatus(Malformed, "%v has no body; found %d bytes", m.ID, m.Size)
 	default:
 		c.performCommand(m, r)
 	}
@@ -206,7 +207,7 @@ func (c *Controller) performCommand(m *Message, r *Reply) {
 		c.boot(r)
 	case Reset, Stop, PowerDown:
 		c.reset()
-		c.notify(CHResetNotification, m.Header, Notice{})
+		c.notifyHost(CHResetNotification, m.Header, Notice{})
 	case PowerDeviceOn, PowerDeviceOff:
 		c.setPower(m.ID == PowerDeviceOn, m, r)
 	case Suspend:
@@ -216,7 +217,7 @@ func (c *Controller) performCommand(m *Message, r *Reply) {
 	case SecureModeStart, SecureModeStop, SecureModeResumeTransition:
 		c.setSecureMode(m, r)
 	case ExclaveModeStart, ExclaveModeStop:
-		r.refuse(Unsupported, "%v has no effect on the M1", m.ID)
+		r.refuseWithStatus(Unsupported, "%v has no effect on the M1", m.ID)
 	case RequestProgramID:
 		c.assignProgramSlot(r)
 	case ReturnProgramID:
@@ -226,11 +227,11 @@ func (c *Controller) performCommand(m *Message, r *Reply) {
 	case LoadProgram:
 		c.loadProgram(m, r)
 	case UnloadProgram:
-		if p := c.findProgram(m, r); p != nil && c.checkNoBody(m, r) {
+		if p := c.findProgram(m, r); p != nil && c.requireNoBody(m, r) {
 			c.unloadProgram(m.Program)
 		}
 	case LoadAFPP, UnloadAFPP:
-		c.setPrefetch(m, r)
+		c.setPrefetchProgram(m, r)
 	case CreateProcess:
 		c.createProcess(m, r)
 	case TerminateProcess:
@@ -238,20 +239,20 @@ func (c *Controller) performCommand(m *Message, r *Reply) {
 	case CHPropertyWrite, CHPropertyRead:
 		c.handleProperty(m, r)
 	case DebugCommandDataCheck:
-		c.checkData(m, r)
+		c.requireValidChecksum(m, r)
 	case ProcedureCall, ProcedureCallWithCustomBars, ProcedureCallWithSignalEvents:
 		c.callProcedure(m, r)
 	case ProcedureCallTriggerCacheRequest:
 		c.triggerCacheRequest(m, r)
 	case ProcedureCallCacheRequest, ProcedureCallCacheRequestWithCustomBars, ProcedureCallCacheRequestWithSharedEvents:
-		c.installCacheRequest(m, r)
+		c.storeCacheRequest(m, r)
 	case ProcedureCallInvalidateCacheRequest, ProcedureCallRecycleOutputBuffer, SetActiveCacheRequestInGroup:
 		c.manageCacheRequest(m, r)
 	case ForceDisableCacheRequests:
 		c.disabled = true
 		c.dropCacheRequests(func(cacheKey) bool { return true })
 	default:
-		r.refuse(Unsupported, "%v has no documented effect", m.ID)
+		r.refuseWithStatus(Unsupported, "%v has no documented effect", m.ID)
 	}
 }
 
@@ -265,22 +266,22 @@ func (c *Controller) assignProgramSlot(r *Reply) {
 			return
 		}
 	}
-	r.refuse(NoRoom, "all %d program slots are in use", MaxPrograms)
+	r.refuseWithStatus(NoRoom, "all %d program slots are in use", MaxPrograms)
 }
 
 func (c *Controller) returnProgramSlot(m *Message, r *Reply) {
 	switch {
 	case !c.isProgramSlot(m.Program) || !c.slots[m.Program]:
-		r.refuse(NotFound, "program slot %d was not requested", m.Program)
+		r.refuseWithStatus(NotFound, "program slot %d was not requested", m.Program)
 	case c.programs[m.Program] != nil:
-		r.refuse(WrongState, "program slot %d already holds a program", m.Program)
+		r.refuseWithStatus(WrongState, "program slot %d already holds a program", m.Program)
 	default:
 		c.slots[m.Program] = false
 	}
 }
 
-// handleProcessID assigns the lowest free process number of a program, or frees a number. It
-// records neither, because only running processes occupy a number.
+// handleProcessID assigns a free process number of a program, the lowest one, or frees a number. It
+// does not record the change, because a number is in use only while its process runs.
 func (c *Controller) handleProcessID(m *Message, r *Reply) {
 	p := c.findProgram(m, r)
 	if p == nil {
@@ -288,7 +289,7 @@ func (c *Controller) handleProcessID(m *Message, r *Reply) {
 	}
 	if m.ID == ReturnProcessID {
 		if _, ok := p.processes[m.Process]; ok {
-			r.refuse(WrongState, "process %d of program %d is running", m.Process, m.Program)
+			r.refuseWithStatus(WrongState, "process %d of program %d is running", m.Process, m.Program)
 		}
 		return
 	}
@@ -298,13 +299,13 @@ func (c *Controller) handleProcessID(m *Message, r *Reply) {
 			return
 		}
 	}
-	r.refuse(NoRoom, "all %d process numbers of program %d are in use", MaxProcesses, m.Program)
+	r.refuseWithStatus(NoRoom, "all %d process numbers of program %d are in use", MaxProcesses, m.Program)
 }
 
 func (c *Controller) findProgram(m *Message, r *Reply) *program {
 	p := c.programs[m.Program]
 	if p == nil {
-		r.refuse(NotFound, "program slot %d holds no program", m.Program)
+		r.refuseWithStatus(NotFound, "program slot %d holds no program", m.Program)
 	}
 	return p
 }
@@ -313,15 +314,15 @@ func (c *Controller) loadProgram(m *Message, r *Reply) {
 	p, err := ReadProgram(m.ID, m.Body)
 	switch {
 	case err != nil:
-		r.refuseError(err)
+		r.refuseForError(err)
 	case !c.isProgramSlot(m.Program):
-		r.refuse(NotFound, "program slot %d is not between 0 and %d", m.Program, MaxPrograms-1)
+		r.refuseWithStatus(NotFound, "program slot %d is not between 0 and %d", m.Program, MaxPrograms-1)
 	case c.programs[m.Program] != nil:
-		r.refuse(WrongState, "program slot %d already holds a program", m.Program)
+		r.refuseWithStatus(WrongState, "program slot %d already holds a program", m.Program)
 	default:
 		n, s := c.engine.Load(m.Program, p)
 		if s != OK {
-			r.refuse(s, "engine failed to load the program")
+			r.refuseWithStatus(s, "engine failed to load the program")
 			return
 		}
 		p.Procedures = n
@@ -355,16 +356,16 @@ func (c *Controller) createProcess(m *Message, r *Reply) {
 	}
 	bindings, err := ReadCall(m.ID, m.Body)
 	if err == nil {
-		err = checkLists(m.ID, &bindings)
+		err = checkAllowedLists(m.ID, &bindings)
 	}
 	_, there := p.processes[m.Process]
 	switch {
 	case err != nil:
-		r.refuseError(err)
+		r.refuseForError(err)
 	case m.Process < 0 || m.Process >= MaxProcesses:
-		r.refuse(NoRoom, "process %d is not between 0 and %d", m.Process, MaxProcesses-1)
+		r.refuseWithStatus(NoRoom, "process %d is not between 0 and %d", m.Process, MaxProcesses-1)
 	case there:
-		r.refuse(WrongState, "program %d already has a process %d", m.Program, m.Process)
+		r.refuseWithStatus(WrongState, "program %d already has a process %d", m.Program, m.Process)
 	default:
 		p.processes[m.Process] = bindings
 	}
@@ -373,11 +374,11 @@ func (c *Controller) createProcess(m *Message, r *Reply) {
 // terminateProcess ends a process of a program and drops its unfinished calls.
 func (c *Controller) terminateProcess(m *Message, r *Reply) {
 	p := c.findProgram(m, r)
-	if p == nil || !c.checkNoBody(m, r) {
+	if p == nil || !c.requireNoBody(m, r) {
 		return
 	}
 	if _, ok := p.processes[m.Process]; !ok {
-		r.refuse(NotFound, "program %d has no process %d", m.Program, m.Process)
+		r.refuseWithStatus(NotFound, "program %d has no process %d", m.Program, m.Process)
 		return
 	}
 	c.engine.Terminate(m.Program, m.Process)
@@ -385,8 +386,8 @@ func (c *Controller) terminateProcess(m *Message, r *Reply) {
 	c.dropCacheRequests(func(k cacheKey) bool { return k.program == m.Program && k.process == m.Process })
 }
 
-// findProcess returns the program of a call and the buffers of its process, and whether the process
-// is running. It marks the reply as dropped if it is not.
+// findProcess returns the program of a call and the buffers of its process. It also reports whether
+// the process is running, and marks the reply as dropped if it is not.
 func (c *Controller) findProcess(m *Message, r *Reply) (*program, Call, bool) {
 	if p := c.programs[m.Program]; p != nil {
 		if b, ok := p.processes[m.Process]; ok {
@@ -394,7 +395,7 @@ func (c *Controller) findProcess(m *Message, r *Reply) (*program, Call, bool) {
 		}
 	}
 	r.Dropped = true
-	r.refuse(NotFound, "program %d has no running process %d; call dropped", m.Program, m.Process)
+	r.refuseWithStatus(NotFound, "program %d has no running process %d; call dropped", m.Program, m.Process)
 	return nil, Call{}, false
 }
 
@@ -405,21 +406,21 @@ func (c *Controller) callProcedure(m *Message, r *Reply) {
 	}
 	call, err := ReadCall(m.ID, m.Body)
 	if err == nil {
-		err = checkLists(m.ID, &call)
+		err = checkAllowedLists(m.ID, &call)
 	}
 	switch {
 	case err != nil:
-		r.refuseError(err)
+		r.refuseForError(err)
 	case m.Procedure >= p.Procedures:
-		r.refuse(NotFound, "procedure %d is out of range; program %d has %d procedures", m.Procedure, m.Program, p.Procedures)
-	case c.refuseBlocked(m, r):
+		r.refuseWithStatus(NotFound, "procedure %d is out of range; program %d has %d procedures", m.Procedure, m.Program, p.Procedures)
+	case c.refuseIfBlocked(m, r):
 	default:
 		call.Buffers = mergeBuffers(bindings.Buffers, call.Buffers)
 		c.runCall(m.Header, call, r)
 	}
 }
 
-// mergeBuffers returns the buffers in call, followed by those in process for the ports that call
+// mergeBuffers returns the buffers in call, followed by the buffers in process whose ports call
 // does not name.
 func mergeBuffers(process, call []Buffer) []Buffer {
 	list := slices.Clone(call)
@@ -431,8 +432,9 @@ func mergeBuffers(process, call []Buffer) []Buffer {
 	return list
 }
 
-// checkLists returns a *[LimitError] if the body c has a list that command id does not allow.
-func checkLists(id ID, c *Call) error {
+// checkAllowedLists returns a *[LimitError] if the body c has a list that is not allowed in command
+// id.
+func checkAllowedLists(id ID, c *Call) error {
 	bars := id == ProcedureCallWithCustomBars || id == ProcedureCallCacheRequestWithCustomBars
 	shared := id == ProcedureCallWithSignalEvents || id == ProcedureCallCacheRequestWithSharedEvents
 	switch {
@@ -450,18 +452,18 @@ func checkLists(id ID, c *Call) error {
 // the command with the engine's status and notifies the host of the error.
 func (c *Controller) runCall(h Header, call Call, r *Reply) {
 	if s := c.engine.Call(h, call); s != OK {
-		r.refuse(s, "engine failed to run the procedure")
-		c.notify(CHErrorNotification, h, Notice{Status: s})
+		r.refuseWithStatus(s, "engine failed to run the procedure")
+		c.notifyHost(CHErrorNotification, h, Notice{Status: s})
 	}
 }
 
-// refuseError sets the reply to a refusal because of err. The status is OverLimit for a
-// *[LimitError] and Malformed otherwise.
-func (r *Reply) refuseError(err error) {
+// refuseForError makes the reply a refusal with the reason err. The status is OverLimit if err is a
+// *[LimitError], and Malformed otherwise.
+func (r *Reply) refuseForError(err error) {
 	var limit *LimitError
 	if errors.As(err, &limit) {
-		r.refuse(OverLimit, "%v", err)
+		r.refuseWithStatus(OverLimit, "%v", err)
 		return
 	}
-	r.refuse(Malformed, "%v", err)
+	r.refuseWithStatus(Malformed, "%v", err)
 }

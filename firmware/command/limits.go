@@ -30,7 +30,8 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("%v: found %d %s; want at most %d", e.ID, e.Have, e.What, e.Limit)
 }
 
-// checkLimit returns a *[LimitError] about what if have exceeds limit.
+// checkLimit returns a *[LimitError] if have, the number of the things that what describes, exceeds
+// limit.
 func checkLimit(id ID, what string, have, limit int) error {
 	if have > limit {
 		return &LimitError{id, what, uint64(have), uint64(limit)}
@@ -38,8 +39,9 @@ func checkLimit(id ID, what string, have, limit int) error {
 	return nil
 }
 
-// checkOne returns a *[LimitError] about what unless have is 1.
-func checkOne(id ID, what string, have uint32) error {
+// requireOne returns a *[LimitError] unless have, the number of the things that what describes, is
+// 1.
+func requireOne(id ID, what string, have uint32) error {
 	if have != 1 {
 		return &LimitError{id, what, uint64(have), 1}
 	}

@@ -13,8 +13,9 @@ const (
 // is assumed.
 const MaxProperties = 256
 
-// notify sends the host a notification with command id, header h and body n, and counts it.
-func (c *Controller) notify(id ID, h Header, n Notice) {
+// notifyHost sends the host a notification and counts it. The notification has the command id, the
+// header h and the body n.
+func (c *Controller) notifyHost(id ID, h Header, n Notice) {
 	if c.Notify == nil {
 		return
 	}
@@ -31,30 +32,29 @@ func (c *Controller) notify(id ID, h Header, n Notice) {
 
 // Ended notifies the host that the call with header h, which the engine had queued, has ended with
 // status s.
-func (c *Controller) Ended(h Header, s Status) { c.notify(ProgramEvent, h, Notice{Status: s}) }
+func (c *Controller) Ended(h Header, s Status) { c.notifyHost(ProgramEvent, h, Notice{Status: s}) }
 
-// checkStatus reports whether the engine returned status OK. If it did not, checkStatus refuses the
-// command with status s and a reason that names the failed operation with done, a participle such
-// as "suspended".
-func (c *Controller) checkStatus(s Status, r *Reply, done string) bool {
+// requireStatusOK reports whether s, the status that the engine returned, is OK. If it is not,
+// requireStatusOK refuses the command with status s. The reason contains done, a participle for the
+// failed operation such as "suspended".
+func (c *Controller) requireStatusOK(s Status, r *Reply, done string) bool {
 	if s != OK {
-		r.refuse(s, "engine could not be %s", done)
+		r.refuseWithStatus(s, "engine could not be %s", done)
 	}
 	return s == OK
 }
 
-// checkNoBody reports whether message m has no body. If it has one, checkNoBody refuses the
-// message.
-func (c *Controller) checkNoBody(m *Message, r *Reply) bool {
+// requireNoBody reports whether message m has no body. If m has one, it refuses the message.
+func (c *Controller) requireNoBody(m *Message, r *Reply) bool {
 	if m.Size > 0 {
-		r.refuse(Malformed, "%v has no body; found %d bytes", m.ID, m.Size)
+		r.refuseWithStatus(Malformed, "%v has no body; found %d bytes", m.ID, m.Size)
 	}
 	return m.Size == 0
 }
 
-// boot boots the controller and, if it is suspended, first resumes the engine.
+// boot boots the controller. If the controller is suspended, boot first resumes the engine.
 func (c *Controller) boot(r *Reply) {
-	if c.paused && !c.checkStatus(c.engine.Pause(false), r, "resumed") || !c.checkStatus(c.engine.Boot(), r, "started") {
+	if c.paused && !c.requireStatusOK(c.engine.Pause(false), r, "resumed") || !c.requireStatusOK(c.engine.Boot(), r, "started") {
 		return
 	}
 	c.paused, c.booted = false, true
@@ -64,8 +64,8 @@ func (c *Controller) boot(r *Reply) {
 // engine is already paused.
 func (c *Controller) suspend(r *Reply) {
 	if c.paused {
-		r.refuse(WrongState, "engine is already suspended")
-	} else if c.checkStatus(c.engine.Pause(true), r, "suspended") {
+		r.refuseWithStatus(WrongState, "engine is already suspended")
+	} else if c.requireStatusOK(c.engine.Pause(true), r, "suspended") {
 		c.paused = true
 	}
 }
@@ -74,9 +74,9 @@ func (c *Controller) suspend(r *Reply) {
 // suspended.
 func (c *Controller) quiesce(r *Reply) {
 	if c.paused {
-		r.refuse(WrongState, "engine is suspended and cannot finish calls")
+		r.refuseWithStatus(WrongState, "engine is suspended and cannot finish calls")
 	} else {
-		c.checkStatus(c.engine.Quiesce(), r, "quiesced")
+		c.requireStatusOK(c.engine.Quiesce(), r, "quiesced")
 	}
 }
 
@@ -85,9 +85,9 @@ func (c *Controller) quiesce(r *Reply) {
 func (c *Controller) setPower(on bool, m *Message, r *Reply) {
 	if !on {
 		c.reset()
-		c.notify(CHResetNotification, m.Header, Notice{})
+		c.notifyHost(CHResetNotification, m.Header, Notice{})
 	}
-	c.checkStatus(c.engine.Power(on), r, "powered")
+	c.requireStatusOK(c.engine.Power(on), r, "powered")
 }
 
 // reset returns the controller to its state before the boot: it unloads all programs and
@@ -116,15 +116,15 @@ func (c *Controller) setSecureMode(m *Message, r *Reply) {
 	on := m.ID == SecureModeStart
 	switch {
 	case m.ID == SecureModeResumeTransition:
-		r.refuse(WrongState, "no secure-mode transition is paused")
+		r.refuseWithStatus(WrongState, "no secure-mode transition is paused")
 	case on == c.secure:
-		r.refuse(WrongState, "secure mode is already %s", map[bool]string{true: "on", false: "off"}[on])
+		r.refuseWithStatus(WrongState, "secure mode is already %s", map[bool]string{true: "on", false: "off"}[on])
 	case c.paused:
-		r.refuse(WrongState, "engine is suspended and cannot finish calls")
+		r.refuseWithStatus(WrongState, "engine is suspended and cannot finish calls")
 	case on && m.Program >= 0 && c.programs[m.Program] == nil:
-		r.refuse(NotFound, "program slot %d holds no program", m.Program)
+		r.refuseWithStatus(NotFound, "program slot %d holds no program", m.Program)
 	default:
-		if !c.checkStatus(c.engine.Secure(on), r, "switched to or from secure mode") {
+		if !c.requireStatusOK(c.engine.Secure(on), r, "switched to or from secure mode") {
 			return
 		}
 		c.secure, c.claimed = on, -1
@@ -132,47 +132,47 @@ func (c *Controller) setSecureMode(m *Message, r *Reply) {
 		if on {
 			c.claimed, n.Value = m.Program, 1
 		}
-		c.notify(SecureModeEvent, m.Header, n)
+		c.notifyHost(SecureModeEvent, m.Header, n)
 	}
 }
 
-// refuseBlocked reports whether the controller's state forbids calls of the program in message m.
-// If so, it refuses the message.
-func (c *Controller) refuseBlocked(m *Message, r *Reply) bool {
+// refuseIfBlocked refuses message m if the controller's state forbids calls of its program. It
+// reports whether it refused.
+func (c *Controller) refuseIfBlocked(m *Message, r *Reply) bool {
 	switch {
 	case c.paused:
-		r.refuse(WrongState, "engine is suspended")
+		r.refuseWithStatus(WrongState, "engine is suspended")
 	case c.claimed >= 0 && m.Program != c.claimed:
-		r.refuse(WrongState, "program %d has exclusive use of the engine in secure mode", c.claimed)
+		r.refuseWithStatus(WrongState, "program %d has exclusive use of the engine in secure mode", c.claimed)
 	default:
 		return false
 	}
 	return true
 }
 
-// setPrefetch records that a program has a prefetch program (AFPP) or, depending on the command,
-// that it no longer has one.
-func (c *Controller) setPrefetch(m *Message, r *Reply) {
+// setPrefetchProgram records whether a program has a prefetch program (AFPP). The command says
+// whether it has one from now on or no longer has one.
+func (c *Controller) setPrefetchProgram(m *Message, r *Reply) {
 	p := c.findProgram(m, r)
 	if p == nil {
 		return
 	}
 	on := m.ID == LoadAFPP
-	if !on && !c.checkNoBody(m, r) {
+	if !on && !c.requireNoBody(m, r) {
 		return
 	}
 	if on {
 		if _, err := ReadAFPP(m.Body); err != nil {
-			r.refuseError(err)
+			r.refuseForError(err)
 			return
 		}
 	}
 	switch {
 	case on && p.prefetch:
-		r.refuse(WrongState, "program %d already has a prefetch program (AFPP)", m.Program)
+		r.refuseWithStatus(WrongState, "program %d already has a prefetch program (AFPP)", m.Program)
 		return
 	case !on && !p.prefetch:
-		r.refuse(WrongState, "program %d has no prefetch program (AFPP)", m.Program)
+		r.refuseWithStatus(WrongState, "program %d has no prefetch program (AFPP)", m.Program)
 		return
 	}
 	p.prefetch = on
@@ -183,26 +183,26 @@ func (c *Controller) handleProperty(m *Message, r *Reply) {
 	v, there := c.property[p.Number]
 	switch {
 	case err != nil:
-		r.refuseError(err)
+		r.refuseForError(err)
 	case m.ID == CHPropertyRead && !there:
-		r.refuse(NotFound, "property %d was never written", p.Number)
+		r.refuseWithStatus(NotFound, "property %d was never written", p.Number)
 	case m.ID == CHPropertyRead:
 		r.Body = binary.LittleEndian.AppendUint64(nil, v)
 	case !there && len(c.property) == MaxProperties:
-		r.refuse(NoRoom, "all %d properties are in use", MaxProperties)
+		r.refuseWithStatus(NoRoom, "all %d properties are in use", MaxProperties)
 	default:
 		c.property[p.Number] = p.Value
 	}
 }
 
-// checkData refuses the message unless its body is the single word ChecksumValid.
-func (c *Controller) checkData(m *Message, r *Reply) {
+// requireValidChecksum refuses the message unless its body is the single word ChecksumValid.
+func (c *Controller) requireValidChecksum(m *Message, r *Reply) {
 	w := reader{b: m.Body, all: len(m.Body)}
 	sum := w.readUint32()
-	switch err := w.finish(); {
+	switch err := w.finishBody(); {
 	case err != nil:
-		r.refuseError(err)
+		r.refuseForError(err)
 	case sum != ChecksumValid:
-		r.refuse(Malformed, "checksum word is %#x; want %#x", sum, ChecksumValid)
+		r.refuseWithStatus(Malformed, "checksum word is %#x; want %#x", sum, ChecksumValid)
 	}
 }

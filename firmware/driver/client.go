@@ -189,11 +189,11 @@ func (c *Client) performSelector(s *Selector, a *Arguments, r *Results) Return {
 		r.Scalars[0] = version
 		return Success
 	case "ANE_ProgramChainingPrepare":
-		return c.sendChaining(a.Struct, command.ProcedureCallCacheRequest)
+		return c.sendChainingCommand(a.Struct, command.ProcedureCallCacheRequest)
 	case "ANE_ProgramChainingSetActiveProcedure":
-		return c.sendChaining(a.Struct, command.SetActiveCacheRequestInGroup)
+		return c.sendChainingCommand(a.Struct, command.SetActiveCacheRequestInGroup)
 	case "ANE_ProgramOutputSetEnqueue":
-		return c.sendChaining(a.Struct, command.ProcedureCallRecycleOutputBuffer)
+		return c.sendChainingCommand(a.Struct, command.ProcedureCallRecycleOutputBuffer)
 	case "ANE_ProgramInputsReady":
 		return c.signalInputsReady(a.Struct)
 	case "ANE_MemoryMapRequest":
@@ -238,7 +238,8 @@ func (c *Client) unmapBuffer(address uint64) Return {
 	return Success
 }
 
-// sendMessage sends a message and records that a command is in progress.
+// sendMessage sends a message to the controller and returns the reply. It records that a command is
+// in progress.
 func (d *Driver) sendMessage(ch command.Channel, m *command.Message) command.Reply {
 	d.pending = true
 	r := d.backend.Send(ch, m)
@@ -246,9 +247,9 @@ func (d *Driver) sendMessage(ch command.Channel, m *command.Message) command.Rep
 	return r
 }
 
-// toReturn translates the controller's reply to the return value that the driver gives to
-// its client.
-func toReturn(r *command.Reply) Return {
+// translateReply returns the value that the driver returns to its client for the controller's
+// reply.
+func translateReply(r *command.Reply) Return {
 	switch {
 	case r.Dropped:
 		return Aborted

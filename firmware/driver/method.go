@@ -162,7 +162,7 @@ func (d *Driver) setPower(on bool) Return {
 		id = command.PowerDeviceOff
 	}
 	r := d.sendProgramCommand(id, -1)
-	return toReturn(&r)
+	return translateReply(&r)
 }
 
 // setPersistent sets whether the client is persistent, which means that it keeps the device
@@ -198,5 +198,5 @@ func (c *Client) sendCommand(args []uint64) ([]uint64, Return) {
 		return nil, BadArgument
 	}
 	r := c.driver.sendMessage(command.Channel(args[0]), &m)
-	return []uint64{uint64(r.Status)}, toReturn(&r)
+	return []uint64{uint64(r.Status)}, translateReply(&r)
 }

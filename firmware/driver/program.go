@@ -30,13 +30,13 @@ type handle struct {
 	borrowed bool
 }
 
-// token returns the number by which clients refer to the instance: the slot plus one in the
-// lower 32 bits and the process in the upper ones.
+// token returns the number with which clients refer to the instance. Its lower 32 bits hold the
+// slot plus one, and its upper 32 bits hold the process.
 func (x *instance) token() uint64 { return uint64(x.process)<<32 | uint64(x.program.slot+1) }
 
-// newMessage returns the command id for a procedure of the instance. Unless the command has
-// no body, its body is a call that binds the address surfaces[i] to port i.
-func (x *instance) newMessage(id command.ID, procedure, priority uint32, surfaces []uint64) *command.Message {
+// newCallMessage returns a message with command id for a procedure of the instance. If the command
+// has a body, the body is a call that binds the address surfaces[i] to port i.
+func (x *instance) newCallMessage(id command.ID, procedure, priority uint32, surfaces []uint64) *command.Message {
 	m := &command.Message{Header: command.Header{ID: id, Priority: priority, Program: x.program.slot, Process: x.process, Procedure: procedure}}
 	switch id {
 	case command.ProcedureCallRecycleOutputBuffer, command.SetActiveCacheRequestInGroup, command.TerminateProcess:
@@ -63,13 +63,13 @@ func (c *Client) createProgram(in []byte) Return {
 	le := binary.LittleEndian
 	id := c.driver.sendProgramCommand(command.RequestProgramID, -1)
 	if id.Status != command.OK {
-		return toReturn(&id)
+		return translateReply(&id)
 	}
 	p := command.Program{Address: le.Uint64(in), Bytes: le.Uint32(in[8:]), Procedures: le.Uint32(in[12:]), Bars: le.Uint32(in[16:])}
 	load := c.driver.sendMessage(command.Control, &command.Message{Header: command.Header{ID: command.LoadProgram, Program: id.Program, Process: -1}, Body: p.Append(nil)})
 	if load.Status != command.OK {
 		c.driver.sendProgramCommand(command.ReturnProgramID, id.Program)
-		return toReturn(&load)
+		return translateReply(&load)
 	}
 	made := &program{slot: id.Program}
 	if old := c.driver.live[id.Program]; old != nil {
@@ -132,14 +132,14 @@ func (c *Client) Lend(token uint64, to *Client) Return {
 	return Success
 }
 
-// findHandle returns the token in the first word of the struct in, and the client's handle for it,
-// or nil if there is none.
+// findHandle reads the token in the first word of the struct in. It returns the client's handle
+// with that token, or nil if there is none, followed by the token.
 func (c *Client) findHandle(in []byte) (*handle, uint64) {
 	token := binary.LittleEndian.Uint64(in)
 	return c.programs[token], token
 }
 
-// setPrepared creates the process in which requests run if on is true, and ends it
+// setPrepared creates the process in which requests run if on is true, and ends this process
 // otherwise.
 func (c *Client) setPrepared(in []byte, on bool) Return {
 	h, _ := c.findHandle(in)
@@ -157,11 +157,11 @@ func (c *Client) setPrepared(in []byte, on bool) Return {
 	if on {
 		id = command.CreateProcess
 	}
-	r := c.driver.sendMessage(command.Control, h.newMessage(id, 0, 0, nil))
+	r := c.driver.sendMessage(command.Control, h.newCallMessage(id, 0, 0, nil))
 	if r.Status == command.OK {
 		h.prepared = on
 	}
-	return toReturn(&r)
+	return translateReply(&r)
 }
 
 func (c *Client) destroyProgram(in []byte) Return {
@@ -183,7 +183,7 @@ func (c *Client) releaseHandle(token uint64) Return {
 	}
 	if h.program.handles--; h.program.handles > 0 {
 		if h.prepared {
-			c.driver.sendMessage(command.Control, h.newMessage(command.TerminateProcess, 0, 0, nil))
+			c.driver.sendMessage(command.Control, h.newCallMessage(command.TerminateProcess, 0, 0, nil))
 		}
 		h.prepared = false
 		return Success
@@ -192,14 +192,14 @@ func (c *Client) releaseHandle(token uint64) Return {
 	delete(c.driver.live, h.program.slot)
 	r := c.driver.sendProgramCommand(command.UnloadProgram, h.program.slot)
 	c.driver.sendProgramCommand(command.ReturnProgramID, h.program.slot)
-	return toReturn(&r)
+	return translateReply(&r)
 }
 
-// sendChaining sends one of the commands for data chaining: it installs the active procedure as a
-// cache request, activates another procedure, or returns the output buffer set. The struct in holds
-// the token and the procedure (assumed). sendChaining returns Unsupported if the client lacks the
-// entitlement.
-func (c *Client) sendChaining(in []byte, id command.ID) Return {
+// sendChainingCommand sends one of the commands for data chaining: it installs the active procedure
+// as a cache request, activates another procedure, or returns the output buffer set. The struct in
+// holds the token and the procedure (assumed). sendChainingCommand returns Unsupported if the
+// client lacks the entitlement.
+func (c *Client) sendChainingCommand(in []byte, id command.ID) Return {
 	if !c.chaining {
 		return Unsupported
 	}
@@ -208,11 +208,11 @@ func (c *Client) sendChaining(in []byte, id command.ID) Return {
 		return NotFound
 	}
 	procedure := binary.LittleEndian.Uint32(in[8:])
-	r := c.driver.sendMessage(command.Control, h.newMessage(id, procedure, 0, nil))
+	r := c.driver.sendMessage(command.Control, h.newCallMessage(id, procedure, 0, nil))
 	if r.Status == command.OK && id != command.ProcedureCallRecycleOutputBuffer {
 		h.active = procedure
 	}
-	return toReturn(&r)
+	return translateReply(&r)
 }
 
 // signalInputsReady triggers the cache request of the active procedure. The struct in holds the
@@ -234,6 +234,6 @@ func (c *Client) signalInputsReady(in []byte) Return {
 	for i := range n {
 		surfaces = append(surfaces, le.Uint64(in[16+8*i:]))
 	}
-	r := c.driver.sendMessage(command.Execution, h.newMessage(command.ProcedureCallTriggerCacheRequest, h.active, 5, surfaces))
-	return toReturn(&r)
+	r := c.driver.sendMessage(command.Execution, h.newCallMessage(command.ProcedureCallTriggerCacheRequest, h.active, 5, surfaces))
+	return translateReply(&r)
 }

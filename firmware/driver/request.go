@@ -108,8 +108,8 @@ func ReadRequest(b []byte) (q Request) {
 	return q
 }
 
-// commandPriority returns the priority of the command for a request, which is its quality of
-// service but at most 7. The mapping is assumed.
+// commandPriority returns the priority of the command for request q. It is the quality of service
+// of q, but at most 7. The mapping is assumed.
 func commandPriority(q *Request) uint32 { return min(q.QoS, 7) }
 
 // sendRequest converts a request to a procedure call and sends it. Priorities 0 and 1 require the
@@ -129,10 +129,10 @@ func (c *Client) sendRequest(in, out []byte) Return {
 	case c.driver.pending:
 		return Busy
 	}
-	r := c.driver.sendMessage(command.Execution, h.newMessage(command.ProcedureCall, h.active, priority, q.Surfaces))
+	r := c.driver.sendMessage(command.Execution, h.newCallMessage(command.ProcedureCall, h.active, priority, q.Surfaces))
 	le := binary.LittleEndian
 	le.PutUint64(out, q.Sequence)
 	le.PutUint64(out[8:], q.Token)
 	le.PutUint32(out[0x20:], uint32(r.Status))
-	return toReturn(&r)
+	return translateReply(&r)
 }
