@@ -42,7 +42,7 @@ func ReadInit(r io.ReaderAt, size int64) (*InitTable, error) {
 	if bytes.IndexByte(head, 0) < 0 {
 		return ReadInitCSV(io.NewSectionReader(r, 0, size))
 	}
-	return (&binaryReader{r: r, size: size}).readTable()
+	return (&binaryReader{r: r, size: size}).readInitTable()
 }
 
 type binaryReader struct {
@@ -52,8 +52,8 @@ type binaryReader struct {
 	t     InitTable
 }
 
-// readBytes returns the n bytes at offset off of the file. Its error names the pointer to these
-// bytes, what, and the offset at of that pointer.
+// readBytes returns the n bytes at offset off of the file. If they are outside the file, it returns
+// an error that names the data (what) and the offset of the pointer to it (at).
 func (b *binaryReader) readBytes(at, off, n uint64, what string) ([]byte, error) {
 	fail := func(err error, format string, args ...any) ([]byte, error) {
 		return nil, &InitError{Index: len(b.t.Records), Off: int64(at), What: "cannot read " + what + ": " + fmt.Sprintf(format, args...), Err: err}
@@ -72,7 +72,7 @@ func (b *binaryReader) readBytes(at, off, n uint64, what string) ([]byte, error)
 	return p, nil
 }
 
-func (b *binaryReader) readTable() (*InitTable, error) {
+func (b *binaryReader) readInitTable() (*InitTable, error) {
 	for at := uint64(0); ; at += descriptorBytes {
 		d, err := b.readBytes(at, at, descriptorBytes, "block descriptor")
 		if err != nil {
@@ -83,7 +83,7 @@ func (b *binaryReader) readTable() (*InitTable, error) {
 		if name|base|records|count == 0 {
 			break
 		}
-		if err := b.readBlock(at, name, base, records, count); err != nil {
+		if err := b.readInitBlock(at, name, base, records, count); err != nil {
 			return nil, err
 		}
 	}
@@ -96,7 +96,7 @@ func (b *binaryReader) readTable() (*InitTable, error) {
 	return &b.t, nil
 }
 
-func (b *binaryReader) readBlock(at, name, base, records, count uint64) error {
+func (b *binaryReader) readInitBlock(at, name, base, records, count uint64) error {
 	fail := func(block string, field int64, format string, args ...any) error {
 		return &InitError{Index: len(b.t.Records), Block: block, Off: int64(at) + field, What: fmt.Sprintf(format, args...)}
 	}
@@ -130,7 +130,7 @@ func (b *binaryReader) readBlock(at, name, base, records, count uint64) error {
 	for i := range count {
 		p := body[recordBytes*i:]
 		rec := InitRecord{block.Name, le.Uint32(p), le.Uint32(p[4:]), le.Uint32(p[8:]), "bytes", "init table file"}
-		if what := b.check.check(rec); what != "" {
+		if what := b.check.checkRecord(rec); what != "" {
 			return &InitError{Index: len(b.t.Records), Block: block.Name, Off: int64(records + recordBytes*i), What: what}
 		}
 		b.t.Records = append(b.t.Records, rec)

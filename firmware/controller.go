@@ -52,7 +52,7 @@ func (c *Controller) Boot() error {
 	}
 	for _, r := range c.table.Records {
 		b, _ := BlockNamed(r.Block)
-		c.mmio.write(b.Base+uint64(r.Offset), r.affectedBits(), r.Value)
+		c.mmio.writeMasked(b.Base+uint64(r.Offset), r.affectedBits(), r.Value)
 	}
 	c.booted = true
 	return nil
@@ -87,7 +87,7 @@ func (c *Controller) GateTiles(mask uint32) error {
 	}
 	for tile := range Tiles {
 		if mask>>tile&1 != 0 {
-			c.mmio.write(baseANE+uint64(tileEnableOffset(tile)), 1, 0)
+			c.mmio.writeMasked(baseANE+uint64(tileEnableOffset(tile)), 1, 0)
 		}
 	}
 	return nil

@@ -45,9 +45,9 @@ func ReadInitCSV(r io.Reader) (*InitTable, error) {
 		if first && len(row) <= len(csvColumns) && slices.EqualFunc(row, csvColumns[:len(row)], strings.EqualFold) {
 			continue
 		}
-		rec, what := parseRow(row)
+		rec, what := parseInitRecord(row)
 		if what == "" {
-			what = check.check(rec)
+			what = check.checkRecord(rec)
 		}
 		if what != "" {
 			line, _ := cr.FieldPos(0)
@@ -61,9 +61,9 @@ func ReadInitCSV(r io.Reader) (*InitTable, error) {
 	return t, nil
 }
 
-// parseRow parses the fields of a line. If they are not valid, what describes the mistake;
-// otherwise it is "".
-func parseRow(row []string) (rec InitRecord, what string) {
+// parseInitRecord parses the fields of a line. If a field is not valid, it returns a description of
+// the mistake as the second result, which is "" otherwise.
+func parseInitRecord(row []string) (rec InitRecord, what string) {
 	if len(row) < 4 || len(row) > len(csvColumns) {
 		return rec, fmt.Sprintf("found %d columns; want %s, and optionally evidence and source", len(row), strings.Join(csvColumns[:4], ", "))
 	}

@@ -16,8 +16,8 @@ type InitRecord struct {
 	Source   string // place in the documents, and the purpose if it is known
 }
 
-// affectedBits returns the bits that the record sets or clears. According to the documents
-// these include bits of Value that are not in Mask.
+// affectedBits returns the bits that the record sets or clears. According to the documents, bits of
+// Value are set even if they are not in Mask.
 func (r InitRecord) affectedBits() uint32 { return r.Mask | r.Value }
 
 // An InitTable lists the register writes that start the engine, in order.
@@ -43,7 +43,7 @@ func (t *InitTable) Count(block string) int {
 func (t *InitTable) Check() error {
 	var c checker
 	for i, r := range t.Records {
-		if what := c.check(r); what != "" {
+		if what := c.checkRecord(r); what != "" {
 			return &InitError{Index: i, Block: r.Block, Off: -1, What: what}
 		}
 	}
@@ -93,7 +93,9 @@ type wordState struct {
 	bits, value uint32
 }
 
-func (c *checker) check(r InitRecord) string {
+// checkRecord checks that r is valid after the records checked before it. It returns a description
+// of the mistake, or "" if there is none.
+func (c *checker) checkRecord(r InitRecord) string {
 	b, ok := BlockNamed(r.Block)
 	if !ok {
 		return fmt.Sprintf("unknown block %q of the M1 image", r.Block)

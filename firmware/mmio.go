@@ -37,11 +37,12 @@ func (m *MMIO) MaskedWrite(addr uint64, mask, value uint32) error {
 	if addr&3 != 0 {
 		return &AlignmentError{addr}
 	}
-	m.write(addr, mask, value)
+	m.writeMasked(addr, mask, value)
 	return nil
 }
 
-func (m *MMIO) write(addr uint64, mask, value uint32) {
+// writeMasked replaces the bits of the word at addr that are set in mask by those of value.
+func (m *MMIO) writeMasked(addr uint64, mask, value uint32) {
 	if m.words == nil {
 		m.words = make(map[uint64]uint32)
 	}

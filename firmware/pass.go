@@ -46,13 +46,13 @@ func (c *Controller) Pass(p *regs.Stream, d Timed) (*Pass, error) {
 	}
 	x := &Pass{device: d, ctl: c, openTiles: c.TileEnables()}
 	x.walk.Start(WithOverrides(p, c.Overrides), &x.file)
-	x.advance()
+	x.advanceToNextTask()
 	return x, nil
 }
 
-// advance sets p.next to the next task of the chain, or to nil at its end. If the chain is
-// invalid, it sets p.Err.
-func (p *Pass) advance() {
+// advanceToNextTask sets p.next to the next task of the chain, or to nil at its end. If the chain
+// is invalid, it sets p.Err.
+func (p *Pass) advanceToNextTask() {
 	var err error
 	if p.next, err = p.walk.Next(); err != nil {
 		p.Err = fmt.Errorf("walking the chain: %w", err)
@@ -72,18 +72,18 @@ func (p *Pass) Run() (took clock.Nanoseconds, more bool) {
 	}
 	for p.next != nil {
 		t := p.next
-		p.ctl.powerClusters(t, p.openTiles)
+		p.ctl.powerOnClusters(t, p.openTiles)
 		end := EndsRun(t)
 		p.Tasks++
-		p.observe(t, false, before)
+		p.observeTask(t, false, before)
 		halt := p.device.Execute(t)
-		p.observe(t, true, before)
+		p.observeTask(t, true, before)
 		if halt {
 			p.Halted = true
 			p.Abort()
 			break
 		}
-		p.advance()
+		p.advanceToNextTask()
 		if end {
 			break
 		}
@@ -91,9 +91,9 @@ func (p *Pass) Run() (took clock.Nanoseconds, more bool) {
 	return p.device.Elapsed() - before, p.next != nil
 }
 
-// observe calls p.Observe for task t, unless it is nil. The time that it passes is the device's
-// time minus begun.
-func (p *Pass) observe(t *regs.Task, finish bool, begun clock.Nanoseconds) {
+// observeTask calls p.Observe, if it is set, for task t. It passes the time of the device since
+// begun.
+func (p *Pass) observeTask(t *regs.Task, finish bool, begun clock.Nanoseconds) {
 	if p.Observe != nil {
 		p.Observe(t, finish, p.device.Elapsed()-begun)
 	}

@@ -20,11 +20,11 @@ func (c *Controller) ArmPeakPower() error {
 		return err
 	}
 	const all = 1<<32 - 1
-	c.mmio.write(ppSystem, all, 0x11)
-	c.mmio.write(ppMode, all, 1)
-	c.mmio.write(ppLeakage, 1, 1)
-	c.mmio.write(ppControl, ppArmed, ppArmed)
-	c.mmio.write(ppEngines, 0xf, 0xf)
+	c.mmio.writeMasked(ppSystem, all, 0x11)
+	c.mmio.writeMasked(ppMode, all, 1)
+	c.mmio.writeMasked(ppLeakage, 1, 1)
+	c.mmio.writeMasked(ppControl, ppArmed, ppArmed)
+	c.mmio.writeMasked(ppEngines, 0xf, 0xf)
 	return nil
 }
 

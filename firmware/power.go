@@ -149,7 +149,8 @@ func (p *Power) Wake(need Domains) clock.Nanoseconds {
 	return took
 }
 
-// isAwake reports whether the base domain is on and no time has passed since the last wake.
+// isAwake reports whether the base domain is on and has finished waking up, because no time has
+// passed since the last wake.
 func (p *Power) isAwake() bool { return p.up.Has(Base) && p.gap == 0 }
 
 // Down turns off all domains at once, as happens when the engine enters or leaves secure
@@ -194,7 +195,7 @@ func (c *Controller) PowerOn(d Domain) bool {
 func (c *Controller) Wake(need Domains) clock.Nanoseconds {
 	c.power.Times, c.power.Ungated = c.PowerTimes, c.Ungated
 	took := c.power.Wake(need)
-	c.writePower()
+	c.writePowerStatus()
 	return took
 }
 
@@ -203,7 +204,7 @@ func (c *Controller) Wake(need Domains) clock.Nanoseconds {
 func (c *Controller) Idle(t clock.Nanoseconds) (waiting clock.Nanoseconds) {
 	c.power.Times, c.power.Ungated = c.PowerTimes, c.Ungated
 	waiting = c.power.Idle(t)
-	c.writePower()
+	c.writePowerStatus()
 	return waiting
 }
 
@@ -212,22 +213,23 @@ func (c *Controller) Idle(t clock.Nanoseconds) (waiting clock.Nanoseconds) {
 func (c *Controller) PowerDown() {
 	c.power.Times, c.power.Ungated = c.PowerTimes, c.Ungated
 	c.power.Down()
-	c.writePower()
+	c.writePowerStatus()
 }
 
 // WakeTime returns how long the last [Controller.Run] waited for the engine to wake up.
 func (c *Controller) WakeTime() clock.Nanoseconds { return c.wakeTime }
 
-// powerClusters turns on the clusters that task t needs if the tiles in the mask open are enabled.
-// This adds no time to the wake-up of the dispatch.
-func (c *Controller) powerClusters(t *regs.Task, open uint32) {
+// powerOnClusters turns on the clusters that task t needs if only the tiles in the mask open are
+// enabled. It does not lengthen the wake-up of the dispatch.
+func (c *Controller) powerOnClusters(t *regs.Task, open uint32) {
 	if need := clustersForTask(t, open); need&^c.power.Up() != 0 {
 		c.Wake(need)
 	}
 }
 
-func (c *Controller) writePower() {
+// writePowerStatus writes the status of every power domain to its register.
+func (c *Controller) writePowerStatus() {
 	for d := range Domain(domains) {
-		c.mmio.write(d.statusAddress(), 0xff, c.power.Status(d))
+		c.mmio.writeMasked(d.statusAddress(), 0xff, c.power.Status(d))
 	}
 }

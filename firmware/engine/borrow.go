@@ -49,14 +49,16 @@ func (l *Loaded) Borrow(buffers []Binding, settings []Setting) (giveBack func(),
 			*l.program, l.linked = program, linked
 		}
 	}
-	if err := l.bindAll(buffers, settings); err != nil {
+	if err := l.bindCallArguments(buffers, settings); err != nil {
 		giveBack()
 		return nil, err
 	}
 	return giveBack, nil
 }
 
-func (l *Loaded) bindAll(buffers []Binding, settings []Setting) error {
+// bindCallArguments binds the buffers of a call to the ports and the settings to the run-time
+// parameters. Values that were set for a port stay set if the port moves to another buffer.
+func (l *Loaded) bindCallArguments(buffers []Binding, settings []Setting) error {
 	given := maps.Clone(l.inputs) // the values set for a port stay set if it moves to another buffer
 	for _, b := range buffers {
 		if err := l.BindBuffer(b.Port, b.Direction, b.Address); err != nil {
@@ -80,8 +82,9 @@ func (l *Loaded) bindAll(buffers []Binding, settings []Setting) error {
 	return nil
 }
 
-// keepBufferValues makes the next call read the values that are in the buffer of b, unless other
-// values were set. Otherwise the call would overwrite the buffer with generated values.
+// keepBufferValues makes the next call read the values that the buffer of b holds, unless other
+// values were set for the port. Otherwise the call would overwrite the buffer with generated
+// values.
 func (l *Loaded) keepBufferValues(b Binding) error {
 	if _, given := l.inputs[b.Port]; given || b.Direction != loader.Input {
 		return nil

@@ -44,7 +44,7 @@ func (l *Loaded) Buffer(port string, d loader.Direction) (address, size uint64, 
 	if !ok {
 		return 0, 0, &BufferError{port, 0, fmt.Sprintf("program has no %v with this name", d)}
 	}
-	return p.Address, spanBytes(p), nil
+	return p.Address, portSpanBytes(p), nil
 }
 
 // BindBuffer makes a port use the buffer at the given device address, starting with the
@@ -83,12 +83,12 @@ func (l *Loaded) BindBuffer(port string, d loader.Direction, address uint64) err
 			return bad("%s and %s share a buffer register", p.Name, q.Name)
 		}
 	}
-	return l.movePort(p, address, bad)
+	return l.movePortToBuffer(p, address, bad)
 }
 
-// movePort makes port p use the buffer at address, or its own buffer if address is 0. It creates
-// errors with bad. After an error, the port keeps its buffer.
-func (l *Loaded) movePort(p *loader.Port, address uint64, bad func(string, ...any) error) error {
+// movePortToBuffer makes port p use the buffer at address, or the port's own buffer if address is
+// 0. If that fails, the port keeps its buffer, and movePortToBuffer returns an error made by bad.
+func (l *Loaded) movePortToBuffer(p *loader.Port, address uint64, bad func(string, ...any) error) error {
 	port, d := p.Name, p.Direction
 	key := portKey{port, d}
 	home, moved := l.home[key]
@@ -104,7 +104,7 @@ func (l *Loaded) movePort(p *loader.Port, address uint64, bad func(string, ...an
 		if s, ok = l.session.findBuffer(address); !ok {
 			return bad("session has no buffer at this address")
 		}
-		if n := spanBytes(p); address+n > s.End() {
+		if n := portSpanBytes(p); address+n > s.End() {
 			return bad("port needs %d bytes, which extend past the end of buffer %s at %#x", n, s.Name, s.End())
 		}
 	}
@@ -120,7 +120,7 @@ func (l *Loaded) movePort(p *loader.Port, address uint64, bad func(string, ...an
 		}
 		l.lent[key] = s
 	}
-	l.program.Segments = l.allSegments()
+	l.program.Segments = l.listSegments()
 	l.linked = make(map[bindings]*loader.Linked)
 	if err := l.checkPortsFit(); err != nil {
 		*l.program, l.linked, l.lent = before, linked, lent
@@ -180,9 +180,9 @@ func (s *Session) findBuffer(address uint64) (loader.Segment, bool) {
 	return loader.Segment{}, false
 }
 
-// allSegments returns the segments of the program, and the buffers to which its ports are bound,
+// listSegments returns the segments of the program, and the buffers to which its ports are bound,
 // without duplicates.
-func (l *Loaded) allSegments() []loader.Segment {
+func (l *Loaded) listSegments() []loader.Segment {
 	list := slices.Clone(l.own)
 	for _, key := range slices.SortedFunc(maps.Keys(l.lent), func(a, b portKey) int {
 		return cmp.Or(cmp.Compare(a.name, b.name), cmp.Compare(a.direction, b.direction))
@@ -195,9 +195,9 @@ func (l *Loaded) allSegments() []loader.Segment {
 	return list
 }
 
-// unbindRange moves ports that are bound to a range of memory back to their own buffers. It
+// unbindPortsInRange moves ports that are bound to a range of memory back to their own buffers. It
 // aborts the calls in progress of their programs.
-func (s *Session) unbindRange(r addressRange) {
+func (s *Session) unbindPortsInRange(r addressRange) {
 	for _, l := range s.loaded {
 		for key, x := range l.lent {
 			if x.Addr < r.hi && r.lo < x.End() {
@@ -216,13 +216,13 @@ type memoryUse struct {
 	write bool
 }
 
-// memoryUses returns the ranges of memory that a call reads and writes through its ports.
-// Ports with state count as written, because calls with several dispatches swap their
-// buffers.
-func (l *Loaded) memoryUses() (list []memoryUse) {
+// listMemoryUses returns the ranges of memory that a call reads and writes through its ports. It
+// counts ports with state as written, because calls with several dispatches swap the buffers of
+// these ports.
+func (l *Loaded) listMemoryUses() (list []memoryUse) {
 	for i := range l.program.Ports {
 		p := &l.program.Ports[i]
-		list = append(list, memoryUse{addressRange{p.Address, p.Address + spanBytes(p)}, p.Direction == loader.Output || l.isState(p)})
+		list = append(list, memoryUse{addressRange{p.Address, p.Address + portSpanBytes(p)}, p.Direction == loader.Output || l.isStatePort(p)})
 	}
 	return list
 }
@@ -233,10 +233,10 @@ type hazard struct {
 	reads bool // the waiting call reads what this one writes
 }
 
-// findHazards returns the calls in progress that a new call of l must wait for, because
-// both access the same bytes and at least one writes them.
+// findHazards returns the calls in progress that a new call of l must wait for. These are the calls
+// that access a byte that the new call accesses too, if one of the two writes it.
 func (s *Session) findHazards(l *Loaded) (list []hazard) {
-	uses := l.memoryUses()
+	uses := l.listMemoryUses()
 	for _, other := range s.loaded {
 		if other == l || other.current == nil {
 			continue
@@ -275,12 +275,12 @@ type Saved struct {
 // Saved returns the number of bytes that the session's calls did not copy so far.
 func (s *Session) Saved() Saved { return Saved{s.saved, 2 * s.saved} }
 
-// countSaved adds the bytes that a finished call did not have to copy to the session's
-// count. In the first call, the host does copy the state.
-func (l *Loaded) countSaved() {
+// countSavedBytes adds the number of bytes that a finished call did not have to copy to the
+// session's total. In the first call, the host does copy the state.
+func (l *Loaded) countSavedBytes() {
 	for i := range l.program.Ports {
 		p := &l.program.Ports[i]
-		if l.staysOnDevice(p) && (l.calls > 1 || !l.isState(p)) {
+		if l.staysOnDevice(p) && (l.calls > 1 || !l.isStatePort(p)) {
 			l.session.saved += 2 * uint64(Elements(p))
 		}
 	}

@@ -69,7 +69,7 @@ func (l *Loaded) Start(ctx context.Context) (*Call, error) {
 	case l.current != nil:
 		return nil, ErrOutstanding
 	}
-	c := &Call{loaded: l, ctx: ctx, inputs: l.inputs, uses: l.memoryUses(), after: l.session.findHazards(l)}
+	c := &Call{loaded: l, ctx: ctx, inputs: l.inputs, uses: l.listMemoryUses(), after: l.session.findHazards(l)}
 	l.inputs, l.current = nil, c
 	return c, nil
 }
@@ -110,7 +110,7 @@ func (c *Call) Run() (took clock.Nanoseconds, more bool) {
 		return 0, false
 	}
 	if err := c.blockedError(); err != nil {
-		c.finish(err)
+		c.finishCall(err)
 		return 0, false
 	}
 	s := c.loaded.session
@@ -118,22 +118,22 @@ func (c *Call) Run() (took clock.Nanoseconds, more bool) {
 		took += before.SwitchOut()
 	}
 	s.holder = c
-	wake, err := c.prepare()
+	wake, err := c.prepareNextRun()
 	took += wake
 	if err != nil {
-		c.finish(err)
+		c.finishCall(err)
 		return took, false
 	}
 	at := c.device.Elapsed()
-	c.pass.Observe = c.observer(took)
+	c.pass.Observe = c.newTaskObserver(took)
 	_, more = c.pass.Run()
 	switch {
 	case c.pass.Err != nil:
-		c.finish(c.pass.Err)
+		c.finishCall(c.pass.Err)
 		more = false
 	case c.failed != nil:
 		c.loaded.restoreInputs(c.inputs)
-		c.finish(c.failed)
+		c.finishCall(c.failed)
 		more = false
 	case c.ctx.Err() != nil:
 		c.Abort()
@@ -141,7 +141,7 @@ func (c *Call) Run() (took clock.Nanoseconds, more bool) {
 		more = false
 	case !more:
 		if more, err = c.endDispatch(); !more {
-			c.finish(err)
+			c.finishCall(err)
 		}
 	}
 	return took + c.device.Elapsed() - at, more
@@ -151,8 +151,8 @@ func (c *Call) Run() (took clock.Nanoseconds, more bool) {
 // uses the engine, and returns the time that it waited.
 func (c *Call) SwitchOut() clock.Nanoseconds { return c.device.SwitchOut() }
 
-// blockedError returns the reason why the call cannot run now, or nil. The call may have to
-// wait for an earlier one, or an earlier one whose output it reads may have failed.
+// blockedError returns an error that says why the call cannot run now, or nil if it can. The call
+// may have to wait for an earlier call, or may read the output of a call that failed.
 func (c *Call) blockedError() error {
 	if c.Waiting() {
 		return ErrWaiting
@@ -163,11 +163,11 @@ func (c *Call) blockedError() error {
 	return nil
 }
 
-// prepare makes the device before the first run and starts a dispatch if none is in
-// progress. It returns the time that the engine needs to wake up.
-func (c *Call) prepare() (wake clock.Nanoseconds, err error) {
+// prepareNextRun makes the device before the first run, and starts a dispatch if none is in
+// progress. It returns how long the engine needs to wake up.
+func (c *Call) prepareNextRun() (wake clock.Nanoseconds, err error) {
 	if c.device == nil {
-		if err := c.begin(); err != nil {
+		if err := c.linkAndMakeDevice(); err != nil {
 			c.loaded.restoreInputs(c.inputs)
 			return 0, err
 		}
@@ -178,9 +178,9 @@ func (c *Call) prepare() (wake clock.Nanoseconds, err error) {
 	return 0, nil
 }
 
-// observer returns a function that reports the descriptors of the next run to c.tell, or nil if
-// c.tell is nil. The times in the reports are relative to began.
-func (c *Call) observer(began clock.Nanoseconds) func(*regs.Task, bool, clock.Nanoseconds) {
+// newTaskObserver returns a function that reports the tasks of the next run to c.tell. The reported
+// times are relative to began. It returns nil if c.tell is nil.
+func (c *Call) newTaskObserver(began clock.Nanoseconds) func(*regs.Task, bool, clock.Nanoseconds) {
 	if c.tell == nil {
 		return nil
 	}
@@ -203,13 +203,13 @@ func (c *Call) Next() (tid, nid uint32, ok bool) {
 	return h.TID(), h.NID(), true
 }
 
-// begin links the program and makes the device. It also decides whether values are
-// computed.
-func (c *Call) begin() (err error) {
+// linkAndMakeDevice links the program and makes the device on which it runs. It also decides
+// whether values are computed.
+func (c *Call) linkAndMakeDevice() (err error) {
 	l := c.loaded
 	s := l.session
 	o := &s.options
-	if c.linked, err = l.link(); err != nil {
+	if c.linked, err = l.linkProgram(); err != nil {
 		return err
 	}
 	c.Repeat = max(1, c.Repeat)
@@ -218,7 +218,7 @@ func (c *Call) begin() (err error) {
 	}
 	c.res = &Result{Program: l.program}
 	if c.values = o.Values; c.values {
-		c.res.Limits = append(portLimits(l.program), c.inputLimits()...)
+		c.res.Limits = append(listPortLimits(l.program), c.listInputLimits()...)
 		c.values = len(c.res.Limits) == 0
 	}
 	if c.isStateful() && c.Repeat > maxEvolving/max(1, c.linked.Count) {
@@ -237,8 +237,8 @@ func (c *Call) begin() (err error) {
 	return nil
 }
 
-// isStateful reports whether the dispatches of the call may give different results, because
-// each continues with the state that the previous one left.
+// isStateful reports whether dispatches of the call may give different results, because each
+// dispatch continues with the state that the previous one left.
 func (c *Call) isStateful() bool { return c.values && len(c.loaded.state) > 0 }
 
 // deviceOptions returns the options of the call's device.
@@ -263,7 +263,7 @@ func (c *Call) deviceOptions() hw.Options {
 }
 
 // startDispatch lets the idle time before a dispatch pass, wakes the engine and starts the
-// dispatch. It returns the time that the wake lasts.
+// dispatch. It returns how long the engine needs to wake up.
 func (c *Call) startDispatch() (wake clock.Nanoseconds, err error) {
 	s := c.loaded.session
 	if len(c.res.Dispatches) > 0 {
@@ -308,7 +308,7 @@ func (c *Call) endDispatch() (more bool, err error) {
 		}
 	}
 	l.calls++
-	l.countSaved()
+	l.countSavedBytes()
 	if err := l.writeStatistics(d.Descriptors, len(res.Report.Faults)); err != nil {
 		return false, err
 	}
@@ -323,15 +323,16 @@ func (c *Call) endDispatch() (more bool, err error) {
 		res.Again++
 	}
 	if !more {
-		c.finishSums()
+		c.sumOverDispatches()
 	}
 	c.pass = nil
 	return more, nil
 }
 
-// finishSums divides the fixed energy equally among the dispatches. It then adds to the result the
-// figures of the dispatches that were not executed, each equal to those of the last executed one.
-func (c *Call) finishSums() {
+// sumOverDispatches divides the fixed energy equally among the dispatches. It then adds the figures
+// of the dispatches that were not executed to the result. Their figures equal those of the last
+// executed dispatch.
+func (c *Call) sumOverDispatches() {
 	l, res := c.loaded, c.res
 	each := res.Report.Dispatch / clock.Nanojoules(c.ran)
 	for i := range res.Dispatches {
@@ -343,7 +344,7 @@ func (c *Call) finishSums() {
 		res.Report.Repeat(again, c.linked.Count)
 		res.Report.AddDispatches(clock.Nanojoules(float64(again) * float64(each)))
 	}
-	res.Host = hostTime(&l.session.options.Host, res, l.staysOnDevice)
+	res.Host = computeHostTime(&l.session.options.Host, res, l.staysOnDevice)
 }
 
 // swapState swaps the buffers of the two ports of each state, so that the next dispatch
@@ -355,13 +356,14 @@ func (c *Call) swapState() (err error) {
 		in, _ := l.program.Port(a.Input, loader.Input)
 		swapBuffers(l.program, out, in)
 	}
-	if c.linked, err = l.link(); err != nil || !c.values || len(l.state) == 0 {
+	if c.linked, err = l.linkProgram(); err != nil || !c.values || len(l.state) == 0 {
 		return err
 	}
 	return prepareMemory(l.session.mem, c.linked)
 }
 
-func (c *Call) finish(err error) {
+// finishCall marks the call as ended with the error err and releases the session.
+func (c *Call) finishCall(err error) {
 	c.ended, c.err = true, err
 	c.loaded.current = nil
 	if s := c.loaded.session; s != nil && s.holder == c {
@@ -378,7 +380,7 @@ func (c *Call) Abort() {
 	if c.pass != nil {
 		c.pass.Abort()
 	}
-	c.finish(ErrAborted)
+	c.finishCall(ErrAborted)
 }
 
 // Over reports whether the call has ended.

@@ -7,11 +7,11 @@ import (
 	"anesim/loader"
 )
 
-// hostTime returns the time that host h adds to each dispatch of a program: a fixed time, and the
-// time to copy inputs and outputs. It excludes ports for which state returns true, because their
-// values stay on the device. The copy time depends on the zeros and subnormal values in the outputs
-// that were computed.
-func hostTime(h *host.Host, res *Result, state func(*loader.Port) bool) clock.Nanoseconds {
+// computeHostTime returns the time that host h adds to each dispatch of a program: a fixed time,
+// and the time to copy inputs and outputs. Ports for which state returns true are not copied,
+// because their values stay on the device. The copy time depends on how many computed outputs are
+// zero or subnormal.
+func computeHostTime(h *host.Host, res *Result, state func(*loader.Port) bool) clock.Nanoseconds {
 	listed := uint64(max(1, len(res.Dispatches)))
 	var l host.Load
 	for p := range res.Program.Inputs() {
@@ -49,20 +49,20 @@ func hostTime(h *host.Host, res *Result, state func(*loader.Port) bool) clock.Na
 	return h.Time(l)
 }
 
-// staysOnDevice reports whether the values of port p are not copied between host and
-// device: they are state, or another program uses the same buffer.
+// staysOnDevice reports whether the values of port p need not be copied between host and device,
+// because they are state or another program uses the same buffer.
 func (l *Loaded) staysOnDevice(p *loader.Port) bool {
-	if l.isState(p) {
+	if l.isStatePort(p) {
 		return true
 	}
-	at := addressRange{p.Address, p.Address + spanBytes(p)}
+	at := addressRange{p.Address, p.Address + portSpanBytes(p)}
 	for _, other := range l.session.loaded {
 		if other == l {
 			continue
 		}
 		for i := range other.program.Ports {
 			q := &other.program.Ports[i]
-			if q.Direction != p.Direction && q.Address < at.hi && at.lo < q.Address+spanBytes(q) {
+			if q.Direction != p.Direction && q.Address < at.hi && at.lo < q.Address+portSpanBytes(q) {
 				return true
 			}
 		}

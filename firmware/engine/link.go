@@ -14,7 +14,7 @@ func Link(p *loader.Program) (*loader.Linked, error) {
 	var counted map[int]regs.WindowTaps
 	c := newTapCounter(p)
 	k, err := p.LinkStream(func(k *loader.Linked, t *regs.Task) {
-		n := c.count(k, t)
+		n := c.countTaps(k, t)
 		if n == 0 {
 			return
 		}
@@ -47,8 +47,8 @@ func newTapCounter(p *loader.Program) *tapCounter {
 	return c
 }
 
-// count returns the value of WindowTaps for task t of the linked program k.
-func (c *tapCounter) count(k *loader.Linked, t *regs.Task) int {
+// countTaps returns the value of WindowTaps for task t of the linked program k.
+func (c *tapCounter) countTaps(k *loader.Linked, t *regs.Task) int {
 	if w := t.Groups.Common.ConvCfg; t.Groups.Planar() || w.Kh()*w.Kw() <= 1 {
 		return 0
 	}
@@ -61,7 +61,7 @@ func (c *tapCounter) count(k *loader.Linked, t *regs.Task) int {
 		if size > c.left {
 			return nil
 		}
-		b := constants(k, addr, size)
+		b := findConstantBytes(k, addr, size)
 		if b != nil {
 			c.left -= size
 		}
@@ -94,9 +94,10 @@ func newKernelKey(t *regs.Task) kernelKey {
 	}
 }
 
-// constants returns the n bytes at addr, or nil if they are not known when the program is linked:
-// if a task or a call can write them, or if the program was made without them.
-func constants(k *loader.Linked, addr, n uint64) []byte {
+// findConstantBytes returns the n bytes at addr, or nil if they are not known when the program is
+// linked. They are unknown if a task or a call can write them, or if the program was made without
+// them.
+func findConstantBytes(k *loader.Linked, addr, n uint64) []byte {
 	s := k.Segment(addr, n)
 	if s == nil || s.Unmade || s.Data == nil || s.Prot&loader.ProtWrite != 0 {
 		return nil

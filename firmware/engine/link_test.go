@@ -146,9 +146,9 @@ func TestTapCounterReadsInProportion(t *testing.T) {
 	}
 	c := newTapCounter(p)
 	all := c.left
-	first := c.count(k, k.Tasks[0])
+	first := c.countTaps(k, k.Tasks[0])
 	once := all - c.left
-	if again := c.count(k, k.Tasks[0]); first != 1 || again != first || all-c.left != once || once == 0 {
+	if again := c.countTaps(k, k.Tasks[0]); first != 1 || again != first || all-c.left != once || once == 0 {
 		t.Errorf("counted %d and %d taps in %d and %d bytes; want 1 tap both times, and no byte read again", first, again, once, all-c.left)
 	}
 	task := *k.Tasks[0]
@@ -156,7 +156,7 @@ func TestTapCounterReadsInProportion(t *testing.T) {
 	for i := range int(all/once) + 2 {
 		g := &task.Groups
 		g.Common.Cfg = regs.CommonCfg(i + 1) // another key, and the same weights
-		stopped = c.count(k, &task) == 0
+		stopped = c.countTaps(k, &task) == 0
 	}
 	if !stopped || c.left > all {
 		t.Errorf("%d of %d bytes are left, want the counter to stop reading", c.left, all)

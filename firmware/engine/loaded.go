@@ -134,8 +134,9 @@ func (l *Loaded) Alias(output, input string) error {
 	return l.addAlias(a, out, in)
 }
 
-// addAlias allows reading and writing in the buffers of both ports and adds a to the program's
-// state. It returns an *[AliasError] if the program does not link with the buffers swapped.
+// addAlias adds the alias a to the program's state and allows reading and writing in the buffers of
+// both of its ports. It returns an *[AliasError] if the program does not link with the two buffers
+// swapped.
 func (l *Loaded) addAlias(a StateAlias, out, in *loader.Port) error {
 	before := slices.Clone(l.program.Segments)
 	for i := range l.program.Segments {
@@ -148,7 +149,7 @@ func (l *Loaded) addAlias(a StateAlias, out, in *loader.Port) error {
 	}
 	clear(l.linked)
 	swapBuffers(l.program, out, in)
-	_, err := l.link()
+	_, err := l.linkProgram()
 	swapBuffers(l.program, out, in)
 	if err != nil {
 		l.program.Segments = before
@@ -172,9 +173,9 @@ func portNames(ports func(func(*loader.Port) bool)) (names []string) {
 	return names
 }
 
-// link returns the program linked with its current buffers, and caches the result for each set of
-// buffers.
-func (l *Loaded) link() (*loader.Linked, error) {
+// linkProgram returns the program linked with its current buffers. It caches one result for each
+// set of buffers.
+func (l *Loaded) linkProgram() (*loader.Linked, error) {
 	if k, ok := l.linked[l.program.BARs]; ok {
 		return k, nil
 	}
@@ -199,7 +200,7 @@ func (l *Loaded) Bind(name string, value uint64) error {
 		return ErrOutstanding
 	}
 	before, linked := *l.program, l.linked
-	bound, err := withParameter(l.program, name, value)
+	bound, err := withParameterValue(l.program, name, value)
 	if err != nil {
 		return err
 	}
@@ -222,7 +223,7 @@ func (l *Loaded) Bind(name string, value uint64) error {
 // checkPortsFit returns an error unless the program links, its ports fit in their memory,
 // and the two ports of each state have the same shape and strides.
 func (l *Loaded) checkPortsFit() error {
-	if _, err := l.link(); err != nil {
+	if _, err := l.linkProgram(); err != nil {
 		return err
 	}
 	for i := range l.program.Ports {
@@ -230,7 +231,7 @@ func (l *Loaded) checkPortsFit() error {
 			if err := checkPort(l.session.mem, p); err != nil {
 				return err
 			}
-			if n := spanBytes(p); n > p.Bytes {
+			if n := portSpanBytes(p); n > p.Bytes {
 				return &PortError{p, fmt.Sprintf("tensor needs %d bytes, but the port's window has %d", n, p.Bytes), nil}
 			}
 		}
@@ -258,9 +259,9 @@ func (e *BindError) Error() string {
 	return fmt.Sprintf("unknown run-time parameter %q; the program has %q", e.Name, e.Have)
 }
 
-// withParameter returns a copy of p whose run-time parameter with the given name has the
-// given value.
-func withParameter(p *loader.Program, name string, value uint64) (*loader.Program, error) {
+// withParameterValue returns a copy of p whose run-time parameter with the given name has the given
+// value.
+func withParameterValue(p *loader.Program, name string, value uint64) (*loader.Program, error) {
 	q := *p
 	q.Relocations, q.Ports = slices.Clone(p.Relocations), slices.Clone(p.Ports)
 	if have := Parameters(p); !slices.Contains(have, name) {
@@ -288,9 +289,9 @@ func (l *Loaded) Unload() {
 		l.current.Abort()
 	}
 	l.session.loaded = slices.DeleteFunc(l.session.loaded, func(x *Loaded) bool { return x == l })
-	l.session.unbindRange(l.span)
+	l.session.unbindPortsInRange(l.span)
 	l.removeSegments(len(l.own))
-	l.session.markFree(l.span)
+	l.session.markRangeFree(l.span)
 	l.session.used -= l.bytes
 	l.session = nil
 }
@@ -305,8 +306,8 @@ func (l *Loaded) removeSegments(n int) {
 // Address returns the lowest device address of the program.
 func (l *Loaded) Address() uint64 { return l.span.lo }
 
-// isState reports whether port p is one of the two ports of a state.
-func (l *Loaded) isState(p *loader.Port) bool {
+// isStatePort reports whether port p is one of the two ports of a state.
+func (l *Loaded) isStatePort(p *loader.Port) bool {
 	return slices.ContainsFunc(l.state, func(a StateAlias) bool {
 		return p.Direction == loader.Input && a.Input == p.Name || p.Direction == loader.Output && a.Output == p.Name
 	})

@@ -36,9 +36,9 @@ func Elements(p *loader.Port) int {
 	return n
 }
 
-// portLimits returns a limit for each port with 8-bit elements, because the model computes
-// values only for fp16 ports.
-func portLimits(p *loader.Program) (list []evidence.Limit) {
+// listPortLimits returns an [evidence.Limit] for each port with 8-bit elements, which says that the
+// model computes values only for fp16 ports.
+func listPortLimits(p *loader.Program) (list []evidence.Limit) {
 	for i := range p.Ports {
 		if q := &p.Ports[i]; q.Shape[3] > 1 && q.Strides[3] == 1 {
 			list = append(list, evidence.Limit{Kind: evidence.NotModelled, What: "8-bit elements: values are computed for fp16 elements only", Where: "port " + q.Name})
@@ -55,8 +55,8 @@ const MaxMadeUp = 1 << 28
 // values may occupy. A call takes up to two bytes for each, and a process should stay below 2 GB.
 const maxWritten = 7 << 27
 
-// elementsUpTo returns the number of elements of port p, or limit if p has more.
-func elementsUpTo(p *loader.Port, limit int) int {
+// countElementsUpTo returns the number of elements of port p, but at most limit.
+func countElementsUpTo(p *loader.Port, limit int) int {
 	n := 1
 	for _, d := range p.Shape {
 		if d > limit/max(1, n) {
@@ -67,9 +67,9 @@ func elementsUpTo(p *loader.Port, limit int) int {
 	return n
 }
 
-// spanBytes returns the number of bytes from a port's address to the end of its last
+// portSpanBytes returns the distance in bytes from the port's address to the end of its last
 // element.
-func spanBytes(p *loader.Port) uint64 {
+func portSpanBytes(p *loader.Port) uint64 {
 	n := uint64(2)
 	for i, d := range p.Shape {
 		if d == 0 {
@@ -80,9 +80,9 @@ func spanBytes(p *loader.Port) uint64 {
 	return n
 }
 
-// isDense reports whether the elements of port p are adjacent in memory, in N, C, H, W
+// hasDenseElements reports whether the elements of port p are adjacent in memory, in N, C, H, W
 // order.
-func isDense(p *loader.Port) bool {
+func hasDenseElements(p *loader.Port) bool {
 	step := uint64(2)
 	for i := len(p.Shape) - 1; i >= 0; i-- {
 		if p.Shape[i] > 1 && p.Strides[i] != step {
@@ -93,8 +93,8 @@ func isDense(p *loader.Port) bool {
 	return true
 }
 
-// checkPort returns a *[PortError] unless the elements of a row of port p are two bytes
-// apart, the port fits in its window, and the window is in memory.
+// checkPort returns a *[PortError] unless port p can be accessed: the elements of a row must be two
+// bytes apart, the port must fit in its window, and the window must be in memory.
 func checkPort(mem *dma.Memory, p *loader.Port) error {
 	if p.Shape[3] > 1 && p.Strides[3] != 2 {
 		return &PortError{p, fmt.Sprintf("elements are %d bytes apart; want fp16 elements 2 bytes apart", p.Strides[3]), nil}
@@ -108,16 +108,16 @@ func checkPort(mem *dma.Memory, p *loader.Port) error {
 			room /= uint64(d)
 		}
 	}
-	if err := mem.Check(p.Address, spanBytes(p)); err != nil {
+	if err := mem.Check(p.Address, portSpanBytes(p)); err != nil {
 		return &PortError{p, err.Error(), err}
 	}
 	return nil
 }
 
-// transferPort copies values between data, in N, C, H, W order, and the memory of port p.
-// It writes the memory if write is true and reads it otherwise.
+// transferPort copies values between data, which has the order N, C, H, W, and the memory of port
+// p. It copies from data to the memory if write is true, and from the memory to data otherwise.
 func transferPort(mem *dma.Memory, p *loader.Port, data []float16.Float16, write bool) error {
-	b, err := mem.Bytes(p.Address, spanBytes(p))
+	b, err := mem.Bytes(p.Address, portSpanBytes(p))
 	if err != nil {
 		return &PortError{p, err.Error(), err}
 	}

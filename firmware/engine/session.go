@@ -115,11 +115,11 @@ func (s *Session) Load(p *loader.Program) (*Loaded, error) {
 	l := &Loaded{session: s, linked: make(map[bindings]*loader.Linked)}
 	slide := uint64(0)
 	if whole.lo < whole.hi {
-		l.span = s.findFree(whole)
+		l.span = s.findFreeRange(whole)
 		slide = l.span.lo - whole.lo
 	}
-	l.program = relocate(p, slide)
-	if _, err := l.link(); err != nil {
+	l.program = relocateProgram(p, slide)
+	if _, err := l.linkProgram(); err != nil {
 		return nil, err
 	}
 	for i := range l.program.Segments {
@@ -129,7 +129,7 @@ func (s *Session) Load(p *loader.Program) (*Loaded, error) {
 			return nil, err
 		}
 	}
-	s.markTaken(l.span)
+	s.markRangeTaken(l.span)
 	l.own = l.program.Segments
 	s.loaded = append(s.loaded, l)
 	l.bytes = need
@@ -143,9 +143,9 @@ func (s *Session) Load(p *loader.Program) (*Loaded, error) {
 	return l, nil
 }
 
-// findFree returns the lowest free range of addresses that has the length of want, does not start
-// below it, and has the same offset in a page.
-func (s *Session) findFree(want addressRange) addressRange {
+// findFreeRange returns the lowest free range of addresses that is as long as want, starts at or
+// above its start, and has the same offset in a page.
+func (s *Session) findFreeRange(want addressRange) addressRange {
 	at := want.lo
 	for _, r := range s.spans {
 		if at+(want.hi-want.lo) <= r.lo {
@@ -158,24 +158,24 @@ func (s *Session) findFree(want addressRange) addressRange {
 	return addressRange{at, at + (want.hi - want.lo)}
 }
 
-// markTaken adds r to the sorted list of address ranges in use.
-func (s *Session) markTaken(r addressRange) {
+// markRangeTaken adds r to the sorted list of the address ranges in use.
+func (s *Session) markRangeTaken(r addressRange) {
 	i, _ := slices.BinarySearchFunc(s.spans, r, func(a, b addressRange) int { return cmp.Compare(a.lo, b.lo) })
 	s.spans = slices.Insert(s.spans, i, r)
 }
 
-// markFree removes r from the list of address ranges in use. It does nothing if r is not in
-// the list.
-func (s *Session) markFree(r addressRange) {
+// markRangeFree removes r from the list of the address ranges in use. It does nothing if the list
+// does not contain r.
+func (s *Session) markRangeFree(r addressRange) {
 	if i := slices.Index(s.spans, r); i >= 0 {
 		s.spans = slices.Delete(s.spans, i, i+1)
 	}
 }
 
-// relocate returns a copy of p with all addresses increased by offset bytes. It drops guard
+// relocateProgram returns a copy of p with all addresses increased by offset bytes. It drops guard
 // segments, which have no memory. The descriptors do not change, because they refer to buffers by
 // index.
-func relocate(p *loader.Program, offset uint64) *loader.Program {
+func relocateProgram(p *loader.Program, offset uint64) *loader.Program {
 	q := *p
 	q.Segments, q.Ports = nil, slices.Clone(p.Ports)
 	for _, s := range p.Segments {

@@ -20,7 +20,7 @@ func TestRelocatedPrograms(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, by := range []uint64{loader.PageSize, 1 << 30, 1 << 40} {
-		got, err := run(relocate(p, by))
+		got, err := run(relocateProgram(p, by))
 		if err != nil {
 			t.Fatalf("moved up by %#x: %v", by, err)
 		}
@@ -28,7 +28,7 @@ func TestRelocatedPrograms(t *testing.T) {
 			t.Errorf("moved up by %#x: %s, want %s", by, b, a)
 		}
 	}
-	if _, err := run(relocate(p, 1<<42)); err == nil {
+	if _, err := run(relocateProgram(p, 1<<42)); err == nil {
 		t.Error("a program outside of the device's addresses runs")
 	}
 }

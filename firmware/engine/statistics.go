@@ -17,11 +17,11 @@ func (s *Session) Reserve(name string, size uint64) (address uint64, err error) 
 		return 0, &NoMemoryError{name, size, free, s.options.Memory}
 	}
 	const lowest = pageSize // address 0 means no buffer
-	r := s.findFree(addressRange{lowest, lowest + size})
+	r := s.findFreeRange(addressRange{lowest, lowest + size})
 	if err := s.mem.Add(dma.Segment{Name: name, Addr: r.lo, Size: size}); err != nil {
 		return 0, err
 	}
-	s.markTaken(r)
+	s.markRangeTaken(r)
 	s.reserved = append(s.reserved, r)
 	s.used += size
 	return r.lo, nil
@@ -34,9 +34,9 @@ func (s *Session) Reserve(name string, size uint64) (address uint64, err error) 
 func (s *Session) Release(address uint64) bool {
 	for _, r := range s.reserved {
 		if r.lo == address {
-			s.unbindRange(r)
+			s.unbindPortsInRange(r)
 			s.mem.Remove(address)
-			s.markFree(r)
+			s.markRangeFree(r)
 			s.reserved = slices.DeleteFunc(s.reserved, func(x addressRange) bool { return x == r })
 			s.used -= r.hi - r.lo
 			return true

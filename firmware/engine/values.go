@@ -10,8 +10,8 @@ import (
 	"anesim/loader"
 )
 
-// prepareMemory announces to mem which range of each segment the tasks access, so that it is
-// allocated once and in full, and checks every port.
+// prepareMemory tells mem which range of each segment the tasks access, so that mem allocates the
+// range once and in full. It also checks every port.
 func prepareMemory(mem *dma.Memory, linked *loader.Linked) error {
 	for _, r := range linked.Reach {
 		if r == (loader.Reach{}) {
@@ -33,22 +33,23 @@ func prepareMemory(mem *dma.Memory, linked *loader.Linked) error {
 	return nil
 }
 
-// isInMemory reports whether the values of an input are already in device memory: from
+// hasValuesInMemory reports whether the values of an input are already in device memory: from
 // another program, from the host or from an earlier call.
-func (c *Call) isInMemory(port *loader.Port) bool {
+func (c *Call) hasValuesInMemory(port *loader.Port) bool {
 	_, lent := c.loaded.lent[portKey{port.Name, loader.Input}]
 	return lent || c.loaded.written
 }
 
-// inputLimits returns a limit if the inputs without values have more than MaxMadeUp elements in
-// total, and the limits of memoryLimits otherwise.
-func (c *Call) inputLimits() []evidence.Limit {
+// listInputLimits returns an [evidence.Limit] if more than MaxMadeUp elements of inputs have no
+// values, so that the call does not compute values. Otherwise it returns the result of
+// listMemoryLimits.
+func (c *Call) listInputLimits() []evidence.Limit {
 	room := MaxMadeUp
 	for port := range c.loaded.program.Inputs() {
-		if _, given := c.inputs[port.Name]; given || c.isInMemory(port) {
+		if _, given := c.inputs[port.Name]; given || c.hasValuesInMemory(port) {
 			continue
 		}
-		n := elementsUpTo(port, room+1)
+		n := countElementsUpTo(port, room+1)
 		if n > room {
 			return []evidence.Limit{{
 				Kind: evidence.MissingInput, Where: "port " + port.Name,
@@ -57,12 +58,13 @@ func (c *Call) inputLimits() []evidence.Limit {
 		}
 		room -= n
 	}
-	return c.memoryLimits()
+	return c.listMemoryLimits()
 }
 
-// memoryLimits returns a limit if the tensors of the call occupy more than maxWritten bytes of
-// memory. Rows are aligned to 64 bytes, so even tensors with few elements may be that large.
-func (c *Call) memoryLimits() []evidence.Limit {
+// listMemoryLimits returns an [evidence.Limit] if the tensors of the call take up more than
+// maxWritten bytes of memory, so that the call does not compute values. Rows are aligned to 64
+// bytes, so even tensors with few elements may take up that much.
+func (c *Call) listMemoryLimits() []evidence.Limit {
 	p := c.loaded.program
 	room, ports := uint64(maxWritten), map[uint64]bool{}
 	take := func(bytes uint64) bool {
@@ -96,13 +98,13 @@ func (c *Call) writeInputs() error {
 	s := l.session
 	for port := range l.program.Inputs() {
 		data, given := c.inputs[port.Name]
-		if !given && c.isInMemory(port) {
+		if !given && c.hasValuesInMemory(port) {
 			continue
 		}
 		mark := s.mem.Give
 		switch {
 		case given:
-		case l.isState(port):
+		case l.isStatePort(port):
 			data = make([]float16.Float16, Elements(port))
 		default:
 			data = PseudoRandom(port.Name, Elements(port), s.options.Seed)
@@ -115,7 +117,7 @@ func (c *Call) writeInputs() error {
 		if err := mark(port.Address, port.Bytes); err != nil {
 			return err
 		}
-		if lent := c.canShare(port) && s.mem.Lend(port.Address, data); !lent {
+		if lent := c.canShareMemory(port) && s.mem.Lend(port.Address, data); !lent {
 			if err := transferPort(s.mem, port, data, true); err != nil {
 				return err
 			}
@@ -126,10 +128,10 @@ func (c *Call) writeInputs() error {
 	return nil
 }
 
-// canShare reports whether the result may share memory with the window of port p: its
-// values are adjacent and no later dispatch uses the window.
-func (c *Call) canShare(p *loader.Port) bool {
-	return c.lend && len(c.loaded.state) == 0 && isDense(p)
+// canShareMemory reports whether the result may share memory with the window of port p. This
+// requires that the values are adjacent and that no later dispatch uses the window.
+func (c *Call) canShareMemory(p *loader.Port) bool {
+	return c.lend && len(c.loaded.state) == 0 && hasDenseElements(p)
 }
 
 // readOutputs returns the values of all outputs.
@@ -138,7 +140,7 @@ func (c *Call) readOutputs() (list []Tensor, err error) {
 	for port := range l.program.Outputs() {
 		var data []float16.Float16
 		shared := false
-		if c.canShare(port) {
+		if c.canShareMemory(port) {
 			data, shared = l.session.mem.Halves(port.Address, uint64(Elements(port)))
 		}
 		if !shared {
