@@ -10,8 +10,8 @@ import (
 // Conv or Gemm nodes over channels, a sigmoid, and the product with x. It returns false if x does
 // not have rank 4.
 func addGate(b *builder, x string) bool {
-	v := b.value(x)
-	if len(v.Dims) != 4 || b.magnitude(x) > 200 {
+	v := b.findValue(x)
+	if len(v.Dims) != 4 || b.tensorMagnitude(x) > 200 {
 		return false
 	}
 	n, c := v.Dims[0], v.Dims[1]
@@ -19,27 +19,27 @@ func addGate(b *builder, x string) bool {
 	if b.randomBool(70) {
 		y = b.addNode("GlobalAveragePool", []string{x}, v.withRange(v.Low, v.High).withDims(n, c, 1, 1))
 	} else {
-		y = b.addReduce("ReduceMean", x, v.withRange(v.Low, v.High).withDims(n, c, 1, 1), 1, 2, 3)
+		y = b.addReduceNode("ReduceMean", x, v.withRange(v.Low, v.High).withDims(n, c, 1, 1), 1, 2, 3)
 	}
-	middle := pick(b, max(1, c/2), b.randomExtent(16))
+	middle := pickRandom(b, max(1, c/2), b.randomExtent(16))
 	if b.randomBool(50) {
 		w := b.addWeights(c, middle, c, 1, 1)
-		y = b.addNode("Conv", []string{y, w, b.addOffsets(middle)}, b.describeProductSum(b.value(y), w, c, []int{n, middle, 1, 1}))
-		y = b.addNode("Relu", []string{y}, b.value(y))
+		y = b.addNode("Conv", []string{y, w, b.addOffsets(middle)}, b.describeProductSum(b.findValue(y), w, c, []int{n, middle, 1, 1}))
+		y = b.addNode("Relu", []string{y}, b.findValue(y))
 		w = b.addWeights(middle, c, middle, 1, 1)
-		y = b.addNode("Conv", []string{y, w, b.addOffsets(c)}, b.describeProductSum(b.value(y), w, middle, []int{n, c, 1, 1}))
+		y = b.addNode("Conv", []string{y, w, b.addOffsets(c)}, b.describeProductSum(b.findValue(y), w, middle, []int{n, c, 1, 1}))
 	} else {
-		y = b.addNode("Flatten", []string{y}, b.value(y).withDims(n, c), intAttribute("axis", 1))
+		y = b.addNode("Flatten", []string{y}, b.findValue(y).withDims(n, c), newIntAttribute("axis", 1))
 		w := b.addWeights(c, c, middle)
-		y = b.addNode("Gemm", []string{y, w, b.addOffsets(middle)}, b.describeProductSum(b.value(y), w, c, []int{n, middle}))
-		y = b.addNode("Relu", []string{y}, b.value(y))
+		y = b.addNode("Gemm", []string{y, w, b.addOffsets(middle)}, b.describeProductSum(b.findValue(y), w, c, []int{n, middle}))
+		y = b.addNode("Relu", []string{y}, b.findValue(y))
 		if middle != c || b.randomBool(60) {
 			w = b.addWeights(middle, middle, c)
-			y = b.addNode("Gemm", []string{y, w, b.addOffsets(c)}, b.describeProductSum(b.value(y), w, middle, []int{n, c}))
+			y = b.addNode("Gemm", []string{y, w, b.addOffsets(c)}, b.describeProductSum(b.findValue(y), w, middle, []int{n, c}))
 		}
-		y = b.addNode("Reshape", []string{y, b.addInts(n, c, 1, 1)}, b.value(y).withDims(n, c, 1, 1))
+		y = b.addNode("Reshape", []string{y, b.addInts(n, c, 1, 1)}, b.findValue(y).withDims(n, c, 1, 1))
 	}
-	y = b.addNode(pick(b, "Sigmoid", "HardSigmoid"), []string{y}, b.value(y).withRange(0, 1))
+	y = b.addNode(pickRandom(b, "Sigmoid", "HardSigmoid"), []string{y}, b.findValue(y).withRange(0, 1))
 	in := []string{x, y}
 	if b.randomBool(40) {
 		slices.Reverse(in)
@@ -48,32 +48,32 @@ func addGate(b *builder, x string) bool {
 	return true
 }
 
-// addGateTail adds the second half of a gate to the graph, which turns a matrix x into one pixel
-// per channel: Gemm or MatMul, Reshape, and an activation. It returns false if a node cannot be
+// addGateTail adds the second half of a gate to the graph: Gemm or MatMul, Reshape, and an
+// activation. It turns a matrix x into one pixel per channel. It returns false if a node cannot be
 // added.
 func addGateTail(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	if len(v.Dims) != 2 {
 		return false
 	}
 	n, k := v.Dims[0], v.Dims[1]
 	c := b.randomExtent(40)
 	w := b.addWeights(k, k, c)
-	op := pick(b, "Gemm", "MatMul")
+	op := pickRandom(b, "Gemm", "MatMul")
 	if b.graph.Opset < 11 {
 		op = "MatMul" // Gemm requires an offset
 	}
 	y := b.addNode(op, []string{x, w}, b.describeProductSum(v, w, k, []int{n, c}))
-	y = b.addNode("Reshape", []string{y, b.addInts(n, c, 1, 1)}, b.value(y).withDims(n, c, 1, 1))
+	y = b.addNode("Reshape", []string{y, b.addInts(n, c, 1, 1)}, b.findValue(y).withDims(n, c, 1, 1))
 	return addActivation(b, y)
 }
 
 // addAttention adds attention to the graph as exporters write it, with x as the queries, and x or a
 // new input as the keys and values. It returns false if x does not fit.
 func addAttention(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	r := len(v.Dims)
-	if r < 2 || r > 4 || v.Dims[r-1] < 2 || v.Dims[r-2] > 70 || b.magnitude(x) > 30 {
+	if r < 2 || r > 4 || v.Dims[r-1] < 2 || v.Dims[r-2] > 70 || b.tensorMagnitude(x) > 30 {
 		return false
 	}
 	if r == 3 && b.randomBool(50) {
@@ -94,17 +94,17 @@ func addAttention(b *builder, x string) bool {
 // product of q and k, a scale, sometimes a mask, a softmax, and the product with w. All three
 // tensors must have the same rank and leading dims. It returns the name of the result.
 func addScaledAttention(b *builder, q, k, w string) string {
-	v := b.value(q)
+	v := b.findValue(q)
 	r := len(v.Dims)
 	perm := identityPermutation(r)
 	perm[r-1], perm[r-2] = perm[r-2], perm[r-1]
-	kd := permuteDims(b.dims(k), perm)
-	scale := b.addConstant(onnx.Float, pick(b, []int{}, []int{1}), []float64{pick(b, 0.125, 0.25, 0.0625)})
+	kd := permuteDims(b.tensorDims(k), perm)
+	scale := b.addConstant(onnx.Float, pickRandom(b, []int{}, []int{1}), []float64{pickRandom(b, 0.125, 0.25, 0.0625)})
 	before := b.randomBool(35)
 	if before {
 		q = addScale(b, q, scale)
 	}
-	t := b.addNode("Transpose", []string{k}, b.value(k).withDims(kd...), intsAttribute("perm", perm...))
+	t := b.addNode("Transpose", []string{k}, b.findValue(k).withDims(kd...), newIntsAttribute("perm", perm...))
 	dims := append(slices.Clone(v.Dims[:r-1]), kd[r-1])
 	s := b.addNode("MatMul", []string{q, t}, Value{Type: onnx.Float, Dims: dims, Low: -60, High: 60})
 	if !before {
@@ -113,15 +113,15 @@ func addScaledAttention(b *builder, q, k, w string) string {
 	if b.randomBool(35) {
 		s = addMask(b, s)
 	}
-	s = b.addNode("Softmax", []string{s}, b.value(s).withRange(0, 1), intAttribute("axis", b.maybeNegativeAxis(r-1, r)))
-	u := b.value(w)
+	s = b.addNode("Softmax", []string{s}, b.findValue(s).withRange(0, 1), newIntAttribute("axis", b.maybeNegativeAxis(r-1, r)))
+	u := b.findValue(w)
 	return b.addNode("MatMul", []string{s, w}, u.withRange(u.Low, u.High).withDims(append(slices.Clone(dims[:r-1]), u.Dims[r-1])...))
 }
 
 // addScale adds a Mul of x by the constant scale, or a Div by its reciprocal, and returns the name
 // of the result.
 func addScale(b *builder, x, scale string) string {
-	v := b.value(x)
+	v := b.findValue(x)
 	c := b.graph.Constant(scale)
 	out := v.withRange(v.Low*c.Values[0], v.High*c.Values[0])
 	if b.randomBool(30) {
@@ -134,23 +134,23 @@ func addScale(b *builder, x, scale string) string {
 // addMask adds a mask to the scores s, and returns the name of the masked scores. The mask is a new
 // input, or a causal constant with -100 or -10000 in the later columns.
 func addMask(b *builder, s string) string {
-	v := b.value(s)
+	v := b.findValue(s)
 	r := len(v.Dims)
 	rows, columns := v.Dims[r-2], v.Dims[r-1]
 	if len(b.graph.Inputs) < 4 && b.randomBool(30) { // a row for each batch, or one matrix
-		dims := append(onesShape(r-1), columns)
+		dims := append(shapeOfOnes(r-1), columns)
 		if r > 2 {
 			dims[0] = v.Dims[0]
 		}
-		return b.addNode("Add", []string{s, b.addInput(pick(b, dims, []int{rows, columns})...)}, v)
+		return b.addNode("Add", []string{s, b.addInput(pickRandom(b, dims, []int{rows, columns})...)}, v)
 	}
 	values := make([]float64, rows*columns)
 	for i := range values {
 		if i%columns > i/columns+max(0, columns-rows) {
-			values[i] = pick(b, -10000.0, -100)
+			values[i] = pickRandom(b, -10000.0, -100)
 		}
 	}
-	m := b.addConstant(onnx.Float, pick(b, []int{rows, columns}, append(onesShape(r-2), rows, columns)), values)
+	m := b.addConstant(onnx.Float, pickRandom(b, []int{rows, columns}, append(shapeOfOnes(r-2), rows, columns)), values)
 	return b.addNode("Add", []string{s, m}, v.withRange(v.Low-10000, v.High))
 }
 
@@ -158,10 +158,10 @@ func addMask(b *builder, s string) string {
 // Three products of x, or one packed product that is split, become queries, keys and values by
 // Reshape and Transpose. It returns false if x does not fit.
 func addMultiHeadAttention(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	n, rows, columns := v.Dims[0], v.Dims[1], v.Dims[2]
 	heads := b.randomInt(1, 4)
-	size := pick(b, 4, 5, 8, 16)
+	size := pickRandom(b, 4, 5, 8, 16)
 	width := heads * size
 	if n*rows*width*3 > maxElements || n*rows*rows*heads > maxElements {
 		return false
@@ -171,12 +171,12 @@ func addMultiHeadAttention(b *builder, x string) bool {
 		w := b.addWeights(columns, columns, 3*width)
 		y := b.addNode("MatMul", []string{x, w}, b.describeProductSum(v, w, columns, []int{n, rows, 3 * width}))
 		if b.randomBool(50) {
-			y = b.addNode("Add", []string{b.addOffsets(3 * width), y}, b.value(y))
+			y = b.addNode("Add", []string{b.addOffsets(3 * width), y}, b.findValue(y))
 		}
-		part := b.value(y).withDims(n, rows, width)
-		a := intAttribute("axis", b.maybeNegativeAxis(2, 3))
+		part := b.findValue(y).withDims(n, rows, width)
+		a := newIntAttribute("axis", b.maybeNegativeAxis(2, 3))
 		if b.graph.Opset < 13 {
-			parts = b.addNodeWithOutputs("Split", []string{y}, []Value{part, part, part}, a, intsAttribute("split", width, width, width))
+			parts = b.addNodeWithOutputs("Split", []string{y}, []Value{part, part, part}, a, newIntsAttribute("split", width, width, width))
 		} else {
 			parts = b.addNodeWithOutputs("Split", []string{y, b.addInts(width, width, width)}, []Value{part, part, part}, a)
 		}
@@ -187,17 +187,17 @@ func addMultiHeadAttention(b *builder, x string) bool {
 		}
 	}
 	for i, p := range parts {
-		u := b.value(p)
+		u := b.findValue(p)
 		p = b.addNode("Reshape", []string{p, b.addInts(n, rows, heads, size)}, u.withDims(n, rows, heads, size))
-		parts[i] = b.addNode("Transpose", []string{p}, u.withDims(n, heads, rows, size), intsAttribute("perm", 0, 2, 1, 3))
+		parts[i] = b.addNode("Transpose", []string{p}, u.withDims(n, heads, rows, size), newIntsAttribute("perm", 0, 2, 1, 3))
 	}
 	y := addScaledAttention(b, parts[0], parts[1], parts[2])
-	u := b.value(y)
-	y = b.addNode("Transpose", []string{y}, u.withDims(n, rows, heads, size), intsAttribute("perm", 0, 2, 1, 3))
+	u := b.findValue(y)
+	y = b.addNode("Transpose", []string{y}, u.withDims(n, rows, heads, size), newIntsAttribute("perm", 0, 2, 1, 3))
 	y = b.addNode("Reshape", []string{y, b.addInts(n, rows, width)}, u.withDims(n, rows, width))
 	if b.randomBool(50) {
 		w := b.addWeights(width, width, columns)
-		b.addNode("MatMul", []string{y, w}, b.describeProductSum(b.value(y), w, width, []int{n, rows, columns}))
+		b.addNode("MatMul", []string{y, w}, b.describeProductSum(b.findValue(y), w, width, []int{n, rows, columns}))
 	}
 	return true
 }
@@ -205,8 +205,8 @@ func addMultiHeadAttention(b *builder, x string) bool {
 // addActivationParts adds GELU, SiLU or HardSwish of x to the graph, as the separate nodes that
 // exporters write. It returns false if the values of x do not fit.
 func addActivationParts(b *builder, x string) bool {
-	v := b.value(x)
-	m := b.magnitude(x)
+	v := b.findValue(x)
+	m := b.tensorMagnitude(x)
 	if m > 100 {
 		return false
 	}
@@ -221,7 +221,7 @@ func addActivationParts(b *builder, x string) bool {
 		}
 		b.addNode("Mul", in, out)
 	case 1: // x * hardsigmoid(x)
-		s := b.addNode("HardSigmoid", []string{x}, v.withRange(0, 1), floatAttribute("alpha", 1.0/6))
+		s := b.addNode("HardSigmoid", []string{x}, v.withRange(0, 1), newFloatAttribute("alpha", 1.0/6))
 		b.addNode("Mul", []string{x, s}, out)
 	case 2: // x * (1 + erf(x/sqrt 2)) * 0.5
 		d := b.addNode("Div", []string{x, scalar(1.41421356)}, v.withRange(-m, m))
@@ -238,11 +238,11 @@ func addActivationParts(b *builder, x string) bool {
 	return true
 }
 
-// addBetweenTransposes adds a Transpose of x, one or two elementwise operators, and the Transpose
-// back to the graph. Sometimes the tensors in between become outputs. It returns false if x does
-// not fit.
-func addBetweenTransposes(b *builder, x string) bool {
-	n := b.rank(x)
+// addTransposeRoundTrip adds a Transpose of x, one or two elementwise operators, and a Transpose
+// that undoes the first to the graph. Sometimes the tensors in between become outputs. It returns
+// false if x does not fit.
+func addTransposeRoundTrip(b *builder, x string) bool {
+	n := b.tensorRank(x)
 	if n < 2 {
 		return false
 	}
@@ -254,10 +254,10 @@ func addBetweenTransposes(b *builder, x string) bool {
 	for i, p := range perm {
 		back[p] = i
 	}
-	v := b.value(x)
-	y := b.addNode("Transpose", []string{x}, v.withDims(permuteDims(v.Dims, perm)...), intsAttribute("perm", perm...))
+	v := b.findValue(x)
+	y := b.addNode("Transpose", []string{x}, v.withDims(permuteDims(v.Dims, perm)...), newIntsAttribute("perm", perm...))
 	for range b.randomInt(1, 2) {
-		add := pick(b, addActivation, addConstantOperand)
+		add := pickRandom(b, addActivation, addConstantOperand)
 		if !add(b, y) {
 			return false
 		}
@@ -266,11 +266,11 @@ func addBetweenTransposes(b *builder, x string) bool {
 			b.outputs = append(b.outputs, y)
 		}
 	}
-	v = b.value(y)
+	v = b.findValue(y)
 	if len(v.Dims) != n {
 		return false
 	}
-	b.addNode("Transpose", []string{y}, v.withDims(permuteDims(v.Dims, back)...), intsAttribute("perm", back...))
+	b.addNode("Transpose", []string{y}, v.withDims(permuteDims(v.Dims, back)...), newIntsAttribute("perm", back...))
 	return true
 }
 
@@ -278,7 +278,7 @@ func addBetweenTransposes(b *builder, x string) bool {
 // result into several matrices, and a product of these with a new input or constant. It returns
 // false if x does not fit.
 func addHeadProducts(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	if len(v.Dims) != 2 || len(b.graph.Inputs) >= 4 {
 		return false
 	}
@@ -289,8 +289,8 @@ func addHeadProducts(b *builder, x string) bool {
 		return false
 	}
 	y := b.names[len(b.names)-1]
-	dims := pick(b, []int{heads, rows, size}, []int{rows, heads, size}, []int{heads, size, rows})
-	y = b.addNode("Reshape", []string{y, b.addInts(dims...)}, b.value(y).withDims(dims...))
+	dims := pickRandom(b, []int{heads, rows, size}, []int{rows, heads, size}, []int{heads, size, rows})
+	y = b.addNode("Reshape", []string{y, b.addInts(dims...)}, b.findValue(y).withDims(dims...))
 	n := b.randomExtent(20)
 	right := []int{dims[0], dims[2], n}
 	z := ""
@@ -302,16 +302,16 @@ func addHeadProducts(b *builder, x string) bool {
 	return b.addMatMul(y, z, dims[2], []int{dims[0], dims[1], n})
 }
 
-// addViewProducts adds nodes that multiply a batch of matrices x by their transposes, multiply both
-// the result and x, each reshaped to one matrix, by weights, and add or subtract the two products.
-// It returns false if x does not fit.
-func addViewProducts(b *builder, x string) bool {
-	v := b.value(x)
-	if len(v.Dims) != 3 || b.magnitude(x) > 30 || v.Dims[2] < 2 {
+// addReshapedProducts adds nodes that multiply a batch of matrices x by their transposes, reshape
+// both the product and x to one matrix each, multiply these by weights, and add or subtract the
+// results. It returns false if x does not fit.
+func addReshapedProducts(b *builder, x string) bool {
+	v := b.findValue(x)
+	if len(v.Dims) != 3 || b.tensorMagnitude(x) > 30 || v.Dims[2] < 2 {
 		return false
 	}
 	n, rows, k := v.Dims[0], v.Dims[1], v.Dims[2]
-	t := b.addNode("Transpose", []string{x}, v.withDims(n, k, rows), intsAttribute("perm", 0, 2, 1))
+	t := b.addNode("Transpose", []string{x}, v.withDims(n, k, rows), newIntsAttribute("perm", 0, 2, 1))
 	if !b.addMatMul(x, t, k, []int{n, rows, rows}) {
 		return false
 	}
@@ -319,12 +319,12 @@ func addViewProducts(b *builder, x string) bool {
 	columns := b.randomExtent(20)
 	var parts []string
 	for _, name := range []string{y, x} {
-		width := b.dims(name)[2]
-		m := b.addNode("Reshape", []string{name, b.addInts(n*rows, width)}, b.value(name).withDims(n*rows, width))
+		width := b.tensorDims(name)[2]
+		m := b.addNode("Reshape", []string{name, b.addInts(n*rows, width)}, b.findValue(name).withDims(n*rows, width))
 		if !b.addMatMul(m, b.addWeights(width, width, columns), width, []int{n * rows, columns}) {
 			return false
 		}
 		parts = append(parts, b.names[len(b.names)-1])
 	}
-	return b.addBinary(pick(b, "Add", "Sub"), parts[0], parts[1], []int{n * rows, columns})
+	return b.addBinaryOperator(pickRandom(b, "Add", "Sub"), parts[0], parts[1], []int{n * rows, columns})
 }

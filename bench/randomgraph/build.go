@@ -38,16 +38,17 @@ func (b *builder) randomBool(percent int) bool { return b.rng.IntN(100) < percen
 // randomInt returns a random integer from low to high, inclusive.
 func (b *builder) randomInt(low, high int) int { return low + b.rng.IntN(high-low+1) }
 
-// pick returns a random element of list.
-func pick[T any](b *builder, list ...T) T { return list[b.rng.IntN(len(list))] }
+// pickRandom returns a random element of list.
+func pickRandom[T any](b *builder, list ...T) T { return list[b.rng.IntN(len(list))] }
 
-func (b *builder) value(name string) Value { return b.graph.Values[name] }
-func (b *builder) dims(name string) []int  { return b.graph.Values[name].Dims }
-func (b *builder) rank(name string) int    { return len(b.graph.Values[name].Dims) }
+func (b *builder) findValue(name string) Value  { return b.graph.Values[name] }
+func (b *builder) tensorDims(name string) []int { return b.graph.Values[name].Dims }
+func (b *builder) tensorRank(name string) int   { return len(b.graph.Values[name].Dims) }
 
-// magnitude returns the largest absolute value that a tensor is expected to have.
-func (b *builder) magnitude(name string) float64 {
-	v := b.value(name)
+// tensorMagnitude returns the largest absolute value that the elements of a tensor are expected to
+// have.
+func (b *builder) tensorMagnitude(name string) float64 {
+	v := b.findValue(name)
 	return max(math.Abs(v.Low), math.Abs(v.High))
 }
 
@@ -57,26 +58,26 @@ func (v Value) withDims(dims ...int) Value {
 	return v
 }
 
-// withRange returns the description of a float32 tensor with the shape of v and inexact elements
-// from low to high.
+// withRange returns the description of a float32 tensor with the shape of v, whose elements are
+// inexact and range from low to high.
 func (v Value) withRange(low, high float64) Value {
 	return Value{Type: onnx.Float, Dims: v.Dims, Low: low, High: high}
 }
 
-// addNode adds a node with the given inputs and a single output, which out describes, and returns
-// the name of the output. Attributes are added as by addNodeWithOutputs.
+// addNode adds a node with the given inputs and one output, and returns the name of the output,
+// which out describes. It treats the attributes as addNodeWithOutputs does.
 func (b *builder) addNode(op string, inputs []string, out Value, attributes ...Attribute) string {
 	return b.addNodeWithOutputs(op, inputs, []Value{out}, attributes...)[0]
 }
 
-// addNodeWithOutputs adds a node with several outputs and returns their names. It leaves out
-// half of the attributes that have their default value. If the graph's operator set has no such
-// operator, addNodeWithOutputs sets b.tooNew.
+// addNodeWithOutputs adds a node with several outputs and returns their names. At random, it leaves
+// out half of the attributes that have their default value. If the graph's operator set lacks the
+// operator, it sets b.tooNew.
 func (b *builder) addNodeWithOutputs(op string, inputs []string, out []Value, attributes ...Attribute) []string {
 	b.tooNew = b.tooNew || b.graph.Opset < introduced[op]
 	n := &Node{Op: op, Inputs: inputs}
 	for _, a := range attributes {
-		if !isDefault(op, a, b.graph.Opset) || b.randomBool(50) {
+		if !isDefaultAttribute(op, a, b.graph.Opset) || b.randomBool(50) {
 			n.Attributes = append(n.Attributes, a)
 		}
 	}
@@ -115,7 +116,7 @@ func randomMultiples(rng *rand.Rand, n, low, high int, unit float64) []float64 {
 
 // addConstant adds a constant with the given type, shape and values, and returns its name.
 func (b *builder) addConstant(t onnx.DataType, dims []int, values []float64) string {
-	c := &Tensor{Name: b.newName('c'), Type: t, Dims: slices.Clone(dims), Values: values, Form: pick(b, RawForm, RawForm, TypedForm, NodeForm)}
+	c := &Tensor{Name: b.newName('c'), Type: t, Dims: slices.Clone(dims), Values: values, Form: pickRandom(b, RawForm, RawForm, TypedForm, NodeForm)}
 	b.graph.Constants = append(b.graph.Constants, c)
 	v := Value{Type: t, Dims: c.Dims, Exact: true}
 	if len(values) > 0 {
@@ -158,8 +159,8 @@ func (b *builder) addWeights(k int, dims ...int) string {
 	return b.addConstant(onnx.Float, dims, randomMultiples(b.rng, countElements(dims), -64, 64, unit))
 }
 
-// addScales adds a constant of shape dims, for use as a factor or divisor, and returns its name.
-// The magnitudes of its values are between 0.5 and 2; the values are all positive or have both
+// addScales adds a constant of shape dims that serves as a factor or divisor, and returns its name.
+// The magnitudes of its values are between 0.5 and 2. Its values are all positive or have both
 // signs.
 func (b *builder) addScales(dims ...int) string {
 	values := randomMultiples(b.rng, countElements(dims), 32, 128, 64)
@@ -179,16 +180,17 @@ func (b *builder) addOffsets(dims ...int) string {
 	return b.addConstant(onnx.Float, dims, randomMultiples(b.rng, countElements(dims), -128, 128, 64))
 }
 
-// addPositives adds a constant of shape dims with values from 0.5 to 2, and returns its name.
-func (b *builder) addPositives(dims ...int) string {
+// addPositiveConstant adds a constant of shape dims with values from 0.5 to 2, and returns its
+// name.
+func (b *builder) addPositiveConstant(dims ...int) string {
 	return b.addConstant(onnx.Float, dims, randomMultiples(b.rng, countElements(dims), 32, 128, 64))
 }
 
 // randomAxis returns a random axis of a tensor of the given rank.
 func (b *builder) randomAxis(rank int) int { return b.rng.IntN(rank) }
 
-// maybeNegativeAxis returns either axis or axis - rank, which means the same axis from operator set
-// 11 on.
+// maybeNegativeAxis returns either axis or, from operator set 11 on, sometimes axis - rank, which
+// means the same axis.
 func (b *builder) maybeNegativeAxis(axis, rank int) int {
 	if b.graph.Opset >= 11 && b.randomBool(40) {
 		return axis - rank
@@ -196,32 +198,36 @@ func (b *builder) maybeNegativeAxis(axis, rank int) int {
 	return axis
 }
 
-// findOther returns the name of a random tensor other than x for which matches returns true, or
-// "" if there is none.
-func (b *builder) findOther(x string, matches func(Value) bool) string {
+// findOtherTensor returns the name of a random tensor other than x for which matches returns true,
+// or "" if there is none.
+func (b *builder) findOtherTensor(x string, matches func(Value) bool) string {
 	var found []string
 	for _, name := range b.names {
-		if name != x && matches(b.value(name)) {
+		if name != x && matches(b.findValue(name)) {
 			found = append(found, name)
 		}
 	}
 	if len(found) == 0 {
 		return ""
 	}
-	return pick(b, found...)
+	return pickRandom(b, found...)
 }
 
-func intAttribute(name string, v int) Attribute { return Attribute{Name: name, Kind: IntKind, Int: v} }
+func newIntAttribute(name string, v int) Attribute {
+	return Attribute{Name: name, Kind: IntKind, Int: v}
+}
 
-func intsAttribute(name string, v ...int) Attribute {
+func newIntsAttribute(name string, v ...int) Attribute {
 	return Attribute{Name: name, Kind: IntsKind, Ints: slices.Clone(v)}
 }
 
-func floatAttribute(name string, v float32) Attribute {
+func newFloatAttribute(name string, v float32) Attribute {
 	return Attribute{Name: name, Kind: FloatKind, Float: v}
 }
 
-func textAttribute(name, v string) Attribute { return Attribute{Name: name, Kind: TextKind, Text: v} }
+func newTextAttribute(name, v string) Attribute {
+	return Attribute{Name: name, Kind: TextKind, Text: v}
+}
 
 // randomExtent returns a random extent of at most limit. Odd extents and extents near the
 // sizes of the engine's rows and groups are frequent.
@@ -237,7 +243,7 @@ func (b *builder) randomExtent(limit int) int {
 // randomShape returns random dims of the given rank with at most maxElements elements.
 func (b *builder) randomShape(rank int) []int {
 	dims := make([]int, rank)
-	room := pick(b, 64, 512, 2048, maxElements)
+	room := pickRandom(b, 64, 512, 2048, maxElements)
 	for _, i := range b.rng.Perm(rank) {
 		limit := 20
 		if b.randomBool(20) {
@@ -255,9 +261,9 @@ func (b *builder) randomShape(rank int) []int {
 // maxElements is the largest number of elements of a tensor.
 const maxElements = 8192
 
-// broadcastDims returns the shape of the elementwise combination of tensors with shapes x and y. It
-// returns ok = false if they do not broadcast or the result would have more than maxElements
-// elements.
+// broadcastDims returns the shape of the result if tensors with shapes x and y are combined element
+// by element. The result ok is false if the tensors do not broadcast or if the combination would
+// have more than maxElements elements.
 func broadcastDims(x, y []int) (dims []int, ok bool) {
 	n := max(len(x), len(y))
 	dims = make([]int, n)

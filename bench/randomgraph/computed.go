@@ -10,7 +10,7 @@ import (
 // bias or statistics from inputs of the graph instead of constants. It returns false if the operator
 // does not fit x or the graph has too many inputs.
 func addComputedOperand(b *builder, x string) bool {
-	if len(b.graph.Inputs) >= 4 || b.magnitude(x) > 60 {
+	if len(b.graph.Inputs) >= 4 || b.tensorMagnitude(x) > 60 {
 		return false
 	}
 	switch b.rng.IntN(4) {
@@ -24,7 +24,7 @@ func addComputedOperand(b *builder, x string) bool {
 
 // addComputedConv adds Conv of x. The weights, the bias or both are inputs.
 func addComputedConv(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	if len(v.Dims) < 3 || len(v.Dims) > 5 {
 		return false
 	}
@@ -33,7 +33,7 @@ func addComputedConv(b *builder, x string) bool {
 		return false
 	}
 	c := v.Dims[1]
-	group := pick(b, 1, 1, pick(b, divisorsOf(c)...))
+	group := pickRandom(b, 1, 1, pickRandom(b, divisorsOf(c)...))
 	out := group * b.randomInt(1, 4)
 	dims := append([]int{v.Dims[0], out}, w.extent...)
 	shape := append([]int{out, c / group}, w.kernel...)
@@ -43,34 +43,34 @@ func addComputedConv(b *builder, x string) bool {
 	}
 	if b.randomBool(30) {
 		weights := b.addWeights(k, shape...)
-		b.addNode("Conv", []string{x, weights, b.addInput(out)}, b.describeProductSum(v, weights, k, dims), append(w.attributes(true), intAttribute("group", group))...)
+		b.addNode("Conv", []string{x, weights, b.addInput(out)}, b.describeProductSum(v, weights, k, dims), append(w.attributes(true), newIntAttribute("group", group))...)
 		return true
 	}
-	if b.magnitude(x)*powerOfTwoRoot(k) > 60 {
+	if b.tensorMagnitude(x)*powerOfTwoRoot(k) > 60 {
 		return false
 	}
 	in := []string{x, b.addInput(shape...)}
 	if b.randomBool(40) {
 		in = append(in, b.addOffsets(out))
 	}
-	b.addNode("Conv", in, b.describeProductSum(v, in[1], k, dims), append(w.attributes(true), intAttribute("group", group))...)
+	b.addNode("Conv", in, b.describeProductSum(v, in[1], k, dims), append(w.attributes(true), newIntAttribute("group", group))...)
 	return true
 }
 
 // addComputedConvTranspose adds ConvTranspose of x over one, two or three axes. The weights are
 // constants only for three axes.
 func addComputedConvTranspose(b *builder, x string) bool {
-	v := b.value(x)
-	if len(v.Dims) < 3 || len(v.Dims) > 5 || b.magnitude(x) > 16 {
+	v := b.findValue(x)
+	if len(v.Dims) < 3 || len(v.Dims) > 5 || b.tensorMagnitude(x) > 16 {
 		return false
 	}
 	c := v.Dims[1]
-	group := pick(b, 1, 1, pick(b, divisorsOf(c)...))
+	group := pickRandom(b, 1, 1, pickRandom(b, divisorsOf(c)...))
 	each := b.randomInt(1, 3)
 	dims, shape := []int{v.Dims[0], each * group}, []int{c, each}
 	var stride, dilation, begin, end []int
 	for _, n := range v.Dims[2:] {
-		k, s, d := b.randomInt(1, 3), b.randomInt(1, 3), pick(b, 1, 1, 2)
+		k, s, d := b.randomInt(1, 3), b.randomInt(1, 3), pickRandom(b, 1, 1, 2)
 		full := (n-1)*s + (k-1)*d + 1
 		p, q := b.rng.IntN(k), b.rng.IntN(k)
 		if full-p-q < 1 {
@@ -93,27 +93,27 @@ func addComputedConvTranspose(b *builder, x string) bool {
 	if out.High > maxMagnitude {
 		return false
 	}
-	b.addNode("ConvTranspose", []string{x, weights}, out, intsAttribute("strides", stride...), intsAttribute("dilations", dilation...),
-		intsAttribute("pads", slices.Concat(begin, end)...), intAttribute("group", group))
+	b.addNode("ConvTranspose", []string{x, weights}, out, newIntsAttribute("strides", stride...), newIntsAttribute("dilations", dilation...),
+		newIntsAttribute("pads", slices.Concat(begin, end)...), newIntAttribute("group", group))
 	return true
 }
 
 // addComputedBatchNormalization adds BatchNormalization of x with an input as its scale, offset or
 // mean, or of a vector. The variance is constant, because it must be positive.
 func addComputedBatchNormalization(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	channels := 1
 	if n := len(v.Dims); n == 0 {
 		return false
 	} else if n > 1 {
 		channels = v.Dims[1]
 	}
-	in := []string{x, b.addScales(channels), b.addOffsets(channels), b.addOffsets(channels), b.addPositives(channels)}
+	in := []string{x, b.addScales(channels), b.addOffsets(channels), b.addOffsets(channels), b.addPositiveConstant(channels)}
 	if len(v.Dims) > 1 || b.randomBool(50) {
 		in[b.randomInt(1, 3)] = b.addInput(channels)
 	}
-	m := (b.magnitude(x)+4)*6 + 4
-	b.addNode("BatchNormalization", in, v.withRange(-m, m), floatAttribute("epsilon", pick(b, float32(1e-5), 1e-3)))
+	m := (b.tensorMagnitude(x)+4)*6 + 4
+	b.addNode("BatchNormalization", in, v.withRange(-m, m), newFloatAttribute("epsilon", pickRandom(b, float32(1e-5), 1e-3)))
 	return true
 }
 
@@ -132,23 +132,23 @@ func divisorsOf(n int) []int {
 // GlobalLpPool of x. Operators without an epsilon are added only for exact elements, because a small
 // length or variance has no precise inverse. It returns false if x does not fit the operator.
 func addLengthNormalization(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	n := len(v.Dims)
-	if n < 2 || b.magnitude(x) > 8 {
+	if n < 2 || b.tensorMagnitude(x) > 8 {
 		return false
 	}
-	switch op := pick(b, "LRN", "LpNormalization", "MeanVarianceNormalization", "GroupNormalization", "GlobalLpPool"); op {
+	switch op := pickRandom(b, "LRN", "LpNormalization", "MeanVarianceNormalization", "GroupNormalization", "GlobalLpPool"); op {
 	case "LRN": // onnxruntime accepts images and odd sizes only
 		if n != 4 {
 			return false
 		}
-		b.addNode(op, []string{x}, v.withRange(-8, 8), intAttribute("size", pick(b, 1, 3, 5)), floatAttribute("alpha", pick(b, float32(1e-4), 0.125)),
-			floatAttribute("beta", pick(b, float32(0.75), 0.5)), floatAttribute("bias", pick(b, float32(1), 2)))
+		b.addNode(op, []string{x}, v.withRange(-8, 8), newIntAttribute("size", pickRandom(b, 1, 3, 5)), newFloatAttribute("alpha", pickRandom(b, float32(1e-4), 0.125)),
+			newFloatAttribute("beta", pickRandom(b, float32(0.75), 0.5)), newFloatAttribute("bias", pickRandom(b, float32(1), 2)))
 	case "LpNormalization":
 		if !v.Exact || v.Low >= 0 {
 			return false
 		}
-		b.addNode(op, []string{x}, v.withRange(-1, 1), intAttribute("axis", b.maybeNegativeAxis(b.randomAxis(n), n)), intAttribute("p", b.randomInt(1, 2)))
+		b.addNode(op, []string{x}, v.withRange(-1, 1), newIntAttribute("axis", b.maybeNegativeAxis(b.randomAxis(n), n)), newIntAttribute("p", b.randomInt(1, 2)))
 	case "MeanVarianceNormalization":
 		axes := b.rng.Perm(n)[:b.randomInt(1, n)]
 		count := 1
@@ -158,23 +158,23 @@ func addLengthNormalization(b *builder, x string) bool {
 		if findTensor(b.graph.Inputs, x) == nil || count < 16 {
 			return false
 		}
-		b.addNode(op, []string{x}, v.withRange(-8, 8), intsAttribute("axes", axes...))
+		b.addNode(op, []string{x}, v.withRange(-8, 8), newIntsAttribute("axes", axes...))
 	case "GroupNormalization":
 		if n < 3 || b.graph.Opset < 18 {
 			return false
 		}
-		groups := pick(b, divisorsOf(v.Dims[1])...)
+		groups := pickRandom(b, divisorsOf(v.Dims[1])...)
 		size := groups // before operator set 21, there is a scale for each group
 		if b.graph.Opset >= 21 {
 			size = v.Dims[1]
 		}
-		b.addNode(op, []string{x, b.addScales(size), b.addOffsets(size)}, v.withRange(-20, 20), intAttribute("num_groups", groups), floatAttribute("epsilon", 0.0625))
+		b.addNode(op, []string{x, b.addScales(size), b.addOffsets(size)}, v.withRange(-20, 20), newIntAttribute("num_groups", groups), newFloatAttribute("epsilon", 0.0625))
 	case "GlobalLpPool":
 		count := countElements(v.Dims[2:])
-		if n < 3 || b.magnitude(x)*b.magnitude(x)*float64(count) > 2000 {
+		if n < 3 || b.tensorMagnitude(x)*b.tensorMagnitude(x)*float64(count) > 2000 {
 			return false
 		}
-		b.addNode(op, []string{x}, Value{Type: onnx.Float, Dims: append(slices.Clone(v.Dims[:2]), onesShape(n-2)...), High: b.magnitude(x) * float64(count)}, intAttribute("p", b.randomInt(1, 2)))
+		b.addNode(op, []string{x}, Value{Type: onnx.Float, Dims: append(slices.Clone(v.Dims[:2]), shapeOfOnes(n-2)...), High: b.tensorMagnitude(x) * float64(count)}, newIntAttribute("p", b.randomInt(1, 2)))
 	}
 	return true
 }

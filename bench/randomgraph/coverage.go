@@ -19,7 +19,7 @@ type Coverage struct {
 // "Conv>Relu>Mul" for length 3. Each node of a path reads a result of the previous one. A name
 // occurs as often as there are such paths.
 func (g *Graph) Chains(length int) []string {
-	makers := g.mapProducers()
+	makers := g.indexProducers()
 	var chains []string
 	var extend func(i int, ops []string)
 	extend = func(i int, ops []string) {

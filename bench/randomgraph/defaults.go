@@ -30,14 +30,14 @@ func defaultAxis(op string, opset int) (axis int, ok bool) {
 	return 0, false
 }
 
-// isDefault reports whether a node of op computes the same without the attribute a, because a has
-// its default value.
-func isDefault(op string, a Attribute, opset int) bool {
+// isDefaultAttribute reports whether attribute a has its default value, so that a node of op
+// computes the same without it.
+func isDefaultAttribute(op string, a Attribute, opset int) bool {
 	switch a.Kind {
 	case IntKind:
-		return isDefaultInt(op, a, opset)
+		return isDefaultIntAttribute(op, a, opset)
 	case IntsKind:
-		return isDefaultList(op, a)
+		return isDefaultListAttribute(op, a)
 	case FloatKind:
 		want, ok := map[string]float32{
 			"BatchNormalization.epsilon": 1e-5, "Celu.alpha": 1, "Elu.alpha": 1, "Gemm.alpha": 1, "Gemm.beta": 1, "HardSigmoid.alpha": 0.2,
@@ -56,8 +56,8 @@ func isDefault(op string, a Attribute, opset int) bool {
 	return false
 }
 
-// isDefaultInt does the work of isDefault for integer attributes.
-func isDefaultInt(op string, a Attribute, opset int) bool {
+// isDefaultIntAttribute is isDefaultAttribute for attributes that are integers.
+func isDefaultIntAttribute(op string, a Attribute, opset int) bool {
 	switch a.Name {
 	case "axis":
 		axis, ok := defaultAxis(op, opset)
@@ -72,8 +72,8 @@ func isDefaultInt(op string, a Attribute, opset int) bool {
 	return false
 }
 
-// isDefaultList does the work of isDefault for lists of integers.
-func isDefaultList(op string, a Attribute) bool {
+// isDefaultListAttribute is isDefaultAttribute for attributes that are lists of integers.
+func isDefaultListAttribute(op string, a Attribute) bool {
 	isFilledWith := func(value int) bool {
 		return !slices.ContainsFunc(a.Ints, func(v int) bool { return v != value })
 	}

@@ -10,11 +10,11 @@ import (
 // pickActivation returns the name of a random operator for addActivation. It often returns
 // operators that follow most convolutions in real networks.
 func pickActivation(b *builder) string {
-	op := pick(b, "Relu", "Relu", "Relu", "LeakyRelu", "PRelu", "Sigmoid", "Sigmoid", "Tanh", "Erf", "HardSigmoid", "HardSwish",
+	op := pickRandom(b, "Relu", "Relu", "Relu", "LeakyRelu", "PRelu", "Sigmoid", "Sigmoid", "Tanh", "Erf", "HardSigmoid", "HardSwish",
 		"Elu", "Selu", "Softplus", "Softsign", "Gelu", "Clip", "Clip", "Min", "Max", "Abs", "Neg", "Identity", "Dropout", "Sin", "Cos",
 		"Celu", "Mish", "ThresholdedRelu", "Sum", "Mean")
 	if b.randomBool(45) {
-		op = pick(b, "Relu", "Relu", "Clip", "Sigmoid", "Tanh")
+		op = pickRandom(b, "Relu", "Relu", "Clip", "Sigmoid", "Tanh")
 	}
 	return op
 }
@@ -22,17 +22,17 @@ func pickActivation(b *builder) string {
 // addActivation adds an elementwise function of x alone to the graph, such as Relu, Sigmoid, Clip
 // or Neg. It returns false if the function does not fit the range of x.
 func addActivation(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	op := pickActivation(b)
-	m := b.magnitude(x)
+	m := b.tensorMagnitude(x)
 	switch op {
 	case "Relu":
 		v.Low, v.High = max(0, v.Low), max(0, v.High)
 		b.addNode(op, []string{x}, v)
 	case "LeakyRelu", "Elu":
-		b.addNode(op, []string{x}, v.withRange(-m, max(v.High, 0)), floatAttribute("alpha", pick(b, float32(0.01), 0.01, 0.1, 0.25, 0.5, 1)))
+		b.addNode(op, []string{x}, v.withRange(-m, max(v.High, 0)), newFloatAttribute("alpha", pickRandom(b, float32(0.01), 0.01, 0.1, 0.25, 0.5, 1)))
 	case "Celu":
-		b.addNode(op, []string{x}, v.withRange(-2, max(v.High, 0)), floatAttribute("alpha", pick(b, float32(1), 0.5, 2)))
+		b.addNode(op, []string{x}, v.withRange(-2, max(v.High, 0)), newFloatAttribute("alpha", pickRandom(b, float32(1), 0.5, 2)))
 	case "Mish":
 		b.addNode(op, []string{x}, v.withRange(-0.4, max(v.High, 0)))
 	case "ThresholdedRelu":
@@ -40,15 +40,15 @@ func addActivation(b *builder, x string) bool {
 			return false // it jumps
 		}
 		v.Low, v.High = min(0, v.Low), max(0, v.High)
-		b.addNode(op, []string{x}, v, floatAttribute("alpha", pick(b, float32(1), 0.5, 2)))
+		b.addNode(op, []string{x}, v, newFloatAttribute("alpha", pickRandom(b, float32(1), 0.5, 2)))
 	case "Sum", "Mean":
-		return addVariadic(b, op, x)
+		return addVariadicOperator(b, op, x)
 	case "PRelu":
 		return addPRelu(b, x)
 	case "Sigmoid":
 		b.addNode(op, []string{x}, v.withRange(0, 1))
 	case "HardSigmoid":
-		b.addNode(op, []string{x}, v.withRange(0, 1), floatAttribute("alpha", pick(b, float32(0.2), 0.2, 1.0/6, 0.5)), floatAttribute("beta", pick(b, float32(0.5), 0.5, 0.25)))
+		b.addNode(op, []string{x}, v.withRange(0, 1), newFloatAttribute("alpha", pickRandom(b, float32(0.2), 0.2, 1.0/6, 0.5)), newFloatAttribute("beta", pickRandom(b, float32(0.5), 0.5, 0.25)))
 	case "Tanh", "Erf", "Softsign", "Cos", "Sin":
 		if op == "Sin" && m > 32 {
 			return false
@@ -64,7 +64,7 @@ func addActivation(b *builder, x string) bool {
 		b.addNode(op, []string{x}, v.withRange(0, max(0, v.High)+1))
 	case "Clip", "Min", "Max":
 		if op != "Clip" && b.randomBool(25) {
-			return addVariadic(b, op, x)
+			return addVariadicOperator(b, op, x)
 		}
 		addClip(b, x, op)
 	case "Abs":
@@ -84,10 +84,10 @@ func addActivation(b *builder, x string) bool {
 // addGelu adds a Gelu of x to the graph, in the domain com.microsoft or, from operator set 20 on,
 // sometimes in the standard domain.
 func addGelu(b *builder, x string) {
-	v := b.value(x)
+	v := b.findValue(x)
 	out := v.withRange(-0.2, max(0, v.High))
 	if b.graph.Opset >= 20 && b.randomBool(50) {
-		b.addNode("Gelu", []string{x}, out, textAttribute("approximate", pick(b, "none", "tanh")))
+		b.addNode("Gelu", []string{x}, out, newTextAttribute("approximate", pickRandom(b, "none", "tanh")))
 		return
 	}
 	b.addNode("Gelu", []string{x}, out)
@@ -100,30 +100,30 @@ func addDropout(b *builder, x string) {
 	in, a := []string{x}, []Attribute(nil)
 	switch {
 	case b.graph.Opset < 12 && b.randomBool(50):
-		a = append(a, floatAttribute("ratio", 0.25))
+		a = append(a, newFloatAttribute("ratio", 0.25))
 	case b.graph.Opset >= 12 && b.randomBool(50):
 		in = append(in, b.addConstant(onnx.Float, nil, []float64{0.25}))
 		if b.randomBool(50) {
 			in = append(in, b.addConstant(onnx.Bool, nil, []float64{0}))
 		}
 	}
-	b.addNode("Dropout", in, b.value(x), a...)
+	b.addNode("Dropout", in, b.findValue(x), a...)
 }
 
-// addVariadic adds a Sum, Mean, Min or Max, as op says, of x and up to two tensors that broadcast
-// with it. It returns false if the result might be too large.
-func addVariadic(b *builder, op, x string) bool {
+// addVariadicOperator adds a node of operator op, which is Sum, Mean, Min or Max. Its operands are
+// x and up to two tensors that broadcast with x. It returns false if the result might be too large.
+func addVariadicOperator(b *builder, op, x string) bool {
 	in := []string{x}
-	v := b.value(x)
+	v := b.findValue(x)
 	for range b.rng.IntN(3) {
-		y := b.findOther(x, func(u Value) bool {
+		y := b.findOtherTensor(x, func(u Value) bool {
 			_, ok := broadcastDims(v.Dims, u.Dims)
 			return ok && u.Type == onnx.Float
 		})
 		if y == "" || b.randomBool(40) {
 			y = b.addOffsets(randomOperandDims(b, v.Dims)...)
 		}
-		dims, ok := broadcastDims(v.Dims, b.dims(y))
+		dims, ok := broadcastDims(v.Dims, b.tensorDims(y))
 		if !ok {
 			return false
 		}
@@ -131,7 +131,7 @@ func addVariadic(b *builder, op, x string) bool {
 	}
 	v.Low, v.High = 0, 0
 	for i, name := range in {
-		u := b.value(name)
+		u := b.findValue(name)
 		switch {
 		case op == "Sum":
 			v.Low, v.High = v.Low+u.Low, v.High+u.High
@@ -155,11 +155,11 @@ func addVariadic(b *builder, op, x string) bool {
 
 // addClip adds a Clip of x with up to two bounds, or a Min or Max of x and a number, as op says.
 func addClip(b *builder, x, op string) {
-	v := b.value(x)
-	low, high := pick(b, -2.0, -1, -0.5, 0), pick(b, 0.5, 1, 3, 6.0)
+	v := b.findValue(x)
+	low, high := pickRandom(b, -2.0, -1, -0.5, 0), pickRandom(b, 0.5, 1, 3, 6.0)
 	scalar := func(f float64) string { return b.addConstant(onnx.Float, nil, []float64{f}) }
 	if op != "Clip" {
-		bound := pick(b, low, high)
+		bound := pickRandom(b, low, high)
 		in := []string{x, b.addNumber(bound)}
 		if op == "Min" {
 			v.Low, v.High = min(v.Low, bound), min(v.High, bound)
@@ -169,10 +169,10 @@ func addClip(b *builder, x, op string) {
 		if b.randomBool(30) {
 			slices.Reverse(in)
 		}
-		if d, ok := broadcastDims(v.Dims, b.dims(in[0])); ok {
+		if d, ok := broadcastDims(v.Dims, b.tensorDims(in[0])); ok {
 			v.Dims = d
 		}
-		if d, ok := broadcastDims(v.Dims, b.dims(in[1])); ok {
+		if d, ok := broadcastDims(v.Dims, b.tensorDims(in[1])); ok {
 			v.Dims = d
 		}
 		b.addNode(op, in, v)
@@ -197,10 +197,10 @@ func addClipNode(b *builder, x, low, high string, out Value) string {
 	if b.graph.Opset < 11 {
 		var a []Attribute
 		if low != "" {
-			a = append(a, floatAttribute("min", float32(b.graph.Constant(low).Values[0])))
+			a = append(a, newFloatAttribute("min", float32(b.graph.Constant(low).Values[0])))
 		}
 		if high != "" {
-			a = append(a, floatAttribute("max", float32(b.graph.Constant(high).Values[0])))
+			a = append(a, newFloatAttribute("max", float32(b.graph.Constant(high).Values[0])))
 		}
 		return b.addNode("Clip", []string{x}, out, a...)
 	}
@@ -214,11 +214,11 @@ func addClipNode(b *builder, x, low, high string, out Value) string {
 // addPRelu adds a PRelu of x with one slope, one for each channel (axis 1), or one for each element
 // of the last axis. It returns false if x is a scalar.
 func addPRelu(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	dims := []int{1}
 	switch n := len(v.Dims); {
 	case n >= 2 && b.randomBool(70):
-		dims = onesShape(n - 1)
+		dims = shapeOfOnes(n - 1)
 		dims[0] = v.Dims[1]
 	case n >= 1 && b.randomBool(50):
 		dims = []int{v.Dims[n-1]}
@@ -227,12 +227,13 @@ func addPRelu(b *builder, x string) bool {
 		return false
 	}
 	slope := b.addConstant(onnx.Float, dims, randomMultiples(b.rng, countElements(dims), -32, 64, 128))
-	m := b.magnitude(x)
+	m := b.tensorMagnitude(x)
 	b.addNode("PRelu", []string{x, slope}, v.withRange(-m, m))
 	return true
 }
 
-func onesShape(n int) []int {
+// shapeOfOnes returns a shape of n axes that all have extent 1.
+func shapeOfOnes(n int) []int {
 	d := make([]int, n)
 	for i := range d {
 		d[i] = 1
@@ -246,10 +247,10 @@ func onesShape(n int) []int {
 func randomOperandDims(b *builder, x []int) []int {
 	n := len(x)
 	if n == 0 {
-		return pick(b, []int{}, []int{1}, []int{3}, []int{1, 1})
+		return pickRandom(b, []int{}, []int{1}, []int{3}, []int{1, 1})
 	}
 	along := func(axis int) []int {
-		d := onesShape(n)
+		d := shapeOfOnes(n)
 		d[axis] = x[axis]
 		if b.randomBool(60) {
 			d = d[axis:] // without the leading ones
@@ -258,7 +259,7 @@ func randomOperandDims(b *builder, x []int) []int {
 	}
 	switch k := b.rng.IntN(100); {
 	case k < 18:
-		return pick(b, []int{}, []int{1})
+		return pickRandom(b, []int{}, []int{1})
 	case k < 38:
 		return along(min(1, n-1))
 	case k < 55:
@@ -290,12 +291,12 @@ func randomOperandDims(b *builder, x []int) []int {
 // addConstantOperand adds a Mul, Div, Add or Sub of x and a constant, in either order. It returns
 // false if the result might be too large.
 func addConstantOperand(b *builder, x string) bool {
-	dims := randomOperandDims(b, b.dims(x))
-	out, ok := broadcastDims(b.dims(x), dims)
+	dims := randomOperandDims(b, b.tensorDims(x))
+	out, ok := broadcastDims(b.tensorDims(x), dims)
 	if !ok {
 		return false
 	}
-	op := pick(b, "Mul", "Mul", "Div", "Add", "Add", "Sub")
+	op := pickRandom(b, "Mul", "Mul", "Div", "Add", "Add", "Sub")
 	if b.randomBool(8) && (op == "Mul" || op == "Div") {
 		return addLargeScale(b, x, op, dims, out)
 	}
@@ -310,11 +311,11 @@ func addConstantOperand(b *builder, x string) bool {
 	in := []string{x, c}
 	if left {
 		slices.Reverse(in)
-		if op == "Div" && !b.isDivisor(x) {
+		if op == "Div" && !b.isSafeDivisor(x) {
 			return false
 		}
 	}
-	return b.addBinary(op, in[0], in[1], out)
+	return b.addBinaryOperator(op, in[0], in[1], out)
 }
 
 // addLargeScale multiplies or divides x by a constant of shape dims, with magnitudes from about
@@ -323,7 +324,7 @@ func addLargeScale(b *builder, x, op string, dims, out []int) bool {
 	power := b.randomInt(-5, 4)
 	if !b.extreme {
 		// Results larger than a few hundred leave the precision of fp16 in the next sum.
-		for power > 0 && b.magnitude(x)*math.Pow10(power) > 500 {
+		for power > 0 && b.tensorMagnitude(x)*math.Pow10(power) > 500 {
 			power--
 		}
 	}
@@ -336,21 +337,22 @@ func addLargeScale(b *builder, x, op string, dims, out []int) bool {
 		values[i] = float64(float32(values[i] * factor))
 	}
 	c := b.addConstant(onnx.Float, dims, values)
-	m := b.magnitude(x) * 2 * math.Pow10(power)
+	m := b.tensorMagnitude(x) * 2 * math.Pow10(power)
 	b.addNode(op, []string{x, c}, Value{Type: onnx.Float, Dims: out, Low: -m, High: m})
 	return true
 }
 
-// isDivisor reports whether the elements of x are at least 0.24 away from zero.
-func (b *builder) isDivisor(x string) bool {
-	v := b.value(x)
+// isSafeDivisor reports whether x can be a divisor, because its elements are at least 0.24 away
+// from zero.
+func (b *builder) isSafeDivisor(x string) bool {
+	v := b.findValue(x)
 	return v.Low >= 0.24 || v.High <= -0.24
 }
 
-// addBinary adds the operator op of x and y, with a result of shape dims. It returns false if the
-// result might be too large, or if y is a divisor that might be near zero.
-func (b *builder) addBinary(op, x, y string, dims []int) bool {
-	p, q := b.value(x), b.value(y)
+// addBinaryOperator adds the operator op of x and y, with a result of shape dims. It returns false
+// if the result might be too large, or if y is a divisor that might be near zero.
+func (b *builder) addBinaryOperator(op, x, y string, dims []int) bool {
+	p, q := b.findValue(x), b.findValue(y)
 	v := Value{Type: p.Type, Dims: dims}
 	same := x == y
 	switch op {
@@ -368,10 +370,10 @@ func (b *builder) addBinary(op, x, y string, dims []int) bool {
 			v.Low = max(0, v.Low)
 		}
 	case "Div":
-		if !b.isDivisor(y) {
+		if !b.isSafeDivisor(y) {
 			return false
 		}
-		m := b.magnitude(x) / min(math.Abs(q.Low), math.Abs(q.High))
+		m := b.tensorMagnitude(x) / min(math.Abs(q.Low), math.Abs(q.High))
 		v.Low, v.High = -m, m
 		if p.Low >= 0 && q.Low > 0 {
 			v.Low = p.Low / q.High
@@ -392,60 +394,60 @@ func (b *builder) addBinary(op, x, y string, dims []int) bool {
 // maxMagnitude is the largest expected magnitude in a graph that is not extreme.
 const maxMagnitude = 1000
 
-// addCombination adds an Add, Sub, Mul, Div, Min or Max of x and a second operand: another tensor,
-// x itself or a new input. It returns false if the operands do not fit.
-func addCombination(b *builder, x string) bool {
+// addTwoInputOperator adds an Add, Sub, Mul, Div, Min or Max of x and a second operand, which is
+// another tensor, x itself or a new input. It returns false if the operands do not fit.
+func addTwoInputOperator(b *builder, x string) bool {
 	y := ""
 	switch k := b.rng.IntN(100); {
 	case k < 20:
 		y = x
 	case k < 70:
-		y = b.findOther(x, func(v Value) bool {
-			_, ok := broadcastDims(b.dims(x), v.Dims)
+		y = b.findOtherTensor(x, func(v Value) bool {
+			_, ok := broadcastDims(b.tensorDims(x), v.Dims)
 			return ok && v.Type == onnx.Float
 		})
 	}
-	op := pick(b, "Add", "Add", "Sub", "Mul", "Mul", "Div", "Min", "Max")
+	op := pickRandom(b, "Add", "Add", "Sub", "Mul", "Mul", "Div", "Min", "Max")
 	if y == "" {
-		dims := randomOperandDims(b, b.dims(x))
-		if _, ok := broadcastDims(b.dims(x), dims); !ok || len(b.graph.Inputs) >= 4 {
+		dims := randomOperandDims(b, b.tensorDims(x))
+		if _, ok := broadcastDims(b.tensorDims(x), dims); !ok || len(b.graph.Inputs) >= 4 {
 			return false
 		}
 		y = b.addInput(dims...)
 	}
-	dims, ok := broadcastDims(b.dims(x), b.dims(y))
+	dims, ok := broadcastDims(b.tensorDims(x), b.tensorDims(y))
 	if !ok {
 		return false
 	}
 	if b.randomBool(40) {
 		x, y = y, x
 	}
-	if op == "Div" && !b.isDivisor(y) {
+	if op == "Div" && !b.isSafeDivisor(y) {
 		square := x == y
 		y = makePositive(b, y)
 		if square {
 			x = y
 		}
-		if dims, ok = broadcastDims(b.dims(x), b.dims(y)); !ok {
+		if dims, ok = broadcastDims(b.tensorDims(x), b.tensorDims(y)); !ok {
 			return false
 		}
 	}
-	return b.addBinary(op, x, y, dims)
+	return b.addBinaryOperator(op, x, y, dims)
 }
 
 // makePositive adds nodes that compute |x| plus a number from 0.5 to 1.5, and returns the name of
 // the sum. It omits the Abs if x cannot be negative.
 func makePositive(b *builder, x string) string {
-	v := b.value(x)
-	m := b.magnitude(x)
+	v := b.findValue(x)
+	m := b.tensorMagnitude(x)
 	v.Exact = false
 	if v.Low < 0 {
 		v.Low, v.High = 0, m
 		x = b.addNode("Abs", []string{x}, v)
 	}
-	c := b.addConstant(onnx.Float, pick(b, []int{}, []int{1}), []float64{pick(b, 0.5, 1, 1.5)})
-	v = b.value(x)
-	out, _ := broadcastDims(v.Dims, b.dims(c))
+	c := b.addConstant(onnx.Float, pickRandom(b, []int{}, []int{1}), []float64{pickRandom(b, 0.5, 1, 1.5)})
+	v = b.findValue(x)
+	out, _ := broadcastDims(v.Dims, b.tensorDims(c))
 	return b.addNode("Add", []string{x, c}, Value{Type: onnx.Float, Dims: out, Low: v.Low + 0.5, High: v.High + 1.5})
 }
 
@@ -453,8 +455,8 @@ func makePositive(b *builder, x string) string {
 // needs positive arguments, it first adds nodes that make x positive. It returns false if the range
 // of x does not fit.
 func addLimitedFunction(b *builder, x string) bool {
-	op := pick(b, "Exp", "Log", "Sqrt", "Reciprocal", "Pow", "Pow")
-	v := b.value(x)
+	op := pickRandom(b, "Exp", "Log", "Sqrt", "Reciprocal", "Pow", "Pow")
+	v := b.findValue(x)
 	switch op {
 	case "Exp":
 		if v.High > 5 || v.Low < -16 {
@@ -463,27 +465,27 @@ func addLimitedFunction(b *builder, x string) bool {
 		b.addNode(op, []string{x}, v.withRange(0, 150))
 		return true
 	case "Pow":
-		if b.magnitude(x) > 9 {
+		if b.tensorMagnitude(x) > 9 {
 			return false
 		}
-		power := pick(b, 2.0, 2, 3, 0.5)
+		power := pickRandom(b, 2.0, 2, 3, 0.5)
 		if power == 0.5 {
 			x = makePositive(b, x)
-			v = b.value(x)
+			v = b.findValue(x)
 		}
-		m := b.magnitude(x)
+		m := b.tensorMagnitude(x)
 		low, high := -m*m*m, m*m*m
 		if power != 3 {
 			low, high = 0, m*m
 		}
 		c := b.addNumber(power)
-		d, _ := broadcastDims(v.Dims, b.dims(c))
+		d, _ := broadcastDims(v.Dims, b.tensorDims(c))
 		b.addNode(op, []string{x, c}, Value{Type: onnx.Float, Dims: d, Low: low, High: high})
 		return true
 	}
 	if v.Low < 0.24 {
 		x = makePositive(b, x)
-		v = b.value(x)
+		v = b.findValue(x)
 	}
 	switch op {
 	case "Log":
@@ -499,7 +501,7 @@ func addLimitedFunction(b *builder, x string) bool {
 // addBatchNormalization adds a BatchNormalization of x, whose axis 1 is the channel axis. It
 // returns false if x has fewer than two axes or its elements are too large.
 func addBatchNormalization(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	if len(v.Dims) < 2 {
 		return false
 	}
@@ -512,11 +514,11 @@ func addBatchNormalization(b *builder, x string) bool {
 			values[i] = float64(float32(values[i] * f))
 		}
 	}
-	in := []string{x, scale, b.addOffsets(c), b.addOffsets(c), b.addPositives(c)}
-	m := (b.magnitude(x)+2)*3 + 2
+	in := []string{x, scale, b.addOffsets(c), b.addOffsets(c), b.addPositiveConstant(c)}
+	m := (b.tensorMagnitude(x)+2)*3 + 2
 	if m > maxMagnitude {
 		return false
 	}
-	b.addNode("BatchNormalization", in, v.withRange(-m, m), floatAttribute("epsilon", pick(b, float32(1e-5), 1e-3)))
+	b.addNode("BatchNormalization", in, v.withRange(-m, m), newFloatAttribute("epsilon", pickRandom(b, float32(1e-5), 1e-3)))
 	return true
 }

@@ -42,7 +42,7 @@ func (g *Graph) Encode() []byte {
 	var graph message
 	for _, c := range g.Constants {
 		if c.Form == NodeForm {
-			graph = graph.appendBytes(1, c.encodeNode(g.Opset))
+			graph = graph.appendBytes(1, c.encodeAsConstantNode(g.Opset))
 		}
 	}
 	for i, n := range g.Nodes {
@@ -145,13 +145,13 @@ func (t *Tensor) encode() message {
 	return m.appendBytes(5, packed)
 }
 
-// encodeNode returns an encoded Constant node that produces t. A number or a list of integers is
-// stored in its own attribute if the operator set has one.
-func (t *Tensor) encodeNode(opset int) message {
+// encodeAsConstantNode returns an encoded Constant node that produces t. If the operator set has an
+// attribute for a number or a list of integers, such a tensor is stored there.
+func (t *Tensor) encodeAsConstantNode(opset int) message {
 	n := message{}.appendText(2, t.Name).appendText(3, "constant "+t.Name).appendText(4, "Constant")
 	switch {
 	case opset >= 12 && t.Type == onnx.Float && len(t.Dims) == 0:
-		return n.appendBytes(5, floatAttribute("value_float", float32(t.Values[0])).encode())
+		return n.appendBytes(5, newFloatAttribute("value_float", float32(t.Values[0])).encode())
 	case opset >= 12 && t.Type == onnx.Int64 && len(t.Dims) == 1 && len(t.Values) > 0:
 		a := Attribute{Name: "value_ints", Kind: IntsKind}
 		for _, v := range t.Values {

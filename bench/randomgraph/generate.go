@@ -41,18 +41,18 @@ type choice struct {
 
 // choices are the choices for float32 tensors.
 var choices = []choice{
-	{10, addConv}, {6, addConvTranspose}, {9, addGemm}, {10, addConstantMatMul}, {9, addTensorMatMul}, {13, addPool},
-	{18, addConstantOperand}, {6, addBatchNormalization}, {16, addActivation}, {4, addActivationParts}, {4, addLimitedFunction}, {14, addCombination},
-	{16, addViewOperator}, {4, addReshape}, {9, addPartOperator}, {6, addSoftmax}, {5, addNormalization}, {8, addReduction},
-	{4, addAttention}, {4, addGate}, {2, addGateTail}, {3, addBetweenTransposes}, {3, addHeadProducts}, {2, addViewProducts}, {4, addComparison}, {2, addRounding}, {2, addArgOrTopK}, {5, addHostOperator}, {3, addQuantize}, {2, addComputedReshape}, {6, addRecurrent},
+	{10, addConv}, {6, addConvTranspose}, {9, addGemm}, {10, addConstantMatMul}, {9, addTensorMatMul}, {13, addPooling},
+	{18, addConstantOperand}, {6, addBatchNormalization}, {16, addActivation}, {4, addActivationParts}, {4, addLimitedFunction}, {14, addTwoInputOperator},
+	{16, addViewOperator}, {4, addReshape}, {9, addSelectionOrJoin}, {6, addSoftmax}, {5, addNormalization}, {8, addReduction},
+	{4, addAttention}, {4, addGate}, {2, addGateTail}, {3, addTransposeRoundTrip}, {3, addHeadProducts}, {2, addReshapedProducts}, {4, addComparison}, {2, addRounding}, {2, addArgOrTopK}, {5, addHostOperator}, {3, addQuantize}, {2, addComputedReshape}, {6, addRecurrentOperator},
 	{4, addComputedOperand}, {4, addLengthNormalization}, {3, addMicrosoftOperator},
 }
 
 // fusableChoices are picked after an operator of fusableOperators or viewOperators. They add
 // operators that a compiler may merge into the one before.
 var fusableChoices = []choice{
-	{26, addConstantOperand}, {10, addBatchNormalization}, {24, addActivation}, {8, addCombination}, {18, addViewOperator}, {6, addReshape}, {6, addConstantMatMul},
-	{6, addTensorMatMul}, {3, addActivationParts}, {4, addConv}, {3, addSoftmax}, {3, addReduction}, {3, addHeadProducts}, {3, addPartOperator},
+	{26, addConstantOperand}, {10, addBatchNormalization}, {24, addActivation}, {8, addTwoInputOperator}, {18, addViewOperator}, {6, addReshape}, {6, addConstantMatMul},
+	{6, addTensorMatMul}, {3, addActivationParts}, {4, addConv}, {3, addSoftmax}, {3, addReduction}, {3, addHeadProducts}, {3, addSelectionOrJoin},
 }
 
 // fusableOperators lists the operators into which a compiler may merge the operators that
@@ -89,7 +89,7 @@ func tryGenerate(rng *rand.Rand, o Options) *Graph {
 	want := b.randomInt(o.MinNodes, max(o.MinNodes, o.MaxNodes))
 	// Some choices fail, so that a graph may remain too small.
 	for tries := max(60, 8*want); len(b.graph.Nodes) < want && tries > 0; tries-- {
-		b.tryChoice(b.chooseStart(x))
+		b.tryRandomNodes(b.chooseStartTensor(x))
 	}
 	if len(b.graph.Nodes) < o.MinNodes {
 		return nil
@@ -98,9 +98,9 @@ func tryGenerate(rng *rand.Rand, o Options) *Graph {
 	return b.graph
 }
 
-// chooseStart returns the name of the tensor from which the graph continues: mostly a result of the
-// last node, sometimes any tensor. It returns first if there are no nodes.
-func (b *builder) chooseStart(first string) string {
+// chooseStartTensor returns the name of the tensor that the next nodes read: mostly a result of the
+// last node, sometimes any tensor. It returns first if the graph has no nodes.
+func (b *builder) chooseStartTensor(first string) string {
 	if len(b.graph.Nodes) == 0 {
 		return first
 	}
@@ -108,13 +108,13 @@ func (b *builder) chooseStart(first string) string {
 	if b.randomBool(75) {
 		return cmp.Or(last[b.rng.IntN(len(last))], last[len(last)-1]) // the first may be left out
 	}
-	return pick(b, b.names...)
+	return pickRandom(b, b.names...)
 }
 
-// tryChoice adds random nodes that read x. If that fails or needs a newer operator set, it restores
-// the nodes, the inputs and the list of tensors.
-func (b *builder) tryChoice(x string) {
-	v := b.value(x)
+// tryRandomNodes adds random nodes that read x. If they do not fit or need a newer operator set, it
+// restores the nodes, the inputs and the list of tensors.
+func (b *builder) tryRandomNodes(x string) {
+	v := b.findValue(x)
 	nodes, inputs, made := len(b.graph.Nodes), len(b.graph.Inputs), len(b.names)
 	if countElements(v.Dims) == 0 || len(v.Dims) > 5 {
 		return
@@ -126,21 +126,21 @@ func (b *builder) tryChoice(x string) {
 	}
 }
 
-// chooseOperator returns a random function that adds nodes, such as addPool, among those that fit
-// the type of x and the operator that produced it.
+// chooseOperator returns a random function that adds nodes, such as addPooling, among those that
+// fit the type of x and the operator that produced it.
 func (b *builder) chooseOperator(x string) func(*builder, string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	switch v.Type {
 	case onnx.Bool:
-		return pick(b, addBoolOperator, addBoolOperator, addBoolOperator, addViewOperator)
+		return pickRandom(b, addBoolOperator, addBoolOperator, addBoolOperator, addViewOperator)
 	case onnx.Int64, onnx.Int32:
-		return pick(b, addIntOperator, addIntOperator, addViewOperator)
+		return pickRandom(b, addIntOperator, addIntOperator, addViewOperator)
 	case onnx.Float:
 	default:
 		return addViewOperator
 	}
 	table := choices
-	if i, ok := b.graph.mapProducers()[x]; ok {
+	if i, ok := b.graph.indexProducers()[x]; ok {
 		n := b.graph.Nodes[i]
 		switch {
 		case slices.Contains(fusableOperators, n.Op) && b.randomBool(70):
@@ -184,6 +184,6 @@ func (b *builder) chooseOutputs() {
 	}
 	g.Prune()
 	if b.randomBool(2) && len(g.Constants) > 0 {
-		g.Outputs = append(g.Outputs, pick(b, g.Constants...).Name)
+		g.Outputs = append(g.Outputs, pickRandom(b, g.Constants...).Name)
 	}
 }

@@ -137,8 +137,9 @@ func findTensor(list []*Tensor, name string) *Tensor {
 // Constant returns the constant of g with the given name, or nil if there is none.
 func (g *Graph) Constant(name string) *Tensor { return findTensor(g.Constants, name) }
 
-// mapProducers returns, by the name of the tensor, the index of the node that produces it.
-func (g *Graph) mapProducers() map[string]int {
+// indexProducers returns a map from the name of each tensor that a node produces to the index of
+// that node.
+func (g *Graph) indexProducers() map[string]int {
 	m := map[string]int{}
 	for i, n := range g.Nodes {
 		for _, out := range n.Outputs {

@@ -10,12 +10,12 @@ import (
 // CumSum, Resize, GridSample, GatherElements, GatherND, a scatter, Trilu, Einsum or Mod. It returns
 // false if the operator does not fit x.
 func addHostOperator(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	n := len(v.Dims)
 	if n == 0 {
 		return false
 	}
-	switch pick(b, "CumSum", "Resize", "Resize", "Resize", "GridSample", "GatherElements", "Trilu", "Einsum", "Mod", "Scatter", "GatherND") {
+	switch pickRandom(b, "CumSum", "Resize", "Resize", "Resize", "GridSample", "GatherElements", "Trilu", "Einsum", "Mod", "Scatter", "GatherND") {
 	case "Scatter":
 		return addScatter(b, x)
 	case "GatherND":
@@ -23,11 +23,11 @@ func addHostOperator(b *builder, x string) bool {
 	case "CumSum":
 		axis := b.randomAxis(n)
 		k := float64(v.Dims[axis])
-		if b.magnitude(x)*k > maxMagnitude {
+		if b.tensorMagnitude(x)*k > maxMagnitude {
 			return false
 		}
-		at := b.addConstant(pick(b, onnx.Int64, onnx.Int32), nil, []float64{float64(axis)})
-		b.addNode("CumSum", []string{x, at}, v.withRange(min(0, v.Low*k), max(0, v.High*k)), intAttribute("exclusive", b.rng.IntN(2)), intAttribute("reverse", b.rng.IntN(2)))
+		at := b.addConstant(pickRandom(b, onnx.Int64, onnx.Int32), nil, []float64{float64(axis)})
+		b.addNode("CumSum", []string{x, at}, v.withRange(min(0, v.Low*k), max(0, v.High*k)), newIntAttribute("exclusive", b.rng.IntN(2)), newIntAttribute("reverse", b.rng.IntN(2)))
 	case "Resize":
 		return addResize(b, x)
 	case "GridSample":
@@ -40,13 +40,13 @@ func addHostOperator(b *builder, x string) bool {
 			return false
 		}
 		at := b.addConstant(onnx.Int64, dims, randomMultiples(b.rng, countElements(dims), 0, v.Dims[axis]-1, 1))
-		b.addNode("GatherElements", []string{x, at}, v.withDims(dims...), intAttribute("axis", axis))
+		b.addNode("GatherElements", []string{x, at}, v.withDims(dims...), newIntAttribute("axis", axis))
 	case "Trilu":
 		if n < 2 {
 			return false
 		}
 		v.Low, v.High = min(0, v.Low), max(0, v.High)
-		b.addNode("Trilu", []string{x}, v, intAttribute("upper", b.rng.IntN(2)))
+		b.addNode("Trilu", []string{x}, v, newIntAttribute("upper", b.rng.IntN(2)))
 	case "Einsum":
 		return addEinsum(b, x)
 	case "Mod":
@@ -54,8 +54,8 @@ func addHostOperator(b *builder, x string) bool {
 			return false
 		}
 		c := b.addNumber(2)
-		d, _ := broadcastDims(v.Dims, b.dims(c))
-		b.addNode("Mod", []string{x, c}, Value{Type: onnx.Float, Dims: d, Low: -2, High: 2, Exact: true}, intAttribute("fmod", 1))
+		d, _ := broadcastDims(v.Dims, b.tensorDims(c))
+		b.addNode("Mod", []string{x, c}, Value{Type: onnx.Float, Dims: d, Low: -2, High: 2, Exact: true}, newIntAttribute("fmod", 1))
 	}
 	return true
 }
@@ -63,7 +63,7 @@ func addHostOperator(b *builder, x string) bool {
 // addGatherND adds a GatherND of up to four slices of x, selected by one or two constant leading
 // indices.
 func addGatherND(b *builder, x string) {
-	v := b.value(x)
+	v := b.findValue(x)
 	depth := b.randomInt(1, min(2, len(v.Dims)))
 	count := b.randomInt(1, 4)
 	indices := make([]float64, 0, count*depth)
@@ -74,7 +74,7 @@ func addGatherND(b *builder, x string) {
 	}
 	var a []Attribute
 	if b.graph.Opset >= 12 {
-		a = append(a, intAttribute("batch_dims", 0))
+		a = append(a, newIntAttribute("batch_dims", 0))
 	}
 	b.addNode("GatherND", []string{x, b.addConstant(onnx.Int64, []int{count, depth}, indices)}, v.withDims(append([]int{count}, v.Dims[depth:]...)...), a...)
 }
@@ -82,7 +82,7 @@ func addGatherND(b *builder, x string) {
 // addGridSample adds a GridSample of x at random constant coordinates from -1 to 1. It returns
 // false if x does not have rank 4.
 func addGridSample(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	if len(v.Dims) != 4 {
 		return false
 	}
@@ -92,18 +92,18 @@ func addGridSample(b *builder, x string) bool {
 		mode = "linear"
 	}
 	grid := b.addConstant(onnx.Float, []int{v.Dims[0], h, w, 2}, randomMultiples(b.rng, v.Dims[0]*h*w*2, -64, 64, 64))
-	b.addNode("GridSample", []string{x, grid}, v.withRange(min(0, v.Low), max(0, v.High)).withDims(v.Dims[0], v.Dims[1], h, w), textAttribute("mode", mode), textAttribute("padding_mode", pick(b, "zeros", "border")), intAttribute("align_corners", b.rng.IntN(2)))
+	b.addNode("GridSample", []string{x, grid}, v.withRange(min(0, v.Low), max(0, v.High)).withDims(v.Dims[0], v.Dims[1], h, w), newTextAttribute("mode", mode), newTextAttribute("padding_mode", pickRandom(b, "zeros", "border")), newIntAttribute("align_corners", b.rng.IntN(2)))
 	return true
 }
 
 // addScatter adds a ScatterND or ScatterElements of constants into slices along axis 0 of x. No
 // slice occurs twice, because the order of updates is undefined.
 func addScatter(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	rows := b.rng.Perm(v.Dims[0])[:b.randomInt(1, min(4, v.Dims[0]))]
 	dims := append([]int{len(rows)}, v.Dims[1:]...)
 	updates := b.addOffsets(dims...)
-	u := b.value(updates)
+	u := b.findValue(updates)
 	v.Low, v.High = min(v.Low, u.Low), max(v.High, u.High)
 	if b.randomBool(50) {
 		at := make([]float64, len(rows))
@@ -117,7 +117,7 @@ func addScatter(b *builder, x string) bool {
 	for i := range at {
 		at[i] = float64(rows[i/(len(at)/len(rows))])
 	}
-	b.addNode("ScatterElements", []string{x, b.addConstant(onnx.Int64, dims, at), updates}, v, intAttribute("axis", b.maybeNegativeAxis(0, len(v.Dims))))
+	b.addNode("ScatterElements", []string{x, b.addConstant(onnx.Int64, dims, at), updates}, v, newIntAttribute("axis", b.maybeNegativeAxis(0, len(v.Dims))))
 	return true
 }
 
@@ -125,12 +125,12 @@ func addScatter(b *builder, x string) bool {
 // kept or shared with the weights, which have up to two labels of their own. It returns false if x is
 // too large.
 func addEinsum(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	n := len(v.Dims)
 	if n == 3 && b.randomBool(30) {
 		return addBatchEinsum(b, x)
 	}
-	if n > 4 || b.magnitude(x) > 30 {
+	if n > 4 || b.tensorMagnitude(x) > 30 {
 		return false
 	}
 	labels := "abcdefgh"
@@ -161,16 +161,16 @@ func addEinsum(b *builder, x string) bool {
 	if b.randomBool(40) {
 		in, left, right = []string{w, x}, right, left
 	}
-	b.addNode("Einsum", in, out, textAttribute("equation", left+","+right+"->"+result))
+	b.addNode("Einsum", in, out, newTextAttribute("equation", left+","+right+"->"+result))
 	return true
 }
 
 // addBatchEinsum adds Einsum of a batch of matrices x and a constant matrix, with one of several
 // spellings of the equation.
 func addBatchEinsum(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	k, m := v.Dims[2], b.randomExtent(20)
-	shape, equation := []int{m, k}, pick(b, "bij,kj->bik", "bij,kj->bik", "bij, kj -> bik", "...j,kj->...k")
+	shape, equation := []int{m, k}, pickRandom(b, "bij,kj->bik", "bij,kj->bik", "bij, kj -> bik", "...j,kj->...k")
 	if b.randomBool(30) {
 		shape, equation = []int{k, m}, "bij,jk"
 	}
@@ -179,7 +179,7 @@ func addBatchEinsum(b *builder, x string) bool {
 	if countElements(dims) > maxElements || countElements(dims)*k > maxProducts {
 		return false
 	}
-	b.addNode("Einsum", []string{x, w}, b.describeProductSum(v, w, k, dims), textAttribute("equation", equation))
+	b.addNode("Einsum", []string{x, w}, b.describeProductSum(v, w, k, dims), newTextAttribute("equation", equation))
 	return true
 }
 
@@ -187,7 +187,7 @@ func addBatchEinsum(b *builder, x string) bool {
 // the modes "nearest", "linear" and "cubic". In operator set 9 it adds an Upsample instead. It
 // returns false if x does not have rank 4.
 func addResize(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	if len(v.Dims) != 4 || b.graph.Opset == 10 {
 		return false
 	}
@@ -206,7 +206,7 @@ func addResize(b *builder, x string) bool {
 		if countElements(dims) > maxElements {
 			return false
 		}
-		b.addNode("Upsample", []string{x, factors}, v.withDims(dims...), textAttribute("mode", "nearest"))
+		b.addNode("Upsample", []string{x, factors}, v.withDims(dims...), newTextAttribute("mode", "nearest"))
 		return true
 	}
 	mode, coordinates, nearest := randomInterpolation(b)
@@ -230,15 +230,15 @@ func addResize(b *builder, x string) bool {
 	}
 	if sized && b.graph.Opset >= 11 && mode != "cubic" && b.randomBool(25) {
 		coordinates = "tf_crop_and_resize" // of a region with two borders at the ends of the axes
-		in[1] = b.addConstant(onnx.Float, []int{8}, []float64{0, 0, 0, pick(b, 0, 0.25), 1, 1, pick(b, 1, 0.75), 1})
+		in[1] = b.addConstant(onnx.Float, []int{8}, []float64{0, 0, 0, pickRandom(b, 0, 0.25), 1, 1, pickRandom(b, 1, 0.75), 1})
 	}
-	a := []Attribute{textAttribute("mode", mode), textAttribute("coordinate_transformation_mode", coordinates)}
+	a := []Attribute{newTextAttribute("mode", mode), newTextAttribute("coordinate_transformation_mode", coordinates)}
 	switch mode {
 	case "nearest":
-		a = append(a, textAttribute("nearest_mode", nearest))
+		a = append(a, newTextAttribute("nearest_mode", nearest))
 	case "cubic":
-		a = append(a, floatAttribute("cubic_coeff_a", pick(b, float32(-0.75), -0.5)))
-		m := 2 * b.magnitude(x)
+		a = append(a, newFloatAttribute("cubic_coeff_a", pickRandom(b, float32(-0.75), -0.5)))
+		m := 2 * b.tensorMagnitude(x)
 		v.Low, v.High = -m, m
 	}
 	v.Exact = v.Exact && mode == "nearest"
@@ -252,9 +252,9 @@ func randomInterpolation(b *builder) (mode, coordinates, nearest string) {
 	mode, coordinates, nearest = "nearest", "asymmetric", "floor"
 	switch {
 	case b.randomBool(50):
-		mode, coordinates = "linear", pick(b, "half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel")
+		mode, coordinates = "linear", pickRandom(b, "half_pixel", "align_corners", "asymmetric", "pytorch_half_pixel")
 	case b.randomBool(20):
-		mode, coordinates = "cubic", pick(b, "half_pixel", "align_corners", "asymmetric")
+		mode, coordinates = "cubic", pickRandom(b, "half_pixel", "align_corners", "asymmetric")
 	case b.randomBool(50):
 		coordinates, nearest = "half_pixel", "round_prefer_floor"
 	}
@@ -265,7 +265,7 @@ func randomInterpolation(b *builder) (mode, coordinates, nearest string) {
 // of x to it or a constant of that shape, which is added to x. It returns false if x has fewer than
 // two axes or the operator set is too old.
 func addComputedReshape(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	n := len(v.Dims)
 	if n < 2 {
 		return false
@@ -274,16 +274,16 @@ func addComputedReshape(b *builder, x string) bool {
 	switch b.rng.IntN(3) {
 	case 0: // [dims[0], -1]
 		zero := b.addConstant(onnx.Int64, nil, []float64{0})
-		first := b.addNode("Gather", []string{shape, zero}, Value{Type: onnx.Int64, Dims: []int{}, High: 300, Exact: true}, intAttribute("axis", 0))
-		first = b.addWithAxes("Unsqueeze", first, Value{Type: onnx.Int64, Dims: []int{1}, High: 300, Exact: true}, 0)
-		dims := b.addNode("Concat", []string{first, b.addInts(-1)}, Value{Type: onnx.Int64, Dims: []int{2}, Low: -1, High: 300, Exact: true}, intAttribute("axis", 0))
+		first := b.addNode("Gather", []string{shape, zero}, Value{Type: onnx.Int64, Dims: []int{}, High: 300, Exact: true}, newIntAttribute("axis", 0))
+		first = b.addOperatorWithAxes("Unsqueeze", first, Value{Type: onnx.Int64, Dims: []int{1}, High: 300, Exact: true}, 0)
+		dims := b.addNode("Concat", []string{first, b.addInts(-1)}, Value{Type: onnx.Int64, Dims: []int{2}, Low: -1, High: 300, Exact: true}, newIntAttribute("axis", 0))
 		b.addNode("Reshape", []string{x, dims}, v.withDims(v.Dims[0], countElements(v.Dims[1:])))
 	case 1: // all dims but the last, then 1 and -1
 		if b.graph.Opset < 10 {
 			return false
 		}
 		part := b.addNode("Slice", []string{shape, b.addInts(0), b.addInts(n - 1), b.addInts(0)}, Value{Type: onnx.Int64, Dims: []int{n - 1}, High: 300, Exact: true})
-		dims := b.addNode("Concat", []string{part, b.addInts(1, -1)}, Value{Type: onnx.Int64, Dims: []int{n + 1}, Low: -1, High: 300, Exact: true}, intAttribute("axis", 0))
+		dims := b.addNode("Concat", []string{part, b.addInts(1, -1)}, Value{Type: onnx.Int64, Dims: []int{n + 1}, Low: -1, High: 300, Exact: true}, newIntAttribute("axis", 0))
 		if n == 5 {
 			return true
 		}

@@ -9,7 +9,7 @@ import (
 // addComparison adds a comparison of x with a constant, and often an operator that reads the
 // result. It returns false if the elements of x are not exact.
 func addComparison(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	if !v.Exact || v.Type != onnx.Float {
 		return false
 	}
@@ -18,7 +18,7 @@ func addComparison(b *builder, x string) bool {
 	if !ok {
 		return false
 	}
-	op := pick(b, "Greater", "Less", "GreaterOrEqual", "LessOrEqual", "Equal")
+	op := pickRandom(b, "Greater", "Less", "GreaterOrEqual", "LessOrEqual", "Equal")
 	in := []string{x, b.addOffsets(dims...)}
 	if b.randomBool(30) {
 		slices.Reverse(in)
@@ -30,23 +30,23 @@ func addComparison(b *builder, x string) bool {
 // addBoolOperator adds an operator that reads the bool tensor x: Not, Cast or Where, or And, Or or
 // Xor with another bool tensor.
 func addBoolOperator(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	switch b.rng.IntN(5) {
 	case 0:
 		b.addNode("Not", []string{x}, v)
 	case 1:
-		y := b.findOther("", func(u Value) bool {
+		y := b.findOtherTensor("", func(u Value) bool {
 			_, ok := broadcastDims(v.Dims, u.Dims)
 			return ok && u.Type == onnx.Bool
 		})
 		if y == "" {
 			return false
 		}
-		dims, _ := broadcastDims(v.Dims, b.dims(y))
-		b.addNode(pick(b, "And", "Or", "Xor"), []string{x, y}, v.withDims(dims...))
+		dims, _ := broadcastDims(v.Dims, b.tensorDims(y))
+		b.addNode(pickRandom(b, "And", "Or", "Xor"), []string{x, y}, v.withDims(dims...))
 	case 2:
-		to := pick(b, onnx.Float, onnx.Float, onnx.Int64, onnx.Int32, onnx.Uint8)
-		b.addNode("Cast", []string{x}, Value{Type: to, Dims: v.Dims, High: 1, Exact: true}, intAttribute("to", int(to)))
+		to := pickRandom(b, onnx.Float, onnx.Float, onnx.Int64, onnx.Int32, onnx.Uint8)
+		b.addNode("Cast", []string{x}, Value{Type: to, Dims: v.Dims, High: 1, Exact: true}, newIntAttribute("to", int(to)))
 	default:
 		return addWhere(b, x)
 	}
@@ -56,30 +56,30 @@ func addBoolOperator(b *builder, x string) bool {
 // addWhere adds a Where with the bool tensor x as its condition. It selects between a float32
 // tensor and another one or a constant.
 func addWhere(b *builder, x string) bool {
-	v := b.value(x)
-	y := b.findOther("", func(u Value) bool {
+	v := b.findValue(x)
+	y := b.findOtherTensor("", func(u Value) bool {
 		_, ok := broadcastDims(v.Dims, u.Dims)
 		return ok && u.Type == onnx.Float
 	})
 	if y == "" {
 		return false
 	}
-	dims, _ := broadcastDims(v.Dims, b.dims(y))
-	z := b.findOther(y, func(u Value) bool {
+	dims, _ := broadcastDims(v.Dims, b.tensorDims(y))
+	z := b.findOtherTensor(y, func(u Value) bool {
 		_, ok := broadcastDims(dims, u.Dims)
 		return ok && u.Type == onnx.Float
 	})
 	if z == "" || b.randomBool(50) {
 		z = b.addOffsets(randomOperandDims(b, dims)...)
 	}
-	dims, ok := broadcastDims(dims, b.dims(z))
+	dims, ok := broadcastDims(dims, b.tensorDims(z))
 	if !ok {
 		return false
 	}
 	if b.randomBool(50) {
 		y, z = z, y
 	}
-	p, q := b.value(y), b.value(z)
+	p, q := b.findValue(y), b.findValue(z)
 	b.addNode("Where", []string{x, y, z}, Value{Type: onnx.Float, Dims: dims, Low: min(p.Low, q.Low), High: max(p.High, q.High), Exact: p.Exact && q.Exact})
 	return true
 }
@@ -88,22 +88,22 @@ func addWhere(b *builder, x string) bool {
 // or bool type. It returns false if the elements of x are not exact, because the result would have
 // several correct values.
 func addRounding(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	if !v.Exact || v.Type != onnx.Float {
 		return false
 	}
-	op := pick(b, "Round", "Floor", "Ceil", "Sign", "Cast", "Cast", "IsNaN")
+	op := pickRandom(b, "Round", "Floor", "Ceil", "Sign", "Cast", "Cast", "IsNaN")
 	switch op {
 	case "Cast":
-		to := pick(b, onnx.Int64, onnx.Int32, onnx.Bool)
+		to := pickRandom(b, onnx.Int64, onnx.Int32, onnx.Bool)
 		out := v
 		out.Type = to
 		if to == onnx.Bool {
 			out.Low, out.High = 0, 1
 		}
-		y := b.addNode(op, []string{x}, out, intAttribute("to", int(to)))
+		y := b.addNode(op, []string{x}, out, newIntAttribute("to", int(to)))
 		if b.randomBool(40) {
-			b.addNode(op, []string{y}, Value{Type: onnx.Float, Dims: v.Dims, Low: out.Low, High: out.High, Exact: true}, intAttribute("to", int(onnx.Float)))
+			b.addNode(op, []string{y}, Value{Type: onnx.Float, Dims: v.Dims, Low: out.Low, High: out.High, Exact: true}, newIntAttribute("to", int(onnx.Float)))
 		}
 	case "IsNaN":
 		b.addNode(op, []string{x}, Value{Type: onnx.Bool, Dims: v.Dims, High: 1, Exact: true})
@@ -118,12 +118,12 @@ func addRounding(b *builder, x string) bool {
 // addIntOperator adds a Cast of the integer tensor x to float32, or a sum, difference or product of
 // x and small constants.
 func addIntOperator(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	if v.Type != onnx.Int64 && v.Type != onnx.Int32 {
 		return false
 	}
 	if b.randomBool(60) || max(-v.Low, v.High) > 500 {
-		b.addNode("Cast", []string{x}, Value{Type: onnx.Float, Dims: v.Dims, Low: v.Low, High: v.High, Exact: max(-v.Low, v.High) <= 16}, intAttribute("to", int(onnx.Float)))
+		b.addNode("Cast", []string{x}, Value{Type: onnx.Float, Dims: v.Dims, Low: v.Low, High: v.High, Exact: max(-v.Low, v.High) <= 16}, newIntAttribute("to", int(onnx.Float)))
 		return true
 	}
 	switch n := len(v.Dims); {
@@ -135,11 +135,11 @@ func addIntOperator(b *builder, x string) bool {
 			out[i] += pads[i] + pads[n+i]
 		}
 		v.Low, v.High = min(0, v.Low), max(0, v.High)
-		b.addNode("Pad", []string{x, b.addInts(pads...)}, v.withDims(out...), textAttribute("mode", pick(b, "constant", "edge")))
+		b.addNode("Pad", []string{x, b.addInts(pads...)}, v.withDims(out...), newTextAttribute("mode", pickRandom(b, "constant", "edge")))
 		return countElements(out) <= maxElements
 	case b.graph.Opset >= 10 && b.randomBool(20):
 		c := b.addConstant(v.Type, nil, []float64{float64(b.randomInt(2, 5))})
-		b.addNode("Mod", []string{x, c}, Value{Type: v.Type, Dims: v.Dims, Low: -5, High: 5, Exact: true}, intAttribute("fmod", b.rng.IntN(2)))
+		b.addNode("Mod", []string{x, c}, Value{Type: v.Type, Dims: v.Dims, Low: -5, High: 5, Exact: true}, newIntAttribute("fmod", b.rng.IntN(2)))
 		return true
 	}
 	dims := randomOperandDims(b, v.Dims)
@@ -148,7 +148,7 @@ func addIntOperator(b *builder, x string) bool {
 		return false
 	}
 	c := b.addConstant(v.Type, dims, randomMultiples(b.rng, countElements(dims), 1, 5, 1))
-	op := pick(b, "Add", "Sub", "Mul")
+	op := pickRandom(b, "Add", "Sub", "Mul")
 	v.Low, v.High = 5*min(0, v.Low)-5, 5*max(0, v.High)+5
 	b.addNode(op, []string{x, c}, v.withDims(out...))
 	return true
@@ -157,7 +157,7 @@ func addIntOperator(b *builder, x string) bool {
 // addArgOrTopK adds an ArgMax, ArgMin or TopK of x along a random axis. It returns false if the
 // elements of x are not exact, because rounding to fp16 could change their order.
 func addArgOrTopK(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	n := len(v.Dims)
 	if !v.Exact || v.Type != onnx.Float || n == 0 {
 		return false
@@ -169,12 +169,12 @@ func addArgOrTopK(b *builder, x string) bool {
 		dims[axis] = k
 		out := []Value{v.withDims(dims...), {Type: onnx.Int64, Dims: dims, High: float64(v.Dims[axis]), Exact: true}}
 		if b.graph.Opset < 10 {
-			b.addNodeWithOutputs("TopK", []string{x}, out, intAttribute("axis", axis), intAttribute("k", k))
+			b.addNodeWithOutputs("TopK", []string{x}, out, newIntAttribute("axis", axis), newIntAttribute("k", k))
 			return true
 		}
-		a := []Attribute{intAttribute("axis", b.maybeNegativeAxis(axis, n))}
+		a := []Attribute{newIntAttribute("axis", b.maybeNegativeAxis(axis, n))}
 		if b.graph.Opset >= 11 {
-			a = append(a, intAttribute("largest", b.rng.IntN(2)))
+			a = append(a, newIntAttribute("largest", b.rng.IntN(2)))
 		}
 		b.addNodeWithOutputs("TopK", []string{x, b.addInts(k)}, out, a...)
 		return true
@@ -184,11 +184,11 @@ func addArgOrTopK(b *builder, x string) bool {
 	if keep == 0 {
 		dims = slices.Delete(dims, axis, axis+1)
 	}
-	a := []Attribute{intAttribute("axis", b.maybeNegativeAxis(axis, n)), intAttribute("keepdims", keep)}
+	a := []Attribute{newIntAttribute("axis", b.maybeNegativeAxis(axis, n)), newIntAttribute("keepdims", keep)}
 	if b.graph.Opset >= 12 && b.randomBool(25) {
-		a = append(a, intAttribute("select_last_index", b.rng.IntN(2)))
+		a = append(a, newIntAttribute("select_last_index", b.rng.IntN(2)))
 	}
-	y := b.addNode(pick(b, "ArgMax", "ArgMin"), []string{x}, Value{Type: onnx.Int64, Dims: dims, High: float64(v.Dims[axis]), Exact: true}, a...)
+	y := b.addNode(pickRandom(b, "ArgMax", "ArgMin"), []string{x}, Value{Type: onnx.Int64, Dims: dims, High: float64(v.Dims[axis]), Exact: true}, a...)
 	if b.randomBool(40) {
 		return addIntOperator(b, y)
 	}

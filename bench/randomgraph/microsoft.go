@@ -3,19 +3,19 @@ package randomgraph
 // addMicrosoftOperator adds an operator of the domain com.microsoft, as onnxruntime writes it when it
 // fuses nodes. It returns false if the operator does not fit x.
 func addMicrosoftOperator(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	n := len(v.Dims)
-	if n == 0 || b.magnitude(x) > 60 {
+	if n == 0 || b.tensorMagnitude(x) > 60 {
 		return false
 	}
 	last := v.Dims[n-1]
 	activated := v.withRange(-2.5, max(0, v.High)+2)
-	op := pick(b, "FusedMatMul", "FusedMatMul", "QuickGelu", "FastGelu", "BiasGelu", "SkipLayerNormalization", "SkipSimplifiedLayerNormalization")
+	op := pickRandom(b, "FusedMatMul", "FusedMatMul", "QuickGelu", "FastGelu", "BiasGelu", "SkipLayerNormalization", "SkipSimplifiedLayerNormalization")
 	switch op {
 	case "FusedMatMul":
 		return addFusedMatMul(b, x)
 	case "QuickGelu":
-		b.addNode(op, []string{x}, activated, floatAttribute("alpha", pick(b, float32(1.702), 1, 0.5)))
+		b.addNode(op, []string{x}, activated, newFloatAttribute("alpha", pickRandom(b, float32(1.702), 1, 0.5)))
 	case "FastGelu":
 		in := []string{x}
 		if b.randomBool(50) {
@@ -32,7 +32,7 @@ func addMicrosoftOperator(b *builder, x string) bool {
 		if op == "SkipLayerNormalization" && b.randomBool(60) {
 			in = append(in, b.addOffsets(last))
 		}
-		b.addNode(op, in, v.withRange(-20, 20), floatAttribute("epsilon", 0.0625))
+		b.addNode(op, in, v.withRange(-20, 20), newFloatAttribute("epsilon", 0.0625))
 	}
 	b.graph.Nodes[len(b.graph.Nodes)-1].Domain = "com.microsoft"
 	return true
@@ -41,7 +41,7 @@ func addMicrosoftOperator(b *builder, x string) bool {
 // addFusedMatMul adds FusedMatMul of x and constant weights, with either operand transposed and
 // often a factor.
 func addFusedMatMul(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	n := len(v.Dims)
 	if n < 2 {
 		return false
@@ -64,7 +64,7 @@ func addFusedMatMul(b *builder, x string) bool {
 	if out.High > maxMagnitude {
 		return false
 	}
-	b.addNode("FusedMatMul", []string{x, w}, out, intAttribute("transA", transA), intAttribute("transB", transB), floatAttribute("alpha", pick(b, float32(1), 0.5, -1)))
+	b.addNode("FusedMatMul", []string{x, w}, out, newIntAttribute("transA", transA), newIntAttribute("transB", transB), newFloatAttribute("alpha", pickRandom(b, float32(1), 0.5, -1)))
 	b.graph.Nodes[len(b.graph.Nodes)-1].Domain = "com.microsoft"
 	return true
 }

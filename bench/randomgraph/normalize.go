@@ -10,14 +10,14 @@ import (
 // multiplies x by 4 first, so that most probabilities are near 0. It returns false if x is a scalar
 // or its elements are too large.
 func addSoftmax(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	n := len(v.Dims)
-	if n == 0 || b.magnitude(x) > 60 {
+	if n == 0 || b.tensorMagnitude(x) > 60 {
 		return false
 	}
-	if m := b.magnitude(x); m <= 8 && b.randomBool(25) { // logits that differ by tens
+	if m := b.tensorMagnitude(x); m <= 8 && b.randomBool(25) { // logits that differ by tens
 		x = b.addNode("Mul", []string{x, b.addNumber(4)}, v.withRange(4*v.Low, 4*v.High))
-		v = b.value(x)
+		v = b.findValue(x)
 	}
 	axis := b.randomAxis(n)
 	if b.randomBool(50) {
@@ -29,14 +29,14 @@ func addSoftmax(b *builder, x string) bool {
 	} else if v.Exact && b.randomBool(10) {
 		op, out.Exact = "Hardmax", true
 	}
-	b.addNode(op, []string{x}, out, intAttribute("axis", b.maybeNegativeAxis(axis, n)))
+	b.addNode(op, []string{x}, out, newIntAttribute("axis", b.maybeNegativeAxis(axis, n)))
 	return true
 }
 
 // addNormalization adds a normalization of x along the last axis or over pixels, as one operator or
 // as the separate nodes that exporters write. It returns false if x does not fit.
 func addNormalization(b *builder, x string) bool {
-	if b.rank(x) == 0 || b.magnitude(x) > 100 {
+	if b.tensorRank(x) == 0 || b.tensorMagnitude(x) > 100 {
 		return false
 	}
 	switch b.rng.IntN(5) {
@@ -49,19 +49,19 @@ func addNormalization(b *builder, x string) bool {
 	case 3:
 		return addGroupNormalizationParts(b, x)
 	}
-	v := b.value(x)
+	v := b.findValue(x)
 	if len(v.Dims) < 3 || countElements(v.Dims[2:]) < 4 {
 		return false
 	}
 	c := v.Dims[1]
-	b.addNode("InstanceNormalization", []string{x, b.addScales(c), b.addOffsets(c)}, v.withRange(-16, 16), floatAttribute("epsilon", 0.0625))
+	b.addNode("InstanceNormalization", []string{x, b.addScales(c), b.addOffsets(c)}, v.withRange(-16, 16), newFloatAttribute("epsilon", 0.0625))
 	return true
 }
 
 // addLayerNormalization adds a LayerNormalization of x along its last axes, with or without an
 // offset. It returns false if the last axis has fewer than four elements.
 func addLayerNormalization(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	n := len(v.Dims)
 	if v.Dims[n-1] < 4 {
 		return false
@@ -75,7 +75,7 @@ func addLayerNormalization(b *builder, x string) bool {
 	if b.randomBool(70) {
 		in = append(in, b.addOffsets(dims...))
 	}
-	b.addNode("LayerNormalization", in, v.withRange(-20, 20), intAttribute("axis", b.maybeNegativeAxis(axis, n)), floatAttribute("epsilon", 0.0625))
+	b.addNode("LayerNormalization", in, v.withRange(-20, 20), newIntAttribute("axis", b.maybeNegativeAxis(axis, n)), newFloatAttribute("epsilon", 0.0625))
 	return true
 }
 
@@ -83,7 +83,7 @@ func addLayerNormalization(b *builder, x string) bool {
 // operator sets: ReduceMean, Sub, Pow or Mul, ReduceMean, Add, Sqrt and Div, and sometimes a scale
 // and an offset. It returns false if x does not fit.
 func addLayerNormalizationParts(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	n := len(v.Dims)
 	if v.Dims[n-1] < 4 {
 		return false
@@ -96,8 +96,8 @@ func addLayerNormalizationParts(b *builder, x string) bool {
 	for _, a := range axes {
 		one[(a+n)%n] = 1
 	}
-	m := b.magnitude(x)
-	mean := b.addReduce("ReduceMean", x, v.withRange(-m, m).withDims(one...), 1, axes...)
+	m := b.tensorMagnitude(x)
+	mean := b.addReduceNode("ReduceMean", x, v.withRange(-m, m).withDims(one...), 1, axes...)
 	d := b.addNode("Sub", []string{x, mean}, v.withRange(-2*m, 2*m))
 	square := ""
 	if b.randomBool(60) {
@@ -105,7 +105,7 @@ func addLayerNormalizationParts(b *builder, x string) bool {
 	} else {
 		square = b.addNode("Mul", []string{d, d}, v.withRange(0, 4*m*m))
 	}
-	variance := b.addReduce("ReduceMean", square, v.withRange(0, m*m).withDims(one...), 1, axes...)
+	variance := b.addReduceNode("ReduceMean", square, v.withRange(0, m*m).withDims(one...), 1, axes...)
 	y := addDivisionByRoot(b, d, variance, v.withRange(-8, 8))
 	addScaleAndOffset(b, y)
 	return true
@@ -114,7 +114,7 @@ func addLayerNormalizationParts(b *builder, x string) bool {
 // addDivisionByRoot adds nodes that compute x / sqrt(variance + 1/16), with a Div or with a
 // Reciprocal and a Mul. It returns the name of the quotient, which out describes.
 func addDivisionByRoot(b *builder, x, variance string, out Value) string {
-	u := b.value(variance)
+	u := b.findValue(variance)
 	e := b.addNode("Add", []string{variance, b.addConstant(onnx.Float, nil, []float64{0.0625})}, u.withRange(0.0625, u.High+1))
 	s := b.addNode("Sqrt", []string{e}, u.withRange(0.25, u.High+1))
 	if b.randomBool(30) {
@@ -126,7 +126,7 @@ func addDivisionByRoot(b *builder, x, variance string, out Value) string {
 
 // addScaleAndOffset adds a scale, an offset or both for each column of x, or nothing.
 func addScaleAndOffset(b *builder, x string) {
-	v := b.value(x)
+	v := b.findValue(x)
 	columns := v.Dims[len(v.Dims)-1]
 	if b.randomBool(60) {
 		in := []string{x, b.addScales(columns)}
@@ -144,21 +144,21 @@ func addScaleAndOffset(b *builder, x string) {
 // Pow or Mul, ReduceMean, Add, Sqrt, and then Div, or Reciprocal and Mul. It returns false if x
 // does not fit.
 func addRMSNormalizationParts(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	n := len(v.Dims)
-	if v.Dims[n-1] < 4 || b.magnitude(x) > 30 {
+	if v.Dims[n-1] < 4 || b.tensorMagnitude(x) > 30 {
 		return false
 	}
 	one := slices.Clone(v.Dims)
 	one[n-1] = 1
-	m := b.magnitude(x)
+	m := b.tensorMagnitude(x)
 	square := ""
 	if b.randomBool(60) {
 		square = b.addNode("Pow", []string{x, b.addConstant(onnx.Float, nil, []float64{2})}, v.withRange(0, m*m))
 	} else {
 		square = b.addNode("Mul", []string{x, x}, v.withRange(0, m*m))
 	}
-	mean := b.addReduce("ReduceMean", square, v.withRange(0, m*m).withDims(one...), 1, -1)
+	mean := b.addReduceNode("ReduceMean", square, v.withRange(0, m*m).withDims(one...), 1, -1)
 	addScaleAndOffset(b, addDivisionByRoot(b, x, mean, v.withRange(-12, 12)))
 	return true
 }
@@ -167,7 +167,7 @@ func addRMSNormalizationParts(b *builder, x string) bool {
 // InstanceNormalization and Reshape, then a scale and an offset for each channel. It returns false
 // if x does not fit.
 func addGroupNormalizationParts(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	if len(v.Dims) != 4 || v.Dims[1]%2 != 0 {
 		return false
 	}
@@ -179,7 +179,7 @@ func addGroupNormalizationParts(b *builder, x string) bool {
 	three := b.addNode("Reshape", []string{x, b.addInts(0, 2, -1)}, v.withDims(n, 2, rest))
 	scale := b.addConstant(onnx.Float, []int{2}, []float64{1, 1})
 	bias := b.addConstant(onnx.Float, []int{2}, []float64{0, 0})
-	y := b.addNode("InstanceNormalization", []string{three, scale, bias}, v.withRange(-8, 8).withDims(n, 2, rest), floatAttribute("epsilon", 0.0625))
+	y := b.addNode("InstanceNormalization", []string{three, scale, bias}, v.withRange(-8, 8).withDims(n, 2, rest), newFloatAttribute("epsilon", 0.0625))
 	y = b.addNode("Reshape", []string{y, b.addInts(v.Dims...)}, v.withRange(-8, 8))
 	if b.randomBool(70) {
 		y = b.addNode("Mul", []string{y, b.addScales(c, 1, 1)}, v.withRange(-16, 16))
@@ -191,7 +191,7 @@ func addGroupNormalizationParts(b *builder, x string) bool {
 // addReduction adds a reduction of x along one, several or all axes, such as ReduceMean or
 // ReduceL2. It returns false if x is a scalar or a sum might exceed fp16.
 func addReduction(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	n := len(v.Dims)
 	if n == 0 {
 		return false
@@ -220,7 +220,7 @@ func addReduction(b *builder, x string) bool {
 	if len(axes) > 1 && count > 256 {
 		return false // a sum that cancels is less exact than its terms if fp16 holds partial sums
 	}
-	op := pick(b, "ReduceMean", "ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSumExp", "ReduceProd")
+	op := pickRandom(b, "ReduceMean", "ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSumExp", "ReduceProd")
 	out, ok := describeReduction(b, op, x, count)
 	if out.Dims = dims; !ok || max(-out.Low, out.High) > 4*maxMagnitude && !b.extreme {
 		return false
@@ -228,34 +228,34 @@ func addReduction(b *builder, x string) bool {
 	for i := range axes {
 		axes[i] = b.maybeNegativeAxis(axes[i], n)
 	}
-	b.addReduce(op, x, out, keep, axes...)
+	b.addReduceNode(op, x, out, keep, axes...)
 	return true
 }
 
-// addReduce adds the reduction op of x along axes and returns the name of the result, which out
-// describes. The axes are an attribute or, in later versions, an input; they may be left out if
-// they are all axes of x.
-func (b *builder) addReduce(op, x string, out Value, keep int, axes ...int) string {
-	keepdims := intAttribute("keepdims", keep)
+// addReduceNode adds a node of the reduction op of x along axes and returns the name of the result,
+// which out describes. The axes are an attribute or, in later versions, an input. If they are all
+// axes of x, they may be left out. The argument keep is the value of keepdims.
+func (b *builder) addReduceNode(op, x string, out Value, keep int, axes ...int) string {
+	keepdims := newIntAttribute("keepdims", keep)
 	for i, a := range axes {
 		if a < 0 && b.graph.Opset < 11 {
-			axes[i] += b.rank(x)
+			axes[i] += b.tensorRank(x)
 		}
 	}
-	if len(axes) == b.rank(x) && b.randomBool(40) {
+	if len(axes) == b.tensorRank(x) && b.randomBool(40) {
 		return b.addNode(op, []string{x}, out, keepdims)
 	}
 	if b.graph.Opset >= 18 || op == "ReduceSum" && b.graph.Opset >= 13 {
 		return b.addNode(op, []string{x, b.addInts(axes...)}, out, keepdims)
 	}
-	return b.addNode(op, []string{x}, out, intsAttribute("axes", axes...), keepdims)
+	return b.addNode(op, []string{x}, out, newIntsAttribute("axes", axes...), keepdims)
 }
 
-// describeReduction returns the type and range of a reduction op of count elements of x. It returns
-// ok = false if the result might exceed fp16.
+// describeReduction returns the type and range of the result if the reduction op combines count
+// elements of x at a time. The result ok is false if the reduction might exceed fp16.
 func describeReduction(b *builder, op, x string, count int) (out Value, ok bool) {
-	v := b.value(x)
-	m, k := b.magnitude(x), float64(count)
+	v := b.findValue(x)
+	m, k := b.tensorMagnitude(x), float64(count)
 	within := func(low, high float64) (Value, bool) { return Value{Type: onnx.Float, Low: low, High: high}, true }
 	switch op {
 	case "ReduceMean":
@@ -277,21 +277,21 @@ func describeReduction(b *builder, op, x string, count int) (out Value, ok bool)
 	return v, true // ReduceMax and ReduceMin
 }
 
-// addPool adds a pooling of x over its spatial axes: an AveragePool, MaxPool or LpPool with a
+// addPooling adds a pooling of x over its spatial axes: an AveragePool, MaxPool or LpPool with a
 // random window, a GlobalAveragePool or a GlobalMaxPool. It returns false if x has no spatial axes
 // or the window does not fit.
-func addPool(b *builder, x string) bool {
-	v := b.value(x)
+func addPooling(b *builder, x string) bool {
+	v := b.findValue(x)
 	if len(v.Dims) < 3 || len(v.Dims) > 5 {
 		return false
 	}
-	op := pick(b, "AveragePool", "AveragePool", "AveragePool", "MaxPool", "MaxPool", "GlobalAveragePool", "GlobalAveragePool", "GlobalMaxPool")
+	op := pickRandom(b, "AveragePool", "AveragePool", "AveragePool", "MaxPool", "MaxPool", "GlobalAveragePool", "GlobalAveragePool", "GlobalMaxPool")
 	if b.randomBool(3) {
 		op = "LpPool"
 	}
 	if op == "GlobalAveragePool" || op == "GlobalMaxPool" {
 		v.Exact = v.Exact && op == "GlobalMaxPool"
-		b.addNode(op, []string{x}, v.withDims(append(slices.Clone(v.Dims[:2]), onesShape(len(v.Dims)-2)...)...))
+		b.addNode(op, []string{x}, v.withDims(append(slices.Clone(v.Dims[:2]), shapeOfOnes(len(v.Dims)-2)...)...))
 		return true
 	}
 	ceil := op != "LpPool" && b.graph.Opset >= 10 && b.randomBool(25)
@@ -307,9 +307,9 @@ func addPool(b *builder, x string) bool {
 	}
 	a := w.attributes(dilated)
 	if ceil {
-		a = append(a, intAttribute("ceil_mode", 1))
+		a = append(a, newIntAttribute("ceil_mode", 1))
 	} else if op != "LpPool" && b.graph.Opset >= 10 {
-		a = append(a, intAttribute("ceil_mode", 0))
+		a = append(a, newIntAttribute("ceil_mode", 0))
 	}
 	out := v.withDims(append(slices.Clone(v.Dims[:2]), w.extent...)...)
 	if countElements(out.Dims) > maxElements {
@@ -318,13 +318,13 @@ func addPool(b *builder, x string) bool {
 	switch op {
 	case "AveragePool":
 		out.Exact, out.Low, out.High = false, min(0, out.Low), max(0, out.High)
-		a = append(a, intAttribute("count_include_pad", b.rng.IntN(2)))
+		a = append(a, newIntAttribute("count_include_pad", b.rng.IntN(2)))
 	case "LpPool":
-		out = Value{Type: onnx.Float, Dims: out.Dims, Low: 0, High: b.magnitude(x) * float64(countElements(w.kernel))}
+		out = Value{Type: onnx.Float, Dims: out.Dims, Low: 0, High: b.tensorMagnitude(x) * float64(countElements(w.kernel))}
 		if out.High > maxMagnitude {
 			return false
 		}
-		a = append(a, intAttribute("p", b.randomInt(1, 2)))
+		a = append(a, newIntAttribute("p", b.randomInt(1, 2)))
 	}
 	b.addNode(op, []string{x}, out, a...)
 	return true

@@ -17,14 +17,14 @@ type window struct {
 	auto                                 string // the attribute auto_pad, or "" if begin and end are attributes
 }
 
-// randomWindow returns a window of random size over spatial axes with the extents x. The window has
-// dilations only if dilated is set, and rounds the result's extents up if ceil is set. It returns
-// ok = false if the window does not fit.
+// randomWindow returns a window of random size over spatial axes with the extents x. It has
+// dilations only if dilated is true, and rounds the extents of the result up if ceil is true. The
+// second result is false if the window does not fit.
 func randomWindow(b *builder, x []int, dilated, ceil bool) (window, bool) {
 	var w window
 	same := b.randomBool(40) // use an odd kernel that keeps the extents
 	if b.randomBool(20) {
-		w.auto = pick(b, "NOTSET", "VALID", "SAME_UPPER", "SAME_UPPER", "SAME_LOWER")
+		w.auto = pickRandom(b, "NOTSET", "VALID", "SAME_UPPER", "SAME_UPPER", "SAME_LOWER")
 	}
 	for _, n := range x {
 		k, s, d := b.randomInt(1, min(5, n)), 1, 1
@@ -48,7 +48,7 @@ func randomWindow(b *builder, x []int, dilated, ceil bool) (window, bool) {
 			}
 		case w.auto == "VALID":
 		case same:
-			k = pick(b, 1, 3, 3, 5)
+			k = pickRandom(b, 1, 3, 3, 5)
 			begin, end = (k-1)*d/2, (k-1)*d/2
 		case k > 1 && b.randomBool(50):
 			begin, end = b.rng.IntN(k), b.rng.IntN(k)
@@ -70,18 +70,18 @@ func randomWindow(b *builder, x []int, dilated, ceil bool) (window, bool) {
 	return w, true
 }
 
-// attributes returns the attributes of an operator with the window w, including dilations if
-// dilated is set.
+// attributes returns the attributes that give an operator the window w. They include dilations if
+// dilated is true.
 func (w window) attributes(dilated bool) []Attribute {
-	a := []Attribute{intsAttribute("kernel_shape", w.kernel...), intsAttribute("strides", w.stride...)}
+	a := []Attribute{newIntsAttribute("kernel_shape", w.kernel...), newIntsAttribute("strides", w.stride...)}
 	if dilated {
-		a = append(a, intsAttribute("dilations", w.dilation...))
+		a = append(a, newIntsAttribute("dilations", w.dilation...))
 	}
 	if w.auto != "" {
-		a = append(a, textAttribute("auto_pad", w.auto))
+		a = append(a, newTextAttribute("auto_pad", w.auto))
 	}
 	if w.auto == "" || w.auto == "NOTSET" {
-		a = append(a, intsAttribute("pads", slices.Concat(w.begin, w.end)...))
+		a = append(a, newIntsAttribute("pads", slices.Concat(w.begin, w.end)...))
 	}
 	return a
 }
@@ -90,7 +90,7 @@ func (w window) attributes(dilated bool) []Attribute {
 // one group per channel. It returns false if x has no channels or the convolution would be too
 // large.
 func addConv(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	if len(v.Dims) < 3 || len(v.Dims) > 5 || (len(v.Dims) == 5 && b.randomBool(50)) {
 		return false
 	}
@@ -102,7 +102,7 @@ func addConv(b *builder, x string) bool {
 	group, out := 1, b.randomExtent(40)
 	if b.randomBool(25) {
 		group = c
-		out = c * pick(b, 1, 1, 2)
+		out = c * pickRandom(b, 1, 1, 2)
 	} else if c%2 == 0 && b.randomBool(15) {
 		group, out = 2, 2*b.randomInt(1, 9)
 	}
@@ -118,7 +118,7 @@ func addConv(b *builder, x string) bool {
 	case b.randomBool(10):
 		in = append(in, "")
 	}
-	a := append(w.attributes(true), intAttribute("group", group))
+	a := append(w.attributes(true), newIntAttribute("group", group))
 	b.addNode("Conv", in, b.describeProductSum(v, in[1], k, dims), a...)
 	return true
 }
@@ -132,12 +132,12 @@ func addMatrixWeights(b *builder, k, axis int, dims ...int) string {
 		return w
 	}
 	c := b.graph.Constant(w)
-	scale := b.magnitude(w) / 64
+	scale := b.tensorMagnitude(w) / 64
 	c.Type = onnx.Int8
 	for i := range c.Values {
 		c.Values[i] = math.Round(c.Values[i] / scale)
 	}
-	v := b.value(w)
+	v := b.findValue(w)
 	b.graph.Values[w] = Value{Type: onnx.Int8, Dims: v.Dims, Low: -64, High: 64, Exact: true}
 	scaleDims, scales := []int{}, []float64{scale}
 	var a []Attribute
@@ -146,7 +146,7 @@ func addMatrixWeights(b *builder, k, axis int, dims ...int) string {
 		for i := range scales {
 			scales[i] = scale / float64(int(1)<<b.rng.IntN(2))
 		}
-		a = append(a, intAttribute("axis", b.maybeNegativeAxis(axis, len(dims))))
+		a = append(a, newIntAttribute("axis", b.maybeNegativeAxis(axis, len(dims))))
 	}
 	in := []string{w, b.addConstant(onnx.Float, scaleDims, scales)}
 	if b.randomBool(50) {
@@ -159,8 +159,8 @@ func addMatrixWeights(b *builder, k, axis int, dims ...int) string {
 // elements are sums of k products of v and the constant weights, plus an offset of at most 2. Its
 // range covers the sums that random factors are likely to reach.
 func (b *builder) describeProductSum(v Value, weights string, k int, dims []int) Value {
-	m := max(-v.Low, v.High) * b.magnitude(weights) * 0.58 * powerOfTwoRoot(k) * 2.5
-	if w := max(-v.Low, v.High) * b.magnitude(weights) * float64(k); w < m {
+	m := max(-v.Low, v.High) * b.tensorMagnitude(weights) * 0.58 * powerOfTwoRoot(k) * 2.5
+	if w := max(-v.Low, v.High) * b.tensorMagnitude(weights) * float64(k); w < m {
 		m = w
 	}
 	return Value{Type: onnx.Float, Dims: dims, Low: -m - 2, High: m + 2}
@@ -179,7 +179,7 @@ func powerOfTwoRoot(k int) float64 {
 // addConvTranspose adds a ConvTranspose of x with constant weights, random strides and random
 // padding at both ends. It returns false if x has no channels or the result would be too large.
 func addConvTranspose(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	if len(v.Dims) < 3 || len(v.Dims) > 4 {
 		return false
 	}
@@ -220,8 +220,8 @@ func addConvTranspose(b *builder, x string) bool {
 	if b.randomBool(55) {
 		in = append(in, b.addOffsets(out))
 	}
-	a := []Attribute{intsAttribute("kernel_shape", kernel...), intsAttribute("strides", stride...), intsAttribute("pads", slices.Concat(begin, end)...)}
-	a = append(a, intsAttribute("dilations", dilation...), intsAttribute("output_padding", more...), intAttribute("group", group))
+	a := []Attribute{newIntsAttribute("kernel_shape", kernel...), newIntsAttribute("strides", stride...), newIntsAttribute("pads", slices.Concat(begin, end)...)}
+	a = append(a, newIntsAttribute("dilations", dilation...), newIntsAttribute("output_padding", more...), newIntAttribute("group", group))
 	b.addNode("ConvTranspose", in, b.describeProductSum(v, in[1], k, dims), a...)
 	return true
 }
@@ -230,27 +230,27 @@ func addConvTranspose(b *builder, x string) bool {
 // an offset. It adds a Flatten first if x is not a matrix. It returns false if x has fewer than two
 // axes or the product would be too large.
 func addGemm(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	if len(v.Dims) != 2 {
 		if len(v.Dims) < 3 || v.Dims[0] > 16 {
 			return false
 		}
 		axis := b.randomInt(1, len(v.Dims)-1)
 		rows := countElements(v.Dims[:axis])
-		x = b.addNode("Flatten", []string{x}, v.withDims(rows, countElements(v.Dims)/rows), intAttribute("axis", axis))
-		v = b.value(x)
+		x = b.addNode("Flatten", []string{x}, v.withDims(rows, countElements(v.Dims)/rows), newIntAttribute("axis", axis))
+		v = b.findValue(x)
 	}
 	transA := b.randomBool(20)
 	m, k := v.Dims[0], v.Dims[1]
 	if transA {
 		m, k = k, m
 	}
-	n := pick(b, 1, b.randomExtent(40), b.randomExtent(300))
+	n := pickRandom(b, 1, b.randomExtent(40), b.randomExtent(300))
 	if m*n > maxElements || m*n*k > maxProducts {
 		return false
 	}
 	transB := b.rng.IntN(2)
-	a := []Attribute{intAttribute("transA", boolToInt(transA)), intAttribute("transB", transB)}
+	a := []Attribute{newIntAttribute("transA", boolToInt(transA)), newIntAttribute("transB", transB)}
 	right, columns := []int{k, n}, 1
 	if transB == 1 {
 		right, columns = []int{n, k}, 0
@@ -263,14 +263,14 @@ func addGemm(b *builder, x string) bool {
 	}
 	out := b.describeProductSum(v, in[1], k, []int{m, n})
 	if b.randomBool(25) {
-		alpha := pick(b, float32(0.5), 2, -1, 0.125, 1e-3)
-		a = append(a, floatAttribute("alpha", alpha))
+		alpha := pickRandom(b, float32(0.5), 2, -1, 0.125, 1e-3)
+		a = append(a, newFloatAttribute("alpha", alpha))
 		out.Low, out.High = out.Low*2, out.High*2
 	}
 	if b.graph.Opset < 11 || b.randomBool(70) {
-		in = append(in, b.addOffsets(pick(b, []int{n}, []int{n}, []int{}, []int{1}, []int{1, n}, []int{m, 1}, []int{m, n})...))
+		in = append(in, b.addOffsets(pickRandom(b, []int{n}, []int{n}, []int{}, []int{1}, []int{1, n}, []int{m, 1}, []int{m, n})...))
 		if b.randomBool(20) {
-			a = append(a, floatAttribute("beta", pick(b, float32(0.5), 0, 2, -1)))
+			a = append(a, newFloatAttribute("beta", pickRandom(b, float32(0.5), 0, 2, -1)))
 			out.Low, out.High = out.Low-2, out.High+2
 		}
 	}
@@ -291,13 +291,13 @@ func boolToInt(v bool) int {
 // addConstantMatMul adds a MatMul of x and constant weights, in either order. It returns false if x
 // does not fit.
 func addConstantMatMul(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	r := len(v.Dims)
 	if r == 0 {
 		return false
 	}
 	k := v.Dims[r-1]
-	n := pick(b, b.randomExtent(20), b.randomExtent(40), b.randomExtent(300))
+	n := pickRandom(b, b.randomExtent(20), b.randomExtent(40), b.randomExtent(300))
 	switch form := b.rng.IntN(100); {
 	case form < 55: // x times a matrix
 		dims := append(slices.Clone(v.Dims[:r-1]), n)
@@ -320,10 +320,10 @@ func addConstantMatMul(b *builder, x string) bool {
 // addMatMul adds a MatMul of x and y with a result of shape dims, whose elements are sums of k
 // products. It returns false if the result or the work would be too large.
 func (b *builder) addMatMul(x, y string, k int, dims []int) bool {
-	if countElements(dims) > maxElements || countElements(dims)*k > maxProducts || countElements(b.dims(x)) > 1<<16 || countElements(b.dims(y)) > 1<<16 {
+	if countElements(dims) > maxElements || countElements(dims)*k > maxProducts || countElements(b.tensorDims(x)) > 1<<16 || countElements(b.tensorDims(y)) > 1<<16 {
 		return false
 	}
-	out := b.describeProductSum(b.value(x), y, k, dims)
+	out := b.describeProductSum(b.findValue(x), y, k, dims)
 	if out.High > maxMagnitude && !b.extreme {
 		return false
 	}
@@ -334,7 +334,7 @@ func (b *builder) addMatMul(x, y string, k int, dims []int) bool {
 // addTensorMatMul adds a MatMul of x and another tensor, a new input, or x transposed. It returns
 // false if the operands do not fit.
 func addTensorMatMul(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	r := len(v.Dims)
 	if r < 2 {
 		return false
@@ -342,7 +342,7 @@ func addTensorMatMul(b *builder, x string) bool {
 	if b.randomBool(30) {
 		return addTransposedMatMul(b, x)
 	}
-	y := b.findOther(x, func(u Value) bool {
+	y := b.findOtherTensor(x, func(u Value) bool {
 		_, _, ok := matMulDims(v.Dims, u.Dims)
 		return ok && u.Type == onnx.Float
 	})
@@ -350,7 +350,7 @@ func addTensorMatMul(b *builder, x string) bool {
 		if len(b.graph.Inputs) >= 4 {
 			return false
 		}
-		dims := append(slices.Clone(v.Dims[:r-2]), v.Dims[r-1], b.randomExtent(pick(b, 20, 40, 200)))
+		dims := append(slices.Clone(v.Dims[:r-2]), v.Dims[r-1], b.randomExtent(pickRandom(b, 20, 40, 200)))
 		if r > 2 && b.randomBool(25) {
 			dims = dims[r-2:]
 		}
@@ -362,31 +362,32 @@ func addTensorMatMul(b *builder, x string) bool {
 		}
 		y = b.addInput(dims...)
 	}
-	dims, k, _ := matMulDims(v.Dims, b.dims(y))
+	dims, k, _ := matMulDims(v.Dims, b.tensorDims(y))
 	return b.addMatMul(x, y, k, dims)
 }
 
 // addTransposedMatMul adds a MatMul of x and its own transpose, in either order. It returns false
 // if x does not fit.
 func addTransposedMatMul(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	r := len(v.Dims)
 	perm := identityPermutation(r)
 	perm[r-1], perm[r-2] = perm[r-2], perm[r-1]
-	if b.magnitude(x)*b.magnitude(x)*powerOfTwoRoot(max(v.Dims[r-1], v.Dims[r-2])) > maxMagnitude {
+	if b.tensorMagnitude(x)*b.tensorMagnitude(x)*powerOfTwoRoot(max(v.Dims[r-1], v.Dims[r-2])) > maxMagnitude {
 		x = b.addNode("Mul", []string{x, b.addConstant(onnx.Float, nil, []float64{0.125})}, v.withRange(v.Low/8, v.High/8))
-		v = b.value(x)
+		v = b.findValue(x)
 	}
-	t := b.addNode("Transpose", []string{x}, v.withDims(permuteDims(v.Dims, perm)...), intsAttribute("perm", perm...))
+	t := b.addNode("Transpose", []string{x}, v.withDims(permuteDims(v.Dims, perm)...), newIntsAttribute("perm", perm...))
 	if b.randomBool(30) {
 		x, t = t, x
 	}
-	dims, k, _ := matMulDims(b.dims(x), b.dims(t))
+	dims, k, _ := matMulDims(b.tensorDims(x), b.tensorDims(t))
 	return b.addMatMul(x, t, k, dims)
 }
 
 // matMulDims returns the shape of a MatMul of tensors with shapes x and y, and the number k of
-// products in each sum. It returns ok = false if they cannot be multiplied.
+// products that are summed for each element. The result ok is false if the tensors cannot be
+// multiplied.
 func matMulDims(x, y []int) (dims []int, k int, ok bool) {
 	if len(x) < 2 || len(y) < 1 {
 		return nil, 0, false

@@ -10,14 +10,14 @@ import (
 // DequantizeLinear, or a quantized convolution or matmul. It returns false if the elements of x are
 // not exact, because rounding could then change a step.
 func addQuantize(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	if !v.Exact || v.Type != onnx.Float || len(v.Dims) == 0 {
 		return false
 	}
 	if b.randomBool(25) {
 		return addDynamicQuantize(b, x)
 	}
-	scale, zero := pick(b, 0.0625, 0.03125, 0.125), float64(b.randomInt(100, 140))
+	scale, zero := pickRandom(b, 0.0625, 0.03125, 0.125), float64(b.randomInt(100, 140))
 	s := b.addConstant(onnx.Float, nil, []float64{scale})
 	z := b.addConstant(onnx.Uint8, nil, []float64{zero})
 	if b.randomBool(40) {
@@ -41,7 +41,7 @@ func addQuantize(b *builder, x string) bool {
 // DequantizeLinear; step is the value of the scale. The zero point is an int8 constant, or is left
 // out, which means the uint8 0. It always returns true.
 func addQuantizePair(b *builder, x, scale string, step float64) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	tail, to, low, high := []string{scale}, onnx.Uint8, 0.0, 255.0
 	if b.randomBool(50) {
 		zero := float64(b.randomInt(-8, 8))
@@ -58,7 +58,7 @@ func addQuantizePair(b *builder, x, scale string, step float64) bool {
 // often a DequantizeLinear. It adds nothing if the convolution would not fit or be too large. It
 // always returns true.
 func addQuantizedConv(b *builder, y, s, z string) bool {
-	v := b.value(y)
+	v := b.findValue(y)
 	w, ok := randomWindow(b, v.Dims[2:], true, false)
 	if !ok {
 		return true
@@ -84,7 +84,7 @@ func addQuantizedConv(b *builder, y, s, z string) bool {
 // zero point z, and often a DequantizeLinear. It adds nothing if the product would be too large. It
 // always returns true.
 func addQuantizedMatMul(b *builder, y, s, z string) bool {
-	v := b.value(y)
+	v := b.findValue(y)
 	k, n := v.Dims[1], b.randomExtent(40)
 	dims := []int{v.Dims[0], n}
 	if countElements(dims) > maxElements || countElements(dims)*k > maxProducts {
@@ -103,7 +103,7 @@ func addQuantizedMatMul(b *builder, y, s, z string) bool {
 // addDynamicQuantize adds the nodes DynamicQuantizeLinear of x, MatMulInteger, Cast and Mul. It
 // returns false if x has fewer than two axes or the product would be too large.
 func addDynamicQuantize(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	r := len(v.Dims)
 	k, n := v.Dims[r-1], b.randomExtent(30)
 	dims := append(slices.Clone(v.Dims[:r-1]), n)
@@ -114,17 +114,17 @@ func addDynamicQuantize(b *builder, x string) bool {
 	q := b.addNodeWithOutputs("DynamicQuantizeLinear", []string{x}, []Value{{Type: onnx.Uint8, Dims: v.Dims, High: 255}, scalar, {Type: onnx.Uint8, Dims: []int{}, High: 255}})
 	w := b.addConstant(onnx.Int8, []int{k, n}, randomMultiples(b.rng, k*n, -20, 20, 1))
 	y := b.addNode("MatMulInteger", []string{q[0], w, q[2], b.addConstant(onnx.Int8, nil, []float64{0})}, Value{Type: onnx.Int32, Dims: dims, Low: -1e5, High: 1e5})
-	f := b.addNode("Cast", []string{y}, Value{Type: onnx.Float, Dims: dims, Low: -1e5, High: 1e5}, intAttribute("to", int(onnx.Float)))
-	factor := b.addNode("Mul", []string{q[1], b.addConstant(onnx.Float, pick(b, []int{}, []int{1}), []float64{1.0 / 64})}, Value{Type: onnx.Float, Dims: []int{}, Low: 0, High: 0.01})
-	b.graph.Values[factor] = Value{Type: onnx.Float, Dims: resultDims(b, factor), Low: 0, High: 0.01}
+	f := b.addNode("Cast", []string{y}, Value{Type: onnx.Float, Dims: dims, Low: -1e5, High: 1e5}, newIntAttribute("to", int(onnx.Float)))
+	factor := b.addNode("Mul", []string{q[1], b.addConstant(onnx.Float, pickRandom(b, []int{}, []int{1}), []float64{1.0 / 64})}, Value{Type: onnx.Float, Dims: []int{}, Low: 0, High: 0.01})
+	b.graph.Values[factor] = Value{Type: onnx.Float, Dims: binaryResultDims(b, factor), Low: 0, High: 0.01}
 	b.addNode("Mul", []string{f, factor}, Value{Type: onnx.Float, Dims: dims, Low: -50, High: 50})
 	return true
 }
 
-// resultDims returns the shape of the named tensor, which must be the result of a node with two
-// operands that broadcast.
-func resultDims(b *builder, name string) []int {
-	n := b.graph.Nodes[b.graph.mapProducers()[name]]
-	dims, _ := broadcastDims(b.dims(n.Inputs[0]), b.dims(n.Inputs[1]))
+// binaryResultDims returns the shape of the named tensor. The tensor must be the result of a node
+// whose two operands broadcast.
+func binaryResultDims(b *builder, name string) []int {
+	n := b.graph.Nodes[b.graph.indexProducers()[name]]
+	dims, _ := broadcastDims(b.tensorDims(n.Inputs[0]), b.tensorDims(n.Inputs[1]))
 	return dims
 }

@@ -258,9 +258,9 @@ func TestFormsAreDrawn(t *testing.T) {
 func TestChains(t *testing.T) {
 	b := newBuilder(rand.New(rand.NewPCG(1, 1)), 17)
 	x := b.addInput(2, 3)
-	y := b.addNode("Relu", []string{x}, b.value(x))
-	z := b.addNode("Mul", []string{y, y}, b.value(x))
-	b.addNode("Add", []string{z, y}, b.value(x))
+	y := b.addNode("Relu", []string{x}, b.findValue(x))
+	z := b.addNode("Mul", []string{y, y}, b.findValue(x))
+	b.addNode("Add", []string{z, y}, b.findValue(x))
 	if got, want := b.graph.Chains(2), []string{"Relu>Mul", "Mul>Add", "Relu>Add"}; !slices.Equal(got, want) {
 		t.Errorf("pairs are %v, want %v", got, want)
 	}
@@ -297,11 +297,11 @@ func TestRebatch(t *testing.T) {
 		x := b.addInput(1, 3)
 		switch op {
 		case "Transpose":
-			b.addNode(op, []string{x}, b.value(x).withDims(3, 1), intsAttribute("perm", 1, 0))
+			b.addNode(op, []string{x}, b.findValue(x).withDims(3, 1), newIntsAttribute("perm", 1, 0))
 		case "ReduceMean":
-			b.addNode(op, []string{x}, b.value(x).withDims(1, 3), intsAttribute("axes", 0), intAttribute("keepdims", 1))
+			b.addNode(op, []string{x}, b.findValue(x).withDims(1, 3), newIntsAttribute("axes", 0), newIntAttribute("keepdims", 1))
 		case "Resize":
-			b.addNode(op, []string{x, "", "", b.addInts(1, 6)}, b.value(x).withDims(1, 6))
+			b.addNode(op, []string{x, "", "", b.addInts(1, 6)}, b.findValue(x).withDims(1, 6))
 		}
 		b.chooseOutputs()
 		if _, _, ok := b.graph.Rebatch(rng); ok {

@@ -99,14 +99,14 @@ var broadcastingOperators = []string{
 	"LessOrEqual", "Equal", "And", "Or", "Xor",
 }
 
-// rebatchOperands doubles the leading axis in constant shapes among the operands of n. It reports
-// whether n computes each item of that axis independently.
+// rebatchOperands doubles the leading axis in those constant operands of n that are shapes. It
+// returns false if n does not compute each item of that axis independently.
 func (r *rebatcher) rebatchOperands(n *Node) bool {
 	first := n.Inputs[0]
 	rank := len(r.g.Values[first].Dims)
 	switch {
 	case slices.Contains(broadcastingOperators, n.Op):
-		return r.broadcastsBatch(n)
+		return r.isBatchBroadcast(n)
 	case n.Op == "MatMul":
 		return r.isBatchMatMul(n)
 	case n.Op == "Concat":
@@ -137,12 +137,12 @@ func (r *rebatcher) rebatchOperands(n *Node) bool {
 	case "Reshape":
 		return r.rebatchReshape(n)
 	case "ReduceMean", "ReduceSum", "ReduceMax", "ReduceMin", "ReduceL1", "ReduceL2", "ReduceSumSquare", "ReduceLogSumExp", "ReduceProd", "Squeeze":
-		return inner(r.axesOfNode(n, 1))
+		return inner(r.nodeAxes(n, 1))
 	case "Unsqueeze":
-		axes := r.axesOfNode(n, 1)
+		axes := r.nodeAxes(n, 1)
 		return len(axes) == 1 && axes[0] != 0 && axes[0] != -rank-1
 	case "Slice":
-		return inner(r.axesOfNode(n, 3))
+		return inner(r.nodeAxes(n, 3))
 	case "Pad":
 		if len(n.Inputs) < 2 || len(n.Inputs) > 3 {
 			return false
@@ -153,8 +153,9 @@ func (r *rebatcher) rebatchOperands(n *Node) bool {
 	return false
 }
 
-// axesOfNode returns the axes of n, from its attribute or from its constant input i.
-func (r *rebatcher) axesOfNode(n *Node, i int) []int {
+// nodeAxes returns the axes of node n. They are in its attribute or in its i-th input, which must
+// be a constant.
+func (r *rebatcher) nodeAxes(n *Node, i int) []int {
 	if axes := n.intsAttributeOrNil("axes"); axes != nil || len(n.Inputs) <= i {
 		return axes
 	}
@@ -167,9 +168,9 @@ func (r *rebatcher) axesOfNode(n *Node, i int) []int {
 	return axes
 }
 
-// broadcastsBatch reports whether each operand of n either has the batch as the leading axis
-// of the result or does not have it.
-func (r *rebatcher) broadcastsBatch(n *Node) bool {
+// isBatchBroadcast reports whether the operands of n broadcast along the batch as along other axes:
+// each operand has the batch as the leading axis of the result, or does not have it.
+func (r *rebatcher) isBatchBroadcast(n *Node) bool {
 	rank := len(r.g.Values[n.Outputs[0]].Dims)
 	any := false
 	for _, in := range n.Inputs {
@@ -199,8 +200,8 @@ func (r *rebatcher) isBatchMatMul(n *Node) bool {
 	return false
 }
 
-// rebatchReshape reports whether the Reshape n keeps the leading axis, and changes that axis
-// of its shape from 1 to 2.
+// rebatchReshape changes the leading axis in the shape operand of the Reshape n from 1 to 2. It
+// returns false if n does not keep the leading axis.
 func (r *rebatcher) rebatchReshape(n *Node) bool {
 	c := r.g.Constant(n.Inputs[1])
 	if c == nil || len(c.Values) == 0 {

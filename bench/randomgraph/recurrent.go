@@ -6,12 +6,12 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// addRecurrent adds an LSTM, GRU or RNN over the sequences in x. The offsets, the initial states
-// and all outputs but one may be left out. It returns false if x does not have rank 3 or is too
-// large.
-func addRecurrent(b *builder, x string) bool {
-	v := b.value(x)
-	if len(v.Dims) != 3 || v.Dims[0] > 20 || v.Dims[1] > 20 || v.Dims[2] > 64 || b.magnitude(x) > 16 {
+// addRecurrentOperator adds an LSTM, GRU or RNN over the sequences in x. The offsets, the initial
+// states and all outputs but one may be left out. It returns false if x does not have rank 3 or is
+// too large.
+func addRecurrentOperator(b *builder, x string) bool {
+	v := b.findValue(x)
+	if len(v.Dims) != 3 || v.Dims[0] > 20 || v.Dims[1] > 20 || v.Dims[2] > 64 || b.tensorMagnitude(x) > 16 {
 		return false
 	}
 	op, gates := "LSTM", 4
@@ -21,11 +21,11 @@ func addRecurrent(b *builder, x string) bool {
 	case 1:
 		op, gates = "RNN", 1
 	}
-	directions, direction := 1, pick(b, "forward", "forward", "reverse", "bidirectional")
+	directions, direction := 1, pickRandom(b, "forward", "forward", "reverse", "bidirectional")
 	if direction == "bidirectional" {
 		directions = 2
 	}
-	steps, batch, k, hidden := v.Dims[0], v.Dims[1], v.Dims[2], pick(b, 1, 3, 5, 8)
+	steps, batch, k, hidden := v.Dims[0], v.Dims[1], v.Dims[2], pickRandom(b, 1, 3, 5, 8)
 	in := []string{x, b.addWeights(k, directions, gates*hidden, k), b.addWeights(hidden, directions, gates*hidden, hidden), "", "", "", ""}
 	if b.randomBool(70) {
 		in[3] = b.addOffsets(directions, 2*gates*hidden)
@@ -43,9 +43,9 @@ func addRecurrent(b *builder, x string) bool {
 	for in[len(in)-1] == "" {
 		in = in[:len(in)-1]
 	}
-	a := []Attribute{intAttribute("hidden_size", hidden), textAttribute("direction", direction)}
+	a := []Attribute{newIntAttribute("hidden_size", hidden), newTextAttribute("direction", direction)}
 	if op == "GRU" {
-		a = append(a, intAttribute("linear_before_reset", b.rng.IntN(2)))
+		a = append(a, newIntAttribute("linear_before_reset", b.rng.IntN(2)))
 	}
 	bound := v.withRange(-1, 1)
 	out := []Value{bound.withDims(steps, directions, batch, hidden), bound.withDims(states...)}

@@ -48,8 +48,8 @@ func (g *Graph) Shrinkings() iter.Seq[*Graph] {
 	}
 }
 
-// yieldFewerOutputs returns an iterator over copies of g with fewer outputs: first with a single
-// tensor as the output, early ones first, then without one of the outputs of g.
+// yieldFewerOutputs returns an iterator over copies of g with fewer outputs. The first copies have
+// a single tensor as their output, early tensors first. The others lack one of the outputs of g.
 func (g *Graph) yieldFewerOutputs() iter.Seq[*Graph] {
 	return func(yield func(*Graph) bool) {
 		for _, n := range g.Nodes {
@@ -113,8 +113,8 @@ func (g *Graph) replaceNode(i int) *Graph {
 	return c
 }
 
-// sampleValues returns random-like values in the range of v: multiples of 1/64, or integers for
-// integer types. Their magnitude is at most 4 unless the range requires more.
+// sampleValues returns values in the range of v that look random: multiples of 1/64, or integers if
+// the type is an integer type. Their magnitude is at most 4 unless the range requires more.
 func sampleValues(v Value) []float64 {
 	low, high := max(v.Low, -4), min(v.High, 4)
 	if v.Low > 4 {
@@ -158,9 +158,9 @@ func (g *Graph) yieldBypassedNodes() iter.Seq[*Graph] {
 	}
 }
 
-// canSubstitute reports whether every node that reads the tensor to can read the tensor from
-// instead. Both must have the same type and shape, to must not be an output, and the range of to
-// must either include 0 or contain that of from.
+// canSubstitute reports whether all nodes that read the tensor to can read the tensor from instead.
+// This requires that both have the same type and shape, that to is not an output, and that the
+// range of to includes 0 or contains that of from.
 func (g *Graph) canSubstitute(from, to string) bool {
 	v, w := g.Values[from], g.Values[to]
 	return !slices.Contains(g.Outputs, to) && v.Type == w.Type && slices.Equal(v.Dims, w.Dims) &&

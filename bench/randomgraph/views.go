@@ -25,7 +25,7 @@ func randomReshape(b *builder, dims []int) []int {
 				}
 			}
 			if len(divisors) > 0 {
-				d := pick(b, divisors...)
+				d := pickRandom(b, divisors...)
 				out[i] /= d
 				out = slices.Insert(out, i+b.rng.IntN(2), d)
 			}
@@ -42,7 +42,7 @@ func randomReshape(b *builder, dims []int) []int {
 // addReshape adds a Reshape of x to a random shape, in which a 0 sometimes means the extent of x
 // and a -1 the extent that follows from the others. It always returns true.
 func addReshape(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	dims := randomReshape(b, v.Dims)
 	switch k := b.rng.IntN(100); {
 	case k < 15:
@@ -61,7 +61,7 @@ func addReshape(b *builder, x string) bool {
 	}
 	var a []Attribute
 	if b.graph.Opset >= 14 && b.randomBool(15) && !slices.Contains(shape, 0) {
-		a = append(a, intAttribute("allowzero", b.rng.IntN(2)))
+		a = append(a, newIntAttribute("allowzero", b.rng.IntN(2)))
 	}
 	b.addNode("Reshape", []string{x, b.addInts(shape...)}, v.withDims(dims...), a...)
 	return true
@@ -70,9 +70,9 @@ func addReshape(b *builder, x string) bool {
 // addViewOperator adds an operator that only rearranges or repeats the elements of x, such as
 // Reshape, Transpose or Expand. It returns false if the operator does not fit the shape of x.
 func addViewOperator(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	n := len(v.Dims)
-	switch pick(b, "Reshape", "Reshape", "Reshape", "Transpose", "Transpose", "Flatten", "Squeeze", "Unsqueeze", "Expand", "Tile") {
+	switch pickRandom(b, "Reshape", "Reshape", "Reshape", "Transpose", "Transpose", "Flatten", "Squeeze", "Unsqueeze", "Expand", "Tile") {
 	case "Reshape":
 		return addReshape(b, x)
 	case "Transpose":
@@ -91,14 +91,14 @@ func addViewOperator(b *builder, x string) bool {
 			b.addNode("Transpose", []string{x}, v.withDims(permuteDims(v.Dims, perm)...))
 			return true
 		}
-		b.addNode("Transpose", []string{x}, v.withDims(permuteDims(v.Dims, perm)...), intsAttribute("perm", perm...))
+		b.addNode("Transpose", []string{x}, v.withDims(permuteDims(v.Dims, perm)...), newIntsAttribute("perm", perm...))
 	case "Flatten":
 		axis := b.rng.IntN(n + 1)
 		rows := countElements(v.Dims[:axis])
 		if axis < n {
 			axis = b.maybeNegativeAxis(axis, n)
 		}
-		b.addNode("Flatten", []string{x}, v.withDims(rows, countElements(v.Dims)/rows), intAttribute("axis", axis))
+		b.addNode("Flatten", []string{x}, v.withDims(rows, countElements(v.Dims)/rows), newIntAttribute("axis", axis))
 	case "Squeeze":
 		return addSqueeze(b, x)
 	case "Unsqueeze":
@@ -114,7 +114,7 @@ func addViewOperator(b *builder, x string) bool {
 		if n == 0 || v.Type != onnx.Float {
 			return false
 		}
-		repeats := onesShape(n)
+		repeats := shapeOfOnes(n)
 		repeats[b.randomAxis(n)] = b.randomInt(1, 3)
 		out := slices.Clone(v.Dims)
 		for i := range out {
@@ -128,18 +128,18 @@ func addViewOperator(b *builder, x string) bool {
 	return true
 }
 
-// addWithAxes adds the operator op of x with a list of axes and returns the name of the result,
-// which out describes. The axes are an attribute before operator set 13 and an input since.
-func (b *builder) addWithAxes(op, x string, out Value, axes ...int) string {
+// addOperatorWithAxes adds the operator op of x with a list of axes and returns the name of the
+// result, which out describes. The axes are an attribute before operator set 13 and an input since.
+func (b *builder) addOperatorWithAxes(op, x string, out Value, axes ...int) string {
 	if b.graph.Opset < 13 {
-		return b.addNode(op, []string{x}, out, intsAttribute("axes", axes...))
+		return b.addNode(op, []string{x}, out, newIntsAttribute("axes", axes...))
 	}
 	return b.addNode(op, []string{x, b.addInts(axes...)}, out)
 }
 
 // addUnsqueeze adds an Unsqueeze of x by one or two axes. It returns false if x has rank 5.
 func addUnsqueeze(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	n := len(v.Dims)
 	if n >= 5 {
 		return false
@@ -150,18 +150,18 @@ func addUnsqueeze(b *builder, x string) bool {
 		for _, axis := range slices.Sorted(slices.Values(axes)) {
 			dims = slices.Insert(dims, axis, 1)
 		}
-		b.addWithAxes("Unsqueeze", x, v.withDims(dims...), axes...)
+		b.addOperatorWithAxes("Unsqueeze", x, v.withDims(dims...), axes...)
 		return true
 	}
 	axis := b.rng.IntN(n + 1)
-	b.addWithAxes("Unsqueeze", x, v.withDims(slices.Insert(slices.Clone(v.Dims), axis, 1)...), b.maybeNegativeAxis(axis, n+1))
+	b.addOperatorWithAxes("Unsqueeze", x, v.withDims(slices.Insert(slices.Clone(v.Dims), axis, 1)...), b.maybeNegativeAxis(axis, n+1))
 	return true
 }
 
 // addSqueeze adds a Squeeze of one, two or all axes of x that have extent 1. It returns false if x
 // has no such axis.
 func addSqueeze(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	var at []int
 	for i, d := range v.Dims {
 		if d == 1 {
@@ -185,22 +185,22 @@ func addSqueeze(b *builder, x string) bool {
 				dims = append(dims, d)
 			}
 		}
-		b.addWithAxes("Squeeze", x, v.withDims(dims...), b.maybeNegativeAxis(at[0], len(v.Dims)), b.maybeNegativeAxis(at[1], len(v.Dims)))
+		b.addOperatorWithAxes("Squeeze", x, v.withDims(dims...), b.maybeNegativeAxis(at[0], len(v.Dims)), b.maybeNegativeAxis(at[1], len(v.Dims)))
 		return true
 	}
-	i := pick(b, at...)
-	b.addWithAxes("Squeeze", x, v.withDims(slices.Delete(slices.Clone(v.Dims), i, i+1)...), b.maybeNegativeAxis(i, len(v.Dims)))
+	i := pickRandom(b, at...)
+	b.addOperatorWithAxes("Squeeze", x, v.withDims(slices.Delete(slices.Clone(v.Dims), i, i+1)...), b.maybeNegativeAxis(i, len(v.Dims)))
 	return true
 }
 
-// addPartOperator adds an operator that selects, joins, pads or rearranges parts of x, such as
+// addSelectionOrJoin adds an operator that selects, joins, pads or rearranges parts of x, such as
 // Slice, Concat or DepthToSpace. It returns false if x is a scalar or does not fit the operator.
-func addPartOperator(b *builder, x string) bool {
-	if b.rank(x) == 0 {
+func addSelectionOrJoin(b *builder, x string) bool {
+	if b.tensorRank(x) == 0 {
 		return false
 	}
-	v := b.value(x)
-	switch pick(b, "Slice", "Slice", "Concat", "Concat", "Split", "Split", "Gather", "Pad", "DepthToSpace") {
+	v := b.findValue(x)
+	switch pickRandom(b, "Slice", "Slice", "Concat", "Concat", "Split", "Split", "Gather", "Pad", "DepthToSpace") {
 	case "Slice":
 		return addSlice(b, x)
 	case "Concat":
@@ -217,9 +217,9 @@ func addPartOperator(b *builder, x string) bool {
 	}
 	n, c, h, w := v.Dims[0], v.Dims[1], v.Dims[2], v.Dims[3]
 	if c%4 == 0 && b.randomBool(50) {
-		a := []Attribute{intAttribute("blocksize", 2)}
+		a := []Attribute{newIntAttribute("blocksize", 2)}
 		if b.graph.Opset >= 11 {
-			a = append(a, textAttribute("mode", pick(b, "DCR", "CRD")))
+			a = append(a, newTextAttribute("mode", pickRandom(b, "DCR", "CRD")))
 		}
 		b.addNode("DepthToSpace", []string{x}, v.withDims(n, c/4, h*2, w*2), a...)
 		return true
@@ -227,14 +227,14 @@ func addPartOperator(b *builder, x string) bool {
 	if h%2 != 0 || w%2 != 0 {
 		return false
 	}
-	b.addNode("SpaceToDepth", []string{x}, v.withDims(n, c*4, h/2, w/2), intAttribute("blocksize", 2))
+	b.addNode("SpaceToDepth", []string{x}, v.withDims(n, c*4, h/2, w/2), newIntAttribute("blocksize", 2))
 	return true
 }
 
 // addSlice adds a Slice of one or two axes of x, with positive or negative steps. Starts and ends
 // are sometimes counted from the end of the axis. It always returns true.
 func addSlice(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	n := len(v.Dims)
 	dims := slices.Clone(v.Dims)
 	var starts, ends, axes, steps []int
@@ -246,7 +246,7 @@ func addSlice(b *builder, x string) bool {
 		d := dims[axis]
 		from := b.rng.IntN(d)
 		to := b.randomInt(from+1, d)
-		step := pick(b, 1, 1, 1, 2, 3, -1, -2)
+		step := pickRandom(b, 1, 1, 1, 2, 3, -1, -2)
 		if b.graph.Opset < 10 {
 			step = 1
 		}
@@ -279,9 +279,9 @@ func addSlice(b *builder, x string) bool {
 	}
 	leading = leading && b.randomBool(70)
 	if b.graph.Opset < 10 {
-		a := []Attribute{intsAttribute("starts", starts...), intsAttribute("ends", ends...)}
+		a := []Attribute{newIntsAttribute("starts", starts...), newIntsAttribute("ends", ends...)}
 		if !leading {
-			a = append(a, intsAttribute("axes", axes...))
+			a = append(a, newIntsAttribute("axes", axes...))
 		}
 		b.addNode("Slice", []string{x}, v.withDims(dims...), a...)
 		return true
@@ -303,7 +303,7 @@ func addSlice(b *builder, x string) bool {
 // addConcat adds a Concat of x and itself, another tensor, or a constant. It returns false if the
 // result would be too large.
 func addConcat(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	axis := b.randomAxis(len(v.Dims))
 	fits := func(u Value) bool {
 		if u.Type != v.Type || len(u.Dims) != len(v.Dims) {
@@ -316,7 +316,7 @@ func addConcat(b *builder, x string) bool {
 		}
 		return true
 	}
-	y := b.findOther(x, fits)
+	y := b.findOtherTensor(x, fits)
 	if y == "" || b.randomBool(15) {
 		y = x
 	}
@@ -337,21 +337,21 @@ func addConcat(b *builder, x string) bool {
 	dims := slices.Clone(v.Dims)
 	dims[axis] = 0
 	for _, name := range in {
-		u := b.value(name)
+		u := b.findValue(name)
 		dims[axis] += u.Dims[axis]
 		v.Low, v.High, v.Exact = min(v.Low, u.Low), max(v.High, u.High), v.Exact && u.Exact
 	}
 	if countElements(dims) > maxElements {
 		return false
 	}
-	b.addNode("Concat", in, v.withDims(dims...), intAttribute("axis", b.maybeNegativeAxis(axis, len(dims))))
+	b.addNode("Concat", in, v.withDims(dims...), newIntAttribute("axis", b.maybeNegativeAxis(axis, len(dims))))
 	return true
 }
 
 // addSplit adds a Split of x into two or three parts along a random axis. Parts of equal sizes are
 // sometimes not listed. It returns false if the axis is too short.
 func addSplit(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	axis := b.randomAxis(len(v.Dims))
 	n := v.Dims[axis]
 	if n < 2 {
@@ -384,16 +384,16 @@ func addSplit(b *builder, x string) bool {
 		dims[axis] = s
 		out = append(out, v.withDims(dims...))
 	}
-	a := intAttribute("axis", b.maybeNegativeAxis(axis, len(v.Dims)))
+	a := newIntAttribute("axis", b.maybeNegativeAxis(axis, len(v.Dims)))
 	switch {
 	case equal && b.graph.Opset >= 18:
-		b.addNodeWithOutputs("Split", []string{x}, out, a, intAttribute("num_outputs", parts))
+		b.addNodeWithOutputs("Split", []string{x}, out, a, newIntAttribute("num_outputs", parts))
 		return true
 	case equal:
 		b.addNodeWithOutputs("Split", []string{x}, out, a)
 		return true
 	case b.graph.Opset < 13:
-		b.addNodeWithOutputs("Split", []string{x}, out, a, intsAttribute("split", sizes...))
+		b.addNodeWithOutputs("Split", []string{x}, out, a, newIntsAttribute("split", sizes...))
 		return true
 	}
 	b.addNodeWithOutputs("Split", []string{x, b.addInts(sizes...)}, out, a)
@@ -404,10 +404,10 @@ func addSplit(b *builder, x string) bool {
 // matrix of them. From operator set 11 on, indices may be negative. It returns false if the result
 // would be too large.
 func addGather(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	axis := b.randomAxis(len(v.Dims))
 	n := v.Dims[axis]
-	shape := pick(b, []int{}, []int{1}, []int{b.randomInt(1, 5)}, []int{2, 2})
+	shape := pickRandom(b, []int{}, []int{1}, []int{b.randomInt(1, 5)}, []int{2, 2})
 	if len(v.Dims)+len(shape)-1 > 5 {
 		return false
 	}
@@ -420,7 +420,7 @@ func addGather(b *builder, x string) bool {
 	if countElements(dims) > maxElements {
 		return false
 	}
-	b.addNode("Gather", []string{x, b.addConstant(pick(b, onnx.Int64, onnx.Int64, onnx.Int32), shape, indices)}, v.withDims(dims...), intAttribute("axis", b.maybeNegativeAxis(axis, len(v.Dims))))
+	b.addNode("Gather", []string{x, b.addConstant(pickRandom(b, onnx.Int64, onnx.Int64, onnx.Int32), shape, indices)}, v.withDims(dims...), newIntAttribute("axis", b.maybeNegativeAxis(axis, len(v.Dims))))
 	return true
 }
 
@@ -428,12 +428,12 @@ func addGather(b *builder, x string) bool {
 // 11 the padding is an attribute; from 18 on the axes can be an input. It returns false if x is not
 // float32 or the result would be too large.
 func addPad(b *builder, x string) bool {
-	v := b.value(x)
+	v := b.findValue(x)
 	n := len(v.Dims)
 	if v.Type != onnx.Float {
 		return false
 	}
-	mode := pick(b, "constant", "constant", "reflect", "edge")
+	mode := pickRandom(b, "constant", "constant", "reflect", "edge")
 	dims, begin, end := slices.Clone(v.Dims), make([]int, n), make([]int, n)
 	axes := b.rng.Perm(n)[:b.randomInt(1, min(2, n))]
 	for _, axis := range axes {
@@ -452,11 +452,11 @@ func addPad(b *builder, x string) bool {
 	}
 	fill := 0.0
 	if mode == "constant" {
-		fill = pick(b, 0.0, 0, 1, -0.5)
+		fill = pickRandom(b, 0.0, 0, 1, -0.5)
 		v.Low, v.High = min(v.Low, fill), max(v.High, fill)
 	}
 	if b.graph.Opset < 11 {
-		b.addNode("Pad", []string{x}, v.withDims(dims...), textAttribute("mode", mode), intsAttribute("pads", slices.Concat(begin, end)...), floatAttribute("value", float32(fill)))
+		b.addNode("Pad", []string{x}, v.withDims(dims...), newTextAttribute("mode", mode), newIntsAttribute("pads", slices.Concat(begin, end)...), newFloatAttribute("value", float32(fill)))
 		return true
 	}
 	in := []string{x, "", "", ""}
@@ -478,6 +478,6 @@ func addPad(b *builder, x string) bool {
 	for in[len(in)-1] == "" {
 		in = in[:len(in)-1]
 	}
-	b.addNode("Pad", in, v.withDims(dims...), textAttribute("mode", mode))
+	b.addNode("Pad", in, v.withDims(dims...), newTextAttribute("mode", mode))
 	return true
 }
