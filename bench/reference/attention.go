@@ -12,7 +12,7 @@ import (
 // head, and those that rotate q and k.
 var attentionOperators = map[string]operator{
 	"Attention": {1, computeAttention}, "MultiHeadAttention": {1, computeMultiHeadAttention}, "GroupQueryAttention": {1, computeGroupQueryAttention},
-	"RotaryEmbedding": {3, withOneResult(computeRotaryEmbedding)},
+	"RotaryEmbedding": {3, wrapSingleResult(computeRotaryEmbedding)},
 }
 
 // attentionArgs are the operands of one attention. Its tensors have the shape
@@ -26,9 +26,9 @@ type attentionArgs struct {
 	softcap      float64 // unless 0, a score s becomes softcap * tanh(s/softcap)
 }
 
-// computeOutput returns the result y of the attention, and the keys k and values v with the past
-// ones in front. If there are fewer heads of keys and values than of queries, several heads of
-// queries share one.
+// computeOutput returns the result y of the attention. It also returns the keys k and the values v,
+// which begin with the past keys and values. If there are fewer heads of keys and values than of
+// queries, several heads of queries share one.
 func (a attentionArgs) computeOutput(c *call) (y, k, v *Tensor, err error) {
 	k, v = a.k, a.v
 	for _, x := range [][2]*Tensor{{a.q, k}, {k, v}, {a.pastK, k}, {a.pastV, v}} {
@@ -57,11 +57,11 @@ func (a attentionArgs) computeOutput(c *call) (y, k, v *Tensor, err error) {
 	for i := range keyHeads {
 		keyHeads[i] = i / (heads / groups)
 	}
-	keys, err := k.selectIndices(1, keyHeads)
+	keys, err := k.selectSlices(1, keyHeads)
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	values, err := v.selectIndices(1, keyHeads)
+	values, err := v.selectSlices(1, keyHeads)
 	if err != nil {
 		return nil, nil, nil, err
 	}
@@ -69,7 +69,7 @@ func (a attentionArgs) computeOutput(c *call) (y, k, v *Tensor, err error) {
 	if err != nil {
 		return nil, nil, nil, err
 	}
-	y, err = c.multiply(scores, values)
+	y, err = c.matMul(scores, values)
 	return y, k, v, err
 }
 
@@ -81,11 +81,11 @@ func (a attentionArgs) computeWeights(c *call, keys *Tensor, past int) (*Tensor,
 	if err != nil {
 		return nil, err
 	}
-	s, err := c.multiply(a.q, transposed)
+	s, err := c.matMul(a.q, transposed)
 	if err != nil {
 		return nil, err
 	}
-	tanh := c.elementaryFunction("Tanh")
+	tanh := c.findElementaryFunction("Tanh")
 	s = s.mapElements(func(v float64) float64 {
 		if v *= a.scale; a.softcap != 0 {
 			v = a.softcap * tanh(v/a.softcap)
@@ -93,7 +93,7 @@ func (a attentionArgs) computeWeights(c *call, keys *Tensor, past int) (*Tensor,
 		return v
 	})
 	for _, m := range a.masks {
-		m, err := m.broadcast(s.Dims)
+		m, err := m.broadcastTo(s.Dims)
 		if err != nil {
 			return nil, err
 		}
@@ -136,8 +136,8 @@ func joinHeads(x *Tensor) (*Tensor, error) {
 	return x.splitTransposeJoin(d, []int{0, 2, 1, 3}, []int{d[0], d[2], d[1] * d[3]})
 }
 
-// splitQKV splits the queries, keys and values in the array in into heads. The queries have the
-// given number of heads, the keys and the values one head per group.
+// splitQKV splits the queries, keys and values, which are in[0], in[1] and in[2], into heads. The
+// queries have the given number of heads. The keys and the values have one head per group.
 func splitQKV(in [3]*Tensor, heads, groups int) (out [3]*Tensor, err error) {
 	for i, n := range [...]int{heads, groups, groups} {
 		if out[i], err = splitHeads(in[i], n); err != nil {
@@ -147,8 +147,8 @@ func splitQKV(in [3]*Tensor, heads, groups int) (out [3]*Tensor, err error) {
 	return out, nil
 }
 
-// scoreScale returns the factor for the scores of heads of size elements: the attribute scale, or
-// 1/sqrt(size) if the attribute is 0 or missing.
+// scoreScale returns the factor by which scores are multiplied if heads have size elements. It is
+// the attribute scale, or 1/sqrt(size) if the attribute is 0 or missing.
 func (c *call) scoreScale(size int) float64 {
 	if s := c.floatAttribute("scale", 0); s != 0 {
 		return s
@@ -162,18 +162,18 @@ func computeAttention(c *call) ([]*Tensor, error) {
 	if isMicrosoft(c.node) {
 		return computeProjectedAttention(c)
 	}
-	in, err := splitQKV([3]*Tensor{c.in[0], c.input(1), c.input(2)}, c.intAttribute("q_num_heads", 0), c.intAttribute("kv_num_heads", 0))
+	in, err := splitQKV([3]*Tensor{c.in[0], c.inputTensor(1), c.inputTensor(2)}, c.intAttribute("q_num_heads", 0), c.intAttribute("kv_num_heads", 0))
 	if err != nil {
 		return nil, err
 	}
-	if c.hasOutput(3) || c.input(6) != nil {
+	if c.hasOutput(3) || c.inputTensor(6) != nil {
 		return nil, c.newUnsupportedError("output of scores, or input of key lengths")
 	}
 	a := attentionArgs{
-		q: in[0], k: in[1], v: in[2], pastK: c.input(4), pastV: c.input(5), causal: c.flagAttribute("is_causal"),
+		q: in[0], k: in[1], v: in[2], pastK: c.inputTensor(4), pastV: c.inputTensor(5), causal: c.flagAttribute("is_causal"),
 		scale: c.scoreScale(in[0].Dims[3]), softcap: c.floatAttribute("softcap", 0),
 	}
-	if m := c.input(3); m != nil {
+	if m := c.inputTensor(3); m != nil {
 		if m.Type == onnx.Bool {
 			m = m.mapElements(func(visible float64) float64 {
 				if visible == 0 {
@@ -240,12 +240,12 @@ func (c *call) listScoreBiases(mask, bias *Tensor, rows, columns int) (list []*T
 // matrix to get the queries, keys and values. Past and present keys and values are tensors
 // [2][batch][heads][length][size].
 func computeProjectedAttention(c *call) ([]*Tensor, error) {
-	if c.flagAttribute("do_rotary") || c.input(1) == nil {
+	if c.flagAttribute("do_rotary") || c.inputTensor(1) == nil {
 		return nil, c.newUnsupportedError("do_rotary, or missing weights")
 	}
 	x, err := multiplyMatrices(c.in[0], c.in[1])
 	if err == nil {
-		x, err = addNonNil(x, c.input(2))
+		x, err = addNonNilTensors(x, c.inputTensor(2))
 	}
 	if err != nil {
 		return nil, err
@@ -263,7 +263,7 @@ func computeProjectedAttention(c *call) ([]*Tensor, error) {
 	}
 	a := attentionArgs{q: in[0], k: in[1], v: in[2], causal: c.flagAttribute("unidirectional"), scale: c.scoreScale(in[0].Dims[3])}
 	columns := in[1].Dims[2]
-	if past := c.input(4); past != nil {
+	if past := c.inputTensor(4); past != nil {
 		if len(past.Dims) != 5 || past.Dims[0] != 2 {
 			return nil, fmt.Errorf("past has shape %v; want [2][batch][heads][length][size]", past.Dims)
 		}
@@ -277,7 +277,7 @@ func computeProjectedAttention(c *call) ([]*Tensor, error) {
 		}
 		columns += past.Dims[3]
 	}
-	if a.masks, err = c.listScoreBiases(c.input(3), c.input(5), in[0].Dims[2], columns); err != nil {
+	if a.masks, err = c.listScoreBiases(c.inputTensor(3), c.inputTensor(5), in[0].Dims[2], columns); err != nil {
 		return nil, err
 	}
 	y, k, v, err := a.computeOutput(c)
@@ -317,9 +317,9 @@ func splitProjection(x *Tensor, sizes []int) (in [3]*Tensor, err error) {
 // values are separate inputs, or are packed into tensors [batch][length][heads][3 or 2][size].
 func computeMultiHeadAttention(c *call) ([]*Tensor, error) {
 	heads := c.intAttribute("num_heads", 0)
-	in := [3]*Tensor{c.in[0], c.input(1), c.input(2)}
+	in := [3]*Tensor{c.in[0], c.inputTensor(1), c.inputTensor(2)}
 	for first, n := range map[int]int{0: 3, 1: 2} {
-		if t := c.input(first); t != nil && len(t.Dims) == 5 {
+		if t := c.inputTensor(first); t != nil && len(t.Dims) == 5 {
 			if t.Dims[3] != n {
 				return nil, fmt.Errorf("packed input has shape %v; want a fourth axis of length %d", t.Dims, n)
 			}
@@ -335,7 +335,7 @@ func computeMultiHeadAttention(c *call) ([]*Tensor, error) {
 			}
 		}
 	}
-	if bias := c.input(3); bias != nil {
+	if bias := c.inputTensor(3); bias != nil {
 		from := 0
 		for i, x := range in {
 			if x == nil || len(x.Dims) != 3 || len(bias.Dims) != 1 || from+x.Dims[2] > len(bias.Data) {
@@ -355,7 +355,7 @@ func computeMultiHeadAttention(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	a := attentionArgs{q: in[0], k: in[1], v: in[2], pastK: c.input(6), pastV: c.input(7), causal: c.flagAttribute("unidirectional"), scale: c.scoreScale(in[0].Dims[3])}
+	a := attentionArgs{q: in[0], k: in[1], v: in[2], pastK: c.inputTensor(6), pastV: c.inputTensor(7), causal: c.flagAttribute("unidirectional"), scale: c.scoreScale(in[0].Dims[3])}
 	columns := in[1].Dims[2]
 	if a.causal && columns != in[0].Dims[2] {
 		// The result of onnxruntime matches neither masks aligned at the first element nor
@@ -365,7 +365,7 @@ func computeMultiHeadAttention(c *call) ([]*Tensor, error) {
 	if p := a.pastK; p != nil && len(p.Dims) == 4 {
 		columns += p.Dims[2]
 	}
-	if a.masks, err = c.listScoreBiases(c.input(4), c.input(5), in[0].Dims[2], columns); err != nil {
+	if a.masks, err = c.listScoreBiases(c.inputTensor(4), c.inputTensor(5), in[0].Dims[2], columns); err != nil {
 		return nil, err
 	}
 	y, k, v, err := a.computeOutput(c)
@@ -380,10 +380,10 @@ func computeMultiHeadAttention(c *call) ([]*Tensor, error) {
 // the batch have the full length.
 func computeGroupQueryAttention(c *call) ([]*Tensor, error) {
 	heads, groups := c.intAttribute("num_heads", 0), c.intAttribute("kv_num_heads", 0)
-	if c.intAttribute("local_window_size", -1) > 0 || c.flagAttribute("smooth_softmax") || c.input(11) != nil {
+	if c.intAttribute("local_window_size", -1) > 0 || c.flagAttribute("smooth_softmax") || c.inputTensor(11) != nil {
 		return nil, c.newUnsupportedError("local window or smooth softmax")
 	}
-	in := [3]*Tensor{c.in[0], c.input(1), c.input(2)}
+	in := [3]*Tensor{c.in[0], c.inputTensor(1), c.inputTensor(2)}
 	if d := in[0].Dims; in[1] == nil { // all three are packed in one input
 		if len(d) != 3 || heads < 1 || groups < 1 || d[2]%(heads+2*groups) != 0 {
 			return nil, fmt.Errorf("cannot divide the last axis of shape %[3]v into %[1]d query heads, %[2]d key heads and %[2]d value heads", heads, groups, d)
@@ -404,28 +404,28 @@ func computeGroupQueryAttention(c *call) ([]*Tensor, error) {
 	}
 	a := attentionArgs{causal: true, scale: c.scoreScale(in[0].Dims[3]), softcap: c.floatAttribute("softcap", 0)}
 	past := 0
-	if p := c.input(3); p != nil && len(p.Dims) == 4 && p.Dims[2] > 0 {
-		past, a.pastK, a.pastV = p.Dims[2], p, c.input(4)
+	if p := c.inputTensor(3); p != nil && len(p.Dims) == 4 && p.Dims[2] > 0 {
+		past, a.pastK, a.pastV = p.Dims[2], p, c.inputTensor(4)
 	}
-	if lengths := c.input(5); lengths != nil {
-		for _, last := range lengths.ints() {
+	if lengths := c.inputTensor(5); lengths != nil {
+		for _, last := range lengths.toInts() {
 			if last+1 != past+in[0].Dims[2] {
 				return nil, c.newUnsupportedError("sequences of different lengths, or a past with unused space")
 			}
 		}
 	}
 	if c.flagAttribute("do_rotary") {
-		positions := c.input(9)
+		positions := c.inputTensor(9)
 		if positions == nil {
 			positions = newVector(past)
 		}
 		for i := range in[:2] {
-			if in[i], err = rotatePairs(in[i], c.input(7), c.input(8), positions, c.flagAttribute("rotary_interleaved"), 0); err != nil {
+			if in[i], err = rotatePairs(in[i], c.inputTensor(7), c.inputTensor(8), positions, c.flagAttribute("rotary_interleaved"), 0); err != nil {
 				return nil, err
 			}
 		}
 	}
-	if a.masks, err = c.listScoreBiases(nil, c.input(10), 0, 0); err != nil {
+	if a.masks, err = c.listScoreBiases(nil, c.inputTensor(10), 0, 0); err != nil {
 		return nil, err
 	}
 	a.q, a.k, a.v = in[0], in[1], in[2]
@@ -439,9 +439,9 @@ func computeGroupQueryAttention(c *call) ([]*Tensor, error) {
 // computeRotaryEmbedding computes RotaryEmbedding. The inputs are x, cosines, sines and
 // positions in ONNX's operator, and x, positions, cosines and sines in com.microsoft's.
 func computeRotaryEmbedding(c *call) (*Tensor, error) {
-	x, positions, cos, sin := c.in[0], c.input(1), c.input(2), c.input(3)
+	x, positions, cos, sin := c.in[0], c.inputTensor(1), c.inputTensor(2), c.inputTensor(3)
 	if !isMicrosoft(c.node) {
-		cos, sin, positions = c.input(1), c.input(2), c.input(3)
+		cos, sin, positions = c.inputTensor(1), c.inputTensor(2), c.inputTensor(3)
 	}
 	heads := c.intAttribute("num_heads", 0)
 	if heads == 0 && len(x.Dims) == 3 && cos != nil && len(cos.Dims) > 0 && cos.Dims[len(cos.Dims)-1] > 0 {
@@ -484,7 +484,7 @@ func rotatePairs(x, cos, sin, positions *Tensor, neighbors bool, size int) (*Ten
 	row := make([]int, batch*length) // of the tables
 	var list []int
 	if positions != nil {
-		list = positions.ints()
+		list = positions.toInts()
 	}
 	for i := range row {
 		switch {

@@ -19,7 +19,7 @@ func computeNonMaxSuppression(c *call) (*Tensor, error) {
 	}
 	limits := [3]float64{0, 0, math.Inf(-1)} // boxes of a class, overlap, score
 	for i := range limits {
-		if t := c.input(2 + i); t != nil {
+		if t := c.inputTensor(2 + i); t != nil {
 			if len(t.Data) != 1 {
 				return nil, fmt.Errorf("input %d has shape %v; want a scalar", 2+i, t.Dims)
 			}

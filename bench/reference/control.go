@@ -44,10 +44,10 @@ func runIf(c *call) ([]*Tensor, error) {
 // iteration, and values that the loop stacks along a new first axis.
 func runLoop(c *call) ([]*Tensor, error) {
 	maxIterations, condition := math.Inf(1), newScalar(onnx.Bool, 1)
-	if t := c.input(0); t != nil && len(t.Data) == 1 {
+	if t := c.inputTensor(0); t != nil && len(t.Data) == 1 {
 		maxIterations = t.Data[0]
 	}
-	if t := c.input(1); t != nil {
+	if t := c.inputTensor(1); t != nil {
 		condition = t
 	}
 	var carried []*Tensor
@@ -141,7 +141,7 @@ func runScan(c *call) ([]*Tensor, error) {
 	if c.opset >= 9 {
 		return c.scanSlices(c.in, c.intsAttribute)
 	}
-	if c.input(0) != nil {
+	if c.inputTensor(0) != nil {
 		return nil, c.newUnsupportedError("sequence lengths")
 	}
 	var batches [][]*Tensor

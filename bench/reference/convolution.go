@@ -7,7 +7,7 @@ import (
 
 // convolutionOperators has the operators that slide a window of weights over a tensor.
 var convolutionOperators = map[string]operator{
-	"Conv": {2, withOneResult(computeConv)}, "ConvTranspose": {2, withOneResult(computeConvTranspose)},
+	"Conv": {2, wrapSingleResult(computeConv)}, "ConvTranspose": {2, wrapSingleResult(computeConvTranspose)},
 }
 
 // A window slides over the spatial axes of a tensor. At output index o, tap k of an axis
@@ -65,8 +65,8 @@ func (c *call) newWindow(in, kernel []int) (*window, error) {
 	return w, nil
 }
 
-// dilatedExtent returns the number of input elements along an axis that the kernel spans, including
-// the gaps of its dilation.
+// dilatedExtent returns how many input elements the kernel spans along an axis, including the gaps
+// of its dilation.
 func (w *window) dilatedExtent(axis int) int { return (w.kernel[axis]-1)*w.dilations[axis] + 1 }
 
 // newForwardWindow returns the window of a convolution or pooling for an input with the spatial
@@ -126,13 +126,13 @@ func splitPadding(total int, oddAtEnd bool) (begin, end int) {
 	return total - total/2, total / 2
 }
 
-// forEachPair calls f for each output element whose input element at the given tap (position in the
-// kernel) is not padding. The arguments of f are the indices of both elements in their row-major
-// planes.
-func (w *window) forEachPair(tap []int, f func(out, in int)) {
+// forEachTapPair calls f for each output element whose input element at the given tap (position in
+// the kernel) is not padding. The arguments of f are the indices of the two elements in their
+// row-major planes.
+func (w *window) forEachTapPair(tap []int, f func(out, in int)) {
 	last := len(w.in) - 1
 	width := w.out[last]
-	rows := numElements(w.out[:last])
+	rows := countValidElements(w.out[:last])
 	index := make([]int, last)
 	for row := range rows {
 		at, inside := 0, true
@@ -153,7 +153,7 @@ func (w *window) forEachPair(tap []int, f func(out, in int)) {
 }
 
 func computeConv(c *call) (*Tensor, error) {
-	return c.convolve(c.in[0], c.in[1], c.input(2))
+	return c.convolve(c.in[0], c.in[1], c.inputTensor(2))
 }
 
 // convolve returns the convolution of x [batch][channels][...] with weights
@@ -177,7 +177,7 @@ func (c *call) convolve(x, weights, bias *Tensor) (*Tensor, error) {
 		reduceWindows(y, x, weights, w, groups, c.Reduce)
 		return y.addChannelBias(bias)
 	}
-	plane, area, taps := numElements(w.in), numElements(w.out), numElements(w.kernel)
+	plane, area, taps := countValidElements(w.in), countValidElements(w.out), countValidElements(w.kernel)
 	line := make([]float64, area) // the inputs of a tap in one channel
 	for n := range x.Dims[0] {
 		for ch := range channels {
@@ -186,9 +186,9 @@ func (c *call) convolve(x, weights, bias *Tensor) (*Tensor, error) {
 			tap := make([]int, len(w.kernel))
 			for k := range taps {
 				clear(line)
-				w.forEachPair(tap, func(out, at int) { line[out] = in[at] })
+				w.forEachTapPair(tap, func(out, at int) { line[out] = in[at] })
 				for o := group * outputs / groups; o < (group+1)*outputs/groups; o++ {
-					addScaled(y.Data[(n*outputs+o)*area:][:area], line, weights.Data[(o*weights.Dims[1]+of)*taps+k])
+					addScaledVector(y.Data[(n*outputs+o)*area:][:area], line, weights.Data[(o*weights.Dims[1]+of)*taps+k])
 				}
 				advanceIndex(tap, w.kernel)
 			}
@@ -197,10 +197,10 @@ func (c *call) convolve(x, weights, bias *Tensor) (*Tensor, error) {
 	return y.addChannelBias(bias)
 }
 
-// reduceWindows computes the convolution of x with weights into y, which must hold zeros. It sums
-// products with the function reduce, as [Options].Reduce describes.
+// reduceWindows adds the convolution of x with weights to y, which must hold zeros. The function
+// reduce sums the products, as [Options].Reduce describes.
 func reduceWindows(y, x, weights *Tensor, w *window, groups int, reduce func(acc, panel, taps []float64)) {
-	plane, area, taps := numElements(w.in), numElements(w.out), numElements(w.kernel)
+	plane, area, taps := countValidElements(w.in), countValidElements(w.out), countValidElements(w.kernel)
 	outputs, channels := weights.Dims[0]/groups, weights.Dims[1] // of a group
 	panel := make([]float64, channels*taps*area)
 	for n := range x.Dims[0] {
@@ -211,7 +211,7 @@ func reduceWindows(y, x, weights *Tensor, w *window, groups int, reduce func(acc
 				tap := make([]int, len(w.kernel))
 				for k := range taps {
 					line := panel[(ch*taps+k)*area:][:area]
-					w.forEachPair(tap, func(out, at int) { line[out] = in[at] })
+					w.forEachTapPair(tap, func(out, at int) { line[out] = in[at] })
 					advanceIndex(tap, w.kernel)
 				}
 			}
@@ -231,8 +231,8 @@ func (t *Tensor) addChannelBias(bias *Tensor) (*Tensor, error) {
 	return t.mapChannels(func(v float64, b []float64) float64 { return v + b[0] }, bias)
 }
 
-// mapChannels returns t with f applied to each element. The slice parameters of f has one value
-// from each of the given tensors: the one for the element's channel (axis 1).
+// mapChannels returns a tensor of f(v, p) for each element v of t. The slice p holds one value of
+// each of the given parameters: the value for the element's channel (axis 1).
 func (t *Tensor) mapChannels(f func(v float64, parameters []float64) float64, parameters ...*Tensor) (*Tensor, error) {
 	channels := 1
 	if len(t.Dims) > 1 {
@@ -249,7 +249,7 @@ func (t *Tensor) mapChannels(f func(v float64, parameters []float64) float64, pa
 	}
 	area := 1
 	if len(t.Dims) > 2 {
-		area = numElements(t.Dims[2:])
+		area = countValidElements(t.Dims[2:])
 	}
 	values := make([]float64, len(parameters))
 	for i := range t.Data {
@@ -280,7 +280,7 @@ func computeConvTranspose(c *call) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	plane, area, taps := numElements(w.out), numElements(w.in), numElements(w.kernel)
+	plane, area, taps := countValidElements(w.out), countValidElements(w.in), countValidElements(w.kernel)
 	line := make([]float64, plane)
 	for n := range x.Dims[0] {
 		for o := range outputs {
@@ -290,14 +290,14 @@ func computeConvTranspose(c *call) (*Tensor, error) {
 			for k := range taps {
 				clear(line)
 				for ch := group * channels / groups; ch < (group+1)*channels/groups; ch++ {
-					addScaled(line, x.Data[(n*channels+ch)*plane:][:plane], weights.Data[(ch*outputsPerGroup+o%outputsPerGroup)*taps+k])
+					addScaledVector(line, x.Data[(n*channels+ch)*plane:][:plane], weights.Data[(ch*outputsPerGroup+o%outputsPerGroup)*taps+k])
 				}
-				w.forEachPair(tap, func(out, in int) { to[in] += line[out] })
+				w.forEachTapPair(tap, func(out, in int) { to[in] += line[out] })
 				advanceIndex(tap, w.kernel)
 			}
 		}
 	}
-	return y.addChannelBias(c.input(2))
+	return y.addChannelBias(c.inputTensor(2))
 }
 
 // newTransposedWindow returns the window of a transposed convolution whose input has the spatial

@@ -10,33 +10,33 @@ import (
 
 // elementwiseOperators has the operators whose result at an index depends only on the operands at
 // that index, after broadcasting.
-var elementwiseOperators = mergeTables(unaryOperators(), binaryOperators(), map[string]operator{
-	"Sum":  {1, withOneResult(newFoldOperator(func(a, b float64) float64 { return a + b }))},
-	"Max":  {1, withOneResult(newFoldOperator(func(a, b float64) float64 { return max(a, b) }))},
-	"Min":  {1, withOneResult(newFoldOperator(func(a, b float64) float64 { return min(a, b) }))},
-	"Mean": {1, withOneResult(computeMean)},
+var elementwiseOperators = mergeOperatorTables(unaryOperators(), binaryOperators(), map[string]operator{
+	"Sum":  {1, wrapSingleResult(newFoldOperator(func(a, b float64) float64 { return a + b }))},
+	"Max":  {1, wrapSingleResult(newFoldOperator(func(a, b float64) float64 { return max(a, b) }))},
+	"Min":  {1, wrapSingleResult(newFoldOperator(func(a, b float64) float64 { return min(a, b) }))},
+	"Mean": {1, wrapSingleResult(computeMean)},
 
-	"Div": {2, withOneResult(computeDiv)}, "Mod": {2, withOneResult(computeMod)}, "Pow": {2, withOneResult(computePow)}, "BitShift": {2, withOneResult(computeBitShift)},
-	"PRelu": {2, withOneResult(computePRelu)}, "Clip": {1, withOneResult(computeClip)}, "Where": {3, withOneResult(computeWhere)},
-	"Cast": {1, withOneResult(computeCast)}, "CastLike": {2, withOneResult(computeCastLike)},
-	"IsInf": {1, withOneResult(computeIsInf)}, "IsNaN": {1, withOneResult(computeIsNaN)},
+	"Div": {2, wrapSingleResult(computeDiv)}, "Mod": {2, wrapSingleResult(computeMod)}, "Pow": {2, wrapSingleResult(computePow)}, "BitShift": {2, wrapSingleResult(computeBitShift)},
+	"PRelu": {2, wrapSingleResult(computePRelu)}, "Clip": {1, wrapSingleResult(computeClip)}, "Where": {3, wrapSingleResult(computeWhere)},
+	"Cast": {1, wrapSingleResult(computeCast)}, "CastLike": {2, wrapSingleResult(computeCastLike)},
+	"IsInf": {1, wrapSingleResult(computeIsInf)}, "IsNaN": {1, wrapSingleResult(computeIsNaN)},
 
-	"LeakyRelu":       {1, withOneResult(computeLeakyRelu)},
-	"Elu":             {1, withOneResult(computeElu)},
-	"Selu":            {1, withOneResult(computeSelu)},
-	"Celu":            {1, withOneResult(computeCelu)},
-	"ThresholdedRelu": {1, withOneResult(computeThresholdedRelu)},
-	"HardSigmoid":     {1, withOneResult(computeHardSigmoid)},
-	"HardSwish":       {1, withOneResult(computeHardSwish)},
-	"Mish":            {1, withOneResult(computeMish)},
-	"Softsign":        {1, withOneResult(computeSoftsign)},
-	"Shrink":          {1, withOneResult(computeShrink)},
-	"Gelu":            {1, withOneResult(computeGelu)},
-	"Swish":           {1, withOneResult(computeSwish)},
+	"LeakyRelu":       {1, wrapSingleResult(computeLeakyRelu)},
+	"Elu":             {1, wrapSingleResult(computeElu)},
+	"Selu":            {1, wrapSingleResult(computeSelu)},
+	"Celu":            {1, wrapSingleResult(computeCelu)},
+	"ThresholdedRelu": {1, wrapSingleResult(computeThresholdedRelu)},
+	"HardSigmoid":     {1, wrapSingleResult(computeHardSigmoid)},
+	"HardSwish":       {1, wrapSingleResult(computeHardSwish)},
+	"Mish":            {1, wrapSingleResult(computeMish)},
+	"Softsign":        {1, wrapSingleResult(computeSoftsign)},
+	"Shrink":          {1, wrapSingleResult(computeShrink)},
+	"Gelu":            {1, wrapSingleResult(computeGelu)},
+	"Swish":           {1, wrapSingleResult(computeSwish)},
 })
 
-// mergeTables returns a table of operators with the entries of all the given tables.
-func mergeTables(tables ...map[string]operator) map[string]operator {
+// mergeOperatorTables returns a table of operators with the entries of all the given tables.
+func mergeOperatorTables(tables ...map[string]operator) map[string]operator {
 	all := map[string]operator{}
 	for _, t := range tables {
 		for name, op := range t {
@@ -65,7 +65,7 @@ func unaryOperators() map[string]operator {
 		table[name] = operator{1, func(c *call) ([]*Tensor, error) { return []*Tensor{c.in[0].mapElements(f)}, nil }}
 	}
 	for name := range functions {
-		table[name] = operator{1, withOneResult(func(c *call) (*Tensor, error) { return c.in[0].mapElements(c.elementaryFunction(name)), nil })}
+		table[name] = operator{1, wrapSingleResult(func(c *call) (*Tensor, error) { return c.in[0].mapElements(c.findElementaryFunction(name)), nil })}
 	}
 	delete(table, "HardSigmoid") // these have attributes
 	delete(table, "Gelu")
@@ -83,7 +83,7 @@ func binaryOperators() map[string]operator {
 		"BitwiseOr":  func(a, b float64) float64 { return float64(int64(a) | int64(b)) },
 		"BitwiseXor": func(a, b float64) float64 { return float64(int64(a) ^ int64(b)) },
 	} {
-		table[name] = operator{2, withOneResult(func(c *call) (*Tensor, error) { return c.combineInputs(c.in[0].Type, f) })}
+		table[name] = operator{2, wrapSingleResult(func(c *call) (*Tensor, error) { return c.combineInputs(c.in[0].Type, f) })}
 	}
 	for name, f := range map[string]func(a, b float64) bool{
 		"Equal":          func(a, b float64) bool { return a == b },
@@ -95,7 +95,7 @@ func binaryOperators() map[string]operator {
 		"Or":             func(a, b float64) bool { return a != 0 || b != 0 },
 		"Xor":            func(a, b float64) bool { return (a != 0) != (b != 0) },
 	} {
-		table[name] = operator{2, withOneResult(func(c *call) (*Tensor, error) {
+		table[name] = operator{2, wrapSingleResult(func(c *call) (*Tensor, error) {
 			return c.combineInputs(onnx.Bool, func(a, b float64) float64 { return boolToFloat(f(a, b)) })
 		})}
 	}
@@ -128,10 +128,10 @@ func combineTensors(t onnx.DataType, a, b *Tensor, f func(a, b float64) float64)
 	if err != nil {
 		return nil, err
 	}
-	if a, err = a.broadcast(dims); err != nil {
+	if a, err = a.broadcastTo(dims); err != nil {
 		return nil, err
 	}
-	if b, err = b.broadcast(dims); err != nil {
+	if b, err = b.broadcastTo(dims); err != nil {
 		return nil, err
 	}
 	out := a.zerosLike()
@@ -147,8 +147,8 @@ func addTensors(a, b *Tensor) (*Tensor, error) {
 	return combineTensors(a.Type, a, b, func(x, y float64) float64 { return x + y })
 }
 
-// newFoldOperator returns an operator that combines all its inputs with f from left to right:
-// f(f(a, b), c) for three inputs.
+// newFoldOperator returns an operator that combines all its inputs with f from left to right. For
+// three inputs it computes f(f(a, b), c).
 func newFoldOperator(f func(a, b float64) float64) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
 		out := c.in[0].mapElements(func(x float64) float64 { return x })
@@ -220,7 +220,7 @@ func computeMod(c *call) (*Tensor, error) {
 // computePow computes Pow. If Options.Function is set, the exponents 0.5 and -0.5 use its Sqrt and
 // Rsqrt, and other negative exponents its Reciprocal.
 func computePow(c *call) (*Tensor, error) {
-	root, inverseRoot, reciprocal := c.elementaryFunction("Sqrt"), c.elementaryFunction("Rsqrt"), c.elementaryFunction("Reciprocal")
+	root, inverseRoot, reciprocal := c.findElementaryFunction("Sqrt"), c.findElementaryFunction("Rsqrt"), c.findElementaryFunction("Reciprocal")
 	return c.combineInputs(c.in[0].Type, func(x, e float64) float64 {
 		switch {
 		case c.Function == nil || e > 0 && e == math.Trunc(e):
@@ -279,7 +279,7 @@ func computePRelu(c *call) (*Tensor, error) {
 func computeClip(c *call) (*Tensor, error) {
 	bounds := [2]float64{c.floatAttribute("min", math.Inf(-1)), c.floatAttribute("max", math.Inf(1))}
 	for i := range bounds {
-		if t := c.input(1 + i); t != nil {
+		if t := c.inputTensor(1 + i); t != nil {
 			if len(t.Data) != 1 {
 				return nil, fmt.Errorf("bound in input %d has shape %v; want a scalar", 1+i, t.Dims)
 			}
@@ -296,7 +296,7 @@ func computeWhere(c *call) (*Tensor, error) {
 	}
 	var in [3]*Tensor
 	for i := range in {
-		if in[i], err = c.in[i].broadcast(dims); err != nil {
+		if in[i], err = c.in[i].broadcastTo(dims); err != nil {
 			return nil, err
 		}
 	}
@@ -310,14 +310,16 @@ func computeWhere(c *call) (*Tensor, error) {
 	return out, nil
 }
 
-func computeCast(c *call) (*Tensor, error) { return c.castTo(onnx.DataType(c.intAttribute("to", 0))) }
+func computeCast(c *call) (*Tensor, error) {
+	return c.castInput(onnx.DataType(c.intAttribute("to", 0)))
+}
 
-func computeCastLike(c *call) (*Tensor, error) { return c.castTo(c.in[1].Type) }
+func computeCastLike(c *call) (*Tensor, error) { return c.castInput(c.in[1].Type) }
 
-// castTo returns the first input converted to the type to. Float16 and bfloat16 results are
-// rounded. Float32 results are rounded only if the input is float64, because all other values are
-// kept in float64.
-func (c *call) castTo(to onnx.DataType) (*Tensor, error) {
+// castInput returns the first input converted to type to. Results of type float16 and bfloat16 are
+// rounded. Results of type float32 are rounded only if the input is float64, because all other
+// values are kept in float64.
+func (c *call) castInput(to onnx.DataType) (*Tensor, error) {
 	if to.Width() == 0 {
 		return nil, c.newUnsupportedError("cast to " + to.String())
 	}
@@ -409,18 +411,18 @@ func computeThresholdedRelu(c *call) (*Tensor, error) {
 func computeHardSigmoid(c *call) (*Tensor, error) {
 	alpha, beta := c.floatAttribute("alpha", 0.2), c.floatAttribute("beta", 0.5)
 	if float32(alpha) == 1./6 && beta == 0.5 {
-		return c.in[0].mapElements(c.elementaryFunction("HardSigmoid")), nil
+		return c.in[0].mapElements(c.findElementaryFunction("HardSigmoid")), nil
 	}
 	return c.in[0].mapElements(func(x float64) float64 { return min(max(alpha*x+beta, 0), 1) }), nil
 }
 
 func computeHardSwish(c *call) (*Tensor, error) {
-	gate := c.elementaryFunction("HardSigmoid")
+	gate := c.findElementaryFunction("HardSigmoid")
 	return c.in[0].mapElements(func(x float64) float64 { return x * gate(x) }), nil
 }
 
 func computeMish(c *call) (*Tensor, error) {
-	softplus, tanh := c.elementaryFunction("Softplus"), c.elementaryFunction("Tanh")
+	softplus, tanh := c.findElementaryFunction("Softplus"), c.findElementaryFunction("Tanh")
 	return c.in[0].mapElements(func(x float64) float64 { return x * tanh(softplus(x)) }), nil
 }
 
@@ -447,7 +449,7 @@ func computeShrink(c *call) (*Tensor, error) {
 func computeGelu(c *call) (*Tensor, error) {
 	switch form := c.textAttribute("approximate", "none"); form {
 	case "none":
-		return c.in[0].mapElements(c.elementaryFunction("Gelu")), nil
+		return c.in[0].mapElements(c.findElementaryFunction("Gelu")), nil
 	case "tanh":
 		return c.in[0].mapElements(c.newFastGeluFunction()), nil
 	default:
@@ -462,8 +464,8 @@ func computeSwish(c *call) (*Tensor, error) {
 // computeSwishWithAlpha returns the tensor of x*sigmoid(alpha*x) for each element x.
 func (r *interpreter) computeSwishWithAlpha(x *Tensor, alpha float64) *Tensor {
 	if alpha == 1 {
-		return x.mapElements(r.elementaryFunction("SiLU"))
+		return x.mapElements(r.findElementaryFunction("SiLU"))
 	}
-	sigmoid := r.elementaryFunction("Sigmoid")
+	sigmoid := r.findElementaryFunction("Sigmoid")
 	return x.mapElements(func(x float64) float64 { return x * sigmoid(alpha*x) })
 }

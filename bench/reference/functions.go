@@ -17,10 +17,9 @@ var functions = map[string]func(float64) float64{
 	"HardSigmoid": func(x float64) float64 { return min(max(x/6+0.5, 0), 1) }, // with alpha 1/6
 }
 
-// elementaryFunction returns the elementary function with the given name, such as "Exp". The
-// function returns the value of Options.Function if that is set and defined at the argument, and
-// the exact value otherwise.
-func (r *interpreter) elementaryFunction(name string) func(float64) float64 {
+// findElementaryFunction returns the elementary function with the given name, such as "Exp". It
+// uses Options.Function where that is set and defined, and the exact function elsewhere.
+func (r *interpreter) findElementaryFunction(name string) func(float64) float64 {
 	exact := functions[name]
 	if r.Function == nil {
 		return exact
@@ -57,7 +56,7 @@ func (r *interpreter) newFastGeluFunction() func(float64) float64 {
 	if r.Function == nil {
 		return tanhGelu
 	}
-	return r.elementaryFunction("Gelu")
+	return r.findElementaryFunction("Gelu")
 }
 
 // newExpm1Function returns a function that computes exp(x) - 1. If Options.Function is set, the
@@ -66,7 +65,7 @@ func (r *interpreter) newExpm1Function() func(float64) float64 {
 	if r.Function == nil {
 		return math.Expm1
 	}
-	exp := r.elementaryFunction("Exp")
+	exp := r.findElementaryFunction("Exp")
 	return func(x float64) float64 { return exp(x) - 1 }
 }
 
@@ -76,6 +75,6 @@ func (r *interpreter) newDivideFunction() func(a, b float64) float64 {
 	if r.Function == nil {
 		return func(a, b float64) float64 { return a / b }
 	}
-	reciprocal := r.elementaryFunction("Reciprocal")
+	reciprocal := r.findElementaryFunction("Reciprocal")
 	return func(a, b float64) float64 { return a * reciprocal(b) }
 }

@@ -9,8 +9,8 @@ import (
 
 // generatorOperators has the operators that create tensors from shapes and attributes.
 var generatorOperators = map[string]operator{
-	"Constant": {0, withOneResult(computeConstant)}, "ConstantOfShape": {1, withOneResult(computeConstantOfShape)},
-	"Range": {3, withOneResult(computeRange)}, "EyeLike": {1, withOneResult(computeEyeLike)},
+	"Constant": {0, wrapSingleResult(computeConstant)}, "ConstantOfShape": {1, wrapSingleResult(computeConstantOfShape)},
+	"Range": {3, wrapSingleResult(computeRange)}, "EyeLike": {1, wrapSingleResult(computeEyeLike)},
 }
 
 func computeConstant(c *call) (*Tensor, error) {
@@ -50,7 +50,7 @@ func computeConstantOfShape(c *call) (*Tensor, error) {
 			return nil, fmt.Errorf("value has shape %v; want one element", value.Dims)
 		}
 	}
-	out, err := newTensor(value.Type, c.in[0].ints()...)
+	out, err := newTensor(value.Type, c.in[0].toInts()...)
 	if err != nil {
 		return nil, err
 	}

@@ -10,16 +10,16 @@ import (
 
 // indexOperators has the operators whose inputs or results are indices.
 var indexOperators = map[string]operator{
-	"Gather": {2, withOneResult(computeGather)}, "GatherElements": {2, withOneResult(computeGatherElements)}, "GatherND": {2, withOneResult(computeGatherND)},
-	"ScatterElements": {3, withOneResult(computeScatterElements)}, "Scatter": {3, withOneResult(computeScatterElements)}, "ScatterND": {3, withOneResult(computeScatterND)},
-	"OneHot": {3, withOneResult(computeOneHot)}, "TopK": {1, computeTopK}, "NonZero": {1, withOneResult(computeNonZero)}, "Compress": {2, withOneResult(computeCompress)},
-	"Unique": {1, computeUnique}, "NonMaxSuppression": {2, withOneResult(computeNonMaxSuppression)},
+	"Gather": {2, wrapSingleResult(computeGather)}, "GatherElements": {2, wrapSingleResult(computeGatherElements)}, "GatherND": {2, wrapSingleResult(computeGatherND)},
+	"ScatterElements": {3, wrapSingleResult(computeScatterElements)}, "Scatter": {3, wrapSingleResult(computeScatterElements)}, "ScatterND": {3, wrapSingleResult(computeScatterND)},
+	"OneHot": {3, wrapSingleResult(computeOneHot)}, "TopK": {1, computeTopK}, "NonZero": {1, wrapSingleResult(computeNonZero)}, "Compress": {2, wrapSingleResult(computeCompress)},
+	"Unique": {1, computeUnique}, "NonMaxSuppression": {2, wrapSingleResult(computeNonMaxSuppression)},
 }
 
 // resolveIndices returns the values of a tensor of indices into an axis of n elements. It counts
 // negative indices from the end, and returns an error if an index is out of range.
 func resolveIndices(indices *Tensor, n int) ([]int, error) {
-	list := indices.ints()
+	list := indices.toInts()
 	for i, k := range list {
 		var err error
 		if list[i], err = resolveIndex(k, n); err != nil {
@@ -57,9 +57,9 @@ func computeGather(c *call) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	inner := numElements(x.Dims[axis+1:])
+	inner := countValidElements(x.Dims[axis+1:])
 	to := out.Data
-	for before := range numElements(x.Dims[:axis]) {
+	for before := range countValidElements(x.Dims[:axis]) {
 		for _, k := range list {
 			copy(to[:inner], x.Data[(before*x.Dims[axis]+k)*inner:])
 			to = to[inner:]
@@ -68,9 +68,9 @@ func computeGather(c *call) (*Tensor, error) {
 	return out, nil
 }
 
-// readOffsets returns the offsets of the elements of the first input that the second input selects
-// along the attribute axis; see elementOffsets.
-func (c *call) readOffsets() ([]int, error) {
+// readElementOffsets returns the offsets of the elements of the first input that the second input
+// selects along the attribute axis. See elementOffsets.
+func (c *call) readElementOffsets() ([]int, error) {
 	axis, err := resolveAxis(c.intAttribute("axis", 0), len(c.in[0].Dims))
 	if err != nil {
 		return nil, err
@@ -78,9 +78,9 @@ func (c *call) readOffsets() ([]int, error) {
 	return elementOffsets(c.in[0], c.in[1], axis)
 }
 
-// elementOffsets returns, for each element of indices, the offset in x of the element that it
-// selects: the one at the same position except along axis, where the element of indices gives the
-// position. Both tensors must have the same rank.
+// elementOffsets returns the offset in x of the element that each element of indices selects. The
+// selected element has the same position, except that its position along axis is the value in
+// indices. Both tensors must have the same rank.
 func elementOffsets(x, indices *Tensor, axis int) ([]int, error) {
 	if len(indices.Dims) != len(x.Dims) {
 		return nil, fmt.Errorf("indices have shape %v and data %v; want equal ranks", indices.Dims, x.Dims)
@@ -94,7 +94,7 @@ func elementOffsets(x, indices *Tensor, axis int) ([]int, error) {
 	if err != nil {
 		return nil, err
 	}
-	steps, index := strides(x.Dims), make([]int, len(x.Dims))
+	steps, index := rowMajorStrides(x.Dims), make([]int, len(x.Dims))
 	for i, k := range list {
 		list[i] = k * steps[axis]
 		for a, at := range index {
@@ -109,7 +109,7 @@ func elementOffsets(x, indices *Tensor, axis int) ([]int, error) {
 
 func computeGatherElements(c *call) (*Tensor, error) {
 	x, indices := c.in[0], c.in[1]
-	list, err := c.readOffsets()
+	list, err := c.readElementOffsets()
 	if err != nil {
 		return nil, err
 	}
@@ -125,21 +125,21 @@ func computeGatherElements(c *call) (*Tensor, error) {
 
 func computeScatterElements(c *call) (*Tensor, error) {
 	x, indices, updates := c.in[0], c.in[1], c.in[2]
-	list, err := c.readOffsets()
+	list, err := c.readElementOffsets()
 	if err != nil {
 		return nil, err
 	}
 	if !slices.Equal(indices.Dims, updates.Dims) {
 		return nil, fmt.Errorf("indices have shape %v and updates %v; want equal shapes", indices.Dims, updates.Dims)
 	}
-	return scatter(x, list, updates.Data, 1, c.textAttribute("reduction", "none"))
+	return scatterUpdates(x, list, updates.Data, 1, c.textAttribute("reduction", "none"))
 }
 
-// scatter returns a copy of x with the updates combined into it. The updates are in runs of the
-// given length: run i changes the elements of x from offsets[i] on. The reduction is that of
-// ONNX's scatter operators: "none" and "" replace elements of x; "add", "mul", "max" and "min"
-// combine them with the updates.
-func scatter(x *Tensor, offsets []int, updates []float64, length int, reduction string) (*Tensor, error) {
+// scatterUpdates returns a copy of x into which the updates are combined. The updates consist of
+// runs of the given length; run i applies to the elements of x from offsets[i] on. The reduction is
+// that of ONNX's scatter operators: "none" and "" replace elements of x; "add", "mul", "max" and
+// "min" combine them with the updates.
+func scatterUpdates(x *Tensor, offsets []int, updates []float64, length int, reduction string) (*Tensor, error) {
 	var f func(old, update float64) float64
 	switch reduction {
 	case "none", "":
@@ -164,8 +164,8 @@ func scatter(x *Tensor, offsets []int, updates []float64, length int, reduction 
 	return out, nil
 }
 
-// sliceOffsets returns the offset in x of each slice that indices selects, and the length of a
-// slice in elements. Each row along the last axis of indices is an index into x. The first batch
+// sliceOffsets returns the offset in x of each slice that indices selects, and the number of
+// elements in a slice. Each row along the last axis of indices is an index into x. The first batch
 // axes of x and indices correspond to each other.
 func sliceOffsets(x, indices *Tensor, batch int) (list []int, length int, err error) {
 	rank := len(indices.Dims)
@@ -173,12 +173,12 @@ func sliceOffsets(x, indices *Tensor, batch int) (list []int, length int, err er
 		return nil, 0, fmt.Errorf("indices shape %v is incompatible with data shape %v for %d batch axes", indices.Dims, x.Dims, batch)
 	}
 	n := indices.Dims[rank-1]
-	steps := strides(x.Dims)
-	tuples := numElements(indices.Dims[:rank-1])
-	batches := numElements(x.Dims[:batch])
-	all := indices.ints()
+	steps := rowMajorStrides(x.Dims)
+	tuples := countValidElements(indices.Dims[:rank-1])
+	batches := countValidElements(x.Dims[:batch])
+	all := indices.toInts()
 	for i := range tuples {
-		at := i / (tuples / batches) * numElements(x.Dims[batch:])
+		at := i / (tuples / batches) * countValidElements(x.Dims[batch:])
 		for k, v := range all[i*n : (i+1)*n] {
 			if v, err = resolveIndex(v, x.Dims[batch+k]); err != nil {
 				return nil, 0, err
@@ -187,7 +187,7 @@ func sliceOffsets(x, indices *Tensor, batch int) (list []int, length int, err er
 		}
 		list = append(list, at)
 	}
-	return list, numElements(x.Dims[batch+n:]), nil
+	return list, countValidElements(x.Dims[batch+n:]), nil
 }
 
 func computeGatherND(c *call) (*Tensor, error) {
@@ -216,7 +216,7 @@ func computeScatterND(c *call) (*Tensor, error) {
 	if len(updates.Data) != len(list)*length {
 		return nil, fmt.Errorf("updates have shape %v; want %d elements for each of %d index tuples", updates.Dims, length, len(list))
 	}
-	return scatter(x, list, updates.Data, length, c.textAttribute("reduction", "none"))
+	return scatterUpdates(x, list, updates.Data, length, c.textAttribute("reduction", "none"))
 }
 
 // computeOneHot computes OneHot: it adds an axis to the indices. Along that axis, the element at
@@ -229,7 +229,7 @@ func computeOneHot(c *call) (*Tensor, error) {
 	if len(values.Data) != 2 {
 		return nil, fmt.Errorf("values have shape %v; want two elements", values.Dims)
 	}
-	depth := c.in[1].ints()[0]
+	depth := c.in[1].toInts()[0]
 	axis, err := resolveAxis(c.intAttribute("axis", -1), len(indices.Dims)+1)
 	if err != nil {
 		return nil, err
@@ -238,8 +238,8 @@ func computeOneHot(c *call) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	inner := numElements(indices.Dims[axis:])
-	list := indices.ints()
+	inner := countValidElements(indices.Dims[axis:])
+	list := indices.toInts()
 	for i := range out.Data {
 		hot := list[i/inner/depth*inner+i%inner]
 		if hot < 0 {
@@ -257,7 +257,7 @@ func computeOneHot(c *call) (*Tensor, error) {
 // indices. Of equal elements, the one with the lower index comes first.
 func computeTopK(c *call) ([]*Tensor, error) {
 	x := c.in[0]
-	list, _ := c.intsFromInput(1, "k")
+	list, _ := c.intsFromInputOrAttribute(1, "k")
 	if a := c.attribute("k"); a != nil && len(list) == 0 {
 		list = []int{int(a.Int)}
 	}

@@ -134,7 +134,7 @@ func (r *interpreter) bindInputs(g *onnx.Graph, s *scope, inputs map[string]*Ten
 		if !matchesShape(t.Dims, v.Dims) {
 			return &InputError{v.Name, fmt.Sprintf("shape is %v; want %v", t.Dims, v.Dims)}
 		}
-		s.values[v.Name] = r.roundOrWrap("", t)
+		s.values[v.Name] = r.roundOrWrapElements("", t)
 	}
 	for name, t := range inputs {
 		if known[name] || t == nil {
@@ -149,7 +149,7 @@ func (r *interpreter) bindInputs(g *onnx.Graph, s *scope, inputs map[string]*Ten
 		if t.Type == 0 {
 			t = t.withType(g.Constants[name].Type)
 		}
-		s.values[name] = r.roundOrWrap("", t)
+		s.values[name] = r.roundOrWrapElements("", t)
 	}
 	return nil
 }
@@ -184,19 +184,20 @@ type scope struct {
 
 func newScope(g *onnx.Graph, outer *scope) *scope {
 	s := &scope{values: map[string]*Tensor{}, constants: g.Constants, uses: map[string]int{}, fixed: map[string]bool{}, outer: outer}
-	countUses(g, s.uses)
+	countTensorReads(g, s.uses)
 	return s
 }
 
-// countUses adds to uses[name] how often the tensor name is read in g and in the graphs inside it.
-func countUses(g *onnx.Graph, uses map[string]int) {
+// countTensorReads adds how often each tensor is read in g and in the graphs inside it to uses, a
+// map by the name of the tensor.
+func countTensorReads(g *onnx.Graph, uses map[string]int) {
 	for i := range g.Nodes {
 		for _, name := range g.Nodes[i].Inputs {
 			uses[name]++
 		}
 		for _, a := range g.Nodes[i].Attributes {
 			if a != nil && a.Graph != nil {
-				countUses(a.Graph, uses)
+				countTensorReads(a.Graph, uses)
 			}
 		}
 	}
@@ -217,7 +218,7 @@ func (r *interpreter) findTensor(s *scope, name string) (*Tensor, error) {
 			if err != nil {
 				return nil, err
 			}
-			t = r.roundOrWrap("", t)
+			t = r.roundOrWrapElements("", t)
 			s.values[name] = t
 			return t, nil
 		}
@@ -245,9 +246,9 @@ func convertConstant(c *onnx.Tensor) (*Tensor, error) {
 	return t, c.Each(func(i int, v float64) { t.Data[i] = v })
 }
 
-// release records that a node has read the named tensor. After the last read it removes the tensor
-// from s, so that its memory can be freed.
-func (s *scope) release(name string) {
+// releaseTensor records that a node has read the named tensor. After the last node that reads it,
+// releaseTensor removes the tensor from s to free its memory.
+func (s *scope) releaseTensor(name string) {
 	if s.uses[name]--; s.uses[name] <= 0 {
 		delete(s.values, name)
 	}
@@ -302,7 +303,7 @@ func (r *interpreter) runNode(n *onnx.Node, s *scope) error {
 		}
 	}
 	for i := range op.inputs {
-		if c.input(i) == nil {
+		if c.inputTensor(i) == nil {
 			return fmt.Errorf("missing input %d; want at least %d inputs", i, op.inputs)
 		}
 	}
@@ -322,7 +323,7 @@ func (r *interpreter) runNode(n *onnx.Node, s *scope) error {
 		if results[i] == nil {
 			return &UnsupportedError{Domain: n.Domain, Op: n.Op, Form: fmt.Sprintf("output %d", i)}
 		}
-		results[i] = r.roundOrWrap(n.Op, results[i])
+		results[i] = r.roundOrWrapElements(n.Op, results[i])
 		s.fixed[name] = n.Op == "Constant"
 		s.values[name] = results[i]
 	}
@@ -330,15 +331,15 @@ func (r *interpreter) runNode(n *onnx.Node, s *scope) error {
 		r.Observe(n, results)
 	}
 	for _, name := range n.Inputs {
-		s.release(name)
+		s.releaseTensor(name)
 	}
 	return nil
 }
 
-// roundOrWrap returns t with its elements as a node of operator op would store them: floats
-// rounded by Options.Round, and integers wrapped to the range of their type. It returns t itself
-// if no element changes, and never changes t.
-func (r *interpreter) roundOrWrap(op string, t *Tensor) *Tensor {
+// roundOrWrapElements returns t with its elements as a node of operator op would store them: floats
+// rounded by Options.Round, and integers wrapped to the range of their type. It returns t itself if
+// no element changes, and never changes t.
+func (r *interpreter) roundOrWrapElements(op string, t *Tensor) *Tensor {
 	if t.Type.IsFloat() && r.Round == nil {
 		return t
 	}

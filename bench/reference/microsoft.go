@@ -11,13 +11,13 @@ import (
 // contributedOperators has the operators of com.microsoft that are made of other operators, except
 // quantized ones and attention.
 var contributedOperators = map[string]operator{
-	"FusedMatMul": {2, withOneResult(computeFusedMatMul)}, "TransposeMatMul": {2, withOneResult(computeFusedMatMul)},
-	"FusedConv": {2, withOneResult(computeFusedConv)}, "FusedGemm": {2, withOneResult(computeFusedGemm)}, "MatMulNBits": {3, withOneResult(computeMatMulNBits)},
-	"BiasGelu": {2, withOneResult(newBiasedOperator(func(c *call) func(float64) float64 { return c.elementaryFunction("Gelu") }))}, "FastGelu": {1, withOneResult(newBiasedOperator((*call).newFastGeluFunction))}, "QuickGelu": {1, withOneResult(computeQuickGelu)},
-	"BiasAdd": {3, withOneResult(computeBiasAdd)}, "BiasSoftmax": {2, withOneResult(computeBiasSoftmax)},
+	"FusedMatMul": {2, wrapSingleResult(computeFusedMatMul)}, "TransposeMatMul": {2, wrapSingleResult(computeFusedMatMul)},
+	"FusedConv": {2, wrapSingleResult(computeFusedConv)}, "FusedGemm": {2, wrapSingleResult(computeFusedGemm)}, "MatMulNBits": {3, wrapSingleResult(computeMatMulNBits)},
+	"BiasGelu": {2, wrapSingleResult(newBiasedOperator(func(c *call) func(float64) float64 { return c.findElementaryFunction("Gelu") }))}, "FastGelu": {1, wrapSingleResult(newBiasedOperator((*call).newFastGeluFunction))}, "QuickGelu": {1, wrapSingleResult(computeQuickGelu)},
+	"BiasAdd": {3, wrapSingleResult(computeBiasAdd)}, "BiasSoftmax": {2, wrapSingleResult(computeBiasSoftmax)},
 	"SkipLayerNormalization": {3, computeSkipLayerNormalization}, "SkipSimplifiedLayerNormalization": {3, computeSkipSimplifiedLayerNormalization},
 	"SimplifiedLayerNormalization": {2, computeSimplifiedLayerNormalization},
-	"EmbedLayerNormalization":      {1, computeEmbedLayerNormalization}, "GroupNorm": {3, withOneResult(computeGroupNorm)},
+	"EmbedLayerNormalization":      {1, computeEmbedLayerNormalization}, "GroupNorm": {3, wrapSingleResult(computeGroupNorm)},
 }
 
 // computeFusedMatMul computes FusedMatMul: alpha*A*B. It transposes the matrices of A if transA is
@@ -35,7 +35,7 @@ func computeFusedMatMul(c *call) (*Tensor, error) {
 			}
 		}
 	}
-	y, err := c.multiply(in[0], in[1])
+	y, err := c.matMul(in[0], in[1])
 	if err != nil {
 		return nil, err
 	}
@@ -68,7 +68,7 @@ func (c *call) applyActivation(x *Tensor) (*Tensor, error) {
 // computeFusedConv computes FusedConv: activation(Conv(X, W, B) + Z).
 func computeFusedConv(c *call) (*Tensor, error) {
 	y, err := computeConv(c)
-	if z := c.input(3); err == nil && z != nil {
+	if z := c.inputTensor(3); err == nil && z != nil {
 		y, err = addTensors(y, z)
 	}
 	if err != nil {
@@ -90,8 +90,8 @@ func computeFusedGemm(c *call) (*Tensor, error) {
 // Each block has a scale and a zero point.
 func computeMatMulNBits(c *call) (*Tensor, error) {
 	k, n, bits, block := c.intAttribute("K", 0), c.intAttribute("N", 0), c.intAttribute("bits", 4), c.intAttribute("block_size", 32)
-	packed, scales, zeros := c.in[1], c.in[2], c.input(3)
-	if c.input(4) != nil || bits != 2 && bits != 4 && bits != 8 {
+	packed, scales, zeros := c.in[1], c.in[2], c.inputTensor(3)
+	if c.inputTensor(4) != nil || bits != 2 && bits != 4 && bits != 8 {
 		return nil, c.newUnsupportedError(fmt.Sprintf("weights of %d bits, or reordered groups", bits))
 	}
 	if k < 1 || n < 1 || block < 1 || max(k, n, block) > maxElements {
@@ -130,18 +130,18 @@ func computeMatMulNBits(c *call) (*Tensor, error) {
 		w.Data[i] = (unpack(packed.Data[(column*blocks+b)*bytes:], row%block) - zero) * scales.Data[column*blocks+b]
 	}
 	y, err := multiplyMatrices(c.in[0], w)
-	if bias := c.input(5); err == nil && bias != nil {
+	if bias := c.inputTensor(5); err == nil && bias != nil {
 		y, err = addTensors(y, bias)
 	}
 	return y, err
 }
 
-// newBiasedOperator returns an operator that adds its two inputs and applies the function returned
-// by function to each sum. If the second input is missing, the function applies to the first input.
+// newBiasedOperator returns an operator with two inputs, which computes f(a + b) for the function f
+// that function returns. If the second input is missing, it computes f(a).
 func newBiasedOperator(function func(*call) func(float64) float64) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
 		x := c.in[0]
-		if b := c.input(1); b != nil {
+		if b := c.inputTensor(1); b != nil {
 			var err error
 			if x, err = addTensors(x, b); err != nil {
 				return nil, err
@@ -177,29 +177,29 @@ func computeBiasSoftmax(c *call) (*Tensor, error) {
 	if x, err = addTensors(x, bias); err != nil {
 		return nil, err
 	}
-	return x.mapRuns(numElements(x.Dims[axis:]), c.softmax), nil
+	return x.mapRuns(countValidElements(x.Dims[axis:]), c.softmax), nil
 }
 
 // runLayerNormalization computes the operator LayerNormalization over the last axis of x. The bias
 // may be nil.
 func (c *call) runLayerNormalization(x, scale, bias *Tensor) ([]*Tensor, error) {
 	epsilon := &onnx.Attribute{Float: float32(c.floatAttribute("epsilon", 1e-12))}
-	return c.runOperatorForAll("LayerNormalization", map[string]*onnx.Attribute{"epsilon": epsilon}, x, scale, bias)
+	return c.runOperatorForAllResults("LayerNormalization", map[string]*onnx.Attribute{"epsilon": epsilon}, x, scale, bias)
 }
 
 // computeSkipLayerNormalization computes SkipLayerNormalization: it normalizes the sum of two
 // inputs and a bias. The sum is the last result.
 func computeSkipLayerNormalization(c *call) ([]*Tensor, error) {
-	x, err := addNonNil(c.in[0], c.in[1], c.input(4))
+	x, err := addNonNilTensors(c.in[0], c.in[1], c.inputTensor(4))
 	if err != nil {
 		return nil, err
 	}
-	results, err := c.runLayerNormalization(x, c.in[2], c.input(3))
+	results, err := c.runLayerNormalization(x, c.in[2], c.inputTensor(3))
 	return append(results, x), err
 }
 
-// addNonNil returns the sum of x and the tensors in rest that are not nil.
-func addNonNil(x *Tensor, rest ...*Tensor) (*Tensor, error) {
+// addNonNilTensors returns the sum of x and the tensors in rest that are not nil.
+func addNonNilTensors(x *Tensor, rest ...*Tensor) (*Tensor, error) {
 	for _, t := range rest {
 		if t == nil {
 			continue
@@ -213,7 +213,7 @@ func addNonNil(x *Tensor, rest ...*Tensor) (*Tensor, error) {
 }
 
 func computeSkipSimplifiedLayerNormalization(c *call) ([]*Tensor, error) {
-	x, err := addNonNil(c.in[0], c.in[1], c.input(3))
+	x, err := addNonNilTensors(c.in[0], c.in[1], c.inputTensor(3))
 	if err != nil {
 		return nil, err
 	}
@@ -230,22 +230,22 @@ func computeSimplifiedLayerNormalization(c *call) ([]*Tensor, error) {
 	if c.hasOutput(1) {
 		return nil, c.newUnsupportedError("output of inverse deviations")
 	}
-	return listResult(computeRMSNormalization(c))
+	return wrapInList(computeRMSNormalization(c))
 }
 
 // computeEmbedLayerNormalization computes EmbedLayerNormalization: it sums the rows of the word,
 // position and segment tables that the inputs select, and normalizes each sum.
 func computeEmbedLayerNormalization(c *call) ([]*Tensor, error) {
-	ids, segments, mask := c.in[0], c.input(1), c.input(7)
+	ids, segments, mask := c.in[0], c.inputTensor(1), c.inputTensor(7)
 	for _, i := range [...]int{2, 3, 5, 6} {
-		if c.input(i) == nil {
+		if c.inputTensor(i) == nil {
 			return nil, fmt.Errorf("missing input %d", i)
 		}
 	}
 	if len(ids.Dims) != 2 {
 		return nil, fmt.Errorf("input_ids have shape %v; want rank 2", ids.Dims)
 	}
-	positions := c.input(8)
+	positions := c.inputTensor(8)
 	if positions == nil {
 		positions = newVector(make([]int, ids.Dims[1])...)
 		for i := range positions.Data {
@@ -256,7 +256,7 @@ func computeEmbedLayerNormalization(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	for _, rows := range [][2]*Tensor{{c.in[3], positions}, {c.input(4), segments}} {
+	for _, rows := range [][2]*Tensor{{c.in[3], positions}, {c.inputTensor(4), segments}} {
 		if rows[0] == nil || rows[1] == nil {
 			continue
 		}

@@ -9,13 +9,13 @@ import (
 // normalizationOperators has the operators that divide by a deviation, a root mean square or a
 // power of a sum of squares.
 var normalizationOperators = map[string]operator{
-	"BatchNormalization":        {5, withOneResult(computeBatchNormalization)},
-	"InstanceNormalization":     {3, withOneResult(computeInstanceNormalization)},
+	"BatchNormalization":        {5, wrapSingleResult(computeBatchNormalization)},
+	"InstanceNormalization":     {3, wrapSingleResult(computeInstanceNormalization)},
 	"LayerNormalization":        {2, computeLayerNormalization},
-	"RMSNormalization":          {2, withOneResult(computeRMSNormalization)},
-	"GroupNormalization":        {3, withOneResult(computeGroupNormalization)},
-	"MeanVarianceNormalization": {1, withOneResult(computeMeanVarianceNormalization)},
-	"LRN":                       {1, withOneResult(computeLRN)},
+	"RMSNormalization":          {2, wrapSingleResult(computeRMSNormalization)},
+	"GroupNormalization":        {3, wrapSingleResult(computeGroupNormalization)},
+	"MeanVarianceNormalization": {1, wrapSingleResult(computeMeanVarianceNormalization)},
+	"LRN":                       {1, wrapSingleResult(computeLRN)},
 }
 
 // computeBatchNormalization computes the operator BatchNormalization for inference: it normalizes
@@ -34,8 +34,8 @@ func computeBatchNormalization(c *call) (*Tensor, error) {
 	}, c.in[1:5]...)
 }
 
-// meanAndVariance returns the mean and the population variance of a line.
-func meanAndVariance(line []float64) (mean, variance float64) {
+// computeMeanAndVariance returns the mean and the population variance of a line.
+func computeMeanAndVariance(line []float64) (mean, variance float64) {
 	mean = sumAll(line) / float64(len(line))
 	for _, v := range line {
 		variance += (v - mean) * (v - mean)
@@ -43,18 +43,18 @@ func meanAndVariance(line []float64) (mean, variance float64) {
 	return mean, variance / float64(len(line))
 }
 
-// normalize changes line in place: it subtracts the mean of the line from each element and divides
-// the difference by sqrt(variance + epsilon).
-func (r *interpreter) normalize(line []float64, epsilon float64) {
-	mean, variance := meanAndVariance(line)
-	inverse := r.elementaryFunction("Rsqrt")(variance + epsilon)
+// normalizeLine changes line in place: it subtracts the mean of the line from each element and
+// divides the difference by sqrt(variance + epsilon).
+func (r *interpreter) normalizeLine(line []float64, epsilon float64) {
+	mean, variance := computeMeanAndVariance(line)
+	inverse := r.findElementaryFunction("Rsqrt")(variance + epsilon)
 	for i, v := range line {
 		line[i] = (v - mean) * inverse
 	}
 }
 
-// mapRuns returns a copy of t in which f has changed, in place, each run of length consecutive
-// elements. The length must divide the number of elements. If it is 0, f is not called.
+// mapRuns returns a copy of t in which f has changed each run of length consecutive elements in
+// place. The number of elements must be a multiple of length. If length is 0, f is not called.
 func (t *Tensor) mapRuns(length int, f func(line []float64)) *Tensor {
 	out := t.mapElements(func(v float64) float64 { return v })
 	if length > 0 {
@@ -71,7 +71,7 @@ func computeInstanceNormalization(c *call) (*Tensor, error) {
 		return nil, fmt.Errorf("input has shape %v; want at least one spatial axis after batch and channels", x.Dims)
 	}
 	epsilon := c.floatAttribute("epsilon", float64(float32(1e-5)))
-	y := x.mapRuns(numElements(x.Dims[2:]), func(line []float64) { c.normalize(line, epsilon) })
+	y := x.mapRuns(countValidElements(x.Dims[2:]), func(line []float64) { c.normalizeLine(line, epsilon) })
 	return y.mapChannels(applyScaleAndBias, c.in[1], c.in[2])
 }
 
@@ -86,16 +86,16 @@ func computeGroupNormalization(c *call) (*Tensor, error) {
 	}
 	epsilon := c.floatAttribute("epsilon", float64(float32(1e-5)))
 	channelsPerGroup := x.Dims[1] / groups
-	y := x.mapRuns(channelsPerGroup*numElements(x.Dims[2:]), func(line []float64) { c.normalize(line, epsilon) })
+	y := x.mapRuns(channelsPerGroup*countValidElements(x.Dims[2:]), func(line []float64) { c.normalizeLine(line, epsilon) })
 	scale, bias := c.in[1], c.in[2]
 	if c.opset < 21 && len(scale.Data) == groups && len(bias.Data) == groups && channelsPerGroup > 1 {
-		scale, bias = scale.repeatEach(channelsPerGroup), bias.repeatEach(channelsPerGroup)
+		scale, bias = scale.repeatEachElement(channelsPerGroup), bias.repeatEachElement(channelsPerGroup)
 	}
 	return y.mapChannels(applyScaleAndBias, scale, bias)
 }
 
-// repeatEach returns a vector in which each element of t is repeated n times in a row.
-func (t *Tensor) repeatEach(n int) *Tensor {
+// repeatEachElement returns a vector in which each element of t is repeated n times in a row.
+func (t *Tensor) repeatEachElement(n int) *Tensor {
 	out := &Tensor{Type: t.Type, Dims: []int{len(t.Data) * n}}
 	for _, v := range t.Data {
 		out.Data = append(out.Data, slices.Repeat([]float64{v}, n)...)
@@ -121,27 +121,27 @@ func computeLayerNormalization(c *call) ([]*Tensor, error) {
 		return nil, err
 	}
 	inverses, row := means.zerosLike(), 0
-	y := x.mapRuns(numElements(x.Dims[axis:]), func(line []float64) {
-		mean, variance := meanAndVariance(line)
-		means.Data[row], inverses.Data[row] = mean, c.elementaryFunction("Rsqrt")(variance+epsilon)
-		c.normalize(line, epsilon)
+	y := x.mapRuns(countValidElements(x.Dims[axis:]), func(line []float64) {
+		mean, variance := computeMeanAndVariance(line)
+		means.Data[row], inverses.Data[row] = mean, c.findElementaryFunction("Rsqrt")(variance+epsilon)
+		c.normalizeLine(line, epsilon)
 		row++
 	})
-	y, err = y.scaleAndAddBias(c.in[1], c.input(2))
+	y, err = y.scaleAndAddBias(c.in[1], c.inputTensor(2))
 	return []*Tensor{y, means, inverses}, err
 }
 
 // scaleAndAddBias returns t*scale + bias, with both broadcast to the shape of t. A nil bias adds
 // nothing.
 func (t *Tensor) scaleAndAddBias(scale, bias *Tensor) (*Tensor, error) {
-	scale, err := scale.broadcast(t.Dims)
+	scale, err := scale.broadcastTo(t.Dims)
 	if err != nil {
 		return nil, err
 	}
 	if t, err = combineTensors(t.Type, t, scale, func(v, s float64) float64 { return v * s }); err != nil || bias == nil {
 		return t, err
 	}
-	if bias, err = bias.broadcast(t.Dims); err != nil {
+	if bias, err = bias.broadcastTo(t.Dims); err != nil {
 		return nil, err
 	}
 	return addTensors(t, bias)
@@ -155,14 +155,14 @@ func computeRMSNormalization(c *call) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.divideByRMS(x, numElements(x.Dims[axis:]), c.floatAttribute("epsilon", float64(float32(1e-5)))).scaleAndAddBias(c.in[1], nil)
+	return c.divideByRMS(x, countValidElements(x.Dims[axis:]), c.floatAttribute("epsilon", float64(float32(1e-5)))).scaleAndAddBias(c.in[1], nil)
 }
 
 // divideByRMS returns t with each run of length elements divided by sqrt(m + epsilon), where m is
 // the mean of their squares.
 func (r *interpreter) divideByRMS(t *Tensor, length int, epsilon float64) *Tensor {
 	return t.mapRuns(length, func(line []float64) {
-		inverse := r.elementaryFunction("Rsqrt")(sumSquares(line)/float64(len(line)) + epsilon)
+		inverse := r.findElementaryFunction("Rsqrt")(sumSquares(line)/float64(len(line)) + epsilon)
 		for i := range line {
 			line[i] *= inverse
 		}
@@ -184,7 +184,7 @@ func computeMeanVarianceNormalization(c *call) (*Tensor, error) {
 	}
 	const epsilon = 1e-9 // added to the deviation, as in the function that defines the operator
 	y := moved.mapRuns(length, func(line []float64) {
-		mean, variance := meanAndVariance(line)
+		mean, variance := computeMeanAndVariance(line)
 		for i, v := range line {
 			line[i] = (v - mean) / (math.Sqrt(variance) + epsilon)
 		}

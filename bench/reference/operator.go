@@ -32,13 +32,13 @@ func init() {
 // distinguish the domains ai.onnx and com.microsoft.
 func Operators() []string { return slices.Sorted(maps.Keys(operators)) }
 
-// withOneResult returns a function that calls f and returns its tensor as the only element of a
-// list.
-func withOneResult(f func(*call) (*Tensor, error)) func(*call) ([]*Tensor, error) {
-	return func(c *call) ([]*Tensor, error) { return listResult(f(c)) }
+// wrapSingleResult returns a function that calls f and puts the resulting tensor into a list of one
+// element.
+func wrapSingleResult(f func(*call) (*Tensor, error)) func(*call) ([]*Tensor, error) {
+	return func(c *call) ([]*Tensor, error) { return wrapInList(f(c)) }
 }
 
-func listResult(t *Tensor, err error) ([]*Tensor, error) { return []*Tensor{t}, err }
+func wrapInList(t *Tensor, err error) ([]*Tensor, error) { return []*Tensor{t}, err }
 
 // A call is one node that is being computed: its inputs and attributes, and the scope in which
 // graphs inside the node find other tensors. Its methods read them.
@@ -49,8 +49,8 @@ type call struct {
 	scope *scope
 }
 
-// input returns the i-th input of the node, or nil if the node leaves it out.
-func (c *call) input(i int) *Tensor {
+// inputTensor returns the i-th input of the node, or nil if the node leaves it out.
+func (c *call) inputTensor(i int) *Tensor {
 	if i < len(c.in) {
 		return c.in[i]
 	}
@@ -125,11 +125,11 @@ func (c *call) intsAttribute(name string) []int {
 	return list
 }
 
-// intsFromInput returns a list of integers that is an input in newer operator sets and an attribute
-// in older ones. It prefers the input. It returns given = false if both are missing.
-func (c *call) intsFromInput(input int, attribute string) (list []int, given bool) {
-	if t := c.input(input); t != nil {
-		return t.ints(), true
+// intsFromInputOrAttribute returns a list of integers that newer operator sets have as an input and
+// older ones as an attribute. It prefers the input. The result given is false if both are missing.
+func (c *call) intsFromInputOrAttribute(input int, attribute string) (list []int, given bool) {
+	if t := c.inputTensor(input); t != nil {
+		return t.toInts(), true
 	}
 	return c.intsAttribute(attribute), c.attribute(attribute) != nil
 }

@@ -93,7 +93,7 @@ func randomNode(r *rand.Rand, op string) (*onnx.Model, map[string]*Tensor) {
 			dims = []int{r.IntN(5)}
 		}
 		x := &Tensor{Type: []onnx.DataType{onnx.Float, onnx.Int64, onnx.Uint8, onnx.Bool}[r.IntN(4)], Dims: dims}
-		for range numElements(dims) {
+		for range countValidElements(dims) {
 			x.Data = append(x.Data, float64(r.IntN(8)-2))
 		}
 		if len(x.Data) > 0 && r.IntN(10) == 0 {

@@ -10,11 +10,11 @@ import (
 
 // poolingOperators has the operators that reduce windows of each channel, and MaxUnpool.
 var poolingOperators = map[string]operator{
-	"MaxPool": {1, computeMaxPool}, "AveragePool": {1, withOneResult(computeAveragePool)}, "LpPool": {1, withOneResult(computeLpPool)},
-	"GlobalMaxPool":     {1, withOneResult(newGlobalPoolOperator(maximum))},
-	"GlobalAveragePool": {1, withOneResult(newGlobalPoolOperator(func(x []float64) float64 { return sumAll(x) / float64(len(x)) }))},
-	"GlobalLpPool":      {1, withOneResult(computeGlobalLpPool)},
-	"MaxUnpool":         {2, withOneResult(computeMaxUnpool)}, "RoiAlign": {3, withOneResult(computeRoiAlign)}, "MaxRoiPool": {2, withOneResult(computeMaxRoiPool)},
+	"MaxPool": {1, computeMaxPool}, "AveragePool": {1, wrapSingleResult(computeAveragePool)}, "LpPool": {1, wrapSingleResult(computeLpPool)},
+	"GlobalMaxPool":     {1, wrapSingleResult(newGlobalPoolOperator(maxOfElements))},
+	"GlobalAveragePool": {1, wrapSingleResult(newGlobalPoolOperator(func(x []float64) float64 { return sumAll(x) / float64(len(x)) }))},
+	"GlobalLpPool":      {1, wrapSingleResult(computeGlobalLpPool)},
+	"MaxUnpool":         {2, wrapSingleResult(computeMaxUnpool)}, "RoiAlign": {3, wrapSingleResult(computeRoiAlign)}, "MaxRoiPool": {2, wrapSingleResult(computeMaxRoiPool)},
 }
 
 // newPoolWindow returns the window with which a pooling operator reads x, and a tensor of zeros
@@ -34,10 +34,10 @@ func (c *call) newPoolWindow(x *Tensor) (*window, *Tensor, error) {
 // forEachTap calls f for each plane of x and each tap (position in the kernel). The arguments of f
 // are the number of the plane, the planes of x and y with that number, and the tap.
 func (w *window) forEachTap(x, y *Tensor, f func(first int, in, out []float64, tap []int)) {
-	plane, area := numElements(w.in), numElements(w.out)
-	for p := range numElements(x.Dims[:2]) {
+	plane, area := countValidElements(w.in), countValidElements(w.out)
+	for p := range countValidElements(x.Dims[:2]) {
 		tap := make([]int, len(w.kernel))
-		for range numElements(w.kernel) {
+		for range countValidElements(w.kernel) {
 			f(p, x.Data[p*plane:(p+1)*plane], y.Data[p*area:(p+1)*area], tap)
 			advanceIndex(tap, w.kernel)
 		}
@@ -56,9 +56,9 @@ func computeMaxPool(c *call) ([]*Tensor, error) {
 		y.Data[i] = math.Inf(-1)
 	}
 	indices := y.zerosLike().withType(onnx.Int64)
-	plane, area := numElements(w.in), numElements(w.out)
+	plane, area := countValidElements(w.in), countValidElements(w.out)
 	w.forEachTap(x, y, func(p int, in, out []float64, tap []int) {
-		w.forEachPair(tap, func(o, i int) {
+		w.forEachTapPair(tap, func(o, i int) {
 			if in[i] > out[o] || in[i] != in[i] {
 				out[o] = in[i]
 				indices.Data[p*area+o] = float64(p*plane + i)
@@ -85,18 +85,18 @@ func computeAveragePool(c *call) (*Tensor, error) {
 		return nil, err
 	}
 	w.forEachTap(x, y, func(_ int, in, out []float64, tap []int) {
-		w.forEachPair(tap, func(o, i int) { out[o] += in[i] })
+		w.forEachTapPair(tap, func(o, i int) { out[o] += in[i] })
 	})
-	counts := w.countElements(c.flagAttribute("count_include_pad"))
+	counts := w.countInputElements(c.flagAttribute("count_include_pad"))
 	for i := range y.Data {
 		y.Data[i] /= counts[i%len(counts)]
 	}
 	return y, nil
 }
 
-// countElements returns the number of input elements in each window. If padding is true, it
-// includes elements of the padding, but not those that only ceil_mode adds beyond it.
-func (w *window) countElements(padding bool) []float64 {
+// countInputElements returns the number of input elements in each window. If padding is true,
+// elements of the padding count too, except for those that ceil_mode adds beyond the padding.
+func (w *window) countInputElements(padding bool) []float64 {
 	padded := *w
 	if padding {
 		padded.in, padded.begin = make([]int, len(w.in)), make([]int, len(w.in))
@@ -104,10 +104,10 @@ func (w *window) countElements(padding bool) []float64 {
 			padded.in[i] = w.begin[i] + n + w.end[i]
 		}
 	}
-	counts := make([]float64, numElements(w.out))
+	counts := make([]float64, countValidElements(w.out))
 	tap := make([]int, len(w.kernel))
-	for range numElements(w.kernel) {
-		padded.forEachPair(tap, func(o, _ int) { counts[o]++ })
+	for range countValidElements(w.kernel) {
+		padded.forEachTapPair(tap, func(o, _ int) { counts[o]++ })
 		advanceIndex(tap, w.kernel)
 	}
 	return counts
@@ -120,7 +120,7 @@ func computeLpPool(c *call) (*Tensor, error) {
 		return nil, err
 	}
 	w.forEachTap(x, y, func(_ int, in, out []float64, tap []int) {
-		w.forEachPair(tap, func(o, i int) { out[o] += math.Pow(math.Abs(in[i]), p) })
+		w.forEachTapPair(tap, func(o, i int) { out[o] += math.Pow(math.Abs(in[i]), p) })
 	})
 	return y.mapElements(func(v float64) float64 { return math.Pow(v, 1/p) }), nil
 }
@@ -153,7 +153,7 @@ func computeGlobalLpPool(c *call) (*Tensor, error) {
 // computeMaxUnpool computes MaxUnpool, which undoes MaxPool: it writes each value to the index at
 // which MaxPool found it. All other elements are 0.
 func computeMaxUnpool(c *call) (*Tensor, error) {
-	x, indices := c.in[0], c.in[1].ints()
+	x, indices := c.in[0], c.in[1].toInts()
 	if len(x.Dims) < 3 {
 		return nil, fmt.Errorf("input has shape %v; want at least one spatial axis after batch and channels", x.Dims)
 	}
@@ -169,8 +169,8 @@ func computeMaxUnpool(c *call) (*Tensor, error) {
 		small[2+i] = (n-1)*w.strides[i] + w.kernel[i] - w.begin[i] - w.end[i]
 	}
 	dims := small
-	if t := c.input(2); t != nil {
-		dims = t.ints()
+	if t := c.inputTensor(2); t != nil {
+		dims = t.toInts()
 	}
 	y, err := newTensor(x.Type, dims...)
 	if err != nil {

@@ -8,14 +8,14 @@ import (
 
 // productOperators has the operators that sum products of elements of several tensors, and Det.
 var productOperators = map[string]operator{
-	"MatMul": {2, withOneResult(computeMatMul)}, "Gemm": {2, withOneResult(computeGemm)}, "Einsum": {1, withOneResult(computeEinsum)}, "Det": {1, withOneResult(computeDet)},
+	"MatMul": {2, wrapSingleResult(computeMatMul)}, "Gemm": {2, wrapSingleResult(computeGemm)}, "Einsum": {1, wrapSingleResult(computeEinsum)}, "Det": {1, wrapSingleResult(computeDet)},
 }
 
-func computeMatMul(c *call) (*Tensor, error) { return c.multiply(c.in[0], c.in[1]) }
+func computeMatMul(c *call) (*Tensor, error) { return c.matMul(c.in[0], c.in[1]) }
 
-// multiply returns the matrix products of a and b, like multiplyMatrices. It computes the sums with
-// Options.Reduce if that is set.
-func (r *interpreter) multiply(a, b *Tensor) (*Tensor, error) {
+// matMul returns the matrix products of a and b, as multiplyMatrices does. It uses Options.Reduce
+// for the sums if that is set.
+func (r *interpreter) matMul(a, b *Tensor) (*Tensor, error) {
 	if r.Reduce == nil {
 		return multiplyMatrices(a, b)
 	}
@@ -33,8 +33,8 @@ func multiplyMatrices(a, b *Tensor) (*Tensor, error) {
 	return multiplyMatricesWith(a, b, multiplyMatrix)
 }
 
-// multiplyMatricesWith is like multiplyMatrices, but calls multiplyMatrix to add each product of
-// two matrices a [m][k] and b [k][n] to out [m][n].
+// multiplyMatricesWith is like multiplyMatrices, but uses multiplyMatrix for the product of two
+// matrices. That function must add the product of a [m][k] and b [k][n] to out [m][n].
 func multiplyMatricesWith(a, b *Tensor, multiplyMatrix func(out, a, b []float64, m, k, n int)) (*Tensor, error) {
 	row, column := len(a.Dims) == 1, len(b.Dims) == 1
 	var err error
@@ -57,17 +57,17 @@ func multiplyMatricesWith(a, b *Tensor, multiplyMatrix func(out, a, b []float64,
 		return nil, err
 	}
 	m, k, n := a.Dims[ra-2], a.Dims[ra-1], b.Dims[rb-1]
-	if a, err = a.broadcast(slices.Concat(batch, []int{m, k})); err != nil {
+	if a, err = a.broadcastTo(slices.Concat(batch, []int{m, k})); err != nil {
 		return nil, err
 	}
-	if b, err = b.broadcast(slices.Concat(batch, []int{k, n})); err != nil {
+	if b, err = b.broadcastTo(slices.Concat(batch, []int{k, n})); err != nil {
 		return nil, err
 	}
 	out, err := newTensor(a.Type, slices.Concat(batch, []int{m, n})...)
 	if err != nil {
 		return nil, err
 	}
-	for i := range numElements(batch) {
+	for i := range countValidElements(batch) {
 		multiplyMatrix(out.Data[i*m*n:(i+1)*m*n], a.Data[i*m*k:(i+1)*m*k], b.Data[i*k*n:(i+1)*k*n], m, k, n)
 	}
 	dims := slices.Clone(out.Dims)
@@ -84,13 +84,13 @@ func multiplyMatricesWith(a, b *Tensor, multiplyMatrix func(out, a, b []float64,
 func multiplyMatrix(out, a, b []float64, m, k, n int) {
 	for i := range m {
 		for j := range k {
-			addScaled(out[i*n:(i+1)*n], b[j*n:(j+1)*n], a[i*k+j])
+			addScaledVector(out[i*n:(i+1)*n], b[j*n:(j+1)*n], a[i*k+j])
 		}
 	}
 }
 
-// addScaled adds factor*x[i] to out[i] for each i.
-func addScaled(out, x []float64, factor float64) {
+// addScaledVector adds factor*x[i] to out[i] for each i.
+func addScaledVector(out, x []float64, factor float64) {
 	x = x[:len(out)]
 	for i := range out {
 		out[i] += x[i] * factor
@@ -103,17 +103,17 @@ func computeGemm(c *call) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	y, err := c.multiply(a, b)
+	y, err := c.matMul(a, b)
 	if err != nil {
 		return nil, err
 	}
 	alpha, beta := c.floatAttribute("alpha", 1), c.floatAttribute("beta", 1)
 	y = y.mapElements(func(v float64) float64 { return alpha * v })
-	bias := c.input(2)
+	bias := c.inputTensor(2)
 	if bias == nil {
 		return y, nil
 	}
-	if bias, err = bias.broadcast(y.Dims); err != nil {
+	if bias, err = bias.broadcastTo(y.Dims); err != nil {
 		return nil, err
 	}
 	return combineTensors(y.Type, y, bias, func(v, w float64) float64 { return v + beta*w })
@@ -172,7 +172,7 @@ func computeEinsum(c *call) (*Tensor, error) {
 	}
 	for i, term := range terms {
 		steps[i] = make([]int, len(labels))
-		for axis, s := range strides(c.in[i].Dims) {
+		for axis, s := range rowMajorStrides(c.in[i].Dims) {
 			if c.in[i].Dims[axis] != 1 {
 				steps[i][slices.Index(labels, term[axis])] += s // a repeated label selects a diagonal
 			}
@@ -186,15 +186,15 @@ func computeEinsum(c *call) (*Tensor, error) {
 	return out, nil
 }
 
-// sumProducts multiplies the elements of all inputs at each index of the shape dims, and adds the
-// product to the element of out at the leading axes of that index. steps[i] has the stride of input
-// i along each axis of dims.
+// sumProducts visits each index of the shape dims. It multiplies the elements of all inputs there
+// and adds the product to out, at the leading axes of the index. The stride of input i along each
+// axis of dims is in steps[i].
 func sumProducts(out *Tensor, in []*Tensor, dims []int, steps [][]int) {
 	if slices.Contains(dims, 0) {
 		return
 	}
 	kept := len(out.Dims)
-	index, summed := make([]int, len(dims)), numElements(dims[kept:])
+	index, summed := make([]int, len(dims)), countValidElements(dims[kept:])
 	for i := range out.Data {
 		for range summed {
 			p := 1.0
@@ -289,7 +289,7 @@ func computeDet(c *call) (*Tensor, error) {
 			}
 			det *= a[k*n+k]
 			for i := k + 1; i < n; i++ {
-				addScaled(a[i*n:(i+1)*n], a[k*n:(k+1)*n], -a[i*n+k]/a[k*n+k])
+				addScaledVector(a[i*n:(i+1)*n], a[k*n:(k+1)*n], -a[i*n+k]/a[k*n+k])
 			}
 		}
 		return det

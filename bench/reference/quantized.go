@@ -10,32 +10,32 @@ import (
 
 // quantizedOperators has the operators on integers with a scale and a zero point.
 var quantizedOperators = map[string]operator{
-	"QuantizeLinear": {2, withOneResult(computeQuantizeLinear)}, "DequantizeLinear": {2, withOneResult(computeDequantizeLinear)},
+	"QuantizeLinear": {2, wrapSingleResult(computeQuantizeLinear)}, "DequantizeLinear": {2, wrapSingleResult(computeDequantizeLinear)},
 	"DynamicQuantizeLinear": {1, computeDynamicQuantizeLinear},
-	"MatMulInteger":         {2, withOneResult(computeMatMulInteger)}, "ConvInteger": {2, withOneResult(computeConvInteger)},
-	"MatMulIntegerToFloat": {4, withOneResult(computeMatMulIntegerToFloat)}, "DynamicQuantizeMatMul": {3, withOneResult(computeDynamicQuantizeMatMul)},
-	"QLinearConv": {1, withOneResult(computeQLinearConv)}, "QLinearMatMul": {1, withOneResult(computeQLinearMatMul)}, "QGemm": {1, withOneResult(computeQGemm)},
-	"QLinearAdd": {1, withOneResult(newQuantizedBinaryOperator("Add"))}, "QLinearMul": {1, withOneResult(newQuantizedBinaryOperator("Mul"))},
-	"QLinearConcat":  {1, withOneResult(computeQLinearConcat)},
-	"QLinearSigmoid": {1, withOneResult(newQuantizedUnaryOperator("Sigmoid"))}, "QLinearLeakyRelu": {1, withOneResult(newQuantizedUnaryOperator("LeakyRelu"))},
-	"QLinearSoftmax":           {1, withOneResult(newQuantizedUnaryOperator("Softmax"))},
-	"QLinearGlobalAveragePool": {1, withOneResult(newQuantizedUnaryOperator("GlobalAveragePool"))},
-	"QLinearAveragePool":       {1, withOneResult(newQuantizedUnaryOperator("AveragePool"))},
-	"QLinearReduceMean":        {1, withOneResult(newQuantizedUnaryOperator("ReduceMean"))},
+	"MatMulInteger":         {2, wrapSingleResult(computeMatMulInteger)}, "ConvInteger": {2, wrapSingleResult(computeConvInteger)},
+	"MatMulIntegerToFloat": {4, wrapSingleResult(computeMatMulIntegerToFloat)}, "DynamicQuantizeMatMul": {3, wrapSingleResult(computeDynamicQuantizeMatMul)},
+	"QLinearConv": {1, wrapSingleResult(computeQLinearConv)}, "QLinearMatMul": {1, wrapSingleResult(computeQLinearMatMul)}, "QGemm": {1, wrapSingleResult(computeQGemm)},
+	"QLinearAdd": {1, wrapSingleResult(newQuantizedBinaryOperator("Add"))}, "QLinearMul": {1, wrapSingleResult(newQuantizedBinaryOperator("Mul"))},
+	"QLinearConcat":  {1, wrapSingleResult(computeQLinearConcat)},
+	"QLinearSigmoid": {1, wrapSingleResult(newQuantizedUnaryOperator("Sigmoid"))}, "QLinearLeakyRelu": {1, wrapSingleResult(newQuantizedUnaryOperator("LeakyRelu"))},
+	"QLinearSoftmax":           {1, wrapSingleResult(newQuantizedUnaryOperator("Softmax"))},
+	"QLinearGlobalAveragePool": {1, wrapSingleResult(newQuantizedUnaryOperator("GlobalAveragePool"))},
+	"QLinearAveragePool":       {1, wrapSingleResult(newQuantizedUnaryOperator("AveragePool"))},
+	"QLinearReduceMean":        {1, wrapSingleResult(newQuantizedUnaryOperator("ReduceMean"))},
 }
 
 // runOperator computes the operator named op on the inputs in with the given attributes, as part of
 // the node of c. It returns the first result.
 func (c *call) runOperator(op string, attributes map[string]*onnx.Attribute, in ...*Tensor) (*Tensor, error) {
-	results, err := c.runOperatorForAll(op, attributes, in...)
+	results, err := c.runOperatorForAllResults(op, attributes, in...)
 	if err != nil {
 		return nil, err
 	}
 	return results[0], nil
 }
 
-// runOperatorForAll is like runOperator but returns all results.
-func (c *call) runOperatorForAll(op string, attributes map[string]*onnx.Attribute, in ...*Tensor) ([]*Tensor, error) {
+// runOperatorForAllResults is like runOperator, but returns all results of the operator.
+func (c *call) runOperatorForAllResults(op string, attributes map[string]*onnx.Attribute, in ...*Tensor) ([]*Tensor, error) {
 	node := &onnx.Node{Name: c.node.Name, Op: op, Outputs: c.node.Outputs, Attributes: attributes}
 	inner := &call{interpreter: c.interpreter, node: node, in: in, scope: c.scope}
 	o, ok := operators[op]
@@ -43,15 +43,15 @@ func (c *call) runOperatorForAll(op string, attributes map[string]*onnx.Attribut
 		return nil, c.newUnsupportedError(op)
 	}
 	for i := range o.inputs {
-		if inner.input(i) == nil {
+		if inner.inputTensor(i) == nil {
 			return nil, fmt.Errorf("missing input %d of %s", i, op)
 		}
 	}
 	return o.compute(inner)
 }
 
-// broadcastParameter returns p, a scale or zero point of the tensor x, in a shape that broadcasts
-// to x. It accepts a p with a single element, or with one for each index of the given axis. If
+// broadcastParameter reshapes p, a scale or zero point of the tensor x, so that it broadcasts to x.
+// It accepts a p with a single element or with one element for each index of the given axis. If
 // block is positive and p has the rank of x, p may also have one element for every block
 // consecutive indices of the axis.
 func broadcastParameter(p, x *Tensor, axis, block int) (*Tensor, error) {
@@ -70,7 +70,7 @@ func broadcastParameter(p, x *Tensor, axis, block int) (*Tensor, error) {
 		for i := range places {
 			places[i] = i / block
 		}
-		return p.selectIndices(axis, places)
+		return p.selectSlices(axis, places)
 	}
 	if len(p.Data) != x.Dims[axis] {
 		return nil, fmt.Errorf("scales or zero points have shape %v; want 1 element, or %d for axis %d", p.Dims, x.Dims[axis], axis)
@@ -80,9 +80,9 @@ func broadcastParameter(p, x *Tensor, axis, block int) (*Tensor, error) {
 	return p.reshape(dims...)
 }
 
-// selectIndices returns the slices of t at the indices in places along an axis, joined along that
-// axis. The caller must ensure that the indices are in range.
-func (t *Tensor) selectIndices(axis int, places []int) (*Tensor, error) {
+// selectSlices returns the slices of t at the given places along an axis, joined along that axis.
+// The caller must ensure that the places are in range.
+func (t *Tensor) selectSlices(axis int, places []int) (*Tensor, error) {
 	if len(places) == 0 {
 		return t.sliceRange(axis, 0, 0)
 	}
@@ -138,7 +138,7 @@ func (s scaling) dequantize(x *Tensor) (*Tensor, error) {
 }
 
 func computeQuantizeLinear(c *call) (*Tensor, error) {
-	zero := c.input(2)
+	zero := c.inputTensor(2)
 	if t := onnx.DataType(c.intAttribute("output_dtype", 0)); zero == nil && t != 0 {
 		zero = c.in[1].zerosLike().withType(t)
 	}
@@ -150,17 +150,17 @@ func computeQuantizeLinear(c *call) (*Tensor, error) {
 }
 
 func computeDequantizeLinear(c *call) (*Tensor, error) {
-	s, err := newScaling(c.in[0], c.in[1], c.input(2), c.intAttribute("axis", 1), c.intAttribute("block_size", 0))
+	s, err := newScaling(c.in[0], c.in[1], c.inputTensor(2), c.intAttribute("axis", 1), c.intAttribute("block_size", 0))
 	if err != nil {
 		return nil, err
 	}
 	return s.dequantize(c.in[0])
 }
 
-// dynamicScaling returns a scaling that maps the range of the elements of x, extended to include 0,
-// to the range of uint8.
-func dynamicScaling(x *Tensor) scaling {
-	low, high := min(0, minimum(x.Data)), max(0, maximum(x.Data))
+// newDynamicScaling returns a scaling that maps the range of the elements of x, extended to include
+// 0, to the range of uint8.
+func newDynamicScaling(x *Tensor) scaling {
+	low, high := min(0, minOfElements(x.Data)), max(0, maxOfElements(x.Data))
 	scale := (high - low) / 255
 	zero := 0.0
 	if scale != 0 {
@@ -172,14 +172,14 @@ func dynamicScaling(x *Tensor) scaling {
 }
 
 func computeDynamicQuantizeLinear(c *call) ([]*Tensor, error) {
-	s := dynamicScaling(c.in[0])
+	s := newDynamicScaling(c.in[0])
 	y, err := s.quantize(c.in[0])
 	return []*Tensor{y, s.scale, s.zero}, err
 }
 
-// subtractZero returns x minus its zero point as an int32 tensor. The zero point has a single
+// subtractZeroPoint returns x minus its zero point as an int32 tensor. The zero point has a single
 // element or one for each index of axis; nil means 0, in which case x is returned.
-func subtractZero(x, zero *Tensor, axis int) (*Tensor, error) {
+func subtractZeroPoint(x, zero *Tensor, axis int) (*Tensor, error) {
 	if zero == nil {
 		return x.withType(onnx.Int32), nil
 	}
@@ -194,18 +194,18 @@ func subtractZero(x, zero *Tensor, axis int) (*Tensor, error) {
 	return combineTensors(onnx.Int32, x, zero, func(v, z float64) float64 { return v - z })
 }
 
-// subtractZeros returns the first two inputs minus their zero points. The zero point of input i is
-// input zeros[i], and may have several elements along axis axes[i].
-func (c *call) subtractZeros(axes [2]int, zeros [2]int) (a, b *Tensor, err error) {
-	if a, err = subtractZero(c.in[0], c.input(zeros[0]), axes[0]); err != nil {
+// subtractZeroPoints returns the first two inputs minus their zero points. The zero point of input
+// i is input zeros[i], and may have several elements along axis axes[i].
+func (c *call) subtractZeroPoints(axes [2]int, zeros [2]int) (a, b *Tensor, err error) {
+	if a, err = subtractZeroPoint(c.in[0], c.inputTensor(zeros[0]), axes[0]); err != nil {
 		return nil, nil, err
 	}
-	b, err = subtractZero(c.in[1], c.input(zeros[1]), axes[1])
+	b, err = subtractZeroPoint(c.in[1], c.inputTensor(zeros[1]), axes[1])
 	return a, b, err
 }
 
 func computeMatMulInteger(c *call) (*Tensor, error) {
-	a, b, err := c.subtractZeros([2]int{-2, -1}, [2]int{2, 3})
+	a, b, err := c.subtractZeroPoints([2]int{-2, -1}, [2]int{2, 3})
 	if err != nil {
 		return nil, err
 	}
@@ -213,7 +213,7 @@ func computeMatMulInteger(c *call) (*Tensor, error) {
 }
 
 func computeConvInteger(c *call) (*Tensor, error) {
-	x, w, err := c.subtractZeros([2]int{1, 0}, [2]int{2, 3})
+	x, w, err := c.subtractZeroPoints([2]int{1, 0}, [2]int{2, 3})
 	if err != nil {
 		return nil, err
 	}
@@ -223,11 +223,11 @@ func computeConvInteger(c *call) (*Tensor, error) {
 // computeMatMulIntegerToFloat computes the operator MatMulIntegerToFloat. Its inputs are the
 // matrices a and b, their scales, their zero points and a bias.
 func computeMatMulIntegerToFloat(c *call) (*Tensor, error) {
-	a, b, err := c.subtractZeros([2]int{-2, -1}, [2]int{4, 5})
+	a, b, err := c.subtractZeroPoints([2]int{-2, -1}, [2]int{4, 5})
 	if err != nil {
 		return nil, err
 	}
-	return multiplyAndScale(a, b, c.in[2], c.in[3], c.input(6))
+	return multiplyAndScale(a, b, c.in[2], c.in[3], c.inputTensor(6))
 }
 
 // multiplyAndScale returns the matrix product of the integers a and b, multiplied by scaleA and
@@ -252,40 +252,40 @@ func multiplyAndScale(a, b, scaleA, scaleB, bias *Tensor) (*Tensor, error) {
 // computeDynamicQuantizeMatMul computes the operator DynamicQuantizeMatMul. Its inputs are the
 // matrices a and b, the scale and zero point of b, and a bias.
 func computeDynamicQuantizeMatMul(c *call) (*Tensor, error) {
-	s := dynamicScaling(c.in[0])
+	s := newDynamicScaling(c.in[0])
 	a, err := s.quantize(c.in[0])
 	if err != nil {
 		return nil, err
 	}
-	if a, err = subtractZero(a, s.zero, -2); err != nil {
+	if a, err = subtractZeroPoint(a, s.zero, -2); err != nil {
 		return nil, err
 	}
-	b, err := subtractZero(c.in[1], c.input(3), -1)
+	b, err := subtractZeroPoint(c.in[1], c.inputTensor(3), -1)
 	if err != nil {
 		return nil, err
 	}
-	return multiplyAndScale(a, b, s.scale, c.in[2], c.input(4))
+	return multiplyAndScale(a, b, s.scale, c.in[2], c.inputTensor(4))
 }
 
 // dequantizeInput returns the quantized input i as floats. Its scale is input i+1 and its zero
 // point input i+2; both have a single element or one for each index of axis.
 func (c *call) dequantizeInput(i, axis int) (*Tensor, error) {
-	if c.input(i) == nil || c.input(i+1) == nil {
+	if c.inputTensor(i) == nil || c.inputTensor(i+1) == nil {
 		return nil, fmt.Errorf("missing input %d or its scale, input %d", i, i+1)
 	}
-	s, err := newScaling(c.in[i], c.in[i+1], c.input(i+2), axis, 0)
+	s, err := newScaling(c.in[i], c.in[i+1], c.inputTensor(i+2), axis, 0)
 	if err != nil {
 		return nil, err
 	}
 	return s.dequantize(c.in[i])
 }
 
-// requantize returns y quantized with the scale in input i and the zero point in input i+1.
-func (c *call) requantize(y *Tensor, i int) (*Tensor, error) {
-	if c.input(i) == nil {
+// requantizeResult returns y quantized with the scale in input i and the zero point in input i+1.
+func (c *call) requantizeResult(y *Tensor, i int) (*Tensor, error) {
+	if c.inputTensor(i) == nil {
 		return nil, fmt.Errorf("missing input %d, the scale of the result", i)
 	}
-	s, err := newScaling(y, c.in[i], c.input(i+1), 1, 0)
+	s, err := newScaling(y, c.in[i], c.inputTensor(i+1), 1, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -309,13 +309,13 @@ func computeQLinearConv(c *call) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.requantize(y, 6)
+	return c.requantizeResult(y, 6)
 }
 
 // dequantizeBias returns the integer bias in input i multiplied by the scales in inputs 1 and 4, or
 // nil if the node has no such input.
 func (c *call) dequantizeBias(i int) (*Tensor, error) {
-	bias := c.input(i)
+	bias := c.inputTensor(i)
 	for _, k := range [...]int{1, 4} {
 		if bias == nil {
 			break
@@ -341,7 +341,7 @@ func computeQLinearMatMul(c *call) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.requantize(y, 6)
+	return c.requantizeResult(y, 6)
 }
 
 // computeQGemm computes QGemm, a Gemm of quantized matrices. The result is quantized if the node
@@ -371,10 +371,10 @@ func computeQGemm(c *call) (*Tensor, error) {
 	if err == nil && bias != nil {
 		y, err = addTensors(y, bias)
 	}
-	if err != nil || c.input(7) == nil {
+	if err != nil || c.inputTensor(7) == nil {
 		return y, err
 	}
-	return c.requantize(y, 7)
+	return c.requantizeResult(y, 7)
 }
 
 // newQuantizedBinaryOperator returns an operator that dequantizes its two inputs, applies the
@@ -393,7 +393,7 @@ func newQuantizedBinaryOperator(op string) func(*call) (*Tensor, error) {
 		if err != nil {
 			return nil, err
 		}
-		return c.requantize(y, 6)
+		return c.requantizeResult(y, 6)
 	}
 }
 
@@ -418,7 +418,7 @@ func newQuantizedUnaryOperator(op string) func(*call) (*Tensor, error) {
 		if err != nil {
 			return nil, err
 		}
-		return c.requantize(y, 3)
+		return c.requantizeResult(y, 3)
 	}
 }
 
@@ -447,5 +447,5 @@ func computeQLinearConcat(c *call) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	return c.requantize(y, 0)
+	return c.requantizeResult(y, 0)
 }

@@ -33,7 +33,7 @@ type cell struct {
 func newRecurrentOperator(gates int, activations []string, step func(k *cell, x, h, c []float64)) func(*call) ([]*Tensor, error) {
 	return func(c *call) ([]*Tensor, error) {
 		batchFirst := c.flagAttribute("layout")
-		x, h0, c0 := c.in[0], c.input(5), c.input(6)
+		x, h0, c0 := c.in[0], c.inputTensor(5), c.inputTensor(6)
 		var err error
 		if gates != 4 {
 			c0 = nil
@@ -51,11 +51,11 @@ func newRecurrentOperator(gates int, activations []string, step func(k *cell, x,
 				}
 			}
 		}
-		cells, backward, err := c.readCells(x, gates, activations)
+		cells, backward, err := c.readRecurrentCells(x, gates, activations)
 		if err != nil {
 			return nil, err
 		}
-		results, err := c.unroll(x, h0, c0, cells, backward, step)
+		results, err := c.unrollCells(x, h0, c0, cells, backward, step)
 		if err != nil || !batchFirst {
 			return results, err
 		}
@@ -71,9 +71,10 @@ func newRecurrentOperator(gates int, activations []string, step func(k *cell, x,
 	}
 }
 
-// readCells returns the cell for each direction of a recurrent node, and whether that direction
-// runs backward. The names in defaults are the activation functions to use if the node names none.
-func (c *call) readCells(x *Tensor, gates int, defaults []string) (cells []*cell, backward []bool, err error) {
+// readRecurrentCells returns a cell for each direction of a recurrent node. It also returns, for
+// each direction, whether it runs backward. If the node names no activation functions, the cells
+// use those named in defaults.
+func (c *call) readRecurrentCells(x *Tensor, gates int, defaults []string) (cells []*cell, backward []bool, err error) {
 	switch direction := c.textAttribute("direction", "forward"); direction {
 	case "forward":
 		backward = []bool{false}
@@ -97,13 +98,13 @@ func (c *call) readCells(x *Tensor, gates int, defaults []string) (cells []*cell
 		return nil, nil, fmt.Errorf("recurrent weights have shape %v; want %v", r.Dims, want)
 	}
 	bias := make([]float64, 2*rows*n)
-	if t := c.input(3); t != nil {
+	if t := c.inputTensor(3); t != nil {
 		if bias = t.Data; len(bias) != 2*rows*n {
 			return nil, nil, fmt.Errorf("bias has shape %v; want %d elements", t.Dims, 2*rows*n)
 		}
 	}
 	peepholes := make([]float64, 3*hidden*n)
-	if t := c.input(7); t != nil && gates == 4 {
+	if t := c.inputTensor(7); t != nil && gates == 4 {
 		if peepholes = t.Data; len(peepholes) != 3*hidden*n {
 			return nil, nil, fmt.Errorf("peepholes have shape %v; want %d elements", t.Dims, 3*hidden*n)
 		}
@@ -123,8 +124,8 @@ func (c *call) readCells(x *Tensor, gates int, defaults []string) (cells []*cell
 }
 
 // readActivations returns the activation functions of all directions, one direction after another.
-// They clip their arguments to the range in the attribute clip. The names in defaults are the
-// functions of one direction if the node names none.
+// The functions clip their arguments to the range in the attribute clip. If the node names no
+// functions, defaults has the names of those of one direction.
 func (c *call) readActivations(defaults []string, directions int) ([]func(float64) float64, error) {
 	names := slices.Repeat(defaults, directions)
 	if a := c.attribute("activations"); a != nil && len(a.Strings) > 0 {
@@ -142,7 +143,7 @@ func (c *call) readActivations(defaults []string, directions int) ([]func(float6
 	limit := c.floatAttribute("clip", math.Inf(1))
 	var list []func(float64) float64
 	for _, name := range names {
-		f := c.activationFunction(name, &alphas, &betas)
+		f := c.findActivationFunction(name, &alphas, &betas)
 		if f == nil {
 			return nil, c.newUnsupportedError(fmt.Sprintf("activation %q", name))
 		}
@@ -151,10 +152,10 @@ func (c *call) readActivations(defaults []string, directions int) ([]func(float6
 	return list, nil
 }
 
-// activationFunction returns the activation function with the given name, or nil if the name is
-// unknown. It removes the function's parameters from the front of the lists alphas and betas, and
-// uses ONNX's default for each parameter that the lists lack.
-func (r *interpreter) activationFunction(name string, alphas, betas *[]float32) func(x float64) float64 {
+// findActivationFunction returns the activation function with the given name, or nil if the name is
+// unknown. It takes the function's parameters from the front of the lists alphas and betas, which
+// become shorter. A parameter that is not in the lists has ONNX's default.
+func (r *interpreter) findActivationFunction(name string, alphas, betas *[]float32) func(x float64) float64 {
 	next := func(list *[]float32, missing float64) float64 {
 		if len(*list) == 0 {
 			return missing
@@ -165,7 +166,7 @@ func (r *interpreter) activationFunction(name string, alphas, betas *[]float32) 
 	}
 	switch name {
 	case "Sigmoid", "Tanh", "Softplus":
-		return r.elementaryFunction(name)
+		return r.findElementaryFunction(name)
 	case "Relu":
 		return relu
 	case "Softsign":
@@ -176,7 +177,7 @@ func (r *interpreter) activationFunction(name string, alphas, betas *[]float32) 
 		return func(x float64) float64 { return alpha*x + beta }
 	case "ScaledTanh":
 		alpha, beta := next(alphas, 1), next(betas, 1)
-		tanh := r.elementaryFunction("Tanh")
+		tanh := r.findElementaryFunction("Tanh")
 		return func(x float64) float64 { return alpha * tanh(beta*x) }
 	case "HardSigmoid":
 		alpha, beta := next(alphas, 0.2), next(betas, 0.5)
@@ -194,13 +195,14 @@ func (r *interpreter) activationFunction(name string, alphas, betas *[]float32) 
 	return nil
 }
 
-// unroll runs each cell over the sequences x [length][batch][inputs]. It returns the states after
-// every step, the last states, and the last cell states. If h0 or c0 is nil, the states start at 0.
-func (c *call) unroll(x, h0, c0 *Tensor, cells []*cell, backward []bool, step func(k *cell, x, h, c []float64)) ([]*Tensor, error) {
+// unrollCells runs each cell over the sequences x [length][batch][inputs]. It returns the states
+// after every step, the last states, and the last cell states. If h0 or c0 is nil, the states start
+// at 0.
+func (c *call) unrollCells(x, h0, c0 *Tensor, cells []*cell, backward []bool, step func(k *cell, x, h, c []float64)) ([]*Tensor, error) {
 	length, batch, hidden, inputs := x.Dims[0], x.Dims[1], cells[0].hidden, cells[0].inputs
 	lengths := slices.Repeat([]int{length}, batch)
-	if t := c.input(4); t != nil {
-		if lengths = t.ints(); len(lengths) != batch {
+	if t := c.inputTensor(4); t != nil {
+		if lengths = t.toInts(); len(lengths) != batch {
 			return nil, fmt.Errorf("found %d sequence lengths; want one for each of %d sequences", len(lengths), batch)
 		}
 	}

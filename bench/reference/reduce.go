@@ -11,35 +11,36 @@ import (
 // reductionOperators has the operators that work along axes. Some reduce the axes to one element,
 // others compute a line from a line.
 var reductionOperators = map[string]operator{
-	"ReduceSum":  {1, withOneResult(newReduceOperator(sumAll))},
-	"ReduceMean": {1, withOneResult(newReduceOperator(func(x []float64) float64 { return sumAll(x) / float64(len(x)) }))},
-	"ReduceMax":  {1, withOneResult(newReduceOperator(maximum))},
-	"ReduceMin":  {1, withOneResult(newReduceOperator(minimum))},
-	"ReduceProd": {1, withOneResult(newReduceOperator(multiplyAll))},
-	"ReduceL1":   {1, withOneResult(newReduceOperator(sumAbs))},
-	"ReduceL2": {1, withOneResult(newReduceOperatorPerCall(func(c *call) func([]float64) float64 {
-		root := c.elementaryFunction("Sqrt")
+	"ReduceSum":  {1, wrapSingleResult(newReduceOperator(sumAll))},
+	"ReduceMean": {1, wrapSingleResult(newReduceOperator(func(x []float64) float64 { return sumAll(x) / float64(len(x)) }))},
+	"ReduceMax":  {1, wrapSingleResult(newReduceOperator(maxOfElements))},
+	"ReduceMin":  {1, wrapSingleResult(newReduceOperator(minOfElements))},
+	"ReduceProd": {1, wrapSingleResult(newReduceOperator(multiplyAll))},
+	"ReduceL1":   {1, wrapSingleResult(newReduceOperator(sumAbs))},
+	"ReduceL2": {1, wrapSingleResult(newReduceOperatorPerCall(func(c *call) func([]float64) float64 {
+		root := c.findElementaryFunction("Sqrt")
 		return func(x []float64) float64 { return root(sumSquares(x)) }
 	}))},
-	"ReduceSumSquare": {1, withOneResult(newReduceOperator(sumSquares))},
-	"ReduceLogSum": {1, withOneResult(newReduceOperatorPerCall(func(c *call) func([]float64) float64 {
-		log := c.elementaryFunction("Log")
+	"ReduceSumSquare": {1, wrapSingleResult(newReduceOperator(sumSquares))},
+	"ReduceLogSum": {1, wrapSingleResult(newReduceOperatorPerCall(func(c *call) func([]float64) float64 {
+		log := c.findElementaryFunction("Log")
 		return func(x []float64) float64 { return log(sumAll(x)) }
 	}))},
-	"ReduceLogSumExp": {1, withOneResult(newReduceOperatorPerCall(func(c *call) func([]float64) float64 { return c.logSumExp }))},
+	"ReduceLogSumExp": {1, wrapSingleResult(newReduceOperatorPerCall(func(c *call) func([]float64) float64 { return c.logSumExp }))},
 
-	"ArgMax": {1, withOneResult(newArgOperator(func(a, b float64) bool { return a > b }))},
-	"ArgMin": {1, withOneResult(newArgOperator(func(a, b float64) bool { return a < b }))},
+	"ArgMax": {1, wrapSingleResult(newArgMinMaxOperator(func(a, b float64) bool { return a > b }))},
+	"ArgMin": {1, wrapSingleResult(newArgMinMaxOperator(func(a, b float64) bool { return a < b }))},
 
-	"Softmax":         {1, withOneResult(newNormalizeOperator((*call).softmax))},
-	"LogSoftmax":      {1, withOneResult(newNormalizeOperator((*call).logSoftmax))},
-	"Hardmax":         {1, withOneResult(newNormalizeOperator((*call).hardmax))},
-	"CumSum":          {2, withOneResult(computeCumSum)},
-	"LpNormalization": {1, withOneResult(computeLpNormalization)},
+	"Softmax":         {1, wrapSingleResult(newNormalizeOperator((*call).softmax))},
+	"LogSoftmax":      {1, wrapSingleResult(newNormalizeOperator((*call).logSoftmax))},
+	"Hardmax":         {1, wrapSingleResult(newNormalizeOperator((*call).hardmax))},
+	"CumSum":          {2, wrapSingleResult(computeCumSum)},
+	"LpNormalization": {1, wrapSingleResult(computeLpNormalization)},
 }
 
-// moveAxesLast returns t with the given axes moved to the end, and the product of their lengths.
-// Each run of that many elements of moved has the same index in all other axes.
+// moveAxesLast returns t with the given axes moved to the end (moved), and the product of the
+// lengths of these axes (length). Each run of that many elements of moved has the same index along
+// all other axes.
 func (t *Tensor) moveAxesLast(axes []int) (moved *Tensor, length int, err error) {
 	length = 1
 	for _, a := range axes {
@@ -103,11 +104,11 @@ func newReduceOperator(f func(line []float64) float64) func(*call) (*Tensor, err
 }
 
 // newReduceOperatorPerCall is like newReduceOperator, but calls function for each node to get the
-// reduction, because it depends on attributes of the node or on the options.
+// reduction. It serves reductions that depend on attributes of the node or on the options.
 func newReduceOperatorPerCall(function func(*call) func(line []float64) float64) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
 		x, f := c.in[0], function(c)
-		list, _ := c.intsFromInput(1, "axes")
+		list, _ := c.intsFromInputOrAttribute(1, "axes")
 		axes, err := resolveAxes(list, len(x.Dims))
 		if err != nil {
 			return nil, err
@@ -145,7 +146,7 @@ func multiplyAll(x []float64) float64 {
 	return total
 }
 
-func maximum(x []float64) float64 {
+func maxOfElements(x []float64) float64 {
 	most := math.Inf(-1)
 	for _, v := range x {
 		most = max(most, v)
@@ -153,7 +154,7 @@ func maximum(x []float64) float64 {
 	return most
 }
 
-func minimum(x []float64) float64 {
+func minOfElements(x []float64) float64 {
 	least := math.Inf(1)
 	for _, v := range x {
 		least = min(least, v)
@@ -179,21 +180,21 @@ func sumSquares(x []float64) float64 {
 
 // logSumExp returns log(sum(exp(x))) without overflow.
 func (r *interpreter) logSumExp(x []float64) float64 {
-	most := maximum(x)
+	most := maxOfElements(x)
 	if math.IsInf(most, 0) {
 		return most
 	}
-	exp, total := r.elementaryFunction("Exp"), 0.0
+	exp, total := r.findElementaryFunction("Exp"), 0.0
 	for _, v := range x {
 		total += exp(v - most)
 	}
-	return most + r.elementaryFunction("Log")(total)
+	return most + r.findElementaryFunction("Log")(total)
 }
 
-// newArgOperator returns an operator that finds the index of the best element along an axis; better
-// reports whether a is better than b. Of several equal elements it chooses the first, or the last
-// if select_last_index is set.
-func newArgOperator(better func(a, b float64) bool) func(*call) (*Tensor, error) {
+// newArgMinMaxOperator returns an operator that finds the index of the best element along an axis.
+// The function better reports whether a is better than b. Among equal elements, the operator
+// chooses the first, or the last if select_last_index is set.
+func newArgMinMaxOperator(better func(a, b float64) bool) func(*call) (*Tensor, error) {
 	return func(c *call) (*Tensor, error) {
 		x := c.in[0]
 		axis, err := resolveAxis(c.intAttribute("axis", 0), len(x.Dims))
@@ -244,8 +245,8 @@ func newNormalizeOperator(function func(*call, []float64)) func(*call) (*Tensor,
 		if c.opset >= 13 {
 			return x.mapLines(axis, f)
 		}
-		rows := numElements(x.Dims[:axis])
-		flat, err := x.reshape(rows, numElements(x.Dims[axis:]))
+		rows := countValidElements(x.Dims[:axis])
+		flat, err := x.reshape(rows, countValidElements(x.Dims[axis:]))
 		if err != nil {
 			return nil, err
 		}
@@ -257,8 +258,8 @@ func newNormalizeOperator(function func(*call, []float64)) func(*call) (*Tensor,
 }
 
 func (r *interpreter) softmax(line []float64) {
-	most, total := maximum(line), 0.0
-	exp, quotient := r.elementaryFunction("Exp"), r.newDivideFunction()
+	most, total := maxOfElements(line), 0.0
+	exp, quotient := r.findElementaryFunction("Exp"), r.newDivideFunction()
 	for i, v := range line {
 		line[i] = exp(v - most)
 		total += line[i]
@@ -269,8 +270,8 @@ func (r *interpreter) softmax(line []float64) {
 }
 
 func (r *interpreter) logSoftmax(line []float64) {
-	most, total := maximum(line), 0.0
-	exp, log := r.elementaryFunction("Exp"), r.elementaryFunction("Log")
+	most, total := maxOfElements(line), 0.0
+	exp, log := r.findElementaryFunction("Exp"), r.findElementaryFunction("Log")
 	for _, v := range line {
 		total += exp(v - most)
 	}
@@ -295,7 +296,7 @@ func computeCumSum(c *call) (*Tensor, error) {
 	if len(c.in[1].Data) != 1 {
 		return nil, fmt.Errorf("axis has shape %v; want a scalar", c.in[1].Dims)
 	}
-	axis, err := resolveAxis(c.in[1].ints()[0], len(c.in[0].Dims))
+	axis, err := resolveAxis(c.in[1].toInts()[0], len(c.in[0].Dims))
 	if err != nil {
 		return nil, err
 	}
@@ -328,7 +329,7 @@ func computeLpNormalization(c *call) (*Tensor, error) {
 	if p != 1 && p != 2 {
 		return nil, fmt.Errorf("p is %d; want 1 or 2", p)
 	}
-	root, quotient := c.elementaryFunction("Sqrt"), c.newDivideFunction()
+	root, quotient := c.findElementaryFunction("Sqrt"), c.newDivideFunction()
 	return c.in[0].mapLines(axis, func(line []float64) {
 		norm := sumAbs(line)
 		if p == 2 {

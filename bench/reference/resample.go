@@ -8,8 +8,8 @@ import (
 
 // resamplingOperators has the operators that interpolate between elements, and AffineGrid.
 var resamplingOperators = map[string]operator{
-	"Resize": {1, withOneResult(computeResize)}, "Upsample": {1, withOneResult(computeUpsample)},
-	"GridSample": {2, withOneResult(computeGridSample)}, "AffineGrid": {2, withOneResult(computeAffineGrid)},
+	"Resize": {1, wrapSingleResult(computeResize)}, "Upsample": {1, wrapSingleResult(computeUpsample)},
+	"GridSample": {2, wrapSingleResult(computeGridSample)}, "AffineGrid": {2, wrapSingleResult(computeAffineGrid)},
 }
 
 // computeUpsample computes Upsample, the older form of Resize with scales only.
@@ -24,7 +24,7 @@ func computeUpsample(c *call) (*Tensor, error) {
 // readScales returns the scales in input number input or, in old operator sets, in the attributes.
 // It returns nil if the node has none.
 func (c *call) readScales(input int) ([]float64, error) {
-	if t := c.input(input); t != nil && len(t.Data) > 0 {
+	if t := c.inputTensor(input); t != nil && len(t.Data) > 0 {
 		return t.Data, nil
 	}
 	if a := c.attribute("scales"); a != nil {
@@ -52,8 +52,8 @@ func computeResize(c *call) (*Tensor, error) {
 		return nil, err
 	}
 	var sizes []int
-	if t := c.input(3); t != nil && len(t.Data) > 0 {
-		sizes, scales = t.ints(), nil
+	if t := c.inputTensor(3); t != nil && len(t.Data) > 0 {
+		sizes, scales = t.toInts(), nil
 	}
 	policy := c.textAttribute("keep_aspect_ratio_policy", "stretch")
 	axes := permutationToEnd(len(x.Dims))
@@ -74,10 +74,10 @@ func computeResize(c *call) (*Tensor, error) {
 		}
 		scales = allScales
 		if sizes != nil {
-			sizes, scales = keepAspectRatio(policy, x.Dims, allSizes, axes)
+			sizes, scales = applyAspectRatioPolicy(policy, x.Dims, allSizes, axes)
 		}
 	} else if sizes != nil {
-		sizes, scales = keepAspectRatio(policy, x.Dims, sizes, axes[:min(len(axes), len(sizes))])
+		sizes, scales = applyAspectRatioPolicy(policy, x.Dims, sizes, axes[:min(len(axes), len(sizes))])
 	}
 	mode, nearest := "half_pixel", "round_prefer_floor"
 	if c.opset == 10 {
@@ -86,11 +86,11 @@ func computeResize(c *call) (*Tensor, error) {
 	return c.resizeTo(x, scales, sizes, axes, c.textAttribute("coordinate_transformation_mode", mode), c.textAttribute("nearest_mode", nearest))
 }
 
-// keepAspectRatio applies a keep_aspect_ratio_policy of Resize to the requested sizes of the given
-// axes of an input with shape dims. For the policy "stretch" it returns the sizes and nil.
-// Otherwise it returns sizes and scales with one common scale: the largest requested one for
-// "not_smaller", and the smallest for any other policy.
-func keepAspectRatio(policy string, dims, sizes, axes []int) ([]int, []float64) {
+// applyAspectRatioPolicy applies the attribute keep_aspect_ratio_policy of Resize to the sizes that
+// are requested for the given axes of an input with shape dims. For the policy "stretch" it returns
+// the sizes and nil. Otherwise it returns sizes and scales that have one scale in common: the
+// largest requested one for "not_smaller", and the smallest for any other policy.
+func applyAspectRatioPolicy(policy string, dims, sizes, axes []int) ([]int, []float64) {
 	if policy == "stretch" || len(axes) == 0 {
 		return sizes, nil
 	}
@@ -98,9 +98,9 @@ func keepAspectRatio(policy string, dims, sizes, axes []int) ([]int, []float64) 
 	for _, a := range axes {
 		ratios = append(ratios, float64(sizes[a])/float64(dims[a]))
 	}
-	scale := minimum(ratios)
+	scale := minOfElements(ratios)
 	if policy == "not_smaller" {
-		scale = maximum(ratios)
+		scale = maxOfElements(ratios)
 	}
 	sizes = slices.Clone(sizes)
 	scales := slices.Repeat([]float64{1}, len(sizes))
@@ -119,7 +119,7 @@ func (c *call) resizeTo(x *Tensor, scales []float64, sizes, axes []int, mode, ne
 		return nil, fmt.Errorf("found %d scales or sizes; want one for each axis of shape %v", max(len(scales), len(sizes)), x.Dims)
 	}
 	var region []float64
-	if t := c.input(1); t != nil && mode == "tf_crop_and_resize" {
+	if t := c.inputTensor(1); t != nil && mode == "tf_crop_and_resize" {
 		if len(t.Data) != 2*len(axes) {
 			return nil, fmt.Errorf("roi has %d values; want two for each of %d axes", len(t.Data), len(axes))
 		}
@@ -183,14 +183,14 @@ func (r *resampling) resampleAxis(x *Tensor, axis int) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	inner := numElements(dims[axis+1:])
+	inner := countValidElements(dims[axis+1:])
 	for o := range r.out {
 		at, err := r.inputCoordinate(float64(o))
 		if err != nil {
 			return nil, err
 		}
 		if r.mode == "tf_crop_and_resize" && (at < 0 || at > float64(r.n-1)) {
-			for row := range numElements(dims[:axis]) {
+			for row := range countValidElements(dims[:axis]) {
 				line := y.Data[(row*r.out+o)*inner:][:inner]
 				for i := range line {
 					line[i] = r.value
@@ -202,11 +202,11 @@ func (r *resampling) resampleAxis(x *Tensor, axis int) (*Tensor, error) {
 		if err != nil {
 			return nil, err
 		}
-		for row := range numElements(dims[:axis]) {
+		for row := range countValidElements(dims[:axis]) {
 			to := y.Data[(row*r.out+o)*inner:][:inner]
 			for k, w := range weights {
 				if w != 0 {
-					addScaled(to, x.Data[(row*r.n+clampIndex(max(0, first+k), r.n-1))*inner:][:inner], w)
+					addScaledVector(to, x.Data[(row*r.n+clampIndex(max(0, first+k), r.n-1))*inner:][:inner], w)
 				}
 			}
 		}
@@ -248,8 +248,9 @@ func (r *resampling) inputCoordinate(o float64) (float64, error) {
 	return 0, fmt.Errorf("unknown coordinate_transformation_mode %q; want a mode of ONNX, such as half_pixel or align_corners", r.mode)
 }
 
-// elementWeights returns the weights of consecutive input elements, beginning at index first, for
-// the interpolation at a coordinate. An index outside the axis means the element at that end.
+// elementWeights returns the weights with which input elements contribute to the interpolation at a
+// coordinate. The weights belong to consecutive elements, beginning at index first. An index
+// outside the axis refers to the element at that end.
 func (r *resampling) elementWeights(coordinate float64) (first int, weights []float64, err error) {
 	switch r.method {
 	case "nearest":
@@ -317,7 +318,7 @@ func cubicWeight(x, a float64) float64 {
 func computeGridSample(c *call) (*Tensor, error) {
 	x, grid := c.in[0], c.in[1]
 	rank := len(x.Dims) - 2
-	if rank < 1 || len(grid.Dims) != len(x.Dims) || grid.Dims[rank+1] != rank || grid.Dims[0] != x.Dims[0] || numElements(x.Dims[2:]) == 0 {
+	if rank < 1 || len(grid.Dims) != len(x.Dims) || grid.Dims[rank+1] != rank || grid.Dims[0] != x.Dims[0] || countValidElements(x.Dims[2:]) == 0 {
 		return nil, fmt.Errorf("grid shape %v is incompatible with input shape %v", grid.Dims, x.Dims)
 	}
 	y, err := newTensor(x.Type, slices.Concat(x.Dims[:2], grid.Dims[1:rank+1])...)
@@ -325,11 +326,11 @@ func computeGridSample(c *call) (*Tensor, error) {
 		return nil, err
 	}
 	g := gridSampler{mode: c.textAttribute("mode", "linear"), padding: c.textAttribute("padding_mode", "zeros"), corners: c.flagAttribute("align_corners"), dims: x.Dims[2:]}
-	area, plane := numElements(grid.Dims[1:rank+1]), numElements(g.dims)
+	area, plane := countValidElements(grid.Dims[1:rank+1]), countValidElements(g.dims)
 	for i := range y.Data {
 		image := i / area / x.Dims[1]
 		place := grid.Data[(image*area+i%area)*rank:][:rank]
-		if y.Data[i], err = g.interpolate(x.Data[i/area*plane:][:plane], place); err != nil {
+		if y.Data[i], err = g.interpolateAt(x.Data[i/area*plane:][:plane], place); err != nil {
 			return nil, err
 		}
 	}
@@ -343,10 +344,10 @@ type gridSampler struct {
 	dims          []int
 }
 
-// interpolate returns the interpolated value of a plane at a point. The coordinates of the point
+// interpolateAt returns the interpolated value of a plane at a point. The coordinates of the point
 // run from -1 to 1 across each axis, and that of the last axis comes first. Far outside the plane
 // the value is 0.
-func (g *gridSampler) interpolate(plane, point []float64) (float64, error) {
+func (g *gridSampler) interpolateAt(plane, point []float64) (float64, error) {
 	firsts, weights := make([]int, len(g.dims)), make([][]float64, len(g.dims))
 	taps := make([]int, len(g.dims))
 	for i, n := range g.dims {
@@ -358,7 +359,7 @@ func (g *gridSampler) interpolate(plane, point []float64) (float64, error) {
 		if !(abs(at) <= maxElements) {
 			return 0, nil
 		}
-		padded := g.padCoordinate(at, n)
+		padded := g.moveIntoAxis(at, n)
 		switch g.mode {
 		case "linear", "bilinear":
 			floor := math.Floor(padded)
@@ -377,12 +378,12 @@ func (g *gridSampler) interpolate(plane, point []float64) (float64, error) {
 		taps[i] = len(weights[i])
 	}
 	total, tap := 0.0, make([]int, len(taps))
-	for range numElements(taps) {
+	for range countValidElements(taps) {
 		w, at, inside := 1.0, 0, true
 		for i, n := range g.dims {
 			k := firsts[i] + tap[i]
 			if g.padding != "zeros" {
-				k = clampIndex(max(0, int(g.padCoordinate(float64(k), n))), n-1)
+				k = clampIndex(max(0, int(g.moveIntoAxis(float64(k), n))), n-1)
 			}
 			inside = inside && k >= 0 && k < n
 			w, at = w*weights[i][tap[i]], at*n+k
@@ -395,9 +396,9 @@ func (g *gridSampler) interpolate(plane, point []float64) (float64, error) {
 	return total, nil
 }
 
-// padCoordinate moves a coordinate outside an axis of n elements into the axis, according to the
-// padding mode. It returns the coordinate unchanged if the mode is zeros.
-func (g *gridSampler) padCoordinate(coordinate float64, n int) float64 {
+// moveIntoAxis moves a coordinate that is outside an axis of n elements into the axis, as the
+// padding mode says. If the mode is zeros, it returns the coordinate unchanged.
+func (g *gridSampler) moveIntoAxis(coordinate float64, n int) float64 {
 	low, high := -0.5, float64(n)-0.5
 	if g.corners {
 		low, high = 0, float64(n-1)
@@ -419,7 +420,7 @@ func (g *gridSampler) padCoordinate(coordinate float64, n int) float64 {
 // computeAffineGrid computes AffineGrid: it returns the coordinates to which matrices
 // [batch][2][3] or [batch][3][4] map the elements of an image.
 func computeAffineGrid(c *call) (*Tensor, error) {
-	theta, size := c.in[0], c.in[1].ints()
+	theta, size := c.in[0], c.in[1].toInts()
 	rank := len(size) - 2
 	if rank != 2 && rank != 3 || !slices.Equal(theta.Dims, []int{size[0], rank, rank + 1}) {
 		return nil, fmt.Errorf("size is %v and theta has shape %v; want a size of rank 4 or 5 and [batch][rank-2][rank-1]", size, theta.Dims)
@@ -430,7 +431,7 @@ func computeAffineGrid(c *call) (*Tensor, error) {
 	}
 	index := make([]int, rank)
 	for i := 0; i < len(y.Data); i += rank {
-		image := i / rank / numElements(size[2:])
+		image := i / rank / countValidElements(size[2:])
 		for k := range rank {
 			row := theta.Data[(image*rank+k)*(rank+1):][:rank+1]
 			y.Data[i+k] = row[rank]

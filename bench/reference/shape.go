@@ -9,20 +9,20 @@ import (
 
 // shapeOperators has the operators that rearrange elements or return shapes.
 var shapeOperators = map[string]operator{
-	"Dropout": {1, computeDropout}, "Reshape": {1, withOneResult(computeReshape)}, "Flatten": {1, withOneResult(computeFlatten)},
-	"Squeeze": {1, withOneResult(computeSqueeze)}, "Unsqueeze": {1, withOneResult(computeUnsqueeze)},
-	"Shape": {1, withOneResult(computeShape)}, "Size": {1, withOneResult(computeSize)},
-	"Transpose": {1, withOneResult(computeTranspose)}, "Concat": {1, withOneResult(computeConcat)}, "Split": {1, computeSplit},
-	"Slice": {1, withOneResult(computeSlice)}, "Expand": {2, withOneResult(computeExpand)}, "Tile": {2, withOneResult(computeTile)}, "Pad": {1, withOneResult(computePad)},
-	"DepthToSpace": {1, withOneResult(computeDepthToSpace)}, "SpaceToDepth": {1, withOneResult(computeSpaceToDepth)},
-	"Trilu": {1, withOneResult(computeTrilu)}, "ReverseSequence": {2, withOneResult(computeReverseSequence)},
+	"Dropout": {1, computeDropout}, "Reshape": {1, wrapSingleResult(computeReshape)}, "Flatten": {1, wrapSingleResult(computeFlatten)},
+	"Squeeze": {1, wrapSingleResult(computeSqueeze)}, "Unsqueeze": {1, wrapSingleResult(computeUnsqueeze)},
+	"Shape": {1, wrapSingleResult(computeShape)}, "Size": {1, wrapSingleResult(computeSize)},
+	"Transpose": {1, wrapSingleResult(computeTranspose)}, "Concat": {1, wrapSingleResult(computeConcat)}, "Split": {1, computeSplit},
+	"Slice": {1, wrapSingleResult(computeSlice)}, "Expand": {2, wrapSingleResult(computeExpand)}, "Tile": {2, wrapSingleResult(computeTile)}, "Pad": {1, wrapSingleResult(computePad)},
+	"DepthToSpace": {1, wrapSingleResult(computeDepthToSpace)}, "SpaceToDepth": {1, wrapSingleResult(computeSpaceToDepth)},
+	"Trilu": {1, wrapSingleResult(computeTrilu)}, "ReverseSequence": {2, wrapSingleResult(computeReverseSequence)},
 }
 
 // computeDropout computes Dropout for inference: it returns the input unchanged, and a mask that is
 // 1 everywhere. Training mode is unsupported unless the ratio is 0.
 func computeDropout(c *call) ([]*Tensor, error) {
-	if t := c.input(2); t != nil && t.containsValue(1) {
-		if ratio := c.input(1); ratio == nil || !ratio.containsValue(0) {
+	if t := c.inputTensor(2); t != nil && t.containsValue(1) {
+		if ratio := c.inputTensor(1); ratio == nil || !ratio.containsValue(0) {
 			return nil, c.newUnsupportedError("training mode, whose result is random")
 		}
 	}
@@ -37,7 +37,7 @@ func computeDropout(c *call) ([]*Tensor, error) {
 // attribute. A 0 in the shape keeps the input's dimension unless allowzero is set. A single -1 is
 // replaced by the dimension that preserves the number of elements.
 func computeReshape(c *call) (*Tensor, error) {
-	want, given := c.intsFromInput(1, "shape")
+	want, given := c.intsFromInputOrAttribute(1, "shape")
 	if !given {
 		return nil, fmt.Errorf("missing shape; want an input or an attribute")
 	}
@@ -78,14 +78,14 @@ func computeFlatten(c *call) (*Tensor, error) {
 			return nil, err
 		}
 	}
-	return c.in[0].reshape(numElements(dims[:axis]), numElements(dims[axis:]))
+	return c.in[0].reshape(countValidElements(dims[:axis]), countValidElements(dims[axis:]))
 }
 
 // computeSqueeze computes Squeeze: it removes the listed axes, which must have length 1. If the
 // list is left out, it removes all axes of length 1.
 func computeSqueeze(c *call) (*Tensor, error) {
 	x := c.in[0]
-	list, given := c.intsFromInput(1, "axes")
+	list, given := c.intsFromInputOrAttribute(1, "axes")
 	axes, err := resolveAxes(list, len(x.Dims))
 	if err != nil {
 		return nil, err
@@ -101,7 +101,7 @@ func computeSqueeze(c *call) (*Tensor, error) {
 }
 
 func computeUnsqueeze(c *call) (*Tensor, error) {
-	list, given := c.intsFromInput(1, "axes")
+	list, given := c.intsFromInputOrAttribute(1, "axes")
 	if !given {
 		return nil, fmt.Errorf("missing axes; want an input or an attribute")
 	}
@@ -127,8 +127,8 @@ func computeShape(c *call) (*Tensor, error) {
 	return newVector(dims[from:max(from, to)]...), nil
 }
 
-// clampIndex converts an index of an axis of n elements to a position between 0 and n. A negative
-// index counts from the end; an index out of range becomes the nearer bound.
+// clampIndex converts an index into an axis of n elements to a position from 0 to n. It counts a
+// negative index from the end, and replaces an index out of range by the nearer bound.
 func clampIndex(index, n int) int {
 	if index < 0 {
 		index += n
@@ -180,7 +180,7 @@ func concatenate(list []*Tensor, axis int) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	before := numElements(dims[:axis])
+	before := countValidElements(dims[:axis])
 	out.Data = out.Data[:0]
 	for i := range before {
 		for _, t := range list {
@@ -200,7 +200,7 @@ func computeSplit(c *call) ([]*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	sizes, given := c.intsFromInput(1, "split")
+	sizes, given := c.intsFromInputOrAttribute(1, "split")
 	if !given {
 		n := c.intAttribute("num_outputs", len(c.node.Outputs))
 		if n < 1 || n > len(c.node.Outputs) {
@@ -232,7 +232,7 @@ func computeSplit(c *call) ([]*Tensor, error) {
 // sliceRange returns the part of t along an axis that begins at index from and ends before index
 // to. The caller must ensure that these indices are in range.
 func (t *Tensor) sliceRange(axis, from, to int) (*Tensor, error) {
-	dims, steps := slices.Clone(t.Dims), strides(t.Dims)
+	dims, steps := slices.Clone(t.Dims), rowMajorStrides(t.Dims)
 	dims[axis] = to - from
 	return t.copyStrided(dims, steps, from*steps[axis])
 }
@@ -241,15 +241,15 @@ func (t *Tensor) sliceRange(axis, from, to int) (*Tensor, error) {
 // and were attributes before.
 func computeSlice(c *call) (*Tensor, error) {
 	x := c.in[0]
-	starts, _ := c.intsFromInput(1, "starts")
-	ends, _ := c.intsFromInput(2, "ends")
-	axes, given := c.intsFromInput(3, "axes")
+	starts, _ := c.intsFromInputOrAttribute(1, "starts")
+	ends, _ := c.intsFromInputOrAttribute(2, "ends")
+	axes, given := c.intsFromInputOrAttribute(3, "axes")
 	if !given {
 		for i := range starts {
 			axes = append(axes, i)
 		}
 	}
-	steps, given := c.intsFromInput(4, "steps")
+	steps, given := c.intsFromInputOrAttribute(4, "steps")
 	if !given {
 		steps = slices.Repeat([]int{1}, len(starts))
 	}
@@ -260,7 +260,7 @@ func computeSlice(c *call) (*Tensor, error) {
 	if err != nil {
 		return nil, err
 	}
-	dims, by, offset := slices.Clone(x.Dims), strides(x.Dims), 0
+	dims, by, offset := slices.Clone(x.Dims), rowMajorStrides(x.Dims), 0
 	for i, a := range axes {
 		n := x.Dims[a]
 		step := min(max(steps[i], -n-1), n+1) // a longer step also selects one element
@@ -268,7 +268,7 @@ func computeSlice(c *call) (*Tensor, error) {
 			return nil, fmt.Errorf("step of axis %d is 0; want a positive or negative step", a)
 		}
 		var from int
-		from, dims[a] = sliceAxis(starts[i], ends[i], step, n)
+		from, dims[a] = resolveSliceBounds(starts[i], ends[i], step, n)
 		if dims[a] > 0 {
 			offset += from * by[a]
 		}
@@ -277,10 +277,10 @@ func computeSlice(c *call) (*Tensor, error) {
 	return x.copyStrided(dims, by, offset)
 }
 
-// sliceAxis returns the first index and the number of indices that start:end:step selects from an
-// axis of n elements. Negative bounds count from the end, and bounds out of range are clamped. A
-// negative step goes backward.
-func sliceAxis(start, end, step, n int) (from, length int) {
+// resolveSliceBounds resolves the slice start:end:step of an axis of n elements. It returns the
+// first index of the slice and the number of its indices. Negative bounds count from the end, and
+// bounds out of range are clamped. A negative step goes backward.
+func resolveSliceBounds(start, end, step, n int) (from, length int) {
 	clamp := func(at, low, high int) int {
 		if at < 0 {
 			at += n
@@ -296,15 +296,15 @@ func sliceAxis(start, end, step, n int) (from, length int) {
 }
 
 func computeExpand(c *call) (*Tensor, error) {
-	dims, err := broadcastDims(c.in[0].Dims, c.in[1].ints())
+	dims, err := broadcastDims(c.in[0].Dims, c.in[1].toInts())
 	if err != nil {
 		return nil, err
 	}
-	return c.in[0].broadcast(dims)
+	return c.in[0].broadcastTo(dims)
 }
 
 func computeTile(c *call) (*Tensor, error) {
-	x, repeats := c.in[0], c.in[1].ints()
+	x, repeats := c.in[0], c.in[1].toInts()
 	if c.opset < 6 || len(repeats) != len(x.Dims) {
 		return nil, fmt.Errorf("found %d repeats in operator set %d; want operator set 6 or later and one repeat for each axis of shape %v", len(repeats), c.opset, x.Dims)
 	}
@@ -313,7 +313,7 @@ func computeTile(c *call) (*Tensor, error) {
 			return nil, fmt.Errorf("axis %d has %d repeats; want 0 to %d", axis, n, maxElements)
 		}
 		// [before][axis*after] repeated n times is [before][n][axis*after].
-		before := numElements(x.Dims[:axis])
+		before := countValidElements(x.Dims[:axis])
 		dims := slices.Clone(x.Dims)
 		dims[axis] *= n
 		row := len(x.Data) / max(1, before)
@@ -336,18 +336,18 @@ func computePad(c *call) (*Tensor, error) {
 	if c.attribute("paddings") != nil { // version 1
 		name = "paddings"
 	}
-	amounts, _ := c.intsFromInput(1, name)
+	amounts, _ := c.intsFromInputOrAttribute(1, name)
 	value := c.floatAttribute("value", 0)
-	if t := c.input(2); t != nil && len(t.Data) == 1 {
+	if t := c.inputTensor(2); t != nil && len(t.Data) == 1 {
 		value = t.Data[0]
 	}
 	axes := make([]int, len(x.Dims))
 	for i := range axes {
 		axes[i] = i
 	}
-	if t := c.input(3); t != nil {
+	if t := c.inputTensor(3); t != nil {
 		var err error
-		if axes, err = resolveAxes(t.ints(), len(x.Dims)); err != nil {
+		if axes, err = resolveAxes(t.toInts(), len(x.Dims)); err != nil {
 			return nil, err
 		}
 	}
@@ -408,7 +408,7 @@ func padAxis(x *Tensor, axis, before, after int, mode string, value float64) (*T
 		}
 		from[i] = k
 	}
-	inner := numElements(x.Dims[axis+1:])
+	inner := countValidElements(x.Dims[axis+1:])
 	for row := 0; row*inner < len(out.Data); row++ {
 		line := out.Data[row*inner : (row+1)*inner]
 		if k := from[row%dims[axis]]; k >= 0 {
@@ -498,8 +498,8 @@ func computeTrilu(c *call) (*Tensor, error) {
 	if len(x.Dims) < 2 {
 		return nil, fmt.Errorf("input has shape %v; want rank 2 or more", x.Dims)
 	}
-	if t := c.input(1); t != nil && len(t.Data) == 1 {
-		diagonal = min(max(t.ints()[0], -maxElements), maxElements)
+	if t := c.inputTensor(1); t != nil && len(t.Data) == 1 {
+		diagonal = min(max(t.toInts()[0], -maxElements), maxElements)
 	}
 	rows, columns := x.Dims[len(x.Dims)-2], x.Dims[len(x.Dims)-1]
 	upper := c.intAttribute("upper", 1) != 0
@@ -517,7 +517,7 @@ func computeTrilu(c *call) (*Tensor, error) {
 // reverses the first elements along the time axis, as many as the input sequence_lens says, and
 // keeps the rest.
 func computeReverseSequence(c *call) (*Tensor, error) {
-	x, lengths := c.in[0], c.in[1].ints()
+	x, lengths := c.in[0], c.in[1].toInts()
 	batch, time := c.intAttribute("batch_axis", 1), c.intAttribute("time_axis", 0)
 	if len(x.Dims) < 2 {
 		return nil, fmt.Errorf("input has shape %v; want rank 2 or more", x.Dims)
@@ -529,7 +529,7 @@ func computeReverseSequence(c *call) (*Tensor, error) {
 		return nil, fmt.Errorf("found %d sequence lengths; want one for each of %d sequences", len(lengths), x.Dims[batch])
 	}
 	out := x.zerosLike()
-	inner := numElements(x.Dims[2:])
+	inner := countValidElements(x.Dims[2:])
 	index := make([]int, 2)
 	for at := 0; at < len(x.Data); at += inner {
 		from := slices.Clone(index)

@@ -10,10 +10,10 @@ import (
 
 // spectralOperators has the Fourier transforms and their window functions.
 var spectralOperators = map[string]operator{
-	"DFT": {1, withOneResult(computeDFT)}, "STFT": {2, withOneResult(computeSTFT)},
-	"HannWindow":     {1, withOneResult(newWindowOperator(0.5, 0.5, 0))},
-	"HammingWindow":  {1, withOneResult(newWindowOperator(25./46, 21./46, 0))},
-	"BlackmanWindow": {1, withOneResult(newWindowOperator(0.42, 0.5, 0.08))},
+	"DFT": {1, wrapSingleResult(computeDFT)}, "STFT": {2, wrapSingleResult(computeSTFT)},
+	"HannWindow":     {1, wrapSingleResult(newWindowOperator(0.5, 0.5, 0))},
+	"HammingWindow":  {1, wrapSingleResult(newWindowOperator(25./46, 21./46, 0))},
+	"BlackmanWindow": {1, wrapSingleResult(newWindowOperator(0.42, 0.5, 0.08))},
 }
 
 // newWindowOperator returns an operator that computes the window function a - b*cos(x) + c*cos(2x)
@@ -23,7 +23,7 @@ func newWindowOperator(a, b, c float64) func(*call) (*Tensor, error) {
 		if len(k.in[0].Data) != 1 {
 			return nil, fmt.Errorf("size has shape %v; want a scalar", k.in[0].Dims)
 		}
-		y, err := newTensor(onnx.DataType(k.intAttribute("output_datatype", int(onnx.Float))), k.in[0].ints()[0])
+		y, err := newTensor(onnx.DataType(k.intAttribute("output_datatype", int(onnx.Float))), k.in[0].toInts()[0])
 		if err != nil {
 			return nil, err
 		}
@@ -71,8 +71,8 @@ func computeDFT(c *call) (*Tensor, error) {
 	axis := c.intAttribute("axis", 1)
 	if c.opset >= 20 {
 		axis = -2
-		if t := c.input(2); t != nil && len(t.Data) == 1 {
-			axis = t.ints()[0]
+		if t := c.inputTensor(2); t != nil && len(t.Data) == 1 {
+			axis = t.toInts()[0]
 		}
 	}
 	axis, err := resolveAxis(axis, rank)
@@ -86,8 +86,8 @@ func computeDFT(c *call) (*Tensor, error) {
 		return nil, fmt.Errorf("input has shape %v; want 1 or 2 in the last axis, for real or complex numbers", x.Dims)
 	}
 	n := x.Dims[axis]
-	if t := c.input(1); t != nil && len(t.Data) == 1 {
-		n = t.ints()[0]
+	if t := c.inputTensor(1); t != nil && len(t.Data) == 1 {
+		n = t.toInts()[0]
 	}
 	bins := n
 	if c.flagAttribute("onesided") {
@@ -108,7 +108,7 @@ func computeDFT(c *call) (*Tensor, error) {
 		return nil, err
 	}
 	parts := x.Dims[rank-1]
-	for i := range numElements(dims[:rank-2]) {
+	for i := range countValidElements(dims[:rank-2]) {
 		from := moved.Data[i*x.Dims[axis]*parts:][:x.Dims[axis]*parts]
 		for k, v := range fourierTransform(toComplex(from, parts, n), bins, c.flagAttribute("inverse")) {
 			y.Data[(i*bins+k)*2], y.Data[(i*bins+k)*2+1] = real(v), imag(v)
@@ -133,7 +133,7 @@ func toComplex(from []float64, parts, n int) []complex128 {
 // computeSTFT computes STFT: it transforms overlapping frames of signals [batch][length] or
 // [batch][length][parts].
 func computeSTFT(c *call) (*Tensor, error) {
-	x, window := c.in[0], c.input(2)
+	x, window := c.in[0], c.inputTensor(2)
 	parts := 1
 	if len(x.Dims) == 3 {
 		parts = x.Dims[2]
@@ -141,12 +141,12 @@ func computeSTFT(c *call) (*Tensor, error) {
 	if len(x.Dims) != 2 && len(x.Dims) != 3 || parts < 1 || parts > 2 {
 		return nil, fmt.Errorf("signal has shape %v; want [batch][length] or [batch][length][parts]", x.Dims)
 	}
-	step, n := c.in[1].ints(), x.Dims[1]
+	step, n := c.in[1].toInts(), x.Dims[1]
 	if window != nil {
 		n = len(window.Data)
 	}
-	if t := c.input(3); t != nil && len(t.Data) == 1 {
-		n = t.ints()[0]
+	if t := c.inputTensor(3); t != nil && len(t.Data) == 1 {
+		n = t.toInts()[0]
 	}
 	if len(step) != 1 || step[0] < 1 {
 		return nil, fmt.Errorf("frame_step is %v; want one positive number", step)

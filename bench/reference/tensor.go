@@ -39,9 +39,9 @@ func countElements(dims []int) (int, error) {
 	return n, nil
 }
 
-// numElements returns the number of elements of a tensor with shape dims, which must be valid.
-// Use countElements for shapes from a file.
-func numElements(dims []int) int {
+// countValidElements returns the number of elements of a tensor with shape dims, which must be
+// valid. For shapes from a file, use countElements.
+func countValidElements(dims []int) int {
 	n := 1
 	for _, d := range dims {
 		n *= d
@@ -112,9 +112,9 @@ func (t *Tensor) mapElements(f func(float64) float64) *Tensor {
 	return out
 }
 
-// ints returns the values of t as integers. It truncates fractions, replaces values out of range by
-// the nearest integer in range, and replaces NaN by 0.
-func (t *Tensor) ints() []int {
+// toInts returns the values of t as integers. It truncates fractions, replaces values out of range
+// by the nearest integer in range, and replaces NaN by 0.
+func (t *Tensor) toInts() []int {
 	out := make([]int, len(t.Data))
 	for i, v := range t.Data {
 		switch {
@@ -130,9 +130,9 @@ func (t *Tensor) ints() []int {
 	return out
 }
 
-// strides returns, for each axis of a row-major tensor of shape dims, the distance in elements
-// between neighbors along that axis.
-func strides(dims []int) []int {
+// rowMajorStrides returns, for each axis of a row-major tensor of shape dims, the distance in
+// elements between neighbors along that axis.
+func rowMajorStrides(dims []int) []int {
 	s := make([]int, len(dims))
 	for i, step := len(dims)-1, 1; i >= 0; i-- {
 		s[i], step = step, step*dims[i]
@@ -140,8 +140,8 @@ func strides(dims []int) []int {
 	return s
 }
 
-// copyStrided returns a tensor of shape dims with elements copied from t. The element at index
-// comes from t.Data[offset + sum(index[i]*steps[i])], which the caller must ensure is in range.
+// copyStrided returns a tensor of shape dims whose elements are copied from t. Its element at an
+// index is t.Data[offset + sum(index[i]*steps[i])]; the caller must ensure that this is in range.
 func (t *Tensor) copyStrided(dims, steps []int, offset int) (*Tensor, error) {
 	out, err := newTensor(t.Type, dims...)
 	if err != nil || len(out.Data) == 0 {
@@ -184,7 +184,7 @@ func (t *Tensor) transpose(perm ...int) (*Tensor, error) {
 	if !isPermutation(perm, len(t.Dims)) {
 		return nil, fmt.Errorf("perm %v is not a permutation of the %d axes of the tensor", perm, len(t.Dims))
 	}
-	from := strides(t.Dims)
+	from := rowMajorStrides(t.Dims)
 	dims, steps := make([]int, len(perm)), make([]int, len(perm))
 	for i, p := range perm {
 		dims[i], steps[i] = t.Dims[p], from[p]
@@ -274,9 +274,9 @@ func broadcastDims(shapes ...[]int) ([]int, error) {
 	return out, nil
 }
 
-// broadcast returns t expanded to the shape dims by repeating it along axes of length 1 and missing
-// leading axes. It returns an error if t does not broadcast to that shape.
-func (t *Tensor) broadcast(dims []int) (*Tensor, error) {
+// broadcastTo returns t expanded to the shape dims: it repeats t along axes of length 1 and along
+// missing leading axes. It returns an error if that does not give the shape.
+func (t *Tensor) broadcastTo(dims []int) (*Tensor, error) {
 	if slices.Equal(t.Dims, dims) {
 		return t, nil
 	}
@@ -285,7 +285,7 @@ func (t *Tensor) broadcast(dims []int) (*Tensor, error) {
 		return nil, fmt.Errorf("cannot broadcast shape %v to %v", t.Dims, dims)
 	}
 	steps := make([]int, len(dims))
-	for i, s := range strides(t.Dims) {
+	for i, s := range rowMajorStrides(t.Dims) {
 		if t.Dims[i] != 1 {
 			steps[len(dims)-len(t.Dims)+i] = s
 		}
