@@ -21,9 +21,9 @@ func Advice(d *hw.DescriptorReport) string {
 	case "kernel_stall":
 		return part(uint64(a.KernelStall)) + " wait for " + Size(d.DMA.Kernel) + " of weights"
 	case "input_stall":
-		return part(uint64(a.InputStall)) + " wait for " + Size(d.DMA.Source1+d.DMA.Source2) + " of input" + patchAdvice(d)
+		return part(uint64(a.InputStall)) + " wait for " + Size(d.DMA.Source1+d.DMA.Source2) + " of input" + adviseOnSmallResult(d)
 	case "output_stall":
-		return part(uint64(a.OutputStall)) + " wait for memory to take " + Size(d.DMA.Destination) + " of output" + patchAdvice(d)
+		return part(uint64(a.OutputStall)) + " wait for memory to take " + Size(d.DMA.Destination) + " of output" + adviseOnSmallResult(d)
 	case "l2_read_stall":
 		return part(uint64(a.L2ReadStall)) + " wait for L2 reads"
 	case "l2_write_stall":
@@ -41,10 +41,10 @@ func Advice(d *hw.DescriptorReport) string {
 	return fmt.Sprintf("%s %s in %s%s", engines, verb, part(uint64(a.Compute)), gatedTilesClause(d))
 }
 
-// patchAdvice returns a phrase about a multiply-accumulate descriptor whose result is so small that
-// the engine moves it as a whole, so that loads and stores do not overlap with computing. It
-// returns "" for any other descriptor.
-func patchAdvice(d *hw.DescriptorReport) string {
+// adviseOnSmallResult returns a phrase for a multiply-accumulate descriptor whose result is so
+// small that the engine moves it as a whole. Loads and stores then do not overlap with computing.
+// It returns "" for any other descriptor.
+func adviseOnSmallResult(d *hw.DescriptorReport) string {
 	if !d.SinglePatch() {
 		return ""
 	}

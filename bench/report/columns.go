@@ -33,33 +33,33 @@ var DescriptorColumns = slices.Concat(listWorkColumns(), listCauseColumns(), lis
 func listWorkColumns() []Column[Descriptor] {
 	type d = Descriptor
 	return []Column[d]{
-		{"index", "td", "td", "place in the chain", 0, false, func(x *d) Value { return placeOf(x.Index) }},
-		newCSVColumn("offset", func(x *d) Value { return placeOf(x.Offset) }),
-		{"op", "op", "op", "operation", 0, true, func(x *d) Value { return textOf(x.Op) }},
-		{"", "in", "in", "source, C H W", 0, false, func(x *d) Value { return textOf(Extent(x.Shape.Cin, x.Shape.Hin, x.Shape.Win)) }},
-		{"", "out", "out", "result, C H W", 0, false, func(x *d) Value { return textOf(Extent(x.Shape.Cout, x.Shape.Hout, x.Shape.Wout)) }},
-		{"", "kernel", "kernel", "window, /groups", 4, false, func(x *d) Value { return kernelOf(x) }},
-		{"", "engines", "", "", 6, false, func(x *d) Value { return textOf(enginesOf(x)) }},
-		newCSVColumn("win", func(x *d) Value { return countOf(x.Shape.Win) }),
-		newCSVColumn("hin", func(x *d) Value { return countOf(x.Shape.Hin) }),
-		newCSVColumn("cin", func(x *d) Value { return countOf(x.Shape.Cin) }),
-		newCSVColumn("wout", func(x *d) Value { return countOf(x.Shape.Wout) }),
-		newCSVColumn("hout", func(x *d) Value { return countOf(x.Shape.Hout) }),
-		newCSVColumn("cout", func(x *d) Value { return countOf(x.Shape.Cout) }),
-		newCSVColumn("kw", func(x *d) Value { return countOf(x.Shape.Kw) }),
-		newCSVColumn("kh", func(x *d) Value { return countOf(x.Shape.Kh) }),
-		newCSVColumn("groups", func(x *d) Value { return countOf(x.Shape.Groups) }),
-		{"engines", "", "engines", "MAC engines at work", 6, false, func(x *d) Value { return countOf(x.Engines) }},
-		newCSVColumn("tiles", func(x *d) Value { return countOf(x.Tiles) }),
-		{"cycles", "cycles", "cycles", "engine cycles that it adds to the chain", 0, false, func(x *d) Value { return countOf(x.Cycles.Total) }},
-		{"", "compute", "", "", 7, false, func(x *d) Value { return shareOf(Percent(x.Cycles.Compute, x.Cycles.Total)) }},
+		{"index", "td", "td", "place in the chain", 0, false, func(x *d) Value { return newPlaceValue(x.Index) }},
+		newCSVColumn("offset", func(x *d) Value { return newPlaceValue(x.Offset) }),
+		{"op", "op", "op", "operation", 0, true, func(x *d) Value { return newTextValue(x.Op) }},
+		{"", "in", "in", "source, C H W", 0, false, func(x *d) Value { return newTextValue(Extent(x.Shape.Cin, x.Shape.Hin, x.Shape.Win)) }},
+		{"", "out", "out", "result, C H W", 0, false, func(x *d) Value { return newTextValue(Extent(x.Shape.Cout, x.Shape.Hout, x.Shape.Wout)) }},
+		{"", "kernel", "kernel", "window, /groups", 4, false, func(x *d) Value { return newWindowValue(x) }},
+		{"", "engines", "", "", 6, false, func(x *d) Value { return newTextValue(formatEngines(x)) }},
+		newCSVColumn("win", func(x *d) Value { return newCountValue(x.Shape.Win) }),
+		newCSVColumn("hin", func(x *d) Value { return newCountValue(x.Shape.Hin) }),
+		newCSVColumn("cin", func(x *d) Value { return newCountValue(x.Shape.Cin) }),
+		newCSVColumn("wout", func(x *d) Value { return newCountValue(x.Shape.Wout) }),
+		newCSVColumn("hout", func(x *d) Value { return newCountValue(x.Shape.Hout) }),
+		newCSVColumn("cout", func(x *d) Value { return newCountValue(x.Shape.Cout) }),
+		newCSVColumn("kw", func(x *d) Value { return newCountValue(x.Shape.Kw) }),
+		newCSVColumn("kh", func(x *d) Value { return newCountValue(x.Shape.Kh) }),
+		newCSVColumn("groups", func(x *d) Value { return newCountValue(x.Shape.Groups) }),
+		{"engines", "", "engines", "MAC engines at work", 6, false, func(x *d) Value { return newCountValue(x.Engines) }},
+		newCSVColumn("tiles", func(x *d) Value { return newCountValue(x.Tiles) }),
+		{"cycles", "cycles", "cycles", "engine cycles that it adds to the chain", 0, false, func(x *d) Value { return newCountValue(x.Cycles.Total) }},
+		{"", "compute", "", "", 7, false, func(x *d) Value { return newShareValue(Percent(x.Cycles.Compute, x.Cycles.Total)) }},
 	}
 }
 
 // listCauseColumns returns a column for each cause of cycles.
 func listCauseColumns() (list []Column[Descriptor]) {
 	for cause := range hw.NumCauses {
-		list = append(list, newCSVColumn(cause.String(), func(x *Descriptor) Value { return countOf(uint64(*x.Cycles.Of(cause))) }))
+		list = append(list, newCSVColumn(cause.String(), func(x *Descriptor) Value { return newCountValue(uint64(*x.Cycles.Of(cause))) }))
 	}
 	return list
 }
@@ -68,62 +68,62 @@ func listCauseColumns() (list []Column[Descriptor]) {
 func listCostColumns() []Column[Descriptor] {
 	type d = Descriptor
 	return []Column[d]{
-		newCSVColumn("work_units", func(x *d) Value { return countOf(x.Units.WorkUnits) }),
-		newCSVColumn("mac_cycles_per_wu", func(x *d) Value { return countOf(x.Units.MACCycles) }),
-		newCSVColumn("post_cycles_per_wu", func(x *d) Value { return countOf(x.Units.PostCycles) }),
-		newCSVColumn("ne_single", func(x *d) Value { return countOf(x.Units.NESingle) }),
-		newCSVColumn("ne_double", func(x *d) Value { return countOf(x.Units.NEDouble) }),
-		newCSVColumn("planar", func(x *d) Value { return countOf(x.Units.Planar) }),
-		newCSVColumn("l2_broadcast", func(x *d) Value { return countOf(x.Units.L2Broadcast) }),
-		newCSVColumn("l2_writeback", func(x *d) Value { return countOf(x.Units.L2Writeback) }),
-		newCSVColumn("kernel_bytes", func(x *d) Value { return sizeOf(x.Units.KernelBytes) }),
-		newCSVColumn("dma_source1", func(x *d) Value { return sizeOf(x.DMA.Source1) }),
-		newCSVColumn("dma_source2", func(x *d) Value { return sizeOf(x.DMA.Source2) }),
-		newCSVColumn("dma_kernel", func(x *d) Value { return sizeOf(x.DMA.Kernel) }),
-		newCSVColumn("dma_destination", func(x *d) Value { return sizeOf(x.DMA.Destination) }),
-		{"", "bound by", "bound by", "the cause with the most cycles", 0, true, func(x *d) Value { return causeOf(x.Bound) }},
-		{"dma_total", "moved", "moved", "bytes between device memory and the engine", 2, false, func(x *d) Value { return sizeOf(x.DMA.Total) }},
-		{"", "GB/s", "GB/s", "bytes over working time", 5, false, func(x *d) Value { return rateOf(newRates(0, x.DMA.Total, x.WorkingNs).GBPerS) }},
-		newCSVColumn("exe_stored", func(x *d) Value { return countOf(x.Exe.Stored) }),
-		newCSVColumn("exe_model", func(x *d) Value { return countOf(x.Exe.Model) }),
-		newCSVColumn("macs", func(x *d) Value { return countOf(x.MACs) }),
-		newCSVColumn("bound", func(x *d) Value { return causeOf(x.Bound) }),
-		{"time_ns", "time", "time", "engine time", 0, false, func(x *d) Value { return timeOf(x.TimeNs) }},
-		{"", "interval", "", "", 8, false, func(x *d) Value { return intervalOf(x) }},
-		{"energy_nj", "energy", "energy", "without the dispatch's own", 3, false, func(x *d) Value { return energyOf(x.EnergyNJ) }},
-		newCSVColumn("computed", func(x *d) Value { return textOf(strconv.FormatBool(x.Computed)) }),
-		{"time_ns_low", "", "low", "lower end of the time's " + hw.IntervalPercent + " interval", 9, false, func(x *d) Value { return timeOf(x.TimeLowNs) }},
-		{"time_ns_high", "", "high", "upper end of the time's " + hw.IntervalPercent + " interval", 9, false, func(x *d) Value { return timeOf(x.TimeHighNs) }},
-		newCSVColumn("saved_cycles", func(x *d) Value { return countOf(x.Saved) }),
-		newCSVColumn("power_w", func(x *d) Value { return numberOf(x.PowerW) }),
-		newCSVColumn("working_ns", func(x *d) Value { return timeOf(x.WorkingNs) }),
-		newCSVColumn("measured", func(x *d) Value { return textOf(strconv.FormatBool(x.Measured)) }),
-		{"", "", "TFLOP/s", "operations over working time; a multiply-accumulate is two", 8, false, func(x *d) Value { return rateOf(newRates(x.MACs, 0, x.WorkingNs).TFLOPS) }},
-		{"", "vendor us", "", "", 9, false, func(x *d) Value { return textOf(vendorEstimates(x)) }},
+		newCSVColumn("work_units", func(x *d) Value { return newCountValue(x.Units.WorkUnits) }),
+		newCSVColumn("mac_cycles_per_wu", func(x *d) Value { return newCountValue(x.Units.MACCycles) }),
+		newCSVColumn("post_cycles_per_wu", func(x *d) Value { return newCountValue(x.Units.PostCycles) }),
+		newCSVColumn("ne_single", func(x *d) Value { return newCountValue(x.Units.NESingle) }),
+		newCSVColumn("ne_double", func(x *d) Value { return newCountValue(x.Units.NEDouble) }),
+		newCSVColumn("planar", func(x *d) Value { return newCountValue(x.Units.Planar) }),
+		newCSVColumn("l2_broadcast", func(x *d) Value { return newCountValue(x.Units.L2Broadcast) }),
+		newCSVColumn("l2_writeback", func(x *d) Value { return newCountValue(x.Units.L2Writeback) }),
+		newCSVColumn("kernel_bytes", func(x *d) Value { return newSizeValue(x.Units.KernelBytes) }),
+		newCSVColumn("dma_source1", func(x *d) Value { return newSizeValue(x.DMA.Source1) }),
+		newCSVColumn("dma_source2", func(x *d) Value { return newSizeValue(x.DMA.Source2) }),
+		newCSVColumn("dma_kernel", func(x *d) Value { return newSizeValue(x.DMA.Kernel) }),
+		newCSVColumn("dma_destination", func(x *d) Value { return newSizeValue(x.DMA.Destination) }),
+		{"", "bound by", "bound by", "the cause with the most cycles", 0, true, func(x *d) Value { return newCauseValue(x.Bound) }},
+		{"dma_total", "moved", "moved", "bytes between device memory and the engine", 2, false, func(x *d) Value { return newSizeValue(x.DMA.Total) }},
+		{"", "GB/s", "GB/s", "bytes over working time", 5, false, func(x *d) Value { return newRateValue(newRates(0, x.DMA.Total, x.WorkingNs).GBPerS) }},
+		newCSVColumn("exe_stored", func(x *d) Value { return newCountValue(x.Exe.Stored) }),
+		newCSVColumn("exe_model", func(x *d) Value { return newCountValue(x.Exe.Model) }),
+		newCSVColumn("macs", func(x *d) Value { return newCountValue(x.MACs) }),
+		newCSVColumn("bound", func(x *d) Value { return newCauseValue(x.Bound) }),
+		{"time_ns", "time", "time", "engine time", 0, false, func(x *d) Value { return newTimeValue(x.TimeNs) }},
+		{"", "interval", "", "", 8, false, func(x *d) Value { return newIntervalValue(x) }},
+		{"energy_nj", "energy", "energy", "without the dispatch's own", 3, false, func(x *d) Value { return newEnergyValue(x.EnergyNJ) }},
+		newCSVColumn("computed", func(x *d) Value { return newTextValue(strconv.FormatBool(x.Computed)) }),
+		{"time_ns_low", "", "low", "lower end of the time's " + hw.IntervalPercent + " interval", 9, false, func(x *d) Value { return newTimeValue(x.TimeLowNs) }},
+		{"time_ns_high", "", "high", "upper end of the time's " + hw.IntervalPercent + " interval", 9, false, func(x *d) Value { return newTimeValue(x.TimeHighNs) }},
+		newCSVColumn("saved_cycles", func(x *d) Value { return newCountValue(x.Saved) }),
+		newCSVColumn("power_w", func(x *d) Value { return newNumberValue(x.PowerW) }),
+		newCSVColumn("working_ns", func(x *d) Value { return newTimeValue(x.WorkingNs) }),
+		newCSVColumn("measured", func(x *d) Value { return newTextValue(strconv.FormatBool(x.Measured)) }),
+		{"", "", "TFLOP/s", "operations over working time; a multiply-accumulate is two", 8, false, func(x *d) Value { return newRateValue(newRates(x.MACs, 0, x.WorkingNs).TFLOPS) }},
+		{"", "vendor us", "", "", 9, false, func(x *d) Value { return newTextValue(formatVendorEstimates(x)) }},
 	}
 }
 
 // LayerColumns lists the columns of the tables with one row per layer. Cells with costs are empty
 // for a layer that is not modelled.
 var LayerColumns = []Column[Layer]{
-	{"name", "layer", "layer", "name in the network", 0, true, func(x *Layer) Value { return nameOf(x.Name) }},
-	newCSVColumn("op", func(x *Layer) Value { return nameOf(x.Op) }),
-	{"", "op", "op", "operation", 0, true, func(x *Layer) Value { return nameOf(x.workName()) }},
-	{"in", "in", "in", "N C H W", 4, false, func(x *Layer) Value { return textOf(Dims(x.In)) }},
-	{"out", "out", "out", "N C H W", 2, false, func(x *Layer) Value { return textOf(Dims(x.Out)) }},
-	{"kernel", "kernel", "kernel", "taps, /stride and :groups", 5, false, func(x *Layer) Value { return textOf(x.Kernel) }},
-	newCSVColumn("folded", func(x *Layer) Value { return nameOf(strings.Join(x.Folded, " ")) }),
-	{"descriptors", "tds", "tds", "descriptors of its own", 6, false, valueIfModelled(func(x *Layer) Value { return placeOf(x.Descriptors) })},
-	{"cycles", "cycles", "cycles", "engine cycles that it adds to the chain", 3, false, valueIfModelled(func(x *Layer) Value { return countOf(x.Total.Cycles) })},
-	{"bound", "bound by", "bound by", "the cause with the most cycles", 0, true, valueIfModelled(func(x *Layer) Value { return causeOf(x.Bound) })},
-	{"dma_bytes", "moved", "moved", "bytes between device memory and the engine", 3, false, valueIfModelled(func(x *Layer) Value { return sizeOf(x.Total.DMABytes) })},
-	{"", "GB/s", "GB/s", "bytes over working time", 7, false, valueIfModelled(func(x *Layer) Value { return rateOf(x.Total.GBPerS) })},
-	{"time_ns", "time", "time", "engine time", 0, false, valueIfModelled(func(x *Layer) Value { return timeOf(x.Total.TimeNs) })},
-	{"energy_nj", "energy", "energy", "without the dispatch's own", 1, false, valueIfModelled(func(x *Layer) Value { return energyOf(x.Total.EnergyNJ) })},
-	newCSVColumn("macs", valueIfModelled(func(x *Layer) Value { return countOf(x.Total.MACs) })),
-	{"", "", "low", "lower end of the time's " + hw.IntervalPercent + " interval", 9, false, valueIfModelled(func(x *Layer) Value { return timeOf(x.Total.TimeLowNs) })},
-	{"", "", "high", "upper end of the time's " + hw.IntervalPercent + " interval", 9, false, valueIfModelled(func(x *Layer) Value { return timeOf(x.Total.TimeHighNs) })},
-	{"tflops", "TFLOP/s", "TFLOP/s", "operations over working time; a multiply-accumulate is two", 7, false, valueIfModelled(func(x *Layer) Value { return rateOf(x.TFLOPS) })},
+	{"name", "layer", "layer", "name in the network", 0, true, func(x *Layer) Value { return newNameValue(x.Name) }},
+	newCSVColumn("op", func(x *Layer) Value { return newNameValue(x.Op) }),
+	{"", "op", "op", "operation", 0, true, func(x *Layer) Value { return newNameValue(x.operationName()) }},
+	{"in", "in", "in", "N C H W", 4, false, func(x *Layer) Value { return newTextValue(Dims(x.In)) }},
+	{"out", "out", "out", "N C H W", 2, false, func(x *Layer) Value { return newTextValue(Dims(x.Out)) }},
+	{"kernel", "kernel", "kernel", "taps, /stride and :groups", 5, false, func(x *Layer) Value { return newTextValue(x.Kernel) }},
+	newCSVColumn("folded", func(x *Layer) Value { return newNameValue(strings.Join(x.Folded, " ")) }),
+	{"descriptors", "tds", "tds", "descriptors of its own", 6, false, valueIfModelled(func(x *Layer) Value { return newPlaceValue(x.Descriptors) })},
+	{"cycles", "cycles", "cycles", "engine cycles that it adds to the chain", 3, false, valueIfModelled(func(x *Layer) Value { return newCountValue(x.Total.Cycles) })},
+	{"bound", "bound by", "bound by", "the cause with the most cycles", 0, true, valueIfModelled(func(x *Layer) Value { return newCauseValue(x.Bound) })},
+	{"dma_bytes", "moved", "moved", "bytes between device memory and the engine", 3, false, valueIfModelled(func(x *Layer) Value { return newSizeValue(x.Total.DMABytes) })},
+	{"", "GB/s", "GB/s", "bytes over working time", 7, false, valueIfModelled(func(x *Layer) Value { return newRateValue(x.Total.GBPerS) })},
+	{"time_ns", "time", "time", "engine time", 0, false, valueIfModelled(func(x *Layer) Value { return newTimeValue(x.Total.TimeNs) })},
+	{"energy_nj", "energy", "energy", "without the dispatch's own", 1, false, valueIfModelled(func(x *Layer) Value { return newEnergyValue(x.Total.EnergyNJ) })},
+	newCSVColumn("macs", valueIfModelled(func(x *Layer) Value { return newCountValue(x.Total.MACs) })),
+	{"", "", "low", "lower end of the time's " + hw.IntervalPercent + " interval", 9, false, valueIfModelled(func(x *Layer) Value { return newTimeValue(x.Total.TimeLowNs) })},
+	{"", "", "high", "upper end of the time's " + hw.IntervalPercent + " interval", 9, false, valueIfModelled(func(x *Layer) Value { return newTimeValue(x.Total.TimeHighNs) })},
+	{"tflops", "TFLOP/s", "TFLOP/s", "operations over working time; a multiply-accumulate is two", 7, false, valueIfModelled(func(x *Layer) Value { return newRateValue(x.TFLOPS) })},
 }
 
 // newCSVColumn returns a column that only CSV files have, with the given name.
@@ -131,8 +131,8 @@ func newCSVColumn[R any](name string, value func(*R) Value) Column[R] {
 	return Column[R]{Name: name, Value: value}
 }
 
-// valueIfModelled wraps value: the returned function returns value's result for a modelled layer,
-// and [None] for any other layer.
+// valueIfModelled returns a function that returns value(l) if layer l is modelled, and [None]
+// otherwise.
 func valueIfModelled(value func(*Layer) Value) func(*Layer) Value {
 	return func(x *Layer) Value {
 		if !x.Modelled {
@@ -142,18 +142,18 @@ func valueIfModelled(value func(*Layer) Value) func(*Layer) Value {
 	}
 }
 
-// workName returns the layer's operation with the activation that is fused into it, such as
-// "conv+relu".
-func (l *Layer) workName() string {
+// operationName returns the layer's operation, followed by the activation that is fused into it, as
+// in "conv+relu".
+func (l *Layer) operationName() string {
 	if l.Activation != "" {
 		return l.Op + "+" + l.Activation
 	}
 	return l.Op
 }
 
-// kernelOf returns the window of a convolution or matmul, followed by its number of groups, such as
-// "3x3/32". It returns [None] for other operations.
-func kernelOf(d *Descriptor) Value {
+// newWindowValue returns the window of a convolution or matmul, followed by the number of groups,
+// such as "3x3/32". It returns [None] for other operations.
+func newWindowValue(d *Descriptor) Value {
 	if d.Op != "conv" && d.Op != "matmul" {
 		return None
 	}
@@ -161,10 +161,10 @@ func kernelOf(d *Descriptor) Value {
 	if d.Shape.Groups > 1 {
 		k += fmt.Sprintf("/%d", d.Shape.Groups)
 	}
-	return textOf(k)
+	return newTextValue(k)
 }
 
-func enginesOf(d *Descriptor) string {
+func formatEngines(d *Descriptor) string {
 	if d.Engines == 0 {
 		return "planar"
 	}
@@ -175,9 +175,9 @@ func enginesOf(d *Descriptor) string {
 // kind of work.
 const UnmeasuredMark = "*"
 
-// intervalOf returns the prediction interval of the descriptor's time in percent of the time, such
-// as "-24 +40%". It returns [None] if the time is 0.
-func intervalOf(d *Descriptor) Value {
+// newIntervalValue returns the prediction interval of the descriptor's time, relative to the time,
+// such as "-24 +40%". It returns [None] if the time is 0.
+func newIntervalValue(d *Descriptor) Value {
 	if d.TimeNs == 0 {
 		return None
 	}
@@ -185,12 +185,12 @@ func intervalOf(d *Descriptor) Value {
 	if !d.Measured {
 		mark = UnmeasuredMark
 	}
-	return textOf(fmt.Sprintf("-%.0f +%.0f%%%s", 100*(1-float64(d.TimeLowNs/d.TimeNs)), 100*(float64(d.TimeHighNs/d.TimeNs)-1), mark))
+	return newTextValue(fmt.Sprintf("-%.0f +%.0f%%%s", 100*(1-float64(d.TimeLowNs/d.TimeNs)), 100*(float64(d.TimeHighNs/d.TimeNs)-1), mark))
 }
 
-// vendorEstimates returns the descriptor's time in microseconds as stored in the program, followed
-// in parentheses by the result of the vendor's rule if that differs.
-func vendorEstimates(d *Descriptor) string {
+// formatVendorEstimates returns the time in microseconds that the program stores for the
+// descriptor. If the vendor's rule gives another time, that follows in parentheses.
+func formatVendorEstimates(d *Descriptor) string {
 	if d.Exe.Stored == 0 {
 		return fmt.Sprintf("(%d)", d.Exe.Model)
 	}

@@ -50,8 +50,8 @@ func Peak(c *hw.Chip) Rates {
 	return Rates{2 * macs * c.Clock.Value / 1e12, c.TotalRate.Value / 1e9}
 }
 
-// newRates returns the rates at which macs multiply-accumulates and the given bytes are processed
-// in the time t. It returns zero rates if t is not positive.
+// newRates returns the rates of work that processes macs multiply-accumulates and the given bytes
+// in the time t. The rates are zero if t is not positive.
 func newRates(macs, bytes uint64, t clock.Nanoseconds) Rates {
 	if t <= 0 {
 		return Rates{}

@@ -31,13 +31,13 @@ func NewRunCSV(w io.Writer, program string, several, header bool) *RunCSV {
 		if several {
 			c.header = []string{"program"}
 		}
-		c.header = append(c.header, listNames(DescriptorColumns)...)
+		c.header = append(c.header, listColumnNames(DescriptorColumns)...)
 	}
 	return c
 }
 
-// listNames returns the names of the columns that CSV files have.
-func listNames[R any](columns []Column[R]) (list []string) {
+// listColumnNames returns the names of the columns that CSV files have.
+func listColumnNames[R any](columns []Column[R]) (list []string) {
 	for i := range columns {
 		if name := columns[i].Name; name != "" {
 			list = append(list, name)
@@ -46,8 +46,8 @@ func listNames[R any](columns []Column[R]) (list []string) {
 	return list
 }
 
-// writeHeader writes the row of column names, unless it was written before or the caller did not
-// request it.
+// writeHeader writes the row of column names. It writes nothing if the row was written before or if
+// the caller did not request it.
 func (c *RunCSV) writeHeader() {
 	if c.header != nil {
 		c.w.Write(c.header)
@@ -102,7 +102,7 @@ func (c *RunCSV) End() error {
 // of its program, which is 0 for a layer in no program.
 func WriteNetworkCSV(w io.Writer, d *Network) error {
 	c := csv.NewWriter(w)
-	c.Write(append(listNames(LayerColumns), "not_modelled", "program"))
+	c.Write(append(listColumnNames(LayerColumns), "not_modelled", "program"))
 	missing := d.NotModelled
 	for i := range d.Layers {
 		l := &d.Layers[i]

@@ -18,9 +18,9 @@ type Repeat struct {
 	SteadyWallNs clock.Nanoseconds `json:"steady_wall_ns"` // wall time of each later dispatch
 }
 
-// repeatOf returns the numbers and times of the dispatches of a run. It returns nil if there was
-// only one.
-func repeatOf(r *anesim.Result) *Repeat {
+// newRepeat returns the number and the times of the dispatches of a run. It returns nil for a run
+// of one dispatch.
+func newRepeat(r *anesim.Result) *Repeat {
 	if r.Options.Repeat < 2 {
 		return nil
 	}
@@ -67,9 +67,9 @@ type Call struct {
 	Outputs []Output `json:"outputs"`
 }
 
-// stateOf returns the tensors that stay in memory between the dispatches of a run, with the number
-// of bytes that they save. It returns nil if there are none.
-func stateOf(r *anesim.Result) *State {
+// newState returns the tensors that stay in memory between the dispatches of a run, and the number
+// of bytes that need not be copied because of that. It returns nil if there are no such tensors.
+func newState(r *anesim.Result) *State {
 	if len(r.Options.State) == 0 {
 		return nil
 	}
@@ -91,7 +91,7 @@ func stateOf(r *anesim.Result) *State {
 	return d
 }
 
-func callsOf(r *anesim.Result) (list []Call) {
+func newCalls(r *anesim.Result) (list []Call) {
 	if len(r.Options.State) == 0 {
 		return nil
 	}

@@ -88,9 +88,9 @@ type Stage struct {
 	Source   string            `json:"source"`
 }
 
-// stagesOf returns the stages of the host's work for one dispatch, or nil if the host adds no fixed
-// time.
-func stagesOf(h *host.Host) []Stage {
+// newStages returns the stages of the host's work for one dispatch. It returns nil if the host adds
+// no fixed time.
+func newStages(h *host.Host) []Stage {
 	var list []Stage
 	for _, s := range h.Stages() {
 		list = append(list, Stage{s.Name, clock.Nanoseconds(1e3 * s.Time.Value), string(s.Time.Evidence), s.Time.Source})
@@ -98,10 +98,10 @@ func stagesOf(h *host.Host) []Stage {
 	return list
 }
 
-// hostPartsOf divides the time that the host adds to a run. It returns nil if the host adds no
-// fixed time.
-func hostPartsOf(r *anesim.Result) *HostParts {
-	list := stagesOf(&r.Options.Host)
+// newHostParts divides the time that the host adds to a run into its parts. It returns nil if the
+// host adds no fixed time.
+func newHostParts(r *anesim.Result) *HostParts {
+	list := newStages(&r.Options.Host)
 	if list == nil {
 		return nil
 	}
@@ -181,9 +181,9 @@ type Span struct {
 	L2Bytes  int               `json:"l2_bytes"`        // bytes of L2 that a descriptor uses for tensors and tiles
 }
 
-// powerSpans converts the spans of the timeline l for the report. Spans of descriptors also get
+// newPowerSpans converts the spans of the timeline l for the report. Spans of descriptors also get
 // their bottleneck and their use of L2.
-func powerSpans(r *anesim.Result, l *anesim.Timeline) []Span {
+func newPowerSpans(r *anesim.Result, l *anesim.Timeline) []Span {
 	list := make([]Span, len(l.Spans))
 	for i := range l.Spans {
 		s := &l.Spans[i]
@@ -274,9 +274,9 @@ func ConstantsOf(r *anesim.Result) []Constant {
 	return list
 }
 
-// totalOf returns the costs of all descriptors and dispatches of a report. The wall time is set to
-// the engine time.
-func totalOf(r *hw.Report) Total {
+// newTotal returns the sum of the costs of all descriptors and dispatches of a report. The wall
+// time is set to the engine time.
+func newTotal(r *hw.Report) Total {
 	b := r.Bounds()
 	p := r.Parts()
 	return Total{
@@ -287,10 +287,10 @@ func totalOf(r *hw.Report) Total {
 	}
 }
 
-// wallOf returns the costs of a run, with the time and energy of the host, of idling and of waking
-// from the timeline l.
-func wallOf(r *anesim.Result, l *anesim.Timeline) Wall {
-	t := totalOf(r.Report)
+// newWall returns the costs of a run. The time and energy of the host, of idling and of waking are
+// those in the timeline l.
+func newWall(r *anesim.Result, l *anesim.Timeline) Wall {
+	t := newTotal(r.Report)
 	t.WallNs += r.Host() + l.Idle.Time + l.Wake.Time
 	return Wall{
 		Total:  t,
@@ -299,7 +299,7 @@ func wallOf(r *anesim.Result, l *anesim.Timeline) Wall {
 		HostNJ:       l.Host.Energy,
 		WallEnergyNJ: t.EnergyNJ + l.Idle.Energy + l.Wake.Energy + l.Host.Energy,
 		PeakW:        l.Peak(),
-		HostParts:    hostPartsOf(r),
+		HostParts:    newHostParts(r),
 	}
 }
 
@@ -308,9 +308,9 @@ func CyclesOf(a *hw.Accounting) Cycles { return Cycles{uint64(a.Total()), *a} }
 
 // OutputsOf returns descriptions of the outputs of a run. The slice is empty but not nil if no
 // values were computed.
-func OutputsOf(r *anesim.Result) []Output { return outputDocuments(r.Outputs) }
+func OutputsOf(r *anesim.Result) []Output { return newOutputs(r.Outputs) }
 
-func outputDocuments(outputs []anesim.Output) []Output {
+func newOutputs(outputs []anesim.Output) []Output {
 	list := []Output{}
 	for _, o := range outputs {
 		list = append(list, Output{o.Port.Name, o.Shape(), engine.Checksum(o.Data), o.Type})
@@ -318,7 +318,7 @@ func outputDocuments(outputs []anesim.Output) []Output {
 	return list
 }
 
-func faultsOf(r *anesim.Result) []Fault {
+func newFaults(r *anesim.Result) []Fault {
 	list := []Fault{}
 	for _, f := range r.Report.Faults {
 		list = append(list, Fault{f.Unit, f.Descriptor, uint64(f.Cycle), f.What})
@@ -326,7 +326,7 @@ func faultsOf(r *anesim.Result) []Fault {
 	return list
 }
 
-func limitsOf(r *anesim.Result) []Limit {
+func newLimits(r *anesim.Result) []Limit {
 	list := []Limit{}
 	for _, l := range r.Limits() {
 		list = append(list, Limit{string(l.Kind), l.What, l.Where})

@@ -112,7 +112,7 @@ func NewLoad(l *scripts.Load) *Load {
 	us := func(v float64) clock.Nanoseconds { return clock.Nanoseconds(1e3 * v) }
 	d := &Load{
 		Header: NewHeader(), Chip: l.Options.Chip.Name, Host: l.Options.Host.Name,
-		HostStages: stagesOf(&l.Options.Host),
+		HostStages: newStages(&l.Options.Host),
 		HostSplit:  HostSplit{us(split.Beside.Value), us(split.Before.Value), us(split.After.Value), string(split.Beside.Evidence), split.Beside.Source},
 		DurationNs: l.Config.Duration, Seed: l.Config.Seed, InFlight: max(1, l.Config.InFlight),
 		TimeNs: r.Time, BusyNs: r.Busy, Utilisation: r.Utilisation(), WakeNs: r.Wake,
@@ -120,7 +120,7 @@ func NewLoad(l *scripts.Load) *Load {
 		Clients: []LoadClient{}, Timeline: []LoadBin{},
 	}
 	for i := range r.Clients {
-		d.Clients = append(d.Clients, newClient(l, i))
+		d.Clients = append(d.Clients, newLoadClient(l, i))
 	}
 	for i, b := range r.Bins {
 		bin := LoadBin{AtNs: clock.Nanoseconds(i) * r.BinTime, ForNs: r.BinTime, EnergyNJ: b.Energy, Utilisation: float64(b.Busy / r.BinTime)}
@@ -136,13 +136,13 @@ func NewLoad(l *scripts.Load) *Load {
 		}
 		d.Timeline = append(d.Timeline, bin)
 	}
-	d.Events = eventsOf(l)
+	d.Events = newLoadEvents(l)
 	return d
 }
 
-// eventsOf returns the events of a load. It numbers the calls of each client from 1, and merges the
-// start and end of each run of descriptors into one event.
-func eventsOf(l *scripts.Load) (list []LoadEvent) {
+// newLoadEvents converts the events of a load. It numbers the calls of each client from 1, and
+// makes one event of the start and the end of each run of descriptors.
+func newLoadEvents(l *scripts.Load) (list []LoadEvent) {
 	started := make([]int, len(l.Config.Clients))
 	number, began := map[int]int{}, map[int]int{}
 	for _, e := range l.Events {
@@ -164,7 +164,7 @@ func eventsOf(l *scripts.Load) (list []LoadEvent) {
 	return list
 }
 
-func newClient(l *scripts.Load, i int) LoadClient {
+func newLoadClient(l *scripts.Load, i int) LoadClient {
 	r, c := &l.Result.Clients[i], &l.Config.Clients[i]
 	d := LoadClient{
 		Name: c.Name, Program: l.Alone[i].Model.Name(), Priority: uint8(c.Priority), Arrival: string(c.Arrival), Rate: c.Rate,

@@ -167,7 +167,7 @@ type Memory struct {
 	AllBytes     uint64 `json:"all"` // includes tensors and descriptors
 }
 
-func memoryOf(r *anesim.Result) (m Memory) {
+func newMemory(r *anesim.Result) (m Memory) {
 	for i := range r.Programs {
 		p := r.Programs[i].Program
 		for k := range p.Segments {
@@ -283,11 +283,11 @@ func (d *Network) Remarks() []string {
 func NewNetwork(r *anesim.Result) *Network {
 	line, a := r.Timeline(), r.Causes()
 	d := &Network{
-		Header: NewHeader(), Network: r.Model.Name(), Chip: r.Options.Chip.Name, Host: r.Options.Host.Name, Peak: Peak(&r.Options.Chip), Coverage: coverageOf(r),
-		Programs: []Program{}, Layers: []Layer{}, Cycles: CyclesOf(&a), Total: wallOf(r, line), StagesNs: r.Stages(), Power: powerSpans(r, line),
-		NotModelled: MissingOf(r), Outputs: OutputsOf(r), Repeat: repeatOf(r), State: stateOf(r), Calls: callsOf(r), Faults: faultsOf(r), Limits: limitsOf(r),
+		Header: NewHeader(), Network: r.Model.Name(), Chip: r.Options.Chip.Name, Host: r.Options.Host.Name, Peak: Peak(&r.Options.Chip), Coverage: newCoverage(r),
+		Programs: []Program{}, Layers: []Layer{}, Cycles: CyclesOf(&a), Total: newWall(r, line), StagesNs: r.Stages(), Power: newPowerSpans(r, line),
+		NotModelled: MissingOf(r), Outputs: OutputsOf(r), Repeat: newRepeat(r), State: newState(r), Calls: newCalls(r), Faults: newFaults(r), Limits: newLimits(r),
 		Synthetic: r.Synthetic, Notes: append([]string{r.Residency().What}, r.Model.Network().Notes...),
-		L2: []Occupancy{}, Spilled: []Spill{}, WhatIfs: whatIfsOf(r), Cache: newCache(r.Cache),
+		L2: []Occupancy{}, Spilled: []Spill{}, WhatIfs: newWhatIfs(r), Cache: newCache(r.Cache),
 	}
 	for k := range r.Programs {
 		if !r.Model.Network().InMemory {
@@ -303,7 +303,7 @@ func NewNetwork(r *anesim.Result) *Network {
 	for i := range r.Layers {
 		d.Layers = append(d.Layers, newLayer(&r.Layers[i]))
 	}
-	d.Operations, d.Memory = d.sumOperations(), memoryOf(r)
+	d.Operations, d.Memory = d.sumOperations(), newMemory(r)
 	d.Notes = append(d.Notes, r.PrecisionNotes()...)
 	if n := len(d.NotModelled); n == 1 {
 		d.Notes = append(d.Notes, "not modelled: 1 layer, in no total")
@@ -313,7 +313,7 @@ func NewNetwork(r *anesim.Result) *Network {
 	return d
 }
 
-func coverageOf(r *anesim.Result) Coverage {
+func newCoverage(r *anesim.Result) Coverage {
 	c := r.Coverage()
 	d := Coverage{
 		Nodes: c.Nodes, Done: c.Done, Hosted: c.Hosted, MACs: c.MACs, DoneMACs: c.DoneMACs, Bytes: c.Bytes, DoneBytes: c.DoneBytes,
@@ -339,7 +339,7 @@ func newProgram(r *anesim.Result, p *anesim.ProgramResult) Program {
 func newLayer(l *anesim.LayerResult) Layer {
 	x := l.Layer
 	d := Layer{
-		Name: x.Name, Op: x.Op, In: shapeExtents(x.Lower.In), Out: shapeExtents(x.Out), Kernel: formatWindow(x),
+		Name: x.Name, Op: x.Op, In: listExtents(x.Lower.In), Out: listExtents(x.Out), Kernel: formatWindow(x),
 		Folded: append([]string{}, x.Folded...), Program: l.Program, Modelled: l.Modelled(), Note: l.Note, Caveat: l.Caveat,
 	}
 	if l.Modelled() {
@@ -358,7 +358,7 @@ func newLayer(l *anesim.LayerResult) Layer {
 		if d.Descriptors > 0 {
 			d.Bound = a.Bound()
 		}
-		d.Cycles, d.Total = CyclesOf(&a), totalOf(rep)
+		d.Cycles, d.Total = CyclesOf(&a), newTotal(rep)
 	}
 	if l.Host > 0 {
 		d.HostNs, d.HostWhy = l.Host, l.Reason
@@ -369,7 +369,7 @@ func newLayer(l *anesim.LayerResult) Layer {
 	return d
 }
 
-func shapeExtents(s layer.Shape) [4]int { return [4]int{s.N, s.C, s.H, s.W} }
+func listExtents(s layer.Shape) [4]int { return [4]int{s.N, s.C, s.H, s.W} }
 
 // Work returns a string that is equal for two layers if they do the same work, that is, if their
 // operation, activation, window and shapes are equal.
@@ -401,7 +401,7 @@ func formatWindow(l *list.Layer) string {
 	return s
 }
 
-// tflops returns the rate of macs multiply-accumulates in the time t in 1e12 operations per second,
+// tflops returns how many 1e12 operations per second macs multiply-accumulates in the time t are,
 // where each counts as two operations. It returns 0 if t is 0.
 func tflops(macs uint64, t clock.Nanoseconds) float64 {
 	if t == 0 {

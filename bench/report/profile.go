@@ -52,7 +52,7 @@ func WriteProfiles(w io.Writer, name, file string, parts []ProfilePart, waiting 
 			})
 		}
 		if n := p.Result.Report.Dispatch; n > 0 {
-			b.addSample(b.stackFrames(nil, "energy: dispatch"), 0, 0, b.nJ.round(float64(n)*b.times), 0)
+			b.addSample(b.newSampleStack(nil, "energy: dispatch"), 0, 0, b.nJ.roundNext(float64(n)*b.times), 0)
 		}
 		b.time += p.Result.Report.Time * clock.Nanoseconds(p.Times)
 		if i == 0 {
@@ -61,7 +61,7 @@ func WriteProfiles(w io.Writer, name, file string, parts []ProfilePart, waiting 
 	}
 	if waiting > 0 {
 		b.part, b.result = "", nil
-		b.addSample(b.stackFrames(nil, "energy: waiting"), 0, 0, b.nJ.round(float64(waiting)), 0)
+		b.addSample(b.newSampleStack(nil, "energy: waiting"), 0, 0, b.nJ.roundNext(float64(waiting)), 0)
 	}
 	b.profile.DurationNanos = int64(math.Round(float64(b.time)))
 	if err := b.profile.CheckValid(); err != nil {
@@ -126,7 +126,8 @@ type rounder struct {
 	given int64
 }
 
-func (r *rounder) round(v float64) int64 {
+// roundNext rounds the next number v of the sequence.
+func (r *rounder) roundNext(v float64) int64 {
 	r.sum += v
 	n := int64(math.Round(r.sum)) - r.given
 	r.given += n
@@ -171,14 +172,14 @@ func (b *profileBuilder) addDescriptor(d *descriptorSum) {
 	hz := b.result.Options.Chip.Clock.Value
 	for cause, n := range d.Cycles.All() {
 		if n > 0 {
-			ns := b.ns.round(float64(n) / hz * 1e9 * b.times)
-			b.addSample(b.stackFrames(d, "cycles: "+cause.String()), int64(n)*int64(b.times), ns, 0, 0)
+			ns := b.ns.roundNext(float64(n) / hz * 1e9 * b.times)
+			b.addSample(b.newSampleStack(d, "cycles: "+cause.String()), int64(n)*int64(b.times), ns, 0, 0)
 		}
 	}
 	e := EnergyOf(&d.Parts, 0)
 	for name, nJ := range e.All() {
 		if nJ > 0 {
-			b.addSample(b.stackFrames(d, "energy: "+name), 0, 0, b.nJ.round(float64(nJ)*b.times), 0)
+			b.addSample(b.newSampleStack(d, "energy: "+name), 0, 0, b.nJ.roundNext(float64(nJ)*b.times), 0)
 		}
 	}
 	for _, way := range [...]struct {
@@ -188,7 +189,7 @@ func (b *profileBuilder) addDescriptor(d *descriptorSum) {
 		{"source 1", d.DMA.Source1}, {"source 2", d.DMA.Source2}, {"kernel", d.DMA.Kernel}, {"destination", d.DMA.Destination},
 	} {
 		if way.bytes > 0 {
-			b.addSample(b.stackFrames(d, "traffic: "+way.name), 0, 0, 0, int64(way.bytes)*int64(b.times))
+			b.addSample(b.newSampleStack(d, "traffic: "+way.name), 0, 0, 0, int64(way.bytes)*int64(b.times))
 		}
 	}
 }
@@ -197,9 +198,9 @@ func (b *profileBuilder) addSample(stack []*profile.Location, cycles, ns, nJ, by
 	b.profile.Sample = append(b.profile.Sample, &profile.Sample{Location: stack, Value: []int64{cycles, ns, nJ, bytes}})
 }
 
-// stackFrames returns the stack of a sample in the order of pprof: the leaf first, then the
-// descriptor d unless it is nil, its layer, and the name of the profile.
-func (b *profileBuilder) stackFrames(d *descriptorSum, leaf string) []*profile.Location {
+// newSampleStack returns the stack of a sample in the order of pprof: the frame leaf, a frame for
+// the descriptor d unless d is nil, the frame of its layer, and the name of the profile.
+func (b *profileBuilder) newSampleStack(d *descriptorSum, leaf string) []*profile.Location {
 	stack := []*profile.Location{b.findLocation(leaf, 0)}
 	if d != nil {
 		name := d.frameName()
@@ -220,7 +221,7 @@ func (b *profileBuilder) stackFrames(d *descriptorSum, leaf string) []*profile.L
 	return append(stack, b.findLocation(b.name, 0))
 }
 
-// findLocation returns the profile's location for a frame. It adds one if the profile has none.
+// findLocation returns the location in the profile for a frame. If there is none, it adds one.
 func (b *profileBuilder) findLocation(name string, line int64) *profile.Location {
 	frame := profileFrame{name, line}
 	if l, ok := b.locations[frame]; ok {

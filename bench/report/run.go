@@ -189,9 +189,9 @@ func NewRun(r *anesim.Result) *Run {
 	p, line, a := r.Programs[0].Program, r.Timeline(), r.Causes()
 	d := &Run{
 		Header: NewHeader(), Program: p.Name, Form: string(p.Form), Chip: r.Options.Chip.Name, Host: r.Options.Host.Name, Peak: Peak(&r.Options.Chip),
-		Descriptors: []Descriptor{}, Cycles: CyclesOf(&a), Total: wallOf(r, line), Power: powerSpans(r, line),
-		Outputs: OutputsOf(r), Repeat: repeatOf(r), State: stateOf(r), Calls: callsOf(r), Faults: faultsOf(r), Limits: limitsOf(r), Synthetic: r.Synthetic,
-		WhatIfs: whatIfsOf(r),
+		Descriptors: []Descriptor{}, Cycles: CyclesOf(&a), Total: newWall(r, line), Power: newPowerSpans(r, line),
+		Outputs: OutputsOf(r), Repeat: newRepeat(r), State: newState(r), Calls: newCalls(r), Faults: newFaults(r), Limits: newLimits(r), Synthetic: r.Synthetic,
+		WhatIfs: newWhatIfs(r),
 	}
 	for i := range r.Report.Descriptors {
 		d.Descriptors = append(d.Descriptors, NewDescriptor(&r.Report.Descriptors[i]))
@@ -240,11 +240,11 @@ func NewDescriptor(d *hw.DescriptorReport) Descriptor {
 		EnergyNJ: d.Energy,
 		EnergyOf: EnergyOf(e, 0),
 		PowerW:   d.Watts(), Counters: Counters(d.Counters),
-		Computed: d.Computed, Overflow: overflowOf(d.Overflow), Note: d.Note(), Caveat: d.Caveat(),
+		Computed: d.Computed, Overflow: newOverflow(d.Overflow), Note: d.Note(), Caveat: d.Caveat(),
 	}
 }
 
-func overflowOf(o *hw.Overflow) *Overflow {
+func newOverflow(o *hw.Overflow) *Overflow {
 	if o == nil {
 		return nil
 	}

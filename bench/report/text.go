@@ -104,7 +104,7 @@ func firstRune(s string) rune {
 	return c
 }
 
-// isNumber reports whether a spreadsheet reads s as a decimal number.
+// isNumber reports whether s looks like a decimal number to a spreadsheet.
 func isNumber(s string) bool {
 	_, err := strconv.ParseFloat(s, 64)
 	return err == nil && strings.Trim(s, "0123456789.eE+-") == ""

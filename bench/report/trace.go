@@ -87,7 +87,7 @@ func WriteTraces(w io.Writer, name string, results iter.Seq2[string, *anesim.Res
 		t.describeTrack(k.of, trackProcess, rank, k.name, k.description, k.unit)
 	}
 	for name, r := range results {
-		t.result, t.line.Waiting, t.flows = r, r.Waiting(), flowsOf(r)
+		t.result, t.line.Waiting, t.flows = r, r.Waiting(), newFlows(r)
 		if name != "" {
 			t.beginSlice(trackPoints, roundTime(t.line.End), "point", name, nil, nil, argument{"cycles", uint64(r.Report.Cycles)}, argument{"energy nJ", float64(r.Report.Energy)})
 		}
@@ -129,9 +129,9 @@ type flows struct {
 	edges   uint64
 }
 
-// flowsOf returns the edges between the layers of a result. If a layer without descriptors is
-// computed by those of the previous layer, its edges belong to that layer.
-func flowsOf(r *anesim.Result) flows {
+// newFlows returns the edges between the layers of a result. A layer without descriptors may be
+// computed by those of the previous layer; its edges then belong to that layer.
+func newFlows(r *anesim.Result) flows {
 	f := flows{out: map[*anesim.LayerResult][]uint64{}, in: map[*anesim.LayerResult][]uint64{}}
 	if r.Model.Kind() != anesim.KindNetwork {
 		return f
@@ -164,9 +164,9 @@ func flowsOf(r *anesim.Result) flows {
 	return f
 }
 
-// flowIDs returns an ID for each edge that is unique in the trace. The same edge has a different ID
-// in each call.
-func (f *flows) flowIDs(edges []uint64, call uint64) []uint64 {
+// newFlowIDs returns an ID for each edge. The IDs are unique in the trace, so an edge has a
+// different ID in each call.
+func (f *flows) newFlowIDs(edges []uint64, call uint64) []uint64 {
 	var list []uint64
 	for _, e := range edges {
 		list = append(list, call*f.edges+e+1)
@@ -180,7 +180,7 @@ func (t *tracer) drawDispatch(d *anesim.Dispatch, p *anesim.ProgramResult, call 
 	counted := t.result.Counted(p, d)
 	t.line.Spans = t.line.Spans[:0]
 	t.line.Add(&counted, p.Host)
-	waits := t.line.Spans[:len(t.line.Spans)-spansOf(&counted)]
+	waits := t.line.Spans[:len(t.line.Spans)-countSpans(&counted)]
 	begun := false
 	for i := range waits {
 		s := &waits[i]
@@ -210,24 +210,26 @@ func (t *tracer) drawDispatch(d *anesim.Dispatch, p *anesim.ProgramResult, call 
 	}
 	var err error
 	if d.Rest.Count > 0 {
-		err = t.drawReplay(p, spans[0].At)
+		err = t.replayAndDraw(p, spans[0].At)
 	} else {
-		t.drawListed(&counted, p, spans, call)
+		t.drawListedDescriptors(&counted, p, spans, call)
 	}
 	t.endSlice(trackDispatches, roundTime(t.line.End))
 	return err
 }
 
-// spansOf returns how many spans the descriptors of a dispatch have in an [anesim.Timeline].
-func spansOf(d *anesim.Dispatch) int {
+// countSpans returns the number of spans that an [anesim.Timeline] has for the descriptors of a
+// dispatch.
+func countSpans(d *anesim.Dispatch) int {
 	if d.Rest.Count > 0 {
 		return len(d.Descriptors) + 1
 	}
 	return len(d.Descriptors)
 }
 
-// drawListed writes a slice for each listed descriptor of dispatch d, with the times in spans.
-func (t *tracer) drawListed(d *anesim.Dispatch, p *anesim.ProgramResult, spans []anesim.Span, call uint64) {
+// drawListedDescriptors writes a slice for each listed descriptor of dispatch d, with the times in
+// spans.
+func (t *tracer) drawListedDescriptors(d *anesim.Dispatch, p *anesim.ProgramResult, spans []anesim.Span, call uint64) {
 	var layer *anesim.LayerResult
 	for i := range spans {
 		x := &d.Descriptors[i]
@@ -237,7 +239,7 @@ func (t *tracer) drawListed(d *anesim.Dispatch, p *anesim.ProgramResult, spans [
 				t.endSlice(trackLayers, from)
 			}
 			layer = l
-			t.beginSlice(trackLayers, from, "layer", l.Layer.Name, t.flows.flowIDs(t.flows.out[l], call), t.flows.flowIDs(t.flows.in[l], call),
+			t.beginSlice(trackLayers, from, "layer", l.Layer.Name, t.flows.newFlowIDs(t.flows.out[l], call), t.flows.newFlowIDs(t.flows.in[l], call),
 				argument{"op", l.Layer.Op}, argument{"line", uint64(l.Layer.Line)})
 		}
 		if list := t.occupied[p]; x.Index < len(list) {
@@ -250,10 +252,10 @@ func (t *tracer) drawListed(d *anesim.Dispatch, p *anesim.ProgramResult, spans [
 	}
 }
 
-// drawReplay runs program p again and writes a slice for each of its descriptors when the
-// descriptor ends. The first descriptor starts at the time start. It serves results that do not
-// list all descriptors.
-func (t *tracer) drawReplay(p *anesim.ProgramResult, start clock.Nanoseconds) error {
+// replayAndDraw runs program p again and writes a slice for each of its descriptors when the
+// descriptor ends. The first descriptor starts at the time start. It is used for results that do
+// not list all descriptors.
+func (t *tracer) replayAndDraw(p *anesim.ProgramResult, start clock.Nanoseconds) error {
 	ctx, stopRun := context.WithCancel(context.Background())
 	defer stopRun()
 	err := t.result.Replay(ctx, p.Program, func(x *hw.DescriptorReport, l2 int) {

@@ -81,9 +81,9 @@ func (t *loadTracer) addTrack(name, description, unit string) track {
 	return of
 }
 
-// drawEvent moves a call to the place that event e names, by ending and beginning slices. At any
-// time, a call is in one place: the host, the gate, a queue, the wake-up of the power domains, or
-// the engine.
+// drawEvent ends the slice of a call's previous place and begins a slice for the place that event e
+// names. A call is always in one place: the host, the gate, a queue, the wake-up of the power
+// domains, or the engine.
 func (t *loadTracer) drawEvent(e traffic.Event) {
 	at, client := roundTime(e.At), &t.load.Config.Clients[e.Client]
 	if e.What == traffic.Arrived {

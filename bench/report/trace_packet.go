@@ -93,7 +93,7 @@ func (t *traceWriter) writePacket() {
 // binaryMax is the maximum number of bytes in a varint.
 const binaryMax = 10
 
-// describeProcess writes the name of the track that contains all other tracks.
+// describeProcess writes the name of the process track, which contains all other tracks.
 func (t *traceWriter) describeProcess(of track, name string) {
 	p := appendUint(nil, processPID, ourPID)
 	p = appendText(p, processName, name)
@@ -121,8 +121,8 @@ func (t *traceWriter) describeTrack(of, parent track, rank int, name, descriptio
 	t.writePacket()
 }
 
-// beginSlice writes the start of a slice at a time in nanoseconds. The arrows whose IDs are in out
-// begin at the slice; the ones whose IDs are in the argument in end there.
+// beginSlice writes the start of a slice at a time in nanoseconds. The arrows with the IDs in out
+// begin at the slice, and the arrows with the IDs in in end there.
 func (t *traceWriter) beginSlice(on track, at uint64, category, name string, out, in []uint64, args ...argument) {
 	t.event = appendUint(t.event[:0], eventType, typeBegin)
 	t.event = appendUint(t.event, eventTrack, uint64(on))

@@ -36,17 +36,17 @@ const (
 // None is the value of an empty cell, which is "-" on a terminal and an empty field in CSV.
 var None Value
 
-func textOf(s string) Value             { return Value{kind: textValue, text: s} }
-func nameOf(s string) Value             { return Value{kind: nameValue, text: s} }
-func causeOf(s string) Value            { return Value{kind: causeValue, text: s} }
-func rateOf(v float64) Value            { return Value{kind: rateValue, v: v} }
-func shareOf(v float64) Value           { return Value{kind: shareValue, v: v} }
-func numberOf(v float64) Value          { return Value{kind: numberValue, v: v} }
-func timeOf(t clock.Nanoseconds) Value  { return Value{kind: timeValue, v: float64(t)} }
-func energyOf(e clock.Nanojoules) Value { return Value{kind: energyValue, v: float64(e)} }
-func sizeOf(n uint64) Value             { return Value{kind: sizeValue, n: n} }
-func placeOf[T integer](n T) Value      { return Value{kind: placeValue, n: uint64(n)} }
-func countOf[T integer](n T) Value      { return Value{kind: countValue, n: uint64(n)} }
+func newTextValue(s string) Value             { return Value{kind: textValue, text: s} }
+func newNameValue(s string) Value             { return Value{kind: nameValue, text: s} }
+func newCauseValue(s string) Value            { return Value{kind: causeValue, text: s} }
+func newRateValue(v float64) Value            { return Value{kind: rateValue, v: v} }
+func newShareValue(v float64) Value           { return Value{kind: shareValue, v: v} }
+func newNumberValue(v float64) Value          { return Value{kind: numberValue, v: v} }
+func newTimeValue(t clock.Nanoseconds) Value  { return Value{kind: timeValue, v: float64(t)} }
+func newEnergyValue(e clock.Nanojoules) Value { return Value{kind: energyValue, v: float64(e)} }
+func newSizeValue(n uint64) Value             { return Value{kind: sizeValue, n: n} }
+func newPlaceValue[T integer](n T) Value      { return Value{kind: placeValue, n: uint64(n)} }
+func newCountValue[T integer](n T) Value      { return Value{kind: countValue, n: uint64(n)} }
 
 type integer interface {
 	~int | ~uint16 | ~uint32 | ~uint64

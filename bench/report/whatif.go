@@ -24,7 +24,7 @@ func (w WhatIf) String() string {
 	return w.Set
 }
 
-func whatIfsOf(r *anesim.Result) (list []WhatIf) {
+func newWhatIfs(r *anesim.Result) (list []WhatIf) {
 	for _, w := range r.WhatIfs() {
 		x := WhatIf{Set: w.Set, Why: w.Why}
 		if w.Changed >= 0 {

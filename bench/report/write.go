@@ -25,7 +25,7 @@ const longList = 256
 // long lists in the report, one by one, so that memory use does not grow with their length. It
 // returns an error if the report has no empty list named Key for an element of lists.
 func WriteDocument(w io.Writer, document any, lists ...List) error {
-	document, long := extractLists(document)
+	document, long := extractLongLists(document)
 	lists = append(lists, long...)
 	b := bufio.NewWriterSize(w, 1<<16)
 	var frame bytes.Buffer
@@ -99,9 +99,9 @@ func writeIndented(b *bytes.Buffer, v any, prefix string) error {
 	return nil
 }
 
-// extractLists returns a copy of a document in which every list of at least [longList] structs is
-// empty, and the elements of these lists.
-func extractLists(document any) (any, []List) {
+// extractLongLists returns a copy of a document without its long lists, and these lists. A list is
+// long if it has at least [longList] elements that are structs; it is empty in the copy.
+func extractLongLists(document any) (any, []List) {
 	v := reflect.Indirect(reflect.ValueOf(document))
 	if v.Kind() != reflect.Struct {
 		return document, nil
