@@ -26,7 +26,7 @@ func pairDescriptors(want, got []Descriptor) []pair {
 	for i := range head {
 		list = append(list, pair{&want[i], &got[i], i, i})
 	}
-	list = append(list, pairMiddle(want, got, head, tail)...)
+	list = append(list, pairMiddleDescriptors(want, got, head, tail)...)
 	for i := tail; i > 0; i-- {
 		a, b := len(want)-i, len(got)-i
 		list = append(list, pair{&want[a], &got[b], a, b})
@@ -34,10 +34,11 @@ func pairDescriptors(want, got []Descriptor) []pair {
 	return list
 }
 
-// pairMiddle pairs the descriptors that remain after head equal ones at the start and tail equal
-// ones at the end. It forms as many pairs of the same operation as possible and prefers equal
-// registers. If both sides have the same number of descriptors, it pairs them by position.
-func pairMiddle(want, got []Descriptor, head, tail int) []pair {
+// pairMiddleDescriptors pairs the descriptors of want and got, except for the first head and the
+// last tail ones, which are equal. It forms as many pairs of the same operation as possible and
+// prefers pairs with equal registers. If both sides have the same number of descriptors, it pairs
+// them by position.
+func pairMiddleDescriptors(want, got []Descriptor, head, tail int) []pair {
 	a, b := want[head:len(want)-tail], got[head:len(got)-tail]
 	if len(a) == len(b) || len(a) > maxAligned || len(b) > maxAligned {
 		var list []pair

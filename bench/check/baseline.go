@@ -117,8 +117,8 @@ type term struct {
 	v    float64
 }
 
-// listTerms returns the parts of the cycles, energy and bytes. It omits parts of energy and bytes
-// if the baseline does not have them.
+// listTerms returns the parts of the cycles, the energy and the bytes. It omits parts of the energy
+// and the bytes that the baseline does not contain.
 func (c *Cost) listTerms() (list []term) {
 	for name, n := range c.Causes.All() {
 		list = append(list, term{"cycles", report.CauseText(name), "", float64(n)})
@@ -213,8 +213,9 @@ func NewEntry(r *anesim.Result, input string) (Entry, error) {
 	return e, nil
 }
 
-// formatRegisters returns, for each descriptor of p, its registers that are not zero, as text such
-// as "Common.InDim=0x10040". The register changes in set apply to every descriptor.
+// formatRegisters returns a line of text for each descriptor of p that lists its nonzero registers,
+// such as "Common.InDim=0x10040". The register changes in set are applied to every descriptor
+// first.
 func formatRegisters(p *loader.Program, set []firmware.Override) ([]string, error) {
 	var file regs.File
 	var texts []string
@@ -240,8 +241,8 @@ func formatRegisters(p *loader.Program, set []firmware.Override) ([]string, erro
 	return texts, nil
 }
 
-// parseRegisters parses text in the form of formatRegisters and returns the values of the registers
-// by name. It skips malformed words.
+// parseRegisters parses text in the form that formatRegisters returns. It returns a map from
+// register names to values, and skips malformed words.
 func parseRegisters(text string) map[string]uint32 {
 	m := map[string]uint32{}
 	for word := range strings.FieldsSeq(text) {
@@ -289,7 +290,7 @@ func (b *Baseline) Write(w io.Writer) error {
 	out.WriteString(" \"entries\": [\n")
 	for i := range b.Entries {
 		out.writeEntry(&b.Entries[i])
-		out.endLine(i, len(b.Entries))
+		out.endListLine(i, len(b.Entries))
 	}
 	out.WriteString(" ]\n}\n")
 	if out.err != nil {
@@ -313,16 +314,17 @@ func (out *baselineWriter) writeValue(v any) {
 	out.Write(j)
 }
 
-// writeMember writes a member of a JSON object on a line, followed by a comma, because another
-// member follows.
+// writeMember writes a member of a JSON object and a comma on a line of its own. Another member
+// must follow.
 func (out *baselineWriter) writeMember(indent, name string, v any) {
 	fmt.Fprintf(out, "%s%q: ", indent, name)
 	out.writeValue(v)
 	out.WriteString(",\n")
 }
 
-// endLine ends the line of the i-th of n list elements, with a comma unless it is the last element.
-func (out *baselineWriter) endLine(i, n int) {
+// endListLine ends the line of the i-th of n elements of a list. It writes a comma before the end
+// of the line unless the element is the last one.
+func (out *baselineWriter) endListLine(i, n int) {
 	if i < n-1 {
 		out.WriteByte(',')
 	}
@@ -345,13 +347,13 @@ func (out *baselineWriter) writeEntry(e *Entry) {
 	for i := range e.Layers {
 		out.WriteString("    ")
 		out.writeValue(&e.Layers[i])
-		out.endLine(i, len(e.Layers))
+		out.endListLine(i, len(e.Layers))
 	}
 	out.WriteString("   ],\n   \"descriptors\": [\n")
 	for i := range e.Descriptors {
 		out.WriteString("    ")
 		out.writeValue(&e.Descriptors[i])
-		out.endLine(i, len(e.Descriptors))
+		out.endListLine(i, len(e.Descriptors))
 	}
 	out.WriteString("   ]\n  }")
 }

@@ -91,9 +91,9 @@ func (v *Verdict) Cause() string {
 	case len(v.NotModelled) > 0 && !v.Accepted:
 		return report.Incomplete(v.NotModelled)
 	case v.ProgramChanged && len(v.Constants) > 0:
-		return "the program changed, and so did the chip: " + joinFirst(v.Constants)
+		return "the program changed, and so did the chip: " + joinFirstItems(v.Constants)
 	case len(v.Constants) > 0:
-		return "the chip changed, the program did not: " + joinFirst(v.Constants)
+		return "the chip changed, the program did not: " + joinFirstItems(v.Constants)
 	case v.ProgramChanged && v.ModelChanged:
 		return "the program changed, and so did anesim: constants or version are not the baseline's"
 	case v.ProgramChanged && v.Within:
@@ -127,7 +127,7 @@ func (b *Baseline) Check(got *Entry, tolerance float64) Verdict {
 	v.ModelChanged = b.Tool.Version != now.Version || b.Tool.Revision != now.Revision || b.Tool.Constants != now.Constants
 	v.Constants = listConstantChanges(want.Constants, got.Constants)
 	if want.Chip != got.Chip {
-		v.addAppearance(total, fmt.Sprintf("chip %s, the baseline is of %s", got.Chip, want.Chip))
+		v.addUnmatchedPart(total, fmt.Sprintf("chip %s, the baseline is of %s", got.Chip, want.Chip))
 	}
 	pairs := pairDescriptors(want.Descriptors, got.Descriptors)
 	for _, p := range pairs {
@@ -146,9 +146,9 @@ func (b *Baseline) Check(got *Entry, tolerance float64) Verdict {
 	for i, p := range pairs {
 		switch {
 		case p.got == nil:
-			v.addAppearance(fmt.Sprintf("descriptor %d of the baseline (%s)", p.wantAt, p.want.Op), disappeared)
+			v.addUnmatchedPart(fmt.Sprintf("descriptor %d of the baseline (%s)", p.wantAt, p.want.Op), disappeared)
 		case p.want == nil:
-			v.addAppearance(fmt.Sprintf("descriptor %d (%s)", p.gotAt, p.got.Op), appeared)
+			v.addUnmatchedPart(fmt.Sprintf("descriptor %d (%s)", p.gotAt, p.got.Op), appeared)
 		default:
 			v.compareCosts(fmt.Sprintf("descriptor %d (%s)", p.gotAt, p.got.Op), &p.want.Cost, &p.got.Cost, tolerance, each[i])
 		}
@@ -167,9 +167,9 @@ func listConstantChanges(want, got map[string]float64) (list []string) {
 	return list
 }
 
-// joinFirst returns the first six items of list separated by commas, followed by the number of the
-// others.
-func joinFirst(list []string) string {
+// joinFirstItems returns the first six items of list, separated by commas. If there are more, it
+// also says how many.
+func joinFirstItems(list []string) string {
 	const most = 6
 	if len(list) > most {
 		return fmt.Sprintf("%s and %d more", strings.Join(list[:most], ", "), len(list)-most)
@@ -177,13 +177,15 @@ func joinFirst(list []string) string {
 	return strings.Join(list, ", ")
 }
 
-func (v *Verdict) addAppearance(where, what string) {
+// addUnmatchedPart adds a difference to v for a part of the model that the baseline and the model
+// do not have in common.
+func (v *Verdict) addUnmatchedPart(where, what string) {
 	v.Differences = append(v.Differences, Difference{Where: where, What: what, Appeared: true})
 }
 
 // compareCosts adds a difference to v for each quantity that differs by more than the fraction
-// tolerance. The argument where names the part of the model, and registers lists its changed
-// registers.
+// tolerance. The difference is at the part of the model with the name where, whose changed
+// registers are in registers.
 func (v *Verdict) compareCosts(where string, want, got *Cost, tolerance float64, registers []string) {
 	a, b := want.listQuantities(), got.listQuantities()
 	var terms []string
@@ -208,8 +210,9 @@ func (v *Verdict) compareCosts(where string, want, got *Cost, tolerance float64,
 	}
 }
 
-// formatTermChanges returns the parts of cycles, then of energy, then of bytes that differ, as text
-// with both values. Within each group the largest differences come first.
+// formatTermChanges returns text with both values of each part that differs: first the parts of the
+// cycles, then those of the energy, then those of the bytes. In each of these groups, the largest
+// differences come first.
 func formatTermChanges(want, got *Cost) []string {
 	list := slices.DeleteFunc(CostChanges(want, got), func(c CostChange) bool { return c.Of == "" || c.A == c.B })
 	kinds := []string{"cycles", "energy", "bytes"}
@@ -265,16 +268,16 @@ func (v *Verdict) compareOutputs(want, got []report.Output) {
 		at := slices.IndexFunc(got, func(o report.Output) bool { return o.Name == w.Name })
 		switch {
 		case at < 0:
-			v.addAppearance("output "+w.Name, disappeared)
+			v.addUnmatchedPart("output "+w.Name, disappeared)
 		case !slices.Equal(got[at].Shape, w.Shape):
-			v.addAppearance("output "+w.Name, fmt.Sprintf("shape: want %v, got %v", w.Shape, got[at].Shape))
+			v.addUnmatchedPart("output "+w.Name, fmt.Sprintf("shape: want %v, got %v", w.Shape, got[at].Shape))
 		case got[at].CRC32 != w.CRC32:
-			v.addAppearance("output "+w.Name, fmt.Sprintf("checksum: want %s, got %s", w.CRC32, got[at].CRC32))
+			v.addUnmatchedPart("output "+w.Name, fmt.Sprintf("checksum: want %s, got %s", w.CRC32, got[at].CRC32))
 		}
 	}
 	for _, g := range got {
 		if !slices.ContainsFunc(want, func(o report.Output) bool { return o.Name == g.Name }) {
-			v.addAppearance("output "+g.Name, appeared)
+			v.addUnmatchedPart("output "+g.Name, appeared)
 		}
 	}
 }
@@ -290,12 +293,12 @@ func (v *Verdict) compareLayers(want, got []Layer, most float64, registers map[s
 			v.compareCosts("layer "+w.Name, &w.Cost, &g.Cost, most, registers[w.Name])
 			delete(named, w.Name)
 		} else {
-			v.addAppearance("layer "+w.Name, disappeared)
+			v.addUnmatchedPart("layer "+w.Name, disappeared)
 		}
 	}
 	for i := range got {
 		if named[got[i].Name] != nil {
-			v.addAppearance("layer "+got[i].Name, appeared)
+			v.addUnmatchedPart("layer "+got[i].Name, appeared)
 		}
 	}
 }

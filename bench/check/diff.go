@@ -31,8 +31,9 @@ func (d *Delta) Changed() bool {
 // layers.
 func ByLayer(a, b *Entry) bool { return a.Layered || b.Layered }
 
-// listComparedUnits returns the descriptors of the entry. If layers is true and the entry has
-// layers, it returns the layers instead, each in the form of a descriptor.
+// listComparedUnits returns the parts of the entry to compare one by one. These are its layers, in
+// the form of descriptors, if layers is true and the entry has layers, and its descriptors
+// otherwise.
 func (e *Entry) listComparedUnits(layers bool) []Descriptor {
 	if !layers || len(e.Layers) == 0 {
 		return e.Descriptors

@@ -14,8 +14,9 @@ import (
 // mostRegisters is the largest number of changed registers that a difference of the total lists.
 const mostRegisters = 5
 
-// collectRegisterChanges returns the registers that changed: in the whole model (everywhere),
-// sorted by the number of changed descriptors, in each layer, and in each pair.
+// collectRegisterChanges returns the registers that changed. The list everywhere has those of the
+// whole model, sorted by the number of changed descriptors; byLayer has those of each layer; each
+// has those of each pair.
 func collectRegisterChanges(pairs []pair) (everywhere []string, byLayer map[string][]string, each [][]string) {
 	type change struct {
 		text string
@@ -82,12 +83,12 @@ func RegisterChanges(want, got string) []string {
 		}
 		for _, f := range r.Fields {
 			if f.Of(x) != f.Of(y) {
-				list.add(&r, "."+f.Name, f.Of(x), f.Of(y))
+				list.addChange(&r, "."+f.Name, f.Of(x), f.Of(y))
 				rest = f.With(rest, 0)
 			}
 		}
 		if rest != 0 {
-			list.add(&r, "", x, y)
+			list.addChange(&r, "", x, y)
 		}
 	}
 	return list.format()
@@ -104,7 +105,7 @@ type fieldChange struct {
 	alike        bool // all changes have the same values
 }
 
-func (c *fieldChanges) add(r *regs.Register, field string, from, to uint32) {
+func (c *fieldChanges) addChange(r *regs.Register, field string, from, to uint32) {
 	name, index := r.Block+"."+r.Name, -1
 	if base, number, ok := strings.Cut(strings.TrimSuffix(name, "]"), "["); ok {
 		if n, err := strconv.Atoi(number); err == nil {

@@ -30,7 +30,7 @@ func ConstantsOf(r *anesim.Result) ([]Constants, error) {
 		if p.Report == nil {
 			continue
 		}
-		each, err := programConstants(p.Program, r.Options.Overrides)
+		each, err := collectConstants(p.Program, r.Options.Overrides)
 		if err != nil {
 			return nil, err
 		}
@@ -43,9 +43,9 @@ func ConstantsOf(r *anesim.Result) ([]Constants, error) {
 	return list, nil
 }
 
-// programConstants returns the constants that each descriptor of p reads. The register changes in
-// set apply to every descriptor.
-func programConstants(p *loader.Program, set []firmware.Override) ([]Constants, error) {
+// collectConstants returns the constants that each descriptor of p reads. The register changes in
+// set are applied to every descriptor first.
+func collectConstants(p *loader.Program, set []firmware.Override) ([]Constants, error) {
 	linked, err := p.LinkStream(nil)
 	if err != nil {
 		return nil, err
@@ -126,14 +126,14 @@ func (c *Constants) Compare(o *Constants, budget *int64) (d ConstantsChange, kno
 		if i < len(o.Parts) {
 			b = o.Parts[i]
 		}
-		d.compareParts(a, b, halves)
+		d.countDifferences(a, b, halves)
 	}
 	return d, true
 }
 
-// compareParts adds the number of differing bytes of a and b to d. If halves is true, it also
-// compares them as fp16 values.
-func (d *ConstantsChange) compareParts(a, b []byte, halves bool) {
+// countDifferences adds the number of bytes in which a and b differ to d. If halves is true, it
+// also compares the two as fp16 values.
+func (d *ConstantsChange) countDifferences(a, b []byte, halves bool) {
 	if len(a) > len(b) {
 		a, b = b, a
 	}

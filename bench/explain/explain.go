@@ -194,7 +194,7 @@ func Explain(ctx context.Context, m *anesim.Model, o anesim.Options, how Options
 	if err := x.tryGating(ctx); err != nil {
 		return nil, err
 	}
-	if err := x.tryMachines(ctx); err != nil {
+	if err := x.tryChipVariants(ctx); err != nil {
 		return nil, err
 	}
 	slices.SortStableFunc(x.doc.Trials, func(a, b Change) int { return cmp.Compare(b.SavedNs, a.SavedNs) })
@@ -250,9 +250,9 @@ func (x *explainer) addDescriptors() {
 	x.sortParts()
 }
 
-// addPart completes part p and adds it to the explanation. The bottleneck is the cause with the
-// most cycles in a, and the minimum cycles are computed from the work in r. The argument working is
-// the time from the first to the last work of the part.
+// addPart completes part p and adds it to the explanation. The bottleneck of p becomes the cause
+// with the most cycles in a, and the minimum cycles are computed from the work in r. The time from
+// the first to the last work of the part is working.
 func (x *explainer) addPart(p Part, a *hw.Accounting, r *hw.Report, working clock.Nanoseconds) {
 	p.Cycles, p.Bound, p.TimeNs = report.CyclesOf(a), a.Bound(), r.Time
 	if all := x.doc.Now.Cycles; all > 0 {
@@ -331,9 +331,9 @@ func (x *explainer) explainNetwork(ctx context.Context) error {
 	return x.tryResidency(ctx)
 }
 
-// tryRewrites times layers that compute the same values as l in another way. A rewrite that only
-// needs a reshape is timed within the network, any other on its own. The names are those of the
-// network's layers that are identical to l.
+// tryRewrites times layers that compute the same values as l in another way. If a rewrite only
+// needs a reshape, tryRewrites times the network with the rewritten layer, and otherwise the layer
+// alone. The layers of the network that are identical to l have the given names.
 func (x *explainer) tryRewrites(ctx context.Context, l *layer.Layer, names []string) error {
 	part, alike := "", max(1, len(names))
 	if len(names) > 0 {
@@ -407,8 +407,8 @@ func (x *explainer) tryReshape(ctx context.Context, names []string, r *rewrite) 
 	return nil
 }
 
-// residencyFlag returns the flag --in-memory if the network was opened with all tensors between
-// layers in memory, and nil otherwise.
+// residencyFlag returns the flag --in-memory if the network was opened with that option, which
+// keeps all tensors between layers in memory. It returns nil otherwise.
 func (x *explainer) residencyFlag() []string {
 	if x.model.Network().InMemory {
 		return []string{"--in-memory"}
@@ -416,8 +416,8 @@ func (x *explainer) residencyFlag() []string {
 	return nil
 }
 
-// countFailure counts a change that failed to run with err. It returns an error only if ctx is
-// done, to end the search.
+// countFailure counts a change whose run failed with err. It returns an error only if ctx is done,
+// so that the search ends.
 func (x *explainer) countFailure(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
@@ -437,9 +437,8 @@ func (x *explainer) countUntried() {
 	x.doc.Tried.Work = cmp.Or(x.how.Work, defaultWork) - x.left
 }
 
-// addChange counts change c and, if it saves at least the fraction [LeastGain] of the model's time,
-// adds it to the explanation. The argument times is the number of identical layers to which the
-// change applies.
+// addChange counts change c, which applies to the given number of identical layers. It adds the
+// change to the explanation if that saves at least the fraction [LeastGain] of the model's time.
 func (x *explainer) addChange(c Change, times int) {
 	c = x.computeGain(c, times)
 	if c.SavedNs < LeastGain*float64(x.doc.Now.TimeNs) {
@@ -532,8 +531,8 @@ func (x *explainer) layerCommand(words []string) string {
 	return quoteCommand(append(append(list, "--timing-only"), x.layerFlags()...))
 }
 
-// chipFlag returns a value for the flag --chip that selects the chip of the run: the value that the
-// user gave, or the chip's name.
+// chipFlag returns the value of the flag --chip that selects the chip of this run. It is the value
+// that the user gave or, without one, the chip's name.
 func (x *explainer) chipFlag() string {
 	for i := 0; i+1 < len(x.how.Flags); i += 2 {
 		if x.how.Flags[i] == "--chip" {
@@ -543,8 +542,8 @@ func (x *explainer) chipFlag() string {
 	return x.base.Options.Chip.Name
 }
 
-// modelCommand returns a command line that runs the model with the user's flags and the given ones,
-// which replace user flags of the same name.
+// modelCommand returns a command line that runs the model with the user's flags and the given
+// flags. A given flag replaces the user's flag of the same name.
 func (x *explainer) modelCommand(flags ...string) string {
 	var list []string
 	switch x.model.Kind() {
@@ -565,8 +564,8 @@ func (x *explainer) modelCommand(flags ...string) string {
 	return quoteCommand(append(list, flags...))
 }
 
-// layerFlags returns those of the user's flags that the command "anesim layer" accepts too: --chip
-// and --gate-tiles, with their values.
+// layerFlags returns the user's flags that the command "anesim layer" also accepts, with their
+// values. These are --chip and --gate-tiles.
 func (x *explainer) layerFlags() (list []string) {
 	for i := 0; i+1 < len(x.how.Flags); i += 2 {
 		if f := x.how.Flags[i]; f == "--chip" || f == "--gate-tiles" {

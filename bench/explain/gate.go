@@ -21,8 +21,8 @@ const (
 )
 
 // isGatingWorthwhile reports whether gating tiles saves at least the fraction gatedEnergy of the
-// energy and adds at most the fraction gatedTime to the time. The energies include dispatch, the
-// fixed energy of dispatches, which both costs exclude.
+// energy and lengthens the time by at most the fraction gatedTime. The fixed energy of dispatches
+// is dispatch; the costs before and after do not include it.
 func isGatingWorthwhile(before, after *report.Cost, dispatch clock.Nanojoules) bool {
 	saved := float64(before.EnergyNJ - after.EnergyNJ)
 	return float64(after.TimeNs) <= (1+gatedTime)*float64(before.TimeNs) && saved >= gatedEnergy*float64(before.EnergyNJ+dispatch)

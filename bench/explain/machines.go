@@ -30,9 +30,9 @@ var machines = [...]scaledChip{
 	{"memory latency x0.5", []string{"MemoryLatency"}, 0.5},
 }
 
-// tryMachines times the model on each chip variant in machines and adds those that save time to the
-// explanation.
-func (x *explainer) tryMachines(ctx context.Context) error {
+// tryChipVariants times the model on each chip variant in machines. It adds the variants that save
+// time to the explanation.
+func (x *explainer) tryChipVariants(ctx context.Context) error {
 	for _, m := range machines {
 		o := x.options
 		o.Chip = x.base.Options.Chip

@@ -54,9 +54,9 @@ type regrouping struct {
 }
 
 // listRegroupings returns the ways to merge or split the named layers, which are identical. It
-// omits those that an earlier call returned.
+// omits ways that an earlier call returned.
 func (b *neighbors) listRegroupings(names []string) (list []regrouping) {
-	for _, find := range [...]func([]string) regrouping{b.mergeParallel, b.mergeConsecutive, b.splitLarge} {
+	for _, find := range [...]func([]string) regrouping{b.mergeParallelLayers, b.mergeConsecutiveLayers, b.splitLargeConvs} {
 		if r := find(names); len(r.list) > 0 && !b.tried[r.flag+r.list[0].String()] {
 			b.tried[r.flag+r.list[0].String()] = true
 			list = append(list, r)
@@ -65,9 +65,9 @@ func (b *neighbors) listRegroupings(names []string) (list []regrouping) {
 	return list
 }
 
-// mergeParallel returns the change that merges each named layer with the other layers that read the
-// same input. The list in the change is empty if no layer has such neighbors.
-func (b *neighbors) mergeParallel(names []string) regrouping {
+// mergeParallelLayers returns the change that merges each named layer with the other layers that
+// read the same input. The list in the change is empty if no layer has such neighbors.
+func (b *neighbors) mergeParallelLayers(names []string) regrouping {
 	r := regrouping{flag: "--merge", needs: "their weights concatenated, and slices of the result in their place", results: "the same"}
 	done := map[int]bool{}
 	for _, name := range names {
@@ -90,9 +90,9 @@ func (b *neighbors) mergeParallel(names []string) regrouping {
 	return r
 }
 
-// mergeConsecutive returns the change that merges each named layer with the next layer, if no other
-// layer reads the tensor between them.
-func (b *neighbors) mergeConsecutive(names []string) regrouping {
+// mergeConsecutiveLayers returns the change that merges each named layer with the next layer, if no
+// other layer reads the tensor between them.
+func (b *neighbors) mergeConsecutiveLayers(names []string) regrouping {
 	r := regrouping{
 		flag: "--merge", needs: "the product of their weights, in the place of both",
 		results: "the same in exact arithmetic: the product of the weights is rounded, what was between the layers is not",
@@ -112,9 +112,9 @@ func (b *neighbors) mergeConsecutive(names []string) regrouping {
 	return r
 }
 
-// splitLarge returns the change that splits each named convolution whose weights exceed an engine's
-// kernel memory, so that the weights of every part fit.
-func (b *neighbors) splitLarge(names []string) regrouping {
+// splitLargeConvs returns the change that splits each named convolution whose weights do not fit in
+// an engine's kernel memory. The weights of each part of the split fit.
+func (b *neighbors) splitLargeConvs(names []string) regrouping {
 	r := regrouping{flag: "--split", needs: "a concatenation of the parts behind them", results: "the same"}
 	for _, name := range names {
 		l := &b.n.Layers[b.at[name]]

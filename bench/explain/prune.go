@@ -14,8 +14,8 @@ import (
 // pruning.
 const maxPruned = 4 << 20
 
-// tryPruning times convolution l with every other weight set to zero. It tries only convolutions
-// with strides of two, for which the compiler can leave out zeros.
+// tryPruning times convolution l with every second weight set to zero. It tries this only for
+// convolutions with strides of two, because the compiler can leave out zeros only for these.
 func (x *explainer) tryPruning(ctx context.Context, l *layer.Layer, words, names []string, before *report.Cost) error {
 	w := &l.Window
 	n := l.Cout * l.In.C / max(1, l.Groups) * w.Kh * w.Kw

@@ -25,9 +25,9 @@ type knob struct {
 	values func(now []uint32) []uint32
 }
 
-// newValuesBelow returns a function that ignores its argument and returns the field values 0 to
-// n-1.
-func newValuesBelow(n uint32) func([]uint32) []uint32 {
+// newRangeFunction returns a function that returns the field values 0 to n-1. The function ignores
+// its argument.
+func newRangeFunction(n uint32) func([]uint32) []uint32 {
 	return func([]uint32) (list []uint32) {
 		for v := range n {
 			list = append(list, v)
@@ -36,9 +36,9 @@ func newValuesBelow(n uint32) func([]uint32) []uint32 {
 	}
 }
 
-// valuesAround returns values to try instead of the current values of a field: half of each, each
-// plus 1, and twice each. It omits 0 and duplicates.
-func valuesAround(now []uint32) (list []uint32) {
+// listNearbyValues returns values to try for a field that has the values now: half of each value,
+// the value plus 1, and twice the value. It omits 0 and duplicates.
+func listNearbyValues(now []uint32) (list []uint32) {
 	for _, v := range now {
 		for _, w := range [...]uint32{v / 2, v + 1, 2 * v} {
 			if w > 0 && !slices.Contains(list, w) {
@@ -50,12 +50,12 @@ func valuesAround(now []uint32) (list []uint32) {
 }
 
 var knobs = [...]knob{
-	{"Common.Cfg.ActiveNE", "MAC engines at work, log2", func(g *regs.Groups) uint32 { return g.Common.Cfg.ActiveNE() }, newValuesBelow(5)},
-	{"Common.ConvCfg.OCGSize", "output channels an engine makes in one pass, log2", func(g *regs.Groups) uint32 { return g.Common.ConvCfg.OCGSize() }, newValuesBelow(5)},
-	{"Common.TileCfg.TileHeight", "rows of a tile", func(g *regs.Groups) uint32 { return g.Common.TileCfg.TileHeight() }, valuesAround},
-	{"L2.Src1RowStride.Value", "row stride of the first source in the L2", func(g *regs.Groups) uint32 { return uint32(g.L2.Src1RowStride.Bytes()) / 16 }, valuesAround},
-	{"L2.Src2RowStride.Value", "row stride of the second source in the L2", func(g *regs.Groups) uint32 { return uint32(g.L2.Src2RowStride.Bytes()) / 16 }, valuesAround},
-	{"L2.ResultRowStride.Value", "row stride of the result in the L2", func(g *regs.Groups) uint32 { return uint32(g.L2.ResultRowStride.Bytes()) / 16 }, valuesAround},
+	{"Common.Cfg.ActiveNE", "MAC engines at work, log2", func(g *regs.Groups) uint32 { return g.Common.Cfg.ActiveNE() }, newRangeFunction(5)},
+	{"Common.ConvCfg.OCGSize", "output channels an engine makes in one pass, log2", func(g *regs.Groups) uint32 { return g.Common.ConvCfg.OCGSize() }, newRangeFunction(5)},
+	{"Common.TileCfg.TileHeight", "rows of a tile", func(g *regs.Groups) uint32 { return g.Common.TileCfg.TileHeight() }, listNearbyValues},
+	{"L2.Src1RowStride.Value", "row stride of the first source in the L2", func(g *regs.Groups) uint32 { return uint32(g.L2.Src1RowStride.Bytes()) / 16 }, listNearbyValues},
+	{"L2.Src2RowStride.Value", "row stride of the second source in the L2", func(g *regs.Groups) uint32 { return uint32(g.L2.Src2RowStride.Bytes()) / 16 }, listNearbyValues},
+	{"L2.ResultRowStride.Value", "row stride of the result in the L2", func(g *regs.Groups) uint32 { return uint32(g.L2.ResultRowStride.Bytes()) / 16 }, listNearbyValues},
 }
 
 // tryRegisters times the program with other values in each of the register fields in knobs. Like
@@ -99,9 +99,9 @@ func listFieldValues(l *loader.Linked, k *knob) (list []uint32) {
 	return list
 }
 
-// tryRegister times the program with the register field of k overridden by set, whose text form is
-// text. It records the change if it saves cycles, unless the outputs then differ from want. If why
-// is not empty, it is the reason why outputs cannot be compared.
+// tryRegister times the program with the register field of k overridden by set, which is written as
+// text. If the change saves cycles and the outputs still equal want, it records the change. If the
+// outputs cannot be compared, why is the reason, and otherwise "".
 func (x *explainer) tryRegister(ctx context.Context, k *knob, set firmware.Override, text string, want []report.Output, why string) error {
 	x.doc.Tried.All++
 	o := x.options
@@ -131,8 +131,8 @@ func (x *explainer) tryRegister(ctx context.Context, k *knob, set firmware.Overr
 	return nil
 }
 
-// computeOutputs runs the program on pseudo-random inputs and returns its outputs. If they cannot
-// be computed, or require too many operations, it returns the reason as the second result.
+// computeOutputs runs the program on pseudo-random inputs and returns its outputs. If that is
+// impossible or needs too many operations, it returns the reason as the second result instead.
 func (x *explainer) computeOutputs(ctx context.Context, o anesim.Options) ([]report.Output, string, error) {
 	if x.base.Report.MACs > maxChecked {
 		return nil, fmt.Sprintf("more than %.0f million multiply-accumulates", maxChecked/1e6), nil

@@ -104,8 +104,8 @@ func regroupModel(m *anesim.Model, list []Regroup, weights bool) (*anesim.Model,
 	return anesim.FromNetwork(n), nil
 }
 
-// countReaders returns, by the name of the tensor, how many layers of the network read it. An
-// output of the network has one reader more.
+// countReaders returns a map from the names of tensors to the number of layers that read them. An
+// output of the network counts as one more reader.
 func countReaders(n *list.Network) map[string]int {
 	readers := make(map[string]int, len(n.Layers))
 	for i := range n.Layers {

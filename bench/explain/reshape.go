@@ -49,7 +49,7 @@ func ReshapeLayers(m *anesim.Model, list []Reshape) (*anesim.Model, error) {
 		case r.H < 1 || r.W < 1 || r.H > in.H*in.W || r.H*r.W != in.H*in.W:
 			return bad("cannot reshape layer %s from %dx%d to %dx%d: the number of pixels must stay the same", r.Layer, in.H, in.W, r.H, r.W)
 		}
-		l.Lower = withSize(l.Lower, r.H, r.W)
+		l.Lower = withHeightAndWidth(l.Lower, r.H, r.W)
 		l.Out = l.Lower.Out()
 	}
 	return anesim.FromNetwork(arrange.RearrangedCopy(&n)), nil

@@ -20,7 +20,7 @@ type rewrite struct {
 // description of the change.
 func listRewrites(l *layer.Layer) (list []rewrite) {
 	for _, find := range [...]func(*layer.Layer) []rewrite{
-		flattenPixels, swapHeightWidth, moveAxis, padChannels, convertBatchToGroups, convertMatMulToConv, swapSides,
+		flattenPixels, swapHeightWidth, moveToOtherAxis, padChannels, convertBatchToGroups, convertMatMulToConv, swapMatMulOperands,
 	} {
 		list = append(list, find(l)...)
 	}
@@ -40,8 +40,8 @@ func isPointwise(l *layer.Layer) bool {
 	return l.Op.IsActivation()
 }
 
-// withSize returns a copy of layer l whose tensors have the height h and the width w.
-func withSize(l layer.Layer, h, w int) layer.Layer {
+// withHeightAndWidth returns a copy of layer l whose tensors have the height h and the width w.
+func withHeightAndWidth(l layer.Layer, h, w int) layer.Layer {
 	if l.SecondShape == l.In && l.In != (layer.Shape{}) {
 		l.SecondShape.H, l.SecondShape.W = h, w
 	}
@@ -49,8 +49,8 @@ func withSize(l layer.Layer, h, w int) layer.Layer {
 	return l
 }
 
-// flattenPixels returns two variants of a pointwise layer, with all pixels in one row and with all
-// in one column. The values keep their order in memory.
+// flattenPixels returns two variants of a pointwise layer: one with all pixels in one row, and one
+// with all pixels in one column. The values keep their order in memory.
 func flattenPixels(l *layer.Layer) (list []rewrite) {
 	n := l.In.H * l.In.W
 	if !isPointwise(l) {
@@ -63,7 +63,7 @@ func flattenPixels(l *layer.Layer) (list []rewrite) {
 		list = append(list, rewrite{
 			fmt.Sprintf("reshape h=%d w=%d to h=%d w=%d", l.In.H, l.In.W, to.h, to.w),
 			"a reshape before and behind it: the same values in the same order",
-			withSize(*l, to.h, to.w), true,
+			withHeightAndWidth(*l, to.h, to.w), true,
 		})
 	}
 	return list
@@ -75,7 +75,7 @@ func swapHeightWidth(l *layer.Layer) []rewrite {
 	if l.In.H == l.In.W || l.In.H == 1 || l.In.W == 1 || l.Op != layer.Convolution && l.Op != layer.Pool {
 		return nil // flattenPixels tries rows and columns
 	}
-	x := withSize(*l, l.In.W, l.In.H)
+	x := withHeightAndWidth(*l, l.In.W, l.In.H)
 	w := &x.Window
 	w.Kh, w.Kw, w.Sy, w.Sx, w.Py, w.Px, w.Qy, w.Qx = w.Kw, w.Kh, w.Sx, w.Sy, w.Px, w.Py, w.Qx, w.Qy
 	return []rewrite{{change: "swap height and width, in tensors and kernel", needs: "height and width swapped in its neighbors too, or a transpose on each side", layer: x}}
@@ -92,9 +92,9 @@ func extentPointer(s *layer.Shape, axis layer.Axes) *int {
 	return &s.W
 }
 
-// moveAxis returns variants of a softmax, normalization or reduction that work along another axis,
-// with the axes of the tensors swapped to match.
-func moveAxis(l *layer.Layer) (list []rewrite) {
+// moveToOtherAxis returns variants of a softmax, normalization or reduction that work along another
+// axis. The axes of their tensors are swapped accordingly.
+func moveToOtherAxis(l *layer.Layer) (list []rewrite) {
 	switch l.Op {
 	case layer.Softmax, layer.LayerNorm, layer.ReduceSum, layer.ReduceMean, layer.ReduceMax, layer.ReduceMin:
 	default:
@@ -178,9 +178,9 @@ func convertMatMulToConv(l *layer.Layer) []rewrite {
 	}}
 }
 
-// swapSides returns the matmul that multiplies the transposed operands of l in reverse order, so
-// that its result is the transpose of l's result.
-func swapSides(l *layer.Layer) []rewrite {
+// swapMatMulOperands returns a matmul of the transposed operands of l in reverse order. Its result
+// is the transpose of l's result.
+func swapMatMulOperands(l *layer.Layer) []rewrite {
 	if l.Op != layer.MatMul || l.Second != layer.Runtime || l.TransposeX || l.TransposeY || l.In.H == l.Columns {
 		return nil
 	}

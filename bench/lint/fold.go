@@ -40,7 +40,7 @@ func (l *layout) findAliasingAxis(steps *int) (a *axis, known bool) {
 	slices.Reverse(list)
 	s := search{list, l.inner, min(*steps, foldSteps)}
 	before := s.steps
-	found := s.findAliases(0, 0, long-l.inner, false)
+	found := s.hasAliases(0, 0, long-l.inner, false)
 	*steps -= before - max(0, s.steps)
 	if !found {
 		return nil, s.steps >= 0
@@ -56,11 +56,10 @@ type search struct {
 	steps int
 }
 
-// findAliases reports whether two elements have the same address. It tries distances along the axes
-// from k on; offset is the distance in bytes along the earlier axes, apart says whether the
-// elements already differ on an earlier axis, and reach is the largest distance that the remaining
-// axes can add.
-func (s *search) findAliases(k int, offset, reach int64, apart bool) bool {
+// hasAliases reports whether two elements have the same address. It tries distances along the axes
+// from k on, which can add at most reach bytes to offset, the distance in bytes along the earlier
+// axes. If apart is true, the elements already differ on an earlier axis.
+func (s *search) hasAliases(k int, offset, reach int64, apart bool) bool {
 	if s.steps--; s.steps < 0 {
 		return false
 	}
@@ -69,7 +68,7 @@ func (s *search) findAliases(k int, offset, reach int64, apart bool) bool {
 	}
 	a := &s.axes[k]
 	if a.stride == 0 {
-		return offset < s.inner && -offset < s.inner || s.findAliases(k+1, offset, reach, apart)
+		return offset < s.inner && -offset < s.inner || s.hasAliases(k+1, offset, reach, apart)
 	}
 	reach -= (a.n - 1) * a.stride
 	// at + d*stride must come back to zero within reach and a run.
@@ -79,7 +78,7 @@ func (s *search) findAliases(k int, offset, reach int64, apart bool) bool {
 		low = max(low, 0) // negative distances swap the same two elements
 	}
 	for d := low; d <= high; d++ {
-		if s.findAliases(k+1, offset+d*a.stride, reach, apart || d != 0) {
+		if s.hasAliases(k+1, offset+d*a.stride, reach, apart || d != 0) {
 			return true
 		}
 		if s.steps < 0 {

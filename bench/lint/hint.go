@@ -53,8 +53,8 @@ func (p part) overlaps(o part) bool {
 	return p.named && o.named && p.bar == o.bar && p.lo < o.hi && o.lo < p.hi
 }
 
-// bufferPart returns the part of the buffer bar that operand o covers, or the zero part if named is
-// false, that is, if the operand names no buffer.
+// bufferPart returns the part of the buffer bar that operand o covers. If named is false, the
+// operand names no buffer, and bufferPart returns the zero part.
 func bufferPart(o *regs.Operand, named bool, bar uint32) part {
 	l := memoryLayout(o, uint64(o.Base))
 	if !named || l.isEmpty() {
@@ -64,8 +64,8 @@ func bufferPart(o *regs.Operand, named bool, bar uint32) part {
 	return part{true, bar, r.base, r.endAddress()}
 }
 
-// beginTask starts the checks of a descriptor. It reports a ring in L2 that only this descriptor or
-// only the previous one uses.
+// beginTask starts the checks of a descriptor. If only this descriptor, or only the previous one,
+// uses a ring in L2, it reports the ring.
 func (s *state) beginTask(t *regs.Task) {
 	s.before, s.writers, s.sources = false, s.writers[:0], s.sources[:0]
 	if s.ring && t.Operands.Source1.L2 != regs.Circular {
@@ -76,9 +76,9 @@ func (s *state) beginTask(t *regs.Task) {
 	}
 }
 
-// notePreviousResult records whether descriptor td reads a result that the previous descriptor left
-// in L2. The list from has the numbers of the values that td reads.
-func (s *state) notePreviousResult(td int32, from []int32) {
+// recordPreviousResultUse records whether descriptor td reads a result that the previous descriptor
+// left in L2. The list from has the numbers of the values that td reads.
+func (s *state) recordPreviousResultUse(td int32, from []int32) {
 	for _, by := range from {
 		if v := &s.values[by]; v.l2 && v.kind == result && v.td == td-1 {
 			s.before = true
@@ -86,19 +86,19 @@ func (s *state) notePreviousResult(td int32, from []int32) {
 	}
 }
 
-// checkHints compares the register fields that declare dependencies with the accesses of the
-// descriptor t.
-func (s *state) checkHints(t *regs.Task) {
-	s.checkTypes(t)
-	s.checkWaits(t)
-	s.checkPrevious(t)
-	s.checkDistance(t)
-	s.checkWriter(t)
+// checkDependencyFields compares the register fields that declare dependencies with the accesses of
+// the descriptor t.
+func (s *state) checkDependencyFields(t *regs.Task) {
+	s.checkElementTypes(t)
+	s.checkSourceWaits(t)
+	s.checkPreviousResultBit(t)
+	s.checkScratchReadDistance(t)
+	s.checkWeightWriter(t)
 }
 
-// checkTypes checks that the element types in the tile DMA's registers match those of the sources
-// and the result.
-func (s *state) checkTypes(t *regs.Task) {
+// checkElementTypes checks that the element types in the tile DMA's registers match those of the
+// sources and the result.
+func (s *state) checkElementTypes(t *regs.Task) {
 	g, td := &t.Groups, int32(t.Index)
 	if on := g.Source1On() || g.Source2On(); on != t.Header.Control.SrcLoc() {
 		s.addFinding(td, "Header.Control", Hint, byLocation, "SrcLoc is %d, but the tile DMA reads %s", boolToInt(!on), map[bool]string{false: "no source", true: "a source"}[on])
@@ -117,9 +117,9 @@ func (s *state) checkTypes(t *regs.Task) {
 	}
 }
 
-// checkWaits compares the register fields that make a source in L2 wait with the descriptor that
-// wrote the source.
-func (s *state) checkWaits(t *regs.Task) {
+// checkSourceWaits compares the register fields that make a source in L2 wait with the descriptor
+// that wrote the source.
+func (s *state) checkSourceWaits(t *regs.Task) {
 	c, td := t.Groups.L2.SourceCfg, int32(t.Index)
 	beside := c.Dep_or_BfrMode()
 	if t.Operands.Source1.L2 == regs.Circular {
@@ -143,9 +143,9 @@ func (s *state) checkWaits(t *regs.Task) {
 	}
 }
 
-// checkPrevious checks the bit that declares a source to be the result of the previous descriptor,
-// by comparing addresses.
-func (s *state) checkPrevious(t *regs.Task) {
+// checkPreviousResultBit checks the bit that declares a source to be the result of the previous
+// descriptor. It compares the addresses of the two.
+func (s *state) checkPreviousResultBit(t *regs.Task) {
 	o, b := t.Operands, t.Header.Bases
 	first, second := bufferPart(&o.Source1, b.RBE0(), b.RBase0()), bufferPart(&o.Source2, b.RBE1(), b.RBase1())
 	is := first.overlaps(s.wrote) || second.overlaps(s.wrote)
@@ -158,9 +158,9 @@ func (s *state) checkPrevious(t *regs.Task) {
 	}
 }
 
-// checkDistance compares the register field for the last read of a scratch area with the recorded
-// reads.
-func (s *state) checkDistance(t *regs.Task) {
+// checkScratchReadDistance compares the register field for the last read of a scratch area with the
+// recorded reads.
+func (s *state) checkScratchReadDistance(t *regs.Task) {
 	o, td := t.Operands, int32(t.Index)
 	if !t.Groups.DestinationOn() || !containsAddress(s.scratch, int64(t.Bases.Destination)) {
 		return
@@ -189,8 +189,8 @@ func (s *state) checkDistance(t *regs.Task) {
 	s.readers.setOrigin(r.base, r.endAddress(), -1)
 }
 
-// finishTask stores the properties of a descriptor that the checks of the next one need.
-func (s *state) finishTask(t *regs.Task) {
+// storeTaskProperties stores the properties of a descriptor that are needed to check the next one.
+func (s *state) storeTaskProperties(t *regs.Task) {
 	o, b, td := t.Operands, t.Header.Bases, int32(t.Index)
 	s.hints.planar = t.Groups.Planar()
 	s.wrote = bufferPart(&o.Result, b.WBE(), b.WBase())

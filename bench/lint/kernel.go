@@ -7,9 +7,9 @@ import (
 	"anesim/hw/regs"
 )
 
-// checkKernel checks the weights that a descriptor reads, and finds out which descriptors wrote
+// checkWeights checks the weights that a descriptor reads and determines which descriptors wrote
 // them.
-func (s *state) checkKernel(t *regs.Task) {
+func (s *state) checkWeights(t *regs.Task) {
 	if !t.Operands.Kernel.On || !t.Header.KernelBases.KBE0() {
 		return
 	}
@@ -36,9 +36,9 @@ func (s *state) checkKernel(t *regs.Task) {
 	}
 }
 
-// checkWriter compares the extra word of the header, which names the descriptor that wrote the
-// kernel, with the descriptors that did.
-func (s *state) checkWriter(t *regs.Task) {
+// checkWeightWriter compares the extra word of the header, which names the descriptor that wrote
+// the kernel, with the descriptors that did.
+func (s *state) checkWeightWriter(t *regs.Task) {
 	td := int32(t.Index)
 	if tde := t.Header.Control.TDE(); tde != (len(s.writers) > 0) {
 		s.addFinding(td, "Header.Control", Hint, byKernel, "TDE is %d, but the chain wrote %s", boolToInt(tde), map[bool]string{false: "the kernel", true: "none of the kernel"}[tde])

@@ -93,7 +93,7 @@ func Program(p *loader.Program) (*Report, error) {
 		}
 		s.checkTask(t)
 	}
-	s.reportLeftovers()
+	s.checkFinalState()
 	s.report.Descriptors = l.Count
 	slices.SortStableFunc(s.report.Findings, func(a, b Finding) int { return cmp.Compare(a.Descriptor, b.Descriptor) })
 	return &s.report, nil

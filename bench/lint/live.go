@@ -44,8 +44,8 @@ type value struct {
 	parts [4]int64 // strides between channels, rows, planes in depth and groups, 0 if there is only one
 }
 
-// beginsAt reports whether the value, or one of its channels, rows, planes or groups, begins at
-// address addr.
+// beginsAt reports whether addr is the start of the value or of one of its channels, rows, planes
+// or groups.
 func (v *value) beginsAt(at int64) bool {
 	off := at - v.at.base
 	for _, stride := range v.parts {
@@ -56,8 +56,8 @@ func (v *value) beginsAt(at int64) bool {
 	return off == 0
 }
 
-// registerName returns the name of the register that holds the value's address.
-func (v *value) registerName() string {
+// addressRegisterName returns the name of the register that holds the value's address.
+func (v *value) addressRegisterName() string {
 	if v.l2 {
 		return l2Bases[v.role]
 	}
@@ -159,8 +159,8 @@ func (s *state) addFinding(td int32, register string, rule Rule, evidence, forma
 	s.report.Findings = append(s.report.Findings, Finding{int(td), register, rule, fmt.Sprintf(format, args...), evidence})
 }
 
-// spendBudget subtracts the number of contiguous byte ranges of r from the budget, and reports
-// whether the budget allowed it, so that the caller may check r range by range.
+// spendBudget subtracts the number of contiguous byte ranges of r from the budget. It returns false
+// if the budget was too small, so that the caller must not check r range by range.
 func (s *state) spendBudget(r *region) bool {
 	n := r.countRuns(runsMost)
 	if n > runsMost || n > s.runs {
@@ -198,8 +198,8 @@ func (s *state) checkTask(t *regs.Task) {
 			s.readSource(td, x.Role, &l, &s.l2)
 		}
 	}
-	s.checkKernel(t)
-	s.checkHints(t)
+	s.checkWeights(t)
+	s.checkDependencyFields(t)
 	for _, x := range sources {
 		if !x.DRAM {
 			continue
@@ -235,7 +235,7 @@ func (s *state) checkTask(t *regs.Task) {
 		s.checkAliasing(td, &l)
 		s.recordWrite(&l, value{td: td, role: x.Role, planar: planar, output: containsAddress(s.outputs, l.base)})
 	}
-	s.finishTask(t)
+	s.storeTaskProperties(t)
 }
 
 // ringLayout returns the layout of a ring buffer in L2 for operand x: the rows of one slice, each
@@ -262,7 +262,7 @@ func (s *state) recordPassingRows(t *regs.Task, x *regs.Operand) {
 	s.recordWrite(&l, value{td: int32(t.Index), kind: passing, role: x.Role, l2: true, read: true})
 }
 
-// checkAliasing reports a finding if several elements of a surface have the same address.
+// checkAliasing adds a finding if two elements of a surface have the same address.
 func (s *state) checkAliasing(td int32, l *layout) {
 	a, known := l.findAliasingAxis(&s.steps)
 	switch {
@@ -273,8 +273,8 @@ func (s *state) checkAliasing(td int32, l *layout) {
 	}
 }
 
-// readSource processes the read of a source. It reports bytes that were never written, and values
-// that were partly overwritten.
+// readSource processes the read of a source. It adds findings about bytes that were never written
+// and about values that were partly overwritten.
 func (s *state) readSource(td int32, role regs.Role, l *layout, g *ground) {
 	register := memoryBases[role]
 	if g == &s.l2 {
@@ -285,16 +285,16 @@ func (s *state) readSource(td int32, role regs.Role, l *layout, g *ground) {
 	}
 	r := l.coveredRegion()
 	if s.isBudgetSpent() || !s.spendBudget(&r) {
-		s.markRead(r.base, r.endAddress(), g)
+		s.markValuesRead(r.base, r.endAddress(), g)
 		return
 	}
 	s.sources = append(s.sources, place{r, g})
 	s.readRegion(td, register, &r, g)
 }
 
-// markRead marks all values between the addresses lo and hi as read, because the source there could
-// not be checked.
-func (s *state) markRead(lo, hi int64, g *ground) {
+// markValuesRead marks all values between the addresses lo and hi as read. It is used for a source
+// that could not be checked.
+func (s *state) markValuesRead(lo, hi int64, g *ground) {
 	if s.isBudgetSpent() {
 		s.report.Undecided++
 		return
@@ -315,7 +315,7 @@ func (s *state) readRegion(td int32, register string, r *region, g *ground) {
 	var missing, total int64
 	var from []int32
 	last := int32(unwritten)
-	r.eachRun(func(lo, hi int64) {
+	r.forEachRun(func(lo, hi int64) {
 		at := lo
 		total += hi - lo
 		g.visitSpans(lo, hi, func(x span) {
@@ -337,9 +337,9 @@ func (s *state) readRegion(td int32, register string, r *region, g *ground) {
 		})
 		missing += hi - at
 	})
-	s.notePreviousResult(td, from)
-	s.checkRunEnds(td, from)
-	if s.checkOverwritten(td, r, g, from) || g == &s.l2 && s.checkStale(td, r, from) {
+	s.recordPreviousResultUse(td, from)
+	s.checkEndOfRun(td, from)
+	if s.checkPartlyOverwritten(td, r, g, from) || g == &s.l2 && s.checkStaleSource(td, r, from) {
 		return
 	}
 	if missing > 0 && (g == &s.l2 || s.isWrittenOnlyByChain(r.base)) {
@@ -357,10 +357,10 @@ func (s *state) isWrittenOnlyByChain(addr int64) bool {
 	return containsAddress(s.scratch, addr) || containsAddress(s.outputs, addr)
 }
 
-// checkOverwritten reports values that were overwritten except for some bytes that a source reads.
-// It returns whether it found one. The list from has the numbers of the values that the source
-// reads.
-func (s *state) checkOverwritten(td int32, r *region, g *ground, from []int32) (found bool) {
+// checkPartlyOverwritten adds a finding for each value of which a source reads the bytes that are
+// left after another value overwrote the rest. It reports whether it found such a value. The list
+// from has the numbers of the values that the source reads.
+func (s *state) checkPartlyOverwritten(td int32, r *region, g *ground, from []int32) (found bool) {
 	for _, by := range from {
 		v := &s.values[by]
 		if v.lostTo < 0 || v.told || v.kind == passing {
@@ -370,7 +370,7 @@ func (s *state) checkOverwritten(td int32, r *region, g *ground, from []int32) (
 		if !s.spendBudget(r) {
 			return found
 		}
-		r.eachRun(func(lo, hi int64) {
+		r.forEachRun(func(lo, hi int64) {
 			g.visitSpans(lo, hi, func(x span) {
 				s.runs--
 				if over < 0 && (x.by > by || x.by == unknown) && v.at.intersects(x.lo, x.hi) {
@@ -379,16 +379,16 @@ func (s *state) checkOverwritten(td int32, r *region, g *ground, from []int32) (
 			})
 		})
 		if over >= 0 {
-			s.reportOverlap(v, over, fmt.Sprintf("td %d reads it after that", td))
+			s.reportOverwrittenValue(v, over, fmt.Sprintf("td %d reads it after that", td))
 			found = true
 		}
 	}
 	return found
 }
 
-// checkStale reports a source that reads the region of an overwritten value, unless a later value
-// or part of one begins there. It returns whether it found one.
-func (s *state) checkStale(td int32, r *region, from []int32) bool {
+// checkStaleSource adds a finding if a source reads where an overwritten value was, unless a later
+// value or a part of one begins there. It reports whether it added a finding.
+func (s *state) checkStaleSource(td int32, r *region, from []int32) bool {
 	by, ok := s.ended[*r]
 	if !ok || len(from) != 1 || from[0] <= by {
 		return false
@@ -397,16 +397,16 @@ func (s *state) checkStale(td int32, r *region, from []int32) bool {
 	if v.lostTo < 0 || v.told || w.beginsAt(r.base) && w.kind != passing {
 		return false
 	}
-	s.reportOverlap(v, v.lostTo, fmt.Sprintf("td %d reads there after that", td))
+	s.reportOverwrittenValue(v, v.lostTo, fmt.Sprintf("td %d reads there after that", td))
 	return true
 }
 
-// reportOverlap adds a finding about a value that descriptor writer overwrote while it was still
-// needed.
-func (s *state) reportOverlap(v *value, writer int32, needed string) {
+// reportOverwrittenValue adds a finding about a value that descriptor writer overwrote while it was
+// still needed.
+func (s *state) reportOverwrittenValue(v *value, writer int32, needed string) {
 	v.told = true
 	w := &s.values[writer]
-	s.addFinding(w.td, w.registerName(), Overlap, byPlaces, "%v, at %#x to %#x, overwrites %v, at %#x to %#x: %s", w, w.at.base, w.at.endAddress(), v, v.at.base, v.at.endAddress(), needed)
+	s.addFinding(w.td, w.addressRegisterName(), Overlap, byPlaces, "%v, at %#x to %#x, overwrites %v, at %#x to %#x: %s", w, w.at.base, w.at.endAddress(), v, v.at.base, v.at.endAddress(), needed)
 }
 
 // recordWrite records that a descriptor writes the value v with the layout l.
@@ -426,12 +426,12 @@ func (s *state) recordWrite(l *layout, v value) {
 	}
 	by := int32(len(s.values))
 	if s.isBudgetSpent() || !s.spendBudget(&v.at) {
-		s.markUnknown(v.at.base, v.at.endAddress(), g)
+		s.markContentsUnknown(v.at.base, v.at.endAddress(), g)
 		return
 	}
 	s.values = append(s.values, v)
 	update := slices.Contains(s.sources, place{v.at, g}) // a descriptor may update a region that it reads
-	v.at.eachRun(func(lo, hi int64) {
+	v.at.forEachRun(func(lo, hi int64) {
 		g.visitSpans(lo, hi, func(x span) {
 			if x.by >= 0 && !update && s.values[x.by].lostTo < 0 {
 				s.values[x.by].lostTo = by
@@ -444,17 +444,17 @@ func (s *state) recordWrite(l *layout, v value) {
 	}
 }
 
-// markUnknown marks the contents between the addresses lo and hi as unknown, because the result
-// there could not be checked.
-func (s *state) markUnknown(lo, hi int64, g *ground) {
-	if s.markRead(lo, hi, g); !s.isBudgetSpent() {
+// markContentsUnknown marks the contents between the addresses lo and hi as unknown. It is used for
+// a result that could not be checked.
+func (s *state) markContentsUnknown(lo, hi int64, g *ground) {
+	if s.markValuesRead(lo, hi, g); !s.isBudgetSpent() {
 		g.setOrigin(lo, hi, unknown)
 	}
 }
 
-// reportLeftovers adds findings about outputs that were overwritten and values that no descriptor
-// read. It is called after the last descriptor.
-func (s *state) reportLeftovers() {
+// checkFinalState adds findings about outputs that were overwritten and about values that no
+// descriptor read. It must be called after the last descriptor.
+func (s *state) checkFinalState() {
 	if s.isBudgetSpent() {
 		return
 	}
@@ -466,7 +466,7 @@ func (s *state) reportLeftovers() {
 			v := &s.values[x.by]
 			v.read = true
 			if v.lostTo >= 0 && !v.told && v.at.run > 0 {
-				s.reportOverlap(v, v.lostTo, "it is an output")
+				s.reportOverwrittenValue(v, v.lostTo, "it is an output")
 			}
 		})
 	}
@@ -475,12 +475,12 @@ func (s *state) reportLeftovers() {
 		if v.read || v.told {
 			continue
 		}
-		s.reportUnread(v)
+		s.reportUnreadValue(v)
 	}
 }
 
-// reportUnread adds a finding about a value that is never read.
-func (s *state) reportUnread(v *value) {
+// reportUnreadValue adds a finding about a value that is never read.
+func (s *state) reportUnreadValue(v *value) {
 	where, evidence := "memory", byPlaces
 	if v.l2 {
 		where = "the L2"
@@ -495,5 +495,5 @@ func (s *state) reportUnread(v *value) {
 	} else if !v.l2 && !s.isWrittenOnlyByChain(v.at.base) {
 		return // memory that others may read
 	}
-	s.addFinding(v.td, v.registerName(), Unread, evidence, "%v is stored in %s at %#x to %#x; %s", v, where, v.at.base, v.at.endAddress(), why)
+	s.addFinding(v.td, v.addressRegisterName(), Unread, evidence, "%v is stored in %s at %#x to %#x; %s", v, where, v.at.base, v.at.endAddress(), why)
 }

@@ -79,8 +79,8 @@ func l2Layout(o *regs.Operand) layout {
 // elementBytes returns n, the size of an element in bytes, or 2 if n is 0.
 func elementBytes(n int) int64 { return int64(cmp.Or(n, 2)) }
 
-// dropRepeatedAxes reduces the axes to length 1 along which both l and o, another layout of the
-// same source, have stride 0. Such strides occur if groups share an operand.
+// dropRepeatedAxes compares l with o, another layout of the same source. It sets the length of each
+// axis along which both have stride 0 to 1. Such axes occur if groups share an operand.
 func (l *layout) dropRepeatedAxes(o *layout) {
 	for i := range l.axes {
 		if l.axes[i].stride == 0 && o.axes[i].stride == 0 {
@@ -104,8 +104,8 @@ type region struct {
 	} // longest stride first, zero after the last
 }
 
-// coveredRegion returns the bytes that a layout covers, in whole units. The layout must not be
-// empty.
+// coveredRegion returns the region of bytes that a layout covers, which consists of whole units.
+// The layout must not be empty.
 func (l *layout) coveredRegion() region {
 	r := region{base: l.base, run: (l.inner + l.unit - 1) / l.unit * l.unit}
 	if l.base%l.unit != 0 { // a buffer at an odd address: rows may end within a unit
@@ -159,26 +159,27 @@ func (r *region) endAddress() int64 {
 	return end
 }
 
-// eachRun calls f with the first address and the end of every contiguous range of the region.
-func (r *region) eachRun(f func(lo, hi int64)) { r.eachRunFrom(0, r.base, f) }
+// forEachRun calls f for every contiguous range of the region. The range begins at lo and ends
+// before hi.
+func (r *region) forEachRun(f func(lo, hi int64)) { r.forEachRunFrom(0, r.base, f) }
 
-// eachRunFrom calls f for the contiguous ranges along the axes from k on. The argument base is the
-// address of their first byte.
-func (r *region) eachRunFrom(k int, base int64, f func(lo, hi int64)) {
+// forEachRunFrom calls f for the contiguous ranges along the axes from k on. The argument base is
+// the address of their first byte.
+func (r *region) forEachRunFrom(k int, base int64, f func(lo, hi int64)) {
 	if k == len(r.axes) || r.axes[k].n == 0 {
 		f(base, base+r.run)
 		return
 	}
 	for i := range int64(r.axes[k].n) {
-		r.eachRunFrom(k+1, base+i*int64(r.axes[k].stride), f)
+		r.forEachRunFrom(k+1, base+i*int64(r.axes[k].stride), f)
 	}
 }
 
 // meetSteps limits how long intersects searches, in steps.
 const meetSteps = 256
 
-// intersects reports whether the region has a byte from lo to hi-1. It returns false if the search
-// takes too long.
+// intersects reports whether the region contains a byte from lo to hi-1. It gives up and returns
+// false if the search takes too long.
 func (r *region) intersects(lo, hi int64) bool {
 	steps := meetSteps
 	return r.intersectsFrom(0, r.base, r.endAddress()-r.base, lo, hi, &steps)

@@ -84,7 +84,7 @@ func TestRegionsAgainstBytes(t *testing.T) {
 			t.Fatalf("%+v: from %d to %d, want %d to %d", l, g.base, g.endAddress(), low, end)
 		}
 		got, runs := map[int64]bool{}, int64(0)
-		g.eachRun(func(lo, hi int64) {
+		g.forEachRun(func(lo, hi int64) {
 			runs++
 			for u := lo; u < hi; u += unit {
 				got[u] = true

@@ -1,9 +1,9 @@
 package lint
 
-// checkRunEnds reports a run of descriptors that ended although descriptor td still needs a value
-// that was then in L2. The list from has the numbers of the values that td reads. After the end of
-// a run, another program may use the engine and its L2.
-func (s *state) checkRunEnds(td int32, from []int32) {
+// checkEndOfRun adds a finding if a run of descriptors ended while descriptor td still needed a
+// value in L2. After the end of a run, another program may use the engine and its L2. The list from
+// has the numbers of the values that td reads.
+func (s *state) checkEndOfRun(td int32, from []int32) {
 	for _, by := range from {
 		v := &s.values[by]
 		if v.l2 && v.kind != passing && v.td <= s.closed && s.closedTold != s.closed {
