@@ -54,20 +54,20 @@ func (a *Accuracy) summarize(p *Presets) error {
 		row := r.Sample.Row
 		if r.Time.Reference > 0 {
 			names := listTierGroups(row.Tier)
-			tiers.add(r.Time, names...)
-			ops.add(r.Time, row.Op)
-			sessions.add(r.Time, r.Sample.Session)
+			tiers.addPair(r.Time, names...)
+			ops.addPair(r.Time, row.Op)
+			sessions.addPair(r.Time, r.Sample.Session)
 			states.addToStateGroups(r)
 			chip := p.Chips[r.Sample.Chip]
-			roof.add(Pair{r.Sample.rooflineTime(&chip), r.Time.Reference}, names...)
+			roof.addPair(Pair{r.Sample.rooflineTime(&chip), r.Time.Reference}, names...)
 			e := p.Estimate(r.Sample)
-			vendor.add(Pair{float64(e.Vendor), r.Time.Reference}, names...)
-			columns.add(Pair{float64(e.Columns), r.Time.Reference}, names...)
+			vendor.addPair(Pair{float64(e.Vendor), r.Time.Reference}, names...)
+			columns.addPair(Pair{float64(e.Columns), r.Time.Reference}, names...)
 		}
 		if r.Energy.Reference > 0 {
-			energy.add(r.Energy, row.Op, "all")
-			if isMainEnergy(row.Op) {
-				energy.add(r.Energy, "matmul+conv+decode")
+			energy.addPair(r.Energy, row.Op, "all")
+			if isMainEnergyOperation(row.Op) {
+				energy.addPair(r.Energy, "matmul+conv+decode")
 			}
 		}
 	}
@@ -90,24 +90,24 @@ func (a *Accuracy) summarize(p *Presets) error {
 	return nil
 }
 
-// addToStateGroups adds the time of a row to the groups that compare cold with warm rows, and the
-// shortest call with the mean of calls in a loop.
+// addToStateGroups adds the time of row r to the groups that compare cold rows with warm rows, and
+// to the groups that compare the shortest call with the mean of calls in a loop.
 func (g groups) addToStateGroups(r *Residual) {
 	row := r.Sample.Row
 	speed := Pair{r.Time.Model, row.Warm() * 1e3}
 	if row.Tier != "T3" {
-		g.add(speed, "all, at speed")
+		g.addPair(speed, "all, at speed")
 		if isEngineTier(row.Tier) {
-			g.add(speed, "T0+T1, at speed")
+			g.addPair(speed, "T0+T1, at speed")
 		}
 	}
 	switch {
 	case row.Cold():
-		g.add(r.Time, "cold, by least call")
-		g.add(speed, "cold, by sustained mean")
+		g.addPair(r.Time, "cold, by least call")
+		g.addPair(speed, "cold, by sustained mean")
 	case row.Sustained > 0:
-		g.add(r.Time, "warm, by least call")
-		g.add(Pair{r.Time.Model, row.Sustained * 1e3}, "warm, by sustained mean")
+		g.addPair(r.Time, "warm, by least call")
+		g.addPair(Pair{r.Time.Model, row.Sustained * 1e3}, "warm, by sustained mean")
 	}
 }
 
@@ -125,18 +125,21 @@ func listTierGroups(tier string) []string {
 	return []string{tier, "all"}
 }
 
-// isEngineTier reports whether the engine accounts for most of the time of rows of the given tier
-// (T0) or for much of it (T1).
+// isEngineTier reports whether the engine accounts for at least much of the time of rows in the
+// given tier. This is so for T0, where it accounts for most of the time, and for T1.
 func isEngineTier(tier string) bool { return tier == "T0" || tier == "T1" }
 
-// isMainEnergy reports whether op is one of the main operations, whose energies are summarized
-// together.
-func isMainEnergy(op string) bool { return op == "matmul" || op == "conv" || op == "decode_model" }
+// isMainEnergyOperation reports whether op is one of the main operations. Their energies are
+// summarized together.
+func isMainEnergyOperation(op string) bool {
+	return op == "matmul" || op == "conv" || op == "decode_model"
+}
 
 // A groups holds the estimates and measurements of rows by the name of their group.
 type groups map[string][]Pair
 
-func (g groups) add(p Pair, names ...string) {
+// addPair adds a pair to each of the named groups.
+func (g groups) addPair(p Pair, names ...string) {
 	for _, n := range names {
 		g[n] = append(g[n], p)
 	}

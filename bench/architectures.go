@@ -20,8 +20,8 @@ func newArchitecture(name string) *architecture {
 	return a
 }
 
-// addLayer adds a layer with keys formatted by fmt.Sprintf and returns its name. The layer reads
-// the result of the previous layer unless its keys contain "from".
+// addLayer adds a layer and returns its name. The layer's keys are formatted as in fmt.Sprintf.
+// Unless they contain "from", the layer reads the result of the previous layer.
 func (a *architecture) addLayer(format string, v ...any) string {
 	a.n++
 	a.last = fmt.Sprintf("l%d", a.n)
@@ -37,8 +37,8 @@ func (a *architecture) addClassifier(channels int) string {
 }
 
 // buildMobileOne returns the layers of a MobileOne network as it is deployed, with merged branches.
-// The argument widths holds the numbers of channels of its five stages. The last two stages end
-// with as many blocks with squeeze-and-excitation gates as gated says.
+// The numbers of channels of its five stages are in widths. The last two stages end with blocks
+// that have squeeze-and-excitation gates; their numbers are in gated.
 func buildMobileOne(name string, widths [5]int, gated [2]int) string {
 	a := newArchitecture(name)
 	a.addLayer("op: conv, cout: %d, k: 3, stride: 2, pad: 1, bias: true, act: relu", widths[0])
@@ -76,7 +76,7 @@ func (a *architecture) addUnit(keys string, channels int, gate bool) {
 	a.addLayer("op: relu")
 }
 
-// buildDenseNet121 returns DenseNet-121, in which each layer of a block reads all earlier
+// buildDenseNet121 returns the layers of DenseNet-121. Each layer of a block reads all earlier
 // outputs of the block.
 func buildDenseNet121() string {
 	const growth, bottleneck = 32, 128

@@ -55,7 +55,7 @@ func TestCalibration(t *testing.T) {
 			left[by] = list
 		}
 		list := residualLines(&left)
-		predictions, err := parseLeftOuts(list)
+		predictions, err := parseLeftOutPredictions(list)
 		if err != nil {
 			t.Fatal(err)
 		}

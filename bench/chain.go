@@ -31,9 +31,9 @@ type Chain struct {
 	Zero  float64 // fraction of multiply-accumulates with a zero operand
 }
 
-// descriptors returns an iterator over the distinct descriptors of steps, each with the number of
-// times that it runs in total.
-func descriptors(steps []Step) iter.Seq2[int, *regs.Task] {
+// distinctDescriptors returns an iterator over the distinct descriptors of steps. It yields the
+// number of times that a descriptor runs in total, followed by the descriptor.
+func distinctDescriptors(steps []Step) iter.Seq2[int, *regs.Task] {
 	return func(yield func(int, *regs.Task) bool) { yieldTasks(steps, 1, yield) }
 }
 
@@ -51,8 +51,8 @@ func yieldTasks(steps []Step, times int, yield func(int, *regs.Task) bool) bool 
 	return true
 }
 
-// copyWithChanges returns a copy of steps with change applied to a copy of each task. The tasks of
-// steps themselves do not change.
+// copyWithChanges returns a copy of steps with the function change applied to each task of the
+// copy. It does not modify the tasks of steps.
 func copyWithChanges(steps []Step, change func(*regs.Task)) []Step {
 	out := make([]Step, len(steps))
 	for i, s := range steps {
@@ -83,8 +83,8 @@ const (
 // tensors share one address, all odd ones another.
 func tensorAddress(i int) uint64 { return tensors + uint64(i&1)<<bufferBits }
 
-// swapTensors returns the steps of one layer adapted to position i of a stack of layers. For an odd
-// i, it swaps the buffer that the steps read with the one that they write.
+// swapTensors adapts the steps of one layer to position i of a stack of layers. If i is odd, the
+// buffer that the steps read and the buffer that they write trade places.
 func swapTensors(steps []Step, i int) []Step {
 	if i&1 == 0 {
 		return steps
@@ -98,9 +98,10 @@ func swapTensors(steps []Step, i int) []Step {
 	})
 }
 
-// stackLayers returns the steps of a stack of n layers. It calls layer for the first layer, the
-// last one, and once for all layers between them, whose steps are equal.
-func stackLayers(n int, layer func(first, last bool) []Step) []Step {
+// newLayerStack returns the steps of n layers that follow each other. It calls layer once for the
+// first layer, once for the last layer, and once for a layer in between, whose steps it repeats for
+// all others.
+func newLayerStack(n int, layer func(first, last bool) []Step) []Step {
 	var out []Step
 	add := func(i, count int, steps ...Step) {
 		if count > 0 {
@@ -163,14 +164,14 @@ func (l *Lowerer) Chain(r *measured.Row) (*Chain, error) {
 		return nil, &UnmodelledError{r.ID, fmt.Sprintf("weights of format %q are not modelled", r.Weights)}
 	}
 	c.Steps = narrowWeights(c.Steps, bits)
-	for n, t := range descriptors(c.Steps) {
+	for n, t := range distinctDescriptors(c.Steps) {
 		c.Host.Moved += uint64(n) * t.Resolved(new(regs.Operands)).Bytes()
 	}
 	return c, nil
 }
 
-// describeExcess returns a phrase that names a size of row r larger than any program of the engine
-// allows, or "" if all sizes are possible.
+// describeExcess looks for a size of row r that is larger than any program of the engine allows. It
+// returns a phrase that names the size, or "" if there is none.
 func describeExcess(r *measured.Row) string {
 	const elements, layers = 1 << 33, 1 << 12
 	v := func(n int) float64 { return float64(max(1, n)) }
@@ -207,8 +208,8 @@ func (o operation) missingDimension(r *measured.Row) string {
 	return ""
 }
 
-// add appends count repetitions of steps to the chain. It does nothing if count is not positive.
-func (c *Chain) add(count int, steps ...Step) {
+// addSteps appends count copies of steps to the chain. It does nothing if count is not positive.
+func (c *Chain) addSteps(count int, steps ...Step) {
 	switch {
 	case count <= 0 || len(steps) == 0:
 	case count == 1:
@@ -218,9 +219,9 @@ func (c *Chain) add(count int, steps ...Step) {
 	}
 }
 
-// lower returns the descriptors of layer x, compiled with generated weights. It compiles equal
-// layers only once, so the caller must not change the tasks.
-func (l *Lowerer) lower(x layer.Layer) ([]Step, error) {
+// lowerLayer returns the descriptors of layer x, compiled with generated weights. Equal layers
+// share their tasks, so the caller must not change the tasks.
+func (l *Lowerer) lowerLayer(x layer.Layer) ([]Step, error) {
 	key := fmt.Sprintf("%+v", x)
 	if s, ok := l.layers[key]; ok {
 		return s, nil

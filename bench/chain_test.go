@@ -11,7 +11,7 @@ import (
 )
 
 func count(c *Chain) (n int) {
-	for count := range descriptors(c.Steps) {
+	for count := range distinctDescriptors(c.Steps) {
 		n += count
 	}
 	return n
@@ -192,7 +192,7 @@ func TestStridedWeightsAreDense(t *testing.T) {
 		t.Errorf("%d bytes of coefficients, the weights are %d", e.DMA.Kernel, least)
 	}
 	var d hw.DescriptorReport
-	for _, task := range descriptors(c.Steps) {
+	for _, task := range distinctDescriptors(c.Steps) {
 		hw.NewTimer(hw.M1()).Time(&d, task)
 		if want := 8 * 9 * 64; d.Units.MACCyclesPerWU != want {
 			t.Errorf("%d cycles a work unit, want %d", d.Units.MACCyclesPerWU, want)

@@ -56,9 +56,9 @@ func computeEngineBands(rows []measured.Row, left map[string]LeftOut) (bands []E
 	return append(bands, newUnmeasuredBand(engineRatios(rows, left, ByKind)))
 }
 
-// isEngineRow reports whether the engine accounts for more than half of the time of row r,
-// according to a fit without the row's session. It returns false for hosts whose memory was in a
-// slow state.
+// isEngineRow reports whether the engine accounts for more than half of the time of row r. The
+// engine's part is predicted by a fit without the row's session. isEngineRow returns false for
+// hosts whose memory was in a slow state.
 func isEngineRow(r *measured.Row, predictions map[string]LeftOut) bool {
 	l, ok := predictions[r.ID]
 	p := &l[BySession]
@@ -81,9 +81,9 @@ func engineRatios(rows []measured.Row, predictions map[string]LeftOut, protocol 
 	return list
 }
 
-// newEngineBand returns the band for a kind of work, computed from its ratios. It widens the band
-// until bounds computed from all other sessions would contain the required share of each session's
-// rows.
+// newEngineBand computes the band of measured over predicted time for a kind of work from the
+// ratios in list. It widens the band until bounds that are computed from all other sessions contain
+// the required share of each session's rows.
 func newEngineBand(kind string, list []engineRatio) EngineBand {
 	var trials []trial
 	for _, own := range list {
@@ -98,8 +98,8 @@ func newEngineBand(kind string, list []engineRatio) EngineBand {
 }
 
 // newUnmeasuredBand returns the band for work that no row covers. Such work is another operation,
-// so the band must contain the required share of operations, not of rows. Each operation counts
-// with the share of its rows that the band contains.
+// so the band must contain the required share of operations, not of rows. An operation counts in
+// proportion to the share of its rows within the band.
 func newUnmeasuredBand(list []engineRatio) EngineBand {
 	low, high := quantileBounds(listRatioValues(list, ""))
 	var trials []trial
@@ -109,9 +109,9 @@ func newUnmeasuredBand(list []engineRatio) EngineBand {
 		trials = append(trials, t)
 		operations[x.op] = append(operations[x.op], t)
 	}
-	width := findWidth(len(operations), func(w float64) (held float64) {
+	width := findSmallestWidth(len(operations), func(w float64) (held float64) {
 		for _, op := range slices.Sorted(maps.Keys(operations)) {
-			c := countHeld(operations[op], w)
+			c := countTrialsWithinBounds(operations[op], w)
 			held += c.Share()
 		}
 		return held
@@ -119,8 +119,8 @@ func newUnmeasuredBand(list []engineRatio) EngineBand {
 	return newWidenedBand(Unmeasured, list, trials, width)
 }
 
-// listRatioValues returns the values of all ratios except those of the session except. If except is
-// "", it returns all values.
+// listRatioValues returns the values of the ratios in list whose session is not except. If except
+// is "", it returns all values.
 func listRatioValues(list []engineRatio, except string) (values []float64) {
 	for _, x := range list {
 		if x.session != except {
@@ -130,11 +130,12 @@ func listRatioValues(list []engineRatio, except string) (values []float64) {
 	return values
 }
 
-// newWidenedBand returns the band whose bounds are the quantiles of list, widened by the factor
-// width. Its field Holds counts the trials whose widened bounds contain their ratio.
+// newWidenedBand returns a band between quantiles of list that are widened by the factor width. The
+// band's field Holds is the number of trials whose ratio lies within their own bounds, widened by
+// the same factor.
 func newWidenedBand(kind string, list []engineRatio, trials []trial, width float64) EngineBand {
 	low, high := quantileBounds(listRatioValues(list, ""))
-	b := EngineBand{Kind: kind, Rows: len(list), Holds: countHeld(trials, width), Width: width}
+	b := EngineBand{Kind: kind, Rows: len(list), Holds: countTrialsWithinBounds(trials, width), Width: width}
 	b.Low, b.High = widenBounds(low, high, width)
 	b.Holds.Name = kind
 	return b
@@ -164,14 +165,14 @@ func WorkBands() ([]WorkBand, error) {
 	bands := computeEngineBands(rows, left)
 	for i := range list {
 		x := &list[i]
-		b := &bands[slices.IndexFunc(bands, func(b EngineBand) bool { return b.Kind == x.bandKind() })]
+		b := &bands[slices.IndexFunc(bands, func(b EngineBand) bool { return b.Kind == x.engineBandKind() })]
 		x.Low, x.High = b.Low, b.High
 	}
 	return list, nil
 }
 
-// bandKind returns the Kind of the [EngineBand] that provides the bounds for the work x.
-func (x *WorkBand) bandKind() string {
+// engineBandKind returns the Kind of the [EngineBand] that provides the bounds for the work x.
+func (x *WorkBand) engineBandKind() string {
 	switch {
 	case x.Rows == 0:
 		return Unmeasured
@@ -210,13 +211,13 @@ func computeWorkBands(rows []measured.Row, predictions map[string]LeftOut, p *Pr
 }
 
 // dominantWork returns the kind of work that causes more than half of the chain's time on the chip.
-// It returns ok = false if no kind does.
+// The result ok is false if no kind does.
 func (c *Chain) dominantWork(chip hw.Chip) (most hw.Work, ok bool) {
 	var times [hw.WorkKinds]clock.Nanoseconds
 	var all clock.Nanoseconds
 	var d hw.DescriptorReport
 	timer := hw.NewTimer(chip)
-	for n, task := range descriptors(c.Steps) {
+	for n, task := range distinctDescriptors(c.Steps) {
 		timer.Time(&d, task)
 		t := clock.Nanoseconds(clock.Nanoseconds(n) * d.Time)
 		times[d.Work()] += t

@@ -32,8 +32,8 @@ type Estimate struct {
 // Wall returns the time of the call: the sum of the times of engine and host.
 func (e *Estimate) Wall() clock.Nanoseconds { return e.Engine + e.Host }
 
-// add adds n times the engine's costs in x to e.
-func (e *Estimate) add(n int, x *Estimate) {
+// addMultiple adds the costs of the engine in x, multiplied by n, to e.
+func (e *Estimate) addMultiple(n int, x *Estimate) {
 	e.Engine += clock.Nanoseconds(clock.Nanoseconds(n) * x.Engine)
 	e.Vendor += clock.Nanoseconds(clock.Nanoseconds(n) * x.Vendor)
 	e.Columns += clock.Nanoseconds(clock.Nanoseconds(n) * x.Columns)
@@ -54,7 +54,7 @@ func (e *Estimate) add(n int, x *Estimate) {
 
 // addSteps adds the costs of steps to e. It times only the first two repetitions of a repeated
 // step: a descriptor overlaps with the previous one, so the first repetition differs and all others
-// are as long as the second. It stores the report of the last timed descriptor in last.
+// take as long as the second. The report of the last timed descriptor is stored in last.
 func (e *Estimate) addSteps(steps []Step, timer *hw.Timer, last *hw.DescriptorReport) {
 	for i := range steps {
 		s := &steps[i]
@@ -74,7 +74,7 @@ func (e *Estimate) addSteps(steps []Step, timer *hw.Timer, last *hw.DescriptorRe
 					Engines: d.Engines, Spared: clock.Nanoseconds(tiles.Engines-d.Engines) * d.Time,
 				}
 			}
-			e.add(n, &x)
+			e.addMultiple(n, &x)
 		}
 	}
 }
@@ -173,7 +173,7 @@ func (s *Sample) rooflineTime(c *hw.Chip) float64 {
 	var weights float64
 	switch {
 	case r.Op == "decode_model" || r.Op == "lm_head":
-		for n, t := range descriptors(s.Chain.Steps) {
+		for n, t := range distinctDescriptors(s.Chain.Steps) {
 			weights += float64(float64(n) * float64(t.Groups.Operands().Kernel.Bytes))
 		}
 	case r.Cout > 0:
@@ -185,7 +185,7 @@ func (s *Sample) rooflineTime(c *hw.Chip) float64 {
 	macs := 0.0
 	timer := hw.NewTimer(*c)
 	var d hw.DescriptorReport
-	for n, t := range descriptors(s.Chain.Steps) {
+	for n, t := range distinctDescriptors(s.Chain.Steps) {
 		timer.Time(&d, t)
 		macs += float64(float64(n) * float64(d.MACs))
 	}

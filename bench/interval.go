@@ -56,7 +56,7 @@ func NewSpreads() (*Spreads, error) {
 		if _, ok := left[r.ID]; !ok || r.Latency == 0 {
 			continue
 		}
-		m := hostPreset(r)
+		m := findHostPreset(r)
 		s.rows[m]++
 		if s.runs[m] == nil {
 			s.runs[m] = make(map[string]bool)
@@ -95,7 +95,7 @@ func (s *Spreads) computeWidths(protocol Protocol, fold string) map[widthGroup]f
 		if x.folds[protocol] == fold {
 			continue
 		}
-		low, high, n := s.similarBounds(x, protocol, fold)
+		low, high, n := s.boundsOfSimilarRows(x, protocol, fold)
 		if n == 0 {
 			continue
 		}
@@ -121,12 +121,12 @@ func (s *Spreads) computeWidths(protocol Protocol, fold string) map[widthGroup]f
 // A trial is a ratio with the bounds that other rows predict for it.
 type trial struct{ value, low, high float64 }
 
-// countHeld counts the trials, and those whose ratio lies within their bounds widened by the factor
-// w.
-func countHeld(list []trial, w float64) (c Coverage) {
+// countTrialsWithinBounds counts all trials, and the trials whose ratio lies within their bounds
+// after these are widened by the factor w.
+func countTrialsWithinBounds(list []trial, w float64) (c Coverage) {
 	for _, x := range list {
 		low, high := widenBounds(x.low, x.high, w)
-		c.add(low <= x.value && x.value <= high)
+		c.countMeasurement(low <= x.value && x.value <= high)
 	}
 	return c
 }
@@ -134,13 +134,13 @@ func countHeld(list []trial, w float64) (c Coverage) {
 // findWidthOfTrials returns the smallest factor by which the bounds of all trials must be widened
 // to contain the required share of the ratios.
 func findWidthOfTrials(list []trial) float64 {
-	return findWidth(len(list), func(w float64) float64 { return float64(countHeld(list, w).Holds) })
+	return findSmallestWidth(len(list), func(w float64) float64 { return float64(countTrialsWithinBounds(list, w).Holds) })
 }
 
-// findWidth returns the smallest factor, in steps of 0.05, for which held returns at least the
-// fraction [hw.IntervalShare] of n+1. The one more is the next trial, which may lie outside.
-// held(w) is the number of n trials within bounds that are widened by w.
-func findWidth(n int, held func(w float64) float64) float64 {
+// findSmallestWidth returns the smallest factor w, in steps of 0.05, for which held(w) is at least
+// the fraction [hw.IntervalShare] of n+1. The function held returns how many of n trials lie within
+// bounds that are widened by w. The added 1 stands for the next trial, which may lie outside.
+func findSmallestWidth(n int, held func(w float64) float64) float64 {
 	const perUnit, most = 20, 400
 	for step := range most {
 		w := float64(perUnit+step) / perUnit
@@ -151,23 +151,24 @@ func findWidth(n int, held func(w float64) float64) float64 {
 	return float64(perUnit+most) / perUnit
 }
 
-// widenBounds returns low and high moved away from 1 by the factor w. The distance of low from 1 is
-// measured on its reciprocal.
+// widenBounds returns low and high with their distances from 1 multiplied by w. The distance of low
+// is measured on its reciprocal.
 func widenBounds(low, high, w float64) (float64, float64) {
 	return 1 / (1 + float64(w*(1/low-1))), 1 + float64(w*(high-1))
 }
 
 // newRatio returns a ratio with the properties of row r but without a value.
 func (s *Spreads) newRatio(r *measured.Row, protocol Protocol) ratio {
-	m := hostPreset(r)
+	m := findHostPreset(r)
 	x := ratio{preset: m, folds: [...]string{ByShape: shapeKey(r), BySession: RowSession(r), ByKind: workKind(r)}, kind: workKind(r), engine: isEngineTier(r.Tier)}
-	x.state = s.machineState(m, x.folds[BySession], protocol)
+	x.state = s.describeMachineFit(m, x.folds[BySession], protocol)
 	return x
 }
 
-// machineState returns a name for how well a fit knows the machine of a row: whether it has enough
-// rows of the machine or, if the protocol leaves out sessions, another session of it.
-func (s *Spreads) machineState(preset, session string, protocol Protocol) string {
+// describeMachineFit returns a name for how well a fit knows the machine of a row. This depends on
+// whether the fit has enough rows of the machine or, if the protocol leaves out sessions, another
+// session of the machine.
+func (s *Spreads) describeMachineFit(preset, session string, protocol Protocol) string {
 	if protocol == BySession {
 		for run := range s.runs[preset] {
 			if run != session {
@@ -192,7 +193,7 @@ func (s *Spreads) Of(r *measured.Row, estimate float64, protocol Protocol) Inter
 		protocol = BySession
 		own = s.newRatio(r, protocol)
 	}
-	low, high, n := s.similarBounds(&own, protocol, "")
+	low, high, n := s.boundsOfSimilarRows(&own, protocol, "")
 	if n == 0 {
 		return Interval{0, math.Inf(1), 0}
 	}
@@ -204,10 +205,10 @@ func (s *Spreads) Of(r *measured.Row, estimate float64, protocol Protocol) Inter
 	return Interval{float64(estimate * low), float64(estimate * high), n}
 }
 
-// similarBounds returns quantiles of the ratios that are most similar to own, and the number of
-// these ratios. It excludes the fold of own and the given fold. The number is 0 if there are too
-// few ratios.
-func (s *Spreads) similarBounds(own *ratio, protocol Protocol, fold string) (low, high float64, n int) {
+// boundsOfSimilarRows returns quantiles (low and high) of the n ratios that are most similar to
+// own. It excludes ratios in the fold of own and in the given fold. If there are too few ratios, n
+// is 0.
+func (s *Spreads) boundsOfSimilarRows(own *ratio, protocol Protocol, fold string) (low, high float64, n int) {
 	var near, alike, all []float64
 	for _, x := range s.ratios[protocol] {
 		if f := x.folds[protocol]; f == own.folds[protocol] || f == fold {
@@ -230,8 +231,9 @@ func (s *Spreads) similarBounds(own *ratio, protocol Protocol, fold string) (low
 	return 0, 0, 0
 }
 
-// quantileBounds returns bounds that contain another value drawn like the given ones with the
-// probability [hw.IntervalShare]. The bounds always include 1. quantileBounds sorts values.
+// quantileBounds returns bounds that contain a further value of the same distribution with the
+// probability [hw.IntervalShare]. The bounds always include 1. quantileBounds sorts values in
+// place.
 func quantileBounds(values []float64) (low, high float64) {
 	slices.Sort(values)
 	at := func(p float64) float64 {
@@ -248,8 +250,8 @@ type Coverage struct {
 	N, Holds int
 }
 
-// add counts a measurement, which lies within its interval if holds is true.
-func (c *Coverage) add(holds bool) {
+// countMeasurement counts a measurement. The measurement lies within its interval if holds is true.
+func (c *Coverage) countMeasurement(holds bool) {
 	c.N++
 	if holds {
 		c.Holds++
@@ -279,7 +281,7 @@ func (s *Spreads) Coverage(a *Accuracy, protocol Protocol) (tiers, sessions []Co
 			count[name] = c
 			names = append(names, name)
 		}
-		c.add(holds)
+		c.countMeasurement(holds)
 	}
 	for i := range a.Rows {
 		r := &a.Rows[i]

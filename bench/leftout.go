@@ -25,7 +25,7 @@ type LeftOut [numProtocols]Prediction
 
 // LeftOuts returns the predictions of the built-in rows, with the IDs of the rows as keys. They
 // were stored by the last calibration, so that they need not be fitted again.
-func LeftOuts() (map[string]LeftOut, error) { return parseLeftOuts(residuals) }
+func LeftOuts() (map[string]LeftOut, error) { return parseLeftOutPredictions(residuals) }
 
 // readRows returns the built-in rows and the predictions of [LeftOuts].
 func readRows() ([]measured.Row, map[string]LeftOut, error) {
@@ -37,7 +37,7 @@ func readRows() ([]measured.Row, map[string]LeftOut, error) {
 	return rows, left, err
 }
 
-func parseLeftOuts(text string) (map[string]LeftOut, error) {
+func parseLeftOutPredictions(text string) (map[string]LeftOut, error) {
 	out := make(map[string]LeftOut)
 	n := 0
 	for line := range strings.Lines(text) {

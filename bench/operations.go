@@ -9,8 +9,8 @@ import (
 	"anesim/loader/layer"
 )
 
-// findOperation returns the entry that describes how rows of the named operation become chains. It
-// returns ok = false for an unknown operation.
+// findOperation returns the entry that describes how rows of the named operation become chains. The
+// result ok is false if the operation is unknown.
 func findOperation(op string) (operation, bool) {
 	conv := []string{"N", "Cin", "H", "W", "Cout", "Kh", "Kw"}
 	product, tensor := []string{"M", "K", "Ncols"}, []string{"M", "K"}
@@ -28,13 +28,13 @@ func findOperation(op string) (operation, bool) {
 	case "sdpa":
 		return operation{append(product, "N"), (*Lowerer).addAttention}, true
 	case "mha":
-		return operation{append(tensor, "N"), (*Lowerer).addMultiHead}, true
+		return operation{append(tensor, "N"), (*Lowerer).addMultiHeadAttention}, true
 	case "relu", "gelu", "silu", "sigmoid", "tanh":
 		return operation{nil, (*Lowerer).addActivation}, true
 	case "elementwise", "add", "mul":
 		return operation{nil, (*Lowerer).addElementwise}, true
 	case "reduce_sum", "softmax", "layer_norm", "rms_norm", "group_norm":
-		return operation{nil, (*Lowerer).addPasses}, true
+		return operation{nil, (*Lowerer).addRowPasses}, true
 	case "decode_model":
 		return operation{[]string{"N", "depth"}, (*Lowerer).addDecoder}, true
 	case "lm_head":
@@ -46,8 +46,8 @@ func findOperation(op string) (operation, bool) {
 // fp16Bytes returns the size of n fp16 elements in bytes.
 func fp16Bytes(n int) uint64 { return 2 * uint64(n) }
 
-// addConvolutions appends row r's convolution to the chain, or as many convolutions as r.Depth
-// says. A tensor between two of them stays in L2 if it fits.
+// addConvolutions appends r.Depth copies of row r's convolution to the chain. A tensor between two
+// of them stays in L2 if it fits there.
 func (l *Lowerer) addConvolutions(c *Chain, r *measured.Row) error {
 	one, x, err := l.lowerConv(r)
 	if err != nil {
@@ -56,7 +56,7 @@ func (l *Lowerer) addConvolutions(c *Chain, r *measured.Row) error {
 	out := x.Out()
 	resident := fp16Bytes(max(x.In.Elements(), out.Elements())) <= layer.MaxTile
 	depth := max(1, r.Depth)
-	c.add(1, stackLayers(depth, func(first, last bool) []Step {
+	c.addSteps(1, newLayerStack(depth, func(first, last bool) []Step {
 		return []Step{{Run: keepInL2(one, resident && !first, resident && !last), Count: max(1, r.N)}}
 	})...)
 	c.Host.In, c.Host.Out = fp16Bytes(r.N*x.In.Elements()), fp16Bytes(r.N*out.Elements())
@@ -81,15 +81,15 @@ func (l *Lowerer) lowerConv(r *measured.Row) ([]Step, layer.Layer, error) {
 	}
 	layer := layer.Conv(in, r.Cout, w)
 	layer.Groups = max(1, r.Groups)
-	steps, err := l.lower(layer)
+	steps, err := l.lowerLayer(layer)
 	return steps, layer, err
 }
 
-// addConvIncrement appends the steps by which a stack of convolutions grows with one more layer, if
-// its tensors stay in L2.
+// addConvIncrement appends the steps that one more layer adds to a stack of convolutions whose
+// tensors stay in L2.
 func (l *Lowerer) addConvIncrement(c *Chain, r *measured.Row) error {
 	one, _, err := l.lowerConv(r)
-	c.add(max(1, r.N), keepInL2(one, true, true)...)
+	c.addSteps(max(1, r.N), keepInL2(one, true, true)...)
 	return err
 }
 
@@ -113,11 +113,11 @@ func (l *Lowerer) lowerMatMul(m, k, n int) ([]Step, error) {
 	var c Chain
 	for parts := (n + maxColumns - 1) / maxColumns; parts > 0; parts-- {
 		columns := (n + parts - 1) / parts
-		steps, err := l.lowerInRowParts(m, k, columns)
+		steps, err := l.lowerMatMulInRowParts(m, k, columns)
 		if err != nil {
 			return nil, err
 		}
-		c.add(1, steps...)
+		c.addSteps(1, steps...)
 		n -= columns
 	}
 	return c.Steps, nil
@@ -126,24 +126,24 @@ func (l *Lowerer) lowerMatMul(m, k, n int) ([]Step, error) {
 // maxColumns is the maximum number of matrix columns in one task.
 const maxColumns = 1 << 14
 
-// lowerInRowParts returns the steps of a matmul of m rows, k elements and n columns, split by rows
-// into parts that can be compiled.
-func (l *Lowerer) lowerInRowParts(m, k, n int) ([]Step, error) {
+// lowerMatMulInRowParts returns the steps of a matmul of m rows, k elements and n columns, split by
+// rows into parts that can be compiled.
+func (l *Lowerer) lowerMatMulInRowParts(m, k, n int) ([]Step, error) {
 	part := m
 	for part > 1 && transposeBytes(part, k) > layer.MaxTile {
 		part = (part + 1) / 2
 	}
-	steps, err := l.lower(layer.Product(part, k, n, layer.Constant))
+	steps, err := l.lowerLayer(layer.Product(part, k, n, layer.Constant))
 	if err != nil {
 		return nil, err
 	}
 	var c Chain
-	c.add(m/part, steps...)
+	c.addSteps(m/part, steps...)
 	if rest := m % part; rest > 0 {
-		if steps, err = l.lower(layer.Product(rest, k, n, layer.Constant)); err != nil {
+		if steps, err = l.lowerLayer(layer.Product(rest, k, n, layer.Constant)); err != nil {
 			return nil, err
 		}
-		c.add(1, steps...)
+		c.addSteps(1, steps...)
 	}
 	return c.Steps, nil
 }
@@ -159,15 +159,14 @@ func transposeBytes(m, k int) int {
 	return k*channel + m*align(2*min(k, 128))
 }
 
-// addMatMuls appends row r's matmul with constant weights to the chain, or as many matmuls as
-// r.Depth says.
+// addMatMuls appends r.Depth copies of row r's matmul with constant weights to the chain.
 func (l *Lowerer) addMatMuls(c *Chain, r *measured.Row) error {
 	one, err := l.lowerMatMul(r.M, r.K, r.Cols)
 	if err != nil {
 		return err
 	}
-	c.add(1, stackLayers(max(1, r.Depth), func(first, last bool) []Step {
-		return stackMatMul(one, !first, !last, transposeBytes(r.M, r.K) <= layer.MaxTile)
+	c.addSteps(1, newLayerStack(max(1, r.Depth), func(first, last bool) []Step {
+		return adaptMatMulToStack(one, !first, !last, transposeBytes(r.M, r.K) <= layer.MaxTile)
 	})...)
 	c.Host.In, c.Host.Out = fp16Bytes(r.M*r.K), fp16Bytes(r.M*r.Cols)
 	if r.Op == "linear" {
@@ -176,23 +175,23 @@ func (l *Lowerer) addMatMuls(c *Chain, r *measured.Row) error {
 	return nil
 }
 
-// addMatMulIncrement appends the steps by which a stack of matmuls grows with one more layer.
+// addMatMulIncrement appends the steps that one more layer adds to a stack of matmuls.
 func (l *Lowerer) addMatMulIncrement(c *Chain, r *measured.Row) error {
 	one, err := l.lowerMatMul(r.M, r.K, r.Cols)
-	c.add(1, stackMatMul(one, true, true, transposeBytes(r.M, r.K) <= layer.MaxTile)...)
+	c.addSteps(1, adaptMatMulToStack(one, true, true, transposeBytes(r.M, r.K) <= layer.MaxTile)...)
 	return err
 }
 
-// stackMatMul adapts the steps of a matmul to its place in a stack of matmuls. Without a neighbor
-// before it, it transposes its input; without one after it, it transposes its result. Between
-// matmuls, tensors keep their layout, in L2 if resident is true and otherwise in memory (assumed;
-// no program shows a stack).
-func stackMatMul(steps []Step, before, after, resident bool) []Step {
+// adaptMatMulToStack adapts the steps of a matmul to its place in a stack of matmuls. The first
+// matmul, for which before is false, transposes its input. The last one, for which after is false,
+// transposes its result. Between matmuls, tensors keep their layout, in L2 if resident is true and
+// otherwise in memory (assumed; no program shows a stack).
+func adaptMatMulToStack(steps []Step, before, after, resident bool) []Step {
 	var out []Step
 	first := false // the next task of the part reads the source
 	for _, s := range steps {
 		if s.Task == nil {
-			out = append(out, Step{Run: stackMatMul(s.Run, before, after, resident), Count: s.Count})
+			out = append(out, Step{Run: adaptMatMulToStack(s.Run, before, after, resident), Count: s.Count})
 			continue
 		}
 		if !s.Task.Groups.KernelOn() {
@@ -225,7 +224,7 @@ func stackMatMul(steps []Step, before, after, resident bool) []Step {
 // addBatchedMatMul appends a matmul of two inputs for each of the row's heads.
 func (l *Lowerer) addBatchedMatMul(c *Chain, r *measured.Row) error {
 	steps, err := l.lowerTwoInputMatMul(r.M, r.K, r.Cols)
-	c.add(r.N, steps...)
+	c.addSteps(r.N, steps...)
 	c.Host.In = fp16Bytes(r.N * (r.M*r.K + r.K*r.Cols))
 	c.Host.Out = fp16Bytes(r.N * r.M * r.Cols)
 	return err
@@ -239,18 +238,18 @@ func (l *Lowerer) addBatchedMatMul(c *Chain, r *measured.Row) error {
 func (l *Lowerer) lowerTwoInputMatMul(m, k, n int) ([]Step, error) {
 	const aligned, least = 64, 32
 	if m%aligned == 0 || m <= least {
-		return l.lower(layer.Product(m, k, n, layer.Runtime))
+		return l.lowerLayer(layer.Product(m, k, n, layer.Runtime))
 	}
 	var c Chain
 	for _, part := range [...]struct{ rows, count int }{{least, m / least}, {m % least, 1}} {
 		if part.rows == 0 {
 			continue
 		}
-		steps, err := l.lower(layer.Product(part.rows, k, n, layer.Runtime))
+		steps, err := l.lowerLayer(layer.Product(part.rows, k, n, layer.Runtime))
 		if err != nil {
 			return nil, err
 		}
-		c.add(part.count, steps...)
+		c.addSteps(part.count, steps...)
 	}
 	return c.Steps, nil
 }
@@ -272,15 +271,16 @@ func (l *Lowerer) addAttentionHeads(c *Chain, n, m, k, keys int) error {
 		return err
 	}
 	values, err := l.lowerTwoInputMatMul(m, keys, k)
-	c.add(n, scores...)
-	c.add(n, newPasses("softmax", m, keys)...)
-	c.add(n, values...)
+	c.addSteps(n, scores...)
+	c.addSteps(n, newPasses("softmax", m, keys)...)
+	c.addSteps(n, values...)
 	return err
 }
 
-// addMultiHead appends multi-head attention with its four projections: N heads over M positions of
-// K elements. If K is too small to be divided among the heads, it is the size of one head.
-func (l *Lowerer) addMultiHead(c *Chain, r *measured.Row) error {
+// addMultiHeadAttention appends multi-head attention with its four projections: N heads over M
+// positions of K elements. If K is too small to be divided among the heads, it is the size of one
+// head.
+func (l *Lowerer) addMultiHeadAttention(c *Chain, r *measured.Row) error {
 	const leastHead = 16
 	width, size := r.K, r.K/r.N
 	if size < leastHead {
@@ -290,7 +290,7 @@ func (l *Lowerer) addMultiHead(c *Chain, r *measured.Row) error {
 	if err != nil {
 		return err
 	}
-	c.add(4, project...)
+	c.addSteps(4, project...)
 	keys := r.Cols
 	if keys == 0 {
 		keys = r.M
@@ -299,9 +299,10 @@ func (l *Lowerer) addMultiHead(c *Chain, r *measured.Row) error {
 	return l.addAttentionHeads(c, r.N, r.M, size, keys)
 }
 
-// tensorRows returns the tensor of row r as rows of k elements: M rows of K for each of N, or the
-// rows of a tensor N, C, H, W. For group norm, each group is a row.
-func tensorRows(r *measured.Row) (rows, k int, err error) {
+// shapeAsRows returns the number of rows and the number k of elements per row for the tensor of row
+// r. If r has M and K, there are M rows of K elements for each of N; otherwise they are the rows of
+// a tensor N, C, H, W. For group norm, each group is a row.
+func shapeAsRows(r *measured.Row) (rows, k int, err error) {
 	n := max(1, r.N)
 	switch {
 	case r.M > 0 && r.K > 0:
@@ -316,13 +317,13 @@ func tensorRows(r *measured.Row) (rows, k int, err error) {
 }
 
 func (l *Lowerer) addActivation(c *Chain, r *measured.Row) error {
-	m, k, err := tensorRows(r)
+	m, k, err := shapeAsRows(r)
 	if err != nil {
 		return err
 	}
 	op, _ := layer.ParseOp(r.Op)
-	steps, err := l.lower(layer.Unary(op, layer.Shape{N: 1, C: 1, H: m, W: k}))
-	c.add(1, steps...)
+	steps, err := l.lowerLayer(layer.Unary(op, layer.Shape{N: 1, C: 1, H: m, W: k}))
+	c.addSteps(1, steps...)
 	c.Host.In, c.Host.Out = fp16Bytes(m*k), fp16Bytes(m*k)
 	if op == layer.ReLU {
 		c.Host.Zero = uint64(m * k / 2) // half of normally distributed inputs are negative
@@ -331,7 +332,7 @@ func (l *Lowerer) addActivation(c *Chain, r *measured.Row) error {
 }
 
 func (l *Lowerer) addElementwise(c *Chain, r *measured.Row) error {
-	m, k, err := tensorRows(r)
+	m, k, err := shapeAsRows(r)
 	if err != nil {
 		return err
 	}
@@ -340,19 +341,19 @@ func (l *Lowerer) addElementwise(c *Chain, r *measured.Row) error {
 		op = layer.Mul
 	}
 	s := layer.Shape{N: 1, C: 1, H: m, W: k}
-	steps, err := l.lower(layer.Binary(op, s, s))
-	c.add(1, steps...)
+	steps, err := l.lowerLayer(layer.Binary(op, s, s))
+	c.addSteps(1, steps...)
 	c.Host.In, c.Host.Out = fp16Bytes(2*m*k), fp16Bytes(m*k)
 	return err
 }
 
-// addPasses appends the passes of a reduction or a normalization along the rows of a tensor.
-func (l *Lowerer) addPasses(c *Chain, r *measured.Row) error {
-	m, k, err := tensorRows(r)
+// addRowPasses appends the passes of a reduction or a normalization along the rows of a tensor.
+func (l *Lowerer) addRowPasses(c *Chain, r *measured.Row) error {
+	m, k, err := shapeAsRows(r)
 	if err != nil {
 		return err
 	}
-	c.add(1, newPasses(r.Op, m, k)...)
+	c.addSteps(1, newPasses(r.Op, m, k)...)
 	c.Host.In, c.Host.Out = fp16Bytes(m*k), fp16Bytes(m*k)
 	switch r.Op {
 	case "reduce_sum":
@@ -363,8 +364,8 @@ func (l *Lowerer) addPasses(c *Chain, r *measured.Row) error {
 	return nil
 }
 
-// subnormalShare returns the fraction of the results of a softmax over k normally distributed
-// inputs that are below the smallest normal fp16: exp(x) / (k sqrt(e)) < 2^-14.
+// subnormalShare returns the fraction of softmax results that are smaller than the smallest normal
+// fp16, for k inputs with a normal distribution: exp(x) / (k sqrt(e)) < 2^-14.
 func subnormalShare(k int) float64 {
 	x := math.Log(float64(k)) + 0.5 - 14*math.Ln2
 	// The last digits of the library function differ between machines.
@@ -409,19 +410,19 @@ func (l *Lowerer) addDecoder(c *Chain, r *measured.Row) error {
 	for range 4 { // gate, its multiplication, two sums
 		block = append(block, newPlanarPass(regs.FormTwoSources, n, decoderWidth, false, false))
 	}
-	c.add(r.Depth, block...)
+	c.addSteps(r.Depth, block...)
 	words, err := l.lowerMatMul(n, decoderWidth, decoderWords)
 	if err != nil {
 		return err
 	}
-	c.add(1, words...)
+	c.addSteps(1, words...)
 	c.Host.In = fp16Bytes(n*decoderWidth + r.Depth*2*n*decoderKeys*decoderWidth)
 	c.Host.Out = fp16Bytes(n * decoderWords)
 	return nil
 }
 
-// addOutputHead appends a matmul of a single row, such as the output layer of a language model. Row
-// r gives the size of the weights as a number of columns or of bytes.
+// addOutputHead appends a matmul of a single row, such as the output layer of a language model. The
+// size of the weights in row r is a number of columns or a number of bytes.
 func (l *Lowerer) addOutputHead(c *Chain, r *measured.Row) error {
 	columns := r.Cols
 	if columns == 0 {
@@ -431,7 +432,7 @@ func (l *Lowerer) addOutputHead(c *Chain, r *measured.Row) error {
 		return &UnmodelledError{r.ID, fmt.Sprintf("matmul has %d columns of %d elements; want 1 to %d columns of at most %[3]d", columns, r.K, layer.MaxChannels)}
 	}
 	steps, err := l.lowerMatMul(1, r.K, columns)
-	c.add(1, steps...)
+	c.addSteps(1, steps...)
 	c.Host.In, c.Host.Out = fp16Bytes(r.K), fp16Bytes(columns)
 	return err
 }

@@ -40,5 +40,6 @@ func (p Protocol) String() string {
 	return "shape"
 }
 
-// shapeKey returns a string that is equal for rows of the same operation, shape and weight format.
+// shapeKey returns a string that two rows share if they have the same operation, shape and weight
+// format.
 func shapeKey(r *measured.Row) string { return fmt.Sprintf("%s %+v %s", r.Op, r.Shape, r.Weights) }

@@ -23,14 +23,14 @@ func RowHost(r *measured.Row) string {
 	if r.NoHost {
 		return noHost
 	}
-	return hostPreset(r)
+	return findHostPreset(r)
 }
 
 const noHost = "none"
 
-// hostPreset returns the name of the host preset for the machine of row r, even if the measured
-// time excludes the host. It returns "none" if no preset fits.
-func hostPreset(r *measured.Row) string {
+// findHostPreset returns the name of the host preset for the machine of row r, or "none" if no
+// preset fits. It does so even if the measured time excludes the host.
+func findHostPreset(r *measured.Row) string {
 	m := r.Machine
 	switch {
 	case strings.Contains(m, "Linux") && r.Chip == "M1":
@@ -57,7 +57,7 @@ func hostPreset(r *measured.Row) string {
 // machine, followed by the ID of the capture if the row's source has one. The ID is the last eight
 // hexadecimal digits in the name of the source file.
 func RowSession(r *measured.Row) string {
-	name := hostPreset(r)
+	name := findHostPreset(r)
 	file := strings.TrimSuffix(path.Base(r.Source), ".json")
 	if i := strings.LastIndexByte(file, '-'); i >= 0 {
 		if run := file[i+1:]; len(run) == 8 && strings.Trim(run, "0123456789abcdef") == "" {

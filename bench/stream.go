@@ -18,14 +18,15 @@ func newStep(g *regs.Groups) Step {
 }
 
 // newPlanarPass returns a step in which the planar engine processes m rows of k elements. The
-// arguments read and write say whether it reads its source from memory and writes its result there.
+// engine reads its source from memory if read is true, and writes its result to memory if write is
+// true.
 func newPlanarPass(form regs.PlanarForm, m, k int, read, write bool) Step {
 	return newStep(task.PlanarPass(form, m, k, read, write))
 }
 
 // newTablePass returns a step in which the MAC engines look up m rows of k elements in an
-// activation table. The arguments read and write say whether it reads its source from memory and
-// writes its result there.
+// activation table. They read their source from memory if read is true, and write their result to
+// memory if write is true.
 func newTablePass(m, k int, read, write bool) Step {
 	return newStep(task.TablePass(m, k, read, write))
 }
@@ -81,8 +82,8 @@ func newPasses(op string, m, k int) []Step {
 	return steps
 }
 
-// newCachedMatMul returns a matmul of one row per head and a cache, which is an input. It is a pair
-// of tasks, as in any matmul of two inputs, over all heads of n sequences.
+// newCachedMatMul returns a matmul of one row per head with a cache, which is an input. Like any
+// matmul of two inputs, it is a pair of tasks, here over all heads of n sequences.
 func newCachedMatMul(n, heads, k, columns int) []Step {
 	write, multiply := task.CachedProduct(n*heads, k, columns)
 	first, second := newStep(write), newStep(multiply)

@@ -54,7 +54,7 @@ func Read(file []byte, inputs map[string]*reference.Tensor) (*Network, error) {
 	if n.Exact, err = reference.Run(m, inputs, reference.Options{Observe: observe}); err != nil {
 		return nil, err
 	}
-	if n.Half, err = reference.Run(m, inputs, reference.Options{Round: roundHalf}); err != nil {
+	if n.Half, err = reference.Run(m, inputs, reference.Options{Round: roundToHalf}); err != nil {
 		return nil, err
 	}
 	if n.Added, err = reference.Run(m, inputs, reference.Options{Round: reference.RoundHalf, Reduce: EngineReduce}); err != nil {
@@ -74,10 +74,10 @@ func Read(file []byte, inputs map[string]*reference.Tensor) (*Network, error) {
 	return n, nil
 }
 
-// roundHalf rounds an element of a tensor to fp16. The element of an input or a constant (op is "")
-// that exceeds fp16 becomes the largest fp16 number, as in converters of models; a result becomes
-// infinite.
-func roundHalf(op string, v float64) float64 {
+// roundToHalf rounds an element of a tensor to fp16. If the element is too large for fp16, the
+// result of an operator becomes infinite, and an element of an input or a constant (op is "")
+// becomes the largest fp16 number, as in converters of models.
+func roundToHalf(op string, v float64) float64 {
 	h := reference.RoundHalf(op, v)
 	if op == "" && math.IsInf(h, 0) && !math.IsInf(v, 0) {
 		return math.Copysign(65504, v)
@@ -85,8 +85,8 @@ func roundHalf(op string, v float64) float64 {
 	return h
 }
 
-// recordLargest raises n.Largest to the largest finite magnitude in the float tensor t. It ignores
-// a nil tensor.
+// recordLargest raises n.Largest to the largest finite magnitude in the float tensor t. It does
+// nothing if t is nil.
 func (n *Network) recordLargest(t *reference.Tensor) {
 	if t == nil || !t.Type.IsFloat() {
 		return
@@ -189,9 +189,9 @@ func (n *Network) Compare(results map[string]*Result) string {
 	return strings.Join(lines, "\n")
 }
 
-// compareOutput describes how the engine's result got differs from the named output of n. It
-// returns "" if they agree within the output's tolerance. An element that equals the one in n.Half
-// always agrees.
+// compareOutput compares the engine's result got with the named output of n. It returns a
+// description of the difference, or "" if all elements agree within the output's tolerance. An
+// element that equals the one in n.Half always agrees.
 func (n *Network) compareOutput(name string, got *Result) string {
 	want, half := n.Exact[name], n.Half[name]
 	switch {
@@ -202,7 +202,7 @@ func (n *Network) compareOutput(name string, got *Result) string {
 	case !slices.Equal(got.Dims, want.Dims):
 		return fmt.Sprintf("shape %v, want %v", got.Dims, want.Dims)
 	}
-	tolerance := n.tolerance(name)
+	tolerance := n.outputTolerance(name)
 	worst, at := 0.0, -1
 	for i, w := range want.Data {
 		g := got.Data[i]

@@ -132,7 +132,7 @@ func diffBeyondTolerance(g *randomgraph.Graph, a, b outcome) string {
 		if len(x.Data) != len(y.Data) {
 			return fmt.Sprintf("%s has %d elements, and in the other form %d", name, len(x.Data), len(y.Data))
 		}
-		tolerance := n.tolerance(name)
+		tolerance := n.outputTolerance(name)
 		for i := range x.Data {
 			p, q := x.Data[i], y.Data[i]
 			if p != q && !(math.Abs(p-q) <= tolerance) && !math.IsInf(p, 0) && !math.IsInf(q, 0) && p == p && q == q {

@@ -325,7 +325,7 @@ func (r *measurement) computeDefinitions(s *sample, m *onnx.Model, inputs map[st
 				}
 			}
 		} else if r.wide {
-			o.Round = roundWide
+			o.Round = roundSignificand
 		}
 		var err error
 		if s.yardsticks[i], err = reference.Run(m, inputs, o); err != nil {
@@ -349,11 +349,11 @@ func (r *measurement) compareSample(g *onnx.Graph, s sample) {
 			r.beyond = append(r.beyond, fmt.Sprintf("%s is %.3g from its definition; fp16, tables and adder explain %.3g", name, off, explained))
 		}
 		for i, y := range s.yardsticks {
-			r.engine[i] = maxDifference(r.engine[i], measureDifference(got.Data, y[name].Data))
-			r.yardstick[i] = maxDifference(r.yardstick[i], measureDifference(y[name].Data, want.Data))
+			r.engine[i] = largerDifference(r.engine[i], measureDifference(got.Data, y[name].Data))
+			r.yardstick[i] = largerDifference(r.yardstick[i], measureDifference(y[name].Data, want.Data))
 		}
 		if s.single != nil {
-			r.single = maxDifference(r.single, measureDifference(s.single[name].Data, want.Data))
+			r.single = largerDifference(r.single, measureDifference(s.single[name].Data, want.Data))
 		}
 		r.countChoices(producer(g, name), got.Data, want)
 	}
@@ -366,9 +366,9 @@ func (r *measurement) countChoices(op string, got []float64, want *reference.Ten
 	case r.choice != "" || len(want.Dims) == 0 || len(want.Data) == 0:
 	case op == "Softmax":
 		columns := want.Dims[len(want.Dims)-1]
-		r.choice, r.agreement = fmt.Sprintf("%d rows", len(want.Data)/columns), argmaxAgreement(got, want.Data, columns)
+		r.choice, r.agreement = fmt.Sprintf("%d rows", len(want.Data)/columns), shareWithSameArgmax(got, want.Data, columns)
 	case op == "Sigmoid":
-		r.choice, r.agreement = fmt.Sprintf("%d elements", len(want.Data)), sideAgreement(got, want.Data)
+		r.choice, r.agreement = fmt.Sprintf("%d elements", len(want.Data)), shareOnSameSide(got, want.Data)
 	}
 }
 

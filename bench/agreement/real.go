@@ -33,7 +33,7 @@ func PlausibleInputs(n *list.Network, m *onnx.Model, sizes map[string]int, seed 
 		if !in.Type.IsFloat() {
 			return nil, fmt.Errorf("input %q has type %v; want a float type, or a scalar that gives a size", in.Name, in.Type)
 		}
-		t := &reference.Tensor{Type: in.Type, Dims: dims[in.Name], Data: plausibleValues(in.Name, dims[in.Name], rand.New(rand.NewPCG(seed, uint64(i))))}
+		t := &reference.Tensor{Type: in.Type, Dims: dims[in.Name], Data: makePlausibleValues(in.Name, dims[in.Name], rand.New(rand.NewPCG(seed, uint64(i))))}
 		for k, v := range t.Data {
 			t.Data[k] = float64(float32(v))
 		}
@@ -42,9 +42,9 @@ func PlausibleInputs(n *list.Network, m *onnx.Model, sizes map[string]int, seed 
 	return inputs, nil
 }
 
-// plausibleValues returns pseudo-random elements for an input with the given name and shape, of
-// a kind that both suggest: an image, audio, a small state or noise.
-func plausibleValues(name string, dims []int, rng *rand.Rand) []float64 {
+// makePlausibleValues returns pseudo-random elements for an input. It guesses from the name and the
+// shape whether the input is an image, audio, a small state or noise.
+func makePlausibleValues(name string, dims []int, rng *rand.Rand) []float64 {
 	elements := 1
 	for _, d := range dims {
 		elements *= d
@@ -56,7 +56,7 @@ func plausibleValues(name string, dims []int, rng *rand.Rand) []float64 {
 		data := make([]float64, 0, elements)
 		for range dims[0] {
 			for c := range dims[1] {
-				data = append(data, picture.noisyChannel(c)...)
+				data = append(data, picture.channelWithNoise(c)...)
 			}
 		}
 		return data
@@ -64,7 +64,7 @@ func plausibleValues(name string, dims []int, rng *rand.Rand) []float64 {
 		picture := newPicture(dims[1], dims[2], rng)
 		data := make([]float64, elements)
 		for c := range dims[3] {
-			for i, v := range picture.noisyChannel(c) {
+			for i, v := range picture.channelWithNoise(c) {
 				data[i*dims[3]+c] = v
 			}
 		}
@@ -125,8 +125,8 @@ func (p *picture) drawStrokes(top, left int) {
 	}
 }
 
-// noisyChannel returns the elements of color channel c of the picture, with some noise added.
-func (p *picture) noisyChannel(c int) []float64 {
+// channelWithNoise returns the elements of color channel c of the picture, with some noise added.
+func (p *picture) channelWithNoise(c int) []float64 {
 	data := make([]float64, len(p.light))
 	for i, v := range p.light {
 		data[i] = max(-1, min(1, v+0.05*float64(c)+0.03*p.rng.NormFloat64()))
@@ -154,8 +154,8 @@ type Difference struct {
 	RMS float64 // root mean square of the differences, as a fraction of that of the expected elements
 }
 
-// measureDifference compares got with want at the finite elements of want. The difference is
-// infinite if an element of got is infinite or NaN there.
+// measureDifference compares got with want at the finite elements of want. If an element of got is
+// infinite or NaN where want is finite, the difference is infinite.
 func measureDifference(got, want []float64) Difference {
 	var most, largest, squares, all float64
 	for i, w := range want {
@@ -175,14 +175,14 @@ func measureDifference(got, want []float64) Difference {
 	return Difference{most / largest, math.Sqrt(squares / all)}
 }
 
-// maxDifference returns a difference with the larger Max and the larger RMS of a and b.
-func maxDifference(a, b Difference) Difference {
+// largerDifference returns a difference that combines the larger Max and the larger RMS of a and b.
+func largerDifference(a, b Difference) Difference {
 	return Difference{max(a.Max, b.Max), max(a.RMS, b.RMS)}
 }
 
-// argmaxAgreement divides got and want into rows with the given number of columns. It returns the
-// share of rows whose largest element is at the same column in both.
-func argmaxAgreement(got, want []float64, columns int) float64 {
+// shareWithSameArgmax divides got and want into rows with the given number of columns. It returns
+// the share of rows in which the largest elements of got and want are in the same column.
+func shareWithSameArgmax(got, want []float64, columns int) float64 {
 	same := 0
 	for at := 0; at < len(want); at += columns {
 		if argmax(got[at:at+columns]) == argmax(want[at:at+columns]) {
@@ -201,8 +201,9 @@ func argmax(row []float64) (at int) {
 	return at
 }
 
-// sideAgreement returns the share of elements that are on the same side of 0.5 in got and want.
-func sideAgreement(got, want []float64) float64 {
+// shareOnSameSide returns the share of elements that are above 0.5 in both got and want, or in
+// neither.
+func shareOnSameSide(got, want []float64) float64 {
 	same := 0
 	for i, w := range want {
 		if (got[i] > 0.5) == (w > 0.5) {

@@ -29,10 +29,10 @@ func TestMeasureDifference(t *testing.T) {
 
 func TestArgmaxAgreement(t *testing.T) {
 	got, want := []float64{0.1, 0.9, 0.6, 0.4, 0.3, 0.7}, []float64{0.2, 0.8, 0.4, 0.6, 0.1, 0.9}
-	if share := argmaxAgreement(got, want, 2); share != 2./3 {
+	if share := shareWithSameArgmax(got, want, 2); share != 2./3 {
 		t.Errorf("%g of the rows have the same choice, want two of three", share)
 	}
-	if share := sideAgreement(got, want); share != 4./6 {
+	if share := shareOnSameSide(got, want); share != 4./6 {
 		t.Errorf("%g of the elements are on the same side, want four of six", share)
 	}
 }

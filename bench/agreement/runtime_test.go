@@ -84,9 +84,9 @@ func (n *Network) compareRuntime(dir string) (string, error) {
 		}
 		// float32 has 13 more bits than fp16, whose error tolerance counts tenfold. What is
 		// halfway between two steps of eight bits goes either way.
-		tolerance := n.tolerance(out.Name) / 64
+		tolerance := n.outputTolerance(out.Name) / 64
 		if slices.ContainsFunc(n.Model.Nodes, func(x onnx.Node) bool { return strings.Contains(x.Op, "QuantizeLinear") }) {
-			tolerance = n.tolerance(out.Name) / 8
+			tolerance = n.outputTolerance(out.Name) / 8
 		}
 		if want.Type == onnx.Uint8 || want.Type == onnx.Int8 {
 			tolerance = max(tolerance, 1)

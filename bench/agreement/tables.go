@@ -52,24 +52,25 @@ func EngineReduce(acc, panel, taps []float64) {
 		return
 	}
 	sums := make([]float32, len(acc))
-	mac.Reduce(sums, toOperands(panel), toOperands(taps), mac.PortFull)
+	mac.Reduce(sums, toFloat32s(panel), toFloat32s(taps), mac.PortFull)
 	for i, v := range sums {
 		acc[i] = float64(v)
 	}
 }
 
-func toOperands(v []float64) []float32 {
+func toFloat32s(v []float64) []float32 {
 	list := make([]float32, len(v))
 	for i, x := range v {
-		if x = roundWide("", x); math.Abs(x) >= 0x1p-14 {
+		if x = roundSignificand("", x); math.Abs(x) >= 0x1p-14 {
 			list[i] = float32(x)
 		}
 	}
 	return list
 }
 
-// roundWide rounds v to eleven significant bits, like fp16, but without limiting its range.
-func roundWide(_ string, v float64) float64 {
+// roundSignificand rounds v to eleven significant bits, as many as fp16 has. Unlike rounding to
+// fp16, it does not limit the range.
+func roundSignificand(_ string, v float64) float64 {
 	if v == 0 || v != v || math.IsInf(v, 0) {
 		return v
 	}

@@ -22,10 +22,10 @@ var tableErrors = map[string]float64{
 	"ReduceLogSumExp": 0.008, "ReduceLogSum": 0.004, "Attention": 0.006, "SkipLayerNormalization": 0.004, "Einsum": 0.001,
 }
 
-// newTableErrorNoise returns a function that adds the engine's table error to the results of
-// operators that the engine looks up in a table. Results become larger if direction is 1, smaller
-// if it is -1, and either at random if it is 0. newTableErrorNoise returns nil for a model without
-// such operators.
+// newTableErrorNoise returns a function that adds the error of the engine's tables to the results
+// of operators that the engine looks up in a table. The error makes results larger if direction is
+// 1, smaller if it is -1, and either at random if it is 0. If the model has no such operator,
+// newTableErrorNoise returns nil.
 func newTableErrorNoise(m *onnx.Model, direction int) func(op string, v float64) float64 {
 	gated := false // the engine may merge x times a function of x into one table
 	any := false
@@ -50,12 +50,12 @@ func newTableErrorNoise(m *onnx.Model, direction int) func(op string, v float64)
 	}
 }
 
-// tolerance returns how far the elements of the named output may differ from the exact ones. It is
-// the larger of two sums: ten times the change by fp16 between the nodes plus a share of the
+// outputTolerance returns how far the elements of the named output may differ from the exact ones.
+// It is the larger of two sums: ten times the change by fp16 between the nodes plus a share of the
 // largest elements, and three times the change by the errors of tables and of the adder. A share of
 // the largest element of any tensor is included because the adder's rounding depends on the terms
 // of a sum, not on the sum. The result of a quantized operator may differ by one step.
-func (n *Network) tolerance(output string) float64 {
+func (n *Network) outputTolerance(output string) float64 {
 	exact := n.Exact[output]
 	distance := func(data []float64) (most float64) {
 		for i, w := range exact.Data {
@@ -86,8 +86,8 @@ func (n *Network) tolerance(output string) float64 {
 	return t
 }
 
-// largestQuantizationStep returns the largest constant scale of the DequantizeLinear nodes in the
-// model, or 0 if there are none.
+// largestQuantizationStep returns the largest constant scale of a DequantizeLinear node in the
+// model, or 0 if the model has none.
 func (n *Network) largestQuantizationStep() (step float64) {
 	for i := range n.Model.Nodes {
 		x := &n.Model.Nodes[i]

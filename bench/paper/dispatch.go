@@ -77,9 +77,9 @@ func (p *paper) compareDescriptors() error {
 	return nil
 }
 
-// compareGating gates a tile after the firmware has booted and compares the effect with the
+// compareTileGating gates a tile after the firmware has booted and compares the effect with the
 // documents.
-func (p *paper) compareGating() error {
+func (p *paper) compareTileGating() error {
 	c := firmware.New(firmware.Known())
 	if err := c.Boot(); err != nil {
 		return err

@@ -10,9 +10,9 @@ import (
 	"anesim/firmware/machine"
 )
 
-// compareDriver calls the driver and compares the layouts of its inputs and outputs with the
+// compareDriverLayouts calls the driver and compares the layouts of its inputs and outputs with the
 // documents.
-func (p *paper) compareDriver() error {
+func (p *paper) compareDriverLayouts() error {
 	const area, how = "driver", "anesim fw: calls of the selectors"
 	m, err := machine.New(p.ctx, machine.Options{})
 	if err != nil {
@@ -45,7 +45,7 @@ func (p *paper) compareDriver() error {
 	hex("first offset of the argument block", 0x8, uint64(args[0].Off), "")
 	hex("last offset of the argument block", 0x60, uint64(args[len(args)-1].Off), "")
 
-	if err := p.compareOpening(m, hex); err != nil {
+	if err := p.compareDeviceOpening(m, hex); err != nil {
 		return err
 	}
 	compareRequest(hex)
@@ -67,8 +67,8 @@ func (p *paper) compareDriver() error {
 	return nil
 }
 
-// compareOpening opens the device and compares the reply with the documents.
-func (p *paper) compareOpening(m *machine.Machine, hex func(string, uint64, uint64, string)) error {
+// compareDeviceOpening opens the device and compares the reply with the documents.
+func (p *paper) compareDeviceOpening(m *machine.Machine, hex func(string, uint64, uint64, string)) error {
 	le := binary.LittleEndian
 	c, ret := m.Driver().NewUserClient(driver.Control, driver.Entitlements{driver.UserAccess}, false)
 	if ret != driver.Success {
@@ -107,8 +107,9 @@ func compareRequest(hex func(string, uint64, uint64, string)) {
 	hex("request: surfaces at", 0x20, find(le.AppendUint64(nil, surface)), "")
 }
 
-// compareCommands sends headers with every priority and compares the replies with the documents.
-func (p *paper) compareCommands() error {
+// compareCommandPriorities sends headers with every priority and compares the replies with the
+// documents.
+func (p *paper) compareCommandPriorities() error {
 	const area, how = "commands", "anesim fw: messages to the controller"
 	highest, realtime := uint64(0), uint64(0)
 	for n := range uint32(16) {

@@ -60,7 +60,7 @@ type paper struct {
 func Compare(ctx context.Context) (*Document, error) {
 	p := &paper{ctx: ctx}
 	for _, part := range [...]func() error{
-		p.compareLatency, p.compareSharing, p.compareState, p.compareGating, p.compareLimits, p.compareCommands, p.compareDriver,
+		p.compareLatency, p.compareSharedEngine, p.compareStatefulRun, p.compareTileGating, p.compareLimits, p.compareCommandPriorities, p.compareDriverLayouts,
 		p.compareRegisters, p.comparePrograms, p.compareDescriptors, p.compareEnumerations,
 	} {
 		if err := part(); err != nil {
@@ -74,8 +74,8 @@ func Compare(ctx context.Context) (*Document, error) {
 	return d, nil
 }
 
-// addClaim adds a row that compares the figure document of the documents with the figure model.
-// They agree if they differ by at most the fraction tolerance of document.
+// addClaim adds a row that compares the figure of the documents (document) with the figure of the
+// model (model). The two agree if they differ by at most the fraction tolerance of document.
 func (p *paper) addClaim(area, claim, unit string, document, model, tolerance float64, shownBy, against string) {
 	verdict := "differs"
 	if math.Abs(model-document) <= tolerance*math.Abs(document) {
@@ -84,7 +84,7 @@ func (p *paper) addClaim(area, claim, unit string, document, model, tolerance fl
 	p.rows = append(p.rows, Row{area, claim, unit, document, model, tolerance, verdict, "computed", against, shownBy})
 }
 
-// addUpperBound adds a row for a claim that a figure is at most document.
+// addUpperBound adds a row for a claim of the documents that a figure is at most document.
 func (p *paper) addUpperBound(area, claim, unit string, document, model float64, shownBy, against string) {
 	p.addClaim(area, claim+", at most", unit, document, model, 0, shownBy, against)
 	if r := &p.rows[len(p.rows)-1]; model <= document {
@@ -156,8 +156,9 @@ func (p *paper) compareLatency() error {
 	return nil
 }
 
-// compareSharing compares the times of calls of several threads and streams with the documents.
-func (p *paper) compareSharing() error {
+// compareSharedEngine compares the times of calls of several threads and streams with the
+// documents.
+func (p *paper) compareSharedEngine() error {
 	calls := func(keys string) (*scripts.Load, error) {
 		s, err := traffic.ReadScript([]byte("host: macos-air\nduration: 1s\nclients: [{layer: add c=64, " + keys + "}]"))
 		if err != nil {
@@ -185,9 +186,9 @@ func (p *paper) compareSharing() error {
 	return nil
 }
 
-// compareState runs an accumulator whose state stays in memory and compares its values with the
-// documents.
-func (p *paper) compareState() error {
+// compareStatefulRun runs an accumulator whose state stays in memory and compares its values with
+// the documents.
+func (p *paper) compareStatefulRun() error {
 	m, err := anesim.Layer("add", "c=4")
 	if err != nil {
 		return err

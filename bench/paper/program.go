@@ -18,9 +18,9 @@ func (p *paper) addExactClaim(area, claim, unit string, document, model uint64, 
 	p.addClaim(area, claim, unit, float64(document), float64(model), 0, shownBy, against)
 }
 
-// addDataClaim adds a row that compares a claim of one document with a table of another document,
-// which the model contains as data.
-func (p *paper) addDataClaim(area, claim, unit string, document, model uint64, shownBy, against string) {
+// addTableClaim adds a row that compares a claim of one document with a table of another document.
+// The model contains that table as data.
+func (p *paper) addTableClaim(area, claim, unit string, document, model uint64, shownBy, against string) {
 	p.addExactClaim(area, claim, unit, document, model, shownBy, against)
 	p.rows[len(p.rows)-1].Basis = "data"
 }
@@ -31,15 +31,15 @@ const wholeGraph = smallGraph + `  - {name: fc, op: conv, cout: 4, k: 1}
 
 // comparePrograms builds the two programs that the documents describe and compares their bytes.
 func (p *paper) comparePrograms() error {
-	if err := p.compareIdentity(); err != nil {
+	if err := p.compareIdentityProgram(); err != nil {
 		return err
 	}
-	return p.compareGraph()
+	return p.compareGraphProgram()
 }
 
-// compareIdentity compares the identity program, which the documents decode byte by byte, with the
-// built-in one.
-func (p *paper) compareIdentity() error {
+// compareIdentityProgram compares the identity program, which the documents decode byte by byte,
+// with the built-in one.
+func (p *paper) compareIdentityProgram() error {
 	const area, how = "identity program", "anesim dump of the built-in program"
 	q, err := lower.IdentityProgram()
 	if err != nil {
@@ -139,8 +139,9 @@ func (p *paper) compareIdentity() error {
 	return nil
 }
 
-// compareGraph compares the program of a small graph with three descriptors with the documents.
-func (p *paper) compareGraph() error {
+// compareGraphProgram compares the program of a small graph with three descriptors with the
+// documents.
+func (p *paper) compareGraphProgram() error {
 	const area, how = "graph program", "anesim model of conv 3x3 8->8, relu, mean, conv 1x1"
 	m, err := anesim.Read("graph.yaml", strings.NewReader(wholeGraph), int64(len(wholeGraph)))
 	if err != nil {

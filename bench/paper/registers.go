@@ -11,7 +11,7 @@ func (p *paper) compareRegisters() error {
 	const area, how = "registers", "anesim dump; hw/regs/fields.txt"
 	bases := [...]uint64{0x2c, 0xfc, 0x150, 0x26c, 0x2ec, 0x32c, 0x360}
 	for i, w := range regs.V10Windows() {
-		p.addDataClaim(area, "image offset of "+w.Group, "hex", bases[i], uint64(w.Image), how, "the reference tables have all seven 8 lower, and they hold")
+		p.addTableClaim(area, "image offset of "+w.Group, "hex", bases[i], uint64(w.Image), how, "the reference tables have all seven 8 lower, and they hold")
 	}
 	var image regs.V10
 	for _, w := range regs.V10Windows() {
@@ -25,7 +25,7 @@ func (p *paper) compareRegisters() error {
 		for _, f := range w.Reg.Fields {
 			if w.Window.Group == "G1" && f.Name == "InFmt" {
 				at := uint64(w.Addr-w.Window.Base) + uint64(f.Low/8)
-				p.addDataClaim(area, "place of InFmt in G1", "hex", 0x10, at, how, "Cout stands there; the bytes have it at 0x8")
+				p.addTableClaim(area, "place of InFmt in G1", "hex", 0x10, at, how, "Cout stands there; the bytes have it at 0x8")
 			}
 		}
 	}
@@ -52,7 +52,7 @@ func (p *paper) compareEnumerations() error {
 				}
 			}
 		}
-		p.addDataClaim(area, "values of "+e.name, "", e.want, uint64(len(numbers)), how, e.against)
+		p.addTableClaim(area, "values of "+e.name, "", e.want, uint64(len(numbers)), how, e.against)
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ type Load struct {
 func RunClients(ctx context.Context, s *traffic.Script, open func(*traffic.ScriptClient) (*anesim.Model, error)) (*Load, error) {
 	alone := map[*engine.Result]*anesim.Result{}
 	out, err := s.Run(ctx, func(ctx context.Context, c *traffic.ScriptClient, o engine.Options) (*engine.Result, error) {
-		res, err := runAlone(ctx, c, anesim.Options{Chip: o.Chip, Host: o.Host, Power: o.Power}, open)
+		res, err := runClientAlone(ctx, c, anesim.Options{Chip: o.Chip, Host: o.Host, Power: o.Power}, open)
 		if err != nil {
 			return nil, err
 		}
@@ -43,9 +43,9 @@ func RunClients(ctx context.Context, s *traffic.Script, open func(*traffic.Scrip
 	return l, nil
 }
 
-// runAlone runs a client's model once. It returns an error unless the model is a single program
-// whose layers are all modelled.
-func runAlone(ctx context.Context, c *traffic.ScriptClient, o anesim.Options, open func(*traffic.ScriptClient) (*anesim.Model, error)) (*anesim.Result, error) {
+// runClientAlone runs a client's model once. It returns an error unless the model is a single
+// program whose layers are all modelled.
+func runClientAlone(ctx context.Context, c *traffic.ScriptClient, o anesim.Options, open func(*traffic.ScriptClient) (*anesim.Model, error)) (*anesim.Result, error) {
 	var m *anesim.Model
 	var err error
 	switch words := strings.Fields(c.Layer); {

@@ -15,21 +15,22 @@ type Models struct {
 func (s Models) Builtin() engine.Source { return anesim.Identity() }
 
 // File opens the model in the named file.
-func (s Models) File(name string) (engine.Source, error) { return toSource(s.Open(name)) }
+func (s Models) File(name string) (engine.Source, error) { return toEngineSource(s.Open(name)) }
 
 // Layer returns a model of the operation op with keys such as "cin=64"; see [anesim.Layer].
 func (s Models) Layer(op string, keys ...string) (engine.Source, error) {
-	return toSource(anesim.Layer(op, keys...))
+	return toEngineSource(anesim.Layer(op, keys...))
 }
 
 // Layers returns a model with one procedure per layer, whose weights are generated from seed; see
 // [anesim.Procedures].
 func (s Models) Layers(seed uint64, layers ...string) (engine.Source, error) {
-	return toSource(anesim.Procedures(seed, layers...))
+	return toEngineSource(anesim.Procedures(seed, layers...))
 }
 
-// toSource returns m as an engine.Source, or a nil interface and err if err is not nil.
-func toSource(m *anesim.Model, err error) (engine.Source, error) {
+// toEngineSource converts m to an engine.Source. If err is not nil, it returns err and a nil
+// interface.
+func toEngineSource(m *anesim.Model, err error) (engine.Source, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -45,12 +45,12 @@ func NewFront(list string, header []string, programs int) (*Front, error) {
 // program, and adds the sum. Add ignores designs with an error or without figures.
 func (f *Front) Add(row []string) {
 	row, ok := f.design.addRow(row)
-	if !ok || rowProblem(row) != "" {
+	if !ok || problemInRow(row) != "" {
 		return
 	}
 	p := frontDesign{row: row}
 	for i := range f.goals {
-		v, err := f.goals[i].value(row)
+		v, err := f.goals[i].valueInRow(row)
 		if err != nil {
 			return
 		}
@@ -150,8 +150,8 @@ type cloud struct {
 	seen   int
 }
 
-// addDesign counts a design of the sweep, and keeps the values of its goals if the design belongs
-// to the sample for the plot.
+// addDesign counts a design of the sweep. If the design belongs to the sample for the plot, it also
+// keeps the values of its goals.
 func (c *cloud) addDesign(goals []float64) {
 	c.step = max(c.step, 1)
 	if c.seen++; (c.seen-1)%c.step != 0 {

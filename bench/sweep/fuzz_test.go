@@ -67,8 +67,8 @@ func FuzzGridShards(f *testing.F) {
 func FuzzResume(f *testing.F) {
 	header := []string{"point", "program", "c", "error", "origin"}
 	label := func(row int) []string { return []string{string(rune('0' + row)), "relu", "16"} }
-	whole := append(formatLine(header), formatLine(append(label(0), "", "chip=m1"))...)
-	whole = append(whole, formatLine(append(label(1), `a, "b"`, "chip=m1"))...)
+	whole := append(formatCSVLine(header), formatCSVLine(append(label(0), "", "chip=m1"))...)
+	whole = append(whole, formatCSVLine(append(label(1), `a, "b"`, "chip=m1"))...)
 	for cut := range len(whole) + 1 {
 		f.Add(whole[:cut])
 	}

@@ -35,9 +35,9 @@ func parseAxis(s string) (axis, error) {
 	}
 	a := axis{name: name}
 	for item := range strings.SplitSeq(list, ",") {
-		expand := expandItem
+		expand := expandListItem
 		if strings.HasPrefix(name, ChipPrefix) {
-			expand = expandRealItem
+			expand = expandRealListItem
 		}
 		values, err := expand(item)
 		if err != nil {
@@ -51,10 +51,9 @@ func parseAxis(s string) (axis, error) {
 	return a, nil
 }
 
-// expandItem returns the values of one element of a list of values. The element is a value or a
-// range of integers, FROM..TO, FROM..TO+STEP or FROM..TO*FACTOR. The result has at most one value
-// more than maxValues.
-func expandItem(item string) ([]string, error) {
+// expandListItem returns the values of one item of a list of values. The item is a value or a range
+// of integers, FROM..TO, FROM..TO+STEP or FROM..TO*FACTOR. It stops after maxValues+1 values.
+func expandListItem(item string) ([]string, error) {
 	first, rest, ok := strings.Cut(item, "..")
 	if !ok {
 		if item == "" {
@@ -93,9 +92,9 @@ func expandItem(item string) ([]string, error) {
 	return values, nil
 }
 
-// expandRealItem is like expandItem for real numbers. A range requires a step or a factor. Every
-// number is returned in its shortest form.
-func expandRealItem(item string) ([]string, error) {
+// expandRealListItem is like expandListItem, but for real numbers. A range must have a step or a
+// factor. It returns every number in its shortest form.
+func expandRealListItem(item string) ([]string, error) {
 	number := func(s string) (float64, error) {
 		v, err := strconv.ParseFloat(s, 64)
 		if err != nil || math.IsInf(v, 0) || math.IsNaN(v) {

@@ -119,8 +119,8 @@ func mergeRows(files []*shardFile, visit func(*shardFile) error) (total int, err
 			return total, fmt.Errorf("missing point %d; a shard is missing or incomplete", total)
 		}
 		if total == 0 {
-			first, origin = f, rowOrigin(f.row)
-		} else if o := rowOrigin(f.row); o != origin {
+			first, origin = f, originInRow(f.row)
+		} else if o := originInRow(f.row); o != origin {
 			return total, f.errorf("sweep differs from that of %s: %s", report.Printable(first.name), diffOrigins(o, origin))
 		}
 		if err := visit(f); err != nil {
@@ -141,10 +141,10 @@ func mergeRows(files []*shardFile, visit func(*shardFile) error) (total int, err
 // errorf returns a formatted error that begins with the file's name and the number of the current
 // line.
 func (f *shardFile) errorf(format string, args ...any) error {
-	return addFileName(f.name, fmt.Errorf("line %d: %s", f.line, fmt.Sprintf(format, args...)))
+	return prefixFileName(f.name, fmt.Errorf("line %d: %s", f.line, fmt.Sprintf(format, args...)))
 }
 
-// readHeader reads the header at the beginning of the file, to which it first returns.
+// readHeader moves to the beginning of the file and reads the header there.
 func (f *shardFile) readHeader() error {
 	if _, err := f.file.Seek(0, io.SeekStart); err != nil {
 		return err
@@ -154,7 +154,7 @@ func (f *shardFile) readHeader() error {
 	f.torn = err == io.ErrUnexpectedEOF
 	n := len(resultColumns)
 	if err == nil && lacksOrigin(row) {
-		return addFileName(f.name, errNoOrigin)
+		return prefixFileName(f.name, errNoOrigin)
 	}
 	if err != nil || len(row) < n+2 || row[0] != "point" || row[1] != "program" || !slices.Equal(row[len(row)-n:], resultColumns[:]) {
 		return f.errorf("file is not the output of a sweep")
@@ -226,7 +226,7 @@ func openShards(names []string) (files []*shardFile, closeAll func(), err error)
 		}
 		files = append(files, &shardFile{name: name, file: f})
 		if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-			return files, closeAll, addFileName(name, errors.Join(err, errors.New("is not a regular file")))
+			return files, closeAll, prefixFileName(name, errors.Join(err, errors.New("is not a regular file")))
 		}
 	}
 	return files, closeAll, nil

@@ -114,18 +114,18 @@ func (s *Sweep) hashFiles() (string, error) {
 	if !any {
 		return "", nil
 	}
-	return hashDigits(h.Sum(nil)), nil
+	return shortenHash(h.Sum(nil)), nil
 }
 
-// hashText returns the first hexadecimal digits of a hash of text.
+// hashText returns the first digits of a hash of text in hexadecimal.
 func hashText(text string) string {
 	h := fnv.New128a()
 	io.WriteString(h, text)
-	return hashDigits(h.Sum(nil))
+	return shortenHash(h.Sum(nil))
 }
 
-// hashDigits returns the first hexadecimal digits of the hash sum.
-func hashDigits(sum []byte) string {
+// shortenHash returns the first digits of a hash sum in hexadecimal.
+func shortenHash(sum []byte) string {
 	const digits = 8
 	return hex.EncodeToString(sum)[:digits]
 }
@@ -170,16 +170,17 @@ func printableOrNone(value string) string {
 // errNoOrigin is the error for a file from a version without the origin column.
 var errNoOrigin = errors.New("missing column " + originColumn + ", which identifies chip, constants and version; an earlier version wrote the file, so time the sweep again into a new file")
 
-// lacksOrigin reports whether header is the header of a sweep's rows from a version that wrote no
-// origin column.
+// lacksOrigin reports whether header was written by a version of the sweep that had no origin
+// column.
 func lacksOrigin(header []string) bool {
 	n := len(resultColumns) - 1
 	return len(header) >= n+2 && header[0] == "point" && header[1] == "program" && header[len(header)-1] == resultColumns[n-1]
 }
 
-// rowProblem returns the reason why the results of a row are missing or incomplete, or "" if they
-// are complete.
-func rowProblem(row []string) string { return row[len(row)-2] }
+// problemInRow returns the reason why a row has no results or incomplete ones. It returns "" if the
+// results are complete.
+func problemInRow(row []string) string { return row[len(row)-2] }
 
-// rowOrigin returns the last column of a row, which has the settings of the sweep that wrote it.
-func rowOrigin(row []string) string { return row[len(row)-1] }
+// originInRow returns the last column of a row, which holds the settings of the sweep that wrote
+// the row.
+func originInRow(row []string) string { return row[len(row)-1] }

@@ -25,9 +25,9 @@ func (s *Sweep) newTimer() (*timer, error) {
 	return &timer{s, t, varied, s.Options}, nil
 }
 
-// pointSettings returns the chip and the register overrides of the point whose axes have the given
-// values.
-func (s *Sweep) pointSettings(values []string) (c hw.Chip, overrides []firmware.Override, err error) {
+// parsePointSettings returns the chip and the register overrides at the point where the axes have
+// the given values.
+func (s *Sweep) parsePointSettings(values []string) (c hw.Chip, overrides []firmware.Override, err error) {
 	c = s.Options.Chip
 	for i := range s.keys {
 		name, ok := strings.CutPrefix(s.grid[i].name, ChipPrefix)
@@ -52,8 +52,8 @@ func (s *Sweep) pointSettings(values []string) (c hw.Chip, overrides []firmware.
 	return c, overrides, nil
 }
 
-// describeMissing returns the reason why the totals of a network are incomplete: the first layer
-// that faults, or the number of layers that are not modelled. It returns "" if the totals are
+// describeMissing returns the reason why the totals of a network are incomplete, which is the first
+// layer that faults or the number of layers that are not modelled. It returns "" if the totals are
 // complete.
 func describeMissing(res *anesim.Result) string {
 	n, why := 0, ""
@@ -79,7 +79,7 @@ func describeMissing(res *anesim.Result) string {
 // of the result consists of the point's number, its program if the sweep has several, and the value
 // of each axis that has several values.
 func (s *Sweep) RunPoint(ctx context.Context, point int) (report.ProfilePart, error) {
-	w, values := s.programAt(point)
+	w, values := s.findPointProgram(point)
 	m, err := w.model, error(nil)
 	if m == nil {
 		if m, err = s.buildLayer(values); err != nil {
@@ -88,7 +88,7 @@ func (s *Sweep) RunPoint(ctx context.Context, point int) (report.ProfilePart, er
 	}
 	o := s.Options
 	o.Repeat = 1 // as for the rows
-	if o.Chip, o.Overrides, err = s.pointSettings(values); err != nil {
+	if o.Chip, o.Overrides, err = s.parsePointSettings(values); err != nil {
 		return report.ProfilePart{}, err
 	}
 	name := []string{fmt.Sprintf("point %d:", point)}
@@ -130,10 +130,10 @@ type timer struct {
 	options anesim.Options // of the current point
 }
 
-// configure sets the chip's constants and the register overrides of the timer to the values of a
-// point's axes.
-func (t *timer) configure(values []string) error {
-	c, overrides, err := t.pointSettings(values)
+// setAxisValues sets the chip's constants and the register overrides of the timer to the values of
+// the axes at a point.
+func (t *timer) setAxisValues(values []string) error {
+	c, overrides, err := t.parsePointSettings(values)
 	if err != nil {
 		return err
 	}

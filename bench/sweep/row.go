@@ -33,7 +33,7 @@ func (s *Sweep) Header() []string {
 // Label returns the first columns of a point's row, which identify the point before it is timed:
 // its number, its program and the value of each axis.
 func (s *Sweep) Label(point int) []string {
-	w, values := s.programAt(point)
+	w, values := s.findPointProgram(point)
 	row := make([]string, 2, 3+len(s.grid)+len(resultColumns))
 	row[0], row[1] = strconv.Itoa(point), report.Cell(w.name)
 	for _, v := range values {
@@ -46,7 +46,7 @@ func (s *Sweep) Label(point int) []string {
 // and the reason in its column "error".
 func (t *timer) timeRow(point int) []string {
 	row := t.Label(point)
-	w, values := t.programAt(point)
+	w, values := t.findPointProgram(point)
 	results := len(resultColumns)
 	refused := func(err error) []string {
 		if t.area != nil && len(row) == 2+len(t.grid) {
@@ -55,7 +55,7 @@ func (t *timer) timeRow(point int) []string {
 		row = append(row, make([]string, results-2)...)
 		return append(row, report.Cell(err.Error()), t.Origin)
 	}
-	if err := t.configure(values); err != nil {
+	if err := t.setAxisValues(values); err != nil {
 		return refused(err)
 	}
 	if t.area != nil {
@@ -81,8 +81,8 @@ type design struct {
 	rows     int      // rows in first
 }
 
-// addRow adds the row of the design's next program to the sum of the rows. After the last program,
-// it returns the sum and true, and starts a new design.
+// addRow adds the row of the design's next program to the sum of the design. After the last program
+// of the design, it returns the sum and true, and starts a new design.
 func (d *design) addRow(row []string) ([]string, bool) {
 	if d.programs == 1 {
 		return row, true
@@ -92,7 +92,7 @@ func (d *design) addRow(row []string) ([]string, bool) {
 		d.first[1] = fmt.Sprintf("%d programs", d.programs)
 		d.first[d.columns["bound"]] = ""
 	} else {
-		d.accumulate(row)
+		d.addRowToSum(row)
 	}
 	if d.rows++; d.rows < d.programs {
 		return nil, false
@@ -108,9 +108,9 @@ func (d *design) addRow(row []string) ([]string, bool) {
 	return d.first, true
 }
 
-// accumulate adds the numbers in row to those in d.first. The sum keeps the error of the first
-// program that has one.
-func (d *design) accumulate(row []string) {
+// addRowToSum adds the numbers in row to those in d.first. If a program has an error, the sum keeps
+// the error of the first such program.
+func (d *design) addRowToSum(row []string) {
 	failure := d.columns["error"]
 	if d.first[failure] == "" {
 		d.first[failure] = row[failure]

@@ -34,10 +34,10 @@ const flushBytes = 32 << 10
 // exceeds 32 KiB, Write writes it and returns an error if that fails.
 func (o *Output) Write(row []string) error {
 	if !o.hasHeader {
-		o.pending = append(o.pending, formatLine(o.header)...)
+		o.pending = append(o.pending, formatCSVLine(o.header)...)
 		o.hasHeader = true
 	}
-	o.pending = append(o.pending, formatLine(row)...)
+	o.pending = append(o.pending, formatCSVLine(row)...)
 	if len(o.pending) < flushBytes {
 		return nil
 	}
@@ -54,23 +54,23 @@ func (o *Output) Flush() error {
 	return err
 }
 
-// formatLine returns a row as a CSV line.
-func formatLine(row []string) []byte {
+// formatCSVLine returns a row as a CSV line.
+func formatCSVLine(row []string) []byte {
 	var b []byte
 	for i, field := range row {
 		if i > 0 {
 			b = append(b, ',')
 		}
 		if strings.ContainsAny(field, "\"\r\n") || strings.HasPrefix(field, " ") || strings.Contains(field, ",") || field == `\.` {
-			return quoteLine(row)
+			return quoteCSVLine(row)
 		}
 		b = append(b, field...)
 	}
 	return append(b, '\n')
 }
 
-// quoteLine returns a row as a CSV line, with quotes around fields that need them.
-func quoteLine(row []string) []byte {
+// quoteCSVLine returns a row as a CSV line, with quotes around fields that need them.
+func quoteCSVLine(row []string) []byte {
 	var b bytes.Buffer
 	c := csv.NewWriter(&b)
 	c.Write(row)
@@ -82,7 +82,7 @@ func quoteLine(row []string) []byte {
 // [RowFile], Finish also commits the file to stable storage.
 func (o *Output) Finish() error {
 	if !o.hasHeader {
-		o.pending, o.hasHeader = append(o.pending, formatLine(o.header)...), true
+		o.pending, o.hasHeader = append(o.pending, formatCSVLine(o.header)...), true
 	}
 	if err := o.Flush(); err != nil {
 		return err
@@ -99,7 +99,7 @@ func (o *Output) Finish() error {
 // first process is still running.
 func OpenRows(name string) (*RowFile, error) {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		return nil, addFileName(name, errors.New("is not a regular file"))
+		return nil, prefixFileName(name, errors.New("is not a regular file"))
 	}
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -107,7 +107,7 @@ func OpenRows(name string) (*RowFile, error) {
 	}
 	if err := lockFile(f); err != nil {
 		f.Close()
-		return nil, addFileName(name, err)
+		return nil, prefixFileName(name, err)
 	}
 	return &RowFile{f}, nil
 }
@@ -179,7 +179,7 @@ func (o *Output) Resume(f rows, limit int, origin string, label func(row int) []
 		if err == io.ErrUnexpectedEOF {
 			// The rest after the last complete row is the start of a row if the file is
 			// ours.
-			if i == 0 && !bytes.HasPrefix(formatLine(o.header), r.line) {
+			if i == 0 && !bytes.HasPrefix(formatCSVLine(o.header), r.line) {
 				return errors.New("file is not the output of a sweep; choose another file")
 			}
 			break
@@ -200,8 +200,8 @@ func (o *Output) Resume(f rows, limit int, origin string, label func(row int) []
 		if len(row) != len(o.header) || !slices.Equal(row[:len(want)], want) {
 			return fmt.Errorf("line %d does not match this sweep; want a file that the same command wrote", i+1)
 		}
-		if i > 0 && rowOrigin(row) != origin {
-			return fmt.Errorf("line %d is of a different sweep: %s", i+1, diffOrigins(origin, rowOrigin(row)))
+		if i > 0 && originInRow(row) != origin {
+			return fmt.Errorf("line %d is of a different sweep: %s", i+1, diffOrigins(origin, originInRow(row)))
 		}
 		o.hasHeader, o.Rows = true, i
 	}

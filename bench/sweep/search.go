@@ -41,9 +41,9 @@ type Candidate struct {
 	excess float64    // relative excess over the budget, 0 within it
 }
 
-// isBetter reports whether design a is better than b: it exceeds the budgets by less, or by as much
-// but with a lower value of the goal.
-func (a *Candidate) isBetter(b *Candidate) bool {
+// isBetterThan reports whether design a is better than b. It is better if it exceeds the budgets by
+// less, or if it exceeds them equally and has a lower value of the goal.
+func (a *Candidate) isBetterThan(b *Candidate) bool {
 	if a.excess != b.excess {
 		return a.excess < b.excess
 	}
@@ -131,8 +131,8 @@ func (s *Search) SetBudget(limits string) error {
 	return nil
 }
 
-// timeDesign times the programs on the design in which constant i has the value at step steps[i] of
-// its range. It returns the earlier result for a design that was timed before.
+// timeDesign times the programs on the design in which each constant i has the value at step
+// steps[i] of its range. If the design was timed before, it returns the earlier result.
 func (s *Search) timeDesign(steps []int) (*Candidate, error) {
 	key := fmt.Sprint(steps)
 	if c, ok := s.seen[key]; ok {
@@ -145,7 +145,7 @@ func (s *Search) timeDesign(steps []int) (*Candidate, error) {
 	d := newDesign(s.Header(), len(s.workloads))
 	for point := range s.workloads {
 		row := s.timer.timeRow(point)
-		if why := rowProblem(row); why != "" {
+		if why := problemInRow(row); why != "" {
 			return nil, fmt.Errorf("%s: %s", s.formatConstants(&c), why)
 		}
 		c.Rows = append(c.Rows, row)
@@ -154,11 +154,11 @@ func (s *Search) timeDesign(steps []int) (*Candidate, error) {
 		}
 	}
 	var err error
-	if c.value, err = s.least.value(c.row); err != nil {
+	if c.value, err = s.least.valueInRow(c.row); err != nil {
 		return nil, err
 	}
 	for i := range s.limits {
-		v, err := s.limits[i].value(c.row)
+		v, err := s.limits[i].valueInRow(c.row)
 		if err != nil {
 			return nil, err
 		}
@@ -197,11 +197,11 @@ func (s *Search) Run() (start, best *Candidate, err error) {
 		if err != nil {
 			return nil, nil, err
 		}
-		if c.isBetter(best) {
+		if c.isBetterThan(best) {
 			best = c
 		}
 	}
-	if best, err = s.descend(best); err != nil {
+	if best, err = s.runDescent(best); err != nil {
 		return nil, nil, err
 	}
 	if best.excess > 0 {
@@ -237,7 +237,7 @@ func (s *Search) runSimplex(from []int) (best *Candidate, err error) {
 			err = e
 			return math.Inf(1)
 		}
-		if c.isBetter(best) {
+		if c.isBetterThan(best) {
 			best = c
 		}
 		if c.excess > 0 {
@@ -254,10 +254,10 @@ func (s *Search) runSimplex(from []int) (best *Candidate, err error) {
 	return best, err
 }
 
-// descend repeatedly moves from the design best to a better neighbor, and returns the design that
-// has none. A neighbor differs by one stride in one constant, or by opposite strides in two. The
-// stride is halved when no neighbor is better.
-func (s *Search) descend(best *Candidate) (*Candidate, error) {
+// runDescent starts at the design best and repeatedly moves to a better neighbor. It returns the
+// design that has no better neighbor. A neighbor differs by one stride in one constant, or by
+// opposite strides in two. The stride is halved when no neighbor is better.
+func (s *Search) runDescent(best *Candidate) (*Candidate, error) {
 	moves := s.listMoves()
 	for stride := knobSteps / 16; stride >= 1; {
 		moved := false
@@ -270,7 +270,7 @@ func (s *Search) descend(best *Candidate) (*Candidate, error) {
 			if err != nil {
 				return nil, err
 			}
-			if c.isBetter(best) {
+			if c.isBetterThan(best) {
 				best, moved = c, true
 			}
 		}
@@ -284,8 +284,9 @@ func (s *Search) descend(best *Candidate) (*Candidate, error) {
 	return best, nil
 }
 
-// listMoves returns the moves that descend tries, each as the change in steps of every constant. A
-// move changes one constant by one step, or two constants by one step in opposite directions.
+// listMoves returns the moves that runDescent tries. A move is the change in steps of every
+// constant: it changes one constant by one step, or two constants by one step in opposite
+// directions.
 func (s *Search) listMoves() (list [][]int) {
 	n := len(s.knobs)
 	for i := range n {
@@ -327,11 +328,11 @@ func (s *Search) Compare(start, best *Candidate) ([]Line, error) {
 		list = append(list, Line{ChipPrefix + k.name, fmt.Sprintf("%g", k.valueAt(start.steps[i])), fmt.Sprintf("%g", k.valueAt(best.steps[i])), fmt.Sprintf("%g", k.top)})
 	}
 	add := func(g *goal, most string) error {
-		a, err := g.value(start.row)
+		a, err := g.valueInRow(start.row)
 		if err != nil {
 			return err
 		}
-		b, err := g.value(best.row)
+		b, err := g.valueInRow(best.row)
 		list = append(list, Line{g.axisTitle(), report.Number(a), report.Number(b), most})
 		return err
 	}
@@ -373,8 +374,8 @@ func (k *knob) valueAt(step int) float64 {
 	return min(max(v, k.low), k.top)
 }
 
-// nearestStep returns the step whose value is nearest to v on a logarithmic scale. A v out of range
-// has the step at the nearer end.
+// nearestStep returns the step whose value is nearest to v on a logarithmic scale. If v is out of
+// range, it returns the first or the last step.
 func (k *knob) nearestStep(v float64) int {
 	v = min(max(v, k.low), k.top)
 	return int(math.Round(knobSteps * math.Log(v/k.low) / math.Log(k.top/k.low)))

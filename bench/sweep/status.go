@@ -141,7 +141,7 @@ func readStatus(name string) (s Status) {
 			return s
 		}
 		if before < 0 {
-			s.first, s.origin = m.point, rowOrigin(m.row)
+			s.first, s.origin = m.point, originInRow(m.row)
 		}
 		s.Rows++
 	}

@@ -129,7 +129,7 @@ func (s *Sweep) parseAxes(keys, fields []string) error {
 	return nil
 }
 
-// openWorkload returns the program for a word of the command line, which is an operation, an
+// openWorkload returns the program for a word of the command line. The word is an operation, an
 // operation with its keys, or a file. If several is true, the sweep has other programs too, so the
 // keys of an operation cannot be axes.
 func (d *Description) openWorkload(word string, several bool) (workload, error) {
@@ -168,7 +168,7 @@ func (s *Sweep) CheckFirstPoint() error {
 		return err
 	}
 	values := s.grid.valuesAt(0)
-	if err := t.configure(values); err != nil {
+	if err := t.setAxisValues(values); err != nil {
 		return &ArgumentError{err}
 	}
 	if s.workloads[0].model == nil {
@@ -202,9 +202,9 @@ func (s *Sweep) Points() (int, error) {
 	return n * len(s.workloads), err
 }
 
-// programAt returns the program of the point with the given number, and the values of the axes
+// findPointProgram returns the program that is timed at the given point, and the values of the axes
 // there.
-func (s *Sweep) programAt(point int) (*workload, []string) {
+func (s *Sweep) findPointProgram(point int) (*workload, []string) {
 	n := len(s.workloads)
 	return &s.workloads[point%n], s.grid.valuesAt(point / n)
 }
@@ -235,9 +235,9 @@ func argumentErrorf(format string, args ...any) error {
 	return &ArgumentError{fmt.Errorf(format, args...)}
 }
 
-// addFileName returns err with the file's name as a prefix. It returns an *fs.PathError unchanged,
-// because that has the name already.
-func addFileName(name string, err error) error {
+// prefixFileName returns err with the name of the file as a prefix. It does not change an
+// *fs.PathError, which already contains the name.
+func prefixFileName(name string, err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
 		return err

@@ -88,7 +88,7 @@ func BenchmarkSweepPoint(b *testing.B) {
 	}
 	b.ReportAllocs()
 	for i := 0; b.Loop(); i++ {
-		if _, err := io.Discard.Write(formatLine(t.timeRow(i * 7919 % n))); err != nil {
+		if _, err := io.Discard.Write(formatCSVLine(t.timeRow(i * 7919 % n))); err != nil {
 			b.Fatal(err)
 		}
 	}
