@@ -35,9 +35,9 @@ type lines struct {
 	m           *mutant
 }
 
-// addSwitches returns the text of a file in which each function selects between its mutants with a
-// switch, and the lines of each mutant in that text.
-func addSwitches(set *token.FileSet, f *source, list []*mutant) (text []byte, where []lines) {
+// addMutantSwitches returns the text of a file in which each function uses a switch to select one
+// of its mutants. It also returns the lines that each mutant has in that text.
+func addMutantSwitches(set *token.FileSet, f *source, list []*mutant) (text []byte, where []lines) {
 	of := map[*ast.FuncDecl][]*mutant{}
 	for _, m := range list {
 		if m.file == f.name && m.in != nil && m.status == "" {
@@ -64,7 +64,7 @@ func addSwitches(set *token.FileSet, f *source, list []*mutant) (text []byte, wh
 		for _, m := range of[fn] {
 			first := line
 			put(fmt.Appendf(nil, "case %d: %sfunc()%s {", m.id, call, results))
-			put(m.apply(f.text[open:end], open))
+			put(m.applyTo(f.text[open:end], open))
 			put(fmt.Appendf(nil, "}()%s\n", after))
 			where = append(where, lines{first, line - 1, m})
 		}
@@ -76,8 +76,8 @@ func addSwitches(set *token.FileSet, f *source, list []*mutant) (text []byte, wh
 
 var message = regexp.MustCompile(`(?m)([^\s/]+\.go):(\d+):\d+: `)
 
-// buildMutants builds a test binary with all mutants and returns its name. It marks mutants that do
-// not compile as unbuilt and leaves them out.
+// buildMutants builds a test binary with all mutants and returns its name. A mutant that does not
+// compile is left out and marked as unbuilt.
 func (p *pkg) buildMutants(list []*mutant) (string, error) {
 	out := filepath.Join(p.temp, "mutants.test")
 	for {
@@ -89,7 +89,7 @@ func (p *pkg) buildMutants(list []*mutant) (string, error) {
 		}
 		for i := range p.files {
 			f := &p.files[i]
-			text, w := addSwitches(p.set, f, list)
+			text, w := addMutantSwitches(p.set, f, list)
 			where[f.name] = w
 			if err := write(f.name, text); err != nil {
 				return "", err
@@ -98,7 +98,7 @@ func (p *pkg) buildMutants(list []*mutant) (string, error) {
 		if err := write(switchFile, fmt.Appendf(nil, switchText, p.Name, variable)); err != nil {
 			return "", err
 		}
-		text, err := p.compile(out, replace, "-gcflags="+p.ImportPath+"=-e")
+		text, err := p.compileTests(out, replace, "-gcflags="+p.ImportPath+"=-e")
 		if err == nil {
 			return out, nil
 		}
@@ -125,11 +125,11 @@ func (p *pkg) buildAlone(m *mutant) (string, error) {
 			continue
 		}
 		name := filepath.Join(p.temp, "alone.go")
-		if err := os.WriteFile(name, m.apply(p.files[i].text, 0), 0o600); err != nil {
+		if err := os.WriteFile(name, m.applyTo(p.files[i].text, 0), 0o600); err != nil {
 			return "", err
 		}
 		out := filepath.Join(p.temp, "alone.test")
-		if _, err := p.compile(out, map[string]string{filepath.Join(p.Dir, m.file): name}); err != nil {
+		if _, err := p.compileTests(out, map[string]string{filepath.Join(p.Dir, m.file): name}); err != nil {
 			return "", nil
 		}
 		return out, nil
@@ -137,9 +137,9 @@ func (p *pkg) buildAlone(m *mutant) (string, error) {
 	return "", fmt.Errorf("package has no file %s", m.file)
 }
 
-// compile builds the test binary out with the files in replace instead of the package's own. It
+// compileTests builds the test binary out. The files in replace replace files of the package. It
 // returns the output of the compiler.
-func (p *pkg) compile(out string, replace map[string]string, flags ...string) ([]byte, error) {
+func (p *pkg) compileTests(out string, replace map[string]string, flags ...string) ([]byte, error) {
 	js, err := json.Marshal(map[string]any{"Replace": replace})
 	if err != nil {
 		return nil, err

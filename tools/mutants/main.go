@@ -78,8 +78,9 @@ func run(args []string) error {
 	return nil
 }
 
-// describe runs go list for the package with the given path and stores the fields that to has.
-func describe(path string, to any) error {
+// describePackage runs go list for the package with the given path and stores the result in to. It
+// asks for the fields that to has.
+func describePackage(path string, to any) error {
 	text, err := exec.Command("go", "list", "-json=Dir,ImportPath,Name,GoFiles", path).Output()
 	if err != nil {
 		return fmt.Errorf("%s: %w", path, err)
@@ -91,10 +92,10 @@ func describe(path string, to any) error {
 // the tests of the package with the path from. It prints the mutants that survive or do not end,
 // and returns all of them.
 func (p *pkg) classifyMutants(path, from string) ([]*mutant, error) {
-	if err := describe(path, p); err != nil {
+	if err := describePackage(path, p); err != nil {
 		return nil, err
 	}
-	err := describe(from, &p.tests)
+	err := describePackage(from, &p.tests)
 	if err != nil {
 		return nil, err
 	}
@@ -138,11 +139,12 @@ func (p *pkg) classifyMutants(path, from string) ([]*mutant, error) {
 }
 
 // chooseMutants returns the mutants to run. It sets the status of mutants that no test reaches to
-// notCovered, and of those outside the sample of every p.every-th mutant to leftOut.
+// notCovered. Of the others, it chooses every p.every-th, and sets the status of the rest to
+// leftOut.
 func (p *pkg) chooseMutants(all []*mutant, tests []test) (run []*mutant) {
 	n := 0
 	for _, m := range all {
-		if !slices.ContainsFunc(tests, func(t test) bool { return t.reaches(m) }) {
+		if !slices.ContainsFunc(tests, func(t test) bool { return t.reachesMutant(m) }) {
 			m.status = notCovered
 			continue
 		}

@@ -128,9 +128,9 @@ func findOperator(n ast.Node) (token.Token, token.Pos) {
 	return token.ILLEGAL, token.NoPos
 }
 
-// apply returns text with the mutant's operator replaced. The offset of text in the mutant's file
-// is offset.
-func (m *mutant) apply(text []byte, offset int) []byte {
+// applyTo returns text with the mutant's operator replaced. The text begins at the given offset in
+// the mutant's file.
+func (m *mutant) applyTo(text []byte, offset int) []byte {
 	off := m.off - offset
 	b := append([]byte(nil), text[:off]...)
 	b = append(b, " "+m.to.String()+" "...) // spaces keep it apart from its neighbors, as in a - -b

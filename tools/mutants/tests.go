@@ -28,9 +28,9 @@ type test struct {
 // A block is a range of source positions.
 type block struct{ line, col, endLine, endCol int }
 
-// contains reports whether a position is in the block. On the first and last lines it compares
-// columns, like the tool gremlins.
-func (b block) contains(line, col int) bool {
+// containsPosition reports whether the position at line and col is in the block. It compares
+// columns only on the first and the last line, like the tool gremlins.
+func (b block) containsPosition(line, col int) bool {
 	switch {
 	case line > b.line && line < b.endLine:
 		return true
@@ -40,15 +40,15 @@ func (b block) contains(line, col int) bool {
 	return line == b.line && col >= b.col || line == b.endLine && col <= b.endCol
 }
 
-func (t *test) reaches(m *mutant) bool {
-	return slices.ContainsFunc(t.blocks[m.file], func(b block) bool { return b.contains(m.line, m.col) })
+func (t *test) reachesMutant(m *mutant) bool {
+	return slices.ContainsFunc(t.blocks[m.file], func(b block) bool { return b.containsPosition(m.line, m.col) })
 }
 
 // runTests runs every test separately with coverage, and returns the tests that pass and reach code
 // of the package.
 func (p *pkg) runTests() (list []test, err error) {
 	bin := filepath.Join(p.temp, "cover.test")
-	if text, err := p.compile(bin, nil, "-cover", "-coverpkg="+p.ImportPath); err != nil {
+	if text, err := p.compileTests(bin, nil, "-cover", "-coverpkg="+p.ImportPath); err != nil {
 		return nil, fmt.Errorf("%w\n%s", err, text)
 	}
 	cmd := exec.Command(bin, "-test.list", ".")
@@ -63,7 +63,7 @@ func (p *pkg) runTests() (list []test, err error) {
 		}
 		profile := filepath.Join(p.temp, "profile")
 		os.Remove(profile)
-		cmd := exec.Command(bin, p.testArguments([]string{name}, "-test.coverprofile", profile)...)
+		cmd := exec.Command(bin, p.newTestArguments([]string{name}, "-test.coverprofile", profile)...)
 		cmd.Dir = p.tests.Dir
 		start := time.Now()
 		if text, err := cmd.CombinedOutput(); err != nil {
@@ -101,7 +101,7 @@ func readBlocks(profile, pkg string) map[string][]block {
 	return list
 }
 
-func (p *pkg) testArguments(names []string, more ...string) []string {
+func (p *pkg) newTestArguments(names []string, more ...string) []string {
 	args := append([]string{"-test.failfast", "-test.run", "^(" + strings.Join(names, "|") + ")$"}, more...)
 	if p.short {
 		args = append(args, "-test.short")
@@ -114,7 +114,7 @@ func (p *pkg) testArguments(names []string, more ...string) []string {
 func (p *pkg) runMutant(bin string, id int, names []string, limit time.Duration) string {
 	ctx, cancel := context.WithTimeout(context.Background(), limit)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, bin, p.testArguments(names)...)
+	cmd := exec.CommandContext(ctx, bin, p.newTestArguments(names)...)
 	cmd.Dir = p.tests.Dir
 	cmd.Env = append(os.Environ(), variable+"="+strconv.Itoa(id), "GOMEMLIMIT=3GiB")
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
@@ -140,7 +140,7 @@ func (p *pkg) testMutant(m *mutant, bin string, tests []test) string {
 	var slow []test
 	sum := time.Duration(0)
 	for _, t := range tests {
-		if !t.reaches(m) {
+		if !t.reachesMutant(m) {
 			continue
 		}
 		if sum += t.time; sum < quickLimit {

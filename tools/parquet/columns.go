@@ -52,7 +52,7 @@ type axis struct {
 }
 
 // newSchema returns the schema of a sweep with the given header. The caller must pass every row to
-// inspect and then call setTypes.
+// inspectRow and then call setTypes.
 func newSchema(header []string) (*schema, error) {
 	const labels = 2 // point and program
 	first := len(header) - len(results)
@@ -86,8 +86,8 @@ func newSchema(header []string) (*schema, error) {
 	return s, nil
 }
 
-// inspect narrows the types of the axes to types that hold the values in row.
-func (s *schema) inspect(row []string) {
+// inspectRow narrows the type of each axis so that it still holds the value in row.
+func (s *schema) inspectRow(row []string) {
 	for i := range s.axes {
 		a := &s.axes[i]
 		whole, real := classifyNumber(row[a.column])
@@ -95,7 +95,7 @@ func (s *schema) inspect(row []string) {
 	}
 }
 
-// setTypes sets the types of the axes. It must be called after inspect has been called for all
+// setTypes sets the types of the axes. It must be called after inspectRow has been called for all
 // rows.
 func (s *schema) setTypes() {
 	for _, a := range s.axes {
@@ -111,8 +111,8 @@ func (s *schema) setTypes() {
 	}
 }
 
-// classifyNumber reports whether v is an integer, and whether it is a number. A text that formats
-// differently after parsing, such as 007 or 0x10, is neither.
+// classifyNumber reports whether v is an integer (whole), and whether it is a number (real). A text
+// that is spelled differently after parsing and formatting, such as 007 or 0x10, is neither.
 func classifyNumber(v string) (whole, real bool) {
 	n, err := strconv.ParseInt(v, 10, 64)
 	whole = err == nil && strconv.FormatInt(n, 10) == v

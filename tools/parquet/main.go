@@ -51,7 +51,7 @@ func run(stdin io.Reader, name, out string) error {
 		}
 	}
 	defer in.Close()
-	if err := writeFile(out, func(w io.Writer) error { return convert(in, w) }); err != nil {
+	if err := writeFile(out, func(w io.Writer) error { return convertCSV(in, w) }); err != nil {
 		return fmt.Errorf("%s: %w", name, err)
 	}
 	return nil

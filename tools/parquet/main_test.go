@@ -78,7 +78,7 @@ func TestConvert(t *testing.T) {
 			text += sweepRow(strconv.Itoa(i), v)
 		}
 		var out bytes.Buffer
-		if err := convert(strings.NewReader(text), &out); err != nil {
+		if err := convertCSV(strings.NewReader(text), &out); err != nil {
 			t.Errorf("%q: %v", x.values, err)
 			continue
 		}
@@ -108,7 +108,7 @@ func TestConvertRefuses(t *testing.T) {
 		header + strings.Replace(sweepRow("0", "4"), "70.5", "s", 1): `line 2: time_ns: invalid value "s": want a number`,
 	} {
 		var out bytes.Buffer
-		if err := convert(strings.NewReader(text), &out); err == nil || !strings.Contains(err.Error(), want) {
+		if err := convertCSV(strings.NewReader(text), &out); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %q", text, err, want)
 		}
 	}
@@ -118,7 +118,7 @@ func TestConvertRefuses(t *testing.T) {
 func TestConvertOrigin(t *testing.T) {
 	text := strings.TrimSuffix(header, "\n") + ",origin\n" + strings.TrimSuffix(sweepRow("0", "4"), "\n") + ",chip=m1 seed=1\n"
 	var out bytes.Buffer
-	if err := convert(strings.NewReader(text), &out); err != nil {
+	if err := convertCSV(strings.NewReader(text), &out); err != nil {
 		t.Fatal(err)
 	}
 	names, rows := read(t, out.Bytes())
@@ -136,7 +136,7 @@ func TestConvertGroups(t *testing.T) {
 		b.WriteString(sweepRow(strconv.Itoa(i), "4"))
 	}
 	var out bytes.Buffer
-	if err := convert(strings.NewReader(b.String()), &out); err != nil {
+	if err := convertCSV(strings.NewReader(b.String()), &out); err != nil {
 		t.Fatal(err)
 	}
 	if _, rows := read(t, out.Bytes()); len(rows) != n || rows[n-1][0] != "int "+strconv.Itoa(n-1) {
@@ -190,7 +190,7 @@ func TestSweepConverts(t *testing.T) {
 		t.Fatal(err)
 	}
 	var out bytes.Buffer
-	if err := convert(bytes.NewReader(text), &out); err != nil {
+	if err := convertCSV(bytes.NewReader(text), &out); err != nil {
 		t.Fatal(err)
 	}
 	want, err := csv.NewReader(bytes.NewReader(text)).ReadAll()
@@ -228,7 +228,7 @@ func FuzzConvert(f *testing.F) {
 	f.Add(strings.Replace(header, "c,", "c,area,", 1) + "0,x,1,2,,,,,,,,,,,,refused\n")
 	f.Fuzz(func(t *testing.T, text string) {
 		var out bytes.Buffer
-		if err := convert(strings.NewReader(text), &out); err == nil {
+		if err := convertCSV(strings.NewReader(text), &out); err == nil {
 			read(t, out.Bytes())
 		}
 	})

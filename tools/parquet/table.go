@@ -17,14 +17,15 @@ const groupRows = 1 << 16
 
 var errTorn = errors.New("unexpected end of file in a row")
 
-// convert converts the CSV of a sweep, which it reads twice, to a Parquet file that it writes to w.
-func convert(in io.ReadSeeker, w io.Writer) error {
+// convertCSV converts the CSV file of a sweep to a Parquet file, which it writes to w. It reads in
+// twice.
+func convertCSV(in io.ReadSeeker, w io.Writer) error {
 	var s *schema
 	err := readRows(in, func(header []string) (err error) {
 		s, err = newSchema(header)
 		return err
 	}, func(row []string) error {
-		s.inspect(row)
+		s.inspectRow(row)
 		return nil
 	})
 	if err != nil {
