@@ -30,8 +30,8 @@ func main() {
 	}
 }
 
-// writeGraphs writes n random graphs to subdirectories of dir, generated from consecutive seeds
-// that begin with seed.
+// writeGraphs writes n random graphs to subdirectories of dir. It generates them from n consecutive
+// seeds, of which seed is the first.
 func writeGraphs(dir string, seed, n uint64, o randomgraph.Options) error {
 	for i := range n {
 		g := randomgraph.New(seed+i, o)

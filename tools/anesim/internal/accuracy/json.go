@@ -80,9 +80,9 @@ func toSummaries(groups []bench.Group) jsonSummaries {
 	return m
 }
 
-// toLeftOut returns the summaries of a, whose estimates come from fits without the rows that they
-// predict. The keys are the properties by which the rows are grouped.
-func toLeftOut(a *bench.Accuracy) map[string]jsonSummaries {
+// toLeftOutSummaries returns the summaries of a, in which each row is predicted by a fit without
+// it. The keys of the map are the properties by which the rows are grouped.
+func toLeftOutSummaries(a *bench.Accuracy) map[string]jsonSummaries {
 	return map[string]jsonSummaries{
 		"latency": toSummaries(a.Tiers), "op": toSummaries(a.Ops), "session": toSummaries(a.Sessions),
 		"state": toSummaries(a.States), "energy": toSummaries(a.Energy),
@@ -110,7 +110,7 @@ func (r *Report) newDocument() *Document {
 		out.Summary[name] = s
 	}
 	if r.left != nil {
-		out.LeftOut, out.LeftSession = toLeftOut(r.left[bench.ByShape]), toLeftOut(r.left[bench.BySession])
+		out.LeftOut, out.LeftSession = toLeftOutSummaries(r.left[bench.ByShape]), toLeftOutSummaries(r.left[bench.BySession])
 	}
 	for _, c := range r.listCoverages() {
 		m := make(map[string]jsonCoverage)
@@ -142,7 +142,7 @@ func (r *Report) newDocument() *Document {
 		out.Rows = append(out.Rows, j)
 	}
 	for _, err := range r.Unmodelled {
-		out.NotModelled = append(out.NotModelled, toUnmodelled(err))
+		out.NotModelled = append(out.NotModelled, splitUnmodelledError(err))
 	}
 	return out
 }

@@ -95,11 +95,11 @@ func (r *Report) WriteMarkdown(name string) error {
 	if err != nil {
 		return err
 	}
-	return p.write(name)
+	return p.writeFiles(name)
 }
 
-// write writes the Markdown file, and its figures to SVG files next to it.
-func (p *markdown) write(name string) error {
+// writeFiles writes the Markdown file, and its figures to SVG files next to it.
+func (p *markdown) writeFiles(name string) error {
 	base := strings.TrimSuffix(name, filepath.Ext(name))
 	var b strings.Builder
 	fmt.Fprintf(&b, "# The model against measured rows\n\n%d rows modelled, %d not. Errors are absolute.\n", p.Modelled, p.Unmodelled)

@@ -65,8 +65,8 @@ func (r *Report) Pictures() (times, misses []byte, err error) {
 	return picture.Times(list).File("Time of a call, model against measurement", rows), p.File(p.Title, rows), nil
 }
 
-// newFacts returns the median errors for the head of a page. They are the errors of fits without
-// the row's session if these are known.
+// newFacts returns the median errors to show at the head of a page. If errors of fits without the
+// row's session are known, it returns these.
 func (r *Report) newFacts(doc *Document) (list []view.Fact) {
 	all, place, what := doc.Summary, "summary", "fitted to all rows"
 	if r.left != nil {

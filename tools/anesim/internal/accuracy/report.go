@@ -91,7 +91,7 @@ func listTables() []table {
 func (r *Report) Write(w io.Writer, rows bool) error {
 	fmt.Fprintf(w, "%s modelled, %d not\n", report.Plural(len(r.Rows), "row"), len(r.Unmodelled))
 	if rows {
-		if err := r.writeRows(w); err != nil {
+		if err := r.writeRowTable(w); err != nil {
 			return err
 		}
 	}
@@ -100,7 +100,7 @@ func (r *Report) Write(w io.Writer, rows bool) error {
 			continue
 		}
 		fmt.Fprintf(w, "\n%s\n", t.title)
-		if err := r.writeGroups(w, &t); err != nil {
+		if err := r.writeGroupTable(w, &t); err != nil {
 			return err
 		}
 	}
@@ -114,7 +114,7 @@ func (r *Report) Write(w io.Writer, rows bool) error {
 			return err
 		}
 	}
-	if err := r.writeWorks(w); err != nil {
+	if err := r.writeWorkKinds(w); err != nil {
 		return err
 	}
 	if len(r.Unmodelled) > 0 {
@@ -145,8 +145,9 @@ func formatBound(v float64) string {
 	return fmt.Sprintf("%+.0f%%", 100*(v-1))
 }
 
-// writeWorks writes, for each kind of work, how many measured rows cover it and its interval.
-func (r *Report) writeWorks(w io.Writer) error {
+// writeWorkKinds writes a line for each kind of work, with the number of measured rows that cover
+// it and its interval.
+func (r *Report) writeWorkKinds(w io.Writer) error {
 	if len(r.works) == 0 {
 		return nil
 	}
@@ -158,9 +159,9 @@ func (r *Report) writeWorks(w io.Writer) error {
 	return t.Print(w, 0)
 }
 
-// writeGroups writes a table of groups, at most 80 characters wide, with columns for the fit to all
-// rows and for each left-out fit.
-func (r *Report) writeGroups(w io.Writer, x *table) error {
+// writeGroupTable writes a table of groups, at most 80 characters wide, with columns for the fit to
+// all rows and for each left-out fit.
+func (r *Report) writeGroupTable(w io.Writer, x *table) error {
 	columns := []terminal.Column{terminal.Word("", 0), terminal.Number("n", 0), terminal.Number("median", 0), terminal.Number("p90", 0), terminal.Number("≤17%", 0)}
 	var left []*bench.Accuracy
 	if x.left {
@@ -199,7 +200,8 @@ func (r *Report) writeGroups(w io.Writer, x *table) error {
 
 func formatPercent(share float64) string { return fmt.Sprintf("%.1f%%", 100*share) }
 
-// findTitleEnds returns, for each word in a line of titles, the column after its last character.
+// findTitleEnds returns, for each word in a line of titles, the column that follows its last
+// character.
 func findTitleEnds(line string) (ends []int) {
 	column := 0
 	for field := range strings.FieldsSeq(line) {
@@ -256,8 +258,8 @@ func (r *Report) listCoverages() (list []coverage) {
 	return list
 }
 
-// writeRows writes a table of all rows. On a terminal, it omits columns that exceed the width.
-func (r *Report) writeRows(w io.Writer) error {
+// writeRowTable writes a table of all rows. On a terminal, it omits columns that exceed the width.
+func (r *Report) writeRowTable(w io.Writer) error {
 	p := terminal.NewPager(w)
 	p.Printf("")
 	t := terminal.NewTable(
@@ -290,9 +292,9 @@ func (r *Report) writeRows(w io.Writer) error {
 	return p.Err
 }
 
-// toUnmodelled splits err, which is the error for a row that is not modelled, into the ID of the
-// row and the reason.
-func toUnmodelled(err error) jsonUnmodelled {
+// splitUnmodelledError splits the error for a row that is not modelled into the ID of the row and
+// the reason.
+func splitUnmodelledError(err error) jsonUnmodelled {
 	var u *bench.UnmodelledError
 	if errors.As(err, &u) {
 		return jsonUnmodelled{u.Row, u.What}

@@ -16,14 +16,15 @@ type cacheFlags struct {
 	recompile, fetch bool
 }
 
-func (f *cacheFlags) register(s *pflag.FlagSet) {
+func (f *cacheFlags) registerFlags(s *pflag.FlagSet) {
 	s.StringVar(&f.dir, "cache", "", "fetch compiled programs from `DIR`, or compile them and store them there")
 	s.BoolVar(&f.recompile, "force-recompilation", false, "with --cache: compile the programs even if they are there")
 	s.BoolVar(&f.fetch, "force-fetch", false, "with --cache: fail if they are not there")
 }
 
-// open opens the cache for the programs of a file. It returns nil if the flags request no cache.
-func (f *cacheFlags) open(file string) (*cache.Cache, error) {
+// openCache opens the cache for the programs of a file. It returns nil if the flags do not ask for
+// a cache.
+func (f *cacheFlags) openCache(file string) (*cache.Cache, error) {
 	switch {
 	case f.dir == "" && (f.recompile || f.fetch):
 		return nil, usage.Errorf("--force-recompilation and --force-fetch require --cache")
@@ -36,7 +37,7 @@ func (f *cacheFlags) open(file string) (*cache.Cache, error) {
 	if err != nil {
 		return nil, err
 	}
-	c.Source = sourceURL(file)
+	c.Source = resolveSourceURL(file)
 	switch {
 	case f.recompile:
 		c.Mode = cache.ForceRecompilation
@@ -46,8 +47,9 @@ func (f *cacheFlags) open(file string) (*cache.Cache, error) {
 	return c, nil
 }
 
-// sourceURL returns the URL of a file with links resolved, or "" for standard input.
-func sourceURL(file string) string {
+// resolveSourceURL returns the URL of a file after resolving links. It returns "" for standard
+// input.
+func resolveSourceURL(file string) string {
 	if file == "-" {
 		return ""
 	}

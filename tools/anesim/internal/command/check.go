@@ -103,14 +103,14 @@ type checkedModel struct {
 	model       *anesim.Model
 }
 
-// entryName returns the name of a file's entry in a baseline: its path relative to the baseline
-// file, with slashes, so that the check works from any directory. Older baselines have names as
-// written on the command line; entryName returns such a name if it is the only match.
-func entryName(b *check.Baseline, baseline, file string) string {
+// findEntryName returns the name of a file's entry in a baseline. It is the path relative to the
+// baseline file, with slashes, so that the check works from any directory. In older baselines,
+// names are as on the command line; findEntryName returns such a name if it is the only match.
+func findEntryName(b *check.Baseline, baseline, file string) string {
 	if file == "-" {
 		return file
 	}
-	name := filepath.ToSlash(relativeName(baseline, file))
+	name := filepath.ToSlash(pathRelativeToScript(baseline, file))
 	if b.Has(file) && !b.Has(name) {
 		return file
 	}
@@ -134,9 +134,9 @@ func (f *checkFlags) openModels(c *cobra.Command, base *check.Baseline, files []
 		if err != nil {
 			return nil, err
 		}
-		entry := entryName(base, f.baseline, file)
+		entry := findEntryName(base, f.baseline, file)
 		if f.update && entry == file && file != "-" {
-			entry = filepath.ToSlash(relativeName(f.baseline, file))
+			entry = filepath.ToSlash(pathRelativeToScript(f.baseline, file))
 			base.Rename(file, entry)
 		}
 		if err := add(file, entry, m); err != nil {
@@ -183,18 +183,18 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 	if err != nil {
 		return err
 	}
-	surviveClosedPipes()
+	ignoreSIGPIPE()
 	var verdicts []check.Verdict
 	var linted []jsonLintedProgram
 	ctx, stop := flags.Interruptible()
 	defer stop()
 	for _, x := range models {
-		res, err := x.run(ctx, o)
+		res, err := x.runModel(ctx, o)
 		if err != nil {
 			return err
 		}
 		if f.lint {
-			list, err := lintResult(x.name, res)
+			list, err := lintRunPrograms(x.name, res)
 			if err != nil {
 				return err
 			}
@@ -218,7 +218,7 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 	if f.update {
 		err = f.writeBaseline(c.OutOrStdout(), base, len(models))
 	} else {
-		err = f.printReport(c.OutOrStdout(), verdicts, linted, most)
+		err = f.printDifferenceReport(c.OutOrStdout(), verdicts, linted, most)
 	}
 	if f.lint {
 		if e := writeFindings(c.OutOrStdout(), linted); e != nil && !errors.Is(e, syscall.EPIPE) {
@@ -229,13 +229,13 @@ func (f *checkFlags) run(c *cobra.Command, files []string) error {
 	return err
 }
 
-// surviveClosedPipes makes writes to a closed stdout or stderr fail with EPIPE, instead of ending
-// the process. A check whose output is cut by a command such as head must still exit with its
-// verdict.
-func surviveClosedPipes() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
+// ignoreSIGPIPE makes writes to a closed stdout or stderr fail with EPIPE, so that they no longer
+// end the process. A check must still exit with its verdict if a command such as head cuts its
+// output.
+func ignoreSIGPIPE() { signal.Notify(make(chan os.Signal, 1), syscall.SIGPIPE) }
 
-// run runs the model with the options o. It returns an error if the device faults.
-func (x *checkedModel) run(ctx context.Context, o anesim.Options) (*anesim.Result, error) {
+// runModel runs the model with the options o. If the device faults, it returns an error.
+func (x *checkedModel) runModel(ctx context.Context, o anesim.Options) (*anesim.Result, error) {
 	res, err := x.model.Run(ctx, o)
 	if err != nil {
 		return nil, input.ModelError(x.model, err)
@@ -246,8 +246,8 @@ func (x *checkedModel) run(ctx context.Context, o anesim.Options) (*anesim.Resul
 	return res, nil
 }
 
-// lintResult returns the lint findings for each program of a run.
-func lintResult(name string, res *anesim.Result) ([]jsonLintedProgram, error) {
+// lintRunPrograms returns the lint findings for each program of a run.
+func lintRunPrograms(name string, res *anesim.Result) ([]jsonLintedProgram, error) {
 	var programs []*loader.Program
 	for i := range res.Programs {
 		programs = append(programs, res.Programs[i].Program)
@@ -255,8 +255,8 @@ func lintResult(name string, res *anesim.Result) ([]jsonLintedProgram, error) {
 	return lintPrograms(name, programs, report.MissingOf(res))
 }
 
-// printReport reports the differences from the baseline.
-func (f *checkFlags) printReport(w io.Writer, verdicts []check.Verdict, linted []jsonLintedProgram, most float64) error {
+// printDifferenceReport prints the differences from the baseline and the lint findings.
+func (f *checkFlags) printDifferenceReport(w io.Writer, verdicts []check.Verdict, linted []jsonLintedProgram, most float64) error {
 	if f.junit != "" {
 		if err := writeJUnit(f.junit, verdicts, linted); err != nil {
 			return err
@@ -296,7 +296,8 @@ func readBaseline(name string, update bool) (*check.Baseline, error) {
 	return b, nil
 }
 
-// writeBaseline writes the baseline and prints that the entries of n models are new or updated.
+// writeBaseline writes the baseline. It also prints that the entries of n models are new or
+// updated.
 func (f *checkFlags) writeBaseline(w io.Writer, b *check.Baseline, n int) error {
 	var text strings.Builder
 	if err := b.Write(&text); err != nil {
@@ -346,8 +347,8 @@ func printVerdicts(w io.Writer, verdicts []check.Verdict, most float64) error {
 	return newVerdictsError(missed, unknown, len(verdicts), most)
 }
 
-// printDifferences prints the differences of a model: all differences of the total, and one for
-// each other part. Parts that only one side has share a line.
+// printDifferences prints the differences of a model: all of the total, and one for each other
+// part. Parts that only one side has are printed together on one line.
 func printDifferences(p *terminal.Pager, v *check.Verdict) {
 	only := map[string][]string{}
 	var parts []check.Place
@@ -415,23 +416,23 @@ func formatDifference(d *check.Difference) string {
 	return report.Printable(text)
 }
 
-// explainPlace returns the lines that explain the differences of a part, which name registers and
-// causes. If restructured is true, the network has other layers than before, so that registers
-// explain nothing and are omitted.
+// explainPlace returns lines with the registers and causes that explain the differences of place x.
+// If restructured is true, the network has other layers than before; registers then explain nothing
+// and are omitted.
 func explainPlace(x *check.Place, restructured bool) (lines []string) {
 	registers := x.Registers
 	if moved := slices.DeleteFunc(slices.Clone(registers), check.IsAddress); len(moved) > 0 {
 		registers = moved // addresses follow from the other changes
 	}
 	if !restructured {
-		lines = appendLimited(lines, registers, mostRegisters, "register changes")
+		lines = appendFirstLines(lines, registers, mostRegisters, "register changes")
 	}
-	return appendLimited(lines, x.Causes(), mostCauses, "causes")
+	return appendFirstLines(lines, x.Causes(), mostCauses, "causes")
 }
 
-// appendLimited appends the first limit lines of list, indented, to lines. If there are more, it
-// appends their number and the noun.
-func appendLimited(lines, list []string, limit int, noun string) []string {
+// appendFirstLines appends the first limit elements of list to lines, indented. If list has more,
+// it appends a line with their number and the noun.
+func appendFirstLines(lines, list []string, limit int, noun string) []string {
 	for i, line := range list {
 		if i == limit {
 			return append(lines, fmt.Sprintf("        and %d more %s", len(list)-i, noun))
@@ -441,8 +442,8 @@ func appendLimited(lines, list []string, limit int, noun string) []string {
 	return lines
 }
 
-// newVerdictsError returns an error that says how many of all models differ from the baseline by
-// more than tolerance and how many are missing from it. It returns nil if both numbers are 0.
+// newVerdictsError returns an error that says how many models, of all, differ from the baseline by
+// more than tolerance, and how many the baseline lacks. It returns nil if both numbers are 0.
 func newVerdictsError(differ, missing, all int, tolerance float64) error {
 	count := func(n int, one, several string) string {
 		if n == 1 {

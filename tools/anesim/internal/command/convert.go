@@ -112,8 +112,8 @@ func convertPrograms(w io.Writer, stdin io.Reader, names []string, out, procedur
 	return usage.Errorf("unknown extension %q: want one of %s", extension, strings.Join(known, ", "))
 }
 
-// buildContainer returns the bytes of a container. It builds one if the first program has another
-// form.
+// buildContainer returns the bytes of a container. If the first program is not in a container, it
+// builds one.
 func buildContainer(programs []e5.Part) ([]byte, error) {
 	p := programs[0].Program
 	if p.Form == loader.FormContainer {
@@ -126,8 +126,8 @@ func buildContainer(programs []e5.Part) ([]byte, error) {
 	return made.Bytes(), nil
 }
 
-// buildFirmware returns a firmware container with all programs, which are named after their files
-// if there are several.
+// buildFirmware returns a firmware container with all programs. If there are several, each is named
+// after its file.
 func buildFirmware(programs []e5.Part) ([]byte, error) {
 	all := new(loader.Package)
 	for i, p := range programs {

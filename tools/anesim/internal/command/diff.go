@@ -117,8 +117,8 @@ func newNothingCompiledError(list []report.Missing) error {
 	return fmt.Errorf("no layer could be compiled for the engine: %s", report.Incomplete(list))
 }
 
-// printDiff prints the totals of both sides, and the descriptors or layers that differ. For
-// networks, it only counts the descriptors that differ in nothing but addresses.
+// printDiff prints the totals of both sides, and each descriptor or layer that differs. For a
+// network, it only counts the descriptors that differ in addresses and nothing else.
 func printDiff(w io.Writer, a, b *side) error {
 	p := terminal.NewPager(w)
 	for _, s := range [...]*side{a, b} {
@@ -146,10 +146,10 @@ func printDiff(w io.Writer, a, b *side) error {
 			moved++
 		case d.A == nil:
 			p.Printf("")
-			p.Printf("+ %s: new, %s cycles", labelOf(d.B, d.BAt), report.Thousands(d.B.Cycles))
+			p.Printf("+ %s: new, %s cycles", formatDescriptorLabel(d.B, d.BAt), report.Thousands(d.B.Cycles))
 		case d.B == nil:
 			p.Printf("")
-			p.Printf("- %s: gone, %s cycles", labelOf(d.A, d.AAt), report.Thousands(d.A.Cycles))
+			p.Printf("- %s: gone, %s cycles", formatDescriptorLabel(d.A, d.AAt), report.Thousands(d.A.Cycles))
 		default:
 			printDelta(p, &d, &weights, network)
 		}
@@ -188,9 +188,10 @@ func newTotalsTable(a, b *side, network bool) *terminal.Table {
 	return t
 }
 
-// labelOf returns a label for a descriptor: the name of its layer or, without a layer, its index
-// and operation. A layer in the form of a descriptor has its name as the operation.
-func labelOf(d *check.Descriptor, index int) string {
+// formatDescriptorLabel returns a label for a descriptor. It is the name of the descriptor's layer
+// or, without a layer, its index and operation. A layer in the form of a descriptor stores its name
+// as the operation.
+func formatDescriptorLabel(d *check.Descriptor, index int) string {
 	if d.Layer != "" {
 		return fmt.Sprintf("%s (%s, descriptor %d)", report.Printable(d.Layer), report.Printable(d.Op), index)
 	}
@@ -213,7 +214,7 @@ func printDelta(p *terminal.Pager, d *check.Delta, weights *check.ConstantsChang
 			}
 		}
 	}
-	p.Printf("  %s: %s", labelOf(d.B, d.BAt), text)
+	p.Printf("  %s: %s", formatDescriptorLabel(d.B, d.BAt), text)
 	list := d.Changes
 	if other := slices.DeleteFunc(slices.Clone(list), check.IsAddress); network && len(other) > 0 {
 		list = other
@@ -227,8 +228,8 @@ func printDelta(p *terminal.Pager, d *check.Delta, weights *check.ConstantsChang
 	}
 }
 
-// compareWeights compares the constants of a descriptor on both sides. It returns known = false if
-// a side has none, or if the comparison would exceed the budget of bytes.
+// compareWeights compares the constants of a descriptor on both sides. The result known is false if
+// a side has no constants, or if the comparison would exceed the budget of bytes.
 func compareWeights(d *check.Delta, a, b *side, budget *int64) (c check.ConstantsChange, known bool) {
 	if d.A == nil || d.B == nil || d.AAt >= len(a.constants) || d.BAt >= len(b.constants) {
 		return c, true

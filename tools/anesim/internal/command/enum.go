@@ -95,8 +95,8 @@ func findEnum(w io.Writer, text string) error {
 	return t.Print(w, 0)
 }
 
-// findField prints the named values of a register field. The argument text is the name of the field
-// or of its enumeration. It returns found = false if there is no such field.
+// findField prints the named values of the register field that text names. The text may also be the
+// name of the field's enumeration. The result found is false if there is no such field.
 func findField(w io.Writer, text string) (found bool, err error) {
 	for e := range regs.Enums() {
 		fields := listRegisterFields(e)
@@ -134,8 +134,8 @@ func addValues(t *terminal.Table, list []enums.Value) {
 	}
 }
 
-// formatNumber formats the number of a value: in decimal below 10, in hexadecimal followed by
-// decimal below 1000, and in hexadecimal otherwise.
+// formatNumber formats the number of a value. Numbers below 10 are decimal, numbers below 1000 are
+// hexadecimal followed by decimal, and larger numbers are hexadecimal.
 func formatNumber(n uint64) string {
 	switch {
 	case n <= 9:

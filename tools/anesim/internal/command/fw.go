@@ -107,7 +107,7 @@ func playScript(c *cobra.Command, file string) error {
 	out := terminal.NewWrapper(stdout, terminal.Width(c.OutOrStdout()))
 	_, err = s_.Play(ctx, out, scripts.Models{Open: func(name string) (*anesim.Model, error) {
 		dims := flags.Dims{Source: "anesim model --dim; with --emit it writes a program for this script"}
-		return dims.Open(anesim.OpenOptions{}, resolveName(file, name), nil, nil)
+		return dims.Open(anesim.OpenOptions{}, resolveModelPath(file, name), nil, nil)
 	}})
 	if flushed := cmp.Or(out.Flush(), stdout.Flush()); err == nil {
 		err = flushed
@@ -118,9 +118,9 @@ func playScript(c *cobra.Command, file string) error {
 	return nil
 }
 
-// relativeName returns the name of a file relative to the directory of a script, for use in that
-// script.
-func relativeName(script, file string) string {
+// pathRelativeToScript returns the path of a file relative to the directory of a script, as the
+// script can name the file.
+func pathRelativeToScript(script, file string) string {
 	if abs, err := filepath.Abs(file); err == nil {
 		if dir, err := filepath.Abs(filepath.Dir(script)); err == nil {
 			if rel, err := filepath.Rel(dir, abs); err == nil {
@@ -131,9 +131,9 @@ func relativeName(script, file string) string {
 	return file
 }
 
-// recordRun writes a firmware script that repeats the commands of a run to file. The argument model
-// is the script's text for the model.
-func recordRun(file string, res *anesim.Result, model string) error {
+// writeRunScript writes a firmware script that repeats the commands of a run to file. The script
+// refers to the model with the text model.
+func writeRunScript(file string, res *anesim.Result, model string) error {
 	if n := len(res.Programs); n != 1 {
 		return &anesim.OptionError{Option: "Record", What: fmt.Sprintf("requires a single program; %s has %d", res.Model.Name(), n)}
 	}
@@ -153,15 +153,15 @@ func recordRun(file string, res *anesim.Result, model string) error {
 	return f.Commit()
 }
 
-// recordLoad writes a firmware script that repeats the commands of a load to file. The argument
-// script is the name of the load's own script.
-func recordLoad(file, script string, l *scripts.Load) error {
+// writeLoadScript writes a firmware script that repeats the commands of a load to file. The load
+// itself is described in the file with the name script.
+func writeLoadScript(file, script string, l *scripts.Load) error {
 	return outfile.WriteTo(file, func(w io.Writer) error {
 		return l.WriteMachineScript(w, func(c *traffic.ScriptClient) string {
 			if c.Layer != "" {
 				return "layer " + c.Layer
 			}
-			return "file " + relativeName(file, resolveName(script, c.Model))
+			return "file " + pathRelativeToScript(file, resolveModelPath(script, c.Model))
 		})
 	})
 }

@@ -14,7 +14,7 @@ import (
 // their layout, selectors with the sizes of their structs, methods with their entitlements,
 // returns and properties. The last table lists conflicts between the documents.
 func writeScriptTables(w io.Writer) error {
-	for i, t := range scriptTables() {
+	for i, t := range newScriptTables() {
 		if i > 0 {
 			fmt.Fprintln(w)
 		}
@@ -25,7 +25,7 @@ func writeScriptTables(w io.Writer) error {
 	return nil
 }
 
-func scriptTables() []*terminal.Table {
+func newScriptTables() []*terminal.Table {
 	commands := terminal.Words("command", "name", "direction", "subsystem", "body")
 	for id := range command.ID(command.Commands) {
 		info, _ := id.Info()

@@ -92,7 +92,7 @@ func (f *runFlags) compareBaseline(res *anesim.Result, name string, o *page.Opti
 	}
 	entry := name
 	if res.Model.Kind() != anesim.KindLayer {
-		entry = entryName(base, f.HTMLBaseline, name)
+		entry = findEntryName(base, f.HTMLBaseline, name)
 	}
 	e, err := check.NewEntry(res, entry)
 	if err != nil {
@@ -109,12 +109,12 @@ func (f *runFlags) compareBaseline(res *anesim.Result, name string, o *page.Opti
 const maxExplained = 2000
 
 // explainRun tries changes to a program or a layer and returns the explanation. It returns nil if
-// the program is too long or has faulted, or if it ran with options for which explain has no flags.
+// the program is too long, if it faulted, or if it ran with options for which explain has no flags.
 func (f *runFlags) explainRun(ctx context.Context, res *anesim.Result, file string) (*explain.Explanation, error) {
 	if res.Report.Count() > maxExplained || len(res.Report.Faults) > 0 || f.hasUnexplainableOptions() {
 		return nil, nil
 	}
-	return explain.Explain(ctx, res.Model, res.Options, f.explainOptions(file))
+	return explain.Explain(ctx, res.Model, res.Options, f.newExplainOptions(file))
 }
 
 // hasUnexplainableOptions reports whether a run used options for which explain has no flags.
@@ -122,9 +122,9 @@ func (f *runFlags) hasUnexplainableOptions() bool {
 	return len(f.State)+len(f.Set)+len(f.Bind) > 0 || f.Init != "" || f.Watts != 0 || f.Power != ""
 }
 
-// explainOptions returns options of package explain with the flags that the commands run and
-// explain share. The argument file is the name of the model.
-func (f *runFlags) explainOptions(file string) explain.Options {
+// newExplainOptions returns the options of package explain that the flags of the command run
+// select. The model's file is file.
+func (f *runFlags) newExplainOptions(file string) explain.Options {
 	how := explain.Options{File: file}
 	if f.Chip != chip.Default {
 		how.Flags = append(how.Flags, "--chip", f.Chip)

@@ -103,7 +103,7 @@ func (f *loadFlags) run(c *cobra.Command, file string) error {
 		return input.InFile(file, err)
 	}
 	if f.Record != "" {
-		if err := recordLoad(f.Record, file, l); err != nil {
+		if err := writeLoadScript(f.Record, file, l); err != nil {
 			return input.InFile(file, err)
 		}
 		l.Events = traffic.FirstEvents(l.Events, f.events)
@@ -132,7 +132,7 @@ func (f *loadFlags) run(c *cobra.Command, file string) error {
 // openModel opens the model of a client. It returns an error if the command also writes to the
 // model's file.
 func (f *loadFlags) openModel(script string, c *traffic.ScriptClient) (*anesim.Model, error) {
-	name := resolveName(script, c.Model)
+	name := resolveModelPath(script, c.Model)
 	for _, out := range []string{f.Record, f.Pprof, f.Trace, f.HTML} {
 		if outfile.Same(out, name) {
 			return nil, &outfile.InputError{Output: out, Input: name}
@@ -149,8 +149,9 @@ func (f *loadFlags) openModel(script string, c *traffic.ScriptClient) (*anesim.M
 	return input.WithParameters(m, name)
 }
 
-// resolveName returns the path of a file that a script names relative to the script's directory.
-func resolveName(script, name string) string {
+// resolveModelPath returns the path of a file that a script names relative to the script's
+// directory.
+func resolveModelPath(script, name string) string {
 	if filepath.IsAbs(name) || script == "-" {
 		return name
 	}

@@ -127,15 +127,15 @@ and --backends replaces them:
 	s.StringArrayVar(&f.reshape, "reshape", nil, "what-if: a layer that looks at single pixels has them in H rows of W, `LAYER=HxW`; repeatable")
 	s.StringArrayVar(&f.merge, "merge", nil, "what-if: merge these layers into one: parallel (same input) or consecutive, `LAYER,LAYER,...`; repeatable")
 	s.StringArrayVar(&f.split, "split", nil, "what-if: split a convolution by output channels, `LAYER=PARTS`; repeatable")
-	f.placeFlags.register(c)
-	f.cacheFlags.register(s)
+	f.placeFlags.registerFlags(c)
+	f.cacheFlags.registerFlags(s)
 	flags.CompleteFlags(c)
 	return c
 }
 
 func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	file := args[0]
-	if err := f.check(); err != nil {
+	if err := f.checkFlags(); err != nil {
 		return err
 	}
 	f.TimingOnly, f.Rounds = !f.values, true
@@ -143,7 +143,7 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 	if err != nil {
 		return err
 	}
-	if o.Cache, err = f.cacheFlags.open(file); err != nil {
+	if o.Cache, err = f.cacheFlags.openCache(file); err != nil {
 		return err
 	}
 	m, err := f.openNetwork(file, c)
@@ -193,14 +193,14 @@ func (f *modelFlags) run(c *cobra.Command, args []string) error {
 			return err
 		}
 	}
-	if err := f.finish(res, doc); err != nil || f.JSON || f.CSV {
+	if err := f.writeOutputs(res, doc); err != nil || f.JSON || f.CSV {
 		return err
 	}
 	return printWritten(c.OutOrStdout(), append(written, f.Out, f.Pprof, f.Trace, f.HTML)...)
 }
 
-// check returns an error if flags contradict each other or have values that are not valid.
-func (f *modelFlags) check() error {
+// checkFlags returns an error if flags contradict each other or have values that are not valid.
+func (f *modelFlags) checkFlags() error {
 	switch {
 	case f.values && f.TimingOnly:
 		return usage.Errorf("--values and --timing-only are mutually exclusive")
@@ -209,7 +209,7 @@ func (f *modelFlags) check() error {
 	case !f.values && (f.Out != "" || len(f.In) > 0):
 		return usage.Errorf("--in and --out require --values")
 	}
-	return f.placeFlags.check()
+	return f.placeFlags.checkFlags()
 }
 
 // printReport writes the report as text, JSON or CSV.
@@ -220,7 +220,7 @@ func (f *modelFlags) printReport(w io.Writer, res *anesim.Result, doc *report.Ne
 	case f.CSV:
 		return report.WriteNetworkCSV(w, doc)
 	}
-	if err := text.WriteNetwork(w, res, doc, x, f.explainCommand(doc.File), f.top); err != nil {
+	if err := text.WriteNetwork(w, res, doc, x, f.formatExplainCommand(doc.File), f.top); err != nil {
 		return err
 	}
 	if f.l2 {
@@ -231,9 +231,9 @@ func (f *modelFlags) printReport(w io.Writer, res *anesim.Result, doc *report.Ne
 	return text.WriteCache(w, doc.Cache)
 }
 
-// finish writes the output tensors. It returns an error if the network faulted or, with --strict,
-// if nodes are not modelled.
-func (f *modelFlags) finish(res *anesim.Result, doc *report.Network) error {
+// writeOutputs writes the output tensors. It returns an error if the network faulted or, with
+// --strict, if nodes are not modelled.
+func (f *modelFlags) writeOutputs(res *anesim.Result, doc *report.Network) error {
 	file := doc.File
 	for i := range res.Layers {
 		if x := res.Layers[i].Fault; x != nil {
@@ -251,17 +251,17 @@ func (f *modelFlags) finish(res *anesim.Result, doc *report.Network) error {
 	return nil
 }
 
-// explainOptions returns options of package explain with the flags that the commands model and
-// explain share. The argument file is the name of the model.
-func (f *modelFlags) explainOptions(file string) explain.Options {
-	how := f.runFlags.explainOptions(file)
+// newExplainOptions returns the options of package explain that the flags of the command model
+// select. The model's file is file.
+func (f *modelFlags) newExplainOptions(file string) explain.Options {
+	how := f.runFlags.newExplainOptions(file)
 	how.Flags = append(how.Flags, f.Dims.Flags()...)
 	return how
 }
 
-// explainCommand returns the explain command line for the network in file.
-func (f *modelFlags) explainCommand(file string) string {
-	how := f.explainOptions(file)
+// formatExplainCommand returns the explain command line for the network in file.
+func (f *modelFlags) formatExplainCommand(file string) string {
+	how := f.newExplainOptions(file)
 	var flags []string
 	if f.inMemory {
 		flags = append(flags, "--in-memory")
@@ -281,11 +281,11 @@ func (f *modelFlags) explainNetwork(ctx context.Context, m *anesim.Model, o anes
 	if f.hasUnexplainableOptions() || len(f.reshape)+len(f.merge)+len(f.split) > 0 {
 		return nil, nil // explain would describe the network without these changes
 	}
-	return explain.Explain(ctx, m, o, f.explainOptions(file))
+	return explain.Explain(ctx, m, o, f.newExplainOptions(file))
 }
 
-// writeResults writes the computed outputs of a network to dir. It returns an error with the
-// reasons if any output was not computed.
+// writeResults writes the computed outputs of a network to dir. If an output was not computed, it
+// returns an error with the reason.
 func writeResults(dir string, res *anesim.Result, doc *report.Network, others []string) error {
 	missing := listMissingOutputs(res, doc)
 	if len(res.Outputs) == 0 {

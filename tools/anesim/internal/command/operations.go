@@ -26,8 +26,8 @@ func groupOperations() (groups [][]keys.Operation) {
 	return groups
 }
 
-// describeEvidence returns the kind of evidence for the operations of a group. If there are several
-// kinds, the text lists the operations of each, such as "bytes: abs square; inferred: cube".
+// describeEvidence returns the kind of evidence for the operations of a group. If the kinds differ,
+// the text lists the operations of each kind, as in "bytes: abs square; inferred: cube".
 func describeEvidence(group []keys.Operation) string {
 	var kinds []string
 	names := map[string]string{}
@@ -80,7 +80,7 @@ operation describes the key itself:
 }
 
 // listSharedKeys returns the keys that several groups have, in the order of the groups. If keys of
-// different groups have one name, it returns the key that most groups have.
+// the same name differ among the groups, it returns the one that most groups have.
 func listSharedKeys(groups [][]keys.Operation) (shared []keys.Key) {
 	uses := map[keys.Key]int{}
 	for _, g := range groups {

@@ -16,8 +16,8 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// selectAreas removes all rows from d that are not in the given areas. If areas is empty, it keeps
-// all rows. It returns an error if an area is unknown.
+// selectAreas removes the rows from d that are in none of the given areas. If areas is empty, it
+// keeps all rows. It returns an error if an area is unknown.
 func selectAreas(d *paper.Document, areas []string) error {
 	var known []string
 	for _, r := range d.Rows {

@@ -14,8 +14,8 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// parseOver parses the argument of --over: KEY=FROM..TO or KEY=FROM..TO+STEP.
-func parseOver(text string) (key string, r loader.Range, err error) {
+// parseOverRange parses the argument of --over: KEY=FROM..TO or KEY=FROM..TO+STEP.
+func parseOverRange(text string) (key string, r loader.Range, err error) {
 	key, rest, ok := strings.Cut(text, "=")
 	from, rest, dots := strings.Cut(rest, "..")
 	to, step, stepped := strings.Cut(rest, "+")
@@ -45,7 +45,7 @@ func (f *layerFlags) newLayerOverRange(ctx context.Context, words []string) (*an
 	if len(words) == 0 {
 		return nil, usage.Errorf("missing operation: want one of %s", strings.Join(keys.Names(), " "))
 	}
-	key, sizes, err := parseOver(f.over)
+	key, sizes, err := parseOverRange(f.over)
 	if err != nil {
 		return nil, err
 	}

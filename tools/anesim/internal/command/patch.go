@@ -78,7 +78,7 @@ func (f *patchFlags) run(w io.Writer, stdin io.Reader, name string) error {
 	if err != nil {
 		return err
 	}
-	p, read, err := f.open(name, stdin, bind)
+	p, read, err := f.openProgram(name, stdin, bind)
 	if err != nil {
 		return err
 	}
@@ -115,9 +115,9 @@ func (f *patchFlags) run(w io.Writer, stdin io.Reader, name string) error {
 	return err
 }
 
-// open reads a program and binds its parameters; it assembles descriptor text first. It also
+// openProgram reads a program and binds its parameters; it assembles descriptor text first. It also
 // returns the names of the files that it read.
-func (f *patchFlags) open(name string, stdin io.Reader, bind map[string]uint64) (p *patch.Program, read []string, err error) {
+func (f *patchFlags) openProgram(name string, stdin io.Reader, bind map[string]uint64) (p *patch.Program, read []string, err error) {
 	data, err := input.ReadFile(name, stdin, maxConverted)
 	if err != nil {
 		return nil, nil, err
@@ -125,7 +125,7 @@ func (f *patchFlags) open(name string, stdin io.Reader, bind map[string]uint64) 
 	opened, err := (&loader.Options{Procedure: f.procedure}).Read(filepath.Base(name), bytes.NewReader(data), int64(len(data)))
 	var u *loader.UnsupportedError
 	if errors.As(err, &u) && u.Form == loader.DescriptorText {
-		return f.assemble(name, data, bind)
+		return f.assembleText(name, data, bind)
 	}
 	if err != nil {
 		return nil, nil, input.InFile(name, err)
@@ -155,9 +155,9 @@ func (f *patchFlags) open(name string, stdin io.Reader, bind map[string]uint64) 
 	return p, read, nil
 }
 
-// assemble assembles descriptor text with the values in bind for its parameters. It also returns
-// the names of the files that it read.
-func (f *patchFlags) assemble(name string, text []byte, bind map[string]uint64) (*patch.Program, []string, error) {
+// assembleText assembles descriptor text with the values in bind for its parameters. It also
+// returns the names of the files that it read.
+func (f *patchFlags) assembleText(name string, text []byte, bind map[string]uint64) (*patch.Program, []string, error) {
 	if f.params != "" {
 		return nil, nil, usage.Errorf("--params does not apply to descriptor text, which defines its own parameters")
 	}

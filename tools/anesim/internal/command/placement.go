@@ -18,13 +18,13 @@ type placeFlags struct {
 	compute, backends string
 }
 
-func (f *placeFlags) register(c *cobra.Command) {
+func (f *placeFlags) registerFlags(c *cobra.Command) {
 	c.Flags().StringVar(&f.compute, "compute", "", "say where each layer would run on `UNITS` and why: engine (with CPU), all or cpu")
 	c.Flags().StringVar(&f.backends, "backends", "", "rates of CPU, GPU and transfers from `FILE` (YAML), for --compute")
 	c.RegisterFlagCompletionFunc("compute", cobra.FixedCompletions(report.Computes(), cobra.ShellCompDirectiveNoFileComp))
 }
 
-func (f *placeFlags) check() error {
+func (f *placeFlags) checkFlags() error {
 	switch {
 	case f.compute != "" && !slices.Contains(report.Computes(), f.compute):
 		return usage.Errorf("unknown --compute %q: want engine, all or cpu", f.compute)

@@ -158,10 +158,10 @@ func (f *plotFlags) readReport(c *cobra.Command, file string) (*view.Report, err
 	}
 	ctx, stop := flags.Interruptible()
 	defer stop()
-	return runReport(ctx, m, o)
+	return runModelForReport(ctx, m, o)
 }
 
-func runReport(ctx context.Context, m *anesim.Model, o anesim.Options) (*view.Report, error) {
+func runModelForReport(ctx context.Context, m *anesim.Model, o anesim.Options) (*view.Report, error) {
 	res, err := m.Run(ctx, o)
 	if err != nil {
 		return nil, input.ModelError(m, err)
@@ -172,8 +172,8 @@ func runReport(ctx context.Context, m *anesim.Model, o anesim.Options) (*view.Re
 	return view.FromRun(report.NewRun(res)), nil
 }
 
-// readResult reads a result from a JSON report. If the data is not a JSON object, it returns a nil
-// report and, if keep is true, the data.
+// readResult reads a result from a JSON report. If the data is not a JSON object, the report is
+// nil. In that case, readResult also returns the data if keep is true.
 func readResult(src io.ReaderAt, size int64, keep bool) (*view.Report, []byte, error) {
 	first := make([]byte, min(size, 1))
 	if _, err := src.ReadAt(first, 0); err != nil && err != io.EOF {

@@ -108,7 +108,7 @@ func (f *runFlags) runFiles(c *cobra.Command, files []string, o anesim.Options) 
 		if i > 0 && !f.JSON && !f.CSV {
 			fmt.Fprintln(c.OutOrStdout())
 		}
-		return f.run(c.OutOrStdout(), c.ErrOrStderr(), m, o, printing{file: file, several: len(files) > 1, header: i == 0, model: "file " + relativeName(f.Record, file)})
+		return f.run(c.OutOrStdout(), c.ErrOrStderr(), m, o, printing{file: file, several: len(files) > 1, header: i == 0, model: "file " + pathRelativeToScript(f.Record, file)})
 	})
 }
 
@@ -217,7 +217,7 @@ func (f *runFlags) writeFiles(ctx context.Context, res *anesim.Result, how print
 	if f.Record == "" {
 		return nil
 	}
-	return recordRun(f.Record, res, how.model)
+	return writeRunScript(f.Record, res, how.model)
 }
 
 // writeReport writes the report of a run as JSON or text.

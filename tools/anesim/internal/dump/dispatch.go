@@ -37,12 +37,12 @@ func Containers(file string, p *e5.Program) (map[string]string, error) {
 func WriteDispatch(w io.Writer, file string, p *e5.Program, containers map[string]string, o Options) error {
 	d := &dispatchDumper{w, p, containers}
 	if o.JSON {
-		return d.writeJSON()
+		return d.writeDispatchJSON()
 	}
-	return d.writeText(filepath.Base(file))
+	return d.writeDispatchText(filepath.Base(file))
 }
 
-func (d *dispatchDumper) writeText(name string) error {
+func (d *dispatchDumper) writeDispatchText(name string) error {
 	p := d.p
 	fmt.Fprintf(d.w, "%s: dispatch descriptor, format version %d, %s, %s\n\nbuild\n", quoteName(name), p.Version,
 		report.Plural(len(p.Symbols), "symbol"), report.Plural(len(p.Sections), "section"))
@@ -74,8 +74,8 @@ func (d *dispatchDumper) writeText(name string) error {
 	return chain.Print(d.w, terminal.Gap)
 }
 
-// containerName returns the file name of the container that an inference runs, or a phrase with the
-// container's hash if no file was found.
+// containerName returns the name of the container file that an inference runs. If no file was
+// found, it returns a phrase with the hash of the container.
 func (d *dispatchDumper) containerName(a *e5.Inference) string {
 	if name := d.containers[strings.ToUpper(a.Hash)]; name != "" {
 		return quoteName(name)
@@ -144,14 +144,14 @@ type jsonInference struct {
 	Options   string `json:"options"`
 }
 
-func (d *dispatchDumper) writeJSON() error {
+func (d *dispatchDumper) writeDispatchJSON() error {
 	p := d.p
 	out := Dispatch{
 		Header: report.NewHeader(), Form: "dispatch", Version: p.Version, Build: Object{},
 		Symbols: append([]string{}, p.Symbols...), Operations: []jsonOperation{},
 	}
 	for _, e := range p.Build {
-		out.Build.add(e.Key, e.Value)
+		out.Build.addMember(e.Key, e.Value)
 	}
 	for i := range p.Sections {
 		s := &p.Sections[i]

@@ -54,8 +54,8 @@ type run struct {
 	step  uint32
 }
 
-// groupRuns merges adjacent registers of an array into runs: two or more equal words, or three or
-// more byte offsets with a constant step.
+// groupRuns merges adjacent registers of an array into runs. A run consists of two or more equal
+// words, or of three or more byte offsets at equal distances.
 func groupRuns(words []registerWord) []run {
 	var out []run
 	for len(words) > 0 {
@@ -66,7 +66,7 @@ func groupRuns(words []registerWord) []run {
 		for n < len(words) && areAdjacent(words[n-1].reg, words[n].reg) && words[n].word-words[n-1].word == step {
 			n++
 		}
-		if n > 1 && step != 0 && (n < 3 || !isByteCount(words[0].reg, words[0].word, step)) {
+		if n > 1 && step != 0 && (n < 3 || !isRegisterInBytes(words[0].reg, words[0].word, step)) {
 			n = 1
 		}
 		if n == 1 {
@@ -78,8 +78,9 @@ func groupRuns(words []registerWord) []run {
 	return out
 }
 
-// isByteCount reports whether register r is a number of bytes and none of words has other bits set.
-func isByteCount(r regs.Register, words ...uint32) bool {
+// isRegisterInBytes reports whether the value of register r is a number of bytes. It returns false
+// if a bit of words is set that is not part of that number.
+func isRegisterInBytes(r regs.Register, words ...uint32) bool {
 	for _, w := range words {
 		if r.Unknown(w) != 0 {
 			return false
@@ -94,7 +95,7 @@ func areAdjacent(a, b regs.Register) bool {
 	return arrayA && arrayB && a.Block == b.Block && nameA == nameB && a.Word+1 == b.Word
 }
 
-func (r run) name() string {
+func (r run) formatName() string {
 	first, last := r.words[0].reg.Name, r.words[len(r.words)-1].reg.Name
 	if first == last {
 		return first
@@ -103,7 +104,7 @@ func (r run) name() string {
 	return strings.TrimSuffix(first, "]") + "-" + end
 }
 
-func (r run) format(all bool) string {
+func (r run) formatFields(all bool) string {
 	if r.step == 0 {
 		return formatFields(r.words[0], all)
 	}
@@ -114,8 +115,8 @@ func (r run) format(all bool) string {
 	return fmt.Sprintf("%s to %s by %#x", formatFields(first, true), formatFields(last, true), r.step)
 }
 
-// isZero reports whether all words of the run are zero and no field has a name for zero.
-func (r run) isZero() bool {
+// isUnnamedZero reports whether all words of the run are zero and no field gives zero a name.
+func (r run) isUnnamedZero() bool {
 	if r.step != 0 || r.words[0].word != 0 {
 		return false
 	}

@@ -90,7 +90,7 @@ func TestRuns(t *testing.T) {
 	} {
 		var got []string
 		for _, r := range groupRuns(test.words) {
-			got = append(got, r.name()+" "+r.format(false))
+			got = append(got, r.formatName()+" "+r.formatFields(false))
 		}
 		if diff := cmp.Diff(test.want, got); diff != "" {
 			t.Errorf("%s (-want +got):\n%s", test.name, diff)

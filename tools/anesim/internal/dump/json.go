@@ -18,7 +18,7 @@ type member struct {
 	value any
 }
 
-func (o *Object) add(name string, value any) { *o = append(*o, member{name, value}) }
+func (o *Object) addMember(name string, value any) { *o = append(*o, member{name, value}) }
 
 // MarshalJSON returns the object as JSON, with its members in order.
 func (o Object) MarshalJSON() ([]byte, error) { return o.appendJSON(nil) }
@@ -206,7 +206,7 @@ func (d *dumper) newDocument() (*Document, error) {
 	if b := &p.Banner; b.Compiler != "" {
 		out.Banner = &jsonBanner{b.Compiler, b.Version, b.Target, Object{}}
 		for _, f := range b.Flags {
-			out.Banner.Flags.add(f.Name, f.Value)
+			out.Banner.Flags.addMember(f.Name, f.Value)
 		}
 	}
 	for i := range p.Segments {
@@ -251,21 +251,21 @@ func (d *dumper) toDescriptor(desc described) *jsonDescriptor {
 	for _, w := range listHeaderWords(desc.Descriptor) {
 		out.Header = append(out.Header, toFields(w)...)
 		if u := w.reg.Unknown(w.word); u != 0 {
-			unknown.add(w.reg.Name, u)
+			unknown.addMember(w.reg.Name, u)
 		}
 	}
 	if desc.Extended {
-		out.Header.add("extra", desc.Extra)
+		out.Header.addMember("extra", desc.Extra)
 	}
 	if unknown != nil {
-		out.Header.add("unknown", unknown)
+		out.Header.addMember("unknown", unknown)
 	}
 	for _, w := range listWrittenWords(desc.Descriptor) {
 		r := Object{{"value", w.word}, {"fields", toFields(w)}}
 		if u := w.reg.Unknown(w.word); u != 0 {
-			r.add("unknown", u)
+			r.addMember("unknown", u)
 		}
-		out.Registers.add(w.reg.Block+"."+w.reg.Name, r)
+		out.Registers.addMember(w.reg.Block+"."+w.reg.Name, r)
 	}
 	return out
 }
@@ -277,7 +277,7 @@ func toRegister(w registerWord) jsonRegister {
 func toFields(w registerWord) Object {
 	fields := Object{}
 	for _, f := range w.reg.Fields {
-		fields.add(f.Name, f.Of(w.word))
+		fields.addMember(f.Name, f.Of(w.word))
 	}
 	return fields
 }
@@ -303,7 +303,7 @@ func registerName(addr uint32) string {
 func (d *dumper) toV10Registers() Object {
 	out := Object{}
 	for _, w := range d.p.Registers.Words() {
-		out.add(w.Name(), jsonV10Register{
+		out.addMember(w.Name(), jsonV10Register{
 			Address: w.Addr, Image: w.Image,
 			jsonRegister: toRegister(registerWord{w.Reg, w.Value}),
 			Relocation:   v10BaseName(w.Addr),

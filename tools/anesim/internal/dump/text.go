@@ -154,15 +154,15 @@ func (d *dumper) formatBuffers(h *regs.Header) string {
 		{"kernel 3", k.KBE3(), k.KBase3()},
 	} {
 		if u.on {
-			list = append(list, u.name+" "+bufferLabel(int(u.bar))+d.portSuffix(int(u.bar)))
+			list = append(list, u.name+" "+bufferLabel(int(u.bar))+d.formatPortSuffix(int(u.bar)))
 		}
 	}
 	return strings.Join(list, ", ")
 }
 
-// portSuffix returns the name of the port that uses buffer bar, in parentheses, or "" if the port
-// has no name of its own.
-func (d *dumper) portSuffix(bar int) string {
+// formatPortSuffix returns the name of the port that uses buffer bar, in parentheses, or "" if the
+// port has no name of its own.
+func (d *dumper) formatPortSuffix(bar int) string {
 	for i := range d.p.Ports {
 		if p := &d.p.Ports[i]; p.BAR == bar && p.Name != bufferLabel(bar) {
 			return " (" + quoteName(p.Name) + ")"
@@ -178,8 +178,8 @@ func (d *dumper) printBlock(block string, words []registerWord) {
 	var zeros []string
 	idle := !d.all && !slices.ContainsFunc(words, func(w registerWord) bool { return w.word != 0 })
 	for _, r := range groupRuns(words) {
-		if idle || !d.all && r.isZero() {
-			zeros = append(zeros, r.name())
+		if idle || !d.all && r.isUnnamedZero() {
+			zeros = append(zeros, r.formatName())
 			continue
 		}
 		lines = append(lines, r)
@@ -187,10 +187,10 @@ func (d *dumper) printBlock(block string, words []registerWord) {
 	d.printf("  %s\n", block)
 	width := 0
 	for _, r := range lines {
-		width = max(width, len(r.name()))
+		width = max(width, len(r.formatName()))
 	}
 	for _, r := range lines {
-		d.printf("    %-*s  %s\n", width, r.name(), r.format(d.all))
+		d.printf("    %-*s  %s\n", width, r.formatName(), r.formatFields(d.all))
 	}
 	d.printNames("zero", zeros)
 	d.printNames("not written", d.listMissingRegisters(block, words))
@@ -210,7 +210,7 @@ func (d *dumper) listMissingRegisters(block string, words []registerWord) []stri
 	}
 	var names []string
 	for _, r := range groupRuns(missing) {
-		names = append(names, r.name())
+		names = append(names, r.formatName())
 	}
 	return names
 }

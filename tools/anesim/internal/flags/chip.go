@@ -25,7 +25,7 @@ func ReadChip(o *anesim.Options, name string) (err error) {
 			if err := ReadChip(o, base); err != nil {
 				return err
 			}
-			return setConstants(&o.Chip, constants)
+			return setChipConstants(&o.Chip, constants)
 		}
 	}
 	if !strings.ContainsAny(name, "./"+string(filepath.Separator)) || slices.Contains(chip.Names(), name) {
@@ -48,9 +48,9 @@ func ReadChip(o *anesim.Options, name string) (err error) {
 	return nil
 }
 
-// setConstants sets constants of a chip as list says, which consists of NAME=VALUE separated by
-// commas.
-func setConstants(c *hw.Chip, list string) error {
+// setChipConstants sets the constants of a chip that list names. The list has the form
+// NAME=VALUE,NAME=VALUE.
+func setChipConstants(c *hw.Chip, list string) error {
 	for word := range strings.SplitSeq(list, ",") {
 		name, value, _ := strings.Cut(word, "=")
 		v, err := strconv.ParseFloat(value, 64)

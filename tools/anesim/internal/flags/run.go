@@ -117,7 +117,7 @@ const maxRowRepeat = 1 << 20
 
 // Options converts the flags to options of a run. It reads the files that the flags name.
 func (f *Run) Options() (o anesim.Options, err error) {
-	if err := f.check(); err != nil {
+	if err := f.checkFlags(); err != nil {
 		return o, err
 	}
 	o = anesim.Options{Values: !f.TimingOnly, Seed: f.seed, Repeat: f.Repeat, Idle: f.idle, PowerBudget: f.Watts}
@@ -160,8 +160,8 @@ func (f *Run) Options() (o anesim.Options, err error) {
 	return o, f.readInputs(&o)
 }
 
-// check returns an error if flags contradict each other or have values that are not valid.
-func (f *Run) check() error {
+// checkFlags returns an error if flags contradict each other or have values that are not valid.
+func (f *Run) checkFlags() error {
 	switch {
 	case f.HTMLBaseline != "" && f.HTML == "":
 		return usage.Errorf("--baseline requires --html; to compare without a page, use anesim check")

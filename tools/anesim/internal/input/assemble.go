@@ -19,14 +19,14 @@ func Assemble(name string, text []byte, bind map[string]uint64) (u *asm.Unit, re
 				weights = filepath.Join(filepath.Dir(name), weights)
 			}
 			read = append(read, weights)
-			return readFP16(weights)
+			return readFP16Bytes(weights)
 		},
 	})
 	return u, read, err
 }
 
-// readFP16 returns the fp16 values of a file as little-endian bytes.
-func readFP16(name string) ([]byte, error) {
+// readFP16Bytes returns the fp16 values of a file as little-endian bytes.
+func readFP16Bytes(name string) ([]byte, error) {
 	values, _, err := ReadTensor(name)
 	if err != nil {
 		return nil, err

@@ -45,15 +45,15 @@ func ReadTensorAs(name string, read func(io.ReaderAt, int64) (npy.Array, error))
 		if r.Size() > maxRaw {
 			return npy.Array{}, fmt.Errorf("file has %d bytes, want at most %d", r.Size(), maxRaw)
 		}
-		data, err := readHalves(r, int(r.Size()/2))
+		data, err := readFloat16s(r, int(r.Size()/2))
 		return npy.Array{Data: data}, err
 	default:
 		return npy.Array{}, fmt.Errorf("unknown extension %q: want .npy (<f2) or .f16 (raw fp16 values)", ext)
 	}
 }
 
-// readHalves reads n little-endian fp16 values, at most 64 KiB at a time.
-func readHalves(r io.ReaderAt, n int) ([]float16.Float16, error) {
+// readFloat16s reads n little-endian fp16 values in pieces of at most 64 KiB.
+func readFloat16s(r io.ReaderAt, n int) ([]float16.Float16, error) {
 	data := make([]float16.Float16, n)
 	piece := make([]byte, min(2*n, 1<<16))
 	for at := 0; at < n; {

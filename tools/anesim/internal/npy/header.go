@@ -62,11 +62,11 @@ func (p *parser) errorf(format string, args ...any) error {
 }
 
 func (p *parser) parseHeader() (h header, err error) {
-	if !p.accept('{') {
+	if !p.acceptByte('{') {
 		return h, p.errorf("missing '{': want a dictionary")
 	}
 	seen := make(map[string]bool)
-	for !p.accept('}') {
+	for !p.acceptByte('}') {
 		key, err := p.parseString()
 		if err != nil {
 			return h, err
@@ -75,7 +75,7 @@ func (p *parser) parseHeader() (h header, err error) {
 			return h, p.errorf("duplicate key %q", key)
 		}
 		seen[key] = true
-		if !p.accept(':') {
+		if !p.acceptByte(':') {
 			return h, p.errorf("missing ':' after key %q", key)
 		}
 		switch key {
@@ -93,8 +93,8 @@ func (p *parser) parseHeader() (h header, err error) {
 		if err != nil {
 			return h, err
 		}
-		if !p.accept(',') {
-			if !p.accept('}') {
+		if !p.acceptByte(',') {
+			if !p.acceptByte('}') {
 				return h, p.errorf("missing ',' or '}' after the value of %q", key)
 			}
 			break
@@ -116,9 +116,9 @@ func (p *parser) skipSpace() {
 	}
 }
 
-// accept skips white space and consumes c. If another byte follows, it consumes only the space and
-// returns false.
-func (p *parser) accept(c byte) bool {
+// acceptByte skips white space and then consumes the byte c. If another byte follows the space,
+// acceptByte returns false and does not consume that byte.
+func (p *parser) acceptByte(c byte) bool {
 	p.skipSpace()
 	if p.at == len(p.text) || p.text[p.at] != c {
 		return false
@@ -131,7 +131,7 @@ func (p *parser) accept(c byte) bool {
 // headers do not contain.
 func (p *parser) parseString() (string, error) {
 	for _, quote := range []byte("'\"") {
-		if !p.accept(quote) {
+		if !p.acceptByte(quote) {
 			continue
 		}
 		n := bytes.IndexByte(p.text[p.at:], quote)
@@ -145,8 +145,8 @@ func (p *parser) parseString() (string, error) {
 	return "", p.errorf("missing string")
 }
 
-// parseType parses an element type. It returns a structured type, which is a list, as written, for
-// the error message.
+// parseType parses an element type. A structured type, which is a list, is returned as written, for
+// use in an error message.
 func (p *parser) parseType() (string, error) {
 	if p.skipSpace(); p.at == len(p.text) || p.text[p.at] != '[' {
 		return p.parseString()
@@ -185,11 +185,11 @@ func (p *parser) parseBool() (bool, error) {
 }
 
 func (p *parser) parseTuple() ([]int, error) {
-	if !p.accept('(') {
+	if !p.acceptByte('(') {
 		return nil, p.errorf("missing '(': want a tuple as the shape")
 	}
 	shape := []int{}
-	for !p.accept(')') {
+	for !p.acceptByte(')') {
 		if len(shape) == maxAxes {
 			return nil, p.errorf("found more than %d axes", maxAxes)
 		}
@@ -198,10 +198,10 @@ func (p *parser) parseTuple() ([]int, error) {
 			return nil, err
 		}
 		shape = append(shape, d)
-		if p.accept(',') {
+		if p.acceptByte(',') {
 			continue
 		}
-		if len(shape) == 1 || !p.accept(')') {
+		if len(shape) == 1 || !p.acceptByte(')') {
 			return nil, p.errorf("missing ',' or ')' after extent %d", d)
 		}
 		break

@@ -51,9 +51,9 @@ func newFormatError(off int64, format string, args ...any) error {
 
 // Read reads an array of fp16 values from a .npy file, which must be exactly size bytes long. The
 // error is a *[FormatError], a *[DTypeError] or an error of r.
-func Read(r io.ReaderAt, size int64) (Array, error) { return readAs(r, size, halfTypes) }
+func Read(r io.ReaderAt, size int64) (Array, error) { return readArrayAs(r, size, halfTypes) }
 
-func readAs(r io.ReaderAt, size int64, types map[string]element) (Array, error) {
+func readArrayAs(r io.ReaderAt, size int64, types map[string]element) (Array, error) {
 	text, off, err := readHeader(r, size)
 	if err != nil {
 		return Array{}, err
@@ -86,9 +86,9 @@ func readAs(r io.ReaderAt, size int64, types map[string]element) (Array, error) 
 		return Array{}, err
 	}
 	if h.fortran {
-		a.Data = toCOrder(a.Shape, a.Data)
+		a.Data = reorderFromFortran(a.Shape, a.Data)
 		if a.Numbers != nil {
-			a.Numbers = toCOrder(a.Shape, a.Numbers)
+			a.Numbers = reorderFromFortran(a.Shape, a.Numbers)
 		}
 	}
 	return a, nil
@@ -101,7 +101,7 @@ func readHeader(r io.ReaderAt, size int64) (text []byte, off int64, err error) {
 	if size < short {
 		return nil, 0, newFormatError(0, "file has %d bytes; want at least %d for a .npy file", size, short)
 	}
-	if err := readAt(r, b[:short], 0); err != nil {
+	if err := readFullAt(r, b[:short], 0); err != nil {
 		return nil, 0, err
 	}
 	if string(b[:6]) != magic {
@@ -116,7 +116,7 @@ func readHeader(r io.ReaderAt, size int64) (text []byte, off int64, err error) {
 		if off = long; size < long {
 			return nil, 0, newFormatError(8, "unexpected end of file in the length of the header")
 		}
-		if err := readAt(r, b[short:], short); err != nil {
+		if err := readFullAt(r, b[short:], short); err != nil {
 			return nil, 0, err
 		}
 		n = int64(binary.LittleEndian.Uint32(b[8:]))
@@ -125,12 +125,12 @@ func readHeader(r io.ReaderAt, size int64) (text []byte, off int64, err error) {
 		return nil, 0, newFormatError(8, "header is %d bytes long: want at most %d", n, min(size-off, maxHeader))
 	}
 	text = make([]byte, n)
-	return text, off, readAt(r, text, off)
+	return text, off, readFullAt(r, text, off)
 }
 
-// readAt fills b with the bytes of r at offset off. It returns io.ErrUnexpectedEOF if the file ends
-// early.
-func readAt(r io.ReaderAt, b []byte, off int64) error {
+// readFullAt fills b with the bytes of r at offset off. It returns io.ErrUnexpectedEOF if the file
+// ends early.
+func readFullAt(r io.ReaderAt, b []byte, off int64) error {
 	n, err := r.ReadAt(b, off)
 	if n == len(b) {
 		return nil
@@ -189,9 +189,9 @@ func countElements(shape []int) (int, error) {
 	return n, nil
 }
 
-// toCOrder returns the elements of src, which are in Fortran order (the first axis varies fastest),
-// in C order.
-func toCOrder[T any](shape []int, src []T) []T {
+// reorderFromFortran returns the elements of src in C order. In src they are in Fortran order, in
+// which the first axis varies fastest.
+func reorderFromFortran[T any](shape []int, src []T) []T {
 	dst := make([]T, len(src))
 	at := make([]int, len(shape))
 	for i := range dst {
@@ -213,10 +213,10 @@ func toCOrder[T any](shape []int, src []T) []T {
 
 // Write writes fp16 values as a .npy file in C order. The shape must have len(data) elements.
 func Write(w io.Writer, shape []int, data []float16.Float16) error {
-	return writeAs(w, dtype, halfTypes[dtype], shape, data)
+	return writeArrayAs(w, dtype, halfTypes[dtype], shape, data)
 }
 
-func writeAs(w io.Writer, descr string, e element, shape []int, data []float16.Float16) error {
+func writeArrayAs(w io.Writer, descr string, e element, shape []int, data []float16.Float16) error {
 	n, err := countElements(shape)
 	if err != nil {
 		return fmt.Errorf("npy: %w", err)

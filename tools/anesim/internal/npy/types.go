@@ -87,7 +87,7 @@ func toFloat16(x float64) float16.Float16 {
 
 // ReadRounded is like [Read], but also accepts float32, float64, integers and bool, and rounds them
 // to fp16. It stores the exact values of integers in Array.Numbers.
-func ReadRounded(r io.ReaderAt, size int64) (Array, error) { return readAs(r, size, allTypes) }
+func ReadRounded(r io.ReaderAt, size int64) (Array, error) { return readArrayAs(r, size, allTypes) }
 
 // WriteNumbers writes data as a .npy file of the element type typ, which is numpy's name of an
 // integer type or bool; for any other type it writes float64. It clamps numbers to the range of 64
@@ -160,5 +160,5 @@ func WriteAs(w io.Writer, typ string, shape []int, data []float16.Float16) error
 	if descr == "" {
 		descr = dtype
 	}
-	return writeAs(w, descr, floatTypes[descr], shape, data)
+	return writeArrayAs(w, descr, floatTypes[descr], shape, data)
 }

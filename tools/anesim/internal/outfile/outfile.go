@@ -26,11 +26,12 @@ type File struct {
 // Write writes b to the file. Errors contain the final name, not that of the temporary file.
 func (f *File) Write(b []byte) (int, error) {
 	n, err := f.file.Write(b)
-	return n, f.withFinalName(err)
+	return n, f.renameInError(err)
 }
 
-// withFinalName returns err with the final name of the file instead of that of the temporary file.
-func (f *File) withFinalName(err error) error {
+// renameInError returns err with the name of the temporary file replaced by the final name of the
+// file.
+func (f *File) renameInError(err error) error {
 	var path *fs.PathError
 	var link *os.LinkError
 	switch {
@@ -88,7 +89,7 @@ func Create(name string) (*File, error) {
 	// Shorten the base name: the temporary name is longer and must not exceed the limit.
 	dir, base := filepath.Split(f.name)
 	base = base[:min(len(base), 128)]
-	removeAbandoned(dir, base)
+	removeAbandonedFiles(dir, base)
 	for i := range 10000 {
 		temp := filepath.Join(dir, fmt.Sprintf(".%s.%d-%d", base, os.Getpid(), i))
 		file, err := os.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, f.mode)
@@ -112,8 +113,8 @@ func Create(name string) (*File, error) {
 // abandonedAge is the age at which a temporary file is taken to belong to a killed process.
 const abandonedAge = time.Hour
 
-// removeAbandoned removes the temporary files for base in dir that killed processes left.
-func removeAbandoned(dir, base string) {
+// removeAbandonedFiles removes the temporary files for base that killed processes left in dir.
+func removeAbandonedFiles(dir, base string) {
 	list, err := os.ReadDir(cmp.Or(dir, "."))
 	if err != nil {
 		return
@@ -143,7 +144,7 @@ func (f *File) Commit() error {
 	}
 	f.done = true
 	if f.special {
-		return f.withFinalName(f.file.Close())
+		return f.renameInError(f.file.Close())
 	}
 	temp := f.file.Name()
 	err := f.file.Sync()
@@ -155,7 +156,7 @@ func (f *File) Commit() error {
 	}
 	if err != nil {
 		os.Remove(temp)
-		return f.withFinalName(err)
+		return f.renameInError(err)
 	}
 	// Flush the directory, so that the rename survives a crash. Errors are ignored, since
 	// some file systems cannot flush a directory.

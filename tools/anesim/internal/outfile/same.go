@@ -24,8 +24,8 @@ func Same(a, b string) bool {
 	return false
 }
 
-// resolvePath returns the absolute path of a file that need not exist, with the links of its
-// directory resolved.
+// resolvePath returns the absolute path of a file after resolving the links in the path of its
+// directory. The file need not exist.
 func resolvePath(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		path = abs

@@ -65,12 +65,12 @@ func FileNames(ports []string) []string {
 	names := make([]string, len(ports))
 	count := make(map[string]int)
 	for i, p := range ports {
-		names[i] = shortenName(replaceUnsafe(p, func(rune) string { return "_" }), p)
+		names[i] = shortenName(replaceUnsafeRunes(p, func(rune) string { return "_" }), p)
 		count[strings.ToLower(names[i])]++
 	}
 	for i, p := range ports {
 		if count[strings.ToLower(names[i])] > 1 && names[i] != p {
-			names[i] = shortenName(replaceUnsafe(p, func(r rune) string { return fmt.Sprintf("%%%02X", r) }), p)
+			names[i] = shortenName(replaceUnsafeRunes(p, func(r rune) string { return fmt.Sprintf("%%%02X", r) }), p)
 		}
 	}
 	// Number names that are still equal, such as two that differ only in case.
@@ -90,8 +90,9 @@ func FileNames(ports []string) []string {
 // name of the temporary file is longer by a few bytes.
 const maxName = 200
 
-// shortenName returns name cut to at most maxName bytes. A name that is cut ends in a checksum of
-// port, the full name, because exporters name ports by the long path of a layer.
+// shortenName returns name, or a shortened form of it if it has more than maxName bytes. Exporters
+// name ports by the long path of a layer, so the shortened form ends in a checksum of port, the
+// full name.
 func shortenName(name, port string) string {
 	if len(name) <= maxName {
 		return name
@@ -103,7 +104,7 @@ func shortenName(name, port string) string {
 	return fmt.Sprintf("%s~%08x", name[:cut], crc32.ChecksumIEEE([]byte(port)))
 }
 
-func replaceUnsafe(s string, by func(r rune) string) string {
+func replaceUnsafeRunes(s string, by func(r rune) string) string {
 	if s == "" || strings.Trim(s, ".") == "" {
 		return "_" + s
 	}

@@ -49,11 +49,11 @@ func Compare(file string, v *check.Verdict) *Baseline {
 	for i := range places {
 		p := &places[i]
 		d := Difference{
-			Where: p.Where, Only: p.Only(), Time: toValues(p.Measure(check.MeasuredTime)), Energy: toValues(p.Measure(check.MeasuredEnergy)),
-			Sent: toValues(p.Measure(check.MeasuredBytes)), Why: listReasons(p),
+			Where: p.Where, Only: p.Only(), Time: newValues(p.Measure(check.MeasuredTime)), Energy: newValues(p.Measure(check.MeasuredEnergy)),
+			Sent: newValues(p.Measure(check.MeasuredBytes)), Why: listOtherDifferences(p),
 		}
 		if p.IsTotal() {
-			d.Energy = toValues(v.TotalEnergy())
+			d.Energy = newValues(v.TotalEnergy())
 		}
 		key := fmt.Sprint(d.Time, d.Energy, d.Sent, d.Why)
 		if k, ok := rows[key]; ok && d.Time.Change != "" {
@@ -72,7 +72,7 @@ func Compare(file string, v *check.Verdict) *Baseline {
 	return b
 }
 
-func toValues(d *check.Difference) Values {
+func newValues(d *check.Difference) Values {
 	if d == nil {
 		return Values{}
 	}
@@ -81,9 +81,9 @@ func toValues(d *check.Difference) Values {
 	return x
 }
 
-// listReasons returns the differences of a place in quantities without a column, followed by the
-// registers and causes that explain its differences.
-func listReasons(p *check.Place) (list []string) {
+// listOtherDifferences returns the differences of a place in quantities that have no column. The
+// registers and causes that explain differences of the place follow.
+func listOtherDifferences(p *check.Place) (list []string) {
 	for i := range p.Differences {
 		switch d := &p.Differences[i]; {
 		case d.Appeared:

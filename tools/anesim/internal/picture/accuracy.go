@@ -19,7 +19,7 @@ func Times(points []view.Point) *Picture {
 		p := &points[i]
 		low, high = min(low, p.Measured, p.Model), max(high, p.Measured, p.Model)
 	}
-	classes, names := assignClasses(points)
+	classes, names := assignPointClasses(points)
 	draw := func(width float64) *canvas {
 		c := newCanvas(width, 520, "The model's time over the measured one")
 		h := scale{powerOfTen(low, 0), powerOfTen(high, 1), 60, c.width - 20, true}
@@ -28,8 +28,8 @@ func Times(points []view.Point) *Picture {
 		c.drawPath([][2]float64{{h.from, v.from}, {h.to, v.to}}, "right")
 		for i := range points {
 			p := &points[i]
-			c.drawLine(h.position(p.Measured), v.position(max(v.low, p.Low)), h.position(p.Measured), v.position(min(v.high, p.High)), "whisker")
-			c.drawDot(h.position(p.Measured), v.position(p.Model), 3.5, classes[p.Group], describePoint(p))
+			c.drawLine(h.toPosition(p.Measured), v.toPosition(max(v.low, p.Low)), h.toPosition(p.Measured), v.toPosition(min(v.high, p.High)), "whisker")
+			c.drawDot(h.toPosition(p.Measured), v.toPosition(p.Model), 3.5, classes[p.Group], describePoint(p))
 		}
 		return c
 	}
@@ -50,25 +50,25 @@ func Errors(points []view.Point) *Picture {
 		shortest, longest = min(shortest, p.Measured), max(longest, p.Measured)
 		least, most = min(least, errorPercent(p)), max(most, errorPercent(p))
 	}
-	classes, names := assignClasses(points)
+	classes, names := assignPointClasses(points)
 	draw := func(width float64) *canvas {
 		c := newCanvas(width, 520, "The error of the model's time over the measured time")
 		h := scale{powerOfTen(shortest, 0), powerOfTen(longest, 1), 60, c.width - 20, true}
 		v := newLinearScale(least, most, c.height-44, 12)
 		c.drawAxes(&h, &v, "measured", "error, %", formatMicroseconds, formatNumber)
-		c.drawLine(h.from, v.position(0), h.to, v.position(0), "right")
+		c.drawLine(h.from, v.toPosition(0), h.to, v.toPosition(0), "right")
 		for i := range points {
 			p := &points[i]
-			c.drawDot(h.position(p.Measured), v.position(errorPercent(p)), 3.5, classes[p.Group], describePoint(p))
+			c.drawDot(h.toPosition(p.Measured), v.toPosition(errorPercent(p)), 3.5, classes[p.Group], describePoint(p))
 		}
 		return c
 	}
 	return newPicture(Picture{ID: "errors", Title: "Error of a call's time by its length", Legend: names, Note: "A point on the line is right."}, draw)
 }
 
-// assignClasses assigns a CSS class to each group of points. It also returns a legend of the groups
-// in the order of their first points.
-func assignClasses(points []view.Point) (classes map[string]string, names []Legend) {
+// assignPointClasses assigns a CSS class to each group of points. It returns the classes by group,
+// and a legend of the groups in the order of their first points.
+func assignPointClasses(points []view.Point) (classes map[string]string, names []Legend) {
 	const colors = 12 // s0 to s11
 	classes = map[string]string{}
 	for i := range points {

@@ -26,7 +26,7 @@ func drawBar(width float64, name string, parts []segment) *canvas {
 	}
 	x, at := scale{high: sum, from: 0, to: c.width}, 0.0
 	for _, s := range parts {
-		from, to := x.position(at), x.position(at+s.value)
+		from, to := x.toPosition(at), x.toPosition(at+s.value)
 		at += s.value
 		if s.value <= 0 || sum <= 0 {
 			continue
@@ -106,9 +106,9 @@ func drawLatencies(width float64, d *report.Load, n int, low, high float64) *can
 	bottom := float64(pitch*n + 12)
 	last := math.Inf(-1)
 	for _, t := range h.listDenseTicks() {
-		c.drawLine(h.position(t), 6, h.position(t), bottom, "grid")
-		if h.position(t) >= last+label {
-			last = h.position(t)
+		c.drawLine(h.toPosition(t), 6, h.toPosition(t), bottom, "grid")
+		if h.toPosition(t) >= last+label {
+			last = h.toPosition(t)
 			c.drawText(last, bottom+15, "middle", formatTime(t))
 		}
 	}
@@ -120,17 +120,17 @@ func drawLatencies(width float64, d *report.Load, n int, low, high float64) *can
 		}
 		y := float64(pitch*row) + 24
 		row++
-		c.drawText(left-10, y+4, "end", truncate(x.Name, letters))
+		c.drawText(left-10, y+4, "end", shortenMiddle(x.Name, letters))
 		last := len(x.Latency) - 1
-		c.drawLine(h.position(float64(x.Latency[0].LatencyNs)), y, h.position(float64(x.Latency[last].LatencyNs)), y, "range")
+		c.drawLine(h.toPosition(float64(x.Latency[0].LatencyNs)), y, h.toPosition(float64(x.Latency[last].LatencyNs)), y, "range")
 		for k, p := range x.Latency {
 			name := fmt.Sprintf("p%g", 100*p.Share)
 			if k == last {
 				name = "longest"
 			}
-			c.drawDot(h.position(float64(p.LatencyNs)), y, 4.5, fmt.Sprintf("q%d", k), fmt.Sprintf("%s, %s: %v (%v to %v)", x.Name, name, p.LatencyNs, p.LowNs, p.HighNs))
+			c.drawDot(h.toPosition(float64(p.LatencyNs)), y, 4.5, fmt.Sprintf("q%d", k), fmt.Sprintf("%s, %s: %v (%v to %v)", x.Name, name, p.LatencyNs, p.LowNs, p.HighNs))
 		}
-		c.drawDot(h.position(float64(x.Alone.LatencyNs)), y, 5.5, "alone", fmt.Sprintf("%s, with the engine to itself: %v", x.Name, x.Alone.LatencyNs))
+		c.drawDot(h.toPosition(float64(x.Alone.LatencyNs)), y, 5.5, "alone", fmt.Sprintf("%s, with the engine to itself: %v", x.Name, x.Alone.LatencyNs))
 	}
 	return c
 }
@@ -146,9 +146,9 @@ func newLatencyLegend() []Legend {
 	return []Legend{{"alone", "alone"}, {"q0", "median"}, {"q1", "90%"}, {"q2", "99%"}, {"q3", "99.9%"}, {"q4", "longest"}}
 }
 
-// truncate returns s cut to at most n characters, with its middle replaced by "…", because names of
-// layers often begin with the same text.
-func truncate(s string, n int) string {
+// shortenMiddle shortens s to at most n characters by replacing its middle by "…". It does not cut
+// the end, because names of layers often begin with the same text.
+func shortenMiddle(s string, n int) string {
 	runes := []rune(s)
 	if len(runes) <= n {
 		return s

@@ -29,7 +29,7 @@ func (f *Front) Draw() *Picture {
 		c.drawAxes(&h, &v, f.X, f.Y, formatNumber, formatNumber)
 		dots := func(points [][2]float64, radius float64, class string) {
 			for _, p := range points {
-				c.drawDot(h.position(p[0]), v.position(p[1]), radius, class, fmt.Sprintf("%s %.6g, %s %.6g", f.X, p[0], f.Y, p[1]))
+				c.drawDot(h.toPosition(p[0]), v.toPosition(p[1]), radius, class, fmt.Sprintf("%s %.6g, %s %.6g", f.X, p[0], f.Y, p[1]))
 			}
 		}
 		dots(f.All, 2, "s8")
@@ -39,8 +39,9 @@ func (f *Front) Draw() *Picture {
 	return newPicture(Picture{ID: "front", Title: title, Legend: []Legend{{"s8", "designs"}, {"s1", "on the front"}}}, draw)
 }
 
-// newGoalScale returns the scale of a goal between two positions on the canvas. The scale is
-// logarithmic if all values are positive and the largest is more than 20 times the smallest.
+// newGoalScale returns the scale on which the values of a goal are drawn between the positions from
+// and to. The scale is logarithmic if all values are positive and the largest is more than 20 times
+// the smallest.
 func (f *Front) newGoalScale(goal int, from, to float64) scale {
 	const far = 20
 	low, high := math.Inf(1), math.Inf(-1)

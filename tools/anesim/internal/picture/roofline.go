@@ -45,17 +45,17 @@ func Roofline(r *view.Report) *Picture {
 		// The slope begins at the bottom of the picture or at its left edge.
 		slope := func(x float64) float64 { return x * r.Peak.GBPerS / 1e3 }
 		from := max(h.low, v.low*1e3/r.Peak.GBPerS)
-		c.drawPath([][2]float64{{h.position(from), v.position(slope(from))}, {h.position(ridge), v.position(r.Peak.TFLOPS)}, {h.to, v.position(r.Peak.TFLOPS)}}, "roof")
-		c.drawText(h.to-4, v.position(r.Peak.TFLOPS)-6, "end", fmt.Sprintf("array %.4g TFLOP/s", r.Peak.TFLOPS))
+		c.drawPath([][2]float64{{h.toPosition(from), v.toPosition(slope(from))}, {h.toPosition(ridge), v.toPosition(r.Peak.TFLOPS)}, {h.to, v.toPosition(r.Peak.TFLOPS)}}, "roof")
+		c.drawText(h.to-4, v.toPosition(r.Peak.TFLOPS)-6, "end", fmt.Sprintf("array %.4g TFLOP/s", r.Peak.TFLOPS))
 		const along = 4 // the label of the slope ends at a quarter of the ridge
-		c.drawText(h.position(ridge/along)-8, v.position(r.Peak.TFLOPS/along), "end", fmt.Sprintf("memory %.4g GB/s", r.Peak.GBPerS))
+		c.drawText(h.toPosition(ridge/along)-8, v.toPosition(r.Peak.TFLOPS/along), "end", fmt.Sprintf("memory %.4g GB/s", r.Peak.GBPerS))
 		for _, x := range list {
-			px, title := h.position(x.Intensity()), fmt.Sprintf("%s %s: %s TFLOP/s at %s operations a byte, %v", x.Name, x.Op, view.FormatRate(x.TFLOPS(x.Time)), view.FormatRate(x.Intensity()), x.Time)
+			px, title := h.toPosition(x.Intensity()), fmt.Sprintf("%s %s: %s TFLOP/s at %s operations a byte, %v", x.Name, x.Op, view.FormatRate(x.TFLOPS(x.Time)), view.FormatRate(x.Intensity()), x.Time)
 			if x.Low > 0 && x.High > 0 {
 				title += fmt.Sprintf(" (%v to %v)", x.Low, x.High)
-				c.drawLine(px, v.position(x.TFLOPS(x.High)), px, v.position(x.TFLOPS(x.Low)), "whisker")
+				c.drawLine(px, v.toPosition(x.TFLOPS(x.High)), px, v.toPosition(x.TFLOPS(x.Low)), "whisker")
 			}
-			c.drawDot(px, v.position(x.TFLOPS(x.Time)), 3.5, "dot", title)
+			c.drawDot(px, v.toPosition(x.TFLOPS(x.Time)), 3.5, "dot", title)
 		}
 		return c
 	}
@@ -75,18 +75,18 @@ func Roofline(r *view.Report) *Picture {
 // formatNumber formats a number for an axis.
 func formatNumber(v float64) string { return fmt.Sprintf("%.6g", v) }
 
-// powerOfTen returns 10^exponent times the largest power of ten that is at most v.
+// powerOfTen rounds v down to a power of ten and returns 10^exponent times the result.
 func powerOfTen(v, exponent float64) float64 { return math.Pow(10, exponent+math.Floor(math.Log10(v))) }
 
 // drawAxes draws a grid and the labels of both axes. The names of the axes are across and up.
 func (c *canvas) drawAxes(h, v *scale, across, up string, labelAcross, labelUp func(float64) string) {
 	for _, t := range h.listTicks() {
-		c.drawLine(h.position(t), v.from, h.position(t), v.to, "grid")
-		c.drawText(h.position(t), v.from+15, "middle", labelAcross(t))
+		c.drawLine(h.toPosition(t), v.from, h.toPosition(t), v.to, "grid")
+		c.drawText(h.toPosition(t), v.from+15, "middle", labelAcross(t))
 	}
 	for _, t := range v.listTicks() {
-		c.drawLine(h.from, v.position(t), h.to, v.position(t), "grid")
-		c.drawText(h.from-6, v.position(t)+4, "end", labelUp(t))
+		c.drawLine(h.from, v.toPosition(t), h.to, v.toPosition(t), "grid")
+		c.drawText(h.from-6, v.toPosition(t)+4, "end", labelUp(t))
 	}
 	c.drawText((h.from+h.to)/2, c.height-8, "middle", across)
 	c.drawText(h.from+4, v.to+10, "start", up)

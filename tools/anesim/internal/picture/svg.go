@@ -139,7 +139,7 @@ type scale struct {
 	log       bool
 }
 
-func (s *scale) position(v float64) float64 {
+func (s *scale) toPosition(v float64) float64 {
 	a, b := s.low, s.high
 	if s.log {
 		v, a, b = math.Log(v), math.Log(a), math.Log(b)

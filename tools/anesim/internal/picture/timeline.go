@@ -61,7 +61,7 @@ func Timeline(r *view.Report) *Picture {
 		}
 		tracks = append(tracks, track{"busy", "%", "l2", 80, 100, func(s *report.Span) float64 { return at[s.AtNs] }})
 	}
-	t := &timeline{spans: spans, tracks: tracks, bounds: bounds, first: first, last: last, list: powerList(r)}
+	t := &timeline{spans: spans, tracks: tracks, bounds: bounds, first: first, last: last, list: powerListName(r)}
 	var names []Legend
 	if bounds {
 		names = t.newBoundLegend()
@@ -119,8 +119,8 @@ func (t *timeline) drawTimeline(width float64) *canvas {
 	unit, suffix := chooseTimeUnit(t.last - t.first)
 	h := scale{float64(t.first / unit), float64(t.last / unit), timeLeft, c.width - timeRight, false}
 	for _, at := range h.listTicks() {
-		c.drawLine(h.position(at), timeTop, h.position(at), height-timeAxis, "grid")
-		c.drawText(h.position(at), height, "middle", fmt.Sprintf("%.6g", at))
+		c.drawLine(h.toPosition(at), timeTop, h.toPosition(at), height-timeAxis, "grid")
+		c.drawText(h.toPosition(at), height, "middle", fmt.Sprintf("%.6g", at))
 	}
 	c.drawText((timeLeft+c.width-timeRight)/2, height+22, "middle", "wall time, "+suffix)
 	c.writeRaw(`</g>`)
@@ -151,7 +151,7 @@ func (t *timeline) drawBounds(c *canvas, y float64) {
 		var b strings.Builder
 		for i := range t.spans {
 			if s := &t.spans[i]; s.Bound == name {
-				from, to := across.position(float64(s.AtNs)), across.position(float64(s.AtNs+s.ForNs))
+				from, to := across.toPosition(float64(s.AtNs)), across.toPosition(float64(s.AtNs+s.ForNs))
 				fmt.Fprintf(&b, "M%s 0H%sV%dH%sZ", formatCoordinate(from), formatCoordinate(to), unitsDown, formatCoordinate(from))
 			}
 		}
@@ -173,23 +173,24 @@ func (t *timeline) drawTrack(c *canvas, i int, y float64) {
 	}
 	v := scale{0, max(most, 1e-9) * 1.06, y + x.height, y, false}
 	for _, tick := range v.listTicks(x.height / 28) {
-		c.drawLine(timeLeft, v.position(tick), c.width-timeRight, v.position(tick), "grid")
-		c.drawText(timeLeft-6, v.position(tick)+4, "end", fmt.Sprintf("%.4g", tick))
+		c.drawLine(timeLeft, v.toPosition(tick), c.width-timeRight, v.toPosition(tick), "grid")
+		c.drawText(timeLeft-6, v.toPosition(tick)+4, "end", fmt.Sprintf("%.4g", tick))
 	}
 	c.openWindow(timeLeft, y, c.width-timeLeft-timeRight, x.height)
 	c.fillPath("track-"+x.name, formatStepPath(t.spans, &across, &scale{0, v.high, unitsDown, 0, false}, x), x.class)
 	c.closeWindow()
 }
 
-// powerList returns the name of the list in the JSON report that holds the spans of a timeline.
-func powerList(r *view.Report) string {
+// powerListName returns the name of the list in the JSON report that holds the spans of a timeline.
+func powerListName(r *view.Report) string {
 	if r.Kind == "load" {
 		return "timeline"
 	}
 	return "power"
 }
 
-// causeIndex returns the position of a cause among all causes, from which its color is chosen.
+// causeIndex returns the position of a cause in the list of all causes. The position determines the
+// color of the cause.
 func causeIndex(name string) int {
 	i := 0
 	for cause := range new(report.Cycles).All() {
@@ -201,7 +202,7 @@ func causeIndex(name string) int {
 	return i
 }
 
-// chooseTimeUnit returns a unit, and its name, in which a duration of t is easy to read.
+// chooseTimeUnit returns a unit in which a duration of t is easy to read, and the name of the unit.
 func chooseTimeUnit(t clock.Nanoseconds) (clock.Nanoseconds, string) {
 	switch {
 	case t >= 1e9:
@@ -222,15 +223,15 @@ func formatStepPath(spans []report.Span, h, v *scale, t *track) string {
 	for i := range spans {
 		s := &spans[i]
 		if i == 0 {
-			fmt.Fprintf(&b, "M%s %d", formatCoordinate(h.position(float64(s.AtNs))), unitsDown)
+			fmt.Fprintf(&b, "M%s %d", formatCoordinate(h.toPosition(float64(s.AtNs))), unitsDown)
 		}
 		if x := t.of(s) * t.scale; x != at {
-			fmt.Fprintf(&b, "H%sV%s", formatCoordinate(h.position(float64(s.AtNs))), formatCoordinate(v.position(x)))
+			fmt.Fprintf(&b, "H%sV%s", formatCoordinate(h.toPosition(float64(s.AtNs))), formatCoordinate(v.toPosition(x)))
 			at = x
 		}
 	}
 	last := &spans[len(spans)-1]
-	fmt.Fprintf(&b, "H%sV%dZ", formatCoordinate(h.position(float64(last.AtNs+last.ForNs))), unitsDown)
+	fmt.Fprintf(&b, "H%sV%dZ", formatCoordinate(h.toPosition(float64(last.AtNs+last.ForNs))), unitsDown)
 	return b.String()
 }
 

@@ -46,7 +46,7 @@ func Energy(r *view.Report) *Picture {
 		return 0
 	})
 	if len(list) > maxLeaves {
-		list = append(list[:maxLeaves:maxLeaves], sumLeaves(list[maxLeaves:]))
+		list = append(list[:maxLeaves:maxLeaves], newLeafSum(list[maxLeaves:]))
 	}
 	sum := 0.0
 	for _, x := range list {
@@ -67,7 +67,7 @@ func Energy(r *view.Report) *Picture {
 	}
 	draw := func(width float64) *canvas {
 		c := newCanvas(width, 380, "Energy of each "+r.Of+" by part")
-		drawSquarified(c, list, box{0, 0, c.width, c.height}, sum, sum)
+		drawSquarifiedTreemap(c, list, box{0, 0, c.width, c.height}, sum, sum)
 		return c
 	}
 	var legend []Legend
@@ -80,8 +80,8 @@ func Energy(r *view.Report) *Picture {
 		Rests: []string{"MACEnergy", "DRAMEnergy", "L2Energy", "ActivePower"}}, draw)
 }
 
-// sumLeaves returns a leaf with the energies of all leaves in list.
-func sumLeaves(list []leaf) leaf {
+// newLeafSum returns a leaf whose energies are the sums of those of all leaves in list.
+func newLeafSum(list []leaf) leaf {
 	name := fmt.Sprintf("%d others", len(list))
 	rest := leaf{name: name, label: name, parts: listEnergySegments(new(report.Energy))}
 	for _, x := range list {
@@ -98,10 +98,10 @@ func sumLeaves(list []leaf) leaf {
 
 type box struct{ x, y, w, h float64 }
 
-// drawSquarified fills a box with leaves, the largest first, in rows along the shorter side. It
-// ends a row when another leaf would make the rectangles more elongated (Bruls, Huizing and van
-// Wijk, Squarified Treemaps).
-func drawSquarified(c *canvas, list []leaf, b box, rest, all float64) {
+// drawSquarifiedTreemap fills a box with leaves, the largest first, in rows along the shorter side.
+// It starts a new row when another leaf would make the rectangles of the row more elongated (Bruls,
+// Huizing and van Wijk, Squarified Treemaps).
+func drawSquarifiedTreemap(c *canvas, list []leaf, b box, rest, all float64) {
 	for len(list) > 0 && rest > 0 {
 		area := b.w * b.h / rest
 		short := min(b.w, b.h)
@@ -170,7 +170,7 @@ func (c *canvas) drawLeaf(x *leaf, b box, all float64) {
 	const line, letter = 14, 6.6 // height of a line and width of a letter
 	if b.h > line+4 && b.w > 5*letter {
 		room := int((b.w - 8) / letter)
-		c.drawText(b.x+5, b.y+line, "start", truncate(x.label, room))
+		c.drawText(b.x+5, b.y+line, "start", shortenMiddle(x.label, room))
 		if value := clock.Nanojoules(x.value).String(); b.h > 2*line+4 && len(value) <= room {
 			c.drawText(b.x+5, b.y+2*line, "start", value)
 		}

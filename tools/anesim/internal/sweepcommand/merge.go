@@ -28,6 +28,6 @@ the rows must contain every combination of the values that occur in them.`,
 		},
 	}
 	c.Flags().IntVar(&points, "points", 0, "number of `POINTS` of the sweep")
-	refuseParquet(c.Flags())
+	addRefusedParquetFlag(c.Flags())
 	return c
 }

@@ -79,11 +79,11 @@ func (f *optimizeFlags) run(w io.Writer, args []string) error {
 
 // newSearch returns the search that the command line describes.
 func (f *optimizeFlags) newSearch(args []string) (*sweep.Search, error) {
-	o, err := f.pointOptions()
+	o, err := f.newPointOptions()
 	if err != nil {
 		return nil, err
 	}
-	s, err := sweep.NewSearch(&sweep.Description{Words: args, Area: f.area, Options: o, Open: f.openModel(args), Dims: f.Dims.Dims})
+	s, err := sweep.NewSearch(&sweep.Description{Words: args, Area: f.area, Options: o, Open: f.newModelOpener(args), Dims: f.Dims.Dims})
 	if err != nil {
 		return nil, err
 	}

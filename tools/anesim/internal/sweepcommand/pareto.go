@@ -16,9 +16,9 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// checkPicture returns an error if the name of a picture's file does not end in .svg or is one of
-// the inputs. It accepts "".
-func checkPicture(file string, inputs ...string) error {
+// checkPictureName returns an error if file, the name of a picture, does not end in .svg or is one
+// of the inputs. It accepts an empty name.
+func checkPictureName(file string, inputs ...string) error {
 	if file == "" {
 		return nil
 	}
@@ -78,7 +78,7 @@ func (f *frontFlags) run(w io.Writer, goals string, names []string) error {
 	if f.programs < 1 || f.programs > sweep.MaxPrograms {
 		return usage.Errorf("--programs %d: want 1 to %d", f.programs, sweep.MaxPrograms)
 	}
-	if err := checkPicture(f.picture, names...); err != nil {
+	if err := checkPictureName(f.picture, names...); err != nil {
 		return err
 	}
 	best, err := sweep.ReadFront(goals, f.programs, names)

@@ -6,8 +6,9 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// refuseParquet adds a hidden flag --parquet, whose error names the tool that replaced it.
-func refuseParquet(s *pflag.FlagSet) {
+// addRefusedParquetFlag adds a hidden flag --parquet. Its use is an error, which names the tool
+// that replaced it.
+func addRefusedParquetFlag(s *pflag.FlagSet) {
 	s.Var(parquetFlag{}, "parquet", "removed: tools/parquet writes Parquet files")
 	if err := s.MarkHidden("parquet"); err != nil {
 		panic(err) // the flag has just been made

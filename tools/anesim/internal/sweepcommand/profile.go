@@ -14,9 +14,9 @@ import (
 // maxProfiled is the most points of a profile or a trace, whose results are all kept in memory.
 const maxProfiled = 1000
 
-// profilePoints runs the points of a shard again and writes their profile and trace, in which the
-// points follow each other.
-func (f *sweepFlags) profilePoints(s *sweep.Sweep, part sweep.Shard) error {
+// writePointProfiles runs the points of a shard again and writes their profile and trace, in which
+// the points follow each other.
+func (f *sweepFlags) writePointProfiles(s *sweep.Sweep, part sweep.Shard) error {
 	if f.Pprof == "" && f.Trace == "" {
 		return nil
 	}

@@ -119,7 +119,7 @@ to a Parquet file.`,
 	s.Lookup("set").Usage = "register values, `GROUP.REGISTER.FIELD=VALUES`; repeatable"
 	s.StringVar(&f.resume, "resume", "", "write rows to `FILE`, after those it already has")
 	s.StringVar(&f.shard, "shard", "", "time part `I/N` of the points")
-	refuseParquet(s)
+	addRefusedParquetFlag(s)
 	s.StringVar(&f.area, "area", "", "add a column with the chip's area, an `EXPRESSION` like '2 + 0.003*Engines*MACs'")
 	s.StringVar(&f.pareto, "pareto", "", "print the Pareto front over these `GOALS`")
 	s.StringVar(&f.picture, "plot", "", "also draw the front to `OUT`.svg")
@@ -209,7 +209,7 @@ func (f *sweepFlags) writeFiles(s *sweep.Sweep, part sweep.Shard, best *sweep.Fr
 			return err
 		}
 	}
-	if err := f.profilePoints(s, part); err != nil {
+	if err := f.writePointProfiles(s, part); err != nil {
 		return err
 	}
 	if f.HTML == "" {
@@ -238,8 +238,8 @@ func (f *sweepFlags) countPoints(s *sweep.Sweep, part sweep.Shard) (int, error) 
 	return n, nil
 }
 
-// timePoints times the points of a shard from point first on and shows a progress meter on stderr.
-// It passes rows to write, and calls wait while no row is ready.
+// timePoints times the points of a shard, beginning with point first, and shows a progress meter on
+// stderr. It passes the rows to write, and calls wait while no row is ready.
 func (f *sweepFlags) timePoints(stderr io.Writer, s *sweep.Sweep, part sweep.Shard, first, n int, write func([]string) error, wait func() error) error {
 	m := terminal.NewMeter(stderr)
 	m.Start(n, s.Name)
@@ -259,24 +259,23 @@ func (f *sweepFlags) timePoints(stderr io.Writer, s *sweep.Sweep, part sweep.Sha
 
 // newSweep returns the sweep that the command line describes.
 func (f *sweepFlags) newSweep(args []string) (*sweep.Sweep, error) {
-	o, err := f.pointOptions()
+	o, err := f.newPointOptions()
 	if err != nil {
 		return nil, err
 	}
-	return sweep.New(&sweep.Description{Words: args, Fields: f.Set, Area: f.area, Options: o, Open: f.openModel(args), Dims: f.Dims.Dims})
+	return sweep.New(&sweep.Description{Words: args, Fields: f.Set, Area: f.area, Options: o, Open: f.newModelOpener(args), Dims: f.Dims.Dims})
 }
 
-// pointOptions returns the options that all points of a sweep share.
-func (f *sweepFlags) pointOptions() (anesim.Options, error) {
+// newPointOptions returns the options that all points of a sweep share.
+func (f *sweepFlags) newPointOptions() (anesim.Options, error) {
 	g := f.Run
 	g.Set, g.TimingOnly = nil, true
 	return g.Options()
 }
 
-// openModel returns a function that opens the model in one of the files that words name, with the
-// sizes of --dim. If there is no such file and the name looks like an operation, the error lists
-// the operations.
-func (f *sweepFlags) openModel(words []string) func(name string) (*anesim.Model, error) {
+// newModelOpener returns a function that opens a file that words name, with the sizes of --dim. If
+// there is no such file and its name looks like an operation, the error lists the operations.
+func (f *sweepFlags) newModelOpener(words []string) func(name string) (*anesim.Model, error) {
 	files := slices.DeleteFunc(slices.Clone(words), func(word string) bool { return strings.Contains(word, "=") })
 	return func(name string) (*anesim.Model, error) {
 		if name == "-" {
@@ -303,7 +302,7 @@ func (f *sweepFlags) newFront(s *sweep.Sweep) (*sweep.Front, error) {
 	case f.shard != "":
 		return nil, usage.Errorf("--pareto and --shard are mutually exclusive; use anesim sweep front on the files of the shards")
 	}
-	if err := checkPicture(f.picture, s.Files()...); err != nil {
+	if err := checkPictureName(f.picture, s.Files()...); err != nil {
 		return nil, err
 	}
 	best, err := sweep.NewFront(f.pareto, s.Header(), s.Programs())

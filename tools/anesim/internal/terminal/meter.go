@@ -45,17 +45,18 @@ func (m *Meter) Start(total int, name string) {
 // Add counts finished steps, and redraws the line if the last update is old enough.
 func (m *Meter) Add(steps int) {
 	m.done += steps
-	m.update()
+	m.rewriteLine()
 }
 
 // Show redraws the line with the progress p of a run. It can be used as [anesim.Options.Progress].
 func (m *Meter) Show(p anesim.Progress) {
 	m.what, m.done, m.total = p.Stage.String(), p.Done, p.Total
-	m.update()
+	m.rewriteLine()
 }
 
-// update rewrites the line unless the last update was less than progressPeriod ago.
-func (m *Meter) update() {
+// rewriteLine rewrites the line of the meter. It does nothing if less than progressPeriod has
+// passed since it last did so.
+func (m *Meter) rewriteLine() {
 	now := time.Now()
 	if m.w == nil || now.Sub(m.last) < progressPeriod {
 		return

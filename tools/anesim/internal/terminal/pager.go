@@ -21,7 +21,7 @@ type Pager struct {
 // NewPager returns a pager that prints on w, and that wraps lines if w is a terminal.
 func NewPager(w io.Writer) *Pager { return &Pager{W: w, Width: Width(w)} }
 
-// recordFirstError stores err in p.Err unless p.Err has an earlier error.
+// recordFirstError stores err in p.Err if p.Err is nil.
 func (p *Pager) recordFirstError(err error) {
 	if p.Err == nil {
 		p.Err = err
@@ -80,17 +80,18 @@ func (p *Pager) Table(t *Table, indent int) {
 	p.printOmissions(t, cmp.Or(p.Width, PipeWidth), PipeWidth, indent)
 }
 
-// printOmissions prints the parts of t that are missing in the given width: the beginnings of names
-// and, on a terminal, the columns that would be printed to a pipe of the width pipe.
+// printOmissions prints a note on the parts of t that do not fit in the given width. These are the
+// beginnings of names and, on a terminal, the columns that would be printed to a pipe. The width of
+// a pipe is pipe.
 func (p *Pager) printOmissions(t *Table, width, pipe, indent int) {
-	n, prefixes := t.omissions(width - indent)
+	n, prefixes := t.countOmissions(width - indent)
 	for _, s := range prefixes {
 		p.Printf("%s(%s at the start of a name is %s)", strings.Repeat(" ", indent), dots, s)
 	}
 	if p.Width == 0 {
 		return
 	}
-	if inPipe, _ := t.omissions(pipe - indent); n <= inPipe {
+	if inPipe, _ := t.countOmissions(pipe - indent); n <= inPipe {
 		return
 	}
 	noun := "columns"

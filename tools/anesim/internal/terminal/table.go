@@ -107,9 +107,9 @@ func (t *Table) Lines(width, indent int) []string {
 	if strings.Join(titles, "") != "" {
 		rows = slices.Insert(slices.Clone(rows), 0, titles)
 	}
-	widths := t.cellWidths(rows)
+	widths := t.maxCellWidths(rows)
 	if t.stripPrefixes(rows, widths, width-indent) != nil {
-		widths = t.cellWidths(rows)
+		widths = t.maxCellWidths(rows)
 	}
 	t.fitColumns(widths, width-indent)
 	short := make([]map[string]string, len(widths))
@@ -125,8 +125,8 @@ func (t *Table) Lines(width, indent int) []string {
 	return lines
 }
 
-// cellWidths returns the width of the widest cell of each column in rows.
-func (t *Table) cellWidths(rows [][]string) []int {
+// maxCellWidths returns, for each column, the width of its widest cell in rows.
+func (t *Table) maxCellWidths(rows [][]string) []int {
 	widths := make([]int, len(t.columns))
 	for _, row := range rows {
 		for i, cell := range row {
@@ -139,9 +139,9 @@ func (t *Table) cellWidths(rows [][]string) []int {
 // leastPrefix is the least number of characters of a prefix that is worth leaving out.
 const leastPrefix = 12
 
-// stripPrefixes replaces the common prefix of all cells in a text column by dots, if the table does
-// not fit otherwise. It changes rows, whose first element is the line of titles, and returns the
-// prefixes that it replaced.
+// stripPrefixes replaces the prefix that all cells of a text column share by dots if the table does
+// not fit in width otherwise. It changes rows, whose first element is the line of titles. It
+// returns the prefixes that it replaced.
 func (t *Table) stripPrefixes(rows [][]string, widths []int, width int) (prefixes []string) {
 	total := -Gap
 	for _, n := range widths {
@@ -173,17 +173,17 @@ func (t *Table) stripPrefixes(rows [][]string, widths []int, width int) (prefixe
 	return prefixes
 }
 
-// omissions returns the number of columns that the table omits to fit in width characters, and the
-// prefixes of cells that it replaces by dots.
-func (t *Table) omissions(width int) (n int, prefixes []string) {
+// countOmissions returns how many columns the table omits to fit in width characters. It also
+// returns the prefixes of cells that the table replaces by dots.
+func (t *Table) countOmissions(width int) (n int, prefixes []string) {
 	titles := make([]string, len(t.columns))
 	for i, c := range t.columns {
 		titles[i] = c.Title
 	}
 	rows := slices.Insert(slices.Clone(t.rows), 0, titles)
-	widths := t.cellWidths(rows)
+	widths := t.maxCellWidths(rows)
 	if prefixes = t.stripPrefixes(rows, widths, width); prefixes != nil {
-		widths = t.cellWidths(rows)
+		widths = t.maxCellWidths(rows)
 	}
 	t.fitColumns(widths, width)
 	for _, w := range widths {
@@ -276,8 +276,8 @@ func CutMiddle(s string, width int) string {
 	return cutMiddle(s, width, max(0, width-len(dots))/2, dots)
 }
 
-// cutMiddle returns s if it has at most width characters. Otherwise it returns width characters:
-// the beginning of s, mark, and the last tail characters of s.
+// cutMiddle returns s if it has at most width characters. Otherwise it returns the beginning of s,
+// mark, and the last tail characters of s, which together have width characters.
 func cutMiddle(s string, width, tail int, mark string) string {
 	if utf8.RuneCountInString(s) <= width {
 		return s
@@ -303,10 +303,10 @@ func SharedPrefix(names []string) string {
 	return prefix[:strings.LastIndexAny(prefix, "/_.:")+1]
 }
 
-// shortenCells returns short forms, by the text of the cell, for the cells in column i that have
-// more than width characters. Names of layers often differ only at one end, so it tries several
-// places to cut and chooses the one that keeps most cells distinct. Cells that are still equal get
-// a number instead of dots.
+// shortenCells returns a short form for each cell in column i that has more than width characters,
+// by the text of the cell. Names of layers often differ only at one end, so it tries several places
+// to cut and chooses the one that keeps most cells distinct. Cells that are still equal get a
+// number instead of dots.
 func shortenCells(rows [][]string, i, width int) map[string]string {
 	var long []string
 	taken := make(map[string]bool) // what the column shows already

@@ -56,7 +56,7 @@ func WriteExplanation(w io.Writer, d *explain.Explanation, top int) error {
 			row = append(row, strconv.Itoa(x.Alike))
 		}
 		t.Add(append(row, report.Thousands(x.Cycles.Total), fmt.Sprintf("%.1f%%", 100*x.Share), report.CauseText(x.Bound),
-			fmt.Sprintf("%.0f%%", report.Percent(x.BoundCycles, x.Cycles.Total)), report.Thousands(x.WorkingCycles), formatFloor(x.ArrayCycles), formatFloor(x.MemoryCycles))...)
+			fmt.Sprintf("%.0f%%", report.Percent(x.BoundCycles, x.Cycles.Total)), report.Thousands(x.WorkingCycles), formatMinimumCycles(x.ArrayCycles), formatMinimumCycles(x.MemoryCycles))...)
 	}
 	p.Table(t, 0)
 	if rest := kinds[len(shown):]; len(rest) > 0 {
@@ -88,8 +88,8 @@ func formatUntried(n *explain.Tried) string {
 	return fmt.Sprintf("%d more not tried: reached the limit of %s timed descriptors", n.Left, report.Thousands(uint64(n.Work)))
 }
 
-// printMachines prints the speed of the model on variants of the chip. A faster variant shows which
-// constant of the chip limits the model. Variants without a gain share a line.
+// printMachines prints how fast the model is on variants of the chip, because the constants of
+// faster variants limit the model. Variants without a gain share a line.
 func (p pager) printMachines(list []explain.Change) {
 	if len(list) == 0 {
 		return
@@ -113,9 +113,9 @@ func (p pager) printMachines(list []explain.Change) {
 	}
 }
 
-// formatFloor returns the cycles that a unit needs at least, or "-" for a unit that has no part in
-// the work.
-func formatFloor(cycles uint64) string {
+// formatMinimumCycles returns the number of cycles that a unit needs at least. It returns "-" for a
+// unit that has no part in the work.
+func formatMinimumCycles(cycles uint64) string {
 	if cycles == 0 {
 		return "-"
 	}

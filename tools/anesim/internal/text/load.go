@@ -95,9 +95,9 @@ func (p pager) printTimeline(d *report.Load) {
 		}
 		width = b.ForNs.String()
 		for k, share := range b.Clients {
-			lines[k].WriteByte(shareDigit(share))
+			lines[k].WriteByte(shareToDigit(share))
 		}
-		lines[len(d.Clients)].WriteByte(shareDigit(b.Watts / max(1e-12, d.Timeline[peak].Watts)))
+		lines[len(d.Clients)].WriteByte(shareToDigit(b.Watts / max(1e-12, d.Timeline[peak].Watts)))
 	}
 	if width == "" {
 		return
@@ -111,9 +111,9 @@ func (p pager) printTimeline(d *report.Load) {
 	p.Printf("%-*s |%s| of %s W, the highest, at %s", longest, "power", lines[len(d.Clients)].String(), report.Rate(b.Watts), b.AtNs)
 }
 
-// shareDigit returns the character for a share in tenths: a space for 0, a point for less than a
-// twentieth, '1' to '9', and '#' for the whole.
-func shareDigit(share float64) byte {
+// shareToDigit returns a character that shows a share in tenths: a space for 0, a point for less
+// than a twentieth, '1' to '9', and '#' for the whole.
+func shareToDigit(share float64) byte {
 	switch n := int(math.Round(10 * share)); {
 	case share <= 0:
 		return ' '

@@ -32,7 +32,7 @@ func WriteNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain
 	p.printBottlenecks(d, res.Report.PlanarCompute(), x, explain)
 	p.Printf("")
 	marked := p.printLayers(d, top)
-	p.printInferred(d, marked)
+	p.printInferenceFootnotes(d, marked)
 	p.Printf("")
 	p.printOperations(d)
 	dispatch := "the dispatch"
@@ -45,11 +45,11 @@ func WriteNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain
 		p.printTotals(&d.Total, d.Peak, dispatch)
 	}
 	p.printUnmeasured(res.Report)
-	p.printWall(res, &d.Total, d.Host)
+	p.printWallTime(res, &d.Total, d.Host)
 	p.printCycles(&d.Cycles, res.Report.PlanarCompute(), d.Total.Saved)
 	p.printEnergies(&d.Total)
 	p.printPrograms(d)
-	p.printWeights(d)
+	p.printPackedWeights(d)
 	p.printSpills(d.Spilled)
 	p.printPlacement(d.Placement)
 	for _, note := range d.Remarks() {
@@ -142,7 +142,7 @@ func (p pager) printBottlenecks(d *report.Network, planar clock.Cycles, x *expla
 			report.CauseText(first.Bound), fmt.Sprintf("%.0f%%", report.Percent(k.Bound, k.Cycles)))
 	}
 	p.TableWithin(rows, HeadWidth, 2)
-	p.printCauses(&d.Cycles, planar)
+	p.printMainCauses(&d.Cycles, planar)
 	p.printChanges(x, explain)
 }
 
@@ -153,9 +153,9 @@ var glosses = map[string]string{
 	"throttle": "within the power limit", "idle": "nothing to do",
 }
 
-// printCauses prints up to three causes with the most cycles, each with a share of at least 5%. The
-// planar engine works in planar of the compute cycles.
-func (p pager) printCauses(c *report.Cycles, planar clock.Cycles) {
+// printMainCauses prints the causes with the most cycles, up to three, each with at least 5% of the
+// cycles. Of the cycles that count as computing, planar are those of the planar engine.
+func (p pager) printMainCauses(c *report.Cycles, planar clock.Cycles) {
 	const most, least = 3, 5 // causes, and per cent
 	type cause struct {
 		name string
@@ -316,7 +316,7 @@ func (p pager) printCoverage(c *report.Coverage) {
 			others, have = "the other one has", "its work is"
 		}
 		p.Printf("covers: %d of %s%s; %s an unknown shape, so %s not counted", c.Done, report.Plural(c.Nodes, "node"), hosted, others, have)
-		p.printLost(c)
+		p.printMissingOutputs(c)
 		return
 	}
 	line := fmt.Sprintf("covers: %d of %s (%s%s), %s of multiply-accumulates, %s of bytes", c.Done, report.Plural(c.Nodes, "node"),
@@ -325,12 +325,12 @@ func (p pager) printCoverage(c *report.Coverage) {
 		line += fmt.Sprintf("; %s of unknown shape not counted in either", report.Plural(c.Unsized, "node"))
 	}
 	p.Printf("%s", line)
-	p.printLost(c)
+	p.printMissingOutputs(c)
 }
 
-// printLost prints the outputs that are not computed, each with the layer that it depends on and
-// that is not modelled.
-func (p pager) printLost(c *report.Coverage) {
+// printMissingOutputs prints the outputs that are not computed. With each output, it names the
+// layer on which the output depends and that is not modelled.
+func (p pager) printMissingOutputs(c *report.Coverage) {
 	for _, x := range c.Lost {
 		p.Printf("output %s needs %s, which is not modelled", report.Printable(x.Output), report.Printable(x.Layer))
 	}
@@ -344,7 +344,7 @@ func formatHostNodes(c *report.Coverage) string {
 	return fmt.Sprintf(", %d of them on the host", c.Hosted)
 }
 
-// formatShare returns part/whole in per cent. It returns 100% only if both are equal, so that a
+// formatShare returns part/whole in percent. It returns 100% only if part equals whole, so that a
 // missing part is never rounded away.
 func formatShare(part, whole uint64) string {
 	if part == whole {
@@ -379,9 +379,9 @@ func (p pager) printPrograms(d *report.Network) {
 	}
 }
 
-// printWeights prints the form in which the engine reads weights that are packed in the model's
-// file.
-func (p pager) printWeights(d *report.Network) {
+// printPackedWeights prints the form in which the engine reads weights that are packed in the
+// model's file.
+func (p pager) printPackedWeights(d *report.Network) {
 	type form struct{ as, in string }
 	layers := map[form][]string{}
 	var order []form
@@ -422,8 +422,8 @@ func (p pager) printValues(res *anesim.Result, d *report.Network) {
 		}
 		p.Printf("output  %s %v  %scrc32 %s  %s", report.Printable(o.Port.Name), o.Shape(), kind, engine.Checksum(o.Data), o.Summary())
 	}
-	p.printByText("caveat ", d, func(l *report.Layer) string { return l.Caveat })
-	p.printByText("no values:", d, func(l *report.Layer) string { return l.Note })
+	p.printLayersByText("caveat ", d, func(l *report.Layer) string { return l.Caveat })
+	p.printLayersByText("no values:", d, func(l *report.Layer) string { return l.Note })
 }
 
 // printInputs prints the shape and the source of each input whose values were used.
@@ -457,9 +457,9 @@ func (p pager) printInputs(res *anesim.Result, d *report.Network) {
 	}
 }
 
-// printByText prints a line for each distinct result of text for the layers of d. A line names the
-// first three layers with this result and counts the others.
-func (p pager) printByText(label string, d *report.Network, text func(*report.Layer) string) {
+// printLayersByText calls text for each layer of d and prints a line for each distinct result. A
+// line names the first three layers with that result and counts the others.
+func (p pager) printLayersByText(label string, d *report.Network, text func(*report.Layer) string) {
 	const named = 3
 	layers := map[string][]string{}
 	var order []string

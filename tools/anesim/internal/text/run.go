@@ -76,14 +76,14 @@ func WriteRun(w io.Writer, res *anesim.Result, d *report.Run, o RunOptions) erro
 	p.Printf("")
 	p.printTotals(&d.Total, d.Peak, "the dispatch")
 	p.printUnmeasured(res.Report)
-	p.printWall(res, &d.Total, d.Host)
+	p.printWallTime(res, &d.Total, d.Host)
 	p.printCycles(&d.Cycles, res.Report.PlanarCompute(), d.Total.Saved)
 	p.printEnergies(&d.Total)
 	p.printAdvice(d)
 	if o.Counters {
 		p.printCounters(d)
 	}
-	p.printPorts(res, d)
+	p.printInputsAndOutputs(res, d)
 	for _, x := range res.Report.Faults {
 		p.Printf("FAULT: %s", report.Printable(x.String()))
 	}
@@ -102,7 +102,7 @@ func (p pager) printWhatIfs(list []report.WhatIf) {
 }
 
 // printTotals prints the cycles, time and energy of a run, and its rates next to the chip's peak
-// rates. The argument dispatch is a phrase for the dispatches that draw the fixed energy.
+// rates. The phrase dispatch names the dispatches, which draw a fixed energy.
 func (p pager) printTotals(t *report.Wall, peak report.Rates, dispatch string) {
 	p.Printf("total: %s cycles, %v of engine time (%s to %s), %v (%v of it %s)",
 		report.Thousands(t.Cycles), t.TimeNs, report.TimeAs(t.TimeLowNs, t.TimeNs), report.TimeAs(t.TimeHighNs, t.TimeNs), t.EnergyNJ, t.DispatchNJ, dispatch)
@@ -119,12 +119,12 @@ func (p pager) printTotals(t *report.Wall, peak report.Rates, dispatch string) {
 	p.Printf("%s", line)
 }
 
-// printWall prints the wall time of a run, with the times of the host, of idling and of waking up,
-// if it differs from the engine's time.
-func (p pager) printWall(res *anesim.Result, t *report.Wall, preset string) {
+// printWallTime prints the wall time of a run, with the times of the host, of idling and of waking
+// up, if it differs from the engine's time.
+func (p pager) printWallTime(res *anesim.Result, t *report.Wall, preset string) {
 	switch host := res.Host(); {
 	case host > 0:
-		p.Printf("wall: %v, %v of it %s", t.WallNs, host, formatHost(res, preset))
+		p.Printf("wall: %v, %v of it %s", t.WallNs, host, formatHostSources(res, preset))
 	case t.IdleNs > 0:
 		p.Printf("wall: %v", t.WallNs)
 	}
@@ -141,9 +141,9 @@ func (p pager) printWall(res *anesim.Result, t *report.Wall, preset string) {
 	}
 }
 
-// formatHost returns a phrase with the sources of the host's time: the overhead of calls on the
-// host with the name preset, and the layers that the host computes.
-func formatHost(res *anesim.Result, preset string) string {
+// formatHostSources returns a phrase that names the sources of the host's time. These are the
+// overhead of calls on the host named preset, and the layers that the host computes.
+func formatHostSources(res *anesim.Result, preset string) string {
 	const layers = "layers that the host computes"
 	switch stages := res.Stages(); {
 	case stages == 0:
@@ -166,8 +166,8 @@ func formatStages(list []report.Stage) string {
 	return fmt.Sprintf("%s (%s: %s)", strings.Join(parts, ", "), list[0].Evidence, why)
 }
 
-// printCycles prints the cycles of a run by cause, and the cycles that overlap saves. The planar
-// engine works in planar of the compute cycles.
+// printCycles prints the cycles of a run by cause, and the number of cycles that overlapping saves.
+// Of the cycles that count as computing, planar are those of the planar engine.
 func (p pager) printCycles(c *report.Cycles, planar clock.Cycles, saved uint64) {
 	var parts []string
 	for name, n := range c.All() {
@@ -221,7 +221,7 @@ func (p pager) printEnergies(t *report.Wall) {
 }
 
 // printAdvice prints a line about the main cause of cycles for each descriptor with at least a
-// tenth of all cycles. It prints only one descriptor for each cause.
+// tenth of all cycles. If several descriptors have the same main cause, it prints only one of them.
 func (p pager) printAdvice(d *report.Run) {
 	const least = 10 // per cent of the cycles
 	list := make([]*report.Descriptor, len(d.Descriptors))
@@ -255,8 +255,8 @@ func (p pager) printCounters(d *report.Run) {
 	}
 }
 
-// printPorts prints the inputs of a run, its outputs, and caveats about their values.
-func (p pager) printPorts(res *anesim.Result, d *report.Run) {
+// printInputsAndOutputs prints the inputs of a run, its outputs, and caveats about their values.
+func (p pager) printInputsAndOutputs(res *anesim.Result, d *report.Run) {
 	if !res.Options.Values {
 		p.Printf("values: not computed (--timing-only)")
 		return

@@ -42,9 +42,9 @@ func listNotedAssumptions(d *report.Network) (list []string) {
 	return list
 }
 
-// printInferred prints the footnotes below a network's table: each marked assumption with the share
-// of the time that depends on it.
-func (p pager) printInferred(d *report.Network, marks map[string]string) {
+// printInferenceFootnotes prints the footnotes below a network's table: each marked assumption with
+// the share of the time that depends on it.
+func (p pager) printInferenceFootnotes(d *report.Network, marks map[string]string) {
 	for _, what := range listNotedAssumptions(d) {
 		share := 0.0
 		for i := range d.Layers {
@@ -57,8 +57,8 @@ func (p pager) printInferred(d *report.Network, marks map[string]string) {
 	}
 }
 
-// selectLayers reports, for each layer, whether the table has a row for it: true for the top
-// slowest layers, or for all layers if top is 0.
+// selectLayers returns, for each layer, whether the table has a row for it. The table has rows for
+// the top slowest layers, or for all layers if top is 0.
 func selectLayers(d *report.Network, top int) []bool {
 	shown := make([]bool, len(d.Layers))
 	order := make([]int, len(d.Layers))

@@ -11,18 +11,19 @@ import (
 // Outcomes returns text with the numbers of changes by outcome, such as "2 help, 3 do not". It
 // mentions changes that give other results or that cannot run only if there are any.
 func Outcomes(n *explain.Tried) string {
-	list := []string{agree(n.Faster, "helps", "help"), agree(n.NotFaster, "does not", "do not")}
+	list := []string{formatWithVerb(n.Faster, "helps", "help"), formatWithVerb(n.NotFaster, "does not", "do not")}
 	if n.OtherResults > 0 {
-		list = append(list, agree(n.OtherResults, "gives other results", "give other results"))
+		list = append(list, formatWithVerb(n.OtherResults, "gives other results", "give other results"))
 	}
 	if n.Failed > 0 {
-		list = append(list, agree(n.Failed, "cannot run", "cannot run"))
+		list = append(list, formatWithVerb(n.Failed, "cannot run", "cannot run"))
 	}
 	return strings.Join(list, ", ")
 }
 
-// agree returns n with the form of a verb that agrees with it.
-func agree(n int, one, several string) string {
+// formatWithVerb returns n followed by a verb: by its form one if n is 1, and by its form several
+// otherwise.
+func formatWithVerb(n int, one, several string) string {
 	if n == 1 {
 		several = one
 	}

@@ -14,7 +14,7 @@ func FromRun(d *report.Run) *Report {
 		Kind: "program", Name: d.Program, Chip: d.Chip, Host: d.Host, Tool: d.Tool, Peak: d.Peak, Of: "descriptor",
 		Energy: d.Total.EnergyOf, Power: d.Power, Limits: d.Limits, Faults: d.Faults, WhatIfs: d.WhatIfs, Document: d,
 	}
-	r.setFacts(&d.Total, d.Peak)
+	r.setHeadline(&d.Total, d.Peak)
 	computed := 0
 	for i := range d.Descriptors {
 		x := &d.Descriptors[i]
@@ -29,7 +29,7 @@ func FromRun(d *report.Run) *Report {
 	all := len(d.Descriptors)
 	if d.Rest != nil {
 		all += d.Rest.Descriptors
-		r.addUnlisted(d.Rest, len(d.Descriptors))
+		r.addUnlistedGroups(d.Rest, len(d.Descriptors))
 	}
 	r.Facts = append(r.Facts, Fact{
 		Label: "Coverage", Text: fmt.Sprintf("%d of %d", all, all),
@@ -39,10 +39,10 @@ func FromRun(d *report.Run) *Report {
 	return r
 }
 
-// addUnlisted adds an item for each operation and shape among the descriptors that are not listed
-// one by one. A report that was read from a file has no such groups; addUnlisted then adds a note
-// instead.
-func (r *Report) addUnlisted(d *report.Rest, listed int) {
+// addUnlistedGroups adds an item for each operation and shape among the descriptors that are not
+// listed one by one. A report that was read from a file has no such groups; addUnlistedGroups then
+// adds a note instead.
+func (r *Report) addUnlistedGroups(d *report.Rest, listed int) {
 	if len(d.Groups) == 0 { // the document was read from a file
 		r.Notes = append(r.Notes, fmt.Sprintf("Of %d descriptors the first %d are listed. The other %d are in every total.", listed+d.Descriptors, listed, d.Descriptors))
 		return
@@ -71,7 +71,7 @@ func FromNetwork(d *report.Network) *Report {
 			r.Notes = append(r.Notes, note)
 		}
 	}
-	r.setFacts(&d.Total, d.Peak)
+	r.setHeadline(&d.Total, d.Peak)
 	modelled := 0
 	for i := range d.Layers {
 		x := &d.Layers[i]
@@ -100,8 +100,8 @@ func formatCoverageNote(others int) string {
 	return fmt.Sprintf("layers modelled; the other %d are in no total", others)
 }
 
-// setFacts sets the headline of a page to the totals of a run.
-func (r *Report) setFacts(t *report.Wall, peak report.Rates) {
+// setHeadline sets the headline of a page to the totals of a run.
+func (r *Report) setHeadline(t *report.Wall, peak report.Rates) {
 	interval := "no interval"
 	if t.TimeHighNs > 0 {
 		interval = fmt.Sprintf("%s interval %s to %s, from the errors of %d measured rows", hw.IntervalPercent, report.TimeAs(t.TimeLowNs, t.TimeNs), report.TimeAs(t.TimeHighNs, t.TimeNs), t.Rows)
@@ -112,7 +112,7 @@ func (r *Report) setFacts(t *report.Wall, peak report.Rates) {
 	r.Facts = []Fact{
 		{"Engine time", t.TimeNs.String(), "total.time_ns", float64(t.TimeNs), interval},
 		{"Wall time", t.WallNs.String(), "total.wall_ns", float64(t.WallNs), "host " + r.Host},
-		{"Cycles", countCell(t.Cycles).Text, "total.cycles", float64(t.Cycles), countCell(t.Saved).Text + " saved by overlap"},
+		{"Cycles", newCountCell(t.Cycles).Text, "total.cycles", float64(t.Cycles), newCountCell(t.Saved).Text + " saved by overlap"},
 		{"Energy", t.EnergyNJ.String(), "total.energy_nj", float64(t.EnergyNJ), t.DispatchNJ.String() + " of it the dispatch"},
 		{"Peak power", fmt.Sprintf("%.3g W", t.PeakW), "total.peak_w", t.PeakW, "of the highest span"},
 		{"Moved", report.Size(t.DMABytes), "total.dma_bytes", float64(t.DMABytes), fmt.Sprintf("%s GB/s of %s", FormatRate(t.GBPerS), FormatRate(peak.GBPerS))},
@@ -128,7 +128,7 @@ func FromLoad(d *report.Load) *Report {
 		{"Utilisation", formatShare(d.Utilisation, 1), "utilisation", d.Utilisation, d.BusyNs.String() + " busy"},
 		{"Energy", d.EnergyNJ.String(), "energy_nj", float64(d.EnergyNJ), "and " + d.WaitNJ.String() + " for waiting"},
 		{"Mean power", fmt.Sprintf("%.3g W", d.MeanW), "mean_w", d.MeanW, ""},
-		{"Runs", countCell(d.Runs).Text, "runs", float64(d.Runs), "of descriptors without a change of program"},
+		{"Runs", newCountCell(d.Runs).Text, "runs", float64(d.Runs), "of descriptors without a change of program"},
 	}
 	if d.Cut {
 		r.Notes = append(r.Notes, "arrivals stopped at the limit on calls; raise it with max_calls")
@@ -149,7 +149,7 @@ func FromLoad(d *report.Load) *Report {
 		c := &d.Clients[i]
 		r.Items = append(r.Items, Item{Name: c.Name, Op: c.Program, Time: c.MeanNs})
 		row := []Cell{
-			textCell(c.Name), textCell(c.Program), countCell(int(c.Priority)), textCell(c.Arrival), countCell(c.Calls), {FormatRate(c.CallsPerS), c.CallsPerS},
+			newTextCell(c.Name), newTextCell(c.Program), newCountCell(int(c.Priority)), newTextCell(c.Arrival), newCountCell(c.Calls), {FormatRate(c.CallsPerS), c.CallsPerS},
 			{c.Alone.LatencyNs.String(), float64(c.Alone.LatencyNs)},
 		}
 		if len(c.Latency) > most {
@@ -160,10 +160,10 @@ func FromLoad(d *report.Load) *Report {
 			row = append(row, Cell{low.String(), float64(low)}, Cell{high.String(), float64(high)}, Cell{last.String(), float64(last)})
 		} else {
 			for range 6 {
-				row = append(row, textCell("-"))
+				row = append(row, newTextCell("-"))
 			}
 		}
-		r.Table.Rows = append(r.Table.Rows, append(row, Cell{c.MeanWaitNs.String(), float64(c.MeanWaitNs)}, countCell(c.Stuck)))
+		r.Table.Rows = append(r.Table.Rows, append(row, Cell{c.MeanWaitNs.String(), float64(c.MeanWaitNs)}, newCountCell(c.Stuck)))
 	}
 	return r
 }

@@ -18,8 +18,8 @@ type Sweep struct {
 	Rows    [][]string `json:"rows"`
 }
 
-// cell returns the value of a row in the named column, or "" if there is no such column.
-func (s *Sweep) cell(row []string, column string) string {
+// cellText returns the value of a row in the named column, or "" if there is no such column.
+func (s *Sweep) cellText(row []string, column string) string {
 	i := slices.Index(s.Columns, column)
 	if i < 0 || i >= len(row) {
 		return ""
@@ -28,7 +28,7 @@ func (s *Sweep) cell(row []string, column string) string {
 }
 
 func (s *Sweep) parseCell(row []string, column string) float64 {
-	v, err := strconv.ParseFloat(s.cell(row, column), 64)
+	v, err := strconv.ParseFloat(s.cellText(row, column), 64)
 	if err != nil {
 		return 0 // a refused point has no numbers
 	}
@@ -54,13 +54,13 @@ func FromSweep(s *Sweep, peak report.Rates) *Report {
 	failed := 0
 	for k, row := range s.Rows {
 		x := Item{
-			Name: fmt.Sprintf("point %s", s.cell(row, "point")), Op: s.Name, Bound: s.cell(row, "bound"),
+			Name: fmt.Sprintf("point %s", s.cellText(row, "point")), Op: s.Name, Bound: s.cellText(row, "bound"),
 			Time: clock.Nanoseconds(s.parseCell(row, "time_ns")), Energy: clock.Nanojoules(s.parseCell(row, "energy_nj")),
 			Low: clock.Nanoseconds(s.parseCell(row, "time_ns_low")), High: clock.Nanoseconds(s.parseCell(row, "time_ns_high")),
 			MACs: uint64(s.parseCell(row, "macs")), Bytes: uint64(s.parseCell(row, "dma_bytes")),
 		}
 		x.Cycles.Total = uint64(s.parseCell(row, "cycles"))
-		if s.cell(row, "error") != "" {
+		if s.cellText(row, "error") != "" {
 			failed++
 		}
 		r.Items = append(r.Items, x)

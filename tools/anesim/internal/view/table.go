@@ -28,14 +28,14 @@ type Cell struct {
 	Value float64
 }
 
-func textCell(s string) Cell { return Cell{Text: s} }
+func newTextCell(s string) Cell { return Cell{Text: s} }
 
-func countCell[T ~int | ~uint64](n T) Cell {
+func newCountCell[T ~int | ~uint64](n T) Cell {
 	return Cell{report.Thousands(uint64(n)), float64(n)}
 }
 
-// newTable returns a table with a row for each element of list, and with the columns that pages
-// show. After the column of cycles, it adds a column with their share of all cycles.
+// newTable returns a table with a row for each element of list and with the columns that pages
+// show. A column with the share of all cycles follows the column of cycles.
 func newTable[R any](columns []report.Column[R], list []R, all uint64) Table {
 	var t Table
 	t.Rows = make([][]Cell, len(list))
@@ -87,10 +87,10 @@ func newDescriptorTable(listed []report.Descriptor, rest *report.Rest, all uint6
 			case "td":
 				row[k] = Cell{fmt.Sprintf("%d more", g.Descriptors), float64(len(listed) + i)}
 			case "engines", "low", "high":
-				row[k] = textCell("-")
+				row[k] = newTextCell("-")
 			case "in", "out":
 				if g.Shape == (report.Shape{}) {
-					row[k] = textCell("various")
+					row[k] = newTextCell("various")
 				}
 			}
 		}

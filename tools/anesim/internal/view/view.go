@@ -182,7 +182,7 @@ func FormatRate(v float64) string {
 	return fmt.Sprintf("%.3g", v)
 }
 
-// formatShare returns part/whole as text in percent, or "-" if whole is 0.
+// formatShare returns part/whole in percent as text. It returns "-" if whole is 0.
 func formatShare(part, whole float64) string {
 	if whole == 0 {
 		return "-"
