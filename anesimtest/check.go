@@ -79,7 +79,7 @@ func CheckOptions(t TB, file string, tolerance float64, o anesim.Options, models
 		t.Errorf("%s: %s", m.Name(), v.Cause())
 		for i := range v.Differences {
 			d := &v.Differences[i]
-			t.Errorf("%s: %v%s", m.Name(), d, formatReasons(d.Why))
+			t.Errorf("%s: %v%s", m.Name(), d, formatReasonLines(d.Why))
 		}
 	}
 	if *update {
@@ -94,8 +94,9 @@ func CheckOptions(t TB, file string, tolerance float64, o anesim.Options, models
 	}
 }
 
-// formatReasons returns the reasons for a difference as text, each on a new line after a tab.
-func formatReasons(why []string) string {
+// formatReasonLines returns the reasons for a difference as text. Each reason is on a new line
+// after a tab.
+func formatReasonLines(why []string) string {
 	if len(why) == 0 {
 		return ""
 	}

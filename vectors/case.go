@@ -33,9 +33,9 @@ const (
 	Synthetic   Origin = "synthetic"    // computed by hand from the rules of the arithmetic
 )
 
-// allows reports whether a case of origin o may be in the given file, whose first directory must
-// match.
-func (o Origin) allows(file string) bool {
+// allowsFile reports whether a case of origin o may be in the given file. The first directory of
+// the file must match the origin.
+func (o Origin) allowsFile(file string) bool {
 	room, _, _ := strings.Cut(file, "/")
 	switch o {
 	case Silicon, RealProgram:
@@ -92,15 +92,15 @@ func Load[T any](fsys fs.FS, family string) ([]Case[T], error) {
 	}
 	cases := make([]Case[T], len(names))
 	for i, name := range names {
-		if err := cases[i].read(fsys, name); err != nil {
+		if err := cases[i].readFile(fsys, name); err != nil {
 			return nil, err
 		}
 	}
 	return cases, nil
 }
 
-// read fills c from a file of fsys and checks it.
-func (c *Case[T]) read(fsys fs.FS, name string) error {
+// readFile fills c from a file of fsys and checks it.
+func (c *Case[T]) readFile(fsys fs.FS, name string) error {
 	b, err := fs.ReadFile(fsys, name)
 	if err != nil {
 		return &CaseError{name, "cannot read", err}
@@ -124,7 +124,7 @@ func (c *Case[T]) check() error {
 		return &CaseError{c.File, "missing name", nil}
 	case c.Source == "":
 		return &CaseError{c.File, "missing source", nil}
-	case !c.Origin.allows(c.File):
+	case !c.Origin.allowsFile(c.File):
 		return &CaseError{c.File, fmt.Sprintf("origin %q does not match the directory", c.Origin), nil}
 	}
 	if d, ok := any(&c.Data).(checker); ok {

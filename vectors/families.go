@@ -50,11 +50,11 @@ func (r *Reduction) check() error {
 		return errors.New("missing terms; want at least one")
 	}
 	for _, t := range r.Terms {
-		if err := errors.Join(checkTimes(t.Times), checkTimes(r.Repeat*t.Times)); err != nil {
+		if err := errors.Join(checkRepeatCount(t.Times), checkRepeatCount(r.Repeat*t.Times)); err != nil {
 			return err
 		}
 	}
-	return checkTimes(r.Repeat)
+	return checkRepeatCount(r.Repeat)
 }
 
 // Reductions returns the cases in silicon/reduction. Errors are of type *[CaseError].

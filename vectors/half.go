@@ -80,8 +80,8 @@ func (v Values) Halves() []float16.Float16 {
 // maxTimes limits how many values a case can make a reader expand.
 const maxTimes = 1 << 20
 
-// checkTimes returns an error if n is not a valid repeat count, which is 0 to maxTimes.
-func checkTimes(n int) error {
+// checkRepeatCount returns an error unless the repeat count n is from 0 to maxTimes.
+func checkRepeatCount(n int) error {
 	if n < 0 || n > maxTimes {
 		return fmt.Errorf("repeat count is %d; want 0 to %d", n, maxTimes)
 	}
@@ -90,7 +90,7 @@ func checkTimes(n int) error {
 
 func (v Values) check() error {
 	for _, s := range v {
-		if err := checkTimes(s.Times); err != nil {
+		if err := checkRepeatCount(s.Times); err != nil {
 			return err
 		}
 	}

@@ -187,7 +187,7 @@ func TestWriteRefusesWhatWasNotDerived(t *testing.T) {
 		t.Error(err)
 	}
 	var again Case[Reduction]
-	if err := again.read(os.DirFS(dir), c.File); err != nil {
+	if err := again.readFile(os.DirFS(dir), c.File); err != nil {
 		t.Fatal(err)
 	}
 	if d := cmp.Diff(c, again); d != "" {
