@@ -15,10 +15,10 @@ import (
 	"anesim/loader/network/placement"
 )
 
-// stageTime returns how long the host needs for the stage s of a network: the fixed time of a call
-// plus the longer of the time to compute its elements and the time to move its bytes. The rates are
-// those of the CPU in package placement.
-func (r *Result) stageTime(s *list.Stage) clock.Nanoseconds {
+// computeHostStageTime returns how long the host needs for stage s of a network. It is the fixed
+// time of a call plus the time to compute the elements or to move the bytes, whichever is longer,
+// at the rates of the CPU in package placement.
+func (r *Result) computeHostStageTime(s *list.Stage) clock.Nanoseconds {
 	m := r.Machine()
 	for i := range m.Backends {
 		if b := &m.Backends[i]; b.Name == placement.CPU {
@@ -49,7 +49,7 @@ func (r *Result) addHostTimes() {
 			k, t = k+1, 0
 		}
 		if s := l.Layer.Host; s != nil {
-			l.Host = r.stageTime(s)
+			l.Host = r.computeHostStageTime(s)
 			t += l.Host
 		}
 	}
@@ -58,8 +58,8 @@ func (r *Result) addHostTimes() {
 	}
 }
 
-// runHostStages computes the values of those layers from first to last-1 that run on the host. If
-// the values of a layer cannot be computed, runHostStages records the reason in r.failed.
+// runHostStages computes the values of the layers first to last-1 that run on the host. If the
+// values of a layer cannot be computed, it records the reason in r.failed.
 func (r *execution) runHostStages(first, last int) {
 	if !r.options.Values || r.model.kind != KindNetwork {
 		return
@@ -73,14 +73,14 @@ func (r *execution) runHostStages(first, last int) {
 		if err := r.runHostStage(l); err != nil {
 			r.failed[i] = err.Error()
 		}
-		r.dropValues(i)
+		r.dropUnneededValues(i)
 	}
 }
 
-// dropValues frees the values that no layer after layer i needs. Of the inputs and outputs of layer
-// i, it drops the exact float64 values that no later host layer reads, and the fp16 values that the
-// host computed and no later layer reads. It keeps the inputs and results of the network.
-func (r *execution) dropValues(i int) {
+// dropUnneededValues frees the values that no layer after layer i needs. Of the inputs and outputs
+// of layer i, it drops the exact float64 values that no later host layer reads, and the fp16 values
+// that the host computed and no later layer reads. It keeps the inputs and results of the network.
+func (r *execution) dropUnneededValues(i int) {
 	n := r.model.net
 	if r.lastReader == nil {
 		r.lastReader, r.lastHostReader = map[string]int{}, map[string]int{}
@@ -128,7 +128,7 @@ func (r *execution) runHostStage(l *list.Layer) error {
 					return fmt.Errorf("values of tensor %q are missing", name)
 				}
 				var err error
-				if data, err = r.makeUpInput(&r.model.net.Inputs[at]); err != nil {
+				if data, err = r.generateInput(&r.model.net.Inputs[at]); err != nil {
 					return err
 				}
 			}
@@ -160,14 +160,14 @@ func (r *execution) runHostStage(l *list.Layer) error {
 				}
 			}
 		}
-		r.tensors[t.Name] = toHalves(out[k].Numbers)
+		r.tensors[t.Name] = roundToHalves(out[k].Numbers)
 	}
 	return nil
 }
 
-// withActualShape returns x, the values of the named tensor, with the shape of this run, which may
-// depend on values. The engine writes such a tensor with its largest possible shape, so
-// withActualShape cuts off the elements that are not part of this run.
+// withActualShape returns x, the values of the named tensor, cut to the shape that the tensor has
+// in this run. The engine writes a tensor whose shape depends on values with its largest possible
+// shape.
 func (r *execution) withActualShape(name string, x list.Array) (list.Array, error) {
 	dims, err := r.actualShape(name, x.Dims)
 	switch {
@@ -222,11 +222,11 @@ func (r *execution) isEngineInput(tensor string) bool {
 // host converts operands to float64.
 const mostStaged = 1 << 25
 
-// makeUpInput returns generated values for a missing input of the network: ones for integers, such
-// as table indices and masks, and pseudo-random values for other types. Every layer that reads the
-// input gets the same values. It returns an error if the generated inputs exceed engine.MaxMadeUp
+// generateInput returns values for an input of the network that has none: ones for integers, such
+// as table indices and masks, and pseudo-random values for other types. All layers that read the
+// input get the same values. It returns an error if the generated inputs exceed engine.MaxMadeUp
 // elements in total.
-func (r *execution) makeUpInput(in *list.Tensor) ([]float16.Float16, error) {
+func (r *execution) generateInput(in *list.Tensor) ([]float16.Float16, error) {
 	s := in.Shape
 	if s.Elements() > engine.MaxMadeUp-r.madeUpElements {
 		return nil, fmt.Errorf("missing input %q; with its shape %s, generated inputs would exceed %d elements in total", in.Name, list.ShapeText(s), engine.MaxMadeUp)
@@ -243,9 +243,9 @@ func (r *execution) makeUpInput(in *list.Tensor) ([]float16.Float16, error) {
 	return data, nil
 }
 
-// toHalves returns v with each number rounded to fp16. A number beyond the range of fp16 becomes an
-// infinity.
-func toHalves(v []float64) []float16.Float16 {
+// roundToHalves returns the numbers in v rounded to fp16. A number beyond the range of fp16 becomes
+// infinite.
+func roundToHalves(v []float64) []float16.Float16 {
 	out := make([]float16.Float16, len(v))
 	for i, x := range v {
 		f := float32(x)

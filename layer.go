@@ -38,9 +38,9 @@ func findOperation(name string) (*keys.Operation, error) {
 	return nil, &LayerError{name, fmt.Errorf("unknown operation %q; want one of %s", name, strings.Join(names, " ")), spelling.Nearest(name, names)}
 }
 
-// newRefusalError returns the error for a layer that cannot be lowered because of err: a
-// *[LayerError] if a key is wrong, or err with a similar layer that the engine supports if it does
-// not support this one.
+// newRefusalError returns the error for a layer that cannot be lowered because of err. If a key is
+// wrong, it is a *[LayerError]. If the engine does not support the layer, it is err with a similar
+// layer that the engine supports.
 func newRefusalError(op string, words map[string]string, m layer.Memories, err error) error {
 	o, ok := keys.Find(op)
 	if !ok || !keys.Refused(err) {
@@ -49,8 +49,8 @@ func newRefusalError(op string, words map[string]string, m layer.Memories, err e
 	return o.Refuse(words, m, err)
 }
 
-// wrapLayerError returns err as a *[LayerError] that suggests similar keys if err reports a wrong
-// key of operation op. It returns any other error unchanged.
+// wrapLayerError returns err as a *[LayerError] with similar keys if err reports a wrong key of
+// operation op. It returns any other error unchanged.
 func wrapLayerError(op string, err error) error {
 	var key *keys.KeyError
 	switch {

@@ -62,9 +62,9 @@ func (l *LayerResult) Weights() string {
 // layer that cannot be lowered, or that a device fault interrupted, is not.
 func (l *LayerResult) Modelled() bool { return l.Report != nil || l.Host > 0 }
 
-// recordLayers fills the results of the layers in the k-th program, counted from 0. Each layer gets
-// its descriptors and values, or the reason why it has none.
-func (r *Result) recordLayers(k int) {
+// recordLayerResults fills in the results of the layers in the k-th program, counted from 0. A
+// layer gets its descriptors and values, or the reason why it has none.
+func (r *Result) recordLayerResults(k int) {
 	p := &r.Programs[k]
 	for i, run := range p.Runs {
 		if more := run.First + run.Tasks - len(p.owner); more > 0 {

@@ -27,15 +27,15 @@ func (r *Result) Limits() []evidence.Limit {
 	var g limitGroups
 	if r.Model.kind == KindNetwork {
 		rests := r.Residency()
-		g.add(rests.Kind, rests.What, "")
+		g.addLimit(rests.Kind, rests.What, "")
 		for _, l := range r.Missing() {
-			g.add(evidence.NotModelled, l.Reason, "layer "+l.Layer.Name)
+			g.addLimit(evidence.NotModelled, l.Reason, "layer "+l.Layer.Name)
 		}
 	}
 	for i := range r.Layers {
 		l := &r.Layers[i]
 		if what := l.Layer.Lower.Caveat(); what != "" && l.Modelled() {
-			g.add(evidence.RestsOnInference, what, "layer "+l.Layer.Name)
+			g.addLimit(evidence.RestsOnInference, what, "layer "+l.Layer.Name)
 		}
 	}
 	for k := range r.Programs {
@@ -44,7 +44,7 @@ func (r *Result) Limits() []evidence.Limit {
 			continue
 		}
 		for _, l := range p.Limits {
-			g.add(l.Kind, l.What, l.Where)
+			g.addLimit(l.Kind, l.What, l.Where)
 		}
 		for i := range p.Report.Descriptors {
 			d := &p.Report.Descriptors[i]
@@ -55,11 +55,11 @@ func (r *Result) Limits() []evidence.Limit {
 				}
 			}
 			for _, l := range d.Limits {
-				g.add(l.Kind, l.What, where)
+				g.addLimit(l.Kind, l.What, where)
 			}
 		}
 	}
-	return g.list()
+	return g.listLimits()
 }
 
 // A limitGroups collects limits. Limits of the same kind and text become one limit with several
@@ -69,9 +69,9 @@ type limitGroups struct {
 	where  [][]string
 }
 
-// add records that a limit of the given kind, described by what, occurred at the place where, which
-// may be "".
-func (g *limitGroups) add(kind evidence.LimitKind, what, where string) {
+// addLimit records a limit of the given kind with the description what. It applies to the place
+// where, which may be "".
+func (g *limitGroups) addLimit(kind evidence.LimitKind, what, where string) {
 	i := slices.IndexFunc(g.limits, func(l evidence.Limit) bool { return l.Kind == kind && l.What == what })
 	if i < 0 {
 		i = len(g.limits)
@@ -82,9 +82,9 @@ func (g *limitGroups) add(kind evidence.LimitKind, what, where string) {
 	}
 }
 
-// list returns the recorded limits with their places. Limits that leave out values or time come
-// before the others.
-func (g *limitGroups) list() []evidence.Limit {
+// listLimits returns the recorded limits with their places. Limits because of which values or times
+// are missing come first.
+func (g *limitGroups) listLimits() []evidence.Limit {
 	for i := range g.limits {
 		g.limits[i].Where = strings.Join(g.where[i], ", ")
 	}

@@ -96,7 +96,7 @@ func Read(name string, r io.ReaderAt, size int64) (*Model, error) {
 // Open opens the named model like the function [Open], and uses the options in o.
 func (o *OpenOptions) Open(path string) (*Model, error) {
 	info, err := os.Stat(path)
-	if err == nil && info.IsDir() && isNetwork(path) {
+	if err == nil && info.IsDir() && hasNetworkExtension(path) {
 		return o.openNetwork(path, func(n network.Options) (*list.Network, error) { return network.Open(path, n) })
 	}
 	f, err := os.Open(path)
@@ -112,9 +112,9 @@ func (o *OpenOptions) Open(path string) (*Model, error) {
 	if info.IsDir() {
 		return nil, errors.New("is a directory; want a file, or the directory of a Core ML package")
 	}
-	if extension, err := networkExtension(path, f, info.Size()); err != nil {
+	if extension, err := findNetworkExtension(path, f, info.Size()); err != nil {
 		return nil, err
-	} else if extension != "" && isNetwork(path) { // its values may be in other files
+	} else if extension != "" && hasNetworkExtension(path) { // its values may be in other files
 		return o.openNetwork(path, func(n network.Options) (*list.Network, error) { return network.Open(path, n) })
 	}
 	return o.Read(filepath.Base(path), f, info.Size())
@@ -127,7 +127,7 @@ func (o *OpenOptions) Read(name string, r io.ReaderAt, size int64) (*Model, erro
 	if size == 0 {
 		return nil, errors.New("file is empty")
 	}
-	extension, err := networkExtension(name, r, size)
+	extension, err := findNetworkExtension(name, r, size)
 	if err != nil {
 		return nil, err
 	}
@@ -150,7 +150,7 @@ func (o *OpenOptions) Read(name string, r io.ReaderAt, size int64) (*Model, erro
 		return nil, err
 	}
 	return o.openNetwork(name, func(n network.Options) (*list.Network, error) {
-		if !isNetwork(name) {
+		if !hasNetworkExtension(name) {
 			return network.Read(name+extension, data, n)
 		}
 		return network.Read(name, data, n)
@@ -172,10 +172,10 @@ func (o *OpenOptions) openNetwork(name string, read func(network.Options) (*list
 	return FromNetwork(n), nil
 }
 
-// networkExtension returns the extension that selects the reader of a network, such as ".onnx". It
-// is the extension of the file name if that is one of a network format, and is otherwise detected
-// from the content. networkExtension returns "" for a compiled program.
-func networkExtension(name string, r io.ReaderAt, size int64) (string, error) {
+// findNetworkExtension returns the extension of the format in which a network is stored, such as
+// ".onnx", or "" for a compiled program. If the file name has no extension of a network format, the
+// format is detected from the content.
+func findNetworkExtension(name string, r io.ReaderAt, size int64) (string, error) {
 	head := make([]byte, min(4096, max(0, size)))
 	n, err := r.ReadAt(head, 0)
 	if err != nil && err != io.EOF {
@@ -185,21 +185,21 @@ func networkExtension(name string, r io.ReaderAt, size int64) (string, error) {
 	switch {
 	case bytes.HasPrefix(head, []byte{0xce, 0xfa, 0xef, 0xbe}): // a container under any name
 		return "", nil
-	case isNetwork(name):
+	case hasNetworkExtension(name):
 		return strings.ToLower(filepath.Ext(filepath.Clean(name))), nil
 	case isLayerList(head):
 		return ".yaml", nil
 	case bytes.HasPrefix(head, []byte("program(")):
 		return ".mil", nil
 	}
-	return messageExtension(r, size), nil
+	return detectMessageExtension(r, size), nil
 }
 
-// messageExtension returns ".onnx" or ".mlmodel" if a file is the protocol-buffer message of an
-// ONNX or Core ML model, and "" otherwise. Both messages begin with a version. An ONNX message has
-// its graph in field 7; a Core ML message has its model in a field from 200 on. The last field must
-// end at the end of the file.
-func messageExtension(r io.ReaderAt, size int64) (extension string) {
+// detectMessageExtension returns ".onnx" if a file is the protocol-buffer message of an ONNX model,
+// ".mlmodel" for that of a Core ML model, and "" otherwise. Both messages begin with a version. An
+// ONNX message has its graph in field 7; a Core ML message has its model in a field from 200 on.
+// The last field must end at the end of the file.
+func detectMessageExtension(r io.ReaderAt, size int64) (extension string) {
 	const (
 		mostFields = 1 << 10
 		onnxGraph  = 7
@@ -237,8 +237,9 @@ func messageExtension(r io.ReaderAt, size int64) (extension string) {
 	return extension
 }
 
-// isNetwork reports whether the file name has the extension of a network format, such as ".onnx".
-func isNetwork(name string) bool {
+// hasNetworkExtension reports whether the file name has the extension of a network format, such as
+// ".onnx".
+func hasNetworkExtension(name string) bool {
 	return slices.Contains(network.Extensions(), strings.ToLower(filepath.Ext(filepath.Clean(name))))
 }
 
@@ -325,7 +326,7 @@ func (m *Model) Network() *list.Network { return m.net }
 // compiled program or a single layer has one program. A network has several if some of its layers
 // cannot share one. Weights that the model lacks are generated from o.Seed.
 func (m *Model) Programs(ctx context.Context, o Options) ([]*loader.Program, error) {
-	low, err := m.lower(ctx, &o, false)
+	low, err := m.lowerOrReuse(ctx, &o, false)
 	if err != nil {
 		return nil, err
 	}
@@ -361,12 +362,12 @@ func (o *Options) Memories() (m layer.Memories) {
 	return m
 }
 
-// lower returns the programs of the model for the options o. It returns the programs of the
-// previous call again if they fit o. If sizes is true, the programs are only timed and get no
+// lowerOrReuse returns the programs of the model for the options o. If the programs of the previous
+// call fit o, it returns them again. If sizes is true, the programs are only timed and need no
 // weights.
-func (m *Model) lower(ctx context.Context, o *Options, sizes bool) (*loweredModel, error) {
+func (m *Model) lowerOrReuse(ctx context.Context, o *Options, sizes bool) (*loweredModel, error) {
 	if m.kind == KindProgram {
-		return wrapProgram(m.program), nil
+		return wrapCompiledProgram(m.program), nil
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -388,13 +389,13 @@ func (m *Model) lower(ctx context.Context, o *Options, sizes bool) (*loweredMode
 	return low, nil
 }
 
-// lowerModel lowers a layer or a network and stores its programs in low. It does not use the cache.
+// lowerModel lowers a layer or a network without the cache, and stores the programs in low.
 func (m *Model) lowerModel(ctx context.Context, low *loweredModel, o *Options) (err error) {
 	if m.kind == KindLayer {
 		return m.lowerLayer(low, o)
 	}
 	meter := o.newMeter(StageLower, len(m.net.Layers))
-	how := partition.Lowering{Seed: o.Seed, SizesOnly: low.sizes, Memories: low.memories, Done: meter.add}
+	how := partition.Lowering{Seed: o.Seed, SizesOnly: low.sizes, Memories: low.memories, Done: meter.addSteps}
 	low.programs, low.reasons, err = partition.Lower(ctx, m.net, how)
 	return err
 }

@@ -8,9 +8,9 @@ import (
 	"anesim/loader/layer"
 )
 
-// newTaskRecorder returns a function to call after each task of a program with the given number of
-// tasks. It records the L2 ranges of each task of the first dispatch in p.covered, and counts a
-// step in m.
+// newTaskRecorder returns a function to call after each task of a program, which has the given
+// number of tasks. The function records in p.covered which ranges of L2 each task of the first
+// dispatch uses, and counts a step in m.
 func (p *ProgramResult) newTaskRecorder(o *Options, tasks int, m *meter) func(*regs.Task) {
 	size, most := uint64(o.Chip.L2Bytes.Value), math.MaxInt
 	if o.Brief {
@@ -23,7 +23,7 @@ func (p *ProgramResult) newTaskRecorder(o *Options, tasks int, m *meter) func(*r
 			}
 			p.covered = append(p.covered, findOperandCover(t, size))
 		}
-		m.add(1)
+		m.addSteps(1)
 	}
 }
 

@@ -85,13 +85,13 @@ func (o Options) withDefaults() (Options, error) {
 		return o, &OptionError{Option: "Repeat", What: fmt.Sprintf("found %d dispatches; want at most %d", o.Repeat, int(maxRepeat))}
 	}
 	o.Repeat = max(1, o.Repeat)
-	e, err := o.engineOptions().WithDefaults()
+	e, err := o.toEngineOptions().WithDefaults()
 	o.Chip, o.Host, o.Memory = e.Chip, e.Host, e.Memory
 	return o, err
 }
 
-// engineOptions returns the part of o that package engine understands.
-func (o *Options) engineOptions() engine.Options {
+// toEngineOptions returns the part of o that package engine understands.
+func (o *Options) toEngineOptions() engine.Options {
 	return engine.Options{
 		Chip: o.Chip, Host: o.Host, Values: o.Values, Seed: o.Seed, Bind: o.Bind, Init: o.Init,
 		PowerBudget: o.PowerBudget, Power: o.Power, GateTiles: o.GateTiles, Overrides: o.Overrides,
@@ -133,15 +133,15 @@ type meter struct {
 	report func(Progress)
 }
 
-// newMeter returns a meter that reports the progress of phase s, with total steps, to o.Progress.
-// The meter does nothing if o.Progress is nil.
+// newMeter returns a meter that reports the progress of phase s to o.Progress. The phase has total
+// steps. The meter does nothing if o.Progress is nil.
 func (o *Options) newMeter(s Stage, total int) *meter {
 	return &meter{now: Progress{s, 0, total}, report: o.Progress}
 }
 
-// add counts finished steps and reports the new sum. It may be called from several goroutines at
+// addSteps counts steps as finished and reports the new sum. Several goroutines may call it at
 // once.
-func (m *meter) add(steps int) {
+func (m *meter) addSteps(steps int) {
 	if m.report == nil {
 		return
 	}

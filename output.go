@@ -47,8 +47,8 @@ func toOutputs(tensors []engine.Tensor) []Output {
 }
 
 // setOutputs sets the outputs of a network's result. Layers that were not computed have made-up
-// values. setOutputs leaves out the outputs that depend on such values and removes the values of
-// layers that do.
+// values. If an output depends on such values, setOutputs leaves it out. It also removes the values
+// of layers that depend on them.
 func (r *execution) setOutputs(res *Result) {
 	if !r.options.Values {
 		return
@@ -114,7 +114,7 @@ func (r *execution) setOutputs(res *Result) {
 func (r *execution) cropOutput(o *Output, out *list.Output) error {
 	dims, err := r.actualShape(out.Tensor, out.Dims)
 	if err == nil && !slices.Equal(dims, out.Dims) {
-		err = r.cropTo(o, out, dims)
+		err = r.cropToShape(o, out, dims)
 	}
 	if !strings.HasPrefix(out.Type, "float") && out.Type != "" && err == nil {
 		o.Numbers = r.exactNumbers(out, o.Data)
@@ -122,10 +122,10 @@ func (r *execution) cropOutput(o *Output, out *list.Output) error {
 	return err
 }
 
-// cropTo cuts o from the largest shape, which is out.Dims, to dims.
-func (r *execution) cropTo(o *Output, out *list.Output, dims []int) (err error) {
+// cropToShape cuts o, whose shape is the largest possible one in out.Dims, to the shape dims.
+func (r *execution) cropToShape(o *Output, out *list.Output, dims []int) (err error) {
 	if v, ok := r.numbers[out.Tensor]; ok {
-		o.Data = toHalves(v)
+		o.Data = roundToHalves(v)
 	} else {
 		x := list.Array{Dims: out.Dims}
 		for _, h := range o.Data {
@@ -134,7 +134,7 @@ func (r *execution) cropTo(o *Output, out *list.Output, dims []int) (err error) 
 		if x, err = x.Cut(dims); err != nil {
 			return err
 		}
-		o.Data = toHalves(x.Numbers)
+		o.Data = roundToHalves(x.Numbers)
 	}
 	o.Dims, o.Port.Shape = dims, [4]int{1, 1, 1, len(o.Data)}
 	return nil
@@ -149,8 +149,8 @@ func scaleValues(data []float16.Float16, factor float64) []float16.Float16 {
 	return out
 }
 
-// exactNumbers returns the values of an output of integers or bools. They are exact if the file or
-// the host provides them, and otherwise the fp16 values in data.
+// exactNumbers returns the values of an output whose elements are integers or bools. The values
+// from the file or the host are exact. If neither has them, it converts the fp16 values in data.
 func (r *execution) exactNumbers(out *list.Output, data []float16.Float16) []float64 {
 	if out.Numbers != nil {
 		return out.Numbers
@@ -177,7 +177,7 @@ func (o *Output) Summary() string {
 	if len(o.Data) == 0 {
 		return "no elements"
 	}
-	lo, hi := valueRange(o.Data)
+	lo, hi := findValueRange(o.Data)
 	if o.Numbers != nil {
 		lo, hi = slices.Min(o.Numbers), slices.Max(o.Numbers)
 	}
@@ -200,9 +200,9 @@ func (o *Output) Summary() string {
 	return b.String()
 }
 
-// valueRange returns the smallest and the largest value of data. Both are NaN if data contains a
-// NaN.
-func valueRange(data []float16.Float16) (lo, hi float64) {
+// findValueRange returns the smallest and the largest value of data. Both are NaN if data contains
+// a NaN.
+func findValueRange(data []float16.Float16) (lo, hi float64) {
 	// The bits of a half, inverted for negative values, have the same order as its values.
 	order := func(b uint16) int16 { return int16(b ^ uint16(int16(b)>>15)>>1) }
 	least, most := int16(math.MaxInt16), int16(math.MinInt16)

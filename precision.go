@@ -48,15 +48,15 @@ func (r *Result) overflowNote() string {
 			if l := r.LayerOf(p, d); l != nil {
 				name = fmt.Sprintf("layer %s, %s", l.Layer.Name, name)
 			}
-			return name + ": " + overflowText(d.Overflow)
+			return name + ": " + describeOverflow(d.Overflow)
 		}
 	}
 	return ""
 }
 
-// overflowText returns text such as "3 of 64 results are beyond fp16; the largest finite magnitude
-// is 60000".
-func overflowText(o *hw.Overflow) string {
+// describeOverflow returns text such as "3 of 64 results are beyond fp16; the largest finite
+// magnitude is 60000".
+func describeOverflow(o *hw.Overflow) string {
 	text := fmt.Sprintf("%d of %d results are beyond fp16", o.Infinite+o.NaN, o.Elements)
 	if o.NaN > 0 {
 		text += fmt.Sprintf(" (%d NaN)", o.NaN)
@@ -72,8 +72,8 @@ func overflowText(o *hw.Overflow) string {
 }
 
 // flushedWeightsNote returns a sentence about the layers with weights below 2^-14, which the engine
-// reads as 0: how many there are, and which loses the largest share of its norm. It returns "" if
-// there are none.
+// reads as 0. It says how many such layers there are and which of them loses the largest share of
+// its norm. It returns "" if there are none.
 func (r *Result) flushedWeightsNote() string {
 	type loser struct {
 		name  string

@@ -85,7 +85,7 @@ func (m *Model) Procedures(ctx context.Context, o *engine.Options) ([]*loader.Pr
 		}
 		return list, nil
 	}
-	low, err := m.lower(ctx, &Options{Chip: o.Chip, Seed: o.Seed}, !o.Values)
+	low, err := m.lowerOrReuse(ctx, &Options{Chip: o.Chip, Seed: o.Seed}, !o.Values)
 	if err != nil {
 		return nil, err
 	}

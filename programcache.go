@@ -27,8 +27,9 @@ func (m *Model) cacheKey(o *Options, sizes bool) (*cache.Key, error) {
 	}, nil
 }
 
-// lowerWithCache stores the model's programs in low. It reads them from the cache, or, if they are
-// missing there, calls make to lower the model and adds the result to the cache.
+// lowerWithCache stores the model's programs in low. It takes them from the cache if they are
+// there. Otherwise it calls make, which lowers the model and stores the programs in low, and adds
+// them to the cache.
 func (m *Model) lowerWithCache(low *loweredModel, o *Options, make func() error) error {
 	key, err := m.cacheKey(o, low.sizes)
 	if err != nil {

@@ -26,12 +26,12 @@ func TestRepeatsAreCounted(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		low, err := m.lower(t.Context(), &o, true)
+		low, err := m.lowerOrReuse(t.Context(), &o, true)
 		if err != nil {
 			t.Fatal(err)
 		}
 		r := &execution{model: m, lowered: low, options: o, tensors: map[string][]float16.Float16{}}
-		if err := r.prepare(); err != nil {
+		if err := r.checkOptionsAndInputs(); err != nil {
 			t.Fatal(err)
 		}
 		r.list = list

@@ -63,7 +63,7 @@ func (r *execution) newResult() *Result {
 		res.Layers = append(res.Layers, LayerResult{Layer: &n.Layers[i], Reason: r.lowered.reasons[i]})
 	}
 	for k := range res.Programs {
-		res.recordLayers(k)
+		res.recordLayerResults(k)
 	}
 	if r.model.kind == KindLayer {
 		p := &r.programs[0]
@@ -133,8 +133,8 @@ func (r *Result) Dispatches() func(func(*Dispatch, *ProgramResult) bool) {
 	}
 }
 
-// countUnlistedRounds returns how many times all programs were dispatched again without being
-// listed.
+// countUnlistedRounds returns how many rounds are not listed. In a round, each program is
+// dispatched once.
 func (r *Result) countUnlistedRounds() (n int) {
 	for i := range r.Programs {
 		n = max(n, r.Programs[i].Again)
@@ -142,8 +142,8 @@ func (r *Result) countUnlistedRounds() (n int) {
 	return n
 }
 
-// yieldLastRound yields the last listed dispatch of each program that has further, unlisted
-// dispatches. Each unlisted dispatch has the same costs as the yielded one.
+// yieldLastRound returns an iterator over the last listed dispatch of each program that has further
+// dispatches, which are not listed. Each of those has the same costs as the yielded one.
 func (r *Result) yieldLastRound() func(func(*Dispatch, *ProgramResult) bool) {
 	return func(yield func(*Dispatch, *ProgramResult) bool) {
 		for k := range r.Programs {

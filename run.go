@@ -40,12 +40,12 @@ func (m *Model) Run(ctx context.Context, o Options) (*Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	low, err := m.lower(ctx, &o, !o.Values)
+	low, err := m.lowerOrReuse(ctx, &o, !o.Values)
 	if err != nil {
 		return nil, err
 	}
 	r := &execution{model: m, lowered: low, options: o, tensors: map[string][]float16.Float16{}, numbers: map[string][]float64{}, extents: map[string][]int{}, failed: map[int]string{}}
-	if err := r.prepare(); err != nil {
+	if err := r.checkOptionsAndInputs(); err != nil {
 		return nil, err
 	}
 	done := 0
@@ -79,9 +79,9 @@ type execution struct {
 	madeUpElements int // number of made-up elements for layers on the host
 }
 
-// prepare checks the options and inputs of the run. It returns an *[OptionError] or an
-// *[InputError] if one is not valid.
-func (r *execution) prepare() error {
+// checkOptionsAndInputs checks the options and inputs of the run and sets up its progress meter. It
+// returns an *[OptionError] or an *[InputError] if one is not valid.
+func (r *execution) checkOptionsAndInputs() error {
 	o := &r.options
 	total := 0
 	for i := range r.lowered.programs {
@@ -133,7 +133,7 @@ func (r *execution) runProgram(ctx context.Context, k int) error {
 		}
 	}
 	res := &ProgramResult{First: p.First, Runs: p.Runs, Why: p.Why, Spilled: p.Spilled}
-	err := res.dispatch(ctx, p.Program, &o, r.list, r.meter)
+	err := res.dispatchProgram(ctx, p.Program, &o, r.list, r.meter)
 	switch {
 	case err == nil:
 	case r.model.kind != KindNetwork, ctx.Err() != nil, errors.As(err, new(*AliasError)):
@@ -196,11 +196,11 @@ func (r *execution) setNetworkInputs() error {
 	return nil
 }
 
-// dispatch runs a program on a new engine, stores the result in p, and counts the finished
-// descriptors in m. The argument list is the number of dispatches to list.
-func (p *ProgramResult) dispatch(ctx context.Context, program *loader.Program, o *Options, list int, m *meter) error {
+// dispatchProgram runs a program on a new engine and stores the result in p, with the first list
+// dispatches listed one by one. It counts the finished descriptors in m.
+func (p *ProgramResult) dispatchProgram(ctx context.Context, program *loader.Program, o *Options, list int, m *meter) error {
 	job := engine.Job{Inputs: o.Inputs, State: o.State, Repeat: o.Repeat, List: list, Executed: p.newTaskRecorder(o, program.TaskCount, m)}
-	res, err := engine.Run(ctx, program, o.engineOptions(), job)
+	res, err := engine.Run(ctx, program, o.toEngineOptions(), job)
 	if err != nil {
 		return err
 	}
@@ -213,7 +213,7 @@ func (p *ProgramResult) dispatch(ctx context.Context, program *loader.Program, o
 // the operands of the descriptor occupy in L2. Replay gives access to the descriptors that a run
 // with [Options.Brief] does not list.
 func (r *Result) Replay(ctx context.Context, p *loader.Program, each func(d *hw.DescriptorReport, l2 int)) error {
-	o := r.Options.engineOptions()
+	o := r.Options.toEngineOptions()
 	var covered []cover // of descriptors for which each has not been called yet
 	o.Each = func(d *hw.DescriptorReport) {
 		n := covered[0]
@@ -241,9 +241,9 @@ func checkInputs(p *loader.Program, o *Options) error {
 	return nil
 }
 
-// checkShape returns an *[InputError] for the named input if the shape got differs from want. Axes
-// of size 1 are ignored, because they do not change the order of the elements. A nil shape is
-// always accepted.
+// checkShape returns an *[InputError] for the named input if its shape got differs from want. It
+// ignores axes of size 1, because they do not change the order of the elements. It always accepts a
+// nil shape.
 func checkShape(name string, got, want []int) error {
 	if got == nil {
 		return nil
@@ -262,7 +262,7 @@ func checkShape(name string, got, want []int) error {
 	return &InputError{Name: name, What: what}
 }
 
-// isPermutation reports whether b holds the same numbers as a in a different order.
+// isPermutation reports whether a and b hold the same numbers in different orders.
 func isPermutation(a, b []int) bool {
 	return slices.Equal(slices.Sorted(slices.Values(a)), slices.Sorted(slices.Values(b)))
 }

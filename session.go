@@ -59,7 +59,7 @@ func NewSession(o Options) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := engine.New(o.engineOptions())
+	s, err := engine.New(o.toEngineOptions())
 	if err != nil {
 		return nil, err
 	}
@@ -70,7 +70,7 @@ func NewSession(o Options) (*Session, error) {
 // program was linked, or the lowest free ones if those are taken. The error is a *[NoMemoryError]
 // if the program does not fit, and an *[OptionError] if m has several programs.
 func (s *Session) Load(ctx context.Context, m *Model) (*Loaded, error) {
-	low, err := m.lower(ctx, &s.options, !s.options.Values)
+	low, err := m.lowerOrReuse(ctx, &s.options, !s.options.Values)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +152,7 @@ func (c *Call) Result() (*Result, error) {
 	return r.newResult(), nil
 }
 
-// wrapProgram returns a compiled program in the form in which lowering returns one.
-func wrapProgram(p *loader.Program) *loweredModel {
+// wrapCompiledProgram returns a compiled program as if it were the result of lowering a model.
+func wrapCompiledProgram(p *loader.Program) *loweredModel {
 	return &loweredModel{programs: []partition.Program{{Program: p}}}
 }

@@ -14,7 +14,7 @@ func TestBounds(t *testing.T) {
 	for _, a := range half {
 		for _, b := range half {
 			x, y := float64(a.Float32()), float64(b.Float32())
-			lo, hi := valueRange([]float16.Float16{a, b})
+			lo, hi := findValueRange([]float16.Float16{a, b})
 			for _, v := range [...][2]float64{{lo, min(x, y)}, {hi, max(x, y)}} {
 				if math.Float64bits(v[0]) != math.Float64bits(v[1]) && !(math.IsNaN(v[0]) && math.IsNaN(v[1])) {
 					t.Errorf("%v and %v lie in [%g, %g]", a, b, lo, hi)

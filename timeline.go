@@ -69,11 +69,11 @@ type Timeline struct {
 func (l *Timeline) Add(d *Dispatch, host clock.Nanoseconds) {
 	engines := max(hw.Engines(d.Descriptors), d.Rest.Engines)
 	waiting := func(t clock.Nanoseconds) clock.Nanojoules { return l.Waiting(engines, t) }
-	l.addPart(&l.Idle, d.Waiting, waiting(d.Waiting), 0, "idle")
-	l.addPart(&l.Idle, d.Idle-d.Waiting, 0, 0, "rails off")
-	l.addPart(&l.Wake, d.Wake, waiting(d.Wake), 0, "wake")
+	l.addPartSpan(&l.Idle, d.Waiting, waiting(d.Waiting), 0, "idle")
+	l.addPartSpan(&l.Idle, d.Idle-d.Waiting, 0, 0, "rails off")
+	l.addPartSpan(&l.Wake, d.Wake, waiting(d.Wake), 0, "wake")
 	if host > 0 {
-		l.addPart(&l.Host, host, waiting(host), d.Energy, SpanHost)
+		l.addPartSpan(&l.Host, host, waiting(host), d.Energy, SpanHost)
 	} else {
 		l.addSpan(0, d.Energy, SpanDispatch)
 	}
@@ -117,8 +117,8 @@ func (l *Timeline) spreadEnergy(first int, list []hw.DescriptorReport) {
 	}
 }
 
-// addRepeats appends times copies of the timeline round as a single span. The energy of spans
-// without duration goes to a second span without duration.
+// addRepeats appends a single span for times copies of the timeline round. If spans of the round
+// have no duration, it appends a second span without duration for their energy.
 func (l *Timeline) addRepeats(round *Timeline, times int) {
 	n := float64(times)
 	var energy, instant clock.Nanojoules
@@ -140,9 +140,9 @@ func (l *Timeline) addRepeats(round *Timeline, times int) {
 	l.addSpan(clock.Nanoseconds(n*float64(round.End)), clock.Nanojoules(n*float64(energy)), what)
 }
 
-// addPart appends a span whose energy is the sum of energy and more. It adds time and energy to p,
-// but not more. It does nothing if time is not positive.
-func (l *Timeline) addPart(p *Part, time clock.Nanoseconds, energy, more clock.Nanojoules, what string) {
+// addPartSpan appends a span with the duration time and the energy energy + more. It adds time and
+// energy, but not more, to p. It does nothing if time is not positive.
+func (l *Timeline) addPartSpan(p *Part, time clock.Nanoseconds, energy, more clock.Nanojoules, what string) {
 	if time <= 0 {
 		return
 	}
@@ -151,7 +151,7 @@ func (l *Timeline) addPart(p *Part, time clock.Nanoseconds, energy, more clock.N
 	l.addSpan(time, energy+more, what)
 }
 
-// addSpan appends a span that starts at l.End, and moves l.End to its end.
+// addSpan appends a span that starts at l.End and moves l.End to the end of the span.
 func (l *Timeline) addSpan(time clock.Nanoseconds, energy clock.Nanojoules, what string) {
 	l.Spans = append(l.Spans, Span{l.End, time, energy, what})
 	l.End += time
@@ -176,7 +176,7 @@ func (l *Timeline) Peak() (watts float64) {
 // RailsOff returns how long the engine idles before its supply rails are switched off, or infinity
 // if the power policy never switches them off.
 func (r *Result) RailsOff() clock.Nanoseconds {
-	o := r.Options.engineOptions()
+	o := r.Options.toEngineOptions()
 	return o.PowerTimes().RailsOff
 }
 
@@ -195,7 +195,7 @@ func (r *Result) Timeline() *Timeline {
 		l.Add(&c, p.Host)
 	}
 	if len(r.Programs) == 0 { // the host alone
-		l.addPart(&l.Host, r.Stages(), 0, 0, SpanHost)
+		l.addPartSpan(&l.Host, r.Stages(), 0, 0, SpanHost)
 	}
 	if n := r.countUnlistedRounds(); n > 0 {
 		round := &Timeline{Waiting: l.Waiting}
@@ -211,7 +211,7 @@ func (r *Result) Timeline() *Timeline {
 // Waiting returns a function that computes the energy that the engine draws while it waits for a
 // time t after work on the given number of MAC engines; see [engine.Options.Waiting].
 func (r *Result) Waiting() func(engines int, t clock.Nanoseconds) clock.Nanojoules {
-	o := r.Options.engineOptions()
+	o := r.Options.toEngineOptions()
 	return o.Waiting()
 }
 

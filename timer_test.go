@@ -129,7 +129,7 @@ func TestTimingWithoutWeights(t *testing.T) {
 		if !reflect.DeepEqual(full.Report, res.Report) || !reflect.DeepEqual(full.Report, fast) {
 			t.Errorf("%s: with weights %+v\nwithout %+v", name, full.Report, fast)
 		}
-		low, err := m.lower(ctx, &o, true)
+		low, err := m.lowerOrReuse(ctx, &o, true)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -158,7 +158,7 @@ func TestNetworkTimingWithoutWeights(t *testing.T) {
 			t.Fatal(err)
 		}
 		m.lowered = nil
-		low, err := m.lower(ctx, &o, true)
+		low, err := m.lowerOrReuse(ctx, &o, true)
 		if err != nil {
 			t.Fatal(err)
 		}

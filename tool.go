@@ -46,8 +46,8 @@ func ThisTool() Tool {
 
 const modulePath = "anesim"
 
-// moduleVersion returns the version of this module in a build, either as the main module or as a
-// dependency. It returns "" if the build does not contain it.
+// moduleVersion returns the version of this module in a build, whether it is the main module or a
+// dependency. It returns "" if the build does not contain the module.
 func moduleVersion(info *debug.BuildInfo) string {
 	if info.Main.Path == modulePath {
 		return info.Main.Version

@@ -24,7 +24,7 @@ func (r *Result) WhatIfs() (list []WhatIf) {
 	for _, set := range r.Options.Overrides {
 		w := WhatIf{Set: set.String()}
 		var err error
-		if w.Changed, w.Why, err = r.countChanged(set); err != nil {
+		if w.Changed, w.Why, err = r.countChangedDescriptors(set); err != nil {
 			w.Changed = -1 // the chain ends in an error; the run has reported it
 		}
 		list = append(list, w)
@@ -35,10 +35,10 @@ func (r *Result) WhatIfs() (list []WhatIf) {
 	return list
 }
 
-// countChanged returns the number of descriptors of all programs that set changes and, if it is 0,
-// the reason. Only descriptors count whose value of the field differs and whose engine reads the
-// register.
-func (r *Result) countChanged(set firmware.Override) (changed int, why string, err error) {
+// countChangedDescriptors returns how many descriptors of all programs the override set changes. A
+// descriptor counts only if its value of the field differs and its engine reads the register. If
+// the number is 0, why is the reason.
+func (r *Result) countChangedDescriptors(set firmware.Override) (changed int, why string, err error) {
 	used := 0
 	for k := range r.Programs {
 		linked, err := r.Programs[k].Program.LinkStream(nil)
@@ -61,7 +61,7 @@ func (r *Result) countChanged(set firmware.Override) (changed int, why string, e
 				return 0, "", err
 			}
 			w, _ := changedFile.Load(set.Register.Addr())
-			if isRead(set.Register.Block, &task.Groups) {
+			if isBlockRead(set.Register.Block, &task.Groups) {
 				used++
 				if i >= len(before) || before[i] != w {
 					changed++
@@ -82,9 +82,9 @@ func (r *Result) countChanged(set firmware.Override) (changed int, why string, e
 	return changed, why, nil
 }
 
-// isRead reports whether the engine that runs a task with the registers g reads the registers of
-// the named block.
-func isRead(block string, g *regs.Groups) bool {
+// isBlockRead reports whether the registers of the named block are read by the engine that runs a
+// task with the registers g.
+func isBlockRead(block string, g *regs.Groups) bool {
 	switch block {
 	case "PE":
 		return g.Planar()
