@@ -139,7 +139,7 @@ func findWidthOfTrials(list []trial) float64 {
 
 // findSmallestWidth returns the smallest factor w, in steps of 0.05, for which held(w) is at least
 // the fraction [hw.IntervalShare] of n+1. The function held returns how many of n trials lie within
-// bounds that are widened by w. The added 1 stands for the next trial, which may lie outside.
+// bounds that are widened by w. The added 1 counts the next trial, which may lie outside.
 func findSmallestWidth(n int, held func(w float64) float64) float64 {
 	const perUnit, most = 20, 400
 	for step := range most {

@@ -14,7 +14,7 @@ import (
 // and the CPU for layers that the engine does not support), "all" (also the GPU) and "cpu".
 func Computes() []string { return []string{"engine", "all", "cpu"} }
 
-// findBackends returns the names of the processors that the target compute stands for; see
+// findBackends returns the names of the processors that belong to the target compute; see
 // [Computes]. If the target is unknown, it returns an *[anesim.OptionError].
 func findBackends(compute string) ([]string, error) {
 	switch compute {

@@ -10,8 +10,8 @@ import (
 	"anesim/loader"
 )
 
-// prepareMemory tells mem which range of each segment the tasks access, so that mem allocates the
-// range once and in full. It also checks every port.
+// prepareMemory announces to mem which range of each segment the tasks access, so that mem
+// allocates the range once and in full. It also checks every port.
 func prepareMemory(mem *dma.Memory, linked *loader.Linked) error {
 	for _, r := range linked.Reach {
 		if r == (loader.Reach{}) {
