@@ -7,10 +7,10 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// buildClip limits the input to the range between the node's bounds. Constant bounds become one
-// layer, or none if they limit nothing. If a bound is computed, buildClip adds a maximum and a
-// minimum.
-func buildClip(n *Chooser, x Operand) (Operand, error) {
+// addClipLayers adds layers that limit the input to the range between the node's bounds. Constant
+// bounds become one layer, or none if they limit nothing. If a bound is computed, addClipLayers
+// adds a maximum and a minimum.
+func addClipLayers(n *Chooser, x Operand) (Operand, error) {
 	var err error
 	if n.Given(1) && n.Const(1) == nil || n.Given(2) && n.Const(2) == nil {
 		for i, op := range [...]layer.Op{layer.Max, layer.Min} {
@@ -18,8 +18,8 @@ func buildClip(n *Chooser, x Operand) (Operand, error) {
 				continue
 			}
 			if c := n.Const(1 + i); c != nil {
-				x, err = n.applyConstant(op, x, c)
-			} else if z, e := n.input(1 + i); e == nil {
+				x, err = n.applyOpWithConstant(op, x, c)
+			} else if z, e := n.inputOperand(1 + i); e == nil {
 				x, err = n.ApplyBinary(op, x, z)
 			} else {
 				err = e
@@ -44,15 +44,15 @@ func applyClamp(n *Chooser, x Operand, low, high float64) (Operand, error) {
 	above, below := high >= largest, low <= -largest
 	switch {
 	case low == 0 && above:
-		return n.applyUnary(layer.ReLU, x)
+		return n.applyUnaryOp(layer.ReLU, x)
 	case low == 0 && high == 6:
-		return n.applyUnary(layer.ReLU6, x)
+		return n.applyUnaryOp(layer.ReLU6, x)
 	case below && above:
 		return x, nil
 	case below:
-		return n.applyScalar(layer.Min, x, high)
+		return n.applyOpWithNumber(layer.Min, x, high)
 	case above:
-		return n.applyScalar(layer.Max, x, low)
+		return n.applyOpWithNumber(layer.Max, x, low)
 	}
 	l := layer.Unary(layer.Clip, x.shape())
 	l.Low, l.High = float32(min(low, high)), float32(high)
@@ -66,13 +66,13 @@ func applyLeakyReLU(n *Chooser, x Operand, slope float64) (Operand, error) {
 	return n.addLayer(l, layer.Weights{}, x.Dims, x)
 }
 
-func buildLeakyRelu(n *Chooser, x Operand) (Operand, error) {
+func addLeakyReluLayers(n *Chooser, x Operand) (Operand, error) {
 	return applyLeakyReLU(n, x, float64(n.Float("alpha", 0.01)))
 }
 
-// buildPRelu computes relu(x) + slope*min(x, 0). It uses a single layer if the slope is one
-// constant number or one constant per channel.
-func buildPRelu(n *Chooser, x Operand) (Operand, error) {
+// addPReluLayers adds layers that compute relu(x) + slope*min(x, 0). One layer is enough if the
+// slope is one constant number or one constant per channel.
+func addPReluLayers(n *Chooser, x Operand) (Operand, error) {
 	c := n.Const(1)
 	if c != nil && c.Elements() == 1 {
 		v, err := c.Scalar()
@@ -81,26 +81,26 @@ func buildPRelu(n *Chooser, x Operand) (Operand, error) {
 		}
 		return applyLeakyReLU(n, x, v)
 	}
-	if s := x.shape(); c != nil && len(x.Dims) <= 4 && !c.Absent() && isPerChannel(c.Dims, s) {
+	if s := x.shape(); c != nil && len(x.Dims) <= 4 && !c.Absent() && hasValuePerChannel(c.Dims, s) {
 		h, err := c.Halves()
 		if err != nil {
 			return Operand{}, err
 		}
 		return n.addLayer(layer.Unary(layer.PReLU, s), layer.Weights{Second: h}, x.Dims, x)
 	}
-	positive, err := n.applyUnary(layer.ReLU, x)
+	positive, err := n.applyUnaryOp(layer.ReLU, x)
 	if err != nil {
 		return Operand{}, err
 	}
-	negative, err := n.applyScalar(layer.Min, x, 0)
+	negative, err := n.applyOpWithNumber(layer.Min, x, 0)
 	if err != nil {
 		return Operand{}, err
 	}
 	if c != nil {
-		negative, err = n.applyConstant(layer.Mul, negative, c)
+		negative, err = n.applyOpWithConstant(layer.Mul, negative, c)
 	} else {
 		var slope Operand
-		if slope, err = n.input(1); err == nil {
+		if slope, err = n.inputOperand(1); err == nil {
 			negative, err = n.ApplyBinary(layer.Mul, negative, slope)
 		}
 	}
@@ -110,17 +110,17 @@ func buildPRelu(n *Chooser, x Operand) (Operand, error) {
 	return n.ApplyBinary(layer.Add, positive, negative)
 }
 
-// isPerChannel reports whether a constant with dimensions dims has one value for each channel of
-// s.
-func isPerChannel(dims []int, s layer.Shape) bool {
+// hasValuePerChannel reports whether a constant with dimensions dims has one value for each channel
+// of s.
+func hasValuePerChannel(dims []int, s layer.Shape) bool {
 	c, err := ShapeOf(dims)
 	return err == nil && len(dims) <= 4 && c == layer.Shape{N: 1, C: s.C, H: 1, W: 1}
 }
 
-// buildElu computes factor*(relu(x) + alpha*(exp(min(x/divisor, 0)) - 1)) for Elu, Selu and Celu.
-// One table computes an Elu with any alpha, a Celu with alpha 1, and a Selu with its default
-// parameters. Its error exceeds 0.01, so it is used only if tables are wanted.
-func buildElu(n *Chooser, x Operand) (Operand, error) {
+// addEluLayers adds layers that compute factor*(relu(x) + alpha*(exp(min(x/divisor, 0)) - 1)) for
+// Elu, Selu and Celu. One table computes an Elu with any alpha, a Celu with alpha 1, and a Selu
+// with its default parameters. Its error exceeds 0.01, so it is used only if tables are wanted.
+func addEluLayers(n *Chooser, x Operand) (Operand, error) {
 	alpha, factor, divisor := float64(n.Float("alpha", 1)), 1.0, 1.0
 	table := layer.Unary(layer.ELU, x.shape())
 	table.Alpha = float32(alpha)
@@ -146,27 +146,27 @@ func buildElu(n *Chooser, x Operand) (Operand, error) {
 			return n.addLayer(table, layer.Weights{}, x.Dims, x)
 		}
 	}
-	positive, err := n.applyUnary(layer.ReLU, x)
+	positive, err := n.applyUnaryOp(layer.ReLU, x)
 	if err != nil {
 		return Operand{}, err
 	}
-	if positive, err = n.mulScalar(positive, factor); err != nil {
+	if positive, err = n.multiplyByNumber(positive, factor); err != nil {
 		return Operand{}, err
 	}
-	y, err := n.applyScalar(layer.Min, x, 0)
+	y, err := n.applyOpWithNumber(layer.Min, x, 0)
 	if err != nil {
 		return Operand{}, err
 	}
-	if y, err = n.mulScalar(y, 1/divisor); err != nil {
+	if y, err = n.multiplyByNumber(y, 1/divisor); err != nil {
 		return Operand{}, err
 	}
-	if y, err = n.applyUnary(layer.Exp, y); err != nil {
+	if y, err = n.applyUnaryOp(layer.Exp, y); err != nil {
 		return Operand{}, err
 	}
-	if y, err = n.addScalar(y, -1); err != nil {
+	if y, err = n.addNumber(y, -1); err != nil {
 		return Operand{}, err
 	}
-	if y, err = n.mulScalar(y, alpha*factor); err != nil {
+	if y, err = n.multiplyByNumber(y, alpha*factor); err != nil {
 		return Operand{}, err
 	}
 	return n.ApplyBinary(layer.Add, positive, y)
@@ -176,27 +176,27 @@ func buildElu(n *Chooser, x Operand) (Operand, error) {
 // uses one table for alpha = 1/6 and beta = 0.5.
 func applyHardSigmoid(n *Chooser, x Operand, alpha, beta float64) (Operand, error) {
 	if float32(alpha) == 1./6 && beta == 0.5 {
-		return n.applyUnary(layer.HardSigmoid, x)
+		return n.applyUnaryOp(layer.HardSigmoid, x)
 	}
-	y, err := n.mulScalar(x, alpha)
+	y, err := n.multiplyByNumber(x, alpha)
 	if err != nil {
 		return x, err
 	}
-	if y, err = n.addScalar(y, beta); err != nil {
+	if y, err = n.addNumber(y, beta); err != nil {
 		return x, err
 	}
 	return applyClamp(n, y, 0, 1)
 }
 
-func buildHardSigmoid(n *Chooser, x Operand) (Operand, error) {
+func addHardSigmoidLayers(n *Chooser, x Operand) (Operand, error) {
 	return applyHardSigmoid(n, x, float64(n.Float("alpha", 0.2)), float64(n.Float("beta", 0.5)))
 }
 
-// buildQuickGelu adds layers that compute x*sigmoid(alpha*x), an approximation of GELU.
-func buildQuickGelu(n *Chooser, x Operand) (Operand, error) {
-	y, err := n.mulScalar(x, float64(n.Float("alpha", 1.702)))
+// addQuickGeluLayers adds layers that compute x*sigmoid(alpha*x), an approximation of GELU.
+func addQuickGeluLayers(n *Chooser, x Operand) (Operand, error) {
+	y, err := n.multiplyByNumber(x, float64(n.Float("alpha", 1.702)))
 	if err == nil {
-		y, err = n.applyUnary(layer.Sigmoid, y)
+		y, err = n.applyUnaryOp(layer.Sigmoid, y)
 	}
 	if err == nil {
 		y, err = n.ApplyBinary(layer.Mul, x, y)
@@ -215,18 +215,18 @@ func (n *Chooser) wantsTable(layers int) bool {
 	return n.Tables
 }
 
-// buildSoftsign computes x/(1+|x|). The Softsign table errs by up to 0.005 and is used only if
-// tables are wanted.
-func buildSoftsign(n *Chooser, x Operand) (Operand, error) {
+// addSoftsignLayers adds layers that compute x/(1+|x|). The Softsign table errs by up to 0.005 and
+// is used only if tables are wanted.
+func addSoftsignLayers(n *Chooser, x Operand) (Operand, error) {
 	if n.wantsTable(4) {
-		return n.applyUnary(layer.Softsign, x)
+		return n.applyUnaryOp(layer.Softsign, x)
 	}
-	y, err := n.applyUnary(layer.Abs, x)
+	y, err := n.applyUnaryOp(layer.Abs, x)
 	if err == nil {
-		y, err = n.addScalar(y, 1)
+		y, err = n.addNumber(y, 1)
 	}
 	if err == nil {
-		y, err = n.applyUnary(layer.Inverse, y)
+		y, err = n.applyUnaryOp(layer.Inverse, y)
 	}
 	if err == nil {
 		y, err = n.ApplyBinary(layer.Mul, x, y)
@@ -234,35 +234,35 @@ func buildSoftsign(n *Chooser, x Operand) (Operand, error) {
 	return y, err
 }
 
-// buildRsqrt adds one layer that computes 1/sqrt(x + epsilon).
-func buildRsqrt(n *Chooser, x Operand) (Operand, error) {
+// addRsqrtLayer adds one layer that computes 1/sqrt(x + epsilon).
+func addRsqrtLayer(n *Chooser, x Operand) (Operand, error) {
 	l := layer.Unary(layer.Rsqrt, x.shape())
 	l.Epsilon = n.Float("epsilon", 0)
 	return n.addLayer(l, layer.Weights{}, x.Dims, x)
 }
 
-// buildScaledLog computes log(scale*x + shift) as log(x + shift/scale) + log(scale), whose
-// intermediate values fit in fp16.
-func buildScaledLog(n *Chooser, x Operand) (Operand, error) {
+// addScaledLogLayers adds layers that compute log(scale*x + shift) as log(x + shift/scale) +
+// log(scale), whose intermediate values fit in fp16.
+func addScaledLogLayers(n *Chooser, x Operand) (Operand, error) {
 	c := float64(n.Float("scale", 1))
-	x, err := n.addScalar(x, float64(n.Float("shift", 0))/c)
+	x, err := n.addNumber(x, float64(n.Float("shift", 0))/c)
 	if err == nil {
-		x, err = n.applyUnary(layer.Log, x)
+		x, err = n.applyUnaryOp(layer.Log, x)
 	}
 	if err == nil {
-		x, err = n.addScalar(x, math.Log(c))
+		x, err = n.addNumber(x, math.Log(c))
 	}
 	return x, err
 }
 
-// buildRoundSmall rounds elements below 512 in magnitude to the nearest integer, and halves to the
-// even one. Between 1024 and 2048 fp16 has only integers, so adding 1536 rounds the element and
-// subtracting 1536 again is exact. Larger elements are not rounded correctly, but stay at least
-// 512 in magnitude.
-func buildRoundSmall(n *Chooser, x Operand) (Operand, error) {
+// addRoundingLayers adds layers that round elements below 512 in magnitude to the nearest integer,
+// and halves to the even one. Between 1024 and 2048 fp16 has only integers, so adding 1536 rounds
+// the element and subtracting 1536 again is exact. Larger elements are not rounded correctly, but
+// stay at least 512 in magnitude.
+func addRoundingLayers(n *Chooser, x Operand) (Operand, error) {
 	for _, by := range [...]float64{1536, -1536} {
 		var err error
-		if x, err = n.applyScalar(layer.Add, x, by); err != nil {
+		if x, err = n.applyOpWithNumber(layer.Add, x, by); err != nil {
 			return Operand{}, err
 		}
 		n.Net.Layers[len(n.Net.Layers)-1].Rounds = true
@@ -270,15 +270,15 @@ func buildRoundSmall(n *Chooser, x Operand) (Operand, error) {
 	return x, nil
 }
 
-// buildThresholdedRelu adds layers that compute x where x is above the threshold alpha, and 0
+// addThresholdedReluLayers adds layers that compute x where x is above the threshold alpha, and 0
 // elsewhere.
-func buildThresholdedRelu(n *Chooser, x Operand) (Operand, error) {
+func addThresholdedReluLayers(n *Chooser, x Operand) (Operand, error) {
 	return keepElementsBeyond(n, x, 1, float64(n.Float("alpha", 1)), 0)
 }
 
-// buildShrink sets elements of x from -lambd to lambd to 0, and moves all others towards zero by
-// bias.
-func buildShrink(n *Chooser, x Operand) (Operand, error) {
+// addShrinkLayers adds layers that set elements of x from -lambd to lambd to 0, and move all others
+// towards zero by bias.
+func addShrinkLayers(n *Chooser, x Operand) (Operand, error) {
 	limit, bias := float64(n.Float("lambd", 0.5)), float64(n.Float("bias", 0))
 	above, err := keepElementsBeyond(n, x, 1, limit, -bias)
 	if err != nil {
@@ -294,9 +294,9 @@ func buildShrink(n *Chooser, x Operand) (Operand, error) {
 // keepElementsBeyond adds layers that compute x + shift where sign*x is above limit, and 0
 // elsewhere. sign is 1 or -1.
 func keepElementsBeyond(n *Chooser, x Operand, sign, limit, shift float64) (Operand, error) {
-	y, err := n.mulScalar(x, sign)
+	y, err := n.multiplyByNumber(x, sign)
 	if err == nil {
-		y, err = n.addScalar(y, -limit)
+		y, err = n.addNumber(y, -limit)
 	}
 	if err == nil {
 		y, err = markPositiveElements(n, y)
@@ -304,17 +304,17 @@ func keepElementsBeyond(n *Chooser, x Operand, sign, limit, shift float64) (Oper
 	if err != nil {
 		return x, err
 	}
-	if x, err = n.addScalar(x, shift); err != nil {
+	if x, err = n.addNumber(x, shift); err != nil {
 		return x, err
 	}
 	return n.ApplyBinary(layer.Mul, x, y)
 }
 
-// buildMish adds layers that compute x*tanh(softplus(x)).
-func buildMish(n *Chooser, x Operand) (Operand, error) {
-	y, err := n.applyUnary(layer.Softplus, x)
+// addMishLayers adds layers that compute x*tanh(softplus(x)).
+func addMishLayers(n *Chooser, x Operand) (Operand, error) {
+	y, err := n.applyUnaryOp(layer.Softplus, x)
 	if err == nil {
-		y, err = n.applyUnary(layer.Tanh, y)
+		y, err = n.applyUnaryOp(layer.Tanh, y)
 	}
 	if err == nil {
 		y, err = n.ApplyBinary(layer.Mul, x, y)

@@ -13,13 +13,13 @@ import (
 // unaryRule returns the rule for an operator that applies op to each element of its only input.
 func unaryRule(op layer.Op) rule {
 	return func(n *Chooser) (Operand, error) {
-		x, err := n.input(0)
+		x, err := n.inputOperand(0)
 		if r := n.In[0].Range; (op == layer.Sqrt || op == layer.Log) && (r == nil || r.Low < 0) && !n.noted["negative"] {
 			n.noted["negative"] = true
 			n.Note("%s and other roots and logarithms: the engine returns 0 for negative numbers, ONNX returns NaN", n.Label)
 		}
 		if err == nil {
-			x, err = n.applyUnary(op, x)
+			x, err = n.applyUnaryOp(op, x)
 		}
 		return x, err
 	}
@@ -28,13 +28,13 @@ func unaryRule(op layer.Op) rule {
 // binaryRule returns the rule for an operator that combines all its inputs with op, from left to
 // right.
 func binaryRule(op layer.Op) rule {
-	return func(n *Chooser) (Operand, error) { return combineInputs(n, op) }
+	return func(n *Chooser) (Operand, error) { return applyBinaryToInputs(n, op) }
 }
 
-// combineInputs applies op to the node's first two inputs, then to the result and the third input,
-// and so on. If only the first input is a constant and op is commutative, the first two change
-// places.
-func combineInputs(n *Chooser, op layer.Op) (Operand, error) {
+// applyBinaryToInputs applies op to the node's first two inputs, then to the result and the third
+// input, and so on. If only the first input is a constant and op is commutative, the first two
+// change places.
+func applyBinaryToInputs(n *Chooser, op layer.Op) (Operand, error) {
 	order := make([]int, len(n.In))
 	for i := range order {
 		order[i] = i
@@ -42,7 +42,7 @@ func combineInputs(n *Chooser, op layer.Op) (Operand, error) {
 	if n.Const(0) != nil && len(order) > 1 && n.Const(1) == nil && op != layer.Sub {
 		order[0], order[1] = 1, 0
 	}
-	x, err := n.input(order[0])
+	x, err := n.inputOperand(order[0])
 	if op == layer.Sub && n.Const(0) != nil && err != nil {
 		err = nil
 	}
@@ -51,10 +51,10 @@ func combineInputs(n *Chooser, op layer.Op) (Operand, error) {
 	}
 	for _, i := range order[1:] {
 		if c := n.Const(i); c != nil {
-			x, err = n.applyConstant(op, x, ops.Repeatable(n.Node, c))
+			x, err = n.applyOpWithConstant(op, x, ops.Repeatable(n.Node, c))
 		} else {
 			var z Operand
-			if z, err = n.input(i); err == nil {
+			if z, err = n.inputOperand(i); err == nil {
 				x, err = n.ApplyBinary(op, x, z)
 			}
 		}
@@ -65,24 +65,25 @@ func combineInputs(n *Chooser, op layer.Op) (Operand, error) {
 	return x, nil
 }
 
-func buildMean(n *Chooser) (Operand, error) {
-	x, err := combineInputs(n, layer.Add)
+func addMeanLayers(n *Chooser) (Operand, error) {
+	x, err := applyBinaryToInputs(n, layer.Add)
 	if err == nil {
-		x, err = n.mulScalar(x, 1/float64(len(n.In)))
+		x, err = n.multiplyByNumber(x, 1/float64(len(n.In)))
 	}
 	return x, err
 }
 
-func buildNeg(n *Chooser, x Operand) (Operand, error) {
-	return n.mulScalar(x, -1)
+func addNegationLayers(n *Chooser, x Operand) (Operand, error) {
+	return n.multiplyByNumber(x, -1)
 }
 
-// buildDiv divides the first input by the second. A constant divisor becomes a multiplication by
-// its reciprocals. Two tensors are divided by one layer if the result has the shape of the first;
-// otherwise the first input is multiplied by the reciprocals of the second.
-func buildDiv(n *Chooser) (Operand, error) {
+// addDivisionLayers adds layers that divide the first input by the second. A constant divisor
+// becomes a multiplication by its reciprocals. Two tensors are divided by one layer if the result
+// has the shape of the first; otherwise the first input is multiplied by the reciprocals of the
+// second.
+func addDivisionLayers(n *Chooser) (Operand, error) {
 	if c := n.Const(1); c != nil && !c.Absent() {
-		x, err := n.input(0)
+		x, err := n.inputOperand(0)
 		if err != nil {
 			return Operand{}, err
 		}
@@ -94,14 +95,14 @@ func buildDiv(n *Chooser) (Operand, error) {
 		for i := range v {
 			by[i] = 1 / v[i]
 		}
-		return n.applyConstant(layer.Mul, x, ops.Repeatable(n.Node, &graph.Const{Dims: c.Dims, Type: c.Type, Numbers: by}))
+		return n.applyOpWithConstant(layer.Mul, x, ops.Repeatable(n.Node, &graph.Const{Dims: c.Dims, Type: c.Type, Numbers: by}))
 	}
-	b, err := n.input(1)
+	b, err := n.inputOperand(1)
 	if err != nil {
 		return Operand{}, err
 	}
 	if n.Const(0) == nil {
-		x, err := n.input(0)
+		x, err := n.inputOperand(0)
 		if err != nil {
 			return Operand{}, err
 		}
@@ -109,26 +110,26 @@ func buildDiv(n *Chooser) (Operand, error) {
 			return n.ApplyBinary(layer.RealDiv, x, b)
 		}
 	}
-	if b, err = n.applyUnary(layer.Inverse, b); err != nil {
+	if b, err = n.applyUnaryOp(layer.Inverse, b); err != nil {
 		return Operand{}, err
 	}
 	if c := n.Const(0); c != nil {
-		return n.applyConstant(layer.Mul, b, c)
+		return n.applyOpWithConstant(layer.Mul, b, c)
 	}
-	x, err := n.input(0)
+	x, err := n.inputOperand(0)
 	if err != nil {
 		return Operand{}, err
 	}
 	return n.ApplyBinary(layer.Mul, x, b)
 }
 
-// buildWhere selects each element from one of two tensors. For a constant condition, it adds the
-// products of each tensor with a mask of ones and zeros. For a computed condition, see
-// [selectByTensor].
-func buildWhere(n *Chooser) (Operand, error) {
+// addWhereLayers adds layers that select each element from one of two tensors. For a constant
+// condition, it adds the products of each tensor with a mask of ones and zeros. For a computed
+// condition, see [selectByComputedMask].
+func addWhereLayers(n *Chooser) (Operand, error) {
 	c := n.Const(0)
 	if c == nil {
-		return selectByTensor(n)
+		return selectByComputedMask(n)
 	}
 	v, err := c.Values()
 	if err != nil {
@@ -147,8 +148,8 @@ func buildWhere(n *Chooser) (Operand, error) {
 		var x Operand
 		if k := n.Const(1 + i); k != nil {
 			x, err = storeSelectedValues(n, k, mask(i == 0), out, i)
-		} else if x, err = n.input(1 + i); err == nil {
-			x, err = n.applyConstant(layer.Mul, x, mask(i == 0))
+		} else if x, err = n.inputOperand(1 + i); err == nil {
+			x, err = n.applyOpWithConstant(layer.Mul, x, mask(i == 0))
 		}
 		if err != nil {
 			return Operand{}, err
@@ -187,5 +188,5 @@ func storeSelectedValues(n *Chooser, c, mask *graph.Const, out []int, side int) 
 			selected[k] = v[at]
 		}
 	})
-	return n.storeNumbers(fmt.Sprintf("%s side %d", n.Label, side), dims, selected)
+	return n.storeConstantTensor(fmt.Sprintf("%s side %d", n.Label, side), dims, selected)
 }

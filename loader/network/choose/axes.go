@@ -11,9 +11,9 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// viewAxis merges the axes of a tensor of shape dims into N, C, H and W so that the given axis
-// stays separate. It returns the merged shape, and which of its axes is the given one.
-func viewAxis(dims []int, axis int) (layer.Shape, layer.Axes) {
+// mergeOtherAxes merges the axes of a tensor of shape dims into N, C, H and W so that the given
+// axis stays separate. It returns the merged shape, and which of its axes is the given one.
+func mergeOtherAxes(dims []int, axis int) (layer.Shape, layer.Axes) {
 	if natural := axis + 4 - len(dims); len(dims) <= 4 && natural > 0 {
 		s, _ := ShapeOf(dims)
 		return s, [...]layer.Axes{0, layer.AxisC, layer.AxisH, layer.AxisW}[natural]
@@ -58,7 +58,7 @@ func (n *Chooser) reduceAxes(op layer.Op, x Operand, axes []bool) (Operand, erro
 		if !axes[i] || d[i] == 1 {
 			continue
 		}
-		s, axis := viewAxis(d, i)
+		s, axis := mergeOtherAxes(d, i)
 		d[i] = 1
 		var err error
 		if x, err = n.addLayer(layer.Reduction(op, s, axis), layer.Weights{}, slices.Clone(d), x); err != nil {
@@ -96,10 +96,10 @@ func (n *Chooser) reduceInParts(op layer.Op, x Operand, set layer.Axes, d []int)
 	return n.concatenate(c, parts)
 }
 
-// multiplyAlongAxis multiplies each vector along an axis of x by a constant matrix of out rows, and
-// so can select, repeat or mix the elements of the axis. weight(o, i) is the element of the matrix
-// in row o and column i.
-func (n *Chooser) multiplyAlongAxis(x Operand, axis, out int, weight func(o, i int) float64) (Operand, error) {
+// multiplyAxisByMatrix multiplies each vector along an axis of x by a constant matrix of out rows,
+// and so can select, repeat or mix the elements of the axis. weight(o, i) is the element of the
+// matrix in row o and column i.
+func (n *Chooser) multiplyAxisByMatrix(x Operand, axis, out int, weight func(o, i int) float64) (Operand, error) {
 	in := x.Dims[axis]
 	if err := n.Spend(HalfBytes * out * in); err != nil {
 		return x, err
@@ -121,10 +121,10 @@ func (n *Chooser) multiplyAlongAxis(x Operand, axis, out int, weight func(o, i i
 	return n.addLayer(layer.Conv(s, out, layer.Valid(1, 1)), layer.Weights{Filter: matrix}, result, x)
 }
 
-// pickElements selects the elements of an axis that index lists, in that order. Up to three runs of
-// consecutive indices become slices that are concatenated. Otherwise, x is multiplied by a matrix
-// of ones and zeros.
-func (n *Chooser) pickElements(x Operand, axis int, index []int) (Operand, error) {
+// selectElements selects the elements of an axis that index lists, in that order. Up to three runs
+// of consecutive indices become slices that are concatenated. Otherwise, x is multiplied by a
+// matrix of ones and zeros.
+func (n *Chooser) selectElements(x Operand, axis int, index []int) (Operand, error) {
 	const maxRuns = 3
 	var runs [][2]int
 	for _, i := range index {
@@ -135,7 +135,7 @@ func (n *Chooser) pickElements(x Operand, axis int, index []int) (Operand, error
 		}
 	}
 	if len(runs) > maxRuns {
-		return n.multiplyAlongAxis(x, axis, len(index), func(o, i int) float64 { return graph.Truth(index[o] == i) })
+		return n.multiplyAxisByMatrix(x, axis, len(index), func(o, i int) float64 { return graph.Truth(index[o] == i) })
 	}
 	var parts []Operand
 	for _, r := range runs {
@@ -156,8 +156,8 @@ func (n *Chooser) sliceAxis(x Operand, axis, begin, size int) (Operand, error) {
 	}
 	d := slices.Clone(x.Dims)
 	d[axis] = size
-	in, set := viewAxis(x.Dims, axis)
-	out, _ := viewAxis(d, axis)
+	in, set := mergeOtherAxes(x.Dims, axis)
+	out, _ := mergeOtherAxes(d, axis)
 	l := layer.Layer{Op: layer.Slice, In: in, Size: out}
 	switch set {
 	case layer.AxisC:
@@ -214,7 +214,7 @@ func (n *Chooser) concatenate(axis int, parts []Operand) (Operand, error) {
 		y, err = n.swapChannelsAndColumns(y)
 		return y.As(d...), err
 	}
-	s, set := viewAxis(d, axis)
+	s, set := mergeOtherAxes(d, axis)
 	if set != layer.AxisC {
 		last := d[len(d)-1]
 		if axis == len(d)-1 {

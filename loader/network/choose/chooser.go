@@ -42,9 +42,9 @@ type padding struct {
 	before, after []int // zeros per spatial axis
 }
 
-// setStoredForm copies the stored form and the scale of a packed constant to w, the weights that
+// copyStoredForm copies the stored form and the scale of a packed constant to w, the weights that
 // were made from the constant. It does nothing if p is nil or w has no values.
-func setStoredForm(w *layer.Weights, p *graph.Packing) {
+func copyStoredForm(w *layer.Weights, p *graph.Packing) {
 	if p == nil || w.Filter == nil {
 		return
 	}

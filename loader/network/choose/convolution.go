@@ -22,14 +22,14 @@ type convWeights struct {
 	dilation          int // 0 for none
 }
 
-// weight returns the weight of output channel o, input channel i, row y and column x.
-func (k *convWeights) weight(o, i, y, x int) float16.Float16 {
+// weightAt returns the weight of output channel o, input channel i, row y and column x.
+func (k *convWeights) weightAt(o, i, y, x int) float16.Float16 {
 	return k.v[((o*k.cin+i)*k.kh+y)*k.kw+x]
 }
 
-// dilate returns the weights with dy-1 rows and dx-1 columns of zeros between taps. Weights
+// withDilation returns the weights with dy-1 rows and dx-1 columns of zeros between taps. Weights
 // without values get the new size, and a dilation if it is the same along both axes.
-func (k *convWeights) dilate(n *Chooser, dy, dx int) (convWeights, error) {
+func (k *convWeights) withDilation(n *Chooser, dy, dx int) (convWeights, error) {
 	s := convWeights{cout: k.cout, cin: k.cin, kh: (k.kh-1)*dy + 1, kw: (k.kw-1)*dx + 1}
 	switch {
 	case dy == 1 && dx == 1:
@@ -57,9 +57,9 @@ func (k *convWeights) dilate(n *Chooser, dy, dx int) (convWeights, error) {
 	return s, nil
 }
 
-// readWeights returns the weights in input i of the node, a constant with one or two spatial axes.
-// With one axis, kh is 1. It returns an error if the weights are computed.
-func readWeights(n *Chooser, i int) (convWeights, error) {
+// readConvWeights returns the weights in input i of the node, a constant with one or two spatial
+// axes. With one axis, kh is 1. It returns an error if the weights are computed.
+func readConvWeights(n *Chooser, i int) (convWeights, error) {
 	c := n.Const(i)
 	if c == nil {
 		return convWeights{}, errors.New("weights are computed; want constants")
@@ -90,13 +90,14 @@ func viewAsImage(n *Chooser, x Operand, w ops.Window) (Operand, layer.Window, er
 	return x, layer.Window{}, fmt.Errorf("window has %d dimensions; want 1 or 2", len(w.Taps))
 }
 
-// buildConv builds a convolution over one, two or three spatial axes. If the input is a
-// zero-padded tensor, it reads the unpadded one and adds the padding to its own where possible.
-func buildConv(n *Chooser, x Operand) (Operand, error) {
+// addConvLayers adds layers that compute a convolution over one, two or three spatial axes. If the
+// input is a zero-padded tensor, the convolution reads the unpadded tensor and adds the zeros
+// itself where possible.
+func addConvLayers(n *Chooser, x Operand) (Operand, error) {
 	if len(x.Dims) == 5 {
 		return convolve3D(n, x)
 	}
-	k, err := readWeights(n, 1)
+	k, err := readConvWeights(n, 1)
 	if err != nil {
 		return Operand{}, err
 	}
@@ -115,12 +116,12 @@ func buildConv(n *Chooser, x Operand) (Operand, error) {
 	if err != nil {
 		return Operand{}, err
 	}
-	bias, err := readBias(n, 2, k.cout)
+	bias, err := readConvBias(n, 2, k.cout)
 	if err != nil {
 		return Operand{}, err
 	}
 	dy, dx := w.Dilation()
-	if k, err = k.dilate(n, dy, dx); err != nil {
+	if k, err = k.withDilation(n, dy, dx); err != nil {
 		return Operand{}, err
 	}
 	y, err := convolveImage(n, x, k, lw, n.Int("group", 1), bias)
@@ -148,9 +149,9 @@ type biasValues struct {
 	v     []float16.Float16 // one per channel; nil if they are in a file that was not read
 }
 
-// readBias returns the constant bias in the optional input i. It returns an error if the bias is
-// computed or does not have one value per channel.
-func readBias(n *Chooser, i, channels int) (b biasValues, err error) {
+// readConvBias returns the constant bias in the optional input i. It returns an error if the bias
+// is computed or does not have one value per channel.
+func readConvBias(n *Chooser, i, channels int) (b biasValues, err error) {
 	if !n.Given(i) {
 		return b, nil
 	}
@@ -230,7 +231,7 @@ func convolveBlocks(n *Chooser, x Operand, k convWeights, w layer.Window, groups
 				for y := range k.kh {
 					for x := range k.kw {
 						ch := c*block + y%w.Sy*w.Sx + x%w.Sx
-						m.v[((o*m.cin+ch)*ky+y/w.Sy)*kx+x/w.Sx] = k.weight(o, c, y, x)
+						m.v[((o*m.cin+ch)*ky+y/w.Sy)*kx+x/w.Sx] = k.weightAt(o, c, y, x)
 					}
 				}
 			}
@@ -241,12 +242,12 @@ func convolveBlocks(n *Chooser, x Operand, k convWeights, w layer.Window, groups
 	return n.addLayer(l, layer.Weights{Filter: m.v, Bias: b.v}, nil, x)
 }
 
-// buildConvTranspose builds a transposed convolution, for which the engine has a layer. If the node
-// has groups or exceeds the limits of that layer, an ordinary convolution computes the output
-// positions within one stride as separate channels, which are then interleaved (see
-// [convolvePhases]).
-func buildConvTranspose(n *Chooser, x Operand) (Operand, error) {
-	k, err := readWeights(n, 1) // cout and cin change places: [cin][cout/groups][kh][kw]
+// addConvTransposeLayers adds layers that compute a transposed convolution, for which the engine
+// has a layer. If the node has groups or exceeds the limits of that layer, an ordinary convolution
+// computes the output positions within one stride as separate channels, which are then interleaved
+// (see [convolvePhases]).
+func addConvTransposeLayers(n *Chooser, x Operand) (Operand, error) {
+	k, err := readConvWeights(n, 1) // cout and cin change places: [cin][cout/groups][kh][kw]
 	if err != nil {
 		return Operand{}, err
 	}
@@ -255,7 +256,7 @@ func buildConvTranspose(n *Chooser, x Operand) (Operand, error) {
 		return Operand{}, err
 	}
 	groups := n.Int("group", 1)
-	bias, err := readBias(n, 2, k.cin*groups)
+	bias, err := readConvBias(n, 2, k.cin*groups)
 	if err != nil {
 		return Operand{}, err
 	}
@@ -267,7 +268,7 @@ func buildConvTranspose(n *Chooser, x Operand) (Operand, error) {
 		return Operand{}, err
 	}
 	dy, dx := w.Dilation()
-	if k, err = k.dilate(n, dy, dx); err != nil {
+	if k, err = k.withDilation(n, dy, dx); err != nil {
 		return Operand{}, err
 	}
 	out := n.Results[0].Dims
@@ -280,7 +281,7 @@ func buildConvTranspose(n *Chooser, x Operand) (Operand, error) {
 			return Operand{}, err
 		}
 		l.Bias = bias.given
-		y, err := n.addLayer(l, layer.Weights{Filter: k.swapChannels(&l), Bias: bias.v}, nil, x)
+		y, err := n.addLayer(l, layer.Weights{Filter: k.outputChannelsFirst(&l), Bias: bias.v}, nil, x)
 		return y.As(out...), err
 	}
 	// Output positions that no input element reaches hold only the bias. If there are any, they
@@ -299,7 +300,7 @@ func buildConvTranspose(n *Chooser, x Operand) (Operand, error) {
 		return Operand{}, err
 	}
 	if unreached && bias.given {
-		if y, err = n.applyConstant(layer.Add, y, n.Const(2).As([]int{k.cin * groups, 1, 1})); err != nil {
+		if y, err = n.applyOpWithConstant(layer.Add, y, n.Const(2).As([]int{k.cin * groups, 1, 1})); err != nil {
 			return Operand{}, err
 		}
 	}
@@ -319,9 +320,9 @@ func newDeconvolution(x Operand, k convWeights, w layer.Window, high, wide int) 
 	return l
 }
 
-// swapChannels returns the weights of a transposed convolution in the order of layer l, output
-// channels first. ONNX stores input channels first.
-func (k *convWeights) swapChannels(l *layer.Layer) []float16.Float16 {
+// outputChannelsFirst returns the weights of a transposed convolution in the order of layer l,
+// output channels first. ONNX stores input channels first.
+func (k *convWeights) outputChannelsFirst(l *layer.Layer) []float16.Float16 {
 	w := &l.Window
 	v := make([]float16.Float16, k.cin*k.cout*w.Kh*w.Kw)
 	for o := range k.cin {
@@ -388,7 +389,7 @@ func convolvePhases(n *Chooser, x Operand, k convWeights, w layer.Window, groups
 						for xx := range kx {
 							ty, tx := p/sx+(ky-1-y)*sy, p%sx+(kx-1-xx)*sx
 							if ty < k.kh && tx < k.kw {
-								m.v[((ch*cin+i)*ky+y)*kx+xx] = k.weight(g*cin+i, o, ty, tx)
+								m.v[((ch*cin+i)*ky+y)*kx+xx] = k.weightAt(g*cin+i, o, ty, tx)
 							}
 						}
 					}
@@ -405,9 +406,9 @@ func convolvePhases(n *Chooser, x Operand, k convWeights, w layer.Window, groups
 	return y.As(d[0], cout, d[2]*sy, d[3]*sx), err
 }
 
-// buildPool builds a maximum or average pool. An average that does not count the padding is
-// corrected by a factor for each output position.
-func buildPool(n *Chooser, x Operand) (Operand, error) {
+// addPoolLayers adds layers that compute a maximum or average pool. An average that does not count
+// the padding is corrected by a factor for each output position.
+func addPoolLayers(n *Chooser, x Operand) (Operand, error) {
 	if len(n.Out) > 1 && n.Out[1].Given() {
 		return Operand{}, errors.New("output Indices is not supported; the engine computes only the maxima")
 	}
@@ -417,7 +418,7 @@ func buildPool(n *Chooser, x Operand) (Operand, error) {
 	}
 	average := n.Op == "AveragePool"
 	if len(w.Taps) == 3 || slices.Max(w.Dilations) > 1 {
-		y, err := poolByAxis(n, x, w, average)
+		y, err := poolAxisByAxis(n, x, w, average)
 		return y.As(n.Results[0].Dims...), err
 	}
 	extents := slices.Clone(x.Dims[2:])
@@ -427,7 +428,7 @@ func buildPool(n *Chooser, x Operand) (Operand, error) {
 	}
 	y, err := n.addListLayer(list.Pooling(x.shape(), lw, average), nil, x)
 	if err == nil && average {
-		y, err = averageSums(n, y, w, extents, graph.Elements(w.Taps))
+		y, err = convertSumsToAverages(n, y, w, extents, graph.Elements(w.Taps))
 	}
 	if err != nil {
 		return Operand{}, err

@@ -9,9 +9,10 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// buildLRN divides each element by (bias + alpha/size * sum)^beta. The sum is over the squares of
-// a window of size neighboring channels, and is computed with a band matrix of ones.
-func buildLRN(n *Chooser, x Operand) (Operand, error) {
+// addLRNLayers adds layers that divide each element by (bias + alpha/size * sum)^beta. The sum is
+// over the squares of a window of size neighboring channels, and is computed with a band matrix of
+// ones.
+func addLRNLayers(n *Chooser, x Operand) (Operand, error) {
 	size := n.Int("size", 0)
 	alpha, beta, bias := float64(n.Float("alpha", 1e-4)), float64(n.Float("beta", 0.75)), float64(n.Float("bias", 1))
 	if size < 1 {
@@ -25,11 +26,11 @@ func buildLRN(n *Chooser, x Operand) (Operand, error) {
 		return Operand{}, err
 	}
 	before, after := (size-1)/2, size-1-(size-1)/2
-	if y, err = n.multiplyAlongAxis(y, 1, x.Dims[1], func(o, i int) float64 { return graph.Truth(i >= o-before && i <= o+after) }); err != nil {
+	if y, err = n.multiplyAxisByMatrix(y, 1, x.Dims[1], func(o, i int) float64 { return graph.Truth(i >= o-before && i <= o+after) }); err != nil {
 		return Operand{}, err
 	}
-	if y, err = n.mulScalar(y, alpha/float64(size)); err == nil {
-		y, err = n.addScalar(y, bias)
+	if y, err = n.multiplyByNumber(y, alpha/float64(size)); err == nil {
+		y, err = n.addNumber(y, bias)
 	}
 	if err == nil {
 		y, err = applyPower(n, y, -beta)
@@ -44,9 +45,9 @@ func buildLRN(n *Chooser, x Operand) (Operand, error) {
 // divides by, which are 0 if the squares are too small for fp16, so that no result is infinite.
 const leastSquares = 0x1p-24
 
-// buildMeanVarianceNorm adds layers that compute (x - mean)/sqrt(variance) over the node's axes,
+// addMeanVarianceNormLayers adds layers that compute (x - mean)/sqrt(variance) over the node's axes,
 // which are 0, 2 and 3 by default.
-func buildMeanVarianceNorm(n *Chooser, x Operand) (Operand, error) {
+func addMeanVarianceNormLayers(n *Chooser, x Operand) (Operand, error) {
 	list, given, err := n.List("axes", -1)
 	if err != nil {
 		return Operand{}, err
@@ -64,9 +65,9 @@ func buildMeanVarianceNorm(n *Chooser, x Operand) (Operand, error) {
 	return normalizeInSteps(n, x, axes, leastSquares)
 }
 
-// buildLpNorm divides each vector along an axis by its length: the root of the sum of squares if p
-// is 2, and the sum of magnitudes if p is 1.
-func buildLpNorm(n *Chooser, x Operand) (Operand, error) {
+// addLpNormLayers adds layers that divide each vector along an axis by its length: the root of the
+// sum of squares if p is 2, and the sum of magnitudes if p is 1.
+func addLpNormLayers(n *Chooser, x Operand) (Operand, error) {
 	axis, err := ops.Axis(len(x.Dims), n.Int("axis", -1))
 	if err != nil {
 		return Operand{}, err
@@ -78,7 +79,7 @@ func buildLpNorm(n *Chooser, x Operand) (Operand, error) {
 	if squares {
 		y, err = n.ApplyBinary(layer.Mul, x, x)
 	} else {
-		y, err = n.applyUnary(layer.Abs, x)
+		y, err = n.applyUnaryOp(layer.Abs, x)
 	}
 	if err == nil {
 		y, err = n.reduceAxes(layer.ReduceSum, y, axes)
@@ -88,7 +89,7 @@ func buildLpNorm(n *Chooser, x Operand) (Operand, error) {
 		l.Epsilon = leastSquares
 		y, err = n.addLayer(l, layer.Weights{}, y.Dims, y)
 	} else if err == nil {
-		y, err = n.applyUnary(layer.Inverse, y)
+		y, err = n.applyUnaryOp(layer.Inverse, y)
 	}
 	if err == nil {
 		y, err = n.ApplyBinary(layer.Mul, x, y)

@@ -24,7 +24,7 @@ func (n *Chooser) AnyInput(i int) (Operand, error) {
 	}
 	name := n.In[i].Name
 	if t := n.In[i].Type; n.In[i].Const != nil || t == 0 || t.IsFloat() {
-		return n.input(i)
+		return n.inputOperand(i)
 	}
 	if _, err := ShapeOf(d); err != nil {
 		return Operand{}, err
@@ -39,10 +39,10 @@ func (n *Chooser) AnyInput(i int) (Operand, error) {
 	return Operand{name, d}, nil
 }
 
-// clampConstant returns the constant in input i with all values clamped to the finite range of
-// fp16, so that 0 times an element that is not selected is not NaN. It returns nil if the input is
-// not a constant, and an unchanged constant if its values cannot be read.
-func clampConstant(n *Chooser, i int) *graph.Const {
+// clampedInputConstant returns the constant in input i with all values clamped to the finite range
+// of fp16, so that 0 times an element that is not selected is not NaN. It returns nil if the input
+// is not a constant, and an unchanged constant if its values cannot be read.
+func clampedInputConstant(n *Chooser, i int) *graph.Const {
 	c := n.Const(i)
 	if c == nil {
 		return nil
@@ -61,21 +61,21 @@ func clampConstant(n *Chooser, i int) *graph.Const {
 
 // markPositiveElements adds layers that compute 1 where x is above 0, and 0 elsewhere.
 func markPositiveElements(n *Chooser, x Operand) (Operand, error) {
-	x, err := n.applyUnary(layer.Sign, x)
+	x, err := n.applyUnaryOp(layer.Sign, x)
 	if err != nil {
 		return x, err
 	}
-	return n.applyUnary(layer.ReLU, x)
+	return n.applyUnaryOp(layer.ReLU, x)
 }
 
 // Complement adds a layer that computes 1 - x for each element of x. It negates truth values, which
 // are ones and zeros.
 func (n *Chooser) Complement(x Operand) (Operand, error) {
-	x, err := n.mulScalar(x, -1)
+	x, err := n.multiplyByNumber(x, -1)
 	if err != nil {
 		return x, err
 	}
-	return n.addScalar(x, 1)
+	return n.addNumber(x, 1)
 }
 
 // subtractInputs adds layers that subtract the node's second input from the first, or the first
@@ -103,13 +103,13 @@ func subtractInputs(n *Chooser, swapped bool) (Operand, error) {
 	case ca != nil && cb != nil:
 		return Operand{}, graph.ErrBudget
 	case cb != nil:
-		return n.applyConstant(layer.Sub, side[a], ops.Repeatable(n.Node, cb))
+		return n.applyOpWithConstant(layer.Sub, side[a], ops.Repeatable(n.Node, cb))
 	case ca != nil: // compute a - b as -b + a
-		x, err := n.mulScalar(side[b], -1)
+		x, err := n.multiplyByNumber(side[b], -1)
 		if err != nil {
 			return x, err
 		}
-		return n.applyConstant(layer.Add, x, ops.Repeatable(n.Node, ca))
+		return n.applyOpWithConstant(layer.Add, x, ops.Repeatable(n.Node, ca))
 	}
 	return n.ApplyBinary(layer.Sub, side[a], side[b])
 }
@@ -129,9 +129,9 @@ func comparisonRule(swapped, not bool) rule {
 	}
 }
 
-// buildEqual adds layers that compute 1 where the node's two inputs are equal, and 0 elsewhere: one
-// minus the magnitude of the sign of their difference.
-func buildEqual(n *Chooser) (Operand, error) {
+// addEqualityLayers adds layers that compute 1 where the node's two inputs are equal, and 0
+// elsewhere: one minus the magnitude of the sign of their difference.
+func addEqualityLayers(n *Chooser) (Operand, error) {
 	x, err := subtractInputs(n, false)
 	if err == nil {
 		x, err = markNonzeroElements(n, x)
@@ -144,11 +144,11 @@ func buildEqual(n *Chooser) (Operand, error) {
 
 // markNonzeroElements adds layers that compute 1 where x is not 0, and 0 elsewhere.
 func markNonzeroElements(n *Chooser, x Operand) (Operand, error) {
-	x, err := n.applyUnary(layer.Sign, x)
+	x, err := n.applyUnaryOp(layer.Sign, x)
 	if err != nil {
 		return x, err
 	}
-	return n.applyUnary(layer.Abs, x)
+	return n.applyUnaryOp(layer.Abs, x)
 }
 
 // logicRule returns the rule for a logical operator whose inputs are ones and zeros. op is Mul for
@@ -158,7 +158,7 @@ func logicRule(op layer.Op) rule {
 		if op == layer.Sub { // Xor: the magnitude of the difference
 			x, err := subtractInputs(n, false)
 			if err == nil {
-				x, err = n.applyUnary(layer.Abs, x)
+				x, err = n.applyUnaryOp(layer.Abs, x)
 			}
 			return x, err
 		}
@@ -171,7 +171,7 @@ func logicRule(op layer.Op) rule {
 			return Operand{}, err
 		}
 		if c := n.Const(b); c != nil {
-			return n.applyConstant(op, x, ops.Repeatable(n.Node, c))
+			return n.applyOpWithConstant(op, x, ops.Repeatable(n.Node, c))
 		}
 		z, err := n.AnyInput(b)
 		if err == nil {
@@ -181,7 +181,7 @@ func logicRule(op layer.Op) rule {
 	}
 }
 
-func buildNot(n *Chooser) (Operand, error) {
+func addLogicalNotLayers(n *Chooser) (Operand, error) {
 	x, err := n.AnyInput(0)
 	if err == nil {
 		x, err = n.Complement(x)
@@ -189,9 +189,9 @@ func buildNot(n *Chooser) (Operand, error) {
 	return x, err
 }
 
-// selectByTensor builds a Where whose condition c is computed, as a*c + b*(1-c). An infinity or NaN
-// in a computed operand makes the result NaN even where that operand is not selected.
-func selectByTensor(n *Chooser) (Operand, error) {
+// selectByComputedMask builds a Where whose condition c is computed, as a*c + b*(1-c). An infinity
+// or NaN in a computed operand makes the result NaN even where that operand is not selected.
+func selectByComputedMask(n *Chooser) (Operand, error) {
 	c, err := n.AnyInput(0)
 	if err != nil {
 		return Operand{}, err
@@ -202,9 +202,9 @@ func selectByTensor(n *Chooser) (Operand, error) {
 	}
 	var sides [2]Operand
 	for i, mask := range [...]Operand{c, not} {
-		if k := clampConstant(n, 1+i); k != nil {
-			sides[i], err = n.applyConstant(layer.Mul, mask, ops.Repeatable(n.Node, k))
-		} else if sides[i], err = n.input(1 + i); err == nil {
+		if k := clampedInputConstant(n, 1+i); k != nil {
+			sides[i], err = n.applyOpWithConstant(layer.Mul, mask, ops.Repeatable(n.Node, k))
+		} else if sides[i], err = n.inputOperand(1 + i); err == nil {
 			sides[i], err = n.ApplyBinary(layer.Mul, sides[i], mask)
 		}
 		if err != nil {
@@ -218,10 +218,11 @@ func selectByTensor(n *Chooser) (Operand, error) {
 	return x, err
 }
 
-// buildCast converts between element types. Floating-point types are all fp16 on the engine, so
-// such a cast returns its input, as does a cast from integers or truth values. A cast to truth
-// values tests for nonzero elements. A cast from floating-point to integer types is refused.
-func buildCast(n *Chooser) (Operand, error) {
+// addCastLayers adds layers that convert the node's input to another element type, if needed.
+// Floating-point types are all fp16 on the engine, so such a cast returns its input, as does a cast
+// from integers or truth values. A cast to truth values tests for nonzero elements. A cast from
+// floating-point to integer types is refused.
+func addCastLayers(n *Chooser) (Operand, error) {
 	from, to := n.Type(0), n.Results[0].Type
 	integer := from != 0 && !from.IsFloat()
 	switch {
@@ -240,7 +241,7 @@ func buildCast(n *Chooser) (Operand, error) {
 		x, err := n.AnyInput(0)
 		return x.As(n.Results[0].Dims...), err
 	}
-	return buildView(n)
+	return viewInputAsResult(n)
 }
 
 // wraps reports whether an integer of type from that fp16 holds can be outside the range of the

@@ -10,9 +10,9 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// buildTranspose permutes the axes of x. If a reader of the result reads x instead, the layers are
-// marked as spare: they are removed if nothing else reads the result.
-func buildTranspose(n *Chooser, x Operand) (Operand, error) {
+// addTransposeLayers adds layers that permute the axes of x. If a reader of the result can read x
+// instead, the layers are marked as spare: they are removed if nothing else reads the result.
+func addTransposeLayers(n *Chooser, x Operand) (Operand, error) {
 	perm, err := ops.Permutation(n.Node, len(x.Dims))
 	if err != nil {
 		return Operand{}, err
@@ -26,8 +26,9 @@ func buildTranspose(n *Chooser, x Operand) (Operand, error) {
 	return x, err
 }
 
-// buildConcat concatenates the node's inputs along its axis, without inputs that have no elements.
-func buildConcat(n *Chooser) (Operand, error) {
+// addConcatLayers adds layers that concatenate the node's inputs along its axis, without inputs
+// that have no elements.
+func addConcatLayers(n *Chooser) (Operand, error) {
 	axis, err := ops.Axis(len(n.Results[0].Dims), n.Int("axis", 1))
 	if err != nil {
 		return Operand{}, err
@@ -37,7 +38,7 @@ func buildConcat(n *Chooser) (Operand, error) {
 		if graph.Elements(v.Dims) == 0 {
 			continue
 		}
-		x, err := n.input(i)
+		x, err := n.inputOperand(i)
 		if err != nil {
 			return Operand{}, err
 		}
@@ -46,7 +47,7 @@ func buildConcat(n *Chooser) (Operand, error) {
 	return n.concatenate(axis, parts)
 }
 
-func buildSplit(n *Chooser, x Operand) (Operand, error) {
+func addSplitLayers(n *Chooser, x Operand) (Operand, error) {
 	axis, err := ops.Axis(len(x.Dims), n.Int("axis", 0))
 	if err != nil {
 		return Operand{}, err
@@ -65,7 +66,7 @@ func buildSplit(n *Chooser, x Operand) (Operand, error) {
 	return Operand{}, nil
 }
 
-func buildSlice(n *Chooser, x Operand) (Operand, error) {
+func addSliceLayers(n *Chooser, x Operand) (Operand, error) {
 	runs, err := ops.Bounds(n.Node, x.Dims)
 	if err != nil {
 		return Operand{}, err
@@ -81,7 +82,7 @@ func buildSlice(n *Chooser, x Operand) (Operand, error) {
 			for i := range index {
 				index[i] = r.Begin + i*r.Step
 			}
-			x, err = n.pickElements(x, axis, index)
+			x, err = n.selectElements(x, axis, index)
 		}
 		if err != nil {
 			return Operand{}, err
@@ -90,9 +91,9 @@ func buildSlice(n *Chooser, x Operand) (Operand, error) {
 	return x, nil
 }
 
-// buildGather picks elements of an axis at constant indices. It returns an error for computed
-// indices, because the host does such lookups.
-func buildGather(n *Chooser) (Operand, error) {
+// addGatherLayers adds layers that select elements of an axis by constant indices. It returns an
+// error for computed indices, because the host does such lookups.
+func addGatherLayers(n *Chooser) (Operand, error) {
 	index := n.Const(1)
 	switch {
 	case index == nil && n.Const(0) != nil:
@@ -100,7 +101,7 @@ func buildGather(n *Chooser) (Operand, error) {
 	case index == nil:
 		return Operand{}, errors.New("indices are computed; the host gathers the elements")
 	}
-	x, err := n.input(0)
+	x, err := n.inputOperand(0)
 	if err != nil {
 		return Operand{}, err
 	}
@@ -124,17 +125,17 @@ func buildGather(n *Chooser) (Operand, error) {
 			return Operand{}, fmt.Errorf("index %d is out of range for %d elements", places[i], x.Dims[axis])
 		}
 	}
-	x, err = n.pickElements(x, axis, places)
+	x, err = n.selectElements(x, axis, places)
 	return x.As(n.Results[0].Dims...), err
 }
 
-func buildExpand(n *Chooser, x Operand) (Operand, error) {
+func addExpandLayers(n *Chooser, x Operand) (Operand, error) {
 	return n.broadcastTo(x, n.Results[0].Dims)
 }
 
-// buildTile repeats the input along each axis. An axis with one element is broadcast; others are
-// repeated by concatenation.
-func buildTile(n *Chooser, x Operand) (Operand, error) {
+// addTileLayers adds layers that repeat the input along each axis. An axis with one element is
+// broadcast; others are repeated by concatenation.
+func addTileLayers(n *Chooser, x Operand) (Operand, error) {
 	times, _, err := n.List("repeats", 1)
 	if err != nil {
 		return Operand{}, err
@@ -160,10 +161,10 @@ func buildTile(n *Chooser, x Operand) (Operand, error) {
 	return x, nil
 }
 
-// buildPad adds constant values, copies of the edge, a reflection or a wrapped copy around a
-// tensor. Negative padding removes elements. Zeros around the spatial axes are recorded, so that
-// convolutions can add them themselves; the layers are then marked as spare.
-func buildPad(n *Chooser, x Operand) (Operand, error) {
+// addPaddingLayers adds layers that extend x by constant values, copies of the edge, a reflection
+// or a wrapped copy. Negative padding removes elements. Zeros around the spatial axes are recorded,
+// so that convolutions can add them themselves; the layers are then marked as spare.
+func addPaddingLayers(n *Chooser, x Operand) (Operand, error) {
 	before, after, err := ops.Padding(n.Node, len(x.Dims))
 	if err != nil {
 		return Operand{}, err
@@ -247,7 +248,7 @@ func padWithConstant(n *Chooser, x Operand, axis, before, after int, value float
 		}
 		d := slices.Clone(x.Dims)
 		d[axis] = size
-		border, err := n.storeFilledConstant(fmt.Sprintf("border %g of %v", value, d), d, value)
+		border, err := n.storeFilledTensor(fmt.Sprintf("border %g of %v", value, d), d, value)
 		if err != nil {
 			return x, err
 		}
@@ -268,7 +269,7 @@ func padByCopying(n *Chooser, x Operand, axis, before, after int, mode string) (
 		return x, err
 	}
 	if d <= maxPickedAxis {
-		return n.pickElements(x, axis, index)
+		return n.selectElements(x, axis, index)
 	}
 	// Pick the borders only: the matrix for a whole long axis would be too large.
 	var parts []Operand
@@ -279,7 +280,7 @@ func padByCopying(n *Chooser, x Operand, axis, before, after int, mode string) (
 				continue
 			}
 			var err error
-			if part, err = n.pickElements(x, axis, border); err != nil {
+			if part, err = n.selectElements(x, axis, border); err != nil {
 				return x, err
 			}
 		}
@@ -292,7 +293,7 @@ func padByCopying(n *Chooser, x Operand, axis, before, after int, mode string) (
 // a longer axis it picks the borders only.
 const maxPickedAxis = 1024
 
-func buildDepthToSpace(n *Chooser, x Operand) (Operand, error) {
+func addDepthToSpaceLayers(n *Chooser, x Operand) (Operand, error) {
 	b, d := n.Int("blocksize", 1), x.Dims
 	c := d[1] / (b * b)
 	if n.Text("mode", "DCR") == "CRD" {
@@ -303,7 +304,7 @@ func buildDepthToSpace(n *Chooser, x Operand) (Operand, error) {
 	return x.As(n.Results[0].Dims...), err
 }
 
-func buildSpaceToDepth(n *Chooser, x Operand) (Operand, error) {
+func addSpaceToDepthLayers(n *Chooser, x Operand) (Operand, error) {
 	b, d := n.Int("blocksize", 1), x.Dims
 	perm := []int{0, 3, 5, 1, 2, 4}
 	if n.Text("mode", "DCR") == "CRD" {
@@ -313,8 +314,8 @@ func buildSpaceToDepth(n *Chooser, x Operand) (Operand, error) {
 	return x.As(n.Results[0].Dims...), err
 }
 
-// buildDropout returns its input, as in inference. It refuses training mode.
-func buildDropout(n *Chooser) (Operand, error) {
+// skipDropout returns its input, as in inference. It refuses training mode.
+func skipDropout(n *Chooser) (Operand, error) {
 	if c := n.Const(2); c != nil {
 		if v, err := c.Scalar(); err != nil || v != 0 {
 			return Operand{}, errors.New("training mode is not supported")
@@ -322,12 +323,13 @@ func buildDropout(n *Chooser) (Operand, error) {
 	} else if n.Given(2) {
 		return Operand{}, errors.New("training mode is computed; want a constant")
 	}
-	return buildView(n)
+	return viewInputAsResult(n)
 }
 
-// buildView returns a view of the input with the dimensions of the node's result. It adds no layer.
-func buildView(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
+// viewInputAsResult returns a view of the input with the dimensions of the node's result. It adds
+// no layer.
+func viewInputAsResult(n *Chooser) (Operand, error) {
+	x, err := n.inputOperand(0)
 	if s, _ := n.Shape(n.In[0].Name); err != nil && n.In[0].Type != 0 && s != (layer.Shape{}) {
 		// A tensor of any type that is available on the engine may be viewed.
 		x, err = Operand{n.In[0].Name, n.In[0].Dims}, nil

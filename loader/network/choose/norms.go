@@ -22,9 +22,9 @@ func reduceNodeAxes(n *Chooser, op layer.Op, x Operand) (Operand, error) {
 	return x.As(n.Results[0].Dims...), err
 }
 
-// buildReduceProd computes products along each reduced axis by multiplying its elements one by one.
-// An axis may have up to 64 elements.
-func buildReduceProd(n *Chooser, x Operand) (Operand, error) {
+// addReduceProdLayers adds layers that compute products along each reduced axis, by multiplying its
+// elements one by one. An axis may have up to 64 elements.
+func addReduceProdLayers(n *Chooser, x Operand) (Operand, error) {
 	axes, err := ops.ReducedAxes(n.Node, len(x.Dims))
 	if err != nil {
 		return Operand{}, err
@@ -53,16 +53,16 @@ func buildReduceProd(n *Chooser, x Operand) (Operand, error) {
 	return x.As(n.Results[0].Dims...), nil
 }
 
-func buildReduceL1(n *Chooser, x Operand) (Operand, error) {
-	x, err := n.applyUnary(layer.Abs, x)
+func addReduceL1Layers(n *Chooser, x Operand) (Operand, error) {
+	x, err := n.applyUnaryOp(layer.Abs, x)
 	if err == nil {
 		x, err = reduceNodeAxes(n, layer.ReduceSum, x)
 	}
 	return x, err
 }
 
-func buildReduceSumSquare(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
+func addReduceSumSquareLayers(n *Chooser) (Operand, error) {
+	x, err := n.inputOperand(0)
 	if err == nil {
 		x, err = n.ApplyBinary(layer.Mul, x, x)
 	}
@@ -72,21 +72,22 @@ func buildReduceSumSquare(n *Chooser) (Operand, error) {
 	return x, err
 }
 
-func buildReduceL2(n *Chooser) (Operand, error) {
-	x, err := buildReduceSumSquare(n)
+func addReduceL2Layers(n *Chooser) (Operand, error) {
+	x, err := addReduceSumSquareLayers(n)
 	if err == nil {
-		x, err = n.applyUnary(layer.Sqrt, x)
+		x, err = n.applyUnaryOp(layer.Sqrt, x)
 	}
 	return x, err
 }
 
-// buildReduceLogSum adds layers that compute log(sum(x)) for ReduceLogSum, and max + log(sum(exp(x
+// addReduceLogSumLayers adds layers that compute log(sum(x)) for ReduceLogSum, and max +
+// log(sum(exp(x
 // - max))) for ReduceLogSumExp.
-func buildReduceLogSum(n *Chooser, x Operand) (Operand, error) {
+func addReduceLogSumLayers(n *Chooser, x Operand) (Operand, error) {
 	if n.Op == "ReduceLogSum" {
 		x, err := reduceNodeAxes(n, layer.ReduceSum, x)
 		if err == nil {
-			x, err = n.applyUnary(layer.Log, x)
+			x, err = n.applyUnaryOp(layer.Log, x)
 		}
 		return x, err
 	}
@@ -104,7 +105,7 @@ func buildReduceLogSum(n *Chooser, x Operand) (Operand, error) {
 // globalPoolRule returns a rule that applies the reduction op over all spatial axes of the node's
 // input.
 func globalPoolRule(op layer.Op) rule {
-	return inputRule(func(n *Chooser, x Operand) (Operand, error) {
+	return firstInputRule(func(n *Chooser, x Operand) (Operand, error) {
 		axes := slices.Repeat([]bool{true}, len(x.Dims))
 		axes[0], axes[1] = false, false
 		return n.reduceAxes(op, x, axes)
@@ -115,7 +116,7 @@ func globalPoolRule(op layer.Op) rule {
 // Before operator set 13 a softmax normalizes the node's axis and all later ones together, so they
 // are merged into one.
 func readSoftmaxInput(n *Chooser) (x Operand, axis int, err error) {
-	if x, err = n.input(0); err != nil {
+	if x, err = n.inputOperand(0); err != nil {
 		return x, 0, err
 	}
 	dims, missing := x.Dims, -1
@@ -135,18 +136,19 @@ func readSoftmaxInput(n *Chooser) (x Operand, axis int, err error) {
 	return x, axis, nil
 }
 
-func buildSoftmax(n *Chooser) (Operand, error) {
+func addSoftmaxLayers(n *Chooser) (Operand, error) {
 	x, axis, err := readSoftmaxInput(n)
 	if err != nil {
 		return Operand{}, err
 	}
-	s, set := viewAxis(x.Dims, axis)
+	s, set := mergeOtherAxes(x.Dims, axis)
 	return n.addLayer(layer.Reduction(layer.Softmax, s, set), layer.Weights{}, n.Results[0].Dims, x)
 }
 
-// buildLogSoftmax computes x - max - log(sum(exp(x - max))). It does not take the logarithm of a
-// softmax, because fp16 rounds probabilities to zero where the logarithm is below about -17.
-func buildLogSoftmax(n *Chooser) (Operand, error) {
+// addLogSoftmaxLayers adds layers that compute x - max - log(sum(exp(x - max))). They do not take
+// the logarithm of a softmax, because fp16 rounds probabilities to zero where the logarithm is
+// below about -17.
+func addLogSoftmaxLayers(n *Chooser) (Operand, error) {
 	x, axis, err := readSoftmaxInput(n)
 	if err != nil {
 		return Operand{}, err
@@ -169,13 +171,13 @@ func computeShiftedLogSumExp(n *Chooser, x Operand, axes []bool) (difference, la
 		difference, err = n.ApplyBinary(layer.Sub, x, largest)
 	}
 	if err == nil {
-		sum, err = n.applyUnary(layer.Exp, difference)
+		sum, err = n.applyUnaryOp(layer.Exp, difference)
 	}
 	if err == nil {
 		sum, err = n.reduceAxes(layer.ReduceSum, sum, axes)
 	}
 	if err == nil {
-		sum, err = n.applyUnary(layer.Log, sum)
+		sum, err = n.applyUnaryOp(layer.Log, sum)
 	}
 	return difference, largest, sum, err
 }
@@ -218,7 +220,7 @@ func applyScaleAndBias(n *Chooser, x Operand, scale, bias int, shape func(c *gra
 		op, neutral := [...]layer.Op{layer.Mul, layer.Add}[i], [...]float64{1, 0}[i]
 		c := n.Const(at)
 		if c == nil {
-			z, err := n.input(at)
+			z, err := n.inputOperand(at)
 			if err == nil {
 				x, err = n.ApplyBinary(op, x, z.As(shape(&graph.Const{Dims: z.Dims})...))
 			}
@@ -237,18 +239,18 @@ func applyScaleAndBias(n *Chooser, x Operand, scale, bias int, shape func(c *gra
 			}
 		}
 		var err error
-		if x, err = n.applyConstant(op, x, c.As(shape(c))); err != nil {
+		if x, err = n.applyOpWithConstant(op, x, c.As(shape(c))); err != nil {
 			return x, err
 		}
 	}
 	return x, nil
 }
 
-// constantShape returns the dimensions of c. It is the argument shape of [applyScaleAndBias] for
+// constantDims returns the dimensions of c. It is the argument shape of [applyScaleAndBias] for
 // parameters that broadcast without a change of shape.
-func constantShape(c *graph.Const) []int { return c.Dims }
+func constantDims(c *graph.Const) []int { return c.Dims }
 
-func buildLayerNorm(n *Chooser, x Operand) (Operand, error) {
+func addLayerNormLayers(n *Chooser, x Operand) (Operand, error) {
 	axes, err := readNormAxes(n, len(x.Dims))
 	if err != nil {
 		return Operand{}, err
@@ -259,12 +261,12 @@ func buildLayerNorm(n *Chooser, x Operand) (Operand, error) {
 	}
 	y, err := applyLayerNorm(n, x, first, n.Float("epsilon", 1e-5))
 	if err == nil {
-		y, err = applyScaleAndBias(n, y, 1, 2, constantShape)
+		y, err = applyScaleAndBias(n, y, 1, 2, constantDims)
 	}
 	if err != nil || len(n.Out) < 2 {
 		return y, err
 	}
-	return Operand{}, errors.Join(n.NameResult(0, y), buildNormStatistics(n, x, first))
+	return Operand{}, errors.Join(n.NameResult(0, y), addNormStatistics(n, x, first))
 }
 
 // readNormAxes reports for each of rank axes whether a norm covers it. The attribute axes lists the
@@ -326,9 +328,9 @@ func computeInverseRMS(n *Chooser, x Operand, axes []bool, epsilon float32) (Ope
 	return n.addLayer(l, layer.Weights{}, y.Dims, y)
 }
 
-// buildNormStatistics adds layers for the optional outputs of a layer norm of x over axis first and
+// addNormStatistics adds layers for the optional outputs of a layer norm of x over axis first and
 // all later ones: the mean, and 1/sqrt(variance + epsilon).
-func buildNormStatistics(n *Chooser, x Operand, first int) error {
+func addNormStatistics(n *Chooser, x Operand, first int) error {
 	axes := make([]bool, len(x.Dims))
 	for i := range axes {
 		axes[i] = i >= first
@@ -353,8 +355,8 @@ func buildNormStatistics(n *Chooser, x Operand, first int) error {
 	return n.NameResult(2, d)
 }
 
-// buildRMSNorm computes x*scale/sqrt(mean(x*x) + epsilon).
-func buildRMSNorm(n *Chooser, x Operand) (Operand, error) {
+// addRMSNormLayers adds layers that compute x*scale/sqrt(mean(x*x) + epsilon).
+func addRMSNormLayers(n *Chooser, x Operand) (Operand, error) {
 	axes, err := readNormAxes(n, len(x.Dims))
 	if err != nil {
 		return Operand{}, err
@@ -364,12 +366,12 @@ func buildRMSNorm(n *Chooser, x Operand) (Operand, error) {
 		y, err = n.ApplyBinary(layer.Mul, x, y)
 	}
 	if err == nil {
-		y, err = applyScaleAndBias(n, y, 1, -1, constantShape)
+		y, err = applyScaleAndBias(n, y, 1, -1, constantDims)
 	}
 	return y, err
 }
 
-func buildInstanceNorm(n *Chooser, x Operand) (Operand, error) {
+func addInstanceNormLayers(n *Chooser, x Operand) (Operand, error) {
 	if len(x.Dims) < 3 {
 		return Operand{}, fmt.Errorf("input has %d dimensions; want at least 3", len(x.Dims))
 	}
@@ -392,9 +394,9 @@ func channelShapeFunc(dims []int) func(c *graph.Const) []int {
 	}
 }
 
-// buildGroupNorm normalizes each group of channels: it subtracts the mean of the group and divides
-// by the group's standard deviation.
-func buildGroupNorm(n *Chooser, x Operand) (Operand, error) {
+// addGroupNormLayers adds layers that normalize each group of channels: they subtract the mean of
+// the group and divide by the group's standard deviation.
+func addGroupNormLayers(n *Chooser, x Operand) (Operand, error) {
 	groups := n.Int("num_groups", 0)
 	if len(x.Dims) < 3 {
 		return Operand{}, fmt.Errorf("input has shape %v; want at least 3 axes", x.Dims)
@@ -419,9 +421,10 @@ func buildGroupNorm(n *Chooser, x Operand) (Operand, error) {
 	return y.As(d...), err
 }
 
-// buildBatchNorm multiplies each channel by a factor and adds a constant to it. Both are computed
-// from the node's statistics; a preceding convolution can absorb them later.
-func buildBatchNorm(n *Chooser, x Operand) (Operand, error) {
+// addBatchNormLayers adds layers that multiply each channel by a factor and add a constant to it.
+// The factor and the constant are computed from the node's statistics; a convolution before the
+// node can absorb them later.
+func addBatchNormLayers(n *Chooser, x Operand) (Operand, error) {
 	var err error
 	if len(x.Dims) < 2 {
 		return Operand{}, fmt.Errorf("input has shape %v; want at least 2 axes", x.Dims)
@@ -449,7 +452,7 @@ func buildBatchNorm(n *Chooser, x Operand) (Operand, error) {
 	}
 	dims := append([]int{channels}, slices.Repeat([]int{1}, len(x.Dims)-2)...)
 	if absent {
-		return applyAbsentScaleAndBias(n, x, dims)
+		return applyUnknownScaleAndBias(n, x, dims)
 	}
 	factor := &graph.Const{Dims: dims, Type: graph.Float, Numbers: make([]float64, channels)}
 	addend := &graph.Const{Dims: dims, Type: graph.Float, Numbers: make([]float64, channels)}
@@ -459,16 +462,16 @@ func buildBatchNorm(n *Chooser, x Operand) (Operand, error) {
 		factor.Numbers[c] = f
 		addend.Numbers[c] = v[1][c] - float64(v[2][c]*f)
 	}
-	y, err := n.applyConstant(layer.Mul, x, factor)
+	y, err := n.applyOpWithConstant(layer.Mul, x, factor)
 	if err == nil {
-		y, err = n.applyConstant(layer.Add, y, addend)
+		y, err = n.applyOpWithConstant(layer.Add, y, addend)
 	}
 	return y, err
 }
 
-// applyAbsentScaleAndBias adds layers that multiply each channel of x by a factor and add a
+// applyUnknownScaleAndBias adds layers that multiply each channel of x by a factor and add a
 // constant to it. The values of both are in a file that was not read. x must have four axes.
-func applyAbsentScaleAndBias(n *Chooser, x Operand, dims []int) (Operand, error) {
+func applyUnknownScaleAndBias(n *Chooser, x Operand, dims []int) (Operand, error) {
 	s := x.shape()
 	if len(x.Dims) != 4 {
 		return Operand{}, errors.New("scale, bias, mean or variance is in a file that was not read")

@@ -28,10 +28,10 @@ func (x Operand) shape() layer.Shape {
 	return s
 }
 
-// input returns input i of the node as an operand, after storing a constant in memory. It returns
-// an error if the input is missing, its dimensions are unknown, or its type is neither
+// inputOperand returns input i of the node as an operand, after storing a constant in memory. It
+// returns an error if the input is missing, its dimensions are unknown, or its type is neither
 // floating-point nor one that the operator accepts unchanged.
-func (n *Chooser) input(i int) (Operand, error) {
+func (n *Chooser) inputOperand(i int) (Operand, error) {
 	d, err := n.Dims(i)
 	if err != nil {
 		return Operand{}, err
@@ -78,8 +78,8 @@ func (n *Chooser) storeConstant(c *graph.Const, name string) (Operand, error) {
 	return x, nil
 }
 
-// storeFilledConstant adds a constant tensor of shape dims to the network, with v in every element.
-func (n *Chooser) storeFilledConstant(name string, dims []int, v float64) (Operand, error) {
+// storeFilledTensor adds a constant tensor of shape dims to the network, with v in every element.
+func (n *Chooser) storeFilledTensor(name string, dims []int, v float64) (Operand, error) {
 	if n.HasConstant(name) {
 		return Operand{name, dims}, nil
 	}
@@ -90,9 +90,9 @@ func (n *Chooser) storeFilledConstant(name string, dims []int, v float64) (Opera
 	return n.storeConstant(&graph.Const{Dims: dims, Numbers: slices.Repeat([]float64{v}, count)}, name)
 }
 
-// storeNumbers stores the numbers v as a constant tensor. If a constant with that name exists, it
-// is returned instead.
-func (n *Chooser) storeNumbers(name string, dims []int, v []float64) (Operand, error) {
+// storeConstantTensor stores the numbers v as a constant tensor. If a constant with that name
+// exists, it is returned instead.
+func (n *Chooser) storeConstantTensor(name string, dims []int, v []float64) (Operand, error) {
 	if err := n.Spend(2 * numberBytes * len(v)); err != nil {
 		return Operand{}, err
 	}
@@ -119,7 +119,7 @@ func (n *Chooser) addListLayer(l list.Layer, dims []int, inputs ...Operand) (Ope
 		return Operand{}, fmt.Errorf("network has more than %d layers, the limit", list.MaxLayers)
 	}
 	if c := n.Const(1); c != nil {
-		setStoredForm(&l.Weights, c.Packing)
+		copyStoredForm(&l.Weights, c.Packing)
 	}
 	l.Name, l.Op = n.Label, n.Operator()
 	if k := len(n.Net.Layers) - n.First; k > 0 {
@@ -179,32 +179,32 @@ func (n *Chooser) NameResult(i int, x Operand) error {
 	return nil
 }
 
-// applyUnary adds a layer that applies op to each element of x.
-func (n *Chooser) applyUnary(op layer.Op, x Operand) (Operand, error) {
+// applyUnaryOp adds a layer that applies op to each element of x.
+func (n *Chooser) applyUnaryOp(op layer.Op, x Operand) (Operand, error) {
 	return n.addLayer(layer.Unary(op, x.shape()), layer.Weights{}, x.Dims, x)
 }
 
-// mulScalar adds a layer that multiplies each element of x by factor. If factor is 1, it adds none
-// and returns x.
-func (n *Chooser) mulScalar(x Operand, factor float64) (Operand, error) {
+// multiplyByNumber adds a layer that multiplies each element of x by factor. If factor is 1, it
+// adds none and returns x.
+func (n *Chooser) multiplyByNumber(x Operand, factor float64) (Operand, error) {
 	if factor == 1 {
 		return x, nil
 	}
-	return n.applyScalar(layer.Mul, x, factor)
+	return n.applyOpWithNumber(layer.Mul, x, factor)
 }
 
-// addScalar adds a layer that adds addend to each element of x. If addend is 0, it adds none and
+// addNumber adds a layer that adds addend to each element of x. If addend is 0, it adds none and
 // returns x.
-func (n *Chooser) addScalar(x Operand, addend float64) (Operand, error) {
+func (n *Chooser) addNumber(x Operand, addend float64) (Operand, error) {
 	if addend == 0 {
 		return x, nil
 	}
-	return n.applyScalar(layer.Add, x, addend)
+	return n.applyOpWithNumber(layer.Add, x, addend)
 }
 
-// applyScalar adds a layer that applies op to each element of x and the number v. The descriptor of
-// an addition or multiplication contains v; minima and maxima use a table.
-func (n *Chooser) applyScalar(op layer.Op, x Operand, v float64) (Operand, error) {
+// applyOpWithNumber adds a layer that applies op to each element of x and the number v. The
+// descriptor of an addition or multiplication contains v; minima and maxima use a table.
+func (n *Chooser) applyOpWithNumber(op layer.Op, x Operand, v float64) (Operand, error) {
 	l := layer.Layer{Op: op, In: x.shape(), Second: layer.Scalar, SecondShape: layer.Shape{N: 1, C: 1, H: 1, W: 1}}
 	c := &graph.Const{Dims: []int{}, Numbers: []float64{v}}
 	h, err := c.Halves()
@@ -256,13 +256,13 @@ func (n *Chooser) ApplyBinary(op layer.Op, a, b Operand) (Operand, error) {
 	}
 	dims, full, err := mergeAxes(out, a.Dims, b.Dims)
 	if err != nil {
-		return n.applyBinaryPermuted(op, a, b, out)
+		return n.permuteAndApplyBinary(op, a, b, out)
 	}
 	x, z := a.As(full[0]...), b.As(full[1]...)
 	if !slices.Equal(x.Dims, dims) {
 		if slices.Equal(z.Dims, dims) {
 			if op == layer.Sub { // compute a - b as -b + a
-				if z, err = n.mulScalar(z, -1); err != nil {
+				if z, err = n.multiplyByNumber(z, -1); err != nil {
 					return a, err
 				}
 				op = layer.Add
@@ -279,10 +279,10 @@ func (n *Chooser) ApplyBinary(op layer.Op, a, b Operand) (Operand, error) {
 	return n.addLayer(layer.Binary(op, x.shape(), z.shape()), layer.Weights{}, out, x, z)
 }
 
-// applyBinaryPermuted is like ApplyBinary, for operands whose axes cannot be merged to four. It
+// permuteAndApplyBinary is like ApplyBinary, for operands whose axes cannot be merged to four. It
 // permutes the axes so that axes along which the same operand is broadcast are neighbors, and
 // restores the order in the result.
-func (n *Chooser) applyBinaryPermuted(op layer.Op, a, b Operand, out []int) (Operand, error) {
+func (n *Chooser) permuteAndApplyBinary(op layer.Op, a, b Operand, out []int) (Operand, error) {
 	rank := len(out)
 	align := func(x Operand) Operand {
 		return x.As(append(slices.Repeat([]int{1}, rank-len(x.Dims)), x.Dims...)...)
@@ -332,7 +332,7 @@ func (n *Chooser) broadcastTo(x Operand, dims []int) (Operand, error) {
 	if err != nil {
 		return x, err
 	}
-	zeros, err := n.storeFilledConstant(fmt.Sprintf("zeros %v", out), out, 0)
+	zeros, err := n.storeFilledTensor(fmt.Sprintf("zeros %v", out), out, 0)
 	if err != nil {
 		return x, err
 	}
@@ -340,9 +340,9 @@ func (n *Chooser) broadcastTo(x Operand, dims []int) (Operand, error) {
 	return n.addLayer(layer.Binary(layer.Add, zeros.shape(), x.shape()), layer.Weights{}, dims, zeros, x)
 }
 
-// applyConstant adds a layer that combines the elements of x and the constant c with op. The two
-// are broadcast to each other's shape.
-func (n *Chooser) applyConstant(op layer.Op, x Operand, c *graph.Const) (Operand, error) {
+// applyOpWithConstant adds a layer that combines the elements of x and the constant c with op. The
+// two are broadcast to each other's shape.
+func (n *Chooser) applyOpWithConstant(op layer.Op, x Operand, c *graph.Const) (Operand, error) {
 	out, err := graph.Broadcast(x.Dims, c.Dims)
 	if err != nil {
 		return x, err
@@ -355,7 +355,7 @@ func (n *Chooser) applyConstant(op layer.Op, x Operand, c *graph.Const) (Operand
 		if op == layer.Sub {
 			op, v = layer.Add, -v
 		}
-		y, err := n.applyScalar(op, x, v)
+		y, err := n.applyOpWithNumber(op, x, v)
 		return y.As(out...), err
 	}
 	dims, full, err := mergeAxes(out, x.Dims, c.Dims)

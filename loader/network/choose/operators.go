@@ -9,14 +9,14 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// A rule builds the layers of a node and returns the result. A rule for a node with several
+// A rule adds the layers of a node and returns the result. A rule for a node with several
 // results names them itself, and returns the zero Operand.
 type rule func(n *Chooser) (Operand, error)
 
-// inputRule returns a rule that calls build with the node's first input as an operand.
-func inputRule(build func(n *Chooser, x Operand) (Operand, error)) rule {
+// firstInputRule returns a rule that calls build with the node's first input as an operand.
+func firstInputRule(build func(n *Chooser, x Operand) (Operand, error)) rule {
 	return func(n *Chooser) (Operand, error) {
-		x, err := n.input(0)
+		x, err := n.inputOperand(0)
 		if err != nil {
 			return Operand{}, err
 		}
@@ -25,7 +25,7 @@ func inputRule(build func(n *Chooser, x Operand) (Operand, error)) rule {
 }
 
 // operators maps the name of an operator to its rule.
-var operators = newOperators()
+var operators = newOperatorRules()
 
 // Supports reports whether the package has a rule that turns the operator called op into engine
 // layers. The rule may still refuse some nodes of the operator.
@@ -59,45 +59,46 @@ func (n *Chooser) Choose() error {
 	return n.NameResult(0, x)
 }
 
-// newOperators returns the rules by operator name, for all operators that the engine can compute.
-func newOperators() map[string]rule {
+// newOperatorRules returns the rules by operator name, for all operators that the engine can
+// compute.
+func newOperatorRules() map[string]rule {
 	t := map[string]rule{
-		"Conv": inputRule(buildConv), "ConvTranspose": inputRule(buildConvTranspose), "Gemm": buildGemm, "Linear": inputRule(buildLinearLayer),
-		"MatMul": buildMatMul, "Einsum": buildEinsum,
-		"MaxPool": inputRule(buildPool), "AveragePool": inputRule(buildPool),
+		"Conv": firstInputRule(addConvLayers), "ConvTranspose": firstInputRule(addConvTransposeLayers), "Gemm": addGemmLayers, "Linear": firstInputRule(addLinearLayers),
+		"MatMul": addMatMulLayers, "Einsum": addEinsumLayers,
+		"MaxPool": firstInputRule(addPoolLayers), "AveragePool": firstInputRule(addPoolLayers),
 		"GlobalAveragePool": globalPoolRule(layer.ReduceMean), "GlobalMaxPool": globalPoolRule(layer.ReduceMax),
 		"Add": binaryRule(layer.Add), "Sub": binaryRule(layer.Sub), "Mul": binaryRule(layer.Mul), "Max": binaryRule(layer.Max),
-		"Min": binaryRule(layer.Min), "Sum": binaryRule(layer.Add), "Mean": buildMean,
-		"Div": buildDiv, "Pow": buildPow, "Where": buildWhere,
-		"Clip": inputRule(buildClip), "LeakyRelu": inputRule(buildLeakyRelu), "PRelu": inputRule(buildPRelu),
-		"Elu": inputRule(buildElu), "Selu": inputRule(buildElu), "Celu": inputRule(buildElu),
-		"HardSigmoid": inputRule(buildHardSigmoid), "HardSwish": unaryRule(layer.HardSwish), "ThresholdedRelu": inputRule(buildThresholdedRelu),
-		"Shrink": inputRule(buildShrink), "Mish": inputRule(buildMish), "CumSum": inputRule(buildCumSum), "Trilu": inputRule(buildTrilu),
-		"LRN": inputRule(buildLRN), "MeanVarianceNormalization": inputRule(buildMeanVarianceNorm), "LpNormalization": inputRule(buildLpNorm), "RNN": recurrentRule(1),
-		"Neg": inputRule(buildNeg),
+		"Min": binaryRule(layer.Min), "Sum": binaryRule(layer.Add), "Mean": addMeanLayers,
+		"Div": addDivisionLayers, "Pow": addPowLayers, "Where": addWhereLayers,
+		"Clip": firstInputRule(addClipLayers), "LeakyRelu": firstInputRule(addLeakyReluLayers), "PRelu": firstInputRule(addPReluLayers),
+		"Elu": firstInputRule(addEluLayers), "Selu": firstInputRule(addEluLayers), "Celu": firstInputRule(addEluLayers),
+		"HardSigmoid": firstInputRule(addHardSigmoidLayers), "HardSwish": unaryRule(layer.HardSwish), "ThresholdedRelu": firstInputRule(addThresholdedReluLayers),
+		"Shrink": firstInputRule(addShrinkLayers), "Mish": firstInputRule(addMishLayers), "CumSum": firstInputRule(addCumSumLayers), "Trilu": firstInputRule(addTriluLayers),
+		"LRN": firstInputRule(addLRNLayers), "MeanVarianceNormalization": firstInputRule(addMeanVarianceNormLayers), "LpNormalization": firstInputRule(addLpNormLayers), "RNN": recurrentRule(1),
+		"Neg": firstInputRule(addNegationLayers),
 		"Erf": unaryRule(layer.Erf), "Softplus": unaryRule(layer.Softplus), "Log": unaryRule(layer.Log), "Floor": unaryRule(layer.Floor), "Ceil": unaryRule(layer.Ceil),
-		"Sign": unaryRule(layer.Sign), "Abs": unaryRule(layer.Abs), "Reciprocal": unaryRule(layer.Inverse), "Softsign": inputRule(buildSoftsign), "Sin": unaryRule(layer.Sin), "Cos": unaryRule(layer.Cos),
+		"Sign": unaryRule(layer.Sign), "Abs": unaryRule(layer.Abs), "Reciprocal": unaryRule(layer.Inverse), "Softsign": firstInputRule(addSoftsignLayers), "Sin": unaryRule(layer.Sin), "Cos": unaryRule(layer.Cos),
 		"Relu": unaryRule(layer.ReLU), "Sigmoid": unaryRule(layer.Sigmoid), "Tanh": unaryRule(layer.Tanh), "Exp": unaryRule(layer.Exp),
 		"Sqrt": unaryRule(layer.Sqrt), "Gelu": unaryRule(layer.GELU), "FastGelu": unaryRule(layer.GELU), "Swish": unaryRule(layer.SiLU), "SiLU": unaryRule(layer.SiLU),
 		"Greater": comparisonRule(false, false), "Less": comparisonRule(true, false), "GreaterOrEqual": comparisonRule(true, true), "LessOrEqual": comparisonRule(false, true),
-		"Equal": buildEqual, "Not": buildNot, "And": logicRule(layer.Mul), "Or": logicRule(layer.Max), "Xor": logicRule(layer.Sub),
-		"Rsqrt": inputRule(buildRsqrt), "RoundSmall": inputRule(buildRoundSmall), "QuickGelu": inputRule(buildQuickGelu),
-		"Softmax": buildSoftmax, "LogSoftmax": buildLogSoftmax,
-		"BatchNormalization": inputRule(buildBatchNorm), "InstanceNormalization": inputRule(buildInstanceNorm), "GroupNormalization": inputRule(buildGroupNorm),
-		"LayerNormalization": inputRule(buildLayerNorm), "RMSNormalization": inputRule(buildRMSNorm), "ScaledLog": inputRule(buildScaledLog), "SimplifiedLayerNormalization": inputRule(buildRMSNorm),
-		"Identity": buildView, "Dropout": buildDropout, "Reshape": buildView, "Flatten": buildView,
-		"Squeeze": buildView, "Unsqueeze": buildView, "Cast": buildCast, "CastLike": buildCast,
-		"Transpose": inputRule(buildTranspose), "Concat": buildConcat, "Split": inputRule(buildSplit), "Slice": inputRule(buildSlice),
-		"Gather": buildGather, "Expand": inputRule(buildExpand), "Tile": inputRule(buildTile), "Pad": inputRule(buildPad),
-		"Resize": inputRule(buildResize), "Upsample": inputRule(buildResize),
-		"DepthToSpace": inputRule(buildDepthToSpace), "SpaceToDepth": inputRule(buildSpaceToDepth),
+		"Equal": addEqualityLayers, "Not": addLogicalNotLayers, "And": logicRule(layer.Mul), "Or": logicRule(layer.Max), "Xor": logicRule(layer.Sub),
+		"Rsqrt": firstInputRule(addRsqrtLayer), "RoundSmall": firstInputRule(addRoundingLayers), "QuickGelu": firstInputRule(addQuickGeluLayers),
+		"Softmax": addSoftmaxLayers, "LogSoftmax": addLogSoftmaxLayers,
+		"BatchNormalization": firstInputRule(addBatchNormLayers), "InstanceNormalization": firstInputRule(addInstanceNormLayers), "GroupNormalization": firstInputRule(addGroupNormLayers),
+		"LayerNormalization": firstInputRule(addLayerNormLayers), "RMSNormalization": firstInputRule(addRMSNormLayers), "ScaledLog": firstInputRule(addScaledLogLayers), "SimplifiedLayerNormalization": firstInputRule(addRMSNormLayers),
+		"Identity": viewInputAsResult, "Dropout": skipDropout, "Reshape": viewInputAsResult, "Flatten": viewInputAsResult,
+		"Squeeze": viewInputAsResult, "Unsqueeze": viewInputAsResult, "Cast": addCastLayers, "CastLike": addCastLayers,
+		"Transpose": firstInputRule(addTransposeLayers), "Concat": addConcatLayers, "Split": firstInputRule(addSplitLayers), "Slice": firstInputRule(addSliceLayers),
+		"Gather": addGatherLayers, "Expand": firstInputRule(addExpandLayers), "Tile": firstInputRule(addTileLayers), "Pad": firstInputRule(addPaddingLayers),
+		"Resize": firstInputRule(addResizeLayers), "Upsample": firstInputRule(addResizeLayers),
+		"DepthToSpace": firstInputRule(addDepthToSpaceLayers), "SpaceToDepth": firstInputRule(addSpaceToDepthLayers),
 		"LSTM": recurrentRule(4), "GRU": recurrentRule(3),
-		"ReduceProd": inputRule(buildReduceProd), "ReduceL1": inputRule(buildReduceL1),
-		"ReduceL2": buildReduceL2, "ReduceSumSquare": buildReduceSumSquare,
-		"ReduceLogSum": inputRule(buildReduceLogSum), "ReduceLogSumExp": inputRule(buildReduceLogSum),
+		"ReduceProd": firstInputRule(addReduceProdLayers), "ReduceL1": firstInputRule(addReduceL1Layers),
+		"ReduceL2": addReduceL2Layers, "ReduceSumSquare": addReduceSumSquareLayers,
+		"ReduceLogSum": firstInputRule(addReduceLogSumLayers), "ReduceLogSumExp": firstInputRule(addReduceLogSumLayers),
 	}
 	for name, op := range map[string]layer.Op{"ReduceMean": layer.ReduceMean, "ReduceSum": layer.ReduceSum, "ReduceMax": layer.ReduceMax, "ReduceMin": layer.ReduceMin} {
-		t[name] = inputRule(func(n *Chooser, x Operand) (Operand, error) { return reduceNodeAxes(n, op, x) })
+		t[name] = firstInputRule(func(n *Chooser, x Operand) (Operand, error) { return reduceNodeAxes(n, op, x) })
 	}
 	return t
 }

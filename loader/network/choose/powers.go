@@ -10,8 +10,9 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// buildPow raises elements to constant exponents. It supports up to eight different exponents.
-func buildPow(n *Chooser) (Operand, error) {
+// addPowLayers adds layers that raise elements to constant exponents. It returns an error for more
+// than eight different exponents.
+func addPowLayers(n *Chooser) (Operand, error) {
 	c := n.Const(1)
 	if c == nil {
 		return Operand{}, errors.New("exponent is computed; want a constant")
@@ -23,7 +24,7 @@ func buildPow(n *Chooser) (Operand, error) {
 	if err != nil {
 		return Operand{}, err
 	}
-	x, err := n.input(0)
+	x, err := n.inputOperand(0)
 	if err != nil {
 		return Operand{}, err
 	}
@@ -37,7 +38,7 @@ func buildPow(n *Chooser) (Operand, error) {
 	case len(distinct) > most:
 		err = fmt.Errorf("exponent has %d different values; want at most %d", len(distinct), most)
 	default:
-		x, err = applyPowers(n, x, c.Dims, v, distinct)
+		x, err = applyElementPowers(n, x, c.Dims, v, distinct)
 	}
 	if out := n.Results[0].Dims; err == nil && !slices.Equal(x.Dims, out) {
 		x, err = n.broadcastTo(x, out)
@@ -45,11 +46,11 @@ func buildPow(n *Chooser) (Operand, error) {
 	return x, err
 }
 
-// applyPowers raises each element of x to its own exponent. v holds the exponents of a tensor of
-// shape dims, and distinct their different values. For each distinct exponent, elements with
-// another one are replaced by 1 before the power, and are left out of the sum of all powers by a
-// mask.
-func applyPowers(n *Chooser, x Operand, dims []int, v, distinct []float64) (Operand, error) {
+// applyElementPowers raises each element of x to its own exponent. v holds the exponents of a
+// tensor of shape dims, and distinct their different values. For each distinct exponent, elements
+// with another one are replaced by 1 before the power, and are left out of the sum of all powers by
+// a mask.
+func applyElementPowers(n *Chooser, x Operand, dims []int, v, distinct []float64) (Operand, error) {
 	var sum Operand
 	for i, e := range distinct {
 		has, hasNot := make([]float64, len(v)), make([]float64, len(v))
@@ -58,15 +59,15 @@ func applyPowers(n *Chooser, x Operand, dims []int, v, distinct []float64) (Oper
 			hasNot[k] = 1 - has[k]
 		}
 		mask, others := &graph.Const{Dims: dims, Type: graph.Float, Numbers: has}, &graph.Const{Dims: dims, Type: graph.Float, Numbers: hasNot}
-		y, err := n.applyConstant(layer.Mul, x, mask)
+		y, err := n.applyOpWithConstant(layer.Mul, x, mask)
 		if err == nil {
-			y, err = n.applyConstant(layer.Add, y, others)
+			y, err = n.applyOpWithConstant(layer.Add, y, others)
 		}
 		if err == nil {
 			y, err = applyPower(n, y, e)
 		}
 		if err == nil {
-			y, err = n.applyConstant(layer.Mul, y, mask)
+			y, err = n.applyOpWithConstant(layer.Mul, y, mask)
 		}
 		if err == nil && i > 0 {
 			y, err = n.ApplyBinary(layer.Add, sum, y)
@@ -85,13 +86,13 @@ func applyPowers(n *Chooser, x Operand, dims []int, v, distinct []float64) (Oper
 func applyPower(n *Chooser, x Operand, e float64) (Operand, error) {
 	switch e {
 	case -0.5:
-		return n.applyUnary(layer.Rsqrt, x)
+		return n.applyUnaryOp(layer.Rsqrt, x)
 	case 0:
-		y, err := n.mulScalar(x, 0)
+		y, err := n.multiplyByNumber(x, 0)
 		if err != nil {
 			return x, err
 		}
-		return n.addScalar(y, 1)
+		return n.addNumber(y, 1)
 	}
 	const most = 8
 	if e != math.Trunc(4*e)/4 || math.Abs(e) > most {
@@ -102,7 +103,7 @@ func applyPower(n *Chooser, x Operand, e float64) (Operand, error) {
 		if err != nil {
 			return x, err
 		}
-		return n.applyUnary(layer.Inverse, y)
+		return n.applyUnaryOp(layer.Inverse, y)
 	}
 	var y Operand
 	multiply := func(z Operand) (err error) {
@@ -121,7 +122,7 @@ func applyPower(n *Chooser, x Operand, e float64) (Operand, error) {
 	root := x
 	for part := e - math.Trunc(e); part > 0; part = 2*part - math.Trunc(2*part) {
 		var err error
-		if root, err = n.applyUnary(layer.Sqrt, root); err == nil && part >= 0.5 {
+		if root, err = n.applyUnaryOp(layer.Sqrt, root); err == nil && part >= 0.5 {
 			err = multiply(root)
 		}
 		if err != nil {

@@ -13,9 +13,9 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// buildGemm adds layers that compute alpha*A*B + beta*C, where A and B may be transposed.
-func buildGemm(n *Chooser) (Operand, error) {
-	x, err := n.input(0)
+// addGemmLayers adds layers that compute alpha*A*B + beta*C, where A and B may be transposed.
+func addGemmLayers(n *Chooser) (Operand, error) {
+	x, err := n.inputOperand(0)
 	if err == nil && n.Int("transA", 0) != 0 {
 		x, err = n.permute(x, []int{1, 0})
 	}
@@ -26,9 +26,9 @@ func buildGemm(n *Chooser) (Operand, error) {
 	var y Operand
 	added := false
 	if c := n.Const(1); c != nil {
-		y, added, err = multiplyGemmConstant(n, x, c, alpha, beta)
+		y, added, err = multiplyByGemmConstant(n, x, c, alpha, beta)
 	} else {
-		y, err = multiplyGemmTensor(n, x, alpha)
+		y, err = multiplyByGemmTensor(n, x, alpha)
 	}
 	if err != nil {
 		return Operand{}, err
@@ -39,11 +39,11 @@ func buildGemm(n *Chooser) (Operand, error) {
 	return y, nil
 }
 
-// multiplyGemmConstant adds layers that compute alpha*x*B for a constant B, which is c. If C is a
+// multiplyByGemmConstant adds layers that compute alpha*x*B for a constant B, which is c. If C is a
 // constant with one value per column, or a single value, beta*C is added as the layer's bias, and
 // added is true. The factors alpha and beta are multiplied into the weights and the bias if fp16
 // keeps their precision; otherwise alpha is a layer of its own, and C is not added.
-func multiplyGemmConstant(n *Chooser, x Operand, c *graph.Const, alpha, beta float64) (y Operand, added bool, err error) {
+func multiplyByGemmConstant(n *Chooser, x Operand, c *graph.Const, alpha, beta float64) (y Operand, added bool, err error) {
 	out := n.Results[0].Dims
 	columns := out[1]
 	l := layer.Layer{Op: layer.MatMul, In: x.shape(), Second: layer.Constant, Columns: columns}
@@ -55,7 +55,7 @@ func multiplyGemmConstant(n *Chooser, x Operand, c *graph.Const, alpha, beta flo
 		return x, false, err
 	}
 	w := layer.Weights{Filter: h}
-	scaled, exact := scaleHalves(h, alpha)
+	scaled, exact := scaleFP16Values(h, alpha)
 	if exact {
 		w.Filter = scaled
 	}
@@ -67,20 +67,20 @@ func multiplyGemmConstant(n *Chooser, x Operand, c *graph.Const, alpha, beta flo
 		if len(v) == 1 && columns > 1 {
 			v = slices.Repeat(v, columns)
 		}
-		if v, ok := scaleHalves(v, beta); ok {
+		if v, ok := scaleFP16Values(v, beta); ok {
 			l.Bias, w.Bias, added = true, v, true
 		}
 	}
 	if y, err = n.addLayer(l, w, out, x); err == nil && !exact {
-		y, err = n.mulScalar(y, alpha)
+		y, err = n.multiplyByNumber(y, alpha)
 	}
 	return y, added, err
 }
 
-// multiplyGemmTensor adds layers that compute alpha*x*B, where B is an input that is computed
+// multiplyByGemmTensor adds layers that compute alpha*x*B, where B is an input that is computed
 // when the network runs.
-func multiplyGemmTensor(n *Chooser, x Operand, alpha float64) (Operand, error) {
-	z, err := n.input(1)
+func multiplyByGemmTensor(n *Chooser, x Operand, alpha float64) (Operand, error) {
+	z, err := n.inputOperand(1)
 	if err == nil && n.Int("transB", 0) != 0 {
 		z, err = n.permute(z, []int{1, 0})
 	}
@@ -91,7 +91,7 @@ func multiplyGemmTensor(n *Chooser, x Operand, alpha float64) (Operand, error) {
 	if err != nil {
 		return x, err
 	}
-	return n.mulScalar(y, alpha)
+	return n.multiplyByNumber(y, alpha)
 }
 
 // addGemmAddend adds layers that compute y + beta*C. The node must have a C.
@@ -105,11 +105,11 @@ func addGemmAddend(n *Chooser, y Operand, beta float64) (Operand, error) {
 		for i := range v {
 			scaled.Numbers[i] = v[i] * beta
 		}
-		return n.applyConstant(layer.Add, y, scaled)
+		return n.applyOpWithConstant(layer.Add, y, scaled)
 	}
-	z, err := n.input(2)
+	z, err := n.inputOperand(2)
 	if err == nil {
-		z, err = n.mulScalar(z, beta)
+		z, err = n.multiplyByNumber(z, beta)
 	}
 	if err != nil {
 		return y, err
@@ -117,18 +117,18 @@ func addGemmAddend(n *Chooser, y Operand, beta float64) (Operand, error) {
 	return n.ApplyBinary(layer.Add, y, z)
 }
 
-// scaleHalves returns the values v multiplied by factor. The result is false if a product loses
+// scaleFP16Values returns the values v multiplied by factor. The result is false if a product loses
 // precision, as [layer.Scale] defines it.
-func scaleHalves(v []float16.Float16, factor float64) ([]float16.Float16, bool) {
+func scaleFP16Values(v []float16.Float16, factor float64) ([]float16.Float16, bool) {
 	if factor == 1 {
 		return v, true
 	}
 	return layer.Scale(v, func(int) float32 { return float32(factor) })
 }
 
-func buildMatMul(n *Chooser) (Operand, error) {
+func addMatMulLayers(n *Chooser) (Operand, error) {
 	out := n.Results[0].Dims
-	x, err := n.input(0)
+	x, err := n.inputOperand(0)
 	if err != nil {
 		return Operand{}, err
 	}
@@ -150,7 +150,7 @@ func buildMatMul(n *Chooser) (Operand, error) {
 			return n.addLayer(l, layer.Weights{Filter: h}, out, x)
 		}
 	}
-	z, err := n.input(1)
+	z, err := n.inputOperand(1)
 	if err != nil {
 		return Operand{}, err
 	}
@@ -161,15 +161,15 @@ func buildMatMul(n *Chooser) (Operand, error) {
 	return y.As(out...), err
 }
 
-// buildLinearLayer multiplies x by constant weights of shape [columns][k] and adds the bias, if the
-// node has one.
-func buildLinearLayer(n *Chooser, x Operand) (Operand, error) {
+// addLinearLayers adds layers that multiply x by constant weights of shape [columns][k] and add the
+// bias, if the node has one.
+func addLinearLayers(n *Chooser, x Operand) (Operand, error) {
 	c := n.Const(1)
 	if c == nil {
 		return Operand{}, errors.New("weights are computed; want constants")
 	}
 	l := layer.Layer{Op: layer.Linear, In: x.shape(), Second: layer.Constant, Columns: c.Dims[0]}
-	b, err := readBias(n, 2, c.Dims[0])
+	b, err := readConvBias(n, 2, c.Dims[0])
 	if err != nil {
 		return Operand{}, err
 	}
@@ -206,11 +206,11 @@ func multiplyMatrices(n *Chooser, x, z Operand) (Operand, error) {
 	return n.addLayer(l, layer.Weights{}, out, x, z)
 }
 
-// buildOneInputEinsum builds an einsum of a single input. term and out hold the labels of the input
-// and of the result. Axes whose labels are not in out are summed, and the others are put in the
-// order of out.
-func buildOneInputEinsum(n *Chooser, term, out string) (Operand, error) {
-	x, err := n.input(0)
+// addOneInputEinsumLayers adds layers that compute an einsum of a single input. term and out hold
+// the labels of the input and of the result. Axes whose labels are not in out are summed, and the
+// others are put in the order of out.
+func addOneInputEinsumLayers(n *Chooser, term, out string) (Operand, error) {
+	x, err := n.inputOperand(0)
 	if err != nil {
 		return Operand{}, err
 	}
@@ -234,16 +234,16 @@ func buildOneInputEinsum(n *Chooser, term, out string) (Operand, error) {
 	return n.permute(x.As(dims...), perm)
 }
 
-// buildEinsum computes an einsum of two inputs as a batched matmul. Labels in both inputs and the
-// result are batch axes; labels in both inputs only are summed over. For one input, see
-// [buildOneInputEinsum].
-func buildEinsum(n *Chooser) (Operand, error) {
+// addEinsumLayers adds layers that compute an einsum of two inputs as a batched matmul. Labels in
+// both inputs and the result are batch axes; labels in both inputs only are summed over. For one
+// input, see [addOneInputEinsumLayers].
+func addEinsumLayers(n *Chooser) (Operand, error) {
 	terms, right, err := ops.EinsumTerms(n.Node)
 	if err != nil {
 		return Operand{}, err
 	}
 	if len(terms) == 1 {
-		return buildOneInputEinsum(n, terms[0], right)
+		return addOneInputEinsumLayers(n, terms[0], right)
 	}
 	if len(terms) != 2 {
 		return Operand{}, fmt.Errorf("equation %q has %d inputs; want 1 or 2", n.Text("equation", ""), len(terms))
@@ -251,7 +251,7 @@ func buildEinsum(n *Chooser) (Operand, error) {
 	var side [2]Operand
 	sizes := map[rune]int{}
 	for i := range side {
-		if side[i], err = n.input(i); err != nil {
+		if side[i], err = n.inputOperand(i); err != nil {
 			return Operand{}, err
 		}
 		for k, l := range terms[i] {

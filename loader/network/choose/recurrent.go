@@ -28,12 +28,12 @@ type recurrence struct {
 // recurrentRule returns a rule that unrolls a recurrent layer with the given number of gates: 4 for
 // LSTM, 3 for GRU and 1 for RNN.
 func recurrentRule(gates int) rule {
-	return func(n *Chooser) (Operand, error) { return unrollLayer(n, gates) }
+	return func(n *Chooser) (Operand, error) { return unrollRecurrentLayer(n, gates) }
 }
 
-// unrollLayer builds a recurrent layer step by step and names its results.
-func unrollLayer(n *Chooser, gates int) (Operand, error) {
-	x, err := n.input(0)
+// unrollRecurrentLayer builds a recurrent layer step by step and names its results.
+func unrollRecurrentLayer(n *Chooser, gates int) (Operand, error) {
+	x, err := n.inputOperand(0)
 	if err != nil {
 		return Operand{}, err
 	}
@@ -50,7 +50,7 @@ func unrollLayer(n *Chooser, gates int) (Operand, error) {
 	}
 	var all, last, cells []Operand
 	for d := range directions {
-		q, err := readDirection(n, d, gates, x)
+		q, err := readRecurrence(n, d, gates, x)
 		if err != nil {
 			return Operand{}, err
 		}
@@ -117,9 +117,9 @@ func hasDefaultActivations(n *Chooser, gates int) bool {
 	return slices.Equal(names, want) || slices.Equal(names, slices.Concat(want, want))
 }
 
-// readDirection returns the weights and the initial state for direction d of a recurrent node. x is
-// the node's input, of shape [steps][batch][in].
-func readDirection(n *Chooser, d, gates int, x Operand) (*recurrence, error) {
+// readRecurrence returns the weights and the initial state for direction d of a recurrent node. x
+// is the node's input, of shape [steps][batch][in].
+func readRecurrence(n *Chooser, d, gates int, x Operand) (*recurrence, error) {
 	wd, rd := n.Const(1).Dims, n.Const(2).Dims
 	q := &recurrence{gates: gates, hidden: rd[2], in: x.Dims[2], batch: x.Dims[1]}
 	rows := gates * q.hidden
@@ -163,7 +163,7 @@ func readDirection(n *Chooser, d, gates int, x Operand) (*recurrence, error) {
 		if !n.Given(5+i) || i == 1 && gates != 4 {
 			continue
 		}
-		s, err := n.input(5 + i)
+		s, err := n.inputOperand(5 + i)
 		if err != nil {
 			return nil, err
 		}
@@ -179,9 +179,9 @@ func readDirection(n *Chooser, d, gates int, x Operand) (*recurrence, error) {
 	return q, nil
 }
 
-// applyLinearLayer multiplies x by a number of rows of the weights, starting with row first, and
-// adds the same rows of the bias. The layer has no bias if bias is nil, and no values if weights is
-// nil.
+// applyLinearLayer adds a layer that multiplies x by the given number of rows of the weights,
+// starting with row first, and adds the same rows of the bias. The layer has no bias if bias is
+// nil, and no values if weights is nil.
 func applyLinearLayer(n *Chooser, x Operand, weights, bias []float16.Float16, first, rows int) (Operand, error) {
 	k := x.Dims[len(x.Dims)-1]
 	l := layer.Layer{Op: layer.Linear, In: x.shape(), Second: layer.Constant, Columns: rows}
@@ -240,14 +240,14 @@ func unrollDirection(n *Chooser, q *recurrence, x Operand, reverse bool) (Operan
 	return n.concatenate(0, states)
 }
 
-// addState adds to sum the product of the state h and the recurrence weights of a gate, and the
-// recurrence bias. If the state is still zero, it adds the bias only.
-func addState(n *Chooser, q *recurrence, sum, h Operand, gate int) (Operand, error) {
+// addStateProduct adds to sum the product of the state h and the recurrence weights of a gate, and
+// the recurrence bias. If the state is still zero, it adds the bias only.
+func addStateProduct(n *Chooser, q *recurrence, sum, h Operand, gate int) (Operand, error) {
 	if h.Name == "" {
 		if q.rb == nil {
 			return sum, nil
 		}
-		return addBias(n, sum, q.rb[gate*q.hidden:(gate+1)*q.hidden])
+		return addColumnBias(n, sum, q.rb[gate*q.hidden:(gate+1)*q.hidden])
 	}
 	p, err := applyLinearLayer(n, h, q.r, q.rb, gate*q.hidden, q.hidden)
 	if err != nil {
@@ -256,13 +256,13 @@ func addState(n *Chooser, q *recurrence, sum, h Operand, gate int) (Operand, err
 	return n.ApplyBinary(layer.Add, sum, p)
 }
 
-// addBias adds a layer that adds the value v[i] to column i of x.
-func addBias(n *Chooser, x Operand, v []float16.Float16) (Operand, error) {
-	return n.applyConstant(layer.Add, x, newHalvesConstant(v))
+// addColumnBias adds a layer that adds the value v[i] to column i of x.
+func addColumnBias(n *Chooser, x Operand, v []float16.Float16) (Operand, error) {
+	return n.applyOpWithConstant(layer.Add, x, newFP16Constant(v))
 }
 
-// newHalvesConstant returns a constant with one axis whose elements are v.
-func newHalvesConstant(v []float16.Float16) *graph.Const {
+// newFP16Constant returns a constant with one axis whose elements are v.
+func newFP16Constant(v []float16.Float16) *graph.Const {
 	c := &graph.Const{Dims: []int{len(v)}}
 	for _, h := range v {
 		c.Numbers = append(c.Numbers, float64(h.Float32()))
@@ -273,9 +273,9 @@ func newHalvesConstant(v []float16.Float16) *graph.Const {
 // addRNNStep adds the layers of one RNN step, h = tanh(sum + R*h), where sum is the product of the
 // step's input and the weights.
 func addRNNStep(n *Chooser, q *recurrence, sum Operand) error {
-	sum, err := addState(n, q, sum, q.h, 0)
+	sum, err := addStateProduct(n, q, sum, q.h, 0)
 	if err == nil {
-		q.h, err = n.applyUnary(layer.Tanh, sum)
+		q.h, err = n.applyUnaryOp(layer.Tanh, sum)
 	}
 	return err
 }
@@ -288,7 +288,7 @@ func addLSTMStep(n *Chooser, q *recurrence, g []Operand) error {
 		if q.peephole == nil || q.c.Name == "" {
 			return x, nil
 		}
-		p, err := n.applyConstant(layer.Mul, q.c, newHalvesConstant(q.peephole[k*q.hidden:(k+1)*q.hidden]))
+		p, err := n.applyOpWithConstant(layer.Mul, q.c, newFP16Constant(q.peephole[k*q.hidden:(k+1)*q.hidden]))
 		if err != nil {
 			return x, err
 		}
@@ -299,11 +299,11 @@ func addLSTMStep(n *Chooser, q *recurrence, g []Operand) error {
 		if err != nil {
 			return
 		}
-		if g[k], err = addState(n, q, g[k], state, k); err == nil && k < 3 {
+		if g[k], err = addStateProduct(n, q, g[k], state, k); err == nil && k < 3 {
 			g[k], err = addPeephole(g[k], k)
 		}
 		if err == nil {
-			g[k], err = n.applyUnary(op, g[k])
+			g[k], err = n.applyUnaryOp(op, g[k])
 		}
 	}
 	computeGate(0, layer.Sigmoid)
@@ -333,7 +333,7 @@ func addLSTMStep(n *Chooser, q *recurrence, g []Operand) error {
 	if err != nil {
 		return err
 	}
-	out, err := n.applyUnary(layer.Tanh, q.c)
+	out, err := n.applyUnaryOp(layer.Tanh, q.c)
 	if err == nil {
 		q.h, err = n.ApplyBinary(layer.Mul, g[1], out)
 	}
@@ -345,8 +345,8 @@ func addLSTMStep(n *Chooser, q *recurrence, g []Operand) error {
 func addGRUStep(n *Chooser, q *recurrence, g []Operand) error {
 	var err error
 	for k := range 2 {
-		if g[k], err = addState(n, q, g[k], q.h, k); err == nil {
-			g[k], err = n.applyUnary(layer.Sigmoid, g[k])
+		if g[k], err = addStateProduct(n, q, g[k], q.h, k); err == nil {
+			g[k], err = n.applyUnaryOp(layer.Sigmoid, g[k])
 		}
 		if err != nil {
 			return err
@@ -356,7 +356,7 @@ func addGRUStep(n *Chooser, q *recurrence, g []Operand) error {
 	if err != nil {
 		return err
 	}
-	if h, err = n.applyUnary(layer.Tanh, h); err != nil {
+	if h, err = n.applyUnaryOp(layer.Tanh, h); err != nil {
 		return err
 	}
 	update, err := n.Complement(g[0])
@@ -391,7 +391,7 @@ func computeGRUCandidate(n *Chooser, q *recurrence, g []Operand) (Operand, error
 		}
 		return n.ApplyBinary(layer.Add, h, p)
 	case linearFirst && q.rb != nil:
-		p, err := n.applyConstant(layer.Mul, g[1], newHalvesConstant(q.rb[2*q.hidden:]))
+		p, err := n.applyOpWithConstant(layer.Mul, g[1], newFP16Constant(q.rb[2*q.hidden:]))
 		if err != nil {
 			return h, err
 		}
@@ -404,5 +404,5 @@ func computeGRUCandidate(n *Chooser, q *recurrence, g []Operand) (Operand, error
 			return h, err
 		}
 	}
-	return addState(n, q, h, reset, 2)
+	return addStateProduct(n, q, h, reset, 2)
 }

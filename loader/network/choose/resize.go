@@ -10,9 +10,9 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// buildResize builds a Resize or Upsample: along each axis whose elements change, a product with a
+// addResizeLayers builds a Resize or Upsample: along each axis whose elements change, a product with a
 // matrix of weights.
-func buildResize(n *Chooser, x Operand) (Operand, error) {
+func addResizeLayers(n *Chooser, x Operand) (Operand, error) {
 	axes, err := resizedAxes(n, x.Dims)
 	if err != nil {
 		return Operand{}, err
@@ -23,7 +23,7 @@ func buildResize(n *Chooser, x Operand) (Operand, error) {
 		}
 		weight, err := a.weights()
 		if err == nil {
-			x, err = n.multiplyAlongAxis(x, axis, a.out, weight)
+			x, err = n.multiplyAxisByMatrix(x, axis, a.out, weight)
 		}
 		if err != nil {
 			return Operand{}, err
@@ -226,7 +226,7 @@ func addOutside(n *Chooser, x Operand, axes []resizedAxis, v float64) (Operand, 
 			rest /= dims[axis]
 		}
 	}
-	return n.applyConstant(layer.Add, x, &graph.Const{Dims: dims, Type: graph.Float, Numbers: addend})
+	return n.applyOpWithConstant(layer.Add, x, &graph.Const{Dims: dims, Type: graph.Float, Numbers: addend})
 }
 
 // roundCoordinate rounds a coordinate to an integer. The mode is an ONNX nearest_mode;

@@ -11,9 +11,9 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// buildCumSum computes cumulative sums along an axis of x by multiplying it by a triangular matrix
-// of ones.
-func buildCumSum(n *Chooser, x Operand) (Operand, error) {
+// addCumSumLayers adds layers that compute cumulative sums along an axis of x: they multiply x by a
+// triangular matrix of ones.
+func addCumSumLayers(n *Chooser, x Operand) (Operand, error) {
 	c := n.Const(1)
 	if c == nil {
 		return Operand{}, errors.New("axis is computed; want a constant")
@@ -27,7 +27,7 @@ func buildCumSum(n *Chooser, x Operand) (Operand, error) {
 		return Operand{}, err
 	}
 	inclusive, reverse := n.Int("exclusive", 0) == 0, n.Int("reverse", 0) != 0
-	return n.multiplyAlongAxis(x, axis, x.Dims[axis], func(o, i int) float64 {
+	return n.multiplyAxisByMatrix(x, axis, x.Dims[axis], func(o, i int) float64 {
 		if reverse {
 			o, i = i, o
 		}
@@ -35,9 +35,9 @@ func buildCumSum(n *Chooser, x Operand) (Operand, error) {
 	})
 }
 
-// buildTrilu keeps the upper or lower triangle of each matrix and sets all other elements to zero.
-// It multiplies by a constant mask of ones and zeros.
-func buildTrilu(n *Chooser, x Operand) (Operand, error) {
+// addTriluLayers adds layers that keep the upper or lower triangle of each matrix and set all other
+// elements to zero. They multiply x by a constant mask of ones and zeros.
+func addTriluLayers(n *Chooser, x Operand) (Operand, error) {
 	k, rank := 0, len(x.Dims)
 	if n.Given(1) {
 		c := n.Const(1)
@@ -64,5 +64,5 @@ func buildTrilu(n *Chooser, x Operand) (Operand, error) {
 			mask.Numbers[i*columns+j] = graph.Truth(upper && j-i >= k || !upper && j-i <= k)
 		}
 	}
-	return n.applyConstant(layer.Mul, x, mask)
+	return n.applyOpWithConstant(layer.Mul, x, mask)
 }

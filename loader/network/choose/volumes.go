@@ -15,9 +15,9 @@ import (
 // The engine has neither windows over three axes nor dilated pools. Such a pool is computed along
 // one axis at a time, and a convolution as a sum of convolutions of images.
 
-// poolByAxis pools along one axis after the other. Along each, it takes the maximum or the sum of
-// as many strided parts of the tensor as the window has taps.
-func poolByAxis(n *Chooser, x Operand, w ops.Window, average bool) (Operand, error) {
+// poolAxisByAxis pools along one axis after the other. Along each, it takes the maximum or the sum
+// of as many strided parts of the tensor as the window has taps.
+func poolAxisByAxis(n *Chooser, x Operand, w ops.Window, average bool) (Operand, error) {
 	op, border := layer.Max, -65504.0
 	if average {
 		op, border = layer.Add, 0
@@ -38,7 +38,7 @@ func poolByAxis(n *Chooser, x Operand, w ops.Window, average bool) (Operand, err
 			if err := n.Spend(indexBytes, w.Out[i]); err != nil {
 				return x, err
 			}
-			part, err := n.pickElements(x, 2+i, stridedIndices(w.Out[i], w.Strides[i], t*w.Dilations[i]))
+			part, err := n.selectElements(x, 2+i, stridedIndices(w.Out[i], w.Strides[i], t*w.Dilations[i]))
 			if err == nil && t > 0 {
 				part, err = n.ApplyBinary(op, y, part)
 			}
@@ -52,14 +52,14 @@ func poolByAxis(n *Chooser, x Operand, w ops.Window, average bool) (Operand, err
 	if !average {
 		return x, nil
 	}
-	return averageSums(n, x, w, extents, 1)
+	return convertSumsToAverages(n, x, w, extents, 1)
 }
 
-// averageSums turns x, the sums of windows divided by divisor, into averages over the elements that
-// count. Padding counts only if count_include_pad is set. Positions after the padding, which
-// windows reach if ceil_mode rounds the result's extents up, never count. extents holds the extents
-// of the pool's input.
-func averageSums(n *Chooser, x Operand, w ops.Window, extents []int, divisor int) (Operand, error) {
+// convertSumsToAverages turns x, the sums of windows divided by divisor, into averages over the
+// elements that count. Padding counts only if count_include_pad is set. Positions after the
+// padding, which windows reach if ceil_mode rounds the result's extents up, never count. extents
+// holds the extents of the pool's input.
+func convertSumsToAverages(n *Chooser, x Operand, w ops.Window, extents []int, divisor int) (Operand, error) {
 	padded := n.Int("count_include_pad", 0) != 0
 	counts, alike, all := make([][]int, len(extents)), true, 1
 	for i, in := range extents {
@@ -77,7 +77,7 @@ func averageSums(n *Chooser, x Operand, w ops.Window, extents []int, divisor int
 		all *= counts[i][0]
 	}
 	if alike {
-		return n.mulScalar(x, float64(divisor)/float64(all))
+		return n.multiplyByNumber(x, float64(divisor)/float64(all))
 	}
 	if err := n.Spend(2 * numberBytes * graph.Elements(w.Out)); err != nil {
 		return x, err
@@ -91,7 +91,7 @@ func averageSums(n *Chooser, x Operand, w ops.Window, extents []int, divisor int
 		}
 		factors[k] = float64(divisor) / float64(count)
 	}
-	return n.applyConstant(layer.Mul, x, &graph.Const{Dims: w.Out, Numbers: factors})
+	return n.applyOpWithConstant(layer.Mul, x, &graph.Const{Dims: w.Out, Numbers: factors})
 }
 
 // countTaps returns how many taps of a window are at positions from low to high-1. The first tap is
@@ -137,7 +137,7 @@ func convolve3D(n *Chooser, x Operand) (Operand, error) {
 		return Operand{}, err
 	}
 	cout, depth := c.Dims[0], c.Dims[2]
-	bias, err := readBias(n, 2, cout)
+	bias, err := readConvBias(n, 2, cout)
 	if err != nil {
 		return Operand{}, err
 	}
@@ -158,12 +158,12 @@ func convolve3D(n *Chooser, x Operand) (Operand, error) {
 		if err := n.Spend(indexBytes * w.Out[0]); err != nil {
 			return Operand{}, err
 		}
-		part, err := n.pickElements(x, 1, stridedIndices(w.Out[0], w.Strides[0], t*w.Dilations[0]))
+		part, err := n.selectElements(x, 1, stridedIndices(w.Out[0], w.Strides[0], t*w.Dilations[0]))
 		if err != nil {
 			return Operand{}, err
 		}
-		k := sliceDepth(c.Dims, v, t)
-		if k, err = k.dilate(n, w.Dilations[1], w.Dilations[2]); err != nil {
+		k := weightsAtDepth(c.Dims, v, t)
+		if k, err = k.withDilation(n, w.Dilations[1], w.Dilations[2]); err != nil {
 			return Operand{}, err
 		}
 		y, err := convolveImage(n, part.As(d[0]*w.Out[0], d[1], d[3], d[4]), k, lw, n.Int("group", 1), bias)
@@ -179,9 +179,10 @@ func convolve3D(n *Chooser, x Operand) (Operand, error) {
 	return y.As(n.Results[0].Dims...), err
 }
 
-// sliceDepth returns the two-dimensional weights at tap t of the depth axis of a three-dimensional
-// convolution. v holds its weights, of shape dims; if v is nil, the result has no values.
-func sliceDepth(dims []int, v []float16.Float16, t int) convWeights {
+// weightsAtDepth returns the two-dimensional weights at tap t of the depth axis of a
+// three-dimensional convolution. v holds its weights, of shape dims; if v is nil, the result has no
+// values.
+func weightsAtDepth(dims []int, v []float16.Float16, t int) convWeights {
 	k := convWeights{cout: dims[0], cin: dims[1], kh: dims[3], kw: dims[4]}
 	if v == nil {
 		return k

@@ -41,7 +41,7 @@ type args struct {
 	err    error
 }
 
-func (a *args) fail(key, format string, v ...any) {
+func (a *args) recordError(key, format string, v ...any) {
 	if a.err == nil {
 		a.err = &KeyError{a.op, key, fmt.Sprintf(format, v...), a.known}
 	}
@@ -56,7 +56,7 @@ func (a *args) checkUnknownKeys() {
 		}
 	}
 	if len(unknown) > 0 {
-		a.fail(slices.Min(unknown), unknownKey)
+		a.recordError(slices.Min(unknown), unknownKey)
 	}
 }
 
@@ -71,65 +71,65 @@ func (a *args) intValue(key string, minimum, fallback int) int {
 	}
 	n, err := strconv.Atoi(v)
 	if err != nil || n < minimum || n > list.MaxExtent {
-		a.fail(key, "found %q, want an integer from %d to %d", v, minimum, list.MaxExtent)
+		a.recordError(key, "found %q, want an integer from %d to %d", v, minimum, list.MaxExtent)
 		return max(1, minimum)
 	}
 	return n
 }
 
-// requiredInt returns the integer value of a key. It records an error if the key is not given or
-// its value is below 1.
-func (a *args) requiredInt(key string) int {
+// requiredIntValue returns the integer value of a key. It records an error if the key is not given
+// or its value is below 1.
+func (a *args) requiredIntValue(key string) int {
 	if !a.isGiven(key) {
-		a.fail(key, "key is missing")
+		a.recordError(key, "key is missing")
 	}
 	return a.intValue(key, 1, 1)
 }
 
-// choice returns the value of a key, or choices[0] if the key is not given. It records an error if
-// the value is not one of choices.
-func (a *args) choice(key string, choices ...string) string {
+// choiceValue returns the value of a key, or choices[0] if the key is not given. It records an
+// error if the value is not one of choices.
+func (a *args) choiceValue(key string, choices ...string) string {
 	v, ok := a.values[key]
 	if !ok {
 		return choices[0]
 	}
 	if !slices.Contains(choices, v) {
-		a.fail(key, "found %q, want %s", v, strings.Join(choices, ", "))
+		a.recordError(key, "found %q, want %s", v, strings.Join(choices, ", "))
 	}
 	return v
 }
 
-func (a *args) boolean(key string) bool {
+func (a *args) boolValue(key string) bool {
 	switch v := a.values[key]; v {
 	case "", "0", "false", "no":
 		return false
 	case "1", "true", "yes":
 		return true
 	default:
-		a.fail(key, "found %q, want true or false", v)
+		a.recordError(key, "found %q, want true or false", v)
 		return false
 	}
 }
 
-func (a *args) float(key string, fallback float64) float64 {
+func (a *args) floatValue(key string, fallback float64) float64 {
 	v, ok := a.values[key]
 	if !ok {
 		return fallback
 	}
 	x, err := strconv.ParseFloat(v, 64)
 	if err != nil || math.IsInf(x, 0) || math.IsNaN(x) {
-		a.fail(key, "found %q, want a number", v)
+		a.recordError(key, "found %q, want a number", v)
 	}
 	return x
 }
 
-// fp16 returns the value of a key rounded to fp16, or fallback if the key is not given. It records
-// an error for a number beyond the range of fp16.
-func (a *args) fp16(key string, fallback float64) float16.Float16 {
-	x := a.float(key, fallback)
+// fp16Value returns the value of a key rounded to fp16, or fallback if the key is not given. It
+// records an error for a number beyond the range of fp16.
+func (a *args) fp16Value(key string, fallback float64) float16.Float16 {
+	x := a.floatValue(key, fallback)
 	h := float16.Fromfloat32(float32(x))
 	if h.IsInf(0) {
-		a.fail(key, "%v is outside the range of fp16; want a number from -65504 to 65504", x)
+		a.recordError(key, "%v is outside the range of fp16; want a number from -65504 to 65504", x)
 	}
 	return h
 }
@@ -157,7 +157,7 @@ func (a *args) parseAxes(key, fallback string) layer.Axes {
 	for _, c := range letters {
 		axis := map[rune]layer.Axes{'c': layer.AxisC, 'h': layer.AxisH, 'w': layer.AxisW}[c]
 		if axis == 0 || set&axis != 0 {
-			a.fail(key, "found %q, want axes out of c, h and w, such as hw, or out of 1, 2 and 3, such as 2,3", v)
+			a.recordError(key, "found %q, want axes out of c, h and w, such as hw, or out of 1, 2 and 3, such as 2,3", v)
 		}
 		set |= axis
 	}
@@ -168,13 +168,13 @@ func (a *args) parseAxes(key, fallback string) layer.Axes {
 // layers do not work along it.
 var axisLetter = map[string]string{"1": "c", "2": "h", "3": "w", "-3": "c", "-2": "h", "-1": "w"}
 
-// parseParts returns the counts in the value of a key, which are separated by +, as in 8+16.
-func (a *args) parseParts(key string) []int {
+// parsePartSizes returns the counts in the value of a key, which are separated by +, as in 8+16.
+func (a *args) parsePartSizes(key string) []int {
 	var counts []int
 	for s := range strings.SplitSeq(a.values[key], "+") {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < 1 || n > list.MaxExtent {
-			a.fail(key, "found %q, want counts joined by +, such as 64+32", a.values[key])
+			a.recordError(key, "found %q, want counts joined by +, such as 64+32", a.values[key])
 			return []int{1}
 		}
 		counts = append(counts, n)
@@ -220,13 +220,13 @@ func (a *args) parsePadding(pad string) (top, bottom, left, right int) {
 	case 4:
 		return sides[0], sides[1], sides[2], sides[3]
 	}
-	a.fail("pad", "found %q, want same, valid, one number, or four numbers top,bottom,left,right", pad)
+	a.recordError("pad", "found %q, want same, valid, one number, or four numbers top,bottom,left,right", pad)
 	return 0, 0, 0, 0
 }
 
-// parseOrder parses the order of the axes C, H and W that a key gives, or fallback if the key is
-// not given. The order is written as letters, or as comma-separated numbers of all four axes.
-func (a *args) parseOrder(key, fallback string) [3]layer.Axes {
+// parseAxisOrder parses the order of the axes C, H and W that a key gives, or fallback if the key
+// is not given. The order is written as letters, or as comma-separated numbers of all four axes.
+func (a *args) parseAxisOrder(key, fallback string) [3]layer.Axes {
 	v, ok := a.values[key]
 	if !ok {
 		v = fallback
@@ -249,14 +249,14 @@ func (a *args) parseOrder(key, fallback string) [3]layer.Axes {
 		}
 	}
 	if order[0]|order[1]|order[2] != layer.AxisC|layer.AxisH|layer.AxisW {
-		a.fail(key, "found %q, want c, h and w in any order, such as hcw, or 0,2,1,3", v)
+		a.recordError(key, "found %q, want c, h and w in any order, such as hcw, or 0,2,1,3", v)
 	}
 	return order
 }
 
-// parseReps parses the numbers of copies along N, C, H and W in the value of a key, such as
+// parseRepetitions parses the numbers of copies along N, C, H and W in the value of a key, such as
 // "1x1x375x1". It records an error for any other text.
-func (a *args) parseReps(key string) layer.Shape {
+func (a *args) parseRepetitions(key string) layer.Shape {
 	parts := strings.Split(a.values[key], "x")
 	var n [4]int
 	for i := range n {
@@ -269,7 +269,7 @@ func (a *args) parseReps(key string) layer.Shape {
 		}
 	}
 	if min(n[0], n[1], n[2], n[3]) < 1 {
-		a.fail(key, "found %q, want four counts of at least 1, such as 1x1x375x1", a.values[key])
+		a.recordError(key, "found %q, want four counts of at least 1, such as 1x1x375x1", a.values[key])
 		return layer.Shape{N: 1, C: 1, H: 1, W: 1}
 	}
 	return layer.Shape{N: n[0], C: n[1], H: n[2], W: n[3]}

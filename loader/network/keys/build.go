@@ -9,26 +9,26 @@ import (
 	"anesim/loader/network/list"
 )
 
-func tensorInputs(a *args) []layer.Shape {
+func singleInputShapes(a *args) []layer.Shape {
 	return []layer.Shape{{N: a.intValue("n", 1, 1), C: a.intValue("c", 1, 1), H: a.intValue("h", 1, 1), W: a.intValue("w", 1, 1)}}
 }
 
-func convInputs(a *args) []layer.Shape {
-	return []layer.Shape{{N: a.intValue("n", 1, 1), C: a.requiredInt("cin"), H: a.intValue("h", 1, 1), W: a.intValue("w", 1, 1)}}
+func convInputShapes(a *args) []layer.Shape {
+	return []layer.Shape{{N: a.intValue("n", 1, 1), C: a.requiredIntValue("cin"), H: a.intValue("h", 1, 1), W: a.intValue("w", 1, 1)}}
 }
 
-func linearInputs(a *args) []layer.Shape {
-	if a.boolean("tx") {
-		return []layer.Shape{{N: 1, C: a.intValue("c", 1, 1), H: a.requiredInt("k"), W: a.requiredInt("m")}}
+func linearInputShapes(a *args) []layer.Shape {
+	if a.boolValue("tx") {
+		return []layer.Shape{{N: 1, C: a.intValue("c", 1, 1), H: a.requiredIntValue("k"), W: a.requiredIntValue("m")}}
 	}
-	return []layer.Shape{{N: 1, C: a.intValue("c", 1, 1), H: a.requiredInt("m"), W: a.requiredInt("k")}}
+	return []layer.Shape{{N: 1, C: a.intValue("c", 1, 1), H: a.requiredIntValue("m"), W: a.requiredIntValue("k")}}
 }
 
-func matmulInputs(a *args) []layer.Shape {
-	in := linearInputs(a)
-	if a.choice("rhs", "constant", "runtime") == "runtime" {
-		right := layer.Shape{N: 1, C: in[0].C, H: a.requiredInt("k"), W: a.requiredInt("n")}
-		if a.boolean("ty") {
+func matmulInputShapes(a *args) []layer.Shape {
+	in := linearInputShapes(a)
+	if a.choiceValue("rhs", "constant", "runtime") == "runtime" {
+		right := layer.Shape{N: 1, C: in[0].C, H: a.requiredIntValue("k"), W: a.requiredIntValue("n")}
+		if a.boolValue("ty") {
 			right.H, right.W = right.W, right.H
 		}
 		in = append(in, right)
@@ -36,9 +36,9 @@ func matmulInputs(a *args) []layer.Shape {
 	return in
 }
 
-func binaryInputs(a *args) []layer.Shape {
-	in := tensorInputs(a)
-	if a.choice("second", "runtime", "constant", "scalar", "itself") != "runtime" || a.isGiven("value") && !a.isGiven("second") {
+func binaryOpInputShapes(a *args) []layer.Shape {
+	in := singleInputShapes(a)
+	if a.choiceValue("second", "runtime", "constant", "scalar", "itself") != "runtime" || a.isGiven("value") && !a.isGiven("second") {
 		return in
 	}
 	second := in[0]
@@ -51,16 +51,16 @@ func binaryInputs(a *args) []layer.Shape {
 	return append(in, second)
 }
 
-func concatInputs(a *args) []layer.Shape {
+func concatInputShapes(a *args) []layer.Shape {
 	var parts []int
 	switch {
 	case a.isGiven("parts"):
-		parts = a.parseParts("parts")
+		parts = a.parsePartSizes("parts")
 	case a.isGiven("c"):
 		c := a.intValue("c", 1, 1)
 		parts = []int{c, c}
 	default:
-		a.fail("parts", "key is missing; want parts or c")
+		a.recordError("parts", "key is missing; want parts or c")
 	}
 	var in []layer.Shape
 	for _, c := range parts {
@@ -72,7 +72,7 @@ func concatInputs(a *args) []layer.Shape {
 // onlyInput returns in[0]. It records an error if the layer has more inputs.
 func (a *args) onlyInput(in []layer.Shape) layer.Shape {
 	if len(in) != 1 {
-		a.fail("from", "found %d inputs, want 1 for %s", len(in), a.op)
+		a.recordError("from", "found %d inputs, want 1 for %s", len(in), a.op)
 	}
 	return in[0]
 }
@@ -94,11 +94,11 @@ func (a *args) parseActivation() layer.Op {
 		}
 		words = append(words, op.String())
 	}
-	a.fail("act", "found %q, want %s", v, strings.Join(words, ", "))
+	a.recordError("act", "found %q, want %s", v, strings.Join(words, ", "))
 	return 0
 }
 
-func buildConv(a *args, in []layer.Shape) list.Layer {
+func newConvLayer(a *args, in []layer.Shape) list.Layer {
 	s := a.onlyInput(in)
 	groups, cout := 1, 0
 	if a.values["groups"] == "cin" {
@@ -106,12 +106,12 @@ func buildConv(a *args, in []layer.Shape) list.Layer {
 		cout = a.intValue("cout", 1, s.C)
 	} else {
 		groups = a.intValue("groups", 1, 1)
-		cout = a.requiredInt("cout")
+		cout = a.requiredIntValue("cout")
 	}
 	w, dilation := a.parseDilatedWindow(s, 1)
 	l := layer.Conv(s, cout, w)
 	l.Dilation = dilation
-	l.Groups, l.Bias, l.Activation = groups, a.boolean("bias"), a.parseActivation()
+	l.Groups, l.Bias, l.Activation = groups, a.boolValue("bias"), a.parseActivation()
 	return list.Layer{Lower: l}
 }
 
@@ -132,81 +132,81 @@ func (a *args) parseDilatedWindow(s layer.Shape, k int) (w layer.Window, dilatio
 	return w, d
 }
 
-// buildDeconv builds a transposed convolution, always of one group, from its keys.
-func buildDeconv(a *args, in []layer.Shape) list.Layer {
+// newDeconvLayer builds a transposed convolution, always of one group, from its keys.
+func newDeconvLayer(a *args, in []layer.Shape) list.Layer {
 	s := a.onlyInput(in)
-	l := layer.Conv(s, a.requiredInt("cout"), a.parseWindow(s, 1))
-	l.Op, l.Bias, l.Activation = layer.Deconvolution, a.boolean("bias"), a.parseActivation()
+	l := layer.Conv(s, a.requiredIntValue("cout"), a.parseWindow(s, 1))
+	l.Op, l.Bias, l.Activation = layer.Deconvolution, a.boolValue("bias"), a.parseActivation()
 	return list.Layer{Lower: l}
 }
 
-func buildMatMul(a *args, in []layer.Shape) list.Layer {
-	l := layer.Layer{Op: layer.MatMul, In: in[0], Second: layer.Constant, Bias: a.boolean("bias"), Activation: a.parseActivation()}
-	l.TransposeX, l.TransposeY = a.boolean("tx"), a.boolean("ty")
+func newMatMulLayer(a *args, in []layer.Shape) list.Layer {
+	l := layer.Layer{Op: layer.MatMul, In: in[0], Second: layer.Constant, Bias: a.boolValue("bias"), Activation: a.parseActivation()}
+	l.TransposeX, l.TransposeY = a.boolValue("tx"), a.boolValue("ty")
 	if l.TransposeX {
 		in[0].H, in[0].W = in[0].W, in[0].H
 		l.In = in[0]
 	}
 	switch len(in) {
 	case 1:
-		if a.choice("rhs", "constant", "runtime") == "runtime" {
-			a.fail("from", "found 1 input, want 2 for rhs=runtime")
+		if a.choiceValue("rhs", "constant", "runtime") == "runtime" {
+			a.recordError("from", "found 1 input, want 2 for rhs=runtime")
 		}
-		l.Columns = a.requiredInt("n")
+		l.Columns = a.requiredIntValue("n")
 	case 2:
-		if a.choice("rhs", "runtime", "constant") == "constant" {
-			a.fail("rhs", "found rhs=constant with 2 inputs, want rhs=runtime or 1 input")
+		if a.choiceValue("rhs", "runtime", "constant") == "constant" {
+			a.recordError("rhs", "found rhs=constant with 2 inputs, want rhs=runtime or 1 input")
 		}
 		if l.TransposeY {
 			in[1].H, in[1].W = in[1].W, in[1].H
 		}
 		l.Second, l.Columns = layer.Runtime, in[1].W
 		if n := a.intValue("n", 1, l.Columns); n != l.Columns {
-			a.fail("n", "found %d, want the %d columns of the second input", n, l.Columns)
+			a.recordError("n", "found %d, want the %d columns of the second input", n, l.Columns)
 		}
 		if want := (layer.Shape{N: in[0].N, C: in[0].C, H: in[0].W, W: in[1].W}); in[1] != want {
-			a.fail("from", "cannot multiply %s by %s, want %s as the second input", list.ShapeText(in[0]), list.ShapeText(in[1]), list.ShapeText(want))
+			a.recordError("from", "cannot multiply %s by %s, want %s as the second input", list.ShapeText(in[0]), list.ShapeText(in[1]), list.ShapeText(want))
 		}
 		if l.Bias {
-			a.fail("bias", "matmul of two inputs cannot have a bias")
+			a.recordError("bias", "matmul of two inputs cannot have a bias")
 		}
 	default:
-		a.fail("from", "found %d inputs, want 1 or 2 for %s", len(in), a.op)
+		a.recordError("from", "found %d inputs, want 1 or 2 for %s", len(in), a.op)
 	}
 	return list.Layer{Lower: l}
 }
 
-func buildLinearLayer(a *args, in []layer.Shape) list.Layer {
+func newLinearLayer(a *args, in []layer.Shape) list.Layer {
 	return list.Layer{Lower: layer.Layer{
-		Op: layer.Linear, In: a.onlyInput(in), Second: layer.Constant, Columns: a.requiredInt("n"),
-		Bias: a.boolean("bias"), Activation: a.parseActivation(),
+		Op: layer.Linear, In: a.onlyInput(in), Second: layer.Constant, Columns: a.requiredIntValue("n"),
+		Bias: a.boolValue("bias"), Activation: a.parseActivation(),
 	}}
 }
 
-func binaryBuilder(op layer.Op) func(*args, []layer.Shape) list.Layer {
+func newBinaryLayerFunc(op layer.Op) func(*args, []layer.Shape) list.Layer {
 	return func(a *args, in []layer.Shape) list.Layer {
 		l := list.Layer{Lower: layer.Layer{Op: op, In: in[0], Activation: a.parseActivation()}}
 		if len(in) > 2 {
-			a.fail("from", "found %d inputs, want 1 or 2 for %s", len(in), a.op)
+			a.recordError("from", "found %d inputs, want 1 or 2 for %s", len(in), a.op)
 		}
 		if len(in) == 2 {
-			a.choice("second", "runtime")
+			a.choiceValue("second", "runtime")
 			if a.isGiven("value") {
-				a.fail("value", "found a value and 2 inputs, want second=scalar with 1 input")
+				a.recordError("value", "found a value and 2 inputs, want second=scalar with 1 input")
 			}
 			if !broadcastsTo(in[1], in[0]) {
-				a.fail("from", "cannot broadcast %s to %s", list.ShapeText(in[1]), list.ShapeText(in[0]))
+				a.recordError("from", "cannot broadcast %s to %s", list.ShapeText(in[1]), list.ShapeText(in[0]))
 			}
 			l.Lower.SecondShape = in[1]
 			return l
 		}
 		if !a.isGiven("second") && !a.isGiven("value") {
-			a.fail("from", "found 1 input, want 2 for %s, or second: itself, constant or scalar", a.op)
+			a.recordError("from", "found 1 input, want 2 for %s, or second: itself, constant or scalar", a.op)
 		}
-		second := a.choice("second", "itself", "constant", "scalar")
+		second := a.choiceValue("second", "itself", "constant", "scalar")
 		if a.isGiven("value") && second != "scalar" {
 			if a.isGiven("second") {
-				a.fail("value", "second=%s has no value; want second=scalar", second)
+				a.recordError("value", "second=%s has no value; want second=scalar", second)
 			}
 			second = "scalar"
 		}
@@ -217,7 +217,7 @@ func binaryBuilder(op layer.Op) func(*args, []layer.Shape) list.Layer {
 			l.Lower.Second, l.Lower.SecondShape = layer.Constant, layer.Shape{N: 1, C: in[0].C, H: 1, W: 1}
 		case "scalar":
 			l.Lower.Second, l.Lower.SecondShape = layer.Scalar, layer.Shape{N: 1, C: 1, H: 1, W: 1}
-			l.Weights.Second = []float16.Float16{a.fp16("value", 0.5)}
+			l.Weights.Second = []float16.Float16{a.fp16Value("value", 0.5)}
 		}
 		return l
 	}
@@ -229,82 +229,82 @@ func broadcastsTo(s, t layer.Shape) bool {
 	return same(s.N, t.N) && same(s.C, t.C) && same(s.H, t.H) && same(s.W, t.W)
 }
 
-func unaryBuilder(op layer.Op) func(*args, []layer.Shape) list.Layer {
+func newUnaryLayerFunc(op layer.Op) func(*args, []layer.Shape) list.Layer {
 	return func(a *args, in []layer.Shape) list.Layer {
 		l := layer.Unary(op, a.onlyInput(in))
 		switch op {
 		case layer.Rsqrt:
-			l.Epsilon = float32(a.float("eps", 0))
+			l.Epsilon = float32(a.floatValue("eps", 0))
 		case layer.LeakyReLU:
-			l.Alpha = float32(a.float("alpha", 0.01))
+			l.Alpha = float32(a.floatValue("alpha", 0.01))
 		case layer.ELU:
-			l.Alpha = float32(a.float("alpha", 1))
+			l.Alpha = float32(a.floatValue("alpha", 1))
 		case layer.Clip:
-			l.Low, l.High = float32(a.float("low", -1)), float32(a.float("high", 1))
+			l.Low, l.High = float32(a.floatValue("low", -1)), float32(a.floatValue("high", 1))
 		}
 		return list.Layer{Lower: l}
 	}
 }
 
-func powInputs(a *args) []layer.Shape {
-	in := tensorInputs(a)
+func powInputShapes(a *args) []layer.Shape {
+	in := singleInputShapes(a)
 	return append(in, in[0])
 }
 
-func buildPow(a *args, in []layer.Shape) list.Layer {
+func newPowLayer(a *args, in []layer.Shape) list.Layer {
 	if len(in) != 2 {
-		a.fail("from", "number of inputs is %d, want 2 for %s", len(in), a.op)
+		a.recordError("from", "number of inputs is %d, want 2 for %s", len(in), a.op)
 		return list.Layer{}
 	}
 	if in[0] != in[1] {
-		a.fail("from", "found shapes %s and %s, want two of the same shape", list.ShapeText(in[0]), list.ShapeText(in[1]))
+		a.recordError("from", "found shapes %s and %s, want two of the same shape", list.ShapeText(in[0]), list.ShapeText(in[1]))
 	}
 	return list.Layer{Lower: layer.Binary(layer.Pow, in[0], in[1])}
 }
 
-func buildTranspose(a *args, in []layer.Shape) list.Layer {
+func newTransposeLayer(a *args, in []layer.Shape) list.Layer {
 	l := layer.Unary(layer.Transpose, a.onlyInput(in))
-	l.Order = a.parseOrder("perm", "whc")
+	l.Order = a.parseAxisOrder("perm", "whc")
 	return list.Layer{Lower: l}
 }
 
-func buildTile(a *args, in []layer.Shape) list.Layer {
+func newTileLayer(a *args, in []layer.Shape) list.Layer {
 	l := layer.Unary(layer.Tile, a.onlyInput(in))
-	l.Reps, l.Activation = a.parseReps("reps"), a.parseActivation()
+	l.Reps, l.Activation = a.parseRepetitions("reps"), a.parseActivation()
 	return list.Layer{Lower: l}
 }
 
-func buildPool(a *args, in []layer.Shape) list.Layer {
+func newPoolLayer(a *args, in []layer.Shape) list.Layer {
 	s := a.onlyInput(in)
 	w, dilation := a.parseDilatedWindow(s, 2)
-	l := list.Pooling(s, w, a.choice("kind", "max", "avg") == "avg")
+	l := list.Pooling(s, w, a.choiceValue("kind", "max", "avg") == "avg")
 	l.Lower.Dilation = dilation
 	return l
 }
 
-func buildSoftmax(a *args, in []layer.Shape) list.Layer {
+func newSoftmaxLayer(a *args, in []layer.Shape) list.Layer {
 	return list.Layer{Lower: layer.Reduction(layer.Softmax, a.onlyInput(in), a.parseAxes("axis", "c"))}
 }
 
-func buildReduction(a *args, in []layer.Shape) list.Layer {
+func newReductionLayer(a *args, in []layer.Shape) list.Layer {
 	op := map[string]layer.Op{
 		"sum": layer.ReduceSum, "mean": layer.ReduceMean, "max": layer.ReduceMax, "min": layer.ReduceMin,
-	}[a.choice("kind", "sum", "mean", "max", "min")]
+	}[a.choiceValue("kind", "sum", "mean", "max", "min")]
 	return list.Layer{Lower: layer.Reduction(op, a.onlyInput(in), a.parseAxes("axis", "hw"))}
 }
 
-func buildLayerNorm(a *args, in []layer.Shape) list.Layer {
+func newLayerNorm(a *args, in []layer.Shape) list.Layer {
 	l := layer.Reduction(layer.LayerNorm, a.onlyInput(in), a.parseAxes("axis", "w"))
-	l.Epsilon = float32(a.float("eps", 1e-5))
+	l.Epsilon = float32(a.floatValue("eps", 1e-5))
 	return list.Layer{Lower: l}
 }
 
-func buildConcat(a *args, in []layer.Shape) list.Layer {
+func newConcatLayer(a *args, in []layer.Shape) list.Layer {
 	l := layer.Layer{Op: layer.Concat, In: in[0]}
 	l.In.C = 0
 	for _, s := range in {
 		if s.N != in[0].N || s.H != in[0].H || s.W != in[0].W {
-			a.fail("from", "cannot concatenate %s and %s; want shapes that differ in channels only", list.ShapeText(in[0]), list.ShapeText(s))
+			a.recordError("from", "cannot concatenate %s and %s; want shapes that differ in channels only", list.ShapeText(in[0]), list.ShapeText(s))
 		}
 		l.In.C += s.C
 		l.Parts = append(l.Parts, s.C)
@@ -312,26 +312,26 @@ func buildConcat(a *args, in []layer.Shape) list.Layer {
 	return list.Layer{Lower: l}
 }
 
-func buildSlice(a *args, in []layer.Shape) list.Layer {
+func newSliceLayer(a *args, in []layer.Shape) list.Layer {
 	s := a.onlyInput(in)
-	return newSlice(s, a.choice("axis", "c", "h", "w"), a.intValue("begin", 0, 0), a.requiredInt("size"), a)
+	return newAxisSliceLayer(s, a.choiceValue("axis", "c", "h", "w"), a.intValue("begin", 0, 0), a.requiredIntValue("size"), a)
 }
 
-func buildPad(a *args, in []layer.Shape) list.Layer {
+func newPadLayer(a *args, in []layer.Shape) list.Layer {
 	l := layer.Unary(layer.Pad, a.onlyInput(in))
 	w := &l.Window
 	w.Py, w.Qy, w.Px, w.Qx = 1, 1, 1, 1
 	if a.isGiven("pad") {
 		w.Py, w.Qy, w.Px, w.Qx = a.parsePadding(a.values["pad"])
 	}
-	l.Fill = map[string]layer.Fill{"value": layer.FillValue, "edge": layer.FillEdge, "reflect": layer.FillReflect}[a.choice("fill", "value", "edge", "reflect")]
-	l.Value = float32(a.float("value", 0))
+	l.Fill = map[string]layer.Fill{"value": layer.FillValue, "edge": layer.FillEdge, "reflect": layer.FillReflect}[a.choiceValue("fill", "value", "edge", "reflect")]
+	l.Value = float32(a.floatValue("value", 0))
 	return list.Layer{Lower: l}
 }
 
-// newSlice returns a layer that selects size elements along an axis of a tensor of shape s,
-// starting with element begin.
-func newSlice(s layer.Shape, axis string, begin, size int, a *args) list.Layer {
+// newAxisSliceLayer returns a layer that selects size elements along an axis of a tensor of shape
+// s, starting with element begin.
+func newAxisSliceLayer(s layer.Shape, axis string, begin, size int, a *args) list.Layer {
 	l := layer.Layer{Op: layer.Slice, In: s, Size: s}
 	first, extent := &l.Begin.C, &l.Size.C
 	switch axis {
@@ -341,7 +341,7 @@ func newSlice(s layer.Shape, axis string, begin, size int, a *args) list.Layer {
 		first, extent = &l.Begin.W, &l.Size.W
 	}
 	if begin+size > *extent {
-		a.fail("size", "%d elements from index %d on exceed the extent of %d", size, begin, *extent)
+		a.recordError("size", "%d elements from index %d on exceed the extent of %d", size, begin, *extent)
 	}
 	*first, *extent = begin, size
 	return list.Layer{Lower: l}

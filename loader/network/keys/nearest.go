@@ -31,7 +31,7 @@ func Refused(err error) bool {
 func (o *Operation) Nearest(values map[string]string, m layer.Memories) []string {
 	s := search{o: o, memories: m, values: values}
 	for _, k := range o.AllKeys() {
-		s.varyKey(k.Name)
+		s.tryValuesOfKey(k.Name)
 	}
 	if s.best == nil {
 		s.shrinkSizes(values)
@@ -39,12 +39,12 @@ func (o *Operation) Nearest(values map[string]string, m layer.Memories) []string
 	for _, k := range o.AllKeys() { // one word and all sizes
 		for _, w := range wordValues[k.Name] {
 			if v, ok := values[k.Name]; s.best == nil && ok && v != w {
-				s.shrinkSizes(s.withValue(k.Name, w))
+				s.shrinkSizes(s.copyValuesWith(k.Name, w))
 			}
 		}
 	}
 	if s.best == nil && len(values["parts"]) > 0 {
-		s.shrinkSizes(s.withValue("parts", "1+1"))
+		s.shrinkSizes(s.copyValuesWith("parts", "1+1"))
 	}
 	if s.best == nil {
 		return nil
@@ -95,7 +95,7 @@ func (s *search) tryCandidate(values map[string]string, change float64) bool {
 	return true
 }
 
-func (s *search) withValue(key, value string) map[string]string {
+func (s *search) copyValuesWith(key, value string) map[string]string {
 	v := maps.Clone(s.values)
 	v[key] = value
 	return v
@@ -107,15 +107,15 @@ var wordValues = map[string][]string{
 	"broadcast": {"c", "h", "w", "hw", "chw"}, "second": {"runtime"}, "bias": {"false"}, "groups": {"cin"},
 }
 
-// varyKey tries other values for one key. For a number, it tries the largest smaller value that
-// works, and neighboring multiples of 32.
-func (s *search) varyKey(key string) {
+// tryValuesOfKey tries other values for one key. For a number, it tries the largest smaller value
+// that works, and neighboring multiples of 32.
+func (s *search) tryValuesOfKey(key string) {
 	const word = 1 // changing a word counts like cutting a size to a third
 	value, given := s.values[key]
 	if list := wordValues[key]; given {
 		for _, w := range list {
 			if w != value {
-				s.tryCandidate(s.withValue(key, w), word)
+				s.tryCandidate(s.copyValuesWith(key, w), word)
 			}
 		}
 	}
@@ -130,22 +130,22 @@ func (s *search) varyKey(key string) {
 	change := func(m int) float64 { return math.Abs(math.Log(float64(m) / float64(n))) }
 	for _, m := range [...]int{n &^ 31, (n + 31) &^ 31} {
 		if m > 0 && m != n {
-			s.tryCandidate(s.withValue(key, strconv.Itoa(m)), change(m))
+			s.tryCandidate(s.copyValuesWith(key, strconv.Itoa(m)), change(m))
 		}
 	}
-	least := minSize(key)
-	works := func(m int) bool { return s.canLower(s.withValue(key, strconv.Itoa(m))) }
+	least := minKeySize(key)
+	works := func(m int) bool { return s.canLower(s.copyValuesWith(key, strconv.Itoa(m))) }
 	if n <= least || !works(least) {
 		return
 	}
 	// Find the largest size that works.
 	m := least + searchLargest(n-least, func(d int) bool { return works(least + d) })
-	s.tryCandidate(s.withValue(key, strconv.Itoa(m)), change(max(m, 1)))
+	s.tryCandidate(s.copyValuesWith(key, strconv.Itoa(m)), change(max(m, 1)))
 }
 
-// minSize returns the least value that the search may give to a key that is a size: 0 for some
+// minKeySize returns the least value that the search may give to a key that is a size: 0 for some
 // keys, such as begin, and 1 for all others.
-func minSize(key string) int {
+func minKeySize(key string) int {
 	if key == "begin" || key == "pad" {
 		return 0
 	}
@@ -168,7 +168,7 @@ func searchLargest(n int, ok func(int) bool) int {
 
 // tryFewerParts tries a concat of only the first inputs: as many of parts as can be lowered.
 func (s *search) tryFewerParts(parts []string) {
-	of := func(n int) map[string]string { return s.withValue("parts", strings.Join(parts[:n], "+")) }
+	of := func(n int) map[string]string { return s.copyValuesWith("parts", strings.Join(parts[:n], "+")) }
 	if len(parts) < 2 || !s.canLower(of(1)) {
 		return
 	}
@@ -186,7 +186,7 @@ func (s *search) shrinkSizes(from map[string]string) {
 	var sizes []*size
 	for _, k := range s.o.AllKeys() {
 		if n, err := strconv.Atoi(from[k.Name]); err == nil && n > 0 {
-			sizes = append(sizes, &size{k.Name, n, n, minSize(k.Name)})
+			sizes = append(sizes, &size{k.Name, n, n, minKeySize(k.Name)})
 		}
 	}
 	values := maps.Clone(from)
@@ -248,7 +248,7 @@ func (o *Operation) Refuse(values map[string]string, m layer.Memories, err error
 	s := search{o: o, memories: m, values: values}
 	next := strconv.Itoa(n + 1)
 	var other *layer.LimitError
-	if errors.As(s.tryLower(s.withValue(key, next)), &other) && other.Limit != limit.Limit {
+	if errors.As(s.tryLower(s.copyValuesWith(key, next)), &other) && other.Limit != limit.Limit {
 		refused.Bound = &Bound{key + "=" + next, other}
 	}
 	return refused

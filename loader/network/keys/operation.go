@@ -39,30 +39,30 @@ func Operations() []Operation { return slices.Clone(operations()) }
 // takes time.
 var operations = sync.OnceValue(func() []Operation {
 	list := []Operation{
-		newOperation("conv", convShape, convKeys, convInputs, buildConv),
-		newOperation("deconv", convShape, deconvKeys, convInputs, buildDeconv),
-		newOperation("matmul", productShape, matmulKeys, matmulInputs, buildMatMul),
-		newOperation("linear", productShape, linearKeys, linearInputs, buildLinearLayer),
+		newOperation("conv", convShape, convKeys, convInputShapes, newConvLayer),
+		newOperation("deconv", convShape, deconvKeys, convInputShapes, newDeconvLayer),
+		newOperation("matmul", productShape, matmulKeys, matmulInputShapes, newMatMulLayer),
+		newOperation("linear", productShape, linearKeys, linearInputShapes, newLinearLayer),
 	}
 	for _, op := range []layer.Op{layer.Add, layer.Sub, layer.Mul, layer.Max, layer.Min, layer.RealDiv, layer.Average} {
-		list = append(list, newOperation(op.String(), binaryShape, binaryKeys, binaryInputs, binaryBuilder(op)))
+		list = append(list, newOperation(op.String(), binaryShape, binaryKeys, binaryOpInputShapes, newBinaryLayerFunc(op)))
 	}
 	for _, op := range activations {
-		list = append(list, newOperation(op.String(), tensorShape, parameters[op], tensorInputs, unaryBuilder(op)))
+		list = append(list, newOperation(op.String(), tensorShape, parameters[op], singleInputShapes, newUnaryLayerFunc(op)))
 	}
 	return append(list,
-		newOperation("pow", tensorShape, nil, powInputs, buildPow),
-		newOperation("prelu", tensorShape, nil, tensorInputs, unaryBuilder(layer.PReLU)),
-		newOperation("logical_not", tensorShape, nil, tensorInputs, unaryBuilder(layer.LogicalNot)),
-		newOperation("pool", tensorShape, poolKeys, tensorInputs, buildPool),
-		newOperation("softmax", tensorShape, []Key{{"axis", "axes, like c or hw (c)"}}, tensorInputs, buildSoftmax),
-		newOperation("reduce", tensorShape, reduceKeys, tensorInputs, buildReduction),
-		newOperation("layernorm", tensorShape, []Key{{"axis", "axes, like w or chw (w)"}, epsKey}, tensorInputs, buildLayerNorm),
-		newOperation("concat", concatShape, nil, concatInputs, buildConcat),
-		newOperation("transpose", tensorShape, transposeKeys, tensorInputs, buildTranspose),
-		newOperation("tile", tensorShape, tileKeys, tensorInputs, buildTile),
-		newOperation("slice", tensorShape, sliceKeys, tensorInputs, buildSlice),
-		newOperation("pad", tensorShape, padKeys, tensorInputs, buildPad),
+		newOperation("pow", tensorShape, nil, powInputShapes, newPowLayer),
+		newOperation("prelu", tensorShape, nil, singleInputShapes, newUnaryLayerFunc(layer.PReLU)),
+		newOperation("logical_not", tensorShape, nil, singleInputShapes, newUnaryLayerFunc(layer.LogicalNot)),
+		newOperation("pool", tensorShape, poolKeys, singleInputShapes, newPoolLayer),
+		newOperation("softmax", tensorShape, []Key{{"axis", "axes, like c or hw (c)"}}, singleInputShapes, newSoftmaxLayer),
+		newOperation("reduce", tensorShape, reduceKeys, singleInputShapes, newReductionLayer),
+		newOperation("layernorm", tensorShape, []Key{{"axis", "axes, like w or chw (w)"}, epsKey}, singleInputShapes, newLayerNorm),
+		newOperation("concat", concatShape, nil, concatInputShapes, newConcatLayer),
+		newOperation("transpose", tensorShape, transposeKeys, singleInputShapes, newTransposeLayer),
+		newOperation("tile", tensorShape, tileKeys, singleInputShapes, newTileLayer),
+		newOperation("slice", tensorShape, sliceKeys, singleInputShapes, newSliceLayer),
+		newOperation("pad", tensorShape, padKeys, singleInputShapes, newPadLayer),
 	)
 })
 
@@ -173,7 +173,7 @@ func keyNames(keys []Key) []string {
 // [layer.Layer.Validate].
 func (o *Operation) Single(values map[string]string) (*list.Layer, error) {
 	a := &args{op: o.Name, known: keyNames(o.AllKeys()), values: values}
-	return o.buildLayer(a, o.inputs)
+	return o.newLayerFromKeys(a, o.inputs)
 }
 
 // After builds a layer that reads tensors of the shapes in inputs. It returns a *[KeyError] if a
@@ -181,7 +181,7 @@ func (o *Operation) Single(values map[string]string) (*list.Layer, error) {
 // error: its Reason says why the engine cannot run it.
 func (o *Operation) After(inputs []layer.Shape, values map[string]string) (*list.Layer, error) {
 	a := &args{op: o.Name, known: keyNames(o.Keys), values: values}
-	l, err := o.buildLayer(a, func(a *args) []layer.Shape { return inputs })
+	l, err := o.newLayerFromKeys(a, func(a *args) []layer.Shape { return inputs })
 	var limit *layer.LimitError
 	if errors.As(err, &limit) && list.CheckShape(l.Out) == nil {
 		l.Reason = err.Error()
@@ -190,7 +190,7 @@ func (o *Operation) After(inputs []layer.Shape, values map[string]string) (*list
 	return l, err
 }
 
-func (o *Operation) buildLayer(a *args, inputs func(*args) []layer.Shape) (*list.Layer, error) {
+func (o *Operation) newLayerFromKeys(a *args, inputs func(*args) []layer.Shape) (*list.Layer, error) {
 	a.checkUnknownKeys()
 	in := inputs(a)
 	for _, s := range in {
@@ -206,10 +206,10 @@ func (o *Operation) buildLayer(a *args, inputs func(*args) []layer.Shape) (*list
 		return nil, a.err
 	}
 	l.Op = o.Name
-	if a.choice("release", "newest", "2023") == "2023" {
+	if a.choiceValue("release", "newest", "2023") == "2023" {
 		l.Lower.Release = layer.Release2023
 	}
-	l.Lower.OutputFirst = a.choice("first", "input", "output") == "output"
+	l.Lower.OutputFirst = a.choiceValue("first", "input", "output") == "output"
 	if a.err != nil {
 		return nil, a.err
 	}

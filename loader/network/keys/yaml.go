@@ -21,9 +21,9 @@ const (
 	maxMarks = 1 << 19
 )
 
-// countMarks returns how many characters of data may begin a YAML node. There are at most that many
-// nodes.
-func countMarks(data []byte) int {
+// countPossibleNodes returns how many characters of data may begin a YAML node. There are at most
+// that many nodes.
+func countPossibleNodes(data []byte) int {
 	n := 0
 	for _, c := range data {
 		switch c {
@@ -40,7 +40,7 @@ func ReadYAML(data []byte) (*list.Builder, error) {
 	if len(data) > maxText {
 		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("file has %d bytes, want at most %d", len(data), maxText)}
 	}
-	if n := countMarks(data); n > maxMarks {
+	if n := countPossibleNodes(data); n > maxMarks {
 		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("file has %d characters that may begin a value, want at most %d", n, maxMarks)}
 	}
 	var doc yaml.Node
@@ -60,7 +60,7 @@ func ReadYAML(data []byte) (*list.Builder, error) {
 	if err := r.readNetwork(doc.Content[0]); err != nil {
 		return nil, err
 	}
-	r.setResults()
+	r.setNetworkOutputs()
 	return r.Builder, nil
 }
 
@@ -118,9 +118,9 @@ func elementBits(op layer.Op) int {
 	return 16
 }
 
-// setResults sets the outputs of the network, with the names and shapes of the file: the listed
-// outputs or, if none are listed, all layers and reshapes that no other layer reads.
-func (r *yamlReader) setResults() {
+// setNetworkOutputs sets the outputs of the network, with the names and shapes of the file: the
+// listed outputs or, if none are listed, all layers and reshapes that no other layer reads.
+func (r *yamlReader) setNetworkOutputs() {
 	names := r.outputs
 	if len(names) == 0 {
 		for _, name := range r.made {
@@ -141,24 +141,24 @@ func (r *yamlReader) setResults() {
 	}
 }
 
-func errorAt(n *yaml.Node, format string, v ...any) error {
+func newNodeError(n *yaml.Node, format string, v ...any) error {
 	return &list.FormatError{Line: max(1, n.Line), What: fmt.Sprintf(format, v...)}
 }
 
-// eachPair calls visit for every entry of the mapping n. Errors refer to n as subject, and show
+// forEachEntry calls visit for every entry of the mapping n. Errors refer to n as subject, and show
 // example if n is not a mapping.
-func eachPair(n *yaml.Node, subject, example string, visit func(key string, k, v *yaml.Node) error) error {
+func forEachEntry(n *yaml.Node, subject, example string, visit func(key string, k, v *yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
-		return errorAt(n, "%s is %s; want a mapping such as %s", subject, describeKind(n), example)
+		return newNodeError(n, "%s is %s; want a mapping such as %s", subject, describeNodeKind(n), example)
 	}
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k, v := n.Content[i], n.Content[i+1]
 		if k.Kind != yaml.ScalarNode {
-			return errorAt(k, "%s has a key that is not plain text", subject)
+			return newNodeError(k, "%s has a key that is not plain text", subject)
 		}
 		if seen[k.Value] {
-			return errorAt(k, "%s: key %s is given twice", subject, k.Value)
+			return newNodeError(k, "%s: key %s is given twice", subject, k.Value)
 		}
 		seen[k.Value] = true
 		if err := visit(k.Value, k, v); err != nil {
@@ -168,8 +168,8 @@ func eachPair(n *yaml.Node, subject, example string, visit func(key string, k, v
 	return nil
 }
 
-// describeKind returns a phrase for the kind of YAML node n, such as "a list".
-func describeKind(n *yaml.Node) string {
+// describeNodeKind returns a phrase for the kind of YAML node n, such as "a list".
+func describeNodeKind(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
 		return "a mapping"
@@ -184,19 +184,19 @@ func describeKind(n *yaml.Node) string {
 	return strconv.Quote(n.Value)
 }
 
-func scalarValue(n *yaml.Node, subject string) (string, error) {
+func readScalar(n *yaml.Node, subject string) (string, error) {
 	if n.Kind != yaml.ScalarNode || n.Value == "" {
-		return "", errorAt(n, "%s is %s; want a single value", subject, describeKind(n))
+		return "", newNodeError(n, "%s is %s; want a single value", subject, describeNodeKind(n))
 	}
 	return n.Value, nil
 }
 
 func (r *yamlReader) readNetwork(n *yaml.Node) error {
 	var inputs, layers *yaml.Node
-	err := eachPair(n, "network", "{inputs: {x: {c: 3, h: 8, w: 8}}, layers: [{op: relu}]}", func(key string, k, v *yaml.Node) (err error) {
+	err := forEachEntry(n, "network", "{inputs: {x: {c: 3, h: 8, w: 8}}, layers: [{op: relu}]}", func(key string, k, v *yaml.Node) (err error) {
 		switch key {
 		case "name":
-			r.Net.Name, err = scalarValue(v, key)
+			r.Net.Name, err = readScalar(v, key)
 		case "inputs":
 			inputs = v
 		case "layers":
@@ -204,7 +204,7 @@ func (r *yamlReader) readNetwork(n *yaml.Node) error {
 		case "outputs":
 			r.outputs, err = r.readNames(v, key)
 		default:
-			err = errorAt(k, "unknown key %s; want name, inputs, layers or outputs", key)
+			err = newNodeError(k, "unknown key %s; want name, inputs, layers or outputs", key)
 		}
 		return err
 	})
@@ -212,19 +212,19 @@ func (r *yamlReader) readNetwork(n *yaml.Node) error {
 	case err != nil:
 		return err
 	case inputs == nil || layers == nil:
-		return errorAt(n, "missing inputs or layers; want both")
+		return newNodeError(n, "missing inputs or layers; want both")
 	}
-	if err := eachPair(inputs, "inputs", "{x: {c: 3, h: 224, w: 224}}", r.readInput); err != nil {
+	if err := forEachEntry(inputs, "inputs", "{x: {c: 3, h: 224, w: 224}}", r.readInput); err != nil {
 		return err
 	}
 	switch {
 	case layers.Kind != yaml.SequenceNode:
-		return errorAt(layers, "layers is %s; want a list such as [{op: relu}]", describeKind(layers))
+		return newNodeError(layers, "layers is %s; want a list such as [{op: relu}]", describeNodeKind(layers))
 	case len(layers.Content) == 0:
-		return errorAt(layers, "layers is an empty list; want at least one layer")
+		return newNodeError(layers, "layers is an empty list; want at least one layer")
 	}
 	if len(layers.Content) > list.MaxLayers {
-		return errorAt(layers, "network has more than %d layers, the limit", list.MaxLayers)
+		return newNodeError(layers, "network has more than %d layers, the limit", list.MaxLayers)
 	}
 	for i, l := range layers.Content {
 		if err := r.readLayer(i, l); err != nil {
@@ -233,7 +233,7 @@ func (r *yamlReader) readNetwork(n *yaml.Node) error {
 	}
 	for _, name := range r.outputs {
 		if _, ok := r.Shape(name); !ok {
-			return errorAt(n, "outputs: unknown layer %q", name)
+			return newNodeError(n, "outputs: unknown layer %q", name)
 		}
 	}
 	return nil
@@ -247,7 +247,7 @@ func (r *yamlReader) readInput(name string, k, v *yaml.Node) error {
 	a := &args{op: "input", known: keyNames(extents), values: values}
 	s, err := a.parseShape()
 	if err != nil {
-		return errorAt(v, "input %s: %v", name, err)
+		return newNodeError(v, "input %s: %v", name, err)
 	}
 	r.Input(name, s)
 	r.last = name
@@ -258,7 +258,7 @@ func (r *yamlReader) readInput(name string, k, v *yaml.Node) error {
 // 1.
 func (a *args) parseShape() (layer.Shape, error) {
 	a.checkUnknownKeys()
-	s := tensorInputs(a)[0]
+	s := singleInputShapes(a)[0]
 	if a.err != nil {
 		return s, a.err
 	}
@@ -268,8 +268,8 @@ func (a *args) parseShape() (layer.Shape, error) {
 // readValues returns the entries of n, a YAML mapping of scalars. Errors refer to n as subject.
 func (r *yamlReader) readValues(n *yaml.Node, subject string) (map[string]string, error) {
 	values := map[string]string{}
-	err := eachPair(n, subject, "{c: 3, h: 224, w: 224}", func(key string, k, v *yaml.Node) (err error) {
-		values[key], err = scalarValue(v, key)
+	err := forEachEntry(n, subject, "{c: 3, h: 224, w: 224}", func(key string, k, v *yaml.Node) (err error) {
+		values[key], err = readScalar(v, key)
 		return err
 	})
 	return values, err
@@ -279,19 +279,19 @@ func (r *yamlReader) readValues(n *yaml.Node, subject string) (map[string]string
 // subject.
 func (r *yamlReader) readNames(n *yaml.Node, subject string) ([]string, error) {
 	if n.Kind != yaml.SequenceNode {
-		s, err := scalarValue(n, subject)
+		s, err := readScalar(n, subject)
 		return []string{s}, err
 	}
 	var list []string
 	for _, c := range n.Content {
-		s, err := scalarValue(c, subject)
+		s, err := readScalar(c, subject)
 		if err != nil {
 			return nil, err
 		}
 		list = append(list, s)
 	}
 	if len(list) == 0 {
-		return nil, errorAt(n, "%s: list is empty, want at least one name", subject)
+		return nil, newNodeError(n, "%s: list is empty, want at least one name", subject)
 	}
 	return list, nil
 }
@@ -299,16 +299,16 @@ func (r *yamlReader) readNames(n *yaml.Node, subject string) ([]string, error) {
 func (r *yamlReader) readLayer(i int, n *yaml.Node) error {
 	l := list.Layer{Inputs: []string{r.last}}
 	values := map[string]string{}
-	err := eachPair(n, "layer", "{name: a, op: relu}", func(key string, k, v *yaml.Node) (err error) {
+	err := forEachEntry(n, "layer", "{name: a, op: relu}", func(key string, k, v *yaml.Node) (err error) {
 		switch key {
 		case "name":
-			l.Name, err = scalarValue(v, key)
+			l.Name, err = readScalar(v, key)
 		case "op":
-			l.Op, err = scalarValue(v, key)
+			l.Op, err = readScalar(v, key)
 		case "from":
 			l.Inputs, err = r.readNames(v, key)
 		default:
-			values[key], err = scalarValue(v, key)
+			values[key], err = readScalar(v, key)
 		}
 		return err
 	})
@@ -319,14 +319,14 @@ func (r *yamlReader) readLayer(i int, n *yaml.Node) error {
 		l.Name = l.Op + strconv.Itoa(i)
 	}
 	if _, twice := r.Shape(l.Name); twice {
-		return errorAt(n, "name %q is already in use", l.Name)
+		return newNodeError(n, "name %q is already in use", l.Name)
 	}
 	l.Output = l.Name
 	var in []layer.Shape
 	for _, name := range l.Inputs {
 		s, ok := r.Shape(name)
 		if !ok {
-			return errorAt(n, "layer %s: from: found %q, want an earlier layer or input", l.Name, name)
+			return newNodeError(n, "layer %s: from: found %q, want an earlier layer or input", l.Name, name)
 		}
 		in = append(in, s)
 		r.read[name] = true
@@ -338,7 +338,7 @@ func (r *yamlReader) readLayer(i int, n *yaml.Node) error {
 	}
 	op, ok := Find(l.Op)
 	if !ok {
-		return errorAt(n, "layer %s: unknown op %q; want one of %v or reshape", l.Name, l.Op, Names())
+		return newNodeError(n, "layer %s: unknown op %q; want one of %v or reshape", l.Name, l.Op, Names())
 	}
 	built, err := op.After(in, values)
 	if err != nil {
@@ -347,7 +347,7 @@ func (r *yamlReader) readLayer(i int, n *yaml.Node) error {
 	bits := elementBits(built.Lower.Op)
 	for _, name := range l.Inputs {
 		if err := r.setElementSize(name, l.Name, bits); err != nil {
-			return errorAt(n, "layer %s: %v", l.Name, err)
+			return newNodeError(n, "layer %s: %v", l.Name, err)
 		}
 	}
 	r.elements[l.Name] = &elementSize{bits, l.Name}
