@@ -30,16 +30,16 @@ func Assemble(name string, text []byte, o *Options) (*Unit, error) {
 	}
 	a := &assembler{options: o, source: len(text), registers: make(map[string]regs.Register), params: make(map[string]Param)}
 	for r := range regs.Registers() {
-		a.registers[lowerASCII(r.Block+"."+r.Name)] = r
+		a.registers[toLowerASCII(r.Block+"."+r.Name)] = r
 		a.registers[formatHex(uint64(r.Addr()))] = r
 	}
 	for r := range regs.HeaderRegisters() {
-		a.registers[lowerASCII("Header."+r.Name)] = r
+		a.registers[toLowerASCII("Header."+r.Name)] = r
 	}
 	number := 0
 	for s := range strings.Lines(string(text)) {
 		number++
-		l, err := tokenize(strings.TrimRight(s, "\r\n"), number)
+		l, err := tokenizeLine(strings.TrimRight(s, "\r\n"), number)
 		if err == nil && len(l.tokens) > 0 {
 			err = a.assembleLine(l)
 		}
@@ -47,7 +47,7 @@ func Assemble(name string, text []byte, o *Options) (*Unit, error) {
 			return nil, addPosition(name, number, err)
 		}
 	}
-	u, err := a.finish()
+	u, err := a.finishUnit()
 	if err != nil {
 		return nil, addPosition(name, max(1, number), err)
 	}
@@ -103,7 +103,7 @@ func (a *assembler) assembleLine(l line) error {
 		return a.assembleDirective(l)
 	}
 	if len(a.tasks) == 0 {
-		return l.fail(head, "unexpected %s before the first .td", head.text)
+		return l.errorAt(head, "unexpected %s before the first .td", head.text)
 	}
 	return a.assembleRegister(l)
 }
@@ -111,7 +111,7 @@ func (a *assembler) assembleLine(l line) error {
 // maxLineBytes limits the number of zero bytes that a single line can add to the program.
 const maxLineBytes = 1 << 20
 
-func (a *assembler) finish() (*Unit, error) {
+func (a *assembler) finishUnit() (*Unit, error) {
 	if len(a.tasks) == 0 {
 		return nil, fmt.Errorf("text has no descriptor; want at least one .td")
 	}
@@ -120,24 +120,24 @@ func (a *assembler) finish() (*Unit, error) {
 		if !t.placed {
 			off := (end + regs.Alignment - 1) &^ (regs.Alignment - 1)
 			if off > 1<<31 {
-				return nil, t.at.fail(t.at.tokens[0], "chain exceeds %#x bytes", uint64(1)<<31)
+				return nil, t.at.errorAt(t.at.tokens[0], "chain exceeds %#x bytes", uint64(1)<<31)
 			}
 			t.Offset = uint32(off)
 		} else if off := uint64(t.Offset); off > end+maxLineBytes {
-			return nil, t.at.fail(t.at.tokens[1], "offset %#x is more than %#x bytes after the previous descriptor", off, maxLineBytes)
+			return nil, t.at.errorAt(t.at.tokens[1], "offset %#x is more than %#x bytes after the previous descriptor", off, maxLineBytes)
 		}
 		t.Words = regs.HeaderWords
 		t.Extended = t.header[9]&3 == 3
 		if t.Extended {
 			t.Words++
 		} else if t.Extra != 0 {
-			return nil, t.at.fail(t.at.tokens[0], "Header.Extra is set, but Header.KernelBases does not enable it")
+			return nil, t.at.errorAt(t.at.tokens[0], "Header.Extra is set, but Header.KernelBases does not enable it")
 		}
 		for _, r := range t.Records {
 			t.Words += 1 + len(r.Values)
 		}
 		if t.Words > regs.MaxWords {
-			return nil, t.at.fail(t.at.tokens[0], "descriptor has %d words; want at most %d", t.Words, regs.MaxWords)
+			return nil, t.at.errorAt(t.at.tokens[0], "descriptor has %d words; want at most %d", t.Words, regs.MaxWords)
 		}
 		t.Index = i
 		end = max(end, uint64(t.Offset)+4*uint64(t.Words))
@@ -160,7 +160,7 @@ func (a *assembler) finish() (*Unit, error) {
 		t.setHeader()
 		a.unit.Chain = append(a.unit.Chain, t.Descriptor)
 	}
-	return a.encode(end)
+	return a.encodeProgram(end)
 }
 
 // setHeader sets t.Header from the header words that the text gives.
@@ -193,19 +193,19 @@ func (a *assembler) checkBindings() error {
 	return nil
 }
 
-// encode returns the finished program, whose chain ends at offset end. The descriptors
+// encodeProgram returns the finished program, whose chain ends at offset end. The descriptors
 // overwrite the bytes of .at lines.
-func (a *assembler) encode(end uint64) (*Unit, error) {
+func (a *assembler) encodeProgram(end uint64) (*Unit, error) {
 	u := &a.unit
 	if s := a.size.text; s != "" {
 		n, err := parseNumber(s)
 		if err != nil || n < int64(end) || n > int64(end)+maxLineBytes {
-			return nil, a.sizeLine.fail(a.size, "text size %s is not between %#x, the end of the chain, and %#x", s, end, end+maxLineBytes)
+			return nil, a.sizeLine.errorAt(a.size, "text size %s is not between %#x, the end of the chain, and %#x", s, end, end+maxLineBytes)
 		}
 		end = uint64(n)
 	}
 	if len(a.raw) > 0 && len(u.Ports) > 0 {
-		return nil, a.raw[0].at.fail(a.raw[0].at.tokens[0], ".at cannot be combined with .port")
+		return nil, a.raw[0].at.errorAt(a.raw[0].at.tokens[0], ".at cannot be combined with .port")
 	}
 	u.Text = make([]byte, end)
 	file, textOff := u.Text, uint64(0)
@@ -217,7 +217,7 @@ func (a *assembler) encode(end uint64) (*Unit, error) {
 	}
 	for _, r := range a.raw {
 		if r.off > uint64(len(file)) || uint64(len(r.data)) > uint64(len(file))-r.off {
-			return nil, r.at.fail(r.at.tokens[1], "%d bytes at %#x extend past the end of the file (%#x bytes)", len(r.data), r.off, len(file))
+			return nil, r.at.errorAt(r.at.tokens[1], "%d bytes at %#x extend past the end of the file (%#x bytes)", len(r.data), r.off, len(file))
 		}
 		copy(file[r.off:], r.data)
 	}
@@ -228,7 +228,7 @@ func (a *assembler) encode(end uint64) (*Unit, error) {
 	for _, t := range a.tasks {
 		for unit := t.Offset / regs.Alignment; unit <= (t.Offset+4*uint32(t.Words)-1)/regs.Alignment; unit++ {
 			if o := owner[unit]; o != nil {
-				return nil, t.at.fail(t.at.tokens[0], "descriptor at %#x overlaps the descriptor of line %d at %#x", t.Offset, o.at.number, o.Offset)
+				return nil, t.at.errorAt(t.at.tokens[0], "descriptor at %#x overlaps the descriptor of line %d at %#x", t.Offset, o.at.number, o.Offset)
 			}
 			owner[unit] = t
 		}
@@ -245,7 +245,7 @@ func (a *assembler) resolveParam(l line, t token) (uint64, error) {
 	name := t.text[1:]
 	p, ok := a.params[name]
 	if !ok {
-		e := l.fail(t, "undeclared parameter %s; want a .bind before it", t.text)
+		e := l.errorAt(t, "undeclared parameter %s; want a .bind before it", t.text)
 		e.Nearest = nearestName(name, func(yield func(string) bool) {
 			for _, p := range a.unit.Params {
 				if !yield(p.Name) {

@@ -15,17 +15,17 @@ func ParseAssignment(text string) (r regs.Register, mask, value uint32, err erro
 	l := line{number: 1}
 	whole := token{text, 1}
 	if !ok || text1 == "" {
-		return r, 0, 0, addPosition("assignment", 1, l.fail(whole, "missing value; want BLOCK.REGISTER.FIELD=VALUE"))
+		return r, 0, 0, addPosition("assignment", 1, l.errorAt(whole, "missing value; want BLOCK.REGISTER.FIELD=VALUE"))
 	}
 	a := &assembler{options: new(Options), registers: make(map[string]regs.Register), params: make(map[string]Param)}
 	for r := range regs.Registers() {
-		a.registers[lowerASCII(r.Block+"."+r.Name)] = r
+		a.registers[toLowerASCII(r.Block+"."+r.Name)] = r
 	}
 	if e := regs.HeaderName(name); e != nil {
-		return r, 0, 0, addPosition("assignment", 1, l.fail(whole, "%v", e))
+		return r, 0, 0, addPosition("assignment", 1, l.errorAt(whole, "%v", e))
 	}
 	register, field := name, ""
-	if _, ok := a.registers[lowerASCII(name)]; !ok {
+	if _, ok := a.registers[toLowerASCII(name)]; !ok {
 		if i := strings.LastIndexByte(name, '.'); i >= 0 && strings.Contains(name[:i], ".") {
 			register, field = name[:i], name[i+1:]
 		}
@@ -35,7 +35,7 @@ func ParseAssignment(text string) (r regs.Register, mask, value uint32, err erro
 		return r, 0, 0, addPosition("assignment", 1, err)
 	}
 	if len(list) != 1 {
-		return r, 0, 0, addPosition("assignment", 1, l.fail(whole, "%s names more than one register; want one", register))
+		return r, 0, 0, addPosition("assignment", 1, l.errorAt(whole, "%s names more than one register; want one", register))
 	}
 	r = list[0]
 	value1 := token{text1, len(name) + 2}

@@ -26,9 +26,9 @@ var directives = [...]struct {
 	{".size", 1, 1, (*assembler).setTextSize},
 	{".at", 2, math.MaxInt, (*assembler).addRawBytes},
 	{".container", 2, 2, (*assembler).beginContainer},
-	{".procedure", 1, 1, (*assembler).setProcedure},
-	{".port", 4, 6, (*assembler).addPort},
-	{".scratch", 1, 1, (*assembler).setScratch},
+	{".procedure", 1, 1, (*assembler).setProcedureName},
+	{".port", 4, 6, (*assembler).declarePort},
+	{".scratch", 1, 1, (*assembler).setScratchSize},
 	{".weights", 1, 1, (*assembler).appendWeights},
 	{".values", 1, math.MaxInt, (*assembler).appendValues},
 	{".align", 0, 0, (*assembler).alignConstants},
@@ -46,11 +46,11 @@ func (a *assembler) assembleDirective(l line) error {
 			if n > d.most {
 				at = l.tokens[d.most+1]
 			}
-			return l.fail(at, "%s has %d operands; want %s", d.name, n, formatOperandCount(d.least, d.most))
+			return l.errorAt(at, "%s has %d operands; want %s", d.name, n, formatOperandCount(d.least, d.most))
 		}
 		return d.read(a, l)
 	}
-	e := l.fail(head, "unknown directive %q", head.text)
+	e := l.errorAt(head, "unknown directive %q", head.text)
 	e.Nearest = nearestName(head.text, func(yield func(string) bool) {
 		for _, d := range directives {
 			if !yield(d.name) {
@@ -78,7 +78,7 @@ func (a *assembler) beginDescriptor(l line) error {
 		off, ok := strings.CutPrefix(l.tokens[1].text, "@")
 		n, err := parseNumber(off)
 		if !ok || err != nil || n < 0 || n>>31 != 0 || n%regs.Alignment != 0 {
-			return l.fail(l.tokens[1], "invalid descriptor offset %q; want @ and a multiple of %#x", l.tokens[1].text, regs.Alignment)
+			return l.errorAt(l.tokens[1], "invalid descriptor offset %q; want @ and a multiple of %#x", l.tokens[1].text, regs.Alignment)
 		}
 		t.Offset, t.placed = uint32(n), true
 	}
@@ -88,7 +88,7 @@ func (a *assembler) beginDescriptor(l line) error {
 
 func (a *assembler) beginRecord(l line) error {
 	if len(a.tasks) == 0 {
-		return l.fail(l.tokens[0], "unexpected .record before the first .td")
+		return l.errorAt(l.tokens[0], "unexpected .record before the first .td")
 	}
 	a.tasks[len(a.tasks)-1].breakRecord = true
 	return nil
@@ -105,13 +105,13 @@ func (a *assembler) setTextSize(l line) error {
 func (a *assembler) addRawBytes(l line) error {
 	off, err := parseNumber(l.tokens[1].text)
 	if err != nil || off < 0 {
-		return l.fail(l.tokens[1], "invalid offset %q; want a number of bytes", l.tokens[1].text)
+		return l.errorAt(l.tokens[1], "invalid offset %q; want a number of bytes", l.tokens[1].text)
 	}
 	r := rawBytes{off: uint64(off), at: l}
 	for _, t := range l.tokens[2:] {
 		b, err := hexadecimal.DecodeString(t.text)
 		if err != nil {
-			return l.fail(t, "invalid bytes %q; want hexadecimal digits", t.text)
+			return l.errorAt(t, "invalid bytes %q; want hexadecimal digits", t.text)
 		}
 		r.data = append(r.data, b...)
 	}
@@ -126,41 +126,41 @@ func (a *assembler) beginContainer(l line) error {
 	for i, t := range l.tokens[1:] {
 		var err error
 		if n[i], err = parseNumber(t.text); err != nil || n[i] < 0 {
-			return l.fail(t, "invalid number of bytes %q; want 0 or more", t.text)
+			return l.errorAt(t, "invalid number of bytes %q; want 0 or more", t.text)
 		}
 	}
 	if limit := a.byteLimit(); uint64(n[0]) > limit {
-		return l.fail(l.tokens[1], "container of %#x bytes exceeds the limit of %#x bytes for a text of %d bytes", n[0], limit, a.source)
+		return l.errorAt(l.tokens[1], "container of %#x bytes exceeds the limit of %#x bytes for a text of %d bytes", n[0], limit, a.source)
 	}
 	a.container, a.unit.file, a.unit.textOff = true, make([]byte, n[0]), uint64(n[1])
 	return nil
 }
 
-func (a *assembler) setProcedure(l line) error {
+func (a *assembler) setProcedureName(l line) error {
 	a.unit.Procedure = l.tokens[1].text
 	return nil
 }
 
-// addPort handles a tensor declaration: .port input x b4 1x64x1x16 [strides=N,C,H,W]
+// declarePort handles a tensor declaration: .port input x b4 1x64x1x16 [strides=N,C,H,W]
 // [bytes=N].
-func (a *assembler) addPort(l line) error {
+func (a *assembler) declarePort(l line) error {
 	p := loader.Port{Direction: loader.Input, Name: l.tokens[2].text, Type: loader.Float16()}
 	switch l.tokens[1].text {
 	case "input":
 	case "output":
 		p.Direction = loader.Output
 	default:
-		e := l.fail(l.tokens[1], "unknown direction %q; want input or output", l.tokens[1].text)
+		e := l.errorAt(l.tokens[1], "unknown direction %q; want input or output", l.tokens[1].text)
 		e.Nearest = nearestName(l.tokens[1].text, slices.Values([]string{"input", "output"}))
 		return e
 	}
 	digits, ok := strings.CutPrefix(l.tokens[3].text, "b")
 	bar, err := strconv.Atoi(digits)
 	if most := len(regs.BARs{}) - 1; !ok || err != nil || bar <= regs.BARScratch || bar > most {
-		return l.fail(l.tokens[3], "invalid buffer %q of a port; want b%d to b%d", l.tokens[3].text, regs.BARScratch+1, most)
+		return l.errorAt(l.tokens[3], "invalid buffer %q of a port; want b%d to b%d", l.tokens[3].text, regs.BARScratch+1, most)
 	}
 	p.BAR = bar
-	if err := parseFour(l, l.tokens[4], "x", 1<<17-1, p.Shape[:]); err != nil {
+	if err := parseFourNumbers(l, l.tokens[4], "x", 1<<17-1, p.Shape[:]); err != nil {
 		return err
 	}
 	// By default a row takes a multiple of 64 bytes, and planes are stored one after the
@@ -171,13 +171,13 @@ func (a *assembler) addPort(l line) error {
 	for _, t := range l.tokens[5:] {
 		name, _, assigned := strings.Cut(t.text, "=")
 		if !assigned {
-			return l.fail(t, "missing value in %q; want strides=N,C,H,W or bytes=N", t.text)
+			return l.errorAt(t, "missing value in %q; want strides=N,C,H,W or bytes=N", t.text)
 		}
 		value := t.suffixFrom(len(name) + 1)
 		switch name {
 		case "strides":
 			var strides [4]int
-			if err := parseFour(l, value, ",", 1<<40, strides[:]); err != nil {
+			if err := parseFourNumbers(l, value, ",", 1<<40, strides[:]); err != nil {
 				return err
 			}
 			for i, s := range strides {
@@ -186,44 +186,44 @@ func (a *assembler) addPort(l line) error {
 		case "bytes":
 			n, err := parseNumber(value.text)
 			if err != nil || n < 1 {
-				return l.fail(t, "invalid size %q; want bytes=N with N above 0", t.text)
+				return l.errorAt(t, "invalid size %q; want bytes=N with N above 0", t.text)
 			}
 			p.Bytes = uint64(n)
 		default:
-			e := l.fail(t, "unknown option %q of .port; want strides or bytes", t.text)
+			e := l.errorAt(t, "unknown option %q of .port; want strides or bytes", t.text)
 			e.Nearest = nearestName(name, slices.Values([]string{"strides", "bytes"}))
 			return e
 		}
 	}
 	for _, q := range a.unit.Ports {
 		if q.Name == p.Name {
-			return l.fail(l.tokens[2], "duplicate port %q", p.Name)
+			return l.errorAt(l.tokens[2], "duplicate port %q", p.Name)
 		}
 	}
 	a.unit.Ports = append(a.unit.Ports, p)
 	return nil
 }
 
-// parseFour parses four numbers between 1 and most, separated by separator, into dst.
-func parseFour(l line, t token, separator string, most int64, dst []int) error {
+// parseFourNumbers parses four numbers between 1 and most, separated by separator, into dst.
+func parseFourNumbers(l line, t token, separator string, most int64, dst []int) error {
 	parts := strings.Split(t.text, separator)
 	if len(parts) != 4 {
-		return l.fail(t, "malformed extents %q; want four numbers N, C, H, W separated by %q", t.text, separator)
+		return l.errorAt(t, "malformed extents %q; want four numbers N, C, H, W separated by %q", t.text, separator)
 	}
 	for i, s := range parts {
 		n, err := parseNumber(s)
 		if err != nil || n < 1 || n > most {
-			return l.fail(t, "extent %q in %q is not between 1 and %d", s, t.text, most)
+			return l.errorAt(t, "extent %q in %q is not between 1 and %d", s, t.text, most)
 		}
 		dst[i] = int(n)
 	}
 	return nil
 }
 
-func (a *assembler) setScratch(l line) error {
+func (a *assembler) setScratchSize(l line) error {
 	n, err := parseNumber(l.tokens[1].text)
 	if err != nil || n < 1 || n > loader.MaxScratch {
-		return l.fail(l.tokens[1], "scratch size %q is not between 1 and %#x bytes", l.tokens[1].text, loader.MaxScratch)
+		return l.errorAt(l.tokens[1], "scratch size %q is not between 1 and %#x bytes", l.tokens[1].text, loader.MaxScratch)
 	}
 	a.unit.Scratch = uint64(n)
 	return nil
@@ -237,7 +237,7 @@ func (a *assembler) appendWeights(l line) error {
 		name = unquoted
 	}
 	if a.options.Weights == nil {
-		return l.fail(t, ".weights is not supported here, because no files can be read")
+		return l.errorAt(t, ".weights is not supported here, because no files can be read")
 	}
 	b, err := a.options.Weights(name)
 	if err != nil {
@@ -252,7 +252,7 @@ func (a *assembler) appendValues(l line) error {
 	for _, t := range l.tokens[1:] {
 		v, err := parseValue(regs.Field{Name: "a weight", Width: 16, Type: "half"}, t.text)
 		if err != nil {
-			return l.fail(t, "%v", err)
+			return l.errorAt(t, "%v", err)
 		}
 		a.unit.Constants = binary.LittleEndian.AppendUint16(a.unit.Constants, uint16(float16.Frombits(uint16(v))))
 	}
@@ -272,16 +272,16 @@ func (a *assembler) alignConstants(line) error {
 func (a *assembler) declareParam(l line) error {
 	t := l.tokens[1]
 	if len(l.tokens) == 4 || len(l.tokens) == 5 {
-		return l.fail(t, ".bind has %d operands; want NAME VALUE or NAME VALUE START STOP STEP", len(l.tokens)-1)
+		return l.errorAt(t, ".bind has %d operands; want NAME VALUE or NAME VALUE START STOP STEP", len(l.tokens)-1)
 	}
 	if _, twice := a.params[t.text]; twice {
-		return l.fail(t, "duplicate .bind of %q", t.text)
+		return l.errorAt(t, "duplicate .bind of %q", t.text)
 	}
 	n := [4]uint64{3: 1}
 	for i, t := range l.tokens[2:] {
 		v, err := parseNumber(t.text)
 		if err != nil || v < 0 {
-			return l.fail(t, "invalid parameter value %q; want 0 or more", t.text)
+			return l.errorAt(t, "invalid parameter value %q; want 0 or more", t.text)
 		}
 		n[i] = uint64(v)
 	}

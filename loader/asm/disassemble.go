@@ -94,7 +94,7 @@ func (d *disassembler) writeDescribedTask(t, next *regs.Descriptor, words func()
 // An extent is a range of bytes.
 type extent struct{ from, to uint64 }
 
-func roundUp(n uint64) uint64 { return (n + regs.Alignment - 1) &^ (regs.Alignment - 1) }
+func alignUp(n uint64) uint64 { return (n + regs.Alignment - 1) &^ (regs.Alignment - 1) }
 
 // A disassembler writes a program as descriptor text.
 type disassembler struct {
@@ -126,7 +126,7 @@ func sanitizeComment(s string) string {
 
 // writeTask writes descriptor t. The argument next is the following descriptor, or nil.
 func (d *disassembler) writeTask(t, next *regs.Descriptor) {
-	if uint64(t.Offset) == roundUp(d.end) {
+	if uint64(t.Offset) == alignUp(d.end) {
 		d.out.WriteString(".td\n")
 	} else {
 		fmt.Fprintf(d.out, ".td @%s\n", formatHex(uint64(t.Offset)))
@@ -202,7 +202,7 @@ func (d *disassembler) writeRecord(rec *regs.Record) {
 			i++
 			continue
 		}
-		n, step := countRun(rec, i, &r)
+		n, step := countSharedLine(rec, i, &r)
 		name, text := r.Block+"."+r.Name, formatFields(&r, rec.Values[i])
 		if n > 1 {
 			base, first, _ := strings.Cut(name, "[")
@@ -218,9 +218,9 @@ func (d *disassembler) writeRecord(rec *regs.Record) {
 	}
 }
 
-// countRun returns the number of registers from rec.Values[i] on that can share a line, and
+// countSharedLine returns the number of registers from rec.Values[i] on that can share a line, and
 // the step between their values in bytes.
-func countRun(rec *regs.Record, i int, r *regs.Register) (n int, step uint32) {
+func countSharedLine(rec *regs.Record, i int, r *regs.Register) (n int, step uint32) {
 	array, _, ok := strings.Cut(r.Name, "[")
 	if !ok {
 		return 1, 0

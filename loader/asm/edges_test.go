@@ -159,7 +159,7 @@ func TestAssignments(t *testing.T) {
 
 // An error says where it is, what was meant and what caused it.
 func TestErrorText(t *testing.T) {
-	if got := lowerASCII("@AZ[az`{09"); got != "@az[az`{09" {
+	if got := toLowerASCII("@AZ[az`{09"); got != "@az[az`{09" {
 		t.Errorf("%q", got)
 	}
 	e := &Error{File: "f", Line: 1, Col: 2, What: "wrong", Nearest: "right", Err: errors.New("why")}

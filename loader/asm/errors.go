@@ -40,7 +40,7 @@ func nearestName(name string, names iter.Seq[string]) string {
 	return ""
 }
 
-func lowerASCII(s string) string {
+func toLowerASCII(s string) string {
 	b := []byte(s)
 	for i, c := range b {
 		if 'A' <= c && c <= 'Z' {

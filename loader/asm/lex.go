@@ -14,9 +14,9 @@ type line struct {
 	number int // from 1
 }
 
-// tokenize splits a line into tokens: runs without blanks, and quoted strings including
+// tokenizeLine splits a line into tokens: runs without blanks, and quoted strings including
 // their quotes. A token that begins with # or ; starts a comment.
-func tokenize(text string, number int) (line, error) {
+func tokenizeLine(text string, number int) (line, error) {
 	l := line{number: number}
 	for i := 0; i < len(text); {
 		c := text[i]
@@ -44,8 +44,8 @@ func tokenize(text string, number int) (line, error) {
 	return l, nil
 }
 
-// fail returns an error with the formatted text and the position of token t.
-func (l line) fail(t token, format string, args ...any) *Error {
+// errorAt returns an error with the formatted text and the position of token t.
+func (l line) errorAt(t token, format string, args ...any) *Error {
 	return &Error{Line: l.number, Col: t.col, What: fmt.Sprintf(format, args...)}
 }
 

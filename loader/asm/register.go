@@ -12,24 +12,24 @@ import (
 func (a *assembler) assembleRegister(l line) error {
 	t := a.tasks[len(a.tasks)-1]
 	head := l.tokens[0]
-	if lowerASCII(head.text) == "header.extra" {
-		return a.setExtra(t, l)
+	if toLowerASCII(head.text) == "header.extra" {
+		return a.setExtraWord(t, l)
 	}
 	list, err := a.findRegisters(l, head)
 	if err != nil {
 		return err
 	}
 	if len(l.tokens) == 1 {
-		return l.fail(head, "missing value of %s", head.text)
+		return l.errorAt(head, "missing value of %s", head.text)
 	}
 	step := int64(0)
 	values := l.tokens[1:]
 	if n := len(values); n > 2 && values[n-2].text == "step" {
 		if step, err = parseNumber(values[n-1].text); err != nil {
-			return l.fail(values[n-1], "%v", err)
+			return l.errorAt(values[n-1], "%v", err)
 		}
 		if n != 3 || !list[0].Sole() {
-			return l.fail(values[n-2], "invalid step; want exactly one number before it and registers with a single field")
+			return l.errorAt(values[n-2], "invalid step; want exactly one number before it and registers with a single field")
 		}
 		values = values[:1]
 	}
@@ -39,7 +39,7 @@ func (a *assembler) assembleRegister(l line) error {
 		if step != 0 && i > 0 {
 			first, err := parseNumber(values[0].text)
 			if err != nil {
-				return l.fail(values[0], "%v", err)
+				return l.errorAt(values[0], "%v", err)
 			}
 			v = []token{{strconv.FormatInt(first+int64(i)*step, 10), values[0].col}}
 		}
@@ -52,13 +52,13 @@ func (a *assembler) assembleRegister(l line) error {
 	return nil
 }
 
-func (a *assembler) setExtra(t *task, l line) error {
+func (a *assembler) setExtraWord(t *task, l line) error {
 	if len(l.tokens) != 2 {
-		return l.fail(l.tokens[0], "Header.Extra has %d values; want one number", len(l.tokens)-1)
+		return l.errorAt(l.tokens[0], "Header.Extra has %d values; want one number", len(l.tokens)-1)
 	}
 	n, err := parseNumber(l.tokens[1].text)
 	if err != nil || n < 0 || n>>32 != 0 {
-		return l.fail(l.tokens[1], "%q is not a 32-bit number", l.tokens[1].text)
+		return l.errorAt(l.tokens[1], "%q is not a 32-bit number", l.tokens[1].text)
 	}
 	t.Extra = uint32(n)
 	return nil
@@ -67,7 +67,7 @@ func (a *assembler) setExtra(t *task, l line) error {
 // findRegisters returns the registers that a name refers to: Block.Name, Block.Name[3],
 // Block.Name[0-15], or a byte address.
 func (a *assembler) findRegisters(l line, t token) ([]regs.Register, error) {
-	name := lowerASCII(t.text)
+	name := toLowerASCII(t.text)
 	if n, err := strconv.ParseUint(name, 0, 32); err == nil {
 		name = formatHex(n)
 		if n == 0 {
@@ -97,9 +97,9 @@ func (a *assembler) findRegisters(l line, t token) ([]regs.Register, error) {
 		}
 	}
 	if e := regs.Absent(t.text); e != nil {
-		return nil, l.fail(t, "unknown register %q: %v", t.text, e)
+		return nil, l.errorAt(t, "unknown register %q: %v", t.text, e)
 	}
-	e := l.fail(t, "unknown register %q", t.text)
+	e := l.errorAt(t, "unknown register %q", t.text)
 	e.Nearest = nearestName(t.text, func(yield func(string) bool) {
 		for r := range regs.HeaderRegisters() {
 			if !yield("Header." + r.Name) {
@@ -124,10 +124,10 @@ func (a *assembler) parseWord(l line, r *regs.Register, values []token) (uint32,
 		case strings.HasPrefix(t.text, "+"):
 			n, err := parseNumber(t.text[1:])
 			if err != nil || n < 0 || n>>32 != 0 {
-				return 0, l.fail(t, "invalid bits %q; want + and a number below 2^32", t.text)
+				return 0, l.errorAt(t, "invalid bits %q; want + and a number below 2^32", t.text)
 			}
 			if set&uint32(n) != 0 {
-				return 0, l.fail(t, "bits %#x are set twice", set&uint32(n))
+				return 0, l.errorAt(t, "bits %#x are set twice", set&uint32(n))
 			}
 			w, set = w|uint32(n), set|uint32(n)
 			continue
@@ -137,7 +137,7 @@ func (a *assembler) parseWord(l line, r *regs.Register, values []token) (uint32,
 				return 0, err
 			}
 			if len(values) != 1 {
-				return 0, l.fail(t, "word= sets all bits and cannot be combined with other values")
+				return 0, l.errorAt(t, "word= sets all bits and cannot be combined with other values")
 			}
 			return n, nil
 		case i == 0 && !assigned && r.Sole():
@@ -149,7 +149,7 @@ func (a *assembler) parseWord(l line, r *regs.Register, values []token) (uint32,
 			continue
 		case !assigned && t.text != "" && (t.text[0] == '-' || t.text[0] == '$' || '0' <= t.text[0] && t.text[0] <= '9'):
 			if len(values) != 1 {
-				return 0, l.fail(t, "number sets all bits of %s and cannot be combined with other values", r.Name)
+				return 0, l.errorAt(t, "number sets all bits of %s and cannot be combined with other values", r.Name)
 			}
 			return a.parseWordNumber(l, t)
 		}
@@ -159,7 +159,7 @@ func (a *assembler) parseWord(l line, r *regs.Register, values []token) (uint32,
 		}
 		mask := f.With(0, 1<<f.Width-1)
 		if set&mask != 0 {
-			return 0, l.fail(t, "field %s is set twice", f.Name)
+			return 0, l.errorAt(t, "field %s is set twice", f.Name)
 		}
 		w, set = f.With(w, v), set|mask
 	}
@@ -173,7 +173,7 @@ func (a *assembler) parseAssignment(l line, r *regs.Register, t token) (f regs.F
 	f, ok := r.Field(name)
 	switch {
 	case !ok:
-		e := l.fail(t, "unknown field %q of %s.%s", name, r.Block, r.Name)
+		e := l.errorAt(t, "unknown field %q of %s.%s", name, r.Block, r.Name)
 		e.Nearest = nearestName(name, func(yield func(string) bool) {
 			for _, f := range r.Fields {
 				if !yield(f.Name) {
@@ -186,7 +186,7 @@ func (a *assembler) parseAssignment(l line, r *regs.Register, t token) (f regs.F
 		v, err = a.parseField(l, f, t.suffixFrom(len(t.text)-len(value)))
 		return f, v, err
 	case f.Type != "bool":
-		return f, 0, l.fail(t, "missing value of %s; want %[1]s=...", f.Name)
+		return f, 0, l.errorAt(t, "missing value of %s; want %[1]s=...", f.Name)
 	}
 	return f, 1, nil
 }
@@ -203,7 +203,7 @@ func (a *assembler) parseField(l line, f regs.Field, t token) (uint32, error) {
 	}
 	v, err := parseValue(f, text)
 	if err != nil {
-		e := l.fail(t, "%v", err)
+		e := l.errorAt(t, "%v", err)
 		e.Nearest = nearestName(t.text, func(yield func(string) bool) {
 			values, _ := f.Enum()
 			for _, name := range values.Values() {
@@ -222,13 +222,13 @@ func (a *assembler) parseWordNumber(l line, t token) (uint32, error) {
 	if strings.HasPrefix(t.text, "$") {
 		n, err := a.resolveParam(l, t)
 		if err == nil && n>>32 != 0 {
-			err = l.fail(t, "value %#x exceeds 32 bits", n)
+			err = l.errorAt(t, "value %#x exceeds 32 bits", n)
 		}
 		return uint32(n), err
 	}
 	n, err := parseNumber(t.text)
 	if err != nil || n>>32 > 0 || n < -1<<31 {
-		return 0, l.fail(t, "%q is not a 32-bit number", t.text)
+		return 0, l.errorAt(t, "%q is not a 32-bit number", t.text)
 	}
 	return uint32(n), nil
 }

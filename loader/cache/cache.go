@@ -175,7 +175,7 @@ func (c *Cache) Do(k *Key, use func([]byte) error, make func() ([]byte, error)) 
 	data, hash := encodeEntry(content, id)
 	e.Hash, e.Bytes = hash, len(data)
 	if e.Unkept == nil {
-		if err := writeFile(e.Path, data); err != nil {
+		if err := writeFileAtomically(e.Path, data); err != nil {
 			e.Unkept = &Error{"keep an entry", e.Path, err}
 		}
 	}

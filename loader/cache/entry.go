@@ -77,15 +77,15 @@ func decodeEntry(data []byte, id Hash) ([]byte, Hash, error) {
 // that died.
 const abandoned = time.Hour
 
-// writeFile writes a file atomically: it writes a temporary file, flushes it and renames
+// writeFileAtomically writes a file atomically: it writes a temporary file, flushes it and renames
 // it.
-func writeFile(name string, data []byte) error {
+func writeFileAtomically(name string, data []byte) error {
 	dir := filepath.Dir(name)
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
 	}
-	removeAbandoned(dir)
-	f, err := createTemp(dir)
+	removeAbandonedFiles(dir)
+	f, err := createTempFile(dir)
 	if err != nil {
 		return err
 	}
@@ -106,8 +106,8 @@ func writeFile(name string, data []byte) error {
 	return nil
 }
 
-// createTemp creates a temporary file whose name contains the process id and a number.
-func createTemp(dir string) (f *os.File, err error) {
+// createTempFile creates a temporary file whose name contains the process id and a number.
+func createTempFile(dir string) (f *os.File, err error) {
 	for i := range 1000 {
 		name := filepath.Join(dir, fmt.Sprintf(".%s.%d-%d", bundleName, os.Getpid(), i))
 		if f, err = os.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o666); !os.IsExist(err) {
@@ -117,8 +117,8 @@ func createTemp(dir string) (f *os.File, err error) {
 	return nil, err
 }
 
-// removeAbandoned removes temporary files that are older than abandoned.
-func removeAbandoned(dir string) {
+// removeAbandonedFiles removes temporary files that are older than abandoned.
+func removeAbandonedFiles(dir string) {
 	list, err := os.ReadDir(dir)
 	if err != nil {
 		return

@@ -95,7 +95,7 @@ func describePlanarOperation(g *regs.Groups, o *regs.Operands) []string {
 	if what == "" {
 		return []string{fmt.Sprintf("operation %v of the planar engine in form %v, whose meaning is not known", pe.Cfg.OpMode(), form)}
 	}
-	what = addConstants(what, g)
+	what = appendConstantNames(what, g)
 	switch {
 	case form.Reduces():
 		over := "the " + what
@@ -148,10 +148,10 @@ func planarSourceName(g *regs.Groups) string {
 	return ""
 }
 
-// addConstants appends the bias and the scale that a planar task applies to phrase, the name of its
-// operation on the sources. If the task does nothing else with a single source, the returned phrase
-// names only the constants.
-func addConstants(phrase string, g *regs.Groups) string {
+// appendConstantNames appends the bias and the scale that a planar task applies to phrase, the name
+// of its operation on the sources. If the task does nothing else with a single source, the returned
+// phrase names only the constants.
+func appendConstantNames(phrase string, g *regs.Groups) string {
 	pe := &g.PE
 	bias, scale := float16.Frombits(uint16(pe.BiasScale.Bias())), float16.Frombits(uint16(pe.BiasScale.Scale()))
 	if g.Common.Cfg.PlanarForm() == regs.FormConstant && !pe.Cfg.Absolute() {

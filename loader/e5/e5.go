@@ -101,7 +101,7 @@ func Read(file []byte) (*Program, error) {
 		return nil, err
 	}
 	p := new(Program)
-	at, n, err := t.readVector(0, 4, "symbol names")
+	at, n, err := t.locateVector(0, 4, "symbol names")
 	if err != nil {
 		return nil, err
 	}
@@ -110,7 +110,7 @@ func Read(file []byte) (*Program, error) {
 		if err != nil {
 			return nil, err
 		}
-		from, size, err := t.readElements(to, 1, "symbol name")
+		from, size, err := t.locateElements(to, 1, "symbol name")
 		if err != nil {
 			return nil, err
 		}
@@ -121,7 +121,7 @@ func Read(file []byte) (*Program, error) {
 		return nil, err
 	}
 	if ok {
-		err = build.visitElements(0, "build information", func(t table) error {
+		err = build.forEachSubtable(0, "build information", func(t table) error {
 			var e Entry
 			var err error
 			if e.Key, err = t.readText(0, "key"); err != nil {
@@ -135,7 +135,7 @@ func Read(file []byte) (*Program, error) {
 			return nil, err
 		}
 	}
-	err = t.visitElements(2, "section", func(t table) error {
+	err = t.forEachSubtable(2, "section", func(t table) error {
 		s, err := readSection(t, p)
 		p.Sections = append(p.Sections, s)
 		return err
@@ -146,7 +146,7 @@ func Read(file []byte) (*Program, error) {
 	version, err := t.readUint32(3, "format version")
 	p.Version = int32(version)
 	if err == nil && p.Version != FormatVersion {
-		err = t.fail(int(t.Pos), "unknown format version %d; want %d", p.Version, FormatVersion)
+		err = t.newFormatError(int(t.Pos), "unknown format version %d; want %d", p.Version, FormatVersion)
 	}
 	if err != nil {
 		return nil, err
@@ -188,7 +188,7 @@ func (s *Section) readFrame(data []byte, base int) error {
 		return err
 	}
 	if !ok {
-		return t.fail(0, "argument frame %q has no operation", s.Name)
+		return t.newFormatError(0, "argument frame %q has no operation", s.Name)
 	}
 	op := new(Operation)
 	for _, f := range []struct {
@@ -204,7 +204,7 @@ func (s *Section) readFrame(data []byte, base int) error {
 		return err
 	}
 	if kind > 255 {
-		return o.fail(int(o.Pos), "invalid operation type %d; want at most 255", kind)
+		return o.newFormatError(int(o.Pos), "invalid operation type %d; want at most 255", kind)
 	}
 	op.Type = enums.OpType(kind)
 	if op.Inputs, err = o.readUint32s(2, "inputs"); err != nil {
@@ -214,13 +214,13 @@ func (s *Section) readFrame(data []byte, base int) error {
 		return err
 	}
 	s.Operation = op
-	return t.visitElements(1, "operand", func(t table) error {
+	return t.forEachSubtable(1, "operand", func(t table) error {
 		d, ok, err := t.readSubtable(0, "tensor descriptor")
 		if err != nil {
 			return err
 		}
 		if !ok {
-			return t.fail(int(t.Pos), "operand of %q has no descriptor", s.Name)
+			return t.newFormatError(int(t.Pos), "operand of %q has no descriptor", s.Name)
 		}
 		x, err := readTensor(d)
 		s.Operands = append(s.Operands, x)

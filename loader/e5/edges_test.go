@@ -156,13 +156,13 @@ func TestElementsFit(t *testing.T) {
 	}{{12, 1, true}, {13, 1, false}, {3, 4, true}, {4, 4, false}, {16, 0, true}, {17, 0, false}} {
 		b := &buffer{b: make([]byte, 16)}
 		binary.LittleEndian.PutUint32(b.b, tc.n)
-		at, n, err := b.readElements(0, tc.size, "it")
+		at, n, err := b.locateElements(0, tc.size, "it")
 		if (err == nil) != tc.good || tc.good && (at != 4 || n != int(tc.n) || b.cost != 4+int(tc.n)*tc.size) {
 			t.Errorf("%d elements of %d: %d at %d, cost %d, %v", tc.n, tc.size, n, at, b.cost, err)
 		}
 	}
 	b := &buffer{b: make([]byte, 4)}
-	if b.countShared(0, maxSharing*4) != nil || b.countShared(0, 1) == nil {
+	if b.limitSharedBytes(0, maxSharing*4) != nil || b.limitSharedBytes(0, 1) == nil {
 		t.Errorf("a buffer may be referred to %d times and no more", maxSharing)
 	}
 }

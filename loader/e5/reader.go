@@ -24,7 +24,7 @@ type buffer struct {
 	cost int // bytes returned so far, to limit repeated use of shared parts
 }
 
-func (b *buffer) fail(at int, format string, args ...any) error {
+func (b *buffer) newFormatError(at int, format string, args ...any) error {
 	return &FormatError{b.base + at, fmt.Sprintf(format, args...)}
 }
 
@@ -32,9 +32,9 @@ func (b *buffer) fail(at int, format string, args ...any) error {
 // multiple of its size. The sum may exceed the size, because parts may share bytes.
 const maxSharing = 16
 
-func (b *buffer) countShared(at, n int) error {
+func (b *buffer) limitSharedBytes(at, n int) error {
 	if b.cost += n; b.cost > maxSharing*len(b.b) {
-		return b.fail(at, "referenced parts add up to more than %d times the size of the buffer", maxSharing)
+		return b.newFormatError(at, "referenced parts add up to more than %d times the size of the buffer", maxSharing)
 	}
 	return nil
 }
@@ -42,7 +42,7 @@ func (b *buffer) countShared(at, n int) error {
 // checkRange returns an error unless the n bytes at offset at are inside the buffer.
 func (b *buffer) checkRange(at, n int, name string) error {
 	if at < 0 || n < 0 || at > len(b.b) || n > len(b.b)-at {
-		return b.fail(max(0, min(at, len(b.b))), "%s of %d bytes extends past the buffer's %d bytes", name, n, len(b.b))
+		return b.newFormatError(max(0, min(at, len(b.b))), "%s of %d bytes extends past the buffer's %d bytes", name, n, len(b.b))
 	}
 	return nil
 }
@@ -55,7 +55,7 @@ func (b *buffer) followOffset(at int, name string) (int, error) {
 	}
 	n := uint64(flatbuffers.GetUOffsetT(b.b[at:]))
 	if n == 0 || n > uint64(len(b.b)-at) {
-		return 0, b.fail(at, "offset of %s points outside the buffer's %d bytes", name, len(b.b))
+		return 0, b.newFormatError(at, "offset of %s points outside the buffer's %d bytes", name, len(b.b))
 	}
 	return at + int(n), nil
 }
@@ -74,15 +74,15 @@ func (b *buffer) readTable(at int, name string) (t table, err error) {
 	}
 	v := int64(at) - int64(flatbuffers.GetSOffsetT(b.b[at:]))
 	if v < 0 || v > int64(len(b.b)-4) || v%2 != 0 {
-		return t, b.fail(at, "virtual table of %s is outside the buffer", name)
+		return t, b.newFormatError(at, "virtual table of %s is outside the buffer", name)
 	}
 	vtable := int(v)
 	size, inline := int(binary.LittleEndian.Uint16(b.b[vtable:])), int(binary.LittleEndian.Uint16(b.b[vtable+2:]))
 	if size < 4 || size%2 != 0 {
-		return t, b.fail(vtable, "virtual table of %s has %d bytes; want an even number of at least 4", name, size)
+		return t, b.newFormatError(vtable, "virtual table of %s has %d bytes; want an even number of at least 4", name, size)
 	}
 	if inline < 4 {
-		return t, b.fail(vtable, "table of %s has %d bytes; want at least 4", name, inline)
+		return t, b.newFormatError(vtable, "table of %s has %d bytes; want at least 4", name, inline)
 	}
 	if err := b.checkRange(vtable, size, "virtual table of "+name); err != nil {
 		return t, err
@@ -92,10 +92,10 @@ func (b *buffer) readTable(at int, name string) (t table, err error) {
 	}
 	for f := 4; f < size; f += 2 {
 		if o := int(binary.LittleEndian.Uint16(b.b[vtable+f:])); o != 0 && (o < 4 || o > inline) {
-			return t, b.fail(vtable+f, "field at offset %d of %s is outside its %d bytes", o, name, inline)
+			return t, b.newFormatError(vtable+f, "field at offset %d of %s is outside its %d bytes", o, name, inline)
 		}
 	}
-	if err := b.countShared(at, inline); err != nil {
+	if err := b.limitSharedBytes(at, inline); err != nil {
 		return t, err
 	}
 	return table{b, flatbuffers.Table{Bytes: b.b, Pos: flatbuffers.UOffsetT(at)}}, nil
@@ -143,9 +143,9 @@ func (t table) readSubtable(slot int, name string) (s table, ok bool, err error)
 	return s, err == nil, err
 }
 
-// readVector returns the position and the number of the elements in the given slot, or
+// locateVector returns the position and the number of the elements in the given slot, or
 // zeros if the field is absent.
-func (t table) readVector(slot, size int, name string) (at, n int, err error) {
+func (t table) locateVector(slot, size int, name string) (at, n int, err error) {
 	at, err = t.fieldOffset(slot, 4, name)
 	if at == 0 || err != nil {
 		return 0, 0, err
@@ -153,25 +153,25 @@ func (t table) readVector(slot, size int, name string) (at, n int, err error) {
 	if at, err = t.followOffset(at, name); err != nil {
 		return 0, 0, err
 	}
-	return t.readElements(at, size, name)
+	return t.locateElements(at, size, name)
 }
 
-func (b *buffer) readElements(at, size int, name string) (int, int, error) {
+func (b *buffer) locateElements(at, size int, name string) (int, int, error) {
 	if err := b.checkRange(at, 4, name); err != nil {
 		return 0, 0, err
 	}
 	n := uint64(flatbuffers.GetUint32(b.b[at:]))
 	if n > uint64(len(b.b)) {
-		return 0, 0, b.fail(at, "%s has %d elements, more than the buffer has bytes", name, n)
+		return 0, 0, b.newFormatError(at, "%s has %d elements, more than the buffer has bytes", name, n)
 	}
 	if err := b.checkRange(at+4, int(n)*size, name); err != nil {
 		return 0, 0, err
 	}
-	return at + 4, int(n), b.countShared(at, 4+int(n)*size)
+	return at + 4, int(n), b.limitSharedBytes(at, 4+int(n)*size)
 }
 
 func (t table) readBytes(slot int, name string) ([]byte, int, error) {
-	at, n, err := t.readVector(slot, 1, name)
+	at, n, err := t.locateVector(slot, 1, name)
 	if err != nil || n == 0 {
 		return nil, 0, err
 	}
@@ -184,7 +184,7 @@ func (t table) readText(slot int, name string) (string, error) {
 }
 
 func (t table) readUint32s(slot int, name string) ([]uint32, error) {
-	at, n, err := t.readVector(slot, 4, name)
+	at, n, err := t.locateVector(slot, 4, name)
 	if err != nil {
 		return nil, err
 	}
@@ -196,7 +196,7 @@ func (t table) readUint32s(slot int, name string) ([]uint32, error) {
 }
 
 func (t table) readUint64s(slot int, name string) ([]uint64, error) {
-	at, n, err := t.readVector(slot, 8, name)
+	at, n, err := t.locateVector(slot, 8, name)
 	if err != nil {
 		return nil, err
 	}
@@ -207,9 +207,9 @@ func (t table) readUint64s(slot int, name string) ([]uint64, error) {
 	return out, nil
 }
 
-// visitElements calls visit for each table of the vector in the given slot.
-func (t table) visitElements(slot int, name string, visit func(table) error) error {
-	at, n, err := t.readVector(slot, 4, name)
+// forEachSubtable calls visit for each table of the vector in the given slot.
+func (t table) forEachSubtable(slot int, name string, visit func(table) error) error {
+	at, n, err := t.locateVector(slot, 4, name)
 	if err != nil {
 		return err
 	}

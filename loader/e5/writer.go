@@ -11,45 +11,45 @@ func (p *Program) Bytes() []byte {
 	b := flatbuffers.NewBuilder(1024)
 	sections := make([]flatbuffers.UOffsetT, len(p.Sections))
 	for i := range p.Sections {
-		sections[i] = p.Sections[i].write(b)
+		sections[i] = p.Sections[i].writeTable(b)
 	}
-	sectionsAt := putOffsets(b, sections)
+	sectionsAt := writeOffsetVector(b, sections)
 	entries := make([]flatbuffers.UOffsetT, len(p.Build))
 	for i, e := range p.Build {
 		key, value := b.CreateString(e.Key), b.CreateString(e.Value)
 		b.StartObject(2)
-		putOffset(b, 1, value)
-		putOffset(b, 0, key)
+		writeOffsetField(b, 1, value)
+		writeOffsetField(b, 0, key)
 		entries[i] = b.EndObject()
 	}
-	entriesAt := putOffsets(b, entries)
+	entriesAt := writeOffsetVector(b, entries)
 	b.StartObject(1)
-	putOffset(b, 0, entriesAt)
+	writeOffsetField(b, 0, entriesAt)
 	build := b.EndObject()
 	names := make([]flatbuffers.UOffsetT, len(p.Symbols))
 	for i, s := range p.Symbols {
 		names[i] = b.CreateString(s)
 	}
-	namesAt := putOffsets(b, names)
+	namesAt := writeOffsetVector(b, names)
 	// Fields are stored in the order of their slots, so the last one is written first.
 	b.StartObject(4)
 	b.PrependInt32(p.Version)
 	b.Slot(3)
-	putOffset(b, 2, sectionsAt)
-	putOffset(b, 1, build)
-	putOffset(b, 0, namesAt)
+	writeOffsetField(b, 2, sectionsAt)
+	writeOffsetField(b, 1, build)
+	writeOffsetField(b, 0, namesAt)
 	b.Finish(b.EndObject())
 	return b.FinishedBytes()
 }
 
-// putOffset stores a reference to the object at position at in the given slot of the table that b
-// builds.
-func putOffset(b *flatbuffers.Builder, slot int, at flatbuffers.UOffsetT) {
+// writeOffsetField stores a reference to the object at position at in the given slot of the table
+// that b builds.
+func writeOffsetField(b *flatbuffers.Builder, slot int, at flatbuffers.UOffsetT) {
 	b.PrependUOffsetT(at)
 	b.Slot(slot)
 }
 
-func putOffsets(b *flatbuffers.Builder, at []flatbuffers.UOffsetT) flatbuffers.UOffsetT {
+func writeOffsetVector(b *flatbuffers.Builder, at []flatbuffers.UOffsetT) flatbuffers.UOffsetT {
 	b.StartVector(4, len(at), 4)
 	for i := len(at) - 1; i >= 0; i-- {
 		b.PrependUOffsetT(at[i])
@@ -57,7 +57,7 @@ func putOffsets(b *flatbuffers.Builder, at []flatbuffers.UOffsetT) flatbuffers.U
 	return b.EndVector(len(at))
 }
 
-func (s *Section) write(b *flatbuffers.Builder) flatbuffers.UOffsetT {
+func (s *Section) writeTable(b *flatbuffers.Builder) flatbuffers.UOffsetT {
 	data := s.Data
 	switch {
 	case s.Operation != nil:
@@ -72,7 +72,7 @@ func (s *Section) write(b *flatbuffers.Builder) flatbuffers.UOffsetT {
 		n.Finish(n.EndObject())
 		data = n.FinishedBytes()
 	case s.Inference != nil:
-		data = s.Inference.encode()
+		data = s.Inference.encodeAttributes()
 	}
 	var dataAt flatbuffers.UOffsetT
 	if data != nil {
@@ -81,25 +81,25 @@ func (s *Section) write(b *flatbuffers.Builder) flatbuffers.UOffsetT {
 	name := b.CreateString(s.Name)
 	b.StartObject(3)
 	if data != nil {
-		putOffset(b, 2, dataAt)
+		writeOffsetField(b, 2, dataAt)
 	}
 	b.PrependInt32(int32(s.Kind))
 	b.Slot(1)
-	putOffset(b, 0, name)
+	writeOffsetField(b, 0, name)
 	return b.EndObject()
 }
 
-func (a *Inference) encode() []byte {
+func (a *Inference) encodeAttributes() []byte {
 	b := flatbuffers.NewBuilder(256)
 	procedure, hash := b.CreateString(a.Procedure), b.CreateString(a.Hash)
 	symbol, options := b.CreateString(a.Symbol), b.CreateString(a.Options)
 	b.StartObject(5)
-	putOffset(b, 4, options)
+	writeOffsetField(b, 4, options)
 	b.PrependUint32(a.Buffer)
 	b.Slot(3)
-	putOffset(b, 2, symbol)
-	putOffset(b, 1, hash)
-	putOffset(b, 0, procedure)
+	writeOffsetField(b, 2, symbol)
+	writeOffsetField(b, 1, hash)
+	writeOffsetField(b, 0, procedure)
 	b.Finish(b.EndObject())
 	return b.FinishedBytes()
 }
@@ -108,32 +108,32 @@ func (s *Section) encodeFrame() []byte {
 	b := flatbuffers.NewBuilder(512)
 	operands := make([]flatbuffers.UOffsetT, len(s.Operands))
 	for i := range s.Operands {
-		d := s.Operands[i].write(b)
+		d := s.Operands[i].writeTable(b)
 		b.StartObject(1)
-		putOffset(b, 0, d)
+		writeOffsetField(b, 0, d)
 		operands[i] = b.EndObject()
 	}
-	operandsAt := putOffsets(b, operands)
+	operandsAt := writeOffsetVector(b, operands)
 	o := s.Operation
 	name, frame, attrs := b.CreateString(o.Name), b.CreateString(o.Frame), b.CreateString(o.Attrs)
-	inputs, outputs := putUint32s(b, o.Inputs), putUint32s(b, o.Outputs)
+	inputs, outputs := writeUint32Vector(b, o.Inputs), writeUint32Vector(b, o.Outputs)
 	b.StartObject(6)
-	putOffset(b, 5, attrs)
-	putOffset(b, 4, frame)
-	putOffset(b, 3, outputs)
-	putOffset(b, 2, inputs)
+	writeOffsetField(b, 5, attrs)
+	writeOffsetField(b, 4, frame)
+	writeOffsetField(b, 3, outputs)
+	writeOffsetField(b, 2, inputs)
 	b.PrependInt32(int32(o.Type))
 	b.Slot(1)
-	putOffset(b, 0, name)
+	writeOffsetField(b, 0, name)
 	operation := b.EndObject()
 	b.StartObject(2)
-	putOffset(b, 1, operandsAt)
-	putOffset(b, 0, operation)
+	writeOffsetField(b, 1, operandsAt)
+	writeOffsetField(b, 0, operation)
 	b.Finish(b.EndObject())
 	return b.FinishedBytes()
 }
 
-func putUint32s(b *flatbuffers.Builder, v []uint32) flatbuffers.UOffsetT {
+func writeUint32Vector(b *flatbuffers.Builder, v []uint32) flatbuffers.UOffsetT {
 	b.StartVector(4, len(v), 4)
 	for i := len(v) - 1; i >= 0; i-- {
 		b.PrependUint32(v[i])
@@ -141,7 +141,7 @@ func putUint32s(b *flatbuffers.Builder, v []uint32) flatbuffers.UOffsetT {
 	return b.EndVector(len(v))
 }
 
-func putUint64s(b *flatbuffers.Builder, v []uint64) flatbuffers.UOffsetT {
+func writeUint64Vector(b *flatbuffers.Builder, v []uint64) flatbuffers.UOffsetT {
 	b.StartVector(8, len(v), 8)
 	for i := len(v) - 1; i >= 0; i-- {
 		b.PrependUint64(v[i])
@@ -149,8 +149,8 @@ func putUint64s(b *flatbuffers.Builder, v []uint64) flatbuffers.UOffsetT {
 	return b.EndVector(len(v))
 }
 
-func (x *Tensor) write(b *flatbuffers.Builder) flatbuffers.UOffsetT {
-	dim, stride := putUint64s(b, x.Dim), putUint64s(b, x.Stride)
+func (x *Tensor) writeTable(b *flatbuffers.Builder) flatbuffers.UOffsetT {
+	dim, stride := writeUint64Vector(b, x.Dim), writeUint64Vector(b, x.Stride)
 	b.StartObject(14)
 	for slot, v := range x.numberFields() {
 		if v != nil {
@@ -162,7 +162,7 @@ func (x *Tensor) write(b *flatbuffers.Builder) flatbuffers.UOffsetT {
 	b.Slot(13)
 	b.PrependInt32(int32(x.Type))
 	b.Slot(12)
-	putOffset(b, 1, stride)
-	putOffset(b, 0, dim)
+	writeOffsetField(b, 1, stride)
+	writeOffsetField(b, 0, dim)
 	return b.EndObject()
 }

@@ -20,7 +20,7 @@ func (l *Layer) Validate() error {
 			err = l.Errorf("found %d columns; want at least 1", l.Columns)
 		}
 	case Add, Sub, Mul, Max, Min, RealDiv, Average, Pow:
-		err = l.validateSecond()
+		err = l.validateSecondOperand()
 	case ReduceSum, ReduceMean, ReduceMax, ReduceMin, Softmax, LayerNorm:
 		if l.Axes == 0 || l.Axes > AxisC|AxisH|AxisW {
 			err = l.Errorf("invalid axes %#x; want a nonempty set of C, H and W", uint8(l.Axes))
@@ -38,7 +38,7 @@ func (l *Layer) Validate() error {
 			err = l.Errorf("lower bound %v must be at most the upper bound, %v", l.Low, l.High)
 		}
 	case Concat:
-		err = l.validateParts()
+		err = l.validateConcatParts()
 	case Slice:
 		err = l.validateSlice()
 	case Pad:
@@ -129,9 +129,9 @@ func (l *Layer) validateWindow() error {
 	return nil
 }
 
-// validateSecond checks the second operand of an elementwise layer. Each axis of a runtime operand
-// must have the extent of the first operand, or extent 1.
-func (l *Layer) validateSecond() error {
+// validateSecondOperand checks the second operand of an elementwise layer. Each axis of a runtime
+// operand must have the extent of the first operand, or extent 1.
+func (l *Layer) validateSecondOperand() error {
 	if l.Second > Itself {
 		return l.Errorf("unknown kind %d of second operand; want %d to %d", l.Second, Runtime, Itself)
 	}
@@ -153,7 +153,7 @@ func (l *Layer) validateSecond() error {
 	return nil
 }
 
-func (l *Layer) validateParts() error {
+func (l *Layer) validateConcatParts() error {
 	sum := 0
 	for _, c := range l.Parts {
 		if c < 1 {

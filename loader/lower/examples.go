@@ -23,11 +23,11 @@ var examplePrograms = []struct {
 	name  string
 	build func() (*loader.Builder, error)
 }{
-	{"identity", buildIdentity},
-	{"conv", buildConv},
-	{"relu", buildReLU},
-	{"add", buildAdd},
-	{"concat", buildConcat},
+	{"identity", newIdentityExample},
+	{"conv", newConvExample},
+	{"relu", newReLUExample},
+	{"add", newAddExample},
+	{"concat", newConcatExample},
 }
 
 // Examples returns the names of the example programs:
@@ -87,7 +87,7 @@ func rowSurface(bar uint32, c, w int) place.Memory {
 	return m
 }
 
-func rowPort(name string, d loader.Direction, bar uint32, c, w int) loader.Port {
+func newRowPort(name string, d loader.Direction, bar uint32, c, w int) loader.Port {
 	p := rowSurface(bar, c, w).ToPort(name, d, layer.Shape{N: 1, C: c, H: 1, W: w})
 	p.Bytes = 0
 	return p
@@ -97,7 +97,7 @@ func rowShape(channels, width int) regs.Shape {
 	return regs.Shape{Groups: 1, Channels: channels, Height: 1, Width: width}
 }
 
-func buildConv() (*loader.Builder, error) {
+func newConvExample() (*loader.Builder, error) {
 	const cin, cout = 5, 3
 	f := coeff.ChannelWeights{
 		Groups: 1, Channels: cout, Taps: cin,
@@ -113,7 +113,7 @@ func buildConv() (*loader.Builder, error) {
 	return &loader.Builder{
 		Chain:     descriptors,
 		Constants: k.Data,
-		Ports:     []loader.Port{rowPort("x", loader.Input, place.Bar5, cin, 1), rowPort("y", loader.Output, place.Bar4, cout, 1)},
+		Ports:     []loader.Port{newRowPort("x", loader.Input, place.Bar5, cin, 1), newRowPort("y", loader.Output, place.Bar4, cout, 1)},
 	}, err
 }
 
@@ -127,17 +127,17 @@ func newRowCopy(src, dst place.Memory, channels, width int, relu bool) *task.Tas
 	return t
 }
 
-func buildReLU() (*loader.Builder, error) {
+func newReLUExample() (*loader.Builder, error) {
 	const channels, width = 4, 16
 	t := newRowCopy(rowSurface(place.Bar5, channels, width), rowSurface(place.Bar4, channels, width), channels, width, true)
 	descriptors, err := chain.Finish2020([]*task.Task{t})
 	return &loader.Builder{
 		Chain: descriptors,
-		Ports: []loader.Port{rowPort("x", loader.Input, place.Bar5, channels, width), rowPort("y", loader.Output, place.Bar4, channels, width)},
+		Ports: []loader.Port{newRowPort("x", loader.Input, place.Bar5, channels, width), newRowPort("y", loader.Output, place.Bar4, channels, width)},
 	}, err
 }
 
-func buildConcat() (*loader.Builder, error) {
+func newConcatExample() (*loader.Builder, error) {
 	const channels = 8
 	var tasks []*task.Task
 	for i, bar := range []uint32{place.Bar6, place.Bar5} {
@@ -149,13 +149,13 @@ func buildConcat() (*loader.Builder, error) {
 	return &loader.Builder{
 		Chain: descriptors,
 		Ports: []loader.Port{
-			rowPort("a", loader.Input, place.Bar6, channels, 1), rowPort("b", loader.Input, place.Bar5, channels, 1),
-			rowPort("y", loader.Output, place.Bar4, 2*channels, 1),
+			newRowPort("a", loader.Input, place.Bar6, channels, 1), newRowPort("b", loader.Input, place.Bar5, channels, 1),
+			newRowPort("y", loader.Output, place.Bar4, 2*channels, 1),
 		},
 	}, err
 }
 
-func buildAdd() (*loader.Builder, error) {
+func newAddExample() (*loader.Builder, error) {
 	const channels = 32
 	s := rowShape(channels, 1)
 	t := task.NewSum2020(s)
@@ -170,8 +170,8 @@ func buildAdd() (*loader.Builder, error) {
 	return &loader.Builder{
 		Chain: descriptors,
 		Ports: []loader.Port{
-			rowPort("a", loader.Input, place.Bar6, channels, 1), rowPort("b", loader.Input, place.Bar5, channels, 1),
-			rowPort("y", loader.Output, place.Bar4, channels, 1),
+			newRowPort("a", loader.Input, place.Bar6, channels, 1), newRowPort("b", loader.Input, place.Bar5, channels, 1),
+			newRowPort("y", loader.Output, place.Bar4, channels, 1),
 		},
 	}, err
 }

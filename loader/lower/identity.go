@@ -58,7 +58,7 @@ func Identity() ([]byte, error) { return Example("identity") }
 // IdentityProgram returns the program of [Identity], loaded from its container.
 func IdentityProgram() (*loader.Program, error) { return ExampleProgram("identity") }
 
-func buildIdentity() (*loader.Builder, error) {
+func newIdentityExample() (*loader.Builder, error) {
 	const n = identitySize * layer.ElementBytes
 	port := loader.Port{Shape: [4]int{1, 1, 1, identitySize}, Strides: [4]uint64{n, n, n, layer.ElementBytes}}
 	in, out := port, port

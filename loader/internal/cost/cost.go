@@ -25,7 +25,7 @@ func (r Rule) Check(n int, read func()) error {
 	runtime.ReadMemStats(&before)
 	read()
 	runtime.ReadMemStats(&after)
-	return r.compare(n, after.TotalAlloc-before.TotalAlloc)
+	return r.checkAllocatedBytes(n, after.TotalAlloc-before.TotalAlloc)
 }
 
 // CheckFuzzed is like [Rule.Check], but faster and less exact, for fuzzing: it needs less than a
@@ -38,10 +38,10 @@ func (r Rule) CheckFuzzed(n int, read func()) error {
 	before := s[0].Value.Uint64()
 	read()
 	metrics.Read(s[:])
-	return r.compare(n, s[0].Value.Uint64()-before)
+	return r.checkAllocatedBytes(n, s[0].Value.Uint64()-before)
 }
 
-func (r Rule) compare(n int, cost uint64) error {
+func (r Rule) checkAllocatedBytes(n int, cost uint64) error {
 	if limit := r.Bytes + r.PerByte*uint64(n); cost > limit {
 		return fmt.Errorf("reading %d bytes allocated %d bytes; want at most %d", n, cost, limit)
 	}

@@ -24,13 +24,13 @@ func Changes(want, got []string) []string {
 	}
 	var changed []change
 	for _, key := range a.order {
-		if now := b.value(key); now != a.value(key) {
-			changed = append(changed, change{key, a.value(key), now})
+		if now := b.valueOrBlank(key); now != a.valueOrBlank(key) {
+			changed = append(changed, change{key, a.valueOrBlank(key), now})
 		}
 	}
 	for _, key := range b.order {
-		if _, ok := a.values[key]; !ok && b.value(key) != a.value(key) {
-			changed = append(changed, change{key, a.value(key), b.value(key)})
+		if _, ok := a.values[key]; !ok && b.valueOrBlank(key) != a.valueOrBlank(key) {
+			changed = append(changed, change{key, a.valueOrBlank(key), b.valueOrBlank(key)})
 		}
 	}
 	list = append(list, formatChanges(changed)...)
@@ -92,9 +92,9 @@ type output struct {
 	descriptors int
 }
 
-// value returns the value of a key. A register's field that the output omits has the value
+// valueOrBlank returns the value of a key. A register's field that the output omits has the value
 // of a blank descriptor. Any other missing key has the value "nothing".
-func (o *output) value(key string) string {
+func (o *output) valueOrBlank(key string) string {
 	if v, ok := o.values[key]; ok {
 		return v
 	}
@@ -109,8 +109,8 @@ func (o *output) value(key string) string {
 	return "nothing"
 }
 
-// set sets the value of a key, and appends a new key to the order.
-func (o *output) set(key, value string) {
+// setValue sets the value of a key, and appends a new key to the order.
+func (o *output) setValue(key, value string) {
 	if _, ok := o.values[key]; !ok {
 		o.order = append(o.order, key)
 	}
@@ -135,11 +135,11 @@ func parseOutput(lines []string) *output {
 		switch {
 		case strings.HasPrefix(line, "program ") && len(words) > 1:
 			program, td = words[0]+" "+strings.TrimSuffix(words[1], ":")+" ", ""
-			o.set(strings.TrimSpace(program), strings.Join(words[2:], " "))
+			o.setValue(strings.TrimSpace(program), strings.Join(words[2:], " "))
 		case strings.HasPrefix(line, "td ") && len(words) > 2:
 			td, group = program+"td "+strings.TrimSuffix(words[1], ":"), ""
 			o.descriptors++
-			o.set(td+" computes", strings.Join(words[2:], " "))
+			o.setValue(td+" computes", strings.Join(words[2:], " "))
 		case inside && words[0] == "like":
 			o.copyRegisters(td, program+"td "+words[2])
 		case inside && strings.HasPrefix(line, "     ") && group != "":
@@ -150,15 +150,15 @@ func parseOutput(lines []string) *output {
 		case inside && strings.Contains(words[0], ".") && len(words) > 1: // a line with a single register
 			o.parseRegisters(td+" "+strings.SplitN(words[0], ".", 2)[0], stripGroup(line))
 		case inside:
-			o.set(number(td+" "+words[0]), strings.Join(words[1:], " "))
+			o.setValue(number(td+" "+words[0]), strings.Join(words[1:], " "))
 		case strings.Contains(line, " -> ") && !strings.HasPrefix(line, " ") && strings.Contains(words[0], ":"): // a line of a variant
 			left, to, _ := strings.Cut(line, " -> ")
 			at := strings.LastIndexByte(left, ' ')
-			o.set(left[:max(0, at)], left[at+1:]+" -> "+to)
+			o.setValue(left[:max(0, at)], left[at+1:]+" -> "+to)
 		default:
 			td, group = "", ""
 			n := min(2, len(words)-1)
-			o.set(number(program+strings.Join(words[:n], " ")), strings.Join(words[n:], " "))
+			o.setValue(number(program+strings.Join(words[:n], " ")), strings.Join(words[n:], " "))
 		}
 	}
 	return o
@@ -179,7 +179,7 @@ func stripGroup(line string) string {
 func (o *output) copyRegisters(td, other string) {
 	for _, key := range slices.Clone(o.order) {
 		if field, ok := strings.CutPrefix(key, other+" "); ok && strings.Contains(field, ".") {
-			o.set(td+" "+field, o.values[key])
+			o.setValue(td+" "+field, o.values[key])
 		}
 	}
 }
@@ -189,7 +189,7 @@ func (o *output) parseRegisters(group, line string) {
 	for line = strings.TrimSpace(line); line != ""; line = strings.TrimSpace(line) {
 		at := strings.IndexAny(line, "={")
 		if at < 0 {
-			o.set(group, line)
+			o.setValue(group, line)
 			return
 		}
 		names := expandNames(line[:at])
@@ -202,7 +202,7 @@ func (o *output) parseRegisters(group, line string) {
 				if stepped {
 					value = formatHex(base + uint64(i)*by)
 				}
-				o.set(group+"."+name, value)
+				o.setValue(group+"."+name, value)
 			}
 			line = rest
 			continue
@@ -211,7 +211,7 @@ func (o *output) parseRegisters(group, line string) {
 		for _, name := range names {
 			for f := range strings.FieldsSeq(fields) {
 				field, value, _ := strings.Cut(f, "=")
-				o.set(group+"."+name+"."+field, value)
+				o.setValue(group+"."+name+"."+field, value)
 			}
 		}
 		line = rest

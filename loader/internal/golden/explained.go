@@ -63,7 +63,7 @@ func (d *Descriptor) formatLines() (head string, lines []string) {
 	for label, text := range d.About.Lines() {
 		head += fmt.Sprintf("  %-7s %s\n", label, text)
 	}
-	for _, r := range joinRegisters(d.Fields) {
+	for _, r := range joinEqualRegisters(d.Fields) {
 		text := r.String()
 		if name, fields, ok := strings.Cut(text, "{"); ok {
 			text = name + " " + strings.TrimSuffix(fields, "}")

@@ -50,7 +50,7 @@ func Test(t *testing.T, pattern string, output func(t *testing.T, c *Case) strin
 			cases := Read(t, file)
 			for i := range cases {
 				c := &cases[i]
-				got := splitOutput(output(t, c))
+				got := nonemptyLines(output(t, c))
 				if *rewrite {
 					c.Want = got
 					continue
@@ -121,8 +121,8 @@ func formatCases(cases []Case) []byte {
 	return []byte(b.String())
 }
 
-// splitOutput returns the lines of text that are not empty.
-func splitOutput(text string) []string {
+// nonemptyLines returns the lines of text that are not empty.
+func nonemptyLines(text string) []string {
 	var lines []string
 	for line := range strings.SplitSeq(text, "\n") {
 		if line = strings.TrimRight(line, " "); line != "" {

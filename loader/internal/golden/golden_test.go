@@ -44,7 +44,7 @@ td 1: copy
 		{"a descriptor less", "td 1: copy\n  like    td 0\n  Common: Cin=4\n", "", []string{"2 descriptors -> 1", "td 1 computes copy -> nothing"}},
 		{"another spelling", "ShMax=3}", "ShMax=3 }", []string{"lines differ in order or form only; run with -rewrite"}},
 	} {
-		got := Changes(splitOutput(want), splitOutput(strings.Replace(want, tt.old, tt.new, 1)))
+		got := Changes(nonemptyLines(want), nonemptyLines(strings.Replace(want, tt.old, tt.new, 1)))
 		if tt.what == "a descriptor less" { // and its registers
 			got = got[:min(2, len(got))]
 		}
@@ -95,7 +95,7 @@ func TestDescriptorText(t *testing.T) {
 	fields := parseDescriptors(".td\nCommon.Cfg ShPref=3 Transpose +0x1\nCommon.Cin 64\nCommon.InDepth Din=1\nKernelDMASrc.CoeffBfrSize[0-15] 0x200\nKernelDMASrc.CoeffBaseAddr[1-3] 0x200 step 0x200\n")[0]
 	fields = dropBlankFields(fields, blankFields())
 	var got []string
-	for _, r := range joinRegisters(fields) {
+	for _, r := range joinEqualRegisters(fields) {
 		got = append(got, r.group+"."+r.String())
 	}
 	want := []string{"Common.Cfg{ShPref=3 Transpose=1}", "Common.Cin=64", "KernelDMASrc.CoeffBfrSize[0-15]=0x200", "KernelDMASrc.CoeffBaseAddr[1-3]=0x200..+0x200"}

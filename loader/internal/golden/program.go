@@ -34,7 +34,7 @@ func Program(p *loader.Program) (string, error) {
 		fmt.Fprintf(&b, "%v %s b%d %dx%dx%dx%d", q.Direction, q.Name, q.BAR, q.Shape[0], q.Shape[1], q.Shape[2], q.Shape[3])
 		fmt.Fprintf(&b, ", strides %d %d %d %d\n", q.Strides[0], q.Strides[1], q.Strides[2], q.Strides[3])
 	}
-	constants, sized := writeMemory(&b, p)
+	constants, sized := writeConstantsLine(&b, p)
 	registers, err := Registers(p)
 	if err != nil {
 		return "", err
@@ -45,7 +45,7 @@ func Program(p *loader.Program) (string, error) {
 			return "", err
 		}
 		b.WriteString(registers[at].format(registers[:at]))
-		if sums := formatLaneSums(s, constants); sums != "" && !sized {
+		if sums := formatLaneChecksums(s, constants); sums != "" && !sized {
 			fmt.Fprintf(&b, "  lanes   %s\n", sums)
 		}
 		at++
@@ -53,9 +53,9 @@ func Program(p *loader.Program) (string, error) {
 	return b.String(), nil
 }
 
-// writeMemory writes a line with the size and the checksum of the program's constants to b. It
-// returns the constants. sized is true if only their size is known.
-func writeMemory(b *strings.Builder, p *loader.Program) (constants []byte, sized bool) {
+// writeConstantsLine writes a line with the size and the checksum of the program's constants to b.
+// It returns the constants. sized is true if only their size is known.
+func writeConstantsLine(b *strings.Builder, p *loader.Program) (constants []byte, sized bool) {
 	for i := range p.Segments {
 		s := &p.Segments[i]
 		switch {
@@ -153,7 +153,7 @@ func parseFields(register string, values []string) (list []Field) {
 				f.Name, f.Value = field, value
 			case strings.HasPrefix(v, "+"):
 				f.Name, f.Value = "+", v[1:]
-			case v[0] >= 'A' && !(len(values) == 1 && isSole(group, each)): // a flag
+			case v[0] >= 'A' && !(len(values) == 1 && isSingleQuantity(group, each)): // a flag
 				f.Name, f.Value = v, "1"
 			}
 			list = append(list, f)
@@ -186,9 +186,9 @@ func expandNames(name string) (list []string) {
 	return list
 }
 
-// isSole reports whether a register is a single quantity, which is written without a field
-// name.
-func isSole(group, name string) bool {
+// isSingleQuantity reports whether a register is a single quantity, which is written without a
+// field name.
+func isSingleQuantity(group, name string) bool {
 	for r := range regs.Registers() {
 		if r.Block == group && r.Name == name {
 			return r.Sole()
@@ -234,8 +234,8 @@ type register struct {
 	step        uint64
 }
 
-// joinRegisters converts fields to registers, joining equal neighbours in an array.
-func joinRegisters(fields []Field) (list []register) {
+// joinEqualRegisters converts fields to registers, joining equal neighbours in an array.
+func joinEqualRegisters(fields []Field) (list []register) {
 	for i := 0; i < len(fields); {
 		f := &fields[i]
 		var parts []string
@@ -253,15 +253,15 @@ func joinRegisters(fields []Field) (list []register) {
 			r.first, _ = strconv.Atoi(index)
 			r.last = r.first
 		}
-		if len(list) == 0 || !list[len(list)-1].extend(&r) {
+		if len(list) == 0 || !list[len(list)-1].extendRange(&r) {
 			list = append(list, r)
 		}
 	}
 	return list
 }
 
-// extend adds next to the array range of r and reports whether that was possible.
-func (r *register) extend(next *register) bool {
+// extendRange adds next to the array range of r and reports whether that was possible.
+func (r *register) extendRange(next *register) bool {
 	if next.first < 0 || next.group != r.group || next.name != r.name || next.first != r.last+1 {
 		return false
 	}
@@ -308,7 +308,7 @@ func (d *Descriptor) format(before []Descriptor) string {
 	}
 	fields, like := d.Fields, -1
 	for i := len(before) - 1; i >= max(0, len(before)-reach); i-- {
-		if differ := d.diff(&before[i]); len(differ) < len(fields)-len(d.Fields)/3 || like >= 0 && len(differ) < len(fields) {
+		if differ := d.differingFields(&before[i]); len(differ) < len(fields)-len(d.Fields)/3 || like >= 0 && len(differ) < len(fields) {
 			fields, like = differ, i
 		}
 	}
@@ -316,7 +316,7 @@ func (d *Descriptor) format(before []Descriptor) string {
 		fmt.Fprintf(&b, "  like    td %d\n", like)
 	}
 	line, group := "", ""
-	for _, r := range joinRegisters(fields) {
+	for _, r := range joinEqualRegisters(fields) {
 		word := r.String()
 		switch {
 		case r.group != group:
@@ -339,8 +339,8 @@ func (d *Descriptor) format(before []Descriptor) string {
 // reach is the number of preceding descriptors that a descriptor is compared with.
 const reach = 12
 
-// diff returns the fields of d that differ from those of e, in register order.
-func (d *Descriptor) diff(e *Descriptor) (list []Field) {
+// differingFields returns the fields of d that differ from those of e, in register order.
+func (d *Descriptor) differingFields(e *Descriptor) (list []Field) {
 	have, other := valuesByKey(d.Fields), valuesByKey(e.Fields)
 	all := slices.Clone(d.Fields)
 	for _, f := range e.Fields {
@@ -390,9 +390,9 @@ func blankValue(key string) string {
 
 var blankValues = sync.OnceValue(func() map[string]string { return valuesByKey(blankFields()) })
 
-// formatLaneSums returns the checksums of the weights that a descriptor's engines read,
+// formatLaneChecksums returns the checksums of the weights that a descriptor's engines read,
 // with equal neighbours joined. It returns "" if the descriptor reads no constants.
-func formatLaneSums(s *regs.State, constants []byte) string {
+func formatLaneChecksums(s *regs.State, constants []byte) string {
 	k := s.Header.KernelBases
 	if !k.KBE0() || k.KBase0() != regs.BARWeights {
 		return ""

@@ -31,7 +31,7 @@ func Find(names []string, files ...string) ([]Rule, error) {
 		}
 		ast.Inspect(f, func(n ast.Node) bool {
 			call, ok := n.(*ast.CallExpr)
-			if !ok || !slices.Contains(names, calledName(call)) {
+			if !ok || !slices.Contains(names, calleeName(call)) {
 				return true
 			}
 			for _, a := range call.Args {
@@ -53,8 +53,8 @@ func Find(names []string, files ...string) ([]Rule, error) {
 	return out, nil
 }
 
-// calledName returns the name of the called function or method, or "".
-func calledName(c *ast.CallExpr) string {
+// calleeName returns the name of the called function or method, or "".
+func calleeName(c *ast.CallExpr) string {
 	switch f := c.Fun.(type) {
 	case *ast.Ident:
 		return f.Name

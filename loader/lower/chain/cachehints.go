@@ -16,8 +16,8 @@ import (
 //	scratch   a written     a read last,    b written over    b read last,
 //	                        from before     a, 1 back         from before
 //
-// All of it follows from the addresses. setReuse compares bytes and not tensors, so it gives the
-// same configuration for a layer, for a network and for a program of another origin.
+// All of it follows from the addresses. setReuseFields compares bytes and not tensors, so it gives
+// the same configuration for a layer, for a network and for a program of another origin.
 
 // Cache hints of a source, bits 4-15 of its DMA configuration.
 const (
@@ -45,9 +45,9 @@ const (
 	overMask      = 0xf<<overDistance | 3<<18
 )
 
-// setReuse sets the fields in the DMA configurations that depend on the operands of other tasks.
-// From the addresses alone it reproduces these fields for all 239 tasks of the compiler's texts,
-// as counted by TestReuse:
+// setReuseFields sets the fields in the DMA configurations that depend on the operands of other
+// tasks. From the addresses alone it reproduces these fields for all 239 tasks of the compiler's
+// texts, as counted by TestReuse:
 //
 //	source                               hint               ends    tasks
 //	of one task, not in scratch          hintOnce           no      163
@@ -60,28 +60,28 @@ const (
 // overwrite bytes that a tile DMA read. The kind for bytes that a kernel DMA read was seen in a
 // separate text (3 of 3 tasks, see residency.md).
 //
-// setReuse returns, for each task, the last task that wrote its weights, or 0 if none did.
-func (p *program) setReuse() []uint32 {
+// setReuseFields returns, for each task, the last task that wrote its weights, or 0 if none did.
+func (p *program) setReuseFields() []uint32 {
 	moves := make([]access, len(p.steps))
 	for i := range p.steps {
-		moves[i] = p.steps[i].memoryAccess()
+		moves[i] = p.steps[i].memoryRanges()
 	}
 	again := findRereads(moves)
 	read, written := newLastAccesses(moves), newLastAccesses(moves)
 	writers := make([]uint32, len(p.steps))
 	for i := range p.steps {
 		t, m := &p.steps[i], &moves[i]
-		if by := written.latest(m.kernel); by != noDMA {
+		if by := written.latestDMA(m.kernel); by != noDMA {
 			writers[i] = uint32(by.taskIndex())
 		}
 		if m.writes {
-			written.record(m.result, tileDMA(i))
+			written.recordAccess(m.result, tileDMAID(i))
 		}
 		if m.writes && m.result.bar == place.BarScratch {
-			t.markOverwrite(i, read.latest(m.result))
-			read.record(m.result, noDMA)
+			t.recordScratchResult(i, read.latestDMA(m.result))
+			read.recordAccess(m.result, noDMA)
 		}
-		t.setHints(m, again[i], read)
+		t.setCacheHints(m, again[i], read)
 		if i > 0 && (m.source[0].overlaps(moves[i-1].result) || m.source[1].overlaps(moves[i-1].result)) {
 			t.g.TileDMASrc.Src1DMAConfig |= task.FromPrevious // set if either source comes from the previous task
 		}
@@ -90,9 +90,9 @@ func (p *program) setReuse() []uint32 {
 	return writers
 }
 
-// markOverwrite records in the registers of task i that its result is in the scratch buffer. The
-// argument last is the DMA that last accessed the bytes that the result overwrites, or noDMA.
-func (t *step) markOverwrite(i int, last dmaID) {
+// recordScratchResult records in the registers of task i that its result is in the scratch buffer.
+// The argument last is the DMA that last accessed the bytes that the result overwrites, or noDMA.
+func (t *step) recordScratchResult(i int, last dmaID) {
 	w := &t.g.TileDMADst.DstDMAConfig
 	*w |= scratchHint
 	if last == noDMA {
@@ -105,10 +105,10 @@ func (t *step) markOverwrite(i int, last dmaID) {
 	*w |= kind | regs.DstDMAConfig(min(i-last.taskIndex()-1, overFarthest))<<overDistance
 }
 
-// setHints sets the cache hints for the sources of the task: whether their bytes will be read
+// setCacheHints sets the cache hints for the sources of the task: whether their bytes will be read
 // again. The argument again says which of the two sources a later task reads, and the argument read
 // holds the earlier reads.
-func (t *step) setHints(m *access, again [2]bool, read lastAccesses) {
+func (t *step) setCacheHints(m *access, again [2]bool, read lastAccesses) {
 	sameBytes := m.on[0] && m.on[1] && m.source[0].overlaps(m.source[1])
 	d := &t.g.TileDMASrc
 	for k, config := range [...]*regs.SrcDMAConfig{&d.Src1DMAConfig, &d.Src2DMAConfig} {
@@ -125,7 +125,7 @@ func (t *step) setHints(m *access, again [2]bool, read lastAccesses) {
 			}
 		case s.bar == place.BarScratch:
 			hint, ends = hintScratchLast, sourceEnds
-		case read.latest(s) != noDMA:
+		case read.latestDMA(s) != noDMA:
 			hint = hintLast
 		}
 		*config = (*config&^hintMask | hint).WithDepMode(ends)
@@ -141,10 +141,10 @@ func findRereads(moves []access) [][2]bool {
 	for i := len(moves) - 1; i >= 0; i-- {
 		m := &moves[i]
 		if m.writes && m.result.dense {
-			later.record(m.result, noDMA)
+			later.recordAccess(m.result, noDMA)
 		}
 		for k, s := range m.source {
-			again[i][k] = m.on[k] && later.latest(s) != noDMA
+			again[i][k] = m.on[k] && later.latestDMA(s) != noDMA
 		}
 		later.recordReads(m, i)
 	}
@@ -160,9 +160,9 @@ type access struct {
 	writes         bool      // the tile DMA writes the result
 }
 
-// memoryAccess returns the byte ranges that the step's task reads and writes in memory, computed
+// memoryRanges returns the byte ranges that the step's task reads and writes in memory, computed
 // from its registers.
-func (t *step) memoryAccess() access {
+func (t *step) memoryRanges() access {
 	o, b, k := t.g.Operands(), t.h.Bases, t.h.KernelBases
 	m := access{on: [2]bool{t.g.Source1On(), t.g.Source2On()}, writes: t.g.DestinationOn()}
 	if b.RBE0() {

@@ -35,7 +35,7 @@ func TestReuse(t *testing.T) {
 		for i := range got.steps {
 			clearReuse(&got.steps[i])
 		}
-		got.setReuse()
+		got.setReuseFields()
 		for i := range want.steps {
 			tasks++
 			w := &want.steps[i]
@@ -171,7 +171,7 @@ func TestReuseOfOwnChains(t *testing.T) {
 		}},
 	} {
 		p := newProgram(test.tasks)
-		p.setReuse()
+		p.setReuseFields()
 		for i, want := range test.want {
 			if got := dmaConfigs(&p.steps[i]); got != want {
 				t.Errorf("%s: task %d: %#x, want %#x", test.name, i, got, want)
@@ -212,7 +212,7 @@ func TestReuseByLines(t *testing.T) {
 			to, from, kernels = append(to, result), append(from, source), append(kernels, kernel)
 		}
 		p := newProgram(tasks)
-		p.setReuse()
+		p.setReuseFields()
 		for i := range p.steps {
 			if got, want := dmaConfigs(&p.steps[i]), expectConfigs(i, to, from, kernels); got != want {
 				t.Fatalf("chain %d, task %d of %d: %#x, want %#x", n, i, len(tasks), got, want)
@@ -299,7 +299,7 @@ func TestScratchOfTexts(t *testing.T) {
 		var bases []int
 		live := map[*place.Extent]byteRange{}
 		for i, x := range decodeText(t, e.text, e.firstWords).steps {
-			m := x.memoryAccess()
+			m := x.memoryRanges()
 			for p, s := range live {
 				for k := range m.source {
 					if m.on[k] && m.source[k].overlaps(s) {
@@ -338,7 +338,7 @@ func TestScratchOfTexts(t *testing.T) {
 	}
 }
 
-// clearReuse clears the fields that setReuse writes.
+// clearReuse clears the fields that setReuseFields writes.
 func clearReuse(t *step) {
 	d := &t.g.TileDMASrc
 	for _, s := range [...]*regs.SrcDMAConfig{&d.Src1DMAConfig, &d.Src2DMAConfig} {

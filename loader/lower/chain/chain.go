@@ -49,15 +49,16 @@ func newProgram(tasks []*task.Task) *program {
 // estimated cycles. It does not change the tasks.
 func Finish(tasks []*task.Task) []*regs.Descriptor {
 	p := newProgram(tasks)
-	return p.link(p.findRuns(), nil)
+	return p.linkDescriptors(p.findRuns(), nil)
 }
 
-// link returns the linked descriptors of the steps. starts[i] says whether task i starts a run
-// (consecutive tasks that pass tiles to each other). link calls later to set the route of each task
-// after the first; if later is nil, it sets routes as the vendor's newest compiler does.
-func (p *program) link(starts []bool, later func(i int, starts bool)) []*regs.Descriptor {
+// linkDescriptors returns the linked descriptors of the steps. starts[i] says whether task i starts
+// a run (consecutive tasks that pass tiles to each other). It calls later to set the dependency
+// bits of each task after the first; if later is nil, linkDescriptors sets them as the vendor's
+// newest compiler does.
+func (p *program) linkDescriptors(starts []bool, later func(i int, starts bool)) []*regs.Descriptor {
 	out := make([]*regs.Descriptor, len(p.steps))
-	writers := p.setReuse()
+	writers := p.setReuseFields()
 	var planar, engine *task.Task // last task on each engine so far
 	waited := [...]int{-1, -1}    // for each engine, the last task of the other one that it waited for
 	for i := range p.steps {
@@ -66,13 +67,13 @@ func (p *program) link(starts []bool, later func(i int, starts bool)) []*regs.De
 		if later != nil && i > 0 {
 			later(i, starts[i])
 		} else if s.Planar() {
-			p.setRoute(i, engine, starts[i], &waited[0])
+			p.setWaitBits(i, engine, starts[i], &waited[0])
 			planar = s.Task
 		} else {
-			p.setRoute(i, planar, starts[i], &waited[1])
+			p.setWaitBits(i, planar, starts[i], &waited[1])
 			engine = s.Task
 		}
-		s.h.DebugLogEvents = s.h.DebugLogEvents.WithDebugLogEvents(s.debugEvents(i == 0, i == len(p.steps)-1))
+		s.h.DebugLogEvents = s.h.DebugLogEvents.WithDebugLogEvents(s.debugEventBits(i == 0, i == len(p.steps)-1))
 		s.h.Bases = s.h.Bases.WithTBE(i < len(p.steps)-1)
 		s.h.Timing = s.h.Timing.WithExeCycles(p.estimateCycles(i))
 		out[i] = loader.NewDescriptor(s.h, &s.g)
@@ -81,9 +82,10 @@ func (p *program) link(starts []bool, later func(i int, starts bool)) []*regs.De
 	return loader.Sequence(out...)
 }
 
-// debugEvents returns the bits for the header of the step's descriptor that select the events that
-// the firmware logs. first and last say whether the step is the first or the last of the chain.
-func (t *step) debugEvents(first, last bool) uint32 {
+// debugEventBits returns the bits for the header of the step's descriptor that select the events
+// that the firmware logs. first and last say whether the step is the first or the last of the
+// chain.
+func (t *step) debugEventBits(first, last bool) uint32 {
 	n := uint32(debugEvents)
 	switch {
 	case t.onlyMovesData():

@@ -9,11 +9,11 @@ type dmaID int
 // no DMA
 const noDMA dmaID = -1 // read it
 
-// tileDMA returns the ID of the tile DMA of a task.
-func tileDMA(task int) dmaID { return dmaID(2 * task) }
+// tileDMAID returns the ID of the tile DMA of a task.
+func tileDMAID(task int) dmaID { return dmaID(2 * task) }
 
-// kernelDMA returns the ID of the kernel DMA of a task.
-func kernelDMA(task int) dmaID { return dmaID(2*task + 1) }
+// kernelDMAID returns the ID of the kernel DMA of a task.
+func kernelDMAID(task int) dmaID { return dmaID(2*task + 1) }
 
 // taskIndex returns the number of the task that the DMA belongs to.
 func (r dmaID) taskIndex() int { return int(r) / 2 }
@@ -57,28 +57,28 @@ func newLastAccesses(moves []access) lastAccesses {
 func (b lastAccesses) recordReads(m *access, task int) {
 	for k, s := range m.source {
 		if m.on[k] {
-			b.record(s, tileDMA(task))
+			b.recordAccess(s, tileDMAID(task))
 		}
 	}
-	b.record(m.kernel, kernelDMA(task))
+	b.recordAccess(m.kernel, kernelDMAID(task))
 }
 
-// record makes DMA r the last DMA of every byte in s.
-func (b lastAccesses) record(s byteRange, r dmaID) {
+// recordAccess makes DMA r the last DMA of every byte in s.
+func (b lastAccesses) recordAccess(s byteRange, r dmaID) {
 	if g := b[s.bar]; g != nil && s.from < s.to {
 		from, to := g.findPieces(s)
-		g.assign(1, 0, len(g.bounds)-1, from, to, r)
+		g.assignDMA(1, 0, len(g.bounds)-1, from, to, r)
 	}
 }
 
-// latest returns the latest DMA that accessed any byte of s, or noDMA.
-func (b lastAccesses) latest(s byteRange) dmaID {
+// latestDMA returns the latest DMA that accessed any byte of s, or noDMA.
+func (b lastAccesses) latestDMA(s byteRange) dmaID {
 	g := b[s.bar]
 	if g == nil || s.from >= s.to {
 		return noDMA
 	}
 	from, to := g.findPieces(s)
-	return g.latest(1, 0, len(g.bounds)-1, from, to)
+	return g.latestDMA(1, 0, len(g.bounds)-1, from, to)
 }
 
 // segments divides a buffer into pieces such that every byte range of the chain consists of whole
@@ -97,9 +97,9 @@ func (g *segments) findPieces(s byteRange) (from, to int) {
 	return from, to
 }
 
-// assign sets the last DMA of the pieces in [from, to). node is the root of a subtree with the
+// assignDMA sets the last DMA of the pieces in [from, to). node is the root of a subtree with the
 // pieces in [low, high).
-func (g *segments) assign(node, low, high, from, to int, r dmaID) {
+func (g *segments) assignDMA(node, low, high, from, to int, r dmaID) {
 	if from <= low && high <= to {
 		g.last[node], g.uniform[node] = r, true
 		return
@@ -112,26 +112,26 @@ func (g *segments) assign(node, low, high, from, to int, r dmaID) {
 	}
 	middle := (low + high) / 2
 	if from < middle {
-		g.assign(left, low, middle, from, to, r)
+		g.assignDMA(left, low, middle, from, to, r)
 	}
 	if to > middle {
-		g.assign(right, middle, high, from, to, r)
+		g.assignDMA(right, middle, high, from, to, r)
 	}
 	g.last[node] = max(g.last[left], g.last[right])
 }
 
-// latest returns the latest DMA of the pieces in [from, to), or noDMA. node is the root of a
+// latestDMA returns the latest DMA of the pieces in [from, to), or noDMA. node is the root of a
 // subtree with the pieces in [low, high).
-func (g *segments) latest(node, low, high, from, to int) dmaID {
+func (g *segments) latestDMA(node, low, high, from, to int) dmaID {
 	if g.uniform[node] || from <= low && high <= to {
 		return g.last[node]
 	}
 	middle, r := (low+high)/2, noDMA
 	if from < middle {
-		r = g.latest(2*node, low, middle, from, to)
+		r = g.latestDMA(2*node, low, middle, from, to)
 	}
 	if to > middle {
-		r = max(r, g.latest(2*node+1, middle, high, from, to))
+		r = max(r, g.latestDMA(2*node+1, middle, high, from, to))
 	}
 	return r
 }

@@ -11,20 +11,20 @@ import (
 // register.
 func Finish2020(tasks []*task.Task) ([]*regs.Descriptor, error) {
 	p := newProgram(tasks)
-	p.link(p.findRuns(), nil)
+	p.linkDescriptors(p.findRuns(), nil)
 	out := make([]*regs.Descriptor, len(tasks))
 	for i := range p.steps {
 		t := &p.steps[i]
 		l := &t.g.L2
-		l.SourceCfg, l.ResultCfg = waitForAll(l.SourceCfg), waitForAll(l.ResultCfg)
+		l.SourceCfg, l.ResultCfg = addAllWaitBits(l.SourceCfg), addAllWaitBits(l.ResultCfg)
 		t.h.Timing = t.h.Timing.WithExeCycles(0)
 		out[i] = loader.NewDescriptor(t.h, &t.g)
 	}
 	return loader.Sequence(out...), task.FirstError(tasks)
 }
 
-// waitForAll returns r with the dependency bits set, which make an access wait for the sources and
-// results of both engines.
-func waitForAll(r regs.L2Route) regs.L2Route {
+// addAllWaitBits returns r with the dependency bits set, which make an access wait for the sources
+// and results of both engines.
+func addAllWaitBits(r regs.L2Route) regs.L2Route {
 	return r.WithAConvSrc(true).WithAConvRslt(true).WithAPlnrSrc(true).WithAPlnrRslt(true)
 }

@@ -30,9 +30,9 @@ func Finish2023(tasks []*task.Task, passed bool) []*regs.Descriptor {
 	}
 	var out []*regs.Descriptor
 	if passed {
-		out = p.link(p.findRuns2023(), p.setRoute2023)
+		out = p.linkDescriptors(p.findRuns2023(), p.setWaitBits2023)
 	} else {
-		out = p.link(p.findRuns(), nil)
+		out = p.linkDescriptors(p.findRuns(), nil)
 	}
 	for i, d := range out {
 		k := p.steps[i].g.KernelDMASrc.Words()
@@ -72,11 +72,11 @@ func (p *program) findRuns2023() []bool {
 	return starts
 }
 
-// setRoute2023 sets the dependency bits of task i, which is not the first. A task that starts a
+// setWaitBits2023 sets the dependency bits of task i, which is not the first. A task that starts a
 // run waits for the MAC engines, and for the last result of the planar engine if it overlaps with
 // the tile that is loaded (seen in 6 of 6 tasks). Within a run, a task waits for the other
 // engine's last task if their tiles overlap, and for the owners of the tiles that it reads.
-func (p *program) setRoute2023(i int, starts bool) {
+func (p *program) setWaitBits2023(i int, starts bool) {
 	t, l := p.tasks[i], &p.steps[i].g.L2
 	if l.SourceCfg.Type() == task.TypeRing {
 		return
@@ -93,7 +93,7 @@ func (p *program) setRoute2023(i int, starts bool) {
 		l.SourceCfg = l.SourceCfg.WithAConvSrc(true).WithAConvRslt(true)
 		l.ResultCfg = l.ResultCfg.WithAConvSrc(true).WithAConvRslt(true)
 		if planar != nil {
-			l.SourceCfg = l.SourceCfg.WithAPlnrRslt(loadedTile(t).Overlaps(planar.Result))
+			l.SourceCfg = l.SourceCfg.WithAPlnrRslt(loadDestination(t).Overlaps(planar.Result))
 		}
 		return
 	}
@@ -112,8 +112,8 @@ func (p *program) setRoute2023(i int, starts bool) {
 		}
 	}
 	if other != nil && (t.LoadsFirst() || t.IsInMemory(task.Operand2)) {
-		otherSource = other.LoadsFirst() && loadedTile(t).Overlaps(loadedTile(other))
-		otherResult = otherResult || loadedTile(t).Overlaps(other.Result)
+		otherSource = other.LoadsFirst() && loadDestination(t).Overlaps(loadDestination(other))
+		otherResult = otherResult || loadDestination(t).Overlaps(other.Result)
 	}
 	s := l.SourceCfg
 	if t.Planar() {
@@ -124,9 +124,9 @@ func (p *program) setRoute2023(i int, starts bool) {
 	l.SourceCfg = s
 }
 
-// loadedTile returns the tile in L2 into which t loads a source from memory: the tile of the first
-// source, or that of the second source if the first is already in L2.
-func loadedTile(t *task.Task) *task.Tile {
+// loadDestination returns the tile in L2 into which t loads a source from memory: the tile of the
+// first source, or that of the second source if the first is already in L2.
+func loadDestination(t *task.Task) *task.Tile {
 	which := task.Operand2
 	if t.LoadsFirst() {
 		which = task.Operand1

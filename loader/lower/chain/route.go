@@ -5,7 +5,7 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// setRoute sets the dependency bits in the L2 words of task i. other is the last task on the
+// setWaitBits sets the dependency bits in the L2 words of task i. other is the last task on the
 // other engine, starts says whether task i starts a run, and waited is the last task of the other
 // engine that this engine has waited for. The rules reproduce the bits of all 104 descriptors:
 //
@@ -18,7 +18,7 @@ import (
 // Only tasks that the engine has not yet waited for count: the previous task of its own engine,
 // and tasks of the other engine after waited. The bits for older tasks are clear (seen in 11 of
 // 11 tasks).
-func (p *program) setRoute(i int, other *task.Task, starts bool, waited *int) {
+func (p *program) setWaitBits(i int, other *task.Task, starts bool, waited *int) {
 	t := &p.steps[i]
 	l := &t.g.L2
 	if i == 0 {
@@ -30,8 +30,8 @@ func (p *program) setRoute(i int, other *task.Task, starts bool, waited *int) {
 		return // it overlaps with the task that fills the ring (seen in 9 of 9 tasks)
 	}
 	if t.LoadsFirst() && t.Second == nil { // no tile of an earlier task
-		l.SourceCfg = t.addWaits(l.SourceCfg, t.First, other, starts)
-		l.ResultCfg = t.addWaits(l.ResultCfg, t.Result, other, starts)
+		l.SourceCfg = t.addWaitBits(l.SourceCfg, t.First, other, starts)
+		l.ResultCfg = t.addWaitBits(l.ResultCfg, t.Result, other, starts)
 		return
 	}
 	if t.WaitsForPairs {
@@ -91,11 +91,11 @@ func (t *step) waitForStaging(other *task.Task) {
 	}
 }
 
-// addWaits returns r with the dependency bits that an access to the given tile needs. The access
+// addWaitBits returns r with the dependency bits that an access to the given tile needs. The access
 // waits for the source and the result of other, the last task of the other engine, where they
 // overlap with the tile. If own is set, the access also waits for all earlier work of the task's
 // own engine.
-func (t *step) addWaits(r regs.L2Route, tile *task.Tile, other *task.Task, own bool) regs.L2Route {
+func (t *step) addWaitBits(r regs.L2Route, tile *task.Tile, other *task.Task, own bool) regs.L2Route {
 	source := other != nil && tile.Overlaps(other.First)
 	result := other != nil && tile.Overlaps(other.Result)
 	if t.Planar() {

@@ -45,37 +45,38 @@ func (c *Convolution) TaskGroups() int {
 func (c *Convolution) Pack(s Share, width int, reserve func(n int) []byte) *Kernel {
 	win := &c.Layer.Window
 	phases := win.Phases()
-	f := c.shareWeights(s, slices.Concat(phases...))
+	f := c.weightsOfShare(s, slices.Concat(phases...))
 	zeroSkipping := c.usesZeroSkipping(s.Channels)
 	if !zeroSkipping && c.Table == nil {
 		f.reserve = reserve
 	}
 	k := f.Pack(width)
 	if taps := win.Kh * win.Kw; zeroSkipping && f.canPackSparse(width, taps, phases) {
-		if skipping := f.packSparse(width, taps, phases); k.Coding == dense || c.Weights.Form == layer.FormSparse || skipping.Size() < k.Size() {
+		if skipping := f.packSparseKernel(width, taps, phases); k.Coding == dense || c.Weights.Form == layer.FormSparse || skipping.Size() < k.Size() {
 			k = skipping
 		}
 	}
 	k = k.PrependTable(c.Table)
-	k.WindowTaps = c.neededTaps(s)
+	k.WindowTaps = c.countNeededTaps(s)
 	return k
 }
 
-// neededTaps returns how many taps of the window the values of share s need, as [Kernel.WindowTaps]
-// defines it. Weights that are not given count as nonzero.
-func (c *Convolution) neededTaps(s Share) int {
+// countNeededTaps returns how many taps of the window the values of share s need, as
+// [Kernel.WindowTaps] defines it. Weights that are not given count as nonzero.
+func (c *Convolution) countNeededTaps(s Share) int {
 	w := &c.Layer.Window
 	rows, columns := map[int]bool{}, map[int]bool{}
 	for position := range w.Kh * w.Kw {
-		if y, x := position/w.Kw, position%w.Kw; !(rows[y] && columns[x]) && c.hasWeight(s, position) {
+		if y, x := position/w.Kw, position%w.Kw; !(rows[y] && columns[x]) && c.hasNonzeroWeight(s, position) {
 			rows[y], columns[x] = true, true
 		}
 	}
 	return max(1, len(rows)*len(columns))
 }
 
-// hasWeight reports whether any channel of share s has a nonzero weight at a position of the window.
-func (c *Convolution) hasWeight(s Share, position int) bool {
+// hasNonzeroWeight reports whether any channel of share s has a nonzero weight at a position of the
+// window.
+func (c *Convolution) hasNonzeroWeight(s Share, position int) bool {
 	w, tap := c.Weights, c.tapIndex(position)
 	switch {
 	case tap < 0:
@@ -104,9 +105,9 @@ func (c *Convolution) inputChannels() int {
 	return c.Layer.In.C / max(1, c.Layer.Groups)
 }
 
-// shareWeights returns the weights and biases of a share. positions lists the positions of the
-// window in the order in which their taps are packed; shareWeights overwrites the list.
-func (c *Convolution) shareWeights(s Share, positions []int) *ChannelWeights {
+// weightsOfShare returns the weights and biases of a share. positions lists the positions of the
+// window in the order in which their taps are packed; weightsOfShare overwrites the list.
+func (c *Convolution) weightsOfShare(s Share, positions []int) *ChannelWeights {
 	l, w := c.Layer, c.Weights
 	taps, stored := l.Window.Kh*l.Window.Kw, c.Rows*c.Columns
 	channels := c.inputChannels()
@@ -147,7 +148,7 @@ func (c *Convolution) shareWeights(s Share, positions []int) *ChannelWeights {
 	if l.Bias {
 		f.Bias = func(g, n int) float16.Float16 { return layer.ValueAt(w.Bias, output(g, n)) }
 	}
-	f.setForm(w, output)
+	f.setPreferredForm(w, output)
 	return f
 }
 

@@ -22,9 +22,9 @@ const (
 	Int8s
 )
 
-// codingsFor returns two lists of encodings to try for weights that a file stores in form f: those
-// that match the form, and then the others. It returns empty lists for fp16.
-func codingsFor(f layer.Form) [2][]Coding {
+// candidateCodings returns two lists of encodings to try for weights that a file stores in form f:
+// those that match the form, and then the others. It returns empty lists for fp16.
+func candidateCodings(f layer.Form) [2][]Coding {
 	switch f {
 	case layer.FormPalette:
 		return [2][]Coding{{Palette4, Palette8}, {Int8s, Masked}}
@@ -36,18 +36,18 @@ func codingsFor(f layer.Form) [2][]Coding {
 	return [2][]Coding{}
 }
 
-// packSmallest returns the planes in the smallest encoding that reproduces all weights exactly,
-// trying first the encodings that match the form of the weights in the file. It returns nil unless
-// the result is smaller than denseKernel and none of its lanes is larger than that lane of
-// denseKernel.
-func (f *ChannelWeights) packSmallest(planes []plane, denseKernel *Kernel) *Kernel {
-	for _, list := range codingsFor(f.form) {
+// packSmallestEncoding returns the planes in the smallest encoding that reproduces all weights
+// exactly, trying first the encodings that match the form of the weights in the file. It returns
+// nil unless the result is smaller than denseKernel and none of its lanes is larger than that lane
+// of denseKernel.
+func (f *ChannelWeights) packSmallestEncoding(planes []plane, denseKernel *Kernel) *Kernel {
+	for _, list := range candidateCodings(f.form) {
 		var best *Kernel
 		for _, c := range list {
 			if c == Masked && f.strided {
 				continue // with a stride the bit means the zero-skipping coding
 			}
-			if k := f.packWithCoding(planes, c); k != nil && k.isSmaller(denseKernel) && (best == nil || k.Size() < best.Size()) {
+			if k := f.packPlanesWithCoding(planes, c); k != nil && k.isSmallerThan(denseKernel) && (best == nil || k.Size() < best.Size()) {
 				best = k
 			}
 		}
@@ -61,9 +61,9 @@ func (f *ChannelWeights) packSmallest(planes []plane, denseKernel *Kernel) *Kern
 	return nil
 }
 
-// isSmaller reports whether k has fewer bytes than other, and no lane with more bytes than the same
-// lane of other.
-func (k *Kernel) isSmaller(other *Kernel) bool {
+// isSmallerThan reports whether k has fewer bytes than other, and no lane with more bytes than the
+// same lane of other.
+func (k *Kernel) isSmallerThan(other *Kernel) bool {
 	if len(k.Lanes) != len(other.Lanes) || k.Size() >= other.Size() {
 		return false
 	}
@@ -75,9 +75,9 @@ func (k *Kernel) isSmaller(other *Kernel) bool {
 	return true
 }
 
-// packWithCoding returns the planes packed with encoding c, or nil if c cannot reproduce all
+// packPlanesWithCoding returns the planes packed with encoding c, or nil if c cannot reproduce all
 // weights exactly. In each lane, every group starts at a multiple of 64 bytes.
-func (f *ChannelWeights) packWithCoding(planes []plane, c Coding) *Kernel {
+func (f *ChannelWeights) packPlanesWithCoding(planes []plane, c Coding) *Kernel {
 	var perLane [lanes.Count][]byte
 	var books *[lanes.Count]codebook
 	if c == Palette4 || c == Palette8 {
@@ -85,7 +85,7 @@ func (f *ChannelWeights) packWithCoding(planes []plane, c Coding) *Kernel {
 			return nil
 		}
 		for i := range perLane {
-			perLane[i] = books[i].appendTo(perLane[i], c.codebookSize())
+			perLane[i] = books[i].appendEntries(perLane[i], c.codebookSize())
 		}
 	}
 	group := 0
@@ -94,7 +94,7 @@ func (f *ChannelWeights) packWithCoding(planes []plane, c Coding) *Kernel {
 		if p.group != group {
 			group = p.group
 			for i := range perLane {
-				perLane[i] = pad64(perLane[i])
+				perLane[i] = padTo64Bytes(perLane[i])
 			}
 		}
 		b := perLane[p.lane]
@@ -104,12 +104,12 @@ func (f *ChannelWeights) packWithCoding(planes []plane, c Coding) *Kernel {
 				if !ok {
 					return nil
 				}
-				b = appendHalf(b, s)
+				b = appendFP16(b, s)
 			}
 		}
 		for n := range p.width {
 			if f.Bias != nil {
-				b = appendHalf(b, f.Bias(p.group, p.first+n))
+				b = appendFP16(b, f.Bias(p.group, p.first+n))
 			}
 		}
 		w = f.appendPlane(w[:0], p)
@@ -117,7 +117,7 @@ func (f *ChannelWeights) packWithCoding(planes []plane, c Coding) *Kernel {
 		case Palette4, Palette8:
 			b = books[p.lane].appendIndices(b, w, c)
 		case Masked:
-			b = appendMasked(b, w)
+			b = appendMaskAndNonzeros(b, w)
 		case Int8s:
 			var ok bool
 			if b, ok = f.appendInt8(b, w, p); !ok {
@@ -191,14 +191,14 @@ func (f *ChannelWeights) collectCodebooks(planes []plane, entries int) *[lanes.C
 	return books
 }
 
-// appendTo appends the codebook to dst, followed by zeros up to the given number of entries. For
-// the empty codebook of an unused lane it appends nothing.
-func (b *codebook) appendTo(dst []byte, entries int) []byte {
+// appendEntries appends the codebook to dst, followed by zeros up to the given number of entries.
+// For the empty codebook of an unused lane it appends nothing.
+func (b *codebook) appendEntries(dst []byte, entries int) []byte {
 	if len(b.list) == 0 {
 		return dst
 	}
 	for _, h := range b.list {
-		dst = appendHalf(dst, h)
+		dst = appendFP16(dst, h)
 	}
 	return append(dst, make([]byte, layer.ElementBytes*(entries-len(b.list)))...)
 }
@@ -217,8 +217,9 @@ func (b *codebook) appendIndices(dst []byte, w []float16.Float16, c Coding) []by
 	return dst
 }
 
-// appendMasked appends one bit per weight, lowest first, and then the weights that are not +0.
-func appendMasked(dst []byte, w []float16.Float16) []byte {
+// appendMaskAndNonzeros appends one bit per weight, lowest first, and then the weights that are not
+// +0.
+func appendMaskAndNonzeros(dst []byte, w []float16.Float16) []byte {
 	mask := len(dst)
 	dst = append(dst, make([]byte, (len(w)+7)/8)...)
 	for i, h := range w {

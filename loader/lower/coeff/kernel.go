@@ -19,9 +19,9 @@ type Kernel struct {
 	Data   []byte // nil for a program that is only timed
 	Lanes  []Lane
 	Coding Coding
-	// WindowTaps is the number of taps of a convolution's window that its values need: the rows with
-	// a nonzero weight in any channel times the columns with one, and at least 1. It is 0 for the
-	// weights of other layers.
+	// WindowTaps is the number of taps of a convolution's window that its values need: the rows
+	// with a nonzero weight in any channel times the columns with one, and at least 1. It is 0 for
+	// the weights of other layers.
 	WindowTaps int
 }
 
@@ -63,10 +63,10 @@ type ChannelWeights struct {
 	strided bool
 }
 
-// setForm makes f try to pack its weights in the form, and with the scales, in which a file stores
-// w. channel(g, n) must return the layer's output channel for channel n of group g. If w has no
-// values, setForm does nothing.
-func (f *ChannelWeights) setForm(w *layer.Weights, channel func(g, n int) int) {
+// setPreferredForm makes f try to pack its weights in the form, and with the scales, in which a
+// file stores w. channel(g, n) must return the layer's output channel for channel n of group g. If
+// w has no values, setPreferredForm does nothing.
+func (f *ChannelWeights) setPreferredForm(w *layer.Weights, channel func(g, n int) int) {
 	if len(w.Filter) == 0 {
 		return
 	}
@@ -85,7 +85,7 @@ func (f *ChannelWeights) setForm(w *layer.Weights, channel func(g, n int) int) {
 // In each lane, the groups follow each other, padded to 64 bytes.
 func (f *ChannelWeights) Pack(width int) *Kernel {
 	if f.SizesOnly && f.form == layer.FormFP16 {
-		return f.packSizes(width)
+		return f.packWithoutData(width)
 	}
 	var planes []plane
 	for g := range f.Groups {
@@ -97,12 +97,12 @@ func (f *ChannelWeights) Pack(width int) *Kernel {
 			}
 		}
 	}
-	return f.fillLanes(planes)
+	return f.packIntoLanes(planes)
 }
 
-// packSizes returns a kernel with the lanes that [ChannelWeights.Pack] returns for dense weights,
-// but without data.
-func (f *ChannelWeights) packSizes(width int) *Kernel {
+// packWithoutData returns a kernel with the lanes that [ChannelWeights.Pack] returns for dense
+// weights, but without data.
+func (f *ChannelWeights) packWithoutData(width int) *Kernel {
 	rows := f.Taps + BiasRows(f.Bias != nil)
 	var group [lanes.Count]int // bytes of a group in each lane
 	for first := 0; first < f.Channels; {
@@ -130,15 +130,16 @@ func (f *ChannelWeights) packUniformPlanes(w int) *Kernel {
 	for i := 0; i*w < f.Channels; i++ {
 		planes = append(planes, plane{i % lanes.Count, 0, i * w, w})
 	}
-	return f.fillLanes(planes)
+	return f.packIntoLanes(planes)
 }
 
 // A plane holds width channels of a group, starting with channel first, in a lane.
 type plane struct{ lane, group, first, width int }
 
-// fillLanes returns a kernel with the given planes in their lanes. It uses the compressed encoding
-// of the weights if that is smaller. In each lane, every group starts at a multiple of 64 bytes.
-func (f *ChannelWeights) fillLanes(planes []plane) *Kernel {
+// packIntoLanes returns a kernel with the given planes in their lanes. It uses the compressed
+// encoding of the weights if that is smaller. In each lane, every group starts at a multiple of 64
+// bytes.
+func (f *ChannelWeights) packIntoLanes(planes []plane) *Kernel {
 	rows := f.Taps + BiasRows(f.Bias != nil)
 	var size [lanes.Count]int
 	group := 0
@@ -162,7 +163,7 @@ func (f *ChannelWeights) fillLanes(planes []plane) *Kernel {
 		}
 	}
 	if f.form != layer.FormFP16 {
-		if c := f.packSmallest(planes, k); c != nil {
+		if c := f.packSmallestEncoding(planes, k); c != nil {
 			return c
 		}
 	}
@@ -175,19 +176,19 @@ func (f *ChannelWeights) fillLanes(planes []plane) *Kernel {
 	k.Data = f.reserve(total)
 	at := func(i int) []byte { return k.Data[k.Lanes[planes[i].lane].Base+offsets[i]:] }
 	if f.readTap != nil {
-		f.putByTap(planes, at)
+		f.writePlanesByTap(planes, at)
 		return k
 	}
 	var buf []float16.Float16
 	for i, p := range planes {
-		buf = f.putPlane(at(i), p, buf)
+		buf = f.writePlane(at(i), p, buf)
 	}
 	return k
 }
 
-// putBiases writes the biases of plane p to the start of dst and returns the rest of dst. If the
+// writeBiases writes the biases of plane p to the start of dst and returns the rest of dst. If the
 // weights have no biases, it returns dst.
-func (f *ChannelWeights) putBiases(dst []byte, p plane) []byte {
+func (f *ChannelWeights) writeBiases(dst []byte, p plane) []byte {
 	if f.Bias == nil {
 		return dst
 	}
@@ -197,12 +198,12 @@ func (f *ChannelWeights) putBiases(dst []byte, p plane) []byte {
 	return dst[layer.ElementBytes*p.width:]
 }
 
-// putByTap writes the biases and weights of the planes, one tap after the other, as readTap
+// writePlanesByTap writes the biases and weights of the planes, one tap after the other, as readTap
 // delivers them. at(i) returns the memory of plane i.
-func (f *ChannelWeights) putByTap(planes []plane, at func(plane int) []byte) {
+func (f *ChannelWeights) writePlanesByTap(planes []plane, at func(plane int) []byte) {
 	rows := make([][]byte, len(planes))
 	for i, p := range planes {
-		rows[i] = f.putBiases(at(i), p)
+		rows[i] = f.writeBiases(at(i), p)
 	}
 	buf := make([]float16.Float16, f.Channels)
 	for k := range f.Taps {
@@ -219,10 +220,10 @@ func (f *ChannelWeights) putByTap(planes []plane, at func(plane int) []byte) {
 	}
 }
 
-// putPlane writes the biases and weights of plane p to dst. It uses buf as working memory and
+// writePlane writes the biases and weights of plane p to dst. It uses buf as working memory and
 // returns it, possibly enlarged, for the next call.
-func (f *ChannelWeights) putPlane(dst []byte, p plane, buf []float16.Float16) []float16.Float16 {
-	dst = f.putBiases(dst, p)
+func (f *ChannelWeights) writePlane(dst []byte, p plane, buf []float16.Float16) []float16.Float16 {
+	dst = f.writeBiases(dst, p)
 	if f.readChannel == nil {
 		for n := range p.width {
 			for k := range f.Taps {
@@ -254,19 +255,19 @@ func (f *ChannelWeights) putPlane(dst []byte, p plane, buf []float16.Float16) []
 	return buf
 }
 
-func appendHalf(dst []byte, h float16.Float16) []byte {
+func appendFP16(dst []byte, h float16.Float16) []byte {
 	return binary.LittleEndian.AppendUint16(dst, uint16(h))
 }
 
-// pad64 appends zeros up to a multiple of 64 bytes.
-func pad64(b []byte) []byte {
+// padTo64Bytes appends zeros up to a multiple of 64 bytes.
+func padTo64Bytes(b []byte) []byte {
 	return append(b, make([]byte, -len(b)&63)...)
 }
 
 // appendLane adds a lane with contents b to k, padded with zeros to a multiple of 64 bytes.
 func (k *Kernel) appendLane(b []byte) {
 	k.Lanes = append(k.Lanes, Lane{len(k.Data), layer.RoundUp(len(b), 64)})
-	k.Data = append(k.Data, pad64(b)...)
+	k.Data = append(k.Data, padTo64Bytes(b)...)
 }
 
 // PrependTable returns a kernel in which each lane of k follows an activation table of 128 bytes.

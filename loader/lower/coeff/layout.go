@@ -35,7 +35,7 @@ type LayoutError struct {
 
 func (e *LayoutError) Error() string { return "weights: " + e.What }
 
-func layoutErrorf(format string, args ...any) error {
+func newLayoutError(format string, args ...any) error {
 	return &LayoutError{fmt.Sprintf(format, args...)}
 }
 
@@ -43,7 +43,7 @@ func layoutErrorf(format string, args ...any) error {
 // The error is a *LayoutError if the descriptor has no constant weights or if their order is not
 // known.
 func ReadLayout(h *regs.Header, g *regs.Groups) (*Layout, error) {
-	refuse := func(format string, args ...any) (*Layout, error) { return nil, layoutErrorf(format, args...) }
+	refuse := func(format string, args ...any) (*Layout, error) { return nil, newLayoutError(format, args...) }
 	c, n := &g.Common, &g.NE
 	v := c.ConvCfg
 	taps := int(v.Kh()) * int(v.Kw())
@@ -133,11 +133,11 @@ func (l *Layout) SetWeights(constants []byte, values []float16.Float16) error {
 		return &LayoutError{fmt.Sprintf("found %d weights; want %d (%s)", len(values), l.Weights(), l.Shape())}
 	}
 	if l.sparse {
-		return l.setSparse(constants, values, nil)
+		return l.setSparseWeights(constants, values, nil)
 	}
 	at := func(g, n, k int) float16.Float16 { return values[(g*l.Channels+n)*l.Taps+k] }
 	ones := func(_, _, _ int) float16.Float16 { return 0xffff }
-	return l.mergeMasked(constants, l.packWith(at, nil), l.packWith(ones, nil))
+	return l.mergeMaskedBits(constants, l.packValues(at, nil), l.packValues(ones, nil))
 }
 
 // SetBiases replaces the biases in the constants of a program. If len(values) is not l.Biases(), it
@@ -147,16 +147,16 @@ func (l *Layout) SetBiases(constants []byte, values []float16.Float16) error {
 		return &LayoutError{fmt.Sprintf("found %d biases; want %d", len(values), l.Biases())}
 	}
 	if l.sparse {
-		return l.setSparse(constants, nil, values)
+		return l.setSparseWeights(constants, nil, values)
 	}
 	at := func(g, n int) float16.Float16 { return values[g*l.Channels+n] }
 	ones := func(_, _ int) float16.Float16 { return 0xffff }
-	return l.mergeMasked(constants, l.packWith(nil, at), l.packWith(nil, ones))
+	return l.mergeMaskedBits(constants, l.packValues(nil, at), l.packValues(nil, ones))
 }
 
-// packWith packs weight(g, n, k) for each tap k of channel n of group g, and bias(g, n), in the
+// packValues packs weight(g, n, k) for each tap k of channel n of group g, and bias(g, n), in the
 // order of the layout. If weight or bias is nil, zeros take its place.
-func (l *Layout) packWith(weight func(g, n, k int) float16.Float16, bias func(g, n int) float16.Float16) *Kernel {
+func (l *Layout) packValues(weight func(g, n, k int) float16.Float16, bias func(g, n int) float16.Float16) *Kernel {
 	f := l.weights
 	if weight != nil {
 		f.Weight = weight
@@ -167,9 +167,9 @@ func (l *Layout) packWith(weight func(g, n, k int) float16.Float16, bias func(g,
 	return f.Pack(l.width)
 }
 
-// mergeMasked overwrites the bits of constants that are set in mask with those of values. It
+// mergeMaskedBits overwrites the bits of constants that are set in mask with those of values. It
 // returns a *LayoutError if a lane extends past the constants.
-func (l *Layout) mergeMasked(constants []byte, values, mask *Kernel) error {
+func (l *Layout) mergeMaskedBits(constants []byte, values, mask *Kernel) error {
 	for _, s := range l.lanes {
 		if s.base > uint64(len(constants)) || s.size > uint64(len(constants))-s.base {
 			return &LayoutError{fmt.Sprintf("lane of %#x bytes at %#x extends past the %#x bytes of constants", s.size, s.base, len(constants))}

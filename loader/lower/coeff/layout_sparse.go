@@ -21,11 +21,11 @@ func isSparsePointwise(g *regs.Groups) bool {
 		g.GroupCount() == 1 && !g.Common.GroupConvCfg.UnicastEn() && int(g.Common.Cout.Cout())%lanes.Count == 0
 }
 
-// setSparse replaces the weights and biases of a zero-skipping kernel in constants. If weights or
-// biases is nil, the current values stay. It returns a *LayoutError if constants is not valid or if
-// the new weights need more bytes than a lane has.
-func (l *Layout) setSparse(constants []byte, weights, biases []float16.Float16) error {
-	old, err := l.readSparse(constants)
+// setSparseWeights replaces the weights and biases of a zero-skipping kernel in constants. If
+// weights or biases is nil, the current values stay. It returns a *LayoutError if constants is not
+// valid or if the new weights need more bytes than a lane has.
+func (l *Layout) setSparseWeights(constants []byte, weights, biases []float16.Float16) error {
+	old, err := l.readSparseWeights(constants)
 	if err != nil {
 		return err
 	}
@@ -40,10 +40,10 @@ func (l *Layout) setSparse(constants []byte, weights, biases []float16.Float16) 
 	if l.Bias {
 		f.Bias = func(_, n int) float16.Float16 { return biases[n] }
 	}
-	k := f.packSparse(l.width, 1, [][]int{{0}})
+	k := f.packSparseKernel(l.width, 1, [][]int{{0}})
 	for i, s := range l.lanes {
 		if n := uint64(k.Lanes[i].Size); n > s.size {
-			return layoutErrorf("lane %d has %d bytes, but the new weights need %d, because too many are nonzero", i, s.size, n)
+			return newLayoutError("lane %d has %d bytes, but the new weights need %d, because too many are nonzero", i, s.size, n)
 		}
 	}
 	for i, s := range l.lanes {
@@ -56,17 +56,17 @@ func (l *Layout) setSparse(constants []byte, weights, biases []float16.Float16) 
 // sparseValues holds the weights and biases of zero-skipping lanes.
 type sparseValues struct{ weights, biases []float16.Float16 }
 
-// readSparse decodes the weights and biases of a zero-skipping kernel from constants. It returns a
-// *LayoutError if they are not valid.
-func (l *Layout) readSparse(constants []byte) (*sparseValues, error) {
+// readSparseWeights decodes the weights and biases of a zero-skipping kernel from constants. It
+// returns a *LayoutError if they are not valid.
+func (l *Layout) readSparseWeights(constants []byte) (*sparseValues, error) {
 	if len(l.lanes) != lanes.Count {
-		return nil, layoutErrorf("found %d enabled lanes; want %d", len(l.lanes), lanes.Count)
+		return nil, newLayoutError("found %d enabled lanes; want %d", len(l.lanes), lanes.Count)
 	}
 	v := &sparseValues{make([]float16.Float16, l.Channels*l.Taps), make([]float16.Float16, l.Channels)}
 	var read [lanes.Count]sparseLane
 	for i, s := range l.lanes {
 		if s.base > uint64(len(constants)) || s.size > uint64(len(constants))-s.base {
-			return nil, layoutErrorf("lane of %#x bytes at %#x extends past the %#x bytes of constants", s.size, s.base, len(constants))
+			return nil, newLayoutError("lane of %#x bytes at %#x extends past the %#x bytes of constants", s.size, s.base, len(constants))
 		}
 		read[i] = sparseLane{b: constants[s.base : s.base+s.size]}
 	}
@@ -74,7 +74,7 @@ func (l *Layout) readSparse(constants []byte) (*sparseValues, error) {
 		g, _ := lanes.Planes(l.Channels-first, l.width)
 		for i := range read {
 			if !read[i].readPlane(l, v, first, g) {
-				return nil, layoutErrorf("lane %d does not contain valid zero-skipping planes of %d channels", i, g)
+				return nil, newLayoutError("lane %d does not contain valid zero-skipping planes of %d channels", i, g)
 			}
 			first += g
 		}
@@ -85,8 +85,9 @@ func (l *Layout) readSparse(constants []byte) (*sparseValues, error) {
 // A sparseLane decodes the planes of a lane in order.
 type sparseLane struct{ b []byte }
 
-// take returns the next n bytes of the lane and moves past them, or returns nil if there are fewer.
-func (s *sparseLane) take(n int) []byte {
+// takeBytes returns the next n bytes of the lane and moves past them, or returns nil if there are
+// fewer.
+func (s *sparseLane) takeBytes(n int) []byte {
 	if n > len(s.b) {
 		return nil
 	}
@@ -99,7 +100,7 @@ func (s *sparseLane) take(n int) []byte {
 // channels first to first+g-1 of v. It reports false if the bytes are not a valid plane.
 func (s *sparseLane) readPlane(l *Layout, v *sparseValues, first, g int) bool {
 	if l.Bias {
-		b := s.take(layer.ElementBytes * g)
+		b := s.takeBytes(layer.ElementBytes * g)
 		if b == nil {
 			return false
 		}
@@ -107,18 +108,18 @@ func (s *sparseLane) readPlane(l *Layout, v *sparseValues, first, g int) bool {
 			v.biases[first+n] = float16.Frombits(binary.LittleEndian.Uint16(b[layer.ElementBytes*n:]))
 		}
 	}
-	count := s.take(2)
+	count := s.takeBytes(2)
 	if count == nil {
 		return false
 	}
-	body := sparseLane{s.take(int(binary.LittleEndian.Uint16(count)))}
+	body := sparseLane{s.takeBytes(int(binary.LittleEndian.Uint16(count)))}
 	for k := range l.Taps {
-		if body.take(1) == nil { // zero byte before the taps of an input channel
+		if body.takeBytes(1) == nil { // zero byte before the taps of an input channel
 			return false
 		}
 		for n := 0; n < g; n++ {
 			if n%8 == 0 {
-				mask := body.take(1)
+				mask := body.takeBytes(1)
 				if mask == nil {
 					return false
 				}
@@ -126,7 +127,7 @@ func (s *sparseLane) readPlane(l *Layout, v *sparseValues, first, g int) bool {
 					if mask[0]>>j&1 == 0 {
 						continue
 					}
-					h := body.take(layer.ElementBytes)
+					h := body.takeBytes(layer.ElementBytes)
 					if h == nil {
 						return false
 					}
@@ -135,5 +136,5 @@ func (s *sparseLane) readPlane(l *Layout, v *sparseValues, first, g int) bool {
 			}
 		}
 	}
-	return len(body.b) == 0 && s.take(max(0, g/2-2)) != nil
+	return len(body.b) == 0 && s.takeBytes(max(0, g/2-2)) != nil
 }

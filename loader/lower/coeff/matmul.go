@@ -35,9 +35,9 @@ func (c *Convolution) PackPairs(s Share, pixels int) *Kernel {
 		f.Bias = func(_, n int) float16.Float16 { return layer.ValueAt(w.Bias, n/pixels) }
 	}
 	f.strided = true // a step is several pixels wide
-	f.setForm(w, func(_, n int) int { return n / pixels })
+	f.setPreferredForm(w, func(_, n int) int { return n / pixels })
 	k := f.packUniformPlanes(pixels)
-	k.WindowTaps = c.neededTaps(s)
+	k.WindowTaps = c.countNeededTaps(s)
 	return k
 }
 
@@ -63,7 +63,7 @@ func PackProduct(l *layer.Layer, w *layer.Weights, s Share, width int, room func
 	if l.Bias {
 		f.Bias = func(_, c int) float16.Float16 { return layer.ValueAt(w.Bias, s.First+c) }
 	}
-	f.setForm(w, func(_, c int) int { return s.First + c })
+	f.setPreferredForm(w, func(_, c int) int { return s.First + c })
 	f.reserve = room
 	return f.Pack(width)
 }

@@ -45,11 +45,11 @@ func (f *ChannelWeights) canPackSparse(width, taps int, phases [][]int) bool {
 	return f.Taps/taps*channel <= math.MaxUint16
 }
 
-// packSparse returns the weights in the zero-skipping form, which stores only nonzero weights.
-// width is the largest number of channels in a plane. The weights must have one group.
-func (f *ChannelWeights) packSparse(width, taps int, phases [][]int) *Kernel {
+// packSparseKernel returns the weights in the zero-skipping form, which stores only nonzero
+// weights. width is the largest number of channels in a plane. The weights must have one group.
+func (f *ChannelWeights) packSparseKernel(width, taps int, phases [][]int) *Kernel {
 	if f.SizesOnly {
-		return f.packSparseSizes(width, taps, phases)
+		return f.packSparseWithoutData(width, taps, phases)
 	}
 	k := &Kernel{Coding: ZeroSkipping}
 	perLane := make([][]byte, lanes.Count)
@@ -60,7 +60,7 @@ func (f *ChannelWeights) packSparse(width, taps int, phases [][]int) *Kernel {
 			b := &perLane[i%lanes.Count]
 			*b, body = f.appendSparsePlane(*b, body[:0], first, g, taps, phases)
 			if f.aligned {
-				*b = pad64(*b)
+				*b = padTo64Bytes(*b)
 			}
 			first += g
 		}
@@ -88,7 +88,7 @@ func maskBytes(entries, taps int) int {
 func (f *ChannelWeights) appendSparsePlane(dst, body []byte, first, g, taps int, phases [][]int) ([]byte, []byte) {
 	if f.Bias != nil {
 		for n := range g {
-			dst = appendHalf(dst, f.Bias(0, first+n))
+			dst = appendFP16(dst, f.Bias(0, first+n))
 		}
 	}
 	for c := range f.Taps / taps {
@@ -106,7 +106,7 @@ func (f *ChannelWeights) appendSparsePlane(dst, body []byte, first, g, taps int,
 				}
 				if h := f.Weight(0, first+i%g, at+i/g); h != 0 {
 					body[mask] |= 1 << (i % 8)
-					body = appendHalf(body, h)
+					body = appendFP16(body, h)
 				}
 			}
 			at += len(phase)
@@ -117,8 +117,8 @@ func (f *ChannelWeights) appendSparsePlane(dst, body []byte, first, g, taps int,
 	return append(dst, make([]byte, max(0, g/2-2))...), body
 }
 
-// packSparseSizes returns a kernel with the same lanes as packSparse, but without data.
-func (f *ChannelWeights) packSparseSizes(width, taps int, phases [][]int) *Kernel {
+// packSparseWithoutData returns a kernel with the same lanes as packSparseKernel, but without data.
+func (f *ChannelWeights) packSparseWithoutData(width, taps int, phases [][]int) *Kernel {
 	k := &Kernel{Coding: ZeroSkipping}
 	var perLane [lanes.Count]int
 	for first := 0; first < f.Channels; {
@@ -142,8 +142,8 @@ func (f *ChannelWeights) packSparseSizes(width, taps int, phases [][]int) *Kerne
 	return k
 }
 
-// sparseBodyBytes returns the number of bytes that the masks and nonzero weights of channels first
-// to first+g-1 occupy in the zero-skipping form.
+// sparseBodyBytes returns the number of bytes that the masks and nonzero weights of the g channels
+// starting with channel first occupy in the zero-skipping form.
 func (f *ChannelWeights) sparseBodyBytes(first, g, taps int, phases [][]int) (n int) {
 	channels := f.Taps / taps
 	if f.uniform {

@@ -3,10 +3,10 @@ package coeff
 // TableBytes is the size of an activation table in bytes.
 const TableBytes = 128
 
-// padTable returns the constants for a table that the given number of lanes use: room for one table
-// per lane, with the table first and zeros after it. This agrees with all known section hashes and
-// sizes: 128 bytes for one lane, 512 for four, 1536 for twelve, and 2048 for sixteen.
-func padTable(table []byte, lanes int) []byte {
+// padTableForLanes returns the constants for a table that the given number of lanes use: room for
+// one table per lane, with the table first and zeros after it. This agrees with all known section
+// hashes and sizes: 128 bytes for one lane, 512 for four, 1536 for twelve, and 2048 for sixteen.
+func padTableForLanes(table []byte, lanes int) []byte {
 	section := make([]byte, TableBytes*lanes)
 	copy(section, table)
 	return section
@@ -16,7 +16,7 @@ func padTable(table []byte, lanes int) []byte {
 // section does not have the table yet, PlaceTable appends it with zeros after it, 128 bytes for
 // each engine.
 func (s *Section) PlaceTable(table []byte, lanes int) int {
-	section := padTable(table, lanes)
+	section := padTableForLanes(table, lanes)
 	at, ok := s.tables[string(section)]
 	if !ok {
 		s.Pad(64)

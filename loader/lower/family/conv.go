@@ -18,7 +18,7 @@ func lowerConvolution(o *Output, j job) error {
 	if w := &l.Window; max(w.Sy, w.Sx) > layer.MaxStride {
 		return lowerLongStrideConvolution(o, j)
 	}
-	c := widenWindow(j)
+	c := newWidenedConvolution(j)
 	in, out := l.In, l.Out()
 	x, y := o.placeInput(j, "x", in), o.placeOutput(j, "y", out)
 	if err := checkRowsFit(l, ConvSource(l), min(l.Window.Kh, in.H)); err != nil {
@@ -40,10 +40,11 @@ func lowerConvolution(o *Output, j job) error {
 	return lowerActivation(o, j, out, to, y)
 }
 
-// widenWindow returns the convolution of a job with the taps of its weights. If padding is so wide
-// that some outputs read nothing but padding, widenWindow first enlarges the window of the layer by
-// taps of zero weight. (The vendor's compiler uses a separate task in the one such program seen.)
-func widenWindow(j job) *coeff.Convolution {
+// newWidenedConvolution returns the convolution of a job with the taps of its weights. If padding
+// is so wide that some outputs read nothing but padding, newWidenedConvolution first enlarges the
+// window of the layer by taps of zero weight. (The vendor's compiler uses a separate task in the
+// one such program seen.)
+func newWidenedConvolution(j job) *coeff.Convolution {
 	l := j.layer
 	c := &coeff.Convolution{Layer: l, Weights: j.weights, Rows: l.TapRows(), Columns: l.TapColumns()}
 	w := &l.Window
@@ -70,12 +71,12 @@ func convolveBatchElement(o *Output, c *coeff.Convolution, packed kernels, share
 	l := c.Layer
 	whole, out := ConvSource(l), l.Out()
 	w := &l.Window
-	first := ConvTask(c, whole, shareShape(l, shares[0]))
+	first := ConvTask(c, whole, shareResultShape(l, shares[0]))
 	at := first.SourceTile()
 	resident := at.Row*whole.Height <= l.LargestTile()
 	// A source that fits L2 is loaded once for all shares of the output channels. A source of more
-	// than 128 columns is loaded in slices, which later tasks cannot read: each share loads it again,
-	// as the tasks of a matmul do.
+	// than 128 columns is loaded in slices, which later tasks cannot read: each share loads it
+	// again, as the tasks of a matmul do.
 	shared := resident && whole.Width <= place.SliceColumns && whole.Groups == 1 && !l.IsDepthwise() && len(shares) > 1
 	x.Group, y.Group = x.Depth/whole.Groups, y.Depth/whole.Groups
 	var loaded *task.Tile
@@ -87,13 +88,13 @@ func convolveBatchElement(o *Output, c *coeff.Convolution, packed kernels, share
 			src.Channels = s.Channels
 			from.Base += s.First * x.Plane
 		}
-		t := ConvTask(c, src, shareShape(l, s))
+		t := ConvTask(c, src, shareResultShape(l, s))
 		if src != whole && resident {
 			at = t.SourceTile()
 		}
 		rows, result := whole.Height, place.Layout{}
 		if !resident {
-			at, result, rows = placeSource(l, t, src, out, w)
+			at, result, rows = placeLargeSource(l, t, src, out, w)
 		}
 		attachKernel(o, packed, t, s, t.PlaneWidth(w.Kh*w.Kw*src.Channels), func(s coeff.Share, width int) *coeff.Kernel {
 			return c.Pack(s, width, o.Constants.Reserve)
@@ -107,16 +108,16 @@ func convolveBatchElement(o *Output, c *coeff.Convolution, packed kernels, share
 		to.Base += s.Group*y.Group + s.First*y.Plane
 		if result.Row > 0 {
 			t.StageResult(to, result)
-			o.add(t)
+			o.addTask(t)
 			continue
 		}
 		t.WriteResult(to, layer.RoundUp(at.Row*rows, 16))
-		o.add(t)
+		o.addTask(t)
 	}
 }
 
-// shareShape returns the shape of the result of the task that computes share s of the layer.
-func shareShape(l *layer.Layer, s coeff.Share) regs.Shape {
+// shareResultShape returns the shape of the result of the task that computes share s of the layer.
+func shareResultShape(l *layer.Layer, s coeff.Share) regs.Shape {
 	out := l.Out()
 	return regs.Shape{Groups: s.Groups, Channels: s.Channels, Height: out.H, Width: out.W}
 }

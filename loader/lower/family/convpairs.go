@@ -20,14 +20,14 @@ func computesOutputPairs(l *layer.Layer) bool {
 	if !l.IsDepthwise() || l.In.H != 1 || w.Kh != 1 || w.Sx != 1 || w.Sy != 1 || l.Out().W < pairedPixels {
 		return false
 	}
-	source, result := pairLayouts(l)
+	source, result := outputPairLayouts(l)
 	return source.Row+result.Row <= l.LargestTile()
 }
 
-// pairLayouts returns the layouts in L2 of the source and the result of a convolution that computes
-// two outputs per step. The source is divided into pieces of columns, each read by one patch, the
-// block of pixels that the engines compute at the same time.
-func pairLayouts(l *layer.Layer) (source, result place.Layout) {
+// outputPairLayouts returns the layouts in L2 of the source and the result of a convolution that
+// computes two outputs per step. The source is divided into pieces of columns, each read by one
+// patch, the block of pixels that the engines compute at the same time.
+func outputPairLayouts(l *layer.Layer) (source, result place.Layout) {
 	steps := (l.Out().W + pairedPixels - 1) / pairedPixels
 	columns := layer.RoundUp(task.PatchPixels*pairedPixels+l.Window.Kw-1, 64/layer.ElementBytes)
 	source = place.PackedColumns(regs.Shape{Channels: l.In.C}, min(l.In.W, columns))
@@ -44,13 +44,13 @@ func convolveOutputPairs(o *Output, c *coeff.Convolution, packed kernels, x, y p
 	in := regs.Shape{Groups: 1, Channels: l.In.C, Height: 1, Width: l.In.W}
 	steps := in
 	steps.Width = (out.W + pairedPixels - 1) / pairedPixels
-	source, result := pairLayouts(l)
+	source, result := outputPairLayouts(l)
 
 	t := newMACTask(l, task.MAC{In: in, Out: steps, Window: &l.Window, PerChannel: true, Pixels: pairedPixels})
 	attachKernel(o, packed, t, coeff.Share{Group: 0, Groups: 1, First: 0, Channels: l.Cout}, pairedPixels, c.PackPairs)
 	t.LoadSource1(x, source, false)
 	kept := t.KeepResult(result)
-	o.add(t)
+	o.addTask(t)
 
 	row := in
 	row.Width = out.W
@@ -58,5 +58,5 @@ func convolveOutputPairs(o *Output, c *coeff.Convolution, packed kernels, x, y p
 	move.ReadTile(kept, result)
 	move.WaitsForPairs = true
 	move.WriteResult(y, source.Base+source.Row)
-	o.add(move)
+	o.addTask(move)
 }

@@ -27,39 +27,39 @@ func lowerDeconvolution(o *Output, j job) error {
 	switch {
 	case min(w.Sx, out.W) == 1:
 		return lowerRowPhases(o, j, phaseGroup{columns: []int{0}, part: out}, x, y)
-	case fitsColumnPhases(l) && columnPhasesCost(l) < transposedPhasesCost(l):
+	case fitsColumnPhases(l) && estimateColumnPhases(l) < estimateTransposedPhases(l):
 		return lowerColumnPhases(o, j, x, y)
 	}
 	return lowerTransposedPhases(o, j, x, y)
 }
 
-// These constants are the cost of a task in addition to the bytes that it moves, in bytes that could be
-// moved in the same time. They are fitted to the model's times of both ways for 1 to 256 channels, 1x1
-// to 64x64 pixels, and windows of 2 to 8 with strides of 2 and 4. The way with the lower cost takes at
-// most 6.3 % more time than the other.
+// These constants are the cost of a task in addition to the bytes that it moves, in bytes that
+// could be moved in the same time. They are fitted to the model's times of both ways for 1 to 256
+// channels, 1x1 to 64x64 pixels, and windows of 2 to 8 with strides of 2 and 4. The way with the
+// lower cost takes at most 6.3 % more time than the other.
 const (
 	convolutionCost = 512
 	transposeCost   = 5 << 10
 	elementCost     = 4 // of each element transposed
 )
 
-// transposedPhasesCost estimates how many bytes lowerTransposedPhases moves for the layer.
-func transposedPhasesCost(l *layer.Layer) int {
+// estimateTransposedPhases estimates how many bytes lowerTransposedPhases moves for the layer.
+func estimateTransposedPhases(l *layer.Layer) int {
 	in, out, stride := l.In, l.Out(), l.Window.Sy
 	transposed := in
 	transposed.H, transposed.W = in.W, in.H
-	groups := groupColumnPhases(transposeWindow(l))
+	groups := groupColumnPhases(transposeDeconvLayer(l))
 	convolutions := len(groups) * min(l.Window.Sx, out.W)
 	bytes := memoryBytes(in) + memoryBytes(transposed)*(1+convolutions) + memoryBytes(out)
 	for _, group := range groups {
 		part := layer.Shape{N: out.N, C: len(group) * out.C, H: out.W, W: out.H}
-		bytes += 2 * memoryBytes(phaseShape(part, group[0], stride))
+		bytes += 2 * memoryBytes(columnPhaseShape(part, group[0], stride))
 	}
 	return bytes + elementCost*(in.Elements()+out.Elements()) + convolutionCost*convolutions + transposeCost*(1+min(stride, out.H))
 }
 
-// columnPhasesCost estimates how many bytes lowerColumnPhases moves for the layer.
-func columnPhasesCost(l *layer.Layer) int {
+// estimateColumnPhases estimates how many bytes lowerColumnPhases moves for the layer.
+func estimateColumnPhases(l *layer.Layer) int {
 	in, out := l.In, l.Out()
 	convolutions := len(groupChannelPhases(l)) * min(l.Window.Sy, out.H)
 	columns := layer.Shape{N: out.N, C: out.W, H: out.H, W: out.C}
@@ -76,8 +76,8 @@ func memoryBytes(s layer.Shape) int { return place.Surface(0, s).Depth * s.N }
 func fitsColumnPhases(l *layer.Layer) bool {
 	in, out := l.In, l.Out()
 	rows := place.Packed(regs.Shape{Channels: in.C, Width: in.W}).Row * in.H
-	wide := regs.Shape{Channels: out.C * min(l.Window.Sx, out.W), Width: phaseShape(out, 0, l.Window.Sx).W, Height: out.H}
-	return rows+transposedTile(wide).Row*((out.H+l.Window.Sy-1)/l.Window.Sy) <= l.LargestTile()
+	wide := regs.Shape{Channels: out.C * min(l.Window.Sx, out.W), Width: columnPhaseShape(out, 0, l.Window.Sx).W, Height: out.H}
+	return rows+transposedRowsLayout(wide).Row*((out.H+l.Window.Sy-1)/l.Window.Sy) <= l.LargestTile()
 }
 
 // lowerTransposedPhases appends the tasks of a transposed convolution from x to y by way of
@@ -86,7 +86,7 @@ func fitsColumnPhases(l *layer.Layer) bool {
 func lowerTransposedPhases(o *Output, j job, x, y place.Memory) error {
 	l, stride := j.layer, j.layer.Window.Sy
 	t := transposeDeconvolution(j)
-	rows := o.allocate(t.layer.In)
+	rows := o.allocateTensor(t.layer.In)
 	if err := transposeRows(o, l, l.In, x, rows); err != nil {
 		return err
 	}
@@ -94,8 +94,8 @@ func lowerTransposedPhases(o *Output, j job, x, y place.Memory) error {
 	held := o.held
 	for _, group := range groupColumnPhases(t.layer) {
 		o.held = held
-		part := phaseShape(out, group[0], stride)
-		all := o.allocate(layer.Shape{N: out.N, C: len(group) * out.C, H: out.H, W: part.W})
+		part := columnPhaseShape(out, group[0], stride)
+		all := o.allocateTensor(layer.Shape{N: out.N, C: len(group) * out.C, H: out.H, W: part.W})
 		if err := lowerRowPhases(o, t, phaseGroup{columns: group, part: part}, rows, all); err != nil {
 			return err
 		}
@@ -104,7 +104,7 @@ func lowerTransposedPhases(o *Output, j job, x, y place.Memory) error {
 			from.Base += i * out.C * all.Plane
 			to.Base += py * y.Row
 			to.Row *= stride
-			if err := transposeRows(o, l, phaseShape(out, py, stride), from, to); err != nil {
+			if err := transposeRows(o, l, columnPhaseShape(out, py, stride), from, to); err != nil {
 				return err
 			}
 		}
@@ -119,13 +119,13 @@ func lowerColumnPhases(o *Output, j job, x, y place.Memory) error {
 	l, stride := j.layer, j.layer.Window.Sx
 	out := l.Out()
 	channels := layer.Shape{N: out.N, C: out.W, H: out.H, W: out.C}
-	columns := o.allocate(channels)
+	columns := o.allocateTensor(channels)
 	columns.Plane, columns.Row = columns.Row, columns.Row*out.W // the pixels of a row follow each other
 	for _, group := range groupChannelPhases(l) {
 		to := columns
 		to.Base += group[0] * columns.Plane
 		to.Plane *= stride
-		if err := lowerRowPhases(o, j, phaseGroup{group, phaseShape(out, group[0], stride), true}, x, to); err != nil {
+		if err := lowerRowPhases(o, j, phaseGroup{group, columnPhaseShape(out, group[0], stride), true}, x, to); err != nil {
 			return err
 		}
 	}
@@ -145,7 +145,7 @@ func convolveTransposed(o *Output, j job, x, y place.Memory) error {
 	for n := range l.In.N {
 		var loaded *task.Tile
 		for _, s := range shares {
-			src, out := ConvSource(l), shareShape(l, s)
+			src, out := ConvSource(l), shareResultShape(l, s)
 			t := newMACTask(l, task.MAC{In: src, Out: out, Window: &l.Window, Transpose: true})
 			at := t.SourceTile()
 			attachKernel(o, made, t, s, t.PlaneWidth(l.Taps()*src.Channels), func(s coeff.Share, width int) *coeff.Kernel {
@@ -159,14 +159,14 @@ func convolveTransposed(o *Output, j job, x, y place.Memory) error {
 			to := y.BatchElement(n)
 			to.Base += s.First * layer.ElementBytes
 			t.WriteResult(to, layer.RoundUp(at.Row*src.Height, 16))
-			o.add(t)
+			o.addTask(t)
 		}
 	}
 	return nil
 }
 
-// phaseShape returns shape out with only every stride-th column, starting at column px.
-func phaseShape(out layer.Shape, px, stride int) layer.Shape {
+// columnPhaseShape returns shape out with only every stride-th column, starting at column px.
+func columnPhaseShape(out layer.Shape, px, stride int) layer.Shape {
 	out.W = (out.W - px + stride - 1) / stride
 	return out
 }
@@ -217,16 +217,16 @@ type phaseGroup struct {
 // results to y.
 func lowerRowPhases(o *Output, j job, p phaseGroup, x, y place.Memory) error {
 	for py := range min(j.layer.Window.Sy, p.part.H) {
-		if err := lowerPhase(o, j, py, p, x, y); err != nil {
+		if err := lowerRowPhase(o, j, py, p, x, y); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// transposeWindow returns the transposed convolution l with rows and columns exchanged, both in its
-// input and in its window.
-func transposeWindow(l *layer.Layer) *layer.Layer {
+// transposeDeconvLayer returns the transposed convolution l with rows and columns exchanged, both
+// in its input and in its window.
+func transposeDeconvLayer(l *layer.Layer) *layer.Layer {
 	t := *l
 	w, v := &t.Window, l.Window
 	t.In.H, t.In.W = l.In.W, l.In.H
@@ -237,7 +237,7 @@ func transposeWindow(l *layer.Layer) *layer.Layer {
 // transposeDeconvolution returns job j with rows and columns exchanged, both in its layer and in
 // its weights.
 func transposeDeconvolution(j job) job {
-	l, w := transposeWindow(j.layer), *j.weights
+	l, w := transposeDeconvLayer(j.layer), *j.weights
 	if k := l.Window; !w.SizesOnly || len(w.Filter) > 0 {
 		w.Filter, w.Source = make([]float16.Float16, 0, l.Cout*l.In.C*k.Kh*k.Kw), nil
 		for n := range l.Cout * l.In.C {
@@ -251,9 +251,9 @@ func transposeDeconvolution(j job) job {
 	return job{layer: l, weights: &w}
 }
 
-// lowerPhase appends the task that computes every stride-th row of the result, starting at row py.
-// It reads x and writes to the same rows of to.
-func lowerPhase(o *Output, j job, py int, p phaseGroup, x, to place.Memory) error {
+// lowerRowPhase appends the task that computes every stride-th row of the result, starting at row
+// py. It reads x and writes to the same rows of to.
+func lowerRowPhase(o *Output, j job, py int, p phaseGroup, x, to place.Memory) error {
 	l, w, part := j.layer, j.layer.Window, p.part
 	part.H = (part.H - py + w.Sy - 1) / w.Sy
 	to.Base += py * to.Row
@@ -261,10 +261,11 @@ func lowerPhase(o *Output, j job, py int, p phaseGroup, x, to place.Memory) erro
 	ys, firstY := reverseTaps(py+w.Py, w.Kh, w.Sy)
 	xs, firstX := reverseTaps(p.columns[0]+w.Px, w.Kw, w.Sx)
 	before := max(0, firstX) // columns before the first tap become taps with zero weights
-	// The first row of the window is firstY rows below the first result row, or above it if negative.
+	// The first row of the window is firstY rows below the first result row, or above it if
+	// negative.
 	window := layer.Window{Kh: len(ys), Kw: before + len(xs), Sy: 1, Sx: 1, Px: max(0, -firstX)}
 	from, in := x, l.In
-	window.Py, from.Base, in.H = splitOffset(firstY, from.Base, x.Row, in.H)
+	window.Py, from.Base, in.H = splitWindowStart(firstY, from.Base, x.Row, in.H)
 	window.Qy = part.H - 1 + window.Kh - window.Py - in.H
 	window.Qx = part.W - 1 + window.Kw - window.Px - in.W
 	// The result does not need rows and columns of the input by which the padding is negative.
@@ -292,7 +293,8 @@ func lowerPhase(o *Output, j job, py int, p phaseGroup, x, to place.Memory) erro
 }
 
 // markZeroTaps marks the taps of a window that have no weight, at rows ys and columns xs of the
-// layer's window. A row or column of -1 has none. If zero is not nil, a tap must be marked there too.
+// layer's window. A row or column of -1 has none. If zero is not nil, a tap must be marked there
+// too.
 func markZeroTaps(zero []bool, ys, xs []int) []bool {
 	var marks []bool
 	for _, ky := range ys {
@@ -336,11 +338,11 @@ func reverseTaps(row, k, stride int) (taps []int, first int) {
 	return taps, (row - taps[0]) / stride
 }
 
-// splitOffset turns the input row at which a window starts into an address and padding. The input
+// splitWindowStart turns the input row at which a window starts into an address and padding. The input
 // is at address base, with rows that are row bytes apart. If first is negative, the window starts
 // with pad rows of padding; otherwise pad is 0. address is the address of the first row that is not
 // padding, and rest is the number of rows from there to the end.
-func splitOffset(first, base, row, rows int) (pad, address, rest int) {
+func splitWindowStart(first, base, row, rows int) (pad, address, rest int) {
 	skip := max(0, first)
 	return max(0, -first), base + skip*row, rows - skip
 }

@@ -48,13 +48,13 @@ func lowerElementwise(o *Output, j job) error {
 		// Every channel has the same factor: programs have 64 fp16 values of 1/v.
 		return lowerChannelConstants(o, j, in, x)
 	case l.Second == layer.Scalar:
-		return lowerScalar(o, j, in, x)
+		return lowerScalarOp(o, j, in, x)
 	case l.Second == layer.Constant && (l.Op == layer.Max || l.Op == layer.Min):
 		return lowerChannelTensor(o, j, in, x)
 	case l.Second == layer.Constant:
 		return lowerChannelConstants(o, j, in, x)
 	case l.Second == layer.Runtime && l.SecondShape != l.In:
-		return lowerBroadcast(o, j, in, x)
+		return lowerBroadcastOp(o, j, in, x)
 	}
 	z := x
 	if l.Second == layer.Runtime {
@@ -67,7 +67,7 @@ func lowerElementwise(o *Output, j job) error {
 	}
 	t := pass.Elementwise(l, in).Task()
 	at := t.PlanarTile()
-	rows, err := fitPlanarRows(l, t, in, &at, 2)
+	rows, err := countFittingRows(l, t, in, &at, 2)
 	if err != nil {
 		return err
 	}
@@ -79,15 +79,15 @@ func lowerElementwise(o *Output, j job) error {
 	}
 	t.LoadSource2(z, at.Rebase(second))
 	t.WriteResult(y, second+at.Row*rows)
-	o.add(t)
+	o.addTask(t)
 	return nil
 }
 
-// fitPlanarRows returns how many rows of a tensor of shape s fit in L2 at a time if n tiles with
+// countFittingRows returns how many rows of a tensor of shape s fit in L2 at a time if n tiles with
 // the layout *layout need room together. If the vendor's compiler of 2023 would stream the tensor,
-// fitPlanarRows also replaces the patch of t and *layout. If not even one row fits, the error is a
-// *layer.LimitError. (All rows fit in 25 of 25 programs; the choice of fewer is assumed.)
-func fitPlanarRows(l *layer.Layer, t *task.Task, s regs.Shape, layout *place.Layout, n int) (int, error) {
+// countFittingRows also replaces the patch of t and *layout. If not even one row fits, the error is
+// a *layer.LimitError. (All rows fit in 25 of 25 programs; the choice of fewer is assumed.)
+func countFittingRows(l *layer.Layer, t *task.Task, s regs.Shape, layout *place.Layout, n int) (int, error) {
 	if usesStreamedPatch(l, s) {
 		t.SetPatch(task.StreamedPatch(s))
 		*layout = t.PackedPlanarTile()
@@ -101,9 +101,9 @@ func fitPlanarRows(l *layer.Layer, t *task.Task, s regs.Shape, layout *place.Lay
 	return rows, nil
 }
 
-// lowerScalar appends the task that combines each element of x with one constant. The constant goes
-// into the registers for the bias or the scale of the planar engine.
-func lowerScalar(o *Output, j job, in regs.Shape, x place.Memory) error {
+// lowerScalarOp appends the task that combines each element of x with one constant. The constant
+// goes into the registers for the bias or the scale of the planar engine.
+func lowerScalarOp(o *Output, j job, in regs.Shape, x place.Memory) error {
 	y := o.placeOutput(j, "y", j.layer.Out())
 	op := pass.Scalar(j.layer, in, uint16(layer.ValueAt(j.weights.Second, 0)))
 	op.ReLU = j.layer.Activation == layer.ReLU
@@ -114,14 +114,14 @@ func lowerScalar(o *Output, j job, in regs.Shape, x place.Memory) error {
 // *layer.LimitError if not even one row fits in L2.
 func addPlanarTask(o *Output, l *layer.Layer, t *task.Task, in regs.Shape, x, y place.Memory) error {
 	at := t.PlanarTile()
-	rows, err := fitPlanarRows(l, t, in, &at, 1)
+	rows, err := countFittingRows(l, t, in, &at, 1)
 	if err != nil {
 		return err
 	}
 	t.SetTileHeight(rows)
 	t.LoadSource1(x, at, false)
 	t.WriteResult(y, at.Row*rows)
-	o.add(t)
+	o.addTask(t)
 	return nil
 }
 
@@ -138,7 +138,7 @@ func lowerChannelTensor(o *Output, j job, in regs.Shape, x place.Memory) error {
 	for c := range s.C {
 		coeff.PutHalf(tensor[c*z.Plane:], uint16(layer.ValueAt(j.weights.Second, c)))
 	}
-	return combineBroadcast(o, j, in, s, x, y, z)
+	return addBroadcastTasks(o, j, in, s, x, y, z)
 }
 
 // lowerQuotient appends the tasks of a division x / z. They compute the reciprocal of z with a
@@ -153,8 +153,9 @@ func lowerQuotient(o *Output, j job, in regs.Shape, x place.Memory) error {
 		z = o.placePort(j, "z", loader.Input, place.Bar6, z2, place.Surface(place.Bar6, z2))
 	}
 	if checkRowsFit(l, place.NewView(z, z2).S, z2.H) != nil {
-		// The second input does not fit L2, so its reciprocal goes through the scratch buffer (assumed).
-		reciprocal := o.allocate(z2)
+		// The second input does not fit L2, so its reciprocal goes through the scratch buffer
+		// (assumed).
+		reciprocal := o.allocateTensor(z2)
 		product := layer.Binary(layer.Mul, l.In, z2)
 		product.Activation = l.Activation
 		return lowerSublayers(o, l,
@@ -165,36 +166,36 @@ func lowerQuotient(o *Output, j job, in regs.Shape, x place.Memory) error {
 	if z2.N == l.In.N {
 		return forEachElement(place.View{S: in, M: x}, place.View{S: in, M: y}, func(a, b place.View) error {
 			n := (a.M.Base - x.Base) / max(1, x.Depth)
-			return combineBroadcast(o, j, a.S, z2, a.M, b.M, z.BatchElement(n))
+			return addBroadcastTasks(o, j, a.S, z2, a.M, b.M, z.BatchElement(n))
 		})
 	}
-	return combineBroadcast(o, j, in, z2, x, y, z)
+	return addBroadcastTasks(o, j, in, z2, x, y, z)
 }
 
-// lowerBroadcast appends the tasks that combine x with a second input that is repeated along some
+// lowerBroadcastOp appends the tasks that combine x with a second input that is repeated along some
 // axes. They load the second input into L2 first. If both inputs have a batch, each of its elements
 // gets its own tasks.
-func lowerBroadcast(o *Output, j job, in regs.Shape, x place.Memory) error {
+func lowerBroadcastOp(o *Output, j job, in regs.Shape, x place.Memory) error {
 	l := j.layer
 	s := l.SecondShape
 	y := o.placeOutput(j, "y", l.Out())
 	z := o.placePort(j, "z", loader.Input, place.Bar6, s, place.Surface(place.Bar6, s))
 	if s.N == 1 {
-		return combineBroadcast(o, j, in, s, x, y, z)
+		return addBroadcastTasks(o, j, in, s, x, y, z)
 	}
 	in.Groups = 1
 	for n := range l.In.N {
-		if err := combineBroadcast(o, j, in, s, x.BatchElement(n), y.BatchElement(n), z.BatchElement(n)); err != nil {
+		if err := addBroadcastTasks(o, j, in, s, x.BatchElement(n), y.BatchElement(n), z.BatchElement(n)); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// combineBroadcast appends two tasks. The first loads z, which has shape s, into L2; for a division
-// it computes 1/z with a table. The second combines x with the tile in L2 and writes the result to
-// y.
-func combineBroadcast(o *Output, j job, in regs.Shape, s layer.Shape, x, y, z place.Memory) error {
+// addBroadcastTasks appends two tasks. The first loads z, which has shape s, into L2; for a
+// division it computes 1/z with a table. The second combines x with the tile in L2 and writes the
+// result to y.
+func addBroadcastTasks(o *Output, j job, in regs.Shape, s layer.Shape, x, y, z place.Memory) error {
 	small := regs.Shape{Groups: 1, Channels: s.C, Height: s.H, Width: s.W}
 	prep := task.NewCopy(small)
 	at := place.ResultTile(small)
@@ -206,12 +207,12 @@ func combineBroadcast(o *Output, j job, in regs.Shape, s layer.Shape, x, y, z pl
 	prep.LoadSource1(z, prep.SourceTile().Rebase(layer.RoundUp(bytes, 64)), false)
 	op := pass.Elementwise(j.layer, in)
 	if j.layer.Op == layer.RealDiv {
-		if err := setTable(o, j.layer, prep, j.weights.Table); err != nil {
+		if err := setActivationTable(o, j.layer, prep, j.weights.Table); err != nil {
 			return err
 		}
 		op.Op = task.Product
 	}
-	o.add(prep)
+	o.addTask(prep)
 
 	op.Second.Repeat = task.W.If(s.W < in.Width) | task.H.If(s.H < in.Height) | task.C.If(s.C < in.Channels)
 	return appendTaskWithL2Operand(o, j.layer, op.Task(), in, x, y, kept, at, bytes)
@@ -235,7 +236,7 @@ func appendTaskWithL2Operand(o *Output, l *layer.Layer, t *task.Task, in regs.Sh
 	t.LoadSource1(x, at.Rebase(used), false)
 	t.ReadSecondTile(kept, second)
 	t.WriteResult(y, used+at.Row*rows)
-	o.add(t)
+	o.addTask(t)
 	return nil
 }
 
@@ -287,7 +288,7 @@ func lowerChannelConstants(o *Output, j job, in regs.Shape, x place.Memory) erro
 	from := place.Surface(regs.BARWeights, layer.Shape{N: 1, C: 1, H: 2, W: l.In.C})
 	from.Base = base
 	prep.LoadSource1(from, prep.SourceTile().Rebase(2*at.Row), false)
-	o.add(prep)
+	o.addTask(prep)
 
 	t := task.Planar{
 		Form: regs.FormBiasScale, In: in, Op: task.Sum, Second: task.SourceView{Transposed: true},

@@ -43,10 +43,10 @@ func CanFuse(l *layer.Layer, w *layer.Weights) Fusible {
 		t.Bias, t.Table = false, false // its weights are only known at run time
 	}
 	if t.Table {
-		in := *l // widenWindow changes its window
-		in.Window.Sy, in.Window.Sx = convolutionStride(in.Window.Sy), convolutionStride(in.Window.Sx)
+		in := *l // newWidenedConvolution changes its window
+		in.Window.Sy, in.Window.Sx = nativeStride(in.Window.Sy), nativeStride(in.Window.Sx)
 		j := job{layer: &in, weights: w}
-		widenWindow(j)
+		newWidenedConvolution(j)
 		t.Table = hasRoomForTable(j)
 	}
 	return t

@@ -34,7 +34,7 @@ func lowerLayerNorm(o *Output, j job) error {
 	var each func(o *Output, l *layer.Layer, in, out place.View) error
 	switch l.Axes {
 	case layer.AxisH | layer.AxisW:
-		each = normalize
+		each = normalizeWithinChannels
 	case layer.AxisC | layer.AxisH | layer.AxisW:
 		each = normalizeAllValues
 	case layer.AxisW:
@@ -69,7 +69,7 @@ func normalizeWithTransposes(o *Output, j job, order [3]layer.Axes, axes layer.A
 	norm.Epsilon = l.Epsilon
 	back := layer.Unary(layer.Transpose, norm.In)
 	back.Order = inverseOrder(order)
-	turned, normal := o.allocate(norm.In), o.allocate(norm.In)
+	turned, normal := o.allocateTensor(norm.In), o.allocateTensor(norm.In)
 	return lowerSublayers(o, l,
 		sublayer{turn, &layer.Weights{}, ports{"x": x, "y": turned}},
 		sublayer{norm, &layer.Weights{}, ports{"x": turned, "y": normal}},
@@ -97,43 +97,43 @@ func statisticsLayout(channels int) place.Layout {
 	return place.Packed(regs.Shape{Channels: 1, Width: channels}).Skew(place.PlanarFetch)
 }
 
-// newMeanPass returns the planar task that computes the means for layer norm l from a source of
+// newMeanTask returns the planar task that computes the means for layer norm l from a source of
 // shape s. previous and next say whether the task before it and the task after it run on the planar
 // engine.
-func newMeanPass(l *layer.Layer, s regs.Shape, previous, next bool) task.Planar {
-	m := newReductionPass(l, s)
+func newMeanTask(l *layer.Layer, s regs.Shape, previous, next bool) task.Planar {
+	m := newReductionTask(l, s)
 	m.Previous, m.Next = previous, next
 	return m
 }
 
-// newDeviationPass returns the planar task that computes 1/sqrt(m + epsilon), where m is the mean
+// newDeviationTask returns the planar task that computes 1/sqrt(m + epsilon), where m is the mean
 // of the squared differences of its two sources.
-func newDeviationPass(l *layer.Layer, s regs.Shape) task.Planar {
+func newDeviationTask(l *layer.Layer, s regs.Shape) task.Planar {
 	return task.Planar{
-		Form: regs.FormTwoReduced, In: s, Op: task.SquaredDifference, Mean: normalizedCount(l), Root: true,
+		Form: regs.FormTwoReduced, In: s, Op: task.SquaredDifference, Mean: countNormalizedValues(l), Root: true,
 		Addend: task.Half(l.Epsilon), Previous: true, Next: true,
 	}
 }
 
-// newRootSquarePass returns the planar task that computes 1/sqrt(m + epsilon), where m is the mean
-// of the squares of its source.
-func newRootSquarePass(l *layer.Layer, s regs.Shape) task.Planar {
-	r := newDeviationPass(l, s)
+// newRootMeanSquareTask returns the planar task that computes 1/sqrt(m + epsilon), where m is the
+// mean of the squares of its source.
+func newRootMeanSquareTask(l *layer.Layer, s regs.Shape) task.Planar {
+	r := newDeviationTask(l, s)
 	r.Form, r.Op = regs.FormReduction, task.Squares
 	return r
 }
 
-// newAffinePass returns the planar task that computes (x - a) * b for each element x of its first
+// newAffineTask returns the planar task that computes (x - a) * b for each element x of its first
 // source. The view second locates a and b, the first and second row of the second source. The flag
 // next says whether the task after it runs on the planar engine.
-func newAffinePass(s regs.Shape, second task.SourceView, next bool) task.Planar {
+func newAffineTask(s regs.Shape, second task.SourceView, next bool) task.Planar {
 	a := pass.Affine(s)
 	a.Second, a.Previous, a.Next = second, true, next
 	return a
 }
 
-// normalizedCount returns the number of values that share a mean and a deviation.
-func normalizedCount(l *layer.Layer) int {
+// countNormalizedValues returns the number of values that share a mean and a deviation.
+func countNormalizedValues(l *layer.Layer) int {
 	n := 1
 	for axis, extent := range map[layer.Axes]int{layer.AxisC: l.In.C, layer.AxisH: l.In.H, layer.AxisW: l.In.W} {
 		if l.Axes&axis != 0 {
@@ -143,54 +143,54 @@ func normalizedCount(l *layer.Layer) int {
 	return n
 }
 
-// checkStatistics returns a *layer.LimitError if a tile and its means and deviations, which need
+// checkStatisticsFit returns a *layer.LimitError if a tile and its means and deviations, which need
 // the given number of bytes together, do not fit in L2.
-func checkStatistics(l *layer.Layer, bytes int) error {
+func checkStatisticsFit(l *layer.Layer, bytes int) error {
 	return layer.CheckLimit("size in bytes of a tile and its statistics in L2", bytes, l.LargestTile(),
 		"split the other axes until they have at most %d bytes")
 }
 
-// normalize appends the three tasks that normalize each channel of in and write the result to out:
-// mean, deviation, and the affine function of both.
-func normalize(o *Output, l *layer.Layer, in, out place.View) error {
+// normalizeWithinChannels appends the three tasks that normalize each channel of in and write the
+// result to out: mean, deviation, and the affine function of both.
+func normalizeWithinChannels(o *Output, l *layer.Layer, in, out place.View) error {
 	s := in.S
 	many := s.Channels > 1
 	stats := statisticsLayout(s.Channels)
 	base := 2 * stats.Row
-	m := newMeanPass(l, s, false, true)
+	m := newMeanTask(l, s, false, true)
 	m.Transposed = many
 	mean := m.Task()
 	at := mean.KeptTile().Rebase(base)
 	end := base + at.Row*s.Height
-	if err := checkStatistics(l, end); err != nil {
+	if err := checkStatisticsFit(l, end); err != nil {
 		return err
 	}
 	tile := mean.LoadSource1(in.M, at, true)
 	means := mean.KeepResult(stats)
-	o.add(mean)
+	o.addTask(mean)
 
-	r := newDeviationPass(l, s)
+	r := newDeviationTask(l, s)
 	r.First = task.SourceView{Repeat: task.W.If(s.Width > 1) | task.H.If(s.Height > 1), Transposed: many}
 	r.Transposed = many
 	deviation := r.Task()
 	deviation.ReadTile(means, stats)
 	deviation.ReadSecondTile(tile, at)
 	deviations := deviation.KeepResult(stats.Rebase(stats.Row))
-	o.add(deviation)
+	o.addTask(deviation)
 
 	whole := l.Axes == layer.AxisC|layer.AxisH|layer.AxisW
-	normal := newAffinePass(s, task.SourceView{Repeat: task.C.If(whole), Transposed: many}, false).Task()
+	normal := newAffineTask(s, task.SourceView{Repeat: task.C.If(whole), Transposed: many}, false).Task()
 	normal.ReadTile(tile, at)
 	normal.ReadSecondTile(deviations, stats)
 	normal.WriteResult(out.M, end)
-	o.add(normal)
+	o.addTask(normal)
 	return nil
 }
 
 // normalizeLines appends the tasks that normalize each row of in, which must have a single channel
 // or a single row. The tasks read each row as a channel.
 func normalizeLines(o *Output, l *layer.Layer, in, out place.View) error {
-	return normalize(o, l, in.RowsAsChannels(), out.RowsAsChannels())
+	return normalizeWithinChannels(o, l, in.RowsAsChannels(), out.RowsAsChannels())
 }
 
 // normalizeAllValues appends the tasks that normalize all values of in together. The tasks that
@@ -198,21 +198,21 @@ func normalizeLines(o *Output, l *layer.Layer, in, out place.View) error {
 // tensor again in its own shape.
 func normalizeAllValues(o *Output, l *layer.Layer, in, out place.View) error {
 	if in.S.Channels == 1 {
-		return normalize(o, l, in, out)
+		return normalizeWithinChannels(o, l, in, out)
 	}
 	turned, depth := in, in.S.Height
 	turned.M.Row, turned.M.Plane, turned.M.Depth = in.M.Plane, in.M.Depth, in.M.Row
 	turned.S.Height, turned.S.Channels = in.S.Channels, 1
 	s := turned.S
 	stats := statisticsLayout(1)
-	m := newMeanPass(l, s, false, true)
+	m := newMeanTask(l, s, false, true)
 	m.Depth = depth
 	mean := m.Task()
 	at := mean.KeptTile().Rebase(2 * stats.Row)
-	normal := newAffinePass(in.S, task.SourceView{Repeat: task.C}, false).Task()
+	normal := newAffineTask(in.S, task.SourceView{Repeat: task.C}, false).Task()
 	again := normal.PlanarTile().Rebase(at.Base)
 	end := again.Base + again.Row*in.S.Height
-	if err := checkStatistics(l, max(end, at.Base+at.Row*s.Height)); err != nil {
+	if err := checkStatisticsFit(l, max(end, at.Base+at.Row*s.Height)); err != nil {
 		return err
 	}
 	if s.Width == 1 {
@@ -220,21 +220,21 @@ func normalizeAllValues(o *Output, l *layer.Layer, in, out place.View) error {
 	}
 	tile := mean.LoadSource1(turned.M, at, true)
 	means := mean.KeepResult(stats)
-	o.add(mean)
+	o.addTask(mean)
 
-	r := newDeviationPass(l, s)
+	r := newDeviationTask(l, s)
 	r.Depth = depth
 	r.First.Repeat = task.W.If(s.Width > 1) | task.H.If(s.Height > 1) | task.D.If(depth > 1)
 	deviation := r.Task()
 	deviation.ReadTile(means, stats)
 	deviation.ReadSecondTile(tile, at)
 	deviations := deviation.KeepResult(stats.Rebase(stats.Row))
-	o.add(deviation)
+	o.addTask(deviation)
 
 	normal.LoadSource1(in.M, again, false)
 	normal.ReadSecondTile(deviations, stats)
 	normal.WriteResult(out.M, end)
-	o.add(normal)
+	o.addTask(normal)
 	return nil
 }
 
@@ -253,35 +253,35 @@ func normalizeRowParts(o *Output, l *layer.Layer, in, out place.View) error {
 		part.S.Channels = min(maxStatistics, rows-first)
 		parts = append(parts, part)
 	}
-	normal := newAffinePass(v.S, task.SourceView{}, false).Task()
+	normal := newAffineTask(v.S, task.SourceView{}, false).Task()
 	all := normal.PlanarTile().Rebase(base)
-	if err := checkStatistics(l, all.Base+all.Row); err != nil {
+	if err := checkStatisticsFit(l, all.Base+all.Row); err != nil {
 		return err
 	}
 	means := make([]*task.Tile, len(parts))
 	offset := func(i int) int { return i * maxStatistics * place.UnitBytes }
 	for i := len(parts) - 1; i >= 0; i-- {
-		t := newMeanPass(l, parts[i].S, i < len(parts)-1, true).Task()
+		t := newMeanTask(l, parts[i].S, i < len(parts)-1, true).Task()
 		at := t.PlanarTile().Rebase(base)
 		t.LoadSource1(parts[i].M, at, false)
 		means[i] = t.KeepResult(stats.Rebase(offset(i)))
-		o.add(t)
+		o.addTask(t)
 	}
 	var last *task.Tile
 	for i := range parts {
-		r := newDeviationPass(l, parts[i].S)
+		r := newDeviationTask(l, parts[i].S)
 		r.First.Repeat = task.W
 		t := r.Task()
 		at := t.PlanarTile().Rebase(base)
 		t.ReadTile(means[i], stats.Rebase(offset(i)))
 		t.LoadOnlySource2(parts[i].M, at, 0)
 		last = t.KeepResult(stats.Rebase(stats.Row + offset(i)))
-		o.add(t)
+		o.addTask(t)
 	}
 	normal.LoadSource1(v.M, all, false)
 	normal.ReadSecondTile(last, stats)
 	normal.WriteResult(w.M, all.Base+all.Row)
-	o.add(normal)
+	o.addTask(normal)
 	return nil
 }
 
@@ -295,50 +295,50 @@ func normalizePixel(o *Output, l *layer.Layer, in, out place.View) error {
 	end := at.Base + at.Row
 	turn := task.Planar{Form: regs.FormConstant, In: s, Transposed: true, Next: true}.Task()
 	from := turn.PlanarTile().Rebase(end)
-	if err := checkStatistics(l, end+from.Row); err != nil {
+	if err := checkStatisticsFit(l, end+from.Row); err != nil {
 		return err
 	}
 	turn.LoadSource1(in.M, from, false)
 	kept := turn.KeepResult(at)
-	o.add(turn)
+	o.addTask(turn)
 
-	mean := newMeanPass(l, row, true, true).Task()
+	mean := newMeanTask(l, row, true, true).Task()
 	mean.ReadTile(kept, at)
 	means := mean.KeepResult(stats)
-	o.add(mean)
+	o.addTask(mean)
 
-	r := newDeviationPass(l, row)
+	r := newDeviationTask(l, row)
 	r.First.Repeat = task.W
 	deviation := r.Task()
 	deviation.ReadTile(means, stats)
 	deviation.ReadSecondTile(kept, at)
 	deviations := deviation.KeepResult(stats.Rebase(stats.Row))
-	o.add(deviation)
+	o.addTask(deviation)
 
-	normal := newAffinePass(row, task.SourceView{Transposed: true}, true).Task()
+	normal := newAffineTask(row, task.SourceView{Transposed: true}, true).Task()
 	normal.ReadTile(kept, at)
 	normal.ReadSecondTile(deviations, stats)
 	values := normal.KeepResult(at)
-	o.add(normal)
+	o.addTask(normal)
 
 	back := task.Planar{Form: regs.FormConstant, In: s, First: task.SourceView{Transposed: true}, Previous: true}.Task()
 	back.ReadTile(values, at)
 	back.WriteResult(out.M, end)
-	o.add(back)
+	o.addTask(back)
 	return nil
 }
 
-// newSubtraction returns the planar task that subtracts its second source, the means, from a tensor
-// of shape s. The means are repeated along the given axes.
-func newSubtraction(s regs.Shape, along task.RepeatAxes) *task.Task {
+// newSubtractionTask returns the planar task that subtracts its second source, the means, from a
+// tensor of shape s. The means are repeated along the given axes.
+func newSubtractionTask(s regs.Shape, along task.RepeatAxes) *task.Task {
 	d := pass.Difference(s)
 	d.Second.Repeat, d.Previous, d.Next = along, true, true
 	return d.Task()
 }
 
-// newScaling returns the planar task that multiplies a tensor of shape s by its second source, the
-// reciprocals of deviations. They are repeated along the given axes.
-func newScaling(s regs.Shape, along task.RepeatAxes) *task.Task {
+// newScalingTask returns the planar task that multiplies a tensor of shape s by its second source,
+// the reciprocals of deviations. They are repeated along the given axes.
+func newScalingTask(s regs.Shape, along task.RepeatAxes) *task.Task {
 	m := pass.Product(s)
 	m.Second.Repeat, m.Previous = along, true
 	return m.Task()
@@ -355,12 +355,12 @@ func normalizeRows(o *Output, l *layer.Layer, in, out place.View) error {
 	each := s.Channels * place.UnitBytes
 	stats := place.Layout{Channel: place.UnitBytes, Row: s.Height * each, Depth: each, Group: each}
 	from := copied.SourceTile().Rebase(2 * bytes)
-	if err := checkStatistics(l, 2*bytes+max(from.Row*s.Height, 2*stats.Row)); err != nil {
+	if err := checkStatisticsFit(l, 2*bytes+max(from.Row*s.Height, 2*stats.Row)); err != nil {
 		return err
 	}
 	copied.LoadSource1(in.M, from, false)
 	x := copied.KeepResult(at.Rebase(bytes))
-	o.add(copied)
+	o.addTask(copied)
 
 	asRows := func(base int) place.Layout {
 		return place.Layout{Base: base, Channel: at.Channel, Row: at.Depth, Depth: at.Depth, Group: at.Row}
@@ -368,26 +368,26 @@ func normalizeRows(o *Output, l *layer.Layer, in, out place.View) error {
 	reduce := func(t *task.Task, from *task.Tile, base, to int) *task.Tile {
 		t.ReadTileGroups(from, asRows(base))
 		reduced := t.KeepResultGroups(stats.Rebase(to))
-		o.add(t)
+		o.addTask(t)
 		return reduced
 	}
 	// The statistics of a row are read row by row.
 	flat := place.Layout{Channel: place.UnitBytes, Row: each, Depth: each}
-	means := reduce(newMeanPass(l, rows, false, true).Task(), x, bytes, 2*bytes)
+	means := reduce(newMeanTask(l, rows, false, true).Task(), x, bytes, 2*bytes)
 
-	sub := newSubtraction(s, task.W.If(s.Width > 1))
+	sub := newSubtractionTask(s, task.W.If(s.Width > 1))
 	sub.ReadTile(x, x.At)
 	sub.ReadSecondTile(means, flat.Rebase(2*bytes))
 	differences := sub.KeepResult(at)
-	o.add(sub)
+	o.addTask(sub)
 
-	deviations := reduce(newRootSquarePass(l, rows).Task(), differences, 0, bytes)
+	deviations := reduce(newRootMeanSquareTask(l, rows).Task(), differences, 0, bytes)
 
-	mul := newScaling(s, task.W.If(s.Width > 1))
+	mul := newScalingTask(s, task.W.If(s.Width > 1))
 	mul.ReadTile(differences, at)
 	mul.ReadSecondTile(deviations, flat.Rebase(bytes))
 	mul.WriteResult(out.M, bytes+stats.Row)
-	o.add(mul)
+	o.addTask(mul)
 	return nil
 }
 
@@ -395,7 +395,7 @@ func normalizeRows(o *Output, l *layer.Layer, in, out place.View) error {
 // transpose the channels to columns, one for the mean and one for the deviation.
 func normalizeChannels(o *Output, l *layer.Layer, in, out place.View) error {
 	s := in.S
-	transposed := transposedTile(s)
+	transposed := transposedRowsLayout(s)
 	turnedBytes := transposed.Row * s.Height
 	stats := place.Packed(regs.Shape{Channels: 1, Width: s.Width})
 	statBytes := stats.Channel * s.Height
@@ -403,18 +403,18 @@ func normalizeChannels(o *Output, l *layer.Layer, in, out place.View) error {
 	rows := regs.Shape{Groups: s.Height, Channels: s.Width, Height: 1, Width: s.Channels}
 	first := task.NewTranspose(s)
 	first.SetPatch(task.KeptPatch(s))
-	// There are two places for tiles. The first holds the transposed source and then the differences,
-	// the second the transposed differences.
+	// There are two places for tiles. The first holds the transposed source and then the
+	// differences, the second the transposed differences.
 	at := place.ResultTile(s)
 	one := layer.RoundUp(statBytes, place.UnitBytes)
 	two := one + max(at.Row*s.Height, turnedBytes)
 	source := at.Rebase(two + turnedBytes)
-	if err := checkStatistics(l, source.Base+at.Row*s.Height); err != nil {
+	if err := checkStatisticsFit(l, source.Base+at.Row*s.Height); err != nil {
 		return err
 	}
 	x := first.LoadSource1(in.M, source, true)
 	turned := first.KeepResult(transposed.Rebase(one))
-	o.add(first)
+	o.addTask(first)
 
 	reduce := func(r task.Planar, from *task.Tile) *task.Tile {
 		r.Transposed = true
@@ -423,32 +423,32 @@ func normalizeChannels(o *Output, l *layer.Layer, in, out place.View) error {
 		rows.Row, rows.Group = rows.Depth, from.At.Row
 		t.ReadTileGroups(from, rows)
 		reduced := t.KeepResultGroups(stats)
-		o.add(t)
+		o.addTask(t)
 		return reduced
 	}
 	flat := place.Layout{Channel: stats.Channel, Row: stats.Channel, Depth: stats.Channel}
-	means := reduce(newMeanPass(l, rows, false, true), turned)
+	means := reduce(newMeanTask(l, rows, false, true), turned)
 
-	sub := newSubtraction(s, task.C)
+	sub := newSubtractionTask(s, task.C)
 	sub.SetPatch(task.LinkedPatch(task.LinkedPatchLog2(s)))
 	sub.ReadTile(x, source)
 	sub.ReadSecondTile(means, flat)
 	differences := sub.KeepResult(at.Rebase(one))
-	o.add(sub)
+	o.addTask(sub)
 
 	second := task.NewTranspose(s)
 	second.SetPatch(task.FixedPatch(task.LinkedPatchLog2(s)))
 	second.MarkPlanarNeighbours(false, true) // the bits of the planar tasks on both sides count this one in the one program seen
 	second.ReadTile(differences, at.Rebase(one))
 	again := second.KeepResult(transposed.Rebase(two))
-	o.add(second)
+	o.addTask(second)
 
-	deviations := reduce(newRootSquarePass(l, rows), again)
+	deviations := reduce(newRootMeanSquareTask(l, rows), again)
 
-	mul := newScaling(s, task.C)
+	mul := newScalingTask(s, task.C)
 	mul.ReadTile(differences, at.Rebase(one))
 	mul.ReadSecondTile(deviations, flat)
 	mul.WriteResult(out.M, two)
-	o.add(mul)
+	o.addTask(mul)
 	return nil
 }

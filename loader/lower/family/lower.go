@@ -61,9 +61,9 @@ type job struct {
 	at      ports // places of a sublayer's surfaces; nil for a whole layer, which gets ports
 }
 
-// add appends task t. Once there are more than task.MaxTasks tasks, for which Lower returns an
+// addTask appends task t. Once there are more than task.MaxTasks tasks, for which Lower returns an
 // error, it drops t instead.
-func (o *Output) add(t *task.Task) {
+func (o *Output) addTask(t *task.Task) {
 	if len(o.Tasks) <= task.MaxTasks {
 		o.Tasks = append(o.Tasks, t)
 	}
@@ -117,8 +117,8 @@ func lowerLayer(o *Output, j job) error {
 }
 
 // placePort returns the place in memory of the input or output with the given name. If job j is a
-// sublayer of a larger layer, that is the place in j.at. Otherwise placePort adds a port of shape s,
-// in buffer bar and with the strides of m, to o and returns m in that buffer.
+// sublayer of a larger layer, that is the place in j.at. Otherwise placePort adds a port of shape
+// s, in buffer bar and with the strides of m, to o and returns m in that buffer.
 func (o *Output) placePort(j job, name string, d loader.Direction, bar uint32, s layer.Shape, m place.Memory) place.Memory {
 	if at, ok := j.at[name]; ok {
 		return at

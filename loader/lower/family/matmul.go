@@ -34,7 +34,7 @@ func lowerMatMul(o *Output, j job) error {
 			return nil
 		}
 	}
-	if part := min(count, maxColumnRows(l)); count > task.PatchPixels && transposeTileBytes(min(count, layer.MaxExtent), k) > l.LargestTile() && k*place.SliceColumns*layer.ElementBytes <= l.LargestTile() {
+	if part := min(count, maxColumnRows(l)); count > task.PatchPixels && bytesForTransposeTiles(min(count, layer.MaxExtent), k) > l.LargestTile() && k*place.SliceColumns*layer.ElementBytes <= l.LargestTile() {
 		columns := o.held
 		for first := 0; first < count; first += part {
 			m := min(part, count-first)
@@ -51,10 +51,10 @@ func lowerMatMul(o *Output, j job) error {
 		return lowerActivation(o, j, l.Out(), to, y)
 	}
 	part := min(count, layer.MaxExtent)
-	for part > 1 && transposeTileBytes(part, k) > l.LargestTile() {
+	for part > 1 && bytesForTransposeTiles(part, k) > l.LargestTile() {
 		part = (part + 1) / 2
 	}
-	if err := layer.CheckLimit("size in bytes of a row and its transpose in L2", transposeTileBytes(part, k), l.LargestTile(),
+	if err := layer.CheckLimit("size in bytes of a row and its transpose in L2", bytesForTransposeTiles(part, k), l.LargestTile(),
 		"split the reduction until they have at most %d bytes and add the results"); err != nil {
 		return err
 	}
@@ -70,7 +70,7 @@ func lowerMatMul(o *Output, j job) error {
 }
 
 // maxColumnRows returns the largest number of rows that one task can transpose from memory to
-// memory, in slices of 128 columns that fit in L2.
+// memory, in slices of 128 columns each of which fits in L2.
 func maxColumnRows(l *layer.Layer) int {
 	return l.LargestTile() / (place.SliceColumns * layer.ElementBytes)
 }
@@ -82,7 +82,7 @@ func transposeToMemory(o *Output, m, k int, src, dst place.Memory) {
 	at := place.TransposeSource(m, k)
 	t.LoadSource1(src, at, false)
 	t.WriteResult(dst, at.Row)
-	o.add(t)
+	o.addTask(t)
 }
 
 // multiplyColumns appends the tasks that multiply a left side which is stored in memory as k
@@ -116,7 +116,7 @@ func multiplyColumns(o *Output, j job, packed kernels, m, k, n int, src, dst pla
 		to := dst
 		to.Base += s.First * layer.ElementBytes
 		t.WriteResult(to, bytes)
-		o.add(t)
+		o.addTask(t)
 	}
 	return nil
 }
@@ -154,9 +154,9 @@ func tryLowerBlockMatMul(o *Output, j job, count int, x, y place.Memory) bool {
 	return true
 }
 
-// transposeTileBytes returns how many bytes of L2 the two tiles of a transpose of m rows of k
+// bytesForTransposeTiles returns how many bytes of L2 the two tiles of a transpose of m rows of k
 // values occupy.
-func transposeTileBytes(m, k int) int {
+func bytesForTransposeTiles(m, k int) int {
 	return transposedLayout(m, k).Row + m*place.TransposeSource(m, k).Channel
 }
 
@@ -185,7 +185,7 @@ func multiplyRows(o *Output, j job, packed kernels, m, k, n int, src, dst place.
 	prep := task.NewTranspose(before)
 	prep.LoadSource1(src, place.TransposeSource(m, k).Rebase(after.Row), false)
 	kept := prep.KeepDescribedResult(after, staged)
-	o.add(prep)
+	o.addTask(prep)
 
 	shares := []coeff.Share{{Group: 0, Groups: 1, First: 0, Channels: n}}
 	if m > task.PatchPixels {
@@ -205,7 +205,7 @@ func multiplyRows(o *Output, j job, packed kernels, m, k, n int, src, dst place.
 		at := dst
 		at.Base += s.First * layer.ElementBytes
 		t.WriteResult(at, after.Row)
-		o.add(t)
+		o.addTask(t)
 	}
 	return nil
 }
@@ -260,11 +260,11 @@ func lowerTransposedMatMul(o *Output, j job) error {
 		if j.layer.TransposeY {
 			if !j.layer.TransposeX && !canReadLeftRows(&l) {
 				to["x"] = o.placePort(j, "x", loader.Input, bar, left, place.Surface(bar, left))
-				if tryLowerPairedRows(o, j, to["x"], to["z"], y) {
+				if tryLowerAsRowChain(o, j, to["x"], to["z"], y) {
 					return nil
 				}
 			}
-			transposed := o.allocate(right)
+			transposed := o.allocateTensor(right)
 			if err := transposeMatrices(o, j.layer, given, to["z"], transposed); err != nil {
 				return err
 			}
@@ -288,7 +288,7 @@ func lowerTransposedMatMul(o *Output, j job) error {
 		return lowerActivation(o, j, l.Out(), out, y)
 	}
 	if j.layer.TransposeX {
-		transposed := o.allocate(l.In)
+		transposed := o.allocateTensor(l.In)
 		if err := transposeMatrices(o, j.layer, left, to["x"], transposed); err != nil {
 			return err
 		}
@@ -301,7 +301,7 @@ func lowerTransposedMatMul(o *Output, j job) error {
 // cannot hold a matrix and its transpose, each matrix gets one task that works in slices of 128
 // columns. (For a 2048 x 2048 matrix, a public table counts 2 tasks at 16 rows and 3 at 128.)
 func transposeMatrices(o *Output, l *layer.Layer, s layer.Shape, x, y place.Memory) error {
-	if transposeBytes(place.NewView(x, s).SwapChannelsAndRows().S, s.C) <= l.L2Bytes()-place.UnitBytes || s.H > maxColumnRows(l) || s.W < place.SliceColumns {
+	if bytesForTranspose(place.NewView(x, s).SwapChannelsAndRows().S, s.C) <= l.L2Bytes()-place.UnitBytes || s.H > maxColumnRows(l) || s.W < place.SliceColumns {
 		return transposeRows(o, l, s, x, y)
 	}
 	for b := range s.N * s.C {

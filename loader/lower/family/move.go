@@ -22,7 +22,7 @@ func copyView(o *Output, l *layer.Layer, in, out place.View) error {
 	t.SetTileHeight(tile)
 	t.LoadSource1(in.M, at, false)
 	t.WriteResult(out.M, at.Row*rows)
-	o.add(t)
+	o.addTask(t)
 	return nil
 }
 
@@ -57,8 +57,8 @@ func lowerConcat(o *Output, j job) error {
 	return nil
 }
 
-// lowerTranspose transposes a tensor with one task. Strides can exchange channels and rows, and
-// the engines transpose channel and x if another axis becomes x.
+// lowerTranspose appends the task that transposes a tensor. Strides can exchange channels and rows,
+// and the engines transpose channel and x if another axis becomes x.
 //
 //	x stays x           strides alone
 //	channels become x   transpose
@@ -96,11 +96,11 @@ func lowerTranspose(o *Output, j job) error {
 	return forEachElement(in, place.View{S: in.S, M: out}, func(in, out place.View) error {
 		most := in.S.Height
 		for ; most > 1; most = (most + 1) / 2 {
-			if transposeBytes(in.S, most) <= l.L2Bytes()-place.UnitBytes {
+			if bytesForTranspose(in.S, most) <= l.L2Bytes()-place.UnitBytes {
 				break
 			}
 		}
-		if err := layer.CheckLimit("size in bytes of a row and its transpose in L2", transposeBytes(in.S, most), l.L2Bytes()-place.UnitBytes,
+		if err := layer.CheckLimit("size in bytes of a row and its transpose in L2", bytesForTranspose(in.S, most), l.L2Bytes()-place.UnitBytes,
 			"split the channels or the width until they have at most %d bytes"); err != nil {
 			return err
 		}
@@ -113,12 +113,12 @@ func lowerTranspose(o *Output, j job) error {
 	})
 }
 
-// transposeBytes returns how many bytes of L2 a transpose needs for its source and its result, if
-// it works on the given number of rows of a tensor of shape s at a time.
-func transposeBytes(s regs.Shape, rows int) int {
+// bytesForTranspose returns how many bytes of L2 a transpose needs for its source and its result,
+// if it works on the given number of rows of a tensor of shape s at a time.
+func bytesForTranspose(s regs.Shape, rows int) int {
 	s.Height = rows
 	from := task.NewTranspose(s).SourceTile()
-	return rows * (from.Row + transposedTile(s).Row)
+	return rows * (from.Row + transposedRowsLayout(s).Row)
 }
 
 // addTranspose appends the task that reads in from memory, exchanges channels and columns by way of
@@ -128,14 +128,14 @@ func addTranspose(o *Output, in, out place.View) {
 	t := task.NewTranspose(s)
 	at := t.SourceTile()
 	t.LoadSource1(in.M, at, false)
-	result := transposedTile(s).Rebase(at.Row * s.Height)
+	result := transposedRowsLayout(s).Rebase(at.Row * s.Height)
 	t.StageResult(out.M, result)
-	o.add(t)
+	o.addTask(t)
 }
 
-// lowerSlice copies a part of a tensor. DMA cannot start at a column that is not at a multiple
-// of 64 bytes, so such a part is copied by way of L2: one task transposes the tile so that
-// columns become channels, and another transposes the wanted channels back.
+// lowerSlice appends the tasks that copy a part of a tensor. DMA cannot start at a column that is
+// not at a multiple of 64 bytes, so such a part is copied by way of L2: one task transposes the
+// tile so that columns become channels, and another transposes the wanted channels back.
 func lowerSlice(o *Output, j job) error {
 	l := j.layer
 	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.Size)
@@ -144,7 +144,7 @@ func lowerSlice(o *Output, j job) error {
 	if skip := l.Begin.W * layer.ElementBytes; skip%64 == 0 {
 		in.M.Base += skip
 		if in.S.Width > place.SliceColumns {
-			return forEachElement(in, out, func(in, out place.View) error { return copySlices(o, l, in, out) })
+			return forEachElement(in, out, func(in, out place.View) error { return copyColumnSlices(o, l, in, out) })
 		}
 		return copyView(o, l, in, out)
 	}
@@ -156,10 +156,10 @@ func lowerSlice(o *Output, j job) error {
 	})
 }
 
-// copySlices appends the task that copies rows of more than 128 columns in slices of 128. As in the
-// one known program of the vendor's compiler, rows of the result in L2 are as far apart as two
-// patches with their margins.
-func copySlices(o *Output, l *layer.Layer, in, out place.View) error {
+// copyColumnSlices appends the task that copies rows of more than 128 columns in slices of 128. As
+// in the one known program of the vendor's compiler, rows of the result in L2 are as far apart as
+// two patches with their margins.
+func copyColumnSlices(o *Output, l *layer.Layer, in, out place.View) error {
 	s := in.S
 	t := task.NewCopy(s)
 	t.SetPatch(task.SlicedPatch(s))
@@ -173,7 +173,7 @@ func copySlices(o *Output, l *layer.Layer, in, out place.View) error {
 	}
 	t.LoadSource1(in.M, at, false)
 	t.StageResult(out.M, result.Rebase(at.Row*s.Height))
-	o.add(t)
+	o.addTask(t)
 	return nil
 }
 
@@ -192,12 +192,12 @@ func copyFromColumn(o *Output, l *layer.Layer, in, out place.View, columns int) 
 	}
 	prep.LoadSource1(in.M, from.Rebase(bytes), false)
 	kept := prep.KeepResult(transposed)
-	o.add(prep)
+	o.addTask(prep)
 
 	back := task.NewTranspose(regs.Shape{Groups: 1, Channels: s.Width - columns, Height: s.Height, Width: s.Channels})
 	back.ReadTile(kept, transposed.Rebase(columns*transposed.Channel))
 	back.WriteResult(out.M, bytes)
-	o.add(back)
+	o.addTask(back)
 	return nil
 }
 
@@ -232,7 +232,7 @@ func lowerTile(o *Output, j job) error {
 				for w := range reps.W {
 					to := y
 					to.Base += n*l.In.N*y.Depth + c*l.In.C*y.Plane + h*l.In.H*y.Row + w*l.In.W*layer.ElementBytes
-					if err := forEachElement(place.NewView(x, l.In), place.NewView(to, once), func(in, out place.View) error { return broadcastView(o, l, in, out) }); err != nil {
+					if err := forEachElement(place.NewView(x, l.In), place.NewView(to, once), func(in, out place.View) error { return addBroadcastTask(o, l, in, out) }); err != nil {
 						return err
 					}
 				}
@@ -242,9 +242,9 @@ func lowerTile(o *Output, j job) error {
 	return nil
 }
 
-// broadcastView appends the planar task that repeats in along the axes where it has extent 1, up to
-// the shape of out. If the layer has a ReLU, the task applies it.
-func broadcastView(o *Output, l *layer.Layer, in, out place.View) error {
+// addBroadcastTask appends the planar task that repeats in along the axes where it has extent 1, up
+// to the shape of out. If the layer has a ReLU, the task applies it.
+func addBroadcastTask(o *Output, l *layer.Layer, in, out place.View) error {
 	s := out.S
 	along := task.C.If(in.S.Channels < s.Channels) | task.H.If(in.S.Height < s.Height) | task.W.If(in.S.Width < s.Width)
 	t := task.Planar{Form: regs.FormConstant, In: s, First: task.SourceView{Repeat: along}, ReLU: l.Activation == layer.ReLU}.Task()
@@ -271,6 +271,6 @@ func broadcastView(o *Output, l *layer.Layer, in, out place.View) error {
 	// The source stays in L2 if the task reads it repeatedly, as in the one program seen.
 	t.LoadSource1(in.M, at, along != 0)
 	t.StageResult(out.M, result.Rebase(bytes))
-	o.add(t)
+	o.addTask(t)
 	return nil
 }

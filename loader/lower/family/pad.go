@@ -8,9 +8,9 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// lowerPad adds rows and columns around a tensor. Copies and broadcasts write the rows to their
-// places in memory. Columns are padded in the same way after they have been transposed to rows.
-// (Inferred: programs show no padding other than the zeros of a convolution.)
+// lowerPad appends the tasks that add rows and columns around a tensor. Copies and broadcasts write
+// the rows to their places in memory. Columns are padded in the same way after they have been
+// transposed to rows. (Inferred: programs show no padding other than the zeros of a convolution.)
 func lowerPad(o *Output, j job) error {
 	l := j.layer
 	w, out := &l.Window, l.Out()
@@ -21,7 +21,7 @@ func lowerPad(o *Output, j job) error {
 	high := l.In
 	if w.Py+w.Qy > 0 {
 		high.H = out.H
-		rows := o.allocate(high)
+		rows := o.allocateTensor(high)
 		if err := padRows(o, l, l.In, w.Py, w.Qy, x, rows); err != nil {
 			return err
 		}
@@ -30,7 +30,7 @@ func lowerPad(o *Output, j job) error {
 	transposed := layer.Shape{N: high.N, C: high.C, H: high.W, W: high.H}
 	wide := transposed
 	wide.H = out.W
-	columns, padded := o.allocate(transposed), o.allocate(wide)
+	columns, padded := o.allocateTensor(transposed), o.allocateTensor(wide)
 	if err := transposeRows(o, l, high, x, columns); err != nil {
 		return err
 	}

@@ -6,8 +6,8 @@ import (
 )
 
 // No program shows a pooling window, a stride above 3 or a transposed convolution. The functions of
-// this file compute the same values with operations that programs show: views by DMA strides, planar
-// maxima, transposes and convolutions with stride 1. All of it is inferred.
+// this file compute the same values with operations that programs show: views by DMA strides,
+// planar maxima, transposes and convolutions with stride 1. All of it is inferred.
 
 // lowerPool lowers a maximum over windows to maxima over the rows of each window, then over its
 // columns, which are transposed to rows.
@@ -24,12 +24,12 @@ func lowerPool(o *Output, j job) error {
 	columns := transposedShape
 	columns.H = out.W
 	if w.Kw == 1 && w.Sx == 1 {
-		return maximizeRows(o, l, l.In, out.H, rowTaps(l), x, y)
+		return computeWindowMaxima(o, l, l.In, out.H, rowTaps(l), x, y)
 	}
-	high, transposed, both := x, o.allocate(transposedShape), o.allocate(columns)
+	high, transposed, both := x, o.allocateTensor(transposedShape), o.allocateTensor(columns)
 	if w.Kh > 1 || w.Sy > 1 {
-		high = o.allocate(rows)
-		if err := maximizeRows(o, l, l.In, out.H, rowTaps(l), x, high); err != nil {
+		high = o.allocateTensor(rows)
+		if err := computeWindowMaxima(o, l, l.In, out.H, rowTaps(l), x, high); err != nil {
 			return err
 		}
 	}
@@ -37,7 +37,7 @@ func lowerPool(o *Output, j job) error {
 		return err
 	}
 	columnTaps := axisTaps{l.TapColumns(), w.Sx, max(1, l.Dilation), w.Px}
-	if err := maximizeRows(o, l, transposedShape, out.W, columnTaps, transposed, both); err != nil {
+	if err := computeWindowMaxima(o, l, transposedShape, out.W, columnTaps, transposed, both); err != nil {
 		return err
 	}
 	return transposeRows(o, l, columns, both, y)
@@ -62,10 +62,10 @@ func rowTaps(l *layer.Layer) axisTaps {
 	return axisTaps{l.TapRows(), l.Window.Sy, max(1, l.Dilation), l.Window.Py}
 }
 
-// maximizeRows appends the tasks that compute n rows of y. Each is the maximum of the rows of x
-// that window w covers. One task copies the rows of x under one tap of the window, and further
+// computeWindowMaxima appends the tasks that compute n rows of y. Each is the maximum of the rows
+// of x that window w covers. One task copies the rows of x under one tap of the window, and further
 // tasks take the maximum with the rows under the other taps.
-func maximizeRows(o *Output, l *layer.Layer, in layer.Shape, n int, w axisTaps, x, y place.Memory) error {
+func computeWindowMaxima(o *Output, l *layer.Layer, in layer.Shape, n int, w axisTaps, x, y place.Memory) error {
 	begin, end := 0, 0 // range of rows of y that have a value
 	stride, before := w.stride, w.before
 	one := func(tap, first, last int, join bool) error {
@@ -125,9 +125,9 @@ func maximizeRows(o *Output, l *layer.Layer, in layer.Shape, n int, w axisTaps, 
 	return nil
 }
 
-// convolutionStride returns stride if the engine supports convolutions with that stride. Otherwise
+// nativeStride returns stride if the engine supports convolutions with that stride. Otherwise
 // it returns 1, and lowerLongStrideConvolution selects rows and columns of the result.
-func convolutionStride(stride int) int {
+func nativeStride(stride int) int {
 	if stride > layer.MaxStride {
 		return 1
 	}
@@ -142,14 +142,14 @@ func lowerLongStrideConvolution(o *Output, j job) error {
 	w := l.Window
 	x, out := o.placeInput(j, "x", l.In), l.Out()
 	y := o.placeOutput(j, "y", out)
-	l.Window.Sy, l.Window.Sx = convolutionStride(w.Sy), convolutionStride(w.Sx)
+	l.Window.Sy, l.Window.Sx = nativeStride(w.Sy), nativeStride(w.Sx)
 	every, columns := w.Sy/l.Window.Sy, w.Sx/l.Window.Sx
 	all := l.Out()
-	dense := o.allocate(all)
+	dense := o.allocateTensor(all)
 	rows := all
 	rows.H = out.H
 	transposedShape := layer.Shape{N: all.N, C: all.C, H: all.W, W: out.H}
-	transposed := o.allocate(transposedShape)
+	transposed := o.allocateTensor(transposedShape)
 	if err := lowerSublayers(o, j.layer, sublayer{l, j.weights, ports{"x": x, "y": dense}}); err != nil {
 		return err
 	}

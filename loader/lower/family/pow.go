@@ -49,24 +49,24 @@ func lowerPow(o *Output, j job) error {
 		exponent := task.NewCopy(one)
 		exponent.LoadSource1(z.BatchElement(n), at.Rebase(bytes), false)
 		even := exponent.KeepResult(half)
-		o.add(exponent)
+		o.addTask(exponent)
 
 		logarithm := task.NewCopy(one)
 		logarithm.LoadSource1(x.BatchElement(n), at.Rebase(bytes), false)
-		if err := setTable(o, l, logarithm, w.Table); err != nil {
+		if err := setActivationTable(o, l, logarithm, w.Table); err != nil {
 			return err
 		}
 		odd := logarithm.KeepResult(half.Rebase(both.Channel))
-		o.add(logarithm)
+		o.addTask(logarithm)
 
 		t := task.NewChannelProduct(one)
-		if err := setTable(o, l, t, w.Tables[0]); err != nil {
+		if err := setActivationTable(o, l, t, w.Tables[0]); err != nil {
 			return err
 		}
 		t.ReadTile(odd, both)
 		t.Second = even
 		t.WriteResult(y.BatchElement(n), bytes)
-		o.add(t)
+		o.addTask(t)
 	}
 	return nil
 }
@@ -76,7 +76,7 @@ func lowerPow(o *Output, j job) error {
 // (assumed).
 func lowerLargePow(o *Output, j job, x, z, y place.Memory) error {
 	s := j.layer.In
-	logarithm, product := o.allocate(s), o.allocate(s)
+	logarithm, product := o.allocateTensor(s), o.allocateTensor(s)
 	return lowerSublayers(o, j.layer,
 		newLookupSublayer(j.weights.Table, s, x, logarithm),
 		sublayer{layer.Binary(layer.Mul, s, s), &layer.Weights{}, ports{"x": logarithm, "z": z, "y": product}},
@@ -84,8 +84,8 @@ func lowerLargePow(o *Output, j job, x, z, y place.Memory) error {
 	)
 }
 
-// newLookupSublayer returns the layer that applies an activation table to each element of the tensor
-// of shape s at from and writes to.
+// newLookupSublayer returns the layer that applies an activation table to each element of the
+// tensor of shape s at from and writes to.
 func newLookupSublayer(table []byte, s layer.Shape, from, to place.Memory) sublayer {
 	return sublayer{layer.Layer{Op: layer.Sigmoid, In: s}, &layer.Weights{Table: table}, ports{"x": from, "y": to}}
 }

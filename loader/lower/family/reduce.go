@@ -64,12 +64,12 @@ func lowerReduction(o *Output, j job) error {
 	case layer.AxisC:
 		switch {
 		case l.Op == layer.ReduceMax:
-			return maximizeChannels(o, l, in, out)
+			return computeChannelMaxima(o, l, in, out)
 		case l.In.H == 1 && l.In.W == 1:
 			return reduceChannels(o, l, in.ChannelsAsRows(), out, 1)
 		}
 		return forEachElement(in, out, func(in, out place.View) error {
-			return splitTensorToFit(o, l, in, out, func(in, out place.View) error { return sumPixels(o, l, in, out) })
+			return splitTensorToFit(o, l, in, out, func(in, out place.View) error { return sumPixelChannels(o, l, in, out) })
 		})
 	}
 	return l.Errorf("unknown axes %#x", uint8(l.Axes))
@@ -117,8 +117,8 @@ func splitTensorToFit(o *Output, l *layer.Layer, in, out place.View, f func(in, 
 func lowerMinimum(o *Output, j job) error {
 	l := j.layer
 	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.Out())
-	negative := o.allocate(l.In)
-	least := o.allocate(l.Out())
+	negative := o.allocateTensor(l.In)
+	least := o.allocateTensor(l.Out())
 	minus := &layer.Weights{Second: []float16.Float16{0xbc00}}
 	greatest := *l
 	greatest.Op = layer.ReduceMax
@@ -136,7 +136,7 @@ func lowerTwoReductions(o *Output, j job) error {
 	first, second := *l, *l
 	first.Axes = layer.AxisC
 	second.In, second.Axes = first.Out(), layer.AxisH
-	between := o.allocate(second.In)
+	between := o.allocateTensor(second.In)
 	return lowerSublayers(o, l,
 		sublayer{first, j.weights, ports{"x": x, "y": between}},
 		sublayer{second, j.weights, ports{"x": between, "y": y}},
@@ -154,7 +154,7 @@ func reduceChannels(o *Output, l *layer.Layer, in, out place.View, depth int) er
 	if err := layer.CheckLimit("number of row groups", in.S.Groups, layer.MaxGroups, "split the tensor into parts of at most %d rows"); err != nil {
 		return err
 	}
-	r := newReductionPass(l, in.S)
+	r := newReductionTask(l, in.S)
 	r.Depth = depth
 	t := r.Task()
 	if in.Folded {
@@ -168,29 +168,29 @@ func reduceChannels(o *Output, l *layer.Layer, in, out place.View, depth int) er
 	}
 	t.LoadSource1(in.M, at, false)
 	t.WriteResult(out.M, bytes)
-	o.add(t)
+	o.addTask(t)
 	return nil
 }
 
-// newReductionPass returns the planar task that reduces each channel of a source of shape in to one
+// newReductionTask returns the planar task that reduces each channel of a source of shape in to one
 // value, by the operation of layer l.
-func newReductionPass(l *layer.Layer, in regs.Shape) task.Planar {
+func newReductionTask(l *layer.Layer, in regs.Shape) task.Planar {
 	r := task.Planar{Form: regs.FormReduction, In: in}
 	switch l.Op {
 	case layer.ReduceMean:
 		r.Mean = valuesPerResult(l)
 	case layer.LayerNorm:
-		r.Mean = normalizedCount(l)
+		r.Mean = countNormalizedValues(l)
 	case layer.ReduceMax:
 		r.Op = task.Largest
 	}
 	return r
 }
 
-// transposedTile returns the layout in L2 of a tensor of shape s after a transpose, when its rows
-// hold the channels of s. The rows are spaced to avoid bank conflicts, unless s has one row or the
-// engine folds them, that is, splits a long row into four.
-func transposedTile(s regs.Shape) place.Layout {
+// transposedRowsLayout returns the layout in L2 of a tensor of shape s after a transpose, when its
+// rows hold the channels of s. The rows are spaced to avoid bank conflicts, unless s has one row or
+// the engine folds them, that is, splits a long row into four.
+func transposedRowsLayout(s regs.Shape) place.Layout {
 	l := place.Packed(regs.Shape{Channels: s.Width, Width: s.Channels})
 	if s.Height == 1 || s.Channels%place.FoldColumns == 0 {
 		return l
@@ -198,12 +198,12 @@ func transposedTile(s regs.Shape) place.Layout {
 	return l.Skew(place.TransposeFetch)
 }
 
-// sumPixels appends the tasks that sum the channels of each pixel: a transpose, after which a row
-// holds the channels of a pixel, and a planar reduction of the rows. If there is a single row, both
-// tasks describe it in the scratch buffer (seen in 2 of 2 programs).
-func sumPixels(o *Output, l *layer.Layer, in, out place.View) error {
+// sumPixelChannels appends the tasks that sum the channels of each pixel: a transpose, after which
+// a row holds the channels of a pixel, and a planar reduction of the rows. If there is a single
+// row, both tasks describe it in the scratch buffer (seen in 2 of 2 programs).
+func sumPixelChannels(o *Output, l *layer.Layer, in, out place.View) error {
 	s := in.S
-	transposed := transposedTile(s)
+	transposed := transposedRowsLayout(s)
 	bytes := transposed.Row * s.Height
 	prep := task.NewTranspose(s)
 	from := prep.SourceTile()
@@ -222,11 +222,11 @@ func sumPixels(o *Output, l *layer.Layer, in, out place.View) error {
 	} else {
 		kept = prep.KeepResult(transposed)
 	}
-	o.add(prep)
+	o.addTask(prep)
 
 	transposedView := place.View{S: regs.Shape{Groups: s.Height, Channels: s.Width, Height: 1, Width: s.Channels}}.FoldRow()
 	rows := transposedView.S
-	r := newReductionPass(l, rows)
+	r := newReductionTask(l, rows)
 	r.Transposed = true
 	t := r.Task()
 	if transposedView.Folded {
@@ -252,7 +252,7 @@ func sumPixels(o *Output, l *layer.Layer, in, out place.View) error {
 		result.Group = result.Row
 	}
 	t.WriteThroughTile(dst, result)
-	o.add(t)
+	o.addTask(t)
 	return nil
 }
 
@@ -291,19 +291,19 @@ func reduceRows(o *Output, l *layer.Layer, in, out place.View) error {
 	}
 	prep.LoadSource1(v.M, from.Rebase(bytes), false)
 	kept := prep.KeepResult(transposed)
-	o.add(prep)
+	o.addTask(prep)
 
-	t := newReductionPass(l, regs.Shape{Groups: s.Width, Channels: s.Height, Height: 1, Width: s.Channels}).Task()
+	t := newReductionTask(l, regs.Shape{Groups: s.Width, Channels: s.Height, Height: 1, Width: s.Channels}).Task()
 	at := place.Layout{Channel: transposed.Row, Row: transposed.Depth, Depth: transposed.Depth, Group: transposed.Channel}
 	t.ReadTileGroups(kept, at)
 	reduced := t.KeepResultGroups(means)
-	o.add(t)
+	o.addTask(t)
 
 	back := task.NewTranspose(regs.Shape{Groups: 1, Channels: s.Width, Height: s.Height, Width: 1})
 	back.SetPatch(task.OnePatchPerTile)
 	back.ReadTile(reduced, place.Layout{Base: means.Base, Channel: means.Group, Row: means.Channel, Depth: means.Group})
 	back.WriteResult(w.M, means.Base+means.Row)
-	o.add(back)
+	o.addTask(back)
 	return nil
 }
 
@@ -313,8 +313,9 @@ func checkMaximumChannels(channels int) error {
 	return layer.CheckLimit("number of channels of a maximum", channels, 1<<16-1, "take the maximum of at most %d channels at a time")
 }
 
-// maximizeChannels appends the MAC task that computes the maximum over the channels of each pixel.
-func maximizeChannels(o *Output, l *layer.Layer, in, out place.View) error {
+// computeChannelMaxima appends the MAC task that computes the maximum over the channels of each
+// pixel.
+func computeChannelMaxima(o *Output, l *layer.Layer, in, out place.View) error {
 	if err := checkMaximumChannels(in.S.Channels); err != nil {
 		return err
 	}
@@ -327,6 +328,6 @@ func maximizeChannels(o *Output, l *layer.Layer, in, out place.View) error {
 	t.SetTileHeight(tile)
 	t.LoadSource1(in.M, at, false)
 	t.WriteResult(out.M, at.Row*rows)
-	o.add(t)
+	o.addTask(t)
 	return nil
 }

@@ -28,7 +28,7 @@ func lowerRuntimeMatMul(o *Output, j job) error {
 	rhs := o.placePort(j, "z", loader.Input, place.Bar5, right, place.Surface(place.Bar5, right))
 	lhs := o.placePort(j, "x", loader.Input, place.Bar6, l.In, place.Surface(place.Bar6, l.In))
 	fromMemory := canReadLeftRows(l)
-	if !fromMemory && tryLowerPairedRows(o, j, lhs, rhs, result) {
+	if !fromMemory && tryLowerAsRowChain(o, j, lhs, rhs, result) {
 		return nil
 	}
 	to := placeBeforeActivation(o, j, result, l.Out())
@@ -83,12 +83,12 @@ func canReadLeftRows(l *layer.Layer) bool {
 	return l.In.H <= task.Engines && l.In.W*layer.ElementBytes%64 == 0
 }
 
-// tryLowerPairedRows appends the tasks of a matmul of two tensors in the form of a row chain: one
+// tryLowerAsRowChain appends the tasks of a matmul of two tensors in the form of a row chain: one
 // task reorders all rows of the left side, a transpose follows if the right side needs it, and each
 // further task multiplies 128 rows. It reports false, and appends nothing, if that does not fit in
 // L2. In a public table, [1,S,D] by transposed [1,S,D] has 3 tasks at 64 and 128 rows, 4 at 256 and
 // 6 at 512, and [1,S,S] by [1,S,D] has 2, 2, 3 and 5.
-func tryLowerPairedRows(o *Output, j job, x, z, y place.Memory) bool {
+func tryLowerAsRowChain(o *Output, j job, x, z, y place.Memory) bool {
 	l := j.layer
 	if j.at != nil || o.Scratch > 0 || l.NeedsTable() || l.TransposeX {
 		return false
@@ -162,7 +162,7 @@ func interleaveRows(o *Output, src place.Memory, base, rows, k int) []coeff.Lane
 	at := place.Packed(in)
 	t.LoadSource1(src, at, false)
 	t.WriteInterleaved(dst, at.Row, each)
-	o.add(t)
+	o.addTask(t)
 	lanes := make([]coeff.Lane, rows/each)
 	for i := range lanes {
 		lanes[i] = coeff.Lane{Base: dst.Base + i*dst.Plane, Size: dst.Plane}
@@ -182,5 +182,5 @@ func multiplyInputs(o *Output, l *layer.Layer, src, dst place.Memory, lanes []co
 	at := t.SourceTile()
 	t.LoadSource1(src, at, false)
 	t.WriteResult(dst, at.Row)
-	o.add(t)
+	o.addTask(t)
 }

@@ -43,7 +43,7 @@ func lowerSoftmax(o *Output, j job) error {
 			return lowerSoftmaxChannels(o, j, in.SwapChannelsAndRows(), out, out.S)
 		}
 	case layer.AxisW:
-		each = func(in, out place.View) error { return lowerSoftmaxRow(o, j, in, out) }
+		each = func(in, out place.View) error { return lowerSoftmaxOneRow(o, j, in, out) }
 		if l.In.H > 1 {
 			each = func(in, out place.View) error { return lowerSoftmaxRows(o, j, in, out) }
 		}
@@ -65,7 +65,7 @@ func lowerSoftmaxAxes(o *Output, j job) error {
 	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
 	reduced := layer.Reduction(layer.ReduceMax, l.In, l.Axes)
 	one := reduced.Out()
-	largest, differences, powers, sum := o.allocate(one), o.allocate(l.In), o.allocate(l.In), o.allocate(one)
+	largest, differences, powers, sum := o.allocateTensor(one), o.allocateTensor(l.In), o.allocateTensor(l.In), o.allocateTensor(one)
 	power := layer.Unary(layer.Exp, l.In)
 	return lowerSublayers(o, l,
 		sublayer{reduced, &layer.Weights{}, ports{"x": x, "y": largest}},
@@ -133,19 +133,19 @@ func softmaxRowsBytes(s regs.Shape) int {
 	return bytes * s.Height
 }
 
-// newDifferencePass returns the planar task that subtracts the maximum, which is its second source,
+// newDifferenceTask returns the planar task that subtracts the maximum, which is its second source,
 // and scales the difference for a table of 2^x. previous says whether the task before it runs on
 // the planar engine.
-func newDifferencePass(s regs.Shape, second task.SourceView, previous bool) task.Planar {
+func newDifferenceTask(s regs.Shape, second task.SourceView, previous bool) task.Planar {
 	e := pass.Exponent(s)
 	e.Second, e.Previous = second, previous
 	return e
 }
 
-// newQuotientPass returns the planar task that multiplies exponentials by the reciprocal of their
+// newQuotientTask returns the planar task that multiplies exponentials by the reciprocal of their
 // sum, which is its first source. previous says whether the task before it runs on the planar
 // engine.
-func newQuotientPass(s regs.Shape, first task.SourceView, previous bool) task.Planar {
+func newQuotientTask(s regs.Shape, first task.SourceView, previous bool) task.Planar {
 	q := pass.Product(s)
 	q.First, q.Previous = first, previous
 	return q
@@ -159,7 +159,7 @@ func addPowerTask(o *Output, j job, s regs.Shape, from *task.Tile, layout place.
 	t.SetPatch(task.FixedPatch(task.LinkedPatchLog2(s)))
 	t.ReadTile(from, from.At)
 	t.SetTable(o.Constants.PlaceTable(j.weights.Table, t.TableLanes()), j.weights.Table)
-	o.add(t)
+	o.addTask(t)
 	return t
 }
 
@@ -193,9 +193,9 @@ func lowerSoftmaxChannels(o *Output, j job, in, out place.View, s regs.Shape) er
 	top.SetPatch(task.KeptPatch(v))
 	x := top.LoadSource1(in.M, source, true)
 	largest := top.KeepResult(single)
-	o.add(top)
+	o.addTask(top)
 
-	difference := newDifferencePass(v, task.SourceView{Repeat: task.C}, false)
+	difference := newDifferenceTask(v, task.SourceView{Repeat: task.C}, false)
 	difference.Transposed = pixel
 	sub := difference.Task()
 	sub.ReadTile(x, source)
@@ -206,7 +206,7 @@ func lowerSoftmaxChannels(o *Output, j job, in, out place.View, s regs.Shape) er
 	} else {
 		sub.SetPatch(task.LinkedPatch(task.LinkedPatchLog2(v)))
 		differences := sub.KeepResult(exps)
-		o.add(sub)
+		o.addTask(sub)
 		exp = addPowerTask(o, j, v, differences, exps)
 	}
 	powers := exp.KeepResult(exps)
@@ -218,11 +218,11 @@ func lowerSoftmaxChannels(o *Output, j job, in, out place.View, s regs.Shape) er
 		second.Channel, second.Row, second.Depth = exps.Row, exps.Channel, exps.Row
 		along = task.H
 	}
-	mul := newQuotientPass(s, task.SourceView{Repeat: along}, false).Task()
+	mul := newQuotientTask(s, task.SourceView{Repeat: along}, false).Task()
 	mul.ReadTile(reciprocals, single)
 	mul.ReadSecondTile(powers, second)
 	mul.WriteResult(out.M, free)
-	o.add(mul)
+	o.addTask(mul)
 	return nil
 }
 
@@ -234,12 +234,12 @@ func addPixelPowerTask(o *Output, j job, sub *task.Task, channels int, layout pl
 	row := o.allocateMatrix(1, channels, true)
 	row.Row = row.Depth
 	differences := sub.KeepDescribedResult(layout, row)
-	o.add(sub)
+	o.addTask(sub)
 	exp := task.NewTranspose(regs.Shape{Groups: 1, Channels: 1, Height: 1, Width: channels})
 	exp.SetPatch(task.FixedPatch(0)) // the preference for few pixels applies to DMA sources only
 	exp.ReadDescribedTile(differences, differences.At, row)
 	exp.SetTable(o.Constants.PlaceTable(j.weights.Table, exp.TableLanes()), j.weights.Table)
-	o.add(exp)
+	o.addTask(exp)
 	return exp
 }
 
@@ -257,7 +257,7 @@ func addReciprocalSum(o *Output, j job, s regs.Shape, from *task.Tile, to place.
 	t.ReadTile(from, from.At)
 	t.SetTable(o.Constants.PlaceTable(j.weights.Reciprocal, t.TableLanes()), j.weights.Reciprocal)
 	reciprocals := t.KeepResult(to)
-	o.add(t)
+	o.addTask(t)
 	return reciprocals
 }
 
@@ -271,26 +271,26 @@ func lowerSoftmaxOneChannel(o *Output, j job, in, out place.View) error {
 		exps = exps.Skew(place.PlanarFetch)
 	}
 	bytes := exps.Row * s.Height
-	sub := newDifferencePass(s, task.SourceView{Repeat: task.C}, false).Task()
+	sub := newDifferenceTask(s, task.SourceView{Repeat: task.C}, false).Task()
 	sub.SetPatch(task.LinkedPatch(task.LinkedPatchLog2(s)))
 	at := sub.PlanarTile()
 	sub.LoadSource1(in.M, at.Rebase(bytes), false)
 	sub.LoadSource2(in.M, at.Rebase(bytes+place.SecondBase(at.Row*s.Height)))
 	differences := sub.KeepResult(exps)
-	o.add(sub)
+	o.addTask(sub)
 	powers := addPowerTask(o, j, s, differences, exps).KeepResult(exps)
 	reciprocals := addReciprocalSum(o, j, s, powers, exps.Rebase(bytes), false)
-	mul := newQuotientPass(s, task.SourceView{Repeat: task.C}, false).Task()
+	mul := newQuotientTask(s, task.SourceView{Repeat: task.C}, false).Task()
 	mul.ReadTile(reciprocals, reciprocals.At)
 	mul.ReadSecondTile(powers, exps)
 	mul.WriteResult(out.M, 2*bytes)
-	o.add(mul)
+	o.addTask(mul)
 	return nil
 }
 
-// lowerSoftmaxRow appends the tasks of a softmax over the columns of in, whose channels have one
+// lowerSoftmaxOneRow appends the tasks of a softmax over the columns of in, whose channels have one
 // row each. The maxima of several channels are stored as one row.
-func lowerSoftmaxRow(o *Output, j job, in, out place.View) error {
+func lowerSoftmaxOneRow(o *Output, j job, in, out place.View) error {
 	s := in.S
 	many := s.Channels > 1
 	single := place.Packed(regs.Shape{Channels: 1, Width: s.Channels})
@@ -300,27 +300,27 @@ func lowerSoftmaxRow(o *Output, j job, in, out place.View) error {
 	source := top.KeptTile().Rebase(end)
 	x := top.LoadSource1(in.M, source, true)
 	largest := top.KeepResult(single)
-	o.add(top)
+	o.addTask(top)
 
 	row := task.SourceView{Repeat: task.W.If(s.Width > 1), Transposed: many}
-	sub := newDifferencePass(s, row, true).Task()
+	sub := newDifferenceTask(s, row, true).Task()
 	sub.SetPatch(task.LinkedPatch(task.LinkedPatchLog2(s)))
 	sub.ReadTile(x, source)
 	sub.ReadSecondTile(largest, single)
 	differences := sub.KeepResult(exps)
-	o.add(sub)
+	o.addTask(sub)
 	powers := addPowerTask(o, j, s, differences, exps).KeepResult(exps)
 
 	sum := task.Planar{Form: regs.FormReduction, In: s, Reciprocal: true, Transposed: many, Next: true}.Task()
 	sum.ReadTile(powers, exps)
 	reciprocals := sum.KeepResult(single)
-	o.add(sum)
+	o.addTask(sum)
 
-	mul := newQuotientPass(s, row, true).Task()
+	mul := newQuotientTask(s, row, true).Task()
 	mul.ReadTile(reciprocals, single)
 	mul.ReadSecondTile(powers, exps)
 	mul.WriteResult(out.M, end)
-	o.add(mul)
+	o.addTask(mul)
 	return nil
 }
 
@@ -361,25 +361,25 @@ func lowerSoftmaxRows(o *Output, j job, in, out place.View) error {
 	from := copied.SourceTile().Rebase(bytes)
 	copied.LoadSource1(in.M, from, false)
 	x := copied.KeepResult(held)
-	o.add(copied)
+	o.addTask(copied)
 
 	tiles := rowTiles{s, held, stats}
-	largest := tiles.reduce(o, x, 0, maxima, task.Planar{Op: task.Largest})
+	largest := tiles.reduceRows(o, x, 0, maxima, task.Planar{Op: task.Largest})
 	row := task.SourceView{Repeat: task.W.If(s.Width > 1)}
-	sub := newDifferencePass(s, row, true).Task()
+	sub := newDifferenceTask(s, row, true).Task()
 	sub.SetPatch(task.LinkedPatch(task.LinkedPatchLog2(s)))
 	sub.ReadTile(x, held)
 	sub.ReadSecondTile(largest, flat.Rebase(maxima))
 	differences := sub.KeepResult(exps.Rebase(differencesAt))
-	o.add(sub)
+	o.addTask(sub)
 	powers := addPowerTask(o, j, s, differences, exps).KeepResult(held.Rebase(powersAt))
-	reciprocals := tiles.reduce(o, powers, powersAt, 0, task.Planar{Reciprocal: true})
+	reciprocals := tiles.reduceRows(o, powers, powersAt, 0, task.Planar{Reciprocal: true})
 
-	mul := newQuotientPass(s, row, true).Task()
+	mul := newQuotientTask(s, row, true).Task()
 	mul.ReadTile(reciprocals, flat)
 	mul.ReadSecondTile(powers, held.Rebase(powersAt))
 	mul.WriteResult(out.M, powersAt+bytes)
-	o.add(mul)
+	o.addTask(mul)
 	return nil
 }
 
@@ -389,10 +389,11 @@ type rowTiles struct {
 	held, stats place.Layout
 }
 
-// reduce appends the tasks that reduce each row of a tile to one value, by task r, and returns the
-// tile with the results. from is the tile to read; base and to are the L2 addresses of the source
-// and of the results. The tasks read rows as groups, or as channels if the tensor has one channel.
-func (w rowTiles) reduce(o *Output, from *task.Tile, base, to int, r task.Planar) (last *task.Tile) {
+// reduceRows appends the tasks that reduce each row of a tile to one value, by task r, and returns
+// the tile with the results. from is the tile to read; base and to are the L2 addresses of the
+// source and of the results. The tasks read rows as groups, or as channels if the tensor has one
+// channel.
+func (w rowTiles) reduceRows(o *Output, from *task.Tile, base, to int, r task.Planar) (last *task.Tile) {
 	s, alone, parts := w.s, w.s.Channels == 1, 1
 	if alone {
 		parts = (s.Height + maxStatistics - 1) / maxStatistics
@@ -417,7 +418,7 @@ func (w rowTiles) reduce(o *Output, from *task.Tile, base, to int, r task.Planar
 		}
 		t.ReadTileGroups(from, at)
 		last = t.KeepResultGroups(result)
-		o.add(t)
+		o.addTask(t)
 	}
 	last.At = w.stats.Rebase(to)
 	return last

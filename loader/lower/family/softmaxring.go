@@ -8,8 +8,8 @@ import (
 )
 
 // tryLowerSoftmaxRing appends softmax over the columns of a tensor that does not fit L2, in five
-// tasks as in the one program seen. Differences pass to the table through a ring of 16 columns in L2
-// that is as high as the tensor. Powers pass through the scratch buffer, where up to eight
+// tasks as in the one program seen. Differences pass to the table through a ring of 16 columns in
+// L2 that is as high as the tensor. Powers pass through the scratch buffer, where up to eight
 // channels are interleaved. A value for each row of each channel stays in L2.
 //
 //	x --> largest (L2)    x - largest --> ring --> 2^d (scratch)
@@ -45,34 +45,34 @@ func tryLowerSoftmaxRing(o *Output, j job, in, out place.View) bool {
 		t.LoadSource1(rows.M, t.PackedPlanarTile().Rebase(stats.Row), false)
 		t.SetInterleave(side)
 		reduced := t.KeepResultGroups(stats)
-		o.add(t)
+		o.addTask(t)
 		return reduced
 	}
 	largest := reduce(in, 1, false, task.Planar{Op: task.Largest})
 
 	row := task.SourceView{Repeat: task.W.If(s.Width > 1)}
-	sub := newDifferencePass(s, row, true).Task()
+	sub := newDifferenceTask(s, row, true).Task()
 	sub.SetPatch(task.PlanarPatch(task.RingLog2, task.RingLog2))
 	sub.LoadSource1(in.M, source, false)
 	sub.ReadSecondTile(largest, flat)
 	shared := sub.KeepResultInRing(ring)
-	o.add(sub)
+	o.addTask(sub)
 
 	exp := task.NewCopy(s)
 	exp.SetPatch(task.FixedPatch(task.RingLog2))
 	exp.ReadRing(ring, shared)
 	exp.SetTable(o.Constants.PlaceTable(j.weights.Table, exp.TableLanes()), j.weights.Table)
 	exp.WriteInterleaved(between, stream, side)
-	o.add(exp)
+	o.addTask(exp)
 
 	powers := place.View{S: s, M: between}
 	sums := reduce(powers, side, true, task.Planar{Reciprocal: true})
 
-	mul := newQuotientPass(s, row, true).Task()
+	mul := newQuotientTask(s, row, true).Task()
 	mul.SetPatch(task.PlanarPatch(task.RingLog2+1, task.RingLog2-1))
 	mul.ReadTile(sums, flat)
 	mul.LoadOnlySource2(between, source.Rebase(stats.Row), side)
 	mul.StageResult(out.M, source.Rebase(stats.Row+source.Row*s.Height))
-	o.add(mul)
+	o.addTask(mul)
 	return true
 }

@@ -36,7 +36,7 @@ func lowerStreamedSoftmax(o *Output, j job, in, out place.View) error {
 		layer.CheckLimit("size in bytes of the values for all rows in L2", stats.Row, j.layer.LargestTile(), "split the tensor until they have at most %d bytes")); err != nil {
 		return err
 	}
-	powers := place.NewView(o.allocate(j.layer.In), j.layer.In)
+	powers := place.NewView(o.allocateTensor(j.layer.In), j.layer.In)
 
 	reduce := func(from place.View, r task.Planar) *task.Tile {
 		rows := from.GroupRows()
@@ -44,7 +44,7 @@ func lowerStreamedSoftmax(o *Output, j job, in, out place.View) error {
 		t := r.Task()
 		t.LoadSource1(rows.M, t.SkewedPlanarTile().Rebase(stats.Row), false)
 		reduced := t.KeepResultGroups(stats)
-		o.add(t)
+		o.addTask(t)
 		return reduced
 	}
 	setStreamedPatch := func(t *task.Task) place.Layout {
@@ -54,28 +54,28 @@ func lowerStreamedSoftmax(o *Output, j job, in, out place.View) error {
 	largest := reduce(in, task.Planar{Op: task.Largest})
 
 	row := task.SourceView{Repeat: task.W.If(s.Width > 1)}
-	sub := newDifferencePass(s, row, true).Task()
+	sub := newDifferenceTask(s, row, true).Task()
 	at := setStreamedPatch(sub)
 	sub.LoadSource1(in.M, at, false)
 	sub.ReadSecondTile(largest, flat)
-	between := o.allocate(j.layer.In)
+	between := o.allocateTensor(j.layer.In)
 	sub.WriteResult(between, 0)
-	o.add(sub)
+	o.addTask(sub)
 
 	exp := task.NewCopy(s)
 	exp.SetPatch(task.NarrowPatch)
 	exp.LoadSource1(between, exp.SourceTile().Rebase(stats.Row), false)
 	exp.SetTable(o.Constants.PlaceTable(j.weights.Table, exp.TableLanes()), j.weights.Table)
 	exp.WriteResult(powers.M, stats.Row)
-	o.add(exp)
+	o.addTask(exp)
 
 	sums := reduce(powers, task.Planar{Reciprocal: true})
 
-	mul := newQuotientPass(s, row, true).Task()
+	mul := newQuotientTask(s, row, true).Task()
 	at = setStreamedPatch(mul)
 	mul.ReadTile(sums, flat)
 	mul.LoadOnlySource2(powers.M, at, 0)
 	mul.WriteResult(out.M, at.Base+at.Row*mul.TileHeight())
-	o.add(mul)
+	o.addTask(mul)
 	return nil
 }

@@ -16,10 +16,10 @@ type sublayer struct {
 // ports holds the places of a sublayer's surfaces by port name, such as "x" and "y".
 type ports map[string]place.Memory
 
-// allocate returns a place in the scratch buffer for a tensor of shape s that one sublayer writes and
-// another reads. These tensors follow each other at the start of the buffer, and the scratch memory
-// of the sublayers themselves comes after them.
-func (o *Output) allocate(s layer.Shape) place.Memory {
+// allocateTensor returns a place in the scratch buffer for a tensor of shape s that one sublayer
+// writes and another reads. These tensors follow each other at the start of the buffer, and the
+// scratch memory of the sublayers themselves comes after them.
+func (o *Output) allocateTensor(s layer.Shape) place.Memory {
 	m := place.Surface(place.BarScratch, s)
 	m.Base = o.held
 	o.held += layer.RoundUp(m.Depth*s.N, place.ScratchPage)

@@ -7,10 +7,10 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// placeSource returns the layout in L2 of a source that does not fit there as a whole, and how many
-// of its rows L2 holds at a time. It sets the patch and the tile height of t. If the result needs a
-// tile of its own, result is its layout; otherwise it is zero.
-func placeSource(l *layer.Layer, t *task.Task, src regs.Shape, out layer.Shape, w *layer.Window) (at, result place.Layout, rows int) {
+// placeLargeSource returns the layout in L2 of a source that does not fit there as a whole, and how
+// many of its rows L2 holds at a time. It sets the patch and the tile height of t. If the result
+// needs a tile of its own, result is its layout; otherwise it is zero.
+func placeLargeSource(l *layer.Layer, t *task.Task, src regs.Shape, out layer.Shape, w *layer.Window) (at, result place.Layout, rows int) {
 	if at, result, ok := task.TakeColumns(t, w, l.L2Bytes()); ok {
 		return at, result, src.Height
 	}

@@ -19,7 +19,7 @@ func lowerUnary(o *Output, j job) error {
 	l := j.layer
 	switch l.Op {
 	case layer.Abs:
-		return lowerAbsolute(o, j)
+		return lowerAbsoluteValue(o, j)
 	case layer.Log:
 		if streamsBetweenTasks(l) {
 			return lowerTableAndOp(o, j, layer.Layer{Op: layer.Mul, Second: layer.Scalar}, ln2)
@@ -32,7 +32,7 @@ func lowerUnary(o *Output, j job) error {
 	case layer.HardSwish:
 		return lowerTableProduct(o, j)
 	case layer.Square, layer.Cube:
-		return lowerPower(o, j)
+		return lowerSquareOrCube(o, j)
 	case layer.Atan, layer.Ceil, layer.Floor:
 		return lowerSumOfTables(o, j)
 	case layer.Sin, layer.Cos:
@@ -54,7 +54,7 @@ func placeBeforeActivation(o *Output, j job, y place.Memory, s layer.Shape) plac
 	if !j.layer.NeedsTable() || canFuseTable(j) {
 		return y
 	}
-	return o.allocate(s)
+	return o.allocateTensor(s)
 }
 
 // lowerActivation appends the task that applies the layer's activation to the tensor of shape s at
@@ -85,17 +85,17 @@ func addActivation(o *Output, j job, op layer.Op, s layer.Shape, x, y place.Memo
 	t.LoadSource1(x, at, false)
 	t.WriteResult(y, at.Row*rows)
 	if op != layer.ReLU {
-		if err := setTable(o, j.layer, t, j.weights.Table); err != nil {
+		if err := setActivationTable(o, j.layer, t, j.weights.Table); err != nil {
 			return err
 		}
 	}
-	o.add(t)
+	o.addTask(t)
 	return nil
 }
 
-// setTable stores an activation table in the constants of o and makes task t apply it. It returns
-// an error if the table's length is not coeff.TableBytes.
-func setTable(o *Output, l *layer.Layer, t *task.Task, table []byte) error {
+// setActivationTable stores an activation table in the constants of o and makes task t apply the
+// table. It returns an error if the table's length is not coeff.TableBytes.
+func setActivationTable(o *Output, l *layer.Layer, t *task.Task, table []byte) error {
 	if len(table) != coeff.TableBytes {
 		return l.Errorf("table of %v has %d bytes; want %d", l.Op, len(table), coeff.TableBytes)
 	}
@@ -103,8 +103,8 @@ func setTable(o *Output, l *layer.Layer, t *task.Task, table []byte) error {
 	return nil
 }
 
-// lowerAbsolute lowers |x| to one planar task (inferred).
-func lowerAbsolute(o *Output, j job) error {
+// lowerAbsoluteValue lowers |x| to one planar task (inferred).
+func lowerAbsoluteValue(o *Output, j job) error {
 	l := j.layer
 	in := regs.Shape{Groups: l.In.N, Channels: l.In.C, Height: l.In.H, Width: l.In.W}
 	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
@@ -137,7 +137,7 @@ func lowerScaledTable(o *Output, j job, factor uint16) error {
 	table := j.weights.Table
 	return addTaskPair(o, j, func(in regs.Shape) (*task.Task, error) {
 		t := pass.Activation(j.layer.Op, in, 0).Task()
-		return t, setTable(o, j.layer, t, table)
+		return t, setActivationTable(o, j.layer, t, table)
 	}, func(in regs.Shape, _ *task.Task) *task.Task {
 		return task.Planar{Form: regs.FormConstant, In: in, Scale: task.NewFactor(factor)}.Task()
 	})
@@ -154,7 +154,7 @@ func streamsBetweenTasks(l *layer.Layer) bool {
 // number with bits constant.
 func lowerTableAndOp(o *Output, j job, second layer.Layer, constant uint16) error {
 	s := j.layer.In
-	x, y, between := o.placeInput(j, "x", s), o.placeOutput(j, "y", s), o.allocate(s)
+	x, y, between := o.placeInput(j, "x", s), o.placeOutput(j, "y", s), o.allocateTensor(s)
 	second.In = s
 	return lowerSublayers(o, j.layer,
 		newLookupSublayer(j.weights.Table, s, x, between),
@@ -172,8 +172,8 @@ func UsesShiftedSigmoid(l *layer.Layer) bool {
 // of sigmoid(x) - 1/2.
 func lowerSigmoidProduct(o *Output, j job) error {
 	s := j.layer.In
-	x, y, sigmoid := o.placeInput(j, "x", s), o.placeOutput(j, "y", s), o.allocate(s)
-	odd := o.allocate(s)
+	x, y, sigmoid := o.placeInput(j, "x", s), o.placeOutput(j, "y", s), o.allocateTensor(s)
+	odd := o.allocateTensor(s)
 	return lowerSublayers(o, j.layer,
 		newLookupSublayer(j.weights.Table, s, x, odd),
 		sublayer{layer.Layer{Op: layer.Add, In: s, Second: layer.Scalar}, &layer.Weights{Second: []float16.Float16{pass.HalfHalf}}, ports{"x": odd, "y": sigmoid}},
@@ -186,7 +186,7 @@ func lowerTableProduct(o *Output, j job) error {
 	l := j.layer
 	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
 	s := l.In
-	inner := o.allocate(s)
+	inner := o.allocateTensor(s)
 	return lowerSublayers(o, l,
 		sublayer{layer.Layer{Op: layer.HardSigmoid, In: s}, j.weights, ports{"x": x, "y": inner}},
 		sublayer{layer.Binary(layer.Mul, s, s), &layer.Weights{}, ports{"x": x, "z": inner, "y": y}},
@@ -210,11 +210,11 @@ func addTaskPair(o *Output, j job, first func(regs.Shape) (*task.Task, error), s
 		bytes := at.Row * in.S.Height
 		t.LoadSource1(in.M, t.SourceTile().Rebase(layer.RoundUp(bytes, 64)), false)
 		kept := t.KeepResult(at)
-		o.add(t)
+		o.addTask(t)
 		u := second(in.S, t)
 		u.ReadTile(kept, at)
 		u.WriteResult(out.M, bytes)
-		o.add(u)
+		o.addTask(u)
 	})
 	if failed != nil {
 		return failed
@@ -222,15 +222,15 @@ func addTaskPair(o *Output, j job, first func(regs.Shape) (*task.Task, error), s
 	return err
 }
 
-// lowerPower appends one multiplication (x * x) for Square, or two for Cube.
-func lowerPower(o *Output, j job) error {
+// lowerSquareOrCube appends one multiplication (x * x) for Square, or two for Cube.
+func lowerSquareOrCube(o *Output, j job) error {
 	l := j.layer
 	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
 	square := layer.Layer{Op: layer.Mul, In: l.In, Second: layer.Itself, SecondShape: l.In, Release: l.Release}
 	if l.Op == layer.Square {
 		return lowerSublayers(o, l, sublayer{square, &layer.Weights{}, ports{"x": x, "y": y}})
 	}
-	between := o.allocate(l.In)
+	between := o.allocateTensor(l.In)
 	return lowerSublayers(o, l,
 		sublayer{square, &layer.Weights{}, ports{"x": x, "y": between}},
 		sublayer{layer.Binary(layer.Mul, l.In, l.In), &layer.Weights{}, ports{"x": x, "z": between, "y": y}},
@@ -256,13 +256,13 @@ func lowerSumOfTables(o *Output, j job) error {
 		}
 	}
 	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
-	first, second := o.allocate(l.In), o.allocate(l.In)
+	first, second := o.allocateTensor(l.In), o.allocateTensor(l.In)
 	lookup := func(t []byte, from, to place.Memory) sublayer { return newLookupSublayer(t, l.In, from, to) }
 	sum := sublayer{layer.Binary(layer.Add, l.In, l.In), &layer.Weights{}, ports{"x": first, "z": second, "y": y}}
 	if l.Op == layer.Atan {
 		return lowerSublayers(o, l, lookup(w.Table, x, first), lookup(w.Tables[0], x, second), sum)
 	}
-	fraction := o.allocate(l.In)
+	fraction := o.allocateTensor(l.In)
 	if streamsBetweenTasks(l) {
 		return lowerSublayers(o, l, lookup(w.Tables[0], x, fraction), lookup(w.Tables[1], fraction, second), lookup(w.Table, x, first), sum)
 	}
@@ -277,12 +277,12 @@ func lowerSine(o *Output, j job) error {
 		return l.Errorf("found %d tables; want 2", 1+len(w.Tables))
 	}
 	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
-	turns, fraction := o.allocate(l.In), o.allocate(l.In)
+	turns, fraction := o.allocateTensor(l.In), o.allocateTensor(l.In)
 	const turn = 0x3118 // 1/2pi in fp16
 	list := []sublayer{{layer.Layer{Op: layer.Mul, In: l.In, Second: layer.Scalar}, &layer.Weights{Second: []float16.Float16{turn}}, ports{"x": x, "y": turns}}}
 	from := turns
 	if l.Op == layer.Cos {
-		shifted := o.allocate(l.In)
+		shifted := o.allocateTensor(l.In)
 		list = append(list, sublayer{layer.Layer{Op: layer.Add, In: l.In, Second: layer.Scalar}, &layer.Weights{Second: []float16.Float16{0x3400}}, ports{"x": turns, "y": shifted}})
 		from = shifted
 	}
@@ -301,7 +301,7 @@ func lowerPReLU(o *Output, j job) error {
 		slopes = append(slopes, v^0x8000)
 	}
 	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
-	negative, below, sloped, above := o.allocate(l.In), o.allocate(l.In), o.allocate(l.In), o.allocate(l.In)
+	negative, below, sloped, above := o.allocateTensor(l.In), o.allocateTensor(l.In), o.allocateTensor(l.In), o.allocateTensor(l.In)
 	return lowerSublayers(o, l,
 		sublayer{layer.Layer{Op: layer.Mul, In: l.In, Second: layer.Scalar}, &layer.Weights{Second: []float16.Float16{0xbc00}}, ports{"x": x, "y": negative}},
 		sublayer{layer.Unary(layer.ReLU, l.In), &layer.Weights{}, ports{"x": negative, "y": below}},
@@ -328,10 +328,10 @@ func lowerLogicalNot(o *Output, j job) error {
 	if err := layer.CheckLimit("size in bytes of a tile in L2", at.Row*in.Height, l.LargestTile(), "split the height until a tile has at most %d bytes"); err != nil {
 		return err
 	}
-	if err := setTable(o, l, t, j.weights.Table); err != nil {
+	if err := setActivationTable(o, l, t, j.weights.Table); err != nil {
 		return err
 	}
-	o.add(t)
+	o.addTask(t)
 	return nil
 }
 
@@ -347,7 +347,7 @@ func lowerWithActivation(o *Output, j job) error {
 	if l.Second == layer.Runtime && l.Op != layer.Tile {
 		names["z"] = l.SecondShape
 	}
-	to := ports{"x": o.placeInput(j, "x", l.In), "y": o.allocate(l.Out())}
+	to := ports{"x": o.placeInput(j, "x", l.In), "y": o.allocateTensor(l.Out())}
 	y := o.placeOutput(j, "y", l.Out())
 	if s, ok := names["z"]; ok {
 		to["z"] = o.placePort(j, "z", loader.Input, place.Bar6, s, place.Surface(place.Bar6, s))

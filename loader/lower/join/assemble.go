@@ -51,13 +51,13 @@ func (j *joiner) assignPorts() error {
 	for i := range j.net.Inputs {
 		if in := &j.net.Inputs[i]; in.Values == nil {
 			addPort(i, loader.Input)
-		} else if j.isRead(i) {
+		} else if j.hasReader(i) {
 			padding += place.Surface(0, in.Shape).Depth*in.Shape.N - len(in.Values)*layer.ElementBytes
 			if err := layer.CheckLimit("bytes of padding in the rows of constants", padding, maxConstantPadding,
 				"give them wider rows, so that padding takes at most %d bytes"); err != nil {
 				return err
 			}
-			j.tensors[i].spot = place.Spot{Bar: regs.BARWeights, Base: j.addConstant(in.encode())}
+			j.tensors[i].spot = place.Spot{Bar: regs.BARWeights, Base: j.addConstant(in.encodeValues())}
 		}
 	}
 	if !outputsFirst {
@@ -77,8 +77,8 @@ func (j *joiner) hasMatMul() bool {
 	return false
 }
 
-// isRead reports whether any step reads the tensor with the given index.
-func (j *joiner) isRead(tensor int) bool {
+// hasReader reports whether any step reads the tensor with the given index.
+func (j *joiner) hasReader(tensor int) bool {
 	for i := range j.steps {
 		if slices.Contains(j.steps[i].inputs, tensor) {
 			return true
@@ -87,9 +87,9 @@ func (j *joiner) isRead(tensor int) bool {
 	return false
 }
 
-// encode returns the values of constant t as bytes, with the row padding that tensors have in
+// encodeValues returns the values of constant t as bytes, with the row padding that tensors have in
 // memory.
-func (t *Tensor) encode() []byte {
+func (t *Tensor) encodeValues() []byte {
 	m := place.Surface(0, t.Shape)
 	b := make([]byte, m.Depth*t.Shape.N)
 	for i, v := range t.Values {
@@ -121,9 +121,9 @@ func (j *joiner) placeSteps() (tasks []*task.Task, runs []Run, into []int) {
 		resident[r.tensor] = r.loads == nil
 	}
 	if !j.net.InMemory {
-		j.listSpills(kept)
+		j.recordSpills(kept)
 	}
-	scratch := j.placeInScratch(resident)
+	scratch := j.placeTensorsInScratch(resident)
 	runs = make([]Run, len(j.net.Nodes))
 	for i := range j.steps {
 		s := &j.steps[i]
@@ -134,10 +134,10 @@ func (j *joiner) placeSteps() (tasks []*task.Task, runs []Run, into []int) {
 				j.occupied = append(j.occupied, filled[i])
 			}
 		}
-		j.addRuns(s, Run{len(tasks), len(placed)}, runs)
+		j.extendNodeRuns(s, Run{len(tasks), len(placed)}, runs)
 		tasks = append(tasks, placed...)
 	}
-	into = j.mergedNodes()
+	into = j.mergeTargets()
 	for n, by := range into {
 		if n != by {
 			runs[n] = Run{First: runs[by].First}
@@ -162,9 +162,9 @@ func (j *joiner) reserveConstants() {
 	}
 }
 
-// mergedNodes returns, for each node of the network, the index of the node whose tasks do its work.
-// This is the index of the node itself unless the node was merged into another.
-func (j *joiner) mergedNodes() []int {
+// mergeTargets returns, for each node of the network, the index of the node whose tasks do its
+// work. This is the index of the node itself unless the node was merged into another.
+func (j *joiner) mergeTargets() []int {
 	into := make([]int, len(j.net.Nodes))
 	for i := range into {
 		into[i] = i
@@ -184,23 +184,23 @@ func (j *joiner) mergedNodes() []int {
 	return into
 }
 
-// addRuns adds a step's tasks to the runs of the nodes that the step computes: several nodes for a
-// row chain, and one node otherwise. The argument program is the range of the step's tasks in the
-// program, and runs[n] is the range of tasks of node n so far.
-func (j *joiner) addRuns(s *step, program Run, runs []Run) {
+// extendNodeRuns adds a step's tasks to the runs of the nodes that the step computes: several nodes
+// for a row chain, and one node otherwise. The argument program is the range of the step's tasks in
+// the program, and runs[n] is the range of tasks of node n so far.
+func (j *joiner) extendNodeRuns(s *step, program Run, runs []Run) {
 	if s.chain == nil {
-		j.addRun(s.node, program, runs)
+		j.extendRun(s.node, program, runs)
 		return
 	}
 	for k, n := range s.chain.nodes {
 		r := s.chain.runs[k]
-		j.addRun(n, Run{program.First + r.First, r.Tasks}, runs)
+		j.extendRun(n, Run{program.First + r.First, r.Tasks}, runs)
 	}
 }
 
-// addRun extends the run of a node by the tasks in added. The run may already hold tasks that
+// extendRun extends the run of a node by the tasks in added. The run may already hold tasks that
 // transpose an input of the node. node is an index after fusion.
-func (j *joiner) addRun(node int, added Run, runs []Run) {
+func (j *joiner) extendRun(node int, added Run, runs []Run) {
 	r := &runs[j.nodes[node].members[0]]
 	if r.Tasks == 0 {
 		r.First = added.First
@@ -208,10 +208,10 @@ func (j *joiner) addRun(node int, added Run, runs []Run) {
 	r.Tasks += added.Tasks
 }
 
-// placeInScratch assigns offsets in the scratch buffer to the tensors between steps, except for
-// those that stay in L2 (resident[i] is set for tensor i). It also reserves the scratch memory that
-// each step needs while it runs: own[i] is its offset for step i.
-func (j *joiner) placeInScratch(resident []bool) (own []int) {
+// placeTensorsInScratch assigns offsets in the scratch buffer to the tensors between steps, except
+// for those that stay in L2 (resident[i] is set for tensor i). It also reserves the scratch memory
+// that each step needs while it runs: own[i] is its offset for step i.
+func (j *joiner) placeTensorsInScratch(resident []bool) (own []int) {
 	steps, tensors := make([]place.Extent, len(j.steps)), make([]place.Extent, len(j.steps))
 	var list []*place.Extent
 	add := func(e *place.Extent, bytes, first, last int) {

@@ -89,7 +89,7 @@ func (f *chainFinder) findChain(first int) ([]rowChain, int) {
 	}
 	var list []rowChain
 	for i := range best {
-		one, ok := f.lower(slices.Clone(groups[i : i+1]))
+		one, ok := f.lowerGroups(slices.Clone(groups[i : i+1]))
 		if !ok {
 			return nil, first
 		}
@@ -103,12 +103,12 @@ func (f *chainFinder) findChain(first int) ([]rowChain, int) {
 // groups, or nil and 0 if no prefix fits.
 func (f *chainFinder) lowerLongestPrefix(groups []rows.Group, numbers []int) (longest *rowChain, best int) {
 	if k := len(numbers); k > 0 {
-		if all, ok := f.lower(slices.Clone(groups[:numbers[k-1]])); ok {
+		if all, ok := f.lowerGroups(slices.Clone(groups[:numbers[k-1]])); ok {
 			return all, numbers[k-1]
 		}
 	}
 	for _, n := range numbers {
-		one, ok := f.lower(slices.Clone(groups[:n]))
+		one, ok := f.lowerGroups(slices.Clone(groups[:n]))
 		if !ok {
 			break // if some groups do not fit, more groups do not either
 		}
@@ -298,9 +298,9 @@ func setElementwiseFields(g *rows.Group) bool {
 	return l.Activation == 0 || l.Activation == layer.ReLU
 }
 
-// lower lowers groups to a row chain with one part. The part has no weights yet; [joiner.packStep]
-// adds them. lower reports false if the groups do not fit in L2.
-func (f *chainFinder) lower(groups []rows.Group) (*rowChain, bool) {
+// lowerGroups lowers groups to a row chain with one part. The part has no weights yet;
+// [joiner.packStepWeights] adds them. lowerGroups reports false if the groups do not fit in L2.
+func (f *chainFinder) lowerGroups(groups []rows.Group) (*rowChain, bool) {
 	low, ok := rows.Lower(groups, f.shapes, true)
 	if !ok {
 		return nil, false

@@ -159,12 +159,12 @@ func (n *Network) lowerMerged(s *Step, given []Step) (*Part, error) {
 		if given[i].ByColumn {
 			key.values = &given[i].Columns[0]
 		}
-		next := p.lookUpMergedPart(key)
+		next := p.findOrMakeMergedPart(key)
 		if k == len(s.Merged)-2 {
 			next.mu.Lock()
 			defer next.mu.Unlock()
 			if next.output == nil {
-				if err := next.lower(s.Layer, s.Weights); err != nil {
+				if err := next.lowerLayer(s.Layer, s.Weights); err != nil {
 					return nil, err
 				}
 			}
@@ -174,9 +174,9 @@ func (n *Network) lowerMerged(s *Step, given []Step) (*Part, error) {
 	return p, nil
 }
 
-// lookUpMergedPart returns the part that merges q with the part of key. The first call creates it
-// without lowering it.
-func (q *Part) lookUpMergedPart(key mergeKey) *Part {
+// findOrMakeMergedPart returns the part that merges q with the part of key. The first call creates
+// it without lowering it.
+func (q *Part) findOrMakeMergedPart(key mergeKey) *Part {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	next, ok := q.merged[key]

@@ -58,8 +58,8 @@ type Joined struct {
 	Builder *loader.Builder
 	Nodes   []Run // descriptors of each node; Tasks is 0 if another node does its work
 	Into    []int // for each node, the node whose descriptors do its work, often itself
-	// L2 is the number of bytes in L2 that hold tensors and tiles during each descriptor. It is nil if
-	// all tensors go through memory.
+	// L2 is the number of bytes in L2 that hold tensors and tiles during each descriptor. It is nil
+	// if all tensors go through memory.
 	L2      []int
 	Spilled []Spill // tensors that could not stay in L2, largest first
 }
@@ -105,7 +105,7 @@ const (
 // The error is a *NodeError, or a *layer.LimitError if the network is too large for one program.
 func (n *Network) Join() (*Joined, error) {
 	j := newJoiner(n)
-	if err := j.wireSteps(); err != nil {
+	if err := j.makeSteps(); err != nil {
 		return nil, err
 	}
 	if err := j.assignPorts(); err != nil {
@@ -114,7 +114,7 @@ func (n *Network) Join() (*Joined, error) {
 	if err := j.checkTaskCount(); err != nil {
 		return nil, err
 	}
-	if err := j.packParts(); err != nil { // takes the most time, so the limits come first
+	if err := j.packAllWeights(); err != nil { // takes the most time, so the limits come first
 		return nil, err
 	}
 	c, runs, into := j.placeSteps()
@@ -199,9 +199,9 @@ func (j *joiner) errorf(node int, format string, args ...any) error {
 	return j.net.errorf(j.nodes[node].members[0], format, args...)
 }
 
-// wireSteps merges the nodes, finds row chains among them, and turns them into steps that refer to
+// makeSteps merges the nodes, finds row chains among them, and turns them into steps that refer to
 // tensors by index. It returns a *NodeError if names or shapes of tensors do not match.
-func (j *joiner) wireSteps() error {
+func (j *joiner) makeSteps() error {
 	if err := j.addInputs(); err != nil {
 		return err
 	}
@@ -342,8 +342,8 @@ func (j *joiner) findOrMakeView(node, tensor int, want layer.Shape) (int, error)
 	return at, nil
 }
 
-// packParts packs the weights of all parts, in parallel.
-func (j *joiner) packParts() error {
+// packAllWeights packs the weights of all parts, in parallel.
+func (j *joiner) packAllWeights() error {
 	errs := make([]error, len(j.steps))
 	var next atomic.Int64
 	var wg sync.WaitGroup
@@ -354,7 +354,7 @@ func (j *joiner) packParts() error {
 				if i >= len(j.steps) {
 					return
 				}
-				errs[i] = j.packStep(&j.steps[i])
+				errs[i] = j.packStepWeights(&j.steps[i])
 			}
 		})
 	}
@@ -362,9 +362,9 @@ func (j *joiner) packParts() error {
 	return cmp.Or(errs...)
 }
 
-// packStep replaces the part of a step by the same part with its weights. The parts of row chains
-// get them here, because package rows packs them in another order.
-func (j *joiner) packStep(s *step) error {
+// packStepWeights replaces the part of a step by the same part with its weights. The parts of row
+// chains get them here, because package rows packs them in another order.
+func (j *joiner) packStepWeights(s *step) error {
 	if s.chain != nil {
 		low, ok := rows.Lower(s.chain.groups, j.chains.shapes, false)
 		if !ok {

@@ -35,10 +35,10 @@ func (j *joiner) measureOccupancy(kept map[access]*resident, shift []int) []int 
 	return bytes
 }
 
-// listSpills sets j.spilled to the tensors that do not stay in L2: those passed between layers
+// recordSpills sets j.spilled to the tensors that do not stay in L2: those passed between layers
 // through memory, and inputs that several layers read from memory. They are sorted from largest to
 // smallest, each with the reason.
-func (j *joiner) listSpills(kept map[access]*resident) {
+func (j *joiner) recordSpills(kept map[access]*resident) {
 	inL2 := make([]bool, len(j.tensors))
 	for _, r := range kept {
 		inL2[r.tensor] = true
@@ -52,7 +52,7 @@ func (j *joiner) listSpills(kept map[access]*resident) {
 		}
 	}
 	could := make([]bool, len(j.tensors))
-	for _, r := range j.findCandidates() {
+	for _, r := range j.findResidentCandidates() {
 		could[r.tensor] = true
 	}
 	for i := range j.tensors {

@@ -44,23 +44,23 @@ type mergeKey struct {
 // a *layer.UnsupportedError or a *layer.LayerError.
 func NewPart(l layer.Layer, w layer.Weights) (*Part, error) {
 	q := &Part{}
-	if err := q.lower(l, w); err != nil {
+	if err := q.lowerLayer(l, w); err != nil {
 		return nil, err
 	}
 	return q, nil
 }
 
-// lower fills q with the tasks of layer l. For a matmul with constants it computes only the size of
-// the weights; packWeights adds their bytes later.
-func (q *Part) lower(l layer.Layer, w layer.Weights) error {
+// lowerLayer fills q with the tasks of layer l. For a matmul with constants it computes only the
+// size of the weights; packWeights adds their bytes later.
+func (q *Part) lowerLayer(l layer.Layer, w layer.Weights) error {
 	matmul := l.Op == layer.Linear || l.Op == layer.MatMul && l.Second == layer.Constant
 	q.sizesOnly = matmul && !w.SizesOnly
-	return q.compile(l, w)
+	return q.compileLayer(l, w)
 }
 
-// compile fills q with the tasks of layer l with weights w. If q.sizesOnly is set, the tasks know
-// the sizes of their weights, but the constants hold no bytes.
-func (q *Part) compile(l layer.Layer, w layer.Weights) error {
+// compileLayer fills q with the tasks of layer l with weights w. If q.sizesOnly is set, the tasks
+// know the sizes of their weights, but the constants hold no bytes.
+func (q *Part) compileLayer(l layer.Layer, w layer.Weights) error {
 	given, values := l, w // family.Lower may widen the window of l
 	w.SizesOnly = w.SizesOnly || q.sizesOnly
 	made, err := family.Lower(&l, &w)
@@ -91,7 +91,7 @@ func (q *Part) packWeights() (*Part, error) {
 	defer q.mu.Unlock()
 	if q.packed == nil {
 		p := &Part{}
-		if err := p.compile(q.Layer, q.Weights); err != nil {
+		if err := p.compileLayer(q.Layer, q.Weights); err != nil {
 			return nil, err
 		}
 		q.packed = p

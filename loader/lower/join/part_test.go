@@ -110,7 +110,7 @@ func TestRefusedNetworkPacksNothing(t *testing.T) {
 	n := &Network{Inputs: []Tensor{{Name: "x", Shape: s}}, Outputs: []string{"y"},
 		Nodes: []Node{{Part: product, Inputs: []string{"x"}, Output: "a"}, {Part: product, Inputs: []string{"a"}, Output: "y"}}}
 	j := newJoiner(n)
-	for _, step := range []func() error{j.wireSteps, j.assignPorts, j.checkTaskCount} {
+	for _, step := range []func() error{j.makeSteps, j.assignPorts, j.checkTaskCount} {
 		if err := step(); err != nil {
 			t.Fatal(err)
 		}
@@ -118,7 +118,7 @@ func TestRefusedNetworkPacksNothing(t *testing.T) {
 	if len(j.steps) != 1 || j.steps[0].chain == nil || len(j.steps[0].part.output.Constants.Data) > 0 {
 		t.Errorf("%d steps with %d bytes of weights, want one row chain without", len(j.steps), len(j.steps[0].part.output.Constants.Data))
 	}
-	if err := j.packParts(); err != nil || len(j.steps[0].part.output.Constants.Data) < 2*128*128*2 {
+	if err := j.packAllWeights(); err != nil || len(j.steps[0].part.output.Constants.Data) < 2*128*128*2 {
 		t.Errorf("%v, %d bytes of weights, want those of two layers", err, len(j.steps[0].part.output.Constants.Data))
 	}
 }

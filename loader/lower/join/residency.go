@@ -44,10 +44,10 @@ type resident struct {
 	loads []access
 }
 
-// findCandidates returns the tensors that can stay in L2 between the steps: those that every task
-// addresses with plain strides. Tensors that a task reads as weights are left out, because the
-// engines load weights only from memory.
-func (j *joiner) findCandidates() []*resident {
+// findResidentCandidates returns the tensors that can stay in L2 between the steps: those that
+// every task addresses with plain strides. Tensors that a task reads as weights are left out,
+// because the engines load weights only from memory.
+func (j *joiner) findResidentCandidates() []*resident {
 	list := make([]*resident, len(j.tensors))
 	for i, t := range j.tensors {
 		if !t.port || t.input {
@@ -137,8 +137,8 @@ func (j *joiner) canKeepInput(r *resident) bool {
 	return false
 }
 
-// isLoad reports whether a is one of the accesses that load r from memory.
-func (r *resident) isLoad(a access) bool { return slices.Contains(r.loads, a) }
+// isLoadedBy reports whether a is one of the accesses that load r from memory.
+func (r *resident) isLoadedBy(a access) bool { return slices.Contains(r.loads, a) }
 
 // chooseLayout sets the layout of r in L2 and reports whether all accesses can use it. It tries
 // rows with all their channels first, and then planes with all their rows, which tasks that read
@@ -146,13 +146,13 @@ func (r *resident) isLoad(a access) bool { return slices.Contains(r.loads, a) }
 func (j *joiner) chooseLayout(r *resident) bool {
 	s := r.shape
 	if s.N == 1 {
-		fetches := j.tileFetches(r)
-		if r.storeRows(fetches); j.canMapToL2(r) {
+		fetches := j.conflictFreeFetches(r)
+		if r.setRowLayout(fetches); j.canMapToL2(r) {
 			r.fetches = fetches
 		} else {
 			r.fetches = compactFetches
 		}
-		if r.storeRows(compactFetches); j.canMapToL2(r) {
+		if r.setRowLayout(compactFetches); j.canMapToL2(r) {
 			return true
 		}
 	}
@@ -167,9 +167,9 @@ func (j *joiner) chooseLayout(r *resident) bool {
 // skew of a source that would leave fewer rows per tile (seen in 11 of 11 programs).
 var compactFetches = []place.Fetch{place.PlanarFetch}
 
-// storeRows gives r a layout of whole rows, spaced so that the given fetches cause no bank
+// setRowLayout gives r a layout of whole rows, spaced so that the given fetches cause no bank
 // conflicts.
-func (r *resident) storeRows(fetches []place.Fetch) {
+func (r *resident) setRowLayout(fetches []place.Fetch) {
 	s := r.shape
 	at := place.Packed(regs.Shape{Groups: 1, Channels: s.C, Height: s.H, Width: s.W})
 	if s.H > 1 {
@@ -179,19 +179,20 @@ func (r *resident) storeRows(fetches []place.Fetch) {
 	r.layout, r.byPlane = at, false
 }
 
-// compact reduces the spacing between the rows of r to the minimum that the planar engine needs. It
-// reports whether r now occupies fewer bytes.
-func (r *resident) compact() bool {
+// compactLayout reduces the spacing between the rows of r to the minimum that the planar engine
+// needs. It reports whether r now occupies fewer bytes.
+func (r *resident) compactLayout() bool {
 	before := r.bytes()
 	if !r.byPlane {
-		r.storeRows(compactFetches)
+		r.setRowLayout(compactFetches)
 	}
 	return r.bytes() < before
 }
 
-// tileFetches returns the fetches for which the layout of r must be free of bank conflicts. Tasks
-// that read the tensor in another shape do not count, because their rows are not the rows of r.
-func (j *joiner) tileFetches(r *resident) []place.Fetch {
+// conflictFreeFetches returns the fetches for which the layout of r must be free of bank conflicts.
+// Tasks that read the tensor in another shape do not count, because their rows are not the rows of
+// r.
+func (j *joiner) conflictFreeFetches(r *resident) []place.Fetch {
 	planar, readers := false, []*task.Task(nil)
 	for _, a := range r.accesses {
 		t := j.steps[a.step].part.output.Tasks[a.task]
@@ -226,7 +227,7 @@ func (j *joiner) canMapToL2(r *resident) bool {
 	}
 	for _, a := range r.accesses {
 		t := j.steps[a.step].part.output.Tasks[a.task]
-		if _, ok := r.locate(t, a.which); !ok {
+		if _, ok := r.locateOperand(t, a.which); !ok {
 			return false
 		}
 		if a.which != task.OperandResult && !j.visitReaders(a, func(int, *place.Layout) bool { return true }) {
@@ -292,10 +293,10 @@ func (j *joiner) findReaders(p *Part) map[*task.Tile][]reader {
 	return m
 }
 
-// locate returns the layout with which task t can access an operand in L2 if the operand is the
-// resident r instead of a tensor in memory. It translates the operand's offset and strides in
+// locateOperand returns the layout with which task t can access an operand in L2 if the operand is
+// the resident r instead of a tensor in memory. It translates the operand's offset and strides in
 // memory to those of r, and reports false if that is not possible.
-func (r *resident) locate(t *task.Task, operand task.Operand) (place.Layout, bool) {
+func (r *resident) locateOperand(t *task.Task, operand task.Operand) (place.Layout, bool) {
 	m, groups, planes, rows, plain := t.MemoryOf(operand)
 	s := place.Surface(0, r.shape)
 	width := t.InShape().Width
@@ -409,7 +410,7 @@ func (j *joiner) stepTileRange(step int, kept map[access]*resident) (lo, hi int)
 // of each step move. The choice is made with the smallest layouts; then residents for which there
 // is room get rows without bank conflicts for all their readers.
 func (j *joiner) placeResidents() (kept map[access]*resident, shift []int) {
-	chosen := j.findCandidates()
+	chosen := j.findResidentCandidates()
 	live := make([]bool, len(j.tensors))
 	for _, r := range chosen {
 		live[r.tensor] = true
@@ -427,7 +428,7 @@ func (j *joiner) placeResidents() (kept map[access]*resident, shift []int) {
 				kept[a] = r
 			}
 		}
-		list = j.reuseSources(chosen, kept, list)
+		list = j.overwriteSources(chosen, kept, list)
 		arenas := make([]*place.Extent, len(j.steps))
 		lows := make([]int, len(j.steps))
 		for i := range j.steps {
@@ -436,7 +437,7 @@ func (j *joiner) placeResidents() (kept map[access]*resident, shift []int) {
 			list = append(list, arenas[i])
 		}
 		bad := place.Allocate(list, j.l2Bytes())
-		if bad == nil && !skewed && skewLayouts(chosen) {
+		if bad == nil && !skewed && avoidBankConflicts(chosen) {
 			skewed = true
 			continue
 		}
@@ -451,7 +452,8 @@ func (j *joiner) placeResidents() (kept map[access]*resident, shift []int) {
 			compactOverlapping(bad, chosen)
 			continue
 		}
-		// At the step that is full, the tensor with the longest lifetime is spilled, then the largest.
+		// At the step that is full, the tensor with the longest lifetime is spilled, then the
+		// largest.
 		var out *resident
 		for _, r := range chosen {
 			if r.extent.Overlaps(bad) && (out == nil || cmp.Or(
@@ -467,13 +469,13 @@ func (j *joiner) placeResidents() (kept map[access]*resident, shift []int) {
 	}
 }
 
-// skewLayouts gives the residents in list layouts that cause no bank conflicts for any of their
-// readers. It reports whether any resident became larger.
-func skewLayouts(list []*resident) bool {
+// avoidBankConflicts gives the residents in list layouts that cause no bank conflicts for any of
+// their readers. It reports whether any resident became larger.
+func avoidBankConflicts(list []*resident) bool {
 	larger := false
 	for _, r := range list {
 		if before := r.bytes(); !r.byPlane {
-			r.storeRows(r.fetches)
+			r.setRowLayout(r.fetches)
 			larger = larger || r.bytes() > before
 		}
 	}
@@ -485,22 +487,22 @@ func skewLayouts(list []*resident) bool {
 func compactOverlapping(e *place.Extent, list []*resident) {
 	smaller := false
 	for _, r := range list {
-		if r.extent.Overlaps(e) && r.compact() {
+		if r.extent.Overlaps(e) && r.compactLayout() {
 			smaller = true
 		}
 	}
 	if !smaller {
 		for _, r := range list {
-			r.compact()
+			r.compactLayout()
 		}
 	}
 }
 
-// reuseSources makes a step write its result over one of its sources where possible: the step must
-// be a single elementwise task, and no later step may read that source. It returns list without the
-// extents that are no longer needed. The vendor's compiler does so for softmax; that it does so for
-// additions between convolutions is inferred.
-func (j *joiner) reuseSources(chosen []*resident, kept map[access]*resident, list []*place.Extent) []*place.Extent {
+// overwriteSources makes a step write its result over one of its sources where possible: the step
+// must be a single elementwise task, and no later step may read that source. It returns list
+// without the extents that are no longer needed. The vendor's compiler does so for softmax; that it
+// does so for additions between convolutions is inferred.
+func (j *joiner) overwriteSources(chosen []*resident, kept map[access]*resident, list []*place.Extent) []*place.Extent {
 	gone := map[*place.Extent]bool{}
 	for _, r := range chosen {
 		a := r.accesses[0]
@@ -513,8 +515,8 @@ func (j *joiner) reuseSources(chosen []*resident, kept map[access]*resident, lis
 			if in == nil || in.extent == r.extent || in.extent.Last != a.step || in.layout != r.layout || in.loads != nil && in.loads[0].step == a.step {
 				continue
 			}
-			from, ok := in.locate(plan[0], which)
-			to, _ := r.locate(plan[0], task.OperandResult)
+			from, ok := in.locateOperand(plan[0], which)
+			to, _ := r.locateOperand(plan[0], task.OperandResult)
 			if !ok || from != to {
 				continue
 			}

@@ -66,13 +66,13 @@ func (r *retargeter) useResident(k int, operand task.Operand) {
 	if in == nil {
 		return
 	}
-	at, _ := in.locate(r.plan[k], operand)
+	at, _ := in.locateOperand(r.plan[k], operand)
 	at.Base += in.extent.Base
 	if in.tile == nil {
 		in.tile = &task.Tile{At: in.layout.Rebase(in.extent.Base), Bytes: in.extent.Bytes, Result: true}
 	}
 	tile := in.tile
-	if len(in.loads) > 1 && in.isLoad(a) { // other steps wait for the last load
+	if len(in.loads) > 1 && in.isLoadedBy(a) { // other steps wait for the last load
 		tile = &task.Tile{At: at, Bytes: in.extent.Bytes / len(in.loads), Owner: t}
 	}
 	r.moved[in.tile], r.moved[tile] = true, true // already at the address of the resident
@@ -87,7 +87,7 @@ func (r *retargeter) useResident(k int, operand task.Operand) {
 		})
 	}
 	switch {
-	case in.isLoad(a):
+	case in.isLoadedBy(a):
 		in.tile.Owner, in.tile.Result = t, false
 		t.KeepSource(at, tile)
 		next := in.accesses[len(in.loads)]

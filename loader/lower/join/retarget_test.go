@@ -32,7 +32,7 @@ func TestResidentTilesStay(t *testing.T) {
 		Outputs: []string{"y", "z"},
 	}
 	j := newJoiner(n)
-	for _, step := range []func() error{j.wireSteps, j.assignPorts, j.packParts} {
+	for _, step := range []func() error{j.makeSteps, j.assignPorts, j.packAllWeights} {
 		if err := step(); err != nil {
 			t.Fatal(err)
 		}

@@ -32,7 +32,7 @@ func (e *Extent) Overlaps(o *Extent) bool { return e.First <= o.Last && o.First 
 // The order is right for 5 of 7 chains. Attention, and a layer norm with a projection, place small
 // results lowest. No chain shows the order of two extents that are equal in all of this.
 func Allocate(list []*Extent, size int) *Extent {
-	return allocateOrdered(list, size, func(a, b *Extent) int { return cmp.Compare(a.First, b.First) })
+	return allocateInOrder(list, size, func(a, b *Extent) int { return cmp.Compare(a.First, b.First) })
 }
 
 // AllocateScratch sets the addresses of the extents in list, which are blocks of the scratch
@@ -40,12 +40,12 @@ func Allocate(list []*Extent, size int) *Extent {
 // the latest comes first (seen in 11 of 11 tensors of six programs, for two of which it matters).
 // The buffer has no limit here; tasks refuse an address that does not fit its register.
 func AllocateScratch(list []*Extent) {
-	allocateOrdered(list, math.MaxInt, func(a, b *Extent) int { return cmp.Compare(b.First, a.First) })
+	allocateInOrder(list, math.MaxInt, func(a, b *Extent) int { return cmp.Compare(b.First, a.First) })
 }
 
-// allocateOrdered allocates the extents in list as Allocate does. compareEqual decides the order of
+// allocateInOrder allocates the extents in list as Allocate does. compareEqual decides the order of
 // extents that Allocate would treat as equal.
-func allocateOrdered(list []*Extent, size int, compareEqual func(a, b *Extent) int) *Extent {
+func allocateInOrder(list []*Extent, size int, compareEqual func(a, b *Extent) int) *Extent {
 	order := slices.Clone(list)
 	slices.SortStableFunc(order, func(a, b *Extent) int {
 		if a.Streams != b.Streams {
@@ -74,7 +74,7 @@ func allocateOrdered(list []*Extent, size int, compareEqual func(a, b *Extent) i
 			return e
 		}
 		e.Base = at
-		p.add(e)
+		p.addExtent(e)
 	}
 	return nil
 }
@@ -90,7 +90,8 @@ type timeline struct {
 	over [][]*Extent
 }
 
-// newTimeline returns an empty timeline with the steps at which extents of list begin.
+// newTimeline returns a timeline without extents. Its steps are those at which the extents in list
+// begin.
 func newTimeline(list []*Extent) *timeline {
 	p := &timeline{steps: make([]int, len(list))}
 	for i, e := range list {
@@ -109,7 +110,7 @@ func (p *timeline) stepRange(e *Extent) (from, to int) {
 	return from, to
 }
 
-func (p *timeline) add(e *Extent) {
+func (p *timeline) addExtent(e *Extent) {
 	l, r := p.stepRange(e)
 	p.begin[l] = append(p.begin[l], e)
 	for l, r = l+len(p.steps), r+len(p.steps); l < r; l, r = l/2, r/2 {

@@ -6,15 +6,15 @@ package rows
 // The result for 24 rows is inferred.
 func BlockRows(rows int) bool { return rows >= 16 && rows <= 32 && rows%blockWidth == 0 }
 
-// planBlocks decides which matmuls with constants work on blocks, eight rows at a time, and sets
-// their Block. These are
+// chooseBlockMatMuls decides which matmuls with constants work on blocks, eight rows at a time, and
+// sets their Block. These are
 //
 //   - matmuls with 16 to 32 rows, see [BlockRows];
 //   - matmuls with 16 to 64 rows, a multiple of 8, if a matmul that shares columns with them has more than 256 results and another matmul reads a result.
 //
 // The second rule holds in 5 of 5 chains: with 256 results there are no blocks, with 1024 there
 // are. A matmul on its own has two tasks at 64 rows, and five after a layer norm.
-func planBlocks(groups []Group) {
+func chooseBlockMatMuls(groups []Group) {
 	// Matmuls that share columns form a set. Its first matmul represents it.
 	set, from := make([]int, len(groups)), map[string]int{}
 	var first func(i int) int

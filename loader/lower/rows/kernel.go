@@ -19,14 +19,14 @@ func (c *chain) interleaveRows(v *value, m int) *kernelSurface {
 	t := task.Planar{Form: regs.FormConstant, In: s}.Task()
 	at := place.Packed(s)
 	if v.rowTile != nil {
-		c.readTile(t, v.rowTile, v.rowTile.channelsLayout())
+		c.readFirstFromTile(t, v.rowTile, v.rowTile.channelsLayout())
 	} else {
-		v.rowTile = c.loadFirst(t, v.channelsSurface(), at, c.hasSeveralReaders(v))
+		v.rowTile = c.loadFirstSource(t, v.channelsSurface(), at, c.hasSeveralReaders(v))
 		if !c.hasSeveralReaders(v) {
 			v.rowTile = nil
 		}
 	}
-	c.writeKernel(t, v, m)
+	c.writeRowsAsWeights(t, v, m)
 	c.appendTask(t)
 	return v.kernel
 }
@@ -36,10 +36,10 @@ func (c *chain) hasSeveralReaders(v *value) bool {
 	return c.reads[v.name] > 1
 }
 
-// interleavedRows returns how many of the given rows of a left side one engine multiplies at a
+// rowsPerEngine returns how many of the given rows of a left side one engine multiplies at a
 // time. This is the largest power of two that is at most rows/16 and at most task.MaxInterleave, or
 // 1 if there is none.
-func interleavedRows(rows int) int {
+func rowsPerEngine(rows int) int {
 	each := 1
 	for 2*each <= min(task.MaxInterleave, rows/task.Engines) {
 		each *= 2
@@ -47,10 +47,10 @@ func interleavedRows(rows int) int {
 	return each
 }
 
-// writeKernel makes planar task t write the rows of v to the scratch buffer as weights, for matmuls
-// whose left sides have m rows. It records their place in v.kernel.
-func (c *chain) writeKernel(t *task.Task, v *value, m int) {
-	each := interleavedRows(m)
+// writeRowsAsWeights makes planar task t write the rows of v to the scratch buffer as weights, for
+// matmuls whose left sides have m rows. It records their place in v.kernel.
+func (c *chain) writeRowsAsWeights(t *task.Task, v *value, m int) {
+	each := rowsPerEngine(m)
 	plane := layer.RoundUp(each*v.width*layer.ElementBytes, 64)
 	dst := place.Memory{Bar: place.BarScratch, Row: plane, Plane: plane}
 	dst.Depth = plane * (v.rows / each)
@@ -72,12 +72,13 @@ func (c *chain) writeKernel(t *task.Task, v *value, m int) {
 		}
 	}
 	dst.Base = c.kernelScratch.Allocate(dst.Depth, c.step, until)
-	c.writeInterleaved(t, dst, each)
+	c.streamInterleavedRows(t, dst, each)
 	v.kernel = &kernelSurface{m, dst.Base, each, plane}
 }
 
-// lanes returns the lanes (the weights of one engine each) for n rows, starting at row first.
-func (l *kernelSurface) lanes(first, n int) []coeff.Lane {
+// lanesForRows returns the lanes (the weights of one engine each) for n rows, starting at row
+// first.
+func (l *kernelSurface) lanesForRows(first, n int) []coeff.Lane {
 	lanes := make([]coeff.Lane, max(1, n/l.each))
 	for i := range lanes {
 		lanes[i] = coeff.Lane{Base: l.base + (first/l.each+i)*l.plane, Size: l.plane}
@@ -108,7 +109,7 @@ func (c *chain) placeRightSide(g *Group, z *value, head, k int) (*heldTile, plac
 func (c *chain) emitPairProduct(g *Group, v *value, out bool) bool {
 	x, z := c.values[g.Inputs[0]], c.values[g.Inputs[1]]
 	m, k, n := g.Rows, x.width, g.Width
-	if m%min(m, interleavedRows(m)*task.Engines) != 0 {
+	if m%min(m, rowsPerEngine(m)*task.Engines) != 0 {
 		return false // the parts of the left side would be interleaved differently
 	}
 	rows, width := k, n // of one matrix on the right, as stored
@@ -135,27 +136,27 @@ func (c *chain) emitPairProduct(g *Group, v *value, out bool) bool {
 				to := in
 				to.Channels = rows
 				t := g.addEpilogue(task.MAC{In: in, Out: to, Transpose: columns}).Task()
-				t.SetKernelInBuffer(place.BarScratch, left.lanes(head*m+first, rows))
+				t.SetKernelInBuffer(place.BarScratch, left.lanesForRows(head*m+first, rows))
 				if src != nil {
-					c.readTile(t, src, from.Rebase(from.Base+p*layer.ElementBytes))
+					c.readFirstFromTile(t, src, from.Rebase(from.Base+p*layer.ElementBytes))
 				} else {
 					s := place.Matrix(z.mem.Bar, k, n)
 					s.Base = z.mem.Base + head*k*z.mem.Row + p*layer.ElementBytes
-					c.loadFirst(t, s, place.Packed(in), false)
+					c.loadFirstSource(t, s, place.Packed(in), false)
 				}
 				switch {
 				case out:
 					dst := place.Matrix(c.output.Bar, rows, n)
 					dst.Base = (head*m + first) * c.output.Row
-					c.writeResult(t, dst)
+					c.streamResultToMemory(t, dst)
 				case columns:
 					at := place.Packed(regs.Shape{Channels: n, Width: m})
-					h := c.holdResult(t, at.Rebase(p*at.Channel+first*layer.ElementBytes), at.Row, e)
+					h := c.keepResultInL2(t, at.Rebase(p*at.Channel+first*layer.ElementBytes), at.Row, e)
 					e, h.at.Base, v.columnTile = h.extent, 0, h
 				default:
 					ch := layer.RoundUp(n*layer.ElementBytes, 16)
 					at := place.Layout{Base: (head*m + first) * ch, Channel: ch, Row: m * ch, Depth: m * ch}
-					h := c.holdResult(t, at, g.Heads*m*ch, e)
+					h := c.keepResultInL2(t, at, g.Heads*m*ch, e)
 					e, h.at.Base, h.pitch, v.rowTile = h.extent, 0, ch, h
 				}
 				c.appendTask(t)

@@ -33,7 +33,7 @@ func Lower(groups []Group, shapes map[string]layer.Shape, dryRun bool) (*Lowered
 	for i := range groups {
 		made[groups[i].Output] = true
 	}
-	planBlocks(groups)
+	chooseBlockMatMuls(groups)
 	out := &Lowered{}
 	bar := uint32(place.Bar5)
 	for i := range groups {

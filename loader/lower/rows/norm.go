@@ -8,10 +8,10 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// newStatistics returns an extent in L2 that holds n numbers, such as a mean, for each of the given
-// number of rows. It stays in use for the whole chain and has the lowest address, as seen in 2 of 2
-// chains (a layer norm with a projection, and attention).
-func (c *chain) newStatistics(rows, n int) *place.Extent {
+// newStatisticsExtent returns an extent in L2 that holds n numbers, such as a mean, for each of the
+// given number of rows. It stays in use for the whole chain and has the lowest address, as seen in
+// 2 of 2 chains (a layer norm with a projection, and attention).
+func (c *chain) newStatisticsExtent(rows, n int) *place.Extent {
 	e := c.newExtent(n * layer.RoundUp(rows*layer.ElementBytes, 64))
 	e.First, e.Last = 0, task.MaxTasks
 	return e
@@ -20,9 +20,9 @@ func (c *chain) newStatistics(rows, n int) *place.Extent {
 // A part is a run of n rows, starting with row first.
 type part struct{ first, n int }
 
-// splitRows divides the given number of rows into runs of up to 192 rows, because one task reduces
-// at most that many. The remainder comes first: 375 rows become 183 and 192.
-func splitRows(rows int) []part {
+// splitIntoReducibleRuns divides the given number of rows into runs of up to 192 rows, because one
+// task reduces at most that many. The remainder comes first: 375 rows become 183 and 192.
+func splitIntoReducibleRuns(rows int) []part {
 	var parts []part
 	for at := 0; at < rows; {
 		n := rows % 192
@@ -40,12 +40,12 @@ func splitRows(rows int) []part {
 // the second. out says whether v is the output of the chain.
 func (c *chain) emitNorm(g *Group, v *value, out bool) {
 	x, rows := c.values[g.Inputs[0]], v.rows
-	stats := c.newStatistics(rows, 2)
+	stats := c.newStatisticsExtent(rows, 2)
 	unit := stats.Bytes / 2
 	at := place.Layout{Channel: unit, Row: unit, Depth: unit}
 	var spreads *heldTile
 	tile := x.rowTile
-	for _, part := range splitRows(rows) {
+	for _, part := range splitIntoReducibleRuns(rows) {
 		s := regs.Shape{Groups: 1, Channels: part.n, Height: 1, Width: v.width}
 		mean := task.Planar{Form: regs.FormReduction, In: s, Mean: v.width, Transposed: true, Next: true}.Task()
 		mean.SetPatch(task.WidePatch(v.width))
@@ -55,12 +55,12 @@ func (c *chain) emitNorm(g *Group, v *value, out bool) {
 		}
 		src.Base += part.first * src.Channel
 		if x.rowTile != nil {
-			c.readTile(mean, x.rowTile, src)
+			c.readFirstFromTile(mean, x.rowTile, src)
 		} else {
-			tile = c.loadPart(mean, x, part, src, tile)
+			tile = c.loadRowPart(mean, x, part, src, tile)
 		}
 		first := at.Rebase(layer.RoundUp(part.first*layer.ElementBytes, 16))
-		means := c.holdResult(mean, first, unit, stats)
+		means := c.keepResultInL2(mean, first, unit, stats)
 		c.appendTask(mean)
 
 		spread := task.Planar{
@@ -69,9 +69,9 @@ func (c *chain) emitNorm(g *Group, v *value, out bool) {
 			Transposed: true, Previous: true, Next: true,
 		}.Task()
 		spread.SetPatch(task.WidePatch(v.width))
-		c.readTile(spread, means, first)
-		c.readSecondTile(spread, tile, src)
-		spreads = c.holdResult(spread, first.Rebase(first.Base+unit), unit, stats)
+		c.readFirstFromTile(spread, means, first)
+		c.readSecondFromTile(spread, tile, src)
+		spreads = c.keepResultInL2(spread, first.Rebase(first.Base+unit), unit, stats)
 		c.appendTask(spread)
 	}
 	if x.rowTile == nil && c.hasSeveralReaders(x) {
@@ -87,25 +87,25 @@ func (c *chain) emitNorm(g *Group, v *value, out bool) {
 	if x.rowTile != nil {
 		whole = x.rowTile.channelsLayout()
 	}
-	c.readTile(normal, tile, whole)
-	c.readSecondTile(normal, spreads, at)
+	c.readFirstFromTile(normal, tile, whole)
+	c.readSecondFromTile(normal, spreads, at)
 	if out {
-		c.writeRows(normal, rows)
+		c.streamRowsToOutput(normal, rows)
 	} else {
-		v.rowTile = c.holdResult(normal, place.Packed(s), place.Packed(s).Row, nil)
+		v.rowTile = c.keepResultInL2(normal, place.Packed(s), place.Packed(s).Row, nil)
 		v.rowTile.pitch = place.Packed(s).Channel
 	}
 	c.appendTask(normal)
 }
 
-// loadPart makes task t load part p of the rows of x from memory with layout src. It returns the
+// loadRowPart makes task t load part p of the rows of x from memory with layout src. It returns the
 // tile in L2 that holds all rows of x. tile is that tile from an earlier call, or nil for the first
 // part.
-func (c *chain) loadPart(t *task.Task, x *value, p part, src place.Layout, tile *heldTile) *heldTile {
+func (c *chain) loadRowPart(t *task.Task, x *value, p part, src place.Layout, tile *heldTile) *heldTile {
 	m := x.channelsSurface()
 	m.Base += p.first * m.Plane
 	if tile == nil {
-		tile = c.loadFirst(t, m, src, true)
+		tile = c.loadFirstSource(t, m, src, true)
 		tile.extent.Bytes = place.Packed(x.channelShape()).Row
 		return tile
 	}
@@ -115,14 +115,14 @@ func (c *chain) loadPart(t *task.Task, x *value, p part, src place.Layout, tile 
 	return tile
 }
 
-// writeRows makes task t write its result to the output of the chain, with each channel of the
-// result as a row.
-func (c *chain) writeRows(t *task.Task, rows int) {
+// streamRowsToOutput makes task t write its result to the output of the chain, with each channel of
+// the result as a row.
+func (c *chain) streamRowsToOutput(t *task.Task, rows int) {
 	m := c.output
 	m.Plane = m.Row
 	m.Row = m.Plane * rows
 	m.Depth, m.Group = m.Row, m.Row
-	c.writeResult(t, m)
+	c.streamResultToMemory(t, m)
 }
 
 // emitSoftmax appends the tasks that compute v, a softmax over the rows of its input. If the input
@@ -134,7 +134,7 @@ func (c *chain) emitSoftmax(g *Group, v *value, out bool) {
 	rows := v.rows
 	parts := []part{{0, rows}}
 	if !scores {
-		parts = splitRows(rows)
+		parts = splitIntoReducibleRuns(rows)
 	}
 	const unit = place.UnitBytes
 	single := place.Layout{Channel: unit, Row: rows * unit, Depth: rows * unit}
@@ -147,8 +147,8 @@ func (c *chain) emitSoftmax(g *Group, v *value, out bool) {
 			t.SetPatch(task.WidePatch(v.width))
 			at := src.channelsLayout()
 			at.Base += part.first * src.pitch
-			c.readTile(t, src, at)
-			reduced = c.holdResult(t, single.Rebase(part.first*unit), rows*unit, stats)
+			c.readFirstFromTile(t, src, at)
+			reduced = c.keepResultInL2(t, single.Rebase(part.first*unit), rows*unit, stats)
 			c.appendTask(t)
 		}
 		return reduced
@@ -161,10 +161,10 @@ func (c *chain) emitSoftmax(g *Group, v *value, out bool) {
 	difference := pass.Exponent(s)
 	difference.Second.Repeat = task.W
 	sub := difference.Task()
-	c.readTile(sub, whole, whole.channelsLayout())
-	c.readSecondTile(sub, top, single)
+	c.readFirstFromTile(sub, whole, whole.channelsLayout())
+	c.readSecondFromTile(sub, top, single)
 	exps := place.Packed(s)
-	differences := c.holdResult(sub, exps, exps.Row, nil)
+	differences := c.keepResultInL2(sub, exps, exps.Row, nil)
 	differences.pitch = exps.Channel
 	c.appendTask(sub)
 
@@ -173,15 +173,15 @@ func (c *chain) emitSoftmax(g *Group, v *value, out bool) {
 	quotient := pass.Product(s)
 	quotient.First.Repeat = task.W
 	mul := quotient.Task()
-	c.readTile(mul, sums, single)
-	c.readSecondTile(mul, powers, exps)
+	c.readFirstFromTile(mul, sums, single)
+	c.readSecondFromTile(mul, powers, exps)
 	switch {
 	case out:
-		c.writeRows(mul, rows)
+		c.streamRowsToOutput(mul, rows)
 	case isOnlyLeftSide(c.uses[g.Output]):
-		c.writeKernel(mul, v, c.uses[g.Output][0].group.Rows)
+		c.writeRowsAsWeights(mul, v, c.uses[g.Output][0].group.Rows)
 	default:
-		v.rowTile = c.holdResult(mul, exps, exps.Row, nil)
+		v.rowTile = c.keepResultInL2(mul, exps, exps.Row, nil)
 		v.rowTile.pitch = exps.Channel
 	}
 	c.appendTask(mul)
@@ -197,10 +197,10 @@ func (c *chain) emitPowers(g *Group, v *value, differences *heldTile, scores boo
 		shape, view = v.rowsShape(), place.Layout{Channel: at.Row, Row: at.Channel, Depth: at.Row}
 	}
 	t := task.NewCopy(shape)
-	c.readTile(t, differences, view)
-	h := c.holdResult(t, view, at.Row, nil)
+	c.readFirstFromTile(t, differences, view)
+	h := c.keepResultInL2(t, view, at.Row, nil)
 	h.at, h.pitch = at, at.Channel
-	c.setTable(t, g.Weights.Table)
+	c.setActivationTable(t, g.Weights.Table)
 	c.appendTask(t)
 	return h
 }

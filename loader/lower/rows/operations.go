@@ -31,17 +31,17 @@ func (c *chain) emitGroup(g *Group, out bool) bool {
 	return true
 }
 
-// writeOrHoldResult makes task t write the rows of v to the output of the chain if out is set.
+// writeOrKeepRows makes task t write the rows of v to the output of the chain if out is set.
 // Otherwise the rows stay in L2 for later tasks.
-func (c *chain) writeOrHoldResult(t *task.Task, v *value, out bool) {
+func (c *chain) writeOrKeepRows(t *task.Task, v *value, out bool) {
 	if out {
 		m := c.output
 		m.Plane = m.Row * v.rows
 		m.Depth, m.Group = m.Plane, m.Plane
-		c.writeResult(t, m)
+		c.streamResultToMemory(t, m)
 		return
 	}
-	v.rowTile = c.holdRows(t, v)
+	v.rowTile = c.keepRowsInL2(t, v)
 }
 
 // wantsColumns reports whether every use of a tensor is a matmul that reads its columns, in blocks
@@ -57,22 +57,22 @@ func wantsColumns(uses []use, block bool) bool {
 	return len(uses) > 0
 }
 
-// readSource makes t read v as its first source: as channels if channels is set, and as rows of one
-// channel otherwise. If v has to be loaded from memory as channels and other groups read it too,
-// its tile stays in L2.
-func (c *chain) readSource(t *task.Task, v *value, channels bool) {
+// readFirstSource makes t read v as its first source: as channels if channels is set, and as rows
+// of one channel otherwise. If v has to be loaded from memory as channels and other groups read it
+// too, its tile stays in L2.
+func (c *chain) readFirstSource(t *task.Task, v *value, channels bool) {
 	switch {
 	case v.rowTile != nil && channels:
-		c.readTile(t, v.rowTile, v.rowTile.channelsLayout())
+		c.readFirstFromTile(t, v.rowTile, v.rowTile.channelsLayout())
 	case v.rowTile != nil:
-		c.readTile(t, v.rowTile, v.rowTile.rowsLayout(v))
+		c.readFirstFromTile(t, v.rowTile, v.rowTile.rowsLayout(v))
 	case channels:
-		h := c.loadFirst(t, v.channelsSurface(), place.Packed(v.channelShape()), c.hasSeveralReaders(v))
+		h := c.loadFirstSource(t, v.channelsSurface(), place.Packed(v.channelShape()), c.hasSeveralReaders(v))
 		if c.hasSeveralReaders(v) {
 			v.rowTile = h
 		}
 	default:
-		c.loadFirst(t, v.rowsSurface(), pieceLayout(v.rowsShape()), false)
+		c.loadFirstSource(t, v.rowsSurface(), pieceLayout(v.rowsShape()), false)
 	}
 }
 
@@ -88,17 +88,17 @@ func (c *chain) emitBinary(g *Group, v *value, out bool) {
 	op.ReLU = g.Activation == layer.ReLU
 	t := op.Task()
 	if x.rowTile != nil {
-		c.readTile(t, x.rowTile, x.rowTile.rowsLayout(x))
+		c.readFirstFromTile(t, x.rowTile, x.rowTile.rowsLayout(x))
 	} else {
-		c.loadFirst(t, x.rowsSurface(), planarRowLayout(s), false)
+		c.loadFirstSource(t, x.rowsSurface(), planarRowLayout(s), false)
 	}
 	if z.rowTile != nil {
-		c.readSecondTile(t, z.rowTile, z.rowTile.rowsLayout(z))
+		c.readSecondFromTile(t, z.rowTile, z.rowTile.rowsLayout(z))
 	} else {
-		c.loadSecond(t, z.rowsSurface(), planarRowLayout(s))
+		c.loadSecondSource(t, z.rowsSurface(), planarRowLayout(s))
 	}
 	t.SetSourceFlags()
-	c.writeOrHoldResult(t, v, out)
+	c.writeOrKeepRows(t, v, out)
 	c.appendTask(t)
 }
 
@@ -125,8 +125,8 @@ func (c *chain) emitScalar(g *Group, v *value, out bool) {
 	op := pass.Scalar(&g.Layer, s, uint16(layer.ValueAt(g.Weights.Second, 0)))
 	op.ReLU = g.Activation == layer.ReLU
 	t := op.Task()
-	c.readSource(t, c.values[g.Inputs[0]], false)
-	c.writeOrHoldResult(t, v, out)
+	c.readFirstSource(t, c.values[g.Inputs[0]], false)
+	c.writeOrKeepRows(t, v, out)
 	c.appendTask(t)
 }
 
@@ -135,10 +135,10 @@ func (c *chain) emitScalar(g *Group, v *value, out bool) {
 func (c *chain) emitActivation(g *Group, v *value, out bool) {
 	s := v.rowsShape()
 	t := pass.Activation(g.Layer.Op, s, g.Layer.Epsilon).Task()
-	c.readSource(t, c.values[g.Inputs[0]], false)
+	c.readFirstSource(t, c.values[g.Inputs[0]], false)
 	if g.Layer.Op != layer.ReLU {
-		c.setTable(t, g.Weights.Table)
+		c.setActivationTable(t, g.Weights.Table)
 	}
-	c.writeOrHoldResult(t, v, out)
+	c.writeOrKeepRows(t, v, out)
 	c.appendTask(t)
 }

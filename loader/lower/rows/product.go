@@ -30,29 +30,29 @@ func (c *chain) emitProduct(g *Group, v *value, out bool) bool {
 			return false
 		}
 	}
-	at := c.productTile(g, in, columns)
+	at := c.productLayout(g, in, columns)
 	var e *place.Extent
 	for i, s := range shares {
 		to := in
 		to.Channels = s.Channels
 		t := g.addEpilogue(task.MAC{In: in, Out: to, Transpose: !columns, Blocks: g.Block}).Task()
 		from := cols.at
-		c.readTile(t, cols, from)
+		c.readFirstFromTile(t, cols, from)
 		if i == 0 && len(c.tasks) > 0 && c.tasks[len(c.tasks)-1].DescribesResult && c.tasks[len(c.tasks)-1].Result == cols.tile {
-			t.MarkSourceDescribed(x.stagedSurface(g.Block))
+			t.MarkSourceDescribed(x.scratchSurface(g.Block))
 		}
-		c.setWeights(t, g, s)
+		c.packAndSetWeights(t, g, s)
 		switch {
 		case out && !g.Block:
 			dst := place.Matrix(c.output.Bar, m, n)
 			dst.Base = s.First * layer.ElementBytes
-			c.writeResult(t, dst)
+			c.streamResultToMemory(t, dst)
 		case columns:
-			h := c.holdResult(t, at.Rebase(s.First*at.Channel), at.Row*in.Height, e)
+			h := c.keepResultInL2(t, at.Rebase(s.First*at.Channel), at.Row*in.Height, e)
 			e, h.at.Base, h.block = h.extent, 0, g.Block
 			v.columnTile = h
 		default:
-			h := c.holdResult(t, at.Rebase(s.First*layer.ElementBytes), at.Depth, e)
+			h := c.keepResultInL2(t, at.Rebase(s.First*layer.ElementBytes), at.Depth, e)
 			e, h.at.Base, h.pitch = h.extent, 0, at.Channel
 			v.rowTile = h
 		}
@@ -63,16 +63,16 @@ func (c *chain) emitProduct(g *Group, v *value, out bool) bool {
 		// A copy of its own writes rows of blocks to memory.
 		s := regs.Shape{Groups: 1, Channels: m, Height: 1, Width: n}
 		t := task.NewCopy(s)
-		c.readTile(t, v.rowTile, v.rowTile.channelsLayout())
-		c.writeResult(t, place.Matrix(c.output.Bar, m, n))
+		c.readFirstFromTile(t, v.rowTile, v.rowTile.channelsLayout())
+		c.streamResultToMemory(t, place.Matrix(c.output.Bar, m, n))
 		c.appendTask(t)
 	}
 	return true
 }
 
-// productTile returns the layout in L2 of the result of matmul g with source shape in: columns if
+// productLayout returns the layout in L2 of the result of matmul g with source shape in: columns if
 // columns is set, and rows otherwise.
-func (c *chain) productTile(g *Group, in regs.Shape, columns bool) place.Layout {
+func (c *chain) productLayout(g *Group, in regs.Shape, columns bool) place.Layout {
 	if columns {
 		at := place.Packed(regs.Shape{Channels: g.Width, Width: in.Width})
 		if g.Block && in.Height > 1 {
@@ -84,7 +84,7 @@ func (c *chain) productTile(g *Group, in regs.Shape, columns bool) place.Layout 
 	if g.Block {
 		return place.Layout{Channel: pitch, Row: blockWidth * pitch, Depth: g.Rows * pitch}
 	}
-	if !hasBlocks(c.groups) {
+	if !usesBlocks(c.groups) {
 		pitch = planarRowLayout(regs.Shape{Channels: 1, Height: g.Rows, Width: g.Width}).Row
 	}
 	return place.Layout{Channel: pitch, Row: g.Rows * pitch, Depth: g.Rows * pitch}
@@ -119,10 +119,10 @@ func (g *Group) Shares(n, k int) ([]coeff.Share, bool) {
 	return s, true
 }
 
-// setWeights packs the weights of share s and makes t load them, unless this is a dry run. An
-// activation table comes first in the memory of every engine. Programs show that it is there (5 of
-// 5 tasks); that it comes first is inferred from tables without weights.
-func (c *chain) setWeights(t *task.Task, g *Group, s coeff.Share) {
+// packAndSetWeights packs the weights of share s and makes t load them, unless this is a dry run.
+// An activation table comes first in the memory of every engine. Programs show that it is there (5
+// of 5 tasks); that it comes first is inferred from tables without weights.
+func (c *chain) packAndSetWeights(t *task.Task, g *Group, s coeff.Share) {
 	if c.dryRun {
 		return
 	}

@@ -9,7 +9,7 @@ import (
 )
 
 // A chain lowers groups to tasks. Columns are one row of pixels, or a block of eight pixels per
-// row if that lets the engines compute 32 channels per pass (see [planBlocks]).
+// row if that lets the engines compute 32 channels per pass (see [chooseBlockMatMuls]).
 type chain struct {
 	l2     int  // bytes of the L2
 	dryRun bool // skip the weights, to find out whether the groups fit
@@ -106,9 +106,9 @@ func (c *chain) newStreamExtent(bytes int) *place.Extent {
 	return e
 }
 
-// loadFirst makes t load its first source from m into L2 with the given layout, and returns the
-// tile. If keep is set, the tile stays in L2 for later tasks.
-func (c *chain) loadFirst(t *task.Task, m place.Memory, layout place.Layout, keep bool) *heldTile {
+// loadFirstSource makes t load its first source from m into L2 with the given layout, and returns
+// the tile. If keep is set, the tile stays in L2 for later tasks.
+func (c *chain) loadFirstSource(t *task.Task, m place.Memory, layout place.Layout, keep bool) *heldTile {
 	tl := t.LoadSource1(m, layout, keep)
 	bytes := max(layout.Row*t.InShape().Height, layout.Base+layout.Channel*t.InShape().Channels)
 	e := c.newStreamExtent(bytes)
@@ -116,34 +116,34 @@ func (c *chain) loadFirst(t *task.Task, m place.Memory, layout place.Layout, kee
 	return &heldTile{extent: e, at: layout, pitch: layout.Channel, tile: tl, source: true}
 }
 
-// loadSecond makes task t load its second source from m in memory into L2, with the given layout.
-// No other task reads that source in L2.
-func (c *chain) loadSecond(t *task.Task, m place.Memory, layout place.Layout) {
+// loadSecondSource makes task t load its second source from m in memory into L2, with the given
+// layout. No other task reads that source in L2.
+func (c *chain) loadSecondSource(t *task.Task, m place.Memory, layout place.Layout) {
 	t.LoadSource2(m, layout)
 	e := c.newStreamExtent(layout.Row * t.InShape().Height)
 	c.fixups = append(c.fixups, fixup{t, task.Operand2, e, nil})
 	t.SetSourceFlags()
 }
 
-// readTile makes t read its first source from tile h. The layout that t uses is relative to the
-// start of the tile's extent.
-func (c *chain) readTile(t *task.Task, h *heldTile, layout place.Layout) {
+// readFirstFromTile makes t read its first source from tile h. The layout that t uses is relative
+// to the start of the tile's extent.
+func (c *chain) readFirstFromTile(t *task.Task, h *heldTile, layout place.Layout) {
 	t.ReadTile(h.tile, layout)
 	h.extent.Last = max(h.extent.Last, c.taskIndex())
 	c.fixups = append(c.fixups, fixup{t, task.Operand1, h.extent, nil})
 }
 
-// readSecondTile makes t read its second source from tile h. The layout that t uses is relative to
-// the start of the tile's extent.
-func (c *chain) readSecondTile(t *task.Task, h *heldTile, layout place.Layout) {
+// readSecondFromTile makes t read its second source from tile h. The layout that t uses is relative
+// to the start of the tile's extent.
+func (c *chain) readSecondFromTile(t *task.Task, h *heldTile, layout place.Layout) {
 	t.ReadSecondTile(h.tile, layout)
 	h.extent.Last = max(h.extent.Last, c.taskIndex())
 	c.fixups = append(c.fixups, fixup{t, task.Operand2, h.extent, nil})
 }
 
-// holdResult makes t leave its result in L2 with the given layout, and returns the tile. e is the
-// extent of a tile that earlier tasks began, or nil for a new extent of the given size.
-func (c *chain) holdResult(t *task.Task, layout place.Layout, bytes int, e *place.Extent) *heldTile {
+// keepResultInL2 makes t leave its result in L2 with the given layout, and returns the tile. e is
+// the extent of a tile that earlier tasks began, or nil for a new extent of the given size.
+func (c *chain) keepResultInL2(t *task.Task, layout place.Layout, bytes int, e *place.Extent) *heldTile {
 	if e == nil {
 		e = c.newExtent(bytes)
 	}
@@ -154,21 +154,21 @@ func (c *chain) holdResult(t *task.Task, layout place.Layout, bytes int, e *plac
 	return &heldTile{extent: e, at: layout, tile: tl}
 }
 
-// writeResult makes t stream its result to m in memory.
-func (c *chain) writeResult(t *task.Task, m place.Memory) {
+// streamResultToMemory makes t stream its result to m in memory.
+func (c *chain) streamResultToMemory(t *task.Task, m place.Memory) {
 	t.WriteResult(m, 0)
-	c.placeStreamedResult(t)
+	c.reserveStreamBuffer(t)
 }
 
-// writeInterleaved makes t stream its result to m in memory, where groups of interleave channels
-// alternate in each row.
-func (c *chain) writeInterleaved(t *task.Task, m place.Memory, interleave int) {
+// streamInterleavedRows makes t stream its result to m in memory, where groups of interleave
+// channels alternate in each row.
+func (c *chain) streamInterleavedRows(t *task.Task, m place.Memory, interleave int) {
 	t.WriteInterleaved(m, 0, interleave)
-	c.placeStreamedResult(t)
+	c.reserveStreamBuffer(t)
 }
 
-// placeStreamedResult reserves the buffer in L2 through which task t streams its result to memory.
-func (c *chain) placeStreamedResult(t *task.Task) {
+// reserveStreamBuffer reserves the buffer in L2 through which task t streams its result to memory.
+func (c *chain) reserveStreamBuffer(t *task.Task) {
 	o := t.OutShape()
 	e := c.newStreamExtent(min(c.l2-layer.LargestTile(c.l2), place.Packed(o).Row*o.Height))
 	c.fixups = append(c.fixups, fixup{t, task.OperandResult, e, t.Result})
@@ -203,9 +203,9 @@ func (c *chain) placeTiles() bool {
 	return task.FirstError(c.tasks) == nil
 }
 
-// setTable makes t, a task without weights, apply an activation table, and stores the table in the
-// constants. In a dry run it does nothing.
-func (c *chain) setTable(t *task.Task, table []byte) {
+// setActivationTable makes t, a task without weights, apply an activation table, and stores the
+// table in the constants. In a dry run it does nothing.
+func (c *chain) setActivationTable(t *task.Task, table []byte) {
 	if c.dryRun {
 		return
 	}
@@ -273,23 +273,23 @@ func (c *chain) copyToL2(v *value) *heldTile {
 	}
 	s := v.rowsShape()
 	t := task.NewCopy(s)
-	h := c.holdRows(t, v)
-	c.loadFirst(t, v.rowsSurface(), pieceLayout(s), false)
+	h := c.keepRowsInL2(t, v)
+	c.loadFirstSource(t, v.rowsSurface(), pieceLayout(s), false)
 	c.appendTask(t)
 	v.rowTile = h
 	return h
 }
 
-// holdRows makes t leave its result in L2 as rows of one channel, and returns the tile. Rows are
-// placed without bank conflicts for the planar engine, unless the chain has matmuls over blocks,
-// which need rows without gaps.
-func (c *chain) holdRows(t *task.Task, v *value) *heldTile {
+// keepRowsInL2 makes t leave its result in L2 as rows of one channel, and returns the tile. Rows
+// are placed without bank conflicts for the planar engine, unless the chain has matmuls over
+// blocks, which need rows without gaps.
+func (c *chain) keepRowsInL2(t *task.Task, v *value) *heldTile {
 	s := v.rowsShape()
 	at := planarRowLayout(s)
-	if hasBlocks(c.groups) {
+	if usesBlocks(c.groups) {
 		at = place.Layout{Channel: at.Depth * s.Height, Row: at.Depth, Depth: at.Depth * s.Height}
 	}
-	h := c.holdResult(t, at, at.Row*s.Height, nil)
+	h := c.keepResultInL2(t, at, at.Row*s.Height, nil)
 	h.pitch = at.Row
 	return h
 }
@@ -304,8 +304,8 @@ func planarRowLayout(s regs.Shape) place.Layout {
 	return at
 }
 
-// hasBlocks reports whether any matmul works on blocks of eight pixels.
-func hasBlocks(groups []Group) bool {
+// usesBlocks reports whether any matmul works on blocks of eight pixels.
+func usesBlocks(groups []Group) bool {
 	for i := range groups {
 		if groups[i].Block {
 			return true
@@ -337,8 +337,8 @@ func (c *chain) transposeToColumns(v *value, heads, head int, block bool) *heldT
 		if block {
 			at.Row, at.Depth = blockWidth*v.rowTile.pitch, rows*v.rowTile.pitch
 		}
-		h = c.holdResult(t, after, after.Row*s.Height, nil)
-		c.readTile(t, v.rowTile, at)
+		h = c.keepResultInL2(t, after, after.Row*s.Height, nil)
+		c.readFirstFromTile(t, v.rowTile, at)
 	default:
 		m := place.Matrix(v.mem.Bar, rows, v.width)
 		m.Base = v.mem.Base + head*rows*v.mem.Row
@@ -349,13 +349,13 @@ func (c *chain) transposeToColumns(v *value, heads, head int, block bool) *heldT
 			at = at.Skew(task.BlockFetch(s.Height))
 			m.Row = m.Plane * blockWidth
 		}
-		h = c.holdResult(t, after, after.Row*s.Height, nil)
+		h = c.keepResultInL2(t, after, after.Row*s.Height, nil)
 		if heads == 1 && !hasPairProduct(c.groups) {
-			staged := v.stagedSurface(block)
+			staged := v.scratchSurface(block)
 			t.MarkResultDescribed(staged)
 			c.described = max(c.described, staged.Depth)
 		}
-		c.loadFirst(t, m, at, false)
+		c.loadFirstSource(t, m, at, false)
 	}
 	h.block = block
 	c.appendTask(t)
@@ -365,10 +365,10 @@ func (c *chain) transposeToColumns(v *value, heads, head int, block bool) *heldT
 	return h
 }
 
-// stagedSurface returns the place in the scratch buffer that a task names in its registers while it
-// transposes v to L2. The task does not access it. If block is set, columns are stored in blocks of
-// eight.
-func (v *value) stagedSurface(block bool) place.Memory {
+// scratchSurface returns the place in the scratch buffer that a task names in its registers while
+// it transposes v to L2. The task does not access it. If block is set, columns are stored in blocks
+// of eight.
+func (v *value) scratchSurface(block bool) place.Memory {
 	m := place.Matrix(place.BarScratch, v.width, v.rows)
 	m.Row = m.Plane
 	if block {

@@ -26,7 +26,7 @@ func ByteTile(t *Task, halves layer.Shape) place.Layout {
 	if s.Height == 1 && s.Width > 1 {
 		return l
 	}
-	return l.Skew(engineFetches(&t.g.Common)...)
+	return l.Skew(sourceFetches(&t.g.Common)...)
 }
 
 // SetByteSurfaces sets the formats of the first source and of the result of t in memory to 8-bit

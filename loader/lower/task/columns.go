@@ -50,7 +50,7 @@ func TakeColumns(t *Task, w *layer.Window, l2 int) (source, result place.Layout,
 	room := l2 - result.Row*out.Height
 	const unit = place.UnitBytes / layer.ElementBytes
 	for columns := layer.RoundUp(in.Width, unit); columns >= least; columns -= unit {
-		source = place.PackedColumns(in, min(columns, in.Width)).Skew(engineFetches(c)...)
+		source = place.PackedColumns(in, min(columns, in.Width)).Skew(sourceFetches(c)...)
 		if source.Row*in.Height <= room {
 			return source, result.Rebase(source.Row * in.Height), true
 		}

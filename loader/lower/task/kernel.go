@@ -17,12 +17,12 @@ func (t *Task) SetKernel(base int, lanes []coeff.Lane) {
 	d := &t.g.KernelDMASrc
 	d.Reserved00 = kernelWord
 	for i := range d.CoeffBfrSize {
-		t.setDMA(&d.CoeffBfrSize[i], 64)
+		t.setDMAWord(&d.CoeffBfrSize[i], 64)
 	}
 	for i, l := range lanes {
 		d.CoeffDMAConfig[i] = d.CoeffDMAConfig[i].WithEn(true)
-		t.setDMA(&d.CoeffBaseAddr[i], base+l.Base)
-		t.setDMA(&d.CoeffBfrSize[i], l.Size)
+		t.setDMAWord(&d.CoeffBaseAddr[i], base+l.Base)
+		t.setDMAWord(&d.CoeffBfrSize[i], l.Size)
 	}
 	t.h.KernelBases = t.h.KernelBases.WithKBase0(regs.BARWeights).WithKBE0(true)
 }

@@ -7,11 +7,11 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// engineFetches returns how a MAC task reads its source: one fetch for each height of a patch that
+// sourceFetches returns how a MAC task reads its source: one fetch for each height of a patch that
 // the task may use. A patch has 1<<sh rows of 128>>sh pixels. A patch that is wider than the output
 // counts only if it is the highest. The rule holds for 111 of 114 convolutions, matmuls and tasks
 // in the small source mode, and for 303 of 317 tasks of all kinds.
-func engineFetches(c *regs.Common) []place.Fetch {
+func sourceFetches(c *regs.Common) []place.Fetch {
 	cfg, stride := c.Cfg, max(1, int(c.ConvCfg.Sy()))
 	if cfg.SmallSourceMode() {
 		small := place.SmallFetch
@@ -50,7 +50,7 @@ func TileFetches(planar bool, readers []*Task) []place.Fetch {
 		if t.Planar() || narrow && (planar || t.IsPassThrough()) {
 			continue
 		}
-		list = append(list, engineFetches(&t.g.Common)...)
+		list = append(list, sourceFetches(&t.g.Common)...)
 	}
 	return list
 }
@@ -71,7 +71,7 @@ func (t *Task) SourceTile() place.Layout {
 	if s.Height == 1 && s.Width > 1 {
 		return l
 	}
-	return l.Skew(engineFetches(c)...)
+	return l.Skew(sourceFetches(c)...)
 }
 
 // PlanarTile returns the layout in L2 of a source that a planar task loads. Rows get extra bytes

@@ -47,10 +47,10 @@ func (m MAC) Task() *Task {
 		if m.Blocks {
 			setBlockPatch(c, m.In.Height)
 		}
-		setOutputGroups(c, m.Out.Channels, m.PerChannel)
+		setOutputGroupSize(c, m.Out.Channels, m.PerChannel)
 	}
 	n.MACCfg = n.MACCfg.WithBiasMode(m.Bias)
-	n.PostScale = n.PostScale.WithPostScale(m.Scale.halfBits())
+	n.PostScale = n.PostScale.WithPostScale(m.Scale.fp16Bits())
 	n.AccBias = n.AccBias.WithAccBias(m.Addend)
 	switch {
 	case m.Table != nil:

@@ -11,7 +11,7 @@ import (
 func (t *registers) Rebase(at *place.Spots) {
 	b := t.h.Bases
 	move := func(w *regs.DMAWord, bar uint32) uint32 {
-		t.setDMA(w, int(w.Bytes())+at[bar].Base)
+		t.setDMAWord(w, int(w.Bytes())+at[bar].Base)
 		return at[bar].Bar
 	}
 	if b.RBE0() {
@@ -42,11 +42,11 @@ func (t *registers) Rebase(at *place.Spots) {
 func (t *Task) Shift(operand Operand, n int) {
 	l := &t.g.L2
 	w := [...]*regs.L2Word{&l.Src1Base, &l.Src2Base, &l.ResultBase}[operand]
-	t.setL2(w, int(w.Bytes())+n)
+	t.setL2Word(w, int(w.Bytes())+n)
 }
 
 // MoveTo sets the offset in bytes of an operand within its buffer in memory.
 func (t *Task) MoveTo(operand Operand, base int) {
 	w := [...]*regs.DMAWord{&t.g.TileDMASrc.Src1Base, &t.g.TileDMASrc.Src2Base, &t.g.TileDMADst.DstBase}[operand]
-	t.setDMA(w, base)
+	t.setDMAWord(w, base)
 }

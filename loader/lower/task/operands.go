@@ -9,14 +9,14 @@ import (
 // bytes apart.
 func (t *Task) ReadTileGroups(tile *Tile, layout place.Layout) {
 	t.ReadTile(tile, layout)
-	t.setL2(&t.g.L2.Src1GroupStride, layout.Group)
+	t.setL2Word(&t.g.L2.Src1GroupStride, layout.Group)
 }
 
 // KeepResultGroups is like [Task.KeepResult] for a result with several groups, which are
 // layout.Group bytes apart.
 func (t *Task) KeepResultGroups(layout place.Layout) *Tile {
 	tile := t.KeepResult(layout)
-	t.setL2(&t.g.L2.ResultGroupStride, layout.Group)
+	t.setL2Word(&t.g.L2.ResultGroupStride, layout.Group)
 	return tile
 }
 

@@ -8,11 +8,11 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// setOutputGroups sets the field OCGSize, the base-2 logarithm of the number of channels that an
-// engine computes in one pass. The value is at most 4, or 5 in the small source mode. If unicast is
+// setOutputGroupSize sets the field OCGSize, the base-2 logarithm of the number of channels that an
+// engine computes in one pass. OCGSize is at most 4, or 5 in the small source mode. If unicast is
 // set, each result channel reads only its own source channel and the value stays 0 (seen in 104 of
 // 104 tasks; the value 5 is known only from the order of weights).
-func setOutputGroups(c *regs.Common, channels int, unicast bool) {
+func setOutputGroupSize(c *regs.Common, channels int, unicast bool) {
 	if unicast || channels <= Engines {
 		return
 	}

@@ -77,8 +77,8 @@ type Factor struct {
 // NewFactor returns the factor with the fp16 value whose bits are half.
 func NewFactor(half uint16) Factor { return Factor{half, true} }
 
-// halfBits returns the fp16 bits of f, which are those of 1 for the zero value.
-func (f Factor) halfBits() uint16 {
+// fp16Bits returns the fp16 bits of f, which are those of 1 for the zero value.
+func (f Factor) fp16Bits() uint16 {
 	if f.isSet {
 		return f.bits
 	}
@@ -111,7 +111,7 @@ func (p Planar) Task() *Task {
 		t.g.L2.Cfg = t.g.L2.Cfg.WithPaddingMode(maximumPadding)
 	}
 	pe.Cfg = cfg
-	pe.BiasScale = pe.BiasScale.WithScale(p.Scale.halfBits()).WithBias(p.Bias)
+	pe.BiasScale = pe.BiasScale.WithScale(p.Scale.fp16Bits()).WithBias(p.Bias)
 	if p.Mean > 0 {
 		pe.FinalScale = pe.FinalScale.WithFinalScale(reciprocalBits(p.Mean))
 	}

@@ -12,7 +12,7 @@ func (t *Task) KeepSource(layout place.Layout, tile *Tile) {
 	l.SourceCfg = l.SourceCfg.WithType(1)
 	t.setLayout(layout, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, &l.Src1GroupStride)
 	if layout.Group == 0 {
-		t.setL2(&l.Src1GroupStride, layout.Depth)
+		t.setL2Word(&l.Src1GroupStride, layout.Depth)
 	}
 	t.First = tile
 }
@@ -85,6 +85,6 @@ func (t *Task) ReplaceResult(layout place.Layout, tile *Tile) {
 	l := &t.g.L2
 	l.ResultCfg = regs.L2Route(0).WithDMAFmt(1).WithDMAIntl(1)
 	t.setLayout(layout, &l.ResultBase, &l.ResultChannelStride, &l.ResultRowStride, &l.ResultDepthStride, nil)
-	t.setL2(&l.ResultGroupStride, layout.Group)
+	t.setL2Word(&l.ResultGroupStride, layout.Group)
 	t.Result = tile
 }

@@ -18,9 +18,9 @@ const (
 // task's result. They follow each other in the L2.
 type ring struct{ held, source, result place.Layout }
 
-// newRing returns the layouts for a pair of tasks that share a ring at address base of L2. s is the
-// shape of the tensor that passes through the ring.
-func newRing(s regs.Shape, base int) ring {
+// newRingLayouts returns the layouts for a pair of tasks that share a ring at address base of L2. s
+// is the shape of the tensor that passes through the ring.
+func newRingLayouts(s regs.Shape, base int) ring {
 	tile := func(columns, base int) place.Layout {
 		return place.PackedColumns(s, columns).Skew(place.PlanarFetch, place.RingFetch).Rebase(base)
 	}
@@ -33,7 +33,7 @@ func newRing(s regs.Shape, base int) ring {
 // of L2 that next empties while t fills it. It also places the source of t and the result of next
 // after the ring.
 func ShareRing(t, next *Task, base int) {
-	r := newRing(t.g.InShape(), base)
+	r := newRingLayouts(t.g.InShape(), base)
 	t.SetPatch(setRingPatch)
 	l := &t.g.L2
 	t.setLayout(r.source, &l.Src1Base, &l.Src1ChannelStride, &l.Src1RowStride, &l.Src1DepthStride, &l.Src1GroupStride)

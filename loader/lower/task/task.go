@@ -100,9 +100,9 @@ const (
 // have the values that the vendor's compiler leaves in unused registers.
 func New() *Task { return &Task{registers: registers{g: blankRegisters()}} }
 
-// setDMA sets *w to n, an offset, stride or size in memory in bytes. If n is not a multiple of 64
-// or exceeds layer.MaxSurface, FirstError reports it.
-func (t *registers) setDMA(w *regs.DMAWord, n int) {
+// setDMAWord sets *w to n, an offset, stride or size in memory in bytes. If n is not a multiple of
+// 64 or exceeds layer.MaxSurface, FirstError reports it.
+func (t *registers) setDMAWord(w *regs.DMAWord, n int) {
 	if n < 0 || n > layer.MaxSurface {
 		t.recordLimitError("bytes of an offset or stride in memory", n, layer.MaxSurface)
 		return
@@ -114,9 +114,9 @@ func (t *registers) setDMA(w *regs.DMAWord, n int) {
 	*w = w.WithBytes(uint32(n))
 }
 
-// setL2 sets *w to n, an address or stride in L2, in bytes. If n is outside L2, FirstError reports
-// it.
-func (t *registers) setL2(w *regs.L2Word, n int) {
+// setL2Word sets *w to n, an address or stride in L2, in bytes. If n is outside L2, FirstError
+// reports it.
+func (t *registers) setL2Word(w *regs.L2Word, n int) {
 	if n < 0 || n >= layer.MaxL2 {
 		t.recordLimitError("bytes of an address or stride in the L2", n, layer.MaxL2-16)
 		return
@@ -127,12 +127,12 @@ func (t *registers) setL2(w *regs.L2Word, n int) {
 // setLayout sets the registers base, channel, row, depth and group to the address and the strides
 // in layout. group may be nil, because only tiles that the DMA fills have a group stride.
 func (t *registers) setLayout(layout place.Layout, base, channel, row, depth, group *regs.L2Word) {
-	t.setL2(base, layout.Base)
-	t.setL2(channel, layout.Channel)
-	t.setL2(row, layout.Row)
-	t.setL2(depth, layout.Depth)
+	t.setL2Word(base, layout.Base)
+	t.setL2Word(channel, layout.Channel)
+	t.setL2Word(row, layout.Row)
+	t.setL2Word(depth, layout.Depth)
 	if group != nil {
-		t.setL2(group, layout.Group)
+		t.setL2Word(group, layout.Group)
 	}
 }
 
@@ -218,7 +218,7 @@ func (t *registers) setUnicast() {
 func (t *Task) LoadSource1(m place.Memory, layout place.Layout, keep bool) *Tile {
 	t.setSource1Strides(m)
 	d := &t.g.TileDMASrc
-	t.setDMA(&d.Src1Base, m.Base)
+	t.setDMAWord(&d.Src1Base, m.Base)
 	d.Src1DMAConfig = d.Src1DMAConfig.WithEn(true).WithCHNoReuse(3).WithDepMode(3)
 	t.h.Bases = t.h.Bases.WithRBase0(m.Bar).WithRBE0(true)
 	t.h.Control = t.h.Control.WithSrcLoc(true)
@@ -238,10 +238,10 @@ func (t *Task) LoadSource1(m place.Memory, layout place.Layout, keep bool) *Tile
 // setSource1Strides sets the strides of the first source without enabling its DMA.
 func (t *registers) setSource1Strides(m place.Memory) {
 	d := &t.g.TileDMASrc
-	t.setDMA(&d.Src1RowStride, m.Row)
-	t.setDMA(&d.Src1PlaneStride, m.Plane)
-	t.setDMA(&d.Src1DepthStride, m.Depth)
-	t.setDMA(&d.Src1GroupStride, m.Group)
+	t.setDMAWord(&d.Src1RowStride, m.Row)
+	t.setDMAWord(&d.Src1PlaneStride, m.Plane)
+	t.setDMAWord(&d.Src1DepthStride, m.Depth)
+	t.setDMAWord(&d.Src1GroupStride, m.Group)
 	d.Src1Fmt = surfaceFmt
 }
 
@@ -252,11 +252,11 @@ var surfaceFmt = regs.SurfaceFmt(0).WithFmtMode(1).WithTruncate(3).WithMemFmt(2)
 // given layout. Unlike the first source, the second one gets no [Tile].
 func (t *Task) LoadSource2(m place.Memory, layout place.Layout) {
 	d := &t.g.TileDMASrc
-	t.setDMA(&d.Src2Base, m.Base)
-	t.setDMA(&d.Src2RowStride, m.Row)
-	t.setDMA(&d.Src2PlaneStride, m.Plane)
-	t.setDMA(&d.Src2DepthStride, m.Depth)
-	t.setDMA(&d.Src2GroupStride, m.Group)
+	t.setDMAWord(&d.Src2Base, m.Base)
+	t.setDMAWord(&d.Src2RowStride, m.Row)
+	t.setDMAWord(&d.Src2PlaneStride, m.Plane)
+	t.setDMAWord(&d.Src2DepthStride, m.Depth)
+	t.setDMAWord(&d.Src2GroupStride, m.Group)
 	d.Src2DMAConfig = d.Src2DMAConfig.WithCHNoReuse(3).WithDepMode(3)
 	d.Src2Fmt = d.Src2Fmt.WithTruncate(3).WithMemFmt(2)
 	t.h.Bases = t.h.Bases.WithRBase1(m.Bar).WithRBE1(true)
@@ -297,21 +297,21 @@ func (t *Task) ReadDescribedTile(tile *Tile, layout place.Layout, m place.Memory
 func (t *Task) WriteResult(m place.Memory, base int) {
 	t.setResultStrides(m)
 	d := &t.g.TileDMADst
-	t.setDMA(&d.DstBase, m.Base)
+	t.setDMAWord(&d.DstBase, m.Base)
 	d.DstDMAConfig = d.DstDMAConfig.WithEn(true).WithB26(true)
 	t.h.Control = t.h.Control.WithDstLoc(true)
 	l := &t.g.L2
 	l.ResultCfg = l.ResultCfg.WithType(2).WithDep_or_BfrMode(2).WithDMAFmt(1).WithDMAIntl(1)
-	t.setL2(&l.ResultBase, base)
+	t.setL2Word(&l.ResultBase, base)
 	t.Result = &Tile{At: place.Layout{Base: base}, Owner: t, Result: true}
 }
 
 func (t *registers) setResultStrides(m place.Memory) {
 	d := &t.g.TileDMADst
-	t.setDMA(&d.DstRowStride, m.Row)
-	t.setDMA(&d.DstPlaneStride, m.Plane)
-	t.setDMA(&d.DstDepthStride, m.Depth)
-	t.setDMA(&d.DstGroupStride, m.Group)
+	t.setDMAWord(&d.DstRowStride, m.Row)
+	t.setDMAWord(&d.DstPlaneStride, m.Plane)
+	t.setDMAWord(&d.DstDepthStride, m.Depth)
+	t.setDMAWord(&d.DstGroupStride, m.Group)
 	d.DstFmt = surfaceFmt.WithZeroPadLast(true).WithZeroPadFirst(true)
 	t.h.Bases = t.h.Bases.WithWBase(m.Bar).WithWBE(true)
 }
