@@ -21,8 +21,8 @@ type access struct {
 	kernel  bool         // kernel DMA: one lane of weights, without a surface
 }
 
-// name returns the name of the DMA for messages, such as "source 1" or "kernel lane 3".
-func (a *access) name() string {
+// dmaName returns the name of the DMA for messages, such as "source 1" or "kernel lane 3".
+func (a *access) dmaName() string {
 	if a.kernel {
 		return fmt.Sprintf("kernel lane %d", a.lane)
 	}

@@ -60,7 +60,7 @@ func readANECHeader(head []byte, size int64) (h anec, ok bool) {
 // outputs, the inputs, the descriptors and the weights in this order from ApertureBase on.
 func readANEC(name string, file []byte, h anec) (*Program, error) {
 	p := &Program{Name: name, Form: FormANEC, Subtype: SubtypeM1, TaskCount: int(h.count), file: file}
-	weights, err := p.findANECText(file, h)
+	weights, err := p.splitANECText(file, h)
 	if err != nil {
 		return nil, err
 	}
@@ -69,7 +69,7 @@ func readANEC(name string, file []byte, h anec) (*Program, error) {
 		pages := uint64(le.Uint32(file[anecTiles+4*channel:]))
 		s := Segment{Name: segment, Section: section, Addr: at, Size: pages * PageSize, Prot: prot}
 		if s.Size > MaxScratch {
-			return s, fail(uint64(anecTiles+4*channel), pages, "channel %d exceeds %#x bytes; pages", channel, uint64(MaxScratch))
+			return s, newFormatError(uint64(anecTiles+4*channel), pages, "channel %d exceeds %#x bytes; pages", channel, uint64(MaxScratch))
 		}
 		at += s.Size
 		p.BARs[channel] = s.Addr
@@ -107,20 +107,20 @@ func readANEC(name string, file []byte, h anec) (*Program, error) {
 	p.TextAddr, p.BARs[regs.BARText] = at, at
 	p.Segments = append(p.Segments, Segment{Name: "__TEXT", Section: "__text", Addr: at, Size: uint64(len(p.Text)), Data: p.Text, Prot: ProtRead | ProtExec})
 	if len(weights) > 0 {
-		at = roundUp(at+uint64(len(p.Text)), TileSize)
+		at = roundUpTo(at+uint64(len(p.Text)), TileSize)
 		p.BARs[regs.BARWeights] = at
 		p.Segments = append(p.Segments, Segment{Name: "__TEXT", Section: "__const", Addr: at, Size: uint64(len(weights)), Data: weights, Prot: ProtRead})
 	}
 	return p, nil
 }
 
-// findANECText sets the descriptors of the program and returns the weights. The header has
+// splitANECText sets the descriptors of the program and returns the weights. The header has
 // 0x800 or 0x1000 bytes, and it gives the size of the first descriptor in bytes or in
-// words; findANECText uses the first combination that gives a valid chain.
-func (p *Program) findANECText(file []byte, h anec) (weights []byte, err error) {
+// words; splitANECText uses the first combination that gives a valid chain.
+func (p *Program) splitANECText(file []byte, h anec) (weights []byte, err error) {
 	var first error
 	for _, header := range [...]uint64{anecHeader, anecHeaderWide} {
-		at := roundUp(header+h.task, anecAlign)
+		at := roundUpTo(header+h.task, anecAlign)
 		if at > uint64(len(file)) || h.kernel > uint64(len(file))-at {
 			continue
 		}
@@ -144,7 +144,7 @@ func (p *Program) findANECText(file []byte, h anec) (weights []byte, err error) 
 		}
 	}
 	if first == nil {
-		first = fail(8, h.firstSize, "found no valid chain of %#x bytes; size of the first descriptor", h.task)
+		first = newFormatError(8, h.firstSize, "found no valid chain of %#x bytes; size of the first descriptor", h.task)
 	}
 	return nil, first
 }
@@ -159,18 +159,18 @@ func (p *Port) readANECShape(file []byte, channel int) error {
 	}
 	for i, n := range v[:4] {
 		if n == 0 || n > maxExtent {
-			return fail(uint64(at+8*i), n, "extent of axis %c of channel %d is not between 1 and %#x", axes[i], channel, maxExtent)
+			return newFormatError(uint64(at+8*i), n, "extent of axis %c of channel %d is not between 1 and %#x", axes[i], channel, maxExtent)
 		}
 		p.Shape[i] = int(n)
 	}
 	for i, n := range v[4:] {
 		if n>>regs.AddressBits != 0 {
-			return fail(uint64(at+32+8*i), n, "stride of channel %d exceeds %d bits", channel, regs.AddressBits)
+			return newFormatError(uint64(at+32+8*i), n, "stride of channel %d exceeds %d bits", channel, regs.AddressBits)
 		}
 	}
 	p.Strides = [4]uint64{v[4] * v[1], v[4], v[5], elementBytes}
-	if n := p.span(); v[4] > p.Bytes || n > p.Bytes {
-		return fail(uint64(at), n, "shape %v of channel %d exceeds its %#x bytes; bytes needed", p.Shape, channel, p.Bytes)
+	if n := p.spanBytes(); v[4] > p.Bytes || n > p.Bytes {
+		return newFormatError(uint64(at), n, "shape %v of channel %d exceeds its %#x bytes; bytes needed", p.Shape, channel, p.Bytes)
 	}
 	return nil
 }
@@ -185,7 +185,7 @@ func (p *Program) ANEC() ([]byte, error) {
 	if p.TextFile != nil {
 		return nil, errTextNotRead
 	}
-	ports, to, err := p.anecPorts()
+	ports, to, err := p.listANECPorts()
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +194,7 @@ func (p *Program) ANEC() ([]byte, error) {
 		return nil, err
 	}
 	weights := p.bufferData(regs.BARWeights)
-	data := roundUp(uint64(anecHeader+len(text)), anecAlign)
+	data := roundUpTo(uint64(anecHeader+len(text)), anecAlign)
 	out := make([]byte, data+uint64(len(weights)))
 	copy(out[anecHeader:], text)
 	copy(out[data:], weights)
@@ -211,12 +211,12 @@ func (p *Program) ANEC() ([]byte, error) {
 	le.PutUint64(out[16:], uint64(len(text)))
 	le.PutUint64(out[24:], uint64(len(weights)))
 	pages := func(channel int, bytes uint64) {
-		le.PutUint32(out[anecTiles+4*channel:], uint32(roundUp(bytes, PageSize)/PageSize))
+		le.PutUint32(out[anecTiles+4*channel:], uint32(roundUpTo(bytes, PageSize)/PageSize))
 	}
 	pages(0, uint64(len(text)))
 	pages(1, uint64(len(weights)))
 	for _, channel := range [...]int{2, 3} { // scratch
-		if s := p.segmentAt(p.BARs[channel]); p.BARs[channel] != 0 && s != nil {
+		if s := p.segmentContaining(p.BARs[channel]); p.BARs[channel] != 0 && s != nil {
 			pages(channel, s.End()-p.BARs[channel])
 		}
 	}
@@ -226,7 +226,7 @@ func (p *Program) ANEC() ([]byte, error) {
 		} else {
 			le.PutUint32(out[32:], le.Uint32(out[32:])+1)
 		}
-		pages(anecFirstTensor+i, max(q.Bytes, q.span()))
+		pages(anecFirstTensor+i, max(q.Bytes, q.spanBytes()))
 		at := anecShapes + anecShape*(anecFirstTensor+i)
 		for j, e := range q.Shape {
 			le.PutUint64(out[at+8*j:], uint64(e))
@@ -237,12 +237,12 @@ func (p *Program) ANEC() ([]byte, error) {
 	return out, nil
 }
 
-// anecPorts returns the outputs followed by the inputs. The map to holds, for each port's buffer,
-// its number in the Linux driver's form. The error is an *[UnsupportedError] if that form cannot
-// hold the ports.
-func (p *Program) anecPorts() (ports []*Port, to map[uint32]uint32, err error) {
+// listANECPorts returns the outputs followed by the inputs. The map to holds, for each port's
+// buffer, its number in the Linux driver's form. The error is an *[UnsupportedError] if that form
+// cannot hold the ports.
+func (p *Program) listANECPorts() (ports []*Port, to map[uint32]uint32, err error) {
 	for _, d := range [...]Direction{Output, Input} {
-		for q := range p.ports(d) {
+		for q := range p.portsInDirection(d) {
 			if q.BAR == regs.BARWeights {
 				return nil, nil, &UnsupportedError{string(p.Form), "weights are missing from the file; the Linux driver's form stores them"}
 			}
@@ -268,14 +268,14 @@ func (p *Program) anecPorts() (ports []*Port, to map[uint32]uint32, err error) {
 // bufferData returns the bytes from the start of buffer bar to the end of its segment. It
 // returns nil if the program has no such buffer or the segment has no data.
 func (p *Program) bufferData(bar int) []byte {
-	if s := p.segmentAt(p.BARs[bar]); s != nil && s.Data != nil && p.BARs[bar] != 0 {
+	if s := p.segmentContaining(p.BARs[bar]); s != nil && s.Data != nil && p.BARs[bar] != 0 {
 		return s.Data[min(uint64(len(s.Data)), p.BARs[bar]-s.Addr):]
 	}
 	return nil
 }
 
-// segmentAt returns the segment that contains addr, or nil if there is none.
-func (p *Program) segmentAt(addr uint64) *Segment {
+// segmentContaining returns the segment that contains addr, or nil if there is none.
+func (p *Program) segmentContaining(addr uint64) *Segment {
 	for i := range p.Segments {
 		if s := &p.Segments[i]; addr >= s.Addr && addr-s.Addr < s.Size {
 			return s

@@ -10,11 +10,10 @@ import (
 	"anesim/hw/regs"
 )
 
-// A bare chain of descriptors shows which buffers it reads and writes and how far, but not where they are.
-// Its windows are placed as the vendor's compiler places them (seen in 41 programs with
-// known addresses): from 0x30000000 the scratch memory, then the surfaces in the order of
-// their index, each rounded up to a page, then the text, and the constants at the next
-// multiple of 64.
+// A bare chain of descriptors shows which buffers it reads and writes and how far, but not where
+// they are. Its windows are placed as the vendor's compiler places them (seen in 41 programs with
+// known addresses): from 0x30000000 the scratch memory, then the surfaces in the order of their
+// index, each rounded up to a page, then the text, and the constants at the next multiple of 64.
 
 // unreadConstants is the size of the section of zeros, 16 KiB, that the compiler writes for
 // programs that read no constants (seen in files).
@@ -44,7 +43,7 @@ func (o *Options) readTextInFile(name string, r io.ReaderAt, size int64) (*Progr
 	if p, err := o.readChain(&Program{Name: name, TextFile: &regs.TextFile{R: r, Bytes: uint64(size)}}); !errors.Is(err, errTextMoved) {
 		return p, err
 	}
-	text, err := readExact(r, size)
+	text, err := readExactSize(r, size)
 	if err != nil {
 		return nil, err
 	}
@@ -102,7 +101,7 @@ func (p *Program) gatherBuffers() ([]*buffer, error) {
 		for i := range list {
 			a := &list[i]
 			if a.bar < 0 {
-				return nil, wrap(uint64(d.Offset), &regs.BaseError{Unit: a.name(), BAR: -1, What: "the header names no buffer"}, "descriptor %d", d.Index)
+				return nil, wrapFormatError(uint64(d.Offset), &regs.BaseError{Unit: a.dmaName(), BAR: -1, What: "the header names no buffer"}, "descriptor %d", d.Index)
 			}
 			b := byBAR[a.bar]
 			if b == nil {
@@ -155,7 +154,7 @@ func (o *Options) placeWindows(p *Program, buffers []*buffer) error {
 	given := make(map[int]Window, len(o.Windows))
 	for _, w := range o.Windows {
 		if w.BAR < 0 || w.BAR >= len(p.BARs) {
-			return fail(0, nil, "window has buffer index %d; want 0 to %d", w.BAR, len(p.BARs)-1)
+			return newFormatError(0, nil, "window has buffer index %d; want 0 to %d", w.BAR, len(p.BARs)-1)
 		}
 		given[w.BAR] = w
 	}
@@ -171,11 +170,11 @@ func (o *Options) placeWindows(p *Program, buffers []*buffer) error {
 		}
 		w := given[b.bar]
 		size, addr := max(b.bytes, w.Bytes, 1), cmp.Or(w.Addr, at)
-		if size > MaxAddressRange || !inAperture(addr, size) {
-			return fail(0, nil, "buffer %d needs %#x bytes at %#x; want at most %#x inside the device address space", b.bar, size, addr, uint64(MaxAddressRange))
+		if size > MaxAddressRange || !isInAperture(addr, size) {
+			return newFormatError(0, nil, "buffer %d needs %#x bytes at %#x; want at most %#x inside the device address space", b.bar, size, addr, uint64(MaxAddressRange))
 		}
-		size = roundUp(size, PageSize)
-		at = max(at, roundUp(addr+size, PageSize))
+		size = roundUpTo(size, PageSize)
+		at = max(at, roundUpTo(addr+size, PageSize))
 		p.BARs[b.bar] = addr
 		s := Segment{Name: "__FVMLIB", Section: "__const", Addr: addr, Size: size, Prot: ProtRead}
 		switch {
@@ -188,8 +187,8 @@ func (o *Options) placeWindows(p *Program, buffers []*buffer) error {
 	}
 	at = cmp.Or(given[regs.BARText].Addr, at)
 	size := p.textBytes()
-	if !inAperture(at, size) {
-		return fail(0, at, "text extends past the device address space; address")
+	if !isInAperture(at, size) {
+		return newFormatError(0, at, "text extends past the device address space; address")
 	}
 	p.TextAddr, p.BARs[regs.BARText] = at, at
 	p.Segments = append(p.Segments, Segment{Name: "__TEXT", Section: "__text", Addr: at, Size: size, Data: p.Text, Prot: ProtRead | ProtExec, Unmade: p.TextFile != nil})
@@ -198,12 +197,12 @@ func (o *Options) placeWindows(p *Program, buffers []*buffer) error {
 	w := given[regs.BARWeights]
 	size = unreadConstants
 	if constants != nil {
-		size = roundUp(constants.bytes, TileSize)
+		size = roundUpTo(constants.bytes, TileSize)
 	}
 	size = max(size, w.Bytes)
-	at = cmp.Or(w.Addr, roundUp(at, TileSize))
-	if size > MaxAddressRange || !inAperture(at, size) {
-		return fail(0, nil, "constants need %#x bytes at %#x; want at most %#x inside the device address space", size, at, uint64(MaxAddressRange))
+	at = cmp.Or(w.Addr, roundUpTo(at, TileSize))
+	if size > MaxAddressRange || !isInAperture(at, size) {
+		return newFormatError(0, nil, "constants need %#x bytes at %#x; want at most %#x inside the device address space", size, at, uint64(MaxAddressRange))
 	}
 	p.BARs[regs.BARWeights] = at
 	p.Segments = append(p.Segments, Segment{Name: "__TEXT", Section: "__const", Addr: at, Size: size, Prot: ProtRead})
@@ -211,7 +210,7 @@ func (o *Options) placeWindows(p *Program, buffers []*buffer) error {
 	return nil
 }
 
-func roundUp(n, unit uint64) uint64 { return (n + unit - 1) &^ (unit - 1) }
+func roundUpTo(n, unit uint64) uint64 { return (n + unit - 1) &^ (unit - 1) }
 
 // makeTextPorts makes the ports of a bare chain of descriptors. A buffer that is read
 // before it is written becomes an input, and one that is written an output. Weights become
@@ -237,11 +236,11 @@ func (p *Program) makeTextPorts(buffers []*buffer) {
 		if a.Direction != b.Direction {
 			return cmp.Compare(a.Direction, b.Direction)
 		}
-		return cmp.Compare(portOrder(a.BAR), portOrder(b.BAR))
+		return cmp.Compare(portSortKey(a.BAR), portSortKey(b.BAR))
 	})
 }
 
-func portOrder(bar int) int {
+func portSortKey(bar int) int {
 	if bar == regs.BARWeights {
 		return len(regs.BARs{})
 	}
@@ -251,13 +250,13 @@ func portOrder(bar int) int {
 func (p *Program) newTextPort(name string, d Direction, b *buffer, a *access) Port {
 	port := Port{Name: name, Direction: d, Type: Float16(), Address: p.BARs[b.bar], BAR: b.bar}
 	if b.bar == regs.BARWeights || a.kernel {
-		port.Bytes = roundUp(b.touched, TileSize)
+		port.Bytes = roundUpTo(b.touched, TileSize)
 		port.setFlatShape()
 		return port
 	}
-	room := roundUp(max(b.bytes, 1), PageSize)
-	port.Shape, port.Strides = wholeTensor(&a.surface)
-	port.Bytes = max(b.touched, uint64(port.Shape[0])*port.Strides[0], port.span())
+	room := roundUpTo(max(b.bytes, 1), PageSize)
+	port.Shape, port.Strides = deriveWholeTensor(&a.surface)
+	port.Bytes = max(b.touched, uint64(port.Shape[0])*port.Strides[0], port.spanBytes())
 	if slices.Min(port.Shape[:]) < 1 || port.Bytes > room || a.surface.Element == 1 {
 		// The strides do not form a tensor, or elements have 8 bits: use the bytes as they
 		// are.
@@ -267,10 +266,10 @@ func (p *Program) newTextPort(name string, d Direction, b *buffer, a *access) Po
 	return port
 }
 
-// wholeTensor returns the shape (N, C, H, W) and the strides in bytes of the tensor that contains
-// surface s. A task may access only some channels and rows of the tensor, so the numbers of
-// channels and rows are derived from the strides if possible.
-func wholeTensor(s *regs.Surface) ([4]int, [4]uint64) {
+// deriveWholeTensor returns the shape (N, C, H, W) and the strides in bytes of the tensor that
+// contains surface s. A task may access only some channels and rows of the tensor, so the numbers
+// of channels and rows are derived from the strides if possible.
+func deriveWholeTensor(s *regs.Surface) ([4]int, [4]uint64) {
 	row, plane, depth, group := uint64(max(0, s.Row)), uint64(max(0, s.Plane)), uint64(max(0, s.DepthStride)), uint64(max(0, s.Group))
 	split := s.Groups > 1 && group < depth // the groups are inside one batch element
 	switch {

@@ -169,7 +169,7 @@ func TestANECParts(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	file = file[:anecHeader+int(roundUp(uint64(len(p.Text)), anecAlign))] // to the end of the chain
+	file = file[:anecHeader+int(roundUpTo(uint64(len(p.Text)), anecAlign))] // to the end of the chain
 	q, err := Read("add", bytes.NewReader(file), int64(len(file)))
 	if err != nil {
 		t.Fatal(err)
@@ -216,7 +216,7 @@ func TestANECParts(t *testing.T) {
 		text := regs.EncodeChain(Sequence(blank(max(words, regs.HeaderWords))))
 		b := append(append(make([]byte, anecHeader), text...), make([]byte, anecAlign)...)
 		p := new(Program)
-		if _, err := p.findANECText(b, anec{task: uint64(len(text)), firstSize: uint32(4 * words), count: 1}); (err == nil) != ok {
+		if _, err := p.splitANECText(b, anec{task: uint64(len(text)), firstSize: uint32(4 * words), count: 1}); (err == nil) != ok {
 			t.Errorf("a first descriptor of %d words: %v", words, err)
 		}
 	}
@@ -273,8 +273,8 @@ func TestRelocationsAheadOfText(t *testing.T) {
 	const shortest = 16
 	_, at, _ := build(shortest)
 	for left := uint64(0); left <= 40; left += 8 { // bytes from the relocations to the page's end
-		text, relocs, end := build(shortest + int(roundUp(at, PageSize)-at-left))
-		if relocs%PageSize != (PageSize-left)%PageSize || end-relocs != 3*relocSize || text.Offset != roundUp(end, PageSize) {
+		text, relocs, end := build(shortest + int(roundUpTo(at, PageSize)-at-left))
+		if relocs%PageSize != (PageSize-left)%PageSize || end-relocs != 3*relocSize || text.Offset != roundUpTo(end, PageSize) {
 			t.Errorf("relocations from %#x to %#x, text at %#x", relocs, end, text.Offset)
 		}
 	}
@@ -345,7 +345,7 @@ func TestPortCommands(t *testing.T) {
 	}{{CommandPort, 0x12345678}, {CommandPort64, 0x3ff12345678}} {
 		b := command(tc.kind, 0x20, map[int]uint64{8: 0x18})
 		dst := bytes.Clone(b)
-		(&PortLoad{LoadBytes: b, Addr: tc.addr}).store(dst)
+		(&PortLoad{LoadBytes: b, Addr: tc.addr}).encodeTo(dst)
 		l, err := (&reader{file: pieces{rest: dst}}).decodePort(0, dst)
 		if err != nil || l.(*PortLoad).Addr != tc.addr || tc.kind == CommandPort && !bytes.Equal(dst[0x14:], b[0x14:]) {
 			t.Errorf("%v: % x, %v", tc.kind, dst, err)
@@ -411,7 +411,7 @@ func TestWordsForPlaces(t *testing.T) {
 	}{
 		{4, false, "input in (b4)"}, {4, true, "output out (b4)"}, {5, false, "input b5"}, {5, true, "input b5"}, {9, false, ""},
 	} {
-		if got := p.bufferPortName(tc.bar, tc.write); got != tc.want {
+		if got := p.describeBufferPort(tc.bar, tc.write); got != tc.want {
 			t.Errorf("%q, want %q", got, tc.want)
 		}
 	}

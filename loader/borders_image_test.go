@@ -224,7 +224,7 @@ func TestElementTypes(t *testing.T) {
 func TestCountsOfPorts(t *testing.T) {
 	m := &imager{p: new(Program)}
 	for i := range maxPorts*maxProcedures + 1 {
-		p, o := m.addLoad(0, &PortLoad{}), m.addLoad(0, &OperationLoad{})
+		p, o := m.addLoadCommand(0, &PortLoad{}), m.addLoadCommand(0, &OperationLoad{})
 		last := i == maxPorts*maxProcedures
 		if (p != nil) != last || (o != nil) != last {
 			t.Fatalf("%d: %v, %v", i, p, o)
@@ -256,7 +256,7 @@ func TestBytesOfASegment(t *testing.T) {
 	p := &Program{Segments: l.Map}
 	for addr, want := range map[uint64]string{0xfff: "", 0x1000: "a", 0x10ff: "a", 0x1100: "b", 0x1200: ""} {
 		got := ""
-		if s := p.segmentAt(addr); s != nil {
+		if s := p.segmentContaining(addr); s != nil {
 			got = s.Name
 		}
 		if got != want {

@@ -82,7 +82,7 @@ func TestReading(t *testing.T) {
 		t.Errorf("text that is there is %+v", s)
 	}
 	var f *FormatError
-	if _, err := readExact(torn{}, 100); !errors.As(err, &f) || f.Off != 10 {
+	if _, err := readExactSize(torn{}, 100); !errors.As(err, &f) || f.Off != 10 {
 		t.Errorf("a file of 10 bytes that should have 100: %v", err)
 	}
 	if _, err := Open(filepath.Join("testdata", "examples", "conv.hwx")); err != nil {

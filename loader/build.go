@@ -49,7 +49,7 @@ func (b *Builder) Build(name string) (*Program, error) {
 		return nil, err
 	}
 	if c.Size > MaxFile {
-		return nil, fail(0, nil, "container has %d bytes; want at most %d", c.Size, int64(MaxFile))
+		return nil, newFormatError(0, nil, "container has %d bytes; want at most %d", c.Size, int64(MaxFile))
 	}
 	if c, err = parseContainer(*c.encode(c.largestSection())); err != nil {
 		return nil, err
@@ -135,26 +135,26 @@ func (b *Builder) Container() (*Container, error) {
 	}
 	for _, q := range l.parts {
 		for i := range q.ports {
-			c.Loads = append(c.Loads, newPortLoad(&q.ports[i]))
+			c.Loads = append(c.Loads, newPortCommand(&q.ports[i]))
 		}
 	}
 	for _, q := range l.parts {
-		c.Loads = append(c.Loads, q.newProgramLoad())
+		c.Loads = append(c.Loads, q.newProgramCommand())
 		for _, d := range [...]Direction{Input, Output} {
 			for i := range q.ports {
 				if q.ports[i].Direction == d {
-					c.Loads = append(c.Loads, q.newOperationLoad(&q.ports[i], b.Late))
+					c.Loads = append(c.Loads, q.newOperationCommand(&q.ports[i], b.Late))
 				}
 			}
 		}
 	}
-	banner := newLoad(CommandBanner, commandHeader+len(b.Banner)+1)
+	banner := newLoadCommand(CommandBanner, commandHeader+len(b.Banner)+1)
 	copy(banner[commandHeader:], b.Banner)
 	c.Loads = append(c.Loads, &BannerLoad{banner, b.Banner})
 	if b.NoteBytes > 0 {
-		c.Loads = append(c.Loads, newLoad(CommandNote, b.NoteBytes))
+		c.Loads = append(c.Loads, newLoadCommand(CommandNote, b.NoteBytes))
 	}
-	symtab := l.newSymtab()
+	symtab := l.newSymtabCommand()
 	c.Loads = append(c.Loads, symtab)
 	l.assignFileOffsets(c, symtab)
 	return c, nil
@@ -181,22 +181,22 @@ type part struct {
 	text, data uint64 // offsets of its chain and constants in their sections
 }
 
-// newLoad returns an empty load command of at least size bytes, rounded up to a multiple of
+// newLoadCommand returns an empty load command of at least size bytes, rounded up to a multiple of
 // 8.
-func newLoad(cmd Command, size int) LoadBytes {
-	b := make(LoadBytes, roundUp(uint64(size), 8))
+func newLoadCommand(cmd Command, size int) LoadBytes {
+	b := make(LoadBytes, roundUpTo(uint64(size), 8))
 	le.PutUint32(b, uint32(cmd))
 	le.PutUint32(b[4:], uint32(len(b)))
 	return b
 }
 
-func newSegment(name string, addr, size uint64, prot Protection, flags SegmentFlags, sections ...*SectionHeader) *SegmentLoad {
+func newSegmentCommand(name string, addr, size uint64, prot Protection, flags SegmentFlags, sections ...*SectionHeader) *SegmentLoad {
 	for _, s := range sections {
 		s.Segment = name
 	}
 	return &SegmentLoad{
-		LoadBytes: newLoad(CommandSegment, segmentSize+sectionSize*len(sections)),
-		Name:      name, Addr: addr, MemSize: roundUp(size, PageSize),
+		LoadBytes: newLoadCommand(CommandSegment, segmentSize+sectionSize*len(sections)),
+		Name:      name, Addr: addr, MemSize: roundUpTo(size, PageSize),
 		MaxProt: prot, Prot: prot, Flags: flags, Sections: sections,
 	}
 }
@@ -209,7 +209,7 @@ const (
 // placeSegments assigns device addresses to the scratch memory, the ports, the text and the
 // constants, and makes the segments.
 func (l *layout) placeSegments() {
-	l.segments = []*SegmentLoad{newSegment("__PAGEZERO", 0, PageSize, 0, SegmentPadded)}
+	l.segments = []*SegmentLoad{newSegmentCommand("__PAGEZERO", 0, PageSize, 0, SegmentPadded)}
 	at := uint64(ApertureBase)
 	// Procedures do not run at the same time, so they share one scratch memory.
 	var scratch uint64
@@ -222,9 +222,9 @@ func (l *layout) placeSegments() {
 				q.bars[regs.BARScratch] = at
 			}
 		}
-		l.segments = append(l.segments, newSegment("__DATA", at, scratch, ProtRead|ProtWrite, 0,
+		l.segments = append(l.segments, newSegmentCommand("__DATA", at, scratch, ProtRead|ProtWrite, 0,
 			&SectionHeader{Name: "__bss", Addr: at, Size: scratch, Align: pageAlign, Flags: SectionScratch}))
-		at += roundUp(scratch, PageSize)
+		at += roundUpTo(scratch, PageSize)
 	}
 	for _, q := range l.parts {
 		at = l.placePorts(q, at)
@@ -232,7 +232,7 @@ func (l *layout) placeSegments() {
 	l.placeText(at)
 	slices.SortStableFunc(l.segments, func(a, b *SegmentLoad) int { return cmp.Compare(a.Addr, b.Addr) })
 	for _, name := range l.Empty {
-		l.segments = append(l.segments, newSegment(name, 0, 0, 0, 0))
+		l.segments = append(l.segments, newSegmentCommand(name, 0, 0, 0, 0))
 	}
 }
 
@@ -249,13 +249,13 @@ func (l *layout) placePorts(q *part, at uint64) uint64 {
 		if p.Address == 0 {
 			p.Address = at
 		}
-		at = max(at, roundUp(p.Address+p.Bytes, PageSize))
+		at = max(at, roundUpTo(p.Address+p.Bytes, PageSize))
 		q.bars[p.BAR] = p.Address
 		name, prot, flags := "__const", ProtRead, SectionInput
 		if p.Direction == Output {
 			name, prot, flags = "__data", ProtWrite, SectionOutput
 		}
-		l.segments = append(l.segments, newSegment("__FVMLIB", p.Address, p.Bytes, prot, SegmentWindow,
+		l.segments = append(l.segments, newSegmentCommand("__FVMLIB", p.Address, p.Bytes, prot, SegmentWindow,
 			&SectionHeader{Name: name, Addr: p.Address, Size: p.Bytes, Align: pageAlign, Flags: flags}))
 	}
 	return at
@@ -267,7 +267,7 @@ func (l *layout) placeText(at uint64) {
 	var text, constants []byte
 	flags := SegmentPadded
 	for _, q := range l.parts {
-		text = appendPadding(text, regs.Alignment)
+		text = padToMultiple(text, regs.Alignment)
 		q.text = uint64(len(text))
 		if chain := regs.EncodeChain(q.Chain); text == nil {
 			text = chain
@@ -282,7 +282,7 @@ func (l *layout) placeText(at uint64) {
 		} else {
 			flags = 0
 		}
-		constants = appendPadding(constants, TileSize)
+		constants = padToMultiple(constants, TileSize)
 		if q.data = uint64(len(constants)); constants == nil {
 			constants = slices.Clip(q.constants) // most programs have no others
 			continue
@@ -291,7 +291,7 @@ func (l *layout) placeText(at uint64) {
 	}
 	at = cmp.Or(l.TextAddr, at)
 	l.text = &SectionHeader{Name: "__text", Addr: at, Size: uint64(len(text)), Align: pageAlign, Flags: SectionText, Data: text}
-	behind := roundUp(at+uint64(len(text)), TileSize)
+	behind := roundUpTo(at+uint64(len(text)), TileSize)
 	l.consts = &SectionHeader{
 		Name: "__const", Addr: cmp.Or(l.ConstantsAddr, behind), Size: uint64(len(constants)),
 		Align: tileAlign, Flags: SectionConst, Data: constants,
@@ -304,17 +304,17 @@ func (l *layout) placeText(at uint64) {
 	}
 	if l.ConstantsAddr == 0 {
 		end := l.consts.Addr + l.consts.Size
-		l.segments = append(l.segments, newSegment("__TEXT", at, end-at, ProtRead|ProtExec, flags, l.text, l.consts))
+		l.segments = append(l.segments, newSegmentCommand("__TEXT", at, end-at, ProtRead|ProtExec, flags, l.text, l.consts))
 		return
 	}
 	l.consts.Name = "__kern_0"
 	l.segments = append(l.segments,
-		newSegment("__TEXT", at, l.text.Size, ProtRead|ProtExec, 0, l.text),
-		newSegment("__KERN_0", l.consts.Addr, l.consts.Size, ProtRead, 0, l.consts))
+		newSegmentCommand("__TEXT", at, l.text.Size, ProtRead|ProtExec, 0, l.text),
+		newSegmentCommand("__KERN_0", l.consts.Addr, l.consts.Size, ProtRead, 0, l.consts))
 }
 
-func appendPadding(b []byte, unit uint64) []byte {
-	return append(b, make([]byte, roundUp(uint64(len(b)), unit)-uint64(len(b)))...)
+func padToMultiple(b []byte, unit uint64) []byte {
+	return append(b, make([]byte, roundUpTo(uint64(len(b)), unit)-uint64(len(b)))...)
 }
 
 // sectionIndex returns the number of the section that contains the address at, counted from 1, or 0
@@ -332,17 +332,17 @@ func (l *layout) sectionIndex(at uint64) uint8 {
 	return 0
 }
 
-func newPortLoad(p *Port) *PortLoad {
-	b := newLoad(CommandPort64, 0x18+len(p.Name)+1)
+func newPortCommand(p *Port) *PortLoad {
+	b := newLoadCommand(CommandPort64, 0x18+len(p.Name)+1)
 	le.PutUint32(b[8:], 0x18)
 	copy(b[0x18:], p.Name)
 	return &PortLoad{b, p.Address, p.Name}
 }
 
-// newProgramLoad returns the load command that describes the procedure.
-func (q *part) newProgramLoad() *ProgramLoad {
+// newProgramCommand returns the load command that describes the procedure.
+func (q *part) newProgramCommand() *ProgramLoad {
 	const size = 0x878
-	b := newLoad(CommandThread, size+len(q.procedureName())+1)
+	b := newLoadCommand(CommandThread, size+len(q.procedureName())+1)
 	for at, v := range map[int]uint32{
 		8: uint32(FlavorProgram), 0xc: (size - 0x10) / 4, programFFFF: 0xffff, programName: size,
 		programWord850: 0x11, programWord858: 4, 0x860: 1, 0x868: 9, 0x86c: 8,
@@ -356,7 +356,7 @@ func (q *part) newProgramLoad() *ProgramLoad {
 	}
 }
 
-func (q *part) newOperationLoad(p *Port, late bool) *OperationLoad {
+func (q *part) newOperationCommand(p *Port, late bool) *OperationLoad {
 	operand, size := p.Name, operationSize
 	if late {
 		size = operationLateSize
@@ -378,7 +378,7 @@ func (q *part) newOperationLoad(p *Port, late bool) *OperationLoad {
 			extent += uint64(n-1) * p.Strides[i]
 		}
 	}
-	b := newLoad(CommandThread, size)
+	b := newLoadCommand(CommandThread, size)
 	for off, v := range map[int]uint32{
 		8: uint32(FlavorOperation), 0xc: uint32(fields-0x10) / 4, operationWord10: 3,
 		operationProcedure: at[0], operationOperand: at[1], operationSymbol: at[2],
@@ -407,7 +407,7 @@ func (l *layout) assignFileOffsets(c *Container, symtab *SymtabLoad) {
 	symtab.Offset = uint32(at)
 	at += symbolSize * uint64(len(symtab.Symbols))
 	symtab.StringOffset = uint32(at)
-	at = roundUp(at+uint64(len(symtab.Strings)), 8)
+	at = roundUpTo(at+uint64(len(symtab.Strings)), 8)
 	if n := uint64(len(l.text.Relocs)); n > 0 {
 		l.text.Flags = SectionText | SectionRelocated
 		l.text.RelocOffset = uint32(at)
@@ -417,7 +417,7 @@ func (l *layout) assignFileOffsets(c *Container, symtab *SymtabLoad) {
 		if len(s.Sections) == 0 || s.Sections[0].Data == nil {
 			continue
 		}
-		s.Offset = roundUp(at, PageSize)
+		s.Offset = roundUpTo(at, PageSize)
 		s.FileSize = s.MemSize
 		for _, sec := range s.Sections {
 			sec.Offset = uint32(s.Offset + sec.Addr - s.Addr)

@@ -10,9 +10,9 @@ import (
 // lanes is the maximum number of weight lanes of a descriptor, one for each MAC engine.
 const lanes = 16
 
-// knownTypes returns the element types that are written to the symbol table. They are known from
-// containers and from the format document.
-func knownTypes() []ElementType {
+// knownElementTypes returns the element types that are written to the symbol table. They are known
+// from containers and from the format document.
+func knownElementTypes() []ElementType {
 	return []ElementType{
 		{1, "void", "1"}, {2, "int8", "r2;0;127"}, {3, "uint8", "r1;0;255"},
 		{4, "int16", "r1;-32768;32767"}, Float16(), {6, "float", "r1;4;0"},
@@ -24,10 +24,10 @@ func knownTypes() []ElementType {
 // firstShape is the type number of the first shape, as in listing 23.5: t0:t44.
 const firstShape = 44
 
-// newSymtab returns the symbol table. It also adds relocations for the weight streams to
+// newSymtabCommand returns the symbol table. It also adds relocations for the weight streams to
 // the section of the descriptors.
-func (l *layout) newSymtab() *SymtabLoad {
-	t := &SymtabLoad{LoadBytes: newLoad(CommandSymtab, 24), Strings: []byte{0}}
+func (l *layout) newSymtabCommand() *SymtabLoad {
+	t := &SymtabLoad{LoadBytes: newLoadCommand(CommandSymtab, 24), Strings: []byte{0}}
 	add := func(s Symbol) {
 		s.index = uint32(len(t.Strings))
 		t.Strings = append(append(t.Strings, s.Name...), 0)
@@ -37,7 +37,7 @@ func (l *layout) newSymtab() *SymtabLoad {
 	var ports []Port
 	for _, q := range l.parts {
 		for _, d := range q.Chain {
-			for _, s := range l.addTiles(q, d) {
+			for _, s := range l.addWeightSymbols(q, d) {
 				s.Section = constants
 				add(s)
 			}
@@ -52,21 +52,21 @@ func (l *layout) newSymtab() *SymtabLoad {
 		}
 		add(s)
 	}
-	for _, e := range knownTypes() {
+	for _, e := range knownElementTypes() {
 		add(Symbol{Name: fmt.Sprintf("%s:t%d=%s", e.Name, e.Code, e.Range), Type: SymbolElement})
 	}
 	for i := range ports {
 		p := &ports[i]
 		number := firstShape + i*(1+len(axes))
 		sh := Shape{p.Name, p.Shape, p.Strides, Float16().Code}
-		add(Symbol{Name: sh.symbolText(number), Type: SymbolShape, Desc: uint16(number)})
+		add(Symbol{Name: sh.formatSymbol(number), Type: SymbolShape, Desc: uint16(number)})
 	}
 	return t
 }
 
-// addTiles returns symbols for the weight streams of descriptor d, and adds their
+// addWeightSymbols returns symbols for the weight streams of descriptor d, and adds their
 // relocations. It returns nil if the descriptor reads no constants.
-func (l *layout) addTiles(q *part, d *regs.Descriptor) []Symbol {
+func (l *layout) addWeightSymbols(q *part, d *regs.Descriptor) []Symbol {
 	var f regs.File
 	var g regs.Groups
 	if d.Apply(&f) != nil || !d.Header.KernelBases.KBE0() || d.Header.KernelBases.KBase0() != regs.BARWeights {
@@ -87,7 +87,7 @@ func (l *layout) addTiles(q *part, d *regs.Descriptor) []Symbol {
 		base, size := uint64(g.KernelDMASrc.CoeffBaseAddr[i].Bytes()), uint64(g.KernelDMASrc.CoeffBfrSize[i].Bytes())
 		if !c.En() || base+size > uint64(len(q.constants)) || words[i] == 0 {
 			if l.Late {
-				out = append(out, l.newSentinelTile(i))
+				out = append(out, l.newUnusedStreamSymbol(i))
 			}
 			continue
 		}
@@ -105,8 +105,8 @@ func (l *layout) addTiles(q *part, d *regs.Descriptor) []Symbol {
 	return out
 }
 
-// newSentinelTile returns the symbol that marks a weight stream as unused. Its address is
+// newUnusedStreamSymbol returns the symbol that marks a weight stream as unused. Its address is
 // the end of the constants.
-func (l *layout) newSentinelTile(lane int) Symbol {
+func (l *layout) newUnusedStreamSymbol(lane int) Symbol {
 	return Symbol{Name: fmt.Sprintf("_ne_%d", lane), Type: SymbolDefined, Value: l.consts.Addr + l.consts.Size}
 }

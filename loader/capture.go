@@ -42,7 +42,7 @@ func readCaptureText(name string, file []byte) (*Program, error) {
 		fields := strings.FieldsFunc(text, func(c rune) bool { return c == ',' || c == ' ' || c == '\t' || c == '\r' || c == '\n' })
 		if len(fields) > 0 {
 			if len(fields) != 2 {
-				return nil, fail(at, strings.TrimSpace(text), "malformed line; want a register and a value")
+				return nil, newFormatError(at, strings.TrimSpace(text), "malformed line; want a register and a value")
 			}
 			addr, err := parseCaptureAddress(at, fields[0])
 			if err != nil {
@@ -53,7 +53,7 @@ func readCaptureText(name string, file []byte) (*Program, error) {
 				return nil, err
 			}
 			if err := v.Store(addr, value); err != nil {
-				return nil, wrap(at, err, "cannot store captured register")
+				return nil, wrapFormatError(at, err, "cannot store captured register")
 			}
 		}
 		at += uint64(len(line))
@@ -70,7 +70,7 @@ func parseCaptureAddress(at uint64, text string) (uint32, error) {
 	if strings.Contains(text, ".") {
 		addr, ok := regs.V10Address(text)
 		if !ok {
-			return 0, fail(at, text, "unknown register of the version 10 image")
+			return 0, newFormatError(at, text, "unknown register of the version 10 image")
 		}
 		return addr, nil
 	}
@@ -80,7 +80,7 @@ func parseCaptureAddress(at uint64, text string) (uint32, error) {
 func parseCaptureNumber(at uint64, text string) (uint32, error) {
 	n, err := strconv.ParseUint(text, 0, 32)
 	if err != nil {
-		return 0, fail(at, text, "malformed number; want a number of at most 32 bits")
+		return 0, newFormatError(at, text, "malformed number; want a number of at most 32 bits")
 	}
 	return uint32(n), nil
 }

@@ -210,7 +210,7 @@ KernelDMASrc.BiasLow 0x40
 // TestCapturedGap is the gap as data: once a document places what a run needs, this fails
 // and captures are to run.
 func TestCapturedGap(t *testing.T) {
-	if gaps := missingFields(); len(gaps) != 7 {
+	if gaps := describeUnknownFields(); len(gaps) != 7 {
 		t.Errorf("of what a run needs only %q is missing", gaps)
 	}
 	named := 0

@@ -55,7 +55,7 @@ func (p *Program) Transfers() ([]Transfer, error) {
 		if low, high := s.Extent(); s.Elements() > 0 {
 			t.Low, t.High = a.Address+uint64(low), a.Address+uint64(high)
 			if int64(a.Address)+low < 0 || t.High > 1<<regs.AddressBits {
-				return nil, fail(uint64(a.Register), a.Address, "tensor of %v, bytes %d to %d, extends past the %d-bit device address space; address", role, low, high, regs.AddressBits)
+				return nil, newFormatError(uint64(a.Register), a.Address, "tensor of %v, bytes %d to %d, extends past the %d-bit device address space; address", role, low, high, regs.AddressBits)
 			}
 		}
 		out = append(out, t)
@@ -117,9 +117,9 @@ func (t Transfer) String() string {
 	return b.String()
 }
 
-// missingFields returns descriptions of the register fields that a run needs but whose registers
-// are not known in the version 10 layout.
-func missingFields() []string {
+// describeUnknownFields returns descriptions of the register fields that a run needs but whose
+// registers are not known in the version 10 layout.
+func describeUnknownFields() []string {
 	var gaps []string
 	for _, n := range [...]struct{ what, field string }{
 		{"the output's extents", "Wout"},

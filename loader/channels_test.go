@@ -35,7 +35,7 @@ func TestANECScratch(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := p.segmentAt(p.BARs[regs.BARScratch]); p.BARs[regs.BARScratch] == 0 || s == nil || s.Size != 2*PageSize || s.Prot != ProtRead|ProtWrite {
+	if s := p.segmentContaining(p.BARs[regs.BARScratch]); p.BARs[regs.BARScratch] == 0 || s == nil || s.Size != 2*PageSize || s.Prot != ProtRead|ProtWrite {
 		t.Errorf("scratch at %#x: %+v", p.BARs[regs.BARScratch], s)
 	}
 	var names []string

@@ -27,8 +27,8 @@ type Container struct {
 // it.
 type Load interface {
 	Command() Command
-	Raw() []byte      // the whole command as it was read or first made
-	store(dst []byte) // writes the known fields over a copy of Raw
+	Raw() []byte         // the whole command as it was read or first made
+	encodeTo(dst []byte) // writes the known fields over a copy of Raw
 }
 
 // LoadBytes holds the bytes of a load command. It is also the type of load commands of an
@@ -41,7 +41,7 @@ func (b LoadBytes) Command() Command { return Command(le.Uint32(b)) }
 // Raw returns all bytes of the load command.
 func (b LoadBytes) Raw() []byte { return b }
 
-func (b LoadBytes) store([]byte) {}
+func (b LoadBytes) encodeTo([]byte) {}
 
 // A SegmentLoad is a load command that describes a range of device memory and its sections.
 type SegmentLoad struct {
@@ -127,17 +127,17 @@ type extent struct {
 	what string // owner, for messages
 }
 
-func (e extent) end() uint64 { return e.off + uint64(len(e.data)) }
+func (e extent) endOffset() uint64 { return e.off + uint64(len(e.data)) }
 
-// fail returns a *FormatError for the byte at off. The formatted text is followed by val
+// newFormatError returns a *FormatError for the byte at off. The formatted text is followed by val
 // unless val is nil.
-func fail(off uint64, val any, format string, args ...any) error {
+func newFormatError(off uint64, val any, format string, args ...any) error {
 	return &FormatError{Off: off, What: fmt.Sprintf(format, args...), Val: val}
 }
 
-// wrap returns a *FormatError for the byte at off, with the formatted text and with err as its
-// cause.
-func wrap(off uint64, err error, format string, args ...any) error {
+// wrapFormatError returns a *FormatError for the byte at off, with the formatted text and with err
+// as its cause.
+func wrapFormatError(off uint64, err error, format string, args ...any) error {
 	return &FormatError{Off: off, What: fmt.Sprintf(format, args...), Err: err}
 }
 
@@ -149,20 +149,20 @@ type reader struct {
 	foreign bool     // made for another generation than the M1's
 }
 
-// claim returns the n bytes at file offset off and records that they belong to the given part, such
-// as "string table". It returns an error, for the field at file offset at that holds off, if the
-// file is too short.
-func (r *reader) claim(at, off, n uint64, part string) ([]byte, error) {
-	size := r.file.size()
+// claimBytes returns the n bytes at file offset off and records that they belong to the given part,
+// such as "string table". It returns an error, for the field at file offset at that holds off, if
+// the file is too short.
+func (r *reader) claimBytes(at, off, n uint64, part string) ([]byte, error) {
+	size := r.file.totalBytes()
 	if off > size || n > size-off {
-		return nil, fail(at, off, "%s of %#x bytes extends past the end of the file (%#x bytes); offset", part, n, size)
+		return nil, newFormatError(at, off, "%s of %#x bytes extends past the end of the file (%#x bytes); offset", part, n, size)
 	}
-	b := r.file.slice(off, off+n)
+	b := r.file.bytesBetween(off, off+n)
 	if n > 0 {
 		// Claims overlap if they sum to more than the file. Stopping here keeps the work
 		// linear in the size of the file. findGaps detects all other overlaps.
 		if r.nbytes += n; r.nbytes > size {
-			return nil, fail(at, off, "%s overlaps another part of the file; offset", part)
+			return nil, newFormatError(at, off, "%s overlaps another part of the file; offset", part)
 		}
 		r.owned = append(r.owned, extent{off, b, part})
 	}
@@ -186,15 +186,15 @@ func (r *reader) findGaps() ([]extent, error) {
 	last := ""
 	for _, e := range r.owned {
 		if e.off < at {
-			return nil, fail(e.off, nil, "%s overlaps %s", e.what, last)
+			return nil, newFormatError(e.off, nil, "%s overlaps %s", e.what, last)
 		}
 		if e.off > at {
-			gaps = append(gaps, extent{at, r.file.slice(at, e.off), "gap"})
+			gaps = append(gaps, extent{at, r.file.bytesBetween(at, e.off), "gap"})
 		}
-		at, last = e.end(), e.what
+		at, last = e.endOffset(), e.what
 	}
-	if size := r.file.size(); at < size {
-		gaps = append(gaps, extent{at, r.file.slice(at, size), "gap"})
+	if size := r.file.totalBytes(); at < size {
+		gaps = append(gaps, extent{at, r.file.bytesBetween(at, size), "gap"})
 	}
 	return gaps, nil
 }
@@ -202,47 +202,47 @@ func (r *reader) findGaps() ([]extent, error) {
 // parseContainer decodes the header and every load command. They must precede the part of
 // the file that is stored separately, if there is one.
 func parseContainer(in pieces) (*Container, error) {
-	r, file := &reader{file: in}, in.head()
+	r, file := &reader{file: in}, in.headBytes()
 	if len(file) < headerSize {
-		return nil, fail(uint64(len(file)), nil, "truncated container header; want %d bytes", headerSize)
+		return nil, newFormatError(uint64(len(file)), nil, "truncated container header; want %d bytes", headerSize)
 	}
 	c := &Container{
 		CPUType: le.Uint32(file[4:]), Subtype: Subtype(le.Uint32(file[8:])), FileType: le.Uint32(file[12:]),
-		Flags: le.Uint32(file[24:]), Reserved: le.Uint32(file[28:]), Size: in.size(),
+		Flags: le.Uint32(file[24:]), Reserved: le.Uint32(file[28:]), Size: in.totalBytes(),
 	}
 	if c.CPUType != cpuTypeEngine {
-		return nil, fail(4, c.CPUType, "processor type is not the engine's %#x", cpuTypeEngine)
+		return nil, newFormatError(4, c.CPUType, "processor type is not the engine's %#x", cpuTypeEngine)
 	}
 	if !c.Subtype.isKnown() {
 		return nil, c.newUnsupportedError()
 	}
 	r.foreign = c.Subtype != SubtypeM1
 	if c.FileType != fileExecutable {
-		return nil, fail(12, c.FileType, "file type is not %d, executable", fileExecutable)
+		return nil, newFormatError(12, c.FileType, "file type is not %d, executable", fileExecutable)
 	}
 	n, total := le.Uint32(file[16:]), uint64(le.Uint32(file[20:]))
 	if total > uint64(len(file)-headerSize) {
-		return nil, fail(20, total, "load commands extend past the end of the file (%#x bytes); size", len(file))
+		return nil, newFormatError(20, total, "load commands extend past the end of the file (%#x bytes); size", len(file))
 	}
 	if uint64(n) > total/commandHeader {
-		return nil, fail(16, n, "load commands do not fit in %#x bytes; count", total)
+		return nil, newFormatError(16, n, "load commands do not fit in %#x bytes; count", total)
 	}
 	if n > maxLoads {
-		return nil, fail(16, n, "load command count exceeds %d", maxLoads)
+		return nil, newFormatError(16, n, "load command count exceeds %d", maxLoads)
 	}
-	if _, err := r.claim(20, 0, headerSize+total, "load commands"); err != nil {
+	if _, err := r.claimBytes(20, 0, headerSize+total, "load commands"); err != nil {
 		return nil, err
 	}
 	at, end := uint64(headerSize), headerSize+total
 	for i := range n {
 		if end-at < commandHeader {
-			return nil, fail(at, nil, "truncated load command %d of %d", i, n)
+			return nil, newFormatError(at, nil, "truncated load command %d of %d", i, n)
 		}
 		size := uint64(le.Uint32(file[at+4:]))
 		if size < commandHeader || size > end-at {
-			return nil, fail(at+4, size, "size of load command %d is not between %d and %d", i, commandHeader, end-at)
+			return nil, newFormatError(at+4, size, "size of load command %d is not between %d and %d", i, commandHeader, end-at)
 		}
-		l, err := r.decodeLoad(at, file[at:at+size:at+size])
+		l, err := r.decodeLoadCommand(at, file[at:at+size:at+size])
 		if err != nil {
 			return nil, err
 		}
@@ -250,7 +250,7 @@ func parseContainer(in pieces) (*Container, error) {
 		at += size
 	}
 	if at != end {
-		return nil, fail(at, nil, "found %d bytes after the last load command", end-at)
+		return nil, newFormatError(at, nil, "found %d bytes after the last load command", end-at)
 	}
 	var err error
 	if c.gaps, err = r.findGaps(); err != nil {
@@ -266,8 +266,8 @@ func (c *Container) newUnsupportedError() error {
 		fmt.Sprintf("unsupported subtype %d; want %d, %v", uint32(c.Subtype), uint32(SubtypeM1), SubtypeM1)}
 }
 
-// decodeLoad decodes the command b, which starts at file offset at.
-func (r *reader) decodeLoad(at uint64, b []byte) (Load, error) {
+// decodeLoadCommand decodes the command b, which starts at file offset at.
+func (r *reader) decodeLoadCommand(at uint64, b []byte) (Load, error) {
 	switch Command(le.Uint32(b)) {
 	case CommandSegment:
 		return r.decodeSegment(at, b)
@@ -276,7 +276,7 @@ func (r *reader) decodeLoad(at uint64, b []byte) (Load, error) {
 	case CommandThread:
 		return r.decodeThread(at, b)
 	case CommandBanner:
-		return &BannerLoad{b, cString(b[commandHeader:])}, nil
+		return &BannerLoad{b, textBeforeZero(b[commandHeader:])}, nil
 	case CommandSymtab:
 		return r.decodeSymtab(at, b)
 	}
@@ -286,11 +286,11 @@ func (r *reader) decodeLoad(at uint64, b []byte) (Load, error) {
 // newShortCommandError returns the error for command b at file offset at, which has fewer than want
 // bytes. The argument name is the name of the command in the message.
 func newShortCommandError(at uint64, b []byte, want int, name string) error {
-	return fail(at+4, uint64(len(b)), "size of %s is below %#x", name, want)
+	return newFormatError(at+4, uint64(len(b)), "size of %s is below %#x", name, want)
 }
 
-// cString returns the text before the first zero byte, or all of b if there is none.
-func cString(b []byte) string {
+// textBeforeZero returns the text before the first zero byte, or all of b if there is none.
+func textBeforeZero(b []byte) string {
 	if i := bytes.IndexByte(b, 0); i >= 0 {
 		b = b[:i]
 	}
@@ -303,11 +303,11 @@ func cString(b []byte) string {
 func (r *reader) readName(at uint64, b []byte, field int, owner string) (string, error) {
 	off := le.Uint32(b[field:])
 	if uint64(off) >= uint64(len(b)) {
-		return "", fail(at+uint64(field), off, "name of %s starts past the end of its command (%#x bytes); offset", owner, len(b))
+		return "", newFormatError(at+uint64(field), off, "name of %s starts past the end of its command (%#x bytes); offset", owner, len(b))
 	}
 	n := bytes.IndexByte(b[off:], 0)
 	if n < 0 || n > maxName {
-		return "", fail(at+uint64(off), nil, "name of %s is not terminated within its command", owner)
+		return "", newFormatError(at+uint64(off), nil, "name of %s is not terminated within its command", owner)
 	}
 	return escapeUnprintable(string(b[off : int(off)+n])), nil
 }
@@ -329,7 +329,7 @@ func (r *reader) decodePort(at uint64, b []byte) (Load, error) {
 	return p, nil
 }
 
-func (p *PortLoad) store(dst []byte) {
+func (p *PortLoad) encodeTo(dst []byte) {
 	if p.Command() == CommandPort64 {
 		le.PutUint64(dst[0x10:], p.Addr)
 		return
@@ -364,10 +364,10 @@ func (r *reader) decodeProgram(at uint64, b []byte) (Load, error) {
 	}
 	words, tasks := le.Uint32(b[programFirstWords:]), le.Uint32(b[programTasks:])
 	if words >= maxWords {
-		return nil, fail(at+programFirstWords, words, "word count of the first descriptor, minus one, is not below %d", maxWords)
+		return nil, newFormatError(at+programFirstWords, words, "word count of the first descriptor, minus one, is not below %d", maxWords)
 	}
-	if most := r.file.size()/descriptorUnit + 1; tasks == 0 || uint64(tasks) > most {
-		return nil, fail(at+programTasks, tasks, "descriptor count is not between 1 and the %d the file has room for", most)
+	if most := r.file.totalBytes()/descriptorUnit + 1; tasks == 0 || uint64(tasks) > most {
+		return nil, newFormatError(at+programTasks, tasks, "descriptor count is not between 1 and the %d the file has room for", most)
 	}
 	p.FirstWords, p.Tasks = int(words)+1, int(tasks)
 	var err error
@@ -377,7 +377,7 @@ func (r *reader) decodeProgram(at uint64, b []byte) (Load, error) {
 	return p, nil
 }
 
-func (p *ProgramLoad) store(dst []byte) {
+func (p *ProgramLoad) encodeTo(dst []byte) {
 	for i, a := range p.BARs {
 		le.PutUint64(dst[programBARs+8*i:], a)
 	}
@@ -395,16 +395,16 @@ func (r *reader) decodeOperation(at uint64, b []byte) (Load, error) {
 	case uint32(Input), uint32(Output):
 		o.Direction = Direction(d)
 	default:
-		return nil, fail(at+operationDirection, d, "unknown direction of an operation; want 1 (input) or 2 (output)")
+		return nil, newFormatError(at+operationDirection, d, "unknown direction of an operation; want 1 (input) or 2 (output)")
 	}
 	for i := range o.Shape {
 		n := le.Uint32(b[operationShape+4*i:])
 		if n == 0 || n > maxExtent {
-			return nil, fail(at+operationShape+4*uint64(i), n, "extent of axis %c is not between 1 and %#x", axes[i], maxExtent)
+			return nil, newFormatError(at+operationShape+4*uint64(i), n, "extent of axis %c is not between 1 and %#x", axes[i], maxExtent)
 		}
 		o.Shape[i] = int(n)
 		if o.Strides[i] = le.Uint64(b[operationStrides+8*i:]); o.Strides[i]>>regs.AddressBits != 0 {
-			return nil, fail(at+operationStrides+8*uint64(i), o.Strides[i], "stride of axis %c exceeds %d bits", axes[i], regs.AddressBits)
+			return nil, newFormatError(at+operationStrides+8*uint64(i), o.Strides[i], "stride of axis %c exceeds %d bits", axes[i], regs.AddressBits)
 		}
 	}
 	var err error
@@ -420,7 +420,7 @@ func (r *reader) decodeOperation(at uint64, b []byte) (Load, error) {
 	return o, nil
 }
 
-func (o *OperationLoad) store(dst []byte) {
+func (o *OperationLoad) encodeTo(dst []byte) {
 	le.PutUint32(dst[operationDirection:], uint32(o.Direction))
 	le.PutUint32(dst[operationType:], o.Type)
 	for i, n := range o.Shape {

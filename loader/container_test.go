@@ -212,8 +212,8 @@ func TestTexts(t *testing.T) {
 			t.Errorf("%s: %d inputs, %d outputs", path, in, out)
 		}
 		for _, q := range p.Ports {
-			if l.Segment(q.Address, q.Bytes) == nil || q.span() > q.Bytes {
-				t.Errorf("%s: port %s, %#x bytes at %#x, spans %#x", path, q.Name, q.Bytes, q.Address, q.span())
+			if l.Segment(q.Address, q.Bytes) == nil || q.spanBytes() > q.Bytes {
+				t.Errorf("%s: port %s, %#x bytes at %#x, spans %#x", path, q.Name, q.Bytes, q.Address, q.spanBytes())
 			}
 		}
 	}

@@ -80,7 +80,7 @@ func Sequence(chain ...*regs.Descriptor) []*regs.Descriptor {
 		h.LogEvents = h.LogEvents.WithLogEvents(events)
 		h.Next, h.Timing = 0, h.Timing.WithNextSize(0)
 		if !last {
-			off = uint32(roundUp(uint64(off)+4*uint64(d.Words), regs.Alignment))
+			off = uint32(roundUpTo(uint64(off)+4*uint64(d.Words), regs.Alignment))
 			h.Next = h.Next.WithNextPointer(off)
 			h.Timing = h.Timing.WithNextSize(uint32(chain[i+1].Words - 1))
 		}

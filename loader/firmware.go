@@ -87,22 +87,22 @@ type PackageSection struct {
 // file. All errors are of type *[FormatError].
 func ReadPackage(file []byte) (*Package, error) {
 	if len(file) < packageHeader {
-		return nil, fail(uint64(len(file)), nil, "truncated package header; want %d bytes", packageHeader)
+		return nil, newFormatError(uint64(len(file)), nil, "truncated package header; want %d bytes", packageHeader)
 	}
 	count, size := le.Uint32(file[12:]), le.Uint64(file[16:])
 	switch {
 	case le.Uint32(file) != magicFirmware:
-		return nil, fail(0, le.Uint32(file), "unknown magic number; want a package's, ANEH")
+		return nil, newFormatError(0, le.Uint32(file), "unknown magic number; want a package's, ANEH")
 	case le.Uint32(file[4:]) != packageHeader:
-		return nil, fail(4, le.Uint32(file[4:]), "unexpected size of the package header; want %d bytes", packageHeader)
+		return nil, newFormatError(4, le.Uint32(file[4:]), "unexpected size of the package header; want %d bytes", packageHeader)
 	case le.Uint32(file[8:]) != packageVersion:
-		return nil, fail(8, le.Uint32(file[8:]), "unknown package version; want %d", packageVersion)
+		return nil, newFormatError(8, le.Uint32(file[8:]), "unknown package version; want %d", packageVersion)
 	case count == 0 || count > packagePrograms:
-		return nil, fail(12, count, "program count is not between 1 and %d", packagePrograms)
+		return nil, newFormatError(12, count, "program count is not between 1 and %d", packagePrograms)
 	case size != uint64(len(file)):
-		return nil, fail(16, size, "package size differs from the file's %#x bytes", len(file))
+		return nil, newFormatError(16, size, "package size differs from the file's %#x bytes", len(file))
 	case le.Uint64(file[24:]) != 0:
-		return nil, fail(24, le.Uint64(file[24:]), "reserved word of the package is not zero")
+		return nil, newFormatError(24, le.Uint64(file[24:]), "reserved word of the package is not zero")
 	}
 	p := new(Package)
 	at := uint64(packageHeader)
@@ -115,7 +115,7 @@ func ReadPackage(file []byte) (*Package, error) {
 		at = end
 	}
 	if at != uint64(len(file)) {
-		return nil, fail(at, nil, "found %d bytes after the last program", uint64(len(file))-at)
+		return nil, newFormatError(at, nil, "found %d bytes after the last program", uint64(len(file))-at)
 	}
 	return p, nil
 }
@@ -123,20 +123,20 @@ func ReadPackage(file []byte) (*Package, error) {
 func readPackageProgram(file []byte, at uint64) (q PackageProgram, end uint64, err error) {
 	b := file[at:]
 	if len(b) < packageHeader {
-		return q, 0, fail(at, nil, "truncated program header; want %d bytes", packageHeader)
+		return q, 0, newFormatError(at, nil, "truncated program header; want %d bytes", packageHeader)
 	}
 	header, count, size, name := uint64(le.Uint32(b[4:])), le.Uint32(b[12:]), le.Uint64(b[16:]), uint64(le.Uint32(b[24:]))
 	switch {
 	case le.Uint32(b) != magicFirmwareProg:
-		return q, 0, fail(at, le.Uint32(b), "unknown magic number; want a program's, ANEP")
+		return q, 0, newFormatError(at, le.Uint32(b), "unknown magic number; want a program's, ANEP")
 	case size > uint64(len(b)):
-		return q, 0, fail(at+16, size, "program extends past the package's %#x bytes; size", len(file))
-	case name > maxName || header != roundUp(packageHeader+name, packageAlign) || header > size:
-		return q, 0, fail(at+4, header, "program header size is wrong; want the name's %d bytes plus %d, rounded up to a multiple of %d", name, packageHeader, packageAlign)
+		return q, 0, newFormatError(at+16, size, "program extends past the package's %#x bytes; size", len(file))
+	case name > maxName || header != roundUpTo(packageHeader+name, packageAlign) || header > size:
+		return q, 0, newFormatError(at+4, header, "program header size is wrong; want the name's %d bytes plus %d, rounded up to a multiple of %d", name, packageHeader, packageAlign)
 	case count > packageSections:
-		return q, 0, fail(at+12, count, "program has more than %d sections", packageSections)
+		return q, 0, newFormatError(at+12, count, "program has more than %d sections", packageSections)
 	case le.Uint32(b[28:]) != 0:
-		return q, 0, fail(at+28, le.Uint32(b[28:]), "reserved word of the program is not zero")
+		return q, 0, newFormatError(at+28, le.Uint32(b[28:]), "reserved word of the program is not zero")
 	}
 	if err := checkZeros(file, at+packageHeader+name, at+header); err != nil {
 		return q, 0, err
@@ -146,30 +146,30 @@ func readPackageProgram(file []byte, at uint64) (q PackageProgram, end uint64, e
 	at += header
 	for i := range count {
 		if end-at < packageHeader {
-			return q, 0, fail(at, nil, "truncated section %d of %d", i, count)
+			return q, 0, newFormatError(at, nil, "truncated section %d of %d", i, count)
 		}
 		b := file[at:end]
 		n := le.Uint64(b[16:])
 		switch {
 		case le.Uint32(b) != magicFirmwareSect:
-			return q, 0, fail(at, le.Uint32(b), "unknown magic number; want a section's, ANES")
+			return q, 0, newFormatError(at, le.Uint32(b), "unknown magic number; want a section's, ANES")
 		case le.Uint32(b[4:]) != packageHeader:
-			return q, 0, fail(at+4, le.Uint32(b[4:]), "unexpected size of the section header; want %d bytes", packageHeader)
+			return q, 0, newFormatError(at+4, le.Uint32(b[4:]), "unexpected size of the section header; want %d bytes", packageHeader)
 		case le.Uint64(b[24:]) != 0:
-			return q, 0, fail(at+24, le.Uint64(b[24:]), "reserved word of the section is not zero")
-		case n > uint64(len(b)-packageHeader) || roundUp(n, packageAlign) > uint64(len(b)-packageHeader):
-			return q, 0, fail(at+16, n, "section extends past its program's %#x bytes; size", size)
+			return q, 0, newFormatError(at+24, le.Uint64(b[24:]), "reserved word of the section is not zero")
+		case n > uint64(len(b)-packageHeader) || roundUpTo(n, packageAlign) > uint64(len(b)-packageHeader):
+			return q, 0, newFormatError(at+16, n, "section extends past its program's %#x bytes; size", size)
 		}
 		s := PackageSection{Kind: PackageKind(le.Uint32(b[8:])), Flags: le.Uint32(b[12:]), off: at + packageHeader}
 		s.Data = file[s.off : s.off+n : s.off+n]
-		at = s.off + roundUp(n, packageAlign)
+		at = s.off + roundUpTo(n, packageAlign)
 		if err := checkZeros(file, s.off+n, at); err != nil {
 			return q, 0, err
 		}
 		q.Sections = append(q.Sections, s)
 	}
 	if at != end {
-		return q, 0, fail(at, nil, "found %d bytes after the last section", end-at)
+		return q, 0, newFormatError(at, nil, "found %d bytes after the last section", end-at)
 	}
 	return q, end, nil
 }
@@ -178,7 +178,7 @@ func readPackageProgram(file []byte, at uint64) (q PackageProgram, end uint64, e
 func checkZeros(file []byte, from, to uint64) error {
 	for at := from; at < to; at++ {
 		if file[at] != 0 {
-			return fail(at, file[at], "padding is not zero")
+			return newFormatError(at, file[at], "padding is not zero")
 		}
 	}
 	return nil
@@ -201,7 +201,7 @@ func (p *Package) Bytes() []byte {
 func (q *PackageProgram) appendTo(out []byte) []byte {
 	start := len(out)
 	out = append(out, make([]byte, packageHeader)...)
-	out = appendPadding(append(out, q.Name...), packageAlign)
+	out = padToMultiple(append(out, q.Name...), packageAlign)
 	h := len(out) - start
 	for i := range q.Sections {
 		s := &q.Sections[i]
@@ -212,7 +212,7 @@ func (q *PackageProgram) appendTo(out []byte) []byte {
 		le.PutUint32(out[at+8:], uint32(s.Kind))
 		le.PutUint32(out[at+12:], s.Flags)
 		le.PutUint64(out[at+16:], uint64(len(s.Data)))
-		out = appendPadding(append(out, s.Data...), packageAlign)
+		out = padToMultiple(append(out, s.Data...), packageAlign)
 	}
 	b := out[start:]
 	le.PutUint32(b, magicFirmwareProg)

@@ -112,7 +112,7 @@ func readFirmware(name, procedure string, file []byte) (*Program, error) {
 		}
 	}
 	if from == nil {
-		return nil, fail(12, procedure, "unknown program; the package has %q", p.Procedures)
+		return nil, newFormatError(12, procedure, "unknown program; the package has %q", p.Procedures)
 	}
 	p.Procedure = escapeUnprintable(from.Name)
 	for i := range from.Sections {
@@ -121,7 +121,7 @@ func readFirmware(name, procedure string, file []byte) (*Program, error) {
 		}
 	}
 	if p.FirstWords == 0 || p.Text == nil {
-		return nil, fail(from.off, p.Procedure, "program has no procedure section or no text section")
+		return nil, newFormatError(from.off, p.Procedure, "program has no procedure section or no text section")
 	}
 	if err := p.checkChain(); err != nil {
 		return nil, err
@@ -131,12 +131,12 @@ func readFirmware(name, procedure string, file []byte) (*Program, error) {
 
 func (p *Program) readPackageSection(s *PackageSection) error {
 	short := func(want int) error {
-		return fail(s.off, uint64(len(s.Data)), "%v section is smaller than %d bytes", s.Kind, want)
+		return newFormatError(s.off, uint64(len(s.Data)), "%v section is smaller than %d bytes", s.Kind, want)
 	}
 	switch s.Kind {
 	case PackageGeneric:
 		if len(s.Data)%packageMemory != 0 {
-			return fail(s.off, uint64(len(s.Data)), "generic section is not a multiple of %d bytes", packageMemory)
+			return newFormatError(s.off, uint64(len(s.Data)), "generic section is not a multiple of %d bytes", packageMemory)
 		}
 		for at := 0; at < len(s.Data); at += packageMemory {
 			p.Segments = append(p.Segments, readSegmentEntry(s.Data[at:]))
@@ -148,11 +148,11 @@ func (p *Program) readPackageSection(s *PackageSection) error {
 		seg := readSegmentEntry(s.Data)
 		seg.Data = s.Data[packageMemory:len(s.Data):len(s.Data)]
 		if uint64(len(seg.Data)) > seg.Size {
-			return fail(s.off+8, seg.Size, "%v section has %#x bytes, more than its declared size", s.Kind, len(seg.Data))
+			return newFormatError(s.off+8, seg.Size, "%v section has %#x bytes, more than its declared size", s.Kind, len(seg.Data))
 		}
 		if s.Kind == PackageText {
 			if p.Text != nil {
-				return fail(s.off, nil, "program has a second text section")
+				return newFormatError(s.off, nil, "program has a second text section")
 			}
 			p.Text, p.textOff, p.TextAddr = seg.Data, s.off+packageMemory, seg.Addr
 		}
@@ -168,11 +168,11 @@ func (p *Program) readPackageSection(s *PackageSection) error {
 		}
 		words := le.Uint32(s.Data)
 		if words < regs.HeaderWords || words > maxWords {
-			return fail(s.off, words, "word count of the first descriptor is not between %d and %d", regs.HeaderWords, maxWords)
+			return newFormatError(s.off, words, "word count of the first descriptor is not between %d and %d", regs.HeaderWords, maxWords)
 		}
 		tasks := le.Uint32(s.Data[4:])
 		if uint64(tasks) > uint64(len(p.file))/descriptorUnit+1 {
-			return fail(s.off+4, tasks, "descriptor count exceeds the number that fit in the file")
+			return newFormatError(s.off+4, tasks, "descriptor count exceeds the number that fit in the file")
 		}
 		p.FirstWords, p.TaskCount = int(words), int(tasks)
 		for i := range p.BARs {
@@ -185,7 +185,7 @@ func (p *Program) readPackageSection(s *PackageSection) error {
 func readSegmentEntry(b []byte) Segment {
 	return Segment{
 		Addr: le.Uint64(b), Size: le.Uint64(b[8:]), Prot: Protection(le.Uint32(b[16:])),
-		Name: escapeUnprintable(cString(b[24:40])), Section: escapeUnprintable(cString(b[40:56])),
+		Name: escapeUnprintable(textBeforeZero(b[24:40])), Section: escapeUnprintable(textBeforeZero(b[40:56])),
 	}
 }
 
@@ -194,20 +194,20 @@ func (p *Program) readPackagePort(s *PackageSection) error {
 	d, bar, name := Direction(le.Uint32(b)), int64(le.Uint32(b[4:]))-1, uint64(le.Uint32(b[12:]))
 	switch {
 	case le.Uint32(b) != uint32(Input) && le.Uint32(b) != uint32(Output):
-		return fail(s.off, le.Uint32(b), "unknown direction of a port; want 1 (input) or 2 (output)")
+		return newFormatError(s.off, le.Uint32(b), "unknown direction of a port; want 1 (input) or 2 (output)")
 	case bar >= int64(len(p.BARs)):
-		return fail(s.off+4, uint64(bar), "buffer index of a port is not below %d", len(p.BARs))
+		return newFormatError(s.off+4, uint64(bar), "buffer index of a port is not below %d", len(p.BARs))
 	case name != uint64(len(b)-packagePort) || name > maxName:
-		return fail(s.off+12, name, "length of the port's name differs from the %d bytes after the entry", len(b)-packagePort)
+		return newFormatError(s.off+12, name, "length of the port's name differs from the %d bytes after the entry", len(b)-packagePort)
 	case len(p.Ports) == maxPorts:
-		return fail(s.off, nil, "program has more than %d ports", maxPorts)
+		return newFormatError(s.off, nil, "program has more than %d ports", maxPorts)
 	}
 	q := Port{
 		Name: escapeUnprintable(string(b[packagePort:])), Direction: d, BAR: int(bar), Type: p.elementType(int(le.Uint32(b[8:]))),
 		Address: le.Uint64(b[64:]), Bytes: le.Uint64(b[72:]),
 	}
-	if !inAperture(q.Address, q.Bytes) {
-		return fail(s.off+64, q.Address, "port of %#x bytes extends past the %d-bit device address space; address", q.Bytes, regs.AddressBits)
+	if !isInAperture(q.Address, q.Bytes) {
+		return newFormatError(s.off+64, q.Address, "port of %#x bytes extends past the %d-bit device address space; address", q.Bytes, regs.AddressBits)
 	}
 	for i := range q.Shape {
 		n := le.Uint32(b[16+4*i:])
@@ -215,14 +215,14 @@ func (p *Program) readPackagePort(s *PackageSection) error {
 		// Weights that are an input have one row, which may be longer than that of any
 		// surface.
 		if n == 0 || uint64(n) > q.Bytes {
-			return fail(s.off+16+4*uint64(i), n, "extent of axis %c is not between 1 and the port's %#x bytes", axes[i], q.Bytes)
+			return newFormatError(s.off+16+4*uint64(i), n, "extent of axis %c is not between 1 and the port's %#x bytes", axes[i], q.Bytes)
 		}
 		if n > 1 && q.Strides[i] > q.Bytes/uint64(n-1) {
-			return fail(s.off+32+8*uint64(i), q.Strides[i], "stride of axis %c extends past the port's %#x bytes; stride", axes[i], q.Bytes)
+			return newFormatError(s.off+32+8*uint64(i), q.Strides[i], "stride of axis %c extends past the port's %#x bytes; stride", axes[i], q.Bytes)
 		}
 	}
-	if n := q.span(); n > q.Bytes {
-		return fail(s.off+72, q.Bytes, "port %s needs %#x bytes, more than its size", q.Name, n)
+	if n := q.spanBytes(); n > q.Bytes {
+		return newFormatError(s.off+72, q.Bytes, "port %s needs %#x bytes, more than its size", q.Name, n)
 	}
 	p.Ports = append(p.Ports, q)
 	return nil

@@ -109,7 +109,7 @@ func firmwareVectors(t *testing.T) []vector {
 		{"program's magic", put(program, 1), program, "ANEP"},
 		{"program's header", put(program+4, 32), program + 4, "program header"},
 		{"sections", put(program+12, 300), program + 12, "sections"},
-		{"fewer sections", put(program+12, 1), generic + int(roundUp(uint64(len(pkg.Programs[0].Sections[0].Data)), 16)), "after the last section"},
+		{"fewer sections", put(program+12, 1), generic + int(roundUpTo(uint64(len(pkg.Programs[0].Sections[0].Data)), 16)), "after the last section"},
 		{"program's size", put(program+16, 1<<30), program + 16, "extends past"},
 		{"reserved word of the program", put(program+28, 1), program + 28, "reserved"},
 		{"padding", func(b []byte) []byte { b[program+packageHeader+15] = 1; return b }, program + packageHeader + 15, "padding"},

@@ -53,7 +53,7 @@ func try(file []byte) error {
 		}
 	}
 	for i := range p.Ports {
-		if q := &p.Ports[i]; q.Shape[0] < 1 || q.span() > q.Bytes {
+		if q := &p.Ports[i]; q.Shape[0] < 1 || q.spanBytes() > q.Bytes {
 			return fmt.Errorf("port %+v ends outside its window", q)
 		}
 	}
@@ -69,7 +69,7 @@ func try(file []byte) error {
 		buf = listAccesses(buf, &task.Header, &task.Groups, task.Operands)
 		for _, a := range buf {
 			if a.on && l.Segment(p.BARs[a.bar]+a.off, a.bytes) == nil {
-				return fmt.Errorf("descriptor %d, %s: outside the program's memory after it was linked", task.Index, a.name())
+				return fmt.Errorf("descriptor %d, %s: outside the program's memory after it was linked", task.Index, a.dmaName())
 			}
 		}
 	}

@@ -33,7 +33,7 @@ func (c *Container) toProgram(name, procedure string) (*Program, error) {
 	m := &imager{p: &Program{Name: name, Form: FormContainer, Subtype: c.Subtype, Container: c}, shapes: make(map[string]Shape)}
 	at := uint64(headerSize)
 	for _, l := range c.Loads {
-		if err := m.addLoad(at, l); err != nil {
+		if err := m.addLoadCommand(at, l); err != nil {
 			return nil, err
 		}
 		at += uint64(len(l.Raw()))
@@ -42,7 +42,7 @@ func (c *Container) toProgram(name, procedure string) (*Program, error) {
 		return m.p, m.makePorts()
 	}
 	if m.text == nil {
-		return nil, fail(at, nil, "missing section __TEXT,__text")
+		return nil, newFormatError(at, nil, "missing section __TEXT,__text")
 	}
 	if err := m.chooseProcedure(at, procedure); err != nil {
 		return nil, err
@@ -59,7 +59,7 @@ func (c *Container) toProgram(name, procedure string) (*Program, error) {
 // the program. The file offset end is used in errors.
 func (m *imager) chooseProcedure(end uint64, procedure string) error {
 	if len(m.programs) == 0 {
-		return fail(end, nil, "missing program descriptor; want a thread command of flavor %d", uint32(FlavorProgram))
+		return newFormatError(end, nil, "missing program descriptor; want a thread command of flavor %d", uint32(FlavorProgram))
 	}
 	for _, l := range m.programs {
 		if m.main == nil && (procedure == "" || l.load.Procedure == procedure) {
@@ -67,14 +67,14 @@ func (m *imager) chooseProcedure(end uint64, procedure string) error {
 		}
 	}
 	if m.main == nil {
-		return fail(m.programs[0].at, procedure, "unknown procedure; the container has %q", m.p.Procedures)
+		return newFormatError(m.programs[0].at, procedure, "unknown procedure; the container has %q", m.p.Procedures)
 	}
 	p := m.p
 	p.Procedure, p.FirstWords, p.TaskCount, p.BARs = m.main.Procedure, m.main.FirstWords, m.main.Tasks, m.main.BARs
 	return nil
 }
 
-func (m *imager) addLoad(at uint64, l Load) error {
+func (m *imager) addLoadCommand(at uint64, l Load) error {
 	p := m.p
 	switch l := l.(type) {
 	case *SegmentLoad:
@@ -84,7 +84,7 @@ func (m *imager) addLoad(at uint64, l Load) error {
 		for _, s := range l.Sections {
 			if s.Segment == "__TEXT" && s.Name == "__text" {
 				if m.text != nil {
-					return fail(at, nil, "found a second section __TEXT,__text")
+					return newFormatError(at, nil, "found a second section __TEXT,__text")
 				}
 				m.text = s
 			}
@@ -93,23 +93,23 @@ func (m *imager) addLoad(at uint64, l Load) error {
 		}
 	case *PortLoad:
 		if len(m.ports) == maxPorts*maxProcedures {
-			return fail(at, l.Name, "port count exceeds %d", maxPorts*maxProcedures)
+			return newFormatError(at, l.Name, "port count exceeds %d", maxPorts*maxProcedures)
 		}
 		m.ports = append(m.ports, loadAt[*PortLoad]{at, l})
 	case *ProgramLoad:
 		for _, other := range m.programs {
 			if other.load.Procedure == l.Procedure {
-				return fail(at, l.Procedure, "duplicate program descriptor for procedure")
+				return newFormatError(at, l.Procedure, "duplicate program descriptor for procedure")
 			}
 		}
 		if len(m.programs) == maxProcedures {
-			return fail(at, l.Procedure, "procedure count exceeds %d", maxProcedures)
+			return newFormatError(at, l.Procedure, "procedure count exceeds %d", maxProcedures)
 		}
 		m.programs = append(m.programs, loadAt[*ProgramLoad]{at, l})
 		m.addProcedure(l.Procedure)
 	case *OperationLoad:
 		if len(m.ops) == maxPorts*maxProcedures {
-			return fail(at, l.Port, "operation count exceeds %d", maxPorts*maxProcedures)
+			return newFormatError(at, l.Port, "operation count exceeds %d", maxPorts*maxProcedures)
 		}
 		m.ops = append(m.ops, loadAt[*OperationLoad]{at, l})
 		m.addProcedure(l.Procedure)
@@ -143,7 +143,7 @@ func (m *imager) addProcedure(name string) {
 func (m *imager) readChain() error {
 	p, text := m.p, m.text
 	if text.Data == nil {
-		return fail(uint64(text.Offset), nil, "section __TEXT,__text has no bytes in the file")
+		return newFormatError(uint64(text.Offset), nil, "section __TEXT,__text has no bytes in the file")
 	}
 	start, end, err := m.chainExtent()
 	if err != nil {
@@ -158,7 +158,7 @@ func (m *imager) readChain() error {
 		return err
 	}
 	if n := len(text.Relocs); n > len(text.Data)/4 {
-		return fail(uint64(text.RelocOffset), n, "relocation count exceeds the %d words of text", len(text.Data)/4)
+		return newFormatError(uint64(text.RelocOffset), n, "relocation count exceeds the %d words of text", len(text.Data)/4)
 	}
 	for i, pair := range text.Relocs {
 		if off := uint64(pair.Off); len(m.programs) > 1 && (off < start || off >= end) {
@@ -166,7 +166,7 @@ func (m *imager) readChain() error {
 		}
 		r, err := m.readRelocation(owner, pair, uint32(start))
 		if err != nil {
-			return wrap(uint64(text.RelocOffset)+relocSize*uint64(i), err, "relocation %d", i)
+			return wrapFormatError(uint64(text.RelocOffset)+relocSize*uint64(i), err, "relocation %d", i)
 		}
 		p.Relocations = append(p.Relocations, r)
 	}
@@ -254,19 +254,19 @@ func (m *imager) makePorts() error {
 	byName := make(map[string]loadAt[*PortLoad], len(m.ports))
 	for _, l := range m.ports {
 		if _, ok := byName[l.load.Name]; ok {
-			return fail(l.at, l.load.Name, "duplicate port")
+			return newFormatError(l.at, l.load.Name, "duplicate port")
 		}
 		byName[l.load.Name] = l
 	}
 	for _, d := range [...]Direction{Input, Output} {
 		named := make(map[string]bool, len(m.ops))
 		for _, op := range m.ops {
-			if op.load.Direction != d || named[op.load.Port] || !m.isOfProcedure(op.load) {
+			if op.load.Direction != d || named[op.load.Port] || !m.belongsToProcedure(op.load) {
 				continue
 			}
 			l, ok := byName[op.load.Port]
 			if !ok {
-				return fail(op.at, op.load.Port, "operation names a port without a port command")
+				return newFormatError(op.at, op.load.Port, "operation names a port without a port command")
 			}
 			named[op.load.Port] = true
 			if err := m.addPort(l, op.load, d); err != nil {
@@ -293,7 +293,7 @@ func (m *imager) addUnnamedPorts() error {
 			if slices.ContainsFunc(m.ops, func(op loadAt[*OperationLoad]) bool { return op.load.Port == l.load.Name }) {
 				continue
 			}
-			if s, ok := m.p.windowAt(l.load.Addr); ok && (s.Prot&ProtWrite != 0) != (d == Output) {
+			if s, ok := m.p.findWindowAt(l.load.Addr); ok && (s.Prot&ProtWrite != 0) != (d == Output) {
 				continue
 			}
 			if err := m.addPort(l, nil, d); err != nil {
@@ -304,15 +304,15 @@ func (m *imager) addUnnamedPorts() error {
 	return nil
 }
 
-// isOfProcedure reports whether operation op belongs to the selected procedure. If the container
-// has only one procedure, all operations do.
-func (m *imager) isOfProcedure(op *OperationLoad) bool {
+// belongsToProcedure reports whether operation op belongs to the selected procedure. If the
+// container has only one procedure, all operations do.
+func (m *imager) belongsToProcedure(op *OperationLoad) bool {
 	return len(m.programs) < 2 || op.Procedure == m.main.Procedure
 }
 
-// windowAt returns the section of an input or output that starts at addr. It returns false
+// findWindowAt returns the section of an input or output that starts at addr. It returns false
 // if there is none.
-func (p *Program) windowAt(addr uint64) (*Segment, bool) {
+func (p *Program) findWindowAt(addr uint64) (*Segment, bool) {
 	for i := range p.Segments {
 		if s := &p.Segments[i]; s.Name == "__FVMLIB" && s.Addr == addr && s.Size > 0 {
 			return s, true
@@ -323,12 +323,12 @@ func (p *Program) windowAt(addr uint64) (*Segment, bool) {
 
 func (m *imager) addPort(l loadAt[*PortLoad], op *OperationLoad, d Direction) error {
 	p := m.p
-	s, ok := p.windowAt(l.load.Addr)
+	s, ok := p.findWindowAt(l.load.Addr)
 	if !ok {
-		return fail(l.at+0x10, l.load.Addr, "no __FVMLIB section starts at the address of port %s", l.load.Name)
+		return newFormatError(l.at+0x10, l.load.Addr, "no __FVMLIB section starts at the address of port %s", l.load.Name)
 	}
 	if need := [...]Protection{Input: ProtRead, Output: ProtWrite}[d]; s.Prot&need == 0 {
-		return fail(l.at+0x10, l.load.Addr, "window of %v port %s has protection %d, which does not allow this direction; address", d, l.load.Name, s.Prot)
+		return newFormatError(l.at+0x10, l.load.Addr, "window of %v port %s has protection %d, which does not allow this direction; address", d, l.load.Name, s.Prot)
 	}
 	port := Port{Name: l.load.Name, Direction: d, Address: s.Addr, Bytes: s.Size, BAR: -1}
 	for i, a := range p.BARs {
@@ -338,11 +338,11 @@ func (m *imager) addPort(l loadAt[*PortLoad], op *OperationLoad, d Direction) er
 		}
 	}
 	port.Type = p.elementType(m.setShape(&port, op))
-	if port.Bytes < port.Type.bytes() {
-		return fail(l.at, port.Name, "window of %d bytes is smaller than one element of port", port.Bytes)
+	if port.Bytes < port.Type.elementBytes() {
+		return newFormatError(l.at, port.Name, "window of %d bytes is smaller than one element of port", port.Bytes)
 	}
-	if n := port.span(); n > port.Bytes {
-		return fail(l.at, port.Name, "shape %v with strides %v needs %#x bytes but the window has %#x; port", port.Shape, port.Strides, n, port.Bytes)
+	if n := port.spanBytes(); n > port.Bytes {
+		return newFormatError(l.at, port.Name, "shape %v with strides %v needs %#x bytes but the window has %#x; port", port.Shape, port.Strides, n, port.Bytes)
 	}
 	p.Ports = append(p.Ports, port)
 	return nil
@@ -366,10 +366,10 @@ func (p *Program) elementType(code int) ElementType {
 	return t
 }
 
-// span returns the number of bytes from the start of the port to the end of its last
+// spanBytes returns the number of bytes from the start of the port to the end of its last
 // element.
-func (p *Port) span() uint64 {
-	n := p.Type.bytes()
+func (p *Port) spanBytes() uint64 {
+	n := p.Type.elementBytes()
 	for i, e := range p.Shape {
 		n += uint64(e-1) * p.Strides[i]
 	}

@@ -130,10 +130,10 @@ func TestContainerLimits(t *testing.T) {
 			t.Errorf("%s: %v, want %q", tc.name, err, tc.what)
 		}
 	}
-	if got := cString([]byte("\x00a")); got != "" {
+	if got := textBeforeZero([]byte("\x00a")); got != "" {
 		t.Errorf("%q ahead of a zero", got)
 	}
-	if got := cString([]byte("ab")); got != "ab" {
+	if got := textBeforeZero([]byte("ab")); got != "ab" {
 		t.Errorf("%q without a zero", got)
 	}
 }
@@ -166,7 +166,7 @@ func TestOwners(t *testing.T) {
 		r := &reader{file: pieces{rest: file}}
 		var err error
 		for _, p := range tc.parts {
-			if _, e := r.claim(0, p.off, p.n, "part"); e != nil && err == nil {
+			if _, e := r.claimBytes(0, p.off, p.n, "part"); e != nil && err == nil {
 				err = e
 			}
 		}

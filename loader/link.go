@@ -50,15 +50,15 @@ func (l *Linked) Segment(addr, n uint64) *Segment {
 // segmentBelow returns the last segment that starts at or below an address, or nil if there
 // is none.
 func segmentBelow(m []Segment, addr uint64) *Segment {
-	if i := indexBelow(m, addr); i >= 0 {
+	if i := segmentIndexBelow(m, addr); i >= 0 {
 		return &m[i]
 	}
 	return nil
 }
 
-// indexBelow returns the index of the last segment that starts at or below an address, or
+// segmentIndexBelow returns the index of the last segment that starts at or below an address, or
 // -1 if there is none.
-func indexBelow(m []Segment, addr uint64) int {
+func segmentIndexBelow(m []Segment, addr uint64) int {
 	return sort.Search(len(m), func(i int) bool { return m[i].Addr > addr }) - 1
 }
 
@@ -73,7 +73,7 @@ func (p *Program) Link() (*Linked, error) {
 		ops regs.Operands
 	}
 	var tasks []task
-	l, err := p.link(func(_ *Linked, t *regs.Task, most int) {
+	l, err := p.linkTasks(func(_ *Linked, t *regs.Task, most int) {
 		if tasks == nil {
 			tasks = make([]task, 0, most)
 		}
@@ -94,18 +94,18 @@ func (p *Program) Link() (*Linked, error) {
 // The caller reads them from the result's Stream. LinkStream calls visit for each task, unless it
 // is nil. The task is valid until visit returns, and of l only Program and Map are complete.
 func (p *Program) LinkStream(visit func(l *Linked, t *regs.Task)) (*Linked, error) {
-	return p.link(func(l *Linked, t *regs.Task, _ int) {
+	return p.linkTasks(func(l *Linked, t *regs.Task, _ int) {
 		if visit != nil {
 			visit(l, t)
 		}
 	})
 }
 
-// link links the program as Link does. It calls show for each task; most is an upper bound on the
-// number of tasks. The task is valid until show returns.
-func (p *Program) link(show func(l *Linked, t *regs.Task, most int)) (*Linked, error) {
+// linkTasks links the program as Link does. It calls show for each task; most is an upper bound on
+// the number of tasks. The task is valid until show returns.
+func (p *Program) linkTasks(show func(l *Linked, t *regs.Task, most int)) (*Linked, error) {
 	if p.Form == FormRegisters {
-		return nil, &UnsupportedError{"captured registers", "cannot run: no document says where version 10 has " + strings.Join(missingFields(), ", ")}
+		return nil, &UnsupportedError{"captured registers", "cannot run: no document says where version 10 has " + strings.Join(describeUnknownFields(), ", ")}
 	}
 	if p.Subtype != SubtypeM1 {
 		return nil, p.Container.newUnsupportedError()
@@ -143,7 +143,7 @@ func (p *Program) link(show func(l *Linked, t *regs.Task, most int)) (*Linked, e
 		l.Count++
 	}
 	if p.TaskCount != 0 && p.TaskCount != l.Count {
-		return nil, fail(p.textOff, nil, "chain has %d descriptors; want %d as declared", l.Count, p.TaskCount)
+		return nil, newFormatError(p.textOff, nil, "chain has %d descriptors; want %d as declared", l.Count, p.TaskCount)
 	}
 	return l, nil
 }
@@ -153,9 +153,9 @@ func (p *Program) link(show func(l *Linked, t *regs.Task, most int)) (*Linked, e
 func (p *Program) wrapStreamError(err error) error {
 	var s *regs.StreamError
 	if errors.As(err, &s) {
-		return wrap(p.textOff+s.Off, err, "cannot read the program text")
+		return wrapFormatError(p.textOff+s.Off, err, "cannot read the program text")
 	}
-	return wrap(p.textOff, err, "cannot read the program text")
+	return wrapFormatError(p.textOff, err, "cannot read the program text")
 }
 
 // checkAccess returns a *[SurfaceError] unless access a of a task is inside one segment
@@ -165,7 +165,7 @@ func (l *Linked) checkAccess(task int, a *access) error {
 		return nil
 	}
 	addr := l.Program.BARs[a.bar] + uint64(a.low)
-	at := indexBelow(l.Map, addr)
+	at := segmentIndexBelow(l.Map, addr)
 	var s *Segment
 	if at >= 0 {
 		s = &l.Map[at]
@@ -175,7 +175,7 @@ func (l *Linked) checkAccess(task int, a *access) error {
 		if s != nil {
 			name = fmt.Sprintf("%v, %#x bytes at %#x", s, s.Size, s.Addr)
 		}
-		return &SurfaceError{Task: task, Unit: a.name(), Addr: addr, Bytes: a.bytes, Segment: name, What: what}
+		return &SurfaceError{Task: task, Unit: a.dmaName(), Addr: addr, Bytes: a.bytes, Segment: name, What: what}
 	}
 	switch {
 	case s == nil || addr-s.Addr >= s.Size:
@@ -188,13 +188,13 @@ func (l *Linked) checkAccess(task int, a *access) error {
 		return bad("are not writable in")
 	}
 	if !a.kernel {
-		l.Reach[at].add(addr, addr+a.bytes, a.write)
+		l.Reach[at].extendTo(addr, addr+a.bytes, a.write)
 	}
 	return nil
 }
 
-// add extends the reach to include the addresses from low up to end.
-func (r *Reach) add(low, end uint64, write bool) {
+// extendTo extends the reach to include the addresses from low up to end.
+func (r *Reach) extendTo(low, end uint64, write bool) {
 	if *r == (Reach{}) {
 		r.Low = low
 	}
@@ -215,7 +215,7 @@ func newMemoryMap(segments []Segment) ([]Segment, error) {
 	var low, high, zero uint64
 	for i := range m {
 		s := &m[i]
-		if !inAperture(s.Addr, s.Size) {
+		if !isInAperture(s.Addr, s.Size) {
 			return nil, &MemoryError{fmt.Sprintf("%v, %#x bytes at %#x, extends past the %d-bit device address space", s, s.Size, s.Addr, regs.AddressBits)}
 		}
 		if i > 0 && m[i-1].End() > s.Addr {

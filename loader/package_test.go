@@ -73,7 +73,7 @@ func TestPackageHeaders(t *testing.T) {
 		}
 	}
 	// A program of no sections, whose header is all of it.
-	alone := bytes.Clone(good[:packageHeader+roundUp(packageHeader+4, packageAlign)])
+	alone := bytes.Clone(good[:packageHeader+roundUpTo(packageHeader+4, packageAlign)])
 	b := alone[packageHeader:]
 	le.PutUint32(b[12:], 0)
 	le.PutUint64(b[16:], uint64(len(b)))

@@ -18,8 +18,8 @@ func TestPieces(t *testing.T) {
 			if from == to {
 				f.apart = extent{}
 			}
-			if f.size() != uint64(len(whole)) || !bytes.Equal(f.joinPieces(), whole) {
-				t.Fatalf("[%d:%d] apart: %d bytes, %q", from, to, f.size(), f.joinPieces())
+			if f.totalBytes() != uint64(len(whole)) || !bytes.Equal(f.joinPieces(), whole) {
+				t.Fatalf("[%d:%d] apart: %d bytes, %q", from, to, f.totalBytes(), f.joinPieces())
 			}
 			var b bytes.Buffer
 			if n, err := f.WriteTo(&b); err != nil || n != int64(len(whole)) || b.String() != string(whole) {
@@ -27,10 +27,10 @@ func TestPieces(t *testing.T) {
 			}
 			for off := range len(whole) + 1 {
 				for end := off; end <= len(whole); end++ {
-					if got := f.slice(uint64(off), uint64(end)); !bytes.Equal(got, whole[off:end]) {
+					if got := f.bytesBetween(uint64(off), uint64(end)); !bytes.Equal(got, whole[off:end]) {
 						t.Errorf("[%d:%d] apart: bytes %d to %d are %q", from, to, off, end, got)
 					}
-					if off < end && (end <= from || off >= to) && &f.writableBytes(uint64(off), uint64(end-off))[0] != &f.slice(uint64(off), uint64(end))[0] {
+					if off < end && (end <= from || off >= to) && &f.writableBytes(uint64(off), uint64(end-off))[0] != &f.bytesBetween(uint64(off), uint64(end))[0] {
 						t.Errorf("[%d:%d] apart: room at %d is not the file's", from, to, off)
 					}
 				}

@@ -82,17 +82,17 @@ func (p *Program) Describe() iter.Seq2[*describe.Description, error] {
 				return
 			}
 			ops.Resolve(&s.Groups)
-			if !yield(describe.Descriptor(&s.Header, &s.Groups, &ops, p.bufferPortName), nil) {
+			if !yield(describe.Descriptor(&s.Header, &s.Groups, &ops, p.describeBufferPort), nil) {
 				return
 			}
 		}
 	}
 }
 
-// bufferPortName returns the direction and the name, such as "input x", of a port whose memory is
-// buffer bar, or "" if there is none. If there are several, it prefers an output if write is true
-// and an input otherwise.
-func (p *Program) bufferPortName(bar uint32, write bool) (text string) {
+// describeBufferPort returns the direction and the name, such as "input x", of a port whose memory
+// is buffer bar, or "" if there is none. If there are several, it prefers an output if write is
+// true and an input otherwise.
+func (p *Program) describeBufferPort(bar uint32, write bool) (text string) {
 	for i := range p.Ports {
 		q := &p.Ports[i]
 		if q.BAR != int(bar) {
@@ -122,12 +122,12 @@ func (p *Program) textBytes() uint64 {
 func (p *Program) TextOffset() uint64 { return p.textOff }
 
 // Inputs returns an iterator over the input ports.
-func (p *Program) Inputs() iter.Seq[*Port] { return p.ports(Input) }
+func (p *Program) Inputs() iter.Seq[*Port] { return p.portsInDirection(Input) }
 
 // Outputs returns an iterator over the output ports.
-func (p *Program) Outputs() iter.Seq[*Port] { return p.ports(Output) }
+func (p *Program) Outputs() iter.Seq[*Port] { return p.portsInDirection(Output) }
 
-func (p *Program) ports(d Direction) iter.Seq[*Port] {
+func (p *Program) portsInDirection(d Direction) iter.Seq[*Port] {
 	return func(yield func(*Port) bool) {
 		for i := range p.Ports {
 			if p.Ports[i].Direction == d && !yield(&p.Ports[i]) {
@@ -140,7 +140,7 @@ func (p *Program) ports(d Direction) iter.Seq[*Port] {
 // Port returns the port with the given name and direction. It returns false if there is
 // none.
 func (p *Program) Port(name string, d Direction) (*Port, bool) {
-	for q := range p.ports(d) {
+	for q := range p.portsInDirection(d) {
 		if q.Name == name {
 			return q, true
 		}

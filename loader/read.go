@@ -84,17 +84,17 @@ func (o *Options) Open(path string) (*Program, error) {
 // Read reads a program as the function [Read] does, with the options o.
 func (o *Options) Read(name string, r io.ReaderAt, size int64) (*Program, error) {
 	if size < 0 || size > MaxFile {
-		return nil, fail(0, nil, "unsupported file size of %d bytes; want at most %d", size, int64(MaxFile))
+		return nil, newFormatError(0, nil, "unsupported file size of %d bytes; want at most %d", size, int64(MaxFile))
 	}
-	head, err := readExact(r, min(size, headBytes))
+	head, err := readExactSize(r, min(size, headBytes))
 	if err != nil {
 		return nil, err
 	}
 	if len(head) < 4 {
-		return nil, fail(0, nil, "file has %d bytes; want at least 4 in a program", len(head))
+		return nil, newFormatError(0, nil, "file has %d bytes; want at least 4 in a program", len(head))
 	}
-	if form := foreignForm(head); form != "" {
-		return nil, &UnsupportedError{form, foreignAdvice(form)}
+	if form := recognizeForeignForm(head); form != "" {
+		return nil, &UnsupportedError{form, adviceForForm(form)}
 	}
 	// Do not read the rest of a file that cannot be a program.
 	read, err := o.chooseReader(name, head, size)
@@ -109,7 +109,7 @@ func (o *Options) Read(name string, r io.ReaderAt, size int64) (*Program, error)
 	}
 	file := head
 	if size > int64(len(head)) {
-		if file, err = readExact(r, size); err != nil {
+		if file, err = readExactSize(r, size); err != nil {
 			return nil, err
 		}
 	}
@@ -120,9 +120,9 @@ func (o *Options) Read(name string, r io.ReaderAt, size int64) (*Program, error)
 // the longest descriptor and the Linux driver's header.
 const headBytes = 64 << 10
 
-// readExact reads the first size bytes. It reads the last byte first, so that a size beyond
+// readExactSize reads the first size bytes. It reads the last byte first, so that a size beyond
 // the end of the file is detected before memory is allocated.
-func readExact(r io.ReaderAt, size int64) ([]byte, error) {
+func readExactSize(r io.ReaderAt, size int64) ([]byte, error) {
 	if size == 0 {
 		return nil, nil
 	}
@@ -132,7 +132,7 @@ func readExact(r io.ReaderAt, size int64) ([]byte, error) {
 		case n == len(b):
 			return nil
 		case err == io.EOF:
-			return fail(uint64(off)+uint64(n), nil, "unexpected end of file; want %d bytes", size)
+			return newFormatError(uint64(off)+uint64(n), nil, "unexpected end of file; want %d bytes", size)
 		}
 		return err
 	}
@@ -155,7 +155,7 @@ func (o *Options) chooseReader(name string, head []byte, size int64) (func(file 
 	}
 	if isCaptureText(head) {
 		if size > maxCapture {
-			return nil, fail(0, nil, "captured registers have %d bytes; want at most %d", size, maxCapture)
+			return nil, newFormatError(0, nil, "captured registers have %d bytes; want at most %d", size, maxCapture)
 		}
 		return func(file []byte) (*Program, error) { return readCaptureText(name, file) }, nil
 	}
@@ -168,7 +168,7 @@ func (o *Options) chooseReader(name string, head []byte, size int64) (func(file 
 		return func(file []byte) (*Program, error) { return readANEC(name, file, h) }, nil
 	}
 	if o.FirstWords < 0 || o.FirstWords > maxWords {
-		return nil, fail(0, nil, "first descriptor has %d words; want 0 to %d", o.FirstWords, maxWords)
+		return nil, newFormatError(0, nil, "first descriptor has %d words; want 0 to %d", o.FirstWords, maxWords)
 	}
 	switch d, err := regs.Decode(head, 0, 0, o.FirstWords); {
 	case err != nil:
@@ -199,13 +199,13 @@ func newNotChainError(err error) error {
 	if !errors.As(err, &broken) {
 		return err
 	}
-	return wrap(broken.Off, err, "unrecognised file: neither a container, captured registers nor a chain")
+	return wrapFormatError(broken.Off, err, "unrecognised file: neither a container, captured registers nor a chain")
 }
 
 // newNoRecordsError returns the error for a descriptor that writes no register. Zeros
 // decode to such descriptors.
 func newNoRecordsError(index int, off uint32) error {
-	return fail(uint64(off), nil, "not a program: descriptor %d has no register records", index)
+	return newFormatError(uint64(off), nil, "not a program: descriptor %d has no register records", index)
 }
 
 // Values of UnsupportedError.Form for files that other packages read.
@@ -214,9 +214,9 @@ const (
 	DescriptorText     = "descriptor text"                       // package asm
 )
 
-// foreignForm returns the name of the form of file, such as "Mach-O file", if the package
+// recognizeForeignForm returns the name of the form of file, such as "Mach-O file", if the package
 // recognises that form but does not read it. Otherwise it returns "".
-func foreignForm(file []byte) string {
+func recognizeForeignForm(file []byte) string {
 	switch le.Uint32(file) {
 	case magicFirmwareProg, magicFirmwareSect:
 		return fmt.Sprintf("part of a firmware container (%s)", file[:4])
@@ -243,8 +243,8 @@ func foreignForm(file []byte) string {
 	return ""
 }
 
-// foreignAdvice returns advice on a file of the given foreign form, for an error message.
-func foreignAdvice(form string) string {
+// adviceForForm returns advice on a file of the given foreign form, for an error message.
+func adviceForForm(form string) string {
 	switch form {
 	case DescriptorText:
 		return "not a compiled program; anesim asm assembles it"

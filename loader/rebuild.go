@@ -32,7 +32,7 @@ func (p *Program) Rebuild() (*Program, error) {
 	if n := p.BARs[2]; n != 0 {
 		return nil, &UnsupportedError{string(p.Form), fmt.Sprintf("unsupported scratch memory in buffer 2 at %#x; a container's scratch memory is buffer %d", n, regs.BARScratch)}
 	}
-	if s := p.segmentAt(p.BARs[regs.BARScratch]); s != nil && p.BARs[regs.BARScratch] != 0 {
+	if s := p.segmentContaining(p.BARs[regs.BARScratch]); s != nil && p.BARs[regs.BARScratch] != 0 {
 		b.Scratch = s.End() - p.BARs[regs.BARScratch]
 	}
 	for d, err := range p.Descriptors() {

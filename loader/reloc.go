@@ -173,7 +173,7 @@ func (r *Relocation) Store(text []byte, bars *regs.BARs) error {
 // registerAt returns the byte address of the register to which descriptor d writes the word at byte
 // offset off of __text. ok is false if the word is not the value of a register.
 func registerAt(d *regs.Descriptor, off uint32) (register uint32, ok bool) {
-	for at, r := range recordOffsets(d) {
+	for at, r := range iterateRecords(d) {
 		if off >= at && off < at+4*uint32(len(r.Values)) && off%4 == 0 {
 			return r.Addr + off - at, true
 		}
@@ -181,9 +181,9 @@ func registerAt(d *regs.Descriptor, off uint32) (register uint32, ok bool) {
 	return 0, false
 }
 
-// recordOffsets returns an iterator over the records of descriptor d, each with the byte offset of
+// iterateRecords returns an iterator over the records of descriptor d, each with the byte offset of
 // its first value in __text.
-func recordOffsets(d *regs.Descriptor) func(func(uint32, *regs.Record) bool) {
+func iterateRecords(d *regs.Descriptor) func(func(uint32, *regs.Record) bool) {
 	return func(yield func(uint32, *regs.Record) bool) {
 		at := d.Offset + regs.HeaderBytes
 		if d.Extended {
@@ -210,7 +210,7 @@ func (p *Program) relocateText() ([]byte, error) {
 		}
 		if own && p.TextFile != nil {
 			var err error
-			if text, err = readExact(p.TextFile.R, int64(p.TextFile.Bytes)); err != nil {
+			if text, err = readExactSize(p.TextFile.R, int64(p.TextFile.Bytes)); err != nil {
 				return nil, err
 			}
 			own = false
@@ -233,7 +233,7 @@ func (p *Program) WordsOf(d *regs.Descriptor, register uint32) []uint32 {
 
 func wordOffsets(d *regs.Descriptor, register uint32) []uint32 {
 	var words []uint32
-	for at, r := range recordOffsets(d) {
+	for at, r := range iterateRecords(d) {
 		if register >= r.Addr && register < r.Addr+4*uint32(len(r.Values)) && register%4 == 0 {
 			words = append(words, at+register-r.Addr)
 		}

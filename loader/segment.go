@@ -11,7 +11,7 @@ func (r *reader) decodeSegment(at uint64, b []byte) (Load, error) {
 		return nil, newShortCommandError(at, b, segmentSize, "segment command")
 	}
 	s := &SegmentLoad{
-		LoadBytes: b, Name: cString(b[8:24]),
+		LoadBytes: b, Name: textBeforeZero(b[8:24]),
 		Addr: le.Uint64(b[24:]), MemSize: le.Uint64(b[32:]),
 		Offset: le.Uint64(b[40:]), FileSize: le.Uint64(b[48:]),
 		MaxProt: Protection(le.Uint32(b[56:])), Prot: Protection(le.Uint32(b[60:])),
@@ -19,17 +19,17 @@ func (r *reader) decodeSegment(at uint64, b []byte) (Load, error) {
 	}
 	n := uint64(le.Uint32(b[64:]))
 	if n > uint64(len(b)-segmentSize)/sectionSize {
-		return nil, fail(at+64, n, "sections of segment %s extend past the command's %#x bytes; count", s.Name, len(b))
+		return nil, newFormatError(at+64, n, "sections of segment %s extend past the command's %#x bytes; count", s.Name, len(b))
 	}
-	if !inAperture(s.Addr, s.MemSize) {
-		return nil, fail(at+24, s.Addr, "segment %s of %#x bytes extends past the %d-bit device address space; address", s.Name, s.MemSize, regs.AddressBits)
+	if !isInAperture(s.Addr, s.MemSize) {
+		return nil, newFormatError(at+24, s.Addr, "segment %s of %#x bytes extends past the %d-bit device address space; address", s.Name, s.MemSize, regs.AddressBits)
 	}
-	size := r.file.size()
+	size := r.file.totalBytes()
 	if s.Offset > size || s.FileSize > size-s.Offset {
-		return nil, fail(at+40, s.Offset, "segment %s of %#x bytes extends past the end of the file (%#x bytes); offset", s.Name, s.FileSize, size)
+		return nil, newFormatError(at+40, s.Offset, "segment %s of %#x bytes extends past the end of the file (%#x bytes); offset", s.Name, s.FileSize, size)
 	}
 	if s.FileSize > s.MemSize {
-		return nil, fail(at+48, s.FileSize, "segment %s has more bytes in the file than its %#x in memory", s.Name, s.MemSize)
+		return nil, newFormatError(at+48, s.FileSize, "segment %s has more bytes in the file than its %#x in memory", s.Name, s.MemSize)
 	}
 	for i := range n {
 		sec, err := r.decodeSection(at+segmentSize+sectionSize*i, b[segmentSize+sectionSize*i:][:sectionSize], s)
@@ -40,47 +40,47 @@ func (r *reader) decodeSegment(at uint64, b []byte) (Load, error) {
 	}
 	if n == 0 && s.FileSize > 0 {
 		var err error
-		if s.Data, err = r.claim(at+40, s.Offset, s.FileSize, "segment "+s.Name); err != nil {
+		if s.Data, err = r.claimBytes(at+40, s.Offset, s.FileSize, "segment "+s.Name); err != nil {
 			return nil, err
 		}
 	}
 	return s, nil
 }
 
-// inAperture reports whether the n bytes at addr are inside the device address space.
-func inAperture(addr, n uint64) bool {
+// isInAperture reports whether the n bytes at addr are inside the device address space.
+func isInAperture(addr, n uint64) bool {
 	const top = 1 << regs.AddressBits
 	return addr <= top && n <= top-addr
 }
 
 func (r *reader) decodeSection(at uint64, b []byte, s *SegmentLoad) (*SectionHeader, error) {
 	h := &SectionHeader{
-		Name: cString(b[:16]), Segment: cString(b[16:32]),
+		Name: textBeforeZero(b[:16]), Segment: textBeforeZero(b[16:32]),
 		Addr: le.Uint64(b[32:]), Size: le.Uint64(b[40:]),
 		Offset: le.Uint32(b[48:]), Align: le.Uint32(b[52:]),
 		RelocOffset: le.Uint32(b[56:]), Flags: SectionFlags(le.Uint32(b[64:])),
 	}
 	if h.Addr < s.Addr || h.Addr-s.Addr > s.MemSize || h.Size > s.MemSize-(h.Addr-s.Addr) {
-		return nil, fail(at+32, h.Addr, "section %s,%s of %#x bytes is not inside its segment's %#x bytes at %#x; address",
+		return nil, newFormatError(at+32, h.Addr, "section %s,%s of %#x bytes is not inside its segment's %#x bytes at %#x; address",
 			h.Segment, h.Name, h.Size, s.MemSize, s.Addr)
 	}
-	if err := h.check(at); err != nil {
+	if err := h.checkSizeAndAlignment(at); err != nil {
 		return nil, err
 	}
 	// A window has no bytes in the file, so the file range of its segment is empty.
 	if s.FileSize > 0 {
 		off := uint64(h.Offset)
 		if off < s.Offset || off-s.Offset > s.FileSize || h.Size > s.FileSize-(off-s.Offset) {
-			return nil, fail(at+48, h.Offset, "bytes of section %s,%s are not inside its segment's %#x bytes at file offset %#x; offset",
+			return nil, newFormatError(at+48, h.Offset, "bytes of section %s,%s are not inside its segment's %#x bytes at file offset %#x; offset",
 				h.Segment, h.Name, s.FileSize, s.Offset)
 		}
 		var err error
-		if h.Data, err = r.claim(at+48, off, h.Size, "section "+h.Segment+","+h.Name); err != nil {
+		if h.Data, err = r.claimBytes(at+48, off, h.Size, "section "+h.Segment+","+h.Name); err != nil {
 			return nil, err
 		}
 	}
 	if n := uint64(le.Uint32(b[60:])); n > 0 {
-		pairs, err := r.claim(at+56, uint64(h.RelocOffset), n*relocSize, "relocations of "+h.Segment+","+h.Name)
+		pairs, err := r.claimBytes(at+56, uint64(h.RelocOffset), n*relocSize, "relocations of "+h.Segment+","+h.Name)
 		if err != nil {
 			return nil, err
 		}
@@ -92,11 +92,11 @@ func (r *reader) decodeSection(at uint64, b []byte, s *SegmentLoad) (*SectionHea
 	return h, nil
 }
 
-// check returns an error if the alignment or the size of the section is invalid. The argument at is
-// the file offset of the section header. Windows are aligned to the page of the address
-// translation, and text and weights to 64 bytes (table 23.6; seen in every container). The maximum
-// sizes are those of the compiler.
-func (h *SectionHeader) check(at uint64) error {
+// checkSizeAndAlignment returns an error if the alignment or the size of the section is invalid.
+// The argument at is the file offset of the section header. Windows are aligned to the page of the
+// address translation, and text and weights to 64 bytes (table 23.6; seen in every container). The
+// maximum sizes are those of the compiler.
+func (h *SectionHeader) checkSizeAndAlignment(at uint64) error {
 	granule := uint64(1)
 	switch h.Flags & 0xff {
 	case SectionInput, SectionOutput:
@@ -105,18 +105,18 @@ func (h *SectionHeader) check(at uint64) error {
 		granule = TileSize
 	}
 	if h.Addr%granule != 0 {
-		return fail(at+32, h.Addr, "section %s,%s is not aligned to %#x; address", h.Segment, h.Name, granule)
+		return newFormatError(at+32, h.Addr, "section %s,%s is not aligned to %#x; address", h.Segment, h.Name, granule)
 	}
 	switch {
 	case strings.HasPrefix(h.Segment, "__KERN_") && h.Size > MaxKernelSection:
-		return fail(at+40, h.Size, "section %s,%s exceeds the %#x bytes of a kernel section", h.Segment, h.Name, uint64(MaxKernelSection))
+		return newFormatError(at+40, h.Size, "section %s,%s exceeds the %#x bytes of a kernel section", h.Segment, h.Name, uint64(MaxKernelSection))
 	case h.Segment == "__DATA" && h.Name == "__bss" && h.Size > MaxScratch:
-		return fail(at+40, h.Size, "section %s,%s exceeds the %#x bytes of the scratch memory", h.Segment, h.Name, uint64(MaxScratch))
+		return newFormatError(at+40, h.Size, "section %s,%s exceeds the %#x bytes of the scratch memory", h.Segment, h.Name, uint64(MaxScratch))
 	}
 	return nil
 }
 
-func (s *SegmentLoad) store(dst []byte) {
+func (s *SegmentLoad) encodeTo(dst []byte) {
 	copy(dst[8:24], s.Name)
 	le.PutUint64(dst[24:], s.Addr)
 	le.PutUint64(dst[32:], s.MemSize)
@@ -127,11 +127,11 @@ func (s *SegmentLoad) store(dst []byte) {
 	le.PutUint32(dst[64:], uint32(len(s.Sections)))
 	le.PutUint32(dst[68:], uint32(s.Flags))
 	for i, h := range s.Sections {
-		h.store(dst[segmentSize+sectionSize*i:])
+		h.encodeTo(dst[segmentSize+sectionSize*i:])
 	}
 }
 
-func (h *SectionHeader) store(dst []byte) {
+func (h *SectionHeader) encodeTo(dst []byte) {
 	copy(dst[:16], h.Name)
 	copy(dst[16:32], h.Segment)
 	le.PutUint64(dst[32:], h.Addr)

@@ -60,9 +60,9 @@ func (t ElementType) Bits() int {
 	return 0
 }
 
-// bytes returns the number of whole bytes in an element. It returns 1 for smaller elements and for
-// a type of unknown size.
-func (t ElementType) bytes() uint64 { return uint64(max(1, t.Bits()/8)) }
+// elementBytes returns the number of whole bytes in an element. It returns 1 for smaller elements
+// and for a type of unknown size.
+func (t ElementType) elementBytes() uint64 { return uint64(max(1, t.Bits()/8)) }
 
 // Float16 returns the element type fp16, which nearly all programs use.
 func Float16() ElementType { return ElementType{5, "float16", "r1;2;0"} }
@@ -89,11 +89,11 @@ func (r *reader) decodeSymtab(at uint64, b []byte) (Load, error) {
 	}
 	t := &SymtabLoad{LoadBytes: b, Offset: le.Uint32(b[8:]), StringOffset: le.Uint32(b[16:])}
 	n := uint64(le.Uint32(b[12:]))
-	entries, err := r.claim(at+8, uint64(t.Offset), n*symbolSize, "symbol table")
+	entries, err := r.claimBytes(at+8, uint64(t.Offset), n*symbolSize, "symbol table")
 	if err != nil {
 		return nil, err
 	}
-	if t.Strings, err = r.claim(at+16, uint64(t.StringOffset), uint64(le.Uint32(b[20:])), "string table"); err != nil {
+	if t.Strings, err = r.claimBytes(at+16, uint64(t.StringOffset), uint64(le.Uint32(b[20:])), "string table"); err != nil {
 		return nil, err
 	}
 	// The names share one string, so a hostile table cannot make them use more memory than
@@ -105,12 +105,12 @@ func (r *reader) decodeSymtab(at uint64, b []byte) (Load, error) {
 		s := Symbol{index: le.Uint32(e), Type: SymbolType(e[4]), Section: e[5], Desc: le.Uint16(e[6:]), Value: le.Uint64(e[8:])}
 		where := uint64(t.Offset) + symbolSize*uint64(i)
 		if uint64(s.index) >= uint64(len(text)) {
-			return nil, fail(where, s.index, "name of symbol %d starts past the end of the string table (%#x bytes); offset", i, len(text))
+			return nil, newFormatError(where, s.index, "name of symbol %d starts past the end of the string table (%#x bytes); offset", i, len(text))
 		}
 		name := text[s.index:min(int(s.index)+maxName, len(text))]
 		end := strings.IndexByte(name, 0)
 		if end < 0 {
-			return nil, fail(where, s.index, "name of symbol %d is not terminated within %d bytes; offset", i, maxName)
+			return nil, newFormatError(where, s.index, "name of symbol %d is not terminated within %d bytes; offset", i, maxName)
 		}
 		s.Name = name[:end]
 		t.Symbols[i] = s
@@ -118,14 +118,14 @@ func (r *reader) decodeSymtab(at uint64, b []byte) (Load, error) {
 	return t, nil
 }
 
-func (t *SymtabLoad) store(dst []byte) {
+func (t *SymtabLoad) encodeTo(dst []byte) {
 	le.PutUint32(dst[8:], t.Offset)
 	le.PutUint32(dst[12:], uint32(len(t.Symbols)))
 	le.PutUint32(dst[16:], t.StringOffset)
 	le.PutUint32(dst[20:], uint32(len(t.Strings)))
 }
 
-func (s *Symbol) store(dst []byte) {
+func (s *Symbol) encodeTo(dst []byte) {
 	le.PutUint32(dst, s.index)
 	dst[4], dst[5] = uint8(s.Type), s.Section
 	le.PutUint16(dst[6:], s.Desc)
@@ -167,7 +167,7 @@ func (s *Symbol) parseElementType() (ElementType, bool) {
 //
 //	image:t11=ar1;0;1;12=s192n:ar1;0;3;13=s64c:ar1;0;1;14=s64h:ar1;0;77;15=s2w:5
 func (s *Symbol) parseShape() (Shape, bool) {
-	name, rest, ok := splitAtLast(s.Name, ":t", "=")
+	name, rest, ok := splitAtLastMark(s.Name, ":t", "=")
 	if !ok || s.Type != SymbolShape {
 		return Shape{}, false
 	}
@@ -199,9 +199,9 @@ func (s *Symbol) parseShape() (Shape, bool) {
 	return sh, err == nil && sh.Type >= 0
 }
 
-// splitAtLast splits text at the last mark before the first end. The text before it, a
+// splitAtLastMark splits text at the last mark before the first end. The text before it, a
 // port's name, may contain the mark too. ok is false unless a number follows the mark.
-func splitAtLast(text, mark, end string) (before, after string, ok bool) {
+func splitAtLastMark(text, mark, end string) (before, after string, ok bool) {
 	head, after, ok := strings.Cut(text, end)
 	i := strings.LastIndex(head, mark)
 	if !ok || i < 1 {
@@ -213,9 +213,9 @@ func splitAtLast(text, mark, end string) (before, after string, ok bool) {
 	return head[:i], after, true
 }
 
-// symbolText returns the symbol that describes the shape in a container, such as
+// formatSymbol returns the symbol that describes the shape in a container, such as
 // "image:t11=ar1;...". number is the type number of the shape; its axes have the next four numbers.
-func (s Shape) symbolText(number int) string {
+func (s Shape) formatSymbol(number int) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s:t%d=", s.Name, number)
 	for i := range axes {

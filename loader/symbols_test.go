@@ -36,8 +36,8 @@ func TestShapeSymbol(t *testing.T) {
 		if !ok {
 			continue
 		}
-		if again, ok := (&Symbol{Name: got.symbolText(30), Type: SymbolShape}).parseShape(); !ok || again != got {
-			t.Errorf("%q reads as %+v", got.symbolText(30), again)
+		if again, ok := (&Symbol{Name: got.formatSymbol(30), Type: SymbolShape}).parseShape(); !ok || again != got {
+			t.Errorf("%q reads as %+v", got.formatSymbol(30), again)
 		}
 	}
 }
@@ -71,7 +71,7 @@ func TestElementSymbol(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if diff := cmp.Diff(knownTypes(), p.Types); diff != "" {
+	if diff := cmp.Diff(knownElementTypes(), p.Types); diff != "" {
 		t.Errorf("catalogue (-want +got):\n%s", diff)
 	}
 	for _, name := range []string{"float16", "float16:t5", "float16:tx=1", "float16:t0=1"} {

@@ -169,7 +169,7 @@ func TestTensorOfASurface(t *testing.T) {
 		{"groups that are elements", regs.Surface{Shape: shape(2, 3, 5, 7), Row: 64, Plane: 320, Group: 960, DepthStride: 960}, [4]int{2, 3, 5, 7}, [4]uint64{960, 320, 64, 2}},
 		{"transposed", regs.Surface{Shape: shape(1, 32, 5, 7), Row: 448, Plane: 64, DepthStride: 2240, Transposed: true}, [4]int{1, 5, 7, 32}, [4]uint64{2240, 448, 64, 2}},
 	} {
-		if got, strides := wholeTensor(&tc.s); got != tc.shape || strides != tc.strides {
+		if got, strides := deriveWholeTensor(&tc.s); got != tc.shape || strides != tc.strides {
 			t.Errorf("%s: %v in strides %v, want %v in %v", tc.name, got, strides, tc.shape, tc.strides)
 		}
 	}
@@ -178,7 +178,7 @@ func TestTensorOfASurface(t *testing.T) {
 // Symbols that spell a shape come back, and those that do not are none.
 func TestShapeSymbols(t *testing.T) {
 	s := Shape{Name: "x:t", Extents: [4]int{1, 2, maxExtent, 4}, Strides: [4]uint64{1<<42 - 1, 64, 8, 2}, Type: 0}
-	text := s.symbolText(7)
+	text := s.formatSymbol(7)
 	for _, tc := range []struct {
 		name string
 		text string

@@ -51,7 +51,7 @@ func (c *Container) encode(apart *SectionHeader) *pieces {
 	for _, l := range c.Loads {
 		dst := f.writableBytes(at, uint64(len(l.Raw())))
 		copy(dst, l.Raw())
-		l.store(dst)
+		l.encodeTo(dst)
 		at += uint64(len(dst))
 		switch l := l.(type) {
 		case *SegmentLoad:
@@ -68,7 +68,7 @@ func (c *Container) encode(apart *SectionHeader) *pieces {
 			}
 		case *SymtabLoad:
 			for i := range l.Symbols {
-				l.Symbols[i].store(f.writableBytes(uint64(l.Offset)+symbolSize*uint64(i), symbolSize))
+				l.Symbols[i].encodeTo(f.writableBytes(uint64(l.Offset)+symbolSize*uint64(i), symbolSize))
 			}
 			put(uint64(l.StringOffset), l.Strings)
 		}

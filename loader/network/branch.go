@@ -15,21 +15,21 @@ import (
 func (n *nodeReader) readConditional() error {
 	c, err := n.AnyInput(0)
 	if err != nil {
-		return errors.New(n.undecidedReason())
+		return errors.New(n.explainUndecided())
 	}
 	if graph.Elements(c.Dims) != 1 {
 		return fmt.Errorf("condition has shape %v; want one element", c.Dims)
 	}
-	if why := n.computeBothSides(c); why != nil {
-		return fmt.Errorf("%s; cannot compute both branches: %v", n.undecidedReason(), why)
+	if why := n.computeBothBranches(c); why != nil {
+		return fmt.Errorf("%s; cannot compute both branches: %v", n.explainUndecided(), why)
 	}
 	return nil
 }
 
-// undecidedReason returns a text that says why the condition of an If node is not known while
+// explainUndecided returns a text that says why the condition of an If node is not known while
 // the file is read. If a value for an integer input may decide the condition, the text names the
 // flag that sets it.
-func (n *nodeReader) undecidedReason() string {
+func (n *nodeReader) explainUndecided() string {
 	for _, in := range n.Inputs() {
 		if in.Shape.Elements() == 1 && in.Type != "" && in.Type[0] != 'f' {
 			return fmt.Sprintf("condition is computed; a value of input %q may decide it: --dim %[1]s=VALUE", in.Name)
@@ -38,9 +38,9 @@ func (n *nodeReader) undecidedReason() string {
 	return "condition is computed, not a constant; the host decides"
 }
 
-// computeBothSides adds the layers of both branches. Each result of the If node is c times the
+// computeBothBranches adds the layers of both branches. Each result of the If node is c times the
 // result of one branch, plus 1-c times that of the other, where c is the condition.
-func (n *nodeReader) computeBothSides(c choose.Operand) error {
+func (n *nodeReader) computeBothBranches(c choose.Operand) error {
 	if err := n.node.Unstated; err != nil {
 		return err
 	}

@@ -10,9 +10,9 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// shapeOfResult returns the shape of the node's result with the given index if its inputs have the
-// shapes dims.
-func (s *hostedNode) shapeOfResult(index int, dims [][]int) ([]int, error) {
+// inferResultShape returns the shape of the node's result with the given index if its inputs have
+// the shapes dims.
+func (s *hostedNode) inferResultShape(index int, dims [][]int) ([]int, error) {
 	n, err := s.bindInputs(nil, dims)
 	var made []graph.Result
 	if err == nil {
@@ -40,12 +40,12 @@ func (n *nodeReader) canStayOnEngine() bool {
 	return any && choose.Supports(n.Op) && ops.IsRowwise(n.Node)
 }
 
-// readAtLargest makes layers of a node that reads tensors whose size depends on values. The layers
-// use the largest shapes. If no result mixes rows, the excess rows are cut off from the results
-// when the network runs.
-func (n *nodeReader) readAtLargest() error {
+// readAtLargestSize makes layers of a node that reads tensors whose size depends on values. The
+// layers use the largest shapes. If no result mixes rows, the excess rows are cut off from the
+// results when the network runs.
+func (n *nodeReader) readAtLargestSize() error {
 	m := newNodeReader(n.node.Largest, n.Builder, n.reading)
-	err := m.read()
+	err := m.readLayers()
 	n.macs, n.What = m.macs, m.What
 	if err != nil {
 		return err
@@ -72,7 +72,7 @@ func (n *nodeReader) readAtLargest() error {
 	for i, x := range n.node.Spreads {
 		if d := n.node.Bound[i].Dims; n.Asked(i) && x.Least != nil && slices.Equal(n.Out[i].Dims, d) {
 			n.SetCut(n.Out[i].Name, &list.Cut{Dims: d, Inputs: names, Largest: largest, Shape: func(dims [][]int) ([]int, error) {
-				return s.shapeOfResult(i, dims)
+				return s.inferResultShape(i, dims)
 			}})
 		}
 	}
@@ -88,16 +88,16 @@ func (r *composer) notePaddedReads() {
 			continue
 		}
 		for k, name := range l.Inputs {
-			least := r.valueOf(name).Least
+			least := r.findOrAddValue(name).Least
 			if least == nil || r.Net.Cuts[name] != nil || slices.Contains(l.Inputs[:k], name) {
 				continue
 			}
-			axis, dims := 0, r.valueOf(name).Dims
+			axis, dims := 0, r.findOrAddValue(name).Dims
 			for axis+1 < len(dims) && least[axis] == dims[axis] {
 				axis++
 			}
 			what := "and are left out of results"
-			if r.valueOf(name).Mixed {
+			if r.findOrAddValue(name).Mixed {
 				what = "and count as values"
 			}
 			r.Note("layer %s reads %q at its largest, %d along axis %d of %v; rows beyond the actual number are zeros, %s", l.Name, name, dims[axis], axis, dims, what)

@@ -28,10 +28,10 @@ type Dim struct {
 	Alone       bool   // no other axis of the input is open
 }
 
-// exampleSize returns a size that the dimension could have, for use in a message: 1 for a batch and
+// suggestSize returns a size that the dimension could have, for use in a message: 1 for a batch and
 // 224 for a side of an image. It returns "SIZE" for any other dimension, such as the length of a
 // sequence, because a network may not accept an arbitrary size.
-func (d *Dim) exampleSize() string {
+func (d *Dim) suggestSize() string {
 	switch {
 	case d.Axis == 0, d.Rank == 3 && d.Axis == 1 && d.Alone: // the state of a recurrent layer has its batch there
 		return "1"
@@ -41,12 +41,12 @@ func (d *Dim) exampleSize() string {
 	return "SIZE"
 }
 
-// example returns sizes for all dimensions that need one, in the form that [ParseDims] reads. Sizes
-// that cannot be guessed are placeholders, as in "batch=1,length=SIZE".
-func (e *DimError) example() string {
+// suggestSizes returns sizes for all dimensions that need one, in the form that [ParseDims] reads.
+// Sizes that cannot be guessed are placeholders, as in "batch=1,length=SIZE".
+func (e *DimError) suggestSizes() string {
 	var parts []string
 	for i := range e.Needed {
-		parts = append(parts, e.Needed[i].Name+"="+e.Needed[i].exampleSize())
+		parts = append(parts, e.Needed[i].Name+"="+e.Needed[i].suggestSize())
 	}
 	for _, name := range e.Deciding {
 		parts = append(parts, name+"=VALUE")
@@ -68,7 +68,7 @@ func (e *DimError) Error() string {
 		for _, name := range e.Deciding {
 			parts = append(parts, fmt.Sprintf("the value of input %q may decide which branch of an If runs", name))
 		}
-		parts = append(parts, "want sizes such as "+e.example())
+		parts = append(parts, "want sizes such as "+e.suggestSizes())
 	}
 	if len(e.Unknown) > 0 {
 		known := "no dimension without a size"
@@ -165,15 +165,15 @@ func (b *binder) bindDims(v graph.Port) []int {
 		case i == 0 || b.first[name]:
 			size = 1
 		case !slices.ContainsFunc(b.failed.Needed, func(x Dim) bool { return x.Name == name }):
-			b.failed.Needed = append(b.failed.Needed, Dim{name, v.Name, i, len(v.Dims), countOpen(v) == 1})
+			b.failed.Needed = append(b.failed.Needed, Dim{name, v.Name, i, len(v.Dims), countOpenAxes(v) == 1})
 		}
 		dims = append(dims, max(1, size))
 	}
 	return dims
 }
 
-// countOpen returns the number of axes of v without a size.
-func countOpen(v graph.Port) (n int) {
+// countOpenAxes returns the number of axes of v without a size.
+func countOpenAxes(v graph.Port) (n int) {
 	for _, d := range v.Dims {
 		if d.Size <= 0 || d.Size > list.MaxExtent {
 			n++
@@ -182,9 +182,9 @@ func countOpen(v graph.Port) (n int) {
 	return n
 }
 
-// findDeciding returns the inputs of m on which the conditions of its If nodes depend. It returns
-// only inputs that are a single integer and have no value in sizes.
-func findDeciding(m *graph.Model, sizes map[string]int) (names []string) {
+// findConditionInputs returns the inputs of m on which the conditions of its If nodes depend. It
+// returns only inputs that are a single integer and have no value in sizes.
+func findConditionInputs(m *graph.Model, sizes map[string]int) (names []string) {
 	made := map[*graph.Value]*graph.Node{}
 	var open []*graph.Value
 	for _, n := range m.Nodes {

@@ -50,12 +50,12 @@ func TestNeededDims(t *testing.T) {
 	if !errors.As(b.checkNames(), &e) {
 		t.Fatal("no error")
 	}
-	e.Deciding = findDeciding(m, nil)
+	e.Deciding = findConditionInputs(m, nil)
 	want := `dimensions have no size: "x:1" of input "x", "state:1" of input "state"; the value of input "rate" may decide which branch of an If runs; want sizes such as x:1=SIZE,state:1=1,rate=VALUE`
 	if e.Error() != want {
 		t.Errorf("%v\nwant %s", e, want)
 	}
-	if list := findDeciding(m, map[string]int{"rate": 16000}); list != nil {
+	if list := findConditionInputs(m, map[string]int{"rate": 16000}); list != nil {
 		t.Errorf("%q decide, although given", list)
 	}
 }

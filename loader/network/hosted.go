@@ -37,9 +37,9 @@ func detachNode(n *graph.Node) *graph.Node {
 	return &d
 }
 
-// hostStage returns a stage in which the host computes the node, or nil if the host has no function
-// for the operator. l is the layer that the stage replaces.
-func (n *nodeReader) hostStage(l *list.Layer) *list.Stage {
+// newHostStage returns a stage in which the host computes the node, or nil if the host has no
+// function for the operator. l is the layer that the stage replaces.
+func (n *nodeReader) newHostStage(l *list.Layer) *list.Stage {
 	if !settle.CanHost(n.node) {
 		return nil
 	}
@@ -49,7 +49,7 @@ func (n *nodeReader) hostStage(l *list.Layer) *list.Stage {
 			continue
 		}
 		s.Outputs = append(s.Outputs, list.Tensor{Name: n.Out[i].Name, Dims: r.Dims, Type: r.Type.String()})
-		countTensor(s, graph.Elements(r.Dims), r.Type)
+		addTensorTraffic(s, graph.Elements(r.Dims), r.Type)
 	}
 	l.Inputs = nil
 	for i, v := range n.In {
@@ -73,19 +73,19 @@ func (n *nodeReader) hostStage(l *list.Layer) *list.Stage {
 		}
 		h.from = append(h.from, in)
 		if v.Given() && !(i == 0 && ops.Of(n.Op).Has(ops.Picks)) {
-			countTensor(s, graph.Elements(v.Dims), v.Type)
+			addTensorTraffic(s, graph.Elements(v.Dims), v.Type)
 		}
 	}
 	if ops.Of(n.Op).Has(ops.Picks) { // reads as much of its table as it writes
-		countTensor(s, graph.Elements(n.Results[0].Dims), n.Results[0].Type)
+		addTensorTraffic(s, graph.Elements(n.Results[0].Dims), n.Results[0].Type)
 	}
 	s.Run = h.Run
 	return s
 }
 
-// countTensor adds a tensor with the given number of elements of type elem to the amounts of
+// addTensorTraffic adds a tensor with the given number of elements of type elem to the amounts of
 // data that stage s reads or writes.
-func countTensor(s *list.Stage, elements int, elem graph.Type) {
+func addTensorTraffic(s *list.Stage, elements int, elem graph.Type) {
 	s.Elements += uint64(elements)
 	s.Bytes += uint64(elements) * uint64(max(1, elem.Width()))
 }
@@ -93,7 +93,7 @@ func countTensor(s *list.Stage, elements int, elem graph.Type) {
 // Run computes the node for the inputs in, and returns its results. It is the Run function of a
 // [list.Stage].
 func (s *hostedNode) Run(in []list.Array) ([]list.Array, error) {
-	out, err := s.compute(in)
+	out, err := s.computeResults(in)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", s.name, err)
 	}
@@ -103,7 +103,7 @@ func (s *hostedNode) Run(in []list.Array) ([]list.Array, error) {
 // maxSort is the number of bytes that a stage may use to sort its input.
 const maxSort = 1 << 30
 
-func (s *hostedNode) compute(in []list.Array) ([]list.Array, error) {
+func (s *hostedNode) computeResults(in []list.Array) ([]list.Array, error) {
 	node, err := s.bindInputs(in, nil)
 	if err != nil {
 		return nil, err

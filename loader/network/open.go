@@ -34,7 +34,7 @@ type Options struct {
 // the format: .yaml, .yml, .onnx, .mlmodel or .mil. Read returns an error for any other extension,
 // and otherwise the error of the format's reader.
 func Read(name string, data []byte, o Options) (*list.Network, error) {
-	read, err := readerFor(name)
+	read, err := chooseReader(name)
 	if err != nil {
 		return nil, err
 	}
@@ -51,9 +51,9 @@ func ReadYAML(data []byte) (*list.Network, error) {
 	return runPasses(b)
 }
 
-// readerFor returns the function that reads a file with the given name, which its extension
+// chooseReader returns the function that reads a file with the given name, which its extension
 // selects. It returns an error for an unknown extension.
-func readerFor(name string) (func([]byte, Options) (*list.Network, error), error) {
+func chooseReader(name string) (func([]byte, Options) (*list.Network, error), error) {
 	switch ext := strings.ToLower(filepath.Ext(name)); ext {
 	case ".yaml", ".yml":
 		return func(data []byte, o Options) (*list.Network, error) {
@@ -89,7 +89,7 @@ func Open(path string, o Options) (*list.Network, error) {
 	case ".mlmodelc":
 		return Open(filepath.Join(path, "model.mil"), o)
 	}
-	read, err := readerFor(path)
+	read, err := chooseReader(path)
 	if err != nil {
 		return nil, err
 	}

@@ -32,7 +32,7 @@ func readGraph(m *graph.Model, size int, notes []string, o Options) (*list.Netwo
 	if err := r.addInputs(m.Inputs, o.Dims); err != nil {
 		var open *DimError
 		if errors.As(err, &open) && len(open.Needed) > 0 {
-			open.Deciding = findDeciding(m, o.Dims)
+			open.Deciding = findConditionInputs(m, o.Dims)
 		}
 		return nil, err
 	}
@@ -46,7 +46,7 @@ func readGraph(m *graph.Model, size int, notes []string, o Options) (*list.Netwo
 	}
 	r.readNodes(nodes)
 	for _, out := range m.Results {
-		if err := r.addOutput(out); err != nil {
+		if err := r.addNamedOutput(out); err != nil {
 			return nil, err
 		}
 	}
@@ -76,9 +76,9 @@ type reading struct {
 	values map[string]*graph.Value // tensors of the file and of expansions
 }
 
-// valueOf returns the tensor with the given name. If the file does not mention the name, valueOf
-// adds a tensor about which nothing is known.
-func (r *reading) valueOf(name string) *graph.Value {
+// findOrAddValue returns the tensor with the given name. If the file does not mention the name,
+// findOrAddValue adds a tensor about which nothing is known.
+func (r *reading) findOrAddValue(name string) *graph.Value {
 	v := r.values[name]
 	if v == nil {
 		v = &graph.Value{Name: name}
@@ -94,19 +94,19 @@ func (r *composer) addInputs(ports []graph.Port, sizes map[string]int) error {
 			return &list.FormatError{Off: -1, What: fmt.Sprintf("input %q has no shape in the file", in.Name)}
 		}
 		if v, ok := b.integerInput(in); ok {
-			r.valueOf(in.Name).Set(&graph.Const{Dims: b.bindDims(in), Type: in.Type, Numbers: []float64{float64(v)}})
+			r.findOrAddValue(in.Name).Set(&graph.Const{Dims: b.bindDims(in), Type: in.Type, Numbers: []float64{float64(v)}})
 			continue
 		}
-		r.valueOf(in.Name).Dims, r.valueOf(in.Name).Type = b.bindDims(in), in.Type
+		r.findOrAddValue(in.Name).Dims, r.findOrAddValue(in.Name).Type = b.bindDims(in), in.Type
 	}
 	if err := b.checkNames(); err != nil {
 		return err
 	}
 	for _, in := range ports {
-		if r.valueOf(in.Name).Const != nil {
+		if r.findOrAddValue(in.Name).Const != nil {
 			continue
 		}
-		d := r.valueOf(in.Name).Dims
+		d := r.findOrAddValue(in.Name).Dims
 		s, err := choose.ShapeOf(d)
 		if err == nil {
 			err = list.CheckShape(s)
@@ -121,9 +121,9 @@ func (r *composer) addInputs(ports []graph.Port, sizes map[string]int) error {
 	return nil
 }
 
-// addOutput records that v is a result of the network, under its name in the file.
-func (r *composer) addOutput(v graph.Port) error {
-	x := r.valueOf(v.Name)
+// addNamedOutput records that v is a result of the network, under its name in the file.
+func (r *composer) addNamedOutput(v graph.Port) error {
+	x := r.findOrAddValue(v.Name)
 	if x.Scale > 1 {
 		r.Note("output %q has multiples of %g, because its integers exceed fp16", v.Name, x.Scale)
 	}
@@ -172,7 +172,7 @@ func (r *composer) readNodes(list []*settle.Node) {
 // false, without adding layers, if the engine cannot run the operator.
 func (r *composer) readPattern(node *settle.Node) bool {
 	n := r.newReader(node)
-	if err := n.read(); err != nil || len(n.Net.Layers) == 0 {
+	if err := n.readLayers(); err != nil || len(n.Net.Layers) == 0 {
 		return false
 	}
 	last := &n.Net.Layers[len(n.Net.Layers)-1]
@@ -186,11 +186,11 @@ func (r *composer) readPattern(node *settle.Node) bool {
 
 func (r *composer) readNode(node *settle.Node) {
 	n := r.newReader(node)
-	if err := n.read(); err != nil {
-		n.refuse(err)
+	if err := n.readLayers(); err != nil {
+		n.refuseNode(err)
 	}
 	if n.What == "branch" {
-		r.keepNode(n) // its nodes are already counted
+		r.keepNodeLayers(n) // its nodes are already counted
 		return
 	}
 	r.addNode(n)
@@ -207,8 +207,8 @@ func newNodeReader(node *settle.Node, outer *list.Builder, shared *reading) *nod
 	return &nodeReader{Chooser: c, reading: shared, node: node, outer: outer, macs: node.MACs}
 }
 
-// keepNode moves the layers of node n, and the tensors of its expansion, to the network.
-func (r *composer) keepNode(n *nodeReader) {
+// keepNodeLayers moves the layers of node n, and the tensors of its expansion, to the network.
+func (r *composer) keepNodeLayers(n *nodeReader) {
 	n.Keep()
 	for _, v := range n.values {
 		if r.values[v.Name] == nil {
@@ -220,19 +220,19 @@ func (r *composer) keepNode(n *nodeReader) {
 // addNode adds a node that was read, and its layers, to the network.
 func (r *composer) addNode(n *nodeReader) {
 	first := len(r.Net.Layers) + n.First
-	r.keepNode(n)
+	r.keepNodeLayers(n)
 	at := list.Node{Name: n.Label, Op: n.Operator(), MACs: uint64(n.macs), First: first, Layers: len(r.Net.Layers) - first, What: n.What}
-	at.Bytes, at.Unsized = n.operandBytes()
+	at.Bytes, at.Unsized = n.countOperandBytes()
 	r.Net.Nodes = append(r.Net.Nodes, at)
 	for k := first; k < len(r.Net.Layers); k++ {
 		r.Net.Layers[k].Node = len(r.Net.Nodes) - 1
 	}
 }
 
-// operandBytes returns the size in bytes of the node's operands and results in fp16, and whether
-// the shape of a result is unknown. For a Gather, it counts the selected elements instead of the
-// whole table.
-func (n *nodeReader) operandBytes() (sum uint64, unsized bool) {
+// countOperandBytes returns the size in bytes of the node's operands and results in fp16, and
+// whether the shape of a result is unknown. For a Gather, it counts the selected elements instead
+// of the whole table.
+func (n *nodeReader) countOperandBytes() (sum uint64, unsized bool) {
 	if n.What != "" {
 		return 0, false
 	}
@@ -258,9 +258,9 @@ func (n *nodeReader) operandBytes() (sum uint64, unsized bool) {
 	return sum, unsized
 }
 
-// refuse replaces the layers of the node by a single layer that the engine cannot run. why is the
-// reason. If the host has a function for the node, the layer becomes a stage of the host.
-func (n *nodeReader) refuse(why error) {
+// refuseNode replaces the layers of the node by a single layer that the engine cannot run. why is
+// the reason. If the host has a function for the node, the layer becomes a stage of the host.
+func (n *nodeReader) refuseNode(why error) {
 	fresh := newNodeReader(n.node, n.outer, n.reading)
 	n.Chooser, n.values, n.macs = fresh.Chooser, nil, fresh.macs
 	l := list.Layer{Name: n.Label, Op: n.Operator(), Output: n.Label, Work: uint64(n.macs)}
@@ -283,16 +283,16 @@ func (n *nodeReader) refuse(why error) {
 			shape = &s
 		}
 	}
-	l.Host = n.hostStage(&l)
+	l.Host = n.newHostStage(&l)
 	n.Missing(l, shape, why.Error())
 	for _, out := range n.Out {
 		n.Net.Layers[len(n.Net.Layers)-1].AddOutput(out.Name)
 	}
 }
 
-// read turns the node into layers. Results that no layer produces, such as the indices of a pool,
-// lose their shapes.
-func (n *nodeReader) read() error {
+// readLayers turns the node into layers. Results that no layer produces, such as the indices of a
+// pool, lose their shapes.
+func (n *nodeReader) readLayers() error {
 	if err := n.readByKind(); err != nil {
 		return err
 	}
@@ -321,7 +321,7 @@ func (n *nodeReader) readByKind() error {
 		return n.readConditional()
 	}
 	if n.node.Largest != nil && (n.node.Host == nil || n.canStayOnEngine()) {
-		if err := n.readAtLargest(); err == nil || n.node.Host == nil {
+		if err := n.readAtLargestSize(); err == nil || n.node.Host == nil {
 			return err
 		}
 	}
@@ -358,8 +358,8 @@ func (n *nodeReader) readExpansion() error {
 		m := newNodeReader(part, all, n.reading)
 		if part.Kind == settle.Same {
 			aliasTensor(all, part.Out[0], part.In[0])
-		} else if err := m.read(); err != nil {
-			m.refuse(err)
+		} else if err := m.readLayers(); err != nil {
+			m.refuseNode(err)
 			if m.Net.Layers[0].Host == nil {
 				return err
 			}

@@ -34,7 +34,7 @@ func Derive(name string, r loader.Range, compile func(value uint64) (*loader.Pro
 		return nil, nil, &DeriveError{name, v, fmt.Sprintf(format, args...)}
 	}
 	switch {
-	case !isName(name):
+	case !isParameterName(name):
 		return bad(r.Start, "the parameter name is invalid")
 	case r.Start >= r.Stop || r.Step == 0 || (r.Stop-r.Start)%r.Step != 0:
 		return bad(r.Stop, "the range is invalid; want START below STOP with a distance that is a multiple of STEP")
@@ -53,10 +53,10 @@ func Derive(name string, r loader.Range, compile func(value uint64) (*loader.Pro
 	}
 	d := derivation{name: name, r: r, low: low, high: high}
 	d.set.Parameters = []Parameter{{name, r.Stop, r}}
-	if what := d.compareFields(); what != "" {
+	if what := d.relocateChangedFields(); what != "" {
 		return bad(r.Start, "%s", what)
 	}
-	if what := d.comparePorts(); what != "" {
+	if what := d.addChangedPortAxes(); what != "" {
 		return bad(r.Start, "%s", what)
 	}
 	whole, err := d.set.Apply(high)
@@ -88,10 +88,10 @@ type derivation struct {
 	set       Set
 }
 
-// fitLine returns numbers such that (scale*v + plus) >> shift is a for the first value v of the
-// range, and b for the last. It uses the smallest shift from minShift to 16 for which scale is an
-// integer. ok is false if there is none.
-func (d *derivation) fitLine(a, b uint64, minShift int) (scale, plus int64, shift int, ok bool) {
+// fitLinearTerm returns numbers such that (scale*v + plus) >> shift is a for the first value v of
+// the range, and b for the last. It uses the smallest shift from minShift to 16 for which scale is
+// an integer. ok is false if there is none.
+func (d *derivation) fitLinearTerm(a, b uint64, minShift int) (scale, plus int64, shift int, ok bool) {
 	span := int64(d.r.Stop - d.r.Start)
 	for shift = minShift; shift <= 16; shift++ {
 		rise := (int64(b) - int64(a)) << shift
@@ -103,9 +103,9 @@ func (d *derivation) fitLine(a, b uint64, minShift int) (scale, plus int64, shif
 	return 0, 0, 0, false
 }
 
-// compareFields adds a relocation for each field that differs between the programs of the lowest
-// and the highest value. It returns why the programs cannot be combined, or "" if they can.
-func (d *derivation) compareFields() string {
+// relocateChangedFields adds a relocation for each field that differs between the programs of the
+// lowest and the highest value. It returns why the programs cannot be combined, or "" if they can.
+func (d *derivation) relocateChangedFields() string {
 	low, err := listDescriptors(d.low)
 	if err != nil {
 		return err.Error()
@@ -118,7 +118,7 @@ func (d *derivation) compareFields() string {
 		return fmt.Sprintf("the chain has %d descriptors, but %d at %s=%d", len(low), len(high), d.name, d.r.Stop)
 	}
 	for k := range low {
-		if headerWithoutTime(low[k]) != headerWithoutTime(high[k]) {
+		if clearHeaderTime(low[k]) != clearHeaderTime(high[k]) {
 			return fmt.Sprintf("descriptor %d has another header than at %s=%d", k, d.name, d.r.Stop)
 		}
 		if !slices.EqualFunc(low[k].Records, high[k].Records, func(a, b regs.Record) bool { return a.Addr == b.Addr && len(a.Values) == len(b.Values) }) {
@@ -138,7 +138,7 @@ func (d *derivation) compareFields() string {
 					if f.Of(a) == f.Of(b) {
 						continue
 					}
-					scale, plus, shift, ok := d.fitLine(uint64(f.Of(a)), uint64(f.Of(b)), f.Unit())
+					scale, plus, shift, ok := d.fitLinearTerm(uint64(f.Of(a)), uint64(f.Of(b)), f.Unit())
 					if !ok || scale == 0 {
 						return fmt.Sprintf("%s.%s.%s of descriptor %d is %d, but %d at %s=%d, which is not linear", reg.Block, reg.Name, f.Name, k, f.Of(a), f.Of(b), d.name, d.r.Stop)
 					}
@@ -153,10 +153,10 @@ func (d *derivation) compareFields() string {
 	return ""
 }
 
-// comparePorts adds an axis for each size and stride of a port that differs between the programs of
-// the lowest and the highest value. It returns why the programs cannot be combined, or "" if they
-// can.
-func (d *derivation) comparePorts() string {
+// addChangedPortAxes adds an axis for each size and stride of a port that differs between the
+// programs of the lowest and the highest value. It returns why the programs cannot be combined, or
+// "" if they can.
+func (d *derivation) addChangedPortAxes() string {
 	if len(d.low.Ports) != len(d.high.Ports) {
 		return fmt.Sprintf("the program has %d ports, but %d at %s=%d", len(d.low.Ports), len(d.high.Ports), d.name, d.r.Stop)
 	}
@@ -169,7 +169,7 @@ func (d *derivation) comparePorts() string {
 			if from == to {
 				return true
 			}
-			scale, plus, shift, ok := d.fitLine(from, to, 0)
+			scale, plus, shift, ok := d.fitLinearTerm(from, to, 0)
 			if ok && shift == 0 {
 				d.set.Axes = append(d.set.Axes, loader.LiveAxis{Port: a.Name, Direction: a.Direction, Axis: axis, Stride: stride, Name: d.name, Scale: scale, Plus: plus})
 			}
@@ -231,7 +231,7 @@ func describeDifference(derived, p *loader.Program, name string, value uint64) s
 		return fmt.Sprintf("the chain has %d descriptors; want %d as in the derived program", len(want), len(got))
 	}
 	for k := range got {
-		if headerWithoutTime(got[k]) != headerWithoutTime(want[k]) || !slices.EqualFunc(got[k].Records, want[k].Records, func(a, b regs.Record) bool { return a.Addr == b.Addr && slices.Equal(a.Values, b.Values) }) {
+		if clearHeaderTime(got[k]) != clearHeaderTime(want[k]) || !slices.EqualFunc(got[k].Records, want[k].Records, func(a, b regs.Record) bool { return a.Addr == b.Addr && slices.Equal(a.Values, b.Values) }) {
 			return fmt.Sprintf("descriptor %d writes values that are not linear in %s", k, name)
 		}
 	}
@@ -259,9 +259,9 @@ func findConstants(p *loader.Program) []byte {
 	return nil
 }
 
-// headerWithoutTime returns the header of d with its time set to 0. The time is an estimate of the
+// clearHeaderTime returns the header of d with its time set to 0. The time is an estimate of the
 // compiler that nothing reads.
-func headerWithoutTime(d *regs.Descriptor) regs.Header {
+func clearHeaderTime(d *regs.Descriptor) regs.Header {
 	h := d.Header
 	h.Timing = h.Timing.WithExeCycles(0)
 	return h

@@ -91,7 +91,7 @@ func (r *reader) readParam(words []string) error {
 	if len(words) != 5 {
 		return r.errorf("param has %d operands; want NAME VALUE START STOP STEP", len(words))
 	}
-	if !isName(words[0]) {
+	if !isParameterName(words[0]) {
 		return r.errorf("invalid name %q; want letters, digits and _, starting with a letter", words[0])
 	}
 	for _, p := range r.set.Parameters {
@@ -115,9 +115,9 @@ func (r *reader) readParam(words []string) error {
 	return nil
 }
 
-// isName reports whether a word is a valid parameter name: letters, digits and underscores,
-// not starting with a digit, at most 64 characters.
-func isName(s string) bool {
+// isParameterName reports whether a word is a valid parameter name: letters, digits and
+// underscores, not starting with a digit, at most 64 characters.
+func isParameterName(s string) bool {
 	for i, c := range s {
 		letter := c == '_' || 'a' <= c|0x20 && c|0x20 <= 'z'
 		if !letter && (i == 0 || c < '0' || c > '9') {
@@ -176,7 +176,7 @@ func (r *reader) readField(kind loader.RelocKind, words []string) error {
 func (r *reader) readValue(x *loader.Relocation, word string) error {
 	switch x.Kind {
 	case loader.LiveIn:
-		p, scale, plus, err := r.parseLinear(word)
+		p, scale, plus, err := r.parseLinearTerm(word)
 		if err != nil {
 			return err
 		}
@@ -201,8 +201,8 @@ func (r *reader) readValue(x *loader.Relocation, word string) error {
 	return nil
 }
 
-// parseLinear parses NAME or N*NAME, optionally followed by +N or -N.
-func (r *reader) parseLinear(word string) (p *Parameter, scale, plus int64, err error) {
+// parseLinearTerm parses NAME or N*NAME, optionally followed by +N or -N.
+func (r *reader) parseLinearTerm(word string) (p *Parameter, scale, plus int64, err error) {
 	bad := func() (*Parameter, int64, int64, error) {
 		return nil, 0, 0, r.errorf("invalid value %q; want a parameter such as k, 2*k or 2*k+64", word)
 	}
@@ -230,7 +230,7 @@ func (r *reader) parseLinear(word string) (p *Parameter, scale, plus int64, err 
 		}
 		known = append(known, r.set.Parameters[i].Name)
 	}
-	if !isName(name) {
+	if !isParameterName(name) {
 		return bad()
 	}
 	return nil, 0, 0, &TextError{r.line, fmt.Sprintf("undeclared parameter %q", name), name, known}
@@ -258,7 +258,7 @@ func (r *reader) readAxes(stride bool, words []string) error {
 		if w == "-" {
 			continue
 		}
-		p, scale, plus, err := r.parseLinear(w)
+		p, scale, plus, err := r.parseLinearTerm(w)
 		if err != nil {
 			return err
 		}

@@ -38,9 +38,9 @@ func (s *Set) Append(b []byte) []byte {
 		}
 		b = fmt.Appendf(b, "%s %v %s", what, a.Direction, strconv.Quote(a.Port))
 		for axis := range 4 {
-			if i < len(s.Axes) && isSameLine(&s.Axes[i], &a) && s.Axes[i].Axis == axis {
+			if i < len(s.Axes) && shareTextLine(&s.Axes[i], &a) && s.Axes[i].Axis == axis {
 				b = append(b, ' ')
-				b = append(b, formatLinear(s.Axes[i].Name, s.Axes[i].Scale, s.Axes[i].Plus)...)
+				b = append(b, formatLinearTerm(s.Axes[i].Name, s.Axes[i].Scale, s.Axes[i].Plus)...)
 				i++
 			} else {
 				b = append(b, " -"...)
@@ -55,14 +55,14 @@ func (s *Set) Append(b []byte) []byte {
 func formatValue(r *loader.Relocation) string {
 	switch r.Kind {
 	case loader.LiveIn:
-		return formatLinear(r.Name, r.Scale, r.Plus)
+		return formatLinearTerm(r.Name, r.Scale, r.Plus)
 	case loader.DeviceAddress:
 		return fmt.Sprintf("b%d+%#x", r.Target, r.Value)
 	}
 	return fmt.Sprintf("%#x", r.Value)
 }
 
-func formatLinear(name string, scale, plus int64) string {
+func formatLinearTerm(name string, scale, plus int64) string {
 	s := name
 	if scale != 0 && scale != 1 {
 		s = fmt.Sprintf("%d*%s", scale, name)
@@ -73,8 +73,8 @@ func formatLinear(name string, scale, plus int64) string {
 	return s
 }
 
-// isSameLine reports whether the sizes or strides a and b are written on the same line of text,
+// shareTextLine reports whether the sizes or strides a and b are written on the same line of text,
 // because they are of one kind and belong to the same port.
-func isSameLine(a, b *loader.LiveAxis) bool {
+func shareTextLine(a, b *loader.LiveAxis) bool {
 	return a.Port == b.Port && a.Direction == b.Direction && a.Stride == b.Stride
 }

@@ -152,8 +152,8 @@ func (p *Program) findConstants() []byte {
 	return nil
 }
 
-// isNumber reports whether s consists of one or more decimal digits.
-func isNumber(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
+// isDecimal reports whether s consists of one or more decimal digits.
+func isDecimal(s string) bool { return s != "" && strings.Trim(s, "0123456789") == "" }
 
 // findLayout returns the number and the weight layout of a descriptor. name is the descriptor's
 // number, such as "3" or "td3", or a prefix of the symbol of its weights.
@@ -162,7 +162,7 @@ func (p *Program) findLayout(name string) (int, *coeff.Layout, error) {
 		return 0, nil, &Error{What: name, Why: fmt.Sprintf(format, args...)}
 	}
 	only, addr := -1, uint64(0)
-	if number, ok := strings.CutPrefix(name, "td"); ok || isNumber(name) {
+	if number, ok := strings.CutPrefix(name, "td"); ok || isDecimal(name) {
 		n, err := strconv.Atoi(number)
 		if err != nil || n < 0 {
 			return fail("invalid descriptor number %q", number)
@@ -186,7 +186,7 @@ func (p *Program) findLayout(name string) (int, *coeff.Layout, error) {
 		}
 		file.Snapshot(&g)
 		n++
-		if only >= 0 && d.Index != only || only < 0 && !p.readsAddress(&g, addr) {
+		if only >= 0 && d.Index != only || only < 0 && !p.loadsWeightsFrom(&g, addr) {
 			continue
 		}
 		l, err := coeff.ReadLayout(&d.Header, &g)
@@ -220,9 +220,9 @@ func (p *Program) findWeights(name string) (addr uint64, ok bool) {
 	return addr, found != ""
 }
 
-// readsAddress reports whether a descriptor with registers g makes an engine load its weights from
-// device address addr.
-func (p *Program) readsAddress(g *regs.Groups, addr uint64) bool {
+// loadsWeightsFrom reports whether a descriptor with registers g makes an engine load its weights
+// from device address addr.
+func (p *Program) loadsWeightsFrom(g *regs.Groups, addr uint64) bool {
 	k := &g.KernelDMASrc
 	for i, c := range k.CoeffDMAConfig {
 		if c.En() && p.BARs[regs.BARWeights]+uint64(k.CoeffBaseAddr[i].Bytes()) == addr {

@@ -32,7 +32,7 @@ import (
 // chip with a smaller L2 may refuse it, because the chip is not known yet. Call ShareColumns after
 // [Rearrange].
 func ShareColumns(n *list.Network) {
-	s := findSharing(n)
+	s := findColumnSharing(n)
 	for i := range n.Layers {
 		s.shareColumnsFrom(i)
 	}
@@ -48,7 +48,7 @@ func ShareColumns(n *list.Network) {
 			layers = append(layers, t)
 		}
 		if from, ok := s.columns[i]; ok {
-			l = s.columnReader(l, i)
+			l = s.newColumnReader(l, i)
 			l.Inputs = []string{from}
 		}
 		layers = append(layers, l)
@@ -67,9 +67,9 @@ type columnSharing struct {
 	removed        map[int]bool       // transposes that become part of a matmul
 }
 
-// findSharing finds the matmuls of n whose results are read only by transposes. Several of these
-// matmuls can share a transposed copy of their input.
-func findSharing(n *list.Network) *columnSharing {
+// findColumnSharing finds the matmuls of n whose results are read only by transposes. Several of
+// these matmuls can share a transposed copy of their input.
+func findColumnSharing(n *list.Network) *columnSharing {
 	s := &columnSharing{
 		n: n, readers: map[string][]int{}, transposeAfter: map[int]int{}, columns: map[int]string{}, first: map[int]list.Layer{}, removed: map[int]bool{},
 	}
@@ -110,7 +110,7 @@ func (s *columnSharing) shareColumnsFrom(i int) {
 	if len(all) == 0 || all[0] != i {
 		return
 	}
-	all = slices.DeleteFunc(all, func(k int) bool { return s.n.Layers[k].Lower.In != x.Lower.In || !s.tryColumns(k) })
+	all = slices.DeleteFunc(all, func(k int) bool { return s.n.Layers[k].Lower.In != x.Lower.In || !s.tryColumnReader(k) })
 	saved := len(all) - 1
 	for _, k := range all {
 		if _, ok := s.transposeAfter[k]; ok {
@@ -138,10 +138,10 @@ func (s *columnSharing) shareColumnsFrom(i int) {
 	}
 }
 
-// columnReader returns a layer that computes matmul l, which is layer i, from a transposed copy of
-// its input. The layer is a convolution that includes the transpose after l, or the matmul with a
-// transposed input. It still names the original input; the caller replaces that name.
-func (s *columnSharing) columnReader(l list.Layer, i int) list.Layer {
+// newColumnReader returns a layer that computes matmul l, which is layer i, from a transposed copy
+// of its input. The layer is a convolution that includes the transpose after l, or the matmul with
+// a transposed input. It still names the original input; the caller replaces that name.
+func (s *columnSharing) newColumnReader(l list.Layer, i int) list.Layer {
 	if at, ok := s.transposeAfter[i]; ok {
 		return toConvolution(&l, &s.n.Layers[at])
 	}
@@ -149,13 +149,14 @@ func (s *columnSharing) columnReader(l list.Layer, i int) list.Layer {
 	return l
 }
 
-// tryColumns reports whether matmul i can be lowered as a layer that reads a transposed copy of its
-// input. If that works only without the transpose after the matmul, tryColumns separates the two.
-func (s *columnSharing) tryColumns(i int) bool {
+// tryColumnReader reports whether matmul i can be lowered as a layer that reads a transposed copy
+// of its input. If that works only without the transpose after the matmul, tryColumnReader
+// separates the two.
+func (s *columnSharing) tryColumnReader(i int) bool {
 	x := s.n.Layers[i]
 	x.Weights.Filter = nil // whether a layer can be lowered depends on their number only
 	lowered := func() bool {
-		l := s.columnReader(x, i)
+		l := s.newColumnReader(x, i)
 		w, err := weights.Sizes(&l, 0)
 		if err == nil {
 			_, err = join.NewPart(l.Lower, w)

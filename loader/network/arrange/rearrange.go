@@ -135,17 +135,17 @@ func Rearrange(n *list.Network) {
 		l := n.Layers[i]
 		if isTranspose(&l) {
 			in := l.Lower.In
-			a, ok := r.lineageOf(l.Inputs[0], in).afterTranspose(&l.Lower, i)
+			a, ok := r.traceLineage(l.Inputs[0], in).afterTranspose(&l.Lower, i)
 			for from := l.Inputs[0]; !ok; {
 				if from = r.findCommonView(from, in, &l); from == "" {
 					break
 				}
-				a, ok = r.lineageOf(from, in).afterTranspose(&l.Lower, i)
+				a, ok = r.traceLineage(from, in).afterTranspose(&l.Lower, i)
 			}
 			if ok {
 				r.later[l.Output] = a
 				if results[l.Output] {
-					r.materialize(l.Output)
+					r.materializeTensor(l.Output)
 				}
 				continue
 			}
@@ -156,7 +156,7 @@ func Rearrange(n *list.Network) {
 			if k < len(reads) {
 				l.Inputs[k] = r.provideInput(in, reads[k], &l)
 			} else {
-				r.materialize(in)
+				r.materializeTensor(in)
 			}
 		}
 		r.addLayer(l)
@@ -218,10 +218,10 @@ func (r *rearranger) addLayer(l list.Layer) {
 	r.layers = append(r.layers, l)
 }
 
-// lineageOf returns the lineage of the named tensor: its source and the pending transposes in
+// traceLineage returns the lineage of the named tensor: its source and the pending transposes in
 // between. A tensor that no pending transpose produces is its own source. If the shape of such a
-// tensor is unknown, as that of an input is, lineageOf records the shape wanted for it.
-func (r *rearranger) lineageOf(name string, wanted layer.Shape) lineage {
+// tensor is unknown, as that of an input is, traceLineage records the shape wanted for it.
+func (r *rearranger) traceLineage(name string, wanted layer.Shape) lineage {
 	if a, ok := r.later[name]; ok {
 		return a
 	}
@@ -236,7 +236,7 @@ func (r *rearranger) lineageOf(name string, wanted layer.Shape) lineage {
 // provideInput returns the name of a tensor with the elements of the named one that layer reader
 // can read in the wanted shape. It adds the transposes that produce this tensor, if any are needed.
 func (r *rearranger) provideInput(name string, wanted layer.Shape, reader *list.Layer) string {
-	if a := r.lineageOf(name, wanted); len(a.via) == 0 && canReadAs(r.made[name], wanted) {
+	if a := r.traceLineage(name, wanted); len(a.via) == 0 && canReadAs(r.made[name], wanted) {
 		return name
 	}
 	return r.provideRows(name, wanted, reader)
@@ -246,7 +246,7 @@ func (r *rearranger) provideInput(name string, wanted layer.Shape, reader *list.
 // elements, after adding the transposes that produce it for layer reader. If no transposes can, it
 // returns name itself.
 func (r *rearranger) provideRows(name string, wanted layer.Shape, reader *list.Layer) string {
-	a := r.lineageOf(name, wanted)
+	a := r.traceLineage(name, wanted)
 	if len(a.via) == 0 && r.made[name].W == wanted.W {
 		return name
 	}
@@ -280,7 +280,7 @@ func (r *rearranger) provideRows(name string, wanted layer.Shape, reader *list.L
 // neither helps.
 func (r *rearranger) findCommonView(name string, wanted layer.Shape, reader *list.Layer) string {
 	if _, ok := r.later[name]; ok {
-		r.materialize(name)
+		r.materializeTensor(name)
 		return name
 	}
 	have := r.made[name].W
@@ -305,10 +305,10 @@ func canReadAs(have, wanted layer.Shape) bool {
 	return have.W == wanted.W || have.H == 1 && min(have.C, have.W) == 1 && have.C*have.W == max(have.W, wanted.W) && min(have.W, wanted.W) == 1
 }
 
-// materialize adds the layers that produce a tensor whose transposes are pending. It adds the
+// materializeTensor adds the layers that produce a tensor whose transposes are pending. It adds the
 // network's own last transpose if it finds no cheaper ones. It does nothing if the tensor is not
 // pending.
-func (r *rearranger) materialize(name string) {
+func (r *rearranger) materializeTensor(name string) {
 	a, ok := r.later[name]
 	if !ok {
 		return
@@ -319,7 +319,7 @@ func (r *rearranger) materialize(name string) {
 		r.emitTransposes(a, steps, name, nil)
 		return
 	}
-	r.materialize(last.Inputs[0])
+	r.materializeTensor(last.Inputs[0])
 	r.addLayer(last)
 }
 
@@ -356,12 +356,12 @@ func (r *rearranger) findTransposes(a lineage, width int) ([]layer.Layer, bool) 
 	if !a.splitAxisBefore(width) {
 		return nil, false
 	}
-	from, to := a.endpoints(width)
+	from, to := a.endArrangements(width)
 	key := fmt.Sprint(from, to)
 	if list, ok := r.chains[key]; ok {
 		return list, list != nil
 	}
-	list := from.transposesTo(to)
+	list := from.findTransposesTo(to)
 	for i := range list {
 		if _, err := join.NewPart(list[i], layer.Weights{}); err != nil {
 			list = nil

@@ -16,8 +16,8 @@ type arrangement struct {
 	row   int // index in order
 }
 
-// elements returns the product of the extents of the given axes.
-func (a *arrangement) elements(axes []int) int {
+// countElements returns the product of the extents of the given axes.
+func (a *arrangement) countElements(axes []int) int {
 	e := 1
 	for _, x := range axes {
 		e *= a.size[x]
@@ -25,10 +25,10 @@ func (a *arrangement) elements(axes []int) int {
 	return e
 }
 
-// endpoints returns two arrangements of the same axes: one for the source, and one for the tensor
-// that a describes, in rows of the given width. It merges axes that are neighbors in both, and
-// drops axes of one element.
-func (a *lineage) endpoints(width int) (from, to arrangement) {
+// endArrangements returns two arrangements of the same axes: one for the source, and one for the
+// tensor that a describes, in rows of the given width. It merges axes that are neighbors in both,
+// and drops axes of one element.
+func (a *lineage) endArrangements(width int) (from, to arrangement) {
 	place := make([]int, len(a.size)) // position in the order of the tensor, by axis
 	for i, x := range a.order {
 		place[x] = i
@@ -110,11 +110,11 @@ const (
 	taskCost    = 5 << 10 // fixed cost of a task, as bytes moved in the same time
 )
 
-// transposesTo returns the cheapest sequence of transposes that turns arrangement a into goal,
+// findTransposesTo returns the cheapest sequence of transposes that turns arrangement a into goal,
 // which has the same axes. It returns nil if it finds none, and an empty list if no transpose is
 // needed. A transpose costs the bytes that it reads and writes, with rows padded to 64 bytes, plus
 // a fixed number for each element of the batch, each of which is a task.
-func (a arrangement) transposesTo(goal arrangement) []layer.Layer {
+func (a arrangement) findTransposesTo(goal arrangement) []layer.Layer {
 	if len(a.order) > maxArranged {
 		return nil
 	}
@@ -151,12 +151,12 @@ func (a arrangement) transposesTo(goal arrangement) []layer.Layer {
 // rowVariants returns the arrangements that differ from a only in the length of rows, so that no
 // transpose is needed. It returns none if padding follows each row of a.
 func (a *searchNode) rowVariants() (list []*searchNode) {
-	gapless := func(row int) bool { return (layer.Shape{W: a.elements(a.order[row:])}).HasPackedRows() }
+	gapless := func(row int) bool { return (layer.Shape{W: a.countElements(a.order[row:])}).HasPackedRows() }
 	if !gapless(a.row) {
 		return nil
 	}
 	for row := range a.order {
-		if row != a.row && gapless(row) && a.elements(a.order[row:]) <= layer.MaxExtent {
+		if row != a.row && gapless(row) && a.countElements(a.order[row:]) <= layer.MaxExtent {
 			list = append(list, &searchNode{arrangement: arrangement{a.size, a.order, row}, cost: a.cost, from: a})
 		}
 	}
@@ -171,7 +171,7 @@ func (a *searchNode) neighbors() (list []*searchNode) {
 	for c := 0; c <= row; c++ {
 		for h := c; h <= row; h++ {
 			blocks := map[layer.Axes][]int{layer.AxisC: o[c:h], layer.AxisH: o[h:row], layer.AxisW: o[row:]}
-			s := layer.Shape{N: a.elements(o[:c]), C: a.elements(o[c:h]), H: a.elements(o[h:row]), W: a.elements(o[row:])}
+			s := layer.Shape{N: a.countElements(o[:c]), C: a.countElements(o[c:h]), H: a.countElements(o[h:row]), W: a.countElements(o[row:])}
 			for _, order := range orders {
 				if !fitsOneTask(s, order) {
 					continue

@@ -13,11 +13,11 @@ func InReadingOrder(nodes []*Node, outputs []*Value) []*Node {
 	}
 	w := walker{nodes: nodes, maker: maker, begun: make([]bool, len(nodes))}
 	for _, out := range outputs {
-		w.visitMaker(out)
+		w.visitProducer(out)
 	}
 	for i := range nodes {
 		for _, out := range nodes[i].Out {
-			w.visitMaker(out)
+			w.visitProducer(out)
 		}
 	}
 	if len(w.ordered) != len(nodes) {
@@ -40,14 +40,14 @@ type frame struct {
 	unread []*Value
 }
 
-// visitMaker appends the node that produces a tensor, after all nodes on which that node depends,
-// to w.ordered. It does not recurse, because a network can be as deep as it has nodes.
-func (w *walker) visitMaker(tensor *Value) {
+// visitProducer appends the node that produces a tensor, after all nodes on which that node
+// depends, to w.ordered. It does not recurse, because a network can be as deep as it has nodes.
+func (w *walker) visitProducer(tensor *Value) {
 	var stack []frame
 	begin := func(tensor *Value) {
 		if i, ok := w.maker[tensor]; ok && tensor.Given() && !w.begun[i] {
 			w.begun[i] = true
-			stack = append(stack, frame{i, appendReads(w.nodes[i], nil)})
+			stack = append(stack, frame{i, appendReadTensors(w.nodes[i], nil)})
 		}
 	}
 	begin(tensor)
@@ -64,14 +64,14 @@ func (w *walker) visitMaker(tensor *Value) {
 	}
 }
 
-// appendReads appends the tensors that a node reads to list: its inputs and the inputs and
+// appendReadTensors appends the tensors that a node reads to list: its inputs and the inputs and
 // outputs of its branches.
-func appendReads(n *Node, list []*Value) []*Value {
+func appendReadTensors(n *Node, list []*Value) []*Value {
 	list = append(list, n.In...)
 	for _, name := range [...]string{"then_branch", "else_branch", "body"} {
 		if a := n.Attr[name]; a != nil && a.Graph != nil {
 			for _, inner := range a.Graph.Nodes {
-				list = appendReads(inner, list)
+				list = appendReadTensors(inner, list)
 			}
 			list = append(list, a.Graph.Outputs...)
 		}

@@ -16,7 +16,7 @@ type Array struct {
 // indices along every axis. Filled returns an error if dims has another number of axes or a smaller
 // extent.
 func (a Array) Filled(dims []int) (Array, error) {
-	if err := a.checkFit(a.Dims, dims); err != nil || slices.Equal(a.Dims, dims) {
+	if err := a.checkShapesFit(a.Dims, dims); err != nil || slices.Equal(a.Dims, dims) {
 		return a, err
 	}
 	return a.resize(dims), nil
@@ -25,17 +25,17 @@ func (a Array) Filled(dims []int) (Array, error) {
 // Cut returns a copy of a that is cropped to shape dims: the first dims[k] positions of every axis
 // k remain. Cut returns an error if dims has another number of axes or a larger extent.
 func (a Array) Cut(dims []int) (Array, error) {
-	if err := a.checkFit(dims, a.Dims); err != nil || slices.Equal(a.Dims, dims) {
+	if err := a.checkShapesFit(dims, a.Dims); err != nil || slices.Equal(a.Dims, dims) {
 		return a, err
 	}
 	return a.resize(dims), nil
 }
 
-// checkFit returns an error unless a has as many numbers as its shape needs, and shape small has as
-// many axes as shape large and no larger extent.
-func (a Array) checkFit(small, large []int) error {
-	if len(a.Numbers) != volume(a.Dims) {
-		return fmt.Errorf("shape %v needs %d numbers, but array has %d", a.Dims, volume(a.Dims), len(a.Numbers))
+// checkShapesFit returns an error unless a has as many numbers as its shape needs, and shape small
+// has as many axes as shape large and no larger extent.
+func (a Array) checkShapesFit(small, large []int) error {
+	if len(a.Numbers) != countElements(a.Dims) {
+		return fmt.Errorf("shape %v needs %d numbers, but array has %d", a.Dims, countElements(a.Dims), len(a.Numbers))
 	}
 	if len(small) != len(large) {
 		return fmt.Errorf("shapes %v and %v have different numbers of axes", small, large)
@@ -51,7 +51,7 @@ func (a Array) checkFit(small, large []int) error {
 // resize returns an array of shape dims with the elements that both shapes have in common, and
 // zeros elsewhere.
 func (a Array) resize(dims []int) Array {
-	out := Array{dims, make([]float64, volume(dims))}
+	out := Array{dims, make([]float64, countElements(dims))}
 	copyCommonElements(out.Numbers, a.Numbers, dims, a.Dims)
 	return out
 }
@@ -64,14 +64,14 @@ func copyCommonElements(to, from []float64, toDims, fromDims []int) {
 		copy(to[:n], from)
 		return
 	}
-	a, b := volume(toDims[1:]), volume(fromDims[1:])
+	a, b := countElements(toDims[1:]), countElements(fromDims[1:])
 	for i := range n {
 		copyCommonElements(to[i*a:][:a], from[i*b:][:b], toDims[1:], fromDims[1:])
 	}
 }
 
-// volume returns the number of elements of a tensor of shape dims.
-func volume(dims []int) int {
+// countElements returns the number of elements of a tensor of shape dims.
+func countElements(dims []int) int {
 	n := 1
 	for _, d := range dims {
 		n *= d

@@ -57,16 +57,16 @@ func (b *Builder) Keep() {
 	o.Net.Layers = append(o.Net.Layers, n.Layers...)
 	o.Net.Nodes = append(o.Net.Nodes, n.Nodes...)
 	for name, v := range n.Constants {
-		putLazily(&o.Net.Constants, name, v)
+		putInLazyMap(&o.Net.Constants, name, v)
 	}
 	for name, c := range n.Cuts {
-		putLazily(&o.Net.Cuts, name, c)
+		putInLazyMap(&o.Net.Cuts, name, c)
 	}
 	for name, s := range b.shapes {
-		putLazily(&o.shapes, name, s)
+		putInLazyMap(&o.shapes, name, s)
 	}
 	for name, of := range b.aliases {
-		putLazily(&o.aliases, name, of)
+		putInLazyMap(&o.aliases, name, of)
 	}
 	clear(n.Layers)
 	clear(n.Constants)
@@ -76,9 +76,9 @@ func (b *Builder) Keep() {
 	o.spare = b
 }
 
-// putLazily sets (*m)[name] to v. It makes the map first if it is nil, which saves memory because
-// most nested builders have no entries.
-func putLazily[V any](m *map[string]V, name string, v V) {
+// putInLazyMap sets (*m)[name] to v. It makes the map first if it is nil, which saves memory
+// because most nested builders have no entries.
+func putInLazyMap[V any](m *map[string]V, name string, v V) {
 	if *m == nil {
 		*m = map[string]V{}
 	}
@@ -102,9 +102,9 @@ func (b *Builder) Input(name string, s layer.Shape) {
 
 // Inputs returns the inputs of the network. A nested builder returns the inputs of the network that
 // it is part of.
-func (b *Builder) Inputs() []Tensor { return b.root().Net.Inputs }
+func (b *Builder) Inputs() []Tensor { return b.outermostBuilder().Net.Inputs }
 
-func (b *Builder) root() *Builder {
+func (b *Builder) outermostBuilder() *Builder {
 	for b.outer != nil {
 		b = b.outer
 	}
@@ -123,7 +123,7 @@ func (b *Builder) Shape(name string) (layer.Shape, bool) {
 
 // SetShape sets the shape of the named tensor to s. In a nested builder, the shape in the outer
 // builder changes only with [Builder.Keep].
-func (b *Builder) SetShape(name string, s layer.Shape) { putLazily(&b.shapes, name, s) }
+func (b *Builder) SetShape(name string, s layer.Shape) { putInLazyMap(&b.shapes, name, s) }
 
 // TensorOf returns the tensor for which name is an alias, such as the input of a reshape for its
 // result. It returns name itself if name is not an alias.
@@ -137,7 +137,7 @@ func (b *Builder) TensorOf(name string) string {
 }
 
 // SetTensor makes name an alias of tensor: layers that read name will read tensor instead.
-func (b *Builder) SetTensor(name, tensor string) { putLazily(&b.aliases, name, tensor) }
+func (b *Builder) SetTensor(name, tensor string) { putInLazyMap(&b.aliases, name, tensor) }
 
 // HasConstant reports whether [Builder.Constant] added a constant with the given name.
 func (b *Builder) HasConstant(name string) bool {
@@ -153,7 +153,7 @@ func (b *Builder) HasConstant(name string) bool {
 // v holds its elements in row-major order, or is nil if the file lacks them; pseudo-random values
 // are then used.
 func (b *Builder) Constant(name string, v []float16.Float16, s layer.Shape) {
-	putLazily(&b.Net.Constants, name, v)
+	putInLazyMap(&b.Net.Constants, name, v)
 	b.SetShape(name, s)
 }
 
@@ -168,7 +168,7 @@ func (b *Builder) CutOf(name string) *Cut {
 }
 
 // SetCut records that the named tensor is stored with the padding that c describes.
-func (b *Builder) SetCut(name string, c *Cut) { putLazily(&b.Net.Cuts, name, c) }
+func (b *Builder) SetCut(name string, c *Cut) { putInLazyMap(&b.Net.Cuts, name, c) }
 
 // Add appends l to the layers, and sets the shape of its output to l.Out. Inputs of l that are
 // aliases are replaced by the tensors that they refer to.
@@ -222,7 +222,7 @@ func (b *Builder) Reshape(name, tensor string, s layer.Shape) error {
 func (b *Builder) Network() *Network {
 	n := &b.Net
 	b.removeUnusedLayers()
-	b.orderStages()
+	b.moveHostStages()
 	listed := map[string]bool{}
 	for i := range n.Results {
 		r := &n.Results[i]
@@ -356,6 +356,6 @@ func (n *Network) Store() {
 // Note adds a remark about the file, formatted as by [fmt.Sprintf], to the network. Line breaks are
 // escaped. Notes of a nested builder stay even if its layers are not kept.
 func (b *Builder) Note(format string, v ...any) {
-	n := &b.root().Net
+	n := &b.outermostBuilder().Net
 	n.Notes = append(n.Notes, OneLine.Replace(fmt.Sprintf(format, v...)))
 }

@@ -16,7 +16,7 @@ const maxName = 1 << 10
 // one of them gets a suffix such as "~2".
 func (n *Network) Rename() {
 	r := renamer{names: map[string]string{}, taken: map[string]bool{}}
-	n.eachName(func(name *string) {
+	n.forEachTensorName(func(name *string) {
 		if escapeName(*name) == *name {
 			r.taken[*name] = true
 		} else {
@@ -24,7 +24,7 @@ func (n *Network) Rename() {
 		}
 	})
 	if r.unsafe {
-		n.eachName(func(name *string) { *name = r.rename(*name) })
+		n.forEachTensorName(func(name *string) { *name = r.renameTensor(*name) })
 		n.Constants, n.Made, n.Cuts = renameKeys(&r, n.Constants), renameKeys(&r, n.Made), renameKeys(&r, n.Cuts)
 	}
 	for i := range n.Layers {
@@ -39,9 +39,9 @@ func (n *Network) Rename() {
 	}
 }
 
-// eachName calls visit with a pointer to every tensor name of the network except map keys: in
-// inputs, in layers, in outputs, in results and in cuts, in this order.
-func (n *Network) eachName(visit func(*string)) {
+// forEachTensorName calls visit with a pointer to every tensor name of the network except map keys:
+// in inputs, in layers, in outputs, in results and in cuts, in this order.
+func (n *Network) forEachTensorName(visit func(*string)) {
 	all := func(names []string) {
 		for i := range names {
 			visit(&names[i])
@@ -78,9 +78,9 @@ type renamer struct {
 	unsafe bool // whether any name has to change
 }
 
-// rename returns the new name of the tensor with the name old in the file. The same tensor always
-// gets the same name.
-func (r *renamer) rename(old string) string {
+// renameTensor returns the new name of the tensor with the name old in the file. The same tensor
+// always gets the same name.
+func (r *renamer) renameTensor(old string) string {
 	name := escapeName(old)
 	if name == old {
 		return old

@@ -2,10 +2,10 @@ package list
 
 import "slices"
 
-// orderStages moves the host's stages so that the engine's layers form as few programs as possible.
-// Stages that do not depend on the engine go first, and stages whose results no engine layer needs
-// go last. Other layers keep their order.
-func (b *Builder) orderStages() {
+// moveHostStages moves the host's stages so that the engine's layers form as few programs as
+// possible. Stages that do not depend on the engine go first, and stages whose results no engine
+// layer needs go last. Other layers keep their order.
+func (b *Builder) moveHostStages() {
 	n := &b.Net
 	if !slices.ContainsFunc(n.Layers, func(l Layer) bool { return l.Host != nil }) {
 		return

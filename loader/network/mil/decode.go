@@ -24,7 +24,7 @@ func Decode(m wire.Message) (*Program, error) {
 			return err
 		case 2:
 			var fn Function
-			err := readEntry(f, &fn.Name, func(v wire.Field) error { return d.decodeFunction(v, &fn) })
+			err := readMapEntry(f, &fn.Name, func(v wire.Field) error { return d.decodeFunction(v, &fn) })
 			p.Functions = append(p.Functions, fn)
 			return err
 		}
@@ -43,9 +43,9 @@ func newFormatError(f wire.Field, format string, v ...any) error {
 	return &wire.FormatError{Off: int64(f.Off), What: fmt.Sprintf(format, v...)}
 }
 
-// readEntry reads f, an entry of a map field: it stores the key in *name, and calls value with the
-// field that holds the value.
-func readEntry(f wire.Field, name *string, value func(wire.Field) error) error {
+// readMapEntry reads f, an entry of a map field: it stores the key in *name, and calls value with
+// the field that holds the value.
+func readMapEntry(f wire.Field, name *string, value func(wire.Field) error) error {
 	if err := f.Want(protowire.BytesType); err != nil {
 		return err
 	}
@@ -68,8 +68,8 @@ func readEntry(f wire.Field, name *string, value func(wire.Field) error) error {
 	})
 }
 
-// eachField calls visit for every field of f, which holds a nested message.
-func eachField(f wire.Field, visit func(wire.Field) error) error {
+// forEachField calls visit for every field of f, which holds a nested message.
+func forEachField(f wire.Field, visit func(wire.Field) error) error {
 	if err := f.Want(protowire.BytesType); err != nil {
 		return err
 	}
@@ -79,7 +79,7 @@ func eachField(f wire.Field, visit func(wire.Field) error) error {
 func (d *decoder) decodeFunction(f wire.Field, fn *Function) error {
 	blocks := map[string]wire.Field{}
 	var first string
-	err := eachField(f, func(f wire.Field) error {
+	err := forEachField(f, func(f wire.Field) error {
 		switch f.Num {
 		case 1:
 			v, err := d.decodeVar(f)
@@ -89,7 +89,7 @@ func (d *decoder) decodeFunction(f wire.Field, fn *Function) error {
 			return f.Text(&fn.Opset)
 		case 3:
 			var name string
-			return readEntry(f, &name, func(b wire.Field) error {
+			return readMapEntry(f, &name, func(b wire.Field) error {
 				if first == "" {
 					first = name
 				}
@@ -108,7 +108,7 @@ func (d *decoder) decodeFunction(f wire.Field, fn *Function) error {
 			return newFormatError(f, "function %q has no block", fn.Name)
 		}
 	}
-	return eachField(block, func(f wire.Field) error {
+	return forEachField(block, func(f wire.Field) error {
 		switch f.Num {
 		case 2:
 			var s string
@@ -134,7 +134,7 @@ func (d *decoder) decodeVar(f wire.Field) (Var, error) {
 	if d.arguments++; d.arguments > maxArguments {
 		return v, newFormatError(f, "program has more than %d values, the limit", maxArguments)
 	}
-	err := eachField(f, func(f wire.Field) error {
+	err := forEachField(f, func(f wire.Field) error {
 		switch f.Num {
 		case 1:
 			return f.Text(&v.Name)
@@ -148,15 +148,15 @@ func (d *decoder) decodeVar(f wire.Field) (Var, error) {
 
 func (d *decoder) decodeOperation(f wire.Field) (Operation, error) {
 	op := Operation{Off: int64(f.Off)}
-	err := eachField(f, func(f wire.Field) error {
+	err := forEachField(f, func(f wire.Field) error {
 		switch f.Num {
 		case 1:
 			return f.Text(&op.Type)
 		case 2:
 			var name string
 			var list []Argument
-			err := readEntry(f, &name, func(f wire.Field) error {
-				return eachField(f, func(f wire.Field) error {
+			err := readMapEntry(f, &name, func(f wire.Field) error {
+				return forEachField(f, func(f wire.Field) error {
 					if f.Num != 1 {
 						return nil
 					}
@@ -179,7 +179,7 @@ func (d *decoder) decodeOperation(f wire.Field) (Operation, error) {
 		case 5:
 			var name string
 			var v Value
-			err := readEntry(f, &name, func(f wire.Field) error { return d.decodeValue(f, &v) })
+			err := readMapEntry(f, &name, func(f wire.Field) error { return d.decodeValue(f, &v) })
 			if op.Attributes == nil {
 				op.Attributes = map[string]Value{}
 			}
@@ -196,7 +196,7 @@ func (d *decoder) decodeBinding(f wire.Field) (Argument, error) {
 	if d.arguments++; d.arguments > maxArguments {
 		return a, newFormatError(f, "program has more than %d values, the limit", maxArguments)
 	}
-	err := eachField(f, func(f wire.Field) error {
+	err := forEachField(f, func(f wire.Field) error {
 		switch f.Num {
 		case 1:
 			return f.Text(&a.Name)
@@ -219,7 +219,7 @@ func (d *decoder) decodeType(f wire.Field, t *Type) error {
 		return newFormatError(f, "types are nested more than %d deep, the limit", maxDepth)
 	}
 	defer func() { d.depth-- }()
-	return eachField(f, func(f wire.Field) error {
+	return forEachField(f, func(f wire.Field) error {
 		switch f.Num {
 		case 1:
 			return d.decodeTensorType(f, t)
@@ -230,7 +230,7 @@ func (d *decoder) decodeType(f wire.Field, t *Type) error {
 		case 4:
 			t.Kind = Dictionary
 		case 5:
-			err := eachField(f, func(f wire.Field) error {
+			err := forEachField(f, func(f wire.Field) error {
 				if f.Num == 1 {
 					return d.decodeType(f, t)
 				}
@@ -245,7 +245,7 @@ func (d *decoder) decodeType(f wire.Field, t *Type) error {
 
 func (d *decoder) decodeTensorType(f wire.Field, t *Type) error {
 	t.Dims = []int64{}
-	return eachField(f, func(f wire.Field) error {
+	return forEachField(f, func(f wire.Field) error {
 		switch f.Num {
 		case 1:
 			if err := f.Want(protowire.VarintType); err != nil {
@@ -254,12 +254,12 @@ func (d *decoder) decodeTensorType(f wire.Field, t *Type) error {
 			t.Elem = elemNames[f.N]
 		case 3:
 			size := int64(-1)
-			err := eachField(f, func(f wire.Field) error {
+			err := forEachField(f, func(f wire.Field) error {
 				if f.Num != 1 {
 					return nil
 				}
 				size = 0
-				return eachField(f, func(f wire.Field) error {
+				return forEachField(f, func(f wire.Field) error {
 					if f.Num == 1 {
 						return f.Integer(&size)
 					}
@@ -287,14 +287,14 @@ func (d *decoder) decodeValue(f wire.Field, v *Value) error {
 		return newFormatError(f, "program has more than %d values, the limit", maxArguments)
 	}
 	var immediate *wire.Field
-	err := eachField(f, func(f wire.Field) error {
+	err := forEachField(f, func(f wire.Field) error {
 		switch f.Num {
 		case 2:
 			return d.decodeType(f, &v.Type)
 		case 3:
 			immediate = &f
 		case 5:
-			return eachField(f, func(f wire.Field) error {
+			return forEachField(f, func(f wire.Field) error {
 				switch f.Num {
 				case 1:
 					return f.Text(&v.File)
@@ -312,12 +312,12 @@ func (d *decoder) decodeValue(f wire.Field, v *Value) error {
 	if err != nil || immediate == nil {
 		return err
 	}
-	return eachField(*immediate, func(f wire.Field) error {
+	return forEachField(*immediate, func(f wire.Field) error {
 		switch f.Num {
 		case 1:
 			return d.decodeTensorValue(f, v)
 		case 2, 3: // tuple, list
-			return eachField(f, func(f wire.Field) error {
+			return forEachField(f, func(f wire.Field) error {
 				if f.Num != 1 {
 					return nil
 				}
@@ -335,8 +335,8 @@ func (d *decoder) decodeValue(f wire.Field, v *Value) error {
 // width of the tensor's type. A message stores them as varints, floats or bytes.
 func (d *decoder) decodeTensorValue(f wire.Field, v *Value) error {
 	n, width := v.Type.Elements(), max(8, v.Type.Elem.Bits())/8
-	err := eachField(f, func(kind wire.Field) error {
-		return eachField(kind, func(f wire.Field) error {
+	err := forEachField(f, func(kind wire.Field) error {
+		return forEachField(kind, func(f wire.Field) error {
 			if f.Num != 1 {
 				return nil
 			}

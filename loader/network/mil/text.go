@@ -30,7 +30,7 @@ func Parse(text string) (p *Program, err error) {
 			panic(e)
 		}
 	}()
-	s.next()
+	s.nextToken()
 	return s.parseProgram(), nil
 }
 
@@ -44,7 +44,7 @@ type parser struct {
 	arguments       int
 }
 
-func (s *parser) fail(format string, v ...any) {
+func (s *parser) recordError(format string, v ...any) {
 	panic(&SyntaxError{s.line, fmt.Sprintf(format, v...)})
 }
 
@@ -52,8 +52,8 @@ func isWordByte(c byte) bool {
 	return c == '_' || c == '.' || c == ':' || c == '@' || c >= '0' && c <= '9' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z'
 }
 
-// next reads the next token. At the end of the text, the token is "".
-func (s *parser) next() {
+// nextToken reads the next token. At the end of the text, the token is "".
+func (s *parser) nextToken() {
 	for s.at < len(s.text) {
 		switch c := s.text[s.at]; {
 		case c == '\n':
@@ -86,11 +86,11 @@ func (s *parser) scanToken() {
 				s.at++
 			}
 			if s.at < len(s.text) && s.text[s.at] == '\n' {
-				s.fail("string is not terminated")
+				s.recordError("string is not terminated")
 			}
 		}
 		if s.at >= len(s.text) {
-			s.fail("string is not terminated")
+			s.recordError("string is not terminated")
 		}
 		s.at++
 		t, err := strconv.Unquote(s.text[begin:s.at])
@@ -115,132 +115,132 @@ func (s *parser) scanToken() {
 	s.token = s.text[begin:s.at]
 }
 
-// accept reads the next token and returns true if the current token is the given punctuation.
+// acceptMark reads the next token and returns true if the current token is the given punctuation.
 // Otherwise, it returns false.
-func (s *parser) accept(mark string) bool {
+func (s *parser) acceptMark(mark string) bool {
 	if s.quoted || s.token != mark {
 		return false
 	}
-	s.next()
+	s.nextToken()
 	return true
 }
 
-func (s *parser) expect(mark string) {
-	if !s.accept(mark) {
-		s.fail("found %q, want %q", s.token, mark)
+func (s *parser) expectMark(mark string) {
+	if !s.acceptMark(mark) {
+		s.recordError("found %q, want %q", s.token, mark)
 	}
 }
 
 func (s *parser) parseName() string {
 	t := s.token
 	if s.quoted || t == "" || !isWordByte(t[0]) {
-		s.fail("found %q, want a name", t)
+		s.recordError("found %q, want a name", t)
 	}
-	s.next()
+	s.nextToken()
 	return t
 }
 
 func (s *parser) parseProgram() *Program {
 	p := &Program{}
 	if word := s.parseName(); word != "program" {
-		s.fail(`found %q, want "program"`, word)
+		s.recordError(`found %q, want "program"`, word)
 	}
-	s.expect("(")
+	s.expectMark("(")
 	p.Version = s.parseName()
-	s.expect(")")
-	if s.accept("[") {
+	s.expectMark(")")
+	if s.acceptMark("[") {
 		s.parseAttributes()
 	}
-	s.expect("{")
-	for !s.accept("}") {
+	s.expectMark("{")
+	for !s.acceptMark("}") {
 		if word := s.parseName(); word != "func" {
-			s.fail(`found %q, want "func"`, word)
+			s.recordError(`found %q, want "func"`, word)
 		}
 		p.Functions = append(p.Functions, s.parseFunction())
 	}
 	if s.token != "" || s.quoted {
-		s.fail("found %q after the program; want the end of the text", s.token)
+		s.recordError("found %q after the program; want the end of the text", s.token)
 	}
 	return p
 }
 
 func (s *parser) parseFunction() Function {
 	f := Function{Name: s.parseName()}
-	if s.accept("<") {
+	if s.acceptMark("<") {
 		f.Opset = s.parseName()
-		s.expect(">")
+		s.expectMark(">")
 	}
-	s.expect("(")
-	for !s.accept(")") {
+	s.expectMark("(")
+	for !s.acceptMark(")") {
 		t := s.parseType()
 		f.Inputs = append(f.Inputs, Var{s.parseName(), t})
-		if !s.accept(",") && s.token != ")" {
-			s.fail("found %q between inputs; want a comma", s.token)
+		if !s.acceptMark(",") && s.token != ")" {
+			s.recordError("found %q between inputs; want a comma", s.token)
 		}
 	}
-	if s.accept("[") {
+	if s.acceptMark("[") {
 		s.parseAttributes()
 	}
-	s.expect("{")
-	for !s.accept("}") {
+	s.expectMark("{")
+	for !s.acceptMark("}") {
 		f.Operations = append(f.Operations, s.parseOperation())
 	}
-	s.expect("->")
-	s.expect("(")
-	for !s.accept(")") {
+	s.expectMark("->")
+	s.expectMark("(")
+	for !s.acceptMark(")") {
 		f.Outputs = append(f.Outputs, s.parseName())
-		if !s.accept(",") && s.token != ")" {
-			s.fail("found %q between outputs; want a comma", s.token)
+		if !s.acceptMark(",") && s.token != ")" {
+			s.recordError("found %q between outputs; want a comma", s.token)
 		}
 	}
-	s.expect(";")
+	s.expectMark(";")
 	return f
 }
 
 func (s *parser) parseOperation() Operation {
 	if s.operations++; s.operations > maxOperations {
-		s.fail("program has more than %d operations, the limit", maxOperations)
+		s.recordError("program has more than %d operations, the limit", maxOperations)
 	}
 	op := Operation{Off: int64(s.line)}
 	for {
 		t := s.parseType()
 		op.Outputs = append(op.Outputs, Var{s.parseName(), t})
-		if s.accept("=") {
+		if s.acceptMark("=") {
 			break
 		}
-		s.expect(",")
+		s.expectMark(",")
 	}
 	op.Type = s.parseName()
-	s.expect("(")
-	for !s.accept(")") {
+	s.expectMark("(")
+	for !s.acceptMark(")") {
 		if op.Inputs == nil {
 			op.Inputs = map[string][]Argument{}
 		}
 		key := s.parseName()
-		s.expect("=")
+		s.expectMark("=")
 		op.Inputs[key] = s.parseValues()
-		if !s.accept(",") && s.token != ")" {
-			s.fail("found %q between arguments; want a comma", s.token)
+		if !s.acceptMark(",") && s.token != ")" {
+			s.recordError("found %q between arguments; want a comma", s.token)
 		}
 	}
-	if s.accept("[") {
+	if s.acceptMark("[") {
 		op.Attributes = s.parseAttributes()
 	}
-	s.expect(";")
+	s.expectMark(";")
 	return op
 }
 
 // parseAttributes reads name = value pairs up to the closing bracket.
 func (s *parser) parseAttributes() map[string]Value {
 	m := map[string]Value{}
-	for !s.accept("]") {
+	for !s.acceptMark("]") {
 		key := s.parseName()
-		s.expect("=")
+		s.expectMark("=")
 		if a := s.parseArgument(); a.Name == "" {
 			m[key] = a.Value
 		}
-		if !s.accept(",") && s.token != "]" {
-			s.fail("found %q between attributes; want a comma", s.token)
+		if !s.acceptMark(",") && s.token != "]" {
+			s.recordError("found %q between attributes; want a comma", s.token)
 		}
 	}
 	return m
@@ -248,62 +248,62 @@ func (s *parser) parseAttributes() map[string]Value {
 
 // parseValues reads one argument, or several in parentheses.
 func (s *parser) parseValues() []Argument {
-	if !s.accept("(") {
+	if !s.acceptMark("(") {
 		return []Argument{s.parseArgument()}
 	}
 	var list []Argument
-	for !s.accept(")") {
+	for !s.acceptMark(")") {
 		list = append(list, s.parseArgument())
-		if !s.accept(",") && s.token != ")" {
-			s.fail("found %q between values; want a comma", s.token)
+		if !s.acceptMark(",") && s.token != ")" {
+			s.recordError("found %q between values; want a comma", s.token)
 		}
 	}
 	return list
 }
 
-func (s *parser) enterValue() {
+func (s *parser) countNesting() {
 	if s.depth++; s.depth > maxDepth {
-		s.fail("values are nested more than %d deep, the limit", maxDepth)
+		s.recordError("values are nested more than %d deep, the limit", maxDepth)
 	}
 }
 
 // parseType reads a type, such as tensor<fp16, [1, 3, 224, 224]>.
 func (s *parser) parseType() Type {
-	s.enterValue()
+	s.countNesting()
 	defer func() { s.depth-- }()
 	var t Type
 	switch name := s.parseName(); name {
 	case "tensor":
-		s.expect("<")
+		s.expectMark("<")
 		t.Elem = Elem(s.parseName())
-		s.expect(",")
-		s.expect("[")
+		s.expectMark(",")
+		s.expectMark("[")
 		t.Dims = []int64{}
-		for !s.accept("]") {
+		for !s.acceptMark("]") {
 			n, err := strconv.ParseInt(s.token, 10, 64)
 			if err != nil || n < 0 {
 				n = -1 // a name or a question mark
 			}
-			s.next()
+			s.nextToken()
 			if t.Dims = append(t.Dims, n); len(t.Dims) > maxRank {
-				s.fail("tensor has more than %d dimensions, the limit", maxRank)
+				s.recordError("tensor has more than %d dimensions, the limit", maxRank)
 			}
-			if !s.accept(",") && s.token != "]" {
-				s.fail("found %q between dimensions; want a comma", s.token)
+			if !s.acceptMark(",") && s.token != "]" {
+				s.recordError("found %q between dimensions; want a comma", s.token)
 			}
 		}
-		s.expect(">")
+		s.expectMark(">")
 	case "list", "tuple", "dict", "state":
 		t.Kind = map[string]Kind{"list": List, "tuple": Tuple, "dict": Dictionary, "state": State}[name]
-		s.expect("<")
-		for !s.accept(">") {
+		s.expectMark("<")
+		for !s.acceptMark(">") {
 			if strings.IndexFunc(s.token, func(r rune) bool { return r < '0' || r > '9' }) < 0 && s.token != "" || s.token == "?" {
-				s.next() // a list's length
+				s.nextToken() // a list's length
 			} else if inner := s.parseType(); t.Kind == State {
 				t.Elem, t.Dims = inner.Elem, inner.Dims
 			}
-			if !s.accept(",") && s.token != ">" {
-				s.fail("found %q within a type; want a comma", s.token)
+			if !s.acceptMark(",") && s.token != ">" {
+				s.recordError("found %q within a type; want a comma", s.token)
 			}
 		}
 	default:
@@ -314,18 +314,18 @@ func (s *parser) parseType() Type {
 
 // parseArgument reads a name, a tuple, or a type with a value in parentheses.
 func (s *parser) parseArgument() Argument {
-	s.enterValue()
+	s.countNesting()
 	defer func() { s.depth-- }()
 	if s.arguments++; s.arguments > maxArguments {
-		s.fail("program has more than %d arguments, the limit", maxArguments)
+		s.recordError("program has more than %d arguments, the limit", maxArguments)
 	}
-	if s.accept("(") {
+	if s.acceptMark("(") {
 		var v Value
 		v.Type.Kind = Tuple
-		for !s.accept(")") {
+		for !s.acceptMark(")") {
 			v.Values = append(v.Values, s.parseArgument().Value)
-			if !s.accept(",") && s.token != ")" {
-				s.fail("found %q within a tuple; want a comma", s.token)
+			if !s.acceptMark(",") && s.token != ")" {
+				s.recordError("found %q within a tuple; want a comma", s.token)
 			}
 		}
 		return Argument{Value: v}
@@ -345,14 +345,14 @@ func (s *parser) parseArgument() Argument {
 // parseLiteral reads the value in parentheses after type t.
 func (s *parser) parseLiteral(t Type) Value {
 	v := Value{Type: t}
-	s.expect("(")
+	s.expectMark("(")
 	switch {
 	case s.token == "BLOBFILE" && !s.quoted:
-		s.next()
-		s.expect("(")
-		for !s.accept(")") {
+		s.nextToken()
+		s.expectMark("(")
+		for !s.acceptMark(")") {
 			key := s.parseName()
-			s.expect("=")
+			s.expectMark("=")
 			a := s.parseArgument()
 			switch {
 			case key == "path" && len(a.Value.Strings) == 1:
@@ -360,12 +360,12 @@ func (s *parser) parseLiteral(t Type) Value {
 			case key == "offset" && len(a.Value.Data) == 8:
 				v.Offset = binary.LittleEndian.Uint64(a.Value.Data)
 			}
-			if !s.accept(",") && s.token != ")" {
-				s.fail("found %q within BLOBFILE; want a comma", s.token)
+			if !s.acceptMark(",") && s.token != ")" {
+				s.recordError("found %q within BLOBFILE; want a comma", s.token)
 			}
 		}
 		if v.File == "" {
-			s.fail("BLOBFILE has no path")
+			s.recordError("BLOBFILE has no path")
 		}
 	case t.Kind != Tensor:
 		s.skipValue()
@@ -373,13 +373,13 @@ func (s *parser) parseLiteral(t Type) Value {
 	default:
 		s.parseElements(&v)
 	}
-	s.expect(")")
+	s.expectMark(")")
 	if n := t.Elements(); v.File == "" {
 		switch bits := t.Elem.Bits(); {
 		case t.Elem == "string" && len(v.Strings) != n:
-			s.fail("found %d strings, which is not the number of elements of shape %v", len(v.Strings), t.Dims)
+			s.recordError("found %d strings, which is not the number of elements of shape %v", len(v.Strings), t.Dims)
 		case bits > 0 && len(v.Data) != n*max(8, bits)/8:
-			s.fail("found %d elements, which is not the number of elements of shape %v", len(v.Data)/(max(8, bits)/8), t.Dims)
+			s.recordError("found %d elements, which is not the number of elements of shape %v", len(v.Data)/(max(8, bits)/8), t.Dims)
 		}
 	}
 	return v
@@ -387,10 +387,10 @@ func (s *parser) parseLiteral(t Type) Value {
 
 // skipValue skips an unsupported value, up to and including the closing parenthesis.
 func (s *parser) skipValue() {
-	for depth := 1; depth > 0; s.next() {
+	for depth := 1; depth > 0; s.nextToken() {
 		switch {
 		case s.token == "" && !s.quoted:
-			s.fail("value is not terminated")
+			s.recordError("value is not terminated")
 		case s.quoted:
 		case s.token == "(":
 			depth++
@@ -405,20 +405,20 @@ func (s *parser) parseElements(v *Value) {
 	for depth := 0; ; {
 		switch {
 		case s.token == "" && !s.quoted:
-			s.fail("value is not terminated")
-		case s.accept("["):
+			s.recordError("value is not terminated")
+		case s.acceptMark("["):
 			depth++
-		case s.accept("]"):
+		case s.acceptMark("]"):
 			depth--
-		case s.accept(","):
+		case s.acceptMark(","):
 		case !s.quoted && s.token == ")":
 			if depth != 0 {
-				s.fail("numbers of [ and ] differ; want equal numbers")
+				s.recordError("numbers of [ and ] differ; want equal numbers")
 			}
 			return
 		default:
 			s.parseElement(v)
-			s.next()
+			s.nextToken()
 		}
 	}
 }
@@ -428,7 +428,7 @@ func (s *parser) parseElement(v *Value) {
 	switch e := v.Type.Elem; e {
 	case "string":
 		if !s.quoted {
-			s.fail("found %q, want a string", t)
+			s.recordError("found %q, want a string", t)
 		}
 		v.Strings = append(v.Strings, t)
 	case "bool":
@@ -438,12 +438,12 @@ func (s *parser) parseElement(v *Value) {
 		case "false", "0":
 			v.Data = append(v.Data, 0)
 		default:
-			s.fail("found %q, want true or false", t)
+			s.recordError("found %q, want true or false", t)
 		}
 	case "fp16", "fp32", "fp64", "bf16":
 		x, err := strconv.ParseFloat(t, 64)
 		if err != nil && !math.IsInf(x, 0) {
-			s.fail("found %q, want a number", t)
+			s.recordError("found %q, want a number", t)
 		}
 		switch e {
 		case "fp64":
@@ -457,14 +457,14 @@ func (s *parser) parseElement(v *Value) {
 		}
 	default:
 		if e.Bits() == 0 {
-			s.fail("unsupported element type %q", string(e))
+			s.recordError("unsupported element type %q", string(e))
 		}
 		i, err := strconv.ParseInt(t, 0, 64)
 		if u, e := strconv.ParseUint(t, 0, 64); err != nil && e == nil {
 			i, err = int64(u), nil
 		}
 		if err != nil {
-			s.fail("found %q, want an integer", t)
+			s.recordError("found %q, want an integer", t)
 		}
 		for n := max(8, e.Bits()); n > 0; n -= 8 {
 			v.Data = append(v.Data, byte(i))

@@ -48,7 +48,7 @@ func (g *Graph) Attach(dir string) (files Files, notes []string, err error) {
 	files = Files{}
 	absent, room := map[string]bool{}, map[string]int64{}
 	for _, t := range external {
-		switch err := files.attachTensor(root, t, room); {
+		switch err := files.openTensorFile(root, t, room); {
 		case errors.Is(err, fs.ErrNotExist):
 			absent[t.File.Location] = true
 		case err != nil:
@@ -62,10 +62,10 @@ func (g *Graph) Attach(dir string) (files Files, notes []string, err error) {
 	return files, notes, nil
 }
 
-// attachTensor opens the file in which t stores its values. room holds the number of bytes that may
-// still be read from each file: tensors may share values, but all of them together may not read
+// openTensorFile opens the file in which t stores its values. room holds the number of bytes that
+// may still be read from each file: tensors may share values, but all of them together may not read
 // more than 4 times the size of the file.
-func (f Files) attachTensor(root *os.Root, t *Tensor, room map[string]int64) error {
+func (f Files) openTensorFile(root *os.Root, t *Tensor, room map[string]int64) error {
 	want := t.Bytes()
 	switch {
 	case t.Type.Width() == 0:

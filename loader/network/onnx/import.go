@@ -8,7 +8,7 @@ func (m *Model) Import(packings map[*Tensor]*graph.Packing) *graph.Model {
 	x := &importer{opset: m.Opsets[""], packings: packings, values: map[string]*graph.Value{}}
 	g := &graph.Model{Graph: *x.importGraph(&m.Graph), Name: m.Name, Inputs: m.Inputs, Results: m.Outputs, Values: x.values}
 	for name, v := range m.Known {
-		x.valueOf(name).Stated = v.Sizes()
+		x.findOrAddValue(name).Stated = v.Sizes()
 	}
 	return g
 }
@@ -20,9 +20,10 @@ type importer struct {
 	values   map[string]*graph.Value
 }
 
-// valueOf returns the tensor with the given name, which the first call for that name creates. Each
-// call with an empty name returns a new tensor, because unnamed tensors are not the same.
-func (x *importer) valueOf(name string) *graph.Value {
+// findOrAddValue returns the tensor with the given name, which the first call for that name
+// creates. Each call with an empty name returns a new tensor, because unnamed tensors are not the
+// same.
+func (x *importer) findOrAddValue(name string) *graph.Value {
 	if name == "" {
 		return &graph.Value{}
 	}
@@ -34,9 +35,9 @@ func (x *importer) valueOf(name string) *graph.Value {
 	return v
 }
 
-func (x *importer) valuesOf(names []string) (values []*graph.Value) {
+func (x *importer) findOrAddValues(names []string) (values []*graph.Value) {
 	for _, name := range names {
-		values = append(values, x.valueOf(name))
+		values = append(values, x.findOrAddValue(name))
 	}
 	return values
 }
@@ -51,14 +52,14 @@ func (x *importer) importGraph(g *Graph) *graph.Graph {
 		out.Nodes = append(out.Nodes, x.importNode(&g.Nodes[i]))
 	}
 	for _, v := range g.Outputs {
-		out.Outputs = append(out.Outputs, x.valueOf(v.Name))
+		out.Outputs = append(out.Outputs, x.findOrAddValue(v.Name))
 	}
 	return out
 }
 
 // importNode converts n to a node of a graph, together with the graphs of its branches.
 func (x *importer) importNode(n *Node) *graph.Node {
-	out := &graph.Node{Name: n.Name, Op: n.Op, Domain: n.Domain, In: x.valuesOf(n.Inputs), Out: x.valuesOf(n.Outputs), Opset: x.opset, Off: n.Off}
+	out := &graph.Node{Name: n.Name, Op: n.Op, Domain: n.Domain, In: x.findOrAddValues(n.Inputs), Out: x.findOrAddValues(n.Outputs), Opset: x.opset, Off: n.Off}
 	if n.Attributes != nil {
 		out.Attr = make(map[string]*graph.Attr, len(n.Attributes))
 	}

@@ -137,9 +137,9 @@ type reader struct {
 	depth                                       int
 }
 
-// countElement increments *n. It returns an error, at the offset of field f, if the result exceeds
-// maximum. limit names maximum in the message, as in "65536 nodes".
-func countElement(n *int, maximum int, f wire.Field, limit string) error {
+// incrementCount increments *n. It returns an error, at the offset of field f, if the result
+// exceeds maximum. limit names maximum in the message, as in "65536 nodes".
+func incrementCount(n *int, maximum int, f wire.Field, limit string) error {
 	if *n++; *n > maximum {
 		return &FormatError{Off: int64(f.Off), What: "model has more than " + limit + ", the limit"}
 	}
@@ -158,14 +158,14 @@ func (r *reader) readGraph(f wire.Field) (*Graph, error) {
 	err := f.Body.Fields(func(f wire.Field) error {
 		switch f.Num {
 		case 1:
-			if err := countElement(&r.nodes, maxNodes, f, "65536 nodes"); err != nil {
+			if err := incrementCount(&r.nodes, maxNodes, f, "65536 nodes"); err != nil {
 				return err
 			}
 			return r.readNode(f, g)
 		case 2:
 			return f.Text(&g.Name)
 		case 5:
-			if err := countElement(&r.constants, maxConstants, f, "131072 constants"); err != nil {
+			if err := incrementCount(&r.constants, maxConstants, f, "131072 constants"); err != nil {
 				return err
 			}
 			t, err := readTensorField(f)
@@ -174,7 +174,7 @@ func (r *reader) readGraph(f wire.Field) (*Graph, error) {
 			}
 			return err
 		case 11, 12, 13:
-			if err := countElement(&r.values, maxValues, f, "131072 stated shapes"); err != nil {
+			if err := incrementCount(&r.values, maxValues, f, "131072 stated shapes"); err != nil {
 				return err
 			}
 			v, err := readValue(f)
@@ -211,7 +211,7 @@ func (r *reader) readNode(f wire.Field, g *Graph) error {
 		var s string
 		switch f.Num {
 		case 1, 2:
-			if err := countElement(&r.names, maxNames, f, "262144 inputs and outputs of nodes"); err != nil {
+			if err := incrementCount(&r.names, maxNames, f, "262144 inputs and outputs of nodes"); err != nil {
 				return err
 			}
 			err := f.Text(&s)
@@ -226,7 +226,7 @@ func (r *reader) readNode(f wire.Field, g *Graph) error {
 		case 4:
 			return f.Text(&n.Op)
 		case 5:
-			if err := countElement(&r.attributes, maxAttributes, f, "262144 attributes"); err != nil {
+			if err := incrementCount(&r.attributes, maxAttributes, f, "262144 attributes"); err != nil {
 				return err
 			}
 			return r.readAttribute(f, &n)
@@ -271,7 +271,7 @@ func (r *reader) readAttribute(f wire.Field, n *Node) error {
 		case 8:
 			err = f.Integers(&a.Ints)
 		case 9:
-			if err = countElement(&r.names, maxNames, f, "262144 inputs and outputs of nodes"); err == nil {
+			if err = incrementCount(&r.names, maxNames, f, "262144 inputs and outputs of nodes"); err == nil {
 				var s string
 				err = f.Text(&s)
 				a.Strings = append(a.Strings, s)

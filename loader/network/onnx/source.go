@@ -20,9 +20,9 @@ func (t *Tensor) ReadFromFile(r io.ReaderAt, offset, size int64) {
 	t.raw, t.File, t.source = nil, nil, &deferredValues{r, offset, size}
 }
 
-// eachChunk calls visit for successive parts of the bytes of t. Each part holds whole elements, and
-// first is the index of the first one.
-func (t *Tensor) eachChunk(visit func(first int, b []byte)) error {
+// forEachChunk calls visit for successive parts of the bytes of t. Each part holds whole elements,
+// and first is the index of the first one.
+func (t *Tensor) forEachChunk(visit func(first int, b []byte)) error {
 	if t.source == nil {
 		visit(0, t.raw)
 		return nil
@@ -53,7 +53,7 @@ func ReadFrom(r io.ReaderAt, size int64) (*Model, error) {
 		}
 		// Read the whole file, so that Read reports the error.
 		clear(s.deferred)
-		if err := s.readRange(0, size); err != nil {
+		if err := s.readBytes(0, size); err != nil {
 			return nil, err
 		}
 	}
@@ -86,7 +86,7 @@ var valuesPath = [...]protowire.Number{7, 5, 9}
 // minDeferred is the smallest size of values that are left in the file.
 const minDeferred = 16 << 10
 
-func (s *skimmer) readRange(start, end int64) error {
+func (s *skimmer) readBytes(start, end int64) error {
 	n, err := s.r.ReadAt(s.data[start:end], start)
 	if int64(n) == end-start {
 		return nil
@@ -99,7 +99,7 @@ func (s *skimmer) readRange(start, end int64) error {
 func (s *skimmer) skimMessage(start, end int64, depth int) error {
 	const longest = 20 // bytes of a tag and a length
 	for start < end {
-		if err := s.readRange(start, min(start+longest, end)); err != nil {
+		if err := s.readBytes(start, min(start+longest, end)); err != nil {
 			return err
 		}
 		head := s.data[start:min(start+longest, end)]
@@ -132,7 +132,7 @@ func (s *skimmer) skimMessage(start, end int64, depth int) error {
 				return err
 			}
 		default:
-			if err := s.readRange(start, body); err != nil {
+			if err := s.readBytes(start, body); err != nil {
 				return err
 			}
 		}

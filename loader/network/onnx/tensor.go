@@ -110,7 +110,7 @@ func readTensor(m wire.Message, off int64) (*Tensor, error) {
 		case 4:
 			err = f.Fixed(4, &t.raw)
 		case 5, 7, 11:
-			err = t.keepVarints(f)
+			err = t.appendRawVarints(f)
 		case 8:
 			err = f.Text(&t.Name)
 		case 9:
@@ -173,9 +173,9 @@ func (x *External) readEntry(f wire.Field) error {
 	return nil
 }
 
-// keepVarints appends the varints in field f to t.varints without decoding them, because a small
-// number takes one byte instead of eight.
-func (t *Tensor) keepVarints(f wire.Field) error {
+// appendRawVarints appends the varints in field f to t.varints without decoding them, because a
+// small number takes one byte instead of eight.
+func (t *Tensor) appendRawVarints(f wire.Field) error {
 	if f.Wire == protowire.VarintType {
 		t.varints = protowire.AppendVarint(t.varints, f.N)
 		t.count++
@@ -258,7 +258,7 @@ func (t *Tensor) Each(set func(i int, v float64)) error {
 	n := t.Elements()
 	if len(t.raw) > 0 || n == 0 || t.source != nil {
 		w := t.Type.Width()
-		return t.eachChunk(func(first int, b []byte) {
+		return t.forEachChunk(func(first int, b []byte) {
 			for i := range len(b) / w {
 				set(first+i, decodeElement(t.Type, b[i*w:]))
 			}
@@ -349,13 +349,13 @@ func (t *Tensor) Halves() ([]float16.Float16, error) {
 	if len(t.raw) > 0 || t.source != nil {
 		switch t.Type { // fast paths for large weights, without float64
 		case Float:
-			return out, t.eachChunk(func(first int, b []byte) {
+			return out, t.forEachChunk(func(first int, b []byte) {
 				for i := range len(b) / 4 {
 					out[first+i] = float16.Fromfloat32(float32FromBits(binary.LittleEndian.Uint32(b[4*i:])))
 				}
 			})
 		case Float16:
-			return out, t.eachChunk(func(first int, b []byte) {
+			return out, t.forEachChunk(func(first int, b []byte) {
 				for i := range len(b) / 2 {
 					out[first+i] = float16.Frombits(binary.LittleEndian.Uint16(b[2*i:]))
 				}

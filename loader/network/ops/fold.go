@@ -70,8 +70,8 @@ func Literal(n *graph.Node) (*graph.Const, error) {
 	return nil, errors.New("constant has no dense value; want attribute value, value_int, value_ints, value_float or value_floats")
 }
 
-// foldSize computes a Shape, the extents of a tensor, or a Size, their product.
-func foldSize(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+// foldShapeOrSize computes a Shape, the extents of a tensor, or a Size, their product.
+func foldShapeOrSize(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	dims, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -107,7 +107,7 @@ func foldCast(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	if err != nil {
 		return nil, err
 	}
-	made := resultConst(res, slices.Clone(v))
+	made := newResultConst(res, slices.Clone(v))
 	made[0].Packing = c.Packing
 	return made, nil
 }
@@ -122,7 +122,7 @@ func foldRange(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	for i := range out {
 		out[i] = start + float64(float64(i)*delta)
 	}
-	return resultConst(res, out), nil
+	return newResultConst(res, out), nil
 }
 
 func foldConstantOfShape(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
@@ -134,7 +134,7 @@ func foldConstantOfShape(n *graph.Node, res []graph.Result) ([]*graph.Const, err
 		}
 		fill = v[0]
 	}
-	return resultConst(res, slices.Repeat([]float64{fill}, graph.Elements(res[0].Dims))), nil
+	return newResultConst(res, slices.Repeat([]float64{fill}, graph.Elements(res[0].Dims))), nil
 }
 
 func foldWhere(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
@@ -159,7 +159,7 @@ func foldWhere(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 			}
 		})
 	}
-	return resultConst(res, out), nil
+	return newResultConst(res, out), nil
 }
 
 // broadcastOffset returns where a tensor of shape dims, when it is broadcast to shape out, stores
@@ -214,7 +214,7 @@ func foldDequantizeLinear(n *graph.Node, res []graph.Result) ([]*graph.Const, er
 			set(i, x)
 		}
 	}
-	made := resultConst(res, out)
+	made := newResultConst(res, out)
 	made[0].Packing = graph.Scaled(s)
 	return made, err
 }

@@ -30,7 +30,7 @@ func typedBinaryFolder(f func(a, b float64, integers bool) float64) Folder {
 	return func(n *graph.Node, res []graph.Result) ([]*graph.Const, error) { return combineElements(n, res, f) }
 }
 
-func quotient(a, b float64, integers bool) float64 {
+func divideValues(a, b float64, integers bool) float64 {
 	if integers && b != 0 {
 		return math.Trunc(a / b)
 	}
@@ -50,9 +50,9 @@ func foldMod(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	})
 }
 
-// resultConst returns a constant with the shape and type of res[0], whose elements are v rounded to
-// that type. It modifies v.
-func resultConst(res []graph.Result, v []float64) []*graph.Const {
+// newResultConst returns a constant with the shape and type of res[0], whose elements are v rounded
+// to that type. It modifies v.
+func newResultConst(res []graph.Result, v []float64) []*graph.Const {
 	r := res[0]
 	for i := range v {
 		v[i] = graph.Rounded(r.Type, v[i])
@@ -69,7 +69,7 @@ func mapElements(n *graph.Node, res []graph.Result, f func(float64) float64) ([]
 	for i, x := range v {
 		out[i] = f(x)
 	}
-	return resultConst(res, out), nil
+	return newResultConst(res, out), nil
 }
 
 func combineElements(n *graph.Node, res []graph.Result, f func(a, b float64, whole bool) float64) ([]*graph.Const, error) {
@@ -99,7 +99,7 @@ func combineElements(n *graph.Node, res []graph.Result, f func(a, b float64, who
 			}
 		})
 	}
-	return resultConst(res, out), nil
+	return newResultConst(res, out), nil
 }
 
 func foldClip(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
@@ -179,18 +179,18 @@ func foldReduction(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 			out[k] = math.Log(x)
 		}
 	}
-	return resultConst(res, out), nil
+	return newResultConst(res, out), nil
 }
 
 // Repeatable returns c, the second operand of the elementwise node n, in a shape that broadcasts to
 // the first operand by ONNX's current rules. Before version 7 of the operators, an attribute named
 // the axis at which c is aligned. For later versions, Repeatable returns c unchanged.
 func Repeatable(n *graph.Node, c *graph.Const) *graph.Const {
-	if len(c.Dims) == 0 || !usesOldBroadcast(n) {
+	if len(c.Dims) == 0 || !usesLegacyBroadcast(n) {
 		return c
 	}
 	first, _ := n.Dims(0)
-	if d, err := oldBroadcastShape(n, first, c.Dims); err == nil {
+	if d, err := legacyBroadcastShape(n, first, c.Dims); err == nil {
 		return c.As(d)
 	}
 	return c

@@ -11,10 +11,10 @@ import (
 
 // Operators on images at computed positions: box suppression and sampling between pixels.
 
-// foldSuppression computes a NonMaxSuppression: it selects boxes by descending score, class by
-// class, and drops boxes that overlap a selected one too much. The result has one row for each
+// foldNonMaxSuppression computes a NonMaxSuppression: it selects boxes by descending score, class
+// by class, and drops boxes that overlap a selected one too much. The result has one row for each
 // selected box.
-func foldSuppression(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
+func foldNonMaxSuppression(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	in, err := readOperands(n, 2)
 	if err != nil {
 		return nil, err
@@ -70,7 +70,7 @@ func foldSuppression(n *graph.Node, res []graph.Result) ([]*graph.Const, error) 
 			}
 		}
 	}
-	return resultConst([]graph.Result{{Dims: []int{len(out) / 3, 3}, Type: res[0].Type}}, out), nil
+	return newResultConst([]graph.Result{{Dims: []int{len(out) / 3, 3}, Type: res[0].Type}}, out), nil
 }
 
 // foldGridSample computes a GridSample, which samples images between pixels, at coordinates from -1
@@ -93,7 +93,7 @@ func foldGridSample(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	places := g[1] * g[2]
 	for b := range d[0] {
 		for i := range places {
-			x, y := from.toPixels(grid[2*(b*places+i)], from.w), from.toPixels(grid[2*(b*places+i)+1], from.h)
+			x, y := from.gridToPixels(grid[2*(b*places+i)], from.w), from.gridToPixels(grid[2*(b*places+i)+1], from.h)
 			if mode != "cubic" && mode != "bicubic" {
 				x, y = from.reflectOrClamp(x, from.w), from.reflectOrClamp(y, from.h)
 			}
@@ -102,13 +102,13 @@ func foldGridSample(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 			}
 			for c := range d[1] {
 				p := b*d[1] + c
-				if out[p*places+i], err = from.interpolate(p, y, x, mode); err != nil {
+				if out[p*places+i], err = from.interpolatePixel(p, y, x, mode); err != nil {
 					return nil, err
 				}
 			}
 		}
 	}
-	return resultConst(res, out), nil
+	return newResultConst(res, out), nil
 }
 
 // An imageSampler samples images at positions between pixels.
@@ -119,9 +119,9 @@ type imageSampler struct {
 	corners bool   // whether -1 and 1 mean the centers of the outermost pixels, not their edges
 }
 
-// toPixels converts coordinate x of a grid, from -1 to 1, to a position in pixels along an axis
+// gridToPixels converts coordinate x of a grid, from -1 to 1, to a position in pixels along an axis
 // with the given extent.
-func (s *imageSampler) toPixels(x float64, extent int) float64 {
+func (s *imageSampler) gridToPixels(x float64, extent int) float64 {
 	if s.corners {
 		return (x + 1) / 2 * float64(extent-1)
 	}
@@ -163,9 +163,9 @@ func (s *imageSampler) pixelAt(p, y, x int) float64 {
 	return s.numbers[(p*s.h+y)*s.w+x]
 }
 
-// interpolate returns the value of image p at a position between pixels. mode is nearest, linear,
-// cubic, or an older name of these. interpolate returns an error for any other mode.
-func (s *imageSampler) interpolate(p int, y, x float64, mode string) (float64, error) {
+// interpolatePixel returns the value of image p at a position between pixels. mode is nearest,
+// linear, cubic, or an older name of these. interpolatePixel returns an error for any other mode.
+func (s *imageSampler) interpolatePixel(p int, y, x float64, mode string) (float64, error) {
 	x0, y0, sum := math.Floor(x), math.Floor(y), 0.0
 	switch mode {
 	case "nearest":
@@ -182,16 +182,16 @@ func (s *imageSampler) interpolate(p int, y, x float64, mode string) (float64, e
 	case "cubic", "bicubic":
 		for k := range 16 {
 			dy, dx := k/4-1, k%4-1
-			sum += float64(cubicWeight(y-y0-float64(dy)) * cubicWeight(x-x0-float64(dx)) * s.pixelAt(p, int(y0)+dy, int(x0)+dx))
+			sum += float64(cubicPixelWeight(y-y0-float64(dy)) * cubicPixelWeight(x-x0-float64(dx)) * s.pixelAt(p, int(y0)+dy, int(x0)+dx))
 		}
 		return sum, nil
 	}
 	return 0, fmt.Errorf("unknown mode %q; want nearest, linear or cubic", mode)
 }
 
-// cubicWeight returns the cubic interpolation weight of a pixel at distance d, for the
+// cubicPixelWeight returns the cubic interpolation weight of a pixel at distance d, for the
 // parameter a = -0.75.
-func cubicWeight(d float64) float64 {
+func cubicPixelWeight(d float64) float64 {
 	const a = -0.75
 	d = math.Abs(d)
 	switch {
@@ -265,7 +265,7 @@ func foldRoiAlign(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 			}
 		}
 	}
-	return resultConst(res, out), nil
+	return newResultConst(res, out), nil
 }
 
 // bilinearTerms returns the four pixels around position y, x of an image with h rows and w columns,

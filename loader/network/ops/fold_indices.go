@@ -24,7 +24,7 @@ func resolveIndex(v float64, extent int) (int, error) {
 	return i, nil
 }
 
-func operandValues(n *graph.Node, i int) ([]float64, []int, error) {
+func readConstantOperand(n *graph.Node, i int) ([]float64, []int, error) {
 	c := n.Const(i)
 	if c == nil {
 		return nil, nil, fmt.Errorf("input %d is missing", i)
@@ -43,7 +43,7 @@ type array struct {
 func readOperands(n *graph.Node, k int) ([]array, error) {
 	list := make([]array, k)
 	for i := range list {
-		v, d, err := operandValues(n, i)
+		v, d, err := readConstantOperand(n, i)
 		if err != nil {
 			return nil, err
 		}
@@ -79,7 +79,7 @@ func foldGatherElements(n *graph.Node, res []graph.Result) ([]*graph.Const, erro
 		}
 		out[k] = v[base+p*step]
 	})
-	return resultConst(res, out), err
+	return newResultConst(res, out), err
 }
 
 func foldGatherND(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
@@ -114,7 +114,7 @@ func foldGatherND(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		}
 		out = append(out, v[base:base+size]...)
 	}
-	return resultConst(res, out), nil
+	return newResultConst(res, out), nil
 }
 
 // reductionFunc returns the function that combines an element with an update of it, as the node's
@@ -168,7 +168,7 @@ func foldScatterElements(n *graph.Node, res []graph.Result) ([]*graph.Const, err
 		}
 		out[base+p*step] = put(out[base+p*step], with[k])
 	})
-	return resultConst(res, out), err
+	return newResultConst(res, out), err
 }
 
 func foldScatterND(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
@@ -200,15 +200,15 @@ func foldScatterND(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 			out[base+i] = put(out[base+i], with[r*size+i])
 		}
 	}
-	return resultConst(res, out), nil
+	return newResultConst(res, out), nil
 }
 
 func foldOneHot(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
-	at, d, err := operandValues(n, 0)
+	at, d, err := readConstantOperand(n, 0)
 	if err != nil {
 		return nil, err
 	}
-	v, _, err := operandValues(n, 2)
+	v, _, err := readConstantOperand(n, 2)
 	if err != nil || len(v) != 2 {
 		return nil, cmp.Or(err, fmt.Errorf("values input has %d elements; want 2", len(v)))
 	}
@@ -218,7 +218,7 @@ func foldOneHot(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		return nil, err
 	}
 	out := slices.Repeat([]float64{v[0]}, graph.Elements(to))
-	eachLine(to, axis, func(k, first, step int) {
+	forEachLine(to, axis, func(k, first, step int) {
 		p := int(at[k])
 		if p < 0 {
 			p += to[axis]
@@ -227,11 +227,11 @@ func foldOneHot(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 			out[first+p*step] = v[1]
 		}
 	})
-	return resultConst(res, out), nil
+	return newResultConst(res, out), nil
 }
 
 func foldTrilu(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
-	v, d, err := operandValues(n, 0)
+	v, d, err := readConstantOperand(n, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -253,7 +253,7 @@ func foldTrilu(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 			out[i] = 0
 		}
 	}
-	return resultConst(res, out), nil
+	return newResultConst(res, out), nil
 }
 
 func foldEye(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
@@ -264,7 +264,7 @@ func foldEye(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 			out[r*d[1]+c] = 1
 		}
 	}
-	return resultConst(res, out), nil
+	return newResultConst(res, out), nil
 }
 
 func foldIsNaNOrInf(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
@@ -279,7 +279,7 @@ func foldIsNaNOrInf(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 
 // foldNonZero computes a NonZero: the indices of all nonzero elements, with one row for each axis.
 func foldNonZero(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
-	v, d, err := operandValues(n, 0)
+	v, d, err := readConstantOperand(n, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -295,7 +295,7 @@ func foldNonZero(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		}
 		k++
 	}
-	return resultConst(res, out), nil
+	return newResultConst(res, out), nil
 }
 
 // foldRandomNumbers computes pseudo-random numbers. They are the same in every run, but differ from
@@ -313,5 +313,5 @@ func foldRandomNumbers(n *graph.Node, res []graph.Result) ([]*graph.Const, error
 			out[i] = low + float64((high-low)*r.Float64())
 		}
 	}
-	return resultConst(res, out), nil
+	return newResultConst(res, out), nil
 }

@@ -11,10 +11,10 @@ import (
 
 // Operators that work on lines along an axis: search, sum, sort and selection.
 
-// eachLine calls visit for every line of elements along an axis of a tensor of shape dims. k is the
-// number of the line, first the offset of its first element, and step the distance between its
+// forEachLine calls visit for every line of elements along an axis of a tensor of shape dims. k is
+// the number of the line, first the offset of its first element, and step the distance between its
 // elements.
-func eachLine(dims []int, axis int, visit func(k, first, step int)) {
+func forEachLine(dims []int, axis int, visit func(k, first, step int)) {
 	step := graph.Elements(dims[axis+1:])
 	k := 0
 	for b := range graph.Elements(dims[:axis]) {
@@ -26,7 +26,7 @@ func eachLine(dims []int, axis int, visit func(k, first, step int)) {
 }
 
 func foldArgMax(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
-	v, d, err := operandValues(n, 0)
+	v, d, err := readConstantOperand(n, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -39,7 +39,7 @@ func foldArgMax(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		return nil, fmt.Errorf("axis %d of shape %v has no elements; want at least one", axis, d)
 	}
 	last, least := n.Int("select_last_index", 0) != 0, n.Op == "ArgMin"
-	eachLine(d, axis, func(k, first, step int) {
+	forEachLine(d, axis, func(k, first, step int) {
 		best := 0
 		for i := range d[axis] {
 			a, b := v[first+i*step], v[first+best*step]
@@ -52,11 +52,11 @@ func foldArgMax(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		}
 		out[k] = float64(best)
 	})
-	return resultConst(res, out), nil
+	return newResultConst(res, out), nil
 }
 
 func foldTopK(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
-	v, d, err := operandValues(n, 0)
+	v, d, err := readConstantOperand(n, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -75,8 +75,8 @@ func foldTopK(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		sign = -1
 	}
 	var from []int
-	eachLine(d, axis, func(_, first, _ int) { from = append(from, first) })
-	eachLine(to, axis, func(l, first, step int) {
+	forEachLine(d, axis, func(_, first, _ int) { from = append(from, first) })
+	forEachLine(to, axis, func(l, first, step int) {
 		order := make([]int, d[axis])
 		for i := range order {
 			order[i] = i
@@ -90,11 +90,11 @@ func foldTopK(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 }
 
 func foldCumSum(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
-	v, d, err := operandValues(n, 0)
+	v, d, err := readConstantOperand(n, 0)
 	if err != nil {
 		return nil, err
 	}
-	which, _, err := operandValues(n, 1)
+	which, _, err := readConstantOperand(n, 1)
 	if err != nil || len(which) != 1 {
 		return nil, cmp.Or(err, fmt.Errorf("axis has %d values; want 1", len(which)))
 	}
@@ -103,7 +103,7 @@ func foldCumSum(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		return nil, err
 	}
 	out := make([]float64, len(v))
-	eachLine(d, axis, func(_, first, step int) {
+	forEachLine(d, axis, func(_, first, step int) {
 		sum := 0.0
 		for i := range d[axis] {
 			if n.Int("reverse", 0) != 0 {
@@ -119,13 +119,13 @@ func foldCumSum(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 			}
 		}
 	})
-	return resultConst(res, out), nil
+	return newResultConst(res, out), nil
 }
 
 // foldHardmax sets the first maximum along an axis to 1 and all other elements to 0. Before version
 // 13 of the operator, the named axis and all later ones count as one.
 func foldHardmax(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
-	v, d, err := operandValues(n, 0)
+	v, d, err := readConstantOperand(n, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -143,9 +143,9 @@ func foldHardmax(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	}
 	out := make([]float64, len(v))
 	if len(v) == 0 {
-		return resultConst(res, out), nil
+		return newResultConst(res, out), nil
 	}
-	eachLine(d, axis, func(_, first, step int) {
+	forEachLine(d, axis, func(_, first, step int) {
 		best := first
 		for i := range d[axis] {
 			if v[first+i*step] > v[best] {
@@ -154,7 +154,7 @@ func foldHardmax(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		}
 		out[best] = 1
 	})
-	return resultConst(res, out), nil
+	return newResultConst(res, out), nil
 }
 
 func foldReverseSequence(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
@@ -184,7 +184,7 @@ func foldReverseSequence(n *graph.Node, res []graph.Result) ([]*graph.Const, err
 			copy(out[to:to+size], v[b*own[batch]+from*own[time]:][:size])
 		}
 	}
-	return resultConst(res, out), nil
+	return newResultConst(res, out), nil
 }
 
 // foldCompress keeps the positions along an axis for which the condition is true.
@@ -201,8 +201,8 @@ func foldCompress(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	to := res[0].Dims
 	out := make([]float64, graph.Elements(to))
 	var from []int
-	eachLine(d, axis, func(_, first, _ int) { from = append(from, first) })
-	eachLine(to, axis, func(l, first, step int) {
+	forEachLine(d, axis, func(_, first, _ int) { from = append(from, first) })
+	forEachLine(to, axis, func(l, first, step int) {
 		k := 0
 		for i := range d[axis] {
 			if i < len(keep) && keep[i] != 0 && k < to[axis] {
@@ -211,14 +211,14 @@ func foldCompress(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 			}
 		}
 	})
-	return resultConst(res, out), nil
+	return newResultConst(res, out), nil
 }
 
 // foldUnique returns the distinct parts of a tensor along an axis, or its distinct elements if
 // there is no axis attribute. The other results are the index of each distinct part's first
 // occurrence, the distinct part that each input part equals, and the number of occurrences.
 func foldUnique(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
-	v, d, err := operandValues(n, 0)
+	v, d, err := readConstantOperand(n, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -228,7 +228,7 @@ func foldUnique(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	}
 	var lines []int // index of the first element of each line along the axis
 	stride := 1
-	eachLine(d, axis, func(_, first, step int) { lines, stride = append(lines, first), step })
+	forEachLine(d, axis, func(_, first, step int) { lines, stride = append(lines, first), step })
 	firsts, group := groupEqualParts(d[axis], func(a, b int) int {
 		for _, first := range lines {
 			if c := cmp.Compare(v[first+a*stride], v[first+b*stride]); c != 0 {
@@ -256,7 +256,7 @@ func foldUnique(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	to := slices.Clone(d)
 	to[axis] = len(kept)
 	out := make([]float64, graph.Elements(to))
-	eachLine(to, axis, func(l, first, step int) {
+	forEachLine(to, axis, func(l, first, step int) {
 		for k, g := range kept {
 			out[first+k*step] = v[lines[l]+firsts[g]*stride]
 		}
@@ -292,7 +292,7 @@ func groupEqualParts(n int, compare func(a, b int) int) (firsts, group []int) {
 // takes the logarithm for a LogSoftmax. Before version 13 of the operators, the named axis and all
 // later ones count as one.
 func foldSoftmax(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
-	v, d, err := operandValues(n, 0)
+	v, d, err := readConstantOperand(n, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -309,7 +309,7 @@ func foldSoftmax(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		axis = 1
 	}
 	out := make([]float64, len(v))
-	eachLine(d, axis, func(_, first, step int) {
+	forEachLine(d, axis, func(_, first, step int) {
 		largest, sum := math.Inf(-1), 0.0
 		for i := range d[axis] {
 			largest = max(largest, v[first+i*step])
@@ -324,5 +324,5 @@ func foldSoftmax(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 			}
 		}
 	})
-	return resultConst(res, out), nil
+	return newResultConst(res, out), nil
 }

@@ -7,10 +7,10 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// stridedConst returns a constant of shape dims whose elements are read from the node's first
+// newStridedConst returns a constant of shape dims whose elements are read from the node's first
 // input. The first element is at offset first, and steps holds the distance in elements for each
 // axis.
-func stridedConst(n *graph.Node, dims, steps []int, first int) ([]*graph.Const, error) {
+func newStridedConst(n *graph.Node, dims, steps []int, first int) ([]*graph.Const, error) {
 	v, err := n.Const(0).Values()
 	if err != nil {
 		return nil, err
@@ -30,12 +30,12 @@ func foldTranspose(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	for _, p := range perm {
 		steps = append(steps, own[p])
 	}
-	return stridedConst(n, res[0].Dims, steps, 0)
+	return newStridedConst(n, res[0].Dims, steps, 0)
 }
 
 func foldExpand(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	dims := res[0].Dims
-	return stridedConst(n, dims, graph.BroadcastStrides(n.Const(0).Dims, dims), 0)
+	return newStridedConst(n, dims, graph.BroadcastStrides(n.Const(0).Dims, dims), 0)
 }
 
 func foldTile(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
@@ -54,7 +54,7 @@ func foldTile(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		}
 		out[i] = v[at]
 	}
-	return resultConst(res, out), nil
+	return newResultConst(res, out), nil
 }
 
 func foldSlice(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
@@ -68,7 +68,7 @@ func foldSlice(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		first += p.Begin * steps[i]
 		steps[i] *= p.Step
 	}
-	return stridedConst(n, res[0].Dims, steps, first)
+	return newStridedConst(n, res[0].Dims, steps, first)
 }
 
 func foldSplit(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
@@ -80,7 +80,7 @@ func foldSplit(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	var out []*graph.Const
 	steps, first := graph.Strides(c.Dims), 0
 	for _, r := range res {
-		p, err := stridedConst(n, r.Dims, steps, first)
+		p, err := newStridedConst(n, r.Dims, steps, first)
 		if err != nil {
 			return nil, err
 		}
@@ -118,7 +118,7 @@ func foldGather(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 			out = append(out, v[at:at+after]...)
 		}
 	}
-	return resultConst(res, out), nil
+	return newResultConst(res, out), nil
 }
 
 func foldConcat(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
@@ -141,7 +141,7 @@ func foldConcat(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		graph.Each(c.Dims, steps, first, func(i, at int) { out[at] = v[i] })
 		first += c.Dims[axis] * steps[axis]
 	}
-	return resultConst(res, out), nil
+	return newResultConst(res, out), nil
 }
 
 // foldPad pads a constant. It removes the elements of negative pads first, so that a mode that
@@ -181,7 +181,7 @@ func foldPad(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		}
 		v, dims[axis] = out, len(index)
 	}
-	return resultConst(res, v), nil
+	return newResultConst(res, v), nil
 }
 
 // PaddedElements returns the elements of an axis of the given extent that a Pad copies to each

@@ -13,18 +13,18 @@ func readZeroPoints(n *graph.Node, scales int) ([]float64, error) {
 	if !n.Given(2) {
 		return make([]float64, scales), nil
 	}
-	zero, _, err := operandValues(n, 2)
+	zero, _, err := readConstantOperand(n, 2)
 	return zero, err
 }
 
 // foldQuantizeLinear divides each element by the scale, rounds halves to even, adds the zero point
 // and clamps the sum to the range of the result's type.
 func foldQuantizeLinear(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
-	v, d, err := operandValues(n, 0)
+	v, d, err := readConstantOperand(n, 0)
 	if err != nil {
 		return nil, err
 	}
-	scale, _, err := operandValues(n, 1)
+	scale, _, err := readConstantOperand(n, 1)
 	if err != nil || n.Int("block_size", 0) != 0 {
 		return nil, err
 	}
@@ -59,7 +59,7 @@ func foldQuantizeLinear(n *graph.Node, res []graph.Result) ([]*graph.Const, erro
 		k := i / max(1, inner) % extent
 		out[i] = min(max(math.RoundToEven(x/scale[k])+zero[k], low), high)
 	}
-	return resultConst(res, out), nil
+	return newResultConst(res, out), nil
 }
 
 // dequantizeBlocks dequantizes integer weights with one scale for each block along an axis.
@@ -102,5 +102,5 @@ func dequantizeBlocks(n *graph.Node, res []graph.Result) ([]*graph.Const, error)
 		}
 		out[i] = (x - zero[at]) * scale[at]
 	}
-	return resultConst(res, out), nil
+	return newResultConst(res, out), nil
 }

@@ -30,12 +30,14 @@ func Infer(n *graph.Node) ([]graph.Result, error) {
 	return r, nil
 }
 
-// singleResult returns a list with a single result of shape dims, whose element type is that of the
-// node's first input.
-func singleResult(n *graph.Node, dims []int) []graph.Result { return singleResultWithMACs(n, dims, 0) }
+// newSingleResult returns a list with a single result of shape dims, whose element type is that of
+// the node's first input.
+func newSingleResult(n *graph.Node, dims []int) []graph.Result {
+	return newSingleResultWithMACs(n, dims, 0)
+}
 
-// singleResultWithMACs is like singleResult for a node that needs macs multiply-accumulates.
-func singleResultWithMACs(n *graph.Node, dims []int, macs int) []graph.Result {
+// newSingleResultWithMACs is like newSingleResult for a node that needs macs multiply-accumulates.
+func newSingleResultWithMACs(n *graph.Node, dims []int, macs int) []graph.Result {
 	return []graph.Result{{Dims: dims, Type: n.Type(0), MACs: macs}}
 }
 
@@ -44,7 +46,7 @@ func inferSameShape(n *graph.Node) ([]graph.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return singleResult(n, d), nil
+	return newSingleResult(n, d), nil
 }
 
 func broadcastRule(elem graph.Type) Rule {
@@ -57,8 +59,8 @@ func broadcastRule(elem graph.Type) Rule {
 			}
 			shapes = append(shapes, d)
 		}
-		if len(shapes) == 2 && len(shapes[1]) > 0 && usesOldBroadcast(n) {
-			d, err := oldBroadcastShape(n, shapes[0], shapes[1])
+		if len(shapes) == 2 && len(shapes[1]) > 0 && usesLegacyBroadcast(n) {
+			d, err := legacyBroadcastShape(n, shapes[0], shapes[1])
 			if err != nil {
 				return nil, err
 			}
@@ -68,7 +70,7 @@ func broadcastRule(elem graph.Type) Rule {
 		if err != nil {
 			return nil, err
 		}
-		r := singleResult(n, d)
+		r := newSingleResult(n, d)
 		if elem != 0 {
 			r[0].Type = elem
 		}
@@ -76,14 +78,14 @@ func broadcastRule(elem graph.Type) Rule {
 	}
 }
 
-// usesOldBroadcast reports whether the second operand broadcasts by the rules before version 7,
+// usesLegacyBroadcast reports whether the second operand broadcasts by the rules before version 7,
 // where an attribute names the axis of the first operand at which it is aligned.
-func usesOldBroadcast(n *graph.Node) bool { return n.Int("broadcast", 0) != 0 || n.Opset < 7 }
+func usesLegacyBroadcast(n *graph.Node) bool { return n.Int("broadcast", 0) != 0 || n.Opset < 7 }
 
-// oldBroadcastShape returns b, the shape of the second operand, with ones appended so that it
+// legacyBroadcastShape returns b, the shape of the second operand, with ones appended so that it
 // broadcasts to a by the current rules as it did before version 7 of the operators. It returns an
 // error if the shapes are incompatible.
-func oldBroadcastShape(n *graph.Node, a, b []int) ([]int, error) {
+func legacyBroadcastShape(n *graph.Node, a, b []int) ([]int, error) {
 	if n.Int("broadcast", 0) == 0 {
 		if !slices.Equal(a, b) {
 			return nil, fmt.Errorf("shapes %v and %v differ; want equal shapes or a broadcast attribute", a, b)

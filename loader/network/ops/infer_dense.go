@@ -74,7 +74,7 @@ func WindowOf(n *graph.Node, in, taps []int) (Window, error) {
 		if err := w.applyAutoPad(n.Text("auto_pad", "NOTSET"), i, e); err != nil {
 			return w, err
 		}
-		room := e + w.Before[i] + w.After[i] - w.span(i)
+		room := e + w.Before[i] + w.After[i] - w.tapSpan(i)
 		if room < 0 {
 			return w, fmt.Errorf("window %v is larger than input %v plus padding", taps, in)
 		}
@@ -89,8 +89,8 @@ func WindowOf(n *graph.Node, in, taps []int) (Window, error) {
 	return w, nil
 }
 
-// span returns the number of elements along an axis from the first tap to the last.
-func (w *Window) span(axis int) int { return w.Dilations[axis]*(w.Taps[axis]-1) + 1 }
+// tapSpan returns the number of elements along an axis from the first tap to the last.
+func (w *Window) tapSpan(axis int) int { return w.Dilations[axis]*(w.Taps[axis]-1) + 1 }
 
 // applyAutoPad sets the padding along an axis of the given extent according to auto, the node's
 // attribute auto_pad. It returns an error for an unknown value.
@@ -100,7 +100,7 @@ func (w *Window) applyAutoPad(auto string, axis, extent int) error {
 	case "VALID":
 		w.Before[axis], w.After[axis] = 0, 0
 	case "SAME_UPPER", "SAME_LOWER":
-		total := max(0, ((extent+step-1)/step-1)*step+w.span(axis)-extent)
+		total := max(0, ((extent+step-1)/step-1)*step+w.tapSpan(axis)-extent)
 		w.Before[axis], w.After[axis] = total/2, total-total/2
 		if auto == "SAME_LOWER" {
 			w.Before[axis], w.After[axis] = w.After[axis], w.Before[axis]
@@ -141,7 +141,7 @@ func inferConv(n *graph.Node) ([]graph.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return singleResultWithMACs(n, append([]int{d[0], f[0]}, w.Out...), graph.Elements(w.Out)*d[0]*f[0]*graph.Elements(f[1:])), nil
+	return newSingleResultWithMACs(n, append([]int{d[0], f[0]}, w.Out...), graph.Elements(w.Out)*d[0]*f[0]*graph.Elements(f[1:])), nil
 }
 
 // TransposedWindow returns the window of n, a transposed convolution whose input has shape d and
@@ -216,7 +216,7 @@ func inferConvTranspose(n *graph.Node) ([]graph.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return singleResultWithMACs(n, append([]int{d[0], f[1] * groups}, w.Out...), graph.Elements(d)*graph.Elements(f[1:])), nil
+	return newSingleResultWithMACs(n, append([]int{d[0], f[1] * groups}, w.Out...), graph.Elements(d)*graph.Elements(f[1:])), nil
 }
 
 func inferPool(n *graph.Node) ([]graph.Result, error) {
@@ -228,7 +228,7 @@ func inferPool(n *graph.Node) ([]graph.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return singleResult(n, append([]int{d[0], d[1]}, w.Out...)), nil
+	return newSingleResult(n, append([]int{d[0], d[1]}, w.Out...)), nil
 }
 
 func inferGemm(n *graph.Node) ([]graph.Result, error) {
@@ -253,7 +253,7 @@ func inferGemm(n *graph.Node) ([]graph.Result, error) {
 	if k != j {
 		return nil, fmt.Errorf("cannot multiply shapes %v and %v: the summed axes have %d and %d elements", a, b, k, j)
 	}
-	return singleResultWithMACs(n, []int{m, p}, m*k*p), nil
+	return newSingleResultWithMACs(n, []int{m, p}, m*k*p), nil
 }
 
 func inferLinear(n *graph.Node) ([]graph.Result, error) {
@@ -267,7 +267,7 @@ func inferLinear(n *graph.Node) ([]graph.Result, error) {
 	}
 	out := slices.Clone(a)
 	out[len(a)-1] = w[0]
-	return singleResultWithMACs(n, out, graph.Elements(out)*w[1]), nil
+	return newSingleResultWithMACs(n, out, graph.Elements(out)*w[1]), nil
 }
 
 func inferMatMul(n *graph.Node) ([]graph.Result, error) {
@@ -283,7 +283,7 @@ func inferMatMul(n *graph.Node) ([]graph.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return singleResultWithMACs(n, out, graph.Elements(out)*k), nil
+	return newSingleResultWithMACs(n, out, graph.Elements(out)*k), nil
 }
 
 // matmulShape returns the shape of the product of two matrices, or stacks of matrices whose leading
@@ -413,7 +413,7 @@ func inferEinsum(n *graph.Node) ([]graph.Result, error) {
 	for _, s := range sizes {
 		all *= float64(s)
 	}
-	return singleResultWithMACs(n, out, int(min(all, 1<<50))), nil
+	return newSingleResultWithMACs(n, out, int(min(all, 1<<50))), nil
 }
 
 // readBlockSize returns the shape of the node's input and its attribute blocksize. The node is a
@@ -442,7 +442,7 @@ func inferDepthToSpace(n *graph.Node) ([]graph.Result, error) {
 	if d[1]%(b*b) != 0 {
 		return nil, fmt.Errorf("square of blocksize %d does not divide the channels of shape %v", b, d)
 	}
-	return singleResult(n, []int{d[0], d[1] / (b * b), d[2] * b, d[3] * b}), nil
+	return newSingleResult(n, []int{d[0], d[1] / (b * b), d[2] * b, d[3] * b}), nil
 }
 
 func inferSpaceToDepth(n *graph.Node) ([]graph.Result, error) {
@@ -453,7 +453,7 @@ func inferSpaceToDepth(n *graph.Node) ([]graph.Result, error) {
 	if d[2]%b != 0 || d[3]%b != 0 {
 		return nil, fmt.Errorf("blocksize %d does not divide the height and width of shape %v", b, d)
 	}
-	return singleResult(n, []int{d[0], d[1] * b * b, d[2] / b, d[3] / b}), nil
+	return newSingleResult(n, []int{d[0], d[1] * b * b, d[2] / b, d[3] / b}), nil
 }
 
 // Padding returns how many elements a Pad node adds before and after each of rank axes. A negative
@@ -508,7 +508,7 @@ func inferPad(n *graph.Node) ([]graph.Result, error) {
 	for i := range out {
 		out[i] += before[i] + after[i]
 	}
-	return singleResult(n, out), nil
+	return newSingleResult(n, out), nil
 }
 
 // Scales returns the factor by which a Resize or Upsample node enlarges each axis of an input of
@@ -594,7 +594,7 @@ func inferResize(n *graph.Node) ([]graph.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return singleResult(n, out), nil
+	return newSingleResult(n, out), nil
 }
 
 // inferRecurrentLayer infers the results of a recurrent operator: the output of every step, the

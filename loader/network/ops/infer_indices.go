@@ -17,11 +17,11 @@ func inputShapeRule(i int) Rule {
 		if err != nil {
 			return nil, err
 		}
-		return singleResult(n, d), nil
+		return newSingleResult(n, d), nil
 	}
 }
 
-func inferBools(n *graph.Node) ([]graph.Result, error) {
+func inferBoolResult(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	return []graph.Result{{Dims: d, Type: graph.Bool}}, err
 }
@@ -44,7 +44,7 @@ func inferGatherND(n *graph.Node) ([]graph.Result, error) {
 	case !slices.Equal(at[:batch], d[:batch]):
 		return nil, fmt.Errorf("index shape %v and data shape %v differ in the first %d extents (batch_dims)", at, d, batch)
 	}
-	return singleResult(n, slices.Concat(at[:len(at)-1], d[batch+at[len(at)-1]:])), nil
+	return newSingleResult(n, slices.Concat(at[:len(at)-1], d[batch+at[len(at)-1]:])), nil
 }
 
 func inferOneHot(n *graph.Node) ([]graph.Result, error) {
@@ -79,7 +79,7 @@ func inferGridSample(n *graph.Node) ([]graph.Result, error) {
 	if err := checkGrid(d, g); err != nil {
 		return nil, err
 	}
-	return singleResult(n, []int{d[0], d[1], g[1], g[2]}), nil
+	return newSingleResult(n, []int{d[0], d[1], g[1], g[2]}), nil
 }
 
 // checkGrid returns an error unless a GridSample can read images of shape d at the positions in a
@@ -104,11 +104,11 @@ func inferRoiAlign(n *graph.Node) ([]graph.Result, error) {
 	if h < 1 || w < 1 {
 		return nil, fmt.Errorf("output_height is %d and output_width is %d; want at least 1 each", h, w)
 	}
-	return singleResult(n, []int{r[0], d[1], h, w}), nil
+	return newSingleResult(n, []int{r[0], d[1], h, w}), nil
 }
 
-// inferSize infers the result of Size, a single number, or of Shape, a list of extents.
-func inferSize(n *graph.Node) ([]graph.Result, error) {
+// inferShapeOrSize infers the result of Size, a single number, or of Shape, a list of extents.
+func inferShapeOrSize(n *graph.Node) ([]graph.Result, error) {
 	d, err := n.Dims(0)
 	if err != nil || n.Op == "Size" {
 		return []graph.Result{{Dims: []int{}, Type: graph.Int64}}, err
@@ -117,9 +117,9 @@ func inferSize(n *graph.Node) ([]graph.Result, error) {
 	return []graph.Result{{Dims: []int{max(0, last-first)}, Type: graph.Int64}}, nil
 }
 
-// inferSuppression infers the largest result of a NonMaxSuppression: one row for each box that
-// may be selected.
-func inferSuppression(n *graph.Node) ([]graph.Result, error) {
+// inferNonMaxSuppression infers the largest result of a NonMaxSuppression: one row for each box
+// that may be selected.
+func inferNonMaxSuppression(n *graph.Node) ([]graph.Result, error) {
 	b, err := n.Dims(0)
 	if err != nil {
 		return nil, err
@@ -198,7 +198,7 @@ func inferCompress(n *graph.Node) ([]graph.Result, error) {
 		}
 		out[axis] = count
 	}
-	return singleResult(n, out), nil
+	return newSingleResult(n, out), nil
 }
 
 // inferUnique infers the largest result of a Unique, where all elements differ.

@@ -50,7 +50,7 @@ func inferReduction(n *graph.Node) ([]graph.Result, error) {
 			out = append(out, 1)
 		}
 	}
-	return singleResult(n, out), nil
+	return newSingleResult(n, out), nil
 }
 
 func inferGlobalPool(n *graph.Node) ([]graph.Result, error) {
@@ -58,7 +58,7 @@ func inferGlobalPool(n *graph.Node) ([]graph.Result, error) {
 	if err != nil || len(d) < 3 {
 		return nil, cmp.Or(err, fmt.Errorf("input has shape %v; want at least 3 axes", d))
 	}
-	return singleResult(n, append(slices.Clone(d[:2]), slices.Repeat([]int{1}, len(d)-2)...)), nil
+	return newSingleResult(n, append(slices.Clone(d[:2]), slices.Repeat([]int{1}, len(d)-2)...)), nil
 }
 
 func inferArgMax(n *graph.Node) ([]graph.Result, error) {

@@ -39,7 +39,7 @@ func inferReshape(n *graph.Node) ([]graph.Result, error) {
 	if graph.Elements(to) != graph.Elements(from) {
 		return nil, fmt.Errorf("cannot reshape %v to %v: the numbers of elements differ", from, list)
 	}
-	return singleResult(n, to), nil
+	return newSingleResult(n, to), nil
 }
 
 func inferFlatten(n *graph.Node) ([]graph.Result, error) {
@@ -54,7 +54,7 @@ func inferFlatten(n *graph.Node) ([]graph.Result, error) {
 	if axis < 0 || axis > len(d) {
 		return nil, fmt.Errorf("axis %d is out of range for %d dimensions", axis, len(d))
 	}
-	return singleResult(n, []int{graph.Elements(d[:axis]), graph.Elements(d[axis:])}), nil
+	return newSingleResult(n, []int{graph.Elements(d[:axis]), graph.Elements(d[axis:])}), nil
 }
 
 func inferSqueeze(n *graph.Node) ([]graph.Result, error) {
@@ -76,7 +76,7 @@ func inferSqueeze(n *graph.Node) ([]graph.Result, error) {
 			out = append(out, e)
 		}
 	}
-	return singleResult(n, out), nil
+	return newSingleResult(n, out), nil
 }
 
 func inferUnsqueeze(n *graph.Node) ([]graph.Result, error) {
@@ -102,7 +102,7 @@ func inferUnsqueeze(n *graph.Node) ([]graph.Result, error) {
 		}
 		out = slices.Insert(out, a, 1)
 	}
-	return singleResult(n, out), nil
+	return newSingleResult(n, out), nil
 }
 
 // Permutation returns the order of axes that n, a Transpose, produces: axis i of its result is axis
@@ -140,7 +140,7 @@ func inferTranspose(n *graph.Node) ([]graph.Result, error) {
 	for i, p := range perm {
 		out[i] = d[p]
 	}
-	return singleResult(n, out), nil
+	return newSingleResult(n, out), nil
 }
 
 // Axis returns axis as a number from 0 to rank-1. A negative axis counts from the end, so that -1
@@ -190,7 +190,7 @@ func inferConcat(n *graph.Node) ([]graph.Result, error) {
 	if len(n.In) == 0 {
 		return nil, errors.New("node has no input; want at least one")
 	}
-	return singleResult(n, out), nil
+	return newSingleResult(n, out), nil
 }
 
 func inferSplit(n *graph.Node) ([]graph.Result, error) {
@@ -316,7 +316,7 @@ func inferSlice(n *graph.Node) ([]graph.Result, error) {
 	for _, r := range runs {
 		out = append(out, r.Count)
 	}
-	return singleResult(n, out), nil
+	return newSingleResult(n, out), nil
 }
 
 func inferGather(n *graph.Node) ([]graph.Result, error) {
@@ -332,7 +332,7 @@ func inferGather(n *graph.Node) ([]graph.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return singleResult(n, slices.Concat(d[:axis], index, d[axis+1:])), nil
+	return newSingleResult(n, slices.Concat(d[:axis], index, d[axis+1:])), nil
 }
 
 func inferExpand(n *graph.Node) ([]graph.Result, error) {
@@ -348,7 +348,7 @@ func inferExpand(n *graph.Node) ([]graph.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	return singleResult(n, out), nil
+	return newSingleResult(n, out), nil
 }
 
 func inferTile(n *graph.Node) ([]graph.Result, error) {
@@ -367,7 +367,7 @@ func inferTile(n *graph.Node) ([]graph.Result, error) {
 		}
 		out[i] *= t
 	}
-	return singleResult(n, out), nil
+	return newSingleResult(n, out), nil
 }
 
 func inferWhere(n *graph.Node) ([]graph.Result, error) {
@@ -398,7 +398,7 @@ func inferRange(n *graph.Node) ([]graph.Result, error) {
 	if float64(whole) < count {
 		whole++
 	}
-	return singleResult(n, []int{whole}), nil
+	return newSingleResult(n, []int{whole}), nil
 }
 
 func inferConstantOfShape(n *graph.Node) ([]graph.Result, error) {

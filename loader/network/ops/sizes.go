@@ -53,12 +53,12 @@ func dynamicAxis(n *graph.Node, i int, r graph.Result) int {
 // MakesDynamic reports whether the sizes of the node's results depend on the values of its inputs
 // and not only on their shapes, as for NonZero.
 func MakesDynamic(n *graph.Node) bool {
-	return Of(n.Op).Has(Sizes) || hasComputedCut(n)
+	return Of(n.Op).Has(Sizes) || hasUnboundedPart(n)
 }
 
-// hasComputedCut reports whether the node keeps a part of its first input, and the size of the part
-// is computed and has no known bounds.
-func hasComputedCut(n *graph.Node) bool {
+// hasUnboundedPart reports whether the node keeps a part of its first input, and the size of the
+// part is computed and has no known bounds.
+func hasUnboundedPart(n *graph.Node) bool {
 	computed := func(i int) bool {
 		return n.Given(i) && n.Const(i) == nil && n.In[i].Span == nil
 	}
@@ -77,11 +77,10 @@ func IsDynamic(n *graph.Node) bool {
 	return MakesDynamic(n) || slices.ContainsFunc(n.In, func(v *graph.Value) bool { return v.Least != nil || v.Span != nil })
 }
 
-// eachCorner calls visit with copies of the node whose inputs are at their bounds. The first
-// copy has all inputs at their largest. The others are every combination of least and largest
-// inputs or, if there are more than 4 inputs with a span, one copy with all inputs at their
-// least.
-func eachCorner(n *graph.Node, visit func(at *graph.Node)) {
+// forEachBoundCombination calls visit with copies of the node whose inputs are at their bounds. The
+// first copy has all inputs at their largest. The others are every combination of least and largest
+// inputs or, if there are more than 4 inputs with a span, one copy with all inputs at their least.
+func forEachBoundCombination(n *graph.Node, visit func(at *graph.Node)) {
 	const most = 4 // inputs whose combinations are tried
 	sized := false
 	var spans []*graph.Value
@@ -124,7 +123,7 @@ func InferBounds(n *graph.Node) ([]graph.Result, []Spread, error) {
 	var least, most []graph.Result
 	var failed error // the error of Infer for the largest inputs
 	loose := false   // whether the least extents are unknown
-	eachCorner(n, func(at *graph.Node) {
+	forEachBoundCombination(n, func(at *graph.Node) {
 		switch made, err := Infer(at); {
 		case err != nil && most == nil && failed == nil && !loose:
 			failed = err
@@ -136,9 +135,9 @@ func InferBounds(n *graph.Node) ([]graph.Result, []Spread, error) {
 			loose = !widenBounds(least, most, made) || loose
 		}
 	})
-	if most == nil && hasComputedCut(n) {
+	if most == nil && hasUnboundedPart(n) {
 		if d, err := n.Dims(0); err == nil {
-			most, failed = largestCut(n, d), nil
+			most, failed = uncutResults(n, d), nil
 			least = cloneResults(most)
 		}
 	}
@@ -148,7 +147,7 @@ func InferBounds(n *graph.Node) ([]graph.Result, []Spread, error) {
 	spreads := make([]Spread, len(most))
 	for i := range most {
 		switch axis := dynamicAxis(n, i, most[i]); {
-		case loose || failed != nil || hasComputedCut(n):
+		case loose || failed != nil || hasUnboundedPart(n):
 			clear(least[i].Dims)
 		case axis >= 0:
 			least[i].Dims[axis] = 0
@@ -158,14 +157,14 @@ func InferBounds(n *graph.Node) ([]graph.Result, []Spread, error) {
 		}
 	}
 	if len(most) == 1 && spreads[0].Least == nil {
-		spreads[0].Span = boundElements(n, most[0])
+		spreads[0].Span = computeElementBounds(n, most[0])
 	}
 	return most, spreads, nil
 }
 
-// largestCut returns the results of a Slice or TopK node that keeps all of its input, which has
+// uncutResults returns the results of a Slice or TopK node that keeps all of its input, which has
 // shape d.
-func largestCut(n *graph.Node, d []int) []graph.Result {
+func uncutResults(n *graph.Node, d []int) []graph.Result {
 	r := []graph.Result{{Dims: slices.Clone(d), Type: n.Type(0)}}
 	if n.Op == "TopK" {
 		r = append(r, graph.Result{Dims: slices.Clone(d), Type: graph.Int64})
@@ -202,15 +201,15 @@ func widenBounds(least, most, more []graph.Result) bool {
 // and sizes are far smaller.
 const mostBounded = 256
 
-// boundElements returns bounds of the elements of r, the node's only result. It returns nil unless
-// the elements are computed from sizes by an operator that is monotonic in each operand.
-func boundElements(n *graph.Node, r graph.Result) *graph.Span {
-	if graph.Elements(r.Dims) > mostBounded || !isMonotone(n) {
+// computeElementBounds returns bounds of the elements of r, the node's only result. It returns nil
+// unless the elements are computed from sizes by an operator that is monotonic in each operand.
+func computeElementBounds(n *graph.Node, r graph.Result) *graph.Span {
+	if graph.Elements(r.Dims) > mostBounded || !isMonotonic(n) {
 		return nil
 	}
 	var s *graph.Span
 	sound := true
-	eachCorner(n, func(at *graph.Node) {
+	forEachBoundCombination(n, func(at *graph.Node) {
 		made, err := Infer(at)
 		if !sound || err != nil || !slices.Equal(made[0].Dims, r.Dims) {
 			sound = false
@@ -242,10 +241,10 @@ func boundElements(n *graph.Node, r graph.Result) *graph.Span {
 	return s
 }
 
-// isMonotone reports whether bounds of the result's elements follow from the bounds of the
+// isMonotonic reports whether bounds of the result's elements follow from the bounds of the
 // operands: every operand is a constant or has bounds, and the operator is monotonic in each
 // bounded operand.
-func isMonotone(n *graph.Node) bool {
+func isMonotonic(n *graph.Node) bool {
 	switch n.Op {
 	case "Shape", "Size":
 		return true

@@ -33,7 +33,7 @@ func CoverageOf(n *list.Network, reasons []string) Coverage {
 	if len(n.Nodes) == 0 {
 		for i := range n.Layers {
 			l := &n.Layers[i]
-			c.addWork(l.MACs(), l.Bytes(), !isMissing(i), l.Host != nil)
+			c.countWork(l.MACs(), l.Bytes(), !isMissing(i), l.Host != nil)
 			if l.Out.Elements() == 0 {
 				c.Unsized++
 			}
@@ -49,19 +49,19 @@ func CoverageOf(n *list.Network, reasons []string) Coverage {
 			if x.What == list.Unused {
 				continue
 			}
-			c.addWork(x.MACs, x.Bytes, !missing[i], hosted[i])
+			c.countWork(x.MACs, x.Bytes, !missing[i], hosted[i])
 			if x.Unsized {
 				c.Unsized++
 			}
 		}
 	}
-	c.Lost = findLosses(n, isMissing)
+	c.Lost = findLostOutputs(n, isMissing)
 	return c
 }
 
-// findLosses returns the outputs of n that depend on a layer for which isMissing returns true, each
-// with the first such layer.
-func findLosses(n *list.Network, isMissing func(layer int) bool) []Loss {
+// findLostOutputs returns the outputs of n that depend on a layer for which isMissing returns true,
+// each with the first such layer.
+func findLostOutputs(n *list.Network, isMissing func(layer int) bool) []Loss {
 	causes := map[string]int{} // the missing layer that a tensor depends on
 	for i := range n.Layers {
 		l := &n.Layers[i]
@@ -87,9 +87,9 @@ func findLosses(n *list.Network, isMissing func(layer int) bool) []Loss {
 	return losses
 }
 
-// addWork counts a node or a layer with the given numbers of multiply-accumulates and bytes. done
+// countWork counts a node or a layer with the given numbers of multiply-accumulates and bytes. done
 // says whether it is computed, and hosted whether the host computes at least a part of it.
-func (c *Coverage) addWork(macs, bytes uint64, done, hosted bool) {
+func (c *Coverage) countWork(macs, bytes uint64, done, hosted bool) {
 	c.Nodes++
 	c.MACs += macs
 	c.Bytes += bytes

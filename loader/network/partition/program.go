@@ -167,7 +167,7 @@ func (c *cutter) buildProgram(begin, end int) (*Program, error) {
 		for k, s := range c.parts[i].Inputs() {
 			if k < len(l.Inputs) && !known[l.Inputs[k]] {
 				known[l.Inputs[k]] = true
-				net.Inputs = append(net.Inputs, c.inputTensor(l.Inputs[k], s, width[l.Inputs[k]] < 0))
+				net.Inputs = append(net.Inputs, c.newInputTensor(l.Inputs[k], s, width[l.Inputs[k]] < 0))
 			}
 		}
 		known[l.Output] = true
@@ -194,11 +194,12 @@ func (c *cutter) buildProgram(begin, end int) (*Program, error) {
 	return &Program{Program: p, First: begin, Runs: j.Nodes, L2: j.L2, Spilled: j.Spilled, Into: j.Into}, nil
 }
 
-// inputTensor returns a tensor that a program reads from outside. s is the shape in which its first
-// reader reads it. That is also the tensor's shape, because the host can store rows of any length,
-// unless several is set: then readers use rows of several lengths, and the shape is the one from
-// which the network's transposes start. A constant that the file does not have is pseudo-random.
-func (c *cutter) inputTensor(name string, s layer.Shape, several bool) join.Tensor {
+// newInputTensor returns a tensor that a program reads from outside. s is the shape in which its
+// first reader reads it. That is also the tensor's shape, because the host can store rows of any
+// length, unless several is set: then readers use rows of several lengths, and the shape is the one
+// from which the network's transposes start. A constant that the file does not have is
+// pseudo-random.
+func (c *cutter) newInputTensor(name string, s layer.Shape, several bool) join.Tensor {
 	made := c.n.Made[name]
 	whole, ok := c.inputs[name]
 	switch {

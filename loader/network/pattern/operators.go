@@ -11,7 +11,7 @@ import (
 // 0.044715*x^3)) instead of erf. Factors may be in any order.
 func (m *matcher) matchGELU(out *graph.Value) *graph.Node {
 	c, f := m.splitProduct(out)
-	if len(f) != 2 || !isNear(c, 0.5) {
+	if len(f) != 2 || !isNearlyEqual(c, 0.5) {
 		return nil
 	}
 	for i, x := range f {
@@ -19,26 +19,26 @@ func (m *matcher) matchGELU(out *graph.Value) *graph.Node {
 		if !ok || one != 1 {
 			continue
 		}
-		if arg := m.argumentOf(t, "Erf"); arg != nil && m.isMultiple(arg, math.Sqrt2/2, x) {
+		if arg := m.unaryOperand(t, "Erf"); arg != nil && m.isMultipleOf(arg, math.Sqrt2/2, x) {
 			return newUnaryNode("Gelu", x, nil)
 		}
-		if arg := m.argumentOf(t, "Tanh"); arg != nil && m.isGELUCubic(arg, x) {
+		if arg := m.unaryOperand(t, "Tanh"); arg != nil && m.isGELUTanhArgument(arg, x) {
 			return newUnaryNode("Gelu", x, map[string]*graph.Attr{"approximate": {Text: "tanh"}})
 		}
 	}
 	return nil
 }
 
-// isGELUCubic reports whether a tensor is sqrt(2/pi)*(x + 0.044715*x^3), or the same with x
+// isGELUTanhArgument reports whether a tensor is sqrt(2/pi)*(x + 0.044715*x^3), or the same with x
 // factored out.
-func (m *matcher) isGELUCubic(tensor, x *graph.Value) bool {
+func (m *matcher) isGELUTanhArgument(tensor, x *graph.Value) bool {
 	const third = 0.044715
 	c, f := m.splitProduct(tensor)
-	if !isNear(c, math.Sqrt(2/math.Pi)) {
+	if !isNearlyEqual(c, math.Sqrt(2/math.Pi)) {
 		return false
 	}
 	if len(f) == 1 {
-		sum := m.makerOf(f[0], "Add")
+		sum := m.matchProducer(f[0], "Add")
 		if sum == nil || len(sum.In) != 2 {
 			return false
 		}
@@ -47,7 +47,7 @@ func (m *matcher) isGELUCubic(tensor, x *graph.Value) bool {
 				continue
 			}
 			c, f := m.splitProduct(sum.In[1-i])
-			return isNear(c, third) && m.isPower(f, x, 3)
+			return isNearlyEqual(c, third) && m.isPowerOf(f, x, 3)
 		}
 		return false
 	}
@@ -63,14 +63,14 @@ func (m *matcher) isGELUCubic(tensor, x *graph.Value) bool {
 		return false
 	}
 	c, f = m.splitProduct(t)
-	return isNear(c, third) && m.isPower(f, x, 2)
+	return isNearlyEqual(c, third) && m.isPowerOf(f, x, 2)
 }
 
 // matchSiLU matches x*sigmoid(x), x*sigmoid(a*x) or x/(1 + exp(-x)).
 func (m *matcher) matchSiLU(out *graph.Value) *graph.Node {
-	if d := m.makerOf(out, "Div"); d != nil && len(d.In) == 2 {
+	if d := m.matchProducer(out, "Div"); d != nil && len(d.In) == 2 {
 		if t, one, ok := m.splitSum(d.In[1]); ok && one == 1 {
-			if arg := m.argumentOf(t, "Exp"); arg != nil && m.isMultiple(arg, -1, d.In[0]) {
+			if arg := m.unaryOperand(t, "Exp"); arg != nil && m.isMultipleOf(arg, -1, d.In[0]) {
 				return newUnaryNode("Swish", d.In[0], nil)
 			}
 		}
@@ -81,7 +81,7 @@ func (m *matcher) matchSiLU(out *graph.Value) *graph.Node {
 		return nil
 	}
 	for i, x := range f {
-		arg := m.argumentOf(f[1-i], "Sigmoid")
+		arg := m.unaryOperand(f[1-i], "Sigmoid")
 		if arg == nil {
 			continue
 		}
@@ -102,18 +102,18 @@ func (m *matcher) matchHardSwish(out *graph.Value) *graph.Node {
 		return nil
 	}
 	for i, x := range f {
-		if isNear(c, 1./6) && m.relu6Operand(f[1-i]) == x {
+		if isNearlyEqual(c, 1./6) && m.relu6Operand(f[1-i]) == x {
 			return newUnaryNode("HardSwish", x, nil)
 		}
-		if n := m.makerOf(f[1-i], "HardSigmoid"); n != nil && c == 1 && n.In[0] == x &&
-			isNear(float64(floatAttr(n, "alpha", 0.2)), 1./6) && floatAttr(n, "beta", 0.5) == 0.5 {
+		if n := m.matchProducer(f[1-i], "HardSigmoid"); n != nil && c == 1 && n.In[0] == x &&
+			isNearlyEqual(float64(floatAttrOr(n, "alpha", 0.2)), 1./6) && floatAttrOr(n, "beta", 0.5) == 0.5 {
 			return newUnaryNode("HardSwish", x, nil)
 		}
 	}
 	return nil
 }
 
-func floatAttr(n *graph.Node, name string, fallback float32) float32 {
+func floatAttrOr(n *graph.Node, name string, fallback float32) float32 {
 	if a := n.Attr[name]; a != nil {
 		return a.Float
 	}
@@ -122,7 +122,7 @@ func floatAttr(n *graph.Node, name string, fallback float32) float32 {
 
 // relu6Operand returns the x of clip(x + 3, 0, 6), or nil if the tensor has another form.
 func (m *matcher) relu6Operand(tensor *graph.Value) *graph.Value {
-	t, low, high, ok := m.clipBoundsOf(tensor)
+	t, low, high, ok := m.matchClip(tensor)
 	if !ok || low != 0 || high != 6 {
 		return nil
 	}
@@ -136,7 +136,7 @@ func (m *matcher) relu6Operand(tensor *graph.Value) *graph.Value {
 // matchHardSigmoid matches clip(x + 3, 0, 6)/6.
 func (m *matcher) matchHardSigmoid(out *graph.Value) *graph.Node {
 	c, f := m.splitProduct(out)
-	if len(f) != 1 || !isNear(c, 1./6) {
+	if len(f) != 1 || !isNearlyEqual(c, 1./6) {
 		return nil
 	}
 	if x := m.relu6Operand(f[0]); x != nil {
@@ -147,11 +147,11 @@ func (m *matcher) matchHardSigmoid(out *graph.Value) *graph.Node {
 
 // matchSoftplus matches log(1 + exp(x)).
 func (m *matcher) matchSoftplus(out *graph.Value) *graph.Node {
-	t, one, ok := m.splitSum(m.argumentOf(out, "Log"))
+	t, one, ok := m.splitSum(m.unaryOperand(out, "Log"))
 	if !ok || one != 1 {
 		return nil
 	}
-	if x := m.argumentOf(t, "Exp"); x != nil {
+	if x := m.unaryOperand(t, "Exp"); x != nil {
 		return newUnaryNode("Softplus", x, nil)
 	}
 	return nil
@@ -161,7 +161,7 @@ func (m *matcher) matchSoftplus(out *graph.Value) *graph.Node {
 // before the logarithm of a spectrum, and c*x can exceed fp16.
 func (m *matcher) matchScaledLog(out *graph.Value) *graph.Node {
 	const small = 64
-	arg := m.argumentOf(out, "Log")
+	arg := m.unaryOperand(out, "Log")
 	if arg == nil {
 		return nil
 	}
@@ -178,26 +178,26 @@ func (m *matcher) matchScaledLog(out *graph.Value) *graph.Node {
 
 // matchSoftmax matches exp(x - max)/sum over one axis, with or without the maximum.
 func (m *matcher) matchSoftmax(out *graph.Value) *graph.Node {
-	d := m.makerOf(out, "Div")
+	d := m.matchProducer(out, "Div")
 	if d == nil || len(d.In) != 2 {
 		return nil
 	}
-	sum := m.makerOf(d.In[1], "ReduceSum")
+	sum := m.matchProducer(d.In[1], "ReduceSum")
 	if sum == nil || sum.In[0] != d.In[0] {
 		return nil
 	}
-	axes, ok := m.reducedAxesOf(sum)
+	axes, ok := m.readReducedAxes(sum)
 	// Before version 13, a Softmax runs over all axes from axis on.
 	if !ok || len(axes) != 1 || sum.Opset < 13 && axes[0] != -1 {
 		return nil
 	}
-	x := m.argumentOf(d.In[0], "Exp")
+	x := m.unaryOperand(d.In[0], "Exp")
 	if x == nil {
 		return nil
 	}
-	if s := m.makerOf(x, "Sub"); s != nil && len(s.In) == 2 {
-		if most := m.makerOf(s.In[1], "ReduceMax"); most != nil && most.In[0] == s.In[0] {
-			if a, ok := m.reducedAxesOf(most); ok && slices.Equal(a, axes) {
+	if s := m.matchProducer(x, "Sub"); s != nil && len(s.In) == 2 {
+		if most := m.matchProducer(s.In[1], "ReduceMax"); most != nil && most.In[0] == s.In[0] {
+			if a, ok := m.readReducedAxes(most); ok && slices.Equal(a, axes) {
 				x = s.In[0]
 			}
 		}
@@ -219,15 +219,15 @@ func (m *matcher) matchNorm(out *graph.Value) *graph.Node {
 	if !ok || epsilon < 0 {
 		return nil
 	}
-	mean := m.makerOf(v, "ReduceMean")
+	mean := m.matchProducer(v, "ReduceMean")
 	if mean == nil {
 		return nil
 	}
-	axes, ok := m.reducedAxesOf(mean)
+	axes, ok := m.readReducedAxes(mean)
 	if !ok {
 		return nil
 	}
-	square := m.makerOf(mean.In[0], "Pow", "Mul")
+	square := m.matchProducer(mean.In[0], "Pow", "Mul")
 	if square == nil || len(square.In) != 2 {
 		return nil
 	}
@@ -235,12 +235,12 @@ func (m *matcher) matchNorm(out *graph.Value) *graph.Node {
 	if square.Op == "Mul" && square.In[1] != e {
 		return nil
 	}
-	if two, ok := m.scalarOf(square.In[1]); square.Op == "Pow" && (!ok || two != 2) {
+	if two, ok := m.findScalar(square.In[1]); square.Op == "Pow" && (!ok || two != 2) {
 		return nil
 	}
 	a := map[string]*graph.Attr{"axes": graph.ListOf(axes...), "epsilon": {Float: float32(epsilon)}}
 	reached := len(m.visited)
-	if x := m.centeredOperand(d, axes); x != nil && (d == e || m.centeredOperand(e, axes) == x) {
+	if x := m.operandOfCentering(d, axes); x != nil && (d == e || m.operandOfCentering(e, axes) == x) {
 		return newUnaryNode("LayerNormalization", x, a)
 	}
 	m.visited = m.visited[:reached]
@@ -253,20 +253,20 @@ func (m *matcher) matchNorm(out *graph.Value) *graph.Node {
 // splitRootQuotient returns d and v for a tensor that is d/sqrt(v), in any form in which exporters
 // write it. It returns nil for any other tensor.
 func (m *matcher) splitRootQuotient(out *graph.Value) (d, v *graph.Value) {
-	if n := m.makerOf(out, "Div"); n != nil && len(n.In) == 2 {
-		return n.In[0], m.radicandOf(n.In[1], 0.5)
+	if n := m.matchProducer(out, "Div"); n != nil && len(n.In) == 2 {
+		return n.In[0], m.findRadicand(n.In[1], 0.5)
 	}
-	n := m.makerOf(out, "Mul")
+	n := m.matchProducer(out, "Mul")
 	if n == nil || len(n.In) != 2 {
 		return nil, nil
 	}
 	for i, in := range n.In {
-		v := m.radicandOf(in, -0.5)
-		if r := m.argumentOf(in, "Reciprocal"); r != nil {
-			v = m.radicandOf(r, 0.5)
-		} else if r := m.makerOf(in, "Div"); v == nil && r != nil {
-			if one, ok := m.scalarOf(r.In[0]); ok && one == 1 {
-				v = m.radicandOf(r.In[1], 0.5)
+		v := m.findRadicand(in, -0.5)
+		if r := m.unaryOperand(in, "Reciprocal"); r != nil {
+			v = m.findRadicand(r, 0.5)
+		} else if r := m.matchProducer(in, "Div"); v == nil && r != nil {
+			if one, ok := m.findScalar(r.In[0]); ok && one == 1 {
+				v = m.findRadicand(r.In[1], 0.5)
 			} else {
 				m.visited = m.visited[:len(m.visited)-1]
 			}
@@ -278,36 +278,36 @@ func (m *matcher) splitRootQuotient(out *graph.Value) (d, v *graph.Value) {
 	return nil, nil
 }
 
-// radicandOf returns v for a tensor that is v to the given power, 0.5 or -0.5. It returns nil for
+// findRadicand returns v for a tensor that is v to the given power, 0.5 or -0.5. It returns nil for
 // any other tensor.
-func (m *matcher) radicandOf(tensor *graph.Value, power float64) *graph.Value {
+func (m *matcher) findRadicand(tensor *graph.Value, power float64) *graph.Value {
 	if power > 0 {
-		if v := m.argumentOf(tensor, "Sqrt"); v != nil {
+		if v := m.unaryOperand(tensor, "Sqrt"); v != nil {
 			return v
 		}
-	} else if v := m.argumentOf(tensor, "Rsqrt"); v != nil {
+	} else if v := m.unaryOperand(tensor, "Rsqrt"); v != nil {
 		return v
 	}
-	if n := m.makerOf(tensor, "Pow"); n != nil && len(n.In) == 2 {
-		if e, ok := m.scalarOf(n.In[1]); ok && e == power {
+	if n := m.matchProducer(tensor, "Pow"); n != nil && len(n.In) == 2 {
+		if e, ok := m.findScalar(n.In[1]); ok && e == power {
 			return n.In[0]
 		}
 	}
 	return nil
 }
 
-// centeredOperand returns x for a tensor that is x minus the mean of x over axes. It returns nil
+// operandOfCentering returns x for a tensor that is x minus the mean of x over axes. It returns nil
 // for any other tensor.
-func (m *matcher) centeredOperand(tensor *graph.Value, axes []int) *graph.Value {
-	s := m.makerOf(tensor, "Sub")
+func (m *matcher) operandOfCentering(tensor *graph.Value, axes []int) *graph.Value {
+	s := m.matchProducer(tensor, "Sub")
 	if s == nil || len(s.In) != 2 {
 		return nil
 	}
-	mean := m.makerOf(s.In[1], "ReduceMean")
+	mean := m.matchProducer(s.In[1], "ReduceMean")
 	if mean == nil || mean.In[0] != s.In[0] {
 		return nil
 	}
-	if a, ok := m.reducedAxesOf(mean); !ok || !slices.Equal(a, axes) {
+	if a, ok := m.readReducedAxes(mean); !ok || !slices.Equal(a, axes) {
 		return nil
 	}
 	return s.In[0]

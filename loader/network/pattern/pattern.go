@@ -37,7 +37,7 @@ func Find(nodes []*graph.Node, outputs []*graph.Value) (map[int]*Match, map[int]
 		if inside[i] || len(nodes[i].Out) != 1 {
 			continue
 		}
-		f := m.matchAt(i)
+		f := m.matchEndingAt(i)
 		if f == nil || slices.ContainsFunc(f.Inside, func(k int) bool { return inside[k] || found[k] != nil }) {
 			continue
 		}
@@ -96,8 +96,8 @@ var patterns = [...]func(m *matcher, out *graph.Value) *graph.Node{
 	(*matcher).matchSoftmax, (*matcher).matchNorm,
 }
 
-// matchAt returns the match whose last node is node i, or nil if there is none.
-func (m *matcher) matchAt(i int) *Match {
+// matchEndingAt returns the match whose last node is node i, or nil if there is none.
+func (m *matcher) matchEndingAt(i int) *Match {
 	for _, pattern := range patterns {
 		m.visited = m.visited[:0]
 		node := pattern(m, m.nodes[i].Out[0])
@@ -107,7 +107,7 @@ func (m *matcher) matchAt(i int) *Match {
 		inside := slices.Clone(m.visited)
 		slices.Sort(inside)
 		inside = slices.DeleteFunc(slices.Compact(inside), func(k int) bool { return k == i })
-		if len(inside) == 0 || !m.isEnclosed(i, inside) || m.readsItself(node, inside) {
+		if len(inside) == 0 || !m.hidesInnerResults(i, inside) || m.readsInnerResult(node, inside) {
 			continue
 		}
 		node.Name, node.Out, node.Opset, node.Off = m.nodes[i].Name, m.nodes[i].Out, m.nodes[i].Opset, m.nodes[i].Off
@@ -116,9 +116,9 @@ func (m *matcher) matchAt(i int) *Match {
 	return nil
 }
 
-// isEnclosed reports whether only nodes of a match read the results of its inner nodes. inside
-// holds the indices of the inner nodes, and last is the index of the last node.
-func (m *matcher) isEnclosed(last int, inside []int) bool {
+// hidesInnerResults reports whether only nodes of a match read the results of its inner nodes.
+// inside holds the indices of the inner nodes, and last is the index of the last node.
+func (m *matcher) hidesInnerResults(last int, inside []int) bool {
 	reads := map[*graph.Value]int{}
 	for _, k := range append(slices.Clone(inside), last) {
 		for _, in := range m.nodes[k].In {
@@ -135,18 +135,18 @@ func (m *matcher) isEnclosed(last int, inside []int) bool {
 	return true
 }
 
-// readsItself reports whether node, the operator of a match, reads the result of a node inside the
-// match. For example, both sigmoids of Sigmoid(s)*s are inside if s is a sigmoid.
-func (m *matcher) readsItself(node *graph.Node, inside []int) bool {
+// readsInnerResult reports whether node, the operator of a match, reads the result of a node inside
+// the match. For example, both sigmoids of Sigmoid(s)*s are inside if s is a sigmoid.
+func (m *matcher) readsInnerResult(node *graph.Node, inside []int) bool {
 	return slices.ContainsFunc(node.In, func(v *graph.Value) bool {
 		i, ok := m.maker[v]
 		return ok && slices.Contains(inside, i)
 	})
 }
 
-// makerOf returns the node that produces a tensor, and adds it to the match. It returns nil if no
-// node does, or if the node's operator is not one of ops.
-func (m *matcher) makerOf(tensor *graph.Value, ops ...string) *graph.Node {
+// matchProducer returns the node that produces a tensor, and adds it to the match. It returns nil
+// if no node does, or if the node's operator is not one of ops.
+func (m *matcher) matchProducer(tensor *graph.Value, ops ...string) *graph.Node {
 	i, ok := m.maker[tensor]
 	if !ok || !slices.Contains(ops, m.nodes[i].Op) || len(m.nodes[i].In) == 0 || m.nodes[i].Domain != "" && m.nodes[i].Domain != "ai.onnx" {
 		return nil
@@ -155,9 +155,9 @@ func (m *matcher) makerOf(tensor *graph.Value, ops ...string) *graph.Node {
 	return m.nodes[i]
 }
 
-// constantOf returns the constant that a tensor holds, looking through Identity and Cast. It
+// findConstant returns the constant that a tensor holds, looking through Identity and Cast. It
 // returns nil if the tensor is not a constant.
-func (m *matcher) constantOf(tensor *graph.Value) *graph.Const {
+func (m *matcher) findConstant(tensor *graph.Value) *graph.Const {
 	for range 4 { // nodes that do not change values
 		if tensor == nil {
 			return nil
@@ -185,11 +185,11 @@ func (m *matcher) constantOf(tensor *graph.Value) *graph.Const {
 	return nil
 }
 
-// scalarOf returns the only element of a constant tensor. It returns false if the tensor is
+// findScalar returns the only element of a constant tensor. It returns false if the tensor is
 // computed, has several elements, or has more than one axis, since such a tensor may change the
 // shape of what it is combined with.
-func (m *matcher) scalarOf(tensor *graph.Value) (float64, bool) {
-	c := m.constantOf(tensor)
+func (m *matcher) findScalar(tensor *graph.Value) (float64, bool) {
+	c := m.findConstant(tensor)
 	if c == nil || c.Absent() || len(c.Dims) > 1 || c.Elements() != 1 {
 		return 0, false
 	}
@@ -197,8 +197,8 @@ func (m *matcher) scalarOf(tensor *graph.Value) (float64, bool) {
 	return v, err == nil
 }
 
-// isNear reports whether v equals want within the rounding error of fp16, 0.2 %.
-func isNear(v, want float64) bool { return math.Abs(v-want) <= 2e-3*math.Abs(want) }
+// isNearlyEqual reports whether v equals want within the rounding error of fp16, 0.2 %.
+func isNearlyEqual(v, want float64) bool { return math.Abs(v-want) <= 2e-3*math.Abs(want) }
 
 // splitProduct splits a tensor that is a product into a constant factor, 1 if there is none, and
 // its other factors.
@@ -208,13 +208,13 @@ func (m *matcher) splitProduct(tensor *graph.Value) (float64, []*graph.Value) {
 
 // collectFactors is like splitProduct, but looks through at most depth nested products.
 func (m *matcher) collectFactors(tensor *graph.Value, depth int) (float64, []*graph.Value) {
-	if v, ok := m.scalarOf(tensor); ok {
+	if v, ok := m.findScalar(tensor); ok {
 		return v, nil
 	}
 	if m.readers[tensor] > 1 || depth == 0 {
 		return 1, []*graph.Value{tensor}
 	}
-	n := m.makerOf(tensor, "Mul", "Div", "Neg")
+	n := m.matchProducer(tensor, "Mul", "Div", "Neg")
 	switch {
 	case n == nil:
 		return 1, []*graph.Value{tensor}
@@ -226,7 +226,7 @@ func (m *matcher) collectFactors(tensor *graph.Value, depth int) (float64, []*gr
 		d, g := m.collectFactors(n.In[1], depth-1)
 		return float64(c * d), append(f, g...)
 	case n.Op == "Div" && len(n.In) == 2:
-		if v, ok := m.scalarOf(n.In[1]); ok && v != 0 {
+		if v, ok := m.findScalar(n.In[1]); ok && v != 0 {
 			c, f := m.collectFactors(n.In[0], depth-1)
 			return c / v, f
 		}
@@ -235,50 +235,50 @@ func (m *matcher) collectFactors(tensor *graph.Value, depth int) (float64, []*gr
 	return 1, []*graph.Value{tensor}
 }
 
-// isMultiple reports whether a tensor is x multiplied by the given factor.
-func (m *matcher) isMultiple(tensor *graph.Value, factor float64, x *graph.Value) bool {
+// isMultipleOf reports whether a tensor is x multiplied by the given factor.
+func (m *matcher) isMultipleOf(tensor *graph.Value, factor float64, x *graph.Value) bool {
 	c, f := m.splitProduct(tensor)
-	return isNear(c, factor) && len(f) == 1 && f[0] == x
+	return isNearlyEqual(c, factor) && len(f) == 1 && f[0] == x
 }
 
 // splitSum splits a tensor that is the sum of a tensor x and a number c. ok is false if it is no
 // such sum.
 func (m *matcher) splitSum(tensor *graph.Value) (x *graph.Value, c float64, ok bool) {
-	n := m.makerOf(tensor, "Add", "Sub")
+	n := m.matchProducer(tensor, "Add", "Sub")
 	if n == nil || len(n.In) != 2 {
 		return nil, 0, false
 	}
-	if v, ok := m.scalarOf(n.In[1]); ok {
+	if v, ok := m.findScalar(n.In[1]); ok {
 		if n.Op == "Sub" {
 			v = -v
 		}
 		return n.In[0], v, true
 	}
-	if v, ok := m.scalarOf(n.In[0]); ok && n.Op == "Add" {
+	if v, ok := m.findScalar(n.In[0]); ok && n.Op == "Add" {
 		return n.In[1], v, true
 	}
 	return nil, 0, false
 }
 
-// argumentOf returns the input of the node that produces a tensor. It returns nil if the node's
+// unaryOperand returns the input of the node that produces a tensor. It returns nil if the node's
 // operator is not one of ops or the node has several inputs.
-func (m *matcher) argumentOf(tensor *graph.Value, ops ...string) *graph.Value {
-	if n := m.makerOf(tensor, ops...); n != nil && len(n.In) == 1 {
+func (m *matcher) unaryOperand(tensor *graph.Value, ops ...string) *graph.Value {
+	if n := m.matchProducer(tensor, ops...); n != nil && len(n.In) == 1 {
 		return n.In[0]
 	}
 	return nil
 }
 
-// isPower reports whether the product of factors is x to the power e.
-func (m *matcher) isPower(factors []*graph.Value, x *graph.Value, e float64) bool {
+// isPowerOf reports whether the product of factors is x to the power e.
+func (m *matcher) isPowerOf(factors []*graph.Value, x *graph.Value, e float64) bool {
 	sum := 0.0
 	for _, f := range factors {
 		if f == x {
 			sum++
-		} else if n := m.makerOf(f, "Pow"); n != nil && len(n.In) == 2 && n.In[0] == x {
-			v, _ := m.scalarOf(n.In[1])
+		} else if n := m.matchProducer(f, "Pow"); n != nil && len(n.In) == 2 && n.In[0] == x {
+			v, _ := m.findScalar(n.In[1])
 			sum += v
-		} else if n := m.makerOf(f, "Mul"); n != nil && len(n.In) == 2 && n.In[0] == x && n.In[1] == x {
+		} else if n := m.matchProducer(f, "Mul"); n != nil && len(n.In) == 2 && n.In[0] == x && n.In[1] == x {
 			sum += 2
 		} else {
 			return false
@@ -287,10 +287,10 @@ func (m *matcher) isPower(factors []*graph.Value, x *graph.Value, e float64) boo
 	return sum == e
 }
 
-// clipBoundsOf returns the input x and the bounds of the Clip that produces a tensor. ok is false
+// matchClip returns the input x and the bounds of the Clip that produces a tensor. ok is false
 // if no Clip produces it or a bound is not a constant.
-func (m *matcher) clipBoundsOf(tensor *graph.Value) (x *graph.Value, low, high float64, ok bool) {
-	n := m.makerOf(tensor, "Clip")
+func (m *matcher) matchClip(tensor *graph.Value) (x *graph.Value, low, high float64, ok bool) {
+	n := m.matchProducer(tensor, "Clip")
 	if n == nil {
 		return nil, 0, 0, false
 	}
@@ -300,16 +300,16 @@ func (m *matcher) clipBoundsOf(tensor *graph.Value) (x *graph.Value, low, high f
 			*v = float64(a.Float)
 		} else if len(n.In) <= 1+i {
 			return nil, 0, 0, false
-		} else if *v, ok = m.scalarOf(n.In[1+i]); !ok {
+		} else if *v, ok = m.findScalar(n.In[1+i]); !ok {
 			return nil, 0, 0, false
 		}
 	}
 	return n.In[0], low, high, true
 }
 
-// reducedAxesOf returns the axes over which n, a reduction, works. ok is false if the reduction
+// readReducedAxes returns the axes over which n, a reduction, works. ok is false if the reduction
 // drops the reduced axes or does not name them as constants.
-func (m *matcher) reducedAxesOf(n *graph.Node) (axes []int, ok bool) {
+func (m *matcher) readReducedAxes(n *graph.Node) (axes []int, ok bool) {
 	if a := n.Attr["keepdims"]; a != nil && a.Int == 0 {
 		return nil, false
 	}
@@ -318,7 +318,7 @@ func (m *matcher) reducedAxesOf(n *graph.Node) (axes []int, ok bool) {
 			axes = append(axes, int(v))
 		}
 	} else if len(n.In) == 2 {
-		c := m.constantOf(n.In[1])
+		c := m.findConstant(n.In[1])
 		if c == nil {
 			return nil, false
 		}

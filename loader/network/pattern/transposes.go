@@ -27,7 +27,7 @@ func CancelTransposes(nodes []*graph.Node, outputs []*graph.Value) {
 		}
 	}
 	for i, node := range nodes {
-		if outer := permutationOf(node); outer != nil {
+		if outer := readPermutation(node); outer != nil {
 			at, between := node.In[0], []int(nil)
 			k, ok := maker[at]
 			for ok && readers[at] == 1 && ops.Of(nodes[k].Op).Has(ops.Transparent) && nodes[k].Domain == "" && len(nodes[k].In) > 0 {
@@ -37,7 +37,7 @@ func CancelTransposes(nodes []*graph.Node, outputs []*graph.Value) {
 				k, ok = before, made && before < k // nodes of a file may form a cycle
 			}
 			if ok && len(between) == 0 || ok && readers[at] == 1 {
-				if inner := permutationOf(nodes[k]); inner != nil && len(inner) == len(outer) {
+				if inner := readPermutation(nodes[k]); inner != nil && len(inner) == len(outer) {
 					mergeTransposes(nodes, node, nodes[k], between, inner, outer)
 				}
 			}
@@ -80,9 +80,9 @@ func mergeTransposes(nodes []*graph.Node, outer, inner *graph.Node, between, fir
 	outer.Attr = map[string]*graph.Attr{"perm": perm}
 }
 
-// permutationOf returns the permutation that n, a Transpose, states. It returns nil if n has
+// readPermutation returns the permutation that n, a Transpose, states. It returns nil if n has
 // another operator, or no valid permutation. The permutation of a scalar is empty but not nil.
-func permutationOf(n *graph.Node) []int {
+func readPermutation(n *graph.Node) []int {
 	if n.Op != "Transpose" || n.Domain != "" || len(n.In) != 1 || n.Attr["perm"] == nil {
 		return nil
 	}

@@ -74,10 +74,10 @@ func (e *RefusedError) Error() string {
 	return fmt.Sprintf("no backend can run %s: %s: %s", e.Operation, e.Support[0].Backend, e.Support[0].Message)
 }
 
-// supportFor returns whether b can run operation o, and how long that would take. For backends
+// evaluateSupport returns whether b can run operation o, and how long that would take. For backends
 // other than the engine, the time is the longer of the times for the arithmetic and for the memory
 // traffic.
-func (b *Backend) supportFor(o *Operation) Support {
+func (b *Backend) evaluateSupport(o *Operation) Support {
 	s := Support{Backend: b.Name, Taken: true}
 	switch {
 	case b.Interleaved && o.Refused != "":
@@ -112,11 +112,11 @@ func Solve(n *Network, m Machine) (*Plan, error) {
 			return nil, &RefusedError{n.Operations[i].Name, g.support[i]}
 		}
 	}
-	nodes, total := path.DijkstraFrom(simple.Node(g.source()), g).To(g.sink())
+	nodes, total := path.DijkstraFrom(simple.Node(g.sourceID()), g).To(g.sinkID())
 	p := &Plan{Machine: m, Ns: total}
 	before := -1
 	for _, x := range nodes {
-		i, b, ok := g.operationAt(x.ID())
+		i, b, ok := g.operationOfNode(x.ID())
 		if !ok {
 			continue
 		}
@@ -154,7 +154,7 @@ func newCostGraph(n *Network, m Machine) *costGraph {
 		o := &n.Operations[i]
 		var list []Support
 		for k := range m.Backends {
-			list = append(list, m.Backends[k].supportFor(o))
+			list = append(list, m.Backends[k].evaluateSupport(o))
 		}
 		g.support = append(g.support, list)
 		for _, in := range o.Inputs {
@@ -199,15 +199,15 @@ func (g *costGraph) crossingCost(i, from, to int) (ns float64, bytes uint64) {
 	return ns, bytes
 }
 
-func (g *costGraph) source() int64 { return 0 }
-func (g *costGraph) sink() int64   { return int64(len(g.n.Operations)*len(g.m.Backends)) + 1 }
+func (g *costGraph) sourceID() int64 { return 0 }
+func (g *costGraph) sinkID() int64   { return int64(len(g.n.Operations)*len(g.m.Backends)) + 1 }
 
 // nodeID returns the number of the graph's node for operation i on backend b. It is the inverse of
-// operationAt.
+// operationOfNode.
 func (g *costGraph) nodeID(i, b int) int64 { return int64(i*len(g.m.Backends)+b) + 1 }
 
-func (g *costGraph) operationAt(id int64) (i, b int, ok bool) {
-	if id == g.source() || id == g.sink() {
+func (g *costGraph) operationOfNode(id int64) (i, b int, ok bool) {
+	if id == g.sourceID() || id == g.sinkID() {
 		return 0, -1, false
 	}
 	return int(id-1) / len(g.m.Backends), int(id-1) % len(g.m.Backends), true
@@ -217,14 +217,14 @@ func (g *costGraph) operationAt(id int64) (i, b int, ok bool) {
 // fixed, so that among plans of equal cost the same one is always chosen.
 func (g *costGraph) From(id int64) graph.Nodes {
 	next := 0
-	if i, _, ok := g.operationAt(id); ok {
+	if i, _, ok := g.operationOfNode(id); ok {
 		next = i + 1
 	}
 	var list []graph.Node
 	switch {
-	case id == g.sink():
+	case id == g.sinkID():
 	case next == len(g.n.Operations):
-		list = append(list, simple.Node(g.sink()))
+		list = append(list, simple.Node(g.sinkID()))
 	default:
 		for b, s := range g.support[next] {
 			if s.Taken {
@@ -252,19 +252,19 @@ func (g *costGraph) Weight(u, v int64) (w float64, ok bool) {
 	if u == v {
 		return 0, true
 	}
-	before, from, made := g.operationAt(u)
+	before, from, made := g.operationOfNode(u)
 	if !made {
 		from, before = -1, -1
 	}
-	i, to, is := g.operationAt(v)
+	i, to, is := g.operationOfNode(v)
 	if !is {
-		if v != g.sink() || u == g.sink() || before != len(g.n.Operations)-1 {
+		if v != g.sinkID() || u == g.sinkID() || before != len(g.n.Operations)-1 {
 			return math.Inf(1), false
 		}
 		w, _ = g.crossingCost(len(g.n.Operations), from, -1)
 		return w, true
 	}
-	if i != before+1 || u == g.sink() || !g.support[i][to].Taken {
+	if i != before+1 || u == g.sinkID() || !g.support[i][to].Taken {
 		return math.Inf(1), false
 	}
 	w = g.support[i][to].Ns

@@ -210,7 +210,7 @@ func mergeParallelLayers(all []*list.Layer, weights bool) []list.Layer {
 	}
 	*axis = columns
 	x.Out = x.Lower.Out()
-	x.Weights = joinWeights(all, x.Lower.Bias, known)
+	x.Weights = concatenateWeights(all, x.Lower.Bias, known)
 	layers := []list.Layer{x}
 	at := 0
 	for _, l := range all {
@@ -228,9 +228,9 @@ func mergeParallelLayers(all []*list.Layer, weights bool) []list.Layer {
 	return layers
 }
 
-// joinWeights returns the weights of the layer that all given layers are merged into. If known is
-// false, they have no values.
-func joinWeights(all []*list.Layer, bias, known bool) layer.Weights {
+// concatenateWeights returns the weights of the layer that all given layers are merged into. If
+// known is false, they have no values.
+func concatenateWeights(all []*list.Layer, bias, known bool) layer.Weights {
 	w := all[0].Weights
 	w.Filter, w.Bias, w.Scale = nil, nil, nil
 	if !known {

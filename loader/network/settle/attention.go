@@ -53,26 +53,26 @@ func (e *expansion) emitAttention(a attentionArgs) (*graph.Value, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := e.emitChain(nil, a.q, step{"Mul", nil, []*graph.Value{nil, e.newNumber(a.scale)}}, step{"MatMul", nil, []*graph.Value{nil, turned}})
+	s, err := e.emitNodeChain(nil, a.q, step{"Mul", nil, []*graph.Value{nil, e.newScalarConstant(a.scale)}}, step{"MatMul", nil, []*graph.Value{nil, turned}})
 	if err == nil && a.softcap != 0 {
-		s, err = e.emitChain(nil, s, step{"Mul", nil, []*graph.Value{nil, e.newNumber(1 / a.softcap)}}, step{"Tanh", nil, nil}, step{"Mul", nil, []*graph.Value{nil, e.newNumber(a.softcap)}})
+		s, err = e.emitNodeChain(nil, s, step{"Mul", nil, []*graph.Value{nil, e.newScalarConstant(1 / a.softcap)}}, step{"Tanh", nil, nil}, step{"Mul", nil, []*graph.Value{nil, e.newScalarConstant(a.softcap)}})
 	}
 	if err == nil && a.mask.Given() {
-		s, err = e.emit(nil, "Add", nil, s, a.mask)
+		s, err = e.emitNode(nil, "Add", nil, s, a.mask)
 	}
 	if err == nil && a.causal {
 		var mask *graph.Value
 		if mask, err = newCausalMask(e, q[2], k[2], k[2]-fresh[2]); err == nil {
-			s, err = e.emit(nil, "Add", nil, s, mask)
+			s, err = e.emitNode(nil, "Add", nil, s, mask)
 		}
 	}
 	if err == nil {
-		s, err = e.emit(nil, "Softmax", attributes{"axis": intAttr(3)}, s)
+		s, err = e.emitNode(nil, "Softmax", attributes{"axis": newIntAttr(3)}, s)
 	}
 	if err != nil {
 		return nil, err
 	}
-	return e.emit(nil, "MatMul", nil, s, a.v)
+	return e.emitNode(nil, "MatMul", nil, s, a.v)
 }
 
 // prependPastKeys concatenates the past keys and values with the new ones in a, along the axis of
@@ -80,8 +80,8 @@ func (e *expansion) emitAttention(a attentionArgs) (*graph.Value, error) {
 // the new tensors become these outputs.
 func prependPastKeys(e *expansion, a *attentionArgs) (err error) {
 	if a.pastK.Given() && a.pastK.Dims != nil && graph.Elements(a.pastK.Dims) > 0 {
-		if a.k, err = e.emit(a.presentK, "Concat", attributes{"axis": intAttr(2)}, a.pastK, a.k); err == nil {
-			a.v, err = e.emit(a.presentV, "Concat", attributes{"axis": intAttr(2)}, a.pastV, a.v)
+		if a.k, err = e.emitNode(a.presentK, "Concat", attributes{"axis": newIntAttr(2)}, a.pastK, a.k); err == nil {
+			a.v, err = e.emitNode(a.presentV, "Concat", attributes{"axis": newIntAttr(2)}, a.pastV, a.v)
 		}
 		return err
 	}
@@ -89,7 +89,7 @@ func prependPastKeys(e *expansion, a *attentionArgs) (err error) {
 		if !x.out.Given() {
 			continue
 		}
-		if _, err := e.emit(x.out, "Identity", nil, x.of); err != nil {
+		if _, err := e.emitNode(x.out, "Identity", nil, x.of); err != nil {
 			return err
 		}
 	}
@@ -109,7 +109,7 @@ func newCausalMask(e *expansion, rows, columns, past int) (*graph.Value, error) 
 			v[i] = maskedScore
 		}
 	}
-	return e.newFloats([]int{1, 1, rows, columns}, v), nil
+	return e.newFloatConstant([]int{1, 1, rows, columns}, v), nil
 }
 
 // repeatHeads emits nodes that repeat each head of x, whose shape is [batch][heads][length][size],
@@ -118,7 +118,7 @@ func (e *expansion) repeatHeads(x *graph.Value, times int) (*graph.Value, error)
 	d := x.Dims
 	x, err := e.emitReshape(nil, x, d[0], d[1], 1, d[2], d[3])
 	if err == nil {
-		x, err = e.emit(nil, "Expand", nil, x, e.newInts(d[0], d[1], times, d[2], d[3]))
+		x, err = e.emitNode(nil, "Expand", nil, x, e.newIntConstant(d[0], d[1], times, d[2], d[3]))
 	}
 	if err == nil {
 		x, err = e.emitReshape(nil, x, d[0], d[1]*times, d[2], d[3])
@@ -174,7 +174,7 @@ func (e *expansion) emitScoreMask(mask *graph.Value, rows, columns int, filter f
 		if err != nil {
 			return nil, err
 		}
-		less, err := e.emit(nil, "Less", nil, e.newFloats([]int{1, 1, 1, columns}, places), e.asFloat(count))
+		less, err := e.emitNode(nil, "Less", nil, e.newFloatConstant([]int{1, 1, 1, columns}, places), e.floatAlias(count))
 		if err != nil {
 			return nil, err
 		}
@@ -193,11 +193,11 @@ func (e *expansion) emitScoreMask(mask *graph.Value, rows, columns int, filter f
 	default:
 		return nil, fmt.Errorf("mask shape %v is incompatible with scores of %d rows and %d columns", d, rows, columns)
 	}
-	seen, err := e.emit(nil, "Cast", attributes{"to": intAttr(int(graph.Float))}, mask)
+	seen, err := e.emitNode(nil, "Cast", attributes{"to": newIntAttr(int(graph.Float))}, mask)
 	if err != nil {
 		return nil, err
 	}
-	return e.emitChain(nil, seen, step{"Sub", nil, []*graph.Value{e.newNumber(1), nil}}, step{"Mul", nil, []*graph.Value{nil, e.newNumber(max(maskedScore, filter))}})
+	return e.emitNodeChain(nil, seen, step{"Sub", nil, []*graph.Value{e.newScalarConstant(1), nil}}, step{"Mul", nil, []*graph.Value{nil, e.newScalarConstant(max(maskedScore, filter))}})
 }
 
 // expandAttention rewrites an Attention as matmuls and a softmax. Microsoft's operator of that name
@@ -213,12 +213,12 @@ func expandAttention(e *expansion) error {
 // queries, keys and values, which are split into heads for [expansion.emitAttention].
 func expandProjectedAttention(e *expansion) error {
 	n := e.Int("num_heads", 0)
-	x, err := e.emit(nil, "MatMul", nil, e.input(0), e.input(1))
+	x, err := e.emitNode(nil, "MatMul", nil, e.inputTensor(0), e.inputTensor(1))
 	if err != nil {
 		return err
 	}
-	if b := e.input(2); b.Given() {
-		if x, err = e.emit(nil, "Add", nil, x, b); err != nil {
+	if b := e.inputTensor(2); b.Given() {
+		if x, err = e.emitNode(nil, "Add", nil, x, b); err != nil {
 			return err
 		}
 	}
@@ -236,7 +236,7 @@ func expandProjectedAttention(e *expansion) error {
 	if !given || len(sizes) != 3 {
 		sizes = []int{d[2] / 3, d[2] / 3, d[2] - 2*(d[2]/3)}
 	}
-	parts, err := e.emitAll([]*graph.Value{nil, nil, nil}, "", "Split", attributes{"axis": intAttr(2)}, x, e.newInts(sizes...))
+	parts, err := e.emitMultiResultNode([]*graph.Value{nil, nil, nil}, "", "Split", attributes{"axis": newIntAttr(2)}, x, e.newIntConstant(sizes...))
 	if err != nil {
 		return err
 	}
@@ -245,30 +245,30 @@ func expandProjectedAttention(e *expansion) error {
 			return err
 		}
 	}
-	a := attentionArgs{q: parts[0], k: parts[1], v: parts[2], causal: e.Int("unidirectional", 0) != 0, scale: e.headScale(sizes[0] / n), mask: e.input(5)}
-	if e.input(4).Given() || e.output(1).Given() {
+	a := attentionArgs{q: parts[0], k: parts[1], v: parts[2], causal: e.Int("unidirectional", 0) != 0, scale: e.readScoreScale(sizes[0] / n), mask: e.inputTensor(5)}
+	if e.inputTensor(4).Given() || e.outputTensor(1).Given() {
 		return errors.New("past keys and values in one tensor are not supported")
 	}
-	if err := e.addMask(&a, 3, d[1], d[1]); err != nil {
+	if err := e.addMaskInput(&a, 3, d[1], d[1]); err != nil {
 		return err
 	}
 	y, err := e.emitAttention(a)
 	if err != nil {
 		return err
 	}
-	return e.joinHeads(e.output(0), y)
+	return e.joinHeads(e.outputTensor(0), y)
 }
 
-// addMask adds the mask in the given input of the node to a.mask, the tensor that is added to the
-// attention scores. Without that input, a does not change.
-func (e *expansion) addMask(a *attentionArgs, input, rows, columns int) error {
-	m := e.input(input)
+// addMaskInput adds the mask in the given input of the node to a.mask, the tensor that is added to
+// the attention scores. Without that input, a does not change.
+func (e *expansion) addMaskInput(a *attentionArgs, input, rows, columns int) error {
+	m := e.inputTensor(input)
 	if !m.Given() {
 		return nil
 	}
 	mask, err := e.emitScoreMask(m, rows, columns, float64(e.Float("mask_filter_value", -10000)))
 	if err == nil && a.mask.Given() {
-		mask, err = e.emit(nil, "Add", nil, a.mask, mask)
+		mask, err = e.emitNode(nil, "Add", nil, a.mask, mask)
 	}
 	a.mask = mask
 	return err
@@ -278,7 +278,7 @@ func (e *expansion) addMask(a *attentionArgs, input, rows, columns int) error {
 // inputs, or two or all three of them are packed in one tensor with five axes.
 func expandMultiHeadAttention(e *expansion) error {
 	n := e.Int("num_heads", 0)
-	in := [3]*graph.Value{e.input(0), e.input(1), e.input(2)}
+	in := [3]*graph.Value{e.inputTensor(0), e.inputTensor(1), e.inputTensor(2)}
 	var err error
 	if d := in[0].Dims; len(d) == 5 { // [batch][length][heads][3][size]
 		if err := e.unpackHeads(in[:], in[0], 3); err != nil {
@@ -289,7 +289,7 @@ func expandMultiHeadAttention(e *expansion) error {
 			return err
 		}
 	}
-	if b := e.input(3); b.Given() {
+	if b := e.inputTensor(3); b.Given() {
 		c := e.Const(3)
 		if c == nil {
 			return errors.New("bias is computed; want a constant")
@@ -306,7 +306,7 @@ func expandMultiHeadAttention(e *expansion) error {
 			if len(v) < d[2] {
 				return fmt.Errorf("bias has %d elements left for input %d; want at least %d", len(v), i, d[2])
 			}
-			if in[i], err = e.emit(nil, "Add", nil, x, e.newFloats([]int{d[2]}, v[:d[2]])); err != nil {
+			if in[i], err = e.emitNode(nil, "Add", nil, x, e.newFloatConstant([]int{d[2]}, v[:d[2]])); err != nil {
 				return err
 			}
 			v = v[d[2]:]
@@ -319,21 +319,21 @@ func expandMultiHeadAttention(e *expansion) error {
 	}
 	q := in[0].Dims
 	a := attentionArgs{
-		q: in[0], k: in[1], v: in[2], pastK: e.input(6), pastV: e.input(7), presentK: e.output(1), presentV: e.output(2),
-		mask: e.input(5), causal: e.Int("unidirectional", 0) != 0, scale: e.headScale(q[3]),
+		q: in[0], k: in[1], v: in[2], pastK: e.inputTensor(6), pastV: e.inputTensor(7), presentK: e.outputTensor(1), presentV: e.outputTensor(2),
+		mask: e.inputTensor(5), causal: e.Int("unidirectional", 0) != 0, scale: e.readScoreScale(q[3]),
 	}
 	columns := in[1].Dims[2]
 	if p := a.pastK.Dims; len(p) == 4 {
 		columns += p[2]
 	}
-	if err := e.addMask(&a, 4, q[2], columns); err != nil {
+	if err := e.addMaskInput(&a, 4, q[2], columns); err != nil {
 		return err
 	}
 	y, err := e.emitAttention(a)
 	if err != nil {
 		return err
 	}
-	return e.joinHeads(e.output(0), y)
+	return e.joinHeads(e.outputTensor(0), y)
 }
 
 // unpackHeads emits nodes that split x, of shape [batch][length][heads][n][size], along its fourth
@@ -344,7 +344,7 @@ func (e *expansion) unpackHeads(to []*graph.Value, x *graph.Value, n int) error 
 		return fmt.Errorf("packed tensor has shape %v; want %d tensors along axis 3", d, n)
 	}
 	for i := range to {
-		y, err := e.emit(nil, "Slice", nil, x, e.newInts(i), e.newInts(i+1), e.newInts(3))
+		y, err := e.emitNode(nil, "Slice", nil, x, e.newIntConstant(i), e.newIntConstant(i+1), e.newIntConstant(3))
 		if err == nil {
 			y, err = e.emitReshape(nil, y, d[0], d[1], d[2], d[4])
 		}
@@ -370,7 +370,7 @@ func expandGroupQueryAttention(e *expansion) error {
 	if size := e.Int("local_window_size", -1); size > 0 {
 		return fmt.Errorf("local_window_size %d is not supported", size)
 	}
-	in := [3]*graph.Value{e.input(0), e.input(1), e.input(2)}
+	in := [3]*graph.Value{e.inputTensor(0), e.inputTensor(1), e.inputTensor(2)}
 	var err error
 	if !in[1].Given() {
 		d := in[0].Dims
@@ -378,7 +378,7 @@ func expandGroupQueryAttention(e *expansion) error {
 			return fmt.Errorf("cannot split shape %v into %d query, %d key and %[3]d value heads of equal size", d, n, kv)
 		}
 		size := d[2] / (n + 2*kv)
-		parts, err := e.emitAll([]*graph.Value{nil, nil, nil}, "", "Split", attributes{"axis": intAttr(2)}, in[0], e.newInts(n*size, kv*size, kv*size))
+		parts, err := e.emitMultiResultNode([]*graph.Value{nil, nil, nil}, "", "Split", attributes{"axis": newIntAttr(2)}, in[0], e.newIntConstant(n*size, kv*size, kv*size))
 		if err != nil {
 			return err
 		}
@@ -390,7 +390,7 @@ func expandGroupQueryAttention(e *expansion) error {
 		}
 	}
 	q, past := in[0].Dims, 0
-	if p := e.input(3).Dims; len(p) == 4 {
+	if p := e.inputTensor(3).Dims; len(p) == 4 {
 		past = p[2]
 	}
 	if e.Int("do_rotary", 0) != 0 {
@@ -399,31 +399,31 @@ func expandGroupQueryAttention(e *expansion) error {
 			places[i] = past + i
 		}
 		for i := range in[:2] {
-			if in[i], err = e.rotate(nil, in[i], e.input(7), e.input(8), e.newInts(places...), e.Int("rotary_interleaved", 0) != 0, 0); err != nil {
+			if in[i], err = e.rotatePairs(nil, in[i], e.inputTensor(7), e.inputTensor(8), e.newIntConstant(places...), e.Int("rotary_interleaved", 0) != 0, 0); err != nil {
 				return err
 			}
 		}
 	}
 	a := attentionArgs{
-		q: in[0], k: in[1], v: in[2], presentK: e.output(1), presentV: e.output(2), causal: true,
-		scale: e.headScale(q[3]), groups: n / kv, softcap: float64(e.Float("softcap", 0)),
+		q: in[0], k: in[1], v: in[2], presentK: e.outputTensor(1), presentV: e.outputTensor(2), causal: true,
+		scale: e.readScoreScale(q[3]), groups: n / kv, softcap: float64(e.Float("softcap", 0)),
 	}
 	if past > 0 {
-		a.pastK, a.pastV = e.input(3), e.input(4)
+		a.pastK, a.pastV = e.inputTensor(3), e.inputTensor(4)
 	}
 	e.notes = append(e.notes, fmt.Sprintf("%s: positions count from the length of the past keys; given lengths are ignored", e.label))
 	y, err := e.emitAttention(a)
 	if err != nil {
 		return err
 	}
-	return e.joinHeads(e.output(0), y)
+	return e.joinHeads(e.outputTensor(0), y)
 }
 
 // expandONNXAttention rewrites ONNX's own Attention operator, which exists since version 23. Its
 // inputs have shape [batch][heads][length][size] or [batch][length][heads*size]; the result has the
 // layout of the queries.
 func expandONNXAttention(e *expansion) error {
-	in := [3]*graph.Value{e.input(0), e.input(1), e.input(2)}
+	in := [3]*graph.Value{e.inputTensor(0), e.inputTensor(1), e.inputTensor(2)}
 	apart := len(in[0].Dims) == 4
 	n, kv := e.Int("q_num_heads", 0), e.Int("kv_num_heads", 0)
 	var err error
@@ -433,22 +433,22 @@ func expandONNXAttention(e *expansion) error {
 		}
 	}
 	q, k := in[0].Dims, in[1].Dims
-	if e.output(3).Given() {
+	if e.outputTensor(3).Given() {
 		return errors.New("output qk_matmul_output is not supported")
 	}
 	if len(q) != 4 || len(k) != 4 || k[1] == 0 || q[1]%k[1] != 0 {
 		return fmt.Errorf("cannot attend from queries %v to keys %v; want 4 axes each, and query heads that are a multiple of the key heads", q, k)
 	}
 	a := attentionArgs{
-		q: in[0], k: in[1], v: in[2], pastK: e.input(4), pastV: e.input(5), presentK: e.output(1), presentV: e.output(2),
-		causal: e.Int("is_causal", 0) != 0, scale: e.headScale(q[3]), groups: q[1] / k[1], softcap: float64(e.Float("softcap", 0)),
+		q: in[0], k: in[1], v: in[2], pastK: e.inputTensor(4), pastV: e.inputTensor(5), presentK: e.outputTensor(1), presentV: e.outputTensor(2),
+		causal: e.Int("is_causal", 0) != 0, scale: e.readScoreScale(q[3]), groups: q[1] / k[1], softcap: float64(e.Float("softcap", 0)),
 	}
-	if m := e.input(3); m.Given() {
+	if m := e.inputTensor(3); m.Given() {
 		a.mask = m
 		if !m.Type.IsFloat() {
-			seen, err := e.emit(nil, "Cast", attributes{"to": intAttr(int(graph.Float))}, m)
+			seen, err := e.emitNode(nil, "Cast", attributes{"to": newIntAttr(int(graph.Float))}, m)
 			if err == nil {
-				a.mask, err = e.emitChain(nil, seen, step{"Sub", nil, []*graph.Value{e.newNumber(1), nil}}, step{"Mul", nil, []*graph.Value{nil, e.newNumber(maskedScore)}})
+				a.mask, err = e.emitNodeChain(nil, seen, step{"Sub", nil, []*graph.Value{e.newScalarConstant(1), nil}}, step{"Mul", nil, []*graph.Value{nil, e.newScalarConstant(maskedScore)}})
 			}
 			if err != nil {
 				return err
@@ -460,8 +460,8 @@ func expandONNXAttention(e *expansion) error {
 		return err
 	}
 	if apart {
-		_, err = e.emit(e.output(0), "Identity", nil, y)
+		_, err = e.emitNode(e.outputTensor(0), "Identity", nil, y)
 		return err
 	}
-	return e.joinHeads(e.output(0), y)
+	return e.joinHeads(e.outputTensor(0), y)
 }

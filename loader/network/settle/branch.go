@@ -17,8 +17,8 @@ const maxDepth = 8
 func (s *settler) settleIf(n *Node) error {
 	c := n.Const(0)
 	if c == nil {
-		if n.Unstated = s.settleSides(n); n.Unstated == nil {
-			n.Unsized = inferSides(n)
+		if n.Unstated = s.settleBothBranches(n); n.Unstated == nil {
+			n.Unsized = inferBranchResults(n)
 		}
 		return nil
 	}
@@ -30,11 +30,11 @@ func (s *settler) settleIf(n *Node) error {
 	if v != 0 {
 		a = n.Attr["then_branch"]
 	}
-	g, err := s.branchGraph(n, a)
+	g, err := s.readBranchGraph(n, a)
 	if err != nil {
 		return err
 	}
-	if name := s.findDuplicate(g.Nodes); name != "" {
+	if name := s.findDuplicateName(g.Nodes); name != "" {
 		return fmt.Errorf("branch produces tensor %q, which another node also produces", name)
 	}
 	s.declareConstants(g)
@@ -51,9 +51,9 @@ func (s *settler) settleIf(n *Node) error {
 	return nil
 }
 
-// branchGraph returns the graph that a, an attribute of the If node n, holds. It returns an error
-// if there is none, if it has fewer outputs than n, or if branches are nested too deeply.
-func (s *settler) branchGraph(n *Node, a *graph.Attr) (*graph.Graph, error) {
+// readBranchGraph returns the graph that a, an attribute of the If node n, holds. It returns an
+// error if there is none, if it has fewer outputs than n, or if branches are nested too deeply.
+func (s *settler) readBranchGraph(n *Node, a *graph.Attr) (*graph.Graph, error) {
 	switch {
 	case a == nil || a.Graph == nil:
 		return nil, errors.New("branch is missing; want then_branch and else_branch")
@@ -65,11 +65,11 @@ func (s *settler) branchGraph(n *Node, a *graph.Attr) (*graph.Graph, error) {
 	return a.Graph, nil
 }
 
-// settleSides settles both branches of an If node whose condition is computed.
-func (s *settler) settleSides(n *Node) error {
+// settleBothBranches settles both branches of an If node whose condition is computed.
+func (s *settler) settleBothBranches(n *Node) error {
 	var graphs [2]*graph.Graph
 	for i, name := range [...]string{"then_branch", "else_branch"} {
-		g, err := s.branchGraph(n, n.Attr[name])
+		g, err := s.readBranchGraph(n, n.Attr[name])
 		if err != nil {
 			return err
 		}
@@ -110,9 +110,9 @@ func (s *settler) claimNames(g *graph.Graph) error {
 	return nil
 }
 
-// inferSides gives each result of an If node with a computed condition the shape that the result
-// has in both branches. It returns an error if the shapes differ.
-func inferSides(n *Node) error {
+// inferBranchResults gives each result of an If node with a computed condition the shape that the
+// result has in both branches. It returns an error if the shapes differ.
+func inferBranchResults(n *Node) error {
 	var results []graph.Result
 	for i := range n.Out {
 		var sides [2]*graph.Value

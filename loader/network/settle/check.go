@@ -2,9 +2,9 @@ package settle
 
 import "anesim/loader/network/graph"
 
-// checkOrder returns a *[graph.OrderError] if a node, or a node of an expansion, reads a tensor
+// checkNodeOrder returns a *[graph.OrderError] if a node, or a node of an expansion, reads a tensor
 // that a later node produces.
-func checkOrder(list []*Node) error {
+func checkNodeOrder(list []*Node) error {
 	later := map[*graph.Value]bool{}
 	walkNodes(list, func(n *Node) error {
 		for _, v := range n.Out {

@@ -26,10 +26,10 @@ type attributes map[string]*graph.Attr
 
 // HasExpansion reports whether the named operator can be rewritten as simpler nodes, as an
 // attention can be with matmuls and a softmax.
-func HasExpansion(op string) bool { return expansionOf(op) != nil }
+func HasExpansion(op string) bool { return findExpander(op) != nil }
 
-// expansionOf returns the function that expands an operator, or nil if there is none.
-func expansionOf(op string) func(e *expansion) error {
+// findExpander returns the function that expands an operator, or nil if there is none.
+func findExpander(op string) func(e *expansion) error {
 	switch op {
 	case "FusedMatMul", "TransposeMatMul":
 		return expandFusedMatMul
@@ -42,17 +42,17 @@ func expansionOf(op string) func(e *expansion) error {
 	case "FusedGemm":
 		return expandFusedGemm
 	case "BiasGelu":
-		return biasedExpander("Gelu")
+		return newBiasedExpander("Gelu")
 	case "FastGelu":
-		return biasedExpander("FastGelu")
+		return newBiasedExpander("FastGelu")
 	case "BiasAdd":
 		return expandBiasAdd
 	case "BiasSoftmax":
 		return expandBiasSoftmax
 	case "SkipLayerNormalization":
-		return skipNormExpander("LayerNormalization")
+		return newSkipNormExpander("LayerNormalization")
 	case "SkipSimplifiedLayerNormalization":
-		return skipNormExpander("SimplifiedLayerNormalization")
+		return newSkipNormExpander("SimplifiedLayerNormalization")
 	case "EmbedLayerNormalization":
 		return expandEmbedNorm
 	case "GroupNorm":
@@ -64,7 +64,7 @@ func expansionOf(op string) func(e *expansion) error {
 	case "GroupQueryAttention":
 		return expandGroupQueryAttention
 	case "RotaryEmbedding":
-		return expandRotary
+		return expandRotaryEmbedding
 	case "MatMulNBits":
 		return expandMatMulNBits
 	case "STFT":
@@ -80,7 +80,7 @@ func expansionOf(op string) func(e *expansion) error {
 	case "QLinearConv":
 		return expandQLinearConv
 	case "QLinearMatMul":
-		return qLinearBinaryExpander("MatMul")
+		return newQLinearBinaryExpander("MatMul")
 	case "QGemm":
 		return expandQGemm
 	case "ConvInteger":
@@ -92,30 +92,30 @@ func expansionOf(op string) func(e *expansion) error {
 	case "MatMulIntegerToFloat":
 		return expandScaledMatMul
 	case "QLinearAdd":
-		return qLinearBinaryExpander("Add")
+		return newQLinearBinaryExpander("Add")
 	case "QLinearMul":
-		return qLinearBinaryExpander("Mul")
+		return newQLinearBinaryExpander("Mul")
 	case "QLinearConcat":
 		return expandQLinearConcat
 	case "QLinearSigmoid":
-		return qLinearUnaryExpander("Sigmoid")
+		return newQLinearUnaryExpander("Sigmoid")
 	case "QLinearLeakyRelu":
-		return qLinearUnaryExpander("LeakyRelu")
+		return newQLinearUnaryExpander("LeakyRelu")
 	case "QLinearSoftmax":
-		return qLinearUnaryExpander("Softmax")
+		return newQLinearUnaryExpander("Softmax")
 	case "QLinearGlobalAveragePool":
-		return qLinearUnaryExpander("GlobalAveragePool")
+		return newQLinearUnaryExpander("GlobalAveragePool")
 	case "QLinearAveragePool":
-		return qLinearUnaryExpander("AveragePool")
+		return newQLinearUnaryExpander("AveragePool")
 	case "QLinearReduceMean":
-		return qLinearUnaryExpander("ReduceMean")
+		return newQLinearUnaryExpander("ReduceMean")
 	}
 	return nil
 }
 
-// expand calls f to rewrite node n as simpler nodes, and stores them in n.Body. If f fails, expand
-// returns its error and leaves n unchanged except for the notes of f, which it keeps.
-func (s *settler) expand(n *Node, f func(e *expansion) error) error {
+// expandNode calls f to rewrite node n as simpler nodes, and stores them in n.Body. If f fails,
+// expandNode returns its error and leaves n unchanged except for the notes of f, which it keeps.
+func (s *settler) expandNode(n *Node, f func(e *expansion) error) error {
 	own := *n.Node
 	own.Out = make([]*graph.Value, len(n.Out))
 	for i, out := range n.Out {
@@ -154,20 +154,20 @@ func renameTensor(nodes []*Node, from, to *graph.Value) {
 	}
 }
 
-// emit adds a node that applies op to the inputs in, and returns its result. The result is out, or
-// a new tensor if out is nil. A nil input is an omitted optional one. emit returns an error if the
-// new node cannot be settled.
-func (e *expansion) emit(out *graph.Value, op string, a attributes, in ...*graph.Value) (*graph.Value, error) {
-	list, err := e.emitAll([]*graph.Value{out}, "", op, a, in...)
+// emitNode adds a node that applies op to the inputs in, and returns its result. The result is out,
+// or a new tensor if out is nil. A nil input is an omitted optional one. emitNode returns an error if
+// the new node cannot be settled.
+func (e *expansion) emitNode(out *graph.Value, op string, a attributes, in ...*graph.Value) (*graph.Value, error) {
+	list, err := e.emitMultiResultNode([]*graph.Value{out}, "", op, a, in...)
 	if err != nil {
 		return nil, err
 	}
 	return list[0], nil
 }
 
-// emitAll is like emit for an operator of the given domain with several results, one for each
-// element of out.
-func (e *expansion) emitAll(out []*graph.Value, domain, op string, a attributes, in ...*graph.Value) ([]*graph.Value, error) {
+// emitMultiResultNode is like emit for an operator of the given domain with several results, one
+// for each element of out.
+func (e *expansion) emitMultiResultNode(out []*graph.Value, domain, op string, a attributes, in ...*graph.Value) ([]*graph.Value, error) {
 	e.made++
 	out = slices.Clone(out)
 	inner := fmt.Sprintf("%s/%s/%d", e.base, op, e.made)
@@ -187,7 +187,7 @@ func (e *expansion) emitAll(out []*graph.Value, domain, op string, a attributes,
 			n.In[i] = &graph.Value{}
 		}
 	}
-	e.settle(n)
+	e.settleResults(n)
 	e.notes = append(e.notes, n.Notes...)
 	n.Notes = nil
 	if n.Err != nil {
@@ -197,18 +197,18 @@ func (e *expansion) emitAll(out []*graph.Value, domain, op string, a attributes,
 	return slices.Clone(out), nil
 }
 
-// newNumber returns a float32 constant without axes whose value is v.
-func (e *expansion) newNumber(v float64) *graph.Value {
+// newScalarConstant returns a float32 constant without axes whose value is v.
+func (e *expansion) newScalarConstant(v float64) *graph.Value {
 	return e.newConstant(&graph.Const{Type: graph.Float, Numbers: []float64{v}})
 }
 
-// newFloats returns a float32 constant of shape dims with the elements v.
-func (e *expansion) newFloats(dims []int, v []float64) *graph.Value {
+// newFloatConstant returns a float32 constant of shape dims with the elements v.
+func (e *expansion) newFloatConstant(dims []int, v []float64) *graph.Value {
 	return e.newConstant(&graph.Const{Dims: dims, Type: graph.Float, Numbers: v})
 }
 
-// newInts returns an int64 constant with one axis whose elements are v.
-func (e *expansion) newInts(v ...int) *graph.Value {
+// newIntConstant returns an int64 constant with one axis whose elements are v.
+func (e *expansion) newIntConstant(v ...int) *graph.Value {
 	c := &graph.Const{Dims: []int{len(v)}, Type: graph.Int64}
 	for _, x := range v {
 		c.Numbers = append(c.Numbers, float64(x))
@@ -223,9 +223,9 @@ func (e *expansion) newConstant(c *graph.Const) *graph.Value {
 	return v
 }
 
-// asFloat returns x if its type is floating-point or unknown, and otherwise a float alias of x. The
-// integers in x must be exact in fp16, because nothing converts them.
-func (e *expansion) asFloat(x *graph.Value) *graph.Value {
+// floatAlias returns x if its type is floating-point or unknown, and otherwise a float alias of x.
+// The integers in x must be exact in fp16, because nothing converts them.
+func (e *expansion) floatAlias(x *graph.Value) *graph.Value {
 	if x.Type == 0 || x.Type.IsFloat() {
 		return x
 	}
@@ -236,24 +236,24 @@ func (e *expansion) asFloat(x *graph.Value) *graph.Value {
 	return v
 }
 
-// input returns input i of the node, or an unnamed tensor if the input is omitted.
-func (e *expansion) input(i int) *graph.Value {
+// inputTensor returns input i of the node, or an unnamed tensor if the input is omitted.
+func (e *expansion) inputTensor(i int) *graph.Value {
 	if !e.Given(i) {
 		return &graph.Value{}
 	}
 	return e.In[i]
 }
 
-// output returns result i of the node, or an unnamed tensor if nothing reads the result.
-func (e *expansion) output(i int) *graph.Value {
+// outputTensor returns result i of the node, or an unnamed tensor if nothing reads the result.
+func (e *expansion) outputTensor(i int) *graph.Value {
 	if !e.Asked(i) {
 		return &graph.Value{}
 	}
 	return e.Out[i]
 }
 
-// attrsWithout returns a copy of the node's attributes without the named ones.
-func (e *expansion) attrsWithout(names ...string) attributes {
+// attributesWithout returns a copy of the node's attributes without the named ones.
+func (e *expansion) attributesWithout(names ...string) attributes {
 	a := attributes{}
 	for k, v := range e.Attr {
 		if !slices.Contains(names, k) {
@@ -263,20 +263,20 @@ func (e *expansion) attrsWithout(names ...string) attributes {
 	return a
 }
 
-func intsAttr(v ...int) *graph.Attr   { return graph.ListOf(v...) }
-func intAttr(v int) *graph.Attr       { return &graph.Attr{Int: int64(v)} }
-func floatAttr(v float64) *graph.Attr { return &graph.Attr{Float: float32(v)} }
+func newIntsAttr(v ...int) *graph.Attr   { return graph.ListOf(v...) }
+func newIntAttr(v int) *graph.Attr       { return &graph.Attr{Int: int64(v)} }
+func newFloatAttr(v float64) *graph.Attr { return &graph.Attr{Float: float32(v)} }
 
 // emitReshape emits a Reshape of x to dims and returns the result: out, or a new tensor if out is
 // nil.
 func (e *expansion) emitReshape(out, x *graph.Value, dims ...int) (*graph.Value, error) {
-	return e.emit(out, "Reshape", nil, x, e.newInts(dims...))
+	return e.emitNode(out, "Reshape", nil, x, e.newIntConstant(dims...))
 }
 
 // emitTranspose emits a Transpose of x with the permutation perm and returns the result: out, or a
 // new tensor if out is nil.
 func (e *expansion) emitTranspose(out, x *graph.Value, perm ...int) (*graph.Value, error) {
-	return e.emit(out, "Transpose", attributes{"perm": intsAttr(perm...)}, x)
+	return e.emitNode(out, "Transpose", attributes{"perm": newIntsAttr(perm...)}, x)
 }
 
 // A step is a node of a chain.
@@ -286,10 +286,10 @@ type step struct {
 	in []*graph.Value // nil entries, or a nil list, mean the result of the previous step
 }
 
-// emitChain emits one node for each step. The first node reads x, and each later one reads the
-// result of the node before it. emitChain returns the result of the last node: out, or a new tensor
-// if out is nil.
-func (e *expansion) emitChain(out, x *graph.Value, steps ...step) (*graph.Value, error) {
+// emitNodeChain emits one node for each step. The first node reads x, and each later one reads the
+// result of the node before it. emitNodeChain returns the result of the last node: out, or a new
+// tensor if out is nil.
+func (e *expansion) emitNodeChain(out, x *graph.Value, steps ...step) (*graph.Value, error) {
 	for i, s := range steps {
 		var to *graph.Value
 		if i == len(steps)-1 {
@@ -305,16 +305,17 @@ func (e *expansion) emitChain(out, x *graph.Value, steps ...step) (*graph.Value,
 			}
 		}
 		var err error
-		if x, err = e.emit(to, s.op, s.a, in...); err != nil {
+		if x, err = e.emitNode(to, s.op, s.a, in...); err != nil {
 			return nil, err
 		}
 	}
 	return x, nil
 }
 
-// headScale returns the node's attribute scale, the factor of the attention scores. If it is
-// missing or 0, headScale returns 1/sqrt(head), where head is the number of elements in a head.
-func (e *expansion) headScale(head int) float64 {
+// readScoreScale returns the node's attribute scale, the factor of the attention scores. If it is
+// missing or 0, readScoreScale returns 1/sqrt(head), where head is the number of elements in a
+// head.
+func (e *expansion) readScoreScale(head int) float64 {
 	if s := float64(e.Float("scale", 0)); s != 0 {
 		return s
 	}

@@ -21,7 +21,7 @@ func TestInOthers(t *testing.T) {
 		want   string
 	}{
 		// Products.
-		{"y = com.microsoft.FusedMatMul a b", attributes{"transB": whole(1), "alpha": floatAttr(0.5)}, "a 2x3; b 4x3", "Transpose MatMul Mul: [2 4] float32"},
+		{"y = com.microsoft.FusedMatMul a b", attributes{"transB": whole(1), "alpha": newFloatAttr(0.5)}, "a 2x3; b 4x3", "Transpose MatMul Mul: [2 4] float32"},
 		{"y = com.microsoft.FusedMatMul a b", nil, "a 2x3; b 3x4", "MatMul: [2 4] float32"},
 		{"y = com.microsoft.FusedMatMul a b", attributes{"transA": whole(1)}, "a 3; b 3x4", "error: cannot transpose shape [3]; want at least 2 axes"},
 		{"y = com.microsoft.FusedMatMul a b", attributes{"transBatchA": whole(1)}, "a 2x3; b 3x4", "error: transBatchA and transBatchB are not supported"},
@@ -29,7 +29,7 @@ func TestInOthers(t *testing.T) {
 		{"y = com.microsoft.FusedConv x w", nil, "x 1x2x4x4; w 3x2x1x1:1", "Conv: [1 3 4 4] float32"},
 		{"y = com.microsoft.FusedConv x w - z", nil, "x 1x2x4x4; w 3x2x1x1:1; z 1x3x4x4", "Conv Add: [1 3 4 4] float32"},
 		{"y = com.microsoft.FusedConv x w", attributes{"activation": text("Nonesuch")}, "x 1x2x4x4; w 3x2x1x1:1", "error: no shape rule for operator Nonesuch"},
-		{"y = com.microsoft.FusedGemm a b", attributes{"activation": text("LeakyRelu"), "activation_alpha": floatAttr(0.5)}, "a 2x3; b 3x4", "Gemm LeakyRelu: [2 4] float32"},
+		{"y = com.microsoft.FusedGemm a b", attributes{"activation": text("LeakyRelu"), "activation_alpha": newFloatAttr(0.5)}, "a 2x3; b 3x4", "Gemm LeakyRelu: [2 4] float32"},
 		{"y = com.microsoft.FusedGemm a b", nil, "a 2x3; b 3x4", "Gemm: [2 4] float32"},
 		{"y = com.microsoft.MatMulNBits x w s", attributes{"K": whole(4), "N": whole(2), "block_size": whole(16)}, "x 3x4; w uint8 2x1x8:17; s 2:0.5", "MatMul: [3 2] float32"},
 		{"y = com.microsoft.MatMulNBits x w s z - b", attributes{"K": whole(4), "N": whole(2), "block_size": whole(16)}, "x 3x4; w uint8 2x1x8:17; s 2:0.5; z uint8 2:8; b 2:1", "MatMul Add: [3 2] float32"},
@@ -81,7 +81,7 @@ func TestInOthers(t *testing.T) {
 		{"y = com.microsoft.MultiHeadAttention q", attributes{"num_heads": whole(2)}, "q 1x3x2x3x2", "Slice Reshape Transpose Slice Reshape Transpose Slice Reshape Transpose Transpose Mul MatMul Softmax MatMul Transpose Reshape: [1 3 4] float32"},
 		{"y = com.microsoft.GroupQueryAttention q k v", attributes{"num_heads": whole(4), "kv_num_heads": whole(2)}, "q 1x3x8; k 1x3x4; v 1x3x4", "Reshape Transpose Reshape Transpose Reshape Transpose Reshape Expand Reshape Reshape Expand Reshape Transpose Mul MatMul Add Softmax MatMul Transpose Reshape: [1 3 8] float32"},
 		{"y = com.microsoft.GroupQueryAttention q k v", attributes{"num_heads": whole(4), "kv_num_heads": whole(3)}, "q 1x3x8; k 1x3x4; v 1x3x4", "error: num_heads is 4; want a positive multiple of kv_num_heads, which is 3"},
-		{"y = Attention q k v m", attributes{"softcap": floatAttr(2)}, "q 1x2x3x4; k 1x1x5x4; v 1x1x5x4; m bool 3x5", "Cast Sub Mul Reshape Expand Reshape Reshape Expand Reshape Transpose Mul MatMul Mul Tanh Mul Add Softmax MatMul Identity: [1 2 3 4] float32"},
+		{"y = Attention q k v m", attributes{"softcap": newFloatAttr(2)}, "q 1x2x3x4; k 1x1x5x4; v 1x1x5x4; m bool 3x5", "Cast Sub Mul Reshape Expand Reshape Reshape Expand Reshape Transpose Mul MatMul Mul Tanh Mul Add Softmax MatMul Identity: [1 2 3 4] float32"},
 		{"y = Attention q k v", nil, "q 1x3x3x4; k 1x2x5x4; v 1x2x5x4", "error: cannot attend from queries [1 3 3 4] to keys [1 2 5 4]; want 4 axes each, and query heads that are a multiple of the key heads"},
 		{"y = com.microsoft.RotaryEmbedding x i c s", nil, "x 1x2x3x4; i int64 1x3; c 8x2:1; s 8x2:1", "Gather Reshape Gather Reshape Slice Slice Mul Mul Sub Mul Mul Add Concat: [1 2 3 4] float32"},
 		{"y = com.microsoft.RotaryEmbedding x i c s", attributes{"interleaved": whole(1)}, "x 1x3x8; i int64 1:2; c 8x2:1; s 8x2:1", "Reshape Transpose (Add) (Gather) (Reshape) (Gather) (Reshape) Slice Slice Mul Mul Sub Mul Mul Add Reshape Reshape Concat Reshape Identity Transpose Reshape: [1 3 8] float32"},
@@ -91,7 +91,7 @@ func TestInOthers(t *testing.T) {
 		{"y = com.microsoft.Attention x w - m", attributes{"num_heads": whole(2)}, "x 1x3x4; w 4x12:1; m int32 1x3x3", "MatMul Split Reshape Transpose Reshape Transpose Reshape Transpose Reshape Cast Sub Mul Transpose Mul MatMul Add Softmax MatMul Transpose Reshape: [1 3 4] float32"},
 		{"y = com.microsoft.MultiHeadAttention q k - b - s", attributes{"num_heads": whole(2)}, "q 1x3x4; k 1x5x2x2x2; b 4:1; s 1x1x3x5", "error: input 1 has shape [1 2 5 2]; want 3 axes to add a bias"},
 		{"y = com.microsoft.MultiHeadAttention q k - - - s", attributes{"num_heads": whole(2)}, "q 1x3x4; k 1x5x2x2x2; s 1x1x3x5", "Slice Reshape Transpose Slice Reshape Transpose Reshape Transpose Transpose Mul MatMul Add Softmax MatMul Transpose Reshape: [1 3 4] float32"},
-		{"y = com.microsoft.MultiHeadAttention q k v b", attributes{"num_heads": whole(2), "scale": floatAttr(0.5)}, "q 1x3x4; k 1x5x4; v 1x5x4; b 12:1", "Add Add Add Reshape Transpose Reshape Transpose Reshape Transpose Transpose Mul MatMul Softmax MatMul Transpose Reshape: [1 3 4] float32"},
+		{"y = com.microsoft.MultiHeadAttention q k v b", attributes{"num_heads": whole(2), "scale": newFloatAttr(0.5)}, "q 1x3x4; k 1x5x4; v 1x5x4; b 12:1", "Add Add Add Reshape Transpose Reshape Transpose Reshape Transpose Transpose Mul MatMul Softmax MatMul Transpose Reshape: [1 3 4] float32"},
 		{"y = com.microsoft.MultiHeadAttention q k", attributes{"num_heads": whole(2)}, "q 1x3x4; k 1x5x2x3x2", "error: packed tensor has shape [1 5 2 3 2]; want 2 tensors along axis 3"},
 		{"y = com.microsoft.GroupQueryAttention q - - - - - - c s", attributes{"num_heads": whole(2), "kv_num_heads": whole(1), "do_rotary": whole(1)}, "q 1x3x8; c 9x1:1; s 9x1:0", "Split Reshape Transpose Reshape Transpose Reshape Transpose (Gather) (Reshape) (Gather) (Reshape) Slice Slice Mul Mul Sub Mul Mul Add Concat (Gather) (Reshape) (Gather) (Reshape) Slice Slice Mul Mul Sub Mul Mul Add Concat Reshape Expand Reshape Reshape Expand Reshape Transpose Mul MatMul Add Softmax MatMul Transpose Reshape: [1 3 4] float32"},
 		{"y = com.microsoft.GroupQueryAttention q", attributes{"num_heads": whole(2), "kv_num_heads": whole(1)}, "q 1x3x7", "error: cannot split shape [1 3 7] into 2 query, 1 key and 1 value heads of equal size"},
@@ -137,7 +137,7 @@ func TestInOthers(t *testing.T) {
 		declareTensors(f, c.shapes)
 		s := &settler{values: f.Values, budget: &graph.Budget{Bytes: 1 << 20}}
 		node := &Node{Node: n, Label: "n"}
-		s.settle(node)
+		s.settleResults(node)
 		got := describeBody(node.Body)
 		switch {
 		case node.Err != nil:

@@ -16,7 +16,7 @@ func (s *settler) foldNode(n *Node) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		return true, makeConstant(n, c)
+		return true, setConstantResults(n, c)
 	case "Shape", "Size":
 		if d, err := n.Dims(0); err != nil || d == nil || n.In[0].Least != nil {
 			return false, nil
@@ -25,14 +25,14 @@ func (s *settler) foldNode(n *Node) (bool, error) {
 		if err != nil {
 			return false, err
 		}
-		return true, makeConstant(n, c...)
+		return true, setConstantResults(n, c...)
 	}
 	if v, ok := ops.EvalComparison(n.Node); ok {
 		dims, err := graph.Broadcast(n.In[0].Dims, n.Const(1).Dims)
 		if err != nil {
 			return false, err
 		}
-		return true, makeConstant(n, &graph.Const{Dims: dims, Type: graph.Bool, Numbers: slices.Repeat([]float64{graph.Truth(v)}, graph.Elements(dims))})
+		return true, setConstantResults(n, &graph.Const{Dims: dims, Type: graph.Bool, Numbers: slices.Repeat([]float64{graph.Truth(v)}, graph.Elements(dims))})
 	}
 	op := ops.Of(n.Op)
 	if op.Fold == nil {
@@ -61,11 +61,12 @@ func (s *settler) foldNode(n *Node) (bool, error) {
 	if err != nil || c == nil {
 		return false, err
 	}
-	return true, makeConstant(n, c...)
+	return true, setConstantResults(n, c...)
 }
 
-// makeConstant makes the results of n the constants c. It leaves results beyond len(c) as they are.
-func makeConstant(n *Node, c ...*graph.Const) error {
+// setConstantResults makes the results of n the constants c. It leaves results beyond len(c) as
+// they are.
+func setConstantResults(n *Node, c ...*graph.Const) error {
 	for i, out := range n.Out {
 		if i < len(c) {
 			out.Set(c[i])

@@ -26,10 +26,10 @@ func expandLpPool(e *expansion) error {
 	if err != nil {
 		return err
 	}
-	a := e.attrsWithout("p", "ceil_mode", "auto_pad")
-	a["count_include_pad"] = intAttr(1)
-	a["pads"] = intsAttr(slices.Concat(w.Before, w.After)...) // elements that ceil_mode adds count too
-	sum := []step{{"AveragePool", a, nil}, {"Mul", nil, []*graph.Value{nil, e.newNumber(float64(graph.Elements(taps)))}}}
+	a := e.attributesWithout("p", "ceil_mode", "auto_pad")
+	a["count_include_pad"] = newIntAttr(1)
+	a["pads"] = newIntsAttr(slices.Concat(w.Before, w.After)...) // elements that ceil_mode adds count too
+	sum := []step{{"AveragePool", a, nil}, {"Mul", nil, []*graph.Value{nil, e.newScalarConstant(float64(graph.Elements(taps)))}}}
 	return e.emitPowerSum(p, sum...)
 }
 
@@ -43,7 +43,7 @@ func expandGlobalLpPool(e *expansion) error {
 	for i := 2; i < len(d); i++ {
 		axes = append(axes, i)
 	}
-	return e.emitPowerSum(e.Int("p", 2), step{"ReduceSum", attributes{"axes": intsAttr(axes...), "keepdims": intAttr(1)}, nil})
+	return e.emitPowerSum(e.Int("p", 2), step{"ReduceSum", attributes{"axes": newIntsAttr(axes...), "keepdims": newIntAttr(1)}, nil})
 }
 
 // emitPowerSum emits nodes that compute the p-th root of a sum of |x|^p, where x is the first input
@@ -57,9 +57,9 @@ func (e *expansion) emitPowerSum(p int, sum ...step) error {
 	case p == 2:
 		steps = slices.Concat([]step{{"Mul", nil, []*graph.Value{nil, nil}}}, sum, []step{{"Sqrt", nil, nil}})
 	case p > 2:
-		power := func(v float64) step { return step{"Pow", nil, []*graph.Value{nil, e.newNumber(v)}} }
+		power := func(v float64) step { return step{"Pow", nil, []*graph.Value{nil, e.newScalarConstant(v)}} }
 		steps = slices.Concat([]step{{"Abs", nil, nil}, power(float64(p))}, sum, []step{power(1 / float64(p))})
 	}
-	_, err := e.emitChain(e.output(0), e.input(0), steps...)
+	_, err := e.emitNodeChain(e.outputTensor(0), e.inputTensor(0), steps...)
 	return err
 }

@@ -13,7 +13,7 @@ import (
 // expandFusedMatMul rewrites a FusedMatMul, alpha times the product of two operands, as a MatMul, a
 // Mul if alpha is not 1, and a Transpose of each operand for which transA or transB is set.
 func expandFusedMatMul(e *expansion) error {
-	side := [2]*graph.Value{e.input(0), e.input(1)}
+	side := [2]*graph.Value{e.inputTensor(0), e.inputTensor(1)}
 	for i, name := range [...]string{"transA", "transB"} {
 		if e.Int("transBatchA", 0)+e.Int("transBatchB", 0) != 0 {
 			return fmt.Errorf("transBatchA and transBatchB are not supported")
@@ -36,10 +36,10 @@ func expandFusedMatMul(e *expansion) error {
 		}
 	}
 	if alpha := float64(e.Float("alpha", 1)); alpha != 1 {
-		_, err := e.emitChain(e.output(0), side[0], step{"MatMul", nil, side[:]}, step{"Mul", nil, []*graph.Value{nil, e.newNumber(alpha)}})
+		_, err := e.emitNodeChain(e.outputTensor(0), side[0], step{"MatMul", nil, side[:]}, step{"Mul", nil, []*graph.Value{nil, e.newScalarConstant(alpha)}})
 		return err
 	}
-	_, err := e.emit(e.output(0), "MatMul", nil, side[:]...)
+	_, err := e.emitNode(e.outputTensor(0), "MatMul", nil, side[:]...)
 	return err
 }
 
@@ -55,12 +55,12 @@ func (e *expansion) emitActivation(out, x *graph.Value) error {
 	names := map[string][]string{"LeakyRelu": {"alpha"}, "HardSigmoid": {"alpha", "beta"}, "Elu": {"alpha"}, "Clip": {"min", "max"}}[op]
 	for i, name := range names {
 		if i < len(parameters) {
-			a[name] = floatAttr(float64(parameters[i]))
+			a[name] = newFloatAttr(float64(parameters[i]))
 		} else if v := e.Attr["activation_"+name]; v != nil {
 			a[name] = v
 		}
 	}
-	_, err := e.emit(out, op, a, x)
+	_, err := e.emitNode(out, op, a, x)
 	return err
 }
 
@@ -68,42 +68,42 @@ func (e *expansion) emitActivation(out, x *graph.Value) error {
 // activation function that the node names, if any.
 func expandFusedConv(e *expansion) error {
 	activated := e.Text("activation", "") != ""
-	in := []*graph.Value{e.input(0), e.input(1)}
-	if b := e.input(2); b.Given() {
+	in := []*graph.Value{e.inputTensor(0), e.inputTensor(1)}
+	if b := e.inputTensor(2); b.Given() {
 		in = append(in, b)
 	}
 	var name *graph.Value
-	if !activated && !e.input(3).Given() {
-		name = e.output(0)
+	if !activated && !e.inputTensor(3).Given() {
+		name = e.outputTensor(0)
 	}
-	x, err := e.emit(name, "Conv", e.attrsWithout("activation", "activation_params"), in...)
+	x, err := e.emitNode(name, "Conv", e.attributesWithout("activation", "activation_params"), in...)
 	if err != nil {
 		return err
 	}
-	if z := e.input(3); z.Given() {
+	if z := e.inputTensor(3); z.Given() {
 		if !activated {
-			name = e.output(0)
+			name = e.outputTensor(0)
 		}
-		if x, err = e.emit(name, "Add", nil, x, z); err != nil {
+		if x, err = e.emitNode(name, "Add", nil, x, z); err != nil {
 			return err
 		}
 	}
 	if activated {
-		err = e.emitActivation(e.output(0), x)
+		err = e.emitActivation(e.outputTensor(0), x)
 	}
 	return err
 }
 
 func expandFusedGemm(e *expansion) error {
 	if e.Text("activation", "") == "" {
-		_, err := e.emit(e.output(0), "Gemm", e.Attr, e.In...)
+		_, err := e.emitNode(e.outputTensor(0), "Gemm", e.Attr, e.In...)
 		return err
 	}
-	x, err := e.emit(nil, "Gemm", e.attrsWithout("activation", "activation_alpha", "activation_beta", "activation_gamma"), e.In...)
+	x, err := e.emitNode(nil, "Gemm", e.attributesWithout("activation", "activation_alpha", "activation_beta", "activation_gamma"), e.In...)
 	if err != nil {
 		return err
 	}
-	return e.emitActivation(e.output(0), x)
+	return e.emitActivation(e.outputTensor(0), x)
 }
 
 // expandMatMulNBits rewrites a MatMulNBits as a MatMul with unpacked weights and, if the node has a
@@ -146,7 +146,7 @@ func expandMatMulNBits(e *expansion) error {
 		each := 8 / bits
 		return float64(int(v[at/each]) >> (at % each * bits) & (1<<bits - 1))
 	}
-	zero, err := blockZeroPoints(e, bits, columns, blocks, field)
+	zero, err := newZeroPointFunc(e, bits, columns, blocks, field)
 	if err != nil {
 		return err
 	}
@@ -158,18 +158,18 @@ func expandMatMulNBits(e *expansion) error {
 			out[i*columns+o] = (q - zero(o, b)) * scales[o*blocks+b]
 		}
 	}
-	if bias := e.input(5); bias.Given() {
-		_, err = e.emitChain(e.output(0), e.input(0), step{"MatMul", nil, []*graph.Value{nil, e.newFloats([]int{k, columns}, out)}}, step{"Add", nil, []*graph.Value{nil, bias}})
+	if bias := e.inputTensor(5); bias.Given() {
+		_, err = e.emitNodeChain(e.outputTensor(0), e.inputTensor(0), step{"MatMul", nil, []*graph.Value{nil, e.newFloatConstant([]int{k, columns}, out)}}, step{"Add", nil, []*graph.Value{nil, bias}})
 		return err
 	}
-	_, err = e.emit(e.output(0), "MatMul", nil, e.input(0), e.newFloats([]int{k, columns}, out))
+	_, err = e.emitNode(e.outputTensor(0), "MatMul", nil, e.inputTensor(0), e.newFloatConstant([]int{k, columns}, out))
 	return err
 }
 
-// blockZeroPoints returns a function that gives the zero point of block b of column o. Zero points
+// newZeroPointFunc returns a function that gives the zero point of block b of column o. Zero points
 // are floats or packed integers, which field unpacks. If the node has none, the function returns
 // the middle of the range, 1<<(bits-1).
-func blockZeroPoints(e *expansion, bits, columns, blocks int, field func(v []float64, at int) float64) (func(o, b int) float64, error) {
+func newZeroPointFunc(e *expansion, bits, columns, blocks int, field func(v []float64, at int) float64) (func(o, b int) float64, error) {
 	z := e.Const(3)
 	switch {
 	case z == nil && e.Given(3):
@@ -244,13 +244,13 @@ func expandEinsum(e *expansion) error {
 				kept += string(l)
 			}
 		}
-		y, err := e.emit(nil, "Einsum", einsumAttributes(kept, terms[:2]...), in[0], in[1])
+		y, err := e.emitNode(nil, "Einsum", einsumAttributes(kept, terms[:2]...), in[0], in[1])
 		if err != nil {
 			return err
 		}
 		terms, in = append([]string{kept}, terms[2:]...), append([]*graph.Value{y}, in[2:]...)
 	}
-	_, err = e.emit(e.output(0), "Einsum", einsumAttributes(right, terms...), in...)
+	_, err = e.emitNode(e.outputTensor(0), "Einsum", einsumAttributes(right, terms...), in...)
 	return err
 }
 
@@ -273,9 +273,9 @@ func (e *expansion) emitDiagonal(x *graph.Value, first, second int) (*graph.Valu
 	for i := range size {
 		mask[i*size+i] = 1
 	}
-	y, err := e.emit(nil, "Mul", nil, x, e.newFloats(dims, mask))
+	y, err := e.emitNode(nil, "Mul", nil, x, e.newFloatConstant(dims, mask))
 	if err != nil {
 		return nil, err
 	}
-	return e.emit(nil, "ReduceSum", attributes{"axes": intsAttr(second), "keepdims": intAttr(0)}, y)
+	return e.emitNode(nil, "ReduceSum", attributes{"axes": newIntsAttr(second), "keepdims": newIntAttr(0)}, y)
 }

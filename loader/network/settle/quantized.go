@@ -85,14 +85,14 @@ func integerRange(t graph.Type) (low, high float64, exact bool) {
 // along the given axis and an extent of 1 along the other axes.
 func (e *expansion) newAxisConstant(v []float64, axis, rank int) *graph.Value {
 	if len(v) == 1 || !slices.ContainsFunc(v, func(x float64) bool { return x != v[0] }) {
-		return e.newNumber(v[0])
+		return e.newScalarConstant(v[0])
 	}
 	if axis < 0 || axis >= rank { // the broadcast reports the error
-		return e.newFloats([]int{len(v)}, v)
+		return e.newFloatConstant([]int{len(v)}, v)
 	}
 	d := slices.Repeat([]int{1}, rank)
 	d[axis] = len(v)
-	return e.newFloats(d, v)
+	return e.newFloatConstant(d, v)
 }
 
 // emitQuantization emits nodes that quantize x: they divide it by the scale, round it, add the zero
@@ -113,7 +113,7 @@ func (e *expansion) emitQuantization(out, x *graph.Value, s quantization) error 
 	if slices.ContainsFunc(s.zero, func(z float64) bool { return z != 0 }) {
 		steps = append(steps, step{"Add", nil, []*graph.Value{nil, e.newAxisConstant(s.zero, s.axis, rank)}})
 	}
-	_, err := e.emitChain(out, x, append(steps, step{"Clip", attributes{"min": floatAttr(low), "max": floatAttr(high)}, nil})...)
+	_, err := e.emitNodeChain(out, x, append(steps, step{"Clip", attributes{"min": newFloatAttr(low), "max": newFloatAttr(high)}, nil})...)
 	if err == nil {
 		out.Type = s.elem
 	}
@@ -128,7 +128,7 @@ func (e *expansion) emitDequantization(out, x *graph.Value, s quantization) (*gr
 	if slices.ContainsFunc(s.zero, func(z float64) bool { return z != 0 }) {
 		steps = append([]step{{"Sub", nil, []*graph.Value{nil, e.newAxisConstant(s.zero, s.axis, rank)}}}, steps...)
 	}
-	return e.emitChain(out, e.asFloat(x), steps...)
+	return e.emitNodeChain(out, e.floatAlias(x), steps...)
 }
 
 func expandQuantizeLinear(e *expansion) error {
@@ -139,7 +139,7 @@ func expandQuantizeLinear(e *expansion) error {
 	if t := e.Int("output_dtype", 0); !e.Given(2) && t != 0 {
 		s.elem = graph.Type(t)
 	}
-	return e.emitQuantization(e.output(0), e.input(0), s)
+	return e.emitQuantization(e.outputTensor(0), e.inputTensor(0), s)
 }
 
 func expandDequantizeLinear(e *expansion) error {
@@ -150,7 +150,7 @@ func expandDequantizeLinear(e *expansion) error {
 	if _, _, exact := integerRange(e.Type(0)); !exact && e.Const(0) == nil {
 		return fmt.Errorf("unsupported type %v; want int8 or uint8, which fp16 holds exactly", e.Type(0))
 	}
-	_, err = e.emitDequantization(e.output(0), e.input(0), s)
+	_, err = e.emitDequantization(e.outputTensor(0), e.inputTensor(0), s)
 	return err
 }
 
@@ -177,25 +177,25 @@ func (e *expansion) emitQuantizedResult(x *graph.Value, scale, zero int) error {
 	if err != nil {
 		return err
 	}
-	return e.emitQuantization(e.output(0), x, s)
+	return e.emitQuantization(e.outputTensor(0), x, s)
 }
 
 func expandQLinearConv(e *expansion) error {
-	in, err := e.dequantizeSides(8)
+	in, err := e.dequantizeOperands(8)
 	if err != nil {
 		return err
 	}
-	y, err := e.emit(nil, "Conv", e.Attr, in...)
+	y, err := e.emitNode(nil, "Conv", e.Attr, in...)
 	if err != nil {
 		return err
 	}
 	return e.emitQuantizedResult(y, 6, 7)
 }
 
-// dequantizeSides emits nodes that dequantize the two operands of the node, which are inputs 0 and
-// 3, and returns them as float tensors. If the node has an input with the number bias, a third
+// dequantizeOperands emits nodes that dequantize the two operands of the node, which are inputs 0
+// and 3, and returns them as float tensors. If the node has an input with the number bias, a third
 // tensor holds that bias multiplied by both scales. Pass -1 for an operator without a bias.
-func (e *expansion) dequantizeSides(bias int) ([]*graph.Value, error) {
+func (e *expansion) dequantizeOperands(bias int) ([]*graph.Value, error) {
 	var in []*graph.Value
 	for i := range 2 {
 		x, err := e.dequantizeInput(3 * i)
@@ -211,14 +211,14 @@ func (e *expansion) dequantizeSides(bias int) ([]*graph.Value, error) {
 	if b == nil {
 		return nil, errors.New("bias is computed; want a constant")
 	}
-	scaled, err := e.scaleBias(b, 1, 4)
+	scaled, err := e.newScaledBias(b, 1, 4)
 	return append(in, scaled), err
 }
 
-// scaleBias returns a float constant: the integer bias b multiplied by the scales of both operands,
-// which are the constants in inputs x and w. Input x must hold one scale; input w holds one for all
-// elements of the bias or one for each.
-func (e *expansion) scaleBias(b *graph.Const, x, w int) (*graph.Value, error) {
+// newScaledBias returns a float constant: the integer bias b multiplied by the scales of both
+// operands, which are the constants in inputs x and w. Input x must hold one scale; input w holds
+// one for all elements of the bias or one for each.
+func (e *expansion) newScaledBias(b *graph.Const, x, w int) (*graph.Value, error) {
 	v, err := b.Values()
 	if err != nil {
 		return nil, err
@@ -238,34 +238,34 @@ func (e *expansion) scaleBias(b *graph.Const, x, w int) (*graph.Value, error) {
 	for i := range v {
 		out[i] = v[i] * sx * sw[i%len(sw)]
 	}
-	return e.newFloats([]int{len(v)}, out), nil
+	return e.newFloatConstant([]int{len(v)}, out), nil
 }
 
 func expandQGemm(e *expansion) error {
-	in, err := e.dequantizeSides(6)
+	in, err := e.dequantizeOperands(6)
 	if err != nil {
 		return err
 	}
 	var name *graph.Value
 	if !e.Given(7) {
-		name = e.output(0)
+		name = e.outputTensor(0)
 	}
-	y, err := e.emit(name, "Gemm", e.Attr, in...)
+	y, err := e.emitNode(name, "Gemm", e.Attr, in...)
 	if err != nil || name.Given() {
 		return err
 	}
 	return e.emitQuantizedResult(y, 7, 8)
 }
 
-// qLinearBinaryExpander returns a function that rewrites a quantized operator with two operands:
+// newQLinearBinaryExpander returns a function that rewrites a quantized operator with two operands:
 // nodes dequantize both operands, apply op to them and quantize the result.
-func qLinearBinaryExpander(op string) func(e *expansion) error {
+func newQLinearBinaryExpander(op string) func(e *expansion) error {
 	return func(e *expansion) error {
-		in, err := e.dequantizeSides(-1)
+		in, err := e.dequantizeOperands(-1)
 		if err != nil {
 			return err
 		}
-		y, err := e.emit(nil, op, nil, in...)
+		y, err := e.emitNode(nil, op, nil, in...)
 		if err != nil {
 			return err
 		}
@@ -273,9 +273,9 @@ func qLinearBinaryExpander(op string) func(e *expansion) error {
 	}
 }
 
-// qLinearUnaryExpander returns a function that rewrites a quantized operator with one operand:
+// newQLinearUnaryExpander returns a function that rewrites a quantized operator with one operand:
 // nodes dequantize the operand, apply op to it and quantize the result.
-func qLinearUnaryExpander(op string) func(e *expansion) error {
+func newQLinearUnaryExpander(op string) func(e *expansion) error {
 	return func(e *expansion) error {
 		if e.Int("channels_last", 0) != 0 {
 			return errors.New("channels_last is not supported")
@@ -284,7 +284,7 @@ func qLinearUnaryExpander(op string) func(e *expansion) error {
 		if err != nil {
 			return err
 		}
-		y, err := e.emit(nil, op, e.attrsWithout("channels_last", "opset"), x)
+		y, err := e.emitNode(nil, op, e.attributesWithout("channels_last", "opset"), x)
 		if err != nil {
 			return err
 		}
@@ -303,7 +303,7 @@ func expandQLinearConcat(e *expansion) error {
 		}
 		parts = append(parts, x)
 	}
-	y, err := e.emit(nil, "Concat", e.Attr, parts...)
+	y, err := e.emitNode(nil, "Concat", e.Attr, parts...)
 	if err != nil {
 		return err
 	}
@@ -322,40 +322,40 @@ func expandDynamicQuantizeLinear(e *expansion) error {
 	for i := range all {
 		all[i] = i
 	}
-	reduce := attributes{"axes": intsAttr(all...), "keepdims": intAttr(0)}
+	reduce := attributes{"axes": newIntsAttr(all...), "keepdims": newIntAttr(0)}
 	var bound [2]*graph.Value
 	for i, op := range [...]string{"ReduceMax", "ReduceMin"} {
-		y, err := e.emit(nil, op, reduce, e.input(0))
+		y, err := e.emitNode(nil, op, reduce, e.inputTensor(0))
 		if err == nil {
-			bound[i], err = e.emit(nil, [...]string{"Max", "Min"}[i], nil, y, e.newNumber(0))
+			bound[i], err = e.emitNode(nil, [...]string{"Max", "Min"}[i], nil, y, e.newScalarConstant(0))
 		}
 		if err != nil {
 			return err
 		}
 	}
 	// In fp16, the scale and its reciprocal have the same relative error.
-	scale, zero := e.output(1), e.output(2)
-	if scale, err = e.emitChain(scale, bound[0], step{"Sub", nil, []*graph.Value{nil, bound[1]}}, step{"Mul", nil, []*graph.Value{nil, e.newNumber(1. / 255)}}); err != nil {
+	scale, zero := e.outputTensor(1), e.outputTensor(2)
+	if scale, err = e.emitNodeChain(scale, bound[0], step{"Sub", nil, []*graph.Value{nil, bound[1]}}, step{"Mul", nil, []*graph.Value{nil, e.newScalarConstant(1. / 255)}}); err != nil {
 		return err
 	}
 	// The scale of a tensor of zeros is 0, which has no inverse.
-	divisor, err := e.emit(nil, "Max", nil, scale, e.newNumber(0x1p-14))
+	divisor, err := e.emitNode(nil, "Max", nil, scale, e.newScalarConstant(0x1p-14))
 	if err != nil {
 		return err
 	}
-	steps, err := e.emit(nil, "Reciprocal", nil, divisor)
+	steps, err := e.emitNode(nil, "Reciprocal", nil, divisor)
 	if err != nil {
 		return err
 	}
-	clip := attributes{"min": floatAttr(0), "max": floatAttr(255)}
-	if zero, err = e.emitChain(zero, bound[1], step{"Mul", nil, []*graph.Value{nil, steps}}, step{"Neg", nil, nil},
+	clip := attributes{"min": newFloatAttr(0), "max": newFloatAttr(255)}
+	if zero, err = e.emitNodeChain(zero, bound[1], step{"Mul", nil, []*graph.Value{nil, steps}}, step{"Neg", nil, nil},
 		step{"RoundSmall", nil, nil}, step{"Clip", clip, nil}); err != nil {
 		return err
 	}
 	at := *zero // the fp16 value, before its type changes
-	_, err = e.emitChain(e.output(0), e.input(0), step{"Mul", nil, []*graph.Value{nil, steps}}, step{"RoundSmall", nil, nil},
+	_, err = e.emitNodeChain(e.outputTensor(0), e.inputTensor(0), step{"Mul", nil, []*graph.Value{nil, steps}}, step{"RoundSmall", nil, nil},
 		step{"Add", nil, []*graph.Value{nil, &at}}, step{"Clip", clip, nil})
-	for _, name := range [...]*graph.Value{e.output(0), e.output(2)} {
+	for _, name := range [...]*graph.Value{e.outputTensor(0), e.outputTensor(2)} {
 		if name.Given() {
 			name.Type = graph.Uint8
 		}
@@ -367,11 +367,11 @@ func expandDynamicQuantizeLinear(e *expansion) error {
 // tensor in input x, and returns the difference as a float tensor. It emits no node if the zero
 // point is left out or 0.
 func (e *expansion) subtractZeroPoint(x, zero int) (*graph.Value, error) {
-	name := e.asFloat(e.input(x))
+	name := e.floatAlias(e.inputTensor(x))
 	if !e.Given(zero) {
 		return name, nil
 	}
-	z := e.asFloat(e.input(zero))
+	z := e.floatAlias(e.inputTensor(zero))
 	if c := z.Const; c != nil && !c.Absent() {
 		v, err := c.Values()
 		if err != nil {
@@ -390,12 +390,12 @@ func (e *expansion) subtractZeroPoint(x, zero int) (*graph.Value, error) {
 	} else if d := z.Dims; graph.Elements(d) != 1 {
 		return nil, fmt.Errorf("zero points have shape %v; want one element", d)
 	}
-	return e.emit(nil, "Sub", nil, name, z)
+	return e.emitNode(nil, "Sub", nil, name, z)
 }
 
-// productScale returns the smallest power of two, at least 1, by which a sum of products of 8-bit
-// integers can be divided to fit fp16. terms is the number of products.
-func productScale(terms int) float64 {
+// scaleForProductSum returns the smallest power of two, at least 1, by which a sum of products of
+// 8-bit integers can be divided to fit fp16. terms is the number of products.
+func scaleForProductSum(terms int) float64 {
 	const room = 1 << 15
 	f := 1.0
 	for float64(terms)*255*128 > f*room {
@@ -408,15 +408,15 @@ func productScale(terms int) float64 {
 // its output the first result of the node. If a sum of the given number of terms could overflow
 // fp16, w is first divided by a power of two, which the Scale of the result records.
 func (e *expansion) emitIntegerProduct(op string, a attributes, x, w *graph.Value, terms int) error {
-	by := productScale(terms)
+	by := scaleForProductSum(terms)
 	if by > 1 {
-		small, err := e.emit(nil, "Mul", nil, w, e.newNumber(1/by))
+		small, err := e.emitNode(nil, "Mul", nil, w, e.newScalarConstant(1/by))
 		if err != nil {
 			return err
 		}
 		w = small
 	}
-	out, err := e.emit(e.output(0), op, a, x, w)
+	out, err := e.emitNode(e.outputTensor(0), op, a, x, w)
 	if err == nil {
 		out.Type = graph.Int32
 		out.Scale = by
@@ -424,9 +424,9 @@ func (e *expansion) emitIntegerProduct(op string, a attributes, x, w *graph.Valu
 	return err
 }
 
-// emitIntegerSides emits nodes that subtract the zero points in inputs 2 and 3 from inputs 0 and 1.
-// It returns the two differences as float tensors. A missing zero point is 0.
-func (e *expansion) emitIntegerSides() (x, w *graph.Value, err error) {
+// emitIntegerOperands emits nodes that subtract the zero points in inputs 2 and 3 from inputs 0 and
+// 1. It returns the two differences as float tensors. A missing zero point is 0.
+func (e *expansion) emitIntegerOperands() (x, w *graph.Value, err error) {
 	if x, err = e.subtractZeroPoint(0, 2); err == nil {
 		w, err = e.subtractZeroPoint(1, 3)
 	}
@@ -434,7 +434,7 @@ func (e *expansion) emitIntegerSides() (x, w *graph.Value, err error) {
 }
 
 func expandConvInteger(e *expansion) error {
-	x, w, err := e.emitIntegerSides()
+	x, w, err := e.emitIntegerOperands()
 	if err != nil {
 		return err
 	}
@@ -446,7 +446,7 @@ func expandConvInteger(e *expansion) error {
 }
 
 func expandMatMulInteger(e *expansion) error {
-	x, w, err := e.emitIntegerSides()
+	x, w, err := e.emitIntegerOperands()
 	if err != nil {
 		return err
 	}
@@ -461,13 +461,13 @@ func expandMatMulInteger(e *expansion) error {
 // its own range, dequantize it again, and multiply it by the dequantized weights. The round trip
 // reproduces the rounding of the integer operands.
 func expandDynamicMatMul(e *expansion) error {
-	q, err := e.emitAll([]*graph.Value{nil, nil, nil}, "", "DynamicQuantizeLinear", nil, e.input(0))
+	q, err := e.emitMultiResultNode([]*graph.Value{nil, nil, nil}, "", "DynamicQuantizeLinear", nil, e.inputTensor(0))
 	if err != nil {
 		return err
 	}
-	x, err := e.emit(nil, "Sub", nil, e.asFloat(q[0]), e.asFloat(q[2]))
+	x, err := e.emitNode(nil, "Sub", nil, e.floatAlias(q[0]), e.floatAlias(q[2]))
 	if err == nil {
-		x, err = e.emit(nil, "Mul", nil, x, q[1])
+		x, err = e.emitNode(nil, "Mul", nil, x, q[1])
 	}
 	if err != nil {
 		return err
@@ -480,7 +480,7 @@ func expandDynamicMatMul(e *expansion) error {
 func expandScaledMatMul(e *expansion) error {
 	x, err := e.subtractZeroPoint(0, 4)
 	if err == nil {
-		x, err = e.emit(nil, "Mul", nil, x, e.input(2))
+		x, err = e.emitNode(nil, "Mul", nil, x, e.inputTensor(2))
 	}
 	if err != nil {
 		return err
@@ -505,10 +505,10 @@ func (e *expansion) emitScaledProduct(x *graph.Value, weights, scale, zero, bias
 	if err != nil {
 		return err
 	}
-	if b := e.input(bias); b.Given() {
-		_, err = e.emitChain(e.output(0), x, step{"MatMul", nil, []*graph.Value{nil, w}}, step{"Add", nil, []*graph.Value{nil, b}})
+	if b := e.inputTensor(bias); b.Given() {
+		_, err = e.emitNodeChain(e.outputTensor(0), x, step{"MatMul", nil, []*graph.Value{nil, w}}, step{"Add", nil, []*graph.Value{nil, b}})
 		return err
 	}
-	_, err = e.emit(e.output(0), "MatMul", nil, x, w)
+	_, err = e.emitNode(e.outputTensor(0), "MatMul", nil, x, w)
 	return err
 }

@@ -6,13 +6,13 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// expandRotary rewrites a RotaryEmbedding of ONNX or of Microsoft, which rotates pairs of elements
-// by angles that depend on their positions. Tables in the inputs hold the cosines and sines of the
-// angles.
-func expandRotary(e *expansion) error {
-	x, places, cos, sin := e.input(0), e.input(1), e.input(2), e.input(3)
+// expandRotaryEmbedding rewrites a RotaryEmbedding of ONNX or of Microsoft, which rotates pairs of
+// elements by angles that depend on their positions. Tables in the inputs hold the cosines and
+// sines of the angles.
+func expandRotaryEmbedding(e *expansion) error {
+	x, places, cos, sin := e.inputTensor(0), e.inputTensor(1), e.inputTensor(2), e.inputTensor(3)
 	if e.Domain != "com.microsoft" {
-		cos, sin, places = e.input(1), e.input(2), e.input(3)
+		cos, sin, places = e.inputTensor(1), e.inputTensor(2), e.inputTensor(3)
 	}
 	d := x.Dims
 	joined := len(d) == 3
@@ -29,25 +29,25 @@ func expandRotary(e *expansion) error {
 	if len(x.Dims) != 4 {
 		return fmt.Errorf("input has shape %v; want 3 or 4 axes", d)
 	}
-	name := e.output(0)
+	name := e.outputTensor(0)
 	if joined {
 		name = nil
 	}
-	if x, err = e.rotate(name, x, cos, sin, places, e.Int("interleaved", 0) != 0, e.Int("rotary_embedding_dim", 0)); err != nil {
+	if x, err = e.rotatePairs(name, x, cos, sin, places, e.Int("interleaved", 0) != 0, e.Int("rotary_embedding_dim", 0)); err != nil {
 		return err
 	}
 	if joined {
-		err = e.joinHeads(e.output(0), x)
+		err = e.joinHeads(e.outputTensor(0), x)
 	}
 	return err
 }
 
-// rotate emits nodes that rotate pairs of elements of x, of shape [batch][heads][length][size], by
-// the angles whose cosines and sines are in two tables. If neighbors is set, elements 2i and 2i+1
-// form a pair; otherwise elements i and i+part/2 do. places selects the rows of the tables; a
-// single place is that of the first row, and the others follow it. Only the first part elements of
-// the last axis are rotated; 0 means all.
-func (e *expansion) rotate(out, x, cos, sin, places *graph.Value, neighbors bool, part int) (*graph.Value, error) {
+// rotatePairs emits nodes that rotate pairs of elements of x, of shape
+// [batch][heads][length][size], by the angles whose cosines and sines are in two tables. If
+// neighbors is set, elements 2i and 2i+1 form a pair; otherwise elements i and i+part/2 do. places
+// selects the rows of the tables; a single place is that of the first row, and the others follow
+// it. Only the first part elements of the last axis are rotated; 0 means all.
+func (e *expansion) rotatePairs(out, x, cos, sin, places *graph.Value, neighbors bool, part int) (*graph.Value, error) {
 	d := x.Dims
 	if part == 0 {
 		part = d[3]
@@ -69,21 +69,21 @@ func (e *expansion) rotate(out, x, cos, sin, places *graph.Value, neighbors bool
 	}
 	var rest *graph.Value
 	if part < d[3] {
-		parts, err := e.emitAll([]*graph.Value{nil, nil}, "", "Split", attributes{"axis": intAttr(3)}, x, e.newInts(part, d[3]-part))
+		parts, err := e.emitMultiResultNode([]*graph.Value{nil, nil}, "", "Split", attributes{"axis": newIntAttr(3)}, x, e.newIntConstant(part, d[3]-part))
 		if err != nil {
 			return nil, err
 		}
 		x, rest = parts[0], parts[1]
 	}
-	pair, err := splitPairs(e, x, part, neighbors)
+	pair, err := emitPairSlices(e, x, part, neighbors)
 	if err != nil {
 		return nil, err
 	}
-	first, err := combineProducts(e, pair[0], pair[1], table, "Sub")
+	first, err := emitSumOfProducts(e, pair[0], pair[1], table, "Sub")
 	if err != nil {
 		return nil, err
 	}
-	second, err := combineProducts(e, pair[1], pair[0], table, "Add")
+	second, err := emitSumOfProducts(e, pair[1], pair[0], table, "Add")
 	if err != nil {
 		return nil, err
 	}
@@ -99,9 +99,9 @@ func (e *expansion) rotate(out, x, cos, sin, places *graph.Value, neighbors bool
 		parts = append(parts, rest)
 	}
 	if len(parts) == 1 {
-		return e.emit(out, "Identity", nil, parts[0])
+		return e.emitNode(out, "Identity", nil, parts[0])
 	}
-	return e.emit(out, "Concat", attributes{"axis": intAttr(3)}, parts...)
+	return e.emitNode(out, "Concat", attributes{"axis": newIntAttr(3)}, parts...)
 }
 
 // rowPositions returns the positions of length consecutive rows. If places is a single number, they
@@ -114,7 +114,7 @@ func rowPositions(e *expansion, places *graph.Value, length int) (*graph.Value, 
 	for k := range row {
 		row[k] = k
 	}
-	return e.emit(nil, "Add", nil, places, e.newInts(row...))
+	return e.emitNode(nil, "Add", nil, places, e.newIntConstant(row...))
 }
 
 // gatherAngles emits nodes that select rows of a table of cosines or sines: the rows in places, or
@@ -124,7 +124,7 @@ func gatherAngles(e *expansion, table, places *graph.Value, dims []int, part int
 	length, each := dims[2], part/2
 	if places.Given() {
 		var err error
-		if table, err = e.emit(nil, "Gather", nil, table, places); err != nil {
+		if table, err = e.emitNode(nil, "Gather", nil, table, places); err != nil {
 			return nil, err
 		}
 	}
@@ -135,15 +135,15 @@ func gatherAngles(e *expansion, table, places *graph.Value, dims []int, part int
 	return e.emitReshape(nil, table, graph.Elements(t)/(length*part/2), 1, length, each)
 }
 
-// splitPairs emits slices of x that hold the first and the second elements of all pairs. The
+// emitPairSlices emits slices of x that hold the first and the second elements of all pairs. The
 // elements of a pair are neighbors in the last axis if neighbors is set, and part/2 apart
 // otherwise.
-func splitPairs(e *expansion, x *graph.Value, part int, neighbors bool) (pair [2]*graph.Value, err error) {
+func emitPairSlices(e *expansion, x *graph.Value, part int, neighbors bool) (pair [2]*graph.Value, err error) {
 	for i := range pair {
 		if neighbors {
-			pair[i], err = e.emit(nil, "Slice", nil, x, e.newInts(i), e.newInts(part), e.newInts(3), e.newInts(2))
+			pair[i], err = e.emitNode(nil, "Slice", nil, x, e.newIntConstant(i), e.newIntConstant(part), e.newIntConstant(3), e.newIntConstant(2))
 		} else {
-			pair[i], err = e.emit(nil, "Slice", nil, x, e.newInts(i*part/2), e.newInts((i+1)*part/2), e.newInts(3))
+			pair[i], err = e.emitNode(nil, "Slice", nil, x, e.newIntConstant(i*part/2), e.newIntConstant((i+1)*part/2), e.newIntConstant(3))
 		}
 		if err != nil {
 			return pair, err
@@ -152,18 +152,18 @@ func splitPairs(e *expansion, x *graph.Value, part int, neighbors bool) (pair [2
 	return pair, nil
 }
 
-// combineProducts emits nodes that compute a*table[0] + b*table[1] if op is "Add", or a*table[0] -
-// b*table[1] if op is "Sub".
-func combineProducts(e *expansion, a, b *graph.Value, table [2]*graph.Value, op string) (*graph.Value, error) {
-	l, err := e.emit(nil, "Mul", nil, a, table[0])
+// emitSumOfProducts emits nodes that compute a*table[0] + b*table[1] if op is "Add", or a*table[0]
+// - b*table[1] if op is "Sub".
+func emitSumOfProducts(e *expansion, a, b *graph.Value, table [2]*graph.Value, op string) (*graph.Value, error) {
+	l, err := e.emitNode(nil, "Mul", nil, a, table[0])
 	if err != nil {
 		return nil, err
 	}
-	r, err := e.emit(nil, "Mul", nil, b, table[1])
+	r, err := e.emitNode(nil, "Mul", nil, b, table[1])
 	if err != nil {
 		return nil, err
 	}
-	return e.emit(nil, op, nil, l, r)
+	return e.emitNode(nil, op, nil, l, r)
 }
 
 // interleaveElements emits nodes that alternate the elements of two tensors, parts, along the last
@@ -176,7 +176,7 @@ func interleaveElements(e *expansion, parts []*graph.Value, batch, heads, length
 			return nil, err
 		}
 	}
-	y, err := e.emit(nil, "Concat", attributes{"axis": intAttr(4)}, parts...)
+	y, err := e.emitNode(nil, "Concat", attributes{"axis": newIntAttr(4)}, parts...)
 	if err != nil {
 		return nil, err
 	}

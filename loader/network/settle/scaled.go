@@ -24,7 +24,7 @@ func (s *settler) settleScaledNode(n *Node) (bool, error) {
 			return false, nil
 		}
 	}
-	return true, s.expand(n, func(e *expansion) error {
+	return true, s.expandNode(n, func(e *expansion) error {
 		scaled := e.In[at]
 		seen := *scaled // the stored values, without the factor
 		seen.Scale = 0
@@ -34,16 +34,16 @@ func (s *settler) settleScaledNode(n *Node) (bool, error) {
 				in[i] = &seen
 			}
 		}
-		k, factor := at, e.newNumber(by)
-		whole := scaled.Type != 0 && !scaled.Type.IsFloat() && e.Op != "Cast" && expansionOf(e.Op) == nil
+		k, factor := at, e.newScalarConstant(by)
+		whole := scaled.Type != 0 && !scaled.Type.IsFloat() && e.Op != "Cast" && findExpander(e.Op) == nil
 		if e.Op == "Mul" && len(in) == 2 && in[0] != in[1] && !whole {
 			k = 1 - at
 		}
-		x := e.asFloat(in[k])
+		x := e.floatAlias(in[k])
 		if whole {
 			x, factor = in[k], e.newConstant(&graph.Const{Type: scaled.Type, Numbers: []float64{by}})
 		}
-		larger, err := e.emit(nil, "Mul", nil, x, factor)
+		larger, err := e.emitNode(nil, "Mul", nil, x, factor)
 		if err != nil {
 			return err
 		}
@@ -55,7 +55,7 @@ func (s *settler) settleScaledNode(n *Node) (bool, error) {
 				in[i] = larger
 			}
 		}
-		_, err = e.emitAll(e.Out, e.Domain, e.Op, e.Attr, in...)
+		_, err = e.emitMultiResultNode(e.Out, e.Domain, e.Op, e.Attr, in...)
 		return err
 	})
 }

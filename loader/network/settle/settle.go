@@ -85,7 +85,7 @@ func Model(m *graph.Model, budget *graph.Budget) ([]*Node, error) {
 	for _, in := range m.Inputs {
 		s.taken[in.Name] = true
 	}
-	if name := s.findDuplicate(m.Nodes); name != "" {
+	if name := s.findDuplicateName(m.Nodes); name != "" {
 		return nil, &DuplicateError{name}
 	}
 	s.declareConstants(&m.Graph)
@@ -93,7 +93,7 @@ func Model(m *graph.Model, budget *graph.Budget) ([]*Node, error) {
 	if err != nil {
 		return nil, err
 	}
-	if err := checkOrder(list); !s.broken && err != nil {
+	if err := checkNodeOrder(list); !s.broken && err != nil {
 		return nil, fmt.Errorf("checking the settled graph: %w", err)
 	}
 	return list, nil
@@ -120,9 +120,9 @@ func (s *settler) declareConstants(g *graph.Graph) {
 	}
 }
 
-// findDuplicate returns the name of a result that another tensor has too, or "" if there is none.
-// It adds all names of results to the names in use.
-func (s *settler) findDuplicate(list []*graph.Node) string {
+// findDuplicateName returns the name of a result that another tensor has too, or "" if there is
+// none. It adds all names of results to the names in use.
+func (s *settler) findDuplicateName(list []*graph.Node) string {
 	for _, node := range list {
 		for _, out := range node.Out {
 			if out.Given() && s.taken[out.Name] {
@@ -177,7 +177,7 @@ func (s *settler) settlePattern(i int, f *pattern.Match, nodes []*graph.Node) []
 	n := &Node{Node: &own, Label: nodeName(i, f.Node)}
 	whole := !ops.IsDynamic(n.Node) // the host may have functions for the pieces
 	if whole {
-		s.settle(n)
+		s.settleResults(n)
 	}
 	var list []*Node
 	for _, k := range slices.Concat(f.Inside, []int{i}) {
@@ -205,13 +205,13 @@ func nodeName(i int, node *graph.Node) string {
 
 func (s *settler) settleNode(i int, node *graph.Node) *Node {
 	n := &Node{Node: node, Label: nodeName(i, node)}
-	s.settle(n)
+	s.settleResults(n)
 	return n
 }
 
-// settle infers everything about the results of n: whether they are constants, and their shapes and
-// types. It sets n.Err if n cannot be a layer.
-func (s *settler) settle(n *Node) {
+// settleResults infers everything about the results of n: whether they are constants, and their
+// shapes and types. It sets n.Err if n cannot be a layer.
+func (s *settler) settleResults(n *Node) {
 	n.Err = s.settleByKind(n)
 	if n.Kind == Open && n.Body == nil && (n.Largest == nil || n.Host != nil || n.Err != nil) {
 		setShapes(n)
@@ -236,22 +236,22 @@ func (s *settler) settleByKind(n *Node) error {
 	if done, err := s.settleDynamicNode(n); done || err != nil {
 		return err
 	}
-	return s.settleOpenNode(n)
+	return s.settleEngineNode(n)
 }
 
-// settleOpenNode settles a node that the engine may run.
-func (s *settler) settleOpenNode(n *Node) error {
+// settleEngineNode settles a node that the engine may run.
+func (s *settler) settleEngineNode(n *Node) error {
 	if done, err := s.settleScaledNode(n); done || err != nil {
 		n.Only = err == nil
 		n.Unsized = inferResults(n)
 		return err
 	}
-	f := expansionOf(n.Op)
+	f := findExpander(n.Op)
 	if f == nil {
 		f = operandExpansion(n.Node)
 	}
 	if f != nil && (n.Op != "FastGelu" || n.Given(1)) { // FastGelu may have no bias
-		n.Unstated = s.expand(n, f)
+		n.Unstated = s.expandNode(n, f)
 	}
 	n.Unsized = inferResults(n)
 	if n.Body == nil && n.Unsized != nil {

@@ -406,15 +406,15 @@ func TestCheck(t *testing.T) {
 	}
 	whole := node(y, a)
 	whole.Body = []*Node{node(b, a), node(y, b)}
-	if err := checkOrder([]*Node{node(a, x), whole}); err != nil {
+	if err := checkNodeOrder([]*Node{node(a, x), whole}); err != nil {
 		t.Errorf("nodes in order: %v", err)
 	}
 	whole.Body = []*Node{node(y, b), node(b, a)}
 	var e *graph.OrderError
-	if err := checkOrder([]*Node{node(a, x), whole}); !errors.As(err, &e) || e.Tensor != "b" {
+	if err := checkNodeOrder([]*Node{node(a, x), whole}); !errors.As(err, &e) || e.Tensor != "b" {
 		t.Errorf("a body out of order: %v", err)
 	}
-	if err := checkOrder([]*Node{node(y, a), node(a, x)}); !errors.As(err, &e) || e.Node != "y" {
+	if err := checkNodeOrder([]*Node{node(y, a), node(a, x)}); !errors.As(err, &e) || e.Node != "y" {
 		t.Errorf("nodes out of order: %v", err)
 	}
 }

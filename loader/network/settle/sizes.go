@@ -77,10 +77,10 @@ func (s *settler) settleHostedNode(n *Node) (bool, error) {
 		constant = i == 0 && x.Span != nil && slices.Equal(x.Span.Low.Numbers, x.Span.High.Numbers)
 	}
 	if constant && len(spreads) == 1 {
-		return true, makeConstant(n, spreads[0].Span.Low)
+		return true, setConstantResults(n, spreads[0].Span.Low)
 	}
 	n.Results, n.Bound, n.Spreads = results, results, spreads
-	n.Host = n.hostReason()
+	n.Host = n.newHostReason()
 	for i, out := range n.Out {
 		if i < len(spreads) && spreads[i].Least != nil && ops.MakesDynamic(n.Node) {
 			n.Notes = append(n.Notes, fmt.Sprintf("%s: size of %q depends on values; the time is for the largest, %v", n.Label, out.Name, results[i].Dims))
@@ -101,8 +101,8 @@ func (s *settler) settleHostedNode(n *Node) (bool, error) {
 	return true, nil
 }
 
-// hostReason returns an error that says why the host computes the node.
-func (n *Node) hostReason() error {
+// newHostReason returns an error that says why the host computes the node.
+func (n *Node) newHostReason() error {
 	for _, v := range n.In {
 		if v.Least != nil {
 			return fmt.Errorf("size of %q depends on values; runs on the host", v.Name)
@@ -146,7 +146,7 @@ func (s *settler) newLargestNode(n *Node, out []*graph.Value) *Node {
 		}
 	}
 	m := &Node{Node: &own, Label: n.Label}
-	m.Err = s.settleOpenNode(m)
+	m.Err = s.settleEngineNode(m)
 	if m.Err == nil && m.Body == nil {
 		setShapes(m)
 	}

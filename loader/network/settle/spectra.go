@@ -13,10 +13,10 @@ import (
 
 // A spectrum is a matmul with cosines and sines.
 
-// waveAt returns the factor of element i, out of n, in frequency k of a discrete Fourier transform:
-// cos(2*pi*k*i/n) if part is 0, and -sin(2*pi*k*i/n) if it is 1. Multiples of a quarter turn give
-// exact results.
-func waveAt(k, i, n, part int) float64 {
+// dftFactor returns the factor of element i, out of n, in frequency k of a discrete Fourier
+// transform: cos(2*pi*k*i/n) if part is 0, and -sin(2*pi*k*i/n) if it is 1. Multiples of a quarter
+// turn give exact results.
+func dftFactor(k, i, n, part int) float64 {
 	turn := k * i % n
 	switch {
 	case part == 0 && 4*turn%n == 0:
@@ -42,7 +42,7 @@ func expandSTFT(e *expansion) error {
 	if len(d) != 2 && (len(d) != 3 || d[2] != 1) {
 		return fmt.Errorf("signal has shape %v; want real values, with shape [batch length] or [batch length 1]", d)
 	}
-	window, step, length, err := stftSizes(e, d[1])
+	window, step, length, err := readSTFTSizes(e, d[1])
 	if err != nil {
 		return err
 	}
@@ -62,28 +62,29 @@ func expandSTFT(e *expansion) error {
 	v := make([]float64, 2*bins*length)
 	for i := range v {
 		at, k, part := i%length, i/length%bins, i/length/bins
-		if v[i] = waveAt(k, at, length, part); window != nil {
+		if v[i] = dftFactor(k, at, length, part); window != nil {
 			v[i] *= window[at]
 		}
 	}
-	x, err := e.emitReshape(nil, e.input(0), d[0], 1, d[1])
+	x, err := e.emitReshape(nil, e.inputTensor(0), d[0], 1, d[1])
 	if err == nil {
-		x, err = e.emit(nil, "Conv", attributes{"strides": intsAttr(step)}, x, e.newFloats([]int{2 * bins, 1, length}, v))
+		x, err = e.emitNode(nil, "Conv", attributes{"strides": newIntsAttr(step)}, x, e.newFloatConstant([]int{2 * bins, 1, length}, v))
 	}
 	if err != nil {
 		return err
 	}
 	count := x.Dims[2]
 	if x, err = e.emitReshape(nil, x, d[0], 2, bins, count); err == nil {
-		_, err = e.emitTranspose(e.output(0), x, 0, 3, 2, 1)
+		_, err = e.emitTranspose(e.outputTensor(0), x, 0, 3, 2, 1)
 	}
 	return err
 }
 
-// stftSizes returns the window of an STFT node (nil if it has none), the number of elements from
-// the start of a frame to the start of the next, and the length of a frame. The signal has the
-// given number of elements. stftSizes returns an error if a size is computed or exceeds the signal.
-func stftSizes(e *expansion, elements int) (window []float64, step, length int, err error) {
+// readSTFTSizes returns the window of an STFT node (nil if it has none), the number of elements
+// from the start of a frame to the start of the next, and the length of a frame. The signal has the
+// given number of elements. readSTFTSizes returns an error if a size is computed or exceeds the
+// signal.
+func readSTFTSizes(e *expansion, elements int) (window []float64, step, length int, err error) {
 	if e.Given(2) {
 		c := e.Const(2)
 		if c == nil {
@@ -125,7 +126,7 @@ func expandDFT(e *expansion) error {
 		return err
 	}
 	rank := len(d)
-	axis, err := dftAxis(e, d)
+	axis, err := readDFTAxis(e, d)
 	if err != nil {
 		return err
 	}
@@ -152,7 +153,7 @@ func expandDFT(e *expansion) error {
 	if err := e.budget.Spend(graph.NumberBytes * n * parts * bins * 2); err != nil {
 		return err
 	}
-	v := dftMatrix(n, parts, bins, inverse)
+	v := newDFTMatrix(n, parts, bins, inverse)
 	// Move the axis next to the last one.
 	var order []int
 	for i := range rank - 1 {
@@ -161,14 +162,14 @@ func expandDFT(e *expansion) error {
 		}
 	}
 	order = append(order, axis, rank-1)
-	x, err := e.emitTranspose(nil, e.input(0), order...)
+	x, err := e.emitTranspose(nil, e.inputTensor(0), order...)
 	if err != nil {
 		return err
 	}
 	rest := slices.Delete(slices.Clone(d[:rank-1]), axis, axis+1)
 	x, err = e.emitReshape(nil, x, append(slices.Clip(rest), n*parts)...)
 	if err == nil {
-		x, err = e.emit(nil, "MatMul", nil, x, e.newFloats([]int{n * parts, bins * 2}, v))
+		x, err = e.emitNode(nil, "MatMul", nil, x, e.newFloatConstant([]int{n * parts, bins * 2}, v))
 	}
 	if err == nil {
 		x, err = e.emitReshape(nil, x, append(slices.Clip(rest), bins, 2)...)
@@ -176,13 +177,13 @@ func expandDFT(e *expansion) error {
 	if err != nil {
 		return err
 	}
-	_, err = e.emitTranspose(e.output(0), x, invertOrder(order)...)
+	_, err = e.emitTranspose(e.outputTensor(0), x, invertPermutation(order)...)
 	return err
 }
 
-// invertOrder returns the inverse of a permutation: if order[i] is k, then element k of the result
-// is i.
-func invertOrder(order []int) []int {
+// invertPermutation returns the inverse of a permutation: if order[i] is k, then element k of the
+// result is i.
+func invertPermutation(order []int) []int {
 	back := make([]int, len(order))
 	for to, from := range order {
 		back[from] = to
@@ -190,9 +191,9 @@ func invertOrder(order []int) []int {
 	return back
 }
 
-// dftAxis returns the axis that a DFT node transforms, counted from the front of its input, whose
-// shape is d. It returns an error if the axis is computed or cannot be transformed.
-func dftAxis(e *expansion, d []int) (int, error) {
+// readDFTAxis returns the axis that a DFT node transforms, counted from the front of its input,
+// whose shape is d. It returns an error if the axis is computed or cannot be transformed.
+func readDFTAxis(e *expansion, d []int) (int, error) {
 	rank := len(d)
 	axis := e.Int("axis", 1)
 	if e.Opset >= 20 {
@@ -214,15 +215,15 @@ func dftAxis(e *expansion, d []int) (int, error) {
 	return axis, nil
 }
 
-// dftMatrix returns the row-major matrix by which expandDFT multiplies n elements to get bins
+// newDFTMatrix returns the row-major matrix by which expandDFT multiplies n elements to get bins
 // frequencies. It has n*parts rows and 2*bins columns: parts is 1 for real and 2 for complex
 // elements, and each frequency has a column for its real and one for its imaginary part. If inverse
 // is set, the matrix inverts the transform.
-func dftMatrix(n, parts, bins int, inverse bool) []float64 {
+func newDFTMatrix(n, parts, bins int, inverse bool) []float64 {
 	v := make([]float64, n*parts*bins*2)
 	for i := range v {
 		part, k, of, at := i%2, i/2%bins, i/(2*bins)%parts, i/(2*bins)/parts
-		re, im := waveAt(k, at, n, 0), waveAt(k, at, n, 1)
+		re, im := dftFactor(k, at, n, 0), dftFactor(k, at, n, 1)
 		if inverse {
 			re, im = re/float64(n), -im/float64(n)
 		}

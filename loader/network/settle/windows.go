@@ -76,7 +76,7 @@ func expandConv(e *expansion) error {
 	if err := e.budget.Spend(tapBytes, taps); err != nil {
 		return err
 	}
-	x, err := e.emitPadding(e.input(0), w.Before, w.After)
+	x, err := e.emitPadding(e.inputTensor(0), w.Before, w.After)
 	if err != nil {
 		return err
 	}
@@ -92,18 +92,18 @@ func expandConv(e *expansion) error {
 	}
 	y := rows[0]
 	if taps > 1 {
-		if y, err = e.emit(nil, "Concat", attributes{"axis": intAttr(3)}, rows...); err != nil {
+		if y, err = e.emitNode(nil, "Concat", attributes{"axis": newIntAttr(3)}, rows...); err != nil {
 			return err
 		}
 	}
 	if y, err = e.emitReshape(nil, y, d[0], groups, f[1]*taps, places); err != nil {
 		return err
 	}
-	weights, err := e.emitReshape(nil, e.input(1), groups, f[0]/groups, f[1]*taps)
+	weights, err := e.emitReshape(nil, e.inputTensor(1), groups, f[0]/groups, f[1]*taps)
 	if err != nil {
 		return err
 	}
-	if y, err = e.emit(nil, "MatMul", nil, weights, y); err != nil {
+	if y, err = e.emitNode(nil, "MatMul", nil, weights, y); err != nil {
 		return err
 	}
 	return e.emitBiasedResult(y, slices.Concat([]int{d[0], f[0]}, w.Out))
@@ -120,7 +120,7 @@ func (e *expansion) emitTap(x *graph.Value, w ops.Window, t int) (*graph.Value, 
 		axes[i] = 2 + i
 		t /= w.Taps[i]
 	}
-	return e.emit(nil, "Slice", nil, x, e.newInts(begin...), e.newInts(end...), e.newInts(axes...), e.newInts(w.Strides...))
+	return e.emitNode(nil, "Slice", nil, x, e.newIntConstant(begin...), e.newIntConstant(end...), e.newIntConstant(axes...), e.newIntConstant(w.Strides...))
 }
 
 // emitPadding emits a Pad of the spatial axes of x with zeros and returns its result. It returns x
@@ -130,12 +130,12 @@ func (e *expansion) emitPadding(x *graph.Value, before, after []int) (*graph.Val
 	if !slices.ContainsFunc(pads, func(p int) bool { return p != 0 }) {
 		return x, nil
 	}
-	return e.emit(nil, "Pad", attributes{"pads": intsAttr(pads...)}, x)
+	return e.emitNode(nil, "Pad", attributes{"pads": newIntsAttr(pads...)}, x)
 }
 
 // emitWithoutBias emits the node without its bias, in input 2, and then adds the bias.
 func (e *expansion) emitWithoutBias() error {
-	y, err := e.emit(nil, e.Op, e.Attr, e.input(0), e.input(1))
+	y, err := e.emitNode(nil, e.Op, e.Attr, e.inputTensor(0), e.inputTensor(1))
 	if err != nil {
 		return err
 	}
@@ -145,9 +145,9 @@ func (e *expansion) emitWithoutBias() error {
 // emitBiasedResult emits a Reshape of y to dims and an Add of the bias in input 2 to the channels of
 // axis 1, where each is needed. The result is the first result of the node.
 func (e *expansion) emitBiasedResult(y *graph.Value, dims []int) error {
-	b := e.input(2)
+	b := e.inputTensor(2)
 	if !b.Given() {
-		_, err := e.emitReshape(e.output(0), y, dims...)
+		_, err := e.emitReshape(e.outputTensor(0), y, dims...)
 		return err
 	}
 	if graph.Elements(b.Dims) != dims[1] {
@@ -158,7 +158,7 @@ func (e *expansion) emitBiasedResult(y *graph.Value, dims []int) error {
 		b, err = e.emitReshape(nil, b, append([]int{dims[1]}, slices.Repeat([]int{1}, len(dims)-2)...)...)
 	}
 	if err == nil {
-		_, err = e.emit(e.output(0), "Add", nil, y, b)
+		_, err = e.emitNode(e.outputTensor(0), "Add", nil, y, b)
 	}
 	return err
 }
@@ -188,7 +188,7 @@ func expandConvTranspose(e *expansion) error {
 	if err != nil {
 		return err
 	}
-	x, before, after := e.input(0), make([]int, len(w.Taps)), make([]int, len(w.Taps))
+	x, before, after := e.inputTensor(0), make([]int, len(w.Taps)), make([]int, len(w.Taps))
 	for i, step := range w.Strides {
 		if x, err = e.emitZerosBetween(x, 2+i, step); err != nil {
 			return err
@@ -204,12 +204,12 @@ func expandConvTranspose(e *expansion) error {
 	if err != nil {
 		return err
 	}
-	a := attributes{"dilations": intsAttr(w.Dilations...), "group": intAttr(e.Int("group", 1))}
+	a := attributes{"dilations": newIntsAttr(w.Dilations...), "group": newIntAttr(e.Int("group", 1))}
 	in := []*graph.Value{x, weights}
 	if e.Given(2) {
-		in = append(in, e.input(2))
+		in = append(in, e.inputTensor(2))
 	}
-	_, err = e.emit(e.output(0), "Conv", a, in...)
+	_, err = e.emitNode(e.outputTensor(0), "Conv", a, in...)
 	return err
 }
 
@@ -222,7 +222,7 @@ func (e *expansion) emitZerosBetween(x *graph.Value, axis, step int) (*graph.Val
 	d := x.Dims
 	y, err := e.emitReshape(nil, x, graph.Elements(d[:axis+1]), 1, graph.Elements(d[axis+1:]))
 	if err == nil {
-		y, err = e.emit(nil, "Pad", attributes{"pads": intsAttr(0, 0, 0, 0, step-1, 0)}, y)
+		y, err = e.emitNode(nil, "Pad", attributes{"pads": newIntsAttr(0, 0, 0, 0, step-1, 0)}, y)
 	}
 	if err != nil {
 		return nil, err
@@ -243,7 +243,7 @@ func (e *expansion) emitReversedWeights(f []int, groups int) (*graph.Value, erro
 		perm = append(perm, 3+i)
 		first, last, axes = append(first, -1), append(last, -f[2+i]-1), append(axes, 2+i)
 	}
-	y, err := e.emitReshape(nil, e.input(1), slices.Concat([]int{groups, f[0] / groups, f[1]}, f[2:])...)
+	y, err := e.emitReshape(nil, e.inputTensor(1), slices.Concat([]int{groups, f[0] / groups, f[1]}, f[2:])...)
 	if err == nil {
 		y, err = e.emitTranspose(nil, y, perm...)
 	}
@@ -253,7 +253,7 @@ func (e *expansion) emitReversedWeights(f []int, groups int) (*graph.Value, erro
 	if err != nil || graph.Elements(f[2:]) == 1 {
 		return y, err
 	}
-	return e.emit(nil, "Slice", nil, y, e.newInts(first...), e.newInts(last...), e.newInts(axes...), e.newInts(first...))
+	return e.emitNode(nil, "Slice", nil, y, e.newIntConstant(first...), e.newIntConstant(last...), e.newIntConstant(axes...), e.newIntConstant(first...))
 }
 
 // expandBatchNormalization rewrites a batch normalization whose scale, bias, mean or variance is
@@ -276,7 +276,7 @@ func expandBatchNormalization(e *expansion) error {
 	}
 	var v [4]*graph.Value // scale, bias, mean, variance
 	for i := range v {
-		p := e.input(1 + i)
+		p := e.inputTensor(1 + i)
 		if graph.Elements(p.Dims) != channels {
 			return fmt.Errorf("%s has shape %v; want one value for each of %d channels", [...]string{"scale", "bias", "mean", "variance"}[i], p.Dims, channels)
 		}
@@ -284,14 +284,14 @@ func expandBatchNormalization(e *expansion) error {
 			return err
 		}
 	}
-	root, err := e.emitChain(nil, v[3], step{"Add", nil, []*graph.Value{nil, e.newNumber(float64(e.Float("epsilon", 1e-5)))}}, step{"Sqrt", nil, nil})
+	root, err := e.emitNodeChain(nil, v[3], step{"Add", nil, []*graph.Value{nil, e.newScalarConstant(float64(e.Float("epsilon", 1e-5)))}}, step{"Sqrt", nil, nil})
 	if err != nil {
 		return err
 	}
-	factor, err := e.emit(nil, "Div", nil, v[0], root)
+	factor, err := e.emitNode(nil, "Div", nil, v[0], root)
 	if err != nil {
 		return err
 	}
-	_, err = e.emitChain(e.output(0), e.input(0), step{"Sub", nil, []*graph.Value{nil, v[2]}}, step{"Mul", nil, []*graph.Value{nil, factor}}, step{"Add", nil, []*graph.Value{nil, v[1]}})
+	_, err = e.emitNodeChain(e.outputTensor(0), e.inputTensor(0), step{"Sub", nil, []*graph.Value{nil, v[2]}}, step{"Mul", nil, []*graph.Value{nil, factor}}, step{"Add", nil, []*graph.Value{nil, v[1]}})
 	return err
 }

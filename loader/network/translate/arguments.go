@@ -64,7 +64,7 @@ func (x *operation) constantTensor(key string) *onnx.Tensor {
 	return nil
 }
 
-func (x *operation) ints(key string) []int64 {
+func (x *operation) intsArgument(key string) []int64 {
 	t := x.constantTensor(key)
 	if t == nil {
 		return nil
@@ -76,7 +76,7 @@ func (x *operation) ints(key string) []int64 {
 	return v
 }
 
-func (x *operation) float(key string, fallback float64) float64 {
+func (x *operation) floatArgument(key string, fallback float64) float64 {
 	t := x.constantTensor(key)
 	if t == nil || t.Elements() != 1 {
 		return fallback
@@ -88,13 +88,13 @@ func (x *operation) float(key string, fallback float64) float64 {
 	return v[0]
 }
 
-func (x *operation) int(key string, fallback int64) int64 {
-	return graph.Integer(x.float(key, float64(fallback)))
+func (x *operation) intArgument(key string, fallback int64) int64 {
+	return graph.Integer(x.floatArgument(key, float64(fallback)))
 }
 
-func (x *operation) bool(key string) bool { return x.float(key, 0) != 0 }
+func (x *operation) boolArgument(key string) bool { return x.floatArgument(key, 0) != 0 }
 
-func (x *operation) text(key, fallback string) string {
+func (x *operation) textArgument(key, fallback string) string {
 	list := x.Inputs[key]
 	if len(list) == 0 {
 		return fallback
@@ -108,8 +108,8 @@ func (x *operation) text(key, fallback string) string {
 	return fallback
 }
 
-// rankOf returns the number of axes that the program declares for the named value.
-func (x *operation) rankOf(name string) int { return len(x.dims[name]) }
+// declaredRank returns the number of axes that the program declares for the named value.
+func (x *operation) declaredRank(name string) int { return len(x.dims[name]) }
 
 // An attribute is an attribute of a node, with its name.
 type attribute struct {
@@ -117,15 +117,16 @@ type attribute struct {
 	value onnx.Attribute
 }
 
-func intsAttr(name string, v ...int64) attribute { return attribute{name, onnx.Attribute{Ints: v}} }
-func intAttr(name string, v int64) attribute     { return attribute{name, onnx.Attribute{Int: v}} }
-func floatAttr(name string, v float64) attribute {
+func newIntsAttr(name string, v ...int64) attribute { return attribute{name, onnx.Attribute{Ints: v}} }
+func newIntAttr(name string, v int64) attribute     { return attribute{name, onnx.Attribute{Int: v}} }
+func newFloatAttr(name string, v float64) attribute {
 	return attribute{name, onnx.Attribute{Float: float32(v)}}
 }
-func textAttr(name, v string) attribute { return attribute{name, onnx.Attribute{Text: v}} }
+func newTextAttr(name, v string) attribute { return attribute{name, onnx.Attribute{Text: v}} }
 
-// emit appends a node with operator op, which reads inputs and produces the operation's outputs.
-func (x *operation) emit(op string, inputs []string, attributes ...attribute) {
+// emitNode appends a node with operator op, which reads inputs and produces the operation's
+// outputs.
+func (x *operation) emitNode(op string, inputs []string, attributes ...attribute) {
 	var out []string
 	for _, o := range x.Outputs {
 		out = append(out, o.Name)
@@ -133,9 +134,9 @@ func (x *operation) emit(op string, inputs []string, attributes ...attribute) {
 	x.appendNode(op, inputs, out, attributes)
 }
 
-// emitStep appends a node with operator op, which reads inputs and produces an intermediate tensor.
-// It returns the name of that tensor.
-func (x *operation) emitStep(op string, inputs []string, attributes ...attribute) string {
+// emitIntermediateNode appends a node with operator op, which reads inputs and produces an
+// intermediate tensor. It returns the name of that tensor.
+func (x *operation) emitIntermediateNode(op string, inputs []string, attributes ...attribute) string {
 	x.steps++
 	out := fmt.Sprintf("%s/step %d", x.Outputs[0].Name, x.steps)
 	x.appendNode(op, inputs, []string{out}, attributes)
@@ -166,7 +167,7 @@ func (x *operation) emitUnknownOperation() {
 			}
 		}
 	}
-	x.emit("mil."+x.Operation.Type, in, textAttr("why", why))
+	x.emitNode("mil."+x.Operation.Type, in, newTextAttr("why", why))
 }
 
 // newConstant adds a constant of type elem and shape dims, with the elements v, to the graph under
@@ -183,7 +184,7 @@ func (x *operation) newConstant(elem onnx.DataType, dims []int64, v ...float64) 
 	return name
 }
 
-func (x *operation) newInts(v ...int64) string {
+func (x *operation) newIntsConstant(v ...int64) string {
 	f := make([]float64, len(v))
 	for i := range v {
 		f[i] = float64(v[i])
@@ -191,4 +192,6 @@ func (x *operation) newInts(v ...int64) string {
 	return x.newConstant(onnx.Int64, []int64{int64(len(v))}, f...)
 }
 
-func (x *operation) newFloat(v float64) string { return x.newConstant(onnx.Float, []int64{}, v) }
+func (x *operation) newFloatConstant(v float64) string {
+	return x.newConstant(onnx.Float, []int64{}, v)
+}

@@ -5,49 +5,49 @@ import "fmt"
 // emitCumSum converts a cumulative sum along an axis.
 func emitCumSum(x *operation) {
 	truth := func(key string) int64 {
-		if x.bool(key) {
+		if x.boolArgument(key) {
 			return 1
 		}
 		return 0
 	}
-	x.emit("CumSum", []string{x.inputName("x"), x.newInts(x.int("axis", 0))}, intAttr("exclusive", truth("exclusive")), intAttr("reverse", truth("reverse")))
+	x.emitNode("CumSum", []string{x.inputName("x"), x.newIntsConstant(x.intArgument("axis", 0))}, newIntAttr("exclusive", truth("exclusive")), newIntAttr("reverse", truth("reverse")))
 }
 
-// emitBand keeps a band of diagonals of each matrix, and sets all other elements to zero. The
+// emitBandPart keeps a band of diagonals of each matrix, and sets all other elements to zero. The
 // arguments lower and upper are the numbers of diagonals below and above the main one; a negative
 // number keeps all.
-func emitBand(x *operation) {
+func emitBandPart(x *operation) {
 	in := x.inputName("x")
-	lower, upper := x.int("lower", -1), x.int("upper", -1)
+	lower, upper := x.intArgument("lower", -1), x.intArgument("upper", -1)
 	if lower >= 0 {
-		in = x.emitStep("Trilu", []string{in, x.newInts(-lower)}, intAttr("upper", 1))
+		in = x.emitIntermediateNode("Trilu", []string{in, x.newIntsConstant(-lower)}, newIntAttr("upper", 1))
 	}
 	if upper >= 0 {
-		in = x.emitStep("Trilu", []string{in, x.newInts(upper)}, intAttr("upper", 0))
+		in = x.emitIntermediateNode("Trilu", []string{in, x.newIntsConstant(upper)}, newIntAttr("upper", 0))
 	}
-	x.emit("Identity", []string{in})
+	x.emitNode("Identity", []string{in})
 }
 
 // emitLocalNorm emits an LRN, which divides each element by a power of a sum over the squares of
 // neighboring channels.
 func emitLocalNorm(x *operation) {
-	x.emit("LRN", []string{x.inputName("x")}, intAttr("size", x.int("size", 1)), floatAttr("alpha", x.float("alpha", 1e-4)),
-		floatAttr("beta", x.float("beta", 0.75)), floatAttr("bias", x.float("k", 1)))
+	x.emitNode("LRN", []string{x.inputName("x")}, newIntAttr("size", x.intArgument("size", 1)), newFloatAttr("alpha", x.floatArgument("alpha", 1e-4)),
+		newFloatAttr("beta", x.floatArgument("beta", 0.75)), newFloatAttr("bias", x.floatArgument("k", 1)))
 }
 
 // emitCrop removes rows and columns at the edges of images.
 func emitCrop(x *operation) {
 	in := x.inputName("x")
-	rows, columns := x.ints("crop_height"), x.ints("crop_width")
+	rows, columns := x.intsArgument("crop_height"), x.intsArgument("crop_width")
 	d := x.dims[in]
 	if len(rows) != 2 || len(columns) != 2 || len(d) < 2 {
 		x.err = fmt.Errorf("cannot crop rows %v and columns %v from shape %v; want two numbers each and at least 2 axes", rows, columns, d)
 		return
 	}
 	h, w := int64(d[len(d)-2]), int64(d[len(d)-1])
-	x.emit("Slice", []string{in, x.newInts(rows[0], columns[0]), x.newInts(h-rows[1], w-columns[1]), x.newInts(-2, -1)})
+	x.emitNode("Slice", []string{in, x.newIntsConstant(rows[0], columns[0]), x.newIntsConstant(h-rows[1], w-columns[1]), x.newIntsConstant(-2, -1)})
 }
 
 func emitNotEqual(x *operation) {
-	x.emit("Not", []string{x.emitStep("Equal", []string{x.inputName("x"), x.inputName("y")})})
+	x.emitNode("Not", []string{x.emitIntermediateNode("Equal", []string{x.inputName("x"), x.inputName("y")})})
 }

@@ -10,9 +10,9 @@ import (
 
 func emitConcat(x *operation) {
 	values := x.inputNames("values")
-	axis := x.int("axis", 0)
-	if !x.bool("interleave") || len(values) < 2 {
-		x.emit("Concat", values, intAttr("axis", axis))
+	axis := x.intArgument("axis", 0)
+	if !x.boolArgument("interleave") || len(values) < 2 {
+		x.emitNode("Concat", values, newIntAttr("axis", axis))
 		return
 	}
 	x.err = errors.New("interleave is not supported")
@@ -20,14 +20,14 @@ func emitConcat(x *operation) {
 
 func emitStack(x *operation) {
 	var parts []string
-	axis := x.int("axis", 0)
+	axis := x.intArgument("axis", 0)
 	for _, v := range x.inputNames("values") {
 		if axis < 0 {
-			axis += int64(x.rankOf(v)) + 1
+			axis += int64(x.declaredRank(v)) + 1
 		}
-		parts = append(parts, x.emitStep("Unsqueeze", []string{v, x.newInts(axis)}))
+		parts = append(parts, x.emitIntermediateNode("Unsqueeze", []string{v, x.newIntsConstant(axis)}))
 	}
-	x.emit("Concat", parts, intAttr("axis", axis))
+	x.emitNode("Concat", parts, newIntAttr("axis", axis))
 }
 
 func emitSplit(x *operation) {
@@ -35,14 +35,14 @@ func emitSplit(x *operation) {
 	if x.hasArgument("split_sizes") {
 		in = append(in, x.inputName("split_sizes"))
 	}
-	x.emit("Split", in, intAttr("axis", x.int("axis", 0)))
+	x.emitNode("Split", in, newIntAttr("axis", x.intArgument("axis", 0)))
 }
 
-// bools returns n bools that the argument with the given key lists as numbers. Missing elements are
-// false.
-func (x *operation) bools(key string, n int) []bool {
+// boolsArgument returns n bools that the argument with the given key lists as numbers. Missing
+// elements are false.
+func (x *operation) boolsArgument(key string, n int) []bool {
 	out := make([]bool, n)
-	for i, v := range x.ints(key) {
+	for i, v := range x.intsArgument(key) {
 		if i < n {
 			out[i] = v != 0
 		}
@@ -52,8 +52,8 @@ func (x *operation) bools(key string, n int) []bool {
 
 func emitSlice(x *operation) {
 	in := x.inputName("x")
-	rank := x.rankOf(in)
-	begin, end, stride := slices.Clone(x.ints("begin")), slices.Clone(x.ints("end")), slices.Clone(x.ints("stride"))
+	rank := x.declaredRank(in)
+	begin, end, stride := slices.Clone(x.intsArgument("begin")), slices.Clone(x.intsArgument("end")), slices.Clone(x.intsArgument("stride"))
 	if stride == nil {
 		stride = slices.Repeat([]int64{1}, rank)
 	}
@@ -61,7 +61,7 @@ func emitSlice(x *operation) {
 		x.err = fmt.Errorf("begin, end and stride have %d, %d and %d elements; want %d, the number of axes", len(begin), len(end), len(stride), rank)
 		return
 	}
-	first, last, drop := x.bools("begin_mask", rank), x.bools("end_mask", rank), x.bools("squeeze_mask", rank)
+	first, last, drop := x.boolsArgument("begin_mask", rank), x.boolsArgument("end_mask", rank), x.boolsArgument("squeeze_mask", rank)
 	var axes, dropped []int64
 	const far = 1 << 40
 	for i := range rank {
@@ -85,12 +85,12 @@ func emitSlice(x *operation) {
 			}
 		}
 	}
-	args := []string{in, x.newInts(begin...), x.newInts(end...), x.newInts(axes...), x.newInts(stride...)}
+	args := []string{in, x.newIntsConstant(begin...), x.newIntsConstant(end...), x.newIntsConstant(axes...), x.newIntsConstant(stride...)}
 	if dropped == nil {
-		x.emit("Slice", args)
+		x.emitNode("Slice", args)
 		return
 	}
-	x.emit("Squeeze", []string{x.emitStep("Slice", args), x.newInts(dropped...)})
+	x.emitNode("Squeeze", []string{x.emitIntermediateNode("Slice", args), x.newIntsConstant(dropped...)})
 }
 
 // countAxesFromStart returns a copy of begin, one index for each axis of the named tensor, in which
@@ -107,9 +107,9 @@ func (x *operation) countAxesFromStart(name string, begin []int64) []int64 {
 
 func emitSliceBySize(x *operation) {
 	in := x.inputName("x")
-	begin, size := x.ints("begin"), x.ints("size")
-	if len(begin) != x.rankOf(in) || len(size) != len(begin) {
-		x.err = fmt.Errorf("begin and size have %d and %d elements; want %d, the number of axes", len(begin), len(size), x.rankOf(in))
+	begin, size := x.intsArgument("begin"), x.intsArgument("size")
+	if len(begin) != x.declaredRank(in) || len(size) != len(begin) {
+		x.err = fmt.Errorf("begin and size have %d and %d elements; want %d, the number of axes", len(begin), len(size), x.declaredRank(in))
 		return
 	}
 	begin = x.countAxesFromStart(in, begin)
@@ -119,13 +119,13 @@ func emitSliceBySize(x *operation) {
 			end[i] = 1 << 40
 		}
 	}
-	x.emit("Slice", []string{in, x.newInts(begin...), x.newInts(end...)})
+	x.emitNode("Slice", []string{in, x.newIntsConstant(begin...), x.newIntsConstant(end...)})
 }
 
 // emitPad emits a Pad. The program gives the padding of the last axes only; the other axes get
 // none.
 func emitPad(x *operation) {
-	p, rank := x.ints("pad"), x.rankOf(x.inputName("x"))
+	p, rank := x.intsArgument("pad"), x.declaredRank(x.inputName("x"))
 	if len(p)%2 != 0 || len(p)/2 > rank {
 		x.err = fmt.Errorf("pads %v are invalid for %d dimensions; want two numbers for each padded one", p, rank)
 		return
@@ -135,26 +135,26 @@ func emitPad(x *operation) {
 		at := rank - len(p)/2 + i
 		pads[at], pads[rank+at] = p[2*i], p[2*i+1]
 	}
-	mode := map[string]string{"constant": "constant", "reflect": "reflect", "replicate": "edge"}[x.text("mode", "constant")]
-	x.emit("Pad", []string{x.inputName("x"), x.newInts(pads...), x.newFloat(x.float("constant_val", 0))}, textAttr("mode", mode))
+	mode := map[string]string{"constant": "constant", "reflect": "reflect", "replicate": "edge"}[x.textArgument("mode", "constant")]
+	x.emitNode("Pad", []string{x.inputName("x"), x.newIntsConstant(pads...), x.newFloatConstant(x.floatArgument("constant_val", 0))}, newTextAttr("mode", mode))
 }
 
 func emitReverse(x *operation) {
-	axes := x.ints("axes")
+	axes := x.intsArgument("axes")
 	if !x.hasArgument("axes") {
-		for i := range x.rankOf(x.inputName("x")) {
+		for i := range x.declaredRank(x.inputName("x")) {
 			axes = append(axes, int64(i))
 		}
 	}
 	n := len(axes)
 	back := slices.Repeat([]int64{-1}, n)
-	x.emit("Slice", []string{x.inputName("x"), x.newInts(back...), x.newInts(slices.Repeat([]int64{-1 << 40}, n)...), x.newInts(axes...), x.newInts(back...)})
+	x.emitNode("Slice", []string{x.inputName("x"), x.newIntsConstant(back...), x.newIntsConstant(slices.Repeat([]int64{-1 << 40}, n)...), x.newIntsConstant(axes...), x.newIntsConstant(back...)})
 }
 
-// newScales adds a constant with one scale for each axis of the input, h and w for the last two
-// axes and 1 for all others, and returns its name.
-func (x *operation) newScales(h, w float64) string {
-	rank := x.rankOf(x.inputName("x"))
+// newScalesConstant adds a constant with one scale for each axis of the input, h and w for the last
+// two axes and 1 for all others, and returns its name.
+func (x *operation) newScalesConstant(h, w float64) string {
+	rank := x.declaredRank(x.inputName("x"))
 	if rank < 2 {
 		x.err = fmt.Errorf("input has %d axes; want at least 2", rank)
 		return ""
@@ -164,16 +164,16 @@ func (x *operation) newScales(h, w float64) string {
 	return x.newConstant(onnx.Float, []int64{int64(rank)}, s...)
 }
 
-func upsampleEmitter(mode string) func(x *operation) {
+func newUpsampleEmitter(mode string) func(x *operation) {
 	return func(x *operation) {
 		place := "half_pixel"
-		if mode == "linear" && x.float("align_corners", 1) != 0 {
+		if mode == "linear" && x.floatArgument("align_corners", 1) != 0 {
 			place = "align_corners"
 		} else if mode == "nearest" {
 			place = "asymmetric"
 		}
-		x.emit("Resize", []string{x.inputName("x"), "", x.newScales(x.float("scale_factor_height", 1), x.float("scale_factor_width", 1))},
-			textAttr("mode", mode), textAttr("coordinate_transformation_mode", place), textAttr("nearest_mode", "floor"))
+		x.emitNode("Resize", []string{x.inputName("x"), "", x.newScalesConstant(x.floatArgument("scale_factor_height", 1), x.floatArgument("scale_factor_width", 1))},
+			newTextAttr("mode", mode), newTextAttr("coordinate_transformation_mode", place), newTextAttr("nearest_mode", "floor"))
 	}
 }
 
@@ -183,8 +183,8 @@ var coordinateModes = map[string]string{
 	"DEFAULT": "asymmetric", "STRICT_ALIGN_CORNERS": "align_corners", "ALIGN_CORNERS": "tf_crop_and_resize", "UNALIGN_CORNERS": "half_pixel",
 }
 
-func (x *operation) emitResizeTo(mode, place string, h, w int64) {
-	rank, d := x.rankOf(x.inputName("x")), x.dims[x.inputName("x")]
+func (x *operation) emitResizeToSize(mode, place string, h, w int64) {
+	rank, d := x.declaredRank(x.inputName("x")), x.dims[x.inputName("x")]
 	if rank < 2 {
 		x.err = fmt.Errorf("input has %d axes; want at least 2", rank)
 		return
@@ -195,26 +195,26 @@ func (x *operation) emitResizeTo(mode, place string, h, w int64) {
 	if place == "tf_crop_and_resize" {
 		region = x.newConstant(onnx.Float, []int64{int64(2 * rank)}, append(make([]float64, rank), slices.Repeat([]float64{1}, rank)...)...)
 	}
-	x.emit("Resize", []string{x.inputName("x"), region, "", x.newInts(size...)},
-		textAttr("mode", mode), textAttr("coordinate_transformation_mode", place), textAttr("nearest_mode", "floor"))
+	x.emitNode("Resize", []string{x.inputName("x"), region, "", x.newIntsConstant(size...)},
+		newTextAttr("mode", mode), newTextAttr("coordinate_transformation_mode", place), newTextAttr("nearest_mode", "floor"))
 }
 
-func resizeEmitter(mode string) func(x *operation) {
+func newResizeEmitter(mode string) func(x *operation) {
 	return func(x *operation) {
 		place := "asymmetric"
 		if mode == "linear" {
-			place = coordinateModes[x.text("sampling_mode", "DEFAULT")]
+			place = coordinateModes[x.textArgument("sampling_mode", "DEFAULT")]
 		}
-		x.emitResizeTo(mode, place, x.int("target_size_height", 0), x.int("target_size_width", 0))
+		x.emitResizeToSize(mode, place, x.intArgument("target_size_height", 0), x.intArgument("target_size_width", 0))
 	}
 }
 
 func emitResize(x *operation) {
-	shape, d := x.ints("shape"), x.dims[x.inputName("x")]
+	shape, d := x.intsArgument("shape"), x.dims[x.inputName("x")]
 	if len(shape) < 2 || len(d) < 2 {
 		x.err = fmt.Errorf("shape has %d elements and input has %d axes; want at least 2 each", len(shape), len(d))
 		return
 	}
-	mode := map[string]string{"LINEAR": "linear", "NEAREST_NEIGHBOR": "nearest"}[x.text("interpolation_mode", "LINEAR")]
-	x.emitResizeTo(mode, coordinateModes[x.text("sampling_mode", "DEFAULT")], shape[len(shape)-2], shape[len(shape)-1])
+	mode := map[string]string{"LINEAR": "linear", "NEAREST_NEIGHBOR": "nearest"}[x.textArgument("interpolation_mode", "LINEAR")]
+	x.emitResizeToSize(mode, coordinateModes[x.textArgument("sampling_mode", "DEFAULT")], shape[len(shape)-2], shape[len(shape)-1])
 }

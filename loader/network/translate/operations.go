@@ -11,90 +11,98 @@ import (
 )
 
 // operations holds the conversion of each MIL operation.
-var operations = newOperations()
+var operations = newEmitterTable()
 
-func newOperations() map[string]func(x *operation) {
+func newEmitterTable() map[string]func(x *operation) {
 	t := map[string]func(x *operation){
 		"conv": emitConv, "conv_transpose": emitConvTranspose, "linear": emitLinearLayer, "matmul": emitMatMul, "einsum": emitEinsum,
 		"max_pool": emitPool, "avg_pool": emitPool,
 		"batch_norm": emitBatchNorm, "instance_norm": emitInstanceNorm, "layer_norm": emitLayerNorm, "l2_norm": emitL2Norm,
-		"softmax": func(x *operation) { x.emit("Softmax", []string{x.inputName("x")}, intAttr("axis", x.int("axis", -1))) },
-		"relu6":   func(x *operation) { x.emitClip(0, 6) }, "clip": func(x *operation) { x.emitClip(x.float("alpha", 0), x.float("beta", 0)) },
-		"clamped_relu": emitClampedReLU, "leaky_relu": alphaEmitter("LeakyRelu", 0.01), "elu": alphaEmitter("Elu", 1), "prelu": emitPReLU,
+		"softmax": func(x *operation) {
+			x.emitNode("Softmax", []string{x.inputName("x")}, newIntAttr("axis", x.intArgument("axis", -1)))
+		},
+		"relu6": func(x *operation) { x.emitClip(0, 6) }, "clip": func(x *operation) { x.emitClip(x.floatArgument("alpha", 0), x.floatArgument("beta", 0)) },
+		"clamped_relu": emitClampedReLU, "leaky_relu": newAlphaEmitter("LeakyRelu", 0.01), "elu": newAlphaEmitter("Elu", 1), "prelu": emitPReLU,
 		"thresholded_relu": emitThresholdedReLU, "floor_div": emitFloorDivision,
 		"sigmoid_hard": func(x *operation) {
-			x.emit("HardSigmoid", []string{x.inputName("x")}, floatAttr("alpha", x.float("alpha", 0.2)), floatAttr("beta", x.float("beta", 0.5)))
+			x.emitNode("HardSigmoid", []string{x.inputName("x")}, newFloatAttr("alpha", x.floatArgument("alpha", 0.2)), newFloatAttr("beta", x.floatArgument("beta", 0.5)))
 		},
-		"cumsum": emitCumSum, "band_part": emitBand, "local_response_norm": emitLocalNorm, "crop": emitCrop, "not_equal": emitNotEqual,
+		"cumsum": emitCumSum, "band_part": emitBandPart, "local_response_norm": emitLocalNorm, "crop": emitCrop, "not_equal": emitNotEqual,
 		"gelu": emitGELU, "linear_activation": emitLinearActivation, "scaled_tanh": emitScaledTanh,
-		"square": func(x *operation) { x.emit("Mul", []string{x.inputName("x"), x.inputName("x")}) },
+		"square": func(x *operation) { x.emitNode("Mul", []string{x.inputName("x"), x.inputName("x")}) },
 		"rsqrt": func(x *operation) {
-			x.emit("Rsqrt", []string{x.inputName("x")}, floatAttr("epsilon", x.float("epsilon", 1e-12)))
+			x.emitNode("Rsqrt", []string{x.inputName("x")}, newFloatAttr("epsilon", x.floatArgument("epsilon", 1e-12)))
 		},
 		"inverse": func(x *operation) {
-			x.emit("Reciprocal", []string{x.emitStep("Add", []string{x.inputName("x"), x.newFloat(x.float("epsilon", 1e-4))})})
+			x.emitNode("Reciprocal", []string{x.emitIntermediateNode("Add", []string{x.inputName("x"), x.newFloatConstant(x.floatArgument("epsilon", 1e-4))})})
 		},
 		"log": func(x *operation) {
-			x.emit("Log", []string{x.emitStep("Add", []string{x.inputName("x"), x.newFloat(x.float("epsilon", 1e-45))})})
+			x.emitNode("Log", []string{x.emitIntermediateNode("Add", []string{x.inputName("x"), x.newFloatConstant(x.floatArgument("epsilon", 1e-45))})})
 		},
 		"exp2": func(x *operation) {
-			x.emit("Exp", []string{x.emitStep("Mul", []string{x.inputName("x"), x.newFloat(0.6931471805599453)})})
+			x.emitNode("Exp", []string{x.emitIntermediateNode("Mul", []string{x.inputName("x"), x.newFloatConstant(0.6931471805599453)})})
 		},
-		"threshold":   func(x *operation) { x.emit("Max", []string{x.inputName("x"), x.newFloat(x.float("alpha", 0))}) },
+		"threshold": func(x *operation) {
+			x.emitNode("Max", []string{x.inputName("x"), x.newFloatConstant(x.floatArgument("alpha", 0))})
+		},
 		"cast":        emitCast,
-		"reshape":     func(x *operation) { x.emit("Reshape", []string{x.inputName("x"), x.inputName("shape")}) },
-		"expand_dims": func(x *operation) { x.emit("Unsqueeze", []string{x.inputName("x"), x.inputName("axes")}) },
+		"reshape":     func(x *operation) { x.emitNode("Reshape", []string{x.inputName("x"), x.inputName("shape")}) },
+		"expand_dims": func(x *operation) { x.emitNode("Unsqueeze", []string{x.inputName("x"), x.inputName("axes")}) },
 		"squeeze": func(x *operation) {
 			in := []string{x.inputName("x")}
 			if x.hasArgument("axes") {
 				in = append(in, x.inputName("axes"))
 			}
-			x.emit("Squeeze", in)
+			x.emitNode("Squeeze", in)
 		},
-		"flatten2d": func(x *operation) { x.emit("Flatten", []string{x.inputName("x")}, intAttr("axis", x.int("axis", 1))) },
+		"flatten2d": func(x *operation) {
+			x.emitNode("Flatten", []string{x.inputName("x")}, newIntAttr("axis", x.intArgument("axis", 1)))
+		},
 		"transpose": func(x *operation) {
-			x.emit("Transpose", []string{x.inputName("x")}, intsAttr("perm", x.countAxesFromFront(x.ints("perm"), x.rankOf(x.inputName("x")))...))
+			x.emitNode("Transpose", []string{x.inputName("x")}, newIntsAttr("perm", x.resolveNegativeAxes(x.intsArgument("perm"), x.declaredRank(x.inputName("x")))...))
 		},
 		"concat": emitConcat, "stack": emitStack, "split": emitSplit, "slice_by_index": emitSlice, "slice_by_size": emitSliceBySize,
-		"pad": emitPad, "tile": func(x *operation) { x.emit("Tile", []string{x.inputName("x"), x.inputName("reps")}) }, "reverse": emitReverse,
+		"pad": emitPad, "tile": func(x *operation) { x.emitNode("Tile", []string{x.inputName("x"), x.inputName("reps")}) }, "reverse": emitReverse,
 		"depth_to_space": func(x *operation) {
-			x.emit("DepthToSpace", []string{x.inputName("x")}, intAttr("blocksize", x.int("block_size", 1)))
+			x.emitNode("DepthToSpace", []string{x.inputName("x")}, newIntAttr("blocksize", x.intArgument("block_size", 1)))
 		},
 		"space_to_depth": func(x *operation) {
-			x.emit("SpaceToDepth", []string{x.inputName("x")}, intAttr("blocksize", x.int("block_size", 1)))
+			x.emitNode("SpaceToDepth", []string{x.inputName("x")}, newIntAttr("blocksize", x.intArgument("block_size", 1)))
 		},
 		"pixel_shuffle": func(x *operation) {
-			x.emit("DepthToSpace", []string{x.inputName("x")}, intAttr("blocksize", x.int("upscale_factor", 1)), textAttr("mode", "CRD"))
+			x.emitNode("DepthToSpace", []string{x.inputName("x")}, newIntAttr("blocksize", x.intArgument("upscale_factor", 1)), newTextAttr("mode", "CRD"))
 		},
 		"pixel_unshuffle": func(x *operation) {
-			x.emit("SpaceToDepth", []string{x.inputName("x")}, intAttr("blocksize", x.int("downscale_factor", 1)), textAttr("mode", "CRD"))
+			x.emitNode("SpaceToDepth", []string{x.inputName("x")}, newIntAttr("blocksize", x.intArgument("downscale_factor", 1)), newTextAttr("mode", "CRD"))
 		},
-		"upsample_nearest_neighbor": upsampleEmitter("nearest"), "upsample_bilinear": upsampleEmitter("linear"),
-		"resize_nearest_neighbor": resizeEmitter("nearest"), "resize_bilinear": resizeEmitter("linear"), "resize": emitResize,
+		"upsample_nearest_neighbor": newUpsampleEmitter("nearest"), "upsample_bilinear": newUpsampleEmitter("linear"),
+		"resize_nearest_neighbor": newResizeEmitter("nearest"), "resize_bilinear": newResizeEmitter("linear"), "resize": emitResize,
 		"gather": func(x *operation) {
-			x.emit("Gather", []string{x.inputName("x"), x.inputName("indices")}, intAttr("axis", x.int("axis", 0)))
-			if x.int("batch_dims", 0) != 0 {
+			x.emitNode("Gather", []string{x.inputName("x"), x.inputName("indices")}, newIntAttr("axis", x.intArgument("axis", 0)))
+			if x.intArgument("batch_dims", 0) != 0 {
 				x.err = errors.New("batch_dims other than 0 is not supported")
 			}
 		},
-		"select": func(x *operation) { x.emit("Where", []string{x.inputName("cond"), x.inputName("a"), x.inputName("b")}) },
-		"shape":  func(x *operation) { x.emit("Shape", []string{x.inputName("x")}) },
+		"select": func(x *operation) {
+			x.emitNode("Where", []string{x.inputName("cond"), x.inputName("a"), x.inputName("b")})
+		},
+		"shape": func(x *operation) { x.emitNode("Shape", []string{x.inputName("x")}) },
 		"fill": func(x *operation) {
-			x.emit("Expand", []string{x.newFloat(x.float("value", 0)), x.inputName("shape")})
+			x.emitNode("Expand", []string{x.newFloatConstant(x.floatArgument("value", 0)), x.inputName("shape")})
 		},
 		"range_1d": func(x *operation) {
-			x.emit("Range", []string{x.inputName("start"), x.inputName("end"), x.inputName("step")})
+			x.emitNode("Range", []string{x.inputName("start"), x.inputName("end"), x.inputName("step")})
 		},
 		"scaled_dot_product_attention": emitAttention,
 		"constexpr_affine_dequantize":  unpackAffineWeights, "constexpr_lut_to_dense": unpackPalette, "constexpr_sparse_to_dense": unpackSparseTensor,
-		"constexpr_cast": func(x *operation) { x.setResultTensor(x.constantTensor("source_val")) }, "constexpr_blockwise_shift_scale": unpackBlocks,
+		"constexpr_cast": func(x *operation) { x.setResultTensor(x.constantTensor("source_val")) }, "constexpr_blockwise_shift_scale": unpackBlockwiseWeights,
 		"constexpr_lut_to_sparse": unpackSparsePalette, "constexpr_sparse_blockwise_shift_scale": unpackSparseBlocks,
 		"dequantize": func(x *operation) {
 			in := []string{x.inputName("input"), x.inputName("scale")}
 			if x.hasArgument("zero_point") {
 				in = append(in, x.inputName("zero_point"))
 			}
-			x.emit("DequantizeLinear", in, intAttr("axis", x.int("axis", 0)))
+			x.emitNode("DequantizeLinear", in, newIntAttr("axis", x.intArgument("axis", 0)))
 		},
 	}
 	for mil, op := range map[string]string{
@@ -103,14 +111,14 @@ func newOperations() map[string]func(x *operation) {
 		"sin": "Sin", "cos": "Cos", "tan": "Tan", "asin": "Asin", "acos": "Acos", "atan": "Atan", "sinh": "Sinh", "cosh": "Cosh",
 		"atanh": "Atanh", "logical_not": "Not", "identity": "Identity",
 	} {
-		t[mil] = func(x *operation) { x.emit(op, []string{x.inputName("x")}) }
+		t[mil] = func(x *operation) { x.emitNode(op, []string{x.inputName("x")}) }
 	}
 	for mil, op := range map[string]string{
 		"add": "Add", "sub": "Sub", "mul": "Mul", "real_div": "Div", "maximum": "Max", "minimum": "Min", "pow": "Pow", "mod": "Mod",
 		"equal": "Equal", "less": "Less", "greater": "Greater", "less_equal": "LessOrEqual", "greater_equal": "GreaterOrEqual",
 		"logical_and": "And", "logical_or": "Or", "logical_xor": "Xor",
 	} {
-		t[mil] = func(x *operation) { x.emit(op, []string{x.inputName("x"), x.inputName("y")}) }
+		t[mil] = func(x *operation) { x.emitNode(op, []string{x.inputName("x"), x.inputName("y")}) }
 	}
 	for mil, op := range map[string]string{
 		"reduce_mean": "ReduceMean", "reduce_sum": "ReduceSum", "reduce_max": "ReduceMax", "reduce_min": "ReduceMin", "reduce_prod": "ReduceProd",
@@ -118,19 +126,19 @@ func newOperations() map[string]func(x *operation) {
 		"reduce_log_sum": "ReduceLogSum", "reduce_log_sum_exp": "ReduceLogSumExp",
 	} {
 		t[mil] = func(x *operation) {
-			a := []attribute{intAttr("keepdims", x.int("keep_dims", 0))}
+			a := []attribute{newIntAttr("keepdims", x.intArgument("keep_dims", 0))}
 			if x.hasArgument("axes") {
-				a = append(a, intsAttr("axes", x.ints("axes")...))
+				a = append(a, newIntsAttr("axes", x.intsArgument("axes")...))
 			}
-			x.emit(op, []string{x.inputName("x")}, a...)
+			x.emitNode(op, []string{x.inputName("x")}, a...)
 		}
 	}
 	return t
 }
 
-// countAxesFromFront returns axes with rank added to each negative number, so that all axes count
+// resolveNegativeAxes returns axes with rank added to each negative number, so that all axes count
 // from the front.
-func (x *operation) countAxesFromFront(axes []int64, rank int) []int64 {
+func (x *operation) resolveNegativeAxes(axes []int64, rank int) []int64 {
 	out := slices.Clone(axes)
 	for i := range out {
 		if out[i] < 0 {
@@ -141,28 +149,28 @@ func (x *operation) countAxesFromFront(axes []int64, rank int) []int64 {
 }
 
 func (x *operation) emitClip(low, high float64) {
-	x.emit("Clip", []string{x.inputName("x"), x.newFloat(low), x.newFloat(high)})
+	x.emitNode("Clip", []string{x.inputName("x"), x.newFloatConstant(low), x.newFloatConstant(high)})
 }
 
-func alphaEmitter(op string, fallback float64) func(x *operation) {
+func newAlphaEmitter(op string, fallback float64) func(x *operation) {
 	return func(x *operation) {
-		x.emit(op, []string{x.inputName("x")}, floatAttr("alpha", x.float("alpha", fallback)))
+		x.emitNode(op, []string{x.inputName("x")}, newFloatAttr("alpha", x.floatArgument("alpha", fallback)))
 	}
 }
 
-// windowAttrs returns the ONNX attributes for the strides, dilations, extents and padding of a
+// newWindowAttrs returns the ONNX attributes for the strides, dilations, extents and padding of a
 // convolution's or pool's window. axes is the number of spatial axes.
-func (x *operation) windowAttrs(axes int) []attribute {
+func (x *operation) newWindowAttrs(axes int) []attribute {
 	var a []attribute
 	for from, to := range map[string]string{"strides": "strides", "dilations": "dilations", "kernel_sizes": "kernel_shape"} {
 		if x.hasArgument(from) {
-			a = append(a, intsAttr(to, x.ints(from)...))
+			a = append(a, newIntsAttr(to, x.intsArgument(from)...))
 		}
 	}
-	switch kind := x.text("pad_type", "valid"); kind {
+	switch kind := x.textArgument("pad_type", "valid"); kind {
 	case "valid":
 	case "custom":
-		p := x.ints("pad")
+		p := x.intsArgument("pad")
 		if len(p) != 2*axes {
 			x.err = fmt.Errorf("found pads %v for %d axes; want two per axis", p, axes)
 			return a
@@ -171,16 +179,16 @@ func (x *operation) windowAttrs(axes int) []attribute {
 		for i := range axes {
 			pads[i], pads[axes+i] = p[2*i], p[2*i+1]
 		}
-		a = append(a, intsAttr("pads", pads...))
+		a = append(a, newIntsAttr("pads", pads...))
 	case "same":
-		a = append(a, textAttr("auto_pad", "SAME_UPPER"))
+		a = append(a, newTextAttr("auto_pad", "SAME_UPPER"))
 	case "same_lower":
-		a = append(a, textAttr("auto_pad", "SAME_LOWER"))
+		a = append(a, newTextAttr("auto_pad", "SAME_LOWER"))
 	default:
 		x.err = fmt.Errorf("unknown pad_type %q; want valid, custom, same or same_lower", kind)
 	}
 	if x.hasArgument("groups") {
-		a = append(a, intAttr("group", x.int("groups", 1)))
+		a = append(a, newIntAttr("group", x.intArgument("groups", 1)))
 	}
 	return a
 }
@@ -190,7 +198,7 @@ func emitConv(x *operation) {
 	if x.hasArgument("bias") {
 		in = append(in, x.inputName("bias"))
 	}
-	x.emit("Conv", in, x.windowAttrs(x.rankOf(in[1])-2)...)
+	x.emitNode("Conv", in, x.newWindowAttrs(x.declaredRank(in[1])-2)...)
 }
 
 func emitConvTranspose(x *operation) {
@@ -198,13 +206,13 @@ func emitConvTranspose(x *operation) {
 	if x.hasArgument("bias") {
 		in = append(in, x.inputName("bias"))
 	}
-	a := x.windowAttrs(x.rankOf(in[1]) - 2)
+	a := x.newWindowAttrs(x.declaredRank(in[1]) - 2)
 	if x.hasArgument("output_shape") {
 		// Keep the padding, and add the missing elements at the end.
-		want, have := x.ints("output_shape"), x.dims[in[0]]
+		want, have := x.intsArgument("output_shape"), x.dims[in[0]]
 		var full, extra []int64 // extents of the result without output padding, and the padding
 		w := x.dims[in[1]]
-		strides, dilations, pads := x.ints("strides"), x.ints("dilations"), x.ints("pad")
+		strides, dilations, pads := x.intsArgument("strides"), x.intsArgument("dilations"), x.intsArgument("pad")
 		for i := range len(w) - 2 {
 			at := func(list []int64, k int, missing int64) int64 {
 				if k < len(list) {
@@ -217,22 +225,22 @@ func emitConvTranspose(x *operation) {
 				return
 			}
 			size := (have[i+2]-1)*at(strides, i, 1) + at(dilations, i, 1)*(w[i+2]-1) + 1
-			if x.text("pad_type", "valid") == "custom" {
+			if x.textArgument("pad_type", "valid") == "custom" {
 				size -= at(pads, 2*i, 0) + at(pads, 2*i+1, 0)
 			}
 			full = append(full, size)
 			extra = append(extra, want[i+2]-size)
 		}
-		if t := x.text("pad_type", "valid"); t == "valid" || t == "custom" {
+		if t := x.textArgument("pad_type", "valid"); t == "valid" || t == "custom" {
 			for _, e := range extra {
 				if e < 0 {
 					x.err = fmt.Errorf("output_shape %v is smaller than the computed spatial extents %v", want, full)
 				}
 			}
-			a = append(a, intsAttr("output_padding", extra...))
+			a = append(a, newIntsAttr("output_padding", extra...))
 		}
 	}
-	x.emit("ConvTranspose", in, a...)
+	x.emitNode("ConvTranspose", in, a...)
 }
 
 func emitLinearLayer(x *operation) {
@@ -240,35 +248,35 @@ func emitLinearLayer(x *operation) {
 	if x.hasArgument("bias") {
 		in = append(in, x.inputName("bias"))
 	}
-	x.emit("Linear", in)
+	x.emitNode("Linear", in)
 }
 
 // transposeMatrix emits a Transpose that swaps the last two axes of the named tensor, and returns
 // the name of its result.
 func (x *operation) transposeMatrix(name string) string {
-	perm := make([]int64, x.rankOf(name))
+	perm := make([]int64, x.declaredRank(name))
 	for i := range perm {
 		perm[i] = int64(i)
 	}
 	if k := len(perm); k >= 2 {
 		perm[k-1], perm[k-2] = perm[k-2], perm[k-1]
 	}
-	return x.emitStep("Transpose", []string{name}, intsAttr("perm", perm...))
+	return x.emitIntermediateNode("Transpose", []string{name}, newIntsAttr("perm", perm...))
 }
 
 func emitMatMul(x *operation) {
 	a, b := x.inputName("x"), x.inputName("y")
-	if x.bool("transpose_x") {
+	if x.boolArgument("transpose_x") {
 		a = x.transposeMatrix(a)
 	}
-	if x.bool("transpose_y") {
+	if x.boolArgument("transpose_y") {
 		b = x.transposeMatrix(b)
 	}
-	x.emit("MatMul", []string{a, b})
+	x.emitNode("MatMul", []string{a, b})
 }
 
 func emitEinsum(x *operation) {
-	x.emit("Einsum", x.inputNames("values"), textAttr("equation", x.text("equation", "")))
+	x.emitNode("Einsum", x.inputNames("values"), newTextAttr("equation", x.textArgument("equation", "")))
 }
 
 // emitAttention emits nodes that compute the attention softmax(q k'/sqrt(d) + mask) v, where k' is
@@ -280,16 +288,16 @@ func emitAttention(x *operation) {
 		x.err = fmt.Errorf("shape of query %q is %v; want a known last dimension", q, d)
 		return
 	}
-	s := x.emitStep("MatMul", []string{q, x.transposeMatrix(k)})
-	s = x.emitStep("Div", []string{s, x.emitStep("Sqrt", []string{x.newFloat(float64(d[len(d)-1]))})})
+	s := x.emitIntermediateNode("MatMul", []string{q, x.transposeMatrix(k)})
+	s = x.emitIntermediateNode("Div", []string{s, x.emitIntermediateNode("Sqrt", []string{x.newFloatConstant(float64(d[len(d)-1]))})})
 	if x.hasArgument("attn_mask") {
 		mask := x.inputName("attn_mask")
 		if x.elems[mask] == onnx.Bool {
-			mask = x.emitStep("Where", []string{mask, x.newFloat(0), x.newFloat(-60000)})
+			mask = x.emitIntermediateNode("Where", []string{mask, x.newFloatConstant(0), x.newFloatConstant(-60000)})
 		}
-		s = x.emitStep("Add", []string{s, mask})
+		s = x.emitIntermediateNode("Add", []string{s, mask})
 	}
-	x.emit("MatMul", []string{x.emitStep("Softmax", []string{s}, intAttr("axis", -1)), v})
+	x.emitNode("MatMul", []string{x.emitIntermediateNode("Softmax", []string{s}, newIntAttr("axis", -1)), v})
 }
 
 func emitPool(x *operation) {
@@ -297,10 +305,10 @@ func emitPool(x *operation) {
 	var a []attribute
 	if x.Type == "avg_pool" {
 		op = "AveragePool"
-		a = append(a, intAttr("count_include_pad", int64(1-graph.Truth(x.bool("exclude_padding_from_average")))))
+		a = append(a, newIntAttr("count_include_pad", int64(1-graph.Truth(x.boolArgument("exclude_padding_from_average")))))
 	}
-	a = append(a, x.windowAttrs(x.rankOf(x.inputName("x"))-2)...)
-	x.emit(op, []string{x.inputName("x")}, append(a, intAttr("ceil_mode", int64(graph.Truth(x.bool("ceil_mode")))))...)
+	a = append(a, x.newWindowAttrs(x.declaredRank(x.inputName("x"))-2)...)
+	x.emitNode(op, []string{x.inputName("x")}, append(a, newIntAttr("ceil_mode", int64(graph.Truth(x.boolArgument("ceil_mode")))))...)
 }
 
 // channelValues returns the name of the constant argument with the given key, which has one value
@@ -324,20 +332,20 @@ func (x *operation) channelValues(key string, fallback float64) string {
 
 func emitBatchNorm(x *operation) {
 	in := []string{x.inputName("x"), x.channelValues("gamma", 1), x.channelValues("beta", 0), x.inputName("mean"), x.inputName("variance")}
-	x.emit("BatchNormalization", in, floatAttr("epsilon", x.float("epsilon", 1e-5)))
+	x.emitNode("BatchNormalization", in, newFloatAttr("epsilon", x.floatArgument("epsilon", 1e-5)))
 }
 
 func emitInstanceNorm(x *operation) {
-	x.emit("InstanceNormalization", []string{x.inputName("x"), x.channelValues("gamma", 1), x.channelValues("beta", 0)}, floatAttr("epsilon", x.float("epsilon", 1e-5)))
+	x.emitNode("InstanceNormalization", []string{x.inputName("x"), x.channelValues("gamma", 1), x.channelValues("beta", 0)}, newFloatAttr("epsilon", x.floatArgument("epsilon", 1e-5)))
 }
 
 // emitLayerNorm converts a layer norm. If its axes are not the last ones, transposes move them
 // there and back.
 func emitLayerNorm(x *operation) {
-	in, rank := x.inputName("x"), x.rankOf(x.inputName("x"))
+	in, rank := x.inputName("x"), x.declaredRank(x.inputName("x"))
 	var axes []int64
 	if x.hasArgument("axes") {
-		axes = x.countAxesFromFront(x.ints("axes"), rank)
+		axes = x.resolveNegativeAxes(x.intsArgument("axes"), rank)
 	} else {
 		for i := range rank {
 			axes = append(axes, int64(i))
@@ -356,7 +364,7 @@ func emitLayerNorm(x *operation) {
 	}
 	first := int64(len(perm))
 	perm = append(perm, axes...)
-	at := []attribute{intAttr("axis", first), floatAttr("epsilon", x.float("epsilon", 1e-5))}
+	at := []attribute{newIntAttr("axis", first), newFloatAttr("epsilon", x.floatArgument("epsilon", 1e-5))}
 	args := []string{in, "", ""}
 	if x.hasArgument("gamma") {
 		args[1] = x.inputName("gamma")
@@ -365,78 +373,78 @@ func emitLayerNorm(x *operation) {
 		args[2] = x.inputName("beta")
 	}
 	if slices.IsSorted(perm) {
-		x.emit("LayerNormalization", args, at...)
+		x.emitNode("LayerNormalization", args, at...)
 		return
 	}
 	back := make([]int64, rank)
 	for i, p := range perm {
 		back[p] = int64(i)
 	}
-	args[0] = x.emitStep("Transpose", args[:1], intsAttr("perm", perm...))
-	x.emit("Transpose", []string{x.emitStep("LayerNormalization", args, at...)}, intsAttr("perm", back...))
+	args[0] = x.emitIntermediateNode("Transpose", args[:1], newIntsAttr("perm", perm...))
+	x.emitNode("Transpose", []string{x.emitIntermediateNode("LayerNormalization", args, at...)}, newIntsAttr("perm", back...))
 }
 
 // emitL2Norm emits nodes that divide the input by sqrt(s + epsilon), where s is the sum of squares
 // over the last three axes.
 func emitL2Norm(x *operation) {
 	in := x.inputName("x")
-	s := x.emitStep("ReduceSumSquare", []string{in}, intsAttr("axes", -3, -2, -1))
-	r := x.emitStep("Rsqrt", []string{s}, floatAttr("epsilon", x.float("epsilon", 1e-6)))
-	x.emit("Mul", []string{in, r})
+	s := x.emitIntermediateNode("ReduceSumSquare", []string{in}, newIntsAttr("axes", -3, -2, -1))
+	r := x.emitIntermediateNode("Rsqrt", []string{s}, newFloatAttr("epsilon", x.floatArgument("epsilon", 1e-6)))
+	x.emitNode("Mul", []string{in, r})
 }
 
 // emitThresholdedReLU emits nodes that replace elements below alpha by 0. Unlike in ONNX, an element
 // equal to alpha stays.
 func emitThresholdedReLU(x *operation) {
 	in := x.inputName("x")
-	kept := x.emitStep("GreaterOrEqual", []string{in, x.newFloat(x.float("alpha", 1))})
-	x.emit("Where", []string{kept, in, x.newFloat(0)})
+	kept := x.emitIntermediateNode("GreaterOrEqual", []string{in, x.newFloatConstant(x.floatArgument("alpha", 1))})
+	x.emitNode("Where", []string{kept, in, x.newFloatConstant(0)})
 }
 
 // emitFloorDivision emits nodes that divide x by y and round down.
 func emitFloorDivision(x *operation) {
 	in, by := x.inputName("x"), x.inputName("y")
 	if x.elems[in] != 0 && !x.elems[in].IsFloat() { // the remainder has the sign of y
-		rest := x.emitStep("Mod", []string{in, by})
-		x.emit("Div", []string{x.emitStep("Sub", []string{in, rest}), by})
+		rest := x.emitIntermediateNode("Mod", []string{in, by})
+		x.emitNode("Div", []string{x.emitIntermediateNode("Sub", []string{in, rest}), by})
 		return
 	}
-	x.emit("Floor", []string{x.emitStep("Div", []string{in, by})})
+	x.emitNode("Floor", []string{x.emitIntermediateNode("Div", []string{in, by})})
 }
 
 func emitClampedReLU(x *operation) {
-	y := x.emitStep("LeakyRelu", []string{x.inputName("x")}, floatAttr("alpha", x.float("alpha", 0)))
-	x.emit("Min", []string{y, x.newFloat(x.float("beta", 6))})
+	y := x.emitIntermediateNode("LeakyRelu", []string{x.inputName("x")}, newFloatAttr("alpha", x.floatArgument("alpha", 0)))
+	x.emitNode("Min", []string{y, x.newFloatConstant(x.floatArgument("beta", 6))})
 }
 
 func emitPReLU(x *operation) {
 	d := x.dims[x.inputName("alpha")]
 	shape := []int64{-1}
-	for range x.rankOf(x.inputName("x")) - 2 {
+	for range x.declaredRank(x.inputName("x")) - 2 {
 		shape = append(shape, 1)
 	}
 	if len(d) != 1 {
 		x.err = fmt.Errorf("slopes have shape %v; want one axis", d)
 	}
-	x.emit("PRelu", []string{x.inputName("x"), x.emitStep("Reshape", []string{x.inputName("alpha"), x.newInts(shape...)})})
+	x.emitNode("PRelu", []string{x.inputName("x"), x.emitIntermediateNode("Reshape", []string{x.inputName("alpha"), x.newIntsConstant(shape...)})})
 }
 
 func emitGELU(x *operation) {
-	if x.text("mode", "EXACT") == "SIGMOID_APPROXIMATION" {
-		x.emit("QuickGelu", []string{x.inputName("x")}, floatAttr("alpha", 1.702))
+	if x.textArgument("mode", "EXACT") == "SIGMOID_APPROXIMATION" {
+		x.emitNode("QuickGelu", []string{x.inputName("x")}, newFloatAttr("alpha", 1.702))
 		return
 	}
-	x.emit("Gelu", []string{x.inputName("x")})
+	x.emitNode("Gelu", []string{x.inputName("x")})
 }
 
 func emitLinearActivation(x *operation) {
-	y := x.emitStep("Mul", []string{x.inputName("x"), x.newFloat(x.float("alpha", 1))})
-	x.emit("Add", []string{y, x.newFloat(x.float("beta", 0))})
+	y := x.emitIntermediateNode("Mul", []string{x.inputName("x"), x.newFloatConstant(x.floatArgument("alpha", 1))})
+	x.emitNode("Add", []string{y, x.newFloatConstant(x.floatArgument("beta", 0))})
 }
 
 func emitScaledTanh(x *operation) {
-	y := x.emitStep("Tanh", []string{x.emitStep("Mul", []string{x.inputName("x"), x.newFloat(x.float("beta", 1))})})
-	x.emit("Mul", []string{y, x.newFloat(x.float("alpha", 1))})
+	y := x.emitIntermediateNode("Tanh", []string{x.emitIntermediateNode("Mul", []string{x.inputName("x"), x.newFloatConstant(x.floatArgument("beta", 1))})})
+	x.emitNode("Mul", []string{y, x.newFloatConstant(x.floatArgument("alpha", 1))})
 }
 
 // castTypes maps the type names of a cast to element types.
@@ -446,9 +454,9 @@ var castTypes = map[string]onnx.DataType{
 }
 
 func emitCast(x *operation) {
-	to, ok := castTypes[x.text("dtype", "")]
+	to, ok := castTypes[x.textArgument("dtype", "")]
 	if !ok {
-		x.err = fmt.Errorf("cannot cast to unknown type %q", x.text("dtype", ""))
+		x.err = fmt.Errorf("cannot cast to unknown type %q", x.textArgument("dtype", ""))
 	}
-	x.emit("Cast", []string{x.inputName("x")}, intAttr("to", int64(to)))
+	x.emitNode("Cast", []string{x.inputName("x")}, newIntAttr("to", int64(to)))
 }

@@ -15,15 +15,15 @@ import (
 // the result are absent.
 func (x *operation) setResultTensor(t *onnx.Tensor) {
 	if t == nil {
-		x.setAbsentResult()
+		x.fillAbsentResult()
 		return
 	}
 	x.model.Constants[x.Outputs[0].Name], x.constants[x.Outputs[0].Name] = t, t
 }
 
-// setAbsentResult makes the operation's result a constant of the declared shape without values, as
+// fillAbsentResult makes the operation's result a constant of the declared shape without values, as
 // if the file that holds them did not exist. It clears an earlier error of the operation.
-func (x *operation) setAbsentResult() {
+func (x *operation) fillAbsentResult() {
 	x.err = nil
 	v := mil.Value{Type: x.Outputs[0].Type, File: "absent"}
 	x.files["absent"] = nil
@@ -32,12 +32,13 @@ func (x *operation) setAbsentResult() {
 	}
 }
 
-// setResult makes the operation's first result a constant with the elements v. p says how the file
-// stores them, and is nil for elements that it does not pack.
-func (x *operation) setResult(v []float64, p *graph.Packing) { x.setResultAt(0, v, p) }
+// setConstantResult makes the operation's first result a constant with the elements v. p says how
+// the file stores them, and is nil for elements that it does not pack.
+func (x *operation) setConstantResult(v []float64, p *graph.Packing) { x.setConstantResultAt(0, v, p) }
 
-// setResultAt is like setResult, but sets result i of an operation with several results.
-func (x *operation) setResultAt(i int, v []float64, p *graph.Packing) {
+// setConstantResultAt is like setConstantResult, but sets result i of an operation with several
+// results.
+func (x *operation) setConstantResultAt(i int, v []float64, p *graph.Packing) {
 	out := x.Outputs[i]
 	if out.Type.Elements() != len(v) {
 		x.err = fmt.Errorf("unpacked %d values, but result shape %v has %d elements", len(v), out.Type.Dims, out.Type.Elements())
@@ -55,9 +56,9 @@ func (x *operation) setResultAt(i int, v []float64, p *graph.Packing) {
 	}
 }
 
-// packedValues returns the elements of the constant attribute or argument with the given key. It
-// returns nil if the operation lacks it, or if the elements are in a file that does not exist.
-func (x *operation) packedValues(key string) []float64 {
+// readPackedValues returns the elements of the constant attribute or argument with the given key.
+// It returns nil if the operation lacks it, or if the elements are in a file that does not exist.
+func (x *operation) readPackedValues(key string) []float64 {
 	var t *onnx.Tensor
 	if v, ok := x.Attributes[key]; ok {
 		x.numbers++
@@ -92,10 +93,10 @@ func (x *operation) argumentShape(key string) []int64 {
 // unpackAffineWeights unpacks quantized weights q and makes (q - zero point)*scale the result of
 // the operation. There is one scale for all weights, or one for each position along an axis.
 func unpackAffineWeights(x *operation) {
-	q, scale, zero, axis := x.packedValues("quantized_data"), x.packedValues("scale"), x.packedValues("zero_point"), x.packedValues("axis")
+	q, scale, zero, axis := x.readPackedValues("quantized_data"), x.readPackedValues("scale"), x.readPackedValues("zero_point"), x.readPackedValues("axis")
 	d := x.argumentShape("quantized_data")
 	if q == nil || scale == nil {
-		x.setAbsentResult()
+		x.fillAbsentResult()
 		return
 	}
 	at := 0
@@ -125,15 +126,15 @@ func unpackAffineWeights(x *operation) {
 		}
 		q[i] = (q[i] - z) * scale[min(k, len(scale)-1)]
 	}
-	x.setResult(q, graph.Scaled(scale))
+	x.setConstantResult(q, graph.Scaled(scale))
 }
 
 // unpackPalette replaces indices by the palette entries that they select, and makes these the
 // result of the operation. All indices share one palette, or each block of the tensor has its own.
 func unpackPalette(x *operation) {
-	index, lut := x.packedValues("indices"), x.packedValues("lut")
+	index, lut := x.readPackedValues("indices"), x.readPackedValues("lut")
 	if index == nil || lut == nil {
-		x.setAbsentResult()
+		x.fillAbsentResult()
 		return
 	}
 	shape, lutShape := x.Outputs[0].Type.Dims, x.argumentShape("lut")
@@ -169,7 +170,7 @@ func unpackPalette(x *operation) {
 		return
 	}
 	if out := x.lookUpPalette(index, lut, lutShape, shape, func(i int) int { return i }); out != nil {
-		x.setResult(out, &graph.Packing{Form: graph.Palette})
+		x.setConstantResult(out, &graph.Packing{Form: graph.Palette})
 	}
 }
 
@@ -243,12 +244,12 @@ func unpackSparsePalette(x *operation) {
 	})
 }
 
-// unpackSparseBlocks is like unpackBlocks for a tensor of which the file has only the nonzero
-// elements. Its results are the mask of these elements and their values, which unpackSparseTensor
-// combines.
+// unpackSparseBlocks is like unpackBlockwiseWeights for a tensor of which the file has only the
+// nonzero elements. Its results are the mask of these elements and their values, which
+// unpackSparseTensor combines.
 func unpackSparseBlocks(x *operation) {
 	x.unpackMaskedElements("data_mask", "nonzero_data", "scale", func(q, scale []float64, blocks, shape []int64, places []int) ([]float64, *graph.Packing) {
-		return x.scaleBlocks(q, scale, blocks, shape, func(i int) int { return places[i] })
+		return x.applyBlockScales(q, scale, blocks, shape, func(i int) int { return places[i] })
 	})
 }
 
@@ -256,7 +257,7 @@ func unpackSparseBlocks(x *operation) {
 // the mask, and the unpacked elements. The function values unpacks data with a table of scales or
 // palettes; places holds the positions of the elements in a tensor of the given shape.
 func (x *operation) unpackMaskedElements(maskKey, dataKey, tableKey string, values func(data, table []float64, tableShape, shape []int64, places []int) ([]float64, *graph.Packing)) {
-	mask, data, table := x.packedValues(maskKey), x.packedValues(dataKey), x.packedValues(tableKey)
+	mask, data, table := x.readPackedValues(maskKey), x.readPackedValues(dataKey), x.readPackedValues(tableKey)
 	shape := x.argumentShape(maskKey)
 	if len(x.Outputs) != 2 || mask == nil || data == nil || table == nil {
 		x.err = errors.New("mask, data or table is missing; want all three in the file and two results")
@@ -273,8 +274,8 @@ func (x *operation) unpackMaskedElements(maskKey, dataKey, tableKey string, valu
 		return
 	}
 	if v, p := values(data, table, x.argumentShape(tableKey), shape, places); v != nil {
-		x.setResultAt(0, mask, nil)
-		x.setResultAt(1, v, p)
+		x.setConstantResultAt(0, mask, nil)
+		x.setConstantResultAt(1, v, p)
 	}
 }
 
@@ -287,9 +288,9 @@ func maxUnpackedElements(x *operation) int {
 // unpackSparseTensor makes the result of the operation a tensor that has the given values where the
 // mask is one, and zeros elsewhere. The mask has a byte or a bit for each element.
 func unpackSparseTensor(x *operation) {
-	values, mask := x.packedValues("nonzero_data"), x.packedValues("mask")
+	values, mask := x.readPackedValues("nonzero_data"), x.readPackedValues("mask")
 	if values == nil || mask == nil {
-		x.setAbsentResult()
+		x.fillAbsentResult()
 		return
 	}
 	n := x.Outputs[0].Type.Elements()
@@ -324,28 +325,28 @@ func unpackSparseTensor(x *operation) {
 	if of := x.packings[x.constants[x.inputName("nonzero_data")]]; of != nil {
 		p = of
 	}
-	x.setResult(out, p)
+	x.setConstantResult(out, p)
 }
 
-// unpackBlocks makes (data - offset)*scale the result of the operation. Each block of the weights
-// has its own scale and offset.
-func unpackBlocks(x *operation) {
-	q, scale := x.packedValues("data"), x.packedValues("scale")
+// unpackBlockwiseWeights makes (data - offset)*scale the result of the operation. Each block of the
+// weights has its own scale and offset.
+func unpackBlockwiseWeights(x *operation) {
+	q, scale := x.readPackedValues("data"), x.readPackedValues("scale")
 	if q == nil || scale == nil {
-		x.setAbsentResult()
+		x.fillAbsentResult()
 		return
 	}
-	if v, p := x.scaleBlocks(q, scale, x.argumentShape("scale"), x.argumentShape("data"), func(i int) int { return i }); v != nil {
-		x.setResult(v, p)
+	if v, p := x.applyBlockScales(q, scale, x.argumentShape("scale"), x.argumentShape("data"), func(i int) int { return i }); v != nil {
+		x.setConstantResult(v, p)
 	}
 }
 
-// scaleBlocks returns (q - offset)*scale for each element of q, in q itself, and how the elements
-// were packed; it returns nil after an error. blocks is the number of blocks along each axis of a
-// tensor of the given shape, each of which has its own scale. place returns the position of element
-// i of q in that tensor.
-func (x *operation) scaleBlocks(q, scale []float64, blocks, shape []int64, place func(i int) int) ([]float64, *graph.Packing) {
-	offset := x.packedValues("offset")
+// applyBlockScales returns (q - offset)*scale for each element of q, in q itself, and how the
+// elements were packed; it returns nil after an error. blocks is the number of blocks along each
+// axis of a tensor of the given shape, each of which has its own scale. place returns the position
+// of element i of q in that tensor.
+func (x *operation) applyBlockScales(q, scale []float64, blocks, shape []int64, place func(i int) int) ([]float64, *graph.Packing) {
+	offset := x.readPackedValues("offset")
 	if x.err != nil {
 		return nil, nil
 	}

@@ -89,7 +89,7 @@ func (r *reader) declareValue(v mil.Var) onnx.Value {
 	return x
 }
 
-func (r *reader) errorAt(op *mil.Operation, format string, v ...any) error {
+func (r *reader) newOperationError(op *mil.Operation, format string, v ...any) error {
 	f := &list.FormatError{What: fmt.Sprintf(format, v...)}
 	if r.text {
 		f.Line = int(op.Off)
@@ -110,18 +110,18 @@ func (r *reader) translateOperation(op *mil.Operation) error {
 			v, ok = op.Inputs["val"][0].Value, true
 		}
 		if !ok || len(op.Outputs) != 1 {
-			return r.errorAt(op, "invalid constant; want a value and one result")
+			return r.newOperationError(op, "invalid constant; want a value and one result")
 		}
 		if err := r.addConstant(op.Outputs[0].Name, v); err != nil {
-			return r.errorAt(op, "%s: %v", op.Outputs[0].Name, err)
+			return r.newOperationError(op, "%s: %v", op.Outputs[0].Name, err)
 		}
 		return nil
 	}
 	if len(op.Outputs) == 0 {
-		return r.errorAt(op, "operation %s has no result", op.Type)
+		return r.newOperationError(op, "operation %s has no result", op.Type)
 	}
 	if len(r.model.Nodes) >= list.MaxLayers {
-		return r.errorAt(op, "program becomes more than %d nodes, the limit", list.MaxLayers)
+		return r.newOperationError(op, "program becomes more than %d nodes, the limit", list.MaxLayers)
 	}
 	x := &operation{reader: r, Operation: op}
 	if v := op.Attributes["name"]; len(v.Strings) == 1 {

@@ -58,7 +58,7 @@ func (r *randomSource) Len() int { return r.n }
 // Values fills dst with the values from index first on.
 func (r *randomSource) Values(dst []float16.Float16, first int) {
 	if first != r.at {
-		r.moveTo(first)
+		r.seekValue(first)
 	}
 	for len(dst) > 0 {
 		n := randomDraw - r.at%randomDraw
@@ -85,8 +85,8 @@ func (r *randomSource) Values(dst []float16.Float16, first int) {
 	}
 }
 
-// moveTo positions the generator so that it generates the value with index next.
-func (r *randomSource) moveTo(next int) {
+// seekValue positions the generator so that it generates the value with index next.
+func (r *randomSource) seekValue(next int) {
 	if r.at > next || r.at/randomMark < next/randomMark {
 		mark := min(next/randomMark, len(r.marks)-1)
 		r.at, r.pcg = mark*randomMark, r.marks[mark]

@@ -83,23 +83,23 @@ func completeWeights(x *list.Layer, seed uint64, how completion) (layer.Weights,
 	if w.Second == nil && need.Second > 0 {
 		w.Second = Random(need.Second, seed, "second")
 	}
-	return w, addTables(l, &w)
+	return w, addActivationTables(l, &w)
 }
 
-// addTables sets the activation tables of layer l and of its activation in w.
-func addTables(l *layer.Layer, w *layer.Weights) error {
+// addActivationTables sets the activation tables of layer l and of its activation in w.
+func addActivationTables(l *layer.Layer, w *layer.Weights) error {
 	op := l.Op
 	switch {
 	case op == layer.Softmax:
-		w.Table, w.Reciprocal = encodeTable(mac.Exp), encodeTable(mac.Reciprocal)
+		w.Table, w.Reciprocal = encodeActivation(mac.Exp), encodeActivation(mac.Reciprocal)
 		return nil
 	case op == layer.Pow:
-		w.Table, w.Tables = encodeTable(mac.Log2), [][]byte{encodeTable(mac.Exp2)}
+		w.Table, w.Tables = encodeActivation(mac.Log2), [][]byte{encodeActivation(mac.Exp2)}
 		return nil
 	case l.UsesOpTable():
-		own := encodeTable(mac.Reciprocal)
+		own := encodeActivation(mac.Reciprocal)
 		if op != layer.RealDiv {
-			t, err := parameterTable(op, l, w)
+			t, err := newParameterTable(op, l, w)
 			if err != nil {
 				return err
 			}
@@ -115,17 +115,17 @@ func addTables(l *layer.Layer, w *layer.Weights) error {
 		op = l.Activation
 	}
 	if family.UsesShiftedSigmoid(l) {
-		w.Table = encodeTable(mac.OddSigmoid)
+		w.Table = encodeActivation(mac.OddSigmoid)
 		return nil
 	}
 	if list, ok := activationTables[op]; ok {
-		w.Table, w.Tables = encodeTable(list[0]), nil
+		w.Table, w.Tables = encodeActivation(list[0]), nil
 		for _, a := range list[1:] {
-			w.Tables = append(w.Tables, encodeTable(a))
+			w.Tables = append(w.Tables, encodeActivation(a))
 		}
 		return nil
 	}
-	t, err := parameterTable(op, l, w)
+	t, err := newParameterTable(op, l, w)
 	if t != nil && err == nil {
 		b := t.Encode()
 		w.Table = b[:]
@@ -133,9 +133,9 @@ func addTables(l *layer.Layer, w *layer.Weights) error {
 	return err
 }
 
-// parameterTable returns the table of an operation whose table depends on a parameter of the layer,
-// or nil for any other operation.
-func parameterTable(op layer.Op, l *layer.Layer, w *layer.Weights) (*mac.Table, error) {
+// newParameterTable returns the table of an operation whose table depends on a parameter of the
+// layer, or nil for any other operation.
+func newParameterTable(op layer.Op, l *layer.Layer, w *layer.Weights) (*mac.Table, error) {
 	var t *mac.Table
 	var err error
 	switch op {
@@ -171,7 +171,7 @@ var activationTables = map[layer.Op][]mac.Activation{
 	layer.LogicalNot: {mac.Not},
 }
 
-func encodeTable(a mac.Activation) []byte {
+func encodeActivation(a mac.Activation) []byte {
 	t := mac.TableOf(a)
 	b := t.Encode()
 	return b[:]

@@ -36,16 +36,16 @@ func Model(parts ...Message) []byte {
 
 // Input returns a part of a graph, for [Model]: an input of type float32 and shape dims. A
 // dimension of 0 gets a name instead of a size.
-func Input(name string, dims ...int) Message { return valueInfo(11, name, dims) }
+func Input(name string, dims ...int) Message { return newValueInfo(11, name, dims) }
 
 // Output returns a part of a graph, for [Model]: it makes the named tensor an output without
 // stating its shape.
-func Output(name string) Message { return valueInfo(12, name, nil) }
+func Output(name string) Message { return newValueInfo(12, name, nil) }
 
 // Shape returns a part of a graph, for [Model]: it states the shape of a tensor between nodes.
-func Shape(name string, dims ...int) Message { return valueInfo(13, name, dims) }
+func Shape(name string, dims ...int) Message { return newValueInfo(13, name, dims) }
 
-func valueInfo(num protowire.Number, name string, dims []int) Message {
+func newValueInfo(num protowire.Number, name string, dims []int) Message {
 	var shape Message
 	for _, d := range dims {
 		if d == 0 {
