@@ -150,7 +150,7 @@ func (p *Program) splitANECText(file []byte, h anec) (weights []byte, err error)
 }
 
 // readANECShape sets the shape and the strides of the port from the entry for a channel in the
-// header of file. Channel is the name for a buffer in the Linux driver's form.
+// header of file. The Linux driver's form calls a buffer a channel.
 func (p *Port) readANECShape(file []byte, channel int) error {
 	at := anecShapes + anecShape*channel
 	var v [6]uint64
@@ -284,8 +284,8 @@ func (p *Program) segmentContaining(addr uint64) *Segment {
 	return nil
 }
 
-// renumberBuffers returns a copy of the descriptors in which the headers refer to buffer
-// to[n] instead of buffer n. Buffers that are not in to keep their number.
+// renumberBuffers returns a copy of the descriptors in which the headers refer to buffer to[n]
+// instead of buffer n. A buffer without an entry in the map keeps its number.
 func (p *Program) renumberBuffers(to map[uint32]uint32) ([]byte, error) {
 	text := append([]byte(nil), p.Text...)
 	for d, err := range p.Descriptors() {

@@ -284,7 +284,7 @@ func (r *reader) decodeLoadCommand(at uint64, b []byte) (Load, error) {
 }
 
 // newShortCommandError returns the error for command b at file offset at, which has fewer than want
-// bytes. The argument name is the name of the command in the message.
+// bytes. name is the name of the command for the message.
 func newShortCommandError(at uint64, b []byte, want int, name string) error {
 	return newFormatError(at+4, uint64(len(b)), "size of %s is below %#x", name, want)
 }

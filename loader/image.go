@@ -55,8 +55,8 @@ func (c *Container) toProgram(name, procedure string) (*Program, error) {
 	return m.p, nil
 }
 
-// chooseProcedure finds the load command of the named procedure and copies its fields to
-// the program. The file offset end is used in errors.
+// chooseProcedure finds the load command of the named procedure and copies its fields to the
+// program. end is the file offset for errors.
 func (m *imager) chooseProcedure(end uint64, procedure string) error {
 	if len(m.programs) == 0 {
 		return newFormatError(end, nil, "missing program descriptor; want a thread command of flavor %d", uint32(FlavorProgram))

@@ -192,8 +192,8 @@ func (o *Options) readContainer(name string, file []byte) (*Program, error) {
 	return c.toProgram(name, o.Procedure)
 }
 
-// newNotChainError returns the error for a file whose first bytes are not a descriptor, as err
-// says.
+// newNotChainError returns the error for a file that does not begin with a descriptor. err says why
+// its first bytes are not one.
 func newNotChainError(err error) error {
 	var broken *regs.StreamError
 	if !errors.As(err, &broken) {

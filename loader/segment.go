@@ -92,10 +92,10 @@ func (r *reader) decodeSection(at uint64, b []byte, s *SegmentLoad) (*SectionHea
 	return h, nil
 }
 
-// checkSizeAndAlignment returns an error if the alignment or the size of the section is invalid.
-// The argument at is the file offset of the section header. Windows are aligned to the page of the
-// address translation, and text and weights to 64 bytes (table 23.6; seen in every container). The
-// maximum sizes are those of the compiler.
+// checkSizeAndAlignment returns an error if the alignment or the size of the section is invalid. at
+// is the file offset of the section header. Windows are aligned to the page of the address
+// translation, and text and weights to 64 bytes (table 23.6; seen in every container). The maximum
+// sizes are those of the compiler.
 func (h *SectionHeader) checkSizeAndAlignment(at uint64) error {
 	granule := uint64(1)
 	switch h.Flags & 0xff {

@@ -71,7 +71,7 @@ func formatOperandCount(least, most int) string {
 	return strconv.Itoa(least) + " to " + strconv.Itoa(most)
 }
 
-// beginDescriptor handles .td and .td @OFFSET.
+// beginDescriptor handles .td and .td @OFFSET, which begin a descriptor, the latter at OFFSET.
 func (a *assembler) beginDescriptor(l line) error {
 	t := &task{Descriptor: new(regs.Descriptor), at: l}
 	if len(l.tokens) > 1 {

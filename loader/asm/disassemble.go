@@ -77,7 +77,8 @@ func (d *disassembler) writeChain(p *loader.Program) (owned []extent, err error)
 }
 
 // writeDescribedTask writes descriptor t, preceded by its description as a comment. The function
-// words must return the description of t. The argument next is the following descriptor, or nil.
+// words must return the description of t. next is the following descriptor, or nil if t is the
+// last.
 func (d *disassembler) writeDescribedTask(t, next *regs.Descriptor, words func() (*describe.Description, error, bool)) error {
 	w, err, _ := words()
 	if err != nil {
@@ -124,7 +125,7 @@ func sanitizeComment(s string) string {
 	}, s)
 }
 
-// writeTask writes descriptor t. The argument next is the following descriptor, or nil.
+// writeTask writes descriptor t. next is the following descriptor, or nil if t is the last.
 func (d *disassembler) writeTask(t, next *regs.Descriptor) {
 	if uint64(t.Offset) == alignUp(d.end) {
 		d.out.WriteString(".td\n")
@@ -218,8 +219,8 @@ func (d *disassembler) writeRecord(rec *regs.Record) {
 	}
 }
 
-// countSharedLine returns the number of registers from rec.Values[i] on that can share a line, and
-// the step between their values in bytes.
+// countSharedLine returns the number of registers, starting with that of rec.Values[i], that can
+// share a line of text, and the step in bytes from each value to the next.
 func countSharedLine(rec *regs.Record, i int, r *regs.Register) (n int, step uint32) {
 	array, _, ok := strings.Cut(r.Name, "[")
 	if !ok {

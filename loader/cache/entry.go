@@ -117,7 +117,7 @@ func createTempFile(dir string) (f *os.File, err error) {
 	return nil, err
 }
 
-// removeAbandonedFiles removes temporary files that are older than abandoned.
+// removeAbandonedFiles removes temporary files that are older than the duration abandoned.
 func removeAbandonedFiles(dir string) {
 	list, err := os.ReadDir(dir)
 	if err != nil {

@@ -73,8 +73,8 @@ func formatLinearTerm(name string, scale, plus int64) string {
 	return s
 }
 
-// shareTextLine reports whether the sizes or strides a and b are written on the same line of text,
-// because they are of one kind and belong to the same port.
+// shareTextLine reports whether the sizes or strides a and b share a line of the text form: they do
+// if both are sizes or both strides, and belong to the same port.
 func shareTextLine(a, b *loader.LiveAxis) bool {
 	return a.Port == b.Port && a.Direction == b.Direction && a.Stride == b.Stride
 }

@@ -197,8 +197,8 @@ func isSingleQuantity(group, name string) bool {
 	return false
 }
 
-// dropBlankFields returns the fields whose values differ from a blank descriptor's. These include
-// fields that are zero but not zero in the blank one.
+// dropBlankFields returns the fields whose values differ from a blank descriptor's. A field that is
+// zero is included if it is not zero in the blank descriptor.
 func dropBlankFields(fields, blank []Field) (list []Field) {
 	want := map[string]string{}
 	ofRegister := map[string][]Field{}

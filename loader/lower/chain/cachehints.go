@@ -91,7 +91,7 @@ func (p *program) setReuseFields() []uint32 {
 }
 
 // recordScratchResult records in the registers of task i that its result is in the scratch buffer.
-// The argument last is the DMA that last accessed the bytes that the result overwrites, or noDMA.
+// last is the DMA that last accessed the bytes that the result overwrites, or noDMA.
 func (t *step) recordScratchResult(i int, last dmaID) {
 	w := &t.g.TileDMADst.DstDMAConfig
 	*w |= scratchHint
@@ -106,8 +106,8 @@ func (t *step) recordScratchResult(i int, last dmaID) {
 }
 
 // setCacheHints sets the cache hints for the sources of the task: whether their bytes will be read
-// again. The argument again says which of the two sources a later task reads, and the argument read
-// holds the earlier reads.
+// again. again[i] says whether a later task reads source i, and read holds the reads by earlier
+// tasks.
 func (t *step) setCacheHints(m *access, again [2]bool, read lastAccesses) {
 	sameBytes := m.on[0] && m.on[1] && m.source[0].overlaps(m.source[1])
 	d := &t.g.TileDMASrc
@@ -132,9 +132,9 @@ func (t *step) setCacheHints(m *access, again [2]bool, read lastAccesses) {
 	}
 }
 
-// findRereads reports, for each of the two sources of every task, whether a later task reads any of
-// its bytes before they are overwritten. Later reads count if a tile DMA makes them, or if they
-// load weights from the scratch buffer.
+// findRereads returns two bools for each task, which say for each of its two sources whether a
+// later task reads any of its bytes before they are overwritten. Later reads count if a tile DMA
+// makes them, or if they load weights from the scratch buffer.
 func findRereads(moves []access) [][2]bool {
 	again := make([][2]bool, len(moves))
 	later := newLastAccesses(moves)

@@ -24,9 +24,9 @@ func (r dmaID) isKernel() bool { return r&1 != 0 }
 // lastAccesses holds the last DMA that accessed each byte, by buffer.
 type lastAccesses map[uint32]*segments
 
-// newLastAccesses returns the pieces into which the byte ranges in moves divide each buffer, with
-// no DMA recorded for any byte. It returns nil for a single task, which cannot share bytes with
-// another.
+// newLastAccesses returns an empty record of last accesses. The byte ranges in moves divide each
+// buffer into the pieces of the record. It returns nil for a single task, which cannot share bytes
+// with another.
 func newLastAccesses(moves []access) lastAccesses {
 	if len(moves) < 2 {
 		return nil

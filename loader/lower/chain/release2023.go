@@ -58,10 +58,10 @@ func Finish2023(tasks []*task.Task, passed bool) []*regs.Descriptor {
 	return out
 }
 
-// findRuns2023 reports for every task, and for the end of the chain, whether a run starts there.
-// The runs are those of [program.findRuns], except that a task whose predecessor starts a run joins
-// that run instead of starting one (seen in 3 of 3 programs). The run of the first task is not
-// extended like this.
+// findRuns2023 returns a bool for every task, and one for the end of the chain, that says whether a
+// run starts there. The runs are those of [program.findRuns], except that a task whose predecessor
+// starts a run joins that run instead of starting one (seen in 3 of 3 programs). The run of the
+// first task is not extended like this.
 func (p *program) findRuns2023() []bool {
 	starts := p.findRuns()
 	for i := 2; i < len(p.tasks); i++ {

@@ -2,10 +2,10 @@ package chain
 
 import "anesim/loader/lower/task"
 
-// findRuns reports for every task, and for the end of the chain, whether a run starts there.
-// Tasks of a run pass tiles to each other: a run starts at a task if neither it nor any later
-// task reads a tile that an earlier task began. A task whose source is described in the scratch
-// buffer starts a run too.
+// findRuns returns a bool for every task, and one for the end of the chain, that says whether a run
+// starts there. Tasks of a run pass tiles to each other: a run starts at a task if neither it nor
+// any later task reads a tile that an earlier task began. A task whose source is described in the
+// scratch buffer starts a run too.
 func (p *program) findRuns() []bool {
 	inside := make([]int, len(p.tasks)+2) // change of the number of tiles in use at each task
 	begun := make(map[*task.Tile]int, len(p.tasks))

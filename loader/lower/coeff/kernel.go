@@ -63,7 +63,7 @@ type ChannelWeights struct {
 	strided bool
 }
 
-// setPreferredForm makes f try to pack its weights in the form, and with the scales, in which a
+// setPreferredForm makes f prefer to pack its weights in the form, and with the scales, in which a
 // file stores w. channel(g, n) must return the layer's output channel for channel n of group g. If
 // w has no values, setPreferredForm does nothing.
 func (f *ChannelWeights) setPreferredForm(w *layer.Weights, channel func(g, n int) int) {

@@ -191,8 +191,8 @@ func groupColumnPhases(l *layer.Layer) (groups [][]int) {
 }
 
 // groupChannelPhases returns all column phases as one group if they read the same columns of the
-// input and their channels follow each other in memory without gaps. Otherwise it returns one group
-// for each phase.
+// input and the channels of consecutive phases follow each other in memory without gaps. Otherwise
+// it returns one group for each phase.
 func groupChannelPhases(l *layer.Layer) [][]int {
 	out, stride := l.Out(), l.Window.Sx
 	if groups := groupColumnPhases(l); len(groups) == 1 && out.W%stride == 0 && (layer.Shape{W: out.C}).HasPackedRows() {
@@ -325,9 +325,9 @@ func appendTaps(filter []float16.Float16, j job, ys, xs []int) []float16.Float16
 }
 
 // reverseTaps returns the taps of one phase of a transposed convolution along one axis, in
-// descending order. The argument row is the phase's first row in the result plus the padding, and k
-// is the height of the window. first is the input row that taps[0] reads for that row. A phase
-// without taps gets the single tap -1, which stands for a weight of zero.
+// descending order. row is the phase's first row in the result plus the padding, and k is the
+// height of the window. first is the input row that taps[0] reads for that row. A phase without
+// taps gets the single tap -1, which stands for a weight of zero.
 func reverseTaps(row, k, stride int) (taps []int, first int) {
 	for tap := row % stride; tap < k; tap += stride {
 		taps = append([]int{tap}, taps...)

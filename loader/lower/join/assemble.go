@@ -185,8 +185,8 @@ func (j *joiner) mergeTargets() []int {
 }
 
 // extendNodeRuns adds a step's tasks to the runs of the nodes that the step computes: several nodes
-// for a row chain, and one node otherwise. The argument program is the range of the step's tasks in
-// the program, and runs[n] is the range of tasks of node n so far.
+// for a row chain, and one node otherwise. program is the range of the step's tasks in the program,
+// and runs[n] is the range of tasks of node n so far.
 func (j *joiner) extendNodeRuns(s *step, program Run, runs []Run) {
 	if s.chain == nil {
 		j.extendRun(s.node, program, runs)
@@ -241,8 +241,8 @@ func (j *joiner) placeTensorsInScratch(resident []bool) (own []int) {
 	return own
 }
 
-// locateBuffers returns the place in the program of each buffer that the part of step s uses. The
-// argument scratch is the offset of the step's own scratch memory. On the first call for a part,
+// locateBuffers returns the place in the program of each buffer that the part of step s uses.
+// scratch is the offset of the step's own scratch memory. On the first call for a part,
 // locateBuffers appends the part's constants to the constant section.
 func (j *joiner) locateBuffers(s *step, scratch int) *place.Spots {
 	p := s.part.output

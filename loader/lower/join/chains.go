@@ -117,9 +117,9 @@ func (f *chainFinder) lowerLongestPrefix(groups []rows.Group, numbers []int) (lo
 	return longest, best
 }
 
-// findChainEnds reports for each group whether a row chain that starts at node first may end with
-// that group. It may if the group's output is the only tensor of the chain that other nodes read.
-// ends[i] is the index after the last node of group i.
+// findChainEnds returns a bool for each group that says whether a row chain that starts at node
+// first may end with that group. It may if the group's output is the only tensor of the chain that
+// other nodes read. ends[i] is the index after the last node of group i.
 func (f *chainFinder) findChainEnds(groups []rows.Group, first int, ends []int) []bool {
 	closed := make([]bool, len(groups))
 	inside := map[string]int{} // number of readers among the nodes so far

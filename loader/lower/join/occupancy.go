@@ -35,9 +35,9 @@ func (j *joiner) measureOccupancy(kept map[access]*resident, shift []int) []int 
 	return bytes
 }
 
-// recordSpills sets j.spilled to the tensors that do not stay in L2: those passed between layers
-// through memory, and inputs that several layers read from memory. They are sorted from largest to
-// smallest, each with the reason.
+// recordSpills sets j.spilled to a list of the tensors that do not stay in L2, each with the
+// reason: those passed between layers through memory, and inputs that several layers read from
+// memory. They are sorted from largest to smallest.
 func (j *joiner) recordSpills(kept map[access]*resident) {
 	inL2 := make([]bool, len(j.tensors))
 	for _, r := range kept {

@@ -117,9 +117,9 @@ func portShape(p *loader.Port) layer.Shape {
 // Out returns the shape of the layer's result.
 func (q *Part) Out() layer.Shape { return q.Shape }
 
-// placeTasks returns copies of the tasks of q whose buffers have their places in the program. The
-// argument at holds the place of each buffer of the part. The copies share tiles with each other,
-// but not with q.
+// placeTasks returns copies of the tasks of q whose buffers have their places in the program. at
+// holds the place of each buffer of the part. The copies share tiles with each other, but not with
+// q.
 func (q *Part) placeTasks(at *place.Spots) []*task.Task {
 	tiles := map[*task.Tile]*task.Tile{}
 	moved := make([]*task.Task, len(q.output.Tasks))

@@ -152,8 +152,8 @@ func (x *programEntry) checkLayers(i, next, layers int) error {
 	return nil
 }
 
-// readProgram returns program i. It decodes the container at offset at of data, or returns the
-// program in the table if it is only timed.
+// readProgram returns program i. It decodes the container at the given offset of data, or returns
+// the program in the table if it is only timed.
 func (x *programEntry) readProgram(i int, data []byte, offset int) (*loader.Program, error) {
 	p := x.Timed
 	switch {

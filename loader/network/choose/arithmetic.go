@@ -31,9 +31,9 @@ func binaryRule(op layer.Op) rule {
 	return func(n *Chooser) (Operand, error) { return applyBinaryToInputs(n, op) }
 }
 
-// applyBinaryToInputs applies op to the node's first two inputs, then to the result and the third
-// input, and so on. If only the first input is a constant and op is commutative, the first two
-// change places.
+// applyBinaryToInputs adds layers that apply op to the node's first two inputs, then to the result
+// and the third input, and so on. If only the first input is a constant and op is commutative, the
+// first two change places.
 func applyBinaryToInputs(n *Chooser, op layer.Op) (Operand, error) {
 	order := make([]int, len(n.In))
 	for i := range order {

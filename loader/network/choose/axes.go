@@ -26,9 +26,9 @@ func mergeOtherAxes(dims []int, axis int) (layer.Shape, layer.Axes) {
 	return layer.Shape{N: graph.Elements(dims[:axis]), C: dims[axis], H: graph.Elements(dims[axis+1:]) / max(1, last), W: last}, layer.AxisC
 }
 
-// reduceAxes applies the reduction op to each axis i of x for which axes[i] is true; the extent of
-// such an axis becomes 1. It uses one layer if the tensor has at most four axes and the batch axis
-// is not reduced, and one layer per axis otherwise.
+// reduceAxes adds layers that apply the reduction op to each axis i of x for which axes[i] is true;
+// the extent of such an axis becomes 1. It uses one layer if the tensor has at most four axes and
+// the batch axis is not reduced, and one layer per axis otherwise.
 func (n *Chooser) reduceAxes(op layer.Op, x Operand, axes []bool) (Operand, error) {
 	d := slices.Clone(x.Dims)
 	var set layer.Axes
@@ -96,9 +96,9 @@ func (n *Chooser) reduceInParts(op layer.Op, x Operand, set layer.Axes, d []int)
 	return n.concatenate(c, parts)
 }
 
-// multiplyAxisByMatrix multiplies each vector along an axis of x by a constant matrix of out rows,
-// and so can select, repeat or mix the elements of the axis. weight(o, i) is the element of the
-// matrix in row o and column i.
+// multiplyAxisByMatrix adds layers that multiply each vector along an axis of x by a constant
+// matrix of out rows. The product can select, repeat or mix the elements of the axis. weight(o, i)
+// is the element of the matrix in row o and column i.
 func (n *Chooser) multiplyAxisByMatrix(x Operand, axis, out int, weight func(o, i int) float64) (Operand, error) {
 	in := x.Dims[axis]
 	if err := n.Spend(HalfBytes * out * in); err != nil {
@@ -121,9 +121,9 @@ func (n *Chooser) multiplyAxisByMatrix(x Operand, axis, out int, weight func(o, 
 	return n.addLayer(layer.Conv(s, out, layer.Valid(1, 1)), layer.Weights{Filter: matrix}, result, x)
 }
 
-// selectElements selects the elements of an axis that index lists, in that order. Up to three runs
-// of consecutive indices become slices that are concatenated. Otherwise, x is multiplied by a
-// matrix of ones and zeros.
+// selectElements adds layers that select the elements of an axis that index lists, in that order.
+// Up to three runs of consecutive indices become slices that are concatenated. Otherwise, x is
+// multiplied by a matrix of ones and zeros.
 func (n *Chooser) selectElements(x Operand, axis int, index []int) (Operand, error) {
 	const maxRuns = 3
 	var runs [][2]int
@@ -148,8 +148,8 @@ func (n *Chooser) selectElements(x Operand, axis int, index []int) (Operand, err
 	return n.concatenate(axis, parts)
 }
 
-// sliceAxis returns size elements of an axis of x, starting with element begin. It adds no layer if
-// these are the whole axis.
+// sliceAxis adds layers that select size elements along an axis of x, starting with element begin.
+// It adds none if these are all elements of the axis.
 func (n *Chooser) sliceAxis(x Operand, axis, begin, size int) (Operand, error) {
 	if begin == 0 && size == x.Dims[axis] {
 		return x, nil
@@ -170,7 +170,7 @@ func (n *Chooser) sliceAxis(x Operand, axis, begin, size int) (Operand, error) {
 	return n.addLayer(l, layer.Weights{}, d, x)
 }
 
-// concatenate joins tensors along an axis. At most 16 are joined at a time. To join columns,
+// concatenate adds layers that join tensors along an axis, at most 16 at a time. To join columns,
 // channels and columns are transposed first, and transposed back afterwards.
 func (n *Chooser) concatenate(axis int, parts []Operand) (Operand, error) {
 	const most = 16 // inputs of one Concat layer

@@ -167,9 +167,9 @@ func readConvBias(n *Chooser, i, channels int) (b biasValues, err error) {
 	return b, err
 }
 
-// convolveImage convolves x, an N, C, H, W tensor. A separate layer adds padding that is as large
-// as the window. [convolveBlocks] handles strides, and windows with a stride, that exceed the
-// engine's limits.
+// convolveImage adds layers that convolve x, an N, C, H, W tensor. A separate layer adds padding
+// that is as large as the window. [convolveBlocks] handles strides, and windows with a stride, that
+// exceed the engine's limits.
 func convolveImage(n *Chooser, x Operand, k convWeights, w layer.Window, groups int, b biasValues) (Operand, error) {
 	if max(w.Py, w.Qy) >= w.Kh || max(w.Px, w.Qx) >= w.Kw {
 		var err error
@@ -335,9 +335,9 @@ func (k *convWeights) outputChannelsFirst(l *layer.Layer) []float16.Float16 {
 	return v
 }
 
-// cropImage cuts a rectangle out of image y. parts[0] holds the first row and the number of rows,
-// and parts[1] the first column and the number of columns. Positions outside the image are filled
-// with zeros.
+// cropImage adds layers that cut a rectangle out of image y. parts[0] holds the first row and the
+// number of rows, and parts[1] the first column and the number of columns. Positions outside the
+// image are filled with zeros.
 func cropImage(n *Chooser, y Operand, parts [2][2]int) (Operand, error) {
 	var err error
 	for i, p := range parts {

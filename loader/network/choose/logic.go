@@ -189,8 +189,9 @@ func addLogicalNotLayers(n *Chooser) (Operand, error) {
 	return x, err
 }
 
-// selectByComputedMask builds a Where whose condition c is computed, as a*c + b*(1-c). An infinity
-// or NaN in a computed operand makes the result NaN even where that operand is not selected.
+// selectByComputedMask adds layers that compute a Where as a*c + b*(1-c), where the condition c is
+// a tensor that is computed when the network runs. An infinity or NaN in a computed operand makes
+// the result NaN even where that operand is not selected.
 func selectByComputedMask(n *Chooser) (Operand, error) {
 	c, err := n.AnyInput(0)
 	if err != nil {

@@ -213,9 +213,10 @@ func addPaddingLayers(n *Chooser, x Operand) (Operand, error) {
 	return Operand{}, nil
 }
 
-// padWithConstant extends an axis of x by the given numbers of elements before and after it, which
-// all have the given value. A depthwise convolution whose only nonzero tap is one adds a few zeros
-// around the rows or columns of an image. Everything else is a concatenation with constant tensors.
+// padWithConstant adds layers that extend an axis of x by the given numbers of elements before and
+// after it, which all have the given value. A depthwise convolution whose only nonzero tap is one
+// adds a few zeros around the rows or columns of an image. Everything else is a concatenation with
+// constant tensors.
 func padWithConstant(n *Chooser, x Operand, axis, before, after int, value float64) (Operand, error) {
 	rank := len(x.Dims)
 	if k := before + after + 1; value == 0 && rank == 4 && axis >= 2 && k <= layer.MaxKernel {
@@ -257,8 +258,8 @@ func padWithConstant(n *Chooser, x Operand, axis, before, after int, value float
 	return n.concatenate(axis, parts)
 }
 
-// padByCopying extends an axis of x by copies of its own elements: before elements at its start,
-// and after elements at its end. mode is "edge", "reflect" or "wrap".
+// padByCopying adds layers that extend an axis of x by copies of its own elements: before elements
+// at its start, and after elements at its end. mode is "edge", "reflect" or "wrap".
 func padByCopying(n *Chooser, x Operand, axis, before, after int, mode string) (Operand, error) {
 	d := x.Dims[axis]
 	if err := n.Spend(indexBytes * (before + d + after)); err != nil {
@@ -326,8 +327,8 @@ func skipDropout(n *Chooser) (Operand, error) {
 	return viewInputAsResult(n)
 }
 
-// viewInputAsResult returns a view of the input with the dimensions of the node's result. It adds
-// no layer.
+// viewInputAsResult returns a view of the node's first input with the dimensions of the node's
+// result. It adds no layer.
 func viewInputAsResult(n *Chooser) (Operand, error) {
 	x, err := n.inputOperand(0)
 	if s, _ := n.Shape(n.In[0].Name); err != nil && n.In[0].Type != 0 && s != (layer.Shape{}) {

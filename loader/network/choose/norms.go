@@ -11,8 +11,8 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// reduceNodeAxes applies the reduction op over the axes that the node names. It drops these axes
-// from the result unless the node keeps them.
+// reduceNodeAxes adds layers that apply the reduction op over the axes that the node names. It
+// drops these axes from the result unless the node keeps them.
 func reduceNodeAxes(n *Chooser, op layer.Op, x Operand) (Operand, error) {
 	axes, err := ops.ReducedAxes(n.Node, len(x.Dims))
 	if err != nil {
@@ -269,8 +269,8 @@ func addLayerNormLayers(n *Chooser, x Operand) (Operand, error) {
 	return Operand{}, errors.Join(n.NameResult(0, y), addNormStatistics(n, x, first))
 }
 
-// readNormAxes reports for each of rank axes whether a norm covers it. The attribute axes lists the
-// covered axes; without it, they are the node's axis and all later ones.
+// readNormAxes returns a bool for each of rank axes that says whether a norm covers the axis. The
+// attribute axes lists the covered axes; without it, they are the node's axis and all later ones.
 func readNormAxes(n *Chooser, rank int) ([]bool, error) {
 	axes := make([]bool, rank)
 	if list, given, err := n.List("axes", -1); err != nil {

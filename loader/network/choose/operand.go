@@ -322,8 +322,8 @@ func (n *Chooser) permuteAndApplyBinary(op layer.Op, a, b Operand, out []int) (O
 	return n.permute(y, inverse)
 }
 
-// broadcastTo repeats x to dimensions dims by adding it to a tensor of zeros. It adds no layer if
-// x already has these dimensions.
+// broadcastTo adds a layer that repeats x to dimensions dims, by adding it to a tensor of zeros. It
+// adds none if x already has these dimensions.
 func (n *Chooser) broadcastTo(x Operand, dims []int) (Operand, error) {
 	if slices.Equal(x.Dims, dims) {
 		return x, nil

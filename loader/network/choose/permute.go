@@ -18,9 +18,10 @@ func (n *Chooser) swapChannelsAndColumns(x Operand) (Operand, error) {
 // errAxes reports a permutation whose sequence of layers would take too long to find.
 var errAxes = errors.New("permutation has more than six axes after merging neighbors")
 
-// permute returns x with its axes reordered: axis i of the result is axis perm[i] of x. One layer
-// can put C, H and W in any order, for any grouping of the axes into four. The shortest sequence
-// of such layers is found by a breadth-first search that keeps extents within the engine's limits.
+// permute adds layers that reorder the axes of x, and returns the result: axis i of the result is
+// axis perm[i] of x. One layer can put C, H and W in any order, for any grouping of the axes into
+// four. The shortest sequence of such layers is found by a breadth-first search that keeps extents
+// within the engine's limits.
 func (n *Chooser) permute(x Operand, perm []int) (Operand, error) {
 	result := make([]int, len(perm))
 	var start, goal []int // axes of more than one element

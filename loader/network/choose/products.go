@@ -39,10 +39,11 @@ func addGemmLayers(n *Chooser) (Operand, error) {
 	return y, nil
 }
 
-// multiplyByGemmConstant adds layers that compute alpha*x*B for a constant B, which is c. If C is a
-// constant with one value per column, or a single value, beta*C is added as the layer's bias, and
-// added is true. The factors alpha and beta are multiplied into the weights and the bias if fp16
-// keeps their precision; otherwise alpha is a layer of its own, and C is not added.
+// multiplyByGemmConstant adds layers that compute alpha*x*B, where B is the constant c. If the
+// third input of the node, C, is a constant with one value per column, or a single value, beta*C is
+// added as the layer's bias, and added is true. The factors alpha and beta are multiplied into the
+// weights and the bias if fp16 keeps their precision; otherwise alpha is a layer of its own, and C
+// is not added.
 func multiplyByGemmConstant(n *Chooser, x Operand, c *graph.Const, alpha, beta float64) (y Operand, added bool, err error) {
 	out := n.Results[0].Dims
 	columns := out[1]
@@ -94,7 +95,8 @@ func multiplyByGemmTensor(n *Chooser, x Operand, alpha float64) (Operand, error)
 	return n.multiplyByNumber(y, alpha)
 }
 
-// addGemmAddend adds layers that compute y + beta*C. The node must have a C.
+// addGemmAddend adds layers that compute y + beta*C, where C is the third input of the node. The
+// node must have a third input.
 func addGemmAddend(n *Chooser, y Operand, beta float64) (Operand, error) {
 	if c := n.Const(2); c != nil {
 		v, err := c.Values()
@@ -117,8 +119,8 @@ func addGemmAddend(n *Chooser, y Operand, beta float64) (Operand, error) {
 	return n.ApplyBinary(layer.Add, y, z)
 }
 
-// scaleFP16Values returns the values v multiplied by factor. The result is false if a product loses
-// precision, as [layer.Scale] defines it.
+// scaleFP16Values returns the values v multiplied by factor. The second result is false if a
+// product loses precision, as [layer.Scale] defines it.
 func scaleFP16Values(v []float16.Float16, factor float64) ([]float16.Float16, bool) {
 	if factor == 1 {
 		return v, true

@@ -31,7 +31,7 @@ func recurrentRule(gates int) rule {
 	return func(n *Chooser) (Operand, error) { return unrollRecurrentLayer(n, gates) }
 }
 
-// unrollRecurrentLayer builds a recurrent layer step by step and names its results.
+// unrollRecurrentLayer adds the layers of each step of a recurrent layer and names its results.
 func unrollRecurrentLayer(n *Chooser, gates int) (Operand, error) {
 	x, err := n.inputOperand(0)
 	if err != nil {
@@ -85,7 +85,7 @@ func unrollRecurrentLayer(n *Chooser, gates int) (Operand, error) {
 }
 
 // checkUnrollable returns an error if the recurrent node has options that unrolling does not
-// support, or too many steps.
+// support, or has too many steps.
 func checkUnrollable(n *Chooser, gates, steps, directions int) error {
 	switch {
 	case n.Attr["activations"] != nil && !hasDefaultActivations(n, gates), n.Attr["clip"] != nil, n.Int("input_forget", 0) != 0:
@@ -256,7 +256,7 @@ func addStateProduct(n *Chooser, q *recurrence, sum, h Operand, gate int) (Opera
 	return n.ApplyBinary(layer.Add, sum, p)
 }
 
-// addColumnBias adds a layer that adds the value v[i] to column i of x.
+// addColumnBias adds a layer that adds v[i] to each element in column i of x.
 func addColumnBias(n *Chooser, x Operand, v []float16.Float16) (Operand, error) {
 	return n.applyOpWithConstant(layer.Add, x, newFP16Constant(v))
 }
@@ -280,8 +280,8 @@ func addRNNStep(n *Chooser, q *recurrence, sum Operand) error {
 	return err
 }
 
-// addLSTMStep adds the layers of one LSTM step, c = f*c + i*g and h = o*tanh(c). The argument g
-// holds the products of the step's input for the gates i, o, f and g, in this order.
+// addLSTMStep adds the layers of one LSTM step, c = f*c + i*g and h = o*tanh(c). The slice g holds
+// the products of the step's input and the weights of the gates i, o, f and g, in this order.
 func addLSTMStep(n *Chooser, q *recurrence, g []Operand) error {
 	var err error
 	addPeephole := func(x Operand, k int) (Operand, error) {
@@ -340,8 +340,8 @@ func addLSTMStep(n *Chooser, q *recurrence, g []Operand) error {
 	return err
 }
 
-// addGRUStep adds the layers of one GRU step, h = (1-z)*h' + z*h. The argument g holds the products
-// of the step's input for the gates z and r and for the candidate h', in this order.
+// addGRUStep adds the layers of one GRU step, h = (1-z)*h' + z*h. g holds the products of the
+// step's input and the weights of the gates z and r and of the candidate h', in this order.
 func addGRUStep(n *Chooser, q *recurrence, g []Operand) error {
 	var err error
 	for k := range 2 {

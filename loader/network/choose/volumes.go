@@ -15,8 +15,8 @@ import (
 // The engine has neither windows over three axes nor dilated pools. Such a pool is computed along
 // one axis at a time, and a convolution as a sum of convolutions of images.
 
-// poolAxisByAxis pools along one axis after the other. Along each, it takes the maximum or the sum
-// of as many strided parts of the tensor as the window has taps.
+// poolAxisByAxis adds layers that pool along one axis after the other. Along each, they take the
+// maximum or the sum of as many strided parts of the tensor as the window has taps.
 func poolAxisByAxis(n *Chooser, x Operand, w ops.Window, average bool) (Operand, error) {
 	op, border := layer.Max, -65504.0
 	if average {
@@ -121,8 +121,8 @@ func stridedIndices(count, step, first int) []int {
 	return list
 }
 
-// convolve3D convolves x over depth, height and width. For each tap of the depth axis it convolves
-// the images at that depth, and it sums the results.
+// convolve3D adds layers that convolve x over depth, height and width. For each tap of the depth
+// axis they convolve the images at that depth, and then they sum the results.
 func convolve3D(n *Chooser, x Operand) (Operand, error) {
 	c := n.Const(1)
 	if c == nil {

@@ -69,7 +69,7 @@ func concatInputShapes(a *args) []layer.Shape {
 	return in
 }
 
-// onlyInput returns in[0]. It records an error if the layer has more inputs.
+// onlyInput returns in[0]. It records an error unless the layer has exactly one input.
 func (a *args) onlyInput(in []layer.Shape) layer.Shape {
 	if len(in) != 1 {
 		a.recordError("from", "found %d inputs, want 1 for %s", len(in), a.op)
@@ -116,8 +116,8 @@ func newConvLayer(a *args, in []layer.Shape) list.Layer {
 }
 
 // parseDilatedWindow returns the window over an input of shape s that the keys describe, and its
-// dilation, 0 for none. The window has its full extent, including the gaps between taps. k is the
-// default number of taps per side.
+// dilation, which is 0 if its taps are adjacent. The window has its full extent, including the gaps
+// between taps. k is the default number of taps per side.
 func (a *args) parseDilatedWindow(s layer.Shape, k int) (w layer.Window, dilation int) {
 	w = a.parseWindow(s, k)
 	d := a.intValue("dilation", 1, 1)
@@ -132,7 +132,7 @@ func (a *args) parseDilatedWindow(s layer.Shape, k int) (w layer.Window, dilatio
 	return w, d
 }
 
-// newDeconvLayer builds a transposed convolution, always of one group, from its keys.
+// newDeconvLayer returns a transposed convolution with one group, as the keys describe it.
 func newDeconvLayer(a *args, in []layer.Shape) list.Layer {
 	s := a.onlyInput(in)
 	l := layer.Conv(s, a.requiredIntValue("cout"), a.parseWindow(s, 1))

@@ -21,8 +21,8 @@ const (
 	maxMarks = 1 << 19
 )
 
-// countPossibleNodes returns how many characters of data may begin a YAML node. There are at most
-// that many nodes.
+// countPossibleNodes returns how many characters of data may begin a YAML node. The number of nodes
+// is not larger than that.
 func countPossibleNodes(data []byte) int {
 	n := 0
 	for _, c := range data {

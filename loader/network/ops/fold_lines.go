@@ -11,9 +11,9 @@ import (
 
 // Operators that work on lines along an axis: search, sum, sort and selection.
 
-// forEachLine calls visit for every line of elements along an axis of a tensor of shape dims. k is
-// the number of the line, first the offset of its first element, and step the distance between its
-// elements.
+// forEachLine calls visit for every line of elements of a tensor of shape dims: the elements that
+// differ only in their index along the given axis. k is the number of the line, first the offset of
+// its first element, and step the distance between its elements.
 func forEachLine(dims []int, axis int, visit func(k, first, step int)) {
 	step := graph.Elements(dims[axis+1:])
 	k := 0

@@ -56,8 +56,8 @@ func MakesDynamic(n *graph.Node) bool {
 	return Of(n.Op).Has(Sizes) || hasUnboundedPart(n)
 }
 
-// hasUnboundedPart reports whether the node keeps a part of its first input, and the size of the
-// part is computed and has no known bounds.
+// hasUnboundedPart reports whether the node keeps only a part of its first input, whose size is
+// computed and has no known bounds.
 func hasUnboundedPart(n *graph.Node) bool {
 	computed := func(i int) bool {
 		return n.Given(i) && n.Const(i) == nil && n.In[i].Span == nil
@@ -162,8 +162,8 @@ func InferBounds(n *graph.Node) ([]graph.Result, []Spread, error) {
 	return most, spreads, nil
 }
 
-// uncutResults returns the results of a Slice or TopK node that keeps all of its input, which has
-// shape d.
+// uncutResults returns the results that a Slice or TopK node has if it keeps all of its input,
+// whose shape is d.
 func uncutResults(n *graph.Node, d []int) []graph.Result {
 	r := []graph.Result{{Dims: slices.Clone(d), Type: n.Type(0)}}
 	if n.Op == "TopK" {

@@ -270,8 +270,8 @@ func concatenateWeights(all []*list.Layer, bias, known bool) layer.Weights {
 	return w
 }
 
-// composeLayers returns a layer that computes l and next, which reads the result of l. Its weights
-// are composed of the weights of both and rounded to fp16 once more.
+// composeLayers returns a layer that computes l followed by next, which must read the result of l.
+// Its weights are composed of the weights of both and rounded to fp16 once more.
 func composeLayers(l, next *list.Layer, weights bool) (list.Layer, error) {
 	x := *next
 	x.Inputs = slices.Clone(l.Inputs)

@@ -170,8 +170,8 @@ func (e *expansion) dequantizeInput(i int) (*graph.Value, error) {
 }
 
 // emitQuantizedResult emits nodes that quantize x, and makes the quantized tensor the first result
-// of the node. The arguments scale and zero are the numbers of the inputs that hold the scale and
-// the zero point.
+// of the node. Input number scale of the node holds the scale, and input number zero the zero
+// point.
 func (e *expansion) emitQuantizedResult(x *graph.Value, scale, zero int) error {
 	s, err := e.readQuantization(scale, zero, len(x.Dims))
 	if err != nil {
@@ -489,8 +489,8 @@ func expandScaledMatMul(e *expansion) error {
 }
 
 // emitScaledProduct emits nodes that dequantize the weights, multiply x by them and add the
-// optional bias. The arguments weights, scale, zero and bias are numbers of inputs. The product
-// becomes the first result of the node.
+// optional bias. weights, scale, zero and bias are the numbers of the inputs that hold these. The
+// product becomes the first result of the node.
 func (e *expansion) emitScaledProduct(x *graph.Value, weights, scale, zero, bias int) error {
 	d, err := e.Dims(weights)
 	if err != nil {

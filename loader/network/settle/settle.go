@@ -299,8 +299,8 @@ func setShapes(n *Node) {
 	}
 }
 
-// newAliasNode returns a node that makes v an alias for the tensor source. It also gives v the
-// facts about source, such as its shape.
+// newAliasNode returns a node that makes v an alias for the tensor source. It also copies what is
+// known about source, such as its shape, to v.
 func newAliasNode(v, source *graph.Value) *Node {
 	if source.Dims != nil {
 		v.Dims = source.Dims

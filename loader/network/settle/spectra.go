@@ -81,9 +81,8 @@ func expandSTFT(e *expansion) error {
 }
 
 // readSTFTSizes returns the window of an STFT node (nil if it has none), the number of elements
-// from the start of a frame to the start of the next, and the length of a frame. The signal has the
-// given number of elements. readSTFTSizes returns an error if a size is computed or exceeds the
-// signal.
+// from the start of a frame to the start of the next, and the length of a frame. elements is the
+// length of the signal. readSTFTSizes returns an error if a size is computed or exceeds the signal.
 func readSTFTSizes(e *expansion, elements int) (window []float64, step, length int, err error) {
 	if e.Given(2) {
 		c := e.Const(2)

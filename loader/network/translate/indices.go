@@ -2,7 +2,7 @@ package translate
 
 import "fmt"
 
-// emitCumSum converts a cumulative sum along an axis.
+// emitCumSum emits a node that computes a cumulative sum along an axis.
 func emitCumSum(x *operation) {
 	truth := func(key string) int64 {
 		if x.boolArgument(key) {
@@ -13,9 +13,9 @@ func emitCumSum(x *operation) {
 	x.emitNode("CumSum", []string{x.inputName("x"), x.newIntsConstant(x.intArgument("axis", 0))}, newIntAttr("exclusive", truth("exclusive")), newIntAttr("reverse", truth("reverse")))
 }
 
-// emitBandPart keeps a band of diagonals of each matrix, and sets all other elements to zero. The
-// arguments lower and upper are the numbers of diagonals below and above the main one; a negative
-// number keeps all.
+// emitBandPart emits nodes that keep a band of diagonals of each matrix, and set all other elements
+// to zero. Arguments lower and upper of the operation are the numbers of diagonals below and above
+// the main one; a negative number keeps all.
 func emitBandPart(x *operation) {
 	in := x.inputName("x")
 	lower, upper := x.intArgument("lower", -1), x.intArgument("upper", -1)
@@ -35,7 +35,7 @@ func emitLocalNorm(x *operation) {
 		newFloatAttr("beta", x.floatArgument("beta", 0.75)), newFloatAttr("bias", x.floatArgument("k", 1)))
 }
 
-// emitCrop removes rows and columns at the edges of images.
+// emitCrop emits a node that removes rows and columns at the edges of images.
 func emitCrop(x *operation) {
 	in := x.inputName("x")
 	rows, columns := x.intsArgument("crop_height"), x.intsArgument("crop_width")

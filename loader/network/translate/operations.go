@@ -339,8 +339,8 @@ func emitInstanceNorm(x *operation) {
 	x.emitNode("InstanceNormalization", []string{x.inputName("x"), x.channelValues("gamma", 1), x.channelValues("beta", 0)}, newFloatAttr("epsilon", x.floatArgument("epsilon", 1e-5)))
 }
 
-// emitLayerNorm converts a layer norm. If its axes are not the last ones, transposes move them
-// there and back.
+// emitLayerNorm emits nodes that compute a layer norm. If the normalized axes are not the last
+// ones, transposes move them there and back.
 func emitLayerNorm(x *operation) {
 	in, rank := x.inputName("x"), x.declaredRank(x.inputName("x"))
 	var axes []int64
