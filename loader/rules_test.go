@@ -223,7 +223,7 @@ func TestEveryRule(t *testing.T) {
 	add(linkVectors(t)...)
 	add(windowErrors(t)...)
 	add(addressErrors(t)...)
-	list, err := rules.Find([]string{"fail", "wrap", "bad", "newShortCommandError"},
+	list, err := rules.Find([]string{"newFormatError", "wrapFormatError", "fail", "bad", "newShortCommandError"},
 		"read.go", "barechain.go", "container.go", "segment.go", "image.go", "symbols.go", "anec.go", "firmware.go",
 		"firmware_program.go", "capture.go", "capture_address.go", "link.go", "../hw/regs/frame.go")
 	if err != nil {

@@ -252,7 +252,7 @@ func TestErrors(t *testing.T) {
 	}
 	messages = append(messages, err.Error())
 	// Every rule in the source is broken above.
-	list, err := rules.Find([]string{"fail", "Errorf"}, "assemble.go", "directive.go", "register.go", "value.go", "lex.go", "assignment.go")
+	list, err := rules.Find([]string{"errorAt", "Errorf"}, "assemble.go", "directive.go", "register.go", "value.go", "lex.go", "assignment.go")
 	if err != nil {
 		t.Fatal(err)
 	}

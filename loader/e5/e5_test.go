@@ -154,7 +154,7 @@ func TestMalformed(t *testing.T) {
 	try(shared())
 	slices.Sort(messages)
 	messages = slices.Compact(messages)
-	list, err := rules.Find([]string{"fail"}, "reader.go", "e5.go")
+	list, err := rules.Find([]string{"newFormatError"}, "reader.go", "e5.go")
 	if err != nil {
 		t.Fatal(err)
 	}
