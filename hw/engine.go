@@ -118,7 +118,7 @@ func outputPort(g *regs.Groups) mac.Port {
 func (d *Device) newUnreadableLimit(t *regs.Task, part string, err error) *evidence.Limit {
 	k := &d.ops.Kernel
 	if d.mem.MadeUp(t.Bases.Kernel+k.Low, k.End-k.Low) {
-		return &evidence.Limit{Kind: evidence.MissingInput, What: part + " lies in constants that were not given (--in weights=FILE)"}
+		return &evidence.Limit{Kind: evidence.MissingInput, What: part + " is in constants that were not given; pass them with --in weights=FILE"}
 	}
 	return &evidence.Limit{Kind: evidence.MissingSpecification, What: part + ": " + err.Error()}
 }

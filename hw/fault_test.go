@@ -148,7 +148,7 @@ func TestBudget(t *testing.T) {
 	if !d.Execute(task) {
 		t.Fatal("no fault")
 	}
-	want := Fault{"device", 0, cycle, "values take 768 steps or more; the budget is 600"}
+	want := Fault{"device", 0, cycle, "computing the values takes at least 768 steps; want at most 600"}
 	if diff := cmp.Diff(want, d.Report().Faults[0]); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -188,7 +188,7 @@ func TestUnmodelled(t *testing.T) {
 		{"Maximum is set; want it only in a reduction", planar(regs.FormConstant), func(g *regs.Groups) { g.PE.Cfg = g.PE.Cfg.WithMaximum(true) }},
 		{"more than one of Absolute", planar(regs.FormReduction), func(g *regs.Groups) { g.PE.Cfg = g.PE.Cfg.WithReciprocal(true).WithRsqrt(true) }},
 		{"padding mode is 1", planar(regs.FormReduction), func(g *regs.Groups) { g.L2.Cfg = g.L2.Cfg.WithPaddingMode(1) }},
-		{"a window of 3x1", planar(regs.FormConstant), common(func(c *regs.Common) { c.ConvCfg = c.ConvCfg.WithKh(3) })},
+		{"window 3x1", planar(regs.FormConstant), common(func(c *regs.Common) { c.ConvCfg = c.ConvCfg.WithKh(3) })},
 		{"MAC task has input depth 2 and output depth 1", pass, common(func(c *regs.Common) { c.InDepth = 2 })},
 		{"has a bias but does not multiply", pass, mac(func(m regs.MACCfg) regs.MACCfg { return m.WithBiasMode(true) })},
 		{"nonlinear mode 3", pass, mac(func(m regs.MACCfg) regs.MACCfg { return m.WithNonlinearMode(3) })},
@@ -199,7 +199,7 @@ func TestUnmodelled(t *testing.T) {
 		{"outputs per step", conv, common(func(c *regs.Common) { c.ConvCfg = c.ConvCfg.WithOy(2) })},
 		{"outputs per step", conv, common(func(c *regs.Common) { c.ConvCfg = c.ConvCfg.WithOx(0) })},
 		{"unicast task reads 2 input channels", conv, common(func(c *regs.Common) { c.GroupConvCfg = c.GroupConvCfg.WithUnicastEn(true).WithUnicastCin(2) })},
-		{"different numbers of input and output channels", conv, common(func(c *regs.Common) {
+		{"2 input channels and 4 output channels", conv, common(func(c *regs.Common) {
 			c.GroupConvCfg = c.GroupConvCfg.WithUnicastEn(true)
 			c.Cin = c.Cin.WithCin(2)
 		})},

@@ -132,7 +132,7 @@ func findOverlapLimit(o *regs.Operand) *evidence.Limit {
 		stride uint32
 	}{{s.Channels, t.Channel}, {s.Height, t.Row}, {s.Planes(), t.Depth}, {s.Groups, t.Group}} {
 		if step := int(axis.stride); axis.extent > 1 && 0 < step && step < row {
-			return newUnspecifiedLimit("%v is kept in the L2 with rows of %d bytes that start only %d bytes apart; no program shows which row wins", o.Role, row, step)
+			return newUnspecifiedLimit("%v has overlapping rows in the L2: rows have %d bytes and a stride of %d bytes", o.Role, row, step)
 		}
 	}
 	return nil
@@ -148,7 +148,7 @@ func findFirstLimit(g *regs.Groups, o *regs.Operands) *evidence.Limit {
 	}
 	if g.Planar() {
 		if cc := g.Common.ConvCfg; cc.Kw() != 1 || cc.Kh() != 1 || cc.Sx() != 1 || cc.Sy() != 1 || cc.Px() != 0 || cc.Py() != 0 {
-			return newUnspecifiedLimit("planar task has a window of %dx%d with stride %dx%d; want 1x1 without padding", cc.Kh(), cc.Kw(), cc.Sy(), cc.Sx())
+			return newUnspecifiedLimit("planar task has window %dx%d, stride %dx%d and padding %dx%d; want 1x1, 1x1 and 0x0", cc.Kh(), cc.Kw(), cc.Sy(), cc.Sx(), cc.Py(), cc.Px())
 		}
 		return nil
 	}
@@ -165,10 +165,10 @@ func findOperandLimit(g *regs.Groups, o *regs.Operands) *evidence.Limit {
 	}
 	for _, s := range o.List() {
 		if s.DRAM && s.Role != regs.Destination && s.Used && s.Tile.Transposed {
-			return newUnspecifiedLimit("%v is transposed while it is read from memory", s.Role)
+			return newUnspecifiedLimit("transposing %v while it is read from memory is not supported", s.Role)
 		}
 		if s.DRAM && s.Transposed && s.Interleave > 1 {
-			return newUnspecifiedLimit("%v is both transposed and interleaved", s.Role)
+			return newUnspecifiedLimit("transposing and interleaving %v at once is not supported", s.Role)
 		}
 		if l := findOverlapLimit(s); l != nil {
 			return l
@@ -183,7 +183,7 @@ func findEngineLimit(g *regs.Groups) *evidence.Limit {
 	n, in, out := &g.NE, g.InShape(), g.OutShape()
 	switch {
 	case g.L2.Cfg.InputReLU() || g.L2.Cfg.InputReLU2():
-		return newUnspecifiedLimit("MAC task applies ReLU to a source; only planar tasks are known to")
+		return newUnspecifiedLimit("MAC task applies ReLU to a source; only planar tasks are known to do so")
 	case in.Planes() != out.Planes(), in.Planes() > 1 && n.MACCfg.OpMode() != regs.PassThrough:
 		return newUnspecifiedLimit("MAC task has input depth %d and output depth %d; want 1, or equal depths in a copy", in.Planes(), out.Planes())
 	case n.MACCfg.OpMode() != regs.MultiplyAccumulate && n.MACCfg.BiasMode():
@@ -197,7 +197,7 @@ func findEngineLimit(g *regs.Groups) *evidence.Limit {
 	case regs.MultiplyAccumulate:
 		return findConvolutionLimit(g)
 	default:
-		return newUnspecifiedLimit("MAC operation %d, which gave zeros on silicon or was never tried", op)
+		return newUnspecifiedLimit("unknown MAC operation %d; it returned zeros on silicon or was never tried", op)
 	}
 }
 
@@ -210,13 +210,13 @@ func findChannelLimit(g *regs.Groups, op regs.MACOp, in, out regs.Shape) *eviden
 	case in.Height != out.Height || in.Width != out.Width:
 		return newUnspecifiedLimit("%v has a source of %dx%d and a result of %dx%d; want equal sizes", op, in.Height, in.Width, out.Height, out.Width)
 	case op == regs.ChannelProduct && (!u.ElemMultMode() || u.UnicastCin() != 2 || in.Channels != 2*out.Channels):
-		return newUnspecifiedLimit("channel product reads %d of %d input channels for each of %d output channels; want 2 of twice as many", u.UnicastCin(), in.Channels, out.Channels)
+		return newUnspecifiedLimit("channel product reads %d of %d input channels for each of %d output channels; want 2 input channels for each output channel", u.UnicastCin(), in.Channels, out.Channels)
 	case op == regs.ChannelMaximum && (out.Channels != 1 || int(u.UnicastCin()) != in.Channels):
-		return newUnspecifiedLimit("channel maximum reads %d of %d input channels for %d output channels; want all and one", u.UnicastCin(), in.Channels, out.Channels)
+		return newUnspecifiedLimit("channel maximum reads %d of %d input channels for %d output channels; want all input channels and 1 output channel", u.UnicastCin(), in.Channels, out.Channels)
 	case op == regs.MantissaTable && !u.UnicastEn() && out.Channels != 1:
 		return newUnspecifiedLimit("channel sum has %d output channels; want 1", out.Channels)
 	case op == regs.MantissaTable && u.UnicastEn() && out.Channels != in.Channels:
-		return newUnspecifiedLimit("unicast task has different numbers of input and output channels")
+		return newUnspecifiedLimit("unicast task has %d input channels and %d output channels; want equal numbers", in.Channels, out.Channels)
 	}
 	return nil
 }
@@ -228,11 +228,11 @@ func findConvolutionLimit(g *regs.Groups) *evidence.Limit {
 	c := &g.Common
 	switch cc := c.ConvCfg; {
 	case cc.Oy() != 1 || cc.Ox() == 0 || cc.Sx()%cc.Ox() != 0:
-		return newUnspecifiedLimit("task computes %dx%d outputs per step with stride %dx%d", cc.Oy(), cc.Ox(), cc.Sy(), cc.Sx())
+		return newUnspecifiedLimit("task computes %dx%d outputs per step with stride %dx%d; want 1 row, and columns that divide the horizontal stride", cc.Oy(), cc.Ox(), cc.Sy(), cc.Sx())
 	case c.GroupConvCfg.UnicastEn() && c.GroupConvCfg.UnicastCin() != 1:
 		return newUnspecifiedLimit("unicast task reads %d input channels for each output channel; want 1", c.GroupConvCfg.UnicastCin())
 	case c.GroupConvCfg.UnicastEn() && c.Cin.Cin() != c.Cout.Cout():
-		return newUnspecifiedLimit("unicast task has different numbers of input and output channels")
+		return newUnspecifiedLimit("unicast task has %d input channels and %d output channels; want equal numbers", c.Cin.Cin(), c.Cout.Cout())
 	}
 	if _, note := tiles.PackingOf(g); note != "" {
 		return newUnspecifiedLimit("%s", note)

@@ -28,7 +28,7 @@ func TestRowsThatOverlap(t *testing.T) {
 		o.Tile.Channel = 128
 		tc.change(&o)
 		l := findOverlapLimit(&o)
-		if (l == nil) != tc.known || l != nil && !strings.Contains(l.What, "source 2 is kept in the L2 with rows of 128 bytes that start only 64 bytes apart") {
+		if (l == nil) != tc.known || l != nil && !strings.Contains(l.What, "source 2 has overlapping rows in the L2: rows have 128 bytes and a stride of 64 bytes") {
 			t.Errorf("%s: %v", tc.what, l)
 		}
 	}

@@ -38,7 +38,7 @@ func (p *planarTask) readOperation(g *regs.Groups, o *regs.Operands) (*evidence.
 		return newUnspecifiedLimit("planar task has %d input channels and %d output channels; want equal numbers", in.Channels, out.Channels), nil
 	case p.form.Reduces():
 		if n := in.Height * in.Width * in.Planes(); n > maxPlane {
-			return nil, &Fault{Unit: "planar", What: fmt.Sprintf("reduction holds %d elements of a channel at once; want at most %d", n, maxPlane)}
+			return nil, &Fault{Unit: "planar", What: fmt.Sprintf("reduction needs %d elements of a channel at once; want at most %d", n, maxPlane)}
 		}
 	case in.Height != out.Height || in.Width != out.Width:
 		return newUnspecifiedLimit("planar task has a source of %dx%d and a result of %dx%d; want equal sizes", in.Height, in.Width, out.Height, out.Width), nil

@@ -77,8 +77,13 @@ func (d *Device) runRingPair(second *job) (*evidence.Limit, *Fault) {
 		return nil, &Fault{Unit: "l2", What: err.Error()}
 	}
 	s, in := first.ops.Result.Shape, second.ops.Source1.Shape
-	if s != in || s.Groups != 1 || s.Planes() != 1 || !first.isRowwise() || !second.isRowwise() {
-		return fail(&evidence.Limit{Kind: evidence.NotModelled, What: fmt.Sprintf("ring is filled with %v and read as %v elements; want equal shapes and elementwise operations", s, in)}), nil
+	switch {
+	case s != in:
+		return fail(newNotModeledLimit("ring is written with shape %v but read with shape %v; want equal shapes", s, in)), nil
+	case s.Groups != 1 || s.Planes() != 1:
+		return fail(newNotModeledLimit("ring has %d groups and depth %d; want 1 of each", s.Groups, s.Planes())), nil
+	case !first.isRowwise() || !second.isRowwise():
+		return fail(newNotModeledLimit("ring connects a task that is not elementwise; want elementwise tasks on both sides")), nil
 	}
 	rows := min(max(1, int(h.task.Groups.Common.TileCfg.TileHeight())), s.Height)
 	if n := s.Channels * rows * s.Width; n > maxPlane {

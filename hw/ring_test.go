@@ -83,7 +83,7 @@ func TestHalfAPair(t *testing.T) {
 		{"the chain ends", []*regs.Task{toRing(addHalf(s), 1)}, 0, "does not read the ring"},
 		{"another task follows", []*regs.Task{toRing(addHalf(s), 1), newPass(s)}, 0, "does not read the ring"},
 		{"nothing before", []*regs.Task{fromRing(newPass(s))}, 0, "does not fill the ring"},
-		{"a reduction", []*regs.Task{toRing(addHalf(s), 1), fromRing(newPlanar(regs.FormReduction, regs.PlanarAdd, s, s))}, 1, "want equal shapes and elementwise operations"},
+		{"a reduction", []*regs.Task{toRing(addHalf(s), 1), fromRing(newPlanar(regs.FormReduction, regs.PlanarAdd, s, s))}, 1, "want elementwise tasks on both sides"},
 	} {
 		d := New(newMemory(t), Options{Chip: M1(), Values: true, Workers: 1})
 		for i, task := range tc.tasks {

@@ -19,7 +19,7 @@ func (d *Device) computeValues(r *DescriptorReport, t *regs.Task) *Fault {
 	}
 	g := &t.Groups
 	if d.steps += countValueSteps(g); d.steps > d.opts.Budget {
-		return &Fault{Unit: "device", What: fmt.Sprintf("values take %d steps or more; the budget is %d", d.steps, d.opts.Budget)}
+		return &Fault{Unit: "device", What: fmt.Sprintf("computing the values takes at least %d steps; want at most %d", d.steps, d.opts.Budget)}
 	}
 	d.zeros = 0
 	limit := findFirstLimit(g, d.ops)

@@ -115,10 +115,10 @@ func Read(r io.Reader) (hw.Chip, error) {
 		}
 	}
 	if c.Name == "" {
-		return none, &Error{What: "missing key name"}
+		return none, &Error{What: "missing key \"name\""}
 	}
 	if list == nil || list.Kind != yaml.MappingNode {
-		return none, &Error{What: "missing key constants"}
+		return none, &Error{What: "missing key \"constants\"; want a mapping"}
 	}
 	if err := readConstants(&c, list); err != nil {
 		return none, err

@@ -58,7 +58,7 @@ func TestChipFileErrors(t *testing.T) {
 		"no value":               {change("    value: 1.428e+09\n", ""), "line 5: Clock: missing key \"value\""},
 		"a word":                 {change("1.428e+09", "fast"), `line 5: Clock: value "fast" is not a number`},
 		"a list":                 {change("1.428e+09", "[1, 2]"), "line 5: Clock: value"},
-		"odd engines":            {change("value: 16\n    unit: engines", "value: 24\n    unit: engines"), "is above 16 and not a multiple of it"},
+		"odd engines":            {change("value: 16\n    unit: engines", "value: 24\n    unit: engines"), "want at most 16 or a multiple of 16"},
 		"part of an engine":      {change("value: 16\n    unit: engines", "value: 1.5\n    unit: engines"), "1.5 engines is not a whole number"},
 		"large L2":               {change("2.097152e+06\n    unit: B\n", "4194304\n    unit: B\n"), "an L2 register counts 16-byte units in 17 bits"},
 		"syntax":                 {"name: [", "did not find"},

@@ -139,7 +139,7 @@ func (p *parameter) describeViolation(v float64) string {
 	case p.whole && v != math.Trunc(v):
 		return fmt.Sprintf("%g %s is not a whole number", v, p.unit)
 	case p.name == "Engines" && v > tiles.Engines && math.Mod(v, tiles.Engines) != 0:
-		return fmt.Sprintf("%g %s is above %[3]d and not a multiple of it; the engines share %[3]d coefficient lanes", v, p.unit, tiles.Engines)
+		return fmt.Sprintf("%g %s is out of range; want at most %d or a multiple of %[3]d, the number of coefficient lanes", v, p.unit, tiles.Engines)
 	}
 	return ""
 }

@@ -67,7 +67,7 @@ func ParseTable(b []byte) (*Table, error) {
 	}
 	t.step = int(int16(t.raw[atStep]))
 	if !t.mode.supportsStep(t.step) {
-		return nil, &FormatError{"table", 2 * atStep, "log2(1/step) is not one that the mode supports", t.step}
+		return nil, &FormatError{"table", 2 * atStep, "log2(1/step) is not supported by the mode", t.step}
 	}
 	if t.mode == ModeFraction || t.mode == ModeInteger {
 		for i, h := range t.raw[atKnots : atHighIntercept+1] {

@@ -259,10 +259,10 @@ func TestParseTableErrors(t *testing.T) {
 		{"short", good[:127], FormatError{"table", 127, "size is not 128 bytes", 127}},
 		{"long", append(good[:], 0), FormatError{"table", 128, "size is not 128 bytes", 129}},
 		{"mode", edit(atMode, 3), FormatError{"table", 84, "unknown mode", uint16(3)}},
-		{"step", edit(atStep, 16), FormatError{"table", 82, "log2(1/step) is not one that the mode supports", 16}},
-		{"step of the mode", edit(atMode, uint16(ModeSqrt)), FormatError{"table", 82, "log2(1/step) is not one that the mode supports", 1}},
-		{"signed step", edit(atStep, 0xfff4), FormatError{"table", 82, "log2(1/step) is not one that the mode supports", -12}},
-		{"step between", edit(atStep, 63), FormatError{"table", 82, "log2(1/step) is not one that the mode supports", 63}},
+		{"step", edit(atStep, 16), FormatError{"table", 82, "log2(1/step) is not supported by the mode", 16}},
+		{"step of the mode", edit(atMode, uint16(ModeSqrt)), FormatError{"table", 82, "log2(1/step) is not supported by the mode", 1}},
+		{"signed step", edit(atStep, 0xfff4), FormatError{"table", 82, "log2(1/step) is not supported by the mode", -12}},
+		{"step between", edit(atStep, 63), FormatError{"table", 82, "log2(1/step) is not supported by the mode", 63}},
 		{"knot", edit(atKnots, 0x7e00), FormatError{"table", 8, "found NaN; want a number", nil}},
 	} {
 		_, err := ParseTable(tt.b)

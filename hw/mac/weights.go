@@ -31,7 +31,7 @@ func UnpackPalette(dst, codebook []float16.Float16, indices []byte, bits int) er
 			index = index >> (i % 2 * 4) & 15
 		}
 		if int(index) >= len(codebook) {
-			return &FormatError{"palette", at, fmt.Sprintf("index is not below %d, the length of the codebook", len(codebook)), index}
+			return &FormatError{"palette", at, fmt.Sprintf("index is out of range for a codebook of %d entries", len(codebook)), index}
 		}
 		dst[i] = codebook[index]
 	}

@@ -27,7 +27,7 @@ func (f *frame) readDescriptor(text *window, index int, off uint32, words int) e
 	end := text.textSize()
 	if words != 0 {
 		if words < HeaderWords {
-			return fail(base, "declared size of %d words is below the header's %d", words, HeaderWords)
+			return fail(base, "declared size of %d words is less than the %d words of the header", words, HeaderWords)
 		}
 		if uint64(words) > (text.textSize()-base)/4 { // compare before multiplying, because the product could wrap around
 			return fail(base, "declared size of %d words extends past the %#x bytes of text", words, text.textSize())
