@@ -125,7 +125,7 @@ func (r *execution) runHostStage(l *list.Layer) error {
 			if !made {
 				at := slices.IndexFunc(r.model.net.Inputs, func(t list.Tensor) bool { return t.Name == name })
 				if at < 0 {
-					return fmt.Errorf("values of tensor %q are missing", name)
+					return fmt.Errorf("missing values for tensor %q", name)
 				}
 				var err error
 				if data, err = r.generateInput(&r.model.net.Inputs[at]); err != nil {

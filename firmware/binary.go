@@ -90,7 +90,7 @@ func (b *binaryReader) readInitTable() (*InitTable, error) {
 	for _, want := range Blocks() {
 		if b.check.counts[want.Name] == 0 {
 			return nil, &InitError{Index: len(b.t.Records), Block: want.Name, Off: -1,
-				What: fmt.Sprintf("missing records; a full table has %d", want.Records)}
+				What: fmt.Sprintf("missing records; want %d", want.Records)}
 		}
 	}
 	return &b.t, nil
@@ -111,7 +111,7 @@ func (b *binaryReader) readInitBlock(at, name, base, records, count uint64) erro
 	block, ok := BlockNamed(string(text))
 	switch {
 	case !ok:
-		return fail("", 0, "unknown block %q of the M1 image", text)
+		return fail("", 0, "unknown block %q; want a block of the M1 image", text)
 	case base != block.Base:
 		return fail(block.Name, 8, "MMIO base is %#x; want %#x", base, block.Base)
 	case b.check.counts[block.Name] != 0:

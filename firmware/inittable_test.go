@@ -64,7 +64,7 @@ func TestCheck(t *testing.T) {
 			"bits 0xf0 of the word at 0x26bc00010 from 0x10 to 0x20"},
 		{"change of the first of two", []InitRecord{rec("ANE", 0x10, 0xf, 2), rec("ANE", 0x10, 0xf0, 0x10), rec("ANE", 0x10, 0xf, 3)}, 2, "bits 0xf "},
 		{"overlap that clears a bit set outside its mask", []InitRecord{rec("ANE", 0x10, 0, 4), rec("ANE", 0x10, 4, 0)}, 1, "from 0x4 to 0x0"},
-		{"more than the image's", slices.Repeat([]InitRecord{rec("ASCWRAP", 0, 1, 1)}, 3), 2, "record count of the block exceeds 2"},
+		{"more than the image's", slices.Repeat([]InitRecord{rec("ASCWRAP", 0, 1, 1)}, 3), 2, "block has more than 2 records"},
 	} {
 		err := (&InitTable{tc.records}).Check()
 		if tc.index < 0 {

@@ -85,7 +85,7 @@ func TestReadInitErrors(t *testing.T) {
 		{"file is empty", func([]byte) []byte { return nil }, -1, 0, "file is empty"},
 		{"descriptor cut", func(b []byte) []byte { return b[:8] }, 0, 0, "cannot read block descriptor: 32 bytes at 0x0 extend past the end of the file (0x8 bytes)"},
 		{"no end of the descriptors", func(b []byte) []byte { return b[:320] }, 0, 0, "cannot read block name: offset 0x160 is past the end of the file (0x140 bytes)"},
-		{"only the end", func([]byte) []byte { return make([]byte, 32) }, 0, -1, "missing records; a full table has 24"},
+		{"only the end", func([]byte) []byte { return make([]byte, 32) }, 0, -1, "missing records; want 24"},
 		{"records cut", func(b []byte) []byte { return b[:len(b)-1] }, 1985, 32*9 + 16, "cannot read records of aneDpePpt_soc_dpe_lee"},
 		{"records outside", field(3, records, 1<<40), 41, 32*3 + 16, "cannot read records of ANE: offset 0x10000000000"},
 		{"records at the address's end", field(3, records, 1<<64-12), 41, 32*3 + 16, "is past the end of the file"},
@@ -96,7 +96,7 @@ func TestReadInitErrors(t *testing.T) {
 		}, 0, 0, "is not terminated within 64 bytes"},
 		{"unknown block", func(b []byte) []byte { b[le.Uint64(b)] = 'a'; return b }, 0, 0, `unknown block "aSC_CHINOOK"`},
 		{"block twice", func(b []byte) []byte { copy(b[32:], b[:32]); return b }, 24, 32, "duplicate block descriptor"},
-		{"block missing", func(b []byte) []byte { clear(b[32*9 : 32*10]); return b }, 1985, -1, "missing records; a full table has 9"},
+		{"block missing", func(b []byte) []byte { clear(b[32*9 : 32*10]); return b }, 1985, -1, "missing records; want 9"},
 		{"base of another block", field(0, base, 0x2_6b40_0000), 0, 8, "MMIO base is 0x26b400000; want 0x26b000000"},
 		{"count too small", field(3, count, 46), 24 + 2 + 15 + 46, 32*3 + 24, "record count is 46; want 47"},
 		{"count too large", field(0, count, 25), 24, 24, "record count is 25; want 24"},
@@ -185,7 +185,7 @@ func TestReadCSVErrors(t *testing.T) {
 		{"unknown block", "# comment\nANEX,0xd014,1,1\n", 0, 2, `unknown block "ANEX"`},
 		{"outside", "ANE,0xd014,1,1\n\nASCWRAP,0x440000,1,1\n", 1, 3, "outside the block's 0x440000 bytes"},
 		{"change", "ANE,0xd014,1,1\nANE,0xd014,1,0\n", 1, 2, "which an earlier record set"},
-		{"too many", "ASCWRAP,0,1,1\nASCWRAP,4,1,1\nASCWRAP,8,1,1\n", 2, 3, "record count of the block exceeds 2"},
+		{"too many", "ASCWRAP,0,1,1\nASCWRAP,4,1,1\nASCWRAP,8,1,1\n", 2, 3, "block has more than 2 records"},
 		{"broken quotes", "ANE,0xd014,1,1\nANE,\"0xd014,1,1\n", 1, 2, "quote"},
 	} {
 		_, err := read([]byte(tc.text))

@@ -237,7 +237,7 @@ func ReadAFPP(b []byte) (a AFPP, err error) {
 		return AFPP{}, err
 	}
 	if magic != AFPPMagic {
-		return AFPP{}, &FormatError{HeaderBytes, fmt.Sprintf("AFPP magic is %#x; want %#x", magic, AFPPMagic)}
+		return AFPP{}, &FormatError{HeaderBytes, fmt.Sprintf("prefetch program has magic %#x; want %#x", magic, AFPPMagic)}
 	}
 	return a, nil
 }

@@ -149,7 +149,7 @@ func Read(b []byte) (m Message, rest []byte, err error) {
 	}
 	m.Header = parseHeader(b)
 	if _, ok := m.ID.Info(); !ok {
-		return m, nil, &FormatError{0, fmt.Sprintf("unknown %v; want one of %d commands", m.ID, Commands)}
+		return m, nil, &FormatError{0, fmt.Sprintf("unknown command %#x", uint32(m.ID))}
 	}
 	if m.Priority > 7 {
 		return m, nil, &FormatError{8, fmt.Sprintf("priority %d exceeds 7", m.Priority)}

@@ -169,10 +169,10 @@ func (c *Controller) setPrefetchProgram(m *Message, r *Reply) {
 	}
 	switch {
 	case on && p.prefetch:
-		r.refuseWithStatus(WrongState, "program %d already has a prefetch program (AFPP)", m.Program)
+		r.refuseWithStatus(WrongState, "program %d already has a prefetch program", m.Program)
 		return
 	case !on && !p.prefetch:
-		r.refuseWithStatus(WrongState, "program %d has no prefetch program (AFPP)", m.Program)
+		r.refuseWithStatus(WrongState, "program %d has no prefetch program", m.Program)
 		return
 	}
 	p.prefetch = on

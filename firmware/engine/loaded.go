@@ -232,7 +232,7 @@ func (l *Loaded) checkPortsFit() error {
 				return err
 			}
 			if n := portSpanBytes(p); n > p.Bytes {
-				return &PortError{p, fmt.Sprintf("tensor needs %d bytes, but the port's window has %d", n, p.Bytes), nil}
+				return &PortError{p, fmt.Sprintf("tensor needs %d bytes, but the port window has %d", n, p.Bytes), nil}
 			}
 		}
 	}

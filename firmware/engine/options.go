@@ -81,7 +81,7 @@ func (o Options) WithDefaults() (Options, error) {
 	case o.PowerBudget != 0 && !(o.PowerBudget > o.Chip.ActivePower.Value && o.PowerBudget < 1e6):
 		return bad("PowerBudget", "budget is %g W; want more than %g W, the active power of chip %s", o.PowerBudget, o.Chip.ActivePower.Value, o.Chip.Name)
 	case o.Power.Hysteresis < 0 || !(o.Power.Hysteresis < 1e18):
-		return bad("Power", "hysteresis is %v; want 0 (for the chip's) or more", o.Power.Hysteresis)
+		return bad("Power", "hysteresis is %v; want 0 (the default of the chip) or more", o.Power.Hysteresis)
 	case o.Power.AlwaysOn && o.Power.Hysteresis > 0:
 		return bad("Power", "hysteresis has no effect if management is off")
 	case o.Workers < 0:

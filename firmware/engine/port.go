@@ -102,7 +102,7 @@ func checkPort(mem *dma.Memory, p *loader.Port) error {
 	room := p.Bytes / 2
 	for _, d := range p.Shape {
 		if d < 0 || uint64(d) > room {
-			return &PortError{p, fmt.Sprintf("shape %v needs more fp16 elements than the port's window of %#x bytes holds", p.Shape, p.Bytes), nil}
+			return &PortError{p, fmt.Sprintf("fp16 elements of shape %v do not fit in the port window of %#x bytes", p.Shape, p.Bytes), nil}
 		}
 		if d > 0 {
 			room /= uint64(d)

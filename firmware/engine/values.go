@@ -53,7 +53,7 @@ func (c *Call) listInputLimits() []evidence.Limit {
 		if n > room {
 			return []evidence.Limit{{
 				Kind: evidence.MissingInput, Where: "port " + port.Name,
-				What: fmt.Sprintf("no values were given for shape %v, and missing inputs are filled only up to %d elements together", port.Shape, MaxMadeUp),
+				What: fmt.Sprintf("missing values for shape %v; generated inputs are limited to %d elements in total", port.Shape, MaxMadeUp),
 			}}
 		}
 		room -= n
@@ -87,7 +87,7 @@ func (c *Call) listMemoryLimits() []evidence.Limit {
 	}
 	return []evidence.Limit{{
 		Kind: evidence.NotModelled, Where: "its tensors",
-		What: fmt.Sprintf("values are computed only if all tensors, with the padding between rows, take at most %d bytes of memory", maxWritten),
+		What: fmt.Sprintf("size with row padding exceeds %d bytes, the limit for computing values", maxWritten),
 	}}
 }
 

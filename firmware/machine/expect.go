@@ -30,7 +30,7 @@ func (p *player) checkExpectation(words []string) error {
 			return fmt.Errorf("invalid event %q; want a number", words[1])
 		}
 		if v := p.machine.Event(uint32(id)); words[2] != strconv.FormatUint(v, 10) {
-			return fmt.Errorf("event %d is at %d; want %s", id, v, words[2])
+			return fmt.Errorf("event %d has value %d; want %s", id, v, words[2])
 		}
 		return nil
 	case "notified":
@@ -87,7 +87,7 @@ func (p *player) checkExpectedCycles(words []string) error {
 // PORT V...", which check the output of a program.
 func (p *player) checkExpectedOutput(words []string) error {
 	if len(words) < 4 {
-		return fmt.Errorf("expect %s has too few operands; want a slot, an output and its contents", words[0])
+		return fmt.Errorf("expect %s has %d operands; want a slot, an output and its contents", words[0], len(words)-1)
 	}
 	_, port, err := p.findPort(words[1], words[2], loader.Output)
 	if err != nil {

@@ -18,7 +18,7 @@ const maxCalls = 1 << 16
 // error of w.
 func WriteRecording(w io.Writer, model string, o *engine.Options, r *engine.Result, outputs []engine.Tensor) error {
 	if strings.ContainsAny(model, "#\n\r") {
-		return &engine.OptionError{Option: "Record", What: fmt.Sprintf("model %q contains # or a line break, which a script cannot hold", model)}
+		return &engine.OptionError{Option: "Record", What: fmt.Sprintf("model %q contains # or a line break, which is not allowed in a script", model)}
 	}
 	calls := len(r.Dispatches) + r.Again
 	if calls > maxCalls {

@@ -23,7 +23,7 @@ func (l *Outcome) WriteMachineScript(w io.Writer, model func(*ScriptClient) stri
 		return &engine.OptionError{Option: "Record", What: fmt.Sprintf(format, args...)}
 	}
 	if l.Config.Observe != nil || l.Script.Events < MaxEvents || len(l.Events) >= MaxEvents {
-		return fail("some events were not recorded; want a simulation that records all events, fewer than %d", MaxEvents)
+		return fail("missing events; want all events of the simulation, fewer than %d", MaxEvents)
 	}
 	if l.Script.Power != (firmware.PowerPolicy{}) {
 		return fail("power settings cannot be written to a script")
@@ -34,7 +34,7 @@ func (l *Outcome) WriteMachineScript(w io.Writer, model func(*ScriptClient) stri
 		c := &l.Script.Clients[i]
 		text := model(c)
 		if strings.ContainsAny(text, "#\n\r") {
-			return fail("model %q contains # or a line break, which a script cannot hold", text)
+			return fail("model %q contains # or a line break, which is not allowed in a script", text)
 		}
 		fmt.Fprintf(&b, "# client %q\nmodel client%d %s\n", c.Name, i, text)
 	}

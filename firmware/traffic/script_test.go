@@ -144,7 +144,7 @@ func TestPipelineUnderLoad(t *testing.T) {
 		", reads: {q: y}":                  `line 5: client "b": port q`,
 		", reads: 3":                       "line 5: malformed reads; want INPUT: OUTPUT",
 		", reads: {}":                      "line 5: malformed reads; want INPUT: OUTPUT",
-		", arrival: [poisson]":             "line 5: malformed value of arrival; want a text or a number",
+		", arrival: [poisson]":             "line 5: invalid value for arrival; want a string or a number",
 		", rate: 3":                        `line 5: client "b": calls with after cannot have a rate`,
 		", arrival: fixed":                 `line 5: client "b": after and arrival`,
 		", reads: {x: y}, after: b":        "line 5: ",
@@ -164,7 +164,7 @@ func TestPipelineUnderLoad(t *testing.T) {
 func TestLoadRefusals(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                     "line 1: file is empty",
-		"[1]":                                  "line 1: invalid value; want a mapping for a load",
+		"[1]":                                  "line 1: invalid value for a load; want a mapping",
 		"duration: 1s":                         "line 1: missing clients",
 		"clients: [{layer: relu}]":             "line 1: missing duration",
 		"duration: 1s\nclients: []":            "line 2: malformed clients; want a list",

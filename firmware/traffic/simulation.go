@@ -132,7 +132,7 @@ func (c *Config) Check() error {
 		total := x.Host.Total()
 		for _, r := range x.Runs {
 			if !(r >= 0) {
-				return fail("run has the duration %v; want 0 or more", r)
+				return fail("run duration is %v; want 0 or more", r)
 			}
 			total += r
 		}

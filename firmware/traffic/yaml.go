@@ -100,7 +100,7 @@ func newNodeError(n *yaml.Node, format string, v ...any) error {
 // key is unknown or repeated; the error calls the mapping what.
 func readKeys(n *yaml.Node, what string, read map[string]func(*yaml.Node) error) error {
 	if n.Kind != yaml.MappingNode {
-		return newNodeError(n, "invalid value; want a mapping for %s", what)
+		return newNodeError(n, "invalid value for %s; want a mapping", what)
 	}
 	seen := map[string]bool{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -182,7 +182,7 @@ func (s *Script) readClients(n *yaml.Node) error {
 // readTextValue stores the text value of a key in *to.
 func readTextValue(n *yaml.Node, key string, to *string) error {
 	if n.Kind != yaml.ScalarNode || n.Value == "" {
-		return newNodeError(n, "malformed value of %s; want a text or a number", key)
+		return newNodeError(n, "invalid value for %s; want a string or a number", key)
 	}
 	*to = n.Value
 	return nil
