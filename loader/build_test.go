@@ -167,7 +167,7 @@ func TestLateContainer(t *testing.T) {
 	// A symbol that no port has is refused, whatever the operand is called.
 	at := bytes.Index(file, []byte("y@output\x00y\x00")) + len("y@output\x00")
 	file[at] = 'q'
-	if _, err := Read("late", bytes.NewReader(file), int64(len(file))); err == nil || !strings.Contains(err.Error(), "port without a port command") {
+	if _, err := Read("late", bytes.NewReader(file), int64(len(file))); err == nil || !strings.Contains(err.Error(), "missing port command") {
 		t.Errorf("an operation of no port: %v", err)
 	}
 }

@@ -211,14 +211,14 @@ func parseContainer(in pieces) (*Container, error) {
 		Flags: le.Uint32(file[24:]), Reserved: le.Uint32(file[28:]), Size: in.totalBytes(),
 	}
 	if c.CPUType != cpuTypeEngine {
-		return nil, newFormatError(4, c.CPUType, "processor type is not the engine's %#x", cpuTypeEngine)
+		return nil, newFormatError(4, c.CPUType, "unknown processor type; want %#x for the engine", cpuTypeEngine)
 	}
 	if !c.Subtype.isKnown() {
 		return nil, c.newUnsupportedError()
 	}
 	r.foreign = c.Subtype != SubtypeM1
 	if c.FileType != fileExecutable {
-		return nil, newFormatError(12, c.FileType, "file type is not %d, executable", fileExecutable)
+		return nil, newFormatError(12, c.FileType, "unknown file type; want %d for an executable", fileExecutable)
 	}
 	n, total := le.Uint32(file[16:]), uint64(le.Uint32(file[20:]))
 	if total > uint64(len(file)-headerSize) {
@@ -286,7 +286,7 @@ func (r *reader) decodeLoadCommand(at uint64, b []byte) (Load, error) {
 // newShortCommandError returns the error for command b at file offset at, which has fewer than want
 // bytes. name is the name of the command for the message.
 func newShortCommandError(at uint64, b []byte, want int, name string) error {
-	return newFormatError(at+4, uint64(len(b)), "size of %s is below %#x", name, want)
+	return newFormatError(at+4, uint64(len(b)), "truncated %s; want at least %#x bytes", name, want)
 }
 
 // textBeforeZero returns the text before the first zero byte, or all of b if there is none.
@@ -364,10 +364,10 @@ func (r *reader) decodeProgram(at uint64, b []byte) (Load, error) {
 	}
 	words, tasks := le.Uint32(b[programFirstWords:]), le.Uint32(b[programTasks:])
 	if words >= maxWords {
-		return nil, newFormatError(at+programFirstWords, words, "word count of the first descriptor, minus one, is not below %d", maxWords)
+		return nil, newFormatError(at+programFirstWords, words, "word count of the first descriptor, minus one, is out of range; want less than %d", maxWords)
 	}
 	if most := r.file.totalBytes()/descriptorUnit + 1; tasks == 0 || uint64(tasks) > most {
-		return nil, newFormatError(at+programTasks, tasks, "descriptor count is not between 1 and the %d the file has room for", most)
+		return nil, newFormatError(at+programTasks, tasks, "descriptor count is out of range; want 1 to %d in a file of this size", most)
 	}
 	p.FirstWords, p.Tasks = int(words)+1, int(tasks)
 	var err error
@@ -395,7 +395,7 @@ func (r *reader) decodeOperation(at uint64, b []byte) (Load, error) {
 	case uint32(Input), uint32(Output):
 		o.Direction = Direction(d)
 	default:
-		return nil, newFormatError(at+operationDirection, d, "unknown direction of an operation; want 1 (input) or 2 (output)")
+		return nil, newFormatError(at+operationDirection, d, "unknown operation direction; want 1 (input) or 2 (output)")
 	}
 	for i := range o.Shape {
 		n := le.Uint32(b[operationShape+4*i:])

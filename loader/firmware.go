@@ -92,7 +92,7 @@ func ReadPackage(file []byte) (*Package, error) {
 	count, size := le.Uint32(file[12:]), le.Uint64(file[16:])
 	switch {
 	case le.Uint32(file) != magicFirmware:
-		return nil, newFormatError(0, le.Uint32(file), "unknown magic number; want a package's, ANEH")
+		return nil, newFormatError(0, le.Uint32(file), "unknown magic number; want \"ANEH\" for a package")
 	case le.Uint32(file[4:]) != packageHeader:
 		return nil, newFormatError(4, le.Uint32(file[4:]), "unexpected size of the package header; want %d bytes", packageHeader)
 	case le.Uint32(file[8:]) != packageVersion:
@@ -100,7 +100,7 @@ func ReadPackage(file []byte) (*Package, error) {
 	case count == 0 || count > packagePrograms:
 		return nil, newFormatError(12, count, "program count is not between 1 and %d", packagePrograms)
 	case size != uint64(len(file)):
-		return nil, newFormatError(16, size, "package size differs from the file's %#x bytes", len(file))
+		return nil, newFormatError(16, size, "package size does not match the file size of %#x bytes", len(file))
 	case le.Uint64(file[24:]) != 0:
 		return nil, newFormatError(24, le.Uint64(file[24:]), "reserved word of the package is not zero")
 	}
@@ -128,11 +128,11 @@ func readPackageProgram(file []byte, at uint64) (q PackageProgram, end uint64, e
 	header, count, size, name := uint64(le.Uint32(b[4:])), le.Uint32(b[12:]), le.Uint64(b[16:]), uint64(le.Uint32(b[24:]))
 	switch {
 	case le.Uint32(b) != magicFirmwareProg:
-		return q, 0, newFormatError(at, le.Uint32(b), "unknown magic number; want a program's, ANEP")
+		return q, 0, newFormatError(at, le.Uint32(b), "unknown magic number; want \"ANEP\" for a program")
 	case size > uint64(len(b)):
 		return q, 0, newFormatError(at+16, size, "program extends past the package's %#x bytes; size", len(file))
 	case name > maxName || header != roundUpTo(packageHeader+name, packageAlign) || header > size:
-		return q, 0, newFormatError(at+4, header, "program header size is wrong; want the name's %d bytes plus %d, rounded up to a multiple of %d", name, packageHeader, packageAlign)
+		return q, 0, newFormatError(at+4, header, "invalid program header size; want %d bytes for the name plus %d, rounded up to a multiple of %d", name, packageHeader, packageAlign)
 	case count > packageSections:
 		return q, 0, newFormatError(at+12, count, "program has more than %d sections", packageSections)
 	case le.Uint32(b[28:]) != 0:
@@ -152,7 +152,7 @@ func readPackageProgram(file []byte, at uint64) (q PackageProgram, end uint64, e
 		n := le.Uint64(b[16:])
 		switch {
 		case le.Uint32(b) != magicFirmwareSect:
-			return q, 0, newFormatError(at, le.Uint32(b), "unknown magic number; want a section's, ANES")
+			return q, 0, newFormatError(at, le.Uint32(b), "unknown magic number; want \"ANES\" for a section")
 		case le.Uint32(b[4:]) != packageHeader:
 			return q, 0, newFormatError(at+4, le.Uint32(b[4:]), "unexpected size of the section header; want %d bytes", packageHeader)
 		case le.Uint64(b[24:]) != 0:

@@ -131,12 +131,12 @@ func readFirmware(name, procedure string, file []byte) (*Program, error) {
 
 func (p *Program) readPackageSection(s *PackageSection) error {
 	short := func(want int) error {
-		return newFormatError(s.off, uint64(len(s.Data)), "%v section is smaller than %d bytes", s.Kind, want)
+		return newFormatError(s.off, uint64(len(s.Data)), "truncated %v section; want at least %d bytes", s.Kind, want)
 	}
 	switch s.Kind {
 	case PackageGeneric:
 		if len(s.Data)%packageMemory != 0 {
-			return newFormatError(s.off, uint64(len(s.Data)), "generic section is not a multiple of %d bytes", packageMemory)
+			return newFormatError(s.off, uint64(len(s.Data)), "size of the generic section is not a multiple of %d bytes", packageMemory)
 		}
 		for at := 0; at < len(s.Data); at += packageMemory {
 			p.Segments = append(p.Segments, readSegmentEntry(s.Data[at:]))
@@ -172,7 +172,7 @@ func (p *Program) readPackageSection(s *PackageSection) error {
 		}
 		tasks := le.Uint32(s.Data[4:])
 		if uint64(tasks) > uint64(len(p.file))/descriptorUnit+1 {
-			return newFormatError(s.off+4, tasks, "descriptor count exceeds the number that fit in the file")
+			return newFormatError(s.off+4, tasks, "descriptor count exceeds %d, the most that fit in the file", len(p.file)/descriptorUnit+1)
 		}
 		p.FirstWords, p.TaskCount = int(words), int(tasks)
 		for i := range p.BARs {
@@ -194,11 +194,11 @@ func (p *Program) readPackagePort(s *PackageSection) error {
 	d, bar, name := Direction(le.Uint32(b)), int64(le.Uint32(b[4:]))-1, uint64(le.Uint32(b[12:]))
 	switch {
 	case le.Uint32(b) != uint32(Input) && le.Uint32(b) != uint32(Output):
-		return newFormatError(s.off, le.Uint32(b), "unknown direction of a port; want 1 (input) or 2 (output)")
+		return newFormatError(s.off, le.Uint32(b), "unknown port direction; want 1 (input) or 2 (output)")
 	case bar >= int64(len(p.BARs)):
-		return newFormatError(s.off+4, uint64(bar), "buffer index of a port is not below %d", len(p.BARs))
+		return newFormatError(s.off+4, uint64(bar), "port buffer index is out of range; want less than %d", len(p.BARs))
 	case name != uint64(len(b)-packagePort) || name > maxName:
-		return newFormatError(s.off+12, name, "length of the port's name differs from the %d bytes after the entry", len(b)-packagePort)
+		return newFormatError(s.off+12, name, "port name length does not match the %d bytes after the entry", len(b)-packagePort)
 	case len(p.Ports) == maxPorts:
 		return newFormatError(s.off, nil, "program has more than %d ports", maxPorts)
 	}

@@ -104,7 +104,7 @@ func firmwareVectors(t *testing.T) []vector {
 		{"version", put(8, 2), 8, "version"},
 		{"no programs", put(12, 0), 12, "program count"},
 		{"more programs", put(12, 2), len(good), "truncated"},
-		{"size", put(16, 64), 16, "differs from the file's"},
+		{"size", put(16, 64), 16, "does not match the file size"},
 		{"reserved word of the package", put(24, 1), 24, "reserved"},
 		{"program's magic", put(program, 1), program, "ANEP"},
 		{"program's header", put(program+4, 32), program + 4, "program header"},
@@ -131,7 +131,7 @@ func firmwareVectors(t *testing.T) []vector {
 		{"no procedure", put(proc-24, 9), program, "no procedure section"},
 		{"no text", put(text-24, 9), program, "no text section"},
 		{"one section more", put(program+12, uint32(sections+1)), len(good), "truncated section 6 of 7"},
-		{"procedure too short", put(port-24, uint32(PackageProc)), port, "procedure section is smaller than"},
+		{"procedure too short", put(port-24, uint32(PackageProc)), port, "truncated procedure section"},
 		{"memory of no entries", put(port-24, uint32(PackageGeneric)), port, "not a multiple of 56"},
 		{"two texts", put(kernel-24, uint32(PackageText)), -1, "a second text"},
 	}), vectors(two, []broken{{"a program too many", put(12, 1), len(good), "after the last program"}})...)

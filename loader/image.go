@@ -266,7 +266,7 @@ func (m *imager) makePorts() error {
 			}
 			l, ok := byName[op.load.Port]
 			if !ok {
-				return newFormatError(op.at, op.load.Port, "operation names a port without a port command")
+				return newFormatError(op.at, op.load.Port, "missing port command for operation on port")
 			}
 			named[op.load.Port] = true
 			if err := m.addPort(l, op.load, d); err != nil {

@@ -131,8 +131,8 @@ func containerVectors(t *testing.T) []vector {
 		{"too many commands", put32(16, 1<<30), 16, "load commands do not fit in"},
 		{"command cut off", put32(16, 16), at["end"], "truncated load command 15 of 16"},
 		{"bytes behind the commands", put32(16, 14), at["symtab"], "after the last load command"},
-		{"command of no size", put32(text+4, 4), text + 4, "size of load command"},
-		{"command too large", put32(text+4, 1<<20), text + 4, "size of load command"},
+		{"command of no size", put32(text+4, 4), text + 4, "truncated load command"},
+		{"command too large", put32(text+4, 1<<20), text + 4, "truncated load command"},
 		{"sections leave the segment command", put32(text+64, 2), text + 64, "sections of segment"},
 		{"segment extends past the device address space", put64(text+24, 1<<42), text + 24, "device address space"},
 		{"segment wraps", put64(text+32, 1<<63), text + 24, "device address space"},
@@ -159,7 +159,7 @@ func containerVectors(t *testing.T) []vector {
 		{"first descriptor too large", put32(at["program"]+programFirstWords, 512), at["program"] + programFirstWords, "word count of the first descriptor"},
 		{"first descriptor too small", put32(at["program"]+programFirstWords, 3), 0x4000, "program text"},
 		{"procedure's name", put32(at["program"]+programName, 1<<20), at["program"] + programName, "name of procedure"},
-		{"program command too short", put32(at["program"]+4, 0x800), at["program"] + 4, "size of program descriptor"},
+		{"program command too short", put32(at["program"]+4, 0x800), at["program"] + 4, "truncated program descriptor"},
 		{"two procedures of a name", func(b []byte) []byte {
 			copy(b[at["other"]:], b[at["program"]:at["program"]+programSize+0x20])
 			return put32(at["other"]+4, uint32(at["symtab"]-at["other"]))(b)
@@ -181,17 +181,17 @@ func containerVectors(t *testing.T) []vector {
 		{"port without a window", put64(at["t0"]+0x10, 0x30008040), at["t0"] + 0x10, "no __FVMLIB section starts"},
 		{"input in the output's window", put64(at["t0"]+0x10, identityOutput), at["t0"] + 0x10, "has protection 2"},
 		{"port in the text", put64(at["t0"]+0x10, identityText), at["t0"] + 0x10, "no __FVMLIB section starts"},
-		{"port command too short", both(put32(at["t0"]+4, 0x10)), at["t0"] + 4, "size of port command"},
+		{"port command too short", both(put32(at["t0"]+4, 0x10)), at["t0"] + 4, "truncated port command"},
 		{"two ports of a name", func(b []byte) []byte {
 			b[at["t2"]+0x19] = '0'
 			return b
 		}, at["t2"], "duplicate port"},
-		{"port without a port command", func(b []byte) []byte {
+		{"missing port command", func(b []byte) []byte {
 			b[at["t0"]+0x19] = '9'
 			return b
-		}, at["op t0"], "port without a port command"},
-		{"operation too short", put32(at["op t0"]+4, 0x80), at["op t0"] + 4, "size of operation"},
-		{"thread command too short", put32(at["op t0"]+4, 8), at["op t0"] + 4, "size of thread"},
+		}, at["op t0"], "missing port command"},
+		{"operation too short", put32(at["op t0"]+4, 0x80), at["op t0"] + 4, "truncated operation"},
+		{"thread command too short", put32(at["op t0"]+4, 8), at["op t0"] + 4, "truncated thread"},
 		{"operation's direction", put32(at["op t0"]+operationDirection, 3), at["op t0"] + operationDirection, "direction"},
 		{"operation's shape", put32(at["op t0"]+operationShape+4, 0), at["op t0"] + operationShape + 4, "extent of axis c"},
 		{"operation's stride", put64(at["op t0"]+operationStrides, 1<<50), at["op t0"] + operationStrides, "stride of axis n"},
@@ -201,7 +201,7 @@ func containerVectors(t *testing.T) []vector {
 		{"symbols extend past the end of the file", put32(at["symtab"]+8, 1<<30), at["symtab"] + 8, "symbol table"},
 		{"too many symbols", put32(at["symtab"]+12, 1<<28), at["symtab"] + 8, "symbol table"},
 		{"strings extend past the end of the file", put32(at["symtab"]+20, 1<<30), at["symtab"] + 16, "string table"},
-		{"symbol table command too short", put32(at["symtab"]+4, 16), at["symtab"] + 4, "size of symbol table"},
+		{"symbol table command too short", put32(at["symtab"]+4, 16), at["symtab"] + 4, "truncated symbol table"},
 		{"symbol's name", put32(sym, 1<<20), sym, "name of symbol 0"},
 		{"symbol's name without an end", func(b []byte) []byte {
 			s := at["strings"]
@@ -219,7 +219,7 @@ func containerVectors(t *testing.T) []vector {
 			le.PutUint32(b[at["symtab"]+12:], uint32(len(b)/symbolSize))
 			return b
 		}, at["symtab"] + 8, "overlaps another part"},
-		{"segment command too short", put32(text+4, 64), text + 4, "size of segment"},
+		{"segment command too short", put32(text+4, 64), text + 4, "truncated segment"},
 		{"scratch beyond the compiler's", func(b []byte) []byte {
 			seg := at["__const"]
 			copy(b[seg+segmentSize:], "__bss\x00\x00\x00")

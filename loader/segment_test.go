@@ -101,7 +101,7 @@ func TestSegmentLimits(t *testing.T) {
 	if _, err := (&reader{file: pieces{rest: file}}).decodeSegment(0, b); err == nil || !strings.Contains(err.Error(), "extend past the command") {
 		t.Errorf("two sections in the room of one: %v", err)
 	}
-	if _, err := (&reader{file: pieces{rest: file}}).decodeSegment(0, b[:segmentSize-1]); err == nil || !strings.Contains(err.Error(), "is below") {
+	if _, err := (&reader{file: pieces{rest: file}}).decodeSegment(0, b[:segmentSize-1]); err == nil || !strings.Contains(err.Error(), "truncated segment command") {
 		t.Errorf("no room for the segment: %v", err)
 	}
 }

@@ -157,7 +157,7 @@ func (a *assembler) declarePort(l line) error {
 	digits, ok := strings.CutPrefix(l.tokens[3].text, "b")
 	bar, err := strconv.Atoi(digits)
 	if most := len(regs.BARs{}) - 1; !ok || err != nil || bar <= regs.BARScratch || bar > most {
-		return l.errorAt(l.tokens[3], "invalid buffer %q of a port; want b%d to b%d", l.tokens[3].text, regs.BARScratch+1, most)
+		return l.errorAt(l.tokens[3], "invalid port buffer %q; want b%d to b%d", l.tokens[3].text, regs.BARScratch+1, most)
 	}
 	p.BAR = bar
 	if err := parseFourNumbers(l, l.tokens[4], "x", 1<<17-1, p.Shape[:]); err != nil {

@@ -20,7 +20,7 @@ func (a *assembler) assembleRegister(l line) error {
 		return err
 	}
 	if len(l.tokens) == 1 {
-		return l.errorAt(head, "missing value of %s", head.text)
+		return l.errorAt(head, "missing value for %s", head.text)
 	}
 	step := int64(0)
 	values := l.tokens[1:]
@@ -186,7 +186,7 @@ func (a *assembler) parseAssignment(l line, r *regs.Register, t token) (f regs.F
 		v, err = a.parseField(l, f, t.suffixFrom(len(t.text)-len(value)))
 		return f, v, err
 	case f.Type != "bool":
-		return f, 0, l.errorAt(t, "missing value of %s; want %[1]s=...", f.Name)
+		return f, 0, l.errorAt(t, "missing value for %s; want %[1]s=...", f.Name)
 	}
 	return f, 1, nil
 }

@@ -176,7 +176,7 @@ func (c *Cache) Do(k *Key, use func([]byte) error, make func() ([]byte, error)) 
 	e.Hash, e.Bytes = hash, len(data)
 	if e.Unkept == nil {
 		if err := writeFileAtomically(e.Path, data); err != nil {
-			e.Unkept = &Error{"keep an entry", e.Path, err}
+			e.Unkept = &Error{"write an entry", e.Path, err}
 		}
 	}
 	return e, nil

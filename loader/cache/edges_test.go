@@ -74,7 +74,7 @@ func TestManyInTheMaking(t *testing.T) {
 		}
 	}
 	var e *cache.Error
-	if entry, err := c.Do(key(), use, make); err != nil || !errors.As(entry.Unkept, &e) || !errors.Is(e, fs.ErrExist) || !strings.HasPrefix(e.Error(), "cache: keep an entry: ") {
+	if entry, err := c.Do(key(), use, make); err != nil || !errors.As(entry.Unkept, &e) || !errors.Is(e, fs.ErrExist) || !strings.HasPrefix(e.Error(), "cache: write an entry: ") {
 		t.Errorf("a thousand in the way: %v, %v", err, entry.Unkept)
 	}
 }

@@ -113,7 +113,7 @@ func (l *Layer) validateWindow() error {
 		return l.Errorf("%d groups do not divide the %d input and %d output channels", groups, l.In.C, l.Cout)
 	case l.Op == Deconvolution:
 		if max(w.Py, w.Qy) >= w.Kh || max(w.Px, w.Qx) >= w.Kw {
-			return l.Errorf("padding reaches the size of the %dx%d window; want less", w.Kh, w.Kw)
+			return l.Errorf("padding of %d rows and %d columns is too large for the %dx%d window; want less than the window", max(w.Py, w.Qy), max(w.Px, w.Qx), w.Kh, w.Kw)
 		}
 		if o := l.Out(); min(o.H, o.W) < 1 {
 			return l.Errorf("output has %d rows and %d columns; want at least 1 of each", o.H, o.W)
@@ -122,9 +122,9 @@ func (l *Layer) validateWindow() error {
 	case l.In.H+w.Py+w.Qy < w.Kh || l.In.W+w.Px+w.Qx < w.Kw:
 		return l.Errorf("window of %dx%d taps is larger than the padded input of %dx%d", w.Kh, w.Kw, l.In.H+w.Py+w.Qy, l.In.W+w.Px+w.Qx)
 	case l.Op == Pool && (max(w.Py, w.Qy) >= w.Kh || max(w.Px, w.Qx) >= w.Kw):
-		return l.Errorf("padding reaches the size of the %dx%d window; want less, so that every window has a maximum", w.Kh, w.Kw)
+		return l.Errorf("padding of %d rows and %d columns is too large for the %dx%d window; want less than the window", max(w.Py, w.Qy), max(w.Px, w.Qx), w.Kh, w.Kw)
 	case l.Op == Convolution && max(w.Kh, w.Kw, w.Py+1, w.Px+1, w.Qy+1, w.Qx+1) > MaxKernel:
-		return CheckLimit("taps per side of a window larger than its padding", max(w.Py, w.Px, w.Qy, w.Qx)+1, MaxKernel, "pad by less than %d")
+		return CheckLimit("window extent needed for the padding", max(w.Py, w.Px, w.Qy, w.Qx)+1, MaxKernel, "pad by less than %d")
 	}
 	return nil
 }

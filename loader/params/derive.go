@@ -119,10 +119,10 @@ func (d *derivation) relocateChangedFields() string {
 	}
 	for k := range low {
 		if clearHeaderTime(low[k]) != clearHeaderTime(high[k]) {
-			return fmt.Sprintf("descriptor %d has another header than at %s=%d", k, d.name, d.r.Stop)
+			return fmt.Sprintf("descriptor %d has a different header than at %s=%d", k, d.name, d.r.Stop)
 		}
 		if !slices.EqualFunc(low[k].Records, high[k].Records, func(a, b regs.Record) bool { return a.Addr == b.Addr && len(a.Values) == len(b.Values) }) {
-			return fmt.Sprintf("descriptor %d writes other registers than at %s=%d", k, d.name, d.r.Stop)
+			return fmt.Sprintf("descriptor %d writes different registers than at %s=%d", k, d.name, d.r.Stop)
 		}
 		for i, rec := range low[k].Records {
 			for j, a := range rec.Values {
@@ -132,7 +132,7 @@ func (d *derivation) relocateChangedFields() string {
 				}
 				reg, ok := regs.RegisterAt(rec.Addr + 4*uint32(j))
 				if !ok || reg.Unknown(a) != reg.Unknown(b) {
-					return fmt.Sprintf("descriptor %d has other unnamed bits in register %#x than at %s=%d", k, rec.Addr+4*uint32(j), d.name, d.r.Stop)
+					return fmt.Sprintf("descriptor %d has different unnamed bits in register %#x than at %s=%d", k, rec.Addr+4*uint32(j), d.name, d.r.Stop)
 				}
 				for _, f := range reg.Fields {
 					if f.Of(a) == f.Of(b) {
@@ -238,7 +238,7 @@ func describeDifference(derived, p *loader.Program, name string, value uint64) s
 	for i := range p.Ports {
 		a, b := &q.Ports[i], &p.Ports[i]
 		if a.Shape != b.Shape || a.Strides != b.Strides || b.Bytes > a.Bytes {
-			return fmt.Sprintf("%v %s has another layout than in the derived program", b.Direction, b.Name)
+			return fmt.Sprintf("%v %s has a different layout than in the derived program", b.Direction, b.Name)
 		}
 	}
 	if !bytes.Equal(findConstants(&q), findConstants(p)) {

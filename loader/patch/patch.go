@@ -171,7 +171,7 @@ func (p *Program) findLayout(name string) (int, *coeff.Layout, error) {
 	} else {
 		var ok bool
 		if addr, ok = p.findWeights(name); !ok {
-			return fail("no weight symbol or several begin with this name; want a longer prefix, or a descriptor number such as 0")
+			return fail("unknown or ambiguous weight symbol; want a unique prefix, or a descriptor number such as 0")
 		}
 	}
 	var file regs.File

@@ -51,7 +51,7 @@ func ReadLayout(h *regs.Header, g *regs.Groups) (*Layout, error) {
 	case g.Planar() || n.MACCfg.OpMode() != regs.MultiplyAccumulate:
 		return refuse("descriptor does not multiply by weights")
 	case !h.KernelBases.KBE0() || h.KernelBases.KBase0() != regs.BARWeights:
-		return refuse("found a tensor of the program; want constants")
+		return refuse("kernel DMA reads a tensor of the program; want constants")
 	case n.KernelCfg.KernelFmt() != regs.FormatFP16:
 		return refuse("format is %v; want fp16", n.KernelCfg.KernelFmt())
 	case n.KernelCfg.PalEn():

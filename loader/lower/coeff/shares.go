@@ -38,7 +38,7 @@ const engineChannels = 16
 func SplitChannels(channels, bytes, lane int) ([]Share, error) {
 	each := RoundToPasses(lane / bytes)
 	if each == 0 {
-		return nil, layer.CheckLimit("bytes of one output channel's weights", bytes, lane,
+		return nil, layer.CheckLimit("weight bytes per output channel", bytes, lane,
 			"split the input channels until the weights of one output channel take at most %d bytes, and add the parts")
 	}
 	var s []Share

@@ -104,11 +104,11 @@ func New() *Task { return &Task{registers: registers{g: blankRegisters()}} }
 // 64 or exceeds layer.MaxSurface, FirstError reports it.
 func (t *registers) setDMAWord(w *regs.DMAWord, n int) {
 	if n < 0 || n > layer.MaxSurface {
-		t.recordLimitError("bytes of an offset or stride in memory", n, layer.MaxSurface)
+		t.recordLimitError("offset or stride in memory, in bytes", n, layer.MaxSurface)
 		return
 	}
 	if n%64 != 0 {
-		t.recordLimitError(fmt.Sprintf("bytes of memory offset %d after the last multiple of 64", n), n%64, 0)
+		t.recordLimitError("bytes of a memory offset past a multiple of 64", n%64, 0)
 		return
 	}
 	*w = w.WithBytes(uint32(n))
@@ -118,7 +118,7 @@ func (t *registers) setDMAWord(w *regs.DMAWord, n int) {
 // reports it.
 func (t *registers) setL2Word(w *regs.L2Word, n int) {
 	if n < 0 || n >= layer.MaxL2 {
-		t.recordLimitError("bytes of an address or stride in the L2", n, layer.MaxL2-16)
+		t.recordLimitError("address or stride in the L2, in bytes", n, layer.MaxL2-16)
 		return
 	}
 	*w = w.WithBytes(uint32(n))
@@ -187,7 +187,7 @@ func (t *registers) setShape(in, out regs.Shape) {
 			got, most int
 		}{{"width", s.Width, maxField}, {"height", s.Height, maxField}, {"channels", s.Channels, layer.MaxChannels}, {"groups", s.Groups, layer.MaxGroups}} {
 			if e.got > e.most {
-				t.recordLimitError(fmt.Sprintf("%s of a task of %d groups and %d channels of %dx%d", e.name, s.Groups, s.Channels, s.Height, s.Width), e.got, e.most)
+				t.recordLimitError(fmt.Sprintf("%s of a task with %d groups and %d channels of %dx%d", e.name, s.Groups, s.Channels, s.Height, s.Width), e.got, e.most)
 				return
 			}
 		}
@@ -226,7 +226,7 @@ func (t *Task) LoadSource1(m place.Memory, layout place.Layout, keep bool) *Tile
 	l.SourceCfg = l.SourceCfg.WithType(2).WithDMAFmt(1).WithDMAIntl(1)
 	if keep {
 		if width := int(t.g.Common.InDim.Win()) * layer.ElementBytes; layout.Channel < width && !t.g.Common.PlanarOperands.Src1BroadcastW() {
-			t.recordLimitError("bytes of a row that is kept", width, layout.Channel)
+			t.recordLimitError("size in bytes of a row kept in the L2", width, layout.Channel)
 		}
 		l.SourceCfg = l.SourceCfg.WithType(KeptTile)
 	}
