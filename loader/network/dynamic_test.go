@@ -103,7 +103,7 @@ func TestStageRun(t *testing.T) {
 		{"values", []list.Array{x, rows(3, 1, 1, 1)}, list.Array{}, "values: index shape [1 3] is invalid for data shape [4 6] with batch_dims 0; want a last extent from 1 to 2"},
 		{"values", []list.Array{x}, list.Array{}, `values: missing input "rows"`},
 		{"values", []list.Array{x, {Dims: []int{3, 2}, Numbers: nil}}, list.Array{}, `values: input "rows" has shape [3 2], but 0 values`},
-		{"values", []list.Array{x, rows(2, make([]float64, 50)...)}, list.Array{}, `values: input "rows" has shape [25 2], which exceeds [24 2]`},
+		{"values", []list.Array{x, rows(2, make([]float64, 50)...)}, list.Array{}, `values: input "rows" has shape [25 2], which exceeds the largest shape [24 2]`},
 		{"y", []list.Array{{Dims: []int{8}, Numbers: x.Numbers[:8]}}, list.Array{Dims: []int{2, 4}, Numbers: x.Numbers[:8]}, ""},
 		{"y", []list.Array{{Dims: []int{0}, Numbers: nil}}, list.Array{Dims: []int{0, 4}, Numbers: nil}, ""},
 		{"y", []list.Array{{Dims: []int{7}, Numbers: x.Numbers[:7]}}, list.Array{}, "y: cannot reshape [7] to [-1 4]"},

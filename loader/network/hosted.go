@@ -164,7 +164,7 @@ func (s *hostedNode) bindInputs(in []list.Array, shapes [][]int) (*graph.Node, e
 			continue
 		case shapes != nil:
 			if len(shapes[x.index]) != len(v.Dims) {
-				return nil, fmt.Errorf("input %q has shape %v, want as many axes as %v", v.Name, shapes[x.index], v.Dims)
+				return nil, fmt.Errorf("input %q has shape %v; want %d axes", v.Name, shapes[x.index], len(v.Dims))
 			}
 			v.Shape(shapes[x.index])
 			continue
@@ -175,7 +175,7 @@ func (s *hostedNode) bindInputs(in []list.Array, shapes [][]int) (*graph.Node, e
 		case v.Const == nil && len(in[x.index].Numbers) != graph.Elements(in[x.index].Dims):
 			return nil, fmt.Errorf("input %q has shape %v, but %d values", v.Name, in[x.index].Dims, len(in[x.index].Numbers))
 		case v.Const == nil && len(in[x.index].Numbers) > graph.Elements(v.Dims):
-			return nil, fmt.Errorf("input %q has shape %v, which exceeds %v", v.Name, in[x.index].Dims, v.Dims)
+			return nil, fmt.Errorf("input %q has shape %v, which exceeds the largest shape %v", v.Name, in[x.index].Dims, v.Dims)
 		case v.Const == nil:
 			a := in[x.index]
 			if x.filled {

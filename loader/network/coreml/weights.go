@@ -51,7 +51,7 @@ func (w Weights) Values(off uint64, elem mil.Elem, n int) ([]byte, error) {
 	}
 	r := w[off : off+align]
 	if le.Uint32(r) != sentinel {
-		return fail("found %#x, want %#x at the start of a record", le.Uint32(r), uint32(sentinel))
+		return fail("record starts with %#x; want %#x", le.Uint32(r), uint32(sentinel))
 	}
 	kind, bytes, data := le.Uint32(r[4:]), le.Uint64(r[8:]), le.Uint64(r[16:])
 	bits := elem.Bits()

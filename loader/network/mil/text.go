@@ -413,7 +413,7 @@ func (s *parser) parseElements(v *Value) {
 		case s.acceptMark(","):
 		case !s.quoted && s.token == ")":
 			if depth != 0 {
-				s.recordError("numbers of [ and ] differ; want equal numbers")
+				s.recordError("unbalanced brackets; want a ] for each [")
 			}
 			return
 		default:

@@ -60,7 +60,7 @@ func foldGatherElements(n *graph.Node, res []graph.Result) ([]*graph.Const, erro
 	v, d, at, to := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims
 	axis, err := Axis(len(d), n.Int("axis", 0))
 	if err != nil || len(to) != len(d) {
-		return nil, cmp.Or(err, fmt.Errorf("index shape %v must have as many axes as data shape %v", to, d))
+		return nil, cmp.Or(err, fmt.Errorf("index shape %v and data shape %v have different ranks; want equal ranks", to, d))
 	}
 	for i := range d {
 		if i != axis && to[i] > d[i] {
@@ -148,7 +148,7 @@ func foldScatterElements(n *graph.Node, res []graph.Result) ([]*graph.Const, err
 	}
 	put, err := reductionFunc(n)
 	if err == nil && len(to) != len(d) {
-		err = fmt.Errorf("index shape %v must have as many axes as data shape %v", to, d)
+		err = fmt.Errorf("index shape %v and data shape %v have different ranks; want equal ranks", to, d)
 	}
 	if err != nil || len(with) != len(at) {
 		return nil, cmp.Or(err, fmt.Errorf("found %d updates for %d indices; want one per index", len(with), len(at)))

@@ -97,7 +97,7 @@ func legacyBroadcastShape(n *graph.Node, a, b []int) ([]int, error) {
 		axis += len(a)
 	}
 	if axis < 0 || axis+len(b) > len(a) {
-		return nil, fmt.Errorf("shape %v, placed at axis %d, extends beyond shape %v", b, axis, a)
+		return nil, fmt.Errorf("cannot broadcast shape %v to %v from axis %d on", b, a, axis)
 	}
 	return append(slices.Clone(b), slices.Repeat([]int{1}, len(a)-len(b)-axis)...), nil
 }

@@ -67,7 +67,7 @@ func WindowOf(n *graph.Node, in, taps []int) (Window, error) {
 		}
 	}
 	if w.Taps == nil {
-		return w, fmt.Errorf("kernel_shape, strides, dilations or pads are invalid; want one number in range for each of %d spatial axes", len(in))
+		return w, fmt.Errorf("invalid kernel_shape, strides, dilations or pads for %d spatial axes; want one value per axis, and two for pads", len(in))
 	}
 	w.Out, w.Overhang = make([]int, len(in)), make([]int, len(in))
 	for i, e := range in {
@@ -161,14 +161,20 @@ func TransposedWindow(n *graph.Node, d, f []int) (Window, error) {
 	if shaped && len(shape) == len(d) {
 		shape = shape[2:]
 	}
-	if len(extra) != len(in) || shaped && len(shape) != len(in) {
-		return w, errors.New("output_padding or output_shape is invalid; want one extent per spatial axis")
+	if len(extra) != len(in) {
+		return w, fmt.Errorf("invalid output_padding %v; want one number for each of %d spatial axes", extra, len(in))
+	}
+	if shaped && len(shape) != len(in) {
+		return w, fmt.Errorf("invalid output_shape %v; want one extent for each of %d spatial axes", shape, len(in))
 	}
 	pads, padded, _ := n.List("pads", -1)
 	auto := n.Text("auto_pad", "NOTSET")
 	for i, e := range in {
-		if extra[i] < 0 || extra[i] > graph.MaxExtent || shaped && (shape[i] < 1 || shape[i] > graph.MaxExtent) {
-			return w, errors.New("output_padding or output_shape is invalid; want one extent per spatial axis")
+		if extra[i] < 0 || extra[i] > graph.MaxExtent {
+			return w, fmt.Errorf("output_padding %v is out of range; want 0 to %d", extra, graph.MaxExtent)
+		}
+		if shaped && (shape[i] < 1 || shape[i] > graph.MaxExtent) {
+			return w, fmt.Errorf("output_shape %v is out of range; want extents from 1 to %d", shape, graph.MaxExtent)
 		}
 		full := (e-1)*w.Strides[i] + w.Dilations[i]*(w.Taps[i]-1) + 1 + extra[i]
 		w.Before[i], w.After[i] = 0, 0

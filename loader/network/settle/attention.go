@@ -40,7 +40,7 @@ func (e *expansion) emitAttention(a attentionArgs) (*graph.Value, error) {
 	}
 	q, k := a.q.Dims, a.k.Dims
 	if len(q) != 4 || len(k) != 4 || len(fresh) != 4 {
-		return nil, fmt.Errorf("cannot attend from queries %v to keys %v; want 4 axes each", q, k)
+		return nil, fmt.Errorf("queries have shape %v and keys %v; want 4 axes each", q, k)
 	}
 	if a.groups > 1 {
 		for _, x := range [...]**graph.Value{&a.k, &a.v} {
@@ -437,7 +437,7 @@ func expandONNXAttention(e *expansion) error {
 		return errors.New("output qk_matmul_output is not supported")
 	}
 	if len(q) != 4 || len(k) != 4 || k[1] == 0 || q[1]%k[1] != 0 {
-		return fmt.Errorf("cannot attend from queries %v to keys %v; want 4 axes each, and query heads that are a multiple of the key heads", q, k)
+		return fmt.Errorf("queries have shape %v and keys %v; want 4 axes each, and query heads that are a multiple of the key heads", q, k)
 	}
 	a := attentionArgs{
 		q: in[0], k: in[1], v: in[2], pastK: e.inputTensor(4), pastV: e.inputTensor(5), presentK: e.outputTensor(1), presentV: e.outputTensor(2),

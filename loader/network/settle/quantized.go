@@ -46,7 +46,7 @@ func (e *expansion) readQuantization(scale, zero, rank int) (s quantization, err
 		}
 	}
 	if len(s.zero) != len(s.scale) || len(s.scale) == 0 {
-		return s, fmt.Errorf("found %d scales and %d zero points; want equally many, and at least one", len(s.scale), len(s.zero))
+		return s, fmt.Errorf("found %d scales and %d zero points; want equal numbers of at least 1", len(s.scale), len(s.zero))
 	}
 	if size := e.Int("block_size", 0); size != 0 {
 		return s, fmt.Errorf("block_size %d is not supported; want 0", size)

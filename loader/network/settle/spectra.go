@@ -54,7 +54,7 @@ func expandSTFT(e *expansion) error {
 		return fmt.Errorf("frame length %d exceeds the signal of %d elements", length, d[1])
 	}
 	if bins*length > maxWaves/2 {
-		return fmt.Errorf("frame length %d is too large; want at most %d matrix elements", length, maxWaves)
+		return fmt.Errorf("frame length %d needs a matrix of %d elements; want at most %d", length, 2*bins*length, maxWaves)
 	}
 	if err := e.budget.Spend(2 * graph.NumberBytes * bins * length); err != nil {
 		return err
@@ -147,7 +147,7 @@ func expandDFT(e *expansion) error {
 		return errors.New("inverse of a one-sided DFT is not supported")
 	}
 	if n*parts*bins*2 > maxWaves {
-		return fmt.Errorf("DFT length %d is too large; want at most %d matrix elements", n, maxWaves)
+		return fmt.Errorf("DFT length %d needs a matrix of %d elements; want at most %d", n, n*parts*bins*2, maxWaves)
 	}
 	if err := e.budget.Spend(graph.NumberBytes * n * parts * bins * 2); err != nil {
 		return err

@@ -127,7 +127,7 @@ func emitSliceBySize(x *operation) {
 func emitPad(x *operation) {
 	p, rank := x.intsArgument("pad"), x.declaredRank(x.inputName("x"))
 	if len(p)%2 != 0 || len(p)/2 > rank {
-		x.err = fmt.Errorf("pads %v are invalid for %d dimensions; want two numbers for each padded one", p, rank)
+		x.err = fmt.Errorf("invalid pads %v for %d dimensions; want two numbers for each padded dimension", p, rank)
 		return
 	}
 	pads := make([]int64, 2*rank)

@@ -59,7 +59,7 @@ func completeWeights(x *list.Layer, seed uint64, how completion) (layer.Weights,
 	need := list.Needs(l)
 	if most := max(need.Filter, need.Bias, need.Second); most > MaxCoefficients {
 		return w, &layer.LimitError{
-			Limit: "coefficients", Got: most, Max: MaxCoefficients,
+			Limit: "number of weights", Got: most, Max: MaxCoefficients,
 			Nearest: "split the output channels into layers of their own",
 		}
 	}
