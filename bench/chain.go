@@ -147,7 +147,7 @@ func (l *Lowerer) Chain(r *measured.Row) (*Chain, error) {
 		return nil, &UnmodelledError{r.ID, fmt.Sprintf("operation %q is not modelled", r.Op)}
 	}
 	if what := build.missingDimension(r); what != "" {
-		return nil, &UnmodelledError{r.ID, fmt.Sprintf("row of operation %q lacks dimension %s", r.Op, what)}
+		return nil, &UnmodelledError{r.ID, fmt.Sprintf("operation %q is missing dimension %s", r.Op, what)}
 	}
 	if what := describeExcess(r); what != "" {
 		return nil, &UnmodelledError{r.ID, what}

@@ -181,7 +181,7 @@ func ReadEntry(document []byte) (*Entry, error) {
 		}
 		return e, nil
 	}
-	return nil, errors.New("document has neither a \"program\" nor a \"network\"; want the JSON of a run")
+	return nil, errors.New("missing \"program\" or \"network\"; want the JSON document of a run")
 }
 
 func newTotalCost(t *report.Total, causes *report.Cycles) Cost {

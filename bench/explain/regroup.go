@@ -69,7 +69,7 @@ func regroupModel(m *anesim.Model, list []Regroup, weights bool) (*anesim.Model,
 		return nil, &anesim.OptionError{Option: "Regroup", What: fmt.Sprintf(format, args...)}
 	}
 	if m.Kind() != anesim.KindNetwork {
-		return bad("%s is a %v; want a network to merge or split layers of", m.Name(), m.Kind())
+		return bad("cannot merge or split layers of %s, a %v; want a network", m.Name(), m.Kind())
 	}
 	at := make(map[string]int, len(m.Network().Layers))
 	for i := len(m.Network().Layers) - 1; i >= 0; i-- {
@@ -138,7 +138,7 @@ func checkRegroup(n *list.Network, g regroup.Group, readers map[string]int) stri
 	second := &n.Layers[g.Layers[1]]
 	if len(g.Layers) == 2 && regroup.CanCompose(first, second) {
 		if readers[first.Output] > 1 {
-			return fmt.Sprintf("other layers read the output of %s", first.Name)
+			return fmt.Sprintf("cannot merge %s: other layers also read its output", first.Name)
 		}
 		return ""
 	}

@@ -26,7 +26,7 @@ func ReshapeLayers(m *anesim.Model, list []Reshape) (*anesim.Model, error) {
 		return nil, &anesim.OptionError{Option: "Reshape", What: fmt.Sprintf(format, args...)}
 	}
 	if m.Kind() != anesim.KindNetwork {
-		return bad("%s is a %v; want a network to reshape layers of", m.Name(), m.Kind())
+		return bad("cannot reshape layers of %s, a %v; want a network", m.Name(), m.Kind())
 	}
 	n := *m.Network()
 	n.Layers = slices.Clone(n.Layers)
@@ -45,7 +45,7 @@ func ReshapeLayers(m *anesim.Model, list []Reshape) (*anesim.Model, error) {
 		case l.Reason != "":
 			return bad("layer %s is not modelled: %s", r.Layer, l.Reason)
 		case !isPointwise(&l.Lower):
-			return bad("layer %s is not pointwise", r.Layer)
+			return bad("cannot reshape layer %s: it is not pointwise", r.Layer)
 		case r.H < 1 || r.W < 1 || r.H > in.H*in.W || r.H*r.W != in.H*in.W:
 			return bad("cannot reshape layer %s from %dx%d to %dx%d: the number of pixels must stay the same", r.Layer, in.H, in.W, r.H, r.W)
 		}

@@ -33,7 +33,7 @@ func (a attentionArgs) computeOutput(c *call) (y, k, v *Tensor, err error) {
 	k, v = a.k, a.v
 	for _, x := range [][2]*Tensor{{a.q, k}, {k, v}, {a.pastK, k}, {a.pastV, v}} {
 		if x[0] != nil && (len(x[0].Dims) != 4 || len(x[1].Dims) != 4 || x[0].Dims[0] != x[1].Dims[0]) {
-			return nil, nil, nil, fmt.Errorf("shapes %v and %v of queries, keys or values: want rank 4 and equal batch sizes", x[0].Dims, x[1].Dims)
+			return nil, nil, nil, fmt.Errorf("queries, keys or values have shapes %v and %v; want rank 4 and equal batch sizes", x[0].Dims, x[1].Dims)
 		}
 	}
 	past := 0
@@ -167,7 +167,7 @@ func computeAttention(c *call) ([]*Tensor, error) {
 		return nil, err
 	}
 	if c.hasOutput(3) || c.inputTensor(6) != nil {
-		return nil, c.newUnsupportedError("output of scores, or input of key lengths")
+		return nil, c.newUnsupportedError("output qk_matmul_output or input nonpad_kv_seqlen")
 	}
 	a := attentionArgs{
 		q: in[0], k: in[1], v: in[2], pastK: c.inputTensor(4), pastV: c.inputTensor(5), causal: c.flagAttribute("is_causal"),
@@ -241,7 +241,7 @@ func (c *call) listScoreBiases(mask, bias *Tensor, rows, columns int) (list []*T
 // [2][batch][heads][length][size].
 func computeProjectedAttention(c *call) ([]*Tensor, error) {
 	if c.flagAttribute("do_rotary") || c.inputTensor(1) == nil {
-		return nil, c.newUnsupportedError("do_rotary, or missing weights")
+		return nil, c.newUnsupportedError("attribute do_rotary, or missing weights")
 	}
 	x, err := multiplyMatrices(c.in[0], c.in[1])
 	if err == nil {
@@ -301,7 +301,7 @@ func splitProjection(x *Tensor, sizes []int) (in [3]*Tensor, err error) {
 		sizes = []int{x.Dims[2] / 3, x.Dims[2] / 3, x.Dims[2] / 3}
 	}
 	if least := slices.Min(sizes); least < 0 || sizes[0]+sizes[1]+sizes[2] != x.Dims[2] {
-		return in, fmt.Errorf("sizes %v of queries, keys and values do not add up to the last axis of shape %v", sizes, x.Dims)
+		return in, fmt.Errorf("sizes %v of queries, keys and values do not add up to the last dimension of shape %v", sizes, x.Dims)
 	}
 	from := 0
 	for i, n := range sizes {
@@ -360,7 +360,7 @@ func computeMultiHeadAttention(c *call) ([]*Tensor, error) {
 	if a.causal && columns != in[0].Dims[2] {
 		// The result of onnxruntime matches neither masks aligned at the first element nor
 		// masks aligned at the last.
-		return nil, c.newUnsupportedError("unidirectional with fewer or more keys than queries")
+		return nil, c.newUnsupportedError("unidirectional attention with different numbers of queries and keys")
 	}
 	if p := a.pastK; p != nil && len(p.Dims) == 4 {
 		columns += p.Dims[2]
@@ -465,7 +465,7 @@ func computeRotaryEmbedding(c *call) (*Tensor, error) {
 // element of each half. Only the first size elements are rotated, or all if size is 0.
 func rotatePairs(x, cos, sin, positions *Tensor, neighbors bool, size int) (*Tensor, error) {
 	if cos == nil || sin == nil {
-		return nil, fmt.Errorf("missing cosines or sines; want a table of each")
+		return nil, fmt.Errorf("missing cosines or sines; want tables of both")
 	}
 	if len(x.Dims) != 4 {
 		return nil, fmt.Errorf("input has shape %v; want rank 4", x.Dims)
@@ -476,7 +476,7 @@ func rotatePairs(x, cos, sin, positions *Tensor, neighbors bool, size int) (*Ten
 	}
 	pairs := size / 2
 	if size < 2 || size%2 != 0 || size > all {
-		return nil, fmt.Errorf("cannot rotate %d of the %d elements of a head; want an even number of at least 2", size, all)
+		return nil, fmt.Errorf("cannot rotate %d of %d head elements; want an even number from 2 to %[2]d", size, all)
 	}
 	if len(cos.Data)%pairs != 0 || len(cos.Data) != len(sin.Data) {
 		return nil, fmt.Errorf("cosines have shape %v and sines %v; want equal sizes that are a multiple of %d", cos.Dims, sin.Dims, pairs)

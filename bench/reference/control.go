@@ -117,7 +117,7 @@ func stackIterations(iterations [][]*Tensor, k, axis int, reverse bool) (*Tensor
 		list = append(list, t)
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("there are no iterations, so the shape of the collected results is unknown")
+		return nil, fmt.Errorf("cannot infer the shape of collected results from 0 iterations")
 	}
 	at, err := resolveAxis(axis, len(list[0].Dims))
 	if err != nil {
@@ -149,7 +149,7 @@ func runScan(c *call) ([]*Tensor, error) {
 		var in []*Tensor
 		for _, t := range c.in[1:] {
 			if t == nil || len(t.Dims) == 0 || b >= t.Dims[0] {
-				return nil, fmt.Errorf("missing item %d of an input; want a batch of %d in each input", b, c.in[1].Dims[0])
+				return nil, fmt.Errorf("input has no batch item %d; want a batch of %d in each input", b, c.in[1].Dims[0])
 			}
 			part, err := t.sliceRange(0, b, b+1)
 			if err == nil {
@@ -193,7 +193,7 @@ func (c *call) scanSlices(in []*Tensor, attribute func(name string) []int) ([]*T
 	axes := make([]int, n)
 	for i, t := range inputs {
 		if t == nil {
-			return nil, fmt.Errorf("missing input %d to scan", i)
+			return nil, fmt.Errorf("missing scan input %d", i)
 		}
 		var err error
 		if axes[i], err = resolveAxis(elementOrZero(attribute("scan_input_axes"), i), len(t.Dims)); err != nil {

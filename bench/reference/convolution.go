@@ -92,7 +92,7 @@ func (c *call) newForwardWindow(in, kernel []int) (*window, error) {
 		}
 		room := n + w.begin[i] + w.end[i] - reach
 		if room < 0 {
-			return nil, fmt.Errorf("dilated kernel of extent %d is larger than the padded input of extent %d", reach, n+w.begin[i]+w.end[i])
+			return nil, fmt.Errorf("dilated kernel extent %d exceeds padded input extent %d", reach, n+w.begin[i]+w.end[i])
 		}
 		out := room/stride + 1
 		if c.flagAttribute("ceil_mode") {
@@ -108,7 +108,7 @@ func (c *call) newForwardWindow(in, kernel []int) (*window, error) {
 		taps *= float64(w.kernel[i]) * float64(w.out[i])
 	}
 	if taps > maxTaps {
-		return nil, fmt.Errorf("kernel %v reads more than %d elements for an output of extents %v", w.kernel, maxTaps, w.out)
+		return nil, fmt.Errorf("kernel %[1]v and output %[3]v require more than %[2]d element reads", w.kernel, maxTaps, w.out)
 	}
 	return w, nil
 }

@@ -350,7 +350,7 @@ func computeCompress(c *call) (*Tensor, error) {
 			continue
 		}
 		if i >= x.Dims[axis] {
-			return nil, fmt.Errorf("condition selects index %d of an axis of %d elements", i, x.Dims[axis])
+			return nil, fmt.Errorf("selected index %d is out of range for an axis of %d elements", i, x.Dims[axis])
 		}
 		part, err := x.sliceRange(axis, i, i+1)
 		if err != nil {

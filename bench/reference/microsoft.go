@@ -92,7 +92,7 @@ func computeMatMulNBits(c *call) (*Tensor, error) {
 	k, n, bits, block := c.intAttribute("K", 0), c.intAttribute("N", 0), c.intAttribute("bits", 4), c.intAttribute("block_size", 32)
 	packed, scales, zeros := c.in[1], c.in[2], c.inputTensor(3)
 	if c.inputTensor(4) != nil || bits != 2 && bits != 4 && bits != 8 {
-		return nil, c.newUnsupportedError(fmt.Sprintf("weights of %d bits, or reordered groups", bits))
+		return nil, c.newUnsupportedError(fmt.Sprintf("%d-bit weights or reordered groups", bits))
 	}
 	if k < 1 || n < 1 || block < 1 || max(k, n, block) > maxElements {
 		return nil, fmt.Errorf("attributes K, N and block_size are %d, %d and %d; want 1 to %d each", k, n, block, maxElements)
@@ -228,7 +228,7 @@ func computeSkipSimplifiedLayerNormalization(c *call) ([]*Tensor, error) {
 // RMSNormalization. Its second result, the inverse deviations, is not supported.
 func computeSimplifiedLayerNormalization(c *call) ([]*Tensor, error) {
 	if c.hasOutput(1) {
-		return nil, c.newUnsupportedError("output of inverse deviations")
+		return nil, c.newUnsupportedError("output of inverse standard deviations")
 	}
 	return wrapInList(computeRMSNormalization(c))
 }

@@ -25,7 +25,7 @@ func computeBatchNormalization(c *call) (*Tensor, error) {
 		return nil, c.newUnsupportedError("training mode")
 	}
 	if c.intAttribute("spatial", 1) == 0 {
-		return nil, c.newUnsupportedError("spatial 0")
+		return nil, c.newUnsupportedError("attribute spatial=0")
 	}
 	epsilon := c.floatAttribute("epsilon", float64(float32(1e-5)))
 	return c.in[0].mapChannels(func(v float64, p []float64) float64 {

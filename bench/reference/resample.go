@@ -140,7 +140,7 @@ func (c *call) resizeTo(x *Tensor, scales []float64, sizes, axes []int, mode, ne
 			r.scale = scales[axis]
 			length := math.Floor(float64(n) * r.scale)
 			if !(length >= 0 && length <= maxElements) {
-				return nil, fmt.Errorf("scale of axis %d is %g; want a result of 0 to %d elements", axis, r.scale, maxElements)
+				return nil, fmt.Errorf("scale of axis %d is out of range: %g; want a result of 0 to %d elements", axis, r.scale, maxElements)
 			}
 			r.out = int(length)
 		}

@@ -62,7 +62,7 @@ func computeReshape(c *call) (*Tensor, error) {
 	}
 	if rest >= 0 {
 		if known == 0 || len(x.Data)%known != 0 {
-			return nil, fmt.Errorf("cannot reshape %v to %v: no value of -1 preserves the %d elements", x.Dims, want, len(x.Data))
+			return nil, fmt.Errorf("cannot reshape %v to %v: no value for -1 preserves the %d elements", x.Dims, want, len(x.Data))
 		}
 		want[rest] = len(x.Data) / known
 	}
@@ -305,8 +305,11 @@ func computeExpand(c *call) (*Tensor, error) {
 
 func computeTile(c *call) (*Tensor, error) {
 	x, repeats := c.in[0], c.in[1].toInts()
-	if c.opset < 6 || len(repeats) != len(x.Dims) {
-		return nil, fmt.Errorf("found %d repeats in operator set %d; want operator set 6 or later and one repeat for each axis of shape %v", len(repeats), c.opset, x.Dims)
+	if c.opset < 6 {
+		return nil, fmt.Errorf("unsupported operator set %d; want 6 or later", c.opset)
+	}
+	if len(repeats) != len(x.Dims) {
+		return nil, fmt.Errorf("found %d repeats; want one for each axis of shape %v", len(repeats), x.Dims)
 	}
 	for axis, n := range repeats {
 		if n < 0 || n > maxElements {

@@ -247,7 +247,7 @@ func resolveAxes(axes []int, rank int) ([]int, error) {
 			return nil, err
 		}
 		if slices.Contains(out[:i], out[i]) {
-			return nil, fmt.Errorf("axis %d is listed twice", a)
+			return nil, fmt.Errorf("duplicate axis %d", a)
 		}
 	}
 	return out, nil

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"slices"
 
-	"anesim/bench/report"
 )
 
 // A Front is the Pareto front of a sweep: the designs that no other design dominates. One design
@@ -112,7 +111,7 @@ func ReadFront(goals string, programs int, names []string) (*Front, error) {
 		return nil, err
 	}
 	if total%programs != 0 {
-		return nil, fmt.Errorf("found %d rows; want a multiple of %s", total, report.Plural(programs, "program"))
+		return nil, fmt.Errorf("found %d rows; want a multiple of %d, the number of programs", total, programs)
 	}
 	return best, nil
 }

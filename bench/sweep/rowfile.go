@@ -188,7 +188,7 @@ func (o *Output) Resume(f rows, limit int, origin string, label func(row int) []
 			return fmt.Errorf("line %d: %w", i+1, err)
 		}
 		if i > limit {
-			return fmt.Errorf("file has more rows than the %d of this sweep", limit)
+			return fmt.Errorf("file has more than %d rows, the number in this sweep", limit)
 		}
 		want := o.header
 		if i > 0 {
@@ -201,7 +201,7 @@ func (o *Output) Resume(f rows, limit int, origin string, label func(row int) []
 			return fmt.Errorf("line %d does not match this sweep; want a file that the same command wrote", i+1)
 		}
 		if i > 0 && originInRow(row) != origin {
-			return fmt.Errorf("line %d is of a different sweep: %s", i+1, diffOrigins(origin, originInRow(row)))
+			return fmt.Errorf("line %d is from a different sweep: %s", i+1, diffOrigins(origin, originInRow(row)))
 		}
 		o.hasHeader, o.Rows = true, i
 	}
