@@ -54,7 +54,7 @@ func TestChipFiles(t *testing.T) {
 	}
 	write("name: x\n")
 	for _, tc := range []struct{ chip, want string }{
-		{file, "my.yaml: missing key constants"}, {"m3", `unknown chip "m3"; want m1 or m1max`},
+		{file, `my.yaml: missing key "constants"; want a mapping`}, {"m3", `unknown chip "m3"; want m1 or m1max`},
 		{filepath.Dir(file), "is a directory"}, {"none.yaml", "no such file"},
 	} {
 		if _, errs, code := invoke("run", "--chip", tc.chip); code == exitDone || !strings.Contains(errs, tc.want) {
@@ -128,7 +128,7 @@ func TestChipBoundsAreTheSameEverywhere(t *testing.T) {
 	}{
 		{"Clock", "0", "Clock: 0 Hz is out of range; want 1e+06 to 1e+11"},
 		{"Clock", "5e+11", "Clock: 5e+11 Hz is out of range; want 1e+06 to 1e+11"},
-		{"Engines", "24", "Engines: 24 engines is above 16 and not a multiple of it; the engines share 16 coefficient lanes"},
+		{"Engines", "24", "Engines: 24 engines is out of range; want at most 16 or a multiple of 16, the number of coefficient lanes"},
 		{"MACs", "0.5", "MACs: 0.5 MACs/engine is out of range; want 1 to 65536"},
 		{"PatchPixels", "1e+09", "PatchPixels: 1e+09 pixels is out of range; want 1 to 65536"},
 		{"L2Bytes", "4194304", "L2Bytes: 4.194304e+06 B is out of range; want 1024 to 2.097152e+06: an L2 register counts 16-byte units in 17 bits"},

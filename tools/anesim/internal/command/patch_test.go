@@ -144,7 +144,7 @@ func TestPatchErrors(t *testing.T) {
 		{[]string{in, "-o", out, "--weights", "td0.bias=" + few}, exitFailed, "2 biases; want 3"},
 		{[]string{in, "-o", out, "--weights", "td7=" + few}, exitFailed, "1 descriptor"},
 		{[]string{in, "-o", out, "--weights", "tdx=" + few}, exitFailed, `invalid descriptor number "x"`},
-		{[]string{in, "-o", out, "--weights", "Kzz=" + few}, exitFailed, "no weight symbol or several begin with this name"},
+		{[]string{in, "-o", out, "--weights", "Kzz=" + few}, exitFailed, "unknown or ambiguous weight symbol"},
 		{[]string{in, "-o", out, "--set", "NE.KernelCfg.Sparse=1", "--weights", "td0=" + few}, exitFailed, "zero-skipping"},
 		{[]string{in, "-o", out, "--set", "NE.KernelCfg.KernelFmt=0", "--weights", "td0=" + few}, exitFailed, "format is 8-bit(0); want fp16"},
 		{[]string{in, "-o", out, "--set", "NE.KernelCfg.PalEn=1", "--weights", "td0=" + few}, exitFailed, "palette"},

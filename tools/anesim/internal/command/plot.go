@@ -69,8 +69,11 @@ standard input. A program or a network is run first, without values.
 }
 
 func (f *plotFlags) run(c *cobra.Command, args []string) error {
-	if len(args) == 0 || !slices.Contains(pictureKinds[:], args[0]) {
+	if len(args) == 0 {
 		return usage.Errorf("missing picture: want one of %s", strings.Join(pictureKinds[:], ", "))
+	}
+	if !slices.Contains(pictureKinds[:], args[0]) {
+		return usage.Errorf("unknown picture %q: want one of %s", args[0], strings.Join(pictureKinds[:], ", "))
 	}
 	what, files := args[0], args[1:]
 	if len(files) > 1 || len(files) == 0 && what != "accuracy" {
