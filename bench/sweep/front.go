@@ -3,7 +3,6 @@ package sweep
 import (
 	"fmt"
 	"slices"
-
 )
 
 // A Front is the Pareto front of a sweep: the designs that no other design dominates. One design
