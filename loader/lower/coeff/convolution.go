@@ -40,15 +40,15 @@ func (c *Convolution) TaskGroups() int {
 
 // Pack returns the packed weights and biases of share s. A plane interleaves the weights of up to
 // width output channels. If the convolution has an activation table, each engine's weights start
-// with it. For dense weights without a table, Pack calls reserve for the memory of its result;
-// reserve(n) must return n zero bytes.
+// with it. For dense weights, Pack calls reserve for the memory of its result; reserve(n) must
+// return n zero bytes.
 func (c *Convolution) Pack(s Share, width int, reserve func(n int) []byte) *Kernel {
 	win := &c.Layer.Window
 	phases := win.Phases()
 	f := c.weightsOfShare(s, slices.Concat(phases...))
 	zeroSkipping := c.usesZeroSkipping(s.Channels)
-	if !zeroSkipping && c.Table == nil {
-		f.reserve = reserve
+	if !zeroSkipping {
+		f.reserve, f.headroom = reserve, len(c.Table)
 	}
 	k := f.Pack(width)
 	if taps := win.Kh * win.Kw; zeroSkipping && f.canPackSparse(width, taps, phases) {

@@ -49,6 +49,7 @@ type ChannelWeights struct {
 	uniform                bool                           // every channel has zeros at the same taps
 	aligned                bool                           // zero-skipping planes start at multiples of 64 bytes
 	reserve                func(n int) []byte             // returns room for dense weights; nil to allocate it
+	headroom               int                            // bytes to reserve beyond the weights of each lane, for its table
 
 	// readChannel returns all taps of a channel, and readTap returns one tap of every channel of
 	// the only group. They are faster than Weight, and may use buf for the result. A result of
@@ -173,7 +174,7 @@ func (f *ChannelWeights) packIntoLanes(planes []plane) *Kernel {
 	if f.reserve == nil {
 		f.reserve = func(n int) []byte { return make([]byte, n) }
 	}
-	k.Data = f.reserve(total)
+	k.Data = f.reserve(total + len(k.Lanes)*f.headroom)[:total]
 	at := func(i int) []byte { return k.Data[k.Lanes[planes[i].lane].Base+offsets[i]:] }
 	if f.readTap != nil {
 		f.writePlanesByTap(planes, at)
@@ -271,24 +272,28 @@ func (k *Kernel) appendLane(b []byte) {
 }
 
 // PrependTable returns a kernel in which each lane of k follows an activation table of 128 bytes.
-// It returns k itself if table is nil. Programs show that every lane grows by 128 bytes (5 of 5
+// It returns k itself if table is nil. It moves the lanes within k.Data if that has the capacity,
+// so the caller must not use k afterwards. Programs show that every lane grows by 128 bytes (5 of 5
 // tasks); that the table comes first is assumed.
 func (k *Kernel) PrependTable(table []byte) *Kernel {
 	if table == nil {
 		return k
 	}
 	whole := &Kernel{Coding: k.Coding}
+	total := 0
+	for _, l := range k.Lanes {
+		n := layer.RoundUp(TableBytes+l.Size, 64)
+		whole.Lanes = append(whole.Lanes, Lane{total, n})
+		total += n
+	}
 	if k.Data == nil { // sizes alone
-		at := 0
-		for _, l := range k.Lanes {
-			n := layer.RoundUp(TableBytes+l.Size, 64)
-			whole.Lanes = append(whole.Lanes, Lane{at, n})
-			at += n
-		}
 		return whole
 	}
-	for _, l := range k.Lanes {
-		whole.appendLane(append(slices.Clone(table), k.Data[l.Base:l.Base+l.Size]...))
+	whole.Data = slices.Grow(k.Data, total-len(k.Data))[:total]
+	for i, l := range slices.Backward(k.Lanes) { // a lane moves up, over what followed it
+		to := whole.Data[whole.Lanes[i].Base:][:whole.Lanes[i].Size]
+		clear(to[TableBytes+copy(to[TableBytes:], whole.Data[l.Base:l.Base+l.Size]):])
+		copy(to, table)
 	}
 	return whole
 }

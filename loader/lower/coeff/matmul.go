@@ -42,9 +42,10 @@ func (c *Convolution) PackPairs(s Share, pixels int) *Kernel {
 }
 
 // PackProduct returns the packed weights of share s of a matmul with a constant right side. A plane
-// interleaves the weights of up to width result columns. room(n) must return n zero bytes for dense
-// weights; if room is nil, PackProduct allocates them.
-func PackProduct(l *layer.Layer, w *layer.Weights, s Share, width int, room func(n int) []byte) *Kernel {
+// interleaves the weights of up to width result columns. If table is not nil, each engine's weights
+// start with it. room(n) must return n zero bytes for dense weights; if room is nil, PackProduct
+// allocates them.
+func PackProduct(l *layer.Layer, w *layer.Weights, s Share, width int, table []byte, room func(n int) []byte) *Kernel {
 	k, n := l.In.W, l.Columns
 	f := ChannelWeights{
 		Groups: 1, Channels: s.Channels, Taps: k, SizesOnly: w.SizesOnly,
@@ -64,6 +65,6 @@ func PackProduct(l *layer.Layer, w *layer.Weights, s Share, width int, room func
 		f.Bias = func(_, c int) float16.Float16 { return layer.ValueAt(w.Bias, s.First+c) }
 	}
 	f.setPreferredForm(w, func(_, c int) int { return s.First + c })
-	f.reserve = room
-	return f.Pack(width)
+	f.reserve, f.headroom = room, len(table)
+	return f.Pack(width).PrependTable(table)
 }

@@ -222,11 +222,7 @@ func splitColumns(j job) ([]coeff.Share, error) {
 
 // packColumns packs the weights of a share of the columns.
 func packColumns(o *Output, j job, s coeff.Share, width int) *coeff.Kernel {
-	table, room := fusedTable(j), o.Constants.Reserve
-	if table != nil {
-		room = nil // the weights are copied to a place after the table of each lane
-	}
-	return coeff.PackProduct(j.layer, j.weights, s, width, room).PrependTable(table)
+	return coeff.PackProduct(j.layer, j.weights, s, width, fusedTable(j), o.Constants.Reserve)
 }
 
 // CanReadColumns reports whether the engines can read the transposed left side of a matmul with

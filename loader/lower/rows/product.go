@@ -126,7 +126,7 @@ func (c *chain) packAndSetWeights(t *task.Task, g *Group, s coeff.Share) {
 	if c.dryRun {
 		return
 	}
-	kernel := coeff.PackProduct(&g.Layer, &g.Weights, s, t.PlaneWidth(c.values[g.Inputs[0]].width), nil)
+	kernel := coeff.PackProduct(&g.Layer, &g.Weights, s, t.PlaneWidth(c.values[g.Inputs[0]].width), nil, nil)
 	lanes := kernel.Lanes
 	c.constants.Pad(64)
 	base := c.constants.Bytes
