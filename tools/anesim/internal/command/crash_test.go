@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
@@ -42,6 +43,7 @@ func TestMain(m *testing.M) {
 		}
 		os.Exit(code)
 	}
+	debug.SetGCPercent(400) // not in the processes of commands, whose memory tests measure
 	os.Exit(m.Run())
 }
 

@@ -40,7 +40,7 @@ func TestPeakMemory(t *testing.T) {
 		descriptors, side, in = 300_000, "2048", 128
 		nodes, channels, weights = 625_000, "8192", 128
 	}
-	long, small := chainText(descriptors), chainText(8_000)
+	long, small := chainText(descriptors), chainText(4_000)
 	for _, h := range []hungry{
 		{"16 MiB of YAML", []string{"model", "FILE.yaml"}, repeated("inputs:\n  x: {c: 32, h: 14, w: 14}\nlayers:\n", "  - {op: relu}\n", 16<<20), 0, "characters that may begin a value", 60},
 		{"16 MiB of YAML in a list", []string{"model", "FILE.yaml"}, repeated("a: [1", ",1", 16<<20-8), 0, "characters that may begin a value", 60},
@@ -48,14 +48,14 @@ func TestPeakMemory(t *testing.T) {
 		{"too many ONNX nodes", []string{"model", "FILE.onnx"}, func(*testing.T) []byte {
 			return onnxModel(bytes.Repeat(field(1, field(4, []byte("Relu"))), nodes))
 		}, 0, "more than 65536 nodes", 70},
-		{"64 MB of numbers in an initialiser", []string{"model", "FILE.onnx"}, func(*testing.T) []byte {
-			const n = 64 << 20
+		{"32 MB of numbers in an initialiser", []string{"model", "FILE.onnx"}, func(*testing.T) []byte {
+			const n = 32 << 20
 			var tensor []byte
 			tensor = protowire.AppendVarint(protowire.AppendTag(tensor, 1, protowire.VarintType), n)
 			tensor = protowire.AppendVarint(protowire.AppendTag(tensor, 2, protowire.VarintType), 6)
 			tensor = append(tensor, field(5, bytes.Repeat([]byte{1}, n))...)
 			return onnxModel(field(5, append(tensor, field(8, []byte("w"))...)))
-		}, 0, "", 160},
+		}, 0, "", 85},
 		// A tensor of 2^21 elements takes 16 MB as float64, and is kept until its last reader.
 		{"16 layers that the host computes", []string{"model", "--values", "FILE.onnx"}, func(*testing.T) []byte {
 			parts, from := []ox.Message{ox.Input("x", 1<<15, 1<<6), ox.Output("y")}, "x"
@@ -69,9 +69,9 @@ func TestPeakMemory(t *testing.T) {
 			}
 			return ox.Model(parts...)
 		}, 0, "", 150},
-		{"a chain of 2 MB as JSON", []string{"dump", "--json", "FILE.bin"}, small, 0, "", 80},
-		{"a chain of 2 MB as text", []string{"dump", "FILE.bin"}, small, 0, "", 80},
-		{"a chain of 2 MB, timed", []string{"run", "--timing-only", "FILE.bin"}, small, 0, "", 200},
+		{"a chain of 1 MB as JSON", []string{"dump", "--json", "FILE.bin"}, small, 0, "", 50},
+		{"a chain of 1 MB as text", []string{"dump", "FILE.bin"}, small, 0, "", 50},
+		{"a chain of 1 MB, timed", []string{"run", "--timing-only", "FILE.bin"}, small, 0, "", 60},
 		{"a long chain, timed", []string{"run", "--timing-only", "FILE.bin"}, long, 0, "", 70},
 		{"a long chain, timed, as JSON", []string{"run", "--timing-only", "--json", "FILE.bin"}, long, 0, "", 70},
 		{"a long chain, timed, as CSV", []string{"run", "--timing-only", "--csv", "FILE.bin"}, long, 0, "", 70},

@@ -1,0 +1,13 @@
+package bench
+
+import (
+	"runtime/debug"
+	"testing"
+)
+
+// TestMain collects garbage a quarter as often as usual, which takes a fifth of the time
+// of these tests otherwise.
+func TestMain(m *testing.M) {
+	debug.SetGCPercent(400)
+	m.Run()
+}
