@@ -28,8 +28,8 @@ func (r *Result) computeHostStageTime(s *list.Stage) clock.Nanoseconds {
 	return 0
 }
 
-// Stages returns how long the host computes the layers of a network that the engine does not
-// support, summed over all dispatches. The time is included in [Result.Host]. It is 0 if the engine
+// Stages returns the time that the host spends on the layers of a network that the engine does not
+// support, summed over all dispatches. It is included in [Result.Host], and 0 if the engine
 // computes every layer.
 func (r *Result) Stages() (t clock.Nanoseconds) {
 	for i := range r.Layers {

@@ -129,8 +129,8 @@ func listTierGroups(tier string) []string {
 // given tier. This is so for T0, where it accounts for most of the time, and for T1.
 func isEngineTier(tier string) bool { return tier == "T0" || tier == "T1" }
 
-// isMainEnergyOperation reports whether op is one of the main operations. Their energies are
-// summarized together.
+// isMainEnergyOperation reports whether op is one of the operations whose energies are summarized
+// together: matmuls, convolutions and decoding.
 func isMainEnergyOperation(op string) bool {
 	return op == "matmul" || op == "conv" || op == "decode_model"
 }

@@ -180,7 +180,7 @@ func (p *Port) readANECShape(file []byte, channel int) error {
 // change. ANEC returns an *[UnsupportedError] if the form cannot hold the program.
 func (p *Program) ANEC() ([]byte, error) {
 	if p.Form == FormRegisters || p.Subtype != SubtypeM1 {
-		return nil, &UnsupportedError{string(p.Form), "unsupported by the Linux driver's form, which holds version 7 descriptors only"}
+		return nil, &UnsupportedError{string(p.Form), "not supported by the Linux driver's format, which holds only version 7 descriptors"}
 	}
 	if p.TextFile != nil {
 		return nil, errTextNotRead

@@ -24,8 +24,8 @@ func knownElementTypes() []ElementType {
 // firstShape is the type number of the first shape, as in listing 23.5: t0:t44.
 const firstShape = 44
 
-// newSymtabCommand returns the symbol table. It also adds relocations for the weight streams to
-// the section of the descriptors.
+// newSymtabCommand returns the load command of the symbol table. It also adds relocations for the
+// weight streams to the descriptor section.
 func (l *layout) newSymtabCommand() *SymtabLoad {
 	t := &SymtabLoad{LoadBytes: newLoadCommand(CommandSymtab, 24), Strings: []byte{0}}
 	add := func(s Symbol) {

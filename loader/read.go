@@ -179,8 +179,8 @@ func (o *Options) chooseReader(name string, head []byte, size int64) (func(file 
 	return nil, nil
 }
 
-// readContainer reads a program from a hardware container. It refuses other generations
-// unless o.Inspect is set.
+// readContainer reads a program from a hardware container. It refuses programs for
+// other generations of the engine unless o.Inspect is set.
 func (o *Options) readContainer(name string, file []byte) (*Program, error) {
 	c, err := parseContainer(pieces{rest: file})
 	if err != nil {

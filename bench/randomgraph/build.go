@@ -129,8 +129,8 @@ func (b *builder) addConstant(t onnx.DataType, dims []int, values []float64) str
 	return c.Name
 }
 
-// addNumber adds the float32 constant v, a scalar or sometimes a tensor of shape [1], and returns
-// its name.
+// addNumber adds v as a float32 constant and returns its name. The constant is a scalar or, at
+// random, a tensor of shape [1].
 func (b *builder) addNumber(v float64) string {
 	dims := []int{}
 	if b.randomBool(30) {

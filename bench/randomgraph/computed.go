@@ -98,8 +98,9 @@ func addComputedConvTranspose(b *builder, x string) bool {
 	return true
 }
 
-// addComputedBatchNormalization adds BatchNormalization of x with an input as its scale, offset or
-// mean, or of a vector. The variance is constant, because it must be positive.
+// addComputedBatchNormalization adds a BatchNormalization of x whose scale, offset or mean is an
+// input of the graph. The variance is constant, because it must be positive. The function returns
+// false if it adds nothing.
 func addComputedBatchNormalization(b *builder, x string) bool {
 	v := b.findValue(x)
 	channels := 1

@@ -171,8 +171,8 @@ func clampInt64(v float64) int64 {
 	return math.MaxInt64
 }
 
-// encodeValues returns the values of t as little-endian bytes of its type. It clamps values above
-// the range of int64.
+// encodeValues returns the values of t in little-endian order, encoded in its data type. Values above
+// the range of int64 become its maximum.
 func (t *Tensor) encodeValues() []byte {
 	var b []byte
 	for _, v := range t.Values {

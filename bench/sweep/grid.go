@@ -1,6 +1,7 @@
 package sweep
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -57,7 +58,7 @@ func expandListItem(item string) ([]string, error) {
 	first, rest, ok := strings.Cut(item, "..")
 	if !ok {
 		if item == "" {
-			return nil, fmt.Errorf("empty value")
+			return nil, errors.New("found an empty value; want a number or a name")
 		}
 		return []string{item}, nil
 	}

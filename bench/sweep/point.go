@@ -107,10 +107,10 @@ func (s *Sweep) RunPoint(ctx context.Context, point int) (report.ProfilePart, er
 	return report.ProfilePart{Name: strings.TrimSuffix(strings.Join(name, " "), ":"), Result: res, Times: 1}, nil
 }
 
-// Time times the points from first to n-1 of a shard, counted within the shard, with the given
-// number of concurrent workers. It passes their rows to write in order, and calls wait every 100 ms
-// while no row is ready. Both run on the caller's goroutine, and Time returns the first error of
-// either. If a point cannot be timed, its row has the reason and Time continues.
+// Time times the points with the indices first to n-1 of a shard, with the given number of
+// concurrent workers. It passes their rows to write in order, and calls wait every 100 ms while no
+// row is ready. Both run on the caller's goroutine, and Time returns the first error of either. If a
+// point cannot be timed, its row states the reason, and Time goes on with the next point.
 func (s *Sweep) Time(part Shard, first, n, workers int, write func(row []string) error, wait func() error) error {
 	timers := make([]*timer, min(workers, max(1, n-first)))
 	for i := range timers {

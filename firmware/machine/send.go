@@ -69,8 +69,8 @@ func (p *player) sendCommand(words []string, post bool) error {
 // mostNumber is the largest number that may be given as key=value.
 const mostNumber = 1 << 20
 
-// newCommandBody returns the body of command id, with the values in kv and n. It returns nil for a
-// command without a body.
+// newCommandBody returns the body of command id, filled from the text arguments kv and the numeric
+// arguments n of a script's step. It returns nil for a command without a body.
 func (p *player) newCommandBody(id command.ID, kv map[string]string, n map[string]int64) ([]byte, error) {
 	info, _ := id.Info()
 	switch {

@@ -65,9 +65,11 @@ func UnpackSparse(dst []float16.Float16, src []byte) (int, error) {
 // UnpackInt8 expands symmetric int8 weights to fp16. The first len(dst) bytes of q form len(scale)
 // rows of equal length, one per output channel, and dst[i] becomes scale[row]*q[i], rounded once,
 // half to even. UnpackInt8 returns a *[FormatError] if q is shorter than dst or len(scale) does not
-// divide len(dst). That the product is rounded to fp16 before the multiply-accumulate is assumed,
-// because its operands are fp16 values. 0 * inf is +0 and a NaN scale is treated as +Inf, as
-// everywhere. Each byte is in two's complement, including -128.
+// divide len(dst). Each byte is in two's complement, including -128. As elsewhere in this package,
+// 0 * inf is +0, and a NaN scale is treated as +Inf.
+//
+// It is assumed that the engine rounds the product to fp16 before the multiply-accumulate, whose
+// operands are fp16 values.
 func UnpackInt8(dst []float16.Float16, q []byte, scale []float16.Float16) error {
 	if len(q) < len(dst) {
 		return &FormatError{"int8", len(q), fmt.Sprintf("found %d weights; want at least %d", len(q), len(dst)), nil}

@@ -126,7 +126,7 @@ func (w V10Window) newWord(i int) V10Word {
 	return word
 }
 
-// A V10Word is a register that was written, with its address and value.
+// A V10Word records a write to a register of version 10: its address and the value written.
 type V10Word struct {
 	Window V10Window
 	Addr   uint32 // byte address

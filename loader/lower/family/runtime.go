@@ -126,10 +126,9 @@ func rowLanes(m place.Memory, rows, k int) []coeff.Lane {
 	return lanes
 }
 
-// rowsPerPair returns how many of m rows of the left side one pair of tasks multiplies, with up to
-// 8 rows for each engine. k is the length of a row, columns the number of result columns, and lane
-// the size of an engine's memory in bytes. (Engines have 4 rows in the only example, which has 64
-// rows.)
+// rowsPerPair returns how many of the m rows of the left side one pair of tasks multiplies, at most 8
+// for each engine. k is the length of a row, columns the number of result columns, and lane the size
+// of an engine's memory in bytes. The only known program has 64 rows, and 4 for each engine.
 func rowsPerPair(m, k, columns, lane int) int {
 	if m < task.Engines {
 		return m

@@ -54,8 +54,8 @@ func WriteResult2020(t *Task, m place.Memory, base int) {
 	d.DstFmt = d.DstFmt.WithZeroPadLast(false).WithZeroPadFirst(false)
 }
 
-// UnlistScratch removes the scratch buffer from the header of t, if t only describes a surface
-// there without reading or writing it. Programs without a scratch segment need this.
+// UnlistScratch removes the scratch buffer from the header of t if t describes a surface in that
+// buffer but neither reads nor writes it. Programs without a scratch segment need this.
 func UnlistScratch(t *Task) {
 	if t.DescribesResult {
 		t.h.Bases = t.h.Bases.WithWBE(false)

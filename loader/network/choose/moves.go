@@ -97,9 +97,9 @@ func addGatherLayers(n *Chooser) (Operand, error) {
 	index := n.Const(1)
 	switch {
 	case index == nil && n.Const(0) != nil:
-		return Operand{}, errors.New("indices into a constant table (an embedding) are computed; the host looks them up")
+		return Operand{}, errors.New("looking up computed indices in a constant table (an embedding) is not supported on the engine")
 	case index == nil:
-		return Operand{}, errors.New("indices are computed; the host gathers the elements")
+		return Operand{}, errors.New("gathering with computed indices is not supported on the engine")
 	}
 	x, err := n.inputOperand(0)
 	if err != nil {

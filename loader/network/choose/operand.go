@@ -396,9 +396,9 @@ func (n *Chooser) acceptsNarrowType(t graph.Type) bool {
 	return ops.Of(n.Op).Has(ops.Narrow) && (t == graph.Uint8 || t == graph.Int8)
 }
 
-// ShapeOf returns the extents N, C, H and W of an engine tensor that holds a tensor of shape dims.
+// ShapeOf returns the shape N, C, H, W in which the engine stores a tensor with the given dimensions.
 // A shape with fewer than four axes gets leading extents of 1, and the leading axes of a longer one
-// are merged to N. The error is that of [graph.EngineDims].
+// are merged into N. The error is that of [graph.EngineDims].
 func ShapeOf(dims []int) (layer.Shape, error) {
 	e, err := graph.EngineDims(dims)
 	if err != nil {

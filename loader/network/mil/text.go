@@ -159,7 +159,7 @@ func (s *parser) parseProgram() *Program {
 		p.Functions = append(p.Functions, s.parseFunction())
 	}
 	if s.token != "" || s.quoted {
-		s.recordError("found %q after the program; want the end of the text", s.token)
+		s.recordError("unexpected %q after the end of the program", s.token)
 	}
 	return p
 }

@@ -110,8 +110,8 @@ type cutter struct {
 }
 
 // buildLongestProgram builds a program from as many of the layers begin to end-1 as fit, in order.
-// cut says why the program does not hold all of them. If a limit cuts the program, it has at least
-// about 7/8 of the possible layers. buildLongestProgram returns an error if not even the first
+// cut says why the program does not hold all of them. If a limit ends the program, best may hold up to
+// about an eighth fewer layers than would fit, because the search stops there. buildLongestProgram returns an error if not even the first
 // layer fits.
 func (c *cutter) buildLongestProgram(begin, end int) (best *Program, cut string, err error) {
 	fits, fails := 0, end-begin+1

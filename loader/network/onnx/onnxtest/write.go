@@ -160,8 +160,8 @@ func List(name string, values ...int) Message {
 	return a
 }
 
-// Graph returns an attribute of a node whose value is a graph with the given parts, such as a
-// branch of an If.
+// Graph returns a node attribute with the given name. Its value is a graph with the given parts, such
+// as a branch of an If.
 func Graph(name string, parts ...Message) Message {
 	return Message{}.Text(1, name).Int(20, 5).Bytes(6, slices.Concat(parts...))
 }

@@ -62,7 +62,7 @@ func Causes(r *view.Report) *Picture {
 		func(width float64) *canvas { return drawBar(width, "All cycles by cause", parts) })
 }
 
-// listEnergySegments returns a segment for each part of an energy.
+// listEnergySegments returns a segment of a bar for each part of the energy e.
 func listEnergySegments(e *report.Energy) (list []segment) {
 	for name, part := range e.All() {
 		list = append(list, segment{fmt.Sprintf("e%d", len(list)), name, part.String(), float64(part)})
