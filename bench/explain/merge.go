@@ -17,7 +17,7 @@ import (
 type neighbors struct {
 	n      *list.Network
 	at     map[string]int   // index of each layer by name
-	beside map[string][]int // layers that can be merged, by the key of [regroup.Beside]
+	beside map[string][]int // layers that can be merged, by the key of [regroup.MergeKey]
 	reader map[string]int   // only reader of each tensor, -1 if there are several
 	lane   int              // bytes of weights that an engine holds
 	tried  map[string]bool

@@ -10,7 +10,7 @@
 //	      layers of the engine: choose                v      v
 //	                                           list: layers in order
 //	                                                  |
-//	      merging layers: fuse; rows: arrange         |
+//	      merging layers: join; rows: arrange         |
 //	                                                  v
 //	                                           join.Part a layer, joined by join.Network
 //	                                                  |
@@ -18,7 +18,7 @@
 //	      partition                            Program: one for the network, or one on
 //	                                           each side of a gap
 //
-// The names in the picture are packages below this one.
+// The names in the picture are packages below this one, except join, which is below loader/lower.
 //
 // A compiled network is one program. Biases, batch normalization and ReLUs are fused into the
 // layer before them, because the cores add to a result and clamp it before they write it. The

@@ -36,7 +36,7 @@ const (
 	Larger                             // of two sources
 	Smaller                            // of two sources
 	Squares                            // sums the squares of one source
-	SquaredDifference                  // sums the squared differences of the second source and the first
+	SquaredDifference                  // squared difference of the second source and the first; a reduction sums them
 	Largest                            // finds the maximum of one source
 )
 
