@@ -251,6 +251,9 @@ func (b *builder) addReduceNode(op, x string, out Value, keep int, axes ...int) 
 	return b.addNode(op, []string{x}, out, newIntsAttribute("axes", axes...), keepdims)
 }
 
+// maxSquares is the largest sum of squares under a root, which must not exceed fp16.
+const maxSquares = 60000
+
 // describeReduction returns the type and range of the result if the reduction op combines count
 // elements of x at a time. The result ok is false if the reduction might exceed fp16.
 func describeReduction(b *builder, op, x string, count int) (out Value, ok bool) {
@@ -264,7 +267,7 @@ func describeReduction(b *builder, op, x string, count int) (out Value, ok bool)
 		return within(min(0, v.Low*k), max(0, m*k))
 	case "ReduceL2":
 		out, _ = within(0, m*powerOfTwoRoot(count))
-		return out, b.extreme || m*m*k <= 60000 // the largest sum of squares
+		return out, b.extreme || m*m*k <= maxSquares
 	case "ReduceSumSquare":
 		return within(0, m*m*k)
 	case "ReduceLogSumExp":
@@ -320,11 +323,12 @@ func addPooling(b *builder, x string) bool {
 		out.Exact, out.Low, out.High = false, min(0, out.Low), max(0, out.High)
 		a = append(a, newIntAttribute("count_include_pad", b.rng.IntN(2)))
 	case "LpPool":
-		out = Value{Type: onnx.Float, Dims: out.Dims, Low: 0, High: b.tensorMagnitude(x) * float64(countElements(w.kernel))}
-		if out.High > maxMagnitude {
+		m, k, p := b.tensorMagnitude(x), float64(countElements(w.kernel)), b.randomInt(1, 2)
+		out = Value{Type: onnx.Float, Dims: out.Dims, Low: 0, High: m * k}
+		if out.High > maxMagnitude || p == 2 && !b.extreme && m*m*k > maxSquares {
 			return false
 		}
-		a = append(a, newIntAttribute("p", b.randomInt(1, 2)))
+		a = append(a, newIntAttribute("p", p))
 	}
 	b.addNode(op, []string{x}, out, a...)
 	return true
