@@ -1,0 +1,82 @@
+package explain
+
+import (
+	"slices"
+	"strings"
+
+	"anesim"
+)
+
+func (x *explainer) layerCommand(words []string) string {
+	list := append([]string{"anesim", "layer"}, words...)
+	return quoteCommand(append(append(list, "--timing-only"), x.layerFlags()...))
+}
+
+// chipFlag returns the value of the flag --chip that selects the chip of this run. It is the value
+// that the user gave or, without one, the chip's name.
+func (x *explainer) chipFlag() string {
+	for i := 0; i+1 < len(x.how.Flags); i += 2 {
+		if x.how.Flags[i] == "--chip" {
+			return x.how.Flags[i+1]
+		}
+	}
+	return x.base.Options.Chip.Name
+}
+
+// modelCommand returns a command line that runs the model with the user's flags and the given
+// flags. A given flag replaces the user's flag of the same name.
+func (x *explainer) modelCommand(flags ...string) string {
+	var list []string
+	switch x.model.Kind() {
+	case anesim.KindLayer:
+		list = append(append([]string{"anesim", "layer"}, strings.Fields(x.model.Name())...), "--timing-only")
+	case anesim.KindNetwork:
+		list = append([]string{"anesim", "model", x.how.File}, x.residencyFlag()...)
+	default:
+		list = []string{"anesim", "run", x.how.File, "--timing-only"}
+	}
+	for i := 0; i+1 < len(x.how.Flags); i += 2 {
+		f := x.how.Flags[i]
+		if slices.Contains(flags, f) || x.model.Kind() == anesim.KindLayer && f != "--chip" && f != "--gate-tiles" {
+			continue
+		}
+		list = append(list, f, x.how.Flags[i+1])
+	}
+	return quoteCommand(append(list, flags...))
+}
+
+// layerFlags returns the user's flags that the command "anesim layer" also accepts, with their
+// values. These are --chip and --gate-tiles.
+func (x *explainer) layerFlags() (list []string) {
+	for i := 0; i+1 < len(x.how.Flags); i += 2 {
+		if f := x.how.Flags[i]; f == "--chip" || f == "--gate-tiles" {
+			list = append(list, f, x.how.Flags[i+1])
+		}
+	}
+	return list
+}
+
+func (x *explainer) fileCommand(command string, flags ...string) string {
+	return x.how.Command(command, flags...)
+}
+
+// Command returns a command line for users to copy. It runs the given anesim command on the model,
+// with the flags in h.Flags and in flags.
+func (h *Options) Command(command string, flags ...string) string {
+	return quoteCommand(slices.Concat([]string{"anesim", command, h.File}, h.Flags, flags))
+}
+
+// quoteCommand joins words into a command line that a shell splits into the same words.
+func quoteCommand(words []string) string {
+	quoted := make([]string, len(words))
+	for i, w := range words {
+		quoted[i] = w
+		plain := func(r rune) bool {
+			return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_./=,:+%@", r)
+		}
+		if w == "" || strings.ContainsFunc(w, func(r rune) bool { return !plain(r) }) {
+			quoted[i] = "'" + strings.ReplaceAll(w, "'", `'\''`) + "'"
+		}
+	}
+	return strings.Join(quoted, " ")
+}
