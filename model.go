@@ -125,7 +125,7 @@ func (o *OpenOptions) Open(path string) (*Model, error) {
 // file.
 func (o *OpenOptions) Read(name string, r io.ReaderAt, size int64) (*Model, error) {
 	if size == 0 {
-		return nil, errors.New("file is empty")
+		return nil, errors.New("file is empty; want a compiled program or a network")
 	}
 	extension, err := findNetworkExtension(name, r, size)
 	if err != nil {
@@ -348,10 +348,9 @@ type loweredModel struct {
 	entry    *cache.Entry // cache entry of the programs, nil without a cache
 }
 
-// Memories returns the sizes of L2 and of the memory for weights in o.Chip for which layers are
-// lowered, in bytes rounded down to multiples of 64. A size of 0 means the default of package
-// layer. It is returned for a memory of the default size, and for an L2 that is larger than the
-// default.
+// Memories returns the sizes of the memories of o.Chip that lowering must respect: the L2 and the
+// memory for weights, in bytes rounded down to multiples of 64. A size is 0 if the memory has the
+// default size of package layer, or if the L2 is larger than the default.
 func (o *Options) Memories() (m layer.Memories) {
 	if n := o.Chip.L2Bytes.Value; 0 < n && n < layer.MaxL2 {
 		m.L2 = int(n) &^ 63

@@ -65,7 +65,7 @@ type Options struct {
 
 	Memory  uint64 // bytes of device memory; 0 means engine.DefaultMemory
 	Workers int    // goroutines that compute values; 0 means one per processor
-	Budget  uint64 // limit on the steps that compute the values of one dispatch; 0 means hw.DefaultBudget per layer
+	Budget  uint64 // limit on the steps that compute the values of one dispatch; 0 means hw.DefaultBudget for each layer
 
 	// Cache stores the programs that layers and networks are lowered to. nil means no cache.
 	Cache *cache.Cache

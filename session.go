@@ -34,7 +34,7 @@ type (
 	NoMemoryError = engine.NoMemoryError
 )
 
-// Errors of calls.
+// Errors that [Loaded.Call] and other methods of a loaded model return; see package engine.
 var (
 	ErrUnloaded    = engine.ErrUnloaded    // the program is unloaded
 	ErrOutstanding = engine.ErrOutstanding // a call of the program is in progress

@@ -51,7 +51,7 @@ type Part struct {
 // the total.
 type Timeline struct {
 	// Waiting returns the energy that the engine draws while it waits for a time t after work
-	// on the given number of MAC engines. It is usually Chip.Waiting.
+	// on the given number of MAC engines. See [Result.Waiting].
 	Waiting func(engines int, t clock.Nanoseconds) clock.Nanojoules
 	// Label returns the text of a descriptor's span. If Label is nil, it is the index and
 	// operation.

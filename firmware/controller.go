@@ -98,7 +98,8 @@ func (c *Controller) GateTiles(mask uint32) error {
 // engine, sets the device's tile enables, and powers up the clusters that each task needs.
 //
 // If the chain is invalid, Run executes the tasks before the invalid one and returns an
-// error that wraps a *regs.StreamError. Faults of the device are not errors.
+// error that wraps a *regs.StreamError. If booting fails, it returns an *[InitError].
+// Faults of the device are not errors.
 func (c *Controller) Run(p *regs.Stream, d Device) (int, error) {
 	x, err := c.Pass(p, untimed{d})
 	if err != nil {

@@ -52,7 +52,7 @@ func (t *InitTable) Check() error {
 
 // An InitError reports an init table that cannot be read or applied, with the place of the mistake.
 type InitError struct {
-	Index int    // index of the record, -1 if the error concerns no record
+	Index int    // index of the record, or of the next one to read; -1 if the error concerns no record
 	Block string // block of the record, or ""
 	Off   int64  // byte offset in the binary form, -1 elsewhere
 	Line  int    // line in the CSV form, from 1; 0 elsewhere

@@ -96,7 +96,7 @@ type Model struct {
 	Owner     Identity
 	Instances int
 	Bytes     uint64
-	Wired     bool // whether its memory is wired; the next turn of an instance wires it again
+	Wired     bool // whether its memory is wired (locked in RAM); each request wires it again
 }
 
 // An Instance is a client's right to send requests for a [Model].
@@ -114,7 +114,7 @@ type InstanceOptions struct {
 	PowerSaving      bool
 	AggressiveSaving bool // requires an entitlement
 	KeepWired        bool // opts out of unwiring the model's memory
-	QueueDepth       int  // requests in flight, 0 for DefaultDepth
+	QueueDepth       int  // largest number of requests in flight; 0 means DefaultDepth
 }
 
 // DefaultDepth is the default number of requests that an instance may have in flight. The
@@ -183,7 +183,9 @@ func (b *Broker) Idle() (bytes uint64) {
 }
 
 // Connect connects a client with the identity id, the class t, the quality of service q and the
-// entitlements in rights. It returns a *[DeniedError] unless rights contains [Allow] or [Access].
+// entitlements in rights. If t is Unrestricted but rights contains [AdapterWeight], [ModelShare] or
+// [AggressiveSaving], the client is Restricted. Connect returns a *[DeniedError] unless rights
+// contains [Allow] or [Access].
 func (b *Broker) Connect(name string, id Identity, t Tier, q QoS, rights ...string) (*Client, error) {
 	if !slices.Contains(rights, Allow) && !slices.Contains(rights, Access) {
 		return nil, &DeniedError{"connect", Allow}
@@ -214,10 +216,10 @@ func (c *Client) requireEntitlement(method, entitlement string) error {
 	return nil
 }
 
-// Open returns a new instance of the model with the given key and size in bytes. A model that is
-// already in memory is shared, but only with clients that have the same team and code signature as
-// the client that loaded it, and an entitlement to share it. Otherwise Open returns an
-// *[OwnerError] or a *[DeniedError].
+// Open returns a new instance of the model with the given key and size in bytes. If the model is
+// already in memory, the instance shares it. Open returns an *[OwnerError] if a client with another
+// identity loaded the model. It returns a *[DeniedError] if the client has no instance of a shared
+// model yet and lacks the entitlement [ModelShare], or if o requires an entitlement that it lacks.
 func (c *Client) Open(key string, bytes uint64, o InstanceOptions) (*Instance, error) {
 	if o.AggressiveSaving {
 		if err := c.requireEntitlement("create instance", AggressiveSaving); err != nil {

@@ -274,7 +274,7 @@ func (c *Controller) returnProgramSlot(m *Message, r *Reply) {
 	case !c.isProgramSlot(m.Program) || !c.slots[m.Program]:
 		r.refuseWithStatus(NotFound, "program slot %d was not requested", m.Program)
 	case c.programs[m.Program] != nil:
-		r.refuseWithStatus(WrongState, "program slot %d already holds a program", m.Program)
+		r.refuseWithStatus(WrongState, "program slot %d still holds a program; unload it first", m.Program)
 	default:
 		c.slots[m.Program] = false
 	}

@@ -137,7 +137,7 @@ func (r *Reply) Message() Message {
 func ReadReply(data []byte) (Reply, error) {
 	const head = 8
 	if len(data) < HeaderBytes+head {
-		return Reply{}, &FormatError{len(data), fmt.Sprintf("completion has %d bytes; want %d or more", len(data), HeaderBytes+head)}
+		return Reply{}, &FormatError{len(data), fmt.Sprintf("completion has %d bytes; want at least %d", len(data), HeaderBytes+head)}
 	}
 	r := Reply{Header: parseHeader(data)}
 	n, err := ReadNotice(data[HeaderBytes : HeaderBytes+head])

@@ -200,7 +200,7 @@ func TestAnswersOfEveryLength(t *testing.T) {
 	m := (&command.Reply{Header: command.Header{ID: command.Ping}}).Message()
 	b := m.Append(nil)
 	var f *command.FormatError
-	if _, err := command.ReadReply(b[:len(b)-1]); !errors.As(err, &f) || f.Off != len(b)-1 || !strings.HasSuffix(f.What, "want 32 or more") {
+	if _, err := command.ReadReply(b[:len(b)-1]); !errors.As(err, &f) || f.Off != len(b)-1 || !strings.HasSuffix(f.What, "want at least 32") {
 		t.Errorf("a completion cut short: %v", err)
 	}
 	b[command.HeaderBytes+4] = 1

@@ -87,7 +87,7 @@ func (c *Controller) setPower(on bool, m *Message, r *Reply) {
 		c.reset()
 		c.notifyHost(CHResetNotification, m.Header, Notice{})
 	}
-	c.requireStatusOK(c.engine.Power(on), r, "powered")
+	c.requireStatusOK(c.engine.Power(on), r, map[bool]string{true: "powered on", false: "powered off"}[on])
 }
 
 // reset returns the controller to its state before the boot: it unloads all programs and

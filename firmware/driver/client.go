@@ -134,8 +134,8 @@ func (c *Client) releaseAll() {
 	c.open = false
 }
 
-// Call calls the selector with the given number. It returns [BadArgument] unless the sizes of all
-// arguments and results equal those in the selector's table.
+// Call calls the selector with the given number. It returns [BadArgument] if clients of this kind
+// have no such selector, or if the size of an argument or result differs from that of the selector.
 func (c *Client) Call(number uint32, a Arguments) Results {
 	table := Selectors(c.kind)
 	if int64(number) >= int64(len(table)) {

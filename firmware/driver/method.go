@@ -16,7 +16,9 @@ type Method struct {
 	// Entitlement is an additional entitlement that the method requires, or "". Which
 	// method requires which is assumed.
 	Entitlement string
-	Kind        Kind // kind of client that has the method
+	// Kind is Hints if only clients of that kind have the method. Otherwise, clients of all
+	// other kinds have it.
+	Kind Kind
 }
 
 var methods = [...]Method{
@@ -53,13 +55,17 @@ var methods = [...]Method{
 	{Name: "shareCoalitionHint", Role: "hints", Entitlement: ShareHints, Kind: Hints},
 }
 
-// Methods returns the operations of the driver that have no selector number. Clients of
-// kind DirectPath have them, and clients of kind Control are assumed to have them too.
+// Methods returns the operations of the driver that have no selector number. A method whose Kind is
+// Hints belongs to clients of that kind. The others belong to clients of kind DirectPath and,
+// by assumption, of kind Control.
 func Methods() []Method { return slices.Clone(methods[:]) }
 
-// Method calls the named method. The arguments are this project's own, because the documents give
-// none. Method returns [NotPrivileged] if the client lacks privileged access, and [Unsupported] if
-// it lacks an entitlement or if the method's effect is not documented.
+// Method calls the named method and returns its results. Method returns [BadArgument] for an unknown
+// method or wrong arguments, [NotPrivileged] if the client lacks privileged access, [Unsupported] if
+// it lacks an entitlement or if the method's effect is not documented, and [NotReady] if the client
+// has not opened the device.
+//
+// These methods have arguments or results. The documents give none, so they are this project's own:
 //
 //	ANE_IsPowered                             -> 1 or 0
 //	ANE_SendCommand           channel, words  -> status

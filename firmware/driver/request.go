@@ -63,7 +63,7 @@ type Request struct {
 	Sequence uint64   // +0x08
 	QoS      uint32   // +0x10
 	Priority uint32   // +0x14
-	Category uint32   // +0x1c, 2
+	Category uint32   // +0x1c, always 2 in observed requests
 	Surfaces []uint64 // +0x20, up to the first 0
 }
 
@@ -75,8 +75,8 @@ const (
 	maxSurfaces = (RequestBytes - surfacesAt) / 8
 )
 
-// Append appends the encoded struct to dst and returns the extended slice. It omits surfaces that
-// do not fit.
+// Append appends the encoded struct to dst and returns the extended slice. It always writes category
+// 2 instead of q.Category, and omits surfaces that do not fit.
 func (q *Request) Append(dst []byte) []byte {
 	le := binary.LittleEndian
 	b := make([]byte, RequestBytes)

@@ -189,9 +189,10 @@ func (l *Loaded) linkProgram() (*loader.Linked, error) {
 }
 
 // Bind sets a run-time parameter of the program for all later calls. It returns a
-// *[BindError] if the program has no such parameter, or a *[loader.RelocError] if the value
-// is outside the parameter's range or does not fit in its registers. After an error the
-// parameter keeps its old value.
+// *[BindError] if the program has no such parameter, a *[loader.RelocError] if the value
+// is outside the parameter's range or does not fit in its registers, [ErrOutstanding] if a call of
+// the program is in progress, or an error that says why a port or a state does not fit the new
+// shape. After an error the parameter keeps its old value.
 func (l *Loaded) Bind(name string, value uint64) error {
 	switch {
 	case l.session == nil:

@@ -33,8 +33,8 @@ type Options struct {
 	PowerBudget float64
 	Power       firmware.PowerPolicy
 
-	GateTiles uint32              // tiles to gate after init, bit 2e+h
-	Overrides []firmware.Override // register values to try, applied to every descriptor
+	GateTiles uint32              // tiles to disable after init, bit 2e+h for half h of engine e
+	Overrides []firmware.Override // register changes that apply to every descriptor
 
 	Idle time.Duration // gap before each dispatch
 
@@ -49,7 +49,7 @@ type Options struct {
 
 	Memory  uint64 // bytes of device memory; 0 means DefaultMemory
 	Workers int    // goroutines that compute values; 0 means one per processor
-	Budget  uint64 // largest number of multiply-accumulates to compute in one dispatch; 0 means hw.DefaultBudget
+	Budget  uint64 // limit on the steps that compute the values of one dispatch; 0 means hw.DefaultBudget for the whole call
 }
 
 // An OptionError reports an option with an invalid value.
@@ -79,9 +79,9 @@ func (o Options) WithDefaults() (Options, error) {
 	case o.Idle < 0:
 		return bad("Idle", "gap is %v; want 0 or more", o.Idle)
 	case o.PowerBudget != 0 && !(o.PowerBudget > o.Chip.ActivePower.Value && o.PowerBudget < 1e6):
-		return bad("PowerBudget", "budget is %g W; want more than %g W, the active power of chip %s", o.PowerBudget, o.Chip.ActivePower.Value, o.Chip.Name)
+		return bad("PowerBudget", "budget is %g W; want more than %g W, the active power of chip %s, and less than 1e6 W", o.PowerBudget, o.Chip.ActivePower.Value, o.Chip.Name)
 	case o.Power.Hysteresis < 0 || !(o.Power.Hysteresis < 1e18):
-		return bad("Power", "hysteresis is %v; want 0 (the default of the chip) or more", o.Power.Hysteresis)
+		return bad("Power", "hysteresis is %g ns; want 0 (the default of the chip) or more, and less than 1e18 ns", float64(o.Power.Hysteresis))
 	case o.Power.AlwaysOn && o.Power.Hysteresis > 0:
 		return bad("Power", "hysteresis has no effect if management is off")
 	case o.Workers < 0:

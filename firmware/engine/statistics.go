@@ -54,7 +54,8 @@ func (s *Session) Read(address, n uint64) ([]byte, error) {
 
 // Statistics makes each later call of the program write its statistics to the size bytes at
 // address, in the format of [firmware.ReadStatistics]. Nothing is written if address is 0 or size
-// is too small for the header. Statistics returns an error unless the bytes are inside one buffer.
+// is too small for the header. Statistics returns an error unless the bytes are inside one segment
+// of memory.
 func (l *Loaded) Statistics(address, size uint64) error {
 	if l.session == nil {
 		return ErrUnloaded

@@ -255,9 +255,9 @@ func (s *Scheduler) abortRequestAt(q, i int) {
 	s.removeRequest(q, i)
 }
 
-// Quiesce executes the requests in the queue with the given index until the queue is empty. It
-// aborts requests that remain after [QuiesceLimit] of engine time or that wait forever, and returns
-// their number.
+// Quiesce executes runs like [Scheduler.Step], which may serve more urgent queues first, until the
+// queue with the given index is empty. It aborts the requests that remain in the queue after
+// [QuiesceLimit] of engine time or that wait forever, and returns their number.
 func (s *Scheduler) Quiesce(queue int) (aborted int, err error) {
 	limit := s.now + QuiesceLimit
 	for len(s.queues[queue]) > 0 && s.now < limit {

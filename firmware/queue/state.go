@@ -42,8 +42,7 @@ func (s *Scheduler) Start() error {
 	return nil
 }
 
-// Pause stops the firmware between two runs. It returns a *[StateError] if the state does
-// not allow a pause.
+// Pause stops the firmware between two runs. It returns a *[StateError] unless the state is Run.
 func (s *Scheduler) Pause() error {
 	if s.state != Run {
 		return &StateError{s.state, "pause"}

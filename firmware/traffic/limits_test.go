@@ -37,8 +37,8 @@ func TestLoadLimits(t *testing.T) {
 		{"a run that is no number", 0, func(c *traffic.Client) { c.Runs = []clock.Nanoseconds{clock.Nanoseconds(math.NaN())} }, "want 0 or more"},
 		{"a run without an end", 0, func(c *traffic.Client) { c.Runs = []clock.Nanoseconds{clock.Nanoseconds(math.Inf(1))} }, "infinite duration"},
 		{"a host that takes less than no time", 0, func(c *traffic.Client) { c.Host.Before = -1 }, "host times are 0.0 ns, -1.0 ns and 0.0 ns; want 0 or more"},
-		{"no rate", 0, func(c *traffic.Client) { c.Arrival = traffic.Fixed }, "rate above 0"},
-		{"a rate of a call a nanosecond", 0, func(c *traffic.Client) { c.Arrival, c.Rate = traffic.Fixed, 1e9 }, "below 1e9"},
+		{"no rate", 0, func(c *traffic.Client) { c.Arrival = traffic.Fixed }, "rate is 0 calls per second; want more than 0"},
+		{"a rate of a call a nanosecond", 0, func(c *traffic.Client) { c.Arrival, c.Rate = traffic.Fixed, 1e9 }, "less than 1e9"},
 		{"following itself", 0, func(c *traffic.Client) { c.Arrival = traffic.After }, "follows client 0; want the number of an earlier client"},
 	} {
 		c := traffic.Config{Duration: 1, Bins: tc.bins, Clients: []traffic.Client{client(tc.change)}}

@@ -14,19 +14,27 @@ const MaxRecordedCalls = 30_000
 
 // WriteMachineScript writes the simulated calls to w as a script for package machine. The script
 // sends each call at the time at which it reached its task queue in the simulation. Playing it
-// executes the descriptors of every call, while the simulation used the times of one run. The
-// function model returns the words after the client's name in its model step, "file NAME" or "layer
-// OP KEYS". The outcome must contain all events (see Script.Events); otherwise WriteMachineScript
-// returns an *[engine.OptionError].
+// executes the descriptors of every call, whereas the simulation used the times of one run. The
+// function model returns the source of a client's model as a model step spells it: "file NAME" or
+// "layer OP KEYS".
+//
+// WriteMachineScript returns an *[engine.OptionError] if events may be missing from the outcome
+// (Script.Events must be [MaxEvents]), if there are more than [MaxRecordedCalls] calls, or if the
+// script format cannot express a model or the power policy. Other errors are those of w.
 func (l *Outcome) WriteMachineScript(w io.Writer, model func(*ScriptClient) string) error {
 	fail := func(format string, args ...any) error {
 		return &engine.OptionError{Option: "Record", What: fmt.Sprintf(format, args...)}
 	}
-	if l.Config.Observe != nil || l.Script.Events < MaxEvents || len(l.Events) >= MaxEvents {
-		return fail("missing events; want all events of the simulation, fewer than %d", MaxEvents)
+	switch {
+	case l.Config.Observe != nil:
+		return fail("Config.Observe is set; want an outcome as returned by Script.Run")
+	case l.Script.Events < MaxEvents:
+		return fail("script keeps only the first %d events; want Script.Events to be %d", l.Script.Events, MaxEvents)
+	case len(l.Events) >= MaxEvents:
+		return fail("found %d events, some of which may be missing; want fewer than %d", len(l.Events), MaxEvents)
 	}
 	if l.Script.Power != (firmware.PowerPolicy{}) {
-		return fail("power settings cannot be written to a script")
+		return fail("script has a power policy; want the default policy, because a machine script cannot set one")
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "option chip=%s host=%s seed=1 values=off\n", l.Options.Chip.Name, l.Options.Host.Name)
@@ -50,7 +58,7 @@ func (l *Outcome) WriteMachineScript(w io.Writer, model func(*ScriptClient) stri
 			continue
 		}
 		if calls++; calls > MaxRecordedCalls {
-			return fail("simulation has more than %d calls, the most that can be recorded", MaxRecordedCalls)
+			return fail("simulation has more than %d calls; want at most that many in a recorded script", MaxRecordedCalls)
 		}
 		fmt.Fprintf(&b, "until %.0fns\nsend execution PROCEDURE_CALL program=%d process=0 priority=%d\n", float64(e.At), e.Client, l.Script.Clients[e.Client].Priority)
 	}

@@ -56,7 +56,7 @@ type ClientResult struct {
 	Wait      clock.Nanoseconds   // total time waiting for the gate
 	Started   int                 // calls that arrived, excluding Stuck
 	Busy      []clock.Nanoseconds // engine time for the client in each of Config.Bins intervals
-	Stuck     int                 // calls of overlapped streams whose completion never fires
+	Stuck     int                 // calls of further streams, which never return; see Client.Streams
 }
 
 func (c *ClientResult) addWait(t clock.Nanoseconds) { c.Wait += t }

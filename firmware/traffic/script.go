@@ -35,14 +35,14 @@ const MaxEvents = 1 << 20
 // A ScriptClient describes a client that calls one program repeatedly.
 type ScriptClient struct {
 	Name     string
-	Model    string // file of a program or a network, for the function that opens it
-	Dim      string // sizes of a network's dimensions, as in "batch=1,height=640"
-	Layer    string // operation and keys of a single layer, instead of Model, as in "conv cin=64 cout=64"
-	Priority uint8  // 0, the most urgent, to 7
-	Arrival  string // "back-to-back", "fixed" or "poisson"; "" means back-to-back
-	Rate     float64
-	Threads  int // number of threads that call back to back; 0 means one
-	Streams  int // overlapped streams in one process; 0 means one
+	Model    string  // file of a program or a network, for the function that opens it
+	Dim      string  // sizes of a network's dimensions, as in "batch=1,height=640"
+	Layer    string  // operation and keys of a single layer, instead of Model, as in "conv cin=64 cout=64"
+	Priority uint8   // 0, the most urgent, to 7
+	Arrival  string  // "back-to-back", "fixed" or "poisson"; "" means back-to-back
+	Rate     float64 // calls per second of fixed and Poisson arrivals
+	Threads  int     // number of threads that call back to back; 0 means one
+	Streams  int     // overlapping streams in one process; 0 means one
 
 	// After is the name of an earlier client. This client makes a call whenever a call of
 	// that one returns. Reads maps inputs of this client to outputs of the earlier one that
@@ -241,8 +241,8 @@ func overlappingHostTime(o *engine.Options, host clock.Nanoseconds) clock.Nanose
 	return toNanoseconds(o.Host.Split().Beside.Value) + max(0, host-toNanoseconds(o.Host.Floor.Value))
 }
 
-// RunTimes returns the durations of the runs of descriptors in the program's first
-// dispatch. Another program may use the engine between two runs.
+// RunTimes returns the durations of the runs of descriptors in the first dispatch of res. Another
+// program may use the engine between two runs. The error says why the program cannot be linked.
 func RunTimes(res *engine.Result) ([]clock.Nanoseconds, error) {
 	linked, err := res.Program.Link()
 	if err != nil {

@@ -26,7 +26,7 @@ type Client struct {
 	Name     string
 	Priority queue.Priority
 	Arrival  Arrival
-	Rate     float64 // calls a second of fixed and Poisson arrivals
+	Rate     float64 // calls per second of fixed and Poisson arrivals
 	Threads  int     // threads of back-to-back calls; 0 means one
 	After    int     // index of the earlier client that After arrivals follow
 	// Streams is the number of overlapping streams in one process; 0 means 1. The documents
@@ -104,7 +104,7 @@ func (e *ConfigError) Error() string {
 // otherwise.
 func (c *Config) Check() error {
 	if !(c.Duration > 0) || math.IsInf(float64(c.Duration), 0) {
-		return &ConfigError{What: "duration must be positive and finite"}
+		return &ConfigError{What: fmt.Sprintf("duration is %v; want a positive, finite time", c.Duration)}
 	}
 	if len(c.Clients) == 0 {
 		return &ConfigError{What: "missing clients; want at least one"}
@@ -125,7 +125,7 @@ func (c *Config) Check() error {
 		case x.Arrival == After && (x.After < 0 || x.After >= i):
 			return fail("follows client %d; want the number of an earlier client", x.After)
 		case (x.Arrival == Fixed || x.Arrival == Poisson) && !(x.Rate > 0 && x.Rate < 1e9):
-			return fail("%s arrivals require a rate above 0 and below 1e9 calls a second", x.Arrival)
+			return fail("rate is %g calls per second; want more than 0 and less than 1e9 for %s arrivals", x.Rate, x.Arrival)
 		case x.Threads < 0 || x.Threads > 1024 || x.Streams < 0 || x.Streams > 1024:
 			return fail("found %d threads and %d streams; want 0 to 1024 of each", x.Threads, x.Streams)
 		}
@@ -143,7 +143,7 @@ func (c *Config) Check() error {
 			return fail("call has no duration; want engine or host time")
 		}
 		if math.IsInf(float64(total), 0) {
-			return fail("call has an infinite duration")
+			return fail("call has an infinite duration; want finite engine and host times")
 		}
 	}
 	return nil
@@ -256,19 +256,19 @@ type simulation struct {
 	seq    uint64
 	events events
 	random []*rand.Rand
-	// followers are the clients that call when one's call returns.
+	// followers[i] lists the clients that make a call when a call of client i returns.
 	followers [][]int
-	gate      [queue.Queues]fifo // waiting for it, by priority
-	queues    [queue.Queues]fifo // behind it
-	inside    int                // behind the gate
-	active    *call              // on the engine
+	gate      [queue.Queues]fifo // calls that wait for the gate, by priority
+	queues    [queue.Queues]fifo // calls in the task queues, by priority
+	inside    int                // calls that have passed the gate and not yet returned
+	active    *call              // call that uses the engine, or nil
 	calls     int
 	free      []*call
 
 	power  firmware.Power
-	idleAt clock.Nanoseconds // since when the engine has nothing to do
-	last   clock.Nanoseconds // when the last call ended
-	// engines is how many worked last.
+	idleAt clock.Nanoseconds // time at which the engine became idle
+	last   clock.Nanoseconds // time at which the last call ended
+	// engines is the number of MAC engines that the last run used.
 	engines int
 	result  Result
 }

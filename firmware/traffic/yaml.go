@@ -44,7 +44,7 @@ func ReadScript(data []byte) (*Script, error) {
 	}
 	var doc yaml.Node
 	if err := yaml.NewDecoder(bytes.NewReader(data)).Decode(&doc); errors.Is(err, io.EOF) {
-		return nil, &ScriptError{Line: 1, What: "file is empty"}
+		return nil, &ScriptError{Line: 1, What: "script is empty; want a mapping with duration and clients"}
 	} else if err != nil {
 		return nil, newYAMLError(err)
 	}
@@ -53,7 +53,7 @@ func ReadScript(data []byte) (*Script, error) {
 	}
 	s := new(Script)
 	root := doc.Content[0]
-	err := readKeys(root, "a load", map[string]func(*yaml.Node) error{
+	err := readKeys(root, "the script", map[string]func(*yaml.Node) error{
 		"chip":      func(n *yaml.Node) error { return readNameValue(n, "chip", &s.Chip, chip.Names()) },
 		"host":      func(n *yaml.Node) error { return readNameValue(n, "host", &s.Host, engine.HostNames()) },
 		"duration":  func(n *yaml.Node) error { return readDuration(n, &s.Duration) },
@@ -124,7 +124,7 @@ func readKeys(n *yaml.Node, what string, read map[string]func(*yaml.Node) error)
 func (s *Script) readClients(n *yaml.Node) error {
 	switch {
 	case n.Kind != yaml.SequenceNode || len(n.Content) == 0:
-		return newNodeError(n, "malformed clients; want a list")
+		return newNodeError(n, "malformed clients; want a list of at least one client")
 	case len(n.Content) > maxClients:
 		return newNodeError(n, "found %d clients; want at most %d", len(n.Content), maxClients)
 	}
@@ -232,7 +232,7 @@ func readDuration(n *yaml.Node, to *time.Duration) error {
 func readSeed(n *yaml.Node, to *uint64) error {
 	v, err := strconv.ParseUint(n.Value, 10, 64)
 	if n.Kind != yaml.ScalarNode || err != nil || v == 0 {
-		return newNodeError(n, "invalid number %q; want 1 or more", n.Value)
+		return newNodeError(n, "invalid seed %q; want a number of 1 or more", n.Value)
 	}
 	*to = v
 	return nil

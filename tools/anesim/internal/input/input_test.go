@@ -25,7 +25,7 @@ func TestStandardInput(t *testing.T) {
 	if err != nil || m.Kind() != anesim.KindNetwork {
 		t.Errorf("%v, %v", m, err)
 	}
-	if _, err = OpenModel("-", strings.NewReader("")); err == nil || err.Error() != "stdin: file is empty" {
+	if _, err = OpenModel("-", strings.NewReader("")); err == nil || err.Error() != "stdin: file is empty; want a compiled program or a network" {
 		t.Error(err)
 	}
 }
