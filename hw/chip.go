@@ -13,7 +13,8 @@ import (
 )
 
 // A Chip holds the constants that describe the engine of one chip: clock, units, rates, energies
-// and wake times. Each constant carries its unit and the evidence for its value.
+// and wake times. Each constant carries its unit and the evidence for its value. Package chip
+// describes the meaning of each constant.
 type Chip struct {
 	Name string
 
@@ -58,7 +59,10 @@ type Chip struct {
 
 const (
 	study    = "fitted to the public rows (bench.Fit); leave-one-shape-out residuals in bench/residuals.txt"
-	energies = "fitted to the public energy rows (bench.Fit); the rail leaves memory out"
+	energies = "fitted to the public energy rows (bench.Fit), which exclude the energy of memory"
+
+	activePower = energies + "; drawn while the engine works, and while its rail waits until the hold time is over"
+	holdTime    = energies + "; the mean of the hold times of the hosts' sessions"
 )
 
 // M1 returns the constants of the M1's engine, which its firmware calls H13.
@@ -66,14 +70,14 @@ func M1() Chip {
 	c := newH13Chip()
 	c.Name = "m1"
 	c.Clock = evidence.New(1.428e9, "Hz", evidence.Decompiled, "vendor clock table, H13")
-	c.ReadRate = evidence.New(m1ReadRate, "B/s", evidence.Fitted, study+"; GEMV, decode, GEMM 4096; a study had 61-66e9")
-	c.TotalRate = evidence.New(68e9, "B/s", evidence.Measured, "all traffic at most; every fit ends there")
+	c.ReadRate = evidence.New(m1ReadRate, "B/s", evidence.Fitted, study+"; rows of GEMV, decoding and GEMM 4096; a study found 61-66e9")
+	c.TotalRate = evidence.New(68e9, "B/s", evidence.Measured, "highest rate measured for all traffic; every fit reaches this limit")
 	c.DispatchEnergy = evidence.New(m1DispatchEnergy, "nJ/dispatch", evidence.Fitted, energies)
 	c.MACEnergy = evidence.New(m1MACEnergy, "pJ/MAC", evidence.Fitted, energies)
 	c.DRAMEnergy = evidence.New(m1DRAMEnergy, "pJ/B", evidence.Fitted, energies)
 	c.PlanarEnergy = evidence.New(m1PlanarEnergy, "pJ/element", evidence.Fitted, energies)
-	c.ActivePower = evidence.New(m1ActivePower, "W", evidence.Fitted, energies+"; drawn at work, and by a waiting rail before it lets go")
-	c.HoldTime = evidence.New(m1HoldTime, "ns", evidence.Fitted, energies+"; the mean of the sessions', which are their hosts' Hold")
+	c.ActivePower = evidence.New(m1ActivePower, "W", evidence.Fitted, activePower)
+	c.HoldTime = evidence.New(m1HoldTime, "ns", evidence.Fitted, holdTime)
 	return c
 }
 
@@ -83,21 +87,21 @@ func M1Max() Chip {
 	c := newH13Chip()
 	c.Name = "m1max"
 	c.Clock = evidence.New(1.464e9, "Hz", evidence.Decompiled, "vendor clock table, H13g")
-	c.ReadRate = evidence.New(m1maxReadRate, "B/s", evidence.Fitted, study+"; GEMV, decode, GEMM 4096; a study had 55-57e9")
-	c.TotalRate = evidence.New(90e9, "B/s", evidence.Measured, "reads and writes together, of 79-90e9 measured the most; every fit ends there")
+	c.ReadRate = evidence.New(m1maxReadRate, "B/s", evidence.Fitted, study+"; rows of GEMV, decoding and GEMM 4096; a study found 55-57e9")
+	c.TotalRate = evidence.New(90e9, "B/s", evidence.Measured, "reads and writes together: the highest of the measured 79-90e9; every fit reaches this limit")
 	c.DispatchEnergy = evidence.New(m1maxDispatchEnergy, "nJ/dispatch", evidence.Fitted, energies)
 	c.MACEnergy = evidence.New(m1maxMACEnergy, "pJ/MAC", evidence.Fitted, energies)
 	c.DRAMEnergy = evidence.New(m1maxDRAMEnergy, "pJ/B", evidence.Fitted, energies)
 	c.PlanarEnergy = evidence.New(m1maxPlanarEnergy, "pJ/element", evidence.Fitted, energies)
-	c.ActivePower = evidence.New(m1maxActivePower, "W", evidence.Fitted, energies+"; drawn at work, and by a waiting rail before it lets go")
-	c.HoldTime = evidence.New(m1maxHoldTime, "ns", evidence.Fitted, energies+"; the mean of the sessions', which are their hosts' Hold")
+	c.ActivePower = evidence.New(m1maxActivePower, "W", evidence.Fitted, activePower)
+	c.HoldTime = evidence.New(m1maxHoldTime, "ns", evidence.Fitted, holdTime)
 	return c
 }
 
 // newH13Chip returns the constants that are the same for all chips with an H13 engine.
 func newH13Chip() Chip {
 	return Chip{
-		Engines:       evidence.New(tiles.Engines, "engines", evidence.Bytes, "coefficient buffers of a descriptor; 32 tile enables, two an engine"),
+		Engines:       evidence.New(tiles.Engines, "engines", evidence.Bytes, "a descriptor has 16 weight streams; there are 32 tile enables, two per engine"),
 		MACs:          evidence.New(256, "MACs/engine", evidence.Inferred, "peak of equal-I/O differences: 16 engines x 256 MAC"),
 		PatchPixels:   evidence.New(256, "pixels", evidence.Inferred, "peak of equal-I/O differences: 16 engines x 256 MAC; ExeCycles of real programs step by 256 pixels"),
 		MaxPack:       evidence.New(8, "channels", evidence.Decompiled, "accumulators per MAC; used as the small-source packing limit"),
@@ -106,26 +110,26 @@ func newH13Chip() Chip {
 		L2Granule:     evidence.New(16, "B", evidence.Decompiled, "bank = (addr / 16) mod 64"),
 		TransposeRate: evidence.New(h13TransposeRate, "elements/cycle", evidence.Fitted, study+"; at most one per L2 bank; weakly constrained"),
 		PlanarRate:    evidence.New(h13PlanarRate, "elements/s", evidence.Fitted, study),
-		TaskOverhead:  evidence.New(44, "cycles/descriptor", evidence.Decompiled, "the vendor's model; at most 2.8 us measured, and every fit ends at the least"),
+		TaskOverhead:  evidence.New(44, "cycles/descriptor", evidence.Decompiled, "from the vendor's model; at most 2.8 us was measured, and every fit gives the lower limit"),
 
-		KernelMemory:  evidence.New(64<<10, "B/engine", evidence.Bytes, "no lane of a task with more than one patch is longer; that what is free of it takes the next task's coefficients early is inferred from r0119 and r0147"),
-		KernelOverlap: evidence.New(h13KernelOverlap, "1", evidence.Fitted, study+"; share of a task's first part that the array gets through on coefficients still arriving; weakly constrained, 0.2 to 0.5"),
-		MemoryLatency: evidence.New(100, "ns", evidence.Assumed, "what a processor waits for the same memory; fits are indifferent up to 300 ns and worse beyond"),
-		TileRate:      evidence.New(50e9, "B/s", evidence.Assumed, "limit set by the tile DMA's outstanding transfers, in each direction; at least the 40e9 of the 96-layer chain; fits are indifferent from 40e9 to 68e9"),
+		KernelMemory:  evidence.New(64<<10, "B/engine", evidence.Bytes, "no weight stream of a task with several patches is longer; that the next task's weights are prefetched into the free part is inferred from rows r0119 and r0147"),
+		KernelOverlap: evidence.New(h13KernelOverlap, "1", evidence.Fitted, study+"; fraction of a task's first part that the array computes while its weights still arrive; weakly constrained, 0.2 to 0.5"),
+		MemoryLatency: evidence.New(100, "ns", evidence.Assumed, "latency of the same memory for a processor; fits are equally good up to 300 ns and worse above"),
+		TileRate:      evidence.New(50e9, "B/s", evidence.Assumed, "limit set by the tile DMA's outstanding transfers, in each direction; at least the 40e9 of the 96-layer chain; fits are equally good from 40e9 to 68e9"),
 		LaneRate:      evidence.New(5e9, "B/s", evidence.Assumed, "limit of one weight lane, set by its outstanding transfers; at least a sixteenth of the measured weight stream, 3.75e9"),
 
-		EngineStep:    evidence.New(10.5e-3, "W/engine", evidence.Measured, "10-11 mW for each engine more that the calls of a dispatch-bound loop use (guide, core scaling; on the H13g)"),
-		EngineHold:    evidence.New(0.25e6, "ns", evidence.Assumed, "how long an engine that was at work draws its step: loops of 0.21 ms show the whole of it, and energies of products and convolutions are met as well by shorter times and worse by longer (median 2.8 % with 0.05 ms, 2.7 % with 0.25 ms, 2.9 % with 0.5 ms, 4.4 % with 2 ms)"),
-		ZeroMACEnergy: evidence.New(0.1, "pJ/MAC", evidence.Assumed, "a multiply-accumulate whose operand is zero: the 16 layers of row r0119, half of whose operands a ReLU made zero, have room for no more"),
+		EngineStep:    evidence.New(10.5e-3, "W/engine", evidence.Measured, "10-11 mW for each additional engine in a loop of calls that is bound by dispatches (guide, core scaling; on the H13g)"),
+		EngineHold:    evidence.New(0.25e6, "ns", evidence.Assumed, "time for which an engine draws its step after work: loops of 0.21 ms show all of it, and the errors of the energies of matmuls and convolutions are about equal for shorter times and larger for longer ones (median 2.8 % with 0.05 ms, 2.7 % with 0.25 ms, 2.9 % with 0.5 ms, 4.4 % with 2 ms)"),
+		ZeroMACEnergy: evidence.New(0.1, "pJ/MAC", evidence.Assumed, "multiply-accumulate with a zero operand: the energy of row r0119, 16 layers half of whose operands a ReLU made zero, does not allow more"),
 
-		TableEnergy: evidence.New(2, "pJ/look-up", evidence.Assumed, "a multiplication and an addition; no row decides it"),
-		L2Energy:    evidence.New(1, "pJ/B", evidence.Assumed, "the order of an on-chip memory of this size; no row decides it"),
+		TableEnergy: evidence.New(2, "pJ/look-up", evidence.Assumed, "energy of a multiplication and an addition; no row determines it"),
+		L2Energy:    evidence.New(1, "pJ/B", evidence.Assumed, "order of magnitude for an on-chip memory of this size; no row determines it"),
 
-		WakeGap:  evidence.New(100e6, "ns", evidence.Measured, "the idle gap from which a wake costs WakeTime; near nothing back to back, taken to rise on a straight line between"),
+		WakeGap:  evidence.New(100e6, "ns", evidence.Measured, "idle gap after which a wake takes WakeTime; back-to-back calls hardly wait, and the time is assumed to grow linearly between"),
 		WakeTime: evidence.New(0.5e6, "ns", evidence.Measured, "first call after an idle gap of 100 ms"),
-		ColdGap:  evidence.New(5e9, "ns", evidence.Measured, "the idle gap after which a first call cost ColdWake; where between 100 ms and this the cost jumps is not known"),
+		ColdGap:  evidence.New(5e9, "ns", evidence.Measured, "idle gap after which a first call took ColdWake; at which gap between 100 ms and this one the time jumps is not known"),
 		ColdWake: evidence.New(260e6, "ns", evidence.Measured, "first call after 5 s idle (row r0173)"),
-		RailsOff: evidence.New(100e6, "ns", evidence.Assumed, "idle is rails off, 0 W (measured); when the rails go off after the last dispatch is taken to be where the wake cost stops rising"),
+		RailsOff: evidence.New(100e6, "ns", evidence.Assumed, "an idle engine has its rails off and draws 0 W (measured); the rails are assumed to go off after the gap at which the wake time stops growing"),
 	}
 }
 

@@ -10,17 +10,18 @@ import (
 	"anesim/hw/tiles"
 )
 
-// DefaultBudget is the default of Options.Budget, the largest number of multiply-accumulates that
-// computing the values of one program may take. A fast machine performs that many in a few seconds.
-// ResNet-50 needs 4e9.
+// DefaultBudget is the default of Options.Budget. A fast machine performs that many
+// multiply-accumulates in a few seconds; ResNet-50 needs 4e9.
 const DefaultBudget = 1 << 35
 
 // Options configures a [Device].
 type Options struct {
 	Chip    Chip
-	Values  bool   // compute values as well as timing
-	Workers int    // goroutines that compute values; 0 means one per processor
-	Budget  uint64 // largest number of multiply-accumulates to compute; 0 means DefaultBudget
+	Values  bool // compute values as well as timing
+	Workers int  // goroutines that compute values; 0 means one per processor
+	// Budget limits the steps that compute values: one for a multiply-accumulate, and 16 for an
+	// element of another operation. A task that exceeds it faults. 0 means DefaultBudget.
+	Budget uint64
 	// List is the number of descriptors to keep in Report.Descriptors. The figures of later ones
 	// are added up in Report.Rest. List has no effect if it is 0 or if Values is set.
 	List int

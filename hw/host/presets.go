@@ -10,12 +10,12 @@ func newPreset(name, source string, v Vector, hold float64) Host {
 	for i, c := range h.listConstants() {
 		*c = evidence.Constant{Value: v[i], Unit: units[i], Evidence: evidence.Fitted, Source: source}
 		if v[i] == 0 {
-			c.Evidence, c.Source = evidence.Assumed, "no row shows such a part"
+			c.Evidence, c.Source = evidence.Assumed, "no row shows such a cost"
 		}
 	}
 	h.Hold = evidence.Constant{Value: hold, Unit: "ns", Evidence: evidence.Fitted, Source: source}
 	if hold == 0 {
-		h.Hold.Evidence, h.Hold.Source = evidence.Assumed, "too few energies were published: what the chip has"
+		h.Hold.Evidence, h.Hold.Source = evidence.Assumed, "too few energies were published; 0 means the hold time of the chip"
 	}
 	return h
 }
@@ -28,10 +28,10 @@ const rows = "fitted to the public rows (bench.Fit) of "
 func Presets() []Host {
 	return []Host{
 		newPreset("none", "the engine alone", Vector{}, 0),
-		newPreset("linux", rows+"the T6001 under Linux; a driver measured 38-42 us a submit", linux, linuxHold),
+		newPreset("linux", rows+"the T6001 under Linux; a driver measured 38-42 us per submission", linux, linuxHold),
 		newPreset("linux-m1", rows+"the T8103 under Linux", linuxM1, linuxM1Hold),
 		newPreset("macos-air", rows+"MacBookAir10,1, macOS 15", air, airHold),
-		newPreset("macos-mbp", rows+"MacBookPro17,1, macOS 26; zeros and subnormals of relu and softmax cost what a mispredicted branch does", mbp, mbpHold),
+		newPreset("macos-mbp", rows+"MacBookPro17,1, macOS 26; zeros and subnormals of relu and softmax cost as much as a mispredicted branch", mbp, mbpHold),
 		newPreset("macos-max", rows+"MacBookPro18,2, macOS 26", max1, max1Hold),
 		newPreset("macos-max-b", rows+"a session labelled M1 with a 32 W GPU", maxB, maxBHold),
 		newPreset("macos-guide", rows+"the guide's session", guide, guideHold),

@@ -13,15 +13,15 @@ type Stage struct {
 // and 163 us for the kernel's part of it.
 var budget = [...]Stage{
 	{"binding and copies", evidence.New(25, "us", evidence.Measured, "latency budget of a small dispatch: user-space binding, runtime and host copies")},
-	{"request", evidence.New(16, "us", evidence.Measured, "the same: building the firmware request")},
-	{"kick", evidence.New(2.5, "us", evidence.Measured, "the same: the doorbell, 2 to 3 us")},
-	{"firmware", evidence.New(130, "us", evidence.Measured, "the same: the firmware's round trip, with the engine's own time in it")},
-	{"completion", evidence.New(10, "us", evidence.Measured, "the same: kernel-side completion, about two interrupts a call")},
+	{"request", evidence.New(16, "us", evidence.Measured, "latency budget of a small dispatch: building the firmware request")},
+	{"kick", evidence.New(2.5, "us", evidence.Measured, "latency budget of a small dispatch: the doorbell, 2 to 3 us")},
+	{"firmware", evidence.New(130, "us", evidence.Measured, "latency budget of a small dispatch: the firmware's round trip, including the engine's time")},
+	{"completion", evidence.New(10, "us", evidence.Measured, "latency budget of a small dispatch: completion in the kernel, about two interrupts per call")},
 }
 
 // interrupts is the number of interrupts that a call raises at the host. Most likely they are the
 // controller's answer and its completion event.
-var interrupts = evidence.New(2, "interrupts/call", evidence.Measured, "latency budget of a small dispatch: about two a call")
+var interrupts = evidence.New(2, "interrupts/call", evidence.Measured, "latency budget of a small dispatch: about two per call")
 
 // Interrupts returns the number of interrupts that the engine raises at the host during one call.
 func Interrupts() evidence.Constant { return interrupts }
@@ -57,11 +57,11 @@ func (h *Host) Stages() []Stage {
 // thread. One command is in flight at a time. The part of a call that does not overlap with the
 // other thread's call holds the gate, so the rate is the time of a call divided by the time for
 // which it holds the gate.
-var twoThreads = evidence.New(1.04, "x", evidence.Measured, "two submitting threads against one; small calls, M1 under macOS")
+var twoThreads = evidence.New(1.04, "x", evidence.Measured, "two submitting threads compared with one; small calls, M1 under macOS")
 
 // engineAhead is the share of the firmware's round trip that lies before the start of the engine.
 // No document gives it, so it is assumed.
-var engineAhead = evidence.New(0.5, "", evidence.Assumed, "nothing tells the way in from the way out")
+var engineAhead = evidence.New(0.5, "", evidence.Assumed, "no measurement separates the way to the engine from the way back")
 
 // A Split divides the fixed host time of a call, in microseconds, by when it occurs. The part
 // Beside overlaps with other calls. Only one call at a time is between the start of Before and the
@@ -77,7 +77,7 @@ func (h *Host) Split() Split {
 	}
 	stages := h.Stages()
 	if stages == nil {
-		return Split{us(0, "no floor"), us(0, "no floor"), us(0, "no floor")}
+		return Split{us(0, "no fixed time"), us(0, "no fixed time"), us(0, "no fixed time")}
 	}
 	beside := float64(h.Floor.Value * (1 - 1/twoThreads.Value))
 	before, after := -beside, 0.0
@@ -94,8 +94,8 @@ func (h *Host) Split() Split {
 		}
 	}
 	return Split{
-		us(beside, "two threads get 1.04 times done what one does: the rest of a call holds the gate"),
-		us(before, "stages up to the firmware, and half of its round trip (assumed)"),
-		us(after, "the other half, and completion"),
+		us(beside, "two threads complete 1.04 times as many calls as one, so the rest of a call excludes other calls"),
+		us(before, "stages before the firmware, and half of the firmware's round trip (assumed)"),
+		us(after, "the other half of the firmware's round trip, and completion"),
 	}
 }

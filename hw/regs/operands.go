@@ -3,7 +3,7 @@ package regs
 // A Role says which operand of a task a tensor is.
 type Role uint8
 
-// The roles.
+// Roles of tensors.
 const (
 	FirstSource Role = iota
 	SecondSource
@@ -18,7 +18,7 @@ func (r Role) String() string { return roleNames[r] }
 // A Residence says how long a tensor stays in L2.
 type Residence uint8
 
-// The residences (SourceCfg and ResultCfg bits 0-1, from the bytes of programs: residency.md).
+// Residences, as bits 0 and 1 of SourceCfg and ResultCfg encode them in programs.
 const (
 	Streamed Residence = iota // passes through on its way from or to device memory
 	Resident                  // is already there from an earlier descriptor, or stays for a later one
@@ -35,7 +35,7 @@ type Operand struct {
 	// memory, which is meaningful only if DRAM is set.
 	Surface
 	Tile  Tile   // position in the L2
-	Bytes uint64 // bytes that the tile DMA moves, counted as in the stored ExeCycles
+	Bytes uint64 // bytes that the tile DMA moves, counted like the vendor's compiler counts them
 }
 
 // InL2 reports whether L2 must hold the whole tensor at once.

@@ -10,9 +10,9 @@ import (
 // Params holds the dimensions of a chip's MAC array.
 type Params struct {
 	Engines     int // 16 or fewer; a hypothetical chip may have a multiple of 16
-	MACs        int // 256: multipliers per engine (inferred from the measured peak)
-	PatchPixels int // 256: pixels per step, one multiply-accumulate each (inferred from the measured peak)
-	MaxPack     int // 8: channels that can share a step if the source is small, the accumulators of a MAC (decompiled)
+	MACs        int // multipliers per engine: 256 on the M1 (inferred from the measured peak)
+	PatchPixels int // pixels per step, one multiply-accumulate each: 256 on the M1 (inferred from the measured peak)
+	MaxPack     int // channels that can share a step if the source is small: 8 on the M1, the accumulators of a MAC (decompiled)
 }
 
 // Present returns the tiles that the array has, as far as descriptors can address them. A

@@ -128,7 +128,7 @@ func TestChipBoundsAreTheSameEverywhere(t *testing.T) {
 	}{
 		{"Clock", "0", "Clock: 0 Hz is out of range; want 1e+06 to 1e+11"},
 		{"Clock", "5e+11", "Clock: 5e+11 Hz is out of range; want 1e+06 to 1e+11"},
-		{"Engines", "24", "Engines: 24 engines is out of range; want at most 16 or a multiple of 16, the number of coefficient lanes"},
+		{"Engines", "24", "Engines: 24 engines is out of range; want at most 16 or a multiple of 16, the number of weight streams"},
 		{"MACs", "0.5", "MACs: 0.5 MACs/engine is out of range; want 1 to 65536"},
 		{"PatchPixels", "1e+09", "PatchPixels: 1e+09 pixels is out of range; want 1 to 65536"},
 		{"L2Bytes", "4194304", "L2Bytes: 4.194304e+06 B is out of range; want 1024 to 2.097152e+06: an L2 register counts 16-byte units in 17 bits"},
