@@ -125,8 +125,8 @@ func listTierGroups(tier string) []string {
 	return []string{tier, "all"}
 }
 
-// isEngineTier reports whether the engine accounts for at least much of the time of rows in the
-// given tier. This is so for T0, where it accounts for most of the time, and for T1.
+// isEngineTier reports whether the given tier is T0 or T1, whose rows spend most or some of their
+// time on the engine.
 func isEngineTier(tier string) bool { return tier == "T0" || tier == "T1" }
 
 // isMainEnergyOperation reports whether op is one of the operations whose energies are summarized

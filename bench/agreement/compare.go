@@ -198,9 +198,9 @@ func (n *Network) compareOutput(name string, got *Result) string {
 	case got == nil || got.Data == nil:
 		return "not computed"
 	case got.Type != want.Type.String():
-		return fmt.Sprintf("type %s, want %v", got.Type, want.Type)
+		return fmt.Sprintf("type %s; want %v", got.Type, want.Type)
 	case !slices.Equal(got.Dims, want.Dims):
-		return fmt.Sprintf("shape %v, want %v", got.Dims, want.Dims)
+		return fmt.Sprintf("shape %v; want %v", got.Dims, want.Dims)
 	}
 	tolerance := n.outputTolerance(name)
 	worst, at := 0.0, -1
@@ -220,7 +220,7 @@ func (n *Network) compareOutput(name string, got *Result) string {
 		}
 	}
 	if worst > tolerance {
-		return fmt.Sprintf("element %d of %v is %g, want %g; %g apart, tolerance %g", at, want.Dims, got.Data[at], want.Data[at], worst, tolerance)
+		return fmt.Sprintf("element %d of %v is %g; want %g (difference %g, tolerance %g)", at, want.Dims, got.Data[at], want.Data[at], worst, tolerance)
 	}
 	return ""
 }

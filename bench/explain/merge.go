@@ -95,7 +95,7 @@ func (b *neighbors) mergeParallelLayers(names []string) regrouping {
 func (b *neighbors) mergeConsecutiveLayers(names []string) regrouping {
 	r := regrouping{
 		flag: "--merge", needs: "the product of their weights, in the place of both",
-		results: "the same in exact arithmetic: the product of the weights is rounded, what was between the layers is not",
+		results: "the same in exact arithmetic: the product of the weights is rounded, but the values between the layers no longer are",
 	}
 	taken := map[int]bool{}
 	for _, name := range names {
@@ -115,7 +115,7 @@ func (b *neighbors) mergeConsecutiveLayers(names []string) regrouping {
 // splitLargeConvs returns the change that splits each named convolution whose weights do not fit in
 // an engine's kernel memory. The weights of each part of the split fit.
 func (b *neighbors) splitLargeConvs(names []string) regrouping {
-	r := regrouping{flag: "--split", needs: "a concatenation of the parts behind them", results: "the same"}
+	r := regrouping{flag: "--split", needs: "a concatenation of the parts after them", results: "the same"}
 	for _, name := range names {
 		l := &b.n.Layers[b.at[name]]
 		if !regroup.CanSplit(l) || strings.Contains(name, ",") || b.n.Layers[b.at[name]].Name != name {

@@ -45,7 +45,7 @@ func (x *explainer) tryPruning(ctx context.Context, l *layer.Layer, words, names
 		part = names[0]
 	}
 	x.addChange(Change{
-		Part: part, Alike: max(1, len(names)), Kind: "sparsity", Change: "prune half of the weights: every other one zero", Needs: "weights trained so; the compiler leaves zeros of strides of two out: --in weights=FILE.npy",
+		Part: part, Alike: max(1, len(names)), Kind: "sparsity", Change: "prune half of the weights: every other one zero", Needs: "weights trained with these zeros, which the compiler omits in convolutions of stride 2: --in weights=FILE.npy",
 		Results: "other: only training can tell whether they are good enough", Before: *before, After: *after, Alone: part != "", CommandBefore: x.layerCommand(words),
 	}, max(1, len(names)))
 	return nil

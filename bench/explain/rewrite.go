@@ -62,7 +62,7 @@ func flattenPixels(l *layer.Layer) (list []rewrite) {
 		}
 		list = append(list, rewrite{
 			fmt.Sprintf("reshape h=%d w=%d to h=%d w=%d", l.In.H, l.In.W, to.h, to.w),
-			"a reshape before and behind it: the same values in the same order",
+			"a reshape before and after it: the same values in the same order",
 			withHeightAndWidth(*l, to.h, to.w), true,
 		})
 	}
@@ -158,7 +158,7 @@ func convertBatchToGroups(l *layer.Layer) []rewrite {
 	x.In.N, x.In.C, x.Cout, x.Groups = 1, n*l.In.C, n*l.Cout, n*max(1, l.Groups)
 	return []rewrite{{
 		fmt.Sprintf("make the batch groups: n=1 cin=%d cout=%d groups=%d", x.In.C, x.Cout, x.Groups),
-		"weights repeated for each image, and a reshape before and behind it: the same values in the same order",
+		"weights repeated for each image, and a reshape before and after it: the same values in the same order",
 		x, false,
 	}}
 }

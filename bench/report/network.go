@@ -101,7 +101,7 @@ type Layer struct {
 	Kernel      string   `json:"kernel"`
 	Weights     string   `json:"weights,omitempty"`
 	PackedAs    string   `json:"packed_as,omitempty"`
-	Folded      []string `json:"folded"`
+	Folded      []string `json:"folded"` // names of layers that were fused into this one
 	Program     int      `json:"program"`
 	Modelled    bool     `json:"modelled"`
 	Descriptors int      `json:"descriptors"`
@@ -197,12 +197,12 @@ func newMemory(r *anesim.Result) (m Memory) {
 type Coverage struct {
 	Nodes     int    `json:"nodes"`
 	Done      int    `json:"nodes_done"`
-	Hosted    int    `json:"nodes_on_host"` // subset of Done
+	Hosted    int    `json:"nodes_on_host"` // part of Done that the host computes
 	MACs      uint64 `json:"macs"`
 	DoneMACs  uint64 `json:"macs_done"`
 	Bytes     uint64 `json:"bytes"`
 	DoneBytes uint64 `json:"bytes_done"`
-	Unsized   int    `json:"unsized_nodes"`
+	Unsized   int    `json:"unsized_nodes"` // nodes of unknown shape, which MACs and Bytes do not count
 	Lost      []Loss `json:"lost_outputs"`
 }
 

@@ -91,11 +91,11 @@ func Place(r *anesim.Result, m placement.Machine) (*placement.Plan, error) {
 type Placement struct {
 	Compute      string            `json:"compute"`
 	Runtime      clock.Nanoseconds `json:"estimated_runtime"` // total in nanoseconds
-	Segments     int               `json:"segments"`
-	LeaveNs      clock.Nanoseconds `json:"leave_ns"`
+	Segments     int               `json:"segments"`          // groups of consecutive layers on one processor
+	LeaveNs      clock.Nanoseconds `json:"leave_ns"`          // time to convert the outputs to the host's layout
 	Operations   []Placed          `json:"operations"`
-	Rates        []Constant        `json:"rates"`
-	WithoutACost []string          `json:"without_a_cost"`
+	Rates        []Constant        `json:"rates"`          // speeds of the processors and of transfers
+	WithoutACost []string          `json:"without_a_cost"` // layers of unknown shape
 }
 
 // A Placed is a layer of a network with the processor that was chosen for it, and its times on all
@@ -106,8 +106,8 @@ type Placed struct {
 	Backend  string            `json:"selected_backend"`
 	Runtime  clock.Nanoseconds `json:"estimated_runtime"` // computation only, without launch and transfer
 	LaunchNs clock.Nanoseconds `json:"launch_ns"`
-	CrossNs  clock.Nanoseconds `json:"transfer_ns"`
-	Crossing uint64            `json:"transfer_bytes"`
+	CrossNs  clock.Nanoseconds `json:"transfer_ns"`    // time to transfer tensors from the previous processor
+	Crossing uint64            `json:"transfer_bytes"` // bytes transferred in that time
 	Support  []Support         `json:"backend_support"`
 	Messages []string          `json:"validation_messages"`
 }

@@ -39,7 +39,7 @@ const (
 )
 
 // aboutBytes is the description of the tracks with memory traffic.
-const aboutBytes = "Bytes of a descriptor, drawn over all of it: the model times the traffic, but when within or before the descriptor each transfer runs is in no report."
+const aboutBytes = "Bytes of a descriptor, drawn over its whole length. The model times all of a descriptor's traffic together and does not report when each transfer runs."
 
 var traceTracks = [...]struct {
 	of                      track
@@ -50,9 +50,9 @@ var traceTracks = [...]struct {
 	{trackHost, "host", "", ""},
 	{trackDispatches, "dispatches", "", ""},
 	{trackLayers, "layers", "", "Flows lead from the layer that makes a tensor to those that read it."},
-	{trackDescriptors, "descriptors", "", "Below each, its cycles by cause. How many there are of a cause is the model's; within the descriptor they stand in the order in which causes first come up."},
-	{trackMAC, "MAC array", "", "Cycles that the array computes in."},
-	{trackPlanar, "planar engine", "", "Cycles that the planar engine computes in."},
+	{trackDescriptors, "descriptors", "", "Below each descriptor, its cycles by cause. The model reports their numbers, but not their order within the descriptor; causes are drawn in the order in which they first occur."},
+	{trackMAC, "MAC array", "", "Cycles in which the array computes."},
+	{trackPlanar, "planar engine", "", "Cycles in which the planar engine computes."},
 	{trackL2, "L2", "", "Cycles in which the L2 is read or written and nothing else is done."},
 	{trackTileIn, "tile DMA in", "", aboutBytes},
 	{trackTileOut, "tile DMA out", "", aboutBytes},
@@ -62,7 +62,7 @@ var traceTracks = [...]struct {
 	{trackRateOut, "engine to memory", "GB/s", "Of the descriptor as a whole."},
 	{trackTFLOPS, "arithmetic", "TFLOP/s", "Of the descriptor as a whole."},
 	{trackEngines, "active MAC engines", "engines", ""},
-	{trackL2Fill, "L2 fill", "bytes", "What the descriptor, and in a network those that wait for a later one, have tensors and tiles in."},
+	{trackL2Fill, "L2 fill", "bytes", "Bytes of L2 that hold the descriptor's tensors and tiles and, in a network, tensors kept for later descriptors."},
 	{trackKernelFill, "kernel memory fill", "bytes", "Weights of the descriptor in each MAC engine; what does not fit is streamed."},
 }
 

@@ -50,10 +50,10 @@ func (a *Candidate) isBetterThan(b *Candidate) bool {
 	return a.value < b.value
 }
 
-// NewSearch returns a search for the best chip constants for the programs that d lists. Each axis of d must be a range of a constant of
-// the chip, "chip.NAME=FROM..TO", with 0 < FROM < TO. The caller must call [Search.SetGoal] before
-// [Search.Run], and may call [Search.SetBudget]. NewSearch returns an *[ArgumentError]
-// if d is invalid.
+// NewSearch returns a search for the best chip constants for the programs that d lists. Each axis of
+// d must be a range of a constant of the chip, "chip.NAME=FROM..TO", with 0 < FROM < TO. The caller
+// must call [Search.SetGoal] before [Search.Run], and may call [Search.SetBudget]. NewSearch returns
+// an *[ArgumentError] if d is invalid.
 func NewSearch(d *Description) (*Search, error) {
 	var programs []string
 	var err error
