@@ -104,8 +104,8 @@ func TestConvertRefuses(t *testing.T) {
 		strings.Replace(header, "cycles", "ticks", 1):                "line 1: unexpected columns: want those of anesim sweep",
 		strings.Replace(header, ",c,", ",c,c,", 1):                   `line 1: duplicate column "c"`,
 		header + sweepRow("0", "4") + "1,relu\n":                     "line 3: wrong number of fields",
-		header + sweepRow("0", "4") + sweepRow("x", "4"):             `line 3: point: invalid value "x": want an integer`,
-		header + strings.Replace(sweepRow("0", "4"), "70.5", "s", 1): `line 2: time_ns: invalid value "s": want a number`,
+		header + sweepRow("0", "4") + sweepRow("x", "4"):             `line 3: point: invalid value "x"; want an integer`,
+		header + strings.Replace(sweepRow("0", "4"), "70.5", "s", 1): `line 2: time_ns: invalid value "s"; want a number`,
 	} {
 		var out bytes.Buffer
 		if err := convertCSV(strings.NewReader(text), &out); err == nil || !strings.Contains(err.Error(), want) {

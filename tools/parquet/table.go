@@ -157,13 +157,13 @@ func parseValue(text string, kind columnKind) (v parquet.Value, err error) {
 	case integers:
 		n, err := strconv.ParseInt(text, 10, 64)
 		if err != nil {
-			return v, fmt.Errorf("invalid value %q: want an integer", text)
+			return v, fmt.Errorf("invalid value %q; want an integer", text)
 		}
 		return parquet.Int64Value(n), nil
 	case reals:
 		n, err := strconv.ParseFloat(text, 64)
 		if err != nil {
-			return v, fmt.Errorf("invalid value %q: want a number", text)
+			return v, fmt.Errorf("invalid value %q; want a number", text)
 		}
 		return parquet.DoubleValue(n), nil
 	}

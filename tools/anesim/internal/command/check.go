@@ -154,7 +154,7 @@ func (f *checkFlags) openModels(c *cobra.Command, base *check.Baseline, files []
 		}
 	}
 	if len(list) == 0 {
-		return nil, usage.Errorf("missing models: want programs, networks, or layers with --layer")
+		return nil, usage.Errorf("missing models; want programs, networks, or layers with --layer")
 	}
 	return list, nil
 }
@@ -281,7 +281,7 @@ func readBaseline(name string, update bool) (*check.Baseline, error) {
 	}
 	defer file.Close()
 	if info, err := file.Stat(); err == nil && info.Size() > check.MaxBytes {
-		return nil, fmt.Errorf("file has %d bytes, want at most %d", info.Size(), check.MaxBytes)
+		return nil, fmt.Errorf("file has %d bytes; want at most %d", info.Size(), check.MaxBytes)
 	}
 	b, err := check.Read(file)
 	if err != nil {

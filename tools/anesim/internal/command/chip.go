@@ -26,7 +26,7 @@ chip as read.`,
   anesim sweep conv cin=64,256 h=28 w=28 cout=64 k=3 chip.Clock=0.8e9,1.2e9 --chip my.yaml`,
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usage.Errorf("%s: found %d arguments, want one chip", c.CommandPath(), len(args))
+				return usage.Errorf("%s: found %d arguments; want one chip", c.CommandPath(), len(args))
 			}
 			return nil
 		},

@@ -81,7 +81,7 @@ func convertPrograms(w io.Writer, stdin io.Reader, names []string, out, procedur
 			continue
 		}
 		if len(names) > 1 && f.extension != ".anefw" && f.extension != ".e5" {
-			return usage.Errorf("%s holds only one program: found %d files", f.what, len(names))
+			return usage.Errorf("%s holds only one program; found %d files", f.what, len(names))
 		}
 		var programs []e5.Part
 		for _, name := range names {
@@ -109,7 +109,7 @@ func convertPrograms(w io.Writer, stdin io.Reader, names []string, out, procedur
 	for _, f := range converters {
 		known = append(known, f.extension)
 	}
-	return usage.Errorf("unknown extension %q: want one of %s", extension, strings.Join(known, ", "))
+	return usage.Errorf("unknown extension %q; want one of %s", extension, strings.Join(known, ", "))
 }
 
 // buildContainer returns the bytes of a container. If the first program is not in a container, it

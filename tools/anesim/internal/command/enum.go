@@ -26,7 +26,7 @@ has one, prints all its values. Without an argument, enum lists the enumerations
 		Example: "  anesim enum fp16\n  anesim enum 0x3f\n  anesim enum UnitType\n  anesim enum NE.MACCfg.OpMode",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) > 1 {
-				return usage.Errorf("%s: found %d arguments, want one name or number", c.CommandPath(), len(args))
+				return usage.Errorf("%s: found %d arguments; want one name or number", c.CommandPath(), len(args))
 			}
 			return nil
 		},

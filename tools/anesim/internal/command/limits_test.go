@@ -25,7 +25,7 @@ func TestRawTensorTooLarge(t *testing.T) {
 	}
 	f.Close()
 	_, errs, code := invoke("layer", "relu", "c=4096", "--in", "x="+file)
-	if code != exitFailed || !strings.Contains(errs, "file has 3221225472 bytes, want at most 536870912") {
+	if code != exitFailed || !strings.Contains(errs, "file has 3221225472 bytes; want at most 536870912") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }

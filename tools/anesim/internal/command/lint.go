@@ -93,7 +93,7 @@ func (x *jsonLintedProgram) name() string {
 
 func (f *lintFlags) run(c *cobra.Command, files []string) error {
 	if len(files)+len(f.layers) == 0 {
-		return usage.Errorf("missing models: want programs, networks, or layers with --layer")
+		return usage.Errorf("missing models; want programs, networks, or layers with --layer")
 	}
 	ctx, stop := flags.Interruptible()
 	defer stop()

@@ -143,7 +143,7 @@ func TestLoadErrors(t *testing.T) {
 		code int
 		want string
 	}{
-		{[]string{"load"}, exitUsage, "found 0 files, want one"},
+		{[]string{"load"}, exitUsage, "found 0 files; want one"},
 		{[]string{"load", bad}, exitFailed, `bad.yaml: line 3: unknown key "prio"`},
 		{[]string{"load", missing}, exitFailed, "gone.hwx"},
 	} {

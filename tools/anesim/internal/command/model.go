@@ -338,7 +338,7 @@ func (f *modelFlags) openNetwork(file string, c *cobra.Command) (*anesim.Model, 
 	case err == nil && m.Kind() != anesim.KindNetwork:
 		return nil, usage.Errorf("%s is a compiled program, not a network; try anesim run %[1]s", report.Printable(file))
 	case err != nil && file != "-" && !slices.Contains(network.Extensions(), ext) && !errors.As(err, new(*input.MissingError)):
-		return nil, input.InFile(file, fmt.Errorf("unknown extension %q: want one of %s", ext, strings.Join(network.Extensions(), ", ")))
+		return nil, input.InFile(file, fmt.Errorf("unknown extension %q; want one of %s", ext, strings.Join(network.Extensions(), ", ")))
 	}
 	var list []explain.Reshape
 	for _, text := range f.reshape {

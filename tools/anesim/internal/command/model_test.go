@@ -320,7 +320,7 @@ func TestModelErrors(t *testing.T) {
 		code int
 		want string
 	}{
-		{"", exitUsage, "anesim model: found 0 files, want one"},
+		{"", exitUsage, "anesim model: found 0 files; want one"},
 		{bad, exitFailed, bad + ": line 3: layer conv0: conv: cout: key is missing"},
 		{cut, exitFailed, cut + ": byte 0x0: field 7: unexpected EOF"},
 		{"nothing.onnx", exitFailed, "open nothing.onnx: no such file"},

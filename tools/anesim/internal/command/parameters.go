@@ -43,7 +43,7 @@ func (f *layerFlags) newLayerOverRange(ctx context.Context, words []string) (*an
 		return nil, usage.Errorf("--over requires --emit, since it writes the program and %s", input.ParametersFile("OUT.hwx"))
 	}
 	if len(words) == 0 {
-		return nil, usage.Errorf("missing operation: want one of %s", strings.Join(keys.Names(), " "))
+		return nil, usage.Errorf("missing operation; want one of %s", strings.Join(keys.Names(), " "))
 	}
 	key, sizes, err := parseOverRange(f.over)
 	if err != nil {

@@ -27,7 +27,7 @@ func (f *placeFlags) registerFlags(c *cobra.Command) {
 func (f *placeFlags) checkFlags() error {
 	switch {
 	case f.compute != "" && !slices.Contains(report.Computes(), f.compute):
-		return usage.Errorf("unknown --compute %q: want engine, all or cpu", f.compute)
+		return usage.Errorf("unknown --compute %q; want engine, all or cpu", f.compute)
 	case f.compute == "" && f.backends != "":
 		return usage.Errorf("--backends requires --compute")
 	}

@@ -70,14 +70,14 @@ standard input. A program or a network is run first, without values.
 
 func (f *plotFlags) run(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
-		return usage.Errorf("missing picture: want one of %s", strings.Join(pictureKinds[:], ", "))
+		return usage.Errorf("missing picture; want one of %s", strings.Join(pictureKinds[:], ", "))
 	}
 	if !slices.Contains(pictureKinds[:], args[0]) {
-		return usage.Errorf("unknown picture %q: want one of %s", args[0], strings.Join(pictureKinds[:], ", "))
+		return usage.Errorf("unknown picture %q; want one of %s", args[0], strings.Join(pictureKinds[:], ", "))
 	}
 	what, files := args[0], args[1:]
 	if len(files) > 1 || len(files) == 0 && what != "accuracy" {
-		return usage.Errorf("plot %s: found %d files, want one", what, len(files))
+		return usage.Errorf("plot %s: found %d files; want one", what, len(files))
 	}
 	if err := flags.CheckSVG("-o", f.file); err != nil {
 		return err
@@ -206,7 +206,7 @@ func readResult(src io.ReaderAt, size int64, keep bool) (*view.Report, []byte, e
 	}
 	switch {
 	case kind.Schema != report.Schema:
-		return nil, nil, fmt.Errorf("unsupported schema %d: want %d", kind.Schema, report.Schema)
+		return nil, nil, fmt.Errorf("unsupported schema %d; want %d", kind.Schema, report.Schema)
 	case kind.Network != nil:
 		d := new(report.Network)
 		err := json.Unmarshal(data, d)
@@ -220,5 +220,5 @@ func readResult(src io.ReaderAt, size int64, keep bool) (*view.Report, []byte, e
 		err := json.Unmarshal(data, d)
 		return view.FromLoad(d), nil, err
 	}
-	return nil, nil, fmt.Errorf("unknown kind of result: want the JSON of anesim run, layer, model or load")
+	return nil, nil, fmt.Errorf("unknown kind of result; want the JSON of anesim run, layer, model or load")
 }

@@ -59,7 +59,7 @@ func TestPlotMistakes(t *testing.T) {
 	}{
 		{[]string{"plot"}, exitUsage, "want one of roofline"},
 		{[]string{"plot", "pie", model, "-o", svg}, exitUsage, "want one of roofline"},
-		{[]string{"plot", "roofline", "-o", svg}, exitUsage, "found 0 files, want one"},
+		{[]string{"plot", "roofline", "-o", svg}, exitUsage, "found 0 files; want one"},
 		{[]string{"plot", "roofline", model}, exitUsage, "ends in .svg"},
 		{[]string{"plot", "roofline", model, "-o", "x.png"}, exitUsage, "ends in .svg"},
 		{[]string{"plot", "roofline", other, "-o", svg}, exitFailed, "unknown kind of result"},

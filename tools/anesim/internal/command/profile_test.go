@@ -110,7 +110,7 @@ func TestProfilesOfSweepAndLoad(t *testing.T) {
 	if got, clients := cycles(pb); got == 0 || !clients["camera"] {
 		t.Errorf("%d cycles of %v", got, clients)
 	}
-	if _, stderr, code := invoke("sweep", "conv", "cin=16..32768+16", "cout=16", "--pprof", pb); code != exitUsage || !strings.Contains(stderr, "at most 1000 points") {
+	if _, stderr, code := invoke("sweep", "conv", "cin=16..32768+16", "cout=16", "--pprof", pb); code != exitUsage || !strings.Contains(stderr, "found 2048 points; want at most 1000") {
 		t.Errorf("2048 points: exit %d: %s", code, stderr)
 	}
 }

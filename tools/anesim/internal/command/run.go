@@ -77,10 +77,10 @@ documents, one after the other.
 				return f.run(c.OutOrStdout(), c.ErrOrStderr(), anesim.Identity(), o, printing{header: true, model: "builtin"})
 			}
 			if len(args) > 1 && (len(f.In) > 0 || f.Out != "" || f.Record != "" || f.HTML != "") {
-				return usage.Errorf("--in, --out, --record and --html require a single FILE: found %d", len(args))
+				return usage.Errorf("--in, --out, --record and --html require a single FILE; found %d", len(args))
 			}
 			if len(args) > 1 && (f.Pprof != "" || f.Trace != "") {
-				return usage.Errorf("--pprof and --trace require a single FILE: found %d", len(args))
+				return usage.Errorf("--pprof and --trace require a single FILE; found %d", len(args))
 			}
 			return f.runFiles(c, args, o)
 		},

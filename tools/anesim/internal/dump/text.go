@@ -25,7 +25,7 @@ func (d *dumper) writeText() error {
 	}
 	d.printSummary()
 	if d.p.Subtype != loader.SubtypeM1 {
-		d.printf("\nDescriptors of this generation are not supported: want subtype %d, %v.\n", uint32(loader.SubtypeM1), loader.SubtypeM1)
+		d.printf("\nDescriptors of this generation are not supported; want subtype %d, %v.\n", uint32(loader.SubtypeM1), loader.SubtypeM1)
 		return nil
 	}
 	for desc, err := range d.describeDescriptors() {

@@ -40,7 +40,7 @@ func ReadChip(o *anesim.Options, name string) (err error) {
 	}
 	defer f.Close()
 	if info, err := f.Stat(); err == nil && info.IsDir() {
-		return input.InFile(name, errors.New("is a directory, want a file"))
+		return input.InFile(name, errors.New("is a directory; want a file"))
 	}
 	if o.Chip, err = chip.Read(f); err != nil {
 		return input.InFile(name, err)

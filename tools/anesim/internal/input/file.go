@@ -75,7 +75,7 @@ func ReadFile(file string, stdin io.Reader, limit int64) (data []byte, err error
 // ReadWhole returns the size bytes of r. It returns an error if size exceeds limit.
 func ReadWhole(r io.ReaderAt, size, limit int64) ([]byte, error) {
 	if size > limit {
-		return nil, fmt.Errorf("file has %d bytes, want at most %d", size, limit)
+		return nil, fmt.Errorf("file has %d bytes; want at most %d", size, limit)
 	}
 	data := make([]byte, size)
 	n, err := r.ReadAt(data, 0)

@@ -13,7 +13,7 @@ import (
 // in the form key=value.
 func ParseLayer(words []string) (*anesim.Model, error) {
 	if len(words) == 0 {
-		return nil, usage.Errorf("missing operation: want one of %s", strings.Join(keys.Names(), " "))
+		return nil, usage.Errorf("missing operation; want one of %s", strings.Join(keys.Names(), " "))
 	}
 	m, err := anesim.Layer(words[0], words[1:]...)
 	var mistake *anesim.LayerError

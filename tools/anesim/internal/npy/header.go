@@ -63,7 +63,7 @@ func (p *parser) errorf(format string, args ...any) error {
 
 func (p *parser) parseHeader() (h header, err error) {
 	if !p.acceptByte('{') {
-		return h, p.errorf("missing '{': want a dictionary")
+		return h, p.errorf("missing '{'; want a dictionary")
 	}
 	seen := make(map[string]bool)
 	for !p.acceptByte('}') {
@@ -88,7 +88,7 @@ func (p *parser) parseHeader() (h header, err error) {
 			h.shapeOff = p.off + int64(p.at)
 			h.shape, err = p.parseTuple()
 		default:
-			err = p.errorf("unknown key %q: want descr, fortran_order and shape", key)
+			err = p.errorf("unknown key %q; want descr, fortran_order and shape", key)
 		}
 		if err != nil {
 			return h, err
@@ -181,12 +181,12 @@ func (p *parser) parseBool() (bool, error) {
 			return v, nil
 		}
 	}
-	return false, p.errorf("missing boolean: want True or False")
+	return false, p.errorf("missing boolean; want True or False")
 }
 
 func (p *parser) parseTuple() ([]int, error) {
 	if !p.acceptByte('(') {
-		return nil, p.errorf("missing '(': want a tuple as the shape")
+		return nil, p.errorf("missing '('; want a tuple as the shape")
 	}
 	shape := []int{}
 	for !p.acceptByte(')') {
@@ -217,7 +217,7 @@ func (p *parser) parseExtent() (int, error) {
 	}
 	d, err := strconv.Atoi(string(p.text[p.at:end]))
 	if err != nil {
-		return 0, p.errorf("invalid extent: want a number from 0 to %d", int(^uint(0)>>1))
+		return 0, p.errorf("invalid extent; want a number from 0 to %d", int(^uint(0)>>1))
 	}
 	p.at = end
 	if p.at < len(p.text) && p.text[p.at] == 'L' { // a long of Python 2

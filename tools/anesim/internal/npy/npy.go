@@ -42,7 +42,7 @@ type DTypeError struct {
 }
 
 func (e *DTypeError) Error() string {
-	return fmt.Sprintf("unsupported dtype %q: want %q; convert it with array.astype('%[2]s')", e.DType, dtype)
+	return fmt.Sprintf("unsupported dtype %q; want %q; convert it with array.astype('%[2]s')", e.DType, dtype)
 }
 
 func newFormatError(off int64, format string, args ...any) error {
@@ -74,7 +74,7 @@ func readArrayAs(r io.ReaderAt, size int64, types map[string]element) (Array, er
 	}
 	switch got, want := size-off, int64(e.bytes)*int64(n); {
 	case got < want:
-		return Array{}, newFormatError(off, "found %d bytes of data, want %d for shape %v", got, want, h.shape)
+		return Array{}, newFormatError(off, "found %d bytes of data; want %d for shape %v", got, want, h.shape)
 	case got > want:
 		return Array{}, newFormatError(off+want, "found %d extra bytes after the data of shape %v", got-want, h.shape)
 	}
@@ -105,13 +105,13 @@ func readHeader(r io.ReaderAt, size int64) (text []byte, off int64, err error) {
 		return nil, 0, err
 	}
 	if string(b[:6]) != magic {
-		return nil, 0, newFormatError(0, "found magic %q, want %q", b[:6], magic)
+		return nil, 0, newFormatError(0, "found magic %q; want %q", b[:6], magic)
 	}
 	off = short
 	n := int64(binary.LittleEndian.Uint16(b[8:]))
 	switch major, minor := b[6], b[7]; {
 	case minor != 0 || major < 1 || major > 3:
-		return nil, 0, newFormatError(6, "unsupported version %d.%d: want 1.0, 2.0 or 3.0", major, minor)
+		return nil, 0, newFormatError(6, "unsupported version %d.%d; want 1.0, 2.0 or 3.0", major, minor)
 	case major > 1:
 		if off = long; size < long {
 			return nil, 0, newFormatError(8, "unexpected end of file in the length of the header")
@@ -122,7 +122,7 @@ func readHeader(r io.ReaderAt, size int64) (text []byte, off int64, err error) {
 		n = int64(binary.LittleEndian.Uint32(b[8:]))
 	}
 	if n > min(size-off, maxHeader) {
-		return nil, 0, newFormatError(8, "header is %d bytes long: want at most %d", n, min(size-off, maxHeader))
+		return nil, 0, newFormatError(8, "header is %d bytes long; want at most %d", n, min(size-off, maxHeader))
 	}
 	text = make([]byte, n)
 	return text, off, readFullAt(r, text, off)
@@ -222,10 +222,10 @@ func writeArrayAs(w io.Writer, descr string, e element, shape []int, data []floa
 		return fmt.Errorf("npy: %w", err)
 	}
 	if len(shape) > maxAxes {
-		return fmt.Errorf("npy: found %d axes, want at most %d", len(shape), maxAxes)
+		return fmt.Errorf("npy: found %d axes; want at most %d", len(shape), maxAxes)
 	}
 	if n != len(data) {
-		return fmt.Errorf("npy: found %d elements, want %d for shape %v", len(data), n, shape)
+		return fmt.Errorf("npy: found %d elements; want %d for shape %v", len(data), n, shape)
 	}
 	if _, err := w.Write(appendHeader(nil, descr, shape)); err != nil {
 		return err

@@ -157,7 +157,7 @@ func TestReadMalformed(t *testing.T) {
 		{"version", []byte(magic + "\x04\x00\x00\x00\x00\x00"), 6, "version 4.0"},
 		{"minor version", []byte(magic + "\x01\x01\x00\x00"), 6, "version 1.1"},
 		{"long length cut off", []byte(magic + "\x02\x00\x00\x00"), 8, "length of the header"},
-		{"header cut off", file(1, good)[:40], 8, "header is 57 bytes long: want at most 30"},
+		{"header cut off", file(1, good)[:40], 8, "header is 57 bytes long; want at most 30"},
 		{"huge header", []byte(magic + "\x02\x00\xff\xff\xff\xff {}"), 8, "header is 4294967295 bytes long"},
 		{"no dictionary", file(1, "descr"), 10, "dictionary"},
 		{"cut off", file(1, "{'descr': '<f2"), 21, "unterminated string"},
@@ -167,7 +167,7 @@ func TestReadMalformed(t *testing.T) {
 		{"key missing", file(1, "{'descr': '<f2', 'shape': (1,)}"), 41, "found 2 keys; want the 3 keys"},
 		{"key twice", file(1, "{'descr': '<f2', 'descr': '<f2'}"), 34, `duplicate key "descr"`},
 		{"unknown key", file(1, "{'order': 'C'}"), 19, `key "order"`},
-		{"order", file(1, "{'fortran_order': 0}"), 28, "missing boolean: want True or False"},
+		{"order", file(1, "{'fortran_order': 0}"), 28, "missing boolean; want True or False"},
 		{"text behind", file(1, good+"x"), 67, "unexpected text after the dictionary"},
 		{"no tuple", shaped("[1]"), at, "missing '('"},
 		{"tuple without comma", shaped("(1)"), at + 2, "missing ','"},
@@ -176,7 +176,7 @@ func TestReadMalformed(t *testing.T) {
 		{"too many axes", shaped("(" + strings.Repeat("1,", 65) + ")"), at + 129, "found more than 64 axes"},
 		{"overflow", shaped("(4294967296, 4294967296)"), at, "too many elements for memory"},
 		{"overflow by the last byte", shaped("(4611686018427387904,)"), at, "too many elements for memory"},
-		{"too little data", shaped("(1000000000000,)"), 77, "2 bytes of data, want 2000000000000"},
+		{"too little data", shaped("(1000000000000,)"), 77, "found 2 bytes of data; want 2000000000000"},
 		{"too much data", shaped("(0, 9999999999)"), 76, "2 extra bytes after"},
 	} {
 		a, err := read(test.file)

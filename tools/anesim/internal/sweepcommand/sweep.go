@@ -226,14 +226,14 @@ func (f *sweepFlags) countPoints(s *sweep.Sweep, part sweep.Shard) (int, error) 
 		return 0, err
 	}
 	if f.HTML != "" && total > maxPagePoints {
-		return 0, usage.Errorf("--html: found %d points, want at most %d", total, maxPagePoints)
+		return 0, usage.Errorf("--html: found %d points; want at most %d", total, maxPagePoints)
 	}
 	if err := s.CheckFirstPoint(); err != nil {
 		return 0, err
 	}
 	n := part.Points(total)
 	if (f.Pprof != "" || f.Trace != "") && n > maxProfiled {
-		return 0, usage.Errorf("--pprof and --trace: want at most %d points, found %d; time fewer with --shard", maxProfiled, n)
+		return 0, usage.Errorf("--pprof and --trace: found %d points; want at most %d; time fewer with --shard", n, maxProfiled)
 	}
 	return n, nil
 }

@@ -58,7 +58,7 @@ func SomeFiles(c *cobra.Command, args []string) error {
 // OneFile returns an error unless args has exactly one element.
 func OneFile(c *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return Errorf("%s: found %d files, want one", c.CommandPath(), len(args))
+		return Errorf("%s: found %d files; want one", c.CommandPath(), len(args))
 	}
 	return nil
 }
