@@ -220,9 +220,7 @@ func (j *joiner) placeTensorsInScratch(resident []bool) (own []int) {
 	}
 	for i := range j.steps {
 		s := &j.steps[i]
-		if n := s.part.output.Scratch; n > 0 {
-			add(&steps[i], n, i, i)
-		}
+		add(&steps[i], s.part.output.Scratch, i, i)
 		if out := &j.tensors[s.output]; !out.port && !resident[s.output] {
 			add(&tensors[i], place.Surface(regs.BARScratch, out.shape).Depth*out.shape.N, i, out.last)
 		}
@@ -249,7 +247,7 @@ func (j *joiner) locateBuffers(s *step, scratch int) *place.Spots {
 	var at place.Spots
 	at[regs.BARScratch] = place.Spot{Bar: regs.BARScratch, Base: scratch}
 	base, ok := j.parts[s.part]
-	if !ok && p.Constants.Bytes > 0 {
+	if !ok {
 		j.constants.Pad(64)
 		base = j.constants.Bytes
 		j.constants.Copy(&p.Constants, 0, p.Constants.Bytes)

@@ -137,20 +137,16 @@ func (n *Network) fuseNodes() ([]node, error) {
 	}
 	var nodes []node
 	for _, s := range (Fusion{Outputs: n.Outputs, Arranged: true}).Fuse(steps) {
-		x := node{n.Nodes[s.Merged[0]], s.Merged}
-		if len(s.Merged) > 1 {
-			part, err := n.lowerMerged(&s, steps)
-			if err != nil {
-				return nil, n.errorf(s.Merged[0], "cannot merge this layer with the layers that follow: %v", err)
-			}
-			x.Node = Node{Part: part, Inputs: s.Inputs, Output: s.Output}
+		part, err := n.lowerMerged(&s, steps)
+		if err != nil {
+			return nil, n.errorf(s.Merged[0], "cannot merge this layer with the layers that follow: %v", err)
 		}
-		nodes = append(nodes, x)
+		nodes = append(nodes, node{Node{Part: part, Inputs: s.Inputs, Output: s.Output}, s.Merged})
 	}
 	return nodes, nil
 }
 
-// lowerMerged returns the part for s, which merges several of the given steps. If another step
+// lowerMerged returns the part for s, which merges one or more of the given steps. If another step
 // merges the same parts, both get the same part, so that a program stores its constants once.
 func (n *Network) lowerMerged(s *Step, given []Step) (*Part, error) {
 	p := n.Nodes[s.Merged[0]].Part

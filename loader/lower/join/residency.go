@@ -325,7 +325,7 @@ func (r *resident) locateOperand(t *task.Task, operand task.Operand) (place.Layo
 	} else {
 		at.Base += m.Base/s.Plane*r.layout.Channel + m.Base%s.Plane/s.Row*r.layout.Row
 		// If both rows and planes are runs of rows, they must stay inside one plane together.
-		if m.Plane < s.Plane && planes > 1 && rows > 1 && m.Row < s.Plane &&
+		if m.Plane < s.Plane && m.Row < s.Plane &&
 			(m.Base%s.Plane+(planes-1)*m.Plane+(rows-1)*m.Row) >= s.Plane {
 			tr.ok = false
 		}
