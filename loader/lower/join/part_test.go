@@ -122,22 +122,3 @@ func TestRefusedNetworkPacksNothing(t *testing.T) {
 		t.Errorf("%v, %d bytes of weights, want those of two layers", err, len(j.steps[0].part.output.Constants.Data))
 	}
 }
-
-// TestPaddedConstants refuses a constant with rows of one element, which take 32 times its size.
-func TestPaddedConstants(t *testing.T) {
-	s := layer.Shape{N: 1, C: 1024, H: 4400, W: 1}
-	sum, err := NewPart(layer.Binary(layer.Add, s, s), layer.Weights{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	n := &Network{
-		Inputs:  []Tensor{{Name: "x", Shape: s}, {Name: "z", Shape: s, Values: make([]float16.Float16, s.Elements())}},
-		Nodes:   []Node{{Part: sum, Inputs: []string{"x", "z"}, Output: "y"}},
-		Outputs: []string{"y"},
-	}
-	_, err = n.Join()
-	want := "bytes of padding in the rows of constants: found 279347200, want at most 268435456; give them wider rows, so that padding takes at most 268435456 bytes"
-	if err == nil || err.Error() != want {
-		t.Errorf("error %v, want %s", err, want)
-	}
-}
