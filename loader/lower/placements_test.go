@@ -2,34 +2,48 @@ package lower_test
 
 import (
 	"fmt"
+	"hash/crc32"
 	"strings"
 	"testing"
 
 	"anesim/hw/regs"
 	"anesim/loader"
 	"anesim/loader/internal/golden"
+	. "anesim/loader/lower"
 )
 
-// TestPlacements holds networks to testdata/placements, which has a line for each descriptor: what
+// TestPlacements holds layers and networks to testdata/placements, which has a line for each descriptor: what
 // it computes, the groups, channels, rows and columns of its first source and of its result, where
 // each operand begins, and the bytes from one channel, row and group to the next. Operands are in L2,
 // or in a buffer of memory such as b4, the first input or output, from which they go through L2.
 func TestPlacements(t *testing.T) {
 	golden.Test(t, "testdata/placements/*.txt", func(t *testing.T, c *golden.Case) string {
-		j, err := goldenNetwork(t, c.Input).Join()
-		if err != nil {
-			return "refused: " + err.Error()
-		}
 		var b strings.Builder
-		for _, s := range j.Spilled {
-			fmt.Fprintf(&b, "spilled %s of %d bytes: %s\n", s.Tensor, s.Bytes, s.Why)
+		var builder *loader.Builder
+		if strings.Contains(c.Input[0], " = ") {
+			j, err := goldenNetwork(t, c.Input).Join()
+			if err != nil {
+				return "refused: " + err.Error()
+			}
+			for _, s := range j.Spilled {
+				fmt.Fprintf(&b, "spilled %s of %d bytes: %s\n", s.Tensor, s.Bytes, s.Why)
+			}
+			builder = j.Builder
+		} else {
+			made, err := Compile(goldenLayer(t, c.Input))
+			if err != nil {
+				return "refused: " + err.Error()
+			}
+			builder = made.Builder
 		}
-		b.WriteString(placements(t, j.Builder))
-		if n := j.Builder.Scratch; n > 0 {
+		b.WriteString(placements(t, builder))
+		if n := builder.Scratch; n > 0 {
 			fmt.Fprintf(&b, "scratch %d bytes\n", n)
 		}
-		if n := j.Builder.ConstantBytes; n > 0 {
-			fmt.Fprintf(&b, "constants %d bytes\n", n)
+		if n := len(builder.Constants); n > 0 {
+			fmt.Fprintf(&b, "constants %d bytes, checksum %08x\n", n, crc32.ChecksumIEEE(builder.Constants))
+		} else if builder.ConstantBytes > 0 {
+			fmt.Fprintf(&b, "constants %d bytes\n", builder.ConstantBytes)
 		}
 		return b.String()
 	})
@@ -71,6 +85,9 @@ func placements(t *testing.T, builder *loader.Builder) string {
 				second = fmt.Sprintf("b%d %s in %s", d.Header.Bases.RBase1(), place(s.Src2Base.Bytes(), s.Src2PlaneStride.Bytes(), s.Src2RowStride.Bytes(), s.Src2GroupStride.Bytes()), second)
 			}
 			fmt.Fprintf(&b, "    and    %s\n", second)
+		}
+		if about.Weights != "" {
+			fmt.Fprintf(&b, "    weights %s\n", about.Weights)
 		}
 		result := place(l.ResultBase.Bytes(), l.ResultChannelStride.Bytes(), l.ResultRowStride.Bytes(), l.ResultGroupStride.Bytes())
 		if g.DestinationOn() {
