@@ -39,7 +39,8 @@ func TestNetworks(t *testing.T) {
 //	conv cin=4 h=8 w=8 cout=8 k=3
 //	with weights=palette l2=65536 lane=4096 second=relu release=2023 first=output
 //
-// weights are dense, zeros (every third is zero), palette, sparse or int8; l2 and lane are the
+// weights are dense, zeros (every third is zero), last (all but the last are zero), palette, sparse
+// or int8; l2 and lane are the
 // bytes of smaller memories; second=relu rectifies the second operand; begin and size are those
 // of a slice, an extent each of N, C, H and W. A layer beyond a limit is one all the same.
 func goldenLayer(t *testing.T, lines []string) (layer.Layer, layer.Weights) {
@@ -123,6 +124,13 @@ func goldenWeights(t *testing.T, l *layer.Layer, form string) layer.Weights {
 	mixed := func(i int) uint32 { return uint32(i+1) * 2654435761 >> 16 }
 	switch form {
 	case "dense", "zeros":
+	case "last":
+		each(func(i int) float16.Float16 {
+			if i < len(w.Filter)-1 {
+				return 0
+			}
+			return 0x3c00
+		})
 	case "palette":
 		w.Form = layer.FormPalette
 		each(func(i int) float16.Float16 { return float16.Float16(0x3000 | mixed(i)%12) })
@@ -138,7 +146,7 @@ func goldenWeights(t *testing.T, l *layer.Layer, form string) layer.Weights {
 		w.Form, w.Scale = layer.FormInt8, []float16.Float16{0x1c00} // 1/256
 		each(func(i int) float16.Float16 { return float16.Fromfloat32(float32(int(mixed(i)%255)-127) / 256) })
 	default:
-		t.Fatalf("weights=%s: want dense, zeros, palette, sparse or int8", form)
+		t.Fatalf("weights=%s: want dense, zeros, last, palette, sparse or int8", form)
 	}
 	return w
 }

@@ -87,7 +87,11 @@ func placements(t *testing.T, builder *loader.Builder) string {
 			fmt.Fprintf(&b, "    and    %s\n", second)
 		}
 		if about.Weights != "" {
-			fmt.Fprintf(&b, "    weights %s\n", about.Weights)
+			fmt.Fprintf(&b, "    weights %s%s", about.Weights, coding(&g))
+			if w, ok := builder.WindowTaps[i]; ok {
+				fmt.Fprintf(&b, ", for %d of the taps", w.Taps)
+			}
+			b.WriteString("\n")
 		}
 		result := place(l.ResultBase.Bytes(), l.ResultChannelStride.Bytes(), l.ResultRowStride.Bytes(), l.ResultGroupStride.Bytes())
 		if g.DestinationOn() {
@@ -109,6 +113,21 @@ func extents(s regs.Shape) string {
 	text := fmt.Sprintf("%dx%dx%dx%d", s.Groups, s.Channels, s.Height, s.Width)
 	if s.Depth > 1 {
 		text += fmt.Sprintf("x%d", s.Depth)
+	}
+	return text
+}
+
+// coding describes how the weights of a descriptor are coded, unless they are plain fp16 values.
+func coding(g *regs.Groups) (text string) {
+	cfg := g.NE.KernelCfg
+	if cfg.KernelFmt() != regs.FormatFP16 {
+		text += ", a byte for each"
+	}
+	if cfg.PalEn() {
+		text += fmt.Sprintf(", %d bits of a palette", cfg.PalBits())
+	}
+	if cfg.Sparse() {
+		text += ", without zeros"
 	}
 	return text
 }
