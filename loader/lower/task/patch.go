@@ -13,7 +13,7 @@ import (
 // set, each result channel reads only its own source channel and the value stays 0 (seen in 104 of
 // 104 tasks; the value 5 is known only from the order of weights).
 func setOutputGroupSize(c *regs.Common, channels int, unicast bool) {
-	if unicast || channels <= Engines {
+	if unicast {
 		return
 	}
 	most := uint32(4)
@@ -146,7 +146,7 @@ func OnePatchPerTile(t *Task) {
 // (seen in 2 of 2 tasks). Otherwise the task keeps its usual patch.
 func SlicedPatch(s regs.Shape) Patch {
 	return func(t *Task) {
-		if s.Width > place.SliceColumns && s.Width%place.SliceColumns != 0 && s.Height > 1 {
+		if s.Width > place.SliceColumns && s.Width%place.SliceColumns != 0 {
 			c := &t.g.Common
 			c.Cfg = c.Cfg.WithShMax(min(4, Log2Ceil(s.Height)))
 		}
