@@ -1,7 +1,7 @@
 // Mutants reports how many small changes of a package's code its tests notice. A mutant is the
 // package with one operator changed, such as + to -. The tests kill a mutant if one of them fails.
 //
-//	mutants [-C DIR] [-short] [-every N] [-skip TESTS] [-tests PACKAGE] [-j JOBS] PACKAGE...
+//	mutants [-C DIR] [-short] [-every N [-first M]] [-skip TESTS] [-tests PACKAGE] [-j JOBS] PACKAGE...
 //
 // The mutants are those of gremlins v0.6.0 with its default operators, and the percentage is
 // computed in the same way: the killed mutants divided by those that were killed or lived. A mutant

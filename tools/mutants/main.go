@@ -28,6 +28,7 @@ type pkg struct {
 	short bool
 	skip  *regexp.Regexp
 	every int
+	first int // the sample holds each mutant whose number has the same remainder as first, modulo every
 	jobs  int
 }
 
@@ -45,7 +46,8 @@ func run(args []string) error {
 	dir := flags.String("C", ".", "the module's directory")
 	short := flags.Bool("short", false, "run short tests")
 	skip := flags.String("skip", "", "skip tests that match the `PATTERN`")
-	every := flags.Int("every", 1, "test only every `N`th covered mutant, starting with the Nth")
+	every := flags.Int("every", 1, "test only every `N`th covered mutant, beginning with the Nth")
+	first := flags.Int("first", 0, "with -every, begin with the `M`th covered mutant, for another sample")
 	jobs := flags.Int("j", 1, "number of mutants to run at the same time")
 	from := flags.String("tests", "", "run the tests of `PACKAGE` instead of the mutants' own")
 	if err := flags.Parse(args); err != nil {
@@ -56,6 +58,9 @@ func run(args []string) error {
 	}
 	if *every < 1 || *jobs < 1 {
 		return fmt.Errorf("-every is %d and -j is %d; want at least 1 for both", *every, *jobs)
+	}
+	if *first < 0 || *first > *every {
+		return fmt.Errorf("-first is %d; want 0 to %d, the value of -every", *first, *every)
 	}
 	var skipped *regexp.Regexp
 	if *skip != "" {
@@ -68,7 +73,7 @@ func run(args []string) error {
 		return err
 	}
 	for _, path := range flags.Args() {
-		p := &pkg{set: token.NewFileSet(), short: *short, skip: skipped, every: *every, jobs: *jobs}
+		p := &pkg{set: token.NewFileSet(), short: *short, skip: skipped, every: *every, first: *first, jobs: *jobs}
 		list, err := p.classifyMutants(path, cmp.Or(*from, path))
 		if err != nil {
 			return err
@@ -139,8 +144,8 @@ func (p *pkg) classifyMutants(path, from string) ([]*mutant, error) {
 }
 
 // chooseMutants returns the mutants to run. It sets the status of mutants that no test reaches to
-// notCovered. Of the others, it chooses every p.every-th, and sets the status of the rest to
-// leftOut.
+// notCovered. Of the others, it chooses every p.every-th from p.first on, and sets the status of the
+// rest to leftOut.
 func (p *pkg) chooseMutants(all []*mutant, tests []test) (run []*mutant) {
 	n := 0
 	for _, m := range all {
@@ -148,7 +153,7 @@ func (p *pkg) chooseMutants(all []*mutant, tests []test) (run []*mutant) {
 			m.status = notCovered
 			continue
 		}
-		if n++; n%p.every != 0 {
+		if n++; (n-p.first)%p.every != 0 {
 			m.status = leftOut
 		} else if m.same == nil || m.same.status == leftOut {
 			m.same = nil

@@ -4,6 +4,7 @@ import (
 	"go/token"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -103,6 +104,28 @@ func TestCount(t *testing.T) {
 	}
 }
 
+// Samples that begin at different mutants have none in common, and together all of them.
+func TestSamplesBeginAtFirst(t *testing.T) {
+	tests := []test{{blocks: map[string][]block{"m.go": {{line: 1, endLine: 9}}}}}
+	for _, tc := range []struct {
+		first int
+		want  []int
+	}{{0, []int{3, 6}}, {1, []int{1, 4, 7}}, {2, []int{2, 5}}, {3, []int{3, 6}}} {
+		var all []*mutant
+		for id := range 7 {
+			all = append(all, &mutant{id: id + 1, file: "m.go", line: 5})
+		}
+		p := &pkg{every: 3, first: tc.first}
+		var got []int
+		for _, m := range p.chooseMutants(all, tests) {
+			got = append(got, m.id)
+		}
+		if !slices.Equal(got, tc.want) {
+			t.Errorf("every third from %d on: mutants %v, want %v", tc.first, got, tc.want)
+		}
+	}
+}
+
 // Mutants of a package without tests are tested by those of the package above it.
 func TestTestsOfAnotherPackage(t *testing.T) {
 	dir := t.TempDir()
@@ -148,6 +171,7 @@ func TestRunRefusesArguments(t *testing.T) {
 		{[]string{"-skip", "(", "."}, "-skip: error parsing regexp"},
 		{[]string{"-every", "0", "."}, "-every is 0"},
 		{[]string{"-j", "-1", "."}, "-j is -1"},
+		{[]string{"-every", "3", "-first", "4", "."}, "-first is 4"},
 	} {
 		if err := run(tc.args); err == nil || !strings.Contains(err.Error(), tc.want) {
 			t.Errorf("run(%q) returns %v, want an error with %q", tc.args, err, tc.want)
