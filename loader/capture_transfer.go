@@ -93,7 +93,8 @@ func capturedValue(v *regs.V10, name string) (uint32, bool) {
 	return v.Load(addr)
 }
 
-// String describes the tensor in words, with its role, shape, addresses and strides.
+// String describes the transfer in words, such as "source 1 reads 64 channels of 8x8 at
+// 0x30000000", with its range of addresses and its strides.
 func (t Transfer) String() string {
 	var b strings.Builder
 	verb := "reads"
@@ -104,7 +105,7 @@ func (t Transfer) String() string {
 	if t.Surface.Elements() > 0 {
 		fmt.Fprintf(&b, " %s at %#x, bytes %#x to %#x", describe.Shape(t.Surface.Shape), t.Address, t.Low, t.High)
 	} else {
-		fmt.Fprintf(&b, " at %#x, a tensor whose extents the image does not place", t.Address)
+		fmt.Fprintf(&b, " a tensor of unknown extents at %#x", t.Address)
 	}
 	for _, n := range [...]struct {
 		axis   string
@@ -125,10 +126,10 @@ func describeUnknownFields() []string {
 		{"the output's extents", "Wout"},
 		{"the window", "Kw"},
 		{"the operation of the MAC engines", "OpMode"},
-		{"that of the planar engine", "PlanarForm"},
+		{"the operation of the planar engine", "PlanarForm"},
 		{"the activation", "NonlinearMode"},
-		{"the sizes of the coefficient streams", "CoeffBfrSize"},
-		{"the tiles in the L2", "ResultBase"},
+		{"the sizes of the weight streams", "CoeffBfrSize"},
+		{"the tiles in L2", "ResultBase"},
 	} {
 		if !regs.V10Names(n.field) {
 			gaps = append(gaps, n.what)

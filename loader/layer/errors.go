@@ -11,7 +11,7 @@ type LimitError struct {
 }
 
 func (e *LimitError) Error() string {
-	return fmt.Sprintf("%s: found %d, want at most %d; %s", e.Limit, e.Got, e.Max, e.Nearest)
+	return fmt.Sprintf("%s: found %d; want at most %d; %s", e.Limit, e.Got, e.Max, e.Nearest)
 }
 
 // An UnsupportedError reports a layer that the engine may support, but whose registers are not

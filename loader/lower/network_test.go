@@ -420,7 +420,7 @@ func TestNetworkErrors(t *testing.T) {
 		{join.Network{Inputs: x, Nodes: []join.Node{{Part: relu, Inputs: []string{"x"}, Output: "x"}}}, 0, `duplicate tensor name "x"`},
 		{join.Network{Inputs: x, Nodes: []join.Node{{Part: wide, Inputs: []string{"x"}, Output: "y"}}}, 0, "padded to different widths"},
 		{join.Network{Inputs: x, Nodes: []join.Node{{Part: relu, Inputs: []string{"x"}, Output: "y"}}, Outputs: []string{"x"}}, 1, `unknown output "x"`},
-		{many, -1, "number of inputs and outputs: found 30, want at most 28"},
+		{many, -1, "number of inputs and outputs: found 30; want at most 28"},
 	} {
 		_, err := tc.net.Join()
 		var node *join.NodeError

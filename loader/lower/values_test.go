@@ -80,7 +80,7 @@ func near(got []float16.Float16, want []float64, tolerance float64) error {
 	for i, g := range floats(got) {
 		w := want[i]
 		if d := math.Abs(g - w); d > tolerance*max(1, math.Abs(w)) {
-			return fmt.Errorf("element %d is %v, want %v", i, g, w)
+			return fmt.Errorf("element %d is %v; want %v", i, g, w)
 		}
 	}
 	return nil

@@ -88,7 +88,7 @@ func ParseDims(text string) (map[string]int, error) {
 	for pair := range strings.SplitSeq(text, ",") {
 		at := strings.LastIndexByte(pair, '=')
 		if at < 1 {
-			return nil, fmt.Errorf("found %q, want NAME=SIZE", pair)
+			return nil, fmt.Errorf("found %q; want NAME=SIZE", pair)
 		}
 		n, err := strconv.Atoi(pair[at+1:])
 		if err != nil || n < 0 || n > list.MaxExtent {

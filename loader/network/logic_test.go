@@ -86,7 +86,7 @@ func TestSidesOfOneName(t *testing.T) {
 			continue
 		}
 		refused := slices.ContainsFunc(net.Layers, func(l list.Layer) bool {
-			return strings.Contains(l.Reason, "is also produced in the other branch or elsewhere")
+			return strings.Contains(l.Reason, "which the other branch or another node also produces")
 		})
 		if !refused {
 			t.Errorf("a name %s is read as one tensor", tc.name)

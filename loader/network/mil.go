@@ -21,7 +21,7 @@ const maxProgramText = 64 << 20
 // have no size, and a *[list.FormatError] if the text is malformed.
 func ReadMIL(data []byte, o Options) (*list.Network, error) {
 	if len(data) > maxProgramText {
-		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("file has %d bytes, want at most %d", len(data), maxProgramText)}
+		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("file has %d bytes; want at most %d", len(data), maxProgramText)}
 	}
 	p, err := mil.Parse(string(data))
 	if err != nil {

@@ -138,7 +138,7 @@ func regularFileSize(f fs.File, maximum int64) (int64, error) {
 		return 0, errors.New("not a regular file")
 	}
 	if info.Size() > maximum {
-		return 0, fmt.Errorf("file has %d bytes, want at most %d", info.Size(), maximum)
+		return 0, fmt.Errorf("file has %d bytes; want at most %d", info.Size(), maximum)
 	}
 	return info.Size(), nil
 }

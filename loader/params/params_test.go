@@ -97,7 +97,7 @@ func TestTextErrors(t *testing.T) {
 		"address 0 TileDMASrc.Src1Base.Value 5":              `line 1: invalid address "5"`,
 		"shape in x 1 1 1 1":                                 `line 1: found "in x 1 1 1 1"; want input or output`,
 		"shape input x - -":                                  "line 1: found 2 values; want four",
-		"\xff":                                               "line 1: invalid UTF-8",
+		"\xff":                                               "line 1: text is not valid UTF-8",
 	} {
 		_, err := params.Parse([]byte(text))
 		var e *params.TextError

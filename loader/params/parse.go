@@ -46,7 +46,7 @@ func Parse(data []byte) (*Set, error) {
 			return nil, r.errorf("text has more than %d lines, the limit", maxLines)
 		}
 		if !utf8.Valid(line) {
-			return nil, r.errorf("invalid UTF-8")
+			return nil, r.errorf("text is not valid UTF-8")
 		}
 		text, _, _ := strings.Cut(string(line), "#")
 		if words := strings.Fields(text); len(words) > 0 {

@@ -64,9 +64,9 @@ func (j *joiner) recordSpills(kept map[access]*resident) {
 		s := Spill{t.name, place.Surface(0, t.shape).Depth * t.shape.N, ""}
 		switch {
 		case could[i]:
-			s.Why = "does not fit in L2 next to other tensors and tiles that are live then"
+			s.Why = "does not fit in L2 next to the tensors and tiles that are there at the same time"
 		case s.Bytes > j.maxTileBytes():
-			s.Why = fmt.Sprintf("exceeds the %d bytes that a tensor can have in L2", j.maxTileBytes())
+			s.Why = fmt.Sprintf("exceeds %d bytes, the largest size of a tensor in L2", j.maxTileBytes())
 		case again:
 			s.Why = fmt.Sprintf("%d layers read this input from memory, because the first does not load all of it or another needs strides that L2 does not support", readers[i])
 		default:

@@ -112,7 +112,7 @@ func Decode(n *list.Network, data []byte) ([]partition.Program, []string, error)
 		programs = append(programs, partition.Program{Program: p, First: x.First, Runs: x.Runs, Why: x.Why, L2: x.L2, Spilled: x.Spilled, Into: x.Into})
 	}
 	if at != len(data) {
-		return nil, nil, newError(at, nil, "found %d bytes after the last program, want none", len(data)-at)
+		return nil, nil, newError(at, nil, "found %d bytes after the last program; want none", len(data)-at)
 	}
 	for i := range programs {
 		partition.RecordFolded(n, &programs[i])
@@ -124,7 +124,7 @@ func Decode(n *list.Network, data []byte) ([]partition.Program, []string, error)
 // after it.
 func readTable(data []byte) (b bundleTable, end int, err error) {
 	if len(data) < headBytes {
-		return b, 0, newError(0, nil, "bundle has %d bytes, want at least %d", len(data), headBytes)
+		return b, 0, newError(0, nil, "bundle has %d bytes; want at least %d", len(data), headBytes)
 	}
 	size := bin.LittleEndian.Uint64(data)
 	if size > uint64(len(data)-headBytes) {
@@ -144,7 +144,7 @@ func (x *programEntry) checkLayers(i, next, layers int) error {
 		return newError(headBytes, nil, "program %d: invalid range of %d layers from layer %d on; want at least one, from layer %d to %d", i, len(x.Runs), x.First, next, layers-1)
 	}
 	if len(x.Into) != 0 && len(x.Into) != len(x.Runs) {
-		return newError(headBytes, nil, "program %d: field Into has %d entries, want 0 or %d, one per layer", i, len(x.Into), len(x.Runs))
+		return newError(headBytes, nil, "program %d: field Into has %d entries; want 0 or %d, one per layer", i, len(x.Into), len(x.Runs))
 	}
 	if slices.ContainsFunc(x.Into, func(by int) bool { return by < 0 || by >= len(x.Runs) }) {
 		return newError(headBytes, nil, "program %d: a layer is fused into a layer outside the program", i)

@@ -117,13 +117,14 @@ func addGatherLayers(n *Chooser) (Operand, error) {
 		return Operand{}, err
 	}
 	places = slices.Clone(places)
-	for i := range places {
-		if places[i] < 0 {
-			places[i] += x.Dims[axis]
+	for i, p := range places {
+		if p < 0 {
+			p += x.Dims[axis]
 		}
-		if places[i] < 0 || places[i] >= x.Dims[axis] {
-			return Operand{}, fmt.Errorf("index %d is out of range for %d elements", places[i], x.Dims[axis])
+		if p < 0 || p >= x.Dims[axis] {
+			return Operand{}, fmt.Errorf("index %d is out of range for an axis of %d elements", places[i], x.Dims[axis])
 		}
+		places[i] = p
 	}
 	x, err = n.selectElements(x, axis, places)
 	return x.As(n.Results[0].Dims...), err
@@ -315,10 +316,15 @@ func addSpaceToDepthLayers(n *Chooser, x Operand) (Operand, error) {
 	return x.As(n.Results[0].Dims...), err
 }
 
-// skipDropout returns its input, as in inference. It refuses training mode.
+// skipDropout returns the node's first input as the result, because a Dropout does nothing in
+// inference. It returns an error in training mode.
 func skipDropout(n *Chooser) (Operand, error) {
 	if c := n.Const(2); c != nil {
-		if v, err := c.Scalar(); err != nil || v != 0 {
+		v, err := c.Scalar()
+		if err != nil {
+			return Operand{}, err
+		}
+		if v != 0 {
 			return Operand{}, errors.New("training mode is not supported")
 		}
 	} else if n.Given(2) {

@@ -102,8 +102,12 @@ func checkUnrollable(n *Chooser, gates, steps, directions int) error {
 		if c == nil {
 			return errors.New("sequence lengths are computed; want constants")
 		}
-		if v, err := c.Ints(); err != nil || slices.ContainsFunc(v, func(l int) bool { return l != steps }) {
-			return fmt.Errorf("sequence lengths differ from the number of steps; want %d for each", steps)
+		v, err := c.Ints()
+		if err != nil {
+			return err
+		}
+		if i := slices.IndexFunc(v, func(l int) bool { return l != steps }); i >= 0 {
+			return fmt.Errorf("sequence %d has length %d; want %d, the number of steps", i, v[i], steps)
 		}
 	}
 	return nil
@@ -124,10 +128,10 @@ func readRecurrence(n *Chooser, d, gates int, x Operand) (*recurrence, error) {
 	q := &recurrence{gates: gates, hidden: rd[2], in: x.Dims[2], batch: x.Dims[1]}
 	rows := gates * q.hidden
 	if d >= wd[0] || wd[1] != rows || wd[2] != q.in {
-		return nil, fmt.Errorf("weight shape %v is invalid for direction %d; want %d rows and %d columns", wd, d, rows, q.in)
+		return nil, fmt.Errorf("weights have shape %v; want at least %d directions of %d rows and %d columns", wd, d+1, rows, q.in)
 	}
 	if d >= rd[0] || rd[1] != rows {
-		return nil, fmt.Errorf("recurrence weight shape %v is invalid for direction %d; want %d rows", rd, d, rows)
+		return nil, fmt.Errorf("recurrence weights have shape %v; want at least %d directions of %d rows", rd, d+1, rows)
 	}
 	readPart := func(i, size int) ([]float16.Float16, error) {
 		c := n.Const(i)

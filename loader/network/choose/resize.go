@@ -1,6 +1,7 @@
 package choose
 
 import (
+	"errors"
 	"fmt"
 	"math"
 	"slices"
@@ -10,8 +11,8 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// addResizeLayers builds a Resize or Upsample: along each axis whose elements change, a product with a
-// matrix of weights.
+// addResizeLayers adds layers that compute a Resize or Upsample: a product with a matrix of
+// interpolation weights along each axis whose elements change.
 func addResizeLayers(n *Chooser, x Operand) (Operand, error) {
 	axes, err := resizedAxes(n, x.Dims)
 	if err != nil {
@@ -35,8 +36,8 @@ func addResizeLayers(n *Chooser, x Operand) (Operand, error) {
 	return x, nil
 }
 
-// A resizedAxis is an axis of in elements that a Resize turns into out elements, with the attributes
-// of the node.
+// A resizedAxis describes how a Resize turns an axis of in elements into one of out elements. The
+// other fields come from the attributes of the node.
 type resizedAxis struct {
 	in, out                         int
 	scale                           float64 // out / in, before it is rounded to whole elements
@@ -46,7 +47,8 @@ type resizedAxis struct {
 	excludesOutside, widensOnShrink bool
 }
 
-// resizedAxes returns the axes of a Resize or Upsample of a tensor with the given shape.
+// resizedAxes returns a description of each axis of a Resize or Upsample of a tensor with shape
+// dims.
 func resizedAxes(n *Chooser, dims []int) ([]resizedAxis, error) {
 	scales, out, err := ops.Scales(n.Node, dims)
 	if err != nil {
@@ -74,8 +76,8 @@ func resizedAxes(n *Chooser, dims []int) ([]resizedAxis, error) {
 	return list, err
 }
 
-// setRegions sets the regions of the axes, which input 1 of a Resize has: the starts of all axes, and
-// then their ends.
+// setRegions sets the fields start and end of the axes in list from input 1 of a Resize node, roi.
+// It holds the starts of all axes, and then their ends.
 func setRegions(n *Chooser, list []resizedAxis) error {
 	axes, given, err := n.List("axes", -1)
 	if err != nil {
@@ -87,8 +89,11 @@ func setRegions(n *Chooser, list []resizedAxis) error {
 		}
 	}
 	c := n.Const(1)
-	if c == nil || c.Elements() != 2*len(axes) {
-		return fmt.Errorf("roi is computed or has another size; want %d constants", 2*len(axes))
+	if c == nil {
+		return errors.New("roi is computed or missing; want a constant")
+	}
+	if c.Elements() != 2*len(axes) {
+		return fmt.Errorf("roi has %d values; want %d", c.Elements(), 2*len(axes))
 	}
 	region, err := c.Values()
 	if err != nil {
@@ -104,12 +109,13 @@ func setRegions(n *Chooser, list []resizedAxis) error {
 	return nil
 }
 
-// keepsElements reports whether the result has the elements of the axis as they are.
+// keepsElements reports whether the resized axis has the same elements as the original one.
 func (a *resizedAxis) keepsElements() bool {
 	return a.in == a.out && a.scale == 1 && a.start == 0 && a.end == 1
 }
 
-// coordinate returns the place on the original axis that element o of the result is computed from.
+// coordinate returns the position on the original axis from which element o of the resized axis is
+// computed.
 func (a *resizedAxis) coordinate(o int) float64 {
 	x := float64(o)
 	switch a.coordinates {
@@ -140,15 +146,15 @@ func (a *resizedAxis) coordinate(o int) float64 {
 	return x / a.scale
 }
 
-// isOutside reports whether element o of the result is the extrapolation value, because its
-// coordinate is outside the axis.
+// isOutside reports whether element o of the resized axis gets the extrapolation value, because its
+// coordinate is outside the original axis.
 func (a *resizedAxis) isOutside(o int) bool {
 	x := a.coordinate(o)
 	return a.coordinates == "tf_crop_and_resize" && (x < 0 || x > float64(a.in-1))
 }
 
-// weights returns a function that gives the weight of element i of the axis in element o of the
-// result. The weights of an element outside are zeros.
+// weights returns a function that returns the weight with which element i of the original axis
+// contributes to element o of the resized one. All weights are 0 for an element o that is outside.
 func (a *resizedAxis) weights() (func(o, i int) float64, error) {
 	var inside func(o, i int) float64
 	switch a.mode {
@@ -175,13 +181,15 @@ func (a *resizedAxis) weights() (func(o, i int) float64, error) {
 	}, nil
 }
 
-// clamp returns the element of the axis at the index i, or the one at the end that i exceeds.
+// clamp returns i as an index of the original axis: 0 if i is negative, and the last index if i is
+// larger.
 func (a *resizedAxis) clamp(i float64) int { return int(max(0, min(float64(a.in-1), i))) }
 
-// interpolate returns the weight of element i of the axis in element o of the result. The function
-// kernel has the weight at a distance of up to reach elements. If the axis shrinks and the node has
-// the attribute antialias, the kernel is as much wider. With exclude_outside, taps outside the axis
-// have no weight, and the others share it. Otherwise, the element at the end has their weight.
+// interpolate returns the weight of element i of the original axis in element o of the resized one.
+// kernel returns the weight of an element at distance d, up to a distance of reach elements. If the
+// axis shrinks and the node has the attribute antialias, the kernel is stretched by the same
+// factor. With exclude_outside, taps outside the axis have no weight, and the weights of the others
+// are scaled to a sum of 1. Otherwise, the first or last element gets their weight.
 func (a *resizedAxis) interpolate(o, i int, reach float64, kernel func(d float64) float64) float64 {
 	x, stretch := a.coordinate(o), 1.0
 	if a.widensOnShrink && a.scale < 1 {
@@ -201,7 +209,8 @@ func (a *resizedAxis) interpolate(o, i int, reach float64, kernel func(d float64
 	return sum / all
 }
 
-// addOutside adds v to the elements of x that are outside along any axis, which are zeros.
+// addOutside adds layers that add v to the elements of x that are outside along any axis. Those
+// elements must be 0.
 func addOutside(n *Chooser, x Operand, axes []resizedAxis, v float64) (Operand, error) {
 	dims := slices.Repeat([]int{1}, len(axes))
 	for axis, a := range axes {
@@ -243,7 +252,7 @@ func roundCoordinate(x float64, mode string) float64 {
 	return math.Ceil(x - 0.5)
 }
 
-// cubicWeight returns the weight of an element at the distance d in a cubic interpolation with the
+// cubicWeight returns the weight of an element at distance d in a cubic interpolation with
 // coefficient a.
 func cubicWeight(d, a float64) float64 {
 	switch {

@@ -51,7 +51,7 @@ func ReadFile(dir fs.FS, name string, maximum int64) ([]byte, error) {
 	case !info.Mode().IsRegular():
 		return nil, fmt.Errorf("%s: not a regular file", name)
 	case info.Size() > maximum:
-		return nil, fmt.Errorf("%s: file has %d bytes, want at most %d", name, info.Size(), maximum)
+		return nil, fmt.Errorf("%s: file has %d bytes; want at most %d", name, info.Size(), maximum)
 	}
 	f, err := dir.Open(name)
 	if err != nil {

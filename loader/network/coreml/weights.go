@@ -57,11 +57,11 @@ func (w Weights) Values(off uint64, elem mil.Elem, n int) ([]byte, error) {
 	bits := elem.Bits()
 	switch {
 	case data%align != 0:
-		return fail("values start at %#x, want a multiple of %d", data, align)
+		return fail("values start at %#x; want a multiple of %d", data, align)
 	case data > size || bytes > size-data:
 		return fail("%d bytes at %#x exceed the file size of %d bytes", bytes, data, size)
 	case blobTypes[kind] != elem:
-		return fail("found element type %d (%s), want %s", kind, cmp.Or(blobTypes[kind], "unknown"), elem)
+		return fail("found element type %d (%s); want %s", kind, cmp.Or(blobTypes[kind], "unknown"), elem)
 	case n < 0 || uint64(n) > 8*size || bytes != (uint64(n)*uint64(bits)+7)/8:
 		return fail("blob has %d bytes, which is not the size of %d elements of type %s", bytes, n, elem)
 	}

@@ -140,7 +140,7 @@ func (c *Const) As(dims []int) *Const {
 // are clamped to ±2^40, so that sums of a few of them cannot overflow.
 func (c *Const) Ints() ([]int, error) {
 	if c.Type.IsFloat() {
-		return nil, fmt.Errorf("constant has element type %v, want an integer type", c.Type)
+		return nil, fmt.Errorf("constant has element type %v; want an integer type", c.Type)
 	}
 	v, err := c.Values()
 	if err != nil {
@@ -157,7 +157,7 @@ func (c *Const) Ints() ([]int, error) {
 // or if the element is absent.
 func (c *Const) Scalar() (float64, error) {
 	if c.Elements() != 1 {
-		return 0, fmt.Errorf("constant has shape %v, want one element", c.Dims)
+		return 0, fmt.Errorf("constant has shape %v; want one element", c.Dims)
 	}
 	if c.Absent() {
 		return 0, errors.New("value of the constant is in a file that was not read")

@@ -265,7 +265,7 @@ func (e *RefusalError) Error() string {
 	}
 	text += fmt.Sprintf("; with %s it works", strings.Join(e.Nearest, " "))
 	if b := e.Bound; b != nil {
-		text += fmt.Sprintf("; %s exceeds another limit: %s is %d, the engine takes at most %d", b.Key, b.Limit.Limit, b.Limit.Got, b.Limit.Max)
+		text += fmt.Sprintf("; %s exceeds another limit: %s is %d; want at most %d", b.Key, b.Limit.Limit, b.Limit.Got, b.Limit.Max)
 	}
 	return text
 }

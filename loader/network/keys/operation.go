@@ -148,8 +148,8 @@ func Names() []string {
 	return names
 }
 
-// AllKeys returns the keys that [Operation.Single] accepts: those of the input's shape and those
-// of the operation. A key that is in both lists appears once.
+// AllKeys returns the keys that [Operation.Single] accepts: the keys of the input's shape and the
+// keys of the operation. A key that is in both lists appears once.
 func (o *Operation) AllKeys() []Key {
 	keys := slices.Clone(o.Shape)
 	for _, k := range o.Keys {

@@ -38,10 +38,10 @@ func countPossibleNodes(data []byte) int {
 // documentation describes. The error is a *[list.FormatError] with a line.
 func ReadYAML(data []byte) (*list.Builder, error) {
 	if len(data) > maxText {
-		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("file has %d bytes, want at most %d", len(data), maxText)}
+		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("file has %d bytes; want at most %d", len(data), maxText)}
 	}
 	if n := countPossibleNodes(data); n > maxMarks {
-		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("file has %d characters that may begin a value, want at most %d", n, maxMarks)}
+		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("file has %d characters that may begin a value; want at most %d", n, maxMarks)}
 	}
 	var doc yaml.Node
 	d := yaml.NewDecoder(bytes.NewReader(data))
@@ -291,7 +291,7 @@ func (r *yamlReader) readNames(n *yaml.Node, subject string) ([]string, error) {
 		list = append(list, s)
 	}
 	if len(list) == 0 {
-		return nil, newNodeError(n, "%s: list is empty, want at least one name", subject)
+		return nil, newNodeError(n, "%s: list is empty; want at least one name", subject)
 	}
 	return list, nil
 }
@@ -326,7 +326,7 @@ func (r *yamlReader) readLayer(i int, n *yaml.Node) error {
 	for _, name := range l.Inputs {
 		s, ok := r.Shape(name)
 		if !ok {
-			return newNodeError(n, "layer %s: from: found %q, want an earlier layer or input", l.Name, name)
+			return newNodeError(n, "layer %s: from: found %q; want an earlier layer or input", l.Name, name)
 		}
 		in = append(in, s)
 		r.read[name] = true
@@ -398,7 +398,7 @@ func (r *yamlReader) addReshape(n *yaml.Node, l *list.Layer, values map[string]s
 	a := &args{op: l.Op, known: keyNames(extents), values: values}
 	s, err := a.parseShape()
 	if err == nil && len(l.Inputs) != 1 {
-		err = fmt.Errorf("from: found %d tensors, want 1", len(l.Inputs))
+		err = fmt.Errorf("from: found %d tensors; want 1", len(l.Inputs))
 	}
 	if err == nil {
 		if r.elements[l.Inputs[0]] == nil {

@@ -127,14 +127,14 @@ func (s *parser) acceptMark(mark string) bool {
 
 func (s *parser) expectMark(mark string) {
 	if !s.acceptMark(mark) {
-		s.recordError("found %q, want %q", s.token, mark)
+		s.recordError("found %q; want %q", s.token, mark)
 	}
 }
 
 func (s *parser) parseName() string {
 	t := s.token
 	if s.quoted || t == "" || !isWordByte(t[0]) {
-		s.recordError("found %q, want a name", t)
+		s.recordError("found %q; want a name", t)
 	}
 	s.nextToken()
 	return t
@@ -143,7 +143,7 @@ func (s *parser) parseName() string {
 func (s *parser) parseProgram() *Program {
 	p := &Program{}
 	if word := s.parseName(); word != "program" {
-		s.recordError(`found %q, want "program"`, word)
+		s.recordError(`found %q; want "program"`, word)
 	}
 	s.expectMark("(")
 	p.Version = s.parseName()
@@ -154,7 +154,7 @@ func (s *parser) parseProgram() *Program {
 	s.expectMark("{")
 	for !s.acceptMark("}") {
 		if word := s.parseName(); word != "func" {
-			s.recordError(`found %q, want "func"`, word)
+			s.recordError(`found %q; want "func"`, word)
 		}
 		p.Functions = append(p.Functions, s.parseFunction())
 	}
@@ -428,7 +428,7 @@ func (s *parser) parseElement(v *Value) {
 	switch e := v.Type.Elem; e {
 	case "string":
 		if !s.quoted {
-			s.recordError("found %q, want a string", t)
+			s.recordError("found %q; want a string", t)
 		}
 		v.Strings = append(v.Strings, t)
 	case "bool":
@@ -438,12 +438,12 @@ func (s *parser) parseElement(v *Value) {
 		case "false", "0":
 			v.Data = append(v.Data, 0)
 		default:
-			s.recordError("found %q, want true or false", t)
+			s.recordError("found %q; want true or false", t)
 		}
 	case "fp16", "fp32", "fp64", "bf16":
 		x, err := strconv.ParseFloat(t, 64)
 		if err != nil && !math.IsInf(x, 0) {
-			s.recordError("found %q, want a number", t)
+			s.recordError("found %q; want a number", t)
 		}
 		switch e {
 		case "fp64":
@@ -464,7 +464,7 @@ func (s *parser) parseElement(v *Value) {
 			i, err = int64(u), nil
 		}
 		if err != nil {
-			s.recordError("found %q, want an integer", t)
+			s.recordError("found %q; want an integer", t)
 		}
 		for n := max(8, e.Bits()); n > 0; n -= 8 {
 			v.Data = append(v.Data, byte(i))

@@ -73,7 +73,7 @@ func (f Files) openTensorFile(root *os.Root, t *Tensor, room map[string]int64) e
 	case t.File.Location == "":
 		return errors.New("external data has no location; want a file name")
 	case t.File.Length >= 0 && t.File.Length != want:
-		return fmt.Errorf("external data has %d bytes, want %d for %v elements of shape %v", t.File.Length, want, t.Type, t.Dims)
+		return fmt.Errorf("external data has %d bytes; want %d for %v elements of shape %v", t.File.Length, want, t.Type, t.Dims)
 	}
 	path := filepath.FromSlash(t.File.Location)
 	info, err := root.Stat(path)

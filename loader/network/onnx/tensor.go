@@ -102,7 +102,7 @@ func readTensor(m wire.Message, off int64) (*Tensor, error) {
 		switch f.Num {
 		case 1:
 			if err = f.Integers(&t.Dims); err == nil && len(t.Dims) > maxRank {
-				err = t.errorf("found %d dimensions, want at most %d", len(t.Dims), maxRank)
+				err = t.errorf("found %d dimensions; want at most %d", len(t.Dims), maxRank)
 			}
 		case 2:
 			err = f.Integer(&n)
@@ -168,7 +168,7 @@ func (x *External) readEntry(f wire.Field) error {
 		x.Length, err = strconv.ParseInt(text, 10, 64)
 	}
 	if err != nil || x.Offset < 0 || x.Length < -1 {
-		return &FormatError{Off: int64(f.Off), What: fmt.Sprintf("external data: %s is %q, want a number of at least 0", key, text)}
+		return &FormatError{Off: int64(f.Off), What: fmt.Sprintf("external data: %s is %q; want a number of at least 0", key, text)}
 	}
 	return nil
 }
@@ -209,7 +209,7 @@ func (t *Tensor) appendRawVarints(f wire.Field) error {
 // elements that their number could overflow.
 func (t *Tensor) checkShape() error {
 	if len(t.Dims) > maxRank {
-		return t.errorf("found %d dimensions, want at most %d", len(t.Dims), maxRank)
+		return t.errorf("found %d dimensions; want at most %d", len(t.Dims), maxRank)
 	}
 	room := int64(MaxBytes)
 	for _, d := range t.Dims {
@@ -372,7 +372,7 @@ func (t *Tensor) Ints() ([]int64, error) {
 		return nil, err
 	}
 	if t.Type.IsFloat() {
-		return nil, t.errorf("element type is %v, want an integer type", t.Type)
+		return nil, t.errorf("element type is %v; want an integer type", t.Type)
 	}
 	out := make([]int64, t.Elements())
 	return out, t.Each(func(i int, v float64) { out[i] = graph.Integer(v) })

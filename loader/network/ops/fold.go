@@ -113,7 +113,10 @@ func foldCast(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 }
 
 func foldRange(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
-	start, _ := n.Const(0).Scalar()
+	start, err := n.Const(0).Scalar()
+	if err != nil {
+		return nil, err
+	}
 	delta, err := n.Const(2).Scalar()
 	if err != nil {
 		return nil, err
@@ -130,7 +133,7 @@ func foldConstantOfShape(n *graph.Node, res []graph.Result) ([]*graph.Const, err
 	if a := n.Attr["value"]; a != nil && a.Const != nil {
 		v, err := a.Const.Values()
 		if err != nil || len(v) != 1 {
-			return nil, cmp.Or(err, errors.New(`attribute "value" is not a single number`))
+			return nil, cmp.Or(err, fmt.Errorf(`attribute "value" has %d elements; want 1`, len(v)))
 		}
 		fill = v[0]
 	}

@@ -90,10 +90,10 @@ func foldGatherND(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	v, d, at, to := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims
 	batch := n.Int("batch_dims", 0)
 	if batch < 0 || batch >= len(to) {
-		return nil, fmt.Errorf("batch_dims %d is out of range for index shape %v", batch, to)
+		return nil, fmt.Errorf("batch_dims is %d for index shape %v; want 0 to %d", batch, to, len(to)-1)
 	}
 	if batch+to[len(to)-1] > len(d) {
-		return nil, fmt.Errorf("last extent of index shape %v is too large for data shape %v with batch_dims %d", to, d, batch)
+		return nil, fmt.Errorf("index shape %v is invalid for data shape %v with batch_dims %d; want a last extent of at most %d", to, d, batch, len(d)-batch)
 	}
 	k, own := to[len(to)-1], graph.Strides(d)
 	size := graph.Elements(d[batch+k:])
@@ -179,7 +179,7 @@ func foldScatterND(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	v, d, at, to, with := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims, in[2].numbers
 	put, err := reductionFunc(n)
 	if err != nil || len(to) == 0 || to[len(to)-1] > len(d) {
-		return nil, cmp.Or(err, fmt.Errorf("index shape %v is invalid for data shape %v; want a last extent of at most %d", to, d, len(d)))
+		return nil, cmp.Or(err, fmt.Errorf("index shape %v is invalid for data shape %v; want at least 1 axis, and a last extent of at most %d", to, d, len(d)))
 	}
 	k := to[len(to)-1]
 	size := graph.Elements(d[k:])

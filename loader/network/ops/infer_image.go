@@ -58,7 +58,7 @@ func Padding(n *graph.Node, rank int) (before, after []int, err error) {
 		pads, ok, err = n.List("paddings", -1)
 	}
 	if err != nil || !ok {
-		return nil, nil, cmp.Or(err, errors.New("pads are computed; want constants"))
+		return nil, nil, cmp.Or(err, errors.New("pads are missing"))
 	}
 	before, after = make([]int, rank), make([]int, rank)
 	axes, given, err := n.List("axes", 3)
@@ -132,8 +132,11 @@ func Scales(n *graph.Node, d []int) (scales []float64, out []int, err error) {
 	out = slices.Clone(d)
 	if scales == nil {
 		list, ok, err := n.List("", sizes)
-		if err != nil || !ok || len(list) != len(axes) {
-			return nil, nil, cmp.Or(err, errors.New("scales or sizes are invalid; want one constant per axis"))
+		if err != nil || !ok {
+			return nil, nil, cmp.Or(err, errors.New("neither scales nor sizes are constant; want one of them"))
+		}
+		if len(list) != len(axes) {
+			return nil, nil, fmt.Errorf("found %d sizes for %d axes; want one per axis", len(list), len(axes))
 		}
 		var ratios []float64
 		axes = slices.Clone(axes)

@@ -38,7 +38,7 @@ func inferGatherND(n *graph.Node) ([]graph.Result, error) {
 	batch := n.Int("batch_dims", 0)
 	switch {
 	case batch < 0 || batch >= len(at):
-		return nil, fmt.Errorf("batch_dims %d is out of range for index shape %v", batch, at)
+		return nil, fmt.Errorf("batch_dims is %d for index shape %v; want 0 to %d", batch, at, len(at)-1)
 	case at[len(at)-1] < 1 || batch+at[len(at)-1] > len(d):
 		return nil, fmt.Errorf("index shape %v is invalid for data shape %v with batch_dims %d; want a last extent from 1 to %d", at, d, batch, len(d)-batch)
 	case !slices.Equal(at[:batch], d[:batch]):

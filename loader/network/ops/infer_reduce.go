@@ -2,7 +2,6 @@ package ops
 
 import (
 	"cmp"
-	"errors"
 	"fmt"
 	"slices"
 
@@ -88,7 +87,7 @@ func inferTopK(n *graph.Node) ([]graph.Result, error) {
 	}
 	k, ok, err := n.List("k", 1)
 	if err != nil || !ok || len(k) != 1 || k[0] < 0 {
-		return nil, cmp.Or(err, errors.New("k is invalid; want one constant of at least 0"))
+		return nil, cmp.Or(err, fmt.Errorf("found %v for k; want one number of at least 0", k))
 	}
 	out := slices.Clone(d)
 	out[axis] = k[0]

@@ -16,7 +16,7 @@ func inferReshape(n *graph.Node) ([]graph.Result, error) {
 	}
 	list, ok, err := n.List("shape", 1)
 	if err != nil || !ok {
-		return nil, cmp.Or(err, errors.New("shape is computed; want a constant"))
+		return nil, cmp.Or(err, errors.New("shape is missing"))
 	}
 	to, known, free := slices.Clone(list), 1, -1
 	for i, d := range to {
@@ -27,7 +27,7 @@ func inferReshape(n *graph.Node) ([]graph.Result, error) {
 			free = i
 			continue
 		case d < 0 || d > graph.MaxElements:
-			return nil, fmt.Errorf("invalid shape %v; want extents of at least 0, and at most one -1", list)
+			return nil, fmt.Errorf("invalid shape %v; want extents from 0 to %d, and at most one -1", list, graph.MaxElements)
 		}
 		if known *= to[i]; known > graph.Elements(from) && (graph.Elements(from) > 0 || known > graph.MaxElements) {
 			return nil, fmt.Errorf("cannot reshape %v to %v: the numbers of elements differ", from, list)
@@ -342,7 +342,7 @@ func inferExpand(n *graph.Node) ([]graph.Result, error) {
 	}
 	to, ok, err := n.List("shape", 1)
 	if err != nil || !ok {
-		return nil, cmp.Or(err, errors.New("shape is computed; want a constant"))
+		return nil, cmp.Or(err, errors.New("shape is missing"))
 	}
 	out, err := graph.Broadcast(d, to)
 	if err != nil {
@@ -358,7 +358,7 @@ func inferTile(n *graph.Node) ([]graph.Result, error) {
 	}
 	times, ok, err := n.List("repeats", 1)
 	if err != nil || !ok || len(times) != len(d) {
-		return nil, cmp.Or(err, errors.New("repeats are invalid; want one constant per axis"))
+		return nil, cmp.Or(err, fmt.Errorf("found repeats %v for %d axes; want one per axis", times, len(d)))
 	}
 	out := slices.Clone(d)
 	for i, t := range times {
@@ -404,7 +404,7 @@ func inferRange(n *graph.Node) ([]graph.Result, error) {
 func inferConstantOfShape(n *graph.Node) ([]graph.Result, error) {
 	d, ok, err := n.List("", 0)
 	if err != nil || !ok {
-		return nil, cmp.Or(err, errors.New("shape is computed; want a constant"))
+		return nil, cmp.Or(err, errors.New("shape is missing"))
 	}
 	elem := graph.Float
 	if a := n.Attr["value"]; a != nil && a.Const != nil {

@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -27,13 +28,14 @@ type Window struct {
 }
 
 // WindowOf returns the window of n, a convolution or a pool. in holds the spatial extents of the
-// input, and taps those of the weights; the attribute kernel_shape overrides taps. WindowOf returns
-// an error if an attribute has the wrong length or a number out of range.
+// input, and taps the spatial extents of the weights, unless the attribute kernel_shape overrides
+// them. WindowOf returns an error if an attribute has the wrong length or a number out of range.
 func WindowOf(n *graph.Node, in, taps []int) (Window, error) {
 	if k, ok, _ := n.List("kernel_shape", -1); ok {
 		taps = k
 	}
 	w := Window{Taps: taps}
+	var invalid error
 	if len(taps) != len(in) || len(in) == 0 {
 		return w, fmt.Errorf("window has %d dimensions; want one for each of %d spatial axes", len(taps), len(in))
 	}
@@ -43,14 +45,8 @@ func WindowOf(n *graph.Node, in, taps []int) (Window, error) {
 		if !ok {
 			return missing
 		}
-		for _, x := range v {
-			if x < least || x > graph.MaxExtent {
-				v = nil
-				break
-			}
-		}
-		if len(v) != len(missing) {
-			w.Taps = nil
+		if len(v) != len(missing) || slices.Min(v) < least || slices.Max(v) > graph.MaxExtent {
+			invalid = cmp.Or(invalid, fmt.Errorf("invalid %s %v; want %d numbers from %d to %d", name, v, len(missing), least, graph.MaxExtent))
 			return missing
 		}
 		return v
@@ -58,13 +54,11 @@ func WindowOf(n *graph.Node, in, taps []int) (Window, error) {
 	w.Strides, w.Dilations = read("strides", ones, 1), read("dilations", ones, 1)
 	pads := read("pads", slices.Repeat([]int{0}, 2*len(in)), 0)
 	w.Before, w.After = slices.Clone(pads[:len(in)]), slices.Clone(pads[len(in):])
-	for _, t := range taps {
-		if t < 1 || t > graph.MaxExtent {
-			w.Taps = nil
-		}
+	if slices.Min(taps) < 1 || slices.Max(taps) > graph.MaxExtent {
+		invalid = cmp.Or(invalid, fmt.Errorf("window has shape %v; want extents from 1 to %d", taps, graph.MaxExtent))
 	}
-	if w.Taps == nil {
-		return w, fmt.Errorf("invalid kernel_shape, strides, dilations or pads for %d spatial axes; want one value per axis, and two for pads", len(in))
+	if invalid != nil {
+		return w, invalid
 	}
 	w.Out, w.Overhang = make([]int, len(in)), make([]int, len(in))
 	for i, e := range in {

@@ -102,7 +102,7 @@ func (m Machine) With(name string, data []byte) (Machine, error) {
 		}
 	}
 	if len(data) > maxFile {
-		return m, fmt.Errorf("backends: file has %d bytes, want at most %d", len(data), maxFile)
+		return m, fmt.Errorf("backends: file has %d bytes; want at most %d", len(data), maxFile)
 	}
 	d := yaml.NewDecoder(bytes.NewReader(data))
 	d.KnownFields(true)
@@ -115,7 +115,7 @@ func (m Machine) With(name string, data []byte) (Machine, error) {
 			return
 		}
 		if bad == nil && (math.IsNaN(*v) || math.IsInf(*v, 0) || *v < least) {
-			bad = fmt.Errorf("backends: %s: found %g, want at least %g", key, *v, least)
+			bad = fmt.Errorf("backends: %s: found %g; want at least %g", key, *v, least)
 		}
 		*c = evidence.New(*v, unit, evidence.Assumed, name)
 	}

@@ -58,7 +58,7 @@ func (s *settler) readBranchGraph(n *Node, a *graph.Attr) (*graph.Graph, error) 
 	case a == nil || a.Graph == nil:
 		return nil, errors.New("branch is missing; want then_branch and else_branch")
 	case len(a.Graph.Outputs) < len(n.Out):
-		return nil, fmt.Errorf("branch has %d outputs; want %d", len(a.Graph.Outputs), len(n.Out))
+		return nil, fmt.Errorf("branch has %d outputs; want at least %d", len(a.Graph.Outputs), len(n.Out))
 	case s.depth > maxDepth:
 		return nil, fmt.Errorf("branches are nested more than %d deep, the limit", maxDepth)
 	}
@@ -103,7 +103,7 @@ func (s *settler) claimNames(g *graph.Graph) error {
 	own = append(own, slices.Sorted(maps.Keys(g.Consts))...)
 	for _, name := range own {
 		if name != "" && s.taken[name] {
-			return fmt.Errorf("tensor %q of a branch is also produced in the other branch or elsewhere", name)
+			return fmt.Errorf("branch produces tensor %q, which the other branch or another node also produces", name)
 		}
 		s.taken[name] = true
 	}

@@ -114,11 +114,11 @@ func expandMatMulNBits(e *expansion) error {
 	w, s := e.Const(1), e.Const(2)
 	switch {
 	case w == nil || s == nil:
-		return errors.New("weights or scales are computed; want constants")
+		return errors.New("weights or scales are missing or computed; want constants")
 	case bits != 2 && bits != 4 && bits != 8:
 		return fmt.Errorf("weights have %d bits; want 2, 4 or 8", bits)
 	case block < 1 || k < 1 || columns < 1 || k > graph.MaxExtent || columns > graph.MaxExtent || k*columns > 1<<31:
-		return fmt.Errorf("attribute K=%d, N=%d or block_size=%d is out of range; want at least 1 each, and at most 2^31 weights", k, columns, block)
+		return fmt.Errorf("K is %d, N is %d and block_size is %d; want K and N from 1 to %d, block_size of at least 1, and at most 2^31 weights", k, columns, block, graph.MaxExtent)
 	}
 	if err := e.budget.Spend(2 * graph.NumberBytes * k * columns); err != nil {
 		return err
@@ -137,7 +137,7 @@ func expandMatMulNBits(e *expansion) error {
 		return fmt.Errorf("packed weights have %d bytes; want %d for %d columns of %d blocks", len(packed), columns*blocks*row, columns, blocks)
 	}
 	if len(scales) < columns*blocks {
-		return fmt.Errorf("found %d scales for %d columns of %d blocks; want one per block", len(scales), columns, blocks)
+		return fmt.Errorf("found %d scales for %d columns of %d blocks; want at least %d", len(scales), columns, blocks, columns*blocks)
 	}
 	if e.Given(4) {
 		return fmt.Errorf("group indices (g_idx) are not supported")

@@ -241,7 +241,7 @@ func TestBranch(t *testing.T) {
 		{"", "b = Neg x", "Relu | Neg", "[2 3] float32"},
 		{"", "b = Transpose x", "branches have shapes [2 3] and [3 2]; want equal shapes", "?"},
 		{"", "b = Shape x", "branch result \"b\" is a constant; want a computed tensor", "?"},
-		{"", "a = Neg x", "tensor \"a\" of a branch is also produced in the other branch or elsewhere", "?"},
+		{"", "a = Neg x", "branch produces tensor \"a\", which the other branch or another node also produces", "?"},
 	} {
 		f := newFile()
 		if c.condition == "" {

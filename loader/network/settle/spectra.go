@@ -96,8 +96,11 @@ func readSTFTSizes(e *expansion, elements int) (window []float64, step, length i
 	size := func(i int, name string, missing int) (int, error) {
 		c := e.Const(i)
 		if c == nil {
-			if e.Given(i) || missing == 0 {
-				return 0, fmt.Errorf("%s is missing or computed; want a constant", name)
+			if e.Given(i) {
+				return 0, fmt.Errorf("%s is computed; want a constant", name)
+			}
+			if missing == 0 {
+				return 0, fmt.Errorf("%s is missing", name)
 			}
 			return missing, nil
 		}

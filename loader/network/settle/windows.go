@@ -264,10 +264,14 @@ func expandBatchNormalization(e *expansion) error {
 		return err
 	}
 	switch {
-	case len(d) == 0 || len(e.In) < 5:
-		return errors.New("normalization has a scalar or too few inputs; want at least one axis, and five inputs")
-	case e.Int("training_mode", 0) != 0 || len(e.Out) > 1 && slices.ContainsFunc(e.Out[1:], (*graph.Value).Given):
+	case len(d) == 0:
+		return errors.New("input is a scalar; want at least 1 axis")
+	case len(e.In) < 5:
+		return fmt.Errorf("node has %d inputs; want 5", len(e.In))
+	case e.Int("training_mode", 0) != 0:
 		return errors.New("training mode is not supported")
+	case len(e.Out) > 1 && slices.ContainsFunc(e.Out[1:], (*graph.Value).Given):
+		return errors.New("outputs of the training mode are not supported")
 	}
 	channels, shape := 1, []int{1}
 	if len(d) > 1 {

@@ -221,7 +221,7 @@ func emitConvTranspose(x *operation) {
 				return missing
 			}
 			if i+2 >= len(want) || i+2 >= len(have) {
-				x.err = fmt.Errorf("output_shape %v has too few dimensions; want %d", want, len(have))
+				x.err = fmt.Errorf("output_shape has %d dimensions and the input has %d; want at least %d each", len(want), len(have), len(w))
 				return
 			}
 			size := (have[i+2]-1)*at(strides, i, 1) + at(dilations, i, 1)*(w[i+2]-1) + 1

@@ -80,7 +80,7 @@ func (m Message) Fields(visit func(f Field) error) error {
 // Want returns a *[FormatError] unless the field is encoded with the given wire type.
 func (f *Field) Want(wire protowire.Type) error {
 	if f.Wire != wire {
-		return &FormatError{int64(f.Off), fmt.Sprintf("field %d has wire type %d, want %d", f.Num, f.Wire, wire)}
+		return &FormatError{int64(f.Off), fmt.Sprintf("field %d has wire type %d; want %d", f.Num, f.Wire, wire)}
 	}
 	return nil
 }
@@ -117,7 +117,7 @@ func (f *Field) Integers(list *[]int64) error {
 		return err
 	}
 	if len(f.Body.Data) > MaxIntegers {
-		return &FormatError{int64(f.Off), fmt.Sprintf("field %d is a list of %d bytes, want at most %d", f.Num, len(f.Body.Data), MaxIntegers)}
+		return &FormatError{int64(f.Off), fmt.Sprintf("field %d is a list of %d bytes; want at most %d", f.Num, len(f.Body.Data), MaxIntegers)}
 	}
 	for at := 0; at < len(f.Body.Data); {
 		v, n := protowire.ConsumeVarint(f.Body.Data[at:])

@@ -78,7 +78,7 @@ func TestModelExamples(t *testing.T) {
 // What is not modelled is said in the table, the CSV and the JSON.
 func TestModelSaysWhatIsMissing(t *testing.T) {
 	file := writeFile(t, "wide.yaml", []byte("inputs: {x: {c: 4, h: 4, w: 4}, y: {w: 20000}}\nlayers:\n- {op: relu, from: x}\n- {op: relu, from: y}\n"))
-	const why = "width: found 20000, want at most 16384"
+	const why = "width: found 20000; want at most 16384"
 	out, _, code := invoke("model", file)
 	if code != exitDone {
 		t.Fatal(code)
