@@ -39,10 +39,9 @@ type Builder struct {
 	Also []*Builder
 }
 
-// Build makes the container and returns it as a program that can run. It parses the container again
-// and links the program, because only the reader checks the limits of the file format, and returns
-// the errors found. This needs about 6 us, however large the constants are. If the container has
-// one procedure, the program shares memory with Constants.
+// Build makes the container and returns it as a program that can run. It reads the container back
+// and links the program, which checks the limits of the file format, and returns the first error.
+// If the container has one procedure, the program shares memory with b.Constants.
 func (b *Builder) Build(name string) (*Program, error) {
 	c, err := b.Container()
 	if err != nil {

@@ -6,19 +6,19 @@ import (
 	"anesim/hw/regs"
 )
 
-// A CapturedAddress is a device address found in captured registers. It occupies two
-// registers, the low word first.
+// A CapturedAddress is a device address found in captured registers. It occupies two registers, the
+// low word first.
 //
-// A weight stream has four registers: an enable, an offset and the two words of its address. That
-// all four streams have this layout is inferred.
+// A weight stream has four registers: an enable bit, an offset and the two words of its address. It
+// is inferred that all four streams have this layout.
 type CapturedAddress struct {
-	Slot     string
-	Register uint32 // byte address of the low word
-	Address  uint64 // hi<<32 | lo
-	// The following fields are set for a weight stream.
+	Slot     string // the access that uses the address, such as "source 1"
+	Register uint32 // byte address of the register with the low word
+	Address  uint64 // both words: high<<32 | low
+	// Stream is set for a weight stream. The fields after it are meaningful only then.
 	Stream  bool
 	Enabled bool
-	Offset  uint32
+	Offset  uint32 // added to Address
 }
 
 const (

@@ -90,9 +90,10 @@ func (p *Program) Link() (*Linked, error) {
 	return l, nil
 }
 
-// LinkStream links the program like [Program.Link] but does not keep the tasks in memory.
-// The caller reads them from the result's Stream. LinkStream calls visit for each task, unless it
-// is nil. The task is valid until visit returns, and of l only Program and Map are complete.
+// LinkStream links the program like [Program.Link] but does not keep the tasks in memory. The
+// caller reads them from the result's Stream. If visit is not nil, LinkStream calls it for each
+// task t, which is valid until visit returns. At that time only the fields Program and Map of l are
+// complete.
 func (p *Program) LinkStream(visit func(l *Linked, t *regs.Task)) (*Linked, error) {
 	return p.linkTasks(func(l *Linked, t *regs.Task, _ int) {
 		if visit != nil {

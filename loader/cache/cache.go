@@ -16,22 +16,22 @@ import (
 // at all.
 type Mode uint8
 
-// Modes. The documents have two options: force_recompilation makes the entry even if there
-// is one, and force_fetch_from_cache fails if there is none.
+// Modes of a [Cache]. The last two have the names of the vendor's options force_recompilation and
+// force_fetch_from_cache.
 const (
-	FetchOrMake Mode = iota
-	ForceRecompilation
-	ForceFetch
+	FetchOrMake        Mode = iota // uses the stored program, or compiles and stores it
+	ForceRecompilation             // compiles even if there is a stored program, and replaces it
+	ForceFetch                     // never compiles; a missing program is a *MissError
 )
 
 // An Outcome says where [Cache.Do] got a program from.
 type Outcome uint8
 
-// Outcomes.
+// Outcomes of [Cache.Do].
 const (
-	Fetched Outcome = iota
-	Made            // there was no entry, or the mode is ForceRecompilation
-	Remade          // the entry was damaged
+	Fetched Outcome = iota // the program was in the cache
+	Made                   // compiled: there was no entry, or the mode is ForceRecompilation
+	Remade                 // compiled, because the entry was damaged
 )
 
 // String returns the name of the outcome, such as "fetched".

@@ -7,7 +7,8 @@ import (
 	"hash"
 )
 
-// A Hash is a double SHA-256 digest of a key or of stored bytes, that is, SHA-256 applied twice.
+// A Hash is a double SHA-256 digest, the SHA-256 of the SHA-256 of some bytes, such as a key or
+// stored content.
 type Hash [sha256.Size]byte
 
 // String returns the hash in hexadecimal.

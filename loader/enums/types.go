@@ -11,7 +11,7 @@ const (
 	TensorFloat16 TensorDataType = 1
 )
 
-// String returns the vendor's spelling, or TensorDataType(number) if the number has no name.
+// String returns the vendor's name for v, or a text such as "TensorDataType(7)" if it has none.
 func (v TensorDataType) String() string { return formatName("TensorDataType", uint64(v)) }
 
 // An OpType is the kind of an operation in a dispatch descriptor.
@@ -23,13 +23,13 @@ const (
 	OpTypeAneInference OpType = 1
 )
 
-// String returns the vendor's spelling, or OpType(number) if the number has no name.
+// String returns the vendor's name for v, or a text such as "OpType(7)" if it has none.
 func (v OpType) String() string { return formatName("OpType", uint64(v)) }
 
 // A CatalogueType is an element type in a container's symbol table.
 type CatalogueType uint8
 
-// String returns the vendor's spelling, or CatalogueType(number) if the number has no name.
+// String returns the vendor's name for v, or a text such as "CatalogueType(7)" if it has none.
 func (v CatalogueType) String() string { return formatName("CatalogueType", uint64(v)) }
 
 // Known reports whether v is a named element type, according to the vendor's catalogue in
@@ -40,7 +40,7 @@ func (v CatalogueType) Known() bool { return findValue("CatalogueType", uint64(v
 // stores it as its subtype.
 type Generation uint8
 
-// String returns the vendor's spelling, or Generation(number) if the number has no name.
+// String returns the vendor's name for v, or a text such as "Generation(7)" if it has none.
 func (v Generation) String() string { return formatName("Generation", uint64(v)) }
 
 // Known reports whether v is a named engine generation, according to enums.txt.
@@ -60,7 +60,7 @@ const (
 	LoadWidePort    LoadCommand = 0x40
 )
 
-// String returns the vendor's spelling, or LoadCommand(number) if the number has no name.
+// String returns the vendor's name for v, or a text such as "LoadCommand(7)" if it has none.
 func (v LoadCommand) String() string { return formatName("LoadCommand", uint64(v)) }
 
 // A ThreadFlavor says what a container's thread command describes: a program or an operation.
@@ -72,7 +72,7 @@ const (
 	FlavorOperation ThreadFlavor = 3
 )
 
-// String returns the vendor's spelling, or ThreadFlavor(number) if the number has no name.
+// String returns the vendor's name for v, or a text such as "ThreadFlavor(7)" if it has none.
 func (v ThreadFlavor) String() string { return formatName("ThreadFlavor", uint64(v)) }
 
 // SegmentFlags holds the flags of a container's segment.
@@ -84,7 +84,7 @@ const (
 	SegmentWindow SegmentFlags = 6
 )
 
-// String returns the vendor's spelling, or SegmentFlags(number) if the number has no name.
+// String returns the vendor's name for v, or a text such as "SegmentFlags(7)" if it has none.
 func (v SegmentFlags) String() string { return formatName("SegmentFlags", uint64(v)) }
 
 // A SectionKind is the kind of a container's section, such as its inputs or constants. It is stored
@@ -100,7 +100,7 @@ const (
 	SectionText      SectionKind = 0x28
 )
 
-// String returns the vendor's spelling, or SectionKind(number) if the number has no name.
+// String returns the vendor's name for v, or a text such as "SectionKind(7)" if it has none.
 func (v SectionKind) String() string { return formatName("SectionKind", uint64(v)) }
 
 // A SymbolType is the type of an entry in a symbol table.
@@ -113,5 +113,5 @@ const (
 	SymbolElementType SymbolType = 0x80
 )
 
-// String returns the vendor's spelling, or SymbolType(number) if the number has no name.
+// String returns the vendor's name for v, or a text such as "SymbolType(7)" if it has none.
 func (v SymbolType) String() string { return formatName("SymbolType", uint64(v)) }

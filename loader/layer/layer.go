@@ -230,8 +230,8 @@ func (l *Layer) NeedsActivationTask() bool {
 }
 
 // UsesOpTable reports whether the operation itself, apart from its activation, is computed with a
-// table. It is for a division by a tensor, which multiplies by a table of 1/x, and for a maximum or
-// minimum with a number.
+// table. It returns true for a division by a tensor, which multiplies by a table of 1/x, and for a
+// maximum or minimum with a number.
 func (l *Layer) UsesOpTable() bool {
 	switch l.Op {
 	case RealDiv:

@@ -3,7 +3,7 @@ package layer
 import "cmp"
 
 // Validate checks the fields of the layer. It returns a [*LayerError] if they contradict each
-// other, a [*LimitError] if the layer exceeds a limit of the engine, and nil otherwise.
+// other, a [*LimitError] if the layer exceeds a limit of the engine, and nil if they are valid.
 func (l *Layer) Validate() error {
 	if _, ok := opNames[l.Op]; !ok {
 		return l.Errorf("unknown operation %d", uint8(l.Op))

@@ -6,7 +6,7 @@ import "slices"
 // A later access has a larger number.
 type dmaID int
 
-// no DMA
+// noDMA is the ID for bytes that no DMA has accessed.
 const noDMA dmaID = -1 // read it
 
 // tileDMAID returns the ID of the tile DMA of a task.

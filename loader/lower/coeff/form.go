@@ -13,13 +13,14 @@ import (
 // A Coding is an encoding of a task's weights. The zero value is dense fp16.
 type Coding uint8
 
+// The encodings.
 const (
-	dense Coding = iota
-	ZeroSkipping
-	Masked
-	Palette4
-	Palette8
-	Int8s
+	dense        Coding = iota
+	ZeroSkipping        // masks and nonzero fp16 values, for convolutions with stride 2
+	Masked              // for each plane, a mask and then the nonzero fp16 values
+	Palette4            // 4-bit indices into a codebook of 16 fp16 values
+	Palette8            // 8-bit indices into a codebook of 256 fp16 values
+	Int8s               // signed bytes, with a scale for each channel
 )
 
 // candidateCodings returns two lists of encodings to try for weights that a file stores in form f:

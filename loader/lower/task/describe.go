@@ -9,10 +9,11 @@ import (
 // An Operand selects an operand of a task: its first source, its second source, or its result.
 type Operand int
 
+// The operands of a task.
 const (
-	Operand1 Operand = iota
-	Operand2
-	OperandResult
+	Operand1      Operand = iota // first source
+	Operand2                     // second source
+	OperandResult                // result
 )
 
 // MemoryOf returns the surface of an operand in memory, with its buffer, offset and strides in

@@ -16,7 +16,7 @@ type Chooser struct {
 	Label   string         // the node's name, or one made from its position in the file
 	Results []graph.Result // the shape and type of each output
 	First   int            // index of the node's first layer; earlier ones belong to its branches
-	What    string         // how the node was handled if it has no layers, such as "view"
+	What    string         // why the node needs no layers, such as "view", or ""; see list.Node
 }
 
 // A Shared is the state that the choosers of one file share.

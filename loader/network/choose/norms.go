@@ -80,9 +80,8 @@ func addReduceL2Layers(n *Chooser) (Operand, error) {
 	return x, err
 }
 
-// addReduceLogSumLayers adds layers that compute log(sum(x)) for ReduceLogSum, and max +
-// log(sum(exp(x
-// - max))) for ReduceLogSumExp.
+// addReduceLogSumLayers adds layers that compute log(sum(x)) for ReduceLogSum. For ReduceLogSumExp
+// they compute max(x) + log(sum(exp(x - max(x)))), which keeps exp within the range of fp16.
 func addReduceLogSumLayers(n *Chooser, x Operand) (Operand, error) {
 	if n.Op == "ReduceLogSum" {
 		x, err := reduceNodeAxes(n, layer.ReduceSum, x)
