@@ -116,6 +116,10 @@ var combinations = []struct {
 	}},
 	{"sum of axes in turn", []ox.Message{ox.Input("x", 2, 3, 4, 3, 5), ox.Node("ReduceLogSumExp", "y", inputNames("x"), ox.List("axes", 0, 2, 4), ox.Int("keepdims", 0))}},
 	{"constant of axes in turn", []ox.Message{ox.Input("x", 2, 3, 4, 3, 5), weightConstant("c", 1, 3, 1, 3, 1), ox.Node("Mul", "y", inputNames("x", "c"))}},
+	{"branches with constants of one name", []ox.Message{
+		ox.Input("x", 2, 4), ox.Whole("t", 9, 1, []int{}, 1), ox.Whole("f", 9, 1, []int{}, 0), ox.Node("If", "a", inputNames("t"), scaledBranch("then_branch", 2), scaledBranch("else_branch", 3)),
+		ox.Node("If", "b", inputNames("f"), scaledBranch("then_branch", 5), scaledBranch("else_branch", 7)), ox.Node("Add", "y", inputNames("a", "b")),
+	}},
 	{"mask of the least float32", []ox.Message{
 		ox.Input("x", 2, 4), scalar("z", 0), scalar("m", -3.4028235e38), ox.Node("Mul", "z0", inputNames("x", "z")), ox.Node("Mul", "a", inputNames("z0", "m")), ox.Node("Add", "y", inputNames("a", "x")),
 	}},
@@ -138,6 +142,11 @@ func weightConstant(name string, dims ...int) ox.Message {
 		v[i] = float32(2*r.IntN(128)-127) / 64
 	}
 	return ox.Constant(name, dims, v...)
+}
+
+// scaledBranch returns a branch that multiplies x by v. The names in all such branches are the same.
+func scaledBranch(attribute string, v float32) ox.Message {
+	return ox.Graph(attribute, scalar("w", v), ox.Node("Mul", "product", inputNames("x", "w")), ox.Output("product"))
 }
 
 // TestCombinations compares combinations with their definition, with tensors in the L2 and in

@@ -1,11 +1,17 @@
 package onnx
 
-import "anesim/loader/network/graph"
+import (
+	"fmt"
+	"maps"
+	"slices"
+
+	"anesim/loader/network/graph"
+)
 
 // Import converts the model to a graph. It does not read the values of constants. packings
 // describes the constants that the file stores in packed form; it may be nil.
 func (m *Model) Import(packings map[*Tensor]*graph.Packing) *graph.Model {
-	x := &importer{opset: m.Opsets[""], packings: packings, values: map[string]*graph.Value{}}
+	x := &importer{opset: m.Opsets[""], packings: packings, values: map[string]*graph.Value{}, taken: map[string]bool{}}
 	g := &graph.Model{Graph: *x.importGraph(&m.Graph), Name: m.Name, Inputs: m.Inputs, Results: m.Outputs, Values: x.values}
 	for name, v := range m.Known {
 		x.findOrAddValue(name).Stated = v.Sizes()
@@ -18,14 +24,53 @@ type importer struct {
 	opset    int64
 	packings map[*Tensor]*graph.Packing
 	values   map[string]*graph.Value
+	taken    map[string]bool // names of the tensors of all graphs so far
+	// scopes has, for the graph being imported and each graph around it, the innermost last, the
+	// name in values of each tensor that the graph defines.
+	scopes []map[string]string
 }
 
-// findOrAddValue returns the tensor with the given name, which the first call for that name
-// creates. Each call with an empty name returns a new tensor, because unnamed tensors are not the
-// same.
+// enterScope adds the scope of the graph g. Tensors of different branches may have the same name
+// in a file. A tensor whose name another graph defines gets a new one.
+func (x *importer) enterScope(g *Graph) {
+	scope := map[string]string{}
+	define := func(name string) {
+		if _, known := scope[name]; known || name == "" {
+			return
+		}
+		fresh := name
+		for i := 2; x.taken[fresh]; i++ {
+			fresh = fmt.Sprintf("%s/%d", name, i)
+		}
+		x.taken[fresh] = true
+		scope[name] = fresh
+	}
+	for _, v := range g.Inputs {
+		define(v.Name)
+	}
+	for _, name := range slices.Sorted(maps.Keys(g.Constants)) {
+		define(name)
+	}
+	for i := range g.Nodes {
+		for _, name := range g.Nodes[i].Outputs {
+			define(name)
+		}
+	}
+	x.scopes = append(x.scopes, scope)
+}
+
+// findOrAddValue returns the tensor that the graph being imported calls by the given name. The
+// first call for a tensor creates it. Each call with an empty name returns a new tensor, because
+// unnamed tensors are not the same.
 func (x *importer) findOrAddValue(name string) *graph.Value {
 	if name == "" {
 		return &graph.Value{}
+	}
+	for _, scope := range slices.Backward(x.scopes) {
+		if own, ok := scope[name]; ok {
+			name = own
+			break
+		}
 	}
 	v := x.values[name]
 	if v == nil {
@@ -43,10 +88,13 @@ func (x *importer) findOrAddValues(names []string) (values []*graph.Value) {
 }
 
 func (x *importer) importGraph(g *Graph) *graph.Graph {
+	x.enterScope(g)
+	defer func() { x.scopes = x.scopes[:len(x.scopes)-1] }()
 	out := &graph.Graph{Consts: make(map[string]*graph.Const, len(g.Constants))}
 	for name, t := range g.Constants {
-		out.Consts[name] = t.toConst()
-		out.Consts[name].Packing = x.packings[t]
+		c := t.toConst()
+		c.Packing = x.packings[t]
+		out.Consts[x.scopes[len(x.scopes)-1][name]] = c
 	}
 	for i := range g.Nodes {
 		out.Nodes = append(out.Nodes, x.importNode(&g.Nodes[i]))
@@ -63,7 +111,8 @@ func (x *importer) importNode(n *Node) *graph.Node {
 	if n.Attributes != nil {
 		out.Attr = make(map[string]*graph.Attr, len(n.Attributes))
 	}
-	for name, a := range n.Attributes {
+	for _, name := range slices.Sorted(maps.Keys(n.Attributes)) { // in this order names are made
+		a := n.Attributes[name]
 		b := &graph.Attr{Int: a.Int, Float: a.Float, Text: a.Text, Ints: a.Ints, Floats: a.Floats, Texts: a.Strings}
 		if a.Tensor != nil {
 			b.Const = a.Tensor.toConst()
