@@ -24,24 +24,17 @@ func foldQuantizeLinear(n *graph.Node, res []graph.Result) ([]*graph.Const, erro
 	if err != nil {
 		return nil, err
 	}
-	scale, _, err := readConstantOperand(n, 1)
-	if err != nil || n.Int("block_size", 0) != 0 {
+	scale, to, err := readConstantOperand(n, 1)
+	if err != nil {
 		return nil, err
 	}
 	zero, err := readZeroPoints(n, len(scale))
 	if err != nil {
 		return nil, err
 	}
-	inner, extent := len(v), 1
-	if len(scale) > 1 {
-		axis, err := Axis(len(d), n.Int("axis", 1))
-		if err != nil {
-			return nil, err
-		}
-		inner, extent = graph.Elements(d[axis+1:]), d[axis]
-	}
-	if len(scale) != extent || len(zero) != extent {
-		return nil, fmt.Errorf("found %d scales and %d zero points for %d channels; want one of each per channel", len(scale), len(zero), extent)
+	place, err := scalePlaces(n, d, to, len(scale), len(zero))
+	if err != nil {
+		return nil, err
 	}
 	low, high := math.Inf(-1), math.Inf(1)
 	switch res[0].Type {
@@ -56,7 +49,7 @@ func foldQuantizeLinear(n *graph.Node, res []graph.Result) ([]*graph.Const, erro
 	}
 	out := make([]float64, len(v))
 	for i, x := range v {
-		k := i / max(1, inner) % extent
+		k := place(i)
 		out[i] = min(max(math.RoundToEven(x/scale[k])+zero[k], low), high)
 	}
 	return newResultConst(res, out), nil
@@ -73,6 +66,43 @@ func dequantizeBlocks(n *graph.Node, res []graph.Result) ([]*graph.Const, error)
 	if err != nil {
 		return nil, err
 	}
+	place, err := blockPlaces(n, d, to, len(scale), len(zero))
+	if err != nil {
+		return nil, err
+	}
+	out := make([]float64, len(v))
+	for i, x := range v {
+		at := place(i)
+		out[i] = (x - zero[at]) * scale[at]
+	}
+	return newResultConst(res, out), nil
+}
+
+// scalePlaces returns a function that maps the index of an element of the node's first input, of
+// shape d, to the index of the element's scale and zero point. There is one scale for the whole
+// tensor, for each channel, or, if the node has a block_size, for each block. The scales have the
+// shape to. scales and zeros count the scales and the zero points.
+func scalePlaces(n *graph.Node, d, to []int, scales, zeros int) (func(i int) int, error) {
+	if n.Int("block_size", 0) != 0 && len(to) > 1 {
+		return blockPlaces(n, d, to, scales, zeros)
+	}
+	inner, extent := 1, 1
+	if scales > 1 {
+		axis, err := Axis(len(d), n.Int("axis", 1))
+		if err != nil {
+			return nil, err
+		}
+		inner, extent = graph.Elements(d[axis+1:]), d[axis]
+	}
+	if scales != extent || zeros != extent {
+		return nil, fmt.Errorf("found %d scales and %d zero points for %d channels; want one of each per channel", scales, zeros, extent)
+	}
+	return func(i int) int { return i / max(1, inner) % extent }, nil
+}
+
+// blockPlaces does the same as scalePlaces where a scale belongs to a block of block_size elements
+// along an axis.
+func blockPlaces(n *graph.Node, d, to []int, scales, zeros int) (func(i int) int, error) {
 	axis, err := Axis(len(d), n.Int("axis", 1))
 	block := n.Int("block_size", 1)
 	switch {
@@ -82,16 +112,16 @@ func dequantizeBlocks(n *graph.Node, res []graph.Result) ([]*graph.Const, error)
 		return nil, fmt.Errorf("block_size is %d; want at least 1", block)
 	case len(to) != len(d) || to[axis] != (d[axis]+block-1)/block:
 		return nil, fmt.Errorf("scale shape %v does not match weight shape %v with blocks of %d along axis %d", to, d, block, axis)
-	case len(zero) != len(scale):
-		return nil, fmt.Errorf("found %d zero points for %d scales; want one per scale", len(zero), len(scale))
+	case zeros != scales:
+		return nil, fmt.Errorf("found %d zero points for %d scales; want one per scale", zeros, scales)
 	}
 	for i := range d {
 		if i != axis && to[i] != d[i] {
 			return nil, fmt.Errorf("scale shape %v and weight shape %v differ along axis %d; want equal extents", to, d, i)
 		}
 	}
-	out, own, of := make([]float64, len(v)), graph.Strides(d), graph.Strides(to)
-	for i, x := range v {
+	own, of := graph.Strides(d), graph.Strides(to)
+	return func(i int) int {
 		at := 0
 		for a := range d {
 			k := i / own[a] % d[a]
@@ -100,7 +130,6 @@ func dequantizeBlocks(n *graph.Node, res []graph.Result) ([]*graph.Const, error)
 			}
 			at += k * of[a]
 		}
-		out[i] = (x - zero[at]) * scale[at]
-	}
-	return newResultConst(res, out), nil
+		return at
+	}, nil
 }

@@ -122,7 +122,10 @@ func inferQuantizeLinear(n *graph.Node) ([]graph.Result, error) {
 	r, err := inferSameShape(n)
 	if err == nil {
 		r[0].Type = graph.Uint8
-		if len(n.In) > 2 {
+		if t := n.Int("output_dtype", 0); t != 0 {
+			r[0].Type = graph.Type(t)
+		}
+		if n.Given(2) {
 			r[0].Type = n.Type(2)
 		}
 	}

@@ -126,6 +126,7 @@ func TestInfer(t *testing.T) {
 		{newNode("ArgMin", 1, attributes{"keepdims": newIntAttr(0)}, x), "[3 4] int64", 0},
 		{newNode("LayerNormalization", 3, attributes{"axis": newIntAttr(1)}, x), "[2 3 4] float32, [2 1 1] float32, [2 1 1] float32", 0},
 		{newNode("QuantizeLinear", 1, nil, x, newFloats([]int{}, 1)), "[2 3 4] uint8", 0},
+		{newNode("QuantizeLinear", 1, attributes{"output_dtype": newIntAttr(int64(graph.Int16))}, x, newFloats([]int{}, 1)), "[2 3 4] int16", 0},
 		{newNode("DequantizeLinear", 1, nil, newConstant(graph.Int8, []int{1}, []float64{1}), newFloats([]int{}, 1)), "[1] float32", 0},
 		{newNode("GatherND", 1, nil, x, newTensor(5, 2)), "[5 4] float32", 0},
 		{newNode("GatherND", 1, attributes{"batch_dims": newIntAttr(1)}, x, newTensor(2, 1)), "[2 4] float32", 0},
@@ -334,6 +335,9 @@ func TestFold(t *testing.T) {
 		{newNode("DequantizeLinear", 1, attributes{"block_size": newIntAttr(3)}, newInts([]int{1, 4}, 1, 2, 3, 4), newFloats([]int{1, 1}, 1)), "error: scale shape [1 1] does not match weight shape [1 4] with blocks of 3 along axis 1"},
 		{newNode("DequantizeLinear", 1, nil, newInts([]int{2, 2}, 1, 2, 3, 4), newFloats([]int{3}, 1, 1, 1)), "error: found 3 scales and 3 zero points for 2 channels; want one of each per channel"},
 		{newNode("QuantizeLinear", 1, attributes{"axis": newIntAttr(0)}, newFloats([]int{2, 1}, 100, 100), newFloats([]int{2}, 1, 0.5), newConstant(graph.Int8, []int{2}, []float64{1, 0})), "[101 127]"},
+		// One scale of every two elements of a row, with a zero point of its own.
+		{newNode("QuantizeLinear", 1, attributes{"block_size": newIntAttr(2)}, newFloats([]int{1, 4}, 1, 2, 3, 4), newFloats([]int{1, 2}, 1, 0.5), newConstant(graph.Int8, []int{1, 2}, []float64{0, 1})), "[1 2 7 9]"},
+		{newNode("QuantizeLinear", 1, attributes{"output_dtype": newIntAttr(int64(graph.Int16))}, newFloats([]int{2}, -1000, 40000), newFloats([]int{}, 1)), "[-1000 32767]"},
 		{newNode("QuantizeLinear", 1, nil, newFloats([]int{2, 1}, 1, 2), newFloats([]int{2}, 1, 1)), "error: found 2 scales and 2 zero points for 1 channels; want one of each per channel"},
 		// The middle between four pixels, a corner, and a place outside, which is zero or the
 		// border's.
