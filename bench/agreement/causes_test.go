@@ -159,6 +159,22 @@ func TestCombinations(t *testing.T) {
 	}
 }
 
+// TestSmallerNearest resizes with operator set 10, which rounds a position up to the nearest element
+// in a smaller result and down in a larger one. The values are those of ONNX's operator test.
+func TestSmallerNearest(t *testing.T) {
+	file := ox.Model(ox.Input("x", 1, 1, 2, 4), ox.Constant("s", []int{4}, 1, 1, 0.6, 0.6), ox.Node("Resize", "y", inputNames("x", "s")), ox.Output("y"))
+	file = append(file, ox.Message{}.Bytes(8, ox.Message{}.Int(2, 10))...)
+	x := &reference.Tensor{Type: onnx.Float, Dims: []int{1, 1, 2, 4}, Data: []float64{1, 2, 3, 4, 5, 6, 7, 8}}
+	n, err := Read(file, map[string]*reference.Tensor{"x": x})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if y := n.Exact["y"].Data; len(y) != 2 || y[0] != 1 || y[1] != 3 {
+		t.Errorf("the definition is %v, want 1 and 3", y)
+	}
+	compareFile(t, file)
+}
+
 // compareFile computes an ONNX file on the engine for random inputs and fails the test if the
 // outputs differ from those of package reference.
 func compareFile(t *testing.T, file []byte) {

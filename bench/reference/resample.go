@@ -144,6 +144,9 @@ func (c *call) resizeTo(x *Tensor, scales []float64, sizes, axes []int, mode, ne
 			}
 			r.out = int(length)
 		}
+		if c.opset == 10 && r.scale < 1 {
+			r.nearest = "ceil" // there is no nearest_mode; onnxruntime and the operator's tests round up in a smaller result
+		}
 		if region != nil {
 			r.start, r.end, r.value = region[axis], region[axis+rank], c.floatAttribute("extrapolation_value", 0)
 		}

@@ -69,6 +69,9 @@ func resizedAxes(n *Chooser, dims []int) ([]resizedAxis, error) {
 			in: dims[i], out: out[i], scale: scales[i], end: 1, coordinates: coordinates, rounding: rounding, mode: n.Text("mode", "nearest"),
 			cubic: float64(n.Float("cubic_coeff_a", -0.75)), excludesOutside: n.Int("exclude_outside", 0) != 0, widensOnShrink: n.Int("antialias", 0) != 0,
 		}
+		if n.Op == "Resize" && n.Opset < 11 && scales[i] < 1 { // operator set 10 has no nearest_mode, and rounds up in a smaller result
+			list[i].rounding = "ceil"
+		}
 	}
 	if coordinates == "tf_crop_and_resize" {
 		err = setRegions(n, list)
