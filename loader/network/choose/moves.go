@@ -319,16 +319,8 @@ func addSpaceToDepthLayers(n *Chooser, x Operand) (Operand, error) {
 // skipDropout returns the node's first input as the result, because a Dropout does nothing in
 // inference. It returns an error in training mode.
 func skipDropout(n *Chooser) (Operand, error) {
-	if c := n.Const(2); c != nil {
-		v, err := c.Scalar()
-		if err != nil {
-			return Operand{}, err
-		}
-		if v != 0 {
-			return Operand{}, errors.New("training mode is not supported")
-		}
-	} else if n.Given(2) {
-		return Operand{}, errors.New("training mode is computed; want a constant")
+	if err := ops.CheckInference(n.Node); err != nil {
+		return Operand{}, err
 	}
 	return viewInputAsResult(n)
 }

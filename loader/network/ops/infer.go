@@ -1,6 +1,7 @@
 package ops
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 
@@ -111,4 +112,19 @@ func inferCast(n *graph.Node) ([]graph.Result, error) {
 		}
 	}
 	return r, err
+}
+
+// CheckInference returns an error if the Dropout n is in training mode, or may be.
+func CheckInference(n *graph.Node) error {
+	if !n.Given(2) {
+		return nil
+	}
+	c := n.Const(2)
+	if c == nil {
+		return errors.New("training mode is computed; want a constant")
+	}
+	if v, err := c.Scalar(); err != nil || v != 0 {
+		return errors.New("training mode is not supported")
+	}
+	return nil
 }

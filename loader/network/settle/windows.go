@@ -11,8 +11,8 @@ import (
 
 // operandExpansion returns the function that rewrites a convolution or a batch normalization whose
 // weights, bias or statistics are computed. The engine has layers only for constant ones. It also
-// returns a function for volumes, vectors and einsums that have no layer of their own. It returns
-// nil if the node needs no rewriting.
+// returns a function for volumes, vectors, einsums and masks of a Dropout, which have no layer of
+// their own. It returns nil if the node needs no rewriting.
 func operandExpansion(n *graph.Node) func(e *expansion) error {
 	computed := func(first, last int) bool {
 		for i := first; i <= last; i++ {
@@ -31,6 +31,8 @@ func operandExpansion(n *graph.Node) func(e *expansion) error {
 		return expandConv
 	case n.Op == "ConvTranspose" && (computed(1, 2) || rank == 5):
 		return expandConvTranspose
+	case n.Op == "Dropout" && n.Asked(1) && ops.CheckInference(n) == nil:
+		return expandDropout
 	case n.Op == "BatchNormalization" && (computed(1, 4) || rank == 1):
 		return expandBatchNormalization
 	case isComposedEinsum(n):
@@ -297,5 +299,23 @@ func expandBatchNormalization(e *expansion) error {
 		return err
 	}
 	_, err = e.emitNodeChain(e.outputTensor(0), e.inputTensor(0), step{"Sub", nil, []*graph.Value{nil, v[2]}}, step{"Mul", nil, []*graph.Value{nil, factor}}, step{"Add", nil, []*graph.Value{nil, v[1]}})
+	return err
+}
+
+// expandDropout rewrites a Dropout for inference whose mask is read. The first result is the input,
+// and the mask is a constant that keeps all elements.
+func expandDropout(e *expansion) error {
+	d, err := e.Dims(0)
+	if err != nil {
+		return err
+	}
+	if e.Asked(0) {
+		e.body = append(e.body, newAliasNode(e.Out[0], e.inputTensor(0)))
+	}
+	kept := &graph.Const{Dims: []int{1}, Type: graph.Bool, Numbers: []float64{1}}
+	if e.Opset < 10 {
+		kept.Type = e.Type(0)
+	}
+	_, err = e.emitNode(e.outputTensor(1), "ConstantOfShape", attributes{"value": {Const: kept}}, e.newIntConstant(d...))
 	return err
 }
