@@ -117,6 +117,9 @@ var combinations = []struct {
 	{"sum of axes in turn", []ox.Message{ox.Input("x", 2, 3, 4, 3, 5), ox.Node("ReduceLogSumExp", "y", inputNames("x"), ox.List("axes", 0, 2, 4), ox.Int("keepdims", 0))}},
 	{"constant of axes in turn", []ox.Message{ox.Input("x", 2, 3, 4, 3, 5), weightConstant("c", 1, 3, 1, 3, 1), ox.Node("Mul", "y", inputNames("x", "c"))}},
 	{"mask of a dropout", []ox.Message{ox.Input("x", 2, 4), ox.Several("Dropout", inputNames("a", "y"), inputNames("x")), ox.Output("a")}},
+	{"scale of zeros", []ox.Message{
+		ox.Input("x", 2, 4), scalar("c", 0), ox.Node("Mul", "a", inputNames("x", "c")), ox.Several("DynamicQuantizeLinear", inputNames("q", "y", "p"), inputNames("a")), ox.Output("q"), ox.Output("p"),
+	}},
 	{"branches with constants of one name", []ox.Message{
 		ox.Input("x", 2, 4), ox.Whole("t", 9, 1, []int{}, 1), ox.Whole("f", 9, 1, []int{}, 0), ox.Node("If", "a", inputNames("t"), scaledBranch("then_branch", 2), scaledBranch("else_branch", 3)),
 		ox.Node("If", "b", inputNames("f"), scaledBranch("then_branch", 5), scaledBranch("else_branch", 7)), ox.Node("Add", "y", inputNames("a", "b")),

@@ -117,7 +117,7 @@ func TestInOthers(t *testing.T) {
 		{"y = DequantizeLinear x s z", attributes{"axis": whole(5)}, "x uint8 2x4; s 4:0.5; z uint8 4:3", "unstated: axis 5 is out of range for 2 dimensions: [2 4] float32"},
 		{"y = DequantizeLinear x s z", nil, "x uint8 2x4; s :0.5; z uint8 :3", "same Sub Mul: [2 4] float32"},
 		{"y = DequantizeLinear x s", nil, "x int32 2x4; s :0.5", "unstated: unsupported type int32; want int8 or uint8, which fp16 holds exactly: [2 4] float32"},
-		{"y, s, z = DynamicQuantizeLinear x", nil, "x 2x4", "ReduceMax Max ReduceMin Min Sub Mul Max Reciprocal Mul Neg RoundSmall Clip Mul RoundSmall Add Clip: [2 4] uint8, [] float32, [] uint8"},
+		{"y, s, z = DynamicQuantizeLinear x", nil, "x 2x4", "ReduceMax Max ReduceMin Min Sub Mul Sign Sub Add Max Reciprocal Mul Neg RoundSmall Clip Mul RoundSmall Add Clip: [2 4] uint8, [] float32, [] uint8"},
 		{"y = QLinearConv x xs xz w ws wz ys yz b", nil, "x uint8 1x2x4x4; xs :0.5; xz uint8 :3; w int8 3x2x1x1:1; ws 3:0.5; wz int8 3:0; ys :1; yz uint8 :0; b int32 3:7", "same Sub Mul same (Mul) Conv Mul RoundSmall Clip: [1 3 4 4] uint8"},
 		{"y = QLinearMatMul x xs xz w ws wz ys yz", nil, "x uint8 2x4; xs :0.5; xz uint8 :3; w int8 4x3:1; ws :0.5; wz int8 :0; ys :1; yz int8 :1", "same Sub Mul same (Mul) MatMul Mul RoundSmall Add Clip: [2 3] int8"},
 		{"y = com.microsoft.QGemm x xs xz w ws wz", nil, "x uint8 2x4; xs :0.5; xz uint8 :3; w int8 4x3:1; ws :0.5; wz int8 :0", "same Sub Mul same (Mul) Gemm: [2 3] float32"},
@@ -129,7 +129,7 @@ func TestInOthers(t *testing.T) {
 		{"y = ConvInteger x w", nil, "x uint8 1x2x4x4; w int8 3x2x1x1:1", "same same (Mul) Conv: [1 3 4 4] int32"},
 		{"y = MatMulInteger x w xz", nil, "x uint8 2x4; w int8 4x3:1; xz uint8 :3", "same same Sub same (Mul) MatMul: [2 3] int32"},
 		{"y = MatMulInteger x w xz", nil, "x uint8 2x4; w int8 4x3:1; xz uint8 2", "error: zero points have shape [2]; want one element"},
-		{"y = com.microsoft.DynamicQuantizeMatMul x w ws wz b", nil, "x 2x4; w int8 4x3:1; ws :0.5; wz int8 :0; b 3:1", "DynamicQuantizeLinear[ReduceMax Max ReduceMin Min Sub Mul Max Reciprocal Mul Neg RoundSmall Clip Mul RoundSmall Add Clip] same same Sub Mul same (Mul) MatMul Add: [2 3] float32"},
+		{"y = com.microsoft.DynamicQuantizeMatMul x w ws wz b", nil, "x 2x4; w int8 4x3:1; ws :0.5; wz int8 :0; b 3:1", "DynamicQuantizeLinear[ReduceMax Max ReduceMin Min Sub Mul Sign Sub Add Max Reciprocal Mul Neg RoundSmall Clip Mul RoundSmall Add Clip] same same Sub Mul same (Mul) MatMul Add: [2 3] float32"},
 		{"y = com.microsoft.MatMulIntegerToFloat x w xs ws", nil, "x uint8 2x4; w int8 4x3:1; xs :0.5; ws :0.5", "same Mul same (Mul) MatMul: [2 3] float32"},
 	} {
 		f := newFile()

@@ -335,10 +335,20 @@ func expandDynamicQuantizeLinear(e *expansion) error {
 	}
 	// In fp16, the scale and its reciprocal have the same relative error.
 	scale, zero := e.outputTensor(1), e.outputTensor(2)
-	if scale, err = e.emitNodeChain(scale, bound[0], step{"Sub", nil, []*graph.Value{nil, bound[1]}}, step{"Mul", nil, []*graph.Value{nil, e.newScalarConstant(1. / 255)}}); err != nil {
+	extent, err := e.emitNode(nil, "Sub", nil, bound[0], bound[1])
+	if err != nil {
 		return err
 	}
-	// The scale of a tensor of zeros is 0, which has no inverse.
+	fraction, err := e.emitNode(nil, "Mul", nil, extent, e.newScalarConstant(1./255))
+	if err != nil {
+		return err
+	}
+	// The scale of a tensor of zeros is 1: 1 minus the sign of the range is added.
+	if scale, err = e.emitNodeChain(scale, extent, step{"Sign", nil, nil}, step{"Sub", nil, []*graph.Value{e.newScalarConstant(1), nil}},
+		step{"Add", nil, []*graph.Value{fraction, nil}}); err != nil {
+		return err
+	}
+	// The scale of tiny elements is 0 in fp16, which has no inverse.
 	divisor, err := e.emitNode(nil, "Max", nil, scale, e.newScalarConstant(0x1p-14))
 	if err != nil {
 		return err
