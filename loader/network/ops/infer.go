@@ -10,9 +10,12 @@ import (
 
 // Infer returns the shape and element type of each result of n, whose input shapes must be known.
 // The first result also has the number of multiply-accumulates of the whole node. Infer returns an
-// error for an unknown operator, or if the shapes of the inputs are incompatible.
+// error for an operator that no layer can run, or if the shapes of the inputs are incompatible.
 func Infer(n *graph.Node) ([]graph.Result, error) {
 	f := Of(n.Op).Infer
+	if why := Of(n.Op).Refuse; f == nil && why != "" && (n.Domain == "" || n.Domain == "ai.onnx") {
+		return nil, errors.New(why)
+	}
 	if f == nil || n.Domain != "" && n.Domain != "ai.onnx" && n.Domain != "com.microsoft" {
 		return nil, fmt.Errorf("no shape rule for operator %s", n.Operator())
 	}
