@@ -126,8 +126,9 @@ func CheckInference(n *graph.Node) error {
 	if c == nil {
 		return errors.New("training mode is computed; want a constant")
 	}
-	if v, err := c.Scalar(); err != nil || v != 0 {
-		return errors.New("training mode is not supported")
+	v, err := c.Scalar()
+	if err == nil && v != 0 {
+		err = errors.New("training mode is not supported")
 	}
-	return nil
+	return err
 }
