@@ -188,5 +188,5 @@ func storeSelectedValues(n *Chooser, c, mask *graph.Const, out []int, side int) 
 			selected[k] = v[at]
 		}
 	})
-	return n.storeConstantTensor(fmt.Sprintf("%s side %d", n.Label, side), dims, selected)
+	return n.storeConstantTensor(fmt.Sprintf("%s side %d", n.ResultName(), side), dims, selected)
 }

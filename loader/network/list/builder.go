@@ -340,13 +340,26 @@ func (n *Network) Tidy() {
 
 // Store moves constant second operands that do not fit a descriptor out of elementwise layers. Each
 // becomes a tensor in memory, which the layer reads as its second input.
+// Layers with the same name get tensors with different names.
 func (n *Network) Store() {
+	taken := map[string]bool{}
+	n.forEachTensorName(func(name *string) { taken[*name] = true })
+	for name := range n.Constants {
+		taken[name] = true
+	}
+	last := map[string]int{}
 	for i := range n.Layers {
 		l := &n.Layers[i]
 		if !l.Stored {
 			continue
 		}
-		name := l.Name + "/constant"
+		first := l.Name + "/constant"
+		name := first
+		for taken[name] {
+			last[first]++
+			name = fmt.Sprintf("%s %d", first, last[first]+1)
+		}
+		taken[name] = true
 		n.Constants[name] = l.Weights.Second
 		l.Lower.Second, l.Weights.Second = layer.Runtime, nil
 		l.Inputs = append(l.Inputs, name)
