@@ -35,6 +35,17 @@ func TestMILForms(t *testing.T) {
 		{"resize_bilinear of one element takes the first", `resize_bilinear(x = x, target_size_height = int32(1), target_size_width = int32(1), sampling_mode = string("STRICT_ALIGN_CORNERS"))`, "1, 1, 1, 1", []float64{-3.5}},
 		{"slice_by_size counts from the end", "slice_by_size(x = x, begin = tensor<int32, [4]>([0, 0, 0, -2]), size = tensor<int32, [4]>([1, 1, 1, 2]))", "1, 1, 1, 2", []float64{1.5, 7}},
 		{"clamped_relu scales before it clamps", "clamped_relu(x = x, alpha = fp16(-2), beta = fp16(3))", "1, 1, 1, 8", []float64{3, 3, 2, 0, 0.5, 1, 1.5, 3}},
+		{"layer_norm of axes that are not the last", "layer_norm(x = x, axes = tensor<int32, [2]>([3, 0]), epsilon = fp16(0.5))", "1, 1, 1, 8", each(func(v float64) float64 { return (v - 0.4375) / math.Sqrt(8.52734375+0.5) })},
+		{"gather in each batch", "gather(x = x, indices = tensor<int32, [1, 1, 1, 2]>([6, -1]), axis = int32(3), batch_dims = int32(2))", "1, 1, 1, 1, 2", []float64{1.5, 7}},
+		{"concat interleaves", "concat(values = (x, x), axis = int32(-1), interleave = bool(true))", "1, 1, 1, 16", []float64{-3.5, -3.5, -2, -2, -1, -1, 0, 0, 0.5, 0.5, 1, 1, 1.5, 1.5, 7, 7}},
+		{"resize_bilinear half a step inside", `resize_bilinear(x = x, target_size_height = int32(1), target_size_width = int32(2), sampling_mode = string("OFFSET_CORNERS"))`, "1, 1, 1, 2", []float64{-1.25, 1.125}},
+		{"resize of one axis", "resize(x = x, shape = tensor<int32, [1]>([4]), resized_dims = uint32(1))", "1, 1, 1, 4", []float64{-3.5, -1, 0.5, 1.5}},
+		{"upsample_bilinear from the first element", "upsample_bilinear(x = x, scale_factor_width = int32(2), align_corners = bool(false), half_pixel_centers = bool(false))", "1, 1, 1, 16",
+			[]float64{-3.5, -2.75, -2, -1.5, -1, -0.5, 0, 0.25, 0.5, 0.75, 1, 1.25, 1.5, 4.25, 7, 7}},
+		{"conv_transpose to an odd extent", `conv_transpose(x = x, weight = tensor<fp16, [1, 1, 1, 2]>([1, 2]), strides = tensor<int32, [2]>([1, 2]), pad_type = string("same"), output_shape = tensor<int32, [4]>([1, 1, 1, 15]))`, "1, 1, 1, 15",
+			[]float64{-3.5, -7, -2, -4, -1, -2, 0, 0, 0.5, 1, 1, 2, 1.5, 3, 7}},
+		{"conv with the default of pad", `conv(x = x, weight = tensor<fp16, [1, 1, 1, 1]>([2]), pad_type = string("custom"))`, "1, 1, 1, 8", each(func(v float64) float64 { return 2 * v })},
+		{"slice_by_index of one element ignores the stride", "slice_by_index(x = x, begin = tensor<int32, [4]>([0, 0, 0, 5]), end = tensor<int32, [4]>([1, 1, 1, 8]), stride = tensor<int32, [4]>([1, 1, 1, -1]), begin_mask = tensor<bool, [4]>([false, false, false, true]), squeeze_mask = tensor<bool, [4]>([false, false, false, true]))", "1, 1, 1", []float64{-3.5}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			text := fmt.Sprintf("program(1.3)\n{\n    func main<ios18>(tensor<fp16, [1, 1, 1, 8]> x) {\n        tensor<fp16, [%s]> y = %s[name = string(\"y\")];\n    } -> (y);\n}\n", tc.dims, tc.call)

@@ -1,6 +1,57 @@
 package translate
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+)
+
+// emitGather emits a node that selects elements along an axis. With batch dimensions, each element
+// of these has indices of its own; nodes that move the axis behind them and back are around it.
+func emitGather(x *operation) {
+	in, indices := x.inputName("x"), x.inputName("indices")
+	axis, batch := x.intArgument("axis", 0), x.intArgument("batch_dims", 0)
+	rank, indexRank := int64(x.declaredRank(in)), int64(x.declaredRank(indices))
+	if batch < 0 {
+		batch += indexRank
+	}
+	if batch == 0 {
+		x.emitNode("Gather", []string{in, indices}, newIntAttr("axis", axis))
+		return
+	}
+	if axis < 0 {
+		axis += rank
+	}
+	if batch < 0 || batch > indexRank || axis < batch || axis >= rank {
+		x.err = fmt.Errorf("axis %d with %d batch dimensions is out of range for an input of %d axes and indices of %d", axis, batch, rank, indexRank)
+		return
+	}
+	var there, back []int64
+	for i := range rank {
+		if i != axis {
+			there = append(there, i)
+		}
+	}
+	there = slices.Insert(there, int(batch), axis)
+	found := indexRank - batch // axes of the result that the indices add
+	for i := range rank - 1 + found {
+		switch {
+		case i < batch || i >= axis+found:
+			back = append(back, i)
+		case i < axis:
+			back = append(back, i+found)
+		default:
+			back = append(back, i-axis+batch)
+		}
+	}
+	at := x.emitIntermediateNode("Unsqueeze", []string{indices, x.newIntsConstant(-1)})
+	if axis == batch {
+		x.emitNode("GatherND", []string{in, at}, newIntAttr("batch_dims", batch))
+		return
+	}
+	in = x.emitIntermediateNode("Transpose", []string{in}, newIntsAttr("perm", there...))
+	y := x.emitIntermediateNode("GatherND", []string{in, at}, newIntAttr("batch_dims", batch))
+	x.emitNode("Transpose", []string{y}, newIntsAttr("perm", back...))
+}
 
 // emitCumSum emits a node that computes a cumulative sum along an axis.
 func emitCumSum(x *operation) {

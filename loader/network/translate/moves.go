@@ -1,11 +1,8 @@
 package translate
 
 import (
-	"errors"
 	"fmt"
 	"slices"
-
-	"anesim/loader/network/onnx"
 )
 
 func emitConcat(x *operation) {
@@ -15,7 +12,26 @@ func emitConcat(x *operation) {
 		x.emitNode("Concat", values, newIntAttr("axis", axis))
 		return
 	}
-	x.err = errors.New("interleave is not supported")
+	// Stack the values behind the axis, and merge the new axis with it.
+	d := x.dims[values[0]]
+	if axis < 0 {
+		axis += int64(len(d))
+	}
+	if axis < 0 || axis >= int64(len(d)) {
+		x.err = fmt.Errorf("axis %d is out of range for shape %v", axis, d)
+		return
+	}
+	after := d[axis+1:]
+	if slices.ContainsFunc(after, func(e int64) bool { return e < 1 }) {
+		x.err = fmt.Errorf("cannot interleave tensors of shape %v along axis %d; want known extents behind the axis", d, axis)
+		return
+	}
+	shape := append(append(make([]int64, axis), -1), after...) // zeros keep the extents before the axis
+	var parts []string
+	for _, v := range values {
+		parts = append(parts, x.emitIntermediateNode("Unsqueeze", []string{v, x.newIntsConstant(axis + 1)}))
+	}
+	x.emitNode("Reshape", []string{x.emitIntermediateNode("Concat", parts, newIntAttr("axis", axis+1)), x.newIntsConstant(shape...)})
 }
 
 func emitStack(x *operation) {
@@ -66,6 +82,9 @@ func emitSlice(x *operation) {
 	const far = 1 << 40
 	for i := range rank {
 		axes = append(axes, int64(i))
+		if drop[i] { // one element, whatever the stride
+			stride[i] = 1
+		}
 		if first[i] {
 			begin[i] = 0
 			if stride[i] < 0 {
@@ -80,7 +99,7 @@ func emitSlice(x *operation) {
 		}
 		if drop[i] {
 			dropped = append(dropped, int64(i))
-			if end[i], stride[i] = begin[i]+1, 1; end[i] == 0 {
+			if end[i] = begin[i] + 1; end[i] == 0 {
 				end[i] = far
 			}
 		}
@@ -135,7 +154,11 @@ func emitPad(x *operation) {
 		at := rank - len(p)/2 + i
 		pads[at], pads[rank+at] = p[2*i], p[2*i+1]
 	}
-	mode := map[string]string{"constant": "constant", "reflect": "reflect", "replicate": "edge"}[x.textArgument("mode", "constant")]
+	mode, ok := map[string]string{"constant": "constant", "reflect": "reflect", "replicate": "edge"}[x.textArgument("mode", "constant")]
+	if !ok {
+		x.err = fmt.Errorf("unknown mode %q; want constant, reflect or replicate", x.textArgument("mode", ""))
+		return
+	}
 	x.emitNode("Pad", []string{x.inputName("x"), x.newIntsConstant(pads...), x.newFloatConstant(x.floatArgument("constant_val", 0))}, newTextAttr("mode", mode))
 }
 
@@ -149,72 +172,4 @@ func emitReverse(x *operation) {
 	n := len(axes)
 	back := slices.Repeat([]int64{-1}, n)
 	x.emitNode("Slice", []string{x.inputName("x"), x.newIntsConstant(back...), x.newIntsConstant(slices.Repeat([]int64{-1 << 40}, n)...), x.newIntsConstant(axes...), x.newIntsConstant(back...)})
-}
-
-// newScalesConstant adds a constant with one scale for each axis of the input, h and w for the last
-// two axes and 1 for all others, and returns its name.
-func (x *operation) newScalesConstant(h, w float64) string {
-	rank := x.declaredRank(x.inputName("x"))
-	if rank < 2 {
-		x.err = fmt.Errorf("input has %d axes; want at least 2", rank)
-		return ""
-	}
-	s := slices.Repeat([]float64{1}, rank)
-	s[rank-2], s[rank-1] = h, w
-	return x.newConstant(onnx.Float, []int64{int64(rank)}, s...)
-}
-
-func newUpsampleEmitter(mode string) func(x *operation) {
-	return func(x *operation) {
-		place := "half_pixel"
-		if mode == "linear" && x.floatArgument("align_corners", 1) != 0 {
-			place = "align_corners"
-		} else if mode == "nearest" {
-			place = "asymmetric"
-		}
-		x.emitNode("Resize", []string{x.inputName("x"), "", x.newScalesConstant(x.floatArgument("scale_factor_height", 1), x.floatArgument("scale_factor_width", 1))},
-			newTextAttr("mode", mode), newTextAttr("coordinate_transformation_mode", place), newTextAttr("nearest_mode", "floor"))
-	}
-}
-
-// coordinateModes maps sampling modes to ONNX's coordinate transformation modes. ALIGN_CORNERS is
-// like STRICT_ALIGN_CORNERS, but computes a single element from the center, as the mode of regions does.
-var coordinateModes = map[string]string{
-	"DEFAULT": "asymmetric", "STRICT_ALIGN_CORNERS": "align_corners", "ALIGN_CORNERS": "tf_crop_and_resize", "UNALIGN_CORNERS": "half_pixel",
-}
-
-func (x *operation) emitResizeToSize(mode, place string, h, w int64) {
-	rank, d := x.declaredRank(x.inputName("x")), x.dims[x.inputName("x")]
-	if rank < 2 {
-		x.err = fmt.Errorf("input has %d axes; want at least 2", rank)
-		return
-	}
-	size := slices.Clone(d)
-	size[rank-2], size[rank-1] = h, w
-	region := ""
-	if place == "tf_crop_and_resize" {
-		region = x.newConstant(onnx.Float, []int64{int64(2 * rank)}, append(make([]float64, rank), slices.Repeat([]float64{1}, rank)...)...)
-	}
-	x.emitNode("Resize", []string{x.inputName("x"), region, "", x.newIntsConstant(size...)},
-		newTextAttr("mode", mode), newTextAttr("coordinate_transformation_mode", place), newTextAttr("nearest_mode", "floor"))
-}
-
-func newResizeEmitter(mode string) func(x *operation) {
-	return func(x *operation) {
-		place := "asymmetric"
-		if mode == "linear" {
-			place = coordinateModes[x.textArgument("sampling_mode", "DEFAULT")]
-		}
-		x.emitResizeToSize(mode, place, x.intArgument("target_size_height", 0), x.intArgument("target_size_width", 0))
-	}
-}
-
-func emitResize(x *operation) {
-	shape, d := x.intsArgument("shape"), x.dims[x.inputName("x")]
-	if len(shape) < 2 || len(d) < 2 {
-		x.err = fmt.Errorf("shape has %d elements and input has %d axes; want at least 2 each", len(shape), len(d))
-		return
-	}
-	mode := map[string]string{"LINEAR": "linear", "NEAREST_NEIGHBOR": "nearest"}[x.textArgument("interpolation_mode", "LINEAR")]
-	x.emitResizeToSize(mode, coordinateModes[x.textArgument("sampling_mode", "DEFAULT")], shape[len(shape)-2], shape[len(shape)-1])
 }

@@ -1,7 +1,6 @@
 package translate
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -77,12 +76,7 @@ func newEmitterTable() map[string]func(x *operation) {
 		},
 		"upsample_nearest_neighbor": newUpsampleEmitter("nearest"), "upsample_bilinear": newUpsampleEmitter("linear"),
 		"resize_nearest_neighbor": newResizeEmitter("nearest"), "resize_bilinear": newResizeEmitter("linear"), "resize": emitResize,
-		"gather": func(x *operation) {
-			x.emitNode("Gather", []string{x.inputName("x"), x.inputName("indices")}, newIntAttr("axis", x.intArgument("axis", 0)))
-			if x.intArgument("batch_dims", 0) != 0 {
-				x.err = errors.New("batch_dims other than 0 is not supported")
-			}
-		},
+		"gather": emitGather,
 		"select": func(x *operation) {
 			x.emitNode("Where", []string{x.inputName("cond"), x.inputName("a"), x.inputName("b")})
 		},
@@ -171,6 +165,9 @@ func (x *operation) newWindowAttrs(axes int) []attribute {
 	case "valid":
 	case "custom":
 		p := x.intsArgument("pad")
+		if !x.hasArgument("pad") {
+			p = make([]int64, 2*axes)
+		}
 		if len(p) != 2*axes {
 			x.err = fmt.Errorf("found pads %v for %d axes; want two per axis", p, axes)
 			return a
@@ -208,7 +205,8 @@ func emitConvTranspose(x *operation) {
 	}
 	a := x.newWindowAttrs(x.declaredRank(in[1]) - 2)
 	if x.hasArgument("output_shape") {
-		// Keep the padding, and add the missing elements at the end.
+		// Keep the padding, and add the missing elements at the end. The padding "same" depends on
+		// the shape.
 		want, have := x.intsArgument("output_shape"), x.dims[in[0]]
 		var full, extra []int64 // extents of the result without output padding, and the padding
 		w := x.dims[in[1]]
@@ -231,7 +229,9 @@ func emitConvTranspose(x *operation) {
 			full = append(full, size)
 			extra = append(extra, want[i+2]-size)
 		}
-		if t := x.textArgument("pad_type", "valid"); t == "valid" || t == "custom" {
+		if t := x.textArgument("pad_type", "valid"); t == "same" || t == "same_lower" {
+			a = append(a, newIntsAttr("output_shape", want...))
+		} else if t == "valid" || t == "custom" {
 			for _, e := range extra {
 				if e < 0 {
 					x.err = fmt.Errorf("output_shape %v is smaller than the computed spatial extents %v", want, full)
@@ -380,7 +380,7 @@ func emitLayerNorm(x *operation) {
 	for i, p := range perm {
 		back[p] = int64(i)
 	}
-	args[0] = x.emitIntermediateNode("Transpose", args[:1], newIntsAttr("perm", perm...))
+	args[0] = x.emitIntermediateNode("Transpose", []string{in}, newIntsAttr("perm", perm...))
 	x.emitNode("Transpose", []string{x.emitIntermediateNode("LayerNormalization", args, at...)}, newIntsAttr("perm", back...))
 }
 
