@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"slices"
 
 	"anesim/hw/regs"
 )
@@ -56,6 +57,17 @@ type Relocation struct {
 	Name     string // name of a run-time parameter
 	Range    Range  // values that a run-time parameter may have
 	Info     uint32 // second word of the container's pair
+}
+
+// Parameters returns the first relocation of each run-time parameter, in the order of
+// p.Relocations.
+func (p *Program) Parameters() (list []Relocation) {
+	for _, r := range p.Relocations {
+		if r.Kind == LiveIn && !slices.ContainsFunc(list, func(x Relocation) bool { return x.Name == r.Name }) {
+			list = append(list, r)
+		}
+	}
+	return list
 }
 
 // A Range holds the permitted values of a run-time parameter: Start, Start+Step and so on,

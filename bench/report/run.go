@@ -19,7 +19,8 @@ type Run struct {
 	Form        string       `json:"form"`
 	Chip        string       `json:"chip"`
 	Host        string       `json:"host"`
-	Peak        Rates        `json:"peak"` // of the chip
+	Parameters  []Parameter  `json:"parameters,omitempty"` // set if the program has run-time parameters
+	Peak        Rates        `json:"peak"`                 // of the chip
 	Descriptors []Descriptor `json:"descriptors"`
 	Rest        *Rest        `json:"rest,omitempty"` // set if further descriptors are not listed
 	Cycles      Cycles       `json:"cycles"`
@@ -34,6 +35,33 @@ type Run struct {
 	Synthetic   []string     `json:"synthetic_inputs,omitempty"`
 	Constants   []Constant   `json:"constants,omitempty"` // set if requested
 	WhatIfs     []WhatIf     `json:"what_ifs,omitempty"`  // set if registers were changed or tiles gated
+}
+
+// A Parameter is a run-time parameter of a program. Value is its value in this run. Valid values are
+// From to To in steps of Step.
+type Parameter struct {
+	Name  string `json:"name"`
+	Value uint64 `json:"value"`
+	From  uint64 `json:"from"`
+	To    uint64 `json:"to"`
+	Step  uint64 `json:"step"`
+}
+
+// String returns the value and the valid values, such as "k=64 of 32 to 128 in steps of 32".
+func (p Parameter) String() string {
+	return fmt.Sprintf("%s=%d of %d to %d in steps of %d", p.Name, p.Value, p.From, p.To, p.Step)
+}
+
+// newParameters returns the run-time parameters of the program that r is about.
+func newParameters(r *anesim.Result) (list []Parameter) {
+	for _, x := range r.Programs[0].Program.Parameters() {
+		v, bound := r.Options.Bind[x.Name]
+		if !bound {
+			v = x.Value
+		}
+		list = append(list, Parameter{x.Name, v, x.Range.Start, x.Range.Stop, x.Range.Step})
+	}
+	return list
 }
 
 // A Descriptor holds the costs of one descriptor, which is one task of the engine. EnergyNJ
@@ -188,7 +216,7 @@ func (c *Counters) UnmarshalJSON(b []byte) error {
 func NewRun(r *anesim.Result) *Run {
 	p, line, a := r.Programs[0].Program, r.Timeline(), r.Causes()
 	d := &Run{
-		Header: NewHeader(), Program: p.Name, Form: string(p.Form), Chip: r.Options.Chip.Name, Host: r.Options.Host.Name, Peak: Peak(&r.Options.Chip),
+		Header: NewHeader(), Program: p.Name, Form: string(p.Form), Chip: r.Options.Chip.Name, Host: r.Options.Host.Name, Parameters: newParameters(r), Peak: Peak(&r.Options.Chip),
 		Descriptors: []Descriptor{}, Cycles: CyclesOf(&a), Total: newWall(r, line), Power: newPowerSpans(r, line),
 		Outputs: OutputsOf(r), Repeat: newRepeat(r), State: newState(r), Calls: newCalls(r), Faults: newFaults(r), Limits: newLimits(r), Synthetic: r.Synthetic,
 		WhatIfs: newWhatIfs(r),

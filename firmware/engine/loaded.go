@@ -350,10 +350,8 @@ func (l *Loaded) restoreInputs(inputs map[string][]float16.Float16) {
 // Parameters returns the names of the program's run-time parameters, in the order in which
 // its relocations first use them.
 func Parameters(p *loader.Program) (names []string) {
-	for i := range p.Relocations {
-		if r := &p.Relocations[i]; r.Kind == loader.LiveIn && !slices.Contains(names, r.Name) {
-			names = append(names, r.Name)
-		}
+	for _, r := range p.Parameters() {
+		names = append(names, r.Name)
 	}
 	return names
 }

@@ -36,6 +36,12 @@ func TestParametersBesideAProgram(t *testing.T) {
 			t.Errorf("%s: %s, the layer of that size %s", k, got, want)
 		}
 	}
+	for k, bind := range map[string][]string{"k=128": nil, "k=64": {"--bind", "k=64"}} {
+		out, _, _ := invoke(append([]string{"run", program, "--timing-only"}, bind...)...)
+		if want := "\nrun-time parameter " + k + " of 32 to 128 in steps of 32; --bind k=VALUE sets it\n"; !strings.Contains(out, want) {
+			t.Errorf("run at %s: want %q in\n%s", k, want, out)
+		}
+	}
 	script := filepath.Join(dir, "load.yaml")
 	if err := os.WriteFile(script, []byte("duration: 1ms\nclients: [{model: mm.hwx}]"), 0o644); err != nil {
 		t.Fatal(err)

@@ -55,6 +55,9 @@ func WriteRun(w io.Writer, res *anesim.Result, d *report.Run, o RunOptions) erro
 	p := newPager(w)
 	p.Printf("%s  %s, %s, chip %s at %.3f GHz", report.Printable(d.Program), d.Form, report.Plural(res.Report.Count(), "descriptor"),
 		d.Chip, res.Options.Chip.Clock.Value/1e9)
+	for _, x := range d.Parameters {
+		p.Printf("run-time parameter %s; --bind %s=VALUE sets it", report.Printable(x.String()), report.Printable(x.Name))
+	}
 	p.printWhatIfs(d.WhatIfs)
 	p.Printf("")
 	columns, t := newReportTable(report.DescriptorColumns)
