@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime/debug"
 	"strconv"
 	"strings"
 	"syscall"
@@ -152,6 +153,24 @@ func TestStatedShapes(t *testing.T) {
 				t.Errorf("%d MB and %v, want at most %d MB and %v", mb, took, c.most, c.took)
 			}
 		})
+	}
+}
+
+// TestMemoryLimit checks that a command collects garbage before it takes 2 GB. The layer has 53,248
+// descriptors, whose values take too long for a normal run.
+func TestMemoryLimit(t *testing.T) {
+	if os.Getenv("GOMEMLIMIT") == "" {
+		invoke("version")
+		if n := debug.SetMemoryLimit(-1); n != softMemory {
+			t.Errorf("a command runs with a memory limit of %d bytes, want %d", n, softMemory)
+		}
+	}
+	if os.Getenv("LONG") == "" {
+		return
+	}
+	layer := strings.Fields("layer deconv n=4096 cin=30 w=1 cout=25 kh=25 kw=14 sx=11 pad=1")
+	if mb, took := attacked(t, layer, "", nil); mb > attackMemory {
+		t.Errorf("%d MB and %v, want at most %d MB", mb, took, attackMemory)
 	}
 }
 
