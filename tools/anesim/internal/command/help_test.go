@@ -1,6 +1,7 @@
 package command
 
 import (
+	"slices"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -20,7 +21,7 @@ func TestHelpFitsTheTerminal(t *testing.T) {
 		}
 		for _, width := range []int{72, 80} {
 			text := wrapHelp(out.String(), width)
-			if strings.Join(strings.Fields(text), " ") != strings.Join(strings.Fields(out.String()), " ") {
+			if joined := strings.Fields(strings.ReplaceAll(text, "\\\n", "\n")); !slices.Equal(joined, strings.Fields(strings.ReplaceAll(out.String(), "\\\n", "\n"))) {
 				t.Errorf("%s: words differ", c.CommandPath())
 			}
 			for line := range strings.Lines(text) {
@@ -38,6 +39,14 @@ func TestHelpFitsTheTerminal(t *testing.T) {
 }
 
 func TestWrapHelp(t *testing.T) {
+	for text, want := range map[string]string{
+		"Terms:\n  one     the first of\n          them\n  a longer term the second\n                one\n": "Terms:\n  one     the first of them\n  a longer term the second\n                one\n",
+		"Examples:\n  anesim layer \"conv cin=64 h=28\" k=3 pad=1\n":                                        "Examples:\n  anesim layer \\\n      \"conv cin=64 h=28\" \\\n      k=3 pad=1\n",
+	} {
+		if got := wrapHelp(text, 27); got != want {
+			t.Errorf("%q\nwant %q", got, want)
+		}
+	}
 	const text = "Reads a file and\nprints what it says.\n\nFlags:\n  --all NAME   print zero fields and registers\n  anesim dump a.hwx\n"
 	want := "Reads a file and prints\nwhat it says.\n\nFlags:\n  --all NAME   print zero\n               fields and\n               registers\n  anesim dump a.hwx\n"
 	if got := wrapHelp(text, 25); got != want {
