@@ -160,7 +160,7 @@ func (f *figures) readme() figure {
 		medians = append(medians, 100*findGroup(f.left[bench.BySession].Sessions, name).Median)
 	}
 	energy := findGroup(f.left[bench.BySession].Energy, "all")
-	return figure{"README.md", "Use the column *unseen session*", wrap(fmt.Sprintf(
+	return figure{"README.md", "For a machine that the fit has not seen", wrap(fmt.Sprintf(
 		"For a machine that the fit has not seen, use the column *unseen session*. The model is weak in three cases. The hosts `linux`, `linux-m1` and `macos-guide` have only one measured session each. If it is left out, nothing remains to fit the host from, and the median errors are %.0f to %.0f%%. Times of 1x1 convolutions in a stack of equal layers are too short. The energy of calls that wait long depends on how long the engine's supply rail stays on, which differs between machines. Over all %d energy rows, the median error for unseen sessions is %.1f%%, and %.0f%% at the 90th percentile. The %s intervals contain %s of all latencies for unseen sessions, and %s of the engine-dominated and mixed ones. The intervals that `run` and `model` print are for engine times. Of the measured ones, they contain at least %s for each kind of work. [accuracy.md](docs/accuracy.md) has the protocol and whole networks.",
 		slices.Min(medians), slices.Max(medians), energy.N, 100*energy.Median, 100*energy.P90, hw.IntervalPercent,
 		f.held(bench.BySession, "all"), f.held(bench.BySession, "T0+T1"), f.heldEngine()), "")}

@@ -48,7 +48,8 @@ func convertCommand() *cobra.Command {
 A firmware container can hold several programs. A dispatch descriptor can refer to
 several, in the order in which they run. Where the documents leave the layout of these
 two open, it is the project's own. Any program that has its weights can be converted to a
-hardware container. anesim run and anesim dump read all of these files.`,
+hardware container. anesim dump reads all of these files, and anesim run
+all but .td and .e5.`,
 		Example: "  anesim convert conv.hwx -o conv.anec\n  anesim convert a.hwx b.hwx -o net.e5",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 0 {

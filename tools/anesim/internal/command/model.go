@@ -67,14 +67,14 @@ Biases, batch normalization and ReLU are fused into the layer before them. A lay
 cannot be compiled is listed with the reason and is in no total. The layers before and
 after it become separate programs, with a dispatch each. The host computes what the engine
 cannot (gathers by computed indices, sorting, integers); its layers are listed with their
-wall time, at rates assumed for a CPU. If a tensor is read with another row length than it
-was written with, copy tasks change its layout; they are listed as layers.
+wall time, at rates assumed for a CPU. If a tensor is read with a different row length
+from the one it was written with, copy tasks change its layout; they are listed as layers.
 
 A tensor between layers stays in the L2 if it fits next to what its layers need. The
 vendor's compiler does this in chains of matmuls; for convolutions it is inferred.
 --in-memory writes all tensors to memory and reads them back.
 
-Without --values, only time, bytes and energy are computed. With --values, missing inputs
+Without --values, or with --timing-only, only time, bytes and energy are computed. With --values, missing inputs
 are filled with pseudo-random values (--seed). --emit writes the program, or programs
 numbered from 1 (OUT-1.hwx). Where FILE has no weights, layers of equal shape share
 pseudo-random ones.
@@ -121,7 +121,7 @@ and --backends replaces them:
 	s.BoolVar(&f.inMemory, "in-memory", false, "send every tensor between layers to memory and back")
 	s.BoolVar(&f.tables, "tables", false, "use a lookup table for Elu, Selu, Celu and Softsign of ONNX, MIL and Core ML: cheaper than their exact forms, and less exact")
 	s.BoolVar(&f.l2, "l2", false, "draw how full the L2 is, from descriptor to descriptor")
-	s.IntVar(&f.top, "top", 0, "rows of the `N` layers that take longest alone; 0 is all")
+	s.IntVar(&f.top, "top", 0, "print rows only for the `N` layers that take longest when run alone; 0 is all")
 	s.BoolVar(&f.strict, "strict", false, "exit 1 unless every node of the network is in the totals")
 	s.StringVar(&f.emit, "emit", "", "write the program to `OUT.hwx`")
 	s.StringArrayVar(&f.reshape, "reshape", nil, "what-if: a layer that looks at single pixels has them in H rows of W, `LAYER=HxW`; repeatable")

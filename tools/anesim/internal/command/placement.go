@@ -19,7 +19,7 @@ type placeFlags struct {
 }
 
 func (f *placeFlags) registerFlags(c *cobra.Command) {
-	c.Flags().StringVar(&f.compute, "compute", "", "say where each layer would run on `UNITS` and why: engine (with CPU), all or cpu")
+	c.Flags().StringVar(&f.compute, "compute", "", "show which unit each layer would run on, and why; `UNITS` is engine (with the CPU), all or cpu")
 	c.Flags().StringVar(&f.backends, "backends", "", "rates of CPU, GPU and transfers from `FILE` (YAML), for --compute")
 	c.RegisterFlagCompletionFunc("compute", cobra.FixedCompletions(report.Computes(), cobra.ShellCompDirectiveNoFileComp))
 }

@@ -36,9 +36,10 @@ With --state, an output stays in device memory and becomes an input of the next 
 It starts with zeros or with the file given by --in. The report has the outputs of every
 listed dispatch, and the copies that state saves.
 
-FILE is a hardware container (.hwx) or a bare __text chain. A bare chain has no weights
-and no ports: its memory is laid out from its descriptors, and its weights are an input
-named "weights". To run a network, use anesim model.
+FILE is a hardware container (.hwx), a program of the Linux driver (.anec), a firmware
+container (.anefw) or a bare __text chain. The format is detected from the content. A bare
+chain has no weights and no ports: its memory is laid out from its descriptors, and its
+weights are an input named "weights". To run a network, use anesim model.
 
 If more than 65,536 descriptors are only timed, the table, --json and --html list the
 first 4,096; the totals include the rest. --html and --pprof add the rest up by operation

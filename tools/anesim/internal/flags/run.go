@@ -95,7 +95,7 @@ func (f *Run) Register(s *pflag.FlagSet) {
 	s.StringVar(&f.Pprof, "pprof", "", "write a profile to `FILE`, for go tool pprof")
 	s.StringVar(&f.Trace, "trace", "", "write a trace to `FILE`, for ui.perfetto.dev")
 	s.StringVar(&f.HTML, "html", "", "also write the report as an HTML page to `FILE`")
-	s.StringVar(&f.HTMLBaseline, "baseline", "", "compare with this baseline `FILE` of anesim check in the page, for --html")
+	s.StringVar(&f.HTMLBaseline, "baseline", "", "with --html: compare with `FILE`, a baseline of anesim check")
 }
 
 // RegisterOnly adds the named flags to s.
