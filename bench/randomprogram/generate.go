@@ -13,7 +13,7 @@ import (
 const (
 	maxElements  = 800 // of a tensor
 	maxMagnitude = 200 // of an element
-	maxSquares   = 3e4 // of a sum of squares within an operation, which fp16 must hold
+	maxSquares   = 3e4 // of a sum of squares or a product within an operation, which fp16 must hold
 )
 
 // A generator builds a program one statement at a time.

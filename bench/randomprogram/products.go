@@ -370,6 +370,9 @@ func (g *generator) reduce() {
 	if most := highest(g.Values[x].data); op == "reduce_l2_norm" && float64(len(g.Values[x].data))*most*most > maxSquares {
 		return
 	}
+	if most := highest(g.Values[x].data); op == "reduce_prod" && math.Pow(max(1, most), float64(len(g.Values[x].data)/count(out))) > maxSquares {
+		return // a product of some of the elements may be too large
+	}
 	exact := op == "reduce_sum" || op == "reduce_max" || op == "reduce_min" || op == "reduce_l1_norm" || op == "reduce_sum_square"
 	g.emit(op, []int{x}, []result{{g.float, out}}, exact, args, func(in [][]float64) [][]float64 {
 		var r []float64

@@ -404,6 +404,9 @@ func (g *generator) norm() {
 		})
 	case "local_response_norm":
 		size := 1 + 2*g.IntN(3)
+		if most := highest(g.Values[x].data); float64(size)*most*most > maxSquares {
+			return
+		}
 		alpha, beta, k := 1e-4, 0.75, 1.0
 		if g.coin() {
 			alpha = g.chooseNumber(0.5, 2)

@@ -465,7 +465,7 @@ func computeRotaryEmbedding(c *call) (*Tensor, error) {
 // element of each half. Only the first size elements are rotated, or all if size is 0.
 func rotatePairs(x, cos, sin, positions *Tensor, neighbors bool, size int) (*Tensor, error) {
 	if cos == nil || sin == nil {
-		return nil, fmt.Errorf("missing cosines or sines; want tables of both")
+		return nil, fmt.Errorf("rotary embedding has only one of its two tables; want cosines and sines")
 	}
 	if len(x.Dims) != 4 {
 		return nil, fmt.Errorf("input has shape %v; want rank 4", x.Dims)

@@ -22,7 +22,7 @@ func (s *hostedNode) inferResultShape(index int, dims [][]int) ([]int, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s: %w", s.name, err)
 	case index >= len(made):
-		return nil, fmt.Errorf("%s: unknown result %d; operator has %d results", s.name, index, len(made))
+		return nil, fmt.Errorf("%s: result index %d is out of range; the operator has %d results", s.name, index, len(made))
 	}
 	return made[index].Dims, nil
 }

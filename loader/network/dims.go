@@ -111,6 +111,7 @@ type binder struct {
 	first  map[string]bool // names of batch dimensions
 	used   map[string]bool
 	names  []string // names of dimensions without a size, in order
+	ones   []string // names of batch dimensions that are 1, because no size is given
 	failed DimError
 }
 
@@ -164,6 +165,9 @@ func (b *binder) bindDims(v graph.Port) []int {
 		case ok && size > 0:
 		case i == 0 || b.first[name]:
 			size = 1
+			if !slices.Contains(b.ones, name) {
+				b.ones = append(b.ones, name)
+			}
 		case !slices.ContainsFunc(b.failed.Needed, func(x Dim) bool { return x.Name == name }):
 			b.failed.Needed = append(b.failed.Needed, Dim{name, v.Name, i, len(v.Dims), countOpenAxes(v) == 1})
 		}

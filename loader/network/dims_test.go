@@ -27,6 +27,23 @@ func TestUnknownDims(t *testing.T) {
 	}
 }
 
+// TestUnsetBatch reads an input whose batch has no size: it is 1, and a note says so.
+func TestUnsetBatch(t *testing.T) {
+	model := ox.Model(ox.Input("x", 0, 4, 8, 8), ox.Output("y"), ox.Node("Relu", "y", []string{"x"}))
+	for _, c := range []struct {
+		sizes map[string]int
+		note  bool
+	}{{nil, true}, {map[string]int{"batch": 1}, false}, {map[string]int{"batch": 2}, false}} {
+		net, err := ReadONNX(model, Options{Dims: c.sizes})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := slices.Contains(net.Notes, `batch dimension "batch" has no size in the file and is 1`); got != c.note {
+			t.Errorf("with sizes %v, notes %q; want a note: %v", c.sizes, net.Notes, c.note)
+		}
+	}
+}
+
 // The message on dimensions without a size invents none but 1 for a batch and the side of an image,
 // and names the inputs that decide which branch runs.
 func TestNeededDims(t *testing.T) {

@@ -135,7 +135,7 @@ func TestCoreMLErrors(t *testing.T) {
 		{"", `line 1: found ""; want a name`},
 		{"func", `line 1: found "func"; want "program"`},
 		{head + "tensor<fp16, [1, 2]> y = relu(x = x)\n} -> (y); }", `line 4: found "}"; want ";"`},
-		{head + "tensor<fp16, [2]> w = const()[val = tensor<fp16, [2]>([1])];\n} -> (w); }", "line 3: found 1 elements, which is not the number of elements of shape [2]"},
+		{head + "tensor<fp16, [2]> w = const()[val = tensor<fp16, [2]>([1])];\n} -> (w); }", "line 3: found 1 elements; want 2, as many as shape [2] has"},
 		{head + "tensor<fp16, [2]> w = const();\n} -> (w); }", "line 3: invalid constant; want a value and one result"},
 		{strings.Repeat("program(1.0)[a = ", 1) + strings.Repeat("(", 99), "line 1: values are nested more than 32 deep, the limit"},
 	} {

@@ -102,6 +102,9 @@ func (r *composer) addInputs(ports []graph.Port, sizes map[string]int) error {
 	if err := b.checkNames(); err != nil {
 		return err
 	}
+	for _, name := range b.ones {
+		r.Note("batch dimension %q has no size in the file and is 1", name)
+	}
 	for _, in := range ports {
 		if r.findOrAddValue(in.Name).Const != nil {
 			continue

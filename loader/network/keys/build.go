@@ -257,7 +257,7 @@ func newPowLayer(a *args, in []layer.Shape) list.Layer {
 		return list.Layer{}
 	}
 	if in[0] != in[1] {
-		a.recordError("from", "found shapes %s and %s; want two of the same shape", list.ShapeText(in[0]), list.ShapeText(in[1]))
+		a.recordError("from", "found shapes %s and %s; want equal shapes", list.ShapeText(in[0]), list.ShapeText(in[1]))
 	}
 	return list.Layer{Lower: layer.Binary(layer.Pow, in[0], in[1])}
 }

@@ -372,7 +372,7 @@ func (d *decoder) decodeTensorValue(f wire.Field, v *Value) error {
 	switch v.Type.Elem {
 	case "string":
 		if len(v.Strings) != n {
-			return newFormatError(f, "found %d strings, which is not the number of elements of shape %v", len(v.Strings), v.Type.Dims)
+			return newFormatError(f, "found %d strings; want %d, one for each element of shape %v", len(v.Strings), n, v.Type.Dims)
 		}
 	default:
 		if v.Type.Elem.Bits() > 0 && (n < 0 || len(v.Data) != n*width) {

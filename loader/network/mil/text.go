@@ -377,9 +377,9 @@ func (s *parser) parseLiteral(t Type) Value {
 	if n := t.Elements(); v.File == "" {
 		switch bits := t.Elem.Bits(); {
 		case t.Elem == "string" && len(v.Strings) != n:
-			s.recordError("found %d strings, which is not the number of elements of shape %v", len(v.Strings), t.Dims)
+			s.recordError("found %d strings; want %d, one for each element of shape %v", len(v.Strings), n, t.Dims)
 		case bits > 0 && len(v.Data) != n*max(8, bits)/8:
-			s.recordError("found %d elements, which is not the number of elements of shape %v", len(v.Data)/(max(8, bits)/8), t.Dims)
+			s.recordError("found %d elements; want %d, as many as shape %v has", len(v.Data)/(max(8, bits)/8), n, t.Dims)
 		}
 	}
 	return v

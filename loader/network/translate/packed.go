@@ -139,8 +139,7 @@ func unpackPalette(x *operation) {
 	}
 	shape, lutShape := x.Outputs[0].Type.Dims, x.argumentShape("lut")
 	n := x.Outputs[0].Type.Elements()
-	if most := maxUnpackedElements(x); n < 0 || n > most {
-		x.err = fmt.Errorf("result shape %v is unknown or too large; want at most %d elements for a model of this size", shape, most)
+	if x.err = checkUnpackedSize(x); x.err != nil {
 		return
 	}
 	if x.Attributes["shape"].Type.Elem != "" || x.hasArgument("shape") {
@@ -189,7 +188,7 @@ func (x *operation) lookUpPalette(index, lut []float64, lutShape, shape []int64,
 		entries = int(lutShape[k])
 	}
 	if !dividesEvenly(shape, groups) {
-		x.err = fmt.Errorf("palette shape %v does not divide shape %v into equal blocks", lutShape, shape)
+		x.err = fmt.Errorf("palette shape %v does not evenly divide weight shape %v", lutShape, shape)
 		return nil
 	}
 	out := make([]float64, len(index))
@@ -285,6 +284,19 @@ func maxUnpackedElements(x *operation) int {
 	return int(min(weights.MaxCoefficients, 64*x.bytes+1<<20))
 }
 
+// checkUnpackedSize returns an error if the first result of the operation has a dimension without a
+// size, or more elements than packed constants of the operation may expand to.
+func checkUnpackedSize(x *operation) error {
+	shape := x.Outputs[0].Type.Dims
+	if slices.ContainsFunc(shape, func(d int64) bool { return d < 0 }) {
+		return fmt.Errorf("result shape %v has a dimension of unknown size; want sizes", shape)
+	}
+	if n, most := x.Outputs[0].Type.Elements(), maxUnpackedElements(x); n < 0 || n > most {
+		return fmt.Errorf("result shape %v is too large; want at most %d elements for a model of this size", shape, most)
+	}
+	return nil
+}
+
 // unpackSparseTensor makes the result of the operation a tensor that has the given values where the
 // mask is one, and zeros elsewhere. The mask has a byte or a bit for each element.
 func unpackSparseTensor(x *operation) {
@@ -294,8 +306,7 @@ func unpackSparseTensor(x *operation) {
 		return
 	}
 	n := x.Outputs[0].Type.Elements()
-	if most := maxUnpackedElements(x); n < 0 || n > most {
-		x.err = fmt.Errorf("result shape %v is unknown or too large; want at most %d elements for a model of this size", x.Outputs[0].Type.Dims, most)
+	if x.err = checkUnpackedSize(x); x.err != nil {
 		return
 	}
 	bits := make([]byte, len(mask))

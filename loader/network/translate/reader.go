@@ -160,8 +160,11 @@ func (r *reader) addConstant(name string, v mil.Value) error {
 	if !ok {
 		return fmt.Errorf("unsupported element type %q", string(v.Type.Elem))
 	}
-	if n < 0 || len(v.Type.Dims) > graph.MaxRank {
-		return fmt.Errorf("shape %v is unknown or too large; want at most %d axes", v.Type.Dims, graph.MaxRank)
+	if len(v.Type.Dims) > graph.MaxRank {
+		return fmt.Errorf("shape %v has %d axes; want at most %d", v.Type.Dims, len(v.Type.Dims), graph.MaxRank)
+	}
+	if n < 0 {
+		return fmt.Errorf("shape %v has a dimension of unknown size, or more than 2^31 elements", v.Type.Dims)
 	}
 	raw := v.Data
 	t := onnx.NewTensor(name, elem, v.Type.Dims, raw)

@@ -66,10 +66,10 @@ func TestDimensionsWhereverNetworksAreRead(t *testing.T) {
 		}
 	}
 	for line, want := range map[string]string{
-		"model a.onnx":                  "rows=224,x:3=224, given by --dim",
+		"model a.onnx":                  "rows=224,x:3=224 (given by --dim)",
 		"model a.onnx " + a + ",high=3": "unknown dimension high; the network has batch, rows, x:3",
 		"model a.onnx --dim rows":       "want NAME=SIZE",
-		"sweep a.onnx":                  "rows=224,x:3=224, given by --dim",
+		"sweep a.onnx":                  "rows=224,x:3=224 (given by --dim)",
 		"sweep p.hwx --set PE.Cfg.OpMode=0,1 --dim rows=3": "compiled program has fixed dimensions",
 		"diff a.onnx b.onnx " + a:                          "unknown dimension rows; the network has batch, height, x:3; to size a dimension of one network only, write --dim FILE:NAME=SIZE",
 		"check --baseline c.json p.hwx --dim p.hwx:rows=3": "compiled program has fixed dimensions",
@@ -94,9 +94,9 @@ func TestRemediesOfOpenDims(t *testing.T) {
 		}
 	}
 	for _, tc := range []struct{ args, want string }{
-		{"model " + file, "want sizes such as rows=224,x:3=224, given by --dim"},
-		{"load " + load, ", given by the client's key dim"},
-		{"fw " + fw, ", given by anesim model --dim; with --emit it writes a program for this script"},
+		{"model " + file, "want sizes such as rows=224,x:3=224 (given by --dim)"},
+		{"load " + load, " (given by the client's key dim)"},
+		{"fw " + fw, "(given by anesim model --dim; with --emit it writes a program for this script"},
 	} {
 		if _, errs, code := invoke(strings.Fields(tc.args)...); code != exitFailed || !strings.Contains(errs, tc.want) {
 			t.Errorf("%s: exit %d: %s", tc.args, code, errs)

@@ -81,7 +81,7 @@ func (f *Dims) Open(o anesim.OpenOptions, file string, files []string, stdin io.
 		return nil, fmt.Errorf("%w; to size a dimension of one network only, write --dim FILE:NAME=SIZE", err)
 	}
 	if errors.As(err, &unknown) && len(unknown.Needed) > 0 && len(unknown.Unknown) == 0 {
-		return nil, fmt.Errorf("%w, given by "+cmp.Or(f.Source, "--dim"), err)
+		return nil, fmt.Errorf("%w (given by %s)", err, cmp.Or(f.Source, "--dim"))
 	}
 	return m, err
 }
