@@ -14,6 +14,7 @@ import (
 	"anesim/bench/explain"
 	"anesim/bench/report"
 	"anesim/hw/clock"
+	"anesim/tools/anesim/internal/terminal"
 	"anesim/tools/anesim/internal/text"
 	"anesim/tools/anesim/internal/view"
 )
@@ -116,16 +117,26 @@ func TestExplainFinds(t *testing.T) {
 	}
 }
 
-// Lines have at most 100 columns, except commands, which are not wrapped.
+// Lines have at most 100 columns, except commands, which are not wrapped, and tables.
 func TestExplainFits(t *testing.T) {
 	for _, args := range [][]string{{exampleNetwork("resnet50.yaml")}, {"--layer", "softmax c=64 h=8 w=8"}, {example(t, "add")}} {
 		out, errs, code := invoke(append([]string{"explain"}, args...)...)
 		if code != exitDone {
 			t.Fatalf("%q: %s", args, errs)
 		}
+		most := text.ExplanationWidth
 		for line := range strings.Lines(out) {
 			line = strings.TrimRight(line, "\n")
-			if n := utf8.RuneCountInString(line); n > text.ExplanationWidth && !strings.Contains(line, ": anesim ") && !strings.Contains(line, ":  anesim ") {
+			switch {
+			case strings.Contains(line, "  bound by  "):
+				most = terminal.PipeWidth
+			case line == "":
+				most = text.ExplanationWidth
+			}
+			if strings.Contains(line, "left out") {
+				t.Errorf("without a terminal: %s", line)
+			}
+			if n := utf8.RuneCountInString(line); n > most && !strings.Contains(line, ": anesim ") && !strings.Contains(line, ":  anesim ") {
 				t.Errorf("%d columns: %s", n, line)
 			}
 		}

@@ -1,6 +1,7 @@
 package text
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"strconv"
@@ -13,17 +14,16 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// ExplanationWidth is the width of an explanation that is not printed on a terminal. Commands are
-// not wrapped, so that they can be copied.
+// ExplanationWidth is the width of the sentences in an explanation that is not printed on a terminal.
+// Commands are not wrapped, so that they can be copied. The table has [terminal.PipeWidth].
 const ExplanationWidth = 100
 
 // WriteExplanation writes the bottlenecks of a model and the changes that were tried to make it
 // faster. It lists the top kinds of parts with the most cycles, but at least five.
 func WriteExplanation(w io.Writer, d *explain.Explanation, top int) error {
 	p := newPager(w)
-	if p.Width == 0 {
-		p.Width = ExplanationWidth
-	}
+	width := p.Width
+	p.Width = cmp.Or(width, ExplanationWidth)
 	p.printIncomplete(d.NotModelled)
 	if len(d.Parts) == 0 {
 		p.Printf("%s  %s on chip %s: nothing runs on the engine, so there is nothing to explain", report.Printable(d.Model), d.Kind, d.Chip)
@@ -58,7 +58,9 @@ func WriteExplanation(w io.Writer, d *explain.Explanation, top int) error {
 		t.Add(append(row, report.Thousands(x.Cycles.Total), fmt.Sprintf("%.1f%%", 100*x.Share), report.CauseText(x.Bound),
 			fmt.Sprintf("%.0f%%", report.Percent(x.BoundCycles, x.Cycles.Total)), report.Thousands(x.WorkingCycles), formatMinimumCycles(x.ArrayCycles), formatMinimumCycles(x.MemoryCycles))...)
 	}
+	p.Width = width
 	p.Table(t, 0)
+	p.Width = cmp.Or(width, ExplanationWidth)
 	if rest := kinds[len(shown):]; len(rest) > 0 {
 		n := 0
 		for i := range rest {
