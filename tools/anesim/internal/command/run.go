@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"path/filepath"
+	"slices"
 
 	"github.com/spf13/cobra"
 
@@ -229,19 +230,21 @@ func (f *runFlags) writeReport(w io.Writer, m *anesim.Model, res *anesim.Result,
 	if err := text.WriteRun(w, res, doc, text.RunOptions{Counters: f.Counters, Constants: f.Constants}); err != nil {
 		return err
 	}
-	return writeExplainHint(w, m, how)
+	return f.writeExplainHint(w, m, how)
 }
 
-// writeExplainHint prints the explain command line for the model. It prints nothing for a model on
-// standard input.
-func writeExplainHint(w io.Writer, m *anesim.Model, how printing) error {
-	what := report.Printable(how.file)
+// writeExplainHint prints the explain command line for the model and the flags of the run. It prints
+// nothing for a model on standard input, or if explain has no flag for an option of the run.
+func (f *runFlags) writeExplainHint(w io.Writer, m *anesim.Model, how printing) error {
+	options := f.newExplainOptions(how.file)
 	switch {
+	case f.hasUnexplainableOptions():
+		return nil
 	case m.Kind() == anesim.KindLayer:
-		what = fmt.Sprintf("--layer %q", m.Name())
+		options.File, options.Flags = "--layer", slices.Insert(options.Flags, 0, m.Name())
 	case how.file == "" || how.file == "-":
 		return nil
 	}
-	_, err := fmt.Fprintf(w, "what to change: anesim explain %s\n", what)
+	_, err := fmt.Fprintf(w, "what to change: %s\n", report.Printable(options.Command("explain")))
 	return err
 }
