@@ -98,10 +98,10 @@ func TestConvert(t *testing.T) {
 
 func TestConvertRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"":         "line 1: unexpected columns: want those of anesim sweep",
+		"":         "line 1: unexpected columns; want those of anesim sweep",
 		"a,b\n1,2": "unexpected end of file in a row",
-		"a,b\n":    "line 1: unexpected columns: want those of anesim sweep",
-		strings.Replace(header, "cycles", "ticks", 1):                "line 1: unexpected columns: want those of anesim sweep",
+		"a,b\n":    "line 1: unexpected columns; want those of anesim sweep",
+		strings.Replace(header, "cycles", "ticks", 1):                "line 1: unexpected columns; want those of anesim sweep",
 		strings.Replace(header, ",c,", ",c,c,", 1):                   `line 1: duplicate column "c"`,
 		header + sweepRow("0", "4") + "1,relu\n":                     "line 3: wrong number of fields",
 		header + sweepRow("0", "4") + sweepRow("x", "4"):             `line 3: point: invalid value "x"; want an integer`,
