@@ -160,7 +160,7 @@ func (r *execution) runHostStage(l *list.Layer) error {
 				}
 			}
 		}
-		r.tensors[t.Name] = roundToHalves(out[k].Numbers)
+		r.tensors[t.Name] = roundToFloat16(out[k].Numbers)
 	}
 	return nil
 }
@@ -243,9 +243,9 @@ func (r *execution) generateInput(in *list.Tensor) ([]float16.Float16, error) {
 	return data, nil
 }
 
-// roundToHalves returns the numbers in v rounded to fp16. A number beyond the range of fp16 becomes
+// roundToFloat16 returns the numbers in v rounded to fp16. A number beyond the range of fp16 becomes
 // infinite.
-func roundToHalves(v []float64) []float16.Float16 {
+func roundToFloat16(v []float64) []float16.Float16 {
 	out := make([]float16.Float16, len(v))
 	for i, x := range v {
 		f := float32(x)

@@ -125,7 +125,7 @@ func (r *execution) cropOutput(o *Output, out *list.Output) error {
 // cropToShape cuts o, whose shape is the largest possible one in out.Dims, to the shape dims.
 func (r *execution) cropToShape(o *Output, out *list.Output, dims []int) (err error) {
 	if v, ok := r.numbers[out.Tensor]; ok {
-		o.Data = roundToHalves(v)
+		o.Data = roundToFloat16(v)
 	} else {
 		x := list.Array{Dims: out.Dims}
 		for _, h := range o.Data {
@@ -134,7 +134,7 @@ func (r *execution) cropToShape(o *Output, out *list.Output, dims []int) (err er
 		if x, err = x.Cut(dims); err != nil {
 			return err
 		}
-		o.Data = roundToHalves(x.Numbers)
+		o.Data = roundToFloat16(x.Numbers)
 	}
 	o.Dims, o.Port.Shape = dims, [4]int{1, 1, 1, len(o.Data)}
 	return nil

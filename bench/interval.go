@@ -268,9 +268,9 @@ func (c *Coverage) isSufficient() bool {
 // no measurements.
 func (c Coverage) Share() float64 { return float64(c.Holds) / float64(max(1, c.N)) }
 
-// Coverage counts, for each tier and for each session, how many measurements of a lie within the
-// prediction intervals around their estimates. The estimates must come from fits that leave out
-// each row's own fold, as in the result of [Accuracy.LeftOut] with the same protocol.
+// Coverage counts the measurements in a that lie within the prediction intervals around their
+// estimates, for each tier and for each session. Every estimate must come from a fit without the
+// fold of its row, as in the result of [Accuracy.LeftOut] with the same protocol.
 func (s *Spreads) Coverage(a *Accuracy, protocol Protocol) (tiers, sessions []Coverage) {
 	count := make(map[string]*Coverage)
 	var names []string

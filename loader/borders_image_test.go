@@ -91,7 +91,7 @@ func TestExtentOfAProcedure(t *testing.T) {
 		{"at its end", one(0x1000+2*unit, 0x1000+2*unit), 0, 0},
 		{"at its last byte", one(0x1000+2*unit-1, 0x1000+2*unit-1), 2*unit - 1, 2 * unit},
 	} {
-		start, end, err := tc.m.chainExtent()
+		start, end, err := tc.m.chainBounds()
 		var u *UnsupportedError
 		if tc.end == 0 && !errors.As(err, &u) || tc.end != 0 && (err != nil || start != tc.start || end != tc.end) {
 			t.Errorf("%s: %#x to %#x, %v; want %#x to %#x", tc.name, start, end, err, tc.start, tc.end)

@@ -145,7 +145,7 @@ func (m *imager) readChain() error {
 	if text.Data == nil {
 		return newFormatError(uint64(text.Offset), nil, "section __TEXT,__text has no bytes in the file")
 	}
-	start, end, err := m.chainExtent()
+	start, end, err := m.chainBounds()
 	if err != nil {
 		return err
 	}
@@ -173,11 +173,11 @@ func (m *imager) readChain() error {
 	return nil
 }
 
-// chainExtent returns the range of the text section with the descriptors of the procedure.
-// It ends where another procedure starts or at the end of the section. chainExtent returns
+// chainBounds returns the range of the text section with the descriptors of the procedure.
+// It ends where another procedure starts or at the end of the section. chainBounds returns
 // an error if the descriptors do not start at the address of their buffer, because their
 // offsets count from there.
-func (m *imager) chainExtent() (start, end uint64, err error) {
+func (m *imager) chainBounds() (start, end uint64, err error) {
 	text := m.text
 	end = uint64(len(text.Data))
 	at := m.main.Start

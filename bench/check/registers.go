@@ -14,9 +14,9 @@ import (
 // mostRegisters is the largest number of changed registers that a difference of the total lists.
 const mostRegisters = 5
 
-// collectRegisterChanges returns the registers that changed. The list everywhere has those of the
-// whole model, sorted by the number of changed descriptors; byLayer has those of each layer; each
-// has those of each pair.
+// collectRegisterChanges lists the registers that differ between the descriptors of each pair.
+// everywhere lists the changes of all pairs, sorted by the number of pairs that have them; byLayer
+// lists the changes in each layer, and each[i] those in pairs[i].
 func collectRegisterChanges(pairs []pair) (everywhere []string, byLayer map[string][]string, each [][]string) {
 	type change struct {
 		text string

@@ -107,8 +107,8 @@ func compareRequest(hex func(string, uint64, uint64, string)) {
 	hex("request: surfaces at", 0x20, find(le.AppendUint64(nil, surface)), "")
 }
 
-// compareCommandPriorities sends headers with every priority and compares the replies with the
-// documents.
+// compareCommandPriorities sends a command header with each priority from 0 to 15 and compares the
+// priorities that the controller accepts with the vendor's documents.
 func (p *paper) compareCommandPriorities() error {
 	const area, how = "commands", "anesim fw: messages to the controller"
 	highest, realtime := uint64(0), uint64(0)

@@ -39,8 +39,8 @@ func (g *generator) pickAny(low, high int) int {
 	})
 }
 
-// move emits an operation that only moves elements of x.
-func (g *generator) move(op string, x int, out []int, args []string, eval func(in [][]float64) [][]float64) {
+// emitMove emits an operation that only moves elements of x.
+func (g *generator) emitMove(op string, x int, out []int, args []string, eval func(in [][]float64) [][]float64) {
 	g.emit(op, []int{x}, []result{{g.Values[x].Type, out}}, true, append(args, g.use("x", x)), eval)
 }
 
@@ -74,10 +74,10 @@ func (g *generator) reshape() {
 		if axis == len(d) {
 			axis, out = 1, []int{d[0], count(d[1:])}
 		}
-		g.move("flatten2d", x, out, []string{g.unless(axis == 1, func() string { return g.int("axis", g.axis(axis, len(d))) })}, keep)
+		g.emitMove("flatten2d", x, out, []string{g.unless(axis == 1, func() string { return g.int("axis", g.axis(axis, len(d))) })}, keep)
 		return
 	}
-	g.move("reshape", x, out, []string{g.ints("shape", written)}, keep)
+	g.emitMove("reshape", x, out, []string{g.ints("shape", written)}, keep)
 }
 
 func (g *generator) transpose() {
@@ -95,7 +95,7 @@ func (g *generator) transpose() {
 			written[i] = g.axis(p, len(d))
 		}
 	}
-	g.move("transpose", x, out, []string{g.ints("perm", written)}, copied(d, out, func(at []int) []int {
+	g.emitMove("transpose", x, out, []string{g.ints("perm", written)}, copied(d, out, func(at []int) []int {
 		from := make([]int, len(at))
 		for i, p := range perm {
 			from[p] = at[i]
@@ -124,7 +124,7 @@ func (g *generator) expand() {
 	for _, p := range places {
 		written = append(written, g.axis(p, rank))
 	}
-	g.move("expand_dims", x, out, []string{g.ints("axes", written)}, keep)
+	g.emitMove("expand_dims", x, out, []string{g.ints("axes", written)}, keep)
 }
 
 func (g *generator) squeeze() {
@@ -151,7 +151,7 @@ func (g *generator) squeeze() {
 	if !all || g.coin() {
 		args = append(args, g.ints("axes", written))
 	}
-	g.move("squeeze", x, out, args, keep)
+	g.emitMove("squeeze", x, out, args, keep)
 }
 
 // values returns the text of an argument that is a tuple of values.
@@ -382,7 +382,7 @@ func (g *generator) tile() {
 		}
 		out[i] = d[i] * reps[i]
 	}
-	g.move("tile", x, out, []string{g.ints("reps", reps)}, copied(d, out, func(at []int) []int {
+	g.emitMove("tile", x, out, []string{g.ints("reps", reps)}, copied(d, out, func(at []int) []int {
 		for i := range at {
 			at[i] %= d[i]
 		}
@@ -401,7 +401,7 @@ func (g *generator) reverse() {
 	if len(axes) < len(d) || g.coin() {
 		args = append(args, g.ints("axes", written))
 	}
-	g.move("reverse", x, d, args, copied(d, d, func(at []int) []int {
+	g.emitMove("reverse", x, d, args, copied(d, d, func(at []int) []int {
 		for _, a := range axes {
 			at[a] = d[a] - 1 - at[a]
 		}
@@ -422,7 +422,7 @@ func (g *generator) blocks() {
 		c := d[1] / b / b
 		key := map[string]string{"depth_to_space": "block_size", "pixel_shuffle": "upscale_factor"}[op]
 		out := []int{d[0], c, d[2] * b, d[3] * b}
-		g.move(op, x, out, []string{g.int(key, b)}, copied(d, out, func(at []int) []int {
+		g.emitMove(op, x, out, []string{g.int(key, b)}, copied(d, out, func(at []int) []int {
 			place := at[2]%b*b + at[3]%b
 			if op == "depth_to_space" {
 				return []int{at[0], place*c + at[1], at[2] / b, at[3] / b}
@@ -437,7 +437,7 @@ func (g *generator) blocks() {
 	op := g.choose("space_to_depth", "pixel_unshuffle")
 	key := map[string]string{"space_to_depth": "block_size", "pixel_unshuffle": "downscale_factor"}[op]
 	out := []int{d[0], d[1] * b * b, d[2] / b, d[3] / b}
-	g.move(op, x, out, []string{g.int(key, b)}, copied(d, out, func(at []int) []int {
+	g.emitMove(op, x, out, []string{g.int(key, b)}, copied(d, out, func(at []int) []int {
 		c, place := at[1]%d[1], at[1]/d[1]
 		if op == "pixel_unshuffle" {
 			c, place = at[1]/b/b, at[1]%(b*b)

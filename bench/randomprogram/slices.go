@@ -78,7 +78,7 @@ func (g *generator) slice() {
 			args = append(args, g.bools([]string{"begin_mask", "end_mask", "squeeze_mask"}[i], mask))
 		}
 	}
-	g.move("slice_by_index", x, out, args, copied(d, out, func(at []int) []int {
+	g.emitMove("slice_by_index", x, out, args, copied(d, out, func(at []int) []int {
 		from, k := make([]int, n), 0
 		for i := range n {
 			if from[i] = start[i]; !drop[i] {
@@ -105,7 +105,7 @@ func (g *generator) sliceBySize() {
 			size[i], out[i] = -1, e-start[i]
 		}
 	}
-	g.move("slice_by_size", x, out, []string{g.ints("begin", begin), g.ints("size", size)}, copied(d, out, func(at []int) []int {
+	g.emitMove("slice_by_size", x, out, []string{g.ints("begin", begin), g.ints("size", size)}, copied(d, out, func(at []int) []int {
 		for i := range at {
 			at[i] += start[i]
 		}
@@ -123,7 +123,7 @@ func (g *generator) crop() {
 	rows, columns := g.IntN(d[n-2]), g.IntN(d[n-1])
 	below, right := g.IntN(d[n-2]-rows), g.IntN(d[n-1]-columns)
 	out := join(d[:n-2], []int{d[n-2] - rows - below, d[n-1] - columns - right})
-	g.move("crop", x, out, []string{g.ints("crop_height", []int{rows, below}), g.ints("crop_width", []int{columns, right})}, copied(d, out, func(at []int) []int {
+	g.emitMove("crop", x, out, []string{g.ints("crop_height", []int{rows, below}), g.ints("crop_width", []int{columns, right})}, copied(d, out, func(at []int) []int {
 		at[n-2] += rows
 		at[n-1] += columns
 		return at

@@ -9,8 +9,9 @@ import (
 	"anesim/hw"
 )
 
-// A Column describes a column of a table of descriptors or layers. CSV files, terminal tables and
-// HTML pages show the columns that have a Name, Title or Page, in the order of the list.
+// A Column describes a column of a table of descriptors or layers. A CSV file has the columns with
+// a Name, a terminal table those with a Title, and an HTML page those with a Page, in the order of
+// the list.
 type Column[R any] struct {
 	Name  string // in CSV
 	Title string // on a terminal
@@ -33,8 +34,8 @@ var DescriptorColumns = slices.Concat(listWorkColumns(), listCauseColumns(), lis
 func listWorkColumns() []Column[Descriptor] {
 	type d = Descriptor
 	return []Column[d]{
-		{"index", "td", "td", "place in the chain", 0, false, func(x *d) Value { return newPlaceValue(x.Index) }},
-		newCSVColumn("offset", func(x *d) Value { return newPlaceValue(x.Offset) }),
+		{"index", "td", "td", "place in the chain", 0, false, func(x *d) Value { return newPositionValue(x.Index) }},
+		newCSVColumn("offset", func(x *d) Value { return newPositionValue(x.Offset) }),
 		{"op", "op", "op", "operation", 0, true, func(x *d) Value { return newTextValue(x.Op) }},
 		{"", "in", "in", "source, C H W", 0, false, func(x *d) Value { return newTextValue(Extent(x.Shape.Cin, x.Shape.Hin, x.Shape.Win)) }},
 		{"", "out", "out", "result, C H W", 0, false, func(x *d) Value { return newTextValue(Extent(x.Shape.Cout, x.Shape.Hout, x.Shape.Wout)) }},
@@ -113,7 +114,7 @@ var LayerColumns = []Column[Layer]{
 	{"out", "out", "out", "N C H W", 2, false, func(x *Layer) Value { return newTextValue(Dims(x.Out)) }},
 	{"kernel", "kernel", "kernel", "taps, /stride and :groups", 5, false, func(x *Layer) Value { return newTextValue(x.Kernel) }},
 	newCSVColumn("folded", func(x *Layer) Value { return newNameValue(strings.Join(x.Folded, " ")) }),
-	{"descriptors", "tds", "tds", "descriptors of its own", 6, false, valueIfModelled(func(x *Layer) Value { return newPlaceValue(x.Descriptors) })},
+	{"descriptors", "tds", "tds", "descriptors of its own", 6, false, valueIfModelled(func(x *Layer) Value { return newPositionValue(x.Descriptors) })},
 	{"cycles", "cycles", "cycles", "engine cycles that it adds to the chain", 3, false, valueIfModelled(func(x *Layer) Value { return newCountValue(x.Total.Cycles) })},
 	{"bound", "bound by", "bound by", "the cause with the most cycles", 0, true, valueIfModelled(func(x *Layer) Value { return newCauseValue(x.Bound) })},
 	{"dma_bytes", "moved", "moved", "bytes between device memory and the engine", 3, false, valueIfModelled(func(x *Layer) Value { return newSizeValue(x.Total.DMABytes) })},

@@ -23,7 +23,7 @@ const (
 	textValue             // of ours
 	nameValue             // from a file
 	causeValue
-	placeValue
+	positionValue
 	countValue
 	sizeValue
 	rateValue
@@ -45,7 +45,7 @@ func newNumberValue(v float64) Value          { return Value{kind: numberValue, 
 func newTimeValue(t clock.Nanoseconds) Value  { return Value{kind: timeValue, v: float64(t)} }
 func newEnergyValue(e clock.Nanojoules) Value { return Value{kind: energyValue, v: float64(e)} }
 func newSizeValue(n uint64) Value             { return Value{kind: sizeValue, n: n} }
-func newPlaceValue[T integer](n T) Value      { return Value{kind: placeValue, n: uint64(n)} }
+func newPositionValue[T integer](n T) Value   { return Value{kind: positionValue, n: uint64(n)} }
 func newCountValue[T integer](n T) Value      { return Value{kind: countValue, n: uint64(n)} }
 
 type integer interface {
@@ -61,7 +61,7 @@ func (v Value) String() string {
 		return Printable(v.text)
 	case causeValue:
 		return CauseText(v.text)
-	case placeValue:
+	case positionValue:
 		return strconv.FormatUint(v.n, 10)
 	case countValue:
 		return Thousands(v.n)
@@ -85,7 +85,7 @@ func (v Value) String() string {
 // false for a text or an empty cell.
 func (v Value) Number() (number float64, ok bool) {
 	switch v.kind {
-	case placeValue, countValue, sizeValue:
+	case positionValue, countValue, sizeValue:
 		return float64(v.n), true
 	case rateValue, shareValue, timeValue, energyValue, numberValue:
 		return v.v, true
@@ -101,7 +101,7 @@ func (v Value) appendCSV(b []byte) []byte {
 		return b
 	case nameValue:
 		return append(b, Cell(v.text)...)
-	case placeValue, countValue, sizeValue:
+	case positionValue, countValue, sizeValue:
 		return strconv.AppendUint(b, v.n, 10)
 	case rateValue, shareValue, timeValue, energyValue, numberValue:
 		return AppendNumber(b, v.v)

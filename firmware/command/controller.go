@@ -339,7 +339,7 @@ func (c *Controller) unloadProgram(slot int32) {
 	c.dropCacheRequests(func(k cacheKey) bool { return k.program == slot })
 }
 
-// dropCacheRequests removes every cache request for whose key match returns true.
+// dropCacheRequests removes the cache requests whose keys satisfy match.
 func (c *Controller) dropCacheRequests(match func(cacheKey) bool) {
 	for k := range c.cache {
 		if match(k) {

@@ -120,7 +120,7 @@ func reduceAVX2(acc, panel, taps []float32, lanes, k int, port Port) {
 				continue
 			}
 			for i := l; i < l+wide; i += width {
-				reduceCarefulAVX2(&a[i], &panel[i], &t[0], k, stride, limit, &columnMask[0])
+				reduceCheckedAVX2(&a[i], &panel[i], &t[0], k, stride, limit, &columnMask[0])
 			}
 		}
 	}
@@ -128,7 +128,7 @@ func reduceAVX2(acc, panel, taps []float32, lanes, k int, port Port) {
 		mask := &columnMask[width-min(width, lanes-l)]
 		for a, t := acc, taps; len(a) > 0; a, t = a[lanes:], t[k:] {
 			if reduce8AVX2(&a[l], &panel[l], &t[0], k, stride, limit, mask) {
-				reduceCarefulAVX2(&a[l], &panel[l], &t[0], k, stride, limit, mask)
+				reduceCheckedAVX2(&a[l], &panel[l], &t[0], k, stride, limit, mask)
 			}
 		}
 	}
@@ -298,10 +298,10 @@ func sumTapsAVX2(taps *float32, k int) (sum float32, zeros int)
 //go:noescape
 func reduce8AVX2(acc, panel, taps *float32, k int, stride uintptr, limit float32, mask *int32) (void bool)
 
-// reduceCarefulAVX2 is like reduce8AVX2, for any operands and sums.
+// reduceCheckedAVX2 is like reduce8AVX2, for any operands and sums.
 //
 //go:noescape
-func reduceCarefulAVX2(acc, panel, taps *float32, k int, stride uintptr, limit float32, mask *int32)
+func reduceCheckedAVX2(acc, panel, taps *float32, k int, stride uintptr, limit float32, mask *int32)
 
 // widenF16C computes [Widen] for n fp16 values. n must be a positive multiple of 8.
 //

@@ -141,8 +141,8 @@ done:
 	VORPS  Y15, Y12, Y12              \
 	VBLENDVPS Y11, Y12, Y4, Y4
 
-// func reduceCarefulAVX2(acc, panel, taps *float32, k int, stride uintptr, limit float32, mask *int32)
-TEXT ·reduceCarefulAVX2(SB), NOSPLIT, $0-56
+// func reduceCheckedAVX2(acc, panel, taps *float32, k int, stride uintptr, limit float32, mask *int32)
+TEXT ·reduceCheckedAVX2(SB), NOSPLIT, $0-56
 	MOVQ acc+0(FP), DI
 	MOVQ panel+8(FP), SI
 	MOVQ taps+16(FP), DX

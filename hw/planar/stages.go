@@ -125,7 +125,7 @@ func (p *plan) combineSources(x, y float64) float64 {
 	return p.addBiasAndScale(v, p.bias, p.scale)
 }
 
-// evalSingleSource applies the stages up to a reduction to element x of a single source.
+// evalSingleSource returns the contribution of x, an element of the only source, to a reduction.
 func (p *plan) evalSingleSource(x float64) float64 {
 	if p.op == SumSquare {
 		x = float64(x * x)

@@ -18,8 +18,8 @@ type Description struct {
 	Result    string   // such as "128 channels of 8x8, the L2 at 0x400"
 }
 
-// Lines returns an iterator over the parts of the description with their labels: each source with
-// "reads", the weights, if there are any, with "weights", and the result with "writes".
+// Lines returns an iterator over pairs of a label and a text: "reads" and a source for each source,
+// then "weights" and the weights if the task reads any, and finally "writes" and the result.
 func (d *Description) Lines() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		for _, s := range d.Sources {

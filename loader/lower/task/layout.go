@@ -40,9 +40,9 @@ func sourceFetches(c *regs.Common) []place.Fetch {
 // 10 of 13 others) and for its readers on the MAC engines.
 //
 // For tiles of up to 8 columns, only multiply-accumulate tasks count as readers, and only if the
-// planar engine does not access the tile. Programs have no tile of 9 to 63 columns that one MAC
-// task writes and another reads. That every reader of such a tile counts is inferred from tiles
-// that a DMA loads (true of 303 of 317).
+// planar engine does not access the tile. For wider tiles, every task on the MAC engines counts.
+// No program contains a tile of 9 to 63 columns that one such task writes and another reads, so the
+// rule for them is inferred from tiles that a DMA loads (it holds for 303 of 317).
 func TileFetches(planar bool, readers []*Task) []place.Fetch {
 	list := []place.Fetch{place.PlanarFetch}
 	for _, t := range readers {

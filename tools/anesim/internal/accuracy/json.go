@@ -72,7 +72,7 @@ type jsonUnmodelled struct {
 	What string `json:"what"`
 }
 
-func toSummaries(groups []bench.Group) jsonSummaries {
+func summarizeGroups(groups []bench.Group) jsonSummaries {
 	m := make(jsonSummaries)
 	for _, g := range groups {
 		m[g.Name] = jsonSummary{g.N, 100 * g.Median, 100 * g.P90, g.Near}
@@ -80,12 +80,12 @@ func toSummaries(groups []bench.Group) jsonSummaries {
 	return m
 }
 
-// toLeftOutSummaries returns the summaries of a, in which each row is predicted by a fit without
+// summarizeLeftOut returns the summaries of a, in which each row is predicted by a fit without
 // it. The keys of the map are the properties by which the rows are grouped.
-func toLeftOutSummaries(a *bench.Accuracy) map[string]jsonSummaries {
+func summarizeLeftOut(a *bench.Accuracy) map[string]jsonSummaries {
 	return map[string]jsonSummaries{
-		"latency": toSummaries(a.Tiers), "op": toSummaries(a.Ops), "session": toSummaries(a.Sessions),
-		"state": toSummaries(a.States), "energy": toSummaries(a.Energy),
+		"latency": summarizeGroups(a.Tiers), "op": summarizeGroups(a.Ops), "session": summarizeGroups(a.Sessions),
+		"state": summarizeGroups(a.States), "energy": summarizeGroups(a.Energy),
 	}
 }
 
@@ -99,18 +99,18 @@ func (r *Report) newDocument() *Document {
 	out := &Document{
 		Header: report.NewHeader(), Rows: []jsonRow{}, NotModelled: []jsonUnmodelled{},
 		Summary: map[string]any{
-			"op": toSummaries(r.Ops), "session": toSummaries(r.Sessions), "state": toSummaries(r.States), "energy": toSummaries(r.Energy),
+			"op": summarizeGroups(r.Ops), "session": summarizeGroups(r.Sessions), "state": summarizeGroups(r.States), "energy": summarizeGroups(r.Energy),
 		},
 		Baselines: map[string]jsonSummaries{
-			"roofline": toSummaries(r.Roofline), "cost_columns": toSummaries(r.Columns), "vendor": toSummaries(r.Vendor),
+			"roofline": summarizeGroups(r.Roofline), "cost_columns": summarizeGroups(r.Columns), "vendor": summarizeGroups(r.Vendor),
 		},
 		Coverage: make(map[string]map[string]jsonCoverage),
 	}
-	for name, s := range toSummaries(r.Tiers) {
+	for name, s := range summarizeGroups(r.Tiers) {
 		out.Summary[name] = s
 	}
 	if r.left != nil {
-		out.LeftOut, out.LeftSession = toLeftOutSummaries(r.left[bench.ByShape]), toLeftOutSummaries(r.left[bench.BySession])
+		out.LeftOut, out.LeftSession = summarizeLeftOut(r.left[bench.ByShape]), summarizeLeftOut(r.left[bench.BySession])
 	}
 	for _, c := range r.listCoverages() {
 		m := make(map[string]jsonCoverage)

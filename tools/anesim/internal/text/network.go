@@ -63,7 +63,7 @@ func WriteNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain
 	for _, m := range d.NotModelled {
 		p.Printf("  %s (%s): %s", report.Printable(m.Name), report.Printable(m.Op), report.Printable(strings.TrimPrefix(m.Reason, m.Op+": ")))
 	}
-	p.printConclusion(d)
+	p.printTotalsAgain(d)
 	return p.Err
 }
 

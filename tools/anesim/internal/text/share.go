@@ -92,9 +92,9 @@ func (p pager) printOperations(d *report.Network) {
 	p.Printf("")
 }
 
-// printConclusion prints the totals of a network again, because the first lines of a long report
+// printTotalsAgain prints the totals of a network again, because the first lines of a long report
 // may have scrolled away.
-func (p pager) printConclusion(d *report.Network) {
+func (p pager) printTotalsAgain(d *report.Network) {
 	t := &d.Total
 	if t.TimeNs <= 0 {
 		return
