@@ -89,22 +89,24 @@ func floats(h []half) []float64 {
 	return f
 }
 
-// near fails the test if an element of got differs from want by more than tolerance.
-func near(t *testing.T, what string, want []float64, got []half, tolerance float64) {
+// near fails the test if an element of got differs from want by more than tolerance. It returns the
+// largest difference.
+func near(t *testing.T, what string, want []float64, got []half, tolerance float64) float64 {
 	t.Helper()
 	if len(want) != len(got) {
 		t.Errorf("%s: %d values, want %d", what, len(got), len(want))
-		return
+		return 0
 	}
 	worst, at := 0.0, 0
-	for i, g := range floats(got) {
-		if d := math.Abs(g - want[i]); !(d <= worst) {
+	for i, g := range got {
+		if d := math.Abs(float64(g.Float32()) - want[i]); !(d <= worst) {
 			worst, at = d, i
 		}
 	}
 	if !(worst <= tolerance) {
 		t.Errorf("%s: element %d is %v, want %v within %v", what, at, got[at], want[at], tolerance)
 	}
+	return worst
 }
 
 // same fails the test if the bits of got differ from those of want.

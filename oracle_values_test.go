@@ -189,18 +189,14 @@ var definitions = map[string]definition{
 // ramp returns n random values between low - span and low + span, as fp16 and as float64. The first
 // 16,384 values repeat.
 func ramp(r *rand.Rand, n int, span, low float64) ([]half, []float64) {
-	h := uniform(r, min(n, 1<<14))
-	for len(h) < n { // as many different ones are enough
-		h = append(h, h[:min(n-len(h), 1<<14)]...)
-	}
-	f := make([]float64, n)
-	for i := range h {
-		if i >= 1<<14 {
-			h[i], f[i] = h[i-(1<<14)], f[i-(1<<14)]
-			continue
-		}
-		h[i] = float16.Fromfloat32(h[i].Float32()*float32(span) + float32(low))
+	h, f := make([]half, n), make([]float64, n)
+	for i, x := range uniform(r, min(n, 1<<14)) {
+		h[i] = float16.Fromfloat32(x.Float32()*float32(span) + float32(low))
 		f[i] = float64(h[i].Float32())
+	}
+	for i := 1 << 14; i < n; i += 1 << 14 {
+		copy(h[i:], h[:1<<14])
+		copy(f[i:], f[:1<<14])
 	}
 	return h, f
 }
@@ -232,13 +228,9 @@ func TestOraclesMeanTheirLayers(t *testing.T) {
 		}
 		want := d.want(in)
 		got := run(t, o.program, inputs)
-		scale, worst := 0.0, 0.0
-		for i, x := range want {
-			scale = max(scale, math.Abs(x))
-			worst = max(worst, math.Abs(x-float64(got[min(i, len(got)-1)].Float32())))
-		}
+		scale := max(slices.Max(want), -slices.Min(want))
+		worst := near(t, o.name, want, got, d.within*scale)
 		t.Logf("%s: worst error %.3g of results up to %.3g", o.name, worst, scale)
-		near(t, o.name, want, got, d.within*scale)
 	}
 	for name := range left {
 		t.Errorf("%s is not among the texts", name)
