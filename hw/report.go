@@ -309,12 +309,13 @@ func (r *Report) Complete() bool {
 }
 
 // SinglePatchPixels is the largest number of result pixels, over all groups, for which a
-// multiply-accumulate loads its whole source before it starts and stores its result after it ends.
+// multiply-accumulate loads its whole source before it starts (inferred).
 const SinglePatchPixels = partElements
 
 // SinglePatch reports whether the descriptor is a multiply-accumulate with at most
-// [SinglePatchPixels] result pixels. The loads and stores of such a descriptor do not overlap with
-// its own computation.
+// [SinglePatchPixels] result pixels. The load of its source does not overlap with its computation.
+// Results leave after each round of output-channel groups, so the stores overlap with it only if
+// there are several rounds (Crew.Own > 1).
 func (d *DescriptorReport) SinglePatch() bool {
 	return d.MACs > 0 && d.Shape.Wout*d.Shape.Hout*max(1, d.Shape.Groups) <= SinglePatchPixels
 }

@@ -34,21 +34,26 @@ func Advice(d *hw.DescriptorReport) string {
 	if d.Engines == 0 {
 		return "the planar engine computes in " + part(uint64(a.Compute))
 	}
-	engines, verb := Plural(d.Engines, "engine"), "compute"
+	engines, verb := Plural(d.Engines, "MAC engine"), "compute"
 	if d.Engines == 1 {
 		verb = "computes"
 	}
 	return fmt.Sprintf("%s %s in %s%s", engines, verb, part(uint64(a.Compute)), gatedTilesClause(d))
 }
 
-// adviseOnSmallResult returns a phrase for a multiply-accumulate descriptor whose result is so
-// small that the engine moves it as a whole. Loads and stores then do not overlap with computing.
-// It returns "" for any other descriptor.
+// adviseOnSmallResult returns a phrase for a multiply-accumulate descriptor whose image is so small
+// that the engine loads it as a whole. The load then does not overlap with computing, and neither
+// do the stores if there is one round of output-channel groups. It returns "" for any other
+// descriptor.
 func adviseOnSmallResult(d *hw.DescriptorReport) string {
 	if !d.SinglePatch() {
 		return ""
 	}
-	return fmt.Sprintf("; in this descriptor loads and stores do not overlap with the array, because an image of at most %d pixels is moved in one piece (inferred)", hw.SinglePatchPixels)
+	idle, moved := "loads and stores do", "moved"
+	if d.Crew.Own > 1 {
+		idle, moved = "the load does", "loaded"
+	}
+	return fmt.Sprintf("; in this descriptor %s not overlap with the array, because an image of at most %d pixels is %s in one piece (inferred)", idle, hw.SinglePatchPixels, moved)
 }
 
 // gatedTilesClause returns a clause that says how much longer the array works because some tiles

@@ -9,12 +9,12 @@ import (
 	"anesim/hw/clock"
 )
 
-// Plural returns n followed by the noun, with an s unless n is 1, such as "2 layers".
+// Plural returns n followed by the noun, with an s unless n is 1, such as "1,234 layers".
 func Plural(n int, noun string) string {
 	if n != 1 {
 		noun += "s"
 	}
-	return fmt.Sprintf("%d %s", n, noun)
+	return GroupDigits(strconv.Itoa(n)) + " " + noun
 }
 
 // TimeAs formats t with the unit in which u prints. The ends of an interval have the unit of the

@@ -115,13 +115,13 @@ func (f *figures) list() []figure {
 	list := []figure{
 		{"README.md", "| lowering |", fmt.Sprintf("| lowering | %s of the %s texts of real programs and %s of the %s further single layers are byte-identical (`loader/lower/testdata/identity.md`). %s of %s chains have the compiler's number of tasks, constant sizes and scratch sizes (`chains.md` next to it) |",
 			id[0], id[1], id[2], id[3], chains[0], chains[1])},
-		{"README.md", "| lowered text |", fmt.Sprintf("| lowered text | the vendor's compiler | %s programs | %s identical |", id[1], id[0])},
+		{"README.md", "| lowered texts |", fmt.Sprintf("| lowered texts | the vendor's compiler | %s and %s texts of single layers | %s and %s identical |", id[1], id[3], id[0], id[2])},
 		f.short("| latency, engine-dominated and mixed |", tiers, "T0+T1"),
 		f.short("| latency, all with a shape |", tiers, "all"),
-		f.short("| energy of matmul, conv, decode |", energy, "matmul+conv+decode"),
+		f.short("| energy of matmul, conv, LLM decoding |", energy, "matmul+conv+decode"),
 		f.row("latency, engine-dominated and mixed", tiers, "T0+T1"),
 		f.row("latency, all with a shape", tiers, "all"),
-		f.row("energy of matmul, conv, decode", energy, "matmul+conv+decode"),
+		f.row("energy of matmul, conv, LLM decoding", energy, "matmul+conv+decode"),
 		f.row("energy, all", energy, "all"),
 		f.readme(),
 		{"README.md", "- The times of 1x1 convolutions in a stack", wrap(fmt.Sprintf("- The times of 1x1 convolutions in a stack of equal layers are too short (errors of the measured rows: %s). `bench` has tests for known gaps; they fail once a gap closes.", f.stack()), "  ")},
@@ -161,7 +161,7 @@ func (f *figures) readme() figure {
 	}
 	energy := findGroup(f.left[bench.BySession].Energy, "all")
 	return figure{"README.md", "For a machine that the fit has not seen", wrap(fmt.Sprintf(
-		"For a machine that the fit has not seen, use the column *unseen session*. The model is weak in three cases. The hosts `linux`, `linux-m1` and `macos-guide` have only one measured session each. If it is left out, nothing remains to fit the host from, and the median errors are %.0f to %.0f%%. Times of 1x1 convolutions in a stack of equal layers are too short. The energy of calls that wait long depends on how long the engine's supply rail stays on, which differs between machines. Over all %d energy rows, the median error for unseen sessions is %.1f%%, and %.0f%% at the 90th percentile. The %s intervals contain %s of all latencies for unseen sessions, and %s of the engine-dominated and mixed ones. The intervals that `run` and `model` print are for engine times. Of the measured ones, they contain at least %s for each kind of work. [accuracy.md](docs/accuracy.md) has the protocol and whole networks.",
+		"For a machine that the fit has not seen, use the column *unseen session*. The model is weak in three cases. First, the hosts `linux`, `linux-m1` and `macos-guide` have only one measured session each. Without that session nothing is left to fit the host from, and the median errors are %.0f to %.0f%%. Second, times of 1x1 convolutions in a stack of equal layers are too short. Third, the energy of calls that wait long depends on how long the engine's supply rail stays on, which differs between machines. Over all %d energy rows, the median error for unseen sessions is %.1f%%, and %.0f%% at the 90th percentile. The %s intervals contain %s of all latencies for unseen sessions, and %s of the engine-dominated and mixed ones. The intervals that `run` and `model` print are for engine times alone. They contain at least %s of the measured engine times of each kind of work. [accuracy.md](docs/accuracy.md) has the protocol and whole networks.",
 		slices.Min(medians), slices.Max(medians), energy.N, 100*energy.Median, 100*energy.P90, hw.IntervalPercent,
 		f.held(bench.BySession, "all"), f.held(bench.BySession, "T0+T1"), f.heldEngine()), "")}
 }

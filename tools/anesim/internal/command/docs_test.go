@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -232,7 +233,10 @@ func (s *shell) command(t *testing.T, words []string, in string, errs *bytes.Buf
 	case "grep":
 		var b strings.Builder
 		for l := range strings.Lines(in) {
-			if strings.Contains(l, words[1]) {
+			if slices.ContainsFunc(words[1:], func(pattern string) bool {
+				start, atStart := strings.CutPrefix(pattern, "^")
+				return pattern != "-e" && (atStart && strings.HasPrefix(l, start) || strings.Contains(l, pattern))
+			}) {
 				b.WriteString(l)
 			}
 		}

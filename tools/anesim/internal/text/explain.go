@@ -70,7 +70,7 @@ func WriteExplanation(w io.Writer, d *explain.Explanation, top int) error {
 	}
 	p.printAssumptions(d.Parts)
 	if part := d.Now.Unmeasured; part > 0 {
-		p.Printf("%s %.1f%% of the time is in operations without measurements, so the interval is wider", report.UnmeasuredMark, report.Percent(part, d.Now.TimeNs))
+		p.Printf("%s %.1f%% of the time is in operations without measurements, so its times are less certain", report.UnmeasuredMark, report.Percent(part, d.Now.TimeNs))
 	}
 	p.Printf("")
 	for i := range d.Trials {

@@ -15,11 +15,11 @@ import (
 // energy of the engine.
 func WriteLoad(w io.Writer, d *report.Load) error {
 	p := newPager(w)
-	p.Printf("%v of arrivals, seed %d, chip %s, host %s, %s in flight", time.Duration(d.DurationNs), d.Seed, d.Chip, d.Host, report.Plural(d.InFlight, "command"))
+	p.Printf("arrivals for %v, seed %d, chip %s, host %s, %s in flight", time.Duration(d.DurationNs), d.Seed, d.Chip, d.Host, report.Plural(d.InFlight, "command"))
 	p.Printf("")
 	t := terminal.NewTable(
 		terminal.Word("client", 0), terminal.Number("prio", 0), terminal.Word("arrival", 3), terminal.Number("calls", 0), terminal.Number("calls/s", 1),
-		terminal.Number("alone", 0), terminal.Number("p50", 0), terminal.Number("p90", 2), terminal.Number("p99", 0), terminal.Number("95% interval", 4), terminal.Number("p99.9", 2), terminal.Number("max", 0),
+		terminal.Number("alone", 0), terminal.Number("p50", 0), terminal.Number("p90", 2), terminal.Number("p99", 0), terminal.Number("95% CI of p99", 4), terminal.Number("p99.9", 2), terminal.Number("max", 0),
 		terminal.Number("mean wait", 0), terminal.Word("program", 5),
 	)
 	for i := range d.Clients {
@@ -35,7 +35,7 @@ func WriteLoad(w io.Writer, d *report.Load) error {
 	}
 	p.Table(t, 0)
 	p.Printf("")
-	p.Printf("engine: busy %s of %s, utilisation %.2f%%, %s of descriptors", d.BusyNs, d.TimeNs, 100*d.Utilisation, report.Plural(int(d.Runs), "run"))
+	p.Printf("engine: busy %s of %s, utilization %.2f%%, %s of descriptors", d.BusyNs, d.TimeNs, 100*d.Utilisation, report.Plural(int(d.Runs), "run"))
 	p.Printf("energy: %s for calls, %s for waiting; mean power %s W; waited %s for power domains to wake", d.EnergyNJ, d.WaitNJ, report.Rate(d.MeanW), d.WakeNs)
 	if d.HostStages != nil {
 		p.Printf("host, each call: %s", formatStages(d.HostStages))

@@ -124,8 +124,8 @@ func (r *Report) setHeadline(t *report.Wall, peak report.Rates) {
 func FromLoad(d *report.Load) *Report {
 	r := &Report{Kind: "load", Name: "load", Chip: d.Chip, Host: d.Host, Tool: d.Tool, Of: "client", Document: d}
 	r.Facts = []Fact{
-		{"Time", d.TimeNs.String(), "time_ns", float64(d.TimeNs), fmt.Sprintf("%v of arrivals, seed %d", d.DurationNs, d.Seed)},
-		{"Utilisation", formatShare(d.Utilisation, 1), "utilisation", d.Utilisation, d.BusyNs.String() + " busy"},
+		{"Time", d.TimeNs.String(), "time_ns", float64(d.TimeNs), fmt.Sprintf("arrivals for %v, seed %d", d.DurationNs, d.Seed)},
+		{"Utilization", formatShare(d.Utilisation, 1), "utilisation", d.Utilisation, d.BusyNs.String() + " busy"},
 		{"Energy", d.EnergyNJ.String(), "energy_nj", float64(d.EnergyNJ), "and " + d.WaitNJ.String() + " for waiting"},
 		{"Mean power", fmt.Sprintf("%.3g W", d.MeanW), "mean_w", d.MeanW, ""},
 		{"Runs", newCountCell(d.Runs).Text, "runs", float64(d.Runs), "of descriptors without a change of program"},
