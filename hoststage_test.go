@@ -98,7 +98,7 @@ func TestHostStageFails(t *testing.T) {
 	for _, l := range res.Layers {
 		note += l.Note
 	}
-	if !strings.Contains(note, "index 3 is out of range for 2 elements") {
+	if !strings.Contains(note, "index 3 is out of range for an axis of 2 elements") {
 		t.Errorf("note %q", note)
 	}
 }

@@ -135,9 +135,9 @@ func TestCoreMLErrors(t *testing.T) {
 		{"", `line 1: found ""; want a name`},
 		{"func", `line 1: found "func"; want "program"`},
 		{head + "tensor<fp16, [1, 2]> y = relu(x = x)\n} -> (y); }", `line 4: found "}"; want ";"`},
-		{head + "tensor<fp16, [2]> w = const()[val = tensor<fp16, [2]>([1])];\n} -> (w); }", "line 3: found 1 elements; want 2, as many as shape [2] has"},
-		{head + "tensor<fp16, [2]> w = const();\n} -> (w); }", "line 3: invalid constant; want a value and one result"},
-		{strings.Repeat("program(1.0)[a = ", 1) + strings.Repeat("(", 99), "line 1: values are nested more than 32 deep, the limit"},
+		{head + "tensor<fp16, [2]> w = const()[val = tensor<fp16, [2]>([1])];\n} -> (w); }", "line 3: found 1 values for shape [2]; want one per element"},
+		{head + "tensor<fp16, [2]> w = const();\n} -> (w); }", `line 3: invalid const operation; want a value "val" and one result`},
+		{strings.Repeat("program(1.0)[a = ", 1) + strings.Repeat("(", 99), "line 1: nesting of types and values exceeds the limit of 32 levels"},
 	} {
 		_, err := ReadMIL([]byte(tc.text), Options{})
 		var f *list.FormatError
@@ -158,7 +158,7 @@ func TestCoreMLErrors(t *testing.T) {
 	// Paths stay within the model's directory, links included.
 	for _, path := range []string{"../secret", "/etc/passwd", "@model_path/../../x"} {
 		_, err := ReadMIL([]byte(strings.ReplaceAll(small, "@model_path/weights/weight.bin", path)), Options{Dir: t.TempDir()})
-		if err == nil || !strings.Contains(err.Error(), "is not within") {
+		if err == nil || !strings.Contains(err.Error(), "want a path within") {
 			t.Errorf("%s: %v", path, err)
 		}
 	}

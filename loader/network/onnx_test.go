@@ -98,7 +98,7 @@ func TestONNXLayers(t *testing.T) {
 			picture, ox.Node("Resize", "a", names("x")), ox.Node("Relu", "y", names("nothing")),
 			ox.Node("Transpose", "t", names("x"), ox.List("perm", 0, 2, 1, 3)),
 		}, []string{
-			"a: neither scales nor sizes are constant; want one of them", `y: no earlier node produces "nothing"`,
+			"a: neither scales nor sizes is a constant; want one of them", `y: no earlier node produces tensor "nothing"`,
 			"t transpose(x) 1x8x4x8",
 		}},
 		{"sum over axes", []ox.Message{
@@ -165,7 +165,7 @@ func TestONNXErrors(t *testing.T) {
 		want string
 	}{
 		{"empty", nil, "byte 0x0: not an ONNX model: no graph found"},
-		{"text", []byte("name: x"), "byte 0x0: field tag: unexpected EOF"},
+		{"text", []byte("name: x"), "byte 0x0: cannot decode field tag: unexpected EOF"},
 		{"cut", long[:len(long)-9], "byte 0x0: field tag"},
 		{"wire", ox.Message{}.Int(7, 1), "byte 0x0: field 7 has wire type 0; want 2"},
 		{"no shape", ox.Model(ox.Message{}.Bytes(11, ox.Message{}.Text(1, "x"))), `input "x" has no shape in the file`},

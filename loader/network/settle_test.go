@@ -21,7 +21,7 @@ func TestUnmadeResult(t *testing.T) {
 		node ox.Message
 		want string
 	}{
-		{"i", pair, `m; r no earlier node produces "i"; y`},
+		{"i", pair, `m; r no earlier node produces tensor "i"; y`},
 		{"j", branch, `p; r shape of "i" is unknown; y`},
 	} {
 		net, err := ReadONNX(ox.Model(

@@ -82,5 +82,5 @@ func Transposes(start, goal []int, size map[int]int) ([]layer.Layer, error) {
 			}
 		}
 	}
-	return nil, fmt.Errorf("cannot transpose axis order %v to %v with axes of at most %d elements", start, goal, layer.MaxExtent)
+	return nil, fmt.Errorf("cannot transpose axis order %v to %v within the engine's limits on axis size (at most %d) and L2 memory", start, goal, layer.MaxExtent)
 }

@@ -157,10 +157,10 @@ func (c *Const) Ints() ([]int, error) {
 // or if the element is absent.
 func (c *Const) Scalar() (float64, error) {
 	if c.Elements() != 1 {
-		return 0, fmt.Errorf("constant has shape %v; want one element", c.Dims)
+		return 0, fmt.Errorf("constant of shape %v has %d elements; want 1", c.Dims, c.Elements())
 	}
 	if c.Absent() {
-		return 0, errors.New("value of the constant is in a file that was not read")
+		return 0, errors.New("constant is stored in an external file that was not read")
 	}
 	v, err := c.Values()
 	if err != nil {

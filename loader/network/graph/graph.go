@@ -173,7 +173,7 @@ func (n *Node) Dims(i int) ([]int, error) {
 	case v.Why != "":
 		return nil, errors.New(v.Why)
 	default:
-		return nil, fmt.Errorf("no earlier node produces %q", v.Name)
+		return nil, fmt.Errorf("no earlier node produces tensor %q", v.Name)
 	}
 }
 
@@ -219,7 +219,7 @@ func (n *Node) List(name string, input int) ([]int, bool, error) {
 			values = []int64{a.Int}
 		}
 		if len(values) > most {
-			return nil, false, fmt.Errorf("%s has %d elements; want at most %d", name, len(values), most)
+			return nil, false, fmt.Errorf("attribute %q has %d elements; want at most %d", name, len(values), most)
 		}
 		list := make([]int, len(values))
 		for i, v := range values {

@@ -34,7 +34,7 @@ func TestNode(t *testing.T) {
 	if d, err := n.Dims(0); err != nil || !slices.Equal(d, []int{2, 3}) {
 		t.Errorf("dimensions are %v, %v", d, err)
 	}
-	for i, want := range map[int]string{1: "input 1 is missing", 3: `no earlier node produces "y"`, 4: "the loop has none"} {
+	for i, want := range map[int]string{1: "input 1 is missing", 3: `no earlier node produces tensor "y"`, 4: "the loop has none"} {
 		if _, err := n.Dims(i); err == nil || err.Error() != want {
 			t.Errorf("dimensions of input %d: %v, want %s", i, err, want)
 		}

@@ -65,7 +65,7 @@ func Broadcast(shapes ...[]int) ([]int, error) {
 			case *o == 1:
 				*o = d
 			default:
-				return nil, fmt.Errorf("cannot broadcast shapes %v and %v; want extents that are equal or 1", shapes[0], s)
+				return nil, fmt.Errorf("cannot broadcast shapes %v and %v; want dimensions that are equal or 1", shapes[0], s)
 			}
 		}
 	}
@@ -102,7 +102,7 @@ func CheckExtents(dims []int) error {
 	room := 1 << 40
 	for _, d := range dims {
 		if d < 0 || d > MaxElements || d > room {
-			return fmt.Errorf("shape %v is out of range; want extents from 0 to %d and at most 2^40 elements", dims, MaxElements)
+			return fmt.Errorf("shape %v is out of range; want dimensions from 0 to %d and at most 2^40 elements", dims, MaxElements)
 		}
 		room /= max(1, d)
 	}

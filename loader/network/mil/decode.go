@@ -105,7 +105,7 @@ func (d *decoder) decodeFunction(f wire.Field, fn *Function) error {
 	block, ok := blocks[fn.Opset]
 	if !ok {
 		if block, ok = blocks[first]; !ok {
-			return newFormatError(f, "function %q has no block", fn.Name)
+			return newFormatError(f, "function %q has no block; want at least one", fn.Name)
 		}
 	}
 	return forEachField(block, func(f wire.Field) error {
@@ -114,12 +114,12 @@ func (d *decoder) decodeFunction(f wire.Field, fn *Function) error {
 			var s string
 			err := f.Text(&s)
 			if fn.Outputs = append(fn.Outputs, s); len(fn.Outputs) > maxOperations {
-				return newFormatError(f, "function has more than %d outputs, the limit", maxOperations)
+				return newFormatError(f, "function exceeds the limit of %d outputs", maxOperations)
 			}
 			return err
 		case 3:
 			if d.operations++; d.operations > maxOperations {
-				return newFormatError(f, "program has more than %d operations, the limit", maxOperations)
+				return newFormatError(f, "program exceeds the limit of %d operations", maxOperations)
 			}
 			op, err := d.decodeOperation(f)
 			fn.Operations = append(fn.Operations, op)
@@ -132,7 +132,7 @@ func (d *decoder) decodeFunction(f wire.Field, fn *Function) error {
 func (d *decoder) decodeVar(f wire.Field) (Var, error) {
 	var v Var
 	if d.arguments++; d.arguments > maxArguments {
-		return v, newFormatError(f, "program has more than %d values, the limit", maxArguments)
+		return v, newFormatError(f, "program exceeds the limit of %d arguments and values", maxArguments)
 	}
 	err := forEachField(f, func(f wire.Field) error {
 		switch f.Num {
@@ -194,7 +194,7 @@ func (d *decoder) decodeOperation(f wire.Field) (Operation, error) {
 func (d *decoder) decodeBinding(f wire.Field) (Argument, error) {
 	var a Argument
 	if d.arguments++; d.arguments > maxArguments {
-		return a, newFormatError(f, "program has more than %d values, the limit", maxArguments)
+		return a, newFormatError(f, "program exceeds the limit of %d arguments and values", maxArguments)
 	}
 	err := forEachField(f, func(f wire.Field) error {
 		switch f.Num {
@@ -216,7 +216,7 @@ var elemNames = map[uint64]Elem{
 
 func (d *decoder) decodeType(f wire.Field, t *Type) error {
 	if d.depth++; d.depth > maxDepth {
-		return newFormatError(f, "types are nested more than %d deep, the limit", maxDepth)
+		return newFormatError(f, "nesting of types and values exceeds the limit of %d levels", maxDepth)
 	}
 	defer func() { d.depth-- }()
 	return forEachField(f, func(f wire.Field) error {
@@ -270,7 +270,7 @@ func (d *decoder) decodeTensorType(f wire.Field, t *Type) error {
 				size = -1
 			}
 			if t.Dims = append(t.Dims, size); len(t.Dims) > maxRank {
-				return newFormatError(f, "tensor has more than %d dimensions, the limit", maxRank)
+				return newFormatError(f, "tensor exceeds the limit of %d dimensions", maxRank)
 			}
 			return err
 		}
@@ -280,11 +280,11 @@ func (d *decoder) decodeTensorType(f wire.Field, t *Type) error {
 
 func (d *decoder) decodeValue(f wire.Field, v *Value) error {
 	if d.depth++; d.depth > maxDepth {
-		return newFormatError(f, "values are nested more than %d deep, the limit", maxDepth)
+		return newFormatError(f, "nesting of types and values exceeds the limit of %d levels", maxDepth)
 	}
 	defer func() { d.depth-- }()
 	if d.arguments++; d.arguments > maxArguments {
-		return newFormatError(f, "program has more than %d values, the limit", maxArguments)
+		return newFormatError(f, "program exceeds the limit of %d arguments and values", maxArguments)
 	}
 	var immediate *wire.Field
 	err := forEachField(f, func(f wire.Field) error {
@@ -351,7 +351,7 @@ func (d *decoder) decodeTensorValue(f wire.Field, v *Value) error {
 				var s string
 				err := f.Text(&s)
 				if v.Strings = append(v.Strings, s); len(v.Strings) > max(n, 0) {
-					return newFormatError(f, "tensor has more than %d strings, the number of elements of shape %v", max(n, 0), v.Type.Dims)
+					return newFormatError(f, "found more than %d strings for shape %v; want one per element", max(n, 0), v.Type.Dims)
 				}
 				return err
 			case 7:
@@ -372,11 +372,11 @@ func (d *decoder) decodeTensorValue(f wire.Field, v *Value) error {
 	switch v.Type.Elem {
 	case "string":
 		if len(v.Strings) != n {
-			return newFormatError(f, "found %d strings; want %d, one for each element of shape %v", len(v.Strings), n, v.Type.Dims)
+			return newFormatError(f, "found %d strings for shape %v; want one per element", len(v.Strings), v.Type.Dims)
 		}
 	default:
 		if v.Type.Elem.Bits() > 0 && (n < 0 || len(v.Data) != n*width) {
-			return newFormatError(f, "found %d bytes, which is not the size of %s elements of shape %v", len(v.Data), v.Type.Elem, v.Type.Dims)
+			return newFormatError(f, "data of %d bytes does not match element type %s and shape %v", len(v.Data), v.Type.Elem, v.Type.Dims)
 		}
 	}
 	return nil
@@ -395,7 +395,7 @@ func appendVarints(f wire.Field, width int, data *[]byte) error {
 	for len(rest) > 0 {
 		x, n := protowire.ConsumeVarint(rest)
 		if n < 0 {
-			return newFormatError(f, "packed field %d: %v", f.Num, wire.Reason(n))
+			return newFormatError(f, "cannot decode packed field %d: %v", f.Num, wire.Reason(n))
 		}
 		rest = rest[n:]
 		var b [8]byte

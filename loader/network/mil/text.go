@@ -175,7 +175,7 @@ func (s *parser) parseFunction() Function {
 		t := s.parseType()
 		f.Inputs = append(f.Inputs, Var{s.parseName(), t})
 		if !s.acceptMark(",") && s.token != ")" {
-			s.recordError("found %q between inputs; want a comma", s.token)
+			s.recordError(`found %q after a function input; want "," or ")"`, s.token)
 		}
 	}
 	if s.acceptMark("[") {
@@ -190,7 +190,7 @@ func (s *parser) parseFunction() Function {
 	for !s.acceptMark(")") {
 		f.Outputs = append(f.Outputs, s.parseName())
 		if !s.acceptMark(",") && s.token != ")" {
-			s.recordError("found %q between outputs; want a comma", s.token)
+			s.recordError(`found %q after a function output; want "," or ")"`, s.token)
 		}
 	}
 	s.expectMark(";")
@@ -199,7 +199,7 @@ func (s *parser) parseFunction() Function {
 
 func (s *parser) parseOperation() Operation {
 	if s.operations++; s.operations > maxOperations {
-		s.recordError("program has more than %d operations, the limit", maxOperations)
+		s.recordError("program exceeds the limit of %d operations", maxOperations)
 	}
 	op := Operation{Off: int64(s.line)}
 	for {
@@ -220,7 +220,7 @@ func (s *parser) parseOperation() Operation {
 		s.expectMark("=")
 		op.Inputs[key] = s.parseValues()
 		if !s.acceptMark(",") && s.token != ")" {
-			s.recordError("found %q between arguments; want a comma", s.token)
+			s.recordError(`found %q after an argument; want "," or ")"`, s.token)
 		}
 	}
 	if s.acceptMark("[") {
@@ -240,7 +240,7 @@ func (s *parser) parseAttributes() map[string]Value {
 			m[key] = a.Value
 		}
 		if !s.acceptMark(",") && s.token != "]" {
-			s.recordError("found %q between attributes; want a comma", s.token)
+			s.recordError(`found %q after an attribute; want "," or "]"`, s.token)
 		}
 	}
 	return m
@@ -255,7 +255,7 @@ func (s *parser) parseValues() []Argument {
 	for !s.acceptMark(")") {
 		list = append(list, s.parseArgument())
 		if !s.acceptMark(",") && s.token != ")" {
-			s.recordError("found %q between values; want a comma", s.token)
+			s.recordError(`found %q after a value; want "," or ")"`, s.token)
 		}
 	}
 	return list
@@ -263,7 +263,7 @@ func (s *parser) parseValues() []Argument {
 
 func (s *parser) countNesting() {
 	if s.depth++; s.depth > maxDepth {
-		s.recordError("values are nested more than %d deep, the limit", maxDepth)
+		s.recordError("nesting of types and values exceeds the limit of %d levels", maxDepth)
 	}
 }
 
@@ -286,10 +286,10 @@ func (s *parser) parseType() Type {
 			}
 			s.nextToken()
 			if t.Dims = append(t.Dims, n); len(t.Dims) > maxRank {
-				s.recordError("tensor has more than %d dimensions, the limit", maxRank)
+				s.recordError("tensor exceeds the limit of %d dimensions", maxRank)
 			}
 			if !s.acceptMark(",") && s.token != "]" {
-				s.recordError("found %q between dimensions; want a comma", s.token)
+				s.recordError(`found %q after a dimension; want "," or "]"`, s.token)
 			}
 		}
 		s.expectMark(">")
@@ -303,7 +303,7 @@ func (s *parser) parseType() Type {
 				t.Elem, t.Dims = inner.Elem, inner.Dims
 			}
 			if !s.acceptMark(",") && s.token != ">" {
-				s.recordError("found %q within a type; want a comma", s.token)
+				s.recordError(`found %q in a type; want "," or ">"`, s.token)
 			}
 		}
 	default:
@@ -317,7 +317,7 @@ func (s *parser) parseArgument() Argument {
 	s.countNesting()
 	defer func() { s.depth-- }()
 	if s.arguments++; s.arguments > maxArguments {
-		s.recordError("program has more than %d arguments, the limit", maxArguments)
+		s.recordError("program exceeds the limit of %d arguments", maxArguments)
 	}
 	if s.acceptMark("(") {
 		var v Value
@@ -325,7 +325,7 @@ func (s *parser) parseArgument() Argument {
 		for !s.acceptMark(")") {
 			v.Values = append(v.Values, s.parseArgument().Value)
 			if !s.acceptMark(",") && s.token != ")" {
-				s.recordError("found %q within a tuple; want a comma", s.token)
+				s.recordError(`found %q in a tuple; want "," or ")"`, s.token)
 			}
 		}
 		return Argument{Value: v}
@@ -361,11 +361,11 @@ func (s *parser) parseLiteral(t Type) Value {
 				v.Offset = binary.LittleEndian.Uint64(a.Value.Data)
 			}
 			if !s.acceptMark(",") && s.token != ")" {
-				s.recordError("found %q within BLOBFILE; want a comma", s.token)
+				s.recordError(`found %q in BLOBFILE; want "," or ")"`, s.token)
 			}
 		}
 		if v.File == "" {
-			s.recordError("BLOBFILE has no path")
+			s.recordError(`BLOBFILE has no "path"; want a nonempty string`)
 		}
 	case t.Kind != Tensor:
 		s.skipValue()
@@ -377,9 +377,9 @@ func (s *parser) parseLiteral(t Type) Value {
 	if n := t.Elements(); v.File == "" {
 		switch bits := t.Elem.Bits(); {
 		case t.Elem == "string" && len(v.Strings) != n:
-			s.recordError("found %d strings; want %d, one for each element of shape %v", len(v.Strings), n, t.Dims)
+			s.recordError("found %d strings for shape %v; want one per element", len(v.Strings), t.Dims)
 		case bits > 0 && len(v.Data) != n*max(8, bits)/8:
-			s.recordError("found %d elements; want %d, as many as shape %v has", len(v.Data)/(max(8, bits)/8), n, t.Dims)
+			s.recordError("found %d values for shape %v; want one per element", len(v.Data)/(max(8, bits)/8), t.Dims)
 		}
 	}
 	return v
@@ -390,7 +390,7 @@ func (s *parser) skipValue() {
 	for depth := 1; depth > 0; s.nextToken() {
 		switch {
 		case s.token == "" && !s.quoted:
-			s.recordError("value is not terminated")
+			s.recordError(`unexpected end of file in a value; want ")"`)
 		case s.quoted:
 		case s.token == "(":
 			depth++
@@ -405,7 +405,7 @@ func (s *parser) parseElements(v *Value) {
 	for depth := 0; ; {
 		switch {
 		case s.token == "" && !s.quoted:
-			s.recordError("value is not terminated")
+			s.recordError(`unexpected end of file in a value; want ")"`)
 		case s.acceptMark("["):
 			depth++
 		case s.acceptMark("]"):
@@ -413,7 +413,7 @@ func (s *parser) parseElements(v *Value) {
 		case s.acceptMark(","):
 		case !s.quoted && s.token == ")":
 			if depth != 0 {
-				s.recordError("unbalanced brackets; want a ] for each [")
+				s.recordError(`value has unbalanced brackets; want one "]" for each "["`)
 			}
 			return
 		default:
@@ -428,7 +428,7 @@ func (s *parser) parseElement(v *Value) {
 	switch e := v.Type.Elem; e {
 	case "string":
 		if !s.quoted {
-			s.recordError("found %q; want a string", t)
+			s.recordError("found %q; want a quoted string", t)
 		}
 		v.Strings = append(v.Strings, t)
 	case "bool":

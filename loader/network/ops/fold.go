@@ -67,7 +67,7 @@ func Literal(n *graph.Node) (*graph.Const, error) {
 			return &graph.Const{Dims: []int{len(v)}, Type: graph.Float, Numbers: v}, nil
 		}
 	}
-	return nil, errors.New("constant has no dense value; want attribute value, value_int, value_ints, value_float or value_floats")
+	return nil, errors.New("constant has no supported value; want attribute value, value_int, value_ints, value_float or value_floats")
 }
 
 // foldShapeOrSize computes a Shape, the extents of a tensor, or a Size, their product.
@@ -203,7 +203,7 @@ func foldDequantizeLinear(n *graph.Node, res []graph.Result) ([]*graph.Const, er
 		each, extent = graph.Elements(c.Dims[axis+1:]), c.Dims[axis]
 	}
 	if len(s) != extent || len(zero) != extent {
-		return nil, fmt.Errorf("found %d scales and %d zero points for %d channels; want one of each per channel", len(s), len(zero), extent)
+		return nil, fmt.Errorf("found %d scales and %d zero points; want %d of each", len(s), len(zero), extent)
 	}
 	out := make([]float64, c.Elements())
 	set := func(i int, x float64) {

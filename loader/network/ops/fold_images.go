@@ -85,7 +85,7 @@ func foldGridSample(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		return nil, err
 	}
 	if d[2]*d[3] == 0 && graph.Elements(g) > 0 {
-		return nil, fmt.Errorf("cannot sample images of shape %v, which have no pixels", d)
+		return nil, fmt.Errorf("cannot sample empty images of shape %v", d)
 	}
 	mode := n.Text("mode", "linear")
 	from := imageSampler{numbers: v, h: d[2], w: d[3], outside: n.Text("padding_mode", "zeros"), corners: n.Int("align_corners", 0) != 0}
@@ -186,7 +186,7 @@ func (s *imageSampler) interpolatePixel(p int, y, x float64, mode string) (float
 		}
 		return sum, nil
 	}
-	return 0, fmt.Errorf("unknown mode %q; want nearest, linear or cubic", mode)
+	return 0, fmt.Errorf("unknown interpolation mode %q; want nearest, linear or cubic", mode)
 }
 
 // cubicPixelWeight returns the cubic interpolation weight of a pixel at distance d, for the
@@ -214,11 +214,11 @@ func foldRoiAlign(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	to := res[0].Dims
 	switch {
 	case len(d) != 4 || len(r) != 2 || r[1] != 4:
-		return nil, fmt.Errorf("input has shape %v and boxes have shape %v; want 4 axes and [boxes 4]", d, r)
+		return nil, fmt.Errorf("input has shape %v and boxes have shape %v; want rank 4 and shape [boxes 4]", d, r)
 	case len(batch) != r[0]:
 		return nil, fmt.Errorf("found %d batch indices for %d boxes; want one per box", len(batch), r[0])
 	case d[2]*d[3] == 0 && r[0] > 0:
-		return nil, fmt.Errorf("cannot sample images of shape %v, which have no pixels", d)
+		return nil, fmt.Errorf("cannot sample empty images of shape %v", d)
 	}
 	oh, ow, c := to[2], to[3], d[1]
 	scale, ratio := float64(n.Float("spatial_scale", 1)), n.Int("sampling_ratio", 0)
@@ -248,7 +248,7 @@ func foldRoiAlign(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 			ny, nx = int(math.Ceil(sy)), int(math.Ceil(sx))
 		}
 		if ny > 1<<10 || nx > 1<<10 {
-			return nil, fmt.Errorf("cell of a box needs %d x %d sample points; want at most 1024 x 1024", ny, nx)
+			return nil, fmt.Errorf("box needs %d x %d sample points per cell; want at most 1024 x 1024", ny, nx)
 		}
 		for i := range c * oh * ow {
 			p, y, x := i/(oh*ow), i/ow%oh, i%ow

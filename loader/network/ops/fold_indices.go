@@ -19,7 +19,7 @@ func resolveIndex(v float64, extent int) (int, error) {
 		i += extent
 	}
 	if i < 0 || i >= extent || v != v {
-		return 0, fmt.Errorf("index %g is out of range for %d elements", v, extent)
+		return 0, fmt.Errorf("index %g is out of range for an axis of %d elements", v, extent)
 	}
 	return i, nil
 }
@@ -93,7 +93,7 @@ func foldGatherND(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		return nil, fmt.Errorf("batch_dims is %d for index shape %v; want 0 to %d", batch, to, len(to)-1)
 	}
 	if batch+to[len(to)-1] > len(d) {
-		return nil, fmt.Errorf("index shape %v is invalid for data shape %v with batch_dims %d; want a last extent of at most %d", to, d, batch, len(d)-batch)
+		return nil, fmt.Errorf("index shape %v is invalid for data shape %v with batch_dims %d; want a last dimension of at most %d", to, d, batch, len(d)-batch)
 	}
 	k, own := to[len(to)-1], graph.Strides(d)
 	size := graph.Elements(d[batch+k:])
@@ -179,7 +179,7 @@ func foldScatterND(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	v, d, at, to, with := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims, in[2].numbers
 	put, err := reductionFunc(n)
 	if err != nil || len(to) == 0 || to[len(to)-1] > len(d) {
-		return nil, cmp.Or(err, fmt.Errorf("index shape %v is invalid for data shape %v; want at least 1 axis, and a last extent of at most %d", to, d, len(d)))
+		return nil, cmp.Or(err, fmt.Errorf("index shape %v is invalid for data shape %v; want at least 1 axis and a last dimension of at most %d", to, d, len(d)))
 	}
 	k := to[len(to)-1]
 	size := graph.Elements(d[k:])
@@ -210,7 +210,7 @@ func foldOneHot(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	}
 	v, _, err := readConstantOperand(n, 2)
 	if err != nil || len(v) != 2 {
-		return nil, cmp.Or(err, fmt.Errorf("values input has %d elements; want 2", len(v)))
+		return nil, cmp.Or(err, fmt.Errorf(`input "values" has %d elements; want 2`, len(v)))
 	}
 	to := res[0].Dims
 	axis, err := Axis(len(d)+1, n.Int("axis", -1))

@@ -67,7 +67,7 @@ func foldTopK(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	to := res[0].Dims
 	k := to[axis]
 	if k > d[axis] {
-		return nil, fmt.Errorf("k is %d; want at most %d", k, d[axis])
+		return nil, fmt.Errorf("k is %d, but the axis has only %d elements", k, d[axis])
 	}
 	values, places := make([]float64, graph.Elements(to)), make([]float64, graph.Elements(to))
 	sign := 1.0
@@ -96,7 +96,7 @@ func foldCumSum(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	}
 	which, _, err := readConstantOperand(n, 1)
 	if err != nil || len(which) != 1 {
-		return nil, cmp.Or(err, fmt.Errorf("axis has %d values; want 1", len(which)))
+		return nil, cmp.Or(err, fmt.Errorf(`input "axis" has %d elements; want 1`, len(which)))
 	}
 	axis, err := Axis(len(d), int(max(-graph.MaxRank, min(graph.MaxRank, which[0]))))
 	if err != nil {

@@ -112,7 +112,7 @@ func foldGather(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 				i += extent
 			}
 			if i < 0 || i >= extent {
-				return nil, fmt.Errorf("index %d is out of range for %d elements", i, extent)
+				return nil, fmt.Errorf("index %d is out of range for an axis of %d elements", i, extent)
 			}
 			at := (b*extent + i) * after
 			out = append(out, v[at:at+after]...)
@@ -190,7 +190,7 @@ func foldPad(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 // copy.
 func PaddedElements(mode string, extent, before, after int) ([]int, error) {
 	if extent < 0 || extent == 0 && mode != "constant" && before+after > 0 {
-		return nil, fmt.Errorf("axis has %d elements; want at least one to pad with", extent)
+		return nil, fmt.Errorf("axis has %d elements before padding; want at least 1 (0 in mode constant)", extent)
 	}
 	index := make([]int, 0, before+extent+after)
 	for k := -before; k < extent+after; k++ {

@@ -95,7 +95,7 @@ func scalePlaces(n *graph.Node, d, to []int, scales, zeros int) (func(i int) int
 		inner, extent = graph.Elements(d[axis+1:]), d[axis]
 	}
 	if scales != extent || zeros != extent {
-		return nil, fmt.Errorf("found %d scales and %d zero points for %d channels; want one of each per channel", scales, zeros, extent)
+		return nil, fmt.Errorf("found %d scales and %d zero points; want %d of each", scales, zeros, extent)
 	}
 	return func(i int) int { return i / max(1, inner) % extent }, nil
 }
@@ -111,13 +111,13 @@ func blockPlaces(n *graph.Node, d, to []int, scales, zeros int) (func(i int) int
 	case block < 1:
 		return nil, fmt.Errorf("block_size is %d; want at least 1", block)
 	case len(to) != len(d) || to[axis] != (d[axis]+block-1)/block:
-		return nil, fmt.Errorf("scale shape %v does not match weight shape %v with blocks of %d along axis %d", to, d, block, axis)
+		return nil, fmt.Errorf("scale shape %v does not match input shape %v with blocks of %d along axis %d", to, d, block, axis)
 	case zeros != scales:
 		return nil, fmt.Errorf("found %d zero points for %d scales; want one per scale", zeros, scales)
 	}
 	for i := range d {
 		if i != axis && to[i] != d[i] {
-			return nil, fmt.Errorf("scale shape %v and weight shape %v differ along axis %d; want equal extents", to, d, i)
+			return nil, fmt.Errorf("scale shape %v and input shape %v differ along axis %d; want equal sizes", to, d, i)
 		}
 	}
 	own, of := graph.Strides(d), graph.Strides(to)

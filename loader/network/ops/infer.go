@@ -17,7 +17,7 @@ func Infer(n *graph.Node) ([]graph.Result, error) {
 		return nil, errors.New(why)
 	}
 	if f == nil || n.Domain != "" && n.Domain != "ai.onnx" && n.Domain != "com.microsoft" {
-		return nil, fmt.Errorf("no shape rule for operator %s", n.Operator())
+		return nil, fmt.Errorf("cannot infer the result shape of operator %q", n.Operator())
 	}
 	r, err := f(n)
 	if err != nil {
@@ -92,7 +92,7 @@ func usesLegacyBroadcast(n *graph.Node) bool { return n.Int("broadcast", 0) != 0
 func legacyBroadcastShape(n *graph.Node, a, b []int) ([]int, error) {
 	if n.Int("broadcast", 0) == 0 {
 		if !slices.Equal(a, b) {
-			return nil, fmt.Errorf("shapes %v and %v differ; want equal shapes or a broadcast attribute", a, b)
+			return nil, fmt.Errorf(`shapes %v and %v differ; want equal shapes or attribute "broadcast"`, a, b)
 		}
 		return b, nil
 	}
@@ -101,7 +101,7 @@ func legacyBroadcastShape(n *graph.Node, a, b []int) ([]int, error) {
 		axis += len(a)
 	}
 	if axis < 0 || axis+len(b) > len(a) {
-		return nil, fmt.Errorf("cannot broadcast shape %v to %v from axis %d on", b, a, axis)
+		return nil, fmt.Errorf("cannot broadcast shape %v to %v starting at axis %d", b, a, axis)
 	}
 	return append(slices.Clone(b), slices.Repeat([]int{1}, len(a)-len(b)-axis)...), nil
 }

@@ -34,7 +34,7 @@ func inferDepthToSpace(n *graph.Node) ([]graph.Result, error) {
 		return nil, err
 	}
 	if d[1]%(b*b) != 0 {
-		return nil, fmt.Errorf("square of blocksize %d does not divide the channels of shape %v", b, d)
+		return nil, fmt.Errorf("channels of shape %v are not divisible by the square of blocksize %d", d, b)
 	}
 	return newSingleResult(n, []int{d[0], d[1] / (b * b), d[2] * b, d[3] * b}), nil
 }
@@ -71,7 +71,7 @@ func Padding(n *graph.Node, rank int) (before, after []int, err error) {
 		}
 	}
 	if len(pads) != 2*len(axes) {
-		return nil, nil, fmt.Errorf("found pads %v for %d axes; want two per axis", pads, len(axes))
+		return nil, nil, fmt.Errorf("pads %v do not match %d axes; want two per axis", pads, len(axes))
 	}
 	for i, a := range axes {
 		at, err := Axis(rank, a)
@@ -133,7 +133,7 @@ func Scales(n *graph.Node, d []int) (scales []float64, out []int, err error) {
 	if scales == nil {
 		list, ok, err := n.List("", sizes)
 		if err != nil || !ok {
-			return nil, nil, cmp.Or(err, errors.New("neither scales nor sizes are constant; want one of them"))
+			return nil, nil, cmp.Or(err, errors.New("neither scales nor sizes is a constant; want one of them"))
 		}
 		if len(list) != len(axes) {
 			return nil, nil, fmt.Errorf("found %d sizes for %d axes; want one per axis", len(list), len(axes))
@@ -175,7 +175,7 @@ func Scales(n *graph.Node, d []int) (scales []float64, out []int, err error) {
 		whole[k] = scales[i]
 		e := math.Floor(float64(d[k]) * scales[i])
 		if !(e >= 0 && e < graph.MaxElements) {
-			return nil, nil, fmt.Errorf("scale %g gives axis %d an invalid extent; want 0 to %d elements", scales[i], k, graph.MaxElements)
+			return nil, nil, fmt.Errorf("scale %g gives axis %d an invalid size; want 0 or more and fewer than %d elements", scales[i], k, graph.MaxElements)
 		}
 		out[k] = int(e)
 	}

@@ -29,7 +29,7 @@ func inferGemm(n *graph.Node) ([]graph.Result, error) {
 		j, p = p, j
 	}
 	if k != j {
-		return nil, fmt.Errorf("cannot multiply shapes %v and %v: the summed axes have %d and %d elements", a, b, k, j)
+		return nil, fmt.Errorf("cannot multiply shapes %v and %v: inner dimensions %d and %d differ", a, b, k, j)
 	}
 	return newSingleResultWithMACs(n, []int{m, p}, m*k*p), nil
 }
@@ -41,7 +41,7 @@ func inferLinear(n *graph.Node) ([]graph.Result, error) {
 	}
 	w, err := n.Dims(1)
 	if err != nil || len(a) == 0 || len(w) != 2 || a[len(a)-1] != w[1] {
-		return nil, cmp.Or(err, fmt.Errorf("input shape %v is incompatible with weight shape %v; want weights with 2 axes and equal last extents", a, w))
+		return nil, cmp.Or(err, fmt.Errorf("input shape %v is incompatible with weight shape %v; want 2-D weights and equal last dimensions", a, w))
 	}
 	out := slices.Clone(a)
 	out[len(a)-1] = w[0]
@@ -80,11 +80,11 @@ func matmulShape(a, b []int) ([]int, int, error) {
 	}
 	k := x[len(x)-1]
 	if k != y[len(y)-2] {
-		return nil, 0, fmt.Errorf("cannot multiply shapes %v and %v: the summed axes have %d and %d elements", a, b, k, y[len(y)-2])
+		return nil, 0, fmt.Errorf("cannot multiply shapes %v and %v: inner dimensions %d and %d differ", a, b, k, y[len(y)-2])
 	}
 	out, err := graph.Broadcast(x[:len(x)-2], y[:len(y)-2])
 	if err != nil {
-		return nil, 0, fmt.Errorf("cannot multiply shapes %v and %v: the leading axes do not broadcast", a, b)
+		return nil, 0, fmt.Errorf("cannot multiply shapes %v and %v: leading dimensions do not broadcast", a, b)
 	}
 	out = slices.Clone(out)
 	if len(a) > 1 {
@@ -129,7 +129,7 @@ func EinsumTerms(n *graph.Node) (terms []string, out string, err error) {
 		case dots == 0:
 			continue
 		case dots != 3 || !strings.Contains(t, "..."):
-			return nil, "", fmt.Errorf("term %q of equation %q has dots other than one ellipsis", t, eq)
+			return nil, "", fmt.Errorf(`term %q of equation %q has misplaced dots; want at most one "..."`, t, eq)
 		}
 		d, err := n.Dims(i)
 		if err != nil {
@@ -137,7 +137,7 @@ func EinsumTerms(n *graph.Node) (terms []string, out string, err error) {
 		}
 		axes := len(d) - (len(t) - len("..."))
 		if axes < 0 || axes > len(ellipsisLabels) {
-			return nil, "", fmt.Errorf("term %q leaves %d axes of shape %v to its ellipsis; want 0 to %d", t, axes, d, len(ellipsisLabels))
+			return nil, "", fmt.Errorf("ellipsis of term %q stands for %d axes of shape %v; want 0 to %d", t, axes, d, len(ellipsisLabels))
 		}
 		labels := []byte(ellipsisLabels[:axes])
 		slices.Reverse(labels)
@@ -148,7 +148,7 @@ func EinsumTerms(n *graph.Node) (terms []string, out string, err error) {
 	}
 	out = strings.Replace(right, "...", longest, 1)
 	if strings.Contains(out, ".") {
-		return nil, "", fmt.Errorf("term %q of equation %q has dots other than one ellipsis", right, eq)
+		return nil, "", fmt.Errorf(`term %q of equation %q has misplaced dots; want at most one "..."`, right, eq)
 	}
 	return terms, out, nil
 }
@@ -165,7 +165,7 @@ func inferEinsum(n *graph.Node) ([]graph.Result, error) {
 			return nil, err
 		}
 		if len(t) != len(d) {
-			return nil, fmt.Errorf("term %q does not have one label for each axis of shape %v", t, d)
+			return nil, fmt.Errorf("term %q has %d labels for shape %v; want one per axis", t, len(t), d)
 		}
 		for k, l := range t {
 			old, ok := sizes[l]
@@ -174,16 +174,16 @@ func inferEinsum(n *graph.Node) ([]graph.Result, error) {
 				sizes[l] = d[k]
 			case broadcasts && d[k] == 1:
 			case broadcasts:
-				return nil, fmt.Errorf("axes of the ellipsis have sizes %d and %d; want equal sizes, or 1", old, d[k])
+				return nil, fmt.Errorf("ellipsis axes have sizes %d and %d; want equal sizes or 1", old, d[k])
 			default:
-				return nil, fmt.Errorf("label %q has sizes %d and %d; want one size", l, old, d[k])
+				return nil, fmt.Errorf("label %q has sizes %d and %d; want equal sizes", l, old, d[k])
 			}
 		}
 	}
 	out := []int{}
 	for _, l := range right {
 		if _, ok := sizes[l]; !ok {
-			return nil, fmt.Errorf("label %q of the result does not occur in any input", l)
+			return nil, fmt.Errorf("output label %q does not appear in any input", l)
 		}
 		out = append(out, sizes[l])
 	}

@@ -27,17 +27,17 @@ func inferReshape(n *graph.Node) ([]graph.Result, error) {
 			free = i
 			continue
 		case d < 0 || d > graph.MaxElements:
-			return nil, fmt.Errorf("invalid shape %v; want extents from 0 to %d, and at most one -1", list, graph.MaxElements)
+			return nil, fmt.Errorf("invalid shape %v; want dimensions from 0 to %d, and at most one -1", list, graph.MaxElements)
 		}
 		if known *= to[i]; known > graph.Elements(from) && (graph.Elements(from) > 0 || known > graph.MaxElements) {
-			return nil, fmt.Errorf("cannot reshape %v to %v: the numbers of elements differ", from, list)
+			return nil, fmt.Errorf("cannot reshape %v to %v: element counts differ", from, list)
 		}
 	}
 	if free >= 0 {
 		to[free] = graph.Elements(from) / max(1, known)
 	}
 	if graph.Elements(to) != graph.Elements(from) {
-		return nil, fmt.Errorf("cannot reshape %v to %v: the numbers of elements differ", from, list)
+		return nil, fmt.Errorf("cannot reshape %v to %v: element counts differ", from, list)
 	}
 	return newSingleResult(n, to), nil
 }
@@ -70,7 +70,7 @@ func inferSqueeze(n *graph.Node) ([]graph.Result, error) {
 	for i, e := range d {
 		named := slices.Contains(axes, i) || slices.Contains(axes, i-len(d))
 		if named && e != 1 {
-			return nil, fmt.Errorf("cannot squeeze axis %d of shape %v; want extent 1", i, d)
+			return nil, fmt.Errorf("cannot squeeze axis %d of shape %v; want size 1", i, d)
 		}
 		if e != 1 || given && !named {
 			out = append(out, e)
@@ -176,11 +176,11 @@ func inferConcat(n *graph.Node) ([]graph.Result, error) {
 			continue
 		}
 		if len(d) != len(out) {
-			return nil, fmt.Errorf("cannot concatenate shapes %v and %v; want equal numbers of axes", out, d)
+			return nil, fmt.Errorf("cannot concatenate shapes %v and %v; want equal ranks", out, d)
 		}
 		for j := range d {
 			if j != axis && d[j] != out[j] {
-				return nil, fmt.Errorf("cannot concatenate shapes %v and %v along axis %d: extents of axis %d differ", out, d, axis, j)
+				return nil, fmt.Errorf("cannot concatenate shapes %v and %v along axis %d: sizes of axis %d differ", out, d, axis, j)
 			}
 		}
 		if out[axis] += d[axis]; out[axis] > graph.MaxElements {
@@ -216,7 +216,7 @@ func inferSplit(n *graph.Node) ([]graph.Result, error) {
 	var out []graph.Result
 	for _, s := range sizes {
 		if s < 0 || s > d[axis] {
-			return nil, fmt.Errorf("part sizes %v are invalid; want sizes from 0 to %d", sizes, d[axis])
+			return nil, fmt.Errorf("split sizes %v are out of range; want 0 to %d", sizes, d[axis])
 		}
 		sum += s
 		part := slices.Clone(d)
@@ -224,10 +224,10 @@ func inferSplit(n *graph.Node) ([]graph.Result, error) {
 		out = append(out, graph.Result{Dims: part, Type: n.Type(0)})
 	}
 	if len(sizes) != len(n.Out) {
-		return nil, fmt.Errorf("found %d part sizes for %d outputs; want one per output", len(sizes), len(n.Out))
+		return nil, fmt.Errorf("found %d split sizes for %d outputs; want one per output", len(sizes), len(n.Out))
 	}
 	if sum != d[axis] {
-		return nil, fmt.Errorf("part sizes %v do not add up to the %d elements of axis %d", sizes, d[axis], axis)
+		return nil, fmt.Errorf("split sizes %v do not add up to %d, the size of axis %d", sizes, d[axis], axis)
 	}
 	return out, nil
 }
@@ -256,7 +256,7 @@ func Bounds(n *graph.Node, dims []int) ([]Selection, error) {
 		steps = slices.Repeat([]int{1}, len(starts))
 	}
 	if len(ends) != len(starts) || len(axes) != len(starts) || len(steps) != len(starts) {
-		return nil, fmt.Errorf("starts, ends, axes and steps have %d, %d, %d and %d elements; want equal numbers", len(starts), len(ends), len(axes), len(steps))
+		return nil, fmt.Errorf("starts, ends, axes and steps have lengths %d, %d, %d and %d; want equal lengths", len(starts), len(ends), len(axes), len(steps))
 	}
 	runs := make([]Selection, len(dims))
 	for i, d := range dims {
@@ -358,7 +358,7 @@ func inferTile(n *graph.Node) ([]graph.Result, error) {
 	}
 	times, ok, err := n.List("repeats", 1)
 	if err != nil || !ok || len(times) != len(d) {
-		return nil, cmp.Or(err, fmt.Errorf("found repeats %v for %d axes; want one per axis", times, len(d)))
+		return nil, cmp.Or(err, fmt.Errorf("repeats %v do not match %d axes; want one per axis", times, len(d)))
 	}
 	out := slices.Clone(d)
 	for i, t := range times {
@@ -392,7 +392,7 @@ func inferRange(n *graph.Node) ([]graph.Result, error) {
 	}
 	count := (v[1] - v[0]) / v[2]
 	if !(count < graph.MaxElements) {
-		return nil, fmt.Errorf("range from %g to %g by %g has too many elements; want at most %d", v[0], v[1], v[2], graph.MaxElements)
+		return nil, fmt.Errorf("range from %g to %g by %g has too many or undefined elements; want fewer than %d", v[0], v[1], v[2], graph.MaxElements)
 	}
 	whole := int(max(0, count))
 	if float64(whole) < count {

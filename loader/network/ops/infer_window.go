@@ -37,7 +37,7 @@ func WindowOf(n *graph.Node, in, taps []int) (Window, error) {
 	w := Window{Taps: taps}
 	var invalid error
 	if len(taps) != len(in) || len(in) == 0 {
-		return w, fmt.Errorf("window has %d dimensions; want one for each of %d spatial axes", len(taps), len(in))
+		return w, fmt.Errorf("kernel shape has %d dimensions; want %d, one per spatial axis", len(taps), len(in))
 	}
 	ones := slices.Repeat([]int{1}, len(in))
 	read := func(name string, missing []int, least int) []int {
@@ -55,7 +55,7 @@ func WindowOf(n *graph.Node, in, taps []int) (Window, error) {
 	pads := read("pads", slices.Repeat([]int{0}, 2*len(in)), 0)
 	w.Before, w.After = slices.Clone(pads[:len(in)]), slices.Clone(pads[len(in):])
 	if slices.Min(taps) < 1 || slices.Max(taps) > graph.MaxExtent {
-		invalid = cmp.Or(invalid, fmt.Errorf("window has shape %v; want extents from 1 to %d", taps, graph.MaxExtent))
+		invalid = cmp.Or(invalid, fmt.Errorf("kernel shape %v is out of range; want sizes from 1 to %d", taps, graph.MaxExtent))
 	}
 	if invalid != nil {
 		return w, invalid
@@ -67,7 +67,7 @@ func WindowOf(n *graph.Node, in, taps []int) (Window, error) {
 		}
 		room := e + w.Before[i] + w.After[i] - w.tapSpan(i)
 		if room < 0 {
-			return w, fmt.Errorf("window %v is larger than input %v plus padding", taps, in)
+			return w, fmt.Errorf("kernel %v with dilation is larger than input %v with padding", taps, in)
 		}
 		w.Out[i] = room/w.Strides[i] + 1
 		if n.Int("ceil_mode", 0) != 0 && room%w.Strides[i] != 0 && w.Out[i]*w.Strides[i] < e+w.Before[i] {
@@ -107,7 +107,7 @@ func (w *Window) applyAutoPad(auto string, axis, extent int) error {
 func imageShape(n *graph.Node) ([]int, error) {
 	d, err := n.Dims(0)
 	if err == nil && len(d) < 3 {
-		err = fmt.Errorf("input has %d dimensions; want batch, channels and at least one more", len(d))
+		err = fmt.Errorf("input has %d dimensions; want at least 3: batch, channels and a spatial axis", len(d))
 	}
 	return d, err
 }
@@ -156,7 +156,7 @@ func TransposedWindow(n *graph.Node, d, f []int) (Window, error) {
 		return w, fmt.Errorf("invalid output_padding %v; want one number for each of %d spatial axes", extra, len(in))
 	}
 	if shaped && len(shape) != len(in) {
-		return w, fmt.Errorf("invalid output_shape %v; want one extent for each of %d spatial axes", shape, len(in))
+		return w, fmt.Errorf("invalid output_shape %v; want one size for each of %d spatial axes", shape, len(in))
 	}
 	pads, padded, _ := n.List("pads", -1)
 	auto := n.Text("auto_pad", "NOTSET")
@@ -165,7 +165,7 @@ func TransposedWindow(n *graph.Node, d, f []int) (Window, error) {
 			return w, fmt.Errorf("output_padding %v is out of range; want 0 to %d", extra, graph.MaxExtent)
 		}
 		if shaped && (shape[i] < 1 || shape[i] > graph.MaxExtent) {
-			return w, fmt.Errorf("output_shape %v is out of range; want extents from 1 to %d", shape, graph.MaxExtent)
+			return w, fmt.Errorf("output_shape %v is out of range; want sizes from 1 to %d", shape, graph.MaxExtent)
 		}
 		full := (e-1)*w.Strides[i] + w.Dilations[i]*(w.Taps[i]-1) + 1 + extra[i]
 		w.Before[i], w.After[i] = 0, 0

@@ -59,7 +59,7 @@ func (x *operation) constantTensor(key string) *onnx.Tensor {
 		return t
 	}
 	if x.hasArgument(key) && x.err == nil {
-		x.err = fmt.Errorf("%s is computed; want a constant", key)
+		x.err = fmt.Errorf("argument %q is computed or in a missing file; want a constant", key)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ func emitGather(x *operation) {
 		axis += rank
 	}
 	if batch < 0 || batch > indexRank || axis < batch || axis >= rank {
-		x.err = fmt.Errorf("axis %d with %d batch dimensions is out of range for an input of %d axes and indices of %d", axis, batch, rank, indexRank)
+		x.err = fmt.Errorf("axis %d or batch_dims %d is out of range for input rank %d and indices rank %d", axis, batch, rank, indexRank)
 		return
 	}
 	var there, back []int64
@@ -92,7 +92,7 @@ func emitCrop(x *operation) {
 	rows, columns := x.intsArgument("crop_height"), x.intsArgument("crop_width")
 	d := x.dims[in]
 	if len(rows) != 2 || len(columns) != 2 || len(d) < 2 {
-		x.err = fmt.Errorf("cannot crop rows %v and columns %v from shape %v; want two numbers each and at least 2 axes", rows, columns, d)
+		x.err = fmt.Errorf("invalid crop_height %v or crop_width %v for shape %v; want two numbers each and at least 2 axes", rows, columns, d)
 		return
 	}
 	h, w := int64(d[len(d)-2]), int64(d[len(d)-1])

@@ -23,7 +23,7 @@ func emitConcat(x *operation) {
 	}
 	after := d[axis+1:]
 	if slices.ContainsFunc(after, func(e int64) bool { return e < 1 }) {
-		x.err = fmt.Errorf("cannot interleave tensors of shape %v along axis %d; want known extents behind the axis", d, axis)
+		x.err = fmt.Errorf("cannot interleave tensors of shape %v along axis %d; want known nonzero dimensions after the axis", d, axis)
 		return
 	}
 	shape := append(append(make([]int64, axis), -1), after...) // zeros keep the extents before the axis
@@ -74,7 +74,7 @@ func emitSlice(x *operation) {
 		stride = slices.Repeat([]int64{1}, rank)
 	}
 	if len(begin) != rank || len(end) != rank || len(stride) != rank {
-		x.err = fmt.Errorf("begin, end and stride have %d, %d and %d elements; want %d, the number of axes", len(begin), len(end), len(stride), rank)
+		x.err = fmt.Errorf("begin, end and stride have %d, %d and %d elements; want %d, one per axis", len(begin), len(end), len(stride), rank)
 		return
 	}
 	first, last, drop := x.boolsArgument("begin_mask", rank), x.boolsArgument("end_mask", rank), x.boolsArgument("squeeze_mask", rank)
@@ -128,7 +128,7 @@ func emitSliceBySize(x *operation) {
 	in := x.inputName("x")
 	begin, size := x.intsArgument("begin"), x.intsArgument("size")
 	if len(begin) != x.declaredRank(in) || len(size) != len(begin) {
-		x.err = fmt.Errorf("begin and size have %d and %d elements; want %d, the number of axes", len(begin), len(size), x.declaredRank(in))
+		x.err = fmt.Errorf("begin and size have %d and %d elements; want %d, one per axis", len(begin), len(size), x.declaredRank(in))
 		return
 	}
 	begin = x.countAxesFromStart(in, begin)
@@ -156,7 +156,7 @@ func emitPad(x *operation) {
 	}
 	mode, ok := map[string]string{"constant": "constant", "reflect": "reflect", "replicate": "edge"}[x.textArgument("mode", "constant")]
 	if !ok {
-		x.err = fmt.Errorf("unknown mode %q; want constant, reflect or replicate", x.textArgument("mode", ""))
+		x.err = fmt.Errorf("unknown padding mode %q; want constant, reflect or replicate", x.textArgument("mode", ""))
 		return
 	}
 	x.emitNode("Pad", []string{x.inputName("x"), x.newIntsConstant(pads...), x.newFloatConstant(x.floatArgument("constant_val", 0))}, newTextAttr("mode", mode))

@@ -169,7 +169,7 @@ func (x *operation) newWindowAttrs(axes int) []attribute {
 			p = make([]int64, 2*axes)
 		}
 		if len(p) != 2*axes {
-			x.err = fmt.Errorf("found pads %v for %d axes; want two per axis", p, axes)
+			x.err = fmt.Errorf("pads %v do not match %d axes; want two per axis", p, axes)
 			return a
 		}
 		pads := make([]int64, 2*axes)
@@ -234,7 +234,7 @@ func emitConvTranspose(x *operation) {
 		} else if t == "valid" || t == "custom" {
 			for _, e := range extra {
 				if e < 0 {
-					x.err = fmt.Errorf("output_shape %v is smaller than the computed spatial extents %v", want, full)
+					x.err = fmt.Errorf("output_shape %v is smaller than the computed spatial output size %v", want, full)
 				}
 			}
 			a = append(a, newIntsAttr("output_padding", extra...))
@@ -285,7 +285,7 @@ func emitAttention(x *operation) {
 	q, k, v := x.inputName("query"), x.inputName("key"), x.inputName("value")
 	d := x.dims[q]
 	if len(d) < 2 || d[len(d)-1] < 1 {
-		x.err = fmt.Errorf("shape of query %q is %v; want a known last dimension", q, d)
+		x.err = fmt.Errorf("query %q has shape %v; want at least 2 axes and a known last dimension", q, d)
 		return
 	}
 	s := x.emitIntermediateNode("MatMul", []string{q, x.transposeMatrix(k)})
@@ -320,11 +320,11 @@ func (x *operation) channelValues(key string, fallback float64) string {
 	}
 	d := x.dims[x.inputName("x")]
 	if len(d) < 2 || d[1] < 1 || d[1] > list.MaxExtent {
-		x.err = fmt.Errorf("input has shape %v; want a known number of channels in axis 1", d)
+		x.err = fmt.Errorf("input has shape %v; want 1 to %d channels in axis 1", d, list.MaxExtent)
 		return ""
 	}
 	if x.generated += int(d[1]); x.generated > maxUnpackedElements(x) {
-		x.err = fmt.Errorf("%s is missing, and default values for %d channels exceed the limit of %d", key, d[1], maxUnpackedElements(x))
+		x.err = fmt.Errorf("argument %q is missing; default values for %d channels exceed the model's limit of %d", key, d[1], maxUnpackedElements(x))
 		return ""
 	}
 	return x.newConstant(onnx.Float, []int64{d[1]}, slices.Repeat([]float64{fallback}, int(d[1]))...)
@@ -353,7 +353,7 @@ func emitLayerNorm(x *operation) {
 	}
 	slices.Sort(axes)
 	if len(axes) == 0 || rank == 0 || axes[0] < 0 || axes[len(axes)-1] >= int64(rank) {
-		x.err = fmt.Errorf("axes %v are out of range for %d dimensions", axes, rank)
+		x.err = fmt.Errorf("axes %v are invalid for rank %d; want at least one axis, and all in range", axes, rank)
 		return
 	}
 	var perm []int64
@@ -424,7 +424,7 @@ func emitPReLU(x *operation) {
 		shape = append(shape, 1)
 	}
 	if len(d) != 1 {
-		x.err = fmt.Errorf("slopes have shape %v; want one axis", d)
+		x.err = fmt.Errorf(`argument "alpha" has shape %v; want one axis`, d)
 	}
 	x.emitNode("PRelu", []string{x.inputName("x"), x.emitIntermediateNode("Reshape", []string{x.inputName("alpha"), x.newIntsConstant(shape...)})})
 }
@@ -456,7 +456,7 @@ var castTypes = map[string]onnx.DataType{
 func emitCast(x *operation) {
 	to, ok := castTypes[x.textArgument("dtype", "")]
 	if !ok {
-		x.err = fmt.Errorf("cannot cast to unknown type %q", x.textArgument("dtype", ""))
+		x.err = fmt.Errorf("unknown dtype %q; want fp16, fp32, fp64, int8, int16, int32, int64, uint8, uint16 or bool", x.textArgument("dtype", ""))
 	}
 	x.emitNode("Cast", []string{x.inputName("x")}, newIntAttr("to", int64(to)))
 }

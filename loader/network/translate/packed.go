@@ -1,7 +1,6 @@
 package translate
 
 import (
-	"errors"
 	"fmt"
 	"slices"
 
@@ -111,7 +110,7 @@ func unpackAffineWeights(x *operation) {
 		return
 	}
 	if len(scale) != 1 && int64(len(scale)) != d[at] || len(zero) > 1 && len(zero) != len(scale) && len(scale) != 1 {
-		x.err = fmt.Errorf("found %d scales and %d zero points for axis %d of shape %v; want one of each, or one per element", len(scale), len(zero), at, d)
+		x.err = fmt.Errorf("found %d scales and %d zero points for axis %d of shape %v; want one of each, or one per position along the axis", len(scale), len(zero), at, d)
 		return
 	}
 	after := 1
@@ -181,7 +180,7 @@ func (x *operation) lookUpPalette(index, lut []float64, lutShape, shape []int64,
 	groups, entries := slices.Repeat([]int64{1}, len(shape)), len(lut)
 	if k := len(lutShape) - 2; k == len(shape) {
 		if lutShape[k+1] != 1 {
-			x.err = errors.New("palettes of vectors are not supported")
+			x.err = fmt.Errorf("palette entries have %d elements each; want 1", lutShape[k+1])
 			return nil
 		}
 		copy(groups, lutShape[:k])
@@ -259,7 +258,7 @@ func (x *operation) unpackMaskedElements(maskKey, dataKey, tableKey string, valu
 	mask, data, table := x.readPackedValues(maskKey), x.readPackedValues(dataKey), x.readPackedValues(tableKey)
 	shape := x.argumentShape(maskKey)
 	if len(x.Outputs) != 2 || mask == nil || data == nil || table == nil {
-		x.err = errors.New("mask, data or table is missing; want all three in the file and two results")
+		x.err = fmt.Errorf("missing values or outputs; want %q, %q and %q in the model, and two outputs", maskKey, dataKey, tableKey)
 		return
 	}
 	var places []int
@@ -289,7 +288,7 @@ func maxUnpackedElements(x *operation) int {
 func checkUnpackedSize(x *operation) error {
 	shape := x.Outputs[0].Type.Dims
 	if slices.ContainsFunc(shape, func(d int64) bool { return d < 0 }) {
-		return fmt.Errorf("result shape %v has a dimension of unknown size; want sizes", shape)
+		return fmt.Errorf("result shape %v has a dimension of unknown size; want known sizes", shape)
 	}
 	if n, most := x.Outputs[0].Type.Elements(), maxUnpackedElements(x); n < 0 || n > most {
 		return fmt.Errorf("result shape %v is too large; want at most %d elements for a model of this size", shape, most)
@@ -326,7 +325,7 @@ func unpackSparseTensor(x *operation) {
 			continue
 		}
 		if at >= len(values) {
-			x.err = fmt.Errorf("mask selects more than %d elements, the number of values", len(values))
+			x.err = fmt.Errorf("mask selects more elements than there are values (%d)", len(values))
 			return
 		}
 		out[i] = values[at]

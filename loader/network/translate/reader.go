@@ -54,7 +54,7 @@ type Graph struct {
 func Program(p *mil.Program, dir string, text bool) (*Graph, error) {
 	f, ok := p.Main()
 	if !ok {
-		return nil, &list.FormatError{Line: int(graph.Truth(text)), What: "program has no function main"}
+		return nil, &list.FormatError{Line: int(graph.Truth(text)), What: `program has no function "main"; want "main" or a single function`}
 	}
 	const opset = 20
 	r := &reader{
@@ -110,7 +110,7 @@ func (r *reader) translateOperation(op *mil.Operation) error {
 			v, ok = op.Inputs["val"][0].Value, true
 		}
 		if !ok || len(op.Outputs) != 1 {
-			return r.newOperationError(op, "invalid constant; want a value and one result")
+			return r.newOperationError(op, `invalid const operation; want a value "val" and one result`)
 		}
 		if err := r.addConstant(op.Outputs[0].Name, v); err != nil {
 			return r.newOperationError(op, "%s: %v", op.Outputs[0].Name, err)
@@ -118,10 +118,10 @@ func (r *reader) translateOperation(op *mil.Operation) error {
 		return nil
 	}
 	if len(op.Outputs) == 0 {
-		return r.newOperationError(op, "operation %s has no result", op.Type)
+		return r.newOperationError(op, "operation %q has no result", op.Type)
 	}
 	if len(r.model.Nodes) >= list.MaxLayers {
-		return r.newOperationError(op, "program becomes more than %d nodes, the limit", list.MaxLayers)
+		return r.newOperationError(op, "converted program exceeds the limit of %d nodes", list.MaxLayers)
 	}
 	x := &operation{reader: r, Operation: op}
 	if v := op.Attributes["name"]; len(v.Strings) == 1 {
@@ -164,7 +164,7 @@ func (r *reader) addConstant(name string, v mil.Value) error {
 		return fmt.Errorf("shape %v has %d axes; want at most %d", v.Type.Dims, len(v.Type.Dims), graph.MaxRank)
 	}
 	if n < 0 {
-		return fmt.Errorf("shape %v has a dimension of unknown size, or more than 2^31 elements", v.Type.Dims)
+		return fmt.Errorf("shape %v has an unknown dimension or too many elements; want at most 2^31 elements", v.Type.Dims)
 	}
 	raw := v.Data
 	t := onnx.NewTensor(name, elem, v.Type.Dims, raw)
@@ -177,7 +177,7 @@ func (r *reader) addConstant(name string, v mil.Value) error {
 			t.File = &onnx.External{Location: v.File, Length: -1}
 		} else {
 			if r.bytes += int64(n) * int64(elem.Width()); r.bytes > 4*int64(len(w))+1<<20 {
-				return fmt.Errorf("constants total at least %d bytes; want at most four times the weights file, of %d bytes", r.bytes, len(w))
+				return fmt.Errorf("constants total at least %d bytes; want at most 1 MiB plus four times the weights file's %d bytes", r.bytes, len(w))
 			}
 			if raw, err = w.Values(v.Offset, v.Type.Elem, n); err != nil {
 				return err
@@ -219,7 +219,7 @@ func (r *reader) openWeights(name string) (coreml.Weights, error) {
 	defer root.Close()
 	path := strings.TrimPrefix(name, "@model_path/")
 	if !fs.ValidPath(path) {
-		return nil, fmt.Errorf("path %q is not within the model's directory", name)
+		return nil, fmt.Errorf("invalid path %q; want a path within the model's directory", name)
 	}
 	w, err := coreml.ReadFile(root.FS(), path, coreml.MaxBytes)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -32,7 +32,7 @@ func newUpsampleEmitter(mode string) func(x *operation) {
 			}
 			switch {
 			case corners && centers:
-				x.err = errors.New("align_corners and half_pixel_centers are both true; want one of them at most")
+				x.err = errors.New("align_corners and half_pixel_centers are both true; want at most one of them")
 				return
 			case corners:
 				place = "align_corners"
@@ -95,7 +95,7 @@ func emitResize(x *operation) {
 	shape := x.intsArgument("shape")
 	n := x.intArgument("resized_dims", int64(min(2, len(shape))))
 	if n < 1 || n > int64(len(shape)) {
-		x.err = fmt.Errorf("shape has %d elements for %d resized dimensions; want at least one resized dimension, and an element for each", len(shape), n)
+		x.err = fmt.Errorf(`invalid resized_dims %d for "shape" of %d elements; want at least 1 and at most one per element`, n, len(shape))
 		return
 	}
 	mode, ok := map[string]string{"LINEAR": "linear", "NEAREST_NEIGHBOR": "nearest"}[x.textArgument("interpolation_mode", "LINEAR")]

@@ -5,8 +5,8 @@ import "testing"
 // What is wrong with bytes is said in the same words by every build.
 func TestReason(t *testing.T) {
 	for data, want := range map[string]string{
-		"\x08": "field 1: unexpected EOF", "\x07\x00": "field tag: invalid field number",
-		"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01": "field 1: variable length integer overflow",
+		"\x08": "cannot decode field 1: unexpected EOF", "\x07\x00": "cannot decode field tag: invalid field number",
+		"\x08\xff\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01": "cannot decode field 1: variable length integer overflow",
 	} {
 		err := Message{Data: []byte(data)}.Fields(func(Field) error { return nil })
 		if err == nil || err.Error() != "byte 0x0: "+want {

@@ -46,7 +46,7 @@ func (m Message) Fields(visit func(f Field) error) error {
 	for at := 0; at < len(m.Data); {
 		num, wire, n := protowire.ConsumeTag(m.Data[at:])
 		if n < 0 {
-			return m.errorf(m.Off+at, "field tag: %v", Reason(n))
+			return m.errorf(m.Off+at, "cannot decode field tag: %v", Reason(n))
 		}
 		f := Field{Num: num, Wire: wire, Off: m.Off + at}
 		at += n
@@ -67,7 +67,7 @@ func (m Message) Fields(visit func(f Field) error) error {
 			n = protowire.ConsumeFieldValue(num, wire, rest)
 		}
 		if n < 0 {
-			return m.errorf(f.Off, "field %d: %v", num, Reason(n))
+			return m.errorf(f.Off, "cannot decode field %d: %v", num, Reason(n))
 		}
 		at += n
 		if err := visit(f); err != nil {
@@ -117,12 +117,12 @@ func (f *Field) Integers(list *[]int64) error {
 		return err
 	}
 	if len(f.Body.Data) > MaxIntegers {
-		return &FormatError{int64(f.Off), fmt.Sprintf("field %d is a list of %d bytes; want at most %d", f.Num, len(f.Body.Data), MaxIntegers)}
+		return &FormatError{int64(f.Off), fmt.Sprintf("packed field %d has %d bytes; want at most %d", f.Num, len(f.Body.Data), MaxIntegers)}
 	}
 	for at := 0; at < len(f.Body.Data); {
 		v, n := protowire.ConsumeVarint(f.Body.Data[at:])
 		if n < 0 {
-			return &FormatError{int64(f.Body.Off + at), fmt.Sprintf("packed field %d: %v", f.Num, Reason(n))}
+			return &FormatError{int64(f.Body.Off + at), fmt.Sprintf("cannot decode packed field %d: %v", f.Num, Reason(n))}
 		}
 		*list = append(*list, int64(v))
 		at += n

@@ -322,7 +322,7 @@ func TestModelErrors(t *testing.T) {
 	}{
 		{"", exitUsage, "anesim model: found 0 files; want one"},
 		{bad, exitFailed, bad + ": line 3: layer conv0: conv: cout: key is missing"},
-		{cut, exitFailed, cut + ": byte 0x0: field 7: unexpected EOF"},
+		{cut, exitFailed, cut + ": byte 0x0: cannot decode field 7: unexpected EOF"},
 		{"nothing.onnx", exitFailed, "open nothing.onnx: no such file"},
 		{"net.pb", exitFailed, "open net.pb: no such file"},
 		{bad + " --in x=y.npy", exitUsage, "--in and --out require --values"},
