@@ -70,7 +70,7 @@ func TestAttributes(t *testing.T) {
 		{"split", 2, nil, `split "long" has 1048577 elements; want at most 1048576`},
 		{"split", 3, make([]int, 40), ""},
 		{"pads", 3, nil, `pads "parts" has 40 elements; want at most 32`},
-		{"axes", -1, nil, "axes has 33 elements; want at most 32"},
+		{"axes", -1, nil, `attribute "axes" has 33 elements; want at most 32`},
 	} {
 		got, ok, err := n.List(c.name, c.input)
 		if c.why != "" {

@@ -105,7 +105,7 @@ func (d *decoder) decodeFunction(f wire.Field, fn *Function) error {
 	block, ok := blocks[fn.Opset]
 	if !ok {
 		if block, ok = blocks[first]; !ok {
-			return newFormatError(f, "function %q has no block; want at least one", fn.Name)
+			return newFormatError(f, "function %q has no block of operations; want at least one", fn.Name)
 		}
 	}
 	return forEachField(block, func(f wire.Field) error {

@@ -124,7 +124,7 @@ func CheckInference(n *graph.Node) error {
 	}
 	c := n.Const(2)
 	if c == nil {
-		return errors.New("training mode is computed; want a constant")
+		return errors.New(`input "training_mode" is computed; want a constant`)
 	}
 	v, err := c.Scalar()
 	if err == nil && v != 0 {

@@ -58,7 +58,7 @@ func Padding(n *graph.Node, rank int) (before, after []int, err error) {
 		pads, ok, err = n.List("paddings", -1)
 	}
 	if err != nil || !ok {
-		return nil, nil, cmp.Or(err, errors.New("pads are missing"))
+		return nil, nil, cmp.Or(err, errors.New(`"pads" is missing; want an attribute or a constant input`))
 	}
 	before, after = make([]int, rank), make([]int, rank)
 	axes, given, err := n.List("axes", 3)

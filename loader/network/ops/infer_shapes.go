@@ -16,7 +16,7 @@ func inferReshape(n *graph.Node) ([]graph.Result, error) {
 	}
 	list, ok, err := n.List("shape", 1)
 	if err != nil || !ok {
-		return nil, cmp.Or(err, errors.New("shape is missing"))
+		return nil, cmp.Or(err, errors.New(`"shape" is missing; want an attribute or a constant input`))
 	}
 	to, known, free := slices.Clone(list), 1, -1
 	for i, d := range to {
@@ -342,7 +342,7 @@ func inferExpand(n *graph.Node) ([]graph.Result, error) {
 	}
 	to, ok, err := n.List("shape", 1)
 	if err != nil || !ok {
-		return nil, cmp.Or(err, errors.New("shape is missing"))
+		return nil, cmp.Or(err, errors.New(`input "shape" is missing; want a constant`))
 	}
 	out, err := graph.Broadcast(d, to)
 	if err != nil {
@@ -392,7 +392,7 @@ func inferRange(n *graph.Node) ([]graph.Result, error) {
 	}
 	count := (v[1] - v[0]) / v[2]
 	if !(count < graph.MaxElements) {
-		return nil, fmt.Errorf("range from %g to %g by %g has too many or undefined elements; want fewer than %d", v[0], v[1], v[2], graph.MaxElements)
+		return nil, fmt.Errorf("range from %g to %g by %g is undefined or too long; want fewer than %d", v[0], v[1], v[2], graph.MaxElements)
 	}
 	whole := int(max(0, count))
 	if float64(whole) < count {
@@ -404,7 +404,7 @@ func inferRange(n *graph.Node) ([]graph.Result, error) {
 func inferConstantOfShape(n *graph.Node) ([]graph.Result, error) {
 	d, ok, err := n.List("", 0)
 	if err != nil || !ok {
-		return nil, cmp.Or(err, errors.New("shape is missing"))
+		return nil, cmp.Or(err, errors.New("input is missing; want a constant shape"))
 	}
 	elem := graph.Float
 	if a := n.Attr["value"]; a != nil && a.Const != nil {

@@ -168,7 +168,7 @@ func TestShapes(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"a": "no shape rule", "c": "no shape rule", "d": `shape of "c", a result of Nonesuch2, is unknown`,
+		"a": "cannot infer the result shape", "c": "cannot infer the result shape", "d": `shape of "c", a result of Nonesuch2, is unknown`,
 		"e": "it is odd", "h": `no earlier node produces tensor "nowhere"`,
 	} {
 		if err := errs[name]; err == nil || !strings.Contains(err.Error(), want) {

@@ -95,7 +95,7 @@ func emitResize(x *operation) {
 	shape := x.intsArgument("shape")
 	n := x.intArgument("resized_dims", int64(min(2, len(shape))))
 	if n < 1 || n > int64(len(shape)) {
-		x.err = fmt.Errorf(`invalid resized_dims %d for "shape" of %d elements; want at least 1 and at most one per element`, n, len(shape))
+		x.err = fmt.Errorf(`invalid resized_dims %d; want at least 1 and at most %d, the length of "shape"`, n, len(shape))
 		return
 	}
 	mode, ok := map[string]string{"LINEAR": "linear", "NEAREST_NEIGHBOR": "nearest"}[x.textArgument("interpolation_mode", "LINEAR")]
