@@ -392,7 +392,7 @@ func inferRange(n *graph.Node) ([]graph.Result, error) {
 	}
 	count := (v[1] - v[0]) / v[2]
 	if !(count < graph.MaxElements) {
-		return nil, fmt.Errorf("range from %g to %g by %g is undefined or too long; want fewer than %d", v[0], v[1], v[2], graph.MaxElements)
+		return nil, fmt.Errorf("range from %g to %g by %g is undefined or too long; want fewer than %d elements", v[0], v[1], v[2], graph.MaxElements)
 	}
 	whole := int(max(0, count))
 	if float64(whole) < count {

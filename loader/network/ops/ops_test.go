@@ -222,7 +222,7 @@ func TestRefused(t *testing.T) {
 		{newNode("Tile", 1, nil, x, newList(2)), "repeats [2] do not match 3 axes; want one per axis"},
 		{newNode("Tile", 1, nil, x, newList(1, 1, -1)), "repeats [1 1 -1] are out of range; want 0 or more, and at most 2147483648 elements along an axis"},
 		{newNode("Range", 1, nil, newList(0), newTensor(), newList(1)), "limit is computed; want a constant"},
-		{newNode("Range", 1, nil, newFloats([]int{}, 0), newFloats([]int{}, 1), newFloats([]int{}, 0)), "range from 0 to 1 by 0 is undefined or too long; want fewer than 2147483648"},
+		{newNode("Range", 1, nil, newFloats([]int{}, 0), newFloats([]int{}, 1), newFloats([]int{}, 0)), "range from 0 to 1 by 0 is undefined or too long; want fewer than 2147483648 elements"},
 		{newNode("ConstantOfShape", 1, nil, newTensor(2)), "input \"tensor\" is computed; want a constant"},
 		{newNode("EyeLike", 1, nil, x), "input has shape [2 3 4]; want 2 axes"},
 		{newNode("TopK", 2, nil, x, newTensor(1)), "k \"tensor\" is computed; want a constant"},

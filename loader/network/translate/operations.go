@@ -320,7 +320,7 @@ func (x *operation) channelValues(key string, fallback float64) string {
 	}
 	d := x.dims[x.inputName("x")]
 	if len(d) < 2 || d[1] < 1 || d[1] > list.MaxExtent {
-		x.err = fmt.Errorf("input has shape %v; want 1 to %d channels in axis 1", d, list.MaxExtent)
+		x.err = fmt.Errorf("input has shape %v; want a known number of channels (axis 1) of at most %d", d, list.MaxExtent)
 		return ""
 	}
 	if x.generated += int(d[1]); x.generated > maxUnpackedElements(x) {
