@@ -33,7 +33,7 @@ func (a attentionArgs) computeOutput(c *call) (y, k, v *Tensor, err error) {
 	k, v = a.k, a.v
 	for _, x := range [][2]*Tensor{{a.q, k}, {k, v}, {a.pastK, k}, {a.pastV, v}} {
 		if x[0] != nil && (len(x[0].Dims) != 4 || len(x[1].Dims) != 4 || x[0].Dims[0] != x[1].Dims[0]) {
-			return nil, nil, nil, fmt.Errorf("queries, keys or values have shapes %v and %v; want rank 4 and equal batch sizes", x[0].Dims, x[1].Dims)
+			return nil, nil, nil, fmt.Errorf("queries, keys, values or their past have shapes %v and %v; want rank 4 and equal batch sizes", x[0].Dims, x[1].Dims)
 		}
 	}
 	past := 0
@@ -51,7 +51,7 @@ func (a attentionArgs) computeOutput(c *call) (y, k, v *Tensor, err error) {
 		return nil, nil, nil, fmt.Errorf("found %d key heads and %d value heads; want equal numbers", groups, v.Dims[1])
 	}
 	if groups == 0 || heads%groups != 0 {
-		return nil, nil, nil, fmt.Errorf("%d query heads are not a multiple of %d key heads", heads, groups)
+		return nil, nil, nil, fmt.Errorf("number of query heads %d is not a multiple of the number of key heads %d", heads, groups)
 	}
 	keyHeads := make([]int, heads) // the head of the keys for each head of the queries
 	for i := range keyHeads {
@@ -114,14 +114,14 @@ func (a attentionArgs) computeWeights(c *call, keys *Tensor, past int) (*Tensor,
 // returns tensors of rank 4 unchanged, and an error if x is nil.
 func splitHeads(x *Tensor, heads int) (*Tensor, error) {
 	if x == nil {
-		return nil, fmt.Errorf("missing tensor of queries, keys or values")
+		return nil, fmt.Errorf("missing queries, keys or values")
 	}
 	d := x.Dims
 	if len(d) == 4 {
 		return x, nil
 	}
 	if len(d) != 3 {
-		return nil, fmt.Errorf("queries, keys or values have shape %v; want rank 3 or 4", d)
+		return nil, fmt.Errorf("input has shape %v; want rank 3 or 4", d)
 	}
 	if heads < 1 || d[2]%heads != 0 {
 		return nil, fmt.Errorf("cannot divide the last axis of shape %v into %d heads", d, heads)
@@ -167,7 +167,7 @@ func computeAttention(c *call) ([]*Tensor, error) {
 		return nil, err
 	}
 	if c.hasOutput(3) || c.inputTensor(6) != nil {
-		return nil, c.newUnsupportedError("output qk_matmul_output or input nonpad_kv_seqlen")
+		return nil, c.newUnsupportedError(`output "qk_matmul_output" or input "nonpad_kv_seqlen"`)
 	}
 	a := attentionArgs{
 		q: in[0], k: in[1], v: in[2], pastK: c.inputTensor(4), pastV: c.inputTensor(5), causal: c.flagAttribute("is_causal"),
@@ -241,7 +241,7 @@ func (c *call) listScoreBiases(mask, bias *Tensor, rows, columns int) (list []*T
 // [2][batch][heads][length][size].
 func computeProjectedAttention(c *call) ([]*Tensor, error) {
 	if c.flagAttribute("do_rotary") || c.inputTensor(1) == nil {
-		return nil, c.newUnsupportedError("attribute do_rotary, or missing weights")
+		return nil, c.newUnsupportedError(`attribute "do_rotary", or missing weights`)
 	}
 	x, err := multiplyMatrices(c.in[0], c.in[1])
 	if err == nil {
@@ -301,7 +301,7 @@ func splitProjection(x *Tensor, sizes []int) (in [3]*Tensor, err error) {
 		sizes = []int{x.Dims[2] / 3, x.Dims[2] / 3, x.Dims[2] / 3}
 	}
 	if least := slices.Min(sizes); least < 0 || sizes[0]+sizes[1]+sizes[2] != x.Dims[2] {
-		return in, fmt.Errorf("sizes %v of queries, keys and values do not add up to the last dimension of shape %v", sizes, x.Dims)
+		return in, fmt.Errorf("cannot split the last axis of shape %v into sizes %v for queries, keys and values", x.Dims, sizes)
 	}
 	from := 0
 	for i, n := range sizes {
@@ -321,7 +321,7 @@ func computeMultiHeadAttention(c *call) ([]*Tensor, error) {
 	for first, n := range map[int]int{0: 3, 1: 2} {
 		if t := c.inputTensor(first); t != nil && len(t.Dims) == 5 {
 			if t.Dims[3] != n {
-				return nil, fmt.Errorf("packed input has shape %v; want a fourth axis of length %d", t.Dims, n)
+				return nil, fmt.Errorf("packed input has shape %v; want fourth dimension %d", t.Dims, n)
 			}
 			for i := range n {
 				part, err := t.sliceRange(3, i, i+1)
@@ -339,7 +339,7 @@ func computeMultiHeadAttention(c *call) ([]*Tensor, error) {
 		from := 0
 		for i, x := range in {
 			if x == nil || len(x.Dims) != 3 || len(bias.Dims) != 1 || from+x.Dims[2] > len(bias.Data) {
-				return nil, c.newUnsupportedError("bias for keys or values that are split into heads")
+				return nil, c.newUnsupportedError("bias without matching queries, keys and values of rank 3")
 			}
 			part, err := bias.sliceRange(0, from, from+x.Dims[2])
 			if err == nil {
@@ -381,7 +381,7 @@ func computeMultiHeadAttention(c *call) ([]*Tensor, error) {
 func computeGroupQueryAttention(c *call) ([]*Tensor, error) {
 	heads, groups := c.intAttribute("num_heads", 0), c.intAttribute("kv_num_heads", 0)
 	if c.intAttribute("local_window_size", -1) > 0 || c.flagAttribute("smooth_softmax") || c.inputTensor(11) != nil {
-		return nil, c.newUnsupportedError("local window or smooth softmax")
+		return nil, c.newUnsupportedError("local window, smooth softmax or head sink")
 	}
 	in := [3]*Tensor{c.in[0], c.inputTensor(1), c.inputTensor(2)}
 	if d := in[0].Dims; in[1] == nil { // all three are packed in one input
@@ -465,7 +465,7 @@ func computeRotaryEmbedding(c *call) (*Tensor, error) {
 // element of each half. Only the first size elements are rotated, or all if size is 0.
 func rotatePairs(x, cos, sin, positions *Tensor, neighbors bool, size int) (*Tensor, error) {
 	if cos == nil || sin == nil {
-		return nil, fmt.Errorf("rotary embedding has only one of its two tables; want cosines and sines")
+		return nil, fmt.Errorf("missing cosines or sines of rotary embedding; want both")
 	}
 	if len(x.Dims) != 4 {
 		return nil, fmt.Errorf("input has shape %v; want rank 4", x.Dims)
@@ -479,7 +479,7 @@ func rotatePairs(x, cos, sin, positions *Tensor, neighbors bool, size int) (*Ten
 		return nil, fmt.Errorf("cannot rotate %d of %d head elements; want an even number from 2 to %[2]d", size, all)
 	}
 	if len(cos.Data)%pairs != 0 || len(cos.Data) != len(sin.Data) {
-		return nil, fmt.Errorf("cosines have shape %v and sines %v; want equal sizes that are a multiple of %d", cos.Dims, sin.Dims, pairs)
+		return nil, fmt.Errorf("cosines have shape %v and sines have shape %v; want equal numbers of elements, a multiple of %d", cos.Dims, sin.Dims, pairs)
 	}
 	row := make([]int, batch*length) // of the tables
 	var list []int
@@ -495,10 +495,10 @@ func rotatePairs(x, cos, sin, positions *Tensor, neighbors bool, size int) (*Ten
 		case len(list) == 1:
 			row[i] = list[0] + i%length
 		default:
-			return nil, fmt.Errorf("positions have shape %v; want 1 element or %d x %d", positions.Dims, batch, length)
+			return nil, fmt.Errorf("positions have shape %v; want 1 element or %dx%d elements", positions.Dims, batch, length)
 		}
 		if row[i] < 0 || row[i] >= len(cos.Data)/pairs {
-			return nil, fmt.Errorf("position %d is out of range; the table of cosines has %d rows", row[i], len(cos.Data)/pairs)
+			return nil, fmt.Errorf("position %d is out of range for a cosine table of %d rows", row[i], len(cos.Data)/pairs)
 		}
 	}
 	y := x.mapElements(func(v float64) float64 { return v })

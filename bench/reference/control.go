@@ -67,21 +67,21 @@ func runLoop(c *call) ([]*Tensor, error) {
 			break
 		}
 		if c.steps--; c.steps < 0 {
-			return nil, fmt.Errorf("model runs more than %d nodes and loop iterations", maxSteps)
+			return nil, fmt.Errorf("model exceeds the limit of %d executed nodes and loop iterations", maxSteps)
 		}
 		results, err := c.runBody("body", append([]*Tensor{newScalar(onnx.Int64, float64(iteration)), condition}, carried...)...)
 		if err != nil {
 			return nil, err
 		}
 		if len(results) < 1+len(carried) {
-			return nil, fmt.Errorf("body has %d outputs; want at least %d: the condition and the carried values", len(results), 1+len(carried))
+			return nil, fmt.Errorf("loop body has %d outputs; want at least %d for the condition and the carried values", len(results), 1+len(carried))
 		}
 		condition, carried = results[0], results[1:1+len(carried)]
 		scanned = append(scanned, results[1+len(carried):])
 	}
 	for i := len(carried); i < len(c.node.Outputs); i++ {
 		if iteration == 0 {
-			return nil, c.newUnsupportedError("output that collects results of 0 iterations")
+			return nil, c.newUnsupportedError("scan output of a loop with 0 iterations")
 		}
 		t, err := stackIterations(scanned, i-len(carried), 0, false)
 		if err != nil {
@@ -103,7 +103,7 @@ func stackIterations(iterations [][]*Tensor, k, axis int, reverse bool) (*Tensor
 			results = iterations[len(iterations)-1-i]
 		}
 		if k >= len(results) {
-			return nil, fmt.Errorf("iteration has only %d results to collect; want at least %d", len(results), k+1)
+			return nil, fmt.Errorf("iteration has %d results to stack; want at least %d", len(results), k+1)
 		}
 		t := results[k]
 		at, err := resolveAxis(axis, len(t.Dims)+1)
@@ -117,7 +117,7 @@ func stackIterations(iterations [][]*Tensor, k, axis int, reverse bool) (*Tensor
 		list = append(list, t)
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("cannot infer the shape of collected results from 0 iterations")
+		return nil, fmt.Errorf("cannot infer the shape of stacked results from 0 iterations")
 	}
 	at, err := resolveAxis(axis, len(list[0].Dims))
 	if err != nil {
@@ -142,14 +142,14 @@ func runScan(c *call) ([]*Tensor, error) {
 		return c.scanSlices(c.in, c.intsAttribute)
 	}
 	if c.inputTensor(0) != nil {
-		return nil, c.newUnsupportedError("sequence lengths")
+		return nil, c.newUnsupportedError(`input "sequence_lens"`)
 	}
 	var batches [][]*Tensor
 	for b := 0; len(c.in) > 1 && c.in[1] != nil && len(c.in[1].Dims) > 0 && b < c.in[1].Dims[0]; b++ {
 		var in []*Tensor
 		for _, t := range c.in[1:] {
 			if t == nil || len(t.Dims) == 0 || b >= t.Dims[0] {
-				return nil, fmt.Errorf("input has no batch item %d; want a batch of %d in each input", b, c.in[1].Dims[0])
+				return nil, fmt.Errorf("found an input without batch element %d; want batch size %d in all inputs", b, c.in[1].Dims[0])
 			}
 			part, err := t.sliceRange(0, b, b+1)
 			if err == nil {

@@ -25,7 +25,7 @@ func (c *call) newWindow(in, kernel []int) (*window, error) {
 	w := &window{in: in, kernel: kernel}
 	rank := len(in)
 	if rank == 0 || len(kernel) != rank {
-		return nil, fmt.Errorf("kernel %v must have one extent for each spatial axis of input %v", kernel, in)
+		return nil, fmt.Errorf("kernel has shape %v; want one dimension for each spatial axis of input shape %v", kernel, in)
 	}
 	for _, x := range []struct {
 		to      *[]int
@@ -36,11 +36,11 @@ func (c *call) newWindow(in, kernel []int) (*window, error) {
 			*x.to = slices.Repeat([]int{x.missing}, rank)
 		}
 		if len(*x.to) != rank {
-			return nil, fmt.Errorf("%s is %v; want one value for each of %d spatial axes", x.name, *x.to, rank)
+			return nil, fmt.Errorf("attribute %q is %v; want one value for each of %d spatial axes", x.name, *x.to, rank)
 		}
 		for _, v := range *x.to {
 			if v < x.missing || v > maxElements {
-				return nil, fmt.Errorf("%s is %v; want values from %d to %d", x.name, *x.to, x.missing, maxElements)
+				return nil, fmt.Errorf("attribute %q is %v; want values from %d to %d", x.name, *x.to, x.missing, maxElements)
 			}
 		}
 	}
@@ -49,16 +49,16 @@ func (c *call) newWindow(in, kernel []int) (*window, error) {
 		pads = make([]int, 2*rank)
 	}
 	if len(pads) != 2*rank {
-		return nil, fmt.Errorf("pads is %v; want two values for each of %d spatial axes", pads, rank)
+		return nil, fmt.Errorf("attribute \"pads\" is %v; want two values for each of %d spatial axes", pads, rank)
 	}
 	for _, v := range pads {
 		if v < 0 || v > maxElements {
-			return nil, fmt.Errorf("pads is %v; want values from 0 to %d", pads, maxElements)
+			return nil, fmt.Errorf("attribute \"pads\" is %v; want values from 0 to %d", pads, maxElements)
 		}
 	}
 	for _, v := range kernel {
 		if v < 1 || v > maxElements {
-			return nil, fmt.Errorf("kernel is %v; want extents from 1 to %d", kernel, maxElements)
+			return nil, fmt.Errorf("kernel has shape %v; want dimensions from 1 to %d", kernel, maxElements)
 		}
 	}
 	w.begin, w.end = pads[:rank:rank], pads[rank:]
@@ -92,7 +92,7 @@ func (c *call) newForwardWindow(in, kernel []int) (*window, error) {
 		}
 		room := n + w.begin[i] + w.end[i] - reach
 		if room < 0 {
-			return nil, fmt.Errorf("dilated kernel extent %d exceeds padded input extent %d", reach, n+w.begin[i]+w.end[i])
+			return nil, fmt.Errorf("dilated kernel size %d exceeds padded input size %d on spatial axis %d", reach, n+w.begin[i]+w.end[i], i)
 		}
 		out := room/stride + 1
 		if c.flagAttribute("ceil_mode") {
@@ -108,7 +108,7 @@ func (c *call) newForwardWindow(in, kernel []int) (*window, error) {
 		taps *= float64(w.kernel[i]) * float64(w.out[i])
 	}
 	if taps > maxTaps {
-		return nil, fmt.Errorf("kernel %[1]v and output %[3]v require more than %[2]d element reads", w.kernel, maxTaps, w.out)
+		return nil, fmt.Errorf("kernel shape %[1]v and output shape %[3]v exceed the limit of %[2]d element reads", w.kernel, maxTaps, w.out)
 	}
 	return w, nil
 }
@@ -314,7 +314,7 @@ func (c *call) newTransposedWindow(in, kernel []int) (*window, error) {
 		want = want[2:]
 	}
 	if len(want) != 0 && len(want) != len(in) {
-		return nil, fmt.Errorf("output_shape %v must have one extent for each of %d spatial axes", want, len(in))
+		return nil, fmt.Errorf("output_shape is %v; want one value for each of %d spatial axes", want, len(in))
 	}
 	for i, n := range in {
 		full := w.strides[i]*(n-1) + w.outputExtras[i] + w.dilatedExtent(i)
@@ -334,7 +334,7 @@ func (c *call) newTransposedWindow(in, kernel []int) (*window, error) {
 			return nil, fmt.Errorf("unknown auto_pad %q; want NOTSET, VALID, SAME_UPPER or SAME_LOWER", auto)
 		}
 		if w.in[i] < 1 {
-			return nil, fmt.Errorf("spatial axis %d of the output has extent %d; want at least 1", i, w.in[i])
+			return nil, fmt.Errorf("spatial axis %d of the output has size %d; want at least 1", i, w.in[i])
 		}
 	}
 	return w, nil

@@ -453,7 +453,7 @@ func computeGelu(c *call) (*Tensor, error) {
 	case "tanh":
 		return c.in[0].mapElements(c.newFastGeluFunction()), nil
 	default:
-		return nil, c.newUnsupportedError(fmt.Sprintf("approximate %q", form))
+		return nil, c.newUnsupportedError(fmt.Sprintf("attribute approximate=%q", form))
 	}
 }
 

@@ -36,7 +36,7 @@ func computeConstant(c *call) (*Tensor, error) {
 			return t, nil
 		}
 	}
-	return nil, c.newUnsupportedError("value that is neither numbers nor a dense tensor")
+	return nil, c.newUnsupportedError("string, sparse or missing value")
 }
 
 func computeConstantOfShape(c *call) (*Tensor, error) {

@@ -83,11 +83,11 @@ func (c *call) readElementOffsets() ([]int, error) {
 // indices. Both tensors must have the same rank.
 func elementOffsets(x, indices *Tensor, axis int) ([]int, error) {
 	if len(indices.Dims) != len(x.Dims) {
-		return nil, fmt.Errorf("indices have shape %v and data %v; want equal ranks", indices.Dims, x.Dims)
+		return nil, fmt.Errorf("indices have shape %v and data has shape %v; want equal ranks", indices.Dims, x.Dims)
 	}
 	for i, d := range indices.Dims {
 		if i != axis && d > x.Dims[i] {
-			return nil, fmt.Errorf("indices shape %v exceeds data shape %v in axis %d", indices.Dims, x.Dims, i)
+			return nil, fmt.Errorf("index shape %v exceeds data shape %v on axis %d", indices.Dims, x.Dims, i)
 		}
 	}
 	list, err := resolveIndices(indices, x.Dims[axis])
@@ -130,7 +130,7 @@ func computeScatterElements(c *call) (*Tensor, error) {
 		return nil, err
 	}
 	if !slices.Equal(indices.Dims, updates.Dims) {
-		return nil, fmt.Errorf("indices have shape %v and updates %v; want equal shapes", indices.Dims, updates.Dims)
+		return nil, fmt.Errorf("indices have shape %v and updates have shape %v; want equal shapes", indices.Dims, updates.Dims)
 	}
 	return scatterUpdates(x, list, updates.Data, 1, c.textAttribute("reduction", "none"))
 }
@@ -170,7 +170,7 @@ func scatterUpdates(x *Tensor, offsets []int, updates []float64, length int, red
 func sliceOffsets(x, indices *Tensor, batch int) (list []int, length int, err error) {
 	rank := len(indices.Dims)
 	if rank == 0 || batch < 0 || batch >= rank || batch > len(x.Dims) || !slices.Equal(x.Dims[:batch], indices.Dims[:batch]) || indices.Dims[rank-1] > len(x.Dims)-batch {
-		return nil, 0, fmt.Errorf("indices shape %v is incompatible with data shape %v for %d batch axes", indices.Dims, x.Dims, batch)
+		return nil, 0, fmt.Errorf("index shape %v is incompatible with data shape %v for %d batch axes", indices.Dims, x.Dims, batch)
 	}
 	n := indices.Dims[rank-1]
 	steps := rowMajorStrides(x.Dims)
@@ -266,7 +266,7 @@ func computeTopK(c *call) ([]*Tensor, error) {
 		return nil, err
 	}
 	if len(list) != 1 || list[0] < 0 || list[0] > x.Dims[axis] {
-		return nil, fmt.Errorf("k is %v; want one number from 0 to %d", list, x.Dims[axis])
+		return nil, fmt.Errorf("k is %v; want one value from 0 to %d", list, x.Dims[axis])
 	}
 	largest, k := c.intAttribute("largest", 1) != 0, list[0]
 	indices, err := x.mapLines(axis, func(line []float64) {
@@ -350,7 +350,7 @@ func computeCompress(c *call) (*Tensor, error) {
 			continue
 		}
 		if i >= x.Dims[axis] {
-			return nil, fmt.Errorf("selected index %d is out of range for an axis of %d elements", i, x.Dims[axis])
+			return nil, fmt.Errorf("condition selects index %d, but axis %d has %d elements", i, axis, x.Dims[axis])
 		}
 		part, err := x.sliceRange(axis, i, i+1)
 		if err != nil {

@@ -141,7 +141,7 @@ func (r *interpreter) bindInputs(g *onnx.Graph, s *scope, inputs map[string]*Ten
 			continue
 		}
 		if g.Constants[name] == nil {
-			return &InputError{name, "not an input or constant of the graph"}
+			return &InputError{name, "unknown name; want an input or a constant of the graph"}
 		}
 		if err := t.checkLength(); err != nil {
 			return &InputError{name, err.Error()}
@@ -230,7 +230,7 @@ func (r *interpreter) findTensor(s *scope, name string) (*Tensor, error) {
 // *[UnsupportedError] if the constant holds strings.
 func convertConstant(c *onnx.Tensor) (*Tensor, error) {
 	if c.Type == onnx.String {
-		return nil, &UnsupportedError{Op: "Constant", Form: "strings"}
+		return nil, &UnsupportedError{Op: "Constant", Form: "string elements"}
 	}
 	dims := make([]int, len(c.Dims))
 	for i, d := range c.Dims {
@@ -286,7 +286,7 @@ func (r *interpreter) runGraph(g *onnx.Graph, s *scope) ([]*Tensor, error) {
 // an error once the model has run maxSteps nodes.
 func (r *interpreter) runNode(n *onnx.Node, s *scope) error {
 	if r.steps--; r.steps < 0 {
-		return fmt.Errorf("model runs more than %d nodes and loop iterations", maxSteps)
+		return fmt.Errorf("model exceeds the limit of %d executed nodes and loop iterations", maxSteps)
 	}
 	op, ok := operators[n.Op]
 	if !ok || n.Domain != "" && n.Domain != "ai.onnx" && n.Domain != "com.microsoft" {

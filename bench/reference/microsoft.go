@@ -24,7 +24,7 @@ var contributedOperators = map[string]operator{
 // set, and those of B if transB is.
 func computeFusedMatMul(c *call) (*Tensor, error) {
 	if c.flagAttribute("transBatchA") || c.flagAttribute("transBatchB") {
-		return nil, c.newUnsupportedError("transposed batches")
+		return nil, c.newUnsupportedError(`attribute "transBatchA" or "transBatchB"`)
 	}
 	in := [2]*Tensor{c.in[0], c.in[1]}
 	for i, name := range [...]string{"transA", "transB"} {
@@ -91,8 +91,11 @@ func computeFusedGemm(c *call) (*Tensor, error) {
 func computeMatMulNBits(c *call) (*Tensor, error) {
 	k, n, bits, block := c.intAttribute("K", 0), c.intAttribute("N", 0), c.intAttribute("bits", 4), c.intAttribute("block_size", 32)
 	packed, scales, zeros := c.in[1], c.in[2], c.inputTensor(3)
-	if c.inputTensor(4) != nil || bits != 2 && bits != 4 && bits != 8 {
-		return nil, c.newUnsupportedError(fmt.Sprintf("%d-bit weights or reordered groups", bits))
+	if c.inputTensor(4) != nil {
+		return nil, c.newUnsupportedError(`input "g_idx"`)
+	}
+	if bits != 2 && bits != 4 && bits != 8 {
+		return nil, c.newUnsupportedError(fmt.Sprintf("%d-bit weights; want 2, 4 or 8 bits", bits))
 	}
 	if k < 1 || n < 1 || block < 1 || max(k, n, block) > maxElements {
 		return nil, fmt.Errorf("attributes K, N and block_size are %d, %d and %d; want 1 to %d each", k, n, block, maxElements)
@@ -103,10 +106,10 @@ func computeMatMulNBits(c *call) (*Tensor, error) {
 		return nil, fmt.Errorf("weights have shape %v; want %d bytes in each of %d x %d blocks", packed.Dims, bytes, n, blocks)
 	}
 	if len(scales.Data) != n*blocks {
-		return nil, fmt.Errorf("scales have shape %v; want one for each of %d x %d blocks", scales.Dims, n, blocks)
+		return nil, fmt.Errorf("scales have shape %v; want one element for each of %d x %d blocks", scales.Dims, n, blocks)
 	}
 	if zeros != nil && (zeros.Type.IsFloat() && len(zeros.Data) != n*blocks || !zeros.Type.IsFloat() && len(zeros.Data) != n*zeroBytes) {
-		return nil, fmt.Errorf("zero points have shape %v; want one for each of %d x %d blocks, with integers packed into bytes", zeros.Dims, n, blocks)
+		return nil, fmt.Errorf("zero points have shape %v; want one for each of %d x %d blocks (integers packed into bytes)", zeros.Dims, n, blocks)
 	}
 	unpack := func(from []float64, i int) float64 {
 		each := 8 / bits
@@ -168,7 +171,7 @@ func computeBiasAdd(c *call) (*Tensor, error) {
 func computeBiasSoftmax(c *call) (*Tensor, error) {
 	x, bias := c.in[0], c.in[1]
 	if c.intAttribute("is_inner_broadcast", 1) == 0 && !slices.Equal(x.Dims, bias.Dims) {
-		return nil, c.newUnsupportedError("bias that is repeated inside the batch")
+		return nil, c.newUnsupportedError("is_inner_broadcast=0 with different input and bias shapes")
 	}
 	axis, err := resolveAxis(c.intAttribute("axis", 1), len(x.Dims))
 	if err != nil {
@@ -275,7 +278,7 @@ func computeEmbedLayerNormalization(c *call) ([]*Tensor, error) {
 	counts, err := newTensor(onnx.Int32, ids.Dims[0])
 	if err == nil && mask != nil {
 		if len(mask.Dims) != 2 || mask.Dims[0] != ids.Dims[0] {
-			return nil, fmt.Errorf("mask has shape %v; want rank 2 and the batch size %d of input_ids", mask.Dims, ids.Dims[0])
+			return nil, fmt.Errorf("mask has shape %v; want rank 2 and batch size %d, as in input_ids", mask.Dims, ids.Dims[0])
 		}
 		if counts, err = mask.reduceAxes([]int{1}, sumAll); err == nil {
 			counts, err = counts.withType(onnx.Int32).dropAxes([]int{1})

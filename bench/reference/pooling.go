@@ -158,7 +158,7 @@ func computeMaxUnpool(c *call) (*Tensor, error) {
 		return nil, fmt.Errorf("input has shape %v; want at least one spatial axis after batch and channels", x.Dims)
 	}
 	if len(indices) != len(x.Data) {
-		return nil, fmt.Errorf("indices have shape %v; want one for each element of input shape %v", c.in[1].Dims, x.Dims)
+		return nil, fmt.Errorf("indices have shape %v; want one index for each element of input shape %v", c.in[1].Dims, x.Dims)
 	}
 	w, err := c.newWindow(x.Dims[2:], c.intsAttribute("kernel_shape"))
 	if err != nil {
@@ -177,14 +177,14 @@ func computeMaxUnpool(c *call) (*Tensor, error) {
 		return nil, err
 	}
 	if len(dims) != len(small) {
-		return nil, fmt.Errorf("output_shape is %v; want rank %d, like the input", dims, len(x.Dims))
+		return nil, fmt.Errorf("output_shape is %v; want %d values, one for each axis of the input", dims, len(x.Dims))
 	}
 	for i, at := range indices {
 		// The indices refer to the smallest output shape that the window allows.
 		to, rest, step := 0, at, 1
 		for axis := len(dims) - 1; axis >= 0; axis-- {
 			if small[axis] < 1 {
-				return nil, fmt.Errorf("kernel, strides and pads give the output shape %v; want positive dimensions", small)
+				return nil, fmt.Errorf("kernel_shape, strides and pads give output shape %v; want positive dimensions", small)
 			}
 			to, rest, step = to+rest%small[axis]*step, rest/small[axis], step*dims[axis]
 		}
@@ -214,7 +214,7 @@ func readRegions(boxes, images *Tensor, batch int) ([]roi, error) {
 		return nil, fmt.Errorf("boxes have shape %v; want [boxes][%d]", boxes.Dims, columns)
 	}
 	if images != nil && len(images.Data) != boxes.Dims[0] {
-		return nil, fmt.Errorf("found %d image numbers for %d boxes; want one for each", len(images.Data), boxes.Dims[0])
+		return nil, fmt.Errorf("found %d batch indices for %d boxes; want one for each box", len(images.Data), boxes.Dims[0])
 	}
 	list := make([]roi, boxes.Dims[0])
 	for i := range list {
@@ -224,7 +224,7 @@ func readRegions(boxes, images *Tensor, batch int) ([]roi, error) {
 			image = images.Data[i]
 		}
 		if !(image >= 0 && image < float64(batch)) {
-			return nil, fmt.Errorf("box %d is in image %g; want 0 to %d", i, image, batch-1)
+			return nil, fmt.Errorf("box %d has batch index %g; want 0 to %d", i, image, batch-1)
 		}
 		row = row[columns-4:]
 		for _, v := range row {

@@ -50,7 +50,7 @@ func multiplyMatricesWith(a, b *Tensor, multiplyMatrix func(out, a, b []float64,
 	}
 	ra, rb := len(a.Dims), len(b.Dims)
 	if ra < 2 || rb < 2 || a.Dims[ra-1] != b.Dims[rb-2] {
-		return nil, fmt.Errorf("cannot multiply a matrix of shape %v by one of shape %v", a.Dims, b.Dims)
+		return nil, fmt.Errorf("cannot multiply matrices of shapes %v and %v", a.Dims, b.Dims)
 	}
 	batch, err := broadcastDims(a.Dims[:ra-2], b.Dims[:rb-2])
 	if err != nil {
@@ -155,7 +155,7 @@ func computeEinsum(c *call) (*Tensor, error) {
 			if old, ok := extent[label]; !ok || old == 1 {
 				extent[label] = d
 			} else if d != old && d != 1 {
-				return nil, fmt.Errorf("label %q has extents %d and %d; want equal extents, or 1", label, old, d)
+				return nil, fmt.Errorf("label %q has dimensions %d and %d; want equal dimensions or 1", label, old, d)
 			}
 			if !slices.Contains(labels, label) {
 				labels = append(labels, label)
@@ -166,7 +166,7 @@ func computeEinsum(c *call) (*Tensor, error) {
 	for k, label := range labels {
 		d, ok := extent[label]
 		if !ok {
-			return nil, fmt.Errorf("label %q of the result is not in any input", label)
+			return nil, fmt.Errorf("output label %q does not appear in any input", label)
 		}
 		dims[k] = d
 	}
@@ -217,7 +217,7 @@ func parseEinsum(equation string, in []*Tensor) (terms [][]rune, result []rune, 
 	left, right, explicit := strings.Cut(strings.ReplaceAll(equation, " ", ""), "->")
 	parts := strings.Split(left, ",")
 	if len(parts) != len(in) {
-		return nil, nil, fmt.Errorf("equation %q has %d terms; want one for each of %d inputs", equation, len(parts), len(in))
+		return nil, nil, fmt.Errorf("equation %q has %d input terms; want one for each of %d inputs", equation, len(parts), len(in))
 	}
 	const ellipsis = '0' // the labels of an ellipsis are the runes before this one
 	widest := 0
@@ -266,7 +266,7 @@ func computeDet(c *call) (*Tensor, error) {
 	x := c.in[0]
 	rank := len(x.Dims)
 	if rank < 2 || x.Dims[rank-1] != x.Dims[rank-2] {
-		return nil, fmt.Errorf("input has shape %v; want square matrices", x.Dims)
+		return nil, fmt.Errorf("input has shape %v; want square matrices in the last two axes", x.Dims)
 	}
 	n := x.Dims[rank-1]
 	return reduceMatrices(x, func(matrix []float64) float64 {

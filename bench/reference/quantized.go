@@ -64,7 +64,7 @@ func broadcastParameter(p, x *Tensor, axis, block int) (*Tensor, error) {
 	}
 	if block > 0 && len(p.Dims) == len(x.Dims) {
 		if p.Dims[axis] == 0 || p.Dims[axis] != (x.Dims[axis]+block-1)/block {
-			return nil, fmt.Errorf("scales or zero points have shape %v; want one for each block of %d along axis %d of shape %v", p.Dims, block, axis, x.Dims)
+			return nil, fmt.Errorf("scales or zero points have shape %v; want one per block of %d elements along axis %d of shape %v", p.Dims, block, axis, x.Dims)
 		}
 		places := make([]int, x.Dims[axis])
 		for i := range places {
@@ -73,7 +73,7 @@ func broadcastParameter(p, x *Tensor, axis, block int) (*Tensor, error) {
 		return p.selectSlices(axis, places)
 	}
 	if len(p.Data) != x.Dims[axis] {
-		return nil, fmt.Errorf("scales or zero points have shape %v; want 1 element, or %d for axis %d", p.Dims, x.Dims[axis], axis)
+		return nil, fmt.Errorf("scales or zero points have shape %v; want 1 element or %d for axis %d", p.Dims, x.Dims[axis], axis)
 	}
 	dims := slices.Repeat([]int{1}, len(x.Dims))
 	dims[axis] = len(p.Data)
@@ -271,7 +271,7 @@ func computeDynamicQuantizeMatMul(c *call) (*Tensor, error) {
 // point input i+2; both have a single element or one for each index of axis.
 func (c *call) dequantizeInput(i, axis int) (*Tensor, error) {
 	if c.inputTensor(i) == nil || c.inputTensor(i+1) == nil {
-		return nil, fmt.Errorf("missing input %d or its scale, input %d", i, i+1)
+		return nil, fmt.Errorf("missing input %d or %d; want a tensor and its scale", i, i+1)
 	}
 	s, err := newScaling(c.in[i], c.in[i+1], c.inputTensor(i+2), axis, 0)
 	if err != nil {
@@ -283,7 +283,7 @@ func (c *call) dequantizeInput(i, axis int) (*Tensor, error) {
 // requantizeResult returns y quantized with the scale in input i and the zero point in input i+1.
 func (c *call) requantizeResult(y *Tensor, i int) (*Tensor, error) {
 	if c.inputTensor(i) == nil {
-		return nil, fmt.Errorf("missing input %d, the scale of the result", i)
+		return nil, fmt.Errorf("missing input %d; want the scale of the output", i)
 	}
 	s, err := newScaling(y, c.in[i], c.inputTensor(i+1), 1, 0)
 	if err != nil {

@@ -87,7 +87,7 @@ func (c *call) readRecurrentCells(x *Tensor, gates int, defaults []string) (cell
 	}
 	n, w, r := len(backward), c.in[1], c.in[2]
 	if len(x.Dims) != 3 || len(r.Dims) != 3 {
-		return nil, nil, fmt.Errorf("input has shape %v and recurrent weights %v; want rank 3 for both", x.Dims, r.Dims)
+		return nil, nil, fmt.Errorf("input has shape %v and recurrent weights have shape %v; want rank 3 for both", x.Dims, r.Dims)
 	}
 	inputs, hidden := x.Dims[2], r.Dims[2]
 	rows := gates * hidden
@@ -226,7 +226,7 @@ func (c *call) unrollCells(x, h0, c0 *Tensor, cells []*cell, backward []bool, st
 	for d, k := range cells {
 		for b, n := range lengths {
 			if n < 0 || n > length {
-				return nil, fmt.Errorf("sequence length is %d; want 0 to %d", n, length)
+				return nil, fmt.Errorf("sequence %d has length %d; want 0 to %d", b, n, length)
 			}
 			h, state := last.Data[(d*batch+b)*hidden:][:hidden], lastC.Data[(d*batch+b)*hidden:][:hidden]
 			for i := range n {

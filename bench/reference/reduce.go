@@ -202,7 +202,7 @@ func newArgMinMaxOperator(better func(a, b float64) bool) func(*call) (*Tensor, 
 			return nil, err
 		}
 		if x.Dims[axis] == 0 {
-			return nil, fmt.Errorf("axis %d of %v has no elements", axis, x.Dims)
+			return nil, fmt.Errorf("axis %d of shape %v has no elements", axis, x.Dims)
 		}
 		last := c.flagAttribute("select_last_index")
 		out, err := x.reduceAxes([]int{axis}, func(line []float64) float64 {
@@ -294,7 +294,7 @@ func (*call) hardmax(line []float64) {
 
 func computeCumSum(c *call) (*Tensor, error) {
 	if len(c.in[1].Data) != 1 {
-		return nil, fmt.Errorf("axis has shape %v; want a scalar", c.in[1].Dims)
+		return nil, fmt.Errorf("input \"axis\" has shape %v; want a scalar", c.in[1].Dims)
 	}
 	axis, err := resolveAxis(c.in[1].toInts()[0], len(c.in[0].Dims))
 	if err != nil {
@@ -327,7 +327,7 @@ func computeLpNormalization(c *call) (*Tensor, error) {
 	}
 	p := c.intAttribute("p", 2)
 	if p != 1 && p != 2 {
-		return nil, fmt.Errorf("p is %d; want 1 or 2", p)
+		return nil, fmt.Errorf("attribute \"p\" is %d; want 1 or 2", p)
 	}
 	root, quotient := c.findElementaryFunction("Sqrt"), c.newDivideFunction()
 	return c.in[0].mapLines(axis, func(line []float64) {

@@ -62,7 +62,7 @@ func computeResize(c *call) (*Tensor, error) {
 			return nil, err
 		}
 		if sizes != nil && len(sizes) != len(axes) || sizes == nil && len(scales) != len(axes) {
-			return nil, fmt.Errorf("found %d scales or sizes; want one for each of axes %v", max(len(scales), len(sizes)), axes)
+			return nil, fmt.Errorf("found %d scales or sizes; want one for each of the axes %v", max(len(scales), len(sizes)), axes)
 		}
 		allScales, allSizes := slices.Repeat([]float64{1}, len(x.Dims)), slices.Clone(x.Dims)
 		for i, a := range axes {
@@ -140,7 +140,7 @@ func (c *call) resizeTo(x *Tensor, scales []float64, sizes, axes []int, mode, ne
 			r.scale = scales[axis]
 			length := math.Floor(float64(n) * r.scale)
 			if !(length >= 0 && length <= maxElements) {
-				return nil, fmt.Errorf("scale of axis %d is out of range: %g; want a result of 0 to %d elements", axis, r.scale, maxElements)
+				return nil, fmt.Errorf("scale %g of axis %d is out of range; want a result of 0 to %d elements", r.scale, axis, maxElements)
 			}
 			r.out = int(length)
 		}
@@ -248,7 +248,7 @@ func (r *resampling) inputCoordinate(o float64) (float64, error) {
 		}
 		return r.start*(n-1) + o*(r.end-r.start)*(n-1)/(out-1), nil
 	}
-	return 0, fmt.Errorf("unknown coordinate_transformation_mode %q; want a mode of ONNX, such as half_pixel or align_corners", r.mode)
+	return 0, fmt.Errorf("unknown coordinate_transformation_mode %q; want an ONNX mode such as half_pixel or align_corners", r.mode)
 }
 
 // elementWeights returns the weights with which input elements contribute to the interpolation at a
@@ -426,7 +426,7 @@ func computeAffineGrid(c *call) (*Tensor, error) {
 	theta, size := c.in[0], c.in[1].toInts()
 	rank := len(size) - 2
 	if rank != 2 && rank != 3 || !slices.Equal(theta.Dims, []int{size[0], rank, rank + 1}) {
-		return nil, fmt.Errorf("size is %v and theta has shape %v; want a size of rank 4 or 5 and [batch][rank-2][rank-1]", size, theta.Dims)
+		return nil, fmt.Errorf("theta has shape %v and size is %v; want [N][2][3] and [N C H W], or [N][3][4] and [N C D H W]", theta.Dims, size)
 	}
 	y, err := newTensor(theta.Type, slices.Concat(size[:1], size[2:], []int{rank})...)
 	if err != nil {

@@ -23,7 +23,7 @@ var shapeOperators = map[string]operator{
 func computeDropout(c *call) ([]*Tensor, error) {
 	if t := c.inputTensor(2); t != nil && t.containsValue(1) {
 		if ratio := c.inputTensor(1); ratio == nil || !ratio.containsValue(0) {
-			return nil, c.newUnsupportedError("training mode, whose result is random")
+			return nil, c.newUnsupportedError("training mode with a nonzero ratio")
 		}
 	}
 	mask := c.in[0].mapElements(func(float64) float64 { return 1 })
@@ -39,7 +39,7 @@ func computeDropout(c *call) ([]*Tensor, error) {
 func computeReshape(c *call) (*Tensor, error) {
 	want, given := c.intsFromInputOrAttribute(1, "shape")
 	if !given {
-		return nil, fmt.Errorf("missing shape; want an input or an attribute")
+		return nil, fmt.Errorf("missing shape; want input 1 or attribute \"shape\"")
 	}
 	x, rest, known := c.in[0], -1, 1
 	for i, d := range want {
@@ -51,7 +51,7 @@ func computeReshape(c *call) (*Tensor, error) {
 			continue
 		case d == 0 && !c.flagAttribute("allowzero"):
 			if i >= len(x.Dims) {
-				return nil, fmt.Errorf("shape %v keeps dimension %d, which input shape %v does not have", want, i, x.Dims)
+				return nil, fmt.Errorf("shape %v has 0 at index %d, beyond the rank of input shape %v", want, i, x.Dims)
 			}
 			want[i] = x.Dims[i]
 		}
@@ -103,7 +103,7 @@ func computeSqueeze(c *call) (*Tensor, error) {
 func computeUnsqueeze(c *call) (*Tensor, error) {
 	list, given := c.intsFromInputOrAttribute(1, "axes")
 	if !given {
-		return nil, fmt.Errorf("missing axes; want an input or an attribute")
+		return nil, fmt.Errorf("missing axes; want input 1 or attribute \"axes\"")
 	}
 	rank := len(c.in[0].Dims) + len(list)
 	axes, err := resolveAxes(list, rank)
@@ -215,7 +215,7 @@ func computeSplit(c *call) ([]*Tensor, error) {
 	from := 0
 	for _, size := range sizes {
 		if size < 0 || size > x.Dims[axis]-from {
-			return nil, fmt.Errorf("split sizes %v are negative or exceed the length %d of axis %d", sizes, x.Dims[axis], axis)
+			return nil, fmt.Errorf("split sizes %v contain a negative size or exceed the length %d of axis %d", sizes, x.Dims[axis], axis)
 		}
 		part, err := x.sliceRange(axis, from, from+size)
 		if err != nil {
@@ -265,7 +265,7 @@ func computeSlice(c *call) (*Tensor, error) {
 		n := x.Dims[a]
 		step := min(max(steps[i], -n-1), n+1) // a longer step also selects one element
 		if step == 0 {
-			return nil, fmt.Errorf("step of axis %d is 0; want a positive or negative step", a)
+			return nil, fmt.Errorf("step of axis %d is 0; want a nonzero step", a)
 		}
 		var from int
 		from, dims[a] = resolveSliceBounds(starts[i], ends[i], step, n)
@@ -393,7 +393,7 @@ func padAxis(x *Tensor, axis, before, after int, mode string, value float64) (*T
 		return nil, err
 	}
 	if n == 0 && mode != "constant" && len(out.Data) > 0 {
-		return nil, fmt.Errorf("axis %d has no elements to pad with", axis)
+		return nil, fmt.Errorf("cannot pad axis %d in mode %q: axis has no elements", axis, mode)
 	}
 	from := make([]int, dims[axis]) // index in x, or -1 for the padding value
 	for i := range from {
@@ -456,7 +456,7 @@ func computeDepthToSpace(c *call) (*Tensor, error) {
 		return nil, err
 	}
 	if d[1]/b%b != 0 || d[1]%b != 0 {
-		return nil, fmt.Errorf("%d channels are not a multiple of the square of blocksize %d", d[1], b)
+		return nil, fmt.Errorf("number of channels %d is not a multiple of the square of blocksize %d", d[1], b)
 	}
 	depth := d[1] / b / b
 	split, perm := []int{d[0], b, b, depth, d[2], d[3]}, []int{0, 3, 4, 1, 5, 2}
@@ -538,7 +538,7 @@ func computeReverseSequence(c *call) (*Tensor, error) {
 		from := slices.Clone(index)
 		n := lengths[index[batch]]
 		if n < 0 || n > x.Dims[time] {
-			return nil, fmt.Errorf("sequence length is %d; want 0 to %d", n, x.Dims[time])
+			return nil, fmt.Errorf("sequence %d has length %d; want 0 to %d", index[batch], n, x.Dims[time])
 		}
 		if from[time] < n {
 			from[time] = n - 1 - from[time]

@@ -80,10 +80,10 @@ func computeDFT(c *call) (*Tensor, error) {
 		return nil, err
 	}
 	if axis == rank-1 {
-		return nil, fmt.Errorf("cannot transform axis %d, which holds the real and imaginary parts", axis)
+		return nil, fmt.Errorf("cannot transform axis %d: last axis holds real and imaginary parts", axis)
 	}
 	if x.Dims[rank-1] < 1 || x.Dims[rank-1] > 2 {
-		return nil, fmt.Errorf("input has shape %v; want 1 or 2 in the last axis, for real or complex numbers", x.Dims)
+		return nil, fmt.Errorf("input has shape %v; want last dimension 1 (real) or 2 (complex)", x.Dims)
 	}
 	n := x.Dims[axis]
 	if t := c.inputTensor(1); t != nil && len(t.Data) == 1 {
@@ -94,7 +94,7 @@ func computeDFT(c *call) (*Tensor, error) {
 		bins = n/2 + 1
 	}
 	if n < 1 || n > maxTransform {
-		return nil, c.newUnsupportedError(fmt.Sprintf("transform of %d elements", n))
+		return nil, c.newUnsupportedError(fmt.Sprintf("transform of %d elements; want 1 to %d", n, maxTransform))
 	}
 	perm := permutationToEnd(rank, axis, rank-1)
 	moved, err := x.transpose(perm...)
@@ -139,7 +139,7 @@ func computeSTFT(c *call) (*Tensor, error) {
 		parts = x.Dims[2]
 	}
 	if len(x.Dims) != 2 && len(x.Dims) != 3 || parts < 1 || parts > 2 {
-		return nil, fmt.Errorf("signal has shape %v; want [batch][length] or [batch][length][parts]", x.Dims)
+		return nil, fmt.Errorf("signal has shape %v; want [batch][length], [batch][length][1] or [batch][length][2]", x.Dims)
 	}
 	step, n := c.in[1].toInts(), x.Dims[1]
 	if window != nil {
@@ -155,10 +155,10 @@ func computeSTFT(c *call) (*Tensor, error) {
 		return nil, fmt.Errorf("frame length is %d; want 1 to %d, the length of the signal", n, x.Dims[1])
 	}
 	if window != nil && len(window.Data) != n {
-		return nil, fmt.Errorf("window has shape %v; want one element for each of the %d elements of a frame", window.Dims, n)
+		return nil, fmt.Errorf("window has shape %v; want %d elements, the frame length", window.Dims, n)
 	}
 	if n > maxTransform {
-		return nil, c.newUnsupportedError(fmt.Sprintf("transform of %d elements", n))
+		return nil, c.newUnsupportedError(fmt.Sprintf("transform of %d elements; want 1 to %d", n, maxTransform))
 	}
 	bins := n
 	if c.intAttribute("onesided", 1) != 0 && parts == 1 {

@@ -182,7 +182,7 @@ func advanceIndex(index, dims []int) bool {
 // transpose returns t with its axes permuted: axis i of the result is axis perm[i] of t.
 func (t *Tensor) transpose(perm ...int) (*Tensor, error) {
 	if !isPermutation(perm, len(t.Dims)) {
-		return nil, fmt.Errorf("perm %v is not a permutation of the %d axes of the tensor", perm, len(t.Dims))
+		return nil, fmt.Errorf("perm %v is not a permutation of %d axes", perm, len(t.Dims))
 	}
 	from := rowMajorStrides(t.Dims)
 	dims, steps := make([]int, len(perm)), make([]int, len(perm))
