@@ -48,7 +48,7 @@ func parseExpression(text string) (*expression, error) {
 		case after[0] == '-':
 			sign = -1
 		default:
-			return nil, fmt.Errorf("malformed expression %q: want +, - or * before %q", text, after)
+			return nil, fmt.Errorf("malformed expression %q; want +, - or * before %q", text, after)
 		}
 		rest = after[1:]
 	}

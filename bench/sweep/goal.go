@@ -48,7 +48,7 @@ func parseGoals(list string, header []string) ([]goal, error) {
 		g, ok := parseGoal(name, header)
 		switch {
 		case !ok && name == areaColumn:
-			return nil, argumentErrorf("goal %q requires --area, which defines the area as a function of the chip's constants", name)
+			return nil, argumentErrorf("goal %q requires --area with an expression over chip constants", name)
 		case !ok:
 			return nil, argumentErrorf("unknown goal %q; want time, energy, power, dma, area or an axis chip.NAME", name)
 		case slices.ContainsFunc(out, func(o goal) bool { return o.name == name }):

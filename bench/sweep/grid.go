@@ -46,7 +46,7 @@ func parseAxis(s string) (axis, error) {
 		}
 		a.values = append(a.values, values...)
 		if len(a.values) > maxValues {
-			return axis{}, argumentErrorf("%s has more than %d values", name, maxValues)
+			return axis{}, argumentErrorf("axis %s has more than %d values", name, maxValues)
 		}
 	}
 	return a, nil
@@ -84,7 +84,7 @@ func expandListItem(item string) ([]string, error) {
 	case err != nil:
 		return nil, err
 	case from > to || step == 0 && (factor < 2 || from < 1) || factor == 1 && step < 1:
-		return nil, fmt.Errorf("invalid range %q; want a start that does not exceed the end, and a positive step or a factor above 1", item)
+		return nil, fmt.Errorf("invalid range %q; want FROM <= TO and a positive step, or 0 < FROM <= TO and a factor above 1", item)
 	}
 	var values []string
 	for v := from; v <= to && len(values) <= maxValues; v = v*factor + step {
@@ -121,7 +121,7 @@ func expandRealListItem(item string) ([]string, error) {
 		}
 	}
 	if cut < 0 {
-		return nil, fmt.Errorf("invalid range %q of real numbers; want FROM..TO+STEP or FROM..TO*FACTOR", item)
+		return nil, fmt.Errorf("missing step or factor in range %q; want FROM..TO+STEP or FROM..TO*FACTOR", item)
 	}
 	to, err := number(rest[:cut])
 	if err != nil {
@@ -133,7 +133,7 @@ func expandRealListItem(item string) ([]string, error) {
 	}
 	times := rest[cut] == '*'
 	if from > to || times && (by <= 1 || from <= 0) || !times && by <= 0 {
-		return nil, fmt.Errorf("invalid range %q; want a start that does not exceed the end, and a positive step or a factor above 1", item)
+		return nil, fmt.Errorf("invalid range %q; want FROM <= TO and a positive step, or 0 < FROM <= TO and a factor above 1", item)
 	}
 	var values []string
 	for i := 0; len(values) <= maxValues; i++ {
@@ -154,7 +154,7 @@ func expandRealListItem(item string) ([]string, error) {
 func parseRangeNumber(s string) (int, error) {
 	v, err := strconv.ParseInt(s, 0, 32)
 	if err != nil {
-		return 0, fmt.Errorf("invalid number %q in a range; want an integer of at most 32 bits", s)
+		return 0, fmt.Errorf("invalid number %q in a range; want a signed 32-bit integer", s)
 	}
 	return int(v), nil
 }

@@ -176,7 +176,7 @@ func (f *shardFile) readRow() error {
 	}
 	if err == io.ErrUnexpectedEOF {
 		f.torn = true
-		return f.errorf("file ends in the middle of a row; finish its shard with --resume")
+		return f.errorf("file ends in the middle of a row; finish the shard with --resume")
 	}
 	if err != nil {
 		return f.errorf("%v", err)
@@ -226,7 +226,7 @@ func openShards(names []string) (files []*shardFile, closeAll func(), err error)
 		}
 		files = append(files, &shardFile{name: name, file: f})
 		if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-			return files, closeAll, prefixFileName(name, errors.Join(err, errors.New("is not a regular file")))
+			return files, closeAll, prefixFileName(name, errors.Join(err, errors.New("not a regular file")))
 		}
 	}
 	return files, closeAll, nil

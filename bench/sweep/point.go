@@ -36,7 +36,7 @@ func (s *Sweep) parsePointSettings(values []string) (c hw.Chip, overrides []firm
 		}
 		v, err := strconv.ParseFloat(values[i], 64)
 		if err != nil {
-			return c, nil, fmt.Errorf("%s=%s is not a number", s.grid[i].name, values[i])
+			return c, nil, fmt.Errorf("%s has value %q; want a number", s.grid[i].name, values[i])
 		}
 		if err := chip.Set(&c, name, v); err != nil {
 			return c, nil, err

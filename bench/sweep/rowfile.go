@@ -99,7 +99,7 @@ func (o *Output) Finish() error {
 // first process is still running.
 func OpenRows(name string) (*RowFile, error) {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
-		return nil, prefixFileName(name, errors.New("is not a regular file"))
+		return nil, prefixFileName(name, errors.New("not a regular file"))
 	}
 	f, err := os.OpenFile(name, os.O_RDWR|os.O_CREATE, 0o644)
 	if err != nil {
@@ -188,7 +188,7 @@ func (o *Output) Resume(f rows, limit int, origin string, label func(row int) []
 			return fmt.Errorf("line %d: %w", i+1, err)
 		}
 		if i > limit {
-			return fmt.Errorf("file has more than %d rows, the number in this sweep", limit)
+			return fmt.Errorf("file has more than %d rows; want one per point of this sweep or shard", limit)
 		}
 		want := o.header
 		if i > 0 {
@@ -198,7 +198,7 @@ func (o *Output) Resume(f rows, limit int, origin string, label func(row int) []
 			return errNoOrigin
 		}
 		if len(row) != len(o.header) || !slices.Equal(row[:len(want)], want) {
-			return fmt.Errorf("line %d does not match this sweep; want a file that the same command wrote", i+1)
+			return fmt.Errorf("line %d does not match this sweep; want a file written by the same command", i+1)
 		}
 		if i > 0 && originInRow(row) != origin {
 			return fmt.Errorf("line %d is from a different sweep: %s", i+1, diffOrigins(origin, originInRow(row)))

@@ -68,7 +68,7 @@ func NewSearch(d *Description) (*Search, error) {
 			return nil, err
 		}
 		if slices.ContainsFunc(s.knobs, func(other knob) bool { return other.name == k.name }) {
-			return nil, argumentErrorf("duplicate constant %s", word)
+			return nil, argumentErrorf("duplicate constant %q", word)
 		}
 		s.knobs = append(s.knobs, k)
 	}
@@ -87,7 +87,7 @@ func NewSearch(d *Description) (*Search, error) {
 		return nil, err
 	}
 	if s.workloads[0].model == nil {
-		return nil, argumentErrorf("missing keys of operation %s; write them after it, as in '%[1]s c=64 h=56 w=56'", s.workloads[0].name)
+		return nil, argumentErrorf("missing keys of operation %s; want an operation with its keys in quotes, such as '%[1]s c=64 h=56 w=56'", s.workloads[0].name)
 	}
 	if err := s.CheckFirstPoint(); err != nil {
 		return nil, err
@@ -120,7 +120,7 @@ func (s *Search) SetBudget(limits string) error {
 		name, most, _ := strings.Cut(item, "=")
 		v, err := strconv.ParseFloat(most, 64)
 		if err != nil || !(v > 0) || math.IsInf(v, 0) {
-			return argumentErrorf("malformed budget %q; want GOAL=MOST with a positive number", item)
+			return argumentErrorf("malformed budget %q; want GOAL=MOST with a positive limit MOST", item)
 		}
 		list, err := parseGoals(name, s.Header())
 		if err != nil {
@@ -205,7 +205,7 @@ func (s *Search) Run() (start, best *Candidate, err error) {
 		return nil, nil, err
 	}
 	if best.excess > 0 {
-		return nil, nil, fmt.Errorf("no design is within the budget; the nearest, %s, exceeds it by %.3g%%", s.formatConstants(best), 100*best.excess)
+		return nil, nil, fmt.Errorf("no design is within the budget; nearest design %s exceeds it by %.3g%%", s.formatConstants(best), 100*best.excess)
 	}
 	return start, best, nil
 }

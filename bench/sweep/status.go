@@ -107,7 +107,7 @@ func readStatus(name string) (s Status) {
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
-		s.Err = errors.Join(err, errors.New("is not a regular file"))
+		s.Err = errors.Join(err, errors.New("not a regular file"))
 		return s
 	}
 	s.wrote = info.ModTime()

@@ -73,7 +73,7 @@ func New(d *Description) (*Sweep, error) {
 			return nil, err
 		}
 		if slices.ContainsFunc(s.workloads, func(v workload) bool { return v.name == w.name }) {
-			return nil, argumentErrorf("duplicate program %s", w.name)
+			return nil, argumentErrorf("duplicate program %q", w.name)
 		}
 		s.workloads = append(s.workloads, w)
 	}
@@ -107,11 +107,11 @@ func (s *Sweep) parseAxes(keys, fields []string) error {
 			case !isAxis(word):
 				return argumentErrorf("unexpected program %q after keys; want all programs before the keys", word)
 			case len(s.workloads) > 1:
-				return argumentErrorf("unexpected key %s; several programs share only keys of the chip, so write the keys of a layer in quotes with its operation", word)
+				return argumentErrorf("unexpected key %q with several programs; write layer keys in quotes with the operation", word)
 			case m.Kind() == anesim.KindLayer:
-				return argumentErrorf("unexpected key %s; write the layer's keys with its operation", word)
+				return argumentErrorf("unexpected key %q; write layer keys in quotes with the operation", word)
 			default:
-				return argumentErrorf("unexpected key %s of a %v; set register values with --set", word, m.Kind())
+				return argumentErrorf("unexpected key %q of a %v; set register values with --set", word, m.Kind())
 			}
 		}
 		a, err := parseAxis(word)
@@ -119,7 +119,7 @@ func (s *Sweep) parseAxes(keys, fields []string) error {
 			return err
 		}
 		if slices.ContainsFunc(s.grid, func(b axis) bool { return a.name == b.name }) {
-			return argumentErrorf("duplicate axis %s", a.name)
+			return argumentErrorf("duplicate axis %q", a.name)
 		}
 		if i < len(keys) {
 			s.keys++
@@ -135,7 +135,7 @@ func (s *Sweep) parseAxes(keys, fields []string) error {
 func (d *Description) openWorkload(word string, several bool) (workload, error) {
 	if slices.Contains(keys.Names(), word) {
 		if several {
-			return workload{}, argumentErrorf("missing keys of operation %s; with several programs, write them after it, as in '%[1]s c=64 h=56 w=56'", word)
+			return workload{}, argumentErrorf("missing keys of operation %s; with several programs, want keys in quotes with the operation, such as '%[1]s c=64 h=56 w=56'", word)
 		}
 		return workload{name: word}, nil
 	}

@@ -113,7 +113,7 @@ func TestSweepChipConstants(t *testing.T) {
 			t.Errorf("sweep %s: exit %d\n got %swant %s", tc.args, code, errs, tc.want)
 		}
 	}
-	if _, errs, code := invoke("sweep", "conv", "cin=3", "cout=1", "--resume", "/dev/zero"); code != exitFailed || !strings.Contains(errs, "is not a regular file") {
+	if _, errs, code := invoke("sweep", "conv", "cin=3", "cout=1", "--resume", "/dev/zero"); code != exitFailed || !strings.Contains(errs, "not a regular file") {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }

@@ -91,7 +91,7 @@ func TestPeakMemory(t *testing.T) {
 		{"3 GiB of values for a port of 4,096", []string{"layer", "relu", "c=4096", "--in", "x=FILE.f16"}, nil, 3 << 30, "want at most 536870912", 40},
 		{"1e9 workers", []string{"sweep", "relu", "c=4", "--workers", "1000000000"}, nil, 0, "want 1 to 4096", 40},
 		{"rows without an end", []string{"accuracy", "--csv", "/dev/zero"}, nil, 0, "file exceeds 16777216 bytes", 130},
-		{"a sweep to go on with without an end", []string{"sweep", "relu", "c=4", "--resume", "/dev/zero"}, nil, 0, "is not a regular file", 40},
+		{"a sweep to go on with without an end", []string{"sweep", "relu", "c=4", "--resume", "/dev/zero"}, nil, 0, "not a regular file", 40},
 		{"a line of rows without an end", []string{"sweep", "relu", "c=4", "--resume", "FILE.csv"}, nil, 1 << 30, "line exceeds 1048576 bytes", 60},
 		{"a program without an end", []string{"run", "/dev/zero"}, nil, 0, "pipe has more than 268435456 bytes", 700},
 	} {

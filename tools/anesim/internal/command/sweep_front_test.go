@@ -123,10 +123,10 @@ func TestSweepProgramErrors(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{net, "cin=3"}, "unexpected key cin=3 of a network"},
-		{[]string{net, "relu c=4", "cin=3"}, "several programs share only keys of the chip"},
-		{[]string{"relu c=4", "h=3"}, "write the layer's keys with its operation"},
-		{[]string{net, "relu"}, "missing keys of operation relu; with several programs, write them after it, as in 'relu c=64"},
+		{[]string{net, "cin=3"}, `unexpected key "cin=3" of a network`},
+		{[]string{net, "relu c=4", "cin=3"}, `unexpected key "cin=3" with several programs; write layer keys in quotes`},
+		{[]string{"relu c=4", "h=3"}, "write layer keys in quotes with the operation"},
+		{[]string{net, "relu"}, "missing keys of operation relu; with several programs, want keys in quotes with the operation, such as 'relu c=64"},
 		{[]string{net, net}, "duplicate program"},
 		{[]string{net, "chip.Clock=1e9", net}, "want all programs before the keys"},
 		{[]string{"relu cc=4", net}, `"relu cc=4": relu: cc: unknown key`},

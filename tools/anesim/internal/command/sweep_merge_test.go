@@ -52,7 +52,7 @@ func TestSweepMerge(t *testing.T) {
 		{"more points", append([]string{"--points", "10"}, files...), "9 of 10 points"},
 		{"fewer points", append([]string{"--points", "8"}, files...), "want 8, as set by --points"},
 		{"none", []string{filepath.Join(dir, "none.csv")}, "no such file"},
-		{"a device", []string{os.DevNull}, "is not a regular file"},
+		{"a device", []string{os.DevNull}, "not a regular file"},
 	} {
 		out, errs, code := merged(tc.files...)
 		if code == exitDone || out != "" || !strings.Contains(errs, tc.want) {

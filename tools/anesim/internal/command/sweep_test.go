@@ -176,7 +176,7 @@ func TestSweepErrors(t *testing.T) {
 		{"", "missing operation or file"},
 		{"convolve cin=3", `unknown file or operation "convolve"`},
 		{"conv cin=3 cout=1 dilations=2", "conv: dilations: unknown key; conv has"},
-		{"conv cin=3 cin=4 cout=1", "duplicate axis cin"},
+		{"conv cin=3 cin=4 cout=1", `duplicate axis "cin"`},
 		{"conv cin=8..4 cout=1", `cin: invalid range "8..4"`},
 		{"conv cin=3 cout=1 --shard 0/2", `--shard: malformed shard "0/2"; want I/N`},
 		{"conv cin=3 cout=1 --set X=1", `override "X=1"`},
