@@ -147,7 +147,7 @@ func (l *Lowerer) Chain(r *measured.Row) (*Chain, error) {
 		return nil, &UnmodelledError{r.ID, fmt.Sprintf("operation %q is not modelled", r.Op)}
 	}
 	if what := build.missingDimension(r); what != "" {
-		return nil, &UnmodelledError{r.ID, fmt.Sprintf("operation %q is missing dimension %s", r.Op, what)}
+		return nil, &UnmodelledError{r.ID, fmt.Sprintf("operation %q requires a positive dimension %s", r.Op, what)}
 	}
 	if what := describeExcess(r); what != "" {
 		return nil, &UnmodelledError{r.ID, what}
@@ -161,7 +161,7 @@ func (l *Lowerer) Chain(r *measured.Row) (*Chain, error) {
 	}
 	bits := weightBits(r.Weights)
 	if bits == 0 {
-		return nil, &UnmodelledError{r.ID, fmt.Sprintf("weights of format %q are not modelled", r.Weights)}
+		return nil, &UnmodelledError{r.ID, fmt.Sprintf("unknown weight format %q; want fp16, int8, int4, lut8, lut6 or lut4", r.Weights)}
 	}
 	c.Steps = narrowWeights(c.Steps, bits)
 	for n, t := range distinctDescriptors(c.Steps) {

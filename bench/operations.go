@@ -313,7 +313,7 @@ func shapeAsRows(r *measured.Row) (rows, k int, err error) {
 	case r.Cin > 0 && r.H > 0 && r.W > 0:
 		return n * r.Cin * r.H, r.W, nil
 	}
-	return 0, 0, &UnmodelledError{r.ID, fmt.Sprintf("operation %q is missing dimensions M and K, or Cin, H and W", r.Op)}
+	return 0, 0, &UnmodelledError{r.ID, fmt.Sprintf("operation %q requires positive dimensions M and K, or Cin, H and W", r.Op)}
 }
 
 func (l *Lowerer) addActivation(c *Chain, r *measured.Row) error {

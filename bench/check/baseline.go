@@ -272,10 +272,10 @@ func Read(r io.Reader) (*Baseline, error) {
 	d.DisallowUnknownFields()
 	var b Baseline
 	if err := d.Decode(&b); err != nil {
-		return nil, fmt.Errorf("byte %d: not a baseline: %w", d.InputOffset(), err)
+		return nil, fmt.Errorf("byte %d: invalid baseline: %w", d.InputOffset(), err)
 	}
 	if b.Schema != report.Schema {
-		return nil, fmt.Errorf("unknown schema %d; want %d", b.Schema, report.Schema)
+		return nil, fmt.Errorf("baseline has schema %d; want %d", b.Schema, report.Schema)
 	}
 	return &b, nil
 }

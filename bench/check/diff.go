@@ -141,7 +141,7 @@ func ReadEntry(document []byte) (*Entry, error) {
 	}
 	switch {
 	case head.Schema != report.Schema:
-		return nil, fmt.Errorf("unknown schema %d; want %d", head.Schema, report.Schema)
+		return nil, fmt.Errorf("document has schema %d; want %d", head.Schema, report.Schema)
 	case head.Network != nil:
 		var d report.Network
 		if err := json.Unmarshal(document, &d); err != nil {
@@ -181,7 +181,7 @@ func ReadEntry(document []byte) (*Entry, error) {
 		}
 		return e, nil
 	}
-	return nil, errors.New("missing \"program\" or \"network\"; want the JSON document of a run")
+	return nil, errors.New(`missing key "program" or "network"; want the output of "anesim run --json" or "anesim model --json"`)
 }
 
 func newTotalCost(t *report.Total, causes *report.Cycles) Cost {

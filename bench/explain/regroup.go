@@ -69,7 +69,7 @@ func regroupModel(m *anesim.Model, list []Regroup, weights bool) (*anesim.Model,
 		return nil, &anesim.OptionError{Option: "Regroup", What: fmt.Sprintf(format, args...)}
 	}
 	if m.Kind() != anesim.KindNetwork {
-		return bad("cannot merge or split layers of %s, a %v; want a network", m.Name(), m.Kind())
+		return bad("cannot merge or split layers of %v %s; want a network", m.Kind(), m.Name())
 	}
 	at := make(map[string]int, len(m.Network().Layers))
 	for i := len(m.Network().Layers) - 1; i >= 0; i-- {
@@ -86,7 +86,7 @@ func regroupModel(m *anesim.Model, list []Regroup, weights bool) (*anesim.Model,
 			case !ok:
 				return bad("network %s has no layer %q", m.Name(), name)
 			case taken[i]:
-				return bad("duplicate layer %s", name)
+				return bad("duplicate layer %q", name)
 			}
 			taken[i] = true
 			g.Layers = append(g.Layers, i)

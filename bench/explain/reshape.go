@@ -26,7 +26,7 @@ func ReshapeLayers(m *anesim.Model, list []Reshape) (*anesim.Model, error) {
 		return nil, &anesim.OptionError{Option: "Reshape", What: fmt.Sprintf(format, args...)}
 	}
 	if m.Kind() != anesim.KindNetwork {
-		return bad("cannot reshape layers of %s, a %v; want a network", m.Name(), m.Kind())
+		return bad("cannot reshape layers of %v %s; want a network", m.Kind(), m.Name())
 	}
 	n := *m.Network()
 	n.Layers = slices.Clone(n.Layers)
@@ -43,11 +43,11 @@ func ReshapeLayers(m *anesim.Model, list []Reshape) (*anesim.Model, error) {
 		in := l.Lower.In
 		switch {
 		case l.Reason != "":
-			return bad("layer %s is not modelled: %s", r.Layer, l.Reason)
+			return bad("layer %q is not modelled: %s", r.Layer, l.Reason)
 		case !isPointwise(&l.Lower):
-			return bad("cannot reshape layer %s: it is not pointwise", r.Layer)
+			return bad("cannot reshape layer %q; want a pointwise layer", r.Layer)
 		case r.H < 1 || r.W < 1 || r.H > in.H*in.W || r.H*r.W != in.H*in.W:
-			return bad("cannot reshape layer %s from %dx%d to %dx%d: the number of pixels must stay the same", r.Layer, in.H, in.W, r.H, r.W)
+			return bad("cannot reshape layer %q from %dx%d to %dx%d; want the same number of pixels", r.Layer, in.H, in.W, r.H, r.W)
 		}
 		l.Lower = withHeightAndWidth(l.Lower, r.H, r.W)
 		l.Out = l.Lower.Out()

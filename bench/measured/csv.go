@@ -140,7 +140,7 @@ func parseRow(cell func(string) string, line int) (Row, error) {
 		if v := cell(d.name); v != "" {
 			x, err := strconv.ParseFloat(v, 64)
 			if err == nil && (math.IsNaN(x) || x < 0 || x > math.MaxInt64) {
-				err = fmt.Errorf("invalid measurement %v; want a number of at least 0", x)
+				err = fmt.Errorf("invalid measurement %v; want a number from 0 to 2^63", x)
 			}
 			if err != nil {
 				return Row{}, &RowError{line, d.name, err}

@@ -26,7 +26,7 @@ var script []byte
 // names a missing part, or nil.
 func Find() error {
 	if _, err := exec.LookPath("node"); err != nil {
-		return errors.New("node is not installed; cannot compare with onnxruntime")
+		return errors.New("command node is not in $PATH; cannot compare with onnxruntime")
 	}
 	for _, dir := range []string{os.Getenv("ORT_DIR"), "."} {
 		for _, name := range []string{"onnxruntime-node", "onnxruntime-web"} {
@@ -35,7 +35,7 @@ func Find() error {
 			}
 		}
 	}
-	return errors.New("found neither node_modules/onnxruntime-node nor node_modules/onnxruntime-web in $ORT_DIR; cannot compare with onnxruntime")
+	return errors.New("found no npm package onnxruntime-node or onnxruntime-web in $ORT_DIR or the current directory")
 }
 
 // Save writes the ONNX file and the values of its inputs, by name, to dir, for [Run] to read. It
@@ -115,7 +115,7 @@ var descriptors = map[onnx.DataType]string{
 func encodeArray(t *reference.Tensor) ([]byte, error) {
 	descriptor, ok := descriptors[t.Type]
 	if !ok {
-		return nil, fmt.Errorf("unsupported type %v", t.Type)
+		return nil, fmt.Errorf("unsupported element type %v", t.Type)
 	}
 	shape := ""
 	for _, d := range t.Dims {
@@ -145,7 +145,7 @@ func DecodeArray(data []byte) (*reference.Tensor, error) {
 	}
 	field := headerFields.FindSubmatch(data[10:end])
 	if field == nil {
-		return nil, fmt.Errorf("unsupported header %q", data[10:end])
+		return nil, fmt.Errorf("unsupported .npy header %q; want row-major order and the keys descr, fortran_order and shape", data[10:end])
 	}
 	t := &reference.Tensor{Dims: []int{}}
 	for kind, descriptor := range descriptors {
@@ -154,7 +154,7 @@ func DecodeArray(data []byte) (*reference.Tensor, error) {
 		}
 	}
 	if t.Type == 0 {
-		return nil, fmt.Errorf("unsupported type %q", field[1])
+		return nil, fmt.Errorf("unsupported element type %q", field[1])
 	}
 	var dims []int64
 	for s := range strings.FieldsFuncSeq(string(field[2]), func(r rune) bool { return r == ',' || r == ' ' }) {

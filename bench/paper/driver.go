@@ -29,7 +29,7 @@ func (p *paper) compareDriverLayouts() error {
 		for n, x := range driver.Selectors(kind) {
 			c, ret := m.Driver().NewUserClient(kind, driver.Entitlements{driver.UserAccess, driver.DataChaining, driver.Realtime}, true)
 			if ret != driver.Success {
-				return fmt.Errorf("paper: cannot open a client: %v", ret)
+				return fmt.Errorf("paper: cannot open a driver client: %v", ret)
 			}
 			r := c.Call(uint32(n), driver.Arguments{
 				Scalars: make([]uint64, x.ScalarsIn), Struct: make([]byte, x.StructIn+1), ScalarsOut: x.ScalarsOut, StructOut: x.StructOut,
@@ -72,7 +72,7 @@ func (p *paper) compareDeviceOpening(m *machine.Machine, hex func(string, uint64
 	le := binary.LittleEndian
 	c, ret := m.Driver().NewUserClient(driver.Control, driver.Entitlements{driver.UserAccess}, false)
 	if ret != driver.Success {
-		return fmt.Errorf("paper: cannot open a client: %v", ret)
+		return fmt.Errorf("paper: cannot open a driver client: %v", ret)
 	}
 	defer c.Close()
 	open := driver.OpenRequest()

@@ -165,7 +165,7 @@ func (p *paper) compareSharedEngine() error {
 			return nil, err
 		}
 		return scripts.RunClients(p.ctx, s, func(c *traffic.ScriptClient) (*anesim.Model, error) {
-			return nil, fmt.Errorf("unknown file %s", c.Model)
+			return nil, fmt.Errorf("unexpected model %q; want a layer", c.Model)
 		})
 	}
 	var n [2]float64

@@ -27,7 +27,7 @@ func (p *paper) compareLimits() error {
 	send(command.Control, command.LoadProgram, program.Append(nil))
 	plain := command.Call{OutputSets: 1, Partitions: 1, Requests: 1}
 	if r := send(command.Control, command.CreateProcess, plain.Append(nil)); r.Status != command.OK {
-		return fmt.Errorf("paper: cannot create the process: %s", r.Why)
+		return fmt.Errorf("paper: cannot create a firmware process: %s", r.Why)
 	}
 	for _, x := range []struct {
 		what string

@@ -3,6 +3,7 @@ package report
 import (
 	"cmp"
 	"fmt"
+	"strings"
 
 	"anesim"
 	"anesim/hw/clock"
@@ -25,7 +26,7 @@ func findBackends(compute string) ([]string, error) {
 	case "cpu":
 		return []string{placement.CPU}, nil
 	}
-	return nil, &anesim.OptionError{Option: "Compute", What: fmt.Sprintf("unknown target %q; want one of %v", compute, Computes())}
+	return nil, &anesim.OptionError{Option: "Compute", What: fmt.Sprintf("unknown target %q; want one of %s", compute, strings.Join(Computes(), ", "))}
 }
 
 // NewPlacement places each layer of a network on a processor of the target compute, which is one of

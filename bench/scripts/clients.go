@@ -67,11 +67,11 @@ func runClientAlone(ctx context.Context, c *traffic.ScriptClient, o anesim.Optio
 	}
 	switch n := len(res.Programs); {
 	case len(res.Missing()) > 0:
-		return nil, fmt.Errorf("layer %s is not modelled: %s", res.Missing()[0].Layer.Name, res.Missing()[0].Reason)
+		return nil, fmt.Errorf("layer %q is not modelled: %s", res.Missing()[0].Layer.Name, res.Missing()[0].Reason)
 	case n != 1:
-		return nil, fmt.Errorf("%s has %d programs; want one per client", m.Name(), n)
+		return nil, fmt.Errorf("model %s has %d programs; want one per client", m.Name(), n)
 	case res.Stages() > 0:
-		return nil, fmt.Errorf("host computes layers of %s; want a single program on the engine", m.Name())
+		return nil, fmt.Errorf("model %s has layers on the host; want all layers on the engine", m.Name())
 	case len(res.Report.Faults) > 0:
 		return nil, fmt.Errorf("device fault: %v", res.Report.Faults[0])
 	}
