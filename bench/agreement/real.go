@@ -28,7 +28,7 @@ func PlausibleInputs(n *list.Network, m *onnx.Model, sizes map[string]int, seed 
 			continue
 		}
 		if dims[in.Name] == nil {
-			return nil, fmt.Errorf("missing shape of input %q", in.Name)
+			return nil, fmt.Errorf("input %q has no known shape", in.Name)
 		}
 		if !in.Type.IsFloat() {
 			return nil, fmt.Errorf("input %q has type %v; want a floating-point type, or a scalar named in sizes", in.Name, in.Type)

@@ -33,7 +33,7 @@ func parseRows(text string) ([]Row, error) {
 		}
 		r := Row{ID: f[0], Tier: f[1], Chip: f[2], Machine: f[3], Op: f[4], Source: sources[f[10]]}
 		if r.Source == "" {
-			return nil, &RowError{n, fmt.Sprintf("unknown source %q; want a source from an earlier line", f[10]), nil}
+			return nil, &RowError{n, fmt.Sprintf("unknown source %q; want a name from an earlier \"source\" line", f[10]), nil}
 		}
 		for _, word := range strings.Fields(f[5]) {
 			name, v, _ := strings.Cut(word, "=")

@@ -179,7 +179,7 @@ func FuzzReadCSV(f *testing.F) {
 func TestParseErrors(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
 		{"a\tb\n", "line 1: found 2 fields; want 11"},
-		{"a\tT0\tM1\tx\tconv\t\t-\t-\t-\t-\ts1\n", `line 1: unknown source "s1"; want a source from an earlier line`},
+		{"a\tT0\tM1\tx\tconv\t\t-\t-\t-\t-\ts1\n", `line 1: unknown source "s1"; want a name from an earlier "source" line`},
 		{"source\ts1\tx\na\tT0\tM1\tx\tconv\tq=1\t-\t-\t-\t-\ts1\n", "line 2: q: unknown key"},
 		{"source\ts1\tx\na\tT0\tM1\tx\tconv\tn=q\t-\t-\t-\t-\ts1\n", "line 2: n: "},
 		{"source\ts1\tx\na\tT0\tM1\tx\tconv\t\tz\t-\t-\t-\ts1\n", "line 2: field 7: "},

@@ -33,7 +33,7 @@ func (a attentionArgs) computeOutput(c *call) (y, k, v *Tensor, err error) {
 	k, v = a.k, a.v
 	for _, x := range [][2]*Tensor{{a.q, k}, {k, v}, {a.pastK, k}, {a.pastV, v}} {
 		if x[0] != nil && (len(x[0].Dims) != 4 || len(x[1].Dims) != 4 || x[0].Dims[0] != x[1].Dims[0]) {
-			return nil, nil, nil, fmt.Errorf("queries, keys, values or their past have shapes %v and %v; want rank 4 and equal batch sizes", x[0].Dims, x[1].Dims)
+			return nil, nil, nil, fmt.Errorf("attention inputs have shapes %v and %v; want rank 4 and equal batch sizes", x[0].Dims, x[1].Dims)
 		}
 	}
 	past := 0
@@ -339,7 +339,7 @@ func computeMultiHeadAttention(c *call) ([]*Tensor, error) {
 		from := 0
 		for i, x := range in {
 			if x == nil || len(x.Dims) != 3 || len(bias.Dims) != 1 || from+x.Dims[2] > len(bias.Data) {
-				return nil, c.newUnsupportedError("bias without matching queries, keys and values of rank 3")
+				return nil, c.newUnsupportedError("bias that does not match queries, keys and values of rank 3")
 			}
 			part, err := bias.sliceRange(0, from, from+x.Dims[2])
 			if err == nil {

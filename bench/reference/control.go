@@ -226,7 +226,7 @@ func (c *call) scanSlices(in []*Tensor, attribute func(name string) []int) ([]*T
 			return nil, err
 		}
 		if len(results) < len(states) {
-			return nil, fmt.Errorf("body has %d outputs; want at least one for each of %d states", len(results), len(states))
+			return nil, fmt.Errorf("scan body has %d outputs; want at least %d, one for each state", len(results), len(states))
 		}
 		states, scanned = results[:len(states)], append(scanned, results[len(states):])
 	}

@@ -200,7 +200,7 @@ func computeLRN(c *call) (*Tensor, error) {
 		return nil, fmt.Errorf("input has shape %v; want rank 2 or more", x.Dims)
 	}
 	if size < 1 {
-		return nil, fmt.Errorf("size is %d; want at least 1", size)
+		return nil, fmt.Errorf("attribute \"size\" is %d; want at least 1", size)
 	}
 	alpha, beta, bias := c.floatAttribute("alpha", float64(float32(1e-4))), c.floatAttribute("beta", 0.75), c.floatAttribute("bias", 1)
 	return x.mapLines(1, func(line []float64) {

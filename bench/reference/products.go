@@ -241,7 +241,7 @@ func parseEinsum(equation string, in []*Tensor) (terms [][]rune, result []rune, 
 		width := max(0, len(in[i].Dims)-len(part)+3)
 		term := expandEllipsis(part, width)
 		if len(term) != len(in[i].Dims) {
-			return nil, nil, fmt.Errorf("equation %q: term %q has %d labels; want one for each axis of shape %v", equation, part, len(term), in[i].Dims)
+			return nil, nil, fmt.Errorf("term %q of equation %q has %d labels; want one for each axis of shape %v", part, equation, len(term), in[i].Dims)
 		}
 		for _, label := range term {
 			uses[label]++

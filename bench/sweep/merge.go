@@ -98,7 +98,7 @@ func mergeRows(files []*shardFile, visit func(*shardFile) error) (total int, err
 			return 0, err
 		}
 		if first := files[0]; !bytes.Equal(f.header, first.header) {
-			return 0, f.errorf("columns differ from those of %s; want files of one sweep", report.Printable(first.name))
+			return 0, f.errorf("columns differ from those of %s; want files from the same sweep", report.Printable(first.name))
 		}
 		if err := f.readRow(); err != nil {
 			return 0, err

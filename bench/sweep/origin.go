@@ -168,7 +168,7 @@ func printableOrNone(value string) string {
 }
 
 // errNoOrigin is the error for a file from a version without the origin column.
-var errNoOrigin = errors.New("missing column " + originColumn + " in a file from an earlier version; run the sweep again into a new file")
+var errNoOrigin = errors.New("missing column \"" + originColumn + "\" in a file from an earlier version; run the sweep again into a new file")
 
 // lacksOrigin reports whether header was written by a version of the sweep that had no origin
 // column.

@@ -120,7 +120,7 @@ func (s *Search) SetBudget(limits string) error {
 		name, most, _ := strings.Cut(item, "=")
 		v, err := strconv.ParseFloat(most, 64)
 		if err != nil || !(v > 0) || math.IsInf(v, 0) {
-			return argumentErrorf("malformed budget %q; want GOAL=MOST with a positive limit MOST", item)
+			return argumentErrorf("malformed budget %q; want GOAL=MOST, where MOST is a positive number", item)
 		}
 		list, err := parseGoals(name, s.Header())
 		if err != nil {

@@ -70,7 +70,7 @@ func ReadStatus(names []string, interval time.Duration) []Status {
 		}
 		switch f := &list[first]; {
 		case !slices.Equal(f.header, s.header):
-			s.Err = fmt.Errorf("columns differ from those of %s; want files of one sweep", report.Printable(names[first]))
+			s.Err = fmt.Errorf("columns differ from those of %s; want files from the same sweep", report.Printable(names[first]))
 		case f.origin != s.origin:
 			s.Err = fmt.Errorf("sweep differs from that of %s: %s", report.Printable(names[first]), diffOrigins(s.origin, f.origin))
 		}

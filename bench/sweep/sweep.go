@@ -135,7 +135,7 @@ func (s *Sweep) parseAxes(keys, fields []string) error {
 func (d *Description) openWorkload(word string, several bool) (workload, error) {
 	if slices.Contains(keys.Names(), word) {
 		if several {
-			return workload{}, argumentErrorf("missing keys of operation %s; with several programs, want keys in quotes with the operation, such as '%[1]s c=64 h=56 w=56'", word)
+			return workload{}, argumentErrorf("missing keys of operation %s; with several programs, write keys in quotes with the operation, as in '%[1]s c=64 h=56 w=56'", word)
 		}
 		return workload{name: word}, nil
 	}

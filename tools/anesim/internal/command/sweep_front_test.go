@@ -126,7 +126,7 @@ func TestSweepProgramErrors(t *testing.T) {
 		{[]string{net, "cin=3"}, `unexpected key "cin=3" of a network`},
 		{[]string{net, "relu c=4", "cin=3"}, `unexpected key "cin=3" with several programs; write layer keys in quotes`},
 		{[]string{"relu c=4", "h=3"}, "write layer keys in quotes with the operation"},
-		{[]string{net, "relu"}, "missing keys of operation relu; with several programs, want keys in quotes with the operation, such as 'relu c=64"},
+		{[]string{net, "relu"}, "missing keys of operation relu; with several programs, write keys in quotes with the operation, as in 'relu c=64"},
 		{[]string{net, net}, "duplicate program"},
 		{[]string{net, "chip.Clock=1e9", net}, "want all programs before the keys"},
 		{[]string{"relu cc=4", net}, `"relu cc=4": relu: cc: unknown key`},

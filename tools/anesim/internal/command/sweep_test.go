@@ -105,7 +105,7 @@ func TestSweepShardsAndResume(t *testing.T) {
 	old := strings.ReplaceAll(regexp.MustCompile(`(?m),[^,\n]*$`).ReplaceAllString(whole, ""), "\r", "")
 	for _, command := range [][]string{append(args, "--resume"), {"sweep", "merge"}, {"sweep", "front", "time,energy"}} {
 		name := writeFile(t, "old.csv", []byte(old))
-		if _, errs, code := invoke(append(command, name)...); code != exitFailed || !strings.Contains(errs, "missing column origin") {
+		if _, errs, code := invoke(append(command, name)...); code != exitFailed || !strings.Contains(errs, `missing column "origin"`) {
 			t.Errorf("%q of a file without origins: exit %d: %s", command[:2], code, errs)
 		}
 	}
