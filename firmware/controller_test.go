@@ -220,15 +220,15 @@ func TestParseTiles(t *testing.T) {
 	for _, tc := range []struct{ list, part, what string }{
 		{"32", "32", "is outside tiles 0 to 31"},
 		{"0-3,30-32", "30-32", "is outside tiles 0 to 31"},
-		{"99999", "99999", "is not a tile or a range"},
-		{"3-0", "3-0", "whose end is below its start"},
-		{"1,,2", "", "is not a tile"},
-		{"1,", "", "is not a tile"},
-		{"-1", "-1", "is not a tile"},
-		{"1-2-3", "1-2-3", "is not a tile"},
-		{"all", "all", "is not a tile"},
-		{"+1", "+1", "is not a tile"},
-		{"0x1", "0x1", "is not a tile"},
+		{"99999", "99999", "is neither a tile nor a range"},
+		{"3-0", "3-0", "is a descending range"},
+		{"1,,2", "", "is neither a tile nor a range"},
+		{"1,", "", "is neither a tile nor a range"},
+		{"-1", "-1", "is neither a tile nor a range"},
+		{"1-2-3", "1-2-3", "is neither a tile nor a range"},
+		{"all", "all", "is neither a tile nor a range"},
+		{"+1", "+1", "is neither a tile nor a range"},
+		{"0x1", "0x1", "is neither a tile nor a range"},
 	} {
 		mask, err := ParseTiles(tc.list)
 		var e *TileError

@@ -98,13 +98,13 @@ type wordState struct {
 func (c *checker) checkRecord(r InitRecord) string {
 	b, ok := BlockNamed(r.Block)
 	if !ok {
-		return fmt.Sprintf("unknown block %q; want a block of the M1 image", r.Block)
+		return fmt.Sprintf("unknown block %q; want a block of the M1's init table", r.Block)
 	}
 	if c.words == nil {
 		c.counts, c.words = make(map[string]int), make(map[uint64]wordState)
 	}
 	if c.counts[b.Name]++; c.counts[b.Name] > b.Records {
-		return fmt.Sprintf("block has more than %d records, the number in the M1 image", b.Records)
+		return fmt.Sprintf("block has more than %d records, the number in the M1's init table", b.Records)
 	}
 	addr := b.Base + uint64(r.Offset)
 	if addr%4 != 0 {

@@ -73,11 +73,11 @@ func TestParseOverrideErrors(t *testing.T) {
 		{"KernelDMASrc.CoeffDMAConfig.En=1", `no register "CoeffDMAConfig"`, []string{"CoeffDMAConfig[0]"}},
 		{"PE.Cfg.OpMode=8", "value 0x8 does not fit in 3 bits", nil},
 		{"PE.Cfg=0x100000000", "value 0x100000000 does not fit in 32 bits", nil},
-		{"PE.Cfg=", `"" is not a number`, nil},
-		{"PE.Cfg=-1", `"-1" is not a number`, nil},
-		{"PE.Cfg=0x", `"0x" is not a number`, nil},
-		{"PE.Cfg=mul", `"mul" is not a number`, nil},
-		{"PE.Cfg=1=2", `"1=2" is not a number`, nil},
+		{"PE.Cfg=", `invalid value ""`, nil},
+		{"PE.Cfg=-1", `invalid value "-1"`, nil},
+		{"PE.Cfg=0x", `invalid value "0x"`, nil},
+		{"PE.Cfg=mul", `invalid value "mul"`, nil},
+		{"PE.Cfg=1=2", `invalid value "1=2"`, nil},
 	} {
 		_, err := ParseOverride(tc.text)
 		var e *OverrideError

@@ -55,7 +55,7 @@ func (c *Controller) Pass(p *regs.Stream, d Timed) (*Pass, error) {
 func (p *Pass) advanceToNextTask() {
 	var err error
 	if p.next, err = p.walk.Next(); err != nil {
-		p.Err = fmt.Errorf("walking the chain: %w", err)
+		p.Err = fmt.Errorf("cannot follow the descriptor chain: %w", err)
 	}
 }
 

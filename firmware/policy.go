@@ -48,9 +48,9 @@ func ParsePowerPolicy(list string) (p PowerPolicy, err error) {
 		}
 		switch {
 		case seen[key]:
-			return bad("duplicate key %s", key)
+			return bad("duplicate key %q", key)
 		case !ok:
-			return bad("unknown setting; want %s", policyKeys)
+			return bad("missing '='; want %s", policyKeys)
 		}
 		seen[key] = true
 		switch {
@@ -67,11 +67,11 @@ func ParsePowerPolicy(list string) (p PowerPolicy, err error) {
 			}
 			p.Hysteresis = clock.Nanoseconds(d.Nanoseconds())
 		default:
-			return bad("unknown setting; want %s", policyKeys)
+			return bad("unknown key %q; want %s", key, policyKeys)
 		}
 	}
 	if p.AlwaysOn && p.Hysteresis > 0 {
-		return PowerPolicy{}, &PolicyError{list, "hysteresis has no effect if management is off"}
+		return PowerPolicy{}, &PolicyError{list, `"hysteresis" has no effect with "management=off"`}
 	}
 	return p, nil
 }

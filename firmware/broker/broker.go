@@ -265,7 +265,7 @@ func (c *Client) OpenAdapter(key, adapter string, bytes uint64, o InstanceOption
 	}
 	m := c.broker.models[key]
 	if m == nil {
-		return nil, fmt.Errorf("base model %s is not resident", key)
+		return nil, fmt.Errorf("base model %q is not in memory; open it first", key)
 	}
 	i, err := c.Open(key, m.Bytes, o)
 	if err == nil {

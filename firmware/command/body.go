@@ -159,7 +159,7 @@ type reader struct {
 
 func (r *reader) takeBytes(n int) []byte {
 	if r.fail == nil && len(r.b) < n {
-		r.fail = &FormatError{HeaderBytes + r.all - len(r.b), fmt.Sprintf("body has %d bytes left; want %d", len(r.b), n)}
+		r.fail = &FormatError{HeaderBytes + r.all - len(r.b), fmt.Sprintf("body has %d bytes left; want at least %d", len(r.b), n)}
 	}
 	if r.fail != nil {
 		return make([]byte, n)
@@ -177,7 +177,7 @@ func (r *reader) readUint64() uint64 { return binary.LittleEndian.Uint64(r.takeB
 func (r *reader) readCount(size int) int {
 	n := r.readUint32()
 	if r.fail == nil && uint64(n)*uint64(size) > uint64(len(r.b)) {
-		r.fail = &FormatError{HeaderBytes + r.all - len(r.b) - 4, fmt.Sprintf("list of %d entries of %d bytes exceeds the remaining %d bytes", n, size, len(r.b))}
+		r.fail = &FormatError{HeaderBytes + r.all - len(r.b) - 4, fmt.Sprintf("list of %d %d-byte entries exceeds the %d bytes left in the body", n, size, len(r.b))}
 	}
 	if r.fail != nil {
 		return 0
@@ -188,7 +188,7 @@ func (r *reader) readCount(size int) int {
 // finishBody returns the first error of the reader, or an error if bytes follow the body.
 func (r *reader) finishBody() error {
 	if r.fail == nil && len(r.b) > 0 {
-		r.fail = &FormatError{HeaderBytes + r.all - len(r.b), fmt.Sprintf("found %d bytes after the body", len(r.b))}
+		r.fail = &FormatError{HeaderBytes + r.all - len(r.b), fmt.Sprintf("found %d extra bytes at the end of the body", len(r.b))}
 	}
 	return r.fail
 }

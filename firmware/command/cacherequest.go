@@ -73,9 +73,9 @@ func (c *Controller) triggerCacheRequest(m *Message, r *Reply) {
 	case x == nil:
 		r.refuseWithStatus(NotFound, "procedure %d of process %d has no cache request", m.Procedure, m.Process)
 	case !x.active:
-		r.refuseWithStatus(WrongState, "another cache request of the group is active")
+		r.refuseWithStatus(WrongState, "cache request of procedure %d is not active; send %v first", m.Procedure, SetActiveCacheRequestInGroup)
 	case x.out >= OutputSets:
-		r.refuseWithStatus(NoRoom, "all output buffer sets are in use; return one first")
+		r.refuseWithStatus(NoRoom, "all output buffer sets of the cache request are in use; recycle one first")
 	case c.refuseIfBlocked(m, r):
 	default:
 		call := x.call
@@ -100,7 +100,7 @@ func (c *Controller) manageCacheRequest(m *Message, r *Reply) {
 	case m.ID == ProcedureCallInvalidateCacheRequest:
 		delete(c.cache, k)
 	case m.ID == ProcedureCallRecycleOutputBuffer && x.out == 0:
-		r.refuseWithStatus(WrongState, "no output buffer set is in use, so none can be returned")
+		r.refuseWithStatus(WrongState, "cannot recycle an output buffer set, because none is in use")
 	case m.ID == ProcedureCallRecycleOutputBuffer:
 		x.out--
 	default:

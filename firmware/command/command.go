@@ -145,7 +145,7 @@ func parseHeader(b []byte) Header {
 // message is malformed.
 func Read(b []byte) (m Message, rest []byte, err error) {
 	if len(b) < HeaderBytes {
-		return m, nil, &FormatError{len(b), fmt.Sprintf("message has %d bytes; want a header of %d", len(b), HeaderBytes)}
+		return m, nil, &FormatError{len(b), fmt.Sprintf("message has %d bytes; want at least %d for the header", len(b), HeaderBytes)}
 	}
 	m.Header = parseHeader(b)
 	if _, ok := m.ID.Info(); !ok {
@@ -155,16 +155,16 @@ func Read(b []byte) (m Message, rest []byte, err error) {
 		return m, nil, &FormatError{8, fmt.Sprintf("priority %d exceeds 7", m.Priority)}
 	}
 	if m.Program < -1 || m.Process < -1 {
-		return m, nil, &FormatError{12, fmt.Sprintf("program is %d and process is %d; want both to be -1 or more", m.Program, m.Process)}
+		return m, nil, &FormatError{12, fmt.Sprintf("found program %d and process %d; want at least -1 for both", m.Program, m.Process)}
 	}
 	b = b[HeaderBytes:]
 	if m.Size > MaxBody || uint64(m.Size) > uint64(len(b)) {
-		return m, nil, &FormatError{4, fmt.Sprintf("body size is %d; want at most the %d bytes left in the message and at most %d", m.Size, len(b), MaxBody)}
+		return m, nil, &FormatError{4, fmt.Sprintf("body size is %d, but the message has %d bytes left and the limit is %d", m.Size, len(b), MaxBody)}
 	}
 	m.Body, b = b[:m.Size], b[m.Size:]
 	for pad := 0; pad < int(-m.Size&3) && len(b) > 0; pad++ {
 		if b[0] != 0 {
-			return m, nil, &FormatError{HeaderBytes + int(m.Size) + pad, fmt.Sprintf("padding %#x is not zero", b[0])}
+			return m, nil, &FormatError{HeaderBytes + int(m.Size) + pad, fmt.Sprintf("padding byte is %#x; want 0", b[0])}
 		}
 		b = b[1:]
 	}

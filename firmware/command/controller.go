@@ -194,7 +194,7 @@ func (c *Controller) handleMessage(ch Channel, m *Message, r *Reply) {
 	case !c.booted && m.ID != Boot && m.ID != Ping && m.ID != Buildinfo && m.ID != PlatformInfo && m.ID != Reset:
 		r.refuseWithStatus(WrongState, "controller has not booted")
 	case info.Body == BodyNone && m.Size > 0:
-		r.refuseWithStatus(Malformed, "%v has no body; found %d bytes", m.ID, m.Size)
+		r.refuseWithStatus(Malformed, "%v must have no body; found %d bytes", m.ID, m.Size)
 	default:
 		c.performCommand(m, r)
 	}
@@ -217,7 +217,7 @@ func (c *Controller) performCommand(m *Message, r *Reply) {
 	case SecureModeStart, SecureModeStop, SecureModeResumeTransition:
 		c.setSecureMode(m, r)
 	case ExclaveModeStart, ExclaveModeStop:
-		r.refuseWithStatus(Unsupported, "%v has no effect on the M1", m.ID)
+		r.refuseWithStatus(Unsupported, "%v is not supported on the M1", m.ID)
 	case RequestProgramID:
 		c.assignProgramSlot(r)
 	case ReturnProgramID:
@@ -252,7 +252,7 @@ func (c *Controller) performCommand(m *Message, r *Reply) {
 		c.disabled = true
 		c.dropCacheRequests(func(cacheKey) bool { return true })
 	default:
-		r.refuseWithStatus(Unsupported, "%v has no documented effect", m.ID)
+		r.refuseWithStatus(Unsupported, "%v is not supported, because its effect is not documented", m.ID)
 	}
 }
 
@@ -395,7 +395,7 @@ func (c *Controller) findProcess(m *Message, r *Reply) (*program, Call, bool) {
 		}
 	}
 	r.Dropped = true
-	r.refuseWithStatus(NotFound, "program %d has no running process %d; call dropped", m.Program, m.Process)
+	r.refuseWithStatus(NotFound, "program %d has no running process %d, so the call is dropped", m.Program, m.Process)
 	return nil, Call{}, false
 }
 

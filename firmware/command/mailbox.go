@@ -137,7 +137,7 @@ func (r *Reply) Message() Message {
 func ReadReply(data []byte) (Reply, error) {
 	const head = 8
 	if len(data) < HeaderBytes+head {
-		return Reply{}, &FormatError{len(data), fmt.Sprintf("completion has %d bytes; want at least %d", len(data), HeaderBytes+head)}
+		return Reply{}, &FormatError{len(data), fmt.Sprintf("reply has %d bytes; want at least %d", len(data), HeaderBytes+head)}
 	}
 	r := Reply{Header: parseHeader(data)}
 	n, err := ReadNotice(data[HeaderBytes : HeaderBytes+head])
@@ -146,7 +146,7 @@ func ReadReply(data []byte) (Reply, error) {
 	}
 	body := data[HeaderBytes+head:]
 	if uint64(n.Value) > uint64(len(body)) || len(body)-int(n.Value) > 3 {
-		return Reply{}, &FormatError{HeaderBytes + 4, fmt.Sprintf("answer declares %d bytes but has %d", n.Value, len(body))}
+		return Reply{}, &FormatError{HeaderBytes + 4, fmt.Sprintf("reply body has %d bytes; want %d and at most 3 bytes of padding", len(body), n.Value)}
 	}
 	r.Status, r.Body = n.Status, body[:n.Value]
 	return r, nil

@@ -47,7 +47,7 @@ func (c *Controller) requireStatusOK(s Status, r *Reply, done string) bool {
 // requireNoBody reports whether message m has no body. If m has one, it refuses the message.
 func (c *Controller) requireNoBody(m *Message, r *Reply) bool {
 	if m.Size > 0 {
-		r.refuseWithStatus(Malformed, "%v has no body; found %d bytes", m.ID, m.Size)
+		r.refuseWithStatus(Malformed, "%v must have no body; found %d bytes", m.ID, m.Size)
 	}
 	return m.Size == 0
 }

@@ -12,7 +12,7 @@ import (
 
 // ErrWaiting is returned for a call that cannot run yet, because it shares a buffer with an earlier
 // call that has not ended and at least one of the two writes the buffer.
-var ErrWaiting = errors.New("call waits for another call that shares its buffers")
+var ErrWaiting = errors.New("call must wait for an earlier call that shares a buffer")
 
 // A BufferError reports a port that cannot be bound to a buffer, and why.
 type BufferError struct {
@@ -72,15 +72,15 @@ func (l *Loaded) BindBuffer(port string, d loader.Direction, address uint64) err
 	}
 	for _, a := range l.state {
 		if a.Output == port && d == loader.Output || a.Input == port && d == loader.Input {
-			return bad("port is part of the state %s=%s", a.Output, a.Input)
+			return bad("port is already part of the state %s=%s", a.Output, a.Input)
 		}
 	}
 	if p.BAR < 0 || l.program.BARs[p.BAR] != p.Address {
-		return bad("no buffer register holds the port's address")
+		return bad("no base address register (BAR) points to the port")
 	}
 	for i := range l.program.Ports {
 		if q := &l.program.Ports[i]; q != p && q.BAR == p.BAR {
-			return bad("%s and %s share a buffer register", p.Name, q.Name)
+			return bad("ports %q and %q share a base address register (BAR)", p.Name, q.Name)
 		}
 	}
 	return l.movePortToBuffer(p, address, bad)
@@ -105,7 +105,7 @@ func (l *Loaded) movePortToBuffer(p *loader.Port, address uint64, bad func(strin
 			return bad("session has no buffer at this address")
 		}
 		if n := portSpanBytes(p); address+n > s.End() {
-			return bad("port needs %d bytes, which extend past the end of buffer %s at %#x", n, s.Name, s.End())
+			return bad("port needs %d bytes, but buffer %q ends at %#x", n, s.Name, s.End())
 		}
 	}
 	before, linked, lent := *l.program, l.linked, l.lent
@@ -154,7 +154,7 @@ func (l *Loaded) Connect(input string, from *Loaded, output string) error {
 	}
 	for _, a := range from.state {
 		if a.Output == output {
-			return &BufferError{input, address, fmt.Sprintf("%s changes its buffer after each call, because it is part of the state %s=%s", output, a.Output, a.Input)}
+			return &BufferError{input, address, fmt.Sprintf("output %q changes its buffer after each call, as part of the state %s=%s", output, a.Output, a.Input)}
 		}
 	}
 	return l.BindBuffer(input, loader.Input, address)

@@ -158,7 +158,7 @@ func (c *Call) blockedError() error {
 		return ErrWaiting
 	}
 	for _, h := range c.after {
-		return fmt.Errorf("cannot read the output of %s: %w", h.call.loaded.program.Name, h.call.err)
+		return fmt.Errorf("cannot read the output of program %q: %w", h.call.loaded.program.Name, h.call.err)
 	}
 	return nil
 }
@@ -222,7 +222,7 @@ func (c *Call) linkAndMakeDevice() (err error) {
 		c.values = len(c.res.Limits) == 0
 	}
 	if c.isStateful() && c.Repeat > maxEvolving/max(1, c.linked.Count) {
-		return &OptionError{"Repeat", fmt.Sprintf("found %d dispatches of a program with state; want at most %d for its %d descriptors", c.Repeat, maxEvolving/max(1, c.linked.Count), c.linked.Count)}
+		return &OptionError{"Repeat", fmt.Sprintf("count is %d; want at most %d for a program with state and %d descriptors", c.Repeat, maxEvolving/max(1, c.linked.Count), c.linked.Count)}
 	}
 	if c.values {
 		if err := prepareMemory(s.mem, c.linked); err != nil {

@@ -120,14 +120,14 @@ func (l *Loaded) Alias(output, input string) error {
 	}
 	for _, p := range [...]*loader.Port{out, in} {
 		if _, ok := l.lent[portKey{p.Name, p.Direction}]; ok || l.staysOnDevice(p) {
-			return bad("%s shares its buffer with another program", p.Name)
+			return bad("port %q shares its buffer with another program", p.Name)
 		}
 		if p.BAR < 0 || l.program.BARs[p.BAR] != p.Address {
-			return bad("no buffer register holds the address of %s", p.Name)
+			return bad("no base address register (BAR) points to port %q", p.Name)
 		}
 		for i := range l.program.Ports {
 			if q := &l.program.Ports[i]; q != p && q.BAR == p.BAR {
-				return bad("%s and %s share a buffer", p.Name, q.Name)
+				return bad("ports %q and %q share a base address register (BAR)", p.Name, q.Name)
 			}
 		}
 	}
@@ -233,7 +233,7 @@ func (l *Loaded) checkPortsFit() error {
 				return err
 			}
 			if n := portSpanBytes(p); n > p.Bytes {
-				return &PortError{p, fmt.Sprintf("tensor needs %d bytes, but the port window has %d", n, p.Bytes), nil}
+				return &PortError{p, fmt.Sprintf("tensor needs %d bytes, but the port has %d", n, p.Bytes), nil}
 			}
 		}
 	}

@@ -83,7 +83,7 @@ func (o Options) WithDefaults() (Options, error) {
 	case o.Power.Hysteresis < 0 || !(o.Power.Hysteresis < 1e18):
 		return bad("Power", "hysteresis is %g ns; want 0 (the default of the chip) or more, and less than 1e18 ns", float64(o.Power.Hysteresis))
 	case o.Power.AlwaysOn && o.Power.Hysteresis > 0:
-		return bad("Power", "hysteresis has no effect if management is off")
+		return bad("Power", "hysteresis has no effect if power management is off")
 	case o.Workers < 0:
 		return bad("Workers", "count is %d; want 0 (for one per processor) or more", o.Workers)
 	}

@@ -97,12 +97,12 @@ func hasDenseElements(p *loader.Port) bool {
 // bytes apart, the port must fit in its window, and the window must be in memory.
 func checkPort(mem *dma.Memory, p *loader.Port) error {
 	if p.Shape[3] > 1 && p.Strides[3] != 2 {
-		return &PortError{p, fmt.Sprintf("elements are %d bytes apart; want fp16 elements 2 bytes apart", p.Strides[3]), nil}
+		return &PortError{p, fmt.Sprintf("stride of the last dimension is %d bytes; want 2 for fp16 elements", p.Strides[3]), nil}
 	}
 	room := p.Bytes / 2
 	for _, d := range p.Shape {
 		if d < 0 || uint64(d) > room {
-			return &PortError{p, fmt.Sprintf("fp16 elements of shape %v do not fit in the port window of %#x bytes", p.Shape, p.Bytes), nil}
+			return &PortError{p, fmt.Sprintf("fp16 elements of shape %v do not fit in the port's %#x bytes", p.Shape, p.Bytes), nil}
 		}
 		if d > 0 {
 			room /= uint64(d)

@@ -27,7 +27,7 @@ func (p *player) callMethodByName(c *scriptClient, words []string) error {
 	for _, w := range words[1:] {
 		v, err := p.parseAddress(w)
 		if err != nil {
-			return fmt.Errorf("invalid argument %q; want a number or a buffer", w)
+			return fmt.Errorf("invalid argument %q; want a number or the name of a buffer", w)
 		}
 		args = append(args, v)
 	}
@@ -61,7 +61,7 @@ func (p *player) mapBuffer(words []string) error {
 		return err
 	}
 	if err := p.invokeSelector([]string{words[0], "ANE_MemoryMapRequest", fmt.Sprintf("bytes=%d", size)}); err != nil {
-		return fmt.Errorf("%w (only clients with kind=direct can map buffers)", err)
+		return fmt.Errorf(`%w (only clients with "kind=direct" can map buffers)`, err)
 	}
 	if p.mapped != 0 {
 		p.buffers[name] = p.mapped

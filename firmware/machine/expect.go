@@ -23,7 +23,7 @@ func (p *player) checkExpectation(words []string) error {
 		return nil
 	case "event":
 		if len(words) != 3 {
-			return fmt.Errorf("expect event has %d operands; want an event and a value", len(words)-1)
+			return fmt.Errorf(`step "expect event" has %d operands; want an event and a value`, len(words)-1)
 		}
 		id, err := strconv.ParseUint(words[1], 0, 32)
 		if err != nil {
@@ -35,13 +35,13 @@ func (p *player) checkExpectation(words []string) error {
 		return nil
 	case "notified":
 		if len(words) != 3 {
-			return fmt.Errorf("expect notified has %d operands; want a notification and a number", len(words)-1)
+			return fmt.Errorf(`step "expect notified" has %d operands; want a notification and a count`, len(words)-1)
 		}
 		if _, ok := command.Parse(words[1]); !ok {
 			return fmt.Errorf("unknown notification %q%s", words[1], spelling.Suggest(words[1], notificationNames()))
 		}
 		if n := p.notified[words[1]]; words[2] != strconv.Itoa(n) {
-			return fmt.Errorf("found %[2]d notifications %[1]s; want %[3]s", words[1], n, words[2])
+			return fmt.Errorf("found %d %q notifications; want %s", n, words[1], words[2])
 		}
 		return nil
 	case "cycles":
@@ -56,16 +56,16 @@ func (p *player) checkExpectation(words []string) error {
 		}
 	}
 	if p.outcome.text == "" {
-		return fmt.Errorf("found no outcome of an earlier step; want %s", want)
+		return fmt.Errorf("no earlier step has an outcome; want %q", want)
 	}
-	return fmt.Errorf("found %s; want %s", p.outcome.text, want)
+	return fmt.Errorf("last outcome is %q; want %q", p.outcome.text, want)
 }
 
 // checkExpectedCycles carries out the step "expect cycles SLOT N", which checks that the last call
 // of the program in the slot took N cycles.
 func (p *player) checkExpectedCycles(words []string) error {
 	if len(words) != 3 {
-		return fmt.Errorf("expect cycles has %d operands; want a slot and a number", len(words)-1)
+		return fmt.Errorf(`step "expect cycles" has %d operands; want a slot and a number`, len(words)-1)
 	}
 	slot, err := strconv.ParseInt(words[1], 0, 32)
 	if err != nil {
@@ -87,7 +87,7 @@ func (p *player) checkExpectedCycles(words []string) error {
 // PORT V...", which check the output of a program.
 func (p *player) checkExpectedOutput(words []string) error {
 	if len(words) < 4 {
-		return fmt.Errorf("expect %s has %d operands; want a slot, an output and its contents", words[0], len(words)-1)
+		return fmt.Errorf(`step "expect %s" has %d operands; want a slot, an output and its contents`, words[0], len(words)-1)
 	}
 	_, port, err := p.findPort(words[1], words[2], loader.Output)
 	if err != nil {
@@ -100,7 +100,7 @@ func (p *player) checkExpectedOutput(words []string) error {
 		return err
 	}
 	if res == nil {
-		return fmt.Errorf("%s has not run", p.machine.engine.programs[int32(slot)].image.model.Name())
+		return fmt.Errorf("program %q has not run", p.machine.engine.programs[int32(slot)].image.model.Name())
 	}
 	for _, out := range res.Outputs {
 		if out.Port.Name != port.Name {
@@ -108,7 +108,7 @@ func (p *player) checkExpectedOutput(words []string) error {
 		}
 		if words[0] == "crc32" {
 			if got := engine.Checksum(out.Data); got != words[3] {
-				return fmt.Errorf("output %s has crc32 %s; want %s", port.Name, got, words[3])
+				return fmt.Errorf("output %q has CRC-32 %s; want %s", port.Name, got, words[3])
 			}
 			return nil
 		}
@@ -118,12 +118,12 @@ func (p *player) checkExpectedOutput(words []string) error {
 		}
 		for i := range want {
 			if want[i] != out.Data[i] {
-				return fmt.Errorf("element %d of output %s is %v; want %v", i, port.Name, out.Data[i], want[i])
+				return fmt.Errorf("element %d of output %q is %v; want %v", i, port.Name, out.Data[i], want[i])
 			}
 		}
 		return nil
 	}
-	return fmt.Errorf("output %s has no values", port.Name)
+	return fmt.Errorf("output %q has no computed values", port.Name)
 }
 
 // notificationNames returns the names of the messages that the controller sends.

@@ -177,7 +177,7 @@ func (p *player) executeRuns(words []string) (err error) {
 func (p *player) waitForTime(text string) error {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
-		return fmt.Errorf("invalid wait %q; want a duration of 0 or more, such as 1.5ms", text)
+		return fmt.Errorf("invalid duration %q; want 0s or more, such as 1.5ms", text)
 	}
 	p.machine.engine.advanceClock(clock.Nanoseconds(d.Nanoseconds()))
 	return nil
@@ -189,7 +189,7 @@ func (p *player) waitForTime(text string) error {
 func (p *player) runUntil(text string) error {
 	d, err := time.ParseDuration(text)
 	if err != nil || d < 0 {
-		return fmt.Errorf("invalid time %q; want the duration since the start, such as 1.5ms", text)
+		return fmt.Errorf("invalid time %q; want a duration since the start, such as 1.5ms", text)
 	}
 	m, at := p.machine, clock.Nanoseconds(d.Nanoseconds())
 	for m.engine.queue.Now() < at {
@@ -220,12 +220,12 @@ func (p *player) setOption(words []string) error {
 		case "depth":
 			var n uint64
 			if n, err = strconv.ParseUint(v, 10, 12); err == nil && n == 0 {
-				err = fmt.Errorf("depth is 0; want 1 or more")
+				err = fmt.Errorf("ring depth is 0; want 1 or more")
 			}
 			o.RingDepth = int(n)
 		default:
 			if o.Engine.Values = v == "on"; v != "on" && v != "off" {
-				err = fmt.Errorf("unknown values=%s; want on or off", v)
+				err = fmt.Errorf(`unknown value %q of "values"; want on or off`, v)
 			}
 		}
 		if err != nil {
@@ -247,7 +247,7 @@ func (p *player) addModel(words []string) (err error) {
 	case what == "builtin":
 		m = p.models.Builtin()
 	default:
-		err = fmt.Errorf("unknown source of model %s; want file NAME, layer OP KEYS, layers OP KEYS / OP KEYS or builtin", words[0])
+		err = fmt.Errorf(`unknown source of model %q; want "file NAME", "layer OP KEYS", "layers OP KEYS / OP KEYS" or "builtin"`, words[0])
 	}
 	if err != nil {
 		return err
@@ -280,14 +280,14 @@ func (p *player) addClient(words []string) error {
 		if full, ok := entitlements[r]; ok {
 			r = full
 		} else if !strings.Contains(r, ".") {
-			return fmt.Errorf("unknown right %q; want %s or an entitlement's full name%s", r, strings.Join(sortedKeys(entitlements), ", "), spelling.Suggest(r, sortedKeys(entitlements)))
+			return fmt.Errorf("unknown entitlement %q; want %s or an entitlement's full name%s", r, strings.Join(sortedKeys(entitlements), ", "), spelling.Suggest(r, sortedKeys(entitlements)))
 		}
 		rights = append(rights, r)
 	}
 	kinds := map[string]driver.Kind{"": driver.Control, "control": driver.Control, "direct": driver.DirectPath, "hints": driver.Hints}
 	kind, ok := kinds[kv["kind"]]
 	if !ok {
-		return fmt.Errorf("unknown kind=%s; want control, direct or hints%s", kv["kind"], spelling.Suggest(kv["kind"], []string{"control", "direct", "hints"}))
+		return fmt.Errorf("unknown client kind %q; want control, direct or hints%s", kv["kind"], spelling.Suggest(kv["kind"], []string{"control", "direct", "hints"}))
 	}
 	_, privileged := kv["privileged"]
 	c := &scriptClient{instance: map[uint64]*broker.Instance{}, priority: broker.Default.Priority()}
@@ -295,7 +295,7 @@ func (p *player) addClient(words []string) error {
 		classes := []string{"realtime", "interactive", "initiated", "default", "utility", "background"}
 		at := slices.Index(classes, q)
 		if at < 0 {
-			return fmt.Errorf("unknown qos=%s; want %s%s", q, strings.Join(classes, ", "), spelling.Suggest(q, classes))
+			return fmt.Errorf("unknown QoS class %q; want %s%s", q, strings.Join(classes, ", "), spelling.Suggest(q, classes))
 		}
 		c.priority = broker.QoS(at).Priority()
 		if c.broker, err = p.machine.broker.Connect(name, broker.Identity{Team: kv["team"], CodeDirectory: kv["hash"]}, broker.Unrestricted, broker.QoS(at), rights...); err != nil {
@@ -335,7 +335,7 @@ func parseNumber(kv map[string]string, key string, fallback, limit int64) (int64
 	}
 	n, err := strconv.ParseInt(v, 0, 64)
 	if err != nil || n < -1 || n > limit {
-		return 0, fmt.Errorf("invalid %s=%s; want a number from -1 to %d", key, v, limit)
+		return 0, fmt.Errorf("invalid value %q of %q; want a number from -1 to %d", v, key, limit)
 	}
 	return n, nil
 }

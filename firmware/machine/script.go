@@ -75,9 +75,9 @@ func ReadScript(data []byte) (*Script, error) {
 		case !ok:
 			return fail("unknown step %q%s", words[0], spelling.Suggest(words[0], slices.Sorted(maps.Keys(scriptSteps))))
 		case len(words) <= step.operands:
-			return fail("%s has %d operands; want at least %d", words[0], len(words)-1, step.operands)
+			return fail("step %q has %d operands; want at least %d", words[0], len(words)-1, step.operands)
 		case words[0] == "option" && len(s.lines) > 0 && s.lines[len(s.lines)-1].words[0] != "option":
-			return fail("unexpected option; want options before all other steps")
+			return fail(`found "option" after another step; want all options first`)
 		case len(s.lines) == maxScriptLines:
 			return fail("script exceeds %d steps", maxScriptLines)
 		}

@@ -113,7 +113,7 @@ func (p *player) newCommandBody(id command.ID, kv map[string]string, n map[strin
 func (p *player) ringDoorbell(text string) error {
 	n, err := strconv.ParseUint(text, 0, 32)
 	if err != nil {
-		return fmt.Errorf("invalid doorbell %q; want an index", text)
+		return fmt.Errorf("invalid doorbell %q; want a number", text)
 	}
 	index := uint32(n)
 	word, err := command.Doorbell(index)
@@ -194,7 +194,7 @@ func (p *player) fillCallLists(kv map[string]string, c *command.Call) error {
 		}
 		if n, err := strconv.ParseUint(text, 10, 64); err == nil {
 			if n > most {
-				return fmt.Errorf("too many entries in %s=%s; want at most %d", key, text, most)
+				return fmt.Errorf("found %s entries in %q; want at most %d", text, key, most)
 			}
 			for range n {
 				if err := add(0, "0"); err != nil {
@@ -207,10 +207,10 @@ func (p *player) fillCallLists(kv map[string]string, c *command.Call) error {
 			k, v, ok := strings.Cut(entry, ":")
 			n, err := strconv.ParseUint(k, 0, 32)
 			if !ok || err != nil {
-				return fmt.Errorf("malformed %s=%s; want a number of entries, or entries such as 1:7,2:9", key, text)
+				return fmt.Errorf("malformed value %q of %q; want a count, or entries such as 1:7,2:9", text, key)
 			}
 			if err := add(uint32(n), v); err != nil {
-				return fmt.Errorf("invalid %s=%s: %w", key, text, err)
+				return fmt.Errorf("invalid value %q of %q: %w", text, key, err)
 			}
 		}
 		return nil
@@ -293,7 +293,7 @@ func (p *player) invokeSelector(words []string) error {
 	}
 	const bound = 1 << 20
 	if n["size"] < 0 || n["size"] > bound {
-		return fmt.Errorf("invalid size=%d; want 0 to %d", n["size"], bound)
+		return fmt.Errorf(`"size" is %d; want 0 to %d`, n["size"], bound)
 	}
 	in := make([]byte, n["size"])
 	if err := p.fillSelectorStruct(in, sel.Name, kv["model"], n, surfaces); err != nil {
@@ -320,7 +320,7 @@ func parseSelector(kind driver.Kind, word string) (driver.Selector, error) {
 	}
 	n, err := strconv.ParseUint(word, 0, 32)
 	if err != nil {
-		return driver.Selector{}, fmt.Errorf("unknown selector %[2]q of a %[1]v client%[3]s", kind, word, spelling.Suggest(word, selectorNames(table)))
+		return driver.Selector{}, fmt.Errorf("unknown selector %q of a %v client%s", word, kind, spelling.Suggest(word, selectorNames(table)))
 	}
 	if n < uint64(len(table)) {
 		return table[n], nil

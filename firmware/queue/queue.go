@@ -54,7 +54,7 @@ type Waiter interface {
 }
 
 // ErrDeadlock is returned when queues hold requests but the first request of each queue waits.
-var ErrDeadlock = errors.New("deadlock: the first request of every queue waits for another")
+var ErrDeadlock = errors.New("deadlock: the first request in every nonempty queue is waiting")
 
 // An ID identifies a request to a [Scheduler].
 type ID uint64
@@ -142,13 +142,13 @@ func (s *Scheduler) Submit(r Request) (ID, error) {
 	case r.Priority >= Queues:
 		return 0, &SubmitError{fmt.Sprintf("priority %d exceeds %d", r.Priority, Queues-1)}
 	case r.Network == 0:
-		return 0, &SubmitError{"network id is 0; want 1 to 255"}
+		return 0, &SubmitError{"network ID is 0; want 1 to 255"}
 	case r.Work == nil:
-		return 0, &SubmitError{"missing Work"}
+		return 0, &SubmitError{"request has no Work"}
 	}
 	q := r.Priority.Queue()
 	if s.Vacancy(q) == 0 {
-		return 0, &SubmitError{fmt.Sprintf("queue %d is full with %d requests", q, depth)}
+		return 0, &SubmitError{fmt.Sprintf("queue %d already holds %d requests, the maximum", q, depth)}
 	}
 	s.next++
 	s.queues[q] = append(s.queues[q], pending{Request: r, id: s.next, at: s.now})

@@ -30,7 +30,7 @@ type StateError struct {
 }
 
 func (e *StateError) Error() string {
-	return fmt.Sprintf("unexpected %s in state %v", e.Event, e.State)
+	return fmt.Sprintf("cannot %s in state %v", e.Event, e.State)
 }
 
 // Start ends the initialization or a pause. It returns a *[StateError] in any other state.
@@ -56,7 +56,7 @@ func (s *Scheduler) Pause() error {
 // It returns the number of aborted requests.
 func (s *Scheduler) SecureBoundary(enter bool, cycle func()) (aborted int, err error) {
 	if s.state != Run {
-		return 0, &StateError{s.state, "secure boundary"}
+		return 0, &StateError{s.state, "change secure mode"}
 	}
 	for q := Queues - 1; q >= 0; q-- {
 		n, err := s.Quiesce(q)
@@ -76,7 +76,7 @@ func (s *Scheduler) SecureBoundary(enter bool, cycle func()) (aborted int, err e
 // if the state does not allow work.
 func (s *Scheduler) beginRun() error {
 	if s.state != Run {
-		return &StateError{s.state, "descriptor run"}
+		return &StateError{s.state, "run descriptors"}
 	}
 	s.state = Exec
 	if s.secure {

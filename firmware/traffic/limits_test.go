@@ -31,7 +31,7 @@ func TestLoadLimits(t *testing.T) {
 		{"a thread more", 0, func(c *traffic.Client) { c.Threads = 1025 }, "1024 of each"},
 		{"a stream more", 0, func(c *traffic.Client) { c.Streams = 1025 }, "1024 of each"},
 		{"a run of no length beside another", 0, func(c *traffic.Client) { c.Runs = []clock.Nanoseconds{0, 1} }, ""},
-		{"runs of no length at all", 0, func(c *traffic.Client) { c.Runs = []clock.Nanoseconds{0} }, "call has no duration"},
+		{"runs of no length at all", 0, func(c *traffic.Client) { c.Runs = []clock.Nanoseconds{0} }, "call takes no time"},
 		{"whose host takes some", 0, func(c *traffic.Client) { c.Runs, c.Host.After = []clock.Nanoseconds{0}, 1 }, ""},
 		{"a negative run", 0, func(c *traffic.Client) { c.Runs = []clock.Nanoseconds{5, -1} }, "want 0 or more"},
 		{"a run that is no number", 0, func(c *traffic.Client) { c.Runs = []clock.Nanoseconds{clock.Nanoseconds(math.NaN())} }, "want 0 or more"},

@@ -155,7 +155,7 @@ func (l *Outcome) addClient(i int, res *engine.Result) error {
 	}
 	if c.After != "" {
 		if x.After = l.Script.clientIndexBefore(i, c.After); x.After < 0 {
-			return fmt.Errorf("unknown earlier client %q%s", c.After, spelling.Suggest(c.After, l.Script.clientNamesBefore(i)))
+			return fmt.Errorf(`unknown client %q in "after"; want an earlier client%s`, c.After, spelling.Suggest(c.After, l.Script.clientNamesBefore(i)))
 		}
 	}
 	l.Alone = append(l.Alone, res)

@@ -142,14 +142,14 @@ func TestPipelineUnderLoad(t *testing.T) {
 	for tail, want := range map[string]string{
 		", reads: {x: q}":                  `line 5: client "b": port q: program has no output with this name`,
 		", reads: {q: y}":                  `line 5: client "b": port q`,
-		", reads: 3":                       "line 5: malformed reads; want INPUT: OUTPUT",
-		", reads: {}":                      "line 5: malformed reads; want INPUT: OUTPUT",
-		", arrival: [poisson]":             "line 5: invalid value for arrival; want a string or a number",
-		", rate: 3":                        `line 5: client "b": calls with after cannot have a rate`,
-		", arrival: fixed":                 `line 5: client "b": after and arrival`,
+		", reads: 3":                       `line 5: malformed "reads"; want entries INPUT: OUTPUT`,
+		", reads: {}":                      `line 5: malformed "reads"; want entries INPUT: OUTPUT`,
+		", arrival: [poisson]":             `line 5: invalid value of "arrival"; want a string or a number`,
+		", rate: 3":                        `line 5: client "b": "after" and "rate" are mutually exclusive`,
+		", arrival: fixed":                 `line 5: client "b": "after" and "arrival"`,
 		", reads: {x: y}, after: b":        "line 5: ",
-		"}\n- {layer: relu, after: bb":     `line 6: client "client 3": unknown earlier client "bb"; did you mean b?`,
-		"}\n- {layer: relu, reads: {x: y}": `line 6: client "client 3": reads requires after`,
+		"}\n- {layer: relu, after: bb":     `line 6: client "client 3": unknown client "bb" in "after"; want an earlier client; did you mean b?`,
+		"}\n- {layer: relu, reads: {x: y}": `line 6: client "client 3": "reads" requires "after"`,
 	} {
 		s, err := traffic.ReadScript([]byte(fmt.Sprintf(text, tail)))
 		if err == nil {
@@ -163,20 +163,20 @@ func TestPipelineUnderLoad(t *testing.T) {
 
 func TestLoadRefusals(t *testing.T) {
 	for text, want := range map[string]string{
-		"":                                     "line 1: script is empty; want a mapping with duration and clients",
+		"":                                     `line 1: script is empty; want a mapping with "duration" and "clients"`,
 		"[1]":                                  "line 1: invalid value for the script; want a mapping",
-		"duration: 1s":                         "line 1: missing clients",
-		"clients: [{layer: relu}]":             "line 1: missing duration",
-		"duration: 1s\nclients: []":            "line 2: malformed clients; want a list of at least one client",
-		"duration: 1s\n\nclient: 3":            `line 3: unknown key "client" of the script; want chip, clients, duration, host, in_flight, max_calls, power, seed; did you mean clients?`,
+		"duration: 1s":                         `line 1: missing "clients"`,
+		"clients: [{layer: relu}]":             `line 1: missing "duration"`,
+		"duration: 1s\nclients: []":            `line 2: malformed "clients"; want a list of at least one client`,
+		"duration: 1s\n\nclient: 3":            `line 3: unknown key "client" in the script; want chip, clients, duration, host, in_flight, max_calls, power, seed; did you mean clients?`,
 		"duration: 1s\npower: hysteresis=x":    `line 2: power setting "hysteresis=x": invalid duration; want a positive one such as 50ms`,
 		"duration: -1s\nclients: [{layer: x}]": `line 1: invalid duration "-1s"; want a positive one such as 500ms`,
 		"duration: 1s\nhost: macos-ai":         `line 2: unknown value "macos-ai"; want one of none, linux, linux-m1, macos-air, macos-mbp, macos-max, macos-max-b, macos-guide; did you mean macos-air or macos-max?`,
 		"duration: 1s\nduration: 1s":           "line 2: ",
 		"duration: 1s\nclients:\n- {name: a}":  `line 3: client "a": found model "" and layer ""; want exactly one of them`,
 		"duration: 1s\nclients:\n- {layer: relu, priority: 8}":                `line 3: invalid number "8"; want 0 to 7`,
-		"duration: 1s\nclients:\n- {layer: relu, arrival: poisson}":           `line 3: client "client 1": poisson arrivals require a rate`,
-		"duration: 1s\nclients:\n- {layer: relu, rate: 3}":                    `line 3: client "client 1": back-to-back calls cannot have a rate`,
+		"duration: 1s\nclients:\n- {layer: relu, arrival: poisson}":           `line 3: client "client 1": arrival "poisson" requires "rate"`,
+		"duration: 1s\nclients:\n- {layer: relu, rate: 3}":                    `line 3: client "client 1": "rate" requires arrival "fixed" or "poisson"`,
 		"duration: 1s\nclients:\n- {layer: relu, rate: .inf, arrival: fixed}": `line 3: invalid rate ".inf"; want a positive number`,
 	} {
 		_, err := traffic.ReadScript([]byte(text))

@@ -140,7 +140,7 @@ func (c *Config) Check() error {
 			return fail("host times are %v, %v and %v; want 0 or more", h.Outside, h.Before, h.After)
 		}
 		if !(total > 0) {
-			return fail("call has no duration; want engine or host time")
+			return fail("call takes no time; want a positive engine or host time")
 		}
 		if math.IsInf(float64(total), 0) {
 			return fail("call has an infinite duration; want finite engine and host times")

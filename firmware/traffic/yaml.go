@@ -44,7 +44,7 @@ func ReadScript(data []byte) (*Script, error) {
 	}
 	var doc yaml.Node
 	if err := yaml.NewDecoder(bytes.NewReader(data)).Decode(&doc); errors.Is(err, io.EOF) {
-		return nil, &ScriptError{Line: 1, What: "script is empty; want a mapping with duration and clients"}
+		return nil, &ScriptError{Line: 1, What: `script is empty; want a mapping with "duration" and "clients"`}
 	} else if err != nil {
 		return nil, newYAMLError(err)
 	}
@@ -75,9 +75,9 @@ func ReadScript(data []byte) (*Script, error) {
 	case err != nil:
 		return nil, err
 	case s.Duration == 0:
-		return nil, newNodeError(root, "missing duration; want a time such as 2s")
+		return nil, newNodeError(root, `missing "duration"; want a time such as 2s`)
 	case len(s.Clients) == 0:
-		return nil, newNodeError(root, "missing clients; want at least one")
+		return nil, newNodeError(root, `missing "clients"; want at least one`)
 	}
 	return s, nil
 }
@@ -109,7 +109,7 @@ func readKeys(n *yaml.Node, what string, read map[string]func(*yaml.Node) error)
 		switch {
 		case k.Kind != yaml.ScalarNode || !known:
 			names := slices.Sorted(maps.Keys(read))
-			return newNodeError(k, "unknown key %q of %s; want %s%s", k.Value, what, strings.Join(names, ", "), spelling.Suggest(k.Value, names))
+			return newNodeError(k, "unknown key %q in %s; want %s%s", k.Value, what, strings.Join(names, ", "), spelling.Suggest(k.Value, names))
 		case seen[k.Value]:
 			return newNodeError(k, "duplicate key %q", k.Value)
 		}
@@ -124,7 +124,7 @@ func readKeys(n *yaml.Node, what string, read map[string]func(*yaml.Node) error)
 func (s *Script) readClients(n *yaml.Node) error {
 	switch {
 	case n.Kind != yaml.SequenceNode || len(n.Content) == 0:
-		return newNodeError(n, "malformed clients; want a list of at least one client")
+		return newNodeError(n, `malformed "clients"; want a list of at least one client`)
 	case len(n.Content) > maxClients:
 		return newNodeError(n, "found %d clients; want at most %d", len(n.Content), maxClients)
 	}
@@ -154,7 +154,7 @@ func (s *Script) readClients(n *yaml.Node) error {
 			c.Name = fmt.Sprintf("client %d", len(s.Clients)+1)
 		}
 		if c.After != "" && c.Arrival != "" {
-			return newNodeError(item, "client %q: after and arrival are mutually exclusive", c.Name)
+			return newNodeError(item, `client %q: "after" and "arrival" are mutually exclusive`, c.Name)
 		}
 		if c.After != "" {
 			c.Arrival = string(After)
@@ -164,15 +164,15 @@ func (s *Script) readClients(n *yaml.Node) error {
 		case (c.Model == "") == (c.Layer == ""):
 			return newNodeError(item, "client %q: found model %q and layer %q; want exactly one of them", c.Name, c.Model, c.Layer)
 		case c.Dim != "" && c.Model == "":
-			return newNodeError(item, "client %q: dim requires a model", c.Name)
+			return newNodeError(item, `client %q: "dim" requires "model"`, c.Name)
 		case timed && c.Rate == 0:
-			return newNodeError(item, "client %q: %s arrivals require a rate", c.Name, c.Arrival)
+			return newNodeError(item, `client %q: arrival %q requires "rate"`, c.Name, c.Arrival)
 		case c.After != "" && c.Rate != 0:
-			return newNodeError(item, "client %q: calls with after cannot have a rate", c.Name)
+			return newNodeError(item, `client %q: "after" and "rate" are mutually exclusive`, c.Name)
 		case !timed && c.Rate != 0:
-			return newNodeError(item, "client %q: back-to-back calls cannot have a rate", c.Name)
+			return newNodeError(item, `client %q: "rate" requires arrival "fixed" or "poisson"`, c.Name)
 		case (timed || c.After != "") && c.Threads != 0:
-			return newNodeError(item, "client %q: threads require back-to-back calls", c.Name)
+			return newNodeError(item, `client %q: "threads" requires arrival "back-to-back"`, c.Name)
 		}
 		s.Clients = append(s.Clients, c)
 	}
@@ -182,7 +182,7 @@ func (s *Script) readClients(n *yaml.Node) error {
 // readTextValue stores the text value of a key in *to.
 func readTextValue(n *yaml.Node, key string, to *string) error {
 	if n.Kind != yaml.ScalarNode || n.Value == "" {
-		return newNodeError(n, "invalid value for %s; want a string or a number", key)
+		return newNodeError(n, "invalid value of %q; want a string or a number", key)
 	}
 	*to = n.Value
 	return nil
@@ -192,7 +192,7 @@ func readTextValue(n *yaml.Node, key string, to *string) error {
 // from inputs of the client to the outputs whose buffers they share.
 func readConnections(n *yaml.Node, to *map[string]string) error {
 	if n.Kind != yaml.MappingNode || len(n.Content) == 0 {
-		return newNodeError(n, "malformed reads; want INPUT: OUTPUT, an input of this client and an output of the one it follows")
+		return newNodeError(n, `malformed "reads"; want entries INPUT: OUTPUT with an output of the client in "after"`)
 	}
 	*to = map[string]string{}
 	for i := 0; i+1 < len(n.Content); i += 2 {

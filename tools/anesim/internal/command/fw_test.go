@@ -158,7 +158,7 @@ func TestFirmwareTables(t *testing.T) {
 
 func TestFirmwareErrors(t *testing.T) {
 	bad := writeFile(t, "bad.fw", []byte("send control BOOT\nexpect refused\n"))
-	if _, errs, code := invoke("fw", bad); code != exitFailed || !strings.Contains(errs, "bad.fw: line 2: found ok; want refused") {
+	if _, errs, code := invoke("fw", bad); code != exitFailed || !strings.Contains(errs, `bad.fw: line 2: last outcome is "ok"; want "refused"`) {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }
