@@ -134,7 +134,7 @@ func (p *pkg) buildAlone(m *mutant) (string, error) {
 		}
 		return out, nil
 	}
-	return "", fmt.Errorf("package has no file %s", m.file)
+	return "", fmt.Errorf("package has no file %q", m.file)
 }
 
 // compileTests builds the test binary out. The files in replace replace files of the package. It

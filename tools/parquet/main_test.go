@@ -99,7 +99,7 @@ func TestConvert(t *testing.T) {
 func TestConvertRefuses(t *testing.T) {
 	for text, want := range map[string]string{
 		"":         "line 1: unexpected columns; want those of anesim sweep",
-		"a,b\n1,2": "unexpected end of file in a row",
+		"a,b\n1,2": "missing line break after the last row",
 		"a,b\n":    "line 1: unexpected columns; want those of anesim sweep",
 		strings.Replace(header, "cycles", "ticks", 1):                "line 1: unexpected columns; want those of anesim sweep",
 		strings.Replace(header, ",c,", ",c,c,", 1):                   `line 1: duplicate column "c"`,

@@ -15,7 +15,7 @@ import (
 // groupRows is the number of rows that are kept in memory before they are written as a group.
 const groupRows = 1 << 16
 
-var errTorn = errors.New("unexpected end of file in a row")
+var errTorn = errors.New("missing line break after the last row; the file may be incomplete")
 
 // convertCSV converts the CSV file of a sweep to a Parquet file, which it writes to w. It reads in
 // twice.

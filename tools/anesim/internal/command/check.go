@@ -275,7 +275,7 @@ func readBaseline(name string, update bool) (*check.Baseline, error) {
 	case update && errors.Is(err, fs.ErrNotExist):
 		return fresh, nil
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, errors.New("no such baseline; anesim check --update writes it")
+		return nil, errors.New(`no such baseline; run "anesim check --update" to write it`)
 	case err != nil:
 		return nil, err
 	}

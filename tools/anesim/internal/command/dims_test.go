@@ -71,7 +71,7 @@ func TestDimensionsWhereverNetworksAreRead(t *testing.T) {
 		"model a.onnx --dim rows":       "want NAME=SIZE",
 		"sweep a.onnx":                  "rows=224,x:3=224 (given by --dim)",
 		"sweep p.hwx --set PE.Cfg.OpMode=0,1 --dim rows=3": "compiled program has fixed dimensions",
-		"diff a.onnx b.onnx " + a:                          "unknown dimension rows; the network has batch, height, x:3; to size a dimension of one network only, write --dim FILE:NAME=SIZE",
+		"diff a.onnx b.onnx " + a:                          "unknown dimension rows; the network has batch, height, x:3; to set a dimension of one network only, use --dim FILE:NAME=SIZE",
 		"check --baseline c.json p.hwx --dim p.hwx:rows=3": "compiled program has fixed dimensions",
 	} {
 		if _, errs, code := invoke(strings.Fields(line)...); code == 0 || !strings.Contains(errs, want) {

@@ -90,7 +90,7 @@ func findEnum(w io.Writer, text string) error {
 		t.Add(m.Enum.Name, formatNumber(m.Value.Number), m.Value.Name, m.Value.Note, fmt.Sprintf("%s, %s", m.Enum.Source, m.Enum.Evidence))
 	}
 	if t.Rows() == 0 {
-		return fmt.Errorf("unknown name or number %q; anesim enum lists all enumerations", text)
+		return fmt.Errorf(`unknown name or number %q; run "anesim enum" to list all enumerations`, text)
 	}
 	return t.Print(w, 0)
 }

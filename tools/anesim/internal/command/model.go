@@ -307,10 +307,10 @@ func listMissingOutputs(res *anesim.Result, doc *report.Network) string {
 	for i := range res.Outputs {
 		given[res.Outputs[i].Port.Name] = true
 	}
-	why := "its values were not computed"
+	why := "was not computed"
 	for i := range doc.Layers {
 		if l := &doc.Layers[i]; l.Note != "" {
-			why = report.Printable(l.Name) + ": " + l.Note
+			why += " (" + report.Printable(l.Name) + ": " + l.Note + ")"
 			break
 		}
 	}

@@ -186,7 +186,7 @@ func readResult(src io.ReaderAt, size int64, keep bool) (*view.Report, []byte, e
 		return nil, nil, nil
 	}
 	if size > loader.MaxFile {
-		return nil, nil, fmt.Errorf("file is larger than %d bytes", int64(loader.MaxFile))
+		return nil, nil, fmt.Errorf("file has %d bytes; want at most %d", size, int64(loader.MaxFile))
 	}
 	data := make([]byte, size)
 	if _, err := src.ReadAt(data, 0); err != nil && err != io.EOF {
@@ -206,7 +206,7 @@ func readResult(src io.ReaderAt, size int64, keep bool) (*view.Report, []byte, e
 	}
 	switch {
 	case kind.Schema != report.Schema:
-		return nil, nil, fmt.Errorf("unsupported schema %d; want %d", kind.Schema, report.Schema)
+		return nil, nil, fmt.Errorf(`unsupported "schema" %d; want %d`, kind.Schema, report.Schema)
 	case kind.Network != nil:
 		d := new(report.Network)
 		err := json.Unmarshal(data, d)
@@ -220,5 +220,5 @@ func readResult(src io.ReaderAt, size int64, keep bool) (*view.Report, []byte, e
 		err := json.Unmarshal(data, d)
 		return view.FromLoad(d), nil, err
 	}
-	return nil, nil, fmt.Errorf("unknown kind of result; want the JSON of anesim run, layer, model or load")
+	return nil, nil, fmt.Errorf(`unknown kind of result; want the output of "anesim run --json", or of layer, model or load`)
 }

@@ -63,7 +63,7 @@ func TestPlotMistakes(t *testing.T) {
 		{[]string{"plot", "roofline", model}, exitUsage, "ends in .svg"},
 		{[]string{"plot", "roofline", model, "-o", "x.png"}, exitUsage, "ends in .svg"},
 		{[]string{"plot", "roofline", other, "-o", svg}, exitFailed, "unknown kind of result"},
-		{[]string{"plot", "roofline", newer, "-o", svg}, exitFailed, "schema 99"},
+		{[]string{"plot", "roofline", newer, "-o", svg}, exitFailed, `unsupported "schema" 99; want 1`},
 		{[]string{"plot", "roofline", broken, "-o", svg}, exitFailed, "broken.json"},
 		{[]string{"plot", "roofline", filepath.Join(dir, "none.hwx"), "-o", svg}, exitFailed, "none.hwx"},
 	} {

@@ -182,7 +182,7 @@ func TestWhatIfsAreMarked(t *testing.T) {
 func TestMissingBaseline(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "perf.json")
 	_, errs, code := invoke("check", "--baseline", file, "--layer", "add c=4")
-	if want := file + ": no such baseline; anesim check --update writes it"; code != exitFailed || !strings.Contains(errs, want) {
+	if want := file + `: no such baseline; run "anesim check --update" to write it`; code != exitFailed || !strings.Contains(errs, want) {
 		t.Errorf("exit %d: %s", code, errs)
 	}
 }

@@ -78,7 +78,7 @@ func (f *Dims) Open(o anesim.OpenOptions, file string, files []string, stdin io.
 	}
 	var unknown *network.DimError
 	if errors.As(err, &unknown) && len(files) > 1 && slices.ContainsFunc(unknown.Unknown, func(name string) bool { _, ok := all[name]; return ok }) {
-		return nil, fmt.Errorf("%w; to size a dimension of one network only, write --dim FILE:NAME=SIZE", err)
+		return nil, fmt.Errorf("%w; to set a dimension of one network only, use --dim FILE:NAME=SIZE", err)
 	}
 	if errors.As(err, &unknown) && len(unknown.Needed) > 0 && len(unknown.Unknown) == 0 {
 		return nil, fmt.Errorf("%w (given by %s)", err, cmp.Or(f.Source, "--dim"))

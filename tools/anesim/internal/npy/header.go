@@ -88,7 +88,7 @@ func (p *parser) parseHeader() (h header, err error) {
 			h.shapeOff = p.off + int64(p.at)
 			h.shape, err = p.parseTuple()
 		default:
-			err = p.errorf("unknown key %q; want descr, fortran_order and shape", key)
+			err = p.errorf("unknown key %q; want descr, fortran_order or shape", key)
 		}
 		if err != nil {
 			return h, err
@@ -142,7 +142,7 @@ func (p *parser) parseString() (string, error) {
 		p.at += n + 1
 		return s, nil
 	}
-	return "", p.errorf("missing string")
+	return "", p.errorf("missing string; want text in quotes")
 }
 
 // parseType parses an element type. A structured type, which is a list, is returned as written, for
@@ -191,7 +191,7 @@ func (p *parser) parseTuple() ([]int, error) {
 	shape := []int{}
 	for !p.acceptByte(')') {
 		if len(shape) == maxAxes {
-			return nil, p.errorf("found more than %d axes", maxAxes)
+			return nil, p.errorf("shape has more than %d dimensions", maxAxes)
 		}
 		d, err := p.parseExtent()
 		if err != nil {
@@ -202,7 +202,7 @@ func (p *parser) parseTuple() ([]int, error) {
 			continue
 		}
 		if len(shape) == 1 || !p.acceptByte(')') {
-			return nil, p.errorf("missing ',' or ')' after extent %d", d)
+			return nil, p.errorf("malformed shape after dimension %d; want a tuple such as (3,) or (2, 3)", d)
 		}
 		break
 	}
@@ -217,7 +217,7 @@ func (p *parser) parseExtent() (int, error) {
 	}
 	d, err := strconv.Atoi(string(p.text[p.at:end]))
 	if err != nil {
-		return 0, p.errorf("invalid extent; want a number from 0 to %d", int(^uint(0)>>1))
+		return 0, p.errorf("invalid dimension; want a number from 0 to %d", int(^uint(0)>>1))
 	}
 	p.at = end
 	if p.at < len(p.text) && p.text[p.at] == 'L' { // a long of Python 2

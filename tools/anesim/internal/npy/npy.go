@@ -114,7 +114,7 @@ func readHeader(r io.ReaderAt, size int64) (text []byte, off int64, err error) {
 		return nil, 0, newFormatError(6, "unsupported version %d.%d; want 1.0, 2.0 or 3.0", major, minor)
 	case major > 1:
 		if off = long; size < long {
-			return nil, 0, newFormatError(8, "unexpected end of file in the length of the header")
+			return nil, 0, newFormatError(8, "unexpected end of file in the header length")
 		}
 		if err := readFullAt(r, b[short:], short); err != nil {
 			return nil, 0, err
@@ -174,7 +174,7 @@ func countElements(shape []int) (int, error) {
 	n := 1
 	for _, d := range shape {
 		if d < 0 {
-			return 0, fmt.Errorf("shape %v has a negative extent", shape)
+			return 0, fmt.Errorf("shape %v has a negative dimension", shape)
 		}
 		if d == 0 {
 			return 0, nil
@@ -222,7 +222,7 @@ func writeArrayAs(w io.Writer, descr string, e element, shape []int, data []floa
 		return fmt.Errorf("npy: %w", err)
 	}
 	if len(shape) > maxAxes {
-		return fmt.Errorf("npy: found %d axes; want at most %d", len(shape), maxAxes)
+		return fmt.Errorf("npy: shape has %d dimensions; want at most %d", len(shape), maxAxes)
 	}
 	if n != len(data) {
 		return fmt.Errorf("npy: found %d elements; want %d for shape %v", len(data), n, shape)

@@ -22,5 +22,5 @@ func (parquetFlag) String() string { return "" }
 func (parquetFlag) Type() string   { return "string" }
 
 func (parquetFlag) Set(string) error {
-	return errors.New("removed; convert the CSV with tools/parquet: go build -C tools/parquet -o \"$PWD/parquet\" . && ./parquet -o OUT.parquet ROWS.csv")
+	return errors.New("flag was removed; convert the CSV with tools/parquet: go build -C tools/parquet -o \"$PWD/parquet\" . && ./parquet -o OUT.parquet ROWS.csv")
 }
