@@ -110,7 +110,7 @@ func (s *hostedNode) computeResults(in []list.Array) ([]list.Array, error) {
 	}
 	f := ops.Of(node.Op).Host()
 	if f == nil {
-		return nil, fmt.Errorf("host has no function for operator %s", node.Operator())
+		return nil, fmt.Errorf("host does not implement operator %s", node.Operator())
 	}
 	if each := ops.SortBytes(node); each > 0 {
 		if n := graph.Elements(node.In[0].Dims); n > maxSort/each {
@@ -123,7 +123,7 @@ func (s *hostedNode) computeResults(in []list.Array) ([]list.Array, error) {
 	}
 	for i, r := range made {
 		if i < len(s.most) && graph.Elements(r.Dims) > graph.Elements(s.most[i].Dims) {
-			return nil, fmt.Errorf("result %d of shape %v has more elements than its largest shape, %v", i, r.Dims, s.most[i].Dims)
+			return nil, fmt.Errorf("result %d has shape %v; want at most the %d elements of shape %v", i, r.Dims, graph.Elements(s.most[i].Dims), s.most[i].Dims)
 		}
 	}
 	results, err := f(node, made)
@@ -144,7 +144,7 @@ func (s *hostedNode) computeResults(in []list.Array) ([]list.Array, error) {
 			return nil, err
 		}
 		if len(v) != graph.Elements(results[i].Dims) || len(v) > graph.Elements(s.most[i].Dims) {
-			return nil, fmt.Errorf("result %q has %d elements, which does not match its shape %v or exceeds its largest shape %v", name, len(v), results[i].Dims, s.most[i].Dims)
+			return nil, fmt.Errorf("result %q has %d elements; want %d for shape %v, and at most %d", name, len(v), graph.Elements(results[i].Dims), results[i].Dims, graph.Elements(s.most[i].Dims))
 		}
 		out = append(out, list.Array{Dims: results[i].Dims, Numbers: v})
 	}
@@ -169,13 +169,13 @@ func (s *hostedNode) bindInputs(in []list.Array, shapes [][]int) (*graph.Node, e
 			v.Shape(shapes[x.index])
 			continue
 		case v.Const != nil && v.Const.Absent():
-			return nil, fmt.Errorf("values of %q are in a file that was not read", v.Name)
+			return nil, fmt.Errorf("values of input %q are in a file that was not read", v.Name)
 		case v.Const == nil && x.index >= len(in):
-			return nil, fmt.Errorf("missing input %q", v.Name)
+			return nil, fmt.Errorf("input %q is missing", v.Name)
 		case v.Const == nil && len(in[x.index].Numbers) != graph.Elements(in[x.index].Dims):
-			return nil, fmt.Errorf("input %q has shape %v, but %d values", v.Name, in[x.index].Dims, len(in[x.index].Numbers))
+			return nil, fmt.Errorf("input %q has %d values; want %d for shape %v", v.Name, len(in[x.index].Numbers), graph.Elements(in[x.index].Dims), in[x.index].Dims)
 		case v.Const == nil && len(in[x.index].Numbers) > graph.Elements(v.Dims):
-			return nil, fmt.Errorf("input %q has shape %v, which exceeds the largest shape %v", v.Name, in[x.index].Dims, v.Dims)
+			return nil, fmt.Errorf("input %q has shape %v; want at most the %d elements of shape %v", v.Name, in[x.index].Dims, graph.Elements(v.Dims), v.Dims)
 		case v.Const == nil:
 			a := in[x.index]
 			if x.filled {

@@ -141,13 +141,13 @@ func readTable(data []byte) (b bundleTable, end int, err error) {
 // next to layers-1.
 func (x *programEntry) checkLayers(i, next, layers int) error {
 	if x.First < next || len(x.Runs) == 0 || len(x.Runs) > layers-x.First {
-		return newError(headBytes, nil, "program %d: invalid range of %d layers from layer %d on; want at least one, from layer %d to %d", i, len(x.Runs), x.First, next, layers-1)
+		return newError(headBytes, nil, "program %d: found %d layers from layer %d; want at least one layer, within layers %d to %d", i, len(x.Runs), x.First, next, layers-1)
 	}
 	if len(x.Into) != 0 && len(x.Into) != len(x.Runs) {
-		return newError(headBytes, nil, "program %d: field Into has %d entries; want 0 or %d, one per layer", i, len(x.Into), len(x.Runs))
+		return newError(headBytes, nil, "program %d: field \"Into\" has %d entries; want 0 or %d, one per layer", i, len(x.Into), len(x.Runs))
 	}
 	if slices.ContainsFunc(x.Into, func(by int) bool { return by < 0 || by >= len(x.Runs) }) {
-		return newError(headBytes, nil, "program %d: a layer is fused into a layer outside the program", i)
+		return newError(headBytes, nil, "program %d: field \"Into\" refers to a layer outside the program", i)
 	}
 	return nil
 }
@@ -178,7 +178,7 @@ func (x *programEntry) readProgram(i int, data []byte, offset int) (*loader.Prog
 // descriptors that the table states and can be linked.
 func (x *programEntry) checkDescriptors(i int, p *loader.Program, end int) error {
 	if p.TaskCount <= 0 {
-		return newError(end, nil, "program %d has no descriptors", i)
+		return newError(end, nil, "program %d has no descriptors; want at least one", i)
 	}
 	for _, r := range x.Runs {
 		if r.First < 0 || r.Tasks < 0 || r.First > p.TaskCount-r.Tasks {

@@ -172,7 +172,7 @@ func storeSelectedValues(n *Chooser, c, mask *graph.Const, out []int, side int) 
 		return Operand{}, err
 	}
 	if c.Absent() {
-		return Operand{}, errors.New("values to select from are in a file that was not read")
+		return Operand{}, errors.New("constant operand is in a file that was not read")
 	}
 	v, err := c.Values()
 	if err != nil {

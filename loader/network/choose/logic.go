@@ -87,7 +87,7 @@ func subtractInputs(n *Chooser, swapped bool) (Operand, error) {
 		if n.Const(i) == nil {
 			// Different values may round to the same fp16 number, and would compare equal.
 			if t := n.Type(i); t == graph.Int64 || t == graph.Int32 || t == graph.Uint32 || t == graph.Uint64 {
-				return Operand{}, fmt.Errorf("operand %d has element type %v, but fp16 does not represent all its values", i, t)
+				return Operand{}, fmt.Errorf("operand %d has element type %v; want a type that fp16 represents exactly", i, t)
 			}
 			var err error
 			if side[i], err = n.AnyInput(i); err != nil {
@@ -237,7 +237,7 @@ func addCastLayers(n *Chooser) (Operand, error) {
 		return x, err
 	case integer:
 		if !to.IsFloat() && wraps(from, to) {
-			return Operand{}, fmt.Errorf("cannot cast %v to %v; the engine does not wrap integers", from, to)
+			return Operand{}, fmt.Errorf("cannot cast %v to %v; the engine does not wrap out-of-range integers", from, to)
 		}
 		x, err := n.AnyInput(0)
 		return x.As(n.Results[0].Dims...), err

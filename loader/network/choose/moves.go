@@ -97,9 +97,9 @@ func addGatherLayers(n *Chooser) (Operand, error) {
 	index := n.Const(1)
 	switch {
 	case index == nil && n.Const(0) != nil:
-		return Operand{}, errors.New("looking up computed indices in a constant table (an embedding) is not supported on the engine")
+		return Operand{}, errors.New("engine does not support embedding lookups with computed indices")
 	case index == nil:
-		return Operand{}, errors.New("gathering with computed indices is not supported on the engine")
+		return Operand{}, errors.New("engine does not support gathers with computed indices")
 	}
 	x, err := n.inputOperand(0)
 	if err != nil {

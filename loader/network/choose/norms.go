@@ -190,7 +190,7 @@ func applyLayerNorm(n *Chooser, x Operand, first int, epsilon float32) (Operand,
 	var set layer.Axes
 	switch {
 	case len(inner) == 0:
-		return x, fmt.Errorf("list of axes is empty; want at least one axis of shape %v", dims)
+		return x, fmt.Errorf("input has shape %v; want at least 1 axis", dims)
 	case len(inner) == 1:
 		s, _ = ShapeOf(dims)
 		set = layer.AxisW
@@ -372,7 +372,7 @@ func addRMSNormLayers(n *Chooser, x Operand) (Operand, error) {
 
 func addInstanceNormLayers(n *Chooser, x Operand) (Operand, error) {
 	if len(x.Dims) < 3 {
-		return Operand{}, fmt.Errorf("input has %d dimensions; want at least 3", len(x.Dims))
+		return Operand{}, fmt.Errorf("input has shape %v; want at least 3 axes", x.Dims)
 	}
 	d := x.Dims
 	if len(d) > 4 { // merge axes so that the tensor has four
@@ -401,7 +401,7 @@ func addGroupNormLayers(n *Chooser, x Operand) (Operand, error) {
 		return Operand{}, fmt.Errorf("input has shape %v; want at least 3 axes", x.Dims)
 	}
 	if groups < 1 || x.Dims[1]%groups != 0 {
-		return Operand{}, fmt.Errorf("num_groups is %d; want a divisor of the %d channels", groups, x.Dims[1])
+		return Operand{}, fmt.Errorf("num_groups is %d; want a positive divisor of the %d channels", groups, x.Dims[1])
 	}
 	d := x.Dims
 	y, err := applyLayerNorm(n, x.As(d[0]*groups, d[1]/groups, graph.Elements(d[2:len(d)-1]), d[len(d)-1]), 1, n.Float("epsilon", 1e-5))
@@ -437,7 +437,7 @@ func addBatchNormLayers(n *Chooser, x Operand) (Operand, error) {
 		c := n.Const(1 + i)
 		name := [...]string{"scale", "bias", "mean", "variance"}[i]
 		if c == nil {
-			return Operand{}, fmt.Errorf("%s is computed; want a constant", name)
+			return Operand{}, fmt.Errorf("%s is missing or computed; want a constant", name)
 		}
 		if c.Elements() != channels {
 			return Operand{}, fmt.Errorf("%s has shape %v; want one value for each of %d channels", name, c.Dims, channels)

@@ -38,7 +38,7 @@ func (n *Chooser) inputOperand(i int) (Operand, error) {
 	}
 	name := n.In[i].Name
 	if t := n.In[i].Type; t != 0 && !t.IsFloat() && !n.acceptsNarrowType(t) {
-		return Operand{}, fmt.Errorf("%q has element type %v, but the engine computes in fp16", name, t)
+		return Operand{}, fmt.Errorf("tensor %q has element type %v, but the engine computes in fp16", name, t)
 	}
 	if c := n.In[i].Const; c != nil {
 		return n.storeConstant(c, name)
@@ -66,7 +66,7 @@ func (n *Chooser) storeConstant(c *graph.Const, name string) (Operand, error) {
 	}
 	if c.Absent() {
 		if e := c.Elements(); e > n.absentLeft {
-			return x, fmt.Errorf("cannot generate %d values for %q, whose file was not read; want at most %d generated values in a network", e, name, weights.MaxCoefficients)
+			return x, fmt.Errorf("cannot generate %d values for constant %q without its file; want at most %d generated values per network", e, name, weights.MaxCoefficients)
 		}
 		n.absentLeft -= c.Elements()
 	}
@@ -116,7 +116,7 @@ func (n *Chooser) addListLayer(l list.Layer, dims []int, inputs ...Operand) (Ope
 		return Operand{}, err
 	}
 	if n.Len() >= list.MaxLayers {
-		return Operand{}, fmt.Errorf("network has more than %d layers, the limit", list.MaxLayers)
+		return Operand{}, fmt.Errorf("network exceeds the limit of %d layers", list.MaxLayers)
 	}
 	if c := n.Const(1); c != nil {
 		copyStoredForm(&l.Weights, c.Packing)
@@ -236,7 +236,7 @@ func mergeAxes(out []int, tensors ...[]int) ([]int, [][]int, error) {
 			}
 		}
 		if at < 0 {
-			return nil, nil, fmt.Errorf("cannot broadcast shapes %v to %v; want at most four axes after merging neighbors", full, out)
+			return nil, nil, fmt.Errorf("cannot broadcast shapes %v to %v; the limit is 4 axes after merging adjacent axes", full, out)
 		}
 		merge := func(d []int) []int { return slices.Replace(d, at, at+2, d[at]*d[at+1]) }
 		out = merge(out)

@@ -16,7 +16,7 @@ func (n *Chooser) swapChannelsAndColumns(x Operand) (Operand, error) {
 }
 
 // errAxes reports a permutation whose sequence of layers would take too long to find.
-var errAxes = errors.New("permutation has more than six axes after merging neighbors")
+var errAxes = errors.New("permutation exceeds the limit of 6 axes after merging adjacent axes")
 
 // permute adds layers that reorder the axes of x, and returns the result: axis i of the result is
 // axis perm[i] of x. One layer can put C, H and W in any order, for any grouping of the axes into

@@ -15,7 +15,7 @@ import (
 func addPowLayers(n *Chooser) (Operand, error) {
 	c := n.Const(1)
 	if c == nil {
-		return Operand{}, errors.New("exponent is computed; want a constant")
+		return Operand{}, errors.New("exponent is missing or computed; want a constant")
 	}
 	if c.Absent() {
 		return Operand{}, errors.New("exponent is in a file that was not read")

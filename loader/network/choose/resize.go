@@ -96,7 +96,7 @@ func setRegions(n *Chooser, list []resizedAxis) error {
 		return errors.New("roi is computed or missing; want a constant")
 	}
 	if c.Elements() != 2*len(axes) {
-		return fmt.Errorf("roi has %d values; want %d", c.Elements(), 2*len(axes))
+		return fmt.Errorf("roi has %d values; want %d, two per axis", c.Elements(), 2*len(axes))
 	}
 	region, err := c.Values()
 	if err != nil {

@@ -16,7 +16,7 @@ import (
 func addCumSumLayers(n *Chooser, x Operand) (Operand, error) {
 	c := n.Const(1)
 	if c == nil {
-		return Operand{}, errors.New("axis is computed; want a constant")
+		return Operand{}, errors.New("axis is missing or computed; want a constant")
 	}
 	v, err := c.Ints()
 	if err != nil || len(v) != 1 {

@@ -85,7 +85,7 @@ func (m *Model) readDescription(f wire.Field) error {
 		}
 		x, err := readFeature(f)
 		if *list = append(*list, x); len(*list) > maxFeatures {
-			return &wire.FormatError{Off: int64(f.Off), What: fmt.Sprintf("model has more than %d inputs or outputs, the limit", maxFeatures)}
+			return &wire.FormatError{Off: int64(f.Off), What: fmt.Sprintf("model exceeds the limit of %d inputs or %[1]d outputs", maxFeatures)}
 		}
 		return err
 	})

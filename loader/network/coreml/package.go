@@ -35,7 +35,7 @@ func ModelPath(dir fs.FS) (string, error) {
 	}
 	p := path.Join("Data", item.Path)
 	if !fs.ValidPath(p) || !strings.HasPrefix(p, "Data/") {
-		return "", fmt.Errorf("path %q in Manifest.json is not within the package", item.Path)
+		return "", fmt.Errorf("found path %q in Manifest.json; want a path within the Data directory", item.Path)
 	}
 	return p, nil
 }

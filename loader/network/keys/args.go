@@ -157,7 +157,7 @@ func (a *args) parseAxes(key, fallback string) layer.Axes {
 	for _, c := range letters {
 		axis := map[rune]layer.Axes{'c': layer.AxisC, 'h': layer.AxisH, 'w': layer.AxisW}[c]
 		if axis == 0 || set&axis != 0 {
-			a.recordError(key, "found %q; want axes out of c, h and w, such as hw, or out of 1, 2 and 3, such as 2,3", v)
+			a.recordError(key, "found %q; want distinct axes from c, h and w, such as hw, or from 1, 2 and 3, such as 2,3", v)
 		}
 		set |= axis
 	}
@@ -174,7 +174,7 @@ func (a *args) parsePartSizes(key string) []int {
 	for s := range strings.SplitSeq(a.values[key], "+") {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < 1 || n > list.MaxExtent {
-			a.recordError(key, "found %q; want counts joined by +, such as 64+32", a.values[key])
+			a.recordError(key, "found %q; want counts from 1 to %d joined by +, such as 64+32", a.values[key], list.MaxExtent)
 			return []int{1}
 		}
 		counts = append(counts, n)
@@ -220,7 +220,11 @@ func (a *args) parsePadding(pad string) (top, bottom, left, right int) {
 	case 4:
 		return sides[0], sides[1], sides[2], sides[3]
 	}
-	a.recordError("pad", "found %q; want same, valid, one number, or four numbers top,bottom,left,right", pad)
+	words := "same, valid, "
+	if a.op == "pad" {
+		words = "" // the operation pad takes numbers only
+	}
+	a.recordError("pad", "found %q; want %sone number, or four numbers top,bottom,left,right", pad, words)
 	return 0, 0, 0, 0
 }
 
@@ -269,7 +273,7 @@ func (a *args) parseRepetitions(key string) layer.Shape {
 		}
 	}
 	if min(n[0], n[1], n[2], n[3]) < 1 {
-		a.recordError(key, "found %q; want four counts of at least 1, such as 1x1x375x1", a.values[key])
+		a.recordError(key, "found %q; want four counts from 1 to %d, such as 1x1x375x1", a.values[key], list.MaxExtent)
 		return layer.Shape{N: 1, C: 1, H: 1, W: 1}
 	}
 	return layer.Shape{N: n[0], C: n[1], H: n[2], W: n[3]}

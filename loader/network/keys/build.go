@@ -162,7 +162,7 @@ func newMatMulLayer(a *args, in []layer.Shape) list.Layer {
 		}
 		l.Second, l.Columns = layer.Runtime, in[1].W
 		if n := a.intValue("n", 1, l.Columns); n != l.Columns {
-			a.recordError("n", "found %d; want the %d columns of the second input", n, l.Columns)
+			a.recordError("n", "found %d; want %d, the number of columns of the second input", n, l.Columns)
 		}
 		if want := (layer.Shape{N: in[0].N, C: in[0].C, H: in[0].W, W: in[1].W}); in[1] != want {
 			a.recordError("from", "cannot multiply %s by %s; want %s as the second input", list.ShapeText(in[0]), list.ShapeText(in[1]), list.ShapeText(want))
@@ -192,7 +192,7 @@ func newBinaryLayerFunc(op layer.Op) func(*args, []layer.Shape) list.Layer {
 		if len(in) == 2 {
 			a.choiceValue("second", "runtime")
 			if a.isGiven("value") {
-				a.recordError("value", "found a value and 2 inputs; want second=scalar with 1 input")
+				a.recordError("value", "found a value with 2 inputs; want 1 input and second=scalar")
 			}
 			if !broadcastsTo(in[1], in[0]) {
 				a.recordError("from", "cannot broadcast %s to %s", list.ShapeText(in[1]), list.ShapeText(in[0]))
@@ -201,12 +201,12 @@ func newBinaryLayerFunc(op layer.Op) func(*args, []layer.Shape) list.Layer {
 			return l
 		}
 		if !a.isGiven("second") && !a.isGiven("value") {
-			a.recordError("from", "found 1 input; want 2 for %s, or second: itself, constant or scalar", a.op)
+			a.recordError("from", "found 1 input; want 2 for %s, or second=itself, second=constant or second=scalar", a.op)
 		}
 		second := a.choiceValue("second", "itself", "constant", "scalar")
 		if a.isGiven("value") && second != "scalar" {
 			if a.isGiven("second") {
-				a.recordError("value", "second=%s has no value; want second=scalar", second)
+				a.recordError("value", "found a value with second=%s; want second=scalar", second)
 			}
 			second = "scalar"
 		}
@@ -304,7 +304,7 @@ func newConcatLayer(a *args, in []layer.Shape) list.Layer {
 	l.In.C = 0
 	for _, s := range in {
 		if s.N != in[0].N || s.H != in[0].H || s.W != in[0].W {
-			a.recordError("from", "cannot concatenate %s and %s; want shapes that differ in channels only", list.ShapeText(in[0]), list.ShapeText(s))
+			a.recordError("from", "cannot concatenate %s and %s; want shapes that differ only in channels", list.ShapeText(in[0]), list.ShapeText(s))
 		}
 		l.In.C += s.C
 		l.Parts = append(l.Parts, s.C)
@@ -341,7 +341,7 @@ func newAxisSliceLayer(s layer.Shape, axis string, begin, size int, a *args) lis
 		first, extent = &l.Begin.W, &l.Size.W
 	}
 	if begin+size > *extent {
-		a.recordError("size", "%d elements from index %d on exceed the extent of %d", size, begin, *extent)
+		a.recordError("size", "slice of %d elements from index %d exceeds the axis size of %d", size, begin, *extent)
 	}
 	*first, *extent = begin, size
 	return list.Layer{Lower: l}

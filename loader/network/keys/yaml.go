@@ -41,7 +41,7 @@ func ReadYAML(data []byte) (*list.Builder, error) {
 		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("file has %d bytes; want at most %d", len(data), maxText)}
 	}
 	if n := countPossibleNodes(data); n > maxMarks {
-		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("file has %d characters that may begin a value; want at most %d", n, maxMarks)}
+		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("file has %d line breaks and YAML indicators; want at most %d", n, maxMarks)}
 	}
 	var doc yaml.Node
 	d := yaml.NewDecoder(bytes.NewReader(data))
@@ -104,7 +104,7 @@ func (r *yamlReader) setElementSize(tensor, layer string, bits int) error {
 		e.bits, e.layer = bits, layer
 	}
 	if e.bits != bits {
-		return fmt.Errorf("from: found %q with %d-bit elements, as layer %s has it; want %d-bit elements", tensor, e.bits, e.layer, bits)
+		return fmt.Errorf("from: tensor %q has %d-bit elements in layer %s; want %d-bit elements", tensor, e.bits, e.layer, bits)
 	}
 	return nil
 }
@@ -155,10 +155,10 @@ func forEachEntry(n *yaml.Node, subject, example string, visit func(key string, 
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		k, v := n.Content[i], n.Content[i+1]
 		if k.Kind != yaml.ScalarNode {
-			return newNodeError(k, "%s has a key that is not plain text", subject)
+			return newNodeError(k, "%s: key is %s; want plain text", subject, describeNodeKind(k))
 		}
 		if seen[k.Value] {
-			return newNodeError(k, "%s: key %s is given twice", subject, k.Value)
+			return newNodeError(k, "%s: key %q is given twice", subject, k.Value)
 		}
 		seen[k.Value] = true
 		if err := visit(k.Value, k, v); err != nil {
@@ -204,7 +204,7 @@ func (r *yamlReader) readNetwork(n *yaml.Node) error {
 		case "outputs":
 			r.outputs, err = r.readNames(v, key)
 		default:
-			err = newNodeError(k, "unknown key %s; want name, inputs, layers or outputs", key)
+			err = newNodeError(k, "unknown key %q; want name, inputs, layers or outputs", key)
 		}
 		return err
 	})
@@ -212,7 +212,7 @@ func (r *yamlReader) readNetwork(n *yaml.Node) error {
 	case err != nil:
 		return err
 	case inputs == nil || layers == nil:
-		return newNodeError(n, "missing inputs or layers; want both")
+		return newNodeError(n, "key \"inputs\" or \"layers\" is missing; want both")
 	}
 	if err := forEachEntry(inputs, "inputs", "{x: {c: 3, h: 224, w: 224}}", r.readInput); err != nil {
 		return err
@@ -224,7 +224,7 @@ func (r *yamlReader) readNetwork(n *yaml.Node) error {
 		return newNodeError(layers, "layers is an empty list; want at least one layer")
 	}
 	if len(layers.Content) > list.MaxLayers {
-		return newNodeError(layers, "network has more than %d layers, the limit", list.MaxLayers)
+		return newNodeError(layers, "network has %d layers; want at most %d", len(layers.Content), list.MaxLayers)
 	}
 	for i, l := range layers.Content {
 		if err := r.readLayer(i, l); err != nil {
@@ -233,7 +233,7 @@ func (r *yamlReader) readNetwork(n *yaml.Node) error {
 	}
 	for _, name := range r.outputs {
 		if _, ok := r.Shape(name); !ok {
-			return newNodeError(n, "outputs: unknown layer %q", name)
+			return newNodeError(n, "outputs: found %q; want a layer or input", name)
 		}
 	}
 	return nil
@@ -398,7 +398,7 @@ func (r *yamlReader) addReshape(n *yaml.Node, l *list.Layer, values map[string]s
 	a := &args{op: l.Op, known: keyNames(extents), values: values}
 	s, err := a.parseShape()
 	if err == nil && len(l.Inputs) != 1 {
-		err = fmt.Errorf("from: found %d tensors; want 1", len(l.Inputs))
+		err = fmt.Errorf("from: found %d inputs; want 1 for reshape", len(l.Inputs))
 	}
 	if err == nil {
 		if r.elements[l.Inputs[0]] == nil {

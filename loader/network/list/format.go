@@ -45,7 +45,7 @@ const (
 // is at most 2^40, the limits of [graph.FitsEngine].
 func CheckShape(s layer.Shape) error {
 	if !graph.FitsEngine([]int{s.N, s.C, s.H, s.W}) {
-		return fmt.Errorf("shape %s is out of range; want extents from 1 to %d and at most 2^40 elements", ShapeText(s), MaxExtent)
+		return fmt.Errorf("shape %s is out of range; want dimensions from 1 to %d and at most 2^40 elements", ShapeText(s), MaxExtent)
 	}
 	return nil
 }

@@ -75,7 +75,7 @@ const (
 // caller must not change. The error is a *[FormatError].
 func Read(data []byte) (*Model, error) {
 	if len(data) > MaxBytes {
-		return nil, &FormatError{Off: MaxBytes, What: "file is larger than 2 GB, the limit of protocol buffers"}
+		return nil, &FormatError{Off: MaxBytes, What: "file exceeds the protocol buffer limit of 2 GB"}
 	}
 	m := &Model{Opsets: map[string]int64{}}
 	r := &reader{}
@@ -141,7 +141,7 @@ type reader struct {
 // exceeds maximum. limit names maximum in the message, as in "65536 nodes".
 func incrementCount(n *int, maximum int, f wire.Field, limit string) error {
 	if *n++; *n > maximum {
-		return &FormatError{Off: int64(f.Off), What: "model has more than " + limit + ", the limit"}
+		return &FormatError{Off: int64(f.Off), What: "model exceeds the limit of " + limit}
 	}
 	return nil
 }
@@ -151,7 +151,7 @@ func (r *reader) readGraph(f wire.Field) (*Graph, error) {
 		return nil, err
 	}
 	if r.depth++; r.depth > maxDepth {
-		return nil, &FormatError{Off: int64(f.Off), What: "graphs are nested more than 16 deep, the limit"}
+		return nil, &FormatError{Off: int64(f.Off), What: "graph nesting exceeds the limit of 16 levels"}
 	}
 	defer func() { r.depth-- }()
 	g := &Graph{Constants: map[string]*Tensor{}, Known: map[string]Value{}}
@@ -188,7 +188,7 @@ func (r *reader) readGraph(f wire.Field) (*Graph, error) {
 			}
 			return err
 		case 15:
-			return &FormatError{Off: int64(f.Off), What: "sparse constants (sparse_initializer) are not supported; want a dense constant"}
+			return &FormatError{Off: int64(f.Off), What: "sparse constants (sparse_initializer) are not supported; want dense constants"}
 		}
 		return nil
 	})
@@ -315,7 +315,7 @@ func readValue(f wire.Field) (Value, error) {
 	}
 	shape := func(f wire.Field) error {
 		if f.Num == 1 && len(v.Dims) == maxRank {
-			return &FormatError{Off: int64(f.Off), What: "shape has more than 64 dimensions, the limit"}
+			return &FormatError{Off: int64(f.Off), What: "shape exceeds the limit of 64 dimensions"}
 		}
 		if f.Num == 1 {
 			v.Dims = append(v.Dims, Dim{})

@@ -33,7 +33,7 @@ func (t *Tensor) forEachChunk(visit func(first int, b []byte)) error {
 	for at := int64(0); at < s.bytes; at += most {
 		b = b[:min(most, s.bytes-at)]
 		if _, err := s.r.ReadAt(b, s.at+at); err != nil {
-			return t.errorf("values at byte %#x: %v", s.at+at, err)
+			return t.errorf("reading values at byte %#x: %v", s.at+at, err)
 		}
 		visit(int(at/w), b)
 	}
@@ -44,7 +44,7 @@ func (t *Tensor) forEachChunk(visit func(first int, b []byte)) error {
 // of large tensors in the file. They are read when they are needed, so r must stay open.
 func ReadFrom(r io.ReaderAt, size int64) (*Model, error) {
 	if size > MaxBytes {
-		return nil, &FormatError{Off: MaxBytes, What: "file is larger than 2 GB, the limit of protocol buffers"}
+		return nil, &FormatError{Off: MaxBytes, What: "file exceeds the protocol buffer limit of 2 GB"}
 	}
 	s := &skimmer{r: r, data: make([]byte, size), deferred: map[int64]int64{}}
 	if err := s.skimMessage(0, size, 0); err != nil {

@@ -168,7 +168,7 @@ func (x *External) readEntry(f wire.Field) error {
 		x.Length, err = strconv.ParseInt(text, 10, 64)
 	}
 	if err != nil || x.Offset < 0 || x.Length < -1 {
-		return &FormatError{Off: int64(f.Off), What: fmt.Sprintf("external data: %s is %q; want a number of at least 0", key, text)}
+		return &FormatError{Off: int64(f.Off), What: fmt.Sprintf("external data: %s is %q; want an integer of at least 0", key, text)}
 	}
 	return nil
 }
@@ -214,7 +214,7 @@ func (t *Tensor) checkShape() error {
 	room := int64(MaxBytes)
 	for _, d := range t.Dims {
 		if d < 0 || d > room {
-			return t.errorf("shape %v is out of range; want extents of at least 0, and at most %d elements", t.Dims, MaxBytes)
+			return t.errorf("shape %v is out of range; want nonnegative dimensions and at most %d elements", t.Dims, MaxBytes)
 		}
 		room /= max(1, d)
 	}
@@ -246,7 +246,7 @@ func (t *Tensor) CheckValues() error {
 	case len(t.raw) == n*w, len(t.raw) == 0 && t.count == n:
 		return nil
 	}
-	return t.errorf("shape %v needs %d elements, but tensor has %d raw bytes and %d integers", t.Dims, n, len(t.raw), t.count)
+	return t.errorf("found %d raw bytes and %d integers for shape %v; want %d bytes or %d integers", len(t.raw), t.count, t.Dims, n*w, n)
 }
 
 // Each calls set with the index and the value of every element of t, in row-major order. It returns
@@ -268,7 +268,7 @@ func (t *Tensor) Each(set func(i int, v float64)) error {
 	for i := range n {
 		v, k := protowire.ConsumeVarint(rest)
 		if k < 0 {
-			return t.errorf("integer %d: %v", i, wire.Reason(k))
+			return t.errorf("reading integer %d: %v", i, wire.Reason(k))
 		}
 		rest = rest[k:]
 		set(i, decodeVarint(t.Type, v))

@@ -40,7 +40,7 @@ func (e *expansion) emitAttention(a attentionArgs) (*graph.Value, error) {
 	}
 	q, k := a.q.Dims, a.k.Dims
 	if len(q) != 4 || len(k) != 4 || len(fresh) != 4 {
-		return nil, fmt.Errorf("queries have shape %v and keys %v; want 4 axes each", q, k)
+		return nil, fmt.Errorf("queries have shape %v and keys have shape %v; want 4 axes each", q, k)
 	}
 	if a.groups > 1 {
 		for _, x := range [...]**graph.Value{&a.k, &a.v} {
@@ -134,7 +134,7 @@ func (e *expansion) splitHeads(x *graph.Value, n int) (*graph.Value, error) {
 		return x, nil
 	}
 	if len(d) != 3 || n < 1 || d[2]%n != 0 {
-		return nil, fmt.Errorf("cannot split shape %v into %d heads; want 3 axes, and a last extent divisible by the number of heads", d, n)
+		return nil, fmt.Errorf("cannot split shape %v into %d heads; want 3 axes, at least 1 head, and a last dimension divisible by the heads", d, n)
 	}
 	x, err := e.emitReshape(nil, x, d[0], d[1], n, d[2]/n)
 	if err != nil {
@@ -162,7 +162,7 @@ func (e *expansion) joinHeads(out, x *graph.Value) error {
 func (e *expansion) emitScoreMask(mask *graph.Value, rows, columns int, filter float64) (*graph.Value, error) {
 	d := mask.Dims
 	if t := mask.Type; t.IsFloat() {
-		return nil, fmt.Errorf("mask has element type %v; want integers or bools", t)
+		return nil, fmt.Errorf("mask has element type %v; want an integer or bool type", t)
 	}
 	switch {
 	case len(d) == 1: // the number of columns
@@ -247,7 +247,7 @@ func expandProjectedAttention(e *expansion) error {
 	}
 	a := attentionArgs{q: parts[0], k: parts[1], v: parts[2], causal: e.Int("unidirectional", 0) != 0, scale: e.readScoreScale(sizes[0] / n), mask: e.inputTensor(5)}
 	if e.inputTensor(4).Given() || e.outputTensor(1).Given() {
-		return errors.New("past keys and values in one tensor are not supported")
+		return errors.New(`input "past" and output "present" are not supported`)
 	}
 	if err := e.addMaskInput(&a, 3, d[1], d[1]); err != nil {
 		return err
@@ -341,7 +341,7 @@ func expandMultiHeadAttention(e *expansion) error {
 func (e *expansion) unpackHeads(to []*graph.Value, x *graph.Value, n int) error {
 	d := x.Dims
 	if d[3] != n {
-		return fmt.Errorf("packed tensor has shape %v; want %d tensors along axis 3", d, n)
+		return fmt.Errorf("packed tensor has shape %v; want %d elements along axis 3", d, n)
 	}
 	for i := range to {
 		y, err := e.emitNode(nil, "Slice", nil, x, e.newIntConstant(i), e.newIntConstant(i+1), e.newIntConstant(3))
@@ -365,7 +365,7 @@ func (e *expansion) unpackHeads(to []*graph.Value, x *graph.Value, n int) error 
 func expandGroupQueryAttention(e *expansion) error {
 	n, kv := e.Int("num_heads", 0), e.Int("kv_num_heads", 0)
 	if n < 1 || kv < 1 || n%kv != 0 {
-		return fmt.Errorf("num_heads is %d; want a positive multiple of kv_num_heads, which is %d", n, kv)
+		return fmt.Errorf("num_heads is %d; want a positive multiple of kv_num_heads, %d", n, kv)
 	}
 	if size := e.Int("local_window_size", -1); size > 0 {
 		return fmt.Errorf("local_window_size %d is not supported", size)
@@ -437,7 +437,7 @@ func expandONNXAttention(e *expansion) error {
 		return errors.New("output qk_matmul_output is not supported")
 	}
 	if len(q) != 4 || len(k) != 4 || k[1] == 0 || q[1]%k[1] != 0 {
-		return fmt.Errorf("queries have shape %v and keys %v; want 4 axes each, and query heads that are a multiple of the key heads", q, k)
+		return fmt.Errorf("queries have shape %v and keys have shape %v; want 4 axes each, with query heads a multiple of key heads", q, k)
 	}
 	a := attentionArgs{
 		q: in[0], k: in[1], v: in[2], pastK: e.inputTensor(4), pastV: e.inputTensor(5), presentK: e.outputTensor(1), presentV: e.outputTensor(2),

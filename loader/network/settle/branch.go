@@ -35,7 +35,7 @@ func (s *settler) settleIf(n *Node) error {
 		return err
 	}
 	if name := s.findDuplicateName(g.Nodes); name != "" {
-		return fmt.Errorf("branch produces tensor %q, which another node also produces", name)
+		return fmt.Errorf("branch redefines tensor %q; want a unique name", name)
 	}
 	s.declareConstants(g)
 	s.depth++
@@ -60,7 +60,7 @@ func (s *settler) readBranchGraph(n *Node, a *graph.Attr) (*graph.Graph, error) 
 	case len(a.Graph.Outputs) < len(n.Out):
 		return nil, fmt.Errorf("branch has %d outputs; want at least %d", len(a.Graph.Outputs), len(n.Out))
 	case s.depth > maxDepth:
-		return nil, fmt.Errorf("branches are nested more than %d deep, the limit", maxDepth)
+		return nil, fmt.Errorf("branch exceeds the limit of %d enclosing branches", maxDepth)
 	}
 	return a.Graph, nil
 }
@@ -103,7 +103,7 @@ func (s *settler) claimNames(g *graph.Graph) error {
 	own = append(own, slices.Sorted(maps.Keys(g.Consts))...)
 	for _, name := range own {
 		if name != "" && s.taken[name] {
-			return fmt.Errorf("branch produces tensor %q, which the other branch or another node also produces", name)
+			return fmt.Errorf("branch redefines tensor %q; want a unique name", name)
 		}
 		s.taken[name] = true
 	}
@@ -129,7 +129,7 @@ func inferBranchResults(n *Node) error {
 			sides[k] = v
 		}
 		if !slices.Equal(sides[0].Dims, sides[1].Dims) {
-			return fmt.Errorf("branches have shapes %v and %v; want equal shapes", sides[0].Dims, sides[1].Dims)
+			return fmt.Errorf("branch results have shapes %v and %v; want equal shapes", sides[0].Dims, sides[1].Dims)
 		}
 		results = append(results, graph.Result{Dims: sides[0].Dims, Type: sides[0].Type})
 	}

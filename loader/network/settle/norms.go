@@ -41,7 +41,7 @@ func newSkipNormExpander(op string) func(e *expansion) error {
 func expandEmbedNorm(e *expansion) error {
 	ids := e.inputTensor(0).Dims
 	if len(ids) != 2 {
-		return fmt.Errorf("ids have shape %v; want 2 axes", ids)
+		return fmt.Errorf("input_ids has shape %v; want 2 axes", ids)
 	}
 	sum, err := e.emitNode(nil, "Gather", nil, e.inputTensor(2), e.inputTensor(0))
 	if err != nil {

@@ -118,7 +118,7 @@ func expandMatMulNBits(e *expansion) error {
 	case bits != 2 && bits != 4 && bits != 8:
 		return fmt.Errorf("weights have %d bits; want 2, 4 or 8", bits)
 	case block < 1 || k < 1 || columns < 1 || k > graph.MaxExtent || columns > graph.MaxExtent || k*columns > 1<<31:
-		return fmt.Errorf("K is %d, N is %d and block_size is %d; want K and N from 1 to %d, block_size of at least 1, and at most 2^31 weights", k, columns, block, graph.MaxExtent)
+		return fmt.Errorf("K is %d, N is %d and block_size is %d; want K and N from 1 to %d, K*N up to 2^31, and block_size of at least 1", k, columns, block, graph.MaxExtent)
 	}
 	if err := e.budget.Spend(2 * graph.NumberBytes * k * columns); err != nil {
 		return err
@@ -226,7 +226,7 @@ func expandEinsum(e *expansion) error {
 		return err
 	}
 	if e.equationHasEllipsis() {
-		return fmt.Errorf("equation %q has an ellipsis, and more than two inputs or a diagonal; want letters", e.Text("equation", ""))
+		return fmt.Errorf("equation %q combines an ellipsis with a repeated label or more than two inputs; want letters only", e.Text("equation", ""))
 	}
 	in := slices.Clone(e.In)
 	for i := range terms {

@@ -29,7 +29,7 @@ type quantization struct {
 func (e *expansion) readQuantization(scale, zero, rank int) (s quantization, err error) {
 	c := e.Const(scale)
 	if c == nil {
-		return s, errors.New("scale is computed; want a constant")
+		return s, errors.New("scale is missing or computed; want a constant")
 	}
 	if s.scale, err = c.Values(); err != nil {
 		return s, err
@@ -46,7 +46,7 @@ func (e *expansion) readQuantization(scale, zero, rank int) (s quantization, err
 		}
 	}
 	if len(s.zero) != len(s.scale) || len(s.scale) == 0 {
-		return s, fmt.Errorf("found %d scales and %d zero points; want equal numbers of at least 1", len(s.scale), len(s.zero))
+		return s, fmt.Errorf("found %d scales and %d zero points; want equal counts of at least 1", len(s.scale), len(s.zero))
 	}
 	if size := e.Int("block_size", 0); size != 0 {
 		return s, fmt.Errorf("block_size %d is not supported; want 0", size)
@@ -398,7 +398,7 @@ func (e *expansion) subtractZeroPoint(x, zero int) (*graph.Value, error) {
 			z = e.newAxisConstant(v, axis, rank)
 		}
 	} else if d := z.Dims; graph.Elements(d) != 1 {
-		return nil, fmt.Errorf("zero points have shape %v; want one element", d)
+		return nil, fmt.Errorf("zero points have shape %v; want one element or known values", d)
 	}
 	return e.emitNode(nil, "Sub", nil, name, z)
 }
@@ -462,7 +462,7 @@ func expandMatMulInteger(e *expansion) error {
 	}
 	d := x.Dims
 	if len(d) == 0 {
-		return fmt.Errorf("cannot multiply shape %v; want at least 1 axis", d)
+		return fmt.Errorf("first operand has shape %v; want at least 1 axis", d)
 	}
 	return e.emitIntegerProduct("MatMul", nil, x, w, d[len(d)-1])
 }

@@ -94,7 +94,7 @@ func Model(m *graph.Model, budget *graph.Budget) ([]*Node, error) {
 		return nil, err
 	}
 	if err := checkNodeOrder(list); !s.broken && err != nil {
-		return nil, fmt.Errorf("checking the settled graph: %w", err)
+		return nil, fmt.Errorf("checking the order of nodes: %w", err)
 	}
 	return list, nil
 }
@@ -145,11 +145,11 @@ func (s *settler) settleGraph(g *graph.Graph) ([]*Node, error) {
 	s.broken = s.broken || !whole
 	pattern.CancelTransposes(nodes, g.Outputs)
 	if err := graph.Check(nodes); whole && err != nil {
-		return nil, fmt.Errorf("joining transposes: %w", err)
+		return nil, fmt.Errorf("combining transposes: %w", err)
 	}
 	found, inside := pattern.Find(nodes, g.Outputs)
 	if err := graph.Check(pattern.Replace(nodes, found, inside)); whole && err != nil {
-		return nil, fmt.Errorf("finding patterns: %w", err)
+		return nil, fmt.Errorf("combining nodes: %w", err)
 	}
 	var list []*Node
 	for i, node := range nodes {
@@ -231,7 +231,7 @@ func (s *settler) settleByKind(n *Node) error {
 		return err
 	}
 	if name, ok := strings.CutPrefix(n.Op, "mil."); ok {
-		return errors.New(cmp.Or(n.Text("why", ""), "engine has no layer for "+name))
+		return errors.New(cmp.Or(n.Text("why", ""), "engine does not support operator "+name))
 	}
 	if done, err := s.settleDynamicNode(n); done || err != nil {
 		return err

@@ -237,11 +237,11 @@ func TestBranch(t *testing.T) {
 	for _, c := range []struct{ condition, second, kind, y string }{
 		{"1", "b = Neg x", "Relu same", "[2 3] float32"},
 		{"0", "b = Transpose x", "Transpose same", "[3 2] float32"},
-		{"0", "x = Neg x", "branch produces tensor \"x\", which another node also produces", "?"},
+		{"0", "x = Neg x", "branch redefines tensor \"x\"; want a unique name", "?"},
 		{"", "b = Neg x", "Relu | Neg", "[2 3] float32"},
-		{"", "b = Transpose x", "branches have shapes [2 3] and [3 2]; want equal shapes", "?"},
+		{"", "b = Transpose x", "branch results have shapes [2 3] and [3 2]; want equal shapes", "?"},
 		{"", "b = Shape x", "branch result \"b\" is a constant; want a computed tensor", "?"},
-		{"", "a = Neg x", "branch produces tensor \"a\", which the other branch or another node also produces", "?"},
+		{"", "a = Neg x", "branch redefines tensor \"a\"; want a unique name", "?"},
 	} {
 		f := newFile()
 		if c.condition == "" {

@@ -111,7 +111,7 @@ func (n *Node) newHostReason() error {
 	if ops.MakesDynamic(n.Node) {
 		return errors.New("result size depends on values; the host computes the node")
 	}
-	return errors.New("node reads sizes that depend on values; the host computes it")
+	return errors.New("node reads sizes that depend on values; the host computes the node")
 }
 
 // settleLargestNode settles a node that the engine computes with its inputs at their largest sizes.

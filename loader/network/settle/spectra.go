@@ -40,7 +40,7 @@ func expandSTFT(e *expansion) error {
 		return err
 	}
 	if len(d) != 2 && (len(d) != 3 || d[2] != 1) {
-		return fmt.Errorf("signal has shape %v; want real values, with shape [batch length] or [batch length 1]", d)
+		return fmt.Errorf("signal has shape %v; want shape [batch length] or [batch length 1] with real values", d)
 	}
 	window, step, length, err := readSTFTSizes(e, d[1])
 	if err != nil {
@@ -106,7 +106,7 @@ func readSTFTSizes(e *expansion, elements int) (window []float64, step, length i
 		}
 		v, err := c.Scalar()
 		if err != nil || v < 1 || v > float64(elements) {
-			return 0, cmp.Or(err, fmt.Errorf("%s %g is out of range; want 1 to the %d elements of the signal", name, v, elements))
+			return 0, cmp.Or(err, fmt.Errorf("%s is %g; want a number from 1 to %d, the signal length", name, v, elements))
 		}
 		return int(v), nil
 	}
@@ -139,7 +139,7 @@ func expandDFT(e *expansion) error {
 			return errors.New("dft_length is computed; want a constant")
 		}
 		if v, err := c.Scalar(); err != nil || int(v) != n {
-			return cmp.Or(err, fmt.Errorf("dft_length is %g; want %d, the extent of the axis", v, n))
+			return cmp.Or(err, fmt.Errorf("dft_length is %g; want %d, the size of the axis", v, n))
 		}
 	}
 	bins, inverse := n, e.Int("inverse", 0) != 0
@@ -212,7 +212,7 @@ func readDFTAxis(e *expansion, d []int) (int, error) {
 	}
 	axis, err := ops.Axis(rank, axis)
 	if err != nil || rank < 2 || axis == rank-1 || d[rank-1] > 2 {
-		return 0, cmp.Or(err, fmt.Errorf("cannot transform shape %v along axis %d; want an axis other than the last, which must have 1 or 2 elements", d, axis))
+		return 0, cmp.Or(err, fmt.Errorf("cannot transform shape %v along axis %d; want an axis before the last, and a last axis of 1 or 2 elements", d, axis))
 	}
 	return axis, nil
 }

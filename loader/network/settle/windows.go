@@ -73,7 +73,7 @@ func expandConv(e *expansion) error {
 	}
 	taps, groups, places := graph.Elements(f[2:]), e.Int("group", 1), graph.Elements(w.Out)
 	if taps > maxComputedTaps {
-		return fmt.Errorf("weights are computed, and the window has %d taps; want at most %d", taps, maxComputedTaps)
+		return fmt.Errorf("window with computed weights has %d taps; want at most %d", taps, maxComputedTaps)
 	}
 	if err := e.budget.Spend(tapBytes, taps); err != nil {
 		return err
@@ -273,7 +273,7 @@ func expandBatchNormalization(e *expansion) error {
 	case e.Int("training_mode", 0) != 0:
 		return errors.New("training mode is not supported")
 	case len(e.Out) > 1 && slices.ContainsFunc(e.Out[1:], (*graph.Value).Given):
-		return errors.New("outputs of the training mode are not supported")
+		return errors.New("training outputs are not supported")
 	}
 	channels, shape := 1, []int{1}
 	if len(d) > 1 {

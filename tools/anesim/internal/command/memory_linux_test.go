@@ -42,9 +42,9 @@ func TestPeakMemory(t *testing.T) {
 	}
 	long, small := chainText(descriptors), chainText(4_000)
 	for _, h := range []hungry{
-		{"16 MiB of YAML", []string{"model", "FILE.yaml"}, repeated("inputs:\n  x: {c: 32, h: 14, w: 14}\nlayers:\n", "  - {op: relu}\n", 16<<20), 0, "characters that may begin a value", 60},
-		{"16 MiB of YAML in a list", []string{"model", "FILE.yaml"}, repeated("a: [1", ",1", 16<<20-8), 0, "characters that may begin a value", 60},
-		{"16 MiB of YAML, all open", []string{"model", "FILE.yaml"}, repeated("", "[", 16<<20-8), 0, "characters that may begin a value", 60},
+		{"16 MiB of YAML", []string{"model", "FILE.yaml"}, repeated("inputs:\n  x: {c: 32, h: 14, w: 14}\nlayers:\n", "  - {op: relu}\n", 16<<20), 0, "line breaks and YAML indicators", 60},
+		{"16 MiB of YAML in a list", []string{"model", "FILE.yaml"}, repeated("a: [1", ",1", 16<<20-8), 0, "line breaks and YAML indicators", 60},
+		{"16 MiB of YAML, all open", []string{"model", "FILE.yaml"}, repeated("", "[", 16<<20-8), 0, "line breaks and YAML indicators", 60},
 		{"too many ONNX nodes", []string{"model", "FILE.onnx"}, func(*testing.T) []byte {
 			return onnxModel(bytes.Repeat(field(1, field(4, []byte("Relu"))), nodes))
 		}, 0, "more than 65536 nodes", 70},
