@@ -242,7 +242,7 @@ func (t *Tensor) CheckValues() error {
 		if t.source.bytes == int64(n*w) {
 			return nil
 		}
-		return t.errorf("shape %v of %v needs %d bytes, but tensor has %d", t.Dims, t.Type, n*w, t.source.bytes)
+		return t.errorf("%v elements of shape %v need %d bytes, but tensor has %d", t.Type, t.Dims, n*w, t.source.bytes)
 	case len(t.raw) == n*w, len(t.raw) == 0 && t.count == n:
 		return nil
 	}

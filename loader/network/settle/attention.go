@@ -304,7 +304,7 @@ func expandMultiHeadAttention(e *expansion) error {
 				return fmt.Errorf("input %d has shape %v; want 3 axes to add a bias", i, d)
 			}
 			if len(v) < d[2] {
-				return fmt.Errorf("bias has %d elements left for input %d; want at least %d", len(v), i, d[2])
+				return fmt.Errorf("rest of the bias for input %d has %d elements; want at least %d", i, len(v), d[2])
 			}
 			if in[i], err = e.emitNode(nil, "Add", nil, x, e.newFloatConstant([]int{d[2]}, v[:d[2]])); err != nil {
 				return err
