@@ -134,7 +134,7 @@ func (e *expansion) splitHeads(x *graph.Value, n int) (*graph.Value, error) {
 		return x, nil
 	}
 	if len(d) != 3 || n < 1 || d[2]%n != 0 {
-		return nil, fmt.Errorf("cannot split shape %v into %d heads; want 3 axes, at least 1 head, and a last dimension divisible by the heads", d, n)
+		return nil, fmt.Errorf("cannot split shape %v into %d heads; want at least 1 head, 3 axes, and a last dimension divisible by the number of heads", d, n)
 	}
 	x, err := e.emitReshape(nil, x, d[0], d[1], n, d[2]/n)
 	if err != nil {
