@@ -87,7 +87,7 @@ func TestLayerErrors(t *testing.T) {
 		{"conv cin=4 cout", exitUsage, "conv: cout: missing key or value; want key=value"},
 		{"conv cin=4 cin=5 cout=4", exitUsage, "conv: cin: key is given twice"},
 		{"conv cin=4 cout=4 pad=full", exitUsage, `conv: pad: found "full"; want same, valid, one number, or four numbers top,bottom,left,right`},
-		{"softmax c=4 axis=n", exitUsage, `softmax: axis: found "n"; want axes out of c, h and w`},
+		{"softmax c=4 axis=n", exitUsage, `softmax: axis: found "n"; want distinct axes from c, h and w`},
 		{"conv cin=4 cout=4 k=3", exitFailed, "conv: window of 3x3 taps is larger than the padded input of 1x1"},
 		{"conv cin=4 h=20000 cout=4", exitFailed, "conv: height: found 20000; want at most 16384; split it"},
 		{"relu w=20000", exitFailed, "relu: width: found 20000; want at most 16384; split it"},
