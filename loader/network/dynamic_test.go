@@ -98,9 +98,9 @@ func TestStageRun(t *testing.T) {
 	}{
 		{"values", []list.Array{x, rows(2, 1, 2, 3, 5)}, list.Array{Dims: []int{2}, Numbers: []float64{8, 23}}, ""},
 		{"values", []list.Array{x, rows(2)}, list.Array{Dims: []int{0}, Numbers: nil}, ""},
-		{"values", []list.Array{x, rows(2, 4, 0)}, list.Array{}, "values: index 4 is out of range for 4 elements"},
+		{"values", []list.Array{x, rows(2, 4, 0)}, list.Array{}, "values: index 4 is out of range for an axis of 4 elements"},
 		{"values", []list.Array{x, rows(1, 0, 0, 0, 0, 0)}, list.Array{}, "values: result 0 has shape [5 6]; want at most the 24 elements of shape [24]"},
-		{"values", []list.Array{x, rows(3, 1, 1, 1)}, list.Array{}, "values: index shape [1 3] is invalid for data shape [4 6] with batch_dims 0; want a last extent from 1 to 2"},
+		{"values", []list.Array{x, rows(3, 1, 1, 1)}, list.Array{}, "values: index shape [1 3] is invalid for data shape [4 6] with batch_dims 0; want a last dimension from 1 to 2"},
 		{"values", []list.Array{x}, list.Array{}, `values: input "rows" is missing`},
 		{"values", []list.Array{x, {Dims: []int{3, 2}, Numbers: nil}}, list.Array{}, `values: input "rows" has 0 values; want 6 for shape [3 2]`},
 		{"values", []list.Array{x, rows(2, make([]float64, 50)...)}, list.Array{}, `values: input "rows" has shape [25 2]; want at most the 48 elements of shape [24 2]`},
