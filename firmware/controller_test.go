@@ -252,7 +252,7 @@ func TestRunChainErrors(t *testing.T) {
 		want   string
 	}{
 		{"loops", put(0x21c, 0x100), 2, 0x21c, "loops back to descriptor 1"},
-		{"points outside", put(0x11c, 0x10_0000), 1, 0x11c, "is outside the 0x230 bytes of text"},
+		{"points outside", put(0x11c, 0x10_0000), 1, 0x11c, "is outside the text (0x230 bytes)"},
 		{"misaligned", put(0x1c, 0x40), 0, 0x1c, "not a multiple of 0x100"},
 		{"truncated", func(b []byte) []byte { return b[:0x220] }, 2, 0x200, "header of 40 bytes"},
 		{"record outside the windows", put(0x228, 0x40), 2, 0x228, "is not inside a register window"},

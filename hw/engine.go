@@ -162,7 +162,7 @@ func (d *Device) readLanes(t *regs.Task) (b [tiles.Engines][]byte, err error) {
 	for i, l := range dma.Lanes(&t.Groups, t.Bases.Kernel) {
 		if l.On {
 			if b[i], err = d.mem.Peek(l.Addr, uint64(l.Size)); err != nil {
-				return b, fmt.Errorf("lane %d: %w", i, err)
+				return b, fmt.Errorf("coefficient lane %d: %w", i, err)
 			}
 		}
 	}

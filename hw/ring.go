@@ -81,7 +81,7 @@ func (d *Device) runRingPair(second *job) (*evidence.Limit, *Fault) {
 	case s != in:
 		return fail(newNotModeledLimit("ring is written with shape %v but read with shape %v; want equal shapes", s, in)), nil
 	case s.Groups != 1 || s.Planes() != 1:
-		return fail(newNotModeledLimit("ring has %d groups and depth %d; want 1 of each", s.Groups, s.Planes())), nil
+		return fail(newNotModeledLimit("ring has %d groups and depth %d; want one group and depth 1", s.Groups, s.Planes())), nil
 	case !first.isRowwise() || !second.isRowwise():
 		return fail(newNotModeledLimit("ring connects a task that is not elementwise; want elementwise tasks on both sides")), nil
 	}

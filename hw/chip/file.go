@@ -105,7 +105,7 @@ func Read(r io.Reader) (hw.Chip, error) {
 		switch key.Value {
 		case "name":
 			if v.Kind != yaml.ScalarNode || v.Value == "" || len(v.Value) > 64 {
-				return none, &Error{Line: v.Line, What: "invalid name; want 1 to 64 characters"}
+				return none, &Error{Line: v.Line, What: "invalid name; want a string of 1 to 64 bytes"}
 			}
 			c.Name = v.Value
 		case "constants":
@@ -118,7 +118,7 @@ func Read(r io.Reader) (hw.Chip, error) {
 		return none, &Error{What: "missing key \"name\""}
 	}
 	if list == nil || list.Kind != yaml.MappingNode {
-		return none, &Error{What: "missing key \"constants\"; want a mapping"}
+		return none, &Error{What: "missing or malformed key \"constants\"; want a mapping"}
 	}
 	if err := readConstants(&c, list); err != nil {
 		return none, err
@@ -157,9 +157,9 @@ func readConstants(c *hw.Chip, list *yaml.Node) error {
 		case what != "":
 			return fail(v.Line, "%s", what)
 		case !slices.Contains(kinds[:], k.Evidence):
-			return fail(v.Line, "unknown evidence %q; want one of %v", k.Evidence, kinds)
+			return fail(v.Line, "unknown evidence %q; want one of %q", k.Evidence, kinds)
 		case k.Source == "":
-			return fail(v.Line, "missing source; want the origin of the value")
+			return fail(v.Line, "source is empty; want the origin of the value")
 		}
 		*findConstant(c, name) = evidence.Constant(k)
 	}
@@ -178,7 +178,7 @@ var constantKeys = []string{"value", "unit", "evidence", "source"}
 // exactly once. It creates its errors with fail.
 func readConstant(k *fileConstant, v *yaml.Node, fail func(line int, format string, args ...any) error) error {
 	if v.Kind != yaml.MappingNode {
-		return fail(v.Line, "malformed constant; want value, unit, evidence and source")
+		return fail(v.Line, "malformed constant; want a mapping with the keys value, unit, evidence and source")
 	}
 	seen := map[string]bool{}
 	for key, item := range mappingPairs(v) {
@@ -198,7 +198,7 @@ func readConstant(k *fileConstant, v *yaml.Node, fail func(line int, format stri
 		}
 	}
 	if err := v.Decode(k); err != nil {
-		return fail(v.Line, "malformed constant; want value, unit, evidence and source")
+		return fail(v.Line, "malformed constant; want a mapping with the keys value, unit, evidence and source")
 	}
 	return nil
 }

@@ -44,7 +44,7 @@ func TestChipFileErrors(t *testing.T) {
 	}
 	for name, c := range map[string]struct{ text, want string }{
 		"empty":                  {"", "name and constants"},
-		"no name":                {change("name: m1", "name: ''"), "invalid name; want 1 to 64 characters"},
+		"no name":                {change("name: m1", "name: ''"), "invalid name; want a string of 1 to 64 bytes"},
 		"unknown key":            {good + "tiles: 3\n", `unknown key "tiles"`},
 		"unknown constant":       {change("  Clock:", "  Clocks:"), "Clocks: unknown constant"},
 		"negative clock":         {change("1.428e+09", "-1"), "Clock: -1 Hz is out of range"},

@@ -66,7 +66,7 @@ func (m *Memory) Add(s Segment) error {
 		return nil
 	}
 	if uint64(len(s.Data)) > s.Size {
-		return fmt.Errorf("segment %s has %d bytes of data; want at most its size of %d", s.Name, len(s.Data), s.Size)
+		return fmt.Errorf("segment %s has %d bytes of data, but its size is %d", s.Name, len(s.Data), s.Size)
 	}
 	i := m.findSegmentIndex(s.Addr)
 	if s.Addr+s.Size < s.Addr {

@@ -118,5 +118,5 @@ func ByName(name string) (Host, error) {
 		}
 		known = append(known, h.Name)
 	}
-	return Host{}, fmt.Errorf("unknown host %q; want one of %v", name, known)
+	return Host{}, fmt.Errorf("unknown host %q; want one of %q", name, known)
 }

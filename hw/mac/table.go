@@ -72,7 +72,7 @@ func ParseTable(b []byte) (*Table, error) {
 	if t.mode == ModeFraction || t.mode == ModeInteger {
 		for i, h := range t.raw[atKnots : atHighIntercept+1] {
 			if h != 0 {
-				return nil, &FormatError{"table", 2 * (atKnots + i), "knot or tail is not zero in a table of integer parts or fractions", uint16(h)}
+				return nil, &FormatError{"table", 2 * (atKnots + i), "table of integer parts or fractions has a nonzero knot or tail", uint16(h)}
 			}
 		}
 	}

@@ -280,7 +280,7 @@ func TestParseTableErrors(t *testing.T) {
 		b := table.Encode()
 		b[2*atKnots+8] = 1
 		_, err := ParseTable(b[:])
-		want := &FormatError{"table", 2*atKnots + 8, "knot or tail is not zero in a table of integer parts or fractions", uint16(1)}
+		want := &FormatError{"table", 2*atKnots + 8, "table of integer parts or fractions has a nonzero knot or tail", uint16(1)}
 		if d := cmp.Diff(error(want), err); d != "" {
 			t.Errorf("knots in %v: %s", a, d)
 		}

@@ -78,7 +78,7 @@ func UnpackInt8(dst []float16.Float16, q []byte, scale []float16.Float16) error 
 		return nil
 	}
 	if len(scale) == 0 || len(dst)%len(scale) != 0 {
-		return &FormatError{"int8", 0, fmt.Sprintf("%d weights are not a multiple of the number of scales", len(dst)), len(scale)}
+		return &FormatError{"int8", 0, fmt.Sprintf("weight count %d is not a multiple of the scale count", len(dst)), len(scale)}
 	}
 	row := len(dst) / len(scale)
 	for i := range dst {

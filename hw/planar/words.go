@@ -131,7 +131,7 @@ func FromWords(form Form, w Words, relu2 bool) (Config, error) {
 		return fail("more than one of Absolute, Reciprocal and Rsqrt is set; want at most one")
 	}
 	if w.Cfg&cfgMaximum != 0 && (form != FormReduce || op != Add) {
-		return fail("Maximum is set; want it only in a reduction with OpMode 0")
+		return fail("Maximum is set; want it only in a reduction of one source with OpMode 0")
 	}
 	c.Bias, c.Scale = splitHalves(w.BiasScale)
 	c.Epsilon, c.PreScale = splitHalves(w.PreScale)
@@ -147,7 +147,7 @@ func FromWords(form Form, w Words, relu2 bool) (Config, error) {
 		case Min:
 			c.Op, c.Kind = Add, ReduceMin
 		case Mul:
-			return fail("reduction by multiplication (OpMode 1) is not supported")
+			return fail("unsupported reduction by multiplication (OpMode 1)")
 		}
 	}
 	return c, nil
@@ -170,7 +170,7 @@ func checkForm(form Form, w Words, op Op) error {
 		return &WordError{"Common.Cfg.PlanarForm", uint32(form), "unknown planar form"}
 	}
 	if (form == FormOne || form == FormChannel) && op != Add {
-		return &WordError{"PE.Cfg", w.Cfg, "invalid OpMode; want 0 in this form"}
+		return &WordError{"PE.Cfg", w.Cfg, fmt.Sprintf("invalid OpMode; want 0 in planar form %d", uint32(form))}
 	}
 	return nil
 }

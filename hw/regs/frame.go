@@ -22,15 +22,15 @@ func (f *frame) readDescriptor(text *window, index int, off uint32, words int) e
 	}
 	base := uint64(off)
 	if base+HeaderBytes > text.textSize() {
-		return fail(base, "header of %d bytes extends past the %d bytes of text", HeaderBytes, text.textSize())
+		return fail(base, "header of %d bytes extends past the end of the text (%d bytes)", HeaderBytes, text.textSize())
 	}
 	end := text.textSize()
 	if words != 0 {
 		if words < HeaderWords {
-			return fail(base, "declared size of %d words is less than the %d words of the header", words, HeaderWords)
+			return fail(base, "declared size is %d words; want at least %d, the size of the header", words, HeaderWords)
 		}
 		if uint64(words) > (text.textSize()-base)/4 { // compare before multiplying, because the product could wrap around
-			return fail(base, "declared size of %d words extends past the %#x bytes of text", words, text.textSize())
+			return fail(base, "declared size of %d words extends past the end of the text (%#x bytes)", words, text.textSize())
 		}
 		end = base + 4*uint64(words)
 	}
@@ -195,7 +195,7 @@ func checkLink(size uint64, owner []int32, d *Descriptor, next uint32) error {
 	case next%Alignment != 0:
 		return &StreamError{Index: d.Index, Off: at, What: fmt.Sprintf("next pointer %#x is not a multiple of %#x", next, Alignment)}
 	case uint64(next) >= size:
-		return &StreamError{Index: d.Index, Off: at, What: fmt.Sprintf("next pointer %#x is outside the %#x bytes of text", next, size)}
+		return &StreamError{Index: d.Index, Off: at, What: fmt.Sprintf("next pointer %#x is outside the text (%#x bytes)", next, size)}
 	case owner[next/Alignment] != 0:
 		return &StreamError{Index: d.Index, Off: at, What: fmt.Sprintf("next pointer %#x loops back to descriptor %d", next, owner[next/Alignment]-1)}
 	}

@@ -180,7 +180,7 @@ func (r *laneReader) readPlane(dense []byte, p Packing, width int) ([]byte, erro
 		err = r.readInt8(w, scale)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("lane %d, byte %#x: cannot read %v weights: %w", r.lane, r.at, p, err)
+		return nil, fmt.Errorf("coefficient lane %d, byte %#x: cannot read %v weights: %w", r.lane, r.at, p, err)
 	}
 	for _, h := range w {
 		dense = binary.LittleEndian.AppendUint16(dense, uint16(h))
@@ -259,7 +259,7 @@ func (r *laneReader) readZeroSkipping(w []float16.Float16, width int) error {
 	if err != nil {
 		return err
 	}
-	short := fmt.Errorf("body ends inside a channel after %d bytes", len(body))
+	short := fmt.Errorf("zero-skipping plane of %d bytes ends inside a channel", len(body))
 	for len(w) > 0 {
 		for taps := range r.forEachPhase {
 			entries := w[:taps*width]
