@@ -69,7 +69,7 @@ func readANEC(name string, file []byte, h anec) (*Program, error) {
 		pages := uint64(le.Uint32(file[anecTiles+4*channel:]))
 		s := Segment{Name: segment, Section: section, Addr: at, Size: pages * PageSize, Prot: prot}
 		if s.Size > MaxScratch {
-			return s, newFormatError(uint64(anecTiles+4*channel), pages, "channel %d exceeds %#x bytes; pages", channel, uint64(MaxScratch))
+			return s, newFormatError(uint64(anecTiles+4*channel), pages, "size of channel %d exceeds %#x bytes; page count", channel, uint64(MaxScratch))
 		}
 		at += s.Size
 		p.BARs[channel] = s.Addr
@@ -144,7 +144,7 @@ func (p *Program) splitANECText(file []byte, h anec) (weights []byte, err error)
 		}
 	}
 	if first == nil {
-		first = newFormatError(8, h.firstSize, "found no valid chain of %#x bytes; size of the first descriptor", h.task)
+		first = newFormatError(8, h.firstSize, "found no valid descriptor chain of %#x bytes; declared size of the first descriptor", h.task)
 	}
 	return nil, first
 }
@@ -159,7 +159,7 @@ func (p *Port) readANECShape(file []byte, channel int) error {
 	}
 	for i, n := range v[:4] {
 		if n == 0 || n > maxExtent {
-			return newFormatError(uint64(at+8*i), n, "extent of axis %c of channel %d is not between 1 and %#x", axes[i], channel, maxExtent)
+			return newFormatError(uint64(at+8*i), n, "size of axis %c of channel %d is not between 1 and %#x", axes[i], channel, maxExtent)
 		}
 		p.Shape[i] = int(n)
 	}
@@ -170,7 +170,7 @@ func (p *Port) readANECShape(file []byte, channel int) error {
 	}
 	p.Strides = [4]uint64{v[4] * v[1], v[4], v[5], elementBytes}
 	if n := p.spanBytes(); v[4] > p.Bytes || n > p.Bytes {
-		return newFormatError(uint64(at), n, "shape %v of channel %d exceeds its %#x bytes; bytes needed", p.Shape, channel, p.Bytes)
+		return newFormatError(uint64(at), n, "shape %v or plane stride %#x of channel %d exceeds its %#x bytes; bytes needed", p.Shape, v[4], channel, p.Bytes)
 	}
 	return nil
 }
@@ -244,7 +244,7 @@ func (p *Program) listANECPorts() (ports []*Port, to map[uint32]uint32, err erro
 	for _, d := range [...]Direction{Output, Input} {
 		for q := range p.portsInDirection(d) {
 			if q.BAR == regs.BARWeights {
-				return nil, nil, &UnsupportedError{string(p.Form), "weights are missing from the file; the Linux driver's form stores them"}
+				return nil, nil, &UnsupportedError{string(p.Form), "weights are missing from the file; the Linux driver's format requires them"}
 			}
 			if q.BAR < 0 {
 				return nil, nil, &UnsupportedError{"port " + q.Name, "no buffer has the port's address"}
@@ -253,12 +253,12 @@ func (p *Program) listANECPorts() (ports []*Port, to map[uint32]uint32, err erro
 		}
 	}
 	if len(ports) == 0 || len(ports) > anecTensors {
-		return nil, nil, &UnsupportedError{string(p.Form), fmt.Sprintf("found %d tensors; the Linux driver's form holds 1 to %d", len(ports), anecTensors)}
+		return nil, nil, &UnsupportedError{string(p.Form), fmt.Sprintf("found %d ports; want 1 to %d in the Linux driver's format", len(ports), anecTensors)}
 	}
 	to = make(map[uint32]uint32)
 	for i, q := range ports {
 		if _, twice := to[uint32(q.BAR)]; twice {
-			return nil, nil, &UnsupportedError{"port " + q.Name, "shares its buffer with another tensor"}
+			return nil, nil, &UnsupportedError{"port " + q.Name, "shares its buffer with another port"}
 		}
 		to[uint32(q.BAR)] = uint32(anecFirstTensor + i)
 	}

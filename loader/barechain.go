@@ -52,7 +52,7 @@ func (o *Options) readTextInFile(name string, r io.ReaderAt, size int64) (*Progr
 
 // errTextMoved reports that a chain cannot be left in its file, because descriptors access
 // its memory.
-var errTextMoved = errors.New("descriptors move bytes of the text")
+var errTextMoved = errors.New("cannot leave the descriptors in the file, because a DMA accesses their memory")
 
 // readChain completes p, which has only descriptors, and returns it: it derives the memory and the
 // ports from the descriptors.

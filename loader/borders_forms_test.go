@@ -207,7 +207,7 @@ func TestANECParts(t *testing.T) {
 		}
 		_, err := p.ANEC()
 		var u *UnsupportedError
-		if ok && err != nil || !ok && (!errors.As(err, &u) || !strings.Contains(u.What, "found 29 tensors; the Linux driver's form holds 1 to 28")) {
+		if ok && err != nil || !ok && (!errors.As(err, &u) || !strings.Contains(u.What, "found 29 ports; want 1 to 28 in the Linux driver's format")) {
 			t.Errorf("%d tensors: %v", n, err)
 		}
 	}
@@ -331,7 +331,7 @@ func TestClaimedTwice(t *testing.T) {
 	for sections, off := range map[int]int{0: headerSize + segmentSize + 40, 1: headerSize + 2*segmentSize + sectionSize + 48} {
 		_, err := parseContainer(pieces{rest: file(sections)})
 		var f *FormatError
-		if !errors.As(err, &f) || f.Off != uint64(off) || !strings.Contains(err.Error(), "overlaps another part") {
+		if !errors.As(err, &f) || f.Off != uint64(off) || !strings.Contains(err.Error(), "earlier parts of the file overlap") {
 			t.Errorf("%d sections: %v, want byte %#x", sections, err, off)
 		}
 	}

@@ -42,7 +42,7 @@ func TestPlacesOfRelocations(t *testing.T) {
 		{"the first section", RelocPair{44, good&^0xffffff | 1}, ""},
 		{"none", RelocPair{44, good &^ 0xffffff}, "section 0 is not between 1 and 2"},
 		{"one beyond", RelocPair{44, good&^0xffffff | 3}, "section 3 is not between 1 and 2"},
-		{"another kind", RelocPair{44, 0x04000002}, "unknown relocation type"},
+		{"another kind", RelocPair{44, 0x04000002}, "unknown type of relocation word"},
 	} {
 		m := imaged(RelocPair{44, good}, tc.pair)
 		err := m.readChain()
@@ -55,7 +55,7 @@ func TestPlacesOfRelocations(t *testing.T) {
 		}
 	}
 	words := len(imaged().text.Data) / 4
-	for n, what := range map[int]string{words: "", words + 1: "relocation count exceeds the 128 words of text"} {
+	for n, what := range map[int]string{words: "", words + 1: "relocation count exceeds the word count of the text, 0x80"} {
 		err := imaged(slices.Repeat([]RelocPair{{44, good}}, n)...).readChain()
 		if what == "" && err != nil || what != "" && (err == nil || !strings.Contains(err.Error(), what)) {
 			t.Errorf("%d relocations of %d words: %v", n, words, err)
@@ -156,9 +156,9 @@ func TestPortsOfAContainer(t *testing.T) {
 		{"one more", window(0x4000, 64, ProtRead), op(33), Input, "needs 0x42 bytes but the window has 0x40"},
 		{"a window of no bytes", window(0x4000, 0, ProtRead), op(1), Input, "no __FVMLIB section starts"},
 		{"one elsewhere", window(0x4040, 64, ProtRead), op(1), Input, "no __FVMLIB section starts"},
-		{"an input that may be written", window(0x4000, 64, ProtWrite), op(1), Input, "window of input port x has protection 2"},
+		{"an input that may be written", window(0x4000, 64, ProtWrite), op(1), Input, "protection 2 of the window of port x does not permit input"},
 		{"an output", window(0x4000, 64, ProtWrite), op(1), Output, ""},
-		{"one that may be read", window(0x4000, 64, ProtRead), op(1), Output, "window of output port x has protection 1"},
+		{"one that may be read", window(0x4000, 64, ProtRead), op(1), Output, "protection 1 of the window of port x does not permit output"},
 	} {
 		m := &imager{p: &Program{Segments: []Segment{tc.s}}}
 		err := m.addPort(loadAt[*PortLoad]{0x100, &PortLoad{Addr: 0x4000, Name: "x"}}, tc.op, tc.d)

@@ -106,7 +106,7 @@ func (b *Builder) Layout(name string) (*Program, error) {
 // buffer index.
 func (q *part) validate() error {
 	if len(q.Chain) == 0 {
-		return fmt.Errorf("program %s has no descriptors", q.procedureName())
+		return fmt.Errorf("program %s has no descriptors; want at least one", q.procedureName())
 	}
 	for _, p := range q.Ports {
 		if p.BAR <= regs.BARScratch || p.BAR >= len(regs.BARs{}) {

@@ -70,7 +70,7 @@ func parseCaptureAddress(at uint64, text string) (uint32, error) {
 	if strings.Contains(text, ".") {
 		addr, ok := regs.V10Address(text)
 		if !ok {
-			return 0, newFormatError(at, text, "unknown register of the version 10 image")
+			return 0, newFormatError(at, text, "unknown version 10 register")
 		}
 		return addr, nil
 	}

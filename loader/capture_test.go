@@ -66,7 +66,7 @@ func captureVectors() (out []vector) {
 		{"0x0 0x100000000\n", 0, "malformed number"},
 		{"# dump\n0x2000 1\n", 7, "outside all register windows"},
 		{"0x1 1\n", 0, "outside all register windows"},
-		{"0x0 1\nCommon.Cinn 3\n", 6, "unknown register of the version 10 image"},
+		{"0x0 1\nCommon.Cinn 3\n", 6, "unknown version 10 register"},
 		{"0x0 1\n#" + strings.Repeat(" ", maxCapture), 0, "want at most"},
 	} {
 		out = append(out, vector{tt.text[:min(len(tt.text), 20)], []byte(tt.text), tt.off, tt.what})

@@ -55,7 +55,7 @@ func (p *Program) Transfers() ([]Transfer, error) {
 		if low, high := s.Extent(); s.Elements() > 0 {
 			t.Low, t.High = a.Address+uint64(low), a.Address+uint64(high)
 			if int64(a.Address)+low < 0 || t.High > 1<<regs.AddressBits {
-				return nil, newFormatError(uint64(a.Register), a.Address, "tensor of %v, bytes %d to %d, extends past the %d-bit device address space; address", role, low, high, regs.AddressBits)
+				return nil, newFormatError(uint64(a.Register), a.Address, "bytes %d to %d of the %v tensor are outside the %d-bit device address space; address", low, high, role, regs.AddressBits)
 			}
 		}
 		out = append(out, t)

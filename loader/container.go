@@ -162,7 +162,7 @@ func (r *reader) claimBytes(at, off, n uint64, part string) ([]byte, error) {
 		// Claims overlap if they sum to more than the file. Stopping here keeps the work
 		// linear in the size of the file. findGaps detects all other overlaps.
 		if r.nbytes += n; r.nbytes > size {
-			return nil, newFormatError(at, off, "%s overlaps another part of the file; offset", part)
+			return nil, newFormatError(at, off, "%s or earlier parts of the file overlap; offset", part)
 		}
 		r.owned = append(r.owned, extent{off, b, part})
 	}
@@ -228,7 +228,7 @@ func parseContainer(in pieces) (*Container, error) {
 		return nil, newFormatError(16, n, "load commands do not fit in %#x bytes; count", total)
 	}
 	if n > maxLoads {
-		return nil, newFormatError(16, n, "load command count exceeds %d", maxLoads)
+		return nil, newFormatError(16, n, "load command count exceeds %#x", maxLoads)
 	}
 	if _, err := r.claimBytes(20, 0, headerSize+total, "load commands"); err != nil {
 		return nil, err
@@ -240,7 +240,7 @@ func parseContainer(in pieces) (*Container, error) {
 		}
 		size := uint64(le.Uint32(file[at+4:]))
 		if size < commandHeader || size > end-at {
-			return nil, newFormatError(at+4, size, "size of load command %d is not between %d and %d", i, commandHeader, end-at)
+			return nil, newFormatError(at+4, size, "size of load command %d is not between %#x and %#x", i, commandHeader, end-at)
 		}
 		l, err := r.decodeLoadCommand(at, file[at:at+size:at+size])
 		if err != nil {
@@ -263,7 +263,7 @@ func parseContainer(in pieces) (*Container, error) {
 // chip generation than the M1's.
 func (c *Container) newUnsupportedError() error {
 	return &UnsupportedError{"container for " + c.Subtype.String(),
-		fmt.Sprintf("unsupported subtype %d; want %d, %v", uint32(c.Subtype), uint32(SubtypeM1), SubtypeM1)}
+		fmt.Sprintf("unsupported subtype %d; want %d (%v)", uint32(c.Subtype), uint32(SubtypeM1), SubtypeM1)}
 }
 
 // decodeLoadCommand decodes the command b, which starts at file offset at.
@@ -307,7 +307,7 @@ func (r *reader) readName(at uint64, b []byte, field int, owner string) (string,
 	}
 	n := bytes.IndexByte(b[off:], 0)
 	if n < 0 || n > maxName {
-		return "", newFormatError(at+uint64(off), nil, "name of %s is not terminated within its command", owner)
+		return "", newFormatError(at+uint64(off), nil, "name of %s is not terminated within %d bytes or its command", owner, maxName)
 	}
 	return escapeUnprintable(string(b[off : int(off)+n])), nil
 }
@@ -364,10 +364,10 @@ func (r *reader) decodeProgram(at uint64, b []byte) (Load, error) {
 	}
 	words, tasks := le.Uint32(b[programFirstWords:]), le.Uint32(b[programTasks:])
 	if words >= maxWords {
-		return nil, newFormatError(at+programFirstWords, words, "word count of the first descriptor, minus one, is out of range; want less than %d", maxWords)
+		return nil, newFormatError(at+programFirstWords, words, "word count of the first descriptor, minus one, is out of range; want less than %#x", maxWords)
 	}
 	if most := r.file.totalBytes()/descriptorUnit + 1; tasks == 0 || uint64(tasks) > most {
-		return nil, newFormatError(at+programTasks, tasks, "descriptor count is out of range; want 1 to %d in a file of this size", most)
+		return nil, newFormatError(at+programTasks, tasks, "descriptor count is out of range; want 1 to %#x in a file of this size", most)
 	}
 	p.FirstWords, p.Tasks = int(words)+1, int(tasks)
 	var err error
@@ -400,7 +400,7 @@ func (r *reader) decodeOperation(at uint64, b []byte) (Load, error) {
 	for i := range o.Shape {
 		n := le.Uint32(b[operationShape+4*i:])
 		if n == 0 || n > maxExtent {
-			return nil, newFormatError(at+operationShape+4*uint64(i), n, "extent of axis %c is not between 1 and %#x", axes[i], maxExtent)
+			return nil, newFormatError(at+operationShape+4*uint64(i), n, "size of axis %c is not between 1 and %#x", axes[i], maxExtent)
 		}
 		o.Shape[i] = int(n)
 		if o.Strides[i] = le.Uint64(b[operationStrides+8*i:]); o.Strides[i]>>regs.AddressBits != 0 {

@@ -94,11 +94,11 @@ func ReadPackage(file []byte) (*Package, error) {
 	case le.Uint32(file) != magicFirmware:
 		return nil, newFormatError(0, le.Uint32(file), "unknown magic number; want \"ANEH\" for a package")
 	case le.Uint32(file[4:]) != packageHeader:
-		return nil, newFormatError(4, le.Uint32(file[4:]), "unexpected size of the package header; want %d bytes", packageHeader)
+		return nil, newFormatError(4, le.Uint32(file[4:]), "unexpected size of the package header; want %#x bytes", packageHeader)
 	case le.Uint32(file[8:]) != packageVersion:
 		return nil, newFormatError(8, le.Uint32(file[8:]), "unknown package version; want %d", packageVersion)
 	case count == 0 || count > packagePrograms:
-		return nil, newFormatError(12, count, "program count is not between 1 and %d", packagePrograms)
+		return nil, newFormatError(12, count, "program count is not between 1 and %#x", packagePrograms)
 	case size != uint64(len(file)):
 		return nil, newFormatError(16, size, "package size does not match the file size of %#x bytes", len(file))
 	case le.Uint64(file[24:]) != 0:
@@ -132,9 +132,9 @@ func readPackageProgram(file []byte, at uint64) (q PackageProgram, end uint64, e
 	case size > uint64(len(b)):
 		return q, 0, newFormatError(at+16, size, "program extends past the package's %#x bytes; size", len(file))
 	case name > maxName || header != roundUpTo(packageHeader+name, packageAlign) || header > size:
-		return q, 0, newFormatError(at+4, header, "invalid program header size; want %d bytes for the name plus %d, rounded up to a multiple of %d", name, packageHeader, packageAlign)
+		return q, 0, newFormatError(at+4, header, "invalid program header size; want %#x for a name of %d bytes (limit %d) in a program of %#x bytes", roundUpTo(packageHeader+name, packageAlign), name, maxName, size)
 	case count > packageSections:
-		return q, 0, newFormatError(at+12, count, "program has more than %d sections", packageSections)
+		return q, 0, newFormatError(at+12, count, "section count of the program exceeds %#x", packageSections)
 	case le.Uint32(b[28:]) != 0:
 		return q, 0, newFormatError(at+28, le.Uint32(b[28:]), "reserved word of the program is not zero")
 	}
@@ -154,7 +154,7 @@ func readPackageProgram(file []byte, at uint64) (q PackageProgram, end uint64, e
 		case le.Uint32(b) != magicFirmwareSect:
 			return q, 0, newFormatError(at, le.Uint32(b), "unknown magic number; want \"ANES\" for a section")
 		case le.Uint32(b[4:]) != packageHeader:
-			return q, 0, newFormatError(at+4, le.Uint32(b[4:]), "unexpected size of the section header; want %d bytes", packageHeader)
+			return q, 0, newFormatError(at+4, le.Uint32(b[4:]), "unexpected size of the section header; want %#x bytes", packageHeader)
 		case le.Uint64(b[24:]) != 0:
 			return q, 0, newFormatError(at+24, le.Uint64(b[24:]), "reserved word of the section is not zero")
 		case n > uint64(len(b)-packageHeader) || roundUpTo(n, packageAlign) > uint64(len(b)-packageHeader):

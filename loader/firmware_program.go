@@ -112,7 +112,7 @@ func readFirmware(name, procedure string, file []byte) (*Program, error) {
 		}
 	}
 	if from == nil {
-		return nil, newFormatError(12, procedure, "unknown program; the package has %q", p.Procedures)
+		return nil, newFormatError(12, procedure, "package has the programs %q; unknown program", p.Procedures)
 	}
 	p.Procedure = escapeUnprintable(from.Name)
 	for i := range from.Sections {
@@ -121,7 +121,7 @@ func readFirmware(name, procedure string, file []byte) (*Program, error) {
 		}
 	}
 	if p.FirstWords == 0 || p.Text == nil {
-		return nil, newFormatError(from.off, p.Procedure, "program has no procedure section or no text section")
+		return nil, newFormatError(from.off, p.Procedure, "missing procedure or text section in program")
 	}
 	if err := p.checkChain(); err != nil {
 		return nil, err
@@ -131,12 +131,12 @@ func readFirmware(name, procedure string, file []byte) (*Program, error) {
 
 func (p *Program) readPackageSection(s *PackageSection) error {
 	short := func(want int) error {
-		return newFormatError(s.off, uint64(len(s.Data)), "truncated %v section; want at least %d bytes", s.Kind, want)
+		return newFormatError(s.off, uint64(len(s.Data)), "truncated %v section; want at least %#x bytes", s.Kind, want)
 	}
 	switch s.Kind {
 	case PackageGeneric:
 		if len(s.Data)%packageMemory != 0 {
-			return newFormatError(s.off, uint64(len(s.Data)), "size of the generic section is not a multiple of %d bytes", packageMemory)
+			return newFormatError(s.off, uint64(len(s.Data)), "size of the generic section is not a multiple of %#x bytes", packageMemory)
 		}
 		for at := 0; at < len(s.Data); at += packageMemory {
 			p.Segments = append(p.Segments, readSegmentEntry(s.Data[at:]))
@@ -148,7 +148,7 @@ func (p *Program) readPackageSection(s *PackageSection) error {
 		seg := readSegmentEntry(s.Data)
 		seg.Data = s.Data[packageMemory:len(s.Data):len(s.Data)]
 		if uint64(len(seg.Data)) > seg.Size {
-			return newFormatError(s.off+8, seg.Size, "%v section has %#x bytes, more than its declared size", s.Kind, len(seg.Data))
+			return newFormatError(s.off+8, seg.Size, "%#x bytes of data in the %v section exceed its declared size", len(seg.Data), s.Kind)
 		}
 		if s.Kind == PackageText {
 			if p.Text != nil {
@@ -164,15 +164,15 @@ func (p *Program) readPackageSection(s *PackageSection) error {
 		return p.readPackagePort(s)
 	case PackageProc:
 		if len(s.Data) != packageProcedure {
-			return short(packageProcedure)
+			return newFormatError(s.off, uint64(len(s.Data)), "size of the %v section is not %#x bytes", s.Kind, packageProcedure)
 		}
 		words := le.Uint32(s.Data)
 		if words < regs.HeaderWords || words > maxWords {
-			return newFormatError(s.off, words, "word count of the first descriptor is not between %d and %d", regs.HeaderWords, maxWords)
+			return newFormatError(s.off, words, "word count of the first descriptor is not between %#x and %#x", regs.HeaderWords, maxWords)
 		}
 		tasks := le.Uint32(s.Data[4:])
 		if uint64(tasks) > uint64(len(p.file))/descriptorUnit+1 {
-			return newFormatError(s.off+4, tasks, "descriptor count exceeds %d, the most that fit in the file", len(p.file)/descriptorUnit+1)
+			return newFormatError(s.off+4, tasks, "descriptor count exceeds %#x, the most that fit in the file", len(p.file)/descriptorUnit+1)
 		}
 		p.FirstWords, p.TaskCount = int(words), int(tasks)
 		for i := range p.BARs {
@@ -196,9 +196,9 @@ func (p *Program) readPackagePort(s *PackageSection) error {
 	case le.Uint32(b) != uint32(Input) && le.Uint32(b) != uint32(Output):
 		return newFormatError(s.off, le.Uint32(b), "unknown port direction; want 1 (input) or 2 (output)")
 	case bar >= int64(len(p.BARs)):
-		return newFormatError(s.off+4, uint64(bar), "port buffer index is out of range; want less than %d", len(p.BARs))
+		return newFormatError(s.off+4, uint64(bar), "port buffer index is out of range; want less than %#x", len(p.BARs))
 	case name != uint64(len(b)-packagePort) || name > maxName:
-		return newFormatError(s.off+12, name, "port name length does not match the %d bytes after the entry", len(b)-packagePort)
+		return newFormatError(s.off+12, name, "port name length is invalid; want %#x, the bytes after the entry, and at most %#x", len(b)-packagePort, maxName)
 	case len(p.Ports) == maxPorts:
 		return newFormatError(s.off, nil, "program has more than %d ports", maxPorts)
 	}
@@ -215,14 +215,14 @@ func (p *Program) readPackagePort(s *PackageSection) error {
 		// Weights that are an input have one row, which may be longer than that of any
 		// surface.
 		if n == 0 || uint64(n) > q.Bytes {
-			return newFormatError(s.off+16+4*uint64(i), n, "extent of axis %c is not between 1 and the port's %#x bytes", axes[i], q.Bytes)
+			return newFormatError(s.off+16+4*uint64(i), n, "size of axis %c is not between 1 and the port's %#x bytes", axes[i], q.Bytes)
 		}
 		if n > 1 && q.Strides[i] > q.Bytes/uint64(n-1) {
-			return newFormatError(s.off+32+8*uint64(i), q.Strides[i], "stride of axis %c extends past the port's %#x bytes; stride", axes[i], q.Bytes)
+			return newFormatError(s.off+32+8*uint64(i), q.Strides[i], "axis %c extends past the port's %#x bytes; stride", axes[i], q.Bytes)
 		}
 	}
 	if n := q.spanBytes(); n > q.Bytes {
-		return newFormatError(s.off+72, q.Bytes, "port %s needs %#x bytes, more than its size", q.Name, n)
+		return newFormatError(s.off+72, q.Bytes, "port %s needs %#x bytes, but has", q.Name, n)
 	}
 	p.Ports = append(p.Ports, q)
 	return nil

@@ -67,7 +67,7 @@ func (m *imager) chooseProcedure(end uint64, procedure string) error {
 		}
 	}
 	if m.main == nil {
-		return newFormatError(m.programs[0].at, procedure, "unknown procedure; the container has %q", m.p.Procedures)
+		return newFormatError(m.programs[0].at, procedure, "container has the procedures %q; unknown procedure", m.p.Procedures)
 	}
 	p := m.p
 	p.Procedure, p.FirstWords, p.TaskCount, p.BARs = m.main.Procedure, m.main.FirstWords, m.main.Tasks, m.main.BARs
@@ -158,7 +158,7 @@ func (m *imager) readChain() error {
 		return err
 	}
 	if n := len(text.Relocs); n > len(text.Data)/4 {
-		return newFormatError(uint64(text.RelocOffset), n, "relocation count exceeds the %d words of text", len(text.Data)/4)
+		return newFormatError(uint64(text.RelocOffset), n, "relocation count exceeds the word count of the text, %#x", len(text.Data)/4)
 	}
 	for i, pair := range text.Relocs {
 		if off := uint64(pair.Off); len(m.programs) > 1 && (off < start || off >= end) {
@@ -184,7 +184,7 @@ func (m *imager) chainBounds() (start, end uint64, err error) {
 	if at == 0 || at == text.Addr {
 		at = text.Addr
 	} else if at != m.main.BARs[regs.BARText] || at-text.Addr >= end { // the difference wraps if at is below the text
-		return 0, 0, &UnsupportedError{"container", fmt.Sprintf("unsupported program start %#x; want the address of its text, %#x", at, text.Addr)}
+		return 0, 0, &UnsupportedError{"container", fmt.Sprintf("unsupported program start %#x; want the start of the text (%#x) or of buffer 0 inside the text", at, text.Addr)}
 	}
 	start = at - text.Addr
 	for _, l := range m.programs {
@@ -230,7 +230,7 @@ func (m *imager) readRelocation(owner []*regs.Descriptor, pair RelocPair, start 
 		Bit: 6, Width: 26, Shift: 6,
 	}
 	if pair.Info>>24 != relocSection>>24 {
-		return r, fmt.Errorf("unknown relocation type %#x; want %#x, a section-relative word", pair.Info, relocSection)
+		return r, fmt.Errorf("unknown type of relocation word %#x; want %#x plus a section number", pair.Info, relocSection)
 	}
 	if section < 1 || section > len(m.sections) {
 		return r, fmt.Errorf("section %d is not between 1 and %d", section, len(m.sections))
@@ -328,7 +328,7 @@ func (m *imager) addPort(l loadAt[*PortLoad], op *OperationLoad, d Direction) er
 		return newFormatError(l.at+0x10, l.load.Addr, "no __FVMLIB section starts at the address of port %s", l.load.Name)
 	}
 	if need := [...]Protection{Input: ProtRead, Output: ProtWrite}[d]; s.Prot&need == 0 {
-		return newFormatError(l.at+0x10, l.load.Addr, "window of %v port %s has protection %d, which does not allow this direction; address", d, l.load.Name, s.Prot)
+		return newFormatError(l.at+0x10, l.load.Addr, "protection %d of the window of port %s does not permit %v; address", s.Prot, l.load.Name, d)
 	}
 	port := Port{Name: l.load.Name, Direction: d, Address: s.Addr, Bytes: s.Size, BAR: -1}
 	for i, a := range p.BARs {

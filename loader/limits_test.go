@@ -115,8 +115,8 @@ func TestContainerLimits(t *testing.T) {
 		{"an input", contained(0, operation(1, 1, 0)), ""},
 		{"an output of the largest extents", contained(0, operation(2, maxExtent, 1<<42-1)), ""},
 		{"neither", contained(0, operation(3, 1, 0)), "unknown operation direction"},
-		{"an extent of 0", contained(0, operation(1, 0, 0)), "extent of axis n"},
-		{"one too large", contained(0, operation(1, maxExtent+1, 0)), "extent of axis n"},
+		{"an extent of 0", contained(0, operation(1, 0, 0)), "size of axis n"},
+		{"one too large", contained(0, operation(1, maxExtent+1, 0)), "size of axis n"},
 		{"a stride of 43 bits", contained(0, operation(1, 1, 1<<42)), "stride of axis n"},
 		{"an operation of its fields alone", contained(0, set(operation(1, 1, 0)[:operationSize], 4, operationSize)), "starts past the end of its command"},
 		{"an operation without its fields", contained(0, set(command(CommandThread, operationSize-1, nil), 8, uint32(FlavorOperation))), "operation descriptor"},
@@ -160,7 +160,7 @@ func TestOwners(t *testing.T) {
 		{[]part{{17, 0}}, "", "extends past the end of the file"},
 		{[]part{{8, 9}}, "", "extends past the end of the file"},
 		{[]part{{0, 8}, {7, 8}}, "", "overlaps"},
-		{[]part{{0, 16}, {0, 1}}, "", "overlaps another part"},
+		{[]part{{0, 16}, {0, 1}}, "", "earlier parts of the file overlap"},
 		{[]part{{3, 4}, {3, 4}}, "", "overlaps"},
 	} {
 		r := &reader{file: pieces{rest: file}}

@@ -106,7 +106,7 @@ func (p *Program) LinkStream(visit func(l *Linked, t *regs.Task)) (*Linked, erro
 // the number of tasks. The task is valid until show returns.
 func (p *Program) linkTasks(show func(l *Linked, t *regs.Task, most int)) (*Linked, error) {
 	if p.Form == FormRegisters {
-		return nil, &UnsupportedError{"captured registers", "cannot run: no document says where version 10 has " + strings.Join(describeUnknownFields(), ", ")}
+		return nil, &UnsupportedError{"captured registers", "cannot run: unknown version 10 registers for " + strings.Join(describeUnknownFields(), ", ")}
 	}
 	if p.Subtype != SubtypeM1 {
 		return nil, p.Container.newUnsupportedError()
@@ -144,7 +144,7 @@ func (p *Program) linkTasks(show func(l *Linked, t *regs.Task, most int)) (*Link
 		l.Count++
 	}
 	if p.TaskCount != 0 && p.TaskCount != l.Count {
-		return nil, newFormatError(p.textOff, nil, "chain has %d descriptors; want %d as declared", l.Count, p.TaskCount)
+		return nil, newFormatError(p.textOff, nil, "chain has %d descriptors; want the declared %d", l.Count, p.TaskCount)
 	}
 	return l, nil
 }
@@ -172,7 +172,7 @@ func (l *Linked) checkAccess(task int, a *access) error {
 		s = &l.Map[at]
 	}
 	bad := func(what string) error {
-		name := "(the program has no memory)"
+		name := "none"
 		if s != nil {
 			name = fmt.Sprintf("%v, %#x bytes at %#x", s, s.Size, s.Addr)
 		}
@@ -180,7 +180,7 @@ func (l *Linked) checkAccess(task int, a *access) error {
 	}
 	switch {
 	case s == nil || addr-s.Addr >= s.Size:
-		return bad("are not inside any segment; the nearest below is")
+		return bad("are not inside any segment; nearest segment below:")
 	case a.bytes > s.Size-(addr-s.Addr):
 		return bad("extend past")
 	case s.Prot == 0:
@@ -233,7 +233,7 @@ func newMemoryMap(segments []Segment) ([]Segment, error) {
 			zero += s.Size - uint64(len(s.Data))
 		}
 		if zero > MaxZeroFill {
-			return nil, &MemoryError{fmt.Sprintf("segments up to %[2]v have more than %#[1]x bytes without contents", MaxZeroFill, s)}
+			return nil, &MemoryError{fmt.Sprintf("bytes without contents in segments up to %[2]v exceed %#[1]x", MaxZeroFill, s)}
 		}
 	}
 	if high-low > MaxAddressRange {

@@ -91,7 +91,7 @@ func TestBaseErrors(t *testing.T) {
 	link(p, "buffer 5 is not in the program", new(*regs.BaseError))
 	p = get()
 	p.TaskCount = 3
-	link(p, "chain has 2 descriptors; want 3 as declared", new(*FormatError))
+	link(p, "chain has 2 descriptors; want the declared 3", new(*FormatError))
 	p = get()
 	p.BARs[4] = 1 << 42
 	link(p, "exceeds 42 bits", new(*regs.BaseError))
@@ -99,7 +99,7 @@ func TestBaseErrors(t *testing.T) {
 	p.BARs[5] = 0
 	p.Segments = nil
 	p.BARs[5] = identityInput
-	link(p, "the program has no memory", new(*SurfaceError))
+	link(p, "nearest segment below: none", new(*SurfaceError))
 	p = get()
 	p.BARs[5] = 0x40 // the guard
 	link(p, "are not accessible in __PAGEZERO", new(*SurfaceError))

@@ -138,14 +138,14 @@ func containerVectors(t *testing.T) []vector {
 		{"segment wraps", put64(text+32, 1<<63), text + 24, "device address space"},
 		{"segment extends past the end of the file", put64(text+40, 1<<40), text + 40, "extends past the end of the file"},
 		{"segment's bytes extend past the end of the file", put64(text+48, 1<<20), text + 40, "extends past the end of the file"},
-		{"segment larger in the file", put64(text+32, 0x1000), text + 48, "more bytes in the file"},
+		{"segment larger in the file", put64(text+32, 0x1000), text + 48, "less than its file size"},
 		{"section leaves the segment", put64(sec+40, 0x5000), sec + 32, "is not inside its segment"},
 		{"section ahead of the segment", put64(sec+32, 0x3000c000), sec + 32, "is not inside its segment"},
 		{"section's bytes leave the segment's", put32(sec+48, 0x7ff0), sec + 48, "bytes of section"},
 		{"relocations extend past the end of the file", put32(sec+56, 1<<30), sec + 56, "relocations"},
 		{"too many relocations", put32(sec+60, 1<<28), sec + 56, "relocations"},
 		{"relocations over symbols", put32(sec+56, uint32(sym)), sym, "overlaps"},
-		{"relocation kind", put32(int(0x3ad8)+4, 0x0d000004), 0x3ad8, "section-relative"},
+		{"relocation kind", put32(int(0x3ad8)+4, 0x0d000004), 0x3ad8, "plus a section number"},
 		{"relocation section", put32(0x3ad8+4, 0x05000009), 0x3ad8, "section 9 is not between 1 and 4"},
 		{"relocation outside the text", put32(0x3ad8, 0x10000), 0x3ad8, "not inside any descriptor"},
 		{"relocation of a header word", put32(0x3ad8, 0x204), 0x3ad8, "not a register word"},
@@ -179,7 +179,7 @@ func containerVectors(t *testing.T) []vector {
 			return b
 		}, at["t0"] + 0x18, "not terminated"},
 		{"port without a window", put64(at["t0"]+0x10, 0x30008040), at["t0"] + 0x10, "no __FVMLIB section starts"},
-		{"input in the output's window", put64(at["t0"]+0x10, identityOutput), at["t0"] + 0x10, "has protection 2"},
+		{"input in the output's window", put64(at["t0"]+0x10, identityOutput), at["t0"] + 0x10, "protection 2 of the window"},
 		{"port in the text", put64(at["t0"]+0x10, identityText), at["t0"] + 0x10, "no __FVMLIB section starts"},
 		{"port command too short", both(put32(at["t0"]+4, 0x10)), at["t0"] + 4, "truncated port command"},
 		{"two ports of a name", func(b []byte) []byte {
@@ -193,7 +193,7 @@ func containerVectors(t *testing.T) []vector {
 		{"operation too short", put32(at["op t0"]+4, 0x80), at["op t0"] + 4, "truncated operation"},
 		{"thread command too short", put32(at["op t0"]+4, 8), at["op t0"] + 4, "truncated thread"},
 		{"operation's direction", put32(at["op t0"]+operationDirection, 3), at["op t0"] + operationDirection, "direction"},
-		{"operation's shape", put32(at["op t0"]+operationShape+4, 0), at["op t0"] + operationShape + 4, "extent of axis c"},
+		{"operation's shape", put32(at["op t0"]+operationShape+4, 0), at["op t0"] + operationShape + 4, "size of axis c"},
 		{"operation's stride", put64(at["op t0"]+operationStrides, 1<<50), at["op t0"] + operationStrides, "stride of axis n"},
 		{"operation's operand name", put32(at["op t0"]+operationOperand, 0x98), at["op t0"] + operationOperand, "name of operand"},
 		{"operation's port name", put32(at["op t0"]+operationSymbol, 0x98), at["op t0"] + operationSymbol, "name of port"},
@@ -218,7 +218,7 @@ func containerVectors(t *testing.T) []vector {
 			le.PutUint32(b[at["symtab"]+8:], 0)
 			le.PutUint32(b[at["symtab"]+12:], uint32(len(b)/symbolSize))
 			return b
-		}, at["symtab"] + 8, "overlaps another part"},
+		}, at["symtab"] + 8, "earlier parts of the file overlap"},
 		{"segment command too short", put32(text+4, 64), text + 4, "truncated segment"},
 		{"scratch beyond the compiler's", func(b []byte) []byte {
 			seg := at["__const"]
@@ -227,7 +227,7 @@ func containerVectors(t *testing.T) []vector {
 			le.PutUint64(b[seg+32:], MaxScratch+PageSize)
 			le.PutUint64(b[seg+segmentSize+40:], MaxScratch+PageSize)
 			return b
-		}, at["__const"] + segmentSize + 40, "bytes of the scratch memory"},
+		}, at["__const"] + segmentSize + 40, "bytes for scratch memory"},
 		{"more relocations than words", func(b []byte) []byte {
 			le.PutUint32(b[sec+56:], uint32(len(b)))
 			le.PutUint32(b[sec+60:], 300)

@@ -168,7 +168,7 @@ func (o *Options) chooseReader(name string, head []byte, size int64) (func(file 
 		return func(file []byte) (*Program, error) { return readANEC(name, file, h) }, nil
 	}
 	if o.FirstWords < 0 || o.FirstWords > maxWords {
-		return nil, newFormatError(0, nil, "first descriptor has %d words; want 0 to %d", o.FirstWords, maxWords)
+		return nil, newFormatError(0, nil, "option FirstWords is %d; want 0 to %d", o.FirstWords, maxWords)
 	}
 	switch d, err := regs.Decode(head, 0, 0, o.FirstWords); {
 	case err != nil:

@@ -175,7 +175,7 @@ func (r *Relocation) Store(text []byte, bars *regs.BARs) error {
 		return err
 	}
 	if r.Off%4 != 0 || uint64(r.Off)+4 > uint64(len(text)) {
-		return &RelocError{*r, fmt.Sprintf("offset %#x is not the offset of a word in the %#x bytes of text", r.Off, len(text))}
+		return &RelocError{*r, fmt.Sprintf("offset %#x is misaligned or outside the text (%#x bytes)", r.Off, len(text))}
 	}
 	w, mask := text[r.Off:], uint32(1<<r.Width-1)<<r.Bit
 	le.PutUint32(w, regs.Masked(le.Uint32(w), mask, uint32(v)<<r.Bit))

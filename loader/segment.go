@@ -29,7 +29,7 @@ func (r *reader) decodeSegment(at uint64, b []byte) (Load, error) {
 		return nil, newFormatError(at+40, s.Offset, "segment %s of %#x bytes extends past the end of the file (%#x bytes); offset", s.Name, s.FileSize, size)
 	}
 	if s.FileSize > s.MemSize {
-		return nil, newFormatError(at+48, s.FileSize, "segment %s has more bytes in the file than its %#x in memory", s.Name, s.MemSize)
+		return nil, newFormatError(at+48, s.FileSize, "memory size %#x of segment %s is less than its file size", s.MemSize, s.Name)
 	}
 	for i := range n {
 		sec, err := r.decodeSection(at+segmentSize+sectionSize*i, b[segmentSize+sectionSize*i:][:sectionSize], s)
@@ -109,9 +109,9 @@ func (h *SectionHeader) checkSizeAndAlignment(at uint64) error {
 	}
 	switch {
 	case strings.HasPrefix(h.Segment, "__KERN_") && h.Size > MaxKernelSection:
-		return newFormatError(at+40, h.Size, "section %s,%s exceeds the %#x bytes of a kernel section", h.Segment, h.Name, uint64(MaxKernelSection))
+		return newFormatError(at+40, h.Size, "section %s,%s exceeds the limit of %#x bytes for a kernel section; size", h.Segment, h.Name, uint64(MaxKernelSection))
 	case h.Segment == "__DATA" && h.Name == "__bss" && h.Size > MaxScratch:
-		return newFormatError(at+40, h.Size, "section %s,%s exceeds the %#x bytes of the scratch memory", h.Segment, h.Name, uint64(MaxScratch))
+		return newFormatError(at+40, h.Size, "section %s,%s exceeds the limit of %#x bytes for scratch memory; size", h.Segment, h.Name, uint64(MaxScratch))
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func TestSegmentLimits(t *testing.T) {
 		{"beyond it", seg{0, 64, 33, 32}, nil, 40, "extends past the end of the file"},
 		{"behind it", seg{0, 64, 64, 0}, nil, 0, ""},
 		{"further behind", seg{0, 64, 65, 0}, nil, 40, "extends past the end of the file"},
-		{"more in the file than in memory", seg{0, 31, 0, 32}, nil, 48, "more bytes in the file"},
+		{"more in the file than in memory", seg{0, 31, 0, 32}, nil, 48, "less than its file size"},
 		{"to the end of the space", seg{space - 16, 16, 0, 0}, nil, 0, ""},
 		{"beyond it", seg{space - 16, 17, 0, 0}, nil, 24, "extends past the 42-bit"},
 		{"nothing behind it", seg{space, 0, 0, 0}, nil, 0, ""},

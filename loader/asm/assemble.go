@@ -212,7 +212,7 @@ func (a *assembler) encodeProgram(end uint64) (*Unit, error) {
 	if a.container {
 		file, textOff = u.file, u.textOff
 		if size := uint64(len(file)); textOff > size || end > size-textOff {
-			return nil, fmt.Errorf("text of %#x bytes at %#x extends past the container's %#x bytes", end, textOff, size)
+			return nil, fmt.Errorf("text of %#x bytes at %#x extends past the end of the container (%#x bytes)", end, textOff, size)
 		}
 	}
 	for _, r := range a.raw {

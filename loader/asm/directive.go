@@ -241,7 +241,7 @@ func (a *assembler) appendWeights(l line) error {
 	}
 	b, err := a.options.Weights(name)
 	if err != nil {
-		return &Error{Line: l.number, Col: t.col, What: "cannot read weights " + name, Err: err}
+		return &Error{Line: l.number, Col: t.col, What: "cannot read weights " + strconv.Quote(name), Err: err}
 	}
 	a.unit.Constants = append(a.unit.Constants, b...)
 	return nil

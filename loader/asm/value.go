@@ -71,7 +71,7 @@ func parseValue(f regs.Field, text string) (uint32, error) {
 		}
 		h := float16.Fromfloat32(float32(x))
 		if h.IsInf(0) && !math.IsInf(x, 0) {
-			return 0, fmt.Errorf("%s exceeds the largest fp16 value, 65504", text)
+			return 0, fmt.Errorf("%s is outside the range of fp16; want -65504 to 65504", text)
 		}
 		return uint32(h.Bits()), nil
 	}
@@ -88,7 +88,7 @@ func parseValue(f regs.Field, text string) (uint32, error) {
 		return uint32(n) & (1<<f.Width - 1), nil
 	}
 	if n < 0 || !f.Fits(uint64(n)) {
-		return 0, fmt.Errorf("%s exceeds the %d bits of %s; want at most %#x", text, f.Width, f.Name, (uint64(1)<<f.Width-1)<<u)
+		return 0, fmt.Errorf("%s does not fit in the %d bits of %s; want at most %#x", text, f.Width, f.Name, (uint64(1)<<f.Width-1)<<u)
 	}
 	return uint32(n), nil
 }
@@ -97,7 +97,7 @@ func parseValue(f regs.Field, text string) (uint32, error) {
 func parseNumber(text string) (int64, error) {
 	n, err := strconv.ParseInt(text, 0, 64)
 	if err != nil || n>>42 > 0 || n>>42 < -1 {
-		return 0, fmt.Errorf("%q is not a number; want a decimal or 0x number of at most 42 bits", text)
+		return 0, fmt.Errorf("invalid value %q; want a decimal or 0x number of at most 42 bits", text)
 	}
 	return n, nil
 }

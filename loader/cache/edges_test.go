@@ -28,7 +28,7 @@ func TestSizesInReasons(t *testing.T) {
 	}
 	for n, want := range map[int]string{
 		3:              fmt.Sprintf("entry has 3 bytes; want %d or more", len(whole)-len(content)),
-		len(whole) - 2: "content size is 8; found 6 bytes",
+		len(whole) - 2: "declared content size is 8 bytes; found 6",
 	} {
 		if err := os.WriteFile(e.Path, whole[:n], 0o666); err != nil {
 			t.Fatal(err)

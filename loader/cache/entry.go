@@ -54,21 +54,21 @@ func decodeEntry(data []byte, id Hash) ([]byte, Hash, error) {
 	}
 	switch {
 	case len(data) < headBytes+len(Hash{}):
-		return fail(len(data), "entry has %d bytes; want %d or more", len(data), headBytes+len(Hash{}))
+		return fail(len(data), "entry has %d bytes; want at least %d", len(data), headBytes+len(Hash{}))
 	case string(data[:versionAt]) != magic:
 		return fail(0, "unknown magic %q; want %q", data[:versionAt], magic)
 	case le.Uint32(data[versionAt:]) != version:
 		return fail(versionAt, "unknown version %d; want %d", le.Uint32(data[versionAt:]), version)
 	case Hash(data[keyAt:sizeAt]) != id:
-		return fail(keyAt, "entry belongs to another key, %v", Hash(data[keyAt:sizeAt]))
+		return fail(keyAt, "entry has key %v; want %v", Hash(data[keyAt:sizeAt]), id)
 	}
 	end := len(data) - len(Hash{})
 	if n := le.Uint64(data[sizeAt:]); n != uint64(end-headBytes) {
-		return fail(sizeAt, "content size is %d; found %d bytes", n, end-headBytes)
+		return fail(sizeAt, "declared content size is %d bytes; found %d", n, end-headBytes)
 	}
 	have, want := Hash(data[end:]), Sum(data[:end])
 	if have != want {
-		return fail(end, "stored hash is %v; computed %v", have, want)
+		return fail(end, "stored hash is %v; want %v", have, want)
 	}
 	return data[headBytes:end], have, nil
 }

@@ -220,7 +220,7 @@ func (s *Section) readFrame(data []byte, base int) error {
 			return err
 		}
 		if !ok {
-			return t.newFormatError(int(t.Pos), "operand of %q has no descriptor", s.Name)
+			return t.newFormatError(int(t.Pos), "operand of %q has no tensor descriptor", s.Name)
 		}
 		x, err := readTensor(d)
 		s.Operands = append(s.Operands, x)

@@ -55,7 +55,7 @@ func (b *buffer) followOffset(at int, name string) (int, error) {
 	}
 	n := uint64(flatbuffers.GetUOffsetT(b.b[at:]))
 	if n == 0 || n > uint64(len(b.b)-at) {
-		return 0, b.newFormatError(at, "offset of %s points outside the buffer's %d bytes", name, len(b.b))
+		return 0, b.newFormatError(at, "offset %d of %s is out of range; want 1 to %d", n, name, len(b.b)-at)
 	}
 	return at + int(n), nil
 }
@@ -74,7 +74,7 @@ func (b *buffer) readTable(at int, name string) (t table, err error) {
 	}
 	v := int64(at) - int64(flatbuffers.GetSOffsetT(b.b[at:]))
 	if v < 0 || v > int64(len(b.b)-4) || v%2 != 0 {
-		return t, b.newFormatError(at, "virtual table of %s is outside the buffer", name)
+		return t, b.newFormatError(at, "virtual table of %s is misaligned or outside the buffer", name)
 	}
 	vtable := int(v)
 	size, inline := int(binary.LittleEndian.Uint16(b.b[vtable:])), int(binary.LittleEndian.Uint16(b.b[vtable+2:]))
@@ -92,7 +92,7 @@ func (b *buffer) readTable(at int, name string) (t table, err error) {
 	}
 	for f := 4; f < size; f += 2 {
 		if o := int(binary.LittleEndian.Uint16(b.b[vtable+f:])); o != 0 && (o < 4 || o > inline) {
-			return t, b.newFormatError(vtable+f, "field at offset %d of %s is outside its %d bytes", o, name, inline)
+			return t, b.newFormatError(vtable+f, "field offset %d of %s is out of range; want 4 to %d", o, name, inline)
 		}
 	}
 	if err := b.limitSharedBytes(at, inline); err != nil {
@@ -162,7 +162,7 @@ func (b *buffer) locateElements(at, size int, name string) (int, int, error) {
 	}
 	n := uint64(flatbuffers.GetUint32(b.b[at:]))
 	if n > uint64(len(b.b)) {
-		return 0, 0, b.newFormatError(at, "%s has %d elements, more than the buffer has bytes", name, n)
+		return 0, 0, b.newFormatError(at, "%s has %d elements; want at most %d in this buffer", name, n, len(b.b))
 	}
 	if err := b.checkRange(at+4, int(n)*size, name); err != nil {
 		return 0, 0, err

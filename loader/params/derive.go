@@ -37,7 +37,7 @@ func Derive(name string, r loader.Range, compile func(value uint64) (*loader.Pro
 	case !isParameterName(name):
 		return bad(r.Start, "the parameter name is invalid")
 	case r.Start >= r.Stop || r.Step == 0 || (r.Stop-r.Start)%r.Step != 0:
-		return bad(r.Stop, "the range is invalid; want START below STOP with a distance that is a multiple of STEP")
+		return bad(r.Stop, "the range is invalid; want START below STOP and STOP-START a multiple of STEP")
 	case r.Stop>>valueBits != 0:
 		return bad(r.Stop, "the value has more than %d bits", valueBits)
 	case (r.Stop-r.Start)/r.Step >= MaxValues:

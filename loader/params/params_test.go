@@ -70,7 +70,7 @@ shape input "x0" - - rows -
 		"data-set 0 PE.Cfg.OpMode 0x100":                          "does not fit",
 		"address 0 TileDMASrc.Src1Base.Value b19":                 "buffer 19 is not in the program",
 		"offset 0 TileDMASrc.Src1Base.Value 0x20 >>6":             "not a multiple of 64",
-		"param a 4 1 4 1\nshape input \"" + name + "\" - - a-4 -": "axis 2 has no valid size for a=4",
+		"param a 4 1 4 1\nshape input \"" + name + "\" - - a-4 -": "a=4 gives axis 2 of input",
 		"param a 4 1 4 1\nlive-in 0 Common.Cin.Cin -2*a":          "-2*a+0 is below 0 or exceeds 63 bits at a=4",
 		"param a 4 1 4 1\nlive-in 0 Common.Cin.Cin a-100":         "1*a-100 is below 0 or exceeds 63 bits at a=4",
 	} {
@@ -82,7 +82,7 @@ shape input "x0" - - rows -
 
 func TestTextErrors(t *testing.T) {
 	for text, want := range map[string]string{
-		"parma a 1 1 1 1":                                    `line 1: unknown word "parma"; want one of param`,
+		"parma a 1 1 1 1":                                    `line 1: unknown keyword "parma"; want one of param`,
 		"param a 1":                                          "line 1: param has 2 operands; want NAME VALUE START STOP STEP",
 		"param 1a 1 1 1 1":                                   `line 1: invalid name "1a"`,
 		"param a 5 1 4 1":                                    "line 1: a is 5; want 1 to 4 in steps of 1",

@@ -43,7 +43,7 @@ func Parse(data []byte) (*Set, error) {
 	r := reader{set: new(Set)}
 	for line := range bytes.Lines(data) {
 		if r.line++; r.line > maxLines {
-			return nil, r.errorf("text has more than %d lines, the limit", maxLines)
+			return nil, r.errorf("text exceeds %d lines", maxLines)
 		}
 		if !utf8.Valid(line) {
 			return nil, r.errorf("text is not valid UTF-8")
@@ -84,7 +84,7 @@ func (r *reader) readLine(words []string) error {
 	for _, k := range kinds {
 		known = append(known, k.word)
 	}
-	return &TextError{r.line, fmt.Sprintf("unknown word %q; want one of %s", words[0], strings.Join(known, ", ")), words[0], known}
+	return &TextError{r.line, fmt.Sprintf("unknown keyword %q; want one of %s", words[0], strings.Join(known, ", ")), words[0], known}
 }
 
 func (r *reader) readParam(words []string) error {
@@ -103,7 +103,7 @@ func (r *reader) readParam(words []string) error {
 	for i, w := range words[1:] {
 		n, err := strconv.ParseUint(w, 0, valueBits)
 		if err != nil {
-			return r.errorf("invalid number %q; want less than 1<<%d", w, valueBits)
+			return r.errorf("invalid number %q; want 0 to 1<<%d-1", w, valueBits)
 		}
 		v[i] = n
 	}
@@ -195,7 +195,7 @@ func (r *reader) readValue(x *loader.Relocation, word string) error {
 	}
 	n, err := strconv.ParseUint(word, 0, valueBits)
 	if err != nil {
-		return r.errorf("invalid number %q; want less than 1<<%d", word, valueBits)
+		return r.errorf("invalid number %q; want 0 to 1<<%d-1", word, valueBits)
 	}
 	x.Value = n
 	return nil
@@ -238,7 +238,7 @@ func (r *reader) parseLinearTerm(word string) (p *Parameter, scale, plus int64, 
 
 func (r *reader) readAxes(stride bool, words []string) error {
 	if len(words) < 2 || words[0] != "input" && words[0] != "output" {
-		return r.errorf("found %q; want input or output, a port and four values (- for an unchanged one)", strings.Join(words, " "))
+		return r.errorf("found %q; want input or output, a port and four values, or - to keep a value", strings.Join(words, " "))
 	}
 	d := loader.Input
 	if words[0] == "output" {
@@ -252,7 +252,7 @@ func (r *reader) readAxes(stride bool, words []string) error {
 		return r.errorf("invalid quoted name %s", words[1])
 	}
 	if len(list) != 4 {
-		return r.errorf("found %d values; want four: N, C, H and W (- for an unchanged one)", len(list))
+		return r.errorf("found %d values; want N, C, H and W, or - to keep a value", len(list))
 	}
 	for axis, w := range list {
 		if w == "-" {

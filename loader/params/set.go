@@ -82,7 +82,7 @@ func SetShape(p *loader.Program, name string, value uint64) error {
 		}
 		v, ok := loader.Linear(value, a.Scale, a.Plus)
 		if !ok || v > 1<<31 || v == 0 && !a.Stride {
-			return &ApplyError{fmt.Sprintf("%v %s: axis %d has no valid size for %s=%d", a.Direction, a.Port, a.Axis, name, value)}
+			return &ApplyError{fmt.Sprintf("%s=%d gives axis %d of %v %q an invalid size or stride", name, value, a.Axis, a.Direction, a.Port)}
 		}
 		for i := range p.Ports {
 			q := &p.Ports[i]

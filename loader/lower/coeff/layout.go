@@ -51,17 +51,17 @@ func ReadLayout(h *regs.Header, g *regs.Groups) (*Layout, error) {
 	case g.Planar() || n.MACCfg.OpMode() != regs.MultiplyAccumulate:
 		return refuse("descriptor does not multiply by weights")
 	case !h.KernelBases.KBE0() || h.KernelBases.KBase0() != regs.BARWeights:
-		return refuse("kernel DMA reads a tensor of the program; want constants")
+		return refuse("kernel DMA does not read the program's constants")
 	case n.KernelCfg.KernelFmt() != regs.FormatFP16:
 		return refuse("format is %v; want fp16", n.KernelCfg.KernelFmt())
 	case n.KernelCfg.PalEn():
 		return refuse("format is a palette; want fp16")
 	case n.KernelCfg.Sparse() && !isSparsePointwise(g):
-		return refuse("zero-skipping format is supported only for 1x1 windows with stride 2")
+		return refuse("unsupported zero-skipping weights; want one group, a 1x1 window, stride 2 and a multiple of %d output channels", lanes.Count)
 	case taps > 1 && (v.Sx() > 1 || v.Sy() > 1):
-		return refuse("%dx%d window with a stride is not supported, because its order of taps is not known", v.Kh(), v.Kw())
+		return refuse("%dx%d window with a stride is not supported, because the order of its weights is unknown", v.Kh(), v.Kw())
 	case v.Ox() > 1 || v.Oy() > 1:
-		return refuse("task with several outputs per step is not supported, because its order of taps is not known")
+		return refuse("task with several outputs per step is not supported, because the order of its weights is unknown")
 	}
 	l := &Layout{Groups: g.GroupCount(), Channels: int(c.Cout.Cout()), Bias: n.MACCfg.BiasMode()}
 	if c.GroupConvCfg.UnicastEn() {
@@ -74,7 +74,7 @@ func ReadLayout(h *regs.Header, g *regs.Groups) (*Layout, error) {
 	}
 	l.width = lanes.Most(g, l.Taps)
 	if l.Channels < 1 || l.Taps < 1 || uint64(l.Groups)*uint64(l.Channels)*uint64(l.Taps) > maxCoefficients {
-		return refuse("found %d groups x %d channels x %d taps; want at least one channel and one tap, and at most %d weights", l.Groups, l.Channels, l.Taps, maxCoefficients)
+		return refuse("found %d groups of %d channels with %d weights each; want 1 to %d weights in total", l.Groups, l.Channels, l.Taps, maxCoefficients)
 	}
 	for i, d := range g.KernelDMASrc.CoeffDMAConfig {
 		if d.En() {
@@ -92,7 +92,7 @@ func ReadLayout(h *regs.Header, g *regs.Groups) (*Layout, error) {
 	}
 	k := l.weights.Pack(l.width)
 	if len(k.Lanes) != len(l.lanes) {
-		return refuse("found %d enabled lanes; want %d for %d channels of %d taps", len(l.lanes), len(k.Lanes), l.Channels, l.Taps)
+		return refuse("found %d enabled lanes; want %d for %d channels of %d weights", len(l.lanes), len(k.Lanes), l.Channels, l.Taps)
 	}
 	for i := range k.Lanes {
 		if uint64(k.Lanes[i].Size) != l.lanes[i].size {

@@ -43,7 +43,7 @@ func (l *Layout) setSparseWeights(constants []byte, weights, biases []float16.Fl
 	k := f.packSparseKernel(l.width, 1, [][]int{{0}})
 	for i, s := range l.lanes {
 		if n := uint64(k.Lanes[i].Size); n > s.size {
-			return newLayoutError("lane %d has %d bytes, but the new weights need %d, because too many are nonzero", i, s.size, n)
+			return newLayoutError("lane %d has %d bytes; want %d for the nonzero values among the new weights", i, s.size, n)
 		}
 	}
 	for i, s := range l.lanes {
@@ -74,7 +74,7 @@ func (l *Layout) readSparseWeights(constants []byte) (*sparseValues, error) {
 		g, _ := lanes.Planes(l.Channels-first, l.width)
 		for i := range read {
 			if !read[i].readPlane(l, v, first, g) {
-				return nil, newLayoutError("lane %d does not contain valid zero-skipping planes of %d channels", i, g)
+				return nil, newLayoutError("lane %d has an invalid zero-skipping plane of %d channels", i, g)
 			}
 			first += g
 		}

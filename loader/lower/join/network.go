@@ -229,7 +229,7 @@ func (j *joiner) makeSteps() error {
 	}
 	for _, name := range n.Outputs {
 		if at, ok := j.names[name]; !ok || at < len(n.Inputs) {
-			return n.errorf(len(n.Nodes), "unknown output %q; no layer produces it", name)
+			return n.errorf(len(n.Nodes), "unknown output %q; want the output of a layer", name)
 		}
 	}
 	if len(n.Nodes) == 0 {
@@ -289,7 +289,7 @@ func (j *joiner) addNamedStep(node int, part *Part, names []string, output strin
 	for k, name := range names {
 		at, ok := j.names[name]
 		if !ok {
-			return j.errorf(node, "unknown input %q; no earlier layer produces it", name)
+			return j.errorf(node, "unknown input %q; want a network input or the output of an earlier layer", name)
 		}
 		at, err := j.findOrMakeView(node, at, shapes[k])
 		if err != nil {
@@ -368,7 +368,7 @@ func (j *joiner) packStepWeights(s *step) error {
 	if s.chain != nil {
 		low, ok := rows.Lower(s.chain.groups, j.chains.shapes, false)
 		if !ok {
-			return j.errorf(s.node, "cannot place the weights of the row chain that starts here; want fewer or smaller matmuls")
+			return j.errorf(s.node, "cannot place the weights of the matmul chain at this layer; want fewer or smaller matmuls")
 		}
 		s.part = newChainPart(low, s.part.Shape)
 		return nil

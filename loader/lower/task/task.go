@@ -108,7 +108,7 @@ func (t *registers) setDMAWord(w *regs.DMAWord, n int) {
 		return
 	}
 	if n%64 != 0 {
-		t.recordLimitError("bytes of a memory offset past a multiple of 64", n%64, 0)
+		t.recordLimitError("remainder modulo 64 of an offset or stride in memory, in bytes", n%64, 0)
 		return
 	}
 	*w = w.WithBytes(uint32(n))
