@@ -133,7 +133,7 @@ func (r *execution) runHostStage(l *list.Layer) error {
 				}
 			}
 			if len(data) > mostStaged {
-				return fmt.Errorf("tensor %q has %d elements; want at most %d for values on the host", name, len(data), mostStaged)
+				return fmt.Errorf("tensor %q has %d elements; want at most %d to compute on the host", name, len(data), mostStaged)
 			}
 			v = make([]float64, len(data))
 			for k, h := range data {

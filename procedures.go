@@ -91,7 +91,7 @@ func (m *Model) Procedures(ctx context.Context, o *engine.Options) ([]*loader.Pr
 	}
 	for i, why := range low.reasons {
 		if why != "" && m.net != nil {
-			return nil, &OptionError{Option: "Load", What: fmt.Sprintf("requires a single program; layer %s of %s is in none: %s", m.net.Layers[i].Name, m.name, why)}
+			return nil, &OptionError{Option: "Load", What: fmt.Sprintf("requires a single program; no program contains layer %s of %s: %s", m.net.Layers[i].Name, m.name, why)}
 		}
 	}
 	if n := len(low.programs); n != 1 {

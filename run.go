@@ -178,7 +178,7 @@ func (r *execution) setNetworkInputs() error {
 			want = []int{s.N, s.C, s.H, s.W}
 		}
 		if n := s.Elements(); n != len(data) {
-			return &InputError{Name: in.Name, What: fmt.Sprintf("found %d elements; want %d in shape %v", len(data), n, want)}
+			return &InputError{Name: in.Name, What: fmt.Sprintf("found %d elements; want %d for shape %v", len(data), n, want)}
 		}
 		if err := checkShape(in.Name, o.Shapes[in.Name], want); err != nil {
 			return err

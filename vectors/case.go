@@ -129,7 +129,7 @@ func (c *Case[T]) check() error {
 	}
 	if d, ok := any(&c.Data).(checker); ok {
 		if err := d.check(); err != nil {
-			return &CaseError{c.File, "data", err}
+			return &CaseError{c.File, "invalid data", err}
 		}
 	}
 	return nil
@@ -139,14 +139,14 @@ func (c *Case[T]) check() error {
 // *[CaseError] and writes nothing unless the origin of the case is [Derived].
 func (c *Case[T]) Write(dir string) error {
 	if c.Origin != Derived || !fs.ValidPath(c.File) {
-		return &CaseError{c.File, "cannot write a case outside derived", nil}
+		return &CaseError{c.File, fmt.Sprintf("cannot write; want origin %q and a valid path", Derived), nil}
 	}
 	if err := c.check(); err != nil {
 		return err
 	}
 	b, err := json.MarshalIndent(c, "", " ")
 	if err != nil {
-		return &CaseError{c.File, "JSON", err}
+		return &CaseError{c.File, "cannot encode as JSON", err}
 	}
 	if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(c.File)), append(b, '\n'), 0o666); err != nil {
 		return &CaseError{c.File, "cannot write", err}

@@ -113,7 +113,7 @@ func LiveRows(p *loader.Program, height int) (*loader.Program, error) {
 		}
 	}
 	if n := len(q.Relocations) - len(p.Relocations); n != 3 {
-		return nil, fmt.Errorf("%d register fields hold the height of the input; want 3", n)
+		return nil, fmt.Errorf("found %d register fields with the height of the input; want 3", n)
 	}
 	return &q, nil
 }
