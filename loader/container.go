@@ -162,7 +162,7 @@ func (r *reader) claimBytes(at, off, n uint64, part string) ([]byte, error) {
 		// Claims overlap if they sum to more than the file. Stopping here keeps the work
 		// linear in the size of the file. findGaps detects all other overlaps.
 		if r.nbytes += n; r.nbytes > size {
-			return nil, newFormatError(at, off, "%s or earlier parts of the file overlap; offset", part)
+			return nil, newFormatError(at, off, "%s and earlier parts of the file overlap; offset", part)
 		}
 		r.owned = append(r.owned, extent{off, b, part})
 	}

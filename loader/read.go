@@ -199,7 +199,7 @@ func newNotChainError(err error) error {
 	if !errors.As(err, &broken) {
 		return err
 	}
-	return wrapFormatError(broken.Off, err, "unrecognised file: neither a container, captured registers nor a chain")
+	return wrapFormatError(broken.Off, err, "unrecognised file; want a container, captured registers or a descriptor chain")
 }
 
 // newNoRecordsError returns the error for a descriptor that writes no register. Zeros

@@ -35,7 +35,7 @@ func headVectors(t *testing.T) []vector {
 		{"a descriptor longer than the text", cut, int(le.Uint32(cut[0x1c:])), "declared size of"},
 		{"no room for the extra word", extra, regs.HeaderBytes, "extra header word"},
 		{"a descriptor that nothing could declare", long, 0, "want at most 512"},
-		{"no program", bytes.Repeat([]byte{0xa5, 0x5a, 0x17}, 200), -1, "neither a container, captured registers nor a chain"},
+		{"no program", bytes.Repeat([]byte{0xa5, 0x5a, 0x17}, 200), -1, "unrecognised file; want a container, captured registers or a descriptor chain"},
 		{"no records", none, 0, "no register records"},
 		{"a chain cut off", p.Text[:100], -1, "runs past the descriptor's end"},
 	}

@@ -111,7 +111,7 @@ func TestChainErrors(t *testing.T) {
 		{"first size beyond the text", func(b []byte) []byte { return b }, 400, 0, 0, "declared size of 400 words"},
 		{"first size too small", func(b []byte) []byte { return b }, 9, 0, 0, "want at least 10, the size of the header"},
 		{"first size negative", func(b []byte) []byte { return b }, -1, 0, 0, "want at least 10, the size of the header"},
-		{"size too small", func(b []byte) []byte { size(b, 0, 5); return b }, 0, 1, 0x100, "declared size of 5 words"},
+		{"size too small", func(b []byte) []byte { size(b, 0, 5); return b }, 0, 1, 0x100, "declared size is 5 words"},
 		{"size one short", func(b []byte) []byte { size(b, 0, 11); return b }, 0, 1, 0x100 + record, "runs past the descriptor's end"},
 		{"size one long", func(b []byte) []byte { size(b, 0, 13); return b }, 0, 1, 0x100 + record + 8, "runs past the descriptor's end"},
 		{"size cuts the extra header word", func(b []byte) []byte { size(b, 1, 10); return b }, 0, 2, 0x300 + record, "extra header word"},

@@ -49,7 +49,7 @@ func (p *Program) Set(text string) error {
 	if number, after, ok := strings.Cut(text, ":"); ok {
 		n, err := strconv.Atoi(number)
 		if err != nil || n < 0 {
-			return fail("invalid descriptor number %q", number)
+			return fail("invalid descriptor number %q; want 0 or more", number)
 		}
 		only, rest = n, after
 	}
@@ -165,7 +165,7 @@ func (p *Program) findLayout(name string) (int, *coeff.Layout, error) {
 	if number, ok := strings.CutPrefix(name, "td"); ok || isDecimal(name) {
 		n, err := strconv.Atoi(number)
 		if err != nil || n < 0 {
-			return fail("invalid descriptor number %q", number)
+			return fail("invalid descriptor number %q; want 0 or more", number)
 		}
 		only = n
 	} else {
@@ -191,7 +191,7 @@ func (p *Program) findLayout(name string) (int, *coeff.Layout, error) {
 		}
 		l, err := coeff.ReadLayout(&d.Header, &g)
 		if err != nil {
-			return 0, nil, &Error{What: name, Why: "unknown weight layout", Err: err}
+			return 0, nil, &Error{What: name, Why: "unsupported weight layout", Err: err}
 		}
 		return d.Index, l, nil
 	}

@@ -57,7 +57,7 @@ func ReadLayout(h *regs.Header, g *regs.Groups) (*Layout, error) {
 	case n.KernelCfg.PalEn():
 		return refuse("format is a palette; want fp16")
 	case n.KernelCfg.Sparse() && !isSparsePointwise(g):
-		return refuse("unsupported zero-skipping weights; want one group, a 1x1 window, stride 2 and a multiple of %d output channels", lanes.Count)
+		return refuse("unsupported zero-skipping weights; want a non-depthwise 1x1 convolution of one group with stride 2 and a multiple of %d output channels", lanes.Count)
 	case taps > 1 && (v.Sx() > 1 || v.Sy() > 1):
 		return refuse("%dx%d window with a stride is not supported, because the order of its weights is unknown", v.Kh(), v.Kw())
 	case v.Ox() > 1 || v.Oy() > 1:

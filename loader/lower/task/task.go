@@ -104,11 +104,11 @@ func New() *Task { return &Task{registers: registers{g: blankRegisters()}} }
 // 64 or exceeds layer.MaxSurface, FirstError reports it.
 func (t *registers) setDMAWord(w *regs.DMAWord, n int) {
 	if n < 0 || n > layer.MaxSurface {
-		t.recordLimitError("offset or stride in memory, in bytes", n, layer.MaxSurface)
+		t.recordLimitError("offset, size or stride in memory, in bytes", n, layer.MaxSurface)
 		return
 	}
 	if n%64 != 0 {
-		t.recordLimitError("remainder modulo 64 of an offset or stride in memory, in bytes", n%64, 0)
+		t.recordLimitError("offset, size or stride in memory, modulo 64 bytes", n%64, 0)
 		return
 	}
 	*w = w.WithBytes(uint32(n))
