@@ -128,7 +128,7 @@ func TestPackageLimits(t *testing.T) {
 		what string // of the error, "" for none
 	}{
 		{"a text of no bytes", section(PackageText, packageMemory), 0, ""},
-		{"less than its entry", section(PackageText, packageMemory-1), 0, "truncated text section; want at least 56 bytes"},
+		{"less than its entry", section(PackageText, packageMemory-1), 0, "size of the text section does not fit its entry of 0x38 bytes"},
 		{"coefficients of no bytes", section(PackageKernel, packageMemory), 0, ""},
 		{"a port without a name", func() *PackageSection {
 			s := section(PackageOperation, packagePort, 1, 5, 5, 0, 1, 1, 1, 1)
@@ -136,7 +136,7 @@ func TestPackageLimits(t *testing.T) {
 			le.PutUint64(s.Data[72:], 64)
 			return s
 		}(), 0, ""},
-		{"less than a port", section(PackageOperation, packagePort-1, 1), 0, "truncated operation section; want at least 80 bytes"},
+		{"less than a port", section(PackageOperation, packagePort-1, 1), 0, "size of the operation section does not fit its entry of 0x50 bytes"},
 		{"the shortest descriptor", section(PackageProc, packageProcedure, regs.HeaderWords), 0, ""},
 		{"a shorter one", section(PackageProc, packageProcedure, regs.HeaderWords-1), 0, "is not between"},
 		{"the longest", section(PackageProc, packageProcedure, maxWords), 0, ""},

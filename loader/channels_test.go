@@ -71,7 +71,7 @@ func TestANECScratch(t *testing.T) {
 		t.Errorf("buffer 0 is one: %v", err)
 	}
 	q.Ports = nil
-	if _, err := q.ANEC(); err == nil || !strings.Contains(err.Error(), "0 tensors") {
+	if _, err := q.ANEC(); err == nil || !strings.Contains(err.Error(), "0 ports") {
 		t.Errorf("%v", err)
 	}
 }

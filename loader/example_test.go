@@ -47,7 +47,7 @@ func ExampleUnsupportedError() {
 	_, err = loader.Read("other", bytes.NewReader(file), int64(len(file)))
 	var u *loader.UnsupportedError
 	fmt.Println(errors.As(err, &u), err)
-	// Output: true container for A16/M3: unsupported subtype 6; want 4, M1/A14
+	// Output: true container for A16/M3: unsupported subtype 6; want 4 (M1/A14)
 }
 
 // A broken container is refused with the byte that is wrong.

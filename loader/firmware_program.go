@@ -131,7 +131,7 @@ func readFirmware(name, procedure string, file []byte) (*Program, error) {
 
 func (p *Program) readPackageSection(s *PackageSection) error {
 	short := func(want int) error {
-		return newFormatError(s.off, uint64(len(s.Data)), "truncated %v section; want at least %#x bytes", s.Kind, want)
+		return newFormatError(s.off, uint64(len(s.Data)), "size of the %v section does not fit its entry of %#x bytes", s.Kind, want)
 	}
 	switch s.Kind {
 	case PackageGeneric:
@@ -164,7 +164,7 @@ func (p *Program) readPackageSection(s *PackageSection) error {
 		return p.readPackagePort(s)
 	case PackageProc:
 		if len(s.Data) != packageProcedure {
-			return newFormatError(s.off, uint64(len(s.Data)), "size of the %v section is not %#x bytes", s.Kind, packageProcedure)
+			return short(packageProcedure)
 		}
 		words := le.Uint32(s.Data)
 		if words < regs.HeaderWords || words > maxWords {

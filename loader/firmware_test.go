@@ -108,7 +108,7 @@ func firmwareVectors(t *testing.T) []vector {
 		{"reserved word of the package", put(24, 1), 24, "reserved"},
 		{"program's magic", put(program, 1), program, "ANEP"},
 		{"program's header", put(program+4, 32), program + 4, "program header"},
-		{"sections", put(program+12, 300), program + 12, "sections"},
+		{"sections", put(program+12, 300), program + 12, "section count"},
 		{"fewer sections", put(program+12, 1), generic + int(roundUpTo(uint64(len(pkg.Programs[0].Sections[0].Data)), 16)), "after the last section"},
 		{"program's size", put(program+16, 1<<30), program + 16, "extends past"},
 		{"reserved word of the program", put(program+28, 1), program + 28, "reserved"},
@@ -131,8 +131,8 @@ func firmwareVectors(t *testing.T) []vector {
 		{"no procedure", put(proc-24, 9), program, "missing procedure or text section"},
 		{"no text", put(text-24, 9), program, "missing procedure or text section"},
 		{"one section more", put(program+12, uint32(sections+1)), len(good), "truncated section 6 of 7"},
-		{"procedure too short", put(port-24, uint32(PackageProc)), port, "truncated procedure section"},
-		{"memory of no entries", put(port-24, uint32(PackageGeneric)), port, "not a multiple of 56"},
+		{"procedure too short", put(port-24, uint32(PackageProc)), port, "size of the procedure section does not fit"},
+		{"memory of no entries", put(port-24, uint32(PackageGeneric)), port, "not a multiple of 0x38"},
 		{"two texts", put(kernel-24, uint32(PackageText)), -1, "a second text"},
 	}), vectors(two, []broken{{"a program too many", put(12, 1), len(good), "after the last program"}})...)
 }

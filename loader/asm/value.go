@@ -88,7 +88,7 @@ func parseValue(f regs.Field, text string) (uint32, error) {
 		return uint32(n) & (1<<f.Width - 1), nil
 	}
 	if n < 0 || !f.Fits(uint64(n)) {
-		return 0, fmt.Errorf("%s does not fit in the %d bits of %s; want at most %#x", text, f.Width, f.Name, (uint64(1)<<f.Width-1)<<u)
+		return 0, fmt.Errorf("%s does not fit in the %d bits of %s; want %#x to %#x", text, f.Width, f.Name, int64(-1)<<(f.Width-1)<<u, (uint64(1)<<f.Width-1)<<u)
 	}
 	return uint32(n), nil
 }

@@ -27,7 +27,7 @@ func TestSizesInReasons(t *testing.T) {
 		t.Fatal(err)
 	}
 	for n, want := range map[int]string{
-		3:              fmt.Sprintf("entry has 3 bytes; want %d or more", len(whole)-len(content)),
+		3:              fmt.Sprintf("entry has 3 bytes; want at least %d", len(whole)-len(content)),
 		len(whole) - 2: "declared content size is 8 bytes; found 6",
 	} {
 		if err := os.WriteFile(e.Path, whole[:n], 0o666); err != nil {

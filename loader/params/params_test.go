@@ -96,7 +96,7 @@ func TestTextErrors(t *testing.T) {
 		"live-in x Common.InDim.Hin a":                       `line 1: invalid descriptor number "x"`,
 		"address 0 TileDMASrc.Src1Base.Value 5":              `line 1: invalid address "5"`,
 		"shape in x 1 1 1 1":                                 `line 1: found "in x 1 1 1 1"; want input or output`,
-		"shape input x - -":                                  "line 1: found 2 values; want four",
+		"shape input x - -":                                  "line 1: found 2 values; want N, C, H and W",
 		"\xff":                                               "line 1: text is not valid UTF-8",
 	} {
 		_, err := params.Parse([]byte(text))
