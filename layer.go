@@ -35,7 +35,7 @@ func findOperation(name string) (*keys.Operation, error) {
 		return o, nil
 	}
 	names := keys.Names()
-	return nil, &LayerError{name, fmt.Errorf("unknown operation %q; want one of %s", name, strings.Join(names, ", ")), spelling.Nearest(name, names)}
+	return nil, &LayerError{name, fmt.Errorf("unknown operation %q; want one of %s", name, strings.Join(names, " ")), spelling.Nearest(name, names)}
 }
 
 // newRefusalError returns the error for a layer that cannot be lowered because of err. If a key is

@@ -79,8 +79,8 @@ func TestLayerErrors(t *testing.T) {
 		code int
 		want string
 	}{
-		{"", exitUsage, "missing operation; want one of conv, deconv, matmul"},
-		{"convolution", exitUsage, `unknown operation "convolution"; want one of conv, deconv, matmul`},
+		{"", exitUsage, "missing operation; want one of conv deconv matmul"},
+		{"convolution", exitUsage, `unknown operation "convolution"; want one of conv deconv matmul`},
 		{"conv cin=4 cout=4 dilations=2", exitUsage, "conv: dilations: unknown key; conv has keys n cin h w cout k kh kw"},
 		{"conv cin=4 cout=x", exitUsage, `conv: cout: found "x"; want an integer from 1 to`},
 		{"conv cin=4", exitUsage, "conv: cout: key is missing; conv has"},
