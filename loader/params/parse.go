@@ -92,7 +92,7 @@ func (r *reader) readParam(words []string) error {
 		return r.errorf("param has %d operands; want NAME VALUE START STOP STEP", len(words))
 	}
 	if !isParameterName(words[0]) {
-		return r.errorf("invalid name %q; want letters, digits and _, starting with a letter", words[0])
+		return r.errorf("invalid name %q; want up to 64 letters, digits and _, without a digit first", words[0])
 	}
 	for _, p := range r.set.Parameters {
 		if p.Name == words[0] {
@@ -129,7 +129,7 @@ func isParameterName(s string) bool {
 
 func (r *reader) readField(kind loader.RelocKind, words []string) error {
 	if len(words) != 3 && len(words) != 4 {
-		return r.errorf("field has %d operands; want DESCRIPTOR BLOCK.REGISTER.FIELD VALUE [>>N]", len(words))
+		return r.errorf("found %d operands; want DESCRIPTOR BLOCK.REGISTER.FIELD VALUE [>>N]", len(words))
 	}
 	task, err := strconv.Atoi(words[0])
 	if err != nil || task < 0 || task > 1<<20 {
