@@ -19,7 +19,7 @@ func TestLoadExamples(t *testing.T) {
 		"two-threads.yaml": {"two"},
 	} {
 		out, errs, code := invoke("load", exampleLoad(name))
-		if code != exitDone || !strings.Contains(out, "utilisation") {
+		if code != exitDone || !strings.Contains(out, "utilization") {
 			t.Fatalf("%s: exit %d: %s%s", name, code, out, errs)
 		}
 		for _, c := range clients {

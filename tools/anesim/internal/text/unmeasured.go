@@ -32,7 +32,7 @@ func (p pager) printUnmeasured(r *hw.Report) {
 	for _, w := range works {
 		names = append(names, w.String())
 	}
-	p.Printf("%s %.1f%% of the time is in operations that no measurement with mostly engine time covers, so the interval is wider: %s", report.UnmeasuredMark,
+	p.Printf("%s %.1f%% of the time is in operations without measurements of mainly engine time, so the interval is wider: %s", report.UnmeasuredMark,
 		report.Percent(part, r.Time), strings.Join(names, ", "))
 }
 
