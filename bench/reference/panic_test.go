@@ -2,6 +2,7 @@ package reference
 
 import (
 	"math/rand/v2"
+	"os"
 	"runtime/debug"
 	"slices"
 	"testing"
@@ -12,8 +13,11 @@ import (
 // TestOperatorsDoNotPanic runs every operator on random tensors and attributes, most of which
 // it must refuse. A computed tensor must have as many values as its shape.
 func TestOperatorsDoNotPanic(t *testing.T) {
-	trials := 400
-	if testing.Short() {
+	trials := 100
+	switch {
+	case os.Getenv("LONG") != "":
+		trials = 1000
+	case testing.Short():
 		trials = 40
 	}
 	r := rand.New(rand.NewPCG(1, 2))

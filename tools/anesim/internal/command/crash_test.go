@@ -136,8 +136,11 @@ func TestStoppedProcessLeavesWholeFiles(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows sends a process no signals")
 	}
-	tries := 12
-	if testing.Short() {
+	tries := 6
+	switch {
+	case os.Getenv("LONG") != "":
+		tries = 24
+	case testing.Short():
 		tries = 4
 	}
 	for name, writer := range writers(t) {

@@ -112,40 +112,40 @@ var growthRows = []struct {
 		return networkInput(n, ox.Input("x", 1, n>>10, 1, 1), ox.Constant("w", []int{1 << 10, n >> 10, 1, 1}), ox.Output("y"), ox.Node("Conv", "y", []string{"x", "w"}))
 	}, 2, 0, 10 * time.Nanosecond},
 	{"layers of YAML", ".yaml", func(n int) sizedInput {
-		n *= unit(400, 1000)
+		n *= unit(150, 1000)
 		return sizedInput{[]string{"model"}, reluLayers(n), n}
 	}, 64 << 10, 0, 500 * time.Microsecond},
-	{"products of a batch", ".onnx", func(n int) sizedInput { return batchedProducts(unit(150, 400) * n) }, 64 << 10, 0, 150 * time.Microsecond},
+	{"products of a batch", ".onnx", func(n int) sizedInput { return batchedProducts(unit(60, 400) * n) }, 64 << 10, 0, 150 * time.Microsecond},
 	{"products of a batch, checked", ".onnx", func(n int) sizedInput {
-		in := batchedProducts(100 * n)
+		in := batchedProducts(unit(40, 100) * n)
 		in.args = []string{"check", "--update", "--baseline", "FILE.json"}
 		return in
 	}, 64 << 10, 0, 150 * time.Microsecond},
 	{"products of a batch, compared", ".onnx", func(n int) sizedInput {
-		in := batchedProducts(100 * n)
+		in := batchedProducts(unit(40, 100) * n)
 		in.args = []string{"diff", "FILE"}
 		in.work *= 2
 		return in
 	}, 64 << 10, 0, 150 * time.Microsecond},
 	{"products of a batch, explained", ".onnx", func(n int) sizedInput {
-		in := batchedProducts(100 * n)
+		in := batchedProducts(unit(40, 100) * n)
 		in.args = []string{"explain"}
 		in.work *= explainedChanges
 		return in
 	}, 16 << 10, 0, 50 * time.Microsecond},
 	{"steps of an LSTM", ".onnx", func(n int) sizedInput {
-		n = min(512, unit(6, 16)*n)
+		n = min(512, unit(3, 16)*n)
 		return networkInput(26*n, ox.Input("x", n, 1, 16), ox.Constant("w", []int{1, 64, 16}), ox.Constant("r", []int{1, 64, 16}), ox.Output("y"),
 			ox.Node("LSTM", "y", []string{"x", "w", "r"}, ox.Int("hidden_size", 16)))
 	}, 96 << 10, 0, time.Millisecond},
 	{"an input that the host reads", ".onnx", func(n int) sizedInput {
-		return hostInput(n<<20, ox.Node("ReduceMax", "y", []string{"x"}, ox.Int("keepdims", 0)))
+		return hostInput(n<<unit(18, 20), ox.Node("ReduceMax", "y", []string{"x"}, ox.Int("keepdims", 0)))
 	}, 10, 0, 100 * time.Nanosecond},
 	{"results of the host", ".onnx", func(n int) sizedInput {
-		return hostInput(n<<18, ox.Node("NonZero", "y", []string{"x"}))
+		return hostInput(n<<unit(16, 18), ox.Node("NonZero", "y", []string{"x"}))
 	}, 40, 0, 100 * time.Nanosecond},
 	{"elements that the host sorts", ".onnx", func(n int) sizedInput {
-		return hostInput(n<<17, ox.Node("Unique", "y", []string{"x"}))
+		return hostInput(n<<unit(15, 17), ox.Node("Unique", "y", []string{"x"}))
 	}, 72, 0, time.Microsecond},
 	{"tensors of a layer", "", func(n int) sizedInput {
 		n <<= 20 // elements

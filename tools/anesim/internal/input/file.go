@@ -54,10 +54,13 @@ func Open(file string, stdin io.Reader, read func(name string, r io.ReaderAt, si
 const MaxPiped = 256 << 20
 
 // ReadAll reads a pipe to its end. It returns an error if there are more than [MaxPiped] bytes.
-func ReadAll(r io.Reader) ([]byte, error) {
-	data, err := io.ReadAll(io.LimitReader(r, MaxPiped+1))
-	if err == nil && len(data) > MaxPiped {
-		return nil, fmt.Errorf("pipe has more than %d bytes; use a file instead", MaxPiped)
+func ReadAll(r io.Reader) ([]byte, error) { return readPipe(r, MaxPiped) }
+
+// readPipe is like ReadAll, with a limit of most bytes.
+func readPipe(r io.Reader, most int64) ([]byte, error) {
+	data, err := io.ReadAll(io.LimitReader(r, most+1))
+	if err == nil && int64(len(data)) > most {
+		return nil, fmt.Errorf("pipe has more than %d bytes; use a file instead", most)
 	}
 	return data, err
 }
