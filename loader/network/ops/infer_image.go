@@ -122,7 +122,10 @@ func Scales(n *graph.Node, d []int) (scales []float64, out []int, err error) {
 			return nil, nil, err
 		}
 	}
-	axes, given, _ := n.List("axes", -1)
+	axes, given, err := n.List("axes", -1)
+	if err != nil {
+		return nil, nil, err
+	}
 	if !given {
 		for i := range d {
 			axes = append(axes, i)

@@ -31,7 +31,9 @@ type Window struct {
 // input, and taps the spatial extents of the weights, unless the attribute kernel_shape overrides
 // them. WindowOf returns an error if an attribute has the wrong length or a number out of range.
 func WindowOf(n *graph.Node, in, taps []int) (Window, error) {
-	if k, ok, _ := n.List("kernel_shape", -1); ok {
+	if k, ok, err := n.List("kernel_shape", -1); err != nil {
+		return Window{}, err
+	} else if ok {
 		taps = k
 	}
 	w := Window{Taps: taps}
@@ -41,8 +43,9 @@ func WindowOf(n *graph.Node, in, taps []int) (Window, error) {
 	}
 	ones := slices.Repeat([]int{1}, len(in))
 	read := func(name string, missing []int, least int) []int {
-		v, ok, _ := n.List(name, -1)
+		v, ok, err := n.List(name, -1)
 		if !ok {
+			invalid = cmp.Or(invalid, err)
 			return missing
 		}
 		if len(v) != len(missing) || slices.Min(v) < least || slices.Max(v) > graph.MaxExtent {
@@ -144,11 +147,17 @@ func TransposedWindow(n *graph.Node, d, f []int) (Window, error) {
 	if err != nil {
 		return w, err
 	}
-	extra, given, _ := n.List("output_padding", -1)
+	extra, given, err := n.List("output_padding", -1)
+	if err != nil {
+		return w, err
+	}
 	if !given {
 		extra = make([]int, len(in))
 	}
-	shape, shaped, _ := n.List("output_shape", -1)
+	shape, shaped, err := n.List("output_shape", -1)
+	if err != nil {
+		return w, err
+	}
 	if shaped && len(shape) == len(d) {
 		shape = shape[2:]
 	}
@@ -158,7 +167,10 @@ func TransposedWindow(n *graph.Node, d, f []int) (Window, error) {
 	if shaped && len(shape) != len(in) {
 		return w, fmt.Errorf("invalid output_shape %v; want one size for each of %d spatial axes", shape, len(in))
 	}
-	pads, padded, _ := n.List("pads", -1)
+	pads, padded, err := n.List("pads", -1)
+	if err != nil {
+		return w, err
+	}
 	auto := n.Text("auto_pad", "NOTSET")
 	for i, e := range in {
 		if extra[i] < 0 || extra[i] > graph.MaxExtent {
