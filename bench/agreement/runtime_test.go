@@ -15,6 +15,41 @@ import (
 	"anesim/loader/network/onnx"
 )
 
+// cropsUnchangedAxis reports whether a node of g resizes a region by tf_crop_and_resize, and the
+// region is smaller than the tensor along an axis whose size does not change. ONNX defines the same
+// coordinates for such an axis as for any other. onnxruntime copies its elements instead (seen in
+// graph 2711477, where it returns element 0 and the definition is the mean of elements 0 and 1).
+func cropsUnchangedAxis(g *randomgraph.Graph) bool {
+	return slices.ContainsFunc(g.Nodes, func(n *randomgraph.Node) bool {
+		if n.Op != "Resize" || !slices.ContainsFunc(n.Attributes, func(a randomgraph.Attribute) bool { return a.Text == "tf_crop_and_resize" }) {
+			return false
+		}
+		i := slices.IndexFunc(g.Constants, func(c *randomgraph.Tensor) bool { return c.Name == n.Inputs[1] })
+		if i < 0 {
+			return false
+		}
+		region, from, to := g.Constants[i].Values, g.Values[n.Inputs[0]].Dims, g.Values[n.Outputs[0]].Dims
+		for k := range from {
+			if from[k] == to[k] && (region[k] != 0 || region[k+len(from)] != 1) {
+				return true
+			}
+		}
+		return false
+	})
+}
+
+// TestCropOfUnchangedAxis checks that TestRuntime leaves out the graph in which onnxruntime differs
+// from the definition, and that the engine follows the definition there.
+func TestCropOfUnchangedAxis(t *testing.T) {
+	g := randomgraph.New(2711477, randomgraph.Options{})
+	if !cropsUnchangedAxis(g) {
+		t.Error("graph 2711477 has no region that is cropped along an axis whose size does not change")
+	}
+	if what := diffDefinition(g); what != "" {
+		t.Error(what)
+	}
+}
+
 // TestRuntime compares random graphs with onnxruntime if $ORT_DIR has it: both the definition
 // that the other tests use and the engine. It counts the graphs that onnxruntime does not
 // run.
@@ -31,7 +66,7 @@ func TestRuntime(t *testing.T) {
 		var dirs []string
 		for i := first; i < min(first+batch, uint64(*graphs)); i++ {
 			g := randomgraph.New(*seed+i, randomgraph.Options{})
-			if findGap(g) != "" {
+			if findGap(g) != "" || cropsUnchangedAxis(g) {
 				continue
 			}
 			n, err := Read(g.Encode(), graphInputs(g))
