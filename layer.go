@@ -68,8 +68,8 @@ func wrapLayerError(op string, err error) error {
 // layer.
 var weightNames = [...]string{"weights", "bias", "second"}
 
-// hasWeights reports whether o.Inputs has at least one constant of a single layer, such as
-// "weights" or "bias".
+// hasWeights reports whether o.Inputs sets at least one of the constants that a single layer can
+// have: "weights", "bias" or "second".
 func (o *Options) hasWeights() bool {
 	for _, name := range weightNames {
 		if _, ok := o.Inputs[name]; ok {

@@ -56,9 +56,9 @@ func computeEngineBands(rows []measured.Row, left map[string]LeftOut) (bands []E
 	return append(bands, newUnmeasuredBand(engineRatios(rows, left, ByKind)))
 }
 
-// isEngineRow reports whether the engine accounts for more than half of the time of row r. The
-// engine's part is predicted by a fit without the row's session. isEngineRow returns false for
-// hosts whose memory was in a slow state.
+// isEngineRow reports whether the engine accounts for more than half of the time of row r,
+// according to the prediction of a model that was fitted without r's session. It returns false for
+// hosts whose memory ran at a reduced speed.
 func isEngineRow(r *measured.Row, predictions map[string]LeftOut) bool {
 	l, ok := predictions[r.ID]
 	p := &l[BySession]

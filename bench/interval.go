@@ -250,7 +250,7 @@ type Coverage struct {
 	N, Holds int
 }
 
-// countMeasurement counts a measurement. The measurement lies within its interval if holds is true.
+// countMeasurement adds one measurement to c. holds says whether it lies within its interval.
 func (c *Coverage) countMeasurement(holds bool) {
 	c.N++
 	if holds {

@@ -113,7 +113,7 @@ func (l *Lowerer) lowerMatMul(m, k, n int) ([]Step, error) {
 	var c Chain
 	for parts := (n + maxColumns - 1) / maxColumns; parts > 0; parts-- {
 		columns := (n + parts - 1) / parts
-		steps, err := l.lowerMatMulInRowParts(m, k, columns)
+		steps, err := l.lowerMatMulByRows(m, k, columns)
 		if err != nil {
 			return nil, err
 		}
@@ -126,9 +126,9 @@ func (l *Lowerer) lowerMatMul(m, k, n int) ([]Step, error) {
 // maxColumns is the maximum number of matrix columns in one task.
 const maxColumns = 1 << 14
 
-// lowerMatMulInRowParts returns the steps of a matmul of m rows, k elements and n columns, split by
+// lowerMatMulByRows returns the steps of a matmul of m rows, k elements and n columns, split by
 // rows into parts that can be compiled.
-func (l *Lowerer) lowerMatMulInRowParts(m, k, n int) ([]Step, error) {
+func (l *Lowerer) lowerMatMulByRows(m, k, n int) ([]Step, error) {
 	part := m
 	for part > 1 && transposeBytes(part, k) > layer.MaxTile {
 		part = (part + 1) / 2

@@ -61,8 +61,8 @@ func readCaptureText(name string, file []byte) (*Program, error) {
 	return &Program{Name: name, Form: FormRegisters, Registers: v}, nil
 }
 
-// parseCaptureAddress parses the address or the name of a register in a line at byte offset
-// at.
+// parseCaptureAddress parses a register address or name. at is the byte offset of its line, for
+// errors.
 func parseCaptureAddress(at uint64, text string) (uint32, error) {
 	if e := regs.Absent(text); e != nil {
 		return 0, &UnsupportedError{"captured registers", e.Error()}

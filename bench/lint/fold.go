@@ -14,8 +14,8 @@ const foldSteps = 1 << 16
 // the search ran out of steps, and subtracts the steps used from *steps.
 //
 // If each stride is at least as long as the parts inside it, nothing overlaps. Otherwise
-// findAliasingAxis searches for a difference between two elements, as whole numbers per axis, whose
-// sum of strides is shorter than a run.
+// findAliasingAxis searches for two elements whose addresses differ by less than the length of a
+// run. It tries the differences between their indices, axis by axis.
 func (l *layout) findAliasingAxis(steps *int) (a *axis, known bool) {
 	if l.isEmpty() {
 		return nil, true

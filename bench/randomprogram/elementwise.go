@@ -6,8 +6,8 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// each returns a function that applies f to each element.
-func each(f func(v float64) float64) func(in [][]float64) [][]float64 {
+// mapElements returns a function that applies f to each element.
+func mapElements(f func(v float64) float64) func(in [][]float64) [][]float64 {
 	return func(in [][]float64) [][]float64 {
 		out := make([]float64, len(in[0]))
 		for i, v := range in[0] {
@@ -26,11 +26,11 @@ func (g *generator) positive(x int, low float64) int {
 	if g.coin() {
 		op, f = "square", func(v float64) float64 { return v * v }
 	}
-	y := g.emit(op, []int{x}, g.same(x), op == "abs", []string{g.use("x", x)}, each(f))
+	y := g.emit(op, []int{x}, g.same(x), op == "abs", []string{g.use("x", x)}, mapElements(f))
 	if y == nil {
 		return -1
 	}
-	z := g.emit("add", y, g.same(x), true, []string{g.use("x", y[0]), g.number("y", low)}, each(func(v float64) float64 { return v + low }))
+	z := g.emit("add", y, g.same(x), true, []string{g.use("x", y[0]), g.number("y", low)}, mapElements(func(v float64) float64 { return v + low }))
 	if z == nil {
 		return -1
 	}
@@ -78,7 +78,7 @@ func (g *generator) unary() {
 	case 1:
 		op = g.choose("asin", "acos", "atanh")
 		f = narrow[op]
-		y := g.emit("clip", []int{x}, g.same(x), true, []string{g.use("x", x), g.number("alpha", -0.625), g.number("beta", 0.5)}, each(func(v float64) float64 { return min(0.5, max(-0.625, v)) }))
+		y := g.emit("clip", []int{x}, g.same(x), true, []string{g.use("x", x), g.number("alpha", -0.625), g.number("beta", 0.5)}, mapElements(func(v float64) float64 { return min(0.5, max(-0.625, v)) }))
 		if y == nil {
 			return
 		}
@@ -98,13 +98,13 @@ func (g *generator) unary() {
 			"sqrt": math.Sqrt, "log": func(v float64) float64 { return math.Log(v + eps) },
 			"rsqrt": func(v float64) float64 { return 1 / math.Sqrt(v+eps) }, "inverse": func(v float64) float64 { return 1 / (v + eps) },
 		}[op]
-		g.emit(op, []int{x}, g.same(x), false, args, each(f))
+		g.emit(op, []int{x}, g.same(x), false, args, mapElements(f))
 		return
 	default:
 		op = g.choose("sigmoid", "tanh", "silu", "softplus", "softsign", "erf", "sin", "cos", "atan", "square", "relu", "relu6", "abs", "identity")
 		f = smooth[op]
 	}
-	g.emit(op, []int{x}, g.same(x), keepsExact[op], []string{g.use("x", x)}, each(f))
+	g.emit(op, []int{x}, g.same(x), keepsExact[op], []string{g.use("x", x)}, mapElements(f))
 }
 
 // highest returns the largest magnitude.
@@ -238,10 +238,10 @@ func (g *generator) activation() {
 		f = softplus
 	case "cast":
 		exact = true
-		g.emit(op, []int{x}, []result{{g.float, g.Values[x].Dims}}, true, append(args, g.text("dtype", typeNames[g.float])), each(func(v float64) float64 { return v }))
+		g.emit(op, []int{x}, []result{{g.float, g.Values[x].Dims}}, true, append(args, g.text("dtype", typeNames[g.float])), mapElements(func(v float64) float64 { return v }))
 		return
 	}
-	g.emit(op, []int{x}, g.same(x), exact, args, each(f))
+	g.emit(op, []int{x}, g.same(x), exact, args, mapElements(f))
 }
 
 // discontinuous emits an operation whose results jump, of an exact value.
@@ -264,14 +264,14 @@ func (g *generator) discontinuous() {
 	switch op {
 	case "cast":
 		if t := g.choose("int32", "bool"); t == "bool" {
-			g.emit(op, []int{x}, []result{{onnx.Bool, g.Values[x].Dims}}, true, append(args, g.text("dtype", "bool")), each(func(v float64) float64 {
+			g.emit(op, []int{x}, []result{{onnx.Bool, g.Values[x].Dims}}, true, append(args, g.text("dtype", "bool")), mapElements(func(v float64) float64 {
 				if v != 0 {
 					return 1
 				}
 				return 0
 			}))
-		} else if y := g.emit(op, []int{x}, []result{{onnx.Int32, g.Values[x].Dims}}, true, append(args, g.text("dtype", "int32")), each(f)); y != nil && g.coin() {
-			g.emit(op, y, []result{{g.float, g.Values[x].Dims}}, true, []string{g.use("x", y[0]), g.text("dtype", typeNames[g.float])}, each(func(v float64) float64 { return v }))
+		} else if y := g.emit(op, []int{x}, []result{{onnx.Int32, g.Values[x].Dims}}, true, append(args, g.text("dtype", "int32")), mapElements(f)); y != nil && g.coin() {
+			g.emit(op, y, []result{{g.float, g.Values[x].Dims}}, true, []string{g.use("x", y[0]), g.text("dtype", typeNames[g.float])}, mapElements(func(v float64) float64 { return v }))
 		}
 		return
 	case "mod", "floor_div":
@@ -282,7 +282,7 @@ func (g *generator) discontinuous() {
 		}
 		args = append(args, g.number("y", by))
 	}
-	g.emit(op, []int{x}, g.same(x), true, args, each(f))
+	g.emit(op, []int{x}, g.same(x), true, args, mapElements(f))
 }
 
 // chooseNumber returns one of the numbers.
@@ -439,9 +439,9 @@ func (g *generator) compare() {
 	other := g.pick(func(v *Value) bool { return v.Type == onnx.Bool && broadcastDims(out, v.Dims) != nil })
 	switch g.IntN(4) {
 	case 0:
-		g.emit("logical_not", r, []result{{onnx.Bool, out}}, true, []string{g.use("x", r[0])}, each(func(v float64) float64 { return 1 - v }))
+		g.emit("logical_not", r, []result{{onnx.Bool, out}}, true, []string{g.use("x", r[0])}, mapElements(func(v float64) float64 { return 1 - v }))
 	case 1:
-		g.emit("cast", r, []result{{g.float, out}}, true, []string{g.use("x", r[0]), g.text("dtype", typeNames[g.float])}, each(func(v float64) float64 { return v }))
+		g.emit("cast", r, []result{{g.float, out}}, true, []string{g.use("x", r[0]), g.text("dtype", typeNames[g.float])}, mapElements(func(v float64) float64 { return v }))
 	case 2:
 		if other < 0 {
 			return

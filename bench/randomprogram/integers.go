@@ -17,7 +17,7 @@ func (g *generator) integers() {
 		if from < 0 {
 			return
 		}
-		y := g.emit("cast", []int{from}, []result{{onnx.Int32, g.Values[from].Dims}}, true, []string{g.use("x", from), g.text("dtype", "int32")}, each(math.Trunc))
+		y := g.emit("cast", []int{from}, []result{{onnx.Int32, g.Values[from].Dims}}, true, []string{g.use("x", from), g.text("dtype", "int32")}, mapElements(math.Trunc))
 		if y == nil {
 			return
 		}
@@ -39,13 +39,13 @@ func (g *generator) integers() {
 	args := []string{g.use("x", x)}
 	switch op {
 	case "cast":
-		g.emit(op, []int{x}, []result{{g.float, d}}, true, append(args, g.text("dtype", typeNames[g.float])), each(f))
+		g.emit(op, []int{x}, []result{{g.float, d}}, true, append(args, g.text("dtype", typeNames[g.float])), mapElements(f))
 	case "gather":
 		if len(d) > 3 || count(d) > 60 {
 			return
 		}
 		n := 1 + g.IntN(6)
-		i := g.emit("mod", []int{x}, g.same(x), true, append(args, g.int("y", n)), each(func(v float64) float64 { return v - float64(n)*math.Floor(v/float64(n)) }))
+		i := g.emit("mod", []int{x}, g.same(x), true, append(args, g.int("y", n)), mapElements(func(v float64) float64 { return v - float64(n)*math.Floor(v/float64(n)) }))
 		if i == nil {
 			return
 		}
@@ -63,7 +63,7 @@ func (g *generator) integers() {
 		if op == "equal" || op == "less" {
 			t = onnx.Bool
 		}
-		g.emit(op, []int{x}, []result{{t, d}}, true, append(args, g.int("y", int(by))), each(f))
+		g.emit(op, []int{x}, []result{{t, d}}, true, append(args, g.int("y", int(by))), mapElements(f))
 	}
 }
 

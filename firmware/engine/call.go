@@ -110,7 +110,7 @@ func (c *Call) Run() (took clock.Nanoseconds, more bool) {
 		return 0, false
 	}
 	if err := c.blockedError(); err != nil {
-		c.finishCall(err)
+		c.finish(err)
 		return 0, false
 	}
 	s := c.loaded.session
@@ -121,7 +121,7 @@ func (c *Call) Run() (took clock.Nanoseconds, more bool) {
 	wake, err := c.prepareNextRun()
 	took += wake
 	if err != nil {
-		c.finishCall(err)
+		c.finish(err)
 		return took, false
 	}
 	at := c.device.Elapsed()
@@ -129,11 +129,11 @@ func (c *Call) Run() (took clock.Nanoseconds, more bool) {
 	_, more = c.pass.Run()
 	switch {
 	case c.pass.Err != nil:
-		c.finishCall(c.pass.Err)
+		c.finish(c.pass.Err)
 		more = false
 	case c.failed != nil:
 		c.loaded.restoreInputs(c.inputs)
-		c.finishCall(c.failed)
+		c.finish(c.failed)
 		more = false
 	case c.ctx.Err() != nil:
 		c.Abort()
@@ -141,7 +141,7 @@ func (c *Call) Run() (took clock.Nanoseconds, more bool) {
 		more = false
 	case !more:
 		if more, err = c.endDispatch(); !more {
-			c.finishCall(err)
+			c.finish(err)
 		}
 	}
 	return took + c.device.Elapsed() - at, more
@@ -362,8 +362,8 @@ func (c *Call) swapState() (err error) {
 	return prepareMemory(l.session.mem, c.linked)
 }
 
-// finishCall marks the call as ended with the error err and releases the session.
-func (c *Call) finishCall(err error) {
+// finish marks the call as ended with the error err and releases the session.
+func (c *Call) finish(err error) {
 	c.ended, c.err = true, err
 	c.loaded.current = nil
 	if s := c.loaded.session; s != nil && s.holder == c {
@@ -380,7 +380,7 @@ func (c *Call) Abort() {
 	if c.pass != nil {
 		c.pass.Abort()
 	}
-	c.finishCall(ErrAborted)
+	c.finish(ErrAborted)
 }
 
 // Over reports whether the call has ended.

@@ -286,8 +286,8 @@ func (c *Config) ReduceTwo(dst []float16.Float16, axes Axes, a, b Source) error 
 	return nil
 }
 
-// reducedExtents compares the shape full of a tensor with the shape out of its reduction. It
-// returns, for each axis, how many elements become one.
+// reducedExtents returns how many elements along each axis are reduced to one. full is the shape of
+// a tensor, and out the shape of its reduction.
 func reducedExtents(full, out Shape) Shape {
 	return Shape{full.C / out.C, full.H / out.H, full.W / out.W}
 }

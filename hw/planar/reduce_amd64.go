@@ -17,16 +17,16 @@ func addRowAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
 func addFourRowsAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
 
 //go:noescape
-func minWithRowAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
+func minRowAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
 
 //go:noescape
-func minWithFourRowsAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
+func minFourRowsAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
 
 //go:noescape
-func maxWithRowAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
+func maxRowAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
 
 //go:noescape
-func maxWithFourRowsAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
+func maxFourRowsAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
 
 //go:noescape
 func minOfRunAVX512(acc *[lanes]float32, a *float16.Float16, n int)
@@ -51,9 +51,9 @@ func accumulateRows(k Reduction, acc []float32, a []float16.Float16, stride, row
 	one, four := addRowAVX512, addFourRowsAVX512
 	switch k {
 	case ReduceMin:
-		one, four = minWithRowAVX512, minWithFourRowsAVX512
+		one, four = minRowAVX512, minFourRowsAVX512
 	case ReduceMax:
-		one, four = maxWithRowAVX512, maxWithFourRowsAVX512
+		one, four = maxRowAVX512, maxFourRowsAVX512
 	}
 	for i := range acc {
 		acc[i] = k.emptyAccumulator().v

@@ -74,18 +74,18 @@ TEXT ·addRowAVX512(SB), NOSPLIT, $0-32
 TEXT ·addFourRowsAVX512(SB), NOSPLIT, $0-32
 	ROWS(FOUR, ADDED)
 
-// func minWithRowAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
-TEXT ·minWithRowAVX512(SB), NOSPLIT, $0-32
+// func minRowAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
+TEXT ·minRowAVX512(SB), NOSPLIT, $0-32
 	ROWS(ONE, LEAST_OF)
 
-// func minWithFourRowsAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
-TEXT ·minWithFourRowsAVX512(SB), NOSPLIT, $0-32
+// func minFourRowsAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
+TEXT ·minFourRowsAVX512(SB), NOSPLIT, $0-32
 	ROWS(FOUR, LEAST_OF)
 
-// func maxWithRowAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
-TEXT ·maxWithRowAVX512(SB), NOSPLIT, $0-32
+// func maxRowAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
+TEXT ·maxRowAVX512(SB), NOSPLIT, $0-32
 	ROWS(ONE, LARGEST_OF)
 
-// func maxWithFourRowsAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
-TEXT ·maxWithFourRowsAVX512(SB), NOSPLIT, $0-32
+// func maxFourRowsAVX512(acc *float32, a *float16.Float16, stride uintptr, n int)
+TEXT ·maxFourRowsAVX512(SB), NOSPLIT, $0-32
 	ROWS(FOUR, LARGEST_OF)

@@ -86,16 +86,16 @@ func (e *KernelError) Error() string {
 // registers say how the weights are packed. NewKernel returns a *[KernelError] if a stream is too
 // short.
 func NewKernel(g *regs.Groups, lanes [Engines][]byte) (*Kernel, error) {
-	k, packing, err := openKernel(g, lanes)
+	k, packing, err := newPackedKernel(g, lanes)
 	if err == nil && packing != Dense {
 		err = k.unpackWeights(g, packing, nil)
 	}
 	return k, err
 }
 
-// openKernel is like [NewKernel], but leaves the weights packed and also returns their storage
+// newPackedKernel is like [NewKernel], but leaves the weights packed and also returns their storage
 // format.
-func openKernel(g *regs.Groups, lanes [Engines][]byte) (*Kernel, Packing, error) {
+func newPackedKernel(g *regs.Groups, lanes [Engines][]byte) (*Kernel, Packing, error) {
 	k := &Kernel{layout: newLayout(g), lanes: lanes}
 	need := k.countLaneBytes()
 	groups := g.GroupCount()

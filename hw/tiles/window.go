@@ -98,7 +98,7 @@ func countTrue(marks []bool) (n int) {
 //
 // The weights of usual windows are read only until every row and column has a nonzero one.
 func NeededTaps(g *regs.Groups, lanes [Engines][]byte) int {
-	k, packing, err := openKernel(g, lanes)
+	k, packing, err := newPackedKernel(g, lanes)
 	if err != nil {
 		return 0
 	}

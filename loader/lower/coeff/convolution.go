@@ -105,8 +105,9 @@ func (c *Convolution) inputChannels() int {
 	return c.Layer.In.C / max(1, c.Layer.Groups)
 }
 
-// weightsOfShare returns the weights and biases of a share. positions lists the positions of the
-// window in the order in which their taps are packed; weightsOfShare overwrites the list.
+// weightsOfShare returns the weights and biases of s, the output channels that one task computes.
+// positions lists the taps of the window in the order in which they are packed.
+// weightsOfShare uses the list as scratch space.
 func (c *Convolution) weightsOfShare(s Share, positions []int) *ChannelWeights {
 	l, w := c.Layer, c.Weights
 	taps, stored := l.Window.Kh*l.Window.Kw, c.Rows*c.Columns

@@ -12,9 +12,10 @@ import (
 // step.
 const pairedPixels = 2
 
-// computesOutputPairs reports whether a convolution computes two outputs per step of the engines.
-// It must be depthwise with a single row, and both tiles must fit in L2. (The only program with one
-// row does so, and none of six programs with several rows.)
+// computesOutputPairs reports whether the engines compute two outputs of a convolution per step.
+// They do so for depthwise convolutions of a single row whose source and result tiles both fit in
+// L2. This is inferred from seven programs: the one with a single row computes pairs, and the six
+// with several rows do not.
 func computesOutputPairs(l *layer.Layer) bool {
 	w := &l.Window
 	if !l.IsDepthwise() || l.In.H != 1 || w.Kh != 1 || w.Sx != 1 || w.Sy != 1 || l.Out().W < pairedPixels {

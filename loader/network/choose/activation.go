@@ -18,7 +18,7 @@ func addClipLayers(n *Chooser, x Operand) (Operand, error) {
 				continue
 			}
 			if c := n.Const(1 + i); c != nil {
-				x, err = n.applyOpWithConstant(op, x, c)
+				x, err = n.applyConstantOperand(op, x, c)
 			} else if z, e := n.inputOperand(1 + i); e == nil {
 				x, err = n.ApplyBinary(op, x, z)
 			} else {
@@ -97,7 +97,7 @@ func addPReluLayers(n *Chooser, x Operand) (Operand, error) {
 		return Operand{}, err
 	}
 	if c != nil {
-		negative, err = n.applyOpWithConstant(layer.Mul, negative, c)
+		negative, err = n.applyConstantOperand(layer.Mul, negative, c)
 	} else {
 		var slope Operand
 		if slope, err = n.inputOperand(1); err == nil {

@@ -51,7 +51,7 @@ func applyBinaryToInputs(n *Chooser, op layer.Op) (Operand, error) {
 	}
 	for _, i := range order[1:] {
 		if c := n.Const(i); c != nil {
-			x, err = n.applyOpWithConstant(op, x, ops.Repeatable(n.Node, c))
+			x, err = n.applyConstantOperand(op, x, ops.Repeatable(n.Node, c))
 		} else {
 			var z Operand
 			if z, err = n.inputOperand(i); err == nil {
@@ -95,7 +95,7 @@ func addDivisionLayers(n *Chooser) (Operand, error) {
 		for i := range v {
 			by[i] = 1 / v[i]
 		}
-		return n.applyOpWithConstant(layer.Mul, x, ops.Repeatable(n.Node, &graph.Const{Dims: c.Dims, Type: c.Type, Numbers: by}))
+		return n.applyConstantOperand(layer.Mul, x, ops.Repeatable(n.Node, &graph.Const{Dims: c.Dims, Type: c.Type, Numbers: by}))
 	}
 	b, err := n.inputOperand(1)
 	if err != nil {
@@ -114,7 +114,7 @@ func addDivisionLayers(n *Chooser) (Operand, error) {
 		return Operand{}, err
 	}
 	if c := n.Const(0); c != nil {
-		return n.applyOpWithConstant(layer.Mul, b, c)
+		return n.applyConstantOperand(layer.Mul, b, c)
 	}
 	x, err := n.inputOperand(0)
 	if err != nil {
@@ -149,7 +149,7 @@ func addWhereLayers(n *Chooser) (Operand, error) {
 		if k := n.Const(1 + i); k != nil {
 			x, err = storeSelectedValues(n, k, mask(i == 0), out, i)
 		} else if x, err = n.inputOperand(1 + i); err == nil {
-			x, err = n.applyOpWithConstant(layer.Mul, x, mask(i == 0))
+			x, err = n.applyConstantOperand(layer.Mul, x, mask(i == 0))
 		}
 		if err != nil {
 			return Operand{}, err

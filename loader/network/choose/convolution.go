@@ -300,7 +300,7 @@ func addConvTransposeLayers(n *Chooser, x Operand) (Operand, error) {
 		return Operand{}, err
 	}
 	if unreached && bias.given {
-		if y, err = n.applyOpWithConstant(layer.Add, y, n.Const(2).As([]int{k.cin * groups, 1, 1})); err != nil {
+		if y, err = n.applyConstantOperand(layer.Add, y, n.Const(2).As([]int{k.cin * groups, 1, 1})); err != nil {
 			return Operand{}, err
 		}
 	}

@@ -103,13 +103,13 @@ func subtractInputs(n *Chooser, swapped bool) (Operand, error) {
 	case ca != nil && cb != nil:
 		return Operand{}, graph.ErrBudget
 	case cb != nil:
-		return n.applyOpWithConstant(layer.Sub, side[a], ops.Repeatable(n.Node, cb))
+		return n.applyConstantOperand(layer.Sub, side[a], ops.Repeatable(n.Node, cb))
 	case ca != nil: // compute a - b as -b + a
 		x, err := n.multiplyByNumber(side[b], -1)
 		if err != nil {
 			return x, err
 		}
-		return n.applyOpWithConstant(layer.Add, x, ops.Repeatable(n.Node, ca))
+		return n.applyConstantOperand(layer.Add, x, ops.Repeatable(n.Node, ca))
 	}
 	return n.ApplyBinary(layer.Sub, side[a], side[b])
 }
@@ -171,7 +171,7 @@ func logicRule(op layer.Op) rule {
 			return Operand{}, err
 		}
 		if c := n.Const(b); c != nil {
-			return n.applyOpWithConstant(op, x, ops.Repeatable(n.Node, c))
+			return n.applyConstantOperand(op, x, ops.Repeatable(n.Node, c))
 		}
 		z, err := n.AnyInput(b)
 		if err == nil {
@@ -204,7 +204,7 @@ func selectByComputedMask(n *Chooser) (Operand, error) {
 	var sides [2]Operand
 	for i, mask := range [...]Operand{c, not} {
 		if k := clampedInputConstant(n, 1+i); k != nil {
-			sides[i], err = n.applyOpWithConstant(layer.Mul, mask, ops.Repeatable(n.Node, k))
+			sides[i], err = n.applyConstantOperand(layer.Mul, mask, ops.Repeatable(n.Node, k))
 		} else if sides[i], err = n.inputOperand(1 + i); err == nil {
 			sides[i], err = n.ApplyBinary(layer.Mul, sides[i], mask)
 		}

@@ -238,7 +238,7 @@ func applyScaleAndBias(n *Chooser, x Operand, scale, bias int, shape func(c *gra
 			}
 		}
 		var err error
-		if x, err = n.applyOpWithConstant(op, x, c.As(shape(c))); err != nil {
+		if x, err = n.applyConstantOperand(op, x, c.As(shape(c))); err != nil {
 			return x, err
 		}
 	}
@@ -461,9 +461,9 @@ func addBatchNormLayers(n *Chooser, x Operand) (Operand, error) {
 		factor.Numbers[c] = f
 		addend.Numbers[c] = v[1][c] - float64(v[2][c]*f)
 	}
-	y, err := n.applyOpWithConstant(layer.Mul, x, factor)
+	y, err := n.applyConstantOperand(layer.Mul, x, factor)
 	if err == nil {
-		y, err = n.applyOpWithConstant(layer.Add, y, addend)
+		y, err = n.applyConstantOperand(layer.Add, y, addend)
 	}
 	return y, err
 }

@@ -340,9 +340,9 @@ func (n *Chooser) broadcastTo(x Operand, dims []int) (Operand, error) {
 	return n.addLayer(layer.Binary(layer.Add, zeros.shape(), x.shape()), layer.Weights{}, dims, zeros, x)
 }
 
-// applyOpWithConstant adds a layer that combines the elements of x and the constant c with op. The
+// applyConstantOperand adds a layer that combines the elements of x and the constant c with op. The
 // two are broadcast to each other's shape.
-func (n *Chooser) applyOpWithConstant(op layer.Op, x Operand, c *graph.Const) (Operand, error) {
+func (n *Chooser) applyConstantOperand(op layer.Op, x Operand, c *graph.Const) (Operand, error) {
 	out, err := graph.Broadcast(x.Dims, c.Dims)
 	if err != nil {
 		return x, err

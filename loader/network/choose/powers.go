@@ -59,15 +59,15 @@ func applyElementPowers(n *Chooser, x Operand, dims []int, v, distinct []float64
 			hasNot[k] = 1 - has[k]
 		}
 		mask, others := &graph.Const{Dims: dims, Type: graph.Float, Numbers: has}, &graph.Const{Dims: dims, Type: graph.Float, Numbers: hasNot}
-		y, err := n.applyOpWithConstant(layer.Mul, x, mask)
+		y, err := n.applyConstantOperand(layer.Mul, x, mask)
 		if err == nil {
-			y, err = n.applyOpWithConstant(layer.Add, y, others)
+			y, err = n.applyConstantOperand(layer.Add, y, others)
 		}
 		if err == nil {
 			y, err = applyPower(n, y, e)
 		}
 		if err == nil {
-			y, err = n.applyOpWithConstant(layer.Mul, y, mask)
+			y, err = n.applyConstantOperand(layer.Mul, y, mask)
 		}
 		if err == nil && i > 0 {
 			y, err = n.ApplyBinary(layer.Add, sum, y)

@@ -107,7 +107,7 @@ func addGemmAddend(n *Chooser, y Operand, beta float64) (Operand, error) {
 		for i := range v {
 			scaled.Numbers[i] = v[i] * beta
 		}
-		return n.applyOpWithConstant(layer.Add, y, scaled)
+		return n.applyConstantOperand(layer.Add, y, scaled)
 	}
 	z, err := n.inputOperand(2)
 	if err == nil {

@@ -262,7 +262,7 @@ func addStateProduct(n *Chooser, q *recurrence, sum, h Operand, gate int) (Opera
 
 // addColumnBias adds a layer that adds v[i] to each element in column i of x.
 func addColumnBias(n *Chooser, x Operand, v []float16.Float16) (Operand, error) {
-	return n.applyOpWithConstant(layer.Add, x, newFP16Constant(v))
+	return n.applyConstantOperand(layer.Add, x, newFP16Constant(v))
 }
 
 // newFP16Constant returns a constant with one axis whose elements are v.
@@ -292,7 +292,7 @@ func addLSTMStep(n *Chooser, q *recurrence, g []Operand) error {
 		if q.peephole == nil || q.c.Name == "" {
 			return x, nil
 		}
-		p, err := n.applyOpWithConstant(layer.Mul, q.c, newFP16Constant(q.peephole[k*q.hidden:(k+1)*q.hidden]))
+		p, err := n.applyConstantOperand(layer.Mul, q.c, newFP16Constant(q.peephole[k*q.hidden:(k+1)*q.hidden]))
 		if err != nil {
 			return x, err
 		}
@@ -395,7 +395,7 @@ func computeGRUCandidate(n *Chooser, q *recurrence, g []Operand) (Operand, error
 		}
 		return n.ApplyBinary(layer.Add, h, p)
 	case linearFirst && q.rb != nil:
-		p, err := n.applyOpWithConstant(layer.Mul, g[1], newFP16Constant(q.rb[2*q.hidden:]))
+		p, err := n.applyConstantOperand(layer.Mul, g[1], newFP16Constant(q.rb[2*q.hidden:]))
 		if err != nil {
 			return h, err
 		}

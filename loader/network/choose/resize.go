@@ -238,7 +238,7 @@ func addOutside(n *Chooser, x Operand, axes []resizedAxis, v float64) (Operand, 
 			rest /= dims[axis]
 		}
 	}
-	return n.applyOpWithConstant(layer.Add, x, &graph.Const{Dims: dims, Type: graph.Float, Numbers: addend})
+	return n.applyConstantOperand(layer.Add, x, &graph.Const{Dims: dims, Type: graph.Float, Numbers: addend})
 }
 
 // roundCoordinate rounds a coordinate to an integer. The mode is an ONNX nearest_mode;

@@ -64,5 +64,5 @@ func addTriluLayers(n *Chooser, x Operand) (Operand, error) {
 			mask.Numbers[i*columns+j] = graph.Truth(upper && j-i >= k || !upper && j-i <= k)
 		}
 	}
-	return n.applyOpWithConstant(layer.Mul, x, mask)
+	return n.applyConstantOperand(layer.Mul, x, mask)
 }

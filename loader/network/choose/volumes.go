@@ -91,7 +91,7 @@ func convertSumsToAverages(n *Chooser, x Operand, w ops.Window, extents []int, d
 		}
 		factors[k] = float64(divisor) / float64(count)
 	}
-	return n.applyOpWithConstant(layer.Mul, x, &graph.Const{Dims: w.Out, Numbers: factors})
+	return n.applyConstantOperand(layer.Mul, x, &graph.Const{Dims: w.Out, Numbers: factors})
 }
 
 // countTaps returns how many taps of a window are at positions from low to high-1. The first tap is

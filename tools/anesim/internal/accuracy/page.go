@@ -28,11 +28,11 @@ func (r *Report) View() (*view.Report, error) {
 	p.Table = r.newRowTable(doc)
 	for _, x := range listTables() {
 		if len(x.groups(r.Accuracy)) > 0 {
-			p.Tables = append(p.Tables, toNamedTable(r.newPageTable(&x)))
+			p.Tables = append(p.Tables, newNamedTable(r.newPageTable(&x)))
 		}
 	}
 	for _, t := range r.newCoverageTables() {
-		p.Tables = append(p.Tables, toNamedTable(t))
+		p.Tables = append(p.Tables, newNamedTable(t))
 	}
 	for _, x := range doc.NotModelled {
 		p.Notes = append(p.Notes, fmt.Sprintf("row %s is not modelled: %s", x.ID, x.What))
@@ -86,9 +86,9 @@ func (r *Report) newFacts(doc *Document) (list []view.Fact) {
 	return list
 }
 
-// toNamedTable converts t to a table whose first column has names and whose other columns have
+// newNamedTable converts t to a table whose first column has names and whose other columns have
 // numbers.
-func toNamedTable(t pageTable) view.NamedTable {
+func newNamedTable(t pageTable) view.NamedTable {
 	n := view.NamedTable{Title: t.Title}
 	for i, h := range t.Head {
 		n.Columns = append(n.Columns, view.Column{Title: h, Number: i > 0})

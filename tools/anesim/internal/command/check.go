@@ -296,8 +296,8 @@ func readBaseline(name string, update bool) (*check.Baseline, error) {
 	return b, nil
 }
 
-// writeBaseline writes the baseline. It also prints that the entries of n models are new or
-// updated.
+// writeBaseline writes the baseline to its file and prints a line to w with the number of updated
+// models, n.
 func (f *checkFlags) writeBaseline(w io.Writer, b *check.Baseline, n int) error {
 	var text strings.Builder
 	if err := b.Write(&text); err != nil {

@@ -72,16 +72,16 @@ type Run struct {
 // Register adds all flags to s.
 func (f *Run) Register(s *pflag.FlagSet) {
 	s.SortFlags = false
-	s.StringVar(&f.Chip, "chip", chip.Default, "`CHIP`: "+strings.Join(chip.Names(), ", ")+", or a file that anesim chip wrote; followed by overrides, as in m1,Clock=1.2e9")
-	s.StringVar(&f.host, "host", "none", "add the host's part of the wall time, `HOST`: "+strings.Join(engine.HostNames(), ", "))
+	s.StringVar(&f.Chip, "chip", chip.Default, "model `CHIP`: "+strings.Join(chip.Names(), ", ")+", or a file written by anesim chip; overrides may follow, as in m1,Clock=1.2e9")
+	s.StringVar(&f.host, "host", "none", "add the time that a call takes on `HOST`: "+strings.Join(engine.HostNames(), ", "))
 	s.StringArrayVar(&f.In, "in", nil, "input port `NAME=FILE` of fp16 values, .npy (<f2) or raw .f16; repeatable")
 	s.StringVar(&f.Out, "out", "", "write each output port to `DIR`/<port>.npy")
 	s.StringArrayVar(&f.State, "state", nil, "keep output OUT in memory as input IN of the next dispatch, `OUT=IN`; repeatable, for --repeat")
 	s.Uint64Var(&f.seed, "seed", 1, "seed of pseudo-random inputs and weights")
 	s.BoolVar(&f.TimingOnly, "timing-only", false, "compute time, bytes and energy, but no values")
-	s.StringVar(&f.GateTiles, "gate-tiles", "", "gate tiles after register init; `LIST` is like 0-3,7")
+	s.StringVar(&f.GateTiles, "gate-tiles", "", "gate the tiles in `LIST` after register init, such as 0-3,7")
 	s.Float64Var(&f.Watts, "power-budget", 0, "throttle the engine to at most `WATTS` (peak-power control); 0 is off")
-	s.StringVar(&f.Power, "power", "", "power management; `LIST` of management=off, gating=off and hysteresis=DURATION")
+	s.StringVar(&f.Power, "power", "", "change power management by a `LIST` of management=off, gating=off and hysteresis=DURATION")
 	s.StringArrayVar(&f.Bind, "bind", nil, "set a run-time parameter of the program, `NAME=VALUE`; repeatable")
 	s.StringArrayVar(&f.Set, "set", nil, "what-if: set a register field of every descriptor, `GROUP.REGISTER.FIELD=VALUE`; repeatable")
 	s.IntVar(&f.Repeat, "repeat", 1, "dispatch the program `N` times")

@@ -236,8 +236,8 @@ func (t *Table) fitColumns(widths []int, width int) {
 	}
 }
 
-// formatRow returns a row as text with its cells padded to the given column widths. It replaces
-// cells that are too long by the text in short, which has a map for each column.
+// formatRow returns a row as text with its cells padded to the given column widths. If short[i] has
+// an entry for the cell in column i, formatRow prints that abbreviation instead.
 func (t *Table) formatRow(row []string, widths []int, short []map[string]string, indent int) string {
 	var b strings.Builder
 	b.WriteString(strings.Repeat(" ", indent))
