@@ -6,9 +6,11 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/x448/float16"
 
+	"anesim/hw/mac"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
 )
@@ -179,5 +181,30 @@ func TestAnyShape(t *testing.T) {
 	}
 	if lowered < 50 {
 		t.Errorf("only %d layers lowered", lowered)
+	}
+}
+
+// TestLongChainsTakeLinearTime checks that the time to lower a descriptor does not grow with the
+// number of descriptors. It did: a softmax of 16,384 batch elements was refused after two minutes,
+// because each task compared its tiles with those of all earlier tasks.
+func TestLongChainsTakeLinearTime(t *testing.T) {
+	if testing.Short() {
+		t.Skip("times under the race detector say nothing")
+	}
+	perDescriptor := func(batch, tries int) time.Duration {
+		l := layer.Reduction(layer.Softmax, layer.Shape{N: batch, C: 1, H: 16384, W: 1}, layer.AxisC)
+		best := time.Hour
+		for range tries {
+			begin := time.Now()
+			c, err := Compile(l, layer.Weights{Table: fitted(mac.Exp), Reciprocal: fitted(mac.Reciprocal)})
+			if err != nil {
+				t.Fatal(err)
+			}
+			best = min(best, time.Since(begin)/time.Duration(len(c.Builder.Chain)))
+		}
+		return best
+	}
+	if few, many := perDescriptor(200, 3), perDescriptor(2000, 1); many > 4*few {
+		t.Errorf("a descriptor takes %v of a softmax with 200 batch elements, and %v with 2,000; want at most 4 times as long", few, many)
 	}
 }

@@ -28,12 +28,21 @@ type program struct {
 	tasks []*task.Task
 	steps []step
 	index map[*task.Task]int
+
+	lastPlanar, lastEngine *task.Task // last task on each engine that has been linked
+
+	// planarResults holds a tile for each range of L2 in which a planar task before the previous
+	// task left a result. Tasks of a long chain use the same few ranges again and again.
+	planarResults map[l2Range]*task.Tile
 }
+
+// An l2Range is a range of bytes in L2.
+type l2Range struct{ base, bytes int }
 
 // newProgram returns a program with one step for each task. The steps start from copies of the
 // tasks' registers.
 func newProgram(tasks []*task.Task) *program {
-	p := &program{tasks: tasks, steps: make([]step, len(tasks)), index: make(map[*task.Task]int, len(tasks))}
+	p := &program{tasks: tasks, steps: make([]step, len(tasks)), index: make(map[*task.Task]int, len(tasks)), planarResults: map[l2Range]*task.Tile{}}
 	for i, t := range tasks {
 		s := &p.steps[i]
 		s.Task = t
@@ -59,19 +68,25 @@ func Finish(tasks []*task.Task) []*regs.Descriptor {
 func (p *program) linkDescriptors(starts []bool, later func(i int, starts bool)) []*regs.Descriptor {
 	out := make([]*regs.Descriptor, len(p.steps))
 	writers := p.setReuseFields()
-	var planar, engine *task.Task // last task on each engine so far
-	waited := [...]int{-1, -1}    // for each engine, the last task of the other one that it waited for
+	waited := [...]int{-1, -1} // for each engine, the last task of the other one that it waited for
 	for i := range p.steps {
 		s := &p.steps[i]
+		if i > 1 {
+			p.recordPlanarResult(p.tasks[i-2])
+		}
 		p.setControlWord(i, starts)
-		if later != nil && i > 0 {
+		switch {
+		case later != nil && i > 0:
 			later(i, starts[i])
-		} else if s.Planar() {
-			p.setWaitBits(i, engine, starts[i], &waited[0])
-			planar = s.Task
+		case s.Planar():
+			p.setWaitBits(i, p.lastEngine, starts[i], &waited[0])
+		default:
+			p.setWaitBits(i, p.lastPlanar, starts[i], &waited[1])
+		}
+		if s.Planar() {
+			p.lastPlanar = s.Task
 		} else {
-			p.setWaitBits(i, planar, starts[i], &waited[1])
-			engine = s.Task
+			p.lastEngine = s.Task
 		}
 		s.h.DebugLogEvents = s.h.DebugLogEvents.WithDebugLogEvents(s.debugEventBits(i == 0, i == len(p.steps)-1))
 		s.h.Bases = s.h.Bases.WithTBE(i < len(p.steps)-1)

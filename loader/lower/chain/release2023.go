@@ -81,14 +81,7 @@ func (p *program) setWaitBits2023(i int, starts bool) {
 	if l.SourceCfg.Type() == task.TypeRing {
 		return
 	}
-	var planar, engine *task.Task
-	for _, u := range p.tasks[:i] {
-		if u.Planar() {
-			planar = u
-		} else {
-			engine = u
-		}
-	}
+	planar, engine := p.lastPlanar, p.lastEngine
 	if starts {
 		l.SourceCfg = l.SourceCfg.WithAConvSrc(true).WithAConvRslt(true)
 		l.ResultCfg = l.ResultCfg.WithAConvSrc(true).WithAConvRslt(true)

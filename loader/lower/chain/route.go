@@ -67,7 +67,7 @@ func (p *program) setWaitBits(i int, other *task.Task, starts bool, waited *int)
 		if p.tasks[i-1].Planar() {
 			mode = linkedPlanar
 		} else if t.Planar() {
-			ownResult = ownResult || overlapsPlanarResult(p.tasks[:i-1], t.First)
+			ownResult = ownResult || p.overlapsPlanarResult(t.First)
 		}
 		l.SourceCfg = l.SourceCfg.WithDep_or_BfrMode(mode)
 	}
@@ -110,11 +110,19 @@ const (
 	linkedPlanar = 2 // the planar engine
 )
 
-// overlapsPlanarResult reports whether a planar task left a result in the L2 that overlaps with
-// the tile.
-func overlapsPlanarResult(tasks []*task.Task, tile *task.Tile) bool {
-	for _, t := range tasks {
-		if t.Planar() && t.Result != nil && !t.IsInMemory(task.OperandResult) && t.Result.Overlaps(tile) {
+// recordPlanarResult adds the result of t to p.planarResults if t is a planar task and leaves its
+// result in L2.
+func (p *program) recordPlanarResult(t *task.Task) {
+	if t.Planar() && t.Result != nil && !t.IsInMemory(task.OperandResult) {
+		p.planarResults[l2Range{t.Result.At.Base, t.Result.Bytes}] = t.Result
+	}
+}
+
+// overlapsPlanarResult reports whether a planar task before the previous task left a result in L2
+// that overlaps with the tile.
+func (p *program) overlapsPlanarResult(tile *task.Tile) bool {
+	for _, result := range p.planarResults {
+		if result.Overlaps(tile) {
 			return true
 		}
 	}
