@@ -23,10 +23,12 @@ type TB interface {
 	Context() context.Context
 }
 
-// Check runs each model without values and compares it with its entry of the baseline in file. It
-// fails the test with an explanation if the cycles, bytes or energy differ from the baseline by
-// more than tolerance, as a fraction of the baseline. It also fails the test if a network has
-// layers without a cost, unless the baseline lists the same layers.
+// Check times each model, without computing values, and compares the result with the model's entry
+// in the baseline file. It fails the test with an explanation if the cycles, bytes or energy differ
+// from the baseline by more than the fraction tolerance, such as 0.01. It also fails the test if a
+// network has layers without a cost, unless the baseline lists the same layers.
+//
+// With the test flag -anesim.update, Check writes file instead.
 func Check(t TB, file string, tolerance float64, models ...*anesim.Model) {
 	t.Helper()
 	CheckOptions(t, file, tolerance, anesim.Options{}, models...)

@@ -26,11 +26,10 @@ const (
 	maxName         = 64 // maximum bytes of a name, including the zero byte
 )
 
-// ReadInit reads an init table, which lists the register writes that start the engine, from the
-// first size bytes of r. A table with a zero byte among its first 32 bytes is in the binary form
-// and must be complete: it has the blocks, base addresses and record counts of the M1's table. All
-// other tables are CSV; see [ReadInitCSV]. The error is an *[InitError] that gives the place in the
-// file.
+// ReadInit reads an init table, the list of register writes that start the engine, from the first
+// size bytes of r. If there is a zero byte among the first 32 bytes, the table must be in the
+// binary form and complete: it must have the blocks, base addresses and record counts of the M1's
+// table. Any other table is read as CSV; see [ReadInitCSV]. All errors are of type *[InitError].
 func ReadInit(r io.ReaderAt, size int64) (*InitTable, error) {
 	if size <= 0 {
 		return nil, &InitError{Index: -1, Off: 0, What: "file is empty; want an init table"}
@@ -138,8 +137,9 @@ func (b *binaryReader) readInitBlock(at, name, base, records, count uint64) erro
 	return nil
 }
 
-// AppendBinary appends the table in its binary form, which has no evidence and sources, to dst and
-// returns the extended slice. It returns an *[InitError] if [InitTable.Check] does.
+// AppendBinary appends the binary form of the table to dst and returns the extended slice. The
+// binary form does not contain the Evidence and Source of records. AppendBinary returns dst and the
+// *[InitError] of [InitTable.Check] if the table is not valid.
 func (t *InitTable) AppendBinary(dst []byte) ([]byte, error) {
 	if err := t.Check(); err != nil {
 		return dst, err

@@ -90,6 +90,7 @@ outputs: [a, b, c, d]
 
 // LiveRows returns a copy of p in which the height of the tensors is a run-time parameter named
 // "rows". The program p must have one descriptor, and height must be the height of its tensors.
+// LiveRows returns an error unless exactly three register fields of p hold the height.
 func LiveRows(p *loader.Program, height int) (*loader.Program, error) {
 	q := *p
 	q.Relocations = slices.Clone(p.Relocations)

@@ -25,7 +25,8 @@ const (
 // restrictedRights lists the entitlements that put a client in the Restricted tier.
 var restrictedRights = [...]string{AdapterWeight, ModelShare, AggressiveSaving}
 
-// A Tier is a class of clients, which determines the restrictions that apply to their connections.
+// A Tier is the class of a client. It determines the restrictions that apply to the client's
+// connection.
 type Tier uint8
 
 // Classes of clients.
@@ -35,12 +36,13 @@ const (
 	PerUser
 )
 
-// String returns the name of the class, such as "restricted".
+// String returns the name of the tier, such as "restricted".
 func (t Tier) String() string {
 	return [...]string{"unrestricted", "restricted", "per-user"}[min(t, PerUser)]
 }
 
-// An Identity identifies the code signature of a client.
+// An Identity identifies a client by its code signature: the team and the hash of the code
+// directory.
 type Identity struct {
 	Team          string
 	CodeDirectory string // hash
@@ -159,8 +161,8 @@ func (b *Broker) Resident() (models int, bytes uint64) {
 }
 
 // Idle unwires the memory of models if no requests are pending, and returns the number of bytes
-// unwired. It keeps models that have an instance with KeepWired, or one without any power saving
-// option. This rule is assumed, because the documents only name the options.
+// unwired. A model stays wired if one of its instances has the option KeepWired or neither of the
+// two power-saving options. This rule is assumed, because the documents only name the options.
 func (b *Broker) Idle() (bytes uint64) {
 	if len(b.turns) > 0 {
 		return 0
@@ -182,9 +184,9 @@ func (b *Broker) Idle() (bytes uint64) {
 	return bytes
 }
 
-// Connect connects a client with the identity id, the class t, the quality of service q and the
+// Connect connects the client called name, with identity id, tier t, quality of service q and the
 // entitlements in rights. If t is Unrestricted but rights contains [AdapterWeight], [ModelShare] or
-// [AggressiveSaving], the client is Restricted. Connect returns a *[DeniedError] unless rights
+// [AggressiveSaving], the client becomes Restricted. Connect returns a *[DeniedError] unless rights
 // contains [Allow] or [Access].
 func (b *Broker) Connect(name string, id Identity, t Tier, q QoS, rights ...string) (*Client, error) {
 	if !slices.Contains(rights, Allow) && !slices.Contains(rights, Access) {
@@ -198,8 +200,8 @@ func (b *Broker) Connect(name string, id Identity, t Tier, q QoS, rights ...stri
 	return c, nil
 }
 
-// Disconnect closes the connection and releases the client's instances. The broker removes models
-// that have no instances left.
+// Disconnect closes the connection, drops the client's pending requests and releases its instances.
+// The broker removes models that have no instances left.
 func (c *Client) Disconnect() {
 	for len(c.held) > 0 {
 		c.held[0].Release()
@@ -218,8 +220,9 @@ func (c *Client) requireEntitlement(method, entitlement string) error {
 
 // Open returns a new instance of the model with the given key and size in bytes. If the model is
 // already in memory, the instance shares it. Open returns an *[OwnerError] if a client with another
-// identity loaded the model. It returns a *[DeniedError] if the client has no instance of a shared
-// model yet and lacks the entitlement [ModelShare], or if o requires an entitlement that it lacks.
+// identity loaded the model. It returns a *[DeniedError] if the client needs an entitlement that it
+// lacks: [ModelShare] for its first instance of a model that is already in memory, or
+// [AggressiveSaving] for the option of that name.
 func (c *Client) Open(key string, bytes uint64, o InstanceOptions) (*Instance, error) {
 	if o.AggressiveSaving {
 		if err := c.requireEntitlement("create instance", AggressiveSaving); err != nil {
@@ -256,9 +259,10 @@ func (e *OwnerError) Error() string {
 	return fmt.Sprintf("model %s is resident for another team or code-directory hash", e.Key)
 }
 
-// OpenAdapter returns a new instance of the resident model named key with additional weights,
-// called an adapter, of the given size in bytes. It returns an error if the model is not in memory
-// or the client lacks an entitlement.
+// OpenAdapter is like [Client.Open], but gives the instance additional weights, called an adapter.
+// The argument adapter is their name, and bytes is their size. OpenAdapter returns an error if the
+// model with the given key is not in memory. It returns a *[DeniedError] if the client lacks the
+// entitlement [AdapterWeight].
 func (c *Client) OpenAdapter(key, adapter string, bytes uint64, o InstanceOptions) (*Instance, error) {
 	if err := c.requireEntitlement("create instance with weights", AdapterWeight); err != nil {
 		return nil, err
@@ -287,8 +291,8 @@ func (i *Instance) Release() {
 	}
 }
 
-// Depth returns how many requests the instance may have in flight: 1 while another client has
-// pending requests, and the queue depth of the instance otherwise.
+// Depth returns how many requests the instance may have in flight. This is 1 while another client
+// has pending requests, and otherwise the queue depth in the instance's options.
 func (i *Instance) Depth() int {
 	for _, p := range i.client.broker.turns {
 		if p.inst.client != i.client {
@@ -298,8 +302,8 @@ func (i *Instance) Depth() int {
 	return cmp.Or(i.Options.QueueDepth, DefaultDepth)
 }
 
-// Submit queues a request, which the broker performs by calling run; see [Broker.Turn]. It returns
-// false if the instance already has [Instance.Depth] requests in flight.
+// Submit queues a request; [Broker.Turn] later performs it by calling run. Submit returns false if
+// the instance already has [Instance.Depth] requests in flight.
 func (i *Instance) Submit(run func()) bool {
 	if i.inFlight >= i.Depth() {
 		return false

@@ -21,7 +21,7 @@ type Bar struct {
 	Value     uint64
 }
 
-// An Event is a value of an event that a call waits for or signals, with the number of the event.
+// An Event is the number of an event with the value that a call waits for or signals.
 type Event struct {
 	ID    uint32
 	Value uint64
@@ -57,8 +57,9 @@ func (p *Program) Append(dst []byte) []byte {
 	return dst
 }
 
-// ReadProgram decodes the body b of the command LoadProgram. It returns a *[FormatError] or
-// a *[LimitError] if the body is invalid.
+// ReadProgram decodes the body b of the command LoadProgram. The argument id is the command's ID,
+// for error messages. ReadProgram returns a *[FormatError] if the body is malformed, or a
+// *[LimitError] if it allows more than [MaxProgramBars] custom bars.
 func ReadProgram(id ID, b []byte) (p Program, err error) {
 	r := reader{b: b, all: len(b)}
 	p = Program{Address: r.readUint64(), Bytes: r.readUint32(), Procedures: r.readUint32(), Bars: r.readUint32()}
@@ -193,8 +194,9 @@ func (r *reader) finishBody() error {
 	return r.fail
 }
 
-// A Notice is the body of a notification, which is a message that the controller sends unasked: a
-// status and a value. The layout is this project's own, because none is documented.
+// A Notice is the body of a notification: a status and a value. Notifications are messages that the
+// controller sends on its own initiative. The layout is this project's own, because none is
+// documented.
 type Notice struct {
 	Status Status
 	Value  uint32
@@ -243,8 +245,8 @@ func ReadAFPP(b []byte) (a AFPP, err error) {
 }
 
 // A Property is the body of the commands CHPropertyWrite and CHPropertyRead: the number of a
-// property and its value, which CHPropertyRead leaves out. The layout is this project's own,
-// because none is documented.
+// property and, for CHPropertyWrite only, its new value. The layout is this project's own, because
+// none is documented.
 type Property struct {
 	Number uint32
 	Value  uint64

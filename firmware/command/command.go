@@ -11,7 +11,7 @@ type ID uint32
 // NoCommand is an ID that no command has. In a program or process number, it means none.
 const NoCommand ID = 0xffffffff
 
-// A Direction says whether a command is sent to the controller, by it, or both.
+// A Direction says who sends a command: the host, the controller, or either of them.
 type Direction uint8
 
 // Directions of commands.
@@ -21,12 +21,12 @@ const (
 	Both
 )
 
-// String returns the direction as the documents spell it.
+// String returns the direction in the notation of the documents, such as "H->FW".
 func (d Direction) String() string {
 	return [...]string{"H->FW", "FW->H", "FW<->H"}[min(d, Both)]
 }
 
-// A Body says how the layout of a command's body is known.
+// A Body says whether a command has a body and, if so, where the layout of the body comes from.
 type Body uint8
 
 // Origins of a body's layout.
@@ -61,7 +61,7 @@ func (id ID) Info() (info Info, ok bool) {
 	return table[id], true
 }
 
-// String returns the name of the command, or its number if no command has this ID.
+// String returns the name of the command, or text with its number if no command has this ID.
 func (id ID) String() string {
 	if info, ok := id.Info(); ok {
 		return info.Name
@@ -72,8 +72,8 @@ func (id ID) String() string {
 	return fmt.Sprintf("command %#x", uint32(id))
 }
 
-// Parse returns the ID of the command with the given name, and whether there is one. Without such a
-// command the ID is [NoCommand].
+// Parse returns the ID of the command with the given name, and whether there is one. If there is
+// none, the ID is [NoCommand].
 func Parse(name string) (ID, bool) {
 	for i := range table {
 		if table[i].Name == name {
@@ -104,7 +104,7 @@ type Header struct {
 // privileged realtime programs.
 func (h *Header) Realtime() bool { return h.Priority < 2 }
 
-// A FormatError reports a message that is malformed, with the byte offset.
+// A FormatError reports a malformed message and the byte offset of the mistake.
 type FormatError struct {
 	Off  int // byte in the message
 	What string
@@ -118,8 +118,8 @@ type Message struct {
 	Body []byte
 }
 
-// Append appends the encoded message to dst, padded to a multiple of four bytes, and
-// returns the extended slice. It stores the length of the body in the header.
+// Append appends the encoded message to dst, padded to a multiple of four bytes, and returns the
+// extended slice. The size in the encoded header is always len(m.Body), whatever m.Size is.
 func (m *Message) Append(dst []byte) []byte {
 	le := binary.LittleEndian
 	for _, w := range [...]uint32{

@@ -49,9 +49,9 @@ type Engine interface {
 	// Call runs or queues a procedure of a loaded program, with the buffers and values in
 	// c.
 	Call(h Header, c Call) Status
-	// Terminate drops the calls of a process that have not ended.
+	// Terminate drops the unfinished calls of a process.
 	Terminate(slot, process int32)
-	// Quiesce runs all queued calls to their end.
+	// Quiesce runs all queued calls to completion.
 	Quiesce() Status
 	// Power turns the engine on or off.
 	Power(on bool) Status
@@ -120,8 +120,7 @@ type Controller struct {
 	slots    [MaxPrograms]bool // slots requested by the host
 }
 
-// NewController returns a controller that has not booted and that asks the engine e to do the work
-// of commands.
+// NewController returns a controller that uses engine e and has not booted.
 func NewController(e Engine) *Controller {
 	return &Controller{engine: e, claimed: -1, programs: map[int32]*program{}, cache: map[cacheKey]*cacheRequest{}, property: map[uint32]uint64{}}
 }
@@ -129,8 +128,8 @@ func NewController(e Engine) *Controller {
 // Ledger returns the numbers of messages so far, by outcome.
 func (c *Controller) Ledger() Ledger { return c.ledger }
 
-// Booted reports whether the controller has booted. Until then it accepts only commands
-// such as Boot and Ping.
+// Booted reports whether the controller has booted. Until then it accepts only a few commands, such
+// as Boot and Ping.
 func (c *Controller) Booted() bool { return c.booted }
 
 // Secure reports whether the controller is in secure mode.
@@ -144,7 +143,7 @@ func (c *Controller) Programs() int { return len(c.programs) }
 func (c *Controller) CacheRequests() int { return len(c.cache) }
 
 // Handle performs the command in the encoded message b, which arrived on channel ch, and returns
-// the reply. A command that cannot be performed gets a reply with another status than [OK].
+// the reply. If the command cannot be performed, the status of the reply is not [OK].
 func (c *Controller) Handle(ch Channel, b []byte) Reply {
 	c.ledger.Received++
 	m, rest, err := Read(b)

@@ -17,7 +17,7 @@ func (e *Events) Signal(x Event) {
 	}
 }
 
-// Reached reports whether the value of every event in list is at least the one given there.
+// Reached reports whether every event in list has at least the value that list gives for it.
 func (e *Events) Reached(list []Event) bool {
 	for _, x := range list {
 		if e.values[x.ID] < x.Value {

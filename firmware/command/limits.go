@@ -15,7 +15,8 @@ const (
 	RequestsPerList  = 1
 )
 
-// A LimitError reports a command with a list that is too long, or that the command must not have.
+// A LimitError reports a number in a command that exceeds its limit, such as the length of a list,
+// or a number that must be 1 but is not.
 type LimitError struct {
 	ID    ID
 	What  string

@@ -37,8 +37,8 @@ func (b *Mailbox) Window() *Window { return b.window }
 // doorbell is rung; see [Mailbox.Ring]. Submit returns the errors of [Ring.Push].
 func (b *Mailbox) Submit(ch Channel, m *Message) error { return b.down[ch&1].Push(m) }
 
-// SubmitBytes puts bytes that may not be a valid message on a ring, in the same way as
-// [Mailbox.Submit].
+// SubmitBytes is like [Mailbox.Submit], but puts arbitrary bytes on the ring, which need not be a
+// valid message.
 func (b *Mailbox) SubmitBytes(ch Channel, data []byte) error { return b.down[ch&1].PushBytes(data) }
 
 // Ring sets the doorbell with the given index, so that [Mailbox.Serve] handles the commands on the
@@ -66,9 +66,9 @@ func (b *Mailbox) Attach(c *Controller) {
 }
 
 // Serve makes controller c handle the commands on all channels whose doorbell is set. For each
-// command, it puts a completion on the ring back to the host and rings the host's doorbell. It
-// returns all replies, including replies to dropped commands. If a ring to the host is full, Serve
-// stops, and the remaining commands wait with their doorbell set.
+// command that is not dropped, it puts a completion on the channel's ring to the host and rings the
+// host's doorbell. If that ring is full, the remaining commands of the channel wait with their
+// doorbell set. Serve returns all replies, including replies whose Dropped field is set.
 func (b *Mailbox) Serve(c *Controller) (replies []Reply) {
 	for ch := range b.down {
 		if b.bell&(1<<ch) == 0 {
@@ -92,8 +92,8 @@ func (b *Mailbox) Serve(c *Controller) (replies []Reply) {
 	return replies
 }
 
-// Take removes and returns the oldest completion on channel ch, and whether there is one. Taking
-// the last completion clears the host's doorbell.
+// Take removes and returns the oldest completion on channel ch, and whether there is one. If no
+// more completions remain on the channel, Take clears its bit in the host's doorbell register.
 func (b *Mailbox) Take(ch Channel) (r Reply, ok bool) {
 	up := b.up[ch&1]
 	data := up.Pop()
@@ -110,8 +110,7 @@ func (b *Mailbox) Take(ch Channel) (r Reply, ok bool) {
 	return r, true
 }
 
-// Notification removes and returns the oldest message that the controller sent unasked, and whether
-// there is one.
+// Notification removes and returns the controller's oldest notification, and whether there is one.
 func (b *Mailbox) Notification() (m Message, ok bool) {
 	data := b.notes.Pop()
 	if b.notes.Len() == 0 {
@@ -124,9 +123,9 @@ func (b *Mailbox) Notification() (m Message, ok bool) {
 	return m, err == nil
 }
 
-// Message returns the reply as a message to the host, which consists of the header with the
-// assigned numbers, the status and the body of the answer. The layout is this project's own,
-// because none is documented.
+// Message returns the reply as a message to the host. The message consists of the reply's header,
+// its status, and the length and bytes of its body. The layout is this project's own, because none
+// is documented.
 func (r *Reply) Message() Message {
 	n := Notice{Status: r.Status, Value: uint32(len(r.Body))}
 	return Message{Header: r.Header, Body: append(n.Append(nil), r.Body...)}

@@ -1,6 +1,6 @@
 package command
 
-// A Step is one step in the sequence with which the controller rings the host's doorbell.
+// A Step names one step of the sequence in which the controller rings the host's doorbell.
 type Step string
 
 // completionStore lists the steps by which the controller rings the host: a posted write

@@ -8,15 +8,15 @@ import (
 	"anesim/firmware/command"
 )
 
-// Arguments holds the arguments of a call of a selector: scalars, a struct, and the sizes of the
-// buffers for the results.
+// Arguments holds the arguments with which a client calls a [Selector]: scalars, a struct, and the
+// sizes of the buffers for the results.
 type Arguments struct {
 	Scalars               []uint64
 	Struct                []byte
 	ScalarsOut, StructOut uint32 // sizes of the caller's output buffers
 }
 
-// Results holds the results of a call of a selector.
+// Results holds the outcome of a call of a [Selector].
 type Results struct {
 	Return  Return
 	Scalars []uint64
@@ -32,7 +32,7 @@ type Backend interface {
 	// Both return false on failure.
 	Map(buffer, size uint64) (address uint64, ok bool)
 	Unmap(address uint64) bool
-	// Signal raises a shared event.
+	// Signal raises the value of a shared event to e.Value.
 	Signal(e command.Event)
 	// ReadRegister and WriteRegister access an engine register. They return false if the
 	// address is invalid.
@@ -57,8 +57,8 @@ type Driver struct {
 // New returns a driver without clients that uses b to perform its work.
 func New(b Backend) *Driver { return &Driver{backend: b, next: 1, live: map[int32]*program{}} }
 
-// Reset handles a reset of the controller, which loses all programs. The tokens that clients have
-// for them become invalid.
+// Reset tells the driver that the controller was reset, which loses all programs. The tokens that
+// clients hold for programs become invalid.
 func (d *Driver) Reset() {
 	for _, p := range d.live {
 		p.gone = true

@@ -60,12 +60,14 @@ var methods = [...]Method{
 // by assumption, of kind Control.
 func Methods() []Method { return slices.Clone(methods[:]) }
 
-// Method calls the named method and returns its results. Method returns [BadArgument] for an unknown
-// method or wrong arguments, [NotPrivileged] if the client lacks privileged access, [Unsupported] if
-// it lacks an entitlement or if the method's effect is not documented, and [NotReady] if the client
-// has not opened the device.
+// Method calls the named method and returns its results. It returns [BadArgument] for an unknown
+// method or wrong arguments, [NotPrivileged] if the client lacks privileged access, and
+// [Unsupported] if it lacks an entitlement or if the method's effect is not documented. It returns
+// [ExclusiveAccess] if the client is closed, and [NotReady] if the client has not opened the
+// device.
 //
-// These methods have arguments or results. The documents give none, so they are this project's own:
+// The documents do not give the arguments and results of methods. The ones below are this project's
+// own; all other methods have none:
 //
 //	ANE_IsPowered                             -> 1 or 0
 //	ANE_SendCommand           channel, words  -> status

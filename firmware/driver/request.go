@@ -56,7 +56,7 @@ func OpenRequest() []byte {
 	return b
 }
 
-// A Request holds those fields of the 2376-byte request struct whose meaning is known from
+// A Request holds the fields of the 2376-byte request struct whose meaning is known from
 // measurements.
 type Request struct {
 	Token    uint64   // +0x00, from program create

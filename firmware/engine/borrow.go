@@ -21,10 +21,13 @@ type Setting struct {
 	Value uint64
 }
 
-// Borrow binds ports to buffers and sets run-time parameters for the next call only. The caller
-// must call giveBack after that call to restore the previous bindings and values. If Borrow fails,
-// it restores them itself and returns an error of [Loaded.BindBuffer] or [Loaded.Bind]. An input
-// uses the values that are in its new buffer unless [Loaded.Set] gave others.
+// Borrow binds ports to buffers and sets run-time parameters for the next call only. After that
+// call, the caller must call giveBack, which returns the ports to their own buffers and restores
+// the parameters. An input uses the values in its new buffer unless [Loaded.Set] gave it others.
+//
+// If Borrow fails, it calls giveBack itself and returns the error of [Loaded.BindBuffer] or
+// [Loaded.Bind]. It returns [ErrOutstanding] if a call of the program is in progress, and
+// [ErrUnloaded] if the program was unloaded.
 func (l *Loaded) Borrow(buffers []Binding, settings []Setting) (giveBack func(), err error) {
 	switch {
 	case l.session == nil:

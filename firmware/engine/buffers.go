@@ -257,8 +257,9 @@ func (s *Session) findHazards(l *Loaded) (list []hazard) {
 	return list
 }
 
-// Waiting reports whether the call cannot run yet, because it shares a buffer with an earlier call
-// that has not ended and at least one of the two writes the buffer. Task queues skip such a call.
+// Waiting reports whether the call must wait for an earlier, unfinished call that shares a buffer
+// with it. Two calls may share a buffer without waiting if neither writes it. Task queues skip a
+// call that waits.
 func (c *Call) Waiting() bool {
 	// Keep a failed call if this call reads what it should have written.
 	c.after = slices.DeleteFunc(c.after, func(h hazard) bool { return h.call.ended && (h.call.err == nil || !h.reads) })
@@ -272,7 +273,7 @@ type Saved struct {
 	DRAMBytes     uint64 // bytes that these copies would have read and written in device memory
 }
 
-// Saved returns the number of bytes that the session's calls did not copy so far.
+// Saved returns the number of bytes that the session's calls have not had to copy so far.
 func (s *Session) Saved() Saved { return Saved{s.saved, 2 * s.saved} }
 
 // countSavedBytes adds the number of bytes that a finished call did not have to copy to the

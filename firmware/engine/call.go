@@ -22,9 +22,9 @@ var ErrOutstanding = errors.New("another call of the program is in progress")
 // ErrAborted is the error of a call that was aborted before it ended.
 var ErrAborted = errors.New("call was aborted")
 
-// A Call is one call of a loaded program. It executes one run of descriptors at a time, so
-// that calls of other programs can use the engine in between. It implements [queue.Work],
-// [queue.Waiter] and [queue.Tasked].
+// A Call is one call of a loaded program. It executes one run at a time, which is a sequence of
+// descriptors that must not be interrupted. Between two runs, calls of other programs can use the
+// engine. A Call implements [queue.Work], [queue.Waiter] and [queue.Tasked].
 type Call struct {
 	// Repeat is the number of times that the call dispatches the program; 0 means 1. List
 	// is the number of dispatches to list in the result; 0 means all. Each further dispatch
@@ -58,9 +58,9 @@ type Call struct {
 	ended  bool
 }
 
-// Start begins a call on the inputs that [Loaded.Set] gave, without executing descriptors; see
+// Start begins a call with the inputs set by [Loaded.Set], without executing descriptors; see
 // [Call.Run]. It returns [ErrOutstanding] if a call of the program is in progress. The new call
-// waits for calls of other programs in progress that share a buffer with it, if one of the two
+// waits for unfinished calls of other programs that share a buffer with it, unless neither call
 // writes the buffer; see [Call.Waiting].
 func (l *Loaded) Start(ctx context.Context) (*Call, error) {
 	switch {
@@ -79,10 +79,9 @@ func (l *Loaded) Blocked() bool {
 	return l.session != nil && l.current == nil && len(l.session.findHazards(l)) > 0
 }
 
-// Call dispatches the program once on the inputs that [Loaded.Set] gave, and returns the
-// result. Inputs without values are filled with pseudo-random numbers from the session's
-// seed, or with zeros if they are state. Call returns [ErrWaiting] if it would have to wait
-// for another call.
+// Call dispatches the program once with the inputs set by [Loaded.Set], and returns the result.
+// Other inputs are filled with pseudo-random numbers from the session's seed, or with zeros if they
+// are state. Call returns [ErrWaiting] if it would have to wait for another call.
 func (l *Loaded) Call(ctx context.Context) (*Result, error) {
 	if l.Blocked() {
 		return nil, ErrWaiting
@@ -102,9 +101,9 @@ func (c *Call) Finish() (*Result, error) {
 	return c.Result()
 }
 
-// Run executes descriptors until another program may use the engine. It returns the engine time and
-// whether descriptors remain. If another call used the engine last, Run first waits until that
-// call's results are in memory.
+// Run executes descriptors until another program may use the engine. It returns the time that the
+// engine was busy and whether descriptors remain. If another call used the engine last, Run first
+// waits until that call's results are in memory, and includes the wait in the time.
 func (c *Call) Run() (took clock.Nanoseconds, more bool) {
 	if c.ended {
 		return 0, false
@@ -189,12 +188,12 @@ func (c *Call) newTaskObserver(began clock.Nanoseconds) func(*regs.Task, bool, c
 	}
 }
 
-// Tell sets a function that later calls of [Call.Run] call when a descriptor starts or finishes. It
-// may be nil.
+// Tell makes [Call.Run] call f whenever a descriptor starts or finishes. If f is nil, Run calls
+// nothing.
 func (c *Call) Tell(f func(queue.TaskEvent)) { c.tell = f }
 
-// Next returns the task ID and the network ID in the header of the next descriptor. It returns ok =
-// false before the first run, between two dispatches and after the end of the call.
+// Next returns the task ID and the network ID in the header of the next descriptor. It returns
+// false before the first run, between two dispatches, and after the end of the call.
 func (c *Call) Next() (tid, nid uint32, ok bool) {
 	if c.pass == nil || c.ended || c.pass.Next() == nil {
 		return 0, 0, false

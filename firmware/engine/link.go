@@ -8,8 +8,9 @@ import (
 	"anesim/loader"
 )
 
-// Link links program p in the same way as [Session.Load]. It also sets WindowTaps in the tasks of
-// the result's Stream, which it counts in the weights that are constants of the program.
+// Link links program p in the same way as [Session.Load]. It also sets WindowTaps of the result's
+// Stream: for each task whose weights are constants of the program, it counts the taps of the
+// window that the weights need.
 func Link(p *loader.Program) (*loader.Linked, error) {
 	var counted map[int]regs.WindowTaps
 	c := newTapCounter(p)

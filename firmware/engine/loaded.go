@@ -49,8 +49,7 @@ func (l *Loaded) Unloaded() bool { return l.session == nil }
 // UnderWay returns the call of the program that is in progress, or nil if there is none.
 func (l *Loaded) UnderWay() *Call { return l.current }
 
-// State returns the pairs of ports that [Loaded.Alias] connected, in the order in which it was
-// called.
+// State returns the pairs of ports that [Loaded.Alias] connected, in the order of the calls.
 func (l *Loaded) State() []StateAlias { return slices.Clone(l.state) }
 
 // A StateAlias names an output whose values become an input of the program's next call.
@@ -69,9 +68,9 @@ func (e *AliasError) Error() string {
 	return fmt.Sprintf("state %s=%s: %s", e.Output, e.Input, e.What)
 }
 
-// Set sets the values of an input for the next call and all later ones, in N, C, H, W
-// order. It copies data. It returns an *[InputError] if the program has no such input or if
-// len(data) differs from the input's number of elements.
+// Set sets the values of an input for the next call and all later ones, in N, C, H, W order. It
+// copies data. It returns an *[InputError] if the program has no such input or if len(data) differs
+// from the number of elements of the input.
 func (l *Loaded) Set(input string, data []float16.Float16) error {
 	if l.session == nil {
 		return ErrUnloaded
@@ -86,9 +85,9 @@ func (l *Loaded) Set(input string, data []float16.Float16) error {
 	return nil
 }
 
-// Alias makes the values that each call writes to an output the input of the next call,
-// without copying them: the two ports swap their buffers after each call. The values start
-// at zero unless [Loaded.Set] gives the input. Both ports must have the same shape and
+// Alias makes an output feed an input: the values that a call writes to the output become the input
+// of the next call. No values are copied, because the two ports swap their buffers after each call.
+// The input starts at zero unless [Loaded.Set] sets it. Both ports must have the same shape and
 // strides, and buffers that no other port uses. Otherwise Alias returns an *[AliasError].
 func (l *Loaded) Alias(output, input string) error {
 	if l.session == nil {
@@ -188,11 +187,11 @@ func (l *Loaded) linkProgram() (*loader.Linked, error) {
 	return k, err
 }
 
-// Bind sets a run-time parameter of the program for all later calls. It returns a
-// *[BindError] if the program has no such parameter, a *[loader.RelocError] if the value
-// is outside the parameter's range or does not fit in its registers, [ErrOutstanding] if a call of
-// the program is in progress, or an error that says why a port or a state does not fit the new
-// shape. After an error the parameter keeps its old value.
+// Bind sets a run-time parameter of the program for all later calls. It returns a *[BindError] if
+// the program has no such parameter, a *[loader.RelocError] if the value is outside the parameter's
+// range or does not fit in its registers, or [ErrOutstanding] if a call of the program is in
+// progress. Other errors say why a port or a state does not fit the new shape. After an error, the
+// parameter keeps its old value.
 func (l *Loaded) Bind(name string, value uint64) error {
 	switch {
 	case l.session == nil:
@@ -280,8 +279,8 @@ func withParameterValue(p *loader.Program, name string, value uint64) (*loader.P
 }
 
 // Unload removes the program from memory and aborts its call in progress. Ports of other programs
-// that use buffers of this program return to their own buffers, and calls of those programs in
-// progress are aborted too.
+// that use buffers of this program return to their own buffers, and the calls of such programs in
+// progress are also aborted.
 func (l *Loaded) Unload() {
 	if l.session == nil {
 		return
@@ -327,9 +326,9 @@ const (
 	maxEvolving = 1 << 20
 )
 
-// Listed returns how many of repeat dispatches a result should list if each has the given number of
-// tasks. It limits the list to a few thousand tasks, but to no fewer than two dispatches, because
-// the first may start in another state than the others.
+// Listed returns the number of dispatches that a result should list, for a program with the given
+// number of tasks that is dispatched repeat times. The list has at most about 4096 tasks, but at
+// least two dispatches, because the first dispatch may differ from the others.
 func Listed(repeat, tasks int) int {
 	return min(repeat, max(2, maxListed/max(1, tasks)))
 }

@@ -115,10 +115,11 @@ func (o *Options) PowerTimes() firmware.PowerTimes {
 	}.With(o.Power)
 }
 
-// Waiting returns a function that computes the energy that the engine draws while it waits for a
-// time t after work on the given number of MAC engines. If the policy keeps the power rails on, the
-// engine draws power during the whole wait; without gating, all engines draw power. Otherwise the
-// hold times of the chip and of the host's software apply.
+// Waiting returns a function that computes the energy that the engine draws while it waits for time
+// t after work on the given number of MAC engines. If the power policy keeps the power rails on,
+// the engine draws power during the whole wait. Otherwise, it draws power only for the hold times
+// of the chip and of the host's software. If the policy turns gating off, all engines draw power,
+// regardless of how many worked.
 func (o *Options) Waiting() func(engines int, t clock.Nanoseconds) clock.Nanojoules {
 	held, policy := o.Chip.Holding(o.Host.Hold), o.Power
 	if policy.AlwaysOn || policy.Hysteresis > 0 {

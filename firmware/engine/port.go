@@ -143,8 +143,8 @@ func transferPort(mem *dma.Memory, p *loader.Port, data []float16.Float16, write
 	return nil
 }
 
-// PseudoRandom returns n fp16 values from -1 up to, but not including, 1. They depend only on seed
-// and name, such as the name of an input.
+// PseudoRandom returns n fp16 values from -1 up to, but not including, 1. The values depend only on
+// seed and name. For the values of an input, name is the name of the input.
 func PseudoRandom(name string, n int, seed uint64) []float16.Float16 {
 	hash := fnv.New64a()
 	hash.Write([]byte(name))
@@ -169,7 +169,8 @@ func convertToTruthValues(data []float16.Float16) {
 	}
 }
 
-// An InputError reports values for an input that the program does not have, or of the wrong number.
+// An InputError reports values for an input that the program does not have, or a wrong number of
+// values.
 type InputError struct {
 	Name string
 	What string

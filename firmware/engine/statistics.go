@@ -28,9 +28,9 @@ func (s *Session) Reserve(name string, size uint64) (address uint64, err error) 
 }
 
 // Release frees the buffer that [Session.Reserve] allocated at address, and reports whether there
-// was one. Ports that use the buffer return to their own buffers, and calls of their programs in
-// progress are aborted. A program that writes its statistics to the buffer needs another buffer
-// before its next call.
+// was one. Ports that use the buffer return to their own buffers, and unfinished calls of their
+// programs are aborted. If a program writes its statistics to the buffer, [Loaded.Statistics] must
+// give it another one before its next call.
 func (s *Session) Release(address uint64) bool {
 	for _, r := range s.reserved {
 		if r.lo == address {
