@@ -29,7 +29,7 @@ func (r *Result) computeHostStageTime(s *list.Stage) clock.Nanoseconds {
 }
 
 // Stages returns the time that the host spends on the layers of a network that the engine does not
-// support, summed over all dispatches. It is included in [Result.Host], and 0 if the engine
+// support, summed over all dispatches. The time is part of [Result.Host]. It is 0 if the engine
 // computes every layer.
 func (r *Result) Stages() (t clock.Nanoseconds) {
 	for i := range r.Layers {

@@ -51,8 +51,9 @@ func (e *OverrideError) Error() string {
 
 // ParseOverride parses an override of a register field, such as "PE.Cfg.OpMode=1" or
 // "G4.Cfg.OpMode=1", or of a whole register, such as "Common.InDim=0x10001". Case does not matter.
-// The value of a field is its raw bits: a field that counts units of 64 bytes is given in units,
-// but the whole register in bytes. The error is an *[OverrideError].
+// The value replaces the raw bits: for a field that counts units of 64 bytes it is a number of
+// units, but for a whole register that holds a size it is in bytes. The error is an
+// *[OverrideError].
 func ParseOverride(s string) (Override, error) {
 	fail := func(cause error, near []string, format string, args ...any) (Override, error) {
 		return Override{}, &OverrideError{Text: s, What: fmt.Sprintf(format, args...), Near: near, Err: cause}

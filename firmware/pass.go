@@ -7,16 +7,17 @@ import (
 	"anesim/hw/regs"
 )
 
-// A Timed is a [Device] that measures how long it works.
+// A Timed is a [Device] that measures how long it is busy.
 type Timed interface {
 	Device
-	// Elapsed returns the time that the device has worked since it was made, including the
-	// time until the last results are in memory.
+	// Elapsed returns the total time that the device has been busy, including the time until
+	// its last results are in memory.
 	Elapsed() clock.Nanoseconds
 }
 
-// A Pass executes one chain of descriptors, one run at a time. Between two runs the engine
-// may execute runs of other passes; see [EndsRun]. Each pass has its own task registers.
+// A Pass executes one chain of descriptors, one run at a time. A run is a sequence of descriptors
+// that must not be interrupted. Between two runs the engine may execute runs of other passes; see
+// [EndsRun]. Each pass has its own task registers.
 type Pass struct {
 	device    Timed
 	file      regs.File
@@ -59,8 +60,8 @@ func (p *Pass) advanceToNextTask() {
 	}
 }
 
-// Run executes descriptors until another pass may use the engine. It returns the engine time and
-// whether descriptors remain.
+// Run executes descriptors until another pass may use the engine. It returns the time that the
+// engine was busy and whether descriptors remain.
 func (p *Pass) Run() (took clock.Nanoseconds, more bool) {
 	before := p.device.Elapsed()
 	if !p.ctl.power.isAwake() {

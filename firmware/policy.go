@@ -9,8 +9,8 @@ import (
 	"anesim/hw/clock"
 )
 
-// A PowerPolicy holds the power management settings that a host can make. The zero value is
-// the engine's default: power management and gating are on, with the chip's hysteresis.
+// A PowerPolicy holds the power-management settings that a host can choose. The zero value is the
+// engine's default: power management and gating are on, with the chip's hysteresis.
 type PowerPolicy struct {
 	// AlwaysOn turns power management off: the engine never powers down, so no call waits
 	// for it to wake.
@@ -76,9 +76,9 @@ func ParsePowerPolicy(list string) (p PowerPolicy, err error) {
 	return p, nil
 }
 
-// With returns the times t changed by policy p. Wake times were measured with the chip's own
-// hysteresis. For another hysteresis, the wake time is assumed to stop growing when the power rails
-// go off.
+// With returns a copy of t adjusted to policy p. The wake times were measured with the chip's own
+// hysteresis. With another one, the wake time is assumed to grow with the idle gap until the power
+// rails go off.
 func (t PowerTimes) With(p PowerPolicy) PowerTimes {
 	switch {
 	case p.AlwaysOn:

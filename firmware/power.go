@@ -99,9 +99,9 @@ func (t *PowerTimes) Wake(gap clock.Nanoseconds) clock.Nanoseconds {
 	return t.ColdWake
 }
 
-// A Power is the state of the engine's power domains. The zero Power with Times set
-// describes a chip that has just started: all domains are off. The first wake after the
-// start is as long as a wake after an idle gap of the same length.
+// A Power is the state of the engine's power domains. The zero Power with Times set describes a
+// chip that has just started: all domains are off, and the time since the start counts as an idle
+// gap.
 type Power struct {
 	Times PowerTimes
 	// Ungated powers all clusters with the base, instead of only those that a task needs.
@@ -136,8 +136,8 @@ func (p *Power) Idle(t clock.Nanoseconds) (waiting clock.Nanoseconds) {
 	return waiting
 }
 
-// Wake turns on the base and the domains in need, and returns how long the wake-up lasts. Domains
-// that are on stay on. The duration depends only on the length of the idle gap, because the
+// Wake turns on the base and the domains in need, and returns how long the wake-up takes. Domains
+// that are already on stay on. The duration depends only on the length of the idle gap, because the
 // additional time of a cluster was never measured.
 func (p *Power) Wake(need Domains) clock.Nanoseconds {
 	took := p.Times.Wake(p.gap)
@@ -185,13 +185,13 @@ func clustersForTask(t *regs.Task, open uint32) Domains {
 	return s
 }
 
-// PowerOn reports whether, according to its status register, domain d is fully on.
+// PowerOn reports whether domain d is fully on, according to its status register.
 func (c *Controller) PowerOn(d Domain) bool {
 	return c.mmio.words[d.statusAddress()]&0xff == powerOn
 }
 
 // Wake turns on the base and the domains in need, updates their status registers, and returns how
-// long the wake-up lasts. [Controller.Run] does this for the tasks of a chain.
+// long the wake-up takes. [Controller.Run] does this for the tasks of a chain.
 func (c *Controller) Wake(need Domains) clock.Nanoseconds {
 	c.power.Times, c.power.Ungated = c.PowerTimes, c.Ungated
 	took := c.power.Wake(need)

@@ -16,7 +16,7 @@ const (
 	statisticsMagic = 0x0101
 )
 
-// Statistics holds the statistics of a call that the firmware stores in a buffer at its end. The
+// Statistics holds the statistics that the firmware stores in a buffer when a call ends. The
 // positions of the header's fields were read from the vendor's code. The meaning of two of its
 // words and the layout of the records are assumed.
 type Statistics struct {
@@ -43,8 +43,8 @@ const (
 	UnitDMA
 )
 
-// Append appends the encoded statistics, but at most size bytes, to dst and returns the extended
-// slice. It omits records that do not fit, and everything if the header does not fit.
+// Append appends the encoded statistics to dst, using at most size bytes, and returns the extended
+// slice. It omits the last records if they do not fit, and everything if the header does not fit.
 func (s *Statistics) Append(dst []byte, size uint64) []byte {
 	if size < StatisticsHeaderBytes {
 		return dst

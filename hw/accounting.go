@@ -46,7 +46,7 @@ var causeNames = [NumCauses]string{
 // String returns the name of the cause as reports spell it, such as "input_stall".
 func (c Cause) String() string { return causeNames[c] }
 
-// Of returns a pointer to the number of cycles counted under cause c. If c is not a known cause, Of
+// Of returns a pointer to the number of cycles counted under cause c. For an unknown cause, it
 // returns a pointer to the idle cycles.
 func (a *Accounting) Of(c Cause) *clock.Cycles {
 	switch c {
@@ -96,9 +96,9 @@ func (a *Accounting) Add(b *Accounting) {
 	}
 }
 
-// Bound returns the name of the cause with the most cycles, such as "input_stall". If several
-// causes have equally many, the first one wins in this order: computing, waiting for weights, for
-// the source, for the result, for L2 reads and for L2 writes, throttling, overhead, idle.
+// Bound returns the name of the cause with the most cycles, such as "input_stall". In a tie, the
+// first cause in this order wins: computing, waiting for weights, for the source, for the result,
+// for L2 reads and for L2 writes, throttling, overhead, idle.
 func (a *Accounting) Bound() string {
 	most := CauseCompute
 	for _, c := range [...]Cause{

@@ -81,8 +81,8 @@ func M1() Chip {
 	return c
 }
 
-// M1Max returns the constants of the engine in the M1 Pro, Max and Ultra, which the firmware calls
-// H13g.
+// M1Max returns the constants of the engine in the M1 Pro, Max and Ultra, which their firmware
+// calls H13g.
 func M1Max() Chip {
 	c := newH13Chip()
 	c.Name = "m1max"

@@ -5,8 +5,8 @@ import "iter"
 // NumCounters is the length of [Counters].
 const NumCounters = 24
 
-// Counters holds the statistics counters of one descriptor. The constants NENominal to DPEEnergy
-// are its indices. The model derives every counter from the descriptor's cycles and traffic.
+// Counters holds the statistics counters of one descriptor, which the model derives from its cycles
+// and traffic. The constants NENominal to DPEEnergy are the indices.
 type Counters [NumCounters]uint64
 
 // Indices of [Counters]. They have the order in which the device stores its own statistics, which

@@ -72,9 +72,9 @@ func New(mem *dma.Memory, opts Options) *Device {
 	return d
 }
 
-// Dispatch starts another dispatch, which is one run of a program's chain of descriptors. It adds
-// the fixed energy of a dispatch to the report. Memory and L2 keep their contents. The first
-// dispatch starts with [New], without a call to Dispatch.
+// Dispatch starts another dispatch, which is one execution of a program's chain of descriptors. It
+// adds the fixed energy of a dispatch to the report. Memory and L2 keep their contents. [New]
+// starts the first dispatch, without a call to Dispatch.
 func (d *Device) Dispatch() {
 	d.finishChain()
 	d.broken, d.lost = -1, false
@@ -82,9 +82,10 @@ func (d *Device) Dispatch() {
 	d.report.AddDispatches(d.p.dispatch)
 }
 
-// Count ends the chain and removes the descriptors from index first on from the report's list, but
-// not from its sums. The report then counts them as a repetition of the descriptors before them,
-// which must be at least as many and have the same figures.
+// Count ends the chain and removes the descriptors with index first or higher from the report's
+// list, but not from its sums. The report then counts them as a repetition of the descriptors
+// before them. The list must contain at least as many descriptors before index first, with the same
+// figures.
 func (d *Device) Count(first int) {
 	d.finishChain()
 	d.line = pipeline{}
@@ -100,7 +101,7 @@ func (d *Device) SetTileEnables(mask uint32) {
 	d.open = tiles.Enables(mask) & d.p.tiles.Present()
 }
 
-// Accepts reports whether the device can start t, judging by its registers and addresses.
+// Accepts reports whether the registers and addresses of task t allow the device to start it.
 // [Device.Execute] records a fault for a task that Accepts rejects.
 func (d *Device) Accepts(t *regs.Task) bool {
 	d.ops = t.Resolved(&d.room)

@@ -67,10 +67,10 @@ func (d *Device) prepareEngine(e *engineTask, t *regs.Task) (limit *evidence.Lim
 	return nil, nil
 }
 
-// NeededTaps returns how many taps of the window the values of task t need, as t.WindowTaps stores
-// it. It returns 0 if they need all taps, if t is not a multiply-accumulate with a window of
-// several taps, or if the weights cannot be read. The function read must return the n bytes of a
-// weight stream at device address addr, or nil if they are not known.
+// NeededTaps returns the value for t.WindowTaps: how many taps (elements of the convolution window)
+// the values of task t need. It returns 0 if they need all taps, if t is not a multiply-accumulate
+// with a window of several taps, or if the weights cannot be read. The function read must return
+// the n bytes of a weight stream at device address addr, or nil if they are not known.
 func NeededTaps(t *regs.Task, read func(addr, n uint64) []byte) int {
 	g := &t.Groups
 	c := g.Common.ConvCfg

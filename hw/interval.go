@@ -11,10 +11,10 @@ const (
 	IntervalWords   = "four of five"
 )
 
-// An Interval is a prediction interval of an engine time: the share [IntervalShare] of measurements
-// should lie between Low and High. Rows is the number of measurements whose prediction errors
-// determined its width. Unmeasured is the part of the predicted time that is spent on kinds of work
-// without any measurement.
+// An Interval is a prediction interval of an engine time. The fraction [IntervalShare] of
+// measurements should lie between Low and High. Rows is the number of measurements whose prediction
+// errors determined the width. Unmeasured is the part of the predicted time that is spent on kinds
+// of work without any measurement.
 type Interval struct {
 	Low, High  clock.Nanoseconds
 	Rows       int
@@ -42,7 +42,7 @@ func (d *DescriptorReport) Bounds() Interval {
 
 // Bounds returns the prediction interval of the engine time of the whole chain. It adds up the
 // bounds of all descriptors, because the errors of similar descriptors are assumed to be
-// correlated. Rows of the result is the smallest number of rows of any descriptor.
+// correlated. The Rows of the result are the smallest Rows of any descriptor.
 func (r *Report) Bounds() Interval {
 	if r.Rest.Count > 0 {
 		return r.Rest.Interval

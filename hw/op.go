@@ -32,8 +32,9 @@ func (o Op) String() string {
 }
 
 // Classify returns the kind of operation that a task with header h and registers g performs. A
-// multiply-accumulate of 1x1 is a matmul if its result is transposed or its weights come from a
-// tensor. A planar task that neither adds nor scales is a copy.
+// multiply-accumulate is a matmul if its result is transposed or its weights come from a tensor,
+// and a convolution otherwise. A planar task with one source is a copy if it neither adds nor
+// scales.
 func Classify(h *regs.Header, g *regs.Groups) Op {
 	if g.Planar() {
 		switch g.Common.Cfg.PlanarForm() {

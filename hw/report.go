@@ -80,8 +80,8 @@ type DescriptorReport struct {
 	Limits []evidence.Limit
 }
 
-// Working returns how long the descriptor works from its first transfer to its last. This exceeds
-// Time if the descriptor overlaps with its neighbors, so rates are computed from Working.
+// Working returns the time from the descriptor's first transfer to its last. This exceeds Time if
+// the descriptor overlaps with its neighbors, so rates are computed from Working.
 func (d *DescriptorReport) Working() clock.Nanoseconds { return d.Lead + d.Time + d.Trail }
 
 // Watts returns the mean power of the descriptor while it works. It returns 0 if the descriptor
@@ -167,9 +167,9 @@ func (r *Report) AddDispatches(e clock.Nanojoules) {
 // dispatches. Use it to compare two programs.
 func (r *Report) DescriptorEnergy() clock.Nanojoules { return r.Energy - r.Dispatch }
 
-// Repeat adds the figures of the last length descriptors to the sums, as if these descriptors had
-// run count more times. It does not add the repetitions to the list, and does nothing if count is
-// not positive. Repeat may be called only once, after the last descriptor was added.
+// Repeat adds the figures of the last descriptors, length in number, to the sums as if they had run
+// count more times. It does not add the repetitions to the list, and does nothing if count is not
+// positive. Repeat may be called only once, after the last descriptor was added.
 func (r *Report) Repeat(count, length int) {
 	if count <= 0 {
 		return
@@ -313,9 +313,9 @@ func (r *Report) Complete() bool {
 const SinglePatchPixels = partElements
 
 // SinglePatch reports whether the descriptor is a multiply-accumulate with at most
-// [SinglePatchPixels] result pixels. The load of its source does not overlap with its computation.
-// Results leave after each round of output-channel groups, so the stores overlap with it only if
-// there are several rounds (Crew.Own > 1).
+// [SinglePatchPixels] result pixels. Such a descriptor loads its whole source before it computes.
+// It stores results after each round of output-channel groups, so stores overlap with computing
+// only if there are several rounds (Crew.Own > 1).
 func (d *DescriptorReport) SinglePatch() bool {
 	return d.MACs > 0 && d.Shape.Wout*d.Shape.Hout*max(1, d.Shape.Groups) <= SinglePatchPixels
 }

@@ -2,8 +2,9 @@ package hw
 
 import "anesim/hw/clock"
 
-// Elapsed returns the time that the device has worked since [New]. Until the chain has been ended
-// by [Device.Report] or [Device.SwitchOut], it does not include the time to store the last results.
+// Elapsed returns the total time that the device has been busy. It does not include the time to
+// store the last results of a chain until [Device.Report] or [Device.SwitchOut] has ended the
+// chain.
 func (d *Device) Elapsed() clock.Nanoseconds { return d.report.Time }
 
 // SwitchOut gives the engine to another program between two descriptors. It waits until the results

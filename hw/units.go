@@ -9,8 +9,7 @@ import (
 	"anesim/hw/tiles"
 )
 
-// Units holds the columns of the cost report that the vendor's compiler can write for each
-// descriptor.
+// Units holds the columns of the per-descriptor cost report that the vendor's compiler can write.
 type Units struct {
 	WorkUnits       int
 	MACCyclesPerWU  int          // multiply-accumulate cycles per work unit

@@ -5,8 +5,8 @@ import (
 	"anesim/hw/evidence"
 )
 
-// Holding returns a copy of c with the given hold time, for which the power rail stays on after
-// work. If the hold time is 0, the copy equals c.
+// Holding returns a copy of c with the given hold time, which is how long the power rail stays on
+// after work. If the value of time is 0, the copy equals c.
 func (c Chip) Holding(time evidence.Constant) Chip {
 	if time.Value > 0 {
 		c.HoldTime = time

@@ -92,8 +92,8 @@ type Client struct {
 }
 
 // NewUserClient returns a new client of kind k. It returns [NotPrivileged] if rights lacks the
-// entitlement that this kind requires. The argument privileged says whether the client has
-// privileged access to virtual memory.
+// entitlement for this kind: [SetHints] for Hints, and [UserAccess] for the others. The argument
+// privileged says whether the client has privileged access to virtual memory.
 func (d *Driver) NewUserClient(k Kind, rights Entitlements, privileged bool) (*Client, Return) {
 	switch {
 	case k > Hints:

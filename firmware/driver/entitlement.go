@@ -20,8 +20,7 @@ type Entitlements []string
 // Has reports whether the list contains the named entitlement.
 func (e Entitlements) Has(name string) bool { return slices.Contains(e, name) }
 
-// KernelEntitlements returns all entitlements that the driver checks. A client cannot be
-// created without the first two.
+// KernelEntitlements returns all entitlements that the driver checks.
 func KernelEntitlements() []string {
 	return []string{UserAccess, DataChaining, Realtime, Reserved, Memory, Data, SetHints, ShareHints}
 }

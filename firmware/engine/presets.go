@@ -6,7 +6,7 @@ import (
 )
 
 // HostByName returns the host preset with the given name. The preset "none" adds no time to a call.
-// The error for an unknown name lists all names.
+// If there is no such preset, the error lists the names of all presets.
 func HostByName(name string) (host.Host, error) {
 	h, err := host.ByName(name)
 	if err == nil {

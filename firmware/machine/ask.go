@@ -38,10 +38,11 @@ func (p *player) askBroker(words []string) error {
 	return nil
 }
 
-// Ask sends a request for the program with the given token through broker client b. When it is the
-// turn of b, driver client c sends the command. Ask returns the driver's return value, which is
-// [driver.NotFound] if there is no such program. The program counts as resident at the broker until
-// the request ends. The error is not nil if the broker denies the request.
+// Ask sends a request for the program with the given token and waits for the outcome. The request
+// goes through broker client b; when its turn comes, driver client c sends the command with the
+// given sequence number. Ask returns the driver's return value, which is [driver.NotFound] if there
+// is no such program. It returns an error only if the broker denies the request. The program counts
+// as resident at the broker until the request ends.
 func (m *Machine) Ask(b *broker.Client, c *driver.Client, token, sequence uint64) (ret driver.Return, err error) {
 	slot := int32(token) - 1
 	l := m.Program(slot)

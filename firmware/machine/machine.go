@@ -81,8 +81,8 @@ func New(ctx context.Context, o Options) (*Machine, error) {
 	return m, nil
 }
 
-// Add makes a model available to load commands and returns the address that identifies it
-// there. It returns an error if the name is already in use.
+// Add makes a model available to commands that load a program, and returns the address by which
+// they identify the model. It returns an error if the name is already in use.
 func (m *Machine) Add(name string, model engine.Source) (address uint64, err error) {
 	if _, ok := m.Image(name); ok {
 		return 0, fmt.Errorf("duplicate model %q", name)
@@ -119,9 +119,8 @@ func (m *Machine) Broker() *broker.Broker { return m.broker }
 // queue yet.
 func (m *Machine) Waiting() int { return len(m.engine.parked) }
 
-// Hold sets whether requests stay in the task queues until [Machine.Step] or
-// [Machine.Drain] runs them. If it is off, each call runs to its end before the controller
-// replies.
+// Hold makes requests stay in the task queues, if on is true, until [Machine.Step] or
+// [Machine.Drain] runs them. Otherwise, each call runs to its end before the controller replies.
 func (m *Machine) Hold(on bool) { m.engine.held = on }
 
 // Step executes one run of descriptors from the task queues. It returns false if there is none.
@@ -195,7 +194,7 @@ func (m *Machine) Ring(index uint32) ([]command.Reply, error) {
 	}
 }
 
-// SendBytes sends bytes that may not be a valid message, in the same way as [Machine.Send].
+// SendBytes is like [Machine.Send], but sends arbitrary bytes, which need not be a valid message.
 func (m *Machine) SendBytes(ch command.Channel, data []byte) command.Reply {
 	if err := m.mailbox.SubmitBytes(ch, data); err != nil {
 		return command.Reply{Status: command.NoRoom, Why: err.Error()}

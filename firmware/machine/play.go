@@ -62,8 +62,8 @@ type Models interface {
 	Builtin() engine.Source
 	// File returns the model in the named file.
 	File(name string) (engine.Source, error)
-	// Layer returns a network with one layer. The operation op and its keys have the form
-	// "conv" and "cin=64".
+	// Layer returns a network with one layer, given as an operation such as "conv" and keys
+	// such as "cin=64".
 	Layer(op string, keys ...string) (engine.Source, error)
 	// Layers returns a container with one procedure per layer, with weights generated from
 	// seed. Each layer is an operation and its keys, separated by spaces.

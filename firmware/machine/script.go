@@ -33,8 +33,8 @@ type scriptLine struct {
 	words  []string
 }
 
-// A ScriptError reports a line of a script that is malformed, that fails, or whose expectation is
-// not met.
+// A ScriptError reports a line of a script that is malformed, a step that fails, or an expectation
+// that is not met.
 type ScriptError struct {
 	Line int
 	What string

@@ -18,7 +18,7 @@ const (
 var hardwarePriority = [Queues]uint8{1, 2, 3, 4, 5, 6, 30, 31}
 
 // HardwarePriority returns the priority that the hardware gives to the task queue with the given
-// index. Queues with higher priorities are served first.
+// index, from 1 to 31. Queues with larger numbers are served first.
 func HardwarePriority(queue int) uint8 { return hardwarePriority[queue] }
 
 // A Priority is the priority of a program, from 0 (most urgent) to 7. Priorities 0 and 1
@@ -171,9 +171,9 @@ func (s *Scheduler) chooseQueue() int {
 	return -1
 }
 
-// Step executes one run of the most urgent request that does not wait. It returns false if
-// all queues are empty. It returns a *[StateError] if the state does not allow work, or
-// [ErrDeadlock].
+// Step executes one run of the most urgent request that is not waiting. It returns false if all
+// queues are empty. It returns a *[StateError] if the state does not allow work, or [ErrDeadlock]
+// if all requests that could run are waiting.
 func (s *Scheduler) Step() (bool, error) {
 	q := s.chooseQueue()
 	switch {
@@ -223,7 +223,7 @@ func (s *Scheduler) Drain() error {
 	}
 }
 
-// Wait advances the current time to end. It does nothing if that time has passed.
+// Wait advances the current time to end. It does nothing if the current time is later.
 func (s *Scheduler) Wait(end clock.Nanoseconds) { s.now = max(s.now, end) }
 
 func (s *Scheduler) removeRequest(q, i int) {
@@ -233,7 +233,7 @@ func (s *Scheduler) removeRequest(q, i int) {
 	s.queues[q] = list[:len(list)-1]
 }
 
-// Abort removes the request with the given ID from its queue, even if some of its runs were
+// Abort removes the request with the given ID from its queue, even if some of its runs have been
 // executed. It returns false if there is no such request.
 func (s *Scheduler) Abort(id ID) bool {
 	for q := range s.queues {
@@ -255,9 +255,10 @@ func (s *Scheduler) abortRequestAt(q, i int) {
 	s.removeRequest(q, i)
 }
 
-// Quiesce executes runs like [Scheduler.Step], which may serve more urgent queues first, until the
-// queue with the given index is empty. It aborts the requests that remain in the queue after
-// [QuiesceLimit] of engine time or that wait forever, and returns their number.
+// Quiesce executes runs, as [Scheduler.Step] does, until the queue with the given index is empty.
+// More urgent queues may be served first. Quiesce aborts the requests that remain in the queue
+// after [QuiesceLimit] of engine time, or if all of them would wait forever, and returns their
+// number.
 func (s *Scheduler) Quiesce(queue int) (aborted int, err error) {
 	limit := s.now + QuiesceLimit
 	for len(s.queues[queue]) > 0 && s.now < limit {

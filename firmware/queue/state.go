@@ -52,8 +52,9 @@ func (s *Scheduler) Pause() error {
 }
 
 // SecureBoundary enters secure mode if enter is true, and leaves it otherwise. It first empties all
-// queues like [Scheduler.Quiesce] and then calls cycle, unless that is nil, to turn the power off.
-// It returns the number of aborted requests.
+// queues as [Scheduler.Quiesce] does, and then calls cycle, if it is not nil, to turn the power
+// off. SecureBoundary returns the number of aborted requests, or a *[StateError] unless the state
+// is Run.
 func (s *Scheduler) SecureBoundary(enter bool, cycle func()) (aborted int, err error) {
 	if s.state != Run {
 		return 0, &StateError{s.state, "change secure mode"}

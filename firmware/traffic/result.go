@@ -63,7 +63,8 @@ func (c *ClientResult) addWait(t clock.Nanoseconds) { c.Wait += t }
 
 func (c *ClientResult) sortLatencies() { slices.Sort(c.Latencies) }
 
-// MeanWait returns how long calls waited on average until the driver admitted them.
+// MeanWait returns how long calls waited on average until the driver admitted them, or 0 if no call
+// has finished.
 func (c *ClientResult) MeanWait() clock.Nanoseconds {
 	if len(c.Latencies) == 0 {
 		return 0
@@ -74,9 +75,10 @@ func (c *ClientResult) MeanWait() clock.Nanoseconds {
 // A Percentile is a latency with its 95 % confidence interval.
 type Percentile struct{ Value, Low, High clock.Nanoseconds }
 
-// Percentile returns the latency that the fraction q of the calls does not exceed, with a
-// confidence interval from order statistics. The interval assumes independent calls, which is less
-// accurate under high load. Percentile returns the zero Percentile if no call has finished.
+// Percentile returns the latency that the fraction q of the calls does not exceed, such as the
+// median for q = 0.5, with a confidence interval from order statistics. The interval assumes
+// independent calls, which is less accurate under high load. Percentile returns the zero Percentile
+// if no call has finished.
 func (c *ClientResult) Percentile(q float64) Percentile {
 	n := len(c.Latencies)
 	if n == 0 {

@@ -92,8 +92,8 @@ type Outcome struct {
 }
 
 // Run runs the program of each client once, alone on the engine, and then simulates all clients
-// with the times of the runs of descriptors. It calls alone to run the program of a client on an
-// engine with options o; alone should return an error for unsuitable programs, such as one with a
+// with the measured engine times. To run the program of client c on an engine with options o, it
+// calls alone. That function should return an error for unsuitable programs, such as one with a
 // device fault. Clients with the same model and dimensions, or the same layer, share a result.
 //
 // The error is a *[ScriptError] or the error of ctx.
@@ -177,8 +177,9 @@ func (l *Outcome) keepFirstEvents(limit int) {
 	}
 }
 
-// FirstEvents returns up to limit events from the start of list, and those later events that end a
-// run whose start it returns. A simulation with Script.Events set to limit keeps the same events.
+// FirstEvents returns the first events of list, as many as limit allows, and the ends of all runs
+// that begin among them, even if the ends are later in list. Ends of runs do not count toward the
+// limit. A simulation with Script.Events set to limit keeps the same events.
 func FirstEvents(list []Event, limit int) (first []Event) {
 	keep := newEventFilter(limit)
 	for i := range list {
@@ -241,8 +242,9 @@ func overlappingHostTime(o *engine.Options, host clock.Nanoseconds) clock.Nanose
 	return toNanoseconds(o.Host.Split().Beside.Value) + max(0, host-toNanoseconds(o.Host.Floor.Value))
 }
 
-// RunTimes returns the durations of the runs of descriptors in the first dispatch of res. Another
-// program may use the engine between two runs. The error says why the program cannot be linked.
+// RunTimes returns the engine times of the runs in the first dispatch of res. A run is a sequence
+// of descriptors that must not be interrupted. RunTimes returns an error if the program cannot be
+// linked.
 func RunTimes(res *engine.Result) ([]clock.Nanoseconds, error) {
 	linked, err := res.Program.Link()
 	if err != nil {

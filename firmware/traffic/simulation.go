@@ -42,7 +42,7 @@ type Client struct {
 	Host Host
 }
 
-// EngineTime returns the engine time of one call, which is the sum of its runs.
+// EngineTime returns the engine time of one call, which is the sum of c.Runs.
 func (c *Client) EngineTime() (t clock.Nanoseconds) {
 	for _, r := range c.Runs {
 		t += r

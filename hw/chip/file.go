@@ -45,8 +45,8 @@ type fileConstant struct {
 	Source   string        `yaml:"source"`
 }
 
-// Write writes c to w as a YAML file that [Read] accepts. Each constant is written with its unit,
-// its evidence and source, and a comment that gives the permitted range.
+// Write writes c to w as a YAML file that [Read] accepts. Each constant has its unit, its evidence
+// and source, and a comment with the permitted range.
 func Write(w io.Writer, c *hw.Chip) error {
 	root := &yaml.Node{Kind: yaml.MappingNode}
 	text := func(v string) *yaml.Node { return &yaml.Node{Kind: yaml.ScalarNode, Value: v, Tag: "!!str"} }

@@ -93,8 +93,8 @@ func (p *parameter) describe() string {
 	return s
 }
 
-// Check returns an *[Error] for the first constant of c that is outside its permitted range. It
-// returns nil if there is none.
+// Check returns an *[Error] for the first constant of c that is out of range, or nil if there is
+// none.
 func Check(c *hw.Chip) error {
 	for name, k := range c.Constants() {
 		if what := findParameter(name).describeViolation(k.Value); what != "" {

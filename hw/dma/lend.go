@@ -15,8 +15,8 @@ import (
 // device.
 var native = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
-// CheckWrite returns an *[AccessError] unless the n bytes at addr are inside one segment, and
-// records that they will be written.
+// CheckWrite is like [Memory.Check], but also records that the n bytes at addr will be written, so
+// that [Memory.Lend] refuses their segment.
 func (m *Memory) CheckWrite(addr, n uint64) error {
 	s, err := m.findSegment(addr, n)
 	if err == nil {
@@ -26,9 +26,9 @@ func (m *Memory) CheckWrite(addr, n uint64) error {
 }
 
 // Lend makes data the contents of the segment that starts at addr, without copying, and reports
-// whether it could. It returns false if the segment already has contents, if a checked access
-// writes to the segment or extends past data, or if the host is big-endian. The caller must not
-// change data while the memory is in use.
+// whether it could. It returns false if the segment already has contents, if an access that was
+// checked before writes to the segment or extends past data, or if the host is big-endian. The
+// caller must not change data while the memory is in use.
 func (m *Memory) Lend(addr uint64, data []float16.Float16) bool {
 	n := 2 * uint64(len(data))
 	s, err := m.findSegment(addr, n)
@@ -40,9 +40,10 @@ func (m *Memory) Lend(addr uint64, data []float16.Float16) bool {
 }
 
 // Halves returns the n fp16 values at addr as a slice that shares memory with the segment. The
-// slice is valid until the segment grows. Halves returns false if the host is big-endian, if the
-// segment's contents were lent, or if the values are less than half of the segment, because the
-// slice would keep the whole segment alive.
+// slice is valid until the segment grows. Halves returns false if the bytes are not inside one
+// segment, if the host is big-endian, or if the segment's contents were lent. It also returns false
+// if the values are less than half of the segment, because the slice would keep the whole segment
+// alive.
 func (m *Memory) Halves(addr, n uint64) (data []float16.Float16, ok bool) {
 	b, err := m.Bytes(addr, 2*n)
 	if err != nil || n == 0 || !native || uintptr(unsafe.Pointer(&b[0]))%2 != 0 {

@@ -47,8 +47,8 @@ type segment struct {
 }
 
 // NewMemory returns a memory with the given segments. It returns an error if two of them overlap.
-// The host allocates a segment on its first use, and only up to the farthest address that was
-// checked, so declaring a large segment is cheap.
+// It is cheap to declare a large segment: host memory is allocated on first use, and only up to the
+// highest address that was checked.
 func NewMemory(list []Segment) (*Memory, error) {
 	m := new(Memory)
 	for _, s := range list {
@@ -160,8 +160,9 @@ func (m *Memory) MakeUp(addr, n uint64) error {
 	return err
 }
 
-// Give removes the mark of [Memory.MakeUp] from the n bytes at addr, because the user has now given
-// their values. It returns an *[AccessError] unless the bytes are inside one segment.
+// Give records that the user has now given values for the n bytes at addr: it removes the marks of
+// [Memory.MakeUp] that lie within these bytes. It returns an *[AccessError] unless the bytes are
+// inside one segment.
 func (m *Memory) Give(addr, n uint64) error {
 	s, err := m.findSegment(addr, n)
 	if err == nil {

@@ -6,7 +6,7 @@ import (
 )
 
 // Traffic counts the bytes that one descriptor moves between device memory and the engine, by
-// operand. Rows count as padded to 64 bytes and weight buffers in full, as in the cost estimate
+// operand. Rows are padded to 64 bytes and weight buffers count in full, as in the cost estimate
 // that the vendor's compiler stores with each descriptor.
 type Traffic struct {
 	Source1, Source2, Kernel, Destination uint64
@@ -45,9 +45,9 @@ type Params struct {
 	Latency    clock.Cycles // from a request to its answer
 }
 
-// Cycles holds the time to move each operand of a task alone, and the time to move all of them.
-// Reads are limited by the read rate of memory, all transfers together by its total rate, and each
-// DMA by its own rate.
+// Cycles holds the time to move each operand of a task alone, and the total time to move all of
+// them. Memory limits reads to its read rate and all transfers together to its total rate. Each DMA
+// also has its own limit.
 type Cycles struct {
 	Source, Kernel, Destination, Total clock.Cycles
 }

@@ -98,7 +98,7 @@ type Lane struct {
 }
 
 // Lanes returns the weight streams of a task with registers g, one per MAC engine. The argument
-// kernel is the device address that the task's weight offsets are relative to.
+// kernel is the device address to which the offsets of the streams are relative.
 func Lanes(g *regs.Groups, kernel uint64) (lanes [16]Lane) {
 	k := &g.KernelDMASrc
 	for i := range lanes {

@@ -38,7 +38,7 @@ type Host struct {
 const spillBytes = 4 << 20
 
 // StateTerms returns the indices in [Vector] of the constants that describe the state of memory in
-// one session. Unlike the others, their fitted values do not apply to other sessions on the same
+// one session. The fitted values of these constants do not apply to other sessions on the same
 // machine.
 func StateTerms() []int { return []int{3, 6} }
 
@@ -57,8 +57,8 @@ type Load struct {
 	Moved     uint64 // bytes between device memory and the engine
 }
 
-// Terms returns the factor for each constant of a [Host], such as the megabytes of inputs. The sum
-// of factors times constants is the host's time in microseconds.
+// Terms returns a factor for each constant of a [Host], such as the megabytes of inputs. The sum of
+// all factors times their constants is the host's time in microseconds.
 func (l Load) Terms() Vector {
 	return Vector{
 		1, float64(l.In) / 1e6, float64(l.Out) / 1e6, float64(l.Weights) / 1e6,

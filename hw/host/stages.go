@@ -63,14 +63,14 @@ var twoThreads = evidence.New(1.04, "x", evidence.Measured, "two submitting thre
 // No document gives it, so it is assumed.
 var engineAhead = evidence.New(0.5, "", evidence.Assumed, "no measurement separates the way to the engine from the way back")
 
-// A Split divides the fixed host time of a call, in microseconds, by when it occurs. The part
-// Beside overlaps with other calls. Only one call at a time is between the start of Before and the
-// end of After; the engine runs between those two parts.
+// A Split divides the fixed host time of a call, in microseconds, by when it is spent: Beside while
+// other calls may be in progress, Before ahead of the engine's work, and After following it. Only
+// one call at a time can be between the start of Before and the end of After.
 type Split struct{ Beside, Before, After evidence.Constant }
 
 // Split divides the fixed time of a call into a part that overlaps with other calls and the parts
-// before and after the engine's work. About 7 us of a call of 183.5 us overlap, the time of binding
-// and copying tensors.
+// before and after the engine's work. About 7 us of a call of 183.5 us overlap: part of the time
+// for binding and copying tensors.
 func (h *Host) Split() Split {
 	us := func(v float64, why string) evidence.Constant {
 		return evidence.New(v, "us", evidence.Inferred, why+"; "+h.Floor.Source)

@@ -30,8 +30,8 @@ func gcd(a, b int) int {
 	return b
 }
 
-// Traffic counts the bytes that the engines read from and write to L2. Bytes that several engines
-// receive at once count once.
+// Traffic counts the bytes that the engines read from and write to L2. A byte that several engines
+// receive at once counts once.
 type Traffic struct{ Read, Written uint64 }
 
 // A Patch is a rectangle of pixels in L2: Rows rows of Width elements. The rows start Stride bytes
@@ -72,9 +72,8 @@ func (p Params) fetchDepth(rows, granules int, stride int) int {
 	return depth
 }
 
-// Cycles returns the number of cycles needed to read one channel of window w. Without conflicts all
-// banks work at once. Conflicts occur if rows of one fetch (one access of the array) are in the
-// same bank.
+// Cycles returns the number of cycles needed to read one channel of window w. The banks work in
+// parallel unless rows of one fetch, which is a single access of the array, are in the same bank.
 //
 // A fetch reads rows that are w.Step rows apart, for consecutive rows of results. From each row it
 // reads as many granules as w.Columns pixels fill and one more for the overlap with the next patch.
@@ -93,10 +92,10 @@ func (p Params) Cycles(w Window) int {
 	return max(spread, clock.CeilDiv(w.Rows, rows)*depth)
 }
 
-// WritebackCycles returns the number of cycles needed to write the results t of all channels. Each
-// bank accepts one granule per cycle, and every row starts a new granule. Rows in the same bank are
-// written one after the other. A stride of 0 means a buffer that is written as one piece, which has
-// no such conflicts.
+// WritebackCycles returns the number of cycles needed to write a patch t of results for the given
+// number of channels. Each bank accepts one granule per cycle, and every row starts a new granule.
+// Rows in the same bank are written one after the other. If t.Stride is 0, the results are written
+// as one piece, without such conflicts.
 func (p Params) WritebackCycles(channels int, t Patch) clock.Cycles {
 	granules := channels * t.Rows * clock.CeilDiv(2*t.Width, p.Granule)
 	if t.Stride != 0 && t.Rows > 1 {

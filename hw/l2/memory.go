@@ -29,7 +29,7 @@ type Memory struct {
 func New(size int) *Memory { return &Memory{size: uint64(size)} }
 
 // Reserve allocates the addresses below end. It returns a *[RangeError] if end exceeds the size of
-// L2. Existing views no longer show the current contents if the allocation grows.
+// L2. If the allocation grows, existing views become invalid.
 func (p *Memory) Reserve(end uint64) error {
 	if end > p.size {
 		return &RangeError{end, p.size}

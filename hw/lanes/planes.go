@@ -5,10 +5,10 @@ import "anesim/hw/regs"
 // Count is the number of weight streams of a task, one for each MAC engine.
 const Count = 16
 
-// Planes splits channels into planes, groups of channels whose weights are stored together. It
-// returns the width in channels of the next planes and the number n of consecutive planes with that
-// width. The argument channels is the number of channels of the current group that are not yet in a
-// plane, and maxWidth is the largest width of a plane.
+// Planes returns how the channels of a group are split into planes, which are sets of channels
+// whose weights are stored together. The next n planes have width channels each. The argument
+// channels is the number of channels that are not yet in a plane, and maxWidth is the largest width
+// of a plane.
 func Planes(channels, maxWidth int) (width, n int) {
 	if channels < Count {
 		return 1, channels

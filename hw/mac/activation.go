@@ -145,8 +145,9 @@ func (a Activation) String() string {
 	return "Activation(" + strconv.Itoa(int(a)) + ")"
 }
 
-// Prescale returns the factor by which the accumulator must be multiplied before the table is
-// applied. It is log2(e) for Exp, as in the vendor's exp program, and 1 for all other functions.
+// Prescale returns the factor by which the accumulator must be multiplied before the table of
+// function a is applied. It is log2(e) for Exp, as in the vendor's exp program, and 1 for all other
+// functions.
 func (a Activation) Prescale() float16.Float16 {
 	if a == Exp {
 		return 0x3dc5
@@ -154,8 +155,9 @@ func (a Activation) Prescale() float16.Float16 {
 	return 0x3c00
 }
 
-// Rescale returns the factor by which the planar engine must multiply the table's result. It is ln
-// 2 for Log, as in the vendor's log program, log10 2 for Log10, and 1 for all other functions.
+// Rescale returns the factor by which the planar engine must multiply the result of the table of
+// function a. It is ln 2 for Log, as in the vendor's log program, log10 2 for Log10, and 1 for all
+// other functions.
 func (a Activation) Rescale() float16.Float16 {
 	switch a {
 	case Log:
@@ -166,7 +168,8 @@ func (a Activation) Rescale() float16.Float16 {
 	return 0x3c00
 }
 
-// TableOf returns the table that approximates a. It panics if a is not one of [Activations].
+// TableOf returns the table that approximates function a. It panics if a is not one of
+// [Activations].
 func TableOf(a Activation) *Table {
 	d := activations[a]
 	f := d.f
@@ -180,9 +183,9 @@ func TableOf(a Activation) *Table {
 	return t
 }
 
-// Deviation returns the error of the table that [TableOf] returns for a, over the inputs that the
-// table covers. For Exp the error is measured against 2^v, and for Log and Log10 against log2 v,
-// because Prescale and Rescale do the rest. Deviation panics if a is not one of [Activations].
+// Deviation returns the error of [TableOf](a) over the inputs that the table covers. The table of
+// Exp is compared with 2^v, and the tables of Log and Log10 with log2 v, because Prescale and
+// Rescale do the rest. Deviation panics if a is not one of [Activations].
 func (a Activation) Deviation() Deviation {
 	d := activations[a]
 	return TableOf(a).deviationWithin(d.f, cmp.Or(d.within, inf))

@@ -6,10 +6,11 @@ import (
 	"github.com/x448/float16"
 )
 
-// Eval returns the table's value for the accumulator v, after scale and bias. The result is rounded
+// Eval returns the table's value for v, an accumulator after scale and bias. The result is rounded
 // once to fp16, half to even, over the full range of fp16; [Post.Apply] also applies the ceiling of
-// an output port. An input equal to a clamp gives the end value. NaN counts as +Inf, as measured on
-// silicon. The model assumes that the engine does not round v to fp16 first.
+// an output port. An input equal to a clamp gives the constant value beyond that clamp. NaN counts
+// as +Inf, as measured on silicon. The model assumes that the engine does not round v to fp16
+// first.
 func (t *Table) Eval(v float32) float16.Float16 {
 	if v != v {
 		v = float32(inf)

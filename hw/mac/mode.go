@@ -1,6 +1,6 @@
 package mac
 
-// A TableMode selects how a table maps an input to a segment. The modes are from the bytes of real
+// A TableMode selects how a table maps an input to a segment. The values were seen in real
 // programs. Their meaning is inferred from the tables and, for ModeFraction and ModeInteger, from
 // the order of the surrounding tasks.
 //

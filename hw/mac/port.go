@@ -7,8 +7,8 @@ import (
 	"github.com/x448/float16"
 )
 
-// A Port is a kind of output port, through which results leave a MAC engine. The kind determines
-// the magnitude above which a result becomes infinity.
+// A Port is a kind of output port, through which results leave a MAC engine. Each kind turns
+// results above a certain magnitude into infinity.
 type Port uint8
 
 const (
@@ -42,8 +42,8 @@ func (p Port) Limit() float32 {
 }
 
 // Narrow converts v to fp16 with one rounding, half to even, and then turns a magnitude of Limit or
-// more into infinity. NaN becomes +0. These rules were measured on silicon. That results may be
-// subnormal is assumed.
+// more into infinity. NaN becomes +0. These rules were measured on silicon. It is assumed that
+// results may be subnormal.
 func (p Port) Narrow(v float32) float16.Float16 {
 	h := roundToHalf(v)
 	if p == PortCeiling && h&^halfSign >= half32768 {

@@ -18,15 +18,16 @@ type Post struct {
 }
 
 // PostScale returns the factor that the PostScale register encodes, value / 2^rightShift. NaN
-// counts as +Inf and a subnormal value as +0, as in [Widen]. That the shift divides exactly is
-// inferred from the name of the register's field.
+// counts as +Inf and a subnormal value as +0, as in [Widen]. The name of the register's field
+// suggests that the shift is a division without rounding.
 func PostScale(value float16.Float16, rightShift uint) float32 {
 	return scaleByPowerOfTwo(widenHalf(value), -int(rightShift&31))
 }
 
 // AccBias returns the addend that the AccBias register encodes, value * 2^shift. Subnormal values
-// keep their value: the vendor's rsqrt program stores an epsilon of 1e-6 in this way. NaN counts as
-// +Inf. The direction of the shift is assumed, because it is 0 in all known programs.
+// are not replaced by 0: the vendor's rsqrt program stores an epsilon of 1e-6 in this way. NaN
+// counts as +Inf. The direction of the shift is assumed, because the shift is 0 in all known
+// programs.
 func AccBias(value float16.Float16, shift uint) float32 {
 	v := value.Float32()
 	if v != v {
@@ -45,9 +46,8 @@ func scaleByPowerOfTwo(v float32, n int) float32 {
 
 // Apply converts the accumulators acc to results in dst, which must be at least as long. It
 // multiplies by the scale, adds the bias, applies ReLU or the table, and rounds to fp16 as the port
-// does. Scale and bias are one fp32 operation each, and each gives +0 instead of NaN. Adding a bias
-// of +0 turns -0 into +0, as measured on silicon. That scale and bias are separate operations is
-// assumed.
+// does. Scale and bias are assumed to be separate fp32 operations. Each gives +0 instead of NaN.
+// Adding a bias of +0 turns -0 into +0, as measured on silicon.
 func (p *Post) Apply(dst []float16.Float16, acc []float32) {
 	if len(acc) == 0 {
 		return

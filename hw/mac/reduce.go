@@ -68,7 +68,7 @@ func reduceMany(acc, panel, taps []float32, lanes, k int, port Port) {
 }
 
 // ReduceRows computes len(acc) reductions like [Reduce], but the rows of operands may overlap, as
-// those of a window that slides over a plane do:
+// they do for a window that slides over a plane:
 //
 //	acc[l] = sum over k of plane[at[k]+l] * taps[k]
 //

@@ -37,8 +37,7 @@ func Maximum(m float64) (*Table, error) {
 }
 
 // Minimum returns a table for min(v, m). It returns an error if m is NaN or exceeds the range of
-// fp16. For low inputs its line has slope 1; the published copy of the vendor's table omits this
-// slope, which would give 0 for all negative v.
+// fp16.
 func Minimum(m float64) (*Table, error) {
 	return FitTable(func(x float64) float64 { return min(x, m) }, newLinesSpec(-inf, m, -inf, m, Line{1, 0}, Line{1, 0}))
 }

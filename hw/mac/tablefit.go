@@ -53,10 +53,10 @@ func (d Deviation) String() string {
 	return fmt.Sprintf("max %.5f at %g, rms %.6f over %d inputs", d.Max, d.At, d.RMS, d.Count)
 }
 
-// FitTable returns the table described by spec that approximates f. In ModeExponent and the mantissa
-// modes, only the values of f over one period or over [1/2,2] determine the knots. FitTable returns
-// an error if the step does not fit the mode, the mode is unknown, or a knot or an end value is not
-// a finite fp16 value.
+// FitTable returns a table, as described by spec, that approximates f. In ModeExponent, only the
+// values of f over one period determine the knots; in the mantissa modes, only its values over
+// [1/2, 2]. FitTable returns an error if the step does not fit the mode, if the mode is unknown, or
+// if a value of the table is NaN or exceeds the range of fp16.
 func FitTable(f func(float64) float64, spec TableSpec) (*Table, error) {
 	var b [TableBytes]byte
 	var bad error
@@ -161,7 +161,7 @@ func fitTail(f func(float64) float64, knot, place, clamp, end float64) Line {
 	return Line{slope, end - float64(slope*clamp)}
 }
 
-// Deviation compares the table with the function f, which it approximates, and returns the error.
+// Deviation returns the error of the table compared with f, the function that it approximates.
 func (t *Table) Deviation(f func(float64) float64) Deviation {
 	return t.deviationWithin(f, inf)
 }

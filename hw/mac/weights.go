@@ -10,10 +10,10 @@ import (
 // fp16: palettes of 4 and 8 bits, sparse, and symmetric int8. The sparse mask starts at the least
 // significant bit (from the bytes of real programs). That palette indices do so too is assumed.
 
-// UnpackPalette sets each dst[i] to the entry of codebook that the i-th index in indices selects.
-// Each index has the given number of bits, 4 or 8; two indices of 4 bits share a byte, the first in
-// the low half. UnpackPalette returns a *[FormatError] if bits has another value, indices is too
-// short for dst, or an index is not below len(codebook).
+// UnpackPalette sets each dst[i] to the entry of codebook with the i-th index in indices. Indices
+// have 4 or 8 bits each, as bits says. Two indices of 4 bits share a byte, the first in the low
+// half. UnpackPalette returns a *[FormatError] if bits has another value, indices is too short for
+// dst, or an index is not below len(codebook).
 func UnpackPalette(dst, codebook []float16.Float16, indices []byte, bits int) error {
 	if bits != 4 && bits != 8 {
 		return &FormatError{"palette", 0, "index width is not 4 or 8 bits", bits}

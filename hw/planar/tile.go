@@ -2,10 +2,10 @@ package planar
 
 import "github.com/x448/float16"
 
-// ApplyTile is like [Config.Apply], but repeats the axes of extent 1 of a and b to each other's
-// extents. The slice dst receives the result in the common shape. It may be the data of a source
-// that has this shape. ApplyTile returns a *[ShapeError] and writes nothing if the shapes do not
-// match.
+// ApplyTile is like [Config.Apply], but axes of extent 1 of either source are repeated to the
+// extent of the other source. The slice dst receives the result in the common shape. It may be the
+// data of a source that has this shape. ApplyTile returns a *[ShapeError] and writes nothing if the
+// shapes do not match.
 func (c *Config) ApplyTile(dst []float16.Float16, a, b Source) error {
 	full := broadcastShape(a.Shape, b.Shape)
 	if err := checkOperands(dst, full, a, b); err != nil {
@@ -63,9 +63,9 @@ func (g *grid) mergeAxes() {
 	}
 }
 
-// ApplyChannel sets dst to (±a ± addend) * factor, followed by the later stages of c. Axes of
-// extent 1 of addend and factor are repeated to the shape of a. They replace Bias and Scale.
-// ApplyChannel computes planar tasks whose source 2 holds a row of addends and a row of factors
+// ApplyChannel sets dst to (±a ± addend) * factor, followed by the later stages of c. The sources
+// addend and factor replace Bias and Scale, and their axes of extent 1 are repeated to the shape of
+// a. ApplyChannel computes planar tasks whose source 2 holds a row of addends and a row of factors
 // (Common.Cfg 0x41), such as the normalization in layer norm. It returns a *[ShapeError] and writes
 // nothing if the shapes do not match.
 func (c *Config) ApplyChannel(dst []float16.Float16, a, addend, factor Source) error {

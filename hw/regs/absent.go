@@ -12,8 +12,9 @@ func (e *AbsentError) Error() string {
 	return e.Engine + " (" + e.What + ") does not exist in the M1's engine"
 }
 
-// Absent returns an error if the given name, such as BLOCK or BLOCK.REGISTER, belongs to an engine
-// unit that the M1 lacks. It ignores case and underscores. For all other names it returns nil.
+// Absent returns an error if the given name, in the form BLOCK or BLOCK.REGISTER, belongs to an
+// engine unit that the M1 lacks. It ignores case and underscores. For all other names it returns
+// nil.
 func Absent(register string) *AbsentError {
 	block, _, _ := strings.Cut(register, ".")
 	block = strings.ToLower(strings.ReplaceAll(block, "_", ""))

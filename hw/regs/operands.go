@@ -57,8 +57,8 @@ type Operands struct {
 	Kernel                   KernelOperand
 }
 
-// Operands returns the operands that the registers g set up. It allocates the result; see
-// [Operands.Resolve].
+// Operands returns the operands that the registers g set up, in newly allocated memory. Use
+// [Operands.Resolve] to reuse memory.
 func (g *Groups) Operands() *Operands {
 	o := new(Operands)
 	o.Resolve(g)

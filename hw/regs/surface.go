@@ -17,8 +17,8 @@ func (s Shape) Elements() int { return s.Groups * s.Channels * s.Height * s.Widt
 
 // A Surface describes a tensor in device memory with the values of the tile-DMA registers. Element
 // (g, d, c, y, x) is at Base + g*Group + d*DepthStride + c*Plane + y*Row + 2x. In a transposed
-// surface c and x are swapped: ... + x*Plane + y*Row + 2c (from the bytes of matvec and matmul
-// destinations). Strides are in bytes and may be negative.
+// surface c and x are swapped: ... + x*Plane + y*Row + 2c (seen in the results of matvec and matmul
+// programs). Strides are in bytes and may be negative.
 type Surface struct {
 	Shape
 	Base        uint32 // offset in its buffer
@@ -45,9 +45,9 @@ func elementBytesOrFP16(n int) int {
 
 func (s *Surface) elementBytes() int { return elementBytesOrFP16(s.Element) }
 
-// Extent returns the offsets from the surface's base of its first byte and of the byte after its
-// last. The offset low is negative if a stride is negative. Both offsets are 0 if the surface has
-// no elements.
+// Extent returns the offsets of the surface's first byte and of the byte after its last, relative
+// to its base. The offset low is negative if a stride is negative. Both offsets are 0 if the
+// surface has no elements.
 func (s *Surface) Extent() (low, high int64) {
 	if s.Elements() <= 0 {
 		return 0, 0
@@ -112,9 +112,10 @@ func (g *Groups) InShape() Shape {
 }
 
 // OutShape returns the shape of the result. A planar reduction writes one element per channel
-// although OutDim repeats the input's dimensions (from the bytes of reduce_mean and layer_norm). A
-// multiply-accumulate writes Ox pixels per step (inferred: the 1x9 convolution of 375 pixels has
-// 188 steps at stride 2 and result rows of 376). ResultTransposed is not applied to the shape.
+// although OutDim repeats the input's dimensions (seen in the reduce_mean and layer_norm programs).
+// A multiply-accumulate writes Ox pixels per step (inferred: the 1x9 convolution of 375 pixels has
+// 188 steps at stride 2 and result rows of 376). Channel and x are not swapped, even if
+// [Groups.ResultTransposed] is true.
 func (g *Groups) OutShape() Shape {
 	c := &g.Common
 	s := Shape{g.GroupCount(), int(c.Cout.Cout()), int(c.OutDim.Hout()), int(c.OutDim.Wout()), int(c.OutDepth.Dout())}

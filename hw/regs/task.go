@@ -40,7 +40,8 @@ type Stream struct {
 	Modify func(*File) error
 }
 
-// Resolved returns t.Operands, or if that is nil, resolves the operands into room and returns room.
+// Resolved returns t.Operands if it is not nil. Otherwise it resolves the operands into room and
+// returns room.
 func (t *Task) Resolved(room *Operands) *Operands {
 	if t.Operands != nil {
 		return t.Operands
@@ -171,7 +172,8 @@ func (s *Stream) loadTask(t *Task, d *frame, f *File) (err error) {
 	return nil
 }
 
-// A WindowTaps says how many taps the values of a task need, if it has a certain window.
+// A WindowTaps says how many taps of its window the values of a task need. The number is valid only
+// while the task has this window.
 type WindowTaps struct {
 	Window ConvCfg // register with the window
 	Taps   int     // see Task.WindowTaps

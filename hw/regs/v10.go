@@ -48,7 +48,7 @@ type V10Relocation struct {
 	Name string
 }
 
-// V10Relocations returns the registers that hold device addresses.
+// V10Relocations returns the registers that hold device addresses in the version 10 layout.
 func V10Relocations() [7]V10Relocation {
 	return [7]V10Relocation{
 		{0x1344, "source 1"}, {0x134a, "source 2"}, {0x1442, "destination"},

@@ -7,9 +7,10 @@ import (
 	"strings"
 )
 
-// Nearest returns up to three of names that resemble name, most similar first. A name resembles
-// another if at most a third of its letters differ or if one is a prefix of the other. If some name
-// differs from name only in case, Nearest returns that name alone.
+// Nearest returns up to three elements of names that resemble name, most similar first. A name
+// resembles another if one letter, or up to a third of the letters of the shorter one, is
+// different, or if one begins with the other and both have at least three letters. If an element
+// differs from name only in case, Nearest returns that element alone.
 func Nearest(name string, names []string) []string {
 	type near struct {
 		name     string
@@ -48,8 +49,8 @@ func Hint(nearest []string) string {
 func Suggest(name string, names []string) string { return Hint(Nearest(name, names)) }
 
 // Unknown returns the error for a name that is not one of the known names. Its message lists the
-// known names and suggests similar ones. The argument kind says what the name should name, such as
-// "chip".
+// known names and suggests similar ones. The argument kind says what kind of thing the names
+// identify, such as "chip".
 func Unknown(kind, name string, known []string) error {
 	return fmt.Errorf("unknown %s %q; want %s%s", kind, name, joinAlternatives(known), Suggest(name, known))
 }

@@ -43,15 +43,15 @@ type Crew struct {
 	Own     int // rounds per patch if every tile were open
 }
 
-// Pace returns the time to compute one patch of pixels, in units of a round of an engine with both
-// tiles.
+// Pace returns the time to compute one patch of pixels. The unit is the time of one round of an
+// engine with both tiles enabled.
 func (c *Crew) Pace() int { return c.Rounds + c.Slow }
 
-// Assign chooses the engines for a task that needs want engines with the given number of
-// output-channel groups each. It prefers engines with both tiles enabled. If there are too few of
-// them, they work more rounds, or engines with one tile join some rounds, which then last twice as
-// long; Assign chooses the faster way. The crew is empty if no tile is enabled, which is a device
-// fault.
+// Assign chooses the engines for a task that is divided among want engines, with the given number
+// of output-channel groups for each. It prefers engines with both tiles enabled. If there are too
+// few of them, either they work more rounds, or engines with one tile join some rounds, which then
+// last twice as long; Assign chooses the faster way. The crew is empty if no tile is enabled, which
+// is a device fault.
 func (e Enables) Assign(want, groups int) Crew {
 	full, half := e.countEngines()
 	groups = max(1, groups)

@@ -8,8 +8,8 @@ import (
 )
 
 // PassThrough copies a tensor of shape s from src to dst and applies post to each element, with the
-// given number of goroutines. If post has no effect, the bits of all elements but NaNs stay as they
-// are, even those of subnormal values and -0, as measured on silicon. NaN becomes +Inf.
+// given number of goroutines. If post has no effect, all elements except NaNs keep their bits, even
+// subnormal values and -0, as measured on silicon. NaN becomes +Inf.
 func PassThrough(dst Sink, src Source, s regs.Shape, post mac.Post, workers int) {
 	exact := post.Scale == 1 && post.Bias == 0 && !post.ReLU && post.Table == nil
 	forEachParallel(s.Channels, workers, func(next func() (int, bool)) {

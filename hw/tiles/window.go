@@ -6,8 +6,8 @@ import (
 	"anesim/hw/regs"
 )
 
-// A Window says which rows and columns of the window of a multiply-accumulate the values need:
-// those in which any output channel has a nonzero weight. The others lie between the taps of a
+// A Window marks the rows and columns of a multiply-accumulate's window that its values need: the
+// ones in which any output channel has a nonzero weight. The others lie between the taps of a
 // dilated window, or enlarge a window to its padding.
 type Window struct {
 	Rows, Columns []bool
@@ -91,12 +91,11 @@ func countTrue(marks []bool) (n int) {
 	return n
 }
 
-// NeededTaps returns the number of taps in the window of a multiply-accumulate with registers g that
-// its values need: the rows in which any output channel has a nonzero weight times the columns in
-// which one has, and at least 1. So zeros count unless they fill a row or a column. The lanes are
-// those of [NewKernel]. NeededTaps returns 0 if the weights cannot be read.
-//
-// The weights of usual windows are read only until every row and column has a nonzero one.
+// NeededTaps returns the number of taps in the window of a multiply-accumulate with registers g
+// that its values need: the number of rows with a nonzero weight times the number of columns with
+// one, over all output channels, and at least 1. Zeros therefore count unless they fill a row or a
+// column. The lanes are the same as for [NewKernel]. NeededTaps returns 0 if the weights cannot be
+// read.
 func NeededTaps(g *regs.Groups, lanes [Engines][]byte) int {
 	k, packing, err := newPackedKernel(g, lanes)
 	if err != nil {

@@ -15,9 +15,8 @@ type Params struct {
 	MaxPack     int // channels that can share a step if the source is small: 8 on the M1, the accumulators of a MAC (decompiled)
 }
 
-// Present returns the tiles that the array has, as far as descriptors can address them. A
-// descriptor has at most sixteen weight streams and their tiles, so the engines of a larger array
-// share streams.
+// Present returns the tiles of the array that descriptors can address. A descriptor has at most
+// sixteen weight streams. In a larger array, several engines share a stream and count as one here.
 func (p *Params) Present() Enables {
 	return AllTiles >> (Tiles - TilesPerEngine*min(p.Engines, Engines))
 }
@@ -64,8 +63,8 @@ func (w *Work) totalCycles(perUnit int) clock.Cycles {
 	return clock.Cycles(w.WorkUnits+w.Patches*w.Slow) * clock.Cycles(perUnit)
 }
 
-// Taps returns the number of products in the sum that gives one result of the task with registers
-// g: input channels times window size. In a unicast task, such as a depthwise convolution, only
+// Taps returns the number of products that are summed for one result of the task with registers g:
+// input channels times window size. In a unicast task, such as a depthwise convolution, only
 // UnicastCin channels count.
 func Taps(g *regs.Groups) int {
 	c := &g.Common
@@ -128,11 +127,11 @@ func Plan(g *regs.Groups, open Enables, p Params) Work {
 	return w
 }
 
-// NeedTaps records that the values need only the given number of taps of the window: it moves the
-// multiplications of the others from w.MACs to w.ZeroTaps, except for those that sparse weights
-// omit. The registers g are those that w was planned for. The cycles do not change, because the
-// array takes a step for every tap. NeedTaps does nothing if taps is 0 or not less than the window
-// has.
+// NeedTaps records that the values need only the given number of taps of the window. It moves the
+// multiplications of all other taps from w.MACs to w.ZeroTaps, except for the ones that sparse
+// weights omit. The registers g must be the same as in the call of [Plan]. The cycles do not
+// change, because the array takes a step for every tap. NeedTaps does nothing if taps is 0 or is
+// not less than the number of taps in the window.
 func (w *Work) NeedTaps(g *regs.Groups, taps int) {
 	c := &g.Common.ConvCfg
 	all := int(c.Kh()) * int(c.Kw())
