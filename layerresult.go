@@ -59,7 +59,7 @@ func (l *LayerResult) Weights() string {
 }
 
 // Modelled reports whether the layer is included in the totals of the engine or of the host. A
-// layer that cannot be lowered, or that a device fault interrupted, is not.
+// layer is not included if it cannot be lowered, or if a device fault occurred in it or before it.
 func (l *LayerResult) Modelled() bool { return l.Report != nil || l.Host > 0 }
 
 // recordLayerResults fills in the results of the layers in the k-th program, counted from 0. A
@@ -147,8 +147,8 @@ func (r *Result) LayerOf(p *ProgramResult, d *hw.DescriptorReport) *LayerResult 
 	return &r.Layers[p.First+p.owner[d.Index]]
 }
 
-// Missing returns the layers that no total includes, because they could not be lowered or because
-// a device fault interrupted them. They are in the order of the network.
+// Missing returns the layers that no total includes, in the order of the network. They could not be
+// lowered, or a device fault occurred in them or before them.
 func (r *Result) Missing() (list []*LayerResult) {
 	for i := range r.Layers {
 		if !r.Layers[i].Modelled() {
@@ -158,9 +158,8 @@ func (r *Result) Missing() (list []*LayerResult) {
 	return list
 }
 
-// Coverage returns how much of a network the totals include, as numbers of nodes,
-// multiply-accumulates and bytes. Layers that are not modelled count as missing; see
-// [LayerResult.Modelled].
+// Coverage returns how much of a network the totals include, in nodes, multiply-accumulates and
+// bytes. Layers that are not modelled count as missing; see [LayerResult.Modelled].
 func (r *Result) Coverage() partition.Coverage {
 	reasons := make([]string, len(r.Layers))
 	for i := range r.Layers {

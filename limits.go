@@ -22,7 +22,8 @@ func (r *Result) Residency() evidence.Limit {
 
 // Limits returns the limits of the model that affected the run, such as layers without a cost or
 // values that could not be computed. Each limit is listed once, with all places where it occurred.
-// Limits that leave out values or time come before limits that only make results less certain.
+// Limits that leave values or time out of the results come before limits that only make the results
+// less certain.
 func (r *Result) Limits() []evidence.Limit {
 	var g limitGroups
 	if r.Model.kind == KindNetwork {

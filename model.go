@@ -93,7 +93,7 @@ func Read(name string, r io.ReaderAt, size int64) (*Model, error) {
 	return new(OpenOptions).Read(name, r, size)
 }
 
-// Open opens the named model like the function [Open], and uses the options in o.
+// Open opens the named model like the function [Open], with the options in o.
 func (o *OpenOptions) Open(path string) (*Model, error) {
 	info, err := os.Stat(path)
 	if err == nil && info.IsDir() && hasNetworkExtension(path) {
@@ -120,9 +120,8 @@ func (o *OpenOptions) Open(path string) (*Model, error) {
 	return o.Read(filepath.Base(path), f, info.Size())
 }
 
-// Read reads a model like the function [Read], and uses the options in o. A network whose values
-// are in other files must be opened with [OpenOptions.Open], because Read has access to only one
-// file.
+// Read reads a model like the function [Read], with the options in o. A network whose values are in
+// other files must be opened with [OpenOptions.Open], because Read has access to only one file.
 func (o *OpenOptions) Read(name string, r io.ReaderAt, size int64) (*Model, error) {
 	if size == 0 {
 		return nil, errors.New("file is empty; want a compiled program or a network")
@@ -285,13 +284,13 @@ func Identity() *Model {
 //
 //	anesim.Layer("conv", "cin=256", "h=28", "w=28", "cout=256", "k=3", "pad=1")
 //
-// [keys.Operations] lists the operations with their keys. The inputs are called x and z (x0, x1,
-// ... for a concat), the output y. The constants are inputs too, and pseudo-random unless they are
-// given: "weights" ([cout][cin/groups][kh][kw], [k][n] of matmul, [n][k] of linear), "bias" and
-// "second", a constant operand.
+// [keys.Operations] lists the operations with their keys. The inputs of the layer are named x and
+// z, or x0, x1, ... for a concat, and the output y. Constants are also inputs, which are
+// pseudo-random unless they are given: "weights" with the shape [cout][cin/groups][kh][kw] ([k][n]
+// for a matmul, [n][k] for a linear layer), "bias", and "second", a constant operand.
 //
-// The error is a *[LayerError] if the keys are wrong, or reports the limit of the engine that the
-// layer exceeds.
+// If the keys are wrong, the error is a *[LayerError]. If the layer exceeds a limit of the engine,
+// the error says which.
 func Layer(op string, keys ...string) (*Model, error) {
 	o, err := findOperation(op)
 	if err != nil {
@@ -348,9 +347,9 @@ type loweredModel struct {
 	entry    *cache.Entry // cache entry of the programs, nil without a cache
 }
 
-// Memories returns the sizes of the memories of o.Chip that lowering must respect: the L2 and the
-// memory for weights, in bytes rounded down to multiples of 64. A size is 0 if the memory has the
-// default size of package layer, or if the L2 is larger than the default.
+// Memories returns the sizes of the L2 and of the weight memory of o.Chip, in bytes rounded down to
+// multiples of 64, for the lowering of layers. A size is 0 if package layer's default applies: for
+// the default size itself, and for an L2 that is larger than the default.
 func (o *Options) Memories() (m layer.Memories) {
 	if n := o.Chip.L2Bytes.Value; 0 < n && n < layer.MaxL2 {
 		m.L2 = int(n) &^ 63

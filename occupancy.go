@@ -31,7 +31,8 @@ func (p *ProgramResult) newTaskRecorder(o *Options, tasks int, m *meter) func(*r
 const maxBrief = 1 << 16
 
 // Occupancy returns, for each listed descriptor of the program, how many bytes of the L2 are in use
-// while it runs: those of its tensors and buffers, and data that later descriptors read.
+// while it runs. These are the bytes of its tensors and buffers, and of data that later descriptors
+// read.
 func (p *ProgramResult) Occupancy() []int {
 	listed := 0
 	for i := range p.Dispatches {

@@ -15,7 +15,7 @@ import (
 )
 
 // Options configures a run. The zero value times one dispatch on an M1, without a host and without
-// computing values. Time, bytes and energy do not depend on the values.
+// computing values. Time, bytes and energy are the same with and without values.
 type Options struct {
 	Chip hw.Chip   // the zero value means hw.M1
 	Host host.Host // adds its part to the wall time; the zero value adds nothing
@@ -119,7 +119,7 @@ func (s Stage) String() string {
 	return "running"
 }
 
-// A Progress reports how many steps of a phase are done, and how many there are.
+// A Progress reports how many steps of a phase are done, out of how many.
 type Progress struct {
 	Stage Stage
 	Done  int // layers lowered, or descriptors run

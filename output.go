@@ -28,8 +28,8 @@ type Output struct {
 	Numbers []float64
 }
 
-// Shape returns the size of each dimension: those in the network's file if it declares them,
-// otherwise N, C, H and W of the port.
+// Shape returns the size of each dimension. These are the sizes in the network's file if it
+// declares them, and otherwise N, C, H and W of the port.
 func (o *Output) Shape() []int {
 	if o.Dims != nil {
 		return o.Dims

@@ -24,10 +24,10 @@ func (m *Model) WithParameters(s *params.Set) (*Model, error) {
 	return FromProgram(p), nil
 }
 
-// LayerOver lowers a layer at every size in a range and returns one program for all of them, with a
-// set of run-time parameters to write to a parameter file. The program is that of the largest size,
-// in which the value of key is a run-time parameter of the same name. keys must not contain key.
-// The descriptors must depend linearly on the size.
+// LayerOver lowers a layer at every size in a range and returns one program for all of them. The
+// program is that of the largest size, in which the value of key is a run-time parameter of the
+// same name. The returned set, which can be written to a parameter file, describes this parameter.
+// The argument keys must not contain key. The descriptors must depend linearly on the size.
 //
 // The error is a *[LayerError], a *[params.DeriveError] if the dependence is not linear, or an
 // error that reports a limit of the engine that a size exceeds.

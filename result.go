@@ -156,8 +156,8 @@ func (r *Result) yieldLastRound() func(func(*Dispatch, *ProgramResult) bool) {
 }
 
 // Counted returns a copy of dispatch d of program p that lists only the descriptors included in the
-// totals. The totals of a network exclude every descriptor of a layer that a device fault
-// interrupted.
+// totals. The totals of a network exclude all descriptors of a layer in which a device fault
+// occurred.
 func (r *Result) Counted(p *ProgramResult, d *Dispatch) Dispatch {
 	if r.Model.kind != KindNetwork {
 		return *d
@@ -173,5 +173,5 @@ func (r *Result) Counted(p *ProgramResult, d *Dispatch) Dispatch {
 	return all
 }
 
-// Causes returns the cycles of the run by their cause, such as computing or waiting for memory.
+// Causes returns the cycles of the run by cause, such as computing or waiting for memory.
 func (r *Result) Causes() hw.Accounting { return r.Report.Accounting() }

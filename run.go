@@ -208,10 +208,10 @@ func (p *ProgramResult) dispatchProgram(ctx context.Context, program *loader.Pro
 	return nil
 }
 
-// Replay runs program p of r again and calls each for every descriptor, in order. The argument d is
-// the report of the descriptor and is valid only during the call; l2 is the number of bytes that
-// the operands of the descriptor occupy in L2. Replay gives access to the descriptors that a run
-// with [Options.Brief] does not list.
+// Replay runs program p of r again and calls each for every descriptor, in order. The argument d of
+// each is the report of the descriptor and is valid only during the call. The argument l2 is the
+// number of bytes that the operands of the descriptor occupy in L2. Replay gives access to the
+// descriptors that a run with [Options.Brief] does not list.
 func (r *Result) Replay(ctx context.Context, p *loader.Program, each func(d *hw.DescriptorReport, l2 int)) error {
 	o := r.Options.toEngineOptions()
 	var covered []cover // of descriptors for which each has not been called yet

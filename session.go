@@ -19,8 +19,8 @@ type (
 
 	// An OptionError reports an invalid option.
 	OptionError = engine.OptionError
-	// An InputError reports an input that the model does not have, or whose size or shape is
-	// wrong.
+	// An InputError reports an input that the model does not have, or an input of the wrong
+	// size or shape.
 	InputError = engine.InputError
 	// An AliasError reports an output that cannot become an input of the next call.
 	AliasError = engine.AliasError
@@ -67,8 +67,8 @@ func NewSession(o Options) (*Session, error) {
 }
 
 // Load copies the program of m into the session's memory. It uses the addresses for which the
-// program was linked, or the lowest free ones if those are taken. The error is a *[NoMemoryError]
-// if the program does not fit, and an *[OptionError] if m has several programs.
+// program was linked if they are free, and otherwise the lowest free ones above them. The error is
+// a *[NoMemoryError] if the program does not fit, and an *[OptionError] if m has several programs.
 func (s *Session) Load(ctx context.Context, m *Model) (*Loaded, error) {
 	low, err := m.lowerOrReuse(ctx, &s.options, !s.options.Values)
 	if err != nil {
@@ -84,8 +84,8 @@ func (s *Session) Load(ctx context.Context, m *Model) (*Loaded, error) {
 	return &Loaded{Loaded: l, session: s, model: m, lowered: low}, nil
 }
 
-// A Loaded is a model in the memory of a session. It is valid until it is unloaded. The embedded
-// [engine.Loaded] has the methods that give its ports buffers and values.
+// A Loaded is a model in the memory of a session. It is valid until it is unloaded. Methods of the
+// embedded [engine.Loaded] bind buffers to its ports and set the values of its inputs.
 type Loaded struct {
 	*engine.Loaded
 	session *Session
@@ -93,14 +93,13 @@ type Loaded struct {
 	lowered *loweredModel
 }
 
-// Connect makes the named output of another loaded model, from, the source of the named input of l.
-// Both ports then use the same buffer, so that no copy is needed. See [engine.Loaded.Connect] for
-// the errors.
+// Connect makes the named input of l use the buffer of the named output of from, another model in
+// the same session, so that no copy is needed. See [engine.Loaded.Connect] for the errors.
 func (l *Loaded) Connect(input string, from *Loaded, output string) error {
 	return l.Loaded.Connect(input, from.Loaded, output)
 }
 
-// Start begins a call of the model, which the caller then runs with the methods of [Call]. See
+// Start begins a call of the model. The caller runs it with the methods of [Call]. See
 // [engine.Loaded.Start] for the errors.
 func (l *Loaded) Start(ctx context.Context) (*Call, error) {
 	c, err := l.Loaded.Start(ctx)
@@ -129,8 +128,8 @@ func (l *Loaded) Call(ctx context.Context) (*Result, error) {
 	return c.Result()
 }
 
-// A Call is one execution of a loaded model, which its methods advance by a few descriptors at a
-// time; see [engine.Call].
+// A Call is one execution of a loaded model. Its methods run it a few descriptors at a time; see
+// [engine.Call].
 type Call struct {
 	*engine.Call
 	loaded *Loaded

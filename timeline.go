@@ -31,24 +31,23 @@ func (s *Span) Watts() float64 {
 	return float64(s.Energy) / float64(s.For)
 }
 
-// A Part is the total time of all spans of one kind, such as those in which the engine idles, and
-// the energy that the engine draws in them.
+// A Part is the total duration of all spans of one kind, such as the idle ones, and the energy that
+// the engine draws in them.
 type Part struct {
 	Time   clock.Nanoseconds
 	Energy clock.Nanojoules
 }
 
 // A Timeline holds the engine's power over a run's wall time, as consecutive spans. Each dispatch
-// adds the spans
+// adds these spans, except for the ones that take no time:
 //
 //	idle | rails off | wake | host | descriptor | descriptor | ...
 //
-// without the ones that take no time. While the engine idles with its supply rails on, wakes up, or
-// waits for the host, it draws the energy that Waiting returns: the power of work until the hold
-// time of the supply rail is over, then nothing. The host's time is assumed to precede the
-// descriptors, and its span includes the fixed energy of the dispatch. Without a host, the fixed
-// energy is in a span "dispatch" without duration, so that the energies of the spans always sum to
-// the total.
+// While the engine idles with its supply rails on, wakes up, or waits for the host, it draws the
+// energy that Waiting returns: at the power of work until the hold time of the supply rail is over,
+// then none. The host's time is assumed to precede the descriptors, and its span includes the fixed
+// energy of the dispatch. Without a host, the fixed energy is in a span "dispatch" without
+// duration, so that the energies of the spans always sum to the total.
 type Timeline struct {
 	// Waiting returns the energy that the engine draws while it waits for a time t after work
 	// on the given number of MAC engines. See [Result.Waiting].
@@ -181,8 +180,8 @@ func (r *Result) RailsOff() clock.Nanoseconds {
 }
 
 // Timeline returns the engine's power over the wall time of the run, including idle gaps and the
-// time of the host. The equal dispatches at the end of a repeated run, which are not listed, share
-// one span.
+// time of the host. The unlisted dispatches at the end of a repeated run, which are all equal,
+// share one span.
 func (r *Result) Timeline() *Timeline {
 	l := &Timeline{Waiting: r.Waiting()}
 	for d, p := range r.Dispatches() {
@@ -208,8 +207,8 @@ func (r *Result) Timeline() *Timeline {
 	return l
 }
 
-// Waiting returns a function that computes the energy that the engine draws while it waits for a
-// time t after work on the given number of MAC engines; see [engine.Options.Waiting].
+// Waiting returns a function that computes the energy that the engine draws while it waits for time
+// t after work on the given number of MAC engines; see [engine.Options.Waiting].
 func (r *Result) Waiting() func(engines int, t clock.Nanoseconds) clock.Nanojoules {
 	o := r.Options.toEngineOptions()
 	return o.Waiting()
@@ -227,14 +226,14 @@ func (r *Result) Host() (t clock.Nanoseconds) {
 	return t
 }
 
-// Time returns how long the engine works, summed over all dispatches, and the prediction interval
+// Time returns how long the engine is busy, summed over all dispatches, and the prediction interval
 // of that time.
 func (r *Result) Time() (clock.Nanoseconds, hw.Interval) {
 	return r.Report.Time, r.Report.Bounds()
 }
 
-// Wall returns the time from the start to the end of the run: the sum of the time of the engine,
-// the time of the host, and the time in which the engine idles or wakes up.
+// Wall returns the time from the start to the end of the run: the sum of the engine's time, the
+// host's time, and the time in which the engine idles or wakes up.
 func (r *Result) Wall() clock.Nanoseconds {
 	l := r.Timeline()
 	return r.Report.Time + r.Host() + l.Idle.Time + l.Wake.Time

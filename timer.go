@@ -15,8 +15,8 @@ type Timer struct {
 	session *Session
 }
 
-// NewTimer starts an engine with the options o. It ignores the options Values, Inputs, Shapes,
-// State, Repeat, Idle, Workers and Progress.
+// NewTimer returns a timer for an engine with the options o. It ignores o.Values, o.Inputs,
+// o.Shapes, o.State, o.Repeat, o.Idle, o.Workers and o.Progress.
 func NewTimer(o Options) (*Timer, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -30,8 +30,8 @@ func NewTimer(o Options) (*Timer, error) {
 	return &Timer{s}, nil
 }
 
-// Override sets the register fields that later calls of [Timer.Time] change in every descriptor. It
-// replaces the list of an earlier call; nil ends all changes.
+// Override sets the register overrides that later calls of [Timer.Time] apply to every descriptor.
+// They replace the overrides of earlier calls. A nil list removes all overrides.
 func (t *Timer) Override(list []firmware.Override) {
 	t.session.options.Overrides = list
 	t.session.Override(list)
@@ -47,9 +47,9 @@ func (t *Timer) Chip(c hw.Chip) error {
 	return nil
 }
 
-// Time runs one dispatch of m, which must be a compiled program or a single layer, without values,
-// and returns its report. Device faults are part of the report. The error is an *[OptionError] if m
-// is a network; other errors are those of [Model.Run].
+// Time runs one dispatch of m without computing values and returns its report. Device faults are
+// part of the report. The model m must be a compiled program or a single layer; for a network, the
+// error is an *[OptionError]. Other errors are those of [Model.Run].
 func (t *Timer) Time(ctx context.Context, m *Model) (*hw.Report, error) {
 	if m.kind == KindNetwork {
 		return nil, &OptionError{Option: "Time", What: fmt.Sprintf("requires a program or a layer; %s is a network", m.name)}

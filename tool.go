@@ -12,8 +12,8 @@ import (
 	"anesim/hw/host"
 )
 
-// A Tool identifies the build of this module that wrote a document, and the constants of its chips
-// and hosts.
+// A Tool identifies the build of this module that wrote a document, and the values of the chip and
+// host constants in that build.
 type Tool struct {
 	Version   string `json:"version"`            // of the module, "(devel)" if unknown
 	Revision  string `json:"revision,omitempty"` // of the source, followed by + if it was modified

@@ -11,7 +11,8 @@ import (
 
 // A WhatIf describes a setting that changes a run. Set is the setting, such as "PE.Cfg.OpMode=0x1"
 // or "gated tiles 0-3,7". Changed is the number of descriptors whose registers the setting changes,
-// or -1 for a setting of the whole engine. Why explains a Changed of 0; it is empty otherwise.
+// or -1 for a setting of the whole engine or if the chain of descriptors is not valid. If Changed
+// is 0, Why is the reason; otherwise Why is empty.
 type WhatIf struct {
 	Set     string
 	Changed int
@@ -19,7 +20,7 @@ type WhatIf struct {
 }
 
 // WhatIfs returns one element for each register override of the run, and one for its gated tiles if
-// there are any.
+// any are gated.
 func (r *Result) WhatIfs() (list []WhatIf) {
 	for _, set := range r.Options.Overrides {
 		w := WhatIf{Set: set.String()}

@@ -1,6 +1,7 @@
 package firmware
 
-// A Block is a named range of register addresses that records of an [InitTable] write.
+// A Block is a named range of register addresses. Each record of an [InitTable] writes a register
+// in one block.
 type Block struct {
 	Name    string
 	Base    uint64 // byte address of offset 0

@@ -85,8 +85,8 @@ type PowerTimes struct {
 }
 
 // Wake returns how long the first call after an idle gap waits for the engine to wake up. The time
-// is 0 without a gap, grows linearly to WakeTime for a gap of WakeGap, and is ColdWake for gaps of
-// ColdGap or more.
+// is 0 without a gap, grows linearly to WakeTime as the gap grows to WakeGap, and is ColdWake for
+// gaps of ColdGap or more.
 func (t *PowerTimes) Wake(gap clock.Nanoseconds) clock.Nanoseconds {
 	switch {
 	case gap <= 0:
@@ -122,8 +122,8 @@ func (p *Power) Status(d Domain) uint32 {
 	return 0
 }
 
-// Idle lets time t pass without work, and returns for how much of it the power rails are on. After
-// Times.RailsOff of idle time, all domains are off and draw no power.
+// Idle lets time t pass without work, and returns the part of it in which the power rails are on.
+// After Times.RailsOff of idle time, all domains are off and draw no power.
 func (p *Power) Idle(t clock.Nanoseconds) (waiting clock.Nanoseconds) {
 	t = max(0, t)
 	if p.up != 0 {
@@ -136,7 +136,7 @@ func (p *Power) Idle(t clock.Nanoseconds) (waiting clock.Nanoseconds) {
 	return waiting
 }
 
-// Wake turns on the base and the domains in need, and returns how long the wake-up takes. Domains
+// Wake turns on the base and the domains in need, and returns the duration of the wake-up. Domains
 // that are already on stay on. The duration depends only on the length of the idle gap, because the
 // additional time of a cluster was never measured.
 func (p *Power) Wake(need Domains) clock.Nanoseconds {
@@ -190,8 +190,8 @@ func (c *Controller) PowerOn(d Domain) bool {
 	return c.mmio.words[d.statusAddress()]&0xff == powerOn
 }
 
-// Wake turns on the base and the domains in need, updates their status registers, and returns how
-// long the wake-up takes. [Controller.Run] does this for the tasks of a chain.
+// Wake turns on the base and the domains in need, updates their status registers, and returns the
+// duration of the wake-up. [Controller.Run] does this for the tasks of a chain.
 func (c *Controller) Wake(need Domains) clock.Nanoseconds {
 	c.power.Times, c.power.Ungated = c.PowerTimes, c.Ungated
 	took := c.power.Wake(need)
@@ -199,8 +199,8 @@ func (c *Controller) Wake(need Domains) clock.Nanoseconds {
 	return took
 }
 
-// Idle lets time t pass without work, and returns for how much of it the power rails are on. Time
-// before [Controller.Boot] does not count.
+// Idle lets time t pass without work, and returns the part of it in which the power rails are on.
+// Time before [Controller.Boot] does not count.
 func (c *Controller) Idle(t clock.Nanoseconds) (waiting clock.Nanoseconds) {
 	c.power.Times, c.power.Ungated = c.PowerTimes, c.Ungated
 	waiting = c.power.Idle(t)

@@ -12,7 +12,8 @@ import "anesim/hw/regs"
 //	DisallowAbort
 //	ContextSwitchIn, ContextSwitchOut
 //
-// In 8 of 11 tasks of real programs with DPC set, overwriting L2 destroys values.
+// Real programs support the rule for DPC: in 8 of 11 places where DPC keeps a run from ending,
+// overwriting L2 destroys values.
 func EndsRun(t *regs.Task) bool {
 	h, c := t.Header.Control, t.Groups.Common.Cfg
 	return h.TSR() && h.TSE() && !h.DPC() && !h.DisallowAbort() && !c.ContextSwitchIn() && !c.ContextSwitchOut()

@@ -17,7 +17,7 @@ import (
 //go:embed derived silicon synthetic
 var files embed.FS
 
-// FS returns the files of all test vectors. A case is the file FAMILY/CASE.json, where FAMILY is a
+// FS returns the files of all test vectors. Each case is a file FAMILY/CASE.json, where FAMILY is a
 // directory such as silicon/reduction.
 func FS() fs.FS { return files }
 
@@ -80,8 +80,8 @@ func (e *CaseError) Unwrap() error { return e.Err }
 type checker interface{ check() error }
 
 // Load reads all cases of a family, which is a directory of fsys, and returns them sorted by file
-// name. It returns a *[CaseError] if the family has no cases, or if a file is incomplete or has an
-// unknown field.
+// name. It returns a *[CaseError] if the family has no cases, or if a file is not valid, such as
+// one that is incomplete or has an unknown field.
 func Load[T any](fsys fs.FS, family string) ([]Case[T], error) {
 	names, err := fs.Glob(fsys, path.Join(family, "*.json"))
 	if err != nil {
@@ -135,8 +135,9 @@ func (c *Case[T]) check() error {
 	return nil
 }
 
-// Write writes the case to c.File in dir, which is a copy of this package's directory. It returns a
-// *[CaseError] and writes nothing unless the origin of the case is [Derived].
+// Write writes the case to c.File in dir, which is a copy of this package's directory. Only cases
+// of origin [Derived] can be written. For any other case, or if the case is incomplete, Write
+// returns a *[CaseError] and writes nothing.
 func (c *Case[T]) Write(dir string) error {
 	if c.Origin != Derived || !fs.ValidPath(c.File) {
 		return &CaseError{c.File, fmt.Sprintf("cannot write; want origin %q and a valid path", Derived), nil}

@@ -15,7 +15,7 @@ func Families() []string {
 	}
 }
 
-// A Term is a run of equal products of an input X and a weight W. Times is their number; 0 means
+// A Term is a number of equal products of an input X and a weight W. The number is Times; 0 means
 // one.
 type Term struct {
 	Times int  `json:"times,omitempty"`
@@ -24,8 +24,8 @@ type Term struct {
 }
 
 // A Reduction is a sum of products as the multiply-accumulate units compute it. The units add the
-// terms in order, Repeat times over; 0 means once. Want is the sum as it leaves the output port
-// that limits sums to a magnitude of 32768.
+// terms in order, and repeat this Repeat times; 0 means once. Want is the sum after the output
+// port, which turns a magnitude of 32768 or more into infinity.
 type Reduction struct {
 	Repeat int    `json:"repeat,omitempty"`
 	Terms  []Term `json:"terms"`

@@ -9,9 +9,8 @@ import (
 	"github.com/x448/float16"
 )
 
-// A Half is an fp16 value. In JSON it is a number that fp16 represents exactly, including -0, or
-// one of the strings "inf", "-inf", "nan" and "0x" followed by the four hexadecimal digits of
-// its bits.
+// A Half is an fp16 value. In JSON it is a number that fp16 represents exactly, including -0, or a
+// string: "inf", "-inf", "nan", or "0x" followed by the four hexadecimal digits of its bits.
 type Half float16.Float16
 
 var halfNames = map[string]Half{"inf": 0x7c00, "-inf": 0xfc00, "nan": 0x7e00}
@@ -57,7 +56,7 @@ func (h Half) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, v, 'g', -1, 64), nil
 }
 
-// A Span is a run of equal fp16 values V. Times is their number; 0 means one.
+// A Span is a number of equal fp16 values V. The number is Times; 0 means one.
 type Span struct {
 	Times int  `json:"times,omitempty"`
 	V     Half `json:"v"`
@@ -66,7 +65,7 @@ type Span struct {
 // Values holds the elements of a tensor in N, C, H, W order, as runs of equal values.
 type Values []Span
 
-// Halves returns all elements of the tensor, with each run of equal values written out.
+// Halves returns all elements of the tensor as a flat slice.
 func (v Values) Halves() []float16.Float16 {
 	var h []float16.Float16
 	for _, s := range v {

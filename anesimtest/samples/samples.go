@@ -12,8 +12,8 @@ import (
 	"anesim/loader/lower"
 )
 
-// Shared returns the programs that share one engine in the tests: the vendor's examples, and layers
-// that need several descriptors.
+// Shared returns programs for tests that run several programs on one engine: the vendor's examples,
+// and layers that need several descriptors.
 func Shared(t *testing.T) []*anesim.Model {
 	t.Helper()
 	var list []*anesim.Model

@@ -63,8 +63,8 @@ const (
 	Background
 )
 
-// Priority returns the priority of requests with quality of service q. Only RealTime has one of the
-// priorities that are reserved for realtime programs.
+// Priority returns the priority of requests with quality of service q. Only RealTime has a priority
+// that is reserved for realtime programs.
 func (q QoS) Priority() queue.Priority {
 	return [...]queue.Priority{0, 2, 3, 5, 6, 7}[min(q, Background)]
 }
@@ -81,7 +81,7 @@ func (e *DeniedError) Error() string {
 	return fmt.Sprintf("%s: client lacks the entitlement %s", e.Method, e.Entitlement)
 }
 
-// A Client is the connection of one client to a [Broker].
+// A Client is a connection to a [Broker].
 type Client struct {
 	Name     string
 	Identity Identity
@@ -145,8 +145,8 @@ func New() *Broker { return &Broker{models: map[string]*Model{}} }
 // Clients returns the number of connected clients.
 func (b *Broker) Clients() int { return len(b.clients) }
 
-// Resident returns the number of models in memory, and their size in bytes including
-// adapter weights.
+// Resident returns the number of models in memory and their total size in bytes, including adapter
+// weights.
 func (b *Broker) Resident() (models int, bytes uint64) {
 	for _, m := range b.models {
 		models++
@@ -259,10 +259,10 @@ func (e *OwnerError) Error() string {
 	return fmt.Sprintf("model %s is resident for another team or code-directory hash", e.Key)
 }
 
-// OpenAdapter is like [Client.Open], but gives the instance additional weights, called an adapter.
-// The argument adapter is their name, and bytes is their size. OpenAdapter returns an error if the
-// model with the given key is not in memory. It returns a *[DeniedError] if the client lacks the
-// entitlement [AdapterWeight].
+// OpenAdapter opens an instance, as [Client.Open] does, with additional weights, called an adapter.
+// The argument adapter is the name of the weights, and bytes is their size. OpenAdapter returns an
+// error if the model with the given key is not in memory. It returns a *[DeniedError] if the client
+// lacks the entitlement [AdapterWeight].
 func (c *Client) OpenAdapter(key, adapter string, bytes uint64, o InstanceOptions) (*Instance, error) {
 	if err := c.requireEntitlement("create instance with weights", AdapterWeight); err != nil {
 		return nil, err

@@ -119,7 +119,7 @@ type Message struct {
 }
 
 // Append appends the encoded message to dst, padded to a multiple of four bytes, and returns the
-// extended slice. The size in the encoded header is always len(m.Body), whatever m.Size is.
+// extended slice. The size in the encoded header is always len(m.Body), even if m.Size differs.
 func (m *Message) Append(dst []byte) []byte {
 	le := binary.LittleEndian
 	for _, w := range [...]uint32{

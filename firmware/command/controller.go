@@ -46,8 +46,7 @@ type Engine interface {
 	// Load loads a program into a slot and returns the number of its procedures.
 	Load(slot int32, p Program) (procedures uint32, s Status)
 	Unload(slot int32)
-	// Call runs or queues a procedure of a loaded program, with the buffers and values in
-	// c.
+	// Call runs or queues the procedure that h identifies, with the buffers and values in c.
 	Call(h Header, c Call) Status
 	// Terminate drops the unfinished calls of a process.
 	Terminate(slot, process int32)
@@ -125,7 +124,7 @@ func NewController(e Engine) *Controller {
 	return &Controller{engine: e, claimed: -1, programs: map[int32]*program{}, cache: map[cacheKey]*cacheRequest{}, property: map[uint32]uint64{}}
 }
 
-// Ledger returns the numbers of messages so far, by outcome.
+// Ledger returns the message counts so far.
 func (c *Controller) Ledger() Ledger { return c.ledger }
 
 // Booted reports whether the controller has booted. Until then it accepts only a few commands, such

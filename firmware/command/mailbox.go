@@ -37,8 +37,8 @@ func (b *Mailbox) Window() *Window { return b.window }
 // doorbell is rung; see [Mailbox.Ring]. Submit returns the errors of [Ring.Push].
 func (b *Mailbox) Submit(ch Channel, m *Message) error { return b.down[ch&1].Push(m) }
 
-// SubmitBytes is like [Mailbox.Submit], but puts arbitrary bytes on the ring, which need not be a
-// valid message.
+// SubmitBytes puts arbitrary bytes on the ring of channel ch, as [Mailbox.Submit] does with a
+// command. The bytes need not be a valid message.
 func (b *Mailbox) SubmitBytes(ch Channel, data []byte) error { return b.down[ch&1].PushBytes(data) }
 
 // Ring sets the doorbell with the given index, so that [Mailbox.Serve] handles the commands on the

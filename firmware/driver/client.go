@@ -57,8 +57,8 @@ type Driver struct {
 // New returns a driver without clients that uses b to perform its work.
 func New(b Backend) *Driver { return &Driver{backend: b, next: 1, live: map[int32]*program{}} }
 
-// Reset tells the driver that the controller was reset, which loses all programs. The tokens that
-// clients hold for programs become invalid.
+// Reset handles a reset of the controller, which discards all programs. The tokens that clients
+// hold for programs become invalid.
 func (d *Driver) Reset() {
 	for _, p := range d.live {
 		p.gone = true

@@ -19,8 +19,8 @@ func (k Kind) String() string { return [...]string{"control", "direct path", "hi
 // structs in bytes.
 type Sizes struct{ ScalarsIn, StructIn, ScalarsOut, StructOut uint32 }
 
-// A Selector describes an operation that clients call by number: its name and the sizes of
-// its arguments.
+// A Selector describes an operation that clients call by number: its name and the sizes of its
+// arguments and results.
 type Selector struct {
 	Number uint32
 	Name   string

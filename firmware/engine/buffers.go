@@ -266,7 +266,7 @@ func (c *Call) Waiting() bool {
 	return slices.ContainsFunc(c.after, func(h hazard) bool { return !h.call.ended })
 }
 
-// Saved counts the bytes that the calls of a session did not copy, because programs share
+// Saved counts the bytes that the calls of a session did not have to copy, because programs share
 // buffers or keep state on the device.
 type Saved struct {
 	HostCopyBytes uint64 // bytes that the host would have copied from the device and back

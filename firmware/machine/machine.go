@@ -18,9 +18,9 @@ import (
 //	client --> broker --> driver --> ring, doorbell --> controller --> queue --> engine
 //	           whose turn  selectors, gates             commands        runs     session
 //
-// Programs run through commands on the controller's rings ([Machine.Send]) or through
-// clients of the driver ([Machine.Driver]). [Machine.Add] makes a model available to load
-// commands, which identify it by an address.
+// Programs run through commands on the controller's rings ([Machine.Send]) or through clients of
+// the driver ([Machine.Driver]). Before a command can load a model, [Machine.Add] must assign an
+// address to it.
 type Machine struct {
 	// Observe is called for each event of a request in the task queues, if it is not nil.
 	Observe func(queue.Event)
@@ -194,7 +194,8 @@ func (m *Machine) Ring(index uint32) ([]command.Reply, error) {
 	}
 }
 
-// SendBytes is like [Machine.Send], but sends arbitrary bytes, which need not be a valid message.
+// SendBytes sends arbitrary bytes, as [Machine.Send] does with a message. The bytes need not be a
+// valid message.
 func (m *Machine) SendBytes(ch command.Channel, data []byte) command.Reply {
 	if err := m.mailbox.SubmitBytes(ch, data); err != nil {
 		return command.Reply{Status: command.NoRoom, Why: err.Error()}
@@ -274,12 +275,12 @@ func (m *Machine) Signal(e command.Event) {
 	}
 }
 
-// Event returns the current value of the event with the given number, or 0 if it was never
-// signaled.
+// Event returns the current value of the event with the given number, or 0 if it has not been
+// signaled since the last reset of the controller.
 func (m *Machine) Event(id uint32) uint64 { return m.engine.events.Value(id) }
 
-// ReadRegister returns the engine register at a byte address, and false if the address is
-// misaligned.
+// ReadRegister returns the value of the engine register at a byte address. It returns false if the
+// address is misaligned.
 func (m *Machine) ReadRegister(address uint64) (uint32, bool) {
 	v, err := m.engine.session.Controller().MMIO().Load(address)
 	return v, err == nil

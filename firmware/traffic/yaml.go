@@ -36,8 +36,8 @@ const maxClients = 1 << 10
 //	  - {name: batch, model: net.onnx, dim: "batch=4", priority: 6, arrival: back-to-back, threads: 2}
 //	  - {name: detect, layer: sigmoid c=64 h=56 w=56, priority: 2, after: camera, reads: {x: y}}
 //
-// Further keys are chip, seed, in_flight, max_calls and power, and streams for a client. The error
-// is a *[ScriptError] that gives the line.
+// Other keys of the script are chip, seed, in_flight, max_calls and power. Another key of a client
+// is streams. The error is a *[ScriptError] that gives the line.
 func ReadScript(data []byte) (*Script, error) {
 	if len(data) > MaxText {
 		return nil, &ScriptError{Line: 1, What: fmt.Sprintf("script exceeds %d bytes", MaxText)}

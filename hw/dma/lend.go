@@ -15,8 +15,8 @@ import (
 // device.
 var native = binary.NativeEndian.Uint16([]byte{1, 0}) == 1
 
-// CheckWrite is like [Memory.Check], but also records that the n bytes at addr will be written, so
-// that [Memory.Lend] refuses their segment.
+// CheckWrite checks the n bytes at addr as [Memory.Check] does, and records that they will be
+// written. [Memory.Lend] does not accept their segment afterwards.
 func (m *Memory) CheckWrite(addr, n uint64) error {
 	s, err := m.findSegment(addr, n)
 	if err == nil {

@@ -7,8 +7,8 @@ import (
 	"github.com/x448/float16"
 )
 
-// A RoundingMode selects how the engine rounds when it converts a number, other than the results of
-// multiply-accumulates. The values are the engine's own, as measured on silicon.
+// A RoundingMode selects how the engine rounds when it converts a number. It does not apply to the
+// results of multiply-accumulates. The values are the engine's own, as measured on silicon.
 type RoundingMode uint8
 
 const (
@@ -40,9 +40,9 @@ const (
 )
 
 // Round converts v to fp16 with a single rounding in mode m. Results may be subnormal. A magnitude
-// above 65504 becomes infinity if m rounds it away from zero and 65504 otherwise, as in IEEE 754;
-// for the engine this is assumed. NaN becomes +Inf, as measured on silicon. An unknown mode rounds
-// like NearestEven.
+// above 65504 becomes infinity if m rounds it away from zero, and otherwise 65504. This follows
+// IEEE 754 and is assumed for the engine. NaN becomes +Inf, as measured on silicon. An unknown mode
+// rounds like NearestEven.
 func Round(v float64, m RoundingMode) float16.Float16 {
 	if math.IsNaN(v) {
 		return halfInf

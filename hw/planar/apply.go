@@ -12,7 +12,7 @@ func (c *Config) Apply(dst, a, b []float16.Float16) int {
 	return n
 }
 
-// ApplyConst is like [Config.Apply], but every element of source 2 is k.
+// ApplyConst does the same as [Config.Apply] with k as every element of source 2.
 func (c *Config) ApplyConst(dst, a []float16.Float16, k float16.Float16) int {
 	n := min(len(dst), len(a))
 	p := c.newPlan()

@@ -96,7 +96,7 @@ func (e *WordError) Error() string {
 // *[WordError] for bits and operations that no known program uses.
 //
 // In forms that reduce one source, the operations Max and Min select the reduction. This is
-// assumed: known programs set a bit of their own for a maximum, and none computes a minimum.
+// assumed: known programs set a separate bit for a maximum, and none computes a minimum.
 func FromWords(form Form, w Words, relu2 bool) (Config, error) {
 	fail := func(what string) (Config, error) {
 		return Config{}, &WordError{"PE.Cfg", w.Cfg, what}

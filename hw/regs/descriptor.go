@@ -99,9 +99,8 @@ func (d *Descriptor) Append(dst []byte) []byte {
 
 // Chain returns an iterator over the linked list of descriptors that starts at text[0]. The first
 // descriptor has firstWords words, or an unknown number if firstWords is 0. Each descriptor's
-// header gives the offset and the size of the next one. The iteration ends after the first error, a
-// *StreamError, if a descriptor is truncated, misaligned, outside the text, or overlaps an earlier
-// one.
+// header gives the offset and the size of the next one. The iterator yields a *StreamError and
+// stops if a descriptor is truncated, misaligned, outside the text, or overlaps an earlier one.
 func Chain(text []byte, firstWords int) iter.Seq2[*Descriptor, error] {
 	return (&Stream{Text: text, FirstWords: firstWords}).Descriptors()
 }

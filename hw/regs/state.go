@@ -2,8 +2,8 @@ package regs
 
 import "iter"
 
-// A State holds the values of all registers at one descriptor: those that the descriptor writes,
-// and for the others the values that earlier descriptors left.
+// A State holds the values of all registers while one descriptor runs. A register that the
+// descriptor does not write keeps its earlier value.
 type State struct {
 	Index   int    // index in the chain
 	Offset  uint32 // byte offset in __text

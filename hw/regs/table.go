@@ -23,8 +23,8 @@ func (f Field) Fits(v uint64) bool { return v>>f.Width == 0 }
 // With returns the register word w with the field set to v. It panics if v does not fit.
 func (f Field) With(w, v uint32) uint32 { return replaceField(w, f.Low, f.Width, v) }
 
-// Unit returns the base-2 logarithm of the number of bytes that a field value of 1 stands for, or 0
-// if the field does not count bytes.
+// Unit returns the base-2 logarithm of the number of bytes that the field counts as one, such as 6
+// if it counts units of 64 bytes. It returns 0 if the field does not count bytes.
 func (f Field) Unit() int {
 	switch f.Type {
 	case "bytes64":

@@ -60,8 +60,9 @@ func (t *Task) Clone() *Task {
 	return &c
 }
 
-// Tasks returns an iterator over the tasks of the chain, with f as the register file. It ends after
-// the first error. A task is valid until the next iteration; see [Task.Clone].
+// Tasks returns an iterator over the tasks of the chain, with f as the register file. It stops
+// after the first error, which is a *StreamError. A task is valid until the next iteration; see
+// [Task.Clone].
 func (s *Stream) Tasks(f *File) iter.Seq2[*Task, error] {
 	return func(yield func(*Task, error) bool) {
 		var w Walk

@@ -16,8 +16,8 @@ type V10 struct {
 
 const v10Words = 34 + 19 + 69 + 30 + 14 + 11 + 21
 
-// A V10Window is the address range of a register group in the version 10 layout, and the index of
-// its first word in the image.
+// A V10Window is the address range of a register group in the version 10 layout, with its position
+// in the descriptor image.
 type V10Window struct {
 	Window
 	Image int // byte offset of the group in the descriptor image

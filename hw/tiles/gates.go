@@ -33,7 +33,7 @@ func (e Enables) countEngines() (full, half int) {
 }
 
 // A Crew describes the engines that work on a task. They work in rounds. In each round, every
-// engine of the crew computes one group of output channels, either its own or one of an engine that
+// engine of the crew computes one group of output channels. The group may belong to an engine that
 // is not in the crew.
 type Crew struct {
 	Engines int // number of engines at work

@@ -28,9 +28,9 @@ import (
 // pixels and is zero where its pixel does not reach. That the kernels of a channel's pixels are
 // adjacent is known only for planes of one channel.
 //
-// Source: sections packed this way have the hashes of the compiler's sections, including those with
-// planes of 14 and with two pixels per step; the bytes of conv_1x1_3to2_bias.hwx and
-// gemm_64x64.hwx.
+// Evidence: weight sections packed in this way have the same hashes as the compiler's, including
+// sections with planes of 14 channels and sections for two pixels per step. The layout also matches
+// the bytes of conv_1x1_3to2_bias.hwx and gemm_64x64.hwx.
 type Kernel struct {
 	layout
 	lanes [Engines][]byte
@@ -84,7 +84,7 @@ func (e *KernelError) Error() string {
 // NewKernel returns the weights of a multiply-accumulate task with registers g. The element
 // lanes[i] holds the bytes of the weight stream of engine i, or nil if the stream is off. The
 // registers say how the weights are packed. NewKernel returns a *[KernelError] if a stream is too
-// short.
+// short, or another error if the model cannot unpack the weights.
 func NewKernel(g *regs.Groups, lanes [Engines][]byte) (*Kernel, error) {
 	k, packing, err := newPackedKernel(g, lanes)
 	if err == nil && packing != Dense {
