@@ -87,8 +87,9 @@ func Open(path string) (*Model, error) { return new(OpenOptions).Open(path) }
 // content. All other files are compiled programs, whose format is detected from the content (see
 // [loader.Read]).
 //
-// Errors are of type *[list.FormatError], *[list.DimError], *[loader.FormatError] or
-// *[loader.UnsupportedError], or come from r.
+// If the model is not valid or not supported, the error is a *[list.FormatError], a
+// *[list.DimError], a *[loader.FormatError] or a *[loader.UnsupportedError]. Read also returns an
+// error if size is 0, and the errors of r.
 func Read(name string, r io.ReaderAt, size int64) (*Model, error) {
 	return new(OpenOptions).Read(name, r, size)
 }

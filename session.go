@@ -52,8 +52,8 @@ type Session struct {
 	options Options
 }
 
-// NewSession starts an engine with the options o. It ignores the options Inputs, Shapes, State and
-// Repeat, which belong to a call. The engine idles for o.Idle before each call.
+// NewSession starts an engine with the options o. It ignores o.Inputs, o.Shapes, o.State and
+// o.Repeat, which belong to a call. The engine idles for o.Idle before each call.
 func NewSession(o Options) (*Session, error) {
 	o, err := o.withDefaults()
 	if err != nil {

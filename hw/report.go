@@ -167,9 +167,9 @@ func (r *Report) AddDispatches(e clock.Nanojoules) {
 // dispatches. Use it to compare two programs.
 func (r *Report) DescriptorEnergy() clock.Nanojoules { return r.Energy - r.Dispatch }
 
-// Repeat adds the figures of the last descriptors, length in number, to the sums as if they had run
-// count more times. It does not add the repetitions to the list, and does nothing if count is not
-// positive. Repeat may be called only once, after the last descriptor was added.
+// Repeat adds the figures of the last n descriptors to the sums, count times, where n is length. It
+// does not add the repetitions to the list, and does nothing if count is not positive. Repeat may
+// be called only once, after the last descriptor was added.
 func (r *Report) Repeat(count, length int) {
 	if count <= 0 {
 		return

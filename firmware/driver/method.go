@@ -13,8 +13,8 @@ type Method struct {
 	// Privileged methods require privileged access to virtual memory, in addition to the
 	// entitlement of the client.
 	Privileged bool
-	// Entitlement is an additional entitlement that the method requires, or "". Which
-	// method requires which is assumed.
+	// Entitlement is an additional entitlement that the method requires, or "". The documents
+	// do not say which methods require one, so the values are assumed.
 	Entitlement string
 	// Kind is Hints if only clients of that kind have the method. Otherwise, clients of all
 	// other kinds have it.

@@ -113,10 +113,10 @@ func (c *Client) addHandle(h *handle) {
 	}
 }
 
-// Lend shares the program for which c holds the given token with another client, named by the
-// argument to. That client uses the same token and may send requests until either client releases
-// the program. The broker lends programs to clients that have their own connection to the driver.
-// Lend returns [NotFound] if c has no such program of its own.
+// Lend gives another client the use of the program for which c holds the given token. The argument
+// to is that client. It uses the same token, and may send requests until either client releases the
+// program. The broker lends programs to clients that have their own connection to the driver. Lend
+// returns [NotFound] if c has no such program of its own.
 func (c *Client) Lend(token uint64, to *Client) Return {
 	h := c.programs[token]
 	switch {

@@ -24,7 +24,7 @@ type Job struct {
 // Run loads program p into a new session, runs it as job says, and returns the result. Faults of
 // the device are part of the result.
 //
-// The error is one of [New], [Session.Load] or [Loaded.Alias], an *[OptionError], a *[PortError],
+// The error is that of [New], [Session.Load] or [Loaded.Alias], an *[OptionError], a *[PortError],
 // or the error of ctx, which ends the run between two descriptors.
 func Run(ctx context.Context, p *loader.Program, o Options, job Job) (*Result, error) {
 	s, err := New(o)

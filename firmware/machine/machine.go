@@ -119,8 +119,8 @@ func (m *Machine) Broker() *broker.Broker { return m.broker }
 // queue yet.
 func (m *Machine) Waiting() int { return len(m.engine.parked) }
 
-// Hold makes requests stay in the task queues, if on is true, until [Machine.Step] or
-// [Machine.Drain] runs them. Otherwise, each call runs to its end before the controller replies.
+// Hold makes requests stay in the task queues until [Machine.Step] or [Machine.Drain] runs them, if
+// on is true. If on is false, each call runs to its end before the controller replies.
 func (m *Machine) Hold(on bool) { m.engine.held = on }
 
 // Step executes one run of descriptors from the task queues. It returns false if there is none.

@@ -28,8 +28,8 @@ type Priority uint8
 // Realtime reports whether p is 0 or 1, the priorities of realtime programs.
 func (p Priority) Realtime() bool { return p < 2 }
 
-// Queue returns the index of the task queue for programs of priority p. It is an assumption that
-// priority 0 uses the queue with the highest hardware priority.
+// Queue returns the index of the task queue for programs of priority p. Priority 0 is assumed to
+// use the queue with the highest hardware priority.
 func (p Priority) Queue() int { return Queues - 1 - int(p) }
 
 // QuiesceLimit is the engine time after which [Scheduler.Quiesce] aborts the remaining

@@ -92,7 +92,7 @@ type Outcome struct {
 }
 
 // Run runs the program of each client once, alone on the engine, and then simulates all clients
-// with the measured engine times. To run the program of client c on an engine with options o, it
+// with the resulting engine times. To run the program of client c on an engine with options o, it
 // calls alone. That function should return an error for unsuitable programs, such as one with a
 // device fault. Clients with the same model and dimensions, or the same layer, share a result.
 //

@@ -137,8 +137,9 @@ func (m *Memory) Bytes(addr, n uint64) ([]byte, error) {
 	return s.data[off : off+n : off+n], nil
 }
 
-// Peek is like [Memory.Bytes], but the caller must not write to the slice. For a segment that is
-// not allocated yet, Peek returns the bytes it was declared with and does not allocate it.
+// Peek is like [Memory.Bytes], but the caller must not write to the slice. If the bytes were
+// declared with the segment and the segment is not allocated yet, Peek returns them without
+// allocating it.
 func (m *Memory) Peek(addr, n uint64) ([]byte, error) {
 	s, err := m.findSegment(addr, n)
 	if err != nil {

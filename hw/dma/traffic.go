@@ -6,8 +6,8 @@ import (
 )
 
 // Traffic counts the bytes that one descriptor moves between device memory and the engine, by
-// operand. Rows are padded to 64 bytes and weight buffers count in full, as in the cost estimate
-// that the vendor's compiler stores with each descriptor.
+// operand. Rows count as if padded to 64 bytes, and weight buffers count in full, as in the cost
+// estimate that the vendor's compiler stores with each descriptor.
 type Traffic struct {
 	Source1, Source2, Kernel, Destination uint64
 }
@@ -52,8 +52,8 @@ type Cycles struct {
 	Source, Kernel, Destination, Total clock.Cycles
 }
 
-// Cycles returns how long memory is busy with traffic t. The argument lane is the number of weight
-// bytes of the MAC engine that reads the most.
+// Cycles returns the times that memory needs for traffic t. The argument lane is the number of
+// weight bytes of the MAC engine that reads the most.
 func (p Params) Cycles(t Traffic, lane uint64) Cycles {
 	c := Cycles{
 		Source:      max(p.Read.Cycles(t.Source1+t.Source2), p.Tile.Cycles(t.Source1+t.Source2)),

@@ -8,8 +8,8 @@ import (
 	"anesim/hw/evidence"
 )
 
-// A Host holds the constants that determine how long the software of one machine works on a call,
-// in addition to the time of the engine.
+// A Host holds the constants that determine how much time the software of one machine adds to a
+// call.
 type Host struct {
 	Name string
 

@@ -25,9 +25,9 @@ const PatchPixels = 128
 // patch. Such a plane fills the 64 KiB of kernel memory (inferred in the reference for layouts).
 const planeHalves = 1 << 15
 
-// Most returns the largest number of channels in one plane of a task with registers g: 2^OCGSize,
-// or less for a matmul, which is a task with a transposed result. The argument taps is the number
-// of weights per input channel.
+// Most returns the largest number of channels in one plane of a task with registers g. The number
+// is 2^OCGSize, or less if the result is transposed, as for a matmul, and has more than
+// [PatchPixels] columns. The argument taps is the number of weights per output channel.
 func Most(g *regs.Groups, taps int) int {
 	c := &g.Common
 	most := 1 << c.ConvCfg.OCGSize()

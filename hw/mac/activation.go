@@ -9,8 +9,8 @@ import (
 	"github.com/x448/float16"
 )
 
-// An Activation names a function, such as the sigmoid, for which this package can make an
-// activation table. Functions with a parameter are in scalar.go.
+// An Activation names a function, such as the sigmoid, for which [TableOf] returns an activation
+// table. Functions with a parameter have their own constructors, such as [LeakyReLU] and [Clip].
 type Activation uint8
 
 const (
@@ -183,9 +183,10 @@ func TableOf(a Activation) *Table {
 	return t
 }
 
-// Deviation returns the error of [TableOf](a) over the inputs that the table covers. The table of
-// Exp is compared with 2^v, and the tables of Log and Log10 with log2 v, because Prescale and
-// Rescale do the rest. Deviation panics if a is not one of [Activations].
+// Deviation returns the error of the table that [TableOf] returns for function a. The error is
+// measured over the inputs that the table covers. The table of Exp is compared with 2^v, and the
+// tables of Log and Log10 with log2 v, because Prescale and Rescale do the rest. Deviation panics
+// if a is not one of [Activations].
 func (a Activation) Deviation() Deviation {
 	d := activations[a]
 	return TableOf(a).deviationWithin(d.f, cmp.Or(d.within, inf))

@@ -244,9 +244,9 @@ func accumulateRun(k Reduction, v float32, a []float16.Float16) float32 {
 	return v
 }
 
-// ReduceTwo combines a and b element by element as [Config.Apply] does, with axes of extent 1
-// repeated, and reduces the combination over axes like [Config.Reduce]. It computes planar tasks
-// that reduce two sources (Common.Cfg 0x61), such as the sum of (x - mean)^2 in layer norm.
+// ReduceTwo combines a and b, repeating axes of extent 1 as [Config.ApplyTile] does, and reduces
+// the combination over axes as [Config.Reduce] does. It computes planar tasks that reduce two
+// sources (Common.Cfg 0x61), such as the sum of (x - mean)^2 in layer norm.
 func (c *Config) ReduceTwo(dst []float16.Float16, axes Axes, a, b Source) error {
 	full := broadcastShape(a.Shape, b.Shape)
 	out := full.Without(axes)

@@ -64,10 +64,10 @@ func (d *Descriptor) Apply(f *File) error {
 // is a scratch surface (48 of 2,677).
 func (h *Header) isExtended() bool { return h.KernelBases&3 == 3 }
 
-// Decode decodes the descriptor at text[off:], which has the given size in words. The index is for
-// errors only. If words is 0, as for the first descriptor of a program without a container, the
-// descriptor ends at the first word that is zero where a record would begin. All errors have type
-// *StreamError.
+// Decode decodes the descriptor at text[off:], which has the given size in words. The argument
+// index is used only in errors. If words is 0, as for the first descriptor of a program without a
+// container, the descriptor ends at the first word that is zero where a record would begin. All
+// errors are of type *[StreamError].
 func Decode(text []byte, index int, off uint32, words int) (*Descriptor, error) {
 	var f frame
 	if err := f.readDescriptor(&window{buf: text}, index, off, words); err != nil {

@@ -36,8 +36,8 @@ func PassThrough(dst Sink, src Source, s regs.Shape, post mac.Post, workers int)
 
 const positiveInfinity = float16.Float16(0x7c00)
 
-// ChannelMaximum sets each pixel of channel 0 of dst, whose shape is s, to the largest of the src
-// pixels at the same place in channels 0 to channels-1, and applies post.
+// ChannelMaximum computes the maximum over channels 0 to channels-1 of src for each pixel, applies
+// post, and stores the results in channel 0 of dst, which has shape s.
 func ChannelMaximum(dst Sink, src Source, s regs.Shape, channels int, post mac.Post) {
 	row := make([]float16.Float16, s.Width)
 	acc, next := make([]float32, s.Width), make([]float32, s.Width)
@@ -80,8 +80,8 @@ func ChannelProduct(dst Sink, src Source, s regs.Shape, post mac.Post) {
 	}
 }
 
-// ChannelSum sets each pixel of channel 0 of dst, whose shape is s, to the sum of the src pixels at
-// the same place in channels 0 to channels-1, and applies post. The sum is computed as a
+// ChannelSum computes the sum over channels 0 to channels-1 of src for each pixel, applies post,
+// and stores the results in channel 0 of dst, which has shape s. The sum is computed as a
 // multiply-accumulate with all weights equal to one.
 func ChannelSum(dst Sink, src Source, s regs.Shape, channels int, post mac.Post) {
 	row := make([]float16.Float16, s.Width)

@@ -129,8 +129,9 @@ func (k *Kernel) markFirstChannel(g *regs.Groups, p Packing, w *Window) bool {
 	return err == nil && w.unseen == 0
 }
 
-// Window returns the rows and columns of the window of a task with registers g in which its weights
-// k have a nonzero value for any channel. The values of the task need only these.
+// Window returns the rows and columns of the window in which k has a nonzero weight for any
+// channel. The values of the task need only these. The registers g must be the ones from which k
+// was made.
 func (k *Kernel) Window(g *regs.Groups) *Window {
 	w := newWindow(&k.layout, int(g.Common.ConvCfg.Kw()))
 	k.markAllPlanes(g, w)

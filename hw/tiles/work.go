@@ -82,7 +82,7 @@ func Taps(g *regs.Groups) int {
 }
 
 // Plan distributes the task with registers g over the enabled tiles and returns the resulting work.
-// The values need all taps of the window; see [Work.NeedTaps].
+// It assumes that the values need all taps of the window; see [Work.NeedTaps].
 func Plan(g *regs.Groups, open Enables, p Params) Work {
 	out := g.OutShape()
 	w := Work{Pixels: out.Height * out.Width}
