@@ -26,11 +26,11 @@ import (
 // columns by itself (see package lower). That they share columns anyway is inferred: the
 // compiler's chains hold a single head and prepare columns once for all their readers.
 
-// ShareColumns looks for matmuls of n that read the same tensor and whose results are read only by
-// transposes. It makes them read one transposed copy of the tensor and produce the transposed
-// results themselves. A changed layer can be lowered for a chip with the largest memories, but a
-// chip with a smaller L2 may refuse it, because the chip is not known yet. Call ShareColumns after
-// [Rearrange].
+// ShareColumns transposes a tensor once for all matmuls of n that read it, if their results are
+// read only by transposes and the change saves tasks. The matmuls then read the transposed copy.
+// Where possible, a matmul also does the work of the single transpose that reads its result.
+// ShareColumns assumes a chip with the largest memories, because the chip is not known yet. A chip
+// with a smaller L2 may refuse a changed layer. Call ShareColumns after [Rearrange].
 func ShareColumns(n *list.Network) {
 	s := findColumnSharing(n)
 	for i := range n.Layers {

@@ -110,8 +110,9 @@ type rowKey struct {
 	width  int
 }
 
-// Rearrange replaces the transposes of n by cheaper ones that produce the same tensors. It may
-// change the order of axes in which a tensor is stored between layers.
+// Rearrange replaces the transposes of n with cheaper ones that produce the same tensors. It may
+// store tensors between layers with their axes in another order; n.Made then lists the stored
+// shapes.
 func Rearrange(n *list.Network) {
 	r := &rearranger{
 		n: n, made: map[string]layer.Shape{}, later: map[string]lineage{}, done: map[rowKey]string{},
@@ -165,7 +166,7 @@ func Rearrange(n *list.Network) {
 }
 
 // RearrangedCopy returns a copy of n to which [Rearrange] and [list.Network.Tidy] were applied. It
-// does not change n. Use it after changing layers to read tensors in other shapes.
+// does not change n. Call it after changing the shapes in which layers read tensors.
 func RearrangedCopy(n *list.Network) *list.Network {
 	c := *n
 	c.Nodes, c.Constants = slices.Clone(n.Nodes), maps.Clone(n.Constants)

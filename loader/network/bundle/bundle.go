@@ -34,9 +34,9 @@ type programEntry struct {
 	Timed     *loader.Program `json:",omitempty"`
 }
 
-// Encode encodes the programs of network n as bytes that [Decode] reads, a bundle. programs and
-// reasons are the results of [partition.Lower] for n; reasons[i] says why no program computes layer
-// i, or is empty.
+// Encode returns a bundle: the programs of network n, encoded as bytes that [Decode] reads.
+// programs and reasons are the results of [partition.Lower] for n. reasons[i] says why no program
+// computes layer i, or is empty.
 func Encode(n *list.Network, programs []partition.Program, reasons []string) ([]byte, error) {
 	b := bundleTable{Reasons: reasons, Programs: []programEntry{}}
 	var containers [][]byte
@@ -73,7 +73,8 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("bundle byte %#x: %s", e.Off, e.What) }
 
-// Unwrap returns the error that occurred when a program or field was read, or nil if there is none.
+// Unwrap returns the error from reading a program or a field of the bundle, or nil if there is
+// none.
 func (e *Error) Unwrap() error { return e.Err }
 
 const headBytes = 8 // size of the table's length
@@ -82,9 +83,9 @@ func newError(off int, err error, format string, args ...any) *Error {
 	return &Error{off, fmt.Sprintf(format, args...), err}
 }
 
-// Decode returns the programs and reasons that were passed to [Encode] for the same network n. As
-// [partition.Lower] does, it adds the names of fused layers to the layers of n that compute them.
-// The error is an *[Error].
+// Decode returns the programs and reasons from data, a bundle that [Encode] made for the same
+// network n. Like [partition.Lower], it adds the names of fused layers to the layers of n that
+// compute them. The error is an *[Error].
 func Decode(n *list.Network, data []byte) ([]partition.Program, []string, error) {
 	b, at, err := readTable(data)
 	if err != nil {
