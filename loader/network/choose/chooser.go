@@ -29,8 +29,8 @@ type Shared struct {
 	Tables     bool               // prefer table lookups, which are cheaper and less exact
 }
 
-// NewShared returns the state for the choosers of one file. Constants that the choosers compute
-// take their memory from budget.
+// NewShared returns the state for the choosers of one file. The memory for constants that the
+// choosers compute counts against budget.
 func NewShared(budget *graph.Budget) *Shared {
 	return &Shared{Budget: budget, absentLeft: weights.MaxCoefficients, noted: map[string]bool{}, paddings: map[string]padding{}}
 }

@@ -13,10 +13,11 @@ import (
 // Truth values are ones and zeros in fp16. Comparisons use the sign of a difference. The sign
 // table is exact, and only equal values have a difference of zero.
 
-// AnyInput returns input i of the node, whose element type may be an integer or bool type even if
-// it is computed. For an integer input of the network, AnyInput adds a note that the engine
-// receives it as fp16, which is exact up to 2048. It returns an error if no engine layer produces
-// the tensor or its shape is unknown.
+// AnyInput returns input i of the node as an operand. A computed input may have an integer or bool
+// type, which most operators refuse. If it is an integer input of the network, AnyInput adds a note
+// that the engine receives it as fp16, which is exact for integers up to 2048. AnyInput returns an
+// error if the shape of the input is unknown, if no engine layer produces it, or if it is a
+// constant of an unsupported type.
 func (n *Chooser) AnyInput(i int) (Operand, error) {
 	d, err := n.Dims(i)
 	if err != nil {
@@ -68,8 +69,8 @@ func markPositiveElements(n *Chooser, x Operand) (Operand, error) {
 	return n.applyUnaryOp(layer.ReLU, x)
 }
 
-// Complement adds a layer that computes 1 - x for each element of x. It negates truth values, which
-// are ones and zeros.
+// Complement adds layers that compute 1 - x for each element of x. For truth values, which are ones
+// and zeros, this is the negation.
 func (n *Chooser) Complement(x Operand) (Operand, error) {
 	x, err := n.multiplyByNumber(x, -1)
 	if err != nil {

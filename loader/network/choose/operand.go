@@ -11,8 +11,8 @@ import (
 	"anesim/loader/network/weights"
 )
 
-// An Operand is a tensor that layers read: its name, and the dimensions in which a rule views it.
-// They may differ from the dimensions in which the tensor is stored.
+// An Operand is a tensor that layers read. Dims is the shape in which the rule of an operator views
+// it, which may differ from the shape in which the tensor is stored.
 type Operand struct {
 	Name string
 	Dims []int
@@ -136,9 +136,10 @@ func (n *Chooser) addListLayer(l list.Layer, dims []int, inputs ...Operand) (Ope
 	return Operand{l.Output, dims}, nil
 }
 
-// NameResult makes x the node's result i. If a layer of this node computes x, the layer's output
-// gets the name of the result. Otherwise, the name becomes an alias of x. NameResult does nothing
-// if nothing reads the result. It returns an error if x has the wrong number of elements.
+// NameResult makes x result i of the node. If a layer of this node computes x, the layer's output
+// is renamed to the result. Otherwise, the name of the result becomes an alias of x. NameResult
+// does nothing if result i has no name, because nothing reads it. It returns an error if the shapes
+// of x and the result have different numbers of elements, or if the result is too large.
 func (n *Chooser) NameResult(i int, x Operand) error {
 	out := n.Out[i].Name
 	if out == "" {
@@ -396,9 +397,9 @@ func (n *Chooser) acceptsNarrowType(t graph.Type) bool {
 	return ops.Of(n.Op).Has(ops.Narrow) && (t == graph.Uint8 || t == graph.Int8)
 }
 
-// ShapeOf returns the shape N, C, H, W in which the engine stores a tensor with the given dimensions.
-// A shape with fewer than four axes gets leading extents of 1, and the leading axes of a longer one
-// are merged into N. The error is that of [graph.EngineDims].
+// ShapeOf returns the shape N, C, H, W in which the engine stores a tensor with the given
+// dimensions. If dims has fewer than four axes, the leading extents are 1. If it has more, the
+// leading axes are merged into N. The error is that of [graph.EngineDims].
 func ShapeOf(dims []int) (layer.Shape, error) {
 	e, err := graph.EngineDims(dims)
 	if err != nil {

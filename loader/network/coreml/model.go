@@ -9,8 +9,8 @@ import (
 	"anesim/loader/network/wire"
 )
 
-// A Model is the content of a Core ML model file: its program, and the description of its inputs
-// and outputs for users.
+// A Model is the content of a Core ML model file. Inputs and Outputs describe the model for its
+// users; Program computes it.
 type Model struct {
 	Version int64 // of the specification
 	Inputs  []Feature

@@ -12,8 +12,9 @@ import (
 // MaxBytes is the largest size in bytes of a file in a package that is read.
 const MaxBytes = 1 << 31
 
-// ModelPath returns the path of the model file in the package dir, as the package's Manifest.json
-// states it. It returns an error if the manifest is malformed or names a file outside the package.
+// ModelPath returns the path of the model file within the package dir, which it reads from the
+// package's Manifest.json. It returns an error if the manifest is malformed or names a file outside
+// the package.
 func ModelPath(dir fs.FS) (string, error) {
 	const most = 1 << 20
 	data, err := ReadFile(dir, "Manifest.json", most)

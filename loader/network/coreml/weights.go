@@ -22,7 +22,7 @@ var blobTypes = map[uint32]mil.Elem{
 }
 
 // A WeightsError reports that a weights file has no blob with the wanted type and size at byte
-// offset Off. What says what is wrong, as a clause.
+// offset Off, or is malformed. What describes the problem.
 type WeightsError struct {
 	Off  uint64
 	What string

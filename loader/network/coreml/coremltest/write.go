@@ -133,15 +133,15 @@ func Model(p *mil.Program) []byte {
 	return message{}.appendInt(1, 8).appendBytes(2, description).appendBytes(502, program)
 }
 
-// A Weights is the content of a weights file that is built blob by blob. The zero value is an empty
-// file.
+// A Weights is the content of a weights file, to which [Weights.Add] appends blobs. The zero value
+// is an empty file.
 type Weights []byte
 
 // blobTypes maps element types to their numbers.
 var blobTypes = map[mil.Elem]uint32{"fp16": 1, "fp32": 2, "uint8": 3, "int8": 4, "uint1": 9, "uint4": 11}
 
-// Add appends a blob with the given elements to the file and returns the offset of its record, by
-// which a program refers to the blob.
+// Add appends a blob with the given elements to the file. It returns the byte offset of the blob's
+// record, by which a program refers to the blob.
 func (w *Weights) Add(elem mil.Elem, data []byte) uint64 {
 	le := binary.LittleEndian
 	if len(*w) == 0 {
@@ -160,8 +160,8 @@ func (w *Weights) Add(elem mil.Elem, data []byte) uint64 {
 	return uint64(at)
 }
 
-// Package creates an .mlpackage at dir with the given content of its model file and its weights
-// file.
+// Package creates a Core ML package (.mlpackage) in the directory dir. model is the content of its
+// model file, and w the content of its weights file.
 func Package(dir string, model []byte, w Weights) error {
 	const manifest = `{"fileFormatVersion":"1.0.0","itemInfoEntries":{` +
 		`"A":{"name":"model.mlmodel","path":"com.apple.CoreML/model.mlmodel"},` +
