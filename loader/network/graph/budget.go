@@ -14,8 +14,8 @@ var ErrBudget = errors.New("computed constants exceed the memory limit for a fil
 const NumberBytes = 8
 
 // Spend subtracts the product of bytes and all counts from the budget. If less is left, Spend
-// returns [ErrBudget] and leaves the budget unchanged. Callers spend before they allocate, because
-// a few bytes in a file can state a shape of any size.
+// returns [ErrBudget] and leaves the budget unchanged. Call it before allocating the memory,
+// because a few bytes in a file can state a shape of any size.
 func (b *Budget) Spend(bytes int, counts ...int) error {
 	for _, n := range counts {
 		if n > 0 && bytes > b.Bytes/n {

@@ -2,17 +2,17 @@ package graph
 
 import "fmt"
 
-// An OrderError reports that a node reads a tensor that is neither the result of an earlier node,
-// an input nor a constant.
+// An OrderError reports that a node reads a tensor that is not an input, a constant, or the result
+// of an earlier node.
 type OrderError struct{ Node, Tensor string }
 
 func (e *OrderError) Error() string {
 	return fmt.Sprintf("node %q reads %q, which no earlier node produces", e.Node, e.Tensor)
 }
 
-// Check returns an [OrderError] for the first node that reads an unknown tensor. A tensor is known
-// if an earlier node produces it, if it has a shape or is a constant, or if its field Why says that
-// the shape is unknown. A pass that reorders nodes uses Check to find its own mistakes.
+// Check returns an [*OrderError] for the first node that reads an unknown tensor, or nil. A tensor
+// is known if an earlier node produces it, if it has a shape or is a constant, or if its field Why
+// says why the shape is unknown. A pass that reorders nodes uses Check to find its own mistakes.
 func Check(nodes []*Node) error {
 	made := make(map[*Value]bool, len(nodes))
 	for _, n := range nodes {

@@ -22,15 +22,15 @@ type Const struct {
 	Clamped int               // number of finite values beyond fp16's range, counted by Halves
 }
 
-// A Packing records how the file compresses the elements of a constant, which are always
-// expanded when they are read. The engine may then store them compressed in its own way.
+// A Packing records how a file compresses the elements of a constant. Readers always expand the
+// elements, but the engine may store them compressed in its own way.
 type Packing struct {
 	Form  Packed
 	Scale []float16.Float16 // for Bytes: one scale for all values, or one for each position along an axis
 }
 
-// Scaled returns the packing of a constant that a file stores as 8-bit integers times scale. scale
-// holds one factor for all elements, or one for each position along an axis.
+// Scaled returns the packing of a constant that a file stores as 8-bit integers, to be multiplied
+// by scale. scale holds one factor for all elements, or one for each position along an axis.
 func Scaled(scale []float64) *Packing {
 	p := &Packing{Form: Bytes, Scale: make([]float16.Float16, len(scale))}
 	for i, s := range scale {
@@ -62,12 +62,12 @@ type Source interface {
 // Elements returns the number of elements of c.
 func (c *Const) Elements() int { return Elements(c.Dims) }
 
-// Absent reports whether the elements of c are in a file that was not read. Methods that read the
-// elements then fail.
+// Absent reports whether the elements of c are in a file that was not read. If so, Values, Ints and
+// Scalar return an error.
 func (c *Const) Absent() bool { return c.Source != nil && c.Source.External() }
 
 // Values returns the elements of c in row-major order. The caller must not change them. Values
-// returns an error if they cannot be read from the file.
+// returns an error if the elements are absent or cannot be read from the file.
 func (c *Const) Values() ([]float64, error) {
 	switch {
 	case c.Half != nil:

@@ -21,7 +21,7 @@ type Value struct {
 	Name string // "" for an omitted input, or a result that nothing reads
 	Dims []int  // nil if unknown, empty for a single number
 	Type Type   // 0 if unknown
-	// Const is the tensor's elements if they do not depend on the network's inputs.
+	// Const holds the elements if they do not depend on the network's inputs, or nil.
 	Const *Const
 	// Why says why Dims is unknown.
 	Why string
@@ -40,8 +40,8 @@ type Value struct {
 	Least []int
 	// Span bounds the elements of a tensor that is computed from such extents, or is nil.
 	Span *Span
-	// Filled reports whether a node reads a tensor with Least padded with zeros to Dims, its
-	// largest extents. Mixed reports whether the engine mixes the tensor's rows.
+	// Filled marks the copy of such a tensor that a node reads at its largest extents, padded
+	// with zeros. Mixed reports whether the engine mixes the tensor's rows.
 	Filled, Mixed bool
 }
 
@@ -49,8 +49,8 @@ type Value struct {
 // of a sigmoid.
 type Range struct{ Low, High float64 }
 
-// A Span gives each element of a tensor its own bounds. Low and High are constants of the
-// tensor's shape.
+// A Span bounds each element of a tensor separately. Low and High have the shape of the tensor; an
+// element lies between the elements of Low and High at its position.
 type Span struct{ Low, High *Const }
 
 // A Result is the inferred shape and element type of one tensor that a node produces.
@@ -78,8 +78,8 @@ func (v *Value) Set(c *Const) {
 	v.Shape(c.Dims)
 }
 
-// Forget clears the constant, shape and type of v, so that they are unknown again. The fields
-// Range, Least and Span stay.
+// Forget clears the constant, shape and type of v, so that they are unknown again. All other fields
+// keep their values.
 func (v *Value) Forget() { v.Const, v.Dims, v.Type = nil, nil, 0 }
 
 // A Node is one call of an operator, with its input and output tensors and its attributes.
@@ -128,12 +128,12 @@ func (n *Node) Operator() string {
 // that is out of range.
 func (n *Node) Given(i int) bool { return i >= 0 && i < len(n.In) && n.In[i].Given() }
 
-// Asked reports whether result i of the node has a name, without which no other node can read it.
-// It returns false if i is out of range.
+// Asked reports whether result i of the node is wanted: whether it has a name by which other nodes
+// can read it. It returns false if i is out of range.
 func (n *Node) Asked(i int) bool { return i >= 0 && i < len(n.Out) && n.Out[i].Given() }
 
-// ResultName returns the name of the node's first result that has one, or "". It is the prefix of
-// the names of tensors that are computed inside the node.
+// ResultName returns the name of the node's first result that has a name, or "" if none has.
+// Tensors that are computed inside the node have names that begin with it.
 func (n *Node) ResultName() string {
 	for _, v := range n.Out {
 		if v.Given() {
@@ -143,8 +143,8 @@ func (n *Node) ResultName() string {
 	return ""
 }
 
-// Const returns the constant in input i. It returns nil if the input is missing or is computed
-// when the network runs.
+// Const returns input i as a constant. It returns nil if the input is missing or is computed when
+// the network runs.
 func (n *Node) Const(i int) *Const {
 	if !n.Given(i) {
 		return nil
@@ -203,11 +203,11 @@ func (n *Node) Text(name, fallback string) string {
 	return fallback
 }
 
-// List returns a list of integers from the attribute with the given name or, if the node lacks it,
-// from the constant in the given input. Older versions of an operator have the attribute, and newer
-// ones the input; -1 means no input. The second result is false if the node has neither. List
-// returns an error if the input is computed when the network runs, or if the list is longer than an
-// operator allows, because the time for some lists grows with the square of their length.
+// List returns the list of integers in the attribute with the given name. If the node lacks the
+// attribute, List reads the constant in the input with the given index, which is -1 for an operator
+// without such an input. Older versions of an operator have the attribute, and newer ones the
+// input. The second result is false if the node has neither. List returns an error if the input is
+// computed when the network runs, or if the list is longer than any operator allows.
 func (n *Node) List(name string, input int) ([]int, bool, error) {
 	most := 2 * MaxRank // one or two numbers per axis
 	if name == "split" {

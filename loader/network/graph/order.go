@@ -1,9 +1,9 @@
 package graph
 
 // InReadingOrder returns nodes sorted so that each node comes after the nodes whose results it
-// reads. The order follows a walk from the outputs back through the first input of every node, then
-// the second, and so on. It does not depend on the order of the file, so that equal networks become
-// equal programs. Nodes that no output needs come last, in file order.
+// reads. It walks from outputs back through the inputs of each node, in the order of the inputs.
+// The result does not depend on the order of the nodes in the file, so equal networks become equal
+// programs. Nodes that no output needs come last, in file order.
 func InReadingOrder(nodes []*Node, outputs []*Value) []*Node {
 	maker := map[*Value]int{}
 	for i := range nodes {

@@ -15,8 +15,8 @@ func Elements(dims []int) int {
 	return e
 }
 
-// Strides returns the strides of a dense row-major tensor of shape dims: for each axis, the
-// distance in elements between neighbors along it.
+// Strides returns the stride of each axis of a dense row-major tensor of shape dims: the distance,
+// in elements, between neighbors along the axis.
 func Strides(dims []int) []int {
 	s := make([]int, len(dims))
 	step := 1
@@ -27,8 +27,9 @@ func Strides(dims []int) []int {
 	return s
 }
 
-// Each calls visit for every index of a tensor of shape dims, with the last axis fastest. i counts
-// the calls from 0. offset starts at first and changes by steps[k] for each step along axis k.
+// Each calls visit for every index of a tensor of shape dims, in row-major order. i is the number
+// of earlier calls. offset is first for the first call, and grows by steps[k] with each step along
+// axis k.
 func Each(dims, steps []int, first int, visit func(i, offset int)) {
 	n := Elements(dims)
 	index := make([]int, len(dims))
@@ -110,9 +111,9 @@ func CheckExtents(dims []int) error {
 }
 
 // EngineDims returns the extents N, C, H and W of an engine tensor that holds a tensor of shape
-// dims. Missing leading axes have extent 1, and the leading axes of a shape with more than four are
-// merged to N. Extents may be 0, or too large for the engine (see [FitsEngine]). The error is that
-// of [CheckExtents] for dims.
+// dims. If dims has fewer than four axes, the leading extents are 1. If it has more, the leading
+// axes are merged into N. Extents may be 0, or too large for the engine (see [FitsEngine]). The
+// error is that of [CheckExtents] for dims.
 func EngineDims(dims []int) ([4]int, error) {
 	e := [4]int{1, 1, 1, 1}
 	if err := CheckExtents(dims); err != nil {

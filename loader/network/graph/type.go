@@ -8,8 +8,8 @@ import (
 	"github.com/x448/float16"
 )
 
-// A Type is the element type of a tensor, with the number that ONNX gives it. The zero value is
-// an unknown type.
+// A Type is the element type of a tensor. Its value is the number that ONNX gives the type, or 0 if
+// the type is unknown.
 type Type int64
 
 // The element types of tensors, with the numbers that ONNX gives them.
