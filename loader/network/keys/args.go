@@ -13,8 +13,8 @@ import (
 	"anesim/loader/network/list"
 )
 
-// A KeyError reports that a layer has a key that its operation does not know, lacks a required key,
-// or has a key with an invalid value.
+// A KeyError reports a key of a layer that its operation does not know, that is missing, that is
+// given twice, or that has an invalid value.
 type KeyError struct {
 	Op    string   // the operation
 	Key   string   // the key, or the malformed word

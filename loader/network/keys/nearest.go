@@ -16,7 +16,7 @@ import (
 )
 
 // Refused reports whether err says that the engine cannot run a layer, or that the keys of a layer
-// contradict each other. For such an error, [Operation.Nearest] may find a layer that works.
+// contradict each other. If so, [Operation.Nearest] may find a similar layer that works.
 func Refused(err error) bool {
 	var limit *layer.LimitError
 	var unsupported *layer.UnsupportedError
@@ -24,10 +24,11 @@ func Refused(err error) bool {
 	return errors.As(err, &limit) || errors.As(err, &unsupported) || errors.As(err, &wrong)
 }
 
-// Nearest looks for a layer that can be lowered and is similar to one that the engine refused.
-// values holds the keys of the refused layer, and m the memory sizes of the chip. Nearest changes
-// one key by as little as possible or, if that is not enough, all sizes together. It returns the
-// changed keys as words such as "c=512", or nil if it finds no layer.
+// Nearest looks for a layer that can be lowered and is similar to a layer that the engine refused.
+// values holds the keys of the refused layer, and m the memory sizes of the chip. Nearest changes a
+// single key by as little as possible. If that is not enough, it reduces all sizes, and then tries
+// another word for one of the other keys too. It returns the changed keys as words such as "c=512",
+// or nil if it finds no layer.
 func (o *Operation) Nearest(values map[string]string, m layer.Memories) []string {
 	s := search{o: o, memories: m, values: values}
 	for _, k := range o.AllKeys() {
@@ -215,7 +216,7 @@ func (s *search) shrinkSizes(from map[string]string) {
 	s.tryCandidate(values, math.Inf(1))
 }
 
-// A RefusalError reports that the engine refuses a layer, and suggests changes of its keys.
+// A RefusalError reports that the engine refuses a layer, and suggests changes to its keys.
 type RefusalError struct {
 	Op      string
 	Err     error    // the reason: a *layer.LimitError, *layer.UnsupportedError or *layer.LayerError
@@ -223,17 +224,17 @@ type RefusalError struct {
 	Bound   *Bound   // another limit that kept Nearest small, or nil
 }
 
-// A Bound says why the engine refuses a layer with a size just above the one that
-// [Operation.Nearest] found: the layer exceeds Limit.
+// A Bound says why [Operation.Nearest] suggests no larger size: a layer with the next size, Key,
+// would exceed Limit.
 type Bound struct {
 	Key   string // the smallest size that exceeds Limit, such as "c=61440"
 	Limit *layer.LimitError
 }
 
-// Refuse returns an error for a layer that the engine refuses, with the changes that
+// Refuse returns the error for a layer that the engine refuses, with the changes that
 // [Operation.Nearest] suggests. values holds the keys of the layer, m the memory sizes of the chip,
-// and err the reason. If the next larger size of the changed key exceeds a limit other than err's,
-// the result names that limit too.
+// and err the reason. If a suggestion changes a single size, and the next larger size exceeds a
+// limit other than err's, the result names that limit too.
 func (o *Operation) Refuse(values map[string]string, m layer.Memories, err error) *RefusalError {
 	refused := &RefusalError{Op: o.Name, Err: err, Nearest: o.Nearest(values, m)}
 	var limit *layer.LimitError

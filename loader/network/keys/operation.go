@@ -12,7 +12,8 @@ import (
 	"anesim/loader/network/list"
 )
 
-// An Operation is a kind of layer, such as conv, that can be described by keys and values.
+// An Operation is a kind of layer, such as conv, that a user describes with keys and values, such
+// as cout=64.
 type Operation struct {
 	Name string
 	// Shape lists the keys that state the input's shape, for a layer without a layer before it.
@@ -169,16 +170,16 @@ func keyNames(keys []Key) []string {
 }
 
 // Single builds a stand-alone layer from values, which must also hold the keys of the input's
-// shape. It returns a *[KeyError] if a key is unknown, missing or invalid, or the error of
-// [layer.Layer.Validate].
+// shape. It returns a *[KeyError] if a key is unknown, missing or invalid. Other errors are from
+// [list.CheckShape], for the shape of the input, and from [layer.Layer.Validate].
 func (o *Operation) Single(values map[string]string) (*list.Layer, error) {
 	a := &args{op: o.Name, known: keyNames(o.AllKeys()), values: values}
 	return o.newLayerFromKeys(a, o.inputs)
 }
 
-// After builds a layer that reads tensors of the shapes in inputs. It returns a *[KeyError] if a
-// key is unknown, missing or invalid. A layer that only exceeds a limit of the engine is not an
-// error: its Reason says why the engine cannot run it.
+// After builds a layer that reads tensors of the shapes in inputs. Its errors are those of
+// [Operation.Single], with one exception: a layer that only exceeds a limit of the engine is
+// returned without an error, and its Reason says why the engine cannot run it.
 func (o *Operation) After(inputs []layer.Shape, values map[string]string) (*list.Layer, error) {
 	a := &args{op: o.Name, known: keyNames(o.Keys), values: values}
 	l, err := o.newLayerFromKeys(a, func(a *args) []layer.Shape { return inputs })

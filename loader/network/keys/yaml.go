@@ -35,7 +35,7 @@ func countPossibleNodes(data []byte) int {
 }
 
 // ReadYAML reads a YAML file that lists the layers of a network, in the form that the package
-// documentation describes. The error is a *[list.FormatError] with a line.
+// documentation describes. The error is a *[list.FormatError] with a line number.
 func ReadYAML(data []byte) (*list.Builder, error) {
 	if len(data) > maxText {
 		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("file has %d bytes; want at most %d", len(data), maxText)}

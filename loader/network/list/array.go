@@ -12,9 +12,9 @@ type Array struct {
 	Numbers []float64
 }
 
-// Filled returns a copy of a that is enlarged to shape dims with zeros. Elements of a keep their
-// indices along every axis. Filled returns an error if dims has another number of axes or a smaller
-// extent.
+// Filled returns the array enlarged to shape dims with zeros. Its elements keep their indices along
+// every axis. If the shape is dims already, the result shares memory with the array. Filled returns
+// an error if dims has another number of axes or a smaller extent.
 func (a Array) Filled(dims []int) (Array, error) {
 	if err := a.checkShapesFit(a.Dims, dims); err != nil || slices.Equal(a.Dims, dims) {
 		return a, err
@@ -22,8 +22,9 @@ func (a Array) Filled(dims []int) (Array, error) {
 	return a.resize(dims), nil
 }
 
-// Cut returns a copy of a that is cropped to shape dims: the first dims[k] positions of every axis
-// k remain. Cut returns an error if dims has another number of axes or a larger extent.
+// Cut returns the array cropped to shape dims: the first dims[k] positions of every axis k remain.
+// If the shape is dims already, the result shares memory with the array. Cut returns an error if
+// dims has another number of axes or a larger extent.
 func (a Array) Cut(dims []int) (Array, error) {
 	if err := a.checkShapesFit(dims, a.Dims); err != nil || slices.Equal(a.Dims, dims) {
 		return a, err

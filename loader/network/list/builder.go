@@ -149,15 +149,15 @@ func (b *Builder) HasConstant(name string) bool {
 	return false
 }
 
-// Constant adds a tensor of shape s that layers read from memory and that is the same in every run.
-// v holds its elements in row-major order, or is nil if the file lacks them; pseudo-random values
-// are then used.
+// Constant adds a constant tensor of shape s, which layers read from memory. v holds its elements
+// in row-major order. If the file lacks them, v is nil, and pseudo-random values are used.
 func (b *Builder) Constant(name string, v []float16.Float16, s layer.Shape) {
 	putInLazyMap(&b.Net.Constants, name, v)
 	b.SetShape(name, s)
 }
 
-// CutOf returns the padding with which the named tensor is stored, or nil if it has none.
+// CutOf returns the description of the padding with which the named tensor is stored, or nil if it
+// has no padding.
 func (b *Builder) CutOf(name string) *Cut {
 	for ; b != nil; b = b.outer {
 		if c := b.Net.Cuts[name]; c != nil {
@@ -180,9 +180,9 @@ func (b *Builder) Add(l Layer) {
 	b.SetShape(l.Output, l.Out)
 }
 
-// Missing appends l as a layer that the engine cannot run. reason says why. out is the shape of the
-// layer's output, or nil if it is unknown, in which case the engine cannot run layers that read the
-// output either.
+// Missing appends l as a layer that the engine cannot run, for the given reason. out is the shape
+// of the layer's output, or nil if the shape is unknown. The engine cannot run a layer that reads a
+// tensor of unknown shape either.
 func (b *Builder) Missing(l Layer, out *layer.Shape, reason string) {
 	l.Reason = shortenReason(reason)
 	for i, in := range l.Inputs {
@@ -216,9 +216,9 @@ func (b *Builder) Reshape(name, tensor string, s layer.Shape) error {
 	return nil
 }
 
-// Network finishes the network and returns it. It removes layers that no output needs, and moves
-// layers that the host runs so that they interrupt the engine as rarely as possible. The caller
-// must not use b afterwards.
+// Network finishes the network and returns it. It removes layers that no output needs. It also
+// moves layers that the host runs, so that the engine's layers form as few programs as possible.
+// The caller must not use b afterwards.
 func (b *Builder) Network() *Network {
 	n := &b.Net
 	b.removeUnusedLayers()
@@ -338,9 +338,9 @@ func (n *Network) Tidy() {
 	}
 }
 
-// Store moves constant second operands that do not fit a descriptor out of elementwise layers. Each
-// becomes a tensor in memory, which the layer reads as its second input.
-// Layers with the same name get tensors with different names.
+// Store changes elementwise layers whose constant second operand does not fit a descriptor. The
+// constant becomes a tensor in memory, which the layer reads as its second input. The names of
+// these tensors are distinct.
 func (n *Network) Store() {
 	taken := map[string]bool{}
 	n.forEachTensorName(func(name *string) { taken[*name] = true })

@@ -2,9 +2,9 @@ package list
 
 import "anesim/loader/layer"
 
-// A Layer is an operation of the engine with its inputs, weights and output. A layer with a Reason
-// is one that the engine cannot run. The host runs it if Host is set; otherwise, the layer and
-// everything that depends on it is left out.
+// A Layer is an operation of the engine with its inputs, weights and output. If the engine cannot
+// run the layer, Reason says why. The host then runs it if Host is set. Otherwise, the layer and
+// everything that depends on it are left out.
 type Layer struct {
 	Name    string
 	Op      string   // operator name in the file
@@ -34,8 +34,9 @@ type Layer struct {
 	Average bool
 }
 
-// MACs returns the number of multiply-accumulates in a convolution or matmul, and 0 for other
-// operations. It does not count the bias, or the zeros between the taps of a dilated window.
+// MACs returns the number of multiply-accumulates in a convolution or a product with a matrix, and
+// 0 for other operations and for average pooling. It does not count the bias, or the zeros between
+// the taps of a dilated window. For an operator that the engine does not have, it returns l.Work.
 func (l *Layer) MACs() uint64 {
 	if l.Reason != "" && l.Lower.Op == 0 {
 		return l.Work
@@ -56,7 +57,8 @@ func (l *Layer) MACs() uint64 {
 }
 
 // Bytes returns the total size in bytes of the layer's operands, weights and result in fp16. Each
-// tensor counts once, however often the engine reads it.
+// tensor counts once, however often the engine reads it. Only the result counts for an operator
+// that the engine does not have.
 func (l *Layer) Bytes() uint64 {
 	x := &l.Lower
 	n := l.Out.Elements()
@@ -89,8 +91,8 @@ func (l *Layer) AddOutput(name string) {
 	}
 }
 
-// Infer sets l.Out to the shape of the layer's result. It returns an error if the fields of the
-// layer contradict each other or exceed a limit of the engine.
+// Infer sets l.Out to the shape of the layer's result. It returns an error if the fields of l.Lower
+// contradict each other or exceed a limit of the engine.
 func (l *Layer) Infer() error {
 	l.Out = l.Lower.Out()
 	return l.Lower.Validate()
@@ -105,8 +107,8 @@ func Pooling(in layer.Shape, w layer.Window, average bool) Layer {
 	return Layer{Lower: layer.Depthwise(in, w), Average: true}
 }
 
-// A Need says how many constant values a layer needs: weights, biases and elements of a constant
-// second operand.
+// A Need holds the numbers of constant values that a layer needs: of weights, biases and elements
+// of a constant second operand.
 type Need struct{ Filter, Bias, Second int }
 
 // Needs returns the numbers of constant values that layer l needs. They are 0 for operands that l

@@ -11,7 +11,7 @@ import (
 // maxName is the largest size of a tensor's name in bytes. A container has no room for more.
 const maxName = 1 << 10
 
-// Rename replaces names of tensors, layers and operators that a program file cannot store: it
+// Rename changes the names of tensors, layers and operators that a program file cannot store. It
 // escapes unprintable characters and shortens long names. If two tensors would get the same name,
 // one of them gets a suffix such as "~2".
 func (n *Network) Rename() {

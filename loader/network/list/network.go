@@ -54,9 +54,9 @@ type Output struct {
 	Unit float64
 }
 
-// A Node is an operator of the file and the part of the layer list that computes it: Layers layers,
-// starting with index First. For an operator without layers, What says why it needs none:
-// "constant", "view" (a reshape), "folded" (part of another operator) or [Unused].
+// A Node is an operator of the file. The layers that compute it have the indices First to
+// First+Layers-1. If there are none, What says why: the operator is a "constant", a "view" (a
+// reshape), "folded" into another operator, or [Unused].
 type Node struct {
 	Name, Op      string
 	First, Layers int
@@ -81,8 +81,8 @@ func (n *Network) MACs() uint64 {
 
 const fp16Bytes = 2 // size of an element
 
-// AllResults returns the results of the network. If n.Results is nil, as in a network that was not
-// read from a file, the results are the tensors of n.Outputs under their own names.
+// AllResults returns n.Results. If that is nil, as in a network that was not read from a file, the
+// results are the tensors of n.Outputs under their own names.
 func (n *Network) AllResults() []Output {
 	if n.Results != nil {
 		return n.Results

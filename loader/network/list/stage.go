@@ -17,7 +17,7 @@ type Stage struct {
 }
 
 // A Cut describes a tensor whose actual size is known only when the network runs. The engine
-// computes it at its largest size, with zeros as padding, and the padding is removed from results.
+// computes the tensor at its largest size, padded with zeros. The padding is removed from results.
 type Cut struct {
 	Dims    []int    // the largest shape
 	Inputs  []string // tensors that the actual shape depends on
