@@ -21,7 +21,8 @@ type DimError struct {
 	Deciding []string
 }
 
-// A Dim is a dimension of a network's input whose size the file leaves open. It has a name instead.
+// A Dim is a dimension of a network's input whose size is missing from the file. The user gives the
+// size by the dimension's name.
 type Dim struct {
 	Name, Input string // names of the dimension and of the input that has it
 	Axis, Rank  int    // number of the axis, and number of axes of the input
@@ -55,8 +56,8 @@ func (e *DimError) suggestSizes() string {
 }
 
 // Error returns a message that lists the dimensions without a size and the unknown names. If there
-// are no unknown names, it ends in an example such as "batch=1", so that a command can append how
-// sizes are given.
+// are no unknown names, the message ends with an example of sizes, such as "batch=1". A command can
+// then add how to set them.
 func (e *DimError) Error() string {
 	var parts []string
 	if len(e.Needed) > 0 {

@@ -9,9 +9,9 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// ReadONNX reads a network from the content of an ONNX file. Operators that the engine cannot
-// run become layers with a Reason. ReadONNX returns a *[DimError] if dimensions have no size,
-// and a *[list.FormatError] if the file is malformed.
+// ReadONNX reads a network from the content of an ONNX file. Operators that the engine cannot run
+// become layers with a Reason. ReadONNX returns a *[DimError] if a dimension has no size or o.Dims
+// has an unknown name, and a *[list.FormatError] if the file is malformed.
 func ReadONNX(data []byte, o Options) (*list.Network, error) {
 	m, err := onnx.Read(data)
 	if err != nil {

@@ -15,7 +15,8 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// Options provides information that a network's file leaves open. The zero value is valid.
+// Options supplies sizes and other information that a network's file may lack. The zero value is
+// valid.
 type Options struct {
 	// Dims holds the sizes of dimensions by name. A dimension without a name, or named "?", is
 	// called by its input and axis, such as "image:2". Dims also gives an input that is a single
@@ -30,9 +31,9 @@ type Options struct {
 	Tables bool
 }
 
-// Read reads a network from data, the content of a file. The extension of the file's name selects
-// the format: .yaml, .yml, .onnx, .mlmodel or .mil. Read returns an error for any other extension,
-// and otherwise the error of the format's reader.
+// Read reads a network from data, the content of the named file. The extension of name selects the
+// format: .yaml, .yml, .onnx, .mlmodel or .mil. Read returns an error for any other extension, and
+// otherwise the error of the format's reader.
 func Read(name string, data []byte, o Options) (*list.Network, error) {
 	read, err := chooseReader(name)
 	if err != nil {
@@ -80,8 +81,8 @@ func Extensions() []string {
 
 // Open reads a network from the file at path. Besides the files that [Read] accepts, path can be a
 // Core ML package (.mlpackage) or a compiled Core ML model whose program is text (.mlmodelc), which
-// are directories. Values in other files are read from o.Dir or, if it is "", from the directory of
-// the file.
+// are directories. A package contains its weights. Otherwise, values in other files are read from
+// o.Dir or, if it is "", from the directory of the file.
 func Open(path string, o Options) (*list.Network, error) {
 	switch strings.ToLower(filepath.Ext(filepath.Clean(path))) {
 	case ".mlpackage":

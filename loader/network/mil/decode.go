@@ -10,8 +10,8 @@ import (
 	"anesim/loader/network/wire"
 )
 
-// Decode returns the program that is encoded as protocol-buffer message m. The error is a
-// *[wire.FormatError] with the byte offset.
+// Decode returns the program that is encoded in m, a protocol-buffer message. The error is a
+// *[wire.FormatError] with a byte offset.
 func Decode(m wire.Message) (*Program, error) {
 	p := &Program{}
 	d := &decoder{}
@@ -405,8 +405,8 @@ func appendVarints(f wire.Field, width int, data *[]byte) error {
 	return nil
 }
 
-// Unpack expands n elements of the given number of bits, at most 8, to one byte each. The first
-// element is in the lowest bits of packed[0].
+// Unpack expands packed, which holds n elements of the given number of bits, to one byte for each
+// element. bits is at most 8. The first element is in the lowest bits of packed[0].
 func Unpack(packed []byte, bits, n int) []byte {
 	out := make([]byte, n)
 	for i := range out {

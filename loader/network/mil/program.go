@@ -9,8 +9,8 @@ type Program struct {
 	Functions []Function
 }
 
-// Main returns the function that computes the model: the function called main or, if there is only
-// one, that function. The second result is false if there is no such function.
+// Main returns the function that computes the model: the one called main, or the only function of
+// the program. The second result is false if there is no such function.
 func (p *Program) Main() (*Function, bool) {
 	at := slices.IndexFunc(p.Functions, func(f Function) bool { return f.Name == "main" })
 	if at < 0 && len(p.Functions) == 1 {
@@ -55,7 +55,7 @@ type Argument struct {
 	Value Value
 }
 
-// A Kind says whether a type is that of a tensor or of a compound of other values.
+// A Kind distinguishes the types of tensors from the types of lists and other values.
 type Kind uint8
 
 // The kinds of types. A value of any other kind than Tensor is read, but cannot be used in a layer.

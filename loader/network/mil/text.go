@@ -10,7 +10,7 @@ import (
 	"github.com/x448/float16"
 )
 
-// A SyntaxError reports malformed text of a program, at a line.
+// A SyntaxError reports that a line of a program's text is malformed.
 type SyntaxError struct {
 	Line int
 	What string

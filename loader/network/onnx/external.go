@@ -11,21 +11,21 @@ import (
 	"slices"
 )
 
-// Files holds the open files in which a model stores the values of tensors. Keys are paths in the
-// model's directory.
+// Files maps paths in a model's directory to open files, in which the model stores the values of
+// tensors.
 type Files map[string]*os.File
 
-// Close closes all files. Values of tensors that are stored in them can no longer be read.
+// Close closes all files. Tensors whose values are in them can no longer be read.
 func (f Files) Close() {
 	for _, file := range f {
 		file.Close()
 	}
 }
 
-// Attach opens the files in dir in which the constants of g store their values, and returns them.
-// They must stay open while values are read. If dir is "" or a file does not exist, values are
-// absent, and notes say so. Paths come from the model, so [os.Root] confines them to dir, also
-// through links. Attach returns a *[FormatError] if a file does not have the values of a constant.
+// Attach opens the files in dir that hold values of g's constants, and returns them. The caller
+// must keep them open while values are read. If dir is "" or a file does not exist, the values stay
+// absent, and notes says so. The model cannot make Attach open a file outside dir, not even through
+// a link. Attach returns a *[FormatError] if a file does not hold the values of a constant.
 func (g *Graph) Attach(dir string) (files Files, notes []string, err error) {
 	var external []*Tensor
 	for _, t := range g.Constants {

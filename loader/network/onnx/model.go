@@ -7,7 +7,8 @@ import (
 	"anesim/loader/network/wire"
 )
 
-// A FormatError reports that a file is not a well-formed ONNX model, at a byte offset.
+// A FormatError reports that a file is not a well-formed ONNX model, and the byte offset of the
+// problem.
 type FormatError = wire.FormatError
 
 // A Model is the content of an ONNX file.

@@ -13,7 +13,7 @@ import (
 	"anesim/loader/network/wire"
 )
 
-// A DataType is the element type of a tensor, with the number that ONNX gives it.
+// A DataType is the element type of a tensor. Its value is the number that ONNX gives the type.
 type DataType = graph.Type
 
 // The element types of tensors.
@@ -51,8 +51,8 @@ type Tensor struct {
 	count   int    // number of varints
 }
 
-// An External says where a tensor's values are stored outside the model's file: in a range of bytes
-// of another file.
+// An External is the place of a tensor's values outside the model's file: a range of bytes in
+// another file.
 type External struct {
 	Location       string // path relative to the model's directory
 	Offset, Length int64  // Length is -1 if the model does not state it
@@ -68,22 +68,22 @@ func (t *Tensor) Elements() int {
 	return n
 }
 
-// NewTensor returns a tensor of type t and shape dims. raw holds its elements in little-endian
-// order, and must not change.
+// NewTensor returns a tensor with the given name, element type t and shape dims. raw holds its
+// elements in little-endian order, and must not change afterwards.
 func NewTensor(name string, t DataType, dims []int64, raw []byte) *Tensor {
 	return &Tensor{Name: name, Dims: dims, Type: t, raw: raw}
 }
 
-// Attach sets the values of t, which the model stores in another file, to raw. raw holds the
-// elements in little-endian order.
+// Attach supplies the values of t if the model stores them in another file. raw holds the elements
+// in little-endian order.
 func (t *Tensor) Attach(raw []byte) { t.raw, t.source, t.File = raw, nil, nil }
 
 // Bytes returns the size in bytes of the elements of t at the full width of its type. It returns 0
 // for types without a width, such as strings.
 func (t *Tensor) Bytes() int64 { return int64(t.Elements()) * int64(t.Type.Width()) }
 
-// ReadTensor reads a tensor from the content of a file that holds a single TensorProto message, as
-// ONNX's test data do. The error is a *[FormatError].
+// ReadTensor reads a tensor from the content of a file that holds a single TensorProto message,
+// such as a file of ONNX's test data. The error is a *[FormatError].
 func ReadTensor(data []byte) (*Tensor, error) { return readTensor(wire.Message{Data: data}, 0) }
 
 func readTensorField(f wire.Field) (*Tensor, error) {
@@ -225,8 +225,8 @@ func (t *Tensor) errorf(format string, args ...any) error {
 	return &FormatError{Off: t.Off, What: fmt.Sprintf("tensor %q: %s", t.Name, fmt.Sprintf(format, args...))}
 }
 
-// External reports whether the values of t are in another file that was not opened. Methods that
-// read the values then return an error.
+// External reports whether the values of t are in another file that was not opened. If so, methods
+// that read the values return an error.
 func (t *Tensor) External() bool { return t.File != nil }
 
 // CheckValues returns an error if the values of t cannot be read: if they are in a file that was
@@ -365,8 +365,8 @@ func (t *Tensor) Halves() ([]float16.Float16, error) {
 	return out, t.Each(func(i int, v float64) { out[i] = float16.Fromfloat32(float32(v)) })
 }
 
-// Ints returns the elements of t. It returns an error if they cannot be read or their type is not
-// an integer type.
+// Ints returns the elements of t, an integer or bool tensor. It returns an error if the elements
+// cannot be read or have a floating-point type.
 func (t *Tensor) Ints() ([]int64, error) {
 	if err := t.CheckValues(); err != nil {
 		return nil, err

@@ -49,8 +49,8 @@ type Graph struct {
 }
 
 // Program converts the main function of p to an ONNX model, with a few operators that ONNX does not
-// have. Weights are read from files in dir, or left absent if dir is "". The error is a
-// *[list.FormatError], whose position is a line if text is set, and a byte offset otherwise.
+// have. Weights are read from files in dir, or stay absent if dir is "". The error is a
+// *[list.FormatError]. Its position is a line number if text is true, and a byte offset otherwise.
 func Program(p *mil.Program, dir string, text bool) (*Graph, error) {
 	f, ok := p.Main()
 	if !ok {

@@ -7,8 +7,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// A FormatError reports that bytes are not a well-formed protocol-buffer message, or not a message
-// of the expected kind.
+// A FormatError reports that bytes are not a well-formed protocol-buffer message, or are a message
+// of another kind than expected.
 type FormatError struct {
 	Off  int64 // byte offset in the file
 	What string
@@ -19,8 +19,8 @@ func (e *FormatError) Error() string { return fmt.Sprintf("byte %#x: %s", e.Off,
 // MaxIntegers is the largest packed list, in bytes, that [Field.Integers] accepts.
 const MaxIntegers = 1 << 20
 
-// A Field is one field of a message. The value is in N for a number, and in Body for a string, a
-// list of bytes or a nested message.
+// A Field is one field of a message. N is its value if the field is a number. Body is its value if
+// the field is a string, a list of bytes or a nested message.
 type Field struct {
 	Num  protowire.Number
 	Wire protowire.Type
@@ -29,7 +29,7 @@ type Field struct {
 	Body Message
 }
 
-// A Message is an encoded protocol-buffer message, with its byte offset in the file for use in
+// A Message is an encoded protocol-buffer message. Off is its byte offset in the file, for use in
 // errors.
 type Message struct {
 	Data []byte
@@ -40,8 +40,8 @@ func (m Message) errorf(at int, format string, args ...any) error {
 	return &FormatError{int64(at), fmt.Sprintf(format, args...)}
 }
 
-// Fields calls visit for every field of m in order. It stops at the first error of visit and
-// returns it. It returns a *[FormatError] if m is malformed.
+// Fields calls visit for every field of m in order. It returns the first error of visit, without
+// visiting the remaining fields, or a *[FormatError] if m is malformed.
 func (m Message) Fields(visit func(f Field) error) error {
 	for at := 0; at < len(m.Data); {
 		num, wire, n := protowire.ConsumeTag(m.Data[at:])
@@ -131,8 +131,8 @@ func (f *Field) Integers(list *[]int64) error {
 }
 
 // Fixed appends the numbers in f, a repeated field, to *b as little-endian bytes. Each number has
-// width bytes, which must be 4 or 8. The field may hold one number or a packed list of them. Fixed
-// returns an error if the field holds anything else.
+// width bytes, which must be 4 or 8. The field may hold one number or a packed list of numbers.
+// Fixed returns an error for any other field.
 func (f *Field) Fixed(width int, b *[]byte) error {
 	switch {
 	case f.Wire == protowire.BytesType && len(f.Body.Data)%width == 0:
@@ -147,9 +147,9 @@ func (f *Field) Fixed(width int, b *[]byte) error {
 	return nil
 }
 
-// Reason returns the message of the parse error that n, a negative length from package protowire,
-// means. The spaces in protowire's own messages vary from build to build; the result of Reason does
-// not.
+// Reason returns the message of a parse error of package protowire. n is the negative length by
+// which protowire reports the error. Unlike protowire's own messages, whose spaces vary from build
+// to build, the result is always the same.
 func Reason(n int) string {
 	text := protowire.ParseError(n).Error()
 	if _, why, ok := strings.Cut(text, ":"); ok {

@@ -24,8 +24,8 @@ func (m Message) Int(num protowire.Number, v int) Message {
 	return protowire.AppendVarint(protowire.AppendTag(m, num, protowire.VarintType), uint64(v))
 }
 
-// Model returns the content of an ONNX file. parts are the inputs, outputs, nodes and constants of
-// its graph, as [Input], [Output], [Node] and [Constant] return them.
+// Model returns the content of an ONNX file whose graph has the given parts: inputs, outputs, nodes
+// and constants, as [Input], [Output], [Node] and [Constant] return them.
 func Model(parts ...Message) []byte {
 	graph := Message{}.Text(2, "graph")
 	for _, p := range parts {
@@ -34,15 +34,14 @@ func Model(parts ...Message) []byte {
 	return Message{}.Int(1, 8).Text(2, "onnxtest").Bytes(7, graph).Bytes(8, Message{}.Int(2, 17))
 }
 
-// Input returns a part of a graph, for [Model]: an input of type float32 and shape dims. A
-// dimension of 0 gets a name instead of a size.
+// Input returns a graph input for [Model], with element type float32 and shape dims. A dimension of
+// 0 gets the name "batch" instead of a size.
 func Input(name string, dims ...int) Message { return newValueInfo(11, name, dims) }
 
-// Output returns a part of a graph, for [Model]: it makes the named tensor an output without
-// stating its shape.
+// Output returns a graph output for [Model]: the named tensor, without a stated shape.
 func Output(name string) Message { return newValueInfo(12, name, nil) }
 
-// Shape returns a part of a graph, for [Model]: it states the shape of a tensor between nodes.
+// Shape returns a part of a graph for [Model] that states the shape of a tensor between nodes.
 func Shape(name string, dims ...int) Message { return newValueInfo(13, name, dims) }
 
 func newValueInfo(num protowire.Number, name string, dims []int) Message {
@@ -58,7 +57,7 @@ func newValueInfo(num protowire.Number, name string, dims []int) Message {
 	return Message{}.Bytes(num, Message{}.Text(1, name).Bytes(2, Message{}.Bytes(1, tensor)))
 }
 
-// Constant returns a part of a graph, for [Model]: a float32 constant of shape dims. If no values
+// Constant returns a float32 constant of shape dims, as a part of a graph for [Model]. If no values
 // are given, the constant refers to the file weights.bin.
 func Constant(name string, dims []int, values ...float32) Message {
 	t := Message{}.Int(2, 1).Text(8, name)
@@ -75,7 +74,7 @@ func Constant(name string, dims []int, values ...float32) Message {
 	return Message{}.Bytes(5, t.Bytes(9, raw))
 }
 
-// Ints returns a part of a graph, for [Model]: a constant with one axis and the given int64 values.
+// Ints returns an int64 constant with one axis, as a part of a graph for [Model].
 func Ints(name string, values ...int) Message {
 	t := Message{}.Int(2, 7).Text(8, name).Int(1, len(values))
 	var packed []byte
@@ -85,7 +84,7 @@ func Ints(name string, values ...int) Message {
 	return Message{}.Bytes(5, t.Bytes(7, packed))
 }
 
-// Whole returns a part of a graph, for [Model]: an integer constant of shape dims. elem is the
+// Whole returns an integer constant of shape dims, as a part of a graph for [Model]. elem is the
 // number of its ONNX type, and width the size of an element in bytes: 2 and 1 for uint8, 3 and 1
 // for int8, 6 and 4 for int32.
 func Whole(name string, elem, width int, dims []int, values ...int) Message {
@@ -100,8 +99,8 @@ func Whole(name string, elem, width int, dims []int, values ...int) Message {
 	return Message{}.Bytes(5, t.Bytes(9, raw))
 }
 
-// Node returns a part of a graph, for [Model]: a node that applies operator op to inputs. name is
-// the name of the node and of its only output.
+// Node returns a node that applies operator op to inputs, as a part of a graph for [Model]. The
+// node and its only output are both called name.
 func Node(op, name string, inputs []string, attributes ...Message) Message {
 	return NodeOf("", op, name, inputs, attributes...)
 }
@@ -136,13 +135,13 @@ func Several(op string, outputs, inputs []string, attributes ...Message) Message
 	return Message{}.Bytes(1, n)
 }
 
-// Int returns an attribute of a node whose value is the integer v.
+// Int returns a node attribute with the integer value v.
 func Int(name string, v int) Message { return Message{}.Text(1, name).Int(3, v).Int(20, 2) }
 
-// Text returns an attribute of a node whose value is the string v.
+// Text returns a node attribute with the string value v.
 func Text(name, v string) Message { return Message{}.Text(1, name).Text(4, v).Int(20, 3) }
 
-// Texts returns an attribute of a node whose value is a list of strings.
+// Texts returns a node attribute whose value is a list of strings.
 func Texts(name string, values ...string) Message {
 	a := Message{}.Text(1, name).Int(20, 8)
 	for _, v := range values {
@@ -151,7 +150,7 @@ func Texts(name string, values ...string) Message {
 	return a
 }
 
-// List returns an attribute of a node whose value is a list of integers.
+// List returns a node attribute whose value is a list of integers.
 func List(name string, values ...int) Message {
 	a := Message{}.Text(1, name).Int(20, 7)
 	for _, v := range values {
@@ -160,13 +159,13 @@ func List(name string, values ...int) Message {
 	return a
 }
 
-// Graph returns a node attribute with the given name. Its value is a graph with the given parts, such
-// as a branch of an If.
+// Graph returns a node attribute whose value is a graph with the given parts, such as a branch of
+// an If node.
 func Graph(name string, parts ...Message) Message {
 	return Message{}.Text(1, name).Int(20, 5).Bytes(6, slices.Concat(parts...))
 }
 
-// Float returns an attribute of a node whose value is the number v.
+// Float returns a node attribute with the float32 value v.
 func Float(name string, v float32) Message {
 	m := Message{}.Text(1, name).Int(20, 1)
 	return binary.LittleEndian.AppendUint32(protowire.AppendTag(m, 2, protowire.Fixed32Type), math.Float32bits(v))
