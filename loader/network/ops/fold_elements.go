@@ -182,9 +182,9 @@ func foldReduction(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	return newResultConst(res, out), nil
 }
 
-// Repeatable returns c, the second operand of the elementwise node n, in a shape that broadcasts to
-// the first operand by ONNX's current rules. Before version 7 of the operators, an attribute named
-// the axis at which c is aligned. For later versions, Repeatable returns c unchanged.
+// Repeatable returns the constant c, which is the second operand of the elementwise node n, in a
+// shape that broadcasts by ONNX's current rules. Before version 7 of the operators, an attribute
+// named the axis at which c is aligned. For later versions, Repeatable returns c unchanged.
 func Repeatable(n *graph.Node, c *graph.Const) *graph.Const {
 	if len(c.Dims) == 0 || !usesLegacyBroadcast(n) {
 		return c
@@ -197,8 +197,8 @@ func Repeatable(n *graph.Node, c *graph.Const) *graph.Const {
 }
 
 // ClipBounds returns the lower and upper bound of a Clip node. Bounds are attributes or, since
-// version 11 of the operator, inputs; a missing bound is infinite. ClipBounds returns an error if a
-// bound is computed or is not a single number.
+// version 11 of the operator, inputs. A missing bound is infinite. ClipBounds returns an error if a
+// bound is computed when the network runs, or is not a single number.
 func ClipBounds(n *graph.Node) (low, high float64, err error) {
 	bound := [2]float64{math.Inf(-1), math.Inf(1)}
 	for i, name := range [...]string{"min", "max"} {

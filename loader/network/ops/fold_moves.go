@@ -184,10 +184,11 @@ func foldPad(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	return newResultConst(res, v), nil
 }
 
-// PaddedElements returns the elements of an axis of the given extent that a Pad copies to each
-// element of its result, or -1 for the padding value of the mode "constant". The numbers before and
-// after must not be negative. It returns an error if the mode is unknown or there is no element to
-// copy.
+// PaddedElements returns, for each position along an axis that a Pad enlarges, the index of the
+// element that is copied there. The index is -1 for the padding value of the mode "constant". The
+// axis has extent elements, and gets before elements at its start and after at its end; neither
+// number may be negative. PaddedElements returns an error if the mode is unknown or there is no
+// element to copy.
 func PaddedElements(mode string, extent, before, after int) ([]int, error) {
 	if extent < 0 || extent == 0 && mode != "constant" && before+after > 0 {
 		return nil, fmt.Errorf("axis has %d elements before padding; want at least 1 (0 for constant padding)", extent)

@@ -10,7 +10,7 @@ import (
 
 // Infer returns the shape and element type of each result of n, whose input shapes must be known.
 // The first result also has the number of multiply-accumulates of the whole node. Infer returns an
-// error for an operator that no layer can run, or if the shapes of the inputs are incompatible.
+// error for an operator without a rule in this package, and for inputs of incompatible shapes.
 func Infer(n *graph.Node) ([]graph.Result, error) {
 	f := Of(n.Op).Infer
 	if why := Of(n.Op).Refuse; f == nil && why != "" && (n.Domain == "" || n.Domain == "ai.onnx") {
@@ -117,7 +117,8 @@ func inferCast(n *graph.Node) ([]graph.Result, error) {
 	return r, err
 }
 
-// CheckInference returns an error if the Dropout n is in training mode, or may be.
+// CheckInference returns an error unless the Dropout node n is known to run in inference mode
+// rather than in training mode.
 func CheckInference(n *graph.Node) error {
 	if !n.Given(2) {
 		return nil

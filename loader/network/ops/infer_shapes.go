@@ -105,9 +105,9 @@ func inferUnsqueeze(n *graph.Node) ([]graph.Result, error) {
 	return newSingleResult(n, out), nil
 }
 
-// Permutation returns the order of axes that n, a Transpose, produces: axis i of its result is axis
-// perm[i] of its input, for the returned perm. By default, the axes are reversed. Permutation
-// returns an error if the node's attribute is not a permutation of rank axes.
+// Permutation returns the order of axes that n, a Transpose node, produces. If perm is the returned
+// list, axis i of the result is axis perm[i] of the input. By default, the axes are reversed.
+// Permutation returns an error if the node's attribute is not a permutation of rank axes.
 func Permutation(n *graph.Node, rank int) ([]int, error) {
 	perm, given, _ := n.List("perm", -1)
 	if !given {
@@ -232,12 +232,13 @@ func inferSplit(n *graph.Node) ([]graph.Result, error) {
 	return out, nil
 }
 
-// A Selection says which elements of an axis a Slice node selects: Count elements from index Begin
-// on, Step apart. Step is negative for elements in reverse order.
+// A Selection describes the elements of an axis that a Slice node selects: Count elements, with the
+// indices Begin, Begin+Step, Begin+2*Step and so on. Step is negative for elements in reverse
+// order.
 type Selection struct{ Begin, Count, Step int }
 
-// Bounds returns which elements n, a Slice, selects along each axis of an input of shape dims. It
-// returns an error if a bound is computed when the network runs.
+// Bounds returns the elements that n, a Slice node, selects along each axis of an input of shape
+// dims. It returns an error if a bound is invalid or is computed when the network runs.
 func Bounds(n *graph.Node, dims []int) ([]Selection, error) {
 	starts, _, err1 := n.List("starts", 1)
 	ends, _, err2 := n.List("ends", 2)

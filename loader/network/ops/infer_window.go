@@ -9,8 +9,8 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// Dilation returns the vertical and the horizontal distance between neighboring taps. The vertical
-// distance is 1 for a window over a single axis.
+// Dilation returns the vertical and the horizontal distance between neighboring taps of the window,
+// which has one or two axes. The vertical distance is 1 if there is only one.
 func (w *Window) Dilation() (dy, dx int) {
 	if len(w.Dilations) == 1 {
 		return 1, w.Dilations[0]
@@ -28,8 +28,9 @@ type Window struct {
 }
 
 // WindowOf returns the window of n, a convolution or a pool. in holds the spatial extents of the
-// input, and taps the spatial extents of the weights, unless the attribute kernel_shape overrides
-// them. WindowOf returns an error if an attribute has the wrong length or a number out of range.
+// input. taps holds the spatial extents of the weights; the attribute kernel_shape overrides them.
+// WindowOf returns an error if an attribute is invalid or the window is larger than the padded
+// input.
 func WindowOf(n *graph.Node, in, taps []int) (Window, error) {
 	if k, ok, err := n.List("kernel_shape", -1); err != nil {
 		return Window{}, err
@@ -139,8 +140,9 @@ func inferConv(n *graph.Node) ([]graph.Result, error) {
 }
 
 // TransposedWindow returns the window of n, a transposed convolution whose input has shape d and
-// whose weights have shape f. Its fields Before and After hold how many elements are cropped from
-// the result. TransposedWindow returns an error if an attribute is invalid or the result is empty.
+// whose weights have shape f. In this window, Before and After are the numbers of elements that are
+// cropped from the result; a negative After adds zeros. TransposedWindow returns an error if an
+// attribute is invalid or the result is empty.
 func TransposedWindow(n *graph.Node, d, f []int) (Window, error) {
 	in := d[2:]
 	w, err := WindowOf(n, slices.Repeat([]int{graph.MaxExtent}, len(in)), f[2:])

@@ -13,11 +13,10 @@ var (
 	positive = &graph.Range{Low: 0, High: math.Inf(1)}
 )
 
-// EvalComparison evaluates a comparison whose result is the same for all values of its inputs, such
-// as whether the result of a sigmoid is above -1. The second input must be a constant that is
-// outside the known range of the first input's elements. ok is false if the range does not decide
-// the comparison, if the size of the first input depends on values, or if that input has more than
-// 65,536 elements.
+// EvalComparison evaluates a comparison that is decided by the known range of its first input, such
+// as whether the result of a sigmoid is above -1. The second input must be a constant with a single
+// element. ok is false if the range does not decide the comparison, if the size of the first input
+// depends on values, or if that input has more than 65,536 elements.
 func EvalComparison(n *graph.Node) (result, ok bool) {
 	const few = 1 << 16
 	if len(n.In) != 2 || n.Const(1) == nil || n.Const(0) != nil {

@@ -14,8 +14,7 @@ import (
 // the smallest. Elements computed from these extents, such as the shape for a Reshape, have
 // bounds as well: a Span.
 
-// A Spread holds the bounds of a result whose shape or elements depend on values: the least
-// extents of its axes, and the bounds of its elements.
+// A Spread bounds a result whose shape or elements depend on values.
 type Spread struct {
 	Least []int       // nil if the extents are always the same
 	Span  *graph.Span // nil if the elements have no known bounds
@@ -50,8 +49,8 @@ func dynamicAxis(n *graph.Node, i int, r graph.Result) int {
 	return -1
 }
 
-// MakesDynamic reports whether the sizes of the node's results depend on the values of its inputs
-// and not only on their shapes, as for NonZero.
+// MakesDynamic reports whether the sizes of the node's results depend on the values of its inputs,
+// and not only on their shapes. This is the case for NonZero.
 func MakesDynamic(n *graph.Node) bool {
 	return Of(n.Op).Has(Sizes) || hasUnboundedPart(n)
 }
@@ -116,9 +115,9 @@ func forEachBoundCombination(n *graph.Node, visit func(at *graph.Node)) {
 	}
 }
 
-// InferBounds infers the results of a node for the largest and the least inputs. It returns the
-// largest shapes of the results, and a [Spread] with the bounds of each. The error is that of
-// [Infer] for the largest inputs.
+// InferBounds infers bounds for the results of a node for which [IsDynamic] returns true. It
+// returns the largest shapes of the results, and a [Spread] with the bounds of each. The error is
+// that of [Infer] for inputs of the largest size.
 func InferBounds(n *graph.Node) ([]graph.Result, []Spread, error) {
 	var least, most []graph.Result
 	var failed error // the error of Infer for the largest inputs
@@ -266,9 +265,9 @@ func isMonotonic(n *graph.Node) bool {
 	return true
 }
 
-// IsRowwise reports whether each position of the node's results along the axes of varying size
-// depends only on the inputs at that position. If so, zeros that pad the inputs along these axes do
-// not change other positions of the results.
+// IsRowwise reports whether the node treats all positions separately along the axes whose extents
+// depend on values. If so, padding the inputs with zeros along these axes does not change the
+// results at other positions.
 func IsRowwise(n *graph.Node) bool {
 	for i, v := range n.In {
 		least, dims := v.Least, v.Dims

@@ -6,9 +6,9 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// An Operator describes an operator of a graph: how to infer its results, how to compute them
-// from constants, and properties that passes use. Package choose has the rules that turn
-// operators into layers.
+// An Operator describes an operator of a graph: how to infer the shapes of its results, how to
+// compute them from constants, and which properties it has. The rules that turn operators into
+// layers are in package choose.
 type Operator struct {
 	// Infer returns the shapes and types of a node's results.
 	Infer Rule
@@ -60,8 +60,8 @@ func (o *Operator) Host() Folder {
 	return o.Sized
 }
 
-// Of returns the table's entry for the named operator. For an unknown name, it returns an entry
-// without any content, never nil.
+// Of returns the description of the named operator. For an unknown name, the description is empty,
+// but not nil.
 func Of(op string) *Operator {
 	if o := table[op]; o != nil {
 		return o
