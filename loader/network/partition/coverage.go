@@ -2,7 +2,8 @@ package partition
 
 import "anesim/loader/network/list"
 
-// A Coverage counts how much of a network is computed, by programs of the engine or by the host.
+// A Coverage compares a whole network with the part of it that is computed, by programs of the
+// engine or by the host.
 type Coverage struct {
 	Nodes, Done    int    // operators of the file, or layers if the file has no operators
 	MACs, DoneMACs uint64 // by the operators' definitions
@@ -17,16 +18,16 @@ type Coverage struct {
 // Whole reports whether every operator of the network is computed.
 func (c *Coverage) Whole() bool { return c.Done == c.Nodes }
 
-// A Loss is an output of a network that is not computed. Layer is the index of the first layer on
-// which the output depends and that neither a program nor the host computes.
+// A Loss is an output of a network that is not computed, because it depends on a layer that neither
+// a program nor the host computes. Layer is the index of the first such layer.
 type Loss struct {
 	Output string
 	Layer  int
 }
 
-// CoverageOf returns the coverage of n. reasons[i] says why no program computes layer i, or is "";
-// it is the second result of [Lower] for n. Operators that no output needs are not counted. An
-// output is lost if it depends on a layer that neither a program nor the host computes.
+// CoverageOf returns the coverage of n. reasons is the second result of [Lower] for n: reasons[i]
+// says why no program computes layer i, or is "". Operators that no output needs are not counted.
+// An output is lost if it depends on a layer that neither a program nor the host computes.
 func CoverageOf(n *list.Network, reasons []string) Coverage {
 	var c Coverage
 	isMissing := func(i int) bool { return i < len(reasons) && reasons[i] != "" && n.Layers[i].Host == nil }

@@ -17,7 +17,7 @@ import (
 	"anesim/loader/network/weights"
 )
 
-// A Program is a lowered run of consecutive layers, which the engine computes in one dispatch.
+// A Program is an engine program that computes consecutive layers of a network in one dispatch.
 type Program struct {
 	*loader.Program
 	First int // index of the first layer
@@ -46,11 +46,12 @@ type Lowering struct {
 	Done func(layers int)
 }
 
-// Lower compiles the layers of n to programs for the engine, as few as possible. A program ends
-// before a layer that cannot be lowered, and at limits on its size. Its inputs and outputs have the
-// names of their tensors. [weights.Complete] generates weights that the file does not have.
+// Lower compiles the layers of n to programs for the engine. A program computes as many consecutive
+// layers as fit, or up to about an eighth fewer. It ends early before a layer that cannot be
+// lowered. Its inputs and outputs have the names of their tensors. [weights.Complete] generates
+// weights that the file does not have.
 //
-// The second result holds for each layer the reason why no program computes it, or "". Lower
+// The second result holds, for each layer, the reason why no program computes it, or "". Lower
 // returns an error only if ctx is done.
 func Lower(ctx context.Context, n *list.Network, options Lowering) ([]Program, []string, error) {
 	done := options.Done
@@ -285,8 +286,8 @@ func lowerPart(x *list.Layer, options Lowering) (*join.Part, error) {
 	return join.NewPart(l, w)
 }
 
-// RecordFolded records which layers program p computes in another layer: it adds the name of each
-// such layer to the list Folded of the other layer in n, unless the name is there already.
+// RecordFolded records in n which layers program p fuses into others. It adds the name of each
+// fused layer to the list Folded of the layer that computes it, unless the name is there already.
 func RecordFolded(n *list.Network, p *Program) {
 	for i, by := range p.Into {
 		if l := &n.Layers[p.First+by]; i != by && !slices.Contains(l.Folded, n.Layers[p.First+i].Name) {

@@ -15,9 +15,10 @@ type Match struct {
 	Inside []int       // indices of the other nodes, whose results nothing else reads
 }
 
-// Find looks for groups of nodes that compute one operator together. It returns the matches by the
-// index of their last node, and the set of the indices of all other nodes in matches. It finds a
-// group before a smaller group inside it. outputs are the tensors that must still be computed.
+// Find looks for groups of nodes that together compute one operator. It returns the matches by the
+// index of their last node, and the set of the indices of all other nodes in matches. If one group
+// is part of another, Find returns the larger group. outputs are the tensors that must still be
+// computed after a replacement.
 func Find(nodes []*graph.Node, outputs []*graph.Value) (map[int]*Match, map[int]bool) {
 	m := &matcher{nodes: nodes, maker: map[*graph.Value]int{}, readers: map[*graph.Value]int{}}
 	for i := range nodes {

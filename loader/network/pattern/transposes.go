@@ -7,10 +7,11 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// CancelTransposes combines pairs of transposes into one, or removes both if they cancel.
-// Elementwise operators between two transposes then work on the untransposed tensor. Transposes
-// that produce an output of the network stay. Graphs with branches are not changed, because a
-// branch may read any tensor.
+// CancelTransposes changes transposes that read the result of another transpose. Such a transpose
+// reads the other's input instead and does the work of both; if the two cancel, it becomes an
+// Identity. There may be elementwise operators between two transposes that cancel, which then work
+// on the untransposed tensor. All tensors in outputs keep their values. CancelTransposes does
+// nothing if a node has a branch, because a branch may read any tensor.
 func CancelTransposes(nodes []*graph.Node, outputs []*graph.Value) {
 	maker, readers := map[*graph.Value]int{}, map[*graph.Value]int{}
 	for _, out := range outputs {

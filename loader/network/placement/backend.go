@@ -10,8 +10,8 @@ import (
 	"anesim/hw/evidence"
 )
 
-// A Backend is a processor that can run operations of a network. It holds the constants from which
-// times are computed.
+// A Backend is a processor that can run operations of a network, with the rates and times from
+// which the cost of an operation is computed.
 type Backend struct {
 	Name      string
 	Rate      evidence.Constant // 1e9 fp16 operations per second; unset for the engine, whose times are given
@@ -36,9 +36,8 @@ const (
 )
 
 // Preset returns a machine with the engine, GPU and CPU of an M1. launch is the time in
-// microseconds that the host needs for a call of the engine, and repack the time in microseconds
-// for converting a megabyte of fp16 to the engine's layout. If the value of repack is 0, an assumed
-// rate is used.
+// microseconds that the host needs to call the engine. repack is the time in microseconds for
+// converting a megabyte of fp16 to the engine's layout; if its value is 0, an assumed rate is used.
 func Preset(launch, repack evidence.Constant) Machine {
 	assumed := func(v float64, unit, source string) evidence.Constant {
 		return evidence.New(v, unit, evidence.Assumed, source)
@@ -61,8 +60,7 @@ func Preset(launch, repack evidence.Constant) Machine {
 	return m
 }
 
-// Only returns a copy of m without the backends that names does not list. Unknown names are
-// ignored.
+// Only returns a copy of m with only the named backends. It ignores unknown names.
 func (m Machine) Only(names ...string) Machine {
 	var list []Backend
 	for _, b := range m.Backends {
@@ -79,15 +77,15 @@ func (m Machine) Only(names ...string) Machine {
 // maxFile is the largest size of a file of rates in bytes.
 const maxFile = 1 << 16
 
-// With returns a copy of m with the constants that a YAML file sets, such as
+// With returns a copy of m with the constants that data, the content of a YAML file, sets, such as
 //
 //	engine: {launch_us: 190}
 //	gpu: {gflops: 5200, gb_per_s: 200, launch_us: 60}
 //	cpu: {gflops: 900, gb_per_s: 60, launch_us: 2}
 //	transfer: {gb_per_s: 12, switch_us: 5}
 //
-// The constants count as assumed, with name as their source. With returns an error for an
-// unknown key, and for a rate or time that is too small.
+// The constants count as assumed, with name as their source. With returns an error for malformed
+// YAML, an unknown key, a rate below 0.001 or a negative time.
 func (m Machine) With(name string, data []byte) (Machine, error) {
 	type rates struct {
 		GFLOPS   *float64 `yaml:"gflops"`

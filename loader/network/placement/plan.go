@@ -34,7 +34,7 @@ type Network struct {
 	Bytes      map[string]uint64 // sizes of tensors in fp16
 }
 
-// A Support says whether a backend can run an operation, and how long the operation would take.
+// A Support says whether a backend can run an operation, and how long that would take.
 type Support struct {
 	Backend string
 	Ns      float64 // time in nanoseconds, 0 if not Taken
@@ -42,7 +42,8 @@ type Support struct {
 	Taken   bool    // whether the backend can run it
 }
 
-// A Choice is the backend that a plan selects for an operation, with the costs that it causes.
+// A Choice is the backend that a plan selects for an operation, with the costs of the operation
+// there.
 type Choice struct {
 	Operation *Operation
 	Backend   string // name of the backend

@@ -31,10 +31,9 @@ type Group struct {
 // layers.
 const maxComposed = 1 << 31
 
-// MergeKey returns a key that is equal for layers that can be merged into one layer with more
-// output channels. It contains everything in which such parallel layers must agree: the input, and
-// all options except the number of output channels and the bias. MergeKey returns "" for a layer
-// that cannot be merged.
+// MergeKey returns a key for layer l. Layers with equal keys read the same tensor, and can be
+// merged into one layer with more output channels. They agree in all options except the number of
+// output channels and the bias. MergeKey returns "" for a layer that cannot be merged.
 func MergeKey(l *list.Layer) string {
 	if !isDenseProduct(l) {
 		return ""
@@ -44,10 +43,10 @@ func MergeKey(l *list.Layer) string {
 	return fmt.Sprintf("%q %+v", l.Inputs[0], x)
 }
 
-// CanCompose reports whether layer a and layer b, which reads its result, can be merged into one
-// layer with composed weights. No other layer may read the result of a, which the caller checks.
-// Both must be matmuls, or convolutions of which one has a window of a single tap. a must not have
-// an activation, and b must not pad a result to which a adds a bias.
+// CanCompose reports whether layers a and b can be merged into one layer with composed weights. b
+// must read the result of a, and the caller must check that no other layer does. Either both are
+// matmuls, or both are convolutions and one of them has a window of a single tap. a must not have
+// an activation. If a adds a bias, b must not pad its input.
 func CanCompose(a, b *list.Layer) bool {
 	x, y := &a.Lower, &b.Lower
 	if !isDenseProduct(a) || !isDenseProduct(b) || x.Activation != 0 || x.Factor != 0 || y.Factor != 0 || a.Output != b.Inputs[0] || x.Op == layer.Convolution != (y.Op == layer.Convolution) {
@@ -62,7 +61,7 @@ func CanCompose(a, b *list.Layer) bool {
 }
 
 // CanSplit reports whether layer l can be split into layers with fewer output channels each. It
-// must be a convolution of one group on a single image.
+// must be a convolution with one group, and its input a single image.
 func CanSplit(l *list.Layer) bool {
 	return isDenseProduct(l) && l.Lower.Op == layer.Convolution && l.Lower.In.N == 1
 }
@@ -85,8 +84,8 @@ func isDenseProduct(l *list.Layer) bool {
 
 // Apply returns a copy of n with the layers of each group merged or split. The caller must have
 // checked each group with [MergeKey], [CanCompose] or [CanSplit], and no layer may be in two
-// groups. If weights is set, the new layers get the weights of the old ones; otherwise they have
-// none. Apply returns an error if composing weights needs too many multiply-accumulates.
+// groups. If weights is true, the new layers get the weights of the old ones; otherwise, they have
+// none. Apply returns an error if composing weights needs more than 2^31 multiply-accumulates.
 func Apply(n *list.Network, groups []Group, weights bool) (*list.Network, error) {
 	c := *n
 	c.Layers = nil

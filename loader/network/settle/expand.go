@@ -24,8 +24,8 @@ type expansion struct {
 // attributes holds the attributes of a node that an expansion emits, by name.
 type attributes map[string]*graph.Attr
 
-// HasExpansion reports whether the named operator can be rewritten as simpler nodes, as an
-// attention can be with matmuls and a softmax.
+// HasExpansion reports whether the named operator can be rewritten as simpler nodes. An attention,
+// for example, becomes matmuls and a softmax.
 func HasExpansion(op string) bool { return findExpander(op) != nil }
 
 // findExpander returns the function that expands an operator, or nil if there is none.

@@ -13,8 +13,8 @@ import (
 	"anesim/loader/network/pattern"
 )
 
-// A Node is a node of a graph with everything that was found out about it, such as its expansion
-// into simpler nodes and the reason why the host has to compute it.
+// A Node is a node of a graph with the facts that [Model] found out about it, such as its expansion
+// into simpler nodes, or the reason why the host has to compute it.
 type Node struct {
 	*graph.Node
 	Label string // its name, or one made from its position
@@ -65,21 +65,22 @@ const (
 	Branch               // Body is the branch that a constant condition selects
 )
 
-// A Side is one of the two branches of an If node.
+// A Side is one of the two branches of an If node whose condition is computed when the network
+// runs.
 type Side struct {
 	Nodes   []*Node
 	Outputs []*graph.Value
 }
 
-// A DuplicateError reports that two nodes of a file produce a tensor of the same name.
+// A DuplicateError reports that two nodes of a file produce tensors of the same name.
 type DuplicateError struct{ Tensor string }
 
 func (e *DuplicateError) Error() string { return fmt.Sprintf("tensor %q is produced twice", e.Tensor) }
 
 // Model settles the nodes of m: it infers the shapes of all tensors, computes constants, and
-// rewrites operators as simpler ones. It returns the nodes in an order in which they can run.
-// Constants count against budget. Model returns a *[DuplicateError] if a name is used twice. It
-// returns no error for a node that cannot be settled, whose field Err says why.
+// rewrites operators as simpler ones. It returns the nodes in an order in which they can run. The
+// memory for constants counts against budget. Model returns a *[DuplicateError] if two tensors have
+// the same name. A node that cannot be settled is not an error: its field Err says why it cannot.
 func Model(m *graph.Model, budget *graph.Budget) ([]*Node, error) {
 	s := &settler{values: m.Values, budget: budget, taken: map[string]bool{}}
 	for _, in := range m.Inputs {

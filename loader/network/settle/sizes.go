@@ -154,8 +154,8 @@ func (s *settler) newLargestNode(n *Node, out []*graph.Value) *Node {
 }
 
 // CanHost reports whether the host can compute n: it has a function for the operator, and the
-// results are not too large. A function that rounds differently from the engine is used only if a
-// size depends on values.
+// results are neither empty nor too large. A function that rounds differently from the engine is
+// used only if a size depends on values.
 func CanHost(n *Node) bool {
 	op := ops.Of(n.Op)
 	if n.Results == nil || op.Fold == nil && (n.Host == nil || op.Sized == nil) {

@@ -21,22 +21,24 @@ const MaxCoefficients = 1 << 28
 // weights that the file does not have, and the tables of activations. It returns an error if the
 // layer needs more than [MaxCoefficients] values of one kind.
 //
-// Pseudo-random weights depend on seed only, and none is zero. They lie between -s and s, where s
-// is a power of two near 1/sqrt(k) for a sum of k products. Results then have about the magnitude
+// Pseudo-random values depend only on seed and on the number and kind of the values, and none is 0.
+// Biases and constant operands lie between -1 and 1. Other weights lie between -s and s, where s is
+// a power of two near 1/sqrt(k) for a sum of k products, so that results have about the magnitude
 // of the inputs.
 func Complete(x *list.Layer, seed uint64) (layer.Weights, error) {
 	return completeWeights(x, seed, completeAll)
 }
 
-// Streamed is like [Complete], but generates the same pseudo-random weights only while they are
-// packed, so that they need no memory. Use it for a layer that is lowered on its own.
+// Streamed is like [Complete], but does not hold the pseudo-random weights of convolutions and
+// matmuls in memory. The same values are generated when the weights are packed. Use it for a layer
+// that is lowered on its own.
 func Streamed(x *list.Layer, seed uint64) (layer.Weights, error) {
 	return completeWeights(x, seed, completeSource)
 }
 
-// Sizes is like [Complete], but does not generate weights, for a program that is only timed. Its
-// times equal those with weights from Complete, because the engine saves time only for weights of
-// zero, and Complete never generates a zero.
+// Sizes is like [Complete], but does not generate the weights of convolutions and matmuls. Use it
+// for a program that is only timed. The times equal those with weights from Complete, because the
+// engine saves time only for weights of 0, and Complete generates none.
 func Sizes(x *list.Layer, seed uint64) (layer.Weights, error) {
 	return completeWeights(x, seed, completeSizes)
 }
@@ -177,9 +179,10 @@ func encodeActivation(a mac.Activation) []byte {
 	return b[:]
 }
 
-// FlushedShare returns how much of the layer's weights is lost because the engine reads numbers
-// below 2^-14 as 0. It is the Euclidean norm of these weights, divided by that of all weights, and
-// 0 for a layer without weights. Infinities and NaN are left out.
+// FlushedShare returns the share of the layer's weights that is lost because the engine reads
+// numbers of a magnitude below 2^-14 as 0. The share is the Euclidean norm of these weights,
+// divided by that of all weights, and 0 for a layer without weights. Infinities and NaN are left
+// out.
 func FlushedShare(x *list.Layer) float64 {
 	var small, all float64
 	for _, h := range x.Weights.Filter {
