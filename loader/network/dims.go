@@ -10,8 +10,8 @@ import (
 	"anesim/loader/network/list"
 )
 
-// A DimError reports dimensions of a network that have no size, or sizes that were given for
-// dimensions that the network does not have.
+// A DimError reports that dimensions of a network have no size, or that sizes were given for
+// unknown dimensions.
 type DimError struct {
 	Needed  []Dim
 	Unknown []string // given names that no dimension has

@@ -40,8 +40,8 @@ func WriteStructure(n *list.Network, w io.Writer) error {
 	return err
 }
 
-// WriteWeights writes the weights and constants of n to w. Each list of values follows its length,
-// a 64-bit little-endian number. WriteWeights returns the first error of w.
+// WriteWeights writes the weights and constants of n to w. Each list of values is preceded by its
+// length as a 64-bit little-endian number. WriteWeights returns the first error of w.
 func WriteWeights(n *list.Network, w io.Writer) error {
 	var err error
 	for i := range n.Layers {

@@ -19,7 +19,7 @@ type Chooser struct {
 	What    string         // why the node needs no layers, such as "view", or ""; see list.Node
 }
 
-// A Shared is the state that the choosers of one file share.
+// A Shared holds the state that all choosers of one file have in common.
 type Shared struct {
 	*graph.Budget
 	absentLeft int                // how many more values may be made up for constants in files that were not read

@@ -14,10 +14,10 @@ import (
 // table is exact, and only equal values have a difference of zero.
 
 // AnyInput returns input i of the node as an operand. A computed input may have an integer or bool
-// type, which most operators refuse. If it is an integer input of the network, AnyInput adds a note
-// that the engine receives it as fp16, which is exact for integers up to 2048. AnyInput returns an
-// error if the shape of the input is unknown, if no engine layer produces it, or if it is a
-// constant of an unsupported type.
+// type, which most operators refuse. For an integer input of the network, AnyInput adds a note that
+// the engine receives it as fp16, which is exact for integers up to 2048. AnyInput returns an error
+// if the shape of input i is unknown, if no engine layer produces it, or if it is a constant of an
+// unsupported type.
 func (n *Chooser) AnyInput(i int) (Operand, error) {
 	d, err := n.Dims(i)
 	if err != nil {
@@ -70,7 +70,7 @@ func markPositiveElements(n *Chooser, x Operand) (Operand, error) {
 }
 
 // Complement adds layers that compute 1 - x for each element of x. For truth values, which are ones
-// and zeros, this is the negation.
+// and zeros, this is logical negation.
 func (n *Chooser) Complement(x Operand) (Operand, error) {
 	x, err := n.multiplyByNumber(x, -1)
 	if err != nil {

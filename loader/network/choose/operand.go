@@ -136,10 +136,10 @@ func (n *Chooser) addListLayer(l list.Layer, dims []int, inputs ...Operand) (Ope
 	return Operand{l.Output, dims}, nil
 }
 
-// NameResult makes x result i of the node. If a layer of this node computes x, the layer's output
-// is renamed to the result. Otherwise, the name of the result becomes an alias of x. NameResult
-// does nothing if result i has no name, because nothing reads it. It returns an error if the shapes
-// of x and the result have different numbers of elements, or if the result is too large.
+// NameResult makes x the node's result i. If a layer of this node computes x, the layer's output is
+// renamed to the result. Otherwise, the name of the result becomes an alias of x. NameResult does
+// nothing if result i has no name, because nothing reads it. It returns an error if the shapes of x
+// and the result have different numbers of elements, or if the result's shape is out of range.
 func (n *Chooser) NameResult(i int, x Operand) error {
 	out := n.Out[i].Name
 	if out == "" {

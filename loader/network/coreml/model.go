@@ -9,8 +9,8 @@ import (
 	"anesim/loader/network/wire"
 )
 
-// A Model is the content of a Core ML model file. Inputs and Outputs describe the model for its
-// users; Program computes it.
+// A Model is the content of a Core ML model file. Inputs and Outputs are the description that users
+// of the model see. Program computes the outputs from the inputs.
 type Model struct {
 	Version int64 // of the specification
 	Inputs  []Feature

@@ -37,7 +37,7 @@ type Weights []byte
 // Values returns n elements of type elem, in little-endian order, from the blob whose record is at
 // byte offset off. Elements of fewer than 8 bits are expanded to one byte each; all others share
 // memory with w. Values returns a *[WeightsError] if there is no record at off, or if the record
-// states another element type or size.
+// states a different element type or size.
 func (w Weights) Values(off uint64, elem mil.Elem, n int) ([]byte, error) {
 	fail := func(format string, v ...any) ([]byte, error) {
 		return nil, &WeightsError{off, fmt.Sprintf(format, v...)}

@@ -10,7 +10,7 @@ func (e *OrderError) Error() string {
 	return fmt.Sprintf("node %q reads %q, which no earlier node produces", e.Node, e.Tensor)
 }
 
-// Check returns an [*OrderError] for the first node that reads an unknown tensor, or nil. A tensor
+// Check returns an *[OrderError] for the first node that reads an unknown tensor, or nil. A tensor
 // is known if an earlier node produces it, if it has a shape or is a constant, or if its field Why
 // says why the shape is unknown. A pass that reorders nodes uses Check to find its own mistakes.
 func Check(nodes []*Node) error {

@@ -9,9 +9,9 @@ import (
 	"github.com/x448/float16"
 )
 
-// A Const is a tensor whose elements do not depend on the inputs of the network. The elements are
-// in a file and are read only when they are needed, or they were computed from other constants.
-// They are absent if the file refers to another file that was not read.
+// A Const is a tensor whose elements do not depend on the inputs of the network. The elements
+// either are in a file, and are read when they are needed, or were computed from other constants.
+// They are absent if they are in another file that was not read.
 type Const struct {
 	Dims    []int
 	Type    Type
@@ -169,9 +169,9 @@ func (c *Const) Scalar() (float64, error) {
 	return v[0], nil
 }
 
-// Detach returns a copy of c that does not need the file any more. Floating-point elements are
-// rounded to fp16, the only precision that the engine reads. If c does not refer to the file, or
-// its elements are absent, Detach returns c itself.
+// Detach returns a copy of c that no longer needs the file. Floating-point elements are rounded to
+// fp16, the only precision that the engine reads. If c does not refer to the file, or its elements
+// are absent, Detach returns c itself.
 func (c *Const) Detach() (*Const, error) {
 	switch {
 	case c.Source == nil, c.Absent():

@@ -152,8 +152,7 @@ func (n *Node) Const(i int) *Const {
 	return n.In[i].Const
 }
 
-// Type returns the element type of input i, or 0 if the type is unknown or the node has fewer
-// inputs.
+// Type returns the element type of input i, or 0 if the type is unknown or the node has no input i.
 func (n *Node) Type(i int) Type {
 	if i < len(n.In) {
 		return n.In[i].Type

@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Elements returns the number of elements of a tensor of shape dims: 1 for an empty dims, the
-// shape of a single number.
+// Elements returns the number of elements of a tensor of shape dims. It returns 1 if dims is empty,
+// which is the shape of a single number.
 func Elements(dims []int) int {
 	e := 1
 	for _, d := range dims {
@@ -94,8 +94,8 @@ const (
 	MaxList     = 1 << 20 // of a list argument, such as axes, sizes or indices
 )
 
-// CheckExtents returns an error if dims has more than [MaxRank] axes, if an extent is not from 0
-// to [MaxElements], or if the product of the extents other than 0 exceeds 2^40.
+// CheckExtents returns an error if dims has more than [MaxRank] axes, if an extent is negative or
+// exceeds [MaxElements], or if the product of the extents other than 0 exceeds 2^40.
 func CheckExtents(dims []int) error {
 	if len(dims) > MaxRank {
 		return fmt.Errorf("shape has %d dimensions; want at most %d", len(dims), MaxRank)

@@ -26,9 +26,9 @@ func Refused(err error) bool {
 
 // Nearest looks for a layer that can be lowered and is similar to a layer that the engine refused.
 // values holds the keys of the refused layer, and m the memory sizes of the chip. Nearest changes a
-// single key by as little as possible. If that is not enough, it reduces all sizes, and then tries
-// another word for one of the other keys too. It returns the changed keys as words such as "c=512",
-// or nil if it finds no layer.
+// single key by as little as possible. If that is not enough, it reduces all sizes, if necessary
+// together with a change of a key that is not a number. It returns the changed keys as words such
+// as "c=512", or nil if it finds no layer.
 func (o *Operation) Nearest(values map[string]string, m layer.Memories) []string {
 	s := search{o: o, memories: m, values: values}
 	for _, k := range o.AllKeys() {

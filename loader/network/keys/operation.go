@@ -16,7 +16,8 @@ import (
 // as cout=64.
 type Operation struct {
 	Name string
-	// Shape lists the keys that state the input's shape, for a layer without a layer before it.
+	// Shape lists the keys that state the input's shape, for a layer that reads no other layer's
+	// result.
 	Shape []Key
 	Keys  []Key
 
@@ -130,7 +131,7 @@ var parameters = map[layer.Op][]Key{
 	layer.Clip:      {{"low", "lower bound (-1)"}, {"high", "upper bound (1)"}},
 }
 
-// Find returns the operation with the given name, and false if there is none.
+// Find returns the operation with the given name. The second result is false if there is none.
 func Find(name string) (*Operation, bool) {
 	for _, o := range operations() {
 		if o.Name == name {

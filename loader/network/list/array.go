@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// An Array is a tensor of float64 numbers in row-major order. Stages that the host computes read
-// and return arrays.
+// An Array is a tensor of float64 numbers in row-major order. The Run function of a [Stage] reads
+// and returns arrays.
 type Array struct {
 	Dims    []int
 	Numbers []float64
@@ -14,7 +14,7 @@ type Array struct {
 
 // Filled returns the array enlarged to shape dims with zeros. Its elements keep their indices along
 // every axis. If the shape is dims already, the result shares memory with the array. Filled returns
-// an error if dims has another number of axes or a smaller extent.
+// an error if dims has a different number of axes or a smaller extent.
 func (a Array) Filled(dims []int) (Array, error) {
 	if err := a.checkShapesFit(a.Dims, dims); err != nil || slices.Equal(a.Dims, dims) {
 		return a, err
@@ -24,7 +24,7 @@ func (a Array) Filled(dims []int) (Array, error) {
 
 // Cut returns the array cropped to shape dims: the first dims[k] positions of every axis k remain.
 // If the shape is dims already, the result shares memory with the array. Cut returns an error if
-// dims has another number of axes or a larger extent.
+// dims has a different number of axes or a larger extent.
 func (a Array) Cut(dims []int) (Array, error) {
 	if err := a.checkShapesFit(dims, a.Dims); err != nil || slices.Equal(a.Dims, dims) {
 		return a, err

@@ -156,7 +156,7 @@ func (b *Builder) Constant(name string, v []float16.Float16, s layer.Shape) {
 	b.SetShape(name, s)
 }
 
-// CutOf returns the description of the padding with which the named tensor is stored, or nil if it
+// CutOf returns a description of the padding with which the named tensor is stored, or nil if it
 // has no padding.
 func (b *Builder) CutOf(name string) *Cut {
 	for ; b != nil; b = b.outer {
@@ -205,8 +205,8 @@ func shortenReason(reason string) string {
 	return strings.ToValidUTF8(reason[:most-end], "") + " ... " + strings.ToValidUTF8(reason[len(reason)-end:], "")
 }
 
-// Reshape makes name an alias of tensor with shape s. It returns an error if s has another number
-// of elements than the tensor.
+// Reshape makes name an alias of tensor, with shape s. It returns an error if tensor does not have
+// as many elements as s.
 func (b *Builder) Reshape(name, tensor string, s layer.Shape) error {
 	if was, _ := b.Shape(tensor); was.Elements() != s.Elements() {
 		return fmt.Errorf("cannot reshape %s with %d elements to %s with %d", ShapeText(was), was.Elements(), ShapeText(s), s.Elements())
@@ -338,9 +338,9 @@ func (n *Network) Tidy() {
 	}
 }
 
-// Store changes elementwise layers whose constant second operand does not fit a descriptor. The
-// constant becomes a tensor in memory, which the layer reads as its second input. The names of
-// these tensors are distinct.
+// Store changes elementwise layers whose constant second operand does not fit in a descriptor. The
+// constant becomes a tensor in memory, which the layer reads as its second input. Each of these
+// tensors gets a name of its own.
 func (n *Network) Store() {
 	taken := map[string]bool{}
 	n.forEachTensorName(func(name *string) { taken[*name] = true })

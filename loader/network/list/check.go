@@ -10,8 +10,8 @@ func (e *OrderError) Error() string {
 	return fmt.Sprintf("layer %q reads %q, which no earlier layer produces", e.Layer, e.Tensor)
 }
 
-// Check returns an [*OrderError] for the first layer that reads a tensor other than an input, a
-// constant or a result of an earlier layer. It returns nil if there is none.
+// Check returns an *[OrderError] for the first layer that reads a tensor other than an input, a
+// constant or a result of an earlier layer. It returns nil if there is no such layer.
 func (n *Network) Check() error {
 	made := make(map[string]bool, len(n.Inputs)+len(n.Constants)+len(n.Layers))
 	for i := range n.Inputs {

@@ -30,12 +30,13 @@ type Layer struct {
 	// Rounds reports whether the layer is a sum whose purpose is to round its result. It must
 	// not be fused into another layer, which would not round.
 	Rounds bool
-	// Average reports whether all weights of a convolution are one over their number.
+	// Average reports whether a convolution computes averages: all weights are 1 divided by the
+	// number of taps.
 	Average bool
 }
 
-// MACs returns the number of multiply-accumulates in a convolution or a product with a matrix, and
-// 0 for other operations and for average pooling. It does not count the bias, or the zeros between
+// MACs returns the number of multiply-accumulates in a convolution, matmul or linear layer, and 0
+// for other operations and for average pooling. It does not count the bias, or the zeros between
 // the taps of a dilated window. For an operator that the engine does not have, it returns l.Work.
 func (l *Layer) MACs() uint64 {
 	if l.Reason != "" && l.Lower.Op == 0 {
@@ -98,8 +99,9 @@ func (l *Layer) Infer() error {
 	return l.Lower.Validate()
 }
 
-// Pooling returns a layer that pools a tensor of shape in over the window w. It computes averages
-// if average is set, as a depthwise convolution with equal weights, and maxima otherwise.
+// Pooling returns a layer that pools a tensor of shape in over the window w. If average is true,
+// the layer computes averages, as a depthwise convolution with equal weights. Otherwise, it
+// computes maxima.
 func Pooling(in layer.Shape, w layer.Window, average bool) Layer {
 	if !average {
 		return Layer{Lower: layer.Layer{Op: layer.Pool, In: in, Window: w}}
@@ -107,12 +109,12 @@ func Pooling(in layer.Shape, w layer.Window, average bool) Layer {
 	return Layer{Lower: layer.Depthwise(in, w), Average: true}
 }
 
-// A Need holds the numbers of constant values that a layer needs: of weights, biases and elements
-// of a constant second operand.
+// A Need counts the constant values that a layer needs: weights, biases, and elements of a constant
+// second operand.
 type Need struct{ Filter, Bias, Second int }
 
-// Needs returns the numbers of constant values that layer l needs. They are 0 for operands that l
-// reads at run time.
+// Needs returns the numbers of constant values that layer l needs. A number is 0 if l reads the
+// operand at run time.
 func Needs(l *layer.Layer) Need {
 	var n Need
 	switch l.Op {

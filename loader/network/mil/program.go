@@ -22,8 +22,8 @@ func (p *Program) Main() (*Function, bool) {
 	return &p.Functions[at], true
 }
 
-// A Function is a list of operations in execution order, with the inputs that they read and the
-// names of the values that they return.
+// A Function is a list of operations in execution order, with the function's inputs and the names
+// of its results.
 type Function struct {
 	Name, Opset string
 	Inputs      []Var
@@ -48,8 +48,8 @@ type Operation struct {
 	Off        int64 // byte offset in a message, or line of a text
 }
 
-// An Argument is a value that an operation reads: an earlier result with a name or, if Name is "",
-// the constant Value.
+// An Argument is a value that an operation reads: the input or earlier result called Name or, if
+// Name is "", the constant Value.
 type Argument struct {
 	Name  string
 	Value Value

@@ -24,8 +24,8 @@ func (f Files) Close() {
 
 // Attach opens the files in dir that hold values of g's constants, and returns them. The caller
 // must keep them open while values are read. If dir is "" or a file does not exist, the values stay
-// absent, and notes says so. The model cannot make Attach open a file outside dir, not even through
-// a link. Attach returns a *[FormatError] if a file does not hold the values of a constant.
+// absent, and a note says so. The model cannot make Attach open a file outside dir, not even
+// through a link. Attach returns a *[FormatError] if a file does not hold the values of a constant.
 func (g *Graph) Attach(dir string) (files Files, notes []string, err error) {
 	var external []*Tensor
 	for _, t := range g.Constants {

@@ -7,7 +7,7 @@ import (
 	"anesim/loader/network/wire"
 )
 
-// A FormatError reports that a file is not a well-formed ONNX model, and the byte offset of the
+// A FormatError reports that a file is not a well-formed ONNX model, with the byte offset of the
 // problem.
 type FormatError = wire.FormatError
 

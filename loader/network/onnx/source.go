@@ -14,8 +14,8 @@ type deferredValues struct {
 	at, bytes int64
 }
 
-// ReadFromFile makes t read its values from r: size bytes from offset on, in little-endian order.
-// They are read when they are needed, so r must stay open.
+// ReadFromFile makes t read its values from r: size bytes starting at offset, in little-endian
+// order. They are read when they are needed, so r must stay open.
 func (t *Tensor) ReadFromFile(r io.ReaderAt, offset, size int64) {
 	t.raw, t.File, t.source = nil, nil, &deferredValues{r, offset, size}
 }

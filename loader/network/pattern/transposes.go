@@ -9,8 +9,8 @@ import (
 
 // CancelTransposes changes transposes that read the result of another transpose. Such a transpose
 // reads the other's input instead and does the work of both; if the two cancel, it becomes an
-// Identity. There may be elementwise operators between two transposes that cancel, which then work
-// on the untransposed tensor. All tensors in outputs keep their values. CancelTransposes does
+// Identity. Two transposes also cancel if only elementwise operators are between them, which then
+// work on the untransposed tensor. All tensors in outputs keep their values. CancelTransposes does
 // nothing if a node has a branch, because a branch may read any tensor.
 func CancelTransposes(nodes []*graph.Node, outputs []*graph.Value) {
 	maker, readers := map[*graph.Value]int{}, map[*graph.Value]int{}

@@ -77,7 +77,8 @@ func (m Machine) Only(names ...string) Machine {
 // maxFile is the largest size of a file of rates in bytes.
 const maxFile = 1 << 16
 
-// With returns a copy of m with the constants that data, the content of a YAML file, sets, such as
+// With returns a copy of m with the constants that a YAML file sets. data is the content of the
+// file, such as
 //
 //	engine: {launch_us: 190}
 //	gpu: {gflops: 5200, gb_per_s: 200, launch_us: 60}

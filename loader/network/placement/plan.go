@@ -11,7 +11,7 @@ import (
 	"gonum.org/v1/gonum/graph/simple"
 )
 
-// An Operation is one step of a network, which a single backend runs.
+// An Operation is one step of a network. A single backend runs it.
 type Operation struct {
 	Name, Type string
 	Inputs     []string // tensors
@@ -42,8 +42,7 @@ type Support struct {
 	Taken   bool    // whether the backend can run it
 }
 
-// A Choice is the backend that a plan selects for an operation, with the costs of the operation
-// there.
+// A Choice is the backend that a plan selects for an operation, with the resulting costs.
 type Choice struct {
 	Operation *Operation
 	Backend   string // name of the backend

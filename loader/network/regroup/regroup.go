@@ -12,8 +12,8 @@ import (
 	"anesim/loader/network/list"
 )
 
-// A Group is a change of a network: two or more layers that are merged into one, or one layer that
-// is split.
+// A Group describes a change to a network: two or more layers that are merged into one, or one
+// layer that is split.
 //
 //	x --+-- a --> y       x -- a+b --> slice --> y          parallel
 //	    +-- b --> z                  \-> slice --> z
@@ -43,10 +43,10 @@ func MergeKey(l *list.Layer) string {
 	return fmt.Sprintf("%q %+v", l.Inputs[0], x)
 }
 
-// CanCompose reports whether layers a and b can be merged into one layer with composed weights. b
-// must read the result of a, and the caller must check that no other layer does. Either both are
-// matmuls, or both are convolutions and one of them has a window of a single tap. a must not have
-// an activation. If a adds a bias, b must not pad its input.
+// CanCompose reports whether layers a and b can be merged into one layer with composed weights.
+// Layer b must read the result of layer a, and the caller must check that no other layer does.
+// Either both are matmuls, or both are convolutions and one of them has a window of a single tap.
+// Layer a must not have an activation. If it adds a bias, layer b must not pad its input.
 func CanCompose(a, b *list.Layer) bool {
 	x, y := &a.Lower, &b.Lower
 	if !isDenseProduct(a) || !isDenseProduct(b) || x.Activation != 0 || x.Factor != 0 || y.Factor != 0 || a.Output != b.Inputs[0] || x.Op == layer.Convolution != (y.Op == layer.Convolution) {

@@ -80,7 +80,7 @@ func (e *DuplicateError) Error() string { return fmt.Sprintf("tensor %q is produ
 // Model settles the nodes of m: it infers the shapes of all tensors, computes constants, and
 // rewrites operators as simpler ones. It returns the nodes in an order in which they can run. The
 // memory for constants counts against budget. Model returns a *[DuplicateError] if two tensors have
-// the same name. A node that cannot be settled is not an error: its field Err says why it cannot.
+// the same name. If a node cannot be settled, its field Err says why, and Model returns no error.
 func Model(m *graph.Model, budget *graph.Budget) ([]*Node, error) {
 	s := &settler{values: m.Values, budget: budget, taken: map[string]bool{}}
 	for _, in := range m.Inputs {

@@ -7,8 +7,8 @@ import (
 	"google.golang.org/protobuf/encoding/protowire"
 )
 
-// A FormatError reports that bytes are not a well-formed protocol-buffer message, or are a message
-// of another kind than expected.
+// A FormatError reports that bytes are not a well-formed protocol-buffer message, or are not the
+// expected kind of message.
 type FormatError struct {
 	Off  int64 // byte offset in the file
 	What string
@@ -77,7 +77,7 @@ func (m Message) Fields(visit func(f Field) error) error {
 	return nil
 }
 
-// Want returns a *[FormatError] unless the field is encoded with the given wire type.
+// Want returns a *[FormatError] if the wire type of f is not wire.
 func (f *Field) Want(wire protowire.Type) error {
 	if f.Wire != wire {
 		return &FormatError{int64(f.Off), fmt.Sprintf("field %d has wire type %d; want %d", f.Num, f.Wire, wire)}
@@ -85,7 +85,7 @@ func (f *Field) Want(wire protowire.Type) error {
 	return nil
 }
 
-// Text stores the value of f, a string field, in *s. It returns an error if f has another wire
+// Text stores the value of f, a string field, in *s. It returns an error if f has a different wire
 // type.
 func (f *Field) Text(s *string) error {
 	if err := f.Want(protowire.BytesType); err != nil {
@@ -95,8 +95,8 @@ func (f *Field) Text(s *string) error {
 	return nil
 }
 
-// Integer stores the value of f, an integer field, in *n. It returns an error if f has another wire
-// type.
+// Integer stores the value of f, an integer field, in *n. It returns an error if f has a different
+// wire type.
 func (f *Field) Integer(n *int64) error {
 	if err := f.Want(protowire.VarintType); err != nil {
 		return err

@@ -89,8 +89,8 @@ func encodeVariable(v mil.Var) message {
 	return message{}.appendText(1, v.Name).appendBytes(2, encodeType(v.Type))
 }
 
-// Model returns the content of a Core ML model file with program p. The model has the inputs and
-// outputs of p's function main.
+// Model returns the content of a Core ML model file that contains program p. The model has the
+// inputs and outputs of p's function main.
 func Model(p *mil.Program) []byte {
 	f, _ := p.Main()
 	var block, function, description message
