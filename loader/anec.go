@@ -175,9 +175,9 @@ func (p *Port) readANECShape(file []byte, channel int) error {
 	return nil
 }
 
-// ANEC returns the program as the contents of an .anec file, which the Linux driver loads. That
-// form numbers buffers in its own way, so the buffer numbers in the headers of the descriptors
-// change. ANEC returns an *[UnsupportedError] if the form cannot hold the program.
+// ANEC returns the program as the contents of an .anec file, which the Linux driver loads. The
+// format has its own buffer numbers, so ANEC renumbers the buffers in the headers of the
+// descriptors. It returns an *[UnsupportedError] if the format cannot hold the program.
 func (p *Program) ANEC() ([]byte, error) {
 	if p.Form == FormRegisters || p.Subtype != SubtypeM1 {
 		return nil, &UnsupportedError{string(p.Form), "not supported by the Linux driver's format, which holds only version 7 descriptors"}

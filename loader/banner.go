@@ -2,8 +2,7 @@ package loader
 
 import "strings"
 
-// A Banner is the command line with which the vendor's compiler was run, as the container
-// records it.
+// A Banner is the command line of the vendor's compiler, as a container records it.
 type Banner struct {
 	Text     string // verbatim
 	Compiler string // such as zin_ane_compiler

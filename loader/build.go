@@ -39,9 +39,10 @@ type Builder struct {
 	Also []*Builder
 }
 
-// Build makes the container and returns it as a program that can run. It reads the container back
-// and links the program, which checks the limits of the file format, and returns the first error.
-// If the container has one procedure, the program shares memory with b.Constants.
+// Build makes the container and returns it as a program called name, which is ready to run. It
+// reads the container back and links the program, which checks all limits of the file format, and
+// returns the first error. If the container has one procedure, the program shares memory with
+// b.Constants.
 func (b *Builder) Build(name string) (*Program, error) {
 	c, err := b.Container()
 	if err != nil {
@@ -63,10 +64,10 @@ func (b *Builder) Build(name string) (*Program, error) {
 	return p, nil
 }
 
-// Layout returns a program with the same addresses as that of [Builder.Build], but without a
-// container. Instead of the constants it needs only their size, ConstantBytes. The program can be
-// linked and timed, but not written to a file, and it has no symbols. Layout returns an error if
-// there are several procedures.
+// Layout returns a program with the same addresses as the one that [Builder.Build] returns, but
+// without a container. It needs only the size of the constants, ConstantBytes. The program can be
+// linked and timed, but it has no symbols and cannot be written to a file. Layout returns an error
+// if the builder has several procedures, no descriptors, or a port with an invalid buffer.
 func (b *Builder) Layout(name string) (*Program, error) {
 	if len(b.Also) > 0 {
 		return nil, fmt.Errorf("program %s has several procedures; Layout supports one", b.procedureName())

@@ -6,11 +6,11 @@ import (
 	"anesim/hw/regs"
 )
 
-// A CapturedAddress is a device address found in captured registers. It occupies two registers, the
-// low word first.
+// A CapturedAddress is a device address found in captured registers. It occupies two registers, of
+// which the first holds the low word.
 //
-// A weight stream has four registers: an enable bit, an offset and the two words of its address. It
-// is inferred that all four streams have this layout.
+// A weight stream has four registers: an enable bit, an offset and the two words of its address.
+// That all four streams have this layout is inferred.
 type CapturedAddress struct {
 	Slot     string // the access that uses the address, such as "source 1"
 	Register uint32 // byte address of the register with the low word
@@ -26,8 +26,8 @@ const (
 	capturedStream   = 0x5500                // first register of the weight streams
 )
 
-// Addresses returns the device addresses in captured registers, or nil for a program of
-// another form. It returns a *[FormatError] if a high word has more than 10 bits or a low
+// Addresses returns the device addresses in the captured registers of p, or nil if p does not hold
+// captured registers. It returns a *[FormatError] if a high word has more than 10 bits or a low
 // word is not a multiple of 64. The Off field of the error is the address of the register.
 func (p *Program) Addresses() ([]CapturedAddress, error) {
 	if p.Registers == nil {
@@ -60,8 +60,8 @@ func (p *Program) Addresses() ([]CapturedAddress, error) {
 	return out, nil
 }
 
-// String returns the slot and its address, such as "source 1 at 0x30000000". For a weight
-// stream it adds the offset and "on" or "off".
+// String returns the slot and its address, such as "source 1 at 0x30000000". For a weight stream it
+// adds the offset and "on" or "off", for whether the stream is enabled.
 func (a CapturedAddress) String() string {
 	s := fmt.Sprintf("%s at %#x", a.Slot, a.Address)
 	if a.Stream {

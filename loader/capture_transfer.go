@@ -24,10 +24,10 @@ type Transfer struct {
 	Low, High uint64
 }
 
-// Transfers returns the tensors whose addresses are in captured registers, or nil for a
-// program of another form. It returns a *[FormatError] if an address is invalid or a tensor
-// extends past the device address space. The Off field of the error is the address of the
-// register.
+// Transfers returns the sources and the result whose addresses are in the captured registers of p,
+// or nil if p does not hold captured registers. Weight streams are left out. Transfers returns a
+// *[FormatError] if an address is invalid or a tensor extends past the device address space. The
+// Off field of the error is the address of the register.
 func (p *Program) Transfers() ([]Transfer, error) {
 	addresses, err := p.Addresses()
 	if err != nil {

@@ -22,7 +22,8 @@ const (
 	CommandPort64  = enums.LoadWidePort
 )
 
-// A Flavor identifies the contents of a thread command.
+// A Flavor says what a thread command (a kind of load command) describes: a program or an
+// operation.
 type Flavor = enums.ThreadFlavor
 
 // Flavors of thread commands.

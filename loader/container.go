@@ -73,15 +73,15 @@ type RelocPair struct {
 	Info uint32
 }
 
-// A PortLoad is a load command that gives a name to the window of device memory at an address.
+// A PortLoad is a load command that names the window of device memory that starts at Addr.
 type PortLoad struct {
 	LoadBytes
 	Addr uint64
 	Name string
 }
 
-// A ProgramLoad is a load command that describes a procedure: where its chain of
-// descriptors starts and the addresses of its buffers.
+// A ProgramLoad is a load command that describes a procedure: the start of its chain of
+// descriptors, and the addresses of its buffers.
 type ProgramLoad struct {
 	LoadBytes
 	BARs       [32]uint64
@@ -91,9 +91,9 @@ type ProgramLoad struct {
 	Procedure  string
 }
 
-// An OperationLoad is a load command that describes an operand of a procedure: its port,
-// shape and strides. Compilers of 2020 give the operand the name of its port. Later ones
-// append @output to the name of an output.
+// An OperationLoad is a load command that describes an operand of a procedure: its port, shape and
+// strides. In containers of the 2020 compiler, the operand has the same name as its port. Later
+// compilers append @output to the name of an output.
 type OperationLoad struct {
 	LoadBytes
 	Direction Direction

@@ -10,10 +10,10 @@ const (
 	logEventsLast  = 0x022
 )
 
-// NewDescriptor returns a descriptor that has header h and writes all registers in g. It
-// divides the registers into the same records as the vendor's compiler: one per register
-// group, except that the group KernelDMASrc of a task without weights has two records,
-// which leave out the addresses and sizes of the weight streams.
+// NewDescriptor returns a descriptor with header h that writes all registers in g. The registers
+// are divided into the same records as by the vendor's compiler, one for each register group. For a
+// task without weights, the group KernelDMASrc has two records, which leave out the addresses and
+// sizes of the weight streams.
 func NewDescriptor(h regs.Header, g *regs.Groups) *regs.Descriptor {
 	d := &regs.Descriptor{Header: h}
 	for _, w := range regs.V7Windows() {
@@ -59,10 +59,9 @@ func NewDescriptor(h regs.Header, g *regs.Groups) *regs.Descriptor {
 	return d
 }
 
-// Sequence links descriptors into a chain in the given order and returns them. It sets
-// their offsets, which are multiples of 0x100, and in their headers the offset and size of
-// the next descriptor, the task number, the marks of the first and last task, and the
-// logged events.
+// Sequence links descriptors into a chain in the given order and returns them. It sets their
+// offsets, which are multiples of 0x100. In their headers it sets the task number, the offset and
+// size of the next descriptor, the marks of the first and last task, and the logged events.
 func Sequence(chain ...*regs.Descriptor) []*regs.Descriptor {
 	off := uint32(0)
 	for i, d := range chain {

@@ -43,8 +43,8 @@ func (e *FormatError) Error() string {
 	return escapeUnprintable(s)
 }
 
-// An UnsupportedError reports a program in a known form that an operation does not support, with
-// the reason.
+// An UnsupportedError reports a program of a known form that cannot be read, converted or run, and
+// says why.
 type UnsupportedError struct {
 	Form string // form of the file
 	What string // reason

@@ -7,9 +7,9 @@ import (
 	"anesim/hw/regs"
 )
 
-// Package returns a firmware container with only this program: a section each for the
-// memory without contents, the weights, the descriptors, every port, and the procedure. It
-// returns an *[UnsupportedError] if a firmware container cannot hold the program.
+// Package returns a firmware container that holds only program p. It has sections for the memory
+// without contents, the weights, the descriptors, each port, and the procedure. Package returns an
+// *[UnsupportedError] if a firmware container cannot hold the program.
 func (p *Program) Package() (*Package, error) {
 	if p.Form == FormRegisters || p.Subtype != SubtypeM1 {
 		return nil, &UnsupportedError{string(p.Form), "unsupported by the firmware container, which holds version 7 descriptors only"}

@@ -11,8 +11,8 @@ import (
 	"anesim/hw/regs"
 )
 
-// A Linked is a program whose memory accesses have been checked: the bytes that a task
-// reads or writes with one DMA are inside one segment.
+// A Linked is a program whose memory accesses have been checked: all bytes that a task reads or
+// writes with one DMA lie in a single segment.
 type Linked struct {
 	Program *Program
 	Stream  regs.Stream  // the relocated text and the buffer addresses, from which tasks are read
@@ -24,8 +24,8 @@ type Linked struct {
 	eightBit uint32 // bit i is set if a source of 8-bit elements is read from buffer i
 }
 
-// A Reach is the part of a segment that the tasks of a program access, other than to read
-// weights. It is the zero Reach for a segment that they do not access.
+// A Reach is the range of a segment that the tasks of a program access, except to read weights. It
+// is the zero Reach if they do not access the segment.
 type Reach struct {
 	Low, End uint64 // device addresses of the first byte and after the last
 	Written  bool   // a task writes there
@@ -90,10 +90,10 @@ func (p *Program) Link() (*Linked, error) {
 	return l, nil
 }
 
-// LinkStream links the program like [Program.Link] but does not keep the tasks in memory. The
-// caller reads them from the result's Stream. If visit is not nil, LinkStream calls it for each
-// task t, which is valid until visit returns. At that time only the fields Program and Map of l are
-// complete.
+// LinkStream links the program like [Program.Link], but does not keep the tasks in memory. The
+// caller can read them from the Stream field of the result. If visit is not nil, LinkStream calls
+// it for each task t, which is valid only during the call. During the call, only the fields Program
+// and Map of l are complete.
 func (p *Program) LinkStream(visit func(l *Linked, t *regs.Task)) (*Linked, error) {
 	return p.linkTasks(func(l *Linked, t *regs.Task, _ int) {
 		if visit != nil {

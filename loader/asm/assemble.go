@@ -21,9 +21,8 @@ type Options struct {
 	Bind map[string]uint64
 }
 
-// Assemble parses descriptor text and returns the program that it describes. The name of the text
-// appears only in errors, which are all of type *[Error]. If o is nil, Assemble uses the zero
-// Options.
+// Assemble parses descriptor text and returns the program that it describes. name identifies the
+// text in errors, which are all of type *[Error]. If o is nil, Assemble uses the zero Options.
 func Assemble(name string, text []byte, o *Options) (*Unit, error) {
 	if o == nil {
 		o = new(Options)

@@ -15,9 +15,9 @@ import (
 	"anesim/loader/describe"
 )
 
-// Disassemble returns a program as descriptor text, from which [Assemble] makes the same
-// bytes. It returns a *[loader.UnsupportedError] for captured registers, for programs of
-// other chips, and for a program whose descriptors were left in their file.
+// Disassemble returns program p as descriptor text. [Assemble] turns the text back into the same
+// bytes. Disassemble returns a *[loader.UnsupportedError] if p holds captured registers, is for
+// another chip than the M1, or was read with [loader.Options.InFile].
 func Disassemble(p *loader.Program) ([]byte, error) {
 	var b bytes.Buffer
 	if err := Write(&b, p); err != nil {
@@ -26,7 +26,8 @@ func Disassemble(p *loader.Program) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Write writes the text that [Disassemble] returns to w, one descriptor at a time.
+// Write writes program p to w as the text that [Disassemble] would return, one descriptor at a
+// time. It returns the errors of Disassemble and of w.
 func Write(w io.Writer, p *loader.Program) error {
 	if p.Form == loader.FormRegisters || p.Subtype != loader.SubtypeM1 {
 		return &loader.UnsupportedError{Form: string(p.Form), What: "unsupported by descriptor text, which describes version 7 descriptors only"}

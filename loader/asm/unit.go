@@ -19,16 +19,16 @@ type Unit struct {
 	textOff uint64 // of Text in it
 }
 
-// A Param is a run-time parameter that a descriptor text declares, with the value that the
-// program was assembled with.
+// A Param is a run-time parameter that a descriptor text declares. Value is its value in the
+// assembled program.
 type Param struct {
 	Name  string
 	Value uint64
 	Range loader.Range
 }
 
-// FirstWords returns the size of the first descriptor in words. A reader of the bare chain needs
-// it, because the chain does not contain it.
+// FirstWords returns the size of the first descriptor in words. A reader of the bare chain of
+// descriptors needs this size, because the chain itself does not record it.
 func (u *Unit) FirstWords() int { return u.Chain[0].Words }
 
 // File returns the program as the contents of a file: a hardware container if the text declares

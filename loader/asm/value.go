@@ -14,8 +14,8 @@ import (
 // wide is the number of bits from which fields are written in hexadecimal.
 const wide = 24
 
-// Spell formats value v of field f as descriptor text does: by its name, as a float, in
-// bytes, or as a number.
+// Spell formats v, a value of field f, as in descriptor text: as a name if the value has one, and
+// otherwise as a number. Sizes are converted to bytes, and floats are written as decimals.
 func Spell(f regs.Field, v uint32) string {
 	if name, ok := f.ValueName(v); ok {
 		return name

@@ -24,7 +24,7 @@ const (
 	ForceFetch                     // never compiles; a missing program is a *MissError
 )
 
-// An Outcome says where [Cache.Do] got a program from.
+// An Outcome says whether [Cache.Do] found a program in the cache or compiled it.
 type Outcome uint8
 
 // Outcomes of [Cache.Do].
@@ -91,8 +91,8 @@ func (e *Error) Error() string { return fmt.Sprintf("cache: %s: %v", e.Op, e.Err
 // Unwrap returns the cause of the error, e.Err.
 func (e *Error) Unwrap() error { return e.Err }
 
-// A MissError reports that in mode ForceFetch the cache has no entry for a key, or only a damaged
-// one.
+// A MissError reports that the cache has no valid entry for a key and that the mode, ForceFetch,
+// forbids making one.
 type MissError struct {
 	Path string
 	Why  string // damage found, or ""
@@ -105,7 +105,7 @@ func (e *MissError) Error() string {
 	return fmt.Sprintf("cache: missing entry %s", e.Path)
 }
 
-// An Entry describes what [Cache.Do] did for a key, and the stored program.
+// An Entry describes the stored program for a key, and how [Cache.Do] obtained it.
 type Entry struct {
 	Outcome Outcome
 	Path    string

@@ -7,8 +7,7 @@ import (
 	"hash"
 )
 
-// A Hash is a double SHA-256 digest, the SHA-256 of the SHA-256 of some bytes, such as a key or
-// stored content.
+// A Hash is a double SHA-256 digest: the SHA-256 digest of the SHA-256 digest of some data.
 type Hash [sha256.Size]byte
 
 // String returns the hash in hexadecimal.
@@ -32,8 +31,8 @@ func Sum(data []byte) Hash {
 	return sha256.Sum256(first[:])
 }
 
-// A Segment identifies a part of a network that runs on the engine as one program, by the hashes of
-// its structure and of its weights.
+// A Segment identifies a part of a network that runs on the engine as one program. It holds the
+// hashes of the part's structure and weights.
 type Segment struct{ Structure, Weights Hash }
 
 // A Key identifies a compilation. Two compilations with equal keys have the same result.
@@ -44,8 +43,8 @@ type Key struct {
 	Platform string
 }
 
-// Identifier returns a hash of all fields of k. Each field is hashed with its length, so that
-// different keys have different input.
+// Identifier returns a hash of all fields of k. The length of each field is hashed too, so that
+// different keys never hash the same bytes.
 func (k *Key) Identifier() Hash {
 	h := NewHasher()
 	part := func(p []byte) {

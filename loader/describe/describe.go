@@ -18,8 +18,8 @@ type Description struct {
 	Result    string   // such as "128 channels of 8x8, the L2 at 0x400"
 }
 
-// Lines returns an iterator over pairs of a label and a text: "reads" and a source for each source,
-// then "weights" and the weights if the task reads any, and finally "writes" and the result.
+// Lines returns an iterator over the lines of d, each a label and a text. There is a line "reads"
+// for each source, a line "weights" if the task reads any, and a line "writes" for the result.
 func (d *Description) Lines() iter.Seq2[string, string] {
 	return func(yield func(string, string) bool) {
 		for _, s := range d.Sources {
@@ -43,14 +43,14 @@ func (d Description) String() string {
 	return s + "; writes " + d.Result
 }
 
-// A Ports function returns the name of a port whose memory is buffer bar, such as "input x
-// (b4)", or "" if there is none. If several ports use the buffer, it prefers an output if
-// write is true, and an input otherwise.
+// A Ports function returns the name of the port that uses buffer bar, such as "input x (b4)", or ""
+// if there is none. If several ports use the buffer, it prefers an output if write is true, and an
+// input otherwise.
 type Ports func(bar uint32, write bool) string
 
 // Descriptor returns a description of the task that a descriptor sets up. h is the header of the
-// descriptor, g holds the values of the registers, and o the operands. Descriptor calls ports to
-// name the buffers of inputs and outputs.
+// descriptor, g holds the values of the registers, and o holds the operands. Descriptor calls ports
+// to find the names of inputs and outputs.
 func Descriptor(h *regs.Header, g *regs.Groups, o *regs.Operands, ports Ports) *Description {
 	b := h.Bases
 	d := &Description{Operation: describeOperation(g, o), Weights: ports.describeWeights(h, g)}

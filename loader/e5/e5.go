@@ -5,7 +5,7 @@ import "anesim/loader/enums"
 // FormatVersion is the version number in all known dispatch descriptors.
 const FormatVersion = 4
 
-// A SectionKind identifies the contents of a section. The numbers are assumed.
+// A SectionKind identifies the contents of a section. The numbers of the kinds are assumed.
 type SectionKind int32
 
 // Kinds of sections.
@@ -25,8 +25,8 @@ func (k SectionKind) String() string {
 	return "unknown kind"
 }
 
-// A Program is a dispatch descriptor, which lists the steps with which the vendor's runtime
-// executes a network.
+// A Program is a dispatch descriptor: the list of steps by which the vendor's runtime executes a
+// network.
 type Program struct {
 	Symbols  []string // names of operations, tensors and sections
 	Build    []Entry  // build information
@@ -34,7 +34,7 @@ type Program struct {
 	Version  int32
 }
 
-// An Entry is a key with its value in the build information of a dispatch descriptor.
+// An Entry is a key-value pair in the build information of a dispatch descriptor.
 type Entry struct{ Key, Value string }
 
 // A Section holds the argument frame (operation and operands) or the attributes of an
@@ -75,8 +75,8 @@ type Cast struct {
 	Pack     int32
 }
 
-// An Inference holds the attributes of an operation that runs a program on the engine. The
-// program is in the container whose contents have the given hash.
+// An Inference holds the attributes of an operation that runs a program on the engine. Hash is the
+// SHA-256 digest of the container that holds the program.
 type Inference struct {
 	Procedure, Hash, Symbol string
 	Buffer                  uint32 // handle of the intermediate buffer

@@ -4,9 +4,9 @@ import (
 	flatbuffers "github.com/google/flatbuffers/go"
 )
 
-// Bytes returns the dispatch descriptor as the contents of a file. Equal descriptors give
-// equal bytes. All numbers are written, even zeros, so that the size of the file does not
-// depend on the shapes.
+// Bytes returns the dispatch descriptor as the contents of a file. Equal descriptors give equal
+// bytes. Zeros are written like other numbers, so the size of the file does not depend on the
+// shapes.
 func (p *Program) Bytes() []byte {
 	b := flatbuffers.NewBuilder(1024)
 	sections := make([]flatbuffers.UOffsetT, len(p.Sections))

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// An Enum is an enumeration that the vendor's software uses, such as the operation classes of its
-// compiler, as listed in enums.txt.
+// An Enum is an enumeration of the vendor's software, such as the activations of its compiler, as
+// listed in enums.txt.
 type Enum struct {
 	Name     string
 	Vendor   string // the vendor's name
@@ -42,8 +42,8 @@ type Match struct {
 	Value Value
 }
 
-// Find returns an iterator over the values of all enumerations that have the given name, ignoring
-// case, or the given number. text is the name, or the number in Go syntax such as 18 or 0x12.
+// Find returns an iterator over the values, in all enumerations, that have the name or the number
+// given by text. Case does not matter in names. Numbers are in Go syntax, such as 18 or 0x12.
 func Find(text string) iter.Seq[Match] {
 	number, err := strconv.ParseUint(text, 0, 64)
 	return func(yield func(Match) bool) {

@@ -45,8 +45,8 @@ func (l *Layer) Unsupportedf(format string, args ...any) error {
 }
 
 // CheckLimit returns a [*LimitError] if got is greater than maximum, and nil otherwise. quantity
-// names the limited quantity with its unit. remedy is a format string that says how to stay within
-// the limit, with one verb for maximum, such as "use at most %d rows of taps".
+// names the limited quantity with its unit. remedy is a format string with one verb, for maximum.
+// It says how to stay within the limit, as in "use at most %d rows of taps".
 func CheckLimit(quantity string, got, maximum int, remedy string) error {
 	if got > maximum {
 		return &LimitError{quantity, got, maximum, fmt.Sprintf(remedy, maximum)}

@@ -6,9 +6,9 @@ import (
 	"anesim/hw/evidence"
 )
 
-// Caveat returns a warning for a layer that no program of the vendor's compiler contains: it names
-// the missing case and says how the layer is lowered instead. Caveat returns "" if compiled
-// programs show how to lower the whole layer.
+// Caveat returns a warning if no program of the vendor's compiler shows how to compile some feature
+// of the layer. The warning names the feature and says how it is compiled instead. Caveat returns
+// "" if programs show how to compile the whole layer.
 func (l *Layer) Caveat() string {
 	w := &l.Window
 	switch {
@@ -46,9 +46,9 @@ func (l *Layer) Caveat() string {
 	return ""
 }
 
-// Evidence returns the kind of evidence for the descriptors to which o is lowered. It is
-// evidence.Bytes if they equal the vendor's descriptors byte for byte in the usual forms of the
-// operation, and evidence.Inferred otherwise.
+// Evidence returns the kind of evidence for the descriptors that layers with operation o are
+// compiled to. It is evidence.Bytes if the usual forms of the operation give the same bytes as the
+// vendor's compiler, and evidence.Inferred otherwise.
 func (o Op) Evidence() evidence.Kind {
 	switch o {
 	case Pool, Deconvolution, Pad, ReduceMin, PReLU, Sin, Cos, Cube, HardSwish, Floor, Average,
@@ -58,8 +58,8 @@ func (o Op) Evidence() evidence.Kind {
 	return evidence.Bytes
 }
 
-// Limits returns a phrase that states the largest layers of operation o, such as "at most 27
-// inputs". Limits on the shapes of tensors, which [Shape.Validate] checks, are not included.
+// Limits returns a phrase that states the size limits of operation o, such as "at most 27 inputs".
+// It leaves out the limits on tensor shapes, which [Shape.Validate] checks.
 func (o Op) Limits() string {
 	switch o {
 	case Convolution, Deconvolution, Pool:

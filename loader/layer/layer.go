@@ -84,7 +84,8 @@ type Layer struct {
 }
 
 // IsDepthwise reports whether l is a convolution with as many groups as input and output channels,
-// so that each output channel reads one input channel. The engine has a mode of its own for this.
+// so that each output channel reads one input channel. The engine has a separate mode for such
+// layers.
 func (l *Layer) IsDepthwise() bool {
 	return l.Groups > 1 && l.Groups == l.In.C && l.Cout == l.In.C
 }
@@ -97,22 +98,23 @@ func (l *Layer) TapRows() int { return (l.Window.Kh-1)/max(1, l.Dilation) + 1 }
 // than Window.Kw, which includes the columns between taps.
 func (l *Layer) TapColumns() int { return (l.Window.Kw-1)/max(1, l.Dilation) + 1 }
 
-// Memories holds the sizes of the memories of the chip for which a layer is lowered. A size of 0
+// Memories holds the sizes of the memories of the chip that a layer is compiled for. A size of 0
 // means the size on the M1.
 type Memories struct {
 	L2   int // size of the L2, at most MaxL2; 0 means MaxL2
 	Lane int // bytes of weights that one engine holds; 0 means MaxLane
 }
 
-// L2Bytes returns the size in bytes of L2 on the chip for which the layer is lowered.
+// L2Bytes returns the size in bytes of L2, the engine's local memory, on the chip that the layer is
+// compiled for.
 func (l *Layer) L2Bytes() int { return cmp.Or(l.Memories.L2, MaxL2) }
 
-// LaneBytes returns how many bytes of weights one engine holds, on the chip for which the layer is
-// lowered.
+// LaneBytes returns how many bytes of weights one MAC engine can hold on the chip that the layer is
+// compiled for.
 func (l *Layer) LaneBytes() int { return cmp.Or(l.Memories.Lane, MaxLane) }
 
-// LargestTile returns the size in bytes of the largest source that can be in L2 as a whole, next to
-// the results, on the chip for which the layer is lowered.
+// LargestTile returns the size in bytes of the largest source that fits in L2 as a whole, with room
+// left for results, on the chip that the layer is compiled for.
 func (l *Layer) LargestTile() int { return LargestTile(l.L2Bytes()) }
 
 // Conv returns a convolution of input in with cout output channels, each of which reads all input
@@ -197,7 +199,7 @@ func (l *Layer) Permutation() [3]Axes {
 	return l.Order
 }
 
-// A Fill says which values a Pad layer puts around a tensor.
+// A Fill says which values a Pad layer adds around a tensor.
 type Fill uint8
 
 // The values around a padded tensor.
@@ -207,8 +209,8 @@ const (
 	FillReflect             // the tensor mirrored at its first and last row or column
 )
 
-// A Release is a release of the vendor's compiler, given by its year. It selects the form of
-// descriptors to which a layer is lowered.
+// A Release is a release of the vendor's compiler, given by its year. Layers are compiled to the
+// descriptors that this release would write.
 type Release int
 
 // Compiler releases. Newest is the zero value.
@@ -222,15 +224,15 @@ const (
 func (l *Layer) NeedsTable() bool { return l.Activation != 0 && l.Activation != ReLU }
 
 // NeedsActivationTask reports whether a separate task has to compute the layer's activation.
-// Convolutions and matmuls never need one. Other operations need one for an activation with a
-// table, which the planar engine does not have. A maximum or minimum with a number, which is a
-// table lookup itself, also needs one for a ReLU.
+// Convolutions and matmuls never need one. Other operations need one for any activation with a
+// table, because the planar engine has no tables. A maximum or minimum with a number also needs one
+// for ReLU, because it is itself computed with a table.
 func (l *Layer) NeedsActivationTask() bool {
 	return l.Op > Linear && (l.NeedsTable() || l.Activation == ReLU && l.UsesOpTable() && l.Op != RealDiv)
 }
 
 // UsesOpTable reports whether the operation itself, apart from its activation, is computed with a
-// table. It returns true for a division by a tensor, which multiplies by a table of 1/x, and for a
+// table. This is true of a division by a tensor, which looks up 1/x and multiplies by it, and of a
 // maximum or minimum with a number.
 func (l *Layer) UsesOpTable() bool {
 	switch l.Op {

@@ -16,7 +16,6 @@ const (
 	ElementBytes = 2                       // bytes of an fp16 element
 )
 
-// LargestTile returns the size in bytes of the largest source tile in an L2 of l2 bytes. The rest,
-// 1/16 of L2, is left to results. That share is known for an L2 of 2 MiB and assumed for other
-// sizes.
+// LargestTile returns the size in bytes of the largest source tile in an L2 of l2 bytes. It leaves
+// 1/16 of L2 for results. This share is known for an L2 of 2 MiB and assumed for other sizes.
 func LargestTile(l2 int) int { return l2 - l2/tileShare }

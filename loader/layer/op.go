@@ -68,8 +68,8 @@ const (
 )
 
 // IsSingleTable reports whether o is an activation that is exactly one table lookup, such as Tanh,
-// without a scale, an addend, or further tasks. The task that computes the input of such an
-// activation can apply the table itself.
+// with no scale, addend or other step. The task that computes the input of such an activation can
+// apply the table itself.
 func (o Op) IsSingleTable() bool {
 	switch o {
 	case Sigmoid, Tanh, GELU, SiLU, Sqrt, LeakyReLU, ReLU6, Clip, ELU, SELU, HardSigmoid, Softplus, Softsign, Sign, Frac, Erf:

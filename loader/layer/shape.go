@@ -65,13 +65,13 @@ func RoundUp(n, unit int) int { return (n + unit - 1) / unit * unit }
 // Elements returns the number of elements of a tensor of shape s.
 func (s Shape) Elements() int { return s.N * s.C * s.H * s.W }
 
-// HasPackedRows reports whether the rows of an fp16 tensor of shape s are multiples of 64 bytes
-// long. Such a tensor has no gaps in memory, so it can also be read in rows of any other multiple
-// of 64 bytes.
+// HasPackedRows reports whether each row of an fp16 tensor of shape s has a multiple of 64 bytes.
+// Such a tensor has no gaps in memory, so it can also be read with rows of another length, if that
+// is a multiple of 64 bytes too.
 func (s Shape) HasPackedRows() bool { return s.W*ElementBytes%rowUnit == 0 }
 
-// Dilate returns w with its taps moved apart: neighboring taps are d rows and d columns from each
-// other.
+// Dilate returns w with neighbouring taps d rows and d columns apart. d must be at least 1, and w
+// must not be dilated yet.
 func (w Window) Dilate(d int) Window {
 	w.Kh, w.Kw = (w.Kh-1)*d+1, (w.Kw-1)*d+1
 	return w

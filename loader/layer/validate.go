@@ -179,7 +179,7 @@ func (l *Layer) validateSlice() error {
 }
 
 // Validate returns a [*LayerError] if w has weights, biases or constants, but not as many as layer
-// l needs. Values that are missing altogether are valid and count as zeros.
+// l needs. It accepts values that are missing altogether, which count as zeros.
 func (w *Weights) Validate(l *Layer) error {
 	filter, bias, second := 0, 0, 0
 	switch l.Op {

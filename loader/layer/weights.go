@@ -6,9 +6,9 @@ import (
 	"github.com/x448/float16"
 )
 
-// A Form is an encoding in which a file stores the weights of a layer. The engine has similar
-// encodings; lowering tries the one of the same name first. It uses an encoding only if it
-// reproduces the same fp16 values in fewer bytes, and otherwise dense fp16.
+// A Form is an encoding of a layer's weights in a file. The engine has similar encodings. The
+// compiled program uses the one with the same name if it reproduces the fp16 values exactly in
+// fewer bytes. Otherwise it may use another one, or dense fp16.
 type Form uint8
 
 // The forms of weights. The vendor's programs at hand contain dense fp16 only, so the layout of
@@ -124,8 +124,9 @@ func ValueAt(values []float16.Float16, i int) float16.Float16 {
 }
 
 // Scale returns a new slice in which element i is values[i]*factor(i), rounded to fp16. It returns
-// nil and true for nil values. ok is false if a normal value times a nonzero factor is not a normal
-// fp16 number, from 2^-14 to 65504, because the engine reads smaller weights as 0.
+// nil and true for nil values. ok is false if the product of a normal value and a nonzero factor is
+// not a normal fp16 number, with a magnitude from 2^-14 to 65504. The engine reads smaller weights
+// as 0.
 func Scale(values []float16.Float16, factor func(i int) float32) (scaled []float16.Float16, ok bool) {
 	if values == nil {
 		return nil, true

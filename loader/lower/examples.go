@@ -48,7 +48,7 @@ func Examples() []string {
 }
 
 // Example returns the container file of the example program with the given name. It returns an
-// error if there is none.
+// error if the name is not one of [Examples].
 func Example(name string) ([]byte, error) {
 	for _, e := range examplePrograms {
 		if e.name != name {

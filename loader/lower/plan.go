@@ -7,7 +7,7 @@ import (
 	"anesim/loader/lower/family"
 )
 
-// A Lowered holds the parts of the program that computes one layer.
+// A Lowered holds the parts of a compiled program that computes one layer.
 type Lowered struct {
 	Text       []byte // contents of __text, as the builder writes it
 	FirstWords int    // number of words in the first descriptor
@@ -16,9 +16,9 @@ type Lowered struct {
 	Builder    *loader.Builder
 }
 
-// Lower compiles a layer with weights w to a program that can run. Missing weights count as zeros.
+// Lower compiles layer l with weights w to a program that can run. Missing weights count as zeros.
 // The program has an input port x and an output port y, and an input z if the layer has a second
-// operand at run time; the inputs of Concat are called x0, x1 and so on. The error is a
+// operand at run time. The inputs of Concat are called x0, x1 and so on. The error is a
 // *layer.LimitError, a *layer.UnsupportedError or a *layer.LayerError.
 func Lower(l layer.Layer, w layer.Weights) (*loader.Program, error) {
 	c, err := Compile(l, w)
@@ -28,7 +28,7 @@ func Lower(l layer.Layer, w layer.Weights) (*loader.Program, error) {
 	return c.Builder.Build(l.Op.String())
 }
 
-// Compile compiles a layer with weights w like [Lower], but returns the parts of the program, such
+// Compile compiles layer l with weights w like [Lower], but returns the parts of the program, such
 // as descriptors and constants, without linking them.
 func Compile(l layer.Layer, w layer.Weights) (*Lowered, error) {
 	o, err := family.Lower(&l, &w)
@@ -42,9 +42,9 @@ func Compile(l layer.Layer, w layer.Weights) (*Lowered, error) {
 	}, nil
 }
 
-// Sized compiles a layer with weights w to a program that can only be timed: it has descriptors,
-// ports and the sizes of all parts, but no constants. Its times equal those of the program that
-// [Lower] returns.
+// Sized compiles layer l with weights w to a program that can be timed but not run. It has
+// descriptors, ports and the sizes of all parts, but no constants. Its times equal those of the
+// program that [Lower] returns.
 func Sized(l layer.Layer, w layer.Weights) (*loader.Program, error) {
 	w.SizesOnly = true
 	o, err := family.Lower(&l, &w)

@@ -18,8 +18,8 @@ type Rule struct {
 var Reader = Rule{Bytes: 8 << 20, PerByte: 64}
 
 // Check calls read, which must read a file of n bytes, and returns an error if the process
-// allocates more bytes in the meantime than r allows. It stops all goroutines twice to count
-// exactly.
+// allocates more bytes during the call than r allows. Its count is exact, but it stops all
+// goroutines twice.
 func (r Rule) Check(n int, read func()) error {
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
@@ -28,10 +28,9 @@ func (r Rule) Check(n int, read func()) error {
 	return r.checkAllocatedBytes(n, after.TotalAlloc-before.TotalAlloc)
 }
 
-// CheckFuzzed is like [Rule.Check], but faster and less exact, for fuzzing: it needs less than a
-// microsecond instead of 80. Its count includes earlier allocations that were not counted yet, up
-// to about a megabyte for each processor, because the runtime counts the small objects of a span
-// only when the span is full or collected. The Bytes of r must leave room for them.
+// CheckFuzzed is like [Rule.Check], but takes less than a microsecond instead of 80, and is less
+// exact. It is for fuzzing. Its count may include up to about a megabyte per processor of earlier
+// allocations, because the runtime counts small objects late. r.Bytes must leave room for them.
 func (r Rule) CheckFuzzed(n int, read func()) error {
 	s := [1]metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(s[:])

@@ -23,8 +23,9 @@ type Case struct {
 // dashes is the line between a case's input and output.
 const dashes = "----"
 
-// String returns the file and line of the case and its first input line. If that line says little,
-// such as a single word, String uses the comment before the case instead.
+// String returns the file, the line and the first input line of the case. If that input line is a
+// single word or contains " = ", String returns the comment before the case instead, if there is
+// one.
 func (c *Case) String() string {
 	name := c.Input[0]
 	if n := len(c.About); n > 0 && (strings.Contains(name, " = ") || !strings.Contains(name, " ")) {
@@ -35,9 +36,9 @@ func (c *Case) String() string {
 	return fmt.Sprintf("%s:%d: %s", filepath.ToSlash(c.File), c.Line, name)
 }
 
-// Test compares the result of output with the expected output, for every case in the files that
-// match pattern, and reports each difference as an error of t. With the flag -rewrite it writes the
-// results to the files instead. It fails if no file matches.
+// Test calls output for every case in the files that match pattern, and reports each difference
+// from the expected output as an error of t. With the flag -rewrite it writes the results to the
+// files instead. It fails if no file matches.
 func Test(t *testing.T, pattern string, output func(t *testing.T, c *Case) string) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)

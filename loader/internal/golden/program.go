@@ -25,8 +25,8 @@ var blankText string
 // width is the maximum length of a line of registers in bytes.
 const width = 120
 
-// Program returns a program as text for a golden file: its ports and its memory, and for each
-// descriptor its description and the registers that differ from a blank descriptor.
+// Program returns program p as text for a golden file. The text lists the ports, the memory, and
+// for each descriptor a description and the registers that differ from a blank descriptor.
 func Program(p *loader.Program) (string, error) {
 	var b strings.Builder
 	for i := range p.Ports {

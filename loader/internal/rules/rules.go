@@ -10,17 +10,17 @@ import (
 	"strconv"
 )
 
-// A Rule is a check that a reader makes on its input. It is known by the error message for input
-// that fails the check.
+// A Rule is a check that a reader makes on its input. It is identified by the format of the error
+// message for input that fails the check.
 type Rule struct {
 	Place  string // file and line
 	Format string // of the message, as for fmt.Sprintf
 	match  *regexp.Regexp
 }
 
-// Find returns the rules in Go source files, which are the calls of functions with the given names,
-// such as errorf. The format of a rule is the first string literal among the arguments of the call;
-// calls without one are left out.
+// Find returns the rules in Go source files. Each call of a function with one of the given names,
+// such as errorf, is a rule. The format of the rule is the first string literal among the
+// arguments; calls without one are left out. Find returns an error if a file cannot be parsed.
 func Find(names []string, files ...string) ([]Rule, error) {
 	var out []Rule
 	for _, name := range files {
@@ -81,8 +81,8 @@ func compilePattern(format string) *regexp.Regexp {
 	}
 }
 
-// ViolatedBy reports whether one of the messages has the format of the rule, which means that a
-// test covers it.
+// ViolatedBy reports whether one of the error messages has the format of rule r. If the messages
+// come from a test, the test then covers the rule.
 func (r *Rule) ViolatedBy(messages []string) bool {
 	return slices.ContainsFunc(messages, r.match.MatchString)
 }

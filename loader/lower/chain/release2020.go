@@ -7,8 +7,7 @@ import (
 )
 
 // Finish2020 is like [Finish] for the vendor's compiler of 2020. Every task waits for all earlier
-// tasks, and there is no estimate of cycles. It returns an error if a value does not fit its
-// register.
+// tasks, and the estimated cycles are 0. It returns an error if a value does not fit its register.
 func Finish2020(tasks []*task.Task) ([]*regs.Descriptor, error) {
 	p := newProgram(tasks)
 	p.linkDescriptors(p.findRuns(), nil)

@@ -9,8 +9,8 @@ import (
 	"anesim/loader/layer"
 )
 
-// BiasRows returns how many rows of biases precede a plane of weights: 1 if the task has a bias,
-// and 0 otherwise.
+// BiasRows returns the number of rows of biases at the start of each plane of weights: 1 if the
+// task has a bias, and 0 otherwise.
 func BiasRows(bias bool) int {
 	if bias {
 		return 1
@@ -28,9 +28,8 @@ type Convolution struct {
 	Table         []byte // activation table at the start of every lane; nil if there is none
 }
 
-// TaskGroups returns the number of groups of channels that the tasks of the layer compute
-// separately. It returns 1 for a depthwise convolution, which the engine computes in a mode of its
-// own.
+// TaskGroups returns the number of channel groups that the layer's tasks convolve separately. It
+// returns 1 for a depthwise convolution, because the engine has a separate mode for those.
 func (c *Convolution) TaskGroups() int {
 	if c.Layer.IsDepthwise() {
 		return 1
@@ -38,10 +37,10 @@ func (c *Convolution) TaskGroups() int {
 	return max(1, c.Layer.Groups)
 }
 
-// Pack returns the packed weights and biases of share s. A plane interleaves the weights of up to
-// width output channels. If the convolution has an activation table, each engine's weights start
-// with it. For dense weights, Pack calls reserve for the memory of its result; reserve(n) must
-// return n zero bytes.
+// Pack returns the packed weights and biases of share s. Each plane (channels whose weights are
+// stored together) has up to width output channels. If the convolution has an activation table,
+// each engine's weights start with it. For dense weights, Pack calls reserve for the memory of its
+// result; reserve(n) must return n zero bytes.
 func (c *Convolution) Pack(s Share, width int, reserve func(n int) []byte) *Kernel {
 	win := &c.Layer.Window
 	phases := win.Phases()
@@ -211,8 +210,8 @@ func (c *Convolution) tapIndex(position int) int {
 	return y/d*c.Columns + x/d
 }
 
-// FitsTable reports whether an engine's memory has room for an activation table in addition to the
-// weights. It reports false if the convolution needs several tasks for its output channels.
+// FitsTable reports whether an engine's memory has room for an activation table besides the
+// weights. It reports false if the output channels need several tasks.
 func (c *Convolution) FitsTable() bool {
 	l := c.Layer
 	shares, err := c.Shares()

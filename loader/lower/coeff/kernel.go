@@ -10,7 +10,7 @@ import (
 	"anesim/loader/layer"
 )
 
-// PutHalf writes the fp16 bits h to dst[0] and dst[1] in little-endian order.
+// PutHalf stores the fp16 value with bits h in dst[0] and dst[1], in little-endian order.
 func PutHalf(dst []byte, h uint16) { dst[0], dst[1] = byte(h), byte(h>>8) }
 
 // A Kernel holds the packed weights of one task. Each engine loads one lane, a part of Data whose
@@ -38,8 +38,8 @@ func (k *Kernel) Size() int {
 // the start of the task's weights, and Size its length in bytes.
 type Lane struct{ Base, Size int }
 
-// ChannelWeights gives access to the weights and biases of the output channels of a task, for
-// packing. Weight(g, n, k) returns tap k of output channel n in group g, and Bias(g, n) the bias of
+// A ChannelWeights gives a packer access to the weights and biases of a task's output channels.
+// Weight(g, n, k) returns tap k of output channel n in group g, and Bias(g, n) returns the bias of
 // that channel.
 type ChannelWeights struct {
 	Groups, Channels, Taps int
@@ -77,13 +77,13 @@ func (f *ChannelWeights) setPreferredForm(w *layer.Weights, channel func(g, n in
 	}
 }
 
-// Pack returns the packed weights. A plane interleaves the weights of up to width output channels,
-// and the planes go to the 16 engines' lanes in turn:
+// Pack returns the packed weights. Each plane interleaves the weights of w output channels, at most
+// width, and the planes go to the lanes of the 16 engines in turn:
 //
 //	lane 0: [bias row][tap 0: w fp16 values][tap 1] ...   plane 0, plane 16, ...
 //	lane 1: [bias row][tap 0: w fp16 values][tap 1] ...   plane 1, plane 17, ...
 //
-// In each lane, the groups follow each other, padded to 64 bytes.
+// In each lane, the groups follow each other, each padded to a multiple of 64 bytes.
 func (f *ChannelWeights) Pack(width int) *Kernel {
 	if f.SizesOnly && f.form == layer.FormFP16 {
 		return f.packWithoutData(width)
@@ -272,9 +272,9 @@ func (k *Kernel) appendLane(b []byte) {
 }
 
 // PrependTable returns a kernel in which each lane of k follows an activation table of 128 bytes.
-// It returns k itself if table is nil. The result may reuse the memory of k.Data, so the caller must
-// not use k afterwards. Every lane with a table is 128 bytes longer (seen in 5 of 5 tasks); that the
-// table comes first is assumed.
+// It returns k itself if table is nil. It may reuse the memory of k.Data, so the caller must not
+// use k afterwards. In programs, every lane with a table is 128 bytes longer (seen in 5 of 5
+// tasks). That the table comes first is assumed.
 func (k *Kernel) PrependTable(table []byte) *Kernel {
 	if table == nil {
 		return k

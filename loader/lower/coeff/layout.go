@@ -11,8 +11,8 @@ import (
 )
 
 // A Layout locates the weights of a descriptor in the constants of its program, so that they can be
-// replaced. It supports dense fp16 weights, and weights without zeros of a 1x1 window. Hashes in
-// the vendor's programs confirm both orders.
+// replaced. It supports dense fp16 weights, and zero-skipping weights of a 1x1 window. The order of
+// both kinds agrees with the hashes of weights in the vendor's programs.
 type Layout struct {
 	Groups, Channels int // per group
 	Taps             int // per channel: input channels times taps of the window
@@ -39,7 +39,7 @@ func newLayoutError(format string, args ...any) error {
 	return &LayoutError{fmt.Sprintf(format, args...)}
 }
 
-// ReadLayout returns the layout of a descriptor's weights, computed from its header and registers.
+// ReadLayout computes the layout of a descriptor's weights from its header h and its registers g.
 // The error is a *LayoutError if the descriptor has no constant weights or if their order is not
 // known.
 func ReadLayout(h *regs.Header, g *regs.Groups) (*Layout, error) {
@@ -106,8 +106,8 @@ func ReadLayout(h *regs.Header, g *regs.Groups) (*Layout, error) {
 // kernel section.
 const maxCoefficients = 128 << 20 / layer.ElementBytes
 
-// Weights returns the number of weights, which is the length of the values for SetWeights. Their
-// order is [group][channel][input channel][row][column].
+// Weights returns the number of weights, which is the number of values that [Layout.SetWeights]
+// expects. Their order is [group][channel][input channel][row][column].
 func (l *Layout) Weights() int { return l.Groups * l.Channels * l.Taps }
 
 // Biases returns the number of biases: one for each output channel of each group, or 0 if the
@@ -125,9 +125,9 @@ func (l *Layout) Shape() string {
 	return fmt.Sprintf("%d channels of %d weights", l.Groups*l.Channels, l.Taps)
 }
 
-// SetWeights replaces the weights in the constants of a program, in the order that Weights
-// describes. It leaves biases and padding as they are. If len(values) is not l.Weights(), or if the
-// values cannot be encoded, SetWeights returns a *LayoutError.
+// SetWeights replaces the weights in the constants of a program with values, which are in the order
+// given at [Layout.Weights]. It leaves biases and padding as they are. It returns a *LayoutError if
+// len(values) is not l.Weights(), or if the values cannot be encoded in the same place.
 func (l *Layout) SetWeights(constants []byte, values []float16.Float16) error {
 	if len(values) != l.Weights() {
 		return &LayoutError{fmt.Sprintf("found %d weights; want %d (%s)", len(values), l.Weights(), l.Shape())}
@@ -140,8 +140,8 @@ func (l *Layout) SetWeights(constants []byte, values []float16.Float16) error {
 	return l.mergeMaskedBits(constants, l.packValues(at, nil), l.packValues(ones, nil))
 }
 
-// SetBiases replaces the biases in the constants of a program. If len(values) is not l.Biases(), it
-// returns a *LayoutError.
+// SetBiases replaces the biases in the constants of a program with values. It returns a
+// *LayoutError if there are no biases or if len(values) is not l.Biases().
 func (l *Layout) SetBiases(constants []byte, values []float16.Float16) error {
 	if len(values) != l.Biases() || !l.Bias {
 		return &LayoutError{fmt.Sprintf("found %d biases; want %d", len(values), l.Biases())}

@@ -6,10 +6,10 @@ import (
 	"anesim/loader/layer"
 )
 
-// PackPairs returns the packed weights of a depthwise convolution of one row that computes the
-// given number of pixels per step. The window is widened to the columns that any pixel of a step
-// reads, and each pixel has weights for all of them, zero for columns it does not read. The columns
-// are ordered by their number modulo pixels. The share must be the whole layer.
+// PackPairs returns the packed weights of a depthwise convolution of one row, for a task that
+// computes several pixels at each step. Each pixel has a weight for every column that any pixel of
+// the step reads; the weight is zero for columns that the pixel itself does not read. Columns are
+// ordered by their number modulo pixels. Share s must be the whole layer.
 func (c *Convolution) PackPairs(s Share, pixels int) *Kernel {
 	l, w := c.Layer, c.Weights
 	columns := layer.Window{Kh: 1, Kw: l.Window.Kw + pixels - 1, Sy: 1, Sx: pixels}
@@ -41,10 +41,10 @@ func (c *Convolution) PackPairs(s Share, pixels int) *Kernel {
 	return k
 }
 
-// PackProduct returns the packed weights of share s of a matmul with a constant right side. A plane
-// interleaves the weights of up to width result columns. If table is not nil, each engine's weights
-// start with it. room(n) must return n zero bytes for dense weights; if room is nil, PackProduct
-// allocates them.
+// PackProduct returns the packed weights of a matmul with a constant right side, for the result
+// columns in share s. Each plane (columns whose weights are stored together) has up to width
+// columns. If table is not nil, each engine's weights start with it. room(n) must return n zero
+// bytes for dense weights; if room is nil, PackProduct allocates them.
 func PackProduct(l *layer.Layer, w *layer.Weights, s Share, width int, table []byte, room func(n int) []byte) *Kernel {
 	k, n := l.In.W, l.Columns
 	f := ChannelWeights{

@@ -2,8 +2,8 @@ package coeff
 
 import "anesim/loader/layer"
 
-// A Section builds the constants of a program: weights and activation tables, one after the other.
-// If SizesOnly is set, it counts bytes without storing them, for a program that is only timed.
+// A Section collects the constants of a program: its weights and activation tables. If SizesOnly is
+// set, it only counts bytes, for a program that is timed but never run.
 type Section struct {
 	Data      []byte
 	Bytes     int
@@ -41,9 +41,9 @@ func (s *Section) AddKernel(k *Kernel) int {
 	return s.Bytes - k.Size()
 }
 
-// Reserve returns n zero bytes, into which the caller can pack a kernel before passing it to
-// AddKernel. If the section has spare capacity, they are a part of it and AddKernel does not copy
-// them. Nothing else may be added in between.
+// Reserve returns n zero bytes into which the caller can pack a kernel before passing it to
+// [Section.AddKernel]. If the section has spare capacity, the bytes are part of it and AddKernel
+// does not copy them. The caller must not add anything else in between.
 func (s *Section) Reserve(n int) []byte {
 	if at := len(s.Data); n <= cap(s.Data)-at {
 		return s.Data[at : at+n : at+n]
@@ -51,7 +51,7 @@ func (s *Section) Reserve(n int) []byte {
 	return make([]byte, n)
 }
 
-// Copy appends the n bytes at offset at of section from.
+// Copy appends n bytes of section from to s, starting at offset at of from.
 func (s *Section) Copy(from *Section, at, n int) {
 	if s.SizesOnly {
 		s.Bytes += n

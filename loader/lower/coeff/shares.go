@@ -5,18 +5,19 @@ import (
 	"anesim/loader/layer"
 )
 
-// A Share describes the output channels that one task computes: Channels channels, starting with
-// channel First, of each of the groups Group to Group+Groups-1. A depthwise convolution counts as
-// one group.
+// A Share describes the output channels that one task computes. In each of the groups Group to
+// Group+Groups-1, these are the channels First to First+Channels-1. A depthwise convolution counts
+// as one group.
 type Share struct{ Group, Groups, First, Channels int }
 
-// RoundToPasses returns how many channels an engine computes in one task if its memory can hold the
-// weights of at most room channels. More than 16 channels are rounded down to a multiple of 16,
-// because an engine computes 16 at a time; fewer are rounded down to an even number, and 1 stays 1.
+// RoundToPasses returns how many channels an engine computes in one task if its memory has room for
+// the weights of room channels. An engine computes up to 16 channels in one pass, so more than 16
+// are rounded down to a multiple of 16. Fewer are rounded down to an even number, except that 1
+// stays 1.
 //
-// Programs show 14, 12 and 6 channels where there is room for 14, 13 and 7 (in 11 of 11
-// convolutions), and 48 where there is room for 63 (in 2 of 2 matmuls with a table). That
-// convolutions use multiples of 16 as well is inferred.
+// In programs, engines compute 14, 12 and 6 channels where there is room for 14, 13 and 7 (seen in
+// 11 of 11 convolutions), and 48 where there is room for 63 (seen in 2 of 2 matmuls with a table).
+// That convolutions use multiples of 16 too is inferred.
 func RoundToPasses(room int) int {
 	switch {
 	case room > engineChannels:
@@ -31,10 +32,11 @@ func RoundToPasses(room int) int {
 // source.
 const engineChannels = 16
 
-// SplitChannels divides the output channels of one group into shares whose weights fit in the
-// memory of an engine. bytes is the size of one channel's weights, and lane the memory of an engine
-// in bytes. The first share holds the remainder, the last channels; the others follow in descending
-// order. If a single channel does not fit, the error is a *layer.LimitError.
+// SplitChannels divides the output channels of one group into shares whose weights fit in an
+// engine's memory. bytes is the size of one channel's weights, and lane is the size of the memory.
+// The shares start with the last channels and end with the first. If they differ in size, the first
+// share is the smaller one. If the weights of a single channel do not fit, the error is a
+// *layer.LimitError.
 func SplitChannels(channels, bytes, lane int) ([]Share, error) {
 	each := RoundToPasses(lane / bytes)
 	if each == 0 {
@@ -54,10 +56,10 @@ func SplitChannels(channels, bytes, lane int) ([]Share, error) {
 }
 
 // Shares divides the output channels into shares whose weights fit in the memories of the engines.
-// A result of up to 128 pixels needs only one share of any size, because its weights are used once.
-// Other results limit an engine to 64 KiB and to whole passes (multiples of 16 channels), in the
-// order of [SplitChannels] (seen in 5 of 5 programs). That groups are split before their channels
-// is assumed. If a single channel does not fit, the error is a *layer.LimitError.
+// A result of up to 128 pixels uses each weight only once, so it needs a single share of any size.
+// For other results, an engine holds at most 64 KiB of weights, and the shares are those of
+// [SplitChannels] (seen in 5 of 5 programs). That groups are split before their channels is
+// assumed. If the weights of a single channel do not fit, the error is a *layer.LimitError.
 func (c *Convolution) Shares() ([]Share, error) {
 	l := c.Layer
 	out := l.Out()

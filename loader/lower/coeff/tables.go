@@ -12,9 +12,9 @@ func padTableForLanes(table []byte, lanes int) []byte {
 	return section
 }
 
-// PlaceTable returns the offset of an activation table that the given number of engines use. If the
-// section does not have the table yet, PlaceTable appends it with zeros after it, 128 bytes for
-// each engine.
+// PlaceTable returns the offset of an activation table for the given number of lanes, one for each
+// engine that uses it. If the section does not have such a table yet, PlaceTable appends it,
+// followed by zeros, in a block of 128 bytes per lane.
 func (s *Section) PlaceTable(table []byte, lanes int) int {
 	section := padTableForLanes(table, lanes)
 	at, ok := s.tables[string(section)]

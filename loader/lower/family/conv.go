@@ -57,8 +57,8 @@ func newWidenedConvolution(j job) *coeff.Convolution {
 	return c
 }
 
-// ConvSource returns the shape of the source of convolution l as its tasks read it, with the
-// channels divided into groups that are convolved separately. A depthwise convolution counts as one
+// ConvSource returns the shape in which the tasks of convolution l read its source. Channels are
+// divided into the groups that are convolved separately. A depthwise convolution counts as one
 // group.
 func ConvSource(l *layer.Layer) regs.Shape {
 	groups := (&coeff.Convolution{Layer: l}).TaskGroups()
@@ -122,8 +122,9 @@ func shareResultShape(l *layer.Layer, s coeff.Share) regs.Shape {
 	return regs.Shape{Groups: s.Groups, Channels: s.Channels, Height: out.H, Width: out.W}
 }
 
-// ConvTask returns a task that computes convolution c, or the share of it whose result has shape
-// dst, from a source of shape src. The caller must set its source, its result and its weights.
+// ConvTask returns a task that computes convolution c, or a share of it, from a source of shape
+// src. dst is the shape of the task's result. The caller must set the source, the result and the
+// weights of the task.
 func ConvTask(c *coeff.Convolution, src, dst regs.Shape) *task.Task {
 	return newMACTask(c.Layer, task.MAC{In: src, Out: dst, Window: &c.Layer.Window, PerChannel: c.Layer.IsDepthwise(), Table: c.Table})
 }

@@ -14,9 +14,9 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// AddendBeforeFactor returns the number q = a/f, with which (x + q) * f equals x*f + a apart from
-// rounding. If a is 0, so is q. Otherwise AddendBeforeFactor returns false if q is not a normal
-// fp16 value.
+// AddendBeforeFactor returns the quotient q = a/f, so that (x + q) * f equals x*f + a apart from
+// rounding. It returns 0 and true if a is 0. It returns false if q is outside the range of normal
+// fp16 values.
 func AddendBeforeFactor(a, f float16.Float16) (float16.Float16, bool) {
 	const least, most = 0x1p-14, 65504
 	if a&^SignBit == 0 {

@@ -4,8 +4,8 @@ import (
 	"anesim/loader/layer"
 )
 
-// Fusible lists the operations that the tasks of a layer can apply to their own result, so that the
-// next layer needs no task.
+// A Fusible lists the operations that the tasks of a layer can apply to their own result. If one of
+// them is the next layer, that layer needs no task of its own.
 type Fusible struct {
 	ReLU   bool
 	Table  bool // an activation with a single table, which precedes the weights of every lane
@@ -29,9 +29,9 @@ var fusible = map[layer.Op]Fusible{
 	layer.Tile:        {ReLU: true},
 }
 
-// CanFuse returns the operations that the tasks of layer l with weights w can apply to their result
-// besides those of l itself. A layer with an activation can apply none, because the activation
-// comes last.
+// CanFuse returns the operations that the tasks of layer l, with weights w, can apply to their
+// result in addition to those of l itself. There are none if l has an activation, because the
+// activation comes last.
 func CanFuse(l *layer.Layer, w *layer.Weights) Fusible {
 	t := fusible[l.Op]
 	switch {

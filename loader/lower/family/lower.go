@@ -128,7 +128,7 @@ func (o *Output) placePort(j job, name string, d loader.Direction, bar uint32, s
 	return m
 }
 
-// Builder returns a builder for a container file with the lowered layer as its only program.
+// Builder returns a builder for a container file whose only program computes the layer.
 func (o *Output) Builder() *loader.Builder {
 	descriptors := o.buildDescriptors() // sets o.Scratch
 	return &loader.Builder{

@@ -225,9 +225,10 @@ func packColumns(o *Output, j job, s coeff.Share, width int) *coeff.Kernel {
 	return coeff.PackProduct(j.layer, j.weights, s, width, fusedTable(j), o.Constants.Reserve)
 }
 
-// CanReadColumns reports whether the engines can read the transposed left side of a matmul with
-// constants directly from memory, without a task that transposes it. A slice of its rows must fit
-// in L2. The matmul must also have more rows than the compiler stores in blocks of eight pixels.
+// CanReadColumns reports whether the engines can read the transposed left side of matmul l, whose
+// right side is constant, directly from memory. Otherwise a separate task must transpose it. A
+// slice of its rows must fit in L2, and the compiler must not divide the rows into blocks, as it
+// does for 16, 24 and 32 rows.
 func CanReadColumns(l *layer.Layer) bool {
 	return !rows.BlockRows(l.In.H) && l.In.W*place.SliceColumns*layer.ElementBytes <= l.LargestTile()
 }

@@ -162,8 +162,9 @@ func lowerTableAndOp(o *Output, j job, second layer.Layer, constant uint16) erro
 	)
 }
 
-// UsesShiftedSigmoid reports whether l is a SiLU in the form of the 2023 compiler: three tasks that
-// compute x * (t(x) + 1/2), where t is a table of sigmoid(x) - 1/2 (as in the one program seen).
+// UsesShiftedSigmoid reports whether l is a SiLU that is computed in three tasks, as by the
+// compiler of 2023. They compute x * (t(x) + 1/2), where t is a table of sigmoid(x) - 1/2 (seen in
+// one program).
 func UsesShiftedSigmoid(l *layer.Layer) bool {
 	return l.Op == layer.SiLU && streamsBetweenTasks(l)
 }

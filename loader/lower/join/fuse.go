@@ -34,8 +34,8 @@ type Step struct {
 	Merged []int
 }
 
-// A Fusion merges the layers of one network where a single task can compute several of them, such
-// as a convolution and the ReLU after it.
+// A Fusion merges layers of a network that a single task can compute together, such as a
+// convolution and the ReLU after it.
 type Fusion struct {
 	// Outputs names the tensors that the network returns. A step that makes one of them is never
 	// merged with a step that reads it.
@@ -45,9 +45,9 @@ type Fusion struct {
 	Arranged bool
 }
 
-// Fuse returns the steps of a network after merging. A step is merged into the one that makes its
-// input if nothing else reads that input and a rule of this package applies. The steps must be in
-// the order in which they run. Fuse changes neither steps nor any values that they share.
+// Fuse returns the steps of a network after merging. It merges a step into the step that makes its
+// input if nothing else reads that input and one task can do the work of both. The steps must be in
+// the order in which they run. Fuse does not change steps or the values that they share.
 func (f Fusion) Fuse(steps []Step) []Step {
 	readers, maker := map[string]int{}, map[string]int{}
 	for _, out := range f.Outputs {

@@ -20,7 +20,7 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// A Network is a list of layers that become one program, which runs as one chain of descriptors.
+// A Network is a list of layers that become one program, with one chain of descriptors.
 type Network struct {
 	Inputs  []Tensor // ports, and constants in memory
 	Nodes   []Node   // each after the nodes whose results it reads
@@ -40,11 +40,10 @@ type Tensor struct {
 	Values []float16.Float16
 }
 
-// A Node is a lowered layer together with the names of the tensors that it reads and writes. It may
-// read a tensor in another shape with the same number of elements. This costs nothing if the rows
-// have the same width, or if the rows of both shapes have no gaps in memory. If channels become a
-// row or a row becomes channels, a task before the node transposes the tensor. All other changes of
-// shape are errors.
+// A Node is a compiled layer, with the names of the tensors that it reads and writes. It may read a
+// tensor in another shape with the same number of elements. This is free if the rows keep their
+// width, or if no rows have gaps between them in memory. If channels become a row or a row becomes
+// channels, a task before the node transposes the tensor. Other changes of shape are errors.
 type Node struct {
 	Part   *Part
 	Inputs []string // in the order of Part.Inputs
@@ -52,8 +51,8 @@ type Node struct {
 	Rounds bool // the result must be rounded on its own, see [Step]
 }
 
-// A Joined is the program of a network, before its container is built, with the contribution of
-// each node.
+// A Joined is the program that [Network.Join] makes, before its container is built, and the share
+// of each node in it.
 type Joined struct {
 	Builder *loader.Builder
 	Nodes   []Run // descriptors of each node; Tasks is 0 if another node does its work
@@ -75,9 +74,9 @@ type Spill struct {
 // A Run is a range of consecutive descriptors: Tasks descriptors, starting with number First.
 type Run struct{ First, Tasks int }
 
-// A NodeError reports a node of a network that cannot be joined with the others. Node is its index
-// in Network.Nodes. It is 0 for an error in the inputs, and the number of nodes for an unknown
-// output.
+// A NodeError reports a node of a network that cannot be joined with the others. Node is the index
+// of the node in Network.Nodes. For an error in the inputs it is 0, and for an unknown output it is
+// the number of nodes.
 type NodeError struct {
 	Node int
 	What string
@@ -94,13 +93,13 @@ const (
 	maxConstantPadding = 256 << 20
 )
 
-// Join joins the nodes to one program, which has:
+// Join joins the nodes into one program, which has:
 //
 //	ports         buffers 4 and up: inputs, then outputs (outputs first after a matmul)
 //	tensors       between nodes: in L2 for as long as they are read, or in the scratch
 //	              buffer if they do not fit next to what the layers need while they run
 //	constants     of each part, at multiples of 64 bytes
-//	descriptors   of all nodes in order, linked to one chain
+//	descriptors   of all nodes in order, linked into one chain
 //
 // The error is a *NodeError, or a *layer.LimitError if the network is too large for one program.
 func (n *Network) Join() (*Joined, error) {

@@ -13,9 +13,9 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// A Part is a lowered layer before it has a place in a program. A network may use the same part
-// several times; the program then stores its constants once. The weights of a matmul are packed
-// only when the part is placed, because a row chain packs them in another order.
+// A Part is a compiled layer that has no place in a program yet. A network may use the same part
+// several times; the program then stores its constants once. The weights of a matmul are not packed
+// until the part is placed, because their order depends on its neighbours.
 type Part struct {
 	Layer   layer.Layer
 	Weights layer.Weights
@@ -99,8 +99,8 @@ func (q *Part) packWeights() (*Part, error) {
 	return q.packed, nil
 }
 
-// Inputs returns the shapes of the inputs of the layer, in the order in which a node names them: x
-// and then z, or all inputs of a Concat.
+// Inputs returns the shapes of the layer's inputs, in the order of Node.Inputs: the first and then
+// the second operand, or all inputs of a Concat.
 func (q *Part) Inputs() []layer.Shape {
 	shapes := make([]layer.Shape, len(q.inputs))
 	for i := range q.inputs {

@@ -68,15 +68,15 @@ func Product(s regs.Shape) task.Planar {
 	return task.Planar{Form: regs.FormTwoSources, In: s, Op: task.Product}
 }
 
-// Affine returns a planar task that computes (x - a) * b for a source x of shape s. Rows a and b
-// are the first and second row of the second source.
+// Affine returns a planar task that computes (x - a) * b for a source x of shape s. Its second
+// source has two rows, of which the first is a and the second is b.
 func Affine(s regs.Shape) task.Planar {
 	return task.Planar{Form: regs.FormBiasScale, In: s, Op: task.Difference}
 }
 
 // Activation returns the MAC task that applies activation op to a tensor of shape in. The caller
-// must set the activation table, except for ReLU. epsilon is added to the elements for Rsqrt and
-// Inverse, and ignored otherwise.
+// must set the activation table, except for ReLU. For Rsqrt and Inverse, epsilon is added to the
+// elements before the table lookup; other activations ignore it.
 func Activation(op layer.Op, in regs.Shape, epsilon float32) task.MAC {
 	m := task.MAC{Op: regs.PassThrough, In: in, Out: in, PerChannel: true}
 	switch op {

@@ -1,9 +1,9 @@
 package place
 
-// A Fetch describes how an engine accesses a tile in L2, so that its rows can be placed without
-// bank conflicts. The engine accesses Rows rows at the same time, Stride rows apart. Two of these
-// rows must begin at least Apart banks (of 16 bytes) from each other: as many as the engine reads
-// of a row, and usually one more for the margin of a window.
+// A Fetch describes how an engine accesses a tile in L2, so that [Layout.Skew] can avoid bank
+// conflicts. The engine accesses Rows rows at the same time, Stride rows apart. Each row must begin
+// at least Apart banks (of 16 bytes) after every earlier one. Apart is the number of banks that the
+// engine reads of each row, usually plus one for the margin of a window.
 type Fetch struct{ Rows, Stride, Apart int }
 
 // Fetches of the readers and writers of a tile.

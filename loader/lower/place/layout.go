@@ -7,9 +7,9 @@ import (
 	"anesim/loader/layer"
 )
 
-// A Layout describes where a tensor is stored in L2, in the order [row][channel][column]. Base is
-// the address of the first element. Channel, Row, Depth and Group are the strides of these axes.
-// All are in bytes.
+// A Layout describes the place of a tensor in L2, in the order [row][channel][column]. Base is the
+// address of the first element. Channel, Row, Depth and Group are the strides of these axes. All
+// fields are in bytes.
 type Layout struct {
 	Base, Channel, Row, Depth, Group int
 }
@@ -40,12 +40,12 @@ const (
 )
 
 // Skew returns l with longer rows, so that the rows that a fetch accesses at the same time begin in
-// different banks. The row stride becomes the smallest number of 16-byte units u with
+// different banks. The row stride becomes u units of 16 bytes, where u is the smallest number with
 //
 //	d*Stride*u mod 64 >= Apart    for every fetch and every d from 1 to Rows-1
 //
-// and with at least l.Group bytes. The condition has one side only: a row may end in the banks in
-// which an earlier one begins. If no stride meets it, Skew returns l unchanged.
+// and at least l.Group bytes. The end of a row may still share banks with the start of an earlier
+// row. If there is no such u, Skew returns l unchanged.
 //
 //	row 0: | c0 c1 c2 ...            |skew|
 //	row 1:      | c0 c1 c2 ...            |skew|
@@ -70,7 +70,8 @@ func (l Layout) Skew(fetches ...Fetch) Layout {
 }
 
 // ResultTile returns the layout at address 0 for a result of shape s that a planar task reads next.
-// Several rows are placed without bank conflicts for that task.
+// If it has several rows, they are spaced so that the planar engine reads them without bank
+// conflicts.
 func ResultTile(s regs.Shape) Layout {
 	l := Packed(s)
 	if s.Height == 1 {
@@ -86,16 +87,17 @@ func EngineColumns(width int) int { return min(width, SliceColumns) }
 // SliceColumns is the number of columns in a slice of a wide source.
 const SliceColumns = 128
 
-// TransposeSource returns the layout at address 0 for the source of a transpose with m channels of
-// k pixels. It has room for up to 128 pixels of a channel at a time (seen in 7 of 7 tasks).
+// TransposeSource returns the layout at address 0 for the source of a transpose, which has m
+// channels of k pixels. The layout has room for up to 128 pixels of each channel at a time (seen in
+// 7 of 7 tasks).
 func TransposeSource(m, k int) Layout {
 	return Packed(regs.Shape{Channels: m, Width: min(k, 128)})
 }
 
-// CompleteStrides returns the layout with strides for axes of extent 1, whose strides are 0, and
-// with a depth stride. planes, rows and width are the extents of the tensor. The added strides are
-// those of a tensor without gaps. CompleteStrides reports false if a stride is not a multiple of 16
-// or is too large for L2.
+// CompleteStrides returns the layout of a tensor with its missing strides filled in: the depth
+// stride, and the channel and row strides if they are 0 because the axis has extent 1. They become
+// those of a tensor without gaps. planes, rows and width are the extents of the tensor in elements.
+// CompleteStrides reports false if a stride is not a multiple of 16 bytes or is too large for L2.
 func (at Layout) CompleteStrides(planes, rows, width int) (Layout, bool) {
 	if planes <= 1 {
 		at.Channel = cmp.Or(at.Channel, layer.RoundUp(width*layer.ElementBytes, 16))
@@ -111,8 +113,8 @@ func (at Layout) CompleteStrides(planes, rows, width int) (Layout, bool) {
 	return at, ok
 }
 
-// SecondBase returns the address in L2 of a task's second source if its first source occupies n
-// bytes from address 0. The result is a multiple of 64, and not of 1024, so that the two sources
+// SecondBase returns the address in L2 of a task's second source, for a first source that occupies
+// n bytes from address 0. The address is a multiple of 64 but not of 1024, so that the two sources
 // begin in different banks (seen in 8 of 8 tasks).
 func SecondBase(n int) int {
 	n = layer.RoundUp(n, 64)

@@ -15,9 +15,9 @@ const (
 	Bar6       = 6
 )
 
-// A Memory describes where a tensor is stored in main memory: at offset Base of the buffer with
-// index Bar, with strides for rows, planes (channels), depths and groups (batch elements). All are
-// in bytes.
+// A Memory describes the place of a tensor in main memory. The tensor starts at offset Base of the
+// buffer with index Bar. Row, Plane (channel), Depth and Group (batch element) are the strides of
+// its axes. Offset and strides are in bytes.
 type Memory struct {
 	Bar                            uint32
 	Base, Row, Plane, Depth, Group int
@@ -63,6 +63,6 @@ type Spot struct {
 	Base int
 }
 
-// Spots maps the index of each buffer that a part of a program uses to its place in the whole
-// program.
+// A Spots holds, by the index of each buffer that a part of a program uses, the place of that
+// buffer in the whole program.
 type Spots [len(regs.BARs{})]Spot

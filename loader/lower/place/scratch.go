@@ -8,8 +8,8 @@ import (
 
 // A Scratch allocates blocks of the scratch buffer for matrices that become weights. A block is in
 // use from the step that writes the matrix to the last step that reads it, and gets the lowest free
-// address. This is inferred from the sizes of scratch buffers in programs. [AllocateScratch] places
-// tensors between steps instead.
+// address. This rule is inferred from the sizes of scratch buffers in programs. For tensors between
+// steps, use [AllocateScratch] instead.
 type Scratch struct {
 	live []block // ordered by address
 	Size int     // bytes; the most that were in use at any step
@@ -21,8 +21,9 @@ type block struct{ base, end, last int }
 // ScratchPage is the unit of the scratch buffer in bytes.
 const ScratchPage = 0x4000
 
-// Allocate reserves a block of n bytes, rounded up to whole pages, from step now through step last,
-// and returns its address. now must not be less than in an earlier call.
+// Allocate reserves a block of n bytes, rounded up to whole pages of 16 KiB, and returns its
+// address. The block is in use from step now through step last. now must not be less than in an
+// earlier call.
 func (s *Scratch) Allocate(n, now, last int) int {
 	s.live = slices.DeleteFunc(s.live, func(b block) bool { return b.last < now })
 	n = layer.RoundUp(n, ScratchPage)

@@ -5,22 +5,22 @@ import (
 	"anesim/loader/layer"
 )
 
-// A View is a tensor in memory whose axes have new roles, so that an operation can, for example,
-// read the rows of the tensor as channels. S is the shape in these roles, and M the place in
-// memory.
+// A View is a tensor in memory whose axes have new roles. For example, an operation can read the
+// rows of a tensor as channels. S is the shape in the new roles, and M is the place in memory.
 type View struct {
 	S      regs.Shape
 	M      Memory
 	Folded bool // one row, divided into four
 }
 
-// NewView returns the view of a tensor of shape s at m in which each axis has its own role: batch
-// elements are groups, and channels, rows and columns keep theirs.
+// NewView returns the view of a tensor of shape s at m in which no axis changes its role. Batch
+// elements are groups.
 func NewView(m Memory, s layer.Shape) View {
 	return View{S: regs.Shape{Groups: s.N, Channels: s.C, Height: s.H, Width: s.W}, M: m}
 }
 
-// SwapChannelsAndRows returns the view in which rows are channels, and channels are rows.
+// SwapChannelsAndRows returns the view in which the rows of v are channels and its channels are
+// rows.
 func (v View) SwapChannelsAndRows() View {
 	v.S.Channels, v.S.Height = v.S.Height, v.S.Channels
 	v.M.Plane, v.M.Row = v.M.Row, v.M.Plane
@@ -35,8 +35,8 @@ func (v View) GroupRows() View {
 	return v
 }
 
-// RowsAsChannels returns the view in which each row of each channel is a channel of its own, with
-// one row.
+// RowsAsChannels returns the view in which each row of each channel is a separate channel with one
+// row.
 func (v View) RowsAsChannels() View {
 	v.S.Channels, v.S.Height = v.S.Channels*v.S.Height, 1
 	v.M.Plane = v.M.Row
@@ -55,9 +55,9 @@ func (v View) ChannelsAsRows() View {
 	return v
 }
 
-// FoldRow returns the view in which the only row is divided into four rows, because the engine
-// computes several rows at a time. If the view has several rows, or if the width is not a multiple
-// of 128 columns, FoldRow returns v unchanged.
+// FoldRow returns the view in which the only row of v is divided into four rows, because the engine
+// computes several rows at a time. If v has several rows, or if its width is not a multiple of 128
+// columns, FoldRow returns v unchanged.
 func (v View) FoldRow() View {
 	if v.S.Height != 1 || v.S.Width%FoldColumns != 0 {
 		return v
@@ -72,7 +72,7 @@ func (v View) FoldRow() View {
 // divides the row into FoldRows rows. FoldLog2 is log2 of FoldRows.
 const FoldColumns, FoldRows, FoldLog2 = 128, 4, 2
 
-// BatchElement returns the view of group n of v, an element of the batch.
+// BatchElement returns the view of group n of v, that is, of batch element n.
 func (v View) BatchElement(n int) View {
 	v.S.Groups = 1
 	v.M = v.M.BatchElement(n)
