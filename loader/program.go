@@ -20,8 +20,8 @@ const (
 	FormRegisters Form = "registers" // captured (address, value) pairs, version 10
 )
 
-// A Program is a compiled engine program: a chain of task descriptors, the buffers they
-// use, and the memory with weights and constants.
+// A Program is a compiled engine program. It consists of a chain of task descriptors, the buffers
+// that they use, and memory for weights and other constants.
 type Program struct {
 	Name    string // as given to Read
 	Form    Form
@@ -58,21 +58,22 @@ type Program struct {
 	file    []byte // whole file for FormANEC and FormFirmware; Text and data are slices of it
 }
 
-// Descriptors returns an iterator over the decoded descriptors of the program's chain. It ends
-// after the first error. See [regs.Chain].
+// Descriptors returns an iterator over the decoded descriptors of the program's chain. The
+// iteration ends after the first error. See [regs.Chain].
 func (p *Program) Descriptors() iter.Seq2[*regs.Descriptor, error] {
 	return (&regs.Stream{Text: p.Text, File: p.TextFile, FirstWords: p.FirstWords}).Descriptors()
 }
 
-// States returns an iterator over the values of all registers after the writes of each descriptor
-// of the chain. It ends after the first error. See [regs.States].
+// States returns an iterator over the register values that are in effect for each descriptor of the
+// chain. Each state is valid until the next iteration. The iteration ends after the first error.
+// See [regs.States].
 func (p *Program) States() iter.Seq2[*regs.State, error] {
 	return (&regs.Stream{Text: p.Text, File: p.TextFile, FirstWords: p.FirstWords}).States()
 }
 
-// Describe returns an iterator that describes each descriptor in words, from its registers and the
-// registers that earlier descriptors set. The iteration ends after the first error, which is a
-// *[FormatError].
+// Describe returns an iterator over descriptions in words of the program's descriptors. Each
+// description takes into account the registers that earlier descriptors set. The iteration ends
+// after the first error, which is a *[FormatError].
 func (p *Program) Describe() iter.Seq2[*describe.Description, error] {
 	return func(yield func(*describe.Description, error) bool) {
 		var ops regs.Operands

@@ -12,8 +12,8 @@ import (
 	"anesim/hw/regs"
 )
 
-// Options configures how programs are read. FirstWords and Windows apply only to a bare
-// chain of descriptors.
+// Options configures how programs are read. FirstWords and Windows apply only to a bare chain of
+// descriptors, a file without a header.
 type Options struct {
 	FirstWords int      // words of the first descriptor; 0 to read up to the first zero padding
 	Windows    []Window // addresses and sizes that override the ones derived from the descriptors
@@ -32,7 +32,8 @@ type Options struct {
 	InFile bool
 }
 
-// A Window sets the address and the size of a buffer of a bare chain of descriptors.
+// A Window overrides the address and the size of one buffer when a bare chain of descriptors is
+// read.
 type Window struct {
 	BAR   int
 	Addr  uint64 // device address, 0 to have it placed
@@ -62,10 +63,10 @@ func Read(name string, r io.ReaderAt, size int64) (*Program, error) {
 	return new(Options).Read(name, r, size)
 }
 
-// Open reads a program as [Read] does, from the file with the given path.
+// Open reads a program from the file with the given path, as [Read] does.
 func Open(path string) (*Program, error) { return new(Options).Open(path) }
 
-// Open reads a program as [Options.Read] does, from the file with the given path.
+// Open reads a program from the file with the given path, as [Options.Read] does.
 func (o *Options) Open(path string) (*Program, error) {
 	f, err := os.Open(path)
 	if err != nil {
@@ -81,7 +82,7 @@ func (o *Options) Open(path string) (*Program, error) {
 	return o.Read(filepath.Base(path), f, info.Size())
 }
 
-// Read reads a program as the function [Read] does, with the options o.
+// Read reads a program of size bytes from r, like the function [Read], but with the options o.
 func (o *Options) Read(name string, r io.ReaderAt, size int64) (*Program, error) {
 	if size < 0 || size > MaxFile {
 		return nil, newFormatError(0, nil, "unsupported file size of %d bytes; want at most %d", size, int64(MaxFile))

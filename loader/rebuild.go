@@ -7,10 +7,10 @@ import (
 	"anesim/hw/regs"
 )
 
-// Rebuild converts a program of another form to a hardware container with the same
-// descriptors. Ports keep their addresses unless the program has scratch memory. Rebuild
-// returns an *[UnsupportedError] if a container cannot hold the program, for example
-// because the weights are missing.
+// Rebuild converts program p to a hardware container with the same descriptors and returns the new
+// program. Ports keep their addresses unless the program has scratch memory. Rebuild returns an
+// *[UnsupportedError] if a container cannot hold the program, for example because its weights are
+// missing.
 func (p *Program) Rebuild() (*Program, error) {
 	if p.Form == FormRegisters || p.Subtype != SubtypeM1 {
 		return nil, &UnsupportedError{string(p.Form), "unsupported by containers, which hold version 7 descriptors only"}

@@ -40,8 +40,7 @@ func (k RelocKind) String() string {
 	return fmt.Sprintf("RelocKind(%d)", uint8(k))
 }
 
-// A Relocation is a field of a register whose value is determined when the program is
-// loaded.
+// A Relocation sets a field of a register to a value that is determined when the program is loaded.
 type Relocation struct {
 	Kind     RelocKind
 	Task     int    // descriptor in the chain
@@ -59,8 +58,8 @@ type Relocation struct {
 	Info     uint32 // second word of the container's pair
 }
 
-// Parameters returns the first relocation of each run-time parameter, in the order of
-// p.Relocations.
+// Parameters returns one relocation for each run-time parameter: the first in p.Relocations, in
+// that order.
 func (p *Program) Parameters() (list []Relocation) {
 	for _, r := range p.Relocations {
 		if r.Kind == LiveIn && !slices.ContainsFunc(list, func(x Relocation) bool { return x.Name == r.Name }) {
@@ -70,8 +69,8 @@ func (p *Program) Parameters() (list []Relocation) {
 	return list
 }
 
-// A Range holds the permitted values of a run-time parameter: Start, Start+Step and so on,
-// up to Stop.
+// A Range is the set of permitted values of a run-time parameter: Start, Start+Step and so on, up
+// to Stop. If Step is 0, only Start is permitted.
 type Range struct {
 	Start, Stop, Step uint64
 }
@@ -95,8 +94,8 @@ func (e *RelocError) Error() string {
 	return escapeUnprintable(fmt.Sprintf("%v relocation of descriptor %d, %s: %s", e.Kind, e.Task, e.Field(), e.What))
 }
 
-// Field returns the name of the field that the relocation sets, such as
-// BLOCK.REGISTER.FIELD, or the register and the bits if the field has no name.
+// Field returns the name of the field that the relocation sets, in the form BLOCK.REGISTER.FIELD.
+// If the field has no name, Field returns the register and the bits.
 func (r *Relocation) Field() string {
 	reg, ok := regs.RegisterAt(r.Register)
 	if !ok {
@@ -167,8 +166,8 @@ func Linear(v uint64, scale, plus int64) (uint64, bool) {
 	return uint64(total), true
 }
 
-// Store computes the value of the relocation, given the addresses of the buffers, and
-// writes it to the chain of descriptors in text. All errors are of type *[RelocError].
+// Store computes the value of the relocation, given the addresses of the buffers, and writes it to
+// text, the bytes of the descriptor chain. All errors are of type *[RelocError].
 func (r *Relocation) Store(text []byte, bars *regs.BARs) error {
 	v, err := r.Resolve(bars)
 	if err != nil {
@@ -237,8 +236,8 @@ func (p *Program) relocateText() ([]byte, error) {
 	return text, nil
 }
 
-// WordsOf returns the offsets in Text at which descriptor d stores values for the register
-// with the given address.
+// WordsOf returns the byte offsets in p.Text of the words that descriptor d writes to the register
+// with the given address. It returns nil if d does not write the register.
 func (p *Program) WordsOf(d *regs.Descriptor, register uint32) []uint32 {
 	return wordOffsets(d, register)
 }

@@ -28,16 +28,16 @@ type Tile struct {
 	Live   bool   // false for the empty tile of an unused lane
 }
 
-// An ElementType is a type of tensor elements. Known codes are 2 for int8, 3 for uint8, 5
-// for float16, 16 for e4m3 and 23 for int4.
+// An ElementType is the type of the elements of a tensor. Known codes are 2 for int8, 3 for uint8,
+// 5 for float16, 16 for e4m3 and 23 for int4.
 type ElementType struct {
 	Code  int
 	Name  string
 	Range string // as written in the catalogue: r<kind>;<low>;<high>
 }
 
-// String returns the name of the type in the container or, if that is empty, the usual name
-// for its code.
+// String returns the name of the type in the container. If that is empty, it returns the usual name
+// for the code of the type.
 func (t ElementType) String() string {
 	if t.Name != "" {
 		return escapeUnprintable(t.Name)
@@ -67,8 +67,7 @@ func (t ElementType) elementBytes() uint64 { return uint64(max(1, t.Bits()/8)) }
 // Float16 returns the element type fp16, which nearly all programs use.
 func Float16() ElementType { return ElementType{5, "float16", "r1;2;0"} }
 
-// A Shape holds the extents and strides of a tensor, as a symbol of the container gives
-// them.
+// A Shape holds the extents and strides of a tensor, decoded from a symbol of the container.
 type Shape struct {
 	Name    string
 	Extents [4]int    // N, C, H, W

@@ -83,9 +83,9 @@ func (c *Container) encode(apart *SectionHeader) *pieces {
 	return f
 }
 
-// Bytes returns the program in the form it was read in, with changes to the data of
-// segments included. It returns an empty slice for a program whose descriptors were left in
-// their file; see Options.InFile.
+// Bytes returns the program in the file format that it was read from. The bytes include changes to
+// the data of segments. Bytes returns an empty slice for a program whose descriptors were left in
+// their file; see [Options].InFile.
 func (p *Program) Bytes() []byte {
 	switch p.Form {
 	case FormContainer:
@@ -98,8 +98,8 @@ func (p *Program) Bytes() []byte {
 	return append([]byte(nil), p.Text...)
 }
 
-// WriteTo writes the program to w, in the form it was read in, like [Program.Bytes]. It also writes
-// descriptors that were left in their file, which it copies from there.
+// WriteTo writes the program to w in the file format that it was read from. Unlike [Program.Bytes],
+// it also writes descriptors that were left in their file, which it copies from there.
 func (p *Program) WriteTo(w io.Writer) (int64, error) {
 	if p.TextFile != nil {
 		return io.Copy(w, io.NewSectionReader(p.TextFile.R, 0, int64(p.TextFile.Bytes)))

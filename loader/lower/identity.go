@@ -52,7 +52,7 @@ zin_ane_compiler v9.509.0
 )
 
 // Identity returns the container file of a program that copies 64 fp16 values from its input t0 to
-// its output t2. The simulator runs this program if it is given no other.
+// its output t2. The command "anesim run" runs this program if it is given no file.
 func Identity() ([]byte, error) { return Example("identity") }
 
 // IdentityProgram returns the program of [Identity], loaded from its container.

@@ -25,10 +25,10 @@ func (e *DeriveError) Error() string {
 }
 
 // Derive combines the programs for all values of a parameter in range r into one program. It
-// returns the program of the largest value, and the set of fields, sizes and strides that depend on
-// the parameter. compile returns the program for a given value; Derive calls it for every value in
-// r, and checks word for word that setting the parameter turns the returned program into the
-// compiled one. The error is a *DeriveError, or the error of compile or of [Set.Apply].
+// returns the program for the largest value, and the set of fields, sizes and strides that depend
+// on the parameter. compile must return the program for a given value. Derive calls it for every
+// value in r. It checks that setting the parameter in the returned program gives each compiled
+// program, word for word. The error is a *DeriveError, or the error of compile or of [Set.Apply].
 func Derive(name string, r loader.Range, compile func(value uint64) (*loader.Program, error)) (*loader.Program, *Set, error) {
 	bad := func(v uint64, format string, args ...any) (*loader.Program, *Set, error) {
 		return nil, nil, &DeriveError{name, v, fmt.Sprintf(format, args...)}

@@ -15,9 +15,9 @@ type Parameter struct {
 	Range loader.Range
 }
 
-// A Set holds run-time parameters, and the register fields, sizes and strides of a program that
-// depend on them. Relocations do not have their field Off set, because [Set.Apply] finds the place
-// in each program.
+// A Set holds the run-time parameters of a program, and the register fields, sizes and strides that
+// depend on them. The Off fields of the relocations are not used, because [Set.Apply] finds the
+// places of the fields in each program.
 type Set struct {
 	Parameters  []Parameter
 	Relocations []loader.Relocation
@@ -72,9 +72,10 @@ func (s *Set) Apply(p *loader.Program) (*loader.Program, error) {
 	return &q, nil
 }
 
-// SetShape updates the sizes and strides of p's ports that depend on the parameter called name, for
-// the given value. It returns an *ApplyError if a size is below 1 or above 1<<31. The memory of a
-// port keeps its size, so a caller that fills or reads the port must check that the new shape fits.
+// SetShape gives value to the parameter called name in the sizes and strides of p's ports that
+// depend on it. It returns an *ApplyError if a size is below 1 or if a size or stride is negative
+// or above 1<<31. The memory of a port keeps its size, so a caller that fills or reads the port
+// must check that the new shape fits.
 func SetShape(p *loader.Program, name string, value uint64) error {
 	for _, a := range p.LiveAxes {
 		if a.Name != name {

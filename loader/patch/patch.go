@@ -15,7 +15,7 @@ import (
 	"anesim/loader/lower/coeff"
 )
 
-// An Error reports a change that cannot be made. It leaves the program as it was.
+// An Error reports a change that cannot be made. The program is then unchanged.
 type Error struct {
 	What string // requested change
 	Why  string // why it cannot be made
@@ -40,8 +40,8 @@ type Program struct {
 }
 
 // Set changes the value of a register in every descriptor that writes it. text is
-// BLOCK.REGISTER.FIELD=VALUE for a field or BLOCK.REGISTER=VALUE for a whole register, with values
-// as in descriptor text. A prefix such as 3: restricts the change to descriptor 3. If text is
+// BLOCK.REGISTER.FIELD=VALUE for a field or BLOCK.REGISTER=VALUE for a whole register, in the
+// notation of descriptor text. A prefix such as 3: restricts the change to descriptor 3. If text is
 // malformed or no descriptor writes the register, Set returns an error and changes nothing.
 func (p *Program) Set(text string) error {
 	fail := func(format string, args ...any) error { return &Error{What: text, Why: fmt.Sprintf(format, args...)} }
@@ -114,11 +114,11 @@ func (p *Program) Bind(name string, value uint64) error {
 	return nil
 }
 
-// Weights replaces the weights of a descriptor. name is the number of the descriptor, such as 3 or
-// td3, or a prefix of the symbol of its weights, which is the letter K and a hash. The suffix .bias
-// selects the biases instead. values are in the order [group][output channel][input
-// channel][row][column], without padding. Weights returns an *Error if values has the wrong length,
-// or if the descriptor has no weights in a known order.
+// Weights replaces the weights of a descriptor with values. name is the number of the descriptor,
+// such as 3 or td3, or a prefix of the symbol of its weights, which is the letter K followed by a
+// hash. If name ends in .bias, Weights replaces the biases instead. The order of values is
+// [group][output channel][input channel][row][column], without padding. Weights returns an *Error
+// if the number of values is wrong, or if the descriptor has no weights in a known order.
 func (p *Program) Weights(name string, values []float16.Float16) error {
 	who, bias := strings.CutSuffix(name, ".bias")
 	index, layout, err := p.findLayout(who)

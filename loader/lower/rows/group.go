@@ -6,7 +6,7 @@ import (
 	"anesim/loader/layer"
 )
 
-// A Kind is the operation of a group in a row chain.
+// A Kind is the kind of a [Group], such as a matmul or a softmax.
 type Kind uint8
 
 // Kinds of groups.
@@ -20,10 +20,11 @@ const (
 	Softmax
 )
 
-// A Group is one operation of a row chain (consecutive layers that are computed on rows which stay
-// in L2). It holds a matmul with the bias, factor and activation after it, or a single layer of
-// another kind. As in all chains of the vendor's compiler seen, a group never includes a residual
-// addition, a table before a matmul, a second table, or anything after a layer norm or a softmax.
+// A Group is one operation of a row chain (consecutive layers that are computed on rows kept in
+// L2). It holds a matmul with the bias, factor and activation after it, or a single layer of
+// another kind. A group never includes a residual addition, a table before a matmul, a second
+// table, or anything after a layer norm or a softmax. The same is true of all known chains of the
+// vendor's compiler.
 type Group struct {
 	Kind    Kind
 	Nodes   []int // nodes of the network; the first one owns the descriptors

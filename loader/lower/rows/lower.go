@@ -10,8 +10,8 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// A Lowered holds the tasks of a row chain, and the constants, memory and ports that they need in a
-// program.
+// A Lowered holds the tasks of a compiled row chain, with the constants, memory and ports that they
+// need in a program.
 type Lowered struct {
 	Tasks     []*task.Task
 	Starts    []int // index of the first task of each group
@@ -21,11 +21,11 @@ type Lowered struct {
 	Ports     []loader.Port // ports of the inputs
 }
 
-// Lower returns the tasks for a row chain, consecutive groups whose intermediate results stay in
-// L2. shapes holds the shapes of the inputs and of the result by name. The result becomes a port in
-// buffer 4, and the inputs become ports in the buffers after it. If dryRun is set, the tasks have
-// no weights, which suffices to find out whether the groups fit. Lower reports false if the groups
-// do not fit in L2 or have too many inputs. It sets the Block field of the groups.
+// Lower compiles a row chain: consecutive groups whose intermediate results stay in L2. shapes
+// holds the shapes of the inputs and of the result by name. The result becomes a port in buffer 4,
+// and the inputs become ports in the buffers after it. If dryRun is true, the tasks have no
+// weights, which is enough to find out whether the groups fit. Lower reports false if the groups do
+// not fit in L2 or have too many inputs. It sets the Block field of the groups.
 func Lower(groups []Group, shapes map[string]layer.Shape, dryRun bool) (*Lowered, bool) {
 	c := newChain(groups)
 	c.dryRun = dryRun
@@ -64,14 +64,14 @@ func Lower(groups []Group, shapes map[string]layer.Shape, dryRun bool) (*Lowered
 	return out, c.finishChain(out)
 }
 
-// A Matrix is a matrix in memory: its rows, their width in elements, and its place.
+// A Matrix is a matrix in memory: its number of rows, its width in elements, and its place.
 type Matrix struct {
 	Rows, Width int
 	At          place.Memory
 }
 
-// LowerGroup returns the tasks for a single group, whose inputs are the matrices in and whose
-// result is stored at result in memory. It reports false if the group does not fit in L2.
+// LowerGroup compiles a single group. Its inputs are the matrices in, and its result is stored at
+// result in memory. LowerGroup reports false if the group does not fit in L2.
 func LowerGroup(g Group, in []Matrix, result place.Memory) (*Lowered, bool) {
 	c := newChain([]Group{g})
 	c.output = result

@@ -91,10 +91,11 @@ func (c *chain) productLayout(g *Group, in regs.Shape, columns bool) place.Layou
 }
 
 // Shares divides the n result columns of a matmul whose left side has k columns, so that the
-// weights and the table of each share fit in an engine's memory. Shares of equal size ascend;
-// otherwise the remainder comes first, and the others descend from the last column. For example,
-// 2048 columns with a table become 512, 768 and 768 (each order seen in 1 of 1 chains). Shares
-// reports false if the weights of a single column do not fit.
+// weights and the table of each share fit in an engine's memory. Shares of equal size are in
+// ascending order of columns. Otherwise the first share is the smaller one and holds the last
+// columns, and the shares are in descending order. For example, 2048 columns with a table become
+// shares of 512, 768 and 768 columns. Each order was seen in one chain. Shares reports false if the
+// weights of a single column do not fit.
 func (g *Group) Shares(n, k int) ([]coeff.Share, bool) {
 	each := coeff.RoundToPasses((g.Layer.LaneBytes() - len(g.Table)) / ((k + coeff.BiasRows(g.Bias != nil)) * layer.ElementBytes))
 	if each == 0 {

@@ -28,10 +28,10 @@ const columnTile = 32
 // (seen in 2 of 2 tasks).
 const columnPatches = 2
 
-// TakeColumns makes convolution t load its source in slices of columns over its whole height,
-// instead of tiles of rows. w is the window, and l2 the size of L2 in bytes. It returns the layouts
-// of the source and of the result in L2. If the vendor's compiler would not load columns, ok is
-// false and t does not change.
+// TakeColumns makes convolution t load its source in slices of columns over the whole height,
+// rather than in tiles of rows. w is the window, and l2 is the size of L2 in bytes. TakeColumns
+// returns the layouts of the source and of the result in L2. If the vendor's compiler would not
+// load columns, ok is false and t is unchanged.
 func TakeColumns(t *Task, w *layer.Window, l2 int) (source, result place.Layout, ok bool) {
 	c := &t.g.Common
 	in, out := t.g.InShape(), t.g.OutShape()

@@ -6,7 +6,7 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// An Operand selects an operand of a task: its first source, its second source, or its result.
+// An Operand identifies an operand of a task: its first source, its second source, or its result.
 type Operand int
 
 // The operands of a task.
@@ -61,8 +61,8 @@ func (t *registers) TileBytes(operand Operand) int {
 	return spanBytes(s, channel, row, group, false) + row - min(row, channel*s.Channels)
 }
 
-// Source returns the tile in L2 of the first or second source. It returns nil for OperandResult and
-// for a source without a tile.
+// Source returns the tile in L2 that holds the given source of the task. It returns nil if operand
+// is OperandResult or the source has no tile.
 func (t *Task) Source(operand Operand) *Tile {
 	switch operand {
 	case Operand1:
@@ -160,8 +160,8 @@ func (t *registers) LoadsWholeSource() bool {
 		int(t.g.L2.Src1ChannelStride.Bytes()) >= t.g.InShape().Width*layer.ElementBytes && !t.g.Source2On()
 }
 
-// HaveSameSource reports whether the first sources of t and other have the same shape, depth
-// included.
+// HaveSameSource reports whether the first sources of t and other have the same shape, including
+// their depth.
 func HaveSameSource(t, other *Task) bool {
 	return t.g.InShape() == other.g.InShape() && t.g.Common.InDepth == other.g.Common.InDepth
 }

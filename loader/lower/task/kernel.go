@@ -10,9 +10,9 @@ import (
 // one plane. taps is the number of weights of an output channel.
 func (t *registers) PlaneWidth(taps int) int { return lanes.Most(&t.g, taps) }
 
-// SetKernel makes the engines load their weights from memory: engine i loads lanes[i]. base is the
-// offset in bytes of the task's weights in the constants of the program, which the offsets of the
-// lanes are relative to. Engines without a lane load nothing.
+// SetKernel makes the engines load weights from the constants of the program: engine i loads
+// lanes[i]. base is the offset in bytes of the task's weights in the constants, and the lanes have
+// offsets relative to it. Engines without a lane load nothing.
 func (t *Task) SetKernel(base int, lanes []coeff.Lane) {
 	d := &t.g.KernelDMASrc
 	d.Reserved00 = kernelWord
@@ -27,8 +27,9 @@ func (t *Task) SetKernel(base int, lanes []coeff.Lane) {
 	t.h.KernelBases = t.h.KernelBases.WithKBase0(regs.BARWeights).WithKBE0(true)
 }
 
-// WindowTaps returns how many taps of the window the values of each task need, by the index of the
-// task. It leaves out tasks whose values need all taps, and returns nil if there are no others.
+// WindowTaps returns, by the index of the task, how many taps of the window have to be computed,
+// for each task that can skip some taps because their weights are zero. It returns nil if there are
+// no such tasks.
 func WindowTaps(tasks []*Task) map[int]regs.WindowTaps {
 	var list map[int]regs.WindowTaps
 	for i, t := range tasks {
@@ -49,7 +50,7 @@ func WindowTaps(tasks []*Task) map[int]regs.WindowTaps {
 func (t *registers) TableLanes() int { return min(Engines, int(t.g.Common.Cout.Cout())) }
 
 // SetTable makes a task without weights apply an activation table to its results. base is the
-// offset of the table's 128 bytes in the constants of the program; all engines read the same bytes.
+// offset of the table in the constants of the program. All engines read the same 128 bytes there.
 func (t *Task) SetTable(base int, table []byte) {
 	lanes := make([]coeff.Lane, t.TableLanes())
 	for i := range lanes {
@@ -60,8 +61,8 @@ func (t *Task) SetTable(base int, table []byte) {
 	t.setNonlinear(regs.ActivationTable)
 }
 
-// SetCoding sets the registers that say how the task's weights are encoded: dense, without zeros,
-// by palette or as signed bytes.
+// SetCoding sets the registers for the encoding of the task's weights: dense, sparse, palette or
+// signed bytes.
 func (t *Task) SetCoding(c coeff.Coding) {
 	n := &t.g.NE
 	switch c {

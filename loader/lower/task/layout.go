@@ -33,16 +33,16 @@ func sourceFetches(c *regs.Common) []place.Fetch {
 }
 
 // TileFetches returns the accesses that must be free of bank conflicts in a tile that stays in L2
-// between tasks. readers lists the tasks that read the tile row by row. planar is set if the planar
-// engine reads or writes the tile.
+// between tasks. readers lists the tasks that read the tile row by row. planar must be true if the
+// planar engine reads or writes the tile.
 //
-// Every tile is laid out for the planar engine (seen in 107 of 108 tiles that it accesses, and in
-// 10 of 13 others) and for its readers on the MAC engines.
+// The accesses include those of the planar engine (as in 107 of 108 tiles that it accesses, and in
+// 10 of 13 others) and those of the readers on the MAC engines. For a tile of up to 8 columns, only
+// multiply-accumulate tasks count as readers, and only if the planar engine does not access the
+// tile.
 //
-// For tiles of up to 8 columns, only multiply-accumulate tasks count as readers, and only if the
-// planar engine does not access the tile. For wider tiles, every task on the MAC engines counts.
-// No program contains a tile of 9 to 63 columns that one such task writes and another reads, so the
-// rule for them is inferred from tiles that a DMA loads (it holds for 303 of 317).
+// No program contains a tile of 9 to 63 columns that one task on the MAC engines writes and another
+// reads. The rule for such tiles is inferred from tiles that a DMA loads (right for 303 of 317).
 func TileFetches(planar bool, readers []*Task) []place.Fetch {
 	list := []place.Fetch{place.PlanarFetch}
 	for _, t := range readers {
@@ -56,8 +56,8 @@ func TileFetches(planar bool, readers []*Task) []place.Fetch {
 }
 
 // SourceTile returns the layout that the compiler gives the task's first source in L2 if the DMA
-// loads it. Rows get extra bytes against bank conflicts, except for a single row of several pixels
-// on the MAC engines (seen in 90 of 93 tasks).
+// loads it. Rows get extra bytes to avoid bank conflicts, except for a single row of several pixels
+// (seen in 90 of 93 tasks of the MAC engines).
 func (t *Task) SourceTile() place.Layout {
 	if t.Planar() {
 		return t.PlanarTile()
@@ -74,8 +74,8 @@ func (t *Task) SourceTile() place.Layout {
 	return l.Skew(sourceFetches(c)...)
 }
 
-// PlanarTile returns the layout in L2 of a source that a planar task loads. Rows get extra bytes
-// against bank conflicts, unless the source is a single row of several pixels.
+// PlanarTile returns the layout in L2 of a source that a planar task loads. Rows get extra bytes to
+// avoid bank conflicts, except for a single row of several pixels.
 func (t *Task) PlanarTile() place.Layout {
 	if s := t.g.InShape(); s.Height == 1 && s.Width > 1 {
 		return t.PackedPlanarTile()
@@ -83,10 +83,10 @@ func (t *Task) PlanarTile() place.Layout {
 	return t.SkewedPlanarTile()
 }
 
-// KeptTile returns the layout in L2 of a planar task's source that later tasks read too. It holds
-// whole rows, whereas a source for one task holds only the columns of one patch (block of pixels).
-// This is inferred from a program in which three tasks each load 375 rows of 1024 columns, with
-// room for 512 columns in L2.
+// KeptTile returns the layout in L2 of a planar task's source that later tasks read too. The layout
+// holds whole rows, whereas a source that only one task reads needs only the columns of one patch
+// (block of pixels). This is inferred from a program in which three tasks each load 375 rows of
+// 1024 columns, with room for only 512 columns in L2.
 func (t *Task) KeptTile() place.Layout {
 	s := t.g.InShape()
 	l := place.Packed(s)
@@ -98,9 +98,9 @@ func (t *Task) KeptTile() place.Layout {
 	return l.Skew(place.PlanarFetch)
 }
 
-// PackedPlanarTile returns a layout for the source of a planar task without extra bytes between
-// rows. Each row of the layout has room for as many columns as a patch, the block of pixels that
-// the engine computes at a time (seen in 81 of 83 tasks).
+// PackedPlanarTile returns the layout in L2 of a planar task's source without extra bytes between
+// rows. Each row has room for the columns of one patch, the block of pixels that the engine
+// computes at a time (seen in 81 of 83 tasks).
 func (t *Task) PackedPlanarTile() place.Layout {
 	c := &t.g.Common
 	s := t.g.InShape()
@@ -110,9 +110,9 @@ func (t *Task) PackedPlanarTile() place.Layout {
 	return l
 }
 
-// SkewedPlanarTile returns the layout of PackedPlanarTile with rows lengthened against bank
-// conflicts, even for a source of one row. The compiler lays out the only row of a reduction's
-// source like this if no other task reads it (seen in 5 of 5 programs).
+// SkewedPlanarTile returns the layout of [Task.PackedPlanarTile] with longer rows, which avoid bank
+// conflicts. For a reduction of a single row, the compiler uses this layout if no other task reads
+// that row (seen in 5 of 5 programs).
 func (t *Task) SkewedPlanarTile() place.Layout {
 	return t.PackedPlanarTile().Skew(place.PlanarFetch)
 }

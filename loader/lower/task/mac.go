@@ -6,8 +6,8 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// A MAC describes a task of the MAC (multiply-accumulate) engines: its operation, shapes and what
-// it applies to the sums. It leaves out the addresses of operands and weights.
+// A MAC describes a task of the MAC (multiply-accumulate) engines: its operation, its shapes, and
+// the steps that follow the sums. It does not hold the addresses of operands and weights.
 type MAC struct {
 	Op         regs.MACOp
 	In, Out    regs.Shape
@@ -88,8 +88,8 @@ const maximumPadding = 1
 const elementProduct regs.MACOp = 10
 
 // NewChannelProduct returns a MAC task that multiplies two tensors of shape out element by element.
-// Its source holds the channels of both tensors in turn, so it has twice as many channels: channels
-// 2i and 2i+1 give channel i of the result.
+// The task reads both tensors as one source in which their channels alternate. Channel i of the
+// result is the product of channels 2i and 2i+1 of the source.
 func NewChannelProduct(out regs.Shape) *Task {
 	in := out
 	in.Channels *= 2

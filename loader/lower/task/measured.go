@@ -10,9 +10,9 @@ import (
 // bytes and energy, and have no addresses.
 
 // PlanarPass returns the registers of a planar task that processes m rows of k elements. If read is
-// set, the task loads its source from memory, and if write is set, it writes its result there. The
-// registers hold no addresses, so they suffice for estimating time, traffic and energy but not for
-// running.
+// true, the task loads its source from memory. If write is true, it writes its result there. The
+// registers hold no addresses, so the task can be used to estimate time, traffic and energy, but
+// cannot run.
 func PlanarPass(form regs.PlanarForm, m, k int, read, write bool) *regs.Groups {
 	g := new(regs.Groups)
 	setFoldedShape(g, regs.Shape{Groups: 1, Channels: 1, Height: m, Width: k})
@@ -22,8 +22,8 @@ func PlanarPass(form regs.PlanarForm, m, k int, read, write bool) *regs.Groups {
 }
 
 // TablePass returns the registers of a MAC task that applies an activation table to m rows of k
-// elements. If read is set, the task loads its source from memory, and if write is set, it writes
-// its result there. The registers hold no addresses.
+// elements. If read is true, the task loads its source from memory. If write is true, it writes its
+// result there. The registers hold no addresses, so the task cannot run.
 func TablePass(m, k int, read, write bool) *regs.Groups {
 	g := PlanarPass(0, m, k, read, write)
 	g.Common.TaskInfo = g.Common.TaskInfo.WithTaskNID(1)
@@ -33,10 +33,10 @@ func TablePass(m, k int, read, write bool) *regs.Groups {
 	return g
 }
 
-// CachedProduct returns the registers of the two tasks of a batched matmul. Each of several heads
-// multiplies one row of k elements by its own k x n matrix, which is an input. Task interleave
-// writes the matrices to the scratch buffer as weights, and task multiply uses them. The registers
-// hold no addresses.
+// CachedProduct returns the registers of the two tasks of a batched matmul. Each head (element of
+// the batch) multiplies one row of k elements by its own k x n matrix, which is an input. The task
+// interleave writes the matrices to the scratch buffer as weights, and the task multiply uses them.
+// The registers hold no addresses, so the tasks cannot run.
 func CachedProduct(heads, k, n int) (interleave, multiply *regs.Groups) {
 	in := regs.Shape{Groups: 1, Channels: heads, Height: k, Width: n}
 	interleave, multiply = new(regs.Groups), new(regs.Groups)

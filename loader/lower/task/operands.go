@@ -5,14 +5,14 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// ReadTileGroups is like [Task.ReadTile] for a source with several groups, which are layout.Group
-// bytes apart.
+// ReadTileGroups is like [Task.ReadTile], but for a source with several groups. The groups are
+// layout.Group bytes apart.
 func (t *Task) ReadTileGroups(tile *Tile, layout place.Layout) {
 	t.ReadTile(tile, layout)
 	t.setL2Word(&t.g.L2.Src1GroupStride, layout.Group)
 }
 
-// KeepResultGroups is like [Task.KeepResult] for a result with several groups, which are
+// KeepResultGroups is like [Task.KeepResult], but for a result with several groups. The groups are
 // layout.Group bytes apart.
 func (t *Task) KeepResultGroups(layout place.Layout) *Tile {
 	tile := t.KeepResult(layout)
@@ -28,16 +28,17 @@ func (t *Task) KeepResultInRing(layout place.Layout) *Tile {
 	return tile
 }
 
-// ReadRing makes the task read its first source from a ring, a buffer in L2 that the previous task
-// fills while this task empties it, instead of loading it as [Task.LoadSource1] says.
+// ReadRing makes the task read its first source from the ring in tile, with the given layout,
+// instead of loading it from memory. A ring is a buffer in L2 that the previous task fills while
+// this task empties it.
 func (t *Task) ReadRing(layout place.Layout, tile *Tile) {
 	t.ReplaceSource1(layout, tile)
 	t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithType(TypeRing).WithDMAIntl(1)
 }
 
-// LoadOnlySource2 makes the task load its second source from surface m in memory into L2, where its
-// first source already is. interleave is the number of channels that alternate in each row of m; 0
-// leaves the format as it is.
+// LoadOnlySource2 makes the task load its second source from surface m in memory into L2, with the
+// given layout. The first source must be in L2 already. In each row of m, the elements of
+// interleave channels alternate; 0 leaves the format as it is.
 func (t *Task) LoadOnlySource2(m place.Memory, layout place.Layout, interleave int) {
 	t.LoadSource2(m, layout)
 	t.SetSourceFlags()
@@ -50,8 +51,9 @@ func (t *Task) LoadOnlySource2(m place.Memory, layout place.Layout, interleave i
 	}
 }
 
-// WriteInterleaved makes the task stream its result to surface m, where groups of interleave
-// channels alternate in each row. base is the address of its buffer in L2.
+// WriteInterleaved makes the task stream its result to surface m in memory. In each row of m, the
+// elements of interleave channels alternate. base is the address in L2 of the buffer that the data
+// passes through.
 func (t *Task) WriteInterleaved(m place.Memory, base, interleave int) {
 	t.WriteResult(m, base)
 	d := &t.g.TileDMADst
@@ -59,9 +61,9 @@ func (t *Task) WriteInterleaved(m place.Memory, base, interleave int) {
 	t.g.L2.ResultCfg = t.g.L2.ResultCfg.WithDMAIntl(uint32(interleave))
 }
 
-// MarkSourceDescribed sets the memory registers of the first source to surface m in the scratch
-// buffer, although the task reads the source from L2. The previous task must describe its result in
-// the same way, see [Task.MarkResultDescribed].
+// MarkSourceDescribed makes the memory registers of the first source describe surface m in the
+// scratch buffer, although the task reads the source from L2. The previous task must describe its
+// result in the same way; see [Task.MarkResultDescribed].
 func (t *Task) MarkSourceDescribed(m place.Memory) {
 	t.setSource1Strides(m)
 	t.DescribesSource = true
@@ -70,15 +72,16 @@ func (t *Task) MarkSourceDescribed(m place.Memory) {
 	t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithDMAFmt(1)
 }
 
-// MarkResultDescribed sets the memory registers of the result to surface m in the scratch buffer,
-// although the result stays in L2. The vendor's compiler does so for some pairs of tasks.
+// MarkResultDescribed makes the memory registers of the result describe surface m in the scratch
+// buffer, although the result stays in L2. The vendor's compiler does so for some pairs of tasks.
 func (t *Task) MarkResultDescribed(m place.Memory) {
 	t.setResultStrides(m)
 	t.DescribesResult = true
 }
 
-// SetKernelInBuffer makes the engines load weights that are computed at run time from the buffer
-// with index bar, an input of the program or the scratch buffer: engine i loads lanes[i].
+// SetKernelInBuffer makes the engines load weights that are computed at run time: engine i loads
+// lanes[i] from the buffer with index bar. The buffer is an input of the program or the scratch
+// buffer.
 func (t *Task) SetKernelInBuffer(bar uint32, lanes []coeff.Lane) {
 	t.SetKernel(0, lanes)
 	t.h.KernelBases = t.h.KernelBases.WithKBase0(bar)
@@ -104,8 +107,8 @@ func (t *Task) StageResult(m place.Memory, layout place.Layout) {
 	t.Result.Bytes = layout.Row * t.g.OutShape().Height
 }
 
-// SetInterleave sets the number of channels of the first source that alternate in each row in
-// memory to n.
+// SetInterleave sets the format of the first source in memory so that the elements of n channels
+// alternate in each row.
 func (t *Task) SetInterleave(n int) {
 	f := &t.g.TileDMASrc.Src1Fmt
 	*f = f.WithInterleave(uint32(n))

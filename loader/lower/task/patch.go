@@ -74,18 +74,18 @@ func setCopyPatch(c *regs.Common, out regs.Shape) {
 	}
 }
 
-// A Patch is a function that changes how a task divides its result, either into patches (blocks of
-// pixels that the engine computes at the same time) or into tiles (runs of rows). New tasks have
-// the patch that fits their operation; use [Task.SetPatch] to replace it.
+// A Patch is a function that changes how a task divides its result: either into patches (blocks of
+// pixels that the engine computes at the same time) or into tiles (runs of rows). A new task
+// already has the patch that suits its operation. To replace it, call [Task.SetPatch].
 type Patch func(t *Task)
 
-// SetPatch calls p to replace the patches or the tile height of the task.
+// SetPatch calls p, which replaces the patches or the tile height of the task.
 func (t *Task) SetPatch(p Patch) { p(t) }
 
 // KeptPatch returns the patch for a MAC copy or maximum whose source has shape s and is read again
-// by a planar task. The patch has a fixed height. It is twice as high as usual if the source has
-// fewer rows than the usual patch (seen in 6 of 6 tasks). A source of one row keeps the usual
-// patch.
+// by a planar task. The patch has a fixed height. If the usual height is limited by the number of
+// source rows, the patch is twice as high (seen in 6 of 6 tasks). For a source of one row,
+// KeptPatch keeps the usual patch.
 func KeptPatch(s regs.Shape) Patch {
 	return func(t *Task) {
 		if s.Height > 1 {
@@ -94,8 +94,8 @@ func KeptPatch(s regs.Shape) Patch {
 	}
 }
 
-// LinkedPatchLog2 returns the base-2 logarithm of the patch height for a linked pair: a planar task
-// with a source of shape s, and the task that reads its result tile by tile while it is computed
+// LinkedPatchLog2 returns the base-2 logarithm of the patch height of two linked tasks: a planar
+// task with a source of shape s, and a task that reads its result tile by tile while it is computed
 // (seen in 14 of 15 tasks).
 func LinkedPatchLog2(s regs.Shape) uint32 {
 	if s.Height > 1 {
@@ -114,8 +114,8 @@ func FixedPatch(sh uint32) Patch {
 }
 
 // LinkedPatch returns the patch of a planar task whose result the next task reads tile by tile
-// while the planar task computes it. sh is the base-2 logarithm of the patch height of the next
-// task (seen in 15 of 15 tasks).
+// while it is computed. sh is the base-2 logarithm of the patch height of the next task (seen in 15
+// of 15 tasks).
 func LinkedPatch(sh uint32) Patch { return PlanarPatch(max(4, 7-sh), sh) }
 
 // PlanarPatch returns a patch of 1<<w columns and 1<<h rows for a task on the planar engine.
@@ -131,8 +131,8 @@ func (t *registers) SetTileHeight(rows int) {
 	t.g.Common.TileCfg = t.g.Common.TileCfg.WithTileHeight(uint32(rows))
 }
 
-// OnePatchPerTile limits the height of the tiles in which t computes its result to the height of
-// one patch. A patch is the block of pixels that the engine computes at the same time.
+// OnePatchPerTile makes the tiles in which t computes its result at most one patch high. A patch is
+// the block of pixels that the engine computes at the same time.
 func OnePatchPerTile(t *Task) {
 	high := t.g.Common.Cfg.ShMax()
 	if t.Planar() {
@@ -141,9 +141,10 @@ func OnePatchPerTile(t *Task) {
 	t.SetTileHeight(min(t.TileHeight(), 1<<high))
 }
 
-// SlicedPatch returns the patch of a MAC copy of a tensor of shape s. If its rows have more than
-// 128 columns and the number is not a multiple of 128, the patch has the greatest possible height
-// (seen in 2 of 2 tasks). Otherwise the task keeps its usual patch.
+// SlicedPatch returns the patch of a MAC copy of a tensor of shape s. If the width exceeds 128 and
+// is not a multiple of 128, the engine may choose patches of up to 16 rows, or the height of s
+// rounded up to a power of two if that is less (seen in 2 of 2 tasks). Otherwise the task keeps its
+// usual patch.
 func SlicedPatch(s regs.Shape) Patch {
 	return func(t *Task) {
 		if s.Width > place.SliceColumns && s.Width%place.SliceColumns != 0 {
@@ -195,8 +196,8 @@ func setBlockPatch(c *regs.Common, height int) {
 	c.Cfg = c.Cfg.WithSmallSourceMode(false).WithShPref(sh).WithShMin(sh).WithShMax(sh)
 }
 
-// BlockFetch returns how the engines read the source of a matmul over blocks, which are pixels in
-// rows of eight and of the given height.
+// BlockFetch returns how the engines read the source of a matmul that works on blocks of eight
+// columns and height rows.
 func BlockFetch(height int) place.Fetch {
 	if height >= smallHeight {
 		return place.SmallFetch

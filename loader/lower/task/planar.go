@@ -3,7 +3,7 @@ package task
 import "anesim/hw/regs"
 
 // A Planar describes a task of the planar engine, which computes elementwise operations and
-// reductions of one or two sources. It leaves out the addresses of its operands.
+// reductions of one or two sources. It does not hold the addresses of its operands.
 type Planar struct {
 	Form          regs.PlanarForm
 	In            regs.Shape // shape of the first source, and of the result unless the task reduces
@@ -24,7 +24,7 @@ type Planar struct {
 	Previous, Next bool
 }
 
-// An Operation combines the sources of a planar task.
+// An Operation is what a planar task computes from its sources, such as their sum.
 type Operation uint8
 
 // The operations. Those of a reduction apply to the reduced values.
@@ -74,7 +74,7 @@ type Factor struct {
 	isSet bool
 }
 
-// NewFactor returns the factor with the fp16 value whose bits are half.
+// NewFactor returns the factor whose fp16 bits are half.
 func NewFactor(half uint16) Factor { return Factor{half, true} }
 
 // fp16Bits returns the fp16 bits of f, which are those of 1 for the zero value.

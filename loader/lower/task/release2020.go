@@ -5,9 +5,9 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// NewCopy2020 returns a task that copies a tensor of shape s through the MAC engines, with the
-// registers of the vendor's compiler of 2020. If relu is set, the task also applies ReLU. Its
-// patches have two rows.
+// NewCopy2020 returns a task that copies a tensor of shape s through the MAC engines, in patches of
+// two rows. Its registers are those of the vendor's compiler of 2020. If relu is true, the task
+// also applies ReLU.
 func NewCopy2020(s regs.Shape, relu bool) *Task {
 	t := MAC{Op: regs.PassThrough, In: s, Out: s, PerChannel: true, ReLU: relu}.Task()
 	t.SetPatch(FixedPatch(1))
@@ -26,7 +26,7 @@ func NewPointwise2020(in, out regs.Shape) *Task {
 	return t
 }
 
-// NewSum2020 returns a planar task that adds two tensors of shape s, with the registers of the
+// NewSum2020 returns a planar task that adds two tensors of shape s. Its registers are those of the
 // vendor's compiler of 2020, which leaves the registers of the MAC engines at 0.
 func NewSum2020(s regs.Shape) *Task {
 	t := Planar{Form: regs.FormTwoSources, In: s, Op: Sum}.Task()
@@ -46,16 +46,16 @@ func StageResult2020(t *Task, m place.Memory, layout place.Layout) {
 }
 
 // WriteResult2020 makes planar task t stream its result to surface m in memory. base is the address
-// of its buffer in L2. As in programs of the vendor's compiler of 2020, the DMA does not fill the
-// padding of rows with zeros.
+// in L2 of the buffer that the data passes through. As in programs of the vendor's compiler of
+// 2020, the DMA does not fill the padding of rows with zeros.
 func WriteResult2020(t *Task, m place.Memory, base int) {
 	t.WriteResult(m, base)
 	d := &t.g.TileDMADst
 	d.DstFmt = d.DstFmt.WithZeroPadLast(false).WithZeroPadFirst(false)
 }
 
-// UnlistScratch removes the scratch buffer from the header of t if t describes a surface in that
-// buffer but neither reads nor writes it. Programs without a scratch segment need this.
+// UnlistScratch removes the scratch buffer from the header of t if t only describes a surface
+// there, without reading or writing it. Programs without a scratch segment need this.
 func UnlistScratch(t *Task) {
 	if t.DescribesResult {
 		t.h.Bases = t.h.Bases.WithWBE(false)

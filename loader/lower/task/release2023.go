@@ -11,8 +11,8 @@ const (
 	streamedLog2H = 5
 )
 
-// NarrowPatch sets the patches of a MAC task that streams its source from memory to 2 rows of 64
-// columns, as the vendor's compiler of 2023 does.
+// NarrowPatch makes the patches of a MAC task that streams its source from memory 2 rows of 64
+// columns, as in programs of the vendor's compiler of 2023.
 func NarrowPatch(t *Task) {
 	c := &t.g.Common
 	c.Cfg = c.Cfg.WithAccDoubleBufEn(true)
@@ -21,8 +21,8 @@ func NarrowPatch(t *Task) {
 }
 
 // StreamedPatch returns the patch of a planar task that streams sources of shape s from memory, as
-// the vendor's compiler of 2023 does. It has up to 32 rows of 512 columns, and each tile of the
-// result has the rows of one patch.
+// in programs of the vendor's compiler of 2023. The patch has up to 32 rows of 512 columns, and
+// each tile of the result is one patch high.
 func StreamedPatch(s regs.Shape) Patch {
 	return func(t *Task) {
 		w, h := min(max(Log2Ceil(s.Width), 4), streamedLog2W), min(Log2Ceil(s.Height), streamedLog2H)

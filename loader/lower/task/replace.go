@@ -5,8 +5,8 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// KeepSource makes the task leave its first source in L2, with the given layout, after loading it
-// from memory, so that later tasks can read it. It sets t.First to tile.
+// KeepSource makes the task keep its first source in L2 after loading it from memory, so that later
+// tasks can read it there. The source has the given layout. KeepSource sets t.First to tile.
 func (t *Task) KeepSource(layout place.Layout, tile *Tile) {
 	l := &t.g.L2
 	l.SourceCfg = l.SourceCfg.WithType(1)
@@ -49,10 +49,10 @@ func (t *Task) ReplaceSource2(layout place.Layout, tile *Tile) {
 	t.SetSourceFlags()
 }
 
-// SetSourceFlags updates the register flags that say which sources the task loads from memory. The
-// caller must call it after changing a source of a planar task with two sources; for other tasks it
-// does nothing. The flags in Common.Cfg are 0x33 for both sources, 0x32 for the second, and 0x31
-// for the first or none.
+// SetSourceFlags updates the register flags that say which sources the task loads from memory. Call
+// it after changing a source of a planar task with two sources; for other tasks it does nothing.
+// The flags in Common.Cfg are 0x33 for both sources, 0x32 for the second, and 0x31 for the first or
+// none.
 func (t *Task) SetSourceFlags() {
 	if !t.Planar() || t.g.Common.ChCfg&twoSourceChCfg == 0 {
 		return

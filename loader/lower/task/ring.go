@@ -52,9 +52,9 @@ func ShareRing(t, next *Task, base int) {
 	next.Result = &Tile{At: r.result, Owner: next, Bytes: r.result.Row * RingRows, Result: true}
 }
 
-// CanShareRing reports whether t can pass its result to next through a ring, a small buffer in L2.
-// The tasks must run on different engines, t must load its only source from memory, and next must
-// read nothing but the result of t.
+// CanShareRing reports whether t can pass its result to next through a ring, a small buffer in L2
+// that next empties while t fills it. The tasks must run on different engines, t must load its only
+// source from memory, and next must read nothing but the result of t.
 func CanShareRing(t, next *Task) bool {
 	return t.Planar() != next.Planar() && t.LoadsFirst() && !t.g.Source2On() &&
 		!next.g.Source2On() && next.Second == nil &&

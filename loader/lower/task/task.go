@@ -22,7 +22,7 @@ func reciprocalBits(n int) uint32 {
 }
 
 // A Task is a descriptor under construction: the registers of one pass of the engine, and the tiles
-// of its operands in L2. Package chain links tasks into a program, and derives from their tiles
+// of its operands in L2. Package chain links tasks into a program. It finds out from the tiles
 // which tasks must wait for other tasks.
 type Task struct {
 	registers
@@ -50,9 +50,9 @@ type registers struct {
 // MaxTasks is the largest number of tasks in a program, because a task number has 16 bits.
 const MaxTasks = 1 << 16
 
-// FirstError returns the error of the first task in which a value does not fit its register, or nil
-// if all values fit. Setters do not report such values, so call FirstError once after building the
-// tasks.
+// FirstError returns the first error of tasks that a value does not fit its register, or nil if all
+// values fit. The methods that set registers do not return such errors, so call FirstError once
+// after building the tasks.
 func FirstError(tasks []*Task) error {
 	for _, t := range tasks {
 		if t.err != nil {
@@ -96,8 +96,8 @@ const (
 	singleOne      = 0x3f800000
 )
 
-// New returns a task that does nothing: its DMA and engines are disabled, and all other registers
-// have the values that the vendor's compiler leaves in unused registers.
+// New returns a task that does nothing. Its DMA and engines are disabled, and all other registers
+// have the values that the vendor's compiler gives to unused registers.
 func New() *Task { return &Task{registers: registers{g: blankRegisters()}} }
 
 // setDMAWord sets *w to n, an offset, stride or size in memory in bytes. If n is not a multiple of
@@ -268,7 +268,7 @@ func (t *Task) LoadSource2(m place.Memory, layout place.Layout) {
 }
 
 // ReadTile makes the task read its first source from a tile in L2 that an earlier task loaded or
-// computed. The given layout is that of the part of the tile that the task reads.
+// computed. layout describes the part of the tile that the task reads.
 func (t *Task) ReadTile(tile *Tile, layout place.Layout) {
 	l := &t.g.L2
 	l.SourceCfg = l.SourceCfg.WithDMAIntl(1)
@@ -277,15 +277,15 @@ func (t *Task) ReadTile(tile *Tile, layout place.Layout) {
 }
 
 // ReadSecondTile makes the task read its second source from a tile in L2 that an earlier task
-// loaded or computed. The given layout is that of the part of the tile that the task reads.
+// loaded or computed. layout describes the part of the tile that the task reads.
 func (t *Task) ReadSecondTile(tile *Tile, layout place.Layout) {
 	l := &t.g.L2
 	t.setLayout(layout, &l.Src2Base, &l.Src2ChannelStride, &l.Src2RowStride, &l.Src2DepthStride, nil)
 	t.Second = tile
 }
 
-// ReadDescribedTile is like [Task.ReadTile], and also sets the memory registers of the source to
-// surface m in the scratch buffer, see [Task.MarkSourceDescribed].
+// ReadDescribedTile is like [Task.ReadTile], but also makes the memory registers of the source
+// describe surface m in the scratch buffer; see [Task.MarkSourceDescribed].
 func (t *Task) ReadDescribedTile(tile *Tile, layout place.Layout, m place.Memory) {
 	t.ReadTile(tile, layout)
 	t.MarkSourceDescribed(m)
@@ -316,8 +316,8 @@ func (t *registers) setResultStrides(m place.Memory) {
 	t.h.Bases = t.h.Bases.WithWBase(m.Bar).WithWBE(true)
 }
 
-// KeepResult makes the task leave its result in L2 for later tasks, with the given layout, and
-// returns the new tile, which has layout.Row bytes for each row of the result.
+// KeepResult makes the task leave its result in L2 for later tasks, with the given layout. It
+// returns a new tile of layout.Row bytes for each row of the result.
 func (t *Task) KeepResult(layout place.Layout) *Tile {
 	l := &t.g.L2
 	l.ResultCfg = l.ResultCfg.WithDMAFmt(1).WithDMAIntl(1)
@@ -326,8 +326,8 @@ func (t *Task) KeepResult(layout place.Layout) *Tile {
 	return t.Result
 }
 
-// KeepDescribedResult is like [Task.KeepResult], and also sets the memory registers of the result
-// to surface m in the scratch buffer, see [Task.MarkResultDescribed].
+// KeepDescribedResult is like [Task.KeepResult], but also makes the memory registers of the result
+// describe surface m in the scratch buffer; see [Task.MarkResultDescribed].
 func (t *Task) KeepDescribedResult(layout place.Layout, m place.Memory) *Tile {
 	t.MarkResultDescribed(m)
 	return t.KeepResult(layout)
