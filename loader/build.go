@@ -8,10 +8,10 @@ import (
 	"anesim/hw/regs"
 )
 
-// A Builder makes a hardware container for a chain of descriptors. It places memory from
-// address 0x30000000 on: the scratch memory, then the ports in the order of their buffer
-// index, each rounded up to a page, then the descriptors and the constants. Addresses that
-// the caller sets are kept.
+// A Builder makes a hardware container for a chain of descriptors. It assigns addresses from
+// 0x30000000 on: first to the scratch memory, then to the ports in the order of their buffer index,
+// each rounded up to a page, and then to the descriptors and the constants. It keeps addresses that
+// the caller has set.
 type Builder struct {
 	Procedure     string             // "net" when empty
 	Chain         []*regs.Descriptor // linked by Sequence

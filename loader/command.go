@@ -8,7 +8,7 @@ import (
 	"anesim/loader/enums"
 )
 
-// A Command is the number that identifies the kind of a load command.
+// A Command identifies the kind of a load command.
 type Command = enums.LoadCommand
 
 // Kinds of load commands in a container.
@@ -41,7 +41,7 @@ const (
 	SegmentWindow = enums.SegmentWindow
 )
 
-// SectionFlags holds the kind of a section in its low byte and flags in the others.
+// SectionFlags holds the kind of a section in its low byte, and flags in the other three bytes.
 type SectionFlags uint32
 
 // Kinds and flags of sections in containers.

@@ -35,7 +35,7 @@ type Load interface {
 // unknown kind.
 type LoadBytes []byte
 
-// Command returns the number that identifies the kind of the load command.
+// Command returns the kind of the load command.
 func (b LoadBytes) Command() Command { return Command(le.Uint32(b)) }
 
 // Raw returns all bytes of the load command.

@@ -17,7 +17,7 @@ func escapeUnprintable(s string) string {
 	return strings.ReplaceAll(q[1:len(q)-1], `\"`, `"`)
 }
 
-// A FormatError reports a file that violates its format, with the byte offset.
+// A FormatError reports a file that violates its format, with the byte offset of the mistake.
 type FormatError struct {
 	Off  uint64 // byte offset in the file
 	What string // what is wrong, and what was expected
@@ -70,7 +70,8 @@ func (e *SurfaceError) Error() string {
 		e.Task, e.Unit, e.Bytes, e.Addr, e.What, e.Segment))
 }
 
-// A MemoryError reports memory segments that overlap or are too large.
+// A MemoryError reports memory segments that overlap, are too large or too far apart, or extend
+// past the device address space.
 type MemoryError struct {
 	What string
 }

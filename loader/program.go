@@ -118,8 +118,7 @@ func (p *Program) textBytes() uint64 {
 	return uint64(len(p.Text))
 }
 
-// TextOffset returns the offset of the descriptors in the file that the program was read
-// from.
+// TextOffset returns the offset of the descriptors in the file from which the program was read.
 func (p *Program) TextOffset() uint64 { return p.textOff }
 
 // Inputs returns an iterator over the input ports.
@@ -210,8 +209,8 @@ func (d Direction) String() string {
 	return "input"
 }
 
-// A LiveAxis is an extent or a stride of a port that depends on a run-time parameter. Its
-// value is Scale times the parameter plus Plus.
+// A LiveAxis is an extent or a stride of a port that depends on a run-time parameter. Its value is
+// Scale*v + Plus, where v is the value of the parameter called Name.
 type LiveAxis struct {
 	Port      string
 	Direction Direction

@@ -20,7 +20,8 @@ type Symbol struct {
 	index uint32 // offset of the name in the string table
 }
 
-// A Tile describes the weights that one MAC engine reads for one descriptor.
+// A Tile describes the weights that one MAC engine reads for one descriptor, or the weights that
+// all engines share.
 type Tile struct {
 	Digest string // SHA-256 of the weights in hexadecimal
 	Lane   int    // engine, -1 for a tile that all engines share
@@ -45,7 +46,7 @@ func (t ElementType) String() string {
 	return enums.CatalogueType(t.Code).String()
 }
 
-// Bits returns the size of an element in bits, or 0 if it is unknown.
+// Bits returns the size of an element in bits, or 0 if the type is unknown.
 func (t ElementType) Bits() int {
 	switch t.Name {
 	case "int8", "uint8", "e4m3":
@@ -64,7 +65,7 @@ func (t ElementType) Bits() int {
 // and for a type of unknown size.
 func (t ElementType) elementBytes() uint64 { return uint64(max(1, t.Bits()/8)) }
 
-// Float16 returns the element type fp16, which nearly all programs use.
+// Float16 returns the element type fp16.
 func Float16() ElementType { return ElementType{5, "float16", "r1;2;0"} }
 
 // A Shape holds the extents and strides of a tensor, decoded from a symbol of the container.

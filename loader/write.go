@@ -11,8 +11,8 @@ import (
 // changed gives the same bytes again, including those whose meaning is unknown.
 func (c *Container) Bytes() []byte { return c.encode(nil).rest }
 
-// WriteTo writes the container to w as the contents of a file. Unlike [Container.Bytes] it does not
-// copy the largest section.
+// WriteTo writes to w the bytes that [Container.Bytes] returns, but without copying the largest
+// section.
 func (c *Container) WriteTo(w io.Writer) (int64, error) {
 	return c.encode(c.largestSection()).WriteTo(w)
 }

@@ -31,9 +31,9 @@ type Param struct {
 // descriptors needs this size, because the chain itself does not record it.
 func (u *Unit) FirstWords() int { return u.Chain[0].Words }
 
-// File returns the program as the contents of a file: a hardware container if the text declares
-// ports or describes a container, and otherwise the bare chain of descriptors. It returns an error
-// if a container cannot hold the program.
+// File returns the program as the contents of a file. The file is a hardware container if the text
+// declares ports or describes a container, and otherwise the bare chain of descriptors. File
+// returns an error if a container cannot hold the program.
 func (u *Unit) File() ([]byte, error) {
 	switch {
 	case u.file != nil:

@@ -12,8 +12,7 @@ import (
 	"sync"
 )
 
-// A Mode selects whether [Cache.Do] uses stored programs, compiles them anew, or does not compile
-// at all.
+// A Mode says whether [Cache.Do] may use a stored program, and whether it may compile one.
 type Mode uint8
 
 // Modes of a [Cache]. The last two have the names of the vendor's options force_recompilation and
@@ -50,9 +49,9 @@ type Cache struct {
 	Mode   Mode
 }
 
-// Open returns a cache in directory dir, which need not exist yet. Its Build is a hash of the
-// running executable, so that entries of another version of the compiler are not used. It returns
-// an *Error if the executable cannot be read.
+// Open returns a cache in directory dir, which need not exist yet. Build is set to a hash of the
+// running executable, so that entries made by another version of the compiler are not used. Open
+// returns an *Error if the executable cannot be read.
 func Open(dir string) (*Cache, error) {
 	build, err := hashExecutable()
 	if err != nil {
@@ -80,7 +79,8 @@ var hashExecutable = sync.OnceValues(func() (string, error) {
 	return hex.EncodeToString(h.Sum(nil)[:8]), nil
 })
 
-// An Error reports that a file of the cache, or the executable, cannot be read or written.
+// An Error reports that a file of the cache cannot be read or written, or that the running
+// executable cannot be read.
 type Error struct {
 	Op, Path string
 	Err      error
@@ -122,19 +122,20 @@ const (
 	bundleName = "model.bundle"
 )
 
-// Path returns the path of the file for the entry with key k. The file need not exist.
+// Path returns the path of the file that holds the entry for key k, or would hold it if there were
+// one.
 func (c *Cache) Path(k *Key) string {
 	return filepath.Join(c.Dir, treeName, c.Build, k.Identifier().String(), bundleName)
 }
 
-// Do calls use with the content that the cache stores for key k. If there is none, or if the mode
-// is ForceRecompilation, Do calls make, passes its result to use and stores it. Content counts as
-// missing if it is damaged or if use returns an error for it. If the cache cannot be read or
-// written, Do succeeds nevertheless and stores the error in Entry.Unkept, unless the mode is
-// ForceFetch.
+// Do obtains the content for key k and passes it to use. It takes the content from the cache if it
+// can, and otherwise calls make and stores the result. Stored content counts as missing if it is
+// damaged or if use returns an error for it.
 //
-// The error is a *MissError, an *Error, an error of make, or an error of use for content that make
-// returned.
+// In mode ForceRecompilation, Do always calls make. In mode ForceFetch, it never does, and returns
+// a *MissError or an *Error if it cannot use the stored content. In other modes, the error is that
+// of make, or that of use for content from make. If the cache cannot be read or written, Do still
+// succeeds in these modes, and stores an *Error in Entry.Unkept.
 func (c *Cache) Do(k *Key, use func([]byte) error, make func() ([]byte, error)) (Entry, error) {
 	id := k.Identifier()
 	e := Entry{Outcome: Made, Path: c.Path(k), Key: id}

@@ -19,7 +19,7 @@ type Hasher struct{ inner hash.Hash }
 // NewHasher returns a Hasher for an empty sequence of bytes.
 func NewHasher() *Hasher { return &Hasher{sha256.New()} }
 
-// Write adds p to the hashed bytes. The error is always nil.
+// Write adds p to the bytes to be hashed. It returns len(p) and a nil error.
 func (h *Hasher) Write(p []byte) (int, error) { return h.inner.Write(p) }
 
 // Sum returns the [Hash] of all bytes written so far. More bytes may be written afterwards.

@@ -7,8 +7,7 @@ import (
 	flatbuffers "github.com/google/flatbuffers/go"
 )
 
-// A FormatError reports a file that is not a valid dispatch descriptor, with the byte
-// offset.
+// A FormatError reports an invalid dispatch descriptor, with the byte offset of the mistake.
 type FormatError struct {
 	Off  int // byte offset in the file
 	What string

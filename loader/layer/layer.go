@@ -138,8 +138,9 @@ func Product(m, k, n int, rhs SecondKind) Layer {
 // Unary returns a layer that applies op, such as ReLU, to an input of shape in.
 func Unary(op Op, in Shape) Layer { return Layer{Op: op, In: in} }
 
-// Binary returns a layer that applies the elementwise operation op, such as Add, to two inputs. The
-// result has shape first. Axes of extent 1 in shape second are repeated to match it.
+// Binary returns a layer that applies the elementwise operation op, such as Add, to two inputs with
+// the shapes first and second. The result has the first shape. Where an axis of the second input
+// has extent 1, its elements are repeated to match the first.
 func Binary(op Op, first, second Shape) Layer {
 	return Layer{Op: op, In: first, SecondShape: second}
 }
@@ -148,7 +149,8 @@ func Binary(op Op, first, second Shape) Layer {
 // reduction such as ReduceSum, Softmax or LayerNorm.
 func Reduction(op Op, in Shape, axes Axes) Layer { return Layer{Op: op, In: in, Axes: axes} }
 
-// Out returns the shape of the layer's result. Windows must have strides of at least 1.
+// Out returns the shape of the layer's result. If the layer has a window, its strides must be at
+// least 1.
 func (l *Layer) Out() Shape {
 	s := l.In
 	switch l.Op {
@@ -190,8 +192,8 @@ func (l *Layer) Out() Shape {
 	return s
 }
 
-// Permutation returns the order of axes of a Transpose: the input axes that become C, H and W of
-// the result. It is Order or, if Order is zero, the default W, H, C.
+// Permutation returns the input axes that become C, H and W of the result of a Transpose, in that
+// order. They are l.Order or, if that is zero, the default W, H, C.
 func (l *Layer) Permutation() [3]Axes {
 	if l.Order == [3]Axes{} {
 		return [3]Axes{AxisW, AxisH, AxisC}
@@ -244,8 +246,8 @@ func (l *Layer) UsesOpTable() bool {
 	return false
 }
 
-// Taps returns the number of taps of the window: the weights for one input and one output channel.
-// Gaps of a dilated window are not counted.
+// Taps returns the number of taps of the window, which is the number of weights for one input
+// channel and one output channel. It does not count the gaps of a dilated window.
 func (l *Layer) Taps() int {
 	return l.TapRows() * l.TapColumns()
 }

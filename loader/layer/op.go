@@ -127,7 +127,7 @@ func (o Op) TableCount() int {
 	return 0
 }
 
-// IsActivation reports whether o is a function of one input that applies to each element
+// IsActivation reports whether o is a function of one input that is applied to each element
 // separately, such as ReLU or Sin.
 func (o Op) IsActivation() bool {
 	return o >= ReLU && o <= Rsqrt || o >= Abs && o <= LogicalNot

@@ -40,9 +40,9 @@ func (w *Window) Phases() [][]int {
 // Valid returns a k x k window without padding and with the same stride for rows and columns.
 func Valid(k, stride int) Window { return Window{Kh: k, Kw: k, Sy: stride, Sx: stride} }
 
-// Same returns a k x k window with enough padding that an input of shape in gives ceil(in.H/stride)
-// rows and ceil(in.W/stride) columns. If the padding of an axis is odd, the extra zero comes after
-// the last element (seen in both examples of a 3x3 window with stride 2).
+// Same returns a k x k window whose padding turns an input of shape in into ceil(in.H/stride) rows
+// and ceil(in.W/stride) columns. If the padding of an axis is odd, the extra zero comes after the
+// last element (seen in 2 of 2 examples of a 3x3 window with stride 2).
 func Same(k, stride int, in Shape) Window {
 	w := Valid(k, stride)
 	w.Py, w.Qy = SamePad(k, stride, in.H)
@@ -51,8 +51,8 @@ func Same(k, stride int, in Shape) Window {
 }
 
 // SamePad returns how many elements of padding to add before and after an axis of n elements, so
-// that a window of k taps has ceil(n/stride) positions. If the sum is odd, the extra element comes
-// after the axis.
+// that a window of k taps has ceil(n/stride) positions. If the total padding is odd, the extra
+// element comes after the axis.
 func SamePad(k, stride, n int) (before, after int) {
 	out := (n + stride - 1) / stride
 	total := max(0, (out-1)*stride+k-n)

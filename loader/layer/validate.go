@@ -2,8 +2,8 @@ package layer
 
 import "cmp"
 
-// Validate checks the fields of the layer. It returns a [*LayerError] if they contradict each
-// other, a [*LimitError] if the layer exceeds a limit of the engine, and nil if they are valid.
+// Validate returns a [*LayerError] if the fields of the layer contradict each other, and a
+// [*LimitError] if the layer exceeds a limit of the engine. Otherwise, it returns nil.
 func (l *Layer) Validate() error {
 	if _, ok := opNames[l.Op]; !ok {
 		return l.Errorf("unknown operation %d", uint8(l.Op))

@@ -12,8 +12,9 @@ import (
 // MaxValues is the largest number of values of a parameter for which [Derive] compiles programs.
 const MaxValues = 1 << 10
 
-// A DeriveError reports that no single program can serve all values of a parameter, because a field
-// is not a linear function of the parameter or because the programs differ in other ways.
+// A DeriveError reports that no single program can serve all values of a parameter. Either a field
+// is not a linear function of the parameter, or the programs differ in other ways, or the parameter
+// itself is invalid.
 type DeriveError struct {
 	Name  string // the parameter
 	Value uint64 // value at which the program differs

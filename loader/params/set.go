@@ -8,7 +8,7 @@ import (
 )
 
 // A Parameter is a number that a program receives at run time, such as its number of channels.
-// Value is its default.
+// Value is the default.
 type Parameter struct {
 	Name  string
 	Value uint64
@@ -30,8 +30,8 @@ type ApplyError struct{ What string }
 
 func (e *ApplyError) Error() string { return "parameters: " + e.What }
 
-// Apply returns a copy of p to which the parameters of s are added, set to their default values.
-// The error is an *ApplyError, a *loader.RelocError, or an error in the descriptors of p.
+// Apply returns a copy of p with the parameters of s added. They have their default values. The
+// error is an *ApplyError, a *loader.RelocError, or an error in the descriptors of p.
 func (s *Set) Apply(p *loader.Program) (*loader.Program, error) {
 	bad := func(format string, args ...any) (*loader.Program, error) {
 		return nil, &ApplyError{fmt.Sprintf(format, args...)}

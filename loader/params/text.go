@@ -13,7 +13,7 @@ var kinds = [...]struct {
 	kind loader.RelocKind
 }{{"live-in", loader.LiveIn}, {"address", loader.DeviceAddress}, {"data-set", loader.DataSet}, {"offset", loader.BufferOffset}}
 
-// Append appends the text form of s, which [Parse] reads, to b and returns the extended buffer.
+// Append appends the text form of s to b and returns the extended buffer. [Parse] reads this form.
 func (s *Set) Append(b []byte) []byte {
 	for _, p := range s.Parameters {
 		b = fmt.Appendf(b, "param %s %d %d %d %d\n", p.Name, p.Value, p.Range.Start, p.Range.Stop, p.Range.Step)

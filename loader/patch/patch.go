@@ -88,9 +88,9 @@ func formatCount(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-// Bind sets the run-time parameter with the given name and writes the fields that depend on it. If
-// there is no such parameter, or if the value is out of its range or does not fit in a field, Bind
-// returns an error and changes nothing.
+// Bind sets the run-time parameter with the given name to value and updates the fields that depend
+// on it. It returns an error and changes nothing if there is no such parameter, or if the value is
+// out of range or does not fit in a field.
 func (p *Program) Bind(name string, value uint64) error {
 	relocations, text := slices.Clone(p.Relocations), slices.Clone(p.Text)
 	written := 0

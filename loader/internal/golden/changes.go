@@ -10,9 +10,9 @@ import (
 // maxChanges is the maximum number of changes that are listed for a case.
 const maxChanges = 12
 
-// Changes returns one line for each difference between the expected and the actual lines of an
-// output, such as "td 1 Common.Cfg.ShPref 3 -> 2". It compares registers field by field. It lists
-// at most 12 differences, and returns nil if want and got are equal.
+// Changes returns one line for each difference between want and got, the expected and the actual
+// lines of an output. Registers are compared field by field, as in "td 1 Common.Cfg.ShPref 3 -> 2".
+// Changes lists at most 12 differences. It returns nil if want and got are equal.
 func Changes(want, got []string) []string {
 	if slices.Equal(want, got) {
 		return nil

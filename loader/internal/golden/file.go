@@ -11,7 +11,7 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the current outputs to the golden files")
 
-// A Case is an input from a golden file with the output that is expected for it.
+// A Case is an input from a golden file, with the expected output.
 type Case struct {
 	File  string
 	Line  int      // of the input's first line, from 1

@@ -78,8 +78,8 @@ type Descriptor struct {
 	Fields []Field
 }
 
-// A Field is a field of a register with its value as text. Name is empty for a register without
-// fields.
+// A Field is a field of a register, with its value as text. If the register has no fields, Name is
+// empty. Name is "+" for bits that belong to no field.
 type Field struct{ Group, Register, Name, Value string }
 
 // Key returns the field's full name, such as "Common.Cfg.ShPref".
@@ -90,8 +90,8 @@ func (f *Field) Key() string {
 	return f.Group + "." + f.Register + "." + f.Name
 }
 
-// Registers returns the descriptors of a program with the fields of their registers. It returns an
-// error if the program's descriptors are malformed.
+// Registers returns the descriptors of program p, each with the register fields that differ from a
+// blank descriptor. It returns an error if the descriptors of p are malformed.
 func Registers(p *loader.Program) ([]Descriptor, error) {
 	bare, err := (&loader.Options{FirstWords: p.FirstWords}).Read(p.Name, bytes.NewReader(p.Text), int64(len(p.Text)))
 	if err != nil {

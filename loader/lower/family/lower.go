@@ -10,10 +10,9 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// Lower returns the tasks that compute layer l with weights w, together with their constants, ports
-// and scratch memory. It checks the layer and the weights first. It may change l.Window to a larger
-// window with taps of zero weight. The error is a *layer.LimitError, a *layer.UnsupportedError or a
-// *layer.LayerError.
+// Lower compiles layer l with weights w to tasks, with the constants, ports and scratch memory that
+// they need. It checks the layer and the weights first. It may enlarge l.Window with taps of zero
+// weight. The error is a *layer.LimitError, a *layer.UnsupportedError or a *layer.LayerError.
 func Lower(l *layer.Layer, w *layer.Weights) (*Output, error) {
 	if err := l.Validate(); err != nil {
 		return nil, err
@@ -42,7 +41,7 @@ func Lower(l *layer.Layer, w *layer.Weights) (*Output, error) {
 	return o, task.FirstError(o.Tasks)
 }
 
-// An Output holds everything that a lowered layer contributes to a program.
+// An Output holds everything that a compiled layer contributes to a program.
 type Output struct {
 	Tasks     []*task.Task
 	Constants coeff.Section

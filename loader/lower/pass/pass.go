@@ -31,8 +31,9 @@ func Elementwise(l *layer.Layer, in regs.Shape) task.Planar {
 	return p
 }
 
-// Scalar returns the planar task that computes the elementwise operation of l (an addition,
-// subtraction, multiplication or average) on a tensor of shape in and the fp16 number with bits v.
+// Scalar returns the planar task that applies the operation of layer l to each element of a tensor
+// of shape in and a constant, the fp16 number with bits v. The operation must be an addition,
+// subtraction, multiplication or average.
 func Scalar(l *layer.Layer, in regs.Shape, v uint16) task.Planar {
 	p := task.Planar{Form: regs.FormConstant, In: in}
 	switch l.Op {

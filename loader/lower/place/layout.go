@@ -20,13 +20,13 @@ func (l Layout) Rebase(base int) Layout {
 	return l
 }
 
-// Packed returns a layout at address 0 for a tensor of shape s. Rows are complete and follow each
-// other without gaps; columns of a channel are rounded up to 16 bytes.
+// Packed returns a layout at address 0 for a tensor of shape s, with no gaps between rows. In each
+// row, the columns of each channel are padded to a multiple of 16 bytes.
 func Packed(s regs.Shape) Layout { return PackedColumns(s, s.Width) }
 
 // PackedColumns returns a layout at address 0 for a part of a tensor of shape s: all rows and
-// channels, but only the given number of columns. Rows follow each other without gaps; columns of a
-// channel are rounded up to 16 bytes.
+// channels, but only the given number of columns. There are no gaps between rows. In each row, the
+// columns of each channel are padded to a multiple of 16 bytes.
 func PackedColumns(s regs.Shape, columns int) Layout {
 	channel := layer.RoundUp(columns*layer.ElementBytes, UnitBytes)
 	row := channel * s.Channels
@@ -80,8 +80,8 @@ func ResultTile(s regs.Shape) Layout {
 	return l.Skew(PlanarFetch)
 }
 
-// EngineColumns returns how many columns of a source with the given width the MAC engines hold in
-// L2 at a time: all of them, or a slice of 128 if there are more (seen in 156 of 160 tasks).
+// EngineColumns returns how many columns of a source the MAC engines hold in L2 at a time: all
+// columns if width is at most 128, and otherwise a slice of 128 (seen in 156 of 160 tasks).
 func EngineColumns(width int) int { return min(width, SliceColumns) }
 
 // SliceColumns is the number of columns in a slice of a wide source.

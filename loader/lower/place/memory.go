@@ -24,8 +24,8 @@ type Memory struct {
 }
 
 // Surface returns the place of a tensor of shape s that starts at offset 0 of the buffer with index
-// bar, as programs store tensors: [batch][channel][row][column], with rows padded to a multiple of
-// 64 bytes.
+// bar. The elements are in the usual order of programs, [batch][channel][row][column], and rows are
+// padded to a multiple of 64 bytes.
 func Surface(bar uint32, s layer.Shape) Memory {
 	row := max(64, layer.RoundUp(s.W*layer.ElementBytes, 64))
 	plane := row * s.H
@@ -34,21 +34,21 @@ func Surface(bar uint32, s layer.Shape) Memory {
 }
 
 // Matrix returns the place of a rows x columns matrix that starts at offset 0 of the buffer with
-// index bar, with each row as a channel of its own. Rows are padded to a multiple of 64 bytes.
+// index bar. Each row is a separate channel and is padded to a multiple of 64 bytes.
 func Matrix(bar uint32, rows, columns int) Memory {
 	plane := max(64, layer.RoundUp(columns*layer.ElementBytes, 64))
 	depth := plane * rows
 	return Memory{Bar: bar, Row: depth, Plane: plane, Depth: depth, Group: depth}
 }
 
-// BatchElement returns the place in memory of element n of the batch.
+// BatchElement returns the place of element n of the batch that is stored at m.
 func (m Memory) BatchElement(n int) Memory {
 	m.Base += n * m.Depth
 	return m
 }
 
-// ToPort returns the port of a program (one of its inputs or outputs) for a tensor of shape s that
-// is stored at m.
+// ToPort returns a port (an input or output of a program) for a tensor of shape s that is stored at
+// m. name and d become the name and the direction of the port.
 func (m Memory) ToPort(name string, d loader.Direction, s layer.Shape) loader.Port {
 	return loader.Port{
 		Name: name, Direction: d, BAR: int(m.Bar), Shape: [4]int{s.N, s.C, s.H, s.W},

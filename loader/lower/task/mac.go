@@ -68,8 +68,8 @@ func NewCopy(s regs.Shape) *Task {
 	return MAC{Op: regs.PassThrough, In: s, Out: s, PerChannel: true}.Task()
 }
 
-// NewChannelMaximum returns a MAC task that computes, for each pixel of a source of shape in, the
-// maximum over its channels. The result has one channel.
+// NewChannelMaximum returns a MAC task that computes the maximum over the channels of each pixel.
+// The source has shape in, and the result has one channel.
 func NewChannelMaximum(in regs.Shape) *Task {
 	out := in
 	out.Channels = 1
@@ -101,8 +101,8 @@ func NewChannelProduct(out regs.Shape) *Task {
 	return t
 }
 
-// NewTranspose returns a MAC task that copies a source of shape in and exchanges its channels and
-// columns.
+// NewTranspose returns a MAC task that exchanges the channels and columns of a source of shape in.
+// The caller must set its source and result.
 func NewTranspose(in regs.Shape) *Task {
 	t := MAC{Op: regs.PassThrough, In: in, Out: in, PerChannel: true, Transpose: true}.Task()
 	// As many engines as result channels are active, at least 8, the number of values in a unit
@@ -121,8 +121,8 @@ func NewTranspose(in regs.Shape) *Task {
 	return t
 }
 
-// MarkPlanarNeighbours records in the task's registers whether the task before it and the task
-// after it run on the planar engine. It returns t.
+// MarkPlanarNeighbours records in the task's registers whether the previous and the next task run
+// on the planar engine. It returns t.
 func (t *Task) MarkPlanarNeighbours(previous, next bool) *Task {
 	t.g.NE.KernelCfg = t.g.NE.KernelCfg.WithPreviousPlanar(previous).WithNextPlanar(next)
 	return t

@@ -98,8 +98,9 @@ func (t *Task) WriteThroughTile(m place.Memory, layout place.Layout) {
 	t.g.TileDMADst.DstDMAConfig = t.g.TileDMADst.DstDMAConfig.WithB26(false)
 }
 
-// StageResult is like [Task.WriteThroughTile], but also records the size of the tile. It is for
-// tasks that only move data, such as slices and transposes (seen in 4 of 4 tasks).
+// StageResult is like [Task.WriteThroughTile], but also records the size of the tile. The vendor's
+// compiler does so for tasks that only move data, such as slices and transposes (seen in 4 of 4
+// tasks).
 func (t *Task) StageResult(m place.Memory, layout place.Layout) {
 	t.WriteThroughTile(m, layout)
 	t.g.L2.ResultCfg = t.g.L2.ResultCfg.WithType(2)

@@ -104,8 +104,8 @@ func LinkedPatchLog2(s regs.Shape) uint32 {
 	return 7 - min(7, Log2Ceil(s.Width))
 }
 
-// FixedPatch returns a patch of exactly 1<<sh rows for a task on the MAC engines, so that the
-// engine does not choose the height.
+// FixedPatch returns a patch of exactly 1<<sh rows for a task on the MAC engines, which otherwise
+// choose the height themselves.
 func FixedPatch(sh uint32) Patch {
 	return func(t *Task) {
 		c := &t.g.Common
@@ -154,8 +154,9 @@ func SlicedPatch(s regs.Shape) Patch {
 	}
 }
 
-// FoldedPatch sets the patch of a planar task whose source is one long row, stored as four rows.
-// The patch covers the same pixels as the usual patch of the long row (seen in 5 of 5 tasks).
+// FoldedPatch sets the patch of a planar task whose source is one long row, stored as four shorter
+// rows. The patch covers the same pixels of the long row as its usual patch would (seen in 5 of 5
+// tasks).
 func FoldedPatch(t *Task) {
 	w, _ := planarPatchLog2(regs.FormConstant, t.InShape().Width*place.FoldRows, 1)
 	t.SetPatch(PlanarPatch(w-place.FoldLog2, place.FoldLog2))

@@ -47,7 +47,7 @@ type SourceView struct {
 	Transposed bool       // exchange channels and columns
 }
 
-// A RepeatAxes is a set of axes along which a source has extent 1 and is repeated to the extent of
+// RepeatAxes is a set of axes along which a source of extent 1 is repeated, to match the extent of
 // the result.
 type RepeatAxes uint8
 
@@ -67,8 +67,8 @@ func (a RepeatAxes) If(cond bool) RepeatAxes {
 	return 0
 }
 
-// A Factor is an fp16 number that multiplies a result. The zero value multiplies by 1; [NewFactor]
-// makes other factors, including 0.
+// A Factor is an fp16 number by which a result is multiplied. The zero Factor means 1; use
+// [NewFactor] for other factors, including 0.
 type Factor struct {
 	bits  uint16
 	isSet bool

@@ -18,8 +18,9 @@ func NewCopy2020(s regs.Shape, relu bool) *Task {
 	return t
 }
 
-// NewPointwise2020 returns a 1x1 convolution with a bias from shape in to shape out, with the
-// registers of the vendor's compiler of 2020. The caller must set its operands and weights.
+// NewPointwise2020 returns a task that computes a 1x1 convolution with a bias from shape in to
+// shape out. Its registers are those of the vendor's compiler of 2020. The caller must set its
+// operands and weights.
 func NewPointwise2020(in, out regs.Shape) *Task {
 	t := MAC{Op: regs.MultiplyAccumulate, In: in, Out: out, Window: Pointwise, Bias: true}.Task()
 	t.g.Common.Cfg = t.g.Common.Cfg.WithAccDoubleBufEn(true)
@@ -35,8 +36,8 @@ func NewSum2020(s regs.Shape) *Task {
 }
 
 // StageResult2020 makes t write its result to surface m in memory through a tile in L2 with the
-// given layout. Unlike [Task.StageResult], it sets the registers as the vendor's compiler of 2020
-// does.
+// given layout. It is like [Task.StageResult], but sets the registers as in programs of the
+// vendor's compiler of 2020.
 func StageResult2020(t *Task, m place.Memory, layout place.Layout) {
 	t.WriteResult(m, layout.Base)
 	t.g.TileDMADst.DstDMAConfig = t.g.TileDMADst.DstDMAConfig.WithB26(false)

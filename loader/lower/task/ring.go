@@ -29,9 +29,9 @@ func newRingLayouts(s regs.Shape, base int) ring {
 	return ring{held, source, tile(RingSource, source.Base+source.Row*RingRows)}
 }
 
-// ShareRing makes t pass its result to the next task through a ring, a small buffer at address base
-// of L2 that next empties while t fills it. It also places the source of t and the result of next
-// after the ring.
+// ShareRing makes t pass its result to the next task through a ring at address base of L2. A ring
+// is a small buffer that next empties while t fills it. ShareRing also places the source of t and
+// the result of next after the ring.
 func ShareRing(t, next *Task, base int) {
 	r := newRingLayouts(t.g.InShape(), base)
 	t.SetPatch(setRingPatch)

@@ -214,7 +214,7 @@ func (t *registers) setUnicast() {
 }
 
 // LoadSource1 makes the task load its first source from surface m in memory into L2, with the given
-// layout, and returns the tile in L2. If keep is set, the tile stays there for later tasks.
+// layout, and returns its tile there. If keep is true, the tile stays in L2 for later tasks.
 func (t *Task) LoadSource1(m place.Memory, layout place.Layout, keep bool) *Tile {
 	t.setSource1Strides(m)
 	d := &t.g.TileDMASrc
@@ -292,12 +292,12 @@ func (t *Task) ReadDescribedTile(tile *Tile, layout place.Layout, m place.Memory
 }
 
 // WriteResult makes the task stream its result to surface m in memory. base is the address in L2 of
-// the buffer that the data passes through. Bit 26 of the register DstDMAConfig is set together with
-// bit 3 of L2.ResultCfg (seen in 83 of 83 tasks).
+// the buffer that the data passes through.
 func (t *Task) WriteResult(m place.Memory, base int) {
 	t.setResultStrides(m)
 	d := &t.g.TileDMADst
 	t.setDMAWord(&d.DstBase, m.Base)
+	// Bit 26 is set together with bit 3 of L2.ResultCfg (seen in 83 of 83 tasks).
 	d.DstDMAConfig = d.DstDMAConfig.WithEn(true).WithB26(true)
 	t.h.Control = t.h.Control.WithDstLoc(true)
 	l := &t.g.L2
