@@ -6,8 +6,8 @@ import (
 	"anesim/hw/regs"
 )
 
-// A CapturedAddress is a device address found in captured registers. It occupies two registers, of
-// which the first holds the low word.
+// A CapturedAddress is a device address found in captured registers, the recorded register values
+// of a task on a later chip. It occupies two registers, of which the first holds the low word.
 //
 // A weight stream has four registers: an enable bit, an offset and the two words of its address.
 // That all four streams have this layout is inferred.

@@ -14,7 +14,8 @@ import (
 // buffers in L2 are not among them. Therefore the package resolves the transfers as it does
 // for other programs, and refuses to link.
 
-// A Transfer is a source or the result of a captured task, with its place in device memory.
+// A Transfer is a source or the result of a task whose registers were captured, with its place in
+// device memory.
 type Transfer struct {
 	Role    regs.Role
 	Address uint64

@@ -128,14 +128,14 @@ func (c *Cache) Path(k *Key) string {
 	return filepath.Join(c.Dir, treeName, c.Build, k.Identifier().String(), bundleName)
 }
 
-// Do obtains the content for key k and passes it to use. It takes the content from the cache if it
+// Do obtains the content for key k and passes it to use. It reads the content from the cache if it
 // can, and otherwise calls make and stores the result. Stored content counts as missing if it is
 // damaged or if use returns an error for it.
 //
 // In mode ForceRecompilation, Do always calls make. In mode ForceFetch, it never does, and returns
-// a *MissError or an *Error if it cannot use the stored content. In other modes, the error is that
-// of make, or that of use for content from make. If the cache cannot be read or written, Do still
-// succeeds in these modes, and stores an *Error in Entry.Unkept.
+// a *MissError or an *Error if it cannot use the stored content. In other modes, the error comes
+// from make, or from use with content that make returned. If the cache cannot be read or written,
+// Do still succeeds in these modes, and stores an *Error in Entry.Unkept.
 func (c *Cache) Do(k *Key, use func([]byte) error, make func() ([]byte, error)) (Entry, error) {
 	id := k.Identifier()
 	e := Entry{Outcome: Made, Path: c.Path(k), Key: id}

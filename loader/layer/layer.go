@@ -228,7 +228,7 @@ func (l *Layer) NeedsTable() bool { return l.Activation != 0 && l.Activation != 
 // NeedsActivationTask reports whether a separate task has to compute the layer's activation.
 // Convolutions and matmuls never need one. Other operations need one for any activation with a
 // table, because the planar engine has no tables. A maximum or minimum with a number also needs one
-// for ReLU, because it is itself computed with a table.
+// for ReLU, because the operation itself uses a table.
 func (l *Layer) NeedsActivationTask() bool {
 	return l.Op > Linear && (l.NeedsTable() || l.Activation == ReLU && l.UsesOpTable() && l.Op != RealDiv)
 }

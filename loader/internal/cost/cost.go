@@ -28,8 +28,8 @@ func (r Rule) Check(n int, read func()) error {
 	return r.checkAllocatedBytes(n, after.TotalAlloc-before.TotalAlloc)
 }
 
-// CheckFuzzed is like [Rule.Check], but takes less than a microsecond instead of 80, and is less
-// exact. It is for fuzzing. Its count may include up to about a megabyte per processor of earlier
+// CheckFuzzed is like [Rule.Check], but for fuzzing: it needs less than a microsecond instead of
+// 80, and is less exact. Its count may include up to about a megabyte per processor of earlier
 // allocations, because the runtime counts small objects late. r.Bytes must leave room for them.
 func (r Rule) CheckFuzzed(n int, read func()) error {
 	s := [1]metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}

@@ -29,7 +29,7 @@ type Convolution struct {
 }
 
 // TaskGroups returns the number of channel groups that the layer's tasks convolve separately. It
-// returns 1 for a depthwise convolution, because the engine has a separate mode for those.
+// returns 1 for a depthwise convolution, because the engine has a separate mode for it.
 func (c *Convolution) TaskGroups() int {
 	if c.Layer.IsDepthwise() {
 		return 1

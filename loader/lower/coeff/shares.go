@@ -57,9 +57,9 @@ func SplitChannels(channels, bytes, lane int) ([]Share, error) {
 
 // Shares divides the output channels into shares whose weights fit in the memories of the engines.
 // A result of up to 128 pixels uses each weight only once, so it needs a single share of any size.
-// For other results, an engine holds at most 64 KiB of weights, and the shares are those of
-// [SplitChannels] (seen in 5 of 5 programs). That groups are split before their channels is
-// assumed. If the weights of a single channel do not fit, the error is a *layer.LimitError.
+// For other results, an engine holds at most 64 KiB of weights, and [SplitChannels] makes the
+// shares (seen in 5 of 5 programs). That groups are split before their channels is assumed. If the
+// weights of a single channel do not fit, the error is a *layer.LimitError.
 func (c *Convolution) Shares() ([]Share, error) {
 	l := c.Layer
 	out := l.Out()

@@ -30,8 +30,8 @@ var fusible = map[layer.Op]Fusible{
 }
 
 // CanFuse returns the operations that the tasks of layer l, with weights w, can apply to their
-// result in addition to those of l itself. There are none if l has an activation, because the
-// activation comes last.
+// result after the operations of l itself. There are none if l has an activation, which always
+// comes last.
 func CanFuse(l *layer.Layer, w *layer.Weights) Fusible {
 	t := fusible[l.Op]
 	switch {

@@ -225,10 +225,10 @@ func packColumns(o *Output, j job, s coeff.Share, width int) *coeff.Kernel {
 	return coeff.PackProduct(j.layer, j.weights, s, width, fusedTable(j), o.Constants.Reserve)
 }
 
-// CanReadColumns reports whether the engines can read the transposed left side of matmul l, whose
-// right side is constant, directly from memory. Otherwise a separate task must transpose it. A
-// slice of its rows must fit in L2, and the compiler must not divide the rows into blocks, as it
-// does for 16, 24 and 32 rows.
+// CanReadColumns reports whether the engines can read the transposed left side of matmul l directly
+// from memory. Otherwise, a separate task must transpose it. The right side of l must be constant.
+// CanReadColumns reports true if a slice of 128 rows fits in L2 and the compiler does not divide
+// the rows into blocks; see [rows.BlockRows].
 func CanReadColumns(l *layer.Layer) bool {
 	return !rows.BlockRows(l.In.H) && l.In.W*place.SliceColumns*layer.ElementBytes <= l.LargestTile()
 }

@@ -14,8 +14,8 @@ import (
 )
 
 // A Part is a compiled layer that has no place in a program yet. A network may use the same part
-// several times; the program then stores its constants once. The weights of a matmul are not packed
-// until the part is placed, because their order depends on its neighbours.
+// several times; the program then stores its constants once. The weights of a matmul are packed
+// only when the part is placed, because their order depends on the layers around it.
 type Part struct {
 	Layer   layer.Layer
 	Weights layer.Weights

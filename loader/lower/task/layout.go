@@ -36,10 +36,10 @@ func sourceFetches(c *regs.Common) []place.Fetch {
 // between tasks. readers lists the tasks that read the tile row by row. planar must be true if the
 // planar engine reads or writes the tile.
 //
-// The accesses include those of the planar engine (as in 107 of 108 tiles that it accesses, and in
-// 10 of 13 others) and those of the readers on the MAC engines. For a tile of up to 8 columns, only
-// multiply-accumulate tasks count as readers, and only if the planar engine does not access the
-// tile.
+// The result includes the accesses of the planar engine (seen in 107 of 108 tiles that it accesses,
+// and in 10 of 13 others) and of the readers on the MAC engines. For a tile of up to 8 columns,
+// only multiply-accumulate tasks count as readers, and only if the planar engine does not access
+// the tile.
 //
 // No program contains a tile of 9 to 63 columns that one task on the MAC engines writes and another
 // reads. The rule for such tiles is inferred from tiles that a DMA loads (right for 303 of 317).

@@ -24,7 +24,7 @@ type Planar struct {
 	Previous, Next bool
 }
 
-// An Operation is what a planar task computes from its sources, such as their sum.
+// An Operation says how a planar task combines its sources, such as by adding them.
 type Operation uint8
 
 // The operations. Those of a reduction apply to the reduced values.
@@ -47,8 +47,8 @@ type SourceView struct {
 	Transposed bool       // exchange channels and columns
 }
 
-// RepeatAxes is a set of axes along which a source of extent 1 is repeated, to match the extent of
-// the result.
+// RepeatAxes holds a set of axes along which a source of extent 1 is repeated, to match the extent
+// of the result.
 type RepeatAxes uint8
 
 // Axes of a source.

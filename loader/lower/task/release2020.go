@@ -6,8 +6,8 @@ import (
 )
 
 // NewCopy2020 returns a task that copies a tensor of shape s through the MAC engines, in patches of
-// two rows. Its registers are those of the vendor's compiler of 2020. If relu is true, the task
-// also applies ReLU.
+// two rows. Its registers have the values that the vendor's compiler of 2020 writes. If relu is
+// true, the task also applies ReLU.
 func NewCopy2020(s regs.Shape, relu bool) *Task {
 	t := MAC{Op: regs.PassThrough, In: s, Out: s, PerChannel: true, ReLU: relu}.Task()
 	t.SetPatch(FixedPatch(1))
@@ -19,16 +19,16 @@ func NewCopy2020(s regs.Shape, relu bool) *Task {
 }
 
 // NewPointwise2020 returns a task that computes a 1x1 convolution with a bias from shape in to
-// shape out. Its registers are those of the vendor's compiler of 2020. The caller must set its
-// operands and weights.
+// shape out. Its registers have the values that the vendor's compiler of 2020 writes. The caller
+// must set its operands and weights.
 func NewPointwise2020(in, out regs.Shape) *Task {
 	t := MAC{Op: regs.MultiplyAccumulate, In: in, Out: out, Window: Pointwise, Bias: true}.Task()
 	t.g.Common.Cfg = t.g.Common.Cfg.WithAccDoubleBufEn(true)
 	return t
 }
 
-// NewSum2020 returns a planar task that adds two tensors of shape s. Its registers are those of the
-// vendor's compiler of 2020, which leaves the registers of the MAC engines at 0.
+// NewSum2020 returns a planar task that adds two tensors of shape s. Its registers have the values
+// that the vendor's compiler of 2020 writes, with 0 in the registers of the MAC engines.
 func NewSum2020(s regs.Shape) *Task {
 	t := Planar{Form: regs.FormTwoSources, In: s, Op: Sum}.Task()
 	t.g.NE.KernelCfg, t.g.NE.MACCfg = 0, 0

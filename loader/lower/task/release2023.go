@@ -11,8 +11,8 @@ const (
 	streamedLog2H = 5
 )
 
-// NarrowPatch makes the patches of a MAC task that streams its source from memory 2 rows of 64
-// columns, as in programs of the vendor's compiler of 2023.
+// NarrowPatch gives MAC task t patches of 2 rows of 64 columns. The vendor's compiler of 2023 uses
+// them for tasks that stream their source from memory.
 func NarrowPatch(t *Task) {
 	c := &t.g.Common
 	c.Cfg = c.Cfg.WithAccDoubleBufEn(true)

@@ -50,9 +50,9 @@ type registers struct {
 // MaxTasks is the largest number of tasks in a program, because a task number has 16 bits.
 const MaxTasks = 1 << 16
 
-// FirstError returns the first error of tasks that a value does not fit its register, or nil if all
-// values fit. The methods that set registers do not return such errors, so call FirstError once
-// after building the tasks.
+// FirstError returns the error of the first task in which a value does not fit its register, or nil
+// if all values fit. The methods that set registers do not return such errors, so call FirstError
+// once after building the tasks.
 func FirstError(tasks []*Task) error {
 	for _, t := range tasks {
 		if t.err != nil {
