@@ -14,8 +14,7 @@ type Group struct {
 	Summary
 }
 
-// An Accuracy holds the errors of the model's times and energies for measured rows, for each row
-// and summarized by groups of rows.
+// An Accuracy compares the model's times and energies with measured rows, one by one and in groups.
 type Accuracy struct {
 	Rows       []Residual // modelled rows in order
 	Unmodelled []error    // one error for each other row: an *UnmodelledError, or a lowering error
@@ -35,8 +34,8 @@ type Accuracy struct {
 }
 
 // Compare estimates the time and energy of each measured row with the constants in p, and returns
-// the errors of the estimates. Rows that cannot be modelled are listed in Accuracy.Unmodelled. The
-// error is a *[PairError].
+// the errors of these estimates. Rows that cannot be modelled are listed in Accuracy.Unmodelled. If
+// an estimate has no relative error, Compare returns a *[PairError].
 func Compare(rows []measured.Row, p Presets) (*Accuracy, error) {
 	samples, unmodelled := Samples(rows)
 	a := &Accuracy{Unmodelled: unmodelled}

@@ -10,9 +10,10 @@ import (
 	"anesim/hw/host"
 )
 
-// An EngineBand holds bounds for one kind of work of the quotient of measured and estimated engine
-// time. They are quantiles over measured rows, each of which is predicted by a fit without the rows
-// of its session.
+// An EngineBand bounds the ratio of measured to estimated engine time for one kind of work. Low and
+// High are derived from quantiles of that ratio over measured rows. The estimate of each row is
+// from a fit without its measurement session or, for the kind [Unmeasured], without rows of its
+// kind.
 type EngineBand struct {
 	Kind      string // window, point, product or pass, or unmeasured
 	Low, High float64
@@ -31,8 +32,8 @@ type engineRatio struct {
 	kind, session, op string
 }
 
-// EngineBands computes, from the built-in measurements, a band for each kind of work and one for
-// work that no measurement covers.
+// EngineBands returns a band for each kind of work, and one for work that no measurement covers. It
+// computes them from the built-in measurements.
 func EngineBands() ([]EngineBand, error) {
 	rows, left, err := readRows()
 	if err != nil {
@@ -141,17 +142,17 @@ func newWidenedBand(kind string, list []engineRatio, trials []trial, width float
 	return b
 }
 
-// A WorkBand holds bounds of the time of one kind of work relative to the estimate, and the number
-// of measured rows that support them. A row supports the kind of work that dominates its engine
-// time, and only if the row's time is mostly engine time.
+// A WorkBand bounds the time of one kind of work as a multiple of its estimate. Rows counts the
+// measured rows that support the bounds. A row counts if the engine takes most of its time, and
+// most of the engine's time is this kind of work.
 type WorkBand struct {
 	Work      hw.Work
 	Rows      int
 	Low, High float64
 }
 
-// WorkBands computes, from the built-in measurements, a band for each kind of work that package hw
-// distinguishes, in the order of the kinds.
+// WorkBands returns a band for each kind of work that package hw distinguishes, in the order of the
+// kinds. It computes them from the built-in measurements.
 func WorkBands() ([]WorkBand, error) {
 	rows, left, err := readRows()
 	if err != nil {

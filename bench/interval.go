@@ -9,9 +9,9 @@ import (
 	"anesim/hw"
 )
 
-// An Interval is a prediction interval for the time of a call, meant to contain the fraction
-// [hw.IntervalShare] of measurements. Rows is the number of measured rows from whose errors it is
-// computed.
+// An Interval is a prediction interval for the time of a call. It is meant to contain the fraction
+// [hw.IntervalShare] of measurements. Rows is the number of measured rows on whose errors it is
+// based.
 type Interval struct {
 	Low, High float64 // nanoseconds of a call
 	Rows      int
@@ -36,7 +36,7 @@ type ratio struct {
 }
 
 // A Spreads computes prediction intervals from the errors of the model's estimates for measured
-// rows. A Spreads must not be used by several goroutines at once.
+// rows. It is not safe for concurrent use.
 type Spreads struct {
 	ratios [numProtocols][]ratio
 	rows   map[string]int                    // by preset
@@ -183,10 +183,11 @@ func (s *Spreads) describeMachineFit(preset, session string, protocol Protocol) 
 	return "few rows"
 }
 
-// Of returns the prediction interval for row r, whose time the model estimates as estimate
-// nanoseconds. The interval is computed from the rows outside the fold of r, which is the group of
-// rows that the protocol leaves out together with r. A machine without built-in rows gets the
-// interval of a machine that was left out of the fit.
+// Of returns the prediction interval for row r, given the model's estimate of its time in
+// nanoseconds. It is based on the errors for other rows, excluding the fold of r: the group of rows
+// that the protocol leaves out together with r. For a machine without built-in rows, Of uses
+// [BySession] instead of [ByShape]. If there are too few similar rows, the interval is from 0 to
+// infinity and its Rows is 0.
 func (s *Spreads) Of(r *measured.Row, estimate float64, protocol Protocol) Interval {
 	own := s.newRatio(r, protocol)
 	if protocol == ByShape && s.rows[own.preset] == 0 {
@@ -244,7 +245,7 @@ func quantileBounds(values []float64) (low, high float64) {
 	return min(1, at(below)), max(1, at(1-below))
 }
 
-// A Coverage counts measurements and how many of them lie within their prediction intervals.
+// A Coverage says how many measurements lie within their prediction intervals: Holds of N.
 type Coverage struct {
 	Name     string
 	N, Holds int
@@ -268,9 +269,9 @@ func (c *Coverage) isSufficient() bool {
 // no measurements.
 func (c Coverage) Share() float64 { return float64(c.Holds) / float64(max(1, c.N)) }
 
-// Coverage counts the measurements in a that lie within the prediction intervals around their
-// estimates, for each tier and for each session. Every estimate must come from a fit without the
-// fold of its row, as in the result of [Accuracy.LeftOut] with the same protocol.
+// Coverage counts, for each tier and for each session, the measurements in a that lie within the
+// prediction intervals around their estimates. The argument a must be a result of
+// [Accuracy.LeftOut] for the same protocol.
 func (s *Spreads) Coverage(a *Accuracy, protocol Protocol) (tiers, sessions []Coverage) {
 	count := make(map[string]*Coverage)
 	var names []string

@@ -12,8 +12,8 @@ import (
 //go:embed residuals.txt
 var residuals string
 
-// A Prediction holds estimates for a measured row with constants fitted without the row's fold,
-// which is the group of rows that a [Protocol] leaves out together.
+// A Prediction holds the model's estimates for a measured row. Their constants were fitted without
+// the row's fold, which is the group of rows that a [Protocol] leaves out together.
 type Prediction struct {
 	Time   float64 // nanoseconds of a call
 	Engine float64 // engine's part of Time in nanoseconds
@@ -23,8 +23,8 @@ type Prediction struct {
 // A LeftOut holds the predictions for one measured row, indexed by [Protocol].
 type LeftOut [numProtocols]Prediction
 
-// LeftOuts returns the predictions of the built-in rows, with the IDs of the rows as keys. They
-// were stored by the last calibration, so that they need not be fitted again.
+// LeftOuts returns the predictions for the built-in rows, keyed by the ID of the row. The last
+// calibration stored them, so LeftOuts need not fit anything.
 func LeftOuts() (map[string]LeftOut, error) { return parseLeftOutPredictions(residuals) }
 
 // readRows returns the built-in rows and the predictions of [LeftOuts].
@@ -67,9 +67,9 @@ func parseLeftOutPredictions(text string) (map[string]LeftOut, error) {
 	return out, nil
 }
 
-// LeftOut returns a copy of a that shows how accurate the model is for rows it was not fitted to:
-// the estimate of each row is replaced by its prediction for the protocol. Rows without a
-// prediction are omitted.
+// LeftOut returns a copy of a in which the estimate of each row is replaced by its prediction under
+// the protocol. The copy shows how accurate the model is for rows that it was not fitted to. It
+// omits rows without a prediction.
 func (a *Accuracy) LeftOut(predictions map[string]LeftOut, protocol Protocol) (*Accuracy, error) {
 	out := new(Accuracy)
 	for _, r := range a.Rows {

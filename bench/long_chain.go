@@ -8,9 +8,9 @@ import (
 	"anesim/loader/lower"
 )
 
-// LongChain returns a program that adds two tensors n times, with one descriptor per addition, to
-// test long programs. Only the first descriptor has all register records. Task numbers are all 0,
-// because 16 bits cannot number that many descriptors.
+// LongChain returns a program for tests of long programs. It adds two tensors n times, with one
+// descriptor per addition. Only the first descriptor writes all registers. All task numbers are 0,
+// because a task number has only 16 bits.
 func LongChain(n int) (*loader.Program, error) {
 	b, err := lower.Example("add")
 	if err != nil {

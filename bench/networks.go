@@ -22,9 +22,8 @@ type NetworkRow struct {
 	text        func() string
 }
 
-// NetworkRows returns the published times of networks whose layers are known. Times of the A14 are
-// compared with the model of the M1, whose engine is of the same generation but whose memory
-// differs.
+// NetworkRows returns the published times of networks whose layers are known. The chip preset for
+// times of the A14 is the M1, whose engine is of the same generation but whose memory differs.
 func NetworkRows() []NetworkRow {
 	one := func(name string, widths [5]int, gated [2]int) func() string {
 		return func() string { return buildMobileOne(name, widths, gated) }
@@ -38,8 +37,8 @@ func NetworkRows() []NetworkRow {
 	}
 }
 
-// A NetworkTime holds two estimates of a network's engine time: Kept, if tensors between layers
-// stay in the L2 when they fit, and InMemory, if all of them are written to memory and read back.
+// A NetworkTime holds two estimates of a network's engine time. For Kept, tensors between layers
+// stay in L2 if they fit. For InMemory, all of them are written to memory and read back.
 type NetworkTime struct {
 	Kept, InMemory clock.Nanoseconds
 	Layers         []LayerTime
@@ -53,8 +52,8 @@ type LayerTime struct {
 	Kept, InMemory clock.Nanoseconds
 }
 
-// TimeNetwork estimates the engine time of a network on the chip c. The argument text is a list of
-// layers in YAML.
+// TimeNetwork estimates the engine time of a network on the chip c. The network is given by text, a
+// list of layers in YAML.
 func TimeNetwork(text string, c hw.Chip) (*NetworkTime, error) {
 	out := new(NetworkTime)
 	for _, memory := range [...]bool{false, true} {
@@ -109,8 +108,9 @@ const (
 )
 
 // CompareNetworks estimates the time of every network with a published time, using the constants in
-// p. The time of the host is that of the machine's host preset. A machine without a preset gets the
-// median, over its other networks, of the published time minus the estimated engine time.
+// p. The host's part of a time comes from the host preset of the machine. For a machine without a
+// preset, it is the median of the published time minus the estimated engine time over the machine's
+// other networks.
 func CompareNetworks(p Presets) ([]NetworkResidual, error) {
 	var out []NetworkResidual
 	for _, r := range NetworkRows() {

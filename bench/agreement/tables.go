@@ -43,10 +43,11 @@ func EngineFunction(name string, x float64) (y float64, ok bool) {
 	return v, true
 }
 
-// EngineReduce adds products like the engine, four at a time in an adder that keeps twelve bits.
-// For each l it stores the sum of panel[k*len(acc)+l]*taps[k] over all k in acc[l], with the
-// factors rounded to the eleven bits of fp16 and subnormal ones replaced by 0. The engine adds the
-// products in another order. Use EngineReduce as the Reduce of [reference.Options].
+// EngineReduce sums products with the precision of the engine, which adds four at a time and keeps
+// twelve bits. For each l it sets acc[l] to the sum of panel[k*len(acc)+l]*taps[k] over all k.
+// Factors are first rounded to the eleven significant bits of fp16, and subnormal ones become 0.
+// The engine itself adds the products in a different order, so its sums can differ. Use
+// EngineReduce as the Reduce of [reference.Options].
 func EngineReduce(acc, panel, taps []float64) {
 	if len(acc) == 0 || len(taps) == 0 {
 		return

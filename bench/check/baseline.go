@@ -18,9 +18,9 @@ import (
 	"anesim/loader"
 )
 
-// A Baseline holds the costs that models had at an earlier time. [Baseline.Check] compares new
-// costs with them. The file of a baseline is JSON, sorted by the name of the model, with one line
-// per layer and descriptor, so that version control shows which of them changed.
+// A Baseline holds the costs that models had at an earlier time, for [Baseline.Check] to compare
+// new costs with. A baseline file is JSON with one line per layer and descriptor, sorted by the
+// name of the model, so that version control shows which layers and descriptors changed.
 type Baseline struct {
 	report.Header
 	Entries []Entry `json:"entries"`
@@ -51,8 +51,8 @@ type Layer struct {
 	Cost
 }
 
-// A Descriptor holds the costs of one descriptor, and its registers that are not zero, such
-// as "Common.InDim=0x10040 Common.ChCfg=0x22".
+// A Descriptor holds the costs of one descriptor, and the values of its registers that are not
+// zero, such as "Common.InDim=0x10040 Common.ChCfg=0x22".
 type Descriptor struct {
 	Op        string `json:"op"`
 	Layer     string `json:"layer,omitempty"` // layer of a network
@@ -60,9 +60,8 @@ type Descriptor struct {
 	Cost
 }
 
-// A Cost extends a [report.Cost] with the energy of dispatches, the number of multiply-accumulates,
-// the vendor compiler's estimate, the cycles by cause, the prediction interval of the time, and the
-// parts of the energy and the bytes.
+// A Cost is a [report.Cost] with further quantities to compare, such as the cycles by cause and the
+// prediction interval of the time.
 type Cost struct {
 	report.Cost
 	DispatchNJ clock.Nanojoules `json:"dispatch_energy_nj,omitempty"` // energy of dispatches, which EnergyNJ excludes
@@ -258,8 +257,8 @@ func parseRegisters(text string) map[string]uint32 {
 // 2 kB of the file.
 const MaxBytes = 256 << 20
 
-// Read reads a baseline from its JSON file. It returns an error with the byte offset if the file is
-// not a baseline, has an unknown schema, or exceeds [MaxBytes].
+// Read reads a baseline from its JSON file. It returns an error if the file is not a baseline, has
+// an unknown schema, or exceeds [MaxBytes].
 func Read(r io.Reader) (*Baseline, error) {
 	data, err := io.ReadAll(io.LimitReader(r, MaxBytes+1))
 	if err != nil {
@@ -280,7 +279,7 @@ func Read(r io.Reader) (*Baseline, error) {
 	return &b, nil
 }
 
-// Write sorts the entries by the name of the model and writes the baseline to w as JSON.
+// Write writes the baseline to w as JSON. It first sorts b.Entries by the name of the model.
 func (b *Baseline) Write(w io.Writer) error {
 	slices.SortFunc(b.Entries, func(x, y Entry) int { return strings.Compare(x.Input, y.Input) })
 	var out baselineWriter
@@ -370,7 +369,7 @@ func (b *Baseline) Has(input string) bool {
 	return slices.ContainsFunc(b.Entries, func(e Entry) bool { return e.Input == input })
 }
 
-// Rename renames every entry named from to the name to.
+// Rename changes the name of every entry named from. Their new name is to.
 func (b *Baseline) Rename(from, to string) {
 	for i := range b.Entries {
 		if b.Entries[i].Input == from {
@@ -379,7 +378,7 @@ func (b *Baseline) Rename(from, to string) {
 	}
 }
 
-// Set adds the entry e, or replaces the entry with the same name if the baseline has one.
+// Set adds the entry e, or replaces the baseline's entry of the same name.
 func (b *Baseline) Set(e Entry) {
 	for i := range b.Entries {
 		if b.Entries[i].Input == e.Input {

@@ -76,14 +76,15 @@ type Verdict struct {
 	Within    bool
 }
 
-// Passed reports whether the baseline has the model, no quantity differs by more than the limit,
-// and every layer has a cost or is one that has none in the baseline either.
+// Passed reports whether the model is in the baseline, no quantity differs by more than the limit,
+// and every layer without a cost also had none in the baseline.
 func (v *Verdict) Passed() bool {
 	return !v.Unknown && len(v.Differences) == 0 && (len(v.NotModelled) == 0 || v.Accepted)
 }
 
-// Cause returns a clause that says why costs may differ: because the program, the chip, the version
-// of this module, or several of them changed.
+// Cause returns a clause about why costs may differ, such as "the program changed; anesim's
+// constants did not change". It returns "as in the baseline" if nothing differs. If the comparison
+// was impossible or incomplete, the clause says so instead.
 func (v *Verdict) Cause() string {
 	switch {
 	case v.Unknown:
@@ -108,9 +109,9 @@ func (v *Verdict) Cause() string {
 	return "as in the baseline"
 }
 
-// Check compares got with the entry of the same name in the baseline. A quantity passes if it
-// differs from the baseline by at most the fraction tolerance, such as 0.02 for 2%. Checksums and
-// shapes of outputs must be equal. If the baseline has no such entry, the verdict is Unknown.
+// Check compares got with the baseline's entry of the same name. A quantity passes if its relative
+// difference from the baseline is at most tolerance, such as 0.02 for 2%. Checksums and shapes of
+// outputs must be equal. If the baseline has no such entry, Check sets Unknown in the verdict.
 func (b *Baseline) Check(got *Entry, tolerance float64) Verdict {
 	v := Verdict{Input: got.Input, NotModelled: got.NotModelled}
 	at := slices.IndexFunc(b.Entries, func(e Entry) bool { return e.Input == got.Input })

@@ -20,14 +20,14 @@ type Delta struct {
 	Changes  []string // register fields that differ, if both sides have registers
 }
 
-// Changed reports whether a cost or a register of the descriptor differs, or whether only one entry
-// has it.
+// Changed reports whether a cost or a register differs between A and B, or whether only one of them
+// exists.
 func (d *Delta) Changed() bool {
 	return d.A == nil || d.B == nil || len(d.Changes) > 0 || d.CostChanged()
 }
 
 // ByLayer reports whether [Diff] compares the layers of a and b instead of their descriptors. It
-// does so if one of the entries was read from the JSON report of a network, which lists only
+// returns true if either entry was read from the JSON report of a network, because that lists only
 // layers.
 func ByLayer(a, b *Entry) bool { return a.Layered || b.Layered }
 
@@ -61,7 +61,8 @@ func Diff(a, b *Entry) []Delta {
 	return list
 }
 
-// A CostChange holds the values A and B of one quantity, or of one of its parts, in two costs.
+// A CostChange compares one quantity in two costs, or a part of that quantity, such as the cycles
+// due to one cause. A and B are its values.
 type CostChange struct {
 	Of         string // for a part of a quantity, that quantity: cycles, energy or bytes; otherwise ""
 	Name, Unit string
@@ -83,14 +84,15 @@ func (c *CostChange) Values() (a, b string) {
 	return d.Values()
 }
 
-// CostChanged reports whether a cost of the descriptor differs between the two entries. Both A and
-// B must be set.
+// CostChanged reports whether any cost of the descriptor differs between A and B, neither of which
+// may be nil.
 func (d *Delta) CostChanged() bool {
 	return slices.ContainsFunc(CostChanges(&d.A.Cost, &d.B.Cost), func(c CostChange) bool { return c.Changed() })
 }
 
-// Moved reports whether the descriptor differs only in addresses, and in sizes of weights that it
-// does not read and that remain from the previous descriptor.
+// Moved reports whether addresses are all that differs between A and B. If the descriptor reads no
+// weights, the registers for weights may also differ, because they keep values of earlier
+// descriptors.
 func (d *Delta) Moved() bool {
 	if d.A == nil || d.B == nil || len(d.Changes) == 0 || d.CostChanged() {
 		return false
@@ -101,9 +103,9 @@ func (d *Delta) Moved() bool {
 	})
 }
 
-// CostChanges compares two costs. It returns all quantities, followed by the parts of the cycles,
-// energy and bytes. It omits values that are zero in both costs, and parts that only one of the
-// costs has.
+// CostChanges lists the quantities of two costs, followed by the parts of the cycles, energy and
+// bytes. It omits values that are zero in both costs. It lists the parts of a quantity only if both
+// costs have them.
 func CostChanges(a, b *Cost) []CostChange {
 	var list []CostChange
 	x, y := a.listQuantities(), b.listQuantities()

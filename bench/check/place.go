@@ -11,8 +11,8 @@ import (
 	"anesim/hw/clock"
 )
 
-// A Place is a part of a model with its differences from the baseline. The part is the whole model,
-// a layer, a descriptor or an output.
+// A Place is a part of a model that differs from the baseline, with its differences. The part is
+// the whole model, a layer, a descriptor or an output.
 type Place struct {
 	Where       string
 	Differences []Difference
@@ -20,8 +20,7 @@ type Place struct {
 	Registers   []string // the changed registers in Why
 }
 
-// Measure returns the difference in the quantity with the given name, or nil if that quantity does
-// not differ.
+// Measure returns the difference in the named quantity, or nil if that quantity does not differ.
 func (p *Place) Measure(name string) *Difference {
 	for i := range p.Differences {
 		if d := &p.Differences[i]; d.What == name && !d.Appeared {
@@ -45,8 +44,8 @@ const total = "total"
 // IsTotal reports whether the place is the whole model.
 func (p *Place) IsTotal() bool { return p.Where == total }
 
-// Only returns "new" if only the current model has the part, "gone" if only the baseline has it,
-// and "" if both do.
+// Only returns "new" if the part is not in the baseline, "gone" if it is only in the baseline, and
+// "" if it is in both.
 func (p *Place) Only() string {
 	if len(p.Differences) == 1 && p.Differences[0].Appeared {
 		if what := p.Differences[0].What; what == appeared || what == disappeared {
@@ -72,10 +71,10 @@ const (
 	disappeared = "gone"
 )
 
-// Places groups the differences of the verdict by the part of the model. The whole model comes
-// first, then outputs and parts that only one side has, then all other parts, beginning with the
-// one that became slower by the most time. If layers differ, Places omits the descriptors of a
-// network.
+// Places groups the differences of the verdict by part of the model. The first element is the whole
+// model, if it differs. Then come parts that are new, gone or otherwise not comparable by number.
+// All others follow, sorted by how much slower they became. If layers differ, Places omits the
+// descriptors.
 func (v *Verdict) Places() []Place {
 	layered := slices.ContainsFunc(v.Differences, func(d Difference) bool { return strings.HasPrefix(d.Where, "layer ") })
 	at := map[string]int{}
@@ -121,8 +120,8 @@ func (p *Place) Causes() []string {
 	return slices.DeleteFunc(slices.Clone(p.Why), func(why string) bool { return slices.Contains(p.Registers, why) })
 }
 
-// Values returns d.Want and d.Got as text with a unit, such as "344.342 us" and "1.84 MB". If the
-// texts of two different values would be equal, they get ten digits.
+// Values returns d.Want and d.Got as text with a unit, such as "344.342 us" and "1.84 MB". Two
+// different values are written with ten digits if they would otherwise look the same.
 func (d *Difference) Values() (want, got string) {
 	want, got = formatValue(d.Want, d.Unit), formatValue(d.Got, d.Unit)
 	if want == got && d.Want != d.Got {
@@ -149,7 +148,8 @@ func formatValue(v float64, unit string) string {
 }
 
 // Change returns both values and the relative difference as text, such as "12,123 -> 11,508
-// (-5.07%)". A change by a factor of ten or more is given as a factor, such as "(65.8x)".
+// (-5.07%)". An increase to ten times the old value or more is written as a factor, such as
+// "(65.8x)".
 func (d *Difference) Change() string {
 	want, got := d.Values()
 	switch r := d.Relative(); {
@@ -161,10 +161,11 @@ func (d *Difference) Change() string {
 	return fmt.Sprintf("%s -> %s (%+.2f%%)", want, got, 100*d.Relative())
 }
 
-// Summary returns a sentence about the verdict. It names the totals that became worse, by how much,
-// and the part of the model that became slower by the most time. If no total became worse, it names
-// the first difference. If there is none, or the baseline lacks the model, Summary returns
-// [Verdict.Cause].
+// Summary returns a sentence about the verdict. It names the totals that got worse, and the part of
+// the model that became slower by the most time. If no total got worse, it names the first
+// difference. If nothing differs or the model is not in the baseline, Summary returns
+// [Verdict.Cause]. If a layer has no cost but had one in the baseline, Summary only names layers
+// without a cost.
 func (v *Verdict) Summary() string {
 	places := v.Places()
 	if len(v.NotModelled) > 0 && !v.Accepted && !v.Unknown {

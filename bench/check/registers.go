@@ -56,7 +56,7 @@ func collectRegisterChanges(pairs []pair) (everywhere []string, byLayer map[stri
 	return everywhere, byLayer, each
 }
 
-// IsAddress reports whether a line that [RegisterChanges] returned describes a change of an address
+// IsAddress reports whether change, a line from [RegisterChanges], describes a change of an address
 // in memory or L2, such as "KernelDMASrc.CoeffBaseAddr[0-15].Addr differ".
 func IsAddress(change string) bool {
 	name, _, _ := strings.Cut(change, " ")
@@ -66,9 +66,9 @@ func IsAddress(change string) bool {
 	return block != "" && slices.Contains([]string{"CoeffBaseAddr", "Src1Base", "Src2Base", "ResultBase", "DstBase"}, name)
 }
 
-// RegisterChanges compares two texts in the form of Descriptor.Registers. It returns a line for
-// each register field that differs, such as "Common.TileCfg.TileHeight 0x20 -> 0x40". Equal changes
-// of neighbors in an array of registers share a line.
+// RegisterChanges compares two lists of register values, written like Descriptor.Registers. It
+// returns a line for each register field that differs, such as "Common.TileCfg.TileHeight 0x20 ->
+// 0x40". Changes in neighboring elements of an array of registers share a line.
 func RegisterChanges(want, got string) []string {
 	if want == got {
 		return nil

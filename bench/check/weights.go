@@ -14,15 +14,16 @@ import (
 	"anesim/loader"
 )
 
-// Constants holds the constants that one descriptor reads: its weights in the order of the engine's
-// lanes, and its source if that is constant. The bytes are shared with the program, not copied.
+// Constants holds the constants that one descriptor reads: its weights, in the order of the
+// engine's lanes, followed by each source that is constant. Parts shares memory with the program.
 type Constants struct {
 	Parts  [][]byte
 	Halves bool // all parts are plain fp16 numbers, not packed or palettised
 }
 
-// ConstantsOf returns the constants that each descriptor of a result reads, in the order of
-// Entry.Descriptors. The constants are empty if the program was built without its weights.
+// ConstantsOf returns the constants that each descriptor of the result r reads, in the same order
+// as Entry.Descriptors. The constants are empty if a program was built without its weights.
+// ConstantsOf returns an error if a program cannot be linked or a descriptor cannot be decoded.
 func ConstantsOf(r *anesim.Result) ([]Constants, error) {
 	var list []Constants
 	for k := range r.Programs {
@@ -104,8 +105,8 @@ func (c *ConstantsChange) Changed() bool { return c.Bytes > 0 }
 const MostCompared = 1 << 32
 
 // Compare counts the differences between c and o, part by part. Bytes that only one of them has
-// count as different. Compare subtracts the number of compared bytes from *budget; if *budget
-// becomes negative, it stops and returns known = false.
+// count as different. Compare first subtracts the sizes of c and o in bytes from *budget. If
+// *budget becomes negative, it compares nothing and returns known = false.
 func (c *Constants) Compare(o *Constants, budget *int64) (d ConstantsChange, known bool) {
 	halves := c.Halves && o.Halves
 	for _, b := range c.Parts {

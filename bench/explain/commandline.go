@@ -60,8 +60,8 @@ func (x *explainer) fileCommand(command string, flags ...string) string {
 	return x.how.Command(command, flags...)
 }
 
-// Command returns a command line for users to copy. It runs the given anesim command on the model,
-// with the flags in h.Flags and in flags.
+// Command returns a shell command that runs "anesim COMMAND" on h.File, with the flags in h.Flags
+// followed by flags. It quotes words where a shell requires it.
 func (h *Options) Command(command string, flags ...string) string {
 	return quoteCommand(slices.Concat([]string{"anesim", command, h.File}, h.Flags, flags))
 }

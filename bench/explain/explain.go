@@ -16,8 +16,8 @@ import (
 	"anesim/loader/layer"
 )
 
-// Options selects the changes that [Explain] tries, and the way in which commands in its result
-// name the model.
+// Options limits the changes that [Explain] tries. File and Flags are for the command lines in the
+// result.
 type Options struct {
 	File  string   // name of the model in commands; empty for a layer
 	Flags []string // flags that select the same options in commands, such as "--chip", "m1max"
@@ -48,8 +48,8 @@ type Explanation struct {
 	Machines []Change `json:"machines"`
 }
 
-// A Part is a layer of a network, or a descriptor of a program, with its costs and its bottleneck,
-// which is the cause of most of its cycles.
+// A Part holds the costs of a layer of a network, or of a descriptor of a program. Bound is its
+// bottleneck: the cause with the most cycles.
 type Part struct {
 	Name  string  `json:"name"`
 	Op    string  `json:"op"`
@@ -78,9 +78,9 @@ type Part struct {
 	Work string `json:"-"` // equal for layers that do the same work; "" if the part is like no other
 }
 
-// Kinds returns the parts of the model, with all layers that do the same work and have the same
-// bottleneck merged into one part. A merged part has the name of its first layer, the number of its
-// layers in Alike, and their summed costs. The parts with the most cycles come first.
+// Kinds returns the parts of the model, but merges parts that do the same work and have the same
+// bottleneck. A merged part has the name of its first layer, the number of its layers in Alike, and
+// the sums of their costs. The parts with the most cycles come first.
 func (d *Explanation) Kinds() []Part {
 	type key struct{ work, bound string }
 	at := map[key]int{}
@@ -154,9 +154,9 @@ type Tried struct {
 }
 
 // Explain finds the bottlenecks of the model's layers or descriptors. It then tries changes that a
-// user can make, and keeps the ones that save time. A reshaped layer runs within the network; any
-// other changed layer runs alone, with its tensors in memory. If no part of the model runs on the
-// engine, Explain tries nothing.
+// user can make, and reports those that help. A reshaped layer runs within the network; any other
+// changed layer runs alone, with its tensors in memory. If no part of the model runs on the engine,
+// Explain tries nothing.
 //
 // Errors are those of [anesim.Model.Run].
 func Explain(ctx context.Context, m *anesim.Model, o anesim.Options, how Options) (*Explanation, error) {

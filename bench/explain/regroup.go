@@ -48,18 +48,18 @@ func ParseSplit(text string) (Regroup, error) {
 	return Regroup{}, fmt.Errorf("malformed split %q; want LAYER=PARTS, such as conv1=2", text)
 }
 
-// RegroupLayers returns a copy of the network m in which layers are merged and split as list says:
+// RegroupLayers returns a copy of the network m with the layers in list merged or split:
 //
-//   - Layers with the same input become one layer with all their output channels, whose
-//     result is sliced. The values are the same.
-//   - Two consecutive layers without an activation between them, one of which has a 1x1
-//     kernel, become one layer. Its weights are the product of theirs, rounded to fp16. The
-//     values are the same in exact arithmetic.
-//   - A convolution is split by output channels, and its parts are concatenated. The values
-//     are the same.
+//   - Layers with the same input become one layer with all their output channels, whose result is
+//     sliced. The values are the same.
+//   - Two consecutive layers without an activation between them, one of which has a 1x1 kernel,
+//     become one layer. Its weights are the product of theirs, rounded to fp16. The values are the
+//     same in exact arithmetic.
+//   - A convolution is split by output channels, and its parts are concatenated. The values are
+//     the same.
 //
-// Weights that the file lacks are replaced by different pseudo-random ones. The error is an
-// *[anesim.OptionError].
+// If the file has no weights, merged and split layers get pseudo-random weights that differ from
+// those of m. An error is an *[anesim.OptionError].
 func RegroupLayers(m *anesim.Model, list []Regroup) (*anesim.Model, error) {
 	return regroupModel(m, list, true)
 }

@@ -17,10 +17,10 @@ type Reshape struct {
 // String returns the text from which [ParseReshape] parses r, such as "conv1=1x3136".
 func (r Reshape) String() string { return fmt.Sprintf("%s=%dx%d", r.Layer, r.H, r.W) }
 
-// ReshapeLayers returns a copy of the network m with a reshape before and after each layer in list,
-// which must be pointwise. Values and their order in memory do not change. The costs of a run
-// include the rearrangement of rows for neighboring layers, except between two neighbors that get
-// the same shape. The error is an *[anesim.OptionError].
+// ReshapeLayers returns a copy of the network m in which each layer in list, which must be
+// pointwise, arranges its pixels in the given rows and columns. Values and their order in memory do
+// not change. A run of the copy includes the cost of rearranging rows between a layer and neighbors
+// of another shape. An error is an *[anesim.OptionError].
 func ReshapeLayers(m *anesim.Model, list []Reshape) (*anesim.Model, error) {
 	bad := func(format string, args ...any) (*anesim.Model, error) {
 		return nil, &anesim.OptionError{Option: "Reshape", What: fmt.Sprintf(format, args...)}

@@ -33,8 +33,7 @@ var Rules = [...]struct {
 	{Hint, "a field that contradicts the addresses: what a descriptor waits for, whose bytes it reads, or where a tensor is"},
 }
 
-// A Finding reports a probable mistake in one descriptor of a program and names the register to
-// look at.
+// A Finding describes a probable mistake in one descriptor of a program.
 type Finding struct {
 	Descriptor int    `json:"descriptor"`
 	Register   string `json:"register"` // the register to look at, as BLOCK.REGISTER
@@ -78,9 +77,9 @@ const (
 	byRuns     = "bytes: no data in the L2 is needed after TSR and TSE close a run (185 of 185)"
 )
 
-// Program looks for mistakes in a program that the engine would not report, such as a result that
-// overwrites data before they are read. It returns an error if the program cannot be linked or a
-// descriptor cannot be decoded.
+// Program looks for mistakes in p that the engine would not report, such as a result that
+// overwrites data before they are read. It returns an error if p cannot be linked or a descriptor
+// cannot be decoded.
 func Program(p *loader.Program) (*Report, error) {
 	l, err := p.LinkStream(nil)
 	if err != nil {

@@ -34,8 +34,8 @@ type Row struct {
 	Source    string
 }
 
-// Cold reports whether even the shortest single call took longer than the mean call in a loop, as
-// happens if the engine and its memory had not reached full speed. Cold returns false if either
+// Cold reports whether even the shortest single call took longer than the mean call in a loop. This
+// happens if the engine and its memory have not reached full speed. Cold returns false if either
 // time was not published.
 func (r *Row) Cold() bool { return r.Sustained > 0 && r.Latency > r.Sustained }
 

@@ -18,7 +18,8 @@ type Package struct {
 	Dims []Dims
 }
 
-// Dims gives sizes to open dimensions of some of a package's networks.
+// Dims gives the sizes of the open dimensions of some networks in a package. An open dimension has
+// no fixed size in the network's file.
 type Dims struct {
 	Prefix string // beginning of the names of these networks' files
 	Sizes  string // in the form of the flag --dim, such as "x:2=48,x:3=320"
@@ -60,7 +61,7 @@ var Packages = []Package{
 }
 
 // DimsOf returns the sizes of open dimensions for the network in the named file of p. It returns
-// the zero Dims if the network has no open dimensions.
+// the zero Dims if p.Dims has no sizes for that file.
 func (p *Package) DimsOf(file string) Dims {
 	for _, d := range p.Dims {
 		if strings.HasPrefix(file, d.Prefix) {

@@ -21,9 +21,8 @@ import (
 //go:embed run.mjs
 var script []byte
 
-// Find checks that [Run] can work: the command node must be installed, and $ORT_DIR or the current
-// directory must have the npm package onnxruntime-node or onnxruntime-web. It returns an error that
-// names a missing part, or nil.
+// Find returns an error unless [Run] can work. The command node must be in $PATH, and $ORT_DIR or
+// the current directory must have the npm package onnxruntime-node or onnxruntime-web.
 func Find() error {
 	if _, err := exec.LookPath("node"); err != nil {
 		return errors.New("command node is not in $PATH; cannot compare with onnxruntime")
@@ -38,8 +37,8 @@ func Find() error {
 	return errors.New("found no npm package onnxruntime-node or onnxruntime-web in $ORT_DIR or the current directory")
 }
 
-// Save writes the ONNX file and the values of its inputs, by name, to dir, for [Run] to read. It
-// creates dir if necessary.
+// Save writes the ONNX file and the values of its inputs to dir, for [Run] to read. The keys of
+// inputs are their names. Save creates dir if necessary.
 func Save(dir string, file []byte, inputs map[string]*reference.Tensor) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
@@ -59,9 +58,9 @@ func Save(dir string, file []byte, inputs map[string]*reference.Tensor) error {
 	return nil
 }
 
-// Run runs onnxruntime on the networks that [Save] wrote to dirs, and stores the outputs in the
-// same directories for [Outputs]. If onnxruntime refuses a network, Run succeeds and Outputs
-// returns the message. Run returns an error if onnxruntime cannot be started or stops early.
+// Run runs onnxruntime on the networks that [Save] wrote to dirs, and stores the results in the
+// same directories. If onnxruntime rejects a network, Run still succeeds, and [Outputs] returns the
+// message. Run returns an error if onnxruntime cannot be started or does not finish.
 func Run(dirs ...string) error {
 	temp, err := os.MkdirTemp("", "onnxruntime")
 	if err != nil {
@@ -81,8 +80,8 @@ func Run(dirs ...string) error {
 	return nil
 }
 
-// Outputs returns the outputs of the model m, by name, that [Run] stored in dir. If onnxruntime
-// refused the model, the error is the message of onnxruntime.
+// Outputs returns the outputs of the model m that [Run] stored in dir, keyed by name. If
+// onnxruntime rejected the model, the error is its message.
 func Outputs(dir string, m *onnx.Model) (map[string]*reference.Tensor, error) {
 	if report, err := os.ReadFile(filepath.Join(dir, "ort_error.txt")); err == nil {
 		return nil, errors.New(strings.TrimSpace(string(report)))

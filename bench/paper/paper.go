@@ -16,7 +16,7 @@ import (
 	"anesim/firmware/traffic"
 )
 
-// A Row compares a number in the reference documents, such as the size of a queue, with the number
+// A Row compares a figure in the reference documents, such as the size of a queue, with the figure
 // that the model computes.
 type Row struct {
 	Area     string  `json:"area"`     // part of the device that the claim is about
@@ -33,7 +33,8 @@ type Row struct {
 }
 
 // A Document is the JSON report of a comparison of the model with the reference documents.
-// Conflicts lists contradictions between the documents that running the model cannot resolve.
+// Conflicts lists contradictions between the documents that cannot be resolved by running the
+// model.
 type Document struct {
 	report.Header
 	Rows      []Row      `json:"rows"`

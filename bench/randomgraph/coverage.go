@@ -16,8 +16,8 @@ type Coverage struct {
 }
 
 // Chains returns the names of the operators along each path of length nodes through g, such as
-// "Conv>Relu>Mul" for length 3. Each node of a path reads a result of the previous one. A name
-// occurs as often as there are such paths.
+// "Conv>Relu>Mul" if length is 3. Each node of a path reads a result of the previous one. The
+// result has one element per path, so a name can occur several times.
 func (g *Graph) Chains(length int) []string {
 	makers := g.indexProducers()
 	var chains []string

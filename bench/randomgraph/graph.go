@@ -92,7 +92,7 @@ func countElements(dims []int) int {
 	return n
 }
 
-// Copy returns a copy of g that shares only the values of inputs and constants with g.
+// Copy returns a deep copy of g, except that it shares the values of inputs and constants with g.
 func (g *Graph) Copy() *Graph {
 	c := &Graph{Seed: g.Seed, Opset: g.Opset, Outputs: slices.Clone(g.Outputs), Values: make(map[string]Value, len(g.Values))}
 	for name, v := range g.Values {

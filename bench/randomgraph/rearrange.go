@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// Prune removes all nodes, inputs, constants and values from g on which no output depends.
+// Prune removes from g all nodes, inputs, constants and values that no output depends on.
 func (g *Graph) Prune() {
 	needed := map[string]bool{"": false}
 	for _, name := range g.Outputs {
@@ -64,8 +64,8 @@ func (g *Graph) Permute(rng *rand.Rand) *Graph {
 }
 
 // Rename returns a copy of g with new names for inner tensors and constants, but not for inputs and
-// outputs. The alphabetical order of the new names is random, to find code that depends on the
-// order of names.
+// outputs. The alphabetical order of the new names is random, so that tests find code that depends
+// on the order of names.
 func (g *Graph) Rename(rng *rand.Rand) *Graph {
 	c := g.Copy()
 	names := map[string]string{}
@@ -108,7 +108,8 @@ func (g *Graph) Rename(rng *rand.Rand) *Graph {
 	return c
 }
 
-// Inner returns the names of the tensors of g that are results of nodes but not outputs of g.
+// Inner returns the names of the inner tensors of g, which are results of nodes but not outputs of
+// g.
 func (g *Graph) Inner() []string {
 	var names []string
 	for _, n := range g.Nodes {
@@ -121,8 +122,8 @@ func (g *Graph) Inner() []string {
 	return names
 }
 
-// AddOutput returns a copy of g in which the named tensor, which must be a result of a node, is one
-// more output.
+// AddOutput returns a copy of g with the named tensor as an additional output. The tensor must be a
+// result of a node.
 func (g *Graph) AddOutput(name string) *Graph {
 	c := g.Copy()
 	c.Outputs = append(c.Outputs, name)

@@ -7,10 +7,10 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// Rebatch returns two graphs with which a test can check that a batch is computed item by item. The
-// graph second is a copy of g with other inputs. The graph two computes a batch of two items: the
-// inputs of g and the inputs of second. Each output of two must therefore equal the output of g
-// followed by the output of second along axis 0.
+// Rebatch returns two graphs for a test that a batch is computed item by item. The graph second is
+// a copy of g with other inputs. The graph two has a batch of two items: the inputs of g and those
+// of second. Each output of two must therefore equal the output of g followed by the output of
+// second along axis 0.
 //
 // Rebatch returns ok = false if g cannot be batched, because an input has no leading axis of extent
 // 1 or an operator mixes the items of that axis.

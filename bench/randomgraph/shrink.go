@@ -9,8 +9,9 @@ import (
 )
 
 // Minimize returns a small graph for which fails returns true, to make the cause of a failure
-// easier to find. Starting with g, it repeatedly chooses the first element of [Graph.Shrinkings]
-// that still fails, until none does. The caller must ensure that fails(g) is true.
+// easier to find. Starting with g, it repeatedly moves on to the first element of
+// [Graph.Shrinkings] that still fails, until none does. The caller must ensure that fails(g) is
+// true.
 func (g *Graph) Minimize(fails func(*Graph) bool) *Graph {
 	for {
 		smaller := g.findFailingShrinking(fails)

@@ -25,8 +25,9 @@ type generator struct {
 	names int
 }
 
-// New returns the program of a seed. It has at most steps operations that the outputs depend on,
-// besides some that keep arguments within the domain of a function.
+// New returns a random program. The same seed and steps always give the same program. It has at
+// most steps operations (steps must be positive), not counting those that keep arguments within the
+// domain of a function.
 func New(seed uint64, steps int) *Program {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 3)), float: onnx.Float16}
 	if g.IntN(5) == 0 {

@@ -28,7 +28,7 @@ type statement struct {
 	eval    func(in [][]float64) [][]float64
 }
 
-// A Program holds the statements of a random MIL program.
+// A Program is a random program in MIL, the text form of networks in Core ML.
 type Program struct {
 	Values  []*Value
 	Inputs  []int // numbers of values
@@ -47,7 +47,8 @@ func (v *Value) declaration() string {
 	return fmt.Sprintf("tensor<%s, %s> %s", typeNames[v.Type], listInts(v.Dims), v.Name)
 }
 
-// Select returns a copy of p with other outputs and without the statements that they do not need.
+// Select returns a copy of p whose outputs are the values with the given numbers. The copy omits
+// statements on which no output depends.
 func (p *Program) Select(outputs ...int) *Program {
 	q := *p
 	q.Outputs = outputs
@@ -69,8 +70,9 @@ func (p *Program) Select(outputs ...int) *Program {
 	return &q
 }
 
-// Minimize returns p with one output only, the first value in the order of the statements for which
-// fails returns true. It returns p if there is none.
+// Minimize returns a part of p for which fails returns true, to make the cause of a failure easier
+// to find. It tries copies of p with a single value as their output, in the order of the
+// statements, and returns the first copy that fails. If there is none, it returns p.
 func (p *Program) Minimize(fails func(p *Program) bool) *Program {
 	for i := range p.Values {
 		if p.Values[i].from < 0 || p.statements[p.Values[i].from].op == "const" {
@@ -94,7 +96,7 @@ func (p *Program) Operations() []string {
 	return ops
 }
 
-// Text returns the text of the program.
+// Text returns the program as MIL text.
 func (p *Program) Text() string {
 	var b strings.Builder
 	var in, out []string
@@ -116,7 +118,7 @@ func (p *Program) Text() string {
 	return b.String()
 }
 
-// Tensors returns the inputs by name.
+// Tensors returns the values of the inputs, keyed by name.
 func (p *Program) Tensors() map[string]*reference.Tensor {
 	m := map[string]*reference.Tensor{}
 	for _, i := range p.Inputs {
@@ -126,8 +128,9 @@ func (p *Program) Tensors() map[string]*reference.Tensor {
 	return m
 }
 
-// Run computes the outputs of p and returns them by name. The function round is applied to each
-// element of the floating-point results of each operation, whose type is op; it may be nil.
+// Run computes the outputs of p and returns them by name. It passes each element of a
+// floating-point result to round, with the type of the operation, such as "add", and replaces it by
+// the returned value. If round is nil, nothing is rounded.
 func (p *Program) Run(round func(op string, v float64) float64) map[string]*reference.Tensor {
 	data := make([][]float64, len(p.Values))
 	for _, i := range p.Inputs {

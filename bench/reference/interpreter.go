@@ -35,8 +35,8 @@ type Options struct {
 	Observe func(node *onnx.Node, results []*Tensor)
 }
 
-// An InputError reports an input that is missing, that the graph does not have, or whose type or
-// shape differs from the graph's.
+// An InputError reports a missing or unknown input, or one whose type or shape differs from the
+// graph's.
 type InputError struct {
 	Name, What string
 }
@@ -44,8 +44,8 @@ type InputError struct {
 func (e *InputError) Error() string { return fmt.Sprintf("input %q: %s", e.Name, e.What) }
 
 // A NodeError reports a node that cannot be computed, for instance because the shapes of its inputs
-// do not match. Err is an *[UnsupportedError] if this package does not implement the operator, or
-// not in the form that the node uses.
+// do not match. Err is an *[UnsupportedError] if this package does not implement the operator or
+// the form in which the node uses it.
 type NodeError struct {
 	Node string // name of the node, or of its first output if the node has no name
 	Op   string
@@ -57,8 +57,8 @@ func (e *NodeError) Error() string { return fmt.Sprintf("node %q (%s): %v", e.No
 
 func (e *NodeError) Unwrap() error { return e.Err }
 
-// An UnsupportedError reports an operator that this package does not implement, or a form of an
-// operator, such as a Cast to strings.
+// An UnsupportedError reports an operator that this package does not implement at all, or not in
+// the form that a node uses, such as a Cast to strings.
 type UnsupportedError struct {
 	Domain, Op string
 	Form       string // the unsupported form, or "" if the operator is unsupported in all forms
@@ -75,10 +75,10 @@ func (e *UnsupportedError) Error() string {
 	return fmt.Sprintf("unsupported form of %s: %s", op, e.Form)
 }
 
-// Run computes the outputs of a model from its inputs. Inputs and outputs are keyed by name. The
-// inputs may include values that replace constants of the graph. An input whose Type is 0 gets the
-// type that the model declares. The outputs share no memory with the inputs. The error is an
-// *[InputError] or a *[NodeError].
+// Run computes the outputs of a model from its inputs. The keys of both maps are names. An input
+// may also replace a constant of the graph. If the Type of an input is 0, it gets the type that the
+// model declares. The outputs share no memory with the inputs. An error is an *[InputError] or a
+// *[NodeError].
 func Run(m *onnx.Model, inputs map[string]*Tensor, o Options) (map[string]*Tensor, error) {
 	r := &interpreter{Options: o, opset: m.Opsets[""], steps: maxSteps}
 	if r.opset == 0 {
