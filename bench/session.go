@@ -8,8 +8,8 @@ import (
 	"anesim/hw"
 )
 
-// RowChip returns the chip preset for the chip on which row r was measured: the M1 for rows of an
-// M1, and the M1 Max for all others, which have the same engine (H13g).
+// RowChip returns the chip preset for row r. This is the M1 for rows of an M1, and the M1 Max for
+// all others, which have the same engine (H13g).
 func RowChip(r *measured.Row) hw.Chip {
 	if r.Chip == "M1" {
 		return hw.M1()
@@ -18,7 +18,7 @@ func RowChip(r *measured.Row) hw.Chip {
 }
 
 // RowHost returns the name of the host preset for the machine of row r. It returns "none" if the
-// measured time excludes the host, or if the software of the machine is unknown.
+// measured time excludes the host, or if no preset fits the machine.
 func RowHost(r *measured.Row) string {
 	if r.NoHost {
 		return noHost
@@ -53,9 +53,9 @@ func findHostPreset(r *measured.Row) string {
 	return noHost
 }
 
-// RowSession returns the name of the session in which row r was measured: the host preset of the
-// machine, followed by the ID of the capture if the row's source has one. The ID is the last eight
-// hexadecimal digits in the name of the source file.
+// RowSession returns the name of the session in which row r was measured. This is the host preset
+// of the machine, or "none", followed by "/" and the ID of the capture if there is one. The ID is
+// the last eight hexadecimal digits in the name of the row's source file.
 func RowSession(r *measured.Row) string {
 	name := findHostPreset(r)
 	file := strings.TrimSuffix(path.Base(r.Source), ".json")

@@ -9,9 +9,9 @@ import (
 	"anesim/hw"
 )
 
-// A Column describes a column of a table of descriptors or layers. A CSV file has the columns with
-// a Name, a terminal table those with a Title, and an HTML page those with a Page, in the order of
-// the list.
+// A Column describes a column of a table of descriptors or layers. It occurs in CSV files if Name
+// is not empty, in tables on a terminal if Title is not empty, and on HTML pages if Page is not
+// empty.
 type Column[R any] struct {
 	Name  string // in CSV
 	Title string // on a terminal

@@ -74,9 +74,9 @@ func (c *RunCSV) Descriptor(d *Descriptor) {
 	c.w.Write(c.row)
 }
 
-// Repeat writes rows for the dispatches that r counts but does not list. For each of them it
-// repeats the rows of the last listed dispatch, whose descriptors must be the last elements of
-// listed.
+// Repeat writes rows for the dispatches that r counts but does not list. For each such dispatch it
+// repeats the rows of the last listed one. The descriptors of that dispatch must be the last
+// elements of listed.
 func (c *RunCSV) Repeat(listed []Descriptor, r *hw.Report) {
 	last := listed[len(listed)-min(r.Per, len(listed)):]
 	for range r.Again {
@@ -98,8 +98,8 @@ func (c *RunCSV) End() error {
 }
 
 // WriteNetworkCSV writes a CSV file with one row per layer of the network d. The last two columns
-// are the reason why the layer is not modelled, which is empty for a modelled layer, and the number
-// of its program, which is 0 for a layer in no program.
+// are "not_modelled" and "program". The first is the reason why the layer is not modelled, or
+// empty. The second is the number of the layer's program, from 1, or 0 if it is in none.
 func WriteNetworkCSV(w io.Writer, d *Network) error {
 	c := csv.NewWriter(w)
 	c.Write(append(listColumnNames(LayerColumns), "not_modelled", "program"))

@@ -6,9 +6,8 @@ import (
 	"anesim/hw/clock"
 )
 
-// A Repeat describes a run of several dispatches: how many there were, how many of them the report
-// lists, and how long the first and each later one took. The totals of the report include all
-// dispatches.
+// A Repeat describes a run of several dispatches. The report lists the first of them, and its
+// totals include all.
 type Repeat struct {
 	Dispatches   int               `json:"dispatches"`
 	Listed       int               `json:"listed"`
@@ -47,22 +46,22 @@ func newRepeat(r *anesim.Result) *Repeat {
 	return d
 }
 
-// A State lists the tensors that stay in device memory between dispatches, with the number of bytes
-// that are therefore not copied out of device memory and back in.
+// A State lists the tensors that stay in device memory between dispatches, and counts the bytes
+// that this saves. The host need not copy these tensors out of device memory and back in.
 type State struct {
 	Aliases       []Alias `json:"aliases"`
 	HostCopyBytes uint64  `json:"saved_host_copy_bytes"`
 	DRAMBytes     uint64  `json:"saved_dram_bytes"` // each copied byte is read once and written once
 }
 
-// An Alias names an output that becomes an input of the next dispatch without a copy.
+// An Alias names an output that becomes an input of the next dispatch without being copied.
 type Alias struct {
 	Output string `json:"output"`
 	Input  string `json:"input"`
 	Bytes  uint64 `json:"bytes"` // size of its fp16 values
 }
 
-// A Call holds the outputs of one dispatch of a program whose State is kept between dispatches.
+// A Call holds the outputs of one dispatch of a run with a [State].
 type Call struct {
 	Outputs []Output `json:"outputs"`
 }

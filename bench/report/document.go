@@ -16,13 +16,14 @@ import (
 // Schema is the version of the JSON reports. The names of fields change only together with it.
 const Schema = 1
 
-// A Header holds the first fields of every JSON report: the schema and the tool that wrote it.
+// A Header holds the first fields of every JSON report: the version of the format and the tool that
+// wrote the report.
 type Header struct {
 	Schema int         `json:"schema"`
 	Tool   anesim.Tool `json:"tool"`
 }
 
-// NewHeader returns the header of a report that the running program writes.
+// NewHeader returns the header of a report, with the version of the running program.
 func NewHeader() Header { return Header{Schema, anesim.ThisTool()} }
 
 // WriteJSON writes a JSON report of the result r: a [Run] for a program or a layer, or a [Network]
@@ -34,9 +35,9 @@ func WriteJSON(w io.Writer, r *anesim.Result) error {
 	return WriteDocument(w, NewRun(r))
 }
 
-// A Total holds the costs of a layer or a run. Times are engine times, except for WallNs, which
-// includes the host, idling and waking. For a run, EnergyNJ includes DispatchNJ, the fixed energy
-// of its dispatches; for a layer it does not. Rates are relative to WorkingNs.
+// A Total holds the costs of a layer or a run. Times are engine times, except that WallNs includes
+// the host, idling and waking. EnergyNJ includes DispatchNJ, the fixed energy of dispatches, for a
+// run but not for a layer. Rates are means over WorkingNs.
 type Total struct {
 	Cycles     uint64            `json:"cycles"`
 	TimeNs     clock.Nanoseconds `json:"time_ns"`
@@ -55,8 +56,8 @@ type Total struct {
 	Rates
 }
 
-// A Wall extends the Total of a run by the time and energy outside the engine's work. WallEnergyNJ
-// includes the energy of everything: engine, dispatches, host, idling and waking.
+// A Wall adds to the [Total] of a run the time and energy outside the engine's work. WallEnergyNJ
+// is the energy of the whole run: engine, dispatches, host, idling and waking.
 type Wall struct {
 	Total
 	IdleNs       clock.Nanoseconds `json:"idle_ns"`
@@ -70,9 +71,9 @@ type Wall struct {
 	HostParts *HostParts `json:"host_parts,omitempty"`
 }
 
-// A HostParts divides the time that the host adds to a run. The stages are those of one dispatch,
-// and their sum is the fixed time of the host per dispatch. DataNs is the rest of the host's time,
-// in which it copies and converts tensors.
+// A HostParts breaks down the time that the host adds to a run. Stages are the steps of one
+// dispatch, and their times sum to the host's fixed time per dispatch. DataNs is the rest of the
+// host's time, in which it copies and converts tensors.
 type HostParts struct {
 	Stages     []Stage           `json:"stages"`
 	Dispatches int               `json:"dispatches"`
@@ -80,7 +81,8 @@ type HostParts struct {
 	Interrupts float64           `json:"interrupts_per_dispatch"`
 }
 
-// A Stage is one step of the host's work for a dispatch, with its duration and the evidence for it.
+// A Stage is one step of the host's work for a dispatch, with its duration and the evidence for
+// that duration.
 type Stage struct {
 	Name     string            `json:"name"`
 	TimeNs   clock.Nanoseconds `json:"time_ns"`
@@ -114,8 +116,8 @@ func newHostParts(r *anesim.Result) *HostParts {
 	return d
 }
 
-// An Energy divides an energy by the units that draw it. Dispatch, the fixed energy of dispatches,
-// is 0 for a layer or a descriptor.
+// An Energy breaks an energy down by the units that draw it. Dispatch, the fixed energy of
+// dispatches, is 0 for a layer or a descriptor.
 type Energy struct {
 	MAC      clock.Nanojoules `json:"mac"`
 	Table    clock.Nanojoules `json:"table"`
@@ -144,21 +146,21 @@ func (e *Energy) All() iter.Seq2[string, clock.Nanojoules] {
 	}
 }
 
-// EnergyOf converts the parts in p to an Energy. The argument dispatch is the fixed energy of the
-// dispatches.
+// EnergyOf converts p to an Energy whose Dispatch is the given fixed energy of dispatches.
 func EnergyOf(p *hw.EnergyParts, dispatch clock.Nanojoules) Energy {
 	return Energy{p.MAC, p.Table, p.L2, p.DRAM, p.Planar, p.Active, dispatch}
 }
 
-// A Cycles divides a number of cycles by cause, such as computing or waiting for input. Each cycle
-// counts for exactly one cause, so the causes sum to Total.
+// A Cycles breaks a number of cycles down by cause, such as computing or waiting for input. Each
+// cycle counts for exactly one cause, so the causes sum to Total.
 type Cycles struct {
 	Total uint64 `json:"total"`
 	hw.Accounting
 }
 
-// All returns an iterator over the causes of cycles and their numbers of cycles. A cause is named
-// as in JSON, such as "input_stall". Causes without cycles are included, the total is not.
+// All returns an iterator over the causes of cycles and their numbers of cycles. Causes are named
+// as in JSON, such as "input_stall". The iterator includes causes without cycles, but not the
+// total.
 func (c *Cycles) All() iter.Seq2[string, uint64] {
 	return func(yield func(string, uint64) bool) {
 		for cause, n := range c.Accounting.All() {
@@ -169,8 +171,8 @@ func (c *Cycles) All() iter.Seq2[string, uint64] {
 	}
 }
 
-// A Span is a part of a run's wall time in which the engine draws constant power. The field What
-// names the engine's activity, such as "idle" or a descriptor.
+// A Span is an interval of a run's wall time in which the engine draws constant power. What names
+// the engine's activity, such as "idle" or a descriptor.
 type Span struct {
 	AtNs     clock.Nanoseconds `json:"at_ns"`
 	ForNs    clock.Nanoseconds `json:"for_ns"`
@@ -214,8 +216,8 @@ func newPowerSpans(r *anesim.Result, l *anesim.Timeline) []Span {
 	return list
 }
 
-// An Output describes an output tensor. Shape is N, C, H, W, or the shape that the network's file
-// declares. CRC32 is the IEEE checksum of the fp16 values in little-endian order, as eight
+// An Output describes an output tensor. Shape is in the order N, C, H, W, or as declared in the
+// network's file. CRC32 is the IEEE checksum of the fp16 values in little-endian order, as eight
 // hexadecimal digits.
 type Output struct {
 	Name  string `json:"name"`
@@ -224,13 +226,13 @@ type Output struct {
 	Type  string `json:"type,omitempty"` // numpy name of the element type in a network's file
 }
 
-// Equal reports whether o and other have the same name, shape and checksum of their values. It does
-// not compare element types.
+// Equal reports whether o and other have the same name, shape and checksum. It does not compare
+// element types.
 func (o Output) Equal(other Output) bool {
 	return o.Name == other.Name && slices.Equal(o.Shape, other.Shape) && o.CRC32 == other.CRC32
 }
 
-// A Fault is an error that the modelled engine raises. It ends the program that runs.
+// A Fault is an error that the modelled engine raises. It ends the running program.
 type Fault struct {
 	Unit       string `json:"unit"`
 	Descriptor int    `json:"descriptor"`
@@ -238,16 +240,16 @@ type Fault struct {
 	What       string `json:"what"`
 }
 
-// A Limit is something that the model leaves out or does not know, with the places in the run that
-// it affects.
+// A Limit is something that the model omits or does not know. Where is the part of the run that it
+// affects, or empty.
 type Limit struct {
 	Kind  string `json:"kind"`
 	What  string `json:"what"`
 	Where string `json:"where,omitempty"`
 }
 
-// A Constant is a constant of a chip or a host, with the kind of evidence for its value and the
-// source.
+// A Constant is a constant of a chip or a host. Evidence is the kind of evidence for its value, and
+// Source is where the value comes from.
 type Constant struct {
 	Name     string  `json:"name"`
 	Value    float64 `json:"value"`
@@ -303,11 +305,11 @@ func newWall(r *anesim.Result, l *anesim.Timeline) Wall {
 	}
 }
 
-// CyclesOf returns the cycles in a, divided by cause, with their total.
+// CyclesOf returns the cycles in a, broken down by cause, with their total.
 func CyclesOf(a *hw.Accounting) Cycles { return Cycles{uint64(a.Total()), *a} }
 
-// OutputsOf returns descriptions of the outputs of a run. The slice is empty but not nil if no
-// values were computed.
+// OutputsOf describes the outputs of a run. The result is empty but not nil if no values were
+// computed.
 func OutputsOf(r *anesim.Result) []Output { return newOutputs(r.Outputs) }
 
 func newOutputs(outputs []anesim.Output) []Output {

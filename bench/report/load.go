@@ -6,7 +6,8 @@ import (
 	"anesim/hw/clock"
 )
 
-// A Load is the JSON report of a simulation in which several clients call one engine.
+// A Load is the JSON report of a load, which is a simulation of several clients that call one
+// engine.
 type Load struct {
 	Header
 	Chip        string            `json:"chip"`
@@ -41,9 +42,9 @@ type LoadEvent struct {
 	ForNs  clock.Nanoseconds `json:"for_ns,omitempty"`
 }
 
-// A HostSplit divides the fixed time that a host adds to a call. The work of BesideNs overlaps with
-// other calls. During BeforeNs and AfterNs, which precede and follow the engine's work, the call
-// holds the gate that admits one call at a time.
+// A HostSplit divides the fixed time that a host adds to a call into three parts. The part BesideNs
+// overlaps with other calls. BeforeNs and AfterNs are the parts before and after the engine's work.
+// From the start of the former to the end of the latter, a gate keeps all other calls waiting.
 type HostSplit struct {
 	BesideNs clock.Nanoseconds `json:"beside_ns"`
 	BeforeNs clock.Nanoseconds `json:"before_ns"`
@@ -79,8 +80,8 @@ type LoadAlone struct {
 	EnergyNJ     clock.Nanojoules  `json:"energy_nj"`
 }
 
-// A Percentile is a latency that the fraction Share of all calls does not exceed. LowNs and HighNs
-// bound its 95% confidence interval.
+// A Percentile is the latency that the fraction Share of all calls does not exceed. LowNs and
+// HighNs are the ends of its 95% confidence interval.
 type Percentile struct {
 	Share     float64           `json:"share"`
 	LatencyNs clock.Nanoseconds `json:"latency_ns"`
@@ -88,8 +89,8 @@ type Percentile struct {
 	HighNs    clock.Nanoseconds `json:"latency_ns_high"`
 }
 
-// A LoadBin holds the power and the utilisation of the engine in one of the equal intervals into
-// which the time of a load is divided.
+// A LoadBin holds the power and the utilisation of the engine in one of the intervals of equal
+// length into which the time of a load is divided.
 type LoadBin struct {
 	AtNs        clock.Nanoseconds `json:"at_ns"`
 	ForNs       clock.Nanoseconds `json:"for_ns"`

@@ -49,10 +49,10 @@ type Network struct {
 	Cache     *Cache     `json:"cache,omitempty"`
 }
 
-// A Cache describes the cache entry that holds the network's programs. Outcome says whether the
-// entry was fetched, made, or remade because it was damaged; Why then names the damage. Key
-// identifies the entry, and Hash is the hash of its contents. Unkept is the reason why the entry
-// could not be stored, or empty.
+// A Cache describes the cache entry that holds the network's programs. Key identifies the entry,
+// and Hash is the hash of its contents. Outcome says whether the entry was fetched, made, or remade
+// because it was damaged. Why describes the damage. Unkept is the reason why the entry could not be
+// stored, or empty.
 type Cache struct {
 	Outcome string `json:"outcome"`
 	Path    string `json:"path"`
@@ -75,9 +75,9 @@ func newCache(e *cache.Entry) *Cache {
 }
 
 // A Program is one of the programs into which a network is divided. First and Last are the names of
-// its first and last layer. Why says why the program is separate from the previous one; it is empty
-// if a layer between them is not modelled. File is the name of the file to which the program was
-// written.
+// its first and last layer. Why is the reason why its layers are not part of the previous program;
+// it is empty if a layer in between is not modelled. File is the name of the file to which the
+// program was written.
 type Program struct {
 	First        string `json:"first"`
 	Last         string `json:"last"`
@@ -90,8 +90,9 @@ type Program struct {
 
 // A Layer is a layer of a network with its costs, which are zero if it is not modelled. Program is
 // the number of its program, from 1, or 0 if it is in none. Kernel is the kernel size, followed by
-// /stride and :groups if they are not 1, or "-". Weights is the form of its constant weights; see
-// [anesim.LayerResult.Weights]. PackedAs is their form in the file unless that is plain values.
+// /stride and :groups if they are not 1, or "-". Weights is the form in which the engine reads
+// constant weights; see [anesim.LayerResult.Weights]. PackedAs is the form of packed weights in the
+// file, or empty.
 type Layer struct {
 	Name        string   `json:"name"`
 	Op          string   `json:"op"`
@@ -119,8 +120,8 @@ type Layer struct {
 	HostWhy string            `json:"host_why,omitempty"`
 }
 
-// An Operation sums the layers of a network that have the same operation and run on the engine.
-// Share is their fraction of the engine time.
+// An Operation sums the costs of the layers of a network that perform the same operation on the
+// engine. Share is their fraction of the engine time.
 type Operation struct {
 	Op       string            `json:"op"`
 	Layers   int               `json:"layers"`
@@ -192,8 +193,8 @@ func newMemory(r *anesim.Result) (m Memory) {
 	return m
 }
 
-// A Coverage counts the nodes of a network that the totals include. A node is an operator of the
-// network's file, or a layer if the file is a list of layers.
+// A Coverage counts all nodes of a network, and those that the totals include. A node is an
+// operator in the network's file, or a layer if the file is a list of layers.
 type Coverage struct {
 	Nodes     int    `json:"nodes"`
 	Done      int    `json:"nodes_done"`
@@ -214,7 +215,7 @@ type Occupancy struct {
 }
 
 // A Spill is a tensor between two layers of one program that is written to memory and read back
-// instead of staying in L2, for the reason in Why.
+// instead of staying in L2. Why is the reason.
 type Spill struct {
 	Program int    `json:"program"`
 	Tensor  string `json:"tensor"`
@@ -222,21 +223,22 @@ type Spill struct {
 	Why     string `json:"why"`
 }
 
-// A Loss is an output of the network that is not computed, because it depends on Layer, which is
+// A Loss is an output of the network that cannot be computed, because it depends on Layer, which is
 // not modelled.
 type Loss struct {
 	Output string `json:"output"`
 	Layer  string `json:"layer"`
 }
 
-// A Missing is a layer that is in no total, with the reason.
+// A Missing is a layer that has no cost, so that no total includes it. Reason says why.
 type Missing struct {
 	Name   string `json:"name"`
 	Op     string `json:"op"`
 	Reason string `json:"reason"`
 }
 
-// MissingOf returns the layers of r that are in no total.
+// MissingOf returns the layers of r that have no cost. The result is empty but not nil if there are
+// none.
 func MissingOf(r *anesim.Result) []Missing {
 	list := []Missing{}
 	for _, l := range r.Missing() {
@@ -255,7 +257,7 @@ func Incomplete(list []Missing) string {
 }
 
 // NameMissing returns the names and operations of the first three layers in list, followed by the
-// number of the others, such as "a (If), b (Sort), c (TopK) and 2 more".
+// number of further layers, such as "a (If), b (Sort), c (TopK) and 2 more".
 func NameMissing(list []Missing) string {
 	const most = 3
 	var names []string
@@ -269,8 +271,8 @@ func NameMissing(list []Missing) string {
 	return text
 }
 
-// Remarks returns d.Notes without a final note that counts the layers that are not modelled. Text
-// reports list these layers one by one instead.
+// Remarks returns d.Notes without the last note if that counts the layers that are not modelled.
+// Text reports list these layers one by one instead.
 func (d *Network) Remarks() []string {
 	if len(d.NotModelled) == 0 {
 		return d.Notes
@@ -371,11 +373,11 @@ func newLayer(l *anesim.LayerResult) Layer {
 
 func listExtents(s layer.Shape) [4]int { return [4]int{s.N, s.C, s.H, s.W} }
 
-// Work returns a string that is equal for two layers if they do the same work, that is, if their
+// Work returns a string that identifies the work of the layer. It is equal for two layers if their
 // operation, activation, window and shapes are equal.
 func (l *Layer) Work() string { return fmt.Sprint(l.Op, l.Activation, l.Kernel, l.In, l.Out) }
 
-// WorkOf returns the string that [Layer.Work] returns for the same layer of the JSON report.
+// WorkOf returns the string that identifies the work of the layer l; see [Layer.Work].
 func WorkOf(l *anesim.LayerResult) string {
 	d := newLayer(l)
 	return d.Work()

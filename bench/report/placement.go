@@ -11,8 +11,8 @@ import (
 	"anesim/loader/network/placement"
 )
 
-// Computes returns the targets for which [NewPlacement] can place a network: "engine" (the engine,
-// and the CPU for layers that the engine does not support), "all" (also the GPU) and "cpu".
+// Computes returns the targets among whose processors [NewPlacement] can choose: "engine" (the
+// engine, and the CPU for layers that the engine does not support), "all" (also the GPU) and "cpu".
 func Computes() []string { return []string{"engine", "all", "cpu"} }
 
 // findBackends returns the names of the processors that belong to the target compute; see
@@ -29,9 +29,9 @@ func findBackends(compute string) ([]string, error) {
 	return nil, &anesim.OptionError{Option: "Compute", What: fmt.Sprintf("unknown target %q; want one of %s", compute, strings.Join(Computes(), ", "))}
 }
 
-// NewPlacement places each layer of a network on a processor of the target compute, which is one of
-// [Computes]. The argument rates is YAML that changes the assumed speeds of the processors (see
-// [placement.Machine.With]), or nil; name is the name of its file. The error is an
+// NewPlacement assigns each layer of a network to a processor of the target compute, which is one
+// of [Computes]. If rates is not nil, it is YAML that changes the assumed speeds of the processors
+// (see [placement.Machine.With]), from the file with the given name. NewPlacement returns an
 // *[anesim.OptionError] if the target is unknown or r is not a network's result.
 func NewPlacement(r *anesim.Result, compute, name string, rates []byte) (*Placement, error) {
 	names, err := findBackends(compute)
@@ -51,9 +51,9 @@ func NewPlacement(r *anesim.Result, compute, name string, rates []byte) (*Placem
 	return newPlacement(compute, p), nil
 }
 
-// Place returns the plan that assigns each layer of the network in r to a processor of machine m so
-// that the total time is shortest. The engine's times are those of the run. The error is an
-// *[anesim.OptionError] if r is not a network's result.
+// Place returns the plan with the shortest total time that assigns each layer of the network in r
+// to a processor of machine m. The times of layers on the engine are those of the run. Place
+// returns an *[anesim.OptionError] if r is not a network's result.
 func Place(r *anesim.Result, m placement.Machine) (*placement.Plan, error) {
 	n := r.Model.Network()
 	if n == nil || r.Model.Kind() != anesim.KindNetwork {
@@ -87,8 +87,8 @@ func Place(r *anesim.Result, m placement.Machine) (*placement.Plan, error) {
 	return placement.Solve(net, m)
 }
 
-// A Placement assigns each layer of a network to a processor and gives the reasons. JSON keys equal
-// those of the vendor's own placement audit for each quantity that the audit has.
+// A Placement assigns each layer of a network to a processor and gives the reasons. Where the
+// vendor's own placement audit has the same quantity, the JSON key is that of the audit.
 type Placement struct {
 	Compute      string            `json:"compute"`
 	Runtime      clock.Nanoseconds `json:"estimated_runtime"` // total in nanoseconds
@@ -99,7 +99,7 @@ type Placement struct {
 	WithoutACost []string          `json:"without_a_cost"` // layers of unknown shape
 }
 
-// A Placed is a layer of a network with the processor that was chosen for it, and its times on all
+// A Placed is a layer of a network with the processor chosen for it, and its times on all
 // processors.
 type Placed struct {
 	Path     string            `json:"op_path"`

@@ -37,8 +37,8 @@ type Run struct {
 	WhatIfs     []WhatIf     `json:"what_ifs,omitempty"`  // set if registers were changed or tiles gated
 }
 
-// A Parameter is a run-time parameter of a program. Value is its value in this run. Valid values are
-// From to To in steps of Step.
+// A Parameter is a run-time parameter of a program. Value is its value in this run. The valid
+// values are From, From+Step and so on up to To.
 type Parameter struct {
 	Name  string `json:"name"`
 	Value uint64 `json:"value"`
@@ -47,7 +47,8 @@ type Parameter struct {
 	Step  uint64 `json:"step"`
 }
 
-// String returns the value and the valid values, such as "k=64 of 32 to 128 in steps of 32".
+// String returns the value and the valid values as text, such as "k=64 of 32 to 128 in steps of
+// 32".
 func (p Parameter) String() string {
 	return fmt.Sprintf("%s=%d of %d to %d in steps of %d", p.Name, p.Value, p.From, p.To, p.Step)
 }
@@ -109,8 +110,8 @@ type Rest struct {
 	Groups      []Group           `json:"-"` // sums by operation and shape, for HTML pages
 }
 
-// A Group sums unlisted descriptors that have the same operation and shape. The last group sums all
-// remaining shapes, and its Shape is zero.
+// A Group sums unlisted descriptors that have the same operation and shape. If there are very many
+// shapes, the last groups sum all further ones, and their Shape is zero.
 type Group struct {
 	Op          string
 	Shape       Shape
@@ -164,9 +165,9 @@ func DMAOf(t *dma.Traffic) DMA {
 	return DMA{t.Source1, t.Source2, t.Kernel, t.Destination, t.Total()}
 }
 
-// An Exe holds two estimates of a descriptor's duration, in microseconds, by the rule of the
-// vendor's compiler. Stored is the estimate in the program, or 0 if it has none; Model is the
-// estimate that the model computes by the same rule.
+// An Exe holds two estimates of a descriptor's duration in microseconds. Stored is the estimate
+// that the vendor's compiler stored in the program, or 0 if there is none. Model is the model's
+// estimate by the compiler's rule.
 type Exe struct {
 	Stored uint16 `json:"stored"`
 	Model  uint16 `json:"model"`
@@ -237,8 +238,9 @@ func NewRun(r *anesim.Result) *Run {
 }
 
 // An Overflow describes the first result in a dispatch that contains an infinity or a NaN. Infinite
-// and NaN count them among its Elements. Largest and Read are the largest finite magnitudes of the
-// result and of its input. Given is true if the input already contained infinities or NaNs.
+// and NaN are their numbers among the result's Elements. Largest is the largest finite magnitude in
+// the result, and Read the largest in the input. Given is true if the input already contained
+// infinities or NaNs.
 type Overflow struct {
 	Infinite uint64  `json:"infinite"`
 	NaN      uint64  `json:"nan"`
@@ -248,7 +250,7 @@ type Overflow struct {
 	Given    bool    `json:"given"`
 }
 
-// NewDescriptor converts the report of a descriptor to its part of a JSON report.
+// NewDescriptor converts the report of a descriptor to the form that it has in a JSON report.
 func NewDescriptor(d *hw.DescriptorReport) Descriptor {
 	a, u, e := &d.Cycles, &d.Units, &d.Parts
 	b := d.Bounds()

@@ -17,8 +17,8 @@ func Plural(n int, noun string) string {
 	return GroupDigits(strconv.Itoa(n)) + " " + noun
 }
 
-// TimeAs formats t with the unit in which u prints. The ends of an interval have the unit of the
-// time that they surround, such as 0.725 us in an interval of 1.246 us.
+// TimeAs formats t in the unit in which u would be printed. It is meant for the ends of an interval
+// around u, such as 0.725 us for an interval around 1.246 us.
 func TimeAs(t, u clock.Nanoseconds) string {
 	v := float64(t)
 	switch {
@@ -75,7 +75,7 @@ func Size(n uint64) string {
 // machine.
 func Number[T ~float64](v T) string { return string(AppendNumber(nil, float64(v))) }
 
-// AppendNumber appends the text that [Number] returns for v to b, and returns the extended slice.
+// AppendNumber appends the text of [Number] for v to b, and returns the extended slice.
 func AppendNumber(b []byte, v float64) []byte { return strconv.AppendFloat(b, v, 'g', 9, 64) }
 
 // CauseText returns the name of a cause of cycles in words, such as "L2 read stall" for
@@ -88,9 +88,9 @@ func CauseText(cause string) string {
 	return cause
 }
 
-// Cell returns text from a file in a form that is safe in a CSV cell. It escapes unprintable
-// characters as [Printable] does, and puts an apostrophe before text that a spreadsheet would run
-// as a formula. Numbers do not change.
+// Cell makes text from a file safe for a CSV cell. It escapes unprintable characters like
+// [Printable], and puts an apostrophe before text that a spreadsheet would run as a formula. It
+// does not change numbers.
 func Cell(s string) string {
 	s = Printable(s)
 	if len(s) < 2 || !strings.ContainsRune("=+-@＝＋－＠", firstRune(s)) || isNumber(s) {
@@ -110,8 +110,8 @@ func isNumber(s string) bool {
 	return err == nil && strings.Trim(s, "0123456789.eE+-") == ""
 }
 
-// Printable returns text from a file with unprintable characters replaced by Go escapes, such as
-// \n, so that the text cannot control a terminal.
+// Printable returns text from a file with unprintable characters replaced by Go escapes such as \n,
+// so that printing it cannot control a terminal.
 func Printable(s string) string {
 	if strings.ContainsFunc(s, func(r rune) bool { return !strconv.IsPrint(r) }) {
 		q := strconv.Quote(s)
@@ -145,8 +145,9 @@ func Percent[A, B ~uint64 | ~float64](part A, whole B) float64 {
 // Extent returns the size of a tensor as text with channels, height and width, such as "64x28x28".
 func Extent(c, h, w int) string { return fmt.Sprintf("%dx%dx%d", c, h, w) }
 
-// Dims returns the shape s of N, C, H and W as text, such as "64x28x28". The text begins with N
-// only if N is larger than 1. It is "?" if the shape is unknown, that is, if N is 0.
+// Dims returns the shape s, which has the extents N, C, H and W, as text such as "64x28x28". The
+// text begins with N only if N is larger than 1. It is "?" if N is 0, because the shape is then
+// unknown.
 func Dims(s [4]int) string {
 	switch {
 	case s[0] == 0:

@@ -70,16 +70,16 @@ var traceTracks = [...]struct {
 var counters = [...]track{trackWatts, trackRateIn, trackRateOut, trackTFLOPS, trackEngines, trackL2Fill, trackKernelFill}
 
 // WriteTrace writes a trace of the run over wall time for Perfetto (ui.perfetto.dev), as
-// protocol-buffer TrackEvents. Times are rounded to ns; exact cycles and bytes are arguments of the
-// slices. If a brief run does not list all descriptors (see [anesim.Options.Brief]), WriteTrace
+// protocol-buffer TrackEvents. Times are rounded to ns; the slices have exact cycles and bytes as
+// arguments. If a brief run does not list all descriptors (see [anesim.Options.Brief]), WriteTrace
 // runs the program again and writes each descriptor as it ends.
 func WriteTrace(w io.Writer, r *anesim.Result) error {
 	return WriteTraces(w, r.Model.Name()+" on "+r.Options.Chip.Name, func(yield func(string, *anesim.Result) bool) { yield("", r) })
 }
 
-// WriteTraces writes several results, such as the points of a sweep, one after the other as one
-// Perfetto trace with the given name. Each result is a slice with the name that the sequence yields
-// for it, unless that is empty.
+// WriteTraces writes several results, such as the points of a sweep, one after the other into one
+// Perfetto trace with the given name. The sequence yields each result with its name. A result with
+// a name gets a slice of that name.
 func WriteTraces(w io.Writer, name string, results iter.Seq2[string, *anesim.Result]) error {
 	t := &tracer{traceWriter: newTraceWriter(w)}
 	t.describeProcess(trackProcess, name)

@@ -11,9 +11,9 @@ import (
 	"anesim/firmware/traffic"
 )
 
-// WriteLoadTrace writes a trace of the simulated load l for Perfetto. It has a track for the work
-// of the engine, counters of the waiting calls, and a track for each concurrent call of a client.
-// WriteLoadTrace simulates the load again to get its events.
+// WriteLoadTrace writes a trace of the simulated load l for Perfetto. It has a track for the
+// engine, counters of the waiting calls, and tracks for the calls of each client. WriteLoadTrace
+// simulates the load again, because l does not hold all events.
 func WriteLoadTrace(w io.Writer, l *scripts.Load) error {
 	t := &loadTracer{traceWriter: newTraceWriter(w), load: l, next: trackFirstOfLoad, calls: map[int]int{}, lanes: make([]lanes, len(l.Config.Clients))}
 	t.describeProcess(trackProcess, "load on "+l.Options.Chip.Name)
@@ -154,7 +154,7 @@ func (t *loadTracer) drawArrival(e *traffic.Event, at uint64) {
 
 // WriteLoadProfile writes a profile of the load l for "go tool pprof". It contains the work of the
 // engine, by client, and the energy that the engine draws while it waits. The argument file is the
-// name of the file of the models.
+// name of the models' file.
 func WriteLoadProfile(w io.Writer, l *scripts.Load, file string) error {
 	var parts []ProfilePart
 	for i := range l.Config.Clients {

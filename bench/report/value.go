@@ -81,8 +81,8 @@ func (v Value) String() string {
 	return v.text
 }
 
-// Number returns the number by which tables sort the value, in the unit of CSV. It returns ok =
-// false for a text or an empty cell.
+// Number returns the number by which tables sort the value, in the same unit as in CSV. It returns
+// ok = false if the value is text or empty.
 func (v Value) Number() (number float64, ok bool) {
 	switch v.kind {
 	case positionValue, countValue, sizeValue:

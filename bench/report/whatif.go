@@ -2,10 +2,9 @@ package report
 
 import "anesim"
 
-// A WhatIf describes a setting that changes a run. Set is the setting, such as "PE.Cfg.OpMode=0x1"
-// or "gated tiles 0-3,7". Descriptors is the number of descriptors whose registers the setting
-// changes, or nil for a setting of the whole engine. Why explains a number of 0; it is empty
-// otherwise.
+// A WhatIf describes a hypothetical setting of a run, such as "PE.Cfg.OpMode=0x1" or "gated tiles
+// 0-3,7". Descriptors is the number of descriptors whose registers the setting changes, or nil for
+// a setting of the whole engine. If that number is 0, Why says why.
 type WhatIf struct {
 	Set         string `json:"set"`
 	Descriptors *int   `json:"descriptors,omitempty"`

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// A List is a list in a JSON report whose elements are computed while they are written.
-// [WriteDocument] writes it in place of the first empty list named Key.
+// A List is a list in a JSON report whose elements are computed as they are written.
+// [WriteDocument] writes them in place of the first empty list under Key.
 type List struct {
 	Key      string
 	Elements iter.Seq2[any, error]
@@ -21,9 +21,10 @@ type List struct {
 // longList is the length from which a list of a document is written element by element.
 const longList = 256
 
-// WriteDocument writes a report as indented JSON. It writes the elements of lists, and of other
-// long lists in the report, one by one, so that memory use does not grow with their length. It
-// returns an error if the report has no empty list named Key for an element of lists.
+// WriteDocument writes a report as indented JSON. It writes the elements of long lists one by one,
+// so that memory use does not grow with their number. The elements of each List in lists replace an
+// empty list in the report. If there is no empty list under its Key, WriteDocument returns an
+// error.
 func WriteDocument(w io.Writer, document any, lists ...List) error {
 	document, long := extractLongLists(document)
 	lists = append(lists, long...)

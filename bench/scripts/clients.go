@@ -10,18 +10,18 @@ import (
 	"anesim/firmware/traffic"
 )
 
-// A Load is the outcome of several clients that share one engine, and, for each client, the result
-// of its program when it runs alone.
+// A Load is the outcome of several clients that share one engine. Alone holds the results of their
+// programs, each run alone.
 type Load struct {
 	*traffic.Outcome
 	Alone []*anesim.Result // one for each client, in the order of the script
 }
 
 // RunClients runs the clients of a script on one engine. It first runs the program of each client
-// alone, and then all clients together. It calls open to open the model of a client with the sizes
-// of dimensions that the client states.
+// alone, and then all clients together. It calls open for the model of each client that names one;
+// open must apply the sizes of dimensions that the client states.
 //
-// The error is a *[traffic.ScriptError] or the error of ctx.
+// An error is a *[traffic.ScriptError] or the error of ctx.
 func RunClients(ctx context.Context, s *traffic.Script, open func(*traffic.ScriptClient) (*anesim.Model, error)) (*Load, error) {
 	alone := map[*engine.Result]*anesim.Result{}
 	out, err := s.Run(ctx, func(ctx context.Context, c *traffic.ScriptClient, o engine.Options) (*engine.Result, error) {
