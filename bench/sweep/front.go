@@ -7,8 +7,8 @@ import (
 
 // A Front is the Pareto front of a sweep: the designs that no other design dominates. One design
 // dominates another if it is no worse in any goal, such as time or energy, and better in at least
-// one. Smaller values are better. A design is a row of the sweep, or the sum of one row per program
-// if the sweep has several programs. [NewFront] and [ReadFront] return fronts.
+// one. Smaller values are better. A design is a row of the sweep. If the sweep has several
+// programs, it is the sum of one row per program.
 type Front struct {
 	Header  []string
 	goals   []goal
@@ -23,10 +23,10 @@ type frontDesign struct {
 	goals []float64
 }
 
-// NewFront returns an empty front. The argument list has the names of two or more goals, joined by
-// commas, such as "time,energy,chip.Engines". The header has the names of the rows' columns, and
-// programs is the number of programs of the sweep. NewFront returns an *[ArgumentError] if a goal
-// is unknown or the header has no column for it.
+// NewFront returns an empty front. The argument list is the names of two or more goals, joined by
+// commas, such as "time,energy,chip.Engines". The argument header is the names of the columns of
+// rows, and programs is the number of programs in the sweep. NewFront returns an *[ArgumentError]
+// if list has a single goal, a goal is unknown, or the header has no column for it.
 func NewFront(list string, header []string, programs int) (*Front, error) {
 	g, err := parseGoals(list, header)
 	if err != nil {
@@ -38,9 +38,10 @@ func NewFront(list string, header []string, programs int) (*Front, error) {
 	return &Front{Header: header, goals: g, design: newDesign(header, programs)}, nil
 }
 
-// Add adds a row to the front and removes the designs that it dominates. Designs with equal
-// goals are all kept. If the sweep has several programs, Add sums consecutive rows, one for each
-// program, and adds the sum. Add ignores designs with an error or without figures.
+// Add adds a row to the front, unless another design dominates it, and removes the designs that it
+// dominates. Designs with equal goals are all kept. If the sweep has several programs, Add sums
+// consecutive rows, one per program, and adds the sum. It ignores rows with an error or without
+// figures.
 func (f *Front) Add(row []string) {
 	row, ok := f.design.addRow(row)
 	if !ok || problemInRow(row) != "" {
@@ -74,8 +75,8 @@ func (p *frontDesign) dominates(q *frontDesign) bool {
 	return better
 }
 
-// Write writes the rows of the front's designs to out, in the order in which they were added. It
-// does not call [Output.Finish].
+// Write writes the rows of the front's designs to out, in the order in which they were added. The
+// caller must call [Output.Finish].
 func (f *Front) Write(out *Output) error {
 	for _, p := range f.designs {
 		if err := out.Write(p.row); err != nil {
@@ -86,9 +87,9 @@ func (f *Front) Write(out *Output) error {
 }
 
 // ReadFront returns the front of the rows in the named files, one for each shard of a sweep. The
-// argument goals has the names of the goals, joined by commas, and programs is the number of
-// programs of the sweep. ReadFront returns an error if a point before the last one is missing, if a
-// point occurs twice, or if the files belong to different sweeps.
+// argument goals is the names of the goals, joined by commas; see [NewFront]. The argument programs
+// is the number of programs in the sweep. ReadFront returns an error if a point before the last one
+// is missing, if a point occurs twice, or if the files belong to different sweeps.
 func ReadFront(goals string, programs int, names []string) (*Front, error) {
 	files, closeAll, err := openShards(names)
 	defer closeAll()
@@ -123,8 +124,8 @@ type Plane struct {
 	Of   int          // number of designs from which All was sampled
 }
 
-// Plane returns the points of a plot of the front: every design of the front, and an even sample of
-// at most 8,192 of all designs that were added.
+// Plane returns the points for a plot of the front: its designs, and an even sample of at most
+// 8,192 of all designs that were added.
 func (f *Front) Plane() Plane {
 	two := func(goals []float64) [2]float64 { return [2]float64{goals[0], goals[1]} }
 	p := Plane{X: f.goals[0].axisTitle(), Y: f.goals[1].axisTitle(), Of: f.cloud.seen}

@@ -33,8 +33,8 @@ const maxMergeFiles = 1 << 10
 
 // Merge writes the rows of the named files, one for each shard of a sweep, to w in the order of
 // their points. Before writing, it checks that the files together have every point exactly once.
-// The argument points is the number of points of the sweep; if it is 0, Merge uses the number of
-// combinations of the values that occur in the rows.
+// The argument points is the expected number of points. If it is 0, Merge expects every combination
+// of the values in the rows.
 func Merge(w io.Writer, names []string, points int) error {
 	files, closeAll, err := openShards(names)
 	defer closeAll()

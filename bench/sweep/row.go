@@ -30,8 +30,8 @@ func (s *Sweep) Header() []string {
 	return append(row, resultColumns[:]...)
 }
 
-// Label returns the first columns of a point's row, which identify the point before it is timed:
-// its number, its program and the value of each axis.
+// Label returns the first columns of a point's row, which are known before it is timed: its number,
+// its program and the value of each axis.
 func (s *Sweep) Label(point int) []string {
 	w, values := s.findPointProgram(point)
 	row := make([]string, 2, 3+len(s.grid)+len(resultColumns))

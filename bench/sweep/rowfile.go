@@ -12,10 +12,9 @@ import (
 	"strings"
 )
 
-// An Output writes rows as CSV with a header line. It buffers rows and writes only whole ones, so
-// that an interrupted file ends with a complete row unless the system cut off the last write.
-// [Output.Resume] removes such a partial row. The caller must call [Output.Finish] after the last
-// row.
+// An Output writes rows as CSV with a header line. It buffers rows and writes only whole ones. An
+// interrupted file therefore ends with a complete row, unless the system cut off the last write;
+// [Output.Resume] removes the partial row. The caller must call [Output.Finish] after the last row.
 type Output struct {
 	w         io.Writer
 	header    []string
@@ -24,14 +23,14 @@ type Output struct {
 	pending   []byte
 }
 
-// NewOutput returns an Output that writes to w. The header has the names of the columns.
+// NewOutput returns an Output that writes to w. The argument header is the names of the columns.
 func NewOutput(w io.Writer, header []string) *Output { return &Output{w: w, header: header} }
 
 // flushBytes is the number of pending bytes above which Write flushes.
 const flushBytes = 32 << 10
 
-// Write adds a row to the buffer, after the header if it is the first one. If the buffer then
-// exceeds 32 KiB, Write writes it and returns an error if that fails.
+// Write adds a row to the buffer, after the header if the row is the first one. If the buffer then
+// has 32 KiB or more, Write calls [Output.Flush] and returns its error.
 func (o *Output) Write(row []string) error {
 	if !o.hasHeader {
 		o.pending = append(o.pending, formatCSVLine(o.header)...)
@@ -44,7 +43,7 @@ func (o *Output) Write(row []string) error {
 	return o.Flush()
 }
 
-// Flush writes the buffered rows, if any.
+// Flush writes the buffered rows. It does nothing if there are none.
 func (o *Output) Flush() error {
 	if len(o.pending) == 0 {
 		return nil
@@ -93,10 +92,10 @@ func (o *Output) Finish() error {
 	return nil
 }
 
-// OpenRows opens the named file of rows for reading and writing, and creates it if necessary. It
-// locks the file until it is closed, and returns an error if another process holds the lock. This
-// keeps two processes from writing one shard, for instance if a cluster restarts a task while its
-// first process is still running.
+// OpenRows opens the named file of rows for reading and writing, and creates it if necessary. The
+// file stays locked until it is closed, so that no two processes write the same shard, as could
+// happen when a cluster restarts a task that is still running. OpenRows returns an error if another
+// process holds the lock.
 func OpenRows(name string) (*RowFile, error) {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return nil, prefixFileName(name, errors.New("not a regular file"))
@@ -163,12 +162,12 @@ type rows interface {
 	Truncate(size int64) error
 }
 
-// Resume makes o write to f, after the complete rows that f already has. It removes a partial row
-// at the end of f and sets o.Rows.
+// Resume makes o continue the file f, after the complete rows that f already has. It removes a
+// partial row at the end of f and sets o.Rows.
 //
-// The file must be an earlier output of the same sweep: it must have the header of o and at most
-// limit rows, row k must start with the columns that label(k) returns, and its last column must be
-// origin. Otherwise Resume returns an error and does not change f.
+// The file must be empty or an earlier output of the same sweep: it must have the header of o and
+// at most limit rows. Row k must start with the columns that label(k) returns, and its last column
+// must be origin. Otherwise Resume returns an error and does not change f.
 func (o *Output) Resume(f rows, limit int, origin string, label func(row int) []string) error {
 	r := newRowReader(f)
 	for i := 0; ; i++ {

@@ -19,8 +19,8 @@ type budget struct {
 	most float64
 }
 
-// A Search looks for values of constants of the chip that minimize a goal, such as time, while
-// other goals stay within budgets. It divides the range of each constant into 4,096 steps and keeps
+// A Search looks for values of the chip's constants that minimize a goal, such as time, while other
+// goals stay within budgets. It divides the range of each constant into 4,096 steps. It remembers
 // every design that it has timed.
 type Search struct {
 	*Sweep
@@ -50,10 +50,10 @@ func (a *Candidate) isBetterThan(b *Candidate) bool {
 	return a.value < b.value
 }
 
-// NewSearch returns a search for the best chip constants for the programs that d lists. Each axis of
-// d must be a range of a constant of the chip, "chip.NAME=FROM..TO", with 0 < FROM < TO. The caller
-// must call [Search.SetGoal] before [Search.Run], and may call [Search.SetBudget]. NewSearch returns
-// an *[ArgumentError] if d is invalid.
+// NewSearch returns a search for the best chip constants for the programs that d lists. Each axis
+// of d must be a range of a chip constant, in the form "chip.NAME=FROM..TO" with 0 < FROM < TO. The
+// caller must call [Search.SetGoal] before [Search.Run], and may call [Search.SetBudget]. NewSearch
+// returns an *[ArgumentError] if d is invalid.
 func NewSearch(d *Description) (*Search, error) {
 	var programs []string
 	var err error
@@ -97,7 +97,8 @@ func NewSearch(d *Description) (*Search, error) {
 }
 
 // SetGoal sets the goal that [Search.Run] minimizes: "time", "energy", "power", "dma", "area" or a
-// constant of the chip such as "chip.Clock".
+// constant of the chip, such as "chip.Clock". It returns an *[ArgumentError] if the goal is unknown
+// or there are several.
 func (s *Search) SetGoal(goal string) error {
 	list, err := parseGoals(goal, s.Header())
 	if err != nil {
@@ -110,8 +111,8 @@ func (s *Search) SetGoal(goal string) error {
 	return nil
 }
 
-// SetBudget sets upper limits for goals, such as "power=2,area=40", in the units of the rows:
-// nanoseconds, nanojoules, watts and bytes. An empty string sets none.
+// SetBudget sets upper limits for goals, such as "power=2,area=40". The units are those of the
+// rows: nanoseconds, nanojoules, watts and bytes. An empty string sets no limits.
 func (s *Search) SetBudget(limits string) error {
 	if limits == "" {
 		return nil
@@ -171,11 +172,11 @@ func (s *Search) timeDesign(steps []int) (*Candidate, error) {
 // maxCandidates is the number of timed designs after which descend stops.
 const maxCandidates = 1 << 14
 
-// Run searches for the best design and returns it, along with the design start, which has the
-// chip's own constants, clamped to their ranges. It runs the simplex method of Nelder and Mead from
-// start, and from the middle and both quarters of all ranges. It then varies one or two constants
-// of the best design until no neighbor is better. If no design is within the budgets, Run returns
-// an error that names the nearest one.
+// Run returns the best design that it finds, and the design start for comparison. The design start
+// has the chip's own constants, clamped to their ranges. Run first uses the simplex method of
+// Nelder and Mead, from start and from the middle and both quarters of all ranges. It then varies
+// one or two constants of the best design until no neighbor is better. If no design is within the
+// budgets, Run returns an error that names the nearest one.
 func (s *Search) Run() (start, best *Candidate, err error) {
 	at := make([]int, len(s.knobs))
 	for i := range s.knobs {
@@ -316,11 +317,12 @@ func (s *Search) formatConstants(c *Candidate) string {
 }
 
 // A Line compares the first and the best design of a search in one quantity: a constant of the
-// chip, the goal, or a goal with a budget. Most is the budget as text, or "".
+// chip, the goal, or a goal with a budget. Most is the upper end of the constant's range or the
+// budget, or "" for the goal.
 type Line struct{ Name, Start, Best, Most string }
 
-// Compare returns one line for each constant, one for the goal, and one for each budget, with the
-// values of the designs start and best.
+// Compare returns a [Line] for each constant, one for the goal, and one for each budget, with the
+// values for the designs start and best.
 func (s *Search) Compare(start, best *Candidate) ([]Line, error) {
 	var list []Line
 	for i := range s.knobs {
@@ -347,7 +349,7 @@ func (s *Search) Compare(start, best *Candidate) ([]Line, error) {
 	return list, nil
 }
 
-// Designs returns how many designs the search has timed.
+// Designs returns the number of designs that the search has timed.
 func (s *Search) Designs() int { return len(s.seen) }
 
 // knobSteps is the number of steps into which the range of a knob is divided.

@@ -36,7 +36,7 @@ type Sweep struct {
 // in memory.
 const MaxPrograms = 1 << 10
 
-// A Description describes a sweep in the words of the command line "anesim sweep".
+// A Description describes a sweep in the words of an "anesim sweep" command line.
 type Description struct {
 	Words   []string // programs, then axes KEY=VALUES over keys of the layer or of the chip
 	Fields  []string // axes GROUP.REGISTER.FIELD=VALUES over register fields
@@ -51,8 +51,8 @@ type Description struct {
 	Dims []string
 }
 
-// New returns the sweep that d describes. Mistakes in the description are of type
-// *[ArgumentError]; other errors come from d.Open.
+// New returns the sweep that d describes. If the description has a mistake, it returns an
+// *[ArgumentError]. Other errors come from d.Open.
 func New(d *Description) (*Sweep, error) {
 	args, o := d.Words, d.Options
 	if len(args) == 0 {
@@ -160,8 +160,8 @@ func wrapLayerError(word string, err error) error {
 	return err
 }
 
-// CheckFirstPoint builds the program of the first point without timing it. It returns an
-// *[ArgumentError] if a key, a constant of the chip or a register field is wrong.
+// CheckFirstPoint checks the values of the first point without timing it. It returns an
+// *[ArgumentError] if a key, a constant of the chip or a register field is invalid.
 func (s *Sweep) CheckFirstPoint() error {
 	t, err := s.newTimer()
 	if err != nil {
@@ -209,8 +209,8 @@ func (s *Sweep) findPointProgram(point int) (*workload, []string) {
 	return &s.workloads[point%n], s.grid.valuesAt(point / n)
 }
 
-// Files returns the names of the files and directories from which programs were read. It has no
-// names for programs that are given as an operation.
+// Files returns the names of the files and directories from which programs were read. It omits
+// programs that are given as an operation.
 func (s *Sweep) Files() (names []string) {
 	for i := range s.workloads {
 		if _, err := os.Stat(s.workloads[i].name); err == nil && s.workloads[i].model != nil {
