@@ -34,8 +34,8 @@ type jsonNetLayer struct {
 }
 
 // WriteNetworks writes a comparison of the modelled times of whole networks with their published
-// times. It writes JSON if asJSON is true, and a table otherwise. If layers is true, a table of the
-// layers of each network follows.
+// times. It writes JSON if asJSON is true, and a table otherwise. If layers is true, the table is
+// followed by one for the layers of each network.
 func WriteNetworks(w io.Writer, asJSON, layers bool) error {
 	list, err := bench.CompareNetworks(bench.DefaultPresets())
 	if err != nil {

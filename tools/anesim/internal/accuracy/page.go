@@ -16,7 +16,8 @@ import (
 // errNoRows says that no row has a measured time, so that there is nothing to draw.
 var errNoRows = errors.New("no row has a measured time")
 
-// View converts the report to the form from which HTML pages are written.
+// View converts the report to the form that pages show. It returns errNoRows if no row has a
+// measured time.
 func (r *Report) View() (*view.Report, error) {
 	doc := r.newDocument()
 	p := &view.Report{Kind: "accuracy", Name: "The model against measurements", Tool: doc.Tool, Of: "row", Document: doc}
@@ -53,8 +54,9 @@ func (d *Document) listPoints() (list []view.Point) {
 	return list
 }
 
-// Pictures returns two SVG files: a plot of the model's times against the measured times, and one
-// of the errors by measured time. It returns errNoRows if no row has a measured time.
+// Pictures returns the contents of two SVG files: a plot of the model's times over the measured
+// times, and one of the errors over the measured times. It returns errNoRows if no row has a
+// measured time.
 func (r *Report) Pictures() (times, misses []byte, err error) {
 	list := r.newDocument().listPoints()
 	if len(list) == 0 {

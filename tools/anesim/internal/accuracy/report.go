@@ -18,7 +18,7 @@ import (
 )
 
 // A Report compares the model with measured rows. For the built-in rows, it also has the errors of
-// fits that did not use the row that they predict.
+// predictions for each row by fits without that row.
 type Report struct {
 	*bench.Accuracy
 	left      []*bench.Accuracy // by protocol; nil for rows from a file
@@ -28,8 +28,8 @@ type Report struct {
 	intervals []bench.Interval   // one per row
 }
 
-// New returns a report on the given measured rows. The argument builtin says that they are the
-// built-in rows, for each of which predictions by fits without the row are stored.
+// New returns a report on the given measured rows. If builtin is true, these must be the built-in
+// rows, and the report includes the errors of fits that left them out.
 func New(rows []measured.Row, builtin bool) (*Report, error) {
 	a, err := bench.Compare(rows, bench.DefaultPresets())
 	if err != nil {
@@ -86,7 +86,7 @@ func listTables() []table {
 	}
 }
 
-// Write writes the report as text. It consists of summaries and, if rows is true, a line for every
+// Write writes the report as text. It writes summaries and, if rows is true, a line for each
 // measured row.
 func (r *Report) Write(w io.Writer, rows bool) error {
 	fmt.Fprintf(w, "%s modelled, %d not\n", report.Plural(len(r.Rows), "row"), len(r.Unmodelled))

@@ -31,7 +31,7 @@ const (
 // may grow to twice that before the next collection.
 const softMemory = 3 << 29
 
-// Main runs the command line and returns its exit status.
+// Main runs the command line args, without the program's name, and returns the exit status.
 func Main(args []string, stdout, stderr io.Writer) int {
 	if debug.SetMemoryLimit(-1) == math.MaxInt64 { // the user did not set GOMEMLIMIT
 		debug.SetMemoryLimit(softMemory)
@@ -66,8 +66,9 @@ func reportError(stderr io.Writer, err error) int {
 	return exitFailed
 }
 
-// Root returns the root command with all subcommands, which write to stdout. The arguments args
-// decide which completion scripts the command library adds.
+// Root returns the root command with all subcommands, which write to stdout. The command-line
+// arguments args are passed to the command library when it adds the completion command. They may be
+// omitted, since it uses them only for a root command without subcommands.
 func Root(stdout io.Writer, args ...string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "anesim",

@@ -21,8 +21,8 @@ type dispatchDumper struct {
 	containers map[string]string // file names by hash
 }
 
-// Containers looks for the containers that the dispatch descriptor p refers to, in the directory of
-// the named file. It returns the names of the files that it finds, keyed by the hash of the
+// Containers looks in the directory of the named file for the containers that the dispatch
+// descriptor p refers to. It returns the names of the files that it finds, keyed by the hash of the
 // container. If file is "-", which means standard input, it returns nil.
 func Containers(file string, p *e5.Program) (map[string]string, error) {
 	if file == "-" {
@@ -31,9 +31,9 @@ func Containers(file string, p *e5.Program) (map[string]string, error) {
 	return p.Find(os.DirFS(filepath.Dir(file)))
 }
 
-// WriteDispatch prints the dispatch descriptor p from the named file. It lists the operations that
-// the vendor's runtime performs, one of which calls the engine. The argument containers has the
-// names of container files, keyed by hash; see [Containers].
+// WriteDispatch prints the dispatch descriptor p from the named file. A dispatch descriptor lists
+// the operations that the vendor's runtime performs, one of which calls the engine. The argument
+// containers is the result of [Containers].
 func WriteDispatch(w io.Writer, file string, p *e5.Program, containers map[string]string, o Options) error {
 	d := &dispatchDumper{w, p, containers}
 	if o.JSON {

@@ -14,7 +14,7 @@ import (
 	"anesim/loader/describe"
 )
 
-// Options selects the format of the output of [Write] and how much it contains.
+// Options selects the format and the level of detail of the output of [Write] and [WriteDispatch].
 type Options struct {
 	All  bool // print fields and registers that are zero, too
 	JSON bool
@@ -34,7 +34,7 @@ func Write(w io.Writer, p *loader.Program, o Options) error {
 	return b.Flush()
 }
 
-// Registers returns, for each descriptor of a program, text with a line for each register that the
+// Registers returns a text for each descriptor of a program, with a line for each register that the
 // descriptor writes.
 func Registers(p *loader.Program) ([]string, error) {
 	var list []string

@@ -8,7 +8,7 @@ import (
 )
 
 // ParseBindings parses the arguments of --bind, which have the form NAME=VALUE, and returns the
-// values by name. Values are unsigned and have at most 42 bits.
+// values by name. Values are unsigned integers of at most 42 bits.
 func ParseBindings(words []string) (map[string]uint64, error) {
 	bind := make(map[string]uint64)
 	for _, s := range words {

@@ -16,8 +16,8 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// ReadChip sets o.Chip to the chip with the given name. The name is that of a preset or, if it
-// contains a dot or a slash, of a file. It may be followed by changes to constants, as in
+// ReadChip sets o.Chip to the chip with the given name. If the name contains a dot or a slash, it
+// is that of a file; otherwise it is that of a preset. Changes to constants may follow, as in
 // "m1,Clock=1.2e9".
 func ReadChip(o *anesim.Options, name string) (err error) {
 	if base, constants, ok := strings.Cut(name, ","); ok {

@@ -29,8 +29,8 @@ func CompleteNetwork(_ *cobra.Command, args []string, _ string) ([]string, cobra
 	return list, cobra.ShellCompDirectiveFilterFileExt
 }
 
-// CompleteLayer returns the shell completions for an operation or, if args has one, for the keys of
-// that operation.
+// CompleteLayer returns the shell completions for the arguments of a layer. These are operations if
+// args is empty, and the keys of the operation args[0] otherwise.
 func CompleteLayer(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 	if len(args) == 0 {
 		return keys.Names(), cobra.ShellCompDirectiveNoFileComp

@@ -20,7 +20,7 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// InputFiles returns the names of the files that the flags read.
+// InputFiles returns the names of the input files that the flags --in and --init give.
 func (f *Run) InputFiles() []string {
 	var files []string
 	for _, s := range f.In {
@@ -35,12 +35,13 @@ func (f *Run) InputFiles() []string {
 }
 
 // OtherFiles returns the names of the files that the command reads or writes, except its output
-// tensors. The argument model is the name of the model's file.
+// tensors. They include model, the name of the model's file. Names are empty for flags that are not
+// set.
 func (f *Run) OtherFiles(model string) []string {
 	return append(f.InputFiles(), model, f.HTML, f.Pprof, f.Trace, f.Record, f.HTMLBaseline)
 }
 
-// Run holds the values of the flags that run a model.
+// Run holds the values of the flags that control a run of a model.
 type Run struct {
 	Chip       string
 	host       string
@@ -115,7 +116,8 @@ of the wall time but not of engine time. Both cost energy: see docs/how-it-works
 // maxRowRepeat is the most dispatches of a run that writes a CSV row for each.
 const maxRowRepeat = 1 << 20
 
-// Options converts the flags to options of a run. It reads the files that the flags name.
+// Options returns the options of a run that the flags select. It reads the files that the flags
+// name.
 func (f *Run) Options() (o anesim.Options, err error) {
 	if err := f.checkFlags(); err != nil {
 		return o, err

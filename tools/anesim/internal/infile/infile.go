@@ -10,14 +10,14 @@ import (
 	"golang.org/x/exp/mmap"
 )
 
-// A File is a memory-mapped input file. Its size is fixed when it is opened.
+// A File is a memory-mapped input file. Its size is fixed when the file is opened.
 type File struct {
 	name string
 	m    *mmap.ReaderAt
 }
 
-// A FaultError reports that a part of a file could not be read, because the file was truncated
-// after it was opened or its disk has an error.
+// A FaultError reports that a part of a file could not be read. This happens if the file was
+// truncated after it was opened, or if its disk has an error.
 type FaultError struct {
 	Name       string
 	Off, Bytes int64 // of the read that failed
@@ -41,11 +41,11 @@ func Open(name string) (*File, error) {
 	return &File{name, m}, nil
 }
 
-// Size returns the size of the file in bytes when it was opened.
+// Size returns the size of the file in bytes at the time it was opened.
 func (f *File) Size() int64 { return int64(f.m.Len()) }
 
-// ReadAt implements io.ReaderAt. It returns a *[FaultError] if that part of the file no longer
-// exists.
+// ReadAt implements io.ReaderAt. It returns a *[FaultError] if that part of the file can no longer
+// be read.
 func (f *File) ReadAt(p []byte, off int64) (n int, err error) {
 	// SetPanicOnFault applies to this goroutine only. A fault in the copy below means that
 	// the file has no page to read.

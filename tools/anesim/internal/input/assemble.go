@@ -7,8 +7,9 @@ import (
 	"anesim/loader/asm"
 )
 
-// Assemble assembles descriptor text, which is the content of the named file, with the values in
-// bind for its parameters. It also returns the names of all files that it read.
+// Assemble assembles text, a program of descriptors that was read from the named file. The argument
+// bind holds the values of the program's parameters. Assemble also returns the names of all files
+// that belong to the program: name itself and its files of weights.
 func Assemble(name string, text []byte, bind map[string]uint64) (u *asm.Unit, read []string, err error) {
 	read = []string{name}
 	u, err = asm.Assemble(name, text, &asm.Options{

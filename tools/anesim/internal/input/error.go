@@ -8,8 +8,8 @@ import (
 	"anesim"
 )
 
-// ModelError returns err with the model's name as a prefix. It returns the error of a layer
-// unchanged, because that already names the operation.
+// ModelError returns err with the name of the model m as a prefix. If m is a layer, it returns err
+// unchanged, because errors of a layer already name the operation.
 func ModelError(m *anesim.Model, err error) error {
 	if m.Kind() == anesim.KindLayer {
 		return err
@@ -17,8 +17,8 @@ func ModelError(m *anesim.Model, err error) error {
 	return InFile(m.Name(), err)
 }
 
-// InFile returns err with the name of a file as a prefix. It returns a *fs.PathError unchanged,
-// because that already has the name.
+// InFile returns err with the name of a file as a prefix. It returns an err with a *fs.PathError
+// unchanged, because that already has the name.
 func InFile(name string, err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

@@ -8,8 +8,9 @@ import (
 	"path/filepath"
 )
 
-// Open opens the named file and calls read with its base name, contents and size. If file is "-",
-// it opens standard input. It first reads the whole content of a pipe into memory.
+// Open opens the named file, or standard input if file is "-", and calls read with its base name,
+// contents and size. It reads standard input, a pipe or a device into memory first. Errors contain
+// the name of the file. If the file cannot be opened, the error is a *[MissingError].
 func Open(file string, stdin io.Reader, read func(name string, r io.ReaderAt, size int64) error) error {
 	if file == "-" {
 		data, err := ReadAll(stdin)
@@ -65,8 +66,8 @@ func readPipe(r io.Reader, most int64) ([]byte, error) {
 	return data, err
 }
 
-// ReadFile returns the contents of a file, or of standard input if file is "-". It returns an
-// error, without reading, if a file has more than limit bytes. Errors contain the name of the file.
+// ReadFile returns the contents of a file, or of standard input if file is "-". It returns an error
+// if there are more than limit bytes. Errors contain the name of the file.
 func ReadFile(file string, stdin io.Reader, limit int64) (data []byte, err error) {
 	err = Open(file, stdin, func(_ string, r io.ReaderAt, size int64) error {
 		data, err = ReadWhole(r, size, limit)
@@ -75,7 +76,8 @@ func ReadFile(file string, stdin io.Reader, limit int64) (data []byte, err error
 	return data, err
 }
 
-// ReadWhole returns the size bytes of r. It returns an error if size exceeds limit.
+// ReadWhole returns the contents of r, which has size bytes. It returns an error if size exceeds
+// limit.
 func ReadWhole(r io.ReaderAt, size, limit int64) ([]byte, error) {
 	if size > limit {
 		return nil, fmt.Errorf("file has %d bytes; want at most %d", size, limit)

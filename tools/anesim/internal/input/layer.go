@@ -9,8 +9,8 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// ParseLayer returns a model of the layer that words describe: an operation, followed by its keys
-// in the form key=value.
+// ParseLayer returns a model of the layer that words describe: an operation, followed by keys in
+// the form key=value. If the words are not valid, the error is a *[usage.Error].
 func ParseLayer(words []string) (*anesim.Model, error) {
 	if len(words) == 0 {
 		return nil, usage.Errorf("missing operation; want one of %s", strings.Join(keys.Names(), " "))

@@ -13,7 +13,7 @@ const stdinName = "stdin"
 // A MissingError reports a file that cannot be opened.
 type MissingError struct{ error }
 
-// Unwrap returns the cause.
+// Unwrap returns the error of opening the file.
 func (e *MissingError) Unwrap() error { return e.error }
 
 // OpenModel opens the model in the named file, or on standard input if file is "-". Errors contain
@@ -22,7 +22,7 @@ func OpenModel(file string, stdin io.Reader) (*anesim.Model, error) {
 	return OpenModelWith(new(anesim.OpenOptions), file, stdin)
 }
 
-// OpenModelWith is like OpenModel, but opens the model with the options o.
+// OpenModelWith is like [OpenModel], but opens the model with the options o.
 func OpenModelWith(o *anesim.OpenOptions, file string, stdin io.Reader) (*anesim.Model, error) {
 	if info, err := os.Stat(file); file != "-" && err == nil && (info.IsDir() || info.Mode().IsRegular()) {
 		m, err := o.Open(file)

@@ -9,13 +9,13 @@ import (
 	"anesim/loader/params"
 )
 
-// ParametersFile returns the name of the file with a program's run-time parameters: the program's
-// name with the suffix ".params".
+// ParametersFile returns the name of the file that holds the run-time parameters of the named
+// program file. It ends in ".params".
 func ParametersFile(program string) string { return program + ".params" }
 
-// WithParameters returns the compiled program m with the run-time parameters in its parameters
-// file; see [ParametersFile]. It returns m itself if there is no such file, or if m is not a
-// program from a file.
+// WithParameters returns a copy of m with the run-time parameters in the [ParametersFile] of the
+// named file, from which m was read. It returns m itself if there is no such file, if m is not a
+// compiled program, or if file is "-".
 func WithParameters(m *anesim.Model, file string) (*anesim.Model, error) {
 	if file == "-" || m.Kind() != anesim.KindProgram {
 		return m, nil

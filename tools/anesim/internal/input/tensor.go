@@ -19,14 +19,14 @@ import (
 // can address.
 const maxRaw = 512 << 20
 
-// ReadTensor reads the fp16 values and the shape of a tensor from a .npy file, or from a .f16 file
-// of raw little-endian values, for which the shape is nil.
+// ReadTensor reads a tensor from a file and returns its fp16 values and its shape. The file is a
+// .npy file, or a .f16 file of raw little-endian values, for which the shape is nil.
 func ReadTensor(name string) ([]float16.Float16, []int, error) {
 	a, err := ReadTensorAs(name, npy.Read)
 	return a.Data, a.Shape, err
 }
 
-// ReadTensorAs is like [ReadTensor], but calls read to read a .npy file.
+// ReadTensorAs is like [ReadTensor], but reads a .npy file with the function read.
 func ReadTensorAs(name string, read func(io.ReaderAt, int64) (npy.Array, error)) (npy.Array, error) {
 	r, err := infile.Open(name)
 	if err != nil {

@@ -27,7 +27,7 @@ type Array struct {
 	Numbers []float64
 }
 
-// A FormatError reports a file that is not a valid .npy file, with the byte offset.
+// A FormatError reports that a file is not a valid .npy file.
 type FormatError struct {
 	Off  int64  // byte offset in the file
 	What string // what is wrong, and what was expected
@@ -35,8 +35,8 @@ type FormatError struct {
 
 func (e *FormatError) Error() string { return fmt.Sprintf("byte %#x: %s", e.Off, e.What) }
 
-// A DTypeError reports a valid .npy file whose element type is not supported. [Read] supports only
-// fp16, which is '<f2'.
+// A DTypeError reports a valid .npy file whose element type is not supported. The only type that
+// [Read] supports is fp16, written as <f2.
 type DTypeError struct {
 	DType string // as written in the file, such as <f4 or a list of fields
 }
@@ -49,7 +49,7 @@ func newFormatError(off int64, format string, args ...any) error {
 	return &FormatError{off, fmt.Sprintf(format, args...)}
 }
 
-// Read reads an array of fp16 values from a .npy file, which must be exactly size bytes long. The
+// Read reads an array of fp16 values from a .npy file, which must be exactly size bytes long. An
 // error is a *[FormatError], a *[DTypeError] or an error of r.
 func Read(r io.ReaderAt, size int64) (Array, error) { return readArrayAs(r, size, halfTypes) }
 
@@ -211,7 +211,8 @@ func reorderFromFortran[T any](shape []int, src []T) []T {
 	return dst
 }
 
-// Write writes fp16 values as a .npy file in C order. The shape must have len(data) elements.
+// Write writes data as a .npy file in C order. It returns an error unless len(data) is the number
+// of elements of the given shape.
 func Write(w io.Writer, shape []int, data []float16.Float16) error {
 	return writeArrayAs(w, dtype, halfTypes[dtype], shape, data)
 }

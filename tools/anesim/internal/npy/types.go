@@ -85,13 +85,13 @@ func toFloat16(x float64) float16.Float16 {
 	return float16.Fromfloat32(f)
 }
 
-// ReadRounded is like [Read], but also accepts float32, float64, integers and bool, and rounds them
+// ReadRounded is like [Read], but also accepts float32, float64, integers and bool, which it rounds
 // to fp16. It stores the exact values of integers in Array.Numbers.
 func ReadRounded(r io.ReaderAt, size int64) (Array, error) { return readArrayAs(r, size, allTypes) }
 
-// WriteNumbers writes data as a .npy file of the element type typ, which is numpy's name of an
-// integer type or bool; for any other type it writes float64. It clamps numbers to the range of 64
-// bits and writes NaN as 0.
+// WriteNumbers writes data as a .npy file with elements of the type typ, which is numpy's name of
+// an integer type, such as "int32", or "bool". For these types, it writes NaN as 0 and clamps
+// numbers to the range of 64-bit integers. For any other type, it writes float64.
 func WriteNumbers(w io.Writer, typ string, shape []int, data []float64) error {
 	kind, ok := map[string]struct {
 		descr string
@@ -153,8 +153,8 @@ func toInteger(typ string, v float64) uint64 {
 	return uint64(int64(v))
 }
 
-// WriteAs is like [Write], but writes elements of type typ, which is float16, float32 or float64.
-// For any other type it writes float16.
+// WriteAs is like [Write], but writes elements of type typ, which is "float16", "float32" or
+// "float64". For any other type it writes float16.
 func WriteAs(w io.Writer, typ string, shape []int, data []float16.Float16) error {
 	descr := map[string]string{"float32": "<f4", "float64": "<f8"}[typ]
 	if descr == "" {

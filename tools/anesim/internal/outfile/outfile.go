@@ -13,8 +13,9 @@ import (
 	"time"
 )
 
-// A File is an output file that has its final name only once it is complete. The caller must end it
-// with [File.Commit] or [File.Abort]. Abort does nothing after Commit, so it can be deferred.
+// A File is an output file that does not appear under its name until it is complete. The caller
+// must end it with [File.Commit] or [File.Abort]. Abort does nothing after Commit, so it can be
+// deferred.
 type File struct {
 	file    *os.File // temporary file
 	name    string   // final name
@@ -23,7 +24,8 @@ type File struct {
 	done    bool
 }
 
-// Write writes b to the file. Errors contain the final name, not that of the temporary file.
+// Write writes b to the file. Errors name the file by its final name, not that of the temporary
+// file.
 func (f *File) Write(b []byte) (int, error) {
 	n, err := f.file.Write(b)
 	return n, f.renameInError(err)
@@ -68,9 +70,9 @@ func CheckInputs(name string, inputs ...string) error {
 	return nil
 }
 
-// Create opens an output file. Until [File.Commit], the named file does not exist or keeps its old
-// contents. A symbolic link to a file is replaced, and the file that it points to does not change.
-// A device or pipe, such as /dev/stdout, is written directly.
+// Create creates an output file. Until [File.Commit], a file with that name keeps its old contents
+// or does not exist. A symbolic link to a file is replaced, and the file that it points to does not
+// change. A device or pipe, such as /dev/stdout, is written directly.
 func Create(name string) (*File, error) {
 	f := &File{name: name, mode: 0o666}
 	switch info, err := os.Stat(name); {
@@ -136,7 +138,7 @@ func isNumber(text string) bool {
 	return err == nil
 }
 
-// Commit flushes the file to disk and renames it to its final name. If it fails, it removes the
+// Commit flushes the file to disk and renames it to its final name. If that fails, it removes the
 // temporary file.
 func (f *File) Commit() error {
 	if f.done {
@@ -167,7 +169,8 @@ func (f *File) Commit() error {
 	return nil
 }
 
-// Abort discards the file. An existing file with the final name does not change.
+// Abort discards what was written to the file. An existing file with the final name does not
+// change.
 func (f *File) Abort() {
 	if f.done {
 		return
@@ -192,8 +195,8 @@ func Write(name string, data []byte) error {
 	return f.Commit()
 }
 
-// WriteTo calls write to fill the named file, which keeps its old contents if write fails. It does
-// nothing if name is empty.
+// WriteTo creates the named file and calls write to fill it. If write fails, an existing file keeps
+// its old contents. If name is empty, WriteTo does nothing.
 func WriteTo(name string, write func(io.Writer) error) error {
 	if name == "" {
 		return nil

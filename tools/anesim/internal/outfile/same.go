@@ -7,8 +7,8 @@ import (
 	"path/filepath"
 )
 
-// Same reports whether two paths refer to the same file, which need not exist yet. It returns false
-// for pipes and devices, because writing to them destroys nothing, and for "" and "-".
+// Same reports whether two paths refer to the same file. The file need not exist yet. Same returns
+// false for "" and "-", and for pipes and devices, because writing to them destroys nothing.
 func Same(a, b string) bool {
 	if a == "" || b == "" || a == "-" || b == "-" {
 		return false

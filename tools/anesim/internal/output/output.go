@@ -15,8 +15,9 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// Write writes the values of each output of a run to dir/PORT.npy. It returns an error if one of
-// these files is in others, which are the other files that the command line names.
+// Write writes the values of each output of a run to dir/PORT.npy; see [FileNames]. It returns an
+// error if no outputs were computed, or if one of these files is in others, the list of other files
+// that the command line names.
 func Write(dir string, res *anesim.Result, others []string) error {
 	if len(res.Outputs) == 0 {
 		return fmt.Errorf("--out %s: no outputs were computed: %s", dir, text.WhyNoOutputs(res))
@@ -58,9 +59,9 @@ func Write(dir string, res *anesim.Result, others []string) error {
 	return nil
 }
 
-// FileNames returns a file name for each port, with "_" in place of characters that file names must
-// not contain. If two names would be equal, ignoring case, these characters are written in
-// hexadecimal instead; a port whose name needs no replacement keeps it.
+// FileNames returns a distinct file name for each port. It replaces characters that file names must
+// not contain by "_". If two names would then be equal, ignoring case, it writes these characters
+// in hexadecimal instead, and adds a number to names that are still equal. It shortens long names.
 func FileNames(ports []string) []string {
 	names := make([]string, len(ports))
 	count := make(map[string]int)

@@ -8,7 +8,7 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// A Baseline is a comparison of a result with a stored baseline, as shown on a page.
+// A Baseline is a comparison of a result with a stored baseline, in the form that a page shows.
 type Baseline struct {
 	File  string
 	Cause string // what changed, as a sentence
@@ -16,8 +16,8 @@ type Baseline struct {
 	More  int // number of differences without a row
 }
 
-// A Difference is a row in a comparison with a baseline. It describes a part of the model that
-// differs, along with the parts that differ by the same values.
+// A Difference is a row of a [Baseline]. It describes a part of the model that differs from the
+// baseline, along with other parts that differ by the same values.
 type Difference struct {
 	Where              string
 	Only               string   // "new" or "gone" if only one side has the part
@@ -26,7 +26,7 @@ type Difference struct {
 	Why                []string // other measures, registers and causes
 }
 
-// Values holds a quantity in the baseline and now, as text. It is the zero Values if the quantity
+// Values holds a quantity in the baseline and now, as text. It is the zero value if the quantity
 // does not differ.
 type Values struct {
 	Want, Got, Change string
@@ -36,8 +36,8 @@ type Values struct {
 // maxDifferences is the largest number of rows in a comparison.
 const maxDifferences = 200
 
-// Compare converts the comparison v with the baseline in the named file to its form on a page.
-// Parts that differ by the same values share a row.
+// Compare converts v, a comparison with the baseline in the named file, to the form that a page
+// shows. Parts that differ by the same values share a row.
 func Compare(file string, v *check.Verdict) *Baseline {
 	cause := v.Cause()
 	b := &Baseline{File: file, Cause: strings.ToUpper(cause[:1]) + cause[1:] + "."}

@@ -41,7 +41,7 @@ func drawBar(width float64, name string, parts []segment) *canvas {
 	return c
 }
 
-// Causes draws all cycles of a report as a bar that is divided by cause.
+// Causes draws all cycles of a report as one bar, divided by cause.
 func Causes(r *view.Report) *Picture {
 	var sum report.Cycles
 	for i := range r.Items {
@@ -70,9 +70,9 @@ func listEnergySegments(e *report.Energy) (list []segment) {
 	return list
 }
 
-// Latencies draws each client's latencies on a logarithmic axis: a line from the median to the
-// longest call, a dot at each percentile, and a ring for a call while no other client uses the
-// engine. It returns nil if no client has a latency.
+// Latencies draws the latencies of each client on a logarithmic axis. A line extends from the
+// median to the longest call, with a dot at each percentile. A ring marks a call while no other
+// client uses the engine. Latencies returns nil if no client has a latency.
 func Latencies(d *report.Load) *Picture {
 	low, high := math.Inf(1), 0.0
 	n := 0

@@ -22,9 +22,10 @@ var Palette string
 //go:embed picture.css
 var Style string
 
-// Caption returns the lines above a picture of the report r: the name of r and the title of p, then
-// the chip, the host if there is one, the hash of the build's constants, and the evidence for the
-// constants on which the picture depends.
+// Caption returns the lines to write above the picture. The first has the name of the report r and
+// the title of the picture. The second has the chip, the host if there is one, the hash of the
+// build's constants, and the evidence for the constants in p.Rests. If layers have no cost, a
+// warning follows.
 func (p *Picture) Caption(r *view.Report) []string {
 	line := "chip " + r.Chip
 	if r.Host != "" && r.Host != "none" {
@@ -68,9 +69,9 @@ const (
 	legendGap = 26
 )
 
-// File returns the picture as a standalone SVG file on a white background, with the given lines
-// above it and its legend and note below. Colors are written out, because few programs other than
-// browsers support CSS variables.
+// File returns the picture as a standalone SVG file on a white background, with the lines of
+// caption and the legend above it and the note below it. Colors are written out, because few
+// programs other than browsers support CSS variables.
 func (p *Picture) File(caption ...string) []byte {
 	var head, foot strings.Builder
 	y := float64(margin)

@@ -5,8 +5,8 @@ import (
 	"math"
 )
 
-// A Front holds the designs of a sweep by the values of two goals, both of which are minimized.
-// Best holds the designs on the Pareto front of all goals, of which there may be more than two.
+// A Front is a plot of the designs of a sweep by two goals, both of which are minimized. Best holds
+// the designs on the Pareto front of all goals, of which there may be more than two.
 type Front struct {
 	X, Y      string // names of the goals with their units
 	All, Best [][2]float64
@@ -14,7 +14,7 @@ type Front struct {
 }
 
 // Draw plots a point for each design at its values of the two goals, and marks the designs on the
-// Pareto front. It returns nil if there are no designs.
+// Pareto front. It returns nil if f.Best is empty.
 func (f *Front) Draw() *Picture {
 	if len(f.Best) == 0 {
 		return nil

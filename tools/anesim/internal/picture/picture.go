@@ -17,7 +17,7 @@ type Picture struct {
 	height float64
 }
 
-// A Legend is an entry in a legend, which names the things that are drawn with a CSS class.
+// A Legend is an entry of a legend. It names the shapes that are drawn with the CSS class Class.
 type Legend struct{ Class, Name string }
 
 // ErrNothing is returned when a report lacks the numbers for the requested picture.

@@ -21,8 +21,8 @@ type leaf struct {
 	value float64
 }
 
-// Energy draws a treemap of the energy of each item and of the dispatch, in which each rectangle is
-// divided into the parts of the energy. It returns nil if no item has an energy.
+// Energy draws a treemap with a rectangle for the energy of each item and of the dispatch. Each
+// rectangle is divided into the parts of its energy. Energy returns nil if no item has an energy.
 func Energy(r *view.Report) *Picture {
 	var list []leaf
 	var names []string

@@ -16,9 +16,8 @@ import (
 // progressPeriod is the shortest time between two updates of a meter.
 const progressPeriod = 100 * time.Millisecond
 
-// A Meter shows the progress of long work on a terminal, in a single line that it erases at the
-// end. If the output is not a terminal, it prints nothing. The libraries for progress bars would
-// add many dependencies.
+// A Meter shows the progress of long work on a terminal, on a single line that it erases at the
+// end. If the output is not a terminal, a Meter prints nothing.
 type Meter struct {
 	w     io.Writer // nil if w is not a terminal
 	what  string
@@ -28,7 +27,7 @@ type Meter struct {
 	shown int       // length of the line on the terminal
 }
 
-// NewMeter returns a meter that prints on w if w is a terminal, and prints nothing otherwise.
+// NewMeter returns a meter that prints to w if w is a terminal, and prints nothing otherwise.
 func NewMeter(w io.Writer) *Meter {
 	f, ok := w.(*os.File)
 	if !ok || !term.IsTerminal(int(f.Fd())) {
@@ -37,18 +36,19 @@ func NewMeter(w io.Writer) *Meter {
 	return &Meter{w: w}
 }
 
-// Start begins a task of total steps, which the meter shows under the given name.
+// Start begins a task with the given name that has total steps.
 func (m *Meter) Start(total int, name string) {
 	m.what, m.done, m.total = report.Printable(name), 0, total
 }
 
-// Add counts finished steps, and redraws the line if the last update is old enough.
+// Add counts steps that are finished. It redraws the line at most every 0.1 s.
 func (m *Meter) Add(steps int) {
 	m.done += steps
 	m.rewriteLine()
 }
 
-// Show redraws the line with the progress p of a run. It can be used as [anesim.Options.Progress].
+// Show sets the progress of a run to p, and redraws the line at most every 0.1 s. It can be used as
+// [anesim.Options.Progress].
 func (m *Meter) Show(p anesim.Progress) {
 	m.what, m.done, m.total = p.Stage.String(), p.Done, p.Total
 	m.rewriteLine()

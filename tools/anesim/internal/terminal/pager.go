@@ -10,15 +10,15 @@ import (
 	"unicode/utf8"
 )
 
-// A Pager prints tables and lines of text. On a terminal, it wraps long lines with an indent; in a
-// pipe or a file, it keeps lines whole, so that other tools can search them.
+// A Pager prints tables and lines of text. If it prints to a terminal, it wraps long lines and
+// indents their continuations. Otherwise it keeps lines whole, so that other tools can search them.
 type Pager struct {
 	W     io.Writer
 	Width int   // of the terminal, 0 if there is none
 	Err   error // the first error of the writer
 }
 
-// NewPager returns a pager that prints on w, and that wraps lines if w is a terminal.
+// NewPager returns a pager that prints to w. It wraps lines if w is a terminal.
 func NewPager(w io.Writer) *Pager { return &Pager{W: w, Width: Width(w)} }
 
 // recordFirstError stores err in p.Err if p.Err is nil.
@@ -28,8 +28,8 @@ func (p *Pager) recordFirstError(err error) {
 	}
 }
 
-// Printf formats its arguments like fmt.Printf and prints the result as a line, wrapped to the
-// width of the terminal. It stores the first error in p.Err.
+// Printf formats its arguments like fmt.Printf and prints the result as a line, wrapped to p.Width.
+// If writing fails and p.Err is nil, it stores the error in p.Err.
 func (p *Pager) Printf(format string, args ...any) {
 	const indent = "    "
 	var line []byte // bytes, since appending to a string copies the line for every word
@@ -60,21 +60,22 @@ func (p *Pager) Printf(format string, args ...any) {
 	flush()
 }
 
-// Whole prints a line without wrapping it, such as a command to copy.
+// Whole prints a line without wrapping it. It is meant for text to copy, such as a command.
 func (p *Pager) Whole(line string) {
 	_, err := fmt.Fprintln(p.W, line)
 	p.recordFirstError(err)
 }
 
-// Lines prints each string in list as a line, wrapped to the width of the terminal.
+// Lines prints each string in list as a line, like [Pager.Printf].
 func (p *Pager) Lines(list []string) {
 	for _, line := range list {
 		p.Printf("%s", line)
 	}
 }
 
-// Table prints t with the given indent, in the width of the terminal or, without a terminal, of
-// [PipeWidth]. It then prints a description of the parts that do not fit.
+// Table prints t, indented by the given number of spaces. The table is as wide as the terminal or,
+// if there is none, at most [PipeWidth] characters. Table then prints notes about omitted columns
+// and shortened names.
 func (p *Pager) Table(t *Table, indent int) {
 	p.recordFirstError(t.Write(p.W, cmp.Or(p.Width, PipeWidth), indent))
 	p.printOmissions(t, cmp.Or(p.Width, PipeWidth), PipeWidth, indent)
@@ -101,31 +102,32 @@ func (p *Pager) printOmissions(t *Table, width, pipe, indent int) {
 	p.Printf("%s(%d %s left out to fit the terminal; | less -S shows more)", strings.Repeat(" ", indent), n, noun)
 }
 
-// WideTable prints t with the given indent, in the width of the terminal or, without a terminal,
-// with all its columns.
+// WideTable is like [Pager.Table], but prints all columns of t if there is no terminal.
 func (p *Pager) WideTable(t *Table, indent int) {
 	p.recordFirstError(t.Write(p.W, cmp.Or(p.Width, math.MaxInt), indent))
 	p.printOmissions(t, cmp.Or(p.Width, math.MaxInt), math.MaxInt, indent)
 }
 
-// TableWithin prints t with the given indent, in at most width characters per line.
+// TableWithin is like [Pager.Table], but prints at most width characters per line, even if the
+// terminal is wider.
 func (p *Pager) TableWithin(t *Table, width, indent int) {
 	p.recordFirstError(t.Write(p.W, min(cmp.Or(p.Width, width), width), indent))
 	p.printOmissions(t, min(cmp.Or(p.Width, width), width), width, indent)
 }
 
-// A Wrapper is a writer that wraps each line of text to the width of a terminal, in the same way as
-// a [Pager]. The caller must call Flush to write a last line without a line break.
+// A Wrapper is a writer that wraps lines of text in the same way as a [Pager]. The caller must call
+// Flush in case the last line has no line break.
 type Wrapper struct {
 	pager *Pager
 	line  []byte
 }
 
-// NewWrapper returns a Wrapper that wraps lines to the given width and writes them to w. If width
+// NewWrapper returns a Wrapper that wraps lines to width characters and writes them to w. If width
 // is 0, it does not wrap lines.
 func NewWrapper(w io.Writer, width int) *Wrapper { return &Wrapper{pager: &Pager{W: w, Width: width}} }
 
-// Write writes the complete lines in b and keeps the rest for the next call.
+// Write writes the complete lines in b and keeps the rest for the next call. It returns the first
+// error of the underlying writer.
 func (w *Wrapper) Write(b []byte) (int, error) {
 	w.line = append(w.line, b...)
 	for {
@@ -138,8 +140,8 @@ func (w *Wrapper) Write(b []byte) (int, error) {
 	}
 }
 
-// Flush writes a last line that has no line break yet. It returns the first error of the underlying
-// writer.
+// Flush writes the last line if it has no line break yet. It returns the first error of the
+// underlying writer.
 func (w *Wrapper) Flush() error {
 	if len(w.line) > 0 {
 		w.pager.Printf("%s", w.line)

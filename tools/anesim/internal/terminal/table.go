@@ -16,8 +16,7 @@ import (
 // PipeWidth is the largest width of a table, in characters, if the output is not a terminal.
 const PipeWidth = 140
 
-// Width returns the number of characters in a line of the terminal to which w writes, or 0 if w is
-// not a terminal.
+// Width returns the number of characters per line of the terminal w, or 0 if w is not a terminal.
 func Width(w io.Writer) int {
 	if f, ok := w.(*os.File); ok {
 		if n, _, err := term.GetSize(int(f.Fd())); err == nil && n > 0 {
@@ -27,8 +26,9 @@ func Width(w io.Writer) int {
 	return 0
 }
 
-// A Column describes a column of a table. A table that is too wide omits columns, those with the
-// highest Order first and, of equal Order, the rightmost first. It never omits columns of order 0.
+// A Column describes a column of a [Table]. A table that is too wide omits columns with the highest
+// Order first. Of columns with equal Order, it omits the rightmost first. It never omits columns of
+// order 0.
 type Column struct {
 	Title string
 	Order int
@@ -67,8 +67,8 @@ func newTable(left bool, titles []string) *Table {
 	return t
 }
 
-// Add appends a row. A cell beyond the last column adds an untitled column to the table; missing
-// cells at the end of the row are empty.
+// Add appends a row to the table. If there are more cells than columns, it also adds untitled
+// columns. If there are fewer, the remaining cells of the row are empty.
 func (t *Table) Add(cells ...string) {
 	for len(t.columns) < len(cells) {
 		t.columns = append(t.columns, Column{Left: true})
@@ -79,15 +79,15 @@ func (t *Table) Add(cells ...string) {
 // Rows returns the number of rows, excluding the line of titles.
 func (t *Table) Rows() int { return len(t.rows) }
 
-// Print writes the table with all its columns and with indent spaces before each line.
+// Print writes the table with all its columns. Each line begins with indent spaces.
 func (t *Table) Print(w io.Writer, indent int) error { return t.Write(w, math.MaxInt, indent) }
 
 // Gap is the number of spaces between two columns.
 const Gap = 2
 
-// Write writes the table in lines of at most width characters, with indent spaces before each. It
-// omits columns and shortens texts to fit; a table that still does not fit is wider. It omits the
-// line of titles if all titles are empty.
+// Write writes the table. Each line begins with indent spaces and has at most width characters. To
+// fit, Write omits columns and shortens text; if that is not enough, lines are longer. If all
+// titles are empty, it omits the line of titles.
 func (t *Table) Write(w io.Writer, width, indent int) error {
 	for _, line := range t.Lines(width, indent) {
 		if _, err := fmt.Fprintln(w, line); err != nil {
@@ -97,7 +97,7 @@ func (t *Table) Write(w io.Writer, width, indent int) error {
 	return nil
 }
 
-// Lines returns the lines that [Table.Write] writes, without spaces at their ends.
+// Lines returns the lines that [Table.Write] writes. They have no trailing spaces or line breaks.
 func (t *Table) Lines(width, indent int) []string {
 	titles := make([]string, len(t.columns))
 	for i, c := range t.columns {
@@ -266,12 +266,11 @@ func (t *Table) formatRow(row []string, widths []int, short []map[string]string,
 // dots replaces the part that is left out of a shortened text.
 const dots = ".."
 
-// Cut returns s if it has at most width characters. Otherwise it returns width characters: the
-// beginning of s, followed by "..".
+// Cut shortens s to at most width characters. If s is longer, it replaces the end of s by "..".
 func Cut(s string, width int) string { return cutMiddle(s, width, 0, dots) }
 
-// CutMiddle returns s if it has at most width characters. Otherwise it returns width characters:
-// the beginning and the end of s with ".." in between.
+// CutMiddle shortens s to at most width characters. If s is longer, it replaces the middle of s by
+// "..".
 func CutMiddle(s string, width int) string {
 	return cutMiddle(s, width, max(0, width-len(dots))/2, dots)
 }
@@ -287,8 +286,9 @@ func cutMiddle(s string, width, tail int, mark string) string {
 	return string(r[:head]) + mark + string(r[len(r)-tail:])
 }
 
-// SharedPrefix returns the longest prefix of all names that ends in a separator, which is one of
-// "/_.:". It returns "" if there are fewer than two names.
+// SharedPrefix returns the longest prefix that all names share and that ends in one of the
+// separators "/", "_", "." and ":". It returns "" if there is no such prefix or there are fewer
+// than two names.
 func SharedPrefix(names []string) string {
 	if len(names) < 2 {
 		return ""

@@ -19,9 +19,10 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// WriteNetwork writes the results of a network as text. The argument x holds the changes that were
-// tried to make it faster, or is nil; explain is the command that prints more about them. If top is
-// not 0, the table has only the top slowest layers.
+// WriteNetwork writes the results of a network as text. The argument d is the JSON report of res.
+// The argument x holds the changes that were tried to make the network faster, or is nil. The
+// argument explain is the command that prints more about such changes. WriteNetwork lists only the
+// slowest layers, at most top of them, unless top is 0.
 func WriteNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain.Explanation, explain string, top int) error {
 	p := newPager(w)
 	p.printIncomplete(d.NotModelled)

@@ -43,8 +43,9 @@ func (p pager) printPlacement(d *report.Placement) {
 	}
 }
 
-// WriteCache writes whether the program was found in the cache, was stored there, or could not be
-// stored. It writes nothing if d is nil, which means that no cache was used.
+// WriteCache writes where the cache entry of a program is, and whether it was found, made or
+// replaced. If the entry could not be stored, WriteCache writes a warning instead. It writes
+// nothing if d is nil, which means that no cache was used.
 func WriteCache(w io.Writer, d *report.Cache) error {
 	if d == nil {
 		return nil

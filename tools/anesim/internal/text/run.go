@@ -21,7 +21,7 @@ type pager struct{ *terminal.Pager }
 
 func newPager(w io.Writer) pager { return pager{terminal.NewPager(w)} }
 
-// RunOptions selects parts that [WriteRun] omits by default.
+// RunOptions selects parts of the text that [WriteRun] omits by default.
 type RunOptions struct {
 	Counters  bool // print the counters of each descriptor
 	Constants bool // print the constants of chip and host, which the document must contain
@@ -322,7 +322,8 @@ func (p pager) printCalls(res *anesim.Result, state *report.State) {
 	}
 }
 
-// WhyNoOutputs returns the first reason why a run has no output values.
+// WhyNoOutputs returns the reason why a run has no output values, or the first one if there are
+// several.
 func WhyNoOutputs(res *anesim.Result) string {
 	if f := res.Report.Faults; len(f) > 0 {
 		return f[0].String()

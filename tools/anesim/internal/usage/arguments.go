@@ -10,7 +10,7 @@ import (
 	"anesim/hw/spelling"
 )
 
-// NoArgs returns an error if args is not empty. The error reports args[0] as an unknown command.
+// NoArgs returns an error if args is not empty. The error says that args[0] is an unknown command.
 func NoArgs(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -18,8 +18,8 @@ func NoArgs(c *cobra.Command, args []string) error {
 	return UnknownCommand(c, args[0])
 }
 
-// UnknownCommand returns an error about the unknown subcommand name of c, with suggestions of
-// similar commands.
+// UnknownCommand returns an error that says that c has no subcommand with the given name. It
+// suggests similar commands.
 func UnknownCommand(c *cobra.Command, name string) error {
 	var names []string
 	for _, sub := range c.Commands() {
@@ -30,8 +30,8 @@ func UnknownCommand(c *cobra.Command, name string) error {
 	return Errorf("unknown command %q for %s%s", name, c.CommandPath(), spelling.Suggest(name, names))
 }
 
-// FlagError returns err with suggestions of similar flags if it is about an unknown flag. It
-// returns any other error unchanged.
+// FlagError adds suggestions of similar flags to err if that is about an unknown flag. It returns
+// any other error unchanged.
 func FlagError(c *cobra.Command, err error) error {
 	const unknown = "unknown flag: --"
 	name, ok := strings.CutPrefix(err.Error(), unknown)
@@ -47,7 +47,7 @@ func FlagError(c *cobra.Command, err error) error {
 	return fmt.Errorf("%w%s", err, spelling.Hint(near))
 }
 
-// SomeFiles returns an error if args is empty.
+// SomeFiles returns an error if args, the names of files, is empty.
 func SomeFiles(c *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return Errorf("%s: missing FILE argument", c.CommandPath())
@@ -55,7 +55,7 @@ func SomeFiles(c *cobra.Command, args []string) error {
 	return nil
 }
 
-// OneFile returns an error unless args has exactly one element.
+// OneFile returns an error unless args, the names of files, has exactly one element.
 func OneFile(c *cobra.Command, args []string) error {
 	if len(args) != 1 {
 		return Errorf("%s: found %d files; want one", c.CommandPath(), len(args))

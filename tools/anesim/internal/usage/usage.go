@@ -15,5 +15,5 @@ func (e *Error) Unwrap() error { return e.err }
 // Errorf returns an *[Error] with a formatted message.
 func Errorf(format string, args ...any) error { return &Error{fmt.Errorf(format, args...)} }
 
-// Of returns err as an *[Error], which marks it as a mistake in the command line.
+// Of wraps err in an *[Error], which marks it as a mistake in the command line.
 func Of(err error) error { return &Error{err} }

@@ -8,8 +8,8 @@ import (
 	"anesim/bench/explain"
 )
 
-// Outcomes returns text with the numbers of changes by outcome, such as "2 help, 3 do not". It
-// mentions changes that give other results or that cannot run only if there are any.
+// Outcomes returns text with the number of changes for each outcome, such as "2 help, 3 do not". It
+// mentions changes that give other results or cannot run only if there are any.
 func Outcomes(n *explain.Tried) string {
 	list := []string{formatWithVerb(n.Faster, "helps", "help"), formatWithVerb(n.NotFaster, "does not", "do not")}
 	if n.OtherResults > 0 {
@@ -30,8 +30,8 @@ func formatWithVerb(n int, one, several string) string {
 	return fmt.Sprintf("%d %s", n, several)
 }
 
-// Gain returns the relative change of the time, such as "-23.7%", or of the energy for a change
-// that gates tiles (see [Energy]).
+// Gain returns the relative change of the time, such as "-23.7%". For a change that gates tiles, it
+// returns the change of the energy instead; see [Energy].
 func Gain(c *explain.Change) string {
 	if c.Kind == "gating" {
 		return "energy " + Energy(c)
@@ -39,9 +39,9 @@ func Gain(c *explain.Change) string {
 	return fmt.Sprintf("%+.1f%%", -100*c.Gain)
 }
 
-// Energy returns the change of the energy in all layers to which c applies, and its share of the
-// energy of the whole model with its dispatches, such as "-4.100 uJ (-3.7% of the call)". It
-// returns "same" if the energy does not change.
+// Energy returns the change of the energy in all layers to which c applies, and what fraction of
+// the model's energy that is, such as "-4.100 uJ (-3.7% of the call)". The model's energy includes
+// its dispatches. Energy returns "same" if the energy does not change.
 func Energy(c *explain.Change) string {
 	if c.SavedNJ == 0 {
 		return "same"
@@ -57,8 +57,8 @@ func Energy(c *explain.Change) string {
 	return fmt.Sprintf("%s%v (%[1]s%.1[3]f%% of the call)", sign, amount, share)
 }
 
-// Effects returns a sentence with the time before and after a change, and the changes of energy and
-// of bytes moved.
+// Effects returns a sentence about the effects of a change: the time before and after it, and the
+// changes of energy and bytes moved.
 func Effects(c *explain.Change) string {
 	alone := ""
 	if c.Alone {
@@ -68,8 +68,9 @@ func Effects(c *explain.Change) string {
 		Energy(c), Change(float64(c.Before.DMABytes), float64(c.After.DMABytes)))
 }
 
-// Change returns the difference from a to b in percent of a, or the factor b/a if it is ten or
-// more, such as "65.8x". It returns "same" if both are equal, and "new" if a is 0.
+// Change returns the relative change from a to b as text, such as "+3.50%". If b/a is ten or more,
+// it returns that factor, such as "65.8x". It returns "same" if both are equal, and "new" if only a
+// is 0.
 func Change(a, b float64) string {
 	const rounding = 1e-9 // relative; sums in another order differ by less
 	switch {

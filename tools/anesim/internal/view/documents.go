@@ -8,7 +8,8 @@ import (
 	"anesim/hw"
 )
 
-// FromRun converts the JSON report of a run for pages and pictures. Its items are the descriptors.
+// FromRun converts the JSON report of a run to the form that pages and pictures use. Its items are
+// the descriptors.
 func FromRun(d *report.Run) *Report {
 	r := &Report{
 		Kind: "program", Name: d.Program, Chip: d.Chip, Host: d.Host, Tool: d.Tool, Peak: d.Peak, Of: "descriptor",
@@ -59,8 +60,8 @@ func (r *Report) addUnlistedGroups(d *report.Rest, listed int) {
 		listed+d.Descriptors, listed, d.Descriptors, len(d.Groups)))
 }
 
-// FromNetwork converts the JSON report of a network for pages and pictures. Its items are the
-// layers.
+// FromNetwork converts the JSON report of a network to the form that pages and pictures use. Its
+// items are the layers.
 func FromNetwork(d *report.Network) *Report {
 	r := &Report{
 		Kind: "network", Name: d.Network, Chip: d.Chip, Host: d.Host, Tool: d.Tool, Peak: d.Peak, Of: "layer",
@@ -120,7 +121,8 @@ func (r *Report) setHeadline(t *report.Wall, peak report.Rates) {
 	}
 }
 
-// FromLoad converts the JSON report of a load for pages and pictures. Its items are the clients.
+// FromLoad converts the JSON report of a load to the form that pages and pictures use. Its items
+// are the clients.
 func FromLoad(d *report.Load) *Report {
 	r := &Report{Kind: "load", Name: "load", Chip: d.Chip, Host: d.Host, Tool: d.Tool, Of: "client", Document: d}
 	r.Facts = []Fact{

@@ -35,8 +35,9 @@ func (s *Sweep) parseCell(row []string, column string) float64 {
 	return v
 }
 
-// FromSweep converts the JSON report of a sweep for pages and pictures. Its items are the points,
-// which do not divide their cycles by cause. The argument peak holds the highest rates of the chip.
+// FromSweep converts the JSON report of a sweep to the form that pages and pictures use. Its items
+// are the points. Their cycles are not broken down by cause. The argument peak holds the highest
+// rates of the chip.
 func FromSweep(s *Sweep, peak report.Rates) *Report {
 	r := &Report{Kind: "sweep", Name: s.Name, Chip: s.Chip, Host: "none", Tool: s.Tool, Peak: peak, Of: "point", Document: s}
 	numeric := make([]bool, len(s.Columns))

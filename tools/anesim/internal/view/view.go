@@ -10,8 +10,8 @@ import (
 	"anesim/hw/clock"
 )
 
-// A Report is a result in the form from which pages and pictures are made. Fields that do not apply
-// to the kind of result are zero.
+// A Report is a result in the form that pages and pictures use. Fields that do not apply to the
+// kind of result are zero.
 type Report struct {
 	WhatIfs    []report.WhatIf
 	Kind       string // "program", "network", "sweep", "load" or "accuracy"
@@ -39,8 +39,8 @@ type Report struct {
 	Document any // source of the report
 }
 
-// A Point holds the measured and the modelled time of a measured row, in microseconds, and the
-// interval of the modelled time.
+// A Point holds the measured time and the modelled time of a measured row, and the interval of the
+// modelled time. All times are in microseconds.
 type Point struct {
 	Name, Group     string
 	Measured, Model float64
@@ -53,7 +53,7 @@ type NamedTable struct {
 	Table
 }
 
-// Intro returns a sentence that names the kind of the result, the chip and the host.
+// Intro returns an introductory sentence that names the kind of the result, the chip and the host.
 func (r *Report) Intro() string {
 	switch {
 	case r.Kind == "accuracy":
@@ -64,7 +64,7 @@ func (r *Report) Intro() string {
 	return fmt.Sprintf("A %s on the model of the neural engine of %s, host %s.", r.Kind, r.Chip, r.Host)
 }
 
-// A Fact is a number in the headline of a page, as text and as a value. Name is the path of the
+// A Fact is a figure in the headline of a page, as text and as a value. Name is the path of the
 // value in the JSON report.
 type Fact struct {
 	Label, Text string
@@ -91,9 +91,9 @@ type Item struct {
 	Bytes     uint64 // between device memory and the engine
 }
 
-// WorkingTime returns the time on which the item's rates are based if the item has the time t,
-// which is t multiplied by x.Working/x.Time. An item may work longer than the time that it adds to
-// the total, because it overlaps with others.
+// WorkingTime returns the time on which the item's rates are based, given the time t that the item
+// adds to the total. An item may work longer than t, because it overlaps with others. The result is
+// t multiplied by x.Working/x.Time, or t if either of these is 0.
 func (x *Item) WorkingTime(t clock.Nanoseconds) clock.Nanoseconds {
 	if x.Working <= 0 || x.Time <= 0 {
 		return t
@@ -101,8 +101,8 @@ func (x *Item) WorkingTime(t clock.Nanoseconds) clock.Nanoseconds {
 	return clock.Nanoseconds(float64(t) * float64(x.Working/x.Time))
 }
 
-// TFLOPS returns the rate of the item in 1e12 operations per second if the item has the time t. A
-// multiply-accumulate counts as two operations.
+// TFLOPS returns the rate of the item in 1e12 operations per second, given the time t that the item
+// adds to the total. A multiply-accumulate counts as two operations.
 func (x *Item) TFLOPS(t clock.Nanoseconds) float64 {
 	if t <= 0 {
 		return 0
@@ -110,7 +110,8 @@ func (x *Item) TFLOPS(t clock.Nanoseconds) float64 {
 	return 2 * float64(x.MACs) / float64(x.WorkingTime(t)) / 1e3
 }
 
-// Intensity returns the number of operations per byte moved, or 0 if the item moves no bytes.
+// Intensity returns the number of operations per byte moved, or 0 if the item moves no bytes. A
+// multiply-accumulate counts as two operations.
 func (x *Item) Intensity() float64 {
 	if x.Bytes == 0 {
 		return 0
@@ -119,7 +120,8 @@ func (x *Item) Intensity() float64 {
 }
 
 // Longest returns the indices of the n items with the most cycles, or of all items if there are
-// fewer, in descending order. Items without cycles are compared by time.
+// fewer than n. The item with the most cycles comes first. Of items with equal cycles, the one with
+// the longest time comes first.
 func (r *Report) Longest(n int) []int {
 	order := make([]int, len(r.Items))
 	for i := range order {
@@ -141,9 +143,9 @@ type Kind struct {
 	Time   clock.Nanoseconds
 }
 
-// Kinds groups the items that do the same work and have the same bottleneck, and returns the groups
-// with the most cycles first. An item with an empty Work forms its own group; an item without
-// cycles is in no group.
+// Kinds groups the items that do the same work and have the same bottleneck. The groups with the
+// most cycles come first. An item with an empty Work is a group of its own. An item without cycles
+// is in no group.
 func (r *Report) Kinds() []Kind {
 	type key struct{ work, bound string }
 	found := map[key]int{}
@@ -173,8 +175,8 @@ func (r *Report) Kinds() []Kind {
 	return list
 }
 
-// FormatRate formats a rate with three significant digits, or as a whole number with commas if it
-// is 1,000 or more.
+// FormatRate formats a rate with three significant digits, such as "23.4". From 1,000 on, it
+// formats a whole number with commas, such as "1,234".
 func FormatRate(v float64) string {
 	if v >= 999.5 {
 		return report.Rate(v)
