@@ -143,8 +143,8 @@ func newWidenedBand(kind string, list []engineRatio, trials []trial, width float
 }
 
 // A WorkBand bounds the time of one kind of work as a multiple of its estimate. Rows counts the
-// measured rows that support the bounds. A row counts if the engine takes most of its time, and
-// most of the engine's time is this kind of work.
+// measured rows that support the bounds. A row counts if more than half of its time is engine time,
+// and more than half of that is this kind of work.
 type WorkBand struct {
 	Work      hw.Work
 	Rows      int

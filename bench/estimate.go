@@ -140,7 +140,7 @@ func Samples(rows []measured.Row) (samples []Sample, unmodelled []error) {
 	return samples, unmodelled
 }
 
-// Presets holds the chips and hosts whose constants estimates use, by name.
+// Presets holds chips and hosts, keyed by name. Estimates use their constants.
 type Presets struct {
 	Chips map[string]hw.Chip
 	Hosts map[string]host.Host

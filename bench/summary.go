@@ -25,7 +25,7 @@ type Summary struct {
 	Near   float64 // fraction of pairs with an error of at most Near
 }
 
-// A PairError reports a pair that has no relative error, because a number is not finite or the
+// A PairError reports a pair without a relative error, because a number is not finite or the
 // measured value is not positive.
 type PairError struct {
 	Index int
@@ -38,8 +38,8 @@ func (e *PairError) Error() string {
 }
 
 // Summarize returns statistics of the relative errors of pairs. The quantiles are interpolated
-// linearly between the sorted errors. If pairs is empty, Summarize returns a zero Summary. An error
-// is a *[PairError].
+// linearly between the sorted errors. Without pairs, Summarize returns a zero Summary. The error is
+// a *[PairError].
 func Summarize(pairs []Pair) (Summary, error) {
 	if len(pairs) == 0 {
 		return Summary{}, nil

@@ -177,9 +177,9 @@ func toFloat16(v []float64) []float16.Float16 {
 // infinity: 32768 minus 2% for rounding.
 const portLimit = 32768 * 0.98
 
-// Compare checks that results, which the engine computed, agree with the outputs of n. It returns
-// one line for each output that is missing, has another type or shape, or differs by more than its
-// tolerance, which is computed from Half, Added and Tabled. It returns "" if all outputs agree.
+// Compare compares results, computed by the engine, with the outputs of n. It returns one line for
+// each output that is missing, has another type or shape, or differs by more than its tolerance.
+// The tolerance is computed from Half, Added and Tabled. Compare returns "" if all outputs agree.
 func (n *Network) Compare(results map[string]*Result) string {
 	var lines []string
 	for _, out := range n.Model.Outputs {

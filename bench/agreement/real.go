@@ -11,11 +11,11 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// PlausibleInputs returns pseudo-random float32 inputs for n like the data it was made for: drawn
-// strokes for inputs with the shape of an image, a tone with overtones for inputs with the shape of
-// audio, small values for recurrent states, and normally distributed noise for all others. A scalar
-// input named in sizes gets that value. The same seed gives the same inputs. PlausibleInputs
-// returns an error if an input has no shape or an integer type.
+// PlausibleInputs returns pseudo-random float32 inputs that resemble the data for which n was made:
+// drawn strokes for inputs with the shape of an image, a tone with overtones for inputs with the
+// shape of audio, small values for recurrent states, and normally distributed noise for all others.
+// A scalar input named in sizes gets that value. The same seed gives the same inputs.
+// PlausibleInputs returns an error if an input has no shape or an integer type.
 func PlausibleInputs(n *list.Network, m *onnx.Model, sizes map[string]int, seed uint64) (map[string]*reference.Tensor, error) {
 	dims := map[string][]int{}
 	for _, in := range n.Inputs {

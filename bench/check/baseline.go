@@ -18,9 +18,9 @@ import (
 	"anesim/loader"
 )
 
-// A Baseline holds the costs that models had at an earlier time, for [Baseline.Check] to compare
-// new costs with. A baseline file is JSON with one line per layer and descriptor, sorted by the
-// name of the model, so that version control shows which layers and descriptors changed.
+// A Baseline holds the costs that models had at an earlier time, so that [Baseline.Check] can
+// compare new costs with them. A baseline file is JSON with one line per layer and descriptor,
+// sorted by the name of the model. Version control then shows which layers and descriptors changed.
 type Baseline struct {
 	report.Header
 	Entries []Entry `json:"entries"`
@@ -369,7 +369,7 @@ func (b *Baseline) Has(input string) bool {
 	return slices.ContainsFunc(b.Entries, func(e Entry) bool { return e.Input == input })
 }
 
-// Rename changes the name of every entry named from. Their new name is to.
+// Rename renames entries: each entry whose Input equals from gets the Input to.
 func (b *Baseline) Rename(from, to string) {
 	for i := range b.Entries {
 		if b.Entries[i].Input == from {
@@ -378,7 +378,7 @@ func (b *Baseline) Rename(from, to string) {
 	}
 }
 
-// Set adds the entry e, or replaces the baseline's entry of the same name.
+// Set adds the entry e, or replaces the entry with the same name if the baseline has one.
 func (b *Baseline) Set(e Entry) {
 	for i := range b.Entries {
 		if b.Entries[i].Input == e.Input {

@@ -59,7 +59,7 @@ func ParseSplit(text string) (Regroup, error) {
 //     the same.
 //
 // If the file has no weights, merged and split layers get pseudo-random weights that differ from
-// those of m. An error is an *[anesim.OptionError].
+// those of m. The error is an *[anesim.OptionError].
 func RegroupLayers(m *anesim.Model, list []Regroup) (*anesim.Model, error) {
 	return regroupModel(m, list, true)
 }

@@ -20,7 +20,7 @@ func (r Reshape) String() string { return fmt.Sprintf("%s=%dx%d", r.Layer, r.H, 
 // ReshapeLayers returns a copy of the network m in which each layer in list, which must be
 // pointwise, arranges its pixels in the given rows and columns. Values and their order in memory do
 // not change. A run of the copy includes the cost of rearranging rows between a layer and neighbors
-// of another shape. An error is an *[anesim.OptionError].
+// of another shape. The error is an *[anesim.OptionError].
 func ReshapeLayers(m *anesim.Model, list []Reshape) (*anesim.Model, error) {
 	bad := func(format string, args ...any) (*anesim.Model, error) {
 		return nil, &anesim.OptionError{Option: "Reshape", What: fmt.Sprintf(format, args...)}

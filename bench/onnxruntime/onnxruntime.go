@@ -37,8 +37,8 @@ func Find() error {
 	return errors.New("found no npm package onnxruntime-node or onnxruntime-web in $ORT_DIR or the current directory")
 }
 
-// Save writes the ONNX file and the values of its inputs to dir, for [Run] to read. The keys of
-// inputs are their names. Save creates dir if necessary.
+// Save writes the ONNX file and the values of its inputs, by name, to dir, for [Run] to read. It
+// creates dir if necessary.
 func Save(dir string, file []byte, inputs map[string]*reference.Tensor) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
@@ -58,9 +58,9 @@ func Save(dir string, file []byte, inputs map[string]*reference.Tensor) error {
 	return nil
 }
 
-// Run runs onnxruntime on the networks that [Save] wrote to dirs, and stores the results in the
-// same directories. If onnxruntime rejects a network, Run still succeeds, and [Outputs] returns the
-// message. Run returns an error if onnxruntime cannot be started or does not finish.
+// Run runs onnxruntime on the networks that [Save] wrote to dirs, and stores the outputs in the
+// same directories for [Outputs]. If onnxruntime refuses a network, Run succeeds and Outputs
+// returns the message. Run returns an error if onnxruntime cannot be started or stops early.
 func Run(dirs ...string) error {
 	temp, err := os.MkdirTemp("", "onnxruntime")
 	if err != nil {
@@ -80,8 +80,8 @@ func Run(dirs ...string) error {
 	return nil
 }
 
-// Outputs returns the outputs of the model m that [Run] stored in dir, keyed by name. If
-// onnxruntime rejected the model, the error is its message.
+// Outputs returns the outputs of the model m, by name, that [Run] stored in dir. If onnxruntime
+// refused the model, the error is the message of onnxruntime.
 func Outputs(dir string, m *onnx.Model) (map[string]*reference.Tensor, error) {
 	if report, err := os.ReadFile(filepath.Join(dir, "ort_error.txt")); err == nil {
 		return nil, errors.New(strings.TrimSpace(string(report)))

@@ -26,8 +26,8 @@ type generator struct {
 }
 
 // New returns a random program. The same seed and steps always give the same program. It has at
-// most steps operations (steps must be positive), not counting those that keep arguments within the
-// domain of a function.
+// most steps operations, not counting operations that keep arguments within the domain of a
+// function. New panics if steps is not positive.
 func New(seed uint64, steps int) *Program {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 3)), float: onnx.Float16}
 	if g.IntN(5) == 0 {

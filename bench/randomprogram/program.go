@@ -28,7 +28,7 @@ type statement struct {
 	eval    func(in [][]float64) [][]float64
 }
 
-// A Program is a random program in MIL, the text form of networks in Core ML.
+// A Program is a random program in MIL, Core ML's text format for networks.
 type Program struct {
 	Values  []*Value
 	Inputs  []int // numbers of values
@@ -128,9 +128,9 @@ func (p *Program) Tensors() map[string]*reference.Tensor {
 	return m
 }
 
-// Run computes the outputs of p and returns them by name. It passes each element of a
-// floating-point result to round, with the type of the operation, such as "add", and replaces it by
-// the returned value. If round is nil, nothing is rounded.
+// Run computes the outputs of p and returns them by name. It calls round for each element of a
+// floating-point result, with the type of the operation, such as "add", and uses the returned value
+// instead. If round is nil, nothing is rounded.
 func (p *Program) Run(round func(op string, v float64) float64) map[string]*reference.Tensor {
 	data := make([][]float64, len(p.Values))
 	for _, i := range p.Inputs {

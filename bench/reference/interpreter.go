@@ -75,10 +75,10 @@ func (e *UnsupportedError) Error() string {
 	return fmt.Sprintf("unsupported form of %s: %s", op, e.Form)
 }
 
-// Run computes the outputs of a model from its inputs. The keys of both maps are names. An input
-// may also replace a constant of the graph. If the Type of an input is 0, it gets the type that the
-// model declares. The outputs share no memory with the inputs. An error is an *[InputError] or a
-// *[NodeError].
+// Run computes the outputs of a model from its inputs. Inputs and outputs are keyed by name. The
+// inputs may include values that replace constants of the graph. An input whose Type is 0 gets the
+// type that the model declares. The outputs share no memory with the inputs. The error is an
+// *[InputError] or a *[NodeError].
 func Run(m *onnx.Model, inputs map[string]*Tensor, o Options) (map[string]*Tensor, error) {
 	r := &interpreter{Options: o, opset: m.Opsets[""], steps: maxSteps}
 	if r.opset == 0 {

@@ -21,13 +21,13 @@ func CostOf(r *hw.Report) Cost {
 	return Cost{uint64(r.Cycles), r.Time, r.DescriptorEnergy(), r.DMA.Total(), r.Bounds().Unmeasured}
 }
 
-// Cost returns the costs in t. The energy excludes t.DispatchNJ, the fixed energy of dispatches.
+// Cost returns the costs in t, with the fixed energy of dispatches subtracted.
 func (t *Total) Cost() Cost {
 	return Cost{t.Cycles, t.TimeNs, t.EnergyNJ - t.DispatchNJ, t.DMABytes, t.Unmeasured}
 }
 
-// Cost returns the costs of d. If no measured row covers its kind of work, all of its time counts
-// as unmeasured.
+// Cost returns the costs of d. All of its time counts as unmeasured if no measured row covers its
+// kind of work.
 func (d *Descriptor) Cost() Cost {
 	c := Cost{Cycles: d.Cycles.Total, TimeNs: d.TimeNs, EnergyNJ: d.EnergyNJ, DMABytes: d.DMA.Total}
 	if !d.Measured {
@@ -43,8 +43,8 @@ type Rates struct {
 	GBPerS float64 `json:"gb_per_s"` // 1e9 bytes per second between device memory and the engine
 }
 
-// Peak returns the highest rates of a chip. The multipliers of all MAC engines are then busy in
-// every cycle, and memory transfers as many bytes per second as it can.
+// Peak returns the highest rates of a chip: all multipliers of all MAC engines are busy in every
+// cycle, and memory transfers as many bytes per second as it can.
 func Peak(c *hw.Chip) Rates {
 	macs := float64(c.Engines.Value * c.MACs.Value)
 	return Rates{2 * macs * c.Clock.Value / 1e12, c.TotalRate.Value / 1e9}
@@ -59,6 +59,6 @@ func newRates(macs, bytes uint64, t clock.Nanoseconds) Rates {
 	return Rates{tflops(macs, t), float64(bytes) / float64(t)}
 }
 
-// RatesOf returns the mean rates of a report over the time in which its descriptors work. The rates
-// are zero if that time is 0.
+// RatesOf returns the mean rates of a report over the time in which its descriptors work, or zero
+// rates if that time is 0.
 func RatesOf(r *hw.Report) Rates { return newRates(r.MACs, r.DMA.Total(), r.Working()) }

@@ -6,8 +6,8 @@ import (
 	"anesim/hw/clock"
 )
 
-// A Repeat describes a run of several dispatches. The report lists the first of them, and its
-// totals include all.
+// A Repeat describes a run of several dispatches. The report lists only the first Listed of them,
+// but its totals include all.
 type Repeat struct {
 	Dispatches   int               `json:"dispatches"`
 	Listed       int               `json:"listed"`
@@ -46,15 +46,15 @@ func newRepeat(r *anesim.Result) *Repeat {
 	return d
 }
 
-// A State lists the tensors that stay in device memory between dispatches, and counts the bytes
-// that this saves. The host need not copy these tensors out of device memory and back in.
+// A State lists the tensors that stay in device memory between dispatches. HostCopyBytes is the
+// number of bytes that the host therefore need not copy out of device memory and back in.
 type State struct {
 	Aliases       []Alias `json:"aliases"`
 	HostCopyBytes uint64  `json:"saved_host_copy_bytes"`
 	DRAMBytes     uint64  `json:"saved_dram_bytes"` // each copied byte is read once and written once
 }
 
-// An Alias names an output that becomes an input of the next dispatch without being copied.
+// An Alias names an output that becomes an input of the next dispatch without a copy.
 type Alias struct {
 	Output string `json:"output"`
 	Input  string `json:"input"`

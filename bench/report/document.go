@@ -81,8 +81,7 @@ type HostParts struct {
 	Interrupts float64           `json:"interrupts_per_dispatch"`
 }
 
-// A Stage is one step of the host's work for a dispatch, with its duration and the evidence for
-// that duration.
+// A Stage is one step of the host's work for a dispatch, with its duration and the evidence for it.
 type Stage struct {
 	Name     string            `json:"name"`
 	TimeNs   clock.Nanoseconds `json:"time_ns"`
@@ -249,7 +248,7 @@ type Limit struct {
 }
 
 // A Constant is a constant of a chip or a host. Evidence is the kind of evidence for its value, and
-// Source is where the value comes from.
+// Source is the origin of the value.
 type Constant struct {
 	Name     string  `json:"name"`
 	Value    float64 `json:"value"`

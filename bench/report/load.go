@@ -89,8 +89,8 @@ type Percentile struct {
 	HighNs    clock.Nanoseconds `json:"latency_ns_high"`
 }
 
-// A LoadBin holds the power and the utilisation of the engine in one of the intervals of equal
-// length into which the time of a load is divided.
+// A LoadBin holds the power and the utilisation of the engine during one interval of a load. All
+// intervals have the same length.
 type LoadBin struct {
 	AtNs        clock.Nanoseconds `json:"at_ns"`
 	ForNs       clock.Nanoseconds `json:"for_ns"`

@@ -257,7 +257,7 @@ func Incomplete(list []Missing) string {
 }
 
 // NameMissing returns the names and operations of the first three layers in list, followed by the
-// number of further layers, such as "a (If), b (Sort), c (TopK) and 2 more".
+// number of the others, such as "a (If), b (Sort), c (TopK) and 2 more".
 func NameMissing(list []Missing) string {
 	const most = 3
 	var names []string

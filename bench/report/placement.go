@@ -11,8 +11,8 @@ import (
 	"anesim/loader/network/placement"
 )
 
-// Computes returns the targets among whose processors [NewPlacement] can choose: "engine" (the
-// engine, and the CPU for layers that the engine does not support), "all" (also the GPU) and "cpu".
+// Computes returns the targets that [NewPlacement] accepts: "engine" (the engine, and the CPU for
+// layers that the engine does not support), "all" (also the GPU) and "cpu".
 func Computes() []string { return []string{"engine", "all", "cpu"} }
 
 // findBackends returns the names of the processors that belong to the target compute; see
@@ -30,8 +30,8 @@ func findBackends(compute string) ([]string, error) {
 }
 
 // NewPlacement assigns each layer of a network to a processor of the target compute, which is one
-// of [Computes]. If rates is not nil, it is YAML that changes the assumed speeds of the processors
-// (see [placement.Machine.With]), from the file with the given name. NewPlacement returns an
+// of [Computes]. If rates is not nil, it is YAML from the named file that changes the assumed
+// speeds of the processors; see [placement.Machine.With]. NewPlacement returns an
 // *[anesim.OptionError] if the target is unknown or r is not a network's result.
 func NewPlacement(r *anesim.Result, compute, name string, rates []byte) (*Placement, error) {
 	names, err := findBackends(compute)

@@ -47,8 +47,7 @@ type Parameter struct {
 	Step  uint64 `json:"step"`
 }
 
-// String returns the value and the valid values as text, such as "k=64 of 32 to 128 in steps of
-// 32".
+// String returns the value and the valid values, such as "k=64 of 32 to 128 in steps of 32".
 func (p Parameter) String() string {
 	return fmt.Sprintf("%s=%d of %d to %d in steps of %d", p.Name, p.Value, p.From, p.To, p.Step)
 }
@@ -238,9 +237,9 @@ func NewRun(r *anesim.Result) *Run {
 }
 
 // An Overflow describes the first result in a dispatch that contains an infinity or a NaN. Infinite
-// and NaN are their numbers among the result's Elements. Largest is the largest finite magnitude in
-// the result, and Read the largest in the input. Given is true if the input already contained
-// infinities or NaNs.
+// and NaN are the numbers of these among the Elements of the result. Largest is the largest finite
+// magnitude in the result, and Read the largest in the input. Given is true if the input already
+// contained infinities or NaNs.
 type Overflow struct {
 	Infinite uint64  `json:"infinite"`
 	NaN      uint64  `json:"nan"`

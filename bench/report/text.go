@@ -75,7 +75,7 @@ func Size(n uint64) string {
 // machine.
 func Number[T ~float64](v T) string { return string(AppendNumber(nil, float64(v))) }
 
-// AppendNumber appends the text of [Number] for v to b, and returns the extended slice.
+// AppendNumber appends the text of v, as returned by [Number], to b and returns the extended slice.
 func AppendNumber(b []byte, v float64) []byte { return strconv.AppendFloat(b, v, 'g', 9, 64) }
 
 // CauseText returns the name of a cause of cycles in words, such as "L2 read stall" for

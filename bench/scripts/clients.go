@@ -21,7 +21,7 @@ type Load struct {
 // alone, and then all clients together. It calls open for the model of each client that names one;
 // open must apply the sizes of dimensions that the client states.
 //
-// An error is a *[traffic.ScriptError] or the error of ctx.
+// The error is a *[traffic.ScriptError] or the error of ctx.
 func RunClients(ctx context.Context, s *traffic.Script, open func(*traffic.ScriptClient) (*anesim.Model, error)) (*Load, error) {
 	alone := map[*engine.Result]*anesim.Result{}
 	out, err := s.Run(ctx, func(ctx context.Context, c *traffic.ScriptClient, o engine.Options) (*engine.Result, error) {

@@ -17,8 +17,7 @@ func (s Models) Builtin() engine.Source { return anesim.Identity() }
 // File opens the model in the named file.
 func (s Models) File(name string) (engine.Source, error) { return toEngineSource(s.Open(name)) }
 
-// Layer returns a model of the operation op with the given keys, such as "cin=64"; see
-// [anesim.Layer].
+// Layer returns a model of the operation op with keys such as "cin=64"; see [anesim.Layer].
 func (s Models) Layer(op string, keys ...string) (engine.Source, error) {
 	return toEngineSource(anesim.Layer(op, keys...))
 }

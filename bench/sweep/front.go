@@ -23,10 +23,11 @@ type frontDesign struct {
 	goals []float64
 }
 
-// NewFront returns an empty front. The argument list is the names of two or more goals, joined by
-// commas, such as "time,energy,chip.Engines". The argument header is the names of the columns of
-// rows, and programs is the number of programs in the sweep. NewFront returns an *[ArgumentError]
-// if list has a single goal, a goal is unknown, or the header has no column for it.
+// NewFront returns an empty front. The argument list holds the names of two or more goals, joined
+// by commas, such as "time,energy,chip.Engines". The argument header holds the names of the columns
+// of rows, and programs is the number of programs in the sweep. NewFront returns an
+// *[ArgumentError] if list has a single goal, a goal is unknown, or the header has no column for
+// it.
 func NewFront(list string, header []string, programs int) (*Front, error) {
 	g, err := parseGoals(list, header)
 	if err != nil {
@@ -87,9 +88,9 @@ func (f *Front) Write(out *Output) error {
 }
 
 // ReadFront returns the front of the rows in the named files, one for each shard of a sweep. The
-// argument goals is the names of the goals, joined by commas; see [NewFront]. The argument programs
-// is the number of programs in the sweep. ReadFront returns an error if a point before the last one
-// is missing, if a point occurs twice, or if the files belong to different sweeps.
+// argument goals holds the names of the goals, joined by commas; see [NewFront]. The argument
+// programs is the number of programs in the sweep. ReadFront returns an error if a point before the
+// last one is missing, if a point occurs twice, or if the files belong to different sweeps.
 func ReadFront(goals string, programs int, names []string) (*Front, error) {
 	files, closeAll, err := openShards(names)
 	defer closeAll()

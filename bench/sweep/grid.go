@@ -183,19 +183,19 @@ func (g grid) valuesAt(point int) []string {
 	return values
 }
 
-// A Shard is a part of a sweep's points that one of several processes times. Shard i of n consists
-// of every n-th point, starting with point i-1.
+// A Shard is a part of a sweep's points, to be timed by one of several processes. Shard i of n
+// consists of every n-th point, starting with point i-1.
 type Shard struct{ i, n int }
 
-// Point returns the number within the whole sweep of the shard's point k. Both numbers count from
-// 0.
+// Point converts k, the number of a point within the shard, to its number within the whole sweep.
+// Both numbers count from 0.
 func (s Shard) Point(k int) int { return k*s.n + s.i - 1 }
 
 // Points returns the number of points in the shard, given the total of the whole sweep.
 func (s Shard) Points(total int) int { return (total - s.i + s.n) / s.n }
 
 // ParseShard parses text of the form "I/N", such as "2/8" for the second of eight shards. An empty
-// text means the whole sweep. An error is an *[ArgumentError].
+// text means the whole sweep. The error is an *[ArgumentError].
 func ParseShard(s string) (Shard, error) {
 	if s == "" {
 		return Shard{1, 1}, nil

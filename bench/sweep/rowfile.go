@@ -23,7 +23,7 @@ type Output struct {
 	pending   []byte
 }
 
-// NewOutput returns an Output that writes to w. The argument header is the names of the columns.
+// NewOutput returns an Output that writes to w. The argument header holds the names of the columns.
 func NewOutput(w io.Writer, header []string) *Output { return &Output{w: w, header: header} }
 
 // flushBytes is the number of pending bytes above which Write flushes.

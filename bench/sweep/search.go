@@ -349,7 +349,7 @@ func (s *Search) Compare(start, best *Candidate) ([]Line, error) {
 	return list, nil
 }
 
-// Designs returns the number of designs that the search has timed.
+// Designs returns how many designs the search has timed.
 func (s *Search) Designs() int { return len(s.seen) }
 
 // knobSteps is the number of steps into which the range of a knob is divided.

@@ -16,7 +16,7 @@ import (
 // errNoRows says that no row has a measured time, so that there is nothing to draw.
 var errNoRows = errors.New("no row has a measured time")
 
-// View converts the report to the form that pages show. It returns errNoRows if no row has a
+// View converts the report to the form that pages show. It returns an error if no row has a
 // measured time.
 func (r *Report) View() (*view.Report, error) {
 	doc := r.newDocument()
@@ -54,9 +54,8 @@ func (d *Document) listPoints() (list []view.Point) {
 	return list
 }
 
-// Pictures returns the contents of two SVG files: a plot of the model's times over the measured
-// times, and one of the errors over the measured times. It returns errNoRows if no row has a
-// measured time.
+// Pictures returns two SVG files: a plot of the model's times against the measured times, and one
+// of the errors against the measured times. It returns an error if no row has a measured time.
 func (r *Report) Pictures() (times, misses []byte, err error) {
 	list := r.newDocument().listPoints()
 	if len(list) == 0 {

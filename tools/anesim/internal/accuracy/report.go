@@ -18,7 +18,7 @@ import (
 )
 
 // A Report compares the model with measured rows. For the built-in rows, it also has the errors of
-// predictions for each row by fits without that row.
+// fits that left out the predicted row.
 type Report struct {
 	*bench.Accuracy
 	left      []*bench.Accuracy // by protocol; nil for rows from a file
@@ -86,7 +86,7 @@ func listTables() []table {
 	}
 }
 
-// Write writes the report as text. It writes summaries and, if rows is true, a line for each
+// Write writes the report as text. It consists of summaries and, if rows is true, a line for every
 // measured row.
 func (r *Report) Write(w io.Writer, rows bool) error {
 	fmt.Fprintf(w, "%s modelled, %d not\n", report.Plural(len(r.Rows), "row"), len(r.Unmodelled))

@@ -34,7 +34,7 @@ func Write(w io.Writer, p *loader.Program, o Options) error {
 	return b.Flush()
 }
 
-// Registers returns a text for each descriptor of a program, with a line for each register that the
+// Registers returns one text per descriptor of a program, with a line for each register that the
 // descriptor writes.
 func Registers(p *loader.Program) ([]string, error) {
 	var list []string

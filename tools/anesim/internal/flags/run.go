@@ -210,7 +210,8 @@ func (f *Run) readInputs(o *anesim.Options) error {
 	return nil
 }
 
-// Interruptible returns a context that is cancelled by an interrupt signal.
+// Interruptible returns a context that is cancelled by an interrupt signal. The caller must call
+// the returned function when the context is no longer needed.
 func Interruptible() (context.Context, context.CancelFunc) {
 	return signal.NotifyContext(context.Background(), os.Interrupt)
 }

@@ -10,7 +10,7 @@ import (
 	"golang.org/x/exp/mmap"
 )
 
-// A File is a memory-mapped input file. Its size is fixed when the file is opened.
+// A File is a memory-mapped input file. Its size is fixed when it is opened.
 type File struct {
 	name string
 	m    *mmap.ReaderAt
@@ -41,7 +41,7 @@ func Open(name string) (*File, error) {
 	return &File{name, m}, nil
 }
 
-// Size returns the size of the file in bytes at the time it was opened.
+// Size returns the size of the file in bytes when it was opened.
 func (f *File) Size() int64 { return int64(f.m.Len()) }
 
 // ReadAt implements io.ReaderAt. It returns a *[FaultError] if that part of the file can no longer

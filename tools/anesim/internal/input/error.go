@@ -17,8 +17,8 @@ func ModelError(m *anesim.Model, err error) error {
 	return InFile(m.Name(), err)
 }
 
-// InFile returns err with the name of a file as a prefix. It returns an err with a *fs.PathError
-// unchanged, because that already has the name.
+// InFile returns err with the name of a file as a prefix. If err is or wraps a *fs.PathError,
+// InFile returns it unchanged, because it already has the name.
 func InFile(name string, err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {

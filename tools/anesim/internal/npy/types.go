@@ -85,7 +85,7 @@ func toFloat16(x float64) float16.Float16 {
 	return float16.Fromfloat32(f)
 }
 
-// ReadRounded is like [Read], but also accepts float32, float64, integers and bool, which it rounds
+// ReadRounded is like [Read], but also accepts float32, float64, integers and bool, and rounds them
 // to fp16. It stores the exact values of integers in Array.Numbers.
 func ReadRounded(r io.ReaderAt, size int64) (Array, error) { return readArrayAs(r, size, allTypes) }
 

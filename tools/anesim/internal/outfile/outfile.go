@@ -138,7 +138,7 @@ func isNumber(text string) bool {
 	return err == nil
 }
 
-// Commit flushes the file to disk and renames it to its final name. If that fails, it removes the
+// Commit flushes the file to disk and renames it to its final name. If it fails, it removes the
 // temporary file.
 func (f *File) Commit() error {
 	if f.done {
@@ -169,7 +169,7 @@ func (f *File) Commit() error {
 	return nil
 }
 
-// Abort discards what was written to the file. An existing file with the final name does not
+// Abort discards the data written to the file. An existing file with the final name does not
 // change.
 func (f *File) Abort() {
 	if f.done {

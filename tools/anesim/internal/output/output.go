@@ -60,7 +60,7 @@ func Write(dir string, res *anesim.Result, others []string) error {
 }
 
 // FileNames returns a distinct file name for each port. It replaces characters that file names must
-// not contain by "_". If two names would then be equal, ignoring case, it writes these characters
+// not contain with "_". If two names would then be equal, ignoring case, it writes these characters
 // in hexadecimal instead, and adds a number to names that are still equal. It shortens long names.
 func FileNames(ports []string) []string {
 	names := make([]string, len(ports))

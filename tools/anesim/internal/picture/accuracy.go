@@ -8,8 +8,8 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// Times plots the modelled time of each measured row over its measured time, with a whisker for its
-// interval. Points on the diagonal are exact. It returns nil if points is empty.
+// Times plots the modelled time of each measured row against its measured time, with a whisker for
+// its prediction interval. Points on the diagonal are exact. Times returns nil if points is empty.
 func Times(points []view.Point) *Picture {
 	if len(points) == 0 {
 		return nil
@@ -37,8 +37,8 @@ func Times(points []view.Point) *Picture {
 		Note: "A point on the line is right. A whisker is the interval that contains " + hw.IntervalWords + " measurements."}, draw)
 }
 
-// Errors plots the relative error of each modelled time over the measured time. It returns nil if
-// points is empty.
+// Errors plots the relative errors of the modelled times against the measured times. It returns nil
+// if points is empty.
 func Errors(points []view.Point) *Picture {
 	if len(points) == 0 {
 		return nil

@@ -71,8 +71,8 @@ func listEnergySegments(e *report.Energy) (list []segment) {
 }
 
 // Latencies draws the latencies of each client on a logarithmic axis. A line extends from the
-// median to the longest call, with a dot at each percentile. A ring marks a call while no other
-// client uses the engine. Latencies returns nil if no client has a latency.
+// median to the longest call, with a dot at each percentile. A ring marks the latency of a call
+// that has the engine to itself. Latencies returns nil if no client has a latency.
 func Latencies(d *report.Load) *Picture {
 	low, high := math.Inf(1), 0.0
 	n := 0

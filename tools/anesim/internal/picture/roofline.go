@@ -11,7 +11,7 @@ import (
 // maxDots is the largest number of items that a roofline shows.
 const maxDots = 400
 
-// Roofline plots the computing rate of each item over its operations per byte moved, below the
+// Roofline plots the computing rate of each item against its operations per byte moved, below the
 // limits of the chip. Items whose time has an interval get whiskers. Roofline returns nil if the
 // peak rates are unknown, or if no item both multiplies and moves bytes.
 func Roofline(r *view.Report) *Picture {

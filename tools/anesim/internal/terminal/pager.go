@@ -73,9 +73,9 @@ func (p *Pager) Lines(list []string) {
 	}
 }
 
-// Table prints t, indented by the given number of spaces. The table is as wide as the terminal or,
-// if there is none, at most [PipeWidth] characters. Table then prints notes about omitted columns
-// and shortened names.
+// Table prints t, indented by the given number of spaces. Lines are at most as wide as the terminal
+// or, if there is none, [PipeWidth] characters. Table then prints notes about omitted columns and
+// shortened names.
 func (p *Pager) Table(t *Table, indent int) {
 	p.recordFirstError(t.Write(p.W, cmp.Or(p.Width, PipeWidth), indent))
 	p.printOmissions(t, cmp.Or(p.Width, PipeWidth), PipeWidth, indent)
@@ -102,14 +102,15 @@ func (p *Pager) printOmissions(t *Table, width, pipe, indent int) {
 	p.Printf("%s(%d %s left out to fit the terminal; | less -S shows more)", strings.Repeat(" ", indent), n, noun)
 }
 
-// WideTable is like [Pager.Table], but prints all columns of t if there is no terminal.
+// WideTable prints t in the same way as [Pager.Table], but with all columns if there is no
+// terminal.
 func (p *Pager) WideTable(t *Table, indent int) {
 	p.recordFirstError(t.Write(p.W, cmp.Or(p.Width, math.MaxInt), indent))
 	p.printOmissions(t, cmp.Or(p.Width, math.MaxInt), math.MaxInt, indent)
 }
 
-// TableWithin is like [Pager.Table], but prints at most width characters per line, even if the
-// terminal is wider.
+// TableWithin prints t in the same way as [Pager.Table], but in at most width characters per line,
+// even if the terminal is wider.
 func (p *Pager) TableWithin(t *Table, width, indent int) {
 	p.recordFirstError(t.Write(p.W, min(cmp.Or(p.Width, width), width), indent))
 	p.printOmissions(t, min(cmp.Or(p.Width, width), width), width, indent)

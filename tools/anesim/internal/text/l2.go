@@ -28,8 +28,8 @@ func (p pager) printSpills(list []report.Spill) {
 	}
 }
 
-// WriteOccupancy draws a bar chart of the bytes of L2 in use while a network runs. Each bar stands
-// for several consecutive descriptors and shows the largest use among them.
+// WriteOccupancy draws a bar chart of the bytes of L2 in use while a network runs. Each bar shows
+// the largest use in a group of consecutive descriptors.
 func WriteOccupancy(w io.Writer, d *report.Network) error {
 	const lines, width, whole = 40, 50, 2 << 20
 	p := newPager(w)

@@ -39,9 +39,9 @@ func Gain(c *explain.Change) string {
 	return fmt.Sprintf("%+.1f%%", -100*c.Gain)
 }
 
-// Energy returns the change of the energy in all layers to which c applies, and what fraction of
-// the model's energy that is, such as "-4.100 uJ (-3.7% of the call)". The model's energy includes
-// its dispatches. Energy returns "same" if the energy does not change.
+// Energy returns the change of the energy in all layers to which c applies, and its fraction of the
+// model's energy, such as "-4.100 uJ (-3.7% of the call)". The model's energy includes its
+// dispatches. Energy returns "same" if the energy does not change.
 func Energy(c *explain.Change) string {
 	if c.SavedNJ == 0 {
 		return "same"
