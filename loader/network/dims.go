@@ -89,14 +89,14 @@ func ParseDims(text string) (map[string]int, error) {
 	for pair := range strings.SplitSeq(text, ",") {
 		at := strings.LastIndexByte(pair, '=')
 		if at < 1 {
-			return nil, fmt.Errorf("found %q; want NAME=SIZE", pair)
+			return nil, fmt.Errorf("invalid dimension %q; want NAME=SIZE", pair)
 		}
 		n, err := strconv.Atoi(pair[at+1:])
 		if err != nil || n < 0 || n > list.MaxExtent {
 			return nil, fmt.Errorf("invalid size in %q; want an integer from 0 to %d", pair, list.MaxExtent)
 		}
 		if _, twice := sizes[pair[:at]]; twice {
-			return nil, fmt.Errorf("dimension %q is given twice", pair[:at])
+			return nil, fmt.Errorf("duplicate dimension %q", pair[:at])
 		}
 		sizes[pair[:at]] = n
 	}

@@ -123,7 +123,7 @@ func (s *hostedNode) computeResults(in []list.Array) ([]list.Array, error) {
 	}
 	for i, r := range made {
 		if i < len(s.most) && graph.Elements(r.Dims) > graph.Elements(s.most[i].Dims) {
-			return nil, fmt.Errorf("result %d has shape %v; want at most the %d elements of shape %v", i, r.Dims, graph.Elements(s.most[i].Dims), s.most[i].Dims)
+			return nil, fmt.Errorf("result %d has shape %v; want at most %d elements", i, r.Dims, graph.Elements(s.most[i].Dims))
 		}
 	}
 	results, err := f(node, made)
@@ -175,7 +175,7 @@ func (s *hostedNode) bindInputs(in []list.Array, shapes [][]int) (*graph.Node, e
 		case v.Const == nil && len(in[x.index].Numbers) != graph.Elements(in[x.index].Dims):
 			return nil, fmt.Errorf("input %q has %d values; want %d for shape %v", v.Name, len(in[x.index].Numbers), graph.Elements(in[x.index].Dims), in[x.index].Dims)
 		case v.Const == nil && len(in[x.index].Numbers) > graph.Elements(v.Dims):
-			return nil, fmt.Errorf("input %q has shape %v; want at most the %d elements of shape %v", v.Name, in[x.index].Dims, graph.Elements(v.Dims), v.Dims)
+			return nil, fmt.Errorf("input %q has shape %v; want at most %d elements", v.Name, in[x.index].Dims, graph.Elements(v.Dims))
 		case v.Const == nil:
 			a := in[x.index]
 			if x.filled {

@@ -132,11 +132,11 @@ func TestPackedConstants(t *testing.T) {
 func TestCoreMLErrors(t *testing.T) {
 	head := "program(1.3)\n{ func main<ios18>(tensor<fp16, [1, 2]> x) {\n"
 	for _, tc := range []struct{ text, want string }{
-		{"", `line 1: found ""; want a name`},
-		{"func", `line 1: found "func"; want "program"`},
-		{head + "tensor<fp16, [1, 2]> y = relu(x = x)\n} -> (y); }", `line 4: found "}"; want ";"`},
-		{head + "tensor<fp16, [2]> w = const()[val = tensor<fp16, [2]>([1])];\n} -> (w); }", "line 3: found 1 values for shape [2]; want one per element"},
-		{head + "tensor<fp16, [2]> w = const();\n} -> (w); }", `line 3: invalid const operation; want a value "val" and one result`},
+		{"", `line 1: unexpected ""; want a name`},
+		{"func", `line 1: unexpected "func"; want "program"`},
+		{head + "tensor<fp16, [1, 2]> y = relu(x = x)\n} -> (y); }", `line 4: unexpected "}"; want ";"`},
+		{head + "tensor<fp16, [2]> w = const()[val = tensor<fp16, [2]>([1])];\n} -> (w); }", "line 3: value count 1 does not match shape [2]"},
+		{head + "tensor<fp16, [2]> w = const();\n} -> (w); }", `line 3: invalid const operation; want one "val" value and one result`},
 		{strings.Repeat("program(1.0)[a = ", 1) + strings.Repeat("(", 99), "line 1: nesting of types and values exceeds the limit of 32 levels"},
 	} {
 		_, err := ReadMIL([]byte(tc.text), Options{})

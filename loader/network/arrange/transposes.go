@@ -83,5 +83,5 @@ func Transposes(start, goal []int, size map[int]int) ([]layer.Layer, error) {
 			}
 		}
 	}
-	return nil, fmt.Errorf("cannot transpose axis order %v to %v within the engine's limits on axis size (at most %d) and L2 memory", start, goal, layer.MaxExtent)
+	return nil, fmt.Errorf("cannot transpose axis order %v to %v within %d elements per axis and the L2 memory", start, goal, layer.MaxExtent)
 }

@@ -113,7 +113,7 @@ func Decode(n *list.Network, data []byte) ([]partition.Program, []string, error)
 		programs = append(programs, partition.Program{Program: p, First: x.First, Runs: x.Runs, Why: x.Why, L2: x.L2, Spilled: x.Spilled, Into: x.Into})
 	}
 	if at != len(data) {
-		return nil, nil, newError(at, nil, "found %d bytes after the last program; want none", len(data)-at)
+		return nil, nil, newError(at, nil, "unexpected %d bytes after the last program", len(data)-at)
 	}
 	for i := range programs {
 		partition.RecordFolded(n, &programs[i])
@@ -142,7 +142,7 @@ func readTable(data []byte) (b bundleTable, end int, err error) {
 // next to layers-1.
 func (x *programEntry) checkLayers(i, next, layers int) error {
 	if x.First < next || len(x.Runs) == 0 || len(x.Runs) > layers-x.First {
-		return newError(headBytes, nil, "program %d: found %d layers from layer %d; want at least one layer, within layers %d to %d", i, len(x.Runs), x.First, next, layers-1)
+		return newError(headBytes, nil, "program %d: invalid range of %d layers from layer %d; want at least one of layers %d to %d", i, len(x.Runs), x.First, next, layers-1)
 	}
 	if len(x.Into) != 0 && len(x.Into) != len(x.Runs) {
 		return newError(headBytes, nil, "program %d: field \"Into\" has %d entries; want 0 or %d, one per layer", i, len(x.Into), len(x.Runs))
@@ -161,7 +161,7 @@ func (x *programEntry) readProgram(i int, data []byte, offset int) (*loader.Prog
 	case p == nil && x.Container == 0:
 		return nil, newError(headBytes, nil, "program %d has neither a container nor timing data", i)
 	case p != nil && x.Container != 0:
-		return nil, newError(headBytes, nil, "program %d has both a container and timing data; want one", i)
+		return nil, newError(headBytes, nil, "program %d has both a container and timing data; want only one of them", i)
 	case x.Container < 0 || x.Container > len(data)-offset:
 		return nil, newError(offset, nil, "program %d: container needs %d bytes, but %d are left", i, x.Container, len(data)-offset)
 	case p == nil:
@@ -179,11 +179,11 @@ func (x *programEntry) readProgram(i int, data []byte, offset int) (*loader.Prog
 // descriptors that the table states and can be linked.
 func (x *programEntry) checkDescriptors(i int, p *loader.Program, end int) error {
 	if p.TaskCount <= 0 {
-		return newError(end, nil, "program %d has no descriptors; want at least one", i)
+		return newError(end, nil, "program %d has no descriptors", i)
 	}
 	for _, r := range x.Runs {
 		if r.First < 0 || r.Tasks < 0 || r.First > p.TaskCount-r.Tasks {
-			return newError(headBytes, nil, "program %d: descriptors %d to %d are out of range; the program has %d", i, r.First, r.First+r.Tasks-1, p.TaskCount)
+			return newError(headBytes, nil, "program %d: descriptors %d to %d are out of range; want 0 to %d", i, r.First, r.First+r.Tasks-1, p.TaskCount-1)
 		}
 	}
 	if len(x.L2) > 0 && len(x.L2) != p.TaskCount {

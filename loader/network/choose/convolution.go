@@ -87,7 +87,7 @@ func viewAsImage(n *Chooser, x Operand, w ops.Window) (Operand, layer.Window, er
 			Py: w.Before[0], Px: w.Before[1], Qy: w.After[0], Qx: w.After[1],
 		}, nil
 	}
-	return x, layer.Window{}, fmt.Errorf("window has %d dimensions; want 1 or 2", len(w.Taps))
+	return x, layer.Window{}, fmt.Errorf("kernel has %d dimensions; want 1 or 2", len(w.Taps))
 }
 
 // addConvLayers adds layers that compute a convolution over one, two or three spatial axes. If the
@@ -410,7 +410,7 @@ func convolvePhases(n *Chooser, x Operand, k convWeights, w layer.Window, groups
 // the padding is corrected by a factor for each output position.
 func addPoolLayers(n *Chooser, x Operand) (Operand, error) {
 	if len(n.Out) > 1 && n.Out[1].Given() {
-		return Operand{}, errors.New("output Indices is not supported; the engine computes only the maxima")
+		return Operand{}, errors.New(`output "Indices" is not supported; the engine computes only the maxima`)
 	}
 	w, err := ops.WindowOf(n.Node, x.Dims[2:], nil)
 	if err != nil {

@@ -16,7 +16,7 @@ func addLRNLayers(n *Chooser, x Operand) (Operand, error) {
 	size := n.Int("size", 0)
 	alpha, beta, bias := float64(n.Float("alpha", 1e-4)), float64(n.Float("beta", 0.75)), float64(n.Float("bias", 1))
 	if size < 1 {
-		return Operand{}, fmt.Errorf("size is %d; want at least 1", size)
+		return Operand{}, fmt.Errorf(`attribute "size" is %d; want at least 1`, size)
 	}
 	if len(x.Dims) < 3 {
 		return Operand{}, fmt.Errorf("input has shape %v; want at least 3 axes", x.Dims)

@@ -66,7 +66,7 @@ func (n *Chooser) storeConstant(c *graph.Const, name string) (Operand, error) {
 	}
 	if c.Absent() {
 		if e := c.Elements(); e > n.absentLeft {
-			return x, fmt.Errorf("cannot generate %d values for constant %q without its file; want at most %d generated values per network", e, name, weights.MaxCoefficients)
+			return x, fmt.Errorf("missing constant %q needs %d generated values; want at most %d per network", name, e, weights.MaxCoefficients)
 		}
 		n.absentLeft -= c.Elements()
 	}

@@ -37,7 +37,7 @@ func Supports(op string) bool { return operators[op] != nil }
 func (n *Chooser) Choose() error {
 	for _, r := range n.Results {
 		if graph.Elements(r.Dims) == 0 {
-			return fmt.Errorf("result has shape %v; want at least one element", r.Dims)
+			return fmt.Errorf("result shape %v has no elements", r.Dims)
 		}
 	}
 	f, ok := operators[n.Op]
@@ -48,7 +48,7 @@ func (n *Chooser) Choose() error {
 		return errors.New("engine does not support the operator")
 	}
 	if len(n.In) == 0 {
-		return errors.New("node has no input; want at least one")
+		return errors.New("node has no inputs")
 	}
 	if r := ops.Of(n.Op).Range; r != nil {
 		n.Out[0].Range = r

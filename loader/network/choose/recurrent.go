@@ -89,7 +89,7 @@ func unrollRecurrentLayer(n *Chooser, gates int) (Operand, error) {
 func checkUnrollable(n *Chooser, gates, steps, directions int) error {
 	switch {
 	case n.Attr["activations"] != nil && !hasDefaultActivations(n, gates), n.Attr["clip"] != nil, n.Int("input_forget", 0) != 0:
-		return errors.New("custom activations, clip and input_forget are not supported; unroll the layer into matmuls")
+		return errors.New(`custom activations, "clip" and "input_forget" are not supported; unroll the layer into matmuls`)
 	case steps > maxSteps:
 		return fmt.Errorf("sequence has %d steps; want at most %d", steps, maxSteps)
 	case directions == 0:

@@ -93,10 +93,10 @@ func setRegions(n *Chooser, list []resizedAxis) error {
 	}
 	c := n.Const(1)
 	if c == nil {
-		return errors.New("roi is computed or missing; want a constant")
+		return errors.New(`input "roi" is computed or missing; want a constant`)
 	}
 	if c.Elements() != 2*len(axes) {
-		return fmt.Errorf("roi has %d values; want %d, two per axis", c.Elements(), 2*len(axes))
+		return fmt.Errorf(`input "roi" has %d values; want %d, two per axis`, c.Elements(), 2*len(axes))
 	}
 	region, err := c.Values()
 	if err != nil {

@@ -26,7 +26,7 @@ func poolAxisByAxis(n *Chooser, x Operand, w ops.Window, average bool) (Operand,
 	const most = 32 // taps of an axis
 	for i, taps := range w.Taps {
 		if taps > most {
-			return x, fmt.Errorf("window has %d taps along an axis; want at most %d", taps, most)
+			return x, fmt.Errorf("kernel size is %d along an axis; want at most %d", taps, most)
 		}
 		var err error
 		need := (w.Out[i]-1)*w.Strides[i] + (taps-1)*w.Dilations[i] + 1

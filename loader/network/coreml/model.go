@@ -61,7 +61,7 @@ func Read(data []byte) (*Model, error) {
 	case err != nil:
 		return nil, err
 	case m.Program == nil && other != "":
-		return nil, &wire.FormatError{What: fmt.Sprintf("model is %s; want a program (mlProgram)", other)}
+		return nil, &wire.FormatError{What: fmt.Sprintf("model is %s; want an ML program (mlProgram)", other)}
 	case m.Program == nil:
 		return nil, &wire.FormatError{What: "not a Core ML model: no program found"}
 	}

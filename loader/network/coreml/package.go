@@ -36,7 +36,7 @@ func ModelPath(dir fs.FS) (string, error) {
 	}
 	p := path.Join("Data", item.Path)
 	if !fs.ValidPath(p) || !strings.HasPrefix(p, "Data/") {
-		return "", fmt.Errorf("found path %q in Manifest.json; want a path within the Data directory", item.Path)
+		return "", fmt.Errorf("invalid path %q in Manifest.json; want a path within the Data directory", item.Path)
 	}
 	return p, nil
 }

@@ -45,7 +45,7 @@ func (w Weights) Values(off uint64, elem mil.Elem, n int) ([]byte, error) {
 	le, size := binary.LittleEndian, uint64(len(w))
 	switch {
 	case size < align || le.Uint32(w[4:]) != version:
-		return fail("file is not a weights file of version %d", version)
+		return fail("not a version %d weights file", version)
 	case off%align != 0 || off < align || off > size-align:
 		return fail("invalid record offset; want a multiple of %d from %[1]d to %d", align, size-align)
 	}
@@ -61,9 +61,9 @@ func (w Weights) Values(off uint64, elem mil.Elem, n int) ([]byte, error) {
 	case data > size || bytes > size-data:
 		return fail("%d bytes at %#x exceed the file size of %d bytes", bytes, data, size)
 	case blobTypes[kind] != elem:
-		return fail("found element type %d (%s); want %s", kind, cmp.Or(blobTypes[kind], "unknown"), elem)
+		return fail("element type is %d (%s); want %s", kind, cmp.Or(blobTypes[kind], "unknown"), elem)
 	case n < 0 || uint64(n) > 8*size || bytes != (uint64(n)*uint64(bits)+7)/8:
-		return fail("blob has %d bytes; want the size of %d elements of type %s", bytes, n, elem)
+		return fail("blob of %d bytes does not match %d elements of type %s", bytes, n, elem)
 	}
 	values := w[data : data+bytes]
 	if bits < 8 {

@@ -71,7 +71,7 @@ func (a *args) intValue(key string, minimum, fallback int) int {
 	}
 	n, err := strconv.Atoi(v)
 	if err != nil || n < minimum || n > list.MaxExtent {
-		a.recordError(key, "found %q; want an integer from %d to %d", v, minimum, list.MaxExtent)
+		a.recordError(key, "invalid value %q; want an integer from %d to %d", v, minimum, list.MaxExtent)
 		return max(1, minimum)
 	}
 	return n
@@ -81,7 +81,7 @@ func (a *args) intValue(key string, minimum, fallback int) int {
 // or its value is below 1.
 func (a *args) requiredIntValue(key string) int {
 	if !a.isGiven(key) {
-		a.recordError(key, "key is missing")
+		a.recordError(key, "missing key")
 	}
 	return a.intValue(key, 1, 1)
 }
@@ -94,7 +94,7 @@ func (a *args) choiceValue(key string, choices ...string) string {
 		return choices[0]
 	}
 	if !slices.Contains(choices, v) {
-		a.recordError(key, "found %q; want %s", v, strings.Join(choices, ", "))
+		a.recordError(key, "invalid value %q; want %s", v, strings.Join(choices, " or "))
 	}
 	return v
 }
@@ -106,7 +106,7 @@ func (a *args) boolValue(key string) bool {
 	case "1", "true", "yes":
 		return true
 	default:
-		a.recordError(key, "found %q; want true or false", v)
+		a.recordError(key, "invalid value %q; want true or false", v)
 		return false
 	}
 }
@@ -118,7 +118,7 @@ func (a *args) floatValue(key string, fallback float64) float64 {
 	}
 	x, err := strconv.ParseFloat(v, 64)
 	if err != nil || math.IsInf(x, 0) || math.IsNaN(x) {
-		a.recordError(key, "found %q; want a number", v)
+		a.recordError(key, "invalid value %q; want a number", v)
 	}
 	return x
 }
@@ -157,7 +157,7 @@ func (a *args) parseAxes(key, fallback string) layer.Axes {
 	for _, c := range letters {
 		axis := map[rune]layer.Axes{'c': layer.AxisC, 'h': layer.AxisH, 'w': layer.AxisW}[c]
 		if axis == 0 || set&axis != 0 {
-			a.recordError(key, "found %q; want distinct axes from c, h and w, such as hw, or from 1, 2 and 3, such as 2,3", v)
+			a.recordError(key, "invalid value %q; want distinct axes from c, h and w, such as hw, or from 1, 2 and 3, such as 2,3", v)
 		}
 		set |= axis
 	}
@@ -174,7 +174,7 @@ func (a *args) parsePartSizes(key string) []int {
 	for s := range strings.SplitSeq(a.values[key], "+") {
 		n, err := strconv.Atoi(s)
 		if err != nil || n < 1 || n > list.MaxExtent {
-			a.recordError(key, "found %q; want counts from 1 to %d joined by +, such as 64+32", a.values[key], list.MaxExtent)
+			a.recordError(key, "invalid value %q; want counts from 1 to %d joined by +, such as 64+32", a.values[key], list.MaxExtent)
 			return []int{1}
 		}
 		counts = append(counts, n)
@@ -224,7 +224,7 @@ func (a *args) parsePadding(pad string) (top, bottom, left, right int) {
 	if a.op == "pad" {
 		words = "" // the operation pad takes numbers only
 	}
-	a.recordError("pad", "found %q; want %sone number, or four numbers top,bottom,left,right", pad, words)
+	a.recordError("pad", "invalid value %q; want %sone number, or top,bottom,left,right", pad, words)
 	return 0, 0, 0, 0
 }
 
@@ -253,7 +253,7 @@ func (a *args) parseAxisOrder(key, fallback string) [3]layer.Axes {
 		}
 	}
 	if order[0]|order[1]|order[2] != layer.AxisC|layer.AxisH|layer.AxisW {
-		a.recordError(key, "found %q; want c, h and w in any order, such as hcw, or 0,2,1,3", v)
+		a.recordError(key, "invalid value %q; want c, h and w in any order, such as hcw, or 0,2,1,3", v)
 	}
 	return order
 }
@@ -273,7 +273,7 @@ func (a *args) parseRepetitions(key string) layer.Shape {
 		}
 	}
 	if min(n[0], n[1], n[2], n[3]) < 1 {
-		a.recordError(key, "found %q; want four counts from 1 to %d, such as 1x1x375x1", a.values[key], list.MaxExtent)
+		a.recordError(key, "invalid value %q; want four counts from 1 to %d, such as 1x1x375x1", a.values[key], list.MaxExtent)
 		return layer.Shape{N: 1, C: 1, H: 1, W: 1}
 	}
 	return layer.Shape{N: n[0], C: n[1], H: n[2], W: n[3]}

@@ -60,7 +60,7 @@ func concatInputShapes(a *args) []layer.Shape {
 		c := a.intValue("c", 1, 1)
 		parts = []int{c, c}
 	default:
-		a.recordError("parts", "key is missing; want parts or c")
+		a.recordError("parts", "missing key; want parts or c")
 	}
 	var in []layer.Shape
 	for _, c := range parts {
@@ -72,7 +72,7 @@ func concatInputShapes(a *args) []layer.Shape {
 // onlyInput returns in[0]. It records an error unless the layer has exactly one input.
 func (a *args) onlyInput(in []layer.Shape) layer.Shape {
 	if len(in) != 1 {
-		a.recordError("from", "found %d inputs; want 1 for %s", len(in), a.op)
+		a.recordError("from", "layer has %d inputs; want 1", len(in))
 	}
 	return in[0]
 }
@@ -94,7 +94,7 @@ func (a *args) parseActivation() layer.Op {
 		}
 		words = append(words, op.String())
 	}
-	a.recordError("act", "found %q; want %s", v, strings.Join(words, ", "))
+	a.recordError("act", "invalid value %q; want one of %s", v, strings.Join(words, ", "))
 	return 0
 }
 
@@ -150,19 +150,19 @@ func newMatMulLayer(a *args, in []layer.Shape) list.Layer {
 	switch len(in) {
 	case 1:
 		if a.choiceValue("rhs", "constant", "runtime") == "runtime" {
-			a.recordError("from", "found 1 input; want 2 for rhs=runtime")
+			a.recordError("from", "layer has 1 input; want 2 for rhs=runtime")
 		}
 		l.Columns = a.requiredIntValue("n")
 	case 2:
 		if a.choiceValue("rhs", "runtime", "constant") == "constant" {
-			a.recordError("rhs", "found rhs=constant with 2 inputs; want rhs=runtime or 1 input")
+			a.recordError("rhs", "cannot combine rhs=constant with 2 inputs; want rhs=runtime or 1 input")
 		}
 		if l.TransposeY {
 			in[1].H, in[1].W = in[1].W, in[1].H
 		}
 		l.Second, l.Columns = layer.Runtime, in[1].W
 		if n := a.intValue("n", 1, l.Columns); n != l.Columns {
-			a.recordError("n", "found %d; want %d, the number of columns of the second input", n, l.Columns)
+			a.recordError("n", "value is %d; want %d, the number of columns of the second input", n, l.Columns)
 		}
 		if want := (layer.Shape{N: in[0].N, C: in[0].C, H: in[0].W, W: in[1].W}); in[1] != want {
 			a.recordError("from", "cannot multiply %s by %s; want %s as the second input", list.ShapeText(in[0]), list.ShapeText(in[1]), list.ShapeText(want))
@@ -171,7 +171,7 @@ func newMatMulLayer(a *args, in []layer.Shape) list.Layer {
 			a.recordError("bias", "matmul of two inputs cannot have a bias")
 		}
 	default:
-		a.recordError("from", "found %d inputs; want 1 or 2 for %s", len(in), a.op)
+		a.recordError("from", "layer has %d inputs; want 1 or 2", len(in))
 	}
 	return list.Layer{Lower: l}
 }
@@ -187,12 +187,12 @@ func newBinaryLayerFunc(op layer.Op) func(*args, []layer.Shape) list.Layer {
 	return func(a *args, in []layer.Shape) list.Layer {
 		l := list.Layer{Lower: layer.Layer{Op: op, In: in[0], Activation: a.parseActivation()}}
 		if len(in) > 2 {
-			a.recordError("from", "found %d inputs; want 1 or 2 for %s", len(in), a.op)
+			a.recordError("from", "layer has %d inputs; want 1 or 2", len(in))
 		}
 		if len(in) == 2 {
 			a.choiceValue("second", "runtime")
 			if a.isGiven("value") {
-				a.recordError("value", "found a value with 2 inputs; want 1 input and second=scalar")
+				a.recordError("value", "cannot combine value with 2 inputs; want 1 input and second=scalar")
 			}
 			if !broadcastsTo(in[1], in[0]) {
 				a.recordError("from", "cannot broadcast %s to %s", list.ShapeText(in[1]), list.ShapeText(in[0]))
@@ -201,12 +201,12 @@ func newBinaryLayerFunc(op layer.Op) func(*args, []layer.Shape) list.Layer {
 			return l
 		}
 		if !a.isGiven("second") && !a.isGiven("value") {
-			a.recordError("from", "found 1 input; want 2 for %s, or second=itself, second=constant or second=scalar", a.op)
+			a.recordError("from", "layer has 1 input; want 2, or second=itself, second=constant or second=scalar")
 		}
 		second := a.choiceValue("second", "itself", "constant", "scalar")
 		if a.isGiven("value") && second != "scalar" {
 			if a.isGiven("second") {
-				a.recordError("value", "found a value with second=%s; want second=scalar", second)
+				a.recordError("value", "cannot combine value with second=%s; want second=scalar", second)
 			}
 			second = "scalar"
 		}
@@ -257,7 +257,7 @@ func newPowLayer(a *args, in []layer.Shape) list.Layer {
 		return list.Layer{}
 	}
 	if in[0] != in[1] {
-		a.recordError("from", "found shapes %s and %s; want equal shapes", list.ShapeText(in[0]), list.ShapeText(in[1]))
+		a.recordError("from", "input shapes %s and %s differ", list.ShapeText(in[0]), list.ShapeText(in[1]))
 	}
 	return list.Layer{Lower: layer.Binary(layer.Pow, in[0], in[1])}
 }

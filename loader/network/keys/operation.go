@@ -228,7 +228,7 @@ func (o *Operation) ParseKeys(words []string) (map[string]string, error) {
 		case !ok || k == "" || v == "":
 			return nil, &KeyError{o.Name, w, "missing key or value; want key=value", keyNames(o.AllKeys())}
 		case values[k] != "":
-			return nil, &KeyError{o.Name, k, "key is given twice", keyNames(o.AllKeys())}
+			return nil, &KeyError{o.Name, k, "duplicate key", keyNames(o.AllKeys())}
 		}
 		values[k] = v
 	}

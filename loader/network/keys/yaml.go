@@ -7,6 +7,7 @@ import (
 	"io"
 	"slices"
 	"strconv"
+	"strings"
 
 	"go.yaml.in/yaml/v4"
 
@@ -41,7 +42,7 @@ func ReadYAML(data []byte) (*list.Builder, error) {
 		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("file has %d bytes; want at most %d", len(data), maxText)}
 	}
 	if n := countPossibleNodes(data); n > maxMarks {
-		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("file has %d line breaks and YAML indicators; want at most %d", n, maxMarks)}
+		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("file has too many line breaks and YAML indicators: %d; want at most %d", n, maxMarks)}
 	}
 	var doc yaml.Node
 	d := yaml.NewDecoder(bytes.NewReader(data))
@@ -51,10 +52,10 @@ func ReadYAML(data []byte) (*list.Builder, error) {
 		return nil, toFormatError(err)
 	}
 	if err := d.Decode(new(yaml.Node)); !errors.Is(err, io.EOF) {
-		return nil, &list.FormatError{Line: 1, What: "found a second document; want one network"}
+		return nil, &list.FormatError{Line: 1, What: "file has more than one document; want one network"}
 	}
 	if len(doc.Content) != 1 {
-		return nil, &list.FormatError{Line: 1, What: "document has no content; want a network"}
+		return nil, &list.FormatError{Line: 1, What: "document is empty; want a network"}
 	}
 	r := &yamlReader{Builder: list.NewBuilder(), read: map[string]bool{}, elements: map[string]*elementSize{}}
 	if err := r.readNetwork(doc.Content[0]); err != nil {
@@ -158,7 +159,7 @@ func forEachEntry(n *yaml.Node, subject, example string, visit func(key string, 
 			return newNodeError(k, "%s: key is %s; want plain text", subject, describeNodeKind(k))
 		}
 		if seen[k.Value] {
-			return newNodeError(k, "%s: key %q is given twice", subject, k.Value)
+			return newNodeError(k, "%s: duplicate key %q", subject, k.Value)
 		}
 		seen[k.Value] = true
 		if err := visit(k.Value, k, v); err != nil {
@@ -233,7 +234,7 @@ func (r *yamlReader) readNetwork(n *yaml.Node) error {
 	}
 	for _, name := range r.outputs {
 		if _, ok := r.Shape(name); !ok {
-			return newNodeError(n, "outputs: found %q; want a layer or input", name)
+			return newNodeError(n, "outputs: unknown tensor %q; want a layer or input", name)
 		}
 	}
 	return nil
@@ -326,7 +327,7 @@ func (r *yamlReader) readLayer(i int, n *yaml.Node) error {
 	for _, name := range l.Inputs {
 		s, ok := r.Shape(name)
 		if !ok {
-			return newNodeError(n, "layer %s: from: found %q; want an earlier layer or input", l.Name, name)
+			return newNodeError(n, "layer %s: from: unknown tensor %q; want an earlier layer or input", l.Name, name)
 		}
 		in = append(in, s)
 		r.read[name] = true
@@ -338,7 +339,7 @@ func (r *yamlReader) readLayer(i int, n *yaml.Node) error {
 	}
 	op, ok := Find(l.Op)
 	if !ok {
-		return newNodeError(n, "layer %s: unknown op %q; want one of %v or reshape", l.Name, l.Op, Names())
+		return newNodeError(n, "layer %s: unknown op %q; want reshape or one of %s", l.Name, l.Op, strings.Join(Names(), ", "))
 	}
 	built, err := op.After(in, values)
 	if err != nil {
@@ -398,7 +399,7 @@ func (r *yamlReader) addReshape(n *yaml.Node, l *list.Layer, values map[string]s
 	a := &args{op: l.Op, known: keyNames(extents), values: values}
 	s, err := a.parseShape()
 	if err == nil && len(l.Inputs) != 1 {
-		err = fmt.Errorf("from: found %d inputs; want 1 for reshape", len(l.Inputs))
+		err = fmt.Errorf("from: layer has %d inputs; want 1", len(l.Inputs))
 	}
 	if err == nil {
 		if r.elements[l.Inputs[0]] == nil {

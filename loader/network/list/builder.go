@@ -209,7 +209,7 @@ func shortenReason(reason string) string {
 // as many elements as s.
 func (b *Builder) Reshape(name, tensor string, s layer.Shape) error {
 	if was, _ := b.Shape(tensor); was.Elements() != s.Elements() {
-		return fmt.Errorf("cannot reshape %s with %d elements to %s with %d", ShapeText(was), was.Elements(), ShapeText(s), s.Elements())
+		return fmt.Errorf("cannot reshape %s (%d elements) to %s (%d elements)", ShapeText(was), was.Elements(), ShapeText(s), s.Elements())
 	}
 	b.SetShape(name, s)
 	b.SetTensor(name, b.TensorOf(tensor))

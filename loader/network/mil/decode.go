@@ -105,7 +105,7 @@ func (d *decoder) decodeFunction(f wire.Field, fn *Function) error {
 	block, ok := blocks[fn.Opset]
 	if !ok {
 		if block, ok = blocks[first]; !ok {
-			return newFormatError(f, "function %q has no block of operations; want at least one", fn.Name)
+			return newFormatError(f, "function %q has no block of operations", fn.Name)
 		}
 	}
 	return forEachField(block, func(f wire.Field) error {
@@ -351,7 +351,7 @@ func (d *decoder) decodeTensorValue(f wire.Field, v *Value) error {
 				var s string
 				err := f.Text(&s)
 				if v.Strings = append(v.Strings, s); len(v.Strings) > max(n, 0) {
-					return newFormatError(f, "found more than %d strings for shape %v; want one per element", max(n, 0), v.Type.Dims)
+					return newFormatError(f, "more than %d strings for shape %v; want one per element", max(n, 0), v.Type.Dims)
 				}
 				return err
 			case 7:
@@ -372,7 +372,7 @@ func (d *decoder) decodeTensorValue(f wire.Field, v *Value) error {
 	switch v.Type.Elem {
 	case "string":
 		if len(v.Strings) != n {
-			return newFormatError(f, "found %d strings for shape %v; want one per element", len(v.Strings), v.Type.Dims)
+			return newFormatError(f, "string count %d does not match shape %v", len(v.Strings), v.Type.Dims)
 		}
 	default:
 		if v.Type.Elem.Bits() > 0 && (n < 0 || len(v.Data) != n*width) {

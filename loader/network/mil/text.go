@@ -86,11 +86,11 @@ func (s *parser) scanToken() {
 				s.at++
 			}
 			if s.at < len(s.text) && s.text[s.at] == '\n' {
-				s.recordError("string is not terminated")
+				s.recordError("unterminated string")
 			}
 		}
 		if s.at >= len(s.text) {
-			s.recordError("string is not terminated")
+			s.recordError("unterminated string")
 		}
 		s.at++
 		t, err := strconv.Unquote(s.text[begin:s.at])
@@ -127,14 +127,14 @@ func (s *parser) acceptMark(mark string) bool {
 
 func (s *parser) expectMark(mark string) {
 	if !s.acceptMark(mark) {
-		s.recordError("found %q; want %q", s.token, mark)
+		s.recordError("unexpected %q; want %q", s.token, mark)
 	}
 }
 
 func (s *parser) parseName() string {
 	t := s.token
 	if s.quoted || t == "" || !isWordByte(t[0]) {
-		s.recordError("found %q; want a name", t)
+		s.recordError("unexpected %q; want a name", t)
 	}
 	s.nextToken()
 	return t
@@ -143,7 +143,7 @@ func (s *parser) parseName() string {
 func (s *parser) parseProgram() *Program {
 	p := &Program{}
 	if word := s.parseName(); word != "program" {
-		s.recordError(`found %q; want "program"`, word)
+		s.recordError(`unexpected %q; want "program"`, word)
 	}
 	s.expectMark("(")
 	p.Version = s.parseName()
@@ -154,7 +154,7 @@ func (s *parser) parseProgram() *Program {
 	s.expectMark("{")
 	for !s.acceptMark("}") {
 		if word := s.parseName(); word != "func" {
-			s.recordError(`found %q; want "func"`, word)
+			s.recordError(`unexpected %q; want "func"`, word)
 		}
 		p.Functions = append(p.Functions, s.parseFunction())
 	}
@@ -175,7 +175,7 @@ func (s *parser) parseFunction() Function {
 		t := s.parseType()
 		f.Inputs = append(f.Inputs, Var{s.parseName(), t})
 		if !s.acceptMark(",") && s.token != ")" {
-			s.recordError(`found %q after a function input; want "," or ")"`, s.token)
+			s.recordError(`unexpected %q after function input; want "," or ")"`, s.token)
 		}
 	}
 	if s.acceptMark("[") {
@@ -190,7 +190,7 @@ func (s *parser) parseFunction() Function {
 	for !s.acceptMark(")") {
 		f.Outputs = append(f.Outputs, s.parseName())
 		if !s.acceptMark(",") && s.token != ")" {
-			s.recordError(`found %q after a function output; want "," or ")"`, s.token)
+			s.recordError(`unexpected %q after function output; want "," or ")"`, s.token)
 		}
 	}
 	s.expectMark(";")
@@ -220,7 +220,7 @@ func (s *parser) parseOperation() Operation {
 		s.expectMark("=")
 		op.Inputs[key] = s.parseValues()
 		if !s.acceptMark(",") && s.token != ")" {
-			s.recordError(`found %q after an argument; want "," or ")"`, s.token)
+			s.recordError(`unexpected %q after argument; want "," or ")"`, s.token)
 		}
 	}
 	if s.acceptMark("[") {
@@ -240,7 +240,7 @@ func (s *parser) parseAttributes() map[string]Value {
 			m[key] = a.Value
 		}
 		if !s.acceptMark(",") && s.token != "]" {
-			s.recordError(`found %q after an attribute; want "," or "]"`, s.token)
+			s.recordError(`unexpected %q after attribute; want "," or "]"`, s.token)
 		}
 	}
 	return m
@@ -255,7 +255,7 @@ func (s *parser) parseValues() []Argument {
 	for !s.acceptMark(")") {
 		list = append(list, s.parseArgument())
 		if !s.acceptMark(",") && s.token != ")" {
-			s.recordError(`found %q after a value; want "," or ")"`, s.token)
+			s.recordError(`unexpected %q after value; want "," or ")"`, s.token)
 		}
 	}
 	return list
@@ -289,7 +289,7 @@ func (s *parser) parseType() Type {
 				s.recordError("tensor exceeds the limit of %d dimensions", maxRank)
 			}
 			if !s.acceptMark(",") && s.token != "]" {
-				s.recordError(`found %q after a dimension; want "," or "]"`, s.token)
+				s.recordError(`unexpected %q after dimension; want "," or "]"`, s.token)
 			}
 		}
 		s.expectMark(">")
@@ -303,7 +303,7 @@ func (s *parser) parseType() Type {
 				t.Elem, t.Dims = inner.Elem, inner.Dims
 			}
 			if !s.acceptMark(",") && s.token != ">" {
-				s.recordError(`found %q in a type; want "," or ">"`, s.token)
+				s.recordError(`unexpected %q in type; want "," or ">"`, s.token)
 			}
 		}
 	default:
@@ -325,7 +325,7 @@ func (s *parser) parseArgument() Argument {
 		for !s.acceptMark(")") {
 			v.Values = append(v.Values, s.parseArgument().Value)
 			if !s.acceptMark(",") && s.token != ")" {
-				s.recordError(`found %q in a tuple; want "," or ")"`, s.token)
+				s.recordError(`unexpected %q in tuple; want "," or ")"`, s.token)
 			}
 		}
 		return Argument{Value: v}
@@ -361,11 +361,11 @@ func (s *parser) parseLiteral(t Type) Value {
 				v.Offset = binary.LittleEndian.Uint64(a.Value.Data)
 			}
 			if !s.acceptMark(",") && s.token != ")" {
-				s.recordError(`found %q in BLOBFILE; want "," or ")"`, s.token)
+				s.recordError(`unexpected %q in BLOBFILE; want "," or ")"`, s.token)
 			}
 		}
 		if v.File == "" {
-			s.recordError(`BLOBFILE has no "path"; want a nonempty string`)
+			s.recordError(`BLOBFILE has no "path"`)
 		}
 	case t.Kind != Tensor:
 		s.skipValue()
@@ -377,9 +377,9 @@ func (s *parser) parseLiteral(t Type) Value {
 	if n := t.Elements(); v.File == "" {
 		switch bits := t.Elem.Bits(); {
 		case t.Elem == "string" && len(v.Strings) != n:
-			s.recordError("found %d strings for shape %v; want one per element", len(v.Strings), t.Dims)
+			s.recordError("string count %d does not match shape %v", len(v.Strings), t.Dims)
 		case bits > 0 && len(v.Data) != n*max(8, bits)/8:
-			s.recordError("found %d values for shape %v; want one per element", len(v.Data)/(max(8, bits)/8), t.Dims)
+			s.recordError("value count %d does not match shape %v", len(v.Data)/(max(8, bits)/8), t.Dims)
 		}
 	}
 	return v
@@ -390,7 +390,7 @@ func (s *parser) skipValue() {
 	for depth := 1; depth > 0; s.nextToken() {
 		switch {
 		case s.token == "" && !s.quoted:
-			s.recordError(`unexpected end of file in a value; want ")"`)
+			s.recordError(`unexpected end of file in value; want ")"`)
 		case s.quoted:
 		case s.token == "(":
 			depth++
@@ -405,7 +405,7 @@ func (s *parser) parseElements(v *Value) {
 	for depth := 0; ; {
 		switch {
 		case s.token == "" && !s.quoted:
-			s.recordError(`unexpected end of file in a value; want ")"`)
+			s.recordError(`unexpected end of file in value; want ")"`)
 		case s.acceptMark("["):
 			depth++
 		case s.acceptMark("]"):
@@ -413,7 +413,7 @@ func (s *parser) parseElements(v *Value) {
 		case s.acceptMark(","):
 		case !s.quoted && s.token == ")":
 			if depth != 0 {
-				s.recordError(`value has unbalanced brackets; want one "]" for each "["`)
+				s.recordError("unbalanced brackets in value")
 			}
 			return
 		default:
@@ -428,7 +428,7 @@ func (s *parser) parseElement(v *Value) {
 	switch e := v.Type.Elem; e {
 	case "string":
 		if !s.quoted {
-			s.recordError("found %q; want a quoted string", t)
+			s.recordError("unexpected %q; want a quoted string", t)
 		}
 		v.Strings = append(v.Strings, t)
 	case "bool":
@@ -438,12 +438,12 @@ func (s *parser) parseElement(v *Value) {
 		case "false", "0":
 			v.Data = append(v.Data, 0)
 		default:
-			s.recordError("found %q; want true or false", t)
+			s.recordError("invalid bool value %q; want true or false", t)
 		}
 	case "fp16", "fp32", "fp64", "bf16":
 		x, err := strconv.ParseFloat(t, 64)
 		if err != nil && !math.IsInf(x, 0) {
-			s.recordError("found %q; want a number", t)
+			s.recordError("invalid number %q", t)
 		}
 		switch e {
 		case "fp64":
@@ -464,7 +464,7 @@ func (s *parser) parseElement(v *Value) {
 			i, err = int64(u), nil
 		}
 		if err != nil {
-			s.recordError("found %q; want an integer", t)
+			s.recordError("invalid integer %q", t)
 		}
 		for n := max(8, e.Bits()); n > 0; n -= 8 {
 			v.Data = append(v.Data, byte(i))

@@ -84,7 +84,7 @@ func (f Files) openTensorFile(root *os.Root, t *Tensor, room map[string]int64) e
 		room[path] = 4 * info.Size()
 	}
 	if room[path] -= want; room[path] < 0 {
-		return fmt.Errorf("tensors refer to more than 4 times the file size of %d bytes, the limit", info.Size())
+		return fmt.Errorf("tensors refer to too many bytes of the file; want at most %d, 4 times its size", 4*info.Size())
 	}
 	if !info.Mode().IsRegular() {
 		return errors.New("not a regular file")

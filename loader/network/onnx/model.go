@@ -100,7 +100,7 @@ func Read(data []byte) (*Model, error) {
 	if err == nil && graphs != 1 {
 		err = &FormatError{Off: 0, What: "not an ONNX model: no graph found"}
 		if graphs > 1 {
-			err = &FormatError{Off: 0, What: "found more than one graph; want one"}
+			err = &FormatError{Off: 0, What: "model has more than one graph"}
 		}
 	}
 	if err != nil {

@@ -84,7 +84,7 @@ func TestErrorsNameTheByte(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := m.Constants["t"].Floats(); err == nil || !strings.Contains(err.Error(), `tensor "t": found 2 raw bytes and 0 integers for shape [3]; want 12 bytes or 3 integers`) {
+	if _, err := m.Constants["t"].Floats(); err == nil || !strings.Contains(err.Error(), `tensor "t": 2 raw bytes and 0 integers do not match shape [3]; want 12 bytes or 3 integers`) {
 		t.Error(err)
 	}
 }

@@ -102,7 +102,7 @@ func readTensor(m wire.Message, off int64) (*Tensor, error) {
 		switch f.Num {
 		case 1:
 			if err = f.Integers(&t.Dims); err == nil && len(t.Dims) > maxRank {
-				err = t.errorf("found %d dimensions; want at most %d", len(t.Dims), maxRank)
+				err = t.errorf("shape has %d dimensions; want at most %d", len(t.Dims), maxRank)
 			}
 		case 2:
 			err = f.Integer(&n)
@@ -168,7 +168,7 @@ func (x *External) readEntry(f wire.Field) error {
 		x.Length, err = strconv.ParseInt(text, 10, 64)
 	}
 	if err != nil || x.Offset < 0 || x.Length < -1 {
-		return &FormatError{Off: int64(f.Off), What: fmt.Sprintf("external data: %s is %q; want an integer of at least 0", key, text)}
+		return &FormatError{Off: int64(f.Off), What: fmt.Sprintf("external data: %s is %q; want a nonnegative integer", key, text)}
 	}
 	return nil
 }
@@ -194,7 +194,7 @@ func (t *Tensor) appendRawVarints(f wire.Field) error {
 		}
 	}
 	if run != 0 {
-		return &FormatError{Off: int64(f.Body.Off + len(f.Body.Data)), What: fmt.Sprintf("packed field %d: unexpected EOF", f.Num)}
+		return &FormatError{Off: int64(f.Body.Off + len(f.Body.Data)), What: fmt.Sprintf("packed field %d: unexpected end of data", f.Num)}
 	}
 	if t.varints == nil {
 		t.varints = f.Body.Data[:len(f.Body.Data):len(f.Body.Data)]
@@ -209,7 +209,7 @@ func (t *Tensor) appendRawVarints(f wire.Field) error {
 // elements that their number could overflow.
 func (t *Tensor) checkShape() error {
 	if len(t.Dims) > maxRank {
-		return t.errorf("found %d dimensions; want at most %d", len(t.Dims), maxRank)
+		return t.errorf("shape has %d dimensions; want at most %d", len(t.Dims), maxRank)
 	}
 	room := int64(MaxBytes)
 	for _, d := range t.Dims {
@@ -237,16 +237,16 @@ func (t *Tensor) CheckValues() error {
 	case w == 0:
 		return t.errorf("unsupported element type %v", t.Type)
 	case t.External():
-		return t.errorf("values are in another file, which was not read")
+		return t.errorf("values are in an external file that was not read")
 	case t.source != nil:
 		if t.source.bytes == int64(n*w) {
 			return nil
 		}
-		return t.errorf("%v elements of shape %v need %d bytes, but tensor has %d", t.Type, t.Dims, n*w, t.source.bytes)
+		return t.errorf("tensor has %d bytes; want %d for %v elements of shape %v", t.source.bytes, n*w, t.Type, t.Dims)
 	case len(t.raw) == n*w, len(t.raw) == 0 && t.count == n:
 		return nil
 	}
-	return t.errorf("found %d raw bytes and %d integers for shape %v; want %d bytes or %d integers", len(t.raw), t.count, t.Dims, n*w, n)
+	return t.errorf("%d raw bytes and %d integers do not match shape %v; want %d bytes or %d integers", len(t.raw), t.count, t.Dims, n*w, n)
 }
 
 // Each calls set with the index and the value of every element of t, in row-major order. It returns

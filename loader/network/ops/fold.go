@@ -203,7 +203,7 @@ func foldDequantizeLinear(n *graph.Node, res []graph.Result) ([]*graph.Const, er
 		each, extent = graph.Elements(c.Dims[axis+1:]), c.Dims[axis]
 	}
 	if len(s) != extent || len(zero) != extent {
-		return nil, fmt.Errorf("found %d scales and %d zero points; want %d of each", len(s), len(zero), extent)
+		return nil, fmt.Errorf("%d scales and %d zero points; want %d of each", len(s), len(zero), extent)
 	}
 	out := make([]float64, c.Elements())
 	set := func(i int, x float64) {

@@ -214,9 +214,9 @@ func foldRoiAlign(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	to := res[0].Dims
 	switch {
 	case len(d) != 4 || len(r) != 2 || r[1] != 4:
-		return nil, fmt.Errorf("input has shape %v and boxes have shape %v; want rank 4 and shape [boxes 4]", d, r)
+		return nil, fmt.Errorf("box shape %v is incompatible with input shape %v; want [boxes 4] and 4 input axes", r, d)
 	case len(batch) != r[0]:
-		return nil, fmt.Errorf("found %d batch indices for %d boxes; want one per box", len(batch), r[0])
+		return nil, fmt.Errorf("%d batch indices for %d boxes; want one per box", len(batch), r[0])
 	case d[2]*d[3] == 0 && r[0] > 0:
 		return nil, fmt.Errorf("cannot sample empty images of shape %v", d)
 	}

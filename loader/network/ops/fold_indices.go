@@ -60,7 +60,7 @@ func foldGatherElements(n *graph.Node, res []graph.Result) ([]*graph.Const, erro
 	v, d, at, to := in[0].numbers, in[0].dims, in[1].numbers, in[1].dims
 	axis, err := Axis(len(d), n.Int("axis", 0))
 	if err != nil || len(to) != len(d) {
-		return nil, cmp.Or(err, fmt.Errorf("index shape %v and data shape %v have different ranks; want equal ranks", to, d))
+		return nil, cmp.Or(err, fmt.Errorf("index shape %v and data shape %v have different ranks", to, d))
 	}
 	for i := range d {
 		if i != axis && to[i] > d[i] {
@@ -93,7 +93,7 @@ func foldGatherND(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 		return nil, fmt.Errorf("batch_dims is %d for index shape %v; want 0 to %d", batch, to, len(to)-1)
 	}
 	if batch+to[len(to)-1] > len(d) {
-		return nil, fmt.Errorf("index shape %v is invalid for data shape %v with batch_dims %d; want a last dimension of at most %d", to, d, batch, len(d)-batch)
+		return nil, fmt.Errorf("last dimension of index shape %v is too large for data shape %v; want at most %d", to, d, len(d)-batch)
 	}
 	k, own := to[len(to)-1], graph.Strides(d)
 	size := graph.Elements(d[batch+k:])
@@ -148,10 +148,10 @@ func foldScatterElements(n *graph.Node, res []graph.Result) ([]*graph.Const, err
 	}
 	put, err := reductionFunc(n)
 	if err == nil && len(to) != len(d) {
-		err = fmt.Errorf("index shape %v and data shape %v have different ranks; want equal ranks", to, d)
+		err = fmt.Errorf("index shape %v and data shape %v have different ranks", to, d)
 	}
 	if err != nil || len(with) != len(at) {
-		return nil, cmp.Or(err, fmt.Errorf("found %d updates for %d indices; want one per index", len(with), len(at)))
+		return nil, cmp.Or(err, fmt.Errorf("%d updates for %d indices; want one per index", len(with), len(at)))
 	}
 	out := slices.Clone(v)
 	own := graph.Strides(d)
@@ -185,7 +185,7 @@ func foldScatterND(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	size := graph.Elements(d[k:])
 	out, own := slices.Clone(v), graph.Strides(d)
 	if len(with) != len(at)/max(1, k)*size {
-		return nil, fmt.Errorf("found %d update values for %d indices; want %d per index", len(with), len(at)/max(1, k), size)
+		return nil, fmt.Errorf("%d update values for %d indices; want %d per index", len(with), len(at)/max(1, k), size)
 	}
 	for r := range len(at) / max(1, k) {
 		base := 0

@@ -36,7 +36,7 @@ func foldArgMax(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	}
 	out := make([]float64, graph.Elements(res[0].Dims))
 	if d[axis] == 0 && len(out) > 0 {
-		return nil, fmt.Errorf("axis %d of shape %v has no elements; want at least one", axis, d)
+		return nil, fmt.Errorf("axis %d of shape %v has no elements", axis, d)
 	}
 	last, least := n.Int("select_last_index", 0) != 0, n.Op == "ArgMin"
 	forEachLine(d, axis, func(k, first, step int) {
@@ -170,7 +170,7 @@ func foldReverseSequence(n *graph.Node, res []graph.Result) ([]*graph.Const, err
 	case time+batch != 1 || time*batch != 0:
 		return nil, fmt.Errorf("time_axis is %d and batch_axis is %d; want 0 and 1, in either order", time, batch)
 	case len(lengths) != d[batch]:
-		return nil, fmt.Errorf("found %d sequence lengths for %d batch elements; want one per element", len(lengths), d[batch])
+		return nil, fmt.Errorf("%d sequence lengths for %d batch elements; want one per element", len(lengths), d[batch])
 	}
 	out, own := make([]float64, len(v)), graph.Strides(d)
 	size := graph.Elements(d[2:])

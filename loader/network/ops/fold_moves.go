@@ -191,7 +191,7 @@ func foldPad(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 // element to copy.
 func PaddedElements(mode string, extent, before, after int) ([]int, error) {
 	if extent < 0 || extent == 0 && mode != "constant" && before+after > 0 {
-		return nil, fmt.Errorf("axis has %d elements before padding; want at least 1 (0 for constant padding)", extent)
+		return nil, fmt.Errorf("cannot pad an axis of %d elements with padding mode %q", extent, mode)
 	}
 	index := make([]int, 0, before+extent+after)
 	for k := -before; k < extent+after; k++ {

@@ -95,7 +95,7 @@ func scalePlaces(n *graph.Node, d, to []int, scales, zeros int) (func(i int) int
 		inner, extent = graph.Elements(d[axis+1:]), d[axis]
 	}
 	if scales != extent || zeros != extent {
-		return nil, fmt.Errorf("found %d scales and %d zero points; want %d of each", scales, zeros, extent)
+		return nil, fmt.Errorf("%d scales and %d zero points; want %d of each", scales, zeros, extent)
 	}
 	return func(i int) int { return i / max(1, inner) % extent }, nil
 }
@@ -113,7 +113,7 @@ func blockPlaces(n *graph.Node, d, to []int, scales, zeros int) (func(i int) int
 	case len(to) != len(d) || to[axis] != (d[axis]+block-1)/block:
 		return nil, fmt.Errorf("scale shape %v does not match input shape %v with blocks of %d along axis %d", to, d, block, axis)
 	case zeros != scales:
-		return nil, fmt.Errorf("found %d zero points for %d scales; want one per scale", zeros, scales)
+		return nil, fmt.Errorf("%d zero points for %d scales; want one per scale", zeros, scales)
 	}
 	for i := range d {
 		if i != axis && to[i] != d[i] {

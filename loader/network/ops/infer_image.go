@@ -34,7 +34,7 @@ func inferDepthToSpace(n *graph.Node) ([]graph.Result, error) {
 		return nil, err
 	}
 	if d[1]%(b*b) != 0 {
-		return nil, fmt.Errorf("channels of shape %v are not divisible by the square of blocksize %d", d, b)
+		return nil, fmt.Errorf("%d channels are not divisible by the square of blocksize %d", d[1], b)
 	}
 	return newSingleResult(n, []int{d[0], d[1] / (b * b), d[2] * b, d[3] * b}), nil
 }
@@ -137,10 +137,10 @@ func Scales(n *graph.Node, d []int) (scales []float64, out []int, err error) {
 	if scales == nil {
 		list, ok, err := n.List("", sizes)
 		if err != nil || !ok {
-			return nil, nil, cmp.Or(err, errors.New("neither scales nor sizes is a constant; want one of them"))
+			return nil, nil, cmp.Or(err, errors.New(`neither "scales" nor "sizes" is a constant; want one of them`))
 		}
 		if len(list) != len(axes) {
-			return nil, nil, fmt.Errorf("found %d sizes for %d axes; want one per axis", len(list), len(axes))
+			return nil, nil, fmt.Errorf("%d sizes for %d axes; want one per axis", len(list), len(axes))
 		}
 		var ratios []float64
 		axes = slices.Clone(axes)
@@ -169,7 +169,7 @@ func Scales(n *graph.Node, d []int) (scales []float64, out []int, err error) {
 		return whole, out, nil
 	}
 	if len(scales) != len(axes) {
-		return nil, nil, fmt.Errorf("found %d scales for %d axes; want one per axis", len(scales), len(axes))
+		return nil, nil, fmt.Errorf("%d scales for %d axes; want one per axis", len(scales), len(axes))
 	}
 	for i, a := range axes {
 		k, err := Axis(len(d), a)
@@ -179,7 +179,7 @@ func Scales(n *graph.Node, d []int) (scales []float64, out []int, err error) {
 		whole[k] = scales[i]
 		e := math.Floor(float64(d[k]) * scales[i])
 		if !(e >= 0 && e < graph.MaxElements) {
-			return nil, nil, fmt.Errorf("scale %g gives axis %d an invalid size; want 0 or more and fewer than %d elements", scales[i], k, graph.MaxElements)
+			return nil, nil, fmt.Errorf("scale %g gives axis %d an invalid size; want 0 to %d elements", scales[i], k, graph.MaxElements-1)
 		}
 		out[k] = int(e)
 	}

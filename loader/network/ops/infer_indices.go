@@ -40,7 +40,7 @@ func inferGatherND(n *graph.Node) ([]graph.Result, error) {
 	case batch < 0 || batch >= len(at):
 		return nil, fmt.Errorf("batch_dims is %d for index shape %v; want 0 to %d", batch, at, len(at)-1)
 	case at[len(at)-1] < 1 || batch+at[len(at)-1] > len(d):
-		return nil, fmt.Errorf("index shape %v is invalid for data shape %v with batch_dims %d; want a last dimension from 1 to %d", at, d, batch, len(d)-batch)
+		return nil, fmt.Errorf("last dimension of index shape %v is out of range for data shape %v; want 1 to %d", at, d, len(d)-batch)
 	case !slices.Equal(at[:batch], d[:batch]):
 		return nil, fmt.Errorf("index shape %v and data shape %v differ in the first %d dimensions (batch_dims)", at, d, batch)
 	}
@@ -86,7 +86,7 @@ func inferGridSample(n *graph.Node) ([]graph.Result, error) {
 // grid of shape g.
 func checkGrid(d, g []int) error {
 	if len(d) != 4 || len(g) != 4 || g[3] != 2 || g[0] != d[0] {
-		return fmt.Errorf("grid shape %v is incompatible with input shape %v; want 4 axes each, equal batch sizes and a last grid dimension of 2", g, d)
+		return fmt.Errorf("grid shape %v is incompatible with input shape %v; want [batch rows columns 2] and [batch channels height width]", g, d)
 	}
 	return nil
 }
@@ -99,7 +99,7 @@ func inferRoiAlign(n *graph.Node) ([]graph.Result, error) {
 	r, err := n.Dims(1)
 	h, w := n.Int("output_height", 1), n.Int("output_width", 1)
 	if err != nil || len(d) != 4 || len(r) != 2 {
-		return nil, cmp.Or(err, fmt.Errorf("input has shape %v and boxes have shape %v; want rank 4 and rank 2", d, r))
+		return nil, cmp.Or(err, fmt.Errorf("box shape %v is incompatible with input shape %v; want 2 box axes and 4 input axes", r, d))
 	}
 	if h < 1 || w < 1 {
 		return nil, fmt.Errorf("output_height is %d and output_width is %d; want at least 1 each", h, w)

@@ -114,7 +114,7 @@ func EinsumTerms(n *graph.Node) (terms []string, out string, err error) {
 		return nil, "", fmt.Errorf("equation %q has %d terms for %d inputs; want one term per input", eq, len(terms), len(n.In))
 	}
 	if strings.ContainsAny(eq, ellipsisLabels) {
-		return nil, "", fmt.Errorf("equation %q has digits; want letters as labels", eq)
+		return nil, "", fmt.Errorf("equation %q contains a digit; want letters as labels", eq)
 	}
 	if !arrow {
 		right = "..."
@@ -138,7 +138,7 @@ func EinsumTerms(n *graph.Node) (terms []string, out string, err error) {
 		}
 		axes := len(d) - (len(t) - len("..."))
 		if axes < 0 || axes > len(ellipsisLabels) {
-			return nil, "", fmt.Errorf("ellipsis of term %q stands for %d axes of shape %v; want 0 to %d", t, axes, d, len(ellipsisLabels))
+			return nil, "", fmt.Errorf("shape %v leaves %d axes for the ellipsis of term %q; want 0 to %d", d, axes, t, len(ellipsisLabels))
 		}
 		labels := []byte(ellipsisLabels[:axes])
 		slices.Reverse(labels)

@@ -87,7 +87,7 @@ func inferTopK(n *graph.Node) ([]graph.Result, error) {
 	}
 	k, ok, err := n.List("k", 1)
 	if err != nil || !ok || len(k) != 1 || k[0] < 0 {
-		return nil, cmp.Or(err, fmt.Errorf("invalid k %v; want a single non-negative number", k))
+		return nil, cmp.Or(err, fmt.Errorf("invalid k %v; want one nonnegative number", k))
 	}
 	out := slices.Clone(d)
 	out[axis] = k[0]

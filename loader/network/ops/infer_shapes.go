@@ -224,7 +224,7 @@ func inferSplit(n *graph.Node) ([]graph.Result, error) {
 		out = append(out, graph.Result{Dims: part, Type: n.Type(0)})
 	}
 	if len(sizes) != len(n.Out) {
-		return nil, fmt.Errorf("found %d split sizes for %d outputs; want one per output", len(sizes), len(n.Out))
+		return nil, fmt.Errorf("%d split sizes for %d outputs; want one per output", len(sizes), len(n.Out))
 	}
 	if sum != d[axis] {
 		return nil, fmt.Errorf("split sizes %v do not add up to %d, the size of axis %d", sizes, d[axis], axis)

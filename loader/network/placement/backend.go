@@ -114,7 +114,7 @@ func (m Machine) With(name string, data []byte) (Machine, error) {
 			return
 		}
 		if bad == nil && (math.IsNaN(*v) || math.IsInf(*v, 0) || *v < least) {
-			bad = fmt.Errorf("backends: %s: found %g; want a finite number of at least %g", key, *v, least)
+			bad = fmt.Errorf("backends: %s is %g; want a finite number of at least %g", key, *v, least)
 		}
 		*c = evidence.New(*v, unit, evidence.Assumed, name)
 	}
@@ -124,7 +124,7 @@ func (m Machine) With(name string, data []byte) (Machine, error) {
 		b := &list[i]
 		r := map[string]rates{Engine: file.Engine, GPU: file.GPU, CPU: file.CPU}[b.Name]
 		if b.Name == Engine && (r.GFLOPS != nil || r.GBPerS != nil) {
-			return m, fmt.Errorf("backends: engine does not accept gflops or gb_per_s; want only launch_us")
+			return m, fmt.Errorf(`backends: engine accepts only "launch_us", not "gflops" or "gb_per_s"`)
 		}
 		set(&b.Rate, b.Name+".gflops", r.GFLOPS, slowest, "GFLOP/s")
 		set(&b.Bandwidth, b.Name+".gb_per_s", r.GBPerS, slowest, "GB/s")

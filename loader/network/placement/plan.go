@@ -100,7 +100,7 @@ func (b *Backend) evaluateSupport(o *Operation) Support {
 // *[RefusedError] if no backend can run some operation, and another error if m has no backends.
 func Solve(n *Network, m Machine) (*Plan, error) {
 	if len(m.Backends) == 0 {
-		return nil, errors.New("machine has no backends; want at least one")
+		return nil, errors.New("machine has no backends")
 	}
 	g := newCostGraph(n, m)
 	for i := range n.Operations {

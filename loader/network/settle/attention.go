@@ -134,7 +134,7 @@ func (e *expansion) splitHeads(x *graph.Value, n int) (*graph.Value, error) {
 		return x, nil
 	}
 	if len(d) != 3 || n < 1 || d[2]%n != 0 {
-		return nil, fmt.Errorf("cannot split shape %v into %d heads; want at least 1 head, 3 axes, and a last dimension divisible by the number of heads", d, n)
+		return nil, fmt.Errorf("cannot split shape %v into %d heads; want 3 axes and a positive divisor of the last dimension", d, n)
 	}
 	x, err := e.emitReshape(nil, x, d[0], d[1], n, d[2]/n)
 	if err != nil {
@@ -224,7 +224,7 @@ func expandProjectedAttention(e *expansion) error {
 	}
 	d := x.Dims
 	if e.Int("do_rotary", 0) != 0 {
-		return errors.New("do_rotary is not supported")
+		return errors.New(`attribute "do_rotary" is not supported`)
 	}
 	if len(d) != 3 || n < 1 {
 		return fmt.Errorf("cannot split shape %v into %d heads; want 3 axes and at least 1 head", d, n)
@@ -304,7 +304,7 @@ func expandMultiHeadAttention(e *expansion) error {
 				return fmt.Errorf("input %d has shape %v; want 3 axes to add a bias", i, d)
 			}
 			if len(v) < d[2] {
-				return fmt.Errorf("rest of the bias for input %d has %d elements; want at least %d", i, len(v), d[2])
+				return fmt.Errorf("bias has %d elements left for input %d; want at least %d", len(v), i, d[2])
 			}
 			if in[i], err = e.emitNode(nil, "Add", nil, x, e.newFloatConstant([]int{d[2]}, v[:d[2]])); err != nil {
 				return err
@@ -365,7 +365,7 @@ func (e *expansion) unpackHeads(to []*graph.Value, x *graph.Value, n int) error 
 func expandGroupQueryAttention(e *expansion) error {
 	n, kv := e.Int("num_heads", 0), e.Int("kv_num_heads", 0)
 	if n < 1 || kv < 1 || n%kv != 0 {
-		return fmt.Errorf("num_heads is %d; want a positive multiple of kv_num_heads, %d", n, kv)
+		return fmt.Errorf("num_heads %d is not a positive multiple of kv_num_heads %d", n, kv)
 	}
 	if size := e.Int("local_window_size", -1); size > 0 {
 		return fmt.Errorf("local_window_size %d is not supported", size)
@@ -434,7 +434,7 @@ func expandONNXAttention(e *expansion) error {
 	}
 	q, k := in[0].Dims, in[1].Dims
 	if e.outputTensor(3).Given() {
-		return errors.New("output qk_matmul_output is not supported")
+		return errors.New(`output "qk_matmul_output" is not supported`)
 	}
 	if len(q) != 4 || len(k) != 4 || k[1] == 0 || q[1]%k[1] != 0 {
 		return fmt.Errorf("queries have shape %v and keys have shape %v; want 4 axes each, with query heads a multiple of key heads", q, k)

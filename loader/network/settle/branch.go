@@ -56,11 +56,11 @@ func (s *settler) settleIf(n *Node) error {
 func (s *settler) readBranchGraph(n *Node, a *graph.Attr) (*graph.Graph, error) {
 	switch {
 	case a == nil || a.Graph == nil:
-		return nil, errors.New("branch is missing; want then_branch and else_branch")
+		return nil, errors.New(`branch is missing; want graphs in "then_branch" and "else_branch"`)
 	case len(a.Graph.Outputs) < len(n.Out):
 		return nil, fmt.Errorf("branch has %d outputs; want at least %d", len(a.Graph.Outputs), len(n.Out))
 	case s.depth > maxDepth:
-		return nil, fmt.Errorf("branch exceeds the limit of %d enclosing branches", maxDepth)
+		return nil, fmt.Errorf("branch nesting exceeds the limit of %d levels", maxDepth)
 	}
 	return a.Graph, nil
 }

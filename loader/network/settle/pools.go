@@ -15,7 +15,7 @@ import (
 func expandLpPool(e *expansion) error {
 	taps, ok, err := e.List("kernel_shape", -1)
 	if err != nil || !ok {
-		return cmp.Or(err, errors.New("kernel_shape is missing"))
+		return cmp.Or(err, errors.New(`attribute "kernel_shape" is missing`))
 	}
 	p := e.Int("p", 2)
 	d, err := e.Dims(0)
@@ -50,7 +50,7 @@ func expandGlobalLpPool(e *expansion) error {
 // and the steps compute the sum. The result is the first result of the node.
 func (e *expansion) emitPowerSum(p int, sum ...step) error {
 	if p < 1 {
-		return fmt.Errorf("p is %d; want at least 1", p)
+		return fmt.Errorf(`attribute "p" is %d; want at least 1`, p)
 	}
 	steps := slices.Concat([]step{{"Abs", nil, nil}}, sum)
 	switch {

@@ -16,7 +16,7 @@ func expandFusedMatMul(e *expansion) error {
 	side := [2]*graph.Value{e.inputTensor(0), e.inputTensor(1)}
 	for i, name := range [...]string{"transA", "transB"} {
 		if e.Int("transBatchA", 0)+e.Int("transBatchB", 0) != 0 {
-			return fmt.Errorf("transBatchA and transBatchB are not supported")
+			return fmt.Errorf(`attributes "transBatchA" and "transBatchB" are not supported`)
 		}
 		if e.Int(name, 0) == 0 {
 			continue
@@ -118,7 +118,7 @@ func expandMatMulNBits(e *expansion) error {
 	case bits != 2 && bits != 4 && bits != 8:
 		return fmt.Errorf("weights have %d bits; want 2, 4 or 8", bits)
 	case block < 1 || k < 1 || columns < 1 || k > graph.MaxExtent || columns > graph.MaxExtent || k*columns > 1<<31:
-		return fmt.Errorf("K is %d, N is %d and block_size is %d; want K and N from 1 to %d, K*N up to 2^31, and block_size of at least 1", k, columns, block, graph.MaxExtent)
+		return fmt.Errorf("K %d, N %d or block_size %d is out of range; want K and N from 1 to %d, K*N at most 2^31 and block_size at least 1", k, columns, block, graph.MaxExtent)
 	}
 	if err := e.budget.Spend(2 * graph.NumberBytes * k * columns); err != nil {
 		return err
@@ -137,7 +137,7 @@ func expandMatMulNBits(e *expansion) error {
 		return fmt.Errorf("packed weights have %d bytes; want %d for %d columns of %d blocks", len(packed), columns*blocks*row, columns, blocks)
 	}
 	if len(scales) < columns*blocks {
-		return fmt.Errorf("found %d scales for %d columns of %d blocks; want at least %d", len(scales), columns, blocks, columns*blocks)
+		return fmt.Errorf("%d scales for %d columns of %d blocks; want at least %d", len(scales), columns, blocks, columns*blocks)
 	}
 	if e.Given(4) {
 		return fmt.Errorf("group indices (g_idx) are not supported")
@@ -226,7 +226,7 @@ func expandEinsum(e *expansion) error {
 		return err
 	}
 	if e.equationHasEllipsis() {
-		return fmt.Errorf("equation %q combines an ellipsis with a repeated label or more than two inputs; want letters only", e.Text("equation", ""))
+		return fmt.Errorf("ellipsis in equation %q is not supported with repeated labels or more than two inputs", e.Text("equation", ""))
 	}
 	in := slices.Clone(e.In)
 	for i := range terms {

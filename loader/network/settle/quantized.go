@@ -46,7 +46,7 @@ func (e *expansion) readQuantization(scale, zero, rank int) (s quantization, err
 		}
 	}
 	if len(s.zero) != len(s.scale) || len(s.scale) == 0 {
-		return s, fmt.Errorf("found %d scales and %d zero points; want equal counts of at least 1", len(s.scale), len(s.zero))
+		return s, fmt.Errorf("%d scales and %d zero points; want equal numbers, at least 1", len(s.scale), len(s.zero))
 	}
 	if size := e.Int("block_size", 0); size != 0 {
 		return s, fmt.Errorf("block_size %d is not supported; want 0", size)
@@ -100,7 +100,7 @@ func (e *expansion) newAxisConstant(v []float64, axis, rank int) *graph.Value {
 func (e *expansion) emitQuantization(out, x *graph.Value, s quantization) error {
 	low, high, exact := integerRange(s.elem)
 	if !exact {
-		return fmt.Errorf("unsupported type %v; want int8 or uint8, which fp16 holds exactly", s.elem)
+		return fmt.Errorf("unsupported type %v; want int8 or uint8", s.elem)
 	}
 	rank := len(x.Dims)
 	by := make([]float64, len(s.scale))
@@ -148,7 +148,7 @@ func expandDequantizeLinear(e *expansion) error {
 		return err
 	}
 	if _, _, exact := integerRange(e.Type(0)); !exact && e.Const(0) == nil {
-		return fmt.Errorf("unsupported type %v; want int8 or uint8, which fp16 holds exactly", e.Type(0))
+		return fmt.Errorf("unsupported type %v; want int8 or uint8", e.Type(0))
 	}
 	_, err = e.emitDequantization(e.outputTensor(0), e.inputTensor(0), s)
 	return err
@@ -232,7 +232,7 @@ func (e *expansion) newScaledBias(b *graph.Const, x, w int) (*graph.Value, error
 		return nil, err
 	}
 	if len(sw) != 1 && len(sw) != len(v) {
-		return nil, fmt.Errorf("found %d scales for a bias of %d elements; want 1, or one per element", len(sw), len(v))
+		return nil, fmt.Errorf("%d scales for a bias of %d elements; want 1, or one per element", len(sw), len(v))
 	}
 	out := make([]float64, len(v))
 	for i := range v {
@@ -278,7 +278,7 @@ func newQLinearBinaryExpander(op string) func(e *expansion) error {
 func newQLinearUnaryExpander(op string) func(e *expansion) error {
 	return func(e *expansion) error {
 		if e.Int("channels_last", 0) != 0 {
-			return errors.New("channels_last is not supported")
+			return errors.New(`attribute "channels_last" is not supported`)
 		}
 		x, err := e.dequantizeInput(0)
 		if err != nil {
@@ -398,7 +398,7 @@ func (e *expansion) subtractZeroPoint(x, zero int) (*graph.Value, error) {
 			z = e.newAxisConstant(v, axis, rank)
 		}
 	} else if d := z.Dims; graph.Elements(d) != 1 {
-		return nil, fmt.Errorf("zero points have shape %v; want one element or known values", d)
+		return nil, fmt.Errorf("zero points without known values have shape %v; want one element", d)
 	}
 	return e.emitNode(nil, "Sub", nil, name, z)
 }

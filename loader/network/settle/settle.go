@@ -221,7 +221,7 @@ func (s *settler) settleResults(n *Node) {
 
 func (s *settler) settleByKind(n *Node) error {
 	if len(n.Out) == 0 {
-		return errors.New("node has no output; want at least one")
+		return errors.New("node has no outputs")
 	}
 	if n.Op == "If" {
 		return s.settleIf(n)

@@ -311,7 +311,7 @@ func TestBranchMissing(t *testing.T) {
 		}
 		f.addNode("y = If x", nil)
 		n := f.settle(t)[0]
-		if err := errors.Join(n.Err, n.Unstated); err == nil || err.Error() != "branch is missing; want then_branch and else_branch" {
+		if err := errors.Join(n.Err, n.Unstated); err == nil || err.Error() != `branch is missing; want graphs in "then_branch" and "else_branch"` {
 			t.Errorf("an If without sides: %v", err)
 		}
 	}

@@ -105,13 +105,13 @@ func (s *settler) settleHostedNode(n *Node) (bool, error) {
 func (n *Node) newHostReason() error {
 	for _, v := range n.In {
 		if v.Least != nil {
-			return fmt.Errorf("size of tensor %q depends on tensor values; the host computes the node", v.Name)
+			return fmt.Errorf("size of tensor %q depends on tensor values, so the host computes the node", v.Name)
 		}
 	}
 	if ops.MakesDynamic(n.Node) {
-		return errors.New("result size depends on tensor values; the host computes the node")
+		return errors.New("result size depends on tensor values, so the host computes the node")
 	}
-	return errors.New("node reads sizes that depend on tensor values; the host computes the node")
+	return errors.New("node reads sizes that depend on tensor values, so the host computes it")
 }
 
 // settleLargestNode settles a node that the engine computes with its inputs at their largest sizes.

@@ -40,7 +40,7 @@ func expandSTFT(e *expansion) error {
 		return err
 	}
 	if len(d) != 2 && (len(d) != 3 || d[2] != 1) {
-		return fmt.Errorf("signal has shape %v; want shape [batch length] or [batch length 1] with real values", d)
+		return fmt.Errorf("signal has shape %v; want a real signal of shape [batch length] or [batch length 1]", d)
 	}
 	window, step, length, err := readSTFTSizes(e, d[1])
 	if err != nil {
@@ -212,7 +212,7 @@ func readDFTAxis(e *expansion, d []int) (int, error) {
 	}
 	axis, err := ops.Axis(rank, axis)
 	if err != nil || rank < 2 || axis == rank-1 || d[rank-1] > 2 {
-		return 0, cmp.Or(err, fmt.Errorf("cannot transform shape %v along axis %d; want an axis before the last, and a last axis of 1 or 2 elements", d, axis))
+		return 0, cmp.Or(err, fmt.Errorf("cannot transform shape %v along axis %d; want an axis before the last, and a last dimension of 1 or 2", d, axis))
 	}
 	return axis, nil
 }

@@ -73,7 +73,7 @@ func expandConv(e *expansion) error {
 	}
 	taps, groups, places := graph.Elements(f[2:]), e.Int("group", 1), graph.Elements(w.Out)
 	if taps > maxComputedTaps {
-		return fmt.Errorf("window with computed weights has %d taps; want at most %d", taps, maxComputedTaps)
+		return fmt.Errorf("kernel with computed weights has %d elements; want at most %d", taps, maxComputedTaps)
 	}
 	if err := e.budget.Spend(tapBytes, taps); err != nil {
 		return err
@@ -269,7 +269,7 @@ func expandBatchNormalization(e *expansion) error {
 	case len(d) == 0:
 		return errors.New("input is a scalar; want at least 1 axis")
 	case len(e.In) < 5:
-		return fmt.Errorf("node has %d inputs; want 5", len(e.In))
+		return fmt.Errorf("node has %d inputs; want at least 5", len(e.In))
 	case e.Int("training_mode", 0) != 0:
 		return errors.New("training mode is not supported")
 	case len(e.Out) > 1 && slices.ContainsFunc(e.Out[1:], (*graph.Value).Given):

@@ -324,7 +324,7 @@ func (x *operation) channelValues(key string, fallback float64) string {
 		return ""
 	}
 	if x.generated += int(d[1]); x.generated > maxUnpackedElements(x) {
-		x.err = fmt.Errorf("argument %q is missing; default values for %d channels exceed the model's limit of %d", key, d[1], maxUnpackedElements(x))
+		x.err = fmt.Errorf("argument %q is missing; default values exceed the limit of %d elements for a model of this size", key, maxUnpackedElements(x))
 		return ""
 	}
 	return x.newConstant(onnx.Float, []int64{d[1]}, slices.Repeat([]float64{fallback}, int(d[1]))...)
@@ -353,7 +353,7 @@ func emitLayerNorm(x *operation) {
 	}
 	slices.Sort(axes)
 	if len(axes) == 0 || rank == 0 || axes[0] < 0 || axes[len(axes)-1] >= int64(rank) {
-		x.err = fmt.Errorf("axes %v are invalid for rank %d; want at least one axis, and all in range", axes, rank)
+		x.err = fmt.Errorf("invalid axes %v for rank %d; want at least one axis, all in range", axes, rank)
 		return
 	}
 	var perm []int64

@@ -110,7 +110,7 @@ func unpackAffineWeights(x *operation) {
 		return
 	}
 	if len(scale) != 1 && int64(len(scale)) != d[at] || len(zero) > 1 && len(zero) != len(scale) && len(scale) != 1 {
-		x.err = fmt.Errorf("found %d scales and %d zero points for axis %d of shape %v; want one of each, or one per position along the axis", len(scale), len(zero), at, d)
+		x.err = fmt.Errorf("%d scales and %d zero points for axis %d of shape %v; want 1 or %d of each", len(scale), len(zero), at, d, d[at])
 		return
 	}
 	after := 1
@@ -153,7 +153,7 @@ func unpackPalette(x *operation) {
 				packed[i] = byte(v)
 			}
 			if len(packed) != (n*bits+7)/8 {
-				x.err = fmt.Errorf("found %d bytes of %d-bit indices for shape %v; want %d bytes", len(packed), bits, shape, (n*bits+7)/8)
+				x.err = fmt.Errorf("%d bytes of %d-bit indices for shape %v; want %d bytes", len(packed), bits, shape, (n*bits+7)/8)
 				return
 			}
 			index = index[:0]
@@ -164,7 +164,7 @@ func unpackPalette(x *operation) {
 		lutShape = nil
 	}
 	if len(index) != n {
-		x.err = fmt.Errorf("found %d indices for shape %v; want %d", len(index), shape, n)
+		x.err = fmt.Errorf("%d indices for shape %v; want %d", len(index), shape, n)
 		return
 	}
 	if out := x.lookUpPalette(index, lut, lutShape, shape, func(i int) int { return i }); out != nil {
@@ -258,7 +258,7 @@ func (x *operation) unpackMaskedElements(maskKey, dataKey, tableKey string, valu
 	mask, data, table := x.readPackedValues(maskKey), x.readPackedValues(dataKey), x.readPackedValues(tableKey)
 	shape := x.argumentShape(maskKey)
 	if len(x.Outputs) != 2 || mask == nil || data == nil || table == nil {
-		x.err = fmt.Errorf("missing values or outputs; want %q, %q and %q in the model, and two outputs", maskKey, dataKey, tableKey)
+		x.err = fmt.Errorf("unpacking needs constants %q, %q and %q and two outputs", maskKey, dataKey, tableKey)
 		return
 	}
 	var places []int
@@ -288,7 +288,7 @@ func maxUnpackedElements(x *operation) int {
 func checkUnpackedSize(x *operation) error {
 	shape := x.Outputs[0].Type.Dims
 	if slices.ContainsFunc(shape, func(d int64) bool { return d < 0 }) {
-		return fmt.Errorf("result shape %v has a dimension of unknown size; want known sizes", shape)
+		return fmt.Errorf("result shape %v has an unknown dimension", shape)
 	}
 	if n, most := x.Outputs[0].Type.Elements(), maxUnpackedElements(x); n < 0 || n > most {
 		return fmt.Errorf("result shape %v is too large; want at most %d elements for a model of this size", shape, most)
@@ -325,7 +325,7 @@ func unpackSparseTensor(x *operation) {
 			continue
 		}
 		if at >= len(values) {
-			x.err = fmt.Errorf("mask selects more elements than there are values (%d)", len(values))
+			x.err = fmt.Errorf("mask selects too many elements for %d values", len(values))
 			return
 		}
 		out[i] = values[at]
@@ -365,7 +365,7 @@ func (x *operation) applyBlockScales(q, scale []float64, blocks, shape []int64, 
 		return nil, nil
 	}
 	if offset != nil && len(offset) != len(scale) {
-		x.err = fmt.Errorf("found %d offsets for %d scales; want one per scale", len(offset), len(scale))
+		x.err = fmt.Errorf("%d offsets for %d scales; want one per scale", len(offset), len(scale))
 		return nil, nil
 	}
 	for i := range q {

@@ -110,7 +110,7 @@ func (r *reader) translateOperation(op *mil.Operation) error {
 			v, ok = op.Inputs["val"][0].Value, true
 		}
 		if !ok || len(op.Outputs) != 1 {
-			return r.newOperationError(op, `invalid const operation; want a value "val" and one result`)
+			return r.newOperationError(op, `invalid const operation; want one "val" value and one result`)
 		}
 		if err := r.addConstant(op.Outputs[0].Name, v); err != nil {
 			return r.newOperationError(op, "%s: %v", op.Outputs[0].Name, err)
@@ -164,7 +164,7 @@ func (r *reader) addConstant(name string, v mil.Value) error {
 		return fmt.Errorf("shape %v has %d axes; want at most %d", v.Type.Dims, len(v.Type.Dims), graph.MaxRank)
 	}
 	if n < 0 {
-		return fmt.Errorf("shape %v has an unknown dimension or too many elements; want at most 2^31 elements", v.Type.Dims)
+		return fmt.Errorf("shape %v has an unknown dimension or more than 2^31 elements", v.Type.Dims)
 	}
 	raw := v.Data
 	t := onnx.NewTensor(name, elem, v.Type.Dims, raw)
@@ -177,7 +177,7 @@ func (r *reader) addConstant(name string, v mil.Value) error {
 			t.File = &onnx.External{Location: v.File, Length: -1}
 		} else {
 			if r.bytes += int64(n) * int64(elem.Width()); r.bytes > 4*int64(len(w))+1<<20 {
-				return fmt.Errorf("constants total at least %d bytes; want at most 1 MiB plus four times the weights file's %d bytes", r.bytes, len(w))
+				return fmt.Errorf("constants need at least %d bytes; want at most %d for a weights file of this size", r.bytes, 4*int64(len(w))+1<<20)
 			}
 			if raw, err = w.Values(v.Offset, v.Type.Elem, n); err != nil {
 				return err

@@ -32,7 +32,7 @@ func newUpsampleEmitter(mode string) func(x *operation) {
 			}
 			switch {
 			case corners && centers:
-				x.err = errors.New("align_corners and half_pixel_centers are both true; want at most one of them")
+				x.err = errors.New(`"align_corners" and "half_pixel_centers" are both true; want at most one of them`)
 				return
 			case corners:
 				place = "align_corners"
@@ -95,7 +95,7 @@ func emitResize(x *operation) {
 	shape := x.intsArgument("shape")
 	n := x.intArgument("resized_dims", int64(min(2, len(shape))))
 	if n < 1 || n > int64(len(shape)) {
-		x.err = fmt.Errorf(`invalid resized_dims %d; want at least 1 and at most %d, the length of "shape"`, n, len(shape))
+		x.err = fmt.Errorf(`invalid resized_dims %d; want 1 to %d, the length of "shape"`, n, len(shape))
 		return
 	}
 	mode, ok := map[string]string{"LINEAR": "linear", "NEAREST_NEIGHBOR": "nearest"}[x.textArgument("interpolation_mode", "LINEAR")]

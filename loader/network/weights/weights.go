@@ -62,7 +62,7 @@ func completeWeights(x *list.Layer, seed uint64, how completion) (layer.Weights,
 	if most := max(need.Filter, need.Bias, need.Second); most > MaxCoefficients {
 		return w, &layer.LimitError{
 			Limit: "number of weights", Got: most, Max: MaxCoefficients,
-			Nearest: "split the output channels into layers of their own",
+			Nearest: "split the layer by output channels",
 		}
 	}
 	switch {

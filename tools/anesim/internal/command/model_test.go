@@ -321,7 +321,7 @@ func TestModelErrors(t *testing.T) {
 		want string
 	}{
 		{"", exitUsage, "anesim model: found 0 files; want one"},
-		{bad, exitFailed, bad + ": line 3: layer conv0: conv: cout: key is missing"},
+		{bad, exitFailed, bad + ": line 3: layer conv0: conv: cout: missing key"},
 		{cut, exitFailed, cut + ": byte 0x0: cannot decode field 7: unexpected EOF"},
 		{"nothing.onnx", exitFailed, "open nothing.onnx: no such file"},
 		{"net.pb", exitFailed, "open net.pb: no such file"},
