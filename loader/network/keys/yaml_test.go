@@ -30,7 +30,7 @@ func TestYAMLErrors(t *testing.T) {
 		{"inputs: {x: {c: 1}}\nlayers:\n- {op: relu}\n- {name: relu0, op: relu}", `line 4: name "relu0" is already in use`},
 		{"inputs: {x: {c: 4}}\nlayers:\n- {op: reshape, c: 3}", "line 3: layer reshape0: cannot reshape 1x4x1x1 (4 elements) to 1x3x1x1 (3 elements)"},
 		{"inputs: {x: {c: 4, c: 5}}\nlayers:\n- {op: relu}", `line 1: input x: duplicate key "c"`},
-		{"inputs: {x: {c: 4}}\nlayers:\n- {op: sub}", "line 3: layer sub0: sub: from: found 1 input; want 2 for sub, or second=itself, second=constant or second=scalar; sub has keys second value act"},
+		{"inputs: {x: {c: 4}}\nlayers:\n- {op: sub}", "line 3: layer sub0: sub: from: layer has 1 input; want 2, or second=itself, second=constant or second=scalar; sub has keys second value act"},
 		{"a: [", "line 2: did not find expected node content"},
 		{"inputs: {x: {c: 4}}\nlayers:\n- {op: conv, cout: 4, k: 3}", "line 3: layer conv0: conv: window of 3x3 taps is larger than the padded input of 1x1"},
 	} {
@@ -72,7 +72,7 @@ func TestYAMLOperands(t *testing.T) {
 	for _, tc := range []struct{ op, from, text, want string }{
 		{"matmul", "x", "n: 4", ""},
 		{"matmul", "x", "n: 4, rhs: constant", ""},
-		{"matmul", "x", "n: 4, rhs: runtime", "from: found 1 input; want 2 for rhs=runtime"},
+		{"matmul", "x", "n: 4, rhs: runtime", "from: layer has 1 input; want 2 for rhs=runtime"},
 		{"matmul", "[x, y]", "rhs: runtime, n: 8", ""},
 		{"matmul", "[x, y]", "rhs: constant", "rhs: cannot combine rhs=constant with 2 inputs; want rhs=runtime or 1 input"},
 		{"matmul", "[x, y]", "n: 4", "n: value is 4; want 8, the number of columns of the second input"},

@@ -194,7 +194,7 @@ func (t *Tensor) appendRawVarints(f wire.Field) error {
 		}
 	}
 	if run != 0 {
-		return &FormatError{Off: int64(f.Body.Off + len(f.Body.Data)), What: fmt.Sprintf("packed field %d: unexpected end of data", f.Num)}
+		return &FormatError{Off: int64(f.Body.Off + len(f.Body.Data)), What: fmt.Sprintf("packed field %d: unexpected EOF", f.Num)}
 	}
 	if t.varints == nil {
 		t.varints = f.Body.Data[:len(f.Body.Data):len(f.Body.Data)]

@@ -161,7 +161,7 @@ var table = map[string]*Operator{
 	"Mul":                          {Infer: broadcastRule(0), Fold: binaryFolder(func(a, b float64) float64 { return a * b }), Is: RisesAll | Elementwise},
 	"Neg":                          {Infer: inferSameShape, Fold: unaryFolder(func(x float64) float64 { return -x }), Is: Rises | Elementwise | Transparent},
 	"NonMaxSuppression":            {Infer: inferNonMaxSuppression, Fold: foldNonMaxSuppression, Is: Sizes, Refuse: "number of result rows depends on values"},
-	"NonZero":                      {Infer: inferNonZero, Fold: foldNonZero, Is: Sizes, Refuse: "result shape depends on values; the host computes the node"},
+	"NonZero":                      {Infer: inferNonZero, Fold: foldNonZero, Is: Sizes, Refuse: "result shape depends on values, so the host computes the node"},
 	"Not":                          {Infer: inferSameShape, Fold: unaryFolder(func(x float64) float64 { return graph.Truth(x == 0) })},
 	"OneHot":                       {Infer: inferOneHot, Fold: foldOneHot},
 	"Or":                           {Infer: broadcastRule(graph.Bool), Fold: comparisonFolder(func(a, b float64) bool { return a != 0 || b != 0 })},
