@@ -148,7 +148,7 @@ func (l *Lowerer) Chain(r *measured.Row) (*Chain, error) {
 		return nil, &UnmodelledError{r.ID, fmt.Sprintf("operation %q is not modelled", r.Op)}
 	}
 	if what := build.missingDimension(r); what != "" {
-		return nil, &UnmodelledError{r.ID, fmt.Sprintf("operation %q requires a positive dimension %s", r.Op, what)}
+		return nil, &UnmodelledError{r.ID, fmt.Sprintf("operation %q needs a positive value for dimension %s", r.Op, what)}
 	}
 	if what := describeExcess(r); what != "" {
 		return nil, &UnmodelledError{r.ID, what}

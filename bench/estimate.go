@@ -132,7 +132,7 @@ func Samples(rows []measured.Row) (samples []Sample, unmodelled []error) {
 			continue
 		}
 		if r.Latency == 0 && r.Energy == 0 {
-			unmodelled = append(unmodelled, &UnmodelledError{r.ID, "latency and energy are both missing or 0; want at least one"})
+			unmodelled = append(unmodelled, &UnmodelledError{r.ID, "missing latency and energy; want at least one nonzero value"})
 			continue
 		}
 		samples = append(samples, Sample{r, c, RowChip(r).Name, RowHost(r), RowSession(r)})

@@ -47,7 +47,7 @@ func parseLeftOutPredictions(text string) (map[string]LeftOut, error) {
 		}
 		f := strings.Fields(line)
 		if len(f) != 1+3*numProtocols {
-			return nil, fmt.Errorf("residuals.txt:%d: found %d fields; want %d", n, len(f), 1+3*numProtocols)
+			return nil, fmt.Errorf("residuals.txt:%d: line has %d fields; want %d", n, len(f), 1+3*numProtocols)
 		}
 		var l LeftOut
 		for p := range l {

@@ -313,7 +313,7 @@ func shapeAsRows(r *measured.Row) (rows, k int, err error) {
 	case r.Cin > 0 && r.H > 0 && r.W > 0:
 		return n * r.Cin * r.H, r.W, nil
 	}
-	return 0, 0, &UnmodelledError{r.ID, fmt.Sprintf("operation %q requires positive dimensions M and K, or Cin, H and W", r.Op)}
+	return 0, 0, &UnmodelledError{r.ID, fmt.Sprintf("operation %q needs positive dimensions: M and K, or Cin, H and W", r.Op)}
 }
 
 func (l *Lowerer) addActivation(c *Chain, r *measured.Row) error {
@@ -429,7 +429,7 @@ func (l *Lowerer) addOutputHead(c *Chain, r *measured.Row) error {
 		columns = int(r.Bytes / 2 / uint64(r.K))
 	}
 	if columns == 0 || columns > layer.MaxChannels || r.K > layer.MaxChannels {
-		return &UnmodelledError{r.ID, fmt.Sprintf("matmul has %d columns of %d elements; want 1 to %d columns of at most %[3]d elements", columns, r.K, layer.MaxChannels)}
+		return &UnmodelledError{r.ID, fmt.Sprintf("matmul weights are %d x %d; want dimensions from 1 to %d", r.K, columns, layer.MaxChannels)}
 	}
 	steps, err := l.lowerMatMul(1, r.K, columns)
 	c.addSteps(1, steps...)

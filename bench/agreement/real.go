@@ -31,7 +31,7 @@ func PlausibleInputs(n *list.Network, m *onnx.Model, sizes map[string]int, seed 
 			return nil, fmt.Errorf("input %q has no known shape", in.Name)
 		}
 		if !in.Type.IsFloat() {
-			return nil, fmt.Errorf("input %q has type %v; want a floating-point type, or a scalar named in sizes", in.Name, in.Type)
+			return nil, fmt.Errorf("cannot generate values of type %v for input %q; want a floating-point type, or a scalar with a given size", in.Type, in.Name)
 		}
 		t := &reference.Tensor{Type: in.Type, Dims: dims[in.Name], Data: makePlausibleValues(in.Name, dims[in.Name], rand.New(rand.NewPCG(seed, uint64(i))))}
 		for k, v := range t.Data {

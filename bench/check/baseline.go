@@ -265,7 +265,7 @@ func Read(r io.Reader) (*Baseline, error) {
 		return nil, err
 	}
 	if len(data) > MaxBytes {
-		return nil, fmt.Errorf("baseline file is larger than %d bytes", MaxBytes)
+		return nil, fmt.Errorf("baseline file too large; want at most %d bytes", MaxBytes)
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()
@@ -274,7 +274,7 @@ func Read(r io.Reader) (*Baseline, error) {
 		return nil, fmt.Errorf("byte %d: invalid baseline: %w", d.InputOffset(), err)
 	}
 	if b.Schema != report.Schema {
-		return nil, fmt.Errorf("baseline has schema %d; want %d", b.Schema, report.Schema)
+		return nil, fmt.Errorf("unsupported baseline schema %d; want %d", b.Schema, report.Schema)
 	}
 	return &b, nil
 }

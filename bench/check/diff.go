@@ -143,7 +143,7 @@ func ReadEntry(document []byte) (*Entry, error) {
 	}
 	switch {
 	case head.Schema != report.Schema:
-		return nil, fmt.Errorf("document has schema %d; want %d", head.Schema, report.Schema)
+		return nil, fmt.Errorf("unsupported document schema %d; want %d", head.Schema, report.Schema)
 	case head.Network != nil:
 		var d report.Network
 		if err := json.Unmarshal(document, &d); err != nil {

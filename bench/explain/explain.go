@@ -215,7 +215,7 @@ type explainer struct {
 const defaultWork = 1 << 18
 
 // errWork says that a change was not tried, because running it would exceed Options.Work.
-var errWork = errors.New("run would exceed Options.Work, the limit on timed descriptors")
+var errWork = errors.New("run would time more descriptors than Options.Work allows")
 
 // timeModel runs model m without computing values. It returns errWork if the run would exceed the
 // limit on timed descriptors in Options.Work.
@@ -497,7 +497,7 @@ func (x *explainer) measureModel(ctx context.Context, m *anesim.Model, o anesim.
 		allowed = len(x.base.Missing())
 	}
 	if n := len(res.Missing()); n > allowed {
-		return nil, fmt.Errorf("change leaves %s without a cost; want at most %d", report.Plural(n, "layer"), allowed)
+		return nil, fmt.Errorf("change leaves %s unmodelled; want at most %d", report.Plural(n, "layer"), allowed)
 	}
 	c := report.CostOf(res.Report)
 	return &c, nil

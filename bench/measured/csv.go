@@ -90,7 +90,7 @@ func readRecords(r io.Reader) ([]Row, error) {
 		}
 		line, _ := c.FieldPos(0)
 		if len(out) == MaxRows {
-			return nil, &RowError{line, fmt.Sprintf("file exceeds %d rows", MaxRows), nil}
+			return nil, &RowError{line, fmt.Sprintf("file has more than %d rows", MaxRows), nil}
 		}
 		row, err := parseRow(func(name string) string {
 			if i, ok := columns[name]; ok && i < len(record) {

@@ -29,7 +29,7 @@ func parseRows(text string) ([]Row, error) {
 			continue
 		}
 		if len(f) != 11 {
-			return nil, &RowError{n, fmt.Sprintf("found %d fields; want 11", len(f)), nil}
+			return nil, &RowError{n, fmt.Sprintf("row has %d fields; want 11", len(f)), nil}
 		}
 		r := Row{ID: f[0], Tier: f[1], Chip: f[2], Machine: f[3], Op: f[4], Source: sources[f[10]]}
 		if r.Source == "" {

@@ -136,7 +136,7 @@ func TestReadCSVIsBounded(t *testing.T) {
 		var e *RowError
 		want := "file exceeds 16777216 bytes"
 		if strings.HasPrefix(line, "relu") {
-			want = "file exceeds 65536 rows"
+			want = "file has more than 65536 rows"
 		}
 		if !errors.As(err, &e) || e.What != want {
 			t.Errorf("%q for ever: %v", line, err)
@@ -178,7 +178,7 @@ func FuzzReadCSV(f *testing.F) {
 
 func TestParseErrors(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
-		{"a\tb\n", "line 1: found 2 fields; want 11"},
+		{"a\tb\n", "line 1: row has 2 fields; want 11"},
 		{"a\tT0\tM1\tx\tconv\t\t-\t-\t-\t-\ts1\n", `line 1: unknown source "s1"; want a name from an earlier "source" line`},
 		{"source\ts1\tx\na\tT0\tM1\tx\tconv\tq=1\t-\t-\t-\t-\ts1\n", "line 2: q: unknown key"},
 		{"source\ts1\tx\na\tT0\tM1\tx\tconv\tn=q\t-\t-\t-\t-\ts1\n", "line 2: n: "},

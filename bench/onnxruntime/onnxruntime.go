@@ -25,7 +25,7 @@ var script []byte
 // the current directory must have the npm package onnxruntime-node or onnxruntime-web.
 func Find() error {
 	if _, err := exec.LookPath("node"); err != nil {
-		return errors.New("command node is not in $PATH; cannot compare with onnxruntime")
+		return errors.New(`cannot run onnxruntime: command "node" not found in $PATH`)
 	}
 	for _, dir := range []string{os.Getenv("ORT_DIR"), "."} {
 		for _, name := range []string{"onnxruntime-node", "onnxruntime-web"} {
@@ -34,7 +34,7 @@ func Find() error {
 			}
 		}
 	}
-	return errors.New("found no npm package onnxruntime-node or onnxruntime-web in $ORT_DIR or the current directory")
+	return errors.New("missing npm package; want onnxruntime-node or onnxruntime-web in $ORT_DIR or the current directory")
 }
 
 // Save writes the ONNX file and the values of its inputs, by name, to dir, for [Run] to read. It

@@ -48,10 +48,10 @@ func (a attentionArgs) computeOutput(c *call) (y, k, v *Tensor, err error) {
 	}
 	heads, groups := a.q.Dims[1], k.Dims[1]
 	if v.Dims[1] != groups {
-		return nil, nil, nil, fmt.Errorf("found %d key heads and %d value heads; want equal numbers", groups, v.Dims[1])
+		return nil, nil, nil, fmt.Errorf("keys have %d heads and values have %d; want equal numbers", groups, v.Dims[1])
 	}
 	if groups == 0 || heads%groups != 0 {
-		return nil, nil, nil, fmt.Errorf("number of query heads %d is not a multiple of the number of key heads %d", heads, groups)
+		return nil, nil, nil, fmt.Errorf("queries have %d heads; want a multiple of %d, the number of key heads", heads, groups)
 	}
 	keyHeads := make([]int, heads) // the head of the keys for each head of the queries
 	for i := range keyHeads {
@@ -265,7 +265,7 @@ func computeProjectedAttention(c *call) ([]*Tensor, error) {
 	columns := in[1].Dims[2]
 	if past := c.inputTensor(4); past != nil {
 		if len(past.Dims) != 5 || past.Dims[0] != 2 {
-			return nil, fmt.Errorf("past has shape %v; want [2][batch][heads][length][size]", past.Dims)
+			return nil, fmt.Errorf("input \"past\" has shape %v; want [2][batch][heads][length][size]", past.Dims)
 		}
 		for i, to := range []**Tensor{&a.pastK, &a.pastV} {
 			if *to, err = past.sliceRange(0, i, i+1); err == nil {
@@ -301,7 +301,7 @@ func splitProjection(x *Tensor, sizes []int) (in [3]*Tensor, err error) {
 		sizes = []int{x.Dims[2] / 3, x.Dims[2] / 3, x.Dims[2] / 3}
 	}
 	if least := slices.Min(sizes); least < 0 || sizes[0]+sizes[1]+sizes[2] != x.Dims[2] {
-		return in, fmt.Errorf("cannot split the last axis of shape %v into sizes %v for queries, keys and values", x.Dims, sizes)
+		return in, fmt.Errorf("cannot split the last axis of shape %v into queries, keys and values of sizes %v", x.Dims, sizes)
 	}
 	from := 0
 	for i, n := range sizes {
@@ -321,7 +321,7 @@ func computeMultiHeadAttention(c *call) ([]*Tensor, error) {
 	for first, n := range map[int]int{0: 3, 1: 2} {
 		if t := c.inputTensor(first); t != nil && len(t.Dims) == 5 {
 			if t.Dims[3] != n {
-				return nil, fmt.Errorf("packed input has shape %v; want fourth dimension %d", t.Dims, n)
+				return nil, fmt.Errorf("packed input has shape %v; want size %d for axis 3", t.Dims, n)
 			}
 			for i := range n {
 				part, err := t.sliceRange(3, i, i+1)
@@ -339,7 +339,7 @@ func computeMultiHeadAttention(c *call) ([]*Tensor, error) {
 		from := 0
 		for i, x := range in {
 			if x == nil || len(x.Dims) != 3 || len(bias.Dims) != 1 || from+x.Dims[2] > len(bias.Data) {
-				return nil, c.newUnsupportedError("bias that does not match queries, keys and values of rank 3")
+				return nil, c.newUnsupportedError("bias not matching queries, keys and values of rank 3")
 			}
 			part, err := bias.sliceRange(0, from, from+x.Dims[2])
 			if err == nil {
@@ -381,7 +381,7 @@ func computeMultiHeadAttention(c *call) ([]*Tensor, error) {
 func computeGroupQueryAttention(c *call) ([]*Tensor, error) {
 	heads, groups := c.intAttribute("num_heads", 0), c.intAttribute("kv_num_heads", 0)
 	if c.intAttribute("local_window_size", -1) > 0 || c.flagAttribute("smooth_softmax") || c.inputTensor(11) != nil {
-		return nil, c.newUnsupportedError("local window, smooth softmax or head sink")
+		return nil, c.newUnsupportedError(`attribute "local_window_size" or "smooth_softmax", or input "head_sink"`)
 	}
 	in := [3]*Tensor{c.in[0], c.inputTensor(1), c.inputTensor(2)}
 	if d := in[0].Dims; in[1] == nil { // all three are packed in one input
@@ -465,7 +465,7 @@ func computeRotaryEmbedding(c *call) (*Tensor, error) {
 // element of each half. Only the first size elements are rotated, or all if size is 0.
 func rotatePairs(x, cos, sin, positions *Tensor, neighbors bool, size int) (*Tensor, error) {
 	if cos == nil || sin == nil {
-		return nil, fmt.Errorf("missing cosines or sines of rotary embedding; want both")
+		return nil, fmt.Errorf("missing cosine or sine table for rotary embedding")
 	}
 	if len(x.Dims) != 4 {
 		return nil, fmt.Errorf("input has shape %v; want rank 4", x.Dims)
@@ -476,10 +476,10 @@ func rotatePairs(x, cos, sin, positions *Tensor, neighbors bool, size int) (*Ten
 	}
 	pairs := size / 2
 	if size < 2 || size%2 != 0 || size > all {
-		return nil, fmt.Errorf("cannot rotate %d of %d head elements; want an even number from 2 to %[2]d", size, all)
+		return nil, fmt.Errorf("cannot rotate %d of %d elements per head; want an even number from 2 to %[2]d", size, all)
 	}
 	if len(cos.Data)%pairs != 0 || len(cos.Data) != len(sin.Data) {
-		return nil, fmt.Errorf("cosines have shape %v and sines have shape %v; want equal numbers of elements, a multiple of %d", cos.Dims, sin.Dims, pairs)
+		return nil, fmt.Errorf("cosine and sine tables have shapes %v and %v; want equal element counts, divisible by %d", cos.Dims, sin.Dims, pairs)
 	}
 	row := make([]int, batch*length) // of the tables
 	var list []int
@@ -495,7 +495,7 @@ func rotatePairs(x, cos, sin, positions *Tensor, neighbors bool, size int) (*Ten
 		case len(list) == 1:
 			row[i] = list[0] + i%length
 		default:
-			return nil, fmt.Errorf("positions have shape %v; want 1 element or %dx%d elements", positions.Dims, batch, length)
+			return nil, fmt.Errorf("positions have shape %v; want 1 or %d elements", positions.Dims, batch*length)
 		}
 		if row[i] < 0 || row[i] >= len(cos.Data)/pairs {
 			return nil, fmt.Errorf("position %d is out of range for a cosine table of %d rows", row[i], len(cos.Data)/pairs)

@@ -15,7 +15,7 @@ import (
 func computeNonMaxSuppression(c *call) (*Tensor, error) {
 	boxes, scores := c.in[0], c.in[1]
 	if len(boxes.Dims) != 3 || len(scores.Dims) != 3 || boxes.Dims[2] != 4 || boxes.Dims[0] != scores.Dims[0] || boxes.Dims[1] != scores.Dims[2] {
-		return nil, fmt.Errorf("boxes have shape %v and scores have shape %v; want [batch][boxes][4] and [batch][classes][boxes]", boxes.Dims, scores.Dims)
+		return nil, fmt.Errorf("boxes and scores have shapes %v and %v; want [batch][boxes][4] and [batch][classes][boxes]", boxes.Dims, scores.Dims)
 	}
 	limits := [3]float64{0, 0, math.Inf(-1)} // boxes of a class, overlap, score
 	for i := range limits {

@@ -15,7 +15,7 @@ var controlOperators = map[string]operator{"If": {1, runIf}, "Loop": {0, runLoop
 func (c *call) runBody(attribute string, inputs ...*Tensor) ([]*Tensor, error) {
 	a := c.attribute(attribute)
 	if a == nil || a.Graph == nil {
-		return nil, fmt.Errorf("attribute %q is missing or is not a graph", attribute)
+		return nil, fmt.Errorf("attribute %q is missing or not a graph", attribute)
 	}
 	if len(a.Graph.Inputs) != len(inputs) {
 		return nil, fmt.Errorf("graph %q has %d inputs; want %d", attribute, len(a.Graph.Inputs), len(inputs))
@@ -67,14 +67,14 @@ func runLoop(c *call) ([]*Tensor, error) {
 			break
 		}
 		if c.steps--; c.steps < 0 {
-			return nil, fmt.Errorf("model exceeds the limit of %d executed nodes and loop iterations", maxSteps)
+			return nil, fmt.Errorf("model executes more than %d nodes and loop iterations", maxSteps)
 		}
 		results, err := c.runBody("body", append([]*Tensor{newScalar(onnx.Int64, float64(iteration)), condition}, carried...)...)
 		if err != nil {
 			return nil, err
 		}
 		if len(results) < 1+len(carried) {
-			return nil, fmt.Errorf("loop body has %d outputs; want at least %d for the condition and the carried values", len(results), 1+len(carried))
+			return nil, fmt.Errorf("loop body has %d outputs; want at least %d for the condition and loop-carried values", len(results), 1+len(carried))
 		}
 		condition, carried = results[0], results[1:1+len(carried)]
 		scanned = append(scanned, results[1+len(carried):])
@@ -103,7 +103,7 @@ func stackIterations(iterations [][]*Tensor, k, axis int, reverse bool) (*Tensor
 			results = iterations[len(iterations)-1-i]
 		}
 		if k >= len(results) {
-			return nil, fmt.Errorf("iteration has %d results to stack; want at least %d", len(results), k+1)
+			return nil, fmt.Errorf("iteration has %d outputs to stack; want at least %d", len(results), k+1)
 		}
 		t := results[k]
 		at, err := resolveAxis(axis, len(t.Dims)+1)
@@ -117,7 +117,7 @@ func stackIterations(iterations [][]*Tensor, k, axis int, reverse bool) (*Tensor
 		list = append(list, t)
 	}
 	if len(list) == 0 {
-		return nil, fmt.Errorf("cannot infer the shape of stacked results from 0 iterations")
+		return nil, fmt.Errorf("cannot infer the shape of stacked outputs from 0 iterations")
 	}
 	at, err := resolveAxis(axis, len(list[0].Dims))
 	if err != nil {
@@ -147,9 +147,9 @@ func runScan(c *call) ([]*Tensor, error) {
 	var batches [][]*Tensor
 	for b := 0; len(c.in) > 1 && c.in[1] != nil && len(c.in[1].Dims) > 0 && b < c.in[1].Dims[0]; b++ {
 		var in []*Tensor
-		for _, t := range c.in[1:] {
+		for i, t := range c.in[1:] {
 			if t == nil || len(t.Dims) == 0 || b >= t.Dims[0] {
-				return nil, fmt.Errorf("found an input without batch element %d; want batch size %d in all inputs", b, c.in[1].Dims[0])
+				return nil, fmt.Errorf("input %d has no batch element %d; want batch size %d", 1+i, b, c.in[1].Dims[0])
 			}
 			part, err := t.sliceRange(0, b, b+1)
 			if err == nil {
@@ -187,7 +187,7 @@ func runScan(c *call) ([]*Tensor, error) {
 func (c *call) scanSlices(in []*Tensor, attribute func(name string) []int) ([]*Tensor, error) {
 	n := c.intAttribute("num_scan_inputs", 0)
 	if n < 1 || n > len(in) {
-		return nil, fmt.Errorf("num_scan_inputs is %d; want 1 to %d", n, len(in))
+		return nil, fmt.Errorf("attribute \"num_scan_inputs\" is %d; want 1 to %d", n, len(in))
 	}
 	states, inputs, length := in[:len(in)-n], in[len(in)-n:], -1
 	axes := make([]int, n)
@@ -200,7 +200,7 @@ func (c *call) scanSlices(in []*Tensor, attribute func(name string) []int) ([]*T
 			return nil, err
 		}
 		if d := t.Dims[axes[i]]; length >= 0 && d != length {
-			return nil, fmt.Errorf("scanned inputs have %d and %d slices; want equal numbers", length, d)
+			return nil, fmt.Errorf("scan inputs have %d and %d slices; want equal numbers", length, d)
 		}
 		length = t.Dims[axes[i]]
 	}
@@ -226,7 +226,7 @@ func (c *call) scanSlices(in []*Tensor, attribute func(name string) []int) ([]*T
 			return nil, err
 		}
 		if len(results) < len(states) {
-			return nil, fmt.Errorf("scan body has %d outputs; want at least %d, one for each state", len(results), len(states))
+			return nil, fmt.Errorf("scan body has %d outputs; want at least %d, one per state variable", len(results), len(states))
 		}
 		states, scanned = results[:len(states)], append(scanned, results[len(states):])
 	}

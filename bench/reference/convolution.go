@@ -25,7 +25,7 @@ func (c *call) newWindow(in, kernel []int) (*window, error) {
 	w := &window{in: in, kernel: kernel}
 	rank := len(in)
 	if rank == 0 || len(kernel) != rank {
-		return nil, fmt.Errorf("kernel has shape %v; want one dimension for each spatial axis of input shape %v", kernel, in)
+		return nil, fmt.Errorf("kernel shape %v does not match spatial input shape %v; want equal ranks above 0", kernel, in)
 	}
 	for _, x := range []struct {
 		to      *[]int
@@ -108,7 +108,7 @@ func (c *call) newForwardWindow(in, kernel []int) (*window, error) {
 		taps *= float64(w.kernel[i]) * float64(w.out[i])
 	}
 	if taps > maxTaps {
-		return nil, fmt.Errorf("kernel shape %[1]v and output shape %[3]v exceed the limit of %[2]d element reads", w.kernel, maxTaps, w.out)
+		return nil, fmt.Errorf("kernel shape %v and output shape %v require more than %d element reads", w.kernel, w.out, maxTaps)
 	}
 	return w, nil
 }
@@ -314,7 +314,7 @@ func (c *call) newTransposedWindow(in, kernel []int) (*window, error) {
 		want = want[2:]
 	}
 	if len(want) != 0 && len(want) != len(in) {
-		return nil, fmt.Errorf("output_shape is %v; want one value for each of %d spatial axes", want, len(in))
+		return nil, fmt.Errorf("attribute \"output_shape\" is %v; want one value for each of %d spatial axes", want, len(in))
 	}
 	for i, n := range in {
 		full := w.strides[i]*(n-1) + w.outputExtras[i] + w.dilatedExtent(i)

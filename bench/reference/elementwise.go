@@ -281,7 +281,7 @@ func computeClip(c *call) (*Tensor, error) {
 	for i := range bounds {
 		if t := c.inputTensor(1 + i); t != nil {
 			if len(t.Data) != 1 {
-				return nil, fmt.Errorf("bound in input %d has shape %v; want a scalar", 1+i, t.Dims)
+				return nil, fmt.Errorf("input %d has shape %v; want a scalar bound", 1+i, t.Dims)
 			}
 			bounds[i] = t.Data[0]
 		}

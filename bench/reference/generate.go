@@ -47,7 +47,7 @@ func computeConstantOfShape(c *call) (*Tensor, error) {
 			return nil, err
 		}
 		if len(value.Data) != 1 {
-			return nil, fmt.Errorf("value has shape %v; want one element", value.Dims)
+			return nil, fmt.Errorf("attribute \"value\" has shape %v; want one element", value.Dims)
 		}
 	}
 	out, err := newTensor(value.Type, c.in[0].toInts()...)

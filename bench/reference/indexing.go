@@ -266,7 +266,7 @@ func computeTopK(c *call) ([]*Tensor, error) {
 		return nil, err
 	}
 	if len(list) != 1 || list[0] < 0 || list[0] > x.Dims[axis] {
-		return nil, fmt.Errorf("k is %v; want one value from 0 to %d", list, x.Dims[axis])
+		return nil, fmt.Errorf("value of k is %v; want one integer from 0 to %d", list, x.Dims[axis])
 	}
 	largest, k := c.intAttribute("largest", 1) != 0, list[0]
 	indices, err := x.mapLines(axis, func(line []float64) {

@@ -98,7 +98,7 @@ func computeMatMulNBits(c *call) (*Tensor, error) {
 		return nil, c.newUnsupportedError(fmt.Sprintf("%d-bit weights; want 2, 4 or 8 bits", bits))
 	}
 	if k < 1 || n < 1 || block < 1 || max(k, n, block) > maxElements {
-		return nil, fmt.Errorf("attributes K, N and block_size are %d, %d and %d; want 1 to %d each", k, n, block, maxElements)
+		return nil, fmt.Errorf("attributes K, N and block_size are %d, %d and %d; want values from 1 to %d", k, n, block, maxElements)
 	}
 	blocks, bytes := (k+block-1)/block, (block*bits+7)/8
 	zeroBytes := (blocks*bits + 7) / 8
@@ -108,8 +108,14 @@ func computeMatMulNBits(c *call) (*Tensor, error) {
 	if len(scales.Data) != n*blocks {
 		return nil, fmt.Errorf("scales have shape %v; want one element for each of %d x %d blocks", scales.Dims, n, blocks)
 	}
-	if zeros != nil && (zeros.Type.IsFloat() && len(zeros.Data) != n*blocks || !zeros.Type.IsFloat() && len(zeros.Data) != n*zeroBytes) {
-		return nil, fmt.Errorf("zero points have shape %v; want one for each of %d x %d blocks (integers packed into bytes)", zeros.Dims, n, blocks)
+	if zeros != nil {
+		want := n * zeroBytes
+		if zeros.Type.IsFloat() {
+			want = n * blocks
+		}
+		if len(zeros.Data) != want {
+			return nil, fmt.Errorf("zero points have shape %v; want %d elements for %d x %d blocks", zeros.Dims, want, n, blocks)
+		}
 	}
 	unpack := func(from []float64, i int) float64 {
 		each := 8 / bits
@@ -246,7 +252,7 @@ func computeEmbedLayerNormalization(c *call) ([]*Tensor, error) {
 		}
 	}
 	if len(ids.Dims) != 2 {
-		return nil, fmt.Errorf("input_ids have shape %v; want rank 2", ids.Dims)
+		return nil, fmt.Errorf("input \"input_ids\" has shape %v; want rank 2", ids.Dims)
 	}
 	positions := c.inputTensor(8)
 	if positions == nil {
@@ -278,7 +284,7 @@ func computeEmbedLayerNormalization(c *call) ([]*Tensor, error) {
 	counts, err := newTensor(onnx.Int32, ids.Dims[0])
 	if err == nil && mask != nil {
 		if len(mask.Dims) != 2 || mask.Dims[0] != ids.Dims[0] {
-			return nil, fmt.Errorf("mask has shape %v; want rank 2 and batch size %d, as in input_ids", mask.Dims, ids.Dims[0])
+			return nil, fmt.Errorf("mask has shape %v; want rank 2 and batch size %d", mask.Dims, ids.Dims[0])
 		}
 		if counts, err = mask.reduceAxes([]int{1}, sumAll); err == nil {
 			counts, err = counts.withType(onnx.Int32).dropAxes([]int{1})

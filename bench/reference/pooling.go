@@ -177,7 +177,7 @@ func computeMaxUnpool(c *call) (*Tensor, error) {
 		return nil, err
 	}
 	if len(dims) != len(small) {
-		return nil, fmt.Errorf("output_shape is %v; want %d values, one for each axis of the input", dims, len(x.Dims))
+		return nil, fmt.Errorf("input \"output_shape\" is %v; want %d values, one per input axis", dims, len(x.Dims))
 	}
 	for i, at := range indices {
 		// The indices refer to the smallest output shape that the window allows.
@@ -211,10 +211,10 @@ func readRegions(boxes, images *Tensor, batch int) ([]roi, error) {
 		columns = 4
 	}
 	if len(boxes.Dims) != 2 || boxes.Dims[1] != columns {
-		return nil, fmt.Errorf("boxes have shape %v; want [boxes][%d]", boxes.Dims, columns)
+		return nil, fmt.Errorf("boxes have shape %v; want a matrix with %d columns", boxes.Dims, columns)
 	}
 	if images != nil && len(images.Data) != boxes.Dims[0] {
-		return nil, fmt.Errorf("found %d batch indices for %d boxes; want one for each box", len(images.Data), boxes.Dims[0])
+		return nil, fmt.Errorf("%d batch indices for %d boxes; want one per box", len(images.Data), boxes.Dims[0])
 	}
 	list := make([]roi, boxes.Dims[0])
 	for i := range list {
@@ -275,7 +275,7 @@ func computeRoiAlign(c *call) (*Tensor, error) {
 			rows, columns = int(math.Ceil(binH)), int(math.Ceil(binW))
 		}
 		if max(rows, columns) > 1<<12 {
-			return nil, fmt.Errorf("bins of box %d have %d x %d samples; want at most %d x %[4]d", i, rows, columns, 1<<12)
+			return nil, fmt.Errorf("box %d has %d x %d samples per bin; want at most %d x %[4]d", i, rows, columns, 1<<12)
 		}
 		for at := range x.Dims[1] * high * wide {
 			ch, oy, ox := at/wide/high, at/wide%high, at%wide
@@ -323,7 +323,7 @@ func computeMaxRoiPool(c *call) (*Tensor, error) {
 		return nil, fmt.Errorf("input has shape %v; want rank 4", x.Dims)
 	}
 	if len(size) != 2 || size[0] < 1 || size[1] < 1 {
-		return nil, fmt.Errorf("pooled_shape is %v; want two positive numbers", size)
+		return nil, fmt.Errorf("attribute \"pooled_shape\" is %v; want two positive numbers", size)
 	}
 	list, err := readRegions(c.in[1], nil, x.Dims[0])
 	if err != nil {

@@ -64,7 +64,7 @@ func broadcastParameter(p, x *Tensor, axis, block int) (*Tensor, error) {
 	}
 	if block > 0 && len(p.Dims) == len(x.Dims) {
 		if p.Dims[axis] == 0 || p.Dims[axis] != (x.Dims[axis]+block-1)/block {
-			return nil, fmt.Errorf("scales or zero points have shape %v; want one per block of %d elements along axis %d of shape %v", p.Dims, block, axis, x.Dims)
+			return nil, fmt.Errorf("scales or zero points have shape %v; want one per %d elements on axis %d of input shape %v", p.Dims, block, axis, x.Dims)
 		}
 		places := make([]int, x.Dims[axis])
 		for i := range places {
@@ -73,7 +73,7 @@ func broadcastParameter(p, x *Tensor, axis, block int) (*Tensor, error) {
 		return p.selectSlices(axis, places)
 	}
 	if len(p.Data) != x.Dims[axis] {
-		return nil, fmt.Errorf("scales or zero points have shape %v; want 1 element or %d for axis %d", p.Dims, x.Dims[axis], axis)
+		return nil, fmt.Errorf("scales or zero points have shape %v; want 1 or %d elements for axis %d", p.Dims, x.Dims[axis], axis)
 	}
 	dims := slices.Repeat([]int{1}, len(x.Dims))
 	dims[axis] = len(p.Data)
@@ -118,7 +118,7 @@ func newScaling(x, scale, zero *Tensor, axis, block int) (s scaling, err error) 
 func (s scaling) quantize(x *Tensor) (*Tensor, error) {
 	to := s.zero.Type
 	if to.IsFloat() || to.Width() == 0 {
-		return nil, &UnsupportedError{Op: "QuantizeLinear", Form: "result of type " + to.String()}
+		return nil, &UnsupportedError{Op: "QuantizeLinear", Form: "output of type " + to.String()}
 	}
 	low, high := integerRange(to)
 	y, err := combineTensors(x.Type, x, s.scale, func(v, scale float64) float64 { return math.RoundToEven(v / scale) })
@@ -283,7 +283,7 @@ func (c *call) dequantizeInput(i, axis int) (*Tensor, error) {
 // requantizeResult returns y quantized with the scale in input i and the zero point in input i+1.
 func (c *call) requantizeResult(y *Tensor, i int) (*Tensor, error) {
 	if c.inputTensor(i) == nil {
-		return nil, fmt.Errorf("missing input %d; want the scale of the output", i)
+		return nil, fmt.Errorf("missing input %d, the scale of the output", i)
 	}
 	s, err := newScaling(y, c.in[i], c.inputTensor(i+1), 1, 0)
 	if err != nil {

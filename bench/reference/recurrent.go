@@ -87,7 +87,7 @@ func (c *call) readRecurrentCells(x *Tensor, gates int, defaults []string) (cell
 	}
 	n, w, r := len(backward), c.in[1], c.in[2]
 	if len(x.Dims) != 3 || len(r.Dims) != 3 {
-		return nil, nil, fmt.Errorf("input has shape %v and recurrent weights have shape %v; want rank 3 for both", x.Dims, r.Dims)
+		return nil, nil, fmt.Errorf("input and recurrent weights have shapes %v and %v; want rank 3 for both", x.Dims, r.Dims)
 	}
 	inputs, hidden := x.Dims[2], r.Dims[2]
 	rows := gates * hidden
@@ -130,7 +130,7 @@ func (c *call) readActivations(defaults []string, directions int) ([]func(float6
 	names := slices.Repeat(defaults, directions)
 	if a := c.attribute("activations"); a != nil && len(a.Strings) > 0 {
 		if names = a.Strings; len(names) != directions*len(defaults) {
-			return nil, fmt.Errorf("found %d activations; want %d for each of %d directions", len(names), len(defaults), directions)
+			return nil, fmt.Errorf("attribute \"activations\" has %d functions; want %d", len(names), directions*len(defaults))
 		}
 	}
 	var alphas, betas []float32
@@ -203,7 +203,7 @@ func (c *call) unrollCells(x, h0, c0 *Tensor, cells []*cell, backward []bool, st
 	lengths := slices.Repeat([]int{length}, batch)
 	if t := c.inputTensor(4); t != nil {
 		if lengths = t.toInts(); len(lengths) != batch {
-			return nil, fmt.Errorf("found %d sequence lengths; want one for each of %d sequences", len(lengths), batch)
+			return nil, fmt.Errorf("%d sequence lengths for %d sequences; want one per sequence", len(lengths), batch)
 		}
 	}
 	y, err := newTensor(x.Type, length, len(cells), batch, hidden)

@@ -172,9 +172,9 @@ func TestErrors(t *testing.T) {
 		{"unknown tensor", part(ox.Node("Relu", "y", []string{"z"})), `unknown tensor "z"`},
 		{"shape too large", part(ox.Ints("s", 1<<20, 1<<20), ox.Node("ConstantOfShape", "y", []string{"s"})), "more than 268435456 elements"},
 		{"huge kernel", part(ox.Ints("s", 1, 1, 2, 2), ox.Node("Reshape", "t", []string{"x", "s"}),
-			ox.Node("MaxPool", "y", []string{"t"}, ox.List("kernel_shape", 1<<28, 1<<28), ox.List("pads", 1<<28, 1<<28, 0, 0))), "the limit of 4294967296 element reads"},
+			ox.Node("MaxPool", "y", []string{"t"}, ox.List("kernel_shape", 1<<28, 1<<28), ox.List("pads", 1<<28, 1<<28, 0, 0))), "more than 4294967296 element reads"},
 		{"endless loop", part(ox.Node("Loop", "y", []string{"", "", "x"}, ox.Graph("body", ox.Input("i"), ox.Input("going"), ox.Input("v"), ox.Output("going"), ox.Output("v")))),
-			"the limit of 1048576 executed nodes"},
+			"more than 1048576 nodes"},
 	} {
 		_, err := runGraph(x, Options{}, c.parts...)
 		if err == nil || !strings.Contains(err.Error(), c.want) {

@@ -62,7 +62,7 @@ func computeResize(c *call) (*Tensor, error) {
 			return nil, err
 		}
 		if sizes != nil && len(sizes) != len(axes) || sizes == nil && len(scales) != len(axes) {
-			return nil, fmt.Errorf("found %d scales or sizes; want one for each of the axes %v", max(len(scales), len(sizes)), axes)
+			return nil, fmt.Errorf("%d scales or sizes for axes %v; want one per axis", max(len(scales), len(sizes)), axes)
 		}
 		allScales, allSizes := slices.Repeat([]float64{1}, len(x.Dims)), slices.Clone(x.Dims)
 		for i, a := range axes {
@@ -116,12 +116,12 @@ func applyAspectRatioPolicy(policy string, dims, sizes, axes []int) ([]int, []fl
 func (c *call) resizeTo(x *Tensor, scales []float64, sizes, axes []int, mode, nearest string) (*Tensor, error) {
 	rank := len(x.Dims)
 	if sizes == nil && len(scales) != rank || sizes != nil && (len(sizes) != rank || scales != nil && len(scales) != rank) {
-		return nil, fmt.Errorf("found %d scales or sizes; want one for each axis of shape %v", max(len(scales), len(sizes)), x.Dims)
+		return nil, fmt.Errorf("%d scales or sizes for shape %v; want one per axis", max(len(scales), len(sizes)), x.Dims)
 	}
 	var region []float64
 	if t := c.inputTensor(1); t != nil && mode == "tf_crop_and_resize" {
 		if len(t.Data) != 2*len(axes) {
-			return nil, fmt.Errorf("roi has %d values; want two for each of %d axes", len(t.Data), len(axes))
+			return nil, fmt.Errorf("input \"roi\" has %d values; want %d, two per axis", len(t.Data), 2*len(axes))
 		}
 		region = append(make([]float64, rank), slices.Repeat([]float64{1}, rank)...)
 		for i, a := range axes {
@@ -140,7 +140,7 @@ func (c *call) resizeTo(x *Tensor, scales []float64, sizes, axes []int, mode, ne
 			r.scale = scales[axis]
 			length := math.Floor(float64(n) * r.scale)
 			if !(length >= 0 && length <= maxElements) {
-				return nil, fmt.Errorf("scale %g of axis %d is out of range; want a result of 0 to %d elements", r.scale, axis, maxElements)
+				return nil, fmt.Errorf("scale %g of axis %d is out of range; want an output size from 0 to %d", r.scale, axis, maxElements)
 			}
 			r.out = int(length)
 		}
@@ -426,7 +426,7 @@ func computeAffineGrid(c *call) (*Tensor, error) {
 	theta, size := c.in[0], c.in[1].toInts()
 	rank := len(size) - 2
 	if rank != 2 && rank != 3 || !slices.Equal(theta.Dims, []int{size[0], rank, rank + 1}) {
-		return nil, fmt.Errorf("theta has shape %v and size is %v; want [N][2][3] and [N C H W], or [N][3][4] and [N C D H W]", theta.Dims, size)
+		return nil, fmt.Errorf("theta has shape %v for size %v; want [N][2][3] for size [N C H W], or [N][3][4] for [N C D H W]", theta.Dims, size)
 	}
 	y, err := newTensor(theta.Type, slices.Concat(size[:1], size[2:], []int{rank})...)
 	if err != nil {

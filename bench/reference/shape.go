@@ -51,18 +51,18 @@ func computeReshape(c *call) (*Tensor, error) {
 			continue
 		case d == 0 && !c.flagAttribute("allowzero"):
 			if i >= len(x.Dims) {
-				return nil, fmt.Errorf("shape %v has 0 at index %d, beyond the rank of input shape %v", want, i, x.Dims)
+				return nil, fmt.Errorf("shape %v has 0 at index %d, but input shape %v has no such axis", want, i, x.Dims)
 			}
 			want[i] = x.Dims[i]
 		}
 		if want[i] < 0 || want[i] > maxElements || known > maxElements {
-			return nil, fmt.Errorf("shape %v has a negative dimension or more than %d elements", want, maxElements)
+			return nil, fmt.Errorf("shape %v has a dimension below -1 or more than %d elements", want, maxElements)
 		}
 		known *= want[i]
 	}
 	if rest >= 0 {
 		if known == 0 || len(x.Data)%known != 0 {
-			return nil, fmt.Errorf("cannot reshape %v to %v: no value for -1 preserves the %d elements", x.Dims, want, len(x.Data))
+			return nil, fmt.Errorf("cannot reshape %v to %v: cannot infer -1 from %d elements", x.Dims, want, len(x.Data))
 		}
 		want[rest] = len(x.Data) / known
 	}
@@ -204,7 +204,7 @@ func computeSplit(c *call) ([]*Tensor, error) {
 	if !given {
 		n := c.intAttribute("num_outputs", len(c.node.Outputs))
 		if n < 1 || n > len(c.node.Outputs) {
-			return nil, fmt.Errorf("num_outputs is %d; want 1 to %d, the number of outputs", n, len(c.node.Outputs))
+			return nil, fmt.Errorf("attribute \"num_outputs\" is %d; want 1 to %d, the number of outputs", n, len(c.node.Outputs))
 		}
 		each := (x.Dims[axis] + n - 1) / n
 		for i := range n {
@@ -215,7 +215,7 @@ func computeSplit(c *call) ([]*Tensor, error) {
 	from := 0
 	for _, size := range sizes {
 		if size < 0 || size > x.Dims[axis]-from {
-			return nil, fmt.Errorf("split sizes %v contain a negative size or exceed the length %d of axis %d", sizes, x.Dims[axis], axis)
+			return nil, fmt.Errorf("split sizes %v include a negative size or exceed %d, the size of axis %d", sizes, x.Dims[axis], axis)
 		}
 		part, err := x.sliceRange(axis, from, from+size)
 		if err != nil {
@@ -224,7 +224,7 @@ func computeSplit(c *call) ([]*Tensor, error) {
 		parts, from = append(parts, part), from+size
 	}
 	if from != x.Dims[axis] {
-		return nil, fmt.Errorf("split sizes %v add up to %d; want the length %d of axis %d", sizes, from, x.Dims[axis], axis)
+		return nil, fmt.Errorf("split sizes %v add up to %d; want %d, the size of axis %d", sizes, from, x.Dims[axis], axis)
 	}
 	return parts, nil
 }
@@ -254,7 +254,7 @@ func computeSlice(c *call) (*Tensor, error) {
 		steps = slices.Repeat([]int{1}, len(starts))
 	}
 	if len(ends) != len(starts) || len(axes) != len(starts) || len(steps) != len(starts) {
-		return nil, fmt.Errorf("found %d starts, %d ends, %d axes and %d steps; want equal numbers", len(starts), len(ends), len(axes), len(steps))
+		return nil, fmt.Errorf("slice has %d starts, %d ends, %d axes and %d steps; want equal numbers", len(starts), len(ends), len(axes), len(steps))
 	}
 	axes, err := resolveAxes(axes, len(x.Dims))
 	if err != nil {
@@ -265,7 +265,7 @@ func computeSlice(c *call) (*Tensor, error) {
 		n := x.Dims[a]
 		step := min(max(steps[i], -n-1), n+1) // a longer step also selects one element
 		if step == 0 {
-			return nil, fmt.Errorf("step of axis %d is 0; want a nonzero step", a)
+			return nil, fmt.Errorf("zero step on axis %d", a)
 		}
 		var from int
 		from, dims[a] = resolveSliceBounds(starts[i], ends[i], step, n)
@@ -309,7 +309,7 @@ func computeTile(c *call) (*Tensor, error) {
 		return nil, fmt.Errorf("unsupported operator set %d; want 6 or later", c.opset)
 	}
 	if len(repeats) != len(x.Dims) {
-		return nil, fmt.Errorf("found %d repeats; want one for each axis of shape %v", len(repeats), x.Dims)
+		return nil, fmt.Errorf("%d repeats for shape %v; want one per axis", len(repeats), x.Dims)
 	}
 	for axis, n := range repeats {
 		if n < 0 || n > maxElements {
@@ -355,7 +355,7 @@ func computePad(c *call) (*Tensor, error) {
 		}
 	}
 	if len(amounts) != 2*len(axes) {
-		return nil, fmt.Errorf("found %d pads; want two for each of %d axes", len(amounts), len(axes))
+		return nil, fmt.Errorf("%d pads for %d axes; want two per axis", len(amounts), len(axes))
 	}
 	mode := c.textAttribute("mode", "constant")
 	if !slices.Contains([]string{"constant", "edge", "wrap", "reflect"}, mode) {
@@ -445,7 +445,7 @@ func (c *call) readBlockSize() (d []int, block int, err error) {
 	case len(d) != 4:
 		err = fmt.Errorf("input has shape %v; want rank 4", d)
 	case block < 1 || block > maxElements:
-		err = fmt.Errorf("blocksize is %d; want 1 to %d", block, maxElements)
+		err = fmt.Errorf("attribute \"blocksize\" is %d; want 1 to %d", block, maxElements)
 	}
 	return d, block, err
 }
@@ -456,7 +456,7 @@ func computeDepthToSpace(c *call) (*Tensor, error) {
 		return nil, err
 	}
 	if d[1]/b%b != 0 || d[1]%b != 0 {
-		return nil, fmt.Errorf("number of channels %d is not a multiple of the square of blocksize %d", d[1], b)
+		return nil, fmt.Errorf("input has %d channels; want a multiple of %d, the square of blocksize", d[1], b*b)
 	}
 	depth := d[1] / b / b
 	split, perm := []int{d[0], b, b, depth, d[2], d[3]}, []int{0, 3, 4, 1, 5, 2}
@@ -526,10 +526,10 @@ func computeReverseSequence(c *call) (*Tensor, error) {
 		return nil, fmt.Errorf("input has shape %v; want rank 2 or more", x.Dims)
 	}
 	if batch+time != 1 || batch*time != 0 {
-		return nil, fmt.Errorf("batch_axis is %d and time_axis is %d; want 0 and 1 in either order", batch, time)
+		return nil, fmt.Errorf("attributes batch_axis and time_axis are %d and %d; want 0 and 1 in either order", batch, time)
 	}
 	if len(lengths) != x.Dims[batch] {
-		return nil, fmt.Errorf("found %d sequence lengths; want one for each of %d sequences", len(lengths), x.Dims[batch])
+		return nil, fmt.Errorf("%d sequence lengths for %d sequences; want one per sequence", len(lengths), x.Dims[batch])
 	}
 	out := x.zerosLike()
 	inner := countValidElements(x.Dims[2:])

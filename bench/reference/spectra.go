@@ -21,7 +21,7 @@ var spectralOperators = map[string]operator{
 func newWindowOperator(a, b, c float64) func(*call) (*Tensor, error) {
 	return func(k *call) (*Tensor, error) {
 		if len(k.in[0].Data) != 1 {
-			return nil, fmt.Errorf("size has shape %v; want a scalar", k.in[0].Dims)
+			return nil, fmt.Errorf("window size has shape %v; want a scalar", k.in[0].Dims)
 		}
 		y, err := newTensor(onnx.DataType(k.intAttribute("output_datatype", int(onnx.Float))), k.in[0].toInts()[0])
 		if err != nil {
@@ -149,13 +149,13 @@ func computeSTFT(c *call) (*Tensor, error) {
 		n = t.toInts()[0]
 	}
 	if len(step) != 1 || step[0] < 1 {
-		return nil, fmt.Errorf("frame_step is %v; want one positive number", step)
+		return nil, fmt.Errorf("input \"frame_step\" is %v; want one positive number", step)
 	}
 	if n < 1 || n > x.Dims[1] {
-		return nil, fmt.Errorf("frame length is %d; want 1 to %d, the length of the signal", n, x.Dims[1])
+		return nil, fmt.Errorf("frame length is %d; want 1 to %d, the signal length", n, x.Dims[1])
 	}
 	if window != nil && len(window.Data) != n {
-		return nil, fmt.Errorf("window has shape %v; want %d elements, the frame length", window.Dims, n)
+		return nil, fmt.Errorf("window has shape %v; want %d elements to match the frame length", window.Dims, n)
 	}
 	if n > maxTransform {
 		return nil, c.newUnsupportedError(fmt.Sprintf("transform of %d elements; want 1 to %d", n, maxTransform))

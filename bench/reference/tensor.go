@@ -97,7 +97,7 @@ func (t *Tensor) withType(to onnx.DataType) *Tensor {
 func (t *Tensor) reshape(dims ...int) (*Tensor, error) {
 	n, err := countElements(dims)
 	if err == nil && n != len(t.Data) {
-		err = fmt.Errorf("cannot reshape %v to %v: the number of elements differs", t.Dims, dims)
+		err = fmt.Errorf("cannot reshape %v to %v: element counts differ", t.Dims, dims)
 	}
 	return &Tensor{Type: t.Type, Dims: slices.Clone(dims), Data: t.Data}, err
 }

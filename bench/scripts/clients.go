@@ -50,11 +50,11 @@ func runClientAlone(ctx context.Context, c *traffic.ScriptClient, o anesim.Optio
 	var err error
 	switch words := strings.Fields(c.Layer); {
 	case (c.Model == "") == (c.Layer == ""):
-		return nil, fmt.Errorf("found model %q and layer %q; want exactly one of them", c.Model, c.Layer)
+		return nil, fmt.Errorf("client has model %q and layer %q; want exactly one", c.Model, c.Layer)
 	case c.Model != "":
 		m, err = open(c)
 	case len(words) == 0:
-		return nil, fmt.Errorf("layer is empty; want an operation and its keys")
+		return nil, fmt.Errorf("empty layer; want an operation and its keys")
 	default:
 		m, err = anesim.Layer(words[0], words[1:]...)
 	}
@@ -69,7 +69,7 @@ func runClientAlone(ctx context.Context, c *traffic.ScriptClient, o anesim.Optio
 	case len(res.Missing()) > 0:
 		return nil, fmt.Errorf("layer %q is not modelled: %s", res.Missing()[0].Layer.Name, res.Missing()[0].Reason)
 	case n != 1:
-		return nil, fmt.Errorf("model %s has %d programs; want one per client", m.Name(), n)
+		return nil, fmt.Errorf("model %s has %d programs; want only one", m.Name(), n)
 	case res.Stages() > 0:
 		return nil, fmt.Errorf("model %s has layers on the host; want all layers on the engine", m.Name())
 	case len(res.Report.Faults) > 0:

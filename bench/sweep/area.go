@@ -65,9 +65,9 @@ func parseTerm(text string) (p term, rest string, err error) {
 		text = strings.TrimSpace(text[n:])
 		switch {
 		case word == "" && text == "":
-			return p, "", fmt.Errorf("unexpected end of expression; want a number or a constant of the chip")
+			return p, "", fmt.Errorf("unexpected end of expression; want a number or a chip constant")
 		case word == "":
-			return p, "", fmt.Errorf("unexpected %q; want a number or a constant of the chip", text)
+			return p, "", fmt.Errorf("unexpected %q; want a number or a chip constant", text)
 		case isNumber(word):
 			v, err := strconv.ParseFloat(word, 64)
 			if err != nil {

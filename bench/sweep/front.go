@@ -34,7 +34,7 @@ func NewFront(list string, header []string, programs int) (*Front, error) {
 		return nil, err
 	}
 	if len(g) < 2 {
-		return nil, argumentErrorf("found a single goal %q; want two or more", list)
+		return nil, argumentErrorf("only one goal, %q; want two or more", list)
 	}
 	return &Front{Header: header, goals: g, design: newDesign(header, programs)}, nil
 }
@@ -112,7 +112,7 @@ func ReadFront(goals string, programs int, names []string) (*Front, error) {
 		return nil, err
 	}
 	if total%programs != 0 {
-		return nil, fmt.Errorf("found %d rows; want a multiple of %d, the number of programs", total, programs)
+		return nil, fmt.Errorf("files have %d rows; want a multiple of %d, the number of programs", total, programs)
 	}
 	return best, nil
 }

@@ -58,7 +58,7 @@ func expandListItem(item string) ([]string, error) {
 	first, rest, ok := strings.Cut(item, "..")
 	if !ok {
 		if item == "" {
-			return nil, errors.New("found an empty value; want a number or a name")
+			return nil, errors.New("empty value; want a number or a name")
 		}
 		return []string{item}, nil
 	}

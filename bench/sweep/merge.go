@@ -83,7 +83,7 @@ func checkShards(files []*shardFile, points int) error {
 		return fmt.Errorf("found %d of %d points; a shard is missing or incomplete", total, want)
 	}
 	if points > 0 && total > points {
-		return fmt.Errorf("found %d points; want %d, as set by --points", total, points)
+		return fmt.Errorf("files have %d points; want %d, as set by --points", total, points)
 	}
 	return nil
 }
@@ -114,14 +114,14 @@ func mergeRows(files []*shardFile, visit func(*shardFile) error) (total int, err
 		f := queue[0]
 		switch {
 		case f.point < total:
-			return total, f.errorf("found point %d twice", f.point)
+			return total, f.errorf("duplicate point %d", f.point)
 		case f.point > total:
 			return total, fmt.Errorf("missing point %d; a shard is missing or incomplete", total)
 		}
 		if total == 0 {
 			first, origin = f, originInRow(f.row)
 		} else if o := originInRow(f.row); o != origin {
-			return total, f.errorf("sweep differs from that of %s: %s", report.Printable(first.name), diffOrigins(o, origin))
+			return total, f.errorf("sweep settings differ from those of %s: %s", report.Printable(first.name), diffOrigins(o, origin))
 		}
 		if err := visit(f); err != nil {
 			return total, err
@@ -186,7 +186,7 @@ func (f *shardFile) readRow() error {
 	case err != nil || at < 0 || at >= MaxPoints || len(row) != len(f.columns):
 		return f.errorf("file is not the output of a sweep")
 	case at <= before:
-		return f.errorf("found point %d after point %d; want ascending points", at, before)
+		return f.errorf("point %d comes after point %d; want ascending order", at, before)
 	}
 	f.row, f.point = row, at
 	return nil
@@ -217,7 +217,7 @@ func openShards(names []string) (files []*shardFile, closeAll func(), err error)
 		}
 	}
 	if len(names) > maxMergeFiles {
-		return nil, closeAll, argumentErrorf("found %d files; want at most %d", len(names), maxMergeFiles)
+		return nil, closeAll, argumentErrorf("too many files: %d; want at most %d", len(names), maxMergeFiles)
 	}
 	for _, name := range names {
 		f, err := os.Open(name)
@@ -245,7 +245,7 @@ func (c *census) addRow(row []string) error {
 	for i, v := range c.values {
 		if w := row[1+i]; !v[w] {
 			if v[w] = true; len(v) > maxValues {
-				return fmt.Errorf("found more than %d values of %s", maxValues, report.Printable(c.names[i]))
+				return fmt.Errorf("column %s has more than %d distinct values", report.Printable(c.names[i]), maxValues)
 			}
 		}
 	}

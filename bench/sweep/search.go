@@ -73,7 +73,7 @@ func NewSearch(d *Description) (*Search, error) {
 		s.knobs = append(s.knobs, k)
 	}
 	if len(s.knobs) == 0 {
-		return nil, argumentErrorf("missing constants; want chip.NAME=FROM..TO")
+		return nil, argumentErrorf("missing chip constant; want chip.NAME=FROM..TO")
 	}
 	if len(programs) == 0 {
 		return nil, argumentErrorf("missing program; want a file or an operation with its keys in quotes")
@@ -87,7 +87,7 @@ func NewSearch(d *Description) (*Search, error) {
 		return nil, err
 	}
 	if s.workloads[0].model == nil {
-		return nil, argumentErrorf("missing keys of operation %s; want an operation with its keys in quotes, such as '%[1]s c=64 h=56 w=56'", s.workloads[0].name)
+		return nil, argumentErrorf("missing keys for operation %s; want both in quotes, such as '%[1]s c=64 h=56 w=56'", s.workloads[0].name)
 	}
 	if err := s.CheckFirstPoint(); err != nil {
 		return nil, err
@@ -105,7 +105,7 @@ func (s *Search) SetGoal(goal string) error {
 		return err
 	}
 	if len(list) != 1 {
-		return argumentErrorf("found several goals %q; want one", goal)
+		return argumentErrorf("too many goals %q; want one", goal)
 	}
 	s.least = list[0]
 	return nil
@@ -408,7 +408,7 @@ func parseKnob(word string) (knob, error) {
 	}
 	// A value between two whole numbers is refused only for a count.
 	if chip.Set(&c, name, low+min(0.5, top-low)) != nil {
-		return knob{}, argumentErrorf("constant %s takes only whole numbers; vary it with anesim sweep", name)
+		return knob{}, argumentErrorf("constant %s takes only whole numbers; vary it with \"anesim sweep\"", name)
 	}
 	return knob{name, low, top}, nil
 }

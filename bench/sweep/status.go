@@ -71,7 +71,7 @@ func ReadStatus(names []string, interval time.Duration) []Status {
 		case !slices.Equal(f.header, s.header):
 			s.Err = fmt.Errorf("columns differ from those of %s; want files from the same sweep", report.Printable(names[first]))
 		case f.origin != s.origin:
-			s.Err = fmt.Errorf("sweep differs from that of %s: %s", report.Printable(names[first]), diffOrigins(s.origin, f.origin))
+			s.Err = fmt.Errorf("sweep settings differ from those of %s: %s", report.Printable(names[first]), diffOrigins(s.origin, f.origin))
 		}
 	}
 	return list

@@ -65,7 +65,7 @@ func New(d *Description) (*Sweep, error) {
 		words = len(args)
 	}
 	if words > MaxPrograms {
-		return nil, argumentErrorf("found %d programs; want at most %d", words, MaxPrograms)
+		return nil, argumentErrorf("too many programs: %d; want at most %d", words, MaxPrograms)
 	}
 	for _, word := range args[:words] {
 		w, err := d.openWorkload(word, words > 1)
@@ -105,13 +105,13 @@ func (s *Sweep) parseAxes(keys, fields []string) error {
 		if i < len(keys) && s.workloads[0].model != nil && !strings.HasPrefix(word, ChipPrefix) {
 			switch m := s.workloads[0].model; {
 			case !isAxis(word):
-				return argumentErrorf("unexpected program %q after keys; want all programs before the keys", word)
+				return argumentErrorf("unexpected program %q after keys; want programs before keys", word)
 			case len(s.workloads) > 1:
-				return argumentErrorf("unexpected key %q with several programs; write layer keys in quotes with the operation", word)
+				return argumentErrorf("unexpected key %q with several programs; quote each operation together with its keys", word)
 			case m.Kind() == anesim.KindLayer:
-				return argumentErrorf("unexpected key %q; write layer keys in quotes with the operation", word)
+				return argumentErrorf("unexpected key %q; quote the operation together with all its keys", word)
 			default:
-				return argumentErrorf("unexpected key %q of a %v; set register values with --set", word, m.Kind())
+				return argumentErrorf("unexpected key %q for a %v; set register values with --set", word, m.Kind())
 			}
 		}
 		a, err := parseAxis(word)
@@ -135,7 +135,7 @@ func (s *Sweep) parseAxes(keys, fields []string) error {
 func (d *Description) openWorkload(word string, several bool) (workload, error) {
 	if slices.Contains(keys.Names(), word) {
 		if several {
-			return workload{}, argumentErrorf("missing keys of operation %s; with several programs, write keys in quotes with the operation, as in '%[1]s c=64 h=56 w=56'", word)
+			return workload{}, argumentErrorf("missing keys for operation %s; with several programs, quote both together, such as '%[1]s c=64 h=56 w=56'", word)
 		}
 		return workload{name: word}, nil
 	}

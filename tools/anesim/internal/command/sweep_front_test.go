@@ -123,15 +123,15 @@ func TestSweepProgramErrors(t *testing.T) {
 		args []string
 		want string
 	}{
-		{[]string{net, "cin=3"}, `unexpected key "cin=3" of a network`},
-		{[]string{net, "relu c=4", "cin=3"}, `unexpected key "cin=3" with several programs; write layer keys in quotes`},
-		{[]string{"relu c=4", "h=3"}, "write layer keys in quotes with the operation"},
-		{[]string{net, "relu"}, "missing keys of operation relu; with several programs, write keys in quotes with the operation, as in 'relu c=64"},
+		{[]string{net, "cin=3"}, `unexpected key "cin=3" for a network`},
+		{[]string{net, "relu c=4", "cin=3"}, `unexpected key "cin=3" with several programs; quote each operation together with its keys`},
+		{[]string{"relu c=4", "h=3"}, "quote the operation together with all its keys"},
+		{[]string{net, "relu"}, "missing keys for operation relu; with several programs, quote both together, such as 'relu c=64"},
 		{[]string{net, net}, "duplicate program"},
-		{[]string{net, "chip.Clock=1e9", net}, "want all programs before the keys"},
+		{[]string{net, "chip.Clock=1e9", net}, "want programs before keys"},
 		{[]string{"relu cc=4", net}, `"relu cc=4": relu: cc: unknown key`},
 		{append(grid, "--area", "2*Engine"), "--area: Engine: unknown constant; did you mean Engines or"},
-		{append(grid, "--area", "2*"), "want a number or a constant of the chip"},
+		{append(grid, "--area", "2*"), "want a number or a chip constant"},
 		{append(grid, "--area", "2 Engines"), "want +, - or *"},
 		{append(grid, "--area", "1e999"), "is not a number"},
 		{append(grid, "--pareto", "time,area"), "requires --area"},

@@ -45,10 +45,10 @@ func TestSweepMerge(t *testing.T) {
 		want  string
 	}{
 		{"a shard is missing", files[1:], "missing point 3"},
-		{"twice", append(files[:len(files):len(files)], files[0]), "found point 3 twice"},
+		{"twice", append(files[:len(files):len(files)], files[0]), "duplicate point 3"},
 		{"cut", append([]string{write("cut.csv", string(last[:len(last)-3]))}, files[1:]...), "ends in the middle of a row"},
 		{"other", append([]string{write("other.csv", "point,program,x\n")}, files...), "not the output of a sweep"},
-		{"order", append([]string{write("order.csv", lines[0]+lines[1]+lines[1])}, files[1:]...), "found point 3 after point 3"},
+		{"order", append([]string{write("order.csv", lines[0]+lines[1]+lines[1])}, files[1:]...), "point 3 comes after point 3"},
 		{"more points", append([]string{"--points", "10"}, files...), "9 of 10 points"},
 		{"fewer points", append([]string{"--points", "8"}, files...), "want 8, as set by --points"},
 		{"none", []string{filepath.Join(dir, "none.csv")}, "no such file"},

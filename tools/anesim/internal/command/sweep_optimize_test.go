@@ -60,7 +60,7 @@ func TestSweepOptimiseErrors(t *testing.T) {
 	}{
 		{[]string{program}, "missing constants", exitUsage},
 		{[]string{"chip.Clock=1e9..2e9"}, "missing program", exitUsage},
-		{[]string{"relu", "chip.Clock=1e9..2e9"}, "missing keys of operation relu", exitUsage},
+		{[]string{"relu", "chip.Clock=1e9..2e9"}, "missing keys for operation relu", exitUsage},
 		{[]string{program, "c=1..2"}, "want chip.NAME=FROM..TO", exitUsage},
 		{[]string{program, "chip.Clock=1e9,2e9"}, "want chip.NAME=FROM..TO", exitUsage},
 		{[]string{program, "chip.Clock=2e9..1e9"}, "invalid range", exitUsage},
@@ -68,7 +68,7 @@ func TestSweepOptimiseErrors(t *testing.T) {
 		{[]string{program, "chip.Clok=1e9..2e9"}, "did you mean Clock?", exitUsage},
 		{[]string{program, "chip.Engines=8..16"}, "takes only whole numbers", exitUsage},
 		{[]string{program, "chip.Clock=1e9..2e9", "--least", "speed"}, "unknown goal", exitUsage},
-		{[]string{program, "chip.Clock=1e9..2e9", "--least", "time,energy"}, "found several goals", exitUsage},
+		{[]string{program, "chip.Clock=1e9..2e9", "--least", "time,energy"}, "too many goals", exitUsage},
 		{[]string{program, "chip.Clock=1e9..2e9", "--within", "power"}, "want GOAL=MOST", exitUsage},
 		{[]string{program, "chip.Clock=1e9..2e9", "--within", "power=0.001"}, "no design is within the budget", exitFailed},
 	} {
