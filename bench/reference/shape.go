@@ -62,7 +62,7 @@ func computeReshape(c *call) (*Tensor, error) {
 	}
 	if rest >= 0 {
 		if known == 0 || len(x.Data)%known != 0 {
-			return nil, fmt.Errorf("cannot reshape %v to %v: cannot infer -1 from %d elements", x.Dims, want, len(x.Data))
+			return nil, fmt.Errorf("cannot infer the -1 in shape %v from input shape %v", want, x.Dims)
 		}
 		want[rest] = len(x.Data) / known
 	}

@@ -44,7 +44,7 @@ func WriteDocument(w io.Writer, document any, lists ...List) error {
 			}
 		}
 		if first < 0 {
-			return fmt.Errorf("document has no empty list under key %q", lists[0].Key)
+			return fmt.Errorf("document has no empty list for key %q", lists[0].Key)
 		}
 		b.Write(rest[:at])
 		if err := writeList(b, lists[first].Elements); err != nil {

@@ -48,7 +48,7 @@ func parseGoals(list string, header []string) ([]goal, error) {
 		g, ok := parseGoal(name, header)
 		switch {
 		case !ok && name == areaColumn:
-			return nil, argumentErrorf("goal %q requires option --area with an expression", name)
+			return nil, argumentErrorf("goal %q requires --area with an expression", name)
 		case !ok:
 			return nil, argumentErrorf("unknown goal %q; want time, energy, power, dma, area or a chip.NAME axis", name)
 		case slices.ContainsFunc(out, func(o goal) bool { return o.name == name }):

@@ -186,7 +186,7 @@ func (f *shardFile) readRow() error {
 	case err != nil || at < 0 || at >= MaxPoints || len(row) != len(f.columns):
 		return f.errorf("file is not the output of a sweep")
 	case at <= before:
-		return f.errorf("point %d comes after point %d; want ascending order", at, before)
+		return f.errorf("point %d comes after point %d; want points in ascending order", at, before)
 	}
 	f.row, f.point = row, at
 	return nil

@@ -87,7 +87,7 @@ func NewSearch(d *Description) (*Search, error) {
 		return nil, err
 	}
 	if s.workloads[0].model == nil {
-		return nil, argumentErrorf("missing keys for operation %s; want both in quotes, such as '%[1]s c=64 h=56 w=56'", s.workloads[0].name)
+		return nil, argumentErrorf("missing keys for operation %s; quote the operation with its keys, such as '%[1]s c=64 h=56 w=56'", s.workloads[0].name)
 	}
 	if err := s.CheckFirstPoint(); err != nil {
 		return nil, err

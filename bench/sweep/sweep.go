@@ -135,7 +135,7 @@ func (s *Sweep) parseAxes(keys, fields []string) error {
 func (d *Description) openWorkload(word string, several bool) (workload, error) {
 	if slices.Contains(keys.Names(), word) {
 		if several {
-			return workload{}, argumentErrorf("missing keys for operation %s; with several programs, quote both together, such as '%[1]s c=64 h=56 w=56'", word)
+			return workload{}, argumentErrorf("missing keys for operation %s; with several programs, quote each operation with its keys, such as '%[1]s c=64 h=56 w=56'", word)
 		}
 		return workload{name: word}, nil
 	}

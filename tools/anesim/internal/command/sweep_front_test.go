@@ -126,7 +126,7 @@ func TestSweepProgramErrors(t *testing.T) {
 		{[]string{net, "cin=3"}, `unexpected key "cin=3" for a network`},
 		{[]string{net, "relu c=4", "cin=3"}, `unexpected key "cin=3" with several programs; quote each operation together with its keys`},
 		{[]string{"relu c=4", "h=3"}, "quote the operation together with all its keys"},
-		{[]string{net, "relu"}, "missing keys for operation relu; with several programs, quote both together, such as 'relu c=64"},
+		{[]string{net, "relu"}, "missing keys for operation relu; with several programs, quote each operation with its keys, such as 'relu c=64"},
 		{[]string{net, net}, "duplicate program"},
 		{[]string{net, "chip.Clock=1e9", net}, "want programs before keys"},
 		{[]string{"relu cc=4", net}, `"relu cc=4": relu: cc: unknown key`},

@@ -58,7 +58,7 @@ func TestSweepOptimiseErrors(t *testing.T) {
 		want string
 		code int
 	}{
-		{[]string{program}, "missing constants", exitUsage},
+		{[]string{program}, "missing chip constant", exitUsage},
 		{[]string{"chip.Clock=1e9..2e9"}, "missing program", exitUsage},
 		{[]string{"relu", "chip.Clock=1e9..2e9"}, "missing keys for operation relu", exitUsage},
 		{[]string{program, "c=1..2"}, "want chip.NAME=FROM..TO", exitUsage},
