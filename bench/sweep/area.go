@@ -71,7 +71,7 @@ func parseTerm(text string) (p term, rest string, err error) {
 		case isNumber(word):
 			v, err := strconv.ParseFloat(word, 64)
 			if err != nil {
-				return p, "", fmt.Errorf("%q is not a number", word)
+				return p, "", fmt.Errorf("%q is not a finite number", word)
 			}
 			p.factor = float64(p.factor * v)
 		default:

@@ -99,7 +99,7 @@ func expandRealListItem(item string) ([]string, error) {
 	number := func(s string) (float64, error) {
 		v, err := strconv.ParseFloat(s, 64)
 		if err != nil || math.IsInf(v, 0) || math.IsNaN(v) {
-			return 0, fmt.Errorf("%q is not a number", s)
+			return 0, fmt.Errorf("%q is not a finite number", s)
 		}
 		return v, nil
 	}

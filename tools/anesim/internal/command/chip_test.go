@@ -94,9 +94,9 @@ func TestSweepChipConstants(t *testing.T) {
 	}
 	for _, tc := range []struct{ args, want string }{
 		{"conv cin=3 cout=1 chip.Clok=1e9", "Clok: unknown constant; did you mean Clock?"},
-		{"conv cin=3 cout=1 chip.Clock=fast", `chip.Clock: "fast" is not a number`},
+		{"conv cin=3 cout=1 chip.Clock=fast", `chip.Clock: "fast" is not a finite number`},
 		{"conv cin=3 cout=1 chip.Clock=1", "Clock: 1 Hz is out of range"},
-		{"conv cin=3 cout=1 chip.Clock=NaN", "is not a number"},
+		{"conv cin=3 cout=1 chip.Clock=NaN", "is not a finite number"},
 		{"conv cin=3 cout=1 chip.Clock=1e9..2e9", "want FROM..TO+STEP"},
 		{"conv cin=3 cout=1 chip.Clock=1e9..2e9+0", "invalid range"},
 		{"conv cin=3 cout=1 --pareto time", "want two or more"},

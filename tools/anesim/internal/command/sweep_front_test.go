@@ -133,7 +133,7 @@ func TestSweepProgramErrors(t *testing.T) {
 		{append(grid, "--area", "2*Engine"), "--area: Engine: unknown constant; did you mean Engines or"},
 		{append(grid, "--area", "2*"), "want a number or a chip constant"},
 		{append(grid, "--area", "2 Engines"), "want +, - or *"},
-		{append(grid, "--area", "1e999"), "is not a number"},
+		{append(grid, "--area", "1e999"), "is not a finite number"},
 		{append(grid, "--pareto", "time,area"), "requires --area"},
 		{append(grid, "--pareto", "time,chip.Clock"), "unknown goal"},
 		{append(grid, "--plot", "x.svg"), "--plot requires --pareto"},
