@@ -133,7 +133,7 @@ func (r *execution) runHostStage(l *list.Layer) error {
 				}
 			}
 			if len(data) > mostStaged {
-				return fmt.Errorf("tensor %q has %d elements; want at most %d to compute on the host", name, len(data), mostStaged)
+				return fmt.Errorf("tensor %q is too large to compute on the host: %d elements; want at most %d", name, len(data), mostStaged)
 			}
 			v = make([]float64, len(data))
 			for k, h := range data {
@@ -229,7 +229,7 @@ const mostStaged = 1 << 25
 func (r *execution) generateInput(in *list.Tensor) ([]float16.Float16, error) {
 	s := in.Shape
 	if s.Elements() > engine.MaxMadeUp-r.madeUpElements {
-		return nil, fmt.Errorf("missing input %q; with its shape %s, generated inputs would exceed %d elements in total", in.Name, list.ShapeText(s), engine.MaxMadeUp)
+		return nil, fmt.Errorf("missing input %q of shape %s; generated inputs would exceed %d elements in total", in.Name, list.ShapeText(s), engine.MaxMadeUp)
 	}
 	r.madeUpElements += s.Elements()
 	var data []float16.Float16

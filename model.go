@@ -111,7 +111,7 @@ func (o *OpenOptions) Open(path string) (*Model, error) {
 		return nil, err
 	}
 	if info.IsDir() {
-		return nil, errors.New("is a directory; want a file, or the directory of a Core ML package")
+		return nil, errors.New("is a directory; want a file or a Core ML package")
 	}
 	if extension, err := findNetworkExtension(path, f, info.Size()); err != nil {
 		return nil, err

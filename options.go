@@ -80,9 +80,9 @@ type Options struct {
 func (o Options) withDefaults() (Options, error) {
 	switch {
 	case o.Repeat < 0:
-		return o, &OptionError{Option: "Repeat", What: fmt.Sprintf("found %d dispatches; want 0 or more", o.Repeat)}
+		return o, &OptionError{Option: "Repeat", What: fmt.Sprintf("negative dispatch count %d", o.Repeat)}
 	case o.Repeat > maxRepeat:
-		return o, &OptionError{Option: "Repeat", What: fmt.Sprintf("found %d dispatches; want at most %d", o.Repeat, int(maxRepeat))}
+		return o, &OptionError{Option: "Repeat", What: fmt.Sprintf("too many dispatches: %d; want at most %d", o.Repeat, int(maxRepeat))}
 	}
 	o.Repeat = max(1, o.Repeat)
 	e, err := o.toEngineOptions().WithDefaults()

@@ -15,7 +15,7 @@ import (
 // not a compiled program, otherwise a *[params.ApplyError] or a *[loader.RelocError].
 func (m *Model) WithParameters(s *params.Set) (*Model, error) {
 	if m.kind != KindProgram {
-		return nil, &OptionError{Option: "Bind", What: fmt.Sprintf("%s is a %v; want a compiled program, which has run-time parameters", m.name, m.kind)}
+		return nil, &OptionError{Option: "Bind", What: fmt.Sprintf("%s is a %v; only compiled programs have run-time parameters", m.name, m.kind)}
 	}
 	p, err := s.Apply(m.program)
 	if err != nil {

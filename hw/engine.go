@@ -181,7 +181,7 @@ func readTable(lanes [tiles.Engines][]byte) (*mac.Table, error) {
 			return mac.ParseTable(b[:mac.TableBytes])
 		}
 	}
-	return nil, fmt.Errorf("no coefficient lane is enabled; want at least one for the activation table")
+	return nil, fmt.Errorf("missing activation table: no coefficient lane is enabled")
 }
 
 // stripTables removes the activation table, 128 bytes, from the start of each weight stream of a

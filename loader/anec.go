@@ -69,7 +69,7 @@ func readANEC(name string, file []byte, h anec) (*Program, error) {
 		pages := uint64(le.Uint32(file[anecTiles+4*channel:]))
 		s := Segment{Name: segment, Section: section, Addr: at, Size: pages * PageSize, Prot: prot}
 		if s.Size > MaxScratch {
-			return s, newFormatError(uint64(anecTiles+4*channel), pages, "size of channel %d exceeds %#x bytes; page count", channel, uint64(MaxScratch))
+			return s, newFormatError(uint64(anecTiles+4*channel), pages, "page count of channel %d exceeds %#x", channel, uint64(MaxScratch/PageSize))
 		}
 		at += s.Size
 		p.BARs[channel] = s.Addr
@@ -144,7 +144,7 @@ func (p *Program) splitANECText(file []byte, h anec) (weights []byte, err error)
 		}
 	}
 	if first == nil {
-		first = newFormatError(8, h.firstSize, "found no valid descriptor chain of %#x bytes; declared size of the first descriptor", h.task)
+		first = newFormatError(8, h.firstSize, "declared size of the first descriptor gives no valid chain of %#x bytes", h.task)
 	}
 	return nil, first
 }
@@ -170,7 +170,7 @@ func (p *Port) readANECShape(file []byte, channel int) error {
 	}
 	p.Strides = [4]uint64{v[4] * v[1], v[4], v[5], elementBytes}
 	if n := p.spanBytes(); v[4] > p.Bytes || n > p.Bytes {
-		return newFormatError(uint64(at), n, "shape %v or plane stride %#x of channel %d exceeds its %#x bytes; bytes needed", p.Shape, v[4], channel, p.Bytes)
+		return newFormatError(uint64(at), max(n, v[4]), "size of shape %v with plane stride %#x exceeds the %#x bytes of channel %d", p.Shape, v[4], p.Bytes, channel)
 	}
 	return nil
 }
@@ -253,7 +253,7 @@ func (p *Program) listANECPorts() (ports []*Port, to map[uint32]uint32, err erro
 		}
 	}
 	if len(ports) == 0 || len(ports) > anecTensors {
-		return nil, nil, &UnsupportedError{string(p.Form), fmt.Sprintf("found %d ports; want 1 to %d in the Linux driver's format", len(ports), anecTensors)}
+		return nil, nil, &UnsupportedError{string(p.Form), fmt.Sprintf("program has %d ports; want 1 to %d for the Linux driver's format", len(ports), anecTensors)}
 	}
 	to = make(map[uint32]uint32)
 	for i, q := range ports {

@@ -77,11 +77,11 @@ func TestANEC(t *testing.T) {
 func anecVectors(t *testing.T) []vector {
 	return vectors(anecExample(t, "conv"), []broken{
 		{"chain", func(b []byte) []byte { le.PutUint32(b[0x800+0x1c:], 0x10000); return b }, 0x800 + 0x1c, "is outside the"},
-		{"first size", func(b []byte) []byte { le.PutUint32(b[8:], 9); return b }, 8, "found no valid descriptor chain"},
+		{"first size", func(b []byte) []byte { le.PutUint32(b[8:], 9); return b }, 8, "gives no valid chain"},
 		{"pages", func(b []byte) []byte { le.PutUint32(b[0x28+16:], 1<<24); return b }, 0x28 + 16, "exceeds"},
 		{"extent", func(b []byte) []byte { le.PutUint64(b[0xa8+4*48:], 0); return b }, 0xa8 + 4*48, "size of axis n"},
 		{"stride", func(b []byte) []byte { le.PutUint64(b[0xa8+4*48+32:], 1<<50); return b }, 0xa8 + 4*48 + 32, "exceeds 42 bits"},
-		{"shape", func(b []byte) []byte { le.PutUint64(b[0xa8+4*48+8:], 1<<16); return b }, 0xa8 + 4*48, "exceeds its"},
+		{"shape", func(b []byte) []byte { le.PutUint64(b[0xa8+4*48+8:], 1<<16); return b }, 0xa8 + 4*48, "exceeds the"},
 		{"truncated", func(b []byte) []byte { return b[:0x900] }, -1, ""},
 	})
 }

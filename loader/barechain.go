@@ -52,7 +52,7 @@ func (o *Options) readTextInFile(name string, r io.ReaderAt, size int64) (*Progr
 
 // errTextMoved reports that a chain cannot be left in its file, because descriptors access
 // its memory.
-var errTextMoved = errors.New("cannot leave the descriptors in the file, because a DMA accesses their memory")
+var errTextMoved = errors.New("cannot leave the descriptors in the file: a DMA accesses their memory")
 
 // readChain completes p, which has only descriptors, and returns it: it derives the memory and the
 // ports from the descriptors.
@@ -171,7 +171,7 @@ func (o *Options) placeWindows(p *Program, buffers []*buffer) error {
 		w := given[b.bar]
 		size, addr := max(b.bytes, w.Bytes, 1), cmp.Or(w.Addr, at)
 		if size > MaxAddressRange || !isInAperture(addr, size) {
-			return newFormatError(0, nil, "buffer %d needs %#x bytes at %#x; want at most %#x inside the device address space", b.bar, size, addr, uint64(MaxAddressRange))
+			return newFormatError(0, nil, "buffer %d of %#x bytes at %#x extends past the device address space or exceeds %#x bytes", b.bar, size, addr, uint64(MaxAddressRange))
 		}
 		size = roundUpTo(size, PageSize)
 		at = max(at, roundUpTo(addr+size, PageSize))
@@ -188,7 +188,7 @@ func (o *Options) placeWindows(p *Program, buffers []*buffer) error {
 	at = cmp.Or(given[regs.BARText].Addr, at)
 	size := p.textBytes()
 	if !isInAperture(at, size) {
-		return newFormatError(0, at, "text extends past the device address space; address")
+		return newFormatError(0, at, "text address leaves no room for its %#x bytes in the device address space", size)
 	}
 	p.TextAddr, p.BARs[regs.BARText] = at, at
 	p.Segments = append(p.Segments, Segment{Name: "__TEXT", Section: "__text", Addr: at, Size: size, Data: p.Text, Prot: ProtRead | ProtExec, Unmade: p.TextFile != nil})
@@ -202,7 +202,7 @@ func (o *Options) placeWindows(p *Program, buffers []*buffer) error {
 	size = max(size, w.Bytes)
 	at = cmp.Or(w.Addr, roundUpTo(at, TileSize))
 	if size > MaxAddressRange || !isInAperture(at, size) {
-		return newFormatError(0, nil, "constants need %#x bytes at %#x; want at most %#x inside the device address space", size, at, uint64(MaxAddressRange))
+		return newFormatError(0, nil, "constants of %#x bytes at %#x extend past the device address space or exceed %#x bytes", size, at, uint64(MaxAddressRange))
 	}
 	p.BARs[regs.BARWeights] = at
 	p.Segments = append(p.Segments, Segment{Name: "__TEXT", Section: "__const", Addr: at, Size: size, Prot: ProtRead})

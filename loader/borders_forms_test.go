@@ -128,7 +128,7 @@ func TestPackageLimits(t *testing.T) {
 		what string // of the error, "" for none
 	}{
 		{"a text of no bytes", section(PackageText, packageMemory), 0, ""},
-		{"less than its entry", section(PackageText, packageMemory-1), 0, "size of the text section does not fit its entry of 0x38 bytes"},
+		{"less than its entry", section(PackageText, packageMemory-1), 0, "invalid text section size for an entry of 0x38 bytes"},
 		{"coefficients of no bytes", section(PackageKernel, packageMemory), 0, ""},
 		{"a port without a name", func() *PackageSection {
 			s := section(PackageOperation, packagePort, 1, 5, 5, 0, 1, 1, 1, 1)
@@ -136,7 +136,7 @@ func TestPackageLimits(t *testing.T) {
 			le.PutUint64(s.Data[72:], 64)
 			return s
 		}(), 0, ""},
-		{"less than a port", section(PackageOperation, packagePort-1, 1), 0, "size of the operation section does not fit its entry of 0x50 bytes"},
+		{"less than a port", section(PackageOperation, packagePort-1, 1), 0, "invalid operation section size for an entry of 0x50 bytes"},
 		{"the shortest descriptor", section(PackageProc, packageProcedure, regs.HeaderWords), 0, ""},
 		{"a shorter one", section(PackageProc, packageProcedure, regs.HeaderWords-1), 0, "is not between"},
 		{"the longest", section(PackageProc, packageProcedure, maxWords), 0, ""},
@@ -207,7 +207,7 @@ func TestANECParts(t *testing.T) {
 		}
 		_, err := p.ANEC()
 		var u *UnsupportedError
-		if ok && err != nil || !ok && (!errors.As(err, &u) || !strings.Contains(u.What, "found 29 ports; want 1 to 28 in the Linux driver's format")) {
+		if ok && err != nil || !ok && (!errors.As(err, &u) || !strings.Contains(u.What, "program has 29 ports; want 1 to 28 for the Linux driver's format")) {
 			t.Errorf("%d tensors: %v", n, err)
 		}
 	}
@@ -331,7 +331,7 @@ func TestClaimedTwice(t *testing.T) {
 	for sections, off := range map[int]int{0: headerSize + segmentSize + 40, 1: headerSize + 2*segmentSize + sectionSize + 48} {
 		_, err := parseContainer(pieces{rest: file(sections)})
 		var f *FormatError
-		if !errors.As(err, &f) || f.Off != uint64(off) || !strings.Contains(err.Error(), "earlier parts of the file overlap") {
+		if !errors.As(err, &f) || f.Off != uint64(off) || !strings.Contains(err.Error(), "overlap between parts of the file") {
 			t.Errorf("%d sections: %v, want byte %#x", sections, err, off)
 		}
 	}
@@ -385,8 +385,8 @@ func TestNamesOfSymbols(t *testing.T) {
 		{0, "\x00ab\x00", "", ""},
 		{1, "\x00ab\x00", "ab", ""},
 		{3, "\x00ab\x00", "", ""},
-		{4, "\x00ab\x00", "", "name of symbol 1 starts past the end of the string table"},
-		{1, "\x00abc", "", "name of symbol 1 is not terminated"},
+		{4, "\x00ab\x00", "", "name offset of symbol 1 is past the end of the string table"},
+		{1, "\x00abc", "", "name of symbol 1 has no zero byte"},
 	} {
 		file, b := table(tc.index, tc.strings)
 		l, err := (&reader{file: pieces{rest: file}}).decodeSymtab(0x100, b)

@@ -35,14 +35,14 @@ func TestPlacesOfRelocations(t *testing.T) {
 		{"the first value", RelocPair{44, good}, ""},
 		{"the last", RelocPair{descriptorUnit - 4, good}, ""},
 		{"the second descriptor's first", RelocPair{descriptorUnit + 44, good}, ""},
-		{"a record's own word", RelocPair{40, good}, "not a register word of descriptor 0"},
-		{"a header's", RelocPair{descriptorUnit, good}, "not a register word of descriptor 1"},
-		{"half a word", RelocPair{46, good}, "not a register word of descriptor 0"},
+		{"a record's own word", RelocPair{40, good}, "does not point to a register word of descriptor 0"},
+		{"a header's", RelocPair{descriptorUnit, good}, "does not point to a register word of descriptor 1"},
+		{"half a word", RelocPair{46, good}, "does not point to a register word of descriptor 0"},
 		{"the chain's end", RelocPair{2 * descriptorUnit, good}, "not inside any descriptor"},
 		{"the first section", RelocPair{44, good&^0xffffff | 1}, ""},
 		{"none", RelocPair{44, good &^ 0xffffff}, "section 0 is not between 1 and 2"},
 		{"one beyond", RelocPair{44, good&^0xffffff | 3}, "section 3 is not between 1 and 2"},
-		{"another kind", RelocPair{44, 0x04000002}, "unknown type of relocation word"},
+		{"another kind", RelocPair{44, 0x04000002}, "unknown relocation type in word"},
 	} {
 		m := imaged(RelocPair{44, good}, tc.pair)
 		err := m.readChain()
@@ -55,7 +55,7 @@ func TestPlacesOfRelocations(t *testing.T) {
 		}
 	}
 	words := len(imaged().text.Data) / 4
-	for n, what := range map[int]string{words: "", words + 1: "relocation count exceeds the word count of the text, 0x80"} {
+	for n, what := range map[int]string{words: "", words + 1: "relocation count exceeds the text's 0x80 words"} {
 		err := imaged(slices.Repeat([]RelocPair{{44, good}}, n)...).readChain()
 		if what == "" && err != nil || what != "" && (err == nil || !strings.Contains(err.Error(), what)) {
 			t.Errorf("%d relocations of %d words: %v", n, words, err)
@@ -110,7 +110,7 @@ func TestExtentOfAProcedure(t *testing.T) {
 	}
 	m := one(0x1000+unit, 0x1000+unit, 0x1000)
 	m.text.Relocs = []RelocPair{{unit, relocSection}}
-	if err := m.readChain(); err == nil || !strings.Contains(err.Error(), "not a register word") {
+	if err := m.readChain(); err == nil || !strings.Contains(err.Error(), "does not point to a register word") {
 		t.Errorf("a relocation of the procedure's first word: %v", err)
 	}
 }
@@ -153,12 +153,12 @@ func TestPortsOfAContainer(t *testing.T) {
 		{"one element", window(0x4000, 2, ProtRead), op(1), Input, ""},
 		{"and a byte less", window(0x4000, 1, ProtRead), op(1), Input, "window of 1 bytes is smaller than one element"},
 		{"as many as fit", window(0x4000, 64, ProtRead), op(32), Input, ""},
-		{"one more", window(0x4000, 64, ProtRead), op(33), Input, "needs 0x42 bytes but the window has 0x40"},
+		{"one more", window(0x4000, 64, ProtRead), op(33), Input, "window of 0x40 bytes is smaller than the 0x42 bytes"},
 		{"a window of no bytes", window(0x4000, 0, ProtRead), op(1), Input, "no __FVMLIB section starts"},
 		{"one elsewhere", window(0x4040, 64, ProtRead), op(1), Input, "no __FVMLIB section starts"},
-		{"an input that may be written", window(0x4000, 64, ProtWrite), op(1), Input, "protection 2 of the window of port x does not permit input"},
+		{"an input that may be written", window(0x4000, 64, ProtWrite), op(1), Input, "protection 2 does not permit input at the address of port x"},
 		{"an output", window(0x4000, 64, ProtWrite), op(1), Output, ""},
-		{"one that may be read", window(0x4000, 64, ProtRead), op(1), Output, "protection 1 of the window of port x does not permit output"},
+		{"one that may be read", window(0x4000, 64, ProtRead), op(1), Output, "protection 1 does not permit output at the address of port x"},
 	} {
 		m := &imager{p: &Program{Segments: []Segment{tc.s}}}
 		err := m.addPort(loadAt[*PortLoad]{0x100, &PortLoad{Addr: 0x4000, Name: "x"}}, tc.op, tc.d)
@@ -229,7 +229,7 @@ func TestCountsOfPorts(t *testing.T) {
 		if (p != nil) != last || (o != nil) != last {
 			t.Fatalf("%d: %v, %v", i, p, o)
 		}
-		if last && (!strings.Contains(p.Error(), "port count exceeds 2048") || !strings.Contains(o.Error(), "operation count exceeds 2048")) {
+		if last && (!strings.Contains(p.Error(), "limit of 2048 ports exceeded") || !strings.Contains(o.Error(), "limit of 2048 operations exceeded")) {
 			t.Errorf("%v, %v", p, o)
 		}
 	}

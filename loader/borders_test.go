@@ -22,9 +22,9 @@ func TestSizesOfFiles(t *testing.T) {
 		what string // of the error, "" for none
 	}{
 		{-1, nil, "unsupported file size of -1 bytes; want at most"},
-		{0, nil, "file has 0 bytes; want at least 4 in a program"},
-		{3, make([]byte, 3), "file has 3 bytes; want at least 4 in a program"},
-		{4, make([]byte, 4), "unrecognised file"},
+		{0, nil, "file too short for a program: 0 bytes; want at least 4"},
+		{3, make([]byte, 3), "file too short for a program: 3 bytes; want at least 4"},
+		{4, make([]byte, 4), "unknown file format"},
 		{MaxFile, make([]byte, 64), "unexpected end of file"},
 		{MaxFile + 1, make([]byte, 64), "want at most"},
 		{int64(len(conv.Text)), conv.Text, ""},
@@ -34,7 +34,7 @@ func TestSizesOfFiles(t *testing.T) {
 			t.Errorf("%d bytes: %v, want %q", tc.size, err, tc.what)
 		}
 	}
-	for n, what := range map[int]string{maxWords: "unrecognised file", maxWords + 1: "want 0 to"} {
+	for n, what := range map[int]string{maxWords: "unknown file format", maxWords + 1: "want 0 to"} {
 		_, err := (&Options{FirstWords: n}).Read("words", bytes.NewReader(conv.Text), int64(len(conv.Text)))
 		if err == nil || !strings.Contains(err.Error(), what) {
 			t.Errorf("a first descriptor of %d words: %v, want %q", n, err, what)
@@ -169,9 +169,9 @@ func TestGivenWindows(t *testing.T) {
 		{Window{BAR: 31}, ""},
 		{Window{BAR: 32}, "window has buffer index 32; want 0 to 31"},
 		{Window{BAR: 4, Bytes: MaxAddressRange}, ""},
-		{Window{BAR: 4, Bytes: MaxAddressRange + 1}, "buffer 4 needs"},
+		{Window{BAR: 4, Bytes: MaxAddressRange + 1}, "buffer 4 of"},
 		{Window{BAR: regs.BARWeights, Bytes: MaxAddressRange}, ""},
-		{Window{BAR: regs.BARWeights, Bytes: MaxAddressRange + 1}, "constants need"},
+		{Window{BAR: regs.BARWeights, Bytes: MaxAddressRange + 1}, "constants of"},
 	} {
 		_, err := (&Options{Windows: []Window{tc.w}}).Read("text", bytes.NewReader(text), int64(len(text)))
 		if tc.what == "" && err != nil || tc.what != "" && (err == nil || !strings.Contains(err.Error(), tc.what)) {
@@ -197,7 +197,7 @@ func TestChainsWithoutMemory(t *testing.T) {
 	two := mustProgram(t, "concat").Text
 	second := le.Uint32(two[0x1c:])
 	copy(two[second+regs.HeaderBytes:], bytes.Repeat([]byte{0xff}, 64))
-	if _, err := Read("second", bytes.NewReader(two), int64(len(two))); err == nil || strings.Contains(err.Error(), "unrecognised file") {
+	if _, err := Read("second", bytes.NewReader(two), int64(len(two))); err == nil || strings.Contains(err.Error(), "unknown file format") {
 		t.Errorf("a second descriptor that is none: %v", err)
 	}
 }

@@ -80,7 +80,7 @@ func parseCaptureAddress(at uint64, text string) (uint32, error) {
 func parseCaptureNumber(at uint64, text string) (uint32, error) {
 	n, err := strconv.ParseUint(text, 0, 32)
 	if err != nil {
-		return 0, newFormatError(at, text, "malformed number; want a number of at most 32 bits")
+		return 0, newFormatError(at, text, "malformed number; want at most 32 bits")
 	}
 	return uint32(n), nil
 }

@@ -46,10 +46,10 @@ func (p *Program) Addresses() ([]CapturedAddress, error) {
 			continue
 		}
 		if hi>>capturedHighBits != 0 {
-			return nil, newFormatError(uint64(at+4), hi, "high word of the address of %s exceeds %d bits", r.Name, capturedHighBits)
+			return nil, newFormatError(uint64(at+4), hi, "high address word of %s exceeds %d bits", r.Name, capturedHighBits)
 		}
 		if lo%TileSize != 0 {
-			return nil, newFormatError(uint64(at), lo, "low word of the address of %s is not a multiple of %d", r.Name, TileSize)
+			return nil, newFormatError(uint64(at), lo, "low address word of %s is not a multiple of %d", r.Name, TileSize)
 		}
 		a := CapturedAddress{Slot: r.Name, Register: at, Address: uint64(hi)<<32 | uint64(lo)}
 		if at >= capturedStream {

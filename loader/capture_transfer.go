@@ -56,7 +56,7 @@ func (p *Program) Transfers() ([]Transfer, error) {
 		if low, high := s.Extent(); s.Elements() > 0 {
 			t.Low, t.High = a.Address+uint64(low), a.Address+uint64(high)
 			if int64(a.Address)+low < 0 || t.High > 1<<regs.AddressBits {
-				return nil, newFormatError(uint64(a.Register), a.Address, "bytes %d to %d of the %v tensor are outside the %d-bit device address space; address", low, high, role, regs.AddressBits)
+				return nil, newFormatError(uint64(a.Register), a.Address, "address of the %v tensor puts its bytes %d to %d outside the %d-bit device address space", role, low, high, regs.AddressBits)
 			}
 		}
 		out = append(out, t)

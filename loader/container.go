@@ -155,14 +155,14 @@ type reader struct {
 func (r *reader) claimBytes(at, off, n uint64, part string) ([]byte, error) {
 	size := r.file.totalBytes()
 	if off > size || n > size-off {
-		return nil, newFormatError(at, off, "%s of %#x bytes extends past the end of the file (%#x bytes); offset", part, n, size)
+		return nil, newFormatError(at, off, "offset of %s leaves no room for %#x bytes in the file (%#x bytes)", part, n, size)
 	}
 	b := r.file.bytesBetween(off, off+n)
 	if n > 0 {
 		// Claims overlap if they sum to more than the file. Stopping here keeps the work
 		// linear in the size of the file. findGaps detects all other overlaps.
 		if r.nbytes += n; r.nbytes > size {
-			return nil, newFormatError(at, off, "%s and earlier parts of the file overlap; offset", part)
+			return nil, newFormatError(at, off, "overlap between parts of the file found at the offset of %s", part)
 		}
 		r.owned = append(r.owned, extent{off, b, part})
 	}
@@ -222,10 +222,10 @@ func parseContainer(in pieces) (*Container, error) {
 	}
 	n, total := le.Uint32(file[16:]), uint64(le.Uint32(file[20:]))
 	if total > uint64(len(file)-headerSize) {
-		return nil, newFormatError(20, total, "load commands extend past the end of the file (%#x bytes); size", len(file))
+		return nil, newFormatError(20, total, "size of the load commands exceeds the %#x bytes after the header", len(file)-headerSize)
 	}
 	if uint64(n) > total/commandHeader {
-		return nil, newFormatError(16, n, "load commands do not fit in %#x bytes; count", total)
+		return nil, newFormatError(16, n, "load command count is too large for %#x bytes", total)
 	}
 	if n > maxLoads {
 		return nil, newFormatError(16, n, "load command count exceeds %#x", maxLoads)
@@ -250,7 +250,7 @@ func parseContainer(in pieces) (*Container, error) {
 		at += size
 	}
 	if at != end {
-		return nil, newFormatError(at, nil, "found %d bytes after the last load command", end-at)
+		return nil, newFormatError(at, nil, "%d unexpected bytes after the last load command", end-at)
 	}
 	var err error
 	if c.gaps, err = r.findGaps(); err != nil {
@@ -303,11 +303,11 @@ func textBeforeZero(b []byte) string {
 func (r *reader) readName(at uint64, b []byte, field int, owner string) (string, error) {
 	off := le.Uint32(b[field:])
 	if uint64(off) >= uint64(len(b)) {
-		return "", newFormatError(at+uint64(field), off, "name of %s starts past the end of its command (%#x bytes); offset", owner, len(b))
+		return "", newFormatError(at+uint64(field), off, "%s name offset is past the end of the command (%#x bytes)", owner, len(b))
 	}
 	n := bytes.IndexByte(b[off:], 0)
 	if n < 0 || n > maxName {
-		return "", newFormatError(at+uint64(off), nil, "name of %s is not terminated within %d bytes or its command", owner, maxName)
+		return "", newFormatError(at+uint64(off), nil, "%s name has no zero byte within %d bytes or the command", owner, maxName)
 	}
 	return escapeUnprintable(string(b[off : int(off)+n])), nil
 }
@@ -364,7 +364,7 @@ func (r *reader) decodeProgram(at uint64, b []byte) (Load, error) {
 	}
 	words, tasks := le.Uint32(b[programFirstWords:]), le.Uint32(b[programTasks:])
 	if words >= maxWords {
-		return nil, newFormatError(at+programFirstWords, words, "word count of the first descriptor, minus one, is out of range; want less than %#x", maxWords)
+		return nil, newFormatError(at+programFirstWords, words, "word count field of the first descriptor is out of range; want less than %#x", maxWords)
 	}
 	if most := r.file.totalBytes()/descriptorUnit + 1; tasks == 0 || uint64(tasks) > most {
 		return nil, newFormatError(at+programTasks, tasks, "descriptor count is out of range; want 1 to %#x in a file of this size", most)

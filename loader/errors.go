@@ -53,7 +53,7 @@ type UnsupportedError struct {
 func (e *UnsupportedError) Error() string { return escapeUnprintable(e.Form + ": " + e.What) }
 
 // errTextNotRead is the error of converting a program that was read with [Options.InFile].
-var errTextNotRead = &UnsupportedError{string(FormText), "descriptors were left in the file; read the program without the option InFile to convert it"}
+var errTextNotRead = &UnsupportedError{string(FormText), "cannot convert a program that was read with the option InFile"}
 
 // A SurfaceError reports a descriptor that accesses bytes outside the program's memory.
 type SurfaceError struct {

@@ -58,5 +58,5 @@ func ExampleFormatError() {
 	}
 	_, err = loader.Read("cut", bytes.NewReader(file[:0x1000]), 0x1000)
 	fmt.Println(err)
-	// Output: byte 0x14: load commands extend past the end of the file (0x1000 bytes); size: 0x32d8
+	// Output: byte 0x14: size of the load commands exceeds the 0xfe0 bytes after the header: 0x32d8
 }

@@ -94,7 +94,7 @@ func ReadPackage(file []byte) (*Package, error) {
 	case le.Uint32(file) != magicFirmware:
 		return nil, newFormatError(0, le.Uint32(file), "unknown magic number; want \"ANEH\" for a package")
 	case le.Uint32(file[4:]) != packageHeader:
-		return nil, newFormatError(4, le.Uint32(file[4:]), "unexpected size of the package header; want %#x bytes", packageHeader)
+		return nil, newFormatError(4, le.Uint32(file[4:]), "unexpected package header size; want %#x bytes", packageHeader)
 	case le.Uint32(file[8:]) != packageVersion:
 		return nil, newFormatError(8, le.Uint32(file[8:]), "unknown package version; want %d", packageVersion)
 	case count == 0 || count > packagePrograms:
@@ -115,7 +115,7 @@ func ReadPackage(file []byte) (*Package, error) {
 		at = end
 	}
 	if at != uint64(len(file)) {
-		return nil, newFormatError(at, nil, "found %d bytes after the last program", uint64(len(file))-at)
+		return nil, newFormatError(at, nil, "%d unexpected bytes after the last program", uint64(len(file))-at)
 	}
 	return p, nil
 }
@@ -130,9 +130,9 @@ func readPackageProgram(file []byte, at uint64) (q PackageProgram, end uint64, e
 	case le.Uint32(b) != magicFirmwareProg:
 		return q, 0, newFormatError(at, le.Uint32(b), "unknown magic number; want \"ANEP\" for a program")
 	case size > uint64(len(b)):
-		return q, 0, newFormatError(at+16, size, "program extends past the package's %#x bytes; size", len(file))
+		return q, 0, newFormatError(at+16, size, "program size exceeds the remaining %#x bytes of the package", len(b))
 	case name > maxName || header != roundUpTo(packageHeader+name, packageAlign) || header > size:
-		return q, 0, newFormatError(at+4, header, "invalid program header size; want %#x for a name of %d bytes (limit %d) in a program of %#x bytes", roundUpTo(packageHeader+name, packageAlign), name, maxName, size)
+		return q, 0, newFormatError(at+4, header, "program header size does not match a name of %d bytes (limit %d) or exceeds %#x bytes", name, maxName, size)
 	case count > packageSections:
 		return q, 0, newFormatError(at+12, count, "section count of the program exceeds %#x", packageSections)
 	case le.Uint32(b[28:]) != 0:
@@ -154,11 +154,11 @@ func readPackageProgram(file []byte, at uint64) (q PackageProgram, end uint64, e
 		case le.Uint32(b) != magicFirmwareSect:
 			return q, 0, newFormatError(at, le.Uint32(b), "unknown magic number; want \"ANES\" for a section")
 		case le.Uint32(b[4:]) != packageHeader:
-			return q, 0, newFormatError(at+4, le.Uint32(b[4:]), "unexpected size of the section header; want %#x bytes", packageHeader)
+			return q, 0, newFormatError(at+4, le.Uint32(b[4:]), "unexpected section header size; want %#x bytes", packageHeader)
 		case le.Uint64(b[24:]) != 0:
 			return q, 0, newFormatError(at+24, le.Uint64(b[24:]), "reserved word of the section is not zero")
 		case n > uint64(len(b)-packageHeader) || roundUpTo(n, packageAlign) > uint64(len(b)-packageHeader):
-			return q, 0, newFormatError(at+16, n, "section extends past its program's %#x bytes; size", size)
+			return q, 0, newFormatError(at+16, n, "padded section size exceeds the remaining %#x bytes of the program", len(b)-packageHeader)
 		}
 		s := PackageSection{Kind: PackageKind(le.Uint32(b[8:])), Flags: le.Uint32(b[12:]), off: at + packageHeader}
 		s.Data = file[s.off : s.off+n : s.off+n]
@@ -169,7 +169,7 @@ func readPackageProgram(file []byte, at uint64) (q PackageProgram, end uint64, e
 		q.Sections = append(q.Sections, s)
 	}
 	if at != end {
-		return q, 0, newFormatError(at, nil, "found %d bytes after the last section", end-at)
+		return q, 0, newFormatError(at, nil, "%d unexpected bytes after the last section", end-at)
 	}
 	return q, end, nil
 }

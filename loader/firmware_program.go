@@ -112,7 +112,7 @@ func readFirmware(name, procedure string, file []byte) (*Program, error) {
 		}
 	}
 	if from == nil {
-		return nil, newFormatError(12, procedure, "package has the programs %q; unknown program", p.Procedures)
+		return nil, newFormatError(12, procedure, "unknown program; want one of %q", p.Procedures)
 	}
 	p.Procedure = escapeUnprintable(from.Name)
 	for i := range from.Sections {
@@ -131,7 +131,7 @@ func readFirmware(name, procedure string, file []byte) (*Program, error) {
 
 func (p *Program) readPackageSection(s *PackageSection) error {
 	short := func(want int) error {
-		return newFormatError(s.off, uint64(len(s.Data)), "size of the %v section does not fit its entry of %#x bytes", s.Kind, want)
+		return newFormatError(s.off, uint64(len(s.Data)), "invalid %v section size for an entry of %#x bytes", s.Kind, want)
 	}
 	switch s.Kind {
 	case PackageGeneric:
@@ -148,7 +148,7 @@ func (p *Program) readPackageSection(s *PackageSection) error {
 		seg := readSegmentEntry(s.Data)
 		seg.Data = s.Data[packageMemory:len(s.Data):len(s.Data)]
 		if uint64(len(seg.Data)) > seg.Size {
-			return newFormatError(s.off+8, seg.Size, "%#x bytes of data in the %v section exceed its declared size", len(seg.Data), s.Kind)
+			return newFormatError(s.off+8, seg.Size, "declared size of the %v section is less than its %#x bytes of data", s.Kind, len(seg.Data))
 		}
 		if s.Kind == PackageText {
 			if p.Text != nil {
@@ -198,7 +198,7 @@ func (p *Program) readPackagePort(s *PackageSection) error {
 	case bar >= int64(len(p.BARs)):
 		return newFormatError(s.off+4, uint64(bar), "port buffer index is out of range; want less than %#x", len(p.BARs))
 	case name != uint64(len(b)-packagePort) || name > maxName:
-		return newFormatError(s.off+12, name, "port name length is invalid; want %#x, the bytes after the entry, and at most %#x", len(b)-packagePort, maxName)
+		return newFormatError(s.off+12, name, "port name length differs from the %#x bytes after the entry or exceeds %#x", len(b)-packagePort, maxName)
 	case len(p.Ports) == maxPorts:
 		return newFormatError(s.off, nil, "program has more than %d ports", maxPorts)
 	}
@@ -207,7 +207,7 @@ func (p *Program) readPackagePort(s *PackageSection) error {
 		Address: le.Uint64(b[64:]), Bytes: le.Uint64(b[72:]),
 	}
 	if !isInAperture(q.Address, q.Bytes) {
-		return newFormatError(s.off+64, q.Address, "port of %#x bytes extends past the %d-bit device address space; address", q.Bytes, regs.AddressBits)
+		return newFormatError(s.off+64, q.Address, "port address leaves no room for its %#x bytes in the %d-bit device address space", q.Bytes, regs.AddressBits)
 	}
 	for i := range q.Shape {
 		n := le.Uint32(b[16+4*i:])
@@ -218,11 +218,11 @@ func (p *Program) readPackagePort(s *PackageSection) error {
 			return newFormatError(s.off+16+4*uint64(i), n, "size of axis %c is not between 1 and the port's %#x bytes", axes[i], q.Bytes)
 		}
 		if n > 1 && q.Strides[i] > q.Bytes/uint64(n-1) {
-			return newFormatError(s.off+32+8*uint64(i), q.Strides[i], "axis %c extends past the port's %#x bytes; stride", axes[i], q.Bytes)
+			return newFormatError(s.off+32+8*uint64(i), q.Strides[i], "stride of axis %c reaches past the port's %#x bytes", axes[i], q.Bytes)
 		}
 	}
 	if n := q.spanBytes(); n > q.Bytes {
-		return newFormatError(s.off+72, q.Bytes, "port %s needs %#x bytes, but has", q.Name, n)
+		return newFormatError(s.off+72, q.Bytes, "size of port %s is less than the %#x bytes needed", q.Name, n)
 	}
 	p.Ports = append(p.Ports, q)
 	return nil

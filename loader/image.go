@@ -67,7 +67,7 @@ func (m *imager) chooseProcedure(end uint64, procedure string) error {
 		}
 	}
 	if m.main == nil {
-		return newFormatError(m.programs[0].at, procedure, "container has the procedures %q; unknown procedure", m.p.Procedures)
+		return newFormatError(m.programs[0].at, procedure, "unknown procedure; want one of %q", m.p.Procedures)
 	}
 	p := m.p
 	p.Procedure, p.FirstWords, p.TaskCount, p.BARs = m.main.Procedure, m.main.FirstWords, m.main.Tasks, m.main.BARs
@@ -84,7 +84,7 @@ func (m *imager) addLoadCommand(at uint64, l Load) error {
 		for _, s := range l.Sections {
 			if s.Segment == "__TEXT" && s.Name == "__text" {
 				if m.text != nil {
-					return newFormatError(at, nil, "found a second section __TEXT,__text")
+					return newFormatError(at, nil, "duplicate section __TEXT,__text")
 				}
 				m.text = s
 			}
@@ -93,7 +93,7 @@ func (m *imager) addLoadCommand(at uint64, l Load) error {
 		}
 	case *PortLoad:
 		if len(m.ports) == maxPorts*maxProcedures {
-			return newFormatError(at, l.Name, "port count exceeds %d", maxPorts*maxProcedures)
+			return newFormatError(at, l.Name, "limit of %d ports exceeded at port", maxPorts*maxProcedures)
 		}
 		m.ports = append(m.ports, loadAt[*PortLoad]{at, l})
 	case *ProgramLoad:
@@ -103,13 +103,13 @@ func (m *imager) addLoadCommand(at uint64, l Load) error {
 			}
 		}
 		if len(m.programs) == maxProcedures {
-			return newFormatError(at, l.Procedure, "procedure count exceeds %d", maxProcedures)
+			return newFormatError(at, l.Procedure, "limit of %d procedures exceeded at procedure", maxProcedures)
 		}
 		m.programs = append(m.programs, loadAt[*ProgramLoad]{at, l})
 		m.addProcedure(l.Procedure)
 	case *OperationLoad:
 		if len(m.ops) == maxPorts*maxProcedures {
-			return newFormatError(at, l.Port, "operation count exceeds %d", maxPorts*maxProcedures)
+			return newFormatError(at, l.Port, "limit of %d operations exceeded at operation on port", maxPorts*maxProcedures)
 		}
 		m.ops = append(m.ops, loadAt[*OperationLoad]{at, l})
 		m.addProcedure(l.Procedure)
@@ -158,7 +158,7 @@ func (m *imager) readChain() error {
 		return err
 	}
 	if n := len(text.Relocs); n > len(text.Data)/4 {
-		return newFormatError(uint64(text.RelocOffset), n, "relocation count exceeds the word count of the text, %#x", len(text.Data)/4)
+		return newFormatError(uint64(text.RelocOffset), n, "relocation count exceeds the text's %#x words", len(text.Data)/4)
 	}
 	for i, pair := range text.Relocs {
 		if off := uint64(pair.Off); len(m.programs) > 1 && (off < start || off >= end) {
@@ -184,7 +184,7 @@ func (m *imager) chainBounds() (start, end uint64, err error) {
 	if at == 0 || at == text.Addr {
 		at = text.Addr
 	} else if at != m.main.BARs[regs.BARText] || at-text.Addr >= end { // the difference wraps if at is below the text
-		return 0, 0, &UnsupportedError{"container", fmt.Sprintf("unsupported program start %#x; want the start of the text (%#x) or of buffer 0 inside the text", at, text.Addr)}
+		return 0, 0, &UnsupportedError{"container", fmt.Sprintf("unsupported program start %#x; want the text address %#x, or buffer 0 inside the text", at, text.Addr)}
 	}
 	start = at - text.Addr
 	for _, l := range m.programs {
@@ -230,7 +230,7 @@ func (m *imager) readRelocation(owner []*regs.Descriptor, pair RelocPair, start 
 		Bit: 6, Width: 26, Shift: 6,
 	}
 	if pair.Info>>24 != relocSection>>24 {
-		return r, fmt.Errorf("unknown type of relocation word %#x; want %#x plus a section number", pair.Info, relocSection)
+		return r, fmt.Errorf("unknown relocation type in word %#x; want %#x plus a section number", pair.Info, relocSection)
 	}
 	if section < 1 || section > len(m.sections) {
 		return r, fmt.Errorf("section %d is not between 1 and %d", section, len(m.sections))
@@ -242,7 +242,7 @@ func (m *imager) readRelocation(owner []*regs.Descriptor, pair RelocPair, start 
 	d := owner[unit]
 	register, ok := registerAt(d, off)
 	if !ok {
-		return r, fmt.Errorf("offset %#x is not a register word of descriptor %d", off, d.Index)
+		return r, fmt.Errorf("offset %#x does not point to a register word of descriptor %d", off, d.Index)
 	}
 	r.Task, r.Register = d.Index, register
 	return r, nil
@@ -328,7 +328,7 @@ func (m *imager) addPort(l loadAt[*PortLoad], op *OperationLoad, d Direction) er
 		return newFormatError(l.at+0x10, l.load.Addr, "no __FVMLIB section starts at the address of port %s", l.load.Name)
 	}
 	if need := [...]Protection{Input: ProtRead, Output: ProtWrite}[d]; s.Prot&need == 0 {
-		return newFormatError(l.at+0x10, l.load.Addr, "protection %d of the window of port %s does not permit %v; address", s.Prot, l.load.Name, d)
+		return newFormatError(l.at+0x10, l.load.Addr, "protection %d does not permit %v at the address of port %s", s.Prot, d, l.load.Name)
 	}
 	port := Port{Name: l.load.Name, Direction: d, Address: s.Addr, Bytes: s.Size, BAR: -1}
 	for i, a := range p.BARs {
@@ -342,7 +342,7 @@ func (m *imager) addPort(l loadAt[*PortLoad], op *OperationLoad, d Direction) er
 		return newFormatError(l.at, port.Name, "window of %d bytes is smaller than one element of port", port.Bytes)
 	}
 	if n := port.spanBytes(); n > port.Bytes {
-		return newFormatError(l.at, port.Name, "shape %v with strides %v needs %#x bytes but the window has %#x; port", port.Shape, port.Strides, n, port.Bytes)
+		return newFormatError(l.at, port.Name, "window of %#x bytes is smaller than the %#x bytes (shape %v, strides %v) of port", port.Bytes, n, port.Shape, port.Strides)
 	}
 	p.Ports = append(p.Ports, port)
 	return nil

@@ -106,7 +106,7 @@ func (p *Program) LinkStream(visit func(l *Linked, t *regs.Task)) (*Linked, erro
 // the number of tasks. The task is valid until show returns.
 func (p *Program) linkTasks(show func(l *Linked, t *regs.Task, most int)) (*Linked, error) {
 	if p.Form == FormRegisters {
-		return nil, &UnsupportedError{"captured registers", "cannot run: unknown version 10 registers for " + strings.Join(describeUnknownFields(), ", ")}
+		return nil, &UnsupportedError{"captured registers", "cannot run: no known version 10 registers for " + strings.Join(describeUnknownFields(), ", ")}
 	}
 	if p.Subtype != SubtypeM1 {
 		return nil, p.Container.newUnsupportedError()
@@ -182,11 +182,11 @@ func (l *Linked) checkAccess(task int, a *access) error {
 	case s == nil || addr-s.Addr >= s.Size:
 		return bad("are not inside any segment; nearest segment below:")
 	case a.bytes > s.Size-(addr-s.Addr):
-		return bad("extend past")
+		return bad("extend past the end of segment")
 	case s.Prot == 0:
-		return bad("are not accessible in")
+		return bad("are not accessible in segment")
 	case a.write && s.Prot&ProtWrite == 0:
-		return bad("are not writable in")
+		return bad("are not writable in segment")
 	}
 	if !a.kernel {
 		l.Reach[at].extendTo(addr, addr+a.bytes, a.write)
@@ -217,10 +217,10 @@ func newMemoryMap(segments []Segment) ([]Segment, error) {
 	for i := range m {
 		s := &m[i]
 		if !isInAperture(s.Addr, s.Size) {
-			return nil, &MemoryError{fmt.Sprintf("%v, %#x bytes at %#x, extends past the %d-bit device address space", s, s.Size, s.Addr, regs.AddressBits)}
+			return nil, &MemoryError{fmt.Sprintf("segment %v of %#x bytes at %#x extends past the %d-bit device address space", s, s.Size, s.Addr, regs.AddressBits)}
 		}
 		if i > 0 && m[i-1].End() > s.Addr {
-			return nil, &MemoryError{fmt.Sprintf("%v at %#x overlaps %v, %#x bytes at %#x", s, s.Addr, &m[i-1], m[i-1].Size, m[i-1].Addr)}
+			return nil, &MemoryError{fmt.Sprintf("segment %v at %#x overlaps %v of %#x bytes at %#x", s, s.Addr, &m[i-1], m[i-1].Size, m[i-1].Addr)}
 		}
 		if s.Prot == 0 {
 			continue // a guard segment, without contents
@@ -233,11 +233,11 @@ func newMemoryMap(segments []Segment) ([]Segment, error) {
 			zero += s.Size - uint64(len(s.Data))
 		}
 		if zero > MaxZeroFill {
-			return nil, &MemoryError{fmt.Sprintf("bytes without contents in segments up to %[2]v exceed %#[1]x", MaxZeroFill, s)}
+			return nil, &MemoryError{fmt.Sprintf("segments up to %v need more than %#x zero-filled bytes", s, MaxZeroFill)}
 		}
 	}
 	if high-low > MaxAddressRange {
-		return nil, &MemoryError{fmt.Sprintf("addresses %#x to %#x are more than %#x bytes apart", low, high, MaxAddressRange)}
+		return nil, &MemoryError{fmt.Sprintf("segment addresses %#x to %#x span more than %#x bytes", low, high, MaxAddressRange)}
 	}
 	return m, nil
 }

@@ -47,15 +47,15 @@ func TestSurfaceErrors(t *testing.T) {
 		value           uint32
 		unit, what      string
 	}{
-		{"conv", 0, "TileDMASrc", "Src1Base", 0x40, "source 1", "extend past __FVMLIB,__const"},
+		{"conv", 0, "TileDMASrc", "Src1Base", 0x40, "source 1", "extend past the end of segment __FVMLIB,__const"},
 		{"conv", 0, "TileDMASrc", "Src1Base", 0x2000, "source 1", "not inside any segment"},
-		{"conv", 0, "Common", "Cin", 6, "source 1", "extend past __FVMLIB,__const"},
+		{"conv", 0, "Common", "Cin", 6, "source 1", "extend past the end of segment __FVMLIB,__const"},
 		{"add", 0, "TileDMASrc", "Src1PlaneStride", 0xffff_ffc0, "source 1", "not inside any segment"}, // 64 bytes down for each channel
-		{"add", 0, "TileDMASrc", "Src2PlaneStride", 0x80, "source 2", "extend past __FVMLIB,__const"},
-		{"concat", 1, "TileDMADst", "DstBase", 0x240, "destination", "extend past __FVMLIB,__data"},
+		{"add", 0, "TileDMASrc", "Src2PlaneStride", 0x80, "source 2", "extend past the end of segment __FVMLIB,__const"},
+		{"concat", 1, "TileDMADst", "DstBase", 0x240, "destination", "extend past the end of segment __FVMLIB,__data"},
 		{"conv", 0, "TileDMADst", "DstBase", 0x4000, "destination", "are not writable"},
 		{"conv", 0, "KernelDMASrc", "CoeffBaseAddr[2]", 0x100, "kernel lane 2", "not inside any segment"},
-		{"conv", 0, "KernelDMASrc", "CoeffBfrSize[1]", 0x1000, "kernel lane 1", "extend past __TEXT,__const"},
+		{"conv", 0, "KernelDMASrc", "CoeffBfrSize[1]", 0x1000, "kernel lane 1", "extend past the end of segment __TEXT,__const"},
 	} {
 		p := edited(t, tt.example, tt.task, tt.block, tt.register, tt.value)
 		l, err := p.Link()
@@ -102,16 +102,16 @@ func TestBaseErrors(t *testing.T) {
 	link(p, "nearest segment below: none", new(*SurfaceError))
 	p = get()
 	p.BARs[5] = 0x40 // the guard
-	link(p, "are not accessible in __PAGEZERO", new(*SurfaceError))
+	link(p, "are not accessible in segment __PAGEZERO", new(*SurfaceError))
 	p = get()
 	p.Segments[1].Size = 0x8000
 	link(p, "overlaps", new(*MemoryError))
 	p = get()
 	p.Segments[2].Addr = 2 * MaxAddressRange
-	link(p, "bytes apart", new(*MemoryError))
+	link(p, "span more than", new(*MemoryError))
 	p = get()
 	p.Segments = append(p.Segments, Segment{Name: "__DATA", Addr: 0x40000000, Size: MaxZeroFill + 1, Prot: ProtRead})
-	link(p, "without contents", new(*MemoryError))
+	link(p, "zero-filled bytes", new(*MemoryError))
 	p = get()
 	p.Segments[2].Addr = 1<<42 - 0x40
 	link(p, "device address space", new(*MemoryError))

@@ -127,59 +127,59 @@ func containerVectors(t *testing.T) []vector {
 		{"header cut off", cut(20), 20, "truncated container header"},
 		{"processor", put32(4, 7), 4, "processor type"},
 		{"file type", put32(12, 6), 12, "file type"},
-		{"commands extend past the end of the file", put32(20, 1<<30), 20, "extend past the end of the file"},
-		{"too many commands", put32(16, 1<<30), 16, "load commands do not fit in"},
+		{"commands extend past the end of the file", put32(20, 1<<30), 20, "size of the load commands exceeds"},
+		{"too many commands", put32(16, 1<<30), 16, "load command count is too large for"},
 		{"command cut off", put32(16, 16), at["end"], "truncated load command 15 of 16"},
 		{"bytes behind the commands", put32(16, 14), at["symtab"], "after the last load command"},
 		{"command of no size", put32(text+4, 4), text + 4, "size of load command"},
 		{"command too large", put32(text+4, 1<<20), text + 4, "size of load command"},
-		{"sections leave the segment command", put32(text+64, 2), text + 64, "sections of segment"},
+		{"sections leave the segment command", put32(text+64, 2), text + 64, "section count of segment"},
 		{"segment extends past the device address space", put64(text+24, 1<<42), text + 24, "device address space"},
 		{"segment wraps", put64(text+32, 1<<63), text + 24, "device address space"},
-		{"segment extends past the end of the file", put64(text+40, 1<<40), text + 40, "extends past the end of the file"},
-		{"segment's bytes extend past the end of the file", put64(text+48, 1<<20), text + 40, "extends past the end of the file"},
+		{"segment extends past the end of the file", put64(text+40, 1<<40), text + 40, "leaves no room for"},
+		{"segment's bytes extend past the end of the file", put64(text+48, 1<<20), text + 40, "leaves no room for"},
 		{"segment larger in the file", put64(text+32, 0x1000), text + 48, "less than its file size"},
-		{"section leaves the segment", put64(sec+40, 0x5000), sec + 32, "is not inside its segment"},
-		{"section ahead of the segment", put64(sec+32, 0x3000c000), sec + 32, "is not inside its segment"},
-		{"section's bytes leave the segment's", put32(sec+48, 0x7ff0), sec + 48, "bytes of section"},
+		{"section leaves the segment", put64(sec+40, 0x5000), sec + 32, "outside its segment"},
+		{"section ahead of the segment", put64(sec+32, 0x3000c000), sec + 32, "outside its segment"},
+		{"section's bytes leave the segment's", put32(sec+48, 0x7ff0), sec + 48, "puts its data outside"},
 		{"relocations extend past the end of the file", put32(sec+56, 1<<30), sec + 56, "relocations"},
 		{"too many relocations", put32(sec+60, 1<<28), sec + 56, "relocations"},
 		{"relocations over symbols", put32(sec+56, uint32(sym)), sym, "overlaps"},
 		{"relocation kind", put32(int(0x3ad8)+4, 0x0d000004), 0x3ad8, "plus a section number"},
 		{"relocation section", put32(0x3ad8+4, 0x05000009), 0x3ad8, "section 9 is not between 1 and 4"},
 		{"relocation outside the text", put32(0x3ad8, 0x10000), 0x3ad8, "not inside any descriptor"},
-		{"relocation of a header word", put32(0x3ad8, 0x204), 0x3ad8, "not a register word"},
+		{"relocation of a header word", put32(0x3ad8, 0x204), 0x3ad8, "does not point to a register word"},
 		{"no text", put32(sec+4, 0x78), at["end"], "missing section __TEXT,__text"},
 		{"text without bytes", put64(text+48, 0), 0x4000, "no bytes in the file"},
 		{"two texts", func(b []byte) []byte {
 			copy(b[at["__KERN_0"]+segmentSize:], b[sec:sec+32])
 			return b
-		}, at["__KERN_0"], "a second section"},
+		}, at["__KERN_0"], "duplicate section"},
 		{"descriptor count of zero", put32(at["program"]+programTasks, 0), at["program"] + programTasks, "descriptor count"},
-		{"first descriptor too large", put32(at["program"]+programFirstWords, 512), at["program"] + programFirstWords, "word count of the first descriptor"},
+		{"first descriptor too large", put32(at["program"]+programFirstWords, 512), at["program"] + programFirstWords, "word count field of the first descriptor"},
 		{"first descriptor too small", put32(at["program"]+programFirstWords, 3), 0x4000, "program text"},
-		{"procedure's name", put32(at["program"]+programName, 1<<20), at["program"] + programName, "name of procedure"},
+		{"procedure's name", put32(at["program"]+programName, 1<<20), at["program"] + programName, "procedure name offset"},
 		{"program command too short", put32(at["program"]+4, 0x800), at["program"] + 4, "truncated program descriptor"},
 		{"two procedures of a name", func(b []byte) []byte {
 			copy(b[at["other"]:], b[at["program"]:at["program"]+programSize+0x20])
 			return put32(at["other"]+4, uint32(at["symtab"]-at["other"]))(b)
 		}, at["other"], "duplicate program descriptor"},
-		{"text between tiles", both(put64(text+24, identityText+0x20), put64(sec+32, identityText+0x20)), sec + 32, "not aligned to 0x40"},
+		{"text between tiles", both(put64(text+24, identityText+0x20), put64(sec+32, identityText+0x20)), sec + 32, "not a multiple of 0x40"},
 		{"window between pages", both(put64(at["__const"]+24, identityInput+0x40), put64(at["__const"]+segmentSize+32, identityInput+0x40)),
-			at["__const"] + segmentSize + 32, "not aligned to 0x4000"},
+			at["__const"] + segmentSize + 32, "not a multiple of 0x4000"},
 		{"kernel section beyond the compiler's", both(put64(at["__KERN_0"]+32, 1<<28), put64(at["__KERN_0"]+segmentSize+40, 1<<28)),
 			at["__KERN_0"] + segmentSize + 40, "exceeds"},
 		{"no program", unknown("program"), at["end"], "missing program descriptor"},
 		{"loop in the chain", put32(0x4000+0x200+0x1c, 0x200), 0x4000 + 0x200 + 0x1c, "loops back"},
 		{"chain leaves the text", put32(0x4000+0x1c, 0x10000), 0x4000 + 0x1c, "is outside the"},
 		{"record leaves the registers", put32(0x4000+0x28, 0x3f<<26|0x1f800), 0x4000 + 0x28, "register window"},
-		{"port's name", put32(at["t0"]+8, 0x20), at["t0"] + 8, "name of port"},
+		{"port's name", put32(at["t0"]+8, 0x20), at["t0"] + 8, "port name offset"},
 		{"port's name without an end", func(b []byte) []byte {
 			copy(b[at["t0"]+0x18:], "overlong")
 			return b
-		}, at["t0"] + 0x18, "not terminated"},
+		}, at["t0"] + 0x18, "has no zero byte"},
 		{"port without a window", put64(at["t0"]+0x10, 0x30008040), at["t0"] + 0x10, "no __FVMLIB section starts"},
-		{"input in the output's window", put64(at["t0"]+0x10, identityOutput), at["t0"] + 0x10, "protection 2 of the window"},
+		{"input in the output's window", put64(at["t0"]+0x10, identityOutput), at["t0"] + 0x10, "protection 2 does not permit input"},
 		{"port in the text", put64(at["t0"]+0x10, identityText), at["t0"] + 0x10, "no __FVMLIB section starts"},
 		{"port command too short", both(put32(at["t0"]+4, 0x10)), at["t0"] + 4, "truncated port command"},
 		{"two ports of a name", func(b []byte) []byte {
@@ -195,14 +195,14 @@ func containerVectors(t *testing.T) []vector {
 		{"operation's direction", put32(at["op t0"]+operationDirection, 3), at["op t0"] + operationDirection, "direction"},
 		{"operation's shape", put32(at["op t0"]+operationShape+4, 0), at["op t0"] + operationShape + 4, "size of axis c"},
 		{"operation's stride", put64(at["op t0"]+operationStrides, 1<<50), at["op t0"] + operationStrides, "stride of axis n"},
-		{"operation's operand name", put32(at["op t0"]+operationOperand, 0x98), at["op t0"] + operationOperand, "name of operand"},
-		{"operation's port name", put32(at["op t0"]+operationSymbol, 0x98), at["op t0"] + operationSymbol, "name of port"},
-		{"operation's procedure name", put32(at["op t0"]+operationProcedure, 0x98), at["op t0"] + operationProcedure, "name of procedure"},
+		{"operation's operand name", put32(at["op t0"]+operationOperand, 0x98), at["op t0"] + operationOperand, "operand name offset"},
+		{"operation's port name", put32(at["op t0"]+operationSymbol, 0x98), at["op t0"] + operationSymbol, "port name offset"},
+		{"operation's procedure name", put32(at["op t0"]+operationProcedure, 0x98), at["op t0"] + operationProcedure, "procedure name offset"},
 		{"symbols extend past the end of the file", put32(at["symtab"]+8, 1<<30), at["symtab"] + 8, "symbol table"},
 		{"too many symbols", put32(at["symtab"]+12, 1<<28), at["symtab"] + 8, "symbol table"},
 		{"strings extend past the end of the file", put32(at["symtab"]+20, 1<<30), at["symtab"] + 16, "string table"},
 		{"symbol table command too short", put32(at["symtab"]+4, 16), at["symtab"] + 4, "truncated symbol table"},
-		{"symbol's name", put32(sym, 1<<20), sym, "name of symbol 0"},
+		{"symbol's name", put32(sym, 1<<20), sym, "name offset of symbol 0"},
 		{"symbol's name without an end", func(b []byte) []byte {
 			s := at["strings"]
 			n := int(le.Uint32(b[at["symtab"]+20:]))
@@ -210,15 +210,15 @@ func containerVectors(t *testing.T) []vector {
 				b[s+i] = 'x'
 			}
 			return b
-		}, sym, "not terminated"},
+		}, sym, "has no zero byte"},
 		{"shape larger than the window", func(b []byte) []byte {
 			return bytes.Replace(b, []byte("t0:t44=ar1;0;1;45=s128n:ar1;0;1;"), []byte("t0:t44=ar1;0;1;45=s128n:ar1;0;2;"), 1)
-		}, at["t0"], "needs 0x100 bytes"},
+		}, at["t0"], "smaller than the 0x100 bytes"},
 		{"owners of more than the file", func(b []byte) []byte {
 			le.PutUint32(b[at["symtab"]+8:], 0)
 			le.PutUint32(b[at["symtab"]+12:], uint32(len(b)/symbolSize))
 			return b
-		}, at["symtab"] + 8, "earlier parts of the file overlap"},
+		}, at["symtab"] + 8, "overlap between parts of the file"},
 		{"segment command too short", put32(text+4, 64), text + 4, "truncated segment"},
 		{"scratch beyond the compiler's", func(b []byte) []byte {
 			seg := at["__const"]
@@ -227,15 +227,15 @@ func containerVectors(t *testing.T) []vector {
 			le.PutUint64(b[seg+32:], MaxScratch+PageSize)
 			le.PutUint64(b[seg+segmentSize+40:], MaxScratch+PageSize)
 			return b
-		}, at["__const"] + segmentSize + 40, "bytes for scratch memory"},
+		}, at["__const"] + segmentSize + 40, "size of scratch section"},
 		{"more relocations than words", func(b []byte) []byte {
 			le.PutUint32(b[sec+56:], uint32(len(b)))
 			le.PutUint32(b[sec+60:], 300)
 			return append(b, make([]byte, 300*relocSize)...)
 		}, len(file), "relocation count exceeds"},
 		{"window of one byte", both(put64(at["__const"]+32, 1), put64(at["__const"]+segmentSize+40, 1)), at["t0"], "smaller than one element"},
-		{"a file cut off", cut(0x4100), text + 40, "extends past the end of the file"},
-		{"a file of three bytes", cut(3), 0, "want at least 4 in a program"},
+		{"a file cut off", cut(0x4100), text + 40, "leaves no room for"},
+		{"a file of three bytes", cut(3), 0, "want at least 4"},
 	})
 }
 

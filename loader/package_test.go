@@ -34,15 +34,15 @@ func TestPackagePortLimits(t *testing.T) {
 		{"the last buffer", func(b []byte) { le.PutUint32(b[4:], 32) }, 0, ""},
 		{"one beyond", func(b []byte) { le.PutUint32(b[4:], 33) }, 4, "want less than 0x20"},
 		{"no buffer", func(b []byte) { le.PutUint32(b[4:], 0) }, 0, ""},
-		{"a name that is longer than the entry", func(b []byte) { le.PutUint32(b[12:], 2) }, 12, "want 0x1, the bytes after the entry"},
+		{"a name that is longer than the entry", func(b []byte) { le.PutUint32(b[12:], 2) }, 12, "differs from the 0x1 bytes after the entry"},
 		{"an extent of all bytes", func(b []byte) { le.PutUint32(b[28:], 64) }, 0, ""},
 		{"one more", func(b []byte) { le.PutUint32(b[28:], 65) }, 28, "between 1 and the port's 0x40"},
 		{"none", func(b []byte) { le.PutUint32(b[20:], 0) }, 20, "size of axis c"},
 		{"two rows to the last byte", func(b []byte) { le.PutUint32(b[24:], 2); le.PutUint64(b[48:], 63) }, 0, ""},
-		{"and beyond it", func(b []byte) { le.PutUint32(b[24:], 2); le.PutUint64(b[48:], 64) }, 72, "needs 0x41"},
-		{"and further", func(b []byte) { le.PutUint32(b[24:], 2); le.PutUint64(b[48:], 65) }, 48, "axis h extends past the port's"},
+		{"and beyond it", func(b []byte) { le.PutUint32(b[24:], 2); le.PutUint64(b[48:], 64) }, 72, "is less than the 0x41 bytes needed"},
+		{"and further", func(b []byte) { le.PutUint32(b[24:], 2); le.PutUint64(b[48:], 65) }, 48, "stride of axis h reaches past the port's"},
 		{"three rows to the last byte", func(b []byte) { le.PutUint32(b[24:], 3); le.PutUint64(b[48:], 31) }, 0, ""},
-		{"and a stride beyond it", func(b []byte) { le.PutUint32(b[24:], 3); le.PutUint64(b[48:], 33) }, 48, "axis h extends past the port's"},
+		{"and a stride beyond it", func(b []byte) { le.PutUint32(b[24:], 3); le.PutUint64(b[48:], 33) }, 48, "stride of axis h reaches past the port's"},
 		{"any stride of one row", func(b []byte) { le.PutUint64(b[48:], 1<<60) }, 0, ""},
 	} {
 		p := new(Program)
@@ -97,11 +97,11 @@ func TestPackageHeaders(t *testing.T) {
 	// What stands after the last of each is counted.
 	more := append(bytes.Clone(good), 0, 0, 0)
 	le.PutUint64(more[16:], uint64(len(more)))
-	if _, err := ReadPackage(more); err == nil || !strings.Contains(err.Error(), "3 bytes after the last program") {
+	if _, err := ReadPackage(more); err == nil || !strings.Contains(err.Error(), "3 unexpected bytes after the last program") {
 		t.Errorf("%v", err)
 	}
 	le.PutUint64(more[packageHeader+16:], uint64(len(more)-packageHeader))
-	if _, err := ReadPackage(more); err == nil || !strings.Contains(err.Error(), "3 bytes after the last section") {
+	if _, err := ReadPackage(more); err == nil || !strings.Contains(err.Error(), "3 unexpected bytes after the last section") {
 		t.Errorf("%v", err)
 	}
 }

@@ -92,7 +92,7 @@ func (o *Options) Read(name string, r io.ReaderAt, size int64) (*Program, error)
 		return nil, err
 	}
 	if len(head) < 4 {
-		return nil, newFormatError(0, nil, "file has %d bytes; want at least 4 in a program", len(head))
+		return nil, newFormatError(0, nil, "file too short for a program: %d bytes; want at least 4", len(head))
 	}
 	if form := recognizeForeignForm(head); form != "" {
 		return nil, &UnsupportedError{form, adviceForForm(form)}
@@ -200,7 +200,7 @@ func newNotChainError(err error) error {
 	if !errors.As(err, &broken) {
 		return err
 	}
-	return wrapFormatError(broken.Off, err, "unrecognised file; want a container, captured registers or a descriptor chain")
+	return wrapFormatError(broken.Off, err, "unknown file format; want a container, captured registers or a descriptor chain")
 }
 
 // newNoRecordsError returns the error for a descriptor that writes no register. Zeros

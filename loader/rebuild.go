@@ -22,7 +22,7 @@ func (p *Program) Rebuild() (*Program, error) {
 			return nil, &UnsupportedError{string(p.Form), "weights are missing from the file; a container requires them"}
 		}
 		if q.BAR <= regs.BARScratch {
-			return nil, &UnsupportedError{"port " + q.Name, fmt.Sprintf("uses buffer %d; want a buffer above %d in a container", q.BAR, regs.BARScratch)}
+			return nil, &UnsupportedError{"port " + q.Name, fmt.Sprintf("uses buffer %d; a container requires a buffer above %d", q.BAR, regs.BARScratch)}
 		}
 		if p.BARs[regs.BARScratch] != 0 {
 			q.Address = 0 // the scratch memory is placed first
@@ -30,7 +30,7 @@ func (p *Program) Rebuild() (*Program, error) {
 		b.Ports = append(b.Ports, q)
 	}
 	if n := p.BARs[2]; n != 0 {
-		return nil, &UnsupportedError{string(p.Form), fmt.Sprintf("found scratch memory in buffer 2 at %#x; want buffer %d in a container", n, regs.BARScratch)}
+		return nil, &UnsupportedError{string(p.Form), fmt.Sprintf("scratch memory is in buffer 2 at %#x; a container requires buffer %d", n, regs.BARScratch)}
 	}
 	if s := p.segmentContaining(p.BARs[regs.BARScratch]); s != nil && p.BARs[regs.BARScratch] != 0 {
 		b.Scratch = s.End() - p.BARs[regs.BARScratch]

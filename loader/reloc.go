@@ -131,7 +131,7 @@ func (r *Relocation) Resolve(bars *regs.BARs) (uint64, error) {
 		}
 		scaled, ok := Linear(v, r.Scale, r.Plus)
 		if !ok {
-			return bad("%d*%s%+d is below 0 or exceeds 63 bits at %[2]s=%[4]d", cmp.Or(r.Scale, 1), r.Name, r.Plus, v)
+			return bad("%d*%s%+d is negative or exceeds 63 bits for %[2]s=%[4]d", cmp.Or(r.Scale, 1), r.Name, r.Plus, v)
 		}
 		v = scaled
 	}

@@ -35,7 +35,7 @@ func headVectors(t *testing.T) []vector {
 		{"a descriptor longer than the text", cut, int(le.Uint32(cut[0x1c:])), "declared size of"},
 		{"no room for the extra word", extra, regs.HeaderBytes, "extra header word"},
 		{"a descriptor that nothing could declare", long, 0, "want at most 512"},
-		{"no program", bytes.Repeat([]byte{0xa5, 0x5a, 0x17}, 200), -1, "unrecognised file; want a container, captured registers or a descriptor chain"},
+		{"no program", bytes.Repeat([]byte{0xa5, 0x5a, 0x17}, 200), -1, "unknown file format; want a container, captured registers or a descriptor chain"},
 		{"no records", none, 0, "no register records"},
 		{"a chain cut off", p.Text[:100], -1, "runs past the descriptor's end"},
 	}
@@ -81,9 +81,9 @@ func manyVectors(t *testing.T) []vector {
 	return []vector{
 		{"ports of a package", pkg.Bytes(), -1, "program has more than"},
 		{"load commands", commands(maxLoads+1, note), 16, "exceeds"},
-		{"ports", commands(maxPorts*maxProcedures+1, copied("t0", "t2")), -1, "port count"},
-		{"operations", commands(maxPorts*maxProcedures+1, copied("op t0", "op t2")), -1, "operation count"},
-		{"procedures", procedures, -1, "procedure count"},
+		{"ports", commands(maxPorts*maxProcedures+1, copied("t0", "t2")), -1, "ports exceeded"},
+		{"operations", commands(maxPorts*maxProcedures+1, copied("op t0", "op t2")), -1, "operations exceeded"},
+		{"procedures", procedures, -1, "procedures exceeded"},
 	}
 }
 

@@ -19,14 +19,14 @@ func (r *reader) decodeSegment(at uint64, b []byte) (Load, error) {
 	}
 	n := uint64(le.Uint32(b[64:]))
 	if n > uint64(len(b)-segmentSize)/sectionSize {
-		return nil, newFormatError(at+64, n, "sections of segment %s extend past the command's %#x bytes; count", s.Name, len(b))
+		return nil, newFormatError(at+64, n, "section count of segment %s is too large for its command of %#x bytes", s.Name, len(b))
 	}
 	if !isInAperture(s.Addr, s.MemSize) {
-		return nil, newFormatError(at+24, s.Addr, "segment %s of %#x bytes extends past the %d-bit device address space; address", s.Name, s.MemSize, regs.AddressBits)
+		return nil, newFormatError(at+24, s.Addr, "address of segment %s leaves no room for %#x bytes in the %d-bit device address space", s.Name, s.MemSize, regs.AddressBits)
 	}
 	size := r.file.totalBytes()
 	if s.Offset > size || s.FileSize > size-s.Offset {
-		return nil, newFormatError(at+40, s.Offset, "segment %s of %#x bytes extends past the end of the file (%#x bytes); offset", s.Name, s.FileSize, size)
+		return nil, newFormatError(at+40, s.Offset, "offset of segment %s leaves no room for %#x bytes in the file (%#x bytes)", s.Name, s.FileSize, size)
 	}
 	if s.FileSize > s.MemSize {
 		return nil, newFormatError(at+48, s.FileSize, "memory size %#x of segment %s is less than its file size", s.MemSize, s.Name)
@@ -61,7 +61,7 @@ func (r *reader) decodeSection(at uint64, b []byte, s *SegmentLoad) (*SectionHea
 		RelocOffset: le.Uint32(b[56:]), Flags: SectionFlags(le.Uint32(b[64:])),
 	}
 	if h.Addr < s.Addr || h.Addr-s.Addr > s.MemSize || h.Size > s.MemSize-(h.Addr-s.Addr) {
-		return nil, newFormatError(at+32, h.Addr, "section %s,%s of %#x bytes is not inside its segment's %#x bytes at %#x; address",
+		return nil, newFormatError(at+32, h.Addr, "address of section %s,%s puts its %#x bytes outside its segment (%#x bytes at %#x)",
 			h.Segment, h.Name, h.Size, s.MemSize, s.Addr)
 	}
 	if err := h.checkSizeAndAlignment(at); err != nil {
@@ -71,7 +71,7 @@ func (r *reader) decodeSection(at uint64, b []byte, s *SegmentLoad) (*SectionHea
 	if s.FileSize > 0 {
 		off := uint64(h.Offset)
 		if off < s.Offset || off-s.Offset > s.FileSize || h.Size > s.FileSize-(off-s.Offset) {
-			return nil, newFormatError(at+48, h.Offset, "bytes of section %s,%s are not inside its segment's %#x bytes at file offset %#x; offset",
+			return nil, newFormatError(at+48, h.Offset, "offset of section %s,%s puts its data outside its segment (%#x bytes at file offset %#x)",
 				h.Segment, h.Name, s.FileSize, s.Offset)
 		}
 		var err error
@@ -105,13 +105,13 @@ func (h *SectionHeader) checkSizeAndAlignment(at uint64) error {
 		granule = TileSize
 	}
 	if h.Addr%granule != 0 {
-		return newFormatError(at+32, h.Addr, "section %s,%s is not aligned to %#x; address", h.Segment, h.Name, granule)
+		return newFormatError(at+32, h.Addr, "address of section %s,%s is not a multiple of %#x", h.Segment, h.Name, granule)
 	}
 	switch {
 	case strings.HasPrefix(h.Segment, "__KERN_") && h.Size > MaxKernelSection:
-		return newFormatError(at+40, h.Size, "section %s,%s exceeds the limit of %#x bytes for a kernel section; size", h.Segment, h.Name, uint64(MaxKernelSection))
+		return newFormatError(at+40, h.Size, "size of kernel section %s,%s exceeds %#x bytes", h.Segment, h.Name, uint64(MaxKernelSection))
 	case h.Segment == "__DATA" && h.Name == "__bss" && h.Size > MaxScratch:
-		return newFormatError(at+40, h.Size, "section %s,%s exceeds the limit of %#x bytes for scratch memory; size", h.Segment, h.Name, uint64(MaxScratch))
+		return newFormatError(at+40, h.Size, "size of scratch section %s,%s exceeds %#x bytes", h.Segment, h.Name, uint64(MaxScratch))
 	}
 	return nil
 }

@@ -44,28 +44,28 @@ func TestSegmentLimits(t *testing.T) {
 		{"nothing", seg{}, nil, 0, ""},
 		{"all of the file", seg{0, 64, 0, 64}, nil, 0, ""},
 		{"to its end", seg{0, 64, 32, 32}, nil, 0, ""},
-		{"beyond it", seg{0, 64, 33, 32}, nil, 40, "extends past the end of the file"},
+		{"beyond it", seg{0, 64, 33, 32}, nil, 40, "leaves no room for 0x20 bytes in the file"},
 		{"behind it", seg{0, 64, 64, 0}, nil, 0, ""},
-		{"further behind", seg{0, 64, 65, 0}, nil, 40, "extends past the end of the file"},
+		{"further behind", seg{0, 64, 65, 0}, nil, 40, "leaves no room for 0x0 bytes in the file"},
 		{"more in the file than in memory", seg{0, 31, 0, 32}, nil, 48, "less than its file size"},
 		{"to the end of the space", seg{space - 16, 16, 0, 0}, nil, 0, ""},
-		{"beyond it", seg{space - 16, 17, 0, 0}, nil, 24, "extends past the 42-bit"},
+		{"beyond it", seg{space - 16, 17, 0, 0}, nil, 24, "leaves no room for 0x11 bytes in the 42-bit"},
 		{"nothing behind it", seg{space, 0, 0, 0}, nil, 0, ""},
-		{"nothing further behind", seg{space + 1, 0, 0, 0}, nil, 24, "extends past the 42-bit"},
+		{"nothing further behind", seg{space + 1, 0, 0, 0}, nil, 24, "leaves no room for 0x0 bytes in the 42-bit"},
 		{"a section as large as its segment", seg{16, 16, 8, 16}, []section{{16, 16, 8, 0}}, 0, ""},
 		{"two side by side", seg{16, 16, 8, 16}, []section{{16, 8, 8, 0}, {24, 8, 16, 0}}, 0, ""},
 		{"an empty one at the end", seg{16, 16, 8, 16}, []section{{32, 0, 24, 0}}, 0, ""},
-		{"one ahead of the segment", seg{16, 16, 8, 16}, []section{{15, 8, 8, 0}}, segmentSize + 32, "is not inside its segment"},
-		{"one behind it", seg{16, 16, 8, 16}, []section{{33, 0, 8, 0}}, segmentSize + 32, "is not inside its segment"},
-		{"one that leaves it", seg{16, 16, 8, 16}, []section{{24, 9, 8, 0}}, segmentSize + 32, "is not inside its segment"},
-		{"bytes ahead of the segment's", seg{16, 16, 8, 16}, []section{{16, 8, 7, 0}}, segmentSize + 48, "are not inside its segment"},
-		{"behind them", seg{16, 16, 8, 16}, []section{{16, 0, 25, 0}}, segmentSize + 48, "are not inside its segment"},
-		{"that leave them", seg{16, 16, 8, 16}, []section{{16, 8, 17, 0}}, segmentSize + 48, "are not inside its segment"},
-		{"a second section that does", seg{16, 16, 8, 16}, []section{{16, 4, 8, 0}, {16, 8, 17, 0}}, segmentSize + sectionSize + 48, "are not inside its segment"},
+		{"one ahead of the segment", seg{16, 16, 8, 16}, []section{{15, 8, 8, 0}}, segmentSize + 32, "bytes outside its segment"},
+		{"one behind it", seg{16, 16, 8, 16}, []section{{33, 0, 8, 0}}, segmentSize + 32, "bytes outside its segment"},
+		{"one that leaves it", seg{16, 16, 8, 16}, []section{{24, 9, 8, 0}}, segmentSize + 32, "bytes outside its segment"},
+		{"bytes ahead of the segment's", seg{16, 16, 8, 16}, []section{{16, 8, 7, 0}}, segmentSize + 48, "data outside its segment"},
+		{"behind them", seg{16, 16, 8, 16}, []section{{16, 0, 25, 0}}, segmentSize + 48, "data outside its segment"},
+		{"that leave them", seg{16, 16, 8, 16}, []section{{16, 8, 17, 0}}, segmentSize + 48, "data outside its segment"},
+		{"a second section that does", seg{16, 16, 8, 16}, []section{{16, 4, 8, 0}, {16, 8, 17, 0}}, segmentSize + sectionSize + 48, "data outside its segment"},
 		{"a window has no bytes", seg{16, 16, 0, 0}, []section{{16, 16, 63, 0}}, 0, ""},
 		{"relocations", seg{16, 16, 8, 16}, []section{{16, 16, 8, 2}}, 0, ""},
 		{"to the file's end", seg{16, 16, 8, 16}, []section{{16, 16, 8, 5}}, 0, ""},
-		{"beyond it", seg{16, 16, 8, 16}, []section{{16, 16, 8, 6}}, segmentSize + 56, "extends past the end of the file"},
+		{"beyond it", seg{16, 16, 8, 16}, []section{{16, 16, 8, 6}}, segmentSize + 56, "leaves no room for 0x30 bytes in the file"},
 	} {
 		r := &reader{file: pieces{rest: file}}
 		l, err := r.decodeSegment(1000, build(tc.s, tc.list...))
@@ -98,7 +98,7 @@ func TestSegmentLimits(t *testing.T) {
 	}
 	b := build(seg{}, section{})
 	le.PutUint32(b[64:], 2)
-	if _, err := (&reader{file: pieces{rest: file}}).decodeSegment(0, b); err == nil || !strings.Contains(err.Error(), "extend past the command") {
+	if _, err := (&reader{file: pieces{rest: file}}).decodeSegment(0, b); err == nil || !strings.Contains(err.Error(), "too large for its command") {
 		t.Errorf("two sections in the room of one: %v", err)
 	}
 	if _, err := (&reader{file: pieces{rest: file}}).decodeSegment(0, b[:segmentSize-1]); err == nil || !strings.Contains(err.Error(), "truncated segment command") {

@@ -105,12 +105,12 @@ func (r *reader) decodeSymtab(at uint64, b []byte) (Load, error) {
 		s := Symbol{index: le.Uint32(e), Type: SymbolType(e[4]), Section: e[5], Desc: le.Uint16(e[6:]), Value: le.Uint64(e[8:])}
 		where := uint64(t.Offset) + symbolSize*uint64(i)
 		if uint64(s.index) >= uint64(len(text)) {
-			return nil, newFormatError(where, s.index, "name of symbol %d starts past the end of the string table (%#x bytes); offset", i, len(text))
+			return nil, newFormatError(where, s.index, "name offset of symbol %d is past the end of the string table (%#x bytes)", i, len(text))
 		}
 		name := text[s.index:min(int(s.index)+maxName, len(text))]
 		end := strings.IndexByte(name, 0)
 		if end < 0 {
-			return nil, newFormatError(where, s.index, "name of symbol %d is not terminated within %d bytes; offset", i, maxName)
+			return nil, newFormatError(where, s.index, "name of symbol %d has no zero byte within %d bytes of string table offset", i, maxName)
 		}
 		s.Name = name[:end]
 		t.Symbols[i] = s

@@ -52,7 +52,7 @@ func TestRelocationLimits(t *testing.T) {
 		{"and nothing else", live(5, 0, 0, 0), 0, "4 to 8 in steps of 0"},
 		{"scaled", live(4, 2, 3, 2), 14, ""},
 		{"down", live(4, 2, -3, 12), 0, ""},
-		{"below 0", live(4, 2, -3, 11), 0, "is below 0"},
+		{"below 0", live(4, 2, -3, 11), 0, "is negative"},
 	} {
 		got, err := tc.r.Resolve(&bars)
 		if tc.err == "" && (err != nil || got != tc.want) || tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {
@@ -132,11 +132,11 @@ func TestMemoryMapLimits(t *testing.T) {
 		{"to the end of the space", []Segment{seg(top-0x1000, 0x1000, rw)}, 1, ""},
 		{"beyond it", []Segment{seg(top-0x1000, 0x1001, rw)}, 0, "extends past the 42-bit"},
 		{"as much as may be zero", []Segment{seg(0, MaxZeroFill, rw)}, 1, ""},
-		{"a byte more", []Segment{seg(0, MaxZeroFill+1, rw)}, 0, "without contents"},
+		{"a byte more", []Segment{seg(0, MaxZeroFill+1, rw)}, 0, "zero-filled bytes"},
 		{"bytes that are given do not count", []Segment{filled}, 1, ""},
 		{"nor do those that nobody makes", []Segment{unmade}, 1, ""},
 		{"as far apart as may be", []Segment{seg(0x1000, 0x1000, rw), seg(MaxAddressRange, 0x1000, rw)}, 2, ""},
-		{"further", []Segment{seg(0x1000, 0x1000, rw), seg(MaxAddressRange, 0x1001, rw)}, 0, "apart"},
+		{"further", []Segment{seg(0x1000, 0x1000, rw), seg(MaxAddressRange, 0x1001, rw)}, 0, "span more than"},
 		{"a guard stands anywhere", []Segment{seg(0, 0x1000, 0), seg(top-0x2000, 0x1000, rw), seg(top-0x1000, 0x1000, 0)}, 3, ""},
 	} {
 		m, err := newMemoryMap(tc.list)

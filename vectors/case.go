@@ -88,7 +88,7 @@ func Load[T any](fsys fs.FS, family string) ([]Case[T], error) {
 		return nil, &CaseError{family, "invalid family name", err}
 	}
 	if len(names) == 0 {
-		return nil, &CaseError{family, "found no cases", nil}
+		return nil, &CaseError{family, "no cases found", nil}
 	}
 	cases := make([]Case[T], len(names))
 	for i, name := range names {
@@ -103,7 +103,7 @@ func Load[T any](fsys fs.FS, family string) ([]Case[T], error) {
 func (c *Case[T]) readFile(fsys fs.FS, name string) error {
 	b, err := fs.ReadFile(fsys, name)
 	if err != nil {
-		return &CaseError{name, "cannot read", err}
+		return &CaseError{name, "cannot read file", err}
 	}
 	d := json.NewDecoder(bytes.NewReader(b))
 	d.DisallowUnknownFields()
@@ -150,7 +150,7 @@ func (c *Case[T]) Write(dir string) error {
 		return &CaseError{c.File, "cannot encode as JSON", err}
 	}
 	if err := os.WriteFile(filepath.Join(dir, filepath.FromSlash(c.File)), append(b, '\n'), 0o666); err != nil {
-		return &CaseError{c.File, "cannot write", err}
+		return &CaseError{c.File, "cannot write file", err}
 	}
 	return nil
 }

@@ -94,7 +94,7 @@ func toFloat16s(h []Half) []float16.Float16 {
 
 func (s *Special) check() error {
 	if s.Op == "" || len(s.In) == 0 || len(s.Want) == 0 {
-		return errors.New("missing op, in or want; want all three")
+		return errors.New(`"op", "in" and "want" are all required`)
 	}
 	return nil
 }
@@ -117,7 +117,7 @@ type Run struct {
 
 func (r *Run) check() error {
 	if (r.Example == "") == (r.File == "") {
-		return fmt.Errorf("found example %q and file %q; want exactly one of them", r.Example, r.File)
+		return fmt.Errorf("example is %q and file is %q; want exactly one of the two", r.Example, r.File)
 	}
 	if len(r.Inputs) == 0 || len(r.Outputs) == 0 {
 		return errors.New("missing inputs or outputs; want at least one of each")

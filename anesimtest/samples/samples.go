@@ -114,7 +114,7 @@ func LiveRows(p *loader.Program, height int) (*loader.Program, error) {
 		}
 	}
 	if n := len(q.Relocations) - len(p.Relocations); n != 3 {
-		return nil, fmt.Errorf("found %d register fields with the height of the input; want 3", n)
+		return nil, fmt.Errorf("descriptor writes %d height fields; want 3", n)
 	}
 	return &q, nil
 }

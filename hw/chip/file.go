@@ -94,10 +94,10 @@ func Read(r io.Reader) (hw.Chip, error) {
 		return none, &Error{What: strings.TrimPrefix(firstLine(err.Error()), "yaml: ")}
 	}
 	if err := d.Decode(new(yaml.Node)); err != io.EOF {
-		return none, &Error{What: "found a second document; want one chip per file"}
+		return none, &Error{What: "unexpected second YAML document; want one chip per file"}
 	}
 	if doc.Kind != yaml.DocumentNode || len(doc.Content) != 1 || doc.Content[0].Kind != yaml.MappingNode {
-		return none, &Error{What: "malformed chip file; want a mapping with the keys name and constants"}
+		return none, &Error{What: "malformed chip file; want a mapping with the keys \"name\" and \"constants\""}
 	}
 	var c hw.Chip
 	var list *yaml.Node
@@ -118,7 +118,7 @@ func Read(r io.Reader) (hw.Chip, error) {
 		return none, &Error{What: "missing key \"name\""}
 	}
 	if list == nil || list.Kind != yaml.MappingNode {
-		return none, &Error{What: "missing or malformed key \"constants\"; want a mapping"}
+		return none, &Error{What: "key \"constants\" is missing or not a mapping"}
 	}
 	if err := readConstants(&c, list); err != nil {
 		return none, err
@@ -178,7 +178,7 @@ var constantKeys = []string{"value", "unit", "evidence", "source"}
 // exactly once. It creates its errors with fail.
 func readConstant(k *fileConstant, v *yaml.Node, fail func(line int, format string, args ...any) error) error {
 	if v.Kind != yaml.MappingNode {
-		return fail(v.Line, "malformed constant; want a mapping with the keys value, unit, evidence and source")
+		return fail(v.Line, "malformed constant; want a mapping with the keys %q", constantKeys)
 	}
 	seen := map[string]bool{}
 	for key, item := range mappingPairs(v) {
@@ -198,7 +198,7 @@ func readConstant(k *fileConstant, v *yaml.Node, fail func(line int, format stri
 		}
 	}
 	if err := v.Decode(k); err != nil {
-		return fail(v.Line, "malformed constant; want a mapping with the keys value, unit, evidence and source")
+		return fail(v.Line, "malformed constant; want a mapping with the keys %q", constantKeys)
 	}
 	return nil
 }

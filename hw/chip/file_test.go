@@ -43,7 +43,7 @@ func TestChipFileErrors(t *testing.T) {
 		return strings.Replace(good, from, to, 1)
 	}
 	for name, c := range map[string]struct{ text, want string }{
-		"empty":                  {"", "name and constants"},
+		"empty":                  {"", "a mapping with the keys \"name\" and \"constants\""},
 		"no name":                {change("name: m1", "name: ''"), "invalid name; want a string of 1 to 64 bytes"},
 		"unknown key":            {good + "tiles: 3\n", `unknown key "tiles"`},
 		"unknown constant":       {change("  Clock:", "  Clocks:"), "Clocks: unknown constant"},

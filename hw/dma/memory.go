@@ -66,7 +66,7 @@ func (m *Memory) Add(s Segment) error {
 		return nil
 	}
 	if uint64(len(s.Data)) > s.Size {
-		return fmt.Errorf("segment %s has %d bytes of data, but its size is %d", s.Name, len(s.Data), s.Size)
+		return fmt.Errorf("%d bytes of data do not fit in segment %s of %d bytes", len(s.Data), s.Name, s.Size)
 	}
 	i := m.findSegmentIndex(s.Addr)
 	if s.Addr+s.Size < s.Addr {

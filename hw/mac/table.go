@@ -58,7 +58,7 @@ func ParseTable(b []byte) (*Table, error) {
 	for i := range t.raw {
 		t.raw[i] = float16.Float16(binary.LittleEndian.Uint16(b[2*i:]))
 		if i <= atHighIntercept && t.raw[i].IsNaN() {
-			return nil, &FormatError{"table", 2 * i, "found NaN; want a number", nil}
+			return nil, &FormatError{"table", 2 * i, "unexpected NaN", nil}
 		}
 	}
 	t.mode = TableMode(t.raw[atMode])
@@ -67,12 +67,12 @@ func ParseTable(b []byte) (*Table, error) {
 	}
 	t.step = int(int16(t.raw[atStep]))
 	if !t.mode.supportsStep(t.step) {
-		return nil, &FormatError{"table", 2 * atStep, "log2(1/step) is not supported by the mode", t.step}
+		return nil, &FormatError{"table", 2 * atStep, "mode does not support log2(1/step)", t.step}
 	}
 	if t.mode == ModeFraction || t.mode == ModeInteger {
 		for i, h := range t.raw[atKnots : atHighIntercept+1] {
 			if h != 0 {
-				return nil, &FormatError{"table", 2 * (atKnots + i), "table of integer parts or fractions has a nonzero knot or tail", uint16(h)}
+				return nil, &FormatError{"table", 2 * (atKnots + i), "nonzero knot or tail in a table of integer parts or fractions", uint16(h)}
 			}
 		}
 	}

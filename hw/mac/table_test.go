@@ -259,11 +259,11 @@ func TestParseTableErrors(t *testing.T) {
 		{"short", good[:127], FormatError{"table", 127, "size is not 128 bytes", 127}},
 		{"long", append(good[:], 0), FormatError{"table", 128, "size is not 128 bytes", 129}},
 		{"mode", edit(atMode, 3), FormatError{"table", 84, "unknown mode", uint16(3)}},
-		{"step", edit(atStep, 16), FormatError{"table", 82, "log2(1/step) is not supported by the mode", 16}},
-		{"step of the mode", edit(atMode, uint16(ModeSqrt)), FormatError{"table", 82, "log2(1/step) is not supported by the mode", 1}},
-		{"signed step", edit(atStep, 0xfff4), FormatError{"table", 82, "log2(1/step) is not supported by the mode", -12}},
-		{"step between", edit(atStep, 63), FormatError{"table", 82, "log2(1/step) is not supported by the mode", 63}},
-		{"knot", edit(atKnots, 0x7e00), FormatError{"table", 8, "found NaN; want a number", nil}},
+		{"step", edit(atStep, 16), FormatError{"table", 82, "mode does not support log2(1/step)", 16}},
+		{"step of the mode", edit(atMode, uint16(ModeSqrt)), FormatError{"table", 82, "mode does not support log2(1/step)", 1}},
+		{"signed step", edit(atStep, 0xfff4), FormatError{"table", 82, "mode does not support log2(1/step)", -12}},
+		{"step between", edit(atStep, 63), FormatError{"table", 82, "mode does not support log2(1/step)", 63}},
+		{"knot", edit(atKnots, 0x7e00), FormatError{"table", 8, "unexpected NaN", nil}},
 	} {
 		_, err := ParseTable(tt.b)
 		var got *FormatError
@@ -280,7 +280,7 @@ func TestParseTableErrors(t *testing.T) {
 		b := table.Encode()
 		b[2*atKnots+8] = 1
 		_, err := ParseTable(b[:])
-		want := &FormatError{"table", 2*atKnots + 8, "table of integer parts or fractions has a nonzero knot or tail", uint16(1)}
+		want := &FormatError{"table", 2*atKnots + 8, "nonzero knot or tail in a table of integer parts or fractions", uint16(1)}
 		if d := cmp.Diff(error(want), err); d != "" {
 			t.Errorf("knots in %v: %s", a, d)
 		}

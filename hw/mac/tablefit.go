@@ -63,7 +63,7 @@ func FitTable(f func(float64) float64, spec TableSpec) (*Table, error) {
 	put := func(i int, v float64) {
 		h := Round(v, NearestEven)
 		if (math.IsNaN(v) || h.IsInf(0) && !math.IsInf(v, 0)) && bad == nil {
-			bad = fmt.Errorf("mac: fit: value %d of the table is %g; want an infinity or a number in the range of fp16", i, v)
+			bad = fmt.Errorf("mac: fit: table value %d is %g; want infinity or a number in the fp16 range", i, v)
 		}
 		binary.LittleEndian.PutUint16(b[2*i:], uint16(h))
 	}

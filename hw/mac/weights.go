@@ -19,7 +19,7 @@ func UnpackPalette(dst, codebook []float16.Float16, indices []byte, bits int) er
 		return &FormatError{"palette", 0, "index width is not 4 or 8 bits", bits}
 	}
 	if need := (len(dst)*bits + 7) / 8; len(indices) < need {
-		return &FormatError{"palette", len(indices), fmt.Sprintf("indices have %d bytes; want at least %d", len(indices), need), nil}
+		return &FormatError{"palette", len(indices), fmt.Sprintf("truncated indices: %d bytes; want at least %d", len(indices), need), nil}
 	}
 	for i := range dst {
 		at := i
@@ -45,7 +45,7 @@ func UnpackPalette(dst, codebook []float16.Float16, indices []byte, bits int) er
 func UnpackSparse(dst []float16.Float16, src []byte) (int, error) {
 	at := (len(dst) + 7) / 8
 	if len(src) < at {
-		return 0, &FormatError{"sparse", len(src), fmt.Sprintf("mask has %d bytes; want %d", len(src), at), nil}
+		return 0, &FormatError{"sparse", len(src), fmt.Sprintf("truncated mask: %d bytes; want %d", len(src), at), nil}
 	}
 	mask := src[:at]
 	for i := range dst {
@@ -54,7 +54,7 @@ func UnpackSparse(dst []float16.Float16, src []byte) (int, error) {
 			continue
 		}
 		if len(src)-at < 2 {
-			return 0, &FormatError{"sparse", len(src), "data ends before the value at index", i}
+			return 0, &FormatError{"sparse", len(src), "missing value at index", i}
 		}
 		dst[i] = float16.Float16(binary.LittleEndian.Uint16(src[at:]))
 		at += 2

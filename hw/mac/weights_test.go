@@ -149,8 +149,8 @@ func TestWeightErrors(t *testing.T) {
 	if err := packBytes(nil, 0); err != nil {
 		t.Error(err)
 	}
-	e := &FormatError{"sparse", 4, "data ends before the value at index", 1}
-	if got, want := e.Error(), "mac: sparse: byte 4: data ends before the value at index: 1"; got != want {
+	e := &FormatError{"sparse", 4, "missing value at index", 1}
+	if got, want := e.Error(), "mac: sparse: byte 4: missing value at index: 1"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

@@ -128,10 +128,10 @@ func FromWords(form Form, w Words, relu2 bool) (Config, error) {
 	case cfgRsqrt:
 		c.Post = PostRsqrt
 	default:
-		return fail("more than one of Absolute, Reciprocal and Rsqrt is set; want at most one")
+		return fail("only one of Absolute, Reciprocal and Rsqrt may be set")
 	}
 	if w.Cfg&cfgMaximum != 0 && (form != FormReduce || op != Add) {
-		return fail("Maximum is set; want it only in a reduction of one source with OpMode 0")
+		return fail("Maximum requires a reduction of one source with OpMode 0")
 	}
 	c.Bias, c.Scale = splitHalves(w.BiasScale)
 	c.Epsilon, c.PreScale = splitHalves(w.PreScale)

@@ -109,8 +109,8 @@ func TestChainErrors(t *testing.T) {
 		{"later header cut", func(b []byte) []byte { return b[:0x110] }, 0, 1, 0x100, "header of 40 bytes"},
 		{"later descriptor cut", func(b []byte) []byte { return b[:0x100+record] }, 0, 1, 0x100, "extends past the end of the text (0x128 bytes)"},
 		{"first size beyond the text", func(b []byte) []byte { return b }, 400, 0, 0, "declared size of 400 words"},
-		{"first size too small", func(b []byte) []byte { return b }, 9, 0, 0, "want at least 10, the size of the header"},
-		{"first size negative", func(b []byte) []byte { return b }, -1, 0, 0, "want at least 10, the size of the header"},
+		{"first size too small", func(b []byte) []byte { return b }, 9, 0, 0, "want at least 10 for the header"},
+		{"first size negative", func(b []byte) []byte { return b }, -1, 0, 0, "want at least 10 for the header"},
 		{"size too small", func(b []byte) []byte { size(b, 0, 5); return b }, 0, 1, 0x100, "declared size is 5 words"},
 		{"size one short", func(b []byte) []byte { size(b, 0, 11); return b }, 0, 1, 0x100 + record, "runs past the descriptor's end"},
 		{"size one long", func(b []byte) []byte { size(b, 0, 13); return b }, 0, 1, 0x100 + record + 8, "runs past the descriptor's end"},
@@ -170,7 +170,7 @@ func TestDecodeTooLong(t *testing.T) {
 	}
 	_, err := regs.Decode(d.Append(nil), 3, 0, 0)
 	var e *regs.StreamError
-	if !errors.As(err, &e) || e.Index != 3 || !strings.Contains(e.What, "descriptor has 514 or more words") {
+	if !errors.As(err, &e) || e.Index != 3 || !strings.Contains(e.What, "descriptor has at least 514 words") {
 		t.Errorf("error %v", err)
 	}
 }

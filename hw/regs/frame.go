@@ -27,7 +27,7 @@ func (f *frame) readDescriptor(text *window, index int, off uint32, words int) e
 	end := text.textSize()
 	if words != 0 {
 		if words < HeaderWords {
-			return fail(base, "declared size is %d words; want at least %d, the size of the header", words, HeaderWords)
+			return fail(base, "declared size is %d words; want at least %d for the header", words, HeaderWords)
 		}
 		if uint64(words) > (text.textSize()-base)/4 { // compare before multiplying, because the product could wrap around
 			return fail(base, "declared size of %d words extends past the end of the text (%#x bytes)", words, text.textSize())
@@ -48,7 +48,7 @@ func (f *frame) readDescriptor(text *window, index int, off uint32, words int) e
 	at := base + HeaderBytes
 	if f.Header.isExtended() {
 		if at+4 > end {
-			return fail(at, "missing extra header word; header word 9 declares one")
+			return fail(at, "missing extra header word declared by header word 9")
 		}
 		f.Extended, f.Extra = true, le.Uint32(b[at-base:])
 		at += 4
@@ -71,7 +71,7 @@ func (f *frame) readDescriptor(text *window, index int, off uint32, words int) e
 	}
 	f.Words = int(at-base) / 4
 	if f.Words > MaxWords {
-		return fail(base, "descriptor has %d or more words; want at most %d", f.Words, MaxWords)
+		return fail(base, "descriptor has at least %d words; want at most %d", f.Words, MaxWords)
 	}
 	f.records = b[first-base : at-base]
 	return nil

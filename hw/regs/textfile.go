@@ -60,7 +60,7 @@ func (t *window) bytesFrom(off uint64) ([]byte, error) {
 	t.at, t.buf = off, t.room[:n]
 	if got, err := t.file.R.ReadAt(t.buf, int64(off)); got < len(t.buf) {
 		t.buf = nil
-		return nil, fmt.Errorf("read %d of %d bytes of text at %#x: %w", got, n, off, err)
+		return nil, fmt.Errorf("cannot read text at %#x: got %d of %d bytes: %w", off, got, n, err)
 	}
 	return t.buf, nil
 }

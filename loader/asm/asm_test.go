@@ -219,7 +219,7 @@ func TestErrors(t *testing.T) {
 		{".scratch 0", 1, 10, "not between", ""},
 		{".weights w.npy", 1, 10, "no files can be read", ""},
 		{".values 1 x", 1, 11, "invalid number", ""},
-		{".values 1\n" + td, 2, 1, "missing .port", ""},
+		{".values 1\n" + td, 2, 1, ".scratch and .procedure require a .port", ""},
 		{td + "Common.Cin \"5", 2, 12, "unterminated string", ""},
 		{td + "Header.Extra 1 2", 2, 1, "want one number", ""},
 		{".bind n 0x100000000\n" + td + "Common.InDim $n", 3, 14, "exceeds 32 bits", ""},

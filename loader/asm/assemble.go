@@ -142,7 +142,7 @@ func (a *assembler) finishUnit() (*Unit, error) {
 		end = max(end, uint64(t.Offset)+4*uint64(t.Words))
 	}
 	if limit := a.byteLimit(); end > limit {
-		return nil, fmt.Errorf("chain of %#x bytes exceeds the limit of %#x bytes for a text of %d bytes", end, limit, a.source)
+		return nil, fmt.Errorf("chain of %#x bytes is too large for a text of %d bytes; want at most %#x", end, a.source, limit)
 	}
 	if err := a.checkBindings(); err != nil {
 		return nil, err
@@ -234,7 +234,7 @@ func (a *assembler) encodeProgram(end uint64) (*Unit, error) {
 		copy(u.Text[t.Offset:], t.Append(nil))
 	}
 	if len(u.Ports) == 0 && !a.container && (u.Constants != nil || u.Scratch != 0 || u.Procedure != "") {
-		return nil, fmt.Errorf("missing .port; .weights, .values, .scratch and .procedure require one")
+		return nil, fmt.Errorf(".weights, .values, .scratch and .procedure require a .port")
 	}
 	return u, nil
 }

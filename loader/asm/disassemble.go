@@ -33,7 +33,7 @@ func Write(w io.Writer, p *loader.Program) error {
 		return &loader.UnsupportedError{Form: string(p.Form), What: "unsupported by descriptor text, which describes version 7 descriptors only"}
 	}
 	if p.TextFile != nil {
-		return &loader.UnsupportedError{Form: string(p.Form), What: "descriptors were left in the file; read the program without the option InFile to disassemble it"}
+		return &loader.UnsupportedError{Form: string(p.Form), What: "cannot disassemble a program that was read with the option InFile"}
 	}
 	d := &disassembler{out: bufio.NewWriter(w)}
 	for r := range regs.HeaderRegisters() {

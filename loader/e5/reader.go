@@ -33,7 +33,7 @@ const maxSharing = 16
 
 func (b *buffer) limitSharedBytes(at, n int) error {
 	if b.cost += n; b.cost > maxSharing*len(b.b) {
-		return b.newFormatError(at, "referenced parts add up to more than %d times the size of the buffer", maxSharing)
+		return b.newFormatError(at, "referenced parts total more than %d times the buffer size", maxSharing)
 	}
 	return nil
 }
@@ -41,7 +41,7 @@ func (b *buffer) limitSharedBytes(at, n int) error {
 // checkRange returns an error unless the n bytes at offset at are inside the buffer.
 func (b *buffer) checkRange(at, n int, name string) error {
 	if at < 0 || n < 0 || at > len(b.b) || n > len(b.b)-at {
-		return b.newFormatError(max(0, min(at, len(b.b))), "%s of %d bytes extends past the buffer's %d bytes", name, n, len(b.b))
+		return b.newFormatError(max(0, min(at, len(b.b))), "%s of %d bytes extends past the end of the buffer (%d bytes)", name, n, len(b.b))
 	}
 	return nil
 }
@@ -78,7 +78,7 @@ func (b *buffer) readTable(at int, name string) (t table, err error) {
 	vtable := int(v)
 	size, inline := int(binary.LittleEndian.Uint16(b.b[vtable:])), int(binary.LittleEndian.Uint16(b.b[vtable+2:]))
 	if size < 4 || size%2 != 0 {
-		return t, b.newFormatError(vtable, "virtual table of %s has %d bytes; want an even number of at least 4", name, size)
+		return t, b.newFormatError(vtable, "virtual table of %s has %d bytes; want an even number, at least 4", name, size)
 	}
 	if inline < 4 {
 		return t, b.newFormatError(vtable, "table of %s has %d bytes; want at least 4", name, inline)
@@ -161,7 +161,7 @@ func (b *buffer) locateElements(at, size int, name string) (int, int, error) {
 	}
 	n := uint64(flatbuffers.GetUint32(b.b[at:]))
 	if n > uint64(len(b.b)) {
-		return 0, 0, b.newFormatError(at, "%s has %d elements; want at most %d in this buffer", name, n, len(b.b))
+		return 0, 0, b.newFormatError(at, "%d elements in %s; want at most %d in this buffer", n, name, len(b.b))
 	}
 	if err := b.checkRange(at+4, int(n)*size, name); err != nil {
 		return 0, 0, err

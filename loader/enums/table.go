@@ -57,7 +57,7 @@ func parseTable(text string) ([]Enum, error) {
 			return nil, fmt.Errorf("line %d: found %d columns; want 3", n, len(columns))
 		}
 		if len(enums) == 0 {
-			return nil, fmt.Errorf("line %d: found a value before the first enumeration", n)
+			return nil, fmt.Errorf("line %d: value before the first enumeration", n)
 		}
 		v, err := strconv.ParseUint(columns[0], 0, 32)
 		if err != nil {

@@ -71,8 +71,8 @@ shape input "x0" - - rows -
 		"address 0 TileDMASrc.Src1Base.Value b19":                 "buffer 19 is not in the program",
 		"offset 0 TileDMASrc.Src1Base.Value 0x20 >>6":             "not a multiple of 64",
 		"param a 4 1 4 1\nshape input \"" + name + "\" - - a-4 -": "a=4 gives axis 2 of input",
-		"param a 4 1 4 1\nlive-in 0 Common.Cin.Cin -2*a":          "-2*a+0 is below 0 or exceeds 63 bits at a=4",
-		"param a 4 1 4 1\nlive-in 0 Common.Cin.Cin a-100":         "1*a-100 is below 0 or exceeds 63 bits at a=4",
+		"param a 4 1 4 1\nlive-in 0 Common.Cin.Cin -2*a":          "-2*a+0 is negative or exceeds 63 bits for a=4",
+		"param a 4 1 4 1\nlive-in 0 Common.Cin.Cin a-100":         "1*a-100 is negative or exceeds 63 bits for a=4",
 	} {
 		if _, err := parse(t, text).Apply(p); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %v, want %s", text, err, want)
@@ -95,8 +95,8 @@ func TestTextErrors(t *testing.T) {
 		"param a 1 1 4 1\nlive-in 0 Common.InDim.Hin a >>99": `line 2: invalid shift ">>99"`,
 		"live-in x Common.InDim.Hin a":                       `line 1: invalid descriptor number "x"`,
 		"address 0 TileDMASrc.Src1Base.Value 5":              `line 1: invalid address "5"`,
-		"shape in x 1 1 1 1":                                 `line 1: found "in x 1 1 1 1"; want input or output`,
-		"shape input x - -":                                  "line 1: found 2 values; want N, C, H and W",
+		"shape in x 1 1 1 1":                                 `line 1: invalid operands "in x 1 1 1 1"; want input or output`,
+		"shape input x - -":                                  "line 1: found 2 values; want four: N, C, H and W",
 		"\xff":                                               "line 1: text is not valid UTF-8",
 	} {
 		_, err := params.Parse([]byte(text))

@@ -92,7 +92,7 @@ func (r *reader) readParam(words []string) error {
 		return r.errorf("param has %d operands; want NAME VALUE START STOP STEP", len(words))
 	}
 	if !isParameterName(words[0]) {
-		return r.errorf("invalid name %q; want up to 64 letters, digits and _, without a digit first", words[0])
+		return r.errorf("invalid name %q; want up to 64 letters, digits or _, not starting with a digit", words[0])
 	}
 	for _, p := range r.set.Parameters {
 		if p.Name == words[0] {
@@ -238,7 +238,7 @@ func (r *reader) parseLinearTerm(word string) (p *Parameter, scale, plus int64, 
 
 func (r *reader) readAxes(stride bool, words []string) error {
 	if len(words) < 2 || words[0] != "input" && words[0] != "output" {
-		return r.errorf("found %q; want input or output, a port and four values, or - to keep a value", strings.Join(words, " "))
+		return r.errorf("invalid operands %q; want input or output, a port and four values (- keeps a value)", strings.Join(words, " "))
 	}
 	d := loader.Input
 	if words[0] == "output" {
@@ -252,7 +252,7 @@ func (r *reader) readAxes(stride bool, words []string) error {
 		return r.errorf("invalid quoted name %s", words[1])
 	}
 	if len(list) != 4 {
-		return r.errorf("found %d values; want N, C, H and W, or - to keep a value", len(list))
+		return r.errorf("found %d values; want four: N, C, H and W (- keeps a value)", len(list))
 	}
 	for axis, w := range list {
 		if w == "-" {

@@ -127,7 +127,7 @@ func (p *Program) Weights(name string, values []float16.Float16) error {
 	}
 	constants := p.findConstants()
 	if constants == nil {
-		return &Error{What: name, Why: "file has no constants; pass the weights as an input of the run"}
+		return &Error{What: name, Why: "file has no constants; pass the weights as an input"}
 	}
 	set, what := layout.SetWeights, "weight"
 	if bias {

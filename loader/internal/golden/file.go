@@ -97,7 +97,7 @@ func parseCases(file, text string) (cases []Case, err error) {
 			c.Input = append(c.Input, lines[at])
 		}
 		if at == len(lines) || len(c.Input) == 0 {
-			return nil, fmt.Errorf("%s:%d: incomplete case; want an input, a line %s and an output", file, c.Line, dashes)
+			return nil, fmt.Errorf("%s:%d: incomplete case; want an input, a %s line and an output", file, c.Line, dashes)
 		}
 		for at++; at < len(lines) && lines[at] != ""; at++ {
 			c.Want = append(c.Want, lines[at])

@@ -84,7 +84,7 @@ func TestFormat(t *testing.T) {
 		t.Errorf("case %q", s)
 	}
 	for _, text := range []string{"conv cin=4\n", "----\ntd 0: copy\n", "# Why.\n"} {
-		if _, err := parseCases("layers.txt", text); err == nil || !strings.Contains(err.Error(), "want an input, a line ---- and an output") {
+		if _, err := parseCases("layers.txt", text); err == nil || !strings.Contains(err.Error(), "want an input, a ---- line and an output") {
 			t.Errorf("%q: %v", text, err)
 		}
 	}

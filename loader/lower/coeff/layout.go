@@ -57,11 +57,11 @@ func ReadLayout(h *regs.Header, g *regs.Groups) (*Layout, error) {
 	case n.KernelCfg.PalEn():
 		return refuse("format is a palette; want fp16")
 	case n.KernelCfg.Sparse() && !isSparsePointwise(g):
-		return refuse("unsupported zero-skipping weights; want a non-depthwise 1x1 convolution of one group with stride 2 and a multiple of %d output channels", lanes.Count)
+		return refuse("unsupported zero-skipping convolution; want 1x1, stride 2, one group, not depthwise, and a multiple of %d output channels", lanes.Count)
 	case taps > 1 && (v.Sx() > 1 || v.Sy() > 1):
-		return refuse("%dx%d window with a stride is not supported, because the order of its weights is unknown", v.Kh(), v.Kw())
+		return refuse("weight order is unknown for a %dx%d window with a stride", v.Kh(), v.Kw())
 	case v.Ox() > 1 || v.Oy() > 1:
-		return refuse("task with several outputs per step is not supported, because the order of its weights is unknown")
+		return refuse("weight order is unknown for a task with several outputs per step")
 	}
 	l := &Layout{Groups: g.GroupCount(), Channels: int(c.Cout.Cout()), Bias: n.MACCfg.BiasMode()}
 	if c.GroupConvCfg.UnicastEn() {
@@ -92,7 +92,7 @@ func ReadLayout(h *regs.Header, g *regs.Groups) (*Layout, error) {
 	}
 	k := l.weights.Pack(l.width)
 	if len(k.Lanes) != len(l.lanes) {
-		return refuse("found %d enabled lanes; want %d for %d channels of %d weights", len(l.lanes), len(k.Lanes), l.Channels, l.Taps)
+		return refuse("descriptor enables %d lanes; want %d for %d channels of %d weights", len(l.lanes), len(k.Lanes), l.Channels, l.Taps)
 	}
 	for i := range k.Lanes {
 		if uint64(k.Lanes[i].Size) != l.lanes[i].size {
@@ -172,7 +172,7 @@ func (l *Layout) packValues(weight func(g, n, k int) float16.Float16, bias func(
 func (l *Layout) mergeMaskedBits(constants []byte, values, mask *Kernel) error {
 	for _, s := range l.lanes {
 		if s.base > uint64(len(constants)) || s.size > uint64(len(constants))-s.base {
-			return &LayoutError{fmt.Sprintf("lane of %#x bytes at %#x extends past the %#x bytes of constants", s.size, s.base, len(constants))}
+			return &LayoutError{fmt.Sprintf("lane of %#x bytes at %#x extends past the end of the constants (%#x bytes)", s.size, s.base, len(constants))}
 		}
 	}
 	for i, s := range l.lanes {

@@ -43,7 +43,7 @@ func (l *Layout) setSparseWeights(constants []byte, weights, biases []float16.Fl
 	k := f.packSparseKernel(l.width, 1, [][]int{{0}})
 	for i, s := range l.lanes {
 		if n := uint64(k.Lanes[i].Size); n > s.size {
-			return newLayoutError("lane %d has %d bytes; want %d for the nonzero values among the new weights", i, s.size, n)
+			return newLayoutError("lane %d has %d bytes; the new values need %d", i, s.size, n)
 		}
 	}
 	for i, s := range l.lanes {
@@ -60,13 +60,13 @@ type sparseValues struct{ weights, biases []float16.Float16 }
 // returns a *LayoutError if they are not valid.
 func (l *Layout) readSparseWeights(constants []byte) (*sparseValues, error) {
 	if len(l.lanes) != lanes.Count {
-		return nil, newLayoutError("found %d enabled lanes; want %d", len(l.lanes), lanes.Count)
+		return nil, newLayoutError("descriptor enables %d lanes; want %d", len(l.lanes), lanes.Count)
 	}
 	v := &sparseValues{make([]float16.Float16, l.Channels*l.Taps), make([]float16.Float16, l.Channels)}
 	var read [lanes.Count]sparseLane
 	for i, s := range l.lanes {
 		if s.base > uint64(len(constants)) || s.size > uint64(len(constants))-s.base {
-			return nil, newLayoutError("lane of %#x bytes at %#x extends past the %#x bytes of constants", s.size, s.base, len(constants))
+			return nil, newLayoutError("lane of %#x bytes at %#x extends past the end of the constants (%#x bytes)", s.size, s.base, len(constants))
 		}
 		read[i] = sparseLane{b: constants[s.base : s.base+s.size]}
 	}

@@ -139,7 +139,7 @@ func (n *Network) fuseNodes() ([]node, error) {
 	for _, s := range (Fusion{Outputs: n.Outputs, Arranged: true}).Fuse(steps) {
 		part, err := n.lowerMerged(&s, steps)
 		if err != nil {
-			return nil, n.errorf(s.Merged[0], "cannot merge this layer with the layers that follow: %v", err)
+			return nil, n.errorf(s.Merged[0], "cannot merge with the following layers: %v", err)
 		}
 		nodes = append(nodes, node{Node{Part: part, Inputs: s.Inputs, Output: s.Output}, s.Merged})
 	}

@@ -322,11 +322,11 @@ func (j *joiner) findOrMakeView(node, tensor int, want layer.Shape) (int, error)
 	have := j.tensors[tensor].shape
 	switch {
 	case have.Elements() != want.Elements():
-		return 0, j.errorf(node, "input %q has shape %v; want a shape with %d elements, like %v", j.tensors[tensor].name, have, want.Elements(), want)
+		return 0, j.errorf(node, "input %q has shape %v; want %d elements, as in shape %v", j.tensors[tensor].name, have, want.Elements(), want)
 	case have.W == want.W || have.HasPackedRows() && want.HasPackedRows():
 		return tensor, nil // the same rows, or rows without gaps
 	case have.H != 1 || min(have.C, have.W) != 1 || have.C*have.W != max(have.W, want.W) || min(have.W, want.W) != 1:
-		return 0, j.errorf(node, "cannot read shape %v as %v, because rows in memory are padded to different widths", have, want)
+		return 0, j.errorf(node, "cannot read shape %v as %v: rows in memory are padded to different widths", have, want)
 	}
 	key := transposeKey{tensor, want.W}
 	if at, ok := j.transposes[key]; ok {
@@ -367,7 +367,7 @@ func (j *joiner) packStepWeights(s *step) error {
 	if s.chain != nil {
 		low, ok := rows.Lower(s.chain.groups, j.chains.shapes, false)
 		if !ok {
-			return j.errorf(s.node, "cannot place the weights of the matmul chain at this layer; want fewer or smaller matmuls")
+			return j.errorf(s.node, "cannot place the weights of the matmul chain; want fewer or smaller matmuls")
 		}
 		s.part = newChainPart(low, s.part.Shape)
 		return nil

@@ -104,11 +104,11 @@ func New() *Task { return &Task{registers: registers{g: blankRegisters()}} }
 // 64 or exceeds layer.MaxSurface, FirstError reports it.
 func (t *registers) setDMAWord(w *regs.DMAWord, n int) {
 	if n < 0 || n > layer.MaxSurface {
-		t.recordLimitError("offset, size or stride in memory, in bytes", n, layer.MaxSurface)
+		t.recordLimitError("memory offset, size or stride in bytes", n, layer.MaxSurface)
 		return
 	}
 	if n%64 != 0 {
-		t.recordLimitError("offset, size or stride in memory, modulo 64 bytes", n%64, 0)
+		t.recordLimitError("memory offset, size or stride modulo 64 bytes", n%64, 0)
 		return
 	}
 	*w = w.WithBytes(uint32(n))
@@ -118,7 +118,7 @@ func (t *registers) setDMAWord(w *regs.DMAWord, n int) {
 // reports it.
 func (t *registers) setL2Word(w *regs.L2Word, n int) {
 	if n < 0 || n >= layer.MaxL2 {
-		t.recordLimitError("address or stride in the L2, in bytes", n, layer.MaxL2-16)
+		t.recordLimitError("L2 address or stride in bytes", n, layer.MaxL2-16)
 		return
 	}
 	*w = w.WithBytes(uint32(n))
@@ -187,7 +187,7 @@ func (t *registers) setShape(in, out regs.Shape) {
 			got, most int
 		}{{"width", s.Width, maxField}, {"height", s.Height, maxField}, {"channels", s.Channels, layer.MaxChannels}, {"groups", s.Groups, layer.MaxGroups}} {
 			if e.got > e.most {
-				t.recordLimitError(fmt.Sprintf("%s of a task with %d groups and %d channels of %dx%d", e.name, s.Groups, s.Channels, s.Height, s.Width), e.got, e.most)
+				t.recordLimitError(fmt.Sprintf("%s of a task (%d groups, %d channels, %dx%d)", e.name, s.Groups, s.Channels, s.Height, s.Width), e.got, e.most)
 				return
 			}
 		}
@@ -226,7 +226,7 @@ func (t *Task) LoadSource1(m place.Memory, layout place.Layout, keep bool) *Tile
 	l.SourceCfg = l.SourceCfg.WithType(2).WithDMAFmt(1).WithDMAIntl(1)
 	if keep {
 		if width := int(t.g.Common.InDim.Win()) * layer.ElementBytes; layout.Channel < width && !t.g.Common.PlanarOperands.Src1BroadcastW() {
-			t.recordLimitError("size in bytes of a row kept in the L2", width, layout.Channel)
+			t.recordLimitError("L2 row size in bytes", width, layout.Channel)
 		}
 		l.SourceCfg = l.SourceCfg.WithType(KeptTile)
 	}
