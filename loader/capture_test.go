@@ -202,7 +202,7 @@ KernelDMASrc.BiasLow 0x40
 	// A run is refused with what is missing, by name.
 	_, err = read(text).Link()
 	var u *UnsupportedError
-	if !errors.As(err, &u) || !strings.Contains(u.What, "the output's extents, the window, the operation of the MAC engines") {
+	if !errors.As(err, &u) || !strings.Contains(u.What, "the output's dimensions, the window, the operation of the MAC engines") {
 		t.Errorf("linked: %v", err)
 	}
 }

@@ -124,7 +124,7 @@ func (t Transfer) String() string {
 func describeUnknownFields() []string {
 	var gaps []string
 	for _, n := range [...]struct{ what, field string }{
-		{"the output's extents", "Wout"},
+		{"the output's dimensions", "Wout"},
 		{"the window", "Kw"},
 		{"the operation of the MAC engines", "OpMode"},
 		{"the operation of the planar engine", "PlanarForm"},
