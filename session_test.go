@@ -296,7 +296,7 @@ func TestAliasErrors(t *testing.T) {
 		out, in string
 		want    string
 	}{
-		{add, "q", "z", `unknown output "q"`}, {add, "y", "q", `unknown input "q"`}, {add, "x", "z", `unknown output "x"`}, {conv, "y", "x", "output shape [1 8 1 1] does not equal input shape [1 4 1 1]"},
+		{add, "q", "z", `unknown output "q"`}, {add, "y", "q", `unknown input "q"`}, {add, "x", "z", `unknown output "x"`}, {conv, "y", "x", "output shape [1 8 1 1] does not match input shape [1 4 1 1]"},
 	} {
 		err := tc.l.Alias(tc.out, tc.in)
 		var e *anesim.AliasError

@@ -89,7 +89,7 @@ func (b *binaryReader) readInitTable() (*InitTable, error) {
 	for _, want := range Blocks() {
 		if b.check.counts[want.Name] == 0 {
 			return nil, &InitError{Index: len(b.t.Records), Block: want.Name, Off: -1,
-				What: fmt.Sprintf("found no records; want %d", want.Records)}
+				What: "missing block descriptor"}
 		}
 	}
 	return &b.t, nil
@@ -105,12 +105,12 @@ func (b *binaryReader) readInitBlock(at, name, base, records, count uint64) erro
 	}
 	text, _, ended := bytes.Cut(text, []byte{0})
 	if !ended {
-		return fail("", 0, "block name at %#x is not terminated within %d bytes", name, maxName)
+		return fail("", 0, "block name at %#x is not terminated within %d bytes", name, len(text))
 	}
 	block, ok := BlockNamed(string(text))
 	switch {
 	case !ok:
-		return fail("", 0, "unknown block %q; want a block of the M1's init table", text)
+		return fail("", 0, "unknown block %q; want a block in the M1's init table", text)
 	case base != block.Base:
 		return fail(block.Name, 8, "MMIO base is %#x; want %#x", base, block.Base)
 	case b.check.counts[block.Name] != 0:
@@ -119,7 +119,7 @@ func (b *binaryReader) readInitBlock(at, name, base, records, count uint64) erro
 		// Index of the first record that is missing or superfluous.
 		index := len(b.t.Records) + int(min(count, uint64(block.Records)))
 		return &InitError{Index: index, Block: block.Name, Off: int64(at) + 24,
-			What: fmt.Sprintf("record count is %d; want %d, as in the M1's init table", count, block.Records)}
+			What: fmt.Sprintf("record count is %d; want %d for the M1", count, block.Records)}
 	}
 	body, err := b.readBytes(at+16, records, recordBytes*count, "records of "+block.Name)
 	if err != nil {

@@ -218,17 +218,17 @@ func TestParseTiles(t *testing.T) {
 		}
 	}
 	for _, tc := range []struct{ list, part, what string }{
-		{"32", "32", "is outside tiles 0 to 31"},
-		{"0-3,30-32", "30-32", "is outside tiles 0 to 31"},
-		{"99999", "99999", "is neither a tile nor a range"},
+		{"32", "32", "is out of range; want tiles 0 to 31"},
+		{"0-3,30-32", "30-32", "is out of range; want tiles 0 to 31"},
+		{"99999", "99999", "is neither a tile number nor a range"},
 		{"3-0", "3-0", "is a descending range"},
-		{"1,,2", "", "is neither a tile nor a range"},
-		{"1,", "", "is neither a tile nor a range"},
-		{"-1", "-1", "is neither a tile nor a range"},
-		{"1-2-3", "1-2-3", "is neither a tile nor a range"},
-		{"all", "all", "is neither a tile nor a range"},
-		{"+1", "+1", "is neither a tile nor a range"},
-		{"0x1", "0x1", "is neither a tile nor a range"},
+		{"1,,2", "", "is neither a tile number nor a range"},
+		{"1,", "", "is neither a tile number nor a range"},
+		{"-1", "-1", "is neither a tile number nor a range"},
+		{"1-2-3", "1-2-3", "is neither a tile number nor a range"},
+		{"all", "all", "is neither a tile number nor a range"},
+		{"+1", "+1", "is neither a tile number nor a range"},
+		{"0x1", "0x1", "is neither a tile number nor a range"},
 	} {
 		mask, err := ParseTiles(tc.list)
 		var e *TileError

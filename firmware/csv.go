@@ -56,7 +56,7 @@ func ReadInitCSV(r io.Reader) (*InitTable, error) {
 		t.Records = append(t.Records, rec)
 	}
 	if len(t.Records) == 0 {
-		return nil, &InitError{Index: -1, Off: -1, What: "found no records; want at least one"}
+		return nil, &InitError{Index: -1, Off: -1, What: "no records; want at least one"}
 	}
 	return t, nil
 }

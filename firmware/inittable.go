@@ -98,7 +98,7 @@ type wordState struct {
 func (c *checker) checkRecord(r InitRecord) string {
 	b, ok := BlockNamed(r.Block)
 	if !ok {
-		return fmt.Sprintf("unknown block %q; want a block of the M1's init table", r.Block)
+		return fmt.Sprintf("unknown block %q; want a block in the M1's init table", r.Block)
 	}
 	if c.words == nil {
 		c.counts, c.words = make(map[string]int), make(map[uint64]wordState)

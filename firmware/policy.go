@@ -55,7 +55,7 @@ func ParsePowerPolicy(list string) (p PowerPolicy, err error) {
 		seen[key] = true
 		switch {
 		case (key == "management" || key == "gating") && value != "on" && value != "off":
-			return bad("unknown value; want on or off")
+			return bad("unknown value %q; want on or off", value)
 		case key == "management":
 			p.AlwaysOn = value == "off"
 		case key == "gating":
@@ -63,7 +63,7 @@ func ParsePowerPolicy(list string) (p PowerPolicy, err error) {
 		case key == "hysteresis":
 			d, err := time.ParseDuration(value)
 			if err != nil || d <= 0 {
-				return bad("invalid duration; want a positive one such as 50ms")
+				return bad("invalid duration %q; want a positive duration such as 50ms", value)
 			}
 			p.Hysteresis = clock.Nanoseconds(d.Nanoseconds())
 		default:

@@ -86,11 +86,11 @@ func ReadStatistics(b []byte) (*Statistics, error) {
 	}
 	le := binary.LittleEndian
 	if v := le.Uint32(b); v != statisticsMagic {
-		return nil, &StatisticsError{0, fmt.Sprintf("unknown magic %#x; want %#x", v, statisticsMagic)}
+		return nil, &StatisticsError{0, fmt.Sprintf("invalid magic number %#x; want %#x", v, statisticsMagic)}
 	}
 	bytes := le.Uint32(b[0x24:])
 	if rest := b[StatisticsHeaderBytes:]; uint64(bytes) > uint64(len(rest)) || bytes%StatisticsRecordBytes != 0 {
-		return nil, &StatisticsError{0x24, fmt.Sprintf("records take %d bytes; want a multiple of %d and at most %d", bytes, StatisticsRecordBytes, len(rest))}
+		return nil, &StatisticsError{0x24, fmt.Sprintf("records occupy %d bytes; want a multiple of %d, at most %d", bytes, StatisticsRecordBytes, len(rest))}
 	}
 	s := &Statistics{
 		Time: clock.Nanoseconds(le.Uint64(b[4:])), Program: le.Uint32(b[0xc:]), Faults: le.Uint32(b[0x18:]), Calls: le.Uint32(b[0x1c:]),

@@ -54,9 +54,9 @@ func ParseTiles(list string) (uint32, error) {
 		last, err2 := strconv.ParseUint(hi, 10, 16)
 		switch {
 		case err1 != nil || err2 != nil:
-			return 0, &TileError{list, part, "is neither a tile nor a range; want a form such as 7 or 0-3"}
+			return 0, &TileError{list, part, "is neither a tile number nor a range such as 0-3"}
 		case first >= Tiles || last >= Tiles:
-			return 0, &TileError{list, part, fmt.Sprintf("is outside tiles 0 to %d", Tiles-1)}
+			return 0, &TileError{list, part, fmt.Sprintf("is out of range; want tiles 0 to %d", Tiles-1)}
 		case first > last:
 			return 0, &TileError{list, part, "is a descending range; want the lower tile first"}
 		}

@@ -66,7 +66,7 @@ func ReadProgram(id ID, b []byte) (p Program, err error) {
 	if err := r.finishBody(); err != nil {
 		return p, err
 	}
-	return p, checkLimit(id, "custom bars", int(min(p.Bars, 1<<30)), MaxProgramBars)
+	return p, checkLimit(id, "custom BARs", int(min(p.Bars, 1<<30)), MaxProgramBars)
 }
 
 // Append appends the encoded body to dst and returns the extended slice.
@@ -138,7 +138,7 @@ func (c *Call) checkListLengths(id ID) error {
 		requireOne(id, "output buffer sets", c.OutputSets),
 		requireOne(id, "task-descriptor partitions", c.Partitions),
 		requireOne(id, "engine requests in a list", c.Requests),
-		checkLimit(id, "custom bars", len(c.Bars), MaxWireBars),
+		checkLimit(id, "custom BARs", len(c.Bars), MaxWireBars),
 		checkLimit(id, "signal events", len(c.Signal), MaxSignalEvents),
 		checkLimit(id, "active shared events", len(c.Shared), MaxSharedEvents),
 		checkLimit(id, "execute-order entries", len(c.Order), MaxExecuteOrder),
@@ -160,7 +160,7 @@ type reader struct {
 
 func (r *reader) takeBytes(n int) []byte {
 	if r.fail == nil && len(r.b) < n {
-		r.fail = &FormatError{HeaderBytes + r.all - len(r.b), fmt.Sprintf("body has %d bytes left; want at least %d", len(r.b), n)}
+		r.fail = &FormatError{HeaderBytes + r.all - len(r.b), fmt.Sprintf("body is too short: %d bytes left; want at least %d", len(r.b), n)}
 	}
 	if r.fail != nil {
 		return make([]byte, n)
@@ -178,7 +178,7 @@ func (r *reader) readUint64() uint64 { return binary.LittleEndian.Uint64(r.takeB
 func (r *reader) readCount(size int) int {
 	n := r.readUint32()
 	if r.fail == nil && uint64(n)*uint64(size) > uint64(len(r.b)) {
-		r.fail = &FormatError{HeaderBytes + r.all - len(r.b) - 4, fmt.Sprintf("list of %d %d-byte entries exceeds the %d bytes left in the body", n, size, len(r.b))}
+		r.fail = &FormatError{HeaderBytes + r.all - len(r.b) - 4, fmt.Sprintf("list needs %d bytes, but the body has only %d left", uint64(n)*uint64(size), len(r.b))}
 	}
 	if r.fail != nil {
 		return 0
@@ -189,7 +189,7 @@ func (r *reader) readCount(size int) int {
 // finishBody returns the first error of the reader, or an error if bytes follow the body.
 func (r *reader) finishBody() error {
 	if r.fail == nil && len(r.b) > 0 {
-		r.fail = &FormatError{HeaderBytes + r.all - len(r.b), fmt.Sprintf("found %d extra bytes at the end of the body", len(r.b))}
+		r.fail = &FormatError{HeaderBytes + r.all - len(r.b), fmt.Sprintf("body has %d extra bytes at the end", len(r.b))}
 	}
 	return r.fail
 }
@@ -239,7 +239,7 @@ func ReadAFPP(b []byte) (a AFPP, err error) {
 		return AFPP{}, err
 	}
 	if magic != AFPPMagic {
-		return AFPP{}, &FormatError{HeaderBytes, fmt.Sprintf("prefetch program has magic %#x; want %#x", magic, AFPPMagic)}
+		return AFPP{}, &FormatError{HeaderBytes, fmt.Sprintf("invalid magic number %#x in prefetch program; want %#x", magic, AFPPMagic)}
 	}
 	return a, nil
 }

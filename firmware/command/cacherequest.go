@@ -36,7 +36,7 @@ func (c *Controller) storeCacheRequest(m *Message, r *Reply) {
 	case !running:
 		r.refuseWithStatus(NotFound, "program %d has no process %d", m.Program, m.Process)
 	case m.Procedure >= p.Procedures:
-		r.refuseWithStatus(NotFound, "procedure %d is out of range; program %d has %d procedures", m.Procedure, m.Program, p.Procedures)
+		r.refuseWithStatus(NotFound, "procedure %d of program %d is out of range; want less than %d", m.Procedure, m.Program, p.Procedures)
 	case c.cache[k] != nil:
 		r.refuseWithStatus(WrongState, "procedure %d of process %d already has a cache request", m.Procedure, m.Process)
 	default:
@@ -73,7 +73,7 @@ func (c *Controller) triggerCacheRequest(m *Message, r *Reply) {
 	case x == nil:
 		r.refuseWithStatus(NotFound, "procedure %d of process %d has no cache request", m.Procedure, m.Process)
 	case !x.active:
-		r.refuseWithStatus(WrongState, "cache request of procedure %d is not active; send %v first", m.Procedure, SetActiveCacheRequestInGroup)
+		r.refuseWithStatus(WrongState, "cache request for procedure %d is not active; send %v first", m.Procedure, SetActiveCacheRequestInGroup)
 	case x.out >= OutputSets:
 		r.refuseWithStatus(NoRoom, "all output buffer sets of the cache request are in use; recycle one first")
 	case c.refuseIfBlocked(m, r):
@@ -100,7 +100,7 @@ func (c *Controller) manageCacheRequest(m *Message, r *Reply) {
 	case m.ID == ProcedureCallInvalidateCacheRequest:
 		delete(c.cache, k)
 	case m.ID == ProcedureCallRecycleOutputBuffer && x.out == 0:
-		r.refuseWithStatus(WrongState, "cannot recycle an output buffer set, because none is in use")
+		r.refuseWithStatus(WrongState, "no output buffer set is in use, so none can be recycled")
 	case m.ID == ProcedureCallRecycleOutputBuffer:
 		x.out--
 	default:

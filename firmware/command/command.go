@@ -152,14 +152,14 @@ func Read(b []byte) (m Message, rest []byte, err error) {
 		return m, nil, &FormatError{0, fmt.Sprintf("unknown command %#x", uint32(m.ID))}
 	}
 	if m.Priority > 7 {
-		return m, nil, &FormatError{8, fmt.Sprintf("priority %d exceeds 7", m.Priority)}
+		return m, nil, &FormatError{8, fmt.Sprintf("priority %d is out of range; want 0 to 7", m.Priority)}
 	}
 	if m.Program < -1 || m.Process < -1 {
-		return m, nil, &FormatError{12, fmt.Sprintf("found program %d and process %d; want at least -1 for both", m.Program, m.Process)}
+		return m, nil, &FormatError{12, fmt.Sprintf("invalid program %d or process %d; want at least -1 for both", m.Program, m.Process)}
 	}
 	b = b[HeaderBytes:]
-	if m.Size > MaxBody || uint64(m.Size) > uint64(len(b)) {
-		return m, nil, &FormatError{4, fmt.Sprintf("body size is %d, but the message has %d bytes left and the limit is %d", m.Size, len(b), MaxBody)}
+	if most := min(MaxBody, len(b)); uint64(m.Size) > uint64(most) {
+		return m, nil, &FormatError{4, fmt.Sprintf("body size is %d bytes; want at most %d", m.Size, most)}
 	}
 	m.Body, b = b[:m.Size], b[m.Size:]
 	for pad := 0; pad < int(-m.Size&3) && len(b) > 0; pad++ {

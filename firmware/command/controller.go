@@ -147,7 +147,7 @@ func (c *Controller) Handle(ch Channel, b []byte) Reply {
 	c.ledger.Received++
 	m, rest, err := Read(b)
 	if err == nil && len(rest) > 0 {
-		err = &FormatError{len(b) - len(rest), fmt.Sprintf("found %d bytes after the message", len(rest))}
+		err = &FormatError{len(b) - len(rest), fmt.Sprintf("message is followed by %d extra bytes", len(rest))}
 	}
 	r := Reply{Header: m.Header}
 	if err != nil {
@@ -184,7 +184,7 @@ func (c *Controller) handleMessage(ch Channel, m *Message, r *Reply) {
 	info, _ := m.ID.Info()
 	switch {
 	case info.Direction == Up:
-		r.refuseWithStatus(Unsupported, "%v is a notification; only the controller sends it", m.ID)
+		r.refuseWithStatus(Unsupported, "host cannot send %v; only the controller sends notifications", m.ID)
 	case ch == Execution && !isExecutionCommand(m.ID):
 		r.refuseWithStatus(Unsupported, "%v must be sent on the control channel", m.ID)
 	case ch == Control && isExecutionCommand(m.ID):
@@ -192,7 +192,7 @@ func (c *Controller) handleMessage(ch Channel, m *Message, r *Reply) {
 	case !c.booted && m.ID != Boot && m.ID != Ping && m.ID != Buildinfo && m.ID != PlatformInfo && m.ID != Reset:
 		r.refuseWithStatus(WrongState, "controller has not booted")
 	case info.Body == BodyNone && m.Size > 0:
-		r.refuseWithStatus(Malformed, "%v must have no body; found %d bytes", m.ID, m.Size)
+		r.refuseWithStatus(Malformed, "%v must not have a body; body size is %d", m.ID, m.Size)
 	default:
 		c.performCommand(m, r)
 	}
@@ -250,7 +250,7 @@ func (c *Controller) performCommand(m *Message, r *Reply) {
 		c.disabled = true
 		c.dropCacheRequests(func(cacheKey) bool { return true })
 	default:
-		r.refuseWithStatus(Unsupported, "%v is not supported, because its effect is not documented", m.ID)
+		r.refuseWithStatus(Unsupported, "%v is not supported: its effect is undocumented", m.ID)
 	}
 }
 
@@ -272,7 +272,7 @@ func (c *Controller) returnProgramSlot(m *Message, r *Reply) {
 	case !c.isProgramSlot(m.Program) || !c.slots[m.Program]:
 		r.refuseWithStatus(NotFound, "program slot %d was not requested", m.Program)
 	case c.programs[m.Program] != nil:
-		r.refuseWithStatus(WrongState, "program slot %d still holds a program; unload it first", m.Program)
+		r.refuseWithStatus(WrongState, "program slot %d still holds a program; unload the program first", m.Program)
 	default:
 		c.slots[m.Program] = false
 	}
@@ -287,7 +287,7 @@ func (c *Controller) handleProcessID(m *Message, r *Reply) {
 	}
 	if m.ID == ReturnProcessID {
 		if _, ok := p.processes[m.Process]; ok {
-			r.refuseWithStatus(WrongState, "process %d of program %d is running", m.Process, m.Program)
+			r.refuseWithStatus(WrongState, "process %d of program %d is still running", m.Process, m.Program)
 		}
 		return
 	}
@@ -303,7 +303,7 @@ func (c *Controller) handleProcessID(m *Message, r *Reply) {
 func (c *Controller) findProgram(m *Message, r *Reply) *program {
 	p := c.programs[m.Program]
 	if p == nil {
-		r.refuseWithStatus(NotFound, "program slot %d holds no program", m.Program)
+		r.refuseWithStatus(NotFound, "program slot %d is empty", m.Program)
 	}
 	return p
 }
@@ -314,7 +314,7 @@ func (c *Controller) loadProgram(m *Message, r *Reply) {
 	case err != nil:
 		r.refuseForError(err)
 	case !c.isProgramSlot(m.Program):
-		r.refuseWithStatus(NotFound, "program slot %d is not between 0 and %d", m.Program, MaxPrograms-1)
+		r.refuseWithStatus(NotFound, "program slot %d is out of range; want 0 to %d", m.Program, MaxPrograms-1)
 	case c.programs[m.Program] != nil:
 		r.refuseWithStatus(WrongState, "program slot %d already holds a program", m.Program)
 	default:
@@ -361,9 +361,9 @@ func (c *Controller) createProcess(m *Message, r *Reply) {
 	case err != nil:
 		r.refuseForError(err)
 	case m.Process < 0 || m.Process >= MaxProcesses:
-		r.refuseWithStatus(NoRoom, "process %d is not between 0 and %d", m.Process, MaxProcesses-1)
+		r.refuseWithStatus(NoRoom, "process %d is out of range; want 0 to %d", m.Process, MaxProcesses-1)
 	case there:
-		r.refuseWithStatus(WrongState, "program %d already has a process %d", m.Program, m.Process)
+		r.refuseWithStatus(WrongState, "process %d of program %d already exists", m.Process, m.Program)
 	default:
 		p.processes[m.Process] = bindings
 	}
@@ -393,7 +393,7 @@ func (c *Controller) findProcess(m *Message, r *Reply) (*program, Call, bool) {
 		}
 	}
 	r.Dropped = true
-	r.refuseWithStatus(NotFound, "program %d has no running process %d, so the call is dropped", m.Program, m.Process)
+	r.refuseWithStatus(NotFound, "program %d has no running process %d", m.Program, m.Process)
 	return nil, Call{}, false
 }
 
@@ -410,7 +410,7 @@ func (c *Controller) callProcedure(m *Message, r *Reply) {
 	case err != nil:
 		r.refuseForError(err)
 	case m.Procedure >= p.Procedures:
-		r.refuseWithStatus(NotFound, "procedure %d is out of range; program %d has %d procedures", m.Procedure, m.Program, p.Procedures)
+		r.refuseWithStatus(NotFound, "procedure %d of program %d is out of range; want less than %d", m.Procedure, m.Program, p.Procedures)
 	case c.refuseIfBlocked(m, r):
 	default:
 		call.Buffers = mergeBuffers(bindings.Buffers, call.Buffers)
@@ -437,7 +437,7 @@ func checkAllowedLists(id ID, c *Call) error {
 	shared := id == ProcedureCallWithSignalEvents || id == ProcedureCallCacheRequestWithSharedEvents
 	switch {
 	case !bars && len(c.Bars) > 0:
-		return &LimitError{id, "custom bars", uint64(len(c.Bars)), 0}
+		return &LimitError{id, "custom BARs", uint64(len(c.Bars)), 0}
 	case id != ProcedureCallWithSignalEvents && len(c.Wait)+len(c.Signal) > 0:
 		return &LimitError{id, "events", uint64(len(c.Wait) + len(c.Signal)), 0}
 	case !shared && len(c.Shared) > 0:

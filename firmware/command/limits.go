@@ -25,10 +25,13 @@ type LimitError struct {
 }
 
 func (e *LimitError) Error() string {
-	if e.Limit == 0 {
-		return fmt.Sprintf("%v: found %d %s; want none", e.ID, e.Have, e.What)
+	switch {
+	case e.Limit == 0:
+		return fmt.Sprintf("%v does not support %s", e.ID, e.What)
+	case e.Have < e.Limit: // requireOne
+		return fmt.Sprintf("%v: too few %s: %d; want %d", e.ID, e.What, e.Have, e.Limit)
 	}
-	return fmt.Sprintf("%v: found %d %s; want at most %d", e.ID, e.Have, e.What, e.Limit)
+	return fmt.Sprintf("%v: too many %s: %d; want at most %d", e.ID, e.What, e.Have, e.Limit)
 }
 
 // checkLimit returns a *[LimitError] if have, the number of the things that what describes, exceeds

@@ -145,7 +145,7 @@ func ReadReply(data []byte) (Reply, error) {
 	}
 	body := data[HeaderBytes+head:]
 	if uint64(n.Value) > uint64(len(body)) || len(body)-int(n.Value) > 3 {
-		return Reply{}, &FormatError{HeaderBytes + 4, fmt.Sprintf("reply body has %d bytes; want %d and at most 3 bytes of padding", len(body), n.Value)}
+		return Reply{}, &FormatError{HeaderBytes + 4, fmt.Sprintf("padded reply body has %d bytes; want %d to %d", len(body), n.Value, uint64(n.Value)+3)}
 	}
 	r.Status, r.Body = n.Status, body[:n.Value]
 	return r, nil

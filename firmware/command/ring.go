@@ -22,7 +22,7 @@ func Doorbell(index uint32) (word uint32, err error) {
 const DefaultDepth = 64
 
 // ErrFull is returned when a ring has no room for another message.
-var ErrFull = errors.New("ring is full")
+var ErrFull = errors.New("message ring is full")
 
 // A Ring is a queue of encoded messages in one direction between host and controller.
 type Ring struct {

@@ -47,7 +47,7 @@ func (c *Controller) requireStatusOK(s Status, r *Reply, done string) bool {
 // requireNoBody reports whether message m has no body. If m has one, it refuses the message.
 func (c *Controller) requireNoBody(m *Message, r *Reply) bool {
 	if m.Size > 0 {
-		r.refuseWithStatus(Malformed, "%v must have no body; found %d bytes", m.ID, m.Size)
+		r.refuseWithStatus(Malformed, "%v must not have a body; body size is %d", m.ID, m.Size)
 	}
 	return m.Size == 0
 }
@@ -122,7 +122,7 @@ func (c *Controller) setSecureMode(m *Message, r *Reply) {
 	case c.paused:
 		r.refuseWithStatus(WrongState, "engine is suspended and cannot finish calls")
 	case on && m.Program >= 0 && c.programs[m.Program] == nil:
-		r.refuseWithStatus(NotFound, "program slot %d holds no program", m.Program)
+		r.refuseWithStatus(NotFound, "program slot %d is empty", m.Program)
 	default:
 		if !c.requireStatusOK(c.engine.Secure(on), r, "switched to or from secure mode") {
 			return

@@ -42,7 +42,7 @@ func (l *Loaded) Buffer(port string, d loader.Direction) (address, size uint64, 
 	}
 	p, ok := l.program.Port(port, d)
 	if !ok {
-		return 0, 0, &BufferError{port, 0, fmt.Sprintf("program has no %v with this name", d)}
+		return 0, 0, &BufferError{port, 0, fmt.Sprintf("program has no such %v", d)}
 	}
 	return p.Address, portSpanBytes(p), nil
 }
@@ -68,11 +68,11 @@ func (l *Loaded) BindBuffer(port string, d loader.Direction, address uint64) err
 	}
 	p, ok := l.program.Port(port, d)
 	if !ok {
-		return bad("program has no %v with this name", d)
+		return bad("program has no such %v", d)
 	}
 	for _, a := range l.state {
 		if a.Output == port && d == loader.Output || a.Input == port && d == loader.Input {
-			return bad("port is already part of the state %s=%s", a.Output, a.Input)
+			return bad("port already belongs to state %s=%s", a.Output, a.Input)
 		}
 	}
 	if p.BAR < 0 || l.program.BARs[p.BAR] != p.Address {
@@ -105,7 +105,7 @@ func (l *Loaded) movePortToBuffer(p *loader.Port, address uint64, bad func(strin
 			return bad("session has no buffer at this address")
 		}
 		if n := portSpanBytes(p); address+n > s.End() {
-			return bad("port needs %d bytes, but buffer %q ends at %#x", n, s.Name, s.End())
+			return bad("port needs %d bytes, but buffer %q has only %d left at this address", n, s.Name, s.End()-address)
 		}
 	}
 	before, linked, lent := *l.program, l.linked, l.lent
@@ -148,13 +148,13 @@ func (l *Loaded) Connect(input string, from *Loaded, output string) error {
 		return &BufferError{input, address, "programs belong to different sessions"}
 	case !ok: // BindBuffer returns the error
 	case in.Shape != out.Shape:
-		return &BufferError{input, address, fmt.Sprintf("input shape %v does not equal output shape %v", in.Shape, out.Shape)}
+		return &BufferError{input, address, fmt.Sprintf("input shape %v does not match output shape %v", in.Shape, out.Shape)}
 	case in.Strides != out.Strides:
-		return &BufferError{input, address, fmt.Sprintf("input strides %v do not equal output strides %v", in.Strides, out.Strides)}
+		return &BufferError{input, address, fmt.Sprintf("input strides %v do not match output strides %v", in.Strides, out.Strides)}
 	}
 	for _, a := range from.state {
 		if a.Output == output {
-			return &BufferError{input, address, fmt.Sprintf("output %q changes its buffer after each call, as part of the state %s=%s", output, a.Output, a.Input)}
+			return &BufferError{input, address, fmt.Sprintf("output %q belongs to state %s=%s, so its buffer changes after each call", output, a.Output, a.Input)}
 		}
 	}
 	return l.BindBuffer(input, loader.Input, address)

@@ -56,7 +56,7 @@ func (l *Loaded) State() []StateAlias { return slices.Clone(l.state) }
 type StateAlias struct{ Output, Input string }
 
 // ErrUnloaded is returned for an operation on a program that was removed from memory.
-var ErrUnloaded = errors.New("program is unloaded")
+var ErrUnloaded = errors.New("program has been unloaded")
 
 // An AliasError reports an output that cannot become an input, and why.
 type AliasError struct {
@@ -100,22 +100,22 @@ func (l *Loaded) Alias(output, input string) error {
 	}
 	out, ok := l.program.Port(output, loader.Output)
 	if !ok {
-		return bad("unknown output %q; the program has %q", output, portNames(l.program.Outputs()))
+		return bad("unknown output %q; the program has outputs %q", output, portNames(l.program.Outputs()))
 	}
 	in, ok := l.program.Port(input, loader.Input)
 	if !ok {
-		return bad("unknown input %q; the program has %q", input, portNames(l.program.Inputs()))
+		return bad("unknown input %q; the program has inputs %q", input, portNames(l.program.Inputs()))
 	}
 	for _, s := range l.state {
 		if s.Output == output || s.Input == input {
-			return bad("port is already part of the state %s=%s", s.Output, s.Input)
+			return bad("state %s=%s already uses the same port", s.Output, s.Input)
 		}
 	}
 	switch {
 	case out.Shape != in.Shape:
-		return bad("output shape %v does not equal input shape %v", out.Shape, in.Shape)
+		return bad("output shape %v does not match input shape %v", out.Shape, in.Shape)
 	case out.Strides != in.Strides:
-		return bad("output strides %v do not equal input strides %v", out.Strides, in.Strides)
+		return bad("output strides %v do not match input strides %v", out.Strides, in.Strides)
 	}
 	for _, p := range [...]*loader.Port{out, in} {
 		if _, ok := l.lent[portKey{p.Name, p.Direction}]; ok || l.staysOnDevice(p) {
@@ -240,7 +240,7 @@ func (l *Loaded) checkPortsFit() error {
 		out, _ := l.program.Port(a.Output, loader.Output)
 		in, _ := l.program.Port(a.Input, loader.Input)
 		if out.Shape != in.Shape || out.Strides != in.Strides {
-			return &AliasError{a, fmt.Sprintf("output has shape %v and strides %v, but input has shape %v and strides %v", out.Shape, out.Strides, in.Shape, in.Strides)}
+			return &AliasError{a, fmt.Sprintf("output shape %v and strides %v do not match input shape %v and strides %v", out.Shape, out.Strides, in.Shape, in.Strides)}
 		}
 	}
 	return nil

@@ -79,13 +79,13 @@ func (o Options) WithDefaults() (Options, error) {
 	case o.Idle < 0:
 		return bad("Idle", "gap is %v; want 0 or more", o.Idle)
 	case o.PowerBudget != 0 && !(o.PowerBudget > o.Chip.ActivePower.Value && o.PowerBudget < 1e6):
-		return bad("PowerBudget", "budget is %g W; want more than %g W, the active power of chip %s, and less than 1e6 W", o.PowerBudget, o.Chip.ActivePower.Value, o.Chip.Name)
+		return bad("PowerBudget", "budget is %g W; want more than %g W (active power of chip %s) and less than 1e6 W", o.PowerBudget, o.Chip.ActivePower.Value, o.Chip.Name)
 	case o.Power.Hysteresis < 0 || !(o.Power.Hysteresis < 1e18):
-		return bad("Power", "hysteresis is %g ns; want 0 (the default of the chip) or more, and less than 1e18 ns", float64(o.Power.Hysteresis))
+		return bad("Power", "hysteresis is %g ns; want at least 0 and less than 1e18 ns", float64(o.Power.Hysteresis))
 	case o.Power.AlwaysOn && o.Power.Hysteresis > 0:
-		return bad("Power", "hysteresis has no effect if power management is off")
+		return bad("Power", "hysteresis has no effect when power management is off")
 	case o.Workers < 0:
-		return bad("Workers", "count is %d; want 0 (for one per processor) or more", o.Workers)
+		return bad("Workers", "count is %d; want 0 (one per processor) or more", o.Workers)
 	}
 	if o.Memory == 0 {
 		o.Memory = DefaultMemory

@@ -102,7 +102,7 @@ func checkPort(mem *dma.Memory, p *loader.Port) error {
 	room := p.Bytes / 2
 	for _, d := range p.Shape {
 		if d < 0 || uint64(d) > room {
-			return &PortError{p, fmt.Sprintf("fp16 elements of shape %v do not fit in the port's %#x bytes", p.Shape, p.Bytes), nil}
+			return &PortError{p, fmt.Sprintf("fp16 tensor of shape %v does not fit in the port's %#x bytes", p.Shape, p.Bytes), nil}
 		}
 		if d > 0 {
 			room /= uint64(d)
@@ -183,10 +183,10 @@ func (e *InputError) Error() string { return fmt.Sprintf("input %q: %s", e.Name,
 func CheckInput(p *loader.Program, name string, n int) error {
 	port, ok := p.Port(name, loader.Input)
 	if !ok {
-		return &InputError{name, fmt.Sprintf("unknown input; the program has %q", append([]string{}, portNames(p.Inputs())...))}
+		return &InputError{name, fmt.Sprintf("unknown input; the program has inputs %q", append([]string{}, portNames(p.Inputs())...))}
 	}
 	if want := Elements(port); want != n {
-		return &InputError{name, fmt.Sprintf("found %d elements; want %d for shape %v", n, want, port.Shape)}
+		return &InputError{name, fmt.Sprintf("data has %d elements; want %d for shape %v", n, want, port.Shape)}
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ func (p *player) askBroker(words []string) error {
 		return err
 	}
 	if c.broker == nil {
-		return fmt.Errorf(`client %q is not connected to the broker; want a client with "qos"`, words[0])
+		return fmt.Errorf(`client %q has no "qos", so it is not connected to the broker`, words[0])
 	}
 	kv, err := parsePairs(words[1:], "program", "sequence")
 	if err != nil {

@@ -27,7 +27,7 @@ func (p *player) callMethodByName(c *scriptClient, words []string) error {
 	for _, w := range words[1:] {
 		v, err := p.parseAddress(w)
 		if err != nil {
-			return fmt.Errorf("invalid argument %q; want a number or the name of a buffer", w)
+			return fmt.Errorf("invalid argument %q; want a number or a buffer name", w)
 		}
 		args = append(args, v)
 	}
@@ -50,7 +50,7 @@ func (p *player) mapBuffer(words []string) error {
 		return fmt.Errorf("duplicate buffer %q", name)
 	}
 	if _, err := strconv.ParseUint(name, 0, 64); err == nil {
-		return fmt.Errorf("invalid buffer name %q; want a name that is not a number", name)
+		return fmt.Errorf("buffer name %q must not be a number", name)
 	}
 	kv, err := parsePairs(words[2:], "bytes")
 	if err != nil {
@@ -116,7 +116,7 @@ func (p *player) signalEvent(words []string) error {
 	}
 	v, err := strconv.ParseUint(words[1], 0, 64)
 	if err != nil {
-		return fmt.Errorf("invalid value %q; want a number", words[1])
+		return fmt.Errorf("invalid event value %q; want a number", words[1])
 	}
 	p.machine.Signal(command.Event{ID: uint32(id), Value: v})
 	p.reportOutcome(fmt.Sprintf("event %d at %d; %d requests wait", id, p.machine.Event(uint32(id)), p.machine.Waiting()), "signalled")

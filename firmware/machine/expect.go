@@ -18,12 +18,12 @@ func (p *player) checkExpectation(words []string) error {
 	switch words[0] {
 	case "finished":
 		if len(words) != 2 || words[1] != strconv.Itoa(p.machine.engine.finished) {
-			return fmt.Errorf("found %d finished requests; want %s", p.machine.engine.finished, strings.Join(words[1:], " "))
+			return fmt.Errorf("%d requests finished; want %s", p.machine.engine.finished, strings.Join(words[1:], " "))
 		}
 		return nil
 	case "event":
 		if len(words) != 3 {
-			return fmt.Errorf(`step "expect event" has %d operands; want an event and a value`, len(words)-1)
+			return fmt.Errorf(`wrong number of operands (%d); want "expect event EVENT VALUE"`, len(words)-1)
 		}
 		id, err := strconv.ParseUint(words[1], 0, 32)
 		if err != nil {
@@ -35,13 +35,13 @@ func (p *player) checkExpectation(words []string) error {
 		return nil
 	case "notified":
 		if len(words) != 3 {
-			return fmt.Errorf(`step "expect notified" has %d operands; want a notification and a count`, len(words)-1)
+			return fmt.Errorf(`wrong number of operands (%d); want "expect notified NOTIFICATION COUNT"`, len(words)-1)
 		}
 		if _, ok := command.Parse(words[1]); !ok {
 			return fmt.Errorf("unknown notification %q%s", words[1], spelling.Suggest(words[1], notificationNames()))
 		}
 		if n := p.notified[words[1]]; words[2] != strconv.Itoa(n) {
-			return fmt.Errorf("found %d %q notifications; want %s", n, words[1], words[2])
+			return fmt.Errorf("received %d %q notifications; want %s", n, words[1], words[2])
 		}
 		return nil
 	case "cycles":
@@ -65,7 +65,7 @@ func (p *player) checkExpectation(words []string) error {
 // of the program in the slot took N cycles.
 func (p *player) checkExpectedCycles(words []string) error {
 	if len(words) != 3 {
-		return fmt.Errorf(`step "expect cycles" has %d operands; want a slot and a number`, len(words)-1)
+		return fmt.Errorf(`wrong number of operands (%d); want "expect cycles SLOT COUNT"`, len(words)-1)
 	}
 	slot, err := strconv.ParseInt(words[1], 0, 32)
 	if err != nil {
@@ -78,7 +78,7 @@ func (p *player) checkExpectedCycles(words []string) error {
 	case res == nil:
 		return fmt.Errorf("program in slot %d has not run", slot)
 	case words[2] != strconv.FormatUint(uint64(res.Report.Cycles), 10):
-		return fmt.Errorf("found %d cycles; want %s", res.Report.Cycles, words[2])
+		return fmt.Errorf("last call in slot %d took %d cycles; want %s", slot, res.Report.Cycles, words[2])
 	}
 	return nil
 }
@@ -87,7 +87,7 @@ func (p *player) checkExpectedCycles(words []string) error {
 // PORT V...", which check the output of a program.
 func (p *player) checkExpectedOutput(words []string) error {
 	if len(words) < 4 {
-		return fmt.Errorf(`step "expect %s" has %d operands; want a slot, an output and its contents`, words[0], len(words)-1)
+		return fmt.Errorf(`step "expect %s" has too few operands (%d); want a slot, an output and the expected data`, words[0], len(words)-1)
 	}
 	_, port, err := p.findPort(words[1], words[2], loader.Output)
 	if err != nil {
@@ -123,7 +123,7 @@ func (p *player) checkExpectedOutput(words []string) error {
 		}
 		return nil
 	}
-	return fmt.Errorf("output %q has no computed values", port.Name)
+	return fmt.Errorf("values of output %q were not computed", port.Name)
 }
 
 // notificationNames returns the names of the messages that the controller sends.

@@ -148,7 +148,7 @@ func (m *Machine) Procedure(slot int32, procedure uint32) *engine.Loaded {
 func (m *Machine) Result(slot int32) (*engine.Result, error) {
 	r := m.engine.programs[slot]
 	if r == nil {
-		return nil, fmt.Errorf("slot %d holds no program", slot)
+		return nil, fmt.Errorf("program slot %d is empty", slot)
 	}
 	return r.last, r.err
 }

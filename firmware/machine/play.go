@@ -162,7 +162,7 @@ func (p *player) executeRuns(words []string) (err error) {
 	n := 1
 	if len(words) > 0 {
 		if n, err = strconv.Atoi(words[0]); err != nil || n < 1 {
-			return fmt.Errorf("invalid number of runs %q; want 1 or more", words[0])
+			return fmt.Errorf("invalid run count %q; want 1 or more", words[0])
 		}
 	}
 	for range n {
@@ -225,7 +225,7 @@ func (p *player) setOption(words []string) error {
 			o.RingDepth = int(n)
 		default:
 			if o.Engine.Values = v == "on"; v != "on" && v != "off" {
-				err = fmt.Errorf(`unknown value %q of "values"; want on or off`, v)
+				err = fmt.Errorf(`unknown value %q for "values"; want on or off`, v)
 			}
 		}
 		if err != nil {
@@ -247,7 +247,7 @@ func (p *player) addModel(words []string) (err error) {
 	case what == "builtin":
 		m = p.models.Builtin()
 	default:
-		err = fmt.Errorf(`unknown source of model %q; want "file NAME", "layer OP KEYS", "layers OP KEYS / OP KEYS" or "builtin"`, words[0])
+		err = fmt.Errorf(`unknown source for model %q; want "file NAME", "layer OP KEYS", "layers OP KEYS / OP KEYS" or "builtin"`, words[0])
 	}
 	if err != nil {
 		return err
@@ -280,7 +280,7 @@ func (p *player) addClient(words []string) error {
 		if full, ok := entitlements[r]; ok {
 			r = full
 		} else if !strings.Contains(r, ".") {
-			return fmt.Errorf("unknown entitlement %q; want %s or an entitlement's full name%s", r, strings.Join(sortedKeys(entitlements), ", "), spelling.Suggest(r, sortedKeys(entitlements)))
+			return fmt.Errorf("unknown entitlement %q; want %s or a full entitlement name%s", r, strings.Join(sortedKeys(entitlements), ", "), spelling.Suggest(r, sortedKeys(entitlements)))
 		}
 		rights = append(rights, r)
 	}
@@ -335,7 +335,7 @@ func parseNumber(kv map[string]string, key string, fallback, limit int64) (int64
 	}
 	n, err := strconv.ParseInt(v, 0, 64)
 	if err != nil || n < -1 || n > limit {
-		return 0, fmt.Errorf("invalid value %q of %q; want a number from -1 to %d", v, key, limit)
+		return 0, fmt.Errorf("invalid value %q for %q; want a number from -1 to %d", v, key, limit)
 	}
 	return n, nil
 }
@@ -344,7 +344,7 @@ func (p *player) findPort(slot, name string, d loader.Direction) (*engine.Loaded
 	number, chain, several := strings.Cut(slot, ":")
 	n, err := strconv.ParseInt(number, 0, 32)
 	if err != nil {
-		return nil, nil, fmt.Errorf("invalid slot %q; want a number or SLOT:PROCEDURE", slot)
+		return nil, nil, fmt.Errorf("invalid slot %q; want SLOT or SLOT:PROCEDURE", slot)
 	}
 	at := uint64(0)
 	if several {
@@ -355,7 +355,7 @@ func (p *player) findPort(slot, name string, d loader.Direction) (*engine.Loaded
 	l := p.machine.Procedure(int32(n), uint32(at))
 	switch {
 	case p.machine.Program(int32(n)) == nil:
-		return nil, nil, fmt.Errorf("slot %d holds no program", n)
+		return nil, nil, fmt.Errorf("program slot %d is empty", n)
 	case l == nil:
 		return nil, nil, fmt.Errorf("program in slot %d has no procedure %d", n, at)
 	}
@@ -368,7 +368,7 @@ func (p *player) findPort(slot, name string, d loader.Direction) (*engine.Loaded
 
 func parseHalves(words []string, n int) ([]float16.Float16, error) {
 	if len(words) != 1 && len(words) != n {
-		return nil, fmt.Errorf("found %d values; want 1 or %d, the number of elements", len(words), n)
+		return nil, fmt.Errorf("%d values for %d elements; want one value, or one per element", len(words), n)
 	}
 	data := make([]float16.Float16, n)
 	for i := range data {

@@ -18,11 +18,11 @@ const maxCalls = 1 << 16
 // 65,536 dispatches.
 func WriteRecording(w io.Writer, model string, o *engine.Options, r *engine.Result, outputs []engine.Tensor) error {
 	if strings.ContainsAny(model, "#\n\r") {
-		return &engine.OptionError{Option: "Record", What: fmt.Sprintf("model %q contains '#' or a line break, which a script cannot express", model)}
+		return &engine.OptionError{Option: "Record", What: fmt.Sprintf("model %q contains '#' or a line break, which scripts do not allow", model)}
 	}
 	calls := len(r.Dispatches) + r.Again
 	if calls > maxCalls {
-		return &engine.OptionError{Option: "Record", What: fmt.Sprintf("found %d dispatches; want at most %d for a script", calls, maxCalls)}
+		return &engine.OptionError{Option: "Record", What: fmt.Sprintf("too many dispatches for a script: %d; want at most %d", calls, maxCalls)}
 	}
 	values := "off"
 	if o.Values {

@@ -57,7 +57,7 @@ const maxScriptLines = 1 << 16
 // ReadScript parses a script. All errors are of type *[ScriptError].
 func ReadScript(data []byte) (*Script, error) {
 	if len(data) > MaxText {
-		return nil, &ScriptError{Line: 1, What: fmt.Sprintf("script exceeds %d bytes", MaxText)}
+		return nil, &ScriptError{Line: 1, What: fmt.Sprintf("script is longer than %d bytes", MaxText)}
 	}
 	s, number := new(Script), 0
 	for line := range bytes.Lines(data) {
@@ -75,11 +75,11 @@ func ReadScript(data []byte) (*Script, error) {
 		case !ok:
 			return fail("unknown step %q%s", words[0], spelling.Suggest(words[0], slices.Sorted(maps.Keys(scriptSteps))))
 		case len(words) <= step.operands:
-			return fail("step %q has %d operands; want at least %d", words[0], len(words)-1, step.operands)
+			return fail("step %q has too few operands (%d); want at least %d", words[0], len(words)-1, step.operands)
 		case words[0] == "option" && len(s.lines) > 0 && s.lines[len(s.lines)-1].words[0] != "option":
-			return fail(`found "option" after another step; want all options first`)
+			return fail(`"option" steps must come before all other steps`)
 		case len(s.lines) == maxScriptLines:
-			return fail("script exceeds %d steps", maxScriptLines)
+			return fail("script has more than %d steps", maxScriptLines)
 		}
 		s.lines = append(s.lines, scriptLine{number, words})
 	}

@@ -25,7 +25,7 @@ func (p *player) sendCommand(words []string, post bool) error {
 	if !ok {
 		n, err := strconv.ParseUint(words[1], 0, 32)
 		if err != nil {
-			return fmt.Errorf("unknown command %q; want a name or a number%s", words[1], spelling.Suggest(words[1], commandNames()))
+			return fmt.Errorf("unknown command %q; want a command name or number%s", words[1], spelling.Suggest(words[1], commandNames()))
 		}
 		id = command.ID(n)
 	}
@@ -194,7 +194,7 @@ func (p *player) fillCallLists(kv map[string]string, c *command.Call) error {
 		}
 		if n, err := strconv.ParseUint(text, 10, 64); err == nil {
 			if n > most {
-				return fmt.Errorf("found %s entries in %q; want at most %d", text, key, most)
+				return fmt.Errorf("too many entries (%s) in %q; want at most %d", text, key, most)
 			}
 			for range n {
 				if err := add(0, "0"); err != nil {
@@ -207,10 +207,10 @@ func (p *player) fillCallLists(kv map[string]string, c *command.Call) error {
 			k, v, ok := strings.Cut(entry, ":")
 			n, err := strconv.ParseUint(k, 0, 32)
 			if !ok || err != nil {
-				return fmt.Errorf("malformed value %q of %q; want a count, or entries such as 1:7,2:9", text, key)
+				return fmt.Errorf("invalid value %q for %q; want a count or entries such as 1:7,2:9", text, key)
 			}
 			if err := add(uint32(n), v); err != nil {
-				return fmt.Errorf("invalid value %q of %q: %w", text, key, err)
+				return fmt.Errorf("invalid value %q for %q: %w", text, key, err)
 			}
 		}
 		return nil
@@ -320,7 +320,7 @@ func parseSelector(kind driver.Kind, word string) (driver.Selector, error) {
 	}
 	n, err := strconv.ParseUint(word, 0, 32)
 	if err != nil {
-		return driver.Selector{}, fmt.Errorf("unknown selector %q of a %v client%s", word, kind, spelling.Suggest(word, selectorNames(table)))
+		return driver.Selector{}, fmt.Errorf("unknown selector %q for a %v client%s", word, kind, spelling.Suggest(word, selectorNames(table)))
 	}
 	if n < uint64(len(table)) {
 		return table[n], nil

@@ -50,7 +50,7 @@ func TestFirstRequestSwitches(t *testing.T) {
 
 func TestPriorityBeyondTheLast(t *testing.T) {
 	_, err := started(t).Submit(queue.Request{Priority: 8, Network: 1, Work: &chain{}})
-	if err == nil || !strings.HasSuffix(err.Error(), "priority 8 exceeds 7") {
+	if err == nil || !strings.HasSuffix(err.Error(), "priority 8 is out of range; want 0 to 7") {
 		t.Errorf("%v", err)
 	}
 }

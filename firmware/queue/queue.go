@@ -140,15 +140,15 @@ func (s *Scheduler) Submit(r Request) (ID, error) {
 	case s.state == Pause || s.state == Init:
 		return 0, &StateError{s.state, "submit"}
 	case r.Priority >= Queues:
-		return 0, &SubmitError{fmt.Sprintf("priority %d exceeds %d", r.Priority, Queues-1)}
+		return 0, &SubmitError{fmt.Sprintf("priority %d is out of range; want 0 to %d", r.Priority, Queues-1)}
 	case r.Network == 0:
 		return 0, &SubmitError{"network ID is 0; want 1 to 255"}
 	case r.Work == nil:
-		return 0, &SubmitError{"request has no Work"}
+		return 0, &SubmitError{"request has a nil Work"}
 	}
 	q := r.Priority.Queue()
 	if s.Vacancy(q) == 0 {
-		return 0, &SubmitError{fmt.Sprintf("queue %d already holds %d requests, the maximum", q, depth)}
+		return 0, &SubmitError{fmt.Sprintf("queue %d is full (%d requests)", q, depth)}
 	}
 	s.next++
 	s.queues[q] = append(s.queues[q], pending{Request: r, id: s.next, at: s.now})

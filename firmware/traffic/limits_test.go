@@ -26,7 +26,7 @@ func TestLoadLimits(t *testing.T) {
 		{"as many intervals as there may be", traffic.MaxBins, func(*traffic.Client) {}, ""},
 		{"one more", traffic.MaxBins + 1, func(*traffic.Client) {}, "0 to 65536"},
 		{"fewer than none", -1, func(*traffic.Client) {}, "intervals"},
-		{"a priority too far", 0, func(c *traffic.Client) { c.Priority = 8 }, "priority 8 exceeds 7"},
+		{"a priority too far", 0, func(c *traffic.Client) { c.Priority = 8 }, "priority 8 is out of range; want 0 to 7"},
 		{"1024 threads and streams", 0, func(c *traffic.Client) { c.Threads, c.Streams = 1024, 1024 }, ""},
 		{"a thread more", 0, func(c *traffic.Client) { c.Threads = 1025 }, "1024 of each"},
 		{"a stream more", 0, func(c *traffic.Client) { c.Streams = 1025 }, "1024 of each"},
@@ -39,7 +39,7 @@ func TestLoadLimits(t *testing.T) {
 		{"a host that takes less than no time", 0, func(c *traffic.Client) { c.Host.Before = -1 }, "host times are 0.0 ns, -1.0 ns and 0.0 ns; want 0 or more"},
 		{"no rate", 0, func(c *traffic.Client) { c.Arrival = traffic.Fixed }, "rate is 0 calls per second; want more than 0"},
 		{"a rate of a call a nanosecond", 0, func(c *traffic.Client) { c.Arrival, c.Rate = traffic.Fixed, 1e9 }, "less than 1e9"},
-		{"following itself", 0, func(c *traffic.Client) { c.Arrival = traffic.After }, "follows client 0; want the number of an earlier client"},
+		{"following itself", 0, func(c *traffic.Client) { c.Arrival = traffic.After }, "After is 0; want the index of an earlier client"},
 	} {
 		c := traffic.Config{Duration: 1, Bins: tc.bins, Clients: []traffic.Client{client(tc.change)}}
 		if err := c.Check(); tc.err == "" && err != nil || tc.err != "" && (err == nil || !strings.Contains(err.Error(), tc.err)) {

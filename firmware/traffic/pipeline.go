@@ -47,7 +47,7 @@ func (l *Outcome) connectClients(ctx context.Context) error {
 			continue
 		}
 		if c.After == "" {
-			return c.wrapError(fmt.Errorf(`"reads" requires "after"; want the name of the client to read from`))
+			return c.wrapError(fmt.Errorf(`"reads" requires "after", the name of the client to read from`))
 		}
 		from := l.Config.Clients[i].After
 		for _, k := range []int{from, i} {

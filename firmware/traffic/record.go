@@ -27,14 +27,14 @@ func (l *Outcome) WriteMachineScript(w io.Writer, model func(*ScriptClient) stri
 	}
 	switch {
 	case l.Config.Observe != nil:
-		return fail("Config.Observe is set; want nil, as in an outcome of Script.Run")
+		return fail("Config.Observe is set; want nil")
 	case l.Script.Events < MaxEvents:
 		return fail("Script.Events is %d; want %d to record all events", l.Script.Events, MaxEvents)
 	case len(l.Events) >= MaxEvents:
-		return fail("found %d events, so later ones may be missing; want fewer than %d", len(l.Events), MaxEvents)
+		return fail("event list is full (%d events); later events may be missing", len(l.Events))
 	}
 	if l.Script.Power != (firmware.PowerPolicy{}) {
-		return fail("script sets a power policy; want the default, because a firmware script cannot set one")
+		return fail("script sets a power policy, which firmware scripts do not support")
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "option chip=%s host=%s seed=1 values=off\n", l.Options.Chip.Name, l.Options.Host.Name)
@@ -42,7 +42,7 @@ func (l *Outcome) WriteMachineScript(w io.Writer, model func(*ScriptClient) stri
 		c := &l.Script.Clients[i]
 		text := model(c)
 		if strings.ContainsAny(text, "#\n\r") {
-			return fail("model %q contains '#' or a line break, which a script cannot express", text)
+			return fail("model %q contains '#' or a line break, which scripts do not allow", text)
 		}
 		fmt.Fprintf(&b, "# client %q\nmodel client%d %s\n", c.Name, i, text)
 	}
@@ -58,7 +58,7 @@ func (l *Outcome) WriteMachineScript(w io.Writer, model func(*ScriptClient) stri
 			continue
 		}
 		if calls++; calls > MaxRecordedCalls {
-			return fail("simulation has more than %d calls, the maximum for a recorded script", MaxRecordedCalls)
+			return fail("too many calls for a recorded script; want at most %d", MaxRecordedCalls)
 		}
 		fmt.Fprintf(&b, "until %.0fns\nsend execution PROCEDURE_CALL program=%d process=0 priority=%d\n", float64(e.At), e.Client, l.Script.Clients[e.Client].Priority)
 	}

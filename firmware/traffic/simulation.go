@@ -117,17 +117,17 @@ func (c *Config) Check() error {
 		fail := func(format string, a ...any) error { return &ConfigError{x.Name, fmt.Sprintf(format, a...)} }
 		switch {
 		case x.Priority >= queue.Queues:
-			return fail("priority %d exceeds %d", x.Priority, queue.Queues-1)
+			return fail("priority %d is out of range; want 0 to %d", x.Priority, queue.Queues-1)
 		case len(x.Runs) == 0:
 			return fail("program has no descriptors")
 		case x.Arrival != BackToBack && x.Arrival != Fixed && x.Arrival != Poisson && x.Arrival != After:
 			return fail("unknown arrival %q; want %s, %s, %s or %s", x.Arrival, BackToBack, Fixed, Poisson, After)
 		case x.Arrival == After && (x.After < 0 || x.After >= i):
-			return fail("follows client %d; want the number of an earlier client", x.After)
+			return fail("After is %d; want the index of an earlier client", x.After)
 		case (x.Arrival == Fixed || x.Arrival == Poisson) && !(x.Rate > 0 && x.Rate < 1e9):
 			return fail("rate is %g calls per second; want more than 0 and less than 1e9 for %s arrivals", x.Rate, x.Arrival)
 		case x.Threads < 0 || x.Threads > 1024 || x.Streams < 0 || x.Streams > 1024:
-			return fail("found %d threads and %d streams; want 0 to 1024 of each", x.Threads, x.Streams)
+			return fail("%d threads and %d streams; want 0 to 1024 of each", x.Threads, x.Streams)
 		}
 		total := x.Host.Total()
 		for _, r := range x.Runs {

@@ -40,7 +40,7 @@ const maxClients = 1 << 10
 // is streams. The error is a *[ScriptError] that gives the line.
 func ReadScript(data []byte) (*Script, error) {
 	if len(data) > MaxText {
-		return nil, &ScriptError{Line: 1, What: fmt.Sprintf("script exceeds %d bytes", MaxText)}
+		return nil, &ScriptError{Line: 1, What: fmt.Sprintf("script is longer than %d bytes", MaxText)}
 	}
 	var doc yaml.Node
 	if err := yaml.NewDecoder(bytes.NewReader(data)).Decode(&doc); errors.Is(err, io.EOF) {
@@ -49,7 +49,7 @@ func ReadScript(data []byte) (*Script, error) {
 		return nil, newYAMLError(err)
 	}
 	if len(doc.Content) != 1 {
-		return nil, &ScriptError{Line: 1, What: "malformed script; want one mapping"}
+		return nil, &ScriptError{Line: 1, What: `malformed script; want a mapping with "duration" and "clients"`}
 	}
 	s := new(Script)
 	root := doc.Content[0]
@@ -126,7 +126,7 @@ func (s *Script) readClients(n *yaml.Node) error {
 	case n.Kind != yaml.SequenceNode || len(n.Content) == 0:
 		return newNodeError(n, `malformed "clients"; want a list of at least one client`)
 	case len(n.Content) > maxClients:
-		return newNodeError(n, "found %d clients; want at most %d", len(n.Content), maxClients)
+		return newNodeError(n, "too many clients: %d; want at most %d", len(n.Content), maxClients)
 	}
 	for _, item := range n.Content {
 		c := ScriptClient{Line: item.Line}
@@ -162,7 +162,7 @@ func (s *Script) readClients(n *yaml.Node) error {
 		timed := c.Arrival == "fixed" || c.Arrival == "poisson"
 		switch {
 		case (c.Model == "") == (c.Layer == ""):
-			return newNodeError(item, "client %q: found model %q and layer %q; want exactly one of them", c.Name, c.Model, c.Layer)
+			return newNodeError(item, `client %q: exactly one of "model" and "layer" is required`, c.Name)
 		case c.Dim != "" && c.Model == "":
 			return newNodeError(item, `client %q: "dim" requires "model"`, c.Name)
 		case timed && c.Rate == 0:
@@ -182,7 +182,7 @@ func (s *Script) readClients(n *yaml.Node) error {
 // readTextValue stores the text value of a key in *to.
 func readTextValue(n *yaml.Node, key string, to *string) error {
 	if n.Kind != yaml.ScalarNode || n.Value == "" {
-		return newNodeError(n, "invalid value of %q; want a string or a number", key)
+		return newNodeError(n, "invalid value for %q; want a string or a number", key)
 	}
 	*to = n.Value
 	return nil
@@ -192,7 +192,7 @@ func readTextValue(n *yaml.Node, key string, to *string) error {
 // from inputs of the client to the outputs whose buffers they share.
 func readConnections(n *yaml.Node, to *map[string]string) error {
 	if n.Kind != yaml.MappingNode || len(n.Content) == 0 {
-		return newNodeError(n, `malformed "reads"; want entries INPUT: OUTPUT with an output of the client in "after"`)
+		return newNodeError(n, `malformed "reads"; want a mapping from inputs to outputs of the client in "after"`)
 	}
 	*to = map[string]string{}
 	for i := 0; i+1 < len(n.Content); i += 2 {
@@ -223,7 +223,7 @@ func readNameValue(n *yaml.Node, key string, to *string, known []string) error {
 func readDuration(n *yaml.Node, to *time.Duration) error {
 	d, err := time.ParseDuration(n.Value)
 	if n.Kind != yaml.ScalarNode || err != nil || d <= 0 {
-		return newNodeError(n, "invalid duration %q; want a positive one such as 500ms", n.Value)
+		return newNodeError(n, "invalid duration %q; want a positive duration such as 500ms", n.Value)
 	}
 	*to = d
 	return nil
@@ -232,7 +232,7 @@ func readDuration(n *yaml.Node, to *time.Duration) error {
 func readSeed(n *yaml.Node, to *uint64) error {
 	v, err := strconv.ParseUint(n.Value, 10, 64)
 	if n.Kind != yaml.ScalarNode || err != nil || v == 0 {
-		return newNodeError(n, "invalid seed %q; want a number of 1 or more", n.Value)
+		return newNodeError(n, "invalid seed %q; want a positive integer", n.Value)
 	}
 	*to = v
 	return nil

@@ -21,18 +21,18 @@ func Generate(table string) ([]byte, error) {
 		}
 		f := strings.Split(text, "\t")
 		if len(f) != 5 {
-			return nil, fmt.Errorf("line %d: found %d columns; want 5", line, len(f))
+			return nil, fmt.Errorf("line %d has %d columns; want 5", line, len(f))
 		}
 		n, err := strconv.ParseUint(f[0], 0, 32)
 		if err != nil || n != next {
-			return nil, fmt.Errorf("line %d: found command number %q; want %#02x", line, f[0], next)
+			return nil, fmt.Errorf("line %d: command number is %q; want %#02x", line, f[0], next)
 		}
 		next++
 		if !slices.Contains([]string{"down", "up", "both"}, f[2]) {
 			return nil, fmt.Errorf("line %d: unknown direction %q; want down, up or both", line, f[2])
 		}
 		if !slices.Contains([]string{"none", "documented", "ours", "unknown"}, f[4]) {
-			return nil, fmt.Errorf("line %d: unknown kind of body %q; want none, documented, ours or unknown", line, f[4])
+			return nil, fmt.Errorf("line %d: unknown body kind %q; want none, documented, ours or unknown", line, f[4])
 		}
 		fmt.Fprintf(&consts, "\t%s ID = %#02x\n", camelCase(f[1]), n)
 		fmt.Fprintf(&infos, "\t{%q, %s, %q, %s},\n", f[1], camelCase(f[2]), f[3], "Body"+camelCase(f[4]))

@@ -28,7 +28,7 @@ func TestGeneratedFileIsCurrent(t *testing.T) {
 
 func TestTableErrors(t *testing.T) {
 	for table, want := range map[string]string{
-		"0x00\tSTOP\tdown\tlifecycle":          "line 1: found 4 columns",
+		"0x00\tSTOP\tdown\tlifecycle":          "line 1 has 4 columns",
 		"0x01\tSTOP\tdown\tlifecycle\tnone":    "want 0x00",
 		"0x00\tSTOP\taside\tlifecycle\tnone":   "direction",
 		"0x00\tSTOP\tdown\tlifecycle\tguessed": "body",
