@@ -27,7 +27,7 @@ type LimitError struct {
 func (e *LimitError) Error() string {
 	switch {
 	case e.Limit == 0:
-		return fmt.Sprintf("%v does not support %s", e.ID, e.What)
+		return fmt.Sprintf("%v: too many %s: %d; want none", e.ID, e.What, e.Have)
 	case e.Have < e.Limit: // requireOne
 		return fmt.Sprintf("%v: too few %s: %d; want %d", e.ID, e.What, e.Have, e.Limit)
 	}

@@ -54,7 +54,7 @@ func run(args []string) error {
 		return err
 	}
 	if flags.NArg() == 0 {
-		return errors.New(`missing package; want "mutants [FLAGS] PACKAGE...", such as "mutants ./hw/regs"`)
+		return errors.New(`missing package; want "mutants [FLAGS] PACKAGE..."`)
 	}
 	if *every < 1 || *jobs < 1 {
 		return fmt.Errorf("-every is %d and -j is %d; want at least 1 for both", *every, *jobs)

@@ -37,7 +37,7 @@ const areaName = "area"
 // originName is the name of the column after the results. Older files do not have it.
 const originName = "origin"
 
-var errNoSweep = errors.New("line 1: unexpected columns; want those of anesim sweep")
+var errNoSweep = errors.New("line 1: unexpected columns; want a CSV file from anesim sweep")
 
 // A schema holds the columns of a sweep in the order of the file.
 type schema struct {

@@ -46,7 +46,7 @@ func run(stdin io.Reader, name, out string) error {
 		}
 		if a, err := in.Stat(); err == nil {
 			if b, err := os.Stat(out); err == nil && os.SameFile(a, b) {
-				return fmt.Errorf("cannot overwrite the input: output %s is the input %s; choose another name", out, name)
+				return fmt.Errorf("output %s would overwrite input %s; choose another name", out, name)
 			}
 		}
 	}

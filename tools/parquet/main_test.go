@@ -98,10 +98,10 @@ func TestConvert(t *testing.T) {
 
 func TestConvertRefuses(t *testing.T) {
 	for text, want := range map[string]string{
-		"":         "line 1: unexpected columns; want those of anesim sweep",
+		"":         "line 1: unexpected columns; want a CSV file from anesim sweep",
 		"a,b\n1,2": "missing line break after the last row",
-		"a,b\n":    "line 1: unexpected columns; want those of anesim sweep",
-		strings.Replace(header, "cycles", "ticks", 1):                "line 1: unexpected columns; want those of anesim sweep",
+		"a,b\n":    "line 1: unexpected columns; want a CSV file from anesim sweep",
+		strings.Replace(header, "cycles", "ticks", 1):                "line 1: unexpected columns; want a CSV file from anesim sweep",
 		strings.Replace(header, ",c,", ",c,c,", 1):                   `line 1: duplicate column "c"`,
 		header + sweepRow("0", "4") + "1,relu\n":                     "line 3: wrong number of fields",
 		header + sweepRow("0", "4") + sweepRow("x", "4"):             `line 3: point: invalid value "x"; want an integer`,
@@ -165,7 +165,7 @@ func TestRun(t *testing.T) {
 	if second, err := os.ReadFile(b); err != nil || !bytes.Equal(first, second) {
 		t.Errorf("standard input gives other bytes than a file: %v", err)
 	}
-	if err := run(nil, in, in); err == nil || !strings.Contains(err.Error(), "is the input") {
+	if err := run(nil, in, in); err == nil || !strings.Contains(err.Error(), "would overwrite input") {
 		t.Errorf("the input as output: %v", err)
 	}
 	if err := run(strings.NewReader("a\n"), "", a); err == nil || !strings.Contains(err.Error(), "standard input: line 1") {

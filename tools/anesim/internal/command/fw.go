@@ -135,7 +135,7 @@ func pathRelativeToScript(script, file string) string {
 // refers to the model with the text model.
 func writeRunScript(file string, res *anesim.Result, model string) error {
 	if n := len(res.Programs); n != 1 {
-		return &anesim.OptionError{Option: "Record", What: fmt.Sprintf("requires a single program; %s has %d", res.Model.Name(), n)}
+		return &anesim.OptionError{Option: "Record", What: fmt.Sprintf("model %q has %d programs; want exactly one", res.Model.Name(), n)}
 	}
 	o := engine.Options{Chip: res.Options.Chip, Host: res.Options.Host, Seed: res.Options.Seed, Values: res.Options.Values}
 	var outputs []engine.Tensor

@@ -220,5 +220,5 @@ func readResult(src io.ReaderAt, size int64, keep bool) (*view.Report, []byte, e
 		err := json.Unmarshal(data, d)
 		return view.FromLoad(d), nil, err
 	}
-	return nil, nil, fmt.Errorf(`unknown kind of result; want the output of "anesim run --json", or of layer, model or load`)
+	return nil, nil, fmt.Errorf(`unknown kind of result; want the --json output of run, layer, model or load`)
 }

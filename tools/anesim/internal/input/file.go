@@ -85,7 +85,7 @@ func ReadWhole(r io.ReaderAt, size, limit int64) ([]byte, error) {
 	data := make([]byte, size)
 	n, err := r.ReadAt(data, 0)
 	if int64(n) < size {
-		return nil, fmt.Errorf("could read only %d of %d bytes: %w", n, size, err)
+		return nil, fmt.Errorf("read only %d of %d bytes: %w", n, size, err)
 	}
 	return data, nil
 }

@@ -40,7 +40,7 @@ func ReadTensorAs(name string, read func(io.ReaderAt, int64) (npy.Array, error))
 		return a, err
 	case ".f16":
 		if r.Size()%2 != 0 {
-			return npy.Array{}, fmt.Errorf("file has %d bytes; want a multiple of 2 for fp16 values", r.Size())
+			return npy.Array{}, fmt.Errorf("file has %d bytes; want an even number for fp16 values", r.Size())
 		}
 		if r.Size() > maxRaw {
 			return npy.Array{}, fmt.Errorf("file has %d bytes; want at most %d", r.Size(), maxRaw)
@@ -48,7 +48,7 @@ func ReadTensorAs(name string, read func(io.ReaderAt, int64) (npy.Array, error))
 		data, err := readFloat16s(r, int(r.Size()/2))
 		return npy.Array{Data: data}, err
 	default:
-		return npy.Array{}, fmt.Errorf("unknown extension %q; want .npy (<f2) or .f16 (raw fp16 values)", ext)
+		return npy.Array{}, fmt.Errorf("unknown extension %q; want .npy or .f16 (raw fp16 values)", ext)
 	}
 }
 

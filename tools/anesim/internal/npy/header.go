@@ -101,7 +101,7 @@ func (p *parser) parseHeader() (h header, err error) {
 		}
 	}
 	if len(seen) != 3 {
-		return h, p.errorf("found %d keys; want the 3 keys descr, fortran_order and shape", len(seen))
+		return h, p.errorf("dictionary has %d keys; want descr, fortran_order and shape", len(seen))
 	}
 	if p.skipSpace(); p.at != len(p.text) {
 		return h, p.errorf("unexpected text after the dictionary")
@@ -142,7 +142,7 @@ func (p *parser) parseString() (string, error) {
 		p.at += n + 1
 		return s, nil
 	}
-	return "", p.errorf("missing string; want text in quotes")
+	return "", p.errorf("missing quoted string")
 }
 
 // parseType parses an element type. A structured type, which is a list, is returned as written, for
@@ -181,12 +181,12 @@ func (p *parser) parseBool() (bool, error) {
 			return v, nil
 		}
 	}
-	return false, p.errorf("missing boolean; want True or False")
+	return false, p.errorf("invalid boolean; want True or False")
 }
 
 func (p *parser) parseTuple() ([]int, error) {
 	if !p.acceptByte('(') {
-		return nil, p.errorf("missing '('; want a tuple as the shape")
+		return nil, p.errorf("missing '('; shape must be a tuple")
 	}
 	shape := []int{}
 	for !p.acceptByte(')') {
@@ -202,7 +202,7 @@ func (p *parser) parseTuple() ([]int, error) {
 			continue
 		}
 		if len(shape) == 1 || !p.acceptByte(')') {
-			return nil, p.errorf("malformed shape after dimension %d; want a tuple such as (3,) or (2, 3)", d)
+			return nil, p.errorf("malformed shape after %d; want a tuple such as (3,) or (2, 3)", d)
 		}
 		break
 	}

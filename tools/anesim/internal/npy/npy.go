@@ -74,9 +74,9 @@ func readArrayAs(r io.ReaderAt, size int64, types map[string]element) (Array, er
 	}
 	switch got, want := size-off, int64(e.bytes)*int64(n); {
 	case got < want:
-		return Array{}, newFormatError(off, "found %d bytes of data; want %d for shape %v", got, want, h.shape)
+		return Array{}, newFormatError(off, "data has %d bytes; want %d for shape %v", got, want, h.shape)
 	case got > want:
-		return Array{}, newFormatError(off+want, "found %d extra bytes after the data of shape %v", got-want, h.shape)
+		return Array{}, newFormatError(off+want, "%d extra bytes after the data for shape %v", got-want, h.shape)
 	}
 	a := Array{Shape: h.shape, Data: make([]float16.Float16, n)}
 	if e.number != nil {
@@ -105,7 +105,7 @@ func readHeader(r io.ReaderAt, size int64) (text []byte, off int64, err error) {
 		return nil, 0, err
 	}
 	if string(b[:6]) != magic {
-		return nil, 0, newFormatError(0, "found magic %q; want %q", b[:6], magic)
+		return nil, 0, newFormatError(0, "invalid magic string %q; want %q", b[:6], magic)
 	}
 	off = short
 	n := int64(binary.LittleEndian.Uint16(b[8:]))
@@ -182,7 +182,7 @@ func countElements(shape []int) (int, error) {
 	}
 	for _, d := range shape {
 		if n > math.MaxInt/widest/d {
-			return 0, fmt.Errorf("shape %v has too many elements for memory", shape)
+			return 0, fmt.Errorf("array of shape %v does not fit in memory", shape)
 		}
 		n *= d
 	}
@@ -226,7 +226,7 @@ func writeArrayAs(w io.Writer, descr string, e element, shape []int, data []floa
 		return fmt.Errorf("npy: shape has %d dimensions; want at most %d", len(shape), maxAxes)
 	}
 	if n != len(data) {
-		return fmt.Errorf("npy: found %d elements; want %d for shape %v", len(data), n, shape)
+		return fmt.Errorf("npy: data has %d elements; want %d for shape %v", len(data), n, shape)
 	}
 	if _, err := w.Write(appendHeader(nil, descr, shape)); err != nil {
 		return err

@@ -107,7 +107,7 @@ func WriteNumbers(w io.Writer, typ string, shape []int, data []float64) error {
 		return fmt.Errorf("npy: %w", err)
 	}
 	if n != len(data) {
-		return fmt.Errorf("npy: found %d elements; want %d for shape %v", len(data), n, shape)
+		return fmt.Errorf("npy: data has %d elements; want %d for shape %v", len(data), n, shape)
 	}
 	if _, err := w.Write(appendHeader(nil, kind.descr, shape)); err != nil {
 		return err

@@ -51,7 +51,7 @@ type InputError struct {
 }
 
 func (e *InputError) Error() string {
-	return fmt.Sprintf("cannot overwrite the input: output %s is the input %s; choose another name", e.Output, e.Input)
+	return fmt.Sprintf("output %s would overwrite input %s; choose another name", e.Output, e.Input)
 }
 
 // CheckInputs returns an *[InputError] if name refers to one of the input files, even through a
