@@ -102,7 +102,7 @@ func ParseOverride(s string) (Override, error) {
 	}
 	v, err := parseNumber(strings.TrimSpace(value))
 	if err != nil {
-		return fail(err, nil, "invalid value %q; want a decimal number or a hexadecimal one such as 0x1f", strings.TrimSpace(value))
+		return fail(err, nil, "invalid value %q; want a decimal or 0x-prefixed hexadecimal number", strings.TrimSpace(value))
 	}
 	if v>>width != 0 {
 		return fail(nil, nil, "value %#x does not fit in %d bits", v, width)

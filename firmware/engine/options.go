@@ -77,7 +77,7 @@ func (o Options) WithDefaults() (Options, error) {
 	}
 	switch {
 	case o.Idle < 0:
-		return bad("Idle", "gap is %v; want 0 or more", o.Idle)
+		return bad("Idle", "idle gap is %v; want 0 or more", o.Idle)
 	case o.PowerBudget != 0 && !(o.PowerBudget > o.Chip.ActivePower.Value && o.PowerBudget < 1e6):
 		return bad("PowerBudget", "budget is %g W; want more than %g W (active power of chip %s) and less than 1e6 W", o.PowerBudget, o.Chip.ActivePower.Value, o.Chip.Name)
 	case o.Power.Hysteresis < 0 || !(o.Power.Hysteresis < 1e18):
