@@ -144,7 +144,7 @@ func (p *Program) linkTasks(show func(l *Linked, t *regs.Task, most int)) (*Link
 		l.Count++
 	}
 	if p.TaskCount != 0 && p.TaskCount != l.Count {
-		return nil, newFormatError(p.textOff, nil, "chain has %d descriptors; want the declared %d", l.Count, p.TaskCount)
+		return nil, newFormatError(p.textOff, nil, "chain has %d descriptors, but the header declares %d", l.Count, p.TaskCount)
 	}
 	return l, nil
 }

@@ -136,7 +136,7 @@ var headerFields = regexp.MustCompile(`'descr': '([^']*)', 'fortran_order': Fals
 // arrays. It accepts little-endian numbers and booleans in row-major order.
 func DecodeArray(data []byte) (*reference.Tensor, error) {
 	if !bytes.HasPrefix(data, []byte("\x93NUMPY\x01")) || len(data) < 10 {
-		return nil, errors.New("unsupported format; want an .npy file of version 1")
+		return nil, errors.New("unsupported format; want a version 1 .npy file")
 	}
 	end := 10 + int(binary.LittleEndian.Uint16(data[8:]))
 	if end > len(data) {
