@@ -91,7 +91,7 @@ func TestBaseErrors(t *testing.T) {
 	link(p, "buffer 5 is not in the program", new(*regs.BaseError))
 	p = get()
 	p.TaskCount = 3
-	link(p, "chain has 2 descriptors; want the declared 3", new(*FormatError))
+	link(p, "chain has 2 descriptors, but the header declares 3", new(*FormatError))
 	p = get()
 	p.BARs[4] = 1 << 42
 	link(p, "exceeds 42 bits", new(*regs.BaseError))
