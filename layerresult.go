@@ -159,8 +159,12 @@ func (r *Result) Missing() (list []*LayerResult) {
 }
 
 // Coverage returns how much of a network the totals include, in nodes, multiply-accumulates and
-// bytes. Layers that are not modelled count as missing; see [LayerResult.Modelled].
+// bytes. Layers that are not modelled count as missing; see [LayerResult.Modelled]. Coverage returns
+// the zero value if the model is a compiled program, which has no layers.
 func (r *Result) Coverage() partition.Coverage {
+	if r.Model.net == nil {
+		return partition.Coverage{}
+	}
 	reasons := make([]string, len(r.Layers))
 	for i := range r.Layers {
 		if l := &r.Layers[i]; !l.Modelled() {
