@@ -118,7 +118,7 @@ func expandMatMulNBits(e *expansion) error {
 	case bits != 2 && bits != 4 && bits != 8:
 		return fmt.Errorf("weights have %d bits; want 2, 4 or 8", bits)
 	case block < 1 || k < 1 || columns < 1 || k > graph.MaxExtent || columns > graph.MaxExtent || k*columns > 1<<31:
-		return fmt.Errorf("K %d, N %d or block_size %d is out of range; want K and N from 1 to %d, K*N at most 2^31 and block_size at least 1", k, columns, block, graph.MaxExtent)
+		return fmt.Errorf("size K %d, N %d or block_size %d is out of range; want K and N from 1 to %d, K*N at most 2^31 and block_size at least 1", k, columns, block, graph.MaxExtent)
 	}
 	if err := e.budget.Spend(2 * graph.NumberBytes * k * columns); err != nil {
 		return err

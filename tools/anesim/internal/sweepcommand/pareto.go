@@ -37,7 +37,7 @@ func drawFront(f *sweep.Front, file, name, chip string) error {
 	d := picture.Front(plane)
 	p := d.Draw()
 	if p == nil {
-		return fmt.Errorf("Pareto front: %w: no point has a time", picture.ErrNothing)
+		return fmt.Errorf("no point of the Pareto front has a time: %w", picture.ErrNothing)
 	}
 	return outfile.Write(file, p.File(p.Caption(&view.Report{Name: name, Chip: chip, Tool: anesim.ThisTool()})...))
 }
