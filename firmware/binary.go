@@ -27,9 +27,9 @@ const (
 )
 
 // ReadInit reads an init table, the list of register writes that start the engine, from the first
-// size bytes of r. If there is a zero byte among the first 32 bytes, the table must be in the
-// binary form and complete: it must have the blocks, base addresses and record counts of the M1's
-// table. Any other table is read as CSV; see [ReadInitCSV]. All errors are of type *[InitError].
+// size bytes of r. If one of the first 32 bytes is zero, the table must be in binary form.
+// Otherwise, it must be CSV; see [ReadInitCSV]. A binary table must be complete: it must have the
+// blocks, base addresses and record counts of the M1's table. All errors are of type *[InitError].
 func ReadInit(r io.ReaderAt, size int64) (*InitTable, error) {
 	if size <= 0 {
 		return nil, &InitError{Index: -1, Off: 0, What: "file is empty; want an init table"}
@@ -137,9 +137,9 @@ func (b *binaryReader) readInitBlock(at, name, base, records, count uint64) erro
 	return nil
 }
 
-// AppendBinary appends the binary form of the table to dst and returns the extended slice. The
-// binary form does not contain the Evidence and Source of records. AppendBinary returns dst and the
-// *[InitError] of [InitTable.Check] if the table is not valid.
+// AppendBinary appends the table in binary form to dst and returns the extended slice. It omits the
+// Evidence and Source of records. If the table is invalid, AppendBinary returns dst and the
+// *[InitError] of [InitTable.Check].
 func (t *InitTable) AppendBinary(dst []byte) ([]byte, error) {
 	if err := t.Check(); err != nil {
 		return dst, err

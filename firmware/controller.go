@@ -93,13 +93,13 @@ func (c *Controller) GateTiles(mask uint32) error {
 	return nil
 }
 
-// Run executes the chain of descriptors p on device d until the chain ends or the device halts, and
-// returns the number of tasks executed. It boots the controller if necessary, wakes the engine,
-// sets the device's tile enables, and powers up the clusters that each task needs.
+// Run executes the chain of descriptors p on device d until the chain ends or the device halts. It
+// returns the number of tasks executed. It boots the controller if necessary, wakes the engine, and
+// powers up the clusters that each task needs.
 //
-// If the chain is invalid, Run executes the tasks before the invalid one and returns an error that
-// wraps a *regs.StreamError. If booting fails, it returns an *[InitError]. Faults of the device are
-// not errors.
+// If booting fails, Run returns an *[InitError]. If the chain is invalid, Run executes the tasks
+// before the invalid one and returns an error that wraps a *regs.StreamError. Faults of the device
+// are not errors.
 func (c *Controller) Run(p *regs.Stream, d Device) (int, error) {
 	x, err := c.Pass(p, untimed{d})
 	if err != nil {
@@ -118,8 +118,8 @@ type untimed struct{ Device }
 // Elapsed returns 0, because the device has no clock.
 func (untimed) Elapsed() clock.Nanoseconds { return 0 }
 
-// WithOverrides returns a copy of p that applies the overrides in list to the registers of each
-// task, after p.Modify. It returns p itself if list is empty.
+// WithOverrides returns a copy of p that also applies the overrides in list to the registers of
+// each task, after p.Modify. It returns p itself if list is empty.
 func WithOverrides(p *regs.Stream, list []Override) *regs.Stream {
 	if len(list) == 0 {
 		return p

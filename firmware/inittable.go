@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// An InitRecord is one register write of an [InitTable]. It replaces the bits of the
-// register that are set in Mask with Value.
+// An InitRecord is one register write of an [InitTable]. It sets the bits in Mask to those of
+// Value. Bits of Value that are not in Mask are set, too.
 type InitRecord struct {
 	Block    string // name of the block; see Blocks
 	Offset   uint32 // bytes from the block's base
@@ -36,10 +36,9 @@ func (t *InitTable) Count(block string) int {
 	return n
 }
 
-// Check returns an *[InitError] for the first record that cannot be applied, or nil if there is
-// none. A record cannot be applied if its block is unknown, if its address is misaligned or outside
-// the block, if its block has more records than in the M1's table, or if an earlier record writes
-// other values to the same bits.
+// Check returns an *[InitError] for the first invalid record, or nil if there is none. A record is
+// invalid if its block is unknown, its address is misaligned or outside the block, its block has
+// more records than in the M1's table, or an earlier record gives the same bits other values.
 func (t *InitTable) Check() error {
 	var c checker
 	for i, r := range t.Records {

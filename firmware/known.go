@@ -1,7 +1,7 @@
 package firmware
 
-// Known returns an init table of the 66 records whose address, mask and value are documented. They
-// include the enable bits of all 32 tiles, and at least one record for each block.
+// Known returns an incomplete init table: the 66 records whose address, mask and value are
+// documented. They include the enable bits of all 32 tiles, and at least one record for each block.
 func Known() *InitTable {
 	t := new(InitTable)
 	add := func(block string, offset, mask, value uint32, evidence, source string) {

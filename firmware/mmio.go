@@ -31,8 +31,8 @@ func (m *MMIO) Load(addr uint64) (uint32, error) {
 	return m.words[addr], nil
 }
 
-// MaskedWrite sets those bits of the register at addr that are set in mask to the bits of
-// value. It returns an *[AlignmentError] if addr is not a multiple of 4.
+// MaskedWrite copies the bits of value that are set in mask to the register at addr, and leaves its
+// other bits unchanged. It returns an *[AlignmentError] if addr is not a multiple of 4.
 func (m *MMIO) MaskedWrite(addr uint64, mask, value uint32) error {
 	if addr&3 != 0 {
 		return &AlignmentError{addr}

@@ -49,11 +49,10 @@ func (e *OverrideError) Error() string {
 	return fmt.Sprintf("override %q: %s", e.Text, e.What) + spelling.Hint(e.Near)
 }
 
-// ParseOverride parses an override of a register field, such as "PE.Cfg.OpMode=1" or
-// "G4.Cfg.OpMode=1", or of a whole register, such as "Common.InDim=0x10001". Case does not matter.
-// The value replaces the raw bits: for a field that counts units of 64 bytes it is a number of
-// units, but for a whole register that holds a size it is in bytes. The error is an
-// *[OverrideError].
+// ParseOverride parses an override such as "PE.Cfg.OpMode=1" for a field of a register, or
+// "Common.InDim=0x10001" for a whole register. The number of a group, such as "G4", may replace its
+// name. Case does not matter. The value is not converted: a field that counts units of 64 bytes
+// takes a number of units. The error is an *[OverrideError].
 func ParseOverride(s string) (Override, error) {
 	fail := func(cause error, near []string, format string, args ...any) (Override, error) {
 		return Override{}, &OverrideError{Text: s, What: fmt.Sprintf(format, args...), Near: near, Err: cause}

@@ -60,8 +60,8 @@ func (p *Pass) advanceToNextTask() {
 	}
 }
 
-// Run executes descriptors until another pass may use the engine. It returns the time that the
-// engine was busy and whether descriptors remain.
+// Run executes the next run of descriptors, after which another pass may use the engine. It returns
+// the time that the engine was busy and whether descriptors remain.
 func (p *Pass) Run() (took clock.Nanoseconds, more bool) {
 	before := p.device.Elapsed()
 	if !p.ctl.power.isAwake() {

@@ -11,10 +11,10 @@ const (
 	ppArmed = 0x3fff
 )
 
-// ArmPeakPower writes the five registers that start the firmware's peak-power control. It boots the
-// controller first if necessary and returns the *[InitError] of [Controller.Boot] if that fails.
-// The power budget itself is an option of the device, because the unit of the registers is not
-// known.
+// ArmPeakPower starts the firmware's peak-power control by writing its five registers. It does not
+// set a power budget, which is an option of the device, because the unit of the registers is
+// unknown. ArmPeakPower boots the controller first if necessary and returns the *[InitError] of
+// [Controller.Boot] if that fails.
 func (c *Controller) ArmPeakPower() error {
 	if err := c.ensureBooted(); err != nil {
 		return err

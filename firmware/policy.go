@@ -76,9 +76,9 @@ func ParsePowerPolicy(list string) (p PowerPolicy, err error) {
 	return p, nil
 }
 
-// With returns a copy of t adjusted to policy p. The wake times were measured with the chip's own
-// hysteresis. With another one, the wake time is assumed to grow with the idle gap until the power
-// rails go off.
+// With returns a copy of t adjusted to policy p. If p.AlwaysOn is set, the engine never has to wake
+// up. If p has a hysteresis, the power rails go off after that time, and WakeGap is assumed to
+// change in proportion.
 func (t PowerTimes) With(p PowerPolicy) PowerTimes {
 	switch {
 	case p.AlwaysOn:

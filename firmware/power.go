@@ -84,8 +84,8 @@ type PowerTimes struct {
 	RailsOff clock.Nanoseconds // time from a dispatch until the rails go off
 }
 
-// Wake returns how long the first call after an idle gap waits for the engine to wake up. The time
-// is 0 without a gap, grows linearly to WakeTime as the gap grows to WakeGap, and is ColdWake for
+// Wake returns the time that the engine needs to wake up after an idle gap. The time grows linearly
+// from 0 to WakeTime for gaps up to WakeGap, stays at WakeTime for longer gaps, and is ColdWake for
 // gaps of ColdGap or more.
 func (t *PowerTimes) Wake(gap clock.Nanoseconds) clock.Nanoseconds {
 	switch {
@@ -122,8 +122,8 @@ func (p *Power) Status(d Domain) uint32 {
 	return 0
 }
 
-// Idle lets time t pass without work, and returns the part of it in which the power rails are on.
-// After Times.RailsOff of idle time, all domains are off and draw no power.
+// Idle advances the time by t without work, and returns how long the power rails are on during t.
+// Once the engine has been idle for Times.RailsOff, all domains are off and draw no power.
 func (p *Power) Idle(t clock.Nanoseconds) (waiting clock.Nanoseconds) {
 	t = max(0, t)
 	if p.up != 0 {
@@ -136,9 +136,9 @@ func (p *Power) Idle(t clock.Nanoseconds) (waiting clock.Nanoseconds) {
 	return waiting
 }
 
-// Wake turns on the base and the domains in need, and returns the duration of the wake-up. Domains
-// that are already on stay on. The duration depends only on the length of the idle gap, because the
-// additional time of a cluster was never measured.
+// Wake turns on the base and all domains in the set need, and returns the duration of the wake-up.
+// Domains that are already on stay on. The duration depends only on the length of the idle gap,
+// because the additional time of a cluster was never measured.
 func (p *Power) Wake(need Domains) clock.Nanoseconds {
 	took := p.Times.Wake(p.gap)
 	if p.Ungated {
@@ -153,9 +153,8 @@ func (p *Power) Wake(need Domains) clock.Nanoseconds {
 // passed since the last wake.
 func (p *Power) isAwake() bool { return p.up.Has(Base) && p.gap == 0 }
 
-// Down turns off all domains at once, as happens when the engine enters or leaves secure
-// mode. The next wake is assumed to be at least as long as after an idle gap in which the
-// power rails go off.
+// Down turns off all domains at once, as happens when the engine enters or leaves secure mode. The
+// next wake-up is assumed to take at least as long as one after an idle gap of Times.RailsOff.
 func (p *Power) Down() {
 	p.up = 0
 	if off := p.Times.RailsOff; !math.IsInf(float64(off), 1) {
@@ -190,8 +189,8 @@ func (c *Controller) PowerOn(d Domain) bool {
 	return c.mmio.words[d.statusAddress()]&0xff == powerOn
 }
 
-// Wake turns on the base and the domains in need, updates their status registers, and returns the
-// duration of the wake-up. [Controller.Run] does this for the tasks of a chain.
+// Wake turns on the base and all domains in the set need, updates their status registers, and
+// returns the duration of the wake-up. [Controller.Run] does this for the tasks of a chain.
 func (c *Controller) Wake(need Domains) clock.Nanoseconds {
 	c.power.Times, c.power.Ungated = c.PowerTimes, c.Ungated
 	took := c.power.Wake(need)
@@ -199,7 +198,7 @@ func (c *Controller) Wake(need Domains) clock.Nanoseconds {
 	return took
 }
 
-// Idle lets time t pass without work, and returns the part of it in which the power rails are on.
+// Idle advances the time by t without work, and returns how long the power rails are on during t.
 // Time before [Controller.Boot] does not count.
 func (c *Controller) Idle(t clock.Nanoseconds) (waiting clock.Nanoseconds) {
 	c.power.Times, c.power.Ungated = c.PowerTimes, c.Ungated

@@ -2,11 +2,11 @@ package firmware
 
 import "anesim/hw/regs"
 
-// EndsRun reports whether another queue may use the engine after task t. If so, t is the last task
-// of a run, which is a sequence of descriptors that must not be interrupted.
+// EndsRun reports whether t is the last task of a run, a sequence of tasks that must not be
+// interrupted. Another queue may use the engine after such a task.
 //
-// EndsRun returns true if the control bits TSR and TSE are set, because later tasks then need
-// nothing from L2, unless one of these bits is also set:
+// A run ends if the control bits TSR and TSE are set, because later tasks then need nothing from
+// L2. It continues if one of these bits is also set:
 //
 //	DPC              the task may leave a result in L2 for the next one
 //	DisallowAbort

@@ -17,8 +17,8 @@ const (
 )
 
 // Statistics holds the statistics that the firmware stores in a buffer when a call ends. The
-// positions of the header's fields were read from the vendor's code. The meaning of two of its
-// words and the layout of the records are assumed.
+// offsets of the header's fields were read from the vendor's code. The meaning of two header words
+// and the layout of the records are assumed.
 type Statistics struct {
 	Time    clock.Nanoseconds  // +4, eight bytes, in whole nanoseconds
 	Program uint32             // +0xc

@@ -37,8 +37,8 @@ func (e *TileError) Error() string {
 	return fmt.Sprintf("tile list %q: %q %s", e.List, e.Part, e.What)
 }
 
-// ParseTiles parses a list of tile numbers such as "0-3,7" and returns the mask with their bits
-// set, which is 0 for an empty list. The error is a *[TileError].
+// ParseTiles parses a list of tile numbers such as "0-3,7" and returns a mask in which the bits of
+// these tiles are set. An empty list gives 0. The error is a *[TileError].
 func ParseTiles(list string) (uint32, error) {
 	var mask uint32
 	if strings.TrimSpace(list) == "" {

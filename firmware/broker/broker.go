@@ -41,8 +41,8 @@ func (t Tier) String() string {
 	return [...]string{"unrestricted", "restricted", "per-user"}[min(t, PerUser)]
 }
 
-// An Identity identifies a client by its code signature: the team and the hash of the code
-// directory.
+// An Identity is the part of a client's code signature that the broker compares: the team and the
+// hash of the code directory.
 type Identity struct {
 	Team          string
 	CodeDirectory string // hash
@@ -101,7 +101,7 @@ type Model struct {
 	Wired     bool // whether its memory is wired (locked in RAM); each request wires it again
 }
 
-// An Instance is a client's right to send requests for a [Model].
+// An Instance is a client's handle to a [Model], through which the client submits requests.
 type Instance struct {
 	Model    *Model
 	Adapter  string // name of its own weights, "" for the base model's
@@ -160,9 +160,9 @@ func (b *Broker) Resident() (models int, bytes uint64) {
 	return models, bytes
 }
 
-// Idle unwires the memory of models if no requests are pending, and returns the number of bytes
-// unwired. A model stays wired if one of its instances has the option KeepWired or neither of the
-// two power-saving options. This rule is assumed, because the documents only name the options.
+// Idle unwires models, so that their memory is no longer locked in RAM, and returns the number of
+// bytes unwired. It does nothing if requests are pending. A model stays wired if one of its
+// instances sets KeepWired, or sets neither PowerSaving nor AggressiveSaving. This rule is assumed.
 func (b *Broker) Idle() (bytes uint64) {
 	if len(b.turns) > 0 {
 		return 0
@@ -184,10 +184,10 @@ func (b *Broker) Idle() (bytes uint64) {
 	return bytes
 }
 
-// Connect connects the client called name, with identity id, tier t, quality of service q and the
-// entitlements in rights. If t is Unrestricted but rights contains [AdapterWeight], [ModelShare] or
-// [AggressiveSaving], the client becomes Restricted. Connect returns a *[DeniedError] unless rights
-// contains [Allow] or [Access].
+// Connect adds a client with the given name, identity, tier, quality of service and entitlements
+// (rights). It returns a *[DeniedError] unless rights contains [Allow] or [Access]. A client with
+// one of the entitlements [AdapterWeight], [ModelShare] and [AggressiveSaving] becomes Restricted
+// if t is Unrestricted.
 func (b *Broker) Connect(name string, id Identity, t Tier, q QoS, rights ...string) (*Client, error) {
 	if !slices.Contains(rights, Allow) && !slices.Contains(rights, Access) {
 		return nil, &DeniedError{"connect", Allow}
@@ -218,11 +218,13 @@ func (c *Client) requireEntitlement(method, entitlement string) error {
 	return nil
 }
 
-// Open returns a new instance of the model with the given key and size in bytes. If the model is
-// already in memory, the instance shares it. Open returns an *[OwnerError] if a client with another
-// identity loaded the model. It returns a *[DeniedError] if the client needs an entitlement that it
-// lacks: [ModelShare] for its first instance of a model that is already in memory, or
-// [AggressiveSaving] for the option of that name.
+// Open returns a new instance of the model with the given key. If the model is not in memory yet,
+// Open adds it with the given size in bytes. Otherwise, the instance shares the model.
+//
+// Open returns an *[OwnerError] if a client with another identity loaded the model. It returns a
+// *[DeniedError] if the model is in memory and this is the client's first instance of it, but the
+// client lacks the entitlement [ModelShare]. It also does so if o.AggressiveSaving is set and the
+// client lacks [AggressiveSaving].
 func (c *Client) Open(key string, bytes uint64, o InstanceOptions) (*Instance, error) {
 	if o.AggressiveSaving {
 		if err := c.requireEntitlement("create instance", AggressiveSaving); err != nil {
@@ -259,10 +261,10 @@ func (e *OwnerError) Error() string {
 	return fmt.Sprintf("model %s is resident for another team or code-directory hash", e.Key)
 }
 
-// OpenAdapter opens an instance, as [Client.Open] does, with additional weights, called an adapter.
-// The argument adapter is the name of the weights, and bytes is their size. OpenAdapter returns an
-// error if the model with the given key is not in memory. It returns a *[DeniedError] if the client
-// lacks the entitlement [AdapterWeight].
+// OpenAdapter opens an instance with additional weights, called an adapter, for the model with the
+// given key. The weights have the name adapter and the given size in bytes. OpenAdapter returns a
+// *[DeniedError] if the client lacks the entitlement [AdapterWeight], an error if the model is not
+// in memory, or any error from [Client.Open].
 func (c *Client) OpenAdapter(key, adapter string, bytes uint64, o InstanceOptions) (*Instance, error) {
 	if err := c.requireEntitlement("create instance with weights", AdapterWeight); err != nil {
 		return nil, err

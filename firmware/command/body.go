@@ -14,20 +14,21 @@ type Buffer struct {
 	Address uint64 // device address
 }
 
-// A Bar is the value of a run-time parameter of a program for one call. The documents call it a
-// custom bar.
+// A Bar sets a run-time parameter of a program for one call. The documents call it a custom bar.
 type Bar struct {
 	Parameter uint32
 	Value     uint64
 }
 
-// An Event is the number of an event with the value that a call waits for or signals.
+// An Event pairs the number of an event with a value. A call waits until the event has at least
+// this value, or raises the event to it.
 type Event struct {
 	ID    uint32
 	Value uint64
 }
 
-// A Program is the body of the command LoadProgram.
+// A Program is the body of the command LoadProgram. It says where the program is in memory and how
+// many procedures and run-time parameters its calls may use.
 type Program struct {
 	Address    uint64 // address of the firmware container
 	Bytes      uint32
@@ -35,8 +36,8 @@ type Program struct {
 	Bars       uint32 // maximum number of custom bars in its calls
 }
 
-// A Call is the body of the commands that call a procedure or install a cache request.
-// Lists that a command does not use are empty.
+// A Call is the body of a command that calls a procedure or installs a cache request, which is a
+// call for a later command to trigger. Lists that a command does not use are empty.
 type Call struct {
 	OutputSets, Partitions, Requests uint32 // always 1 each
 	Buffers                          []Buffer
@@ -57,9 +58,9 @@ func (p *Program) Append(dst []byte) []byte {
 	return dst
 }
 
-// ReadProgram decodes the body b of the command LoadProgram. The argument id is the command's ID,
-// for error messages. ReadProgram returns a *[FormatError] if the body is malformed, or a
-// *[LimitError] if it allows more than [MaxProgramBars] custom bars.
+// ReadProgram decodes b, the body of the command LoadProgram. It returns a *[FormatError] if the
+// body is malformed, or a *[LimitError] if it allows more than [MaxProgramBars] custom bars. The
+// argument id is used only in error messages.
 func ReadProgram(id ID, b []byte) (p Program, err error) {
 	r := reader{b: b, all: len(b)}
 	p = Program{Address: r.readUint64(), Bytes: r.readUint32(), Procedures: r.readUint32(), Bars: r.readUint32()}
@@ -96,9 +97,9 @@ func (c *Call) Append(dst []byte) []byte {
 	return dst
 }
 
-// ReadCall decodes the body b of command id, which calls a procedure or installs a cache
-// request. It returns a *[FormatError] if the body is malformed, or a *[LimitError] if a
-// list is too long.
+// ReadCall decodes b, the body of a command that calls a procedure or installs a cache request. It
+// returns a *[FormatError] if the body is malformed, or a *[LimitError] if a list is too long for
+// the command with the given id.
 func ReadCall(id ID, b []byte) (c Call, err error) {
 	r := reader{b: b, all: len(b)}
 	c.OutputSets, c.Partitions, c.Requests, c.Group = r.readUint32(), r.readUint32(), r.readUint32(), r.readUint32()
@@ -194,9 +195,8 @@ func (r *reader) finishBody() error {
 	return r.fail
 }
 
-// A Notice is the body of a notification: a status and a value. Notifications are messages that the
-// controller sends on its own initiative. The layout is this project's own, because none is
-// documented.
+// A Notice is the body of a notification, a message that the controller sends without being asked.
+// The layout is this project's own, because none is documented.
 type Notice struct {
 	Status Status
 	Value  uint32
@@ -216,8 +216,8 @@ func ReadNotice(b []byte) (n Notice, err error) {
 	return n, r.finishBody()
 }
 
-// An AFPP is the body of the command LoadAFPP: the address and size of a prefetch program (AFPP).
-// The layout is this project's own, because none is documented.
+// An AFPP is the body of the command LoadAFPP, which installs a prefetch program: the program's
+// address and size. The layout is this project's own, because none is documented.
 type AFPP struct {
 	Address uint64
 	Bytes   uint32
@@ -244,9 +244,8 @@ func ReadAFPP(b []byte) (a AFPP, err error) {
 	return a, nil
 }
 
-// A Property is the body of the commands CHPropertyWrite and CHPropertyRead: the number of a
-// property and, for CHPropertyWrite only, its new value. The layout is this project's own, because
-// none is documented.
+// A Property is the body of the commands CHPropertyWrite and CHPropertyRead. Only CHPropertyWrite
+// sends the Value. The layout is this project's own, because none is documented.
 type Property struct {
 	Number uint32
 	Value  uint64
@@ -258,8 +257,8 @@ func (p *Property) Append(dst []byte) []byte {
 	return le.AppendUint64(le.AppendUint32(dst, p.Number), p.Value)
 }
 
-// ReadProperty decodes the body b of command id, which is CHPropertyWrite or CHPropertyRead. It
-// returns a *[FormatError] if the body is malformed.
+// ReadProperty decodes b, the body of the command with the given id: CHPropertyWrite or
+// CHPropertyRead. It returns a *[FormatError] if the body is malformed.
 func ReadProperty(id ID, b []byte) (p Property, err error) {
 	r := reader{b: b, all: len(b)}
 	p.Number = r.readUint32()

@@ -21,12 +21,13 @@ const (
 	Both
 )
 
-// String returns the direction in the notation of the documents, such as "H->FW".
+// String returns an arrow from the sender to the receiver, such as "H->FW" for commands that the
+// host sends to the firmware.
 func (d Direction) String() string {
 	return [...]string{"H->FW", "FW->H", "FW<->H"}[min(d, Both)]
 }
 
-// A Body says whether a command has a body and, if so, where the layout of the body comes from.
+// A Body says whether a command has a body and whether the layout of that body is documented.
 type Body uint8
 
 // Origins of a body's layout.
@@ -61,7 +62,7 @@ func (id ID) Info() (info Info, ok bool) {
 	return table[id], true
 }
 
-// String returns the name of the command, or text with its number if no command has this ID.
+// String returns the name of the command, or text such as "command 0x5d" if no command has this ID.
 func (id ID) String() string {
 	if info, ok := id.Info(); ok {
 		return info.Name

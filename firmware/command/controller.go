@@ -41,7 +41,7 @@ const (
 	Execution
 )
 
-// An Engine performs the work that commands ask for.
+// An Engine does the work for a [Controller]: it loads programs, runs calls, and switches power.
 type Engine interface {
 	// Load loads a program into a slot and returns the number of its procedures.
 	Load(slot int32, p Program) (procedures uint32, s Status)
@@ -86,8 +86,7 @@ type Ledger struct {
 	Notified, Lost uint64
 }
 
-// Balanced reports whether the numbers of answered, refused and dropped messages add up to the
-// number of received ones.
+// Balanced reports whether every received message was answered, refused or dropped.
 func (l *Ledger) Balanced() bool { return l.Received == l.Answered+l.Refused+l.Dropped }
 
 // A Reply is the controller's answer to a message.

@@ -6,8 +6,9 @@ import "fmt"
 // index is its number (assumed: the documents give the limit of 32 but no mapping).
 const notificationBell = 2
 
-// A Mailbox is the memory shared by host and controller: a ring in each direction for each
-// channel, a ring for the controller's notifications, and doorbells.
+// A Mailbox models the memory that host and controller share. It holds a ring in each direction for
+// each channel, a ring for the controller's notifications, and the doorbells that announce new
+// messages.
 //
 //	host     Submit -> down ring, bell |= 1 << channel        Take <- up ring
 //	                        v                                      ^
@@ -33,16 +34,17 @@ func NewMailbox(depth int) *Mailbox {
 // doorbell.
 func (b *Mailbox) Window() *Window { return b.window }
 
-// Submit puts a command on the ring of channel ch. The controller does not see it until the
-// doorbell is rung; see [Mailbox.Ring]. Submit returns the errors of [Ring.Push].
+// Submit puts a command on the ring of channel ch. The controller does not see the command until
+// [Mailbox.Ring] rings the doorbell. Submit returns any error from [Ring.Push].
 func (b *Mailbox) Submit(ch Channel, m *Message) error { return b.down[ch&1].Push(m) }
 
 // SubmitBytes puts arbitrary bytes on the ring of channel ch, as [Mailbox.Submit] does with a
 // command. The bytes need not be a valid message.
 func (b *Mailbox) SubmitBytes(ch Channel, data []byte) error { return b.down[ch&1].PushBytes(data) }
 
-// Ring sets the doorbell with the given index, so that [Mailbox.Serve] handles the commands on the
-// ring of that channel. It returns an error if there is no such doorbell.
+// Ring rings the doorbell with the given index. If the doorbell belongs to a channel, the next
+// [Mailbox.Serve] handles the commands on that channel's ring. Ring returns an error if there is no
+// such doorbell.
 func (b *Mailbox) Ring(index uint32) error {
 	word, err := Doorbell(index)
 	b.bell |= word
@@ -65,10 +67,10 @@ func (b *Mailbox) Attach(c *Controller) {
 	}
 }
 
-// Serve makes controller c handle the commands on all channels whose doorbell is set. For each
-// command that is not dropped, it puts a completion on the channel's ring to the host and rings the
-// host's doorbell. If that ring is full, the remaining commands of the channel wait with their
-// doorbell set. Serve returns all replies, including replies whose Dropped field is set.
+// Serve makes controller c handle the commands on every channel whose doorbell is set. It puts each
+// reply on the channel's ring to the host and rings the host's doorbell. If that ring is full, the
+// channel's remaining commands wait, and its doorbell stays set. Serve returns all replies,
+// including dropped ones, which are not put on a ring.
 func (b *Mailbox) Serve(c *Controller) (replies []Reply) {
 	for ch := range b.down {
 		if b.bell&(1<<ch) == 0 {
@@ -123,9 +125,8 @@ func (b *Mailbox) Notification() (m Message, ok bool) {
 	return m, err == nil
 }
 
-// Message returns the reply as a message to the host. The message consists of the reply's header,
-// its status, and the length and bytes of its body. The layout is this project's own, because none
-// is documented.
+// Message returns the reply as a message to the host: the header, the status, and the length and
+// bytes of the body. The layout is this project's own, because none is documented.
 func (r *Reply) Message() Message {
 	n := Notice{Status: r.Status, Value: uint32(len(r.Body))}
 	return Message{Header: r.Header, Body: append(n.Append(nil), r.Body...)}

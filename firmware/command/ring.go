@@ -8,9 +8,9 @@ import (
 // Doorbells is the number of doorbells of a mailbox.
 const Doorbells = 32
 
-// Doorbell returns the word to write to the doorbell register to ring the doorbell with the given
-// index. The word has only that bit set. Doorbell returns an error unless index is below
-// [Doorbells].
+// Doorbell returns the word that rings the doorbell with the given index when it is written to the
+// doorbell register. Only the bit with that index is set. Doorbell returns an error if index is not
+// below [Doorbells].
 func Doorbell(index uint32) (word uint32, err error) {
 	if index >= Doorbells {
 		return 0, fmt.Errorf("doorbell index is %d; want 0 to %d", index, Doorbells-1)
@@ -52,8 +52,8 @@ func (r *Ring) Push(m *Message) error {
 	return r.PushBytes(m.Append(nil))
 }
 
-// PushBytes appends arbitrary bytes, which need not be a valid message. It keeps b without copying
-// it, and returns [ErrFull] if the ring is full.
+// PushBytes appends the bytes b, which need not be a valid message. It does not copy b. It returns
+// [ErrFull] if the ring is full.
 func (r *Ring) PushBytes(b []byte) error {
 	if r.isFull() {
 		return ErrFull

@@ -30,8 +30,7 @@ func (c *Controller) notifyHost(id ID, h Header, n Notice) {
 	}
 }
 
-// Ended notifies the host that a queued call has ended. The argument h is the header of the call's
-// command, and s is the status of the call.
+// Ended notifies the host that the queued call with header h has ended with status s.
 func (c *Controller) Ended(h Header, s Status) { c.notifyHost(ProgramEvent, h, Notice{Status: s}) }
 
 // requireStatusOK reports whether s, the status that the engine returned, is OK. If it is not,

@@ -25,8 +25,8 @@ const (
 	storeIsRefused = cacheError | rejectedWrite
 )
 
-// StoreCommitted reports whether bits 1 and 7 of a status word of the register window are clear,
-// which means that a write succeeded.
+// StoreCommitted reports whether a write through the register window succeeded. The argument status
+// is the word read after the write. Bits 1 and 7 of it are set on errors.
 func StoreCommitted(status uint64) bool { return status&storeIsRefused == 0 }
 
 // A Window models the register window through which the controller writes to the host's
