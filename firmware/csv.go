@@ -15,10 +15,10 @@ var (
 	evidences  = []string{"measured", "bytes", "decompiled", "fitted", "inferred", "assumed"}
 )
 
-// ReadInitCSV reads an init table from lines of the form block,offset,mask,value, optionally
-// followed by evidence and source. Numbers are decimal or hexadecimal. It skips a first line with
-// column names and lines that start with #. Unlike a binary table, the table may be incomplete. The
-// error is an *[InitError].
+// ReadInitCSV reads an init table in CSV form. The columns are block, offset, mask and value,
+// optionally followed by evidence and source. Numbers are decimal or hexadecimal. ReadInitCSV skips
+// a first line with column names and lines that start with #. Unlike a binary table, the table may
+// be incomplete. The error is an *[InitError].
 func ReadInitCSV(r io.Reader) (*InitTable, error) {
 	cr := csv.NewReader(r)
 	cr.FieldsPerRecord = -1

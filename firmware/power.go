@@ -73,9 +73,9 @@ func (s Domains) String() string {
 	return strings.Join(names, ", ")
 }
 
-// PowerTimes holds how long the engine stays on while idle and how long it needs to wake up.
-// hw.Chip has the values with their evidence. The zero PowerTimes describes an engine that powers
-// down at once and wakes up without delay.
+// PowerTimes holds how long the engine stays on while idle and how long it needs to wake up. The
+// values for a chip are in hw.Chip. The zero PowerTimes describes an engine that powers down at
+// once and wakes up without delay.
 type PowerTimes struct {
 	WakeGap  clock.Nanoseconds // shortest gap after which a wake takes WakeTime
 	WakeTime clock.Nanoseconds

@@ -25,8 +25,7 @@ const (
 // restrictedRights lists the entitlements that put a client in the Restricted tier.
 var restrictedRights = [...]string{AdapterWeight, ModelShare, AggressiveSaving}
 
-// A Tier is the class of a client. It determines the restrictions that apply to the client's
-// connection.
+// A Tier is a class of clients that the broker restricts in the same way.
 type Tier uint8
 
 // Classes of clients.

@@ -8,8 +8,8 @@ import (
 	"anesim/firmware/command"
 )
 
-// Arguments holds the arguments with which a client calls a [Selector]: scalars, a struct, and the
-// sizes of the buffers for the results.
+// Arguments holds what a client passes to a [Selector]: scalars, a struct, and the sizes of the
+// client's buffers for the results.
 type Arguments struct {
 	Scalars               []uint64
 	Struct                []byte
@@ -23,7 +23,8 @@ type Results struct {
 	Struct  []byte
 }
 
-// A Backend performs the work of a [Driver] in the layers below it.
+// A Backend gives a [Driver] access to the layers below it: the controller, device memory, events
+// and registers.
 type Backend interface {
 	// Send puts m on the ring of channel ch, rings its doorbell, and returns the
 	// controller's reply.
@@ -69,7 +70,7 @@ func (d *Driver) Reset() {
 // Clients returns the number of open clients.
 func (d *Driver) Clients() int { return d.clients }
 
-// Handles returns the number of tokens for programs that clients hold.
+// Handles returns the number of program tokens that clients hold.
 func (d *Driver) Handles() int { return d.programs }
 
 // Buffers returns the number of host buffers that clients have mapped, and their total
@@ -91,9 +92,10 @@ type Client struct {
 	buffers    map[uint64]uint64 // sizes by device address
 }
 
-// NewUserClient returns a new client of kind k. It returns [NotPrivileged] if rights lacks the
-// entitlement for this kind: [SetHints] for Hints, and [UserAccess] for the others. The argument
-// privileged says whether the client has privileged access to virtual memory.
+// NewUserClient returns a new client of kind k with the entitlements in rights. It returns
+// [NotPrivileged] if rights lacks the entitlement for this kind: [SetHints] for Hints, and
+// [UserAccess] for the others. If privileged is true, the client has privileged access to virtual
+// memory, which some methods require.
 func (d *Driver) NewUserClient(k Kind, rights Entitlements, privileged bool) (*Client, Return) {
 	switch {
 	case k > Hints:
@@ -134,8 +136,9 @@ func (c *Client) releaseAll() {
 	c.open = false
 }
 
-// Call calls the selector with the given number. It returns [BadArgument] if clients of this kind
-// have no such selector, or if the size of an argument or result differs from that of the selector.
+// Call calls the selector with the given number. The Return in the results is [BadArgument] if
+// clients of this kind have no such selector, or if the sizes of the arguments and results differ
+// from those of the selector.
 func (c *Client) Call(number uint32, a Arguments) Results {
 	table := Selectors(c.kind)
 	if int64(number) >= int64(len(table)) {

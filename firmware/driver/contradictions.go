@@ -1,7 +1,7 @@
 package driver
 
-// A Conflict is a place where two documents, or a document and a public header, disagree. Taken is
-// the statement that this project follows.
+// A Conflict describes a contradiction between two sources, such as documents. One and Other hold
+// what they say, and OneAt and OtherAt say where. Taken says what this project follows.
 type Conflict struct {
 	What           string
 	One, OneAt     string
@@ -9,7 +9,7 @@ type Conflict struct {
 	Taken          string
 }
 
-// Conflicts returns all known places where the documents disagree.
+// Conflicts returns all known contradictions between the sources of this project.
 func Conflicts() []Conflict {
 	return []Conflict{
 		{"selectors of the control client", "17, numbers 0 to 16", "table 27.2 and listing 27.3", "21 (inputs ready) and 22 (memory map) among ten", "table C.9", "17: the count in the kernel's code"},

@@ -55,9 +55,9 @@ var methods = [...]Method{
 	{Name: "shareCoalitionHint", Role: "hints", Entitlement: ShareHints, Kind: Hints},
 }
 
-// Methods returns the operations of the driver that have no selector number. A method whose Kind is
-// Hints belongs to clients of that kind. The others belong to clients of kind DirectPath and,
-// by assumption, of kind Control.
+// Methods returns the operations of the driver that clients call by name. Methods of kind Hints
+// belong to clients of that kind. The others belong to clients of kind DirectPath and, by
+// assumption, of kind Control.
 func Methods() []Method { return slices.Clone(methods[:]) }
 
 // Method calls the named method and returns its results. It returns [BadArgument] for an unknown

@@ -113,10 +113,9 @@ func (c *Client) addHandle(h *handle) {
 	}
 }
 
-// Lend gives another client the use of the program for which c holds the given token. The argument
-// to is that client. It uses the same token, and may send requests until either client releases the
-// program. The broker lends programs to clients that have their own connection to the driver. Lend
-// returns [NotFound] if c has no such program of its own.
+// Lend lets another client, the argument to, use the program for which c holds the given token.
+// Both clients then use this token and may send requests until either of them releases the program.
+// Lend returns [NotFound] if c has no such program of its own.
 func (c *Client) Lend(token uint64, to *Client) Return {
 	h := c.programs[token]
 	switch {

@@ -46,7 +46,7 @@ func (c *Client) openDevice(in, out []byte) Return {
 	return Success
 }
 
-// OpenRequest returns the encoded struct that callers pass to the selector that opens the device.
+// OpenRequest returns the encoded argument of the selector that opens the device.
 func OpenRequest() []byte {
 	le := binary.LittleEndian
 	b := make([]byte, OpenBytes)
@@ -56,8 +56,8 @@ func OpenRequest() []byte {
 	return b
 }
 
-// A Request holds the fields of the 2376-byte request struct whose meaning is known from
-// measurements.
+// A Request is the 2376-byte struct with which a client requests a call of a program. It holds only
+// the fields whose meaning is known from measurements.
 type Request struct {
 	Token    uint64   // +0x00, from program create
 	Sequence uint64   // +0x08

@@ -47,7 +47,7 @@ var returns = [...]struct {
 	{Timeout, "Timeout", 0xe00002d6},
 }
 
-// Returns returns all return values that the documents name.
+// Returns returns all return values that have a name.
 func Returns() []Return {
 	list := make([]Return, len(returns))
 	for i := range returns {
@@ -56,7 +56,7 @@ func Returns() []Return {
 	return list
 }
 
-// Name returns the name that the documents give to the return value, or "" if it has none.
+// Name returns the name of the return value, such as "NotFound", or "" if it has none.
 func (r Return) Name() string {
 	for _, x := range returns {
 		if x.r == r {
@@ -66,8 +66,8 @@ func (r Return) Name() string {
 	return ""
 }
 
-// Public returns the number that the public header gives to the name of r, or r itself if the
-// header lacks the name.
+// Public returns the number that the vendor's public header gives for the return value. It returns
+// r itself if the header does not name the value.
 func (r Return) Public() uint32 {
 	for _, x := range returns {
 		if x.r == r {

@@ -15,8 +15,8 @@ const (
 // String returns the name of the kind.
 func (k Kind) String() string { return [...]string{"control", "direct path", "hints"}[min(k, Hints)] }
 
-// Sizes holds the exact sizes of a call's arguments and results: scalars are counted in numbers,
-// structs in bytes.
+// Sizes holds the exact sizes of a call's arguments and results. It counts scalars, and gives the
+// sizes of structs in bytes.
 type Sizes struct{ ScalarsIn, StructIn, ScalarsOut, StructOut uint32 }
 
 // A Selector describes an operation that clients call by number: its name and the sizes of its
@@ -84,9 +84,9 @@ func Selectors(k Kind) []Selector {
 // driver.
 const RecordBytes = 40
 
-// Append appends the selector's entry in the vendor's dispatch table to dst and returns the
-// extended slice. The entry consists of a handler address, which is zero here, four sizes and 16
-// reserved bytes.
+// Append encodes the selector as an entry of the vendor's dispatch table, appends it to dst and
+// returns the extended slice. The entry consists of a handler address, which is zero here, four
+// sizes and 16 reserved bytes.
 func (s *Selector) Append(dst []byte) []byte {
 	le := binary.LittleEndian
 	dst = le.AppendUint64(dst, 0)
@@ -96,15 +96,14 @@ func (s *Selector) Append(dst []byte) []byte {
 	return append(dst, make([]byte, 16)...)
 }
 
-// An ArgumentOffset is the name and byte offset of a field in the block in which the kernel passes
-// arguments to a selector.
+// An ArgumentOffset is a field of the argument block that the kernel passes to a selector, with its
+// offset in bytes.
 type ArgumentOffset struct {
 	Field string
 	Off   uint32
 }
 
-// ArgumentBlock returns the fields of the block in which the kernel passes arguments to a
-// selector.
+// ArgumentBlock returns the fields of the argument block that the kernel passes to a selector.
 func ArgumentBlock() []ArgumentOffset {
 	return []ArgumentOffset{
 		{"asyncWakePort", 0x08}, {"scalarInput", 0x10}, {"scalarInputCount", 0x20},

@@ -34,8 +34,8 @@ type portKey struct {
 	direction loader.Direction
 }
 
-// Buffer returns the device address of the values of a port and the number of bytes from the first
-// value to the end of the last. It returns a *[BufferError] if the program has no such port.
+// Buffer returns the device address of a port's values and their size in bytes, which includes gaps
+// between the values. It returns a *[BufferError] if the program has no such port.
 func (l *Loaded) Buffer(port string, d loader.Direction) (address, size uint64, err error) {
 	if l.session == nil {
 		return 0, 0, ErrUnloaded
@@ -134,9 +134,9 @@ func (l *Loaded) movePortToBuffer(p *loader.Port, address uint64, bad func(strin
 	return nil
 }
 
-// Connect makes the named input use the buffer of the named output of from, a program in the same
-// session, so that the values are not copied. Both ports must have the same shape and strides.
-// Connect returns the same errors as [Loaded.BindBuffer].
+// Connect makes the given input of l use the buffer of the given output of another program, from,
+// so that values are not copied. Both programs must be in the same session, and both ports must
+// have the same shape and strides. Connect returns the same errors as [Loaded.BindBuffer].
 func (l *Loaded) Connect(input string, from *Loaded, output string) error {
 	address, _, err := from.Buffer(output, loader.Output)
 	if err != nil {

@@ -22,9 +22,9 @@ var ErrOutstanding = errors.New("another call of the program is in progress")
 // ErrAborted is the error of a call that was aborted before it ended.
 var ErrAborted = errors.New("call was aborted")
 
-// A Call is one call of a loaded program. It executes one run at a time, which is a sequence of
-// descriptors that must not be interrupted. Between two runs, calls of other programs can use the
-// engine. A Call implements [queue.Work], [queue.Waiter] and [queue.Tasked].
+// A Call is one call of a loaded program. It executes the program one run at a time. A run is a
+// sequence of descriptors that must not be interrupted. Between two runs, calls of other programs
+// can use the engine. A Call implements [queue.Work], [queue.Waiter] and [queue.Tasked].
 type Call struct {
 	// Repeat is the number of times that the call dispatches the program; 0 means 1. List
 	// is the number of dispatches to list in the result; 0 means all. Each further dispatch
@@ -58,10 +58,10 @@ type Call struct {
 	ended  bool
 }
 
-// Start begins a call with the inputs set by [Loaded.Set], without executing descriptors; see
-// [Call.Run]. It returns [ErrOutstanding] if a call of the program is in progress. The new call
-// waits for unfinished calls of other programs that share a buffer with it, unless neither call
-// writes the buffer; see [Call.Waiting].
+// Start begins a call with the inputs set by [Loaded.Set]. It executes no descriptors; [Call.Run]
+// does. Start returns [ErrOutstanding] if a call of the program is in progress. If the new call
+// shares a buffer with an unfinished call of another program, and one of the two writes it, the new
+// call waits for the other one; see [Call.Waiting].
 func (l *Loaded) Start(ctx context.Context) (*Call, error) {
 	switch {
 	case l.session == nil:
@@ -101,9 +101,9 @@ func (c *Call) Finish() (*Result, error) {
 	return c.Result()
 }
 
-// Run executes descriptors until another program may use the engine. It returns the time that the
-// engine was busy and whether descriptors remain. If another call used the engine last, Run first
-// waits until that call's results are in memory, and includes the wait in the time.
+// Run executes the next run of descriptors. It returns the time that the engine was busy and
+// whether descriptors remain. If another call used the engine last, the time includes the wait
+// until that call's results are in memory.
 func (c *Call) Run() (took clock.Nanoseconds, more bool) {
 	if c.ended {
 		return 0, false
@@ -146,8 +146,8 @@ func (c *Call) Run() (took clock.Nanoseconds, more bool) {
 	return took + c.device.Elapsed() - at, more
 }
 
-// SwitchOut waits until the call's results are in memory, which is necessary before another program
-// uses the engine, and returns the time that it waited.
+// SwitchOut waits until the call's results are in memory, and returns how long it waited. This is
+// necessary before another program uses the engine.
 func (c *Call) SwitchOut() clock.Nanoseconds { return c.device.SwitchOut() }
 
 // blockedError returns an error that says why the call cannot run now, or nil if it can. The call

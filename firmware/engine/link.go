@@ -9,8 +9,7 @@ import (
 )
 
 // Link links program p in the same way as [Session.Load]. It also sets WindowTaps of the result's
-// Stream: for each task whose weights are constants of the program, it counts the taps of the
-// window that the weights need.
+// Stream: for each task with constant weights, how many taps of its window the weights need.
 func Link(p *loader.Program) (*loader.Linked, error) {
 	var counted map[int]regs.WindowTaps
 	c := newTapCounter(p)

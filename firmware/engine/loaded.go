@@ -36,8 +36,8 @@ type Loaded struct {
 // bindings holds the device addresses of a program's buffers.
 type bindings = regs.BARs
 
-// Program returns the program with its current addresses and parameters. The caller must
-// not modify it. It changes whenever a port is bound or a parameter is set.
+// Program returns the program with its current addresses and parameters, which change whenever a
+// port is bound or a parameter is set. The caller must not modify the program.
 func (l *Loaded) Program() *loader.Program { return l.program }
 
 // Bytes returns the number of bytes of device memory that the program occupies.
@@ -278,9 +278,9 @@ func withParameterValue(p *loader.Program, name string, value uint64) (*loader.P
 	return &q, params.SetShape(&q, name, value)
 }
 
-// Unload removes the program from memory and aborts its call in progress. Ports of other programs
-// that use buffers of this program return to their own buffers, and the calls of such programs in
-// progress are also aborted.
+// Unload removes the program from memory and aborts its call in progress. If ports of other
+// programs use buffers of this program, the calls of these programs in progress are aborted, too,
+// and the ports return to their own buffers.
 func (l *Loaded) Unload() {
 	if l.session == nil {
 		return
@@ -326,9 +326,10 @@ const (
 	maxEvolving = 1 << 20
 )
 
-// Listed returns the number of dispatches that a result should list, for a program with the given
-// number of tasks that is dispatched repeat times. The list has at most about 4096 tasks, but at
-// least two dispatches, because the first dispatch may differ from the others.
+// Listed returns how many dispatches a result should list if a program with the given number of
+// tasks is dispatched repeat times. The listed dispatches have at most about 4096 tasks in total.
+// If repeat is greater than 1, at least two are listed, because the first dispatch may differ from
+// the others.
 func Listed(repeat, tasks int) int {
 	return min(repeat, max(2, maxListed/max(1, tasks)))
 }

@@ -115,11 +115,10 @@ func (o *Options) PowerTimes() firmware.PowerTimes {
 	}.With(o.Power)
 }
 
-// Waiting returns a function that computes the energy that the engine draws while it waits for time
+// Waiting returns a function that computes the energy that the engine draws during a wait of length
 // t after work on the given number of MAC engines. If the power policy keeps the power rails on,
-// the engine draws power during the whole wait. Otherwise, it draws power only for the hold times
-// of the chip and of the host's software. If the policy turns gating off, all engines draw power,
-// regardless of how many worked.
+// the engine draws power during the whole wait. Otherwise, it does so only for the hold times of
+// the chip and of the host's software. If the policy turns gating off, all MAC engines draw power.
 func (o *Options) Waiting() func(engines int, t clock.Nanoseconds) clock.Nanojoules {
 	held, policy := o.Chip.Holding(o.Host.Hold), o.Power
 	if policy.AlwaysOn || policy.Hysteresis > 0 {

@@ -9,8 +9,8 @@ import (
 	"anesim/loader"
 )
 
-// A Job describes what [Run] does with a program. The zero value dispatches it once, on
-// generated inputs.
+// A Job describes how [Run] executes a program. The zero value dispatches it once, on generated
+// inputs.
 type Job struct {
 	// Inputs holds values by input name, in N, C, H, W order. The caller must not change
 	// them afterwards, because the result may refer to them.
@@ -21,11 +21,12 @@ type Job struct {
 	Executed     func(*regs.Task) // see [Call]
 }
 
-// Run loads program p into a new session, runs it as job says, and returns the result. Faults of
-// the device are part of the result.
+// Run loads program p into a new session, runs it as described by job, and returns the result.
+// Faults of the device are part of the result. If ctx is done, the run ends after the current
+// descriptor.
 //
 // The error is that of [New], [Session.Load] or [Loaded.Alias], an *[OptionError], a *[PortError],
-// or the error of ctx, which ends the run between two descriptors.
+// or the error of ctx.
 func Run(ctx context.Context, p *loader.Program, o Options, job Job) (*Result, error) {
 	s, err := New(o)
 	if err != nil {

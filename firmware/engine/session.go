@@ -15,9 +15,9 @@ import (
 // pageSize is the unit of device memory that programs and buffers are aligned to.
 const pageSize = loader.PageSize
 
-// A Session is an engine with its memory, in which programs are loaded once and called many times.
-// The firmware boots once, and the power domains keep their state between calls. The outputs of one
-// call can be inputs of the next without a copy.
+// A Session models an engine with its memory. Programs are loaded into the memory once and called
+// many times. The firmware boots once, and the power domains keep their state between calls. The
+// outputs of one call can be inputs of the next without a copy.
 //
 // A Session must not be used by several goroutines at once.
 type Session struct {
@@ -46,8 +46,8 @@ func (e *NoMemoryError) Error() string {
 	return fmt.Sprintf("%s needs %d bytes of device memory, but only %d of %d are free", e.What, e.Need, e.Free, e.Memory)
 }
 
-// New starts an engine with options o. It returns an *[OptionError] or a *[firmware.InitError] if
-// an option or the init table is not valid.
+// New starts an engine with options o. It returns an *[OptionError] if an option is invalid, or a
+// *[firmware.InitError] if o.Init is invalid.
 func New(o Options) (*Session, error) {
 	o, err := o.WithDefaults()
 	if err != nil {
@@ -97,10 +97,10 @@ func (s *Session) SetChip(c hw.Chip) error {
 // Used returns the number of bytes of memory that programs and buffers occupy.
 func (s *Session) Used() uint64 { return s.used }
 
-// Load places a program in memory and sets the parameters in Options.Bind. The program keeps the
-// addresses for which it was linked if they are free, and otherwise moves to the lowest free ones
-// above them. Load returns a *[NoMemoryError] if memory is short, or an error of linking the
-// program or of [Loaded.Bind].
+// Load places a program in memory and sets the run-time parameters in Options.Bind. The program
+// keeps the addresses for which it was linked if they are free. Otherwise, it moves to the lowest
+// free addresses above them. Load returns a *[NoMemoryError] if memory is short, an error of
+// linking the program, or any error from [Loaded.Bind].
 func (s *Session) Load(p *loader.Program) (*Loaded, error) {
 	whole, need := addressRange{lo: ^uint64(0)}, uint64(0)
 	for i := range p.Segments {

@@ -27,10 +27,10 @@ func (s *Session) Reserve(name string, size uint64) (address uint64, err error) 
 	return r.lo, nil
 }
 
-// Release frees the buffer that [Session.Reserve] allocated at address, and reports whether there
-// was one. Ports that use the buffer return to their own buffers, and unfinished calls of their
-// programs are aborted. If a program writes its statistics to the buffer, [Loaded.Statistics] must
-// give it another one before its next call.
+// Release frees the buffer that [Session.Reserve] allocated at address. It returns false if there
+// is none. Ports that use the buffer return to their own buffers, and unfinished calls of their
+// programs are aborted. A program that writes its statistics to the buffer must be given another
+// one with [Loaded.Statistics] before its next call.
 func (s *Session) Release(address uint64) bool {
 	for _, r := range s.reserved {
 		if r.lo == address {
@@ -45,17 +45,17 @@ func (s *Session) Release(address uint64) bool {
 	return false
 }
 
-// Read returns a copy of the n bytes of device memory at address. It returns an error unless they
-// are inside one segment.
+// Read returns a copy of the n bytes of device memory at address. It returns an error if they are
+// not all in one segment.
 func (s *Session) Read(address, n uint64) ([]byte, error) {
 	b, err := s.mem.Bytes(address, n)
 	return append([]byte(nil), b...), err
 }
 
 // Statistics makes each later call of the program write its statistics to the size bytes at
-// address, in the format of [firmware.ReadStatistics]. Nothing is written if address is 0 or size
-// is too small for the header. Statistics returns an error unless the bytes are inside one segment
-// of memory.
+// address, in the format of [firmware.ReadStatistics]. Calls write nothing if address is 0 or size
+// is too small for the header. Statistics returns an error if the bytes are not all in one segment
+// of memory, unless address or size is 0.
 func (l *Loaded) Statistics(address, size uint64) error {
 	if l.session == nil {
 		return ErrUnloaded

@@ -38,11 +38,10 @@ func (p *player) askBroker(words []string) error {
 	return nil
 }
 
-// Ask sends a request for the program with the given token and waits for the outcome. The request
-// goes through broker client b; when its turn comes, driver client c sends the command with the
+// Ask sends a request for the program with the given token through broker client b, and waits for
+// the outcome. When the broker reaches the request, driver client c sends the command with the
 // given sequence number. Ask returns the driver's return value, which is [driver.NotFound] if there
-// is no such program. It returns an error only if the broker denies the request. The program counts
-// as resident at the broker until the request ends.
+// is no such program. It returns an error only if the broker denies the request.
 func (m *Machine) Ask(b *broker.Client, c *driver.Client, token, sequence uint64) (ret driver.Return, err error) {
 	slot := int32(token) - 1
 	l := m.Program(slot)

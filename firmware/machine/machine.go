@@ -81,8 +81,8 @@ func New(ctx context.Context, o Options) (*Machine, error) {
 	return m, nil
 }
 
-// Add makes a model available to commands that load a program, and returns the address by which
-// they identify the model. It returns an error if the name is already in use.
+// Add makes a model available under the given name. Commands that load a program identify the model
+// by the returned address. Add returns an error if the name is already in use.
 func (m *Machine) Add(name string, model engine.Source) (address uint64, err error) {
 	if _, ok := m.Image(name); ok {
 		return 0, fmt.Errorf("duplicate model %q", name)
@@ -119,8 +119,9 @@ func (m *Machine) Broker() *broker.Broker { return m.broker }
 // queue yet.
 func (m *Machine) Waiting() int { return len(m.engine.parked) }
 
-// Hold makes requests stay in the task queues until [Machine.Step] or [Machine.Drain] runs them, if
-// on is true. If on is false, each call runs to its end before the controller replies.
+// Hold turns the holding of requests on or off. While it is on, requests stay in the task queues
+// until [Machine.Step] or [Machine.Drain] runs them. While it is off, each call runs to its end
+// before the controller replies.
 func (m *Machine) Hold(on bool) { m.engine.held = on }
 
 // Step executes one run of descriptors from the task queues. It returns false if there is none.

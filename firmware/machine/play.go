@@ -56,7 +56,7 @@ type outcome struct {
 	names []string
 }
 
-// Models opens the models that the model steps of a [Script] name.
+// Models opens the models that a [Script] uses.
 type Models interface {
 	// Builtin returns the program that is built into anesim.
 	Builtin() engine.Source
@@ -70,12 +70,12 @@ type Models interface {
 	Layers(seed uint64, layers ...string) (engine.Source, error)
 }
 
-// Play executes the script on a new machine and writes a transcript to w: each step with
-// its outcome, the events of the task queues, and finally statistics. It returns the
-// machine in its final state.
+// Play executes the script on a new machine and writes a transcript to w: each step with its
+// outcome, the events of the task queues, and finally statistics. It returns the machine in its
+// final state.
 //
-// Play returns a *[ScriptError] if a step or an expectation fails, the error of w, or the
-// error of ctx.
+// Play returns a *[ScriptError] if a step or an expectation fails, any error from w, or the error
+// of ctx.
 func (s *Script) Play(ctx context.Context, w io.Writer, models Models) (*Machine, error) {
 	p := &player{w: w, models: models, options: Options{Engine: engine.Options{Values: true, Seed: 1}}, clients: map[string]*scriptClient{}, buffers: map[string]uint64{}, notified: map[string]int{}}
 	for _, l := range s.lines {

@@ -11,11 +11,11 @@ import (
 // maxCalls is the maximum number of calls in a recorded script.
 const maxCalls = 1 << 16
 
-// WriteRecording writes a script that repeats the run with options o and result r, and that expects
-// the given outputs. The argument model is the text after the name in the script's model step:
-// "builtin", "file NAME" or "layer OP KEYS". WriteRecording returns the error of w, or an
-// *[engine.OptionError] if model contains a line break or a # character or if r has more than
-// 65,536 dispatches.
+// WriteRecording writes a script to w that repeats a run with options o and result r, and expects
+// it to have the given outputs. The argument model is the part of the script's model step after the
+// name: "builtin", "file NAME" or "layer OP KEYS". WriteRecording returns an *[engine.OptionError]
+// if model contains a line break or a # character, or if r has more than 65,536 dispatches. Other
+// errors are those of w.
 func WriteRecording(w io.Writer, model string, o *engine.Options, r *engine.Result, outputs []engine.Tensor) error {
 	if strings.ContainsAny(model, "#\n\r") {
 		return &engine.OptionError{Option: "Record", What: fmt.Sprintf("model %q contains '#' or a line break, which scripts do not allow", model)}

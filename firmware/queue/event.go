@@ -27,8 +27,7 @@ func (k EventKind) String() string {
 	return fmt.Sprintf("event %d", uint8(k))
 }
 
-// An Event reports that a request in a task queue, or one of its descriptors, started, finished,
-// continued or was aborted, and when.
+// An Event reports what happened to a request or to one of its descriptors, and when.
 type Event struct {
 	Kind    EventKind
 	ID      ID

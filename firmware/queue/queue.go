@@ -173,7 +173,7 @@ func (s *Scheduler) chooseQueue() int {
 
 // Step executes one run of the most urgent request that is not waiting. It returns false if all
 // queues are empty. It returns a *[StateError] if the state does not allow work, or [ErrDeadlock]
-// if all requests that could run are waiting.
+// if the first request in every nonempty queue is waiting.
 func (s *Scheduler) Step() (bool, error) {
 	q := s.chooseQueue()
 	switch {
@@ -213,8 +213,7 @@ func (s *Scheduler) Step() (bool, error) {
 	return true, nil
 }
 
-// Drain executes runs until all queues are empty. It returns the errors of
-// [Scheduler.Step].
+// Drain executes runs until all queues are empty. It returns any error from [Scheduler.Step].
 func (s *Scheduler) Drain() error {
 	for {
 		if more, err := s.Step(); !more || err != nil {
@@ -256,9 +255,8 @@ func (s *Scheduler) abortRequestAt(q, i int) {
 }
 
 // Quiesce executes runs, as [Scheduler.Step] does, until the queue with the given index is empty.
-// More urgent queues may be served first. Quiesce aborts the requests that remain in the queue
-// after [QuiesceLimit] of engine time, or if all of them would wait forever, and returns their
-// number.
+// More urgent queues may be served first. After [QuiesceLimit] of engine time, or in a deadlock,
+// Quiesce aborts the requests that remain in the queue. It returns the number of aborted requests.
 func (s *Scheduler) Quiesce(queue int) (aborted int, err error) {
 	limit := s.now + QuiesceLimit
 	for len(s.queues[queue]) > 0 && s.now < limit {

@@ -14,7 +14,7 @@ const (
 	Pause
 )
 
-// String returns the name of the state as the documents spell it, such as "EXEC-SECURE".
+// String returns the name of the state in capital letters, such as "EXEC-SECURE".
 func (s State) String() string {
 	if names := [...]string{"INIT", "RUN", "EXEC", "EXEC-SECURE", "PAUSE"}; int(s) < len(names) {
 		return names[s]
@@ -52,9 +52,9 @@ func (s *Scheduler) Pause() error {
 }
 
 // SecureBoundary enters secure mode if enter is true, and leaves it otherwise. It first empties all
-// queues as [Scheduler.Quiesce] does, and then calls cycle, if it is not nil, to turn the power
-// off. SecureBoundary returns the number of aborted requests, or a *[StateError] unless the state
-// is Run.
+// queues, as [Scheduler.Quiesce] does. It then calls cycle, if it is not nil, to turn the power
+// off. SecureBoundary returns the number of aborted requests, or a *[StateError] if the state is
+// not Run.
 func (s *Scheduler) SecureBoundary(enter bool, cycle func()) (aborted int, err error) {
 	if s.state != Run {
 		return 0, &StateError{s.state, "change secure mode"}

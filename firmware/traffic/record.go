@@ -13,10 +13,10 @@ import (
 const MaxRecordedCalls = 30_000
 
 // WriteMachineScript writes the simulated calls to w as a script for package machine. The script
-// sends each call at the time at which it reached its task queue in the simulation. Playing the
-// script executes the descriptors of every call, whereas the simulation used the times of a single
-// run of each program. The function model returns the source of a client's model in the form of a
-// model step: "file NAME" or "layer OP KEYS".
+// sends each call at the time when it reached its task queue in the simulation. The simulation used
+// the times of one run of each program, but the script executes the descriptors of every call. The
+// function model returns the text for a client's model in the script: "file NAME" or "layer OP
+// KEYS".
 //
 // WriteMachineScript returns an *[engine.OptionError] if events may be missing from the outcome
 // (Script.Events must be [MaxEvents]), if there are more than [MaxRecordedCalls] calls, or if the

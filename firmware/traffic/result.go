@@ -76,9 +76,9 @@ func (c *ClientResult) MeanWait() clock.Nanoseconds {
 type Percentile struct{ Value, Low, High clock.Nanoseconds }
 
 // Percentile returns the latency that the fraction q of the calls does not exceed, such as the
-// median for q = 0.5, with a confidence interval from order statistics. The interval assumes
-// independent calls, which is less accurate under high load. Percentile returns the zero Percentile
-// if no call has finished.
+// median for q = 0.5, with its 95 % confidence interval. The interval assumes that calls are
+// independent, which is less accurate under high load. If no call has finished, the result is the
+// zero Percentile.
 func (c *ClientResult) Percentile(q float64) Percentile {
 	n := len(c.Latencies)
 	if n == 0 {

@@ -91,10 +91,11 @@ type Outcome struct {
 	Events []Event
 }
 
-// Run runs the program of each client once, alone on the engine, and then simulates all clients
-// with the resulting engine times. To run the program of client c on an engine with options o, it
-// calls alone. That function should return an error for unsuitable programs, such as one with a
-// device fault. Clients with the same model and dimensions, or the same layer, share a result.
+// Run runs the program of each client once, without other clients, and then simulates all clients
+// with the resulting engine times. It calls the function alone to run the program of client c on an
+// engine with options o. That function should return an error for unsuitable programs, such as one
+// with a device fault. Clients with the same model and dimensions, or the same layer, share a
+// result.
 //
 // The error is a *[ScriptError] or the error of ctx.
 func (s *Script) Run(ctx context.Context, alone func(ctx context.Context, c *ScriptClient, o engine.Options) (*engine.Result, error)) (*Outcome, error) {
@@ -177,9 +178,9 @@ func (l *Outcome) keepFirstEvents(limit int) {
 	}
 }
 
-// FirstEvents returns the first events of list, as many as limit allows, and the ends of all runs
-// that begin among them, even if the ends are later in list. Ends of runs do not count toward the
-// limit. A simulation with Script.Events set to limit keeps the same events.
+// FirstEvents returns the first events of list, at most limit, and in addition the ends of all runs
+// that begin among them. Ends of runs do not count toward the limit. A simulation with
+// Script.Events set to limit keeps the same events.
 func FirstEvents(list []Event, limit int) (first []Event) {
 	keep := newEventFilter(limit)
 	for i := range list {

@@ -50,14 +50,14 @@ func (c *Client) EngineTime() (t clock.Nanoseconds) {
 	return t
 }
 
-// A Host holds the parts of a call's time that are spent outside the engine.
+// A Host holds the time that a call spends outside the engine, in three parts.
 type Host struct {
 	Outside clock.Nanoseconds // overlaps with other calls
 	Before  clock.Nanoseconds // after the gate and before the engine
 	After   clock.Nanoseconds // after the engine, until the gate opens
 }
 
-// Total returns the time of a call outside the engine, without waiting.
+// Total returns how long a call spends outside the engine, not counting waits.
 func (h *Host) Total() clock.Nanoseconds { return h.Outside + h.Before + h.After }
 
 // A Config describes the clients and the duration of a simulation.
@@ -273,8 +273,8 @@ type simulation struct {
 	result  Result
 }
 
-// Simulate simulates the calls of all clients and returns the result. It returns the error
-// of [Config.Check] if the configuration is invalid.
+// Simulate simulates the calls of all clients and returns the result. It returns any error from
+// [Config.Check].
 func Simulate(c *Config) (*Result, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
