@@ -6,7 +6,7 @@ import (
 )
 
 // An InitRecord is one register write of an [InitTable]. It sets the bits in Mask to those of
-// Value. Bits of Value that are not in Mask are set, too.
+// Value. Bits that are 1 in Value are set even if they are not in Mask.
 type InitRecord struct {
 	Block    string // name of the block; see Blocks
 	Offset   uint32 // bytes from the block's base

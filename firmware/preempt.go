@@ -6,7 +6,7 @@ import "anesim/hw/regs"
 // interrupted. Another queue may use the engine after such a task.
 //
 // A run ends if the control bits TSR and TSE are set, because later tasks then need nothing from
-// L2. It continues if one of these bits is also set:
+// L2. The run continues if one of these bits is also set:
 //
 //	DPC              the task may leave a result in L2 for the next one
 //	DisallowAbort

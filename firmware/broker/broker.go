@@ -25,7 +25,8 @@ const (
 // restrictedRights lists the entitlements that put a client in the Restricted tier.
 var restrictedRights = [...]string{AdapterWeight, ModelShare, AggressiveSaving}
 
-// A Tier is a class of clients that the broker restricts in the same way.
+// A Tier is the class in which the broker puts a client. The model records the tier but does not
+// use it.
 type Tier uint8
 
 // Classes of clients.

@@ -98,8 +98,8 @@ func (c *Call) Append(dst []byte) []byte {
 }
 
 // ReadCall decodes b, the body of a command that calls a procedure or installs a cache request. It
-// returns a *[FormatError] if the body is malformed, or a *[LimitError] if a list is too long for
-// the command with the given id.
+// returns a *[FormatError] if the body is malformed, or a *[LimitError] if a list is too long, or a
+// number wrong, for the command with the given id.
 func ReadCall(id ID, b []byte) (c Call, err error) {
 	r := reader{b: b, all: len(b)}
 	c.OutputSets, c.Partitions, c.Requests, c.Group = r.readUint32(), r.readUint32(), r.readUint32(), r.readUint32()

@@ -26,7 +26,7 @@ const (
 )
 
 // StoreCommitted reports whether a write through the register window succeeded. The argument status
-// is the word read after the write. Bits 1 and 7 of it are set on errors.
+// is the word read after the write. The write has failed if bit 1 or bit 7 of it is set.
 func StoreCommitted(status uint64) bool { return status&storeIsRefused == 0 }
 
 // A Window models the register window through which the controller writes to the host's

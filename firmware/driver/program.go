@@ -113,9 +113,9 @@ func (c *Client) addHandle(h *handle) {
 	}
 }
 
-// Lend lets another client, the argument to, use the program for which c holds the given token.
-// Both clients then use this token and may send requests until either of them releases the program.
-// Lend returns [NotFound] if c has no such program of its own.
+// Lend shares the program for which c holds the given token with another client. The argument to is
+// that client. Both clients then use this token and may send requests until either of them releases
+// the program. Lend returns [NotFound] if c has no such program of its own.
 func (c *Client) Lend(token uint64, to *Client) Return {
 	h := c.programs[token]
 	switch {

@@ -328,8 +328,8 @@ const (
 
 // Listed returns how many dispatches a result should list if a program with the given number of
 // tasks is dispatched repeat times. The listed dispatches have at most about 4096 tasks in total.
-// If repeat is greater than 1, at least two are listed, because the first dispatch may differ from
-// the others.
+// However, if repeat is greater than 1, at least two are listed, because the first dispatch may
+// differ from the others.
 func Listed(repeat, tasks int) int {
 	return min(repeat, max(2, maxListed/max(1, tasks)))
 }
