@@ -135,9 +135,9 @@ func (c *Case[T]) check() error {
 	return nil
 }
 
-// Write writes the case to c.File in dir, which is a copy of this package's directory. Only cases
-// of origin [Derived] can be written. For any other case, or if the case is incomplete, Write
-// returns a *[CaseError] and writes nothing.
+// Write writes the case to the file c.File in dir, a copy of this package's directory. It writes
+// only complete cases of origin [Derived]. For any other case, it returns a *[CaseError] and writes
+// nothing.
 func (c *Case[T]) Write(dir string) error {
 	if c.Origin != Derived || !fs.ValidPath(c.File) {
 		return &CaseError{c.File, fmt.Sprintf("cannot write; want origin %q and a valid path", Derived), nil}

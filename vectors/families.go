@@ -15,16 +15,16 @@ func Families() []string {
 	}
 }
 
-// A Term is a number of equal products of an input X and a weight W. The number is Times; 0 means
-// one.
+// A Term is the product of an input X and a weight W, repeated Times times. If Times is 0, the
+// product occurs once.
 type Term struct {
 	Times int  `json:"times,omitempty"`
 	X     Half `json:"x"`
 	W     Half `json:"w"`
 }
 
-// A Reduction is a sum of products as the multiply-accumulate units compute it. The units add the
-// terms in order, and repeat this Repeat times; 0 means once. Want is the sum after the output
+// A Reduction is a test of how the multiply-accumulate units sum products. They add the terms in
+// order, and do so Repeat times, or once if Repeat is 0. Want is the expected sum after the output
 // port, which turns a magnitude of 32768 or more into infinity.
 type Reduction struct {
 	Repeat int    `json:"repeat,omitempty"`
@@ -32,8 +32,8 @@ type Reduction struct {
 	Want   Half   `json:"want"`
 }
 
-// Operands returns the inputs x and the weights w of all products, in the order in which the units
-// add the products. Both slices have the same length.
+// Operands returns the input and the weight of every product, in the order in which the units add
+// the products. The slices x and w have the same length.
 func (r *Reduction) Operands() (x, w []float16.Float16) {
 	for range max(1, r.Repeat) {
 		for _, t := range r.Terms {
@@ -60,7 +60,8 @@ func (r *Reduction) check() error {
 // Reductions returns the cases in silicon/reduction. Errors are of type *[CaseError].
 func Reductions() ([]Case[Reduction], error) { return Load[Reduction](files, "silicon/reduction") }
 
-// A Special is an operation at the limits of its range. Op is one of:
+// A Special is a test of an operation on unusual operands, such as infinities, NaN and numbers
+// whose result overflows. Op is one of:
 //
 //	add sub mul max square    elementwise on the planar engine
 //	sum                       a reduction of In to one element on the planar engine
@@ -72,7 +73,7 @@ func Reductions() ([]Case[Reduction], error) { return Load[Reduction](files, "si
 //	slice                     In after a width slice with an offset
 //
 // In holds the two operands of add, sub, mul, max and conv, and the elements for the other
-// operations.
+// operations. Want holds the expected result.
 type Special struct {
 	Op   string `json:"op"`
 	In   []Half `json:"in"`
@@ -102,9 +103,9 @@ func (s *Special) check() error {
 // Specials returns the cases in silicon/special. Errors are of type *[CaseError].
 func Specials() ([]Case[Special], error) { return Load[Special](files, "silicon/special") }
 
-// A Run is a program with inputs and the outputs that the device computes from them. The program is
-// either Example, the name of one of the loader's examples, or File, the name of a program of the
-// vendor's compiler. Such files are not part of the project, so tests skip a case whose file is
+// A Run holds inputs of a program and the outputs expected from the device. Either Example or File
+// names the program. Example is one of the loader's examples, and File is a program of the vendor's
+// compiler. The vendor's programs are not part of the project, so tests skip a case whose file is
 // missing.
 type Run struct {
 	Example string   `json:"example,omitempty"`
@@ -170,8 +171,8 @@ func CostDumps() ([]Case[CostDump], error) { return Load[CostDump](files, "silic
 const ExamplesFamily = "derived/examples"
 
 // A Golden holds the results that an earlier version of the model computed for an example program
-// on a chip. Tests compare them with the results of the current version. The maps of its
-// descriptors have the names of report columns as keys.
+// on a chip. Tests compare them with the results of the current version. The maps in Descriptors
+// are keyed by the names of report columns.
 type Golden struct {
 	Example     string             `json:"example"`
 	Chip        string             `json:"chip"`
@@ -180,8 +181,8 @@ type Golden struct {
 	Outputs     []GoldenOutput     `json:"outputs"`
 }
 
-// A GoldenDescriptor holds the costs of one descriptor, which is a task of the engine, in a
-// [Golden].
+// A GoldenDescriptor holds the costs of one descriptor in a [Golden]. A descriptor is one task of
+// the engine.
 type GoldenDescriptor struct {
 	Op       string            `json:"op"`
 	Cycles   map[string]uint64 `json:"cycles"` // cycles by the cause that bounds them, such as reading the source
@@ -192,8 +193,8 @@ type GoldenDescriptor struct {
 	Counters map[string]uint64 `json:"counters"`
 }
 
-// A GoldenOutput is the checksum of an output of shape N, C, H, W: the CRC-32 (IEEE polynomial) of
-// its elements in that order, as little-endian fp16 values.
+// A GoldenOutput holds the checksum of a program's output. It is the CRC-32 (IEEE polynomial) of
+// the elements as little-endian fp16 values in N, C, H, W order, in hexadecimal.
 type GoldenOutput struct {
 	Name  string `json:"name"`
 	Shape [4]int `json:"shape"`

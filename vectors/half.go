@@ -56,7 +56,7 @@ func (h Half) MarshalJSON() ([]byte, error) {
 	return strconv.AppendFloat(nil, v, 'g', -1, 64), nil
 }
 
-// A Span is a number of equal fp16 values V. The number is Times; 0 means one.
+// A Span is a run of Times equal fp16 values V. If Times is 0, the run has one value.
 type Span struct {
 	Times int  `json:"times,omitempty"`
 	V     Half `json:"v"`
