@@ -28,9 +28,9 @@ func (r *Result) computeHostStageTime(s *list.Stage) clock.Nanoseconds {
 	return 0
 }
 
-// Stages returns the time that the host spends on the layers of a network that the engine does not
-// support, summed over all dispatches. The time is part of [Result.Host]. It is 0 if the engine
-// computes every layer.
+// Stages returns the time that the host spends on layers that the engine does not support, summed
+// over all dispatches. It is 0 if the engine computes every layer. [Result.Host] includes this
+// time.
 func (r *Result) Stages() (t clock.Nanoseconds) {
 	for i := range r.Layers {
 		t += r.Layers[i].Host
@@ -257,9 +257,9 @@ func roundToFloat16(v []float64) []float16.Float16 {
 	return out
 }
 
-// Machine returns the processors on which package placement may place the layers of a network, with
-// their speeds. A call of the engine costs the fixed time of r.Options.Host or, without a host, the
-// measured time of a small call on an M1. The other processors have their default speeds.
+// Machine returns the processors among which package placement can divide the layers of a network:
+// the engine, the GPU and the CPU, with their speeds. A call of the engine costs the fixed time of
+// r.Options.Host. If there is no host, it costs the measured time of a small call on an M1.
 func (r *Result) Machine() placement.Machine {
 	h := &r.Options.Host
 	launch := h.Floor

@@ -14,8 +14,8 @@ import (
 	"anesim/loader/network/list"
 )
 
-// A LayerError reports that an operation and its keys do not define a layer. It is the caller's
-// mistake, not a limit of the engine. Err is the cause, a *[keys.KeyError] if a key is wrong.
+// A LayerError reports an operation or keys that do not define a layer. This is a mistake of the
+// caller, not a limit of the engine. Err is the cause; it is a *[keys.KeyError] if a key is wrong.
 type LayerError struct {
 	Op      string
 	Err     error

@@ -30,10 +30,10 @@ type LayerResult struct {
 	Host    clock.Nanoseconds // host time per dispatch of a layer that the engine does not compute; see [list.Stage]
 }
 
-// Weights returns the form in which the engine reads the layer's constant weights: "fp16",
+// Weights returns the encoding in which the engine reads the layer's constant weights: "fp16",
 // "zero-skipping", "masked", "palette-4", "palette-8" or "int8". If descriptors of the layer use
-// several forms, Weights joins them with "+". It returns "" if the layer has no constant weights or
-// is not modelled.
+// different encodings, Weights joins them with "+". It returns "" if the layer has no constant
+// weights or is not modelled.
 func (l *LayerResult) Weights() string {
 	if l.Report == nil || list.Needs(&l.Layer.Lower).Filter == 0 {
 		return ""
@@ -58,8 +58,9 @@ func (l *LayerResult) Weights() string {
 	return strings.Join(forms, "+")
 }
 
-// Modelled reports whether the layer is included in the totals of the engine or of the host. A
-// layer is not included if it cannot be lowered, or if a device fault occurred in it or before it.
+// Modelled reports whether the totals of the engine or of the host include the layer. They leave
+// out a layer that cannot be lowered, that is, compiled for the engine. They also leave out a layer
+// if a device fault occurred in it or before it.
 func (l *LayerResult) Modelled() bool { return l.Report != nil || l.Host > 0 }
 
 // recordLayerResults fills in the results of the layers in the k-th program, counted from 0. A
@@ -138,8 +139,8 @@ func (l *LayerResult) setReport(p *ProgramResult, run join.Run) {
 	}
 }
 
-// LayerOf returns the layer that descriptor d of program p computes. It returns nil if d belongs to
-// no layer, as in a compiled program, which does not describe its layers.
+// LayerOf returns the layer that descriptor d of program p computes. It returns nil if the layer is
+// unknown, as in a compiled program, which does not describe its layers.
 func (r *Result) LayerOf(p *ProgramResult, d *hw.DescriptorReport) *LayerResult {
 	if d.Index >= len(p.owner) || p.owner[d.Index] < 0 {
 		return nil
@@ -147,8 +148,8 @@ func (r *Result) LayerOf(p *ProgramResult, d *hw.DescriptorReport) *LayerResult 
 	return &r.Layers[p.First+p.owner[d.Index]]
 }
 
-// Missing returns the layers that no total includes, in the order of the network. They could not be
-// lowered, or a device fault occurred in them or before them.
+// Missing returns the layers for which [LayerResult.Modelled] is false, in the order of the
+// network.
 func (r *Result) Missing() (list []*LayerResult) {
 	for i := range r.Layers {
 		if !r.Layers[i].Modelled() {
@@ -158,9 +159,8 @@ func (r *Result) Missing() (list []*LayerResult) {
 	return list
 }
 
-// Coverage returns how much of a network the totals include, in nodes, multiply-accumulates and
-// bytes. Layers that are not modelled count as missing; see [LayerResult.Modelled]. Coverage returns
-// the zero value if the model is a compiled program, which has no layers.
+// Coverage returns how much of a network the totals include, counted in nodes, multiply-accumulates
+// and bytes. Only layers that are modelled are included; see [LayerResult.Modelled].
 func (r *Result) Coverage() partition.Coverage {
 	if r.Model.net == nil {
 		return partition.Coverage{}

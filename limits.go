@@ -8,8 +8,9 @@ import (
 	"anesim/hw/evidence"
 )
 
-// Residency returns the assumption on which a network's totals are based: either tensors between
-// two layers stay in the L2 if they fit, or all of them are written to memory and read back.
+// Residency returns the assumption that a network's totals make about tensors between layers.
+// Either they stay in the L2 (the engine's local memory) if they fit, or all of them are written to
+// memory and read back.
 func (r *Result) Residency() evidence.Limit {
 	if n := r.Model.net; n != nil && n.InMemory {
 		return evidence.Limit{Kind: evidence.NotModelled, What: "tensors between layers are written to memory and read back, even if a compiler would keep them in the L2"}
@@ -20,10 +21,10 @@ func (r *Result) Residency() evidence.Limit {
 	}
 }
 
-// Limits returns the limits of the model that affected the run, such as layers without a cost or
-// values that could not be computed. Each limit is listed once, with all places where it occurred.
-// Limits that leave values or time out of the results come before limits that only make the results
-// less certain.
+// Limits returns the limitations of the model that affected the run, such as layers without a cost
+// or values that could not be computed. Each one is listed once, with all places where it occurred.
+// Those that leave values or time out of the results come first, before those that only make
+// results less certain.
 func (r *Result) Limits() []evidence.Limit {
 	var g limitGroups
 	if r.Model.kind == KindNetwork {

@@ -26,7 +26,7 @@ import (
 	"anesim/loader/network/weights"
 )
 
-// A Kind is the origin of a model: a compiled program, a single layer or a network.
+// A Kind says whether a model is a compiled program, a single layer or a network.
 type Kind uint8
 
 // Kinds of models.
@@ -62,8 +62,8 @@ type Model struct {
 	lowered *loweredModel // the most recent lowering, reused by the next run
 }
 
-// OpenOptions provides information that a model's file lacks. The zero value reads the file as it
-// is.
+// OpenOptions configures how a model is opened. Its fields supply information that the file lacks,
+// or choose how a network is converted to layers. The zero value means the defaults.
 type OpenOptions struct {
 	// Dims gives the sizes of a network's dimensions by name; see [network.Options].
 	Dims map[string]int
@@ -81,20 +81,19 @@ type OpenOptions struct {
 // the formats.
 func Open(path string) (*Model, error) { return new(OpenOptions).Open(path) }
 
-// Read reads a model of size bytes. The extension of name selects a network format: .yaml or .yml
-// for a list of layers, .onnx for an ONNX graph, .mlmodel and .mil for a Core ML model or its
-// program (see package [network]). Files with other names are recognized as networks by their
-// content. All other files are compiled programs, whose format is detected from the content (see
-// [loader.Read]).
+// Read reads a model of size bytes. If name has the extension of a network format, the model is a
+// network: a list of layers (.yaml, .yml), an ONNX graph (.onnx), or a Core ML model or its program
+// (.mlmodel, .mil); see package [network]. Otherwise, or if the file is a container, Read detects
+// the format from the content. It can be a network or a compiled program (see [loader.Read]).
 //
 // If the model is not valid or not supported, the error is a *[list.FormatError], a
 // *[list.DimError], a *[loader.FormatError] or a *[loader.UnsupportedError]. Read also returns an
-// error if size is 0, and the errors of r.
+// error if size is 0, and any error from r.
 func Read(name string, r io.ReaderAt, size int64) (*Model, error) {
 	return new(OpenOptions).Read(name, r, size)
 }
 
-// Open opens the named model like the function [Open], with the options in o.
+// Open is like the function [Open], but uses the options o.
 func (o *OpenOptions) Open(path string) (*Model, error) {
 	info, err := os.Stat(path)
 	if err == nil && info.IsDir() && hasNetworkExtension(path) {
@@ -121,8 +120,8 @@ func (o *OpenOptions) Open(path string) (*Model, error) {
 	return o.Read(filepath.Base(path), f, info.Size())
 }
 
-// Read reads a model like the function [Read], with the options in o. A network whose values are in
-// other files must be opened with [OpenOptions.Open], because Read has access to only one file.
+// Read is like the function [Read], but uses the options o. It can read only one file, so a network
+// with values in other files must be opened with [OpenOptions.Open].
 func (o *OpenOptions) Read(name string, r io.ReaderAt, size int64) (*Model, error) {
 	if size == 0 {
 		return nil, errors.New("file is empty; want a compiled program or a network")
@@ -271,8 +270,8 @@ func FromNetwork(n *list.Network) *Model {
 	return &Model{name: n.Name, kind: KindNetwork, net: n}
 }
 
-// Identity returns the built-in program: a linear layer from 64 to 64 channels whose weights are
-// the identity matrix. The program is in the format of the vendor's compiler.
+// Identity returns a built-in program in the format of the vendor's compiler. It is a linear layer
+// from 64 to 64 channels whose weights are the identity matrix.
 func Identity() *Model {
 	p, err := lower.IdentityProgram()
 	if err != nil { // the program does not depend on any input
@@ -286,9 +285,10 @@ func Identity() *Model {
 //	anesim.Layer("conv", "cin=256", "h=28", "w=28", "cout=256", "k=3", "pad=1")
 //
 // [keys.Operations] lists the operations with their keys. The inputs of the layer are named x and
-// z, or x0, x1, ... for a concat, and the output y. Constants are also inputs, which are
-// pseudo-random unless they are given: "weights" with the shape [cout][cin/groups][kh][kw] ([k][n]
-// for a matmul, [n][k] for a linear layer), "bias", and "second", a constant operand.
+// z, or x0, x1, ... for a concat. The output is named y. The constants of the layer are inputs,
+// too: "weights" with the shape [cout][cin/groups][kh][kw] ([k][n] for a matmul, [n][k] for a
+// linear layer), "bias", and "second", a constant operand. Those that a run does not set are
+// pseudo-random.
 //
 // If the keys are wrong, the error is a *[LayerError]. If the layer exceeds a limit of the engine,
 // the error says which.
@@ -348,9 +348,9 @@ type loweredModel struct {
 	entry    *cache.Entry // cache entry of the programs, nil without a cache
 }
 
-// Memories returns the sizes of the L2 and of the weight memory of o.Chip, in bytes rounded down to
-// multiples of 64, for the lowering of layers. A size is 0 if package layer's default applies: for
-// the default size itself, and for an L2 that is larger than the default.
+// Memories returns the memory sizes of o.Chip for which layers are lowered, in bytes rounded down
+// to multiples of 64. They are the sizes of the L2 and of the weight memory of a MAC engine. A size
+// is 0 if it equals the default of package layer, or if an L2 is larger than the default.
 func (o *Options) Memories() (m layer.Memories) {
 	if n := o.Chip.L2Bytes.Value; 0 < n && n < layer.MaxL2 {
 		m.L2 = int(n) &^ 63

@@ -30,9 +30,8 @@ func (p *ProgramResult) newTaskRecorder(o *Options, tasks int, m *meter) func(*r
 // maxBrief is the number of descriptors up to which [Options.Brief] has no effect.
 const maxBrief = 1 << 16
 
-// Occupancy returns, for each listed descriptor of the program, how many bytes of the L2 are in use
-// while it runs. These are the bytes of its tensors and buffers, and of data that later descriptors
-// read.
+// Occupancy returns how many bytes of the L2 are in use during each listed descriptor of the
+// program. They hold the descriptor's tensors and buffers, and data that later descriptors read.
 func (p *ProgramResult) Occupancy() []int {
 	listed := 0
 	for i := range p.Dispatches {

@@ -102,7 +102,7 @@ func (o *Options) toEngineOptions() engine.Options {
 // maxRepeat is the largest Options.Repeat. It keeps sums over all dispatches from overflowing.
 const maxRepeat = 1e9
 
-// A Stage is a phase of a run, for reports of its progress.
+// A Stage is a phase of a run; see [Progress].
 type Stage uint8
 
 // The phases of a run.
@@ -119,7 +119,7 @@ func (s Stage) String() string {
 	return "running"
 }
 
-// A Progress reports how many steps of a phase are done, out of how many.
+// A Progress says how many of the steps in a phase of a run are done.
 type Progress struct {
 	Stage Stage
 	Done  int // layers lowered, or descriptors run

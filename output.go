@@ -15,7 +15,7 @@ import (
 	"anesim/loader/network/list"
 )
 
-// An Output is an input or output tensor of a run with its values. An output of a network has the
+// An Output holds the values of an input or output tensor of a run. An output of a network has the
 // shape and the element type that the network's file declares.
 type Output struct {
 	Port *loader.Port
@@ -28,8 +28,8 @@ type Output struct {
 	Numbers []float64
 }
 
-// Shape returns the size of each dimension. These are the sizes in the network's file if it
-// declares them, and otherwise N, C, H and W of the port.
+// Shape returns the sizes of the tensor's dimensions. It returns o.Dims, or N, C, H and W of the
+// port if o.Dims is nil.
 func (o *Output) Shape() []int {
 	if o.Dims != nil {
 		return o.Dims

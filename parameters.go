@@ -10,9 +10,9 @@ import (
 	"anesim/loader/params"
 )
 
-// WithParameters returns a copy of a compiled program with the run-time parameters in s.
-// [Options.Bind] and [Loaded.Bind] give them values. The error is an *[OptionError] if the model is
-// not a compiled program, otherwise a *[params.ApplyError] or a *[loader.RelocError].
+// WithParameters returns a copy of m, a compiled program, with the run-time parameters in s added.
+// [Options.Bind] and [Loaded.Bind] set their values. If m is not a compiled program, the error is
+// an *[OptionError]. Any other error is from [params.Set.Apply].
 func (m *Model) WithParameters(s *params.Set) (*Model, error) {
 	if m.kind != KindProgram {
 		return nil, &OptionError{Option: "Bind", What: fmt.Sprintf("%s is a %v; only compiled programs have run-time parameters", m.name, m.kind)}
@@ -24,13 +24,14 @@ func (m *Model) WithParameters(s *params.Set) (*Model, error) {
 	return FromProgram(p), nil
 }
 
-// LayerOver lowers a layer at every size in a range and returns one program for all of them. The
-// program is that of the largest size, in which the value of key is a run-time parameter of the
-// same name. The returned set, which can be written to a parameter file, describes this parameter.
-// The argument keys must not contain key. The descriptors must depend linearly on the size.
+// LayerOver returns one program for a layer of variable size. The layer has the operation op, the
+// fixed keys in keys, and the key named key, which takes each size in sizes. This key becomes a
+// run-time parameter of the program, with the largest size as its default. The returned set
+// describes the parameter and can be written to a parameter file.
 //
-// The error is a *[LayerError], a *[params.DeriveError] if the dependence is not linear, or an
-// error that reports a limit of the engine that a size exceeds.
+// The descriptors must depend linearly on the size. If they do not, the error is a
+// *[params.DeriveError]. If the operation or a key is wrong, it is a *[LayerError]. Any other error
+// is from ctx, or reports a limit of the engine that a size exceeds.
 func LayerOver(ctx context.Context, key string, sizes loader.Range, op string, keys ...string) (*Model, *params.Set, error) {
 	p, s, err := params.Derive(key, sizes, func(v uint64) (*loader.Program, error) {
 		m, err := Layer(op, append(slices.Clone(keys), fmt.Sprintf("%s=%d", key, v))...)

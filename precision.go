@@ -14,10 +14,10 @@ import (
 // of fp16.
 const minFlushedShare = 0.01
 
-// PrecisionNotes returns a sentence for each loss of precision in the values of a run: one about
-// the first descriptor whose result has an infinity or a NaN, and one about the layers whose
-// weights are so small that the engine reads them as 0. It returns nil if there was no loss, or if
-// no values were computed.
+// PrecisionNotes describes the losses of precision in the values of a run, in one sentence each.
+// One note is about the first descriptor whose result has an infinity or a NaN. Another is about
+// layers with weights so small that the engine reads them as 0. PrecisionNotes returns nil if there
+// was no loss, or if no values were computed.
 func (r *Result) PrecisionNotes() (notes []string) {
 	if !r.Options.Values {
 		return nil

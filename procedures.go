@@ -15,10 +15,11 @@ import (
 // maxJoined is the largest number of layers that [Procedures] accepts.
 const maxJoined = 16
 
-// Procedures returns a container with one procedure per layer, for 1 to 16 layers. Each element of
-// layers is an operation with its keys, such as "add c=4". A procedure is named after its
-// operation, with the number of the layer appended if the name is taken. Its ports are named
-// "procedure.port". Weights are generated from seed.
+// Procedures returns a container: a program with several entry points, called procedures. It has
+// one procedure for each of 1 to 16 layers. Each element of layers is an operation with its keys,
+// such as "add c=4". A procedure is named after its operation, with the number of the layer
+// appended if the name is taken. Its ports are named "procedure.port". Weights are generated from
+// seed.
 //
 // The error is a *[LayerError], or says which limit was exceeded.
 func Procedures(seed uint64, layers ...string) (*Model, error) {
@@ -68,10 +69,10 @@ func Procedures(seed uint64, layers ...string) (*Model, error) {
 	return Read(strings.Join(layers, " / "), bytes.NewReader(file), int64(len(file)))
 }
 
-// Procedures returns one program for each procedure of a container. For any other model, it returns
-// the model's only program, lowered for an engine with the options o. The error is an
-// *[OptionError] if the model has several programs, or if a layer is in no program. Any other error
-// says why the model cannot be lowered.
+// Procedures returns one program for each procedure of a container. For any other model, it lowers
+// the model for an engine with the options o and returns its only program. The error is an
+// *[OptionError] if the model has several programs or has a layer that no program contains. Any
+// other error says why the model cannot be lowered.
 func (m *Model) Procedures(ctx context.Context, o *engine.Options) ([]*loader.Program, error) {
 	if p := m.program; p != nil && len(p.Procedures) > 1 {
 		var list []*loader.Program

@@ -155,9 +155,9 @@ func (r *Result) yieldLastRound() func(func(*Dispatch, *ProgramResult) bool) {
 	}
 }
 
-// Counted returns a copy of dispatch d of program p that lists only the descriptors included in the
-// totals. The totals of a network exclude all descriptors of a layer in which a device fault
-// occurred.
+// Counted returns a copy of dispatch d of program p without the descriptors that the totals
+// exclude. For a network, these are all descriptors of a layer in which a device fault occurred.
+// For any other model there are none.
 func (r *Result) Counted(p *ProgramResult, d *Dispatch) Dispatch {
 	if r.Model.kind != KindNetwork {
 		return *d

@@ -17,14 +17,15 @@ import (
 	"anesim/loader"
 )
 
-// Run runs the compiled program p with the options o. It is equivalent to [Model.Run] of
-// [FromProgram](p).
+// Run runs the compiled program p with the options o. It is shorthand for [Model.Run] on the model
+// that [FromProgram] returns, with a background context.
 func Run(p *loader.Program, o Options) (*Result, error) {
 	return FromProgram(p).Run(context.Background(), o)
 }
 
-// Run runs the model: it lowers it if necessary, links it, boots the firmware, and executes the
-// chains of descriptors. Device faults are part of the result, not errors.
+// Run runs the model with the options o. It lowers the model if necessary, links it, boots the
+// firmware, and executes the chains of descriptors. Device faults are part of the result, not
+// errors.
 //
 //	Model --lower--> loader.Program --Link--> memory map, stream
 //	           inputs --> input windows --+
@@ -33,8 +34,8 @@ func Run(p *loader.Program, o Options) (*Result, error) {
 //	                                                   |
 //	          outputs <-- output windows <-------------+
 //
-// The error is an *[OptionError], an *[InputError], the error of ctx, or one that reports a mistake
-// in the program. Canceling ctx ends a run between two descriptors.
+// The error is an *[OptionError], an *[InputError], any error from ctx, or one that reports a
+// mistake in the program. Canceling ctx stops the run between two descriptors.
 func (m *Model) Run(ctx context.Context, o Options) (*Result, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -208,10 +209,10 @@ func (p *ProgramResult) dispatchProgram(ctx context.Context, program *loader.Pro
 	return nil
 }
 
-// Replay runs program p of r again and calls each for every descriptor, in order. The argument d of
-// each is the report of the descriptor and is valid only during the call. The argument l2 is the
-// number of bytes that the operands of the descriptor occupy in L2. Replay gives access to the
-// descriptors that a run with [Options.Brief] does not list.
+// Replay runs program p of r again and calls the function each for every descriptor, in order. The
+// argument d is the report of the descriptor; it is valid only during the call. The argument l2 is
+// the number of bytes of L2 that the descriptor's operands occupy. Unlike a run with
+// [Options.Brief], Replay leaves out no descriptors.
 func (r *Result) Replay(ctx context.Context, p *loader.Program, each func(d *hw.DescriptorReport, l2 int)) error {
 	o := r.Options.toEngineOptions()
 	var covered []cover // of descriptors for which each has not been called yet

@@ -53,7 +53,7 @@ type Session struct {
 }
 
 // NewSession starts an engine with the options o. It ignores o.Inputs, o.Shapes, o.State and
-// o.Repeat, which belong to a call. The engine idles for o.Idle before each call.
+// o.Repeat, which apply only to [Model.Run]. The engine idles for o.Idle before each call.
 func NewSession(o Options) (*Session, error) {
 	o, err := o.withDefaults()
 	if err != nil {
@@ -93,14 +93,15 @@ type Loaded struct {
 	lowered *loweredModel
 }
 
-// Connect makes the named input of l use the buffer of the named output of from, another model in
-// the same session, so that no copy is needed. See [engine.Loaded.Connect] for the errors.
+// Connect makes the named input of l share the buffer of the named output of from, which is another
+// model in the same session. Values then pass between the models without a copy. See
+// [engine.Loaded.Connect] for the errors.
 func (l *Loaded) Connect(input string, from *Loaded, output string) error {
 	return l.Loaded.Connect(input, from.Loaded, output)
 }
 
-// Start begins a call of the model. The caller runs it with the methods of [Call]. See
-// [engine.Loaded.Start] for the errors.
+// Start begins a call of the model without executing any descriptors. The methods of [Call] execute
+// them. See [engine.Loaded.Start] for the errors.
 func (l *Loaded) Start(ctx context.Context) (*Call, error) {
 	c, err := l.Loaded.Start(ctx)
 	if err != nil {

@@ -7,8 +7,8 @@ import (
 	"anesim/hw/clock"
 )
 
-// A Span is a part of a run's wall time in which the engine draws constant power. The field What
-// names the engine's activity, such as "idle", [SpanHost], or the index and operation of a
+// A Span is a part of a run's wall time, with the energy that the engine draws in it. The field
+// What names the engine's activity, such as "idle", [SpanHost], or the index and operation of a
 // descriptor.
 type Span struct {
 	At, For clock.Nanoseconds // start, counted from the start of the run, and duration
@@ -31,23 +31,23 @@ func (s *Span) Watts() float64 {
 	return float64(s.Energy) / float64(s.For)
 }
 
-// A Part is the total duration of all spans of one kind, such as the idle ones, and the energy that
-// the engine draws in them.
+// A Part holds the total duration and energy of all spans of one kind, such as the idle ones.
 type Part struct {
 	Time   clock.Nanoseconds
 	Energy clock.Nanojoules
 }
 
-// A Timeline holds the engine's power over a run's wall time, as consecutive spans. Each dispatch
-// adds these spans, except for the ones that take no time:
+// A Timeline divides a run's wall time into consecutive spans and holds the energy of each. Every
+// dispatch adds these spans, but none for a step that takes no time:
 //
 //	idle | rails off | wake | host | descriptor | descriptor | ...
 //
-// While the engine idles with its supply rails on, wakes up, or waits for the host, it draws the
-// energy that Waiting returns: at the power of work until the hold time of the supply rail is over,
-// then none. The host's time is assumed to precede the descriptors, and its span includes the fixed
-// energy of the dispatch. Without a host, the fixed energy is in a span "dispatch" without
-// duration, so that the energies of the spans always sum to the total.
+// The host's time is assumed to precede the descriptors. The function Waiting determines the energy
+// of the idle, wake and host spans. While the supply rails are off, the engine draws none.
+//
+// A dispatch also has a fixed energy, which the host span includes. Without a host, Spans has an
+// additional span "dispatch" with this energy and no duration, so that the energies of the spans
+// always sum to the total.
 type Timeline struct {
 	// Waiting returns the energy that the engine draws while it waits for a time t after work
 	// on the given number of MAC engines. See [Result.Waiting].
@@ -179,9 +179,9 @@ func (r *Result) RailsOff() clock.Nanoseconds {
 	return o.PowerTimes().RailsOff
 }
 
-// Timeline returns the engine's power over the wall time of the run, including idle gaps and the
-// time of the host. The unlisted dispatches at the end of a repeated run, which are all equal,
-// share one span.
+// Timeline returns the engine's energy over the wall time of the run, including the idle gaps and
+// the time of the host. Dispatches of a repeated run that the result does not list have equal
+// costs; the timeline combines them into one span at its end.
 func (r *Result) Timeline() *Timeline {
 	l := &Timeline{Waiting: r.Waiting()}
 	for d, p := range r.Dispatches() {
@@ -207,8 +207,9 @@ func (r *Result) Timeline() *Timeline {
 	return l
 }
 
-// Waiting returns a function that computes the energy that the engine draws while it waits for time
-// t after work on the given number of MAC engines; see [engine.Options.Waiting].
+// Waiting returns a function that computes the energy of a wait. Its arguments are the number of
+// MAC engines that worked before the wait, and the duration t of the wait. See
+// [engine.Options.Waiting].
 func (r *Result) Waiting() func(engines int, t clock.Nanoseconds) clock.Nanojoules {
 	o := r.Options.toEngineOptions()
 	return o.Waiting()

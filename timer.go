@@ -8,8 +8,8 @@ import (
 	"anesim/hw"
 )
 
-// A Timer times many models one after the other on the same engine. Its reports equal those of
-// [Model.Run] without values, but it is faster, because it boots the firmware only once and never
+// A Timer times many models one after the other on the same engine. It returns the same reports as
+// [Model.Run] without values, but is faster because it boots the firmware only once and never
 // generates weights. A Timer must not be used by several goroutines at once.
 type Timer struct {
 	session *Session

@@ -9,10 +9,11 @@ import (
 	"anesim/hw/regs"
 )
 
-// A WhatIf describes a setting that changes a run. Set is the setting, such as "PE.Cfg.OpMode=0x1"
-// or "gated tiles 0-3,7". Changed is the number of descriptors whose registers the setting changes,
-// or -1 for a setting of the whole engine or if the chain of descriptors is not valid. If Changed
-// is 0, Why is the reason; otherwise Why is empty.
+// A WhatIf describes a setting that changes a run. Set is the setting as text, such as
+// "PE.Cfg.OpMode=0x1" or "gated tiles 0-3,7". Changed is the number of descriptors whose registers
+// the setting changes. It is -1 if there is no such number, because the setting applies to the
+// whole engine or the chain of descriptors is not valid. If Changed is 0, Why is the reason;
+// otherwise Why is empty.
 type WhatIf struct {
 	Set     string
 	Changed int

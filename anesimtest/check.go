@@ -23,12 +23,12 @@ type TB interface {
 	Context() context.Context
 }
 
-// Check times each model, without computing values, and compares the result with the model's entry
-// in the baseline file. It fails the test with an explanation if the cycles, bytes or energy differ
-// from the baseline by more than the fraction tolerance, such as 0.01. It also fails the test if a
-// network has layers without a cost, unless the baseline lists the same layers.
+// Check runs each model without computing values, and compares its costs with its entry in file, a
+// baseline. It fails the test with an explanation if cycles, bytes or energy differ by more than
+// the fraction tolerance, such as 0.01 for 1%. It also fails the test if a model cannot run, or if
+// a layer of a network has no cost and the baseline does not list that layer as such.
 //
-// With the test flag -anesim.update, Check writes file instead.
+// With the test flag -anesim.update, Check writes the costs to file instead of comparing them.
 func Check(t TB, file string, tolerance float64, models ...*anesim.Model) {
 	t.Helper()
 	CheckOptions(t, file, tolerance, anesim.Options{}, models...)

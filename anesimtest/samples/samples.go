@@ -12,8 +12,8 @@ import (
 	"anesim/loader/lower"
 )
 
-// Shared returns programs for tests that run several programs on one engine: the vendor's examples,
-// and layers that need several descriptors.
+// Shared returns models for tests that run several models on one engine. They are example programs,
+// single layers and small networks.
 func Shared(t *testing.T) []*anesim.Model {
 	t.Helper()
 	var list []*anesim.Model
@@ -88,9 +88,9 @@ layers:
 outputs: [a, b, c, d]
 `
 
-// LiveRows returns a copy of p in which the height of the tensors is a run-time parameter named
-// "rows". The program p must have one descriptor, and height must be the height of its tensors.
-// LiveRows returns an error unless exactly three register fields of p hold the height.
+// LiveRows returns a copy of p whose tensors have a run-time parameter "rows" as their height. The
+// program p must have one descriptor, and height must be the height of its tensors. LiveRows
+// returns an error unless the descriptor writes exactly three height fields.
 func LiveRows(p *loader.Program, height int) (*loader.Program, error) {
 	q := *p
 	q.Relocations = slices.Clone(p.Relocations)
