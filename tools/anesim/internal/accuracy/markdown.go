@@ -88,8 +88,8 @@ func (r *Report) newRowsTable() pageTable {
 	return t
 }
 
-// WriteMarkdown writes the report as Markdown to the named file. It writes the figures to SVG files
-// in the same directory, whose names end in "-times.svg" and "-errors.svg".
+// WriteMarkdown writes the report as Markdown to the named file. It writes the two plots to SVG
+// files next to it: for report.md, these are report-times.svg and report-errors.svg.
 func (r *Report) WriteMarkdown(name string) error {
 	p, err := r.newMarkdown()
 	if err != nil {

@@ -33,9 +33,9 @@ type jsonNetLayer struct {
 	InMemoryUs float64 `json:"engine_in_memory_us"`
 }
 
-// WriteNetworks writes a comparison of the modelled times of whole networks with their published
-// times. It writes JSON if asJSON is true, and a table otherwise. If layers is true, the table is
-// followed by one for the layers of each network.
+// WriteNetworks compares the modelled times of whole networks with their published times. It writes
+// the comparison to w as JSON if asJSON is true, and as a table otherwise. If layers is true, a
+// table of its layers follows for each network.
 func WriteNetworks(w io.Writer, asJSON, layers bool) error {
 	list, err := bench.CompareNetworks(bench.DefaultPresets())
 	if err != nil {

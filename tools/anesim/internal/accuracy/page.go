@@ -16,8 +16,8 @@ import (
 // errNoRows says that no row has a measured time, so that there is nothing to draw.
 var errNoRows = errors.New("no row has a measured time")
 
-// View converts the report to the form that pages show. It returns an error if no row has a
-// measured time.
+// View converts r to a [view.Report], from which pages are made. It returns an error if no row has
+// a measured time.
 func (r *Report) View() (*view.Report, error) {
 	doc := r.newDocument()
 	p := &view.Report{Kind: "accuracy", Name: "The model against measurements", Tool: doc.Tool, Of: "row", Document: doc}
@@ -54,8 +54,9 @@ func (d *Document) listPoints() (list []view.Point) {
 	return list
 }
 
-// Pictures returns two SVG files: a plot of the model's times against the measured times, and one
-// of the errors against the measured times. It returns an error if no row has a measured time.
+// Pictures returns two plots as SVG files. The plot times shows the model's times, and misses shows
+// the errors, both against the measured times. Pictures returns an error if no row has a measured
+// time.
 func (r *Report) Pictures() (times, misses []byte, err error) {
 	list := r.newDocument().listPoints()
 	if len(list) == 0 {

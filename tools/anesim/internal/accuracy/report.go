@@ -17,8 +17,8 @@ import (
 	"anesim/tools/anesim/internal/terminal"
 )
 
-// A Report compares the model with measured rows. For the built-in rows, it also has the errors of
-// fits that left out the predicted row.
+// A Report compares the model with measured rows. For the built-in rows, it also has errors from
+// cross-validation: those of predicting each row with constants that were fitted without it.
 type Report struct {
 	*bench.Accuracy
 	left      []*bench.Accuracy // by protocol; nil for rows from a file
@@ -29,7 +29,7 @@ type Report struct {
 }
 
 // New returns a report on the given measured rows. If builtin is true, these must be the built-in
-// rows, and the report includes the errors of fits that left them out.
+// rows, and the report includes the errors from cross-validation; see [Report].
 func New(rows []measured.Row, builtin bool) (*Report, error) {
 	a, err := bench.Compare(rows, bench.DefaultPresets())
 	if err != nil {

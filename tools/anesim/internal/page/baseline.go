@@ -8,7 +8,7 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// A Baseline is a comparison of a result with a stored baseline, in the form that a page shows.
+// A Baseline tells the reader of a page how a result differs from a stored baseline.
 type Baseline struct {
 	File  string
 	Cause string // what changed, as a sentence
@@ -17,7 +17,7 @@ type Baseline struct {
 }
 
 // A Difference is a row of a [Baseline]. It describes a part of the model that differs from the
-// baseline, along with other parts that differ by the same values.
+// baseline. Other parts that differ by the same values are listed in Alike.
 type Difference struct {
 	Where              string
 	Only               string   // "new" or "gone" if only one side has the part
@@ -26,8 +26,8 @@ type Difference struct {
 	Why                []string // other measures, registers and causes
 }
 
-// Values holds a quantity in the baseline and now, as text. It is the zero value if the quantity
-// does not differ.
+// Values holds a quantity as text: Want is its value in the baseline, Got its value now, and Change
+// the difference. Values is zero if the quantity does not differ.
 type Values struct {
 	Want, Got, Change string
 	Worse             bool
@@ -36,8 +36,8 @@ type Values struct {
 // maxDifferences is the largest number of rows in a comparison.
 const maxDifferences = 200
 
-// Compare converts v, a comparison with the baseline in the named file, to the form that a page
-// shows. Parts that differ by the same values share a row.
+// Compare returns the differences in v for display on a page. The verdict v is the result of a
+// comparison with the baseline in the named file. Parts that differ by the same values share a row.
 func Compare(file string, v *check.Verdict) *Baseline {
 	cause := v.Cause()
 	b := &Baseline{File: file, Cause: strings.ToUpper(cause[:1]) + cause[1:] + "."}

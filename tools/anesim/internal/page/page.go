@@ -29,7 +29,7 @@ var tableScript string
 //go:embed timeline.js
 var timelineScript string
 
-// Options holds parts of a page that can be left out.
+// Options holds the optional parts of a page.
 type Options struct {
 	// Details has a text for each item that the page shows on request, such as the registers
 	// of a descriptor. It may be nil.
@@ -235,8 +235,8 @@ func (d *pageData) marshalTable() (template.JS, error) {
 	return template.JS(b), err
 }
 
-// WriteFile writes the report r to the named file as an HTML page. It returns an error if that
-// would overwrite one of inputs.
+// WriteFile writes the report r to the named file as an HTML page. It returns an error if the file
+// is one of inputs.
 func WriteFile(file string, r *view.Report, o Options, inputs ...string) error {
 	if err := outfile.CheckInputs(file, inputs...); err != nil {
 		return fmt.Errorf("--html: %w", err)

@@ -8,8 +8,9 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// Times plots the modelled time of each measured row against its measured time, with a whisker for
-// its prediction interval. Points on the diagonal are exact. Times returns nil if points is empty.
+// Times plots the modelled times of points against their measured times. Points on the diagonal are
+// exact, and a whisker shows the prediction interval of each point. Times returns nil if points is
+// empty.
 func Times(points []view.Point) *Picture {
 	if len(points) == 0 {
 		return nil

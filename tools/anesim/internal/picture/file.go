@@ -69,9 +69,9 @@ const (
 	legendGap = 26
 )
 
-// File returns the picture as a standalone SVG file on a white background, with the lines of
-// caption and the legend above it and the note below it. Colors are written out, because few
-// programs other than browsers support CSS variables.
+// File returns the picture as a standalone SVG file on a white background. The lines of caption and
+// the legend are above the picture, and the note is below it. The file uses no CSS variables, which
+// few programs other than browsers support.
 func (p *Picture) File(caption ...string) []byte {
 	var head, foot strings.Builder
 	y := float64(margin)

@@ -5,8 +5,10 @@ import (
 	"math"
 )
 
-// A Front is a plot of the designs of a sweep by two goals, both of which are minimized. Best holds
-// the designs on the Pareto front of all goals, of which there may be more than two.
+// A Front describes a plot of the designs of a sweep by two goals, which are both minimized. Each
+// element of All and Best holds the values of the two goals for a design. Best has the designs on
+// the Pareto front, which takes all goals of the sweep into account, even if there are more than
+// two.
 type Front struct {
 	X, Y      string // names of the goals with their units
 	All, Best [][2]float64

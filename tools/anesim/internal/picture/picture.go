@@ -17,7 +17,8 @@ type Picture struct {
 	height float64
 }
 
-// A Legend is an entry of a legend. It names the shapes that are drawn with the CSS class Class.
+// A Legend is one entry of a picture's legend. It gives the name of the shapes that are drawn with
+// the CSS class Class.
 type Legend struct{ Class, Name string }
 
 // ErrNothing is returned when a report lacks the numbers for the requested picture.

@@ -11,9 +11,10 @@ import (
 // maxDots is the largest number of items that a roofline shows.
 const maxDots = 400
 
-// Roofline plots the computing rate of each item against its operations per byte moved, below the
-// limits of the chip. Items whose time has an interval get whiskers. Roofline returns nil if the
-// peak rates are unknown, or if no item both multiplies and moves bytes.
+// Roofline plots the computing rates of items against their operations per byte moved, below the
+// limits of the chip. It plots only items that both multiply and move bytes and, if there are many,
+// only the slowest of these. A whisker shows the interval of an item's time. Roofline returns nil
+// if it has no items to plot or if the peak rates are unknown.
 func Roofline(r *view.Report) *Picture {
 	var list []*view.Item
 	all := 0

@@ -29,9 +29,9 @@ type track struct {
 	of                func(*report.Span) float64
 }
 
-// Timeline plots the power over wall time. If they are known, it also plots the use of L2 and the
-// load of the engine, and shows the bottleneck of each span. It returns nil if the report has no
-// power over time.
+// Timeline plots the power over wall time. It also shows the use of L2, the load of the engine and
+// the bottleneck of each span, as far as the report has them. Timeline returns nil if the report
+// has no power over time.
 func Timeline(r *view.Report) *Picture {
 	spans := make([]report.Span, 0, len(r.Power))
 	bounds, l2 := false, false

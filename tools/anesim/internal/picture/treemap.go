@@ -21,8 +21,10 @@ type leaf struct {
 	value float64
 }
 
-// Energy draws a treemap with a rectangle for the energy of each item and of the dispatch. Each
-// rectangle is divided into the parts of its energy. Energy returns nil if no item has an energy.
+// Energy draws a treemap in which areas are energies. Each item has a rectangle, which is divided
+// into the parts of its energy. If there are many items, those with the least energy share one. The
+// dispatch has a rectangle unless it would leave too little room for the items. Energy returns nil
+// if no item has an energy.
 func Energy(r *view.Report) *Picture {
 	var list []leaf
 	var names []string

@@ -36,12 +36,12 @@ func NewMeter(w io.Writer) *Meter {
 	return &Meter{w: w}
 }
 
-// Start begins a task with the given name that has total steps.
+// Start begins a task of total steps. The meter shows the name next to the progress.
 func (m *Meter) Start(total int, name string) {
 	m.what, m.done, m.total = report.Printable(name), 0, total
 }
 
-// Add counts steps that are finished. It redraws the line at most every 0.1 s.
+// Add adds to the number of finished steps. It redraws the line at most every 0.1 s.
 func (m *Meter) Add(steps int) {
 	m.done += steps
 	m.rewriteLine()

@@ -66,7 +66,7 @@ func (p *Pager) Whole(line string) {
 	p.recordFirstError(err)
 }
 
-// Lines prints each string in list as a line, like [Pager.Printf].
+// Lines prints each string in list as a line, wrapped to p.Width.
 func (p *Pager) Lines(list []string) {
 	for _, line := range list {
 		p.Printf("%s", line)
@@ -116,8 +116,8 @@ func (p *Pager) TableWithin(t *Table, width, indent int) {
 	p.printOmissions(t, min(cmp.Or(p.Width, width), width), width, indent)
 }
 
-// A Wrapper is a writer that wraps lines of text in the same way as a [Pager]. The caller must call
-// Flush in case the last line has no line break.
+// A Wrapper is a writer that wraps lines of text in the same way as a [Pager]. It keeps a line
+// until it is complete, so the caller must call [Wrapper.Flush] at the end.
 type Wrapper struct {
 	pager *Pager
 	line  []byte

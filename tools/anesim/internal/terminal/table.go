@@ -26,9 +26,9 @@ func Width(w io.Writer) int {
 	return 0
 }
 
-// A Column describes a column of a [Table]. A table that is too wide omits columns with the highest
-// Order first. Of columns with equal Order, it omits the rightmost first. It never omits columns of
-// order 0.
+// A Column describes a column of a [Table]. If the table is too wide, it omits the columns with the
+// highest Order first and, of equal ones, the rightmost first. Columns of order 0 are never
+// omitted.
 type Column struct {
 	Title string
 	Order int
@@ -85,9 +85,9 @@ func (t *Table) Print(w io.Writer, indent int) error { return t.Write(w, math.Ma
 // Gap is the number of spaces between two columns.
 const Gap = 2
 
-// Write writes the table. Each line begins with indent spaces and has at most width characters. To
-// fit, Write omits columns and shortens text; if that is not enough, lines are longer. If all
-// titles are empty, it omits the line of titles.
+// Write writes the table, with each line indented by indent spaces. It omits columns and shortens
+// text to fit lines into width characters. If that is not enough, lines are longer than width. If
+// all titles are empty, Write omits the line of titles.
 func (t *Table) Write(w io.Writer, width, indent int) error {
 	for _, line := range t.Lines(width, indent) {
 		if _, err := fmt.Fprintln(w, line); err != nil {
@@ -286,9 +286,8 @@ func cutMiddle(s string, width, tail int, mark string) string {
 	return string(r[:head]) + mark + string(r[len(r)-tail:])
 }
 
-// SharedPrefix returns the longest prefix that all names share and that ends in one of the
-// separators "/", "_", "." and ":". It returns "" if there is no such prefix or there are fewer
-// than two names.
+// SharedPrefix returns the longest prefix of all names that ends in a separator: "/", "_", "." or
+// ":". It returns "" if there is no such prefix or there are fewer than two names.
 func SharedPrefix(names []string) string {
 	if len(names) < 2 {
 		return ""

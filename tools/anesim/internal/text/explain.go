@@ -19,8 +19,8 @@ import (
 const ExplanationWidth = 100
 
 // WriteExplanation writes the bottlenecks of a model and the changes that were tried to make it
-// faster. It lists at most max(top, 5) kinds of parts, with the most cycles first. Parts of a kind
-// do the same work and have the same bottleneck.
+// faster. Parts of the model that do the same work and have the same bottleneck share a row. There
+// are at most max(top, 5) rows, those with the most cycles first.
 func WriteExplanation(w io.Writer, d *explain.Explanation, top int) error {
 	p := newPager(w)
 	width := p.Width

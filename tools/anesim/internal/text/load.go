@@ -11,8 +11,8 @@ import (
 	"anesim/tools/anesim/internal/terminal"
 )
 
-// WriteLoad writes the results of a load as text: the latencies of each client, and the utilisation
-// and energy of the engine.
+// WriteLoad writes the results of a load, in which several clients call the engine, as text. It
+// writes the latencies of each client, and the utilisation and energy of the engine.
 func WriteLoad(w io.Writer, d *report.Load) error {
 	p := newPager(w)
 	p.Printf("arrivals for %v, seed %d, chip %s, host %s, %s in flight", time.Duration(d.DurationNs), d.Seed, d.Chip, d.Host, report.Plural(d.InFlight, "command"))

@@ -20,9 +20,9 @@ import (
 )
 
 // WriteNetwork writes the results of a network as text. The argument d is the JSON report of res.
-// The argument x holds the changes that were tried to make the network faster, or is nil. The
-// argument explain is the command that prints more about such changes. WriteNetwork lists only the
-// slowest layers, at most top of them, unless top is 0.
+// The argument x holds the changes that were tried to make the network faster, or is nil; explain
+// is the command that prints more about such changes. WriteNetwork lists only the top slowest
+// layers, or all layers if top is 0.
 func WriteNetwork(w io.Writer, res *anesim.Result, d *report.Network, x *explain.Explanation, explain string, top int) error {
 	p := newPager(w)
 	p.printIncomplete(d.NotModelled)

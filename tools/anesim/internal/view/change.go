@@ -8,8 +8,8 @@ import (
 	"anesim/bench/explain"
 )
 
-// Outcomes returns text with the number of changes for each outcome, such as "2 help, 3 do not". It
-// mentions changes that give other results or cannot run only if there are any.
+// Outcomes describes how many of the changes had each outcome, such as "2 help, 3 do not". It
+// mentions changes that give other results, and changes that cannot run, only if there are any.
 func Outcomes(n *explain.Tried) string {
 	list := []string{formatWithVerb(n.Faster, "helps", "help"), formatWithVerb(n.NotFaster, "does not", "do not")}
 	if n.OtherResults > 0 {
@@ -39,9 +39,9 @@ func Gain(c *explain.Change) string {
 	return fmt.Sprintf("%+.1f%%", -100*c.Gain)
 }
 
-// Energy returns the change of the energy in all layers to which c applies, and its fraction of the
-// model's energy, such as "-4.100 uJ (-3.7% of the call)". The model's energy includes its
-// dispatches. Energy returns "same" if the energy does not change.
+// Energy returns the energy that c adds or saves in all layers to which it applies, such as "-4.100
+// uJ (-3.7% of the call)". The percentage is relative to the energy of the whole model, including
+// its dispatches. Energy returns "same" if the energy does not change.
 func Energy(c *explain.Change) string {
 	if c.SavedNJ == 0 {
 		return "same"

@@ -36,8 +36,8 @@ func (s *Sweep) parseCell(row []string, column string) float64 {
 }
 
 // FromSweep converts the JSON report of a sweep to the form that pages and pictures use. Its items
-// are the points. Their cycles are not broken down by cause. The argument peak holds the highest
-// rates of the chip.
+// are the points of the sweep, without a breakdown of cycles by cause. The argument peak holds the
+// chip's highest rates.
 func FromSweep(s *Sweep, peak report.Rates) *Report {
 	r := &Report{Kind: "sweep", Name: s.Name, Chip: s.Chip, Host: "none", Tool: s.Tool, Peak: peak, Of: "point", Document: s}
 	numeric := make([]bool, len(s.Columns))

@@ -39,8 +39,8 @@ type Report struct {
 	Document any // source of the report
 }
 
-// A Point holds the measured time and the modelled time of a measured row, and the interval of the
-// modelled time. All times are in microseconds.
+// A Point compares a measured time with the model. Model is the modelled time, and Low and High are
+// the ends of its interval. All times are in microseconds.
 type Point struct {
 	Name, Group     string
 	Measured, Model float64
@@ -53,7 +53,8 @@ type NamedTable struct {
 	Table
 }
 
-// Intro returns an introductory sentence that names the kind of the result, the chip and the host.
+// Intro returns an introductory sentence for a page. It names the kind of the result, the chip and
+// the host. The sentence for an accuracy report says only what is compared.
 func (r *Report) Intro() string {
 	switch {
 	case r.Kind == "accuracy":
@@ -64,8 +65,8 @@ func (r *Report) Intro() string {
 	return fmt.Sprintf("A %s on the model of the neural engine of %s, host %s.", r.Kind, r.Chip, r.Host)
 }
 
-// A Fact is a figure in the headline of a page, as text and as a value. Name is the path of the
-// value in the JSON report.
+// A Fact is a figure in the headline of a page. Text is the figure as shown, Value is the figure as
+// a number, and Name is the path of that number in the JSON report.
 type Fact struct {
 	Label, Text string
 	Name        string
@@ -91,9 +92,10 @@ type Item struct {
 	Bytes     uint64 // between device memory and the engine
 }
 
-// WorkingTime returns the time on which the item's rates are based, given the time t that the item
-// adds to the total. An item may work longer than t, because it overlaps with others. The result is
-// t multiplied by x.Working/x.Time, or t if either of these is 0.
+// WorkingTime returns the time on which the item's rates are based. The argument t is the time that
+// the item adds to the total. The item itself may work longer, because its work overlaps with that
+// of other items. The result is therefore t multiplied by x.Working/x.Time, or t if either of these
+// is 0.
 func (x *Item) WorkingTime(t clock.Nanoseconds) clock.Nanoseconds {
 	if x.Working <= 0 || x.Time <= 0 {
 		return t
@@ -101,8 +103,9 @@ func (x *Item) WorkingTime(t clock.Nanoseconds) clock.Nanoseconds {
 	return clock.Nanoseconds(float64(t) * float64(x.Working/x.Time))
 }
 
-// TFLOPS returns the rate of the item in 1e12 operations per second, given the time t that the item
-// adds to the total. A multiply-accumulate counts as two operations.
+// TFLOPS returns the rate of the item in 1e12 operations per second if it adds the time t to the
+// total; see [Item.WorkingTime]. It returns 0 if t is 0. A multiply-accumulate counts as two
+// operations.
 func (x *Item) TFLOPS(t clock.Nanoseconds) float64 {
 	if t <= 0 {
 		return 0
