@@ -67,8 +67,8 @@ func reportError(stderr io.Writer, err error) int {
 }
 
 // Root returns the root command with all subcommands, which write to stdout. The command-line
-// arguments args are passed to the command library when it adds the completion command. They may be
-// omitted, since it uses them only for a root command without subcommands.
+// arguments args may be omitted; they are only passed on to
+// [cobra.Command.InitDefaultCompletionCmd].
 func Root(stdout io.Writer, args ...string) *cobra.Command {
 	root := &cobra.Command{
 		Use:   "anesim",

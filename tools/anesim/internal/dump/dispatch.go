@@ -21,8 +21,8 @@ type dispatchDumper struct {
 	containers map[string]string // file names by hash
 }
 
-// Containers looks in the directory of the named file for the containers that the dispatch
-// descriptor p refers to. It returns the names of the files that it finds, keyed by the hash of the
+// Containers searches the directory of the named file for the containers to which the dispatch
+// descriptor p refers. It returns the names of the files that it finds, keyed by the hash of the
 // container. If file is "-", which means standard input, it returns nil.
 func Containers(file string, p *e5.Program) (map[string]string, error) {
 	if file == "-" {

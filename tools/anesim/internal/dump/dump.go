@@ -34,8 +34,8 @@ func Write(w io.Writer, p *loader.Program, o Options) error {
 	return b.Flush()
 }
 
-// Registers returns one text per descriptor of a program, with a line for each register that the
-// descriptor writes.
+// Registers describes the registers that a program writes. It returns a text for each descriptor,
+// with a line for each register.
 func Registers(p *loader.Program) ([]string, error) {
 	var list []string
 	for desc, err := range p.Descriptors() {

@@ -16,9 +16,9 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// ReadChip sets o.Chip to the chip with the given name. If the name contains a dot or a slash, it
-// is that of a file; otherwise it is that of a preset. Changes to constants may follow, as in
-// "m1,Clock=1.2e9".
+// ReadChip sets o.Chip to the chip with the given name, which is the name of a preset or of a file.
+// A name with a dot or a slash is that of a file, unless a preset has this name. Changes to
+// constants may follow, as in "m1,Clock=1.2e9".
 func ReadChip(o *anesim.Options, name string) (err error) {
 	if base, constants, ok := strings.Cut(name, ","); ok {
 		if _, err := os.Stat(name); err != nil { // there is no file with that name

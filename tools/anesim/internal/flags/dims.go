@@ -28,7 +28,7 @@ func (f *Dims) Register(s *pflag.FlagSet) {
 	s.StringArrayVar(&f.Dims, "dim", nil, "set dimensions of the networks, `NAME=SIZE,...`, or of one of them, FILE:NAME=SIZE,...; repeatable")
 }
 
-// Flags returns the --dim flags as words of a command line, to pass them to another command.
+// Flags returns the --dim flags as command-line arguments for another command.
 func (f *Dims) Flags() (list []string) {
 	for _, text := range f.Dims {
 		list = append(list, "--dim", text)
@@ -36,9 +36,10 @@ func (f *Dims) Flags() (list []string) {
 	return list
 }
 
-// Of returns the sizes of dimensions for a file, keyed by the name of the dimension. The map own
-// has the sizes given for this file, and all has those given for every network. The argument files
-// is the list of all files on the command line.
+// Of returns the sizes that the flags set for a file, keyed by the name of the dimension. The map
+// own has the sizes for this file only, and all has those for every network. The argument files
+// lists all files on the command line. A flag that begins with one of these names and a colon is
+// for that file only.
 func (f *Dims) Of(file string, files []string) (own, all map[string]int, err error) {
 	own, all = map[string]int{}, map[string]int{}
 	for _, text := range f.Dims {
@@ -62,9 +63,9 @@ func (f *Dims) Of(file string, files []string) (own, all map[string]int, err err
 	return own, all, nil
 }
 
-// Open opens the model in file with the sizes of dimensions from the flags. The argument files is
-// the list of all files on the command line. If there are several, compiled programs ignore sizes
-// that are given for every network.
+// Open opens the model in file with the sizes that the flags set. The argument files lists all
+// files on the command line. If there are several, compiled programs ignore the sizes that are
+// meant for every network.
 func (f *Dims) Open(o anesim.OpenOptions, file string, files []string, stdin io.Reader) (*anesim.Model, error) {
 	own, all, err := f.Of(file, files)
 	if err != nil {

@@ -7,7 +7,8 @@ import (
 	"anesim/tools/anesim/internal/usage"
 )
 
-// CheckSVG returns an error unless the file name ends in .svg. The error names the flag.
+// CheckSVG checks that file, the value of the named flag, ends in .svg. It returns a *[usage.Error]
+// if it does not.
 func CheckSVG(flag, file string) error {
 	if !strings.EqualFold(filepath.Ext(file), ".svg") {
 		return usage.Errorf("%s %q: want a file that ends in .svg", flag, file)

@@ -34,9 +34,9 @@ func (f *Run) InputFiles() []string {
 	return files
 }
 
-// OtherFiles returns the names of the files that the command reads or writes, except its output
-// tensors. They include model, the name of the model's file. Names are empty for flags that are not
-// set.
+// OtherFiles returns the names of all files that a run reads or writes, except for its output
+// tensors. They include model, the name of the model's file. The name for a flag that is not set is
+// empty.
 func (f *Run) OtherFiles(model string) []string {
 	return append(f.InputFiles(), model, f.HTML, f.Pprof, f.Trace, f.Record, f.HTMLBaseline)
 }
@@ -116,8 +116,7 @@ of the wall time but not of engine time. Both cost energy: see docs/how-it-works
 // maxRowRepeat is the most dispatches of a run that writes a CSV row for each.
 const maxRowRepeat = 1 << 20
 
-// Options returns the options of a run that the flags select. It reads the files that the flags
-// name.
+// Options converts the flags to the options of a run. It reads the files that the flags name.
 func (f *Run) Options() (o anesim.Options, err error) {
 	if err := f.checkFlags(); err != nil {
 		return o, err

@@ -7,9 +7,9 @@ import (
 	"anesim/loader/asm"
 )
 
-// Assemble assembles text, a program of descriptors that was read from the named file. The argument
-// bind holds the values of the program's parameters. Assemble also returns the names of all files
-// that belong to the program: name itself and its files of weights.
+// Assemble assembles a program of descriptors. The argument text is the program, which was read
+// from the named file, and bind holds the values of the program's parameters. The result read lists
+// the files that belong to the program: the named file, followed by its files of weights.
 func Assemble(name string, text []byte, bind map[string]uint64) (u *asm.Unit, read []string, err error) {
 	read = []string{name}
 	u, err = asm.Assemble(name, text, &asm.Options{

@@ -9,13 +9,13 @@ import (
 	"anesim/loader/params"
 )
 
-// ParametersFile returns the name of the file that holds the run-time parameters of the named
-// program file. It ends in ".params".
+// ParametersFile returns the name of the file that holds the run-time parameters of a program. It
+// is the name of the program file with ".params" appended.
 func ParametersFile(program string) string { return program + ".params" }
 
-// WithParameters returns a copy of m with the run-time parameters in the [ParametersFile] of the
-// named file, from which m was read. It returns m itself if there is no such file, if m is not a
-// compiled program, or if file is "-".
+// WithParameters adds run-time parameters to m, which was read from the named file. It returns a
+// copy of m with the parameters in the file's [ParametersFile]. It returns m itself if there is no
+// such file, if m is not a compiled program, or if file is "-".
 func WithParameters(m *anesim.Model, file string) (*anesim.Model, error) {
 	if file == "-" || m.Kind() != anesim.KindProgram {
 		return m, nil

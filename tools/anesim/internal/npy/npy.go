@@ -49,8 +49,8 @@ func newFormatError(off int64, format string, args ...any) error {
 	return &FormatError{off, fmt.Sprintf(format, args...)}
 }
 
-// Read reads an array of fp16 values from a .npy file, which must be exactly size bytes long. The
-// error is a *[FormatError], a *[DTypeError] or an error of r.
+// Read reads an array of fp16 values from a .npy file of exactly size bytes. The error is a
+// *[FormatError], a *[DTypeError] or any error from r.
 func Read(r io.ReaderAt, size int64) (Array, error) { return readArrayAs(r, size, halfTypes) }
 
 func readArrayAs(r io.ReaderAt, size int64, types map[string]element) (Array, error) {

@@ -89,9 +89,10 @@ func toFloat16(x float64) float16.Float16 {
 // to fp16. It stores the exact values of integers in Array.Numbers.
 func ReadRounded(r io.ReaderAt, size int64) (Array, error) { return readArrayAs(r, size, allTypes) }
 
-// WriteNumbers writes data as a .npy file with elements of the type typ, which is numpy's name of
-// an integer type, such as "int32", or "bool". For these types, it writes NaN as 0 and clamps
-// numbers to the range of 64-bit integers. For any other type, it writes float64.
+// WriteNumbers writes data as a .npy file. The type typ of its elements is "bool" or an integer
+// type in numpy's spelling, such as "int32". NaN is written as 0. For an integer type, numbers are
+// clamped to the range of 64-bit integers; for "bool", any number other than 0 is written as 1. If
+// typ is anything else, the elements are written as float64.
 func WriteNumbers(w io.Writer, typ string, shape []int, data []float64) error {
 	kind, ok := map[string]struct {
 		descr string

@@ -16,8 +16,8 @@ import (
 )
 
 // Write writes the values of each output of a run to dir/PORT.npy; see [FileNames]. It returns an
-// error if no outputs were computed, or if one of these files is in others, the list of other files
-// that the command line names.
+// error if no outputs were computed, or if it would overwrite one of others, the other files named
+// on the command line.
 func Write(dir string, res *anesim.Result, others []string) error {
 	if len(res.Outputs) == 0 {
 		return fmt.Errorf("--out %s: no outputs were computed: %s", dir, text.WhyNoOutputs(res))
@@ -59,9 +59,9 @@ func Write(dir string, res *anesim.Result, others []string) error {
 	return nil
 }
 
-// FileNames returns a distinct file name for each port. It replaces characters that file names must
-// not contain with "_". If two names would then be equal, ignoring case, it writes these characters
-// in hexadecimal instead, and adds a number to names that are still equal. It shortens long names.
+// FileNames returns a distinct file name for each port. Characters that file names must not contain
+// are replaced by "_". If that makes two names equal, ignoring case, the characters are written in
+// hexadecimal instead. Names that are still equal get a number, and long names are shortened.
 func FileNames(ports []string) []string {
 	names := make([]string, len(ports))
 	count := make(map[string]int)

@@ -18,8 +18,8 @@ func NoArgs(c *cobra.Command, args []string) error {
 	return UnknownCommand(c, args[0])
 }
 
-// UnknownCommand returns an error that says that c has no subcommand with the given name. It
-// suggests similar commands.
+// UnknownCommand returns an error for a name that is not a subcommand of c. The error suggests
+// similar commands.
 func UnknownCommand(c *cobra.Command, name string) error {
 	var names []string
 	for _, sub := range c.Commands() {
@@ -30,8 +30,8 @@ func UnknownCommand(c *cobra.Command, name string) error {
 	return Errorf("unknown command %q for %s%s", name, c.CommandPath(), spelling.Suggest(name, names))
 }
 
-// FlagError adds suggestions of similar flags to err if that is about an unknown flag. It returns
-// any other error unchanged.
+// FlagError returns err with suggestions of similar flags of c if err reports an unknown flag. It
+// returns any other error unchanged.
 func FlagError(c *cobra.Command, err error) error {
 	const unknown = "unknown flag: --"
 	name, ok := strings.CutPrefix(err.Error(), unknown)
