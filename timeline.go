@@ -181,7 +181,7 @@ func (r *Result) RailsOff() clock.Nanoseconds {
 
 // Timeline returns the engine's energy over the wall time of the run, including the idle gaps and
 // the time of the host. Dispatches of a repeated run that the result does not list have equal
-// costs; the timeline combines them into one span at its end.
+// costs and are combined at the end of the timeline.
 func (r *Result) Timeline() *Timeline {
 	l := &Timeline{Waiting: r.Waiting()}
 	for d, p := range r.Dispatches() {
