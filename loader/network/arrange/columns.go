@@ -26,11 +26,13 @@ import (
 // columns by itself (see package lower). That they share columns anyway is inferred: the
 // compiler's chains hold a single head and prepare columns once for all their readers.
 
-// ShareColumns transposes a tensor once for all matmuls of n that read it, if their results are
-// read only by transposes and the change saves tasks. The matmuls then read the transposed copy.
-// Where possible, a matmul also does the work of the single transpose that reads its result.
-// ShareColumns assumes a chip with the largest memories, because the chip is not known yet. A chip
-// with a smaller L2 may refuse a changed layer. Call ShareColumns after [Rearrange].
+// ShareColumns lets matmuls of n share one transposed copy of the tensor that they read. It
+// considers only matmuls whose results are read by nothing but transposes, and changes them only if
+// that saves tasks. If only one transpose reads a result, the matmul also does the work of that
+// transpose where possible.
+//
+// ShareColumns assumes the chip with the largest memories. A chip with a smaller L2 may refuse a
+// changed layer. Call ShareColumns after [Rearrange].
 func ShareColumns(n *list.Network) {
 	s := findColumnSharing(n)
 	for i := range n.Layers {

@@ -110,9 +110,9 @@ type rowKey struct {
 	width  int
 }
 
-// Rearrange replaces the transposes of n with cheaper ones that produce the same tensors. It may
-// store tensors between layers with their axes in another order; n.Made then lists the stored
-// shapes.
+// Rearrange replaces the transposes of n with cheaper ones that have the same effect on its
+// results. Between layers, tensors may then be stored with their axes in another order. Rearrange
+// sets n.Made to the shapes in which they are stored.
 func Rearrange(n *list.Network) {
 	r := &rearranger{
 		n: n, made: map[string]layer.Shape{}, later: map[string]lineage{}, done: map[rowKey]string{},
@@ -165,8 +165,8 @@ func Rearrange(n *list.Network) {
 	n.Layers, n.Made = slices.Clip(r.layers), r.made
 }
 
-// RearrangedCopy returns a copy of n to which [Rearrange] and [list.Network.Tidy] were applied. It
-// does not change n. Call it after changing the shapes in which layers read tensors.
+// RearrangedCopy applies [Rearrange] and [list.Network.Tidy] to a copy of n, and returns the copy.
+// Use it when layers of n were changed so that they read tensors in other shapes.
 func RearrangedCopy(n *list.Network) *list.Network {
 	c := *n
 	c.Nodes, c.Constants = slices.Clone(n.Nodes), maps.Clone(n.Constants)

@@ -31,10 +31,10 @@ func fitsOneTask(s layer.Shape, order [3]layer.Axes) bool {
 	return fp16Bytes*(other*up(s.W)+s.W*up(other)) <= l2
 }
 
-// Transposes returns the shortest sequence of transposes that changes the order of a tensor's axes
-// from start to goal. Both list the numbers of the axes, outermost first, and size maps each number
-// to the axis's extent. Transposes returns an error if the engine's limits on axis size and L2
-// memory allow no such sequence.
+// Transposes returns the shortest sequence of transpose layers that changes the order of a tensor's
+// axes from start to goal. start and goal list the same axes by number, outermost first. size gives
+// the extent of each axis. Transposes returns an error if no sequence stays within the engine's
+// limits on axis size and L2 memory.
 func Transposes(start, goal []int, size map[int]int) ([]layer.Layer, error) {
 	type state struct {
 		order []int

@@ -34,9 +34,9 @@ type programEntry struct {
 	Timed     *loader.Program `json:",omitempty"`
 }
 
-// Encode returns a bundle: the programs of network n, encoded as bytes that [Decode] reads.
-// programs and reasons are the results of [partition.Lower] for n. reasons[i] says why no program
-// computes layer i, or is empty.
+// Encode returns a bundle: the lowered network n as bytes that [Decode] reads. programs and reasons
+// are the results of [partition.Lower] for n. reasons[i] says why no program computes layer i, or
+// is empty.
 func Encode(n *list.Network, programs []partition.Program, reasons []string) ([]byte, error) {
 	b := bundleTable{Reasons: reasons, Programs: []programEntry{}}
 	var containers [][]byte
@@ -83,9 +83,10 @@ func newError(off int, err error, format string, args ...any) *Error {
 	return &Error{off, fmt.Sprintf(format, args...), err}
 }
 
-// Decode returns the programs and reasons from data, a bundle that [Encode] made for the same
-// network n. Like [partition.Lower], it adds the names of fused layers to the layers of n that
-// compute them. The error is an *[Error].
+// Decode decodes data, a bundle that [Encode] made for the same network n. Its results are the
+// programs and, for each layer of n, the reason why no program computes it, or "". Like
+// [partition.Lower], Decode adds the name of each fused layer to the Folded list of the layer that
+// computes it. The error is an *[Error].
 func Decode(n *list.Network, data []byte) ([]partition.Program, []string, error) {
 	b, at, err := readTable(data)
 	if err != nil {

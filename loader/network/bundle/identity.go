@@ -14,9 +14,9 @@ import (
 )
 
 // WriteStructure writes a description of n to w: its inputs and outputs, and the names, shapes and
-// options of its layers. It leaves out the values of weights and constants, which [WriteWeights]
-// writes. Networks for which both write the same bytes have equal programs, so a hash of the bytes
-// can be the key of a cache. WriteStructure returns the first error of w.
+// options of its layers. [WriteWeights] writes the values of weights and constants. If both
+// functions write the same bytes for two networks, the networks have equal programs, so a hash of
+// the bytes can serve as a cache key. WriteStructure returns the first error from w.
 func WriteStructure(n *list.Network, w io.Writer) error {
 	_, err := fmt.Fprintf(w, "network %q in memory %t\ninputs %#v\noutputs %q\n", n.Name, n.InMemory, n.Inputs, n.Outputs)
 	for i := 0; i < len(n.Layers) && err == nil; i++ {
@@ -40,8 +40,8 @@ func WriteStructure(n *list.Network, w io.Writer) error {
 	return err
 }
 
-// WriteWeights writes the weights and constants of n to w. Each list of values is preceded by its
-// length as a 64-bit little-endian number. WriteWeights returns the first error of w.
+// WriteWeights writes the values of the weights and constants of n to w. Each list of values
+// follows its length, a 64-bit little-endian number. WriteWeights returns the first error from w.
 func WriteWeights(n *list.Network, w io.Writer) error {
 	var err error
 	for i := range n.Layers {

@@ -8,7 +8,8 @@ import (
 )
 
 // A Chooser builds the engine layers for one node of a graph. The shapes of the node's results must
-// be known. A method that returns an [Operand] first adds the layers that compute it.
+// be known. Methods that return an [Operand] add the layers that compute it to the embedded
+// Builder.
 type Chooser struct {
 	*graph.Node
 	*list.Builder
@@ -29,8 +30,8 @@ type Shared struct {
 	Tables     bool               // prefer table lookups, which are cheaper and less exact
 }
 
-// NewShared returns the state for the choosers of one file. The memory for constants that the
-// choosers compute counts against budget.
+// NewShared returns the state that all choosers of one file share. Constants that they compute use
+// up the memory in budget.
 func NewShared(budget *graph.Budget) *Shared {
 	return &Shared{Budget: budget, absentLeft: weights.MaxCoefficients, noted: map[string]bool{}, paddings: map[string]padding{}}
 }

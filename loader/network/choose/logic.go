@@ -13,11 +13,12 @@ import (
 // Truth values are ones and zeros in fp16. Comparisons use the sign of a difference. The sign
 // table is exact, and only equal values have a difference of zero.
 
-// AnyInput returns input i of the node as an operand. A computed input may have an integer or bool
-// type, which most operators refuse. For an integer input of the network, AnyInput adds a note that
-// the engine receives it as fp16, which is exact for integers up to 2048. AnyInput returns an error
-// if the shape of input i is unknown, if no engine layer produces it, or if it is a constant of an
-// unsupported type.
+// AnyInput returns input i of the node as an operand. Unlike most operators, it also accepts a
+// computed input with an integer or bool type. If this is an integer input of the network, AnyInput
+// adds a note that the engine receives it as fp16, which is exact for integers up to 2048.
+//
+// AnyInput returns an error if the shape of the input is unknown, if no engine layer produces it,
+// or if it is a constant of an unsupported type.
 func (n *Chooser) AnyInput(i int) (Operand, error) {
 	d, err := n.Dims(i)
 	if err != nil {

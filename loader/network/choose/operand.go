@@ -11,8 +11,8 @@ import (
 	"anesim/loader/network/weights"
 )
 
-// An Operand is a tensor that layers read. Dims is the shape in which the rule of an operator views
-// it, which may differ from the shape in which the tensor is stored.
+// An Operand is a tensor that layers read. Dims is its shape as an operator sees it; the engine may
+// store the tensor in a different shape.
 type Operand struct {
 	Name string
 	Dims []int
@@ -136,10 +136,12 @@ func (n *Chooser) addListLayer(l list.Layer, dims []int, inputs ...Operand) (Ope
 	return Operand{l.Output, dims}, nil
 }
 
-// NameResult makes x the node's result i. If a layer of this node computes x, the layer's output is
-// renamed to the result. Otherwise, the name of the result becomes an alias of x. NameResult does
-// nothing if result i has no name, because nothing reads it. It returns an error if the shapes of x
-// and the result have different numbers of elements, or if the result's shape is out of range.
+// NameResult makes x result i of the node. If a layer of this node computes x, NameResult renames
+// the layer's output to the name of the result. Otherwise, it makes that name an alias of x. If the
+// result has no name, nothing reads it, and NameResult does nothing.
+//
+// NameResult returns an error if x and the result have different numbers of elements, or if the
+// result's shape is out of range.
 func (n *Chooser) NameResult(i int, x Operand) error {
 	out := n.Out[i].Name
 	if out == "" {
@@ -248,8 +250,8 @@ func mergeAxes(out []int, tensors ...[]int) ([]int, [][]int, error) {
 	return out, full, nil
 }
 
-// ApplyBinary adds layers that apply the elementwise operation op to a and b, which are broadcast
-// to a common shape, and returns the result. It returns an error if the shapes do not broadcast.
+// ApplyBinary adds layers that broadcast a and b to a common shape and apply the elementwise
+// operation op to them. It returns the result, or an error if the shapes cannot be broadcast.
 func (n *Chooser) ApplyBinary(op layer.Op, a, b Operand) (Operand, error) {
 	out, err := graph.Broadcast(a.Dims, b.Dims)
 	if err != nil {
@@ -399,7 +401,7 @@ func (n *Chooser) acceptsNarrowType(t graph.Type) bool {
 
 // ShapeOf returns the shape N, C, H, W in which the engine stores a tensor with the given
 // dimensions. If dims has fewer than four axes, the leading extents are 1. If it has more, the
-// leading axes are merged into N. The error is that of [graph.EngineDims].
+// leading axes are merged into N. ShapeOf returns an error if [graph.EngineDims] does.
 func ShapeOf(dims []int) (layer.Shape, error) {
 	e, err := graph.EngineDims(dims)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"anesim/loader/network/wire"
 )
 
-// A Model is the content of a Core ML model file. Inputs and Outputs are the description that users
-// of the model see. Program computes the outputs from the inputs.
+// A Model is the content of a Core ML model file. Inputs and Outputs describe the model's
+// interface. Program computes the outputs from the inputs.
 type Model struct {
 	Version int64 // of the specification
 	Inputs  []Feature
@@ -33,8 +33,9 @@ var otherKinds = map[protowire.Number]string{
 	501: "a recommender", 555: "a custom model", 556: "a link to a model", 900: "an identity", 3000: "a model in a model",
 }
 
-// Read reads a Core ML model file. It returns a *[wire.FormatError] if the file is malformed, or
-// if the model is not a program but, for example, a neural network of layers.
+// Read reads a Core ML model from data, the content of a model file. It returns a
+// *[wire.FormatError] if the file is malformed or holds another kind of model than a program, such
+// as a neural network of layers.
 func Read(data []byte) (*Model, error) {
 	m := &Model{}
 	other := ""

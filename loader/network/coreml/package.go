@@ -12,9 +12,9 @@ import (
 // MaxBytes is the largest size in bytes of a file in a package that is read.
 const MaxBytes = 1 << 31
 
-// ModelPath returns the path of the model file within the package dir, which it reads from the
-// package's Manifest.json. It returns an error if the manifest is malformed or names a file outside
-// the package.
+// ModelPath returns the path of the model file in dir, a Core ML package. It reads the path from
+// the package's Manifest.json, and returns an error if that file is malformed or names a file
+// outside the package.
 func ModelPath(dir fs.FS) (string, error) {
 	const most = 1 << 20
 	data, err := ReadFile(dir, "Manifest.json", most)

@@ -21,8 +21,8 @@ var blobTypes = map[uint32]mil.Elem{
 	11: "uint4", 12: "uint3", 13: "uint6", 14: "int32", 15: "uint32",
 }
 
-// A WeightsError reports that a weights file has no blob with the wanted type and size at byte
-// offset Off, or is malformed. What describes the problem.
+// A WeightsError reports that a weights file is malformed, or that the blob at byte offset Off does
+// not have the expected type and size. What describes the problem.
 type WeightsError struct {
 	Off  uint64
 	What string
@@ -34,10 +34,10 @@ func (e *WeightsError) Error() string { return fmt.Sprintf("weights at %#x: %s",
 // blobs.
 type Weights []byte
 
-// Values returns n elements of type elem, in little-endian order, from the blob whose record is at
-// byte offset off. Elements of fewer than 8 bits are expanded to one byte each; all others share
-// memory with w. Values returns a *[WeightsError] if there is no record at off, or if the record
-// states a different element type or size.
+// Values returns the elements of a blob, which must be n elements of type elem. off is the byte
+// offset of the blob's record. Elements of fewer than 8 bits are expanded to a byte each. Wider
+// elements are little-endian and share memory with w. Values returns a *[WeightsError] if there is
+// no valid record at off, or if the record has a different element type or size.
 func (w Weights) Values(off uint64, elem mil.Elem, n int) ([]byte, error) {
 	fail := func(format string, v ...any) ([]byte, error) {
 		return nil, &WeightsError{off, fmt.Sprintf(format, v...)}

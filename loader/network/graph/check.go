@@ -11,8 +11,8 @@ func (e *OrderError) Error() string {
 }
 
 // Check returns an *[OrderError] for the first node that reads an unknown tensor, or nil. A tensor
-// is known if an earlier node produces it, if it has a shape or is a constant, or if its field Why
-// says why the shape is unknown. A pass that reorders nodes uses Check to find its own mistakes.
+// is known if an earlier node produces it, if it has a shape, or if it is a constant. A tensor also
+// counts as known if its field Why gives the reason for an unknown shape.
 func Check(nodes []*Node) error {
 	made := make(map[*Value]bool, len(nodes))
 	for _, n := range nodes {

@@ -9,9 +9,9 @@ import (
 	"github.com/x448/float16"
 )
 
-// A Const is a tensor whose elements do not depend on the inputs of the network. The elements
-// either are in a file, and are read when they are needed, or were computed from other constants.
-// They are absent if they are in another file that was not read.
+// A Const is a tensor whose elements do not depend on the inputs of the network. The elements are
+// either read from a file on demand or computed from other constants. They are absent if the model
+// stores them in another file and that file was not read.
 type Const struct {
 	Dims    []int
 	Type    Type
@@ -22,15 +22,16 @@ type Const struct {
 	Clamped int               // number of finite values beyond fp16's range, counted by Halves
 }
 
-// A Packing records how a file compresses the elements of a constant. Readers always expand the
-// elements, but the engine may store them compressed in its own way.
+// A Packing describes the form in which a file compresses the elements of a constant. Methods that
+// read elements always expand them. The engine may store the elements in a compressed form of its
+// own.
 type Packing struct {
 	Form  Packed
 	Scale []float16.Float16 // for Bytes: one scale for all values, or one for each position along an axis
 }
 
-// Scaled returns the packing of a constant that a file stores as 8-bit integers, to be multiplied
-// by scale. scale holds one factor for all elements, or one for each position along an axis.
+// Scaled returns the packing of a constant that a file stores as 8-bit integers and scale factors.
+// scale holds one factor for all elements, or one for each position along an axis.
 func Scaled(scale []float64) *Packing {
 	p := &Packing{Form: Bytes, Scale: make([]float16.Float16, len(scale))}
 	for i, s := range scale {
@@ -39,8 +40,7 @@ func Scaled(scale []float64) *Packing {
 	return p
 }
 
-// Packed says how a file compresses the elements of a constant. Elements are always expanded when
-// they are read.
+// Packed enumerates the ways in which a file can compress the elements of a constant.
 type Packed uint8
 
 // The ways in which files compress constants.
@@ -50,8 +50,8 @@ const (
 	Sparse                    // a mask and the values in it
 )
 
-// A Source reads the elements of a constant from a file. Each calls set with the index and the
-// value of every element in order.
+// A Source reads the elements of a constant from a file. Its method Each calls set for every
+// element in order, with the element's index and value.
 type Source interface {
 	External() bool                     // reports whether the file was not read
 	Numbers() ([]float64, error)        // returns all elements
@@ -82,9 +82,9 @@ func (c *Const) Values() ([]float64, error) {
 	return c.Source.Numbers()
 }
 
-// Halves returns the elements of c rounded to fp16, or nil without an error if they are absent.
-// Finite elements beyond the range of fp16 become ±65504 and are counted in c.Clamped, so that 0
-// times a mask value such as -3.4e38 is 0 instead of NaN.
+// Halves returns the elements of c rounded to fp16. If they are absent, it returns nil and no
+// error. Finite elements beyond the range of fp16 become ±65504 rather than infinite, so that 0
+// times such an element is 0 and not NaN. c.Clamped counts these elements.
 func (c *Const) Halves() ([]float16.Float16, error) {
 	switch {
 	case c.Absent():
@@ -169,9 +169,9 @@ func (c *Const) Scalar() (float64, error) {
 	return v[0], nil
 }
 
-// Detach returns a copy of c that no longer needs the file. Floating-point elements are rounded to
-// fp16, the only precision that the engine reads. If c does not refer to the file, or its elements
-// are absent, Detach returns c itself.
+// Detach returns a copy of c that holds its elements in memory and no longer needs the file.
+// Floating-point elements are rounded to fp16. If c does not refer to the file, or its elements are
+// absent, Detach returns c itself.
 func (c *Const) Detach() (*Const, error) {
 	switch {
 	case c.Source == nil, c.Absent():

@@ -6,9 +6,9 @@ import (
 	"github.com/x448/float16"
 )
 
-// Rounded returns the value that a tensor of type elem stores for v: 0 or 1 for booleans, an
-// integer without the fraction for integers, and a number with the precision of the type for
-// floating-point types. Integers of up to 32 bits wrap around if v exceeds their range.
+// Rounded returns v as a tensor with elements of type elem would store it. A bool becomes 0 or 1,
+// an integer loses its fraction, and a floating-point number gets the precision of its type.
+// Integers of up to 32 bits wrap around if v exceeds their range.
 func Rounded(elem Type, v float64) float64 {
 	switch elem {
 	case Float:

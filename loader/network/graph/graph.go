@@ -15,8 +15,8 @@ type Graph struct {
 	Consts  map[string]*Const // by the names of their values
 }
 
-// A Value is a tensor that nodes read or produce, with everything that is known about it. All nodes
-// that use a tensor refer to the same Value.
+// A Value is a tensor that nodes read or produce, with all facts known about it. All nodes that use
+// the tensor share one Value.
 type Value struct {
 	Name string // "" for an omitted input, or a result that nothing reads
 	Dims []int  // nil if unknown, empty for a single number
@@ -49,8 +49,8 @@ type Value struct {
 // of a sigmoid.
 type Range struct{ Low, High float64 }
 
-// A Span bounds each element of a tensor separately. Low and High have the shape of the tensor; an
-// element lies between the elements of Low and High at its position.
+// A Span bounds each element of a tensor separately. Low and High have the shape of the tensor, and
+// hold the lower and upper bound of each element.
 type Span struct{ Low, High *Const }
 
 // A Result is the inferred shape and element type of one tensor that a node produces.
@@ -64,15 +64,15 @@ type Result struct {
 // input, which has no name.
 func (v *Value) Given() bool { return v != nil && v.Name != "" }
 
-// Shape sets the dimensions of v to dims. It stores a nil dims as an empty list, the shape of a
-// single number, because v.Dims is nil only while the shape is unknown.
+// Shape sets the shape of v to dims. A nil dims is stored as an empty list, the shape of a single
+// number, because a nil v.Dims would mean that the shape is unknown.
 func (v *Value) Shape(dims []int) {
 	if v.Dims = dims; dims == nil {
 		v.Dims = []int{}
 	}
 }
 
-// Set makes v the constant c: it stores c in v, and copies the type and shape of c.
+// Set records that v is the constant c, and gives v the type and shape of c.
 func (v *Value) Set(c *Const) {
 	v.Const, v.Type = c, c.Type
 	v.Shape(c.Dims)
@@ -128,12 +128,12 @@ func (n *Node) Operator() string {
 // that is out of range.
 func (n *Node) Given(i int) bool { return i >= 0 && i < len(n.In) && n.In[i].Given() }
 
-// Asked reports whether result i of the node is wanted: whether it has a name by which other nodes
-// can read it. It returns false if i is out of range.
+// Asked reports whether the node has to compute its result i, which then has a name for other nodes
+// to read. It returns false if i is out of range.
 func (n *Node) Asked(i int) bool { return i >= 0 && i < len(n.Out) && n.Out[i].Given() }
 
-// ResultName returns the name of the node's first result that has a name, or "" if none has.
-// Tensors that are computed inside the node have names that begin with it.
+// ResultName returns the name of the node's first named result, or "" if no result has a name. The
+// names of tensors that the node computes internally begin with this name.
 func (n *Node) ResultName() string {
 	for _, v := range n.Out {
 		if v.Given() {
@@ -177,7 +177,7 @@ func (n *Node) Dims(i int) ([]int, error) {
 }
 
 // Int returns the integer attribute with the given name, or fallback if the node does not have it.
-// The attribute is clamped to ±[MaxExtent], so that the product of two of them cannot overflow.
+// The value is clamped to ±[MaxExtent], so that the product of two attributes cannot overflow.
 func (n *Node) Int(name string, fallback int) int {
 	if a := n.Attr[name]; a != nil {
 		return int(max(-MaxExtent, min(MaxExtent, a.Int)))
@@ -203,10 +203,12 @@ func (n *Node) Text(name, fallback string) string {
 }
 
 // List returns the list of integers in the attribute with the given name. If the node lacks the
-// attribute, List reads the constant in the input with the given index, which is -1 for an operator
-// without such an input. Older versions of an operator have the attribute, and newer ones the
-// input. The second result is false if the node has neither. List returns an error if the input is
-// computed when the network runs, or if the list is longer than any operator allows.
+// attribute, List reads the constant at the given input instead, because newer versions of an
+// operator turn some attributes into inputs. An input of -1 means that the operator has no such
+// input. The second result is false if the node has neither the attribute nor the input.
+//
+// List returns an error if the input is computed when the network runs, or if the list is longer
+// than any operator allows.
 func (n *Node) List(name string, input int) ([]int, bool, error) {
 	most := 2 * MaxRank // one or two numbers per axis
 	if name == "split" {

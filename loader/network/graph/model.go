@@ -16,15 +16,15 @@ type Port struct {
 	Dims []Dim // nil if the file states no shape
 }
 
-// A Dim is one dimension of a [Port]. It has a size, a name for a size that the user chooses, or
-// neither.
+// A Dim is one dimension of a [Port]. It has a fixed size, a name for which the user chooses a
+// size, or neither.
 type Dim struct {
 	Size int64
 	Name string
 }
 
-// Sizes returns the shape and element type of the port. It returns nil unless the file states a
-// shape in which every dimension has a size from 1 to [MaxExtent].
+// Sizes returns the shape and element type of the port. It returns nil if the file states no shape,
+// or one with a dimension whose size is missing or not from 1 to [MaxExtent].
 func (p *Port) Sizes() *Result {
 	if p.Dims == nil {
 		return nil

@@ -1,9 +1,8 @@
 package graph
 
-// InReadingOrder returns nodes sorted so that each node comes after the nodes whose results it
-// reads. It walks from outputs back through the inputs of each node, in the order of the inputs.
-// The result does not depend on the order of the nodes in the file, so equal networks become equal
-// programs. Nodes that no output needs come last, in file order.
+// InReadingOrder sorts nodes so that each node comes after the nodes that produce its inputs. It
+// walks from outputs back through the inputs of each node, so the result does not depend on the
+// order of nodes in the file. Nodes that no output needs come last, in file order.
 func InReadingOrder(nodes []*Node, outputs []*Value) []*Node {
 	maker := map[*Value]int{}
 	for i := range nodes {

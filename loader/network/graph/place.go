@@ -27,9 +27,8 @@ func Strides(dims []int) []int {
 	return s
 }
 
-// Each calls visit for every index of a tensor of shape dims, in row-major order. i is the number
-// of earlier calls. offset is first for the first call, and grows by steps[k] with each step along
-// axis k.
+// Each calls visit for every index of a tensor of shape dims, in row-major order. i counts the
+// calls from 0. offset begins at first, and grows by steps[k] with each step along axis k.
 func Each(dims, steps []int, first int, visit func(i, offset int)) {
 	n := Elements(dims)
 	index := make([]int, len(dims))
@@ -112,8 +111,8 @@ func CheckExtents(dims []int) error {
 
 // EngineDims returns the extents N, C, H and W of an engine tensor that holds a tensor of shape
 // dims. If dims has fewer than four axes, the leading extents are 1. If it has more, the leading
-// axes are merged into N. Extents may be 0, or too large for the engine (see [FitsEngine]). The
-// error is that of [CheckExtents] for dims.
+// axes are merged into N. Extents may be 0 or too large for the engine (see [FitsEngine]).
+// EngineDims returns an error if [CheckExtents] does.
 func EngineDims(dims []int) ([4]int, error) {
 	e := [4]int{1, 1, 1, 1}
 	if err := CheckExtents(dims); err != nil {
@@ -127,8 +126,8 @@ func EngineDims(dims []int) ([4]int, error) {
 	return e, nil
 }
 
-// FitsEngine reports whether the engine may accept a tensor of shape dims: the extents that
-// [EngineDims] returns are from 1 to [MaxExtent], and their product is at most 2^40.
+// FitsEngine reports whether a tensor of shape dims may fit the engine: each extent that
+// [EngineDims] returns must be from 1 to [MaxExtent], and their product at most 2^40.
 func FitsEngine(dims []int) bool {
 	e, err := EngineDims(dims)
 	return err == nil && slices.Min(e[:]) >= 1 && slices.Max(e[:]) <= MaxExtent

@@ -15,7 +15,7 @@ import (
 	"anesim/loader/network/weights"
 )
 
-// Refused reports whether err says that the engine cannot run a layer, or that the keys of a layer
+// Refused reports whether err means that the engine cannot run a layer, or that the layer's keys
 // contradict each other. If so, [Operation.Nearest] may find a similar layer that works.
 func Refused(err error) bool {
 	var limit *layer.LimitError
@@ -24,11 +24,10 @@ func Refused(err error) bool {
 	return errors.As(err, &limit) || errors.As(err, &unsupported) || errors.As(err, &wrong)
 }
 
-// Nearest looks for a layer that can be lowered and is similar to a layer that the engine refused.
-// values holds the keys of the refused layer, and m the memory sizes of the chip. Nearest changes a
-// single key by as little as possible. If that is not enough, it reduces all sizes, if necessary
-// together with a change of a key that is not a number. It returns the changed keys as words such
-// as "c=512", or nil if it finds no layer.
+// Nearest looks for changes to a refused layer with which the engine accepts it. values holds the
+// keys of the layer, and m the memory sizes of the chip. Nearest prefers the smallest change of a
+// single key. If no such change works, it reduces all sizes, and may also change a key that is not
+// a number. It returns the changed keys as words such as "c=512", or nil if it finds no layer.
 func (o *Operation) Nearest(values map[string]string, m layer.Memories) []string {
 	s := search{o: o, memories: m, values: values}
 	for _, k := range o.AllKeys() {
@@ -224,17 +223,17 @@ type RefusalError struct {
 	Bound   *Bound   // another limit that kept Nearest small, or nil
 }
 
-// A Bound says why [Operation.Nearest] suggests no larger size: a layer with the next size, Key,
-// would exceed Limit.
+// A Bound explains why [Operation.Nearest] does not suggest a larger size. Key is the next larger
+// size, and Limit is the limit that a layer of this size would exceed.
 type Bound struct {
 	Key   string // the smallest size that exceeds Limit, such as "c=61440"
 	Limit *layer.LimitError
 }
 
-// Refuse returns the error for a layer that the engine refuses, with the changes that
+// Refuse returns an error for a layer that the engine refuses, with the changes that
 // [Operation.Nearest] suggests. values holds the keys of the layer, m the memory sizes of the chip,
-// and err the reason. If a suggestion changes a single size, and the next larger size exceeds a
-// limit other than err's, the result names that limit too.
+// and err the reason for the refusal. If the suggestion is a single size, and the next larger size
+// would exceed a limit other than the one in err, Refuse sets Bound to that limit.
 func (o *Operation) Refuse(values map[string]string, m layer.Memories, err error) *RefusalError {
 	refused := &RefusalError{Op: o.Name, Err: err, Nearest: o.Nearest(values, m)}
 	var limit *layer.LimitError

@@ -30,11 +30,11 @@ type Operation struct {
 	build  func(a *args, in []layer.Shape) list.Layer
 }
 
-// A Key is the name of an argument of an operation, such as cout, with a help text that states
-// the default.
+// A Key names an argument of an operation, such as cout. Help describes the argument and its
+// default.
 type Key struct{ Name, Help string }
 
-// Operations returns all operations, in the order in which help texts list them.
+// Operations returns all operations, in the order in which the command's help lists them.
 func Operations() []Operation { return slices.Clone(operations()) }
 
 // operations returns all operations. They are built once, because the text of their limits
@@ -150,8 +150,8 @@ func Names() []string {
 	return names
 }
 
-// AllKeys returns the keys that [Operation.Single] accepts: the keys of the input's shape and the
-// keys of the operation. A key that is in both lists appears once.
+// AllKeys returns the keys that [Operation.Single] accepts, without duplicates: the keys of the
+// input's shape, and then the keys of the operation.
 func (o *Operation) AllKeys() []Key {
 	keys := slices.Clone(o.Shape)
 	for _, k := range o.Keys {
@@ -170,17 +170,18 @@ func keyNames(keys []Key) []string {
 	return names
 }
 
-// Single builds a stand-alone layer from values, which must also hold the keys of the input's
-// shape. It returns a *[KeyError] if a key is unknown, missing or invalid. Other errors are from
-// [list.CheckShape], for the shape of the input, and from [layer.Layer.Validate].
+// Single builds a stand-alone layer from the keys in values, which must include the keys of the
+// input's shape. It returns a *[KeyError] if a key is unknown, missing or invalid. It returns the
+// error of [list.CheckShape] for an input out of range, or of [layer.Layer.Validate] for the layer.
 func (o *Operation) Single(values map[string]string) (*list.Layer, error) {
 	a := &args{op: o.Name, known: keyNames(o.AllKeys()), values: values}
 	return o.newLayerFromKeys(a, o.inputs)
 }
 
-// After builds a layer that reads tensors of the shapes in inputs. Its errors are those of
-// [Operation.Single], with one exception: a layer that only exceeds a limit of the engine is
-// returned without an error, and its Reason says why the engine cannot run it.
+// After builds a layer from the keys in values. inputs holds the shapes of the tensors that it
+// reads. After returns the same errors as [Operation.Single], except that a layer may exceed a
+// limit of the engine. Such a layer is returned without an error, and its Reason says why the
+// engine cannot run it.
 func (o *Operation) After(inputs []layer.Shape, values map[string]string) (*list.Layer, error) {
 	a := &args{op: o.Name, known: keyNames(o.Keys), values: values}
 	l, err := o.newLayerFromKeys(a, func(a *args) []layer.Shape { return inputs })
