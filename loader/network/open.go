@@ -32,8 +32,8 @@ type Options struct {
 }
 
 // Read reads a network from data, the content of the named file. The extension of name selects the
-// format: .yaml, .yml, .onnx, .mlmodel or .mil. Read returns an error for any other extension, and
-// otherwise the error of the format's reader.
+// format: .yaml, .yml, .onnx, .mlmodel or .mil. Read returns an error for any other extension.
+// Otherwise, it returns any error from the reader of the format.
 func Read(name string, data []byte, o Options) (*list.Network, error) {
 	read, err := chooseReader(name)
 	if err != nil {
@@ -79,10 +79,10 @@ func Extensions() []string {
 	return []string{".yaml", ".yml", ".onnx", ".mlmodel", ".mlpackage", ".mlmodelc", ".mil"}
 }
 
-// Open reads a network from the file at path. Besides the files that [Read] accepts, path can be a
-// Core ML package (.mlpackage) or a compiled Core ML model whose program is text (.mlmodelc), which
-// are directories. A package contains its weights. Otherwise, values in other files are read from
-// o.Dir or, if it is "", from the directory of the file.
+// Open reads a network from the file at path. In addition to the formats of [Read], it accepts two
+// kinds of directories: a Core ML package (.mlpackage), and a compiled Core ML model whose program
+// is text (.mlmodelc). A package contains its weights. For other formats, values in other files are
+// read from o.Dir or, if it is "", from the directory of the file.
 func Open(path string, o Options) (*list.Network, error) {
 	switch strings.ToLower(filepath.Ext(filepath.Clean(path))) {
 	case ".mlpackage":

@@ -24,10 +24,11 @@ func Refused(err error) bool {
 	return errors.As(err, &limit) || errors.As(err, &unsupported) || errors.As(err, &wrong)
 }
 
-// Nearest looks for changes to a refused layer with which the engine accepts it. values holds the
-// keys of the layer, and m the memory sizes of the chip. Nearest prefers the smallest change of a
-// single key. If no such change works, it reduces all sizes, and may also change a key that is not
-// a number. It returns the changed keys as words such as "c=512", or nil if it finds no layer.
+// Nearest looks for a small change to the keys of a refused layer that makes the engine accept it.
+// values holds the keys of the layer, and m the memory sizes of the chip. Nearest prefers the
+// smallest change of a single key. If no such change works, it reduces all sizes, and may also
+// change a key that is not a number. It returns the changed keys as words such as "c=512", or nil
+// if it finds no layer.
 func (o *Operation) Nearest(values map[string]string, m layer.Memories) []string {
 	s := search{o: o, memories: m, values: values}
 	for _, k := range o.AllKeys() {

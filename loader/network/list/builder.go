@@ -13,10 +13,9 @@ import (
 // A Builder collects the layers of a network and keeps track of the shapes of their tensors. Layers
 // refer to tensors by name.
 //
-// A reader that may have to take back some layers adds them to a nested builder, which
-// [Builder.Try] returns. The nested builder sees all tensors of the outer one. [Builder.Keep] moves
-// its content to the outer builder. If Keep is not called, only the nested builder's notes remain,
-// because they are about the file.
+// Layers that may have to be discarded can be added to a nested builder, which [Builder.Try]
+// returns. The nested builder sees all tensors of the outer one. [Builder.Keep] moves its content
+// to the outer builder. Without a call of Keep, only its notes remain.
 type Builder struct {
 	Net   Network
 	outer *Builder // nil for the builder of the network
@@ -85,7 +84,7 @@ func putInLazyMap[V any](m *map[string]V, name string, v V) {
 	(*m)[name] = v
 }
 
-// Len returns the number of layers in b and in all builders around it.
+// Len returns the number of layers in b and in the builders that b is nested in.
 func (b *Builder) Len() int {
 	n := 0
 	for ; b != nil; b = b.outer {
@@ -100,8 +99,7 @@ func (b *Builder) Input(name string, s layer.Shape) {
 	b.SetShape(name, s)
 }
 
-// Inputs returns the inputs of the network. A nested builder returns the inputs of the network that
-// it is part of.
+// Inputs returns the inputs of the network, also for a nested builder.
 func (b *Builder) Inputs() []Tensor { return b.outermostBuilder().Net.Inputs }
 
 func (b *Builder) outermostBuilder() *Builder {
@@ -121,12 +119,12 @@ func (b *Builder) Shape(name string) (layer.Shape, bool) {
 	return layer.Shape{}, false
 }
 
-// SetShape sets the shape of the named tensor to s. In a nested builder, the shape in the outer
-// builder changes only with [Builder.Keep].
+// SetShape sets the shape of the named tensor to s. If b is nested, the outer builder sees the
+// change only after [Builder.Keep].
 func (b *Builder) SetShape(name string, s layer.Shape) { putInLazyMap(&b.shapes, name, s) }
 
-// TensorOf returns the tensor for which name is an alias, such as the input of a reshape for its
-// result. It returns name itself if name is not an alias.
+// TensorOf returns the tensor that name is an alias of, or name itself if it is not an alias. The
+// result of a reshape, for example, is an alias of its input.
 func (b *Builder) TensorOf(name string) string {
 	for ; b != nil; b = b.outer {
 		if v, ok := b.aliases[name]; ok {
@@ -149,15 +147,14 @@ func (b *Builder) HasConstant(name string) bool {
 	return false
 }
 
-// Constant adds a constant tensor of shape s, which layers read from memory. v holds its elements
-// in row-major order. If the file lacks them, v is nil, and pseudo-random values are used.
+// Constant adds a constant tensor of shape s that layers read from memory. v holds its elements in
+// row-major order. A nil v means that the file lacks them; pseudo-random values are then used.
 func (b *Builder) Constant(name string, v []float16.Float16, s layer.Shape) {
 	putInLazyMap(&b.Net.Constants, name, v)
 	b.SetShape(name, s)
 }
 
-// CutOf returns a description of the padding with which the named tensor is stored, or nil if it
-// has no padding.
+// CutOf returns the padding with which the named tensor is stored, or nil if it has no padding.
 func (b *Builder) CutOf(name string) *Cut {
 	for ; b != nil; b = b.outer {
 		if c := b.Net.Cuts[name]; c != nil {
@@ -180,9 +177,9 @@ func (b *Builder) Add(l Layer) {
 	b.SetShape(l.Output, l.Out)
 }
 
-// Missing appends l as a layer that the engine cannot run, for the given reason. out is the shape
-// of the layer's output, or nil if the shape is unknown. The engine cannot run a layer that reads a
-// tensor of unknown shape either.
+// Missing appends l as a layer that the engine cannot run, and records the reason. out is the shape
+// of its output, or nil if the shape is unknown. The engine cannot run layers that read an output
+// of unknown shape.
 func (b *Builder) Missing(l Layer, out *layer.Shape, reason string) {
 	l.Reason = shortenReason(reason)
 	for i, in := range l.Inputs {
@@ -216,9 +213,9 @@ func (b *Builder) Reshape(name, tensor string, s layer.Shape) error {
 	return nil
 }
 
-// Network finishes the network and returns it. It removes layers that no output needs. It also
-// moves layers that the host runs, so that the engine's layers form as few programs as possible.
-// The caller must not use b afterwards.
+// Network completes the network and returns it. It removes layers that no output needs, and moves
+// the layers that the host runs so that the engine's layers form as few programs as possible. The
+// caller must not use b afterwards.
 func (b *Builder) Network() *Network {
 	n := &b.Net
 	b.removeUnusedLayers()
@@ -301,8 +298,8 @@ func (n *Network) removeLayers(gone []bool) (unused []string) {
 	return unused
 }
 
-// Tidy deletes constants that neither a layer nor a result reads, and updates the number of
-// layers of each operator in n.Nodes. Call it after the layers of a network have changed.
+// Tidy deletes constants that no layer and no result reads, and counts the layers of each operator
+// in n.Nodes again. Call it after changing the layers of a network.
 func (n *Network) Tidy() {
 	read := map[string]bool{}
 	for i := range n.Layers {
@@ -338,9 +335,9 @@ func (n *Network) Tidy() {
 	}
 }
 
-// Store changes elementwise layers whose constant second operand does not fit in a descriptor. The
-// constant becomes a tensor in memory, which the layer reads as its second input. Each of these
-// tensors gets a name of its own.
+// Store moves constants that do not fit in a descriptor to memory. Such a constant is the second
+// operand of an elementwise layer, with its field Stored set. It becomes a tensor with a name of
+// its own, which the layer reads as its second input.
 func (n *Network) Store() {
 	taken := map[string]bool{}
 	n.forEachTensorName(func(name *string) { taken[*name] = true })
@@ -366,8 +363,8 @@ func (n *Network) Store() {
 	}
 }
 
-// Note adds a remark about the file, formatted as by [fmt.Sprintf], to the network. Line breaks are
-// escaped. Notes of a nested builder stay even if its layers are not kept.
+// Note adds a remark about the file to the network, formatted as by [fmt.Sprintf]. Line breaks are
+// escaped. Notes of a nested builder are added even if its layers are discarded.
 func (b *Builder) Note(format string, v ...any) {
 	n := &b.outermostBuilder().Net
 	n.Notes = append(n.Notes, OneLine.Replace(fmt.Sprintf(format, v...)))

@@ -2,9 +2,9 @@ package list
 
 import "anesim/loader/layer"
 
-// A Layer is an operation of the engine with its inputs, weights and output. If the engine cannot
-// run the layer, Reason says why. The host then runs it if Host is set. Otherwise, the layer and
-// everything that depends on it are left out.
+// A Layer is an operation with its inputs, weights and output. The engine runs it unless Reason
+// says why it cannot. In that case, the host runs the layer if Host is set. Otherwise, the layer
+// and all layers that depend on it are left out.
 type Layer struct {
 	Name    string
 	Op      string   // operator name in the file
@@ -35,9 +35,10 @@ type Layer struct {
 	Average bool
 }
 
-// MACs returns the number of multiply-accumulates in a convolution, matmul or linear layer, and 0
-// for other operations and for average pooling. It does not count the bias, or the zeros between
-// the taps of a dilated window. For an operator that the engine does not have, it returns l.Work.
+// MACs returns the number of multiply-accumulates in a convolution, transposed convolution, matmul
+// or linear layer, and 0 for other operations and for average pooling. It does not count the bias,
+// or the zeros between the taps of a dilated window. If the engine lacks the operator, MACs returns
+// l.Work.
 func (l *Layer) MACs() uint64 {
 	if l.Reason != "" && l.Lower.Op == 0 {
 		return l.Work
@@ -58,8 +59,8 @@ func (l *Layer) MACs() uint64 {
 }
 
 // Bytes returns the total size in bytes of the layer's operands, weights and result in fp16. Each
-// tensor counts once, however often the engine reads it. Only the result counts for an operator
-// that the engine does not have.
+// tensor counts once, however often the engine reads it. If the engine lacks the operator, only the
+// result counts.
 func (l *Layer) Bytes() uint64 {
 	x := &l.Lower
 	n := l.Out.Elements()
@@ -76,8 +77,8 @@ func (l *Layer) Bytes() uint64 {
 	return uint64(n) * fp16Bytes
 }
 
-// Absorb records that next, the layer after l, is fused into l: l produces the output of next, and
-// its list Folded includes the name of next. The caller must change the operation of l to compute
+// Absorb records that next, the layer that follows l, is fused into l. It makes the output of next
+// the output of l, and adds the name of next to l.Folded. The caller must change l.Lower to compute
 // both.
 func (l *Layer) Absorb(next *Layer) {
 	l.Folded = append(append(l.Folded, next.Name), next.Folded...)
@@ -99,9 +100,9 @@ func (l *Layer) Infer() error {
 	return l.Lower.Validate()
 }
 
-// Pooling returns a layer that pools a tensor of shape in over the window w. If average is true,
-// the layer computes averages, as a depthwise convolution with equal weights. Otherwise, it
-// computes maxima.
+// Pooling returns a layer that pools a tensor of shape in over the window w. It computes averages
+// if average is true, and maxima otherwise. Average pooling is a depthwise convolution with equal
+// weights.
 func Pooling(in layer.Shape, w layer.Window, average bool) Layer {
 	if !average {
 		return Layer{Lower: layer.Layer{Op: layer.Pool, In: in, Window: w}}
@@ -113,8 +114,8 @@ func Pooling(in layer.Shape, w layer.Window, average bool) Layer {
 // second operand.
 type Need struct{ Filter, Bias, Second int }
 
-// Needs returns the numbers of constant values that layer l needs. A number is 0 if l reads the
-// operand at run time.
+// Needs counts the constant values that layer l needs. It does not count operands that l reads at
+// run time.
 func Needs(l *layer.Layer) Need {
 	var n Need
 	switch l.Op {

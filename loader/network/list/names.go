@@ -11,9 +11,9 @@ import (
 // maxName is the largest size of a tensor's name in bytes. A container has no room for more.
 const maxName = 1 << 10
 
-// Rename changes the names of tensors, layers and operators that a program file cannot store. It
-// escapes unprintable characters and shortens long names. If two tensors would get the same name,
-// one of them gets a suffix such as "~2".
+// Rename changes tensor, layer and operator names that a program file cannot store. It escapes
+// unprintable characters and shortens long names. If two tensors would get the same name, Rename
+// appends a suffix such as "~2" to one of them.
 func (n *Network) Rename() {
 	r := renamer{names: map[string]string{}, taken: map[string]bool{}}
 	n.forEachTensorName(func(name *string) {

@@ -54,9 +54,9 @@ type Output struct {
 	Unit float64
 }
 
-// A Node is an operator of the file. The layers that compute it have the indices First to
-// First+Layers-1. If there are none, What says why: the operator is a "constant", a "view" (a
-// reshape), "folded" into another operator, or [Unused].
+// A Node is an operator of the file. Layers with indices from First to First+Layers-1 compute it.
+// If there are none, What gives the reason: the operator is a "constant", a "view" (a reshape),
+// "folded" into another operator, or [Unused].
 type Node struct {
 	Name, Op      string
 	First, Layers int
@@ -81,8 +81,8 @@ func (n *Network) MACs() uint64 {
 
 const fp16Bytes = 2 // size of an element
 
-// AllResults returns n.Results. If that is nil, as in a network that was not read from a file, it
-// returns the tensors of n.Outputs under their own names.
+// AllResults returns n.Results or, if it is nil, the tensors of n.Outputs under their own names.
+// Results is nil in a network that was not read from a file.
 func (n *Network) AllResults() []Output {
 	if n.Results != nil {
 		return n.Results

@@ -1,11 +1,11 @@
 package list
 
-// A Stage is an operator that the host computes between two engine programs, because the engine
-// lacks it: a table lookup with computed indices, sorting, or integer arithmetic. The vendor's
-// framework uses the CPU in the same way. The layer's Reason says what the engine lacks.
+// A Stage is an operator that the host computes between two engine programs because the engine
+// lacks it, such as sorting or a table lookup with computed indices. The Reason of its layer says
+// what the engine lacks.
 //
-// The sizes of some results depend on the values of the inputs. Elements, Bytes, Inputs and
-// Outputs then hold the largest sizes, and Run returns arrays of the actual sizes.
+// The sizes of some results depend on the values of the inputs. Elements, Bytes, Inputs and Outputs
+// then hold the largest sizes, and Run returns arrays of the actual sizes.
 type Stage struct {
 	Elements uint64  // elements read and written
 	Bytes    uint64  // their size in the file's types
@@ -17,7 +17,8 @@ type Stage struct {
 }
 
 // A Cut describes a tensor whose actual size is known only when the network runs. The engine
-// computes the tensor at its largest size, padded with zeros. The padding is removed from results.
+// computes the tensor at its largest size, padded with zeros. Results of the network are then
+// cropped to their actual size.
 type Cut struct {
 	Dims    []int    // the largest shape
 	Inputs  []string // tensors that the actual shape depends on

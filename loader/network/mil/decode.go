@@ -405,8 +405,8 @@ func appendVarints(f wire.Field, width int, data *[]byte) error {
 	return nil
 }
 
-// Unpack expands packed, which holds n elements of the given number of bits, to one byte for each
-// element. bits is at most 8. The first element is in the lowest bits of packed[0].
+// Unpack expands n packed elements to one byte each. An element has the given number of bits, at
+// most 8. The first element is in the lowest bits of packed[0].
 func Unpack(packed []byte, bits, n int) []byte {
 	out := make([]byte, n)
 	for i := range out {

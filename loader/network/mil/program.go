@@ -2,8 +2,8 @@ package mil
 
 import "slices"
 
-// A Program is a program in MIL, the intermediate language of Core ML. It is a list of functions,
-// of which one computes the model.
+// A Program is a program in MIL, the intermediate language of Core ML. It is a list of functions.
+// [Program.Main] returns the one that computes the model.
 type Program struct {
 	Version   string
 	Functions []Function
@@ -48,14 +48,14 @@ type Operation struct {
 	Off        int64 // byte offset in a message, or line of a text
 }
 
-// An Argument is a value that an operation reads: the input or earlier result called Name or, if
-// Name is "", the constant Value.
+// An Argument is a value that an operation reads. If Name is not empty, it names an input of the
+// function or an earlier result. Otherwise, the argument is the constant Value.
 type Argument struct {
 	Name  string
 	Value Value
 }
 
-// A Kind distinguishes the types of tensors from the types of lists and other values.
+// A Kind is the form of a type: a tensor, or a list or other compound of values.
 type Kind uint8
 
 // The kinds of types. A value of any other kind than Tensor is read, but cannot be used in a layer.

@@ -11,11 +11,11 @@ import (
 	"slices"
 )
 
-// Files maps paths in a model's directory to open files, in which the model stores the values of
-// tensors.
+// Files holds the open files in which a model stores tensor values outside its own file. The keys
+// are paths relative to the model's directory.
 type Files map[string]*os.File
 
-// Close closes all files. Tensors whose values are in them can no longer be read.
+// Close closes all files. Afterwards, tensor values in these files can no longer be read.
 func (f Files) Close() {
 	for _, file := range f {
 		file.Close()
@@ -24,8 +24,8 @@ func (f Files) Close() {
 
 // Attach opens the files in dir that hold values of g's constants, and returns them. The caller
 // must keep them open while values are read. If dir is "" or a file does not exist, the values stay
-// absent, and a note says so. The model cannot make Attach open a file outside dir, not even
-// through a link. Attach returns a *[FormatError] if a file does not hold the values of a constant.
+// absent, and notes says so. Attach never opens a file outside dir, not even through a link. It
+// returns a *[FormatError] if a file does not hold the values of a constant.
 func (g *Graph) Attach(dir string) (files Files, notes []string, err error) {
 	var external []*Tensor
 	for _, t := range g.Constants {

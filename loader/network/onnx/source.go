@@ -14,8 +14,8 @@ type deferredValues struct {
 	at, bytes int64
 }
 
-// ReadFromFile makes t read its values from r: size bytes starting at offset, in little-endian
-// order. They are read when they are needed, so r must stay open.
+// ReadFromFile makes t read its values from the size bytes at offset in r, in little-endian order.
+// The bytes are read on demand, so r must stay open.
 func (t *Tensor) ReadFromFile(r io.ReaderAt, offset, size int64) {
 	t.raw, t.File, t.source = nil, nil, &deferredValues{r, offset, size}
 }
@@ -40,8 +40,8 @@ func (t *Tensor) forEachChunk(visit func(first int, b []byte)) error {
 	return nil
 }
 
-// ReadFrom is like [Read], but reads the model from r, a file of size bytes, and does not load the
-// values of large tensors. These are read when they are needed, so r must stay open.
+// ReadFrom is like [Read], but reads the model from r, a file of size bytes. It does not load the
+// values of large tensors. They are read on demand, so r must stay open.
 func ReadFrom(r io.ReaderAt, size int64) (*Model, error) {
 	if size > MaxBytes {
 		return nil, &FormatError{Off: MaxBytes, What: "file exceeds the protocol buffer limit of 2 GB"}

@@ -51,15 +51,14 @@ type Tensor struct {
 	count   int    // number of varints
 }
 
-// An External is the place of a tensor's values outside the model's file: a range of bytes in
-// another file.
+// An External locates the values of a tensor that the model stores in another file.
 type External struct {
 	Location       string // path relative to the model's directory
 	Offset, Length int64  // Length is -1 if the model does not state it
 }
 
-// Elements returns the number of elements of t. It does not overflow, because readers limit the
-// shape.
+// Elements returns the number of elements of t. The product cannot overflow for a tensor from a
+// file, because readers limit shapes.
 func (t *Tensor) Elements() int {
 	n := 1
 	for _, d := range t.Dims {
@@ -225,8 +224,8 @@ func (t *Tensor) errorf(format string, args ...any) error {
 	return &FormatError{Off: t.Off, What: fmt.Sprintf("tensor %q: %s", t.Name, fmt.Sprintf(format, args...))}
 }
 
-// External reports whether the values of t are in another file that was not opened. If so, methods
-// that read the values return an error.
+// External reports whether the values of t are in another file that was not opened. If they are,
+// methods that read the values return an error.
 func (t *Tensor) External() bool { return t.File != nil }
 
 // CheckValues returns an error if the values of t cannot be read: if they are in a file that was

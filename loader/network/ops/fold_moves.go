@@ -184,11 +184,13 @@ func foldPad(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 	return newResultConst(res, v), nil
 }
 
-// PaddedElements returns, for each position along an axis that a Pad enlarges, the index of the
-// element that is copied there. The index is -1 for the padding value of the mode "constant". The
-// axis has extent elements, and gets before elements at its start and after at its end; neither
-// number may be negative. PaddedElements returns an error if the mode is unknown or there is no
-// element to copy.
+// PaddedElements returns the elements along an axis after padding, as indices into the original
+// axis. An index of -1 is for the padding value of the mode "constant". The axis has extent
+// elements. before elements are added at its start and after elements at its end; neither number
+// may be negative.
+//
+// PaddedElements returns an error if the mode is unknown, or if it copies elements and the axis is
+// empty.
 func PaddedElements(mode string, extent, before, after int) ([]int, error) {
 	if extent < 0 || extent == 0 && mode != "constant" && before+after > 0 {
 		return nil, fmt.Errorf("cannot pad an axis of %d elements with padding mode %q", extent, mode)

@@ -8,9 +8,9 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// Infer returns the shape and element type of each result of n, whose input shapes must be known.
-// The first result also has the number of multiply-accumulates of the whole node. Infer returns an
-// error for an operator without a rule in this package, and for inputs of incompatible shapes.
+// Infer returns the shape and element type of each result of n. The shapes of its inputs must be
+// known. The MACs of the first result are the multiply-accumulates of the whole node. Infer returns
+// an error if the package has no rule for the operator, or if the input shapes are incompatible.
 func Infer(n *graph.Node) ([]graph.Result, error) {
 	f := Of(n.Op).Infer
 	if why := Of(n.Op).Refuse; f == nil && why != "" && (n.Domain == "" || n.Domain == "ai.onnx") {
@@ -117,8 +117,8 @@ func inferCast(n *graph.Node) ([]graph.Result, error) {
 	return r, err
 }
 
-// CheckInference returns an error unless the Dropout node n is known to run in inference mode
-// rather than in training mode.
+// CheckInference returns an error if the Dropout node n runs in training mode, or if its mode is
+// not constant.
 func CheckInference(n *graph.Node) error {
 	if !n.Given(2) {
 		return nil

@@ -50,9 +50,9 @@ func inferSpaceToDepth(n *graph.Node) ([]graph.Result, error) {
 	return newSingleResult(n, []int{d[0], d[1] * b * b, d[2] / b, d[3] / b}), nil
 }
 
-// Padding returns the numbers of elements that a Pad node adds before and after each axis of its
-// input, which has rank axes. A negative number removes elements. Padding returns an error if the
-// numbers are invalid or are computed when the network runs.
+// Padding returns how many elements a Pad node adds before and after each axis of its input. The
+// input has rank axes. A negative number removes elements. Padding returns an error if the numbers
+// are invalid or are computed when the network runs.
 func Padding(n *graph.Node, rank int) (before, after []int, err error) {
 	pads, ok, err := n.List("pads", 1)
 	if !ok && n.Attr["paddings"] != nil { // version 1
@@ -106,9 +106,9 @@ func inferPad(n *graph.Node) ([]graph.Result, error) {
 	return newSingleResult(n, out), nil
 }
 
-// Scales returns the factors by which a Resize or Upsample node enlarges the axes of an input of
-// shape d, and the shape of the result. It returns an error if the factors or sizes are invalid, or
-// if both are computed when the network runs.
+// Scales returns the factor by which a Resize or Upsample node enlarges each axis of its input, and
+// the shape of the result. d is the shape of the input. Scales returns an error if the factors or
+// sizes are invalid, or if neither are constants.
 func Scales(n *graph.Node, d []int) (scales []float64, out []int, err error) {
 	at, sizes := 1, 3
 	if n.Op == "Resize" && n.Opset >= 11 {

@@ -101,11 +101,12 @@ func matmulShape(a, b []int) ([]int, int, error) {
 const ellipsisLabels = "0123456789"
 
 // EinsumTerms splits the equation of an Einsum node, such as "ij,jk->ik", into the terms of its
-// inputs and the term of its result. An ellipsis is replaced by one digit for each axis that it
-// covers. The last of these axes always gets the digit 0, so that the ellipses of all inputs share
-// labels. If the equation has no arrow, the result has the axes of the ellipsis, and then the
-// labels that occur once, in alphabetical order. EinsumTerms returns an error if the equation does
-// not match the inputs.
+// inputs and the term of its result. It replaces an ellipsis by one digit for each axis that the
+// ellipsis covers, counting down to 0, so that the ellipses of all inputs share labels.
+//
+// If the equation has no arrow, the result has the axes of the ellipsis, followed by the labels
+// that occur once, in alphabetical order. EinsumTerms returns an error if the equation does not
+// match the inputs.
 func EinsumTerms(n *graph.Node) (terms []string, out string, err error) {
 	eq := strings.ReplaceAll(n.Text("equation", ""), " ", "")
 	left, right, arrow := strings.Cut(eq, "->")

@@ -8,8 +8,9 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// ReducedAxes returns a list that says for each of the rank axes of n's input whether n reduces it.
-// It returns an error if the axes are out of range or are computed when the network runs.
+// ReducedAxes reports, for each axis of the input of n, whether n reduces the axis. The input has
+// rank axes. ReducedAxes returns an error if an axis is out of range, or if the axes are computed
+// when the network runs.
 func ReducedAxes(n *graph.Node, rank int) ([]bool, error) {
 	list, given, err := n.List("axes", 1)
 	if err != nil {

@@ -9,8 +9,8 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// Dilation returns the vertical and the horizontal distance between neighboring taps of the window,
-// which has one or two axes. The vertical distance is 1 if there is only one.
+// Dilation returns the vertical and horizontal distances between neighboring taps of w, a window of
+// one or two axes. If w has a single axis, dy is 1.
 func (w *Window) Dilation() (dy, dx int) {
 	if len(w.Dilations) == 1 {
 		return 1, w.Dilations[0]
@@ -28,9 +28,9 @@ type Window struct {
 }
 
 // WindowOf returns the window of n, a convolution or a pool. in holds the spatial extents of the
-// input. taps holds the spatial extents of the weights; the attribute kernel_shape overrides them.
-// WindowOf returns an error if an attribute is invalid or the window is larger than the padded
-// input.
+// input. taps holds the spatial extents of the weights; the attribute kernel_shape of n overrides
+// them. WindowOf returns an error if an attribute is invalid or the window is larger than the
+// padded input.
 func WindowOf(n *graph.Node, in, taps []int) (Window, error) {
 	if k, ok, err := n.List("kernel_shape", -1); err != nil {
 		return Window{}, err
@@ -139,10 +139,10 @@ func inferConv(n *graph.Node) ([]graph.Result, error) {
 	return newSingleResultWithMACs(n, append([]int{d[0], f[0]}, w.Out...), graph.Elements(w.Out)*d[0]*f[0]*graph.Elements(f[1:])), nil
 }
 
-// TransposedWindow returns the window of n, a transposed convolution whose input has shape d and
-// whose weights have shape f. In this window, Before and After are the numbers of elements that are
-// cropped from the result; a negative After adds zeros. TransposedWindow returns an error if an
-// attribute is invalid or the result is empty.
+// TransposedWindow returns the window of n, a transposed convolution. d is the shape of its input,
+// and f the shape of its weights. Before and After of the window say how many elements are cropped
+// from the result; a negative After adds zeros. TransposedWindow returns an error if an attribute
+// is invalid or the result is empty.
 func TransposedWindow(n *graph.Node, d, f []int) (Window, error) {
 	in := d[2:]
 	w, err := WindowOf(n, slices.Repeat([]int{graph.MaxExtent}, len(in)), f[2:])

@@ -13,8 +13,8 @@ var (
 	positive = &graph.Range{Low: 0, High: math.Inf(1)}
 )
 
-// EvalComparison evaluates a comparison that is decided by the known range of its first input, such
-// as whether the result of a sigmoid is above -1. The second input must be a constant with a single
+// EvalComparison evaluates a comparison from the known range of its first input. For example, the
+// result of a sigmoid is always above -1. The second input must be a constant with a single
 // element. ok is false if the range does not decide the comparison, if the size of the first input
 // depends on values, or if that input has more than 65,536 elements.
 func EvalComparison(n *graph.Node) (result, ok bool) {

@@ -14,7 +14,8 @@ import (
 // the smallest. Elements computed from these extents, such as the shape for a Reshape, have
 // bounds as well: a Span.
 
-// A Spread bounds a result whose shape or elements depend on values.
+// A Spread holds bounds on the extents and elements of a result. They are needed for tensors whose
+// size depends on values, and for elements that are computed from such a size.
 type Spread struct {
 	Least []int       // nil if the extents are always the same
 	Span  *graph.Span // nil if the elements have no known bounds
@@ -50,7 +51,7 @@ func dynamicAxis(n *graph.Node, i int, r graph.Result) int {
 }
 
 // MakesDynamic reports whether the sizes of the node's results depend on the values of its inputs,
-// and not only on their shapes. This is the case for NonZero.
+// as for a NonZero, and not only on their shapes.
 func MakesDynamic(n *graph.Node) bool {
 	return Of(n.Op).Has(Sizes) || hasUnboundedPart(n)
 }
@@ -70,8 +71,8 @@ func hasUnboundedPart(n *graph.Node) bool {
 	return false
 }
 
-// IsDynamic reports whether the node reads or produces a tensor whose size depends on values, or
-// reads elements that are computed from such a size.
+// IsDynamic reports whether the node has a result or an input whose size depends on values. It also
+// returns true if an input has elements that are computed from such a size.
 func IsDynamic(n *graph.Node) bool {
 	return MakesDynamic(n) || slices.ContainsFunc(n.In, func(v *graph.Value) bool { return v.Least != nil || v.Span != nil })
 }
@@ -115,9 +116,9 @@ func forEachBoundCombination(n *graph.Node, visit func(at *graph.Node)) {
 	}
 }
 
-// InferBounds infers bounds for the results of a node for which [IsDynamic] returns true. It
-// returns the largest shapes of the results, and a [Spread] with the bounds of each. The error is
-// that of [Infer] for inputs of the largest size.
+// InferBounds returns the largest shape of each result of a node for which [IsDynamic] returns
+// true, and a [Spread] with the bounds of each result. It returns an error if [Infer] fails for
+// inputs of the largest size and no bounds follow from the shape of the first input.
 func InferBounds(n *graph.Node) ([]graph.Result, []Spread, error) {
 	var least, most []graph.Result
 	var failed error // the error of Infer for the largest inputs
@@ -265,9 +266,9 @@ func isMonotonic(n *graph.Node) bool {
 	return true
 }
 
-// IsRowwise reports whether the node treats all positions separately along the axes whose extents
-// depend on values. If so, padding the inputs with zeros along these axes does not change the
-// results at other positions.
+// IsRowwise reports whether the node computes each position independently along the axes whose
+// extents depend on values. If so, zeros that are added to the inputs along these axes do not
+// change the results at other positions.
 func IsRowwise(n *graph.Node) bool {
 	for i, v := range n.In {
 		least, dims := v.Least, v.Dims

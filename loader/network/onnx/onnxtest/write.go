@@ -85,8 +85,8 @@ func Ints(name string, values ...int) Message {
 }
 
 // Whole returns an integer constant of shape dims, as a part of a graph for [Model]. elem is the
-// number of its ONNX type, and width the size of an element in bytes: 2 and 1 for uint8, 3 and 1
-// for int8, 6 and 4 for int32.
+// number that ONNX gives its type, and width the size of an element in bytes. For example, elem and
+// width are 2 and 1 for uint8, 3 and 1 for int8, and 6 and 4 for int32.
 func Whole(name string, elem, width int, dims []int, values ...int) Message {
 	t := Message{}.Int(2, elem).Text(8, name)
 	for _, d := range dims {
