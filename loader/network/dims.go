@@ -10,8 +10,8 @@ import (
 	"anesim/loader/network/list"
 )
 
-// A DimError reports that some dimensions of a network have no size, or that a size was given for a
-// dimension that the network does not have.
+// A DimError reports that dimensions of a network have no size, or that sizes were given for
+// unknown dimensions.
 type DimError struct {
 	Needed  []Dim
 	Unknown []string // given names that no dimension has
@@ -21,8 +21,8 @@ type DimError struct {
 	Deciding []string
 }
 
-// A Dim is a dimension of a network's input for which the file states no size. The user supplies
-// the size by the dimension's name, as in "batch=1".
+// A Dim is a dimension of a network's input whose size is missing from the file. The user gives the
+// size by the dimension's name.
 type Dim struct {
 	Name, Input string // names of the dimension and of the input that has it
 	Axis, Rank  int    // number of the axis, and number of axes of the input

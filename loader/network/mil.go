@@ -18,8 +18,7 @@ const maxProgramText = 64 << 20
 
 // ReadMIL reads a network from the text of a MIL program, such as the file model.mil of a compiled
 // Core ML model. Weights are read from files in o.Dir. ReadMIL returns a *[DimError] if a dimension
-// has no size or o.Dims has an unknown name. It returns a *[list.FormatError] if the text is
-// malformed.
+// has no size or o.Dims has an unknown name, and a *[list.FormatError] if the text is malformed.
 func ReadMIL(data []byte, o Options) (*list.Network, error) {
 	if len(data) > maxProgramText {
 		return nil, &list.FormatError{Line: 1, What: fmt.Sprintf("file has %d bytes; want at most %d", len(data), maxProgramText)}
@@ -38,7 +37,7 @@ func ReadMIL(data []byte, o Options) (*list.Network, error) {
 
 // ReadCoreML reads a network from the content of a Core ML model, an .mlmodel file. Weights are
 // read from files in o.Dir. ReadCoreML returns a *[DimError] if a dimension has no size or o.Dims
-// has an unknown name. It returns a *[list.FormatError] if the file is malformed.
+// has an unknown name, and a *[list.FormatError] if the file is malformed.
 func ReadCoreML(data []byte, o Options) (*list.Network, error) {
 	m, err := coreml.Read(data)
 	if err != nil {

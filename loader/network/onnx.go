@@ -11,7 +11,7 @@ import (
 
 // ReadONNX reads a network from the content of an ONNX file. Operators that the engine cannot run
 // become layers with a Reason. ReadONNX returns a *[DimError] if a dimension has no size or o.Dims
-// has an unknown name. It returns a *[list.FormatError] if the file is malformed.
+// has an unknown name, and a *[list.FormatError] if the file is malformed.
 func ReadONNX(data []byte, o Options) (*list.Network, error) {
 	m, err := onnx.Read(data)
 	if err != nil {

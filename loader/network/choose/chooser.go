@@ -30,8 +30,8 @@ type Shared struct {
 	Tables     bool               // prefer table lookups, which are cheaper and less exact
 }
 
-// NewShared returns the state that all choosers of one file share. Constants that they compute use
-// up the memory in budget.
+// NewShared returns the state for the choosers of one file. The memory for constants that the
+// choosers compute counts against budget.
 func NewShared(budget *graph.Budget) *Shared {
 	return &Shared{Budget: budget, absentLeft: weights.MaxCoefficients, noted: map[string]bool{}, paddings: map[string]padding{}}
 }

@@ -250,8 +250,8 @@ func mergeAxes(out []int, tensors ...[]int) ([]int, [][]int, error) {
 	return out, full, nil
 }
 
-// ApplyBinary adds layers that broadcast a and b to a common shape and apply the elementwise
-// operation op to them. It returns the result, or an error if the shapes cannot be broadcast.
+// ApplyBinary adds layers that apply the elementwise operation op to a and b, which are broadcast
+// to a common shape, and returns the result. It returns an error if the shapes do not broadcast.
 func (n *Chooser) ApplyBinary(op layer.Op, a, b Operand) (Operand, error) {
 	out, err := graph.Broadcast(a.Dims, b.Dims)
 	if err != nil {

@@ -27,13 +27,13 @@ func firstInputRule(build func(n *Chooser, x Operand) (Operand, error)) rule {
 // operators maps the name of an operator to its rule.
 var operators = newOperatorRules()
 
-// Supports reports whether [Chooser.Choose] can turn nodes of the named operator into engine
-// layers. It may still refuse some of these nodes, depending on their shapes and attributes.
+// Supports reports whether the package has a rule that turns the named operator into engine layers.
+// The rule may still refuse some nodes of the operator.
 func Supports(op string) bool { return operators[op] != nil }
 
-// Choose adds the layers that compute the node. The outputs of these layers get the names of the
-// node's results. If the engine cannot compute the node, Choose returns an error that gives the
-// reason.
+// Choose adds the layers that compute the node, and gives the names of the node's results to the
+// outputs of these layers. If the engine cannot compute the node, Choose returns an error that says
+// why.
 func (n *Chooser) Choose() error {
 	for _, r := range n.Results {
 		if graph.Elements(r.Dims) == 0 {

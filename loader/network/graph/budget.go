@@ -2,8 +2,8 @@ package graph
 
 import "errors"
 
-// A Budget limits the memory for constants that a reader computes while it reads a file. Bytes is
-// the number of bytes that remain.
+// A Budget limits the memory for constants that are computed while a file is read. Bytes is the
+// number of bytes that remain.
 type Budget struct{ Bytes int }
 
 // ErrBudget is the error of a node whose computed constants would need more memory than is left

@@ -22,16 +22,15 @@ type Const struct {
 	Clamped int               // number of finite values beyond fp16's range, counted by Halves
 }
 
-// A Packing describes the form in which a file compresses the elements of a constant. Methods that
-// read elements always expand them. The engine may store the elements in a compressed form of its
-// own.
+// A Packing records how a file compresses the elements of a constant. Readers always expand the
+// elements, but the engine may store them compressed in its own way.
 type Packing struct {
 	Form  Packed
 	Scale []float16.Float16 // for Bytes: one scale for all values, or one for each position along an axis
 }
 
-// Scaled returns the packing of a constant that a file stores as 8-bit integers and scale factors.
-// scale holds one factor for all elements, or one for each position along an axis.
+// Scaled returns the packing of a constant that a file stores as 8-bit integers, to be multiplied
+// by scale. scale holds one factor for all elements, or one for each position along an axis.
 func Scaled(scale []float64) *Packing {
 	p := &Packing{Form: Bytes, Scale: make([]float16.Float16, len(scale))}
 	for i, s := range scale {
@@ -50,8 +49,8 @@ const (
 	Sparse                    // a mask and the values in it
 )
 
-// A Source reads the elements of a constant from a file. Its method Each calls set for every
-// element in order, with the element's index and value.
+// A Source reads the elements of a constant from a file. Each calls set with the index and the
+// value of every element in order.
 type Source interface {
 	External() bool                     // reports whether the file was not read
 	Numbers() ([]float64, error)        // returns all elements
@@ -169,9 +168,9 @@ func (c *Const) Scalar() (float64, error) {
 	return v[0], nil
 }
 
-// Detach returns a copy of c that holds its elements in memory and no longer needs the file.
-// Floating-point elements are rounded to fp16. If c does not refer to the file, or its elements are
-// absent, Detach returns c itself.
+// Detach returns a copy of c that no longer needs the file. Floating-point elements are rounded to
+// fp16, the only precision that the engine reads. If c does not refer to the file, or its elements
+// are absent, Detach returns c itself.
 func (c *Const) Detach() (*Const, error) {
 	switch {
 	case c.Source == nil, c.Absent():

@@ -15,8 +15,8 @@ type Graph struct {
 	Consts  map[string]*Const // by the names of their values
 }
 
-// A Value is a tensor that nodes read or produce, with all facts known about it. All nodes that use
-// the tensor share one Value.
+// A Value is a tensor that nodes read or produce, with everything that is known about it. All nodes
+// that use a tensor refer to the same Value.
 type Value struct {
 	Name string // "" for an omitted input, or a result that nothing reads
 	Dims []int  // nil if unknown, empty for a single number
@@ -72,7 +72,7 @@ func (v *Value) Shape(dims []int) {
 	}
 }
 
-// Set records that v is the constant c, and gives v the type and shape of c.
+// Set makes v the constant c: it stores c in v, and copies the type and shape of c.
 func (v *Value) Set(c *Const) {
 	v.Const, v.Type = c, c.Type
 	v.Shape(c.Dims)
@@ -132,8 +132,8 @@ func (n *Node) Given(i int) bool { return i >= 0 && i < len(n.In) && n.In[i].Giv
 // to read. It returns false if i is out of range.
 func (n *Node) Asked(i int) bool { return i >= 0 && i < len(n.Out) && n.Out[i].Given() }
 
-// ResultName returns the name of the node's first named result, or "" if no result has a name. The
-// names of tensors that the node computes internally begin with this name.
+// ResultName returns the name of the node's first result that has a name, or "" if none has.
+// Tensors that are computed inside the node have names that begin with it.
 func (n *Node) ResultName() string {
 	for _, v := range n.Out {
 		if v.Given() {
@@ -177,7 +177,7 @@ func (n *Node) Dims(i int) ([]int, error) {
 }
 
 // Int returns the integer attribute with the given name, or fallback if the node does not have it.
-// The value is clamped to ±[MaxExtent], so that the product of two attributes cannot overflow.
+// The attribute is clamped to ±[MaxExtent], so that the product of two of them cannot overflow.
 func (n *Node) Int(name string, fallback int) int {
 	if a := n.Attr[name]; a != nil {
 		return int(max(-MaxExtent, min(MaxExtent, a.Int)))

@@ -16,8 +16,8 @@ type Port struct {
 	Dims []Dim // nil if the file states no shape
 }
 
-// A Dim is one dimension of a [Port]. It has a fixed size, a name for which the user chooses a
-// size, or neither.
+// A Dim is one dimension of a [Port]. It has a size, a name for a size that the user chooses, or
+// neither.
 type Dim struct {
 	Size int64
 	Name string

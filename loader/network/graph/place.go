@@ -126,8 +126,8 @@ func EngineDims(dims []int) ([4]int, error) {
 	return e, nil
 }
 
-// FitsEngine reports whether a tensor of shape dims may fit the engine: each extent that
-// [EngineDims] returns must be from 1 to [MaxExtent], and their product at most 2^40.
+// FitsEngine reports whether the engine may accept a tensor of shape dims: the extents that
+// [EngineDims] returns are from 1 to [MaxExtent], and their product is at most 2^40.
 func FitsEngine(dims []int) bool {
 	e, err := EngineDims(dims)
 	return err == nil && slices.Min(e[:]) >= 1 && slices.Max(e[:]) <= MaxExtent

@@ -40,8 +40,8 @@ var types = map[Type]struct {
 	Double: {"float64", 8}, Uint32: {"uint32", 4}, Uint64: {"uint64", 8}, BFloat16: {"bfloat16", 2},
 }
 
-// String returns numpy's name for the type, such as "float32". For an unknown type, it returns a
-// text such as "type 17".
+// String returns the name of the type in numpy, such as "float32", or a text such as "type 17" for
+// an unknown type.
 func (t Type) String() string {
 	if x, ok := types[t]; ok {
 		return x.name

@@ -13,8 +13,8 @@ import (
 	"anesim/loader/network/list"
 )
 
-// A KeyError reports a problem with a key of a layer: it is unknown, missing or given twice, or it
-// has an invalid value.
+// A KeyError reports a problem with a key of a layer: the operation does not know the key, or the
+// key is missing, is given twice or has an invalid value.
 type KeyError struct {
 	Op    string   // the operation
 	Key   string   // the key, or the malformed word

@@ -15,7 +15,7 @@ import (
 	"anesim/loader/network/weights"
 )
 
-// Refused reports whether err means that the engine cannot run a layer, or that the layer's keys
+// Refused reports whether err says that the engine cannot run a layer, or that the keys of a layer
 // contradict each other. If so, [Operation.Nearest] may find a similar layer that works.
 func Refused(err error) bool {
 	var limit *layer.LimitError

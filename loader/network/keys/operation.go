@@ -30,11 +30,11 @@ type Operation struct {
 	build  func(a *args, in []layer.Shape) list.Layer
 }
 
-// A Key names an argument of an operation, such as cout. Help describes the argument and its
-// default.
+// A Key is the name of an argument of an operation, such as cout, with a help text that states
+// the default.
 type Key struct{ Name, Help string }
 
-// Operations returns all operations, in the order in which the command's help lists them.
+// Operations returns all operations, in the order in which help texts list them.
 func Operations() []Operation { return slices.Clone(operations()) }
 
 // operations returns all operations. They are built once, because the text of their limits
@@ -150,8 +150,8 @@ func Names() []string {
 	return names
 }
 
-// AllKeys returns the keys that [Operation.Single] accepts, without duplicates: the keys of the
-// input's shape, and then the keys of the operation.
+// AllKeys returns the keys that [Operation.Single] accepts: the keys of the input's shape and the
+// keys of the operation. A key that is in both lists appears once.
 func (o *Operation) AllKeys() []Key {
 	keys := slices.Clone(o.Shape)
 	for _, k := range o.Keys {

@@ -35,7 +35,7 @@ func countPossibleNodes(data []byte) int {
 	return n
 }
 
-// ReadYAML reads a network from data, the content of a YAML file in the form that the package
+// ReadYAML reads a YAML file that lists the layers of a network, in the form that the package
 // documentation describes. The error is a *[list.FormatError] with a line number.
 func ReadYAML(data []byte) (*list.Builder, error) {
 	if len(data) > maxText {

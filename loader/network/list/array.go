@@ -12,9 +12,9 @@ type Array struct {
 	Numbers []float64
 }
 
-// Filled returns the array extended with zeros to shape dims. Its elements keep their indices along
-// every axis. If the array has this shape already, the result shares its memory. Filled returns an
-// error if dims has a different number of axes, or an extent that is smaller than the array's.
+// Filled returns the array enlarged to shape dims with zeros. Its elements keep their indices along
+// every axis. If the shape is dims already, the result shares memory with the array. Filled returns
+// an error if dims has a different number of axes or a smaller extent.
 func (a Array) Filled(dims []int) (Array, error) {
 	if err := a.checkShapesFit(a.Dims, dims); err != nil || slices.Equal(a.Dims, dims) {
 		return a, err
@@ -22,9 +22,9 @@ func (a Array) Filled(dims []int) (Array, error) {
 	return a.resize(dims), nil
 }
 
-// Cut returns the array cropped to shape dims: it keeps the first dims[k] positions of every axis
-// k. If the array has this shape already, the result shares its memory. Cut returns an error if
-// dims has a different number of axes, or an extent that is larger than the array's.
+// Cut returns the array cropped to shape dims: the first dims[k] positions of every axis k remain.
+// If the shape is dims already, the result shares memory with the array. Cut returns an error if
+// dims has a different number of axes or a larger extent.
 func (a Array) Cut(dims []int) (Array, error) {
 	if err := a.checkShapesFit(dims, a.Dims); err != nil || slices.Equal(a.Dims, dims) {
 		return a, err

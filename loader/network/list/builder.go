@@ -84,7 +84,7 @@ func putInLazyMap[V any](m *map[string]V, name string, v V) {
 	(*m)[name] = v
 }
 
-// Len returns the number of layers in b and in the builders that b is nested in.
+// Len returns the number of layers in b and in all builders that b is nested in.
 func (b *Builder) Len() int {
 	n := 0
 	for ; b != nil; b = b.outer {
@@ -99,7 +99,8 @@ func (b *Builder) Input(name string, s layer.Shape) {
 	b.SetShape(name, s)
 }
 
-// Inputs returns the inputs of the network, also for a nested builder.
+// Inputs returns the inputs of the network. A nested builder returns the inputs of the network that
+// it is part of.
 func (b *Builder) Inputs() []Tensor { return b.outermostBuilder().Net.Inputs }
 
 func (b *Builder) outermostBuilder() *Builder {
@@ -119,8 +120,8 @@ func (b *Builder) Shape(name string) (layer.Shape, bool) {
 	return layer.Shape{}, false
 }
 
-// SetShape sets the shape of the named tensor to s. If b is nested, the outer builder sees the
-// change only after [Builder.Keep].
+// SetShape sets the shape of the named tensor to s. In a nested builder, the shape in the outer
+// builder changes only with [Builder.Keep].
 func (b *Builder) SetShape(name string, s layer.Shape) { putInLazyMap(&b.shapes, name, s) }
 
 // TensorOf returns the tensor that name is an alias of, or name itself if it is not an alias. The
@@ -147,8 +148,8 @@ func (b *Builder) HasConstant(name string) bool {
 	return false
 }
 
-// Constant adds a constant tensor of shape s that layers read from memory. v holds its elements in
-// row-major order. A nil v means that the file lacks them; pseudo-random values are then used.
+// Constant adds a constant tensor of shape s, which layers read from memory. v holds its elements
+// in row-major order. If the file lacks them, v is nil, and pseudo-random values are used.
 func (b *Builder) Constant(name string, v []float16.Float16, s layer.Shape) {
 	putInLazyMap(&b.Net.Constants, name, v)
 	b.SetShape(name, s)
@@ -213,9 +214,9 @@ func (b *Builder) Reshape(name, tensor string, s layer.Shape) error {
 	return nil
 }
 
-// Network completes the network and returns it. It removes layers that no output needs, and moves
-// the layers that the host runs so that the engine's layers form as few programs as possible. The
-// caller must not use b afterwards.
+// Network finishes the network and returns it. It removes layers that no output needs. It also
+// moves layers that the host runs, so that the engine's layers form as few programs as possible.
+// The caller must not use b afterwards.
 func (b *Builder) Network() *Network {
 	n := &b.Net
 	b.removeUnusedLayers()
@@ -298,8 +299,8 @@ func (n *Network) removeLayers(gone []bool) (unused []string) {
 	return unused
 }
 
-// Tidy deletes constants that no layer and no result reads, and counts the layers of each operator
-// in n.Nodes again. Call it after changing the layers of a network.
+// Tidy deletes constants that neither a layer nor a result reads, and updates the number of
+// layers of each operator in n.Nodes. Call it after the layers of a network have changed.
 func (n *Network) Tidy() {
 	read := map[string]bool{}
 	for i := range n.Layers {
@@ -363,8 +364,8 @@ func (n *Network) Store() {
 	}
 }
 
-// Note adds a remark about the file to the network, formatted as by [fmt.Sprintf]. Line breaks are
-// escaped. Notes of a nested builder are added even if its layers are discarded.
+// Note adds a remark about the file, formatted as by [fmt.Sprintf], to the network. Line breaks are
+// escaped. Notes of a nested builder stay even if its layers are not kept.
 func (b *Builder) Note(format string, v ...any) {
 	n := &b.outermostBuilder().Net
 	n.Notes = append(n.Notes, OneLine.Replace(fmt.Sprintf(format, v...)))

@@ -2,8 +2,8 @@ package list
 
 import "fmt"
 
-// An OrderError reports that a layer reads a tensor that no earlier layer produces. The cause is a
-// bug in this program, not an invalid file.
+// An OrderError reports that a layer reads a tensor that no earlier layer produces. Such a list
+// results from a bug in this program, not from an invalid file.
 type OrderError struct{ Layer, Tensor string }
 
 func (e *OrderError) Error() string {

@@ -59,8 +59,8 @@ func (l *Layer) MACs() uint64 {
 }
 
 // Bytes returns the total size in bytes of the layer's operands, weights and result in fp16. Each
-// tensor counts once, however often the engine reads it. If the engine lacks the operator, only the
-// result counts.
+// tensor counts once, however often the engine reads it. Only the result counts for an operator
+// that the engine does not have.
 func (l *Layer) Bytes() uint64 {
 	x := &l.Lower
 	n := l.Out.Elements()
@@ -100,9 +100,9 @@ func (l *Layer) Infer() error {
 	return l.Lower.Validate()
 }
 
-// Pooling returns a layer that pools a tensor of shape in over the window w. It computes averages
-// if average is true, and maxima otherwise. Average pooling is a depthwise convolution with equal
-// weights.
+// Pooling returns a layer that pools a tensor of shape in over the window w. If average is true,
+// the layer computes averages, as a depthwise convolution with equal weights. Otherwise, it
+// computes maxima.
 func Pooling(in layer.Shape, w layer.Window, average bool) Layer {
 	if !average {
 		return Layer{Lower: layer.Layer{Op: layer.Pool, In: in, Window: w}}

@@ -81,8 +81,8 @@ func (n *Network) MACs() uint64 {
 
 const fp16Bytes = 2 // size of an element
 
-// AllResults returns n.Results or, if it is nil, the tensors of n.Outputs under their own names.
-// Results is nil in a network that was not read from a file.
+// AllResults returns n.Results. If that is nil, as in a network that was not read from a file, it
+// returns the tensors of n.Outputs under their own names.
 func (n *Network) AllResults() []Output {
 	if n.Results != nil {
 		return n.Results

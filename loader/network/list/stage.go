@@ -17,8 +17,7 @@ type Stage struct {
 }
 
 // A Cut describes a tensor whose actual size is known only when the network runs. The engine
-// computes the tensor at its largest size, padded with zeros. Results of the network are then
-// cropped to their actual size.
+// computes the tensor at its largest size, padded with zeros. The padding is removed from results.
 type Cut struct {
 	Dims    []int    // the largest shape
 	Inputs  []string // tensors that the actual shape depends on

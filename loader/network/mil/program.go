@@ -48,8 +48,8 @@ type Operation struct {
 	Off        int64 // byte offset in a message, or line of a text
 }
 
-// An Argument is a value that an operation reads. If Name is not empty, it names an input of the
-// function or an earlier result. Otherwise, the argument is the constant Value.
+// An Argument is a value that an operation reads: the input or earlier result called Name or, if
+// Name is "", the constant Value.
 type Argument struct {
 	Name  string
 	Value Value

@@ -15,7 +15,7 @@ import (
 // are paths relative to the model's directory.
 type Files map[string]*os.File
 
-// Close closes all files. Afterwards, tensor values in these files can no longer be read.
+// Close closes all files. Tensors whose values are in them can no longer be read.
 func (f Files) Close() {
 	for _, file := range f {
 		file.Close()

@@ -8,8 +8,8 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// Import converts the model to a graph without reading the values of constants. packings describes
-// the constants that the file stores in compressed form; it may be nil.
+// Import converts the model to a graph. It does not read the values of constants. packings
+// describes the constants that the file stores in packed form; it may be nil.
 func (m *Model) Import(packings map[*Tensor]*graph.Packing) *graph.Model {
 	x := &importer{opset: m.Opsets[""], packings: packings, values: map[string]*graph.Value{}, taken: map[string]bool{}}
 	g := &graph.Model{Graph: *x.importGraph(&m.Graph), Name: m.Name, Inputs: m.Inputs, Results: m.Outputs, Values: x.values}

@@ -40,8 +40,8 @@ func (t *Tensor) forEachChunk(visit func(first int, b []byte)) error {
 	return nil
 }
 
-// ReadFrom is like [Read], but reads the model from r, a file of size bytes. It does not load the
-// values of large tensors. They are read on demand, so r must stay open.
+// ReadFrom is like [Read], but reads the model from r, a file of size bytes, and does not load the
+// values of large tensors. These are read when they are needed, so r must stay open.
 func ReadFrom(r io.ReaderAt, size int64) (*Model, error) {
 	if size > MaxBytes {
 		return nil, &FormatError{Off: MaxBytes, What: "file exceeds the protocol buffer limit of 2 GB"}

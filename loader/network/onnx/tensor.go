@@ -51,7 +51,8 @@ type Tensor struct {
 	count   int    // number of varints
 }
 
-// An External locates the values of a tensor that the model stores in another file.
+// An External is the place of a tensor's values outside the model's file: a range of bytes in
+// another file.
 type External struct {
 	Location       string // path relative to the model's directory
 	Offset, Length int64  // Length is -1 if the model does not state it
@@ -224,8 +225,8 @@ func (t *Tensor) errorf(format string, args ...any) error {
 	return &FormatError{Off: t.Off, What: fmt.Sprintf("tensor %q: %s", t.Name, fmt.Sprintf(format, args...))}
 }
 
-// External reports whether the values of t are in another file that was not opened. If they are,
-// methods that read the values return an error.
+// External reports whether the values of t are in another file that was not opened. If so, methods
+// that read the values return an error.
 func (t *Tensor) External() bool { return t.File != nil }
 
 // CheckValues returns an error if the values of t cannot be read: if they are in a file that was

@@ -9,8 +9,8 @@ import (
 	"anesim/loader/network/graph"
 )
 
-// FoldBytes returns the memory for computing the results of n from constants, in bytes per element
-// of a result. It returns 0 for an operator that only changes the shape.
+// FoldBytes returns the memory that is needed to compute the results of n from constants, in bytes
+// per element of a result. It returns 0 for an operator that only changes the shape.
 func FoldBytes(n *graph.Node) int {
 	const number = 8
 	switch {
@@ -22,9 +22,9 @@ func FoldBytes(n *graph.Node) int {
 	return 2 * number
 }
 
-// SortBytes returns the memory that a TopK or Unique node needs for sorting, in bytes per element
-// of its first input. The memory of the input and the results is not included. SortBytes returns 0
-// for other operators.
+// SortBytes returns the memory that a TopK or Unique node needs to sort, in bytes per element of
+// its first input. The input and the results are not included. SortBytes returns 0 for other
+// operators.
 func SortBytes(n *graph.Node) int {
 	switch n.Op {
 	case "TopK":
@@ -40,8 +40,8 @@ func newInt64Const(dims []int, v ...float64) *graph.Const {
 	return &graph.Const{Dims: dims, Type: graph.Int64, Numbers: v}
 }
 
-// Literal returns the constant in the attributes of n, a Constant node. It returns an error if the
-// value is a list of strings or a sparse tensor.
+// Literal returns the value of n, a Constant node, from the node's attributes. It returns an error
+// if the value is a list of strings or a sparse tensor.
 func Literal(n *graph.Node) (*graph.Const, error) {
 	for name, a := range n.Attr {
 		var v []float64

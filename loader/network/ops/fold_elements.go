@@ -183,8 +183,8 @@ func foldReduction(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 }
 
 // Repeatable returns c, the constant second operand of the elementwise node n, in a shape that
-// broadcasts by ONNX's current rules. Before version 7 of the operators, an attribute of n said
-// with which axis of the first operand c is aligned. For later versions, Repeatable returns c
+// broadcasts by ONNX's current rules. Before version 7 of the operators, an attribute of n named
+// the axis of the first operand with which c is aligned. For later versions, Repeatable returns c
 // unchanged.
 func Repeatable(n *graph.Node, c *graph.Const) *graph.Const {
 	if len(c.Dims) == 0 || !usesLegacyBroadcast(n) {

@@ -118,7 +118,7 @@ func inferCast(n *graph.Node) ([]graph.Result, error) {
 }
 
 // CheckInference returns an error if the Dropout node n runs in training mode, or if its mode is
-// not constant.
+// not a known constant.
 func CheckInference(n *graph.Node) error {
 	if !n.Given(2) {
 		return nil

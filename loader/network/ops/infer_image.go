@@ -50,9 +50,9 @@ func inferSpaceToDepth(n *graph.Node) ([]graph.Result, error) {
 	return newSingleResult(n, []int{d[0], d[1] * b * b, d[2] / b, d[3] / b}), nil
 }
 
-// Padding returns how many elements a Pad node adds before and after each axis of its input. The
-// input has rank axes. A negative number removes elements. Padding returns an error if the numbers
-// are invalid or are computed when the network runs.
+// Padding returns the numbers of elements that a Pad node adds before and after each axis of its
+// input, which has rank axes. A negative number removes elements. Padding returns an error if the
+// numbers are invalid or are computed when the network runs.
 func Padding(n *graph.Node, rank int) (before, after []int, err error) {
 	pads, ok, err := n.List("pads", 1)
 	if !ok && n.Attr["paddings"] != nil { // version 1

@@ -105,10 +105,9 @@ func inferUnsqueeze(n *graph.Node) ([]graph.Result, error) {
 	return newSingleResult(n, out), nil
 }
 
-// Permutation returns the order in which n, a Transpose node, arranges the axes of its input: axis
-// i of the result is axis perm[i] of the input, if perm is the returned list. By default, the axes
-// are reversed. Permutation returns an error if the node's attribute is not a permutation of rank
-// axes.
+// Permutation returns the order of axes that n, a Transpose node, produces. If perm is the returned
+// list, axis i of the result is axis perm[i] of the input. By default, the axes are reversed.
+// Permutation returns an error if the node's attribute is not a permutation of rank axes.
 func Permutation(n *graph.Node, rank int) ([]int, error) {
 	perm, given, _ := n.List("perm", -1)
 	if !given {
@@ -144,8 +143,8 @@ func inferTranspose(n *graph.Node) ([]graph.Result, error) {
 	return newSingleResult(n, out), nil
 }
 
-// Axis converts axis, which may be negative to count from the end, to a number from 0 to rank-1.
-// The last axis is -1. Axis returns an error if a tensor with rank axes does not have the axis.
+// Axis returns axis as a number from 0 to rank-1. A negative axis counts from the end, so that -1
+// is the last. Axis returns an error if a tensor with rank axes has no such axis.
 func Axis(rank, axis int) (int, error) {
 	at := axis
 	if at < 0 {

@@ -28,9 +28,9 @@ type Window struct {
 }
 
 // WindowOf returns the window of n, a convolution or a pool. in holds the spatial extents of the
-// input. taps holds the spatial extents of the weights; the attribute kernel_shape of n overrides
-// them. WindowOf returns an error if an attribute is invalid or the window is larger than the
-// padded input.
+// input. taps holds the spatial extents of the weights; the attribute kernel_shape overrides them.
+// WindowOf returns an error if an attribute is invalid or the window is larger than the padded
+// input.
 func WindowOf(n *graph.Node, in, taps []int) (Window, error) {
 	if k, ok, err := n.List("kernel_shape", -1); err != nil {
 		return Window{}, err

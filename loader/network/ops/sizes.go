@@ -51,7 +51,7 @@ func dynamicAxis(n *graph.Node, i int, r graph.Result) int {
 }
 
 // MakesDynamic reports whether the sizes of the node's results depend on the values of its inputs,
-// as for a NonZero, and not only on their shapes.
+// and not only on their shapes. This is the case for NonZero.
 func MakesDynamic(n *graph.Node) bool {
 	return Of(n.Op).Has(Sizes) || hasUnboundedPart(n)
 }
@@ -117,8 +117,8 @@ func forEachBoundCombination(n *graph.Node, visit func(at *graph.Node)) {
 }
 
 // InferBounds returns the largest shape of each result of a node for which [IsDynamic] returns
-// true, and a [Spread] with the bounds of each result. It returns an error if [Infer] fails for
-// inputs of the largest size and no bounds follow from the shape of the first input.
+// true, and a [Spread] with the bounds of each result. It returns an error if no largest shapes can
+// be inferred.
 func InferBounds(n *graph.Node) ([]graph.Result, []Spread, error) {
 	var least, most []graph.Result
 	var failed error // the error of Infer for the largest inputs

@@ -7,8 +7,8 @@ import (
 )
 
 // An Operator describes an operator of a graph: how to infer the shapes of its results, how to
-// compute them from constants, and which properties it has. Package choose turns operators into
-// layers.
+// compute them from constants, and which properties it has. The rules that turn operators into
+// layers are in package choose.
 type Operator struct {
 	// Infer returns the shapes and types of a node's results.
 	Infer Rule
@@ -29,8 +29,8 @@ type Operator struct {
 type Rule func(n *graph.Node) ([]graph.Result, error)
 
 // A Folder computes the results of a node whose inputs are all constants. res holds the inferred
-// shapes and types of the results. If a Folder does not support the node's attributes or types, it
-// returns nil and no error.
+// shapes and types of the results. If a Folder does not support the node, it returns nil and no
+// error.
 type Folder func(n *graph.Node, res []graph.Result) ([]*graph.Const, error)
 
 // A Property is a set of properties of operators, with one bit for each.
@@ -51,8 +51,8 @@ const (
 // Has reports whether the operator has at least one of the properties in the set p.
 func (o *Operator) Has(p Property) bool { return o.Is&p != 0 }
 
-// Host returns the function with which the host computes the operator: o.Fold or else o.Sized. It
-// returns nil if both are nil.
+// Host returns the function with which the host computes the operator: o.Fold or, if it is nil,
+// o.Sized. It returns nil if both are nil.
 func (o *Operator) Host() Folder {
 	if o.Fold != nil {
 		return o.Fold
@@ -60,8 +60,8 @@ func (o *Operator) Host() Folder {
 	return o.Sized
 }
 
-// Of returns the description of the named operator. For an unknown name, it returns an empty
-// description, not nil.
+// Of returns the description of the named operator. For an unknown name, the description is empty,
+// but not nil.
 func Of(op string) *Operator {
 	if o := table[op]; o != nil {
 		return o

@@ -18,8 +18,8 @@ type Coverage struct {
 // Whole reports whether every operator of the network is computed.
 func (c *Coverage) Whole() bool { return c.Done == c.Nodes }
 
-// A Loss is an output of a network that is not computed, because it depends on a layer that neither
-// a program nor the host computes. Layer is the index of the first such layer.
+// A Loss is an output of a network that is not computed, because neither a program nor the host
+// computes a layer that it depends on. Layer is the index of the first such layer.
 type Loss struct {
 	Output string
 	Layer  int
@@ -27,7 +27,6 @@ type Loss struct {
 
 // CoverageOf returns the coverage of n. reasons is the second result of [Lower] for n: reasons[i]
 // says why no program computes layer i, or is "". Operators that no output needs are not counted.
-// An output is lost if it depends on a layer that neither a program nor the host computes.
 func CoverageOf(n *list.Network, reasons []string) Coverage {
 	var c Coverage
 	isMissing := func(i int) bool { return i < len(reasons) && reasons[i] != "" && n.Layers[i].Host == nil }

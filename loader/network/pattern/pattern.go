@@ -15,10 +15,10 @@ type Match struct {
 	Inside []int       // indices of the other nodes, whose results nothing else reads
 }
 
-// Find looks for groups of nodes that together compute one operator. It returns the matches by the
-// index of their last node, and the set of the indices of all other nodes in matches. If one group
-// is part of another, Find returns the larger group. outputs are the tensors that must still be
-// computed after a replacement.
+// Find looks for groups of nodes that together compute one operator. It returns a map from the
+// index of each group's last node to the match, and the set of the indices of all other nodes in
+// matches. If one group is part of another, Find returns the larger group. The tensors in outputs
+// must stay computed, so no replacement removes them.
 func Find(nodes []*graph.Node, outputs []*graph.Value) (map[int]*Match, map[int]bool) {
 	m := &matcher{nodes: nodes, maker: map[*graph.Value]int{}, readers: map[*graph.Value]int{}}
 	for i := range nodes {
@@ -50,8 +50,8 @@ func Find(nodes []*graph.Node, outputs []*graph.Value) (map[int]*Match, map[int]
 	return found, inside
 }
 
-// Replace returns nodes with each group that [Find] found replaced by one node, at the position of
-// the group's last node. found and inside are the results of [Find] for nodes.
+// Replace returns a copy of nodes in which one node replaces each group that [Find] found, at the
+// position of the group's last node. found and inside are the results of [Find] for nodes.
 func Replace(nodes []*graph.Node, found map[int]*Match, inside map[int]bool) []*graph.Node {
 	var list []*graph.Node
 	for i, n := range nodes {

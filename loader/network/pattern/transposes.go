@@ -7,11 +7,11 @@ import (
 	"anesim/loader/network/ops"
 )
 
-// CancelTransposes changes transposes that read the result of another transpose. Such a transpose
-// reads the other's input instead and does the work of both; if the two cancel, it becomes an
-// Identity. Two transposes also cancel if only elementwise operators are between them, which then
-// work on the untransposed tensor. All tensors in outputs keep their values. CancelTransposes does
-// nothing if a node has a branch, because a branch may read any tensor.
+// CancelTransposes merges transposes with earlier transposes whose results they read. The later
+// transpose then reads the input of the earlier one and does the work of both, or becomes an
+// Identity if the two cancel. Two transposes that cancel may have elementwise operators between
+// them, which then work on the untransposed tensor. All tensors in outputs keep their values.
+// CancelTransposes does nothing if a node has a branch, because a branch may read any tensor.
 func CancelTransposes(nodes []*graph.Node, outputs []*graph.Value) {
 	maker, readers := map[*graph.Value]int{}, map[*graph.Value]int{}
 	for _, out := range outputs {

@@ -10,8 +10,8 @@ import (
 	"anesim/hw/evidence"
 )
 
-// A Backend is a processor that can run operations of a network, with the rates and times from
-// which the cost of an operation is computed.
+// A Backend is a processor that can run operations of a network. Its rates and times determine how
+// long an operation takes there.
 type Backend struct {
 	Name      string
 	Rate      evidence.Constant // 1e9 fp16 operations per second; unset for the engine, whose times are given

@@ -31,9 +31,9 @@ type Group struct {
 // layers.
 const maxComposed = 1 << 31
 
-// MergeKey returns a key for layer l. Layers with equal keys read the same tensor, and can be
-// merged into one layer with more output channels. They agree in all options except the number of
-// output channels and the bias. MergeKey returns "" for a layer that cannot be merged.
+// MergeKey returns a key for layer l. Layers with equal keys can be merged into one layer with more
+// output channels: they read the same tensor, and differ only in the number of output channels and
+// in the bias. MergeKey returns "" for a layer that cannot be merged.
 func MergeKey(l *list.Layer) string {
 	if !isDenseProduct(l) {
 		return ""
@@ -43,10 +43,11 @@ func MergeKey(l *list.Layer) string {
 	return fmt.Sprintf("%q %+v", l.Inputs[0], x)
 }
 
-// CanCompose reports whether layers a and b can be merged into one layer with composed weights.
-// Layer b must read the result of layer a, and the caller must check that no other layer does.
-// Either both are matmuls, or both are convolutions and one of them has a window of a single tap.
-// Layer a must not have an activation. If it adds a bias, layer b must not pad its input.
+// CanCompose reports whether layers a and b can be merged into one layer by composing their
+// weights. The layers must be two matmuls, or two convolutions of which one has a window of a
+// single tap. Layer b must read the result of a. Layer a must not have an activation, and if it has
+// a bias, b must not pad its input. The caller must check that no other layer reads the result of
+// a.
 func CanCompose(a, b *list.Layer) bool {
 	x, y := &a.Lower, &b.Lower
 	if !isDenseProduct(a) || !isDenseProduct(b) || x.Activation != 0 || x.Factor != 0 || y.Factor != 0 || a.Output != b.Inputs[0] || x.Op == layer.Convolution != (y.Op == layer.Convolution) {
@@ -82,9 +83,9 @@ func isDenseProduct(l *list.Layer) bool {
 	return false
 }
 
-// Apply returns a copy of n with the layers of each group merged or split. The caller must have
-// checked each group with [MergeKey], [CanCompose] or [CanSplit], and no layer may be in two
-// groups. If weights is true, the new layers get the weights of the old ones; otherwise, they have
+// Apply returns a copy of n in which the layers of each group are merged or split. The caller must
+// have checked each group with [MergeKey], [CanCompose] or [CanSplit]. No layer may be in two
+// groups. If weights is true, Apply computes the weights of the new layers; otherwise, they have
 // none. Apply returns an error if composing weights needs more than 2^31 multiply-accumulates.
 func Apply(n *list.Network, groups []Group, weights bool) (*list.Network, error) {
 	c := *n

@@ -13,8 +13,8 @@ import (
 	"anesim/loader/network/pattern"
 )
 
-// A Node is a node of a graph with the facts that [Model] found out about it, such as its expansion
-// into simpler nodes, or the reason why the host has to compute it.
+// A Node is a node of a graph together with facts that [Model] infers about it, such as an
+// expansion into simpler nodes, or the reason why the host must compute it.
 type Node struct {
 	*graph.Node
 	Label string // its name, or one made from its position
@@ -53,8 +53,8 @@ type Node struct {
 	Notes []string // remarks about the node for the user
 }
 
-// A Kind says whether a node may still become layers, or is already known to be a constant, an
-// alias of its input or a branch.
+// A Kind distinguishes nodes that may become layers from nodes already known to be constants,
+// aliases of their inputs or branches.
 type Kind uint8
 
 // The kinds of settled nodes.
@@ -79,8 +79,10 @@ func (e *DuplicateError) Error() string { return fmt.Sprintf("tensor %q is produ
 
 // Model settles the nodes of m: it infers the shapes of all tensors, computes constants, and
 // rewrites operators as simpler ones. It returns the nodes in an order in which they can run. The
-// memory for constants counts against budget. Model returns a *[DuplicateError] if two tensors have
-// the same name. If a node cannot be settled, its field Err says why, and Model returns no error.
+// memory for constants counts against budget.
+//
+// Model returns a *[DuplicateError] if two tensors have the same name. If a node cannot be settled,
+// Model returns no error but sets the node's Err to the reason.
 func Model(m *graph.Model, budget *graph.Budget) ([]*Node, error) {
 	s := &settler{values: m.Values, budget: budget, taken: map[string]bool{}}
 	for _, in := range m.Inputs {

@@ -153,9 +153,9 @@ func (s *settler) newLargestNode(n *Node, out []*graph.Value) *Node {
 	return m
 }
 
-// CanHost reports whether the host can compute n: it has a function for the operator, and the
-// results are neither empty nor too large. A function that rounds differently from the engine is
-// used only if a size depends on values.
+// CanHost reports whether the host can compute n. It needs a function for the operator, and results
+// that are neither empty nor too large. A function that rounds differently from the engine counts
+// only if a size depends on values.
 func CanHost(n *Node) bool {
 	op := ops.Of(n.Op)
 	if n.Results == nil || op.Fold == nil && (n.Host == nil || op.Sized == nil) {

@@ -48,9 +48,10 @@ type Graph struct {
 	Bytes    int64                           // size of weights read
 }
 
-// Program converts the main function of p to an ONNX model, with a few operators that ONNX does not
-// have. Weights are read from files in dir, or stay absent if dir is "". The error is a
-// *[list.FormatError]. Its position is a line number if text is true, and a byte offset otherwise.
+// Program converts the main function of p to an ONNX model, which may use a few operators that ONNX
+// does not have. Weights are read from files in dir, or stay absent if dir is "". The error is a
+// *[list.FormatError]. text says whether p was read from text; the position in the error is then a
+// line number rather than a byte offset.
 func Program(p *mil.Program, dir string, text bool) (*Graph, error) {
 	f, ok := p.Main()
 	if !ok {

@@ -17,28 +17,29 @@ import (
 // an engine program have far fewer.
 const MaxCoefficients = 1 << 28
 
-// Complete returns the weights with which layer x is lowered. It adds pseudo-random values for
-// weights that the file does not have, and the tables of activations. It returns an error if the
-// layer needs more than [MaxCoefficients] values of one kind.
+// Complete returns the weights with which layer x is lowered. It adds the tables of activations,
+// and generates weights that the file does not have. They are equal for an average pool, and
+// pseudo-random otherwise. Complete returns an error if the layer needs more than [MaxCoefficients]
+// values of one kind.
 //
-// Pseudo-random values depend only on seed and on the number and kind of the values, and none is 0.
-// Biases and constant operands lie between -1 and 1. Other weights lie between -s and s, where s is
-// a power of two near 1/sqrt(k) for a sum of k products, so that results have about the magnitude
-// of the inputs.
+// Pseudo-random values depend only on seed and on the operation and sizes of the layer, and none is
+// 0. Biases and constant operands lie between -1 and 1. Other weights lie between -s and s. If each
+// result element is a sum of k products, s is a power of two near 1/sqrt(k), so that results have
+// about the magnitude of the inputs.
 func Complete(x *list.Layer, seed uint64) (layer.Weights, error) {
 	return completeWeights(x, seed, completeAll)
 }
 
 // Streamed is like [Complete], but does not hold the pseudo-random weights of convolutions and
-// matmuls in memory. The same values are generated when the weights are packed. Use it for a layer
-// that is lowered on its own.
+// matmuls in memory. Instead, it sets Source to generate the same values while the weights are
+// packed.
 func Streamed(x *list.Layer, seed uint64) (layer.Weights, error) {
 	return completeWeights(x, seed, completeSource)
 }
 
-// Sizes is like [Complete], but does not generate the weights of convolutions and matmuls. Use it
-// for a program that is only timed. The times equal those with weights from Complete, because the
-// engine saves time only for weights of 0, and Complete generates none.
+// Sizes is like [Complete], but leaves out the weights of convolutions and matmuls. Use it for a
+// program that is only timed. The missing weights do not change its times: the engine only saves
+// time for weights of 0, and Complete generates none.
 func Sizes(x *list.Layer, seed uint64) (layer.Weights, error) {
 	return completeWeights(x, seed, completeSizes)
 }
@@ -179,10 +180,9 @@ func encodeActivation(a mac.Activation) []byte {
 	return b[:]
 }
 
-// FlushedShare returns the share of the layer's weights that is lost because the engine reads
-// numbers of a magnitude below 2^-14 as 0. The share is the Euclidean norm of these weights,
-// divided by that of all weights, and 0 for a layer without weights. Infinities and NaN are left
-// out.
+// FlushedShare returns the share of the layer's weights that the engine reads as 0, because their
+// magnitude is below 2^-14. The share is the Euclidean norm of these weights divided by that of all
+// weights. It is 0 for a layer without weights. Infinities and NaN do not count.
 func FlushedShare(x *list.Layer) float64 {
 	var small, all float64
 	for _, h := range x.Weights.Filter {

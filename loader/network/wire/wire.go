@@ -147,9 +147,8 @@ func (f *Field) Fixed(width int, b *[]byte) error {
 	return nil
 }
 
-// Reason returns the message of a parse error of package protowire. n is the negative length by
-// which protowire reports the error. Unlike protowire's own messages, whose spaces vary from build
-// to build, the result is always the same.
+// Reason returns the message for n, a negative length by which package protowire reports a parse
+// error. Unlike the text of protowire's own error, the message is the same in all builds.
 func Reason(n int) string {
 	text := protowire.ParseError(n).Error()
 	if _, why, ok := strings.Cut(text, ":"); ok {

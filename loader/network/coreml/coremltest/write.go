@@ -141,7 +141,7 @@ type Weights []byte
 var blobTypes = map[mil.Elem]uint32{"fp16": 1, "fp32": 2, "uint8": 3, "int8": 4, "uint1": 9, "uint4": 11}
 
 // Add appends a blob with the given elements to the file. It returns the byte offset of the blob's
-// record. Programs refer to the blob by this offset.
+// record, by which a program refers to the blob.
 func (w *Weights) Add(elem mil.Elem, data []byte) uint64 {
 	le := binary.LittleEndian
 	if len(*w) == 0 {
