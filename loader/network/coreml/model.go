@@ -34,8 +34,8 @@ var otherKinds = map[protowire.Number]string{
 }
 
 // Read reads a Core ML model from data, the content of a model file. It returns a
-// *[wire.FormatError] if the file is malformed or holds another kind of model than a program, such
-// as a neural network of layers.
+// *[wire.FormatError] if the file is malformed, or if the model is not a program but, for example,
+// a neural network of layers.
 func Read(data []byte) (*Model, error) {
 	m := &Model{}
 	other := ""

@@ -128,8 +128,8 @@ func (n *Node) Operator() string {
 // that is out of range.
 func (n *Node) Given(i int) bool { return i >= 0 && i < len(n.In) && n.In[i].Given() }
 
-// Asked reports whether the node has to compute its result i, which then has a name for other nodes
-// to read. It returns false if i is out of range.
+// Asked reports whether the node must compute its result i. A result without a name is not needed,
+// because nothing can read it. Asked returns false if i is out of range.
 func (n *Node) Asked(i int) bool { return i >= 0 && i < len(n.Out) && n.Out[i].Given() }
 
 // ResultName returns the name of the node's first result that has a name, or "" if none has.

@@ -55,7 +55,7 @@ type Argument struct {
 	Value Value
 }
 
-// A Kind is the form of a type: a tensor, or a list or other compound of values.
+// A Kind is the kind of value that a type describes, such as a tensor or a list.
 type Kind uint8
 
 // The kinds of types. A value of any other kind than Tensor is read, but cannot be used in a layer.

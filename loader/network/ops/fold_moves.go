@@ -186,11 +186,9 @@ func foldPad(n *graph.Node, res []graph.Result) ([]*graph.Const, error) {
 
 // PaddedElements returns the elements along an axis after padding, as indices into the original
 // axis. An index of -1 is for the padding value of the mode "constant". The axis has extent
-// elements. before elements are added at its start and after elements at its end; neither number
-// may be negative.
-//
-// PaddedElements returns an error if the mode is unknown, or if it copies elements and the axis is
-// empty.
+// elements. Padding adds before elements at its start and after elements at its end; neither number
+// may be negative. PaddedElements returns an error if the mode is unknown, or if the axis has no
+// element to copy.
 func PaddedElements(mode string, extent, before, after int) ([]int, error) {
 	if extent < 0 || extent == 0 && mode != "constant" && before+after > 0 {
 		return nil, fmt.Errorf("cannot pad an axis of %d elements with padding mode %q", extent, mode)

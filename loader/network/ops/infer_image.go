@@ -108,7 +108,7 @@ func inferPad(n *graph.Node) ([]graph.Result, error) {
 
 // Scales returns the factor by which a Resize or Upsample node enlarges each axis of its input, and
 // the shape of the result. d is the shape of the input. Scales returns an error if the factors or
-// sizes are invalid, or if neither are constants.
+// sizes are invalid, or if both are computed when the network runs.
 func Scales(n *graph.Node, d []int) (scales []float64, out []int, err error) {
 	at, sizes := 1, 3
 	if n.Op == "Resize" && n.Opset >= 11 {

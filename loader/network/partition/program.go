@@ -47,9 +47,9 @@ type Lowering struct {
 }
 
 // Lower compiles the layers of n to programs for the engine. Each program computes consecutive
-// layers, nearly as many as fit: it may have up to about an eighth fewer. It ends early before a
-// layer that cannot be lowered. Its inputs and outputs have the names of their tensors.
-// [weights.Complete] generates weights that the file does not have.
+// layers: as many as fit, or up to about an eighth fewer. It ends early before a layer that cannot
+// be lowered. Its inputs and outputs have the names of their tensors. [weights.Complete] generates
+// weights that the file does not have.
 //
 // The second result holds, for each layer, the reason why no program computes it, or "". Lower
 // returns an error only if ctx is done.

@@ -17,8 +17,8 @@ type Match struct {
 
 // Find looks for groups of nodes that together compute one operator. It returns a map from the
 // index of each group's last node to the match, and the set of the indices of all other nodes in
-// matches. If one group is part of another, Find returns the larger group. The tensors in outputs
-// must stay computed, so no replacement removes them.
+// matches. If one group is part of another, Find returns the larger group. No match removes a
+// tensor in outputs.
 func Find(nodes []*graph.Node, outputs []*graph.Value) (map[int]*Match, map[int]bool) {
 	m := &matcher{nodes: nodes, maker: map[*graph.Value]int{}, readers: map[*graph.Value]int{}}
 	for i := range nodes {

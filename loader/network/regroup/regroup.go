@@ -32,8 +32,8 @@ type Group struct {
 const maxComposed = 1 << 31
 
 // MergeKey returns a key for layer l. Layers with equal keys can be merged into one layer with more
-// output channels: they read the same tensor, and differ only in the number of output channels and
-// in the bias. MergeKey returns "" for a layer that cannot be merged.
+// output channels. They read the same tensor, and agree in all options except the number of output
+// channels and the bias. MergeKey returns "" for a layer that cannot be merged.
 func MergeKey(l *list.Layer) string {
 	if !isDenseProduct(l) {
 		return ""
@@ -44,10 +44,9 @@ func MergeKey(l *list.Layer) string {
 }
 
 // CanCompose reports whether layers a and b can be merged into one layer by composing their
-// weights. The layers must be two matmuls, or two convolutions of which one has a window of a
-// single tap. Layer b must read the result of a. Layer a must not have an activation, and if it has
-// a bias, b must not pad its input. The caller must check that no other layer reads the result of
-// a.
+// weights. The layers must be two matmuls, or two convolutions, one of them 1x1 with stride 1 and
+// no padding. Layer b must read the result of a. Layer a must not have an activation, and if it has
+// a bias, b must not pad its input. The caller must check that only b reads the result of a.
 func CanCompose(a, b *list.Layer) bool {
 	x, y := &a.Lower, &b.Lower
 	if !isDenseProduct(a) || !isDenseProduct(b) || x.Activation != 0 || x.Factor != 0 || y.Factor != 0 || a.Output != b.Inputs[0] || x.Op == layer.Convolution != (y.Op == layer.Convolution) {

@@ -18,9 +18,9 @@ import (
 const MaxCoefficients = 1 << 28
 
 // Complete returns the weights with which layer x is lowered. It adds the tables of activations,
-// and generates weights that the file does not have. They are equal for an average pool, and
-// pseudo-random otherwise. Complete returns an error if the layer needs more than [MaxCoefficients]
-// values of one kind.
+// and generates weights that the file does not have: equal ones for an average pool, and
+// pseudo-random ones for other layers. Complete returns an error if the layer needs more than
+// [MaxCoefficients] values of one kind.
 //
 // Pseudo-random values depend only on seed and on the operation and sizes of the layer, and none is
 // 0. Biases and constant operands lie between -1 and 1. Other weights lie between -s and s. If each
