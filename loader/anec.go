@@ -175,8 +175,8 @@ func (p *Port) readANECShape(file []byte, channel int) error {
 	return nil
 }
 
-// ANEC returns the program as the contents of an .anec file, which the Linux driver loads. The
-// format has its own buffer numbers, so ANEC renumbers the buffers in the headers of the
+// ANEC returns the program in the .anec file format, which the Linux driver loads. The format
+// numbers buffers in its own way, so ANEC changes the buffer numbers in the headers of the
 // descriptors. It returns an *[UnsupportedError] if the format cannot hold the program.
 func (p *Program) ANEC() ([]byte, error) {
 	if p.Form == FormRegisters || p.Subtype != SubtypeM1 {

@@ -8,10 +8,10 @@ import (
 	"anesim/hw/regs"
 )
 
-// A Builder makes a hardware container for a chain of descriptors. It assigns addresses from
-// 0x30000000 on: first to the scratch memory, then to the ports in the order of their buffer index,
-// each rounded up to a page, and then to the descriptors and the constants. It keeps addresses that
-// the caller has set.
+// A Builder makes a hardware container, the file format of the vendor's compiler, from a chain of
+// descriptors. It keeps addresses that the caller has set, and assigns the others from 0x30000000
+// on. The scratch memory comes first, then the ports in the order of their buffer index, then the
+// descriptors and the constants. The scratch memory and each port take whole pages.
 type Builder struct {
 	Procedure     string             // "net" when empty
 	Chain         []*regs.Descriptor // linked by Sequence
@@ -39,10 +39,9 @@ type Builder struct {
 	Also []*Builder
 }
 
-// Build makes the container and returns it as a program called name, which is ready to run. It
-// reads the container back and links the program, which checks all limits of the file format, and
-// returns the first error. If the container has one procedure, the program shares memory with
-// b.Constants.
+// Build makes the container and loads it as a program called name, which is ready to run. It checks
+// all limits of the file format, links the program, and returns the first error. If the container
+// has one procedure, the program shares memory with b.Constants.
 func (b *Builder) Build(name string) (*Program, error) {
 	c, err := b.Container()
 	if err != nil {
@@ -64,10 +63,10 @@ func (b *Builder) Build(name string) (*Program, error) {
 	return p, nil
 }
 
-// Layout returns a program with the same addresses as the one that [Builder.Build] returns, but
-// without a container. It needs only the size of the constants, ConstantBytes. The program can be
-// linked and timed, but it has no symbols and cannot be written to a file. Layout returns an error
-// if the builder has several procedures, no descriptors, or a port with an invalid buffer.
+// Layout returns the program that [Builder.Build] would return, with the same addresses, but
+// without a container. The constants may be missing if ConstantBytes holds their size. The program
+// can be linked and timed, but it has no symbols and cannot be written to a file. Layout returns an
+// error if the builder has several procedures, no descriptors, or a port with an invalid buffer.
 func (b *Builder) Layout(name string) (*Program, error) {
 	if len(b.Also) > 0 {
 		return nil, fmt.Errorf("program %s has several procedures; Layout supports one", b.procedureName())

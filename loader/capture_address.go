@@ -6,11 +6,12 @@ import (
 	"anesim/hw/regs"
 )
 
-// A CapturedAddress is a device address found in captured registers, the recorded register values
-// of a task on a later chip. It occupies two registers, of which the first holds the low word.
+// A CapturedAddress is a device address found in captured registers, which are register values
+// recorded from a task on a chip after the M1. The address takes two registers. The first holds the
+// low word.
 //
-// A weight stream has four registers: an enable bit, an offset and the two words of its address.
-// That all four streams have this layout is inferred.
+// The two registers before the address of a weight stream hold an enable bit and an offset. It is
+// inferred that all four streams have this layout.
 type CapturedAddress struct {
 	Slot     string // the access that uses the address, such as "source 1"
 	Register uint32 // byte address of the register with the low word
@@ -27,8 +28,8 @@ const (
 )
 
 // Addresses returns the device addresses in the captured registers of p, or nil if p does not hold
-// captured registers. It returns a *[FormatError] if a high word has more than 10 bits or a low
-// word is not a multiple of 64. The Off field of the error is the address of the register.
+// captured registers. It returns a *[FormatError] if an address has more than 42 bits or is not a
+// multiple of 64. The Off field of the error is the address of the register.
 func (p *Program) Addresses() ([]CapturedAddress, error) {
 	if p.Registers == nil {
 		return nil, nil
@@ -60,8 +61,8 @@ func (p *Program) Addresses() ([]CapturedAddress, error) {
 	return out, nil
 }
 
-// String returns the slot and its address, such as "source 1 at 0x30000000". For a weight stream it
-// adds the offset and "on" or "off", for whether the stream is enabled.
+// String returns the slot and its address, such as "source 1 at 0x30000000". For a weight stream,
+// it adds the offset and whether the stream is on or off.
 func (a CapturedAddress) String() string {
 	s := fmt.Sprintf("%s at %#x", a.Slot, a.Address)
 	if a.Stream {

@@ -14,8 +14,8 @@ import (
 // buffers in L2 are not among them. Therefore the package resolves the transfers as it does
 // for other programs, and refuses to link.
 
-// A Transfer is a source or the result of a task whose registers were captured, with its place in
-// device memory.
+// A Transfer describes a tensor that a task reads or writes, as found in captured registers, and
+// its place in device memory.
 type Transfer struct {
 	Role    regs.Role
 	Address uint64
@@ -25,9 +25,9 @@ type Transfer struct {
 	Low, High uint64
 }
 
-// Transfers returns the sources and the result whose addresses are in the captured registers of p,
-// or nil if p does not hold captured registers. Weight streams are left out. Transfers returns a
-// *[FormatError] if an address is invalid or a tensor extends past the device address space. The
+// Transfers returns the tensors whose addresses are in the captured registers of p: the sources and
+// the result, but not the weights. It returns nil if p does not hold captured registers. It returns
+// a *[FormatError] if an address is invalid or a tensor extends past the device address space. The
 // Off field of the error is the address of the register.
 func (p *Program) Transfers() ([]Transfer, error) {
 	addresses, err := p.Addresses()

@@ -73,7 +73,8 @@ type RelocPair struct {
 	Info uint32
 }
 
-// A PortLoad is a load command that names the window of device memory that starts at Addr.
+// A PortLoad is a load command for a port. It gives the name of the port and the device address at
+// which the memory of the port starts.
 type PortLoad struct {
 	LoadBytes
 	Addr uint64
@@ -92,8 +93,8 @@ type ProgramLoad struct {
 }
 
 // An OperationLoad is a load command that describes an operand of a procedure: its port, shape and
-// strides. In containers of the 2020 compiler, the operand has the same name as its port. Later
-// compilers append @output to the name of an output.
+// strides. The compiler of 2020 gives the operand the same name as its port. Later compilers append
+// @output to the name of an output.
 type OperationLoad struct {
 	LoadBytes
 	Direction Direction

@@ -10,10 +10,9 @@ const (
 	logEventsLast  = 0x022
 )
 
-// NewDescriptor returns a descriptor with header h that writes all registers in g. The registers
-// are divided into the same records as by the vendor's compiler, one for each register group. For a
-// task without weights, the group KernelDMASrc has two records, which leave out the addresses and
-// sizes of the weight streams.
+// NewDescriptor returns a descriptor with header h that writes the registers in g. Like the
+// vendor's compiler, it makes one record for each register group. For a task without weights, it
+// makes two records for the group KernelDMASrc, to leave out the addresses and sizes of weights.
 func NewDescriptor(h regs.Header, g *regs.Groups) *regs.Descriptor {
 	d := &regs.Descriptor{Header: h}
 	for _, w := range regs.V7Windows() {
@@ -60,8 +59,9 @@ func NewDescriptor(h regs.Header, g *regs.Groups) *regs.Descriptor {
 }
 
 // Sequence links descriptors into a chain in the given order and returns them. It sets their
-// offsets, which are multiples of 0x100. In their headers it sets the task number, the offset and
-// size of the next descriptor, the marks of the first and last task, and the logged events.
+// offsets, which are multiples of 0x100, and the header fields that depend on the order. These are
+// the task number, the offset and size of the next descriptor, the marks of the first and last
+// task, and the logged events.
 func Sequence(chain ...*regs.Descriptor) []*regs.Descriptor {
 	off := uint32(0)
 	for i, d := range chain {

@@ -7,9 +7,9 @@ import (
 	"anesim/hw/regs"
 )
 
-// Package returns a firmware container that holds only program p. It has sections for the memory
-// without contents, the weights, the descriptors, each port, and the procedure. Package returns an
-// *[UnsupportedError] if a firmware container cannot hold the program.
+// Package returns a firmware container whose only program is p. The container has sections for
+// memory without initial contents, the weights, the descriptors, each port, and the procedure.
+// Package returns an *[UnsupportedError] if a firmware container cannot hold the program.
 func (p *Program) Package() (*Package, error) {
 	if p.Form == FormRegisters || p.Subtype != SubtypeM1 {
 		return nil, &UnsupportedError{string(p.Form), "unsupported by the firmware container, which holds version 7 descriptors only"}

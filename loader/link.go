@@ -24,8 +24,8 @@ type Linked struct {
 	eightBit uint32 // bit i is set if a source of 8-bit elements is read from buffer i
 }
 
-// A Reach is the range of a segment that the tasks of a program access, except to read weights. It
-// is the zero Reach if they do not access the segment.
+// A Reach is the part of a segment that the tasks of a program read or write, apart from weights.
+// It is the zero Reach if there is no such part.
 type Reach struct {
 	Low, End uint64 // device addresses of the first byte and after the last
 	Written  bool   // a task writes there
@@ -90,10 +90,9 @@ func (p *Program) Link() (*Linked, error) {
 	return l, nil
 }
 
-// LinkStream links the program like [Program.Link], but does not keep the tasks in memory. The
-// caller can read them from the Stream field of the result. If visit is not nil, LinkStream calls
-// it for each task t, which is valid only during the call. During the call, only the fields Program
-// and Map of l are complete.
+// LinkStream is like [Program.Link], but does not keep the tasks in memory. The caller can read
+// them from the Stream field of the result. If visit is not nil, LinkStream calls it for each task.
+// The task t is valid only during the call, when only the fields Program and Map of l are complete.
 func (p *Program) LinkStream(visit func(l *Linked, t *regs.Task)) (*Linked, error) {
 	return p.linkTasks(func(l *Linked, t *regs.Task, _ int) {
 		if visit != nil {

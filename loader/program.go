@@ -71,9 +71,9 @@ func (p *Program) States() iter.Seq2[*regs.State, error] {
 	return (&regs.Stream{Text: p.Text, File: p.TextFile, FirstWords: p.FirstWords}).States()
 }
 
-// Describe returns an iterator over descriptions in words of the program's descriptors. They
-// reflect the registers that earlier descriptors set. The iteration ends after the first error,
-// which is a *[FormatError].
+// Describe returns an iterator over descriptions of the program's descriptors in words. A
+// description also takes into account the registers that earlier descriptors set. The iteration
+// ends after the first error, which is a *[FormatError].
 func (p *Program) Describe() iter.Seq2[*describe.Description, error] {
 	return func(yield func(*describe.Description, error) bool) {
 		var ops regs.Operands

@@ -40,8 +40,8 @@ type Window struct {
 	Bytes uint64 // minimum size, 0 to have it derived
 }
 
-// Read reads a program of size bytes from r. name becomes Program.Name. Read detects the
-// form from the content:
+// Read reads a program of size bytes from r. name becomes Program.Name. Read detects the form from
+// the content:
 //
 //   - 0xbeefface at offset 0: a hardware container of subtype 4
 //   - 0x414e4548 at offset 0: a firmware container
@@ -52,13 +52,9 @@ type Window struct {
 //   - sizes, counts and shapes that are consistent: the Linux driver's form
 //   - otherwise a chain of descriptors
 //
-// A chain cannot be mistaken for binary pairs, because the third word of a descriptor, its
-// log events, is outside the windows in every known program (0x400 to 0x42a). A chain is
-// not mistaken for the Linux driver's form either, because that form's sizes and tensor
-// counts must be consistent. Read refuses parts of firmware containers, Mach-O files,
-// dispatch descriptors and networks with an error that names the form.
-//
-// The error is a *FormatError, an *UnsupportedError, or an error from r.
+// For parts of firmware containers, Mach-O files, dispatch descriptors and networks, Read returns
+// an error that names the form. The error is a *FormatError, an *UnsupportedError, or an error from
+// r.
 func Read(name string, r io.ReaderAt, size int64) (*Program, error) {
 	return new(Options).Read(name, r, size)
 }

@@ -7,8 +7,8 @@ import (
 	"anesim/hw/regs"
 )
 
-// Rebuild converts program p to a hardware container with the same descriptors and returns the new
-// program. Ports keep their addresses unless the program has scratch memory. Rebuild returns an
+// Rebuild returns program p converted to a hardware container, with the same descriptors. Ports
+// keep their addresses unless the program has scratch memory. Rebuild returns an
 // *[UnsupportedError] if a container cannot hold the program, for example because its weights are
 // missing.
 func (p *Program) Rebuild() (*Program, error) {

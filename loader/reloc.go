@@ -58,8 +58,8 @@ type Relocation struct {
 	Info     uint32 // second word of the container's pair
 }
 
-// Parameters returns one relocation for each run-time parameter: the first in p.Relocations, in
-// that order.
+// Parameters returns one relocation for each run-time parameter of p: the first in p.Relocations
+// that depends on it. The results are in the order of p.Relocations.
 func (p *Program) Parameters() (list []Relocation) {
 	for _, r := range p.Relocations {
 		if r.Kind == LiveIn && !slices.ContainsFunc(list, func(x Relocation) bool { return x.Name == r.Name }) {

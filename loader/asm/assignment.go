@@ -6,10 +6,10 @@ import (
 	"anesim/hw/regs"
 )
 
-// ParseAssignment parses an assignment such as BLOCK.REGISTER.FIELD=VALUE or BLOCK.REGISTER=VALUE,
-// in the notation of descriptor text. It returns the register r, a mask of the bits that are
-// assigned, and the value of these bits, already shifted to their place in r. All errors are of
-// type *[Error], with line 1.
+// ParseAssignment parses an assignment to a register, such as BLOCK.REGISTER=VALUE, or to one of
+// its fields, such as BLOCK.REGISTER.FIELD=VALUE, in the notation of descriptor text. It returns
+// the register r, a mask of the bits to replace, and value, which holds the new bits in their place
+// in r. All errors are of type *[Error], with line 1.
 func ParseAssignment(text string) (r regs.Register, mask, value uint32, err error) {
 	name, text1, ok := strings.Cut(text, "=")
 	l := line{number: 1}

@@ -16,8 +16,8 @@ import (
 )
 
 // Disassemble returns program p as descriptor text. [Assemble] turns the text back into the same
-// bytes. Disassemble returns a *[loader.UnsupportedError] if p holds captured registers, is for
-// another chip than the M1, or was read with [loader.Options.InFile].
+// bytes. Disassemble returns a *[loader.UnsupportedError] if p holds captured registers, is for a
+// chip other than the M1, or was read with [loader.Options.InFile].
 func Disassemble(p *loader.Program) ([]byte, error) {
 	var b bytes.Buffer
 	if err := Write(&b, p); err != nil {
@@ -26,8 +26,9 @@ func Disassemble(p *loader.Program) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Write writes program p to w as the text that [Disassemble] would return, one descriptor at a
-// time. It returns the errors of Disassemble and of w.
+// Write writes program p to w as descriptor text, one descriptor at a time. The text is the same as
+// that of [Disassemble]. Write fails in the same cases as Disassemble, and also returns any error
+// from w.
 func Write(w io.Writer, p *loader.Program) error {
 	if p.Form == loader.FormRegisters || p.Subtype != loader.SubtypeM1 {
 		return &loader.UnsupportedError{Form: string(p.Form), What: "unsupported by descriptor text, which describes version 7 descriptors only"}

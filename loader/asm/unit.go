@@ -27,13 +27,13 @@ type Param struct {
 	Range loader.Range
 }
 
-// FirstWords returns the size of the first descriptor in words. A reader of the bare chain of
-// descriptors needs this size, because the chain itself does not record it.
+// FirstWords returns the size of the first descriptor in words. A file that holds only the chain of
+// descriptors does not record this size, so a reader of such a file must be told.
 func (u *Unit) FirstWords() int { return u.Chain[0].Words }
 
-// File returns the program as the contents of a file. The file is a hardware container if the text
-// declares ports or describes a container, and otherwise the bare chain of descriptors. File
-// returns an error if a container cannot hold the program.
+// File returns the program as the contents of a file. If the text declares ports or describes a
+// container, the file is a hardware container. Otherwise it holds only the chain of descriptors.
+// File returns an error if a container cannot hold the program.
 func (u *Unit) File() ([]byte, error) {
 	switch {
 	case u.file != nil:

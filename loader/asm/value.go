@@ -14,8 +14,8 @@ import (
 // wide is the number of bits from which fields are written in hexadecimal.
 const wide = 24
 
-// Spell formats v, a value of field f, as in descriptor text: as a name if the value has one, and
-// otherwise as a number. Sizes are converted to bytes, and floats are written as decimals.
+// Spell returns value v of field f in the notation of descriptor text. This is the name of the
+// value if it has one, and otherwise a number. Sizes are written in bytes, and floats as decimals.
 func Spell(f regs.Field, v uint32) string {
 	if name, ok := f.ValueName(v); ok {
 		return name

@@ -43,14 +43,14 @@ func (d Description) String() string {
 	return s + "; writes " + d.Result
 }
 
-// A Ports function returns the name of the port that uses buffer bar, such as "input x (b4)", or ""
-// if there is none. If several ports use the buffer, it prefers an output if write is true, and an
-// input otherwise.
+// A Ports function returns the name of the port that uses the buffer with index bar, such as "input
+// x (b4)", or "" if there is none. If several ports use the buffer, it prefers an output if write
+// is true, and an input otherwise.
 type Ports func(bar uint32, write bool) string
 
-// Descriptor returns a description of the task that a descriptor sets up. h is the header of the
-// descriptor, g holds the values of the registers, and o holds the operands. Descriptor calls ports
-// to find the names of inputs and outputs.
+// Descriptor describes the task that a descriptor sets up. h is the header of the descriptor, g
+// holds the values of its registers, and o holds its operands. The function ports finds the names
+// of inputs and outputs.
 func Descriptor(h *regs.Header, g *regs.Groups, o *regs.Operands, ports Ports) *Description {
 	b := h.Bases
 	d := &Description{Operation: describeOperation(g, o), Weights: ports.describeWeights(h, g)}

@@ -14,9 +14,9 @@ type Part struct {
 	Container []byte // the program's container file
 }
 
-// New returns the dispatch descriptor (the vendor's list of execution steps) of a network that
-// consists of the given parts. Its steps are a cast to the engine's layout, one inference for each
-// part in order, and a cast back. Each part reads the outputs of the part before it. build becomes
+// New returns a dispatch descriptor, the vendor's list of execution steps, for a network that
+// consists of the given parts. The steps are a cast to the engine's layout, one inference for each
+// part in order, and a cast back. Tensors have the names of the ports of the parts. build becomes
 // the build information. New returns an error if there are no parts.
 func New(build []Entry, parts ...Part) (*Program, error) {
 	if len(parts) == 0 {

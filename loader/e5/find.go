@@ -11,9 +11,9 @@ import (
 	"anesim/loader"
 )
 
-// Find searches dir for the containers with the programs of the network. It returns a map from the
-// hash of each container that it finds, in uppercase hexadecimal, to the name of the file. It skips
-// files that cannot be read, and returns an error only if dir cannot be listed.
+// Find searches dir for the container files of the network's programs. It returns a map from the
+// hash of each container found, in uppercase hexadecimal, to the name of its file. It skips files
+// that cannot be read, and returns an error only if dir cannot be listed.
 func (p *Program) Find(dir fs.FS) (map[string]string, error) {
 	wanted := make(map[string]bool)
 	for i := range p.Sections {

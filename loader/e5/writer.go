@@ -5,8 +5,7 @@ import (
 )
 
 // Bytes returns the dispatch descriptor as the contents of a file. Equal descriptors give equal
-// bytes. Zeros are written like other numbers, so the size of the file does not depend on the
-// shapes.
+// bytes. Numbers that are 0 are stored too, so the size of the file does not depend on the shapes.
 func (p *Program) Bytes() []byte {
 	b := flatbuffers.NewBuilder(1024)
 	sections := make([]flatbuffers.UOffsetT, len(p.Sections))

@@ -13,8 +13,8 @@ import (
 const MaxValues = 1 << 10
 
 // A DeriveError reports that no single program can serve all values of a parameter. Either a field
-// is not a linear function of the parameter, or the programs differ in other ways, or the parameter
-// itself is invalid.
+// is not a linear function of the parameter, or the programs differ in other ways, or the
+// parameter's name or range is invalid.
 type DeriveError struct {
 	Name  string // the parameter
 	Value uint64 // value at which the program differs
@@ -25,11 +25,11 @@ func (e *DeriveError) Error() string {
 	return fmt.Sprintf("cannot derive one program for every %s: at %s=%d %s", e.Name, e.Name, e.Value, e.What)
 }
 
-// Derive combines the programs for all values of a parameter in range r into one program. It
-// returns the program for the largest value, and the set of fields, sizes and strides that depend
-// on the parameter. compile must return the program for a given value. Derive calls it for every
-// value in r. It checks that setting the parameter in the returned program gives each compiled
-// program, word for word. The error is a *DeriveError, or the error of compile or of [Set.Apply].
+// Derive makes one program that serves all values of a parameter in range r. It calls compile for
+// every value in r, which must return the program for that value. Derive returns the program for
+// the largest value, and the set of fields, sizes and strides that depend on the parameter. It
+// checks that setting the parameter to a value gives the same words as the program compiled for it.
+// The error is a *DeriveError, or an error from compile or [Set.Apply].
 func Derive(name string, r loader.Range, compile func(value uint64) (*loader.Program, error)) (*loader.Program, *Set, error) {
 	bad := func(v uint64, format string, args ...any) (*loader.Program, *Set, error) {
 		return nil, nil, &DeriveError{name, v, fmt.Sprintf(format, args...)}

@@ -72,10 +72,10 @@ func (s *Set) Apply(p *loader.Program) (*loader.Program, error) {
 	return &q, nil
 }
 
-// SetShape gives value to the parameter called name in the sizes and strides of p's ports that
-// depend on it. It returns an *ApplyError if a size is below 1 or if a size or stride is negative
-// or above 1<<31. The memory of a port keeps its size, so a caller that fills or reads the port
-// must check that the new shape fits.
+// SetShape updates the shapes and strides of p's ports for a new value of the parameter called
+// name. It returns an *ApplyError if a size becomes less than 1, or if a size or stride becomes
+// negative or greater than 1<<31. The memory of a port keeps its size, so a caller that fills or
+// reads the port must check that the new shape fits.
 func SetShape(p *loader.Program, name string, value uint64) error {
 	for _, a := range p.LiveAxes {
 		if a.Name != name {

@@ -115,10 +115,10 @@ func (p *Program) Bind(name string, value uint64) error {
 }
 
 // Weights replaces the weights of a descriptor with values. name is the number of the descriptor,
-// such as 3 or td3, or a prefix of the symbol of its weights, which is the letter K followed by a
-// hash. If name ends in .bias, Weights replaces the biases instead. The order of values is
-// [group][output channel][input channel][row][column], without padding. Weights returns an *Error
-// if the number of values is wrong, or if the descriptor has no weights in a known order.
+// such as 3 or td3, or the beginning of the symbol of its weights, which is K followed by a hash.
+// If name ends in .bias, Weights replaces the biases instead. The order of values is [group][output
+// channel][input channel][row][column], without padding. Weights returns an *Error if the number of
+// values is wrong, or if the descriptor has no weights in a known order.
 func (p *Program) Weights(name string, values []float16.Float16) error {
 	who, bias := strings.CutSuffix(name, ".bias")
 	index, layout, err := p.findLayout(who)

@@ -17,8 +17,8 @@ type Rule struct {
 // includes allocations of the fuzzing engine, which runs in the same process.
 var Reader = Rule{Bytes: 8 << 20, PerByte: 64}
 
-// Check calls read, which must read a file of n bytes, and returns an error if the process
-// allocates more bytes during the call than r allows. Its count is exact, but it stops all
+// Check calls read, which must read a file of n bytes. It returns an error if the process allocates
+// more bytes during the call than r allows. The count is exact, but to take it, Check stops all
 // goroutines twice.
 func (r Rule) Check(n int, read func()) error {
 	var before, after runtime.MemStats
@@ -28,9 +28,9 @@ func (r Rule) Check(n int, read func()) error {
 	return r.checkAllocatedBytes(n, after.TotalAlloc-before.TotalAlloc)
 }
 
-// CheckFuzzed is like [Rule.Check], but for fuzzing: it needs less than a microsecond instead of
-// 80, and is less exact. Its count may include up to about a megabyte per processor of earlier
-// allocations, because the runtime counts small objects late. r.Bytes must leave room for them.
+// CheckFuzzed is a faster but less exact form of [Rule.Check], for fuzzing. The runtime counts
+// small objects late, so the count may include up to about a megabyte per processor of earlier
+// allocations. r.Bytes must leave room for them.
 func (r Rule) CheckFuzzed(n int, read func()) error {
 	s := [1]metrics.Sample{{Name: "/gc/heap/allocs:bytes"}}
 	metrics.Read(s[:])

@@ -36,9 +36,9 @@ func (c *Case) String() string {
 	return fmt.Sprintf("%s:%d: %s", filepath.ToSlash(c.File), c.Line, name)
 }
 
-// Test calls output for every case in the files that match pattern, and reports each difference
-// from the expected output as an error of t. With the flag -rewrite it writes the results to the
-// files instead. It fails if no file matches.
+// Test calls output for every case in the files that match pattern and compares the result with the
+// expected output. It reports each difference as an error of t or, with the flag -rewrite, writes
+// the results to the files instead. It fails if no file matches.
 func Test(t *testing.T, pattern string, output func(t *testing.T, c *Case) string) {
 	t.Helper()
 	files, err := filepath.Glob(pattern)

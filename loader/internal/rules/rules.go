@@ -18,9 +18,9 @@ type Rule struct {
 	match  *regexp.Regexp
 }
 
-// Find returns the rules in Go source files. Each call of a function with one of the given names,
-// such as errorf, is a rule. The format of the rule is the first string literal among the
-// arguments; calls without one are left out. Find returns an error if a file cannot be parsed.
+// Find returns the rules in the given Go source files. Each call of a function in names, such as
+// errorf, is a rule. Its format is the first string literal among the arguments. Calls without a
+// string literal are left out. Find returns an error if a file cannot be parsed.
 func Find(names []string, files ...string) ([]Rule, error) {
 	var out []Rule
 	for _, name := range files {
@@ -81,8 +81,8 @@ func compilePattern(format string) *regexp.Regexp {
 	}
 }
 
-// ViolatedBy reports whether one of the error messages has the format of rule r. If the messages
-// come from a test, the test then covers the rule.
+// ViolatedBy reports whether one of the error messages has the format of rule r. A test that
+// produces such a message covers the rule.
 func (r *Rule) ViolatedBy(messages []string) bool {
 	return slices.ContainsFunc(messages, r.match.MatchString)
 }
