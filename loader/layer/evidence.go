@@ -6,9 +6,9 @@ import (
 	"anesim/hw/evidence"
 )
 
-// Caveat returns a warning if no program of the vendor's compiler shows how to compile some feature
-// of the layer. The warning names the feature and says how it is compiled instead. Caveat returns
-// "" if programs show how to compile the whole layer.
+// Caveat returns a warning if the layer has a feature that no known program of the vendor's
+// compiler shows. The warning names the feature and says how it is compiled instead. Caveat returns
+// "" if the layer has no such feature.
 func (l *Layer) Caveat() string {
 	w := &l.Window
 	switch {
@@ -46,9 +46,9 @@ func (l *Layer) Caveat() string {
 	return ""
 }
 
-// Evidence returns the kind of evidence for the descriptors that layers with operation o are
-// compiled to. It is evidence.Bytes if the usual forms of the operation give the same bytes as the
-// vendor's compiler, and evidence.Inferred otherwise.
+// Evidence says how well the compiled form of operation o is known. It returns evidence.Bytes if
+// the usual forms of the operation give the same bytes as the vendor's compiler, and
+// evidence.Inferred otherwise.
 func (o Op) Evidence() evidence.Kind {
 	switch o {
 	case Pool, Deconvolution, Pad, ReduceMin, PReLU, Sin, Cos, Cube, HardSwish, Floor, Average,

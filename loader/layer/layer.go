@@ -128,9 +128,9 @@ func Depthwise(in Shape, w Window) Layer {
 	return Layer{Op: Convolution, In: in, Cout: in.C, Window: w, Groups: in.C}
 }
 
-// Product returns a matmul of an m x k matrix, which is the layer's input, by a k x n matrix. rhs
-// says where the second matrix comes from: Runtime for a second input, or Constant for the layer's
-// weights.
+// Product returns a matmul of an m x k matrix by a k x n matrix. The first matrix is the input of
+// the layer. rhs says where the second one comes from: Runtime for a second input, or Constant for
+// the layer's weights.
 func Product(m, k, n int, rhs SecondKind) Layer {
 	return Layer{Op: MatMul, In: Shape{1, 1, m, k}, Columns: n, Second: rhs}
 }
@@ -139,8 +139,8 @@ func Product(m, k, n int, rhs SecondKind) Layer {
 func Unary(op Op, in Shape) Layer { return Layer{Op: op, In: in} }
 
 // Binary returns a layer that applies the elementwise operation op, such as Add, to two inputs with
-// the shapes first and second. The result has the first shape. Where an axis of the second input
-// has extent 1, its elements are repeated to match the first.
+// the shapes first and second. The result has the first shape. An axis of the second input with
+// extent 1 is repeated to match the first input.
 func Binary(op Op, first, second Shape) Layer {
 	return Layer{Op: op, In: first, SecondShape: second}
 }
@@ -225,17 +225,17 @@ const (
 // every activation except ReLU. It returns false for a layer without an activation.
 func (l *Layer) NeedsTable() bool { return l.Activation != 0 && l.Activation != ReLU }
 
-// NeedsActivationTask reports whether a separate task has to compute the layer's activation.
-// Convolutions and matmuls never need one. Other operations need one for any activation with a
-// table, because the planar engine has no tables. A maximum or minimum with a number also needs one
-// for ReLU, because the operation itself uses a table.
+// NeedsActivationTask reports whether the layer's activation needs a task of its own. Convolutions
+// and matmuls never need one. Other operations need one for any activation with a table, because
+// the planar engine has no tables. A maximum or minimum with a number also needs one for ReLU,
+// because the operation itself uses a table.
 func (l *Layer) NeedsActivationTask() bool {
 	return l.Op > Linear && (l.NeedsTable() || l.Activation == ReLU && l.UsesOpTable() && l.Op != RealDiv)
 }
 
-// UsesOpTable reports whether the operation itself, apart from its activation, is computed with a
-// table. This is true of a division by a tensor, which looks up 1/x and multiplies by it, and of a
-// maximum or minimum with a number.
+// UsesOpTable reports whether the operation itself is computed with a table, whatever its
+// activation. This is true of a division by a tensor, which looks up 1/x and multiplies by it, and
+// of a maximum or minimum with a number.
 func (l *Layer) UsesOpTable() bool {
 	switch l.Op {
 	case RealDiv:

@@ -67,9 +67,9 @@ const (
 	Pad // adds rows and columns around a tensor: Window's Py, Qy, Px and Qx
 )
 
-// IsSingleTable reports whether o is an activation that is exactly one table lookup, such as Tanh,
-// with no scale, addend or other step. The task that computes the input of such an activation can
-// apply the table itself.
+// IsSingleTable reports whether o is an activation that takes a single table lookup and no other
+// step, such as Tanh. The task that computes the input of such an activation can apply the table
+// itself.
 func (o Op) IsSingleTable() bool {
 	switch o {
 	case Sigmoid, Tanh, GELU, SiLU, Sqrt, LeakyReLU, ReLU6, Clip, ELU, SELU, HardSigmoid, Softplus, Softsign, Sign, Frac, Erf:

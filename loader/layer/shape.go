@@ -18,9 +18,9 @@ type Window struct {
 	Qy, Qx int
 }
 
-// Phases groups the taps of the window by their row modulo Sy and their column modulo Sx. Each
-// group lists tap numbers in ascending order, where taps are numbered row by row. Groups are
-// ordered by row remainder, then by column remainder.
+// Phases divides the taps of the window into groups with the same row modulo Sy and the same column
+// modulo Sx. Taps are numbered row by row, and each group lists its taps in ascending order. Groups
+// are ordered by row modulo Sy, then by column modulo Sx.
 func (w *Window) Phases() [][]int {
 	var all [][]int
 	for py := range min(w.Sy, w.Kh) {
@@ -65,9 +65,9 @@ func RoundUp(n, unit int) int { return (n + unit - 1) / unit * unit }
 // Elements returns the number of elements of a tensor of shape s.
 func (s Shape) Elements() int { return s.N * s.C * s.H * s.W }
 
-// HasPackedRows reports whether each row of an fp16 tensor of shape s has a multiple of 64 bytes.
-// Such a tensor has no gaps in memory, so it can also be read with rows of another length, if that
-// is a multiple of 64 bytes too.
+// HasPackedRows reports whether each row of an fp16 tensor of shape s takes a multiple of 64 bytes,
+// so that there are no gaps between rows in memory. Such a tensor can also be read in rows of
+// another length, if that is a multiple of 64 bytes too.
 func (s Shape) HasPackedRows() bool { return s.W*ElementBytes%rowUnit == 0 }
 
 // Dilate returns w with neighbouring taps d rows and d columns apart. d must be at least 1, and w

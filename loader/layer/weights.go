@@ -6,9 +6,9 @@ import (
 	"github.com/x448/float16"
 )
 
-// A Form is an encoding of a layer's weights in a file. The engine has similar encodings. The
-// compiled program uses the one with the same name if it reproduces the fp16 values exactly in
-// fewer bytes. Otherwise it may use another one, or dense fp16.
+// A Form is an encoding of a layer's weights in a file. The engine has a similar encoding of the
+// same name. The compiled program uses it if it reproduces the fp16 values exactly in fewer bytes.
+// Otherwise the program may use another encoding, or dense fp16.
 type Form uint8
 
 // The forms of weights. The vendor's programs at hand contain dense fp16 only, so the layout of
@@ -87,8 +87,8 @@ func (w *Weights) ChannelScale(n int) (scale float16.Float16, ok bool) {
 type Source interface {
 	// Len returns the number of weights.
 	Len() int
-	// Values writes len(dst) weights to dst, starting with number first. It is fast if first
-	// follows the last weight written by the previous call.
+	// Values fills dst with consecutive weights, starting with weight number first. It is fast
+	// if it continues where the previous call ended.
 	Values(dst []float16.Float16, first int)
 }
 
@@ -123,9 +123,9 @@ func ValueAt(values []float16.Float16, i int) float16.Float16 {
 	return values[i]
 }
 
-// Scale returns a new slice in which element i is values[i]*factor(i), rounded to fp16. It returns
-// nil and true for nil values. ok is false if the product of a normal value and a nonzero factor is
-// not a normal fp16 number, with a magnitude from 2^-14 to 65504. The engine reads smaller weights
+// Scale returns a new slice in which element i is values[i]*factor(i), rounded to fp16. If values
+// is nil, it returns nil and true. ok is false if a normal value times a nonzero factor is not a
+// normal fp16 number, which has a magnitude from 2^-14 to 65504. The engine reads smaller weights
 // as 0.
 func Scale(values []float16.Float16, factor func(i int) float32) (scaled []float16.Float16, ok bool) {
 	if values == nil {

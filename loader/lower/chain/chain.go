@@ -52,10 +52,10 @@ func newProgram(tasks []*task.Task) *program {
 	return p
 }
 
-// Finish turns tasks into descriptors in the same order, linked as by the vendor's newest compiler.
-// It computes the fields that depend on other tasks: which tasks wait for each other, how data
-// passes through L2, the order of DMA transfers, the events in the header, and the estimated
-// cycles. It does not change the tasks.
+// Finish returns the descriptors of the given tasks, in the same order, linked as the vendor's
+// newest compiler links them. It computes the fields that depend on other tasks, such as which
+// tasks wait for each other, how data passes through L2, and the estimated cycles. It does not
+// change the tasks.
 func Finish(tasks []*task.Task) []*regs.Descriptor {
 	p := newProgram(tasks)
 	return p.linkDescriptors(p.findRuns(), nil)

@@ -10,8 +10,8 @@ import (
 )
 
 // Finish2023 is like [Finish] for the vendor's compiler of 2023. Every descriptor has all weight
-// registers, which are 0 for tasks of the planar engine. passed must be true if
-// [PassThroughScratch] was called for the tasks.
+// registers. They are 0 for tasks of the planar engine. passed says whether [PassThroughScratch]
+// was called for the tasks.
 func Finish2023(tasks []*task.Task, passed bool) []*regs.Descriptor {
 	p := newProgram(tasks)
 	for i := range p.steps {

@@ -20,10 +20,10 @@ type reader struct {
 	base  int
 }
 
-// PassThroughScratch changes tasks so that they pass tensors to each other as the vendor's compiler
-// of 2023 does, and returns the size of the scratch buffer in bytes. A tensor passes through a ring
-// (a small buffer in L2 that one task fills while the next empties it) if possible. Otherwise it
-// gets the lowest address in the scratch buffer that is free while it is in use.
+// PassThroughScratch makes tasks pass tensors to each other as the vendor's compiler of 2023 does:
+// through a ring if possible, and otherwise through the scratch buffer. A ring is a small buffer in
+// L2 that one task fills while the next one empties it. In the scratch buffer, each tensor gets the
+// lowest address that is free while it is in use. The result is the size of that buffer in bytes.
 func PassThroughScratch(tasks []*task.Task) int {
 	written := map[int]*passedTensor{} // by base
 	var list []*passedTensor

@@ -9,8 +9,8 @@ import (
 	"anesim/loader/layer"
 )
 
-// BiasRows returns the number of rows of biases at the start of each plane of weights: 1 if the
-// task has a bias, and 0 otherwise.
+// BiasRows returns 1 if bias is true, and 0 otherwise. This is the number of rows of biases at the
+// start of each plane, a block of weights for several channels.
 func BiasRows(bias bool) int {
 	if bias {
 		return 1
@@ -37,10 +37,10 @@ func (c *Convolution) TaskGroups() int {
 	return max(1, c.Layer.Groups)
 }
 
-// Pack returns the packed weights and biases of share s. Each plane (channels whose weights are
-// stored together) has up to width output channels. If the convolution has an activation table,
-// each engine's weights start with it. For dense weights, Pack calls reserve for the memory of its
-// result; reserve(n) must return n zero bytes.
+// Pack returns the packed weights and biases of the output channels in s. They form planes, each
+// with the weights of up to width channels. If the convolution has an activation table, it comes
+// before the weights of each engine. Pack stores dense weights in the memory that reserve(n)
+// returns, which must be n zero bytes. If reserve is nil, Pack allocates the memory.
 func (c *Convolution) Pack(s Share, width int, reserve func(n int) []byte) *Kernel {
 	win := &c.Layer.Window
 	phases := win.Phases()

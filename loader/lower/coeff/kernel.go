@@ -77,8 +77,8 @@ func (f *ChannelWeights) setPreferredForm(w *layer.Weights, channel func(g, n in
 	}
 }
 
-// Pack returns the packed weights. Each plane interleaves the weights of w output channels, at most
-// width, and the planes go to the lanes of the 16 engines in turn:
+// Pack returns the packed weights. The weights of up to width output channels are interleaved in a
+// plane. The planes go to the lanes of the 16 engines in turn. For planes of w channels:
 //
 //	lane 0: [bias row][tap 0: w fp16 values][tap 1] ...   plane 0, plane 16, ...
 //	lane 1: [bias row][tap 0: w fp16 values][tap 1] ...   plane 1, plane 17, ...
@@ -271,10 +271,10 @@ func (k *Kernel) appendLane(b []byte) {
 	k.Data = append(k.Data, padTo64Bytes(b)...)
 }
 
-// PrependTable returns a kernel in which each lane of k follows an activation table of 128 bytes.
-// It returns k itself if table is nil. It may reuse the memory of k.Data, so the caller must not
-// use k afterwards. In programs, every lane with a table is 128 bytes longer (seen in 5 of 5
-// tasks). That the table comes first is assumed.
+// PrependTable returns k with an activation table of 128 bytes added before each lane, or k itself
+// if table is nil. It may reuse the memory of k.Data, so the caller must not use k afterwards. In
+// programs, every lane with a table is 128 bytes longer (seen in 5 of 5 tasks). It is assumed that
+// the table comes first.
 func (k *Kernel) PrependTable(table []byte) *Kernel {
 	if table == nil {
 		return k

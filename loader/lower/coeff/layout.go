@@ -11,8 +11,8 @@ import (
 )
 
 // A Layout locates the weights of a descriptor in the constants of its program, so that they can be
-// replaced. It supports dense fp16 weights, and zero-skipping weights of a 1x1 window. The order of
-// both kinds agrees with the hashes of weights in the vendor's programs.
+// replaced. It supports dense fp16 weights, and zero-skipping weights of a 1x1 window. The hashes
+// of weights in the vendor's programs confirm the order of both kinds.
 type Layout struct {
 	Groups, Channels int // per group
 	Taps             int // per channel: input channels times taps of the window
@@ -125,9 +125,10 @@ func (l *Layout) Shape() string {
 	return fmt.Sprintf("%d channels of %d weights", l.Groups*l.Channels, l.Taps)
 }
 
-// SetWeights replaces the weights in the constants of a program with values, which are in the order
-// given at [Layout.Weights]. It leaves biases and padding as they are. It returns a *LayoutError if
-// len(values) is not l.Weights(), or if the values cannot be encoded in the same place.
+// SetWeights replaces the weights of the descriptor in constants, the constants of a program. The
+// order of values is that of [Layout.Weights]. Biases and padding do not change. SetWeights returns
+// a *LayoutError if len(values) is not l.Weights(), or if the values cannot be encoded in the same
+// place.
 func (l *Layout) SetWeights(constants []byte, values []float16.Float16) error {
 	if len(values) != l.Weights() {
 		return &LayoutError{fmt.Sprintf("found %d weights; want %d (%s)", len(values), l.Weights(), l.Shape())}
@@ -140,8 +141,8 @@ func (l *Layout) SetWeights(constants []byte, values []float16.Float16) error {
 	return l.mergeMaskedBits(constants, l.packValues(at, nil), l.packValues(ones, nil))
 }
 
-// SetBiases replaces the biases in the constants of a program with values. It returns a
-// *LayoutError if there are no biases or if len(values) is not l.Biases().
+// SetBiases replaces the biases of the descriptor in constants, the constants of a program. It
+// returns a *LayoutError if there are no biases or if len(values) is not l.Biases().
 func (l *Layout) SetBiases(constants []byte, values []float16.Float16) error {
 	if len(values) != l.Biases() || !l.Bias {
 		return &LayoutError{fmt.Sprintf("found %d biases; want %d", len(values), l.Biases())}

@@ -7,8 +7,8 @@ import (
 )
 
 // PackPairs returns the packed weights of a depthwise convolution of one row, for a task that
-// computes several pixels at each step. Each pixel has a weight for every column that any pixel of
-// the step reads; the weight is zero for columns that the pixel itself does not read. Columns are
+// computes several pixels at each step; pixels is their number. Each pixel has a weight for every
+// column that the step reads, which is zero if that pixel does not need the column. Columns are
 // ordered by their number modulo pixels. Share s must be the whole layer.
 func (c *Convolution) PackPairs(s Share, pixels int) *Kernel {
 	l, w := c.Layer, c.Weights
@@ -42,9 +42,9 @@ func (c *Convolution) PackPairs(s Share, pixels int) *Kernel {
 }
 
 // PackProduct returns the packed weights of a matmul with a constant right side, for the result
-// columns in share s. Each plane (columns whose weights are stored together) has up to width
-// columns. If table is not nil, each engine's weights start with it. room(n) must return n zero
-// bytes for dense weights; if room is nil, PackProduct allocates them.
+// columns in share s. They form planes, each with the weights of up to width columns. If table is
+// not nil, it comes before the weights of each engine. PackProduct stores dense weights in the
+// memory that room(n) returns, which must be n zero bytes. If room is nil, it allocates the memory.
 func PackProduct(l *layer.Layer, w *layer.Weights, s Share, width int, table []byte, room func(n int) []byte) *Kernel {
 	k, n := l.In.W, l.Columns
 	f := ChannelWeights{

@@ -5,15 +5,15 @@ import (
 	"anesim/loader/layer"
 )
 
-// A Share describes the output channels that one task computes. In each of the groups Group to
-// Group+Groups-1, these are the channels First to First+Channels-1. A depthwise convolution counts
-// as one group.
+// A Share describes the output channels that one task computes. It consists of channels First
+// through First+Channels-1 in each of the groups Group through Group+Groups-1. A depthwise
+// convolution counts as one group.
 type Share struct{ Group, Groups, First, Channels int }
 
-// RoundToPasses returns how many channels an engine computes in one task if its memory has room for
-// the weights of room channels. An engine computes up to 16 channels in one pass, so more than 16
-// are rounded down to a multiple of 16. Fewer are rounded down to an even number, except that 1
-// stays 1.
+// RoundToPasses returns how many channels an engine computes in one task. room is the number of
+// channels whose weights fit in its memory. An engine computes up to 16 channels in one pass, so if
+// room is more than 16, it is rounded down to a multiple of 16. Otherwise it is rounded down to an
+// even number, except that 1 stays 1.
 //
 // In programs, engines compute 14, 12 and 6 channels where there is room for 14, 13 and 7 (seen in
 // 11 of 11 convolutions), and 48 where there is room for 63 (seen in 2 of 2 matmuls with a table).

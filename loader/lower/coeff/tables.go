@@ -12,9 +12,9 @@ func padTableForLanes(table []byte, lanes int) []byte {
 	return section
 }
 
-// PlaceTable returns the offset of an activation table for the given number of lanes, one for each
-// engine that uses it. If the section does not have such a table yet, PlaceTable appends it,
-// followed by zeros, in a block of 128 bytes per lane.
+// PlaceTable returns the offset of an activation table in the section. lanes is the number of
+// engines that use the table. If the section does not have the table with this number of lanes yet,
+// PlaceTable appends it, padded with zeros to 128 bytes per lane.
 func (s *Section) PlaceTable(table []byte, lanes int) int {
 	section := padTableForLanes(table, lanes)
 	at, ok := s.tables[string(section)]

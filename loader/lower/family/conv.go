@@ -57,9 +57,9 @@ func newWidenedConvolution(j job) *coeff.Convolution {
 	return c
 }
 
-// ConvSource returns the shape in which the tasks of convolution l read its source. Channels are
-// divided into the groups that are convolved separately. A depthwise convolution counts as one
-// group.
+// ConvSource returns the shape of the source as the tasks of convolution l read it, with the
+// channels divided into the groups that are convolved separately. A depthwise convolution counts as
+// one group.
 func ConvSource(l *layer.Layer) regs.Shape {
 	groups := (&coeff.Convolution{Layer: l}).TaskGroups()
 	return regs.Shape{Groups: groups, Channels: l.In.C / groups, Height: l.In.H, Width: l.In.W}
@@ -122,9 +122,9 @@ func shareResultShape(l *layer.Layer, s coeff.Share) regs.Shape {
 	return regs.Shape{Groups: s.Groups, Channels: s.Channels, Height: out.H, Width: out.W}
 }
 
-// ConvTask returns a task that computes convolution c, or a share of it, from a source of shape
-// src. dst is the shape of the task's result. The caller must set the source, the result and the
-// weights of the task.
+// ConvTask returns a task that computes convolution c, or a share of it. src is the shape of the
+// task's source, and dst is the shape of its result. The caller must set the places of both, and
+// the weights.
 func ConvTask(c *coeff.Convolution, src, dst regs.Shape) *task.Task {
 	return newMACTask(c.Layer, task.MAC{In: src, Out: dst, Window: &c.Layer.Window, PerChannel: c.Layer.IsDepthwise(), Table: c.Table})
 }

@@ -14,7 +14,7 @@ import (
 	"anesim/loader/lower/task"
 )
 
-// AddendBeforeFactor returns the quotient q = a/f, so that (x + q) * f equals x*f + a apart from
+// AddendBeforeFactor returns q = a/f, the addend for which (x + q) * f equals x*f + a apart from
 // rounding. It returns 0 and true if a is 0. It returns false if q is outside the range of normal
 // fp16 values.
 func AddendBeforeFactor(a, f float16.Float16) (float16.Float16, bool) {

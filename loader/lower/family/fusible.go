@@ -29,9 +29,8 @@ var fusible = map[layer.Op]Fusible{
 	layer.Tile:        {ReLU: true},
 }
 
-// CanFuse returns the operations that the tasks of layer l, with weights w, can apply to their
-// result after the operations of l itself. There are none if l has an activation, which always
-// comes last.
+// CanFuse returns the operations that the tasks of layer l, with weights w, can still apply to
+// their result. There are none if l has an activation, which always comes last.
 func CanFuse(l *layer.Layer, w *layer.Weights) Fusible {
 	t := fusible[l.Op]
 	switch {

@@ -226,9 +226,9 @@ func packColumns(o *Output, j job, s coeff.Share, width int) *coeff.Kernel {
 }
 
 // CanReadColumns reports whether the engines can read the transposed left side of matmul l directly
-// from memory. Otherwise, a separate task must transpose it. The right side of l must be constant.
-// CanReadColumns reports true if a slice of 128 rows fits in L2 and the compiler does not divide
-// the rows into blocks; see [rows.BlockRows].
+// from memory, so that no separate task has to transpose it. This is the case if a slice of 128
+// rows fits in L2 and the compiler does not divide the rows into blocks; see [rows.BlockRows]. The
+// right side of l must be constant.
 func CanReadColumns(l *layer.Layer) bool {
 	return !rows.BlockRows(l.In.H) && l.In.W*place.SliceColumns*layer.ElementBytes <= l.LargestTile()
 }

@@ -20,21 +20,20 @@ func placeLargeSource(l *layer.Layer, t *task.Task, src regs.Shape, out layer.Sh
 	return at, result, min(rows, src.Height)
 }
 
-// TileHeight returns the number of source rows that the task of layer l keeps in L2 at a time, and
-// the number of result rows (a tile) that it computes from them. src and out are the shapes of
-// source and result, w is the window, and *layout is the layout of the source in L2. If *layout has
-// gaps between rows to avoid bank conflicts, TileHeight may remove them.
+// TileHeight returns how many source rows the task of layer l keeps in L2 at a time, and how many
+// result rows (a tile) it computes from them. src and out are the shapes of source and result, w is
+// the window, and *layout is the layout of the source in L2. TileHeight may remove the gaps between
+// rows that *layout has to avoid bank conflicts.
 //
 // A source of at most [layer.Layer.LargestTile] bytes is loaded whole. For a larger one, a tile has
 // as many patches as leave room for 256 pixels, or 16 rows, of each result channel. The gaps
 // between rows are removed only if the tile then has more rows (seen in 11 of 11 programs, with the
 // same height in 7 of 11).
 //
-// There is an exception for a source that is larger than LargestTile but fits in L2. If the window
-// has one row, such a source is loaded one patch at a time. If the window has several rows and no
-// stride, it is loaded in two halves. If fixed is true, its tiles are as high as possible instead,
-// unless they then need more runs of 256 pixels than two halves. This was seen for 5 of 5 sources
-// of exactly 2 MiB. For smaller ones it is inferred.
+// A source that is larger than LargestTile but fits in L2 is loaded one patch at a time if the
+// window has one row, and in two halves if the window has several rows and no stride. If fixed is
+// true, tiles are as high as possible instead of two halves, unless that takes more runs of 256
+// pixels. This was seen for 5 of 5 sources of exactly 2 MiB. For smaller ones it is inferred.
 func TileHeight(l *layer.Layer, src regs.Shape, out layer.Shape, w *layer.Window, layout *place.Layout, fixed bool) (rows, tile int) {
 	if layout.Row*src.Height <= l.LargestTile() {
 		return src.Height, out.H

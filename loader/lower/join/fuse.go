@@ -45,9 +45,10 @@ type Fusion struct {
 	Arranged bool
 }
 
-// Fuse returns the steps of a network after merging. It merges a step into the step that makes its
-// input if nothing else reads that input and one task can do the work of both. The steps must be in
-// the order in which they run. Fuse does not change steps or the values that they share.
+// Fuse merges steps of a network and returns the steps that remain. A step is merged into the step
+// that makes its input if nothing else reads that input and one task can do the work of both. The
+// steps must be in the order in which they run. Fuse does not change steps or the values that they
+// share.
 func (f Fusion) Fuse(steps []Step) []Step {
 	readers, maker := map[string]int{}, map[string]int{}
 	for _, out := range f.Outputs {

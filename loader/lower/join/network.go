@@ -41,9 +41,10 @@ type Tensor struct {
 }
 
 // A Node is a compiled layer, with the names of the tensors that it reads and writes. It may read a
-// tensor in another shape with the same number of elements. This is free if the rows keep their
-// width, or if no rows have gaps between them in memory. If channels become a row or a row becomes
-// channels, a task before the node transposes the tensor. Other changes of shape are errors.
+// tensor in another shape with the same number of elements. This takes no extra task if the rows
+// keep their width, or if there are no gaps between rows in memory. If channels become a row or a
+// row becomes channels, a task before the node transposes the tensor. Other changes of shape are
+// errors.
 type Node struct {
 	Part   *Part
 	Inputs []string // in the order of Part.Inputs
@@ -51,8 +52,8 @@ type Node struct {
 	Rounds bool // the result must be rounded on its own, see [Step]
 }
 
-// A Joined is the program that [Network.Join] makes, before its container is built, and the share
-// of each node in it.
+// A Joined is the program that [Network.Join] makes, before its container is built. It also says
+// which descriptors do the work of each node.
 type Joined struct {
 	Builder *loader.Builder
 	Nodes   []Run // descriptors of each node; Tasks is 0 if another node does its work
@@ -63,8 +64,8 @@ type Joined struct {
 	Spilled []Spill // tensors that could not stay in L2, largest first
 }
 
-// A Spill is a tensor between layers that goes through main memory, because it could not stay in
-// L2.
+// A Spill is a tensor between layers that goes through main memory because it could not stay in L2.
+// Why gives the reason.
 type Spill struct {
 	Tensor string
 	Bytes  int

@@ -31,9 +31,9 @@ func Elementwise(l *layer.Layer, in regs.Shape) task.Planar {
 	return p
 }
 
-// Scalar returns the planar task that applies the operation of layer l to each element of a tensor
-// of shape in and a constant, the fp16 number with bits v. The operation must be an addition,
-// subtraction, multiplication or average.
+// Scalar returns the planar task that applies the operation of layer l to the elements of a tensor
+// and a constant. in is the shape of the tensor, and v holds the fp16 bits of the constant. The
+// operation must be an addition, subtraction, multiplication or average.
 func Scalar(l *layer.Layer, in regs.Shape, v uint16) task.Planar {
 	p := task.Planar{Form: regs.FormConstant, In: in}
 	switch l.Op {
@@ -70,7 +70,7 @@ func Product(s regs.Shape) task.Planar {
 }
 
 // Affine returns a planar task that computes (x - a) * b for a source x of shape s. Its second
-// source has two rows, of which the first is a and the second is b.
+// source has two rows: the first is a, and the second is b.
 func Affine(s regs.Shape) task.Planar {
 	return task.Planar{Form: regs.FormBiasScale, In: s, Op: task.Difference}
 }
