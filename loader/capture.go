@@ -85,8 +85,10 @@ func parseCaptureNumber(at uint64, text string) (uint32, error) {
 	return uint32(n), nil
 }
 
-// readCaptureBinary reads a file of binary (address, value) pairs. It returns nil unless
-// every address is different and inside a version 10 register window.
+// readCaptureBinary reads a file of binary (address, value) pairs. It returns nil unless every
+// address is different and inside a version 10 register window. A chain of descriptors is not
+// mistaken for such pairs, because the third word of a descriptor, its log events, is outside the
+// windows in every known program (0x400 to 0x42a).
 func readCaptureBinary(file []byte) *regs.V10 {
 	const pair = 8
 	if len(file) < 2*pair || len(file)%pair != 0 {

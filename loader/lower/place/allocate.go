@@ -23,12 +23,12 @@ type Extent struct {
 // Overlaps reports whether there is a step at which both extents are in use.
 func (e *Extent) Overlaps(o *Extent) bool { return e.First <= o.Last && o.First <= e.Last }
 
-// Allocate sets the addresses of the extents in list, in an L2 of the given size in bytes. It
-// allocates them in the order of the vendor's compiler: extents that several tasks need come before
-// extents that stream, then extents in use for more steps, then larger ones, then earlier ones.
-// Each extent gets the lowest address that is free while it is in use. Allocate returns the first
-// extent that does not fit, or nil if all fit.
+// Allocate sets the addresses of the extents in list, in an L2 of the given size in bytes. Each
+// extent gets the lowest address that is free while it is in use. Allocate returns the first extent
+// that does not fit, or nil if all fit.
 //
+// It allocates the extents in the order of the vendor's compiler: those that several tasks need
+// before those that stream, then those in use for more steps, then larger ones, then earlier ones.
 // This order is right for 5 of 7 known chains. The other two, an attention and a layer norm with a
 // projection, place small results lowest. No chain shows the order of extents that are equal in all
 // these respects.
@@ -37,10 +37,10 @@ func Allocate(list []*Extent, size int) *Extent {
 }
 
 // AllocateScratch sets the addresses of the extents in list, which are blocks of the scratch
-// buffer. It allocates them in the same order as [Allocate], except that of otherwise equal
+// buffer. It allocates them in the same order as [Allocate], except that among otherwise equal
 // extents, the one that starts last comes first. This is right for all 11 tensors in six programs,
-// but affects only two of them. AllocateScratch does not limit the size of the buffer; tasks report
-// an address that does not fit its register.
+// but affects only two of them. AllocateScratch does not limit the size of the buffer. An address
+// that does not fit its register is an error of the task that uses it.
 func AllocateScratch(list []*Extent) {
 	allocateInOrder(list, math.MaxInt, func(a, b *Extent) int { return cmp.Compare(b.First, a.First) })
 }

@@ -1,9 +1,9 @@
 package place
 
-// A Fetch describes how an engine accesses a tile in L2, so that [Layout.Skew] can avoid bank
-// conflicts. The engine accesses Rows rows at the same time, Stride rows apart. Each row must begin
-// at least Apart banks (of 16 bytes) after every earlier one. Apart is the number of banks that the
-// engine reads of each row, usually plus one for the margin of a window.
+// A Fetch describes how an engine accesses a tile in L2: Rows rows at the same time, Stride rows
+// apart. To avoid bank conflicts, [Layout.Skew] makes each of these rows begin at least Apart banks
+// (of 16 bytes) after every earlier one. Apart is the number of banks that the engine reads of each
+// row, usually plus one for the margin of a window.
 type Fetch struct{ Rows, Stride, Apart int }
 
 // Fetches of the readers and writers of a tile.

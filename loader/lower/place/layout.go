@@ -24,9 +24,9 @@ func (l Layout) Rebase(base int) Layout {
 // row, the columns of each channel are padded to a multiple of 16 bytes.
 func Packed(s regs.Shape) Layout { return PackedColumns(s, s.Width) }
 
-// PackedColumns returns a layout at address 0 for a part of a tensor of shape s: all rows and
-// channels, but only the given number of columns. There are no gaps between rows. In each row, the
-// columns of each channel are padded to a multiple of 16 bytes.
+// PackedColumns returns a layout at address 0 for the given number of columns of a tensor of shape
+// s, in all rows and channels. There are no gaps between rows. In each row, the columns of each
+// channel are padded to a multiple of 16 bytes.
 func PackedColumns(s regs.Shape, columns int) Layout {
 	channel := layer.RoundUp(columns*layer.ElementBytes, UnitBytes)
 	row := channel * s.Channels
@@ -70,8 +70,7 @@ func (l Layout) Skew(fetches ...Fetch) Layout {
 }
 
 // ResultTile returns the layout at address 0 for a result of shape s that a planar task reads next.
-// If it has several rows, they are spaced so that the planar engine reads them without bank
-// conflicts.
+// Several rows are spaced so that the planar engine reads them without bank conflicts.
 func ResultTile(s regs.Shape) Layout {
 	l := Packed(s)
 	if s.Height == 1 {
@@ -80,23 +79,24 @@ func ResultTile(s regs.Shape) Layout {
 	return l.Skew(PlanarFetch)
 }
 
-// EngineColumns returns how many columns of a source the MAC engines hold in L2 at a time: all
-// columns if width is at most 128, and otherwise a slice of 128 (seen in 156 of 160 tasks).
+// EngineColumns returns how many columns of a source the MAC engines hold in L2 at a time. width is
+// the number of columns of the source. The engines hold all of them if width is at most 128, and
+// otherwise a slice of 128 (seen in 156 of 160 tasks).
 func EngineColumns(width int) int { return min(width, SliceColumns) }
 
 // SliceColumns is the number of columns in a slice of a wide source.
 const SliceColumns = 128
 
-// TransposeSource returns the layout at address 0 for the source of a transpose, which has m
-// channels of k pixels. The layout has room for up to 128 pixels of each channel at a time (seen in
-// 7 of 7 tasks).
+// TransposeSource returns the layout at address 0 for the source of a transpose. The source has m
+// channels of k pixels, and the layout has room for up to 128 pixels of each channel at a time
+// (seen in 7 of 7 tasks).
 func TransposeSource(m, k int) Layout {
 	return Packed(regs.Shape{Channels: m, Width: min(k, 128)})
 }
 
-// CompleteStrides returns the layout of a tensor with its missing strides filled in: the depth
-// stride, and the channel and row strides if they are 0 because the axis has extent 1. They become
-// those of a tensor without gaps. planes, rows and width are the extents of the tensor in elements.
+// CompleteStrides returns the layout with missing strides filled in, as for a tensor without gaps.
+// Missing are the depth stride, and the channel or row stride if it is 0 and the tensor has only
+// one channel or row. planes, rows and width are the extents of the tensor in elements.
 // CompleteStrides reports false if a stride is not a multiple of 16 bytes or is too large for L2.
 func (at Layout) CompleteStrides(planes, rows, width int) (Layout, bool) {
 	if planes <= 1 {
@@ -113,9 +113,9 @@ func (at Layout) CompleteStrides(planes, rows, width int) (Layout, bool) {
 	return at, ok
 }
 
-// SecondBase returns the address in L2 of a task's second source, for a first source that occupies
-// n bytes from address 0. The address is a multiple of 64 but not of 1024, so that the two sources
-// begin in different banks (seen in 8 of 8 tasks).
+// SecondBase returns the address in L2 of a task's second source if its first source occupies the
+// first n bytes. The address is a multiple of 64 but not of 1024, so that the two sources begin in
+// different banks (seen in 8 of 8 tasks).
 func SecondBase(n int) int {
 	n = layer.RoundUp(n, 64)
 	if n%0x400 == 0 {

@@ -47,8 +47,8 @@ func (m Memory) BatchElement(n int) Memory {
 	return m
 }
 
-// ToPort returns a port (an input or output of a program) for a tensor of shape s that is stored at
-// m. name and d become the name and the direction of the port.
+// ToPort returns a port, an input or output of a program, called name and with direction d. Its
+// tensor has shape s and is stored at m.
 func (m Memory) ToPort(name string, d loader.Direction, s layer.Shape) loader.Port {
 	return loader.Port{
 		Name: name, Direction: d, BAR: int(m.Bar), Shape: [4]int{s.N, s.C, s.H, s.W},
@@ -63,6 +63,6 @@ type Spot struct {
 	Base int
 }
 
-// A Spots holds, by the index of each buffer that a part of a program uses, the place of that
-// buffer in the whole program.
+// A Spots maps each buffer that a part of a program uses to its place in the whole program. The
+// index is that of the buffer in the part.
 type Spots [len(regs.BARs{})]Spot

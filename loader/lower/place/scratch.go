@@ -6,10 +6,10 @@ import (
 	"anesim/loader/layer"
 )
 
-// A Scratch allocates blocks of the scratch buffer for matrices that become weights. A block is in
-// use from the step that writes the matrix to the last step that reads it, and gets the lowest free
-// address. This rule is inferred from the sizes of scratch buffers in programs. For tensors between
-// steps, use [AllocateScratch] instead.
+// A Scratch allocates blocks of the scratch buffer for matrices that one task computes and another
+// one uses as weights. A block is in use from the step that writes the matrix to the last step that
+// reads it, and gets the lowest free address. This rule is inferred from the sizes of scratch
+// buffers in programs. For tensors between steps, use [AllocateScratch] instead.
 type Scratch struct {
 	live []block // ordered by address
 	Size int     // bytes; the most that were in use at any step
@@ -22,8 +22,8 @@ type block struct{ base, end, last int }
 const ScratchPage = 0x4000
 
 // Allocate reserves a block of n bytes, rounded up to whole pages of 16 KiB, and returns its
-// address. The block is in use from step now through step last. now must not be less than in an
-// earlier call.
+// address. The block is in use from step now through step last. Callers must allocate blocks in
+// ascending order of now.
 func (s *Scratch) Allocate(n, now, last int) int {
 	s.live = slices.DeleteFunc(s.live, func(b block) bool { return b.last < now })
 	n = layer.RoundUp(n, ScratchPage)

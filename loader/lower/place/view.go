@@ -56,8 +56,8 @@ func (v View) ChannelsAsRows() View {
 }
 
 // FoldRow returns the view in which the only row of v is divided into four rows, because the engine
-// computes several rows at a time. If v has several rows, or if its width is not a multiple of 128
-// columns, FoldRow returns v unchanged.
+// computes several rows at a time. It returns v unchanged if v has several rows or a width that is
+// not a multiple of 128 columns.
 func (v View) FoldRow() View {
 	if v.S.Height != 1 || v.S.Width%FoldColumns != 0 {
 		return v
@@ -79,14 +79,14 @@ func (v View) BatchElement(n int) View {
 	return v
 }
 
-// SliceChannels returns the view of channels first to first+m-1 of v.
+// SliceChannels returns the view of m channels of v, starting with channel first.
 func (v View) SliceChannels(first, m int) View {
 	v.M.Base += first * v.M.Plane
 	v.S.Channels = m
 	return v
 }
 
-// SliceRows returns the view of rows first to first+m-1 of v.
+// SliceRows returns the view of m rows of v, starting with row first.
 func (v View) SliceRows(first, m int) View {
 	v.M.Base += first * v.M.Row
 	v.S.Height = m

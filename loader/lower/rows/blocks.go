@@ -1,9 +1,9 @@
 package rows
 
-// BlockRows reports whether the compiler divides a matmul with the given number of rows into
-// blocks, for matrices of any width. It does so for 16, 24 and 32 rows. In a public table, matmuls
-// of 16 and 32 rows have three tasks, whereas matmuls of 1, 8, 64 and 128 rows have two. That 24
-// rows are divided too is inferred.
+// BlockRows reports whether the compiler divides a matmul with the given number of rows into blocks
+// because of that number alone. It does so for 16, 24 and 32 rows. In a public table, matmuls of 16
+// and 32 rows have three tasks, whereas matmuls of 1, 8, 64 and 128 rows have two. The case of 24
+// rows is inferred.
 func BlockRows(rows int) bool { return rows >= 16 && rows <= 32 && rows%blockWidth == 0 }
 
 // chooseBlockMatMuls decides which matmuls with constants work on blocks, eight rows at a time, and

@@ -21,10 +21,9 @@ const (
 )
 
 // A Group is one operation of a row chain (consecutive layers that are computed on rows kept in
-// L2). It holds a matmul with the bias, factor and activation after it, or a single layer of
-// another kind. A group never includes a residual addition, a table before a matmul, a second
-// table, or anything after a layer norm or a softmax. The same is true of all known chains of the
-// vendor's compiler.
+// L2). It is a matmul with the bias, factor and activation after it, or a single layer of another
+// kind. As in all known chains of the vendor's compiler, it never includes a residual addition, a
+// table before a matmul, a second table, or anything after a layer norm or a softmax.
 type Group struct {
 	Kind    Kind
 	Nodes   []int // nodes of the network; the first one owns the descriptors

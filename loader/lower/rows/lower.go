@@ -21,11 +21,11 @@ type Lowered struct {
 	Ports     []loader.Port // ports of the inputs
 }
 
-// Lower compiles a row chain: consecutive groups whose intermediate results stay in L2. shapes
-// holds the shapes of the inputs and of the result by name. The result becomes a port in buffer 4,
-// and the inputs become ports in the buffers after it. If dryRun is true, the tasks have no
-// weights, which is enough to find out whether the groups fit. Lower reports false if the groups do
-// not fit in L2 or have too many inputs. It sets the Block field of the groups.
+// Lower compiles a row chain, which is a list of groups whose intermediate results stay in L2.
+// shapes maps the names of the inputs and of the result to their shapes. The result becomes a port
+// in buffer 4, and the inputs become ports in the buffers after it. If dryRun is true, the tasks
+// have no weights, which is enough to find out whether the groups fit. Lower sets the Block field
+// of the groups. It reports false if they do not fit in L2 or have too many inputs.
 func Lower(groups []Group, shapes map[string]layer.Shape, dryRun bool) (*Lowered, bool) {
 	c := newChain(groups)
 	c.dryRun = dryRun
@@ -70,8 +70,9 @@ type Matrix struct {
 	At          place.Memory
 }
 
-// LowerGroup compiles a single group. Its inputs are the matrices in, and its result is stored at
-// result in memory. LowerGroup reports false if the group does not fit in L2.
+// LowerGroup compiles a single group. The matrices in are its inputs, in the order of g.Inputs, and
+// result is the place of its result in memory. LowerGroup reports false if the group does not fit
+// in L2.
 func LowerGroup(g Group, in []Matrix, result place.Memory) (*Lowered, bool) {
 	c := newChain([]Group{g})
 	c.output = result

@@ -90,10 +90,10 @@ func (c *chain) productLayout(g *Group, in regs.Shape, columns bool) place.Layou
 	return place.Layout{Channel: pitch, Row: g.Rows * pitch, Depth: g.Rows * pitch}
 }
 
-// Shares divides the n result columns of a matmul whose left side has k columns, so that the
-// weights and the table of each share fit in an engine's memory. Shares of equal size are in
-// ascending order of columns. Otherwise the first share is the smaller one and holds the last
-// columns, and the shares are in descending order. For example, 2048 columns with a table become
+// Shares divides the n result columns of a matmul into shares. The weights and the table of each
+// share fit in an engine's memory. k is the number of columns of the left side. If n is a multiple
+// of the largest share, all shares have that size and are in ascending order of columns. Otherwise
+// they are in descending order, and the first one is smaller: 2048 columns with a table become
 // shares of 512, 768 and 768 columns. Each order was seen in one chain. Shares reports false if the
 // weights of a single column do not fit.
 func (g *Group) Shares(n, k int) ([]coeff.Share, bool) {

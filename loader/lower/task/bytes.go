@@ -6,9 +6,9 @@ import (
 	"anesim/loader/lower/place"
 )
 
-// SetEightBit makes t, which must be a copy through the MAC engines, move 8-bit elements. halves is
-// the shape of the tensor if every two 8-bit elements count as one fp16 element (seen in the one
-// program that moves 8-bit elements).
+// SetEightBit makes t move 8-bit elements instead of fp16 elements. t must be a copy through the
+// MAC engines. halves is the shape of the tensor with each pair of 8-bit elements counted as one
+// element (seen in the one program that moves 8-bit elements).
 func SetEightBit(t *Task, halves layer.Shape) {
 	c, n := &t.g.Common, &t.g.NE
 	c.ChCfg = c.ChCfg.WithInFmt(regs.FormatInt8A).WithOutFmt(regs.FormatInt8A)
@@ -18,7 +18,7 @@ func SetEightBit(t *Task, halves layer.Shape) {
 }
 
 // ByteTile returns the layout in L2 of a source of 8-bit elements that t loads. halves is the shape
-// of the tensor if every two 8-bit elements count as one fp16 element.
+// of the tensor with each pair of elements counted as one.
 func ByteTile(t *Task, halves layer.Shape) place.Layout {
 	s := t.g.InShape()
 	s.Width = halves.W
@@ -29,8 +29,8 @@ func ByteTile(t *Task, halves layer.Shape) place.Layout {
 	return l.Skew(sourceFetches(&t.g.Common)...)
 }
 
-// SetByteSurfaces sets the format of the first source and of the result of t in memory to 8-bit
-// elements (seen in the one program with such operands).
+// SetByteSurfaces makes t use 8-bit elements for its first source and its result in memory (seen in
+// the one program with such operands).
 func SetByteSurfaces(t *Task) {
 	f := &t.g.TileDMASrc.Src1Fmt
 	*f = regs.SurfaceFmt(0).WithInterleave(1)

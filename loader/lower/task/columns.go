@@ -29,9 +29,9 @@ const columnTile = 32
 const columnPatches = 2
 
 // TakeColumns makes convolution t load its source in slices of columns over the whole height,
-// rather than in tiles of rows. w is the window, and l2 is the size of L2 in bytes. TakeColumns
-// returns the layouts of the source and of the result in L2. If the vendor's compiler would not
-// load columns, ok is false and t is unchanged.
+// rather than in tiles of rows, and returns the layouts of source and result in L2. w is the
+// window, and l2 is the size of L2 in bytes. If the vendor's compiler would not load columns, ok is
+// false and t is unchanged.
 func TakeColumns(t *Task, w *layer.Window, l2 int) (source, result place.Layout, ok bool) {
 	c := &t.g.Common
 	in, out := t.g.InShape(), t.g.OutShape()

@@ -27,9 +27,9 @@ func (t *Task) SetKernel(base int, lanes []coeff.Lane) {
 	t.h.KernelBases = t.h.KernelBases.WithKBase0(regs.BARWeights).WithKBE0(true)
 }
 
-// WindowTaps returns, by the index of the task, how many taps of the window have to be computed,
-// for each task that can skip some taps because their weights are zero. It returns nil if there are
-// no such tasks.
+// WindowTaps returns how many taps of the window each task has to compute. The keys are indices in
+// tasks. Only tasks that can skip some taps, because their weights are zero, have an entry. The
+// result is nil if there are none.
 func WindowTaps(tasks []*Task) map[int]regs.WindowTaps {
 	var list map[int]regs.WindowTaps
 	for i, t := range tasks {

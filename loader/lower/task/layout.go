@@ -33,7 +33,7 @@ func sourceFetches(c *regs.Common) []place.Fetch {
 }
 
 // TileFetches returns the accesses that must be free of bank conflicts in a tile that stays in L2
-// between tasks. readers lists the tasks that read the tile row by row. planar must be true if the
+// between tasks. readers lists the tasks that read the tile row by row. planar says whether the
 // planar engine reads or writes the tile.
 //
 // The result includes the accesses of the planar engine (seen in 107 of 108 tiles that it accesses,
@@ -41,8 +41,8 @@ func sourceFetches(c *regs.Common) []place.Fetch {
 // only multiply-accumulate tasks count as readers, and only if the planar engine does not access
 // the tile.
 //
-// No program contains a tile of 9 to 63 columns that one task on the MAC engines writes and another
-// reads. The rule for such tiles is inferred from tiles that a DMA loads (right for 303 of 317).
+// In no program does a MAC task pass a tile of 9 to 63 columns to another MAC task. The rule for
+// such tiles is inferred from tiles that a DMA loads (right for 303 of 317).
 func TileFetches(planar bool, readers []*Task) []place.Fetch {
 	list := []place.Fetch{place.PlanarFetch}
 	for _, t := range readers {
@@ -55,9 +55,9 @@ func TileFetches(planar bool, readers []*Task) []place.Fetch {
 	return list
 }
 
-// SourceTile returns the layout that the compiler gives the task's first source in L2 if the DMA
-// loads it. Rows get extra bytes to avoid bank conflicts, except for a single row of several pixels
-// (seen in 90 of 93 tasks of the MAC engines).
+// SourceTile returns the layout in L2 of the task's first source if it is loaded from memory. Rows
+// get extra bytes to avoid bank conflicts, except for a single row of several pixels (seen in 90 of
+// 93 tasks of the MAC engines).
 func (t *Task) SourceTile() place.Layout {
 	if t.Planar() {
 		return t.PlanarTile()
@@ -84,8 +84,8 @@ func (t *Task) PlanarTile() place.Layout {
 }
 
 // KeptTile returns the layout in L2 of a planar task's source that later tasks read too. The layout
-// holds whole rows, whereas a source that only one task reads needs only the columns of one patch
-// (block of pixels). This is inferred from a program in which three tasks each load 375 rows of
+// holds whole rows. A source that only one task reads needs only the columns of one patch, a block
+// of pixels. The difference is inferred from a program in which three tasks each load 375 rows of
 // 1024 columns, with room for only 512 columns in L2.
 func (t *Task) KeptTile() place.Layout {
 	s := t.g.InShape()
@@ -98,7 +98,7 @@ func (t *Task) KeptTile() place.Layout {
 	return l.Skew(place.PlanarFetch)
 }
 
-// PackedPlanarTile returns the layout in L2 of a planar task's source without extra bytes between
+// PackedPlanarTile returns the layout in L2 of a planar task's source, with no extra bytes between
 // rows. Each row has room for the columns of one patch, the block of pixels that the engine
 // computes at a time (seen in 81 of 83 tasks).
 func (t *Task) PackedPlanarTile() place.Layout {
@@ -110,9 +110,9 @@ func (t *Task) PackedPlanarTile() place.Layout {
 	return l
 }
 
-// SkewedPlanarTile returns the layout of [Task.PackedPlanarTile] with longer rows, which avoid bank
-// conflicts. For a reduction of a single row, the compiler uses this layout if no other task reads
-// that row (seen in 5 of 5 programs).
+// SkewedPlanarTile returns the layout of [Task.PackedPlanarTile], but with longer rows, which avoid
+// bank conflicts. The compiler also uses it for the reduction of a single row that no other task
+// reads (seen in 5 of 5 programs).
 func (t *Task) SkewedPlanarTile() place.Layout {
 	return t.PackedPlanarTile().Skew(place.PlanarFetch)
 }

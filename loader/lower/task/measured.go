@@ -34,9 +34,9 @@ func TablePass(m, k int, read, write bool) *regs.Groups {
 }
 
 // CachedProduct returns the registers of the two tasks of a batched matmul. Each head (element of
-// the batch) multiplies one row of k elements by its own k x n matrix, which is an input. The task
-// interleave writes the matrices to the scratch buffer as weights, and the task multiply uses them.
-// The registers hold no addresses, so the tasks cannot run.
+// the batch) multiplies one row of k elements by its own k x n matrix, which is an input. The first
+// task, interleave, writes the matrices to the scratch buffer as weights. The second, multiply,
+// uses them. The registers hold no addresses, so the tasks cannot run.
 func CachedProduct(heads, k, n int) (interleave, multiply *regs.Groups) {
 	in := regs.Shape{Groups: 1, Channels: heads, Height: k, Width: n}
 	interleave, multiply = new(regs.Groups), new(regs.Groups)

@@ -21,24 +21,24 @@ func (t *Task) KeepResultGroups(layout place.Layout) *Tile {
 }
 
 // KeepResultInRing makes the task write its result to a ring with the given layout, and returns the
-// ring's tile. A ring is a buffer in L2 that the next task empties while this task fills it.
+// tile of the ring. A ring is a buffer in L2 that the next task empties while this task fills it.
 func (t *Task) KeepResultInRing(layout place.Layout) *Tile {
 	tile := t.KeepResultGroups(layout)
 	t.g.L2.ResultCfg = t.g.L2.ResultCfg.WithType(TypeRing)
 	return tile
 }
 
-// ReadRing makes the task read its first source from the ring in tile, with the given layout,
-// instead of loading it from memory. A ring is a buffer in L2 that the previous task fills while
-// this task empties it.
+// ReadRing makes the task read its first source from a ring instead of loading it from memory. tile
+// is the ring's tile, and layout its layout. A ring is a buffer in L2 that the previous task fills
+// while this task empties it.
 func (t *Task) ReadRing(layout place.Layout, tile *Tile) {
 	t.ReplaceSource1(layout, tile)
 	t.g.L2.SourceCfg = t.g.L2.SourceCfg.WithType(TypeRing).WithDMAIntl(1)
 }
 
 // LoadOnlySource2 makes the task load its second source from surface m in memory into L2, with the
-// given layout. The first source must be in L2 already. In each row of m, the elements of
-// interleave channels alternate; 0 leaves the format as it is.
+// given layout. The first source must be in L2 already. interleave is the number of channels whose
+// elements alternate in each row of m. If it is 0, the format stays as it is.
 func (t *Task) LoadOnlySource2(m place.Memory, layout place.Layout, interleave int) {
 	t.LoadSource2(m, layout)
 	t.SetSourceFlags()
@@ -51,9 +51,9 @@ func (t *Task) LoadOnlySource2(m place.Memory, layout place.Layout, interleave i
 	}
 }
 
-// WriteInterleaved makes the task stream its result to surface m in memory. In each row of m, the
-// elements of interleave channels alternate. base is the address in L2 of the buffer that the data
-// passes through.
+// WriteInterleaved makes the task stream its result to surface m in memory. interleave is the
+// number of channels whose elements alternate in each row of m. base is the address in L2 of the
+// buffer that the data passes through.
 func (t *Task) WriteInterleaved(m place.Memory, base, interleave int) {
 	t.WriteResult(m, base)
 	d := &t.g.TileDMADst
@@ -79,9 +79,8 @@ func (t *Task) MarkResultDescribed(m place.Memory) {
 	t.DescribesResult = true
 }
 
-// SetKernelInBuffer makes the engines load weights that are computed at run time: engine i loads
-// lanes[i] from the buffer with index bar. The buffer is an input of the program or the scratch
-// buffer.
+// SetKernelInBuffer makes the engines load weights that are computed at run time. Engine i loads
+// lanes[i] from the buffer with index bar, which is an input of the program or the scratch buffer.
 func (t *Task) SetKernelInBuffer(bar uint32, lanes []coeff.Lane) {
 	t.SetKernel(0, lanes)
 	t.h.KernelBases = t.h.KernelBases.WithKBase0(bar)
@@ -108,8 +107,8 @@ func (t *Task) StageResult(m place.Memory, layout place.Layout) {
 	t.Result.Bytes = layout.Row * t.g.OutShape().Height
 }
 
-// SetInterleave sets the format of the first source in memory so that the elements of n channels
-// alternate in each row.
+// SetInterleave sets the format of the first source in memory: in each row, the elements of n
+// channels alternate.
 func (t *Task) SetInterleave(n int) {
 	f := &t.g.TileDMASrc.Src1Fmt
 	*f = f.WithInterleave(uint32(n))

@@ -82,10 +82,10 @@ type Patch func(t *Task)
 // SetPatch calls p, which replaces the patches or the tile height of the task.
 func (t *Task) SetPatch(p Patch) { p(t) }
 
-// KeptPatch returns the patch for a MAC copy or maximum whose source has shape s and is read again
-// by a planar task. The patch has a fixed height. If the usual height is limited by the number of
-// source rows, the patch is twice as high (seen in 6 of 6 tasks). For a source of one row,
-// KeptPatch keeps the usual patch.
+// KeptPatch returns the patch for a MAC copy or maximum whose source a planar task reads too. s is
+// the shape of the source. The patch has a fixed height. Where the number of source rows would
+// limit the usual height, the patch is twice as high (seen in 6 of 6 tasks). For a source of one
+// row, KeptPatch keeps the usual patch.
 func KeptPatch(s regs.Shape) Patch {
 	return func(t *Task) {
 		if s.Height > 1 {
@@ -94,9 +94,9 @@ func KeptPatch(s regs.Shape) Patch {
 	}
 }
 
-// LinkedPatchLog2 returns the base-2 logarithm of the patch height of two linked tasks: a planar
-// task with a source of shape s, and a task that reads its result tile by tile while it is computed
-// (seen in 14 of 15 tasks).
+// LinkedPatchLog2 returns the base-2 logarithm of the patch height of two linked tasks (seen in 14
+// of 15 tasks). The first is a planar task, whose source has shape s. The second reads the result
+// of the first tile by tile while it is computed.
 func LinkedPatchLog2(s regs.Shape) uint32 {
 	if s.Height > 1 {
 		return 4
@@ -104,8 +104,8 @@ func LinkedPatchLog2(s regs.Shape) uint32 {
 	return 7 - min(7, Log2Ceil(s.Width))
 }
 
-// FixedPatch returns a patch of exactly 1<<sh rows for a task on the MAC engines, which otherwise
-// choose the height themselves.
+// FixedPatch returns a patch of exactly 1<<sh rows for a task on the MAC engines. Without it, the
+// engines choose the height themselves.
 func FixedPatch(sh uint32) Patch {
 	return func(t *Task) {
 		c := &t.g.Common
@@ -113,9 +113,9 @@ func FixedPatch(sh uint32) Patch {
 	}
 }
 
-// LinkedPatch returns the patch of a planar task whose result the next task reads tile by tile
-// while it is computed. sh is the base-2 logarithm of the patch height of the next task (seen in 15
-// of 15 tasks).
+// LinkedPatch returns the patch of a planar task whose result the next task reads while it is still
+// being computed, tile by tile. sh is the base-2 logarithm of the patch height of the next task
+// (seen in 15 of 15 tasks).
 func LinkedPatch(sh uint32) Patch { return PlanarPatch(max(4, 7-sh), sh) }
 
 // PlanarPatch returns a patch of 1<<w columns and 1<<h rows for a task on the planar engine.
@@ -131,7 +131,7 @@ func (t *registers) SetTileHeight(rows int) {
 	t.g.Common.TileCfg = t.g.Common.TileCfg.WithTileHeight(uint32(rows))
 }
 
-// OnePatchPerTile makes the tiles in which t computes its result at most one patch high. A patch is
+// OnePatchPerTile divides the result of t into tiles that are at most one patch high. A patch is
 // the block of pixels that the engine computes at the same time.
 func OnePatchPerTile(t *Task) {
 	high := t.g.Common.Cfg.ShMax()
@@ -141,10 +141,10 @@ func OnePatchPerTile(t *Task) {
 	t.SetTileHeight(min(t.TileHeight(), 1<<high))
 }
 
-// SlicedPatch returns the patch of a MAC copy of a tensor of shape s. If the width exceeds 128 and
-// is not a multiple of 128, the engine may choose patches of up to 16 rows, or the height of s
-// rounded up to a power of two if that is less (seen in 2 of 2 tasks). Otherwise the task keeps its
-// usual patch.
+// SlicedPatch returns the patch of a MAC copy of a tensor of shape s. It differs from the usual
+// patch only if the width exceeds 128 and is not a multiple of 128. The engine may then choose
+// patches of up to 16 rows, or the height of s rounded up to a power of two if that is less (seen
+// in 2 of 2 tasks).
 func SlicedPatch(s regs.Shape) Patch {
 	return func(t *Task) {
 		if s.Width > place.SliceColumns && s.Width%place.SliceColumns != 0 {
@@ -155,8 +155,7 @@ func SlicedPatch(s regs.Shape) Patch {
 }
 
 // FoldedPatch sets the patch of a planar task whose source is one long row, stored as four shorter
-// rows. The patch covers the same pixels of the long row as its usual patch would (seen in 5 of 5
-// tasks).
+// rows. The patch covers the same pixels as the usual patch of the long row (seen in 5 of 5 tasks).
 func FoldedPatch(t *Task) {
 	w, _ := planarPatchLog2(regs.FormConstant, t.InShape().Width*place.FoldRows, 1)
 	t.SetPatch(PlanarPatch(w-place.FoldLog2, place.FoldLog2))
@@ -197,8 +196,8 @@ func setBlockPatch(c *regs.Common, height int) {
 	c.Cfg = c.Cfg.WithSmallSourceMode(false).WithShPref(sh).WithShMin(sh).WithShMax(sh)
 }
 
-// BlockFetch returns how the engines read the source of a matmul that works on blocks of eight
-// columns and height rows.
+// BlockFetch returns how the engines read the source of a matmul that works on blocks. A block has
+// eight columns and the given height in rows.
 func BlockFetch(height int) place.Fetch {
 	if height >= smallHeight {
 		return place.SmallFetch

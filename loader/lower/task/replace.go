@@ -49,9 +49,9 @@ func (t *Task) ReplaceSource2(layout place.Layout, tile *Tile) {
 	t.SetSourceFlags()
 }
 
-// SetSourceFlags updates the register flags that say which sources the task loads from memory. Call
-// it after changing a source of a planar task with two sources; for other tasks it does nothing.
-// The flags in Common.Cfg are 0x33 for both sources, 0x32 for the second, and 0x31 for the first or
+// SetSourceFlags updates the flags in Common.Cfg that say which sources the task loads from memory.
+// Call it after changing a source of a planar task with two sources. For other tasks it does
+// nothing. The flags are 0x33 for both sources, 0x32 for the second, and 0x31 for the first or
 // none.
 func (t *Task) SetSourceFlags() {
 	if !t.Planar() || t.g.Common.ChCfg&twoSourceChCfg == 0 {

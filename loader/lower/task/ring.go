@@ -29,9 +29,9 @@ func newRingLayouts(s regs.Shape, base int) ring {
 	return ring{held, source, tile(RingSource, source.Base+source.Row*RingRows)}
 }
 
-// ShareRing makes t pass its result to the next task through a ring at address base of L2. A ring
-// is a small buffer that next empties while t fills it. ShareRing also places the source of t and
-// the result of next after the ring.
+// ShareRing makes t pass its result to task next through a ring at address base of L2. A ring is a
+// small buffer that one task empties while the other fills it. ShareRing also places the source of
+// t and the result of next after the ring.
 func ShareRing(t, next *Task, base int) {
 	r := newRingLayouts(t.g.InShape(), base)
 	t.SetPatch(setRingPatch)
@@ -52,9 +52,9 @@ func ShareRing(t, next *Task, base int) {
 	next.Result = &Tile{At: r.result, Owner: next, Bytes: r.result.Row * RingRows, Result: true}
 }
 
-// CanShareRing reports whether t can pass its result to next through a ring, a small buffer in L2
-// that next empties while t fills it. The tasks must run on different engines, t must load its only
-// source from memory, and next must read nothing but the result of t.
+// CanShareRing reports whether t can pass its result to task next through a ring, a small buffer in
+// L2 that one task empties while the other fills it. The tasks must run on different engines, t
+// must load its only source from memory, and next must read nothing but the result of t.
 func CanShareRing(t, next *Task) bool {
 	return t.Planar() != next.Planar() && t.LoadsFirst() && !t.g.Source2On() &&
 		!next.g.Source2On() && next.Second == nil &&

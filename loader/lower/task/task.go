@@ -22,8 +22,8 @@ func reciprocalBits(n int) uint32 {
 }
 
 // A Task is a descriptor under construction: the registers of one pass of the engine, and the tiles
-// of its operands in L2. Package chain links tasks into a program. It finds out from the tiles
-// which tasks must wait for other tasks.
+// of its operands in L2. Package chain links tasks into a program. The tiles tell it which tasks
+// must wait for others.
 type Task struct {
 	registers
 
@@ -50,9 +50,9 @@ type registers struct {
 // MaxTasks is the largest number of tasks in a program, because a task number has 16 bits.
 const MaxTasks = 1 << 16
 
-// FirstError returns the error of the first task in which a value does not fit its register, or nil
-// if all values fit. The methods that set registers do not return such errors, so call FirstError
-// once after building the tasks.
+// FirstError returns the error of the first task that has one, or nil. A task has an error if a
+// value does not fit its register. The methods that set registers do not return such errors, so
+// call FirstError once after building the tasks.
 func FirstError(tasks []*Task) error {
 	for _, t := range tasks {
 		if t.err != nil {
@@ -317,7 +317,7 @@ func (t *registers) setResultStrides(m place.Memory) {
 }
 
 // KeepResult makes the task leave its result in L2 for later tasks, with the given layout. It
-// returns a new tile of layout.Row bytes for each row of the result.
+// returns a new tile for the result, with layout.Row bytes for each row.
 func (t *Task) KeepResult(layout place.Layout) *Tile {
 	l := &t.g.L2
 	l.ResultCfg = l.ResultCfg.WithDMAFmt(1).WithDMAIntl(1)
