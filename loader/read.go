@@ -53,8 +53,8 @@ type Window struct {
 //   - otherwise a chain of descriptors
 //
 // For parts of firmware containers, Mach-O files, dispatch descriptors and networks, Read returns
-// an error that names the form. The error is a *FormatError, an *UnsupportedError, or an error from
-// r.
+// an error that names the form. All errors are of type *FormatError or *UnsupportedError, except
+// errors from r.
 func Read(name string, r io.ReaderAt, size int64) (*Program, error) {
 	return new(Options).Read(name, r, size)
 }

@@ -28,7 +28,7 @@ type Param struct {
 }
 
 // FirstWords returns the size of the first descriptor in words. A file that holds only the chain of
-// descriptors does not record this size, so a reader of such a file must be told.
+// descriptors does not record this size, but readers of the file need it.
 func (u *Unit) FirstWords() int { return u.Chain[0].Words }
 
 // File returns the program as the contents of a file. If the text declares ports or describes a

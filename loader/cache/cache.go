@@ -132,11 +132,11 @@ func (c *Cache) Path(k *Key) string {
 // can, and otherwise calls make and stores the result. Stored content counts as missing if it is
 // damaged or if use returns an error for it.
 //
-// In mode ForceFetch, Do never calls make. It returns a *MissError if the content is missing, or an
-// *Error if the file cannot be read. In the other modes, Do fails only if make fails or if use
-// returns an error for the content that make returned. If the cache cannot be read or written, Do
-// still succeeds and stores an *Error in Entry.Unkept. In mode ForceRecompilation, Do does not look
-// for stored content.
+// In mode ForceRecompilation, Do always calls make. In mode ForceFetch, it never does, and returns
+// a *MissError if the content is missing, or an *Error if the file cannot be read. In the other
+// modes, Do fails only if make fails or if use returns an error for the content that make returned.
+// If the cache cannot be read or written, Do still succeeds in these modes, and stores an *Error in
+// Entry.Unkept.
 func (c *Cache) Do(k *Key, use func([]byte) error, make func() ([]byte, error)) (Entry, error) {
 	id := k.Identifier()
 	e := Entry{Outcome: Made, Path: c.Path(k), Key: id}

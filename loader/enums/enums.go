@@ -42,8 +42,8 @@ type Match struct {
 	Value Value
 }
 
-// Find returns an iterator over the values of all enumerations whose name or number is text. It
-// ignores the case of names. Numbers are in Go syntax, such as 18 or 0x12.
+// Find returns an iterator over all values that have the name or number given by text, in any
+// enumeration. It ignores the case of names. Numbers are in Go syntax, such as 18 or 0x12.
 func Find(text string) iter.Seq[Match] {
 	number, err := strconv.ParseUint(text, 0, 64)
 	return func(yield func(Match) bool) {

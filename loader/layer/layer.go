@@ -83,9 +83,9 @@ type Layer struct {
 	Memories    Memories
 }
 
-// IsDepthwise reports whether l is a convolution with as many groups as input and output channels,
-// so that each output channel reads one input channel. The engine has a separate mode for such
-// layers.
+// IsDepthwise reports whether l is a convolution with as many groups as input and output channels.
+// Each output channel of such a layer reads a single input channel. The engine has a separate mode
+// for it.
 func (l *Layer) IsDepthwise() bool {
 	return l.Groups > 1 && l.Groups == l.In.C && l.Cout == l.In.C
 }
@@ -113,8 +113,8 @@ func (l *Layer) L2Bytes() int { return cmp.Or(l.Memories.L2, MaxL2) }
 // compiled for.
 func (l *Layer) LaneBytes() int { return cmp.Or(l.Memories.Lane, MaxLane) }
 
-// LargestTile returns the size in bytes of the largest source that fits in L2 as a whole, with room
-// left for results, on the chip that the layer is compiled for.
+// LargestTile returns the size in bytes of the largest source that L2 can hold as a whole, with
+// room left for results, on the chip that the layer is compiled for.
 func (l *Layer) LargestTile() int { return LargestTile(l.L2Bytes()) }
 
 // Conv returns a convolution of input in with cout output channels, each of which reads all input
@@ -192,8 +192,8 @@ func (l *Layer) Out() Shape {
 	return s
 }
 
-// Permutation returns the input axes that become C, H and W of the result of a Transpose, in that
-// order. They are l.Order or, if that is zero, the default W, H, C.
+// Permutation returns the axes of the input that a Transpose turns into axes C, H and W of the
+// result, in that order. They are l.Order or, if that is zero, the default W, H, C.
 func (l *Layer) Permutation() [3]Axes {
 	if l.Order == [3]Axes{} {
 		return [3]Axes{AxisW, AxisH, AxisC}

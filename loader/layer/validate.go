@@ -178,8 +178,8 @@ func (l *Layer) validateSlice() error {
 	return nil
 }
 
-// Validate returns a [*LayerError] if w has weights, biases or constants, but not as many as layer
-// l needs. It accepts values that are missing altogether, which count as zeros.
+// Validate returns a [*LayerError] if the number of weights, biases or constants in w is not the
+// number that layer l needs. Missing values are accepted, because they count as zeros.
 func (w *Weights) Validate(l *Layer) error {
 	filter, bias, second := 0, 0, 0
 	switch l.Op {

@@ -17,9 +17,9 @@ type Lowered struct {
 }
 
 // Lower compiles layer l with weights w to a program that can run. Missing weights count as zeros.
-// The program has an input port x and an output port y, and an input z if the layer has a second
-// operand at run time. The inputs of Concat are called x0, x1 and so on. The error is a
-// *layer.LimitError, a *layer.UnsupportedError or a *layer.LayerError.
+// The input port of the program is called x, and the output port y. A second operand that is known
+// only at run time has an input port z. The inputs of Concat are called x0, x1 and so on. The error
+// is a *layer.LimitError, a *layer.UnsupportedError or a *layer.LayerError.
 func Lower(l layer.Layer, w layer.Weights) (*loader.Program, error) {
 	c, err := Compile(l, w)
 	if err != nil {

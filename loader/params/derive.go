@@ -25,11 +25,11 @@ func (e *DeriveError) Error() string {
 	return fmt.Sprintf("cannot derive one program for every %s: at %s=%d %s", e.Name, e.Name, e.Value, e.What)
 }
 
-// Derive makes one program that serves all values of a parameter in range r. It calls compile for
-// every value in r, which must return the program for that value. Derive returns the program for
-// the largest value, and the set of fields, sizes and strides that depend on the parameter. It
-// checks that setting the parameter to a value gives the same words as the program compiled for it.
-// The error is a *DeriveError, or an error from compile or [Set.Apply].
+// Derive makes one program that serves all values of a parameter in range r. The function compile
+// returns the program for a given value, and Derive calls it for every value in r. Derive returns
+// the program for the largest value, and the set of fields, sizes and strides that depend on the
+// parameter. It checks that setting the parameter to a value gives the same words as the program
+// compiled for it. The error is a *DeriveError, or an error from compile or [Set.Apply].
 func Derive(name string, r loader.Range, compile func(value uint64) (*loader.Program, error)) (*loader.Program, *Set, error) {
 	bad := func(v uint64, format string, args ...any) (*loader.Program, *Set, error) {
 		return nil, nil, &DeriveError{name, v, fmt.Sprintf(format, args...)}

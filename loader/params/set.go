@@ -16,8 +16,8 @@ type Parameter struct {
 }
 
 // A Set holds the run-time parameters of a program, and the register fields, sizes and strides that
-// depend on them. The Off fields of the relocations are not used, because [Set.Apply] finds the
-// places of the fields in each program.
+// depend on them. [Set.Apply] finds the fields in each program, so it ignores the Off fields of the
+// relocations.
 type Set struct {
 	Parameters  []Parameter
 	Relocations []loader.Relocation

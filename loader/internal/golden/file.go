@@ -23,9 +23,9 @@ type Case struct {
 // dashes is the line between a case's input and output.
 const dashes = "----"
 
-// String returns the file, the line and the first input line of the case. If that input line is a
-// single word or contains " = ", String returns the comment before the case instead, if there is
-// one.
+// String identifies the case by its file, its line and its first input line. If that input line is
+// a single word or contains " = ", String returns the comment before the case instead of it, if
+// there is one.
 func (c *Case) String() string {
 	name := c.Input[0]
 	if n := len(c.About); n > 0 && (strings.Contains(name, " = ") || !strings.Contains(name, " ")) {

@@ -25,8 +25,9 @@ var blankText string
 // width is the maximum length of a line of registers in bytes.
 const width = 120
 
-// Program returns program p as text for a golden file. The text lists the ports, the memory, and
-// for each descriptor a description and the registers that differ from a blank descriptor.
+// Program returns program p as text for a golden file. The text lists the ports, the size of the
+// constants, and for each descriptor a description and the registers that differ from the blank
+// descriptor, which computes nothing.
 func Program(p *loader.Program) (string, error) {
 	var b strings.Builder
 	for i := range p.Ports {
@@ -70,8 +71,8 @@ func writeConstantsLine(b *strings.Builder, p *loader.Program) (constants []byte
 	return constants, sized
 }
 
-// A Descriptor holds the description of a descriptor, and the register fields that differ from a
-// blank descriptor.
+// A Descriptor holds a description of a descriptor in words, and the register fields that differ
+// from the blank descriptor, which computes nothing.
 type Descriptor struct {
 	Index  int
 	About  *describe.Description
@@ -90,8 +91,9 @@ func (f *Field) Key() string {
 	return f.Group + "." + f.Register + "." + f.Name
 }
 
-// Registers returns the descriptors of program p, each with the register fields that differ from a
-// blank descriptor. It returns an error if the descriptors of p are malformed.
+// Registers returns the descriptors of program p, each with the register fields that differ from
+// the blank descriptor, which computes nothing. It returns an error if the descriptors of p are
+// malformed.
 func Registers(p *loader.Program) ([]Descriptor, error) {
 	bare, err := (&loader.Options{FirstWords: p.FirstWords}).Read(p.Name, bytes.NewReader(p.Text), int64(len(p.Text)))
 	if err != nil {

@@ -32,11 +32,11 @@ func RoundToPasses(room int) int {
 // source.
 const engineChannels = 16
 
-// SplitChannels divides the output channels of one group into shares whose weights fit in an
-// engine's memory. bytes is the size of one channel's weights, and lane is the size of the memory.
-// The shares start with the last channels and end with the first. If they differ in size, the first
-// share is the smaller one. If the weights of a single channel do not fit, the error is a
-// *layer.LimitError.
+// SplitChannels divides the output channels of one group into shares, each of which is spread over
+// all engines. The weights that an engine holds for a share fit in its memory: bytes is the size of
+// one channel's weights, and lane is the size of the memory. The shares start with the last
+// channels and end with the first. If they differ in size, the first share is the smaller one. If
+// the weights of a single channel do not fit, the error is a *layer.LimitError.
 func SplitChannels(channels, bytes, lane int) ([]Share, error) {
 	each := RoundToPasses(lane / bytes)
 	if each == 0 {

@@ -162,9 +162,9 @@ func lowerTableAndOp(o *Output, j job, second layer.Layer, constant uint16) erro
 	)
 }
 
-// UsesShiftedSigmoid reports whether l is a SiLU that is computed in three tasks, as by the
-// compiler of 2023. They compute x * (t(x) + 1/2), where t is a table of sigmoid(x) - 1/2 (seen in
-// one program).
+// UsesShiftedSigmoid reports whether SiLU layer l takes three tasks, as with the compiler of 2023.
+// They compute x * (t(x) + 1/2), where t is a table of sigmoid(x) - 1/2 (seen in one program). It
+// reports false for other operations.
 func UsesShiftedSigmoid(l *layer.Layer) bool {
 	return l.Op == layer.SiLU && streamsBetweenTasks(l)
 }

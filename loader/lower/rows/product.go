@@ -90,12 +90,13 @@ func (c *chain) productLayout(g *Group, in regs.Shape, columns bool) place.Layou
 	return place.Layout{Channel: pitch, Row: g.Rows * pitch, Depth: g.Rows * pitch}
 }
 
-// Shares divides the n result columns of a matmul into shares. The weights and the table of each
-// share fit in an engine's memory. k is the number of columns of the left side. If n is a multiple
-// of the largest share, all shares have that size and are in ascending order of columns. Otherwise
-// they are in descending order, and the first one is smaller: 2048 columns with a table become
-// shares of 512, 768 and 768 columns. Each order was seen in one chain. Shares reports false if the
-// weights of a single column do not fit.
+// Shares divides the n result columns of a matmul into shares, each of which is spread over all
+// engines. The weights that an engine holds for a share fit in its memory together with the table.
+// k is the number of columns of the left side. If n is a multiple of the largest share, all shares
+// have that size and are in ascending order of columns. Otherwise they are in descending order, and
+// the first one is smaller: 2048 columns with a table become shares of 512, 768 and 768 columns.
+// Each order was seen in one chain. Shares reports false if the weights of a single column do not
+// fit.
 func (g *Group) Shares(n, k int) ([]coeff.Share, bool) {
 	each := coeff.RoundToPasses((g.Layer.LaneBytes() - len(g.Table)) / ((k + coeff.BiasRows(g.Bias != nil)) * layer.ElementBytes))
 	if each == 0 {

@@ -4,8 +4,8 @@ import "anesim/hw/regs"
 
 // IsLinked reports whether task i of a program reads its first source tile by tile while task i-1
 // still computes it. The source must have the extents, channels and strides of the result of task
-// i-1, and the two tasks must not share another source (seen in 17 of 18 pairs). IsLinked reports
-// false if i is 0 or out of range.
+// i-1, and the two tasks must not share a source (seen in 17 of 18 pairs). IsLinked reports false
+// if i is 0 or out of range.
 func IsLinked(tasks []*Task, i int) bool {
 	if i == 0 || i >= len(tasks) {
 		return false

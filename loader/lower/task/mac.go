@@ -88,8 +88,8 @@ const maximumPadding = 1
 const elementProduct regs.MACOp = 10
 
 // NewChannelProduct returns a MAC task that multiplies two tensors of shape out element by element.
-// The task reads both tensors as one source in which their channels alternate. Channel i of the
-// result is the product of channels 2i and 2i+1 of the source.
+// Its source holds both tensors, with alternating channels: channel i of the result is the product
+// of channels 2i and 2i+1 of the source.
 func NewChannelProduct(out regs.Shape) *Task {
 	in := out
 	in.Channels *= 2

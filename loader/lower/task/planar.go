@@ -59,7 +59,7 @@ const (
 	D
 )
 
-// If returns the set a if cond is true, and the empty set otherwise.
+// If returns a if cond is true, and otherwise the empty set.
 func (a RepeatAxes) If(cond bool) RepeatAxes {
 	if cond {
 		return a
