@@ -77,8 +77,8 @@ func (f *ChannelWeights) setPreferredForm(w *layer.Weights, channel func(g, n in
 	}
 }
 
-// Pack returns the packed weights. The weights of up to width output channels are interleaved in a
-// plane. The planes go to the lanes of the 16 engines in turn. For planes of w channels:
+// Pack returns the packed weights. A plane interleaves the weights of w output channels, where w is
+// at most width. The planes go to the lanes of the 16 engines in turn:
 //
 //	lane 0: [bias row][tap 0: w fp16 values][tap 1] ...   plane 0, plane 16, ...
 //	lane 1: [bias row][tap 0: w fp16 values][tap 1] ...   plane 1, plane 17, ...

@@ -7,9 +7,9 @@ import (
 )
 
 // PackPairs returns the packed weights of a depthwise convolution of one row, for a task that
-// computes several pixels at each step; pixels is their number. Each pixel has a weight for every
-// column that the step reads, which is zero if that pixel does not need the column. Columns are
-// ordered by their number modulo pixels. Share s must be the whole layer.
+// computes several pixels at each step. pixels is the number of pixels in a step. Each pixel has a
+// weight for every column that the step reads. The weight is zero if the pixel itself does not read
+// the column. Columns are ordered by their number modulo pixels. Share s must be the whole layer.
 func (c *Convolution) PackPairs(s Share, pixels int) *Kernel {
 	l, w := c.Layer, c.Weights
 	columns := layer.Window{Kh: 1, Kw: l.Window.Kw + pixels - 1, Sy: 1, Sx: pixels}

@@ -162,9 +162,9 @@ func lowerTableAndOp(o *Output, j job, second layer.Layer, constant uint16) erro
 	)
 }
 
-// UsesShiftedSigmoid reports whether SiLU layer l takes three tasks, as with the compiler of 2023.
-// They compute x * (t(x) + 1/2), where t is a table of sigmoid(x) - 1/2 (seen in one program). It
-// reports false for other operations.
+// UsesShiftedSigmoid reports whether l is a SiLU that takes three tasks, as with the compiler of
+// 2023. The tasks compute x * (t(x) + 1/2), where t is a table of sigmoid(x) - 1/2 (seen in one
+// program).
 func UsesShiftedSigmoid(l *layer.Layer) bool {
 	return l.Op == layer.SiLU && streamsBetweenTasks(l)
 }
