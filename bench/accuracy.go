@@ -7,14 +7,15 @@ import (
 	"anesim/bench/measured"
 )
 
-// A Group summarizes the errors of the measured rows that share a property, such as the tier or the
-// operation. Name is the value of the property.
+// A Group summarizes the errors of the measured rows that have one property in common. Name is that
+// property, such as a tier or an operation.
 type Group struct {
 	Name string
 	Summary
 }
 
-// An Accuracy compares the model's times and energies with measured rows, one by one and in groups.
+// An Accuracy compares the model's times and energies with measurements, row by row and in groups
+// of rows.
 type Accuracy struct {
 	Rows       []Residual // modelled rows in order
 	Unmodelled []error    // one error for each other row: an *UnmodelledError, or a lowering error
@@ -35,7 +36,7 @@ type Accuracy struct {
 
 // Compare estimates the time and energy of each measured row with the constants in p, and returns
 // the errors of these estimates. Rows that cannot be modelled are listed in Accuracy.Unmodelled. If
-// an estimate has no relative error, Compare returns a *[PairError].
+// a relative error cannot be computed, Compare returns a *[PairError].
 func Compare(rows []measured.Row, p Presets) (*Accuracy, error) {
 	samples, unmodelled := Samples(rows)
 	a := &Accuracy{Unmodelled: unmodelled}
@@ -176,7 +177,7 @@ func sortNames(names, last []string) []string {
 // tierOrder lists the groups of tiers that reports show after all others.
 var tierOrder = []string{"T0+T1", "all"}
 
-// A Residual pairs the measured time and energy of a row with the model's estimates.
+// A Residual holds the measured time and energy of a row, each paired with the model's estimate.
 type Residual struct {
 	Sample *Sample
 	Time   Pair    // nanoseconds; the reference is 0 if no latency was published

@@ -16,15 +16,15 @@ import (
 	"anesim/loader/lower"
 )
 
-// A Step is a descriptor, or a sequence of further steps, that is repeated Count times.
+// A Step is one descriptor, or a sequence of steps, to be executed Count times.
 type Step struct {
 	Task  *regs.Task // nil for a run of steps; shared between chains, never written to
 	Run   []Step
 	Count int
 }
 
-// A Chain holds the descriptors that one call of a measured row executes, and the amount of data
-// that the host copies for the call.
+// A Chain holds the descriptors that the engine executes in one call of a measured row, and the
+// amount of data that the host copies for that call.
 type Chain struct {
 	Steps []Step
 	Host  host.Load
@@ -128,8 +128,8 @@ type UnmodelledError struct {
 // Error returns the ID of the row and the reason.
 func (e *UnmodelledError) Error() string { return fmt.Sprintf("row %s: %s", e.Row, e.What) }
 
-// A Lowerer turns measured rows into chains of descriptors. It reuses the descriptors of layers
-// that several rows share.
+// A Lowerer turns measured rows into chains of descriptors. It builds the descriptors of a layer
+// only once, even if several rows have that layer.
 type Lowerer struct {
 	layers map[string][]Step
 }
@@ -138,9 +138,8 @@ type Lowerer struct {
 func NewLowerer() *Lowerer { return &Lowerer{make(map[string][]Step)} }
 
 // Chain returns the descriptors for the row r. Package lower compiles the layers that it supports.
-// All others, such as batched matmuls and tensors larger than L2, get descriptors built by rules
-// that were derived from real programs. The error is an *[UnmodelledError] or an error of package
-// lower.
+// Other layers, such as batched matmuls and tensors larger than L2, get descriptors built by rules
+// derived from real programs. The error is an *[UnmodelledError] or comes from package lower.
 func (l *Lowerer) Chain(r *measured.Row) (*Chain, error) {
 	c := new(Chain)
 	build, ok := findOperation(r.Op)

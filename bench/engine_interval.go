@@ -10,10 +10,10 @@ import (
 	"anesim/hw/host"
 )
 
-// An EngineBand bounds the ratio of measured to estimated engine time for one kind of work. Low and
-// High are derived from quantiles of that ratio over measured rows. The estimate of each row is
-// from a fit without its measurement session or, for the kind [Unmeasured], without rows of its
-// kind.
+// An EngineBand bounds the measured engine time for one kind of work, as a multiple of the
+// estimate. Low and High come from quantiles of the ratios for measured rows. To test the model on
+// unseen data, each row is estimated by a fit without the row's session or, for the kind
+// [Unmeasured], without any row of its kind.
 type EngineBand struct {
 	Kind      string // window, point, product or pass, or unmeasured
 	Low, High float64
@@ -142,9 +142,9 @@ func newWidenedBand(kind string, list []engineRatio, trials []trial, width float
 	return b
 }
 
-// A WorkBand bounds the time of one kind of work as a multiple of its estimate. Rows counts the
-// measured rows that support the bounds. A row counts if more than half of its time is engine time,
-// and more than half of that is this kind of work.
+// A WorkBand bounds the time of one kind of work as a multiple of its estimate. Rows is the number
+// of measured rows that consist mostly of this work: it takes more than half of the engine time,
+// and the engine takes more than half of the total.
 type WorkBand struct {
 	Work      hw.Work
 	Rows      int

@@ -89,8 +89,7 @@ func costDumpTime(d *hw.DescriptorReport, f clock.Hertz) clock.Nanoseconds {
 	return max(f.Time(max(u.NEDouble, u.Planar, u.L2Broadcast, u.L2Writeback)), clock.Nanoseconds(bytes)/bytesPerNanosecond)
 }
 
-// Estimate returns the costs of one call that dispatches the chain once, on the given chip and
-// host.
+// Estimate returns the costs of one call that runs the chain c once on the given chip and host.
 func (c *Chain) Estimate(chip hw.Chip, h host.Host) Estimate {
 	var e Estimate
 	var last hw.DescriptorReport
@@ -110,8 +109,8 @@ func (c *Chain) Estimate(chip hw.Chip, h host.Host) Estimate {
 	return e
 }
 
-// A Sample is a measured row with the descriptors that it executes, the names of the chip and host
-// presets for its machine, and its measurement session.
+// A Sample is a measured row, prepared for an estimate: the descriptors of the row, the names of
+// the chip and host presets for its machine, and its measurement session.
 type Sample struct {
 	Row     *measured.Row
 	Chain   *Chain
@@ -120,8 +119,8 @@ type Sample struct {
 	Session string
 }
 
-// Samples returns a sample for each row that can be modelled, and an error for each other row. The
-// errors are *[UnmodelledError] values or come from package lower.
+// Samples returns a sample for each row that can be modelled, and an error for each of the others.
+// Each error is an *[UnmodelledError] or comes from package lower.
 func Samples(rows []measured.Row) (samples []Sample, unmodelled []error) {
 	l := NewLowerer()
 	for i := range rows {
@@ -140,7 +139,7 @@ func Samples(rows []measured.Row) (samples []Sample, unmodelled []error) {
 	return samples, unmodelled
 }
 
-// Presets holds chips and hosts, keyed by name. Estimates use their constants.
+// Presets holds the chips and hosts to use for estimates, keyed by name.
 type Presets struct {
 	Chips map[string]hw.Chip
 	Hosts map[string]host.Host
@@ -158,8 +157,7 @@ func DefaultPresets() Presets {
 	return p
 }
 
-// Estimate returns the model's costs for the sample s, with the chip and host in p that the sample
-// names.
+// Estimate returns the model's costs for s. It uses the chip and host in p that s names.
 func (p *Presets) Estimate(s *Sample) Estimate {
 	return s.Chain.Estimate(p.Chips[s.Chip], p.Hosts[s.Host])
 }

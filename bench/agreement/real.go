@@ -11,11 +11,14 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// PlausibleInputs returns pseudo-random float32 inputs that resemble the data for which n was made:
-// drawn strokes for inputs with the shape of an image, a tone with overtones for inputs with the
-// shape of audio, small values for recurrent states, and normally distributed noise for all others.
-// A scalar input named in sizes gets that value. The same seed gives the same inputs.
-// PlausibleInputs returns an error if an input has no shape or an integer type.
+// PlausibleInputs returns pseudo-random float32 inputs that resemble real data for the network n.
+// An input with the shape of an image gets a picture of strokes, and one with the shape of audio
+// gets a tone with overtones. Recurrent states get small values, and all other inputs get normally
+// distributed noise. A scalar input named in sizes gets the size as its value. The same seed gives
+// the same inputs.
+//
+// PlausibleInputs returns an error if an input has no known shape or is not floating-point, unless
+// it is such a scalar.
 func PlausibleInputs(n *list.Network, m *onnx.Model, sizes map[string]int, seed uint64) (map[string]*reference.Tensor, error) {
 	dims := map[string][]int{}
 	for _, in := range n.Inputs {
@@ -148,7 +151,7 @@ func synthesizeVoice(n int, rng *rand.Rand) []float64 {
 	return data
 }
 
-// A Difference says how far computed elements are from the expected ones.
+// A Difference measures how far computed elements are from the expected ones.
 type Difference struct {
 	Max float64 // largest absolute difference, as a fraction of the largest expected magnitude
 	RMS float64 // root mean square of the differences, as a fraction of that of the expected elements

@@ -18,9 +18,9 @@ import (
 	"anesim/loader"
 )
 
-// A Baseline holds the costs that models had at an earlier time, so that [Baseline.Check] can
-// compare new costs with them. A baseline file is JSON with one line per layer and descriptor,
-// sorted by the name of the model. Version control then shows which layers and descriptors changed.
+// A Baseline holds the costs that models had at an earlier time. [Baseline.Check] compares new
+// costs with them. A baseline file is JSON with one line per layer and descriptor, so that a
+// textual diff of two versions shows what changed.
 type Baseline struct {
 	report.Header
 	Entries []Entry `json:"entries"`
@@ -60,8 +60,8 @@ type Descriptor struct {
 	Cost
 }
 
-// A Cost is a [report.Cost] with further quantities to compare, such as the cycles by cause and the
-// prediction interval of the time.
+// A Cost is a [report.Cost] with further quantities that a check compares or explains, such as the
+// number of cycles due to each cause.
 type Cost struct {
 	report.Cost
 	DispatchNJ clock.Nanojoules `json:"dispatch_energy_nj,omitempty"` // energy of dispatches, which EnergyNJ excludes
@@ -369,7 +369,7 @@ func (b *Baseline) Has(input string) bool {
 	return slices.ContainsFunc(b.Entries, func(e Entry) bool { return e.Input == input })
 }
 
-// Rename renames entries: each entry whose Input equals from gets the Input to.
+// Rename changes the Input of each entry named from to the name to.
 func (b *Baseline) Rename(from, to string) {
 	for i := range b.Entries {
 		if b.Entries[i].Input == from {

@@ -12,16 +12,15 @@ import (
 	"anesim/hw/dma"
 )
 
-// A Delta compares a descriptor of one entry with the corresponding descriptor of another. A or B
-// is nil if the other entry has no corresponding descriptor.
+// A Delta compares a descriptor A of one entry with its counterpart B in another. If a descriptor
+// has no counterpart, the other field is nil.
 type Delta struct {
 	A, B     *Descriptor
 	AAt, BAt int      // indices of A and B in their entries
 	Changes  []string // register fields that differ, if both sides have registers
 }
 
-// Changed reports whether a cost or a register differs between A and B, or whether only one of them
-// exists.
+// Changed reports whether A and B differ in a cost or a register, or one of them is nil.
 func (d *Delta) Changed() bool {
 	return d.A == nil || d.B == nil || len(d.Changes) > 0 || d.CostChanged()
 }
@@ -45,9 +44,10 @@ func (e *Entry) listComparedUnits(layers bool) []Descriptor {
 	return list
 }
 
-// Diff compares two entries. It pairs descriptors with equal registers or the same operation, in
-// order, and returns a [Delta] for each pair and for each descriptor without a partner. If
-// [ByLayer] is true, it pairs layers instead.
+// Diff compares two entries and returns a [Delta] for each pair of corresponding descriptors.
+// Descriptors correspond if they have equal registers or perform the same operation, in order. A
+// descriptor without a counterpart has a Delta of its own. If [ByLayer] is true, Diff compares
+// layers instead.
 func Diff(a, b *Entry) []Delta {
 	var list []Delta
 	layers := ByLayer(a, b)
@@ -61,15 +61,15 @@ func Diff(a, b *Entry) []Delta {
 	return list
 }
 
-// A CostChange compares one quantity in two costs, or a part of that quantity, such as the cycles
-// due to one cause. A and B are its values.
+// A CostChange holds the values A and B of one quantity in two costs. The quantity can be a part of
+// another, such as the cycles due to one cause.
 type CostChange struct {
 	Of         string // for a part of a quantity, that quantity: cycles, energy or bytes; otherwise ""
 	Name, Unit string
 	A, B       float64
 }
 
-// Changed reports whether the values differ by more than the rounding of sums.
+// Changed reports whether A and B differ by more than a rounding error.
 func (c *CostChange) Changed() bool {
 	const rounding = 1e-9 // relative
 	return math.Abs(c.B-c.A) > rounding*max(math.Abs(c.A), math.Abs(c.B))
@@ -90,9 +90,8 @@ func (d *Delta) CostChanged() bool {
 	return slices.ContainsFunc(CostChanges(&d.A.Cost, &d.B.Cost), func(c CostChange) bool { return c.Changed() })
 }
 
-// Moved reports whether addresses are all that differs between A and B. If the descriptor reads no
-// weights, the registers for weights may also differ, because they keep values of earlier
-// descriptors.
+// Moved reports whether only addresses differ between A and B. If the descriptor reads no weights,
+// Moved also ignores the registers for weights, which then keep the values of earlier descriptors.
 func (d *Delta) Moved() bool {
 	if d.A == nil || d.B == nil || len(d.Changes) == 0 || d.CostChanged() {
 		return false
@@ -103,9 +102,8 @@ func (d *Delta) Moved() bool {
 	})
 }
 
-// CostChanges lists the quantities of two costs, followed by the parts of the cycles, energy and
-// bytes. It omits values that are zero in both costs. It lists the parts of a quantity only if both
-// costs have them.
+// CostChanges returns the values of all quantities in two costs. The parts of the cycles, energy
+// and bytes follow, if both costs have them. CostChanges omits values that are zero in both costs.
 func CostChanges(a, b *Cost) []CostChange {
 	var list []CostChange
 	x, y := a.listQuantities(), b.listQuantities()
@@ -130,8 +128,8 @@ func CostChanges(a, b *Cost) []CostChange {
 	return list
 }
 
-// ReadEntry parses a JSON report written by [report.WriteJSON] and returns its costs as an entry
-// without registers. It returns an error if the report is of another kind or schema.
+// ReadEntry returns an entry with the costs in a JSON report written by [report.WriteJSON]. The
+// entry has no registers. ReadEntry returns an error if the report is of another kind or schema.
 func ReadEntry(document []byte) (*Entry, error) {
 	var head struct {
 		Schema  int     `json:"schema"`

@@ -11,8 +11,8 @@ import (
 	"anesim/hw/clock"
 )
 
-// A Place is a part of a model that differs from the baseline, with its differences. The part is
-// the whole model, a layer, a descriptor or an output.
+// A Place is a part of a model that differs from the baseline: the whole model, a layer, a
+// descriptor or an output.
 type Place struct {
 	Where       string
 	Differences []Difference
@@ -71,9 +71,9 @@ const (
 	disappeared = "gone"
 )
 
-// Places groups the differences of the verdict by part of the model. The first element is the whole
-// model, if it differs. Then come parts that are new, gone or otherwise not comparable by number.
-// All others follow, sorted by how much slower they became. If layers differ, Places omits the
+// Places groups the differences of the verdict by part of the model. The whole model comes first,
+// if it differs. Parts that are new, gone or otherwise not comparable by number come next. All
+// others follow, those that became slower by the most time first. If layers differ, Places omits
 // descriptors.
 func (v *Verdict) Places() []Place {
 	layered := slices.ContainsFunc(v.Differences, func(d Difference) bool { return strings.HasPrefix(d.Where, "layer ") })
@@ -114,8 +114,8 @@ func (v *Verdict) Places() []Place {
 	return list
 }
 
-// Causes returns the elements of p.Why that are not registers: the parts of cycles, energy and
-// bytes that differ.
+// Causes returns the elements of p.Why that are not register changes. They name the parts of the
+// cycles, energy and bytes that differ.
 func (p *Place) Causes() []string {
 	return slices.DeleteFunc(slices.Clone(p.Why), func(why string) bool { return slices.Contains(p.Registers, why) })
 }
@@ -161,11 +161,10 @@ func (d *Difference) Change() string {
 	return fmt.Sprintf("%s -> %s (%+.2f%%)", want, got, 100*d.Relative())
 }
 
-// Summary returns a sentence about the verdict. It names the totals that got worse, and the part of
-// the model that became slower by the most time. If no total got worse, it names the first
-// difference. If nothing differs or the model is not in the baseline, Summary returns
-// [Verdict.Cause]. If a layer has no cost but had one in the baseline, Summary only names layers
-// without a cost.
+// Summary returns one sentence about the verdict. It names the totals that got worse and the part
+// of the model that slowed down most, or else the first difference. If nothing differs or the model
+// is not in the baseline, Summary returns [Verdict.Cause]. If a layer has no cost and did not lack
+// one in the baseline, Summary only names the layers without a cost.
 func (v *Verdict) Summary() string {
 	places := v.Places()
 	if len(v.NotModelled) > 0 && !v.Accepted && !v.Unknown {

@@ -14,8 +14,9 @@ import (
 	"anesim/loader"
 )
 
-// Constants holds the constants that one descriptor reads: its weights, in the order of the
-// engine's lanes, followed by each source that is constant. Parts shares memory with the program.
+// Constants holds the constant data that one descriptor reads. Parts has the weights of each lane
+// of the engine, followed by any source tensors that are constant. It shares memory with the
+// program.
 type Constants struct {
 	Parts  [][]byte
 	Halves bool // all parts are plain fp16 numbers, not packed or palettised
@@ -104,9 +105,9 @@ func (c *ConstantsChange) Changed() bool { return c.Bytes > 0 }
 // bounds the time, because many descriptors may read the same constants.
 const MostCompared = 1 << 32
 
-// Compare counts the differences between c and o, part by part. Bytes that only one of them has
-// count as different. Compare first subtracts the sizes of c and o in bytes from *budget. If
-// *budget becomes negative, it compares nothing and returns known = false.
+// Compare counts the differences between c and o, part by part. A byte that only one of them has
+// counts as different. To limit the work, Compare first subtracts the sizes of c and o in bytes
+// from *budget. If the result is negative, it compares nothing and returns known = false.
 func (c *Constants) Compare(o *Constants, budget *int64) (d ConstantsChange, known bool) {
 	halves := c.Halves && o.Halves
 	for _, b := range c.Parts {

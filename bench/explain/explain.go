@@ -78,9 +78,9 @@ type Part struct {
 	Work string `json:"-"` // equal for layers that do the same work; "" if the part is like no other
 }
 
-// Kinds returns the parts of the model, but merges parts that do the same work and have the same
-// bottleneck. A merged part has the name of its first layer, the number of its layers in Alike, and
-// the sums of their costs. The parts with the most cycles come first.
+// Kinds returns the parts of the model, with those merged that do the same work and have the same
+// bottleneck. A merged part has the name of its first layer and the sums of the costs; Alike is the
+// number of merged layers. The parts with the most cycles come first.
 func (d *Explanation) Kinds() []Part {
 	type key struct{ work, bound string }
 	at := map[key]int{}
@@ -140,7 +140,7 @@ type Change struct {
 	Command       string `json:"command"`
 }
 
-// A Tried counts the changes that [Explain] tried, by outcome.
+// A Tried counts the changes that [Explain] tried by their outcome.
 type Tried struct {
 	All          int `json:"all"`
 	Faster       int `json:"faster"` // faster, or equally fast with less energy
@@ -154,9 +154,9 @@ type Tried struct {
 }
 
 // Explain finds the bottlenecks of the model's layers or descriptors. It then tries changes that a
-// user can make, and reports those that help. A reshaped layer runs within the network; any other
-// changed layer runs alone, with its tensors in memory. If no part of the model runs on the engine,
-// Explain tries nothing.
+// user can make, and reports those that help. A reshaped layer is timed as part of the network; any
+// other changed layer is timed alone, with its tensors in memory. If no part of the model runs on
+// the engine, Explain tries nothing.
 //
 // Errors are those of [anesim.Model.Run].
 func Explain(ctx context.Context, m *anesim.Model, o anesim.Options, how Options) (*Explanation, error) {

@@ -11,15 +11,15 @@ import (
 	"anesim/loader/network/regroup"
 )
 
-// A Regroup names convolutions or matmuls to merge into one layer, or one of them to split. Merged
-// layers must have constant weights. They must either read the same tensor, or follow each other
-// with no other readers in between.
+// A Regroup names the convolutions or matmuls to merge into one layer, or a single one to split.
+// Merged layers must have constant weights. They must all read the same tensor, or form a pair in
+// which only the second layer reads the result of the first.
 type Regroup struct {
 	Layers []string // layers to merge, or the one to split
 	Parts  int      // number of parts of a split; all but the last have a multiple of 16 channels
 }
 
-// String returns the text from which [ParseMerge] or [ParseSplit] parses r, such as "a,b" or "a=2".
+// String returns r in the form that [ParseMerge] or [ParseSplit] accepts, such as "a,b" or "a=2".
 func (r Regroup) String() string {
 	if len(r.Layers) == 1 {
 		return r.Layers[0] + "=" + strconv.Itoa(r.Parts)

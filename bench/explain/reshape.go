@@ -8,19 +8,19 @@ import (
 	"anesim/loader/network/arrange"
 )
 
-// A Reshape arranges the pixels of a pointwise layer in H rows of W pixels.
+// A Reshape gives a pointwise layer a new shape of H rows with W pixels each.
 type Reshape struct {
 	Layer string
 	H, W  int
 }
 
-// String returns the text from which [ParseReshape] parses r, such as "conv1=1x3136".
+// String returns r in the form that [ParseReshape] accepts, such as "conv1=1x3136".
 func (r Reshape) String() string { return fmt.Sprintf("%s=%dx%d", r.Layer, r.H, r.W) }
 
-// ReshapeLayers returns a copy of the network m in which each layer in list, which must be
-// pointwise, arranges its pixels in the given rows and columns. Values and their order in memory do
-// not change. A run of the copy includes the cost of rearranging rows between a layer and neighbors
-// of another shape. The error is an *[anesim.OptionError].
+// ReshapeLayers returns a copy of the network m in which the layers in list have new heights and
+// widths. These layers must be pointwise. The values and their order in memory do not change. A run
+// of the copy includes the cost of rearranging rows between a reshaped layer and its neighbors. The
+// error is an *[anesim.OptionError].
 func ReshapeLayers(m *anesim.Model, list []Reshape) (*anesim.Model, error) {
 	bad := func(format string, args ...any) (*anesim.Model, error) {
 		return nil, &anesim.OptionError{Option: "Reshape", What: fmt.Sprintf(format, args...)}
