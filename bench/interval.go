@@ -10,8 +10,8 @@ import (
 )
 
 // An Interval is a prediction interval for the time of a call. It is meant to contain the fraction
-// [hw.IntervalShare] of measurements. Rows is the number of measured rows on whose errors it is
-// based.
+// [hw.IntervalShare] of measurements. It is computed from the model's errors for a number of
+// measured rows, which is Rows.
 type Interval struct {
 	Low, High float64 // nanoseconds of a call
 	Rows      int
@@ -44,7 +44,7 @@ type Spreads struct {
 	widen  map[string]map[widthGroup]float64 // by protocol and fold: see widths
 }
 
-// NewSpreads returns a Spreads that uses the errors for the built-in rows.
+// NewSpreads returns a Spreads based on the built-in measurements.
 func NewSpreads() (*Spreads, error) {
 	rows, left, err := readRows()
 	if err != nil {
@@ -184,10 +184,10 @@ func (s *Spreads) describeMachineFit(preset, session string, protocol Protocol) 
 }
 
 // Of returns the prediction interval for row r, given the model's estimate of its time in
-// nanoseconds. It is based on the errors for other rows, excluding the fold of r: the group of rows
-// that the protocol leaves out together with r. For a machine without built-in rows, Of uses
-// [BySession] instead of [ByShape]. If there are too few similar rows, the interval is from 0 to
-// infinity and its Rows is 0.
+// nanoseconds. The interval is computed from the model's errors for other rows, if possible only
+// for similar ones. Rows in the same fold as r under the protocol are excluded. For a machine
+// without built-in rows, Of uses [BySession] instead of [ByShape]. If too few rows remain, the
+// interval is from 0 to infinity and its Rows is 0.
 func (s *Spreads) Of(r *measured.Row, estimate float64, protocol Protocol) Interval {
 	own := s.newRatio(r, protocol)
 	if protocol == ByShape && s.rows[own.preset] == 0 {
@@ -245,7 +245,7 @@ func quantileBounds(values []float64) (low, high float64) {
 	return min(1, at(below)), max(1, at(1-below))
 }
 
-// A Coverage says how many measurements lie within their prediction intervals: Holds of N.
+// A Coverage counts measurements: of N in total, Holds lie within their prediction intervals.
 type Coverage struct {
 	Name     string
 	N, Holds int
@@ -269,9 +269,9 @@ func (c *Coverage) isSufficient() bool {
 // no measurements.
 func (c Coverage) Share() float64 { return float64(c.Holds) / float64(max(1, c.N)) }
 
-// Coverage counts, for each tier and for each session, the measurements in a that lie within the
-// prediction intervals around their estimates. The argument a must be a result of
-// [Accuracy.LeftOut] for the same protocol.
+// Coverage counts the measurements in a that lie within their prediction intervals, for each tier
+// and for each session. The argument a must be a result of [Accuracy.LeftOut] for the same
+// protocol.
 func (s *Spreads) Coverage(a *Accuracy, protocol Protocol) (tiers, sessions []Coverage) {
 	count := make(map[string]*Coverage)
 	var names []string

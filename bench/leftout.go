@@ -12,8 +12,8 @@ import (
 //go:embed residuals.txt
 var residuals string
 
-// A Prediction holds the model's estimates for a measured row. Their constants were fitted without
-// the row's fold, which is the group of rows that a [Protocol] leaves out together.
+// A Prediction holds the model's estimates for a row that its constants were not fitted to. The fit
+// left out the row's fold, which is a group of rows; see [Protocol].
 type Prediction struct {
 	Time   float64 // nanoseconds of a call
 	Engine float64 // engine's part of Time in nanoseconds
@@ -23,8 +23,8 @@ type Prediction struct {
 // A LeftOut holds the predictions for one measured row, indexed by [Protocol].
 type LeftOut [numProtocols]Prediction
 
-// LeftOuts returns the predictions for the built-in rows, keyed by the ID of the row. The last
-// calibration stored them, so LeftOuts need not fit anything.
+// LeftOuts returns the predictions for the built-in rows, keyed by the ID of the row. They are
+// stored values from the last calibration.
 func LeftOuts() (map[string]LeftOut, error) { return parseLeftOutPredictions(residuals) }
 
 // readRows returns the built-in rows and the predictions of [LeftOuts].
@@ -67,9 +67,9 @@ func parseLeftOutPredictions(text string) (map[string]LeftOut, error) {
 	return out, nil
 }
 
-// LeftOut returns a copy of a in which the estimate of each row is replaced by its prediction under
-// the protocol. The copy shows how accurate the model is for rows that it was not fitted to. It
-// omits rows without a prediction.
+// LeftOut returns a copy of a with each row's estimate replaced by its prediction under the
+// protocol. The copy shows how accurate the model is for rows that it was not fitted to. It omits
+// rows without a prediction.
 func (a *Accuracy) LeftOut(predictions map[string]LeftOut, protocol Protocol) (*Accuracy, error) {
 	out := new(Accuracy)
 	for _, r := range a.Rows {

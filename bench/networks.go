@@ -22,8 +22,9 @@ type NetworkRow struct {
 	text        func() string
 }
 
-// NetworkRows returns the published times of networks whose layers are known. The chip preset for
-// times of the A14 is the M1, whose engine is of the same generation but whose memory differs.
+// NetworkRows returns the published times of networks whose layers are known. The A14 has no chip
+// preset, so its rows use that of the M1, whose engine is of the same generation but whose memory
+// differs.
 func NetworkRows() []NetworkRow {
 	one := func(name string, widths [5]int, gated [2]int) func() string {
 		return func() string { return buildMobileOne(name, widths, gated) }
@@ -37,8 +38,9 @@ func NetworkRows() []NetworkRow {
 	}
 }
 
-// A NetworkTime holds two estimates of a network's engine time. For Kept, tensors between layers
-// stay in L2 if they fit. For InMemory, all of them are written to memory and read back.
+// A NetworkTime holds two estimates of a network's engine time. Kept is the time if tensors between
+// layers stay in L2 where they fit. InMemory is the time if all of them are written to memory and
+// read back.
 type NetworkTime struct {
 	Kept, InMemory clock.Nanoseconds
 	Layers         []LayerTime
@@ -108,9 +110,9 @@ const (
 )
 
 // CompareNetworks estimates the time of every network with a published time, using the constants in
-// p. The host's part of a time comes from the host preset of the machine. For a machine without a
-// preset, it is the median of the published time minus the estimated engine time over the machine's
-// other networks.
+// p. The host's part of a time comes from the host preset of the machine. If there is no preset,
+// CompareNetworks takes the published time minus the estimated engine time of each other network on
+// the machine, and uses the median of these.
 func CompareNetworks(p Presets) ([]NetworkResidual, error) {
 	var out []NetworkResidual
 	for _, r := range NetworkRows() {

@@ -11,9 +11,9 @@ import (
 	"anesim/loader/network/regroup"
 )
 
-// A Regroup names the convolutions or matmuls to merge into one layer, or a single one to split.
-// Merged layers must have constant weights. They must all read the same tensor, or form a pair in
-// which only the second layer reads the result of the first.
+// A Regroup names convolutions or matmuls to merge into one layer, or a single convolution to
+// split. Merged layers must have constant weights. They must all read the same tensor, or form a
+// pair in which only the second layer reads the result of the first.
 type Regroup struct {
 	Layers []string // layers to merge, or the one to split
 	Parts  int      // number of parts of a split; all but the last have a multiple of 16 channels
@@ -52,9 +52,9 @@ func ParseSplit(text string) (Regroup, error) {
 //
 //   - Layers with the same input become one layer with all their output channels, whose result is
 //     sliced. The values are the same.
-//   - Two consecutive layers without an activation between them, one of which has a 1x1 kernel,
-//     become one layer. Its weights are the product of theirs, rounded to fp16. The values are the
-//     same in exact arithmetic.
+//   - Two consecutive layers without an activation between them become one layer. Its weights are
+//     the product of theirs, rounded to fp16. One of two convolutions must have a 1x1 kernel. The
+//     values are the same in exact arithmetic.
 //   - A convolution is split by output channels, and its parts are concatenated. The values are
 //     the same.
 //

@@ -13,11 +13,11 @@ import (
 // ReadCSV reads rows from a CSV file with a header line. The columns op and latency_us are
 // required. The columns tier, id, chip, machine, N, Cin, H, W, Cout, Kh, Kw, stride, groups, M, K,
 // Ncols, depth, weight_format, iter_us, gflops, power_w, energy_mj, dram_bytes, source and notes
-// are optional, and all others are ignored.
+// are optional. Other columns are ignored.
 //
 // The words "zero-copy" or "per-layer slope" in the notes set NoHost, and "VALID padding" sets
-// Valid. ReadCSV returns a *[RowError] if a line is not valid, and an error if the file exceeds
-// [MaxBytes] or has more than [MaxRows] rows. Other errors come from r.
+// Valid. ReadCSV returns a *[RowError] if a line is not valid, or if the file exceeds [MaxBytes] or
+// has more than [MaxRows] rows. Other errors come from r.
 func ReadCSV(r io.Reader) ([]Row, error) {
 	b := &boundedReader{from: r, left: MaxBytes}
 	rows, err := readRecords(b)

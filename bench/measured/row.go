@@ -2,8 +2,8 @@ package measured
 
 import "fmt"
 
-// A Shape has the dimensions of a measured operation. A dimension is 0 if the operation does not
-// have it or the source of the measurement omits it.
+// A Shape holds the dimensions of a measured operation. A dimension is 0 if the operation lacks it
+// or it was not published.
 type Shape struct {
 	N, Cin, H, W   int // source of a convolution; N is also the number of heads or of sequences
 	Cout, Kh, Kw   int // output channels, height and width of the kernel of a convolution
@@ -34,9 +34,9 @@ type Row struct {
 	Source    string
 }
 
-// Cold reports whether even the shortest single call took longer than the mean call in a loop. This
-// happens if the engine and its memory have not reached full speed. Cold returns false if either
-// time was not published.
+// Cold reports whether the row's single calls ran before the engine and its memory reached full
+// speed. It returns true if even the shortest of them took longer than the mean call in a loop, and
+// false if either time was not published.
 func (r *Row) Cold() bool { return r.Sustained > 0 && r.Latency > r.Sustained }
 
 // Warm returns the wall time of a call at full speed, in microseconds: r.Sustained if the row is

@@ -21,8 +21,9 @@ import (
 //go:embed run.mjs
 var script []byte
 
-// Find returns an error unless [Run] can work. The command node must be in $PATH, and $ORT_DIR or
-// the current directory must have the npm package onnxruntime-node or onnxruntime-web.
+// Find checks that [Run] can find node and onnxruntime. It returns an error if the command node is
+// not in $PATH, or if neither $ORT_DIR nor the current directory has the npm package
+// onnxruntime-node or onnxruntime-web.
 func Find() error {
 	if _, err := exec.LookPath("node"); err != nil {
 		return errors.New(`cannot run onnxruntime: command "node" not found in $PATH`)
@@ -37,8 +38,8 @@ func Find() error {
 	return errors.New("missing npm package; want onnxruntime-node or onnxruntime-web in $ORT_DIR or the current directory")
 }
 
-// Save writes the ONNX file and the values of its inputs, by name, to dir, for [Run] to read. It
-// creates dir if necessary.
+// Save writes an ONNX file and its inputs, keyed by name, to the directory dir, where [Run] reads
+// them. It creates dir if necessary.
 func Save(dir string, file []byte, inputs map[string]*reference.Tensor) error {
 	if err := os.MkdirAll(dir, 0o777); err != nil {
 		return err
@@ -58,9 +59,10 @@ func Save(dir string, file []byte, inputs map[string]*reference.Tensor) error {
 	return nil
 }
 
-// Run runs onnxruntime on the networks that [Save] wrote to dirs, and stores the outputs in the
-// same directories for [Outputs]. If onnxruntime refuses a network, Run succeeds and Outputs
-// returns the message. Run returns an error if onnxruntime cannot be started or stops early.
+// Run runs onnxruntime on the networks that [Save] wrote to dirs. It stores the outputs in the same
+// directories, from which [Outputs] reads them. If onnxruntime refuses a network, Run succeeds and
+// Outputs returns the message. Run returns an error if onnxruntime cannot be started or stops
+// early.
 func Run(dirs ...string) error {
 	temp, err := os.MkdirTemp("", "onnxruntime")
 	if err != nil {
@@ -80,8 +82,8 @@ func Run(dirs ...string) error {
 	return nil
 }
 
-// Outputs returns the outputs of the model m, by name, that [Run] stored in dir. If onnxruntime
-// refused the model, the error is the message of onnxruntime.
+// Outputs returns the outputs of the model m that [Run] stored in dir, keyed by name. If
+// onnxruntime refused the model, the error is its message.
 func Outputs(dir string, m *onnx.Model) (map[string]*reference.Tensor, error) {
 	if report, err := os.ReadFile(filepath.Join(dir, "ort_error.txt")); err == nil {
 		return nil, errors.New(strings.TrimSpace(string(report)))

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// A Coverage counts the operators of graphs, and the pairs and triples of operators in which each
-// reads a result of the previous one. The zero value is an empty coverage, ready to use.
+// A Coverage counts operators in graphs, and chains of two and three operators in which each reads
+// a result of the previous one. The zero value is an empty coverage, ready to use.
 type Coverage struct {
 	Graphs, Nodes int
 	Operators     map[string]int // number of nodes by operator, such as "Conv"
@@ -15,9 +15,9 @@ type Coverage struct {
 	Triples       map[string]int // number of triples by name, such as "Conv>Relu>Mul"
 }
 
-// Chains returns the names of the operators along each path of length nodes through g, such as
-// "Conv>Relu>Mul" if length is 3. Each node of a path reads a result of the previous one. The
-// result has one element per path, so a name can occur several times.
+// Chains returns the names of the operators along each path of length nodes through g. An element
+// is a string such as "Conv>Relu>Mul" if length is 3. Each node of a path reads a result of the
+// previous one. Different paths can have equal names, so the result can contain duplicates.
 func (g *Graph) Chains(length int) []string {
 	makers := g.indexProducers()
 	var chains []string

@@ -9,8 +9,8 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// Options controls the size and the content of the graphs that [New] and [Generate] return. A field
-// that is 0 or false means its default.
+// Options controls the size and the content of random graphs. The zero value of a field means its
+// default.
 type Options struct {
 	// MinNodes and MaxNodes bound the number of nodes. The defaults are 2 and 8. A graph can
 	// have more than MaxNodes nodes, because the last choice may add a pattern of up to 17

@@ -7,13 +7,13 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// Rebatch returns two graphs for a test that a batch is computed item by item. The graph second is
-// a copy of g with other inputs. The graph two has a batch of two items: the inputs of g and those
-// of second. Each output of two must therefore equal the output of g followed by the output of
+// Rebatch returns two graphs that test whether a batch is computed item by item. The graph second
+// is a copy of g with other inputs. The graph two computes a batch of two items: the inputs of g
+// and those of second. Each output of two must therefore be the output of g followed by that of
 // second along axis 0.
 //
-// Rebatch returns ok = false if g cannot be batched, because an input has no leading axis of extent
-// 1 or an operator mixes the items of that axis.
+// Rebatch returns ok = false if an input of g has no leading axis of extent 1, or if an operator
+// mixes the items of a batch.
 func (g *Graph) Rebatch(rng *rand.Rand) (two, second *Graph, ok bool) {
 	two, second = g.Copy(), g.Copy()
 	r := rebatcher{g: two, batched: map[string]bool{}}

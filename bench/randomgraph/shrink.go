@@ -8,10 +8,10 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// Minimize returns a small graph for which fails returns true, to make the cause of a failure
-// easier to find. Starting with g, it repeatedly moves on to the first element of
-// [Graph.Shrinkings] that still fails, until none does. The caller must ensure that fails(g) is
-// true.
+// Minimize simplifies the failing graph g, to make the cause of the failure easier to find.
+// Starting with g, it repeatedly moves on to the first of [Graph.Shrinkings] for which fails
+// returns true. It returns the graph for which there is none. The caller must ensure that fails(g)
+// is true.
 func (g *Graph) Minimize(fails func(*Graph) bool) *Graph {
 	for {
 		smaller := g.findFailingShrinking(fails)
@@ -34,8 +34,8 @@ func (g *Graph) findFailingShrinking(fails func(*Graph) bool) *Graph {
 }
 
 // Shrinkings returns an iterator over copies of g that are one step simpler, the largest steps
-// first. A step keeps a single output, makes an inner tensor the only output, replaces a node by an
-// input, removes a node, or simplifies the values of a constant.
+// first. A step drops all outputs but one, makes an inner tensor the only output, replaces a node
+// by an input, removes a node, or simplifies the values of a constant.
 func (g *Graph) Shrinkings() iter.Seq[*Graph] {
 	return func(yield func(*Graph) bool) {
 		for _, steps := range []iter.Seq[*Graph]{g.yieldFewerOutputs(), g.yieldReplacedNodes(), g.yieldBypassedNodes(), g.yieldSimplerConstants()} {

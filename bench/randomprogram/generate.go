@@ -25,9 +25,9 @@ type generator struct {
 	names int
 }
 
-// New returns a random program. The same seed and steps always give the same program. The argument
-// steps is the largest number of steps in its generation. Each step adds one operation or a few
-// related ones, such as a cast and an operation on its result. New panics if steps is not positive.
+// New returns a random program, generated in at most the given number of steps. Each step adds one
+// operation or a few related ones, such as a cast and an operation on its result. The same
+// arguments always give the same program. New panics if steps is not positive.
 func New(seed uint64, steps int) *Program {
 	g := &generator{Rand: rand.New(rand.NewPCG(seed, 3)), float: onnx.Float16}
 	if g.IntN(5) == 0 {

@@ -70,9 +70,9 @@ func (p *Program) Select(outputs ...int) *Program {
 	return &q
 }
 
-// Minimize returns a part of p for which fails returns true, to make the cause of a failure easier
-// to find. It tries copies of p with a single value as their output, in the order of the
-// statements, and returns the first copy that fails. If there is none, it returns p.
+// Minimize looks for a part of p that still fails, to make the cause of a failure easier to find.
+// It tries copies of p with a single value as their output, in the order of the statements. It
+// returns the first copy for which fails returns true, or p if there is none.
 func (p *Program) Minimize(fails func(p *Program) bool) *Program {
 	for i := range p.Values {
 		if p.Values[i].from < 0 || p.statements[p.Values[i].from].op == "const" {
@@ -128,9 +128,9 @@ func (p *Program) Tensors() map[string]*reference.Tensor {
 	return m
 }
 
-// Run computes the outputs of p and returns them by name. It calls round for each element of a
-// floating-point result, with the type of the operation, such as "add", and uses the returned value
-// instead. If round is nil, nothing is rounded.
+// Run computes the outputs of p and returns them by name. It replaces each element v of a
+// floating-point result by round(op, v), where op is the type of the operation, such as "add". If
+// round is nil, nothing is rounded.
 func (p *Program) Run(round func(op string, v float64) float64) map[string]*reference.Tensor {
 	data := make([][]float64, len(p.Values))
 	for _, i := range p.Inputs {
