@@ -9,9 +9,9 @@ import (
 	"anesim/hw"
 )
 
-// A Column describes a column of a table of descriptors or layers. It occurs in CSV files if Name
-// is not empty, in tables on a terminal if Title is not empty, and on HTML pages if Page is not
-// empty.
+// A Column describes a column of a table with one row per descriptor or layer. Name, Title and Page
+// are its headings in CSV files, on a terminal and on HTML pages. An empty heading means that the
+// column is left out there.
 type Column[R any] struct {
 	Name  string // in CSV
 	Title string // on a terminal

@@ -5,8 +5,8 @@ import (
 	"anesim/hw/clock"
 )
 
-// A Cost holds the cycles, time and energy of work on the engine, and the bytes moved between the
-// engine and memory. The energy excludes the fixed energy of a dispatch.
+// A Cost holds the cycles, time and energy that the engine spends on some work, and the bytes that
+// it moves to and from memory. The energy excludes the fixed energy of a dispatch.
 type Cost struct {
 	Cycles   uint64            `json:"cycles"`
 	TimeNs   clock.Nanoseconds `json:"time_ns"`
@@ -26,7 +26,7 @@ func (t *Total) Cost() Cost {
 	return Cost{t.Cycles, t.TimeNs, t.EnergyNJ - t.DispatchNJ, t.DMABytes, t.Unmeasured}
 }
 
-// Cost returns the costs of d. All of its time counts as unmeasured if no measured row covers its
+// Cost returns the costs of d. All of its time counts as Unmeasured if no measured row covers this
 // kind of work.
 func (d *Descriptor) Cost() Cost {
 	c := Cost{Cycles: d.Cycles.Total, TimeNs: d.TimeNs, EnergyNJ: d.EnergyNJ, DMABytes: d.DMA.Total}
@@ -43,8 +43,8 @@ type Rates struct {
 	GBPerS float64 `json:"gb_per_s"` // 1e9 bytes per second between device memory and the engine
 }
 
-// Peak returns the highest rates of a chip: all multipliers of all MAC engines are busy in every
-// cycle, and memory transfers as many bytes per second as it can.
+// Peak returns the highest rates of the chip c, at which every multiplier works in every cycle and
+// memory transfers data at full speed.
 func Peak(c *hw.Chip) Rates {
 	macs := float64(c.Engines.Value * c.MACs.Value)
 	return Rates{2 * macs * c.Clock.Value / 1e12, c.TotalRate.Value / 1e9}
@@ -59,6 +59,6 @@ func newRates(macs, bytes uint64, t clock.Nanoseconds) Rates {
 	return Rates{tflops(macs, t), float64(bytes) / float64(t)}
 }
 
-// RatesOf returns the mean rates of a report over the time in which its descriptors work, or zero
-// rates if that time is 0.
+// RatesOf returns the mean rates of r while its descriptors are busy. The rates are zero if that
+// time is 0.
 func RatesOf(r *hw.Report) Rates { return newRates(r.MACs, r.DMA.Total(), r.Working()) }

@@ -74,9 +74,9 @@ func (c *RunCSV) Descriptor(d *Descriptor) {
 	c.w.Write(c.row)
 }
 
-// Repeat writes rows for the dispatches that r counts but does not list. For each such dispatch it
-// repeats the rows of the last listed one. The descriptors of that dispatch must be the last
-// elements of listed.
+// Repeat writes rows for the dispatches that r counts but does not list. All of them are like the
+// last listed one, so Repeat writes its rows again for each. The descriptors of the last listed
+// dispatch must be the last elements of listed.
 func (c *RunCSV) Repeat(listed []Descriptor, r *hw.Report) {
 	last := listed[len(listed)-min(r.Per, len(listed)):]
 	for range r.Again {
@@ -97,9 +97,9 @@ func (c *RunCSV) End() error {
 	return c.w.Error()
 }
 
-// WriteNetworkCSV writes a CSV file with one row per layer of the network d. The last two columns
-// are "not_modelled" and "program". The first is the reason why the layer is not modelled, or
-// empty. The second is the number of the layer's program, from 1, or 0 if it is in none.
+// WriteNetworkCSV writes a CSV file with one row per layer of the network d. The column
+// "not_modelled" says why the layer is not modelled, or is empty. The column "program" has the
+// number of the layer's program, from 1, or 0 if it is in none.
 func WriteNetworkCSV(w io.Writer, d *Network) error {
 	c := csv.NewWriter(w)
 	c.Write(append(listColumnNames(LayerColumns), "not_modelled", "program"))

@@ -6,8 +6,8 @@ import (
 	"anesim/hw/clock"
 )
 
-// A Repeat describes a run of several dispatches. The report lists only the first Listed of them,
-// but its totals include all.
+// A Repeat describes a run with several dispatches. The report lists the descriptors of only the
+// first Listed of these, but its totals include all.
 type Repeat struct {
 	Dispatches   int               `json:"dispatches"`
 	Listed       int               `json:"listed"`
@@ -47,21 +47,21 @@ func newRepeat(r *anesim.Result) *Repeat {
 }
 
 // A State lists the tensors that stay in device memory between dispatches. HostCopyBytes is the
-// number of bytes that the host therefore need not copy out of device memory and back in.
+// number of bytes that the host need not copy because of that.
 type State struct {
 	Aliases       []Alias `json:"aliases"`
 	HostCopyBytes uint64  `json:"saved_host_copy_bytes"`
 	DRAMBytes     uint64  `json:"saved_dram_bytes"` // each copied byte is read once and written once
 }
 
-// An Alias names an output that becomes an input of the next dispatch without a copy.
+// An Alias names an output that serves as an input of the next dispatch without being copied.
 type Alias struct {
 	Output string `json:"output"`
 	Input  string `json:"input"`
 	Bytes  uint64 `json:"bytes"` // size of its fp16 values
 }
 
-// A Call holds the outputs of one dispatch of a run with a [State].
+// A Call holds the outputs of one dispatch of a run that has a [State].
 type Call struct {
 	Outputs []Output `json:"outputs"`
 }

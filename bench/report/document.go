@@ -36,8 +36,8 @@ func WriteJSON(w io.Writer, r *anesim.Result) error {
 }
 
 // A Total holds the costs of a layer or a run. Times are engine times, except that WallNs includes
-// the host, idling and waking. EnergyNJ includes DispatchNJ, the fixed energy of dispatches, for a
-// run but not for a layer. Rates are means over WorkingNs.
+// the host, idling and waking. EnergyNJ includes DispatchNJ for a run, but not for a layer. Rates
+// are means over WorkingNs.
 type Total struct {
 	Cycles     uint64            `json:"cycles"`
 	TimeNs     clock.Nanoseconds `json:"time_ns"`
@@ -56,8 +56,8 @@ type Total struct {
 	Rates
 }
 
-// A Wall adds to the [Total] of a run the time and energy outside the engine's work. WallEnergyNJ
-// is the energy of the whole run: engine, dispatches, host, idling and waking.
+// A Wall is the [Total] of a run, with the time and energy spent outside the engine's work.
+// WallEnergyNJ is the energy of the whole run: engine, dispatches, host, idling and waking.
 type Wall struct {
 	Total
 	IdleNs       clock.Nanoseconds `json:"idle_ns"`
@@ -71,9 +71,9 @@ type Wall struct {
 	HostParts *HostParts `json:"host_parts,omitempty"`
 }
 
-// A HostParts breaks down the time that the host adds to a run. Stages are the steps of one
-// dispatch, and their times sum to the host's fixed time per dispatch. DataNs is the rest of the
-// host's time, in which it copies and converts tensors.
+// A HostParts breaks down the time that the host adds to a run. Stages are the steps of each
+// dispatch; their times sum to the fixed host time of a dispatch. DataNs is the time in which the
+// host copies and converts tensors.
 type HostParts struct {
 	Stages     []Stage           `json:"stages"`
 	Dispatches int               `json:"dispatches"`
@@ -127,8 +127,8 @@ type Energy struct {
 	Dispatch clock.Nanojoules `json:"dispatch,omitempty"`
 }
 
-// All returns an iterator over the parts of the energy and the names that reports use for them. It
-// includes parts that are 0.
+// All returns an iterator over the names of the parts in reports and their energies. It includes
+// parts that are 0.
 func (e *Energy) All() iter.Seq2[string, clock.Nanojoules] {
 	return func(yield func(string, clock.Nanojoules) bool) {
 		for _, part := range [...]struct {
@@ -145,21 +145,20 @@ func (e *Energy) All() iter.Seq2[string, clock.Nanojoules] {
 	}
 }
 
-// EnergyOf converts p to an Energy whose Dispatch is the given fixed energy of dispatches.
+// EnergyOf returns an Energy with the parts in p and the given fixed energy of dispatches.
 func EnergyOf(p *hw.EnergyParts, dispatch clock.Nanojoules) Energy {
 	return Energy{p.MAC, p.Table, p.L2, p.DRAM, p.Planar, p.Active, dispatch}
 }
 
-// A Cycles breaks a number of cycles down by cause, such as computing or waiting for input. Each
-// cycle counts for exactly one cause, so the causes sum to Total.
+// A Cycles breaks a number of cycles down by cause, such as computing or waiting for input. Every
+// cycle has exactly one cause, so the causes sum to Total.
 type Cycles struct {
 	Total uint64 `json:"total"`
 	hw.Accounting
 }
 
-// All returns an iterator over the causes of cycles and their numbers of cycles. Causes are named
-// as in JSON, such as "input_stall". The iterator includes causes without cycles, but not the
-// total.
+// All returns an iterator over the causes, named as in JSON, such as "input_stall", and their
+// numbers of cycles. It includes causes without cycles, but not the total.
 func (c *Cycles) All() iter.Seq2[string, uint64] {
 	return func(yield func(string, uint64) bool) {
 		for cause, n := range c.Accounting.All() {
@@ -170,8 +169,8 @@ func (c *Cycles) All() iter.Seq2[string, uint64] {
 	}
 }
 
-// A Span is an interval of a run's wall time in which the engine draws constant power. What names
-// the engine's activity, such as "idle" or a descriptor.
+// A Span is an interval of a run's wall time during which the engine draws constant power. What
+// says what the engine does, such as "idle", or names a descriptor.
 type Span struct {
 	AtNs     clock.Nanoseconds `json:"at_ns"`
 	ForNs    clock.Nanoseconds `json:"for_ns"`
@@ -239,8 +238,8 @@ type Fault struct {
 	What       string `json:"what"`
 }
 
-// A Limit is something that the model omits or does not know. Where is the part of the run that it
-// affects, or empty.
+// A Limit describes something that the model omits or does not know. Where names the affected part
+// of the run, if there is one.
 type Limit struct {
 	Kind  string `json:"kind"`
 	What  string `json:"what"`
@@ -304,7 +303,7 @@ func newWall(r *anesim.Result, l *anesim.Timeline) Wall {
 	}
 }
 
-// CyclesOf returns the cycles in a, broken down by cause, with their total.
+// CyclesOf returns a Cycles with the causes in a and their total.
 func CyclesOf(a *hw.Accounting) Cycles { return Cycles{uint64(a.Total()), *a} }
 
 // OutputsOf describes the outputs of a run. The result is empty but not nil if no values were

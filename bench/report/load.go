@@ -6,8 +6,8 @@ import (
 	"anesim/hw/clock"
 )
 
-// A Load is the JSON report of a load, which is a simulation of several clients that call one
-// engine.
+// A Load is the JSON report of a simulation in which several clients call one engine. Such a
+// simulation is called a load.
 type Load struct {
 	Header
 	Chip        string            `json:"chip"`
@@ -42,9 +42,9 @@ type LoadEvent struct {
 	ForNs  clock.Nanoseconds `json:"for_ns,omitempty"`
 }
 
-// A HostSplit divides the fixed time that a host adds to a call into three parts. The part BesideNs
-// overlaps with other calls. BeforeNs and AfterNs are the parts before and after the engine's work.
-// From the start of the former to the end of the latter, a gate keeps all other calls waiting.
+// A HostSplit divides the fixed time that a host adds to a call into three parts. BesideNs can
+// overlap with other calls. BeforeNs and AfterNs come before and after the engine's work. Only one
+// call at a time can be between the start of BeforeNs and the end of AfterNs.
 type HostSplit struct {
 	BesideNs clock.Nanoseconds `json:"beside_ns"`
 	BeforeNs clock.Nanoseconds `json:"before_ns"`
@@ -71,7 +71,7 @@ type LoadClient struct {
 	SavedBytes uint64            `json:"saved_host_copy_bytes"` // bytes saved by all calls
 }
 
-// A LoadAlone holds the costs of a client's call when no other client uses the engine.
+// A LoadAlone holds the costs of one call by a client that has the engine to itself.
 type LoadAlone struct {
 	LatencyNs    clock.Nanoseconds `json:"latency_ns"`
 	EngineNs     clock.Nanoseconds `json:"engine_ns"`

@@ -49,10 +49,9 @@ type Network struct {
 	Cache     *Cache     `json:"cache,omitempty"`
 }
 
-// A Cache describes the cache entry that holds the network's programs. Key identifies the entry,
-// and Hash is the hash of its contents. Outcome says whether the entry was fetched, made, or remade
-// because it was damaged. Why describes the damage. Unkept is the reason why the entry could not be
-// stored, or empty.
+// A Cache describes the cache entry with the network's programs. Key identifies the entry, and Hash
+// is the hash of its contents. Outcome says whether the entry was fetched, made, or remade because
+// it was damaged. Why describes the damage. If the entry could not be stored, Unkept says why.
 type Cache struct {
 	Outcome string `json:"outcome"`
 	Path    string `json:"path"`
@@ -74,10 +73,10 @@ func newCache(e *cache.Entry) *Cache {
 	return d
 }
 
-// A Program is one of the programs into which a network is divided. First and Last are the names of
-// its first and last layer. Why is the reason why its layers are not part of the previous program;
-// it is empty if a layer in between is not modelled. File is the name of the file to which the
-// program was written.
+// A Program is one of the programs into which a network is divided. First and Last name its first
+// and last layer. Why says why its layers are not part of the previous program. It is empty if a
+// layer that is not modelled separates the two. File names the file to which the program was
+// written.
 type Program struct {
 	First        string `json:"first"`
 	Last         string `json:"last"`
@@ -88,11 +87,11 @@ type Program struct {
 	File         string `json:"file,omitempty"`
 }
 
-// A Layer is a layer of a network with its costs, which are zero if it is not modelled. Program is
-// the number of its program, from 1, or 0 if it is in none. Kernel is the kernel size, followed by
-// /stride and :groups if they are not 1, or "-". Weights is the form in which the engine reads
-// constant weights; see [anesim.LayerResult.Weights]. PackedAs is the form of packed weights in the
-// file, or empty.
+// A Layer holds the costs of a layer of a network; they are zero if it is not modelled. Program is
+// the number of the program that contains the layer, from 1, or 0 if none does. Kernel is the
+// kernel size, followed by /stride and :groups if they are not 1, or "-". Weights is the form in
+// which the engine reads constant weights; see [anesim.LayerResult.Weights]. PackedAs is the form
+// of packed weights in the file, or empty.
 type Layer struct {
 	Name        string   `json:"name"`
 	Op          string   `json:"op"`
@@ -120,8 +119,8 @@ type Layer struct {
 	HostWhy string            `json:"host_why,omitempty"`
 }
 
-// An Operation sums the costs of the layers of a network that perform the same operation on the
-// engine. Share is their fraction of the engine time.
+// An Operation sums the costs of all layers of a network that perform one operation. Share is their
+// fraction of the engine time.
 type Operation struct {
 	Op       string            `json:"op"`
 	Layers   int               `json:"layers"`
@@ -193,7 +192,7 @@ func newMemory(r *anesim.Result) (m Memory) {
 	return m
 }
 
-// A Coverage counts all nodes of a network, and those that the totals include. A node is an
+// A Coverage compares the nodes that the totals include with all nodes of a network. A node is an
 // operator in the network's file, or a layer if the file is a list of layers.
 type Coverage struct {
 	Nodes     int    `json:"nodes"`
@@ -214,8 +213,8 @@ type Occupancy struct {
 	Bytes      int `json:"bytes"`
 }
 
-// A Spill is a tensor between two layers of one program that is written to memory and read back
-// instead of staying in L2. Why is the reason.
+// A Spill is a tensor between two layers of one program that does not stay in L2, but is written to
+// memory and read back. Why says why.
 type Spill struct {
 	Program int    `json:"program"`
 	Tensor  string `json:"tensor"`
@@ -223,14 +222,14 @@ type Spill struct {
 	Why     string `json:"why"`
 }
 
-// A Loss is an output of the network that cannot be computed, because it depends on Layer, which is
+// A Loss is an output of the network that cannot be computed because Layer, on which it depends, is
 // not modelled.
 type Loss struct {
 	Output string `json:"output"`
 	Layer  string `json:"layer"`
 }
 
-// A Missing is a layer that has no cost, so that no total includes it. Reason says why.
+// A Missing is a layer that has no cost and is therefore left out of all totals. Reason says why.
 type Missing struct {
 	Name   string `json:"name"`
 	Op     string `json:"op"`
@@ -247,8 +246,8 @@ func MissingOf(r *anesim.Result) []Missing {
 	return list
 }
 
-// Incomplete returns a warning that the layers in list have no cost and names the first three. It
-// returns "" if list is empty.
+// Incomplete returns a warning that totals leave out the layers in list, because they have no cost.
+// It names the first three. It returns "" if list is empty.
 func Incomplete(list []Missing) string {
 	if len(list) == 0 {
 		return ""
@@ -271,8 +270,8 @@ func NameMissing(list []Missing) string {
 	return text
 }
 
-// Remarks returns d.Notes without the last note if that counts the layers that are not modelled.
-// Text reports list these layers one by one instead.
+// Remarks returns the notes to print in a text report. It omits the note that counts the layers
+// that are not modelled, because text reports list these layers.
 func (d *Network) Remarks() []string {
 	if len(d.NotModelled) == 0 {
 		return d.Notes
@@ -373,11 +372,12 @@ func newLayer(l *anesim.LayerResult) Layer {
 
 func listExtents(s layer.Shape) [4]int { return [4]int{s.N, s.C, s.H, s.W} }
 
-// Work returns a string that identifies the work of the layer. It is equal for two layers if their
-// operation, activation, window and shapes are equal.
+// Work returns a string that identifies the work of the layer. Layers with the same operation,
+// activation, window and shapes have equal strings.
 func (l *Layer) Work() string { return fmt.Sprint(l.Op, l.Activation, l.Kernel, l.In, l.Out) }
 
-// WorkOf returns the string that identifies the work of the layer l; see [Layer.Work].
+// WorkOf returns a string that identifies the work of the layer l, so that layers which do the same
+// work can be grouped. It is the [Layer.Work] of the layer in a report.
 func WorkOf(l *anesim.LayerResult) string {
 	d := newLayer(l)
 	return d.Work()

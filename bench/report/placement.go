@@ -29,10 +29,11 @@ func findBackends(compute string) ([]string, error) {
 	return nil, &anesim.OptionError{Option: "Compute", What: fmt.Sprintf("unknown target %q; want one of %s", compute, strings.Join(Computes(), ", "))}
 }
 
-// NewPlacement assigns each layer of a network to a processor of the target compute, which is one
-// of [Computes]. If rates is not nil, it is YAML from the named file that changes the assumed
-// speeds of the processors; see [placement.Machine.With]. NewPlacement returns an
-// *[anesim.OptionError] if the target is unknown or r is not a network's result.
+// NewPlacement assigns each layer of the network in r to a processor. The argument compute is one
+// of [Computes] and selects the available processors. If rates is not nil, it is YAML that changes
+// the assumed speeds of the processors, and name is its file's name; see [placement.Machine.With].
+// NewPlacement returns an *[anesim.OptionError] if compute is unknown or r is not a network's
+// result.
 func NewPlacement(r *anesim.Result, compute, name string, rates []byte) (*Placement, error) {
 	names, err := findBackends(compute)
 	if err != nil {
@@ -51,9 +52,9 @@ func NewPlacement(r *anesim.Result, compute, name string, rates []byte) (*Placem
 	return newPlacement(compute, p), nil
 }
 
-// Place returns the plan with the shortest total time that assigns each layer of the network in r
-// to a processor of machine m. The times of layers on the engine are those of the run. Place
-// returns an *[anesim.OptionError] if r is not a network's result.
+// Place assigns each layer of the network in r to a processor of the machine m and returns the
+// fastest plan. Layers on the engine take as long as in the run. Place returns an
+// *[anesim.OptionError] if r is not a network's result.
 func Place(r *anesim.Result, m placement.Machine) (*placement.Plan, error) {
 	n := r.Model.Network()
 	if n == nil || r.Model.Kind() != anesim.KindNetwork {
@@ -87,8 +88,8 @@ func Place(r *anesim.Result, m placement.Machine) (*placement.Plan, error) {
 	return placement.Solve(net, m)
 }
 
-// A Placement assigns each layer of a network to a processor and gives the reasons. Where the
-// vendor's own placement audit has the same quantity, the JSON key is that of the audit.
+// A Placement assigns each layer of a network to a processor and gives the reasons. Its JSON keys
+// are those of the vendor's own placement audit, where that has the same quantity.
 type Placement struct {
 	Compute      string            `json:"compute"`
 	Runtime      clock.Nanoseconds `json:"estimated_runtime"` // total in nanoseconds

@@ -13,31 +13,29 @@ import (
 )
 
 // WriteProfile writes a gzipped profile of the engine for "go tool pprof". From its root, a stack
-// consists of the network, the layer, the descriptor, and the consumer: a cause of cycles, a part
-// of the energy, or a path to memory. The argument file is the name of the model's file. Layers
-// have line numbers if they are known.
+// consists of the network, the layer, the descriptor, and one of three things: a cause of cycles, a
+// part of the energy, or a path to memory. The argument file is the name of the model's file.
+// Layers have line numbers if they are known.
 //
-// The sample types are cycles, time in ns, energy in nJ and traffic in bytes. Energy has its own
-// parts and is not divided among the causes of cycles. Repeated dispatches of a descriptor are
-// summed. Descriptors that a brief run does not list (see [anesim.Options.Brief]) are summed by
-// operation and shape. The samples sum to the report's totals for the engine. These include the
-// fixed energy of dispatches but not the host, idling and waking.
+// The sample types are cycles, time in ns, energy in nJ and traffic in bytes. Repeated dispatches
+// of a descriptor are summed. Descriptors that a brief run does not list (see
+// [anesim.Options.Brief]) are summed by operation and shape. The samples sum to the report's totals
+// for the engine, which include the fixed energy of dispatches but not the host, idling and waking.
 func WriteProfile(w io.Writer, r *anesim.Result, file string) error {
 	return WriteProfiles(w, r.Model.Name(), file, []ProfilePart{{Result: r, Times: 1}}, 0)
 }
 
-// A ProfilePart is one of several results in a profile, such as a client of a load or a point of a
-// sweep.
+// A ProfilePart is one of several results to combine in a profile, such as a client of a load or a
+// point of a sweep.
 type ProfilePart struct {
 	Name   string // name of a frame between the root and the model's frames; "" for none
 	Result *anesim.Result
 	Times  int // number of runs, each like Result
 }
 
-// WriteProfiles writes a single profile of several results, in the form of [WriteProfile]. All
-// stacks start with a frame with the given name. The argument file is the name of the models' file.
-// The argument waiting is the energy that the engine draws between the runs; it gets a sample of
-// its own.
+// WriteProfiles writes one profile of several results, in the form described for [WriteProfile].
+// The root of all stacks is a frame called name. The argument file is the name of the models' file.
+// The argument waiting is the energy that the engine draws between runs, which gets its own sample.
 func WriteProfiles(w io.Writer, name, file string, parts []ProfilePart, waiting clock.Nanojoules) error {
 	b := newProfileBuilder(name, file)
 	for i := range parts {

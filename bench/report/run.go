@@ -100,8 +100,7 @@ type Descriptor struct {
 	Caveat     string            `json:"caveat,omitempty"`
 }
 
-// A Rest sums the descriptors that the report does not list one by one. The totals of the report
-// include them.
+// A Rest sums the descriptors that the report does not list. The totals of the report include them.
 type Rest struct {
 	Descriptors int               `json:"descriptors"`
 	TimeNs      clock.Nanoseconds `json:"time_ns"`
@@ -109,8 +108,8 @@ type Rest struct {
 	Groups      []Group           `json:"-"` // sums by operation and shape, for HTML pages
 }
 
-// A Group sums unlisted descriptors that have the same operation and shape. If there are very many
-// shapes, the last groups sum all further ones, and their Shape is zero.
+// A Group sums unlisted descriptors that have the same operation and shape. The number of groups is
+// limited. Descriptors of further shapes are summed in groups whose Shape is zero.
 type Group struct {
 	Op          string
 	Shape       Shape
@@ -164,9 +163,9 @@ func DMAOf(t *dma.Traffic) DMA {
 	return DMA{t.Source1, t.Source2, t.Kernel, t.Destination, t.Total()}
 }
 
-// An Exe holds two estimates of a descriptor's duration in microseconds. Stored is the estimate
-// that the vendor's compiler stored in the program, or 0 if there is none. Model is the model's
-// estimate by the compiler's rule.
+// An Exe holds two estimates of a descriptor's duration in microseconds. Stored is the estimate by
+// the vendor's compiler in the program, or 0 if there is none. Model is computed by the same rule
+// as the compiler's.
 type Exe struct {
 	Stored uint16 `json:"stored"`
 	Model  uint16 `json:"model"`
@@ -236,10 +235,10 @@ func NewRun(r *anesim.Result) *Run {
 	return d
 }
 
-// An Overflow describes the first result in a dispatch that contains an infinity or a NaN. Infinite
-// and NaN are the numbers of these among the Elements of the result. Largest is the largest finite
-// magnitude in the result, and Read the largest in the input. Given is true if the input already
-// contained infinities or NaNs.
+// An Overflow describes the first result of a dispatch that contains an infinity or a NaN. Infinite
+// and NaN count these among the Elements of the result. Largest is the largest finite magnitude in
+// the result, and Read the largest among the elements that were read from memory. Given is true if
+// these already contained an infinity or a NaN.
 type Overflow struct {
 	Infinite uint64  `json:"infinite"`
 	NaN      uint64  `json:"nan"`
@@ -249,7 +248,7 @@ type Overflow struct {
 	Given    bool    `json:"given"`
 }
 
-// NewDescriptor converts the report of a descriptor to the form that it has in a JSON report.
+// NewDescriptor converts d to the form in which JSON reports contain it.
 func NewDescriptor(d *hw.DescriptorReport) Descriptor {
 	a, u, e := &d.Cycles, &d.Units, &d.Parts
 	b := d.Bounds()

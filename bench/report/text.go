@@ -17,8 +17,8 @@ func Plural(n int, noun string) string {
 	return GroupDigits(strconv.Itoa(n)) + " " + noun
 }
 
-// TimeAs formats t in the unit in which u would be printed. It is meant for the ends of an interval
-// around u, such as 0.725 us for an interval around 1.246 us.
+// TimeAs formats the time t in the unit in which u is printed. It is meant for an end t of an
+// interval around u: if u is 1.246 us, a t of 725 ns becomes "0.725 us".
 func TimeAs(t, u clock.Nanoseconds) string {
 	v := float64(t)
 	switch {
@@ -36,7 +36,7 @@ func TimeAs(t, u clock.Nanoseconds) string {
 func Thousands(n uint64) string { return GroupDigits(strconv.FormatUint(n, 10)) }
 
 // GroupDigits inserts commas between groups of three digits in the integer part of a decimal
-// number, which may have a sign, such as "-1,234.5" for "-1234.5".
+// number. The number may have a sign: "-1234.5" becomes "-1,234.5".
 func GroupDigits(number string) string {
 	sign := len(number) - len(strings.TrimLeft(number, "+-"))
 	digits := strings.TrimLeft(number[sign:], "0123456789")
@@ -89,8 +89,8 @@ func CauseText(cause string) string {
 }
 
 // Cell makes text from a file safe for a CSV cell. It escapes unprintable characters like
-// [Printable], and puts an apostrophe before text that a spreadsheet would run as a formula. It
-// does not change numbers.
+// [Printable]. It puts an apostrophe before text that a spreadsheet would run as a formula, but not
+// before numbers.
 func Cell(s string) string {
 	s = Printable(s)
 	if len(s) < 2 || !strings.ContainsRune("=+-@＝＋－＠", firstRune(s)) || isNumber(s) {
@@ -145,9 +145,8 @@ func Percent[A, B ~uint64 | ~float64](part A, whole B) float64 {
 // Extent returns the size of a tensor as text with channels, height and width, such as "64x28x28".
 func Extent(c, h, w int) string { return fmt.Sprintf("%dx%dx%d", c, h, w) }
 
-// Dims returns the shape s, which has the extents N, C, H and W, as text such as "64x28x28". The
-// text begins with N only if N is larger than 1. It is "?" if N is 0, because the shape is then
-// unknown.
+// Dims returns the shape s, with the extents N, C, H and W, as text such as "64x28x28". It leaves
+// out N if that is 1. It returns "?" if N is 0, which means that the shape is unknown.
 func Dims(s [4]int) string {
 	switch {
 	case s[0] == 0:

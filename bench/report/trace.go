@@ -70,16 +70,16 @@ var traceTracks = [...]struct {
 var counters = [...]track{trackWatts, trackRateIn, trackRateOut, trackTFLOPS, trackEngines, trackL2Fill, trackKernelFill}
 
 // WriteTrace writes a trace of the run over wall time for Perfetto (ui.perfetto.dev), as
-// protocol-buffer TrackEvents. Times are rounded to ns; the slices have exact cycles and bytes as
-// arguments. If a brief run does not list all descriptors (see [anesim.Options.Brief]), WriteTrace
-// runs the program again and writes each descriptor as it ends.
+// protocol-buffer TrackEvents. Times are rounded to nanoseconds, but each slice has its exact
+// cycles and bytes as arguments. If a brief run does not list all descriptors (see
+// [anesim.Options.Brief]), WriteTrace runs the program again.
 func WriteTrace(w io.Writer, r *anesim.Result) error {
 	return WriteTraces(w, r.Model.Name()+" on "+r.Options.Chip.Name, func(yield func(string, *anesim.Result) bool) { yield("", r) })
 }
 
 // WriteTraces writes several results, such as the points of a sweep, one after the other into one
-// Perfetto trace with the given name. The sequence yields each result with its name. A result with
-// a name gets a slice of that name.
+// Perfetto trace called name. The sequence yields pairs of a name and a result. A result whose name
+// is not empty is enclosed in a slice with that name.
 func WriteTraces(w io.Writer, name string, results iter.Seq2[string, *anesim.Result]) error {
 	t := &tracer{traceWriter: newTraceWriter(w)}
 	t.describeProcess(trackProcess, name)

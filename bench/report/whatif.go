@@ -3,8 +3,8 @@ package report
 import "anesim"
 
 // A WhatIf describes a hypothetical setting of a run, such as "PE.Cfg.OpMode=0x1" or "gated tiles
-// 0-3,7". Descriptors is the number of descriptors whose registers the setting changes, or nil for
-// a setting of the whole engine. If that number is 0, Why says why.
+// 0-3,7". Descriptors is the number of descriptors whose registers it changes, or nil for a setting
+// of the whole engine. If no descriptor changes, Why gives the reason.
 type WhatIf struct {
 	Set         string `json:"set"`
 	Descriptors *int   `json:"descriptors,omitempty"`

@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// A List is a list in a JSON report whose elements are computed as they are written.
+// A List supplies the elements of a list in a JSON report one by one, as they are written.
 // [WriteDocument] writes them in place of the first empty list under Key.
 type List struct {
 	Key      string
@@ -21,10 +21,9 @@ type List struct {
 // longList is the length from which a list of a document is written element by element.
 const longList = 256
 
-// WriteDocument writes a report as indented JSON. It writes the elements of long lists one by one,
-// so that memory use does not grow with their number. The elements of each List in lists replace an
-// empty list in the report. If there is no empty list under its Key, WriteDocument returns an
-// error.
+// WriteDocument writes a report as indented JSON. It fills an empty list in the report with the
+// elements of each List in lists, and returns an error if the report has no empty list under the
+// List's Key. The elements of long lists are written one by one, to save memory.
 func WriteDocument(w io.Writer, document any, lists ...List) error {
 	document, long := extractLongLists(document)
 	lists = append(lists, long...)
