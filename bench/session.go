@@ -8,8 +8,8 @@ import (
 	"anesim/hw"
 )
 
-// RowChip returns the chip preset for row r. This is the M1 for rows of an M1, and the M1 Max for
-// all others, which have the same engine (H13g).
+// RowChip returns the chip preset for row r. It returns the M1 if the row was measured on an M1. It
+// returns the M1 Max for all other chips, because they have the same engine (H13g).
 func RowChip(r *measured.Row) hw.Chip {
 	if r.Chip == "M1" {
 		return hw.M1()
@@ -53,9 +53,9 @@ func findHostPreset(r *measured.Row) string {
 	return noHost
 }
 
-// RowSession returns the name of the session in which row r was measured. This is the host preset
-// of the machine, or "none", followed by "/" and the ID of the capture if there is one. The ID is
-// the last eight hexadecimal digits in the name of the row's source file.
+// RowSession returns the name of the session in which row r was measured. It is the name of the
+// machine's host preset, or "none" if there is none. If the name of the row's source file ends in a
+// hyphen and eight hexadecimal digits, "/" and these digits follow. They identify a capture.
 func RowSession(r *measured.Row) string {
 	name := findHostPreset(r)
 	file := strings.TrimSuffix(path.Base(r.Source), ".json")

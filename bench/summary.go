@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// A Pair holds an estimate and the measured value, in the same unit.
+// A Pair holds the model's estimate and the measured value of a quantity, in the same unit.
 type Pair struct{ Model, Reference float64 }
 
 // Error returns the relative error of the estimate, such as 0.1 if the estimate is ten percent too
@@ -25,8 +25,8 @@ type Summary struct {
 	Near   float64 // fraction of pairs with an error of at most Near
 }
 
-// A PairError reports a pair without a relative error, because a number is not finite or the
-// measured value is not positive.
+// A PairError reports a pair whose relative error cannot be computed, because a number is not
+// finite or the measured value is not positive.
 type PairError struct {
 	Index int
 	Pair  Pair
@@ -37,9 +37,8 @@ func (e *PairError) Error() string {
 	return fmt.Sprintf("pair %d has no relative error: model is %g and reference is %g; want finite numbers and a positive reference", e.Index, e.Pair.Model, e.Pair.Reference)
 }
 
-// Summarize returns statistics of the relative errors of pairs. The quantiles are interpolated
-// linearly between the sorted errors. Without pairs, Summarize returns a zero Summary. The error is
-// a *[PairError].
+// Summarize returns statistics of the relative errors of pairs. Quantiles are interpolated linearly
+// between the sorted errors. If pairs is empty, the Summary is zero. The error is a *[PairError].
 func Summarize(pairs []Pair) (Summary, error) {
 	if len(pairs) == 0 {
 		return Summary{}, nil

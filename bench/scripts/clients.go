@@ -10,16 +10,16 @@ import (
 	"anesim/firmware/traffic"
 )
 
-// A Load is the outcome of several clients that share one engine. Alone holds the results of their
-// programs, each run alone.
+// A Load is the outcome of a script in which several clients share one engine. Alone holds the
+// result of each client's program when it runs alone.
 type Load struct {
 	*traffic.Outcome
 	Alone []*anesim.Result // one for each client, in the order of the script
 }
 
 // RunClients runs the clients of a script on one engine. It first runs the program of each client
-// alone, and then all clients together. It calls open for the model of each client that names one;
-// open must apply the sizes of dimensions that the client states.
+// alone, and then all clients together. If a client names a model, RunClients calls open for it.
+// The function open must give dimensions the sizes that the client states.
 //
 // The error is a *[traffic.ScriptError] or the error of ctx.
 func RunClients(ctx context.Context, s *traffic.Script, open func(*traffic.ScriptClient) (*anesim.Model, error)) (*Load, error) {

@@ -7,8 +7,8 @@ import (
 
 // A Front is the Pareto front of a sweep: the designs that no other design dominates. One design
 // dominates another if it is no worse in any goal, such as time or energy, and better in at least
-// one. Smaller values are better. A design is a row of the sweep. If the sweep has several
-// programs, it is the sum of one row per program.
+// one. Smaller values are better. A design is a row of the sweep or, if the sweep has several
+// programs, the sum of their rows.
 type Front struct {
 	Header  []string
 	goals   []goal
@@ -23,11 +23,10 @@ type frontDesign struct {
 	goals []float64
 }
 
-// NewFront returns an empty front. The argument list holds the names of two or more goals, joined
-// by commas, such as "time,energy,chip.Engines". The argument header holds the names of the columns
-// of rows, and programs is the number of programs in the sweep. NewFront returns an
-// *[ArgumentError] if list has a single goal, a goal is unknown, or the header has no column for
-// it.
+// NewFront returns an empty front. The argument list names two or more goals, joined by commas,
+// such as "time,energy,chip.Engines". The argument header names the columns of rows, and programs
+// is the number of programs in the sweep. NewFront returns an *[ArgumentError] if list has a single
+// goal, or a goal is repeated, unknown, or without a column in header.
 func NewFront(list string, header []string, programs int) (*Front, error) {
 	g, err := parseGoals(list, header)
 	if err != nil {
@@ -39,10 +38,10 @@ func NewFront(list string, header []string, programs int) (*Front, error) {
 	return &Front{Header: header, goals: g, design: newDesign(header, programs)}, nil
 }
 
-// Add adds a row to the front, unless another design dominates it, and removes the designs that it
-// dominates. Designs with equal goals are all kept. If the sweep has several programs, Add sums
-// consecutive rows, one per program, and adds the sum. It ignores rows with an error or without
-// figures.
+// Add adds a row to the front, unless another design dominates it. It then removes the designs that
+// the row dominates. Designs with equal goals are all kept. If the sweep has several programs, Add
+// sums consecutive rows, one per program, and adds the sum. It ignores rows with an error or
+// without figures.
 func (f *Front) Add(row []string) {
 	row, ok := f.design.addRow(row)
 	if !ok || problemInRow(row) != "" {
@@ -87,10 +86,10 @@ func (f *Front) Write(out *Output) error {
 	return nil
 }
 
-// ReadFront returns the front of the rows in the named files, one for each shard of a sweep. The
-// argument goals holds the names of the goals, joined by commas; see [NewFront]. The argument
-// programs is the number of programs in the sweep. ReadFront returns an error if a point before the
-// last one is missing, if a point occurs twice, or if the files belong to different sweeps.
+// ReadFront returns the front of a sweep whose rows are in the named files, one file per shard. The
+// argument goals names the goals, joined by commas; see [NewFront]. The argument programs is the
+// number of programs in the sweep. ReadFront returns an error if a point occurs twice, if one
+// before the last is missing, or if the files belong to different sweeps.
 func ReadFront(goals string, programs int, names []string) (*Front, error) {
 	files, closeAll, err := openShards(names)
 	defer closeAll()

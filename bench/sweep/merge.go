@@ -31,10 +31,10 @@ type shardFile struct {
 // maxMergeFiles is the largest number of files that are open at a time.
 const maxMergeFiles = 1 << 10
 
-// Merge writes the rows of the named files, one for each shard of a sweep, to w in the order of
-// their points. Before writing, it checks that the files together have every point exactly once.
+// Merge combines the rows of a sweep from the named files, one per shard, and writes them to w in
+// the order of their points. It first checks that the files together have every point exactly once.
 // The argument points is the expected number of points. If it is 0, Merge expects every combination
-// of the values in the rows.
+// of the axis values that occur in the rows.
 func Merge(w io.Writer, names []string, points int) error {
 	files, closeAll, err := openShards(names)
 	defer closeAll()

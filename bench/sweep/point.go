@@ -75,9 +75,9 @@ func describeMissing(res *anesim.Result) string {
 	return fmt.Sprintf("%d of %s not modelled, %s", n, report.Plural(len(res.Layers), "layer"), why)
 }
 
-// RunPoint runs a point and returns its whole result, not only the sums that a row has. The name of
-// the result consists of the point's number, its program if the sweep has several, and the value of
-// each axis with more than one value.
+// RunPoint runs a point and returns its whole result, of which a row has only the sums. The name of
+// the result is the point's number, its program if the sweep has several, and the value of each
+// axis with more than one value.
 func (s *Sweep) RunPoint(ctx context.Context, point int) (report.ProfilePart, error) {
 	w, values := s.findPointProgram(point)
 	m, err := w.model, error(nil)
@@ -107,10 +107,11 @@ func (s *Sweep) RunPoint(ctx context.Context, point int) (report.ProfilePart, er
 	return report.ProfilePart{Name: strings.TrimSuffix(strings.Join(name, " "), ":"), Result: res, Times: 1}, nil
 }
 
-// Time times the points first to n-1 of a shard on the given number of concurrent workers. It calls
-// write with the rows in order, and calls wait every 100 ms while no row is ready. Both are called
-// on the caller's goroutine, and Time returns the first error of either. If a point cannot be
-// timed, its row states the reason, and Time continues with the next point.
+// Time runs points first through n-1 of the shard part on the given number of concurrent workers,
+// and calls write with their rows in order. While no row is ready, Time calls wait every 100 ms, so
+// that the caller can flush the rows written so far. It calls write and wait on the caller's
+// goroutine, and returns the first error of either. If a point cannot be timed, its row says why,
+// and Time continues.
 func (s *Sweep) Time(part Shard, first, n, workers int, write func(row []string) error, wait func() error) error {
 	timers := make([]*timer, min(workers, max(1, n-first)))
 	for i := range timers {

@@ -12,9 +12,9 @@ import (
 	"strings"
 )
 
-// An Output writes rows as CSV with a header line. It buffers rows and writes only whole ones. An
-// interrupted file therefore ends with a complete row, unless the system cut off the last write;
-// [Output.Resume] removes the partial row. The caller must call [Output.Finish] after the last row.
+// An Output writes rows as CSV with a header line. It buffers rows and writes only whole ones, so
+// an interrupted file normally ends with a complete row. The caller must call [Output.Finish] after
+// the last row.
 type Output struct {
 	w         io.Writer
 	header    []string
@@ -29,7 +29,7 @@ func NewOutput(w io.Writer, header []string) *Output { return &Output{w: w, head
 // flushBytes is the number of pending bytes above which Write flushes.
 const flushBytes = 32 << 10
 
-// Write adds a row to the buffer, after the header if the row is the first one. If the buffer then
+// Write adds a row to the buffer, preceded by the header if the row is the first. Once the buffer
 // has 32 KiB or more, Write calls [Output.Flush] and returns its error.
 func (o *Output) Write(row []string) error {
 	if !o.hasHeader {
@@ -93,9 +93,8 @@ func (o *Output) Finish() error {
 }
 
 // OpenRows opens the named file of rows for reading and writing, and creates it if necessary. The
-// file stays locked until it is closed, so that no two processes write the same shard, as could
-// happen when a cluster restarts a task that is still running. OpenRows returns an error if another
-// process holds the lock.
+// file is locked until it is closed, so that no two processes write the same shard. OpenRows
+// returns an error if another process holds the lock.
 func OpenRows(name string) (*RowFile, error) {
 	if info, err := os.Stat(name); err == nil && !info.Mode().IsRegular() {
 		return nil, prefixFileName(name, errors.New("not a regular file"))
@@ -162,10 +161,10 @@ type rows interface {
 	Truncate(size int64) error
 }
 
-// Resume makes o continue the file f, after the complete rows that f already has. It removes a
-// partial row at the end of f and sets o.Rows.
+// Resume continues an interrupted output: further rows are written to f after the complete rows
+// that it already has. Resume removes a partial row at the end of f and sets o.Rows.
 //
-// The file must be empty or an earlier output of the same sweep: it must have the header of o and
+// The file must be empty or an earlier output of the same sweep. It must have the header of o and
 // at most limit rows. Row k must start with the columns that label(k) returns, and its last column
 // must be origin. Otherwise Resume returns an error and does not change f.
 func (o *Output) Resume(f rows, limit int, origin string, label func(row int) []string) error {

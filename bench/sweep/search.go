@@ -20,8 +20,8 @@ type budget struct {
 }
 
 // A Search looks for values of the chip's constants that minimize a goal, such as time, while other
-// goals stay within budgets. It divides the range of each constant into 4,096 steps. It remembers
-// every design that it has timed.
+// goals stay within budgets. It divides the range of each constant into 4,096 steps of equal ratio.
+// It times no design twice.
 type Search struct {
 	*Sweep
 	timer  *timer
@@ -31,8 +31,8 @@ type Search struct {
 	seen   map[string]Candidate
 }
 
-// A Candidate is a design that a search has timed: one value for each constant that the search
-// varies.
+// A Candidate is a design that a search has timed. A design has one value for each constant that
+// the search varies.
 type Candidate struct {
 	steps  []int
 	row    []string
@@ -97,8 +97,8 @@ func NewSearch(d *Description) (*Search, error) {
 }
 
 // SetGoal sets the goal that [Search.Run] minimizes: "time", "energy", "power", "dma", "area" or a
-// constant of the chip, such as "chip.Clock". It returns an *[ArgumentError] if the goal is unknown
-// or there are several.
+// constant of the chip, such as "chip.Clock". It returns an *[ArgumentError] unless goal is exactly
+// one of these.
 func (s *Search) SetGoal(goal string) error {
 	list, err := parseGoals(goal, s.Header())
 	if err != nil {
@@ -172,11 +172,11 @@ func (s *Search) timeDesign(steps []int) (*Candidate, error) {
 // maxCandidates is the number of timed designs after which descend stops.
 const maxCandidates = 1 << 14
 
-// Run returns the best design that it finds, and the design start for comparison. The design start
-// has the chip's own constants, clamped to their ranges. Run first uses the simplex method of
-// Nelder and Mead, from start and from the middle and both quarters of all ranges. It then varies
-// one or two constants of the best design until no neighbor is better. If no design is within the
-// budgets, Run returns an error that names the nearest one.
+// Run returns the best design that it finds. For comparison, it also returns the design start,
+// which has the chip's own constants, clamped to their ranges. Run first uses the simplex method of
+// Nelder and Mead from several designs. It then varies one or two constants of the best design as
+// long as that helps. If no design is within the budgets, Run returns an error that names the
+// nearest one.
 func (s *Search) Run() (start, best *Candidate, err error) {
 	at := make([]int, len(s.knobs))
 	for i := range s.knobs {
@@ -317,12 +317,12 @@ func (s *Search) formatConstants(c *Candidate) string {
 }
 
 // A Line compares the first and the best design of a search in one quantity: a constant of the
-// chip, the goal, or a goal with a budget. Most is the upper end of the constant's range or the
-// budget, or "" for the goal.
+// chip, the goal, or a goal with a budget. Most is the upper end of the range for a constant, the
+// budget for a goal with one, and "" for the goal to minimize.
 type Line struct{ Name, Start, Best, Most string }
 
-// Compare returns a [Line] for each constant, one for the goal, and one for each budget, with the
-// values for the designs start and best.
+// Compare compares the designs start and best. It returns a [Line] for each constant, one for the
+// goal, and one for each budget.
 func (s *Search) Compare(start, best *Candidate) ([]Line, error) {
 	var list []Line
 	for i := range s.knobs {

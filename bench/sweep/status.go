@@ -17,8 +17,8 @@ const stalePeriod = time.Minute
 // creation time.
 const maxAge = 1e9
 
-// A Status describes the progress of a process that times a shard of a sweep, as read from the file
-// that it writes.
+// A Status describes the progress of a process that times one shard of a sweep. It is read from the
+// file that the process writes.
 type Status struct {
 	Rows   int     // complete rows in the file
 	first  int     // first point, -1 if there is none
@@ -31,8 +31,7 @@ type Status struct {
 }
 
 // Points returns the number of points in the shard, given the numbers of points and shards of the
-// whole sweep. It returns 0 if points is 0. It also returns 0 if the file has no rows, because only
-// the first row shows which shard it is.
+// whole sweep. It returns 0 if points is 0, or if the file has no rows to show which shard it is.
 func (s *Status) Points(points, shards int) int {
 	if points == 0 || s.first < 0 || s.first >= shards {
 		return 0
@@ -40,10 +39,11 @@ func (s *Status) Points(points, shards int) int {
 	return Shard{s.first + 1, shards}.Points(points)
 }
 
-// ReadStatus reads the named files, one for each shard of a sweep. If interval is positive, it
-// reads the files again after that time to measure their rates. Otherwise the rate is the number of
-// rows divided by the time between the creation and the last change of the file. If a file cannot
-// be read or belongs to another sweep than the first file with rows, Status.Err says so.
+// ReadStatus returns the status of each of the named files, one per shard of a sweep. If interval
+// is positive, ReadStatus reads the files again after that time to measure their rates. Otherwise a
+// rate is the number of rows divided by the time from the creation of the file to its last change.
+// If a file cannot be read, or belongs to another sweep than the first file with rows, Status.Err
+// says so.
 func ReadStatus(names []string, interval time.Duration) []Status {
 	list := make([]Status, len(names))
 	for i, name := range names {
@@ -77,9 +77,9 @@ func ReadStatus(names []string, interval time.Duration) []Status {
 	return list
 }
 
-// State returns a description of the shard's state, such as "done" or "stale, last row 2m0s ago",
-// and reports whether its process seems to be running. The argument points is the number of points
-// in the shard, or 0 if it is unknown. The argument now is the current time.
+// State describes the state of the shard, such as "done" or "stale, last row 2m0s ago", and reports
+// whether its process seems to be running. The argument points is the number of points in the
+// shard, or 0 if it is unknown; now is the current time.
 func (s *Status) State(points int, now time.Time) (string, bool) {
 	age := now.Sub(s.wrote).Round(time.Second)
 	switch {

@@ -18,8 +18,8 @@ type workload struct {
 	model *anesim.Model // nil for an operation
 }
 
-// A Sweep is a grid of points to time. A point combines a program with one value for each axis. An
-// axis varies a key of a layer, a constant of the chip or a register field.
+// A Sweep is a grid of points to time. A point is a program with one value for each axis. An axis
+// varies a key of a layer, a constant of the chip or a register field.
 type Sweep struct {
 	workloads []workload // change faster than all axes
 	Name      string     // the program, or the number of programs, for messages and titles
@@ -36,7 +36,7 @@ type Sweep struct {
 // in memory.
 const MaxPrograms = 1 << 10
 
-// A Description describes a sweep in the words of an "anesim sweep" command line.
+// A Description describes a sweep by the arguments of an "anesim sweep" command line.
 type Description struct {
 	Words   []string // programs, then axes KEY=VALUES over keys of the layer or of the chip
 	Fields  []string // axes GROUP.REGISTER.FIELD=VALUES over register fields
@@ -210,7 +210,7 @@ func (s *Sweep) findPointProgram(point int) (*workload, []string) {
 }
 
 // Files returns the names of the files and directories from which programs were read. It omits
-// programs that are given as an operation.
+// programs given as an operation.
 func (s *Sweep) Files() (names []string) {
 	for i := range s.workloads {
 		if _, err := os.Stat(s.workloads[i].name); err == nil && s.workloads[i].model != nil {
