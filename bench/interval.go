@@ -10,8 +10,8 @@ import (
 )
 
 // An Interval is a prediction interval for the time of a call. It is meant to contain the fraction
-// [hw.IntervalShare] of measurements. It is computed from the model's errors for a number of
-// measured rows, which is Rows.
+// [hw.IntervalShare] of measurements. Rows is the number of measured rows whose errors determine
+// it.
 type Interval struct {
 	Low, High float64 // nanoseconds of a call
 	Rows      int

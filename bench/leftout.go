@@ -12,8 +12,8 @@ import (
 //go:embed residuals.txt
 var residuals string
 
-// A Prediction holds the model's estimates for a row that its constants were not fitted to. The fit
-// left out the row's fold, which is a group of rows; see [Protocol].
+// A Prediction holds the model's estimates for a measured row, after a fit that left out the row
+// and all others in its fold; see [Protocol].
 type Prediction struct {
 	Time   float64 // nanoseconds of a call
 	Engine float64 // engine's part of Time in nanoseconds

@@ -23,8 +23,8 @@ type NetworkRow struct {
 }
 
 // NetworkRows returns the published times of networks whose layers are known. The A14 has no chip
-// preset, so its rows use that of the M1, whose engine is of the same generation but whose memory
-// differs.
+// preset, so its rows use that of the M1. The engines of both chips are of the same generation, but
+// their memory differs.
 func NetworkRows() []NetworkRow {
 	one := func(name string, widths [5]int, gated [2]int) func() string {
 		return func() string { return buildMobileOne(name, widths, gated) }

@@ -369,7 +369,7 @@ func (b *Baseline) Has(input string) bool {
 	return slices.ContainsFunc(b.Entries, func(e Entry) bool { return e.Input == input })
 }
 
-// Rename changes the Input of each entry named from to the name to.
+// Rename changes Input in each entry where it equals from. The new value is to.
 func (b *Baseline) Rename(from, to string) {
 	for i := range b.Entries {
 		if b.Entries[i].Input == from {

@@ -44,10 +44,10 @@ func (e *Entry) listComparedUnits(layers bool) []Descriptor {
 	return list
 }
 
-// Diff compares two entries and returns a [Delta] for each pair of corresponding descriptors.
-// Descriptors correspond if they have equal registers or perform the same operation, in order. A
-// descriptor without a counterpart has a Delta of its own. If [ByLayer] is true, Diff compares
-// layers instead.
+// Diff compares two entries and returns a [Delta] for each pair of corresponding descriptors. It
+// pairs descriptors in order if they have equal registers or perform the same operation. A
+// descriptor without a partner has a Delta of its own. If [ByLayer] is true, Diff compares layers
+// instead.
 func Diff(a, b *Entry) []Delta {
 	var list []Delta
 	layers := ByLayer(a, b)

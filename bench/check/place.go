@@ -163,8 +163,8 @@ func (d *Difference) Change() string {
 
 // Summary returns one sentence about the verdict. It names the totals that got worse and the part
 // of the model that slowed down most, or else the first difference. If nothing differs or the model
-// is not in the baseline, Summary returns [Verdict.Cause]. If a layer has no cost and did not lack
-// one in the baseline, Summary only names the layers without a cost.
+// is not in the baseline, Summary returns [Verdict.Cause]. If a layer newly lacks a cost, Summary
+// only names the layers without a cost.
 func (v *Verdict) Summary() string {
 	places := v.Places()
 	if len(v.NotModelled) > 0 && !v.Accepted && !v.Unknown {

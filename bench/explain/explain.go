@@ -78,7 +78,7 @@ type Part struct {
 	Work string `json:"-"` // equal for layers that do the same work; "" if the part is like no other
 }
 
-// Kinds returns the parts of the model, with those merged that do the same work and have the same
+// Kinds returns the parts of the model. It merges parts that do the same work and have the same
 // bottleneck. A merged part has the name of its first layer and the sums of the costs; Alike is the
 // number of merged layers. The parts with the most cycles come first.
 func (d *Explanation) Kinds() []Part {
@@ -140,7 +140,7 @@ type Change struct {
 	Command       string `json:"command"`
 }
 
-// A Tried counts the changes that [Explain] tried by their outcome.
+// A Tried counts the changes that [Explain] tried, by outcome.
 type Tried struct {
 	All          int `json:"all"`
 	Faster       int `json:"faster"` // faster, or equally fast with less energy

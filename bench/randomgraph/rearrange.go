@@ -108,8 +108,7 @@ func (g *Graph) Rename(rng *rand.Rand) *Graph {
 	return c
 }
 
-// Inner returns the names of the inner tensors of g, which are results of nodes but not outputs of
-// g.
+// Inner returns the names of the inner tensors of g: results of nodes that are not outputs of g.
 func (g *Graph) Inner() []string {
 	var names []string
 	for _, n := range g.Nodes {

@@ -6,8 +6,8 @@ import (
 	"anesim/hw/clock"
 )
 
-// A Repeat describes a run with several dispatches. The report lists the descriptors of only the
-// first Listed of these, but its totals include all.
+// A Repeat describes a run with several dispatches. The report lists only the first Listed of them,
+// but its totals include all.
 type Repeat struct {
 	Dispatches   int               `json:"dispatches"`
 	Listed       int               `json:"listed"`

@@ -169,8 +169,8 @@ func (c *Cycles) All() iter.Seq2[string, uint64] {
 	}
 }
 
-// A Span is an interval of a run's wall time during which the engine draws constant power. What
-// says what the engine does, such as "idle", or names a descriptor.
+// A Span is an interval of a run's wall time during which the engine draws constant power. The
+// field What names the engine's activity, such as "idle" or a descriptor.
 type Span struct {
 	AtNs     clock.Nanoseconds `json:"at_ns"`
 	ForNs    clock.Nanoseconds `json:"for_ns"`

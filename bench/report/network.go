@@ -74,8 +74,8 @@ func newCache(e *cache.Entry) *Cache {
 }
 
 // A Program is one of the programs into which a network is divided. First and Last name its first
-// and last layer. Why says why its layers are not part of the previous program. It is empty if a
-// layer that is not modelled separates the two. File names the file to which the program was
+// and last layer. Why explains why its layers are not part of the previous program. It is empty if
+// a layer that is not modelled separates the two. File names the file to which the program was
 // written.
 type Program struct {
 	First        string `json:"first"`
@@ -214,7 +214,7 @@ type Occupancy struct {
 }
 
 // A Spill is a tensor between two layers of one program that does not stay in L2, but is written to
-// memory and read back. Why says why.
+// memory and read back. Why is the reason.
 type Spill struct {
 	Program int    `json:"program"`
 	Tensor  string `json:"tensor"`
