@@ -7,15 +7,14 @@ import (
 	"anesim/bench/measured"
 )
 
-// A Group summarizes the errors of the measured rows that have one property in common. Name is that
-// property, such as a tier or an operation.
+// A Group summarizes the errors of the measured rows that share a property, such as the tier or the
+// operation. Name is the value of the property.
 type Group struct {
 	Name string
 	Summary
 }
 
-// An Accuracy compares the model's times and energies with measurements, row by row and in groups
-// of rows.
+// An Accuracy compares the model's times and energies with measured rows, one by one and in groups.
 type Accuracy struct {
 	Rows       []Residual // modelled rows in order
 	Unmodelled []error    // one error for each other row: an *UnmodelledError, or a lowering error
@@ -177,7 +176,7 @@ func sortNames(names, last []string) []string {
 // tierOrder lists the groups of tiers that reports show after all others.
 var tierOrder = []string{"T0+T1", "all"}
 
-// A Residual holds the measured time and energy of a row, each paired with the model's estimate.
+// A Residual pairs the measured time and energy of a row with the model's estimates.
 type Residual struct {
 	Sample *Sample
 	Time   Pair    // nanoseconds; the reference is 0 if no latency was published

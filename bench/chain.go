@@ -23,8 +23,8 @@ type Step struct {
 	Count int
 }
 
-// A Chain holds the descriptors that the engine executes in one call of a measured row, and the
-// amount of data that the host copies for that call.
+// A Chain holds the descriptors that one call of a measured row executes, and the amount of data
+// that the host copies for the call.
 type Chain struct {
 	Steps []Step
 	Host  host.Load
@@ -138,8 +138,9 @@ type Lowerer struct {
 func NewLowerer() *Lowerer { return &Lowerer{make(map[string][]Step)} }
 
 // Chain returns the descriptors for the row r. Package lower compiles the layers that it supports.
-// Other layers, such as batched matmuls and tensors larger than L2, get descriptors built by rules
-// derived from real programs. The error is an *[UnmodelledError] or comes from package lower.
+// All others, such as batched matmuls and tensors larger than L2, get descriptors built by rules
+// that were derived from real programs. The error is an *[UnmodelledError] or an error of package
+// lower.
 func (l *Lowerer) Chain(r *measured.Row) (*Chain, error) {
 	c := new(Chain)
 	build, ok := findOperation(r.Op)

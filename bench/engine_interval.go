@@ -151,8 +151,8 @@ type WorkBand struct {
 	Low, High float64
 }
 
-// WorkBands returns a band for each kind of work in package hw, in the order of hw's constants. It
-// computes the bands from the built-in measurements.
+// WorkBands returns a band for each kind of work that package hw distinguishes, in the order of the
+// kinds. It computes them from the built-in measurements.
 func WorkBands() ([]WorkBand, error) {
 	rows, left, err := readRows()
 	if err != nil {

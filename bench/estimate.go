@@ -89,7 +89,8 @@ func costDumpTime(d *hw.DescriptorReport, f clock.Hertz) clock.Nanoseconds {
 	return max(f.Time(max(u.NEDouble, u.Planar, u.L2Broadcast, u.L2Writeback)), clock.Nanoseconds(bytes)/bytesPerNanosecond)
 }
 
-// Estimate returns the costs of one call that runs the chain c once on the given chip and host.
+// Estimate returns the costs of one call that dispatches the chain once, on the given chip and
+// host.
 func (c *Chain) Estimate(chip hw.Chip, h host.Host) Estimate {
 	var e Estimate
 	var last hw.DescriptorReport
@@ -109,8 +110,8 @@ func (c *Chain) Estimate(chip hw.Chip, h host.Host) Estimate {
 	return e
 }
 
-// A Sample is a measured row, prepared for an estimate: the descriptors of the row, the names of
-// the chip and host presets for its machine, and its measurement session.
+// A Sample is a measured row with the descriptors that it executes, the names of the chip and host
+// presets for its machine, and its measurement session.
 type Sample struct {
 	Row     *measured.Row
 	Chain   *Chain
@@ -119,8 +120,8 @@ type Sample struct {
 	Session string
 }
 
-// Samples returns a sample for each row that can be modelled, and an error for each of the others.
-// Each error is an *[UnmodelledError] or comes from package lower.
+// Samples returns a sample for each row that can be modelled, and an error for each other row. The
+// errors are *[UnmodelledError] values or come from package lower.
 func Samples(rows []measured.Row) (samples []Sample, unmodelled []error) {
 	l := NewLowerer()
 	for i := range rows {
@@ -139,7 +140,7 @@ func Samples(rows []measured.Row) (samples []Sample, unmodelled []error) {
 	return samples, unmodelled
 }
 
-// Presets holds the chips and hosts to use for estimates, keyed by name.
+// Presets holds chips and hosts, keyed by name. Estimates use their constants.
 type Presets struct {
 	Chips map[string]hw.Chip
 	Hosts map[string]host.Host

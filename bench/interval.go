@@ -10,8 +10,8 @@ import (
 )
 
 // An Interval is a prediction interval for the time of a call. It is meant to contain the fraction
-// [hw.IntervalShare] of measurements. Rows is the number of measured rows whose errors determine
-// it.
+// [hw.IntervalShare] of measurements. Rows is the number of measured rows on whose errors it is
+// based.
 type Interval struct {
 	Low, High float64 // nanoseconds of a call
 	Rows      int
@@ -269,9 +269,9 @@ func (c *Coverage) isSufficient() bool {
 // no measurements.
 func (c Coverage) Share() float64 { return float64(c.Holds) / float64(max(1, c.N)) }
 
-// Coverage counts the measurements in a that lie within their prediction intervals, for each tier
-// and for each session. The argument a must be a result of [Accuracy.LeftOut] for the same
-// protocol.
+// Coverage counts, for each tier and for each session, the measurements in a that lie within the
+// prediction intervals around their estimates. The argument a must be a result of
+// [Accuracy.LeftOut] for the same protocol.
 func (s *Spreads) Coverage(a *Accuracy, protocol Protocol) (tiers, sessions []Coverage) {
 	count := make(map[string]*Coverage)
 	var names []string

@@ -67,9 +67,9 @@ func parseLeftOutPredictions(text string) (map[string]LeftOut, error) {
 	return out, nil
 }
 
-// LeftOut returns a copy of a with each row's estimate replaced by its prediction under the
-// protocol. The copy shows how accurate the model is for rows that it was not fitted to. It omits
-// rows without a prediction.
+// LeftOut returns a copy of a in which the estimate of each row is replaced by its prediction under
+// the protocol. The copy shows how accurate the model is for rows that it was not fitted to. It
+// omits rows without a prediction.
 func (a *Accuracy) LeftOut(predictions map[string]LeftOut, protocol Protocol) (*Accuracy, error) {
 	out := new(Accuracy)
 	for _, r := range a.Rows {

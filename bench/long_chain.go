@@ -8,9 +8,9 @@ import (
 	"anesim/loader/lower"
 )
 
-// LongChain returns a long program for tests: it adds two tensors n times, with one descriptor per
-// addition. Only the first descriptor writes all registers. All task numbers are 0, because a task
-// number has only 16 bits.
+// LongChain returns a program for tests of long programs. It adds two tensors n times, with one
+// descriptor per addition. Only the first descriptor writes all registers. All task numbers are 0,
+// because a task number has only 16 bits.
 func LongChain(n int) (*loader.Program, error) {
 	b, err := lower.Example("add")
 	if err != nil {

@@ -6,7 +6,7 @@ import (
 	"slices"
 )
 
-// A Pair holds the model's estimate and the measured value of a quantity, in the same unit.
+// A Pair holds an estimate and the measured value, in the same unit.
 type Pair struct{ Model, Reference float64 }
 
 // Error returns the relative error of the estimate, such as 0.1 if the estimate is ten percent too
@@ -37,8 +37,9 @@ func (e *PairError) Error() string {
 	return fmt.Sprintf("pair %d has no relative error: model is %g and reference is %g; want finite numbers and a positive reference", e.Index, e.Pair.Model, e.Pair.Reference)
 }
 
-// Summarize returns statistics of the relative errors of pairs. Quantiles are interpolated linearly
-// between the sorted errors. If pairs is empty, the Summary is zero. The error is a *[PairError].
+// Summarize returns statistics of the relative errors of pairs. The quantiles are interpolated
+// linearly between the sorted errors. Without pairs, Summarize returns a zero Summary. The error is
+// a *[PairError].
 func Summarize(pairs []Pair) (Summary, error) {
 	if len(pairs) == 0 {
 		return Summary{}, nil

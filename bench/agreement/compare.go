@@ -126,8 +126,8 @@ func Run(file []byte, inputs map[string]*reference.Tensor, inMemory bool) (resul
 }
 
 // RunNetwork computes the outputs of a network with the model of the engine and returns them by
-// name. It also returns how many of the network's nodes ran on the engine or the host. RunNetwork
-// returns an error if an input is missing or the run fails.
+// name. It also returns the coverage: how many of the network's nodes ran on the engine or the
+// host. RunNetwork returns an error if an input is missing or the run fails.
 func RunNetwork(n *list.Network, inputs map[string]*reference.Tensor) (map[string]*Result, partition.Coverage, error) {
 	o := anesim.Options{Values: true, Seed: 1, Inputs: map[string][]float16.Float16{}, Numbers: map[string][]float64{}}
 	for _, in := range n.Inputs {
@@ -177,9 +177,9 @@ func toFloat16(v []float64) []float16.Float16 {
 // infinity: 32768 minus 2% for rounding.
 const portLimit = 32768 * 0.98
 
-// Compare compares the engine's results with the outputs of n. It returns one line for each output
-// that is missing, has another type or shape, or differs by more than its tolerance. The tolerance
-// is computed from Half, Added and Tabled. Compare returns "" if all outputs agree.
+// Compare compares results, computed by the engine, with the outputs of n. It returns one line for
+// each output that is missing, has another type or shape, or differs by more than its tolerance.
+// The tolerance is computed from Half, Added and Tabled. Compare returns "" if all outputs agree.
 func (n *Network) Compare(results map[string]*Result) string {
 	var lines []string
 	for _, out := range n.Model.Outputs {

@@ -151,7 +151,7 @@ func synthesizeVoice(n int, rng *rand.Rand) []float64 {
 	return data
 }
 
-// A Difference measures how far computed elements are from the expected ones.
+// A Difference says how far computed elements are from the expected ones.
 type Difference struct {
 	Max float64 // largest absolute difference, as a fraction of the largest expected magnitude
 	RMS float64 // root mean square of the differences, as a fraction of that of the expected elements

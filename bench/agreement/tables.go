@@ -44,10 +44,10 @@ func EngineFunction(name string, x float64) (y float64, ok bool) {
 }
 
 // EngineReduce sums products with the precision of the engine, which adds four at a time and keeps
-// twelve bits. It sets each acc[l] to the sum of panel[k*len(acc)+l]*taps[k] over all k. It first
-// rounds the factors to the eleven significant bits of fp16 and replaces subnormal ones by 0. The
-// engine adds the products in a different order, so its sums can differ. EngineReduce can be the
-// Reduce of [reference.Options].
+// twelve bits. For each l it sets acc[l] to the sum of panel[k*len(acc)+l]*taps[k] over all k.
+// Factors are first rounded to the eleven significant bits of fp16, and subnormal ones become 0.
+// The engine itself adds the products in a different order, so its sums can differ. Use
+// EngineReduce as the Reduce of [reference.Options].
 func EngineReduce(acc, panel, taps []float64) {
 	if len(acc) == 0 || len(taps) == 0 {
 		return

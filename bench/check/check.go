@@ -13,7 +13,7 @@ import (
 	"anesim/hw"
 )
 
-// A Difference describes one quantity of a model, such as its time, that differs from the baseline.
+// A Difference is a quantity of a model, such as its time, that differs from the baseline.
 type Difference struct {
 	Where string // "total", a layer, or a descriptor
 	What  string // name of the quantity, such as "cycles"
@@ -76,15 +76,15 @@ type Verdict struct {
 	Within    bool
 }
 
-// Passed reports whether the model passed the check: it is in the baseline, no quantity differs by
-// more than the tolerance, and every layer that has no cost also had none in the baseline.
+// Passed reports whether the model is in the baseline, no quantity differs by more than the limit,
+// and every layer without a cost also had none in the baseline.
 func (v *Verdict) Passed() bool {
 	return !v.Unknown && len(v.Differences) == 0 && (len(v.NotModelled) == 0 || v.Accepted)
 }
 
-// Cause returns a clause that says why costs may differ, such as "the program changed; anesim's
+// Cause returns a clause about why costs may differ, such as "the program changed; anesim's
 // constants did not change". It returns "as in the baseline" if nothing differs. If the comparison
-// was impossible or incomplete, the clause says that.
+// was impossible or incomplete, the clause says so instead.
 func (v *Verdict) Cause() string {
 	switch {
 	case v.Unknown:
@@ -111,8 +111,7 @@ func (v *Verdict) Cause() string {
 
 // Check compares got with the baseline's entry of the same name. A quantity passes if its relative
 // difference from the baseline is at most tolerance, such as 0.02 for 2%. Checksums and shapes of
-// outputs must be equal. If the baseline has no entry of that name, Check sets Unknown in the
-// verdict.
+// outputs must be equal. If the baseline has no such entry, Check sets Unknown in the verdict.
 func (b *Baseline) Check(got *Entry, tolerance float64) Verdict {
 	v := Verdict{Input: got.Input, NotModelled: got.NotModelled}
 	at := slices.IndexFunc(b.Entries, func(e Entry) bool { return e.Input == got.Input })

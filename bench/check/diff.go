@@ -102,8 +102,9 @@ func (d *Delta) Moved() bool {
 	})
 }
 
-// CostChanges returns the values of all quantities in two costs. The parts of the cycles, energy
-// and bytes follow, if both costs have them. CostChanges omits values that are zero in both costs.
+// CostChanges lists the quantities of two costs, followed by the parts of the cycles, energy and
+// bytes. It omits values that are zero in both costs. It lists the parts of a quantity only if both
+// costs have them.
 func CostChanges(a, b *Cost) []CostChange {
 	var list []CostChange
 	x, y := a.listQuantities(), b.listQuantities()
@@ -128,8 +129,8 @@ func CostChanges(a, b *Cost) []CostChange {
 	return list
 }
 
-// ReadEntry returns an entry with the costs in a JSON report written by [report.WriteJSON]. The
-// entry has no registers. ReadEntry returns an error if the report is of another kind or schema.
+// ReadEntry parses a JSON report written by [report.WriteJSON] and returns its costs as an entry
+// without registers. It returns an error if the report is of another kind or schema.
 func ReadEntry(document []byte) (*Entry, error) {
 	var head struct {
 		Schema  int     `json:"schema"`

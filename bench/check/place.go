@@ -11,8 +11,8 @@ import (
 	"anesim/hw/clock"
 )
 
-// A Place is a part of a model that differs from the baseline: the whole model, a layer, a
-// descriptor or an output.
+// A Place is a part of a model that differs from the baseline, with its differences. The part is
+// the whole model, a layer, a descriptor or an output.
 type Place struct {
 	Where       string
 	Differences []Difference
@@ -114,8 +114,8 @@ func (v *Verdict) Places() []Place {
 	return list
 }
 
-// Causes returns the elements of p.Why that are not register changes. They name the parts of the
-// cycles, energy and bytes that differ.
+// Causes returns the elements of p.Why that are not registers: the parts of cycles, energy and
+// bytes that differ.
 func (p *Place) Causes() []string {
 	return slices.DeleteFunc(slices.Clone(p.Why), func(why string) bool { return slices.Contains(p.Registers, why) })
 }

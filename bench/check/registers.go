@@ -66,8 +66,8 @@ func IsAddress(change string) bool {
 	return block != "" && slices.Contains([]string{"CoeffBaseAddr", "Src1Base", "Src2Base", "ResultBase", "DstBase"}, name)
 }
 
-// RegisterChanges compares two lists of register values in the form of Descriptor.Registers. It
-// returns one line for each register field that differs, such as "Common.TileCfg.TileHeight 0x20 ->
+// RegisterChanges compares two lists of register values, written like Descriptor.Registers. It
+// returns a line for each register field that differs, such as "Common.TileCfg.TileHeight 0x20 ->
 // 0x40". Changes in neighboring elements of an array of registers share a line.
 func RegisterChanges(want, got string) []string {
 	if want == got {

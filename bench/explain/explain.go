@@ -154,9 +154,9 @@ type Tried struct {
 }
 
 // Explain finds the bottlenecks of the model's layers or descriptors. It then tries changes that a
-// user can make, and reports those that help. A reshaped layer is timed as part of the network; any
-// other changed layer is timed alone, with its tensors in memory. If no part of the model runs on
-// the engine, Explain tries nothing.
+// user can make, and reports those that help. A reshaped layer runs within the network; any other
+// changed layer runs alone, with its tensors in memory. If no part of the model runs on the engine,
+// Explain tries nothing.
 //
 // Errors are those of [anesim.Model.Run].
 func Explain(ctx context.Context, m *anesim.Model, o anesim.Options, how Options) (*Explanation, error) {

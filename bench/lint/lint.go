@@ -77,9 +77,9 @@ const (
 	byRuns     = "bytes: no data in the L2 is needed after TSR and TSE close a run (185 of 185)"
 )
 
-// Program looks for mistakes in p that the engine would not report, such as overwriting data that a
-// later descriptor still reads. It returns an error if p cannot be linked or a descriptor cannot be
-// decoded.
+// Program looks for mistakes in p that the engine would not report, such as a result that
+// overwrites data before they are read. It returns an error if p cannot be linked or a descriptor
+// cannot be decoded.
 func Program(p *loader.Program) (*Report, error) {
 	l, err := p.LinkStream(nil)
 	if err != nil {

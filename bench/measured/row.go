@@ -2,8 +2,8 @@ package measured
 
 import "fmt"
 
-// A Shape holds the dimensions of a measured operation. A dimension is 0 if the operation lacks it
-// or it was not published.
+// A Shape has the dimensions of a measured operation. A dimension is 0 if the operation does not
+// have it or the source of the measurement omits it.
 type Shape struct {
 	N, Cin, H, W   int // source of a convolution; N is also the number of heads or of sequences
 	Cout, Kh, Kw   int // output channels, height and width of the kernel of a convolution

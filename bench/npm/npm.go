@@ -18,8 +18,8 @@ type Package struct {
 	Dims []Dims
 }
 
-// Dims gives sizes for the open dimensions of some networks in a package. A dimension is open if
-// the network's file gives it no fixed size.
+// Dims gives the sizes of the open dimensions of some networks in a package. An open dimension has
+// no fixed size in the network's file.
 type Dims struct {
 	Prefix string // beginning of the names of these networks' files
 	Sizes  string // in the form of the flag --dim, such as "x:2=48,x:3=320"

@@ -59,10 +59,9 @@ func Save(dir string, file []byte, inputs map[string]*reference.Tensor) error {
 	return nil
 }
 
-// Run runs onnxruntime on the networks that [Save] wrote to dirs. It stores the outputs in the same
-// directories, from which [Outputs] reads them. If onnxruntime refuses a network, Run succeeds and
-// Outputs returns the message. Run returns an error if onnxruntime cannot be started or stops
-// early.
+// Run runs onnxruntime on the networks that [Save] wrote to dirs, and stores the outputs in the
+// same directories for [Outputs]. If onnxruntime refuses a network, Run succeeds and Outputs
+// returns the message. Run returns an error if onnxruntime cannot be started or stops early.
 func Run(dirs ...string) error {
 	temp, err := os.MkdirTemp("", "onnxruntime")
 	if err != nil {

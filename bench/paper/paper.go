@@ -56,7 +56,7 @@ type paper struct {
 }
 
 // Compare runs the model for each claim of the reference documents and compares the figures.
-// Figures that differ are part of the result, not errors. Compare returns an error if a run fails
+// Differing figures are not errors, but part of the result. Compare returns an error if a run fails
 // or ctx is done.
 func Compare(ctx context.Context) (*Document, error) {
 	p := &paper{ctx: ctx}

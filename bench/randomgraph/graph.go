@@ -30,7 +30,7 @@ type Tensor struct {
 	Form   Form // how Encode writes a constant
 }
 
-// A Form is a way to store a constant in an ONNX file. Exporters use several.
+// A Form is one of the ways in which exporters write a constant to an ONNX file.
 type Form int
 
 // The forms of constants.
@@ -72,7 +72,7 @@ type Node struct {
 	Attributes []Attribute
 }
 
-// A Graph is an ONNX model that tests can easily change and write to a file.
+// A Graph is an ONNX model in a form that tests can change and write to a file.
 type Graph struct {
 	Seed      string // the seed of New, for messages
 	Opset     int

@@ -63,9 +63,9 @@ func (g *Graph) Permute(rng *rand.Rand) *Graph {
 	return c
 }
 
-// Rename returns a copy of g with new names for constants and inner tensors. Inputs and outputs
-// keep their names. The new names are in random alphabetical order, to expose code that depends on
-// the order of names.
+// Rename returns a copy of g with new names for inner tensors and constants, but not for inputs and
+// outputs. The alphabetical order of the new names is random, so that tests find code that depends
+// on the order of names.
 func (g *Graph) Rename(rng *rand.Rand) *Graph {
 	c := g.Copy()
 	names := map[string]string{}
@@ -108,7 +108,7 @@ func (g *Graph) Rename(rng *rand.Rand) *Graph {
 	return c
 }
 
-// Inner returns the names of the inner tensors of g: results of nodes that are not outputs of g.
+// Inner returns the names of the tensors of g that are results of nodes but not outputs of g.
 func (g *Graph) Inner() []string {
 	var names []string
 	for _, n := range g.Nodes {

@@ -34,8 +34,8 @@ func (g *Graph) findFailingShrinking(fails func(*Graph) bool) *Graph {
 }
 
 // Shrinkings returns an iterator over copies of g that are one step simpler, the largest steps
-// first. A step drops all outputs but one, makes an inner tensor the only output, replaces a node
-// by an input, removes a node, or simplifies the values of a constant.
+// first. A step keeps a single output, makes an inner tensor the only output, replaces a node by an
+// input, removes a node, or simplifies the values of a constant.
 func (g *Graph) Shrinkings() iter.Seq[*Graph] {
 	return func(yield func(*Graph) bool) {
 		for _, steps := range []iter.Seq[*Graph]{g.yieldFewerOutputs(), g.yieldReplacedNodes(), g.yieldBypassedNodes(), g.yieldSimplerConstants()} {

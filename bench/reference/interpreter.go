@@ -9,8 +9,8 @@ import (
 	"anesim/loader/network/onnx"
 )
 
-// Options changes how [Run] rounds numbers and computes functions and sums. It can imitate the
-// arithmetic of a device. The zero value computes everything in float64.
+// Options changes how [Run] rounds numbers and computes functions and sums, for instance to model a
+// device. The zero value computes everything in float64.
 type Options struct {
 	// Round is called for each element of a float tensor: with the operator's name for results
 	// of nodes, and with op "" for inputs and constants. The element becomes the returned value.
@@ -74,9 +74,10 @@ func (e *UnsupportedError) Error() string {
 	return fmt.Sprintf("unsupported form of %s: %s", op, e.Form)
 }
 
-// Run computes the outputs of the model m. Inputs and outputs are keyed by name. An input can also
-// replace a constant of the graph. An input whose Type is 0 gets the type that the model declares.
-// The outputs share no memory with the inputs. The error is an *[InputError] or a *[NodeError].
+// Run computes the outputs of a model from its inputs. Inputs and outputs are keyed by name. The
+// inputs may include values that replace constants of the graph. An input whose Type is 0 gets the
+// type that the model declares. The outputs share no memory with the inputs. The error is an
+// *[InputError] or a *[NodeError].
 func Run(m *onnx.Model, inputs map[string]*Tensor, o Options) (map[string]*Tensor, error) {
 	r := &interpreter{Options: o, opset: m.Opsets[""], steps: maxSteps}
 	if r.opset == 0 {

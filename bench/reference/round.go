@@ -2,9 +2,9 @@ package reference
 
 import "math"
 
-// RoundHalf returns the fp16 value nearest to v, with ties to even. Magnitudes of 65520 and more
-// become infinite; subnormal values are kept. The first parameter is ignored. It allows RoundHalf
-// to be used as the Round of [Options].
+// RoundHalf returns the fp16 value nearest to v, rounding ties to even. Magnitudes of 65520 and
+// more become infinite. Subnormal values are kept. The first parameter is ignored, so that
+// RoundHalf can be the Round of [Options].
 func RoundHalf(_ string, v float64) float64 {
 	const (
 		fraction = 10    // bits
@@ -21,8 +21,8 @@ func RoundHalf(_ string, v float64) float64 {
 	return math.RoundToEven(v/unit) * unit
 }
 
-// RoundSingle returns the float32 value nearest to v. The first parameter is ignored. It allows
-// RoundSingle to be used as the Round of [Options].
+// RoundSingle returns the float32 value nearest to v. The first parameter is ignored, so that
+// RoundSingle can be the Round of [Options].
 func RoundSingle(_ string, v float64) float64 { return float64(float32(v)) }
 
 // roundBFloat16 rounds v to float32 and then to the nearest bfloat16, ties to even.

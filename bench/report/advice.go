@@ -6,9 +6,9 @@ import (
 	"anesim/hw"
 )
 
-// Advice returns a clause that describes the bottleneck of a descriptor, such as "59% of its 11,346
-// cycles wait for 229 kB of input". It does not suggest a change, because only a run shows whether
-// a change helps.
+// Advice returns a clause about the bottleneck of a descriptor, such as "59% of its 11,346 cycles
+// wait for 229 kB of input". It suggests no change, because only a run with the change shows
+// whether it helps.
 func Advice(d *hw.DescriptorReport) string {
 	a := &d.Cycles
 	total := max(1, a.Total())

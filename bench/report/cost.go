@@ -5,8 +5,8 @@ import (
 	"anesim/hw/clock"
 )
 
-// A Cost holds the cycles, time and energy that the engine spends on some work, and the bytes that
-// it moves to and from memory. The energy excludes the fixed energy of a dispatch.
+// A Cost holds the cycles, time and energy of work on the engine, and the bytes moved between the
+// engine and memory. The energy excludes the fixed energy of a dispatch.
 type Cost struct {
 	Cycles   uint64            `json:"cycles"`
 	TimeNs   clock.Nanoseconds `json:"time_ns"`

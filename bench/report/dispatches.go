@@ -6,7 +6,7 @@ import (
 	"anesim/hw/clock"
 )
 
-// A Repeat describes a run with several dispatches. The report lists only the first Listed of them,
+// A Repeat describes a run of several dispatches. The report lists only the first Listed of them,
 // but its totals include all.
 type Repeat struct {
 	Dispatches   int               `json:"dispatches"`
@@ -54,14 +54,14 @@ type State struct {
 	DRAMBytes     uint64  `json:"saved_dram_bytes"` // each copied byte is read once and written once
 }
 
-// An Alias names an output that serves as an input of the next dispatch without being copied.
+// An Alias names an output that becomes an input of the next dispatch without a copy.
 type Alias struct {
 	Output string `json:"output"`
 	Input  string `json:"input"`
 	Bytes  uint64 `json:"bytes"` // size of its fp16 values
 }
 
-// A Call holds the outputs of one dispatch of a run that has a [State].
+// A Call holds the outputs of one dispatch of a run with a [State].
 type Call struct {
 	Outputs []Output `json:"outputs"`
 }

@@ -71,9 +71,9 @@ type Wall struct {
 	HostParts *HostParts `json:"host_parts,omitempty"`
 }
 
-// A HostParts breaks down the time that the host adds to a run. Stages are the steps of each
-// dispatch; their times sum to the fixed host time of a dispatch. DataNs is the time in which the
-// host copies and converts tensors.
+// A HostParts breaks down the time that the host adds to a run. Stages are the steps of one
+// dispatch, and their times sum to the host's fixed time per dispatch. DataNs is the rest of the
+// host's time, in which it copies and converts tensors.
 type HostParts struct {
 	Stages     []Stage           `json:"stages"`
 	Dispatches int               `json:"dispatches"`
@@ -127,8 +127,8 @@ type Energy struct {
 	Dispatch clock.Nanojoules `json:"dispatch,omitempty"`
 }
 
-// All returns an iterator over the names of the parts in reports and their energies. It includes
-// parts that are 0.
+// All returns an iterator over the parts of the energy and the names that reports use for them. It
+// includes parts that are 0.
 func (e *Energy) All() iter.Seq2[string, clock.Nanojoules] {
 	return func(yield func(string, clock.Nanojoules) bool) {
 		for _, part := range [...]struct {
@@ -150,8 +150,8 @@ func EnergyOf(p *hw.EnergyParts, dispatch clock.Nanojoules) Energy {
 	return Energy{p.MAC, p.Table, p.L2, p.DRAM, p.Planar, p.Active, dispatch}
 }
 
-// A Cycles breaks a number of cycles down by cause, such as computing or waiting for input. Every
-// cycle has exactly one cause, so the causes sum to Total.
+// A Cycles breaks a number of cycles down by cause, such as computing or waiting for input. Each
+// cycle counts for exactly one cause, so the causes sum to Total.
 type Cycles struct {
 	Total uint64 `json:"total"`
 	hw.Accounting
@@ -169,8 +169,8 @@ func (c *Cycles) All() iter.Seq2[string, uint64] {
 	}
 }
 
-// A Span is an interval of a run's wall time during which the engine draws constant power. The
-// field What names the engine's activity, such as "idle" or a descriptor.
+// A Span is an interval of a run's wall time in which the engine draws constant power. What names
+// the engine's activity, such as "idle" or a descriptor.
 type Span struct {
 	AtNs     clock.Nanoseconds `json:"at_ns"`
 	ForNs    clock.Nanoseconds `json:"for_ns"`
@@ -238,8 +238,8 @@ type Fault struct {
 	What       string `json:"what"`
 }
 
-// A Limit describes something that the model omits or does not know. Where names the affected part
-// of the run, if there is one.
+// A Limit is something that the model omits or does not know. Where is the part of the run that it
+// affects, or empty.
 type Limit struct {
 	Kind  string `json:"kind"`
 	What  string `json:"what"`

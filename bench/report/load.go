@@ -6,8 +6,8 @@ import (
 	"anesim/hw/clock"
 )
 
-// A Load is the JSON report of a simulation in which several clients call one engine. Such a
-// simulation is called a load.
+// A Load is the JSON report of a load, which is a simulation of several clients that call one
+// engine.
 type Load struct {
 	Header
 	Chip        string            `json:"chip"`
@@ -71,7 +71,7 @@ type LoadClient struct {
 	SavedBytes uint64            `json:"saved_host_copy_bytes"` // bytes saved by all calls
 }
 
-// A LoadAlone holds the costs of one call by a client that has the engine to itself.
+// A LoadAlone holds the costs of a client's call when no other client uses the engine.
 type LoadAlone struct {
 	LatencyNs    clock.Nanoseconds `json:"latency_ns"`
 	EngineNs     clock.Nanoseconds `json:"engine_ns"`

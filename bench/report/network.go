@@ -49,9 +49,10 @@ type Network struct {
 	Cache     *Cache     `json:"cache,omitempty"`
 }
 
-// A Cache describes the cache entry with the network's programs. Key identifies the entry, and Hash
-// is the hash of its contents. Outcome says whether the entry was fetched, made, or remade because
-// it was damaged. Why describes the damage. If the entry could not be stored, Unkept says why.
+// A Cache describes the cache entry that holds the network's programs. Key identifies the entry,
+// and Hash is the hash of its contents. Outcome says whether the entry was fetched, made, or remade
+// because it was damaged. Why describes the damage. Unkept is the reason why the entry could not be
+// stored, or empty.
 type Cache struct {
 	Outcome string `json:"outcome"`
 	Path    string `json:"path"`
@@ -119,8 +120,8 @@ type Layer struct {
 	HostWhy string            `json:"host_why,omitempty"`
 }
 
-// An Operation sums the costs of all layers of a network that perform one operation. Share is their
-// fraction of the engine time.
+// An Operation sums the costs of the layers of a network that perform the same operation on the
+// engine. Share is their fraction of the engine time.
 type Operation struct {
 	Op       string            `json:"op"`
 	Layers   int               `json:"layers"`
@@ -213,8 +214,8 @@ type Occupancy struct {
 	Bytes      int `json:"bytes"`
 }
 
-// A Spill is a tensor between two layers of one program that does not stay in L2, but is written to
-// memory and read back. Why is the reason.
+// A Spill is a tensor between two layers of one program that is written to memory and read back
+// instead of staying in L2. Why is the reason.
 type Spill struct {
 	Program int    `json:"program"`
 	Tensor  string `json:"tensor"`
@@ -222,14 +223,14 @@ type Spill struct {
 	Why     string `json:"why"`
 }
 
-// A Loss is an output of the network that cannot be computed because Layer, on which it depends, is
+// A Loss is an output of the network that cannot be computed, because it depends on Layer, which is
 // not modelled.
 type Loss struct {
 	Output string `json:"output"`
 	Layer  string `json:"layer"`
 }
 
-// A Missing is a layer that has no cost and is therefore left out of all totals. Reason says why.
+// A Missing is a layer that has no cost, so that no total includes it. Reason says why.
 type Missing struct {
 	Name   string `json:"name"`
 	Op     string `json:"op"`
@@ -372,8 +373,8 @@ func newLayer(l *anesim.LayerResult) Layer {
 
 func listExtents(s layer.Shape) [4]int { return [4]int{s.N, s.C, s.H, s.W} }
 
-// Work returns a string that identifies the work of the layer. Layers with the same operation,
-// activation, window and shapes have equal strings.
+// Work returns a string that identifies the work of the layer. It is equal for two layers if their
+// operation, activation, window and shapes are equal.
 func (l *Layer) Work() string { return fmt.Sprint(l.Op, l.Activation, l.Kernel, l.In, l.Out) }
 
 // WorkOf returns a string that identifies the work of the layer l, so that layers which do the same

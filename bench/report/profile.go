@@ -25,8 +25,8 @@ func WriteProfile(w io.Writer, r *anesim.Result, file string) error {
 	return WriteProfiles(w, r.Model.Name(), file, []ProfilePart{{Result: r, Times: 1}}, 0)
 }
 
-// A ProfilePart is one of several results to combine in a profile, such as a client of a load or a
-// point of a sweep.
+// A ProfilePart is one of several results in a profile, such as a client of a load or a point of a
+// sweep.
 type ProfilePart struct {
 	Name   string // name of a frame between the root and the model's frames; "" for none
 	Result *anesim.Result

@@ -100,7 +100,8 @@ type Descriptor struct {
 	Caveat     string            `json:"caveat,omitempty"`
 }
 
-// A Rest sums the descriptors that the report does not list. The totals of the report include them.
+// A Rest sums the descriptors that the report does not list one by one. The totals of the report
+// include them.
 type Rest struct {
 	Descriptors int               `json:"descriptors"`
 	TimeNs      clock.Nanoseconds `json:"time_ns"`
@@ -248,7 +249,7 @@ type Overflow struct {
 	Given    bool    `json:"given"`
 }
 
-// NewDescriptor converts d to the form in which JSON reports contain it.
+// NewDescriptor converts the report of a descriptor to the form that it has in a JSON report.
 func NewDescriptor(d *hw.DescriptorReport) Descriptor {
 	a, u, e := &d.Cycles, &d.Units, &d.Parts
 	b := d.Bounds()

@@ -89,8 +89,8 @@ func CauseText(cause string) string {
 }
 
 // Cell makes text from a file safe for a CSV cell. It escapes unprintable characters like
-// [Printable]. It puts an apostrophe before text that a spreadsheet would run as a formula, but not
-// before numbers.
+// [Printable], and puts an apostrophe before text that a spreadsheet would run as a formula. It
+// does not change numbers.
 func Cell(s string) string {
 	s = Printable(s)
 	if len(s) < 2 || !strings.ContainsRune("=+-@＝＋－＠", firstRune(s)) || isNumber(s) {

@@ -11,9 +11,9 @@ import (
 	"anesim/firmware/traffic"
 )
 
-// WriteLoadTrace writes a Perfetto trace of the simulated load l. The trace shows the engine, the
-// numbers of waiting calls, and the calls of each client. WriteLoadTrace simulates the load again,
-// because l does not hold all events.
+// WriteLoadTrace writes a trace of the simulated load l for Perfetto. It has a track for the
+// engine, counters of the waiting calls, and tracks for the calls of each client. WriteLoadTrace
+// simulates the load again, because l does not hold all events.
 func WriteLoadTrace(w io.Writer, l *scripts.Load) error {
 	t := &loadTracer{traceWriter: newTraceWriter(w), load: l, next: trackFirstOfLoad, calls: map[int]int{}, lanes: make([]lanes, len(l.Config.Clients))}
 	t.describeProcess(trackProcess, "load on "+l.Options.Chip.Name)
@@ -152,9 +152,9 @@ func (t *loadTracer) drawArrival(e *traffic.Event, at uint64) {
 	t.beginSlice(lanes.of[k], at, "call", "host", nil, nil)
 }
 
-// WriteLoadProfile writes a profile of the load l for "go tool pprof". The profile contains the
-// engine's work for each client, and the energy that the engine draws while it waits. The argument
-// file is the name of the models' file.
+// WriteLoadProfile writes a profile of the load l for "go tool pprof". It contains the work of the
+// engine, by client, and the energy that the engine draws while it waits. The argument file is the
+// name of the models' file.
 func WriteLoadProfile(w io.Writer, l *scripts.Load, file string) error {
 	var parts []ProfilePart
 	for i := range l.Config.Clients {

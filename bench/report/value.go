@@ -81,8 +81,8 @@ func (v Value) String() string {
 	return v.text
 }
 
-// Number returns the number by which tables sort the value. Its unit is that in CSV files. Number
-// returns ok = false if the value is text or empty.
+// Number returns the number by which tables sort the value, in the same unit as in CSV. It returns
+// ok = false if the value is text or empty.
 func (v Value) Number() (number float64, ok bool) {
 	switch v.kind {
 	case positionValue, countValue, sizeValue:

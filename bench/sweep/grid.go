@@ -183,14 +183,14 @@ func (g grid) valuesAt(point int) []string {
 	return values
 }
 
-// A Shard is the part of a sweep that one of several processes times. Shard i of n has every n-th
-// point, starting with point i-1.
+// A Shard is a part of a sweep's points, to be timed by one of several processes. Shard i of n
+// consists of every n-th point, starting with point i-1.
 type Shard struct{ i, n int }
 
 // Point returns the number within the whole sweep of point k of the shard. Both numbers start at 0.
 func (s Shard) Point(k int) int { return k*s.n + s.i - 1 }
 
-// Points returns the number of points in the shard if the whole sweep has total points.
+// Points returns the number of points in the shard, given the total of the whole sweep.
 func (s Shard) Points(total int) int { return (total - s.i + s.n) / s.n }
 
 // ParseShard parses text of the form "I/N", such as "2/8" for the second of eight shards. An empty

@@ -17,8 +17,8 @@ var resultColumns = [...]string{
 // areaColumn is the column before the results. A sweep without an area expression lacks it.
 const areaColumn = "area"
 
-// Header returns the names of the columns: the point's number, its program, the axes, the area if
-// the sweep has an expression for it, and the results.
+// Header returns the names of the columns of a row: the point's number, its program, the axes, the
+// area if the sweep has an area expression, and the results.
 func (s *Sweep) Header() []string {
 	row := []string{"point", "program"}
 	for _, a := range s.grid {
@@ -30,7 +30,7 @@ func (s *Sweep) Header() []string {
 	return append(row, resultColumns[:]...)
 }
 
-// Label returns the columns of a point's row that are known before the point is timed: its number,
+// Label returns the first columns of a point's row, which are known before it is timed: its number,
 // its program and the value of each axis.
 func (s *Sweep) Label(point int) []string {
 	w, values := s.findPointProgram(point)

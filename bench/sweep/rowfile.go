@@ -29,7 +29,7 @@ func NewOutput(w io.Writer, header []string) *Output { return &Output{w: w, head
 // flushBytes is the number of pending bytes above which Write flushes.
 const flushBytes = 32 << 10
 
-// Write adds a row to the buffer, preceded by the header if the row is the first. Once the buffer
+// Write adds a row to the buffer, after the header if the row is the first one. If the buffer then
 // has 32 KiB or more, Write calls [Output.Flush] and returns its error.
 func (o *Output) Write(row []string) error {
 	if !o.hasHeader {

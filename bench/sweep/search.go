@@ -31,8 +31,8 @@ type Search struct {
 	seen   map[string]Candidate
 }
 
-// A Candidate is a design that a search has timed. A design has one value for each constant that
-// the search varies.
+// A Candidate is a design that a search has timed: one value for each constant that the search
+// varies.
 type Candidate struct {
 	steps  []int
 	row    []string
@@ -97,8 +97,8 @@ func NewSearch(d *Description) (*Search, error) {
 }
 
 // SetGoal sets the goal that [Search.Run] minimizes: "time", "energy", "power", "dma", "area" or a
-// constant of the chip, such as "chip.Clock". It returns an *[ArgumentError] unless goal is exactly
-// one of these.
+// constant of the chip, such as "chip.Clock". It returns an *[ArgumentError] if the goal is unknown
+// or there are several.
 func (s *Search) SetGoal(goal string) error {
 	list, err := parseGoals(goal, s.Header())
 	if err != nil {
@@ -321,8 +321,8 @@ func (s *Search) formatConstants(c *Candidate) string {
 // budget for a goal with one, and "" for the goal to minimize.
 type Line struct{ Name, Start, Best, Most string }
 
-// Compare compares the designs start and best. It returns a [Line] for each constant, one for the
-// goal, and one for each budget.
+// Compare returns a [Line] for each constant, one for the goal, and one for each budget, with the
+// values for the designs start and best.
 func (s *Search) Compare(start, best *Candidate) ([]Line, error) {
 	var list []Line
 	for i := range s.knobs {

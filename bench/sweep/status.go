@@ -77,9 +77,9 @@ func ReadStatus(names []string, interval time.Duration) []Status {
 	return list
 }
 
-// State describes the state of the shard, such as "done" or "stale, last row 2m0s ago", and reports
-// whether its process seems to be running. The argument points is the number of points in the
-// shard, or 0 if it is unknown; now is the current time.
+// State returns a description of the shard's state, such as "done" or "stale, last row 2m0s ago",
+// and reports whether its process seems to be running. The argument points is the number of points
+// in the shard, or 0 if it is unknown. The argument now is the current time.
 func (s *Status) State(points int, now time.Time) (string, bool) {
 	age := now.Sub(s.wrote).Round(time.Second)
 	switch {

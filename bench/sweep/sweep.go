@@ -18,8 +18,8 @@ type workload struct {
 	model *anesim.Model // nil for an operation
 }
 
-// A Sweep is a grid of points to time. A point is a program with one value for each axis. An axis
-// varies a key of a layer, a constant of the chip or a register field.
+// A Sweep is a grid of points to time. A point combines a program with one value for each axis. An
+// axis varies a key of a layer, a constant of the chip or a register field.
 type Sweep struct {
 	workloads []workload // change faster than all axes
 	Name      string     // the program, or the number of programs, for messages and titles
@@ -210,7 +210,7 @@ func (s *Sweep) findPointProgram(point int) (*workload, []string) {
 }
 
 // Files returns the names of the files and directories from which programs were read. It omits
-// programs given as an operation.
+// programs that are given as an operation.
 func (s *Sweep) Files() (names []string) {
 	for i := range s.workloads {
 		if _, err := os.Stat(s.workloads[i].name); err == nil && s.workloads[i].model != nil {
