@@ -2,6 +2,7 @@ package anesim_test
 
 import (
 	"context"
+	"reflect"
 	"testing"
 
 	"anesim"
@@ -19,7 +20,7 @@ func TestCoverageOfProgram(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := res.Coverage(); c != (partition.Coverage{}) {
+	if c := res.Coverage(); !reflect.DeepEqual(c, partition.Coverage{}) {
 		t.Errorf("coverage of a program is %+v, want zero", c)
 	}
 }

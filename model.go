@@ -93,7 +93,7 @@ func Read(name string, r io.ReaderAt, size int64) (*Model, error) {
 	return new(OpenOptions).Read(name, r, size)
 }
 
-// Open is like the function [Open], but uses the options o.
+// Open opens a file like the function [Open], but uses the options o.
 func (o *OpenOptions) Open(path string) (*Model, error) {
 	info, err := os.Stat(path)
 	if err == nil && info.IsDir() && hasNetworkExtension(path) {
@@ -120,7 +120,7 @@ func (o *OpenOptions) Open(path string) (*Model, error) {
 	return o.Read(filepath.Base(path), f, info.Size())
 }
 
-// Read is like the function [Read], but uses the options o. It can read only one file, so a network
+// Read reads a file like the function [Read], but uses the options o. It can read only one file, so a network
 // with values in other files must be opened with [OpenOptions.Open].
 func (o *OpenOptions) Read(name string, r io.ReaderAt, size int64) (*Model, error) {
 	if size == 0 {

@@ -25,7 +25,7 @@ func (m *Model) WithParameters(s *params.Set) (*Model, error) {
 }
 
 // LayerOver returns one program for a layer of variable size. The layer has the operation op, the
-// fixed keys in keys, and the key named key, which takes each size in sizes. This key becomes a
+// fixed keys in keys, and the key named key, which has each size in sizes in turn. This key becomes a
 // run-time parameter of the program, with the largest size as its default. The returned set
 // describes the parameter and can be written to a parameter file.
 //

@@ -38,7 +38,7 @@ type Part struct {
 }
 
 // A Timeline divides a run's wall time into consecutive spans and holds the energy of each. Every
-// dispatch adds these spans, but none for a step that takes no time:
+// dispatch adds these spans, but none for a step without a duration:
 //
 //	idle | rails off | wake | host | descriptor | descriptor | ...
 //

@@ -143,8 +143,8 @@ func newWidenedBand(kind string, list []engineRatio, trials []trial, width float
 }
 
 // A WorkBand bounds the time of one kind of work as a multiple of its estimate. Rows is the number
-// of measured rows that consist mostly of this work: it takes more than half of the engine time,
-// and the engine takes more than half of the total.
+// of measured rows that consist mostly of this work: it accounts for more than half of the engine time,
+// and the engine accounts for more than half of the total.
 type WorkBand struct {
 	Work      hw.Work
 	Rows      int

@@ -111,8 +111,8 @@ const (
 
 // CompareNetworks estimates the time of every network with a published time, using the constants in
 // p. The host's part of a time comes from the host preset of the machine. If there is no preset,
-// CompareNetworks takes the published time minus the estimated engine time of each other network on
-// the machine, and uses the median of these.
+// CompareNetworks subtracts the estimated engine time from the published time of each other network on
+// the machine, and uses the median of the differences.
 func CompareNetworks(p Presets) ([]NetworkResidual, error) {
 	var out []NetworkResidual
 	for _, r := range NetworkRows() {

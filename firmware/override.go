@@ -52,7 +52,7 @@ func (e *OverrideError) Error() string {
 // ParseOverride parses an override such as "PE.Cfg.OpMode=1" for a field of a register, or
 // "Common.InDim=0x10001" for a whole register. The number of a group, such as "G4", may replace its
 // name. Case does not matter. The value is not converted: a field that counts units of 64 bytes
-// takes a number of units. The error is an *[OverrideError].
+// accepts a number of units. The error is an *[OverrideError].
 func ParseOverride(s string) (Override, error) {
 	fail := func(cause error, near []string, format string, args ...any) (Override, error) {
 		return Override{}, &OverrideError{Text: s, What: fmt.Sprintf(format, args...), Near: near, Err: cause}

@@ -7,7 +7,7 @@ import (
 )
 
 // A CapturedAddress is a device address found in captured registers, which are register values
-// recorded from a task on a chip after the M1. The address takes two registers. The first holds the
+// recorded from a task on a chip after the M1. The address occupies two registers. The first holds the
 // low word.
 //
 // The two registers before the address of a weight stream hold an enable bit and an offset. It is

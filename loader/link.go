@@ -90,7 +90,7 @@ func (p *Program) Link() (*Linked, error) {
 	return l, nil
 }
 
-// LinkStream is like [Program.Link], but does not keep the tasks in memory. The caller can read
+// LinkStream works like [Program.Link], but does not keep the tasks in memory. The caller can read
 // them from the Stream field of the result. If visit is not nil, LinkStream calls it for each task.
 // The task t is valid only during the call, when only the fields Program and Map of l are complete.
 func (p *Program) LinkStream(visit func(l *Linked, t *regs.Task)) (*Linked, error) {

@@ -72,7 +72,7 @@ func (p *Program) States() iter.Seq2[*regs.State, error] {
 }
 
 // Describe returns an iterator over descriptions of the program's descriptors in words. A
-// description also takes into account the registers that earlier descriptors set. The iteration
+// description also considers the registers that earlier descriptors set. The iteration
 // ends after the first error, which is a *[FormatError].
 func (p *Program) Describe() iter.Seq2[*describe.Description, error] {
 	return func(yield func(*describe.Description, error) bool) {

@@ -20,7 +20,7 @@ import (
 
 // A Baseline holds the costs that models had at an earlier time. [Baseline.Check] compares new
 // costs with them. A baseline file is JSON with one line per layer and descriptor, so that a
-// textual diff of two versions shows what changed.
+// textual diff of two versions shows the changes.
 type Baseline struct {
 	report.Header
 	Entries []Entry `json:"entries"`

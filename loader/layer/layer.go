@@ -233,7 +233,7 @@ func (l *Layer) NeedsActivationTask() bool {
 	return l.Op > Linear && (l.NeedsTable() || l.Activation == ReLU && l.UsesOpTable() && l.Op != RealDiv)
 }
 
-// UsesOpTable reports whether the operation itself is computed with a table, whatever its
+// UsesOpTable reports whether the operation itself is computed with a table, regardless of its
 // activation. This is true of a division by a tensor, which looks up 1/x and multiplies by it, and
 // of a maximum or minimum with a number.
 func (l *Layer) UsesOpTable() bool {

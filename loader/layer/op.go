@@ -67,7 +67,7 @@ const (
 	Pad // adds rows and columns around a tensor: Window's Py, Qy, Px and Qx
 )
 
-// IsSingleTable reports whether o is an activation that takes a single table lookup and no other
+// IsSingleTable reports whether o is an activation that needs a single table lookup and no other
 // step, such as Tanh. The task that computes the input of such an activation can apply the table
 // itself.
 func (o Op) IsSingleTable() bool {

@@ -65,7 +65,7 @@ func RoundUp(n, unit int) int { return (n + unit - 1) / unit * unit }
 // Elements returns the number of elements of a tensor of shape s.
 func (s Shape) Elements() int { return s.N * s.C * s.H * s.W }
 
-// HasPackedRows reports whether each row of an fp16 tensor of shape s takes a multiple of 64 bytes,
+// HasPackedRows reports whether each row of an fp16 tensor of shape s occupies a multiple of 64 bytes,
 // so that there are no gaps between rows in memory. Such a tensor can also be read in rows of
 // another length, if that is a multiple of 64 bytes too.
 func (s Shape) HasPackedRows() bool { return s.W*ElementBytes%rowUnit == 0 }

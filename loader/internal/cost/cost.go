@@ -28,7 +28,7 @@ func (r Rule) Check(n int, read func()) error {
 	return r.checkAllocatedBytes(n, after.TotalAlloc-before.TotalAlloc)
 }
 
-// CheckFuzzed is a faster but less exact form of [Rule.Check], for fuzzing. The runtime counts
+// CheckFuzzed performs a faster but less exact form of [Rule.Check], for fuzzing. The runtime counts
 // small objects late, so the count may include up to about a megabyte per processor of earlier
 // allocations. r.Bytes must leave room for them.
 func (r Rule) CheckFuzzed(n int, read func()) error {

@@ -11,7 +11,7 @@ import (
 // reasonSeparator separates a register from the reason for its value.
 const reasonSeparator = " ; "
 
-// Explained is like [Test], but compares programs and requires a reason for the value of every
+// Explained works like [Test], but compares programs and requires a reason for the value of every
 // register. The file lists one register per line, followed by its reason:
 //
 //	Common.Cfg ShPref=3 ShMin=3 ShMax=3 ; a patch is 8 rows of 16 pixels

@@ -32,7 +32,7 @@ func placeLargeSource(l *layer.Layer, t *task.Task, src regs.Shape, out layer.Sh
 //
 // A source that is larger than LargestTile but fits in L2 is loaded one patch at a time if the
 // window has one row, and in two halves if the window has several rows and no stride. If fixed is
-// true, tiles are as high as possible instead of two halves, unless that takes more runs of 256
+// true, tiles are as high as possible instead of two halves, unless that needs more runs of 256
 // pixels. This was seen for 5 of 5 sources of exactly 2 MiB. For smaller ones it is inferred.
 func TileHeight(l *layer.Layer, src regs.Shape, out layer.Shape, w *layer.Window, layout *place.Layout, fixed bool) (rows, tile int) {
 	if layout.Row*src.Height <= l.LargestTile() {

@@ -162,7 +162,7 @@ func lowerTableAndOp(o *Output, j job, second layer.Layer, constant uint16) erro
 	)
 }
 
-// UsesShiftedSigmoid reports whether l is a SiLU that takes three tasks, as with the compiler of
+// UsesShiftedSigmoid reports whether l is a SiLU that needs three tasks, as with the compiler of
 // 2023. The tasks compute x * (t(x) + 1/2), where t is a table of sigmoid(x) - 1/2 (seen in one
 // program).
 func UsesShiftedSigmoid(l *layer.Layer) bool {

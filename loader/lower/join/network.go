@@ -41,7 +41,7 @@ type Tensor struct {
 }
 
 // A Node is a compiled layer, with the names of the tensors that it reads and writes. It may read a
-// tensor in another shape with the same number of elements. This takes no extra task if the rows
+// tensor in another shape with the same number of elements. This needs no extra task if the rows
 // keep their width, or if there are no gaps between rows in memory. If channels become a row or a
 // row becomes channels, a task before the node transposes the tensor. Other changes of shape are
 // errors.

@@ -2,7 +2,7 @@ package list
 
 // A Stage is an operator that the host computes between two engine programs because the engine
 // lacks it, such as sorting or a table lookup with computed indices. The Reason of its layer says
-// what the engine lacks.
+// the missing features of the engine.
 //
 // The sizes of some results depend on the values of the inputs. Elements, Bytes, Inputs and Outputs
 // then hold the largest sizes, and Run returns arrays of the actual sizes.

@@ -11,7 +11,7 @@ import (
 )
 
 // A Backend is a processor that can run operations of a network. Its rates and times determine how
-// long an operation takes there.
+// long an operation runs there.
 type Backend struct {
 	Name      string
 	Rate      evidence.Constant // 1e9 fp16 operations per second; unset for the engine, whose times are given

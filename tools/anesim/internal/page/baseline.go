@@ -8,7 +8,7 @@ import (
 	"anesim/tools/anesim/internal/view"
 )
 
-// A Baseline tells the reader of a page how a result differs from a stored baseline.
+// A Baseline shows the reader of a page how a result differs from a stored baseline.
 type Baseline struct {
 	File  string
 	Cause string // what changed, as a sentence

@@ -7,7 +7,7 @@ import (
 
 // A Front describes a plot of the designs of a sweep by two goals, which are both minimized. Each
 // element of All and Best holds the values of the two goals for a design. Best has the designs on
-// the Pareto front, which takes all goals of the sweep into account, even if there are more than
+// the Pareto front, which considers all goals of the sweep, even if there are more than
 // two.
 type Front struct {
 	X, Y      string // names of the goals with their units

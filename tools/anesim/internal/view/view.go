@@ -54,7 +54,7 @@ type NamedTable struct {
 }
 
 // Intro returns an introductory sentence for a page. It names the kind of the result, the chip and
-// the host. The sentence for an accuracy report says only what is compared.
+// the host. The sentence for an accuracy report names only the quantities that are compared.
 func (r *Report) Intro() string {
 	switch {
 	case r.Kind == "accuracy":
