@@ -144,7 +144,10 @@ func (l *Layout) SetWeights(constants []byte, values []float16.Float16) error {
 // SetBiases replaces the biases of the descriptor in constants, the constants of a program. It
 // returns a *LayoutError if there are no biases or if len(values) is not l.Biases().
 func (l *Layout) SetBiases(constants []byte, values []float16.Float16) error {
-	if len(values) != l.Biases() || !l.Bias {
+	if !l.Bias {
+		return &LayoutError{"the descriptor has no biases"}
+	}
+	if len(values) != l.Biases() {
 		return &LayoutError{fmt.Sprintf("found %d biases; want %d", len(values), l.Biases())}
 	}
 	if l.sparse {

@@ -126,6 +126,10 @@ func TestPatchErrors(t *testing.T) {
 	in := example(t, "conv")
 	out := filepath.Join(t.TempDir(), "out.hwx")
 	few := writeNPY(t, []int{2}, ramp(2))
+	unbiased := filepath.Join(t.TempDir(), "unbiased.hwx")
+	if _, stderr, code := invoke("layer", "conv", "cin=4", "h=4", "w=4", "cout=4", "k=1", "--timing-only", "--emit", unbiased); code != exitDone {
+		t.Fatal(stderr)
+	}
 	for _, tt := range []struct {
 		args []string
 		code int
@@ -142,6 +146,7 @@ func TestPatchErrors(t *testing.T) {
 		{[]string{in, "-o", out, "--weights", "td0"}, exitUsage, "NAME=FILE"},
 		{[]string{in, "-o", out, "--weights", "td0=" + few}, exitFailed, "2 weights; want 15"},
 		{[]string{in, "-o", out, "--weights", "td0.bias=" + few}, exitFailed, "2 biases; want 3"},
+		{[]string{unbiased, "-o", out, "--weights", "td0.bias=" + few}, exitFailed, "the descriptor has no biases"},
 		{[]string{in, "-o", out, "--weights", "td7=" + few}, exitFailed, "1 descriptor"},
 		{[]string{in, "-o", out, "--weights", "tdx=" + few}, exitFailed, `invalid descriptor number "x"`},
 		{[]string{in, "-o", out, "--weights", "Kzz=" + few}, exitFailed, "unknown or ambiguous weight symbol"},
