@@ -2,18 +2,17 @@ package lower
 
 import (
 	"errors"
+	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/x448/float16"
 
-	"anesim/hw/mac"
 	"anesim/loader/layer"
 	"anesim/loader/lower/coeff"
+	"anesim/loader/lower/task"
 )
 
 // Every limit is refused with a typed error that names a way out.
@@ -171,7 +170,11 @@ func TestAnyShape(t *testing.T) {
 		if int64(s.C)*int64(s.H)*int64(s.W) > 1<<26 {
 			continue
 		}
-		c, err := Compile(l, layer.Weights{Table: table, Reciprocal: table, Tables: slices.Repeat([][]byte{table}, max(0, l.Op.TableCount()-1))})
+		w := layer.Weights{Table: table, Reciprocal: table, Tables: slices.Repeat([][]byte{table}, max(0, l.Op.TableCount()-1))}
+		c, err := Compile(l, w)
+		if checked := Check(l, w); fmt.Sprint(checked) != fmt.Sprint(err) {
+			t.Errorf("%+v: Check returns %v; Compile %v", l, checked, err)
+		}
 		if err != nil {
 			continue
 		}
@@ -185,27 +188,20 @@ func TestAnyShape(t *testing.T) {
 	}
 }
 
-// TestLongChainsTakeLinearTime checks that the time to lower a descriptor does not grow with the
-// number of descriptors. It did: a softmax of 16,384 batch elements was refused after two minutes,
-// because each task compared its tiles with those of all earlier tasks.
-func TestLongChainsTakeLinearTime(t *testing.T) {
-	if os.Getenv("LONG") == "" {
-		t.Skip("on a busy machine, short times say nothing")
+// TestTooManyTasks refuses a transposed convolution that would need 3,000,000 tasks, 46 times as
+// many as a program can have. Each of its phases transposes every batch element. Lower must stop
+// building tasks once there are too many of them, so the test limits its allocations.
+func TestTooManyTasks(t *testing.T) {
+	l := layer.Layer{
+		Op: layer.Deconvolution, In: layer.Shape{N: 8000, C: 1, H: 4, W: 1}, Cout: 4,
+		Window: layer.Window{Kh: 1, Kw: 3, Sy: 125, Sx: 3},
 	}
-	perDescriptor := func(batch int) time.Duration {
-		l := layer.Reduction(layer.Softmax, layer.Shape{N: batch, C: 1, H: 16384, W: 1}, layer.AxisC)
-		best := time.Hour
-		for range 5 {
-			begin := time.Now()
-			c, err := Compile(l, layer.Weights{Table: fitted(mac.Exp), Reciprocal: fitted(mac.Reciprocal)})
-			if err != nil {
-				t.Fatal(err)
-			}
-			best = min(best, time.Since(begin)/time.Duration(len(c.Builder.Chain)))
-		}
-		return best
+	var err error
+	allocations := testing.AllocsPerRun(1, func() { err = Check(l, layer.Weights{}) })
+	if limit := (*layer.LimitError)(nil); !errors.As(err, &limit) || limit.Max != task.MaxTasks {
+		t.Fatalf("error %v; want one that names the limit of %d descriptors", err, task.MaxTasks)
 	}
-	if few, many := perDescriptor(200), perDescriptor(2000); many > 4*few {
-		t.Errorf("a descriptor takes %v of a softmax with 200 batch elements, and %v with 2,000; want at most 4 times as long", few, many)
+	if most := 20.0 * task.MaxTasks; allocations > most {
+		t.Errorf("%.0f allocations; want at most %.0f", allocations, most)
 	}
 }

@@ -164,7 +164,7 @@ func lowerQuotient(o *Output, j job, in regs.Shape, x place.Memory) error {
 		)
 	}
 	if z2.N == l.In.N {
-		return forEachElement(place.View{S: in, M: x}, place.View{S: in, M: y}, func(a, b place.View) error {
+		return forEachElement(o, place.View{S: in, M: x}, place.View{S: in, M: y}, func(a, b place.View) error {
 			n := (a.M.Base - x.Base) / max(1, x.Depth)
 			return addBroadcastTasks(o, j, a.S, z2, a.M, b.M, z.BatchElement(n))
 		})

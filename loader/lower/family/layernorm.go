@@ -53,7 +53,7 @@ func lowerLayerNorm(o *Output, j job) error {
 			each = normalizeChannels
 		}
 	}
-	return forEachElement(in, out, func(in, out place.View) error {
+	return forEachElement(o, in, out, func(in, out place.View) error {
 		return splitTensorToFit(o, l, in, out, func(in, out place.View) error { return each(o, l, in, out) })
 	})
 }

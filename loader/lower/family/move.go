@@ -82,7 +82,7 @@ func lowerTranspose(o *Output, j job) error {
 			in = in.SwapChannelsAndRows()
 		}
 		out.Plane, out.Row = y.Plane, y.Row
-		return forEachElement(in, place.View{S: in.S, M: out}, func(in, out place.View) error { return copyView(o, l, in, out) })
+		return forEachElement(o, in, place.View{S: in.S, M: out}, func(in, out place.View) error { return copyView(o, l, in, out) })
 	}
 	// The engines write columns as channels.
 	rows := layer.AxisH
@@ -93,7 +93,7 @@ func lowerTranspose(o *Output, j job) error {
 	if in.S.Height == 1 {
 		in.M.Row, out.Row = in.M.Depth, out.Depth
 	}
-	return forEachElement(in, place.View{S: in.S, M: out}, func(in, out place.View) error {
+	return forEachElement(o, in, place.View{S: in.S, M: out}, func(in, out place.View) error {
 		most := in.S.Height
 		for ; most > 1; most = (most + 1) / 2 {
 			if bytesForTranspose(in.S, most) <= l.L2Bytes()-place.UnitBytes {
@@ -144,14 +144,14 @@ func lowerSlice(o *Output, j job) error {
 	if skip := l.Begin.W * layer.ElementBytes; skip%64 == 0 {
 		in.M.Base += skip
 		if in.S.Width > place.SliceColumns {
-			return forEachElement(in, out, func(in, out place.View) error { return copyColumnSlices(o, l, in, out) })
+			return forEachElement(o, in, out, func(in, out place.View) error { return copyColumnSlices(o, l, in, out) })
 		}
 		return copyView(o, l, in, out)
 	}
 	in.M.Base += l.Begin.W * layer.ElementBytes &^ 63
 	column := l.Begin.W % 32
 	in.S.Width += column
-	return forEachElement(in, out, func(in, out place.View) error {
+	return forEachElement(o, in, out, func(in, out place.View) error {
 		return splitTensorToFit(o, l, in, out, func(in, out place.View) error { return copyFromColumn(o, l, in, out, column) })
 	})
 }
@@ -232,7 +232,7 @@ func lowerTile(o *Output, j job) error {
 				for w := range reps.W {
 					to := y
 					to.Base += n*l.In.N*y.Depth + c*l.In.C*y.Plane + h*l.In.H*y.Row + w*l.In.W*layer.ElementBytes
-					if err := forEachElement(place.NewView(x, l.In), place.NewView(to, once), func(in, out place.View) error { return addBroadcastTask(o, l, in, out) }); err != nil {
+					if err := forEachElement(o, place.NewView(x, l.In), place.NewView(to, once), func(in, out place.View) error { return addBroadcastTask(o, l, in, out) }); err != nil {
 						return err
 					}
 				}

@@ -38,14 +38,14 @@ func lowerReduction(o *Output, j job) error {
 	case layer.AxisH | layer.AxisW:
 		return splitTensorToFit(o, l, in, out, func(in, out place.View) error { return reduceChannels(o, l, in, out, 1) })
 	case layer.AxisC | layer.AxisH | layer.AxisW:
-		return forEachElement(in, out, func(in, out place.View) error {
+		return forEachElement(o, in, out, func(in, out place.View) error {
 			depth := in.S.Height
 			in.M.Row, in.M.Plane, in.M.Depth, in.M.Group = in.M.Plane, in.M.Depth, in.M.Row, in.M.Depth
 			in.S.Height, in.S.Channels = in.S.Channels, 1
 			return reduceChannels(o, l, in, out, depth)
 		})
 	case layer.AxisC | layer.AxisW:
-		return forEachElement(in, out, func(in, out place.View) error {
+		return forEachElement(o, in, out, func(in, out place.View) error {
 			in.S.Channels, in.S.Height, in.S.Groups = 1, in.S.Channels, in.S.Height
 			in.M.Row, in.M.Plane, in.M.Group = in.M.Plane, in.M.Depth, in.M.Row
 			return reduceChannels(o, l, in, out.GroupRows(), 1)
@@ -54,11 +54,11 @@ func lowerReduction(o *Output, j job) error {
 		if l.In.H == 1 {
 			return reduceChannels(o, l, in.FoldRow(), out, 1)
 		}
-		return forEachElement(in, out, func(in, out place.View) error {
+		return forEachElement(o, in, out, func(in, out place.View) error {
 			return reduceChannels(o, l, in.GroupRows(), out.GroupRows(), 1)
 		})
 	case layer.AxisH:
-		return forEachElement(in, out, func(in, out place.View) error {
+		return forEachElement(o, in, out, func(in, out place.View) error {
 			return splitTensorToFit(o, l, in, out, func(in, out place.View) error { return reduceRows(o, l, in, out) })
 		})
 	case layer.AxisC:
@@ -68,7 +68,7 @@ func lowerReduction(o *Output, j job) error {
 		case l.In.H == 1 && l.In.W == 1:
 			return reduceChannels(o, l, in.ChannelsAsRows(), out, 1)
 		}
-		return forEachElement(in, out, func(in, out place.View) error {
+		return forEachElement(o, in, out, func(in, out place.View) error {
 			return splitTensorToFit(o, l, in, out, func(in, out place.View) error { return sumPixelChannels(o, l, in, out) })
 		})
 	}
@@ -76,9 +76,13 @@ func lowerReduction(o *Output, j job) error {
 }
 
 // forEachElement calls f once for each element of the batch, with the views of that element in in
-// and out. It stops at the first error and returns it.
-func forEachElement(in, out place.View, f func(in, out place.View) error) error {
+// and out. It stops at the first error and returns it. It also stops once there are more than
+// task.MaxTasks tasks, for which Lower returns an error.
+func forEachElement(o *Output, in, out place.View, f func(in, out place.View) error) error {
 	for n := range in.S.Groups {
+		if len(o.Tasks) > task.MaxTasks {
+			return nil
+		}
 		if err := f(in.BatchElement(n), out.BatchElement(n)); err != nil {
 			return err
 		}

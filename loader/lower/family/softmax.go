@@ -54,7 +54,7 @@ func lowerSoftmax(o *Output, j job) error {
 			return nil
 		}
 	}
-	return forEachElement(in, out, func(in, out place.View) error { return splitRowsToFit(o, l, in, out, each) })
+	return forEachElement(o, in, out, func(in, out place.View) error { return splitRowsToFit(o, l, in, out, each) })
 }
 
 // lowerSoftmaxAxes appends the tasks of a softmax over several axes. It lowers the softmax to

@@ -114,9 +114,9 @@ func lowerAbsoluteValue(o *Output, j job) error {
 // forEachRowRun calls f with views of x and y for consecutive runs of rows in each batch element. A
 // run has as many rows as fit in L2 if n tiles need room at the same time. The error is a
 // *layer.LimitError if not even one row fits.
-func forEachRowRun(l *layer.Layer, x, y place.Memory, n int, f func(in, out place.View)) error {
+func forEachRowRun(o *Output, l *layer.Layer, x, y place.Memory, n int, f func(in, out place.View)) error {
 	s := l.In
-	return forEachElement(place.NewView(x, s), place.NewView(y, s), func(in, out place.View) error {
+	return forEachElement(o, place.NewView(x, s), place.NewView(y, s), func(in, out place.View) error {
 		row := place.Packed(in.S).Row + 0x100
 		rows := min(in.S.Height, l.LargestTile()/(n*row))
 		if rows == 0 {
@@ -201,7 +201,7 @@ func addTaskPair(o *Output, j job, first func(regs.Shape) (*task.Task, error), s
 	l := j.layer
 	var failed error
 	x, y := o.placeInput(j, "x", l.In), o.placeOutput(j, "y", l.In)
-	err := forEachRowRun(l, x, y, 2, func(in, out place.View) {
+	err := forEachRowRun(o, l, x, y, 2, func(in, out place.View) {
 		t, err := first(in.S)
 		if err != nil {
 			failed = err

@@ -71,7 +71,8 @@ type search struct {
 // canLower reports whether the layer with these values can be lowered.
 func (s *search) canLower(values map[string]string) bool { return s.tryLower(values) == nil }
 
-// tryLower lowers the layer with the given values, without weights, and returns the error or nil.
+// tryLower checks whether the layer with the given values can be lowered, and returns the error if
+// it cannot.
 func (s *search) tryLower(values map[string]string) error {
 	l, err := s.o.Single(values)
 	if err != nil {
@@ -82,8 +83,7 @@ func (s *search) tryLower(values map[string]string) error {
 		return err
 	}
 	l.Lower.Memories = s.memories
-	_, err = lower.Sized(l.Lower, w)
-	return err
+	return lower.Check(l.Lower, w)
 }
 
 // tryCandidate replaces the best candidate with values if they change less and can be lowered. It
