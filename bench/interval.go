@@ -184,8 +184,8 @@ func (s *Spreads) describeMachineFit(preset, session string, protocol Protocol) 
 }
 
 // Of returns the prediction interval for row r, given the model's estimate of its time in
-// nanoseconds. The interval is computed from the model's errors for other rows, if possible only
-// for similar ones. Rows in the same fold as r under the protocol are excluded. For a machine
+// nanoseconds. The interval is computed from the model's errors for similar rows or, if there are
+// too few, for all rows. Rows in the same fold as r under the protocol are excluded. For a machine
 // without built-in rows, Of uses [BySession] instead of [ByShape]. If too few rows remain, the
 // interval is from 0 to infinity and its Rows is 0.
 func (s *Spreads) Of(r *measured.Row, estimate float64, protocol Protocol) Interval {

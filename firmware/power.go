@@ -189,7 +189,7 @@ func (c *Controller) PowerOn(d Domain) bool {
 	return c.mmio.words[d.statusAddress()]&0xff == powerOn
 }
 
-// Wake turns on the base and all domains in the set need, updates their status registers, and
+// Wake turns on the power domains in need and the base domain, updates their status registers, and
 // returns the duration of the wake-up. [Controller.Run] does this for the tasks of a chain.
 func (c *Controller) Wake(need Domains) clock.Nanoseconds {
 	c.power.Times, c.power.Ungated = c.PowerTimes, c.Ungated

@@ -69,8 +69,9 @@ func flattenPixels(l *layer.Layer) (list []rewrite) {
 	return list
 }
 
-// swapHeightWidth returns layer l with the height and width of its tensors and of its window
-// swapped.
+// swapHeightWidth returns a rewrite of layer l in which the height and width of its tensors and of
+// its window are swapped. It returns nil for operations other than convolution and pooling, and for
+// inputs that are square or have a single row or column.
 func swapHeightWidth(l *layer.Layer) []rewrite {
 	if l.In.H == l.In.W || l.In.H == 1 || l.In.W == 1 || l.Op != layer.Convolution && l.Op != layer.Pool {
 		return nil // flattenPixels tries rows and columns

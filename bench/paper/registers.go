@@ -32,8 +32,8 @@ func (p *paper) compareRegisters() error {
 	return nil
 }
 
-// compareEnumerations compares the numbers of names in enumerations for which the documents
-// disagree.
+// compareEnumerations compares the number of names in each enumeration whose size the documents
+// contradict.
 func (p *paper) compareEnumerations() error {
 	const area, how = "enumerations", "anesim enum"
 	for _, e := range []struct {

@@ -34,8 +34,8 @@ func (e *LimitError) Error() string {
 	return fmt.Sprintf("%v: too many %s: %d; want at most %d", e.ID, e.What, e.Have, e.Limit)
 }
 
-// checkLimit returns a *[LimitError] if have, the number of the things that what describes, exceeds
-// limit.
+// checkLimit returns a *[LimitError] if the number have exceeds limit. what names the things that
+// are counted.
 func checkLimit(id ID, what string, have, limit int) error {
 	if have > limit {
 		return &LimitError{id, what, uint64(have), uint64(limit)}

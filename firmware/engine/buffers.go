@@ -273,7 +273,7 @@ type Saved struct {
 	DRAMBytes     uint64 // bytes that these copies would have read and written in device memory
 }
 
-// Saved returns the number of bytes that the session's calls have not had to copy so far.
+// Saved returns how many bytes of copying the session has avoided so far.
 func (s *Session) Saved() Saved { return Saved{s.saved, 2 * s.saved} }
 
 // countSavedBytes adds the number of bytes that a finished call did not have to copy to the

@@ -20,8 +20,8 @@ import (
 //	                  tile: k channels of m pixels
 //	         16 engines, a share of the n columns each, transposed again --> y [m][n]
 //
-// The input is split into parts with as many rows as both tiles can hold in L2. Programs have
-// one part; more parts are assumed. Leading axes count as more rows.
+// The input is split into parts with as many rows as both tiles can hold in L2. Known programs have
+// one part; that others are split in this way is assumed. Leading axes count as more rows.
 func lowerMatMul(o *Output, j job) error {
 	l := j.layer
 	count, k, n := l.In.N*l.In.C*l.In.H, l.In.W, l.Columns

@@ -69,8 +69,9 @@ func (l Layout) Skew(fetches ...Fetch) Layout {
 	return l
 }
 
-// ResultTile returns the layout at address 0 for a result of shape s that a planar task reads next.
-// Several rows are spaced so that the planar engine reads them without bank conflicts.
+// ResultTile returns the layout at address 0 for a result of shape s that a later planar task
+// reads. If there are several rows, they are spaced so that the planar engine reads them without
+// bank conflicts.
 func ResultTile(s regs.Shape) Layout {
 	l := Packed(s)
 	if s.Height == 1 {

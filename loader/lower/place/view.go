@@ -13,8 +13,8 @@ type View struct {
 	Folded bool // one row, divided into four
 }
 
-// NewView returns the view of a tensor of shape s at m in which no axis changes its role. Batch
-// elements are groups.
+// NewView returns the plain view of a tensor of shape s at m: channels, rows and columns stay what
+// they are, and batch elements are groups.
 func NewView(m Memory, s layer.Shape) View {
 	return View{S: regs.Shape{Groups: s.N, Channels: s.C, Height: s.H, Width: s.W}, M: m}
 }
