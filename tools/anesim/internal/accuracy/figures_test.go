@@ -119,11 +119,12 @@ func (f *figures) list() []figure {
 		f.short("| latency, engine-dominated and mixed |", tiers, "T0+T1"),
 		f.short("| latency, all with a shape |", tiers, "all"),
 		f.short("| energy of matmul, conv, LLM decoding |", energy, "matmul+conv+decode"),
+		f.short("| energy, all |", energy, "all"),
 		f.row("latency, engine-dominated and mixed", tiers, "T0+T1"),
 		f.row("latency, all with a shape", tiers, "all"),
 		f.row("energy of matmul, conv, LLM decoding", energy, "matmul+conv+decode"),
 		f.row("energy, all", energy, "all"),
-		f.readme(),
+		f.readmeAdvice(), f.readmeIntervals(),
 		{"README.md", "- The times of 1x1 convolutions in a stack", wrap(fmt.Sprintf("- The times of 1x1 convolutions in a stack of equal layers are too short (errors of the measured rows: %s). `bench` has tests for known gaps; they fail once a gap closes.", f.stack()), "  ")},
 	}
 	return append(list, f.page()...)
@@ -153,17 +154,22 @@ func (f *figures) summaries(groups func(*bench.Accuracy) []bench.Group, name str
 
 func cell(s bench.Summary) string { return fmt.Sprintf("%.1f%%, %.0f%%", 100*s.Median, 100*s.P90) }
 
-// readme returns the paragraph of the README on how to use the figures.
-func (f *figures) readme() figure {
+// readmeAdvice returns the README's paragraph on how to use the figures.
+func (f *figures) readmeAdvice() figure {
 	var medians []float64
 	for _, name := range []string{"linux", "linux-m1", "macos-guide"} {
 		medians = append(medians, 100*findGroup(f.left[bench.BySession].Sessions, name).Median)
 	}
-	energy := findGroup(f.left[bench.BySession].Energy, "all")
 	return figure{"README.md", "For a machine that the fit has not seen", wrap(fmt.Sprintf(
-		"For a machine that the fit has not seen, use the column *unseen session*. The model is weak in three cases. First, the hosts `linux`, `linux-m1` and `macos-guide` have only one measured session each. Without that session nothing is left to fit the host from, and the median errors are %.0f to %.0f%%. Second, times of 1x1 convolutions in a stack of equal layers are too short. Third, the energy of calls that wait long depends on how long the engine's supply rail stays on, which differs between machines. Over all %d energy rows, the median error for unseen sessions is %.1f%%, and %.0f%% at the 90th percentile. The %s intervals contain %s of all latencies for unseen sessions, and %s of the engine-dominated and mixed ones. The intervals that `run` and `model` print are for engine times alone. They contain at least %s of the measured engine times of each kind of work. [accuracy.md](docs/accuracy.md) has the protocol and whole networks.",
-		slices.Min(medians), slices.Max(medians), energy.N, 100*energy.Median, 100*energy.P90, hw.IntervalPercent,
-		f.held(bench.BySession, "all"), f.held(bench.BySession, "T0+T1"), f.heldEngine()), "")}
+		"For a machine that the fit has not seen, use the column *unseen session*. The model is weak in three cases. First, the hosts `linux`, `linux-m1` and `macos-guide` have only one measured session each. Without that session nothing is left to fit the host from, and the median errors are %.0f to %.0f%%. Second, times of 1x1 convolutions in a stack of equal layers are too short. Third, the energy of calls that wait long depends on how long the engine's supply rail stays on, which differs between machines.",
+		slices.Min(medians), slices.Max(medians)), "")}
+}
+
+// readmeIntervals returns the README's paragraph on what the intervals contain.
+func (f *figures) readmeIntervals() figure {
+	return figure{"README.md", "The intervals that `run` and `model` print", wrap(fmt.Sprintf(
+		"The intervals that `run` and `model` print are for the time of the engine alone. They contain at least %s of the engine times of each kind of work that was measured. The %s intervals for the latency of a call, which `anesim accuracy` prints, contain %s of all latencies for unseen sessions, and %s of the engine-dominated and mixed ones. [accuracy.md](docs/accuracy.md) has the protocol and whole networks.",
+		f.heldEngine(), hw.IntervalPercent, f.held(bench.BySession, "all"), f.held(bench.BySession, "T0+T1")), "")}
 }
 
 // page returns the paragraphs of the page on accuracy that quote figures.
